@@ -1,0 +1,30 @@
+// The one exception of the engine. An error is part of the interface: its message names what was wrong, where,
+// and what would work; its kind decides the exit code of the command line (DESIGN section 8).
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace shardlens {
+
+enum class ErrorKind {
+  Request,    ///< the request was wrong; the message names the remedy (exit code 2)
+  Run,        ///< the run failed: a rank threw, a file broke, memory ran out (exit code 3)
+  Cancelled,  ///< a person asked the run to stop; nothing is wrong (exit code 3 on the command line)
+};
+
+class Error : public std::runtime_error {
+ public:
+  Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
+  ErrorKind kind() const { return kind_; }
+
+ private:
+  ErrorKind kind_;
+};
+
+/// A wrong request. `message` must say what would work instead.
+inline Error request_error(const std::string& message) { return Error(ErrorKind::Request, message); }
+/// A run that failed through no fault of the request.
+inline Error run_error(const std::string& message) { return Error(ErrorKind::Run, message); }
+
+}  // namespace shardlens

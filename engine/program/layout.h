@@ -1,0 +1,80 @@
+// How a tensor is divided over the ranks, and the one collective that turns one division into another.
+// The idea: nobody writes a collective by hand. An operation says which layouts it accepts and yields; where the
+// producer's layout is not the consumer's, conversion() names the collective (DESIGN section 2).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace shardlens {
+
+using Shape = std::vector<int64_t>;
+
+enum class LayoutKind {
+  Replicated,  ///< every rank holds the whole tensor, bit-identical
+  Sharded,     ///< every rank holds one slice along `dim`
+  Partial,     ///< every rank holds a full-shape tensor that is only right after it is summed over the ranks
+};
+
+struct Layout {
+  LayoutKind kind = LayoutKind::Replicated;
+  int dim = -1;  ///< the sliced dimension; -1 unless Sharded
+
+  bool operator==(const Layout&) const = default;
+};
+
+inline constexpr Layout kReplicated{LayoutKind::Replicated, -1};
+inline constexpr Layout kPartial{LayoutKind::Partial, -1};
+constexpr Layout sharded(int dim) { return {LayoutKind::Sharded, dim}; }
+
+/// "Replicated", "Sharded(1)" or "Partial".
+std::string to_string(Layout layout);
+
+/// The layout a tensor's gradient must have when it reaches the tensor's producer: Replicated for Replicated,
+/// Sharded(d) for Sharded(d), and Replicated for Partial (d(sum)/d(part) is the identity on every rank).
+Layout gradient_layout(Layout layout);
+
+enum class Collective { None, AllReduce, ReduceScatter, AllGather, Slice, AllToAll };
+
+/// "all-reduce" and so on; "slice" for the local Replicated -> Sharded, "identity" for None.
+std::string to_string(Collective collective);
+
+/// The one collective that converts `from` into `to`. Nothing converts into Partial, so that throws std::logic_error
+/// unless both are Partial.
+Collective conversion(Layout from, Layout to);
+
+/// Bytes each rank sends under the ring algorithm for a tensor of `full_bytes` over `ranks` ranks (DESIGN section
+/// 2): all-reduce 2S(T-1)/T, reduce-scatter and all-gather S(T-1)/T, all-to-all S(T-1)/T^2, slice and none 0.
+int64_t ring_sent_bytes(Collective collective, int64_t full_bytes, int ranks);
+
+/// [begin, end) of one rank's slice.
+struct Range {
+  int64_t begin = 0;
+  int64_t end = 0;
+  int64_t size() const { return end - begin; }
+  bool operator==(const Range&) const = default;
+};
+
+/// The balanced cut of `extent` into `ranks` ranges: sizes differ by at most one, longer ones first.
+Range shard_range(int64_t extent, int ranks, int rank);
+
+/// A full tensor seen from its sharded dimension: element (o, e, i) lies at (o * extent + e) * inner + i. A shard
+/// has the same outer and inner, and its own range of e. This is all a communicator must know of a shape.
+struct Slicing {
+  int64_t outer = 1;
+  int64_t extent = 1;
+  int64_t inner = 1;
+  int64_t full_count() const { return outer * extent * inner; }
+  int64_t shard_count(int ranks, int rank) const { return outer * shard_range(extent, ranks, rank).size() * inner; }
+};
+
+Slicing slicing(const Shape& shape, int dim);
+
+/// Product of the extents; 1 for an empty shape.
+int64_t element_count(const Shape& shape);
+
+/// "[1024, 768]".
+std::string to_string(const Shape& shape);
+
+}  // namespace shardlens
