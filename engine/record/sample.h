@@ -1,0 +1,50 @@
+// What is remembered of one rank's piece of a tensor: statistics, a hash, a picture of at most 256 x 256, and the
+// exact values where the piece is small enough to keep.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "engine/program/program.h"
+
+namespace shardlens {
+
+inline constexpr int64_t kPictureExtent = 256;                ///< at most this many rows and columns in a picture
+inline constexpr int64_t kExactElements = int64_t{1} << 20;  ///< pieces up to this size keep their exact values
+
+/// A matrix of floats, row-major: block means of the tensor it shows.
+struct Picture {
+  int rows = 0;
+  int cols = 0;
+  std::vector<float> values;
+};
+
+struct TensorStats {
+  double min = 0, max = 0, mean = 0, rms = 0;
+  int64_t count = 0;
+  int64_t nan_count = 0;  ///< elements that are NaN or infinite; they are left out of the four above
+};
+
+struct TensorSample {
+  Shape shape;          ///< this rank's own
+  MatrixShape matrix;   ///< the same, seen as a matrix
+  DType dtype = DType::Fp32;
+  TensorStats stats;
+  uint64_t hash = 0;    ///< of the bytes; equal on all ranks for a Replicated tensor
+  Picture picture;
+  std::vector<std::byte> exact;  ///< empty when the piece has more than kExactElements
+
+  bool has_exact() const { return !exact.empty(); }
+  /// Element (row, col) of the matrix; only when has_exact().
+  double value(int64_t row, int64_t col) const;
+};
+
+/// Samples `data` (host memory), one rank's piece of `tensor`.
+TensorSample make_sample(const Tensor& tensor, int ranks, int rank, const void* data);
+
+/// A 64-bit hash of `bytes` bytes; equal bytes give equal hashes.
+uint64_t hash_bytes(const void* data, size_t bytes);
+
+}  // namespace shardlens

@@ -1,0 +1,44 @@
+// What happened, per rank and step. A rank appends to its own track and publishes by one release store; a reader
+// takes what is published with one acquire load. No locks, no allocation while ranks run.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "engine/planner/memory_plan.h"
+
+namespace shardlens {
+
+/// All times are seconds since the run began.
+struct StepEvent {
+  double begin_seconds = 0;
+  double end_seconds = 0;
+  double arrival_seconds = 0;      ///< collectives only: this rank reached the meeting
+  double all_arrived_seconds = 0;  ///< collectives only: the last rank did; wait ends, transfer begins
+  int64_t sent_bytes = 0;          ///< collectives only, ring figure
+  int64_t flops = 0;               ///< this rank's
+  BytesByKind high_water_bytes{};  ///< most bytes each arena has held so far
+
+  double seconds() const { return end_seconds - begin_seconds; }
+  double wait_seconds() const { return all_arrived_seconds - arrival_seconds; }
+  double transfer_seconds() const { return end_seconds - all_arrived_seconds; }
+};
+
+/// One rank's track: one event per step, published in step order.
+class RankTrace {
+ public:
+  explicit RankTrace(size_t steps) : events_(steps) {}
+  /// Called by the rank alone. A re-run of earlier steps starts over with reset().
+  void publish(const StepEvent& event);
+  void reset() { finished_.store(0, std::memory_order_release); }
+  /// Steps finished; their events may be read while the rank goes on.
+  size_t finished() const { return finished_.load(std::memory_order_acquire); }
+  const StepEvent& event(size_t step) const { return events_[step]; }
+
+ private:
+  std::vector<StepEvent> events_;
+  std::atomic<size_t> finished_{0};
+};
+
+}  // namespace shardlens

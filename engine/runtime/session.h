@@ -1,0 +1,30 @@
+// The studio's engine room: one thread that takes Commands from one queue, plans, runs, compares with T = 1, and
+// publishes Snapshots. Nothing here waits for the caller and the caller never waits for it.
+#pragma once
+
+#include <memory>
+
+#include "engine/runtime/snapshot.h"
+
+namespace shardlens {
+
+class Session {
+ public:
+  /// Plans and runs `settings` at once in the background.
+  explicit Session(const Settings& settings);
+  ~Session();  ///< cancels what runs and joins
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  void send(Command command);                         ///< returns at once; any thread
+  std::shared_ptr<const Snapshot> snapshot() const;   ///< the newest; never null; any thread
+  /// Blocks until a snapshot is Done, Paused, Refused, Failed or Cancelled with nothing queued; for tests and
+  /// pictures without a window. Returns the newest snapshot also when `timeout_seconds` have passed.
+  std::shared_ptr<const Snapshot> wait_until_idle(double timeout_seconds) const;
+
+ private:
+  class Worker;
+  std::unique_ptr<Worker> worker_;
+};
+
+}  // namespace shardlens
