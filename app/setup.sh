@@ -1,0 +1,85 @@
+#!/bin/sh
+# Installs what the build needs and is missing: Debian packages, and the GUI libraries' source package, pinned by
+# its hash. Run again it changes nothing, needs no network and takes well under a second.
+#
+#   SHARDLENS_THIRD_PARTY   where the GUI sources are unpacked (default: build/third_party)
+set -eu
+cd "$(dirname "$0")/.."
+third_party=${SHARDLENS_THIRD_PARTY:-$PWD/build/third_party}
+
+say() { printf 'setup: %s\n' "$*"; }
+fail() {
+  printf 'setup: %s\n' "$*" >&2
+  exit 1
+}
+
+# --- Debian packages ------------------------------------------------------------------------------------------
+packages="
+  g++ cmake ninja-build ccache pkg-config ca-certificates
+  libdnnl-dev libeigen3-dev libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libsqlite3-dev
+  libgtest-dev libgmock-dev libbenchmark-dev
+  libpng-dev libgl-dev libegl-dev libgl1-mesa-dri libegl-mesa0
+  libx11-dev libxext-dev libxrandr-dev libxinerama-dev libxcursor-dev libxi-dev
+  xvfb xauth python3 python3-pip"
+
+missing=""
+for package in $packages; do
+  state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+  [ "$state" = installed ] || missing="$missing $package"
+done
+if [ -n "$missing" ]; then
+  command -v apt-get >/dev/null || fail "apt-get is not here; install the equivalents of:$missing"
+  [ "$(id -u)" = 0 ] || fail "these packages are missing and need root: apt-get install$missing"
+  say "installing$missing"
+  export DEBIAN_FRONTEND=noninteractive
+  apt-get update -qq || fail "apt-get update failed; is there a network? Still missing:$missing"
+  # shellcheck disable=SC2086 # one word a package
+  apt-get install -y -qq --no-install-recommends $missing >/dev/null ||
+    fail "apt-get could not install:$missing"
+fi
+
+# --- GUI sources ----------------------------------------------------------------------------------------------
+name=imgui-bundle
+version=1.93.0
+sha256=10ad1dab8258a6787b4f07bb926b08d0efc648a7906242568c8dd778c5e719bf
+bundle=$third_party/$name-$version
+# Only what is built, and every licence that goes with it.
+wanted="
+  LICENSE
+  bindings/imgui_bundle/assets/fonts/Inconsolata-LICENSE-OFL.txt
+  bindings/imgui_bundle/assets/fonts/Inconsolata-Medium.ttf
+  bindings/imgui_bundle/assets/fonts/Roboto
+  bindings/imgui_bundle/assets/fonts/fontawesome-webfont.ttf
+  external/glfw/glfw
+  external/hello_imgui/hello_imgui/hello_imgui_assets/fonts/LICENSE-FontAwesome.txt
+  external/imgui/imgui
+  external/imgui-command-palette/imgui-command-palette
+  external/imgui_test_engine/imgui_test_engine/imgui_test_engine
+  external/implot/implot"
+
+unpack_gui_sources() {
+  mkdir -p "$third_party"
+  temporary=$(mktemp -d "$third_party/.unpacking.XXXXXX")
+  trap 'rm -rf "$temporary"' EXIT
+  say "fetching $name $version (54 MB)"
+  printf '%s==%s --hash=sha256:%s\n' "$name" "$version" "$sha256" >"$temporary/requirements.txt"
+  python3 -m pip download --quiet --disable-pip-version-check --no-deps --no-binary "$name" --require-hashes \
+    -r "$temporary/requirements.txt" -d "$temporary/download" ||
+    fail "could not fetch $name $version; is there a network? If its contents changed, do not use them:
+setup: only the archive with SHA-256 $sha256 is accepted"
+  archive=$(find "$temporary/download" -name '*.tar.gz')
+  echo "$sha256  $archive" | sha256sum --check --quiet - || fail "$archive is not the pinned archive; delete it"
+  say "unpacking into $bundle"
+  mkdir "$temporary/unpacked"
+  top=$(basename "$archive" .tar.gz)
+  # shellcheck disable=SC2086 # one word a path
+  tar -xzf "$archive" -C "$temporary/unpacked" --strip-components=1 $(printf "$top/%s " $wanted)
+  echo "$sha256" >"$temporary/unpacked/archive.sha256"
+  rm -rf "$bundle"
+  mv "$temporary/unpacked" "$bundle"
+}
+
+if [ "$(cat "$bundle/archive.sha256" 2>/dev/null)" != "$sha256" ]; then
+  unpack_gui_sources
+fi
+say "ready"

@@ -1,0 +1,66 @@
+# shardlens_gui: Dear ImGui (docking), ImPlot, the Test Engine, the command palette and GLFW,
+# compiled from the pinned source package that app/setup.sh checked and unpacked.
+set(bundle "${SHARDLENS_THIRD_PARTY}/imgui-bundle-1.93.0")
+if(NOT EXISTS "${bundle}/external/imgui/imgui/imgui.cpp")
+  message(FATAL_ERROR "The GUI sources are not in ${bundle}. Run ./app/setup.sh: it fetches and unpacks them.")
+endif()
+
+# Always optimised and free of our warnings: an unoptimised GUI would make every debug frame slow.
+set(gui_options -w -O2)
+
+set(GLFW_BUILD_WAYLAND OFF)
+set(GLFW_BUILD_DOCS OFF)
+set(GLFW_BUILD_TESTS OFF)
+set(GLFW_BUILD_EXAMPLES OFF)
+set(GLFW_INSTALL OFF)
+set(CMAKE_POLICY_DEFAULT_CMP0077 NEW)
+add_subdirectory("${bundle}/external/glfw/glfw" "${CMAKE_BINARY_DIR}/glfw" EXCLUDE_FROM_ALL)
+target_compile_options(glfw PRIVATE ${gui_options})
+
+set(imgui "${bundle}/external/imgui/imgui")
+set(implot "${bundle}/external/implot/implot")
+set(test_engine "${bundle}/external/imgui_test_engine/imgui_test_engine")
+set(palette "${bundle}/external/imgui-command-palette/imgui-command-palette")
+
+add_library(shardlens_gui STATIC EXCLUDE_FROM_ALL
+  ${imgui}/imgui.cpp
+  ${imgui}/imgui_demo.cpp
+  ${imgui}/imgui_draw.cpp
+  ${imgui}/imgui_stacklayout.cpp
+  ${imgui}/imgui_tables.cpp
+  ${imgui}/imgui_widgets.cpp
+  ${imgui}/misc/cpp/imgui_stdlib.cpp
+  ${imgui}/backends/imgui_impl_glfw.cpp
+  ${imgui}/backends/imgui_impl_opengl3.cpp
+  ${implot}/implot.cpp
+  ${implot}/implot_items.cpp
+  ${test_engine}/imgui_test_engine/imgui_capture_tool.cpp
+  ${test_engine}/imgui_test_engine/imgui_te_context.cpp
+  ${test_engine}/imgui_test_engine/imgui_te_coroutine.cpp
+  ${test_engine}/imgui_test_engine/imgui_te_engine.cpp
+  ${test_engine}/imgui_test_engine/imgui_te_exporters.cpp
+  ${test_engine}/imgui_test_engine/imgui_te_perftool.cpp
+  ${test_engine}/imgui_test_engine/imgui_te_ui.cpp
+  ${test_engine}/imgui_test_engine/imgui_te_utils.cpp
+  ${palette}/imcmd_command_palette.cpp
+  ${palette}/imcmd_fuzzy_search.cpp)
+target_include_directories(shardlens_gui SYSTEM PUBLIC
+  ${imgui} ${imgui}/backends ${imgui}/misc/cpp ${implot} ${test_engine} ${test_engine}/imgui_test_engine
+  ${palette} "${bundle}/external/glfw/glfw/include")
+target_compile_definitions(shardlens_gui PUBLIC
+  IMGUI_DEFINE_MATH_OPERATORS
+  IMGUI_DISABLE_OBSOLETE_FUNCTIONS
+  IMGUI_ENABLE_TEST_ENGINE
+  IMGUI_TEST_ENGINE_ENABLE_COROUTINE_STDTHREAD_IMPL=1
+  IMGUI_TEST_ENGINE_ENABLE_STD_FUNCTION=1)
+target_compile_options(shardlens_gui PRIVATE ${gui_options})
+find_package(OpenGL REQUIRED COMPONENTS OpenGL EGL)
+find_package(Threads REQUIRED)
+target_link_libraries(shardlens_gui PUBLIC glfw OpenGL::OpenGL OpenGL::EGL Threads::Threads ${CMAKE_DL_LIBS})
+
+set(font_dir "${bundle}/bindings/imgui_bundle/assets/fonts")
+set(SHARDLENS_FONTS
+  ${font_dir}/Roboto/Roboto-Regular.ttf
+  ${font_dir}/Roboto/Roboto-Bold.ttf
+  ${font_dir}/Inconsolata-Medium.ttf
+  ${font_dir}/fontawesome-webfont.ttf)

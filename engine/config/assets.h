@@ -1,0 +1,28 @@
+// Files that travel inside the programs: everything under assets/ (presets, sample text), and for the studio
+// the shaders and fonts. The build embeds them (cmake/embed.cmake), so a program runs from any folder.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace shardlens {
+
+struct EmbeddedFile {
+  std::string_view name;      // path below the embedded folder, with forward slashes
+  std::string_view contents;  // the file's bytes; a zero byte follows the last one
+};
+
+// Everything under assets/, by path. Defined by the build.
+std::span<const EmbeddedFile> embedded_assets();
+
+// The contents of the file called `name`; throws Error naming the files there are.
+std::string_view find_embedded(std::span<const EmbeddedFile> files, std::string_view name);
+
+// The contents of assets/`name`, for example asset("models/gpt2.json").
+std::string_view asset(std::string_view name);
+
+// The names of the assets that begin with `prefix`, sorted, for example asset_names("models/").
+std::vector<std::string_view> asset_names(std::string_view prefix);
+
+}  // namespace shardlens
