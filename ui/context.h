@@ -1,0 +1,67 @@
+// What every panel is handed to draw one frame: the newest Snapshot to read, the view state it shares with the other
+// panels, and an outbox for Commands. Data takes one way through the house, so a panel holds nothing else.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/runtime/snapshot.h"
+#include "ui/theme/theme.h"
+
+namespace shardlens::ui {
+
+enum class Tab { Stage, Memory, Traffic, Program };
+
+/// What a person looks at. Belongs to the window, is remembered between starts, and never reaches the engine.
+struct ViewState {
+  // one selection, shared by Stage, Inspector and Timeline
+  StepId selected_step = -1;             ///< -1: none
+  TensorId selected_tensor = kNoTensor;  ///< the tensor inspected: an input or output of the selected step
+  int selected_rank = -1;                ///< -1: all ranks alike
+  bool scroll_to_selection = false;      ///< set by whoever selects; the Stage and Timeline bring it into view
+
+  Tab tab = Tab::Stage;
+  bool focus_tab = false;                ///< bring `tab` to the front in this frame
+  ThemeName theme = ThemeName::Dark;
+  float scale = 1.0f;                    ///< Ctrl + / - / 0; multiplied by 1.6 in lecture mode
+  bool lecture = false;
+  bool playing = false;                  ///< Space: the selection walks through the steps
+  bool palette_open = false;
+  bool sheet_open = false;
+  bool fit_stage = false;                ///< F: the Stage fits its rows into the panel in this frame
+  bool fit_timeline = false;
+  float stage_zoom = 1.0f;
+  double timeline_begin_seconds = 0, timeline_end_seconds = 0;  ///< shown stretch; equal: fit
+
+  float ui_scale() const { return scale * (lecture ? 1.6f : 1.0f); }
+};
+
+class Heatmaps;  // ui/widgets/heatmap.h
+
+struct Context {
+  const Snapshot& snapshot;
+  ViewState& view;
+  const Theme& theme;
+  const Fonts& fonts;
+  Heatmaps& heatmaps;
+  std::vector<Command>& outbox;  ///< sent to the Session after the frame
+
+  float px(float at_scale_one) const { return at_scale_one * view.ui_scale(); }
+  void send(Command command) const { outbox.push_back(std::move(command)); }
+};
+
+// The panels. Each draws into the current Dear ImGui window, which the frame has begun.
+void draw_bar(const Context& context);
+void draw_setup(const Context& context);
+void draw_stage(const Context& context);
+void draw_inspector(const Context& context);
+void draw_timeline(const Context& context);
+void draw_memory(const Context& context);
+void draw_traffic(const Context& context);
+void draw_program(const Context& context);
+
+/// Selects a step and, as the tensor inspected, its first output (of all ranks).
+void select_step(ViewState& view, const Program& program, StepId step);
+
+}  // namespace shardlens::ui
