@@ -1,0 +1,86 @@
+// Figures with units: the digits shown, the unit chosen, and the borders where rounding changes the unit.
+#include "ui/widgets/format.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace shardlens::ui {
+namespace {
+
+TEST(Format, BytesAreBinary) {
+  EXPECT_EQ(format_bytes(0), "0 B");
+  EXPECT_EQ(format_bytes(1023), "1023 B");
+  EXPECT_EQ(format_bytes(1024), "1.00 KiB");
+  EXPECT_EQ(format_bytes(3 * 1024 * 1024), "3.00 MiB");
+  EXPECT_EQ(format_bytes(4.5 * 1024 * 1024), "4.50 MiB");
+  EXPECT_EQ(format_bytes(117440512), "112 MiB");
+  EXPECT_EQ(format_bytes(1536.0 * 1024 * 1024), "1.50 GiB");
+  EXPECT_EQ(format_bytes(-2048), "-2.00 KiB");
+}
+
+TEST(Format, BytesNeverShow1024OfAUnit) {
+  EXPECT_EQ(format_bytes(1024 * 1024 - 1), "1.00 MiB");
+}
+
+TEST(Format, IntegersHaveThousands) {
+  EXPECT_EQ(format_integer(0), "0");
+  EXPECT_EQ(format_integer(999), "999");
+  EXPECT_EQ(format_integer(1000), "1,000");
+  EXPECT_EQ(format_integer(3145728), "3,145,728");
+  EXPECT_EQ(format_integer(-123456), "-123,456");
+}
+
+TEST(Format, Seconds) {
+  EXPECT_EQ(format_seconds(0), "0 s");
+  EXPECT_EQ(format_seconds(840e-9), "840 ns");
+  EXPECT_EQ(format_seconds(12.34e-6), "12.3 µs");
+  EXPECT_EQ(format_seconds(1.1e-3), "1.10 ms");
+  EXPECT_EQ(format_seconds(0.25), "250 ms");
+  EXPECT_EQ(format_seconds(0.99996), "1.00 s");
+  EXPECT_EQ(format_seconds(2.5), "2.50 s");
+  EXPECT_EQ(format_seconds(4000), "4000 s");
+}
+
+TEST(Format, Flops) {
+  EXPECT_EQ(format_flops(1.44e12), "1.44 TFLOP/s");
+  EXPECT_EQ(format_flops(272e9), "272 GFLOP/s");
+  EXPECT_EQ(format_flop_count(4.83e9), "4.83 GFLOP");
+  EXPECT_EQ(format_flops(999.9e9), "1.00 TFLOP/s");
+}
+
+TEST(Format, Counts) {
+  EXPECT_EQ(format_count(768), "768");
+  EXPECT_EQ(format_count(50257), "50.3 k");
+  EXPECT_EQ(format_count(8.3e9), "8.30 B");
+  EXPECT_EQ(format_bandwidth(12.4e9), "12.4 GB/s");
+}
+
+TEST(Format, ValuesAreShort) {
+  EXPECT_EQ(format_value(0), "0");
+  EXPECT_EQ(format_value(0.3174), "0.317");
+  EXPECT_EQ(format_value(-1.412), "-1.41");
+  EXPECT_EQ(format_value(12.34), "12.3");
+  EXPECT_EQ(format_value(1234.4), "1234");
+  EXPECT_EQ(format_value(2.13e-7), "2.1e-7");
+  EXPECT_EQ(format_value(-3e6), "-3.0e6");
+  EXPECT_EQ(format_value(std::numeric_limits<double>::quiet_NaN()), "NaN");
+  EXPECT_EQ(format_value(-std::numeric_limits<double>::infinity()), "-inf");
+}
+
+TEST(Format, ErrorsCarryTwoDigits) {
+  EXPECT_EQ(format_error(0), "0");
+  EXPECT_EQ(format_error(3e-6), "3.0e-6");
+  EXPECT_EQ(format_error(2.07e-7), "2.1e-7");
+  EXPECT_EQ(format_error(9.97e-16), "1.0e-15");
+}
+
+TEST(Format, Percent) {
+  EXPECT_EQ(format_percent(0.82), "82 %");
+  EXPECT_EQ(format_percent(0.004), "0.4 %");
+  EXPECT_EQ(format_percent(0), "0 %");
+  EXPECT_EQ(format_percent(1), "100 %");
+}
+
+}  // namespace
+}  // namespace shardlens::ui

@@ -1,0 +1,124 @@
+// Three significant digits and a unit: see format.h.
+#include "ui/widgets/format.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <span>
+#include <string_view>
+
+namespace shardlens::ui {
+namespace {
+
+/// `value` >= 0 with three significant digits: "9.99", "99.9", "999". The unit was chosen so that it is below
+/// 1024.
+std::string three_digits(double value) {
+  if (value < 9.995) return fmt::format("{:.2f}", value);
+  if (value < 99.95) return fmt::format("{:.1f}", value);
+  return fmt::format("{:.0f}", value);
+}
+
+/// `value` in the largest of `units` (each `base` times the one before it) in which it is at least 1.
+/// Rounding up to `base` moves on to the next unit, so "1000 k" is never shown for "1.00 M". Whole numbers in
+/// the first unit.
+std::string in_units(double value, double base, std::span<const std::string_view> units) {
+  if (!std::isfinite(value)) return std::isnan(value) ? "not a number" : value > 0 ? "∞" : "−∞";
+  const std::string sign = value < 0 ? "-" : "";
+  double amount = std::abs(value);
+  size_t unit = 0;
+  const double next = base == 1000 ? 999.5 : 1023.5;
+  while (unit + 1 < units.size() && amount >= next) {
+    amount /= base;
+    ++unit;
+  }
+  const bool whole = unit == 0 && amount == std::floor(amount);
+  const std::string digits = whole ? fmt::format("{:.0f}", amount) : three_digits(amount);
+  return units[unit].empty() ? sign + digits : fmt::format("{}{} {}", sign, digits, units[unit]);
+}
+
+/// "2.1e-7" instead of printf's "2.1e-07".
+std::string scientific(double value, int decimals) {
+  int exponent = static_cast<int>(std::floor(std::log10(std::abs(value))));
+  double mantissa = value / std::pow(10.0, exponent);
+  const double ten = 10 - 0.5 * std::pow(10.0, -decimals);
+  if (std::abs(mantissa) >= ten) {
+    mantissa /= 10;
+    ++exponent;
+  }
+  return fmt::format("{:.{}f}e{}", mantissa, decimals, exponent);
+}
+
+}  // namespace
+
+std::string format_bytes(double bytes) {
+  static constexpr std::array<std::string_view, 6> kUnits{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  return in_units(bytes, 1024, kUnits);
+}
+
+std::string format_integer(int64_t value) {
+  std::string digits = fmt::format("{}", value);
+  const size_t first = value < 0 ? 1 : 0;
+  for (size_t at = digits.size(); at > first + 3;) {
+    at -= 3;
+    digits.insert(at, 1, ',');
+  }
+  return digits;
+}
+
+std::string format_seconds(double seconds) {
+  static constexpr std::array<std::string_view, 3> kUnits{"ns", "µs", "ms"};
+  if (seconds == 0) return "0 s";
+  if (std::abs(seconds) < 0.9995) return in_units(std::round(seconds * 1e12) / 1e3, 1000, kUnits);
+  static constexpr std::array<std::string_view, 1> kSeconds{"s"};
+  if (std::abs(seconds) < 600)
+    return fmt::format("{}{} s", seconds < 0 ? "-" : "", three_digits(std::abs(seconds)));
+  return in_units(std::round(seconds), 1e9, kSeconds);
+}
+
+std::string format_flops(double flops_per_second) {
+  static constexpr std::array<std::string_view, 6> kUnits{"FLOP/s",  "kFLOP/s", "MFLOP/s",
+                                                          "GFLOP/s", "TFLOP/s", "PFLOP/s"};
+  return in_units(flops_per_second, 1000, kUnits);
+}
+
+std::string format_flop_count(double flops) {
+  static constexpr std::array<std::string_view, 6> kUnits{"FLOP",  "kFLOP", "MFLOP",
+                                                          "GFLOP", "TFLOP", "PFLOP"};
+  return in_units(flops, 1000, kUnits);
+}
+
+std::string format_count(double count) {
+  static constexpr std::array<std::string_view, 5> kUnits{"", "k", "M", "B", "T"};
+  return in_units(count, 1000, kUnits);
+}
+
+std::string format_bandwidth(double bytes_per_second) {
+  static constexpr std::array<std::string_view, 5> kUnits{"B/s", "kB/s", "MB/s", "GB/s", "TB/s"};
+  return in_units(bytes_per_second, 1000, kUnits);
+}
+
+std::string format_value(double value) {
+  if (value == 0) return "0";
+  if (!std::isfinite(value)) return std::isnan(value) ? "NaN" : value > 0 ? "inf" : "-inf";
+  const double magnitude = std::abs(value);
+  if (magnitude < 0.0009995 || magnitude >= 99950) return scientific(value, 1);
+  if (magnitude < 0.9995) return fmt::format("{:.3f}", value);
+  return (value < 0 ? "-" : "") +
+         (magnitude < 999.5 ? three_digits(magnitude) : fmt::format("{:.0f}", magnitude));
+}
+
+std::string format_error(double error) {
+  if (error == 0) return "0";
+  if (!std::isfinite(error)) return format_value(error);
+  return scientific(error, 1);
+}
+
+std::string format_percent(double share) {
+  const double percent = share * 100;
+  if (!std::isfinite(percent)) return "–";
+  return percent != 0 && std::abs(percent) < 9.95 ? fmt::format("{:.1f} %", percent)
+                                                  : fmt::format("{:.0f} %", percent);
+}
+
+}  // namespace shardlens::ui

@@ -1,0 +1,31 @@
+// Figures as a person reads them: three significant digits and a unit. Every number on the screen passes
+// through here, so that the same figure looks the same in every panel.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace shardlens::ui {
+
+/// Bytes in binary units: "512 B", "3.00 MiB", "1.50 GiB"; negative values keep their sign.
+std::string format_bytes(double bytes);
+/// In full, with thousands separators: "3,145,728".
+std::string format_integer(int64_t value);
+/// "840 ns", "12.3 µs", "1.10 ms", "2.50 s".
+std::string format_seconds(double seconds);
+/// Floating-point operations per second: "1.44 TFLOP/s".
+std::string format_flops(double flops_per_second);
+/// An amount of floating-point operations: "4.83 GFLOP".
+std::string format_flop_count(double flops);
+/// Counts in decimal units: "768", "50.3 k", "8.30 B" (billion), "1.01 T" (trillion).
+std::string format_count(double count);
+/// Bytes per second in decimal units, as links are sold: "12.4 GB/s".
+std::string format_bandwidth(double bytes_per_second);
+/// A value of a tensor: "0.317", "-1.41", "2.1e-7", "0".
+std::string format_value(double value);
+/// An error or a bound in two digits: "2.1e-7"; exactly zero is "0".
+std::string format_error(double error);
+/// A share in [0, 1] as a percentage: "82 %", "0.4 %".
+std::string format_percent(double share);
+
+}  // namespace shardlens::ui
