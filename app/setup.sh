@@ -52,10 +52,15 @@ wanted="
   bindings/imgui_bundle/assets/fonts/fontawesome-webfont.ttf
   external/glfw/glfw
   external/hello_imgui/hello_imgui/hello_imgui_assets/fonts/LICENSE-FontAwesome.txt
+  external/hello_imgui/hello_imgui/LICENSE
+  external/hello_imgui/hello_imgui/src/hello_imgui/icons_font_awesome_4.h
   external/imgui/imgui
   external/imgui-command-palette/imgui-command-palette
   external/imgui_test_engine/imgui_test_engine/imgui_test_engine
   external/implot/implot"
+
+# What lies unpacked is right when it came from this archive with this choice of files.
+stamp=$(printf '%s\n' "$sha256" "$wanted" | sha256sum)
 
 unpack_gui_sources() {
   mkdir -p "$third_party"
@@ -74,12 +79,10 @@ setup: only the archive with SHA-256 $sha256 is accepted"
   top=$(basename "$archive" .tar.gz)
   # shellcheck disable=SC2086 # one word a path
   tar -xzf "$archive" -C "$temporary/unpacked" --strip-components=1 $(printf "$top/%s " $wanted)
-  echo "$sha256" >"$temporary/unpacked/archive.sha256"
+  echo "$stamp" >"$temporary/unpacked/stamp"
   rm -rf "$bundle"
   mv "$temporary/unpacked" "$bundle"
 }
 
-if [ "$(cat "$bundle/archive.sha256" 2>/dev/null)" != "$sha256" ]; then
-  unpack_gui_sources
-fi
+[ "$(cat "$bundle/stamp" 2>/dev/null)" = "$stamp" ] || unpack_gui_sources
 say "ready"

@@ -19,6 +19,7 @@ target_compile_options(glfw PRIVATE ${gui_options})
 
 set(imgui "${bundle}/external/imgui/imgui")
 set(implot "${bundle}/external/implot/implot")
+set(glad "${bundle}/external/glfw/glfw/deps")
 set(test_engine "${bundle}/external/imgui_test_engine/imgui_test_engine")
 set(palette "${bundle}/external/imgui-command-palette/imgui-command-palette")
 
@@ -44,9 +45,15 @@ add_library(shardlens_gui STATIC EXCLUDE_FROM_ALL
   ${test_engine}/imgui_test_engine/imgui_te_utils.cpp
   ${palette}/imcmd_command_palette.cpp
   ${palette}/imcmd_fuzzy_search.cpp)
+# One OpenGL loader for Dear ImGui's renderer and for our own drawing: the header-only glad that GLFW carries.
+file(WRITE "${CMAKE_BINARY_DIR}/glad.cpp.new" "#define GLAD_GL_IMPLEMENTATION\n#include <glad/gl.h>\n")
+file(COPY_FILE "${CMAKE_BINARY_DIR}/glad.cpp.new" "${CMAKE_BINARY_DIR}/glad.cpp" ONLY_IF_DIFFERENT)
+target_sources(shardlens_gui PRIVATE "${CMAKE_BINARY_DIR}/glad.cpp")
+set_source_files_properties(${imgui}/backends/imgui_impl_opengl3.cpp PROPERTIES
+  COMPILE_OPTIONS "-DIMGUI_IMPL_OPENGL_LOADER_CUSTOM;-include;glad/gl.h")
 target_include_directories(shardlens_gui SYSTEM PUBLIC
   ${imgui} ${imgui}/backends ${imgui}/misc/cpp ${implot} ${test_engine} ${test_engine}/imgui_test_engine
-  ${palette} "${bundle}/external/glfw/glfw/include")
+  ${palette} ${glad} "${bundle}/external/glfw/glfw/include" "${bundle}/external/hello_imgui/hello_imgui/src/hello_imgui")
 target_compile_definitions(shardlens_gui PUBLIC
   IMGUI_DEFINE_MATH_OPERATORS
   IMGUI_DISABLE_OBSOLETE_FUNCTIONS
@@ -54,13 +61,14 @@ target_compile_definitions(shardlens_gui PUBLIC
   IMGUI_TEST_ENGINE_ENABLE_COROUTINE_STDTHREAD_IMPL=1
   IMGUI_TEST_ENGINE_ENABLE_STD_FUNCTION=1)
 target_compile_options(shardlens_gui PRIVATE ${gui_options})
-find_package(OpenGL REQUIRED COMPONENTS OpenGL EGL)
+find_package(OpenGL REQUIRED COMPONENTS EGL)
 find_package(Threads REQUIRED)
-target_link_libraries(shardlens_gui PUBLIC glfw OpenGL::OpenGL OpenGL::EGL Threads::Threads ${CMAKE_DL_LIBS})
+target_link_libraries(shardlens_gui PUBLIC glfw OpenGL::EGL Threads::Threads ${CMAKE_DL_LIBS})
 
 set(font_dir "${bundle}/bindings/imgui_bundle/assets/fonts")
 set(SHARDLENS_FONTS
   ${font_dir}/Roboto/Roboto-Regular.ttf
   ${font_dir}/Roboto/Roboto-Bold.ttf
+  ${font_dir}/Roboto/Roboto-RegularItalic.ttf
   ${font_dir}/Inconsolata-Medium.ttf
   ${font_dir}/fontawesome-webfont.ttf)

@@ -1,0 +1,52 @@
+// The window on an X server. Without one only the refusal can be tested.
+#include <gtest/gtest.h>
+#include <imgui.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "engine/config/error.h"
+#include "ui/platform/platform.h"
+
+namespace shardlens {
+namespace {
+
+TEST(WindowPlatform, DrawsWhatTheOffscreenPlatformDraws) {
+  if (!has_display()) GTEST_SKIP() << "no X server";
+  const auto picture = [](Platform& platform) {
+    ImGui::GetIO().MouseDrawCursor = false;
+    platform.begin_frame();
+    ImDrawList* list = ImGui::GetForegroundDrawList();
+    list->AddRectFilled({20, 20}, {180, 90}, IM_COL32(90, 169, 255, 255));
+    list->AddText(platform.fonts().bold, 24.0F, {30, 40}, IM_COL32_WHITE, "all-reduce");
+    platform.render();
+    Image image = platform.read_pixels();
+    platform.present();
+    return image;
+  };
+  Image window;
+  {
+    const auto platform = make_window_platform("shardlens test", {640, 360}, VerticalSync::off);
+    ASSERT_EQ(platform->framebuffer_size(), (PixelSize{640, 360}));
+    window = picture(*platform);
+  }
+  const auto offscreen = make_offscreen_platform({640, 360});
+  EXPECT_EQ(window.rgba == picture(*offscreen).rgba, true);
+}
+
+TEST(WindowPlatform, WithoutADisplayItSaysWhatWouldWork) {
+  const char* display = std::getenv("DISPLAY");
+  const std::string saved = display != nullptr ? display : "";
+  unsetenv("DISPLAY");
+  try {
+    make_window_platform("shardlens test", {640, 360});
+    FAIL() << "a window opened without a display";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Request);
+    EXPECT_NE(std::string(error.what()).find("--screenshot"), std::string::npos) << error.what();
+  }
+  if (!saved.empty()) setenv("DISPLAY", saved.c_str(), 1);
+}
+
+}  // namespace
+}  // namespace shardlens

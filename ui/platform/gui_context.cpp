@@ -1,0 +1,84 @@
+// Set-up of Dear ImGui on a current OpenGL context, drawing, and reading back.
+#include "ui/platform/gui_context.h"
+
+#include <fmt/format.h>
+#include <imgui.h>
+#include <imgui_impl_opengl3.h>
+#include <implot.h>
+
+#include <algorithm>
+#include <span>
+
+#include "engine/config/error.h"
+
+namespace shardlens {
+
+namespace {
+
+std::string gl_text(GLenum name) {
+  const GLubyte* text = glGetString(name);
+  return text != nullptr ? reinterpret_cast<const char*>(text) : "unknown";
+}
+
+}  // namespace
+
+GuiContext::GuiContext(GLADloadfunc load) {
+  const int version = gladLoadGL(load);
+  if (GLAD_VERSION_MAJOR(version) * 10 + GLAD_VERSION_MINOR(version) < 33) {
+    throw run_error(
+        fmt::format("the graphics driver offers OpenGL {}.{}, and the studio needs 3.3; Mesa's software "
+                    "renderer has it (LIBGL_ALWAYS_SOFTWARE=1)",
+                    GLAD_VERSION_MAJOR(version), GLAD_VERSION_MINOR(version)));
+  }
+  IMGUI_CHECKVERSION();
+  ImGui::CreateContext();
+  ImPlot::CreateContext();
+  ImGuiIO& io = ImGui::GetIO();
+  io.ConfigFlags |= ImGuiConfigFlags_DockingEnable;
+  io.IniFilename = nullptr;  // the application decides where the layout is remembered
+  fonts_ = add_fonts(*io.Fonts);
+  ImGui::GetStyle().FontSizeBase = base_font_size;
+  ImGui_ImplOpenGL3_Init("#version 330 core");
+}
+
+GuiContext::~GuiContext() {
+  ImGui_ImplOpenGL3_Shutdown();
+  ImPlot::DestroyContext();
+  ImGui::DestroyContext();
+}
+
+void GuiContext::begin_frame() {
+  ImGui_ImplOpenGL3_NewFrame();
+  ImGui::NewFrame();
+}
+
+void GuiContext::render(PixelSize size) {
+  ImGui::Render();
+  if (size.width == 0 || size.height == 0) return;  // an iconified window
+  const ImVec4 ground = ImGui::GetStyleColorVec4(ImGuiCol_WindowBg);
+  glViewport(0, 0, size.width, size.height);
+  glClearColor(ground.x, ground.y, ground.z, 1.0F);
+  glClear(GL_COLOR_BUFFER_BIT);
+  ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
+}
+
+Image GuiContext::read_pixels(PixelSize size) const {
+  const auto row_bytes = 4 * static_cast<std::size_t>(size.width);
+  Image image{size, std::vector<std::uint8_t>(row_bytes * static_cast<std::size_t>(size.height))};
+  glPixelStorei(GL_PACK_ALIGNMENT, 1);
+  glReadPixels(0, 0, size.width, size.height, GL_RGBA, GL_UNSIGNED_BYTE, image.rgba.data());
+  // OpenGL's first row is the bottom one.
+  const std::span<std::uint8_t> rows(image.rgba);
+  for (int top = 0, bottom = size.height - 1; top < bottom; ++top, --bottom) {
+    const auto upper = rows.subspan(row_bytes * static_cast<std::size_t>(top), row_bytes);
+    const auto lower = rows.subspan(row_bytes * static_cast<std::size_t>(bottom), row_bytes);
+    std::ranges::swap_ranges(upper, lower);
+  }
+  return image;
+}
+
+std::string GuiContext::renderer() const {
+  return fmt::format("OpenGL {}, {}", gl_text(GL_VERSION), gl_text(GL_RENDERER));
+}
+
+}  // namespace shardlens

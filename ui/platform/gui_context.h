@@ -1,0 +1,34 @@
+// What both platforms share once an OpenGL context is current: the functions of OpenGL, the Dear ImGui and
+// ImPlot contexts, and Dear ImGui's renderer.
+#pragma once
+
+#include <string>
+
+#include "ui/platform/fonts.h"
+#include "ui/platform/gl.h"
+#include "ui/platform/image.h"
+
+namespace shardlens {
+
+class GuiContext {
+ public:
+  // `load` finds an OpenGL function by name in the current context. Throws Error below OpenGL 3.3.
+  explicit GuiContext(GLADloadfunc load);
+  ~GuiContext();
+  GuiContext(const GuiContext&) = delete;
+  GuiContext& operator=(const GuiContext&) = delete;
+
+  void begin_frame();
+  // Ends the frame and draws it into the bound framebuffer, which is `size` large.
+  void render(PixelSize size);
+  // Reads the bound framebuffer.
+  Image read_pixels(PixelSize size) const;
+
+  std::string renderer() const;
+  const Fonts& fonts() const { return fonts_; }
+
+ private:
+  Fonts fonts_;
+};
+
+}  // namespace shardlens

@@ -1,0 +1,78 @@
+// PNG through libpng's simplified interface.
+#include "ui/platform/image.h"
+
+#include <fmt/format.h>
+#include <png.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <system_error>
+
+#include "engine/config/error.h"
+
+namespace shardlens {
+
+namespace {
+
+std::vector<std::uint8_t> encode(const Image& image) {
+  // Dropping alpha here keeps a screenshot opaque whatever the blending left in the alpha channel.
+  const auto pixels =
+      static_cast<std::size_t>(image.size.width) * static_cast<std::size_t>(image.size.height);
+  std::vector<std::uint8_t> rgb(3 * pixels);
+  for (std::size_t i = 0; i < pixels; ++i) std::memcpy(&rgb[3 * i], &image.rgba[4 * i], 3);
+
+  png_image png{};
+  png.version = PNG_IMAGE_VERSION;
+  png.width = static_cast<png_uint_32>(image.size.width);
+  png.height = static_cast<png_uint_32>(image.size.height);
+  png.format = PNG_FORMAT_RGB;
+  png_alloc_size_t bytes = PNG_IMAGE_PNG_SIZE_MAX(png);
+  std::vector<std::uint8_t> encoded(bytes);
+  if (png_image_write_to_memory(&png, encoded.data(), &bytes, 0, rgb.data(), 0, nullptr) == 0) {
+    throw run_error(fmt::format("could not encode a {}x{} picture: {}", image.size.width, image.size.height,
+                                png.message));
+  }
+  encoded.resize(bytes);
+  return encoded;
+}
+
+}  // namespace
+
+void write_png(const Image& image, const std::filesystem::path& path) {
+  const std::vector<std::uint8_t> encoded = encode(image);
+  std::filesystem::path temporary = path;
+  temporary += fmt::format(".{}.part", getpid());
+  std::ofstream file(temporary, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(encoded.data()), static_cast<std::streamsize>(encoded.size()));
+  file.close();
+  std::error_code fault;
+  if (file) {
+    std::filesystem::rename(temporary, path, fault);
+    if (!fault) return;
+  } else {
+    fault = std::error_code(errno, std::generic_category());
+  }
+  std::error_code ignored;
+  std::filesystem::remove(temporary, ignored);
+  throw request_error(fmt::format("cannot write {}: {}; choose an existing folder you may write to",
+                                  path.string(), fault.message()));
+}
+
+Image read_png(const std::filesystem::path& path) {
+  png_image png{};
+  png.version = PNG_IMAGE_VERSION;
+  if (png_image_begin_read_from_file(&png, path.c_str()) == 0) {
+    throw request_error(fmt::format("cannot read {}: {}", path.string(), png.message));
+  }
+  png.format = PNG_FORMAT_RGBA;
+  Image image{{static_cast<int>(png.width), static_cast<int>(png.height)},
+              std::vector<std::uint8_t>(PNG_IMAGE_SIZE(png))};
+  if (png_image_finish_read(&png, nullptr, image.rgba.data(), 0, nullptr) == 0) {
+    throw request_error(fmt::format("{} is damaged: {}", path.string(), png.message));
+  }
+  return image;
+}
+
+}  // namespace shardlens

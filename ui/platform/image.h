@@ -1,0 +1,36 @@
+// A picture in memory, and PNG files: what a screenshot is before it reaches the disk.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+namespace shardlens {
+
+// Size in pixels.
+struct PixelSize {
+  int width = 0;
+  int height = 0;
+  bool operator==(const PixelSize&) const = default;
+};
+
+// 8-bit RGBA, top row first: rgba has size.width * size.height * 4 bytes.
+struct Image {
+  PixelSize size;
+  std::vector<std::uint8_t> rgba;
+
+  // The four bytes at column x, row y.
+  const std::uint8_t* pixel(int x, int y) const {
+    return rgba.data() + 4 * (static_cast<std::size_t>(y) * static_cast<std::size_t>(size.width) +
+                              static_cast<std::size_t>(x));
+  }
+};
+
+// Writes `image` as a PNG without alpha. The file appears whole or not at all: it is written beside its place
+// and renamed. Throws Error if the folder does not exist or cannot be written.
+void write_png(const Image& image, const std::filesystem::path& path);
+
+// Reads a PNG. Throws Error if it is missing or damaged.
+Image read_png(const std::filesystem::path& path);
+
+}  // namespace shardlens

@@ -1,0 +1,176 @@
+// The platform without a display: an EGL context with no surface, on Mesa's surfaceless platform or on a GPU
+// opened as a device, drawing into a framebuffer object.
+#include <EGL/egl.h>
+#include <EGL/eglext.h>
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/config/error.h"
+#include "ui/platform/gui_context.h"
+#include "ui/platform/platform.h"
+
+namespace shardlens {
+
+namespace {
+
+Error no_egl(const std::string& reason) {
+  return run_error(
+      fmt::format("cannot draw without a display: {} (EGL error {:#x}); Mesa can, in software: apt-get "
+                  "install libegl-mesa0 libgl1-mesa-dri",
+                  reason, static_cast<unsigned>(eglGetError())));
+}
+
+template <typename Function>
+Function egl_function(const char* name) {
+  return reinterpret_cast<Function>(eglGetProcAddress(name));
+}
+
+// Displays that need no window system, best first: Mesa's surfaceless one, then the GPUs.
+std::vector<EGLDisplay> candidate_displays() {
+  std::vector<EGLDisplay> displays;
+  const auto platform_display = egl_function<PFNEGLGETPLATFORMDISPLAYEXTPROC>("eglGetPlatformDisplayEXT");
+  if (platform_display == nullptr) return displays;
+  displays.push_back(platform_display(EGL_PLATFORM_SURFACELESS_MESA, nullptr, nullptr));
+  if (const auto query_devices = egl_function<PFNEGLQUERYDEVICESEXTPROC>("eglQueryDevicesEXT")) {
+    std::array<EGLDeviceEXT, 16> devices{};
+    EGLint count = 0;
+    if (query_devices(static_cast<EGLint>(devices.size()), devices.data(), &count) == EGL_FALSE) count = 0;
+    for (EGLint i = 0; i < count; ++i) {
+      displays.push_back(
+          platform_display(EGL_PLATFORM_DEVICE_EXT, devices[static_cast<std::size_t>(i)], nullptr));
+    }
+  }
+  return displays;
+}
+
+// A current OpenGL 3.3 context without a surface.
+class SurfacelessContext {
+ public:
+  SurfacelessContext() {
+    for (const EGLDisplay candidate : candidate_displays()) {
+      if (candidate == EGL_NO_DISPLAY || eglInitialize(candidate, nullptr, nullptr) == EGL_FALSE) continue;
+      display_ = candidate;
+      break;
+    }
+    if (display_ == EGL_NO_DISPLAY) throw no_egl("no EGL display opens");
+    if (eglBindAPI(EGL_OPENGL_API) == EGL_FALSE) throw failed("EGL has no desktop OpenGL");
+    constexpr std::array<EGLint, 5> wanted{EGL_SURFACE_TYPE, 0, EGL_RENDERABLE_TYPE, EGL_OPENGL_BIT,
+                                           EGL_NONE};
+    EGLConfig config = nullptr;
+    EGLint count = 0;
+    if (eglChooseConfig(display_, wanted.data(), &config, 1, &count) == EGL_FALSE || count == 0) {
+      throw failed("EGL offers no OpenGL configuration");
+    }
+    constexpr std::array<EGLint, 7> version{EGL_CONTEXT_MAJOR_VERSION,
+                                            3,
+                                            EGL_CONTEXT_MINOR_VERSION,
+                                            3,
+                                            EGL_CONTEXT_OPENGL_PROFILE_MASK,
+                                            EGL_CONTEXT_OPENGL_CORE_PROFILE_BIT,
+                                            EGL_NONE};
+    context_ = eglCreateContext(display_, config, EGL_NO_CONTEXT, version.data());
+    if (context_ == EGL_NO_CONTEXT) throw failed("EGL makes no OpenGL 3.3 context");
+    if (eglMakeCurrent(display_, EGL_NO_SURFACE, EGL_NO_SURFACE, context_) == EGL_FALSE) {
+      throw failed("the OpenGL context needs a surface");
+    }
+  }
+
+  ~SurfacelessContext() { close(); }
+  SurfacelessContext(const SurfacelessContext&) = delete;
+  SurfacelessContext& operator=(const SurfacelessContext&) = delete;
+
+ private:
+  Error failed(const std::string& reason) {
+    const Error error = no_egl(reason);
+    close();  // a constructor that throws runs no destructor
+    return error;
+  }
+
+  void close() {
+    eglMakeCurrent(display_, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
+    if (context_ != EGL_NO_CONTEXT) eglDestroyContext(display_, context_);
+    eglTerminate(display_);
+    eglReleaseThread();
+  }
+
+  EGLDisplay display_ = EGL_NO_DISPLAY;
+  EGLContext context_ = EGL_NO_CONTEXT;
+};
+
+class OffscreenPlatform final : public Platform {
+ public:
+  explicit OffscreenPlatform(PixelSize size) : gui_(&eglGetProcAddress), size_(size) {
+    ImGui::GetIO().BackendPlatformName = "shardlens offscreen";
+    glGenFramebuffers(1, &framebuffer_);
+    glGenRenderbuffers(1, &colour_);
+    allocate();
+  }
+
+  ~OffscreenPlatform() override {
+    glDeleteRenderbuffers(1, &colour_);
+    glDeleteFramebuffers(1, &framebuffer_);
+  }
+
+  void begin_frame(double) override {
+    ImGuiIO& io = ImGui::GetIO();
+    io.DisplaySize = ImVec2(static_cast<float>(size_.width), static_cast<float>(size_.height));
+    io.DeltaTime = 1.0F / 60.0F;
+    gui_.begin_frame();
+  }
+
+  void render() override {
+    glBindFramebuffer(GL_FRAMEBUFFER, framebuffer_);
+    gui_.render(size_);
+  }
+
+  void present() override { glFinish(); }
+  Image read_pixels() override { return gui_.read_pixels(size_); }
+  void wake() override {}
+
+  void resize(PixelSize size) override {
+    size_ = size;
+    allocate();
+  }
+
+  PixelSize framebuffer_size() const override { return size_; }
+  float dpi_scale() const override { return 1.0F; }
+  bool should_close() const override { return false; }
+  std::string renderer() const override { return gui_.renderer(); }
+  const Fonts& fonts() const override { return gui_.fonts(); }
+
+ private:
+  void allocate() {
+    glBindRenderbuffer(GL_RENDERBUFFER, colour_);
+    glRenderbufferStorage(GL_RENDERBUFFER, GL_RGBA8, size_.width, size_.height);
+    glBindFramebuffer(GL_FRAMEBUFFER, framebuffer_);
+    glFramebufferRenderbuffer(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_RENDERBUFFER, colour_);
+    if (size_.width < 1 || size_.height < 1 ||
+        glCheckFramebufferStatus(GL_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE) {
+      GLint largest = 0;
+      glGetIntegerv(GL_MAX_RENDERBUFFER_SIZE, &largest);
+      throw request_error(
+          fmt::format("a picture of {}x{} pixels cannot be drawn; width and height must lie between 1 "
+                      "and {}",
+                      size_.width, size_.height, largest));
+    }
+  }
+
+  SurfacelessContext context_;
+  GuiContext gui_;
+  PixelSize size_;
+  GLuint framebuffer_ = 0;
+  GLuint colour_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Platform> make_offscreen_platform(PixelSize size) {
+  return std::make_unique<OffscreenPlatform>(size);
+}
+
+}  // namespace shardlens

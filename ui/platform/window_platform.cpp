@@ -1,0 +1,120 @@
+// The platform with a window: GLFW on X11, OpenGL 3.3 core.
+#include <fmt/format.h>
+#include <imgui.h>
+#include <imgui_impl_glfw.h>
+
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+#include "engine/config/error.h"
+#include "ui/platform/gui_context.h"
+#include "ui/platform/platform.h"
+
+#define GLFW_INCLUDE_NONE
+#include <GLFW/glfw3.h>
+
+namespace shardlens {
+
+namespace {
+
+// GLFW is a process-wide service; its last error is fetched where a call fails.
+class GlfwLibrary {
+ public:
+  GlfwLibrary() {
+    if (glfwInit() == GLFW_FALSE) {
+      throw request_error(
+          fmt::format("no window can be opened here ({}); start the studio where DISPLAY names an X "
+                      "server, or use --screenshot, which needs none",
+                      last_error()));
+    }
+  }
+  ~GlfwLibrary() { glfwTerminate(); }
+  GlfwLibrary(const GlfwLibrary&) = delete;
+  GlfwLibrary& operator=(const GlfwLibrary&) = delete;
+
+  static std::string last_error() {
+    const char* message = nullptr;
+    glfwGetError(&message);
+    return message != nullptr ? message : "no reason given";
+  }
+};
+
+class WindowPlatform final : public Platform {
+ public:
+  WindowPlatform(const std::string& title, PixelSize size, VerticalSync vertical_sync) {
+    glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
+    glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 3);
+    glfwWindowHint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);
+    glfwWindowHint(GLFW_OPENGL_FORWARD_COMPAT, GLFW_TRUE);
+    window_ = glfwCreateWindow(size.width, size.height, title.c_str(), nullptr, nullptr);
+    if (window_ == nullptr) {
+      throw run_error(
+          fmt::format("no OpenGL 3.3 window: {}; Mesa's software renderer has it (apt-get install "
+                      "libgl1-mesa-dri, LIBGL_ALWAYS_SOFTWARE=1)",
+                      GlfwLibrary::last_error()));
+    }
+    glfwMakeContextCurrent(window_);
+    glfwSwapInterval(vertical_sync == VerticalSync::on ? 1 : 0);
+    gui_.emplace(&glfwGetProcAddress);
+    ImGui_ImplGlfw_InitForOpenGL(window_, true);
+  }
+
+  ~WindowPlatform() override {
+    if (gui_) ImGui_ImplGlfw_Shutdown();
+    gui_.reset();
+    glfwDestroyWindow(window_);
+  }
+
+  void begin_frame(double wait_seconds) override {
+    if (wait_seconds > 0.0) {
+      glfwWaitEventsTimeout(wait_seconds);
+    } else {
+      glfwPollEvents();
+    }
+    ImGui_ImplGlfw_NewFrame();
+    gui_->begin_frame();
+  }
+
+  void render() override { gui_->render(framebuffer_size()); }
+  void present() override { glfwSwapBuffers(window_); }
+  Image read_pixels() override { return gui_->read_pixels(framebuffer_size()); }
+  void wake() override { glfwPostEmptyEvent(); }
+  void resize(PixelSize size) override { glfwSetWindowSize(window_, size.width, size.height); }
+
+  PixelSize framebuffer_size() const override {
+    PixelSize size;
+    glfwGetFramebufferSize(window_, &size.width, &size.height);
+    return size;
+  }
+
+  float dpi_scale() const override {
+    float x = 1.0F;
+    float y = 1.0F;
+    glfwGetWindowContentScale(window_, &x, &y);
+    return x;
+  }
+
+  bool should_close() const override { return glfwWindowShouldClose(window_) == GLFW_TRUE; }
+  std::string renderer() const override { return gui_->renderer(); }
+  const Fonts& fonts() const override { return gui_->fonts(); }
+
+ private:
+  GlfwLibrary library_;
+  GLFWwindow* window_ = nullptr;
+  std::optional<GuiContext> gui_;
+};
+
+}  // namespace
+
+std::unique_ptr<Platform> make_window_platform(const std::string& title, PixelSize size,
+                                               VerticalSync vertical_sync) {
+  return std::make_unique<WindowPlatform>(title, size, vertical_sync);
+}
+
+bool has_display() {
+  const char* display = std::getenv("DISPLAY");
+  return display != nullptr && *display != '\0';
+}
+
+}  // namespace shardlens
