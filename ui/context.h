@@ -13,6 +13,14 @@ namespace shardlens::ui {
 
 enum class Tab { Stage, Memory, Traffic, Program };
 
+/// What the Memory tab shows.
+struct MemoryView {
+  bool this_layer = false;            ///< the second page: this layer as planned and measured, not the whole model
+  double parameters = 8.3e9;          ///< of the model against the wall
+  std::string device = "v100-32gb";   ///< hardware preset whose memory is the wall
+  int tp = 0;                         ///< the column explained beside the wall; 0: the smallest T that fits
+};
+
 /// What a person looks at. Belongs to the window, is remembered between starts, and never reaches the engine.
 struct ViewState {
   // one selection, shared by Stage, Inspector and Timeline
@@ -32,6 +40,8 @@ struct ViewState {
   bool fit_stage = false;                ///< F: the Stage fits its rows into the panel in this frame
   bool fit_timeline = false;
   float stage_zoom = 1.0f;
+  MemoryView memory;
+  std::string program_filter;            ///< words the Program tab's steps must hold
   double timeline_begin_seconds = 0, timeline_end_seconds = 0;  ///< shown stretch; equal: fit
 
   float ui_scale() const { return scale * (lecture ? 1.6f : 1.0f); }

@@ -1,0 +1,77 @@
+// Text, colours between tokens and dashed outlines for the drawn panels.
+#include "ui/widgets/paint.h"
+
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+
+namespace shardlens::ui {
+
+float text_width(const TextStyle& style, std::string_view text) {
+  if (text.empty()) return 0;
+  return style.font->CalcTextSizeA(style.size, FLT_MAX, 0, text.data(), text.data() + text.size()).x;
+}
+
+void draw_text(ImDrawList* list, ImVec2 at, const TextStyle& style, std::string_view text, Align align) {
+  if (text.empty()) return;
+  if (align == Align::Centre) at.x -= text_width(style, text) / 2;
+  if (align == Align::Right) at.x -= text_width(style, text);
+  list->AddText(style.font, style.size, {std::round(at.x), std::round(at.y)}, style.colour, text.data(),
+                text.data() + text.size());
+}
+
+std::string fitted(const TextStyle& style, std::string_view text, float width) {
+  if (text_width(style, text) <= width) return std::string(text);
+  static constexpr std::string_view kEllipsis = "…";
+  const float room = width - text_width(style, kEllipsis);
+  if (room <= 0) return std::string(kEllipsis);
+  const char* end = text.data() + text.size();
+  const char* cut = text.data();
+  style.font->CalcTextSizeA(style.size, room, 0, text.data(), end, &cut);
+  return std::string(text.data(), cut) + std::string(kEllipsis);
+}
+
+float wrapped_height(const TextStyle& style, std::string_view text, float width) {
+  if (text.empty()) return 0;
+  return style.font->CalcTextSizeA(style.size, FLT_MAX, width, text.data(), text.data() + text.size()).y;
+}
+
+float draw_wrapped(ImDrawList* list, ImVec2 at, const TextStyle& style, std::string_view text, float width) {
+  if (text.empty()) return 0;
+  list->AddText(style.font, style.size, {std::round(at.x), std::round(at.y)}, style.colour, text.data(),
+                text.data() + text.size(), width);
+  return wrapped_height(style, text, width);
+}
+
+ImU32 mixed(ImU32 from, ImU32 to, float amount) {
+  const ImVec4 a = ImGui::ColorConvertU32ToFloat4(from);
+  const ImVec4 b = ImGui::ColorConvertU32ToFloat4(to);
+  const float t = std::clamp(amount, 0.0f, 1.0f);
+  return ImGui::ColorConvertFloat4ToU32(
+      {a.x + (b.x - a.x) * t, a.y + (b.y - a.y) * t, a.z + (b.z - a.z) * t, a.w + (b.w - a.w) * t});
+}
+
+ImU32 legible_on(const Theme& theme, ImU32 ground) {
+  return contrast_ratio(theme.text, ground) >= contrast_ratio(theme.window, ground) ? theme.text
+                                                                                    : theme.window;
+}
+
+void draw_dashed_line(ImDrawList* list, ImVec2 from, ImVec2 to, ImU32 colour, float thickness, float dash) {
+  const float length = std::hypot(to.x - from.x, to.y - from.y);
+  if (length <= 0 || dash <= 0) return;
+  const ImVec2 step((to.x - from.x) / length, (to.y - from.y) / length);
+  for (float at = 0; at < length; at += 2 * dash) {
+    const float end = std::min(at + dash, length);
+    list->AddLine({from.x + step.x * at, from.y + step.y * at},
+                  {from.x + step.x * end, from.y + step.y * end}, colour, thickness);
+  }
+}
+
+void draw_dashed_rect(ImDrawList* list, ImVec2 min, ImVec2 max, ImU32 colour, float thickness, float dash) {
+  draw_dashed_line(list, min, {max.x, min.y}, colour, thickness, dash);
+  draw_dashed_line(list, {max.x, min.y}, max, colour, thickness, dash);
+  draw_dashed_line(list, max, {min.x, max.y}, colour, thickness, dash);
+  draw_dashed_line(list, {min.x, max.y}, min, colour, thickness, dash);
+}
+
+}  // namespace shardlens::ui
