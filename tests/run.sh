@@ -1,0 +1,24 @@
+#!/bin/sh
+# Sets up, builds and runs every test. From any folder, as a fresh clone; offline once set up.
+#
+#   tests/run.sh [release|debug|asan-ubsan|tsan] [ctest options]
+set -eu
+cd "$(dirname "$0")/.."
+preset=release
+case "${1:-}" in
+  "" | -*) ;;
+  *)
+    preset=$1
+    shift
+    ;;
+esac
+
+./app/setup.sh
+./app/build.sh "$preset"
+
+echo "tests: running the suites of $preset"
+# The window's tests need an X server: a virtual one, unless one is already there.
+if [ -n "${DISPLAY:-}" ]; then
+  exec ctest --preset "$preset" -j "$(nproc)" "$@"
+fi
+exec xvfb-run -a -s "-screen 0 1920x1080x24" ctest --preset "$preset" -j "$(nproc)" "$@"
