@@ -30,15 +30,15 @@ ImFont* add_chain(ImFontAtlas& atlas, std::initializer_list<std::string_view> fa
     config.MergeMode = font != nullptr;
     // The atlas only reads the data, though its interface asks for a mutable pointer.
     font = atlas.AddFontFromMemoryTTF(const_cast<char*>(data.data()), static_cast<int>(data.size()),
-                                      base_font_size, &config);
+                                      ui::kBodySize, &config);
   }
   return font;
 }
 
 }  // namespace
 
-Fonts add_fonts(ImFontAtlas& atlas) {
-  return {.regular = add_chain(atlas, {roboto, inconsolata, font_awesome}),
+ui::Fonts add_fonts(ImFontAtlas& atlas) {
+  return {.body = add_chain(atlas, {roboto, inconsolata, font_awesome}),
           .bold = add_chain(atlas, {roboto_bold, inconsolata, font_awesome}),
           .italic = add_chain(atlas, {roboto_italic, inconsolata}),
           .mono = add_chain(atlas, {inconsolata, roboto, font_awesome})};

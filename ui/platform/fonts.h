@@ -5,21 +5,12 @@
 // is a matter of style alone: ImGui::PushFont(fonts.mono, size), style.FontScaleMain.
 #pragma once
 
-struct ImFont;
+#include "ui/theme/theme.h"
+
 struct ImFontAtlas;
 
 namespace shardlens {
 
-struct Fonts {
-  ImFont* regular = nullptr;  // the default font
-  ImFont* bold = nullptr;
-  ImFont* italic = nullptr;
-  ImFont* mono = nullptr;
-};
-
-// Size of ordinary text at scale 1, in pixels.
-inline constexpr float base_font_size = 15.0F;
-
-Fonts add_fonts(ImFontAtlas& atlas);
+ui::Fonts add_fonts(ImFontAtlas& atlas);
 
 }  // namespace shardlens

@@ -37,7 +37,7 @@ GuiContext::GuiContext(GLADloadfunc load) {
   io.ConfigFlags |= ImGuiConfigFlags_DockingEnable;
   io.IniFilename = nullptr;  // the application decides where the layout is remembered
   fonts_ = add_fonts(*io.Fonts);
-  ImGui::GetStyle().FontSizeBase = base_font_size;
+  ImGui::GetStyle().FontSizeBase = ui::kBodySize;
   ImGui_ImplOpenGL3_Init("#version 330 core");
 }
 

@@ -25,10 +25,10 @@ class GuiContext {
   Image read_pixels(PixelSize size) const;
 
   std::string renderer() const;
-  const Fonts& fonts() const { return fonts_; }
+  const ui::Fonts& fonts() const { return fonts_; }
 
  private:
-  Fonts fonts_;
+  ui::Fonts fonts_;
 };
 
 }  // namespace shardlens

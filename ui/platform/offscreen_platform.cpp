@@ -141,7 +141,7 @@ class OffscreenPlatform final : public Platform {
   float dpi_scale() const override { return 1.0F; }
   bool should_close() const override { return false; }
   std::string renderer() const override { return gui_.renderer(); }
-  const Fonts& fonts() const override { return gui_.fonts(); }
+  const ui::Fonts& fonts() const override { return gui_.fonts(); }
 
  private:
   void allocate() {

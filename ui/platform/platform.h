@@ -54,7 +54,7 @@ class Platform {
   // What draws, for provenance: "OpenGL 4.5, llvmpipe (...)".
   virtual std::string renderer() const = 0;
 
-  virtual const Fonts& fonts() const = 0;
+  virtual const ui::Fonts& fonts() const = 0;
 };
 
 enum class VerticalSync { on, off };

@@ -97,7 +97,7 @@ class WindowPlatform final : public Platform {
 
   bool should_close() const override { return glfwWindowShouldClose(window_) == GLFW_TRUE; }
   std::string renderer() const override { return gui_->renderer(); }
-  const Fonts& fonts() const override { return gui_->fonts(); }
+  const ui::Fonts& fonts() const override { return gui_->fonts(); }
 
  private:
   GlfwLibrary library_;

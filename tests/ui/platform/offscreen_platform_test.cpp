@@ -48,8 +48,8 @@ TEST(OffscreenPlatform, DrawsARectangleAtItsPlace) {
 
 TEST(OffscreenPlatform, DrawsTextInEveryFontAtAnySize) {
   const auto platform = make_offscreen_platform({320, 200});
-  const Fonts& fonts = platform->fonts();
-  for (ImFont* font : {fonts.regular, fonts.bold, fonts.italic, fonts.mono}) {
+  const ui::Fonts& fonts = platform->fonts();
+  for (ImFont* font : {fonts.body, fonts.bold, fonts.italic, fonts.mono}) {
     for (const float size : {13.0F, 15.0F, 24.0F}) {
       const Image image = frame(*platform, [&](ImDrawList* list) {
         list->AddText(font, size, {10, 10}, amber, "HHH");
@@ -68,14 +68,14 @@ TEST(OffscreenPlatform, EveryFontHasTheCharactersTheStudioWrites) {
   // Multiplication sign, minus, arrows, square root, sum, element of, Greek, partial derivative, ellipsis.
   constexpr std::array<ImWchar, 12> characters{0xD7,   0x2212, 0x2190, 0x2192, 0x221A, 0x2211,
                                                0x2208, 0x3B1,  0x394,  0x2202, 0x2026, 0xB7};
-  const Fonts& fonts = platform->fonts();
-  for (ImFont* font : {fonts.regular, fonts.bold, fonts.italic, fonts.mono}) {
+  const ui::Fonts& fonts = platform->fonts();
+  for (ImFont* font : {fonts.body, fonts.bold, fonts.italic, fonts.mono}) {
     for (const ImWchar character : characters)
       EXPECT_TRUE(font->IsGlyphInFont(character)) << std::hex << character;
   }
   unsigned icon = 0;
   ImTextCharFromUtf8(&icon, ICON_FA_PLAY, nullptr);
-  EXPECT_TRUE(fonts.regular->IsGlyphInFont(static_cast<ImWchar>(icon)));
+  EXPECT_TRUE(fonts.body->IsGlyphInFont(static_cast<ImWchar>(icon)));
 }
 
 TEST(OffscreenPlatform, ResizesAndDrawsAtTheNewSize) {
