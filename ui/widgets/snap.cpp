@@ -1,0 +1,74 @@
+// Slider stops: see snap.h.
+#include "ui/widgets/snap.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace shardlens::ui {
+
+size_t nearest_index(const std::vector<int64_t>& values, int64_t value) {
+  const auto distance = [value](int64_t stop) {
+    return std::abs(std::log(static_cast<double>(std::max<int64_t>(stop, 1))) -
+                    std::log(static_cast<double>(std::max<int64_t>(value, 1))));
+  };
+  const auto nearest = std::min_element(values.begin(), values.end(),
+                                        [&](int64_t a, int64_t b) { return distance(a) < distance(b); });
+  return static_cast<size_t>(nearest - values.begin());
+}
+
+int64_t value_at(const std::vector<int64_t>& values, double share) {
+  const double last = static_cast<double>(values.size() - 1);
+  return values[static_cast<size_t>(std::lround(std::clamp(share, 0.0, 1.0) * last))];
+}
+
+double share_of(const std::vector<int64_t>& values, int64_t value) {
+  if (values.size() < 2 || value <= values.front()) return 0;
+  if (value >= values.back()) return 1;
+  const auto above = std::upper_bound(values.begin(), values.end(), value);
+  const auto below = above - 1;
+  const double between = static_cast<double>(value - *below) / static_cast<double>(*above - *below);
+  return (static_cast<double>(below - values.begin()) + between) / static_cast<double>(values.size() - 1);
+}
+
+std::vector<int64_t> hidden_stops(const Model& model) {
+  std::vector<int64_t> stops;
+  for (const int64_t features : {4, 8, 16, 24, 32, 48, 64, 80, 96, 128, 160, 192, 256}) {
+    stops.push_back(std::max<int64_t>(model.heads, 1) * features);
+  }
+  return stops;
+}
+
+std::vector<int64_t> heads_stops(const Model& model) {
+  std::vector<int64_t> stops;
+  for (int64_t heads = 1; heads * 4 <= model.hidden && heads <= 512; ++heads) {
+    if (model.hidden % heads == 0) stops.push_back(heads);
+  }
+  if (stops.empty()) stops.push_back(1);
+  return stops;
+}
+
+std::vector<int64_t> ffn_stops(const Model& model) {
+  return {model.hidden, 2 * model.hidden, 4 * model.hidden, 8 * model.hidden};
+}
+
+std::vector<int64_t> layers_stops() {
+  return {1, 2, 4, 6, 8, 12, 16, 24, 32, 36, 40, 48, 54, 64, 72, 80, 96, 105, 118, 128};
+}
+
+std::vector<int64_t> sequence_stops(const Model& model) {
+  std::vector<int64_t> stops;
+  for (const int64_t length : {8, 16, 32, 64, 128, 256, 512, 768, 1024, 2048, 4096}) {
+    if (stops.empty() || model.positions <= 0 || length <= model.positions) stops.push_back(length);
+  }
+  return stops;
+}
+
+std::vector<int64_t> batch_stops() {
+  return {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};
+}
+
+std::vector<int64_t> vocab_stops() {
+  return {256, 1024, 8192, 16384, 30522, 32000, 50257, 51200, 65536, 128256};
+}
+
+}  // namespace shardlens::ui
