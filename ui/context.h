@@ -8,6 +8,7 @@
 
 #include "engine/runtime/snapshot.h"
 #include "ui/theme/theme.h"
+#include "ui/widgets/wanted.h"
 
 namespace shardlens::ui {
 
@@ -43,6 +44,7 @@ struct ViewState {
   MemoryView memory;
   std::string program_filter;            ///< words the Program tab's steps must hold
   double timeline_begin_seconds = 0, timeline_end_seconds = 0;  ///< shown stretch; equal: fit
+  Wanted wanted;                         ///< changes of the settings that no snapshot carries yet
 
   float ui_scale() const { return scale * (lecture ? 1.6f : 1.0f); }
 };
@@ -59,6 +61,13 @@ struct Context {
 
   float px(float at_scale_one) const { return at_scale_one * view.ui_scale(); }
   void send(Command command) const { outbox.push_back(std::move(command)); }
+
+  /// The settings as they are wanted now: read these, change a copy, and want() it.
+  const Settings& wanted() const { return view.wanted.settings(snapshot); }
+  void want(const Settings& settings) const {
+    view.wanted.sent(snapshot, settings);
+    send(command::SetSettings{settings});
+  }
 };
 
 // The panels. Each draws into the current Dear ImGui window, which the frame has begun.
@@ -73,5 +82,10 @@ void draw_program(const Context& context);
 
 /// Selects a step and, as the tensor inspected, its first output (of all ranks).
 void select_step(ViewState& view, const Program& program, StepId step);
+
+/// Moves the timeline by `share` of what it shows: the keys A and D.
+void pan_timeline(ViewState& view, const Snapshot& snapshot, double share);
+/// Shows `factor` times as much time, about the selected step when it is in view: the keys W and S.
+void zoom_timeline(ViewState& view, const Snapshot& snapshot, double factor);
 
 }  // namespace shardlens::ui
