@@ -1,0 +1,71 @@
+// What is not an operation: the device's name, its memory, and how many cores there are to share.
+#include "engine/device/cpu/cpu_device.h"
+
+#include <sched.h>
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+namespace shardlens::cpu {
+
+namespace {
+
+constexpr size_t kCacheLine = 64;
+constexpr size_t kHugePage = size_t{2} << 20;
+
+}  // namespace
+
+CpuDevice::CpuDevice(int threads) : threads_(threads) {
+  if (threads < 1)
+    throw request_error("a CPU device needs at least 1 thread, not " + std::to_string(threads));
+}
+
+std::string CpuDevice::name() const {
+  return "cpu, " + std::to_string(threads_) + (threads_ == 1 ? " thread" : " threads");
+}
+
+void* CpuDevice::allocate(size_t bytes) {
+  // Large arenas are laid on huge pages where the kernel grants them: a GEMM's strided panels then miss the
+  // TLB less.
+  const size_t alignment = bytes >= kHugePage ? kHugePage : kCacheLine;
+  const size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+  void* memory =
+      rounded < bytes ? nullptr : std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
+  if (memory == nullptr)
+    throw run_error("the CPU device could not allocate " + std::to_string(bytes) +
+                    " bytes: choose a smaller batch, sequence or model, or a larger T");
+  if (bytes >= kHugePage) madvise(memory, rounded, MADV_HUGEPAGE);
+  return memory;
+}
+
+void CpuDevice::release(void* memory) noexcept {
+  std::free(memory);
+}
+
+void CpuDevice::copy_to_device(void* to, const void* from_host, size_t bytes) {
+  if (bytes > 0) std::memcpy(to, from_host, bytes);
+}
+
+void CpuDevice::copy_to_host(void* to_host, const void* from, size_t bytes) {
+  if (bytes > 0) std::memcpy(to_host, from, bytes);
+}
+
+}  // namespace shardlens::cpu
+
+namespace shardlens {
+
+std::unique_ptr<Device> make_cpu_device(int threads) {
+  return std::make_unique<cpu::CpuDevice>(threads);
+}
+
+int available_cores() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (sched_getaffinity(0, sizeof cores, &cores) != 0) return 1;
+  const int count = CPU_COUNT(&cores);
+  return count > 0 ? count : 1;
+}
+
+}  // namespace shardlens

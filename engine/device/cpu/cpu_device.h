@@ -1,0 +1,62 @@
+// The CPU device: one rank's share of the cores. Every operation is implemented in the file of its own name
+// beside this one. Results depend on neither the number of threads nor, for what is computed per element,
+// row, column or head, on how many of them the rank holds (DESIGN section 4: sharded equals serial).
+#pragma once
+
+#include <string>
+
+#include "engine/config/error.h"
+#include "engine/device/device.h"
+
+namespace shardlens::cpu {
+
+class CpuDevice final : public Device {
+ public:
+  explicit CpuDevice(int threads);
+
+  std::string name() const override;
+
+  void* allocate(size_t bytes) override;
+  void release(void* memory) noexcept override;
+  void copy_to_device(void* to, const void* from_host, size_t bytes) override;
+  void copy_to_host(void* to_host, const void* from, size_t bytes) override;
+  void synchronize() override {}
+
+  void gemm(const Gemm& gemm) override;
+  void bias_add(DType dtype, int64_t rows, int64_t cols, const void* x, const void* bias, void* y) override;
+  void bias_grad(DType dtype, int64_t rows, int64_t cols, const void* dy, void* db) override;
+  void gelu(DType dtype, GeluForm form, int64_t count, const void* x, void* y) override;
+  void gelu_grad(DType dtype, GeluForm form, int64_t count, const void* x, const void* dy, void* dx) override;
+  void layer_norm(DType dtype, int64_t rows, int64_t cols, double epsilon, const void* x, const void* gamma,
+                  const void* beta, void* y, void* stats) override;
+  void layer_norm_grad(DType dtype, int64_t rows, int64_t cols, const void* x, const void* gamma,
+                       const void* stats, const void* dy, void* dx, void* dgamma, void* dbeta) override;
+  void attention(const AttentionShape& shape, const void* qkv, void* probs, void* context) override;
+  void attention_grad(const AttentionShape& shape, const void* qkv, void* probs, const void* context,
+                      const void* dcontext, void* dqkv, void* workspace) override;
+  void add(DType dtype, int64_t count, const void* a, const void* b, void* y) override;
+  void round(DType dtype, int64_t count, int limit, const void* x, void* y) override;
+  void slice(DType dtype, const Slicing& slicing, Range range, const void* full, void* shard) override;
+
+ private:
+  int threads_;
+};
+
+/// Calls compute(T{}) with T = float or double. The half-width formats are planned and priced but not
+/// executed.
+template <class Compute>
+void with_element_type(DType dtype, const char* operation, Compute&& compute) {
+  switch (dtype) {
+    case DType::Fp32:
+      return compute(float{});
+    case DType::Fp64:
+      return compute(double{});
+    case DType::Fp16:
+    case DType::Bf16:
+      break;
+  }
+  throw request_error(std::string(operation) + " in " + (dtype == DType::Fp16 ? "fp16" : "bf16") +
+                      " is planned, not executed, on the CPU: choose fp32 or fp64 to run it");
+}
+
+}  // namespace shardlens::cpu

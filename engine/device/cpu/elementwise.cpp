@@ -1,0 +1,103 @@
+// The plain passes over memory: bias, its gradient, residual sum, rounding, slicing. None has arithmetic
+// worth vectorising by hand: the compiler does, and one addition rounds the same wherever it stands.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "engine/device/cpu/cpu_device.h"
+#include "engine/device/cpu/parallel.h"
+
+namespace shardlens::cpu {
+
+namespace {
+
+constexpr int64_t kChunk = 16384;      // elements a thread takes at a time
+constexpr int64_t kColumnStrip = 256;  // columns a thread sums at a time
+constexpr int64_t kRowGroup = 32;  // rows summed before they join the total: shortens the chain of roundings
+
+int64_t pieces(int64_t count, int64_t size) {
+  return (count + size - 1) / size;
+}
+
+}  // namespace
+
+void CpuDevice::bias_add(DType dtype, int64_t rows, int64_t cols, const void* x, const void* bias, void* y) {
+  with_element_type(dtype, "a bias", [&](auto zero) {
+    using T = decltype(zero);
+    const int64_t group = std::max<int64_t>(1, kChunk / std::max<int64_t>(1, cols));
+    parallel_for(threads_, pieces(rows, group), [&](int64_t piece) {
+      const T* b = static_cast<const T*>(bias);
+      for (int64_t row = piece * group; row < std::min(rows, (piece + 1) * group); ++row) {
+        const T* in = static_cast<const T*>(x) + row * cols;
+        T* out = static_cast<T*>(y) + row * cols;
+        for (int64_t col = 0; col < cols; ++col) out[col] = in[col] + b[col];
+      }
+    });
+  });
+}
+
+void CpuDevice::bias_grad(DType dtype, int64_t rows, int64_t cols, const void* dy, void* db) {
+  with_element_type(dtype, "a bias gradient", [&](auto zero) {
+    using T = decltype(zero);
+    parallel_for(threads_, pieces(cols, kColumnStrip), [&](int64_t strip) {
+      const int64_t first = strip * kColumnStrip;
+      const int64_t width = std::min(kColumnStrip, cols - first);
+      T total[kColumnStrip] = {};
+      for (int64_t top = 0; top < rows; top += kRowGroup) {
+        T partial[kColumnStrip] = {};
+        for (int64_t row = top; row < std::min(rows, top + kRowGroup); ++row) {
+          const T* in = static_cast<const T*>(dy) + row * cols + first;
+          for (int64_t i = 0; i < width; ++i) partial[i] += in[i];
+        }
+        for (int64_t i = 0; i < width; ++i) total[i] += partial[i];
+      }
+      std::copy_n(total, width, static_cast<T*>(db) + first);
+    });
+  });
+}
+
+void CpuDevice::add(DType dtype, int64_t count, const void* a, const void* b, void* y) {
+  with_element_type(dtype, "a sum", [&](auto zero) {
+    using T = decltype(zero);
+    parallel_for(threads_, pieces(count, kChunk), [&](int64_t piece) {
+      const T* left = static_cast<const T*>(a);
+      const T* right = static_cast<const T*>(b);
+      T* out = static_cast<T*>(y);
+      for (int64_t i = piece * kChunk; i < std::min(count, (piece + 1) * kChunk); ++i)
+        out[i] = left[i] + right[i];
+    });
+  });
+}
+
+void CpuDevice::round(DType dtype, int64_t count, int limit, const void* x, void* y) {
+  with_element_type(dtype, "rounding", [&](auto zero) {
+    using T = decltype(zero);
+    parallel_for(threads_, pieces(count, kChunk), [&](int64_t piece) {
+      const T high = static_cast<T>(limit);
+      const T* in = static_cast<const T*>(x);
+      T* out = static_cast<T*>(y);
+      for (int64_t i = piece * kChunk; i < std::min(count, (piece + 1) * kChunk); ++i) {
+        const T nearest = std::rint(in[i]);                // ties to even: the default rounding mode
+        const T capped = nearest > high ? high : nearest;  // a NaN compares false and stays
+        out[i] = capped < -high ? -high : capped;
+      }
+    });
+  });
+}
+
+void CpuDevice::slice(DType dtype, const Slicing& slicing, Range range, const void* full, void* shard) {
+  const size_t element = static_cast<size_t>(element_bytes(dtype));
+  const size_t run = static_cast<size_t>(range.size() * slicing.inner) * element;
+  if (run == 0) return;
+  const size_t stride = static_cast<size_t>(slicing.extent * slicing.inner) * element;
+  const char* from =
+      static_cast<const char*>(full) + static_cast<size_t>(range.begin * slicing.inner) * element;
+  char* to = static_cast<char*>(shard);
+  const int64_t group = std::max<int64_t>(1, static_cast<int64_t>((size_t{64} << 10) / run));
+  parallel_for(threads_, pieces(slicing.outer, group), [&](int64_t piece) {
+    for (int64_t o = piece * group; o < std::min(slicing.outer, (piece + 1) * group); ++o)
+      std::memcpy(to + static_cast<size_t>(o) * run, from + static_cast<size_t>(o) * stride, run);
+  });
+}
+
+}  // namespace shardlens::cpu

@@ -1,0 +1,97 @@
+// GeLU and its gradient, in the tanh form (GPT-2) and the erf form (BERT). Both are x·Φ(x) with an
+// approximate or the exact normal distribution Φ, written so that nothing cancels in the negative tail: the
+// tanh form is x·σ(2u) with u = √(2/π)(x + 0.044715 x³), since (1 + tanh u)/2 = σ(2u).
+#include <algorithm>
+#include <cmath>
+
+#include "engine/device/cpu/cpu_device.h"
+#include "engine/device/cpu/parallel.h"
+#include "engine/device/cpu/vector.h"
+
+namespace shardlens::cpu {
+
+namespace {
+
+constexpr int64_t kChunk = 4096;  // elements a thread takes at a time
+constexpr double kSqrt2OverPi = 0.79788456080286535588;
+constexpr double kCubic = 0.044715;
+constexpr double kInverseSqrt2 = 0.70710678118654752440;
+constexpr double kInverseSqrt2Pi = 0.39894228040143267794;
+
+/// A cumulative distribution and its density at x: y = x·value, dy/dx = value + x·slope.
+template <class T>
+struct Gate {
+  Vector<T> value, slope;
+};
+
+template <class T>
+[[gnu::always_inline]] inline Gate<T> tanh_gate(Vector<T> x) {
+  // Past ±100 the gate is exactly 0 or 1; the limit keeps the cube finite. A NaN compares false and stays.
+  const Vector<T> limit = Vector<T>{} + T(100);
+  Vector<T> v = x > limit ? limit : x;
+  v = v < -limit ? -limit : v;
+  const Vector<T> square = v * v;
+  const Vector<T> twice_u = v * (square * T(2 * kSqrt2OverPi * kCubic) + T(2 * kSqrt2OverPi));
+  const Vector<T> twice_du = square * T(6 * kSqrt2OverPi * kCubic) + T(2 * kSqrt2OverPi);
+  const Vector<T> e = exp<T>(twice_u < Vector<T>{} ? twice_u : -twice_u);  // in (0, 1]: never overflows
+  const Vector<T> large = T(1) / (e + T(1));
+  const Vector<T> small = e * large;
+  const Vector<T> value = twice_u < Vector<T>{} ? small : large;
+  return {value, large * small * twice_du};
+}
+
+template <class T>
+[[gnu::always_inline]] inline Gate<T> erf_gate(Vector<T> x) {
+  Gate<T> gate;
+  for (int64_t i = 0; i < kLanes<T>; ++i) {
+    gate.value[i] = T(0.5) * std::erfc(-x[i] * T(kInverseSqrt2));
+  }
+  gate.slope = exp<T>(x * x * T(-0.5)) * T(kInverseSqrt2Pi);
+  return gate;
+}
+
+/// Applies f to every element: out[i] = f(in[i], other[i]).
+template <class T, class Function>
+void map(int threads, int64_t count, const void* in, const void* other, void* out, Function f) {
+  const T* first = static_cast<const T*>(in);
+  const T* second = static_cast<const T*>(other);
+  T* result = static_cast<T*>(out);
+  parallel_for(threads, (count + kChunk - 1) / kChunk, [&](int64_t piece) {
+    const int64_t end = std::min(count, (piece + 1) * kChunk);
+    int64_t i = piece * kChunk;
+    for (; i + kLanes<T> <= end; i += kLanes<T>) store<T>(result + i, f(load(first + i), load(second + i)));
+    if (i == end) return;
+    store_part<T>(result + i, f(load_part(first + i, end - i, T(0)), load_part(second + i, end - i, T(0))),
+                  end - i);
+  });
+}
+
+}  // namespace
+
+void CpuDevice::gelu(DType dtype, GeluForm form, int64_t count, const void* x, void* y) {
+  with_element_type(dtype, "GeLU", [&](auto zero) {
+    using T = decltype(zero);
+    if (form == GeluForm::Tanh)
+      map<T>(threads_, count, x, x, y, [](Vector<T> v, Vector<T>) { return v * tanh_gate<T>(v).value; });
+    else
+      map<T>(threads_, count, x, x, y, [](Vector<T> v, Vector<T>) { return v * erf_gate<T>(v).value; });
+  });
+}
+
+void CpuDevice::gelu_grad(DType dtype, GeluForm form, int64_t count, const void* x, const void* dy,
+                          void* dx) {
+  with_element_type(dtype, "the gradient of GeLU", [&](auto zero) {
+    using T = decltype(zero);
+    const auto chain = [](Gate<T> gate, Vector<T> v, Vector<T> d) {
+      return d * (gate.value + v * gate.slope);
+    };
+    if (form == GeluForm::Tanh)
+      map<T>(threads_, count, x, dy, dx,
+             [&](Vector<T> v, Vector<T> d) { return chain(tanh_gate<T>(v), v, d); });
+    else
+      map<T>(threads_, count, x, dy, dx,
+             [&](Vector<T> v, Vector<T> d) { return chain(erf_gate<T>(v), v, d); });
+  });
+}
+
+}  // namespace shardlens::cpu

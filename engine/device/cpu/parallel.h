@@ -1,0 +1,36 @@
+// The one place where a CPU device uses more than one thread. The idea: work is cut into items whose size
+// never depends on the number of threads, and an item is computed by one thread from start to end, so that
+// the threads decide only who computes an item, never what it becomes: the same bits with 1 thread and
+// with 64.
+#pragma once
+
+#include <omp.h>
+
+#include <cstdint>
+#include <exception>
+
+namespace shardlens::cpu {
+
+/// Calls body(item) for every item in [0, items) on up to `threads` threads and returns when all are done.
+/// The first exception of a body is thrown again here.
+template <class Body>
+void parallel_for(int threads, int64_t items, Body&& body) {
+  if (threads <= 1 || items <= 1) {
+    for (int64_t item = 0; item < items; ++item) body(item);
+    return;
+  }
+  std::exception_ptr failure;
+  const int team = static_cast<int>(items < threads ? items : threads);
+#pragma omp parallel for num_threads(team) schedule(static)
+  for (int64_t item = 0; item < items; ++item) {
+    try {
+      body(item);
+    } catch (...) {
+#pragma omp critical(shardlens_parallel_for)
+      if (!failure) failure = std::current_exception();
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace shardlens::cpu

@@ -1,0 +1,72 @@
+// What the tests of the device's operations share: seeded operands, comparison with a reference, central
+// differences.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <random>
+#include <vector>
+
+#include "engine/config/dtype.h"
+
+namespace shardlens {
+
+template <class T>
+inline constexpr DType kDType = sizeof(T) == 4 ? DType::Fp32 : DType::Fp64;
+
+/// Bound on the relative error of a sum of a few thousand products.
+template <class T>
+inline constexpr double kBound = sizeof(T) == 4 ? 2e-6 : 4e-15;
+
+template <class T>
+std::vector<T> normal(int64_t count, unsigned seed, double mean = 0.0, double deviation = 1.0) {
+  std::mt19937_64 generator(seed);
+  std::normal_distribution<double> distribution(mean, deviation);
+  std::vector<T> values(static_cast<size_t>(count));
+  for (T& value : values) value = static_cast<T>(distribution(generator));
+  return values;
+}
+
+/// Norm of the difference over the norm of the reference.
+template <class T, class R>
+double relative_error(const std::vector<T>& values, const std::vector<R>& reference) {
+  if (values.size() != reference.size()) return INFINITY;
+  double difference = 0, norm = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double d = static_cast<double>(values[i]) - static_cast<double>(reference[i]);
+    difference += d * d;
+    norm += static_cast<double>(reference[i]) * static_cast<double>(reference[i]);
+  }
+  return norm == 0 ? std::sqrt(difference) : std::sqrt(difference / norm);
+}
+
+template <class T>
+bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
+}
+
+/// Gradient of `loss` with respect to `x` by central differences.
+inline std::vector<double> finite_differences(std::vector<double> x,
+                                              const std::function<double(const std::vector<double>&)>& loss) {
+  std::vector<double> gradient(x.size());
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double centre = x[i], step = 1e-5 * std::max(1.0, std::abs(centre));
+    x[i] = centre + step;
+    const double above = loss(x);
+    x[i] = centre - step;
+    const double below = loss(x);
+    x[i] = centre;
+    gradient[i] = (above - below) / (2 * step);
+  }
+  return gradient;
+}
+
+inline double dot(const std::vector<double>& a, const std::vector<double>& b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+}  // namespace shardlens
