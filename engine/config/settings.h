@@ -80,10 +80,21 @@ struct Settings {
   bool operator==(const Settings&) const = default;
 };
 
-std::string to_string(Cut cut);
+// Each enum's word in files, on the command line and on screen. parse_... throws a
+// request Error that lists the words.
+std::string to_string(Cut cut);                    ///< "column", "row", "replicated"
+std::string to_string(Block block);                ///< "layer", "mlp", "attention"
+std::string to_string(Architecture architecture);  ///< "gpt", "bert"
+std::string to_string(NormPlacement norm);         ///< "pre", "post"
+std::string to_string(GeluForm form);              ///< "tanh", "erf"
+std::string to_string(Operands operands);          ///< "normal", "integer"
+std::string to_string(InputKind kind);             ///< "normal", "npy", "text"
 Cut parse_cut(const std::string& text);
-std::string to_string(Block block);
 Block parse_block(const std::string& text);
-std::string to_string(Architecture architecture);
+Architecture parse_architecture(const std::string& text);
+NormPlacement parse_norm_placement(const std::string& text);
+GeluForm parse_gelu_form(const std::string& text);
+Operands parse_operands(const std::string& text);
+InputKind parse_input_kind(const std::string& text);
 
 }  // namespace shardlens

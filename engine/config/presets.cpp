@@ -1,0 +1,163 @@
+// Model presets, Hugging Face configurations and the parameter counts of both.
+#include "engine/config/presets.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "engine/config/assets.h"
+#include "engine/config/suggest.h"
+#include "engine/config/validate.h"
+#include "engine/io/json.h"
+
+namespace shardlens {
+namespace {
+
+// What an architecture means where a preset is silent: GPT-2 is pre-LN, causal, tanh GeLU; BERT the opposite
+// of each.
+Model architecture_defaults(Architecture architecture) {
+  const bool gpt = architecture == Architecture::Gpt;
+  Model model;
+  model.architecture = architecture;
+  model.norm = gpt ? NormPlacement::Pre : NormPlacement::Post;
+  model.causal = gpt;
+  model.gelu = gpt ? GeluForm::Tanh : GeluForm::Erf;
+  model.norm_epsilon = gpt ? 1e-5 : 1e-12;
+  return model;
+}
+
+Model read_preset(const nlohmann::json& json) {
+  ObjectReader reader(json, "models.json");
+  Model model = architecture_defaults(parse_architecture(reader.string("architecture")));
+  model.name = reader.string("name");
+  model.title = reader.string("title");
+  model.layers = reader.integer("layers");
+  model.hidden = reader.integer("hidden");
+  model.heads = reader.integer("heads");
+  model.ffn = reader.integer_or("ffn", 4 * model.hidden);
+  model.vocab = reader.integer("vocab");
+  model.positions = reader.integer("positions");
+  if (reader.has("norm")) model.norm = parse_norm_placement(reader.string("norm"));
+  reader.finish();
+  return model;
+}
+
+std::vector<Model> read_presets() {
+  const nlohmann::json presets = parse_json(std::string(asset("models.json")), "models.json");
+  std::vector<Model> models;
+  for (const nlohmann::json& json : presets) models.push_back(read_preset(json));
+  return models;
+}
+
+// Hugging Face's word for the activation. Only GeLU is a transformer of these two families.
+GeluForm gelu_form(const std::string& activation, const std::string& where) {
+  if (activation == "gelu") return GeluForm::Erf;
+  if (activation == "gelu_new" || activation == "gelu_pytorch_tanh" || activation == "gelu_fast") {
+    return GeluForm::Tanh;
+  }
+  throw request_error(
+      where + ": the activation \"" + activation +
+      "\" is not supported; known: gelu (erf), gelu_new, gelu_pytorch_tanh, gelu_fast (tanh)");
+}
+
+// config.json holds dozens of keys that do not concern the sizes, so unknown ones are no error here.
+Model read_hugging_face(const std::string& folder) {
+  const std::string path = folder + "/config.json";
+  if (!std::filesystem::exists(path)) {
+    throw request_error("no config.json in \"" + folder + "\"; --model takes a preset (" +
+                        join(model_names()) + ") or a folder with a Hugging Face config.json");
+  }
+  const nlohmann::json json = read_json_file(path);
+  ObjectReader reader(json, path);
+  const std::string type = reader.string("model_type");
+  if (type != "gpt2" && type != "bert") {
+    throw request_error(path + ": model_type \"" + type + "\" is not supported; known: gpt2, bert");
+  }
+  const bool gpt = type == "gpt2";
+  Model model = architecture_defaults(gpt ? Architecture::Gpt : Architecture::Bert);
+  model.name = folder;
+  const auto stem = std::filesystem::absolute(folder).lexically_normal();
+  model.title = (stem.has_filename() ? stem : stem.parent_path()).filename().string();
+  model.layers = reader.integer(gpt ? "n_layer" : "num_hidden_layers");
+  model.hidden = reader.integer(gpt ? "n_embd" : "hidden_size");
+  model.heads = reader.integer(gpt ? "n_head" : "num_attention_heads");
+  // Clamped so that an absurd width cannot overflow here; validate_model() below refuses it with its figure.
+  const int64_t usual_ffn = 4 * std::clamp<int64_t>(model.hidden, 0, kLargestHidden);
+  model.ffn = gpt ? reader.integer_or("n_inner", usual_ffn) : reader.integer("intermediate_size");
+  model.vocab = reader.integer("vocab_size");
+  model.positions = reader.integer(gpt ? "n_positions" : "max_position_embeddings");
+  model.norm_epsilon = reader.number_or(gpt ? "layer_norm_epsilon" : "layer_norm_eps", model.norm_epsilon);
+  model.gelu = gelu_form(
+      gpt ? reader.string_or("activation_function", "gelu_new") : reader.string_or("hidden_act", "gelu"),
+      path);
+  try {
+    validate_model(model);
+  } catch (const Error& error) {
+    throw request_error(path + ": " + error.what());
+  }
+  return model;
+}
+
+}  // namespace
+
+const std::vector<Model>& model_presets() {
+  static const std::vector<Model> presets = read_presets();
+  return presets;
+}
+
+std::vector<std::string> model_names() {
+  std::vector<std::string> names;
+  for (const Model& model : model_presets()) names.push_back(model.name);
+  return names;
+}
+
+Model model_preset(const std::string& name) {
+  for (const Model& model : model_presets()) {
+    if (model.name == name) return model;
+  }
+  throw unknown_name("model", name, model_names());
+}
+
+Model find_model(const std::string& name_or_folder) {
+  for (const Model& model : model_presets()) {
+    if (model.name == name_or_folder) return model;
+  }
+  const bool folder =
+      name_or_folder.find('/') != std::string::npos || std::filesystem::is_directory(name_or_folder);
+  return folder ? read_hugging_face(name_or_folder) : model_preset(name_or_folder);
+}
+
+int64_t layer_parameter_count(const Model& model) {
+  const int64_t h = model.hidden, f = model.ffn;
+  const int64_t attention = h * 3 * h + 3 * h + h * h + h;
+  const int64_t mlp = h * f + f + f * h + h;
+  const int64_t norms = 2 * (2 * h);
+  return attention + mlp + norms;
+}
+
+ParameterCount count_parameters(const Model& model) {
+  const int64_t h = model.hidden;
+  ParameterCount count;
+  count.embedding = model.vocab * h;
+  count.positions = model.positions * h;
+  count.layers = model.layers * layer_parameter_count(model);
+  count.norms_outside = 2 * h;
+  if (model.architecture == Architecture::Bert) {
+    count.token_types = 2 * h;
+    const int64_t pooler = h * h + h;
+    const int64_t masked_lm = h * h + h + 2 * h + model.vocab;  // transform, its norm, the vocabulary's bias
+    const int64_t sentence = 2 * h + 2;
+    count.heads = pooler + masked_lm + sentence;
+  }
+  return count;
+}
+
+int64_t parameter_count(const Model& model) {
+  return count_parameters(model).total();
+}
+
+int64_t padded_vocab(const Model& model, int tp) {
+  const int64_t multiple = 128 * static_cast<int64_t>(tp);
+  return (model.vocab + multiple - 1) / multiple * multiple;
+}
+
+}  // namespace shardlens

@@ -1,0 +1,87 @@
+// Names of the choices in the settings, in both directions from one table an enum.
+#include "engine/config/settings.h"
+
+#include <utility>
+
+#include "engine/config/suggest.h"
+
+namespace shardlens {
+namespace {
+
+template <class Enum>
+using Names = std::vector<std::pair<Enum, std::string>>;
+
+const Names<Cut> kCuts = {{Cut::Column, "column"}, {Cut::Row, "row"}, {Cut::Replicated, "replicated"}};
+const Names<Block> kBlocks = {{Block::Layer, "layer"}, {Block::Mlp, "mlp"}, {Block::Attention, "attention"}};
+const Names<Architecture> kArchitectures = {{Architecture::Gpt, "gpt"}, {Architecture::Bert, "bert"}};
+const Names<NormPlacement> kNorms = {{NormPlacement::Pre, "pre"}, {NormPlacement::Post, "post"}};
+const Names<GeluForm> kGelus = {{GeluForm::Tanh, "tanh"}, {GeluForm::Erf, "erf"}};
+const Names<Operands> kOperands = {{Operands::Normal, "normal"}, {Operands::Integer, "integer"}};
+const Names<InputKind> kInputs = {
+    {InputKind::Normal, "normal"}, {InputKind::Npy, "npy"}, {InputKind::Text, "text"}};
+
+template <class Enum>
+std::string name_of(const Names<Enum>& names, Enum value) {
+  for (const auto& [candidate, name] : names) {
+    if (candidate == value) return name;
+  }
+  return "?";
+}
+
+template <class Enum>
+Enum parse(const Names<Enum>& names, const std::string& what, const std::string& text) {
+  std::vector<std::string> known;
+  for (const auto& [value, name] : names) {
+    if (name == text) return value;
+    known.push_back(name);
+  }
+  throw unknown_name(what, text, known);
+}
+
+}  // namespace
+
+std::string to_string(Cut cut) {
+  return name_of(kCuts, cut);
+}
+std::string to_string(Block block) {
+  return name_of(kBlocks, block);
+}
+std::string to_string(Architecture architecture) {
+  return name_of(kArchitectures, architecture);
+}
+std::string to_string(NormPlacement norm) {
+  return name_of(kNorms, norm);
+}
+std::string to_string(GeluForm form) {
+  return name_of(kGelus, form);
+}
+std::string to_string(Operands operands) {
+  return name_of(kOperands, operands);
+}
+std::string to_string(InputKind kind) {
+  return name_of(kInputs, kind);
+}
+
+Cut parse_cut(const std::string& text) {
+  return parse(kCuts, "cut", text);
+}
+Block parse_block(const std::string& text) {
+  return parse(kBlocks, "block", text);
+}
+Architecture parse_architecture(const std::string& text) {
+  return parse(kArchitectures, "architecture", text);
+}
+NormPlacement parse_norm_placement(const std::string& text) {
+  return parse(kNorms, "norm placement", text);
+}
+GeluForm parse_gelu_form(const std::string& text) {
+  return parse(kGelus, "GeLU form", text);
+}
+Operands parse_operands(const std::string& text) {
+  return parse(kOperands, "operands", text);
+}
+InputKind parse_input_kind(const std::string& text) {
+  return parse(kInputs, "input", text);
+}
+
+}  // namespace shardlens

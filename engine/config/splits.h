@@ -1,0 +1,32 @@
+// The named ways to cut a layer's four weight matrices, and split files. A split says only how weights are
+// cut; which collectives that costs is the planner's business.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/config/settings.h"
+
+namespace shardlens {
+
+/// megatron (column, row, column, row), reversed (row, column, row, column), row-row, column-column,
+/// replicated: for attn.qkv, attn.proj, mlp.fc, mlp.proj.
+const std::vector<Split>& named_splits();
+std::vector<std::string> split_names();
+
+/// A named split; throws a request Error that lists the names.
+Split named_split(const std::string& name);
+
+/// What `--split` takes: a name, or a JSON file (anything that ends in .json or has a slash).
+Split find_split(const std::string& name_or_file);
+
+/// Reads a split file's text (DESIGN section 8), for example {"attn.qkv": "row", "mlp.fc": "column"}; what it
+/// leaves out is cut as in megatron. `source` names it in errors. An unknown key or value throws a request
+/// Error with the nearest legal one and the list; embedding, norm and loss are accepted at the values this
+/// version runs (vocab, replicated, fused) and refused with that sentence otherwise.
+Split parse_split(const std::string& json_text, const std::string& source);
+
+/// The split as the text of a split file.
+std::string split_file_text(const Split& split);
+
+}  // namespace shardlens

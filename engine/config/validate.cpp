@@ -1,0 +1,211 @@
+// Validation of settings; every message names the remedy.
+#include "engine/config/validate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/config/error.h"
+#include "engine/config/hardware.h"
+#include "engine/config/suggest.h"
+#include "engine/config/units.h"
+
+namespace shardlens {
+namespace {
+
+void check_range(const std::string& what, int64_t value, int64_t lowest, int64_t highest) {
+  if (value >= lowest && value <= highest) return;
+  throw request_error(fmt::format("{} = {} is not possible. Choose from {} to {}.", what, value, lowest,
+                                  grouped_text(highest)));
+}
+
+// "4", "4 or 6".
+std::string alternatives(const std::vector<int>& numbers) {
+  std::string text;
+  for (const int number : numbers) text += (text.empty() ? "" : " or ") + std::to_string(number);
+  return text;
+}
+
+// The number of heads nearest to the model's own that divides hidden, below and above.
+std::vector<int> nearest_head_counts(const Model& model) {
+  std::vector<int> nearest;
+  for (int64_t heads = model.heads - 1; heads >= 1; --heads) {
+    if (model.hidden % heads == 0) {
+      nearest.push_back(static_cast<int>(heads));
+      break;
+    }
+  }
+  for (int64_t heads = model.heads + 1; heads <= model.hidden; ++heads) {
+    if (model.hidden % heads == 0) {
+      nearest.push_back(static_cast<int>(heads));
+      break;
+    }
+  }
+  return nearest;
+}
+
+void check_degree(const Settings& settings) {
+  const Model& model = settings.model;
+  const int tp = settings.tp;
+  const std::vector<int> possible = possible_degrees(model, settings.block);
+  if (std::binary_search(possible.begin(), possible.end(), tp)) return;
+  const std::string remedy = alternatives(nearest_degrees(model, settings.block, tp));
+  const std::string head_word = model.heads == 1 ? "head" : "heads";
+  std::string reason;
+  if (tp < 1) {
+    reason = "there is at least one rank";
+  } else if (settings.block == Block::Mlp) {
+    reason = fmt::format("an MLP of {} x {} is cut into at most {} here", model.hidden, model.ffn,
+                         possible.back());
+  } else if (tp > model.heads) {
+    reason = fmt::format("there are only {} {} to share", model.heads, head_word);
+  } else {
+    reason = fmt::format("{} {} do not divide by {}", model.heads, head_word, tp);
+  }
+  throw request_error(fmt::format("T = {} is not possible: {}. Try {}.", tp, reason, remedy));
+}
+
+// The largest single tensor, in elements, as a double that cannot overflow: the attention probabilities or
+// the MLP's inner activation or a weight.
+double largest_tensor_elements(const Settings& settings) {
+  const Model& model = settings.model;
+  const double tokens = static_cast<double>(settings.batch) * static_cast<double>(settings.seq);
+  const double probabilities = tokens * static_cast<double>(model.heads) * static_cast<double>(settings.seq);
+  const double widest = std::max(3.0 * static_cast<double>(model.hidden), static_cast<double>(model.ffn));
+  return std::max({probabilities, tokens * widest, static_cast<double>(model.hidden) * widest});
+}
+
+// The largest value in [lowest, highest] for which fits(value) holds, given that it holds for `lowest`, that
+// it fails for `highest` and changes once.
+template <class Fits>
+int64_t largest_fitting(int64_t lowest, int64_t highest, const Fits& fits) {
+  while (highest - lowest > 1) {
+    const int64_t middle = lowest + (highest - lowest) / 2;
+    (fits(middle) ? lowest : highest) = middle;
+  }
+  return lowest;
+}
+
+}  // namespace
+
+void validate_model(const Model& model) {
+  check_range("layers", model.layers, 1, kLargestLayers);
+  check_range("hidden", model.hidden, 1, kLargestHidden);
+  check_range("heads", model.heads, 1, model.hidden);
+  check_range("ffn", model.ffn, 1, kLargestFfn);
+  check_range("vocab", model.vocab, 1, kLargestVocab);
+  check_range("positions", model.positions, 1, kLargestPositions);
+  if (model.hidden % model.heads != 0) {
+    throw request_error(fmt::format("hidden = {} does not divide by {} heads. Try {} heads.", model.hidden,
+                                    model.heads, alternatives(nearest_head_counts(model))));
+  }
+  if (!(model.norm_epsilon > 0 && model.norm_epsilon < 1)) {
+    throw request_error(fmt::format(
+        "norm epsilon = {} is not possible. Choose between 0 and 1, such as 1e-5.", model.norm_epsilon));
+  }
+}
+
+std::vector<int> possible_degrees(const Model& model, Block block) {
+  std::vector<int> degrees;
+  if (block == Block::Mlp) {
+    const int64_t most = std::min<int64_t>({model.hidden, model.ffn, kMostLocalRanks});
+    for (int tp = 1; tp <= most; ++tp) degrees.push_back(tp);
+    return degrees;
+  }
+  const int64_t most = std::min<int64_t>(model.heads, kLargestDegree);
+  for (int tp = 1; tp <= most; ++tp) {
+    if (model.heads % tp == 0) degrees.push_back(tp);
+  }
+  return degrees;
+}
+
+std::vector<int> nearest_degrees(const Model& model, Block block, int tp) {
+  const std::vector<int> possible = possible_degrees(model, block);
+  const auto above = std::upper_bound(possible.begin(), possible.end(), tp);
+  std::vector<int> nearest;
+  if (above != possible.begin()) nearest.push_back(*(above - 1));
+  if (above != possible.end()) nearest.push_back(*above);
+  return nearest;
+}
+
+void validate(const Settings& settings) {
+  const Model& model = settings.model;
+  validate_model(model);
+  check_range("batch", settings.batch, 1, kLargestBatch);
+  check_range("sequence", settings.seq, 1, kLargestPositions);
+  if (settings.seq > model.positions) {
+    throw request_error(fmt::format("sequence = {} is longer than the {} positions of {}. Try {}.",
+                                    settings.seq, model.positions, model.title, model.positions));
+  }
+  check_range("layer", settings.layer, 0, model.layers - 1);
+  check_range("D", settings.dp, 1, kLargestDegree);
+  check_range("threads per rank", settings.threads_per_rank, 0, 1024);
+  check_degree(settings);
+  find_hardware(settings.hardware);
+  if (settings.input.kind != InputKind::Normal && settings.input.path.empty()) {
+    throw request_error(
+        fmt::format("input \"{}\" needs a file: give its path", to_string(settings.input.kind)));
+  }
+  constexpr double kMostBytes = 1e16;  // keeps every sum of bytes and FLOPs of a plan far inside 64 bits
+  const double bytes = largest_tensor_elements(settings) * static_cast<double>(element_bytes(settings.dtype));
+  if (bytes > kMostBytes) {
+    throw request_error(
+        fmt::format("one tensor of this layer alone would take {}. Choose a smaller batch ({}), "
+                    "sequence ({}) or model.",
+                    bytes_text(bytes), settings.batch, settings.seq));
+  }
+}
+
+void validate_executable(const Settings& settings) {
+  validate(settings);
+  if (settings.dtype != DType::Fp32 && settings.dtype != DType::Fp64) {
+    throw request_error(fmt::format("{} can be planned but not run in this version. Run with fp32 or fp64.",
+                                    to_string(settings.dtype)));
+  }
+  if (settings.dp != 1) {
+    throw request_error(fmt::format("D = {} can be planned but one layer runs with D = 1.", settings.dp));
+  }
+  if (settings.tp > kMostLocalRanks) {
+    const std::vector<int> possible = possible_degrees(settings.model, settings.block);
+    const auto beyond = std::upper_bound(possible.begin(), possible.end(), kMostLocalRanks);
+    throw request_error(fmt::format("T = {} can be planned but at most {} ranks run as threads here. Try {}.",
+                                    settings.tp, kMostLocalRanks, *(beyond - 1)));
+  }
+}
+
+void refuse_if_too_large(const Settings& settings, int64_t available_bytes, const MemoryNeed& needed_bytes) {
+  const int64_t needed = needed_bytes(settings);
+  if (needed <= available_bytes) return;
+
+  Settings smaller = settings;
+  const auto fits_with = [&](int64_t Settings::*size) {
+    return [&, size](int64_t value) {
+      smaller.*size = value;
+      return needed_bytes(smaller) <= available_bytes;
+    };
+  };
+  std::string remedy;
+  if (fits_with(&Settings::batch)(1)) {
+    smaller.batch = largest_fitting(1, settings.batch, fits_with(&Settings::batch));
+    remedy = fmt::format("The largest that fits at sequence {} is batch {}, with {}", settings.seq,
+                         smaller.batch, bytes_text(static_cast<double>(needed_bytes(smaller))));
+  } else if (fits_with(&Settings::seq)(1)) {
+    smaller.seq = largest_fitting(1, settings.seq, fits_with(&Settings::seq));
+    remedy = fmt::format("The largest that fits is batch 1 with sequence {}, with {}", smaller.seq,
+                         bytes_text(static_cast<double>(needed_bytes(smaller))));
+  } else {
+    remedy = fmt::format("Even batch 1 with sequence 1 needs {}: choose a smaller model",
+                         bytes_text(static_cast<double>(needed_bytes(smaller))));
+  }
+  const char* part = settings.block == Block::Mlp         ? "MLP block"
+                     : settings.block == Block::Attention ? "attention block"
+                                                          : "layer";
+  throw request_error(
+      fmt::format("this {} of {} at batch {}, sequence {} needs {} on {} {} together, and {} are free. "
+                  "{}.",
+                  part, settings.model.title, settings.batch, settings.seq,
+                  bytes_text(static_cast<double>(needed)), settings.tp, settings.tp == 1 ? "rank" : "ranks",
+                  bytes_text(static_cast<double>(available_bytes)), remedy));
+}
+
+}  // namespace shardlens

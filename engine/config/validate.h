@@ -1,0 +1,49 @@
+// What can be planned and run, decided before anything is planned or allocated. Every refusal is a request
+// Error that says what was wrong, with the figure, and the nearest choice that works.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/config/settings.h"
+
+namespace shardlens {
+
+/// The largest sizes that are taken seriously; beyond them a number is a typing error.
+inline constexpr int64_t kLargestLayers = 10'000;
+inline constexpr int64_t kLargestHidden = 1 << 20;
+inline constexpr int64_t kLargestFfn = 1 << 23;
+inline constexpr int64_t kLargestVocab = 1 << 24;
+inline constexpr int64_t kLargestPositions = 1 << 24;
+inline constexpr int64_t kLargestBatch = 1 << 20;
+inline constexpr int kLargestDegree = 4096;
+/// Ranks that one process runs as threads.
+inline constexpr int kMostLocalRanks = 64;
+
+/// Sizes of the model alone: positive, within the limits above, heads divide hidden.
+void validate_model(const Model& model);
+
+/// Everything the planner relies on. Throws a request Error on the first thing that is wrong.
+void validate(const Settings& settings);
+
+/// validate(), and what this version executes: fp32 or fp64, D = 1, at most kMostLocalRanks ranks.
+void validate_executable(const Settings& settings);
+
+/// The tensor-parallel degrees a block of the model can be cut into, ascending: the divisors of the heads
+/// where there is attention, else (the MLP alone) every T up to the smaller of hidden and ffn, at most
+/// kMostLocalRanks.
+std::vector<int> possible_degrees(const Model& model, Block block = Block::Layer);
+
+/// The possible degrees nearest to `tp`: one below and one above where there are both. "4 or 6" for 5 of 12.
+std::vector<int> nearest_degrees(const Model& model, Block block, int tp);
+
+/// Bytes that a run of the settings needs in this process, all ranks together.
+using MemoryNeed = std::function<int64_t(const Settings&)>;
+
+/// Throws a request Error before any allocation if `settings` need more than `available_bytes`: names both
+/// figures and the largest batch that fits or, where not even one sequence does, the largest sequence, or the
+/// smallest need. `needed_bytes` must not decrease in batch or seq, and is asked about 50 times at most.
+void refuse_if_too_large(const Settings& settings, int64_t available_bytes, const MemoryNeed& needed_bytes);
+
+}  // namespace shardlens

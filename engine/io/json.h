@@ -1,0 +1,55 @@
+// Strict reading of JSON: every key is asked for by name and type, what was not asked for is an error, and
+// every error names the file, the key, what was found and what is expected.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+namespace shardlens {
+
+/// Parses `text`; `source` names it in errors. Refuses duplicate keys, trailing text and nesting past 64
+/// levels.
+nlohmann::json parse_json(const std::string& text, const std::string& source);
+
+/// Reads and parses a file of at most 64 MiB.
+nlohmann::json read_json_file(const std::string& path);
+
+/// One JSON object, read key by key. Keys may be asked for in any order; finish() refuses those never asked
+/// for.
+class ObjectReader {
+ public:
+  /// `where` names the object in errors ("models.json, gpt2"). Throws a request Error if `value` is no
+  /// object. The json must outlive the reader.
+  ObjectReader(const nlohmann::json& value, std::string where);
+
+  bool has(const std::string& key);  ///< also counts as asking for it; true for null
+  int64_t integer(const std::string& key);
+  // The _or readers take null for absent.
+  int64_t integer_or(const std::string& key, int64_t fallback);
+  uint64_t unsigned_integer(const std::string& key);  ///< the full 64 bits, as a seed needs
+  double number(const std::string& key);              ///< finite
+  double number_or(const std::string& key, double fallback);
+  bool boolean(const std::string& key);
+  bool boolean_or(const std::string& key, bool fallback);
+  std::string string(const std::string& key);
+  std::string string_or(const std::string& key, const std::string& fallback);
+  const nlohmann::json& child(const std::string& key);  ///< any value, for a nested reader
+  /// Throws a request Error that names the first unknown key, the nearest known one and the list of known
+  /// ones.
+  void finish() const;
+
+  const std::string& where() const { return where_; }
+
+ private:
+  bool given(const std::string& key);  // there, and not null
+  const nlohmann::json& require(const std::string& key, bool (nlohmann::json::*is_type)() const noexcept,
+                                const char* type);
+
+  const nlohmann::json& value_;
+  std::string where_;
+  std::set<std::string> asked_;
+};
+
+}  // namespace shardlens

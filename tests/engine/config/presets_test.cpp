@@ -1,0 +1,152 @@
+// Presets against the published sizes, and Hugging Face configurations, good and bad.
+#include "engine/config/presets.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "engine/config/error.h"
+#include "engine/config/validate.h"
+
+namespace shardlens {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A folder of its own that is gone after the test.
+class ModelFolder : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::path(::testing::TempDir()) /
+              (std::string("shardlens_") + ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  void write_config(const std::string& text) { std::ofstream(folder_ / "config.json") << text; }
+  std::string error_of() {
+    try {
+      find_model(folder_.string());
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::Request);
+      return error.what();
+    }
+    return "no error";
+  }
+  std::filesystem::path folder_;
+};
+
+TEST(Presets, AllAreValidAndNamed) {
+  EXPECT_GE(model_presets().size(), 18u);
+  for (const Model& model : model_presets()) {
+    EXPECT_NO_THROW(validate_model(model)) << model.name;
+    EXPECT_EQ(model_preset(model.name), model);
+    EXPECT_FALSE(model.title.empty());
+  }
+}
+
+TEST(Presets, ArchitectureDecidesWhatThePresetLeavesOut) {
+  const Model gpt = model_preset("gpt2");
+  EXPECT_EQ(gpt, Model{});  // the default of the settings is the preset
+  const Model bert = model_preset("bert-base");
+  EXPECT_EQ(bert.norm, NormPlacement::Post);
+  EXPECT_FALSE(bert.causal);
+  EXPECT_EQ(bert.gelu, GeluForm::Erf);
+  EXPECT_EQ(model_preset("megatron-bert-3.9b").norm, NormPlacement::Pre);
+}
+
+// Published exact counts: OpenAI's checkpoints; Google's BERT with its pre-training heads.
+TEST(ParameterCount, EqualsPublishedCountsExactly) {
+  EXPECT_EQ(parameter_count(model_preset("gpt2")), 124'439'808);
+  EXPECT_EQ(parameter_count(model_preset("gpt2-medium")), 354'823'168);
+  EXPECT_EQ(parameter_count(model_preset("gpt2-large")), 774'030'080);
+  EXPECT_EQ(parameter_count(model_preset("gpt2-xl")), 1'557'611'200);
+  EXPECT_EQ(parameter_count(model_preset("bert-base")), 110'106'428);
+  EXPECT_EQ(parameter_count(model_preset("bert-large")), 336'226'108);
+  const ParameterCount bert = count_parameters(model_preset("bert-base"));
+  const int64_t masked_lm = 768 * 768 + 768 + 2 * 768 + 30522;
+  EXPECT_EQ(bert.total() - masked_lm - (2 * 768 + 2), 109'482'240);  // the encoder with its pooler
+}
+
+// The paper's Tables 1, 2 and 4 in billions, to the digit they print.
+TEST(ParameterCount, AgreesWithThePaper) {
+  const std::pair<const char*, double> sizes[] = {
+      {"megatron-355m", 0.355},       {"megatron-1.2b", 1.2},      {"megatron-2.5b", 2.5},
+      {"megatron-4.2b", 4.2},         {"megatron-8.3b", 8.3},      {"megatron-8.3b-24-heads", 8.3},
+      {"megatron-bert-336m", 0.336},  {"megatron-bert-1.3b", 1.3}, {"megatron-bert-3.9b", 3.9},
+      {"megatron-8.3b-16-heads", 8.3}};
+  for (const auto& [name, billions] : sizes) {
+    const double exact = static_cast<double>(parameter_count(model_preset(name))) / 1e9;
+    const double rounding = billions < 1 ? 0.0005 : 0.05;
+    EXPECT_NEAR(exact, billions, rounding) << name;
+  }
+  EXPECT_NEAR(static_cast<double>(parameter_count(model_preset("gpt3-175b"))), 175e9, 0.5e9);
+  EXPECT_NEAR(static_cast<double>(parameter_count(model_preset("gpt-1t"))), 1e12, 0.01e12);
+}
+
+TEST(ParameterCount, VocabularyIsPaddedPerRank) {
+  EXPECT_EQ(padded_vocab(model_preset("gpt2"), 8), 51'200);  // the paper's figure
+  EXPECT_EQ(padded_vocab(model_preset("gpt2"), 1), 50'304);
+}
+
+TEST(Presets, UnknownNameGetsTheNearest) {
+  try {
+    find_model("gpt2-xxl");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Request);
+    EXPECT_THAT(error.what(), HasSubstr("did you mean \"gpt2-xl\"?"));
+    EXPECT_THAT(error.what(), HasSubstr("megatron-8.3b"));
+  }
+}
+
+TEST_F(ModelFolder, ReadsGpt2Config) {
+  write_config(R"({"model_type": "gpt2", "n_layer": 2, "n_embd": 60, "n_head": 5, "vocab_size": 503,
+    "n_positions": 17, "n_inner": null, "activation_function": "gelu_new", "layer_norm_epsilon": 1e-5,
+    "architectures": ["GPT2LMHeadModel"], "resid_pdrop": 0.1})");
+  const Model model = find_model(folder_.string());
+  EXPECT_EQ(model.hidden, 60);
+  EXPECT_EQ(model.heads, 5);
+  EXPECT_EQ(model.ffn, 240);
+  EXPECT_EQ(model.vocab, 503);
+  EXPECT_EQ(model.positions, 17);
+  EXPECT_TRUE(model.causal);
+  EXPECT_EQ(model.title, "shardlens_ReadsGpt2Config");
+}
+
+TEST_F(ModelFolder, ReadsBertConfig) {
+  write_config(R"({"model_type": "bert", "num_hidden_layers": 3, "hidden_size": 48, "num_attention_heads": 3,
+    "intermediate_size": 100, "vocab_size": 99, "max_position_embeddings": 64, "hidden_act": "gelu",
+    "layer_norm_eps": 1e-12})");
+  const Model model = find_model(folder_.string() + "/");
+  EXPECT_EQ(model.architecture, Architecture::Bert);
+  EXPECT_EQ(model.ffn, 100);
+  EXPECT_EQ(model.gelu, GeluForm::Erf);
+  EXPECT_EQ(model.norm_epsilon, 1e-12);
+}
+
+TEST_F(ModelFolder, RefusesWithTheReason) {
+  EXPECT_THAT(error_of(), HasSubstr("no config.json"));
+  write_config("{\"model_type\": \"gpt2\", ");
+  EXPECT_THAT(error_of(), HasSubstr("not valid JSON"));
+  write_config(R"({"model_type": "llama"})");
+  EXPECT_THAT(error_of(), HasSubstr("known: gpt2, bert"));
+  write_config(R"({"model_type": "gpt2", "n_layer": 2})");
+  EXPECT_THAT(error_of(), HasSubstr("\"n_embd\" is missing"));
+  write_config(R"({"model_type": "gpt2", "n_layer": 2, "n_embd": "60"})");
+  EXPECT_THAT(error_of(), HasSubstr("\"n_embd\" must be a whole number"));
+  const std::string tail = R"(, "n_head": 5, "vocab_size": 503, "n_positions": 17)";
+  write_config(R"({"model_type": "gpt2", "n_layer": 2, "n_embd": 62)" + tail + "}");
+  EXPECT_THAT(error_of(), HasSubstr("hidden = 62 does not divide by 5 heads"));
+  write_config(R"({"model_type": "gpt2", "n_layer": 2, "n_embd": 9000000000000000000)" + tail + "}");
+  EXPECT_THAT(error_of(), HasSubstr("hidden = 9000000000000000000 is not possible"));
+  write_config(R"({"model_type": "gpt2", "n_layer": -2, "n_embd": 60)" + tail + "}");
+  EXPECT_THAT(error_of(), HasSubstr("layers = -2 is not possible"));
+  write_config(R"({"model_type": "gpt2", "n_layer": 2, "n_embd": 60, "activation_function": "relu")" + tail +
+               "}");
+  EXPECT_THAT(error_of(), HasSubstr("\"relu\" is not supported"));
+}
+
+}  // namespace
+}  // namespace shardlens

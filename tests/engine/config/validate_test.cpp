@@ -1,0 +1,188 @@
+// What is refused, and that every refusal names the nearest choice that works.
+#include "engine/config/validate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "engine/config/error.h"
+#include "engine/config/presets.h"
+
+namespace shardlens {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+template <class Check>
+std::string error_of(const Check& check) {
+  try {
+    check();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Request);
+    return error.what();
+  }
+  return "no error";
+}
+
+// The message for the default settings with one thing changed.
+template <class Change>
+std::string refusal(const Change& change) {
+  Settings settings;
+  change(settings);
+  return error_of([&] { validate(settings); });
+}
+
+TEST(Validate, DefaultsAndEveryPresetPass) {
+  EXPECT_NO_THROW(validate_executable(Settings{}));
+  for (const Model& model : model_presets()) {
+    Settings settings;
+    settings.model = model;
+    for (const int tp : possible_degrees(model)) {
+      settings.tp = tp;
+      EXPECT_NO_THROW(validate(settings)) << model.name << " T = " << tp;
+    }
+  }
+}
+
+TEST(Validate, DegreesDivideTheHeads) {
+  EXPECT_THAT(possible_degrees(Model{}), ElementsAre(1, 2, 3, 4, 6, 12));
+  EXPECT_THAT(nearest_degrees(Model{}, Block::Layer, 5), ElementsAre(4, 6));
+  EXPECT_THAT(nearest_degrees(Model{}, Block::Layer, 99), ElementsAre(12));
+  EXPECT_THAT(nearest_degrees(Model{}, Block::Layer, -3), ElementsAre(1));
+}
+
+TEST(Validate, ImpossibleDegreesGetTheNearest) {
+  EXPECT_EQ(refusal([](Settings& s) { s.tp = 5; }),
+            "T = 5 is not possible: 12 heads do not divide by 5. Try 4 or 6.");
+  EXPECT_EQ(refusal([](Settings& s) { s.tp = 16; }),
+            "T = 16 is not possible: there are only 12 heads to share. Try 12.");
+  EXPECT_EQ(refusal([](Settings& s) { s.tp = 0; }),
+            "T = 0 is not possible: there is at least one rank. Try 1.");
+  EXPECT_THAT(refusal([](Settings& s) { s.tp = std::numeric_limits<int>::min(); }), HasSubstr("Try 1."));
+  EXPECT_THAT(refusal([](Settings& s) { s.tp = std::numeric_limits<int>::max(); }), HasSubstr("Try 12."));
+  // The sentence of DESIGN section 7: 32 heads, T = 6.
+  EXPECT_THAT(refusal([](Settings& s) {
+                s.model = model_preset("megatron-8.3b");
+                s.tp = 6;
+              }),
+              HasSubstr("Try 4 or 8."));
+}
+
+TEST(Validate, AnMlpAloneNeedsNoHeads) {
+  EXPECT_EQ(refusal([](Settings& s) {
+              s.tp = 5;
+              s.block = Block::Mlp;
+            }),
+            "no error");
+  EXPECT_THAT(refusal([](Settings& s) {
+                s.tp = 65;
+                s.block = Block::Mlp;
+              }),
+              HasSubstr("Try 64."));
+}
+
+TEST(Validate, ZeroNegativeAndAbsurdSizes) {
+  for (const int64_t bad :
+       {int64_t{0}, int64_t{-1}, std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()}) {
+    const std::pair<const char*, int64_t Settings::*> run_sizes[] = {{"batch", &Settings::batch},
+                                                                     {"sequence", &Settings::seq}};
+    for (const auto& [name, size] : run_sizes) {
+      EXPECT_THAT(refusal([&](Settings& s) { s.*size = bad; }), HasSubstr(std::string(name) + " = ")) << bad;
+    }
+    const std::pair<const char*, int64_t Model::*> model_sizes[] = {
+        {"layers", &Model::layers}, {"hidden", &Model::hidden}, {"heads", &Model::heads},
+        {"ffn", &Model::ffn},       {"vocab", &Model::vocab},   {"positions", &Model::positions}};
+    for (const auto& [name, size] : model_sizes) {
+      EXPECT_THAT(refusal([&](Settings& s) { s.model.*size = bad; }), HasSubstr(std::string(name) + " = "))
+          << bad;
+    }
+  }
+}
+
+TEST(Validate, SizesMustFitTogether) {
+  EXPECT_EQ(refusal([](Settings& s) { s.model.heads = 13; }),
+            "hidden = 768 does not divide by 13 heads. Try 12 or 16 heads.");
+  EXPECT_THAT(refusal([](Settings& s) { s.seq = 1025; }), HasSubstr("Try 1024."));
+  EXPECT_THAT(refusal([](Settings& s) { s.layer = 12; }),
+              HasSubstr("layer = 12 is not possible. Choose from 0 to 11."));
+  EXPECT_THAT(refusal([](Settings& s) { s.dp = 0; }), HasSubstr("D = 0"));
+  EXPECT_THAT(refusal([](Settings& s) { s.hardware = "h10"; }), HasSubstr("Known: this-machine"));
+  EXPECT_THAT(refusal([](Settings& s) { s.input.kind = InputKind::Npy; }), HasSubstr("needs a file"));
+  EXPECT_THAT(refusal([](Settings& s) { s.model.norm_epsilon = std::numeric_limits<double>::quiet_NaN(); }),
+              HasSubstr("epsilon"));
+  // Each size is legal and the product is not.
+  EXPECT_THAT(refusal([](Settings& s) {
+                s.model.positions = kLargestPositions;
+                s.seq = kLargestPositions;
+                s.batch = kLargestBatch;
+              }),
+              HasSubstr("one tensor of this layer alone would take"));
+}
+
+TEST(Validate, SomeChoicesCanOnlyBePlanned) {
+  Settings settings;
+  settings.dtype = DType::Bf16;
+  EXPECT_NO_THROW(validate(settings));
+  EXPECT_THAT(error_of([&] { validate_executable(settings); }), HasSubstr("bf16 can be planned but not run"));
+  settings.dtype = DType::Fp64;
+  EXPECT_NO_THROW(validate_executable(settings));
+  settings.dp = 2;
+  EXPECT_NO_THROW(validate(settings));
+  EXPECT_THAT(error_of([&] { validate_executable(settings); }), HasSubstr("D = 1"));
+  settings.dp = 1;
+  settings.model = model_preset("gpt-1t");
+  settings.tp = 80;
+  EXPECT_NO_THROW(validate(settings));
+  EXPECT_THAT(error_of([&] { validate_executable(settings); }), HasSubstr("Try 40."));
+}
+
+// A stand-in for the planner: bytes grow with tokens and with the square of the sequence, on top of the
+// weights.
+int64_t needed_bytes(const Settings& settings) {
+  return 1000 + settings.batch * settings.seq * 100 + settings.batch * settings.seq * settings.seq;
+}
+
+std::string too_large(int64_t available_bytes, int64_t batch, int64_t seq) {
+  Settings settings;
+  settings.batch = batch;
+  settings.seq = seq;
+  return error_of([&] { refuse_if_too_large(settings, available_bytes, needed_bytes); });
+}
+
+TEST(RefuseIfTooLarge, NamesTheLargestThatFits) {
+  const int64_t one_sequence = needed_bytes([] {
+                                 Settings s;
+                                 s.batch = 1;
+                                 s.seq = 256;
+                                 return s;
+                               }()) -
+                               1000;
+  EXPECT_EQ(too_large(1000 + 4 * one_sequence, 4, 256), "no error");
+  EXPECT_THAT(too_large(1000 + 3 * one_sequence, 4, 256),
+              HasSubstr("The largest that fits at sequence 256 is batch 3"));
+  EXPECT_THAT(too_large(1000 + 4 * one_sequence - 1, 4, 256), HasSubstr("is batch 3"));
+  // Not even one sequence of 256: 1000 + 100 s + s² <= 3000 holds up to s = 17.
+  EXPECT_THAT(too_large(3000, 4, 256), HasSubstr("batch 1 with sequence 17"));
+  EXPECT_THAT(too_large(500, 4, 256), HasSubstr("Even batch 1 with sequence 1 needs 1.08 KiB"));
+}
+
+TEST(RefuseIfTooLarge, AsksSeldomAndSaysTheFigure) {
+  Settings settings;
+  settings.batch = kLargestBatch;
+  settings.seq = 1024;
+  int asked = 0;
+  const std::string message = error_of([&] {
+    refuse_if_too_large(settings, int64_t{16} << 30, [&](const Settings& s) {
+      ++asked;
+      return needed_bytes(s);
+    });
+  });
+  EXPECT_THAT(message, HasSubstr("needs 1.10 TiB on 1 rank together, and 16.0 GiB are free"));
+  EXPECT_LE(asked, 50);
+}
+
+}  // namespace
+}  // namespace shardlens
