@@ -61,9 +61,10 @@ target_compile_definitions(shardlens_gui PUBLIC
   IMGUI_TEST_ENGINE_ENABLE_COROUTINE_STDTHREAD_IMPL=1
   IMGUI_TEST_ENGINE_ENABLE_STD_FUNCTION=1)
 target_compile_options(shardlens_gui PRIVATE ${gui_options})
-find_package(OpenGL REQUIRED COMPONENTS EGL)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(EGL REQUIRED IMPORTED_TARGET egl)
 find_package(Threads REQUIRED)
-target_link_libraries(shardlens_gui PUBLIC glfw OpenGL::EGL Threads::Threads ${CMAKE_DL_LIBS})
+target_link_libraries(shardlens_gui PUBLIC glfw PkgConfig::EGL Threads::Threads ${CMAKE_DL_LIBS})
 
 set(font_dir "${bundle}/bindings/imgui_bundle/assets/fonts")
 set(SHARDLENS_FONTS
