@@ -31,6 +31,7 @@ struct Tensor {
   Layout layout;
   MemoryKind kind = MemoryKind::Activation;
   TensorId storage = kNoTensor;  ///< the tensor whose bytes it shares (identity, in-place collective), or kNoTensor
+  bool keep = false;             ///< held to the end of the run though nothing reads it: the layer's results
 
   int64_t bytes() const { return element_count(shape) * element_bytes(dtype); }  ///< of the full tensor
 };

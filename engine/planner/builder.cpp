@@ -1,0 +1,223 @@
+// The builder: tensors, steps, conversions and the tape.
+#include "engine/planner/builder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace shardlens {
+namespace {
+
+Op op_of(Collective collective) {
+  switch (collective) {
+    case Collective::None: return Op::Identity;
+    case Collective::AllReduce: return Op::AllReduce;
+    case Collective::ReduceScatter: return Op::ReduceScatter;
+    case Collective::AllGather: return Op::AllGather;
+    case Collective::Slice: return Op::Slice;
+    case Collective::AllToAll: return Op::AllToAll;
+  }
+  return Op::Identity;
+}
+
+// A value in its usual layout has the plain name; "@partial", "@slice" and so on tell its other forms apart.
+std::string suffix(Layout layout) {
+  switch (layout.kind) {
+    case LayoutKind::Partial: return "@partial";
+    case LayoutKind::Sharded: return "@sharded";
+    case LayoutKind::Replicated: return "@replicated";
+  }
+  return {};
+}
+
+constexpr int kRoundLimit = 3;  // 3 * 3 * 1 Mi terms still sum exactly in fp32's 24 bits
+
+}  // namespace
+
+Builder::Builder(const Settings& settings) { program_.settings = settings; }
+
+TensorId Builder::add(Tensor tensor) {
+  if (ranks() == 1) tensor.layout = kReplicated;
+  if (tensor.name.empty()) {
+    const auto taken = [&](const std::string& name) {
+      return std::any_of(program_.tensors.begin(), program_.tensors.end(),
+                         [&](const Tensor& other) { return other.name == name; });
+    };
+    tensor.name = tensor.layout.kind == LayoutKind::Partial ? tensor.value + suffix(tensor.layout) : tensor.value;
+    if (taken(tensor.name)) tensor.name = tensor.value + suffix(tensor.layout);
+    for (int n = 2; taken(tensor.name); ++n) tensor.name = fmt::format("{}{}{}", tensor.value, suffix(tensor.layout), n);
+  }
+  tensor.id = static_cast<TensorId>(program_.tensors.size());
+  program_.tensors.push_back(std::move(tensor));
+  return program_.tensors.back().id;
+}
+
+TensorId Builder::input(const std::string& name, const std::string& symbol, const Shape& shape) {
+  Tensor tensor;
+  tensor.name = tensor.value = name;
+  tensor.symbol = symbol;
+  tensor.shape = shape;
+  tensor.dtype = settings().dtype;
+  tensor.kind = MemoryKind::Input;
+  return add(std::move(tensor));
+}
+
+TensorId Builder::weight(const std::string& name, const std::string& symbol, const Shape& shape, int row_dims,
+                         Layout layout) {
+  Tensor tensor;
+  tensor.name = tensor.value = name;
+  tensor.symbol = symbol;
+  tensor.shape = shape;
+  tensor.row_dims = row_dims;
+  tensor.dtype = settings().dtype;
+  tensor.layout = layout;
+  tensor.kind = MemoryKind::Weight;
+  return add(std::move(tensor));
+}
+
+TensorId Builder::activation(const std::string& value, const std::string& symbol, const Shape& shape, Layout layout,
+                             int row_dims) {
+  Tensor tensor;
+  tensor.value = value;
+  tensor.symbol = symbol;
+  tensor.shape = shape;
+  tensor.row_dims = row_dims;
+  tensor.dtype = settings().dtype;
+  tensor.layout = layout;
+  tensor.kind = MemoryKind::Activation;
+  return add(std::move(tensor));
+}
+
+TensorId Builder::gradient_tensor(TensorId of, Layout layout) {
+  Tensor tensor = this->tensor(of);
+  tensor.name.clear();
+  tensor.value = "grad." + tensor.value;
+  // A sum of two contributions is another value than its parts, so it gets another name; the name depends only on
+  // the order of the operations, which is the same whatever T, so parity still compares like with like.
+  while (std::any_of(program_.tensors.begin(), program_.tensors.end(),
+                     [&](const Tensor& other) { return other.value == tensor.value; })) {
+    tensor.value += ".sum";
+  }
+  tensor.symbol = "d" + tensor.symbol;
+  tensor.layout = layout;
+  tensor.storage = kNoTensor;
+  tensor.keep = false;
+  const bool of_weight = tensor.kind == MemoryKind::Weight;
+  tensor.kind = of_weight ? MemoryKind::WeightGradient : MemoryKind::ActivationGradient;
+  return add(std::move(tensor));
+}
+
+TensorId Builder::workspace(const std::string& name, const Shape& shape) {
+  Tensor tensor;
+  tensor.name = tensor.value = name;
+  tensor.symbol = "work";
+  tensor.shape = shape;
+  tensor.dtype = settings().dtype;
+  tensor.kind = MemoryKind::Workspace;
+  return add(std::move(tensor));
+}
+
+TensorId Builder::step(Op op, const std::string& name, const std::string& equation, std::vector<TensorId> inputs,
+                       std::vector<TensorId> outputs, const Attributes& attributes) {
+  Step step;
+  step.id = static_cast<StepId>(program_.steps.size());
+  step.op = op;
+  step.phase = phase_;
+  step.name = name;
+  step.block = block_;
+  step.equation = equation;
+  step.inputs = std::move(inputs);
+  step.outputs = std::move(outputs);
+  step.attributes = attributes;
+  program_.steps.push_back(std::move(step));
+  return program_.steps.back().outputs[0];
+}
+
+TensorId Builder::emit_conversion(TensorId x, Layout to, Conjugate mark) {
+  const Collective collective = conversion(tensor(x).layout, to);
+  if (collective == Collective::None && mark == Conjugate::None) return x;
+  Tensor converted = tensor(x);
+  converted.name.clear();
+  converted.layout = to;
+  converted.keep = false;
+  // An all-reduce sums in place and an identity does nothing, so neither needs bytes of its own.
+  const bool in_place = collective == Collective::None || collective == Collective::AllReduce;
+  converted.storage = in_place ? x : kNoTensor;
+  if (collective != Collective::None && converted.kind == MemoryKind::Input) converted.kind = MemoryKind::Activation;
+  const std::string symbol = converted.symbol;
+  const std::string value = converted.value;
+  const TensorId y = add(std::move(converted));
+  step(op_of(collective), fmt::format("{} {}", to_string(collective), value),
+       fmt::format("{}({})", to_string(collective), symbol), {x}, {y});
+  program_.steps.back().conjugate = mark;
+  return y;
+}
+
+TensorId Builder::convert(TensorId x, Layout to, Conjugate mark) {
+  if (ranks() == 1) return x;
+  const TensorId y = emit_conversion(x, to, mark);
+  if (y == x) return x;
+  on_backward([this, x, y, mark] {
+    const auto found = contributions_.find(y);
+    if (found == contributions_.end()) return;
+    // All contributions but one are summed first; the sum then goes to x's gradient layout in one conversion. A
+    // single Partial contribution is what makes f an all-reduce here.
+    const TensorId dy = found->second.size() == 1 ? found->second[0] : gradient(y);
+    add_gradient(x, emit_conversion(dy, gradient_layout(tensor(x).layout), mark));
+  });
+  return y;
+}
+
+TensorId Builder::operand(TensorId x) {
+  if (settings().operands != Operands::Integer) return x;
+  Attributes attributes;
+  attributes.round_limit = kRoundLimit;
+  Tensor rounded = tensor(x);
+  rounded.name.clear();
+  rounded.value += ".rounded";
+  rounded.symbol = "[" + rounded.symbol + "]";
+  rounded.storage = kNoTensor;
+  rounded.keep = false;
+  if (rounded.kind == MemoryKind::Input) rounded.kind = MemoryKind::Activation;
+  const std::string equation = fmt::format("{} = round({})", rounded.symbol, tensor(x).symbol);
+  const TensorId y = add(std::move(rounded));
+  step(Op::Round, "round " + tensor(x).value, equation, {x}, {y}, attributes);
+  if (phase_ == Phase::Forward) {
+    on_backward([this, x, y] { add_gradient(x, gradient(y)); });
+  }
+  return y;
+}
+
+TensorId Builder::gradient(TensorId of) {
+  std::vector<TensorId>& parts = contributions_[of];
+  const Layout wanted = gradient_layout(tensor(of).layout);
+  for (TensorId& part : parts) {
+    if (tensor(part).layout != wanted) part = emit_conversion(part, wanted, Conjugate::None);
+  }
+  while (parts.size() > 1) {
+    const TensorId a = parts[0];
+    const TensorId b = parts[1];
+    const TensorId sum = gradient_tensor(of, wanted);
+    step(Op::Add, "sum " + tensor(sum).value,
+         fmt::format("{} = {} + {}", tensor(sum).symbol, tensor(a).symbol, tensor(b).symbol), {a, b}, {sum});
+    parts.erase(parts.begin(), parts.begin() + 2);
+    parts.insert(parts.begin(), sum);
+  }
+  return parts.at(0);
+}
+
+Program Builder::finish(TensorId x, TensorId y, TensorId dy) {
+  program_.tensors[static_cast<size_t>(y)].keep = true;
+  phase_ = Phase::Backward;
+  add_gradient(y, dy);
+  for (auto entry = tape_.rbegin(); entry != tape_.rend(); ++entry) {
+    block_ = entry->block;
+    // A copy: playing may emit rounding steps, and the tape must not move under the closure that runs.
+    const std::function<void()> emit = entry->emit;
+    emit();
+  }
+  program_.tensors[static_cast<size_t>(gradient(x))].keep = true;
+  return std::move(program_);
+}
+
+}  // namespace shardlens

@@ -1,0 +1,102 @@
+// One sentence for every conversion, put together from what the Program says of its producer, its layouts and its
+// consumer. There is no text per case: plan another split and the sentences follow.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/program/program.h"
+
+namespace shardlens {
+namespace {
+
+// "row-parallel", "column-parallel" or "replicated": where the step's weight is cut. Empty for steps without one.
+std::string cut_of(const Program& program, const Step& step) {
+  for (TensorId id : step.inputs) {
+    const Tensor& tensor = program.tensor(id);
+    if (tensor.kind != MemoryKind::Weight || tensor.shape.size() < 2) continue;
+    if (tensor.layout.kind != LayoutKind::Sharded) return "replicated";
+    return tensor.layout.dim < tensor.row_dims ? "row-parallel" : "column-parallel";
+  }
+  return {};
+}
+
+std::string named(const Program& program, const Step& step) {
+  const std::string cut = cut_of(program, step);
+  return cut.empty() ? step.equation : fmt::format("{} ({})", step.equation, cut);
+}
+
+// What a layout means for the person who looks at one rank.
+std::string holds(Layout layout) {
+  switch (layout.kind) {
+    case LayoutKind::Replicated: return "the whole of it on every rank (Replicated)";
+    case LayoutKind::Sharded: return fmt::format("only a slice on each rank ({})", to_string(layout));
+    case LayoutKind::Partial: return "one term of a sum on each rank (Partial)";
+  }
+  return {};
+}
+
+std::string needs(Layout layout) {
+  switch (layout.kind) {
+    case LayoutKind::Replicated: return "the whole of it";
+    case LayoutKind::Sharded: return "only its own slice";
+    case LayoutKind::Partial: return "its own term";
+  }
+  return {};
+}
+
+// The step that really wrote a tensor: identities only pass it on.
+const Step* origin(const Program& program, TensorId tensor) {
+  StepId id = producer_of(program, tensor);
+  while (id >= 0 && program.step(id).op == Op::Identity) id = producer_of(program, program.step(id).inputs[0]);
+  return id < 0 ? nullptr : &program.step(id);
+}
+
+const Step* first_consumer(const Program& program, TensorId tensor) {
+  const std::vector<StepId> readers = consumers_of(program, tensor);
+  for (StepId id : readers) {
+    if (program.step(id).op != Op::Identity) return &program.step(id);
+  }
+  return readers.empty() ? nullptr : first_consumer(program, program.step(readers.front()).outputs[0]);
+}
+
+// The other half of a conjugate pair: same letter, same value or its gradient, other phase.
+const Step* conjugate_half(const Program& program, const Step& step) {
+  const std::string value = program.tensor(step.outputs[0]).value;
+  for (const Step& other : program.steps) {
+    if (other.conjugate != step.conjugate || other.phase == step.phase) continue;
+    const std::string other_value = program.tensor(other.outputs[0]).value;
+    if (other_value == "grad." + value || value == "grad." + other_value) return &other;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string explain(const Program& program, StepId id) {
+  const Step& step = program.step(id);
+  if (!is_collective(step.op) && step.op != Op::Slice && step.op != Op::Identity) return {};
+  const Tensor& in = program.tensor(step.inputs[0]);
+  const Tensor& out = program.tensor(step.outputs[0]);
+  const Step* before = origin(program, in.id);
+  const Step* after = first_consumer(program, out.id);
+  const std::string wanted_by =
+      after ? fmt::format("{} needs {}", named(program, *after), needs(out.layout))
+            : fmt::format("whoever takes {} next needs {}", out.symbol, needs(out.layout));
+
+  if (step.op == Op::Identity) {
+    const Step* half = conjugate_half(program, step);
+    const std::string there =
+        half ? fmt::format("; in the {} pass it is the {}", half->phase == Phase::Forward ? "forward" : "backward",
+                           to_string(half->op))
+             : "";
+    return fmt::format("{}, and {} is there already ({}), so nothing moves{}.", wanted_by, in.symbol,
+                       to_string(in.layout), there);
+  }
+  const std::string had = before ? fmt::format("{} leaves {}", named(program, *before), holds(in.layout))
+                                 : fmt::format("{} has {}", in.symbol, holds(in.layout));
+  return fmt::format("{}, but {}: {} → {} is {} {}.", had, wanted_by, to_string(in.layout), to_string(out.layout),
+                     step.op == Op::AllReduce || step.op == Op::AllGather || step.op == Op::AllToAll ? "an" : "a",
+                     step.op == Op::Slice ? "local slice, and nothing is sent" : to_string(step.op));
+}
+
+}  // namespace shardlens

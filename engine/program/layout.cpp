@@ -1,0 +1,88 @@
+// Layout algebra: the table of DESIGN section 2 as code.
+#include "engine/program/layout.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <stdexcept>
+
+namespace shardlens {
+
+std::string to_string(Layout layout) {
+  switch (layout.kind) {
+    case LayoutKind::Replicated: return "Replicated";
+    case LayoutKind::Sharded: return fmt::format("Sharded({})", layout.dim);
+    case LayoutKind::Partial: return "Partial";
+  }
+  return {};
+}
+
+Layout gradient_layout(Layout layout) { return layout.kind == LayoutKind::Sharded ? layout : kReplicated; }
+
+std::string to_string(Collective collective) {
+  switch (collective) {
+    case Collective::None: return "identity";
+    case Collective::AllReduce: return "all-reduce";
+    case Collective::ReduceScatter: return "reduce-scatter";
+    case Collective::AllGather: return "all-gather";
+    case Collective::Slice: return "slice";
+    case Collective::AllToAll: return "all-to-all";
+  }
+  return {};
+}
+
+Collective conversion(Layout from, Layout to) {
+  if (from == to) return Collective::None;
+  if (to.kind == LayoutKind::Partial) {
+    throw std::logic_error("no collective turns " + to_string(from) + " into Partial: a value that is right cannot be unsummed");
+  }
+  switch (from.kind) {
+    case LayoutKind::Partial:
+      return to.kind == LayoutKind::Replicated ? Collective::AllReduce : Collective::ReduceScatter;
+    case LayoutKind::Sharded:
+      return to.kind == LayoutKind::Replicated ? Collective::AllGather : Collective::AllToAll;
+    case LayoutKind::Replicated: return Collective::Slice;
+  }
+  return Collective::None;
+}
+
+int64_t ring_sent_bytes(Collective collective, int64_t full_bytes, int ranks) {
+  const int64_t others = ranks - 1;
+  switch (collective) {
+    case Collective::AllReduce: return 2 * full_bytes * others / ranks;
+    case Collective::ReduceScatter:
+    case Collective::AllGather: return full_bytes * others / ranks;
+    case Collective::AllToAll: return full_bytes * others / ranks / ranks;
+    case Collective::None:
+    case Collective::Slice: return 0;
+  }
+  return 0;
+}
+
+Range shard_range(int64_t extent, int ranks, int rank) {
+  const int64_t base = extent / ranks;
+  const int64_t longer = extent % ranks;  // this many ranks, the first ones, hold one more
+  const int64_t begin = base * rank + std::min<int64_t>(rank, longer);
+  return {begin, begin + base + (rank < longer ? 1 : 0)};
+}
+
+Slicing slicing(const Shape& shape, int dim) {
+  Slicing result;
+  for (int d = 0; d < static_cast<int>(shape.size()); ++d) {
+    const int64_t extent = shape[static_cast<size_t>(d)];
+    if (d < dim) result.outer *= extent;
+    if (d == dim) result.extent = extent;
+    if (d > dim) result.inner *= extent;
+  }
+  return result;
+}
+
+int64_t element_count(const Shape& shape) {
+  int64_t count = 1;
+  for (int64_t extent : shape) count *= extent;
+  return count;
+}
+
+std::string to_string(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+
+}  // namespace shardlens

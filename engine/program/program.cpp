@@ -1,0 +1,142 @@
+// Names and derived facts of a Program: local shapes, producers and consumers, and where shards lie in the whole.
+#include "engine/program/program.h"
+
+#include <algorithm>
+
+namespace shardlens {
+
+std::string to_string(MemoryKind kind) {
+  switch (kind) {
+    case MemoryKind::Input: return "inputs";
+    case MemoryKind::Weight: return "weights";
+    case MemoryKind::WeightGradient: return "weight gradients";
+    case MemoryKind::Activation: return "activations";
+    case MemoryKind::ActivationGradient: return "activation gradients";
+    case MemoryKind::Workspace: return "workspace";
+  }
+  return {};
+}
+
+std::string to_string(Op op) {
+  switch (op) {
+    case Op::Linear: return "linear";
+    case Op::LinearGradInput: return "linear-grad-input";
+    case Op::LinearGradWeight: return "linear-grad-weight";
+    case Op::BiasAdd: return "bias-add";
+    case Op::BiasGrad: return "bias-grad";
+    case Op::Gelu: return "gelu";
+    case Op::GeluGrad: return "gelu-grad";
+    case Op::LayerNorm: return "layer-norm";
+    case Op::LayerNormGrad: return "layer-norm-grad";
+    case Op::Attention: return "attention";
+    case Op::AttentionGrad: return "attention-grad";
+    case Op::Add: return "add";
+    case Op::Round: return "round";
+    case Op::Identity: return "identity";
+    case Op::Slice: return "slice";
+    case Op::AllReduce: return "all-reduce";
+    case Op::ReduceScatter: return "reduce-scatter";
+    case Op::AllGather: return "all-gather";
+    case Op::AllToAll: return "all-to-all";
+  }
+  return {};
+}
+
+bool is_collective(Op op) {
+  return op == Op::AllReduce || op == Op::ReduceScatter || op == Op::AllGather || op == Op::AllToAll;
+}
+
+Shape local_shape(const Tensor& tensor, int ranks, int rank) {
+  Shape shape = tensor.shape;
+  if (tensor.layout.kind == LayoutKind::Sharded) {
+    int64_t& extent = shape[static_cast<size_t>(tensor.layout.dim)];
+    extent = shard_range(extent, ranks, rank).size();
+  }
+  return shape;
+}
+
+int64_t local_bytes(const Tensor& tensor, int ranks, int rank) {
+  return element_count(local_shape(tensor, ranks, rank)) * element_bytes(tensor.dtype);
+}
+
+StepId producer_of(const Program& program, TensorId tensor) {
+  for (const Step& step : program.steps) {
+    if (std::find(step.outputs.begin(), step.outputs.end(), tensor) != step.outputs.end()) return step.id;
+  }
+  return -1;
+}
+
+std::vector<StepId> consumers_of(const Program& program, TensorId tensor) {
+  std::vector<StepId> result;
+  for (const Step& step : program.steps) {
+    if (std::find(step.inputs.begin(), step.inputs.end(), tensor) != step.inputs.end()) result.push_back(step.id);
+  }
+  return result;
+}
+
+int64_t sent_bytes(const Program& program, StepId id) {
+  const Step& step = program.step(id);
+  Collective collective = Collective::None;
+  switch (step.op) {
+    case Op::AllReduce: collective = Collective::AllReduce; break;
+    case Op::ReduceScatter: collective = Collective::ReduceScatter; break;
+    case Op::AllGather: collective = Collective::AllGather; break;
+    case Op::AllToAll: collective = Collective::AllToAll; break;
+    default: return 0;
+  }
+  return ring_sent_bytes(collective, program.tensor(step.outputs[0]).bytes(), program.ranks());
+}
+
+namespace {
+
+MatrixShape as_matrix(const Shape& shape, int row_dims) {
+  MatrixShape matrix;
+  for (int d = 0; d < static_cast<int>(shape.size()); ++d) {
+    (d < row_dims ? matrix.rows : matrix.cols) *= shape[static_cast<size_t>(d)];
+  }
+  return matrix;
+}
+
+// One run of rows (or columns) per outer index: where a slice along `dim` of dims [first, last) lies in the
+// flattened axis, full and local. Runs that touch are joined, so a slice of the leading dimension is one run.
+struct Run {
+  Range full, local;
+};
+
+std::vector<Run> runs(const Shape& shape, int first, int last, const Layout& layout, int ranks, int rank) {
+  int64_t extent = 1;
+  for (int d = first; d < last; ++d) extent *= shape[static_cast<size_t>(d)];
+  const bool cut = layout.kind == LayoutKind::Sharded && layout.dim >= first && layout.dim < last;
+  if (!cut) return {{{0, extent}, {0, extent}}};
+  const Slicing axis = slicing(Shape(shape.begin() + first, shape.begin() + last), layout.dim - first);
+  const Range range = shard_range(axis.extent, ranks, rank);
+  std::vector<Run> result;
+  for (int64_t o = 0; o < axis.outer && range.size() > 0; ++o) {
+    const int64_t base = o * axis.extent * axis.inner;
+    const int64_t local = o * range.size() * axis.inner;
+    result.push_back({{base + range.begin * axis.inner, base + range.end * axis.inner},
+                      {local, local + range.size() * axis.inner}});
+  }
+  return result;
+}
+
+}  // namespace
+
+MatrixShape matrix_shape(const Tensor& tensor) { return as_matrix(tensor.shape, tensor.row_dims); }
+
+MatrixShape local_matrix_shape(const Tensor& tensor, int ranks, int rank) {
+  return as_matrix(local_shape(tensor, ranks, rank), tensor.row_dims);
+}
+
+std::vector<Placement> placements(const Tensor& tensor, int ranks, int rank) {
+  const int dims = static_cast<int>(tensor.shape.size());
+  std::vector<Placement> result;
+  for (const Run& rows : runs(tensor.shape, 0, tensor.row_dims, tensor.layout, ranks, rank)) {
+    for (const Run& cols : runs(tensor.shape, tensor.row_dims, dims, tensor.layout, ranks, rank)) {
+      result.push_back({rows.full, cols.full, rows.local, cols.local});
+    }
+  }
+  return result;
+}
+
+}  // namespace shardlens
