@@ -1,6 +1,6 @@
-// Collectives over the ranks of one group, as the executor sees them. Every rank holds its own Communicator and all
-// of them make the same calls in the same order. Sums are taken in rank order, so the result is the same bits on
-// every rank and in every run.
+// Collectives over the ranks of one group, as the executor sees them. Every rank holds its own Communicator
+// and all of them make the same calls in the same order. Sums are taken in rank order, so the result is the
+// same bits on every rank and in every run.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,8 @@
 
 namespace shardlens {
 
-/// When a rank passed through a collective, in seconds of std::chrono::steady_clock. Wait is all_arrived - arrival,
-/// transfer is done - all_arrived.
+/// When a rank passed through a collective, in seconds of std::chrono::steady_clock. Wait is all_arrived -
+/// arrival, transfer is done - all_arrived.
 struct CollectiveTimes {
   double arrival_seconds = 0;
   double all_arrived_seconds = 0;
@@ -37,24 +37,26 @@ class Communicator {
   /// data[count] becomes the sum over the ranks, in place.
   virtual CollectiveTimes all_reduce(DType dtype, int64_t count, void* data) = 0;
   /// shard = this rank's range of the sum of all `full`.
-  virtual CollectiveTimes reduce_scatter(DType dtype, const Slicing& slicing, const void* full, void* shard) = 0;
+  virtual CollectiveTimes reduce_scatter(DType dtype, const Slicing& slicing, const void* full,
+                                         void* shard) = 0;
   /// full = all ranks' shards put in their places.
   virtual CollectiveTimes all_gather(DType dtype, const Slicing& slicing, const void* shard, void* full) = 0;
   /// From slices along from_dim of a tensor of global shape `shape` to slices along to_dim.
-  virtual CollectiveTimes all_to_all(DType dtype, const Shape& shape, int from_dim, int to_dim, const void* from,
-                                     void* to) = 0;
+  virtual CollectiveTimes all_to_all(DType dtype, const Shape& shape, int from_dim, int to_dim,
+                                     const void* from, void* to) = 0;
   /// data[count] of rank `root` reaches every rank.
   virtual CollectiveTimes broadcast(DType dtype, int64_t count, int root, void* data) = 0;
   /// Returns when every rank has called it.
   virtual void barrier() = 0;
 
-  /// Wakes every rank that waits in a collective of this group, and makes every later call throw a Cancelled Error
-  /// with `why`. Called by a rank that failed or by whoever cancels; safe from any thread, any number of times.
+  /// Wakes every rank that waits in a collective of this group, and makes every later call throw a Cancelled
+  /// Error with `why`. Called by a rank that failed or by whoever cancels; safe from any thread, any number
+  /// of times.
   virtual void abort(const std::string& why) = 0;
 };
 
-/// One communicator per rank over threads of this process. `ranks` >= 1. Waiting spins for a moment only when every
-/// rank can have a core of its own (ranks <= available cores), and sleeps otherwise.
+/// One communicator per rank over threads of this process. `ranks` >= 1. Waiting spins for a moment only when
+/// every rank can have a core of its own (ranks <= available cores), and sleeps otherwise.
 std::vector<std::unique_ptr<Communicator>> make_local_group(int ranks);
 
 }  // namespace shardlens

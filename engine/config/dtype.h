@@ -11,10 +11,13 @@ enum class DType { Fp32, Fp64, Fp16, Bf16 };
 /// Bytes of one element.
 constexpr int64_t element_bytes(DType dtype) {
   switch (dtype) {
-    case DType::Fp32: return 4;
-    case DType::Fp64: return 8;
+    case DType::Fp32:
+      return 4;
+    case DType::Fp64:
+      return 8;
     case DType::Fp16:
-    case DType::Bf16: return 2;
+    case DType::Bf16:
+      return 2;
   }
   return 0;
 }

@@ -1,5 +1,5 @@
-// The one exception of the engine. An error is part of the interface: its message names what was wrong, where,
-// and what would work; its kind decides the exit code of the command line (DESIGN section 8).
+// The one exception of the engine. An error is part of the interface: its message names what was wrong,
+// where, and what would work; its kind decides the exit code of the command line (DESIGN section 8).
 #pragma once
 
 #include <stdexcept>
@@ -23,8 +23,12 @@ class Error : public std::runtime_error {
 };
 
 /// A wrong request. `message` must say what would work instead.
-inline Error request_error(const std::string& message) { return Error(ErrorKind::Request, message); }
+inline Error request_error(const std::string& message) {
+  return Error(ErrorKind::Request, message);
+}
 /// A run that failed through no fault of the request.
-inline Error run_error(const std::string& message) { return Error(ErrorKind::Run, message); }
+inline Error run_error(const std::string& message) {
+  return Error(ErrorKind::Run, message);
+}
 
 }  // namespace shardlens

@@ -1,5 +1,6 @@
-// Everything a person chooses, as plain data: the model, how each weight matrix is cut, and how the run is made.
-// Settings are the only input of the planner; the studio's Setup panel and the command line both edit this struct.
+// Everything a person chooses, as plain data: the model, how each weight matrix is cut, and how the run is
+// made. Settings are the only input of the planner; the studio's Setup panel and the command line both edit
+// this struct.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,10 @@
 namespace shardlens {
 
 enum class Architecture { Gpt, Bert };
-enum class NormPlacement { Pre, Post };  ///< LayerNorm before the block (GPT-2) or after the residual sum (BERT)
+enum class NormPlacement {
+  Pre,
+  Post
+};  ///< LayerNorm before the block (GPT-2) or after the residual sum (BERT)
 enum class GeluForm { Tanh, Erf };
 
 /// A transformer's sizes. Shapes are written [tokens, hidden] with tokens = batch * sequence.
@@ -47,12 +51,15 @@ struct Split {
   bool operator==(const Split&) const = default;
 };
 
-enum class Block { Layer, Mlp, Attention };     ///< which part of one transformer layer is planned and run
-enum class Operands { Normal, Integer };        ///< Integer: every matrix product sees small integers, sums are exact
-enum class InputKind { Normal, Npy, Text };     ///< where the layer's input X comes from
+enum class Block { Layer, Mlp, Attention };  ///< which part of one transformer layer is planned and run
+enum class Operands {
+  Normal,
+  Integer
+};  ///< Integer: every matrix product sees small integers, sums are exact
+enum class InputKind { Normal, Npy, Text };  ///< where the layer's input X comes from
 
-/// Where X comes from: seeded N(0, 1), an `.npy` of shape [batch*seq, hidden] or [batch, seq, hidden], or a text
-/// file whose bytes look rows up in a seeded [256, hidden] table.
+/// Where X comes from: seeded N(0, 1), an `.npy` of shape [batch*seq, hidden] or [batch, seq, hidden], or a
+/// text file whose bytes look rows up in a seeded [256, hidden] table.
 struct InputSource {
   InputKind kind = InputKind::Normal;
   std::string path;

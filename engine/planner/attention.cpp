@@ -1,5 +1,5 @@
-// The self-attention block (paper, section 3, Figure 3b): heads are independent, so a cut between heads makes the
-// whole of softmax(Q·Kᵀ/√d)·V local to a rank.
+// The self-attention block (paper, section 3, Figure 3b): heads are independent, so a cut between heads makes
+// the whole of softmax(Q·Kᵀ/√d)·V local to a rank.
 #include <fmt/format.h>
 
 #include "engine/device/device.h"
@@ -34,12 +34,21 @@ TensorId attention(Builder& b, TensorId x, const std::string& out_symbol) {
   const Model& model = b.settings().model;
   const Split& split = b.settings().split;
   b.set_block("attention");
-  const LinearNames qkv_names{"attn.qkv", parameter_name(b.settings(), "attn.qkv.weight"),
-                              parameter_name(b.settings(), "attn.qkv.bias"), "Wqkv", "QKV'", "QKV"};
-  const LinearNames proj_names{"attn.proj", parameter_name(b.settings(), "attn.proj.weight"),
-                               parameter_name(b.settings(), "attn.proj.bias"), "Wo", "O", out_symbol};
+  const LinearNames qkv_names{"attn.qkv",
+                              parameter_name(b.settings(), "attn.qkv.weight"),
+                              parameter_name(b.settings(), "attn.qkv.bias"),
+                              "Wqkv",
+                              "QKV'",
+                              "QKV"};
+  const LinearNames proj_names{"attn.proj",
+                               parameter_name(b.settings(), "attn.proj.weight"),
+                               parameter_name(b.settings(), "attn.proj.bias"),
+                               "Wo",
+                               "O",
+                               out_symbol};
   const Shape heads_shape{model.heads, model.head_dim()};
-  // A row cut's sum is scattered over heads: half the bytes of an all-reduce, and attention runs on 1/T of the heads.
+  // A row cut's sum is scattered over heads: half the bytes of an all-reduce, and attention runs on 1/T of
+  // the heads.
   const TensorId qkv = linear(b, x, qkv_names, {{model.hidden}, {3, model.heads, model.head_dim()}, 0, 1},
                               split.attn_qkv, sharded(2));
   const TensorId c = attention_core(b, qkv);

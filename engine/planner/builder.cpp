@@ -10,12 +10,18 @@ namespace {
 
 Op op_of(Collective collective) {
   switch (collective) {
-    case Collective::None: return Op::Identity;
-    case Collective::AllReduce: return Op::AllReduce;
-    case Collective::ReduceScatter: return Op::ReduceScatter;
-    case Collective::AllGather: return Op::AllGather;
-    case Collective::Slice: return Op::Slice;
-    case Collective::AllToAll: return Op::AllToAll;
+    case Collective::None:
+      return Op::Identity;
+    case Collective::AllReduce:
+      return Op::AllReduce;
+    case Collective::ReduceScatter:
+      return Op::ReduceScatter;
+    case Collective::AllGather:
+      return Op::AllGather;
+    case Collective::Slice:
+      return Op::Slice;
+    case Collective::AllToAll:
+      return Op::AllToAll;
   }
   return Op::Identity;
 }
@@ -23,9 +29,12 @@ Op op_of(Collective collective) {
 // A value in its usual layout has the plain name; "@partial", "@slice" and so on tell its other forms apart.
 std::string suffix(Layout layout) {
   switch (layout.kind) {
-    case LayoutKind::Partial: return "@partial";
-    case LayoutKind::Sharded: return "@sharded";
-    case LayoutKind::Replicated: return "@replicated";
+    case LayoutKind::Partial:
+      return "@partial";
+    case LayoutKind::Sharded:
+      return "@sharded";
+    case LayoutKind::Replicated:
+      return "@replicated";
   }
   return {};
 }
@@ -34,7 +43,9 @@ constexpr int kRoundLimit = 3;  // 3 * 3 * 1 Mi terms still sum exactly in fp32'
 
 }  // namespace
 
-Builder::Builder(const Settings& settings) { program_.settings = settings; }
+Builder::Builder(const Settings& settings) {
+  program_.settings = settings;
+}
 
 TensorId Builder::add(Tensor tensor) {
   if (ranks() == 1) tensor.layout = kReplicated;
@@ -43,9 +54,11 @@ TensorId Builder::add(Tensor tensor) {
       return std::any_of(program_.tensors.begin(), program_.tensors.end(),
                          [&](const Tensor& other) { return other.name == name; });
     };
-    tensor.name = tensor.layout.kind == LayoutKind::Partial ? tensor.value + suffix(tensor.layout) : tensor.value;
+    tensor.name =
+        tensor.layout.kind == LayoutKind::Partial ? tensor.value + suffix(tensor.layout) : tensor.value;
     if (taken(tensor.name)) tensor.name = tensor.value + suffix(tensor.layout);
-    for (int n = 2; taken(tensor.name); ++n) tensor.name = fmt::format("{}{}{}", tensor.value, suffix(tensor.layout), n);
+    for (int n = 2; taken(tensor.name); ++n)
+      tensor.name = fmt::format("{}{}{}", tensor.value, suffix(tensor.layout), n);
   }
   tensor.id = static_cast<TensorId>(program_.tensors.size());
   program_.tensors.push_back(std::move(tensor));
@@ -75,8 +88,8 @@ TensorId Builder::weight(const std::string& name, const std::string& symbol, con
   return add(std::move(tensor));
 }
 
-TensorId Builder::activation(const std::string& value, const std::string& symbol, const Shape& shape, Layout layout,
-                             int row_dims) {
+TensorId Builder::activation(const std::string& value, const std::string& symbol, const Shape& shape,
+                             Layout layout, int row_dims) {
   Tensor tensor;
   tensor.value = value;
   tensor.symbol = symbol;
@@ -92,8 +105,9 @@ TensorId Builder::gradient_tensor(TensorId of, Layout layout) {
   Tensor tensor = this->tensor(of);
   tensor.name.clear();
   tensor.value = "grad." + tensor.value;
-  // A sum of two contributions is another value than its parts, so it gets another name; the name depends only on
-  // the order of the operations, which is the same whatever T, so parity still compares like with like.
+  // A sum of two contributions is another value than its parts, so it gets another name; the name depends
+  // only on the order of the operations, which is the same whatever T, so parity still compares like with
+  // like.
   while (std::any_of(program_.tensors.begin(), program_.tensors.end(),
                      [&](const Tensor& other) { return other.value == tensor.value; })) {
     tensor.value += ".sum";
@@ -117,8 +131,9 @@ TensorId Builder::workspace(const std::string& name, const Shape& shape) {
   return add(std::move(tensor));
 }
 
-TensorId Builder::step(Op op, const std::string& name, const std::string& equation, std::vector<TensorId> inputs,
-                       std::vector<TensorId> outputs, const Attributes& attributes) {
+TensorId Builder::step(Op op, const std::string& name, const std::string& equation,
+                       std::vector<TensorId> inputs, std::vector<TensorId> outputs,
+                       const Attributes& attributes) {
   Step step;
   step.id = static_cast<StepId>(program_.steps.size());
   step.op = op;
@@ -143,7 +158,8 @@ TensorId Builder::emit_conversion(TensorId x, Layout to, Conjugate mark) {
   // An all-reduce sums in place and an identity does nothing, so neither needs bytes of its own.
   const bool in_place = collective == Collective::None || collective == Collective::AllReduce;
   converted.storage = in_place ? x : kNoTensor;
-  if (collective != Collective::None && converted.kind == MemoryKind::Input) converted.kind = MemoryKind::Activation;
+  if (collective != Collective::None && converted.kind == MemoryKind::Input)
+    converted.kind = MemoryKind::Activation;
   const std::string symbol = converted.symbol;
   const std::string value = converted.value;
   const TensorId y = add(std::move(converted));
@@ -160,8 +176,8 @@ TensorId Builder::convert(TensorId x, Layout to, Conjugate mark) {
   on_backward([this, x, y, mark] {
     const auto found = contributions_.find(y);
     if (found == contributions_.end()) return;
-    // All contributions but one are summed first; the sum then goes to x's gradient layout in one conversion. A
-    // single Partial contribution is what makes f an all-reduce here.
+    // All contributions but one are summed first; the sum then goes to x's gradient layout in one conversion.
+    // A single Partial contribution is what makes f an all-reduce here.
     const TensorId dy = found->second.size() == 1 ? found->second[0] : gradient(y);
     add_gradient(x, emit_conversion(dy, gradient_layout(tensor(x).layout), mark));
   });

@@ -1,6 +1,6 @@
-// What the planner's modules write a Program with: tensors, steps, the one function that inserts collectives, and a
-// tape. A module emits its forward steps and leaves a closure that emits its backward steps; the tape is played in
-// reverse at the end, so gradients, f and g come out of the layouts alone.
+// What the planner's modules write a Program with: tensors, steps, the one function that inserts collectives,
+// and a tape. A module emits its forward steps and leaves a closure that emits its backward steps; the tape
+// is played in reverse at the end, so gradients, f and g come out of the layouts alone.
 #pragma once
 
 #include <functional>
@@ -36,8 +36,8 @@ class Builder {
   TensorId step(Op op, const std::string& name, const std::string& equation, std::vector<TensorId> inputs,
                 std::vector<TensorId> outputs, const Attributes& attributes = {});
 
-  /// `x` in layout `to`, by the one collective the algebra names, with its conjugate on the tape. `mark` writes the
-  /// paper's letter on both halves; with a mark the step is written also where it is the identity.
+  /// `x` in layout `to`, by the one collective the algebra names, with its conjugate on the tape. `mark`
+  /// writes the paper's letter on both halves; with a mark the step is written also where it is the identity.
   TensorId convert(TensorId x, Layout to, Conjugate mark = Conjugate::None);
 
   /// Integer operands: `x` rounded to small integers, so that products sum exactly; `x` itself otherwise. The
@@ -53,7 +53,8 @@ class Builder {
   void set_block(const std::string& block) { block_ = block; }
   const std::string& block() const { return block_; }
 
-  /// Seeds `y` with the gradient `dy`, plays the tape and keeps y and the gradient of x. The builder is spent.
+  /// Seeds `y` with the gradient `dy`, plays the tape and keeps y and the gradient of x. The builder is
+  /// spent.
   Program finish(TensorId x, TensorId y, TensorId dy);
 
  private:

@@ -1,5 +1,5 @@
-// The linear layer under its three cuts. A column cut leaves dX Partial, so f appears; a row cut leaves X·W Partial,
-// so g appears; neither is written here.
+// The linear layer under its three cuts. A column cut leaves dX Partial, so f appears; a row cut leaves X·W
+// Partial, so g appears; neither is written here.
 #include <fmt/format.h>
 
 #include "engine/planner/modules.h"
@@ -14,10 +14,13 @@ Shape joined(const Shape& a, const Shape& b) {
 }
 
 // The layout of a bias [out...] that is added to Y [tokens, out...].
-Layout bias_layout(Layout y) { return y.kind == LayoutKind::Sharded ? sharded(y.dim - 1) : kReplicated; }
+Layout bias_layout(Layout y) {
+  return y.kind == LayoutKind::Sharded ? sharded(y.dim - 1) : kReplicated;
+}
 
 // dX, dW and db of Y = X·W + b from dY in the layout of Y (Replicated where Y is Partial).
-void linear_backward(Builder& b, TensorId x, TensorId w, TensorId product, const LinearNames& names, Layout dx_layout) {
+void linear_backward(Builder& b, TensorId x, TensorId w, TensorId product, const LinearNames& names,
+                     Layout dx_layout) {
   const TensorId dy = b.operand(b.gradient(product));
   const std::string dy_symbol = b.tensor(dy).symbol;
   const TensorId dx = b.gradient_tensor(x, dx_layout);
@@ -49,19 +52,22 @@ TensorId linear(Builder& b, TensorId x, const LinearNames& names, const LinearSh
 
   if (cut == Cut::Row) {
     x = b.convert(x, x_sharded);
-    const TensorId w =
-        b.weight(names.weight, names.weight_symbol, joined(shape.in, shape.out), in_dims, sharded(shape.in_cut));
+    const TensorId w = b.weight(names.weight, names.weight_symbol, joined(shape.in, shape.out), in_dims,
+                                sharded(shape.in_cut));
     const TensorId product = b.activation(names.module + ".sum", names.sum_symbol, out_shape, kPartial);
     b.step(Op::Linear, names.module,
-           fmt::format("{} = {} · {}", names.sum_symbol, b.tensor(x).symbol, names.weight_symbol), {x, w}, {product});
-    b.on_backward([&b, x, w, product, names, x_sharded] { linear_backward(b, x, w, product, names, x_sharded); });
+           fmt::format("{} = {} · {}", names.sum_symbol, b.tensor(x).symbol, names.weight_symbol), {x, w},
+           {product});
+    b.on_backward(
+        [&b, x, w, product, names, x_sharded] { linear_backward(b, x, w, product, names, x_sharded); });
     const Conjugate mark = after_row == kReplicated ? Conjugate::G : Conjugate::None;
     const TensorId summed = b.convert(product, after_row, mark);
     const Layout y_layout = b.tensor(summed).layout;
-    const TensorId bias = b.weight(names.bias, "b", shape.out, static_cast<int>(shape.out.size()) - 1, bias_layout(y_layout));
+    const TensorId bias =
+        b.weight(names.bias, "b", shape.out, static_cast<int>(shape.out.size()) - 1, bias_layout(y_layout));
     const TensorId y = b.activation(names.module + ".out", names.out_symbol, out_shape, y_layout);
-    b.step(Op::BiasAdd, names.module + " bias", fmt::format("{} = {} + b", names.out_symbol, names.sum_symbol),
-           {summed, bias}, {y});
+    b.step(Op::BiasAdd, names.module + " bias",
+           fmt::format("{} = {} + b", names.out_symbol, names.sum_symbol), {summed, bias}, {y});
     b.on_backward([&b, bias, summed, y, names] {
       bias_backward(b, bias, y, names);
       b.add_gradient(summed, b.gradient(y));  // d(z + b)/dz is the identity
@@ -74,11 +80,14 @@ TensorId linear(Builder& b, TensorId x, const LinearNames& names, const LinearSh
   x = b.convert(x, kReplicated, column && was_replicated ? Conjugate::F : Conjugate::None);
   const Layout w_layout = column ? sharded(in_dims + shape.out_cut) : kReplicated;
   const Layout y_layout = column ? y_sharded : kReplicated;
-  const TensorId w = b.weight(names.weight, names.weight_symbol, joined(shape.in, shape.out), in_dims, w_layout);
-  const TensorId bias = b.weight(names.bias, "b", shape.out, static_cast<int>(shape.out.size()) - 1, bias_layout(y_layout));
+  const TensorId w =
+      b.weight(names.weight, names.weight_symbol, joined(shape.in, shape.out), in_dims, w_layout);
+  const TensorId bias =
+      b.weight(names.bias, "b", shape.out, static_cast<int>(shape.out.size()) - 1, bias_layout(y_layout));
   const TensorId y = b.activation(names.module + ".out", names.out_symbol, out_shape, y_layout);
   b.step(Op::Linear, names.module,
-         fmt::format("{} = {} · {} + b", names.out_symbol, b.tensor(x).symbol, names.weight_symbol), {x, w, bias}, {y});
+         fmt::format("{} = {} · {} + b", names.out_symbol, b.tensor(x).symbol, names.weight_symbol),
+         {x, w, bias}, {y});
   b.on_backward([&b, x, w, bias, y, names, column] {
     linear_backward(b, x, w, y, names, column ? kPartial : kReplicated);
     bias_backward(b, bias, y, names);

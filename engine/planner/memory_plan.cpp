@@ -9,11 +9,15 @@ namespace {
 
 constexpr int64_t kAlignment = 64;  // a cache line, and one AVX-512 register
 
-int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+int64_t aligned(int64_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
 
 }  // namespace
 
-int64_t total_bytes(const BytesByKind& bytes) { return std::accumulate(bytes.begin(), bytes.end(), int64_t{0}); }
+int64_t total_bytes(const BytesByKind& bytes) {
+  return std::accumulate(bytes.begin(), bytes.end(), int64_t{0});
+}
 
 TensorId storage_of(const Program& program, TensorId tensor) {
   while (program.tensor(tensor).storage != kNoTensor) tensor = program.tensor(tensor).storage;
@@ -62,7 +66,8 @@ MemoryPlan plan_memory(const Program& program, int rank) {
     std::vector<Range> taken;
     for (TensorId other : placed) {
       const auto o = static_cast<size_t>(other);
-      const bool together = plan.first_step[o] <= plan.last_step[i] && plan.first_step[i] <= plan.last_step[o];
+      const bool together =
+          plan.first_step[o] <= plan.last_step[i] && plan.first_step[i] <= plan.last_step[o];
       if (program.tensor(other).kind == kind && together) {
         taken.push_back({plan.offset[o], plan.offset[o] + aligned(plan.bytes[o])});
       }

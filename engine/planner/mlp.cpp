@@ -15,8 +15,8 @@ TensorId gelu(Builder& b, TensorId x, const std::string& value, const std::strin
     const TensorId dy = b.gradient(y);
     const TensorId dx = b.gradient_tensor(x, b.tensor(dy).layout);
     b.step(Op::GeluGrad, value + " dX",
-           fmt::format("{} = {} ∘ GeLU'({})", b.tensor(dx).symbol, b.tensor(dy).symbol, b.tensor(x).symbol), {x, dy},
-           {dx}, attributes);
+           fmt::format("{} = {} ∘ GeLU'({})", b.tensor(dx).symbol, b.tensor(dy).symbol, b.tensor(x).symbol),
+           {x, dy}, {dx}, attributes);
     b.add_gradient(x, dx);
   });
   return y;
@@ -26,10 +26,18 @@ TensorId mlp(Builder& b, TensorId x, const std::string& out_symbol) {
   const Model& model = b.settings().model;
   const Split& split = b.settings().split;
   b.set_block("mlp");
-  const LinearNames fc{"mlp.fc", parameter_name(b.settings(), "mlp.fc.weight"),
-                       parameter_name(b.settings(), "mlp.fc.bias"), "Wfc", "H'", "H"};
-  const LinearNames proj{"mlp.proj", parameter_name(b.settings(), "mlp.proj.weight"),
-                         parameter_name(b.settings(), "mlp.proj.bias"), "Wproj", "Z", out_symbol};
+  const LinearNames fc{"mlp.fc",
+                       parameter_name(b.settings(), "mlp.fc.weight"),
+                       parameter_name(b.settings(), "mlp.fc.bias"),
+                       "Wfc",
+                       "H'",
+                       "H"};
+  const LinearNames proj{"mlp.proj",
+                         parameter_name(b.settings(), "mlp.proj.weight"),
+                         parameter_name(b.settings(), "mlp.proj.bias"),
+                         "Wproj",
+                         "Z",
+                         out_symbol};
   // A row cut's sum may be scattered or replicated; it goes straight to what the next product reads.
   const Layout between = split.mlp_proj == Cut::Row ? sharded(1) : kReplicated;
   const TensorId h = linear(b, x, fc, {{model.hidden}, {model.ffn}, 0, 0}, split.mlp_fc, between);

@@ -12,20 +12,22 @@ TensorId layer_norm(Builder& b, TensorId x, const std::string& module, const std
   const int64_t hidden = b.tensor(x).shape.back();
   Attributes attributes;
   attributes.epsilon = b.settings().model.norm_epsilon;
-  const TensorId gamma = b.weight(parameter_name(b.settings(), parameters + ".weight"), "γ", {hidden}, 0, kReplicated);
-  const TensorId beta = b.weight(parameter_name(b.settings(), parameters + ".bias"), "β", {hidden}, 0, kReplicated);
+  const TensorId gamma =
+      b.weight(parameter_name(b.settings(), parameters + ".weight"), "γ", {hidden}, 0, kReplicated);
+  const TensorId beta =
+      b.weight(parameter_name(b.settings(), parameters + ".bias"), "β", {hidden}, 0, kReplicated);
   const TensorId y = b.activation(module + ".out", symbol, b.tensor(x).shape, kReplicated);
   const TensorId stats = b.activation(module + ".stats", "μ, 1/σ", {b.tensor(x).shape[0], 2}, kReplicated);
-  b.step(Op::LayerNorm, module, fmt::format("{} = LayerNorm({})", symbol, b.tensor(x).symbol), {x, gamma, beta},
-         {y, stats}, attributes);
+  b.step(Op::LayerNorm, module, fmt::format("{} = LayerNorm({})", symbol, b.tensor(x).symbol),
+         {x, gamma, beta}, {y, stats}, attributes);
   b.on_backward([&b, x, y, gamma, beta, stats, module] {
     const TensorId dy = b.gradient(y);
     const TensorId dx = b.gradient_tensor(x, kReplicated);
     const TensorId dgamma = b.gradient_tensor(gamma, kReplicated);
     const TensorId dbeta = b.gradient_tensor(beta, kReplicated);
     b.step(Op::LayerNormGrad, module + " dX",
-           fmt::format("{} = LayerNorm'({})", b.tensor(dx).symbol, b.tensor(dy).symbol), {x, gamma, stats, dy},
-           {dx, dgamma, dbeta});
+           fmt::format("{} = LayerNorm'({})", b.tensor(dx).symbol, b.tensor(dy).symbol),
+           {x, gamma, stats, dy}, {dx, dgamma, dbeta});
     b.add_gradient(x, dx);
   });
   return y;
@@ -35,7 +37,8 @@ TensorId residual(Builder& b, TensorId x, TensorId y, const std::string& value, 
   b.set_block("residual");
   y = b.convert(y, b.tensor(x).layout);
   const TensorId sum = b.activation(value, symbol, b.tensor(x).shape, b.tensor(x).layout);
-  b.step(Op::Add, value, fmt::format("{} = {} + {}", symbol, b.tensor(x).symbol, b.tensor(y).symbol), {x, y}, {sum});
+  b.step(Op::Add, value, fmt::format("{} = {} + {}", symbol, b.tensor(x).symbol, b.tensor(y).symbol), {x, y},
+         {sum});
   b.on_backward([&b, x, y, sum] {
     const TensorId d = b.gradient(sum);  // the gradient of a sum goes to both terms
     b.add_gradient(x, d);

@@ -11,7 +11,8 @@
 namespace shardlens {
 
 std::string parameter_name(const Settings& settings, const std::string& parameter) {
-  // GPT-2's and BERT's own words for the same places. BERT keeps query, key and value apart; here they are one matrix.
+  // GPT-2's and BERT's own words for the same places. BERT keeps query, key and value apart; here they are
+  // one matrix.
   static const std::map<std::string, std::pair<std::string, std::string>> names = {
       {"ln1", {"ln_1", "attention.output.LayerNorm"}},
       {"attn.qkv", {"attn.c_attn", "attention.self.qkv"}},
@@ -51,9 +52,12 @@ TensorId post_norm_layer(Builder& b, TensorId x) {
 
 TensorId block_output(Builder& b, TensorId x) {
   switch (b.settings().block) {
-    case Block::Mlp: return mlp(b, x, "Y");
-    case Block::Attention: return attention(b, x, "Y");
-    case Block::Layer: break;
+    case Block::Mlp:
+      return mlp(b, x, "Y");
+    case Block::Attention:
+      return attention(b, x, "Y");
+    case Block::Layer:
+      break;
   }
   return b.settings().model.norm == NormPlacement::Pre ? pre_norm_layer(b, x) : post_norm_layer(b, x);
 }

@@ -1,15 +1,15 @@
-// The planner: settings in, Program out. It decides nothing about collectives; it strings modules together and the
-// layout algebra does the rest.
+// The planner: settings in, Program out. It decides nothing about collectives; it strings modules together
+// and the layout algebra does the rest.
 #pragma once
 
 #include "engine/program/program.h"
 
 namespace shardlens {
 
-/// The Program of one forward and backward pass of settings.block: a whole layer (pre-LN GPT or post-LN BERT), its
-/// MLP or its attention alone. Inputs are "X" [tokens, hidden] and "grad.Y" [tokens, hidden], the gradient that
-/// arrives from the next layer; results are "Y", "grad.X" and every weight's gradient.
-/// Throws a request Error when the settings are not valid (validate()).
+/// The Program of one forward and backward pass of settings.block: a whole layer (pre-LN GPT or post-LN
+/// BERT), its MLP or its attention alone. Inputs are "X" [tokens, hidden] and "grad.Y" [tokens, hidden], the
+/// gradient that arrives from the next layer; results are "Y", "grad.X" and every weight's gradient. Throws a
+/// request Error when the settings are not valid (validate()).
 Program plan_program(const Settings& settings);
 
 /// The same on one rank, with the bias placed as the split places it: what sharded runs are compared with.

@@ -1,5 +1,5 @@
-// One sentence for every conversion, put together from what the Program says of its producer, its layouts and its
-// consumer. There is no text per case: plan another split and the sentences follow.
+// One sentence for every conversion, put together from what the Program says of its producer, its layouts and
+// its consumer. There is no text per case: plan another split and the sentences follow.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +9,8 @@
 namespace shardlens {
 namespace {
 
-// "row-parallel", "column-parallel" or "replicated": where the step's weight is cut. Empty for steps without one.
+// "row-parallel", "column-parallel" or "replicated": where the step's weight is cut. Empty for steps without
+// one.
 std::string cut_of(const Program& program, const Step& step) {
   for (TensorId id : step.inputs) {
     const Tensor& tensor = program.tensor(id);
@@ -28,18 +29,24 @@ std::string named(const Program& program, const Step& step) {
 // What a layout means for the person who looks at one rank.
 std::string holds(Layout layout) {
   switch (layout.kind) {
-    case LayoutKind::Replicated: return "the whole of it on every rank (Replicated)";
-    case LayoutKind::Sharded: return fmt::format("only a slice on each rank ({})", to_string(layout));
-    case LayoutKind::Partial: return "one term of a sum on each rank (Partial)";
+    case LayoutKind::Replicated:
+      return "the whole of it on every rank (Replicated)";
+    case LayoutKind::Sharded:
+      return fmt::format("only a slice on each rank ({})", to_string(layout));
+    case LayoutKind::Partial:
+      return "one term of a sum on each rank (Partial)";
   }
   return {};
 }
 
 std::string needs(Layout layout) {
   switch (layout.kind) {
-    case LayoutKind::Replicated: return "the whole of it";
-    case LayoutKind::Sharded: return "only its own slice";
-    case LayoutKind::Partial: return "its own term";
+    case LayoutKind::Replicated:
+      return "the whole of it";
+    case LayoutKind::Sharded:
+      return "only its own slice";
+    case LayoutKind::Partial:
+      return "its own term";
   }
   return {};
 }
@@ -47,7 +54,8 @@ std::string needs(Layout layout) {
 // The step that really wrote a tensor: identities only pass it on.
 const Step* origin(const Program& program, TensorId tensor) {
   StepId id = producer_of(program, tensor);
-  while (id >= 0 && program.step(id).op == Op::Identity) id = producer_of(program, program.step(id).inputs[0]);
+  while (id >= 0 && program.step(id).op == Op::Identity)
+    id = producer_of(program, program.step(id).inputs[0]);
   return id < 0 ? nullptr : &program.step(id);
 }
 
@@ -86,17 +94,18 @@ std::string explain(const Program& program, StepId id) {
   if (step.op == Op::Identity) {
     const Step* half = conjugate_half(program, step);
     const std::string there =
-        half ? fmt::format("; in the {} pass it is the {}", half->phase == Phase::Forward ? "forward" : "backward",
-                           to_string(half->op))
+        half ? fmt::format("; in the {} pass it is the {}",
+                           half->phase == Phase::Forward ? "forward" : "backward", to_string(half->op))
              : "";
     return fmt::format("{}, and {} is there already ({}), so nothing moves{}.", wanted_by, in.symbol,
                        to_string(in.layout), there);
   }
   const std::string had = before ? fmt::format("{} leaves {}", named(program, *before), holds(in.layout))
                                  : fmt::format("{} has {}", in.symbol, holds(in.layout));
-  return fmt::format("{}, but {}: {} → {} is {} {}.", had, wanted_by, to_string(in.layout), to_string(out.layout),
-                     step.op == Op::AllReduce || step.op == Op::AllGather || step.op == Op::AllToAll ? "an" : "a",
-                     step.op == Op::Slice ? "local slice, and nothing is sent" : to_string(step.op));
+  return fmt::format(
+      "{}, but {}: {} → {} is {} {}.", had, wanted_by, to_string(in.layout), to_string(out.layout),
+      step.op == Op::AllReduce || step.op == Op::AllGather || step.op == Op::AllToAll ? "an" : "a",
+      step.op == Op::Slice ? "local slice, and nothing is sent" : to_string(step.op));
 }
 
 }  // namespace shardlens

@@ -10,23 +10,34 @@ namespace shardlens {
 
 std::string to_string(Layout layout) {
   switch (layout.kind) {
-    case LayoutKind::Replicated: return "Replicated";
-    case LayoutKind::Sharded: return fmt::format("Sharded({})", layout.dim);
-    case LayoutKind::Partial: return "Partial";
+    case LayoutKind::Replicated:
+      return "Replicated";
+    case LayoutKind::Sharded:
+      return fmt::format("Sharded({})", layout.dim);
+    case LayoutKind::Partial:
+      return "Partial";
   }
   return {};
 }
 
-Layout gradient_layout(Layout layout) { return layout.kind == LayoutKind::Sharded ? layout : kReplicated; }
+Layout gradient_layout(Layout layout) {
+  return layout.kind == LayoutKind::Sharded ? layout : kReplicated;
+}
 
 std::string to_string(Collective collective) {
   switch (collective) {
-    case Collective::None: return "identity";
-    case Collective::AllReduce: return "all-reduce";
-    case Collective::ReduceScatter: return "reduce-scatter";
-    case Collective::AllGather: return "all-gather";
-    case Collective::Slice: return "slice";
-    case Collective::AllToAll: return "all-to-all";
+    case Collective::None:
+      return "identity";
+    case Collective::AllReduce:
+      return "all-reduce";
+    case Collective::ReduceScatter:
+      return "reduce-scatter";
+    case Collective::AllGather:
+      return "all-gather";
+    case Collective::Slice:
+      return "slice";
+    case Collective::AllToAll:
+      return "all-to-all";
   }
   return {};
 }
@@ -34,14 +45,16 @@ std::string to_string(Collective collective) {
 Collective conversion(Layout from, Layout to) {
   if (from == to) return Collective::None;
   if (to.kind == LayoutKind::Partial) {
-    throw std::logic_error("no collective turns " + to_string(from) + " into Partial: a value that is right cannot be unsummed");
+    throw std::logic_error("no collective turns " + to_string(from) +
+                           " into Partial: a value that is right cannot be unsummed");
   }
   switch (from.kind) {
     case LayoutKind::Partial:
       return to.kind == LayoutKind::Replicated ? Collective::AllReduce : Collective::ReduceScatter;
     case LayoutKind::Sharded:
       return to.kind == LayoutKind::Replicated ? Collective::AllGather : Collective::AllToAll;
-    case LayoutKind::Replicated: return Collective::Slice;
+    case LayoutKind::Replicated:
+      return Collective::Slice;
   }
   return Collective::None;
 }
@@ -49,12 +62,16 @@ Collective conversion(Layout from, Layout to) {
 int64_t ring_sent_bytes(Collective collective, int64_t full_bytes, int ranks) {
   const int64_t others = ranks - 1;
   switch (collective) {
-    case Collective::AllReduce: return 2 * full_bytes * others / ranks;
+    case Collective::AllReduce:
+      return 2 * full_bytes * others / ranks;
     case Collective::ReduceScatter:
-    case Collective::AllGather: return full_bytes * others / ranks;
-    case Collective::AllToAll: return full_bytes * others / ranks / ranks;
+    case Collective::AllGather:
+      return full_bytes * others / ranks;
+    case Collective::AllToAll:
+      return full_bytes * others / ranks / ranks;
     case Collective::None:
-    case Collective::Slice: return 0;
+    case Collective::Slice:
+      return 0;
   }
   return 0;
 }
@@ -83,6 +100,8 @@ int64_t element_count(const Shape& shape) {
   return count;
 }
 
-std::string to_string(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+std::string to_string(const Shape& shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
 
 }  // namespace shardlens

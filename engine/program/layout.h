@@ -1,6 +1,6 @@
 // How a tensor is divided over the ranks, and the one collective that turns one division into another.
-// The idea: nobody writes a collective by hand. An operation says which layouts it accepts and yields; where the
-// producer's layout is not the consumer's, conversion() names the collective (DESIGN section 2).
+// The idea: nobody writes a collective by hand. An operation says which layouts it accepts and yields; where
+// the producer's layout is not the consumer's, conversion() names the collective (DESIGN section 2).
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,9 @@ struct Layout {
 
 inline constexpr Layout kReplicated{LayoutKind::Replicated, -1};
 inline constexpr Layout kPartial{LayoutKind::Partial, -1};
-constexpr Layout sharded(int dim) { return {LayoutKind::Sharded, dim}; }
+constexpr Layout sharded(int dim) {
+  return {LayoutKind::Sharded, dim};
+}
 
 /// "Replicated", "Sharded(1)" or "Partial".
 std::string to_string(Layout layout);
@@ -40,12 +42,13 @@ enum class Collective { None, AllReduce, ReduceScatter, AllGather, Slice, AllToA
 /// "all-reduce" and so on; "slice" for the local Replicated -> Sharded, "identity" for None.
 std::string to_string(Collective collective);
 
-/// The one collective that converts `from` into `to`. Nothing converts into Partial, so that throws std::logic_error
-/// unless both are Partial.
+/// The one collective that converts `from` into `to`. Nothing converts into Partial, so that throws
+/// std::logic_error unless both are Partial.
 Collective conversion(Layout from, Layout to);
 
-/// Bytes each rank sends under the ring algorithm for a tensor of `full_bytes` over `ranks` ranks (DESIGN section
-/// 2): all-reduce 2S(T-1)/T, reduce-scatter and all-gather S(T-1)/T, all-to-all S(T-1)/T^2, slice and none 0.
+/// Bytes each rank sends under the ring algorithm for a tensor of `full_bytes` over `ranks` ranks (DESIGN
+/// section 2): all-reduce 2S(T-1)/T, reduce-scatter and all-gather S(T-1)/T, all-to-all S(T-1)/T^2, slice and
+/// none 0.
 int64_t ring_sent_bytes(Collective collective, int64_t full_bytes, int ranks);
 
 /// [begin, end) of one rank's slice.
@@ -59,14 +62,17 @@ struct Range {
 /// The balanced cut of `extent` into `ranks` ranges: sizes differ by at most one, longer ones first.
 Range shard_range(int64_t extent, int ranks, int rank);
 
-/// A full tensor seen from its sharded dimension: element (o, e, i) lies at (o * extent + e) * inner + i. A shard
-/// has the same outer and inner, and its own range of e. This is all a communicator must know of a shape.
+/// A full tensor seen from its sharded dimension: element (o, e, i) lies at (o * extent + e) * inner + i. A
+/// shard has the same outer and inner, and its own range of e. This is all a communicator must know of a
+/// shape.
 struct Slicing {
   int64_t outer = 1;
   int64_t extent = 1;
   int64_t inner = 1;
   int64_t full_count() const { return outer * extent * inner; }
-  int64_t shard_count(int ranks, int rank) const { return outer * shard_range(extent, ranks, rank).size() * inner; }
+  int64_t shard_count(int ranks, int rank) const {
+    return outer * shard_range(extent, ranks, rank).size() * inner;
+  }
 };
 
 Slicing slicing(const Shape& shape, int dim);

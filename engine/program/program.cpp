@@ -1,4 +1,5 @@
-// Names and derived facts of a Program: local shapes, producers and consumers, and where shards lie in the whole.
+// Names and derived facts of a Program: local shapes, producers and consumers, and where shards lie in the
+// whole.
 #include "engine/program/program.h"
 
 #include <algorithm>
@@ -7,37 +8,62 @@ namespace shardlens {
 
 std::string to_string(MemoryKind kind) {
   switch (kind) {
-    case MemoryKind::Input: return "inputs";
-    case MemoryKind::Weight: return "weights";
-    case MemoryKind::WeightGradient: return "weight gradients";
-    case MemoryKind::Activation: return "activations";
-    case MemoryKind::ActivationGradient: return "activation gradients";
-    case MemoryKind::Workspace: return "workspace";
+    case MemoryKind::Input:
+      return "inputs";
+    case MemoryKind::Weight:
+      return "weights";
+    case MemoryKind::WeightGradient:
+      return "weight gradients";
+    case MemoryKind::Activation:
+      return "activations";
+    case MemoryKind::ActivationGradient:
+      return "activation gradients";
+    case MemoryKind::Workspace:
+      return "workspace";
   }
   return {};
 }
 
 std::string to_string(Op op) {
   switch (op) {
-    case Op::Linear: return "linear";
-    case Op::LinearGradInput: return "linear-grad-input";
-    case Op::LinearGradWeight: return "linear-grad-weight";
-    case Op::BiasAdd: return "bias-add";
-    case Op::BiasGrad: return "bias-grad";
-    case Op::Gelu: return "gelu";
-    case Op::GeluGrad: return "gelu-grad";
-    case Op::LayerNorm: return "layer-norm";
-    case Op::LayerNormGrad: return "layer-norm-grad";
-    case Op::Attention: return "attention";
-    case Op::AttentionGrad: return "attention-grad";
-    case Op::Add: return "add";
-    case Op::Round: return "round";
-    case Op::Identity: return "identity";
-    case Op::Slice: return "slice";
-    case Op::AllReduce: return "all-reduce";
-    case Op::ReduceScatter: return "reduce-scatter";
-    case Op::AllGather: return "all-gather";
-    case Op::AllToAll: return "all-to-all";
+    case Op::Linear:
+      return "linear";
+    case Op::LinearGradInput:
+      return "linear-grad-input";
+    case Op::LinearGradWeight:
+      return "linear-grad-weight";
+    case Op::BiasAdd:
+      return "bias-add";
+    case Op::BiasGrad:
+      return "bias-grad";
+    case Op::Gelu:
+      return "gelu";
+    case Op::GeluGrad:
+      return "gelu-grad";
+    case Op::LayerNorm:
+      return "layer-norm";
+    case Op::LayerNormGrad:
+      return "layer-norm-grad";
+    case Op::Attention:
+      return "attention";
+    case Op::AttentionGrad:
+      return "attention-grad";
+    case Op::Add:
+      return "add";
+    case Op::Round:
+      return "round";
+    case Op::Identity:
+      return "identity";
+    case Op::Slice:
+      return "slice";
+    case Op::AllReduce:
+      return "all-reduce";
+    case Op::ReduceScatter:
+      return "reduce-scatter";
+    case Op::AllGather:
+      return "all-gather";
+    case Op::AllToAll:
+      return "all-to-all";
   }
   return {};
 }
@@ -69,7 +95,8 @@ StepId producer_of(const Program& program, TensorId tensor) {
 std::vector<StepId> consumers_of(const Program& program, TensorId tensor) {
   std::vector<StepId> result;
   for (const Step& step : program.steps) {
-    if (std::find(step.inputs.begin(), step.inputs.end(), tensor) != step.inputs.end()) result.push_back(step.id);
+    if (std::find(step.inputs.begin(), step.inputs.end(), tensor) != step.inputs.end())
+      result.push_back(step.id);
   }
   return result;
 }
@@ -78,11 +105,20 @@ int64_t sent_bytes(const Program& program, StepId id) {
   const Step& step = program.step(id);
   Collective collective = Collective::None;
   switch (step.op) {
-    case Op::AllReduce: collective = Collective::AllReduce; break;
-    case Op::ReduceScatter: collective = Collective::ReduceScatter; break;
-    case Op::AllGather: collective = Collective::AllGather; break;
-    case Op::AllToAll: collective = Collective::AllToAll; break;
-    default: return 0;
+    case Op::AllReduce:
+      collective = Collective::AllReduce;
+      break;
+    case Op::ReduceScatter:
+      collective = Collective::ReduceScatter;
+      break;
+    case Op::AllGather:
+      collective = Collective::AllGather;
+      break;
+    case Op::AllToAll:
+      collective = Collective::AllToAll;
+      break;
+    default:
+      return 0;
   }
   return ring_sent_bytes(collective, program.tensor(step.outputs[0]).bytes(), program.ranks());
 }
@@ -122,7 +158,9 @@ std::vector<Run> runs(const Shape& shape, int first, int last, const Layout& lay
 
 }  // namespace
 
-MatrixShape matrix_shape(const Tensor& tensor) { return as_matrix(tensor.shape, tensor.row_dims); }
+MatrixShape matrix_shape(const Tensor& tensor) {
+  return as_matrix(tensor.shape, tensor.row_dims);
+}
 
 MatrixShape local_matrix_shape(const Tensor& tensor, int ranks, int rank) {
   return as_matrix(local_shape(tensor, ranks, rank), tensor.row_dims);

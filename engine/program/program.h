@@ -1,6 +1,6 @@
-// The Program: a list of Steps over named Tensors for one rank of a group of T. It is plain data, the same for all
-// ranks (SPMD), and the one idea of the house: the executor runs it, the cost model counts it, the studio draws it,
-// the recorder logs it. Nothing is run, drawn or counted that is not in it.
+// The Program: a list of Steps over named Tensors for one rank of a group of T. It is plain data, the same
+// for all ranks (SPMD), and the one idea of the house: the executor runs it, the cost model counts it, the
+// studio draws it, the recorder logs it. Nothing is run, drawn or counted that is not in it.
 #pragma once
 
 #include <string>
@@ -22,16 +22,19 @@ std::string to_string(MemoryKind kind);
 
 struct Tensor {
   TensorId id = kNoTensor;
-  std::string name;    ///< unique in the Program: "mlp.proj.out" or, before its reduction, "mlp.proj.out@partial"
-  std::string value;   ///< the mathematical value it holds, the same word whatever T and split: parity compares these
+  std::string
+      name;  ///< unique in the Program: "mlp.proj.out" or, before its reduction, "mlp.proj.out@partial"
+  std::string
+      value;  ///< the mathematical value it holds, the same word whatever T and split: parity compares these
   std::string symbol;  ///< the letter the equations use: "H", "dH", "Wfc"
   Shape shape;         ///< global, as if there were one rank
   int row_dims = 1;    ///< the leading dimensions that are rows when the tensor is seen as a matrix
   DType dtype = DType::Fp32;
   Layout layout;
   MemoryKind kind = MemoryKind::Activation;
-  TensorId storage = kNoTensor;  ///< the tensor whose bytes it shares (identity, in-place collective), or kNoTensor
-  bool keep = false;             ///< held to the end of the run though nothing reads it: the layer's results
+  TensorId storage =
+      kNoTensor;      ///< the tensor whose bytes it shares (identity, in-place collective), or kNoTensor
+  bool keep = false;  ///< held to the end of the run though nothing reads it: the layer's results
 
   int64_t bytes() const { return element_count(shape) * element_bytes(dtype); }  ///< of the full tensor
 };
@@ -49,13 +52,13 @@ enum class Op {
   Attention,         ///< (QKV) -> C, P  with P = softmax(Q·Kᵀ/√d + mask), C = P·V
   AttentionGrad,     ///< (QKV, P, C, dC) -> dQKV, workspace; overwrites P
   Add,               ///< (A, B) -> A + B
-  Round,             ///< (X) -> nearest integer, clamped to ±Attributes::round_limit; only with integer operands
-  Identity,          ///< a conjugate operator where it does nothing: f forward, g backward
-  Slice,             ///< Replicated -> Sharded, local
-  AllReduce,         ///< Partial -> Replicated, in place
-  ReduceScatter,     ///< Partial -> Sharded
-  AllGather,         ///< Sharded -> Replicated
-  AllToAll,          ///< Sharded(i) -> Sharded(j)
+  Round,      ///< (X) -> nearest integer, clamped to ±Attributes::round_limit; only with integer operands
+  Identity,   ///< a conjugate operator where it does nothing: f forward, g backward
+  Slice,      ///< Replicated -> Sharded, local
+  AllReduce,  ///< Partial -> Replicated, in place
+  ReduceScatter,  ///< Partial -> Sharded
+  AllGather,      ///< Sharded -> Replicated
+  AllToAll,       ///< Sharded(i) -> Sharded(j)
 };
 std::string to_string(Op op);
 
@@ -64,24 +67,24 @@ bool is_collective(Op op);
 
 enum class Phase { Forward, Backward };
 
-/// The paper's conjugate operators (section 3): f is the identity forward and an all-reduce backward, g the reverse.
-/// Both of a pair's steps carry the mark, also where they are the identity.
+/// The paper's conjugate operators (section 3): f is the identity forward and an all-reduce backward, g the
+/// reverse. Both of a pair's steps carry the mark, also where they are the identity.
 enum class Conjugate { None, F, G };
 
 struct Attributes {
-  bool causal = false;                ///< Attention, AttentionGrad
-  int64_t batch = 0;                  ///< Attention, AttentionGrad: tokens = batch * seq
-  GeluForm gelu = GeluForm::Tanh;     ///< Gelu, GeluGrad
-  double epsilon = 0;                 ///< LayerNorm
-  int round_limit = 0;                ///< Round
+  bool causal = false;             ///< Attention, AttentionGrad
+  int64_t batch = 0;               ///< Attention, AttentionGrad: tokens = batch * seq
+  GeluForm gelu = GeluForm::Tanh;  ///< Gelu, GeluGrad
+  double epsilon = 0;              ///< LayerNorm
+  int round_limit = 0;             ///< Round
 };
 
 struct Step {
   StepId id = 0;
   Op op = Op::Identity;
   Phase phase = Phase::Forward;
-  std::string name;      ///< "mlp.fc", "mlp.fc dX", "all-reduce mlp.proj.out"
-  std::string block;     ///< "attention", "mlp", "norm", "residual": what a person would call the neighbourhood
+  std::string name;   ///< "mlp.fc", "mlp.fc dX", "all-reduce mlp.proj.out"
+  std::string block;  ///< "attention", "mlp", "norm", "residual": what a person would call the neighbourhood
   std::string equation;  ///< "H = U · Wfc + b", from the tensors' symbols
   std::vector<TensorId> inputs;
   std::vector<TensorId> outputs;  ///< outputs[0] is the one the Stage draws
@@ -108,14 +111,15 @@ StepId producer_of(const Program& program, TensorId tensor);
 /// The steps that read `tensor`, in order.
 std::vector<StepId> consumers_of(const Program& program, TensorId tensor);
 
-/// Why a conversion step stands where it does, in one sentence made of its producer, its layouts and its consumer.
+/// Why a conversion step stands where it does, in one sentence made of its producer, its layouts and its
+/// consumer.
 std::string explain(const Program& program, StepId step);
 
 /// Bytes each rank sends in `step` (ring figures); 0 for anything that is not a collective.
 int64_t sent_bytes(const Program& program, StepId step);
 
-/// One rank's slice of a tensor, seen as a matrix of rows x cols: where a rectangle of the local matrix lies in the
-/// full one. A Sharded QKV yields three (its Q, K and V columns), most tensors one.
+/// One rank's slice of a tensor, seen as a matrix of rows x cols: where a rectangle of the local matrix lies
+/// in the full one. A Sharded QKV yields three (its Q, K and V columns), most tensors one.
 struct Placement {
   Range rows, cols;              ///< in the full matrix
   Range local_rows, local_cols;  ///< in the rank's own matrix

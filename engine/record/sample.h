@@ -1,5 +1,5 @@
-// What is remembered of one rank's piece of a tensor: statistics, a hash, a picture of at most 256 x 256, and the
-// exact values where the piece is small enough to keep.
+// What is remembered of one rank's piece of a tensor: statistics, a hash, a picture of at most 256 x 256, and
+// the exact values where the piece is small enough to keep.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,9 @@
 
 namespace shardlens {
 
-inline constexpr int64_t kPictureExtent = 256;                ///< at most this many rows and columns in a picture
-inline constexpr int64_t kExactElements = int64_t{1} << 20;  ///< pieces up to this size keep their exact values
+inline constexpr int64_t kPictureExtent = 256;  ///< at most this many rows and columns in a picture
+inline constexpr int64_t kExactElements = int64_t{1}
+                                          << 20;  ///< pieces up to this size keep their exact values
 
 /// A matrix of floats, row-major: block means of the tensor it shows.
 struct Picture {
@@ -28,11 +29,11 @@ struct TensorStats {
 };
 
 struct TensorSample {
-  Shape shape;          ///< this rank's own
-  MatrixShape matrix;   ///< the same, seen as a matrix
+  Shape shape;         ///< this rank's own
+  MatrixShape matrix;  ///< the same, seen as a matrix
   DType dtype = DType::Fp32;
   TensorStats stats;
-  uint64_t hash = 0;    ///< of the bytes; equal on all ranks for a Replicated tensor
+  uint64_t hash = 0;  ///< of the bytes; equal on all ranks for a Replicated tensor
   Picture picture;
   std::vector<std::byte> exact;  ///< empty when the piece has more than kExactElements
 

@@ -1,5 +1,5 @@
-// What happened, per rank and step. A rank appends to its own track and publishes by one release store; a reader
-// takes what is published with one acquire load. No locks, no allocation while ranks run.
+// What happened, per rank and step. A rank appends to its own track and publishes by one release store; a
+// reader takes what is published with one acquire load. No locks, no allocation while ranks run.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// The studio's engine room: one thread that takes Commands from one queue, plans, runs, compares with T = 1, and
-// publishes Snapshots. Nothing here waits for the caller and the caller never waits for it.
+// The studio's engine room: one thread that takes Commands from one queue, plans, runs, compares with T = 1,
+// and publishes Snapshots. Nothing here waits for the caller and the caller never waits for it.
 #pragma once
 
 #include <memory>
@@ -16,8 +16,8 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  void send(Command command);                         ///< returns at once; any thread
-  std::shared_ptr<const Snapshot> snapshot() const;   ///< the newest; never null; any thread
+  void send(Command command);                        ///< returns at once; any thread
+  std::shared_ptr<const Snapshot> snapshot() const;  ///< the newest; never null; any thread
   /// Blocks until a snapshot is Done, Paused, Refused, Failed or Cancelled with nothing queued; for tests and
   /// pictures without a window. Returns the newest snapshot also when `timeout_seconds` have passed.
   std::shared_ptr<const Snapshot> wait_until_idle(double timeout_seconds) const;

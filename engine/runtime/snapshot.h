@@ -1,5 +1,5 @@
-// What the studio may know, as immutable data. The Session makes a new Snapshot whenever something changed; panels
-// read the newest one and never call the engine. What a person wants goes back as a Command.
+// What the studio may know, as immutable data. The Session makes a new Snapshot whenever something changed;
+// panels read the newest one and never call the engine. What a person wants goes back as a Command.
 #pragma once
 
 #include <memory>
@@ -19,19 +19,19 @@ namespace shardlens {
 /// A Program and everything that can be said of it without running it.
 struct Plan {
   Program program;
-  std::vector<MemoryPlan> memory;             ///< per rank
-  std::vector<std::vector<StepCost>> cost;    ///< [rank][step], estimated on settings.hardware
-  double plan_seconds = 0;                    ///< how long planning took, measured
+  std::vector<MemoryPlan> memory;           ///< per rank
+  std::vector<std::vector<StepCost>> cost;  ///< [rank][step], estimated on settings.hardware
+  double plan_seconds = 0;                  ///< how long planning took, measured
 };
 
 /// One tensor against the serial run (T = 1) of the same settings.
 struct TensorParity {
   bool compared = false;
-  double relative_error = 0;    ///< |sharded - serial| / |serial|, Euclidean norms, over the gathered tensor
+  double relative_error = 0;  ///< |sharded - serial| / |serial|, Euclidean norms, over the gathered tensor
   double max_abs_error = 0;
-  double bound = 0;             ///< what relative_error may be: 5e-15 fp64, 3e-6 fp32, 0 with integer operands
+  double bound = 0;  ///< what relative_error may be: 5e-15 fp64, 3e-6 fp32, 0 with integer operands
   bool ranks_identical = true;  ///< Replicated tensors: the same bits on every rank
-  Picture difference;           ///< sharded - serial in the full tensor's place, block means of absolute values
+  Picture difference;  ///< sharded - serial in the full tensor's place, block means of absolute values
   bool within_bound() const { return relative_error <= bound && ranks_identical; }
 };
 
@@ -48,15 +48,15 @@ struct ParitySummary {
 struct Result {
   std::shared_ptr<const Plan> plan;
   CommunicatorInfo communicator;
-  std::string machine;    ///< "AMD EPYC, 2 cores"
+  std::string machine;  ///< "AMD EPYC, 2 cores"
   std::string provenance = "measured";
-  bool timed = false;     ///< events are those of a whole, unsampled run
-  std::vector<std::vector<StepEvent>> events;                             ///< [rank][step], measured; may be short
+  bool timed = false;                          ///< events are those of a whole, unsampled run
+  std::vector<std::vector<StepEvent>> events;  ///< [rank][step], measured; may be short
   std::vector<std::vector<std::shared_ptr<const TensorSample>>> samples;  ///< [rank][tensor]; null: not yet
   std::vector<std::shared_ptr<const TensorParity>> parity;                ///< [tensor]; null: not compared
   ParitySummary parity_summary;
-  std::vector<BytesByKind> high_water_bytes;                              ///< [rank], measured
-  double forward_seconds = 0;   ///< slowest rank, measured; 0 until timed
+  std::vector<BytesByKind> high_water_bytes;  ///< [rank], measured
+  double forward_seconds = 0;                 ///< slowest rank, measured; 0 until timed
   double backward_seconds = 0;
   double gemm_ceiling_flops = 0;  ///< FLOP/s of all cores together, measured in this process; 0: not yet
 };
@@ -70,22 +70,26 @@ struct Snapshot {
   std::shared_ptr<const Plan> plan;      ///< of `settings`; null when they cannot be planned
   std::shared_ptr<const Result> result;  ///< newest run; may belong to an older plan, see stale()
   RunState state = RunState::Planning;
-  size_t position = 0;                   ///< steps executed: the engine stands before step `position`
-  std::string message;                   ///< why Refused, Failed or Cancelled; names the remedy
-  std::string activity;                  ///< "timing the run", "comparing with T = 1"; empty when idle
+  size_t position = 0;   ///< steps executed: the engine stands before step `position`
+  std::string message;   ///< why Refused, Failed or Cancelled; names the remedy
+  std::string activity;  ///< "timing the run", "comparing with T = 1"; empty when idle
 
   /// The result shown does not belong to the settings wanted.
   bool stale() const { return result && result->plan != plan; }
 };
 
 namespace command {
-struct SetSettings { Settings settings; };  ///< replan at once, run in the background
-struct Run {};                              ///< run to the end (from the start when already there)
-struct StepOnce {};                         ///< execute one more step
-struct NextCollective {};                   ///< execute up to and including the next collective
-struct Seek { size_t position = 0; };       ///< stand after the first `position` steps, also backwards
-struct Pause {};                            ///< stop at the next step boundary
-struct Cancel {};                           ///< give the run up
+struct SetSettings {
+  Settings settings;
+};                         ///< replan at once, run in the background
+struct Run {};             ///< run to the end (from the start when already there)
+struct StepOnce {};        ///< execute one more step
+struct NextCollective {};  ///< execute up to and including the next collective
+struct Seek {
+  size_t position = 0;
+};                 ///< stand after the first `position` steps, also backwards
+struct Pause {};   ///< stop at the next step boundary
+struct Cancel {};  ///< give the run up
 }  // namespace command
 
 using Command = std::variant<command::SetSettings, command::Run, command::StepOnce, command::NextCollective,

@@ -1,0 +1,33 @@
+// One rank's memory: an arena per MemoryKind, allocated once in the planner's sizes. It remembers the highest byte
+// that was really handed out, so planned and measured memory speak of the same thing.
+#pragma once
+
+#include <array>
+
+#include "engine/device/device.h"
+#include "engine/planner/memory_plan.h"
+
+namespace shardlens {
+
+class Arenas {
+ public:
+  /// Allocates the plan's arenas on `device`; throws a run Error when the memory is not there.
+  Arenas(Device& device, const Program& program, const MemoryPlan& plan);
+  ~Arenas();
+  Arenas(const Arenas&) = delete;
+  Arenas& operator=(const Arenas&) = delete;
+
+  /// The bytes of `tensor`, wherever the plan put them. Null for an empty shard.
+  void* at(TensorId tensor);
+  /// Most bytes handed out so far, per kind.
+  const BytesByKind& high_water_bytes() const { return high_water_bytes_; }
+
+ private:
+  Device& device_;
+  const Program& program_;
+  const MemoryPlan& plan_;
+  std::array<void*, kMemoryKinds> base_{};
+  BytesByKind high_water_bytes_{};
+};
+
+}  // namespace shardlens

@@ -1,0 +1,89 @@
+// Runs a Program on T ranks: one thread a rank, each with its own device, arenas and place in the communicator.
+//
+// Protocol. All ranks run the same steps in the same order. A shared target says how many steps may run; a rank
+// claims a step under the lock, runs it without, and publishes its event without. Raising the target lets ranks go
+// on; pausing lowers it to the furthest step any rank has claimed, so that all stop at one boundary and no
+// collective is left half met. Going back is going again from the start: the run is deterministic, so the bits are
+// the same. The first failure is kept with its rank and step, the communicator is aborted so that nobody waits for
+// the rank that failed, and wait() throws it.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "engine/comm/comm.h"
+#include "engine/record/trace.h"
+#include "engine/runtime/observer.h"
+#include "engine/runtime/snapshot.h"
+
+namespace shardlens {
+
+class Executor {
+ public:
+  /// Starts the rank threads, which allocate and feed their memory and then stand before step 0. Feeding errors
+  /// surface in wait().
+  explicit Executor(std::shared_ptr<const Plan> plan);
+  ~Executor();  ///< cancels and joins
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+
+  /// Who sees tensors from the next start() on; call only while idle.
+  void observe(std::vector<std::shared_ptr<StepObserver>> observers);
+
+  /// Lets all ranks run until `target` steps are done; going back (target < position()) starts over from step 0.
+  /// Returns at once. Call only while idle.
+  void start(size_t target);
+  /// Forgets the position: the next start() runs from step 0.
+  void rewind();
+  /// All ranks stop at the next common step boundary.
+  void pause();
+  /// Gives the run up from any thread; the executor is spent and wait() throws a Cancelled Error.
+  void cancel(const std::string& why);
+
+  /// Blocks until all ranks stand still. Throws the first failure, naming rank and step.
+  void wait();
+  /// The same with a limit; false when ranks still run after `seconds`.
+  bool wait_for(double seconds);
+
+  size_t position() const;  ///< steps all ranks have finished
+  size_t steps() const { return plan_->program.steps.size(); }
+  CommunicatorInfo communicator() const;
+  /// Rank `rank`'s finished steps of the present pass; any thread, also while it runs.
+  const RankTrace& trace(int rank) const;
+  /// Measured; call while idle.
+  BytesByKind high_water_bytes(int rank) const;
+
+ private:
+  struct Failure {
+    ErrorKind kind;
+    std::string message;
+  };
+
+  struct Rank;  ///< one rank's thread, device, arenas, track and place in the protocol
+
+  void rank_main(Rank& rank);
+  void run_step(Rank& rank, StepId id, double begin_of_pass);
+  void show_fed_tensors(Rank& rank);
+  void fail(int rank, StepId step, const std::exception& error);
+  void rewind_locked();
+  bool idle_locked() const;
+  size_t position_locked() const;
+
+  std::shared_ptr<const Plan> plan_;
+  std::unique_ptr<class Feed> feed_;
+  std::vector<std::shared_ptr<StepObserver>> observers_;  ///< changed only while idle
+
+  mutable std::mutex mutex_;
+  std::condition_variable wake_ranks_, wake_waiters_;
+  std::vector<std::unique_ptr<Rank>> ranks_;
+  size_t target_ = 0;
+  uint64_t pass_ = 0;  ///< raised when ranks must start over
+  double pass_begin_seconds_ = 0;
+  bool stopping_ = false;
+  std::optional<Failure> failure_;
+};
+
+}  // namespace shardlens
