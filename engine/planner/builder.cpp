@@ -173,13 +173,18 @@ TensorId Builder::convert(TensorId x, Layout to, Conjugate mark) {
   if (ranks() == 1) return x;
   const TensorId y = emit_conversion(x, to, mark);
   if (y == x) return x;
-  on_backward([this, x, y, mark] {
+  const StepId forward = program_.steps.back().id;
+  on_backward([this, x, y, mark, forward] {
     const auto found = contributions_.find(y);
     if (found == contributions_.end()) return;
     // All contributions but one are summed first; the sum then goes to x's gradient layout in one conversion.
     // A single Partial contribution is what makes f an all-reduce here.
     const TensorId dy = found->second.size() == 1 ? found->second[0] : gradient(y);
     add_gradient(x, emit_conversion(dy, gradient_layout(tensor(x).layout), mark));
+    if (mark == Conjugate::None) return;
+    Step& backward = program_.steps.back();
+    backward.pair = forward;
+    program_.steps[static_cast<size_t>(forward)].pair = backward.id;
   });
   return y;
 }
@@ -214,8 +219,14 @@ TensorId Builder::gradient(TensorId of) {
     const TensorId a = parts[0];
     const TensorId b = parts[1];
     const TensorId sum = gradient_tensor(of, wanted);
-    step(Op::Add, "sum " + tensor(sum).value,
-         fmt::format("{} = {} + {}", tensor(sum).symbol, tensor(a).symbol, tensor(b).symbol), {a, b}, {sum});
+    const std::string& a_symbol = tensor(a).symbol;
+    const std::string& b_symbol = tensor(b).symbol;
+    const std::string symbol = tensor(sum).symbol;
+    const std::string equation = symbol == b_symbol ? fmt::format("{} += {}", symbol, a_symbol)
+                                 : symbol == a_symbol
+                                     ? fmt::format("{} += {}", symbol, b_symbol)
+                                     : fmt::format("{} = {} + {}", symbol, a_symbol, b_symbol);
+    step(Op::Add, "sum " + tensor(sum).value, equation, {a, b}, {sum});
     parts.erase(parts.begin(), parts.begin() + 2);
     parts.insert(parts.begin(), sum);
   }

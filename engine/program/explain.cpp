@@ -12,6 +12,7 @@ namespace {
 // "row-parallel", "column-parallel" or "replicated": where the step's weight is cut. Empty for steps without
 // one.
 std::string cut_of(const Program& program, const Step& step) {
+  if (step.op != Op::Linear && step.op != Op::LinearGradInput) return {};
   for (TensorId id : step.inputs) {
     const Tensor& tensor = program.tensor(id);
     if (tensor.kind != MemoryKind::Weight || tensor.shape.size() < 2) continue;
@@ -67,17 +68,6 @@ const Step* first_consumer(const Program& program, TensorId tensor) {
   return readers.empty() ? nullptr : first_consumer(program, program.step(readers.front()).outputs[0]);
 }
 
-// The other half of a conjugate pair: same letter, same value or its gradient, other phase.
-const Step* conjugate_half(const Program& program, const Step& step) {
-  const std::string value = program.tensor(step.outputs[0]).value;
-  for (const Step& other : program.steps) {
-    if (other.conjugate != step.conjugate || other.phase == step.phase) continue;
-    const std::string other_value = program.tensor(other.outputs[0]).value;
-    if (other_value == "grad." + value || value == "grad." + other_value) return &other;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 std::string explain(const Program& program, StepId id) {
@@ -92,7 +82,7 @@ std::string explain(const Program& program, StepId id) {
             : fmt::format("whoever takes {} next needs {}", out.symbol, needs(out.layout));
 
   if (step.op == Op::Identity) {
-    const Step* half = conjugate_half(program, step);
+    const Step* half = step.pair < 0 ? nullptr : &program.step(step.pair);
     const std::string there =
         half ? fmt::format("; in the {} pass it is the {}",
                            half->phase == Phase::Forward ? "forward" : "backward", to_string(half->op))

@@ -89,6 +89,7 @@ struct Step {
   std::vector<TensorId> inputs;
   std::vector<TensorId> outputs;  ///< outputs[0] is the one the Stage draws
   Conjugate conjugate = Conjugate::None;
+  StepId pair = -1;  ///< of a conjugate operator: the step that is its other half, in the other phase
   Attributes attributes;
 };
 

@@ -50,8 +50,11 @@ TensorStats make_stats(const T* values, int64_t count) {
   return stats;
 }
 
-// Cell r of `cells` covers rows [r * extent / cells, (r + 1) * extent / cells): never empty while cells <= extent.
-int64_t cell_begin(int64_t cell, int64_t cells, int64_t extent) { return cell * extent / cells; }
+// Cell r of `cells` covers rows [r * extent / cells, (r + 1) * extent / cells): never empty while cells <=
+// extent.
+int64_t cell_begin(int64_t cell, int64_t cells, int64_t extent) {
+  return cell * extent / cells;
+}
 
 template <typename T>
 Picture make_picture(const T* values, MatrixShape matrix) {
@@ -71,7 +74,8 @@ Picture make_picture(const T* values, MatrixShape matrix) {
         for (int64_t j = col_begin; j < col_end; ++j) sum += static_cast<double>(row[j]);
       }
       const int64_t cells = (row_end - row_begin) * (col_end - col_begin);
-      picture.values[static_cast<size_t>(r * picture.cols + c)] = static_cast<float>(sum / static_cast<double>(cells));
+      picture.values[static_cast<size_t>(r * picture.cols + c)] =
+          static_cast<float>(sum / static_cast<double>(cells));
     }
   }
   return picture;
@@ -107,8 +111,12 @@ TensorSample make_sample(const Tensor& tensor, int ranks, int rank, const void* 
   const size_t bytes = static_cast<size_t>(element_count(sample.shape) * element_bytes(tensor.dtype));
   sample.hash = hash_bytes(data, bytes);
   switch (tensor.dtype) {
-    case DType::Fp32: sample_values<float>(sample, data); break;
-    case DType::Fp64: sample_values<double>(sample, data); break;
+    case DType::Fp32:
+      sample_values<float>(sample, data);
+      break;
+    case DType::Fp64:
+      sample_values<double>(sample, data);
+      break;
     case DType::Fp16:
     case DType::Bf16:
       throw request_error("tensor " + tensor.name + " is " + to_string(tensor.dtype) +
@@ -122,7 +130,8 @@ TensorSample make_sample(const Tensor& tensor, int ranks, int rank, const void* 
 }
 
 uint64_t hash_bytes(const void* data, size_t bytes) {
-  // Four independent multiply-and-rotate streams over 8-byte words keep up with memory; the tail is one padded word.
+  // Four independent multiply-and-rotate streams over 8-byte words keep up with memory; the tail is one
+  // padded word.
   constexpr uint64_t kMultiplier = 0x9E3779B97F4A7C15ull;  // 2^64 / golden ratio
   uint64_t lanes[4] = {1, 2, 3, 4};
   const auto* at = static_cast<const unsigned char*>(data);

@@ -12,7 +12,8 @@ Arenas::Arenas(Device& device, const Program& program, const MemoryPlan& plan)
     : device_(device), program_(program), plan_(plan) {
   try {
     for (size_t kind = 0; kind < base_.size(); ++kind) {
-      if (plan.arena_bytes[kind] > 0) base_[kind] = device.allocate(static_cast<size_t>(plan.arena_bytes[kind]));
+      if (plan.arena_bytes[kind] > 0)
+        base_[kind] = device.allocate(static_cast<size_t>(plan.arena_bytes[kind]));
     }
   } catch (...) {
     for (void* base : base_) device.release(base);
@@ -30,8 +31,8 @@ void* Arenas::at(TensorId tensor) {
   const auto kind = static_cast<size_t>(program_.tensor(storage).kind);
   const int64_t end = plan_.offset[i] + plan_.bytes[i];
   if (end > plan_.arena_bytes[kind]) {
-    throw std::logic_error(fmt::format("tensor {} lies outside its arena of {} bytes", program_.tensor(tensor).name,
-                                       plan_.arena_bytes[kind]));
+    throw std::logic_error(fmt::format("tensor {} lies outside its arena of {} bytes",
+                                       program_.tensor(tensor).name, plan_.arena_bytes[kind]));
   }
   high_water_bytes_[kind] = std::max(high_water_bytes_[kind], end);
   return plan_.bytes[i] == 0 ? nullptr : static_cast<char*>(base_[kind]) + plan_.offset[i];

@@ -1,5 +1,5 @@
-// One rank's memory: an arena per MemoryKind, allocated once in the planner's sizes. It remembers the highest byte
-// that was really handed out, so planned and measured memory speak of the same thing.
+// One rank's memory: an arena per MemoryKind, allocated once in the planner's sizes. It remembers the highest
+// byte that was really handed out, so planned and measured memory speak of the same thing.
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
-// Steps to device calls. Every extent comes from the tensors' local shapes, so uneven and empty slices need no case.
+// Steps to device calls. Every extent comes from the tensors' local shapes, so uneven and empty slices need
+// no case.
 #include "engine/runtime/execute.h"
 
 namespace shardlens {
@@ -13,7 +14,9 @@ class Local {
   const Tensor& output(size_t i) const { return context_.program.tensor(step_.outputs[i]); }
   void* in(size_t i) const { return context_.arenas.at(step_.inputs[i]); }
   void* out(size_t i) const { return context_.arenas.at(step_.outputs[i]); }
-  Shape shape(const Tensor& tensor) const { return local_shape(tensor, context_.program.ranks(), context_.rank); }
+  Shape shape(const Tensor& tensor) const {
+    return local_shape(tensor, context_.program.ranks(), context_.rank);
+  }
   MatrixShape matrix(const Tensor& tensor) const {
     return local_matrix_shape(tensor, context_.program.ranks(), context_.rank);
   }
@@ -100,9 +103,15 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
   const DType dtype = local.dtype();
   const Attributes& attributes = step.attributes;
   switch (step.op) {
-    case Op::Linear: linear(device, local, step.inputs.size() == 3); break;
-    case Op::LinearGradInput: linear_grad_input(device, local); break;
-    case Op::LinearGradWeight: linear_grad_weight(device, local); break;
+    case Op::Linear:
+      linear(device, local, step.inputs.size() == 3);
+      break;
+    case Op::LinearGradInput:
+      linear_grad_input(device, local);
+      break;
+    case Op::LinearGradWeight:
+      linear_grad_weight(device, local);
+      break;
     case Op::BiasAdd: {
       const int64_t cols = local.count(local.input(1));
       device.bias_add(dtype, local.shape(local.input(0))[0], cols, local.in(0), local.in(1), local.out(0));
@@ -113,32 +122,41 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
       device.bias_grad(dtype, local.shape(local.input(0))[0], cols, local.in(0), local.out(0));
       break;
     }
-    case Op::Gelu: device.gelu(dtype, attributes.gelu, local.count(local.output(0)), local.in(0), local.out(0)); break;
+    case Op::Gelu:
+      device.gelu(dtype, attributes.gelu, local.count(local.output(0)), local.in(0), local.out(0));
+      break;
     case Op::GeluGrad:
-      device.gelu_grad(dtype, attributes.gelu, local.count(local.output(0)), local.in(0), local.in(1), local.out(0));
+      device.gelu_grad(dtype, attributes.gelu, local.count(local.output(0)), local.in(0), local.in(1),
+                       local.out(0));
       break;
     case Op::LayerNorm: {
       const MatrixShape x = local.matrix(local.input(0));
-      device.layer_norm(dtype, x.rows, x.cols, attributes.epsilon, local.in(0), local.in(1), local.in(2), local.out(0),
-                        local.out(1));
+      device.layer_norm(dtype, x.rows, x.cols, attributes.epsilon, local.in(0), local.in(1), local.in(2),
+                        local.out(0), local.out(1));
       break;
     }
     case Op::LayerNormGrad: {
       const MatrixShape x = local.matrix(local.input(0));
-      device.layer_norm_grad(dtype, x.rows, x.cols, local.in(0), local.in(1), local.in(2), local.in(3), local.out(0),
-                             local.out(1), local.out(2));
+      device.layer_norm_grad(dtype, x.rows, x.cols, local.in(0), local.in(1), local.in(2), local.in(3),
+                             local.out(0), local.out(1), local.out(2));
       break;
     }
-    case Op::Attention: device.attention(attention_shape(local, step), local.in(0), local.out(1), local.out(0)); break;
+    case Op::Attention:
+      device.attention(attention_shape(local, step), local.in(0), local.out(1), local.out(0));
+      break;
     case Op::AttentionGrad:
       device.attention_grad(attention_shape(local, step), local.in(0), local.in(1), local.in(2), local.in(3),
                             local.out(0), local.out(1));
       break;
-    case Op::Add: device.add(dtype, local.count(local.output(0)), local.in(0), local.in(1), local.out(0)); break;
+    case Op::Add:
+      device.add(dtype, local.count(local.output(0)), local.in(0), local.in(1), local.out(0));
+      break;
     case Op::Round:
       device.round(dtype, local.count(local.output(0)), attributes.round_limit, local.in(0), local.out(0));
       break;
-    case Op::Identity: local.out(0); break;
+    case Op::Identity:
+      local.out(0);
+      break;
     case Op::Slice: {
       const Tensor& shard = local.output(0);
       const Slicing axis = slicing(shard.shape, shard.layout.dim);
@@ -146,18 +164,21 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
       device.slice(dtype, axis, range, local.in(0), local.out(0));
       break;
     }
-    case Op::AllReduce: return communicator.all_reduce(dtype, local.count(local.output(0)), local.out(0));
+    case Op::AllReduce:
+      return communicator.all_reduce(dtype, local.count(local.output(0)), local.out(0));
     case Op::ReduceScatter: {
       const Tensor& shard = local.output(0);
-      return communicator.reduce_scatter(dtype, slicing(shard.shape, shard.layout.dim), local.in(0), local.out(0));
+      return communicator.reduce_scatter(dtype, slicing(shard.shape, shard.layout.dim), local.in(0),
+                                         local.out(0));
     }
     case Op::AllGather: {
       const Tensor& shard = local.input(0);
-      return communicator.all_gather(dtype, slicing(shard.shape, shard.layout.dim), local.in(0), local.out(0));
+      return communicator.all_gather(dtype, slicing(shard.shape, shard.layout.dim), local.in(0),
+                                     local.out(0));
     }
     case Op::AllToAll:
-      return communicator.all_to_all(dtype, local.input(0).shape, local.input(0).layout.dim, local.output(0).layout.dim,
-                                     local.in(0), local.out(0));
+      return communicator.all_to_all(dtype, local.input(0).shape, local.input(0).layout.dim,
+                                     local.output(0).layout.dim, local.in(0), local.out(0));
   }
   return {};
 }

@@ -15,7 +15,8 @@ struct RankContext {
   Arenas& arenas;
 };
 
-/// Runs `step` on this rank. For a collective, returns when the rank arrived and when all had; zeros otherwise.
+/// Runs `step` on this rank. For a collective, returns when the rank arrived and when all had; zeros
+/// otherwise.
 CollectiveTimes execute(const Step& step, RankContext& context);
 
 }  // namespace shardlens

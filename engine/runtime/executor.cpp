@@ -20,17 +20,21 @@ double now_seconds() {
 }
 
 int threads_per_rank(const Settings& settings) {
-  return settings.threads_per_rank > 0 ? settings.threads_per_rank : std::max(1, available_cores() / settings.tp);
+  return settings.threads_per_rank > 0 ? settings.threads_per_rank
+                                       : std::max(1, available_cores() / settings.tp);
 }
 
 // Weights and inputs: there before step 0.
 bool is_fed(const Tensor& tensor) {
-  return (tensor.kind == MemoryKind::Weight || tensor.kind == MemoryKind::Input) && tensor.storage == kNoTensor;
+  return (tensor.kind == MemoryKind::Weight || tensor.kind == MemoryKind::Input) &&
+         tensor.storage == kNoTensor;
 }
 
-// A rank computes on every core it gets; the window must not wait for it. One notch of niceness is enough for the
-// scheduler to let a thread that draws go first.
-void yield_to_the_window() { setpriority(PRIO_PROCESS, 0, 5); }
+// A rank computes on every core it gets; the window must not wait for it. One notch of niceness is enough for
+// the scheduler to let a thread that draws go first.
+void yield_to_the_window() {
+  setpriority(PRIO_PROCESS, 0, 5);
+}
 
 }  // namespace
 
@@ -41,9 +45,9 @@ struct Executor::Rank {
   std::unique_ptr<Device> device;
   std::unique_ptr<Arenas> arenas;
   std::unique_ptr<RankTrace> trace;
-  bool ready = false;    ///< memory fed
-  size_t claimed = 0;    ///< steps begun in this pass
-  size_t done = 0;       ///< steps finished in this pass
+  bool ready = false;  ///< memory fed
+  size_t claimed = 0;  ///< steps begun in this pass
+  size_t done = 0;     ///< steps finished in this pass
   BytesByKind high_water_bytes{};
   std::thread thread;
 };
@@ -75,9 +79,13 @@ Executor::~Executor() {
   for (auto& rank : ranks_) rank->thread.join();
 }
 
-CommunicatorInfo Executor::communicator() const { return ranks_[0]->communicator->info(); }
+CommunicatorInfo Executor::communicator() const {
+  return ranks_[0]->communicator->info();
+}
 
-const RankTrace& Executor::trace(int rank) const { return *ranks_[static_cast<size_t>(rank)]->trace; }
+const RankTrace& Executor::trace(int rank) const {
+  return *ranks_[static_cast<size_t>(rank)]->trace;
+}
 
 BytesByKind Executor::high_water_bytes(int rank) const {
   const std::lock_guard lock(mutex_);
@@ -163,9 +171,9 @@ void Executor::wait() {
 void Executor::fail(int rank, StepId step, const std::exception& error) {
   const Program& program = plan_->program;
   const auto* known = dynamic_cast<const Error*>(&error);
-  const std::string where = step < 0 ? "before step 0"
-                                     : fmt::format("step {} ({}: {})", step, program.step(step).name,
-                                                   program.step(step).equation);
+  const std::string where =
+      step < 0 ? "before step 0"
+               : fmt::format("step {} ({}: {})", step, program.step(step).name, program.step(step).equation);
   const std::string message = fmt::format("rank {}, {}: {}", rank, where, error.what());
   {
     const std::lock_guard lock(mutex_);
@@ -181,7 +189,8 @@ void Executor::fail(int rank, StepId step, const std::exception& error) {
 void Executor::show_fed_tensors(Rank& rank) {
   for (const Tensor& tensor : plan_->program.tensors) {
     if (!is_fed(tensor)) continue;
-    for (const auto& observer : observers_) observer->on_tensor(rank.index, -1, tensor, rank.arenas->at(tensor.id));
+    for (const auto& observer : observers_)
+      observer->on_tensor(rank.index, -1, tensor, rank.arenas->at(tensor.id));
   }
 }
 
@@ -203,7 +212,8 @@ void Executor::run_step(Rank& rank, StepId id, double begin_of_pass) {
   event.high_water_bytes = rank.arenas->high_water_bytes();
   rank.trace->publish(event);
   for (const auto& observer : observers_) {
-    for (TensorId out : step.outputs) observer->on_tensor(rank.index, id, program.tensor(out), rank.arenas->at(out));
+    for (TensorId out : step.outputs)
+      observer->on_tensor(rank.index, id, program.tensor(out), rank.arenas->at(out));
   }
 }
 

@@ -1,11 +1,12 @@
-// Runs a Program on T ranks: one thread a rank, each with its own device, arenas and place in the communicator.
+// Runs a Program on T ranks: one thread a rank, each with its own device, arenas and place in the
+// communicator.
 //
-// Protocol. All ranks run the same steps in the same order. A shared target says how many steps may run; a rank
-// claims a step under the lock, runs it without, and publishes its event without. Raising the target lets ranks go
-// on; pausing lowers it to the furthest step any rank has claimed, so that all stop at one boundary and no
-// collective is left half met. Going back is going again from the start: the run is deterministic, so the bits are
-// the same. The first failure is kept with its rank and step, the communicator is aborted so that nobody waits for
-// the rank that failed, and wait() throws it.
+// Protocol. All ranks run the same steps in the same order. A shared target says how many steps may run; a
+// rank claims a step under the lock, runs it without, and publishes its event without. Raising the target
+// lets ranks go on; pausing lowers it to the furthest step any rank has claimed, so that all stop at one
+// boundary and no collective is left half met. Going back is going again from the start: the run is
+// deterministic, so the bits are the same. The first failure is kept with its rank and step, the communicator
+// is aborted so that nobody waits for the rank that failed, and wait() throws it.
 #pragma once
 
 #include <condition_variable>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "engine/comm/comm.h"
+#include "engine/config/error.h"
 #include "engine/record/trace.h"
 #include "engine/runtime/observer.h"
 #include "engine/runtime/snapshot.h"
@@ -23,8 +25,8 @@ namespace shardlens {
 
 class Executor {
  public:
-  /// Starts the rank threads, which allocate and feed their memory and then stand before step 0. Feeding errors
-  /// surface in wait().
+  /// Starts the rank threads, which allocate and feed their memory and then stand before step 0. Feeding
+  /// errors surface in wait().
   explicit Executor(std::shared_ptr<const Plan> plan);
   ~Executor();  ///< cancels and joins
   Executor(const Executor&) = delete;
@@ -33,8 +35,8 @@ class Executor {
   /// Who sees tensors from the next start() on; call only while idle.
   void observe(std::vector<std::shared_ptr<StepObserver>> observers);
 
-  /// Lets all ranks run until `target` steps are done; going back (target < position()) starts over from step 0.
-  /// Returns at once. Call only while idle.
+  /// Lets all ranks run until `target` steps are done; going back (target < position()) starts over from step
+  /// 0. Returns at once. Call only while idle.
   void start(size_t target);
   /// Forgets the position: the next start() runs from step 0.
   void rewind();

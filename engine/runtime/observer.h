@@ -1,5 +1,5 @@
-// Whoever wants to see tensors while a Program runs: the sampler that makes pictures, the parity check, the file
-// dump. A run nobody observes costs nothing extra.
+// Whoever wants to see tensors while a Program runs: the sampler that makes pictures, the parity check, the
+// file dump. A run nobody observes costs nothing extra.
 #pragma once
 
 #include "engine/program/program.h"
@@ -10,9 +10,9 @@ class StepObserver {
  public:
   virtual ~StepObserver() = default;
 
-  /// Rank `rank` holds `data` (host memory, its local piece) as `tensor` after `step`; step -1: fed before the run.
-  /// Called from the rank's own thread, outside the step's measured time, while other ranks go on. What it throws
-  /// fails the run as if the step had thrown.
+  /// Rank `rank` holds `data` (host memory, its local piece) as `tensor` after `step`; step -1: fed before
+  /// the run. Called from the rank's own thread, outside the step's measured time, while other ranks go on.
+  /// What it throws fails the run as if the step had thrown.
   virtual void on_tensor(int rank, StepId step, const Tensor& tensor, const void* data) = 0;
 };
 
