@@ -49,6 +49,8 @@ add_library(shardlens_gui STATIC EXCLUDE_FROM_ALL
 file(WRITE "${CMAKE_BINARY_DIR}/glad.cpp.new" "#define GLAD_GL_IMPLEMENTATION\n#include <glad/gl.h>\n")
 file(COPY_FILE "${CMAKE_BINARY_DIR}/glad.cpp.new" "${CMAKE_BINARY_DIR}/glad.cpp" ONLY_IF_DIFFERENT)
 target_sources(shardlens_gui PRIVATE "${CMAKE_BINARY_DIR}/glad.cpp")
+# The demo windows are not shown, and the sanitizers would take minutes over them.
+set_source_files_properties(${imgui}/imgui_demo.cpp PROPERTIES COMPILE_DEFINITIONS IMGUI_DISABLE_DEMO_WINDOWS)
 set_source_files_properties(${imgui}/backends/imgui_impl_opengl3.cpp PROPERTIES
   COMPILE_OPTIONS "-DIMGUI_IMPL_OPENGL_LOADER_CUSTOM;-include;glad/gl.h")
 target_include_directories(shardlens_gui SYSTEM PUBLIC
