@@ -1,5 +1,6 @@
-// What every panel is handed to draw one frame: the newest Snapshot to read, the view state it shares with the other
-// panels, and an outbox for Commands. Data takes one way through the house, so a panel holds nothing else.
+// What every panel is handed to draw one frame: the newest Snapshot to read, the view state it shares with
+// the other panels, and an outbox for Commands. Data takes one way through the house, so a panel holds
+// nothing else.
 #pragma once
 
 #include <functional>
@@ -16,10 +17,10 @@ enum class Tab { Stage, Memory, Traffic, Program };
 
 /// What the Memory tab shows.
 struct MemoryView {
-  bool this_layer = false;            ///< the second page: this layer as planned and measured, not the whole model
-  double parameters = 8.3e9;          ///< of the model against the wall
-  std::string device = "v100-32gb";   ///< hardware preset whose memory is the wall
-  int tp = 0;                         ///< the column explained beside the wall; 0: the smallest T that fits
+  bool this_layer = false;    ///< the second page: this layer as planned and measured, not the whole model
+  double parameters = 8.3e9;  ///< of the model against the wall
+  std::string device = "v100-32gb";  ///< hardware preset whose memory is the wall
+  int tp = 0;                        ///< the column explained beside the wall; 0: the smallest T that fits
 };
 
 /// What a person looks at. Belongs to the window, is remembered between starts, and never reaches the engine.
@@ -28,23 +29,25 @@ struct ViewState {
   StepId selected_step = -1;             ///< -1: none
   TensorId selected_tensor = kNoTensor;  ///< the tensor inspected: an input or output of the selected step
   int selected_rank = -1;                ///< -1: all ranks alike
-  bool scroll_to_selection = false;      ///< set by whoever selects; the Stage and Timeline bring it into view
+  bool scroll_to_selection = false;  ///< set by whoever selects; the Stage and Timeline bring it into view
 
   Tab tab = Tab::Stage;
-  bool focus_tab = false;                ///< bring `tab` to the front in this frame
+  bool focus_tab = false;  ///< bring `tab` to the front in this frame
   ThemeName theme = ThemeName::Dark;
-  float scale = 1.0f;                    ///< Ctrl + / - / 0; multiplied by 1.6 in lecture mode
+  float scale = 1.0f;  ///< Ctrl + / - / 0; multiplied by 1.6 in lecture mode
   bool lecture = false;
-  bool playing = false;                  ///< Space: the selection walks through the steps
+  bool playing = false;  ///< Space: the selection walks through the steps
   bool palette_open = false;
   bool sheet_open = false;
-  bool fit_stage = false;                ///< F: the Stage fits its rows into the panel in this frame
+  bool fit_stage = false;  ///< F: the Stage fits its rows into the panel in this frame
   bool fit_timeline = false;
+  bool wide_inspector = false;  ///< I: the Inspector takes half the window
+  bool reset_layout = false;    ///< put every panel back to its first place in this frame
   float stage_zoom = 1.0f;
   MemoryView memory;
-  std::string program_filter;            ///< words the Program tab's steps must hold
+  std::string program_filter;                                   ///< words the Program tab's steps must hold
   double timeline_begin_seconds = 0, timeline_end_seconds = 0;  ///< shown stretch; equal: fit
-  Wanted wanted;                         ///< changes of the settings that no snapshot carries yet
+  Wanted wanted;  ///< changes of the settings that no snapshot carries yet
 
   float ui_scale() const { return scale * (lecture ? 1.6f : 1.0f); }
 };
@@ -60,14 +63,11 @@ struct Context {
   std::vector<Command>& outbox;  ///< sent to the Session after the frame
 
   float px(float at_scale_one) const { return at_scale_one * view.ui_scale(); }
-  void send(Command command) const { outbox.push_back(std::move(command)); }
+  void send(Command command) const;
 
   /// The settings as they are wanted now: read these, change a copy, and want() it.
   const Settings& wanted() const { return view.wanted.settings(snapshot); }
-  void want(const Settings& settings) const {
-    view.wanted.sent(snapshot, settings);
-    send(command::SetSettings{settings});
-  }
+  void want(const Settings& settings) const;
 };
 
 // The panels. Each draws into the current Dear ImGui window, which the frame has begun.
@@ -79,6 +79,12 @@ void draw_timeline(const Context& context);
 void draw_memory(const Context& context);
 void draw_traffic(const Context& context);
 void draw_program(const Context& context);
+
+/// The plan that is drawn: the result's, so that picture and numbers belong together even when the settings
+/// have moved on; the wanted one before there is a result; null when there is neither.
+inline const Plan* shown_plan(const Snapshot& snapshot) {
+  return snapshot.result ? snapshot.result->plan.get() : snapshot.plan.get();
+}
 
 /// Selects a step and, as the tensor inspected, its first output (of all ranks).
 void select_step(ViewState& view, const Program& program, StepId step);

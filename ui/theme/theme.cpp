@@ -213,7 +213,7 @@ void apply(const Theme& theme, float scale) {
   style.DockingSeparatorSize = 1;
   style.WindowMenuButtonPosition = ImGuiDir_None;
   style.SeparatorTextBorderSize = 1;
-  style.WindowMinSize = ImVec2(96, 64);
+  style.WindowMinSize = ImVec2(32, 32);
   style.DisabledAlpha = 0.45f;
   style.HoverDelayNormal = 0.35f;
   style.ScaleAllSizes(scale);

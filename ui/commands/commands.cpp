@@ -1,0 +1,346 @@
+// The command table and the keyboard.
+#include "ui/commands/commands.h"
+
+#include <imgui_internal.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <stdexcept>
+
+#include "engine/config/splits.h"
+#include "engine/config/validate.h"
+#include "ui/commands/walk.h"
+
+namespace shardlens::ui {
+namespace {
+
+constexpr float kSmallestScale = 0.7f;
+constexpr float kLargestScale = 2.5f;
+constexpr float kScaleStep = 0.1f;
+constexpr double kPanPerSecond = 0.8;   ///< of the shown stretch
+constexpr double kZoomPerSecond = 3.0;  ///< factor
+
+void set_scale(const Context& context, float scale) {
+  context.view.scale = std::clamp(std::round(scale / kScaleStep) * kScaleStep, kSmallestScale, kLargestScale);
+}
+
+void show_tab(const Context& context, Tab tab) {
+  context.view.tab = tab;
+  context.view.focus_tab = true;
+}
+
+double frame_seconds() {
+  return ImGui::GetIO().DeltaTime;
+}
+
+void set_degree(const Context& context, int tp) {
+  Settings settings = context.wanted();
+  settings.tp = tp;
+  context.want(settings);
+}
+
+bool degree_is_possible(const Context& context, int tp) {
+  const Settings& settings = context.wanted();
+  const std::vector<int> possible = possible_degrees(settings.model, settings.block);
+  return std::find(possible.begin(), possible.end(), tp) != possible.end();
+}
+
+bool is_running(const Context& context) {
+  return context.snapshot.state == RunState::Running || context.snapshot.state == RunState::Planning;
+}
+
+bool has_plan(const Context& context) {
+  return context.snapshot.plan != nullptr;
+}
+
+void add_run_commands(std::vector<UiCommand>& table) {
+  const auto group = CommandGroup::Run;
+  table.push_back({.id = "run.play",
+                   .title = "Play or stop",
+                   .help = "Walk through the steps by itself, each held still for a moment",
+                   .group = group,
+                   .keys = {ImGuiKey_Space},
+                   .run =
+                       [](const Context& context) {
+                         ViewState& view = context.view;
+                         view.playing = !view.playing;
+                         const auto steps = static_cast<StepId>(context.snapshot.plan->program.steps.size());
+                         if (view.playing && view.selected_step >= steps - 1) walk_to_first(context);
+                       },
+                   .enabled = can_walk});
+  table.push_back({.id = "run.run",
+                   .title = "Run to the end",
+                   .help = "Run the program on all ranks, from the start when it is already at the end",
+                   .group = group,
+                   .keys = {ImGuiKey_R},
+                   .run = [](const Context& context) { context.send(command::Run{}); },
+                   .enabled = has_plan});
+  table.push_back({.id = "run.pause",
+                   .title = "Pause the run",
+                   .help = "Stop all ranks at the next step boundary",
+                   .group = group,
+                   .keys = {ImGuiKey_P},
+                   .run = [](const Context& context) { context.send(command::Pause{}); },
+                   .enabled = is_running});
+  table.push_back({.id = "run.cancel",
+                   .title = "Cancel the run",
+                   .help = "Give the run up",
+                   .group = group,
+                   .keys = {ImGuiMod_Ctrl | ImGuiKey_Period},
+                   .run = [](const Context& context) { context.send(command::Cancel{}); },
+                   .enabled = is_running});
+}
+
+void add_walk_commands(std::vector<UiCommand>& table) {
+  const auto add = [&](const char* id, const char* title, const char* help, ImGuiKeyChord key,
+                       void (*run)(const Context&)) {
+    table.push_back({.id = id,
+                     .title = title,
+                     .help = help,
+                     .group = CommandGroup::Walk,
+                     .keys = {key},
+                     .run = run,
+                     .enabled = can_walk});
+  };
+  add("walk.forward", "Step forward", "Execute and select the next step", ImGuiKey_RightArrow, walk_forward);
+  add("walk.back", "Step back", "Go back to the step before", ImGuiKey_LeftArrow, walk_back);
+  add("walk.next_collective", "Next collective", "Go on to the next place where the ranks meet",
+      ImGuiMod_Shift | ImGuiKey_RightArrow, walk_to_next_collective);
+  add("walk.previous_collective", "Previous collective", "Go back to the last place where the ranks met",
+      ImGuiMod_Shift | ImGuiKey_LeftArrow, walk_to_previous_collective);
+  add("walk.first", "First step", "Go to the first step", ImGuiKey_Home, walk_to_first);
+  add("walk.last", "Last step", "Go to the last step", ImGuiKey_End, walk_to_last);
+}
+
+void add_timeline_commands(std::vector<UiCommand>& table) {
+  const auto add = [&](const char* id, const char* title, const char* help, ImGuiKey key,
+                       std::function<void(const Context&)> run) {
+    table.push_back({.id = id,
+                     .title = title,
+                     .help = help,
+                     .group = CommandGroup::View,
+                     .keys = {key},
+                     .run = std::move(run),
+                     .held = true});
+  };
+  add("timeline.zoom_in", "Timeline: zoom in", "Show a shorter stretch of time", ImGuiKey_W,
+      [](const Context& c) {
+        zoom_timeline(c.view, c.snapshot, std::pow(kZoomPerSecond, -frame_seconds()));
+      });
+  add("timeline.zoom_out", "Timeline: zoom out", "Show a longer stretch of time", ImGuiKey_S,
+      [](const Context& c) { zoom_timeline(c.view, c.snapshot, std::pow(kZoomPerSecond, frame_seconds())); });
+  add("timeline.earlier", "Timeline: earlier", "Move to earlier times", ImGuiKey_A,
+      [](const Context& c) { pan_timeline(c.view, c.snapshot, -kPanPerSecond * frame_seconds()); });
+  add("timeline.later", "Timeline: later", "Move to later times", ImGuiKey_D,
+      [](const Context& c) { pan_timeline(c.view, c.snapshot, kPanPerSecond * frame_seconds()); });
+}
+
+void add_view_commands(std::vector<UiCommand>& table) {
+  const auto add = [&](const char* id, const char* title, const char* help, std::vector<ImGuiKeyChord> keys,
+                       std::function<void(const Context&)> run) {
+    table.push_back({.id = id,
+                     .title = title,
+                     .help = help,
+                     .group = CommandGroup::View,
+                     .keys = std::move(keys),
+                     .run = std::move(run)});
+  };
+  add("view.palette", "Command palette", "Find any command by name", {ImGuiMod_Ctrl | ImGuiKey_P},
+      [](const Context& c) {
+        c.view.palette_open = !c.view.palette_open;
+        c.view.sheet_open = false;
+      });
+  add("view.sheet", "Shortcut sheet", "All keys at a glance", {ImGuiMod_Shift | ImGuiKey_Slash, ImGuiKey_F1},
+      [](const Context& c) {
+        c.view.sheet_open = !c.view.sheet_open;
+        c.view.palette_open = false;
+      });
+  add("view.fit", "Fit", "Fit the Stage's rows and the timeline's run into their panels", {ImGuiKey_F},
+      [](const Context& c) {
+        c.view.fit_stage = true;
+        c.view.fit_timeline = true;
+        c.view.timeline_begin_seconds = c.view.timeline_end_seconds = 0;
+      });
+  add("view.lecture", "Lecture mode", "Everything 1.6 times larger, for the back row", {ImGuiKey_F11},
+      [](const Context& c) { c.view.lecture = !c.view.lecture; });
+  add("view.theme", "Switch theme", "Dark, or the high-contrast light theme for projectors",
+      {ImGuiMod_Ctrl | ImGuiKey_T}, [](const Context& c) {
+        c.view.theme = c.view.theme == ThemeName::Dark ? ThemeName::Light : ThemeName::Dark;
+      });
+  add("view.larger", "Larger", "Everything a tenth larger",
+      {ImGuiMod_Ctrl | ImGuiKey_Equal, ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_Equal,
+       ImGuiMod_Ctrl | ImGuiKey_KeypadAdd},
+      [](const Context& c) { set_scale(c, c.view.scale + kScaleStep); });
+  add("view.smaller", "Smaller", "Everything a tenth smaller",
+      {ImGuiMod_Ctrl | ImGuiKey_Minus, ImGuiMod_Ctrl | ImGuiKey_KeypadSubtract},
+      [](const Context& c) { set_scale(c, c.view.scale - kScaleStep); });
+  add("view.scale_one", "Normal size", "Back to the normal size",
+      {ImGuiMod_Ctrl | ImGuiKey_0, ImGuiMod_Ctrl | ImGuiKey_Keypad0},
+      [](const Context& c) { set_scale(c, 1); });
+  add("view.stage", "Show the Stage", "What every rank holds, step by step", {ImGuiMod_Ctrl | ImGuiKey_1},
+      [](const Context& c) { show_tab(c, Tab::Stage); });
+  add("view.memory", "Show Memory", "The memory wall, per rank and kind", {ImGuiMod_Ctrl | ImGuiKey_2},
+      [](const Context& c) { show_tab(c, Tab::Memory); });
+  add("view.traffic", "Show Traffic", "Every collective with its bytes and times",
+      {ImGuiMod_Ctrl | ImGuiKey_3}, [](const Context& c) { show_tab(c, Tab::Traffic); });
+  add("view.program", "Show the Program", "The steps as text", {ImGuiMod_Ctrl | ImGuiKey_4},
+      [](const Context& c) { show_tab(c, Tab::Program); });
+  add("view.wide_inspector", "Wide Inspector", "The Inspector takes half the window, or its own place again",
+      {ImGuiKey_I}, [](const Context& c) { c.view.wide_inspector = !c.view.wide_inspector; });
+  add("view.reset_layout", "Reset the layout", "Put every panel back to its first place", {},
+      [](const Context& c) { c.view.reset_layout = true; });
+}
+
+void add_settings_commands(std::vector<UiCommand>& table) {
+  struct Degree {
+    int tp;
+    std::vector<ImGuiKeyChord> keys;
+  };
+  const std::array<Degree, 8> degrees{{{1, {ImGuiKey_1}},
+                                       {2, {ImGuiKey_2}},
+                                       {3, {ImGuiKey_3}},
+                                       {4, {ImGuiKey_4}},
+                                       {6, {ImGuiKey_6}},
+                                       {8, {ImGuiKey_8}},
+                                       {12, {}},
+                                       {16, {}}}};
+  for (const Degree& degree : degrees) {
+    const int tp = degree.tp;
+    const std::string number = std::to_string(tp);
+    table.push_back(
+        {.id = "settings.tp." + number,
+         .title = "T = " + number,
+         .help = tp == 1 ? "One rank: the serial program" : "Cut the layer over " + number + " ranks",
+         .group = CommandGroup::Settings,
+         .keys = degree.keys,
+         .run = [tp](const Context& context) { set_degree(context, tp); },
+         .enabled = [tp](const Context& context) { return degree_is_possible(context, tp); }});
+  }
+  for (const std::string& name : split_names()) {
+    table.push_back({.id = "settings.split." + name,
+                     .title = "Split: " + name,
+                     .help = "Cut the four weight matrices as in " + name,
+                     .group = CommandGroup::Settings,
+                     .run = [name](const Context& context) {
+                       Settings settings = context.wanted();
+                       settings.split = named_split(name);
+                       context.want(settings);
+                     }});
+  }
+  for (const DType dtype : {DType::Fp32, DType::Fp64}) {
+    table.push_back({.id = "settings.dtype." + to_string(dtype),
+                     .title = "Compute in " + to_string(dtype),
+                     .help = "The type of every activation, weight and gradient",
+                     .group = CommandGroup::Settings,
+                     .run = [dtype](const Context& context) {
+                       Settings settings = context.wanted();
+                       settings.dtype = dtype;
+                       context.want(settings);
+                     }});
+  }
+}
+
+std::vector<UiCommand> make_table() {
+  std::vector<UiCommand> table;
+  add_walk_commands(table);
+  add_run_commands(table);
+  add_view_commands(table);
+  add_timeline_commands(table);
+  add_settings_commands(table);
+  return table;
+}
+
+/// Pressed in this frame, with exactly these modifiers. `repeat`: also while held down.
+bool pressed(ImGuiKeyChord chord, bool repeat) {
+  const auto key = static_cast<ImGuiKey>(chord & ~ImGuiMod_Mask_);
+  return ImGui::GetIO().KeyMods == (chord & ImGuiMod_Mask_) && ImGui::IsKeyPressed(key, repeat);
+}
+
+bool down(ImGuiKeyChord chord) {
+  const auto key = static_cast<ImGuiKey>(chord & ~ImGuiMod_Mask_);
+  return ImGui::GetIO().KeyMods == (chord & ImGuiMod_Mask_) && ImGui::IsKeyDown(key);
+}
+
+bool is_typed_by_text(ImGuiKeyChord chord) {
+  const auto key = static_cast<ImGuiKey>(chord & ~ImGuiMod_Mask_);
+  const bool is_function_key = key >= ImGuiKey_F1 && key <= ImGuiKey_F12;
+  return (chord & (ImGuiMod_Ctrl | ImGuiMod_Alt | ImGuiMod_Super)) == 0 && !is_function_key;
+}
+
+}  // namespace
+
+std::string to_string(CommandGroup group) {
+  switch (group) {
+    case CommandGroup::Run:
+      return "Run";
+    case CommandGroup::Walk:
+      return "Walk through the steps";
+    case CommandGroup::View:
+      return "Look";
+    case CommandGroup::Settings:
+      return "Choose";
+  }
+  throw std::logic_error("unknown command group");
+}
+
+const std::vector<UiCommand>& commands() {
+  static const std::vector<UiCommand> table = make_table();
+  return table;
+}
+
+const UiCommand& find_command(std::string_view id) {
+  for (const UiCommand& command : commands()) {
+    if (command.id == id) return command;
+  }
+  throw std::out_of_range("no command is called " + std::string(id));
+}
+
+std::string key_text(ImGuiKeyChord chord) {
+  if (chord == (ImGuiMod_Shift | ImGuiKey_Slash)) return "?";
+  std::string text;
+  if (chord & ImGuiMod_Ctrl) text += "Ctrl+";
+  if (chord & ImGuiMod_Alt) text += "Alt+";
+  if (chord & ImGuiMod_Shift) text += "Shift+";
+  const auto key = static_cast<ImGuiKey>(chord & ~ImGuiMod_Mask_);
+  switch (key) {
+    case ImGuiKey_LeftArrow:
+      return text + "\u2190";
+    case ImGuiKey_RightArrow:
+      return text + "\u2192";
+    case ImGuiKey_Equal:
+      return text + "+";
+    case ImGuiKey_Minus:
+      return text + "\u2212";
+    case ImGuiKey_Period:
+      return text + ".";
+    default:
+      return text + ImGui::GetKeyName(key);
+  }
+}
+
+std::string title_with_key(const UiCommand& command) {
+  if (command.keys.empty()) return command.title;
+  return command.title + "  (" + key_text(command.keys.front()) + ")";
+}
+
+void handle_keys(const Context& context) {
+  ViewState& view = context.view;
+  const bool typing = ImGui::GetIO().WantTextInput;
+  const bool covered = view.palette_open || view.sheet_open;
+  for (const UiCommand& command : commands()) {
+    const bool opens_or_closes = command.id == "view.palette" || command.id == "view.sheet";
+    if (covered && !opens_or_closes) continue;
+    for (const ImGuiKeyChord key : command.keys) {
+      if (typing && is_typed_by_text(key)) continue;
+      const bool repeats = command.group == CommandGroup::Walk;
+      if (!(command.held ? down(key) : pressed(key, repeats)) || !command.is_enabled(context)) continue;
+      if (command.group == CommandGroup::Walk) view.playing = false;
+      command.run(context);
+      break;
+    }
+  }
+  if (covered && ImGui::IsKeyPressed(ImGuiKey_Escape, false)) view.palette_open = view.sheet_open = false;
+}
+
+}  // namespace shardlens::ui

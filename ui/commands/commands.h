@@ -1,0 +1,54 @@
+// Everything a person can do by key or by name, in one table. It feeds the keyboard, the palette, the
+// tooltips and the shortcut sheet, so none of them can say something the others do not.
+#pragma once
+
+#include <imgui.h>
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ui/context.h"
+
+namespace shardlens::ui {
+
+enum class CommandGroup { Run, Walk, View, Settings };
+std::string to_string(CommandGroup group);
+
+struct UiCommand {
+  std::string id;     ///< "walk.next_collective": stable, for tests and lookups
+  std::string title;  ///< as the palette lists it
+  std::string help;   ///< one sentence for tooltips and the sheet
+  CommandGroup group = CommandGroup::View;
+  std::vector<ImGuiKeyChord> keys = {};  ///< any of them; the first is the one shown
+  std::function<void(const Context&)> run = {};
+  std::function<bool(const Context&)> enabled = {};  ///< empty: always
+  bool held = false;                                 ///< runs in every frame while its key is down
+
+  bool is_enabled(const Context& context) const { return !enabled || enabled(context); }
+};
+
+/// The table, in the order the sheet shows it.
+const std::vector<UiCommand>& commands();
+
+/// Throws std::out_of_range for an id that is not in the table.
+const UiCommand& find_command(std::string_view id);
+
+/// "Shift+→", "Ctrl+P", "?": as it is printed on screen.
+std::string key_text(ImGuiKeyChord key);
+
+/// "Next collective (Shift+→)", for a tooltip.
+std::string title_with_key(const UiCommand& command);
+
+/// Runs whatever the keys pressed in this frame ask for. Keys without Ctrl are ignored while text is edited;
+/// while the palette or the sheet is open only the commands that close them listen.
+void handle_keys(const Context& context);
+
+/// The list of all commands with a search box (Ctrl+P). Draws nothing while view.palette_open is false.
+void draw_palette(const Context& context);
+
+/// All keys on one sheet (?). Draws nothing while view.sheet_open is false.
+void draw_sheet(const Context& context);
+
+}  // namespace shardlens::ui

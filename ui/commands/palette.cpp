@@ -1,0 +1,169 @@
+// The command palette: the whole table behind one search box, found by any few letters of a title in their
+// order.
+#include <imcmd_fuzzy_search.h>
+#include <imgui.h>
+#include <imgui_stdlib.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "ui/commands/commands.h"
+#include "ui/widgets/paint.h"
+
+namespace shardlens::ui {
+namespace {
+
+constexpr float kWidth = 640;
+constexpr float kRowHeight = 32;
+constexpr int kMostRows = 12;
+
+/// A command that matches what was typed, and where.
+struct Match {
+  const UiCommand* command = nullptr;
+  int score = 0;
+  std::vector<uint8_t> letters;  ///< indices into the title
+};
+
+std::vector<Match> matches_of(const std::string& typed) {
+  std::vector<Match> found;
+  for (const UiCommand& command : commands()) {
+    if (command.id == "view.palette") continue;
+    Match match{&command, 0, {}};
+    if (!typed.empty()) {
+      uint8_t letters[32];
+      int count = 0;
+      if (!ImCmd::FuzzySearch(typed.c_str(), command.title.c_str(), match.score, letters, 32, count))
+        continue;
+      match.letters.assign(letters, letters + count);
+    }
+    found.push_back(std::move(match));
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Match& a, const Match& b) { return a.score > b.score; });
+  return found;
+}
+
+/// The title with the letters found in the accent colour, then the explanation as far as it fits, then the
+/// key.
+void draw_row(const Context& context, ImVec2 min, ImVec2 max, const Match& match, bool enabled) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const Theme& theme = context.theme;
+  const TextStyle title{context.fonts.body, context.px(kBodySize), enabled ? theme.text : theme.faint};
+  const TextStyle hit{context.fonts.bold, context.px(kBodySize), enabled ? theme.forward : theme.faint};
+  const TextStyle small{context.fonts.body, context.px(kSmallSize), enabled ? theme.dim : theme.faint};
+  const TextStyle key{context.fonts.mono, context.px(kSmallSize), enabled ? theme.dim : theme.faint};
+  const UiCommand& command = *match.command;
+  const float title_y = (min.y + max.y - title.size) / 2;
+  const float small_y = (min.y + max.y - small.size) / 2;
+  float x = min.x + context.px(12);
+  for (size_t i = 0; i < command.title.size(); ++i) {
+    const bool found = std::find(match.letters.begin(), match.letters.end(), i) != match.letters.end();
+    const std::string_view letter = std::string_view(command.title).substr(i, 1);
+    draw_text(list, {x, title_y}, found ? hit : title, letter);
+    x += text_width(found ? hit : title, letter);
+  }
+  float right = max.x - context.px(12);
+  if (!command.keys.empty()) {
+    const std::string text = key_text(command.keys.front());
+    draw_text(list, {right, small_y}, key, text, Align::Right);
+    right -= text_width(key, text) + context.px(12);
+  }
+  x = std::max(x + context.px(16), min.x + context.px(196));
+  if (x < right) draw_text(list, {x, small_y}, small, fitted(small, command.help, right - x));
+}
+
+/// What the palette remembers from frame to frame; starts anew whenever it opens.
+struct PaletteState {
+  std::string typed;
+  int chosen = 0;
+  int opened_frame = -2;
+};
+
+}  // namespace
+
+void draw_palette(const Context& context) {
+  ViewState& view = context.view;
+  if (!view.palette_open) return;
+  static PaletteState state;
+  const int frame = ImGui::GetFrameCount();
+  const bool just_opened = state.opened_frame != frame - 1;
+  if (just_opened) state = {};
+  state.opened_frame = frame;
+
+  const ImGuiViewport& viewport = *ImGui::GetMainViewport();
+  const float width = std::min(context.px(kWidth), viewport.WorkSize.x - context.px(32));
+  ImGui::SetNextWindowPos({viewport.Pos.x + viewport.Size.x / 2, viewport.Pos.y + context.px(64)},
+                          ImGuiCond_Always, {0.5f, 0});
+  ImGui::SetNextWindowSize({width, 0});
+  ImGui::SetNextWindowBgAlpha(1);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(context.px(8), context.px(8)));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 1.0f);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, context.px(6));
+  ImGui::PushStyleColor(ImGuiCol_WindowBg, context.theme.panel);
+  ImGui::Begin("Command palette", nullptr,
+               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoMove |
+                   ImGuiWindowFlags_NoSavedSettings);
+  ImGui::PopStyleColor();
+  ImGui::PopStyleVar(3);
+  if (just_opened) ImGui::SetWindowFocus();
+
+  ImGui::SetNextItemWidth(-1);
+  if (just_opened) ImGui::SetKeyboardFocusHere();
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(context.px(12), context.px(8)));
+  if (ImGui::InputTextWithHint("##search", "Type a few letters of a command", &state.typed)) state.chosen = 0;
+  ImGui::PopStyleVar();
+
+  const std::vector<Match> found = matches_of(state.typed);
+  const int count = static_cast<int>(found.size());
+  if (ImGui::IsKeyPressed(ImGuiKey_DownArrow)) ++state.chosen;
+  if (ImGui::IsKeyPressed(ImGuiKey_UpArrow)) --state.chosen;
+  state.chosen = std::clamp(state.chosen, 0, std::max(0, count - 1));
+  int run = -1;
+  if (ImGui::IsKeyPressed(ImGuiKey_Enter, false) || ImGui::IsKeyPressed(ImGuiKey_KeypadEnter, false)) {
+    run = state.chosen;
+  }
+
+  const float row = context.px(kRowHeight);
+  const float rows_that_fit = (viewport.Size.y - context.px(64 + 96)) / row;
+  const float rows =
+      std::clamp(static_cast<float>(std::min(count, kMostRows)), 1.f, std::max(1.f, rows_that_fit));
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
+  ImGui::BeginChild("commands", {0, rows * row});
+  if (count == 0) {
+    const TextStyle small{context.fonts.body, context.px(kSmallSize), context.theme.dim};
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    draw_text(ImGui::GetWindowDrawList(), {at.x + context.px(12), at.y + (row - small.size) / 2}, small,
+              "No command matches");
+  }
+  for (int i = 0; i < count; ++i) {
+    const Match& match = found[static_cast<size_t>(i)];
+    const bool enabled = match.command->is_enabled(context);
+    const ImVec2 min = ImGui::GetCursorScreenPos();
+    const ImVec2 max{min.x + ImGui::GetContentRegionAvail().x, min.y + row};
+    if (ImGui::InvisibleButton(match.command->id.c_str(), {max.x - min.x, row})) run = i;
+    if (ImGui::IsItemHovered() && (ImGui::GetIO().MouseDelta.x != 0 || ImGui::GetIO().MouseDelta.y != 0)) {
+      state.chosen = i;
+    }
+    if (i == state.chosen) {
+      ImGui::GetWindowDrawList()->AddRectFilled(min, max, ImGui::GetColorU32(ImGuiCol_Header), context.px(4));
+      ImGui::SetScrollHereY(0.5f);
+    }
+    draw_row(context, min, max, match, enabled);
+  }
+  ImGui::EndChild();
+  ImGui::PopStyleVar();
+
+  const bool clicked_beside = !just_opened && ImGui::IsMouseClicked(ImGuiMouseButton_Left) &&
+                              !ImGui::IsWindowHovered(ImGuiHoveredFlags_RootAndChildWindows);
+  ImGui::End();
+  if (clicked_beside) view.palette_open = false;
+  if (run >= 0 && run < count) {
+    const UiCommand& command = *found[static_cast<size_t>(run)].command;
+    if (command.is_enabled(context)) {
+      view.palette_open = false;
+      command.run(context);
+    }
+  }
+}
+
+}  // namespace shardlens::ui

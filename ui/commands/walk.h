@@ -1,0 +1,32 @@
+// Walking through the steps: the selection and the engine's position move together, one step or one
+// collective at a time. The selection moves at once; the engine follows through its queue.
+#pragma once
+
+#include "ui/context.h"
+
+namespace shardlens::ui {
+
+/// Selects `step` and asks the engine to stand right after it. Steps out of range are clamped.
+void walk_to(const Context& context, StepId step);
+
+void walk_forward(const Context& context);
+void walk_back(const Context& context);
+void walk_to_next_collective(const Context& context);      ///< or to the last step when there is none
+void walk_to_previous_collective(const Context& context);  ///< or to the first
+void walk_to_first(const Context& context);
+void walk_to_last(const Context& context);
+
+/// There are steps to walk through, and the result shown belongs to the settings wanted.
+bool can_walk(const Context& context);
+
+/// While view.playing: one step forward whenever the present one has been still for long enough; a collective
+/// is held longer. Stops at the last step. Once per frame, `delta_seconds` after the one before.
+class Player {
+ public:
+  void advance(const Context& context, double delta_seconds);
+
+ private:
+  double still_seconds_ = 0;
+};
+
+}  // namespace shardlens::ui

@@ -1,0 +1,27 @@
+// What panels ask for, and the one selection that Stage, Inspector and Timeline share.
+#include "ui/context.h"
+
+namespace shardlens::ui {
+
+void Context::send(Command command) const {
+  outbox.push_back(std::move(command));
+}
+
+void Context::want(const Settings& settings) const {
+  view.wanted.sent(snapshot, settings);
+  send(command::SetSettings{settings});
+}
+
+void select_step(ViewState& view, const Program& program, StepId step) {
+  if (step < 0 || step >= static_cast<StepId>(program.steps.size())) {
+    view.selected_step = -1;
+    view.selected_tensor = kNoTensor;
+  } else {
+    const Step& selected = program.step(step);
+    view.selected_step = step;
+    view.selected_tensor = selected.outputs.empty() ? kNoTensor : selected.outputs.front();
+  }
+  view.selected_rank = -1;
+}
+
+}  // namespace shardlens::ui

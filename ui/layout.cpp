@@ -1,0 +1,163 @@
+// The dock tree, built through Dear ImGui's DockBuilder.
+#include "ui/layout.h"
+
+#include <imgui_internal.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ui/widgets/paint.h"
+
+namespace shardlens::ui {
+namespace {
+
+constexpr int kSettlingFrames = 3;
+
+/// The leaf that holds `window`, or null while it floats or does not exist yet.
+ImGuiDockNode* node_of(const char* window) {
+  ImGuiWindow* found = ImGui::FindWindowByName(window);
+  return found != nullptr ? found->DockNode : nullptr;
+}
+
+void set_size(const char* window, ImGuiAxis axis, float length) {
+  if (ImGuiDockNode* node = node_of(window)) {
+    ImVec2 size = node->Size;
+    size[axis] = length;
+    ImGui::DockBuilderSetNodeSize(node->ID, size);
+  }
+}
+
+bool has_size(const char* window, ImGuiAxis axis, float length) {
+  const ImGuiDockNode* node = node_of(window);
+  return node != nullptr && std::abs(node->Size[axis] - length) < 2.0f;
+}
+
+void for_each_leaf(ImGuiDockNode* node, const auto& visit) {
+  if (node == nullptr) return;
+  if (node->IsLeafNode()) {
+    visit(*node);
+    return;
+  }
+  for_each_leaf(node->ChildNodes[0], visit);
+  for_each_leaf(node->ChildNodes[1], visit);
+}
+
+}  // namespace
+
+PanelSizes panel_sizes(ImVec2 size, float scale, bool wide_inspector) {
+  const PanelSizes full;
+  return {
+      .setup = std::floor(std::min(full.setup * scale, size.x * 0.20f)),
+      .inspector = std::floor(wide_inspector ? size.x / 2 : std::min(full.inspector * scale, size.x * 0.24f)),
+      .timeline = std::floor(std::min(full.timeline * scale, size.y * 0.28f))};
+}
+
+void Layout::restore(const std::string& ini) {
+  if (ini.empty()) return;
+  ImGui::LoadIniSettingsFromMemory(ini.data(), ini.size());
+  wanted_ = false;
+  untouched_ = false;
+}
+
+std::string Layout::remembered() const {
+  if (untouched_) return {};
+  size_t length = 0;
+  const char* text = ImGui::SaveIniSettingsToMemory(&length);
+  return {text, length};
+}
+
+void Layout::build(ImVec2 size, const PanelSizes& sizes) {
+  assigned_ = sizes;
+  ImGui::DockBuilderRemoveNode(root_);
+  ImGui::DockBuilderAddNode(root_, static_cast<int>(ImGuiDockNodeFlags_DockSpace) |
+                                       static_cast<int>(ImGuiDockNodeFlags_AutoHideTabBar));
+  ImGui::DockBuilderSetNodeSize(root_, size);
+  ImGuiID rest = root_;
+  const ImGuiID setup =
+      ImGui::DockBuilderSplitNode(rest, ImGuiDir_Left, assigned_.setup / size.x, nullptr, &rest);
+  const ImGuiID timeline =
+      ImGui::DockBuilderSplitNode(rest, ImGuiDir_Down, assigned_.timeline / size.y, nullptr, &rest);
+  const ImGuiID inspector = ImGui::DockBuilderSplitNode(
+      rest, ImGuiDir_Right, assigned_.inspector / (size.x - assigned_.setup), nullptr, &rest);
+  ImGui::DockBuilderDockWindow("Setup", setup);
+  ImGui::DockBuilderDockWindow("Timeline", timeline);
+  ImGui::DockBuilderDockWindow("Inspector", inspector);
+  for (const char* tab : {"Stage", "Memory", "Traffic", "Program"}) ImGui::DockBuilderDockWindow(tab, rest);
+  ImGui::DockBuilderFinish(root_);
+  settling_frames_ = kSettlingFrames;
+  untouched_ = true;
+}
+
+/// Gives the side panels their measure again when the window or the scale has changed; notices when a person
+/// has moved a border or a panel, and then leaves everything alone.
+void Layout::follow(const PanelSizes& sizes) {
+  if (!untouched_) return;
+  if (!(sizes == assigned_)) {
+    assigned_ = sizes;
+    settling_frames_ = kSettlingFrames;
+  }
+  if (settling_frames_ > 0) {
+    --settling_frames_;
+    set_size("Setup", ImGuiAxis_X, assigned_.setup);
+    set_size("Inspector", ImGuiAxis_X, assigned_.inspector);
+    set_size("Timeline", ImGuiAxis_Y, assigned_.timeline);
+    return;
+  }
+  untouched_ = has_size("Setup", ImGuiAxis_X, assigned_.setup) &&
+               has_size("Inspector", ImGuiAxis_X, assigned_.inspector) &&
+               has_size("Timeline", ImGuiAxis_Y, assigned_.timeline);
+}
+
+void Layout::begin(const Context& context, float top) {
+  const ImGuiViewport& viewport = *ImGui::GetMainViewport();
+  const ImVec2 position{viewport.Pos.x, viewport.Pos.y + top};
+  const ImVec2 size{viewport.Size.x, std::max(1.f, viewport.Size.y - top)};
+  ImGui::SetNextWindowPos(position);
+  ImGui::SetNextWindowSize(size);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
+  ImGui::Begin("##dock host", nullptr,
+               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoMove |
+                   ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoNavFocus |
+                   ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBackground);
+  ImGui::PopStyleVar();
+  root_ = ImGui::GetID("panels");
+  const PanelSizes sizes = panel_sizes(size, context.view.ui_scale(), context.view.wide_inspector);
+  if (wanted_) {
+    build(size, sizes);
+    wanted_ = false;
+  } else {
+    follow(sizes);
+  }
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(context.px(16), context.px(11)));
+  ImGui::DockSpace(root_, ImVec2(0, 0), ImGuiDockNodeFlags_AutoHideTabBar);
+  ImGui::PopStyleVar();
+  ImGui::End();
+}
+
+void Layout::end(const Context& context, const std::string& hint) {
+  const ImGuiDockNode* centre = node_of("Stage");
+  for_each_leaf(ImGui::DockBuilderGetNode(root_), [&](ImGuiDockNode& node) {
+    if (node.TabBar == nullptr || !node.IsVisible || node.HostWindow == nullptr || node.IsHiddenTabBar())
+      return;
+    ImDrawList* list = node.HostWindow->DrawList;
+    const ImRect bar = node.TabBar->BarRect;
+    list->PushClipRect(node.Pos, {node.Pos.x + node.Size.x, node.Pos.y + node.Size.y});
+    const float thickness = std::round(context.px(3));
+    float end_of_tabs = bar.Min.x;
+    for (const ImGuiTabItem& tab : node.TabBar->Tabs) {
+      const float left = bar.Min.x + tab.Offset;
+      end_of_tabs = std::max(end_of_tabs, left + tab.Width);
+      if (tab.ID != node.TabBar->VisibleTabId) continue;
+      list->AddRectFilled({left + context.px(8), bar.Max.y - thickness},
+                          {left + tab.Width - context.px(8), bar.Max.y}, context.theme.forward);
+    }
+    const TextStyle small{context.fonts.body, context.px(kSmallSize), context.theme.dim};
+    const float right = node.Pos.x + node.Size.x - context.px(16);
+    if (&node == centre && end_of_tabs + context.px(24) + text_width(small, hint) < right) {
+      draw_text(list, {right, (bar.Min.y + bar.Max.y - small.size) / 2}, small, hint, Align::Right);
+    }
+    list->PopClipRect();
+  });
+}
+
+}  // namespace shardlens::ui

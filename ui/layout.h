@@ -1,0 +1,50 @@
+// Where the panels stand: a dock space under the Bar, first laid out as in the sketches and from then on as
+// the person left it. As long as nobody has moved anything, the side panels follow the window's size and the
+// scale.
+#pragma once
+
+#include <imgui.h>
+
+#include <string>
+
+#include "ui/context.h"
+
+namespace shardlens::ui {
+
+struct PanelSizes {
+  float setup = 288;      ///< width
+  float inspector = 356;  ///< width
+  float timeline = 216;   ///< height
+  bool operator==(const PanelSizes&) const = default;
+};
+
+/// What the side panels take of a window of `size` pixels below the Bar at `scale`: their full measure where
+/// there is room, and never so much that the centre starves.
+PanelSizes panel_sizes(ImVec2 size, float scale);
+
+class Layout {
+ public:
+  /// Forgets what was moved: the first layout again.
+  void reset() { wanted_ = true; }
+  /// Takes over a layout that Dear ImGui wrote. Only before the first frame.
+  void restore(const std::string& ini);
+  /// Dear ImGui's text of the present layout; empty while nobody has moved anything.
+  std::string remembered() const;
+
+  /// Opens the dock space below `top`. Once per frame, before the panels.
+  void begin(const Context& context, float top);
+  /// Underlines the selected tabs and writes `hint` at the right of the centre's tab strip. After the panels.
+  void end(const Context& context, const std::string& hint);
+
+ private:
+  void build(ImVec2 size, const PanelSizes& sizes);
+  void follow(const PanelSizes& sizes);
+
+  ImGuiID root_ = 0;
+  bool wanted_ = true;     ///< build the first layout in the next frame
+  bool untouched_ = true;  ///< nobody has moved anything
+  PanelSizes assigned_;
+  int settling_frames_ = 0;  ///< frames that still assign: the tree takes a frame or two to follow
+};
+
+}  // namespace shardlens::ui

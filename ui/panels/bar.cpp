@@ -1,0 +1,354 @@
+// The Bar: what is run, how it is cut, and what is true of it. One row that never overflows: when the window
+// is narrow it first drops hints and labels, then shortens the chips; what remains keeps its tooltip.
+#include <fmt/format.h>
+#include <icons_font_awesome_4.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "engine/config/presets.h"
+#include "engine/config/splits.h"
+#include "engine/config/validate.h"
+#include "ui/commands/commands.h"
+#include "ui/panels/bar_chips.h"
+#include "ui/widgets/controls.h"
+#include "ui/widgets/format.h"
+#include "ui/widgets/paint.h"
+
+namespace shardlens::ui {
+namespace {
+
+constexpr float kGap = 8;
+
+/// How much of itself the Bar shows.
+struct Detail {
+  bool brand = true;
+  bool hint = true;
+  bool labels = true;
+  bool words = true;  ///< on the buttons; else icons
+  bool layer = true;
+  ChipDetail chips = ChipDetail::Full;
+};
+
+/// From everything to the least.
+constexpr std::array<Detail, 8> kDetails{{
+    {},
+    {.hint = false},
+    {.hint = false, .chips = ChipDetail::Short},
+    {.hint = false, .labels = false, .chips = ChipDetail::Short},
+    {.hint = false, .labels = false, .words = false, .chips = ChipDetail::Short},
+    {.brand = false, .hint = false, .labels = false, .words = false, .chips = ChipDetail::Short},
+    {.brand = false, .hint = false, .labels = false, .words = false, .chips = ChipDetail::MarkOnly},
+    {.brand = false,
+     .hint = false,
+     .labels = false,
+     .words = false,
+     .layer = false,
+     .chips = ChipDetail::MarkOnly},
+}};
+
+std::string split_cuts(const Split& split) {
+  return fmt::format("{}, {}, {}, {}", to_string(split.attn_qkv), to_string(split.attn_proj),
+                     to_string(split.mlp_fc), to_string(split.mlp_proj));
+}
+
+std::string layer_text(const Settings& settings) {
+  return settings.block == Block::Layer ? fmt::format("{}", settings.layer)
+                                        : fmt::format("{} {}", settings.layer, to_string(settings.block));
+}
+
+struct Fields {
+  FieldText model, layer, split, dtype, size;
+};
+
+Fields field_texts(const Settings& settings, const Detail& detail) {
+  const auto label = [&](const char* text) { return detail.labels ? std::string(text) : std::string(); };
+  return {.model = {label("Model"), settings.model.title},
+          .layer = {label("Layer"), layer_text(settings)},
+          .split = {label("Split"), settings.split.name},
+          .dtype = {label("dtype"), to_string(settings.dtype)},
+          .size = {label("Batch \u00D7 seq"), fmt::format("{} \u00D7 {}", settings.batch, settings.seq)}};
+}
+
+/// The degrees worth a click: the possible ones up to 16, and the paper's 2, 4 and 8 even where they are not.
+std::vector<Segment> degree_segments(const Settings& settings) {
+  const std::vector<int> possible = possible_degrees(settings.model, settings.block);
+  std::set<int> shown{1, 2, 4, 8, settings.tp};
+  for (const int tp : possible) {
+    if (tp <= (settings.block == Block::Mlp ? 4 : 16)) shown.insert(tp);
+  }
+  std::vector<Segment> segments;
+  for (const int tp : shown) {
+    Segment segment;
+    segment.text = std::to_string(tp);
+    segment.chosen = tp == settings.tp;
+    segment.possible = std::find(possible.begin(), possible.end(), tp) != possible.end();
+    if (segment.possible) {
+      segment.tooltip =
+          tp == 1 ? "One rank: the serial program" : fmt::format("Cut the layer over {} ranks", tp);
+    } else {
+      std::string nearest;
+      for (const int other : nearest_degrees(settings.model, settings.block, tp)) {
+        nearest += (nearest.empty() ? "" : " or ") + std::to_string(other);
+      }
+      segment.tooltip =
+          fmt::format("{} heads do not divide by {}. Try {}.", settings.model.heads, tp, nearest);
+    }
+    segments.push_back(segment);
+  }
+  return segments;
+}
+
+/// `model` in place of the settings' own; T, layer and sequence move as little as they must to remain
+/// possible.
+Settings with_model(Settings settings, const Model& model) {
+  settings.model = model;
+  settings.layer = std::min(settings.layer, model.layers - 1);
+  settings.seq = std::min(settings.seq, model.positions);
+  const std::vector<int> possible = possible_degrees(model, settings.block);
+  if (std::find(possible.begin(), possible.end(), settings.tp) == possible.end()) {
+    const auto above = std::upper_bound(possible.begin(), possible.end(), settings.tp);
+    settings.tp = above == possible.begin() ? 1 : *(above - 1);
+  }
+  return settings;
+}
+
+/// One line of a list: a title, and dim words at its right.
+bool draw_choice(const Context& c, const std::string& title, const std::string& words, bool chosen,
+                 float width) {
+  const ImVec2 min = ImGui::GetCursorScreenPos();
+  const float height = c.px(28);
+  const bool clicked = ImGui::Selectable(("##" + title).c_str(), chosen, 0, {c.px(width), height});
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const TextStyle style{chosen ? c.fonts.bold : c.fonts.body, c.px(kBodySize), c.theme.text};
+  const TextStyle small{c.fonts.body, c.px(kSmallSize), c.theme.dim};
+  draw_text(list, {min.x + c.px(4), min.y + (height - style.size) / 2}, style, title);
+  draw_text(list, {min.x + c.px(width - 4), min.y + (height - small.size) / 2}, small, words, Align::Right);
+  return clicked;
+}
+
+/// Opens `id`'s list under the field just drawn and draws `content` in it while it is open.
+void draw_list(const Context& c, const char* id, bool open, const auto& content) {
+  const ImVec2 below{ImGui::GetItemRectMin().x, ImGui::GetItemRectMax().y + c.px(4)};
+  const std::string popup = fmt::format("{} list", id);
+  if (open) ImGui::OpenPopup(popup.c_str());
+  ImGui::SetNextWindowPos(below, ImGuiCond_Appearing);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(c.px(12), c.px(12)));
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(c.px(8), c.px(2)));
+  if (ImGui::BeginPopup(popup.c_str())) {
+    content();
+    ImGui::EndPopup();
+  }
+  ImGui::PopStyleVar(2);
+}
+
+void draw_model_list(const Context& c, const Settings& settings) {
+  for (const Model& model : model_presets()) {
+    const std::string words = fmt::format("{} \u00D7 {}, {} heads", model.layers, model.hidden, model.heads);
+    if (draw_choice(c, model.title, words, model.name == settings.model.name, 380)) {
+      c.want(with_model(settings, model));
+      ImGui::CloseCurrentPopup();
+    }
+  }
+}
+
+void draw_layer_list(const Context& c, Settings settings) {
+  const std::array<std::pair<Block, const char*>, 3> blocks{{{Block::Layer, "the whole layer"},
+                                                             {Block::Attention, "its attention block"},
+                                                             {Block::Mlp, "its MLP block"}}};
+  for (const auto& [block, words] : blocks) {
+    if (draw_choice(c, to_string(block), words, block == settings.block, 260)) {
+      settings.block = block;
+      c.want(with_model(settings, settings.model));
+      ImGui::CloseCurrentPopup();
+    }
+  }
+  ImGui::Dummy({0, c.px(8)});
+  int layer = static_cast<int>(settings.layer);
+  ImGui::SetNextItemWidth(c.px(260));
+  if (ImGui::SliderInt("##layer", &layer, 0, static_cast<int>(settings.model.layers) - 1, "layer %d",
+                       ImGuiSliderFlags_AlwaysClamp)) {
+    settings.layer = layer;
+    c.want(settings);
+  }
+}
+
+void draw_split_list(const Context& c, Settings settings) {
+  for (const Split& split : named_splits()) {
+    if (draw_choice(c, split.name, split_cuts(split), split == settings.split, 400)) {
+      settings.split = split;
+      c.want(settings);
+      ImGui::CloseCurrentPopup();
+    }
+  }
+  ImGui::Dummy({0, c.px(4)});
+  ImGui::TextDisabled("How attn.qkv, attn.proj, mlp.fc and mlp.proj are cut");
+}
+
+void draw_dtype_list(const Context& c, Settings settings) {
+  const std::array<std::pair<DType, const char*>, 2> types{
+      {{DType::Fp32, "4 bytes an element"}, {DType::Fp64, "8 bytes, for verification"}}};
+  for (const auto& [dtype, words] : types) {
+    if (draw_choice(c, to_string(dtype), words, dtype == settings.dtype, 260)) {
+      settings.dtype = dtype;
+      c.want(settings);
+      ImGui::CloseCurrentPopup();
+    }
+  }
+}
+
+void draw_size_list(const Context& c, Settings settings) {
+  const auto draw_number = [&](const char* label, int64_t& number) {
+    ImGui::AlignTextToFramePadding();
+    ImGui::TextUnformatted(label);
+    ImGui::SameLine(c.px(112));
+    ImGui::SetNextItemWidth(c.px(140));
+    const int64_t step = 1;
+    ImGui::InputScalar(fmt::format("##{}", label).c_str(), ImGuiDataType_S64, &number, &step);
+    if (ImGui::IsItemDeactivatedAfterEdit()) c.want(settings);
+  };
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(c.px(8), c.px(8)));
+  draw_number("Batch", settings.batch);
+  draw_number("Sequence", settings.seq);
+  ImGui::TextDisabled("%s tokens", format_integer(settings.tokens()).c_str());
+  ImGui::PopStyleVar();
+}
+
+struct Buttons {
+  std::string run, step, pause;
+};
+
+Buttons button_texts(const Detail& detail) {
+  if (!detail.words) return {ICON_FA_PLAY, ICON_FA_STEP_FORWARD, ICON_FA_PAUSE};
+  return {ICON_FA_PLAY "  Run", "Step  " ICON_FA_LONG_ARROW_RIGHT, ICON_FA_PAUSE};
+}
+
+/// Everything the row shows, measured before it is drawn.
+struct Row {
+  Detail detail;
+  Fields fields;
+  std::vector<Segment> degrees;
+  Buttons buttons;
+  std::array<Chip, 3> chips;
+};
+
+TextStyle brand_style(const Context& c) {
+  return {c.fonts.bold, c.px(17), c.theme.text};
+}
+TextStyle hint_style(const Context& c) {
+  return {c.fonts.mono, c.px(kSmallSize), c.theme.dim};
+}
+const char* const kHint = "Ctrl+P";
+
+float hint_width(const Context& c) {
+  return text_width(hint_style(c), kHint) + c.px(12 + 20 + 16);
+}
+
+float row_width(const Context& c, const Row& row) {
+  const float gap = c.px(kGap);
+  float width = row.detail.brand ? text_width(brand_style(c), "Shardlens") + c.px(20) : 0;
+  width += field_width(c, row.fields.model) + gap;
+  if (row.detail.layer) width += field_width(c, row.fields.layer) + gap;
+  width += segments_width(c, row.detail.labels ? "T" : "", row.degrees) + gap;
+  for (const FieldText* field : {&row.fields.split, &row.fields.dtype, &row.fields.size}) {
+    width += field_width(c, *field) + gap;
+  }
+  for (const std::string* text : {&row.buttons.run, &row.buttons.step, &row.buttons.pause}) {
+    width += button_width(c, *text) + gap;
+  }
+  for (const Chip& chip : row.chips) width += chip_width(c, chip, row.detail.chips) + gap;
+  if (row.detail.hint) width += hint_width(c) + gap;
+  return width;
+}
+
+Row choose_row(const Context& c, const Settings& settings, float available) {
+  Row row;
+  row.degrees = degree_segments(settings);
+  row.chips = {parity_chip(c.snapshot, c.theme), communicator_chip(c.snapshot, c.theme),
+               provenance_chip(c.snapshot, c.theme)};
+  for (const Detail& detail : kDetails) {
+    row.detail = detail;
+    row.fields = field_texts(settings, detail);
+    row.buttons = button_texts(detail);
+    if (row_width(c, row) <= available) break;
+  }
+  return row;
+}
+
+/// A button that runs one of the table's commands.
+void draw_command(const Context& c, const char* id, const std::string& text, ButtonLook look,
+                  const char* command_id) {
+  const UiCommand& command = find_command(command_id);
+  const std::string explanation = title_with_key(command) + "\n" + command.help;
+  if (draw_button(c, id, text, look, command.is_enabled(c), explanation)) command.run(c);
+}
+
+/// At the Bar's right end.
+void draw_hint(const Context& c, float top) {
+  const float width = hint_width(c);
+  ImGui::SetCursorScreenPos({ImGui::GetWindowPos().x + ImGui::GetWindowWidth() - width - c.px(16), top});
+  if (ImGui::InvisibleButton("palette", {width, c.px(kControlHeight)})) find_command("view.palette").run(c);
+  const ImVec2 min = ImGui::GetItemRectMin();
+  const ImVec2 max = ImGui::GetItemRectMax();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  list->AddRect(min, max, ImGui::IsItemHovered() ? c.theme.faint : c.theme.line, c.px(4));
+  const TextStyle hint = hint_style(c);
+  const TextStyle icon{c.fonts.body, c.px(kSmallSize), c.theme.dim};
+  const float y = (min.y + max.y - hint.size) / 2;
+  draw_text(list, {min.x + c.px(12), y}, hint, kHint);
+  draw_text(list, {max.x - c.px(12), y}, icon, ICON_FA_SEARCH, Align::Right);
+  tooltip(c, find_command("view.palette").help);
+}
+
+}  // namespace
+
+void draw_bar(const Context& c) {
+  const Settings settings = c.wanted();
+  const Row row = choose_row(c, settings, ImGui::GetContentRegionAvail().x);
+  const float gap = c.px(kGap);
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(gap, 0));
+  if (row.detail.brand) {
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const TextStyle style = brand_style(c);
+    draw_text(ImGui::GetWindowDrawList(), {at.x, at.y + (c.px(kControlHeight) - style.size) / 2}, style,
+              "Shardlens");
+    ImGui::SetCursorScreenPos({at.x + text_width(style, "Shardlens") + c.px(20), at.y});
+  }
+  const auto draw_field_with_list = [&](const char* id, const FieldText& text, const auto& content) {
+    const bool clicked = draw_field(c, id, text);
+    draw_list(c, id, clicked, [&] { content(c, settings); });
+    ImGui::SameLine();
+  };
+  draw_field_with_list("Model", row.fields.model, draw_model_list);
+  if (row.detail.layer) draw_field_with_list("Layer", row.fields.layer, draw_layer_list);
+  const int degree = draw_segments(c, "T", row.detail.labels ? "T" : "", row.degrees);
+  if (degree >= 0) {
+    Settings changed = settings;
+    changed.tp = std::stoi(row.degrees[static_cast<size_t>(degree)].text);
+    c.want(changed);
+  }
+  ImGui::SameLine();
+  draw_field_with_list("Split", row.fields.split, draw_split_list);
+  draw_field_with_list("dtype", row.fields.dtype, draw_dtype_list);
+  draw_field_with_list("Size", row.fields.size, draw_size_list);
+  draw_command(c, "Run", row.buttons.run, ButtonLook::Accent, "run.run");
+  ImGui::SameLine();
+  draw_command(c, "Step", row.buttons.step, ButtonLook::Plain, "walk.forward");
+  ImGui::SameLine();
+  draw_command(c, "Pause", row.buttons.pause, ButtonLook::Plain, "run.pause");
+
+  const std::array<const char*, 3> ids{"parity", "communicator", "provenance"};
+  const float top = ImGui::GetItemRectMin().y;
+  float right = ImGui::GetItemRectMax().x;
+  for (size_t i = 0; i < row.chips.size(); ++i) {
+    ImGui::SetCursorScreenPos({right + gap, top + c.px((kControlHeight - kChipHeight) / 2)});
+    draw_chip(c, ids[i], row.chips[i], row.detail.chips);
+    right = ImGui::GetItemRectMax().x;
+  }
+  if (row.detail.hint) draw_hint(c, top);
+  ImGui::PopStyleVar();
+}
+
+}  // namespace shardlens::ui

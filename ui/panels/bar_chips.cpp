@@ -1,0 +1,100 @@
+// Words for the Bar's chips.
+#include "ui/panels/bar_chips.h"
+
+#include <fmt/format.h>
+
+#include "ui/veil.h"
+#include "ui/widgets/format.h"
+
+namespace shardlens::ui {
+
+Chip parity_chip(const Snapshot& snapshot, const Theme& theme) {
+  Chip chip{.text = "not yet compared with serial",
+            .short_text = "not compared",
+            .tooltip = "Every activation and gradient will be compared with a run on one rank.",
+            .colour = theme.dim,
+            .mark = Mark::Ring};
+  if (!snapshot.result || !snapshot.result->parity_summary.known) return chip;
+  const Result& result = *snapshot.result;
+  const ParitySummary& parity = result.parity_summary;
+  const Program& program = result.plan->program;
+  const std::string error = format_error(parity.worst_relative_error);
+  const std::string worst = parity.worst_tensor == kNoTensor
+                                ? ""
+                                : fmt::format(" Worst tensor: {}, with a relative error of {}.",
+                                              program.tensor(parity.worst_tensor).name, error);
+  if (parity.agrees) {
+    const bool exact = parity.worst_relative_error == 0;
+    const std::string tensor =
+        exact || parity.worst_tensor == kNoTensor ? "" : " in " + program.tensor(parity.worst_tensor).symbol;
+    chip.text = exact ? "equals serial exactly" : fmt::format("equals serial \u00B7 {}{}", error, tensor);
+    chip.short_text = exact ? "exact" : error;
+    chip.tooltip = "Every tensor agrees with the run on one rank, within its bound." + worst;
+    chip.colour = theme.agreement;
+    chip.mark = Mark::Dot;
+  } else {
+    const std::string broken =
+        parity.first_broken == kNoTensor ? "" : program.tensor(parity.first_broken).name;
+    chip.text = fmt::format("differs from serial: {}", broken.empty() ? error : broken);
+    chip.short_text = "differs";
+    chip.tooltip = (broken.empty() ? std::string("The run differs from the one on one rank.")
+                                   : fmt::format("{} is the first tensor that breaks its bound.", broken)) +
+                   worst;
+    chip.colour = theme.text;
+    chip.mark = Mark::Cross;
+  }
+  return chip;
+}
+
+Chip communicator_chip(const Snapshot& snapshot, const Theme& theme) {
+  if (!snapshot.result || snapshot.result->communicator.name.empty()) {
+    return {.text = "no ranks yet",
+            .short_text = "no ranks",
+            .tooltip = "The communicator and the reason for it appear with the first run.",
+            .colour = theme.dim,
+            .mark = Mark::Ring};
+  }
+  const CommunicatorInfo& info = snapshot.result->communicator;
+  std::string tooltip =
+      fmt::format("The collectives run on the communicator \"{}\": {}.", info.name, info.reason);
+  if (!snapshot.result->machine.empty()) tooltip += "\n" + snapshot.result->machine;
+  return {.text = fmt::format("{}: {}", info.name, info.reason),
+          .short_text = info.name,
+          .tooltip = tooltip,
+          .colour = theme.forward,
+          .mark = Mark::Dot};
+}
+
+Chip provenance_chip(const Snapshot& snapshot, const Theme& theme) {
+  const auto chip = [](const std::string& text, const std::string& tooltip, ImU32 colour, Mark mark) {
+    return Chip{.text = text, .short_text = text, .tooltip = tooltip, .colour = colour, .mark = mark};
+  };
+  switch (snapshot.state) {
+    case RunState::Refused:
+      return chip("not possible", snapshot.message, theme.text, Mark::Cross);
+    case RunState::Failed:
+      return chip("failed", snapshot.message, theme.text, Mark::Cross);
+    case RunState::Cancelled:
+      return chip("cancelled", snapshot.message, theme.dim, Mark::Ring);
+    default:
+      break;
+  }
+  if (snapshot.stale()) return chip("out of date", notice(snapshot), theme.dim, Mark::Ring);
+  if (!snapshot.activity.empty()) {
+    return chip(snapshot.activity, "What is shown is right; this is still being worked on.", theme.forward,
+                Mark::Ring);
+  }
+  if (!snapshot.result) {
+    return chip("estimated", "Nothing has run yet: all numbers come from the plan.", theme.dim, Mark::Ring);
+  }
+  if (!snapshot.result->timed) {
+    return chip("not timed", "The steps have run one by one; times appear after a whole run.", theme.dim,
+                Mark::Ring);
+  }
+  const std::string where = snapshot.result->machine.empty() ? "" : " on " + snapshot.result->machine;
+  return chip(snapshot.result->provenance,
+              fmt::format("Times, values and memory are {}{}.", snapshot.result->provenance, where),
+              theme.agreement, Mark::Dot);
+}
+
+}  // namespace shardlens::ui

@@ -1,0 +1,99 @@
+// Reads and writes the remembered state.
+#include "ui/state_file.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "engine/config/error.h"
+
+namespace shardlens::ui {
+namespace {
+
+constexpr int kFormat = 1;
+constexpr std::pair<Tab, const char*> kTabs[] = {
+    {Tab::Stage, "stage"}, {Tab::Memory, "memory"}, {Tab::Traffic, "traffic"}, {Tab::Program, "program"}};
+
+Tab parse_tab(const std::string& name) {
+  for (const auto& [tab, text] : kTabs) {
+    if (name == text) return tab;
+  }
+  throw request_error(fmt::format("unknown tab \"{}\"", name));
+}
+
+ThemeName parse_theme(const std::string& name) {
+  if (name == "dark") return ThemeName::Dark;
+  if (name == "light") return ThemeName::Light;
+  throw request_error(fmt::format("unknown theme \"{}\"", name));
+}
+
+RememberedState parse(const nlohmann::json& json) {
+  if (const int format = json.at("format").get<int>(); format != kFormat) {
+    throw request_error(fmt::format("it is of format {}, and this studio reads {}", format, kFormat));
+  }
+  RememberedState state;
+  state.theme = parse_theme(json.at("theme").get<std::string>());
+  state.scale = json.at("scale").get<float>();
+  if (!(state.scale >= 0.5f && state.scale <= 4.0f)) {
+    throw request_error(fmt::format("scale {} is not between 0.5 and 4", state.scale));
+  }
+  state.lecture = json.at("lecture").get<bool>();
+  state.tab = parse_tab(json.at("tab").get<std::string>());
+  state.layout = json.at("layout").get<std::string>();
+  return state;
+}
+
+}  // namespace
+
+std::filesystem::path default_state_path() {
+  if (const char* config = std::getenv("XDG_CONFIG_HOME"); config != nullptr && *config == '/') {
+    return std::filesystem::path(config) / "shardlens" / "studio.json";
+  }
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') {
+    return std::filesystem::path(home) / ".config" / "shardlens" / "studio.json";
+  }
+  return {};
+}
+
+RememberedState read_state(const std::filesystem::path& path, std::string& problem) {
+  problem.clear();
+  std::ifstream file(path);
+  if (!file) return {};
+  try {
+    return parse(nlohmann::json::parse(file));
+  } catch (const std::exception& error) {
+    problem = fmt::format("{} cannot be understood ({}), so the studio starts as at first", path.string(),
+                          error.what());
+    return {};
+  }
+}
+
+void write_state(const RememberedState& state, const std::filesystem::path& path) {
+  const auto* tab = std::find_if(std::begin(kTabs), std::end(kTabs),
+                                 [&](const auto& entry) { return entry.first == state.tab; });
+  const nlohmann::json json{
+      {"format", kFormat},    {"theme", state.theme == ThemeName::Dark ? "dark" : "light"},
+      {"scale", state.scale}, {"lecture", state.lecture},
+      {"tab", tab->second},   {"layout", state.layout}};
+  std::error_code failed;
+  std::filesystem::create_directories(path.parent_path(), failed);
+  const std::filesystem::path beside = fmt::format("{}.{}", path.string(), getpid());
+  {
+    std::ofstream file(beside);
+    file << json.dump(2) << '\n';
+    if (!file.flush()) throw run_error(fmt::format("cannot write {}", beside.string()));
+  }
+  std::filesystem::rename(beside, path, failed);
+  if (failed) {
+    std::error_code ignored;
+    std::filesystem::remove(beside, ignored);
+    throw run_error(fmt::format("cannot write {}: {}", path.string(), failed.message()));
+  }
+}
+
+}  // namespace shardlens::ui

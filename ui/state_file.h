@@ -1,0 +1,32 @@
+// What the studio remembers between two starts: how a person likes to look, and where the panels stand. One
+// small JSON file, written beside its place and renamed, so that it is whole or not there.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "ui/context.h"
+
+namespace shardlens::ui {
+
+struct RememberedState {
+  ThemeName theme = ThemeName::Dark;
+  float scale = 1;
+  bool lecture = false;
+  Tab tab = Tab::Stage;
+  std::string layout;  ///< Dear ImGui's own text; empty: the first layout
+
+  bool operator==(const RememberedState&) const = default;
+};
+
+/// $XDG_CONFIG_HOME/shardlens/studio.json, or under ~/.config; empty when the environment names no home.
+std::filesystem::path default_state_path();
+
+/// What `path` holds. The defaults when there is no such file, and also when it cannot be understood: then
+/// `problem` says what was wrong in one sentence, else it is left empty.
+RememberedState read_state(const std::filesystem::path& path, std::string& problem);
+
+/// Throws a run Error naming the path when it cannot be written.
+void write_state(const RememberedState& state, const std::filesystem::path& path);
+
+}  // namespace shardlens::ui

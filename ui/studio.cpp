@@ -1,0 +1,261 @@
+// One frame of the studio, and what happens between frames.
+#include "ui/studio.h"
+
+#include <fmt/format.h>
+#include <imgui.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ui/commands/commands.h"
+#include "ui/veil.h"
+#include "ui/widgets/paint.h"
+
+namespace shardlens::ui {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr float kBarHeight = 48;
+constexpr double kBusyFrameSeconds = 1.0 / 30;
+constexpr double kIdleSeconds = 1;
+constexpr double kSettleSeconds = 0.8;  ///< tooltips and hovers need frames after the last event
+constexpr double kRememberEverySeconds = 5;
+
+double seconds_since(Clock::time_point then) {
+  return std::chrono::duration<double>(Clock::now() - then).count();
+}
+
+bool is_busy(const Snapshot& snapshot) {
+  return snapshot.state == RunState::Planning || snapshot.state == RunState::Running ||
+         !snapshot.activity.empty();
+}
+
+/// Something a person did arrived with this frame.
+bool has_input() {
+  const ImGuiIO& io = ImGui::GetIO();
+  const bool moved =
+      io.MouseDelta.x != 0 || io.MouseDelta.y != 0 || io.MouseWheel != 0 || io.MouseWheelH != 0;
+  if (moved || ImGui::IsAnyMouseDown() || !io.InputQueueCharacters.empty()) return true;
+  for (int key = ImGuiKey_NamedKey_BEGIN; key < ImGuiKey_NamedKey_END; ++key) {
+    if (ImGui::IsKeyDown(static_cast<ImGuiKey>(key))) return true;
+  }
+  return false;
+}
+
+/// What to look at first: the product whose Partial result the first collective sums, where the idea shows.
+StepId first_look(const Program& program) {
+  for (const Step& step : program.steps) {
+    if (!is_collective(step.op)) continue;
+    const StepId producer = step.inputs.empty() ? -1 : producer_of(program, step.inputs.front());
+    return producer >= 0 ? producer : step.id;
+  }
+  return program.steps.empty() ? -1 : 0;
+}
+
+StepId step_named(const Program& program, const std::string& name, Phase phase) {
+  for (const Step& step : program.steps) {
+    if (step.name == name && step.phase == phase) return step.id;
+  }
+  return -1;
+}
+
+/// What the centre's tab strip says at its right.
+std::string centre_hint(const Context& context) {
+  const Plan* plan = shown_plan(context.snapshot);
+  if (plan == nullptr) return {};
+  const Program& program = plan->program;
+  const size_t steps = program.steps.size();
+  std::string where = fmt::format("{} steps", steps);
+  if (context.view.selected_step >= 0 && static_cast<size_t>(context.view.selected_step) < steps) {
+    const Step& step = program.step(context.view.selected_step);
+    where = fmt::format("{} block \u00B7 step {} of {}", step.block, context.view.selected_step + 1, steps);
+  }
+  if (context.view.tab != Tab::Stage) return where;
+  return where + " \u00B7 drag to pan, wheel to zoom, F fits";
+}
+
+}  // namespace
+
+Studio::Studio(const Settings& settings, const Fonts& fonts, std::filesystem::path state_path)
+    : fonts_(fonts),
+      state_path_(std::move(state_path)),
+      session_(settings),
+      snapshot_(session_.snapshot()),
+      last_change_(Clock::now()),
+      last_remembered_(Clock::now()) {
+  ImGuiIO& io = ImGui::GetIO();
+  io.ConfigDockingAlwaysTabBar = false;
+  io.ConfigWindowsMoveFromTitleBarOnly = true;
+  if (state_path_.empty()) return;
+  remembered_ = read_state(state_path_, message_);
+  if (!message_.empty()) spdlog::warn("{}", message_);
+  view_.theme = remembered_.theme;
+  view_.scale = remembered_.scale;
+  view_.lecture = remembered_.lecture;
+  view_.tab = remembered_.tab;
+  layout_.restore(remembered_.layout);
+}
+
+Studio::~Studio() {
+  remember();
+}
+
+Context Studio::context() {
+  return {*snapshot_, view_, theme(view_.theme), fonts_, heatmaps_, outbox_};
+}
+
+void Studio::prepare_style() {
+  if (view_.theme == styled_theme_ && view_.ui_scale() == styled_scale_) return;
+  apply(theme(view_.theme), view_.ui_scale());
+  styled_theme_ = view_.theme;
+  styled_scale_ = view_.ui_scale();
+}
+
+/// Keeps the selection on the same step when another program is shown: by name, else where the idea shows.
+void Studio::follow_program() {
+  std::shared_ptr<const Plan> plan = snapshot_->result ? snapshot_->result->plan : snapshot_->plan;
+  if (plan == followed_) return;
+  StepId step = -1;
+  if (plan && followed_ && view_.selected_step >= 0) {
+    const Step& selected = followed_->program.step(view_.selected_step);
+    step = step_named(plan->program, selected.name, selected.phase);
+  }
+  followed_ = plan;
+  if (!plan) {
+    view_.selected_step = -1;
+    view_.selected_tensor = kNoTensor;
+    return;
+  }
+  select_step(view_, plan->program, step >= 0 ? step : first_look(plan->program));
+  view_.timeline_begin_seconds = view_.timeline_end_seconds = 0;
+}
+
+void Studio::draw_bar_window(const Context& context, float height) {
+  const ImGuiViewport& viewport = *ImGui::GetMainViewport();
+  ImGui::SetNextWindowPos(viewport.Pos);
+  ImGui::SetNextWindowSize({viewport.Size.x, height});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(context.px(16), context.px(8)));
+  ImGui::PushStyleColor(ImGuiCol_WindowBg, context.theme.panel);
+  ImGui::Begin("Bar", nullptr,
+               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoMove |
+                   ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoSavedSettings |
+                   ImGuiWindowFlags_NoScrollWithMouse);
+  ImGui::PopStyleColor();
+  ImGui::PopStyleVar();
+  draw_bar(context);
+  const float line = std::max(1.f, std::floor(context.px(1)));
+  ImGui::GetWindowDrawList()->AddRectFilled({viewport.Pos.x, viewport.Pos.y + height - line},
+                                            {viewport.Pos.x + viewport.Size.x, viewport.Pos.y + height},
+                                            context.theme.line);
+  ImGui::End();
+}
+
+/// A docked panel; `is_result`: what it shows comes from a run and may be out of date.
+void Studio::draw_panel(const Context& context, const char* name, void (*draw)(const Context&),
+                        bool is_result, bool whole_line) {
+  ImGui::PushStyleColor(ImGuiCol_WindowBg, context.theme.panel);
+  const bool visible = ImGui::Begin(name, nullptr, ImGuiWindowFlags_NoCollapse);
+  ImGui::PopStyleColor();
+  if (visible) {
+    draw(context);
+    if (is_result) draw_veil(context, whole_line);
+  }
+  ImGui::End();
+}
+
+/// One of the centre's tabs, on the window's own ground.
+void Studio::draw_tab(const Context& context, const char* name, Tab tab, void (*draw)(const Context&),
+                      bool is_result) {
+  if (view_.focus_tab && view_.tab == tab) ImGui::SetNextWindowFocus();
+  const bool visible = ImGui::Begin(name, nullptr, ImGuiWindowFlags_NoCollapse);
+  if (visible && ImGui::IsWindowFocused(ImGuiFocusedFlags_RootAndChildWindows) && !view_.focus_tab)
+    view_.tab = tab;
+  if (visible) {
+    draw(context);
+    draw_veil(context, is_result);
+  }
+  ImGui::End();
+}
+
+/// A sentence about the studio itself, at the bottom, until it is clicked away.
+void Studio::draw_message(const Context& context) {
+  if (message_.empty()) return;
+  const ImGuiViewport& viewport = *ImGui::GetMainViewport();
+  const float width = std::min(context.px(560), viewport.Size.x - context.px(32));
+  ImGui::SetNextWindowPos(
+      {viewport.Pos.x + viewport.Size.x / 2, viewport.Pos.y + viewport.Size.y - context.px(16)},
+      ImGuiCond_Always, {0.5f, 1});
+  ImGui::SetNextWindowSize({width, 0});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 1.0f);
+  ImGui::PushStyleColor(ImGuiCol_WindowBg, context.theme.card);
+  ImGui::Begin("Message", nullptr,
+               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoMove |
+                   ImGuiWindowFlags_NoSavedSettings);
+  ImGui::PopStyleColor();
+  ImGui::PopStyleVar();
+  ImGui::TextWrapped("%s", message_.c_str());
+  if (ImGui::Button("Close")) message_.clear();
+  ImGui::End();
+}
+
+void Studio::frame() {
+  std::shared_ptr<const Snapshot> newest = session_.snapshot();
+  if (newest != snapshot_ || has_input()) last_change_ = Clock::now();
+  snapshot_ = std::move(newest);
+  follow_program();
+  prepare_style();
+
+  const Context now = context();
+  handle_keys(now);
+  player_.advance(now, ImGui::GetIO().DeltaTime);
+  if (view_.reset_layout) layout_.reset();
+
+  const float bar_height = std::floor(now.px(kBarHeight));
+  draw_bar_window(now, bar_height);
+  const bool first_frames = ImGui::GetFrameCount() <= 3;
+  if (first_frames) view_.focus_tab = true;  // docked windows exist only after a frame
+  layout_.begin(now, bar_height);
+  draw_panel(now, "Setup", draw_setup, false);
+  draw_tab(now, "Stage", Tab::Stage, draw_stage, true);
+  draw_tab(now, "Memory", Tab::Memory, draw_memory, false);
+  draw_tab(now, "Traffic", Tab::Traffic, draw_traffic, true);
+  draw_tab(now, "Program", Tab::Program, draw_program, true);
+  draw_panel(now, "Inspector", draw_inspector, true);
+  draw_panel(now, "Timeline", draw_timeline, true);
+  layout_.end(now, centre_hint(now));
+  draw_palette(now);
+  draw_sheet(now);
+  draw_message(now);
+
+  // One-frame wishes are granted by now.
+  view_.focus_tab = view_.scroll_to_selection = view_.fit_stage = view_.fit_timeline = view_.reset_layout =
+      false;
+  heatmaps_.end_frame();
+  for (Command& command : outbox_) session_.send(std::move(command));
+  if (!outbox_.empty()) last_change_ = Clock::now();
+  outbox_.clear();
+  if (seconds_since(last_remembered_) > kRememberEverySeconds) remember();
+}
+
+double Studio::idle_seconds() const {
+  if (is_busy(*snapshot_) || view_.playing || seconds_since(last_change_) < kSettleSeconds)
+    return kBusyFrameSeconds;
+  return ImGui::GetIO().WantTextInput ? 0.2 : kIdleSeconds;  // a text cursor blinks
+}
+
+void Studio::remember() {
+  last_remembered_ = Clock::now();
+  if (state_path_.empty()) return;
+  RememberedState now{view_.theme, view_.scale, view_.lecture, view_.tab, layout_.remembered()};
+  if (now == remembered_) return;
+  remembered_ = std::move(now);
+  try {
+    write_state(remembered_, state_path_);
+  } catch (const std::exception& error) {
+    spdlog::warn("the layout is not remembered: {}", error.what());
+  }
+}
+
+}  // namespace shardlens::ui

@@ -1,0 +1,72 @@
+// The studio: one Session that computes and one window that shows. A frame takes the newest Snapshot, lets
+// the keys and the panels look at it, and sends what they ask for back through the Session's queue. It never
+// waits for the engine.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/runtime/session.h"
+#include "ui/commands/walk.h"
+#include "ui/context.h"
+#include "ui/layout.h"
+#include "ui/state_file.h"
+#include "ui/widgets/heatmap.h"
+
+namespace shardlens::ui {
+
+class Studio {
+ public:
+  /// Plans and runs `settings` at once. `state_path`: the file that remembers layout and looks; empty:
+  /// nothing is remembered. Needs a Dear ImGui context and OpenGL, which must outlive it.
+  Studio(const Settings& settings, const Fonts& fonts, std::filesystem::path state_path = {});
+  ~Studio();  ///< remembers
+  Studio(const Studio&) = delete;
+  Studio& operator=(const Studio&) = delete;
+
+  /// Draws everything, between the beginning of a Dear ImGui frame and its end.
+  void frame();
+
+  /// How long nothing will change by itself: what a window may sleep for unless a person does something.
+  double idle_seconds() const;
+
+  /// The snapshot that the last frame drew; before the first frame the newest.
+  const Snapshot& snapshot() const { return *snapshot_; }
+  ViewState& view() { return view_; }
+  Session& session() { return session_; }
+  const Heatmaps& heatmaps() const { return heatmaps_; }
+
+ private:
+  Context context();
+  void prepare_style();
+  void follow_program();
+  void draw_bar_window(const Context& context, float height);
+  void draw_panel(const Context& context, const char* name, void (*draw)(const Context&), bool is_result,
+                  bool whole_line = false);
+  void draw_tab(const Context& context, const char* name, Tab tab, void (*draw)(const Context&),
+                bool is_result);
+  void draw_message(const Context& context);
+  void remember();
+
+  const Fonts& fonts_;
+  std::filesystem::path state_path_;
+  RememberedState remembered_;
+  std::string message_;  ///< shown until clicked: something about the studio itself
+  ViewState view_;
+  Heatmaps heatmaps_;
+  Layout layout_;
+  Player player_;
+  Session session_;
+  std::shared_ptr<const Snapshot> snapshot_;
+  std::shared_ptr<const Plan> followed_;  ///< the plan the selection belongs to
+  std::vector<Command> outbox_;
+  ThemeName styled_theme_ = ThemeName::Dark;
+  float styled_scale_ = 0;
+  std::chrono::steady_clock::time_point last_change_;
+  std::chrono::steady_clock::time_point last_remembered_;
+};
+
+}  // namespace shardlens::ui

@@ -1,0 +1,89 @@
+// The veil over out-of-date panels.
+#include "ui/veil.h"
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "ui/widgets/paint.h"
+
+namespace shardlens::ui {
+namespace {
+
+constexpr float kVeil = 0.55f;
+
+std::string joined(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
+  return text;
+}
+
+}  // namespace
+
+std::string difference(const Settings& of, const Settings& from) {
+  std::vector<std::string> parts;
+  if (!(of.model == from.model)) parts.push_back(of.model.title);
+  if (of.block != from.block) parts.push_back(to_string(of.block));
+  if (of.layer != from.layer) parts.push_back(fmt::format("layer {}", of.layer));
+  if (of.tp != from.tp) parts.push_back(fmt::format("T = {}", of.tp));
+  if (!(of.split == from.split)) parts.push_back(fmt::format("split {}", of.split.name));
+  if (of.dtype != from.dtype) parts.push_back(to_string(of.dtype));
+  if (of.batch != from.batch || of.seq != from.seq)
+    parts.push_back(fmt::format("{} \u00D7 {}", of.batch, of.seq));
+  if (of.hardware != from.hardware) parts.push_back(fmt::format("hardware {}", of.hardware));
+  if (parts.empty() && !(of == from)) parts.push_back("other settings");
+  return joined(parts);
+}
+
+std::string notice(const Snapshot& snapshot) {
+  const bool stopped = snapshot.state == RunState::Refused || snapshot.state == RunState::Failed ||
+                       snapshot.state == RunState::Cancelled;
+  if (!snapshot.stale()) return stopped ? snapshot.message : std::string();
+  const Settings& shown = snapshot.result->plan->program.settings;
+  std::string shown_parts = difference(shown, snapshot.settings);
+  std::string text =
+      "Out of date: this is " + (shown_parts.empty() ? std::string("an earlier run") : shown_parts) + ". ";
+  if (stopped) return text + snapshot.message;
+  const std::string wanted = difference(snapshot.settings, shown);
+  return text + (snapshot.state == RunState::Planning ? "Planning " : "Running ") +
+         (wanted.empty() ? "again" : wanted) + " \u2026";
+}
+
+void draw_veil(const Context& context, bool whole_line) {
+  const std::string line = notice(context.snapshot);
+  const bool stale = context.snapshot.stale();
+  if (line.empty() || (!stale && !whole_line)) return;
+
+  // A child that is begun last lies above the panel's other children, and below popups.
+  const ImVec2 min = ImGui::GetWindowPos();
+  const ImVec2 size = ImGui::GetWindowSize();
+  ImGui::SetCursorScreenPos(min);
+  ImGui::PushStyleVar(ImGuiStyleVar_ChildRounding, 0.0f);
+  ImGui::BeginChild("##veil", size, ImGuiChildFlags_None,
+                    ImGuiWindowFlags_NoInputs | ImGuiWindowFlags_NoDecoration |
+                        ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoSavedSettings);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  list->PushClipRect(min, min + size);
+  if (stale) list->AddRectFilled(min, min + size, faded(context.theme.window, kVeil));
+
+  const TextStyle words{context.fonts.bold, context.px(kSmallSize), context.theme.text};
+  const std::string text = whole_line ? line : "out of date";
+  const float padding = context.px(12);
+  const float width = std::min(text_width(words, text) + 1, size.x - context.px(32) - 2 * padding);
+  if (width > context.px(48)) {
+    const float height = wrapped_height(words, text, width);
+    const ImVec2 corner{min.x + (size.x - width) / 2 - padding,
+                        min.y + size.y - height - context.px(16) - 2 * padding};
+    const ImVec2 far{corner.x + width + 2 * padding, corner.y + height + 2 * padding};
+    list->AddRectFilled(corner, far, context.theme.card, context.px(4));
+    list->AddRect(corner, far, context.theme.dim, context.px(4));
+    draw_wrapped(list, {corner.x + padding, corner.y + padding}, words, text, width);
+  }
+  list->PopClipRect();
+  ImGui::EndChild();
+  ImGui::PopStyleVar();
+}
+
+}  // namespace shardlens::ui

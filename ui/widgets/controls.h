@@ -1,0 +1,58 @@
+// The Bar's controls: a field that opens a list, a segmented choice, a button, and a chip that states a fact.
+// Each has a stable id, measures itself first, and draws itself at the cursor; a row of them is laid out by
+// whoever owns it.
+#pragma once
+
+#include <imgui.h>
+
+#include <string>
+#include <vector>
+
+#include "ui/context.h"
+
+namespace shardlens::ui {
+
+inline constexpr float kControlHeight = 32;
+inline constexpr float kChipHeight = 26;
+
+/// A card with a dim label at its left and the value at its right.
+struct FieldText {
+  std::string label;  ///< may be empty
+  std::string value;
+};
+float field_width(const Context& context, const FieldText& text);
+/// True when clicked.
+bool draw_field(const Context& context, const char* id, const FieldText& text);
+
+struct Segment {
+  std::string text;
+  std::string tooltip;
+  bool chosen = false;
+  bool possible = true;
+};
+float segments_width(const Context& context, const std::string& label, const std::vector<Segment>& segments);
+/// The index clicked in this frame, or -1. Ids are `id` and the segment's text: "T/4".
+int draw_segments(const Context& context, const char* id, const std::string& label,
+                  const std::vector<Segment>& segments);
+
+enum class ButtonLook { Accent, Plain };
+float button_width(const Context& context, const std::string& text);
+bool draw_button(const Context& context, const char* id, const std::string& text, ButtonLook look,
+                 bool enabled, const std::string& tooltip);
+
+enum class Mark { Dot, Ring, Cross };  ///< good or neutral; nothing to say yet; wrong
+struct Chip {
+  std::string text;
+  std::string short_text;
+  std::string tooltip;
+  ImU32 colour = 0;
+  Mark mark = Mark::Dot;
+};
+enum class ChipDetail { Full, Short, MarkOnly };
+float chip_width(const Context& context, const Chip& chip, ChipDetail detail);
+bool draw_chip(const Context& context, const char* id, const Chip& chip, ChipDetail detail);
+
+/// A tooltip for the last item, wrapped at a readable width. Also for items that are disabled.
+void tooltip(const Context& context, const std::string& text);
+
+}  // namespace shardlens::ui
