@@ -222,7 +222,7 @@ struct Buttons {
 
 Buttons button_texts(const Detail& detail) {
   if (!detail.words) return {ICON_FA_PLAY, ICON_FA_STEP_FORWARD, ICON_FA_PAUSE};
-  return {ICON_FA_PLAY "  Run", "Step  " ICON_FA_LONG_ARROW_RIGHT, ICON_FA_PAUSE};
+  return {ICON_FA_PLAY "  Run", "Step  " ICON_FA_ARROW_RIGHT, ICON_FA_PAUSE};
 }
 
 /// Everything the row shows, measured before it is drawn.
