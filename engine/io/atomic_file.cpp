@@ -1,0 +1,77 @@
+// A file that appears whole or not at all.
+#include "engine/io/atomic_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "engine/config/error.h"
+
+namespace shardlens {
+namespace {
+
+// Beside its place, so that the move stays within one file system; unique among processes and within this
+// one.
+std::string temporary_name(const std::string& path) {
+  static std::atomic<int> counter{0};
+  return fmt::format("{}.{}-{}.part", path, getpid(), counter++);
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(const std::string& path) : path_(path), temporary_path_(temporary_name(path)) {
+  if (std::filesystem::is_directory(path))
+    throw request_error(fmt::format("cannot write {}: it is a folder", path));
+  file_ = open(temporary_path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (file_ < 0) throw request_error(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+}
+
+AtomicFile::~AtomicFile() {
+  if (file_ < 0) return;
+  close(file_);
+  unlink(temporary_path_.c_str());
+}
+
+void AtomicFile::fail(const char* what) const {
+  throw run_error(fmt::format("cannot {} {}: {}", what, path_, std::strerror(errno)));
+}
+
+void AtomicFile::write(const void* data, size_t bytes) {
+  const auto* from = static_cast<const char*>(data);
+  while (bytes > 0) {
+    const ssize_t written = ::write(file_, from, bytes);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail("write");
+    from += written;
+    bytes -= static_cast<size_t>(written);
+  }
+}
+
+void AtomicFile::commit() {
+  if (fsync(file_) != 0) fail("bring to the disk");
+  if (std::rename(temporary_path_.c_str(), path_.c_str()) != 0) fail("put in its place");
+  close(file_);
+  file_ = -1;
+  // The move itself reaches the disk with the folder; where a folder cannot be synchronised the file is still
+  // whole.
+  const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
+  const int folder_file = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder_file < 0) return;
+  fsync(folder_file);
+  close(folder_file);
+}
+
+void write_file_atomically(const std::string& path, const std::string& text) {
+  AtomicFile file(path);
+  file.write(text.data(), text.size());
+  file.commit();
+}
+
+}  // namespace shardlens

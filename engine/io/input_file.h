@@ -1,0 +1,31 @@
+// A file read by position. Reads never go past the end unnoticed: what is not there is an error that names
+// the file. Not memory-mapped: a file that shrinks while it is read gives an error, not a signal.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace shardlens {
+
+class InputFile {
+ public:
+  /// Opens a regular file; throws a request Error that says why it cannot be opened.
+  explicit InputFile(const std::string& path);
+  ~InputFile();
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  int64_t size() const { return size_; }  ///< in bytes, when it was opened
+
+  /// Reads `bytes` bytes at `offset` into `out`; throws a run Error if they are not all there. Any thread.
+  void read(int64_t offset, void* out, size_t bytes) const;
+
+ private:
+  std::string path_;
+  int file_ = -1;
+  int64_t size_ = 0;
+};
+
+}  // namespace shardlens

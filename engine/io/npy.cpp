@@ -1,0 +1,288 @@
+// NumPy's .npy files. The header is a Python dict in text, {'descr': '<f4', 'fortran_order': False, 'shape':
+// (3, 4), }, read here by a parser of just that grammar.
+#include "engine/io/npy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <optional>
+
+#include "engine/config/error.h"
+#include "engine/io/atomic_file.h"
+#include "engine/io/input_file.h"
+
+namespace shardlens {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "files are little-endian and read as they are");
+
+constexpr char kMagic[] = "\x93NUMPY";
+constexpr size_t kMagicBytes = 6;
+constexpr int64_t kLongestHeader = 1 << 16;
+constexpr size_t kMostDimensions = 32;  // NumPy's own limit
+
+struct TypeName {
+  NpyType type;
+  const char* name;
+  const char* descr;
+};
+constexpr TypeName kTypes[] = {{NpyType::Int32, "int32", "<i4"},
+                               {NpyType::Int64, "int64", "<i8"},
+                               {NpyType::Float32, "float32", "<f4"},
+                               {NpyType::Float64, "float64", "<f8"}};
+
+struct Header {
+  std::string descr;
+  bool fortran_order = false;
+  Shape shape;
+};
+
+// A cursor over the header's text; every method skips blanks first and throws nothing but the Error made by
+// fail().
+class HeaderParser {
+ public:
+  HeaderParser(const std::string& text, const std::string& path) : text_(text), path_(path) {}
+
+  Header parse() {
+    Header header;
+    bool seen[3] = {};
+    expect('{');
+    while (!accept('}')) {
+      const std::string key = quoted();
+      expect(':');
+      const int which = key == "descr" ? 0 : key == "fortran_order" ? 1 : key == "shape" ? 2 : -1;
+      if (which < 0 || seen[which]) fail();
+      seen[which] = true;
+      if (which == 0) header.descr = quoted();
+      if (which == 1) header.fortran_order = boolean();
+      if (which == 2) header.shape = shape();
+      if (!accept(',')) {
+        expect('}');
+        break;
+      }
+    }
+    skip_blanks();
+    if (at_ != text_.size() || !seen[0] || !seen[1] || !seen[2]) fail();
+    return header;
+  }
+
+ private:
+  [[noreturn]] void fail() const {
+    throw request_error(
+        fmt::format("{}: the .npy header is damaged at its byte {}; expected {{'descr': ..., "
+                    "'fortran_order': ..., 'shape': (...), }}",
+                    path_, at_));
+  }
+  void skip_blanks() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n')) ++at_;
+  }
+  bool accept(char letter) {
+    skip_blanks();
+    if (at_ >= text_.size() || text_[at_] != letter) return false;
+    ++at_;
+    return true;
+  }
+  void expect(char letter) {
+    if (!accept(letter)) fail();
+  }
+  std::string quoted() {
+    skip_blanks();
+    const char quote = accept('\'') ? '\'' : accept('"') ? '"' : '\0';
+    const size_t end = quote == '\0' ? std::string::npos : text_.find(quote, at_);
+    if (end == std::string::npos) fail();
+    const std::string word = text_.substr(at_, end - at_);
+    at_ = end + 1;
+    return word;
+  }
+  bool boolean() {
+    skip_blanks();
+    for (const bool value : {true, false}) {
+      const std::string word = value ? "True" : "False";
+      if (text_.compare(at_, word.size(), word) == 0) {
+        at_ += word.size();
+        return value;
+      }
+    }
+    fail();
+  }
+  int64_t number() {
+    skip_blanks();
+    int64_t value = 0;
+    const size_t first = at_;
+    while (at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9') {
+      if (__builtin_mul_overflow(value, int64_t{10}, &value) ||
+          __builtin_add_overflow(value, int64_t{text_[at_] - '0'}, &value)) {
+        fail();
+      }
+      ++at_;
+    }
+    if (at_ == first) fail();
+    return value;
+  }
+  Shape shape() {
+    Shape extents;
+    expect('(');
+    while (!accept(')')) {
+      extents.push_back(number());
+      if (extents.size() > kMostDimensions) fail();
+      if (!accept(',')) {
+        expect(')');
+        break;
+      }
+    }
+    return extents;
+  }
+
+  const std::string& text_;
+  const std::string& path_;
+  size_t at_ = 0;
+};
+
+NpyType type_of(const std::string& descr, const std::string& path) {
+  for (const TypeName& type : kTypes) {
+    if (descr == type.descr) return type.type;
+  }
+  const bool big_endian = descr.size() == 3 && descr[0] == '>';
+  throw request_error(
+      fmt::format("{}: the array has type '{}'{}; expected int32, int64, float32 or float64, "
+                  "little-endian. Convert it with astype and save it again",
+                  path, descr.substr(0, 60), big_endian ? ", which is big-endian" : ""));
+}
+
+// Bytes of the array, or nothing where they do not fit into 63 bits.
+std::optional<int64_t> data_bytes(const Shape& shape, NpyType type) {
+  int64_t bytes = element_bytes(type);
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
+  for (const int64_t extent : shape) {
+    if (__builtin_mul_overflow(bytes, extent, &bytes)) return std::nullopt;
+  }
+  return bytes;
+}
+
+template <class From, class To>
+void convert(const std::vector<std::byte>& bytes, To* out) {
+  const size_t count = bytes.size() / sizeof(From);
+  for (size_t i = 0; i < count; ++i) {
+    From value;
+    std::memcpy(&value, bytes.data() + i * sizeof(From), sizeof(From));
+    out[i] = static_cast<To>(value);
+  }
+}
+
+}  // namespace
+
+std::string to_string(NpyType type) {
+  return std::find_if(std::begin(kTypes), std::end(kTypes), [&](const auto& t) { return t.type == type; })
+      ->name;
+}
+
+int64_t element_bytes(NpyType type) {
+  return type == NpyType::Int32 || type == NpyType::Float32 ? 4 : 8;
+}
+
+NpyArray read_npy(const std::string& path) {
+  const InputFile file(path);
+  unsigned char start[12] = {};
+  const size_t start_bytes = static_cast<size_t>(std::min<int64_t>(file.size(), sizeof start));
+  file.read(0, start, start_bytes);
+  if (start_bytes < 10 || std::memcmp(start, kMagic, kMagicBytes) != 0) {
+    throw request_error(fmt::format("{} is not a .npy file ({} bytes, without NumPy's mark at its beginning)",
+                                    path, file.size()));
+  }
+  const int version = start[6];
+  if (version < 1 || version > 3) {
+    throw request_error(
+        fmt::format("{}: .npy format version {}.{}; expected 1, 2 or 3", path, version, start[7]));
+  }
+  const int64_t prefix_bytes = version == 1 ? 10 : 12;
+  int64_t header_bytes = start[8] | start[9] << 8;
+  if (version > 1)
+    header_bytes |= static_cast<int64_t>(start[10]) << 16 | static_cast<int64_t>(start[11]) << 24;
+  if (header_bytes > kLongestHeader || prefix_bytes + header_bytes > file.size()) {
+    throw request_error(
+        fmt::format("{}: its header should have {} bytes and the whole file has {}: the file is cut "
+                    "short or damaged",
+                    path, header_bytes, file.size()));
+  }
+  std::string text(static_cast<size_t>(header_bytes), '\0');
+  file.read(prefix_bytes, text.data(), text.size());
+  Header header = HeaderParser(text, path).parse();
+
+  NpyArray array;
+  array.type = type_of(header.descr, path);
+  array.shape = std::move(header.shape);
+  if (header.fortran_order && array.shape.size() > 1) {
+    throw request_error(
+        fmt::format("{}: the array is in Fortran order; expected C order. Save "
+                    "numpy.ascontiguousarray of it",
+                    path));
+  }
+  const std::optional<int64_t> expected = data_bytes(array.shape, array.type);
+  const int64_t found = file.size() - prefix_bytes - header_bytes;
+  if (!expected || *expected != found) {
+    throw request_error(
+        fmt::format("{}: {} of shape {} needs {} bytes of data and the file has {}: it is cut short "
+                    "or damaged",
+                    path, to_string(array.type), to_string(array.shape),
+                    expected ? std::to_string(*expected) : "more than 2^63", found));
+  }
+  array.bytes.resize(static_cast<size_t>(found));
+  file.read(prefix_bytes + header_bytes, array.bytes.data(), array.bytes.size());
+  return array;
+}
+
+void copy_floats(const NpyArray& array, const std::string& source, DType dtype, void* out) {
+  if (array.is_integer()) {
+    throw request_error(
+        fmt::format("{}: the array has type {}; expected float32 or float64", source, to_string(array.type)));
+  }
+  const bool single = array.type == NpyType::Float32;
+  if (dtype == DType::Fp32) {
+    single ? convert<float>(array.bytes, static_cast<float*>(out))
+           : convert<double>(array.bytes, static_cast<float*>(out));
+  } else if (dtype == DType::Fp64) {
+    single ? convert<float>(array.bytes, static_cast<double*>(out))
+           : convert<double>(array.bytes, static_cast<double*>(out));
+  } else {
+    throw request_error(
+        fmt::format("{} cannot be read as {}; choose fp32 or fp64", source, to_string(dtype)));
+  }
+}
+
+std::vector<int64_t> copy_integers(const NpyArray& array, const std::string& source) {
+  if (!array.is_integer()) {
+    throw request_error(
+        fmt::format("{}: the array has type {}; expected int32 or int64", source, to_string(array.type)));
+  }
+  std::vector<int64_t> integers(array.bytes.size() / static_cast<size_t>(element_bytes(array.type)));
+  array.type == NpyType::Int32 ? convert<int32_t>(array.bytes, integers.data())
+                               : convert<int64_t>(array.bytes, integers.data());
+  return integers;
+}
+
+void write_npy(const std::string& path, NpyType type, const Shape& shape, const void* data) {
+  std::string extents;
+  for (const int64_t extent : shape) extents += fmt::format("{}, ", extent);
+  if (shape.size() > 1) extents.resize(extents.size() - 2);
+  const auto* name =
+      std::find_if(std::begin(kTypes), std::end(kTypes), [&](const auto& t) { return t.type == type; });
+  std::string header =
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", name->descr, extents);
+  // The data begin at a multiple of 64 bytes; the header ends in a line break.
+  const size_t prefix_bytes = kMagicBytes + 4;
+  header.append(63 - (prefix_bytes + header.size()) % 64, ' ');
+  header += '\n';
+  const auto header_bytes = static_cast<uint16_t>(header.size());
+  const char prefix[] = {1, 0, static_cast<char>(header_bytes & 0xFF), static_cast<char>(header_bytes >> 8)};
+
+  AtomicFile file(path);
+  file.write(kMagic, kMagicBytes);
+  file.write(prefix, sizeof prefix);
+  file.write(header.data(), header.size());
+  file.write(data, static_cast<size_t>(data_bytes(shape, type).value()));
+  file.commit();
+}
+
+}  // namespace shardlens

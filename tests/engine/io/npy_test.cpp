@@ -1,0 +1,146 @@
+// .npy files as NumPy writes them, and everything else refused without a crash.
+#include "engine/io/npy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "tests/engine/io/test_folder.h"
+
+namespace shardlens {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+using NpyTest = TestFolder;
+
+template <class T>
+std::string bytes_of(const std::vector<T>& values) {
+  std::string bytes(values.size() * sizeof(T), '\0');
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+// A file with any header text, as NumPy lays it out.
+std::string npy(const std::string& header, const std::string& data, char version = 1) {
+  std::string file = std::string("\x93NUMPY") + version + '\0';
+  file += static_cast<char>(header.size() & 0xFF);
+  file += static_cast<char>(header.size() >> 8);
+  if (version > 1) file += std::string(2, '\0');
+  return file + header + data;
+}
+
+const std::string kHeader = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }";
+const std::string kSixFloats = bytes_of<float>({1, 2, 3, 4, 5, 6.5f});
+
+TEST_F(NpyTest, ReadsAllVersionsAndTypes) {
+  for (const char version : {1, 2, 3}) {
+    const NpyArray array = read_npy(write("x.npy", npy(kHeader, kSixFloats, version)));
+    EXPECT_THAT(array.shape, ElementsAre(2, 3));
+    std::vector<double> values(6);
+    copy_floats(array, "x", DType::Fp64, values.data());
+    EXPECT_THAT(values, ElementsAre(1, 2, 3, 4, 5, 6.5));
+  }
+  const NpyArray doubles = read_npy(write(
+      "d.npy", npy("{'descr': '<f8', 'fortran_order': False, 'shape': (2,)}\n", bytes_of<double>({0.1, 2}))));
+  std::vector<float> rounded(2);
+  copy_floats(doubles, "d", DType::Fp32, rounded.data());
+  EXPECT_THAT(rounded, ElementsAre(0.1f, 2.0f));
+  const NpyArray integers =
+      read_npy(write("i.npy", npy("{\"shape\": (3,), 'fortran_order': True, 'descr': '<i4'}",
+                                  bytes_of<int32_t>({-1, 0, 7}))));
+  EXPECT_THAT(copy_integers(integers, "i"), ElementsAre(-1, 0, 7));
+  const NpyArray scalar = read_npy(write("s.npy", npy("{'descr': '<i8', 'fortran_order': False, 'shape': ()}",
+                                                      bytes_of<int64_t>({int64_t{1} << 40}))));
+  EXPECT_TRUE(scalar.shape.empty());
+  EXPECT_THAT(copy_integers(scalar, "s"), ElementsAre(int64_t{1} << 40));
+  const NpyArray empty = read_npy(write(
+      "e.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (0, 9223372036854775807, 4)}", "")));
+  EXPECT_TRUE(empty.bytes.empty());
+}
+
+TEST_F(NpyTest, WritesWhatNumpyWrites) {
+  const std::vector<float> values = {1, 2, 3, 4, 5, 6.5f};
+  write_npy(path("x.npy"), NpyType::Float32, {2, 3}, values.data());
+  const std::string file = contents("x.npy");
+  EXPECT_EQ(file.size(), 128 + 24u);
+  EXPECT_EQ(file.substr(0, 10), std::string("\x93NUMPY\x01\x00\x76\x00", 10));
+  EXPECT_EQ(file.substr(10, kHeader.size()), kHeader);
+  EXPECT_EQ(file[127], '\n');
+  EXPECT_EQ(file.substr(128), kSixFloats);
+  for (const Shape& shape : {Shape{}, Shape{1}, Shape{1, 1, 1}}) {
+    write_npy(path("y.npy"), NpyType::Int64, shape, std::vector<int64_t>{42}.data());
+    const NpyArray array = read_npy(path("y.npy"));
+    EXPECT_EQ(array.shape, shape);
+    EXPECT_THAT(copy_integers(array, "y"), ElementsAre(42));
+  }
+}
+
+TEST_F(NpyTest, SaysWhatIsWrong) {
+  const auto refusal = [&](const std::string& bytes) {
+    return error_of([&] { read_npy(write("bad.npy", bytes)); });
+  };
+  const auto header_refusal = [&](const std::string& header) { return refusal(npy(header, kSixFloats)); };
+  EXPECT_THAT(error_of([&] { read_npy(path("absent.npy")); }), HasSubstr("No such file"));
+  EXPECT_THAT(error_of([&] { read_npy(folder_.string()); }), HasSubstr("not a regular file"));
+  EXPECT_THAT(refusal(""), HasSubstr("not a .npy file"));
+  EXPECT_THAT(refusal("PK\x03\x04 a zip file, say"), HasSubstr("not a .npy file"));
+  EXPECT_THAT(refusal(npy(kHeader, kSixFloats, 4)), HasSubstr("version 4.0; expected 1, 2 or 3"));
+  EXPECT_THAT(refusal(npy(kHeader, kSixFloats.substr(1))),
+              HasSubstr("float32 of shape [2, 3] needs 24 bytes of data and the file has 23"));
+  EXPECT_THAT(refusal(npy(kHeader, kSixFloats + "x")), HasSubstr("the file has 25"));
+  EXPECT_THAT(header_refusal("{'descr': '>f4', 'fortran_order': False, 'shape': (2, 3), }"),
+              HasSubstr("big-endian"));
+  EXPECT_THAT(header_refusal("{'descr': '<f2', 'fortran_order': False, 'shape': (2, 3), }"),
+              HasSubstr("type '<f2'"));
+  EXPECT_THAT(header_refusal("{'descr': '|O', 'fortran_order': False, 'shape': (2, 3), }"),
+              HasSubstr("type '|O'"));
+  EXPECT_THAT(header_refusal("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }"),
+              HasSubstr("Fortran order"));
+  EXPECT_THAT(header_refusal("{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807, 3), }"),
+              HasSubstr("more than 2^63"));
+  for (const char* damaged :
+       {"", "{", "{}", "{'descr': '<f4', 'fortran_order': False, 'shape': (2, -3), }",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,), }",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), 'more': 1}",
+        "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }",
+        "{'descr': '<f4', 'fortran_order': 0, 'shape': (2, 3), }", "{'descr': '<f4', 'fortran_order': False}",
+        "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2, 3), }",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), } x"}) {
+    EXPECT_THAT(header_refusal(damaged), HasSubstr("header is damaged")) << damaged;
+  }
+  const NpyArray floats = read_npy(write("f.npy", npy(kHeader, kSixFloats)));
+  EXPECT_THAT(error_of([&] { copy_integers(floats, "f.npy"); }),
+              HasSubstr("type float32; expected int32 or int64"));
+  NpyArray integers = floats;
+  integers.type = NpyType::Int32;
+  std::vector<float> out(6);
+  EXPECT_THAT(error_of([&] { copy_floats(integers, "f.npy", DType::Fp32, out.data()); }),
+              HasSubstr("type int32; expected float32"));
+}
+
+// Every prefix and every flipped bit ends in an Error or in an array that fits its file.
+TEST_F(NpyTest, SurvivesTruncationAndFlippedBits) {
+  const std::string whole = npy(kHeader, kSixFloats);
+  for (size_t bytes = 0; bytes < whole.size(); ++bytes) {
+    EXPECT_NE(error_of([&] { read_npy(write("cut.npy", whole.substr(0, bytes))); }), "no error") << bytes;
+  }
+  int refused = 0;
+  const size_t header_bits = 8 * (whole.size() - kSixFloats.size());
+  for (size_t bit = 0; bit < header_bits; ++bit) {
+    std::string flipped = whole;
+    flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
+    const std::string message = error_of([&] {
+      const NpyArray array = read_npy(write("flip.npy", flipped));
+      EXPECT_EQ(array.bytes.size(),
+                static_cast<size_t>(element_count(array.shape) * element_bytes(array.type)));
+    });
+    refused += message == "no error" ? 0 : 1;
+  }
+  EXPECT_GT(refused, static_cast<int>(header_bits * 9 / 10));
+}
+
+}  // namespace
+}  // namespace shardlens
