@@ -3,6 +3,7 @@
 // calls whichever other heads the rank holds, so a head's bits do not depend on T.
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "engine/device/cpu/cpu_device.h"
 #include "engine/device/cpu/gemm.h"
@@ -12,30 +13,26 @@
 namespace shardlens {
 
 namespace {
-constexpr int64_t kBlockRows = 64;  // query rows (forward, dQ) or key rows (dK, dV) of one product
-}
+
+// Query rows (forward, dQ) or key rows (dK, dV) of one product: small enough to skip most of a causal
+// triangle.
+constexpr int64_t kBlockRows = 64;
+
+// Rows of dP held at a time, shared by the threads of the backward pass. Not more than 8 of them: a block
+// thinner than 16 rows takes another kernel and rounds differently (see multiply), and blocks are over half
+// the even share.
+constexpr int64_t kWorkspaceRows = 256;
+constexpr int64_t kMaxTeam = 8;
+
+}  // namespace
 
 int64_t attention_workspace_elements(int64_t seq) {
-  return kBlockRows * seq;
+  return kWorkspaceRows * seq;
 }
 
 namespace cpu {
 
 namespace {
-
-/// One head of one sequence: matrices [seq, head_dim] (P: [seq, seq]) as rows at a stride.
-template <class T>
-struct Rows {
-  T* first = nullptr;
-  int64_t stride = 0;
-  T* at(int64_t row) const { return first + row * stride; }
-};
-
-template <class T>
-void multiply_rows(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const T* a,
-                   int64_t lda, const T* b, int64_t ldb, T* c, int64_t ldc) {
-  multiply(Product<T>{transpose_a, transpose_b, m, n, k, a, lda, b, ldb, c, ldc});
-}
 
 /// scores[0, valid) -> softmax(scale·scores); [valid, seq) -> 0. Whole vectors; missing lanes count as
 /// masked.
@@ -76,12 +73,114 @@ T dot(const T* a, const T* b, int64_t count) {
   return sum_lanes<T>(total);
 }
 
-/// Head `head` of part `part` of a tensor [tokens, parts, heads, width], from `first_token` on.
+/// The rows of a (sequence, head) pair in part `part` of a tensor [batch*seq, parts, heads, width].
 template <class T>
-Rows<T> head_rows(T* tensor, int64_t first_token, int64_t parts, int64_t part, int64_t heads, int64_t head,
+Rows<T> pair_rows(const AttentionShape& shape, int64_t pair, T* tensor, int64_t parts, int64_t part,
                   int64_t width) {
-  const int64_t stride = parts * heads * width;
-  return {tensor + first_token * stride + (part * heads + head) * width, stride};
+  const int64_t stride = parts * shape.heads * width;
+  const int64_t token = pair / shape.heads * shape.seq, head = pair % shape.heads;
+  return {tensor + token * stride + (part * shape.heads + head) * width, stride};
+}
+
+template <class T>
+Rows<const T> as_const(Rows<T> rows) {
+  return {rows.first, rows.stride};
+}
+
+/// [0, seq) in equal blocks of at most `rows`.
+std::vector<Range> blocks(int64_t seq, int64_t rows) {
+  const int count = static_cast<int>((seq + rows - 1) / rows);
+  std::vector<Range> ranges;
+  for (int block = 0; block < count; ++block) ranges.push_back(shard_range(seq, count, block));
+  return ranges;
+}
+
+/// The matrices of one (sequence, head) pair, and what of them a block of rows meets.
+template <class T>
+struct Head {
+  int64_t seq, width;
+  bool causal;
+  Rows<const T> q, k, v;
+  Rows<T> probs;
+
+  Head(const AttentionShape& shape, int64_t pair, const void* qkv, void* probs_tensor)
+      : seq(shape.seq), width(shape.head_dim), causal(shape.causal) {
+    const T* in = static_cast<const T*>(qkv);
+    q = pair_rows(shape, pair, in, 3, 0, width);
+    k = pair_rows(shape, pair, in, 3, 1, width);
+    v = pair_rows(shape, pair, in, 3, 2, width);
+    probs = pair_rows(shape, pair, static_cast<T*>(probs_tensor), 1, 0, seq);
+  }
+  /// Keys that `query` sees: the first ones.
+  int64_t keys_of(int64_t query) const { return causal ? query + 1 : seq; }
+  /// The first of the queries that see `key`: all from there on do.
+  int64_t first_query_of(int64_t key) const { return causal ? key : 0; }
+};
+
+template <class T>
+void forward_head(const Head<T>& head, Rows<T> context, T scale) {
+  const auto& [seq, width, causal, q, k, v, probs] = head;
+  for (const Range queries : blocks(seq, kBlockRows)) {
+    const int64_t rows = queries.size(), keys = head.keys_of(queries.end - 1);
+    const Rows<T> scores = probs.from(queries.begin);
+    multiply(Product<T>{.transpose_b = true,
+                        .m = rows,
+                        .n = keys,
+                        .k = width,
+                        .a = q.from(queries.begin),
+                        .b = k,
+                        .c = scores});
+    for (int64_t row = 0; row < rows; ++row)
+      softmax_row<T>(scores.at(row), head.keys_of(queries.begin + row), seq, scale);
+    multiply(Product<T>{
+        .m = rows, .n = width, .k = keys, .a = as_const(scores), .b = v, .c = context.from(queries.begin)});
+  }
+}
+
+/// out[keys, width] = probsᵀ·in, by blocks of keys: dV from P and dC, dK from dS and Q. Always the same
+/// blocks, because a block's first query decides where its long sums are broken.
+template <class T>
+void transposed_product(const Head<T>& head, Rows<const T> in, Rows<T> out) {
+  for (const Range keys : blocks(head.seq, kBlockRows)) {
+    const int64_t query = head.first_query_of(keys.begin);
+    multiply(Product<T>{.transpose_a = true,
+                        .m = keys.size(),
+                        .n = head.width,
+                        .k = head.seq - query,
+                        .a = as_const(head.probs.from(query, keys.begin)),
+                        .b = in.from(query),
+                        .c = out.from(keys.begin)});
+  }
+}
+
+/// What the backward pass of one head reads and writes beside Head: [seq, width] each.
+template <class T>
+struct HeadGradient {
+  Rows<const T> context, dcontext;
+  Rows<T> dq, dk, dv;
+};
+
+/// P is replaced by dS = P∘(dP − rowsum(dC∘C))·scale with dP = dC·Vᵀ, of which `dprobs` holds block_rows
+/// rows.
+template <class T>
+void backward_head(const Head<T>& head, const HeadGradient<T>& gradient, T scale, T* dprobs,
+                   int64_t block_rows) {
+  const auto& [seq, width, causal, q, k, v, probs] = head;
+  const auto& [context, dcontext, dq, dk, dv] = gradient;
+  transposed_product(head, dcontext, dv);
+  for (const Range queries : blocks(seq, block_rows)) {
+    const int64_t rows = queries.size(), keys = head.keys_of(queries.end - 1);
+    const Rows<T> scores = probs.from(queries.begin), dscores{dprobs, seq};
+    const Rows<const T> dc = dcontext.from(queries.begin), c = context.from(queries.begin);
+    multiply(
+        Product<T>{.transpose_b = true, .m = rows, .n = keys, .k = width, .a = dc, .b = v, .c = dscores});
+    for (int64_t row = 0; row < rows; ++row)
+      softmax_grad_row<T>(scores.at(row), dscores.at(row), head.keys_of(queries.begin + row),
+                          dot<T>(dc.at(row), c.at(row), width), scale);
+    multiply(Product<T>{
+        .m = rows, .n = width, .k = keys, .a = as_const(scores), .b = k, .c = dq.from(queries.begin)});
+  }
+  transposed_product(head, q, dk);
 }
 
 }  // namespace
@@ -89,26 +188,10 @@ Rows<T> head_rows(T* tensor, int64_t first_token, int64_t parts, int64_t part, i
 void CpuDevice::attention(const AttentionShape& shape, const void* qkv, void* probs, void* context) {
   with_element_type(shape.dtype, "attention", [&](auto zero) {
     using T = decltype(zero);
-    const int64_t seq = shape.seq, d = shape.head_dim;
-    const T scale = T(1) / std::sqrt(static_cast<T>(d));
+    const T scale = T(1) / std::sqrt(static_cast<T>(shape.head_dim));
     parallel_for(threads_, shape.batch * shape.heads, [&](int64_t pair) {
-      const int64_t token = pair / shape.heads * seq, head = pair % shape.heads;
-      const T* in = static_cast<const T*>(qkv);
-      const Rows<const T> q = head_rows(in, token, 3, 0, shape.heads, head, d);
-      const Rows<const T> k = head_rows(in, token, 3, 1, shape.heads, head, d);
-      const Rows<const T> v = head_rows(in, token, 3, 2, shape.heads, head, d);
-      const Rows<T> p = head_rows(static_cast<T*>(probs), token, 1, 0, shape.heads, head, seq);
-      const Rows<T> c = head_rows(static_cast<T*>(context), token, 1, 0, shape.heads, head, d);
-      for (int64_t top = 0; top < seq; top += kBlockRows) {
-        const int64_t rows = std::min(kBlockRows, seq - top);
-        const int64_t keys = shape.causal ? top + rows : seq;
-        multiply_rows<T>(false, true, rows, keys, d, q.at(top), q.stride, k.first, k.stride, p.at(top),
-                         p.stride);
-        for (int64_t row = top; row < top + rows; ++row)
-          softmax_row<T>(p.at(row), shape.causal ? row + 1 : seq, seq, scale);
-        multiply_rows<T>(false, false, rows, d, keys, p.at(top), p.stride, v.first, v.stride, c.at(top),
-                         c.stride);
-      }
+      forward_head(Head<T>(shape, pair, qkv, probs),
+                   pair_rows(shape, pair, static_cast<T*>(context), 1, 0, shape.head_dim), scale);
     });
   });
 }
@@ -117,44 +200,24 @@ void CpuDevice::attention_grad(const AttentionShape& shape, const void* qkv, voi
                                const void* dcontext, void* dqkv, void* workspace) {
   with_element_type(shape.dtype, "the gradient of attention", [&](auto zero) {
     using T = decltype(zero);
-    const int64_t seq = shape.seq, d = shape.head_dim;
-    const T scale = T(1) / std::sqrt(static_cast<T>(d));
-    const T* in = static_cast<const T*>(qkv);
-    T* dprobs = static_cast<T*>(workspace);
-    for (int64_t pair = 0; pair < shape.batch * shape.heads; ++pair) {
-      const int64_t token = pair / shape.heads * seq, head = pair % shape.heads;
-      const Rows<const T> q = head_rows(in, token, 3, 0, shape.heads, head, d);
-      const Rows<const T> k = head_rows(in, token, 3, 1, shape.heads, head, d);
-      const Rows<const T> v = head_rows(in, token, 3, 2, shape.heads, head, d);
-      const Rows<T> dq = head_rows(static_cast<T*>(dqkv), token, 3, 0, shape.heads, head, d);
-      const Rows<T> dk = head_rows(static_cast<T*>(dqkv), token, 3, 1, shape.heads, head, d);
-      const Rows<T> dv = head_rows(static_cast<T*>(dqkv), token, 3, 2, shape.heads, head, d);
-      const Rows<T> p = head_rows(static_cast<T*>(probs), token, 1, 0, shape.heads, head, seq);
-      const Rows<const T> c = head_rows(static_cast<const T*>(context), token, 1, 0, shape.heads, head, d);
-      const Rows<const T> dc = head_rows(static_cast<const T*>(dcontext), token, 1, 0, shape.heads, head, d);
-      // dV = Pᵀ·dC, by key blocks: a causal block has no query above its first row.
-      for (int64_t left = 0; left < seq; left += kBlockRows) {
-        const int64_t keys = std::min(kBlockRows, seq - left), top = shape.causal ? left : 0;
-        multiply_rows<T>(true, false, keys, d, seq - top, p.at(top) + left, p.stride, dc.at(top), dc.stride,
-                         dv.at(left), dv.stride);
+    const T scale = T(1) / std::sqrt(static_cast<T>(shape.head_dim));
+    const int64_t pairs = shape.batch * shape.heads;
+    const int team = static_cast<int>(std::min({int64_t{threads_}, kMaxTeam, std::max<int64_t>(pairs, 1)}));
+    const int64_t share = kWorkspaceRows / team;
+    parallel_for(team, team, [&](int64_t member) {
+      T* dprobs = static_cast<T*>(workspace) + member * share * shape.seq;
+      const Range own = shard_range(pairs, team, static_cast<int>(member));
+      for (int64_t pair = own.begin; pair < own.end; ++pair) {
+        const auto rows = [&](auto* tensor, int64_t parts, int64_t part) {
+          return pair_rows(shape, pair, tensor, parts, part, shape.head_dim);
+        };
+        T* out = static_cast<T*>(dqkv);
+        const HeadGradient<T> gradient{rows(static_cast<const T*>(context), 1, 0),
+                                       rows(static_cast<const T*>(dcontext), 1, 0), rows(out, 3, 0),
+                                       rows(out, 3, 1), rows(out, 3, 2)};
+        backward_head(Head<T>(shape, pair, qkv, probs), gradient, scale, dprobs, std::min(kBlockRows, share));
       }
-      // dP = dC·Vᵀ; dS = P∘(dP − rowsum(dC∘C))·scale takes the place of P; dQ = dS·K.
-      for (int64_t top = 0; top < seq; top += kBlockRows) {
-        const int64_t rows = std::min(kBlockRows, seq - top), keys = shape.causal ? top + rows : seq;
-        multiply_rows<T>(false, true, rows, keys, d, dc.at(top), dc.stride, v.first, v.stride, dprobs, seq);
-        for (int64_t row = top; row < top + rows; ++row)
-          softmax_grad_row<T>(p.at(row), dprobs + (row - top) * seq, shape.causal ? row + 1 : seq,
-                              dot<T>(dc.at(row), c.at(row), d), scale);
-        multiply_rows<T>(false, false, rows, d, keys, p.at(top), p.stride, k.first, k.stride, dq.at(top),
-                         dq.stride);
-      }
-      // dK = dSᵀ·Q
-      for (int64_t left = 0; left < seq; left += kBlockRows) {
-        const int64_t keys = std::min(kBlockRows, seq - left), top = shape.causal ? left : 0;
-        multiply_rows<T>(true, false, keys, d, seq - top, p.at(top) + left, p.stride, q.at(top), q.stride,
-                         dk.at(left), dk.stride);
-      }
-    }
+    });
   });
 }
 

@@ -40,14 +40,30 @@ template <class T>
   return {value, large * small * twice_du};
 }
 
+/// The upper tail 1 − Φ(z) for z >= 0, given e^(−z²/2). In fp32 the smooth rest is a polynomial in
+/// t = 1/(1 + 0.24 z), fitted at the Chebyshev points of z in [0, 14]: relative error 5e-9 before rounding.
+[[gnu::always_inline]] inline Vector<float> upper_tail(Vector<float> z, Vector<float> bell) {
+  constexpr float kCoefficients[] = {9.574356257e-02f,  9.582895539e-02f, 8.916524170e-02f,  8.670112986e-02f,
+                                     3.118686739e-02f,  1.358561959e-01f, -1.375928416e-01f, 2.005008049e-01f,
+                                     -1.225291793e-01f, 2.513926427e-02f};
+  const Vector<float> t = 1.0f / (z * 0.24f + 1.0f);
+  Vector<float> polynomial{};
+  for (int i = static_cast<int>(std::size(kCoefficients)) - 1; i >= 0; --i)
+    polynomial = polynomial * t + kCoefficients[i];
+  return bell * t * polynomial;
+}
+
+/// In fp64 element by element: fp64 is for verification, where the last bit counts and time does not.
+[[gnu::always_inline]] inline Vector<double> upper_tail(Vector<double> z, Vector<double>) {
+  for (int64_t i = 0; i < kLanes<double>; ++i) z[i] = 0.5 * std::erfc(z[i] * kInverseSqrt2);
+  return z;
+}
+
 template <class T>
 [[gnu::always_inline]] inline Gate<T> erf_gate(Vector<T> x) {
-  Gate<T> gate;
-  for (int64_t i = 0; i < kLanes<T>; ++i) {
-    gate.value[i] = T(0.5) * std::erfc(-x[i] * T(kInverseSqrt2));
-  }
-  gate.slope = exp<T>(x * x * T(-0.5)) * T(kInverseSqrt2Pi);
-  return gate;
+  const Vector<T> bell = exp<T>(x * x * T(-0.5));
+  const Vector<T> tail = upper_tail(x < Vector<T>{} ? -x : x, bell);
+  return {x < Vector<T>{} ? tail : T(1) - tail, bell * T(kInverseSqrt2Pi)};
 }
 
 /// Applies f to every element: out[i] = f(in[i], other[i]).
@@ -58,11 +74,10 @@ void map(int threads, int64_t count, const void* in, const void* other, void* ou
   T* result = static_cast<T*>(out);
   parallel_for(threads, (count + kChunk - 1) / kChunk, [&](int64_t piece) {
     const int64_t end = std::min(count, (piece + 1) * kChunk);
-    int64_t i = piece * kChunk;
-    for (; i + kLanes<T> <= end; i += kLanes<T>) store<T>(result + i, f(load(first + i), load(second + i)));
-    if (i == end) return;
-    store_part<T>(result + i, f(load_part(first + i, end - i, T(0)), load_part(second + i, end - i, T(0))),
-                  end - i);
+    for (int64_t i = piece * kChunk; i < end; i += kLanes<T>) {
+      const int64_t n = std::min(kLanes<T>, end - i);
+      store_part<T>(result + i, f(load_part(first + i, n, T(0)), load_part(second + i, n, T(0))), n);
+    }
   });
 }
 

@@ -5,22 +5,32 @@
 
 namespace shardlens::cpu {
 
-/// C[m, n] = op(A)·op(B), row-major; op(A) is [m, k], op(B) is [k, n]; strides of the matrices as stored, in
-/// elements.
+/// A row-major matrix in memory: row r begins at first + r * stride.
+template <class T>
+struct Rows {
+  T* first = nullptr;
+  int64_t stride = 0;
+
+  T* at(int64_t row) const { return first + row * stride; }
+  Rows from(int64_t row, int64_t col = 0) const { return {at(row) + col, stride}; }
+};
+
+/// C[m, n] = op(A)·op(B), where op(A) is [m, k] and op(B) is [k, n] after the transposition. With
+/// `accumulate` the product is added to C. With k = 0 it is 0.
 template <class T>
 struct Product {
   bool transpose_a = false;
   bool transpose_b = false;
   int64_t m = 0, n = 0, k = 0;
-  const T* a = nullptr;
-  int64_t lda = 0;
-  const T* b = nullptr;
-  int64_t ldb = 0;
-  T* c = nullptr;
-  int64_t ldc = 0;
+  Rows<const T> a, b;
+  Rows<T> c;
+  bool accumulate = false;
 };
 
-/// Computes it on the calling thread, with oneDNN in fp32 and Eigen in fp64. With k = 0, C is 0.
+/// Computes it on the calling thread, with oneDNN in fp32 and Eigen in fp64. An element of C has the same
+/// bits whatever part of C it is computed with: in fp32 any two or more columns and, of a product with
+/// transposed B, any 16 or more rows; in fp64 any two or more rows. (Thinner parts take other kernels, which
+/// round differently.)
 void multiply(const Product<float>& product);
 void multiply(const Product<double>& product);
 

@@ -24,31 +24,18 @@ template <class T, class Term>
 }
 
 template <class T>
-[[gnu::always_inline]] inline Vector<T> load_up_to(const T* from, int64_t count, T fill) {
-  return count == kLanes<T> ? load(from) : load_part(from, count, fill);
-}
-
-template <class T>
-[[gnu::always_inline]] inline void store_up_to(T* to, Vector<T> vector, int64_t count) {
-  if (count == kLanes<T>)
-    store<T>(to, vector);
-  else
-    store_part<T>(to, vector, count);
-}
-
-template <class T>
 void normalize_row(int64_t cols, T epsilon, const T* x, const T* gamma, const T* beta, T* y, T* stats) {
-  const T mean = sum_row<T>(cols, [&](int64_t i, int64_t n) { return load_up_to<T>(x + i, n, T(0)); }) /
+  const T mean = sum_row<T>(cols, [&](int64_t i, int64_t n) { return load_part<T>(x + i, n, T(0)); }) /
                  static_cast<T>(cols);
   const T squares = sum_row<T>(cols, [&](int64_t i, int64_t n) {
-    const Vector<T> centred = load_up_to<T>(x + i, n, mean) - mean;
+    const Vector<T> centred = load_part<T>(x + i, n, mean) - mean;
     return centred * centred;
   });
   const T inverse = T(1) / std::sqrt(squares / static_cast<T>(cols) + epsilon);
   for (int64_t i = 0; i < cols; i += kLanes<T>) {
     const int64_t n = std::min(kLanes<T>, cols - i);
-    const Vector<T> hat = (load_up_to<T>(x + i, n, mean) - mean) * inverse;
-    store_up_to<T>(y + i, hat * load_up_to<T>(gamma + i, n, T(0)) + load_up_to<T>(beta + i, n, T(0)), n);
+    const Vector<T> hat = (load_part<T>(x + i, n, mean) - mean) * inverse;
+    store_part<T>(y + i, hat * load_part<T>(gamma + i, n, T(0)) + load_part<T>(beta + i, n, T(0)), n);
   }
   stats[0] = mean;
   stats[1] = inverse;
@@ -59,15 +46,15 @@ template <class T>
 void grad_row(int64_t cols, const T* x, const T* gamma, const T* stats, const T* dy, T* dx) {
   const T mean = stats[0], inverse = stats[1];
   const auto scaled = [&](int64_t i, int64_t n) {
-    return load_up_to<T>(dy + i, n, T(0)) * load_up_to<T>(gamma + i, n, T(0));
+    return load_part<T>(dy + i, n, T(0)) * load_part<T>(gamma + i, n, T(0));
   };
-  const auto hat = [&](int64_t i, int64_t n) { return (load_up_to<T>(x + i, n, mean) - mean) * inverse; };
+  const auto hat = [&](int64_t i, int64_t n) { return (load_part<T>(x + i, n, mean) - mean) * inverse; };
   const T mean_g = sum_row<T>(cols, scaled) / static_cast<T>(cols);
   const T mean_gh =
       sum_row<T>(cols, [&](int64_t i, int64_t n) { return scaled(i, n) * hat(i, n); }) / static_cast<T>(cols);
   for (int64_t i = 0; i < cols; i += kLanes<T>) {
     const int64_t n = std::min(kLanes<T>, cols - i);
-    store_up_to<T>(dx + i, (scaled(i, n) - mean_g - hat(i, n) * mean_gh) * inverse, n);
+    store_part<T>(dx + i, (scaled(i, n) - mean_g - hat(i, n) * mean_gh) * inverse, n);
   }
 }
 

@@ -64,9 +64,10 @@ template <class T>
   std::memcpy(to, &vector, sizeof vector);
 }
 
-/// The first `count` elements; the rest is `fill`.
+/// The first `count` elements, 1 to a whole vector; the rest is `fill`.
 template <class T>
 [[gnu::always_inline]] inline Vector<T> load_part(const T* from, int64_t count, T fill) {
+  if (count == kLanes<T>) return load(from);
   Vector<T> vector = Vector<T>{} + fill;
   std::memcpy(&vector, from, static_cast<size_t>(count) * sizeof(T));
   return vector;
@@ -74,6 +75,7 @@ template <class T>
 
 template <class T>
 [[gnu::always_inline]] inline void store_part(T* to, Vector<T> vector, int64_t count) {
+  if (count == kLanes<T>) return store<T>(to, vector);
   std::memcpy(to, &vector, static_cast<size_t>(count) * sizeof(T));
 }
 

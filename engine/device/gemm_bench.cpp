@@ -1,0 +1,140 @@
+// One thread a rank, as in a run; a barrier before every repetition, so that all ranks load the machine
+// together.
+#include "engine/device/gemm_bench.h"
+
+#include <algorithm>
+#include <barrier>
+#include <chrono>
+#include <exception>
+#include <thread>
+
+#include "engine/config/error.h"
+
+namespace shardlens {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kMinFlops =
+    2e8;  // of one repetition and rank: long against the barrier, short against a scheduler's turn
+
+/// A dense matrix of one rank in its device's memory.
+class Operand {
+ public:
+  Operand(Device& device, DType dtype, int64_t rows, int64_t cols)
+      : device_(device), data_(device.allocate(static_cast<size_t>(rows * cols * element_bytes(dtype)))) {
+    // Ordinary numbers: denormal or infinite ones could be slower.
+    for (int64_t i = 0; i < rows * cols; ++i) {
+      const double value = 0.25 + 0.5 * static_cast<double>(i % 7);
+      if (dtype == DType::Fp32) static_cast<float*>(data_)[i] = static_cast<float>(value);
+      if (dtype == DType::Fp64) static_cast<double*>(data_)[i] = value;
+    }
+  }
+  ~Operand() { device_.release(data_); }
+  Operand(const Operand&) = delete;
+  Operand& operator=(const Operand&) = delete;
+  void* data() const { return data_; }
+
+ private:
+  Device& device_;
+  void* data_;
+};
+
+struct Interval {
+  Clock::time_point begin, end;
+};
+
+/// One rank's part: an interval of `calls` products per repetition, the warm-up first.
+std::vector<Interval> run_rank(DType dtype, const GemmShape& shape, int threads, int repetitions, int calls,
+                               std::barrier<>& together) {
+  const auto device = make_cpu_device(threads);
+  const int64_t a_rows = shape.transpose_a ? shape.k : shape.m,
+                a_cols = shape.transpose_a ? shape.m : shape.k;
+  const int64_t b_rows = shape.transpose_b ? shape.n : shape.k,
+                b_cols = shape.transpose_b ? shape.k : shape.n;
+  const Operand a(*device, dtype, a_rows, a_cols), b(*device, dtype, b_rows, b_cols);
+  const Operand c(*device, dtype, shape.m, shape.n);
+  const Gemm gemm{.dtype = dtype,
+                  .transpose_a = shape.transpose_a,
+                  .transpose_b = shape.transpose_b,
+                  .m = shape.m,
+                  .n = shape.n,
+                  .k = shape.k,
+                  .a = a.data(),
+                  .lda = a_cols,
+                  .b = b.data(),
+                  .ldb = b_cols,
+                  .c = c.data(),
+                  .ldc = shape.n};
+  std::vector<Interval> intervals;
+  for (int repetition = 0; repetition <= repetitions; ++repetition) {
+    together.arrive_and_wait();
+    const Clock::time_point begin = Clock::now();
+    for (int call = 0; call < calls; ++call) device->gemm(gemm);
+    device->synchronize();
+    intervals.push_back({begin, Clock::now()});
+  }
+  return intervals;
+}
+
+GemmRate measure(DType dtype, const GemmShape& shape, int ranks, int threads, int repetitions) {
+  const int calls = std::max(1, static_cast<int>(kMinFlops / shape.flops()));
+  std::barrier<> together(ranks);
+  std::vector<std::vector<Interval>> intervals(static_cast<size_t>(ranks));
+  std::vector<std::exception_ptr> failures(static_cast<size_t>(ranks));
+  {
+    std::vector<std::jthread> group;
+    for (size_t rank = 0; rank < intervals.size(); ++rank)
+      group.emplace_back([&, rank] {
+        try {
+          intervals[rank] = run_rank(dtype, shape, threads, repetitions, calls, together);
+        } catch (...) {
+          failures[rank] = std::current_exception();
+          together.arrive_and_drop();  // the others must not wait for this one
+        }
+      });
+  }
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
+
+  std::vector<double> rates;
+  for (size_t repetition = 1; repetition <= static_cast<size_t>(repetitions); ++repetition) {
+    Interval all = intervals[0][repetition];
+    for (const auto& rank : intervals) {
+      all.begin = std::min(all.begin, rank[repetition].begin);
+      all.end = std::max(all.end, rank[repetition].end);
+    }
+    rates.push_back(shape.flops() * ranks * calls /
+                    std::chrono::duration<double>(all.end - all.begin).count());
+  }
+  std::sort(rates.begin(), rates.end());
+  return {shape, rates.front(), rates[rates.size() / 2], rates.back()};
+}
+
+}  // namespace
+
+const GemmRate& GemmCeiling::best() const {
+  return *std::max_element(rates.begin(), rates.end(), [](const GemmRate& a, const GemmRate& b) {
+    return a.median_flops < b.median_flops;
+  });
+}
+
+GemmCeiling measure_gemm_ceiling(DType dtype, const std::vector<GemmShape>& shapes, int ranks,
+                                 int threads_per_rank, int repetitions) {
+  if (ranks < 1 || threads_per_rank < 1 || repetitions < 1)
+    throw request_error("the GEMM ceiling needs at least 1 rank, 1 thread and 1 repetition, not " +
+                        std::to_string(ranks) + ", " + std::to_string(threads_per_rank) + " and " +
+                        std::to_string(repetitions));
+  GemmCeiling ceiling{ranks, threads_per_rank, repetitions, {}};
+  for (const GemmShape& shape : shapes) {
+    if (shape.m < 1 || shape.n < 1 || shape.k < 1)
+      throw request_error("the GEMM ceiling cannot be measured on the empty shape m " +
+                          std::to_string(shape.m) + ", n " + std::to_string(shape.n) + ", k " +
+                          std::to_string(shape.k) + ": every size must be at least 1");
+    ceiling.rates.push_back(measure(dtype, shape, ranks, threads_per_rank, repetitions));
+  }
+  return ceiling;
+}
+
+}  // namespace shardlens

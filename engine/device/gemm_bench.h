@@ -1,0 +1,47 @@
+// The GEMM ceiling: how fast this machine multiplies matrices of given shapes, with as many ranks as will
+// share it. Every percentage of a ceiling the program prints is relative to this, measured in the same run.
+#pragma once
+
+#include <vector>
+
+#include "engine/device/device.h"
+
+namespace shardlens {
+
+/// op(A)[m, k] · op(B)[k, n], densely stored.
+struct GemmShape {
+  bool transpose_a = false;
+  bool transpose_b = false;
+  int64_t m = 0, n = 0, k = 0;
+
+  double flops() const {
+    return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  }
+  bool operator==(const GemmShape&) const = default;
+};
+
+/// FLOP/s of all ranks together, over the repetitions.
+struct GemmRate {
+  GemmShape shape;
+  double lowest_flops = 0;
+  double median_flops = 0;
+  double highest_flops = 0;
+};
+
+struct GemmCeiling {
+  int ranks = 0;
+  int threads_per_rank = 0;
+  int repetitions = 0;
+  std::vector<GemmRate> rates;  ///< one per shape, in the order asked for
+
+  /// The fastest shape: the one with the highest median. `rates` must not be empty.
+  const GemmRate& best() const;
+};
+
+/// Multiplies each shape on `ranks` CPU devices of `threads_per_rank` threads at once, every rank on operands
+/// of its own, `repetitions` times after a warm-up. A repetition lasts from the first rank's start to the
+/// last one's end. Throws a request Error when a count is below 1 or a shape is empty.
+GemmCeiling measure_gemm_ceiling(DType dtype, const std::vector<GemmShape>& shapes, int ranks,
+                                 int threads_per_rank, int repetitions);
+
+}  // namespace shardlens
