@@ -1,6 +1,7 @@
 // The command table and the keyboard.
 #include "ui/commands/commands.h"
 
+#include <icons_font_awesome_4.h>
 #include <imgui_internal.h>
 
 #include <algorithm>
@@ -305,9 +306,9 @@ std::string key_text(ImGuiKeyChord chord) {
   const auto key = static_cast<ImGuiKey>(chord & ~ImGuiMod_Mask_);
   switch (key) {
     case ImGuiKey_LeftArrow:
-      return text + "\u2190";
+      return text + ICON_FA_ARROW_LEFT;
     case ImGuiKey_RightArrow:
-      return text + "\u2192";
+      return text + ICON_FA_ARROW_RIGHT;
     case ImGuiKey_Equal:
       return text + "+";
     case ImGuiKey_Minus:

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "ui/commands/commands.h"
+#include "ui/widgets/controls.h"
 #include "ui/widgets/paint.h"
 
 namespace shardlens::ui {
@@ -92,21 +93,9 @@ void draw_palette(const Context& context) {
 
   const ImGuiViewport& viewport = *ImGui::GetMainViewport();
   const float width = std::min(context.px(kWidth), viewport.WorkSize.x - context.px(32));
-  ImGui::SetNextWindowPos({viewport.Pos.x + viewport.Size.x / 2, viewport.Pos.y + context.px(64)},
-                          ImGuiCond_Always, {0.5f, 0});
-  ImGui::SetNextWindowSize({width, 0});
-  ImGui::SetNextWindowBgAlpha(1);
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(context.px(8), context.px(8)));
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 1.0f);
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, context.px(6));
-  ImGui::PushStyleColor(ImGuiCol_WindowBg, context.theme.panel);
-  ImGui::Begin("Command palette", nullptr,
-               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoMove |
-                   ImGuiWindowFlags_NoSavedSettings);
-  ImGui::PopStyleColor();
-  ImGui::PopStyleVar(3);
-  if (just_opened) ImGui::SetWindowFocus();
-
+  begin_cover(context, "Command palette",
+              {viewport.Pos.x + viewport.Size.x / 2, viewport.Pos.y + context.px(64)}, {0.5f, 0}, {width, 0},
+              context.px(8), ImGuiWindowFlags_NoScrollbar);
   ImGui::SetNextItemWidth(-1);
   if (just_opened) ImGui::SetKeyboardFocusHere();
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(context.px(12), context.px(8)));
@@ -153,10 +142,7 @@ void draw_palette(const Context& context) {
   ImGui::EndChild();
   ImGui::PopStyleVar();
 
-  const bool clicked_beside = !just_opened && ImGui::IsMouseClicked(ImGuiMouseButton_Left) &&
-                              !ImGui::IsWindowHovered(ImGuiHoveredFlags_RootAndChildWindows);
-  ImGui::End();
-  if (clicked_beside) view.palette_open = false;
+  if (end_cover()) view.palette_open = false;
   if (run >= 0 && run < count) {
     const UiCommand& command = *found[static_cast<size_t>(run)].command;
     if (command.is_enabled(context)) {

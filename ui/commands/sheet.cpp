@@ -5,6 +5,7 @@
 #include <array>
 
 #include "ui/commands/commands.h"
+#include "ui/widgets/controls.h"
 #include "ui/widgets/paint.h"
 
 namespace shardlens::ui {
@@ -66,7 +67,7 @@ void draw_sheet(const Context& context) {
   for (const auto& groups : columns) {
     float column_height = 0;
     for (const CommandGroup group : groups) {
-      column_height += group_height(context, lines_of(group)) + context.px(16);
+      column_height += group_height(context, lines_of(group)) + (column_height > 0 ? context.px(16) : 0);
     }
     height = std::max(height, column_height);
   }
@@ -76,21 +77,9 @@ void draw_sheet(const Context& context) {
   const ImVec2 wanted{2 * context.px(kColumnWidth) + 2 * padding, height + heading + 2 * padding};
   const ImVec2 size{std::min(wanted.x, viewport.Size.x - context.px(16)),
                     std::min(wanted.y, viewport.Size.y - context.px(16))};
-  ImGui::SetNextWindowPos({viewport.Pos.x + viewport.Size.x / 2, viewport.Pos.y + viewport.Size.y / 2},
-                          ImGuiCond_Always, {0.5f, 0.5f});
-  ImGui::SetNextWindowSize(size);
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(padding, padding));
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 1.0f);
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, context.px(6));
-  ImGui::PushStyleColor(ImGuiCol_WindowBg, context.theme.panel);
-  ImGui::Begin("Shortcuts", nullptr,
-               ImGuiWindowFlags_NoTitleBar | ImGuiWindowFlags_NoResize | ImGuiWindowFlags_NoCollapse |
-                   ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings);
-  ImGui::PopStyleColor();
-  ImGui::PopStyleVar(3);
-  const bool just_opened = ImGui::IsWindowAppearing();
-  if (just_opened) ImGui::SetWindowFocus();
-
+  begin_cover(context, "Shortcuts",
+              {viewport.Pos.x + viewport.Size.x / 2, viewport.Pos.y + viewport.Size.y / 2}, {0.5f, 0.5f},
+              size, padding, ImGuiWindowFlags_None);
   const ImVec2 origin = ImGui::GetCursorScreenPos();
   ImDrawList* list = ImGui::GetWindowDrawList();
   const TextStyle heading_style{context.fonts.bold, context.px(20), context.theme.text};
@@ -107,10 +96,7 @@ void draw_sheet(const Context& context) {
     }
   }
   ImGui::Dummy({2 * context.px(kColumnWidth), height + heading});
-  const bool clicked_beside = !just_opened && ImGui::IsMouseClicked(ImGuiMouseButton_Left) &&
-                              !ImGui::IsWindowHovered(ImGuiHoveredFlags_RootAndChildWindows);
-  ImGui::End();
-  if (clicked_beside) view.sheet_open = false;
+  if (end_cover()) view.sheet_open = false;
 }
 
 }  // namespace shardlens::ui

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <vector>
 
 #include "engine/config/presets.h"
 #include "engine/config/splits.h"
@@ -29,34 +30,40 @@ struct Detail {
   bool labels = true;
   bool words = true;  ///< on the buttons; else icons
   bool layer = true;
-  ChipDetail chips = ChipDetail::Full;
+  bool pause = true;
+  ChipDetail parity = ChipDetail::Full;
+  ChipDetail others = ChipDetail::Full;
+
+  ChipDetail chip(size_t index) const { return index == 0 ? parity : others; }
 };
 
 /// From everything to the least.
-constexpr std::array<Detail, 8> kDetails{{
-    {},
-    {.hint = false},
-    {.hint = false, .chips = ChipDetail::Short},
-    {.hint = false, .labels = false, .chips = ChipDetail::Short},
-    {.hint = false, .labels = false, .words = false, .chips = ChipDetail::Short},
-    {.brand = false, .hint = false, .labels = false, .words = false, .chips = ChipDetail::Short},
-    {.brand = false, .hint = false, .labels = false, .words = false, .chips = ChipDetail::MarkOnly},
-    {.brand = false,
-     .hint = false,
-     .labels = false,
-     .words = false,
-     .layer = false,
-     .chips = ChipDetail::MarkOnly},
-}};
+std::vector<Detail> details() {
+  std::vector<Detail> all(1);
+  const auto then = [&](const auto& change) {
+    all.push_back(all.back());
+    change(all.back());
+  };
+  then([](Detail& d) { d.hint = false; });
+  then([](Detail& d) { d.parity = d.others = ChipDetail::Short; });
+  then([](Detail& d) { d.labels = false; });
+  then([](Detail& d) { d.words = false; });
+  then([](Detail& d) { d.brand = false; });
+  then([](Detail& d) { d.others = ChipDetail::MarkOnly; });
+  then([](Detail& d) { d.pause = false; });
+  then([](Detail& d) { d.layer = false; });
+  then([](Detail& d) { d.parity = ChipDetail::MarkOnly; });
+  return all;
+}
 
 std::string split_cuts(const Split& split) {
   return fmt::format("{}, {}, {}, {}", to_string(split.attn_qkv), to_string(split.attn_proj),
                      to_string(split.mlp_fc), to_string(split.mlp_proj));
 }
 
-std::string layer_text(const Settings& settings) {
-  return settings.block == Block::Layer ? fmt::format("{}", settings.layer)
-                                        : fmt::format("{} {}", settings.layer, to_string(settings.block));
+std::string layer_text(const Settings& settings, bool has_label) {
+  const std::string block = settings.block == Block::Layer ? "" : " " + to_string(settings.block);
+  return fmt::format("{}{}{}", has_label ? "" : "layer ", settings.layer, block);
 }
 
 struct Fields {
@@ -66,7 +73,7 @@ struct Fields {
 Fields field_texts(const Settings& settings, const Detail& detail) {
   const auto label = [&](const char* text) { return detail.labels ? std::string(text) : std::string(); };
   return {.model = {label("Model"), settings.model.title},
-          .layer = {label("Layer"), layer_text(settings)},
+          .layer = {label("Layer"), layer_text(settings, detail.labels)},
           .split = {label("Split"), settings.split.name},
           .dtype = {label("dtype"), to_string(settings.dtype)},
           .size = {label("Batch \u00D7 seq"), fmt::format("{} \u00D7 {}", settings.batch, settings.seq)}};
@@ -251,15 +258,15 @@ float row_width(const Context& c, const Row& row) {
   float width = row.detail.brand ? text_width(brand_style(c), "Shardlens") + c.px(20) : 0;
   width += field_width(c, row.fields.model) + gap;
   if (row.detail.layer) width += field_width(c, row.fields.layer) + gap;
-  width += segments_width(c, row.detail.labels ? "T" : "", row.degrees) + gap;
+  width += segments_width(c, "T", row.degrees) + gap;
   for (const FieldText* field : {&row.fields.split, &row.fields.dtype, &row.fields.size}) {
     width += field_width(c, *field) + gap;
   }
-  for (const std::string* text : {&row.buttons.run, &row.buttons.step, &row.buttons.pause}) {
-    width += button_width(c, *text) + gap;
-  }
-  for (const Chip& chip : row.chips) width += chip_width(c, chip, row.detail.chips) + gap;
-  if (row.detail.hint) width += hint_width(c) + gap;
+  width += button_width(c, row.buttons.run) + gap + button_width(c, row.buttons.step);
+  if (row.detail.pause) width += gap + button_width(c, row.buttons.pause);
+  for (size_t i = 0; i < row.chips.size(); ++i)
+    width += gap + chip_width(c, row.chips[i], row.detail.chip(i));
+  if (row.detail.hint) width += gap + hint_width(c);
   return width;
 }
 
@@ -268,7 +275,7 @@ Row choose_row(const Context& c, const Settings& settings, float available) {
   row.degrees = degree_segments(settings);
   row.chips = {parity_chip(c.snapshot, c.theme), communicator_chip(c.snapshot, c.theme),
                provenance_chip(c.snapshot, c.theme)};
-  for (const Detail& detail : kDetails) {
+  for (const Detail& detail : details()) {
     row.detail = detail;
     row.fields = field_texts(settings, detail);
     row.buttons = button_texts(detail);
@@ -323,7 +330,7 @@ void draw_bar(const Context& c) {
   };
   draw_field_with_list("Model", row.fields.model, draw_model_list);
   if (row.detail.layer) draw_field_with_list("Layer", row.fields.layer, draw_layer_list);
-  const int degree = draw_segments(c, "T", row.detail.labels ? "T" : "", row.degrees);
+  const int degree = draw_segments(c, "T", "T", row.degrees);
   if (degree >= 0) {
     Settings changed = settings;
     changed.tp = std::stoi(row.degrees[static_cast<size_t>(degree)].text);
@@ -336,15 +343,17 @@ void draw_bar(const Context& c) {
   draw_command(c, "Run", row.buttons.run, ButtonLook::Accent, "run.run");
   ImGui::SameLine();
   draw_command(c, "Step", row.buttons.step, ButtonLook::Plain, "walk.forward");
-  ImGui::SameLine();
-  draw_command(c, "Pause", row.buttons.pause, ButtonLook::Plain, "run.pause");
+  if (row.detail.pause) {
+    ImGui::SameLine();
+    draw_command(c, "Pause", row.buttons.pause, ButtonLook::Plain, "run.pause");
+  }
 
   const std::array<const char*, 3> ids{"parity", "communicator", "provenance"};
   const float top = ImGui::GetItemRectMin().y;
   float right = ImGui::GetItemRectMax().x;
   for (size_t i = 0; i < row.chips.size(); ++i) {
     ImGui::SetCursorScreenPos({right + gap, top + c.px((kControlHeight - kChipHeight) / 2)});
-    draw_chip(c, ids[i], row.chips[i], row.detail.chips);
+    draw_chip(c, ids[i], row.chips[i], row.detail.chip(i));
     right = ImGui::GetItemRectMax().x;
   }
   if (row.detail.hint) draw_hint(c, top);

@@ -182,6 +182,37 @@ bool draw_chip(const Context& c, const char* id, const Chip& chip, ChipDetail de
   return clicked;
 }
 
+void begin_cover(const Context& c, const char* name, ImVec2 position, ImVec2 pivot, ImVec2 size,
+                 float padding, ImGuiWindowFlags flags) {
+  ImGui::SetNextWindowPos(position, ImGuiCond_Always, pivot);
+  ImGui::SetNextWindowSize(size);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(padding, padding));
+  ImGui::Begin(name, nullptr,
+               flags | ImGuiWindowFlags_NoTitleBar | ImGuiWindowFlags_NoResize | ImGuiWindowFlags_NoCollapse |
+                   ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
+                   ImGuiWindowFlags_NoBackground);
+  ImGui::PopStyleVar();
+  if (ImGui::IsWindowAppearing()) ImGui::SetWindowFocus();
+  // The shade and the ground belong to this window's own list, so that both lie above all other windows.
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImGuiViewport& viewport = *ImGui::GetMainViewport();
+  const ImVec2 min = ImGui::GetWindowPos();
+  const ImVec2 max{min.x + ImGui::GetWindowWidth(), min.y + ImGui::GetWindowHeight()};
+  list->PushClipRectFullScreen();
+  list->AddRectFilled(viewport.Pos, {viewport.Pos.x + viewport.Size.x, viewport.Pos.y + viewport.Size.y},
+                      ImGui::GetColorU32(ImGuiCol_ModalWindowDimBg));
+  list->AddRectFilled(min, max, c.theme.panel, c.px(6));
+  list->AddRect(min, max, c.theme.line, c.px(6));
+  list->PopClipRect();
+}
+
+bool end_cover() {
+  const bool beside = !ImGui::IsWindowAppearing() && ImGui::IsMouseClicked(ImGuiMouseButton_Left) &&
+                      !ImGui::IsWindowHovered(ImGuiHoveredFlags_RootAndChildWindows);
+  ImGui::End();
+  return beside;
+}
+
 void tooltip(const Context& c, const std::string& text) {
   if (text.empty() ||
       !ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip | ImGuiHoveredFlags_AllowWhenDisabled)) {

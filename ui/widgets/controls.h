@@ -52,6 +52,13 @@ enum class ChipDetail { Full, Short, MarkOnly };
 float chip_width(const Context& context, const Chip& chip, ChipDetail detail);
 bool draw_chip(const Context& context, const char* id, const Chip& chip, ChipDetail detail);
 
+/// Begins a window that covers the others: everything behind it is dimmed. `size.y` 0: as high as its
+/// content. Ends with end_cover().
+void begin_cover(const Context& context, const char* name, ImVec2 position, ImVec2 pivot, ImVec2 size,
+                 float padding, ImGuiWindowFlags flags);
+/// True when the person clicked beside the window.
+bool end_cover();
+
 /// A tooltip for the last item, wrapped at a readable width. Also for items that are disabled.
 void tooltip(const Context& context, const std::string& text);
 
