@@ -1,0 +1,51 @@
+// Sixteen bytes a parameter, and how many parameters a rank holds.
+#include "engine/cost/memory_wall.h"
+
+#include <numeric>
+
+#include "engine/config/presets.h"
+#include "engine/program/layout.h"
+
+namespace shardlens {
+
+const std::array<WallPart, 5>& wall_parts() {
+  static const std::array<WallPart, 5> parts = {{{"weights", "in half precision", 2},
+                                                 {"gradients", "as many as weights, in half precision", 2},
+                                                 {"master weights", "the fp32 copy that is updated", 4},
+                                                 {"Adam m", "running mean of the gradient, fp32", 4},
+                                                 {"Adam v", "running mean of its square, fp32", 4}}};
+  return parts;
+}
+
+double WallBytes::total() const {
+  return std::accumulate(parts.begin(), parts.end(), 0.0);
+}
+
+WallBytes wall_bytes(double parameters, int tp) {
+  WallBytes bytes;
+  for (size_t part = 0; part < bytes.parts.size(); ++part) {
+    bytes.parts[part] = parameters * wall_parts()[part].bytes_per_parameter / tp;
+  }
+  return bytes;
+}
+
+int smallest_degree(double parameters, double limit_bytes) {
+  for (int tp = 1; tp <= 1024; tp *= 2) {
+    if (wall_bytes(parameters, tp).total() <= limit_bytes) return tp;
+  }
+  return 0;
+}
+
+int64_t parameters_per_rank(const Model& model, int tp) {
+  const int64_t h = model.hidden;
+  const int64_t widest_ffn = shard_range(model.ffn, tp, 0).size();
+  const int64_t attention_width = model.heads / tp * model.head_dim();
+  const int64_t attention = h * 3 * attention_width + 3 * attention_width + attention_width * h + h;
+  const int64_t mlp = h * widest_ffn + widest_ffn + widest_ffn * h + h;
+  const int64_t norms = 2 * (2 * h);
+  const ParameterCount whole = count_parameters(model);
+  return model.layers * (attention + mlp + norms) + padded_vocab(model, tp) / tp * h + whole.positions +
+         whole.token_types + whole.norms_outside + whole.heads;
+}
+
+}  // namespace shardlens

@@ -1,0 +1,44 @@
+// The memory wall: what mixed-precision Adam keeps for every parameter through the whole run, before any
+// activation, and the smallest tensor-parallel degree at which one device holds its share. The idea it
+// carries: only cutting the model itself lowers a rank's column; a data-parallel copy is another column of
+// the same height.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "engine/config/settings.h"
+
+namespace shardlens {
+
+/// One of the five things kept for each parameter.
+struct WallPart {
+  std::string name;
+  std::string why;
+  int bytes_per_parameter = 0;
+};
+
+/// Weights 2, gradients 2, master weights 4, Adam m 4, Adam v 4: 16 bytes a parameter.
+const std::array<WallPart, 5>& wall_parts();
+
+/// One rank's bytes, part by part in the order of wall_parts().
+struct WallBytes {
+  std::array<double, 5> parts{};
+  double total() const;
+};
+
+/// One rank's bytes for so many parameters at degree T, all of them cut evenly: the line of the back of an
+/// envelope.
+WallBytes wall_bytes(double parameters, int tp);
+
+/// The smallest T among 1, 2, 4, ... 1024 at which wall_bytes fits into `limit_bytes`; 0 if none does. Powers
+/// of two, because a group has to tile nodes of 8 or 16 devices.
+int smallest_degree(double parameters, double limit_bytes);
+
+/// The parameters one rank really holds of a GPT or BERT model under the megatron split: QKV, fc and the
+/// embedding's padded vocabulary cut T ways with their biases, the row-cut matrices without theirs;
+/// positions, norms, the biases added after a reduction and BERT's heads whole on every rank. T divides the
+/// heads.
+int64_t parameters_per_rank(const Model& model, int tp);
+
+}  // namespace shardlens

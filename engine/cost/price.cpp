@@ -1,0 +1,116 @@
+// FLOPs, bytes and alpha-beta time of a Program's steps.
+#include "engine/cost/price.h"
+
+#include <algorithm>
+
+namespace shardlens {
+namespace {
+
+int64_t local_count(const Program& program, TensorId tensor, int rank) {
+  return element_count(local_shape(program.tensor(tensor), program.ranks(), rank));
+}
+
+int64_t tokens_of(const Program& program, TensorId tensor) {
+  return program.tensor(tensor).shape[0];
+}
+
+struct Flops {
+  int64_t whole = 0;
+  int64_t causal = 0;
+};
+
+// A product [m, k]·[k, n] is m·n·k multiplications and as many additions; one of its three matrices is a
+// weight, so the FLOPs are twice the tokens times the weight's own elements on this rank.
+Flops linear_flops(const Program& program, TensorId activation, TensorId weight, int rank) {
+  const int64_t flops = 2 * tokens_of(program, activation) * local_count(program, weight, rank);
+  return {flops, flops};
+}
+
+// `products` matrix products over pairs of positions: seq² of them, of which a causal mask leaves
+// seq(seq+1)/2.
+Flops attention_flops(const Program& program, TensorId context, const Attributes& attributes, int products,
+                      int rank) {
+  const int64_t seq = tokens_of(program, context) / attributes.batch;
+  const int64_t per_key = 2 * products * local_count(program, context, rank);  // tokens · heads · head_dim
+  Flops flops{per_key * seq, per_key * seq};
+  if (attributes.causal) flops.causal = per_key / 2 * (seq + 1);
+  return flops;
+}
+
+Flops flops_of(const Program& program, const Step& step, int rank) {
+  switch (step.op) {
+    case Op::Linear:
+    case Op::LinearGradInput:
+      return linear_flops(program, step.inputs[0], step.inputs[1], rank);
+    case Op::LinearGradWeight:
+      return linear_flops(program, step.inputs[0], step.outputs[0], rank);
+    case Op::Attention:  // Q·Kᵀ and P·V
+      return attention_flops(program, step.outputs[0], step.attributes, 2, rank);
+    case Op::AttentionGrad:  // dV, dP, dQ and dK
+      return attention_flops(program, step.inputs[2], step.attributes, 4, rank);
+    default:
+      return {};
+  }
+}
+
+Collective collective_of(Op op) {
+  switch (op) {
+    case Op::AllReduce:
+      return Collective::AllReduce;
+    case Op::ReduceScatter:
+      return Collective::ReduceScatter;
+    case Op::AllGather:
+      return Collective::AllGather;
+    case Op::AllToAll:
+      return Collective::AllToAll;
+    default:
+      return Collective::None;
+  }
+}
+
+double compute_seconds(const StepCost& cost, DType dtype, const Hardware& hardware) {
+  const double peak = hardware.flops(dtype);
+  const double bandwidth = hardware.memory_bytes_per_second;
+  if (bandwidth <= 0 || (cost.flops > 0 && peak <= 0)) return 0;
+  const double arithmetic = cost.flops > 0 ? static_cast<double>(cost.flops) / peak : 0;
+  return std::max(arithmetic, static_cast<double>(cost.touched_bytes) / bandwidth);
+}
+
+}  // namespace
+
+double collective_seconds(Collective collective, int64_t sent_bytes, int ranks, const Hardware& hardware) {
+  if (ranks < 2 || collective == Collective::None || collective == Collective::Slice) return 0;
+  const bool crosses_nodes = ranks > hardware.ranks_per_node;
+  const double alpha = crosses_nodes ? hardware.node_latency_seconds : hardware.link_latency_seconds;
+  const double beta = crosses_nodes ? std::min(hardware.link_bytes_per_second, hardware.node_bytes_per_second)
+                                    : hardware.link_bytes_per_second;
+  if (beta <= 0) return 0;
+  const int hops = (collective == Collective::AllReduce ? 2 : 1) * (ranks - 1);
+  return hops * alpha + static_cast<double>(sent_bytes) / beta;
+}
+
+std::vector<StepCost> price(const Program& program, const Hardware& hardware, int rank) {
+  std::vector<StepCost> costs;
+  costs.reserve(program.steps.size());
+  for (const Step& step : program.steps) {
+    StepCost cost;
+    const Flops flops = flops_of(program, step, rank);
+    cost.flops = flops.whole;
+    cost.causal_flops = flops.causal;
+    cost.sent_bytes = sent_bytes(program, step.id);
+    if (step.op != Op::Identity) {
+      for (const std::vector<TensorId>* tensors : {&step.inputs, &step.outputs}) {
+        for (const TensorId id : *tensors)
+          cost.touched_bytes += local_bytes(program.tensor(id), program.ranks(), rank);
+      }
+    }
+    cost.predicted_seconds =
+        is_collective(step.op)
+            ? collective_seconds(collective_of(step.op), cost.sent_bytes, program.ranks(), hardware)
+            : compute_seconds(cost, program.tensor(step.outputs[0]).dtype, hardware);
+    costs.push_back(cost);
+  }
+  return costs;
+}
+
+}  // namespace shardlens

@@ -1,0 +1,60 @@
+// The paper's sizes against the 32 GB of its devices, and a rank's exact share of the parameters.
+#include "engine/cost/memory_wall.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/config/hardware.h"
+#include "engine/config/presets.h"
+
+namespace shardlens {
+namespace {
+
+// Table 1 of the paper: the sizes were chosen so that T = 1, 2, 4, 8 hold them on a V100 of 32 GB.
+TEST(MemoryWall, PaperSizesNeedTheirDegrees) {
+  const double limit_bytes = static_cast<double>(find_hardware("v100-32gb").memory_bytes);
+  const std::pair<const char*, int> degrees[] = {
+      {"megatron-1.2b", 1}, {"megatron-2.5b", 2}, {"megatron-4.2b", 4}, {"megatron-8.3b", 8}};
+  for (const auto& [name, tp] : degrees) {
+    const Model model = model_preset(name);
+    EXPECT_EQ(smallest_degree(static_cast<double>(parameter_count(model)), limit_bytes), tp) << name;
+    // And with what a rank really holds, replicated parts and padding included.
+    EXPECT_LE(16.0 * static_cast<double>(parameters_per_rank(model, tp)), limit_bytes) << name;
+    if (tp == 1) continue;
+    EXPECT_GT(16.0 * static_cast<double>(parameters_per_rank(model, tp / 2)), limit_bytes) << name;
+  }
+}
+
+TEST(MemoryWall, EightBillionNeed133GigabytesBeforeActivations) {
+  const WallBytes bytes = wall_bytes(8.3e9, 1);
+  EXPECT_NEAR(bytes.total(), 132.8e9, 1);
+  EXPECT_NEAR(bytes.parts[2] + bytes.parts[3] + bytes.parts[4], 99.6e9,
+              1);  // master copy and Adam's two averages
+  const auto exact = static_cast<double>(parameter_count(model_preset("megatron-8.3b")));
+  EXPECT_NEAR(wall_bytes(exact, 1).total(), 133e9, 0.5e9);
+}
+
+TEST(MemoryWall, SixteenBytesAParameterFallAsOneOverT) {
+  int bytes_per_parameter = 0;
+  for (const WallPart& part : wall_parts()) bytes_per_parameter += part.bytes_per_parameter;
+  EXPECT_EQ(bytes_per_parameter, 16);
+  EXPECT_DOUBLE_EQ(wall_bytes(1e9, 8).total() * 8, wall_bytes(1e9, 1).total());
+  EXPECT_EQ(smallest_degree(1e12, 141e9), 128);
+  EXPECT_EQ(smallest_degree(1e12, 1e9), 0);
+}
+
+TEST(MemoryWall, OneRankHoldsEverythingAndMoreHoldTheReplicatedPartsTwice) {
+  const Model model = model_preset("gpt2");
+  const int64_t padding = (padded_vocab(model, 1) - model.vocab) * model.hidden;
+  EXPECT_EQ(parameters_per_rank(model, 1), parameter_count(model) + padding);
+  // At T = 2 the sum over the ranks exceeds one copy by the replicated parts: positions, 25 norms, 24 late
+  // biases.
+  const int64_t replicated = 1024 * 768 + 25 * 2 * 768 + 24 * 768;
+  const int64_t padding2 = (padded_vocab(model, 2) - model.vocab) * model.hidden;
+  EXPECT_EQ(2 * parameters_per_rank(model, 2), parameter_count(model) + padding2 + replicated);
+  EXPECT_EQ(parameters_per_rank(model_preset("bert-base"), 1) -
+                (padded_vocab(model_preset("bert-base"), 1) - 30522) * 768,
+            parameter_count(model_preset("bert-base")));
+}
+
+}  // namespace
+}  // namespace shardlens
