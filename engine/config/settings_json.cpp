@@ -1,0 +1,136 @@
+// Settings to JSON and back.
+#include "engine/config/settings_json.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "engine/config/error.h"
+#include "engine/io/json.h"
+
+namespace shardlens {
+namespace {
+
+// Reads a word of an enum; an unknown word is reported with the place it stands in.
+template <class Parse>
+auto word(ObjectReader& reader, const std::string& key, const Parse& parse) {
+  const std::string text = reader.string(key);
+  try {
+    return parse(text);
+  } catch (const Error& error) {
+    throw request_error(fmt::format("{}, \"{}\": {}", reader.where(), key, error.what()));
+  }
+}
+
+int small_integer(ObjectReader& reader, const std::string& key) {
+  const int64_t value = reader.integer(key);
+  if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max()) {
+    throw request_error(fmt::format("{}: \"{}\" is out of range: {}", reader.where(), key, value));
+  }
+  return static_cast<int>(value);
+}
+
+Model read_model(const nlohmann::json& json, const std::string& where) {
+  ObjectReader reader(json, where);
+  Model model;
+  model.name = reader.string("name");
+  model.title = reader.string("title");
+  model.architecture = word(reader, "architecture", parse_architecture);
+  model.layers = reader.integer("layers");
+  model.hidden = reader.integer("hidden");
+  model.heads = reader.integer("heads");
+  model.ffn = reader.integer("ffn");
+  model.vocab = reader.integer("vocab");
+  model.positions = reader.integer("positions");
+  model.norm = word(reader, "norm", parse_norm_placement);
+  model.causal = reader.boolean("causal");
+  model.gelu = word(reader, "gelu", parse_gelu_form);
+  model.norm_epsilon = reader.number("norm_epsilon");
+  reader.finish();
+  return model;
+}
+
+Split read_split(const nlohmann::json& json, const std::string& where) {
+  ObjectReader reader(json, where);
+  Split split;
+  split.name = reader.string("name");
+  split.attn_qkv = word(reader, "attn.qkv", parse_cut);
+  split.attn_proj = word(reader, "attn.proj", parse_cut);
+  split.mlp_fc = word(reader, "mlp.fc", parse_cut);
+  split.mlp_proj = word(reader, "mlp.proj", parse_cut);
+  reader.finish();
+  return split;
+}
+
+InputSource read_input(const nlohmann::json& json, const std::string& where) {
+  ObjectReader reader(json, where);
+  InputSource input;
+  input.kind = word(reader, "kind", parse_input_kind);
+  input.path = reader.string("path");
+  reader.finish();
+  return input;
+}
+
+}  // namespace
+
+nlohmann::ordered_json settings_to_json(const Settings& settings) {
+  const Model& model = settings.model;
+  const Split& split = settings.split;
+  nlohmann::ordered_json json;
+  json["model"] = {{"name", model.name},
+                   {"title", model.title},
+                   {"architecture", to_string(model.architecture)},
+                   {"layers", model.layers},
+                   {"hidden", model.hidden},
+                   {"heads", model.heads},
+                   {"ffn", model.ffn},
+                   {"vocab", model.vocab},
+                   {"positions", model.positions},
+                   {"norm", to_string(model.norm)},
+                   {"causal", model.causal},
+                   {"gelu", to_string(model.gelu)},
+                   {"norm_epsilon", model.norm_epsilon}};
+  json["split"] = {{"name", split.name},
+                   {"attn.qkv", to_string(split.attn_qkv)},
+                   {"attn.proj", to_string(split.attn_proj)},
+                   {"mlp.fc", to_string(split.mlp_fc)},
+                   {"mlp.proj", to_string(split.mlp_proj)}};
+  json["tp"] = settings.tp;
+  json["dp"] = settings.dp;
+  json["dtype"] = to_string(settings.dtype);
+  json["batch"] = settings.batch;
+  json["seq"] = settings.seq;
+  json["seed"] = settings.seed;
+  json["block"] = to_string(settings.block);
+  json["layer"] = settings.layer;
+  json["operands"] = to_string(settings.operands);
+  json["input"] = {{"kind", to_string(settings.input.kind)}, {"path", settings.input.path}};
+  json["weights_path"] = settings.weights_path;
+  json["hardware"] = settings.hardware;
+  json["threads_per_rank"] = settings.threads_per_rank;
+  return json;
+}
+
+Settings settings_from_json(const nlohmann::json& json, const std::string& source) {
+  ObjectReader reader(json, source);
+  Settings settings;
+  settings.model = read_model(reader.child("model"), source + ", model");
+  settings.split = read_split(reader.child("split"), source + ", split");
+  settings.tp = small_integer(reader, "tp");
+  settings.dp = small_integer(reader, "dp");
+  settings.dtype = word(reader, "dtype", parse_dtype);
+  settings.batch = reader.integer("batch");
+  settings.seq = reader.integer("seq");
+  settings.seed = reader.unsigned_integer("seed");
+  settings.block = word(reader, "block", parse_block);
+  settings.layer = reader.integer("layer");
+  settings.operands = word(reader, "operands", parse_operands);
+  settings.input = read_input(reader.child("input"), source + ", input");
+  settings.weights_path = reader.string("weights_path");
+  settings.hardware = reader.string("hardware");
+  settings.threads_per_rank = small_integer(reader, "threads_per_rank");
+  reader.finish();
+  return settings;
+}
+
+}  // namespace shardlens

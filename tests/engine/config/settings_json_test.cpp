@@ -1,0 +1,86 @@
+// Settings survive JSON unchanged, and a file that is not quite settings is refused with the place.
+#include "engine/config/settings_json.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "engine/config/error.h"
+#include "engine/config/presets.h"
+#include "engine/config/splits.h"
+#include "engine/io/json.h"
+
+namespace shardlens {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Settings that differ from the defaults in every field.
+Settings other_settings() {
+  Settings settings;
+  settings.model = model_preset("bert-large");
+  settings.split = named_split("reversed");
+  settings.tp = 8;
+  settings.dp = 2;
+  settings.dtype = DType::Bf16;
+  settings.batch = 3;
+  settings.seq = 17;
+  settings.seed = std::numeric_limits<uint64_t>::max();
+  settings.block = Block::Attention;
+  settings.layer = 5;
+  settings.operands = Operands::Integer;
+  settings.input = {InputKind::Text, "a \"file\" ü.txt"};
+  settings.weights_path = "w.safetensors";
+  settings.hardware = "h100-80gb";
+  settings.threads_per_rank = 2;
+  return settings;
+}
+
+TEST(SettingsJson, RoundTripsThroughText) {
+  for (const Settings& settings : {Settings{}, other_settings()}) {
+    const std::string text = settings_to_json(settings).dump();
+    EXPECT_EQ(settings_from_json(parse_json(text, "s"), "s"), settings);
+  }
+}
+
+// A field added to Settings and forgotten in the JSON shows here: removing any key must be noticed.
+TEST(SettingsJson, EveryKeyIsNeededAndNoOtherAllowed) {
+  const nlohmann::json whole = settings_to_json(other_settings());
+  const nlohmann::json flat = whole.flatten();
+  EXPECT_EQ(flat.size(), 32u);
+  for (const auto& [place, value] : flat.items()) {
+    nlohmann::json without = whole;
+    const nlohmann::json::json_pointer pointer(place);
+    without[pointer.parent_pointer()].erase(pointer.back());
+    EXPECT_THROW(settings_from_json(without, "s"), Error) << place;
+    nlohmann::json wrong = whole;
+    wrong[pointer] = nlohmann::json::array();
+    EXPECT_THROW(settings_from_json(wrong, "s"), Error) << place;
+    nlohmann::json more = whole;
+    more[pointer.parent_pointer()]["surprise"] = 1;
+    EXPECT_THROW(settings_from_json(more, "s"), Error) << place;
+  }
+}
+
+TEST(SettingsJson, ErrorsNameThePlace) {
+  nlohmann::json json = settings_to_json(Settings{});
+  json["split"]["mlp.fc"] = "rwo";
+  try {
+    settings_from_json(json, "state.json");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Request);
+    EXPECT_THAT(error.what(),
+                HasSubstr("state.json, split, \"mlp.fc\": unknown cut \"rwo\"; did you mean \"row\"?"));
+  }
+  json = settings_to_json(Settings{});
+  json["tp"] = int64_t{1} << 40;
+  EXPECT_THROW(settings_from_json(json, "state.json"), Error);
+  json["tp"] = 1.5;
+  EXPECT_THROW(settings_from_json(json, "state.json"), Error);
+  EXPECT_THROW(settings_from_json(nlohmann::json(3), "state.json"), Error);
+}
+
+}  // namespace
+}  // namespace shardlens

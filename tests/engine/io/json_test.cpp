@@ -1,0 +1,66 @@
+// The strict reader: types, ranges, surprises.
+#include "engine/io/json.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/engine/io/test_folder.h"
+
+namespace shardlens {
+namespace {
+
+using ::testing::HasSubstr;
+using JsonTest = TestFolder;
+
+TEST_F(JsonTest, ReadsEveryType) {
+  const nlohmann::json json = parse_json(
+      R"({"i": -3, "u": 18446744073709551615, "n": 2.5, "b": true, "s": "x", "o": {}, "null": null})", "t");
+  ObjectReader reader(json, "t");
+  EXPECT_EQ(reader.integer("i"), -3);
+  EXPECT_EQ(reader.unsigned_integer("u"), UINT64_MAX);
+  EXPECT_EQ(reader.number("n"), 2.5);
+  EXPECT_EQ(reader.number("i"), -3);
+  EXPECT_TRUE(reader.boolean("b"));
+  EXPECT_EQ(reader.string("s"), "x");
+  EXPECT_TRUE(reader.child("o").is_object());
+  EXPECT_EQ(reader.integer_or("null", 7), 7);
+  EXPECT_EQ(reader.string_or("absent", "y"), "y");
+  EXPECT_FALSE(reader.has("absent"));
+  EXPECT_NO_THROW(reader.finish());
+}
+
+TEST_F(JsonTest, RefusesOtherTypesAndSurprises) {
+  const nlohmann::json json =
+      parse_json(R"({"s": "x", "u": 18446744073709551615, "i": -3, "extra": 1})", "t");
+  ObjectReader reader(json, "t");
+  EXPECT_THAT(error_of([&] { reader.integer("s"); }),
+              HasSubstr("t: \"s\" must be a whole number, found \"x\""));
+  EXPECT_THAT(error_of([&] { reader.integer("u"); }), HasSubstr("too large"));
+  EXPECT_THAT(error_of([&] { reader.unsigned_integer("i"); }), HasSubstr("at least 0, found -3"));
+  EXPECT_THAT(error_of([&] { reader.boolean("i"); }), HasSubstr("true or false"));
+  EXPECT_THAT(error_of([&] { reader.string("gone"); }), HasSubstr("\"gone\" is missing (expected a text)"));
+  EXPECT_THAT(error_of([&] { reader.finish(); }), HasSubstr("unknown key \"extra\""));
+}
+
+TEST_F(JsonTest, RefusesBrokenText) {
+  for (const char* text :
+       {"", "{", "{\"a\": 1,}", "nul", "{\"a\": 1e999}", "\xff\xfe", "{\"a\": \"\xc3\"}", "{} x"}) {
+    EXPECT_THAT(error_of([&] { parse_json(text, "broken.json"); }),
+                HasSubstr("broken.json is not valid JSON"))
+        << text;
+  }
+  EXPECT_THAT(error_of([&] { parse_json(R"({"a": {"b": 1, "b": 2}})", "t"); }),
+              HasSubstr("\"b\" appears twice"));
+  EXPECT_EQ(parse_json(R"({"a": {"b": 1}, "b": [{"b": 2}, {"b": 3}]})", "t").size(), 2u);
+  EXPECT_THAT(error_of([&] { parse_json(std::string(1'000'000, '['), "t"); }),
+              HasSubstr("nested more than 64"));
+}
+
+TEST_F(JsonTest, ReadsFiles) {
+  EXPECT_EQ(read_json_file(write("x.json", "{\"a\": 1}"))["a"], 1);
+  EXPECT_THAT(error_of([&] { read_json_file(path("absent.json")); }), HasSubstr("cannot open"));
+  EXPECT_NE(error_of([&] { read_json_file(folder_.string()); }), "no error");
+}
+
+}  // namespace
+}  // namespace shardlens
