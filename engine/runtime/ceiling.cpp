@@ -1,0 +1,27 @@
+// Reading matrix products off a Program.
+#include "engine/runtime/ceiling.h"
+
+#include <algorithm>
+
+namespace shardlens {
+
+std::vector<GemmShape> gemm_shapes(const Program& program, int rank) {
+  std::vector<GemmShape> shapes;
+  for (const Step& step : program.steps) {
+    const bool forward = step.op == Op::Linear;
+    const bool grad_input = step.op == Op::LinearGradInput;
+    const bool grad_weight = step.op == Op::LinearGradWeight;
+    if (!forward && !grad_input && !grad_weight) continue;
+    const Tensor& weight = program.tensor(grad_weight ? step.outputs[0] : step.inputs[1]);
+    const MatrixShape w = local_matrix_shape(weight, program.ranks(), rank);
+    const int64_t tokens = program.tensor(step.inputs[0]).shape[0];
+    GemmShape shape{false, false, tokens, w.cols, w.rows};
+    if (grad_input) shape = {false, true, tokens, w.rows, w.cols};
+    if (grad_weight) shape = {true, false, w.rows, w.cols, tokens};
+    const bool empty = shape.m == 0 || shape.n == 0 || shape.k == 0;
+    if (!empty && std::find(shapes.begin(), shapes.end(), shape) == shapes.end()) shapes.push_back(shape);
+  }
+  return shapes;
+}
+
+}  // namespace shardlens

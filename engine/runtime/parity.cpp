@@ -1,0 +1,255 @@
+// Comparing pieces with the whole.
+#include "engine/runtime/parity.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace shardlens {
+
+void SerialReference::on_tensor(int, StepId, const Tensor& tensor, const void* data) {
+  if (tensor.kind == MemoryKind::Workspace) return;
+  const auto* begin = static_cast<const std::byte*>(data);
+  values_[tensor.value].assign(begin, begin + tensor.bytes());
+}
+
+const std::vector<std::byte>* SerialReference::find(const std::string& value) const {
+  const auto found = values_.find(value);
+  return found == values_.end() ? nullptr : &found->second;
+}
+
+int64_t SerialReference::bytes() const {
+  int64_t total = 0;
+  for (const auto& [name, bytes] : values_) total += static_cast<int64_t>(bytes.size());
+  return total;
+}
+
+double parity_bound(const Settings& settings) {
+  if (settings.operands == Operands::Integer) return 0;
+  return settings.dtype == DType::Fp64 ? 5e-15 : 3e-6;
+}
+
+namespace {
+
+// Sums over the elements compared so far.
+struct Sums {
+  double difference_squares = 0;
+  double serial_squares = 0;
+  double max_abs_difference = 0;
+
+  void take(double value, double serial) {
+    const double difference = value - serial;
+    difference_squares += difference * difference;
+    serial_squares += serial * serial;
+    // A NaN must not slip through: max() would drop it.
+    if (!(std::abs(difference) <= max_abs_difference)) max_abs_difference = std::abs(difference);
+  }
+  void join(const Sums& other) {
+    difference_squares += other.difference_squares;
+    serial_squares += other.serial_squares;
+    if (!(other.max_abs_difference <= max_abs_difference)) max_abs_difference = other.max_abs_difference;
+  }
+  double relative_error() const {
+    if (difference_squares == 0) return 0;
+    const double ratio = std::sqrt(difference_squares / serial_squares);
+    return std::isnan(ratio) ? std::numeric_limits<double>::infinity() : ratio;
+  }
+};
+
+// Block means of |difference| over the full tensor's matrix.
+struct DifferencePicture {
+  MatrixShape matrix;
+  int rows = 0, cols = 0;
+  std::vector<double> sums;
+  std::vector<int64_t> counts;
+
+  explicit DifferencePicture(MatrixShape shape) : matrix(shape) {
+    rows = static_cast<int>(std::min(shape.rows, kPictureExtent));
+    cols = static_cast<int>(std::min(shape.cols, kPictureExtent));
+    sums.assign(static_cast<size_t>(rows) * static_cast<size_t>(cols), 0);
+    counts.assign(sums.size(), 0);
+  }
+  void take(int64_t row, int64_t col, double difference) {
+    const int64_t r = row * rows / matrix.rows;
+    const int64_t c = col * cols / matrix.cols;
+    const auto cell = static_cast<size_t>(r * cols + c);
+    sums[cell] += std::abs(difference);
+    ++counts[cell];
+  }
+  void join(const DifferencePicture& other) {
+    for (size_t i = 0; i < sums.size(); ++i) {
+      sums[i] += other.sums[i];
+      counts[i] += other.counts[i];
+    }
+  }
+  Picture means() const {
+    Picture picture{rows, cols, std::vector<float>(sums.size())};
+    for (size_t i = 0; i < sums.size(); ++i) {
+      picture.values[i] = counts[i] ? static_cast<float>(sums[i] / static_cast<double>(counts[i])) : 0.0f;
+    }
+    return picture;
+  }
+};
+
+struct Piece {
+  Sums sums;
+  std::unique_ptr<DifferencePicture> picture;
+};
+
+// One rank's piece against the same places of the serial tensor.
+template <typename T>
+Piece compare(const Tensor& tensor, int ranks, int rank, const T* local, const T* serial, bool pictures) {
+  Piece piece;
+  const MatrixShape full = matrix_shape(tensor);
+  const MatrixShape own = local_matrix_shape(tensor, ranks, rank);
+  if (pictures) piece.picture = std::make_unique<DifferencePicture>(full);
+  for (const Placement& place : placements(tensor, ranks, rank)) {
+    for (int64_t i = 0; i < place.rows.size(); ++i) {
+      const T* mine = local + (place.local_rows.begin + i) * own.cols + place.local_cols.begin;
+      const T* theirs = serial + (place.rows.begin + i) * full.cols + place.cols.begin;
+      for (int64_t j = 0; j < place.cols.size(); ++j) {
+        piece.sums.take(static_cast<double>(mine[j]), static_cast<double>(theirs[j]));
+      }
+      if (!pictures) continue;
+      for (int64_t j = 0; j < place.cols.size(); ++j) {
+        piece.picture->take(place.rows.begin + i, place.cols.begin + j,
+                            static_cast<double>(mine[j]) - static_cast<double>(theirs[j]));
+      }
+    }
+  }
+  return piece;
+}
+
+template <typename T>
+void accumulate(std::vector<double>& total, const T* term) {
+  for (size_t i = 0; i < total.size(); ++i) total[i] += static_cast<double>(term[i]);
+}
+
+template <typename T>
+Piece compare_total(const Tensor& tensor, const std::vector<double>& total, const T* serial, bool pictures) {
+  Piece piece;
+  const MatrixShape full = matrix_shape(tensor);
+  if (pictures) piece.picture = std::make_unique<DifferencePicture>(full);
+  for (int64_t i = 0; i < static_cast<int64_t>(total.size()); ++i) {
+    const double value = total[static_cast<size_t>(i)];
+    const double wanted = static_cast<double>(serial[i]);
+    piece.sums.take(value, wanted);
+    if (pictures) piece.picture->take(i / full.cols, i % full.cols, value - wanted);
+  }
+  return piece;
+}
+
+}  // namespace
+
+struct ParityCheck::Comparison {
+  std::mutex mutex;
+  int seen = 0;
+  std::vector<uint64_t> hashes;   // per rank, Replicated tensors
+  std::vector<double> total;      // Partial tensors: the sum of the terms shown so far
+  Piece result;
+  double worst_replica_error = 0; // Replicated: each rank's own error, the largest
+};
+
+ParityCheck::ParityCheck(const Program& program, std::shared_ptr<const SerialReference> serial, bool pictures)
+    : program_(program), serial_(std::move(serial)), pictures_(pictures) {
+  for (const Tensor& tensor : program.tensors) {
+    const bool comparable = tensor.kind != MemoryKind::Workspace && serial_->find(tensor.value) != nullptr &&
+                            static_cast<int64_t>(serial_->find(tensor.value)->size()) == tensor.bytes();
+    if (!comparable) continue;
+    auto comparison = std::make_unique<Comparison>();
+    comparison->hashes.assign(static_cast<size_t>(program.ranks()), 0);
+    comparisons_[tensor.id] = std::move(comparison);
+  }
+}
+
+ParityCheck::~ParityCheck() = default;
+
+void ParityCheck::compare_piece(Comparison& comparison, const Tensor& tensor, int rank, const void* data) {
+  const std::byte* serial = serial_->find(tensor.value)->data();
+  const bool replicated = tensor.layout.kind == LayoutKind::Replicated;
+  const bool picture = pictures_ && (!replicated || rank == 0);
+  Piece piece = tensor.dtype == DType::Fp64
+                    ? compare(tensor, program_.ranks(), rank, static_cast<const double*>(data),
+                              reinterpret_cast<const double*>(serial), picture)
+                    : compare(tensor, program_.ranks(), rank, static_cast<const float*>(data),
+                              reinterpret_cast<const float*>(serial), picture);
+  const uint64_t hash = replicated ? hash_bytes(data, static_cast<size_t>(tensor.bytes())) : 0;
+
+  const std::lock_guard lock(comparison.mutex);
+  ++comparison.seen;
+  comparison.hashes[static_cast<size_t>(rank)] = hash;
+  if (replicated) comparison.worst_replica_error = std::max(comparison.worst_replica_error, piece.sums.relative_error());
+  comparison.result.sums.join(piece.sums);
+  if (piece.picture && comparison.result.picture) comparison.result.picture->join(*piece.picture);
+  if (piece.picture && !comparison.result.picture) comparison.result.picture = std::move(piece.picture);
+}
+
+void ParityCheck::add_term(Comparison& comparison, const Tensor& tensor, const void* data) {
+  const std::lock_guard lock(comparison.mutex);
+  comparison.total.resize(static_cast<size_t>(element_count(tensor.shape)), 0.0);
+  const bool wide = tensor.dtype == DType::Fp64;
+  if (wide) accumulate(comparison.total, static_cast<const double*>(data));
+  if (!wide) accumulate(comparison.total, static_cast<const float*>(data));
+  if (++comparison.seen < program_.ranks()) return;
+  const std::byte* serial = serial_->find(tensor.value)->data();
+  comparison.result = wide ? compare_total(tensor, comparison.total, reinterpret_cast<const double*>(serial), pictures_)
+                           : compare_total(tensor, comparison.total, reinterpret_cast<const float*>(serial), pictures_);
+  comparison.total = {};
+}
+
+void ParityCheck::on_tensor(int rank, StepId, const Tensor& tensor, const void* data) {
+  const auto found = comparisons_.find(tensor.id);
+  if (found == comparisons_.end()) return;
+  if (tensor.layout.kind == LayoutKind::Partial) {
+    add_term(*found->second, tensor, data);
+  } else {
+    compare_piece(*found->second, tensor, rank, data);
+  }
+}
+
+std::vector<std::shared_ptr<const TensorParity>> ParityCheck::results() const {
+  std::vector<std::shared_ptr<const TensorParity>> results(program_.tensors.size());
+  const double bound = parity_bound(program_.settings);
+  for (const auto& [id, comparison] : comparisons_) {
+    const std::lock_guard lock(comparison->mutex);
+    if (comparison->seen < program_.ranks()) continue;
+    const bool replicated = program_.tensor(id).layout.kind == LayoutKind::Replicated;
+    auto parity = std::make_shared<TensorParity>();
+    parity->compared = true;
+    parity->bound = bound;
+    parity->relative_error =
+        replicated ? comparison->worst_replica_error : comparison->result.sums.relative_error();
+    parity->max_abs_error = comparison->result.sums.max_abs_difference;
+    parity->ranks_identical =
+        std::all_of(comparison->hashes.begin(), comparison->hashes.end(),
+                    [&](uint64_t hash) { return hash == comparison->hashes[0]; });
+    if (comparison->result.picture) parity->difference = comparison->result.picture->means();
+    results[static_cast<size_t>(id)] = std::move(parity);
+  }
+  return results;
+}
+
+ParitySummary summarise(const Program& program, const std::vector<std::shared_ptr<const TensorParity>>& parity) {
+  ParitySummary summary;
+  const auto look = [&](TensorId id) {
+    const auto& one = parity[static_cast<size_t>(id)];
+    if (!one) return;
+    if (summary.worst_tensor == kNoTensor || one->relative_error > summary.worst_relative_error) {
+      summary.worst_relative_error = one->relative_error;
+      summary.worst_tensor = id;
+    }
+    if (!one->within_bound() && summary.first_broken == kNoTensor) summary.first_broken = id;
+    summary.known = true;
+  };
+  for (const Tensor& tensor : program.tensors) {
+    if (tensor.kind == MemoryKind::Weight || tensor.kind == MemoryKind::Input) look(tensor.id);
+  }
+  for (const Step& step : program.steps) {
+    for (TensorId id : step.outputs) look(id);
+  }
+  summary.agrees = summary.known && summary.first_broken == kNoTensor;
+  return summary;
+}
+
+}  // namespace shardlens

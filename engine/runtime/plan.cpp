@@ -1,0 +1,73 @@
+// Plans, and the gate before a run.
+#include "engine/runtime/plan.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <fstream>
+#include <string>
+
+#include "engine/config/validate.h"
+#include "engine/device/device.h"
+#include "engine/planner/planner.h"
+
+namespace shardlens {
+namespace {
+
+// The value of `key` in a file of "key : value" lines, or nothing.
+std::string value_in(const std::string& path, const std::string& key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind(key, 0) != 0) continue;
+    const size_t value = line.find_first_not_of(" \t:", key.size());
+    return value == std::string::npos ? std::string() : line.substr(value);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::shared_ptr<const Plan> make_plan(Program program) {
+  const auto begin = std::chrono::steady_clock::now();
+  auto plan = std::make_shared<Plan>();
+  plan->program = std::move(program);
+  const Hardware& hardware = find_hardware(plan->program.settings.hardware);
+  for (int rank = 0; rank < plan->program.ranks(); ++rank) {
+    plan->memory.push_back(plan_memory(plan->program, rank));
+    plan->cost.push_back(price(plan->program, hardware, rank));
+  }
+  plan->plan_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return plan;
+}
+
+std::shared_ptr<const Plan> make_plan(const Settings& settings) { return make_plan(plan_program(settings)); }
+
+int64_t run_bytes(const Plan& plan) {
+  int64_t bytes = 0;
+  for (const MemoryPlan& memory : plan.memory) bytes += total_bytes(memory.arena_bytes);
+  return bytes;
+}
+
+void check_runnable(const Plan& plan) {
+  const Settings& settings = plan.program.settings;
+  validate_executable(settings);
+  refuse_if_too_large(settings, available_memory_bytes(), [](const Settings& smaller) {
+    const Program program = plan_program(smaller);
+    int64_t bytes = 0;
+    for (int rank = 0; rank < program.ranks(); ++rank) bytes += total_bytes(plan_memory(program, rank).arena_bytes);
+    return bytes;
+  });
+}
+
+int64_t available_memory_bytes() {
+  const std::string kib = value_in("/proc/meminfo", "MemAvailable");
+  return kib.empty() ? int64_t{1} << 30 : std::stoll(kib) * 1024;
+}
+
+std::string machine_description() {
+  const std::string cpu = value_in("/proc/cpuinfo", "model name");
+  const int cores = available_cores();
+  return fmt::format("{}, {} {}", cpu.empty() ? "unknown CPU" : cpu, cores, cores == 1 ? "core" : "cores");
+}
+
+}  // namespace shardlens

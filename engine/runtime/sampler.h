@@ -1,0 +1,42 @@
+// The observer that makes the studio's pictures: one TensorSample per rank and tensor, and a guard that stops the run
+// at the first value that is not a number.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "engine/record/sample.h"
+#include "engine/runtime/observer.h"
+
+namespace shardlens {
+
+using SampleTable = std::vector<std::vector<std::shared_ptr<const TensorSample>>>;  ///< [rank][tensor]
+
+class Sampler : public StepObserver {
+ public:
+  explicit Sampler(const Program& program);
+
+  /// Samples the tensor. Throws a run Error naming it when it holds NaN or infinity: the executor adds rank and step.
+  void on_tensor(int rank, StepId step, const Tensor& tensor, const void* data) override;
+
+  /// What has been sampled so far; null where not yet. Any thread.
+  SampleTable samples() const;
+
+ private:
+  int ranks_;
+  mutable std::mutex mutex_;
+  SampleTable samples_;
+};
+
+/// The guard alone, for runs that need no pictures.
+class FiniteCheck : public StepObserver {
+ public:
+  explicit FiniteCheck(int ranks) : ranks_(ranks) {}
+  void on_tensor(int rank, StepId step, const Tensor& tensor, const void* data) override;
+
+ private:
+  int ranks_;
+};
+
+}  // namespace shardlens

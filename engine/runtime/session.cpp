@@ -1,0 +1,432 @@
+// The Session's worker thread.
+//
+// Protocol. send() appends to a queue under a lock; the worker takes from it between waits of a few milliseconds, so
+// a new wish interrupts whatever runs. What is to be done is a list of passes over the Program: one that samples
+// every tensor, two that are only timed (the first warms up), one serial run, one that compares. Each pass is a real
+// execution of the same Program; runs are deterministic, so pictures, times and errors belong together though they
+// were taken in different passes. A Snapshot is copied out after every change and never touched again.
+#include "engine/runtime/session.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "engine/config/error.h"
+#include "engine/device/device.h"
+#include "engine/planner/planner.h"
+#include "engine/runtime/ceiling.h"
+#include "engine/runtime/executor.h"
+#include "engine/runtime/parity.h"
+#include "engine/runtime/plan.h"
+#include "engine/runtime/sampler.h"
+
+namespace shardlens {
+
+std::string to_string(RunState state) {
+  switch (state) {
+    case RunState::Planning: return "planning";
+    case RunState::Running: return "running";
+    case RunState::Paused: return "paused";
+    case RunState::Done: return "done";
+    case RunState::Refused: return "refused";
+    case RunState::Failed: return "failed";
+    case RunState::Cancelled: return "cancelled";
+  }
+  return {};
+}
+
+namespace {
+
+enum class Pass { Sample, WarmUp, Time, Serial, Compare, Ceiling, Move };
+
+std::string activity_of(Pass pass) {
+  switch (pass) {
+    case Pass::Sample: return "running and sampling every tensor";
+    case Pass::WarmUp:
+    case Pass::Time: return "timing the run";
+    case Pass::Serial: return "running on one rank, to compare with";
+    case Pass::Compare: return "comparing every tensor with T = 1";
+    case Pass::Ceiling: return "measuring this machine's GEMM ceiling";
+    case Pass::Move: return {};
+  }
+  return {};
+}
+
+constexpr double kPollSeconds = 0.005;      // how soon a new command interrupts a pass
+constexpr int kCeilingRepetitions = 3;
+constexpr double kProgressSeconds = 0.05;   // how often a running pass is published
+
+// Times of a finished pass: the slowest rank decides.
+void take_events(const Executor& executor, const Program& program, Result& result) {
+  result.events.assign(static_cast<size_t>(program.ranks()), {});
+  double forward = 0, total = 0;
+  for (int rank = 0; rank < program.ranks(); ++rank) {
+    auto& events = result.events[static_cast<size_t>(rank)];
+    const RankTrace& trace = executor.trace(rank);
+    for (size_t s = 0; s < trace.finished(); ++s) {
+      events.push_back(trace.event(s));
+      total = std::max(total, events.back().end_seconds);
+      if (program.steps[s].phase == Phase::Forward) forward = std::max(forward, events.back().end_seconds);
+    }
+  }
+  result.forward_seconds = forward;
+  result.backward_seconds = total - forward;
+}
+
+}  // namespace
+
+class Session::Worker {
+ public:
+  explicit Worker(const Settings& settings) {
+    now_.settings = settings;
+    machine_ = machine_description();
+    queue_.push_back(command::SetSettings{settings});
+    busy_ = true;
+    publish();
+    thread_ = std::thread([this] { main(); });
+  }
+
+  ~Worker() {
+    {
+      const std::lock_guard lock(mutex_);
+      quit_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+
+  void send(Command command) {
+    {
+      const std::lock_guard lock(mutex_);
+      queue_.push_back(std::move(command));
+      busy_ = true;
+    }
+    changed_.notify_all();
+  }
+
+  std::shared_ptr<const Snapshot> snapshot() const {
+    const std::lock_guard lock(mutex_);
+    return published_;
+  }
+
+  std::shared_ptr<const Snapshot> wait_until_idle(double timeout_seconds) const {
+    std::unique_lock lock(mutex_);
+    idle_.wait_for(lock, std::chrono::duration<double>(timeout_seconds), [this] { return !busy_; });
+    return published_;
+  }
+
+ private:
+  void main();
+  bool take_command(Command& command);
+  void handle(Command command);
+  void set_settings(const Settings& settings);
+  void begin_pass();
+  void finish_pass();
+  void queue_whole_run();
+  void move_to(size_t position);
+  void stop_passes();
+  void ensure_executor();
+  void stop_with(RunState state, const std::string& message);
+  void publish();
+
+  // shared with callers
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  mutable std::condition_variable idle_;
+  std::deque<Command> queue_;
+  std::shared_ptr<const Snapshot> published_;
+  bool busy_ = false;
+  bool quit_ = false;
+
+  // the worker's own
+  Snapshot now_;
+  std::string machine_;
+  Result result_;
+  std::unique_ptr<Executor> executor_;
+  std::unique_ptr<Executor> serial_executor_;
+  std::shared_ptr<Sampler> sampler_;
+  std::shared_ptr<ParityCheck> parity_;
+  std::shared_ptr<SerialReference> serial_;
+  Settings serial_settings_;
+  std::map<DType, double> ceilings_;  ///< FLOP/s of all cores together, measured once per process
+  std::deque<Pass> passes_;
+  bool pass_running_ = false;
+  size_t move_target_ = 0;
+  std::thread thread_;
+};
+
+void Session::Worker::publish() {
+  ++now_.version;
+  if (result_.plan) {
+    if (sampler_) result_.samples = sampler_->samples();
+    now_.result = std::make_shared<Result>(result_);
+  }
+  auto snapshot = std::make_shared<Snapshot>(now_);
+  const std::lock_guard lock(mutex_);
+  published_ = std::move(snapshot);
+}
+
+// The next command; of several SetSettings in a row only the last counts.
+bool Session::Worker::take_command(Command& command) {
+  const std::lock_guard lock(mutex_);
+  if (queue_.empty()) return false;
+  command = std::move(queue_.front());
+  queue_.pop_front();
+  while (std::holds_alternative<command::SetSettings>(command) && !queue_.empty() &&
+         std::holds_alternative<command::SetSettings>(queue_.front())) {
+    command = std::move(queue_.front());
+    queue_.pop_front();
+  }
+  return true;
+}
+
+void Session::Worker::main() {
+  auto last_progress = std::chrono::steady_clock::now();
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      if (queue_.empty() && passes_.empty()) {
+        busy_ = false;
+        idle_.notify_all();
+        changed_.wait(lock, [this] { return quit_ || !queue_.empty(); });
+      }
+      if (quit_) break;
+    }
+    try {
+      Command command;
+      while (take_command(command)) handle(std::move(command));
+      if (passes_.empty()) continue;
+      if (!pass_running_) begin_pass();
+      const bool serial = passes_.front() == Pass::Serial;
+      Executor* running = serial ? serial_executor_.get() : executor_.get();
+      if (!running || running->wait_for(kPollSeconds)) {
+        finish_pass();
+      } else if (passes_.front() == Pass::Sample &&
+                 std::chrono::steady_clock::now() - last_progress > std::chrono::duration<double>(kProgressSeconds)) {
+        last_progress = std::chrono::steady_clock::now();
+        now_.position = executor_->position();
+        publish();
+      }
+    } catch (const Error& error) {
+      const RunState state = error.kind() == ErrorKind::Request     ? RunState::Refused
+                             : error.kind() == ErrorKind::Cancelled ? RunState::Cancelled
+                                                                    : RunState::Failed;
+      stop_with(state, error.what());
+    } catch (const std::exception& error) {
+      stop_with(RunState::Failed, error.what());
+    }
+  }
+  executor_.reset();
+  serial_executor_.reset();
+}
+
+void Session::Worker::handle(Command command) {
+  if (const auto* wish = std::get_if<command::SetSettings>(&command)) return set_settings(wish->settings);
+  if (std::holds_alternative<command::Cancel>(command)) {
+    if (!passes_.empty()) stop_with(RunState::Cancelled, "the run was cancelled; Run starts it again");
+    return;
+  }
+  if (!now_.plan || now_.state == RunState::Refused) return;  // nothing to run; the message says why
+  const size_t steps = now_.plan->program.steps.size();
+  const size_t position = now_.position;
+  if (std::holds_alternative<command::Run>(command)) {
+    const bool halfway = sampler_ && executor_ && result_.plan == now_.plan && !result_.timed && position < steps;
+    stop_passes();
+    if (!halfway) sampler_.reset();
+    queue_whole_run();
+  } else if (std::holds_alternative<command::Pause>(command)) {
+    stop_passes();
+    if (now_.state == RunState::Running) now_.state = RunState::Paused;
+    publish();
+  } else if (const auto* seek = std::get_if<command::Seek>(&command)) {
+    move_to(std::min(seek->position, steps));
+  } else if (std::holds_alternative<command::StepOnce>(command)) {
+    move_to(position >= steps ? 1 : position + 1);
+  } else if (std::holds_alternative<command::NextCollective>(command)) {
+    const std::vector<Step>& all = now_.plan->program.steps;
+    const size_t from = position >= steps ? 0 : position;
+    const auto next = std::find_if(all.begin() + static_cast<std::ptrdiff_t>(from), all.end(),
+                                   [](const Step& step) { return is_collective(step.op); });
+    move_to(next == all.end() ? steps : static_cast<size_t>(next->id) + 1);
+  }
+}
+
+void Session::Worker::set_settings(const Settings& settings) {
+  executor_.reset();
+  serial_executor_.reset();
+  passes_.clear();
+  pass_running_ = false;
+  parity_.reset();
+  now_.settings = settings;
+  now_.plan = nullptr;
+  now_.message.clear();
+  now_.activity.clear();
+  now_.position = 0;
+  now_.plan = make_plan(settings);  // throws what the person must read
+  now_.state = RunState::Planning;
+  publish();  // the new plan, the old result greyed
+  check_runnable(*now_.plan);
+  sampler_.reset();
+  queue_whole_run();
+}
+
+void Session::Worker::ensure_executor() {
+  if (!executor_) executor_ = std::make_unique<Executor>(now_.plan);
+}
+
+void Session::Worker::queue_whole_run() {
+  ensure_executor();
+  passes_ = {Pass::Sample, Pass::WarmUp, Pass::Time};
+  Settings serial_settings = now_.settings;
+  serial_settings.tp = 1;
+  if (!serial_ || !(serial_settings_ == serial_settings)) passes_.push_back(Pass::Serial);
+  passes_.push_back(Pass::Compare);
+  if (!ceilings_.contains(now_.settings.dtype)) passes_.push_back(Pass::Ceiling);
+}
+
+// Halts at a step boundary and forgets what was still to be done.
+void Session::Worker::stop_passes() {
+  if (pass_running_ && executor_ && !passes_.empty()) {
+    if (passes_.front() == Pass::Serial) {
+      serial_executor_.reset();
+    } else {
+      executor_->pause();
+      executor_->wait();
+      if (passes_.front() == Pass::Sample) now_.position = executor_->position();
+    }
+  }
+  passes_.clear();
+  pass_running_ = false;
+  now_.activity.clear();
+}
+
+// The position a person sees changes at once: what the steps before it left is known from the sampled pass, and the
+// engine, whose arenas hold the real state, follows.
+void Session::Worker::move_to(size_t position) {
+  const bool sampling = !passes_.empty() && passes_.front() == Pass::Sample;
+  if (sampling) stop_passes();
+  ensure_executor();
+  now_.position = position;
+  now_.state = position == now_.plan->program.steps.size() ? RunState::Done : RunState::Paused;
+  move_target_ = position;
+  if (passes_.empty() || passes_.back() != Pass::Move) passes_.push_back(Pass::Move);
+  publish();
+}
+
+void Session::Worker::begin_pass() {
+  const Pass pass = passes_.front();
+  pass_running_ = true;
+  if (pass != Pass::Move) now_.activity = activity_of(pass);
+  const size_t steps = now_.plan->program.steps.size();
+  switch (pass) {
+    case Pass::Sample:
+      if (!sampler_) {
+        sampler_ = std::make_shared<Sampler>(now_.plan->program);
+        executor_->rewind();
+        now_.position = 0;
+        result_ = Result{};
+        result_.plan = now_.plan;
+        result_.communicator = executor_->communicator();
+        result_.machine = machine_;
+      }
+      now_.state = RunState::Running;
+      executor_->observe({sampler_});
+      executor_->start(steps);
+      break;
+    case Pass::WarmUp:
+    case Pass::Time:
+      executor_->observe({});
+      executor_->rewind();
+      executor_->start(steps);
+      break;
+    case Pass::Serial: {
+      Settings serial_settings = now_.settings;
+      serial_settings.tp = 1;
+      serial_ = std::make_shared<SerialReference>();
+      serial_settings_ = serial_settings;
+      serial_executor_ = std::make_unique<Executor>(make_plan(plan_serial(now_.settings)));
+      serial_executor_->observe({serial_});
+      serial_executor_->start(serial_executor_->steps());
+      break;
+    }
+    case Pass::Compare:
+      parity_ = std::make_shared<ParityCheck>(now_.plan->program, serial_, true);
+      executor_->observe({parity_});
+      executor_->rewind();
+      executor_->start(steps);
+      break;
+    case Pass::Ceiling: break;
+    case Pass::Move:
+      // A first run may have been interrupted while it was sampled: keep sampling where it goes on.
+      executor_->observe(result_.timed || !sampler_ ? std::vector<std::shared_ptr<StepObserver>>{}
+                                                    : std::vector<std::shared_ptr<StepObserver>>{sampler_});
+      executor_->start(move_target_);
+      break;
+  }
+  publish();
+}
+
+void Session::Worker::finish_pass() {
+  const Pass pass = passes_.front();
+  passes_.pop_front();
+  pass_running_ = false;
+  const Program& program = now_.plan->program;
+  switch (pass) {
+    case Pass::Sample:
+      now_.position = program.steps.size();
+      now_.state = RunState::Done;
+      result_.high_water_bytes.clear();
+      for (int rank = 0; rank < program.ranks(); ++rank) {
+        result_.high_water_bytes.push_back(executor_->high_water_bytes(rank));
+      }
+      break;
+    case Pass::WarmUp: break;
+    case Pass::Time:
+      take_events(*executor_, program, result_);
+      result_.timed = true;
+      if (ceilings_.contains(now_.settings.dtype)) result_.gemm_ceiling_flops = ceilings_[now_.settings.dtype];
+      break;
+    case Pass::Serial: serial_executor_.reset(); break;
+    case Pass::Compare:
+      result_.parity = parity_->results();
+      result_.parity_summary = summarise(program, result_.parity);
+      parity_.reset();
+      break;
+    case Pass::Ceiling: {
+      const std::vector<GemmShape> shapes = gemm_shapes(plan_serial(now_.settings), 0);
+      const GemmCeiling ceiling =
+          measure_gemm_ceiling(now_.settings.dtype, shapes, available_cores(), 1, kCeilingRepetitions);
+      result_.gemm_ceiling_flops = ceilings_[now_.settings.dtype] = ceiling.best().median_flops;
+      break;
+    }
+    case Pass::Move: break;
+  }
+  if (passes_.empty()) now_.activity.clear();
+  publish();
+}
+
+void Session::Worker::stop_with(RunState state, const std::string& message) {
+  passes_.clear();
+  pass_running_ = false;
+  executor_.reset();
+  serial_executor_.reset();
+  if (state != RunState::Done && serial_ && parity_ == nullptr && !result_.parity_summary.known) serial_.reset();
+  now_.state = state;
+  now_.message = message;
+  now_.activity.clear();
+  publish();
+}
+
+Session::Session(const Settings& settings) : worker_(std::make_unique<Worker>(settings)) {}
+Session::~Session() = default;
+void Session::send(Command command) { worker_->send(std::move(command)); }
+std::shared_ptr<const Snapshot> Session::snapshot() const { return worker_->snapshot(); }
+std::shared_ptr<const Snapshot> Session::wait_until_idle(double timeout_seconds) const {
+  return worker_->wait_until_idle(timeout_seconds);
+}
+
+}  // namespace shardlens
