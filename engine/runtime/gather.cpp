@@ -1,0 +1,56 @@
+// Gathering pieces into full tensors.
+#include "engine/runtime/gather.h"
+
+#include <cstring>
+
+namespace shardlens {
+namespace {
+
+template <typename T>
+void add_into(std::vector<std::byte>& total, const void* term) {
+  const size_t count = total.size() / sizeof(T);
+  const T* values = static_cast<const T*>(term);
+  for (size_t i = 0; i < count; ++i) {
+    T sum;
+    std::memcpy(&sum, total.data() + i * sizeof(T), sizeof(T));
+    sum += values[i];
+    std::memcpy(total.data() + i * sizeof(T), &sum, sizeof(T));
+  }
+}
+
+}  // namespace
+
+void Gather::on_tensor(int rank, StepId, const Tensor& tensor, const void* data) {
+  if (!wanted_(tensor)) return;
+  const bool sharded = tensor.layout.kind == LayoutKind::Sharded;
+  if (tensor.layout.kind == LayoutKind::Replicated && rank != 0) return;
+  const std::lock_guard lock(mutex_);
+  GatheredTensor& whole = tensors_[tensor.name];
+  if (whole.bytes.empty()) {
+    whole.shape = tensor.shape;
+    whole.dtype = tensor.dtype;
+    whole.bytes.assign(static_cast<size_t>(tensor.bytes()), std::byte{0});
+  }
+  if (tensor.layout.kind == LayoutKind::Partial) {
+    tensor.dtype == DType::Fp64 ? add_into<double>(whole.bytes, data) : add_into<float>(whole.bytes, data);
+    return;
+  }
+  if (!sharded) {
+    std::memcpy(whole.bytes.data(), data, whole.bytes.size());
+    return;
+  }
+  const int64_t element = element_bytes(tensor.dtype);
+  const int64_t full_cols = matrix_shape(tensor).cols;
+  const int64_t own_cols = local_matrix_shape(tensor, ranks_, rank).cols;
+  const auto* local = static_cast<const std::byte*>(data);
+  for (const Placement& place : placements(tensor, ranks_, rank)) {
+    for (int64_t i = 0; i < place.rows.size(); ++i) {
+      const int64_t to = (place.rows.begin + i) * full_cols + place.cols.begin;
+      const int64_t from = (place.local_rows.begin + i) * own_cols + place.local_cols.begin;
+      std::memcpy(whole.bytes.data() + to * element, local + from * element,
+                  static_cast<size_t>(place.cols.size() * element));
+    }
+  }
+}
+
+}  // namespace shardlens

@@ -1,0 +1,38 @@
+// The observer that puts full tensors together from the ranks' pieces: shards in their places, one copy of a
+// Replicated tensor, the sum of a Partial one. For dumps and tests.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "engine/runtime/observer.h"
+
+namespace shardlens {
+
+struct GatheredTensor {
+  Shape shape;
+  DType dtype = DType::Fp32;
+  std::vector<std::byte> bytes;  ///< row-major
+};
+
+class Gather : public StepObserver {
+ public:
+  /// Gathers the tensors for which `wanted` is true.
+  Gather(int ranks, std::function<bool(const Tensor&)> wanted) : ranks_(ranks), wanted_(std::move(wanted)) {}
+
+  void on_tensor(int rank, StepId step, const Tensor& tensor, const void* data) override;
+
+  /// By Tensor::name, once the run is over.
+  const std::map<std::string, GatheredTensor>& tensors() const { return tensors_; }
+
+ private:
+  int ranks_;
+  std::function<bool(const Tensor&)> wanted_;
+  std::mutex mutex_;
+  std::map<std::string, GatheredTensor> tensors_;
+};
+
+}  // namespace shardlens
