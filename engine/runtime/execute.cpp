@@ -164,8 +164,13 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
       device.slice(dtype, axis, range, local.in(0), local.out(0));
       break;
     }
-    case Op::AllReduce:
-      return communicator.all_reduce(dtype, local.count(local.output(0)), local.out(0));
+    case Op::AllReduce: {
+      const int64_t count = local.count(local.output(0));
+      if (local.in(0) != local.out(0)) {  // not in place: the term stays as it was
+        device.slice(dtype, {1, count, 1}, {0, count}, local.in(0), local.out(0));
+      }
+      return communicator.all_reduce(dtype, count, local.out(0));
+    }
     case Op::ReduceScatter: {
       const Tensor& shard = local.output(0);
       return communicator.reduce_scatter(dtype, slicing(shard.shape, shard.layout.dim), local.in(0),
