@@ -59,11 +59,6 @@ void check_runnable(const Plan& plan) {
   });
 }
 
-int64_t available_memory_bytes() {
-  const std::string kib = value_in("/proc/meminfo", "MemAvailable");
-  return kib.empty() ? int64_t{1} << 30 : std::stoll(kib) * 1024;
-}
-
 std::string machine_description() {
   const std::string cpu = value_in("/proc/cpuinfo", "model name");
   const int cores = available_cores();

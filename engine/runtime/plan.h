@@ -21,9 +21,6 @@ int64_t run_bytes(const Plan& plan);
 /// fits. Called before anything is allocated.
 void check_runnable(const Plan& plan);
 
-/// Memory this process may still take, in bytes.
-int64_t available_memory_bytes();
-
 /// "AMD EPYC 9B45, 2 cores"
 std::string machine_description();
 
