@@ -1,7 +1,9 @@
-// Builds each font as a chain of embedded faces; the first face that has a character draws it.
+// Builds each font as a chain of embedded faces; the first face that has a character draws it. Two characters
+// of the equations are in none of the faces and are drawn as a small letter, raised or centred.
 #include "ui/platform/fonts.h"
 
 #include <imgui.h>
+#include <imgui_internal.h>
 
 #include <initializer_list>
 #include <string_view>
@@ -21,6 +23,47 @@ constexpr std::string_view roboto_italic = "Roboto/Roboto-RegularItalic.ttf";
 constexpr std::string_view inconsolata = "Inconsolata-Medium.ttf";
 constexpr std::string_view font_awesome = "fontawesome-webfont.ttf";
 
+// A character that no face has, drawn as a smaller letter of the same face.
+struct StandIn {
+  ImWchar character;
+  ImWchar letter;
+  float scale;  // of the font's size
+  float raise;  // of the font's size
+};
+constexpr StandIn kTranspose{0x1D40, 'T', 0.66F, 0.26F};
+constexpr StandIn kHadamard{0x2218, 'o', 0.72F, 0.08F};
+
+// Dear ImGui's own loader, which finds `stand_in.letter` where it is asked for `stand_in.character` and has
+// no other characters.
+template <const StandIn& stand_in>
+const ImFontLoader* stand_in_loader() {
+  static const ImFontLoader loader = [] {
+    ImFontLoader made = *ImFontAtlasGetFontLoaderForStbTruetype();
+    made.Name = "stand-in";
+    made.FontSrcGetGlyphIndexFromCodepoint = [](ImFontAtlas* atlas, ImFontConfig* source, ImWchar character) {
+      const ImFontLoader* all = ImFontAtlasGetFontLoaderForStbTruetype();
+      return character == stand_in.character
+                 ? all->FontSrcGetGlyphIndexFromCodepoint(atlas, source, stand_in.letter)
+                 : 0;
+    };
+    return made;
+  }();
+  return &loader;
+}
+
+template <const StandIn& stand_in>
+void add_stand_in(ImFontAtlas& atlas, std::string_view face) {
+  const std::string_view data = find_embedded(embedded_fonts(), face);
+  ImFontConfig config;
+  config.FontDataOwnedByAtlas = false;
+  config.MergeMode = true;
+  config.FontLoader = stand_in_loader<stand_in>();
+  config.ExtraSizeScale = stand_in.scale;
+  config.GlyphOffset.y = -stand_in.raise * ui::kBodySize;
+  atlas.AddFontFromMemoryTTF(const_cast<char*>(data.data()), static_cast<int>(data.size()), ui::kBodySize,
+                             &config);
+}
+
 ImFont* add_chain(ImFontAtlas& atlas, std::initializer_list<std::string_view> faces) {
   ImFont* font = nullptr;
   for (const std::string_view face : faces) {
@@ -32,6 +75,8 @@ ImFont* add_chain(ImFontAtlas& atlas, std::initializer_list<std::string_view> fa
     font = atlas.AddFontFromMemoryTTF(const_cast<char*>(data.data()), static_cast<int>(data.size()),
                                       ui::kBodySize, &config);
   }
+  add_stand_in<kTranspose>(atlas, *faces.begin());
+  add_stand_in<kHadamard>(atlas, *faces.begin());
   return font;
 }
 
