@@ -25,9 +25,7 @@ std::string value_in(const std::string& path, const std::string& key) {
   return {};
 }
 
-}  // namespace
-
-std::shared_ptr<const Plan> make_plan(Program program) {
+std::shared_ptr<Plan> planned(Program program) {
   const auto begin = std::chrono::steady_clock::now();
   auto plan = std::make_shared<Plan>();
   plan->program = std::move(program);
@@ -40,7 +38,15 @@ std::shared_ptr<const Plan> make_plan(Program program) {
   return plan;
 }
 
-std::shared_ptr<const Plan> make_plan(const Settings& settings) { return make_plan(plan_program(settings)); }
+}  // namespace
+
+std::shared_ptr<const Plan> make_plan(Program program) { return planned(std::move(program)); }
+
+std::shared_ptr<const Plan> make_plan(const Settings& settings) {
+  std::shared_ptr<Plan> plan = planned(plan_program(settings));
+  plan->splits = compare_splits(settings);
+  return plan;
+}
 
 int64_t run_bytes(const Plan& plan) {
   int64_t bytes = 0;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/comm/comm.h"
+#include "engine/cost/compare_splits.h"
 #include "engine/cost/price.h"
 #include "engine/planner/memory_plan.h"
 #include "engine/program/program.h"
@@ -21,6 +22,7 @@ struct Plan {
   Program program;
   std::vector<MemoryPlan> memory;           ///< per rank
   std::vector<std::vector<StepCost>> cost;  ///< [rank][step], estimated on settings.hardware
+  std::vector<SplitCost> splits;            ///< the same settings cut in every named way; empty for a serial plan
   double plan_seconds = 0;                  ///< how long planning took, measured
 };
 
