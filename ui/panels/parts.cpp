@@ -1,0 +1,121 @@
+// Heads, choices, copy buttons and kind colours of the tabs beside the Stage.
+#include "ui/panels/parts.h"
+
+#include <cmath>
+
+namespace shardlens::ui {
+
+Type::Type(const Context& context)
+    : title{context.fonts.bold, context.px(kBodySize * 1.4f), context.theme.text},
+      figure{context.fonts.bold, context.px(kBodySize * 1.2f), context.theme.text},
+      strong{context.fonts.bold, context.px(kBodySize), context.theme.text},
+      body{context.fonts.body, context.px(kBodySize), context.theme.text},
+      note{context.fonts.body, context.px(kSmallSize), context.theme.dim},
+      faint_note{context.fonts.body, context.px(kSmallSize), context.theme.faint},
+      mono{context.fonts.mono, context.px(kBodySize), context.theme.text},
+      mono_note{context.fonts.mono, context.px(kSmallSize), context.theme.dim} {}
+
+void page_head(const Context& context, const std::string& title, const std::string& explanation,
+               float reserve) {
+  const Type type(context);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x;
+  draw_text(list, at, type.title, fitted(type.title, title, width - reserve));
+  const float below = at.y + type.title.size + context.px(6);
+  const float height = draw_wrapped(list, {at.x, below}, type.note, explanation, width);
+  ImGui::Dummy({width, below + height - at.y});
+}
+
+float choice_row_height(const Context& context) {
+  return std::round(context.px(26));
+}
+
+float choice_row_width(const Context& context, std::span<const std::string> labels) {
+  const Type type(context);
+  float width = 0;
+  for (const auto& label : labels) width += std::round(text_width(type.note, label) + context.px(20));
+  return width;
+}
+
+int choice_row(const Context& context, const char* id, ImVec2 at, std::span<const std::string> labels,
+               int taken) {
+  const Type type(context);
+  const Theme& theme = context.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float height = choice_row_height(context), radius = context.px(5);
+  const ImVec2 cursor = ImGui::GetCursorScreenPos();
+  list->AddRectFilled(at, {at.x + choice_row_width(context, labels), at.y + height}, theme.card, radius);
+  int clicked = -1;
+  for (size_t i = 0; i < labels.size(); ++i) {
+    const float width = std::round(text_width(type.note, labels[i]) + context.px(20));
+    ImGui::SetCursorScreenPos(at);
+    ImGui::PushID(id);
+    if (ImGui::InvisibleButton(labels[i].c_str(), {width, height})) clicked = static_cast<int>(i);
+    ImGui::PopID();
+    const ImVec2 end(at.x + width, at.y + height);
+    const bool is_taken = static_cast<int>(i) == taken;
+    const bool hovered = ImGui::IsItemHovered();
+    if (is_taken) list->AddRectFilled(at, end, theme.forward, radius);
+    if (hovered && !is_taken) list->AddRectFilled(at, end, theme.line, radius);
+    const ImU32 ink = is_taken ? legible_on(theme, theme.forward) : hovered ? theme.text : theme.dim;
+    draw_text(list, {at.x + width / 2, at.y + (height - type.note.size) / 2}, in(type.note, ink), labels[i],
+              Align::Centre);
+    at.x += width;
+  }
+  ImGui::SetCursorScreenPos(cursor);
+  return clicked;
+}
+
+float small_button_height(const Context& context) {
+  return std::round(context.px(24));
+}
+
+void copy_button(const Context& context, const char* id, ImVec2 right_top, const TextTable& table) {
+  const ImVec2 cursor = ImGui::GetCursorScreenPos();
+  const Type type(context);
+  const float width = text_width(type.note, "Copy") + context.px(20);
+  ImGui::PushID(id);
+  ImGui::SetCursorScreenPos({std::round(right_top.x - width), right_top.y});
+  ImGui::PushFont(nullptr, kSmallSize);
+  ImGui::PushStyleColor(ImGuiCol_Text, context.theme.dim);
+  if (ImGui::Button("Copy", {width, small_button_height(context)})) ImGui::OpenPopup("menu");
+  ImGui::PopStyleColor();
+  ImGui::PopFont();
+  if (ImGui::BeginPopup("menu")) {
+    if (ImGui::MenuItem("as text")) ImGui::SetClipboardText(to_plain_text(table).c_str());
+    if (ImGui::MenuItem("as Markdown")) ImGui::SetClipboardText(to_markdown(table).c_str());
+    ImGui::EndPopup();
+  }
+  ImGui::PopID();
+  ImGui::SetCursorScreenPos(cursor);
+}
+
+ImU32 deepened(ImU32 Theme::*token, float amount) {
+  return mixed(theme(ThemeName::Dark).*token, theme(ThemeName::Light).*token, amount);
+}
+
+ImU32 kind_colour(const Theme& theme, MemoryKind kind) {
+  switch (kind) {
+    case MemoryKind::Input:
+      return theme.faint;
+    case MemoryKind::Weight:
+      return deepened(&Theme::forward, 0);
+    case MemoryKind::WeightGradient:
+      return deepened(&Theme::forward, 0.55f);
+    case MemoryKind::Activation:
+      return deepened(&Theme::agreement, 0.25f);
+    case MemoryKind::ActivationGradient:
+      return deepened(&Theme::backward, 0.15f);
+    case MemoryKind::Workspace:
+      return deepened(&Theme::backward, 0.7f);
+  }
+  return theme.faint;
+}
+
+void rule(const Context& context, ImVec2 at, float width) {
+  const float y = std::round(at.y) + 0.5f;
+  ImGui::GetWindowDrawList()->AddLine({at.x, y}, {at.x + width, y}, context.theme.line, 1);
+}
+
+}  // namespace shardlens::ui

@@ -1,0 +1,58 @@
+// What the Memory, Traffic and Program tabs have in common: their type styles at this frame's scale, the head
+// of a page, a row of choices, a provenance tag and the button that copies a table.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "ui/context.h"
+#include "ui/widgets/copy_table.h"
+#include "ui/widgets/paint.h"
+
+namespace shardlens::ui {
+
+/// The type styles of a page, in pixels of this frame. Colours can be replaced: `in(style.body, theme.dim)`.
+struct Type {
+  explicit Type(const Context& context);
+  TextStyle title;   ///< bold, 1.4 × body: the one headline of a page
+  TextStyle figure;  ///< bold, 1.2 × body: the numbers a room must read
+  TextStyle strong;  ///< bold body
+  TextStyle body;
+  TextStyle note;        ///< small and dim
+  TextStyle faint_note;  ///< small and faint
+  TextStyle mono;        ///< values
+  TextStyle mono_note;   ///< small values, dim
+};
+
+inline TextStyle in(TextStyle style, ImU32 colour) {
+  style.colour = colour;
+  return style;
+}
+
+/// Draws the headline and one line of explanation at the cursor and moves it below them; `reserve` pixels at
+/// the right stay free for controls.
+void page_head(const Context& context, const std::string& title, const std::string& explanation,
+               float reserve);
+
+/// A row of choices of which one is taken, drawn at `at`; returns the one clicked, or -1. Ids are
+/// "##<id>/<label>".
+int choice_row(const Context& context, const char* id, ImVec2 at, std::span<const std::string> labels,
+               int taken);
+float choice_row_width(const Context& context, std::span<const std::string> labels);
+float choice_row_height(const Context& context);
+
+/// A small "Copy" button at `at` (its right top corner) whose menu copies the table as text or as Markdown.
+void copy_button(const Context& context, const char* id, ImVec2 right_top, const TextTable& table);
+float small_button_height(const Context& context);
+
+/// A token between its two themes: `amount` of the way from the dark theme's to the light one's, the same in
+/// both, for families of related parts.
+ImU32 deepened(ImU32 Theme::*token, float amount);
+
+/// The colour in which bytes of a kind are drawn, here and wherever memory is shown.
+ImU32 kind_colour(const Theme& theme, MemoryKind kind);
+
+/// A thin rule across `width`.
+void rule(const Context& context, ImVec2 at, float width);
+
+}  // namespace shardlens::ui

@@ -1,0 +1,391 @@
+// The Traffic tab: every place where a layout is converted, in the order of the Program, with the reason, the
+// bytes each rank sends, and the time it took beside the time predicted. Below or above it, what the other
+// ways of cutting the same model would send.
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "engine/cost/compare_splits.h"
+#include "ui/panels/parts.h"
+#include "ui/panels/traffic_rows.h"
+#include "ui/widgets/format.h"
+
+namespace shardlens::ui {
+namespace {
+
+/// Where the columns of the table stand, from the width at hand.
+struct Columns {
+  bool wide = false;  ///< every figure has a column of its own, and every row says why
+  float left, text, text_width;
+  float full, sent, measured, predicted, bandwidth;  ///< right edges
+};
+
+Columns columns_of(const Context& context, float left, float width) {
+  Columns columns;
+  columns.wide = width > context.px(940);
+  columns.left = left;
+  columns.text = left + context.px(36);
+  float right = left + width - context.px(8);
+  columns.bandwidth = right;
+  if (columns.wide) right -= context.px(100);
+  columns.predicted = right;
+  if (columns.wide) right -= context.px(92);
+  columns.measured = right;
+  right -= context.px(columns.wide ? 148 : 132);
+  columns.sent = right;
+  right -= context.px(150);
+  columns.full = right;
+  if (columns.wide) right -= context.px(112);
+  columns.text_width = right - columns.text - context.px(12);
+  return columns;
+}
+
+std::string waited(const TrafficRow& row) {
+  return "waited " + format_seconds(row.wait_seconds) + " for rank " + std::to_string(row.last_rank);
+}
+
+std::string flow(const TrafficRow& row) {
+  return to_string(row.from) + " → " + to_string(row.to);
+}
+
+TextTable copied(const std::vector<TrafficRow>& rows) {
+  TextTable table{{{"step", Align::Right},
+                   {"mark"},
+                   {"phase"},
+                   {"what"},
+                   {"tensor"},
+                   {"from → to"},
+                   {"shape"},
+                   {"full bytes", Align::Right},
+                   {"sent bytes per rank", Align::Right},
+                   {"transfer, measured", Align::Right},
+                   {"wait, measured", Align::Right},
+                   {"time, predicted", Align::Right},
+                   {"bus bandwidth", Align::Right},
+                   {"why"}},
+                  {}};
+  for (const TrafficRow& row : rows)
+    table.rows.push_back({std::to_string(row.step),
+                          row.conjugate == Conjugate::F   ? "f"
+                          : row.conjugate == Conjugate::G ? "g"
+                                                          : "",
+                          row.phase == Phase::Forward ? "forward" : "backward", to_string(row.op), row.symbol,
+                          flow(row), row.shape, format_integer(row.full_bytes),
+                          format_integer(row.sent_bytes),
+                          row.measured ? format_seconds(row.transfer_seconds) : "",
+                          row.measured ? format_seconds(row.wait_seconds) : "",
+                          row.predicted_seconds > 0 ? format_seconds(row.predicted_seconds) : "",
+                          row.measured ? format_bandwidth(row.bus_bytes_per_second) : "", row.why});
+  return table;
+}
+
+/// One figure of the summary: large, with what it is above and on what it stands below. Returns its width.
+float draw_figure(const Context& context, ImVec2 at, const std::string& label, ImU32 edge,
+                  const std::string& figure, const std::string& note) {
+  const Type type(context);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float x = at.x + context.px(12);
+  list->AddRectFilled(at, {at.x + context.px(3), at.y + context.px(58)}, edge, context.px(1.5f));
+  draw_text(list, {x, at.y}, type.note, label);
+  draw_text(list, {x, at.y + context.px(18)}, type.figure, figure);
+  draw_text(list, {x, at.y + context.px(42)}, type.note, note);
+  const float width =
+      std::max({text_width(type.note, label), text_width(type.figure, figure), text_width(type.note, note)});
+  return width + context.px(12 + 32);
+}
+
+/// Forward, backward, whole, and the time. Returns the height it took.
+float draw_summary(const Context& context, const std::vector<TrafficRow>& rows, ImVec2 at, float width) {
+  const Theme& theme = context.theme;
+  const TrafficTotal forward = total(rows, Phase::Forward), backward = total(rows, Phase::Backward),
+                     whole = total(rows);
+  struct Figure {
+    std::string label;
+    ImU32 edge;
+    std::string figure, note;
+  };
+  std::vector<Figure> figures{
+      {"forward", theme.forward, format_bytes(static_cast<double>(forward.sent_bytes)),
+       in_words(rows, Phase::Forward)},
+      {"backward", theme.backward, format_bytes(static_cast<double>(backward.sent_bytes)),
+       in_words(rows, Phase::Backward)},
+      {"each rank sends", theme.communication, format_bytes(static_cast<double>(whole.sent_bytes)),
+       "ring figures, " + format_integer(whole.sent_bytes) + " bytes"}};
+  if (whole.measured > 0)
+    figures.push_back(
+        {whole.measured == whole.collectives ? "transfer, measured" : "transfer, measured so far",
+         theme.communication, format_seconds(whole.transfer_seconds),
+         "and " + format_seconds(whole.wait_seconds) + " waiting"});
+  if (whole.predicted_seconds > 0)
+    figures.push_back({"transfer, predicted", theme.line, format_seconds(whole.predicted_seconds),
+                       "alpha-beta, estimated"});
+  float x = at.x;
+  for (const Figure& figure : figures) {
+    if (x > at.x && x + context.px(140) > at.x + width) break;
+    x += draw_figure(context, {x, at.y}, figure.label, figure.edge, figure.figure, figure.note);
+  }
+  return context.px(66);
+}
+
+/// What every split of this model would send: a bar a split, a segment a collective. A click runs the split.
+float draw_splits(const Context& context, const std::vector<SplitCost>& splits, ImVec2 at, float width) {
+  const Type type(context);
+  const Theme& theme = context.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const Settings& settings = context.snapshot.plan->program.settings;
+  int64_t most = 1;
+  for (const SplitCost& split : splits) most = std::max(most, split.sent_bytes);
+  const bool wide = width > context.px(860);
+  const float row = context.px(28), name_width = context.px(132), right = at.x + width - context.px(8);
+  const float memory_x = right, flops_x = wide ? memory_x - context.px(112) : memory_x;
+  const float sent_x = wide ? flops_x - context.px(112) : memory_x;
+  const float bar_x = at.x + name_width, bar_width = sent_x - context.px(96) - bar_x;
+  draw_text(list, at, type.strong, "The same model, cut in other ways at T = " + std::to_string(settings.tp));
+  const float head_y = at.y + context.px(3);
+  draw_text(list, {sent_x, head_y}, type.note, wide ? "each rank sends" : "sent, estimated", Align::Right);
+  if (wide) {
+    draw_text(list, {flops_x, head_y}, type.note, "computes", Align::Right);
+    draw_text(list, {memory_x, head_y}, type.note, "holds", Align::Right);
+  }
+  float y = at.y + context.px(28);
+  for (const SplitCost& split : splits) {
+    const bool is_it = split.split == settings.split;
+    ImGui::SetCursorScreenPos({at.x - context.px(8), y});
+    ImGui::PushID("splits");
+    const bool clicked = ImGui::InvisibleButton(split.split.name.c_str(), {width + context.px(8), row});
+    const bool hovered = ImGui::IsItemHovered();
+    ImGui::PopID();
+    if (clicked && !is_it && split.refused.empty()) {
+      Settings wanted = context.wanted();
+      wanted.split = split.split;
+      context.want(wanted);
+    }
+    if (is_it || hovered)
+      list->AddRectFilled({at.x - context.px(8), y}, {right + context.px(8), y + row},
+                          is_it ? faded(theme.forward, 0.14f) : theme.card, context.px(4));
+    const float text_y = y + (row - type.body.size) / 2;
+    draw_text(list, {at.x, text_y}, is_it ? type.strong : in(type.body, hovered ? theme.text : theme.dim),
+              split.split.name);
+    if (!split.refused.empty()) {
+      draw_text(list, {bar_x, text_y}, type.note, fitted(type.note, split.refused, right - bar_x));
+      y += row;
+      continue;
+    }
+    const float bar_y = y + context.px(6), bar_end = y + row - context.px(6);
+    float x = bar_x;
+    for (const Meeting& meeting : split.meetings) {
+      const float end = x + bar_width * static_cast<float>(meeting.sent_bytes) / static_cast<float>(most);
+      const bool forward = meeting.phase == Phase::Forward;
+      list->AddRectFilled({x, bar_y}, {std::max(x + 1, end - 1), bar_end},
+                          faded(theme.communication, is_it ? 0.95f : 0.55f));
+      list->AddRectFilled({x, bar_end}, {std::max(x + 1, end - 1), bar_end + context.px(2.5f)},
+                          forward ? theme.forward : theme.backward);
+      const TextStyle letter =
+          in(type.mono_note, is_it ? legible_on(theme, theme.communication) : theme.text);
+      if (text_width(letter, meeting.symbol) + context.px(6) < end - x)
+        draw_text(list, {(x + end) / 2, (bar_y + bar_end - letter.size) / 2}, letter, meeting.symbol,
+                  Align::Centre);
+      x = end;
+    }
+    if (split.meetings.empty())
+      draw_text(list, {bar_x, text_y}, type.note, "nothing to send: every rank does all the work");
+    const float mono_y = y + (row - type.mono.size) / 2;
+    const TextStyle figures = is_it ? type.mono : in(type.mono, theme.dim);
+    draw_text(list, {sent_x, mono_y}, figures, format_bytes(static_cast<double>(split.sent_bytes)),
+              Align::Right);
+    if (wide) {
+      draw_text(list, {flops_x, mono_y}, figures, format_flop_count(static_cast<double>(split.flops)),
+                Align::Right);
+      draw_text(list, {memory_x, mono_y}, figures, format_bytes(static_cast<double>(split.arena_bytes)),
+                Align::Right);
+    }
+    y += row;
+  }
+  draw_text(
+      list, {at.x, y + context.px(4)}, type.faint_note,
+      fitted(type.faint_note,
+             "Planned and counted, not run: per rank. Edge: forward or backward. A click runs the split.",
+             width));
+  return y + context.px(24) - at.y;
+}
+
+void draw_header(const Context& context, const Columns& columns, float y) {
+  const Type type(context);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  if (columns.wide) draw_text(list, {columns.full, y}, type.note, "full tensor", Align::Right);
+  draw_text(list, {columns.sent, y}, type.note, "each rank sends", Align::Right);
+  draw_text(list, {columns.measured, y}, type.note, "measured", Align::Right);
+  if (columns.wide) {
+    draw_text(list, {columns.predicted, y}, type.note, "predicted", Align::Right);
+    draw_text(list, {columns.bandwidth, y}, type.note, "bus bandwidth", Align::Right);
+  }
+}
+
+/// A conversion that sends nothing: one faint line. Returns the height it took.
+float draw_quiet_row(const Context& context, const TrafficRow& row, const Columns& columns, float y,
+                     ImU32 ink) {
+  const Type type(context);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const std::string what = row.op == Op::Slice ? "local slice" : "identity";
+  const TextStyle words = in(type.note, ink);
+  float x = columns.text;
+  draw_text(list, {x, y + context.px(5)}, words, what);
+  x += text_width(words, what) + context.px(8);
+  draw_text(list, {x, y + context.px(5)}, in(type.mono_note, ink), row.symbol);
+  x += text_width(type.mono_note, row.symbol) + context.px(16);
+  draw_text(list, {x, y + context.px(5)}, words,
+            fitted(words, row.op == Op::Slice ? flow(row) : to_string(row.to) + " already",
+                   columns.text + columns.text_width - x));
+  draw_text(list, {columns.sent, y + context.px(5)}, in(type.mono_note, ink), "0 B", Align::Right);
+  return context.px(26);
+}
+
+/// A collective: what and why at the left, its figures at the right, how they come about below them.
+void draw_collective_row(const Context& context, const TrafficRow& row, const Columns& columns, float y,
+                         bool says_why) {
+  const Type type(context);
+  const Theme& theme = context.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float first = y + context.px(7), second = first + context.px(20);
+  float x = columns.text;
+  draw_text(list, {x, first}, in(type.strong, theme.communication), to_string(row.op));
+  x += text_width(type.strong, to_string(row.op)) + context.px(8);
+  draw_text(list, {x, first}, type.mono, row.symbol);
+  x += text_width(type.mono, row.symbol) + context.px(16);
+  draw_text(list, {x, first + context.px(1)}, type.note,
+            fitted(type.note, flow(row), columns.text + columns.text_width - x));
+  if (says_why) {
+    draw_wrapped(list, {columns.text, second}, type.note, row.why, columns.text_width);
+  } else {
+    draw_text(list, {columns.text, second}, type.note,
+              fitted(type.note, row.shape + " · " + format_bytes(static_cast<double>(row.full_bytes)),
+                     columns.text_width));
+  }
+  if (columns.wide) {
+    draw_text(list, {columns.full, first}, type.mono, format_bytes(static_cast<double>(row.full_bytes)),
+              Align::Right);
+    draw_text(list, {columns.full, second}, type.mono_note, row.shape, Align::Right);
+  }
+  draw_text(list, {columns.sent, first}, type.mono, format_bytes(static_cast<double>(row.sent_bytes)),
+            Align::Right);
+  draw_text(list, {columns.sent, second}, type.mono_note, row.formula, Align::Right);
+  if (row.measured) {
+    draw_text(list, {columns.measured, first}, type.mono, format_seconds(row.transfer_seconds), Align::Right);
+    draw_text(list, {columns.measured, second}, in(type.note, mixed(theme.dim, theme.communication, 0.35f)),
+              waited(row), Align::Right);
+  } else {
+    draw_text(list, {columns.measured, first}, type.faint_note, "not yet", Align::Right);
+  }
+  if (!columns.wide) return;
+  if (row.predicted_seconds > 0)
+    draw_text(list, {columns.predicted, first}, in(type.mono, theme.dim),
+              format_seconds(row.predicted_seconds), Align::Right);
+  if (row.measured)
+    draw_text(list, {columns.bandwidth, first}, type.mono, format_bandwidth(row.bus_bytes_per_second),
+              Align::Right);
+}
+
+/// The table. Returns the height it took.
+float draw_rows(const Context& context, const std::vector<TrafficRow>& rows, ImVec2 at, float width) {
+  const Type type(context);
+  const Theme& theme = context.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const Columns columns = columns_of(context, at.x, width);
+  draw_text(list, at, type.strong, "Every conversion, in the order of the Program");
+  float y = at.y + context.px(columns.wide ? 4 : 26);
+  draw_header(context, columns, y);
+  y += context.px(22);
+  rule(context, {at.x, y}, width);
+  y += context.px(4);
+  for (const TrafficRow& row : rows) {
+    const bool selected = row.step == context.view.selected_step;
+    const bool says_why = columns.wide || selected;
+    const float why = says_why ? wrapped_height(type.note, row.why, columns.text_width) : type.note.size;
+    const float height = row.sends() ? context.px(27) + why + context.px(9) : context.px(26);
+    ImGui::SetCursorScreenPos({at.x, y});
+    ImGui::PushID("conversions");
+    if (ImGui::InvisibleButton(("step " + std::to_string(row.step)).c_str(), {width, height}))
+      select_step(context.view, context.snapshot.plan->program, row.step);
+    ImGui::PopID();
+    const bool hovered = ImGui::IsItemHovered();
+    if (selected || hovered)
+      list->AddRectFilled({at.x, y}, {at.x + width, y + height},
+                          selected ? faded(theme.forward, 0.16f) : theme.card, context.px(4));
+    list->AddRectFilled({at.x, y + 1}, {at.x + context.px(3), y + height - 1},
+                        row.phase == Phase::Forward ? theme.forward : theme.backward);
+    const ImU32 quiet = selected || hovered ? theme.text : theme.faint;
+    if (row.conjugate != Conjugate::None) {
+      const TextStyle mark{context.fonts.italic, context.px(kBodySize * 1.2f),
+                           row.sends() ? theme.communication : quiet};
+      draw_text(list, {at.x + context.px(20), y + context.px(row.sends() ? 5 : 2)}, mark,
+                row.conjugate == Conjugate::F ? "f" : "g", Align::Centre);
+    }
+    if (row.sends()) {
+      draw_collective_row(context, row, columns, y, says_why);
+    } else {
+      draw_quiet_row(context, row, columns, y, quiet);
+      if (hovered) ImGui::SetItemTooltip("%s", row.why.c_str());
+    }
+    y += height + context.px(2);
+  }
+  return y - at.y;
+}
+
+void say(const Context& context, const std::string& text) {
+  const Type type(context);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x;
+  const float height =
+      draw_wrapped(ImGui::GetWindowDrawList(), {at.x, at.y + context.px(12)}, type.body, text, width);
+  ImGui::Dummy({width, height + context.px(12)});
+}
+
+std::string provenance(const Context& context) {
+  const Snapshot& snapshot = context.snapshot;
+  const Settings& settings = snapshot.plan->program.settings;
+  std::string text;
+  if (snapshot.result && !snapshot.stale())
+    text = "Measured on " + snapshot.result->machine + ", communicator " +
+           snapshot.result->communicator.name + ". ";
+  else
+    text = snapshot.result ? "The run shown belongs to older settings; nothing of this plan is measured yet. "
+                           : "Nothing has run yet. ";
+  return text + "Bytes are ring figures of the plan; predicted: alpha-beta on " +
+         find_hardware(settings.hardware).title + ".";
+}
+
+}  // namespace
+
+void draw_traffic(const Context& context) {
+  const Snapshot& snapshot = context.snapshot;
+  if (!snapshot.plan) {
+    page_head(context, "Traffic", "What the ranks send each other in one forward and backward pass.", 0);
+    say(context, snapshot.message.empty() ? "Planning." : snapshot.message);
+    return;
+  }
+  const Plan& plan = *snapshot.plan;
+  const std::vector<TrafficRow> rows = traffic_rows(plan, snapshot.result.get());
+  const ImVec2 top = ImGui::GetCursorScreenPos();
+  const float right = top.x + ImGui::GetContentRegionAvail().x;
+  if (plan.program.ranks() == 1) {
+    page_head(context, "Traffic", "What the ranks send each other in one forward and backward pass.", 0);
+    say(context,
+        "One rank: nothing to send. The layer's tensors are whole where they are made, so no step needs a "
+        "collective. Choose T = 2 or more in the Bar to cut it.");
+    return;
+  }
+  page_head(context, "Traffic", provenance(context), context.px(80));
+  copy_button(context, "copy traffic", {right, top.y}, copied(rows));
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  float y = at.y + context.px(6);
+  y += draw_summary(context, rows, {at.x, y}, room.x) + context.px(14);
+  const bool splits_first = room.x > context.px(860) && room.y > context.px(560);
+  if (splits_first) y += draw_splits(context, plan.splits, {at.x, y}, room.x) + context.px(18);
+  y += draw_rows(context, rows, {at.x, y}, room.x) + context.px(18);
+  if (!splits_first) y += draw_splits(context, plan.splits, {at.x, y}, room.x);
+  ImGui::SetCursorScreenPos(at);
+  ImGui::Dummy({room.x, y - at.y});
+}
+
+}  // namespace shardlens::ui

@@ -1,0 +1,57 @@
+// The Traffic tab's figures, computed from a Plan and a Result and from nothing else: one row for every step
+// that converts a layout, whether it sends anything or not, and what they add up to.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/runtime/snapshot.h"
+
+namespace shardlens::ui {
+
+struct TrafficRow {
+  StepId step = 0;
+  Op op = Op::Identity;
+  Phase phase = Phase::Forward;
+  Conjugate conjugate = Conjugate::None;
+  std::string symbol;  ///< the letter of the tensor that is converted: "dV"
+  Layout from, to;
+  std::string shape;       ///< global: "[1024, 768]"
+  int64_t full_bytes = 0;  ///< S: of the whole tensor
+  int64_t sent_bytes = 0;  ///< by each rank, ring figure
+  std::string formula;     ///< sent_bytes written out: "2 × 3.00 MiB × 3/4"; empty when nothing is sent
+  std::string why;         ///< explain()
+  double predicted_seconds = 0;  ///< alpha-beta on the settings' hardware, slowest rank; 0: unknown
+
+  bool measured = false;            ///< the four below are
+  double transfer_seconds = 0;      ///< slowest rank, from the last arrival to its end
+  double wait_seconds = 0;          ///< the longest that a rank waited for the last one
+  int last_rank = 0;                ///< the one they waited for
+  double bus_bytes_per_second = 0;  ///< sent_bytes / transfer_seconds, as nccl-tests defines bus bandwidth
+
+  bool sends() const { return is_collective(op); }
+};
+
+/// Every conversion of the plan's Program in step order; `result` adds what was measured (null: nothing was).
+/// A result of another plan is ignored.
+std::vector<TrafficRow> traffic_rows(const Plan& plan, const Result* result);
+
+struct TrafficTotal {
+  int collectives = 0;
+  int measured = 0;  ///< of them
+  int64_t sent_bytes = 0;
+  double transfer_seconds = 0;
+  double wait_seconds = 0;
+  double predicted_seconds = 0;
+};
+TrafficTotal total(const std::vector<TrafficRow>& rows, Phase phase);
+TrafficTotal total(const std::vector<TrafficRow>& rows);
+
+/// "2 all-reduces", "1 reduce-scatter and 3 all-gathers": the collectives of a phase in words; "nothing" for
+/// none.
+std::string in_words(const std::vector<TrafficRow>& rows, Phase phase);
+
+/// The ring formula of a conversion with this run's figures; empty when it sends nothing.
+std::string ring_formula(Op op, int64_t full_bytes, int ranks);
+
+}  // namespace shardlens::ui

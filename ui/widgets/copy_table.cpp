@@ -1,0 +1,68 @@
+// Tables as aligned text and as Markdown.
+#include "ui/widgets/copy_table.h"
+
+#include <algorithm>
+
+namespace shardlens::ui {
+namespace {
+
+std::string padded(const std::string& cell, size_t width, Align align) {
+  const std::string blanks(width - std::min(width, character_count(cell)), ' ');
+  return align == Align::Right ? blanks + cell : cell + blanks;
+}
+
+std::string escaped(const std::string& cell) {
+  std::string text;
+  for (char c : cell) {
+    if (c == '|') text += '\\';
+    text += c;
+  }
+  return text;
+}
+
+}  // namespace
+
+size_t character_count(const std::string& text) {
+  return static_cast<size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+std::string to_plain_text(const TextTable& table) {
+  std::vector<size_t> widths;
+  for (size_t c = 0; c < table.columns.size(); ++c) {
+    size_t width = character_count(table.columns[c].name);
+    for (const auto& row : table.rows) width = std::max(width, character_count(row[c]));
+    widths.push_back(width);
+  }
+  std::string text;
+  auto add_line = [&](auto cell_of) {
+    std::string line;
+    for (size_t c = 0; c < table.columns.size(); ++c) {
+      if (c > 0) line += "  ";
+      line += padded(cell_of(c), widths[c], table.columns[c].align);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  };
+  add_line([&](size_t c) { return table.columns[c].name; });
+  add_line([&](size_t c) { return std::string(widths[c], '-'); });
+  for (const auto& row : table.rows) add_line([&](size_t c) { return row[c]; });
+  return text;
+}
+
+std::string to_markdown(const TextTable& table) {
+  std::string text = "|", rule = "|";
+  for (const auto& column : table.columns) {
+    text += " " + escaped(column.name) + " |";
+    rule += column.align == Align::Right ? " ---: |" : " --- |";
+  }
+  text += "\n" + rule + "\n";
+  for (const auto& row : table.rows) {
+    text += "|";
+    for (const auto& cell : row) text += " " + escaped(cell) + " |";
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace shardlens::ui
