@@ -1,0 +1,103 @@
+// A band's sentence is made of the run's own numbers, and says so when it has none.
+#include "ui/stage/meeting.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "engine/planner/planner.h"
+
+namespace shardlens::ui::stage {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Plan plan_of(int tp) {
+  Settings settings;
+  settings.tp = tp;
+  settings.batch = 4;
+  settings.seq = 256;
+  Plan plan;
+  plan.program = plan_program(settings);
+  plan.cost.assign(static_cast<size_t>(tp), std::vector<StepCost>(plan.program.steps.size()));
+  return plan;
+}
+
+const Step& first(const Program& program, Op op) {
+  for (const Step& step : program.steps) {
+    if (step.op == op) return step;
+  }
+  throw std::logic_error("no such step");
+}
+
+// Rank r arrives after r milliseconds; all leave 2 ms after the last arrival.
+Result result_of(const Plan& plan) {
+  Result result;
+  const int ranks = plan.program.ranks();
+  for (int rank = 0; rank < ranks; ++rank) {
+    StepEvent event;
+    event.begin_seconds = event.arrival_seconds = 1 + 1e-3 * rank;
+    event.all_arrived_seconds = 1 + 1e-3 * (ranks - 1);
+    event.end_seconds = event.all_arrived_seconds + 2e-3;
+    result.events.emplace_back(plan.program.steps.size(), event);
+  }
+  return result;
+}
+
+TEST(StageMeeting, IsMeasuredFromTheFirstArrivalToTheLastEnd) {
+  const Plan plan = plan_of(4);
+  const Result result = result_of(plan);
+  const Meeting meeting = meeting_of(plan, &result, first(plan.program, Op::AllReduce).id);
+  EXPECT_EQ(meeting.source, Meeting::Source::Measured);
+  EXPECT_NEAR(meeting.seconds, 5e-3, 1e-12);
+  EXPECT_NEAR(meeting.wait_seconds, 3e-3, 1e-12);
+  EXPECT_EQ(meeting.last_rank, 3);
+}
+
+TEST(StageMeeting, IsNotMeasuredUntilEveryRankHasPassed) {
+  Plan plan = plan_of(4);
+  const StepId step = first(plan.program, Op::AllReduce).id;
+  Result result = result_of(plan);
+  result.events[2].resize(static_cast<size_t>(step));  // rank 2 has not been there
+  EXPECT_EQ(meeting_of(plan, &result, step).source, Meeting::Source::None);
+  plan.cost[1][static_cast<size_t>(step)].predicted_seconds = 0.25;
+  const Meeting estimated = meeting_of(plan, &result, step);
+  EXPECT_EQ(estimated.source, Meeting::Source::Estimated);
+  EXPECT_DOUBLE_EQ(estimated.seconds, 0.25);
+}
+
+TEST(StageBand, SaysTensorBytesTimeAndWhomTheyWaitedFor) {
+  const Plan plan = plan_of(4);
+  const Result result = result_of(plan);
+  const Step& step = first(plan.program, Op::AllReduce);
+  const auto sentence =
+      fmt::format("{}", fmt::join(band_parts(plan.program, step, meeting_of(plan, &result, step.id)), " · "));
+  EXPECT_EQ(
+      sentence,
+      "all-reduce O · 3.00 MiB tensor · 4.50 MiB sent per rank · 5.00 ms, of it 3.00 ms waiting for rank 3");
+}
+
+TEST(StageBand, AnEstimateIsCalledOneAndNothingKnownSaysNothing) {
+  const Plan plan = plan_of(4);
+  const Step& step = first(plan.program, Op::AllReduce);
+  Meeting meeting;
+  EXPECT_THAT(fmt::format("{}", fmt::join(band_parts(plan.program, step, meeting), " · ")),
+              Not(HasSubstr("ms")));
+  meeting.source = Meeting::Source::Estimated;
+  meeting.seconds = 1e-3;
+  EXPECT_THAT(band_parts(plan.program, step, meeting).back(), HasSubstr("estimated"));
+}
+
+TEST(StageLine, ConjugatesTellTheirOtherHalf) {
+  const Plan plan = plan_of(4);
+  std::vector<std::string> lines;
+  for (const Step& step : plan.program.steps) {
+    if (step.op == Op::Identity) lines.push_back(line_sentence(plan.program, step));
+  }
+  ASSERT_EQ(lines.size(), 4u);
+  EXPECT_EQ(lines[0], "f · identity here, all-reduce on the way back");
+  EXPECT_EQ(lines[2], "g · identity here, all-reduce on the way forward");
+}
+
+}  // namespace
+}  // namespace shardlens::ui::stage

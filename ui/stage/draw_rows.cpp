@@ -1,0 +1,257 @@
+// Everything of a row but its tensors: the words in the gutter, the ground of the selected row, bands with
+// their sentences, dotted lines where f and g do nothing, headings, and the heads of the lanes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ui/stage/meeting.h"
+#include "ui/stage/scene.h"
+#include "ui/widgets/format.h"
+
+namespace shardlens::ui::stage {
+namespace {
+
+constexpr float kEquationSize = 15;
+constexpr float kNoteSize = kSmallSize;
+
+void draw_dots(ImDrawList* list, float from, float to, float y, ImU32 colour, float dot) {
+  const float size = std::max(1.0f, std::round(dot));
+  for (float x = from; x < to; x += size * 4) {
+    list->AddRectFilled({x, y}, {x + size, y + size}, colour);
+  }
+}
+
+void draw_letter(const Scene& scene, ImDrawList* list, const Rect& row, Conjugate conjugate, ImU32 colour) {
+  const std::string letter = letter_of(conjugate);
+  if (letter.empty()) return;
+  const TextStyle style = scene.text(scene.context.fonts.italic, 20, colour);
+  const float x = scene.view.min.x + scene.measure.gutter - scene.px(18);
+  draw_text(list, {x, (row.min.y + row.max.y) / 2 - style.size * 0.56f}, style, letter, Align::Centre);
+}
+
+std::string layout_words(const Tensor& tensor) {
+  return fmt::format("{} {}", to_string(tensor.layout), to_string(tensor.shape));
+}
+
+// The band's parts that fit, joined.
+std::string sentence(const Scene& scene, const Row& row, const TextStyle& style, float width) {
+  const Step& step = scene.program().step(row.step);
+  const Progress progress = scene.progress(row.step);
+  const Result* measured = progress == Progress::Done ? scene.result.get() : nullptr;
+  std::vector<std::string> parts =
+      band_parts(scene.program(), step, meeting_of(*scene.plan, measured, row.step));
+  if (progress == Progress::Next) parts[0] = "next step: " + parts[0];
+  // The tensor's size goes first when room is short, then the bytes sent: the time is what happened.
+  for (;;) {
+    const std::string whole = fmt::format("{}", fmt::join(parts, " · "));
+    if (parts.size() == 1) return fitted(style, whole, width);
+    if (text_width(style, whole) <= width) return whole;
+    parts.erase(parts.begin() + 1);
+  }
+}
+
+}  // namespace
+
+void draw_row_ground(const Scene& scene, ImDrawList* list, size_t row_index) {
+  const Row& row = scene.rows[row_index];
+  if (!scene.selected(row)) return;
+  const Rect rect = scene.row_rect(row_index);
+  const float away = std::min(scene.px(2), scene.px(kRowGap) / 2);
+  const ImU32 accent = scene.context.theme.forward;
+  const ImVec2 min(rect.min.x + scene.px(4), rect.min.y - away),
+      max(rect.max.x - scene.px(2), rect.max.y + away);
+  list->AddRectFilled(min, max, scene.ink(faded(accent, 0.13f)));
+  list->AddRectFilled(min, {min.x + scene.px(3), max.y}, scene.ink(accent));
+}
+
+void draw_gutter(const Scene& scene, ImDrawList* list, size_t row_index) {
+  const Theme& theme = scene.context.theme;
+  const Fonts& fonts = scene.context.fonts;
+  const Row& row = scene.rows[row_index];
+  const Rect rect = scene.row_rect(row_index);
+  const Progress progress = scene.progress(row.step);
+  const bool ahead = progress == Progress::Ahead;
+  const float left = rect.min.x + scene.measure.pad, right = rect.min.x + scene.measure.gutter - scene.px(8);
+  const float edge = std::max(2.0f, std::round(scene.px(2)));
+  const ImU32 tint = scene.phase_colour(row.phase);
+  list->AddRectFilled({left, rect.min.y}, {left + edge, rect.max.y},
+                      scene.ink(ahead ? faded(tint, 0.35f) : tint));
+
+  const Tensor& tensor = scene.program().tensor(row.tensor);
+  const TextStyle equation = scene.text(fonts.mono, kEquationSize, ahead ? theme.dim : theme.text);
+  const TextStyle note = scene.text(fonts.body, kNoteSize, theme.dim);
+  const bool partial = tensor.layout.kind == LayoutKind::Partial;
+  const TextStyle layout =
+      scene.text(partial ? fonts.bold : fonts.body, kNoteSize, partial ? theme.communication : theme.dim);
+
+  // As many of the three lines as the row is high; in a row taller than the view they stay in sight.
+  const float line = std::round(scene.px(16));
+  const float visible_top = std::max(rect.min.y, scene.view.min.y),
+              visible_bottom = std::min(rect.max.y, scene.view.max.y);
+  const float height = visible_bottom - visible_top;
+  const bool whole = rect.height() <= scene.view.height();
+  const float room = whole ? rect.height() : height;
+  const int lines = std::clamp(static_cast<int>((room + scene.px(1)) / line), 0, 3);
+  if (lines == 0) return;
+  const float middle = whole ? (rect.min.y + rect.max.y) / 2 : (visible_top + visible_bottom) / 2;
+  float y = middle - line * static_cast<float>(lines) / 2;
+  const float x = left + edge + scene.px(8), width = right - x;
+  draw_text(list, {x, y}, equation, fitted(equation, row.title, width));
+  y += line;
+  if (lines >= 3) {
+    if (progress == Progress::Next) {
+      const TextStyle next = scene.text(fonts.body, kNoteSize, tint);
+      draw_text(list, {x, y}, next, fitted(next, "next step: " + row.note, width));
+    } else {
+      draw_text(list, {x, y}, note, fitted(note, row.note, width));
+    }
+    y += line;
+  }
+  if (lines >= 2) draw_text(list, {x, y}, layout, fitted(layout, layout_words(tensor), width));
+}
+
+void draw_band(const Scene& scene, ImDrawList* list, size_t row_index) {
+  const Theme& theme = scene.context.theme;
+  const Row& row = scene.rows[row_index];
+  const Rect rect = scene.row_rect(row_index);
+  const Progress progress = scene.progress(row.step);
+  const bool selected = scene.selected(row);
+  const float left = rect.min.x + scene.measure.gutter, right = rect.max.x - scene.px(8);
+  const ImVec2 min(std::floor(left), std::floor(rect.min.y)), max(std::floor(right), std::floor(rect.max.y));
+  const ImU32 colour = progress == Progress::Next ? scene.phase_colour(row.phase) : theme.communication;
+  const ImU32 ink = scene.ink(progress == Progress::Ahead ? faded(colour, 0.55f) : colour);
+  const float rounding = std::min(scene.px(6), rect.height() / 3);
+  if (progress == Progress::Done) {
+    list->AddRectFilled(
+        min, max, scene.ink(mixed(theme.window, theme.communication, selected ? 0.32f : 0.17f)), rounding);
+    list->AddRect(min, max, ink, rounding, std::max(1.0f, scene.px(selected ? 2 : 1.5f)));
+  } else {
+    draw_dashed_rect(list, {min.x + 0.5f, min.y + 0.5f}, {max.x - 0.5f, max.y - 0.5f}, ink,
+                     std::max(1.0f, scene.px(1.5f)), scene.px(5));
+  }
+
+  const TextStyle style =
+      scene.text(selected ? scene.context.fonts.bold : scene.context.fonts.body, kBodySize,
+                 progress == Progress::Done   ? theme.text
+                 : progress == Progress::Next ? colour
+                                              : theme.dim);
+  if (rect.height() >= style.size * 0.9f) {
+    const std::string words = sentence(scene, row, style, max.x - min.x - scene.px(16));
+    draw_text(list, {(min.x + max.x) / 2, (min.y + max.y) / 2 - style.size * 0.56f}, style, words,
+              Align::Centre);
+  }
+
+  // Every rank's tick, above and below: they all meet here.
+  if (progress == Progress::Done) {
+    const float length = std::min(scene.px(5), rect.height() / 5),
+                width = std::max(2.0f, std::round(scene.px(3)));
+    for (const Lane& lane : scene.lanes) {
+      for (int rank = lane.first; rank <= lane.last; ++rank) {
+        const float part =
+            (static_cast<float>(rank - lane.first) + 0.5f) / static_cast<float>(lane.last - lane.first + 1);
+        const float x = std::round(scene.lane_left(lane) + lane.width * part - width / 2);
+        if (x < min.x || x > max.x) continue;
+        const ImU32 tick = scene.ink(theme.rank_outlines[rank % 8]);
+        list->AddRectFilled({x, min.y - length}, {x + width, min.y + length}, tick);
+        list->AddRectFilled({x, max.y - length}, {x + width, max.y + length}, tick);
+      }
+    }
+  }
+  draw_letter(scene, list, rect, scene.program().step(row.step).conjugate, ink);
+}
+
+void draw_line(const Scene& scene, ImDrawList* list, size_t row_index) {
+  const Theme& theme = scene.context.theme;
+  const Row& row = scene.rows[row_index];
+  const Step& step = scene.program().step(row.step);
+  const Rect rect = scene.row_rect(row_index);
+  const bool selected = scene.selected(row);
+  const float left = rect.min.x + scene.measure.gutter, right = rect.max.x - scene.px(8);
+  const float middle = std::round((rect.min.y + rect.max.y) / 2);
+  const bool next = scene.progress(row.step) == Progress::Next;
+  const ImU32 words_colour = next ? scene.phase_colour(row.phase) : selected ? theme.text : theme.dim;
+  const TextStyle style = scene.text(scene.context.fonts.body, kSmallSize, words_colour);
+  std::string words = line_sentence(scene.program(), step);
+  if (next) words = "next step: " + words;
+  words = fitted(style, words, right - left - scene.px(24));
+  const bool legible = rect.height() >= style.size * 0.9f;
+  const float half = legible ? text_width(style, words) / 2 + scene.px(10) : 0;
+  const float centre = (left + right) / 2;
+  const ImU32 ink = scene.ink(theme.faint);
+  if (step.op == Op::Slice) {
+    list->AddRectFilled({left, middle}, {centre - half, middle + 1}, ink);
+    list->AddRectFilled({centre + half, middle}, {right, middle + 1}, ink);
+  } else {
+    draw_dots(list, left, centre - half, middle, ink, scene.px(1.5f));
+    draw_dots(list, centre + half, right, middle, ink, scene.px(1.5f));
+  }
+  if (legible) draw_text(list, {centre, middle - style.size * 0.56f}, style, words, Align::Centre);
+  draw_letter(scene, list, rect, step.conjugate, scene.ink(theme.dim));
+}
+
+void draw_divider(const Scene& scene, ImDrawList* list, size_t row_index) {
+  const Theme& theme = scene.context.theme;
+  const Row& row = scene.rows[row_index];
+  const Rect rect = scene.row_rect(row_index);
+  const float middle = std::round((rect.min.y + rect.max.y) / 2);
+  const float left = rect.min.x + scene.measure.pad, right = rect.max.x - scene.px(8);
+  const bool heading = row.kind == RowKind::Heading;
+  const ImU32 colour = heading ? theme.dim : scene.phase_colour(row.phase);
+  const TextStyle style = scene.text(scene.context.fonts.bold, kSmallSize, colour);
+  const bool legible = rect.height() >= style.size * 0.9f;
+  const float gap = scene.px(8), width = text_width(style, row.title);
+  const ImU32 ink = scene.ink(theme.line);
+  if (heading) {
+    const float begin = legible ? left + width + gap : left;
+    list->AddRectFilled({begin, middle}, {right, middle + 1}, ink);
+    if (legible) draw_text(list, {left, middle - style.size * 0.56f}, style, row.title);
+    return;
+  }
+  const float centre = (left + right) / 2, half = legible ? width / 2 + gap : 0;
+  list->AddRectFilled({left, middle}, {centre - half, middle + 1}, ink);
+  list->AddRectFilled({centre + half, middle}, {right, middle + 1}, ink);
+  if (legible) draw_text(list, {centre, middle - style.size * 0.56f}, style, row.title, Align::Centre);
+}
+
+void draw_lane_heads(const Scene& scene, ImDrawList* list, Rect room) {
+  const Theme& theme = scene.context.theme;
+  const Fonts& fonts = scene.context.fonts;
+  const Rect lanes = {{room.min.x + scene.measure.gutter, room.min.y}, room.max};
+  list->PushClipRect(lanes.min, lanes.max, true);
+  for (const Lane& lane : scene.lanes) {
+    const float left = scene.lane_left(lane), right = left + lane.width;
+    const float seen_left = std::max(left, lanes.min.x), seen_right = std::min(right, lanes.max.x);
+    if (seen_right - seen_left < scene.px(8)) continue;
+    const ImVec2 min(seen_left, room.min.y + scene.px(4)), max(seen_right, room.max.y - scene.px(4));
+    list->AddRectFilled(min, max, scene.ink(theme.panel), scene.px(3));
+    // A group wears the colours of all its ranks.
+    const int count = lane.last - lane.first + 1;
+    const float bar = std::round(scene.px(4));
+    for (int i = 0; i < count; ++i) {
+      const float share = (max.y - min.y) / static_cast<float>(count);
+      list->AddRectFilled({min.x, min.y + share * static_cast<float>(i)},
+                          {min.x + bar, min.y + share * static_cast<float>(i + 1)},
+                          scene.ink(theme.ranks[(lane.first + i) % 8]));
+    }
+    const TextStyle name = scene.text(fonts.bold, kBodySize, theme.text);
+    const TextStyle dim = scene.text(fonts.body, kSmallSize, theme.dim);
+    const std::string title =
+        lane.group() ? fmt::format("ranks {}–{}", lane.first, lane.last) : fmt::format("rank {}", lane.first);
+    const float x = min.x + bar + scene.px(8), middle = (min.y + max.y) / 2;
+    draw_text(list, {x, middle - name.size * 0.56f}, name, fitted(name, title, max.x - x - scene.px(4)));
+    std::string aside;
+    if (lane.group()) {
+      aside = "alike";
+    } else if (static_cast<size_t>(lane.first) < scene.plan->memory.size()) {
+      aside = format_bytes(
+          static_cast<double>(total_bytes(scene.plan->memory[static_cast<size_t>(lane.first)].arena_bytes)));
+    }
+    if (x + text_width(name, title) + scene.px(16) + text_width(dim, aside) <= max.x) {
+      draw_text(list, {max.x - scene.px(8), middle - dim.size * 0.56f}, dim, aside, Align::Right);
+    }
+  }
+  list->PopClipRect();
+}
+
+}  // namespace shardlens::ui::stage

@@ -1,0 +1,228 @@
+// One rank's tensor in its lane: the ghost of the whole, the rank's piece at its true place filled with its
+// real values, and the outline that tells the layout: thin for Replicated, the rank's colour for Sharded,
+// dashed amber for Partial. Near enough, the numbers themselves stand in the cells.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ui/stage/scene.h"
+#include "ui/widgets/format.h"
+#include "ui/widgets/ground.h"
+
+namespace shardlens::ui::stage {
+namespace {
+
+// Outlines are made of whole pixels, so that thin lines stay crisp and cost nothing to blend.
+void draw_outline(ImDrawList* list, const Rect& rect, ImU32 colour, float thickness) {
+  const float t = std::max(1.0f, std::round(thickness));
+  const ImVec2 a(std::floor(rect.min.x), std::floor(rect.min.y)),
+      b(std::ceil(rect.max.x), std::ceil(rect.max.y));
+  list->AddRectFilled(a, {b.x, a.y + t}, colour);
+  list->AddRectFilled({a.x, b.y - t}, b, colour);
+  list->AddRectFilled({a.x, a.y + t}, {a.x + t, b.y - t}, colour);
+  list->AddRectFilled({b.x - t, a.y + t}, {b.x, b.y - t}, colour);
+}
+
+// Dashes along one side; only those in sight are made, however far one has zoomed in.
+void draw_dashes(ImDrawList* list, bool across, float begin, float end, float at, float thickness, float dash,
+                 ImU32 colour) {
+  const ImVec2 clip_min = list->GetClipRectMin(), clip_max = list->GetClipRectMax();
+  const float low = across ? clip_min.x : clip_min.y, high = across ? clip_max.x : clip_max.y;
+  const float period = dash * 1.6f;
+  const float skipped = std::max(0.0f, std::floor((low - begin) / period));
+  for (float from = begin + skipped * period; from < std::min(end, high); from += period) {
+    const float to = std::min(from + dash, end);
+    if (across) {
+      list->AddRectFilled({from, at}, {to, at + thickness}, colour);
+    } else {
+      list->AddRectFilled({at, from}, {at + thickness, to}, colour);
+    }
+  }
+}
+
+void draw_dashed_outline(ImDrawList* list, const Rect& rect, ImU32 colour, float thickness, float dash) {
+  const float t = std::max(1.0f, std::round(thickness));
+  const ImVec2 a(std::floor(rect.min.x), std::floor(rect.min.y)),
+      b(std::ceil(rect.max.x), std::ceil(rect.max.y));
+  draw_dashes(list, true, a.x, b.x, a.y, t, dash, colour);
+  draw_dashes(list, true, a.x, b.x, b.y - t, t, dash, colour);
+  draw_dashes(list, false, a.y, b.y, a.x, t, dash, colour);
+  draw_dashes(list, false, a.y, b.y, b.x - t, t, dash, colour);
+}
+
+Rect common(const Rect& a, const Rect& b) {
+  return {{std::max(a.min.x, b.min.x), std::max(a.min.y, b.min.y)},
+          {std::min(a.max.x, b.max.x), std::min(a.max.y, b.max.y)}};
+}
+
+// Three times the rms of the elements themselves, over all ranks: the picture's cells are means and smaller.
+ColourScale exact_scale(const Scene& scene, TensorId tensor) {
+  double squares = 0, count = 0, largest = 0;
+  for (int rank = 0; rank < scene.program().ranks(); ++rank) {
+    const auto sample = scene.sample(tensor, rank);
+    if (!sample) continue;
+    const double n = static_cast<double>(sample->stats.count);
+    squares += sample->stats.rms * sample->stats.rms * n;
+    count += n;
+    largest = std::max({largest, std::abs(sample->stats.min), std::abs(sample->stats.max)});
+  }
+  const double limit = count > 0 ? std::min(largest, 3 * std::sqrt(squares / count)) : 0;
+  return {ColourMap::Signed, limit > 0 ? limit : 1};
+}
+
+// The numbers in the cells of one piece, where they have room.
+void draw_numbers(const Scene& scene, ImDrawList* list, const Piece& piece, const TensorSample& sample,
+                  ColourScale scale) {
+  const float cell_width = piece.place.width() / static_cast<float>(piece.local_cols.size());
+  const float cell_height = piece.place.height() / static_cast<float>(piece.local_rows.size());
+  const float size = std::round(scene.px(kSmallSize));
+  if (cell_width < size * 3.6f || cell_height < size * 1.2f) return;
+  const Rect seen = common(piece.place, {list->GetClipRectMin(), list->GetClipRectMax()});
+  const auto range = [](float begin, float end, float origin, float cell, Range all) {
+    return Range{std::clamp(all.begin + static_cast<int64_t>((begin - origin) / cell), all.begin, all.end),
+                 std::clamp(all.begin + static_cast<int64_t>((end - origin) / cell) + 1, all.begin, all.end)};
+  };
+  const Range rows = range(seen.min.y, seen.max.y, piece.place.min.y, cell_height, piece.local_rows);
+  const Range cols = range(seen.min.x, seen.max.x, piece.place.min.x, cell_width, piece.local_cols);
+  for (int64_t row = rows.begin; row < rows.end; ++row) {
+    for (int64_t col = cols.begin; col < cols.end; ++col) {
+      const double value = sample.value(row, col);
+      const ImU32 ground = colour_of(value, scale);
+      const TextStyle style{scene.context.fonts.mono, size, legible_on(scene.context.theme, ground)};
+      const float x =
+          piece.place.min.x + (static_cast<float>(col - piece.local_cols.begin) + 0.5f) * cell_width;
+      const float y =
+          piece.place.min.y + (static_cast<float>(row - piece.local_rows.begin) + 0.5f) * cell_height;
+      draw_text(list, {x, y - size / 2}, style, format_value(value), Align::Centre);
+    }
+  }
+}
+
+// A piece's values: the picture, or the elements themselves once the picture's cells have become large.
+void draw_values(const Scene& scene, ImDrawList* list, TensorId tensor, const Piece& piece,
+                 const std::shared_ptr<const TensorSample>& sample) {
+  const Picture& picture = sample->picture;
+  const float rows = static_cast<float>(std::max<int64_t>(1, piece.local_rows.size()));
+  const float cols = static_cast<float>(std::max<int64_t>(1, piece.local_cols.size()));
+  const float element_width = piece.place.width() / cols, element_height = piece.place.height() / rows;
+  const float picture_width =
+      element_width * static_cast<float>(sample->matrix.cols) / static_cast<float>(std::max(1, picture.cols));
+  const float picture_height = element_height * static_cast<float>(sample->matrix.rows) /
+                               static_cast<float>(std::max(1, picture.rows));
+  const bool coarse = picture.cols < sample->matrix.cols || picture.rows < sample->matrix.rows;
+  const bool near =
+      element_width >= 1 && element_height >= 1 && std::max(picture_width, picture_height) >= scene.px(4);
+  if (sample->has_exact() && (near || !coarse)) {
+    const ColourScale scale = coarse ? exact_scale(scene, tensor) : scene.scale(tensor);
+    if (coarse) {
+      scene.context.heatmaps.draw_exact(list, piece.place.min, piece.place.max, sample, scale,
+                                        piece.local_rows, piece.local_cols, scene.opacity());
+    } else {
+      scene.context.heatmaps.draw(list, piece.place.min, piece.place.max, sample, picture, scale, piece.uv0,
+                                  piece.uv1, scene.opacity());
+    }
+    list->ChannelsSetCurrent(kOutlineLayer);
+    draw_numbers(scene, list, piece, *sample, scale);
+    return;
+  }
+  scene.context.heatmaps.draw(list, piece.place.min, piece.place.max, sample, picture, scene.scale(tensor),
+                              piece.uv0, piece.uv1, scene.opacity());
+}
+
+// A tensor of which `fill` says whether its values may be shown; ranks [first, last] share the ghost.
+void draw_tensor(const Scene& scene, ImDrawList* list, TensorId id, const Rect& ghost, int first, int last,
+                 bool fill) {
+  const Theme& theme = scene.context.theme;
+  const Tensor& tensor = scene.program().tensor(id);
+  const bool partial = tensor.layout.kind == LayoutKind::Partial;
+  const bool sharded = tensor.layout.kind == LayoutKind::Sharded;
+  list->ChannelsSetCurrent(kGhostLayer);
+  if (sharded || !fill) fill_opaque(list, ghost.min, ghost.max, scene.ink(theme.ghost));
+  // Whole tensors are the same (or the same kind of share) on every rank of a group: one stands for all.
+  const int drawn_last = sharded ? last : first;
+  for (int rank = first; rank <= drawn_last; ++rank) {
+    const std::shared_ptr<const TensorSample> sample = fill ? scene.sample(id, rank) : nullptr;
+    const ImU32 colour = sharded ? theme.rank_outlines[rank % 8] : partial ? theme.communication : theme.dim;
+    const ImU32 outline = scene.ink(fill ? colour : faded(colour, 0.6f));
+    for (const Piece& piece : pieces_of(tensor, scene.program().ranks(), rank, ghost)) {
+      list->ChannelsSetCurrent(kHeatmapLayer);
+      if (sample) draw_values(scene, list, id, piece, sample);
+      list->ChannelsSetCurrent(kOutlineLayer);
+      if (partial) {
+        draw_dashed_outline(list, piece.place, outline, scene.px(1.5f), scene.px(5));
+      } else {
+        // A narrow piece must not drown in its outline.
+        const bool narrow = std::min(piece.place.width(), piece.place.height()) < scene.px(14);
+        draw_outline(list, piece.place, outline, sharded && !narrow ? scene.px(2) : scene.px(1));
+      }
+    }
+    if (sample && sample->stats.nan_count > 0) {
+      const TextStyle style = scene.text(scene.context.fonts.bold, kSmallSize, theme.window);
+      const ImVec2 at(ghost.min.x + scene.px(4), ghost.min.y + scene.px(3));
+      list->AddRectFilled({at.x - scene.px(2), at.y},
+                          {at.x + text_width(style, "NaN") + scene.px(2), at.y + style.size},
+                          scene.ink(theme.text));
+      draw_text(list, at, style, "NaN");
+    }
+  }
+}
+
+}  // namespace
+
+void draw_tensor_cell(const Scene& scene, ImDrawList* list, size_t row_index, const Lane& lane) {
+  const Theme& theme = scene.context.theme;
+  const Row& row = scene.rows[row_index];
+  const Tensor& tensor = scene.program().tensor(row.tensor);
+  const Rect cell = scene.cell(row_index, lane);
+  const bool fill = scene.filled(row);
+
+  // Weights are there from the start, whether or not their product has run.
+  Rect weights = scene.weight_room(cell);
+  if (row.matrix != kNoTensor && row.vector != kNoTensor) {
+    const float strip = std::max(3.0f, std::round(weights.height() * 0.14f));
+    const Rect vector{{weights.min.x, weights.max.y - strip}, weights.max};
+    weights.max.y -= strip + std::max(1.0f, scene.px(3));
+    Rect ghost = weight_ghost_of(scene.program().tensor(row.vector), vector);
+    draw_tensor(scene, list, row.vector, ghost, lane.first, lane.last, true);
+  } else if (row.vector != kNoTensor) {
+    draw_tensor(scene, list, row.vector, weight_ghost_of(scene.program().tensor(row.vector), weights),
+                lane.first, lane.last, true);
+  }
+  if (row.matrix != kNoTensor) {
+    draw_tensor(scene, list, row.matrix, weight_ghost_of(scene.program().tensor(row.matrix), weights),
+                lane.first, lane.last, true);
+  }
+
+  const Rect room = scene.tensor_room(cell);
+  const Rect ghost = ghost_of(tensor, scene.largest, room);
+  draw_tensor(scene, list, row.tensor, ghost, lane.first, lane.last, fill);
+  if (row.step >= 0 && scene.progress(row.step) == Progress::Next) {
+    draw_dashed_outline(list, ghost, scene.ink(scene.phase_colour(row.phase)), scene.px(1.5f), scene.px(5));
+  }
+
+  const ViewState& state = scene.context.view;
+  if (scene.selected(row) && state.selected_tensor == row.tensor && state.selected_rank >= lane.first &&
+      state.selected_rank <= lane.last) {
+    const float away = scene.px(3);
+    draw_outline(list, {{ghost.min.x - away, ghost.min.y - away}, {ghost.max.x + away, ghost.max.y + away}},
+                 scene.ink(theme.text), scene.px(1.5f));
+  }
+
+  if (tensor.layout.kind == LayoutKind::Partial && scene.program().ranks() > 1) {
+    const TextStyle word = scene.text(scene.context.fonts.bold, 12, theme.communication);
+    const TextStyle sum = scene.text(scene.context.fonts.body, 12, theme.dim);
+    const std::string terms = fmt::format("Σ over {}", scene.program().ranks());
+    const float left = ghost.max.x + scene.px(7);
+    const float middle = (ghost.min.y + ghost.max.y) / 2;
+    const float space = cell.max.x + scene.measure.lane_gap - left;
+    if (ghost.height() >= 2 * word.size && text_width(word, "partial") <= space) {
+      const bool both = text_width(sum, terms) <= space;
+      draw_text(list, {left, both ? middle - word.size - scene.px(1) : middle - word.size / 2}, word,
+                "partial");
+      if (both) draw_text(list, {left, middle + scene.px(1)}, sum, terms);
+    }
+  }
+}
+
+}  // namespace shardlens::ui::stage

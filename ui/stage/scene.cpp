@@ -1,0 +1,102 @@
+// Assembling one frame's scene.
+#include "ui/stage/scene.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace shardlens::ui::stage {
+
+Progress Scene::progress(StepId step) const {
+  if (step < 0) return Progress::Done;
+  // A stale result belongs to other settings than the session's position speaks of: what it holds is done.
+  if (stale) return sample(program().step(step).outputs[0], 0) ? Progress::Done : Progress::Ahead;
+  const size_t position = result ? context.snapshot.position : 0;
+  const size_t index = static_cast<size_t>(step);
+  if (index < position) return Progress::Done;
+  return result && index == position ? Progress::Next : Progress::Ahead;
+}
+
+std::shared_ptr<const TensorSample> Scene::sample(TensorId tensor, int rank) const {
+  if (!result || tensor == kNoTensor) return nullptr;
+  const size_t r = static_cast<size_t>(rank), t = static_cast<size_t>(tensor);
+  if (r >= result->samples.size() || t >= result->samples[r].size()) return nullptr;
+  return result->samples[r][t];
+}
+
+bool Scene::filled(const Row& row) const {
+  return row.step < 0 || progress(row.step) == Progress::Done;
+}
+
+ColourScale Scene::scale(TensorId tensor) const {
+  std::vector<std::shared_ptr<const TensorSample>> samples;
+  for (int rank = 0; rank < program().ranks(); ++rank) samples.push_back(sample(tensor, rank));
+  return context.heatmaps.scale(samples);
+}
+
+bool Scene::selected(const Row& row) const {
+  const ViewState& state = context.view;
+  if (row.step >= 0) return row.step == state.selected_step;
+  return row.tensor != kNoTensor && state.selected_step < 0 && row.tensor == state.selected_tensor;
+}
+
+ImU32 Scene::ink(ImU32 colour) const {
+  return stale ? mixed(mixed(colour, context.theme.faint, 0.4f), context.theme.window, 0.4f) : colour;
+}
+
+TextStyle Scene::text(ImFont* font, float size_at_scale_one, ImU32 colour) const {
+  return {font, std::round(px(size_at_scale_one)), ink(colour)};
+}
+
+ImU32 Scene::phase_colour(Phase phase) const {
+  return phase == Phase::Forward ? context.theme.forward : context.theme.backward;
+}
+
+Rect Scene::row_rect(size_t row) const {
+  const float top = row_top(row);
+  return {{view.min.x, top}, {view.max.x, top + stack.height[row]}};
+}
+
+Rect Scene::cell(size_t row, const Lane& lane) const {
+  const float left = lane_left(lane), top = row_top(row);
+  return {{left, top}, {left + lane.width, top + stack.height[row]}};
+}
+
+Rect Scene::weight_room(const Rect& cell) const {
+  const float inset = std::min(px(5), cell.height() * 0.1f);
+  return {{cell.min.x, cell.min.y + inset}, {cell.min.x + measure.weight, cell.max.y - inset}};
+}
+
+Rect Scene::tensor_room(const Rect& cell) const {
+  const float inset = std::min(px(4), cell.height() * 0.08f);
+  return {{cell.min.x + measure.weight + measure.weight_gap, cell.min.y + inset},
+          {cell.max.x, cell.max.y - inset}};
+}
+
+Scene make_scene(const Context& context, std::shared_ptr<const Plan> plan,
+                 std::shared_ptr<const Result> result, bool stale, Rect view, ImVec2 scroll) {
+  Scene scene(context, std::move(plan), std::move(result));
+  scene.stale = stale;
+  scene.view = view;
+  scene.scroll = scroll;
+  scene.zoom = context.view.stage_zoom;
+  scene.rows = rows_of(scene.program());
+  scene.stack = stack_rows(scene.rows, scene.zoom, context.view.ui_scale());
+  scene.largest = largest_matrix(scene.program());
+
+  const float across = std::max(1.0f, scene.zoom);  // lanes widen with the rows, and never narrow
+  Measure& measure = scene.measure;
+  measure.pad = context.px(12);
+  measure.gutter = std::clamp(view.width() * 0.19f, context.px(148), context.px(224));
+  measure.lane_gap = context.px(10);
+  const float lanes_width = std::max(view.width() - measure.gutter - measure.pad, context.px(64));
+  scene.lanes = lanes_of(scene.program(), lanes_width, measure.lane_gap, context.px(84));
+  measure.weight = std::clamp(scene.lanes[0].width * 0.17f, context.px(16), context.px(42)) * across;
+  measure.weight_gap = context.px(6) * across;
+  for (Lane& lane : scene.lanes) {
+    lane.x *= across;
+    lane.width *= across;
+  }
+  return scene;
+}
+
+}  // namespace shardlens::ui::stage

@@ -1,0 +1,88 @@
+// One frame of the Stage, ready to be drawn: what is shown (a Program and the results that belong to it),
+// where everything lies, and in which ink. The drawing functions read it and hold nothing.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ui/context.h"
+#include "ui/stage/lanes.h"
+#include "ui/stage/rows.h"
+#include "ui/widgets/heatmap.h"
+#include "ui/widgets/paint.h"
+
+namespace shardlens::ui::stage {
+
+/// How far a step has come.
+enum class Progress { Done, Next, Ahead };
+
+/// Lengths in pixels, all scaled.
+struct Measure {
+  float pad, gutter, lane_gap, header, weight, weight_gap;
+};
+
+struct Scene {
+  Scene(const Context& frame, std::shared_ptr<const Plan> shown, std::shared_ptr<const Result> ran)
+      : context(frame), plan(std::move(shown)), result(std::move(ran)) {}
+
+  const Context& context;
+  std::shared_ptr<const Plan> plan;
+  std::shared_ptr<const Result> result;  ///< of this plan; null: nothing ran yet
+  bool stale = false;                    ///< of settings that are no longer wanted
+
+  std::vector<Row> rows;
+  Stack stack;
+  std::vector<Lane> lanes;  ///< in pixels from the end of the gutter, zoomed
+  Extent largest;
+  Measure measure{};
+  float zoom = 1;
+  Rect view;  ///< what can be seen of the rows, on the screen
+  ImVec2 scroll;
+
+  const Program& program() const { return plan->program; }
+  Progress progress(StepId step) const;
+  /// What a rank holds of a tensor after its step; null while it does not.
+  std::shared_ptr<const TensorSample> sample(TensorId tensor, int rank) const;
+  /// Whether values of this row may be shown: an input is there from the start.
+  bool filled(const Row& row) const;
+  ColourScale scale(TensorId tensor) const;
+  bool selected(const Row& row) const;
+
+  float px(float at_scale_one) const { return context.px(at_scale_one); }
+  /// A colour as it is shown now: what is out of date is grey and close to the ground.
+  ImU32 ink(ImU32 colour) const;
+  float opacity() const { return stale ? 0.35f : 1.0f; }
+  TextStyle text(ImFont* font, float size_at_scale_one, ImU32 colour) const;
+  ImU32 phase_colour(Phase phase) const;
+
+  float row_top(size_t row) const { return view.min.y + stack.top[row] - scroll.y; }
+  float lane_left(const Lane& lane) const { return view.min.x + measure.gutter + lane.x - scroll.x; }
+  Rect lanes_view() const { return {{view.min.x + measure.gutter, view.min.y}, view.max}; }
+  Rect row_rect(size_t row) const;
+  Rect cell(size_t row, const Lane& lane) const;  ///< a lane's part of a row
+  Rect weight_room(const Rect& cell) const;       ///< of a cell: where its weight stands
+  Rect tensor_room(const Rect& cell) const;
+};
+
+/// One frame's scene in a view of `view` pixels; lanes and rows follow view.stage_zoom. `plan` is not null.
+Scene make_scene(const Context& context, std::shared_ptr<const Plan> plan,
+                 std::shared_ptr<const Result> result, bool stale, Rect view, ImVec2 scroll);
+
+/// The layers a tensor is drawn in; draw_tensor_cell expects the list split into them.
+enum Layer { kGhostLayer, kHeatmapLayer, kOutlineLayer, kLayers };
+
+// Drawing; each draws its part of what can be seen.
+void draw_lane_heads(const Scene& scene, ImDrawList* list, Rect room);
+void draw_gutter(const Scene& scene, ImDrawList* list, size_t row);
+void draw_row_ground(const Scene& scene, ImDrawList* list, size_t row);
+void draw_band(const Scene& scene, ImDrawList* list, size_t row);
+void draw_line(const Scene& scene, ImDrawList* list, size_t row);
+void draw_divider(const Scene& scene, ImDrawList* list, size_t row);
+void draw_tensor_cell(const Scene& scene, ImDrawList* list, size_t row, const Lane& lane);
+
+/// What the mouse rests on, in a tooltip.
+void tensor_tooltip(const Scene& scene, const Row& row, TensorId tensor, int rank);
+void step_tooltip(const Scene& scene, const Row& row);
+
+}  // namespace shardlens::ui::stage

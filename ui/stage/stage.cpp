@@ -1,0 +1,332 @@
+// The Stage: one lane a rank, one row a step. Here a frame is put together: what is shown, where one has
+// scrolled and zoomed to, what is under the mouse; rows in view are drawn by the functions of scene.h. The
+// rows' items are there for all steps, also out of view, so that keyboard, tests and scripts can reach each
+// of them by its name:
+// "##stage_step_12" for a row, "##stage_step_12_rank_3" for a rank's tensor, "..._weight" for its weight.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ui/stage/meeting.h"
+#include "ui/stage/scene.h"
+#include "ui/widgets/format.h"
+
+namespace shardlens::ui {
+namespace {
+
+using namespace stage;
+
+constexpr float kHeaderHeight = 36;
+constexpr float kLeastZoom = 0.2f;
+constexpr float kZoomPerNotch = 1.25f;
+constexpr float kCellHeight = 18;  // the largest zoom gives an element this height, enough for its number
+constexpr float kDragThreshold = 4;
+
+bool draws_tensor(RowKind kind) {
+  return kind == RowKind::Input || kind == RowKind::Tensor || kind == RowKind::Compact;
+}
+
+bool dragged() {
+  const float moved = ImGui::GetIO().MouseDragMaxDistanceSqr[ImGuiMouseButton_Left];
+  return moved > kDragThreshold * kDragThreshold;
+}
+
+void select(const Scene& scene, const Row& row, TensorId tensor, int rank) {
+  ViewState& state = scene.context.view;
+  state.selected_step = row.step;
+  state.selected_tensor = tensor;
+  state.selected_rank = rank;
+}
+
+/// The rank whose piece is under the mouse in a lane that several ranks share.
+int rank_under_mouse(const Scene& scene, const Row& row, const Lane& lane, const Rect& ghost) {
+  const ImVec2 mouse = ImGui::GetMousePos();
+  const Tensor& tensor = scene.program().tensor(row.tensor);
+  if (tensor.layout.kind != LayoutKind::Sharded) return lane.first;
+  for (int rank = lane.first; rank <= lane.last; ++rank) {
+    for (const Piece& piece : pieces_of(tensor, scene.program().ranks(), rank, ghost)) {
+      if (piece.place.contains(mouse)) return rank;
+    }
+  }
+  return lane.first;
+}
+
+/// An invisible, clickable rectangle; true when it was clicked and not dragged.
+bool item(const std::string& id, const Rect& rect, bool overlapped) {
+  ImGui::SetCursorScreenPos(rect.min);
+  if (overlapped) ImGui::SetNextItemAllowOverlap();
+  const bool clicked =
+      ImGui::InvisibleButton(id.c_str(), {std::max(1.0f, rect.width()), std::max(1.0f, rect.height())});
+  return clicked && !dragged();
+}
+
+void interact_with_row(const Scene& scene, size_t index) {
+  const Row& row = scene.rows[index];
+  if (row.kind == RowKind::Heading || row.kind == RowKind::Divider) return;
+  const std::string name =
+      row.step >= 0 ? fmt::format("##stage_step_{}", row.step) : fmt::format("##stage_tensor_{}", row.tensor);
+  const bool tensor_row = draws_tensor(row.kind);
+  if (item(name, scene.row_rect(index), true)) select(scene, row, row.tensor, -1);
+  const bool row_hovered =
+      ImGui::IsItemHovered(ImGuiHoveredFlags_DelayShort | ImGuiHoveredFlags_NoSharedDelay);
+  if (row_hovered && row.step >= 0) step_tooltip(scene, row);
+  for (const Lane& lane : scene.lanes) {
+    Rect cell = scene.cell(index, lane);
+    cell.min.x =
+        std::max(cell.min.x, scene.lanes_view().min.x);  // the gutter covers what is scrolled under it
+    if (cell.max.x <= cell.min.x) continue;
+    const std::string cell_name = fmt::format("{}_rank_{}", name, lane.first);
+    const Rect ghost = tensor_row ? ghost_of(scene.program().tensor(row.tensor), scene.largest,
+                                             scene.tensor_room(scene.cell(index, lane)))
+                                  : cell;
+    if (item(cell_name, cell, tensor_row)) {
+      select(scene, row, row.tensor, rank_under_mouse(scene, row, lane, ghost));
+    }
+    if (ImGui::IsItemHovered(ImGuiHoveredFlags_DelayShort)) {
+      if (tensor_row) {
+        tensor_tooltip(scene, row, row.tensor, rank_under_mouse(scene, row, lane, ghost));
+      } else {
+        step_tooltip(scene, row);
+      }
+    }
+    const TensorId weight = row.matrix != kNoTensor ? row.matrix : row.vector;
+    if (!tensor_row || weight == kNoTensor) continue;
+    const Rect room = scene.weight_room(scene.cell(index, lane));
+    if (room.max.x <= scene.lanes_view().min.x) continue;
+    if (item(cell_name + "_weight", room, false)) select(scene, row, weight, lane.first);
+    if (ImGui::IsItemHovered(ImGuiHoveredFlags_DelayShort)) tensor_tooltip(scene, row, weight, lane.first);
+  }
+}
+
+void draw_rows(const Scene& scene, ImDrawList* list) {
+  const size_t first = scene.stack.at(scene.scroll.y);
+  const auto in_view = [&](const auto& draw) {
+    for (size_t row = first; row < scene.rows.size() && scene.row_top(row) < scene.view.max.y; ++row)
+      draw(row);
+  };
+  in_view([&](size_t row) { draw_row_ground(scene, list, row); });
+  // Ghosts, then all heatmaps in one call, then outlines: three layers, so that no texture changes in
+  // between.
+  const Rect lanes = scene.lanes_view();
+  list->PushClipRect(lanes.min, lanes.max, true);
+  list->ChannelsSplit(kLayers);
+  list->ChannelsSetCurrent(kHeatmapLayer);
+  scene.context.heatmaps.begin(list);
+  in_view([&](size_t row) {
+    if (!draws_tensor(scene.rows[row].kind)) return;
+    for (const Lane& lane : scene.lanes) {
+      const Rect cell = scene.cell(row, lane);
+      if (cell.max.x >= lanes.min.x && cell.min.x <= lanes.max.x) draw_tensor_cell(scene, list, row, lane);
+    }
+  });
+  list->ChannelsSetCurrent(kHeatmapLayer);
+  scene.context.heatmaps.end(list);
+  list->ChannelsMerge();
+  list->PopClipRect();
+  in_view([&](size_t row) {
+    switch (scene.rows[row].kind) {
+      case RowKind::Band:
+        draw_band(scene, list, row);
+        break;
+      case RowKind::Line:
+        draw_line(scene, list, row);
+        break;
+      case RowKind::Heading:
+      case RowKind::Divider:
+        draw_divider(scene, list, row);
+        break;
+      default:
+        draw_gutter(scene, list, row);
+        break;
+    }
+  });
+}
+
+/// Where one would have to scroll to see the selected step, given where one is.
+float scroll_to_selection(const Scene& scene) {
+  const float margin = scene.px(48);
+  for (size_t row = 0; row < scene.rows.size(); ++row) {
+    if (!scene.selected(scene.rows[row])) continue;
+    const float top = scene.stack.top[row], bottom = top + scene.stack.height[row];
+    if (top - margin < scene.scroll.y) return std::max(0.0f, top - margin);
+    if (bottom + margin > scene.scroll.y + scene.view.height()) return bottom + margin - scene.view.height();
+  }
+  return scene.scroll.y;
+}
+
+/// The zoom at which an element is high enough for its number.
+float most_zoom(const Scene& scene) {
+  const float wanted = kCellHeight * static_cast<float>(scene.largest.rows) / (kTensorRow * 0.84f);
+  return std::max(4.0f, wanted);
+}
+
+/// Zooms about the mouse: the row and the column under it stay where they are.
+void zoom_about_mouse(const Scene& scene, float factor) {
+  const float zoom = std::clamp(scene.zoom * factor, kLeastZoom, most_zoom(scene));
+  if (zoom == scene.zoom) return;
+  const ImVec2 mouse = ImGui::GetMousePos();
+  const float y = mouse.y - scene.view.min.y + scene.scroll.y;
+  const size_t row = scene.stack.at(y);
+  const float share =
+      std::clamp((y - scene.stack.top[row]) / std::max(1.0f, scene.stack.height[row]), 0.0f, 1.0f);
+  const Stack stack = stack_rows(scene.rows, zoom, scene.context.view.ui_scale());
+  const float across = std::max(1.0f, zoom) / std::max(1.0f, scene.zoom);
+  const float x = std::max(0.0f, mouse.x - scene.lanes_view().min.x);
+  scene.context.view.stage_zoom = zoom;
+  ImGui::SetScrollY(
+      std::max(0.0f, stack.top[row] + share * stack.height[row] - (mouse.y - scene.view.min.y)));
+  ImGui::SetScrollX(std::max(0.0f, (x + scene.scroll.x) * across - x));
+}
+
+void navigate(const Scene& scene) {
+  ImGuiIO& io = ImGui::GetIO();
+  const bool hovered = ImGui::IsWindowHovered(ImGuiHoveredFlags_AllowWhenBlockedByActiveItem);
+  if (hovered && io.KeyCtrl && io.MouseWheel != 0) {
+    zoom_about_mouse(scene, std::pow(kZoomPerNotch, io.MouseWheel));
+    return;
+  }
+  // Dragging moves the paper under the mouse, wherever one takes hold of it.
+  ImGuiStorage* storage = ImGui::GetStateStorage();
+  const ImGuiID held = ImGui::GetID("##stage_held");
+  if (hovered && ImGui::IsMouseClicked(ImGuiMouseButton_Left)) storage->SetBool(held, true);
+  if (!ImGui::IsMouseDown(ImGuiMouseButton_Left)) storage->SetBool(held, false);
+  if (storage->GetBool(held) && dragged()) {
+    ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeAll);
+    ImGui::SetScrollY(scene.scroll.y - io.MouseDelta.y);
+    ImGui::SetScrollX(scene.scroll.x - io.MouseDelta.x);
+  }
+}
+
+std::string settings_words(const Settings& settings) {
+  return fmt::format("T = {}, {}, {} × {}, {}", settings.tp, settings.split.name, settings.batch,
+                     settings.seq, to_string(settings.dtype));
+}
+
+/// What stands in the corner left of the lane heads: where one is in the Program.
+void draw_corner(const Scene& scene, ImDrawList* list, Rect room) {
+  const Snapshot& snapshot = scene.context.snapshot;
+  const size_t steps = scene.program().steps.size();
+  std::string words;
+  if (!scene.result) {
+    words = "estimated, not run";
+  } else if (scene.context.view.selected_step >= 0) {
+    words = fmt::format("step {} of {}", scene.context.view.selected_step + 1, steps);
+  } else {
+    words = fmt::format("{} of {} steps done", scene.stale ? steps : snapshot.position, steps);
+  }
+  const TextStyle style = scene.text(scene.context.fonts.body, kSmallSize, scene.context.theme.dim);
+  draw_text(list, {room.min.x + scene.measure.pad, (room.min.y + room.max.y) / 2 - style.size * 0.56f}, style,
+            fitted(style, words, scene.measure.gutter - 2 * scene.measure.pad));
+}
+
+struct Notice {
+  std::string title, words;
+};
+
+/// What must be said before anything is shown: an impossible request, a failed run, an out-of-date picture.
+Notice notice_of(const Snapshot& snapshot, const Result* shown) {
+  switch (snapshot.state) {
+    case RunState::Refused:
+      return {"These settings cannot run", snapshot.message};
+    case RunState::Failed:
+      return {"The run failed", snapshot.message};
+    case RunState::Cancelled:
+      return {"The run was cancelled", snapshot.message};
+    default:
+      break;
+  }
+  if (shown && snapshot.stale()) {
+    return {"Out of date",
+            fmt::format("This is {}. {} is on its way.", settings_words(shown->plan->program.settings),
+                        settings_words(snapshot.settings))};
+  }
+  return {};
+}
+
+/// A notice across the width; returns its height.
+float draw_notice(const Context& context, ImDrawList* list, const Notice& notice, ImVec2 at, float width,
+                  bool draw) {
+  const Theme& theme = context.theme;
+  const TextStyle title{context.fonts.bold, std::round(context.px(kBodySize)), theme.text};
+  const TextStyle words{context.fonts.body, std::round(context.px(kBodySize)), theme.text};
+  const float pad = context.px(12), inner = width - 2 * pad;
+  const float height = pad + title.size + context.px(4) + wrapped_height(words, notice.words, inner) + pad;
+  if (!draw) return height;
+  list->AddRectFilled(at, {at.x + width, at.y + height}, theme.card, context.px(4));
+  list->AddRectFilled(at, {at.x + context.px(4), at.y + height}, theme.text, context.px(2));
+  draw_text(list, {at.x + pad, at.y + pad}, title, notice.title);
+  draw_wrapped(list, {at.x + pad, at.y + pad + title.size + context.px(4)}, words, notice.words, inner);
+  return height;
+}
+
+}  // namespace
+
+void draw_stage(const Context& context) {
+  const Snapshot& snapshot = context.snapshot;
+  const ImVec2 origin = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
+  if (room.x < context.px(200) || room.y < context.px(80)) return;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+
+  // The newest result is shown until a newer one is there; a plan that has no result yet shows its ghosts.
+  const bool stale = snapshot.stale();
+  const std::shared_ptr<const Result> result = snapshot.result;
+  const std::shared_ptr<const Plan> plan = result ? result->plan : snapshot.plan;
+
+  float top = origin.y;
+  const Notice notice = notice_of(snapshot, result.get());
+  const float margin = context.px(8);
+  if (!notice.title.empty()) {
+    const float width = room.x - 2 * margin;
+    const float height = draw_notice(context, list, notice, {}, width, false);
+    const float y = plan ? top + margin : top + (room.y - height) / 3;
+    draw_notice(context, list, notice, {origin.x + margin, y}, width, true);
+    top = y + height;
+  }
+  if (!plan) {
+    if (notice.title.empty()) {
+      const TextStyle style{context.fonts.body, std::round(context.px(kBodySize)), context.theme.dim};
+      draw_text(list, {origin.x + room.x / 2, origin.y + room.y / 3}, style, "planning …", Align::Centre);
+    }
+    return;
+  }
+
+  const float header = std::round(context.px(kHeaderHeight));
+  const ImVec2 rows_min(origin.x, top + header), rows_max(origin.x + room.x, origin.y + room.y);
+  if (rows_max.y - rows_min.y < context.px(40)) return;
+
+  // Content follows from the zoom, so it is known before the scrolling child begins.
+  const float bar = ImGui::GetStyle().ScrollbarSize;
+  const Rect view{rows_min, {rows_max.x - bar, rows_max.y}};
+  if (context.view.fit_stage) {
+    context.view.stage_zoom = fitting_zoom(rows_of(plan->program), view.height() - context.px(8),
+                                           context.view.ui_scale(), kLeastZoom);
+    ImGui::SetNextWindowScroll({0, 0});
+    context.view.fit_stage = false;
+  }
+  Scene scene = make_scene(context, plan, result, stale, view, {0, 0});
+  const Lane& last = scene.lanes.back();
+  ImGui::SetNextWindowContentSize(
+      {scene.measure.gutter + last.x + last.width + scene.measure.pad - scene.px(2),
+       scene.stack.total + context.px(8)});
+  ImGui::SetCursorScreenPos(rows_min);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
+  const bool open = ImGui::BeginChild("##stage_rows", {room.x, rows_max.y - rows_min.y}, ImGuiChildFlags_None,
+                                      ImGuiWindowFlags_HorizontalScrollbar | ImGuiWindowFlags_NoNav |
+                                          ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoBackground);
+  ImGui::PopStyleVar();
+  if (open) {
+    scene.scroll = {ImGui::GetScrollX(), ImGui::GetScrollY()};
+    draw_rows(scene, ImGui::GetWindowDrawList());
+    for (size_t row = 0; row < scene.rows.size(); ++row) interact_with_row(scene, row);
+    if (context.view.scroll_to_selection) ImGui::SetScrollY(scroll_to_selection(scene));
+    navigate(scene);
+  }
+  ImGui::EndChild();
+
+  const Rect heads{{origin.x, top}, {rows_max.x, top + header}};
+  draw_corner(scene, list, heads);
+  draw_lane_heads(scene, list, heads);
+}
+
+}  // namespace shardlens::ui

@@ -1,0 +1,98 @@
+// What the mouse rests on, in words: shape, layout, this rank's range, statistics; for a conversion, why it
+// is there.
+#include <fmt/format.h>
+
+#include "ui/stage/meeting.h"
+#include "ui/stage/scene.h"
+#include "ui/widgets/format.h"
+
+namespace shardlens::ui::stage {
+namespace {
+
+constexpr float kWrapWidth = 420;
+
+void words(const Scene& scene, ImFont* font, ImU32 colour, const std::string& text) {
+  if (text.empty()) return;
+  ImGui::PushFont(font, 0);
+  ImGui::PushStyleColor(ImGuiCol_Text, colour);
+  ImGui::PushTextWrapPos(scene.px(kWrapWidth));
+  ImGui::TextUnformatted(text.data(), text.data() + text.size());
+  ImGui::PopTextWrapPos();
+  ImGui::PopStyleColor();
+  ImGui::PopFont();
+}
+
+std::string ranges(const Tensor& tensor, int ranks, int rank) {
+  std::vector<std::string> parts;
+  const MatrixShape full = matrix_shape(tensor);
+  for (const Placement& placement : placements(tensor, ranks, rank)) {
+    const bool rows = placement.rows.size() < full.rows;
+    const Range range = rows ? placement.rows : placement.cols;
+    parts.push_back(fmt::format("{} {}–{}", rows ? "rows" : "columns", range.begin, range.end - 1));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string layout_sentence(const Tensor& tensor, int ranks, int rank) {
+  switch (tensor.layout.kind) {
+    case LayoutKind::Replicated:
+      return ranks == 1 ? "The whole tensor: there is one rank."
+                        : "Replicated: the whole tensor, bit-identical on every rank.";
+    case LayoutKind::Sharded:
+      return fmt::format("{}: rank {} holds {} of {}.", to_string(tensor.layout), rank,
+                         ranges(tensor, ranks, rank), to_string(tensor.shape));
+    case LayoutKind::Partial:
+      return fmt::format("Partial: full shape, and wrong until it is summed over the {} ranks.", ranks);
+  }
+  return {};
+}
+
+}  // namespace
+
+void tensor_tooltip(const Scene& scene, const Row& row, TensorId id, int rank) {
+  const Theme& theme = scene.context.theme;
+  const Fonts& fonts = scene.context.fonts;
+  const Tensor& tensor = scene.program().tensor(id);
+  const int ranks = scene.program().ranks();
+  if (!ImGui::BeginTooltip()) return;
+  words(scene, fonts.mono, theme.text, id == row.tensor ? row.title : tensor.symbol);
+  words(scene, fonts.body, theme.dim, fmt::format("{} on rank {}", tensor.name, rank));
+  words(scene, fonts.body, theme.text, layout_sentence(tensor, ranks, rank));
+  words(scene, fonts.mono, theme.dim,
+        fmt::format("{} of {}  {}", to_string(local_shape(tensor, ranks, rank)), to_string(tensor.shape),
+                    format_bytes(static_cast<double>(local_bytes(tensor, ranks, rank)))));
+  const bool filled = id != row.tensor || scene.filled(row);
+  if (const auto sample = filled ? scene.sample(id, rank) : nullptr) {
+    const TensorStats& stats = sample->stats;
+    words(scene, fonts.mono, theme.dim,
+          fmt::format("min {}  max {}  mean {}  rms {}", format_value(stats.min), format_value(stats.max),
+                      format_value(stats.mean), format_value(stats.rms)));
+    if (stats.nan_count > 0) {
+      words(scene, fonts.bold, theme.text,
+            fmt::format("{} of its elements are not finite numbers.", format_integer(stats.nan_count)));
+    }
+  } else {
+    words(scene, fonts.body, theme.dim, "not computed yet");
+  }
+  ImGui::EndTooltip();
+}
+
+void step_tooltip(const Scene& scene, const Row& row) {
+  const Theme& theme = scene.context.theme;
+  const Fonts& fonts = scene.context.fonts;
+  const Step& step = scene.program().step(row.step);
+  if (!ImGui::BeginTooltip()) return;
+  words(scene, fonts.mono, theme.text, step.equation);
+  words(scene, fonts.body, theme.dim,
+        fmt::format("step {} of {}: {}", step.id + 1, scene.program().steps.size(), step.name));
+  words(scene, fonts.body, theme.text, explain(scene.program(), step.id));
+  if (is_collective(step.op)) {
+    const Result* measured = scene.progress(step.id) == Progress::Done ? scene.result.get() : nullptr;
+    const Meeting meeting = meeting_of(*scene.plan, measured, step.id);
+    words(scene, fonts.body, theme.dim,
+          fmt::format("{}", fmt::join(band_parts(scene.program(), step, meeting), " · ")));
+  }
+  ImGui::EndTooltip();
+}
+
+}  // namespace shardlens::ui::stage
