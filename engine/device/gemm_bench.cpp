@@ -16,6 +16,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr int kMaxCalls = 1000;  // of a shape so small that it measures the call
 constexpr double kMinFlops =
     2e8;  // of one repetition and rank: long against the barrier, short against a scheduler's turn
 
@@ -79,7 +80,7 @@ std::vector<Interval> run_rank(DType dtype, const GemmShape& shape, int threads,
 }
 
 GemmRate measure(DType dtype, const GemmShape& shape, int ranks, int threads, int repetitions) {
-  const int calls = std::max(1, static_cast<int>(kMinFlops / shape.flops()));
+  const int calls = static_cast<int>(std::clamp(kMinFlops / shape.flops(), 1.0, double{kMaxCalls}));
   std::barrier<> together(ranks);
   std::vector<std::vector<Interval>> intervals(static_cast<size_t>(ranks));
   std::vector<std::exception_ptr> failures(static_cast<size_t>(ranks));

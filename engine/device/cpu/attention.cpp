@@ -18,16 +18,13 @@ namespace {
 // triangle.
 constexpr int64_t kBlockRows = 64;
 
-// Rows of dP held at a time, shared by the threads of the backward pass. Not more than 8 of them: a block
-// thinner than 16 rows takes another kernel and rounds differently (see multiply), and blocks are over half
-// the even share.
-constexpr int64_t kWorkspaceRows = 256;
-constexpr int64_t kMaxTeam = 8;
+// Threads that may share the backward pass: each needs a block of dP of its own.
+constexpr int kMaxTeam = 8;
 
 }  // namespace
 
 int64_t attention_workspace_elements(int64_t seq) {
-  return kWorkspaceRows * seq;
+  return kMaxTeam * kBlockRows * seq;
 }
 
 namespace cpu {
@@ -87,9 +84,9 @@ Rows<const T> as_const(Rows<T> rows) {
   return {rows.first, rows.stride};
 }
 
-/// [0, seq) in equal blocks of at most `rows`.
-std::vector<Range> blocks(int64_t seq, int64_t rows) {
-  const int count = static_cast<int>((seq + rows - 1) / rows);
+/// [0, seq) in equal blocks of at most kBlockRows.
+std::vector<Range> blocks(int64_t seq) {
+  const int count = static_cast<int>((seq + kBlockRows - 1) / kBlockRows);
   std::vector<Range> ranges;
   for (int block = 0; block < count; ++block) ranges.push_back(shard_range(seq, count, block));
   return ranges;
@@ -120,7 +117,7 @@ struct Head {
 template <class T>
 void forward_head(const Head<T>& head, Rows<T> context, T scale) {
   const auto& [seq, width, causal, q, k, v, probs] = head;
-  for (const Range queries : blocks(seq, kBlockRows)) {
+  for (const Range queries : blocks(seq)) {
     const int64_t rows = queries.size(), keys = head.keys_of(queries.end - 1);
     const Rows<T> scores = probs.from(queries.begin);
     multiply(Product<T>{.transpose_b = true,
@@ -137,11 +134,10 @@ void forward_head(const Head<T>& head, Rows<T> context, T scale) {
   }
 }
 
-/// out[keys, width] = probsᵀ·in, by blocks of keys: dV from P and dC, dK from dS and Q. Always the same
-/// blocks, because a block's first query decides where its long sums are broken.
+/// out[keys, width] = probsᵀ·in, by blocks of keys: dV from P and dC, dK from dS and Q.
 template <class T>
 void transposed_product(const Head<T>& head, Rows<const T> in, Rows<T> out) {
-  for (const Range keys : blocks(head.seq, kBlockRows)) {
+  for (const Range keys : blocks(head.seq)) {
     const int64_t query = head.first_query_of(keys.begin);
     multiply(Product<T>{.transpose_a = true,
                         .m = keys.size(),
@@ -163,12 +159,11 @@ struct HeadGradient {
 /// P is replaced by dS = P∘(dP − rowsum(dC∘C))·scale with dP = dC·Vᵀ, of which `dprobs` holds block_rows
 /// rows.
 template <class T>
-void backward_head(const Head<T>& head, const HeadGradient<T>& gradient, T scale, T* dprobs,
-                   int64_t block_rows) {
+void backward_head(const Head<T>& head, const HeadGradient<T>& gradient, T scale, T* dprobs) {
   const auto& [seq, width, causal, q, k, v, probs] = head;
   const auto& [context, dcontext, dq, dk, dv] = gradient;
   transposed_product(head, dcontext, dv);
-  for (const Range queries : blocks(seq, block_rows)) {
+  for (const Range queries : blocks(seq)) {
     const int64_t rows = queries.size(), keys = head.keys_of(queries.end - 1);
     const Rows<T> scores = probs.from(queries.begin), dscores{dprobs, seq};
     const Rows<const T> dc = dcontext.from(queries.begin), c = context.from(queries.begin);
@@ -202,10 +197,10 @@ void CpuDevice::attention_grad(const AttentionShape& shape, const void* qkv, voi
     using T = decltype(zero);
     const T scale = T(1) / std::sqrt(static_cast<T>(shape.head_dim));
     const int64_t pairs = shape.batch * shape.heads;
-    const int team = static_cast<int>(std::min({int64_t{threads_}, kMaxTeam, std::max<int64_t>(pairs, 1)}));
-    const int64_t share = kWorkspaceRows / team;
+    const int team =
+        static_cast<int>(std::min({int64_t{threads_}, int64_t{kMaxTeam}, std::max<int64_t>(pairs, 1)}));
     parallel_for(team, team, [&](int64_t member) {
-      T* dprobs = static_cast<T*>(workspace) + member * share * shape.seq;
+      T* dprobs = static_cast<T*>(workspace) + member * kBlockRows * shape.seq;
       const Range own = shard_range(pairs, team, static_cast<int>(member));
       for (int64_t pair = own.begin; pair < own.end; ++pair) {
         const auto rows = [&](auto* tensor, int64_t parts, int64_t part) {
@@ -215,7 +210,7 @@ void CpuDevice::attention_grad(const AttentionShape& shape, const void* qkv, voi
         const HeadGradient<T> gradient{rows(static_cast<const T*>(context), 1, 0),
                                        rows(static_cast<const T*>(dcontext), 1, 0), rows(out, 3, 0),
                                        rows(out, 3, 1), rows(out, 3, 2)};
-        backward_head(Head<T>(shape, pair, qkv, probs), gradient, scale, dprobs, std::min(kBlockRows, share));
+        backward_head(Head<T>(shape, pair, qkv, probs), gradient, scale, dprobs);
       }
     });
   });

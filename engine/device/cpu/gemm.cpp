@@ -11,6 +11,9 @@
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC diagnostic ignored "-Wuninitialized"
 
+// Eigen would otherwise start a team of threads in every rank.
+#define EIGEN_DONT_PARALLELIZE
+
 #include <dnnl.h>
 #include <omp.h>
 
@@ -29,11 +32,11 @@ namespace {
 // differently. A sum this short is never broken: longer ones are broken here, at multiples of it.
 constexpr int64_t kSumLength = 384;
 
-// No tile is smaller: thinner ones take other kernels (see multiply), and packing would cost more than is
-// shared.
-constexpr int64_t kMinTileRows = 32;
-constexpr int64_t kMinTileCols = 96;
-constexpr int64_t kTileColStep = 48;  // a common multiple of the libraries' register blocks
+// Tiles begin at common multiples of the libraries' register blocks, so that an element takes the kernel it
+// would take in the whole product, and none is so thin that it takes another (see multiply) or that packing
+// costs more than the threads gain.
+constexpr int64_t kTileStep = 48;
+constexpr int64_t kMinTile = 96;
 
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using ConstView = Eigen::Map<const Matrix, Eigen::Unaligned, Eigen::OuterStride<>>;
@@ -60,8 +63,8 @@ Grid choose_grid(int threads, int64_t m, int64_t n) {
   int64_t least = -1;
   for (int64_t rows = 1; rows <= threads; ++rows) {
     if (threads % rows != 0) continue;
-    const Grid grid{std::clamp<int64_t>(m / kMinTileRows, 1, rows),
-                    std::clamp<int64_t>(n / kMinTileCols, 1, threads / rows)};
+    const Grid grid{std::clamp<int64_t>(m / kMinTile, 1, rows),
+                    std::clamp<int64_t>(n / kMinTile, 1, threads / rows)};
     const int64_t packed = grid.rows * n + grid.cols * m;
     const bool busier = grid.rows * grid.cols > best.rows * best.cols;
     const bool equally_busy = grid.rows * grid.cols == best.rows * best.cols;
@@ -71,6 +74,13 @@ Grid choose_grid(int threads, int64_t m, int64_t n) {
     }
   }
   return best;
+}
+
+/// The rows or columns of tile `index` of `tiles`.
+Range tile_range(int64_t extent, int64_t tiles, int64_t index) {
+  const int64_t steps = (extent + kTileStep - 1) / kTileStep;
+  const Range range = shard_range(steps, static_cast<int>(tiles), static_cast<int>(index));
+  return {range.begin * kTileStep, std::min(extent, range.end * kTileStep)};
 }
 
 /// One tile of C = op(A)·op(B) + bias.
@@ -130,11 +140,9 @@ void CpuDevice::gemm(const Gemm& gemm) {
   with_element_type(gemm.dtype, "a GEMM", [&](auto zero) {
     using T = decltype(zero);
     const Grid grid = choose_grid(threads_, gemm.m, gemm.n);
-    const int64_t steps = (gemm.n + kTileColStep - 1) / kTileColStep;
     parallel_for(threads_, grid.rows * grid.cols, [&](int64_t tile) {
-      const Range rows = shard_range(gemm.m, static_cast<int>(grid.rows), static_cast<int>(tile / grid.cols));
-      Range cols = shard_range(steps, static_cast<int>(grid.cols), static_cast<int>(tile % grid.cols));
-      cols = {cols.begin * kTileColStep, std::min(gemm.n, cols.end * kTileColStep)};
+      const Range rows = tile_range(gemm.m, grid.rows, tile / grid.cols);
+      const Range cols = tile_range(gemm.n, grid.cols, tile % grid.cols);
       multiply_tile<T>(gemm, rows, cols);
     });
   });

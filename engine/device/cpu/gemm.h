@@ -27,10 +27,10 @@ struct Product {
   bool accumulate = false;
 };
 
-/// Computes it on the calling thread, with oneDNN in fp32 and Eigen in fp64. An element of C has the same
-/// bits whatever part of C it is computed with: in fp32 any two or more columns and, of a product with
-/// transposed B, any 16 or more rows; in fp64 any two or more rows. (Thinner parts take other kernels, which
-/// round differently.)
+/// Computes it on the calling thread, with oneDNN in fp32 and Eigen in fp64. In fp32 an element of C has the
+/// same bits whatever part of C it is computed with, as long as that has two columns and, when B is
+/// transposed, 16 rows. In fp64 that holds for parts that begin and end at multiples of 48 (or where C ends).
+/// Other parts take other kernels, which round differently.
 void multiply(const Product<float>& product);
 void multiply(const Product<double>& product);
 

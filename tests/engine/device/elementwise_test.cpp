@@ -36,5 +36,89 @@ TEST(ElementwiseTest, SlicesTheMiddleDimension) {
     for (size_t i = 0; i < 6; ++i) EXPECT_EQ(shard[o * 6 + i], full[o * 15 + 3 + i]);
 }
 
+TEST(ElementwiseTest, SlicesTogetherAreTheWhole) {
+  for (const int threads : {1, 3}) {
+    const auto device = make_cpu_device(threads);
+    const std::vector<double> full = normal<double>(700 * 11 * 2, 1);
+    for (int rank = 0; rank < 13; ++rank) {  // more ranks than elements: some hold nothing
+      const Range range = shard_range(11, 13, rank);
+      std::vector<double> shard(static_cast<size_t>(700 * range.size() * 2));
+      device->slice(DType::Fp64, {700, 11, 2}, range, full.data(), shard.data());
+      EXPECT_TRUE(same_bits(shard, columns(full, 22, {range.begin * 2, range.end * 2})));
+    }
+  }
+}
+
+TEST(ElementwiseTest, AColumnOfTheBiasGradientDependsOnNoOtherColumnNorOnTheThreads) {
+  const int64_t rows_count = 333, cols = 700;
+  const std::vector<float> dy = normal<float>(rows_count * cols, 1);
+  std::vector<float> full(static_cast<size_t>(cols));
+  make_cpu_device(1)->bias_grad(DType::Fp32, rows_count, cols, dy.data(), full.data());
+  for (const int threads : {1, 3})
+    for (const int ranks : {1, 3, 12}) {
+      const Range range = shard_range(cols, ranks, ranks - 1);
+      const std::vector<float> shard = columns(dy, cols, range);
+      std::vector<float> db(static_cast<size_t>(range.size()));
+      make_cpu_device(threads)->bias_grad(DType::Fp32, rows_count, range.size(), shard.data(), db.data());
+      EXPECT_TRUE(same_bits(db, columns(full, cols, range))) << ranks << " ranks, " << threads << " threads";
+    }
+}
+
+TEST(ElementwiseTest, BiasGradientMatchesCentralDifferences) {
+  const auto device = make_cpu_device(1);
+  const std::vector<double> x = normal<double>(7 * 5, 1), bias = normal<double>(5, 2),
+                            dy = normal<double>(7 * 5, 3);
+  std::vector<double> db(5), y(7 * 5);
+  device->bias_grad(DType::Fp64, 7, 5, dy.data(), db.data());
+  const auto loss = [&](const std::vector<double>& at) {
+    device->bias_add(DType::Fp64, 7, 5, x.data(), at.data(), y.data());
+    return dot(y, dy);
+  };
+  EXPECT_LT(relative_error(db, finite_differences(bias, loss)), 1e-8);
+}
+
+TEST(ElementwiseTest, SumsWorkInPlaceOnAnyNumberOfThreads) {
+  const int64_t count = 50001;
+  const std::vector<float> a = normal<float>(count, 1), b = normal<float>(count, 2);
+  std::vector<float> expected(a.size());
+  for (size_t i = 0; i < a.size(); ++i) expected[i] = a[i] + b[i];
+  for (const int threads : {1, 3}) {
+    std::vector<float> y = a;
+    make_cpu_device(threads)->add(DType::Fp32, count, y.data(), b.data(), y.data());
+    EXPECT_TRUE(same_bits(y, expected));
+    y = b;
+    make_cpu_device(threads)->add(DType::Fp32, count, a.data(), y.data(), y.data());
+    EXPECT_TRUE(same_bits(y, expected));
+  }
+}
+
+TEST(ElementwiseTest, NanIsNotRoundedAway) {
+  const auto device = make_cpu_device(1);
+  const std::vector<float> x = {1, NAN, 2};
+  std::vector<float> y(3);
+  device->round(DType::Fp32, 3, 7, x.data(), y.data());
+  EXPECT_TRUE(std::isnan(y[1]));
+  device->bias_add(DType::Fp32, 1, 3, x.data(), x.data(), y.data());
+  EXPECT_TRUE(std::isnan(y[1]));
+  device->bias_grad(DType::Fp32, 3, 1, x.data(), y.data());
+  EXPECT_TRUE(std::isnan(y[0]));
+}
+
+TEST(ElementwiseTest, NothingToDoIsDone) {
+  const auto device = make_cpu_device(2);
+  for (const DType dtype : {DType::Fp32, DType::Fp64}) {
+    device->add(dtype, 0, nullptr, nullptr, nullptr);
+    device->round(dtype, 0, 3, nullptr, nullptr);
+    device->gelu(dtype, GeluForm::Tanh, 0, nullptr, nullptr);
+    device->gelu_grad(dtype, GeluForm::Erf, 0, nullptr, nullptr, nullptr);
+    device->bias_add(dtype, 5, 0, nullptr, nullptr, nullptr);
+    device->bias_grad(dtype, 5, 0, nullptr, nullptr);
+    device->slice(dtype, {5, 3, 2}, {1, 1}, nullptr, nullptr);
+    double zero_rows[3] = {1, 1, 1};
+    device->bias_grad(dtype, 0, 3, nullptr, zero_rows);
+    EXPECT_EQ(zero_rows[0], 0);
+  }
+}
+
 }  // namespace
 }  // namespace shardlens

@@ -53,5 +53,59 @@ TYPED_TEST(GeluTest, ValueAndSlopeMatchTheDefinition) {
   }
 }
 
+TYPED_TEST(GeluTest, AnElementDependsOnNeitherItsPositionNorTheCountNorTheThreads) {
+  using T = TypeParam;
+  const int64_t count = 40007;
+  const std::vector<T> x = normal<T>(count, 1, 0, 3), dy = normal<T>(count, 2);
+  const auto serial = make_cpu_device(1), threaded = make_cpu_device(3);
+  for (const GeluForm form : {GeluForm::Tanh, GeluForm::Erf}) {
+    std::vector<T> y(x.size()), dx(x.size()), y_part(x.size()), dx_part(x.size());
+    serial->gelu(kDType<T>, form, count, x.data(), y.data());
+    serial->gelu_grad(kDType<T>, form, count, x.data(), dy.data(), dx.data());
+    int64_t length = 1;
+    for (int64_t i = 0; i < count; i += length, length = length % 53 + 1) {
+      length = std::min(length, count - i);
+      serial->gelu(kDType<T>, form, length, x.data() + i, y_part.data() + i);
+      serial->gelu_grad(kDType<T>, form, length, x.data() + i, dy.data() + i, dx_part.data() + i);
+    }
+    EXPECT_TRUE(same_bits(y, y_part));
+    EXPECT_TRUE(same_bits(dx, dx_part));
+    threaded->gelu(kDType<T>, form, count, x.data(), y_part.data());
+    threaded->gelu_grad(kDType<T>, form, count, x.data(), dy.data(), dx_part.data());
+    EXPECT_TRUE(same_bits(y, y_part));
+    EXPECT_TRUE(same_bits(dx, dx_part));
+  }
+}
+
+TYPED_TEST(GeluTest, NanStaysWhereItIs) {
+  using T = TypeParam;
+  const auto device = make_cpu_device(1);
+  for (const GeluForm form : {GeluForm::Tanh, GeluForm::Erf})
+    for (const size_t place : {size_t{3}, size_t{36}}) {  // in a whole vector and in the tail
+      std::vector<T> x = normal<T>(37, 1), ones(x.size(), T(1)), y(x.size()), dx(x.size());
+      x[place] = T(NAN);
+      device->gelu(kDType<T>, form, 37, x.data(), y.data());
+      device->gelu_grad(kDType<T>, form, 37, x.data(), ones.data(), dx.data());
+      for (size_t i = 0; i < x.size(); ++i) {
+        EXPECT_EQ(std::isnan(y[i]), i == place);
+        EXPECT_EQ(std::isnan(dx[i]), i == place);
+      }
+    }
+}
+
+TEST(GeluGradTest, MatchesCentralDifferences) {
+  const auto device = make_cpu_device(1);
+  const std::vector<double> x = normal<double>(50, 1, 0, 2), dy = normal<double>(50, 2);
+  for (const GeluForm form : {GeluForm::Tanh, GeluForm::Erf}) {
+    std::vector<double> dx(x.size()), y(x.size());
+    device->gelu_grad(DType::Fp64, form, 50, x.data(), dy.data(), dx.data());
+    const auto loss = [&](const std::vector<double>& at) {
+      device->gelu(DType::Fp64, form, 50, at.data(), y.data());
+      return dot(y, dy);
+    };
+    EXPECT_LT(relative_error(dx, finite_differences(x, loss)), 1e-8);
+  }
+}
+
 }  // namespace
 }  // namespace shardlens

@@ -69,5 +69,68 @@ TEST(LayerNormGradTest, MatchesCentralDifferences) {
             1e-8);
 }
 
+template <class T>
+struct Norm {
+  std::vector<T> y, stats, dx, dgamma, dbeta;
+
+  Norm(Device& device, int64_t rows, int64_t cols, const std::vector<T>& x, const std::vector<T>& dy)
+      : y(x.size()),
+        stats(static_cast<size_t>(2 * rows)),
+        dx(x.size()),
+        dgamma(static_cast<size_t>(cols)),
+        dbeta(static_cast<size_t>(cols)) {
+    const std::vector<T> gamma = normal<T>(cols, 2, 1.0), beta = normal<T>(cols, 3);
+    device.layer_norm(kDType<T>, rows, cols, kEpsilon, x.data(), gamma.data(), beta.data(), y.data(),
+                      stats.data());
+    device.layer_norm_grad(kDType<T>, rows, cols, x.data(), gamma.data(), stats.data(), dy.data(), dx.data(),
+                           dgamma.data(), dbeta.data());
+  }
+};
+
+TYPED_TEST(LayerNormTest, ThreadsDoNotChangeTheBits) {
+  using T = TypeParam;
+  const int64_t rows = 150, cols = 333;
+  const std::vector<T> x = normal<T>(rows * cols, 1), dy = normal<T>(rows * cols, 4);
+  const Norm<T> serial(*make_cpu_device(1), rows, cols, x, dy),
+      threaded(*make_cpu_device(3), rows, cols, x, dy);
+  EXPECT_TRUE(same_bits(serial.y, threaded.y));
+  EXPECT_TRUE(same_bits(serial.stats, threaded.stats));
+  EXPECT_TRUE(same_bits(serial.dx, threaded.dx));
+  EXPECT_TRUE(same_bits(serial.dgamma, threaded.dgamma));
+  EXPECT_TRUE(same_bits(serial.dbeta, threaded.dbeta));
+}
+
+TYPED_TEST(LayerNormTest, NanReachesItsRowItsColumnAndNoOther) {
+  using T = TypeParam;
+  const size_t rows = 4, cols = 20;
+  std::vector<T> x = normal<T>(80, 1), dy = normal<T>(80, 4);
+  dy[2 * cols + 19] = T(NAN);
+  const auto device = make_cpu_device(1);
+  const Norm<T> clean_x(*device, rows, cols, x, dy);
+  for (size_t i = 0; i < x.size(); ++i) {
+    EXPECT_FALSE(std::isnan(clean_x.y[i]));
+    EXPECT_EQ(std::isnan(clean_x.dx[i]), i / cols == 2);
+  }
+  for (size_t i = 0; i < cols; ++i) {
+    EXPECT_EQ(std::isnan(clean_x.dgamma[i]), i == 19);
+    EXPECT_EQ(std::isnan(clean_x.dbeta[i]), i == 19);
+  }
+  x[cols + 3] = T(NAN);
+  const Norm<T> broken_x(*device, rows, cols, x, dy);
+  for (size_t i = 0; i < x.size(); ++i) EXPECT_EQ(std::isnan(broken_x.y[i]), i / cols == 1);
+}
+
+TEST(LayerNormGradTest, AVarianceSmallAgainstTheMeanSurvives) {
+  // One pass over x and x² in fp32 would find a variance of 0 or less here.
+  const int64_t cols = 768;
+  const std::vector<float> x = normal<float>(cols, 1, 4096.0, 0.25), dy = normal<float>(cols, 2);
+  const Norm<float> norm(*make_cpu_device(1), 1, cols, x, dy);
+  double mean = 0, variance = 0;
+  for (float value : x) mean += static_cast<double>(value) / static_cast<double>(cols);
+  for (float value : x)
+    variance += std::pow(static_cast<double>(value) - mean, 2.0) / static_cast<double>(cols);
+  EXPECT_NEAR(static_cast<double>(norm.stats[1]) * std::sqrt(variance + kEpsilon), 1.0, 1e-5);
+}
+
 }  // namespace
 }  // namespace shardlens

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/config/dtype.h"
+#include "engine/program/layout.h"
 
 namespace shardlens {
 
@@ -61,6 +62,22 @@ inline std::vector<double> finite_differences(std::vector<double> x,
     gradient[i] = (above - below) / (2 * step);
   }
   return gradient;
+}
+
+/// Columns [begin, end) of a row-major matrix with `cols` columns.
+template <class T>
+std::vector<T> columns(const std::vector<T>& matrix, int64_t cols, Range range) {
+  std::vector<T> part;
+  for (int64_t row = 0; row * cols < static_cast<int64_t>(matrix.size()); ++row)
+    part.insert(part.end(), matrix.begin() + row * cols + range.begin,
+                matrix.begin() + row * cols + range.end);
+  return part;
+}
+
+/// Rows [begin, end) of a row-major matrix with `cols` columns.
+template <class T>
+std::vector<T> rows(const std::vector<T>& matrix, int64_t cols, Range range) {
+  return {matrix.begin() + range.begin * cols, matrix.begin() + range.end * cols};
 }
 
 inline double dot(const std::vector<double>& a, const std::vector<double>& b) {

@@ -1,0 +1,74 @@
+// The device itself: its name, its memory, and what it refuses.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/config/error.h"
+#include "engine/device/device.h"
+
+namespace shardlens {
+namespace {
+
+std::string refusal(ErrorKind kind, const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), kind);
+    return error.what();
+  }
+  ADD_FAILURE() << "nothing was refused";
+  return "";
+}
+
+TEST(CpuDeviceTest, SaysWhatItIs) {
+  EXPECT_EQ(make_cpu_device(1)->name(), "cpu, 1 thread");
+  EXPECT_EQ(make_cpu_device(3)->name(), "cpu, 3 threads");
+  EXPECT_GE(available_cores(), 1);
+}
+
+TEST(CpuDeviceTest, NeedsAThread) {
+  EXPECT_NE(refusal(ErrorKind::Request, [] { make_cpu_device(0); }).find("at least 1"), std::string::npos);
+}
+
+TEST(CpuDeviceTest, MemoryIsAlignedAndCopiesRoundTrip) {
+  const auto device = make_cpu_device(1);
+  for (const size_t bytes : {size_t{0}, size_t{1}, size_t{1000}, size_t{5} << 20}) {
+    void* memory = device->allocate(bytes);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(memory) % 64, 0u);
+    const std::vector<char> sent(bytes, 'x');
+    std::vector<char> received(bytes);
+    device->copy_to_device(memory, sent.data(), bytes);
+    device->copy_to_host(received.data(), memory, bytes);
+    EXPECT_EQ(sent, received);
+    device->release(memory);
+  }
+}
+
+TEST(CpuDeviceTest, MemoryThatIsNotThereIsNamedInBytes) {
+  const auto device = make_cpu_device(1);
+  for (const size_t bytes : {size_t{1} << 60, SIZE_MAX - 3})
+    EXPECT_NE(refusal(ErrorKind::Run, [&] { device->allocate(bytes); }).find(std::to_string(bytes)),
+              std::string::npos);
+}
+
+TEST(CpuDeviceTest, HalfWidthFormatsAreRefusedWithTheRemedy) {
+  const auto device = make_cpu_device(1);
+  for (const DType dtype : {DType::Fp16, DType::Bf16}) {
+    for (const auto& action : std::vector<std::function<void()>>{
+             [&] { device->gemm({.dtype = dtype}); },
+             [&] { device->gelu(dtype, GeluForm::Tanh, 0, nullptr, nullptr); },
+             [&] { device->layer_norm(dtype, 0, 0, 0, nullptr, nullptr, nullptr, nullptr, nullptr); },
+             [&] { device->attention({.dtype = dtype}, nullptr, nullptr, nullptr); },
+             [&] { device->add(dtype, 0, nullptr, nullptr, nullptr); }}) {
+      const std::string message = refusal(ErrorKind::Request, action);
+      EXPECT_NE(message.find(dtype == DType::Fp16 ? "fp16" : "bf16"), std::string::npos) << message;
+      EXPECT_NE(message.find("choose fp32 or fp64"), std::string::npos) << message;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace shardlens

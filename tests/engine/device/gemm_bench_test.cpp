@@ -1,0 +1,39 @@
+// The ceiling's bookkeeping. How fast the machine is, no test can know.
+#include "engine/device/gemm_bench.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/config/error.h"
+
+namespace shardlens {
+namespace {
+
+TEST(GemmBenchTest, MeasuresEveryShapeAndFindsTheFastest) {
+  const std::vector<GemmShape> shapes = {
+      {false, false, 64, 64, 64}, {true, false, 8, 8, 4}, {false, true, 1, 5, 3}};
+  for (const DType dtype : {DType::Fp32, DType::Fp64}) {
+    const GemmCeiling ceiling = measure_gemm_ceiling(dtype, shapes, 2, 1, 3);
+    ASSERT_EQ(ceiling.rates.size(), shapes.size());
+    for (size_t i = 0; i < shapes.size(); ++i) {
+      const GemmRate& rate = ceiling.rates[i];
+      EXPECT_EQ(rate.shape, shapes[i]);
+      EXPECT_GT(rate.lowest_flops, 0);
+      EXPECT_LE(rate.lowest_flops, rate.median_flops);
+      EXPECT_LE(rate.median_flops, rate.highest_flops);
+      EXPECT_LE(rate.median_flops, ceiling.best().median_flops);
+    }
+  }
+}
+
+TEST(GemmBenchTest, RefusesNothingToMeasure) {
+  EXPECT_THROW(measure_gemm_ceiling(DType::Fp32, {{false, false, 4, 0, 4}}, 1, 1, 1), Error);
+  EXPECT_THROW(measure_gemm_ceiling(DType::Fp32, {{false, false, 4, 4, 4}}, 0, 1, 1), Error);
+  EXPECT_THROW(measure_gemm_ceiling(DType::Fp32, {{false, false, 4, 4, 4}}, 1, 1, 0), Error);
+}
+
+TEST(GemmBenchTest, ARefusalOnTheRanksReachesTheCaller) {
+  EXPECT_THROW(measure_gemm_ceiling(DType::Bf16, {{false, false, 4, 4, 4}}, 3, 1, 1), Error);
+}
+
+}  // namespace
+}  // namespace shardlens
