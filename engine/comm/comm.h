@@ -26,6 +26,11 @@ struct CommunicatorInfo {
   std::string reason;  ///< "4 CPU threads, 2 cores"
 };
 
+/// Calls come from the rank's own thread; only abort() may come from any. Buffers hold the rank's own data,
+/// do not overlap (but for the in-place calls), and must live until the call has returned or thrown: then no
+/// other rank touches them any more. When ranks make different calls, every one of them throws a Run Error
+/// that names two, before any buffer is touched, and the group is lost. A dtype the ranks do not compute in
+/// is refused with a request Error.
 class Communicator {
  public:
   virtual ~Communicator() = default;

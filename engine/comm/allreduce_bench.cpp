@@ -1,0 +1,176 @@
+#include "engine/comm/allreduce_bench.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <system_error>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "engine/comm/comm.h"
+#include "engine/config/error.h"
+#include "engine/device/device.h"
+
+namespace shardlens {
+
+namespace {
+
+constexpr int64_t kBatchBytes =
+    8 << 20;  // a batch repeats until it has moved this much, so that clocks resolve it
+constexpr int64_t kMostRepeats = 1000;
+
+struct Free {
+  void operator()(char* memory) const { std::free(memory); }
+};
+using Buffer = std::unique_ptr<char, Free>;
+
+Buffer allocate(int64_t bytes) {
+  constexpr int64_t kAlignment = 4096;
+  const int64_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  Buffer buffer(static_cast<char*>(std::aligned_alloc(kAlignment, static_cast<size_t>(rounded))));
+  if (!buffer)
+    throw run_error(fmt::format("all-reduce bench: no memory for {} bytes; choose a smaller size", rounded));
+  return buffer;
+}
+
+// The index-th core this process may use becomes the only one of the calling thread.
+void bind_to_core(int index) {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (!CPU_ISSET(core, &allowed) || index-- > 0) continue;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    pthread_setaffinity_np(pthread_self(), sizeof(one), &one);
+    return;
+  }
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Sorts `values`.
+double percentile(std::vector<double>& values, double part) {
+  std::sort(values.begin(), values.end());
+  return values[static_cast<size_t>(part * static_cast<double>(values.size() - 1) + 0.5)];
+}
+
+struct RankBuffers {
+  Buffer data, copy_from, copy_to;
+};
+
+struct Rounds {
+  std::vector<double> all_reduce_seconds, copy_seconds;  // per operation, one entry a round
+};
+
+// What one rank's thread does. Rank 0 holds the watch: both batches begin and end with all ranks together.
+void run_rank(Communicator& comm, const AllReduceBench& bench, int64_t bytes, const RankBuffers& buffers,
+              Rounds& rounds) {
+  const int64_t repeats = std::clamp<int64_t>(kBatchBytes / bytes, 1, kMostRepeats);
+  const int64_t count = bytes / element_bytes(bench.dtype);
+  const size_t size = static_cast<size_t>(bytes);
+  // Touched first by the thread that uses them. Bits of 1 as fp32; the sums soon grow to infinity, which
+  // costs an adder no more than any other number.
+  for (char* memory : {buffers.data.get(), buffers.copy_from.get(), buffers.copy_to.get()}) {
+    std::memset(memory, 0x3f, size);
+  }
+  for (int round = 0; round < bench.rounds; ++round) {
+    comm.barrier();
+    auto start = std::chrono::steady_clock::now();
+    for (int64_t i = 0; i < repeats; ++i) comm.all_reduce(bench.dtype, count, buffers.data.get());
+    const double all_reduce = seconds_since(start);
+
+    comm.barrier();
+    start = std::chrono::steady_clock::now();
+    for (int64_t i = 0; i < repeats; ++i) {
+      std::memcpy(buffers.copy_to.get(), buffers.copy_from.get(), size);
+      asm volatile("" : : "r"(buffers.copy_to.get()) : "memory");  // or equal copies would be folded into one
+    }
+    comm.barrier();
+    const double copy = seconds_since(start);
+
+    if (comm.rank() == 0) {
+      rounds.all_reduce_seconds.push_back(all_reduce / static_cast<double>(repeats));
+      rounds.copy_seconds.push_back(copy / static_cast<double>(repeats));
+    }
+  }
+}
+
+AllReducePoint measure(const AllReduceBench& bench, int ranks, int64_t bytes) {
+  const bool core_per_rank = ranks <= available_cores();
+  std::vector<RankBuffers> buffers(static_cast<size_t>(ranks));
+  for (RankBuffers& rank : buffers) rank = {allocate(bytes), allocate(bytes), allocate(bytes)};
+
+  Rounds rounds;
+  const auto group = make_local_group(ranks);
+  std::vector<std::jthread> threads;
+  try {
+    for (int rank = 0; rank < ranks; ++rank) {
+      threads.emplace_back([&, rank] {
+        if (core_per_rank) bind_to_core(rank);
+        try {
+          run_rank(*group[static_cast<size_t>(rank)], bench, bytes, buffers[static_cast<size_t>(rank)],
+                   rounds);
+        } catch (const Error&) {
+          // Only when the group was aborted below; the reason is thrown there.
+        }
+      });
+    }
+  } catch (const std::system_error& error) {
+    group[0]->abort("not all ranks started");
+    throw run_error(fmt::format("all-reduce bench: cannot start {} threads ({}); choose fewer ranks", ranks,
+                                error.what()));
+  }
+  threads.clear();
+
+  std::vector<double> ratios;
+  for (size_t i = 0; i < rounds.copy_seconds.size(); ++i) {
+    ratios.push_back(rounds.copy_seconds[i] / rounds.all_reduce_seconds[i]);
+  }
+  AllReducePoint point{.ranks = ranks, .bytes = bytes, .core_per_rank = core_per_rank};
+  point.median_seconds = percentile(rounds.all_reduce_seconds, 0.5);
+  point.p10_seconds = percentile(rounds.all_reduce_seconds, 0.1);
+  point.p90_seconds = percentile(rounds.all_reduce_seconds, 0.9);
+  point.copy_seconds = percentile(rounds.copy_seconds, 0.5);
+  point.of_copy = percentile(ratios, 0.5);
+  point.algorithm_bytes_per_second = static_cast<double>(bytes) / point.median_seconds;
+  point.bus_bytes_per_second = point.algorithm_bytes_per_second * 2 * (ranks - 1) / ranks;
+  return point;
+}
+
+}  // namespace
+
+std::vector<AllReducePoint> bench_all_reduce(const AllReduceBench& bench) {
+  if (bench.dtype != DType::Fp32 && bench.dtype != DType::Fp64) {
+    throw request_error(
+        fmt::format("all-reduce bench in {}: CPU ranks compute in fp32 or fp64", to_string(bench.dtype)));
+  }
+  if (bench.rounds < 1)
+    throw request_error(fmt::format("all-reduce bench: {} rounds; give 1 or more", bench.rounds));
+  const int64_t element = element_bytes(bench.dtype);
+  for (const int ranks : bench.ranks) {
+    if (ranks < 1) throw request_error(fmt::format("all-reduce bench: {} ranks; give 1 or more", ranks));
+  }
+  for (const int64_t bytes : bench.sizes_bytes) {
+    if (bytes < element) {
+      throw request_error(
+          fmt::format("all-reduce bench: a size of {} bytes; one element takes {}", bytes, element));
+    }
+  }
+  std::vector<AllReducePoint> points;
+  for (const int ranks : bench.ranks) {
+    for (const int64_t bytes : bench.sizes_bytes)
+      points.push_back(measure(bench, ranks, bytes / element * element));
+  }
+  return points;
+}
+
+}  // namespace shardlens

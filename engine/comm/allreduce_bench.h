@@ -1,0 +1,47 @@
+// How fast the local all-reduce is, against what this machine's memory allows: a plain copy of the same bytes
+// by the same threads in the same run. Both are timed in turn, round by round, so that a noisy machine
+// disturbs both.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/config/dtype.h"
+
+namespace shardlens {
+
+struct AllReduceBench {
+  std::vector<int> ranks = {2};
+  std::vector<int64_t> sizes_bytes = {4 << 10, 64 << 10, 1 << 20, 16 << 20};  ///< of the tensor on each rank
+  DType dtype = DType::Fp32;
+  int rounds = 40;  ///< each round times a batch of all-reduces and a batch of copies
+};
+
+/// One number of ranks at one size. Bandwidths are defined as nccl-tests defines them.
+struct AllReducePoint {
+  int ranks = 0;
+  int64_t bytes = 0;           ///< S: whole elements, at most the size asked for
+  bool core_per_rank = false;  ///< each rank was bound to a core of its own
+
+  // Seconds of one all-reduce: over the rounds the middle one, the tenth and the ninetieth percentile.
+  double median_seconds = 0;
+  double p10_seconds = 0;
+  double p90_seconds = 0;
+
+  /// The copy: every rank copies S bytes from one buffer of its own into another, all ranks at the same time.
+  /// Like the all-reduce it reads T*S bytes and writes T*S bytes in all. Median.
+  double copy_seconds = 0;
+  /// Median over the rounds of copy time / all-reduce time. May exceed 1 when memory is the limit: the
+  /// all-reduce writes where it has just read, the copy to lines it did not have.
+  double of_copy = 0;
+
+  double algorithm_bytes_per_second = 0;  ///< S / t
+  double bus_bytes_per_second = 0;        ///< S / t * 2(T-1)/T, what each rank's link would carry in a ring
+};
+
+/// One point per number of ranks and size, in that order. Throws a request Error for ranks or rounds below 1,
+/// a size below one element, or a dtype CPU ranks do not compute in; a run Error when there is no memory for
+/// it.
+std::vector<AllReducePoint> bench_all_reduce(const AllReduceBench& bench);
+
+}  // namespace shardlens

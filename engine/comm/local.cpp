@@ -1,0 +1,314 @@
+// The communicator over threads of one process: ranks read and write each other's buffers directly.
+//
+// The protocol, the same for every collective:
+//   1. A rank publishes its request and its pointers in its own slot, and meets the others (from arrival to
+//      all arrived).
+//   2. Every rank reads all slots. If the requests differ, all of them see it, and all throw the same Error
+//      before any buffer is touched.
+//   3. Each rank works on a part that is its own. All-reduce: rank r sums chunk r over all buffers, in rank
+//      order, and writes it into all buffers, in one pass without a temporary. Reduce-scatter: it sums its
+//      own shard. The others: it pulls what it needs out of the other ranks' buffers. Between the two
+//      meetings no byte is written by one rank and touched by another, so the work needs no locks.
+//   4. They meet again (done). After that a rank's slot and buffers are its own again.
+//
+// Failure: abort() breaks the first meeting only, and either all ranks get through it or none. Once through,
+// every rank only moves memory and is certain to reach the second meeting, which therefore cannot be broken.
+// So nobody leaves a collective while another rank may touch its buffers: a rank may free or reuse a buffer
+// as soon as its call has returned or thrown, and not before. A group that has failed stays failed.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <mutex>
+
+#include <fmt/format.h>
+
+#include "engine/comm/barrier.h"
+#include "engine/comm/comm.h"
+#include "engine/comm/local_kernels.h"
+#include "engine/config/error.h"
+#include "engine/device/device.h"
+
+namespace shardlens {
+
+namespace {
+
+constexpr int64_t kCacheLineBytes = 64;
+
+enum class Call : int32_t { AllReduce, ReduceScatter, AllGather, AllToAll, Broadcast, Barrier };
+
+// What all ranks must agree on. The extents are [count] for all-reduce and broadcast, [outer, extent, inner]
+// for reduce-scatter and all-gather, and for all-to-all the shape around its two sliced dimensions: [outer,
+// first, middle, second, inner].
+struct Request {
+  Call call = Call::Barrier;
+  DType dtype = DType::Fp32;
+  int which = 0;  // broadcast: the root; all-to-all: the axis that is sliced before, 1 or 3
+  std::array<int64_t, 5> extents = {1, 1, 1, 1, 1};
+
+  bool operator==(const Request&) const = default;
+};
+
+std::string describe(const Request& request) {
+  const auto& [a, b, c, d, e] = request.extents;
+  const std::string dtype = to_string(request.dtype);
+  switch (request.call) {
+    case Call::AllReduce:
+      return fmt::format("all-reduce of {} {}", a, dtype);
+    case Call::ReduceScatter:
+      return fmt::format("reduce-scatter of [{}, {}, {}] {}", a, b, c, dtype);
+    case Call::AllGather:
+      return fmt::format("all-gather of [{}, {}, {}] {}", a, b, c, dtype);
+    case Call::AllToAll:
+      return fmt::format("all-to-all of [{}, {}, {}, {}, {}] {} from axis {} to axis {}", a, b, c, d, e,
+                         dtype, request.which, 4 - request.which);
+    case Call::Broadcast:
+      return fmt::format("broadcast of {} {} from rank {}", a, dtype, request.which);
+    case Call::Barrier:
+      return "barrier";
+  }
+  return "unknown collective";
+}
+
+// One rank's place for step 1. Lines of its own: ranks publish at the same time.
+struct alignas(kCacheLineBytes) Slot {
+  Request request;
+  const void* in = nullptr;
+  void* out = nullptr;
+};
+
+class Group {
+ public:
+  Group(int ranks, int available)
+      : slots(static_cast<size_t>(ranks)), barrier(ranks, ranks <= available), cores(available) {}
+
+  int ranks() const { return static_cast<int>(slots.size()); }
+
+  /// On return the group is broken. The first failure stays: it matters, not what followed from it.
+  void fail(const Error& error) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!failed_) {
+        failed_ = true;
+        kind_ = error.kind();
+        why_ = error.what();
+      }
+    }
+    barrier.break_up();
+  }
+
+  [[noreturn]] void throw_failure() {
+    const std::lock_guard lock(mutex_);
+    throw Error(kind_, why_);
+  }
+
+  /// Throws the same on all ranks when their requests differ.
+  void check_agreement() {
+    for (size_t other = 1; other < slots.size(); ++other) {
+      if (slots[other].request == slots[0].request) continue;
+      const Error error = run_error(fmt::format(
+          "collective mismatch: rank 0 called {}, rank {} called {}; all ranks must make the same calls "
+          "in the same order",
+          describe(slots[0].request), other, describe(slots[other].request)));
+      // Broken before anyone leaves: no rank can come back and publish while another still compares.
+      fail(error);
+      throw error;
+    }
+  }
+
+  std::vector<Slot> slots;
+  Barrier barrier;
+  const int cores;
+
+ private:
+  std::mutex mutex_;
+  bool failed_ = false;
+  ErrorKind kind_ = ErrorKind::Cancelled;
+  std::string why_;
+};
+
+double now_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+const char* at(const void* base, int64_t bytes) {
+  return static_cast<const char*>(base) + bytes;
+}
+char* at(void* base, int64_t bytes) {
+  return static_cast<char*>(base) + bytes;
+}
+
+class LocalCommunicator final : public Communicator {
+ public:
+  LocalCommunicator(std::shared_ptr<Group> group, int rank)
+      : group_(std::move(group)), rank_(rank), ins_(group_->slots.size()), outs_(group_->slots.size()) {}
+
+  int rank() const override { return rank_; }
+  int ranks() const override { return group_->ranks(); }
+
+  CommunicatorInfo info() const override {
+    return {"local", fmt::format("{} CPU thread{}, {} core{}", ranks(), ranks() == 1 ? "" : "s",
+                                 group_->cores, group_->cores == 1 ? "" : "s")};
+  }
+
+  CollectiveTimes all_reduce(DType dtype, int64_t count, void* data) override {
+    return collective({Call::AllReduce, dtype, 0, {count, 1, 1, 1, 1}}, data, data, [&] {
+      if (ranks() == 1) return;
+      // Chunks end on cache lines, so that no line is written by two ranks.
+      const int64_t line = kCacheLineBytes / element_bytes(dtype);
+      const Range lines = shard_range((count + line - 1) / line, ranks(), rank_);
+      const int64_t begin = std::min(lines.begin * line, count);
+      const int64_t end = std::min(lines.end * line, count);
+      sum_in_order(dtype, ins_, begin, outs_, begin, end - begin);
+    });
+  }
+
+  CollectiveTimes reduce_scatter(DType dtype, const Slicing& slicing, const void* full,
+                                 void* shard) override {
+    return collective(sliced(Call::ReduceScatter, dtype, slicing), full, shard, [&] {
+      const Range mine = shard_range(slicing.extent, ranks(), rank_);
+      const int64_t row = mine.size() * slicing.inner;
+      for (int64_t o = 0; o < slicing.outer; ++o) {
+        const int64_t from = (o * slicing.extent + mine.begin) * slicing.inner;
+        sum_in_order(dtype, ins_, from, {&shard, 1}, o * row, row);
+      }
+    });
+  }
+
+  CollectiveTimes all_gather(DType dtype, const Slicing& slicing, const void* shard, void* full) override {
+    return collective(sliced(Call::AllGather, dtype, slicing), shard, full, [&] {
+      const int64_t element = slicing.inner * element_bytes(dtype);
+      for_each_rank([&](int other) {
+        const Range theirs = shard_range(slicing.extent, ranks(), other);
+        const int64_t row = theirs.size() * element;
+        copy_rows(slicing.outer, row, in_of(other), row, at(full, theirs.begin * element),
+                  slicing.extent * element);
+      });
+    });
+  }
+
+  CollectiveTimes all_to_all(DType dtype, const Shape& shape, int from_dim, int to_dim, const void* from,
+                             void* to) override {
+    const Request request = exchange(dtype, shape, from_dim, to_dim);
+    return collective(request, from, to, [&] {
+      const auto& [outer, first, middle, second, inner] = request.extents;
+      const int64_t element = inner * element_bytes(dtype);
+      const bool first_to_second = request.which == 1;
+      for_each_rank([&](int other) {
+        // The block this rank takes from the other one: the other's slice of one axis, its own of the other
+        // axis.
+        const Range a = shard_range(first, ranks(), first_to_second ? other : rank_);
+        const Range b = shard_range(second, ranks(), first_to_second ? rank_ : other);
+        const int64_t block_row = b.size() * element;
+        const int64_t full_row = second * element;
+        if (a.size() == 0 || b.size() == 0) return;  // an empty slice may have no address
+        for (int64_t o = 0; o < outer; ++o) {
+          if (first_to_second) {  // in [outer, a, middle, second, inner], out [outer, first, middle, b,
+                                  // inner]
+            copy_rows(a.size() * middle, block_row,
+                      at(in_of(other), o * a.size() * middle * full_row + b.begin * element), full_row,
+                      at(to, (o * first + a.begin) * middle * block_row), block_row);
+          } else {  // in [outer, first, middle, b, inner], out [outer, a, middle, second, inner]
+            copy_rows(a.size() * middle, block_row,
+                      at(in_of(other), (o * first + a.begin) * middle * block_row), block_row,
+                      at(to, o * a.size() * middle * full_row + b.begin * element), full_row);
+          }
+        }
+      });
+    });
+  }
+
+  CollectiveTimes broadcast(DType dtype, int64_t count, int root, void* data) override {
+    if (root < 0 || root >= ranks()) {
+      throw request_error(
+          fmt::format("broadcast from rank {}: the group has ranks 0 to {}", root, ranks() - 1));
+    }
+    return collective({Call::Broadcast, dtype, root, {count, 1, 1, 1, 1}}, data, data, [&] {
+      const int64_t bytes = count * element_bytes(dtype);
+      if (rank_ != root) copy_rows(1, bytes, in_of(root), bytes, data, bytes);
+    });
+  }
+
+  void barrier() override {
+    collective({}, nullptr, nullptr, [] {});
+  }
+
+  void abort(const std::string& why) override { group_->fail(Error(ErrorKind::Cancelled, why)); }
+
+ private:
+  static Request sliced(Call call, DType dtype, const Slicing& slicing) {
+    return {call, dtype, 0, {slicing.outer, slicing.extent, slicing.inner, 1, 1}};
+  }
+
+  static Request exchange(DType dtype, const Shape& shape, int from_dim, int to_dim) {
+    const int dims = static_cast<int>(shape.size());
+    if (from_dim == to_dim || std::min(from_dim, to_dim) < 0 || std::max(from_dim, to_dim) >= dims) {
+      throw request_error(
+          fmt::format("all-to-all of {} from dimension {} to {}: give two different dimensions below {}",
+                      to_string(shape), from_dim, to_dim, dims));
+    }
+    Request request{Call::AllToAll, dtype, from_dim < to_dim ? 1 : 3, {1, 1, 1, 1, 1}};
+    const int first = std::min(from_dim, to_dim);
+    const int second = std::max(from_dim, to_dim);
+    for (int dim = 0; dim < dims; ++dim) {
+      const size_t axis =
+          static_cast<size_t>((dim >= first) + (dim > first) + (dim >= second) + (dim > second));
+      request.extents[axis] *= shape[static_cast<size_t>(dim)];
+    }
+    return request;
+  }
+
+  // The protocol at the top of this file around one rank's `work`, which only moves memory and never throws.
+  // Empty tensors may have no address, so there is no work for them.
+  template <typename Work>
+  CollectiveTimes collective(const Request& request, const void* in, void* out, const Work& work) {
+    if (request.dtype != DType::Fp32 && request.dtype != DType::Fp64) {
+      throw request_error(
+          fmt::format("{}: CPU ranks compute in fp32 or fp64; choose one of these", describe(request)));
+    }
+    if (std::ranges::any_of(request.extents, [](int64_t extent) { return extent < 0; })) {
+      throw request_error(fmt::format("{}: extents must be 0 or more", describe(request)));
+    }
+    CollectiveTimes times;
+    times.arrival_seconds = now_seconds();
+    if (group_->barrier.broken()) group_->throw_failure();
+    group_->slots[static_cast<size_t>(rank_)] = {request, in, out};
+    if (!group_->barrier.pass()) group_->throw_failure();
+    times.all_arrived_seconds = now_seconds();
+    group_->check_agreement();
+    for (size_t other = 0; other < ins_.size(); ++other) {
+      ins_[other] = group_->slots[other].in;
+      outs_[other] = group_->slots[other].out;
+    }
+    if (std::ranges::find(request.extents, 0) == request.extents.end()) work();
+    group_->barrier.pass_unbroken();
+    times.done_seconds = now_seconds();
+    return times;
+  }
+
+  const void* in_of(int rank) const { return ins_[static_cast<size_t>(rank)]; }
+
+  // All ranks, this one's own first, so that ranks do not all read the same memory at the same time.
+  template <typename Visit>
+  void for_each_rank(const Visit& visit) const {
+    for (int step = 0; step < ranks(); ++step) visit((rank_ + step) % ranks());
+  }
+
+  const std::shared_ptr<Group> group_;
+  const int rank_;
+  // The pointers of all ranks during a call, here so that a call allocates nothing.
+  std::vector<const void*> ins_;
+  std::vector<void*> outs_;
+};
+
+}  // namespace
+
+std::vector<std::unique_ptr<Communicator>> make_local_group(int ranks) {
+  if (ranks < 1) throw request_error(fmt::format("a group of {} ranks: give 1 or more", ranks));
+  const auto group = std::make_shared<Group>(ranks, available_cores());
+  std::vector<std::unique_ptr<Communicator>> communicators;
+  for (int rank = 0; rank < ranks; ++rank)
+    communicators.push_back(std::make_unique<LocalCommunicator>(group, rank));
+  return communicators;
+}
+
+}  // namespace shardlens

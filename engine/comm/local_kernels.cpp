@@ -1,0 +1,78 @@
+#include "engine/comm/local_kernels.h"
+
+#include <cstring>
+
+namespace shardlens {
+
+namespace {
+
+// A cache line of elements as one value: a register with AVX-512, two or four without.
+constexpr int64_t kLineBytes = 64;
+template <typename Element>
+using Line [[gnu::vector_size(kLineBytes), gnu::aligned(alignof(Element)), gnu::may_alias]] = Element;
+
+// Sums `kBlock` consecutive values. The sums stay in registers, whatever the number of ranks.
+template <typename Value, int kBlock>
+inline void sum_block(std::span<const void* const> from, int64_t from_bytes, std::span<void* const> to,
+                      int64_t to_bytes) {
+  Value sums[kBlock];
+  const auto* const first = reinterpret_cast<const Value*>(static_cast<const char*>(from[0]) + from_bytes);
+#pragma GCC unroll 4
+  for (int i = 0; i < kBlock; ++i) sums[i] = first[i];
+  for (size_t rank = 1; rank < from.size(); ++rank) {
+    const auto* const source =
+        reinterpret_cast<const Value*>(static_cast<const char*>(from[rank]) + from_bytes);
+#pragma GCC unroll 4
+    for (int i = 0; i < kBlock; ++i) sums[i] += source[i];
+  }
+  for (void* const each : to) {
+    auto* const target = reinterpret_cast<Value*>(static_cast<char*>(each) + to_bytes);
+#pragma GCC unroll 4
+    for (int i = 0; i < kBlock; ++i) target[i] = sums[i];
+  }
+}
+
+// Blocks of four lines, which keeps several reads from memory under way; then lines; then elements.
+template <typename Element>
+void sum_elements(std::span<const void* const> from, int64_t from_bytes, std::span<void* const> to,
+                  int64_t to_bytes, int64_t bytes) {
+  int64_t done = 0;
+  for (; done + 4 * kLineBytes <= bytes; done += 4 * kLineBytes) {
+    sum_block<Line<Element>, 4>(from, from_bytes + done, to, to_bytes + done);
+  }
+  for (; done + kLineBytes <= bytes; done += kLineBytes) {
+    sum_block<Line<Element>, 1>(from, from_bytes + done, to, to_bytes + done);
+  }
+  constexpr int64_t kElementBytes = sizeof(Element);
+  for (; done < bytes; done += kElementBytes) {
+    sum_block<Element, 1>(from, from_bytes + done, to, to_bytes + done);
+  }
+}
+
+}  // namespace
+
+void sum_in_order(DType dtype, std::span<const void* const> from, int64_t from_offset,
+                  std::span<void* const> to, int64_t to_offset, int64_t count) {
+  const int64_t element = element_bytes(dtype);
+  if (dtype == DType::Fp64) {
+    sum_elements<double>(from, from_offset * element, to, to_offset * element, count * element);
+  } else {
+    sum_elements<float>(from, from_offset * element, to, to_offset * element, count * element);
+  }
+}
+
+void copy_rows(int64_t rows, int64_t row_bytes, const void* from, int64_t from_stride, void* to,
+               int64_t to_stride) {
+  if (rows == 0 || row_bytes == 0) return;  // an empty shard may have no address
+  if (row_bytes == from_stride && row_bytes == to_stride) {
+    std::memcpy(to, from, static_cast<size_t>(rows * row_bytes));
+    return;
+  }
+  const auto* source = static_cast<const char*>(from);
+  auto* target = static_cast<char*>(to);
+  for (int64_t row = 0; row < rows; ++row) {
+    std::memcpy(target + row * to_stride, source + row * from_stride, static_cast<size_t>(row_bytes));
+  }
+}
+
+}  // namespace shardlens

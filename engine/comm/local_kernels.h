@@ -1,0 +1,24 @@
+// What a rank of the local communicator does with the other ranks' memory between the two meetings: sum it in
+// rank order, or copy rows out of it. Compiled for the machine like the CPU device's kernels, because they
+// must keep up with memory.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "engine/config/dtype.h"
+
+namespace shardlens {
+
+/// to[t][to_offset + i] = ((from[0][j] + from[1][j]) + from[2][j]) + ... with j = from_offset + i, for every
+/// t and every i < count. One pass: an element is read once from every source and written once to every
+/// target, all its reads before its writes, so the targets may be the sources. Offsets and count in elements;
+/// fp32 or fp64.
+void sum_in_order(DType dtype, std::span<const void* const> from, int64_t from_offset,
+                  std::span<void* const> to, int64_t to_offset, int64_t count);
+
+/// Copies `rows` rows of `row_bytes` each; strides in bytes. Touches nothing when there is nothing to copy.
+void copy_rows(int64_t rows, int64_t row_bytes, const void* from, int64_t from_stride, void* to,
+               int64_t to_stride);
+
+}  // namespace shardlens

@@ -1,0 +1,75 @@
+// Either all members pass a meeting or none, whenever the barrier is broken; and who waits, sleeps.
+#include "engine/comm/barrier.h"
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <time.h>
+
+#include <chrono>
+#include <thread>
+#include <vector>
+
+namespace shardlens {
+namespace {
+
+TEST(Barrier, AllMembersPassTheSameMeetingsBeforeItBreaks) {
+  for (int round = 0; round < 200; ++round) {
+    const int members = 2 + round % 4;
+    Barrier barrier(members, round % 2 == 0);
+    std::vector<int> passed(static_cast<size_t>(members), 0);
+    {
+      std::vector<std::jthread> threads;
+      for (int& count : passed) {
+        threads.emplace_back([&] {
+          while (barrier.pass()) {
+            barrier.pass_unbroken();
+            ++count;
+          }
+        });
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds(20 * (round % 10)));
+      barrier.break_up();
+    }
+    for (const int count : passed) ASSERT_EQ(count, passed[0]) << members << " members, round " << round;
+  }
+}
+
+TEST(Barrier, UnbreakableMeetingOutlivesABreak) {
+  Barrier barrier(2, false);
+  std::atomic<bool> left = false;
+  std::jthread waiter([&] {
+    barrier.pass_unbroken();
+    left = true;
+  });
+  barrier.break_up();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_FALSE(left);
+  barrier.pass_unbroken();
+  waiter.join();
+  EXPECT_TRUE(left);
+  EXPECT_FALSE(barrier.pass());
+}
+
+TEST(Barrier, WaitersBurnNoCore) {
+  for (const bool spins : {false, true}) {
+    Barrier barrier(8, spins);
+    std::vector<double> cpu_seconds(7, 0);
+    {
+      std::vector<std::jthread> threads;
+      for (double& seconds : cpu_seconds) {
+        threads.emplace_back([&] {
+          barrier.pass_unbroken();
+          timespec used{};
+          clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+          seconds = static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
+        });
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(400));
+      barrier.pass_unbroken();
+    }
+    for (const double seconds : cpu_seconds) EXPECT_LT(seconds, 0.1) << "of 0.4 s waited, spins " << spins;
+  }
+}
+
+}  // namespace
+}  // namespace shardlens
