@@ -13,28 +13,7 @@
 namespace shardlens::ui {
 namespace {
 
-/// From the bottom of a bar to its top: what stays for the whole run first.
-constexpr std::array<MemoryKind, kMemoryKinds> kOrder{
-    MemoryKind::Weight,     MemoryKind::WeightGradient,     MemoryKind::Input,
-    MemoryKind::Activation, MemoryKind::ActivationGradient, MemoryKind::Workspace};
-
-int64_t of(const BytesByKind& bytes, MemoryKind kind) {
-  return bytes[static_cast<size_t>(kind)];
-}
-
-/// One binary unit for a whole chart, so that its numbers compare.
-struct Unit {
-  double bytes = 1;
-  const char* name = "B";
-};
-Unit unit_for(double top) {
-  if (top >= 1024.0 * 1024 * 1024) return {1024.0 * 1024 * 1024, "GiB"};
-  if (top >= 1024.0 * 1024) return {1024.0 * 1024, "MiB"};
-  if (top >= 1024.0) return {1024.0, "KiB"};
-  return {};
-}
-
-std::string in_unit(double bytes, Unit unit) {
+std::string in_unit(double bytes, ByteUnit unit) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), bytes / unit.bytes < 9.995 ? "%.2f" : "%.1f", bytes / unit.bytes);
   return text.data();
@@ -54,9 +33,9 @@ void draw_bar(const Context& context, const BytesByKind& bytes, float x0, float 
   const Type type(context);
   float below = base;
   double sum = 0;
-  for (MemoryKind kind : kOrder) {
-    if (of(bytes, kind) == 0) continue;
-    sum += static_cast<double>(of(bytes, kind));
+  for (MemoryKind kind : kStackOrder) {
+    if (bytes_of(bytes, kind) == 0) continue;
+    sum += static_cast<double>(bytes_of(bytes, kind));
     const float above = std::round(base - static_cast<float>(sum) * scale);
     const ImU32 colour = kind_colour(theme, kind);
     if (is_plan) {
@@ -79,7 +58,7 @@ void draw_ranks(const Context& context, ImVec2 min, ImVec2 size) {
   double top = 1;
   for (const MemoryPlan& memory : plan.memory)
     top = std::max(top, static_cast<double>(total_bytes(memory.arena_bytes)));
-  const Unit unit = unit_for(top);
+  const ByteUnit unit = unit_for(top);
   const float axis = context.px(48), feet = context.px(30), head = context.px(46);
   const ImVec2 plot_min(min.x + axis, min.y + context.px(10)),
       plot_max(min.x + size.x, min.y + size.y - feet);
@@ -146,10 +125,7 @@ float draw_kinds(const Context& context, ImVec2 at, float width) {
   const Theme& theme = context.theme;
   ImDrawList* list = ImGui::GetWindowDrawList();
   const Plan& plan = *context.snapshot.plan;
-  const size_t rank =
-      context.view.selected_rank >= 0 && static_cast<size_t>(context.view.selected_rank) < plan.memory.size()
-          ? static_cast<size_t>(context.view.selected_rank)
-          : 0;
+  const size_t rank = explained_rank(context);
   const std::vector<BytesByKind>* marks = measured(context.snapshot);
   const BytesByKind& planned = plan.memory[rank].arena_bytes;
   const float right = at.x + width, mark_width = context.px(22);
@@ -183,9 +159,9 @@ float draw_kinds(const Context& context, ImVec2 at, float width) {
     copied.rows.push_back({name, format_integer(plan_bytes), marks ? format_integer(run_bytes) : "not yet"});
     y += context.px(26);
   };
-  for (MemoryKind kind : kOrder)
-    row(to_string(kind), kind_colour(theme, kind), of(planned, kind), marks ? of((*marks)[rank], kind) : 0,
-        false);
+  for (MemoryKind kind : kStackOrder)
+    row(to_string(kind), kind_colour(theme, kind), bytes_of(planned, kind),
+        marks ? bytes_of((*marks)[rank], kind) : 0, false);
   rule(context, {at.x, y}, width);
   y += context.px(8);
   row("total", 0, total_bytes(planned), marks ? total_bytes((*marks)[rank]) : 0, true);
@@ -204,124 +180,20 @@ float draw_kinds(const Context& context, ImVec2 at, float width) {
   return y - at.y;
 }
 
-/// A line over the steps: what the rank's arenas together have held at most so far, as measured.
-void draw_marks(const Context& context, size_t rank, ImVec2 origin, float slot, float scale) {
-  const Snapshot& snapshot = context.snapshot;
-  if (!snapshot.result || snapshot.stale() || rank >= snapshot.result->events.size()) return;
-  const Type type(context);
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const std::vector<StepEvent>& events = snapshot.result->events[rank];
-  std::vector<ImVec2> line;
-  for (size_t i = 0; i < events.size(); ++i) {
-    const double bytes = static_cast<double>(total_bytes(events[i].high_water_bytes));
-    const float y = std::round(origin.y - static_cast<float>(bytes) * scale);
-    line.push_back({origin.x + slot * static_cast<float>(i), y});
-    line.push_back({origin.x + slot * static_cast<float>(i + 1), y});
-  }
-  if (line.empty()) return;
-  list->AddPolyline(line.data(), static_cast<int>(line.size()), context.theme.text, context.px(1.5f));
-  draw_text(list, {line.back().x, line.back().y + context.px(6)}, in(type.note, context.theme.text),
-            "all arenas' high-water so far, measured", Align::Right);
-}
-
-/// Bytes held while each step runs, stacked by kind; a click selects the step.
-void draw_over_steps(const Context& context, ImVec2 min, ImVec2 size) {
-  const Type type(context);
-  const Theme& theme = context.theme;
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const Plan& plan = *context.snapshot.plan;
-  const size_t rank =
-      context.view.selected_rank >= 0 && static_cast<size_t>(context.view.selected_rank) < plan.memory.size()
-          ? static_cast<size_t>(context.view.selected_rank)
-          : 0;
-  const std::vector<BytesByKind>& live = plan.memory[rank].live_bytes;
-  if (live.empty()) return;
-  size_t peak = 0;
-  for (size_t i = 0; i < live.size(); ++i)
-    if (total_bytes(live[i]) > total_bytes(live[peak])) peak = i;
-  const double held = static_cast<double>(total_bytes(live[peak]));
-  const double top = std::max<double>(1, static_cast<double>(total_bytes(plan.memory[rank].arena_bytes)));
-  const Unit unit = unit_for(top);
-  const std::string title = "Over one forward and backward pass";
-  draw_text(list, min, type.strong, title);
-  const std::string says = "most at step " + std::to_string(peak) + ", " + plan.program.steps[peak].name +
-                           ": " + format_bytes(held) + " live on rank " + std::to_string(rank) + ", planned";
-  draw_text(list, {min.x + size.x, min.y + context.px(2)}, type.note,
-            fitted(type.note, says, size.x - text_width(type.strong, title) - context.px(16)), Align::Right);
-
-  const float axis = context.px(48);
-  const ImVec2 plot_min(min.x + axis, min.y + context.px(34)),
-      plot_max(min.x + size.x, min.y + size.y - context.px(22));
-  const float scale = (plot_max.y - plot_min.y) / static_cast<float>(top * 1.06);
-  for (double tick : round_ticks(Stretch{0, top * 1.06 / unit.bytes},
-                                 std::max(2, static_cast<int>(size.y / context.px(60))))) {
-    const float y = std::round(plot_max.y - static_cast<float>(tick * unit.bytes) * scale) + 0.5f;
-    list->AddLine({plot_min.x, y}, {plot_max.x, y}, tick > 0 ? faded(theme.line, 0.6f) : theme.line, 1);
-    std::array<char, 40> label{};
-    std::snprintf(label.data(), label.size(), "%g", std::abs(tick));
-    draw_text(list, {plot_min.x - context.px(8), y - type.mono_note.size / 2}, type.mono_note, label.data(),
-              Align::Right);
-  }
-  const float slot = (plot_max.x - plot_min.x) / static_cast<float>(live.size());
-  auto x_of = [&](size_t step) { return std::round(plot_min.x + slot * static_cast<float>(step)); };
-
-  ImGui::SetCursorScreenPos(plot_min);
-  const bool clicked =
-      ImGui::InvisibleButton("live bytes", {plot_max.x - plot_min.x, plot_max.y - plot_min.y});
-  const bool hovered = ImGui::IsItemHovered();
-  const size_t under = static_cast<size_t>(
-      std::clamp((ImGui::GetIO().MousePos.x - plot_min.x) / slot, 0.0f, static_cast<float>(live.size() - 1)));
-  if (clicked) select_step(context.view, plan.program, static_cast<StepId>(under));
-
-  size_t first_backward = live.size();
-  for (size_t i = 0; i < live.size(); ++i) {
-    if (plan.program.steps[i].phase == Phase::Backward) first_backward = std::min(first_backward, i);
-    float below = plot_max.y;
-    double sum = 0;
-    const bool selected = static_cast<StepId>(i) == context.view.selected_step;
-    for (MemoryKind kind : kOrder) {
-      if (of(live[i], kind) == 0) continue;
-      sum += static_cast<double>(of(live[i], kind));
-      const float above = plot_max.y - static_cast<float>(sum) * scale;
-      list->AddRectFilled({x_of(i), above}, {x_of(i + 1), below},
-                          faded(kind_colour(theme, kind), selected ? 1.0f : 0.72f));
-      below = above;
-    }
-    if (selected || (hovered && i == under))
-      list->AddRect({x_of(i), below - 1}, {x_of(i + 1), plot_max.y}, selected ? theme.text : theme.dim, 0,
-                    context.px(1.5f));
-  }
-  draw_marks(context, rank, {plot_min.x, plot_max.y}, slot, scale);
-  const float middle = x_of(first_backward);
-  if (first_backward > 0 && first_backward < live.size())
-    draw_dashed_line(list, {middle, plot_min.y}, {middle, plot_max.y}, theme.dim, 1, context.px(4));
-  const float label_y = plot_max.y + context.px(5);
-  draw_text(list, {plot_min.x, label_y}, in(type.note, theme.forward), "forward");
-  if (first_backward < live.size())
-    draw_text(list, {plot_max.x, label_y}, in(type.note, theme.backward), "backward", Align::Right);
-  const StepId selected = context.view.selected_step;
-  if (selected >= 0 && static_cast<size_t>(selected) < live.size()) {
-    const float x = (x_of(static_cast<size_t>(selected)) + x_of(static_cast<size_t>(selected) + 1)) / 2;
-    const std::string name =
-        "step " + std::to_string(selected) + " · " + plan.program.step(selected).name + " · " +
-        format_bytes(static_cast<double>(total_bytes(live[static_cast<size_t>(selected)])));
-    const float half = text_width(type.note, name) / 2;
-    const float low = plot_min.x + text_width(type.note, "forward") + context.px(12) + half;
-    const float high = plot_max.x - text_width(type.note, "backward") - context.px(12) - half;
-    if (low < high)
-      draw_text(list, {std::clamp(x, low, high), label_y}, in(type.note, theme.text), name, Align::Centre);
-  }
-  if (hovered && ImGui::BeginTooltip()) {
-    ImGui::Text("step %zu, %s", under, plan.program.steps[under].name.c_str());
-    for (MemoryKind kind : kOrder)
-      if (of(live[under], kind) > 0)
-        ImGui::Text("%12s  %s", format_bytes(static_cast<double>(of(live[under], kind))).c_str(),
-                    to_string(kind).c_str());
-    ImGui::EndTooltip();
-  }
-}
-
 }  // namespace
+
+size_t explained_rank(const Context& context) {
+  const int selected = context.view.selected_rank;
+  const size_t ranks = context.snapshot.plan->memory.size();
+  return selected >= 0 && static_cast<size_t>(selected) < ranks ? static_cast<size_t>(selected) : 0;
+}
+
+ByteUnit unit_for(double top_bytes) {
+  if (top_bytes >= 1024.0 * 1024 * 1024) return {1024.0 * 1024 * 1024, "GiB"};
+  if (top_bytes >= 1024.0 * 1024) return {1024.0 * 1024, "MiB"};
+  if (top_bytes >= 1024.0) return {1024.0, "KiB"};
+  return {};
+}
 
 void draw_memory_layer(const Context& context) {
   page_head(
@@ -351,7 +223,7 @@ void draw_memory_layer(const Context& context) {
   } else {
     y += draw_kinds(context, {at.x, y}, side) + context.px(12);
   }
-  draw_over_steps(context, {at.x, y}, {room.x, steps});
+  draw_live_bytes(context, {at.x, y}, {room.x, steps});
   y += steps;
   ImGui::SetCursorScreenPos(at);
   ImGui::Dummy({room.x, y - at.y});

@@ -1,28 +1,40 @@
-// The two pages of the Memory tab, and the figures they share.
+// The pages of the Memory tab and the pieces they are made of.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "ui/context.h"
+#include "ui/panels/memory_figures.h"
 
 namespace shardlens::ui {
 
 /// The whole model against one device: 16 bytes per parameter, a column per T (memory_wall.cpp).
 void draw_memory_wall(const Context& context);
-/// This layer on every rank: planned beside measured, and over the steps (memory_layer.cpp).
+/// A column per T, its parts stacked, against the line of the device; a click explains a column
+/// (memory_wall_chart.cpp).
+void draw_wall_chart(const Context& context, const Wall& wall, ImVec2 min, ImVec2 size);
+/// The colour of wall_parts()[part].
+ImU32 wall_part_colour(size_t part);
+
+/// This layer on every rank: planned beside measured (memory_layer.cpp).
 void draw_memory_layer(const Context& context);
+/// Bytes held while each step runs, stacked by kind; a click selects the step (memory_steps.cpp).
+void draw_live_bytes(const Context& context, ImVec2 min, ImVec2 size);
 
-/// Bytes in decimal units, as devices are sold: "1.99 GB", "16.6 GB", "133.1 GB", "16.0 TB".
-std::string decimal_bytes(double bytes);
+/// The rank whose bytes are explained: the selected one, else rank 0.
+size_t explained_rank(const Context& context);
 
-/// A number of parameters in the two digits people name models by: "124 M", "8.3 B", "175 B", "1.0 T".
-std::string model_size(double parameters);
+/// One binary unit for a whole chart, so that its numbers compare.
+struct ByteUnit {
+  double bytes = 1;
+  const char* name = "B";
+};
+ByteUnit unit_for(double top_bytes);
 
-/// "V100" from the preset title "V100 32 GB": the words before the first figure that follows a blank.
-std::string device_word(const std::string& title);
-
-/// Degrees shown as columns: 1, 2, 4, 8 and on by doubling until `smallest` is among them, at most 1024.
-std::vector<int> wall_degrees(int smallest);
+/// The kinds from the bottom of a bar to its top: what stays for the whole run first.
+inline constexpr std::array<MemoryKind, kMemoryKinds> kStackOrder{
+    MemoryKind::Weight,     MemoryKind::WeightGradient,     MemoryKind::Input,
+    MemoryKind::Activation, MemoryKind::ActivationGradient, MemoryKind::Workspace};
+inline int64_t bytes_of(const BytesByKind& bytes, MemoryKind kind) {
+  return bytes[static_cast<size_t>(kind)];
+}
 
 }  // namespace shardlens::ui

@@ -2,111 +2,16 @@
 // tensor-parallel degree, against the memory of one device. The idea it carries: the column only sinks below
 // the line by cutting the model itself; another data-parallel copy is another column of the same height.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string>
 
 #include "engine/config/hardware.h"
-#include "engine/config/presets.h"
-#include "engine/cost/memory_wall.h"
 #include "ui/panels/memory_pages.h"
 #include "ui/panels/parts.h"
 #include "ui/widgets/axis.h"
-#include "ui/widgets/format.h"
-#include "ui/widgets/stretch.h"
 
 namespace shardlens::ui {
 namespace {
-
-inline constexpr double kSmallestModel = 1e8, kLargestModel = 1.4e12;
-
-const std::string kThisMachine = "this-machine";
-
-/// "32 GB": a device's memory as it is sold.
-std::string capacity(const Hardware& hardware) {
-  const std::string amount = decimal_bytes(static_cast<double>(hardware.memory_bytes));
-  const size_t zero = amount.find(".0 ");
-  return zero == std::string::npos ? amount : amount.substr(0, zero) + amount.substr(zero + 2);
-}
-
-/// "one V100" or "this machine".
-std::string one(const Hardware& hardware) {
-  return (hardware.name == kThisMachine ? "" : "one ") + device_word(hardware.title);
-}
-
-/// Everything the page shows, computed once a frame from the slider and the device.
-struct Wall {
-  double parameters = 0;
-  const Hardware* device = nullptr;
-  int smallest = 0;   ///< the smallest T that fits; 0: none up to 1024
-  int explained = 1;  ///< the column the table explains
-  std::vector<int> degrees;
-  std::vector<WallBytes> columns;
-
-  double limit() const { return static_cast<double>(device->memory_bytes); }
-};
-
-ImU32 part_colour(size_t part) {
-  switch (part) {
-    case 0:
-      return deepened(&Theme::forward, 0);
-    case 1:
-      return deepened(&Theme::forward, 0.55f);
-    case 2:
-      return deepened(&Theme::backward, 0);
-    case 3:
-      return deepened(&Theme::backward, 0.5f);
-    default:
-      return deepened(&Theme::backward, 0.9f);
-  }
-}
-
-/// A ratio as a room reads it: "4.9", "1.04", "512".
-std::string ratio_text(double ratio) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), ratio < 1.095 ? "%.2f" : ratio < 99.5 ? "%.1f" : "%.0f", ratio);
-  return text.data();
-}
-
-/// The models the slider is marked with: the presets of its range, each size once.
-struct Mark {
-  std::string label;
-  double parameters = 0;
-  bool important = false;  ///< its label is drawn first where two would touch
-};
-
-std::vector<Mark> marks() {
-  std::vector<Mark> found;
-  for (const Model& model : model_presets()) {
-    if (model.architecture != Architecture::Gpt) continue;
-    const double count = static_cast<double>(parameter_count(model));
-    const std::string label = model_size(count);
-    const bool known =
-        std::any_of(found.begin(), found.end(), [&](const Mark& mark) { return mark.label == label; });
-    if (count < kSmallestModel || known) continue;
-    const bool paper = model.name.find("-b") != std::string::npos || model.name.rfind("megatron-", 0) == 0;
-    found.push_back(
-        {label, count, paper || model.name.rfind("gpt-", 0) == 0 || model.name.rfind("gpt3", 0) == 0});
-  }
-  std::sort(found.begin(), found.end(),
-            [](const Mark& a, const Mark& b) { return a.parameters < b.parameters; });
-  return found;
-}
-
-Wall build(const Context& context) {
-  MemoryView& view = context.view.memory;
-  for (const Mark& mark : marks())  // a model named by its round size means the preset's exact count
-    if (std::abs(view.parameters / mark.parameters - 1) < 0.004) view.parameters = mark.parameters;
-  Wall wall;
-  wall.parameters = view.parameters;
-  wall.device = &find_hardware(view.device);
-  wall.smallest = smallest_degree(wall.parameters, wall.limit());
-  wall.degrees = wall_degrees(wall.smallest);
-  for (int tp : wall.degrees) wall.columns.push_back(wall_bytes(wall.parameters, tp));
-  const bool chosen = std::find(wall.degrees.begin(), wall.degrees.end(), view.tp) != wall.degrees.end();
-  wall.explained = chosen ? view.tp : wall.smallest > 0 ? wall.smallest : wall.degrees.back();
-  return wall;
-}
 
 /// The logarithmic slider: drag, or click a mark's figure. Snaps to a mark that is near.
 void draw_slider(const Context& context, ImVec2 at, float width) {
@@ -119,7 +24,7 @@ void draw_slider(const Context& context, ImVec2 at, float width) {
   auto place = [&](double parameters) {
     return x0 + static_cast<float>(log_fraction(parameters, kSmallestModel, kLargestModel)) * (x1 - x0);
   };
-  const std::vector<Mark> all = marks();
+  const std::vector<ModelMark>& all = model_marks();
 
   ImGui::SetCursorScreenPos({x0 - knob, at.y});
   ImGui::InvisibleButton("parameters", {width + 2 * knob, context.px(24)});
@@ -127,7 +32,7 @@ void draw_slider(const Context& context, ImVec2 at, float width) {
   if (ImGui::IsItemActive()) {
     const float mouse = ImGui::GetIO().MousePos.x;
     view.parameters = log_value((mouse - x0) / (x1 - x0), kSmallestModel, kLargestModel);
-    for (const Mark& mark : all)
+    for (const ModelMark& mark : all)
       if (std::abs(place(mark.parameters) - mouse) < context.px(6)) view.parameters = mark.parameters;
     view.tp = 0;
   }
@@ -200,149 +105,13 @@ float draw_controls(const Context& context, ImVec2 at, float width) {
   return context.px(48) + choice_row_height(context);
 }
 
-/// Where one column stands.
-struct ColumnPlace {
-  float centre, width, slot;
-  float base_y, top_y, wall_y, pixels_per_byte;
-  double unit;  ///< bytes of the axis' unit
-};
-
-/// A part's figure in the axis' unit, and in the first column its name: the legend. Left out where it would
-/// not be readable.
-void draw_part_label(const Context& context, const Wall& wall, size_t column, size_t part,
-                     const ColumnPlace& place, ImVec2 min, ImVec2 max) {
-  const Type type(context);
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const double value = wall.columns[column].parts[part] / place.unit;
-  std::array<char, 32> figure{};
-  std::snprintf(figure.data(), figure.size(), value < 9.995 ? "%.2f" : "%.1f", value);
-  const TextStyle numbers = in(type.mono_note, legible_on(context.theme, part_colour(part)));
-  const TextStyle words = in(type.note, numbers.colour);
-  const std::string& name = wall_parts()[part].name;
-  const float line = numbers.size + context.px(2);
-  const bool named = column == 0 && max.y - min.y > 2 * line && text_width(words, name) < max.x - min.x - 4;
-  const float height = named ? 2 * line : line;
-  const float y = std::round((min.y + max.y - height) / 2 + context.px(1));
-  const bool crossed = place.wall_y > y - 1 && place.wall_y < y + height;
-  if (max.y - min.y < height || crossed || text_width(numbers, figure.data()) > max.x - min.x) return;
-  if (named) draw_text(list, {place.centre, y}, words, name, Align::Centre);
-  draw_text(list, {place.centre, named ? y + line : y}, numbers, figure.data(), Align::Centre);
-}
-
-/// One column: its parts, its total above, its T below. A click explains it in the table.
-void draw_column(const Context& context, const Wall& wall, size_t index, const ColumnPlace& place) {
-  const Type type(context);
-  const Theme& theme = context.theme;
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const WallBytes& bytes = wall.columns[index];
-  const int tp = wall.degrees[index];
-  const double total = bytes.total();
-  const bool fits = total <= wall.limit();
-  const float left = std::round(place.centre - place.width / 2),
-              right = std::round(place.centre + place.width / 2);
-
-  float below = place.base_y;
-  double sum = 0;
-  for (size_t part = 0; part < bytes.parts.size(); ++part) {
-    sum += bytes.parts[part];
-    const float above = std::round(place.base_y - static_cast<float>(sum) * place.pixels_per_byte);
-    const ImU32 colour = part_colour(part);
-    const float gap = below - above > 3 ? 1.0f : 0.0f;  // a hair of ground between parts
-    list->AddRectFilled({left, above}, {right, below - (part == 0 ? 0 : gap)}, colour);
-    draw_part_label(context, wall, index, part, place, {left, above}, {right, below});
-    below = above;
-  }
-
-  // the total, above the column and clear of the wall
-  TextStyle figure = in(type.figure, fits ? theme.agreement : theme.communication);
-  const std::string amount = decimal_bytes(total);
-  if (text_width(figure, amount) > place.slot - 4) figure = in(type.strong, figure.colour);
-  if (text_width(figure, amount) > place.slot - 4) figure = in(type.note, figure.colour);
-  const std::string verdict = fits ? "fits" : ratio_text(total / wall.limit()) + " × the wall";
-  const bool verdict_fits = text_width(type.note, verdict) < place.slot;
-  const std::string second = verdict_fits || fits ? verdict : ratio_text(total / wall.limit()) + " ×";
-  const float height = figure.size + type.note.size + context.px(6);
-  float text_y = below - height;
-  if (text_y < place.wall_y + context.px(3) && text_y + height > place.wall_y - context.px(3) && fits)
-    text_y = place.wall_y - height - context.px(3);
-  draw_text(list, {place.centre, text_y}, figure, amount, Align::Centre);
-  draw_text(list, {place.centre, text_y + figure.size + context.px(1)}, type.note, second, Align::Centre);
-
-  // its T, boxed where it is explained
-  const bool explained = tp == wall.explained;
-  const float label_y = place.base_y + context.px(8);
-  const std::string name = "T = " + std::to_string(tp);
-  std::string remark;
-  if (tp == wall.smallest)
-    remark = place.slot > context.px(110) ? "smallest that fits" : "smallest";
-  else if (tp == 1)
-    remark = place.slot > context.px(150) ? "and every data-parallel copy" : "";
-  const float box = std::min(place.slot - context.px(4), std::max(place.width, context.px(132)));
-  const ImVec2 box_min(std::round(place.centre - box / 2), label_y - context.px(4));
-  const ImVec2 box_max(std::round(place.centre + box / 2),
-                       label_y + type.strong.size + type.note.size + context.px(10));
-  ImGui::SetCursorScreenPos({box_min.x, place.top_y});
-  if (ImGui::InvisibleButton(name.c_str(), {box_max.x - box_min.x, box_max.y - place.top_y}))
-    context.view.memory.tp = tp;
-  const bool hovered = ImGui::IsItemHovered();
-  if (explained || hovered)
-    list->AddRect(box_min, box_max, explained ? theme.forward : theme.line, context.px(6), context.px(1.5f));
-  draw_text(list, {place.centre, label_y}, type.strong, name, Align::Centre);
-  draw_text(list, {place.centre, label_y + type.strong.size + context.px(3)},
-            in(type.note, tp == wall.smallest ? theme.agreement : theme.dim), remark, Align::Centre);
-}
-
-void draw_chart(const Context& context, const Wall& wall, ImVec2 min, ImVec2 size) {
-  const Type type(context);
-  const Theme& theme = context.theme;
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const float axis = context.px(48), margin = context.px(100), feet = context.px(52);
-  const ImVec2 plot_min(min.x + axis, min.y + context.px(8));
-  const ImVec2 plot_max(min.x + size.x - margin, min.y + size.y - feet);
-  const float head = context.px(46);  // room for the tallest column's figures
-  const double top = std::max(wall.columns.front().total(), wall.limit() * 1.25);
-  const float scale = (plot_max.y - plot_min.y - head) / static_cast<float>(top);
-  auto y_of = [&](double bytes) { return std::round(plot_max.y - static_cast<float>(bytes) * scale); };
-  const float wall_y = y_of(wall.limit());
-
-  list->AddRectFilled(plot_min, {plot_max.x, wall_y}, faded(theme.communication, 0.05f));
-  const double giga = 1e9;
-  const bool tera = top >= 2e12;
-  const double unit = tera ? 1e12 : giga;
-  draw_text(list, {min.x, min.y - context.px(14)}, type.note, tera ? "TB per rank" : "GB per rank");
-  const double shown_top = top / unit;  // no line crosses the figures above the columns
-  for (double tick :
-       round_ticks(Stretch{0, shown_top}, std::max(3, static_cast<int>(size.y / context.px(56))))) {
-    const float y = y_of(tick * unit) + 0.5f;
-    list->AddLine({plot_min.x, y}, {plot_max.x, y}, tick > 0 ? faded(theme.line, 0.6f) : theme.line, 1);
-    std::array<char, 32> label{};
-    std::snprintf(label.data(), label.size(), "%g", std::abs(tick));
-    draw_text(list, {plot_min.x - context.px(8), y - type.mono_note.size / 2}, type.mono_note, label.data(),
-              Align::Right);
-  }
-  const float slot = (plot_max.x - plot_min.x) / static_cast<float>(wall.columns.size());
-  for (size_t i = 0; i < wall.columns.size(); ++i)
-    draw_column(context, wall, i,
-                {plot_min.x + slot * (static_cast<float>(i) + 0.5f), std::min(slot * 0.64f, context.px(168)),
-                 slot, plot_max.y, plot_min.y, wall_y, scale, unit});
-  list->AddRectFilled({plot_min.x - context.px(4), wall_y - context.px(1)},
-                      {plot_max.x + context.px(4), wall_y + context.px(1)}, theme.communication);
-  const float label_x = plot_max.x + context.px(10);
-  draw_text(list, {label_x, wall_y - type.strong.size + context.px(2)}, in(type.strong, theme.communication),
-            capacity(*wall.device));
-  draw_text(list, {label_x, wall_y + context.px(4)}, in(type.note, theme.communication),
-            fitted(type.note, one(*wall.device), margin - context.px(10)));
-}
-
 /// One rank's bytes by kind, each with the arithmetic it comes from. Returns the height it took.
 float draw_table(const Context& context, const Wall& wall, ImVec2 at, float width) {
   const Type type(context);
   const Theme& theme = context.theme;
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float right = at.x + width;
-  const size_t column = static_cast<size_t>(
-      std::find(wall.degrees.begin(), wall.degrees.end(), wall.explained) - wall.degrees.begin());
-  const WallBytes& bytes = wall.columns[column];
+  const WallBytes& bytes = wall.explained_column();
   const std::string size = model_size(wall.parameters);
 
   TextTable copied{
@@ -354,7 +123,8 @@ float draw_table(const Context& context, const Wall& wall, ImVec2 at, float widt
   y += context.px(36);
   for (size_t part = 0; part < bytes.parts.size(); ++part) {
     const float swatch = context.px(10);
-    list->AddRectFilled({at.x, y}, {at.x + swatch, y + context.px(30)}, part_colour(part), context.px(2));
+    list->AddRectFilled({at.x, y}, {at.x + swatch, y + context.px(30)}, wall_part_colour(part),
+                        context.px(2));
     const WallPart& kind = wall_parts()[part];
     const std::string arithmetic = size + (wall.explained > 1 ? " ÷ " + std::to_string(wall.explained) : "") +
                                    " × " + std::to_string(kind.bytes_per_parameter) + " bytes, " + kind.why;
@@ -367,7 +137,7 @@ float draw_table(const Context& context, const Wall& wall, ImVec2 at, float widt
     y += context.px(42);
   }
   rule(context, {at.x, y - context.px(2)}, width);
-  const bool fits = bytes.total() <= wall.limit();
+  const bool fits = bytes.total() <= wall.limit_bytes();
   const std::string amount = decimal_bytes(bytes.total());
   draw_text(list, {at.x + context.px(22), y + context.px(8)}, type.strong, "total before activations");
   draw_text(list, {right, y + context.px(8)},
@@ -378,30 +148,6 @@ float draw_table(const Context& context, const Wall& wall, ImVec2 at, float widt
   draw_text(list, {right - context.px(64), head_y + context.px(5)}, type.faint_note, "estimated",
             Align::Right);
   return y + context.px(36) - at.y;
-}
-
-/// What the figures say, in sentences made of them.
-struct Verdict {
-  std::string claim, detail;
-};
-
-Verdict verdict_of(const Wall& wall) {
-  const std::string size = model_size(wall.parameters);
-  const double whole = wall.columns.front().total();
-  const std::string sum = size + " × 16 bytes = " + decimal_bytes(whole);
-  if (wall.smallest == 0) return {"No T up to 1024 fits " + one(*wall.device), sum + " before activations."};
-  const double part = whole / wall.smallest;
-  Verdict verdict;
-  verdict.claim = wall.smallest == 1 ? "T = 1: " + one(*wall.device) + " holds all of it"
-                                     : "T = " + std::to_string(wall.smallest) + " is the smallest that fits";
-  verdict.detail = sum;
-  if (wall.smallest > 1) verdict.detail += "; a rank keeps " + decimal_bytes(part);
-  verdict.detail += ". " + decimal_bytes(wall.limit() - part) + " are left for activations.";
-  if (wall.device->name == kThisMachine)
-    verdict.detail += " Its ranks share this memory, so read T as a number of such machines.";
-  else if (wall.smallest > 1)
-    verdict.detail += " A data-parallel copy does not help: each keeps all " + decimal_bytes(whole) + ".";
-  return verdict;
 }
 
 /// Returns the height it took.
@@ -426,8 +172,8 @@ float draw_model_list(const Context& context, const Wall& wall, ImVec2 at, float
   const Type type(context);
   const Theme& theme = context.theme;
   ImDrawList* list = ImGui::GetWindowDrawList();
-  std::vector<Mark> rows;
-  for (const Mark& mark : marks())
+  std::vector<ModelMark> rows;
+  for (const ModelMark& mark : model_marks())
     if (mark.important) rows.push_back(mark);
   const float row = context.px(26), right = at.x + width;
   const float head = context.px(52);
@@ -441,7 +187,7 @@ float draw_model_list(const Context& context, const Wall& wall, ImVec2 at, float
   draw_text(list, {right, at.y + context.px(28)}, type.note, "needs", Align::Right);
   float y = at.y + head;
   for (size_t i = 0; i < rows.size(); ++i) {
-    const Mark& mark = rows[i];
+    const ModelMark& mark = rows[i];
     ImGui::SetCursorScreenPos({at.x - context.px(8), y});
     ImGui::PushID("models");
     if (ImGui::InvisibleButton(mark.label.c_str(), {width + context.px(16), row})) {
@@ -453,7 +199,7 @@ float draw_model_list(const Context& context, const Wall& wall, ImVec2 at, float
     if (is_it || ImGui::IsItemHovered())
       list->AddRectFilled({at.x - context.px(8), y}, {right + context.px(8), y + row},
                           is_it ? faded(theme.forward, 0.16f) : theme.card, context.px(4));
-    const int smallest = smallest_degree(mark.parameters, wall.limit());
+    const int smallest = smallest_degree(mark.parameters, wall.limit_bytes());
     const float text_y = y + (row - type.mono.size) / 2;
     draw_text(list, {at.x + text_width(type.note, "parameters"), text_y}, type.mono, mark.label,
               Align::Right);
@@ -481,10 +227,12 @@ void draw_memory_wall(const Context& context) {
   float y = at.y + context.px(6);
   y += draw_controls(context, {at.x, y}, main) + context.px(22);
 
-  const Wall wall = build(context);
+  MemoryView& view = context.view.memory;
+  const Wall wall = build_wall(view.parameters, view.device, view.tp);
+  view.parameters = wall.parameters;
   const float least = context.px(beside ? 300 : 250);
   const float chart = std::max(least, room.y - (y - at.y));
-  draw_chart(context, wall, {at.x, y}, {main, chart});
+  draw_wall_chart(context, wall, {at.x, y}, {main, chart});
   y += chart;
 
   const float side_x = beside ? at.x + main + gap : at.x;
