@@ -18,7 +18,8 @@ struct FaultName {
 };
 
 constexpr FaultName kNames[] = {
-    {Fault::BiasBeforeReduction, "bias-before-reduction", "a row-parallel product with an all-reduce and a bias"},
+    {Fault::BiasBeforeReduction, "bias-before-reduction",
+     "a row-parallel product with an all-reduce and a bias"},
     {Fault::SkipF, "skip-f", "a column-parallel product (f)"},
     {Fault::SkipG, "skip-g", "a row-parallel product (g)"},
     {Fault::QkvAcrossHeads, "qkv-across-heads", "a column-parallel QKV matrix"},
@@ -26,7 +27,8 @@ constexpr FaultName kNames[] = {
 };
 
 const FaultName& entry(Fault fault) {
-  return *std::find_if(std::begin(kNames), std::end(kNames), [&](const FaultName& n) { return n.fault == fault; });
+  return *std::find_if(std::begin(kNames), std::end(kNames),
+                       [&](const FaultName& n) { return n.fault == fault; });
 }
 
 using StepAt = std::vector<Step>::iterator;
@@ -35,10 +37,10 @@ template <typename Predicate>
 StepAt find_step(Program& program, Fault fault, Predicate wanted) {
   const auto found = std::find_if(program.steps.begin(), program.steps.end(), wanted);
   if (found == program.steps.end()) {
-    throw request_error(fmt::format("the fault {} needs {}; this Program (split {}, T = {}) has none. Try --split "
-                                    "megatron with T of at least 2",
-                                    to_string(fault), entry(fault).needs, program.settings.split.name,
-                                    program.ranks()));
+    throw request_error(
+        fmt::format("the fault {} needs {}; this Program (split {}, T = {}) has none. Try --split "
+                    "megatron with T of at least 2",
+                    to_string(fault), entry(fault).needs, program.settings.split.name, program.ranks()));
   }
   return found;
 }
@@ -111,7 +113,9 @@ void reduce_copy(Program& program) {
 
 }  // namespace
 
-std::string to_string(Fault fault) { return entry(fault).name; }
+std::string to_string(Fault fault) {
+  return entry(fault).name;
+}
 
 const std::vector<Fault>& all_faults() {
   static const std::vector<Fault> faults = {Fault::BiasBeforeReduction, Fault::SkipF, Fault::SkipG,
@@ -130,11 +134,21 @@ Fault parse_fault(const std::string& text) {
 
 Program plant(Program program, Fault fault) {
   switch (fault) {
-    case Fault::BiasBeforeReduction: bias_before_reduction(program); break;
-    case Fault::SkipF: skip(program, fault, Conjugate::F, Phase::Backward); break;
-    case Fault::SkipG: skip(program, fault, Conjugate::G, Phase::Forward); break;
-    case Fault::QkvAcrossHeads: qkv_across_heads(program); break;
-    case Fault::ReduceCopy: reduce_copy(program); break;
+    case Fault::BiasBeforeReduction:
+      bias_before_reduction(program);
+      break;
+    case Fault::SkipF:
+      skip(program, fault, Conjugate::F, Phase::Backward);
+      break;
+    case Fault::SkipG:
+      skip(program, fault, Conjugate::G, Phase::Forward);
+      break;
+    case Fault::QkvAcrossHeads:
+      qkv_across_heads(program);
+      break;
+    case Fault::ReduceCopy:
+      reduce_copy(program);
+      break;
   }
   return program;
 }

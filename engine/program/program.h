@@ -37,6 +37,7 @@ struct Tensor {
   bool keep = false;  ///< held to the end of the run though nothing reads it: the layer's results
 
   int64_t bytes() const { return element_count(shape) * element_bytes(dtype); }  ///< of the full tensor
+  bool operator==(const Tensor&) const = default;
 };
 
 enum class Op {
@@ -77,6 +78,7 @@ struct Attributes {
   GeluForm gelu = GeluForm::Tanh;  ///< Gelu, GeluGrad
   double epsilon = 0;              ///< LayerNorm
   int round_limit = 0;             ///< Round
+  bool operator==(const Attributes&) const = default;
 };
 
 struct Step {
@@ -91,6 +93,7 @@ struct Step {
   Conjugate conjugate = Conjugate::None;
   StepId pair = -1;  ///< of a conjugate operator: the step that is its other half, in the other phase
   Attributes attributes;
+  bool operator==(const Step&) const = default;
 };
 
 struct Program {
@@ -101,6 +104,7 @@ struct Program {
   int ranks() const { return settings.tp; }
   const Tensor& tensor(TensorId id) const { return tensors[static_cast<size_t>(id)]; }
   const Step& step(StepId id) const { return steps[static_cast<size_t>(id)]; }
+  bool operator==(const Program&) const = default;
 };
 
 /// The shape of `tensor` on one rank: the slice for Sharded, the whole otherwise.

@@ -1,5 +1,5 @@
-// Which matrix products a Program makes, so that its speed can be held against the best this machine reaches on the
-// same shapes, measured in the same run.
+// Which matrix products a Program makes, so that its speed can be held against the best this machine reaches
+// on the same shapes, measured in the same run.
 #pragma once
 
 #include <vector>

@@ -16,19 +16,22 @@
 namespace shardlens {
 namespace {
 
-constexpr double kInitStddev = 0.02;   // GPT-2's and Megatron's initialisation
-constexpr int kOperandLimit = 3;       // integer operands: X and dY
-constexpr int kWeightLimit = 2;        // integer operands: W and b
+constexpr double kInitStddev = 0.02;  // GPT-2's and Megatron's initialisation
+constexpr int kOperandLimit = 3;      // integer operands: X and dY
+constexpr int kWeightLimit = 2;       // integer operands: W and b
 
-// γ starts around 1. Biases, γ and β are drawn like the weights, not set to 0 and 1: a bias added in the wrong place
-// would hide behind zeros.
-double mean_of(const Tensor& tensor) { return tensor.symbol == "γ" ? 1.0 : 0.0; }
+// γ starts around 1. Biases, γ and β are drawn like the weights, not set to 0 and 1: a bias added in the
+// wrong place would hide behind zeros.
+double mean_of(const Tensor& tensor) {
+  return tensor.symbol == "γ" ? 1.0 : 0.0;
+}
 
 // The projections that feed the residual stream start smaller by 1/√(2N) (GPT-2; DESIGN section 4).
 double stddev_of(const Tensor& tensor, const Settings& settings) {
   if (tensor.kind == MemoryKind::Input) return 1.0;
   const bool to_residual = tensor.symbol == "Wo" || tensor.symbol == "Wproj";
-  return to_residual ? kInitStddev / std::sqrt(2.0 * static_cast<double>(settings.model.layers)) : kInitStddev;
+  return to_residual ? kInitStddev / std::sqrt(2.0 * static_cast<double>(settings.model.layers))
+                     : kInitStddev;
 }
 
 char* offset(void* data, int64_t elements, DType dtype) {
@@ -78,9 +81,10 @@ std::vector<double> read_npy_input(const std::string& path, const Settings& sett
   const Shape flat{settings.tokens(), settings.model.hidden};
   const Shape batched{settings.batch, settings.seq, settings.model.hidden};
   if (array.shape != flat && array.shape != batched) {
-    throw request_error(fmt::format("{}: X has shape {}; this run needs {} or {}. Change --batch, --seq or the model, "
-                                    "or save the array in one of these shapes",
-                                    path, to_string(array.shape), to_string(flat), to_string(batched)));
+    throw request_error(
+        fmt::format("{}: X has shape {}; this run needs {} or {}. Change --batch, --seq or the model, "
+                    "or save the array in one of these shapes",
+                    path, to_string(array.shape), to_string(flat), to_string(batched)));
   }
   std::vector<double> x(static_cast<size_t>(element_count(flat)));
   copy_floats(array, path, DType::Fp64, x.data());
@@ -94,13 +98,15 @@ std::vector<double> read_text_input(const std::string& path, const Settings& set
   std::string text(static_cast<size_t>(settings.tokens()), '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (file.gcount() < static_cast<std::streamsize>(text.size())) {
-    throw request_error(fmt::format("{}: the text has {} bytes and batch {} × sequence {} needs {}; give a longer text "
-                                    "or a smaller batch or sequence",
-                                    path, file.gcount(), settings.batch, settings.seq, text.size()));
+    throw request_error(
+        fmt::format("{}: the text has {} bytes and batch {} × sequence {} needs {}; give a longer text "
+                    "or a smaller batch or sequence",
+                    path, file.gcount(), settings.batch, settings.seq, text.size()));
   }
   const int64_t hidden = settings.model.hidden;
   std::vector<double> table(static_cast<size_t>(256 * hidden));
-  fill_normal(RandomStream(settings.seed, "byte_embedding"), 0.0, 1.0, 0, 256 * hidden, DType::Fp64, table.data());
+  fill_normal(RandomStream(settings.seed, "byte_embedding"), 0.0, 1.0, 0, 256 * hidden, DType::Fp64,
+              table.data());
   std::vector<double> x(static_cast<size_t>(settings.tokens() * hidden));
   for (size_t t = 0; t < text.size(); ++t) {
     const auto row = static_cast<size_t>(static_cast<unsigned char>(text[t])) * static_cast<size_t>(hidden);
@@ -112,12 +118,14 @@ std::vector<double> read_text_input(const std::string& path, const Settings& set
 
 void check_finite(const Tensor& tensor, const void* data, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
-    const double value = tensor.dtype == DType::Fp64 ? static_cast<const double*>(data)[i]
-                                                     : static_cast<double>(static_cast<const float*>(data)[i]);
+    const double value = tensor.dtype == DType::Fp64
+                             ? static_cast<const double*>(data)[i]
+                             : static_cast<double>(static_cast<const float*>(data)[i]);
     if (!std::isfinite(value)) {
-      throw run_error(fmt::format("tensor {} {} holds {} at element {} of this rank's slice; the file's values must be "
-                                  "finite numbers",
-                                  tensor.name, to_string(tensor.shape), std::isnan(value) ? "NaN" : "infinity", i));
+      throw run_error(
+          fmt::format("tensor {} {} holds {} at element {} of this rank's slice; the file's values must be "
+                      "finite numbers",
+                      tensor.name, to_string(tensor.shape), std::isnan(value) ? "NaN" : "infinity", i));
     }
   }
 }
@@ -148,7 +156,8 @@ void Feed::fill_seeded(const Tensor& tensor, int rank, void* data) const {
     if (integers && tensor.symbol != "γ") {
       fill_integers(stream, limit, run.begin, run.size(), tensor.dtype, out);
     } else {
-      fill_normal(stream, mean_of(tensor), stddev_of(tensor, settings), run.begin, run.size(), tensor.dtype, out);
+      fill_normal(stream, mean_of(tensor), stddev_of(tensor, settings), run.begin, run.size(), tensor.dtype,
+                  out);
     }
     done += run.size();
   }

@@ -145,10 +145,10 @@ Piece compare_total(const Tensor& tensor, const std::vector<double>& total, cons
 struct ParityCheck::Comparison {
   std::mutex mutex;
   int seen = 0;
-  std::vector<uint64_t> hashes;   // per rank, Replicated tensors
-  std::vector<double> total;      // Partial tensors: the sum of the terms shown so far
+  std::vector<uint64_t> hashes;  // per rank, Replicated tensors
+  std::vector<double> total;     // Partial tensors: the sum of the terms shown so far
   Piece result;
-  double worst_replica_error = 0; // Replicated: each rank's own error, the largest
+  double worst_replica_error = 0;  // Replicated: each rank's own error, the largest
 };
 
 ParityCheck::ParityCheck(const Program& program, std::shared_ptr<const SerialReference> serial, bool pictures)
@@ -179,7 +179,8 @@ void ParityCheck::compare_piece(Comparison& comparison, const Tensor& tensor, in
   const std::lock_guard lock(comparison.mutex);
   ++comparison.seen;
   comparison.hashes[static_cast<size_t>(rank)] = hash;
-  if (replicated) comparison.worst_replica_error = std::max(comparison.worst_replica_error, piece.sums.relative_error());
+  if (replicated)
+    comparison.worst_replica_error = std::max(comparison.worst_replica_error, piece.sums.relative_error());
   comparison.result.sums.join(piece.sums);
   if (piece.picture && comparison.result.picture) comparison.result.picture->join(*piece.picture);
   if (piece.picture && !comparison.result.picture) comparison.result.picture = std::move(piece.picture);
@@ -193,8 +194,9 @@ void ParityCheck::add_term(Comparison& comparison, const Tensor& tensor, const v
   if (!wide) accumulate(comparison.total, static_cast<const float*>(data));
   if (++comparison.seen < program_.ranks()) return;
   const std::byte* serial = serial_->find(tensor.value)->data();
-  comparison.result = wide ? compare_total(tensor, comparison.total, reinterpret_cast<const double*>(serial), pictures_)
-                           : compare_total(tensor, comparison.total, reinterpret_cast<const float*>(serial), pictures_);
+  comparison.result =
+      wide ? compare_total(tensor, comparison.total, reinterpret_cast<const double*>(serial), pictures_)
+           : compare_total(tensor, comparison.total, reinterpret_cast<const float*>(serial), pictures_);
   comparison.total = {};
 }
 
@@ -221,16 +223,16 @@ std::vector<std::shared_ptr<const TensorParity>> ParityCheck::results() const {
     parity->relative_error =
         replicated ? comparison->worst_replica_error : comparison->result.sums.relative_error();
     parity->max_abs_error = comparison->result.sums.max_abs_difference;
-    parity->ranks_identical =
-        std::all_of(comparison->hashes.begin(), comparison->hashes.end(),
-                    [&](uint64_t hash) { return hash == comparison->hashes[0]; });
+    parity->ranks_identical = std::all_of(comparison->hashes.begin(), comparison->hashes.end(),
+                                          [&](uint64_t hash) { return hash == comparison->hashes[0]; });
     if (comparison->result.picture) parity->difference = comparison->result.picture->means();
     results[static_cast<size_t>(id)] = std::move(parity);
   }
   return results;
 }
 
-ParitySummary summarise(const Program& program, const std::vector<std::shared_ptr<const TensorParity>>& parity) {
+ParitySummary summarise(const Program& program,
+                        const std::vector<std::shared_ptr<const TensorParity>>& parity) {
   ParitySummary summary;
   const auto look = [&](TensorId id) {
     const auto& one = parity[static_cast<size_t>(id)];

@@ -1,6 +1,6 @@
-// Sharded equals serial: the check the whole house stands on (DESIGN section 4). The serial run leaves every value
-// it computed in a SerialReference; a ParityCheck watches the sharded run and compares each rank's piece, at its
-// place in the full tensor, with what the serial run has under the same name.
+// Sharded equals serial: the check the whole house stands on (DESIGN section 4). The serial run leaves every
+// value it computed in a SerialReference; a ParityCheck watches the sharded run and compares each rank's
+// piece, at its place in the full tensor, with what the serial run has under the same name.
 #pragma once
 
 #include <map>
@@ -56,6 +56,7 @@ class ParityCheck : public StepObserver {
 };
 
 /// The worst and the first broken tensor, in step order.
-ParitySummary summarise(const Program& program, const std::vector<std::shared_ptr<const TensorParity>>& parity);
+ParitySummary summarise(const Program& program,
+                        const std::vector<std::shared_ptr<const TensorParity>>& parity);
 
 }  // namespace shardlens

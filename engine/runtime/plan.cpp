@@ -40,7 +40,9 @@ std::shared_ptr<Plan> planned(Program program) {
 
 }  // namespace
 
-std::shared_ptr<const Plan> make_plan(Program program) { return planned(std::move(program)); }
+std::shared_ptr<const Plan> make_plan(Program program) {
+  return planned(std::move(program));
+}
 
 std::shared_ptr<const Plan> make_plan(const Settings& settings) {
   std::shared_ptr<Plan> plan = planned(plan_program(settings));
@@ -60,7 +62,8 @@ void check_runnable(const Plan& plan) {
   refuse_if_too_large(settings, available_memory_bytes(), [](const Settings& smaller) {
     const Program program = plan_program(smaller);
     int64_t bytes = 0;
-    for (int rank = 0; rank < program.ranks(); ++rank) bytes += total_bytes(plan_memory(program, rank).arena_bytes);
+    for (int rank = 0; rank < program.ranks(); ++rank)
+      bytes += total_bytes(plan_memory(program, rank).arena_bytes);
     return bytes;
   });
 }

@@ -7,8 +7,8 @@
 
 namespace shardlens {
 
-/// Plans `settings`: nothing is allocated and nothing runs, so any size may be asked about. Throws a request Error
-/// when the settings are not valid.
+/// Plans `settings`: nothing is allocated and nothing runs, so any size may be asked about. Throws a request
+/// Error when the settings are not valid.
 std::shared_ptr<const Plan> make_plan(const Settings& settings);
 
 /// A Plan of a Program that was made or changed by other hands (a planted fault): memory and cost follow it.
@@ -17,8 +17,8 @@ std::shared_ptr<const Plan> make_plan(Program program);
 /// Bytes all ranks of a run need together in this process: the planned arenas.
 int64_t run_bytes(const Plan& plan);
 
-/// Throws a request Error unless this machine can run the plan: dtype, degrees, and memory with the largest size that
-/// fits. Called before anything is allocated.
+/// Throws a request Error unless this machine can run the plan: dtype, degrees, and memory with the largest
+/// size that fits. Called before anything is allocated.
 void check_runnable(const Plan& plan);
 
 /// "AMD EPYC 9B45, 2 cores"

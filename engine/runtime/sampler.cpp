@@ -19,9 +19,10 @@ int64_t count_bad(const void* data, int64_t count) {
 }
 
 [[noreturn]] void throw_not_finite(const Tensor& tensor, int64_t bad, int64_t count) {
-  throw run_error(fmt::format("tensor {} {} holds {} values of {} that are NaN or infinite; look at the weights and "
-                              "inputs that feed it",
-                              tensor.name, to_string(tensor.shape), bad, count));
+  throw run_error(
+      fmt::format("tensor {} {} holds {} values of {} that are NaN or infinite; look at the weights and "
+                  "inputs that feed it",
+                  tensor.name, to_string(tensor.shape), bad, count));
 }
 
 bool same_bytes(const TensorSample& a, const TensorSample& b) {
@@ -37,7 +38,8 @@ Sampler::Sampler(const Program& program) : ranks_(program.ranks()) {
 
 void Sampler::on_tensor(int rank, StepId, const Tensor& tensor, const void* data) {
   if (tensor.kind == MemoryKind::Workspace) return;
-  std::shared_ptr<const TensorSample> sample = std::make_shared<TensorSample>(make_sample(tensor, ranks_, rank, data));
+  std::shared_ptr<const TensorSample> sample =
+      std::make_shared<TensorSample>(make_sample(tensor, ranks_, rank, data));
   const auto id = static_cast<size_t>(tensor.id);
   {
     const std::lock_guard lock(mutex_);
@@ -58,7 +60,8 @@ SampleTable Sampler::samples() const {
 void FiniteCheck::on_tensor(int rank, StepId, const Tensor& tensor, const void* data) {
   if (tensor.kind == MemoryKind::Workspace) return;
   const int64_t count = element_count(local_shape(tensor, ranks_, rank));
-  const int64_t bad = tensor.dtype == DType::Fp64 ? count_bad<double>(data, count) : count_bad<float>(data, count);
+  const int64_t bad =
+      tensor.dtype == DType::Fp64 ? count_bad<double>(data, count) : count_bad<float>(data, count);
   if (bad > 0) throw_not_finite(tensor, bad, count);
 }
 

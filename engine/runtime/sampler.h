@@ -1,5 +1,5 @@
-// The observer that makes the studio's pictures: one TensorSample per rank and tensor, and a guard that stops the run
-// at the first value that is not a number.
+// The observer that makes the studio's pictures: one TensorSample per rank and tensor, and a guard that stops
+// the run at the first value that is not a number.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,8 @@ class Sampler : public StepObserver {
  public:
   explicit Sampler(const Program& program);
 
-  /// Samples the tensor. Throws a run Error naming it when it holds NaN or infinity: the executor adds rank and step.
+  /// Samples the tensor. Throws a run Error naming it when it holds NaN or infinity: the executor adds rank
+  /// and step.
   void on_tensor(int rank, StepId step, const Tensor& tensor, const void* data) override;
 
   /// What has been sampled so far; null where not yet. Any thread.

@@ -1,10 +1,11 @@
 // The Session's worker thread.
 //
-// Protocol. send() appends to a queue under a lock; the worker takes from it between waits of a few milliseconds, so
-// a new wish interrupts whatever runs. What is to be done is a list of passes over the Program: one that samples
-// every tensor, two that are only timed (the first warms up), one serial run, one that compares. Each pass is a real
-// execution of the same Program; runs are deterministic, so pictures, times and errors belong together though they
-// were taken in different passes. A Snapshot is copied out after every change and never touched again.
+// Protocol. send() appends to a queue under a lock; the worker takes from it between waits of a few
+// milliseconds, so a new wish interrupts whatever runs. What is to be done is a list of passes over the
+// Program: one that samples every tensor, two that are only timed (the first warms up), one serial run, one
+// that compares. Each pass is a real execution of the same Program; runs are deterministic, so pictures,
+// times and errors belong together though they were taken in different passes. A Snapshot is copied out after
+// every change and never touched again.
 #include "engine/runtime/session.h"
 
 #include <algorithm>
@@ -28,13 +29,20 @@ namespace shardlens {
 
 std::string to_string(RunState state) {
   switch (state) {
-    case RunState::Planning: return "planning";
-    case RunState::Running: return "running";
-    case RunState::Paused: return "paused";
-    case RunState::Done: return "done";
-    case RunState::Refused: return "refused";
-    case RunState::Failed: return "failed";
-    case RunState::Cancelled: return "cancelled";
+    case RunState::Planning:
+      return "planning";
+    case RunState::Running:
+      return "running";
+    case RunState::Paused:
+      return "paused";
+    case RunState::Done:
+      return "done";
+    case RunState::Refused:
+      return "refused";
+    case RunState::Failed:
+      return "failed";
+    case RunState::Cancelled:
+      return "cancelled";
   }
   return {};
 }
@@ -45,20 +53,26 @@ enum class Pass { Sample, WarmUp, Time, Serial, Compare, Ceiling, Move };
 
 std::string activity_of(Pass pass) {
   switch (pass) {
-    case Pass::Sample: return "running and sampling every tensor";
+    case Pass::Sample:
+      return "running and sampling every tensor";
     case Pass::WarmUp:
-    case Pass::Time: return "timing the run";
-    case Pass::Serial: return "running on one rank, to compare with";
-    case Pass::Compare: return "comparing every tensor with T = 1";
-    case Pass::Ceiling: return "measuring this machine's GEMM ceiling";
-    case Pass::Move: return {};
+    case Pass::Time:
+      return "timing the run";
+    case Pass::Serial:
+      return "running on one rank, to compare with";
+    case Pass::Compare:
+      return "comparing every tensor with T = 1";
+    case Pass::Ceiling:
+      return "measuring this machine's GEMM ceiling";
+    case Pass::Move:
+      return {};
   }
   return {};
 }
 
-constexpr double kPollSeconds = 0.005;      // how soon a new command interrupts a pass
+constexpr double kPollSeconds = 0.005;  // how soon a new command interrupts a pass
 constexpr int kCeilingRepetitions = 3;
-constexpr double kProgressSeconds = 0.05;   // how often a running pass is published
+constexpr double kProgressSeconds = 0.05;  // how often a running pass is published
 
 // Times of a finished pass: the slowest rank decides.
 void take_events(const Executor& executor, const Program& program, Result& result) {
@@ -205,8 +219,8 @@ void Session::Worker::main() {
       Executor* running = serial ? serial_executor_.get() : executor_.get();
       if (!running || running->wait_for(kPollSeconds)) {
         finish_pass();
-      } else if (passes_.front() == Pass::Sample &&
-                 std::chrono::steady_clock::now() - last_progress > std::chrono::duration<double>(kProgressSeconds)) {
+      } else if (passes_.front() == Pass::Sample && std::chrono::steady_clock::now() - last_progress >
+                                                        std::chrono::duration<double>(kProgressSeconds)) {
         last_progress = std::chrono::steady_clock::now();
         now_.position = executor_->position();
         publish();
@@ -234,7 +248,8 @@ void Session::Worker::handle(Command command) {
   const size_t steps = now_.plan->program.steps.size();
   const size_t position = now_.position;
   if (std::holds_alternative<command::Run>(command)) {
-    const bool halfway = sampler_ && executor_ && result_.plan == now_.plan && !result_.timed && position < steps;
+    const bool halfway =
+        sampler_ && executor_ && result_.plan == now_.plan && !result_.timed && position < steps;
     stop_passes();
     if (!halfway) sampler_.reset();
     queue_whole_run();
@@ -304,8 +319,8 @@ void Session::Worker::stop_passes() {
   now_.activity.clear();
 }
 
-// The position a person sees changes at once: what the steps before it left is known from the sampled pass, and the
-// engine, whose arenas hold the real state, follows.
+// The position a person sees changes at once: what the steps before it left is known from the sampled pass,
+// and the engine, whose arenas hold the real state, follows.
 void Session::Worker::move_to(size_t position) {
   const bool sampling = !passes_.empty() && passes_.front() == Pass::Sample;
   if (sampling) stop_passes();
@@ -359,7 +374,8 @@ void Session::Worker::begin_pass() {
       executor_->rewind();
       executor_->start(steps);
       break;
-    case Pass::Ceiling: break;
+    case Pass::Ceiling:
+      break;
     case Pass::Move:
       // A first run may have been interrupted while it was sampled: keep sampling where it goes on.
       executor_->observe(result_.timed || !sampler_ ? std::vector<std::shared_ptr<StepObserver>>{}
@@ -384,13 +400,17 @@ void Session::Worker::finish_pass() {
         result_.high_water_bytes.push_back(executor_->high_water_bytes(rank));
       }
       break;
-    case Pass::WarmUp: break;
+    case Pass::WarmUp:
+      break;
     case Pass::Time:
       take_events(*executor_, program, result_);
       result_.timed = true;
-      if (ceilings_.contains(now_.settings.dtype)) result_.gemm_ceiling_flops = ceilings_[now_.settings.dtype];
+      if (ceilings_.contains(now_.settings.dtype))
+        result_.gemm_ceiling_flops = ceilings_[now_.settings.dtype];
       break;
-    case Pass::Serial: serial_executor_.reset(); break;
+    case Pass::Serial:
+      serial_executor_.reset();
+      break;
     case Pass::Compare:
       result_.parity = parity_->results();
       result_.parity_summary = summarise(program, result_.parity);
@@ -403,7 +423,8 @@ void Session::Worker::finish_pass() {
       result_.gemm_ceiling_flops = ceilings_[now_.settings.dtype] = ceiling.best().median_flops;
       break;
     }
-    case Pass::Move: break;
+    case Pass::Move:
+      break;
   }
   if (passes_.empty()) now_.activity.clear();
   publish();
@@ -414,7 +435,8 @@ void Session::Worker::stop_with(RunState state, const std::string& message) {
   pass_running_ = false;
   executor_.reset();
   serial_executor_.reset();
-  if (state != RunState::Done && serial_ && parity_ == nullptr && !result_.parity_summary.known) serial_.reset();
+  if (state != RunState::Done && serial_ && parity_ == nullptr && !result_.parity_summary.known)
+    serial_.reset();
   now_.state = state;
   now_.message = message;
   now_.activity.clear();
@@ -423,8 +445,12 @@ void Session::Worker::stop_with(RunState state, const std::string& message) {
 
 Session::Session(const Settings& settings) : worker_(std::make_unique<Worker>(settings)) {}
 Session::~Session() = default;
-void Session::send(Command command) { worker_->send(std::move(command)); }
-std::shared_ptr<const Snapshot> Session::snapshot() const { return worker_->snapshot(); }
+void Session::send(Command command) {
+  worker_->send(std::move(command));
+}
+std::shared_ptr<const Snapshot> Session::snapshot() const {
+  return worker_->snapshot();
+}
 std::shared_ptr<const Snapshot> Session::wait_until_idle(double timeout_seconds) const {
   return worker_->wait_until_idle(timeout_seconds);
 }

@@ -1,0 +1,163 @@
+// `bench gemm|allreduce|step`: speeds, each as a ratio to a ceiling measured in the same run.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/options.h"
+#include "app/cli/verbs.h"
+#include "engine/comm/allreduce_bench.h"
+#include "engine/config/units.h"
+#include "engine/planner/planner.h"
+#include "engine/runtime/ceiling.h"
+#include "engine/runtime/plan.h"
+#include "engine/runtime/step_bench.h"
+
+namespace shardlens::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string shape_text(const GemmShape& shape) {
+  return fmt::format("{}{} [{} × {} × {}]", shape.transpose_a ? "Aᵀ·B" : "A·B", shape.transpose_b ? "ᵀ" : "",
+                     shape.m, shape.n, shape.k);
+}
+
+int bench_gemm(const CommonOptions& options, int repetitions) {
+  const Settings settings = to_settings(options);
+  const Program program = plan_program(settings);
+  const int ranks = std::min(settings.tp, available_cores());
+  const GemmCeiling ceiling = measure_gemm_ceiling(settings.dtype, gemm_shapes(program, 0), ranks,
+                                                   std::max(1, available_cores() / ranks), repetitions);
+  if (options.json) {
+    ordered_json rates = ordered_json::array();
+    for (const GemmRate& rate : ceiling.rates) {
+      rates.push_back({{"m", rate.shape.m},
+                       {"n", rate.shape.n},
+                       {"k", rate.shape.k},
+                       {"transpose_a", rate.shape.transpose_a},
+                       {"transpose_b", rate.shape.transpose_b},
+                       {"median_flops", rate.median_flops},
+                       {"lowest_flops", rate.lowest_flops},
+                       {"highest_flops", rate.highest_flops},
+                       {"of_ceiling", rate.median_flops / ceiling.best().median_flops}});
+    }
+    fmt::print("{}\n", ordered_json{{"gemm_ceiling_flops", ceiling.best().median_flops},
+                                    {"ranks", ceiling.ranks},
+                                    {"threads_per_rank", ceiling.threads_per_rank},
+                                    {"repetitions", ceiling.repetitions},
+                                    {"shapes", rates}}
+                           .dump());
+    return 0;
+  }
+  fmt::print("Matrix products of one {} layer at T = {}, {}, {} ranks × {} threads, {} repetitions, {}\n\n",
+             settings.model.title, settings.tp, to_string(settings.dtype), ceiling.ranks,
+             ceiling.threads_per_rank, ceiling.repetitions, machine_description());
+  fmt::print("{:<34} {:>16} {:>24} {:>12}\n", "product on one rank", "GFLOP/s median", "lowest … highest",
+             "of ceiling");
+  for (const GemmRate& rate : ceiling.rates) {
+    fmt::print("{:<34} {:>16.1f} {:>24} {:>11.1f}%\n", shape_text(rate.shape), rate.median_flops / 1e9,
+               fmt::format("{:.1f} … {:.1f}", rate.lowest_flops / 1e9, rate.highest_flops / 1e9),
+               100 * rate.median_flops / ceiling.best().median_flops);
+  }
+  fmt::print("\nGEMM ceiling: {:.1f} GFLOP/s, all ranks together\n", ceiling.best().median_flops / 1e9);
+  return 0;
+}
+
+int bench_allreduce(const CommonOptions& options) {
+  AllReduceBench bench;
+  bench.ranks = {options.tp};
+  bench.dtype = parse_dtype(options.dtype);
+  const std::vector<AllReducePoint> points = bench_all_reduce(bench);
+  if (options.json) {
+    ordered_json rows = ordered_json::array();
+    for (const AllReducePoint& p : points) {
+      rows.push_back({{"ranks", p.ranks},
+                      {"tensor_bytes", p.bytes},
+                      {"core_per_rank", p.core_per_rank},
+                      {"median_seconds", p.median_seconds},
+                      {"p10_seconds", p.p10_seconds},
+                      {"p90_seconds", p.p90_seconds},
+                      {"copy_seconds", p.copy_seconds},
+                      {"of_copy", p.of_copy},
+                      {"algorithm_bytes_per_second", p.algorithm_bytes_per_second},
+                      {"bus_bytes_per_second", p.bus_bytes_per_second}});
+    }
+    fmt::print("{}\n", ordered_json{{"allreduce", rows}}.dump());
+    return 0;
+  }
+  fmt::print(
+      "All-reduce over threads (local), {}, against a plain copy of the same bytes by the same threads\n\n",
+      machine_description());
+  fmt::print("{:>5} {:>10} {:>6} {:>12} {:>22} {:>12} {:>9} {:>12} {:>12}\n", "ranks", "tensor", "core",
+             "median", "10 % … 90 %", "copy", "of copy", "alg. GB/s", "bus GB/s");
+  for (const AllReducePoint& p : points) {
+    fmt::print(
+        "{:>5} {:>10} {:>6} {:>9.2f} µs {:>22} {:>9.2f} µs {:>8.0f}% {:>12.2f} {:>12.2f}\n", p.ranks,
+        bytes_text(static_cast<double>(p.bytes)), p.core_per_rank ? "own" : "shared", p.median_seconds * 1e6,
+        fmt::format("{:.2f} … {:.2f} µs", p.p10_seconds * 1e6, p.p90_seconds * 1e6), p.copy_seconds * 1e6,
+        p.of_copy * 100, p.algorithm_bytes_per_second / 1e9, p.bus_bytes_per_second / 1e9);
+  }
+  fmt::print("\nBus bandwidth is S/t · 2(T-1)/T, as nccl-tests define it.\n");
+  return 0;
+}
+
+int bench_step(const CommonOptions& options, int repetitions) {
+  const std::shared_ptr<const Plan> plan = make_plan(to_settings(options));
+  const StepBench bench = bench_layer_step(plan, repetitions);
+  const Settings& s = plan->program.settings;
+  if (options.json) {
+    fmt::print("{}\n", ordered_json{{"step_seconds", bench.median_seconds},
+                                    {"lowest_seconds", bench.lowest_seconds},
+                                    {"highest_seconds", bench.highest_seconds},
+                                    {"repetitions", repetitions},
+                                    {"flops", bench.flops},
+                                    {"flops_per_second", bench.flops_per_second()},
+                                    {"gemm_ceiling_flops", bench.ceiling_flops},
+                                    {"of_gemm_ceiling", bench.of_ceiling},
+                                    {"collective_seconds", bench.collective_seconds}}
+                           .dump());
+    return 0;
+  }
+  fmt::print("{} · one {} · T = {} · split {} · {} · batch {} × sequence {} · {}\n\n", s.model.title,
+             to_string(s.block), s.tp, s.split.name, to_string(s.dtype), s.batch, s.seq,
+             machine_description());
+  fmt::print("forward and backward  {:.2f} ms median ({:.2f} … {:.2f} ms, {} repetitions)\n",
+             bench.median_seconds * 1e3, bench.lowest_seconds * 1e3, bench.highest_seconds * 1e3,
+             repetitions);
+  fmt::print("in collectives        {:.2f} ms of it, waiting included\n", bench.collective_seconds * 1e3);
+  fmt::print("matrix products       {:.2f} GFLOP, the masked half of attention left out\n",
+             static_cast<double>(bench.flops) / 1e9);
+  fmt::print("speed                 {:.1f} GFLOP/s, all ranks together\n", bench.flops_per_second() / 1e9);
+  fmt::print("GEMM ceiling          {:.1f} GFLOP/s, measured in turn with the step\n",
+             bench.ceiling_flops / 1e9);
+  fmt::print("of the ceiling        {:.1f} %\n", 100 * bench.of_ceiling);
+  return 0;
+}
+
+}  // namespace
+
+Verb add_bench(CLI::App& app) {
+  auto options = std::make_shared<CommonOptions>();
+  auto what = std::make_shared<std::string>();
+  auto repetitions = std::make_shared<int>(9);
+  app.add_option("what", *what,
+                 "gemm: the layer's matrix products; allreduce: the communicator; step: the whole layer")
+      ->required()
+      ->check(CLI::IsMember({"gemm", "allreduce", "step"}));
+  app.add_option("--repetitions", *repetitions, "Timed repetitions; median and spread are printed")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  add_common(app, *options);
+  app.footer(
+      "\nExamples\n  shardlens-cli bench step --model gpt2 --tp 2 --batch 4 --seq 256\n"
+      "  shardlens-cli bench allreduce --tp 2\n  shardlens-cli bench gemm --tp 2 --json\n");
+  return [options, what, repetitions] {
+    if (*what == "gemm") return bench_gemm(*options, *repetitions);
+    if (*what == "allreduce") return bench_allreduce(*options);
+    return bench_step(*options, *repetitions);
+  };
+}
+
+}  // namespace shardlens::cli

@@ -1,0 +1,71 @@
+// shardlens-cli: the engine without a window. It parses the command line, runs one verb, and turns errors
+// into messages and exit codes: 0 done, 1 the check failed, 2 the request was wrong, 3 the run failed.
+#include <fmt/core.h>
+
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+#include "app/cli/verbs.h"
+#include "engine/config/error.h"
+
+namespace {
+
+constexpr int kWrongRequest = 2;
+constexpr int kFailedRun = 3;
+
+constexpr const char* kExamples = R"(
+Examples
+  shardlens-cli plan --model gpt2 --tp 4                    the Program, its collectives, memory and time
+  shardlens-cli plan --model megatron-8.3b --tp 8 --dtype fp16 --hardware v100-32gb
+  shardlens-cli verify --model gpt2 --layer --tp 4 --split reversed --dtype fp64
+  shardlens-cli step --model gpt2 --layer --tp 2 --dump layer.safetensors
+  shardlens-cli bench step --tp 2                           FLOP/s against this machine's GEMM ceiling
+
+Exit codes: 0 done, 1 the check failed, 2 the request was wrong, 3 the run failed.
+)";
+
+int fail(int code, const char* message) {
+  fmt::print(stderr, "shardlens-cli: {}\n", message);
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace shardlens;
+  CLI::App app{
+      "Shardlens: tensor parallelism, really run. Plans, runs, checks and times a transformer layer cut over "
+      "T ranks.",
+      "shardlens-cli"};
+  app.footer(kExamples);
+  app.require_subcommand(1);
+  try {
+    const std::vector<std::pair<CLI::App*, cli::Verb>> verbs = [&] {
+      std::vector<std::pair<CLI::App*, cli::Verb>> all;
+      CLI::App* plan =
+          app.add_subcommand("plan", "Prints the Program of a choice: steps, collectives, memory, time");
+      all.emplace_back(plan, cli::add_plan(*plan));
+      CLI::App* step = app.add_subcommand("step", "Runs one forward and backward pass, and dumps tensors");
+      all.emplace_back(step, cli::add_step(*step));
+      CLI::App* verify = app.add_subcommand("verify", "Compares every tensor of the sharded run with T = 1");
+      all.emplace_back(verify, cli::add_verify(*verify));
+      CLI::App* bench =
+          app.add_subcommand("bench", "Measures gemm, allreduce and step, as ratios to a ceiling");
+      all.emplace_back(bench, cli::add_bench(*bench));
+      return all;
+    }();
+    app.parse(argc, argv);
+    for (const auto& [parsed, verb] : verbs) {
+      if (parsed->parsed()) return verb();
+    }
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? 0 : kWrongRequest;
+  } catch (const Error& error) {
+    return fail(error.kind() == ErrorKind::Request ? kWrongRequest : kFailedRun, error.what());
+  } catch (const std::exception& error) {
+    return fail(kFailedRun, error.what());
+  }
+}

@@ -1,0 +1,45 @@
+// The options all verbs share: model, T, split, dtype, sizes, seed, inputs. They name what DESIGN section 8
+// names.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+
+#include "engine/config/settings.h"
+
+namespace shardlens::cli {
+
+/// The options as typed. to_settings() reads presets and files and checks them.
+struct CommonOptions {
+  std::string model = "gpt2";
+  int tp = 2;
+  int dp = 1;
+  std::string split = "megatron";
+  std::string dtype = "fp32";
+  int64_t batch = 4;
+  int64_t seq = 256;
+  uint64_t seed = 1234;
+  std::string block = "layer";
+  std::optional<int64_t> layer;  ///< --layer [INDEX]
+  std::string operands = "normal";
+  std::string input = "normal";
+  std::string weights;
+  std::string backend = "cpu";
+  std::string hardware = "this-machine";
+  int threads_per_rank = 0;
+  bool json = false;
+
+  CLI::Option* layer_option = nullptr;
+};
+
+/// Adds the shared options to a verb.
+void add_common(CLI::App& verb, CommonOptions& options);
+
+/// Throws a request Error for anything that names nothing.
+Settings to_settings(const CommonOptions& options);
+
+/// Verbs that run need --layer: this version executes one layer.
+void require_layer(const CommonOptions& options, const std::string& verb);
+
+}  // namespace shardlens::cli

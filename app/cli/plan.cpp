@@ -1,0 +1,154 @@
+// `plan`: the Program of a choice, printed. Nothing is allocated and nothing runs, so any size may be asked
+// about.
+#include <fmt/format.h>
+
+#include <map>
+#include <memory>
+
+#include "app/cli/options.h"
+#include "app/cli/verbs.h"
+#include "engine/config/presets.h"
+#include "engine/config/units.h"
+#include "engine/program/program_json.h"
+#include "engine/runtime/plan.h"
+
+namespace shardlens::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct CollectiveCount {
+  int forward = 0, backward = 0;
+  int64_t sent_bytes = 0;  // per rank, forward and backward
+};
+
+std::map<std::string, CollectiveCount> count_collectives(const Program& program) {
+  std::map<std::string, CollectiveCount> counts;
+  for (const Step& step : program.steps) {
+    if (!is_collective(step.op)) continue;
+    CollectiveCount& count = counts[to_string(step.op)];
+    ++(step.phase == Phase::Forward ? count.forward : count.backward);
+    count.sent_bytes += sent_bytes(program, step.id);
+  }
+  return counts;
+}
+
+const char* letter(Conjugate conjugate) {
+  return conjugate == Conjugate::F ? "f" : conjugate == Conjugate::G ? "g" : "";
+}
+
+double predicted_seconds(const Plan& plan) {
+  double total = 0;
+  for (const StepCost& cost : plan.cost[0]) total += cost.predicted_seconds;
+  return total;
+}
+
+ordered_json to_json(const Plan& plan) {
+  const Program& program = plan.program;
+  ordered_json collectives = ordered_json::array();
+  for (const Step& step : program.steps) {
+    if (!is_collective(step.op)) continue;
+    const Tensor& tensor = program.tensor(step.outputs[0]);
+    collectives.push_back(
+        {{"step", step.id},
+         {"name", to_string(step.op)},
+         {"phase", step.phase == Phase::Forward ? "forward" : "backward"},
+         {"conjugate", letter(step.conjugate)},
+         {"tensor", tensor.name},
+         {"tensor_bytes", tensor.bytes()},
+         {"sent_bytes_per_rank", sent_bytes(program, step.id)},
+         {"predicted_seconds", plan.cost[0][static_cast<size_t>(step.id)].predicted_seconds},
+         {"why", explain(program, step.id)}});
+  }
+  ordered_json counts = ordered_json::object();
+  for (const auto& [name, count] : count_collectives(program)) {
+    counts[name] = {
+        {"forward", count.forward}, {"backward", count.backward}, {"sent_bytes_per_rank", count.sent_bytes}};
+  }
+  ordered_json memory = ordered_json::array();
+  for (const MemoryPlan& rank : plan.memory) {
+    ordered_json kinds = ordered_json::object();
+    for (int kind = 0; kind < kMemoryKinds; ++kind) {
+      kinds[to_string(static_cast<MemoryKind>(kind))] = rank.arena_bytes[static_cast<size_t>(kind)];
+    }
+    memory.push_back({{"total_bytes", total_bytes(rank.arena_bytes)}, {"bytes_by_kind", kinds}});
+  }
+  int64_t flops = 0;
+  for (const StepCost& cost : plan.cost[0]) flops += cost.flops;
+  ordered_json out = {{"collective_counts", counts},
+                      {"collectives", collectives},
+                      {"memory_per_rank", memory},
+                      {"flops_rank_0", flops},
+                      {"predicted_seconds", predicted_seconds(plan)},
+                      {"plan_seconds", plan.plan_seconds}};
+  out["program"] = program_to_json(program);
+  return out;
+}
+
+void print(const Plan& plan) {
+  const Program& program = plan.program;
+  const Settings& s = program.settings;
+  fmt::print("{} · one {} · T = {} · split {} · {} · batch {} × sequence {} = {} tokens\n\n", s.model.title,
+             to_string(s.block), s.tp, s.split.name, to_string(s.dtype), s.batch, s.seq, s.tokens());
+  fmt::print("{:>4}  {:<8}  {:<2} {:<34} {:<44} {:<13} {:>13}\n", "step", "phase", "", "equation",
+             "output [global shape]", "layout", "sent per rank");
+  for (const Step& step : program.steps) {
+    const Tensor& out = program.tensor(step.outputs[0]);
+    const int64_t bytes = sent_bytes(program, step.id);
+    fmt::print("{:>4}  {:<8}  {:<2} {:<34} {:<44} {:<13} {:>13}\n", step.id,
+               step.phase == Phase::Forward ? "forward" : "backward", letter(step.conjugate), step.equation,
+               fmt::format("{} {}", out.name, to_string(out.shape)), to_string(out.layout),
+               bytes ? bytes_text(static_cast<double>(bytes)) : "");
+  }
+  fmt::print("\nCollectives (bytes each rank sends, ring)\n");
+  const auto counts = count_collectives(program);
+  if (counts.empty())
+    fmt::print("  none: {}\n", s.tp == 1 ? "one rank has nobody to talk to" : "every tensor is Replicated");
+  for (const auto& [name, count] : counts) {
+    fmt::print("  {:<15} {} forward, {} backward, {} bytes per rank\n", name, count.forward, count.backward,
+               grouped_text(count.sent_bytes));
+  }
+  for (const Step& step : program.steps) {
+    if (is_collective(step.op)) {
+      fmt::print("  step {:>3} {} {} bytes: {}\n", step.id, letter(step.conjugate),
+                 grouped_text(sent_bytes(program, step.id)), explain(program, step.id));
+    }
+  }
+  fmt::print("\nMemory of rank 0 (planned; the run allocates exactly this)\n");
+  for (int kind = 0; kind < kMemoryKinds; ++kind) {
+    fmt::print("  {:<22} {:>14}\n", to_string(static_cast<MemoryKind>(kind)),
+               grouped_text(plan.memory[0].arena_bytes[static_cast<size_t>(kind)]));
+  }
+  fmt::print("  {:<22} {:>14} bytes = {}\n", "total", grouped_text(total_bytes(plan.memory[0].arena_bytes)),
+             bytes_text(static_cast<double>(total_bytes(plan.memory[0].arena_bytes))));
+  const double seconds = predicted_seconds(plan);
+  if (seconds > 0) {
+    fmt::print("\nPredicted on {}: {:.2f} ms (estimated, alpha-beta)\n", find_hardware(s.hardware).title,
+               seconds * 1e3);
+  } else {
+    fmt::print("\nNo time predicted: the preset {} does not state its speed; try --hardware v100-32gb\n",
+               s.hardware);
+  }
+}
+
+}  // namespace
+
+Verb add_plan(CLI::App& app) {
+  auto options = std::make_shared<CommonOptions>();
+  add_common(app, *options);
+  app.footer(
+      "\nExamples\n  shardlens-cli plan --model gpt2 --tp 4 --split reversed\n"
+      "  shardlens-cli plan --model megatron-8.3b --tp 8 --dtype fp16 --seq 1024 --hardware v100-32gb "
+      "--json\n");
+  return [options] {
+    const std::shared_ptr<const Plan> plan = make_plan(to_settings(*options));
+    if (options->json) {
+      fmt::print("{}\n", to_json(*plan).dump());
+    } else {
+      print(*plan);
+    }
+    return 0;
+  };
+}
+
+}  // namespace shardlens::cli

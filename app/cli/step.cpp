@@ -1,0 +1,113 @@
+// `step`: one forward and backward pass, and a dump of full tensors gathered from the ranks.
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/options.h"
+#include "app/cli/verbs.h"
+#include "engine/config/units.h"
+#include "engine/io/safetensors.h"
+#include "engine/runtime/executor.h"
+#include "engine/runtime/gather.h"
+#include "engine/runtime/plan.h"
+#include "engine/runtime/sampler.h"
+
+namespace shardlens::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+// The dump's names (DESIGN section 8): the layer's output is "hidden" [B, S, C], gradients are "grad.<name>"
+// in the shapes of the checkpoint.
+std::string dump_name(const Tensor& tensor) {
+  return tensor.name == "Y" ? "hidden" : tensor.value;
+}
+
+bool is_dumped(const Program& program, const Tensor& tensor) {
+  if (tensor.name == "Y" || tensor.name == "X" || tensor.name == "grad.Y") return true;
+  if (tensor.kind == MemoryKind::WeightGradient) return true;
+  return tensor.keep && program.tensor(tensor.id).kind == MemoryKind::ActivationGradient;
+}
+
+Shape dump_shape(const Program& program, const Tensor& tensor) {
+  const Settings& settings = program.settings;
+  if (tensor.kind == MemoryKind::WeightGradient) {
+    const MatrixShape matrix = matrix_shape(tensor);
+    return tensor.row_dims == 0 ? Shape{matrix.cols} : Shape{matrix.rows, matrix.cols};
+  }
+  return {settings.batch, settings.seq, settings.model.hidden};
+}
+
+void write_dump(const std::string& path, const Program& program, const Gather& gather) {
+  std::vector<TensorToStore> stored;
+  for (const Tensor& tensor : program.tensors) {
+    const auto found = gather.tensors().find(tensor.name);
+    if (found == gather.tensors().end()) continue;
+    std::string name = dump_name(tensor);
+    if (tensor.keep && tensor.kind == MemoryKind::ActivationGradient) name = "grad.X";
+    stored.push_back({name, tensor.dtype, dump_shape(program, tensor), found->second.bytes.data()});
+  }
+  write_safetensors(path, stored);
+}
+
+}  // namespace
+
+Verb add_step(CLI::App& app) {
+  auto options = std::make_shared<CommonOptions>();
+  auto dump = std::make_shared<std::string>();
+  add_common(app, *options);
+  app.add_option("--dump", *dump,
+                 "Writes X, hidden (the layer's output), grad.Y, grad.X and grad.<parameter>, full shapes, "
+                 "as safetensors");
+  app.footer(
+      "\nExamples\n  shardlens-cli step --model gpt2 --layer --tp 4 --dump layer.safetensors\n"
+      "  shardlens-cli step --model gpt2 --layer 3 --weights model.safetensors --input x.npy --batch 1 --seq "
+      "64\n");
+  return [options, dump] {
+    require_layer(*options, "step");
+    const std::shared_ptr<const Plan> plan = make_plan(to_settings(*options));
+    check_runnable(*plan);
+    const Program& program = plan->program;
+    Executor executor(plan);
+    auto gather = std::make_shared<Gather>(
+        program.ranks(), [&](const Tensor& tensor) { return !dump->empty() && is_dumped(program, tensor); });
+    executor.observe({std::make_shared<FiniteCheck>(program.ranks()), gather});
+    executor.start(executor.steps());
+    executor.wait();
+    if (!dump->empty()) write_dump(*dump, program, *gather);
+    // The first pass touched fresh memory and was observed; time a second one.
+    executor.observe({});
+    executor.rewind();
+    executor.start(executor.steps());
+    executor.wait();
+    double seconds = 0;
+    for (int rank = 0; rank < program.ranks(); ++rank) {
+      seconds = std::max(seconds, executor.trace(rank).event(program.steps.size() - 1).end_seconds);
+    }
+    if (options->json) {
+      ordered_json out = {
+          {"step_seconds", seconds}, {"steps", program.steps.size()}, {"ranks", program.ranks()}};
+      out["high_water_bytes_per_rank"] = ordered_json::array();
+      for (int rank = 0; rank < program.ranks(); ++rank) {
+        out["high_water_bytes_per_rank"].push_back(total_bytes(executor.high_water_bytes(rank)));
+      }
+      if (!dump->empty()) out["dump"] = *dump;
+      fmt::print("{}\n", out.dump());
+      return 0;
+    }
+    fmt::print("{} steps on {} ranks ({}: {}): {:.2f} ms, measured on {}\n", program.steps.size(),
+               program.ranks(), executor.communicator().name, executor.communicator().reason, seconds * 1e3,
+               machine_description());
+    for (int rank = 0; rank < program.ranks(); ++rank) {
+      const int64_t measured = total_bytes(executor.high_water_bytes(rank));
+      const int64_t planned = total_bytes(plan->memory[static_cast<size_t>(rank)].arena_bytes);
+      fmt::print("  rank {}: high-water {} bytes, planned {}\n", rank, grouped_text(measured),
+                 grouped_text(planned));
+    }
+    if (!dump->empty()) fmt::print("dump: {}\n", *dump);
+    return 0;
+  };
+}
+
+}  // namespace shardlens::cli

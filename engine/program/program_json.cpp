@@ -1,0 +1,221 @@
+// Writing and reading Programs as JSON. Enums are their words on screen, so that a file reads like the Stage.
+#include "engine/program/program_json.h"
+
+#include <fmt/format.h>
+
+#include "engine/config/error.h"
+#include "engine/config/settings_json.h"
+#include "engine/io/json.h"
+
+namespace shardlens {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr const char* kPhases[] = {"forward", "backward"};
+constexpr const char* kConjugates[] = {"none", "f", "g"};
+constexpr const char* kGeluForms[] = {"tanh", "erf"};
+
+// The value of an enum whose words run from the first value to `last`; names the place when the word is
+// unknown.
+template <typename Enum, typename ToText>
+Enum enum_of(const std::string& word, Enum last, ToText to_text, const std::string& where) {
+  for (int i = 0; i <= static_cast<int>(last); ++i) {
+    if (to_text(static_cast<Enum>(i)) == word) return static_cast<Enum>(i);
+  }
+  throw request_error(fmt::format("{}: '{}' is not a word this version knows", where, word));
+}
+
+ordered_json layout_to_json(const Layout& layout) {
+  const char* kinds[] = {"replicated", "sharded", "partial"};
+  ordered_json out = {{"kind", kinds[static_cast<int>(layout.kind)]}};
+  if (layout.kind == LayoutKind::Sharded) out["dim"] = layout.dim;
+  return out;
+}
+
+Layout layout_from_json(const json& value, const std::string& where, size_t dims) {
+  ObjectReader reader(value, where);
+  const std::string kind = reader.string("kind");
+  Layout layout;
+  if (kind == "sharded") {
+    layout = sharded(static_cast<int>(reader.integer("dim")));
+    if (layout.dim < 0 || static_cast<size_t>(layout.dim) >= dims) {
+      throw request_error(
+          fmt::format("{}: dim {} lies outside a tensor of {} dimensions", where, layout.dim, dims));
+    }
+  } else if (kind == "partial") {
+    layout = kPartial;
+  } else if (kind != "replicated") {
+    throw request_error(fmt::format("{}: layout '{}' is not replicated, sharded or partial", where, kind));
+  }
+  reader.finish();
+  return layout;
+}
+
+template <typename Integer>
+std::vector<Integer> integers(const json& value, const std::string& where) {
+  if (!value.is_array()) throw request_error(fmt::format("{} must be a list of integers", where));
+  std::vector<Integer> result;
+  for (const json& element : value) {
+    if (!element.is_number_integer()) throw request_error(fmt::format("{} must hold integers only", where));
+    result.push_back(element.get<Integer>());
+  }
+  return result;
+}
+
+ordered_json tensor_to_json(const Tensor& tensor) {
+  return {{"name", tensor.name},
+          {"value", tensor.value},
+          {"symbol", tensor.symbol},
+          {"shape", tensor.shape},
+          {"row_dims", tensor.row_dims},
+          {"dtype", to_string(tensor.dtype)},
+          {"layout", layout_to_json(tensor.layout)},
+          {"kind", to_string(tensor.kind)},
+          {"storage", tensor.storage},
+          {"keep", tensor.keep}};
+}
+
+Tensor tensor_from_json(const json& value, TensorId id, size_t tensors, const std::string& where) {
+  ObjectReader reader(value, where);
+  Tensor tensor;
+  tensor.id = id;
+  tensor.name = reader.string("name");
+  tensor.value = reader.string("value");
+  tensor.symbol = reader.string("symbol");
+  tensor.shape = integers<int64_t>(reader.child("shape"), where + ", shape");
+  for (int64_t extent : tensor.shape) {
+    if (extent < 0)
+      throw request_error(fmt::format("{}: shape {} has a negative extent", where, to_string(tensor.shape)));
+  }
+  tensor.row_dims = static_cast<int>(reader.integer("row_dims"));
+  if (tensor.row_dims < 0 || static_cast<size_t>(tensor.row_dims) > tensor.shape.size()) {
+    throw request_error(fmt::format("{}: row_dims {} does not fit shape {}", where, tensor.row_dims,
+                                    to_string(tensor.shape)));
+  }
+  tensor.dtype = parse_dtype(reader.string("dtype"));
+  tensor.layout = layout_from_json(reader.child("layout"), where + ", layout", tensor.shape.size());
+  tensor.kind = enum_of(
+      reader.string("kind"), MemoryKind::Workspace, [](MemoryKind kind) { return to_string(kind); }, where);
+  tensor.storage = static_cast<TensorId>(reader.integer("storage"));
+  if (tensor.storage < kNoTensor || tensor.storage >= static_cast<TensorId>(tensors)) {
+    throw request_error(fmt::format("{}: storage {} is no tensor of this Program", where, tensor.storage));
+  }
+  tensor.keep = reader.boolean("keep");
+  reader.finish();
+  return tensor;
+}
+
+ordered_json step_to_json(const Step& step) {
+  const Attributes& a = step.attributes;
+  return {{"id", step.id},
+          {"op", to_string(step.op)},
+          {"phase", kPhases[static_cast<int>(step.phase)]},
+          {"name", step.name},
+          {"block", step.block},
+          {"equation", step.equation},
+          {"inputs", step.inputs},
+          {"outputs", step.outputs},
+          {"conjugate", kConjugates[static_cast<int>(step.conjugate)]},
+          {"pair", step.pair},
+          {"attributes",
+           {{"causal", a.causal},
+            {"batch", a.batch},
+            {"gelu", kGeluForms[static_cast<int>(a.gelu)]},
+            {"epsilon", a.epsilon},
+            {"round_limit", a.round_limit}}}};
+}
+
+void check_references(const std::vector<TensorId>& ids, size_t tensors, const std::string& where) {
+  for (TensorId id : ids) {
+    if (id < 0 || static_cast<size_t>(id) >= tensors) {
+      throw request_error(fmt::format("{} names tensor {}, and there are {}", where, id, tensors));
+    }
+  }
+}
+
+Step step_from_json(const json& value, StepId id, size_t tensors, size_t steps, const std::string& where) {
+  ObjectReader reader(value, where);
+  Step step;
+  step.id = static_cast<StepId>(reader.integer("id"));
+  if (step.id != id) throw request_error(fmt::format("{}: id {} is out of order", where, step.id));
+  step.op = enum_of(
+      reader.string("op"), Op::AllToAll, [](Op op) { return to_string(op); }, where);
+  step.phase = enum_of(
+      reader.string("phase"), Phase::Backward,
+      [](Phase phase) { return std::string(kPhases[static_cast<int>(phase)]); }, where);
+  step.name = reader.string("name");
+  step.block = reader.string("block");
+  step.equation = reader.string("equation");
+  step.inputs = integers<TensorId>(reader.child("inputs"), where + ", inputs");
+  step.outputs = integers<TensorId>(reader.child("outputs"), where + ", outputs");
+  check_references(step.inputs, tensors, where);
+  check_references(step.outputs, tensors, where);
+  if (step.outputs.empty()) throw request_error(where + " has no output; every step writes a tensor");
+  step.conjugate = enum_of(
+      reader.string("conjugate"), Conjugate::G,
+      [](Conjugate c) { return std::string(kConjugates[static_cast<int>(c)]); }, where);
+  step.pair = static_cast<StepId>(reader.integer("pair"));
+  if (step.pair < -1 || step.pair >= static_cast<StepId>(steps)) {
+    throw request_error(fmt::format("{}: pair {} is no step of this Program", where, step.pair));
+  }
+  ObjectReader attributes(reader.child("attributes"), where + ", attributes");
+  step.attributes.causal = attributes.boolean("causal");
+  step.attributes.batch = attributes.integer("batch");
+  step.attributes.gelu = enum_of(
+      attributes.string("gelu"), GeluForm::Erf,
+      [](GeluForm form) { return std::string(kGeluForms[static_cast<int>(form)]); }, where);
+  step.attributes.epsilon = attributes.number("epsilon");
+  step.attributes.round_limit = static_cast<int>(attributes.integer("round_limit"));
+  attributes.finish();
+  reader.finish();
+  return step;
+}
+
+// A chain of shared storage that never ends would hang whoever follows it.
+void check_storage_chains(const Program& program, const std::string& source) {
+  for (const Tensor& tensor : program.tensors) {
+    TensorId at = tensor.id;
+    for (size_t hops = 0; program.tensor(at).storage != kNoTensor; ++hops) {
+      at = program.tensor(at).storage;
+      if (hops > program.tensors.size()) {
+        throw request_error(fmt::format("{}: tensor {} shares its storage in a circle", source, tensor.name));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+ordered_json program_to_json(const Program& program) {
+  ordered_json tensors = ordered_json::array();
+  for (const Tensor& tensor : program.tensors) tensors.push_back(tensor_to_json(tensor));
+  ordered_json steps = ordered_json::array();
+  for (const Step& step : program.steps) steps.push_back(step_to_json(step));
+  return {{"settings", settings_to_json(program.settings)}, {"tensors", tensors}, {"steps", steps}};
+}
+
+Program program_from_json(const json& value, const std::string& source) {
+  ObjectReader reader(value, source);
+  Program program;
+  program.settings = settings_from_json(reader.child("settings"), source + ", settings");
+  const json& tensors = reader.child("tensors");
+  const json& steps = reader.child("steps");
+  reader.finish();
+  if (!tensors.is_array() || !steps.is_array()) {
+    throw request_error(source + ": tensors and steps must be lists");
+  }
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    program.tensors.push_back(tensor_from_json(tensors[i], static_cast<TensorId>(i), tensors.size(),
+                                               fmt::format("{}, tensor {}", source, i)));
+  }
+  for (size_t i = 0; i < steps.size(); ++i) {
+    program.steps.push_back(step_from_json(steps[i], static_cast<StepId>(i), tensors.size(), steps.size(),
+                                           fmt::format("{}, step {}", source, i)));
+  }
+  check_storage_chains(program, source);
+  return program;
+}
+
+}  // namespace shardlens
