@@ -35,28 +35,18 @@ std::vector<ModelMark> make_marks() {
   return found;
 }
 
-/// The preset called `name`, or the first that is sold when there is none (a remembered name may be old).
-const Hardware& device_or_first(const std::string& name) {
-  const auto& presets = hardware_presets();
-  auto found =
-      std::find_if(presets.begin(), presets.end(), [&](const Hardware& h) { return h.name == name; });
-  if (found == presets.end())
-    found = std::find_if(presets.begin(), presets.end(),
-                         [](const Hardware& h) { return h.name != kThisMachine; });
-  return *found;
-}
-
 }  // namespace
 
 std::string decimal_bytes(double bytes) {
   static constexpr std::array<const char*, 6> kUnits{"B", "kB", "MB", "GB", "TB", "PB"};
   size_t unit = 0;
-  while (std::abs(bytes) >= 999.95 && unit + 1 < kUnits.size()) {
+  while (std::abs(bytes) >= 999.5 && unit + 1 < kUnits.size()) {
     bytes /= 1000;
     ++unit;
   }
   if (unit == 0) return with_unit(bytes, "%.0f", kUnits[unit]);
-  return with_unit(bytes, std::abs(bytes) < 9.995 ? "%.2f" : "%.1f", kUnits[unit]);
+  const double size = std::abs(bytes);
+  return with_unit(bytes, size < 9.995 ? "%.2f" : size < 99.95 ? "%.1f" : "%.0f", kUnits[unit]);
 }
 
 std::string model_size(double parameters) {
@@ -97,6 +87,16 @@ std::string ratio_text(double ratio) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), ratio < 1.095 ? "%.2f" : ratio < 99.5 ? "%.1f" : "%.0f", ratio);
   return text.data();
+}
+
+const Hardware& device_or_first(const std::string& name) {
+  const auto& presets = hardware_presets();
+  auto found =
+      std::find_if(presets.begin(), presets.end(), [&](const Hardware& h) { return h.name == name; });
+  if (found == presets.end())
+    found = std::find_if(presets.begin(), presets.end(),
+                         [](const Hardware& h) { return h.name != kThisMachine; });
+  return *found;
 }
 
 const std::vector<ModelMark>& model_marks() {

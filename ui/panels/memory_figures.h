@@ -13,7 +13,7 @@ namespace shardlens::ui {
 inline constexpr double kSmallestModel = 1e8, kLargestModel = 1.4e12;  ///< ends of the slider, parameters
 inline constexpr const char* kThisMachine = "this-machine";            ///< the preset of the machine at hand
 
-/// Bytes in decimal units, as devices are sold: "1.99 GB", "16.6 GB", "133.1 GB", "16.0 TB".
+/// Bytes in decimal units, as devices are sold: "1.99 GB", "16.6 GB", "133 GB", "16.0 TB".
 std::string decimal_bytes(double bytes);
 
 /// A number of parameters in the two digits people name models by: "124 M", "8.3 B", "175 B", "1.0 T".
@@ -27,6 +27,9 @@ std::string capacity(const Hardware& hardware);
 
 /// "one V100" or "this machine".
 std::string one_device(const Hardware& hardware);
+
+/// The preset called `name`, or the first that is sold when there is none (a remembered name may be old).
+const Hardware& device_or_first(const std::string& name);
 
 /// A ratio as a room reads it: "4.9", "1.04", "512".
 std::string ratio_text(double ratio);

@@ -230,7 +230,7 @@ void draw_memory_wall(const Context& context) {
   MemoryView& view = context.view.memory;
   const Wall wall = build_wall(view.parameters, view.device, view.tp);
   view.parameters = wall.parameters;
-  const float least = context.px(beside ? 300 : 250);
+  const float least = context.px(beside ? 300 : 176);
   const float chart = std::max(least, room.y - (y - at.y));
   draw_wall_chart(context, wall, {at.x, y}, {main, chart});
   y += chart;

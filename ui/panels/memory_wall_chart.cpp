@@ -20,6 +20,12 @@ struct ColumnPlace {
   double unit;  ///< bytes of the axis' unit
 };
 
+/// Whether the longest of the parts' names fits: all are written or none.
+bool names_fit(const TextStyle& style, float width) {
+  return std::all_of(wall_parts().begin(), wall_parts().end(),
+                     [&](const WallPart& part) { return text_width(style, part.name) + 4 < width; });
+}
+
 /// A part's figure in the axis' unit, and in the first column its name: the legend. Left out where it would
 /// not be readable.
 void draw_part_label(const Context& context, const Wall& wall, size_t column, size_t part,
@@ -33,7 +39,7 @@ void draw_part_label(const Context& context, const Wall& wall, size_t column, si
   const TextStyle words = in(type.note, numbers.colour);
   const std::string& name = wall_parts()[part].name;
   const float line = numbers.size + context.px(2);
-  const bool named = column == 0 && max.y - min.y > 2 * line && text_width(words, name) < max.x - min.x - 4;
+  const bool named = column == 0 && max.y - min.y > 2 * line && names_fit(words, max.x - min.x);
   const float height = named ? 2 * line : line;
   const float y = std::round((min.y + max.y - height) / 2 + context.px(1));
   const bool crossed = place.wall_y > y - 1 && place.wall_y < y + height;
@@ -67,13 +73,12 @@ void draw_column(const Context& context, const Wall& wall, size_t index, const C
   }
 
   // the total, above the column and clear of the wall
-  TextStyle figure = in(type.figure, fits ? theme.agreement : theme.communication);
+  const bool roomy = place.slot > context.px(92);
+  const TextStyle figure =
+      in(roomy ? type.figure : type.strong, fits ? theme.agreement : theme.communication);
   const std::string amount = decimal_bytes(total);
-  if (text_width(figure, amount) > place.slot - 4) figure = in(type.strong, figure.colour);
-  if (text_width(figure, amount) > place.slot - 4) figure = in(type.note, figure.colour);
-  const std::string verdict = fits ? "fits" : ratio_text(total / wall.limit_bytes()) + " × the wall";
-  const bool verdict_fits = text_width(type.note, verdict) < place.slot;
-  const std::string second = verdict_fits || fits ? verdict : ratio_text(total / wall.limit_bytes()) + " ×";
+  const std::string second =
+      fits ? "fits" : ratio_text(total / wall.limit_bytes()) + (roomy ? " × the wall" : " ×");
   const float height = figure.size + type.note.size + context.px(6);
   float text_y = below - height;
   if (text_y < place.wall_y + context.px(3) && text_y + height > place.wall_y - context.px(3) && fits)

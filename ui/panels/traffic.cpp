@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 
+#include "ui/panels/memory_figures.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/traffic_rows.h"
 #include "ui/panels/traffic_splits.h"
@@ -12,6 +13,13 @@
 
 namespace shardlens::ui {
 namespace {
+
+/// The hardware whose links the prediction is for: the settings' own, or where that does not say its links
+/// (this machine), the device chosen in the Memory tab.
+const Hardware& priced_on(const Context& context) {
+  const Hardware& own = find_hardware(context.snapshot.plan->program.settings.hardware);
+  return own.link_bytes_per_second > 0 ? own : device_or_first(context.view.memory.device);
+}
 
 /// Where the columns of the table stand, from the width at hand.
 struct Columns {
@@ -118,7 +126,7 @@ float draw_summary(const Context& context, const std::vector<TrafficRow>& rows, 
          "and " + format_seconds(whole.wait_seconds) + " waiting"});
   if (whole.predicted_seconds > 0)
     figures.push_back({"transfer, predicted", theme.line, format_seconds(whole.predicted_seconds),
-                       "alpha-beta, estimated"});
+                       "alpha-beta, " + device_word(priced_on(context).title)});
   float x = at.x;
   for (const Figure& figure : figures) {
     if (x > at.x && x + context.px(140) > at.x + width) break;
@@ -134,7 +142,8 @@ void draw_header(const Context& context, const Columns& columns, float y) {
   draw_text(list, {columns.sent, y}, type.note, "each rank sends", Align::Right);
   draw_text(list, {columns.measured, y}, type.note, "measured", Align::Right);
   if (columns.wide) {
-    draw_text(list, {columns.predicted, y}, type.note, "predicted", Align::Right);
+    draw_text(list, {columns.predicted, y}, type.note, "on " + device_word(priced_on(context).title),
+              Align::Right);
     draw_text(list, {columns.bandwidth, y}, type.note, "bus bandwidth", Align::Right);
   }
 }
@@ -260,16 +269,17 @@ void say(const Context& context, const std::string& text) {
 
 std::string provenance(const Context& context) {
   const Snapshot& snapshot = context.snapshot;
-  const Settings& settings = snapshot.plan->program.settings;
   std::string text;
   if (snapshot.result && !snapshot.stale())
     text = "Measured on " + snapshot.result->machine + ", communicator " +
-           snapshot.result->communicator.name + ". ";
+           snapshot.result->communicator.name + ".";
+  else if (snapshot.result)
+    text = "The run shown belongs to older settings: nothing of this plan is measured yet.";
   else
-    text = snapshot.result ? "The run shown belongs to older settings; nothing of this plan is measured yet. "
-                           : "Nothing has run yet. ";
-  return text + "Bytes are ring figures of the plan; predicted: alpha-beta on " +
-         find_hardware(settings.hardware).title + ".";
+    text = "Nothing has run yet.";
+  const Hardware& hardware = priced_on(context);
+  return text + " Bytes are the plan's ring figures." +
+         (hardware.link_bytes_per_second > 0 ? " Predicted: alpha-beta on " + hardware.title + "." : "");
 }
 
 }  // namespace
@@ -282,7 +292,7 @@ void draw_traffic(const Context& context) {
     return;
   }
   const Plan& plan = *snapshot.plan;
-  const std::vector<TrafficRow> rows = traffic_rows(plan, snapshot.result.get());
+  const std::vector<TrafficRow> rows = traffic_rows(plan, snapshot.result.get(), priced_on(context));
   const ImVec2 top = ImGui::GetCursorScreenPos();
   const float right = top.x + ImGui::GetContentRegionAvail().x;
   if (plan.program.ranks() == 1) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/cost/price.h"
 #include "ui/widgets/format.h"
 
 namespace shardlens::ui {
@@ -59,7 +60,7 @@ std::string ring_formula(Op op, int64_t full_bytes, int ranks) {
   }
 }
 
-std::vector<TrafficRow> traffic_rows(const Plan& plan, const Result* result) {
+std::vector<TrafficRow> traffic_rows(const Plan& plan, const Result* result, const Hardware& hardware) {
   const Program& program = plan.program;
   std::vector<TrafficRow> rows;
   for (const Step& step : program.steps) {
@@ -79,9 +80,9 @@ std::vector<TrafficRow> traffic_rows(const Plan& plan, const Result* result) {
     row.sent_bytes = sent_bytes(program, step.id);
     row.formula = ring_formula(step.op, row.full_bytes, program.ranks());
     row.why = explain(program, step.id);
-    for (const auto& costs : plan.cost)
+    if (row.sends())
       row.predicted_seconds =
-          std::max(row.predicted_seconds, costs[static_cast<size_t>(step.id)].predicted_seconds);
+          collective_seconds(conversion(row.from, row.to), row.sent_bytes, program.ranks(), hardware);
     if (result && result->plan.get() == &plan && row.sends()) add_measured(row, *result);
     rows.push_back(std::move(row));
   }

@@ -21,7 +21,7 @@ struct TrafficRow {
   int64_t sent_bytes = 0;  ///< by each rank, ring figure
   std::string formula;     ///< sent_bytes written out: "2 × 3.00 MiB × 3/4"; empty when nothing is sent
   std::string why;         ///< explain()
-  double predicted_seconds = 0;  ///< alpha-beta on the settings' hardware, slowest rank; 0: unknown
+  double predicted_seconds = 0;  ///< alpha-beta on the hardware asked about; 0: it does not say its links
 
   bool measured = false;            ///< the four below are
   double transfer_seconds = 0;      ///< slowest rank, from the last arrival to its end
@@ -32,9 +32,9 @@ struct TrafficRow {
   bool sends() const { return is_collective(op); }
 };
 
-/// Every conversion of the plan's Program in step order; `result` adds what was measured (null: nothing was).
-/// A result of another plan is ignored.
-std::vector<TrafficRow> traffic_rows(const Plan& plan, const Result* result);
+/// Every conversion of the plan's Program in step order, with the time alpha-beta predicts on `hardware`;
+/// `result` adds what was measured (null: nothing was). A result of another plan is ignored.
+std::vector<TrafficRow> traffic_rows(const Plan& plan, const Result* result, const Hardware& hardware);
 
 struct TrafficTotal {
   int collectives = 0;

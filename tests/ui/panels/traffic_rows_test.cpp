@@ -24,7 +24,7 @@ std::shared_ptr<Plan> plan_of(int tp, const std::string& split) {
 }
 
 TEST(TrafficRows, MegatronIsTwoAllReducesEachWay) {
-  const auto rows = traffic_rows(*plan_of(4, "megatron"), nullptr);
+  const auto rows = traffic_rows(*plan_of(4, "megatron"), nullptr, find_hardware("v100-32gb"));
   EXPECT_EQ(in_words(rows, Phase::Forward), "2 all-reduces");
   EXPECT_EQ(in_words(rows, Phase::Backward), "2 all-reduces");
   const int64_t tensor_bytes = 4 * 256 * 768 * 4;
@@ -36,7 +36,7 @@ TEST(TrafficRows, MegatronIsTwoAllReducesEachWay) {
 
 TEST(TrafficRows, IdentitiesAreListedAndSendNothing) {
   int identities = 0;
-  for (const TrafficRow& row : traffic_rows(*plan_of(4, "megatron"), nullptr))
+  for (const TrafficRow& row : traffic_rows(*plan_of(4, "megatron"), nullptr, find_hardware("v100-32gb")))
     if (!row.sends()) {
       ++identities;
       EXPECT_EQ(row.op, Op::Identity);
@@ -48,10 +48,12 @@ TEST(TrafficRows, IdentitiesAreListedAndSendNothing) {
 }
 
 TEST(TrafficRows, WordsJoinDifferentCollectives) {
-  const auto rows = traffic_rows(*plan_of(4, "reversed"), nullptr);
+  const auto rows = traffic_rows(*plan_of(4, "reversed"), nullptr, find_hardware("v100-32gb"));
   EXPECT_THAT(in_words(rows, Phase::Forward), HasSubstr("all-gathers"));
   EXPECT_THAT(in_words(rows, Phase::Forward), HasSubstr(" and "));
-  EXPECT_EQ(in_words(traffic_rows(*plan_of(2, "replicated"), nullptr), Phase::Forward), "nothing");
+  EXPECT_EQ(
+      in_words(traffic_rows(*plan_of(2, "replicated"), nullptr, find_hardware("v100-32gb")), Phase::Forward),
+      "nothing");
 }
 
 TEST(TrafficRows, FormulaIsTheRing) {
@@ -72,7 +74,7 @@ TEST(TrafficRows, MeasuredTimesAreTheSlowestRanks) {
       .begin_seconds = 1, .end_seconds = 1.5, .arrival_seconds = 1, .all_arrived_seconds = 1.2};
   result.events[1][5] = {
       .begin_seconds = 1.2, .end_seconds = 1.6, .arrival_seconds = 1.2, .all_arrived_seconds = 1.2};
-  for (const TrafficRow& row : traffic_rows(*plan, &result)) {
+  for (const TrafficRow& row : traffic_rows(*plan, &result, find_hardware("v100-32gb"))) {
     if (row.step != step) continue;
     EXPECT_TRUE(row.measured);
     EXPECT_NEAR(row.transfer_seconds, 0.4, 1e-12);
@@ -87,7 +89,7 @@ TEST(TrafficRows, ARunThatStandsEarlierHasNotMeasuredTheRest) {
   Result result;
   result.plan = plan;
   result.events.assign(2, std::vector<StepEvent>(6));  // steps 0 to 5
-  const auto rows = traffic_rows(*plan, &result);
+  const auto rows = traffic_rows(*plan, &result, find_hardware("v100-32gb"));
   EXPECT_EQ(total(rows).measured, 1);
 }
 
@@ -96,7 +98,7 @@ TEST(TrafficRows, AnotherPlansResultIsIgnored) {
   Result result;
   result.plan = plan_of(2, "megatron");
   result.events.assign(2, std::vector<StepEvent>(plan->program.steps.size()));
-  EXPECT_EQ(total(traffic_rows(*plan, &result)).measured, 0);
+  EXPECT_EQ(total(traffic_rows(*plan, &result, find_hardware("v100-32gb"))).measured, 0);
 }
 
 }  // namespace
