@@ -9,6 +9,7 @@
 
 #include "engine/runtime/snapshot.h"
 #include "ui/theme/theme.h"
+#include "ui/widgets/stretch.h"
 #include "ui/widgets/wanted.h"
 
 namespace shardlens::ui {
@@ -21,6 +22,13 @@ struct MemoryView {
   double parameters = 8.3e9;  ///< of the model against the wall
   std::string device = "v100-32gb";  ///< hardware preset whose memory is the wall
   int tp = 0;                        ///< the column explained beside the wall; 0: the smallest T that fits
+};
+
+/// What the Inspector's pictures show of the selected tensor: the same part of every rank's piece.
+struct InspectorView {
+  TensorId tensor = kNoTensor;  ///< the zoom belongs to this one
+  Stretch rows, cols;           ///< shown part in fractions of a rank's matrix; empty: all
+  bool enlarged = false;        ///< view.selected_rank is drawn large
 };
 
 /// What a person looks at. Belongs to the window, is remembered between starts, and never reaches the engine.
@@ -45,6 +53,7 @@ struct ViewState {
   bool reset_layout = false;    ///< put every panel back to its first place in this frame
   float stage_zoom = 1.0f;
   MemoryView memory;
+InspectorView inspector;
   std::string program_filter;                                   ///< words the Program tab's steps must hold
   double timeline_begin_seconds = 0, timeline_end_seconds = 0;  ///< shown stretch; equal: fit
   Wanted wanted;  ///< changes of the settings that no snapshot carries yet

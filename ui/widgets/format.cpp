@@ -76,6 +76,18 @@ std::string format_seconds(double seconds) {
   return in_units(std::round(seconds), 1e9, kSeconds);
 }
 
+std::string format_tick(double seconds) {
+  if (seconds == 0) return "0";
+  std::string text = format_seconds(seconds);
+  const size_t point = text.find('.');
+  const size_t unit = text.find(' ');
+  if (point == std::string::npos || unit == std::string::npos) return text;
+  size_t last = unit - 1;
+  while (last > point && text[last] == '0') --last;
+  if (last == point) --last;
+  return text.substr(0, last + 1) + text.substr(unit);
+}
+
 std::string format_flops(double flops_per_second) {
   static constexpr std::array<std::string_view, 6> kUnits{"FLOP/s",  "kFLOP/s", "MFLOP/s",
                                                           "GFLOP/s", "TFLOP/s", "PFLOP/s"};

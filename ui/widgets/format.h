@@ -13,6 +13,8 @@ std::string format_bytes(double bytes);
 std::string format_integer(int64_t value);
 /// "840 ns", "12.3 µs", "1.10 ms", "2.50 s".
 std::string format_seconds(double seconds);
+/// The same for a tick of an axis, without digits that say nothing: "5 ms", "12.5 ms", "0".
+std::string format_tick(double seconds);
 /// Floating-point operations per second: "1.44 TFLOP/s".
 std::string format_flops(double flops_per_second);
 /// An amount of floating-point operations: "4.83 GFLOP".

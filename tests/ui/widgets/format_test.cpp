@@ -42,6 +42,15 @@ TEST(Format, Seconds) {
   EXPECT_EQ(format_seconds(4000), "4000 s");
 }
 
+TEST(Format, TicksLoseTheirZeros) {
+  EXPECT_EQ(format_tick(0), "0");
+  EXPECT_EQ(format_tick(5e-3), "5 ms");
+  EXPECT_EQ(format_tick(12.5e-3), "12.5 ms");
+  EXPECT_EQ(format_tick(1.2e-3), "1.2 ms");
+  EXPECT_EQ(format_tick(100e-3), "100 ms");
+  EXPECT_EQ(format_tick(20), "20 s");
+}
+
 TEST(Format, Flops) {
   EXPECT_EQ(format_flops(1.44e12), "1.44 TFLOP/s");
   EXPECT_EQ(format_flops(272e9), "272 GFLOP/s");

@@ -1,0 +1,204 @@
+// Form rows: see form.h.
+#include "ui/widgets/form.h"
+
+#include <fmt/format.h>
+#include <icons_font_awesome_4.h>
+#include <imgui.h>
+#include <misc/cpp/imgui_stdlib.h>
+
+#include <algorithm>
+
+#include "ui/widgets/format.h"
+#include "ui/widgets/paint.h"
+#include "ui/widgets/snap.h"
+
+namespace shardlens::ui {
+namespace {
+
+constexpr float kRow = 28, kLabelWidth = 84, kValueWidth = 56, kKnob = 6;
+
+TextStyle label_style(const Context& context) {
+  return {context.fonts.body, context.px(kSmallSize), context.theme.dim};
+}
+TextStyle value_style(const Context& context) {
+  return {context.fonts.body, context.px(kBodySize), context.theme.text};
+}
+
+float middle(float top, float height, const TextStyle& style) {
+  return top + (height - style.size) / 2;
+}
+
+/// The caret's own width and the gap before it.
+float caret_width(const Context& context) {
+  return context.px(14);
+}
+
+void draw_value_with_caret(const Context& context, ImVec2 right_middle, const std::string& text, bool lit,
+                           float room) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  TextStyle style = value_style(context);
+  if (lit) style.colour = context.theme.forward;
+  const TextStyle caret{context.fonts.body, context.px(11), lit ? context.theme.forward : context.theme.dim};
+  draw_text(list, {right_middle.x, right_middle.y - caret.size / 2}, caret, ICON_FA_CARET_DOWN, Align::Right);
+  draw_text(list, {right_middle.x - caret_width(context), right_middle.y - style.size / 2}, style,
+            fitted(style, text, room), Align::Right);
+}
+
+/// The list behind a choice that was just clicked. Returns the index chosen.
+int choose_from(const char* popup, const std::string& current, const std::vector<std::string>& options) {
+  int chosen = -1;
+  if (!ImGui::BeginPopup(popup)) return chosen;
+  for (size_t i = 0; i < options.size(); ++i) {
+    if (ImGui::Selectable(options[i].c_str(), options[i] == current)) chosen = static_cast<int>(i);
+  }
+  ImGui::EndPopup();
+  return chosen;
+}
+
+}  // namespace
+
+bool slider_row(const Context& context, const char* label, const std::vector<int64_t>& stops,
+                int64_t& value) {
+  const Theme& theme = context.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float row = context.px(kRow);
+  const float right = at.x + ImGui::GetContentRegionAvail().x;
+  const float begin = at.x + context.px(kLabelWidth);
+  const float end = right - context.px(kValueWidth);
+  const float centre = at.y + row / 2;
+  const int64_t before = value;
+  ImGui::PushID(label);
+  draw_text(list, {at.x, middle(at.y, row, label_style(context))}, label_style(context), label);
+
+  ImGui::SetCursorScreenPos({begin - context.px(kKnob), at.y});
+  ImGui::InvisibleButton("slider", {std::max(1.0f, end - begin + 2 * context.px(kKnob)), row});
+  const bool active = ImGui::IsItemActive();
+  const bool lit = active || ImGui::IsItemHovered();
+  if (active)
+    value = value_at(stops, static_cast<double>((ImGui::GetIO().MousePos.x - begin) / (end - begin)));
+  const float knob = begin + (end - begin) * static_cast<float>(share_of(stops, value));
+  const float half = context.px(2);
+  list->AddRectFilled({begin, centre - half}, {end, centre + half}, theme.ghost, half);
+  list->AddRectFilled({begin, centre - half}, {knob, centre + half}, theme.forward, half);
+  list->AddCircleFilled({knob, centre}, context.px(lit ? kKnob + 1 : kKnob), theme.text);
+
+  // The number: a click makes it a field.
+  ImGuiStorage* storage = ImGui::GetStateStorage();
+  const ImGuiID editing = ImGui::GetID("editing");
+  const int editing_frames = storage->GetInt(editing, 0);  // 0: not, 1: just begun, 2: going on
+  ImGui::SetCursorScreenPos({end + context.px(8), at.y});
+  if (editing_frames > 0) {
+    ImGui::SetNextItemWidth(right - end - context.px(8));
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {context.px(4), context.px(4)});
+    if (editing_frames == 1) ImGui::SetKeyboardFocusHere();
+    int64_t typed = value;
+    if (ImGui::InputScalar("##value", ImGuiDataType_S64, &typed, nullptr, nullptr, "%lld",
+                           ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_AutoSelectAll)) {
+      value = typed;
+    }
+    ImGui::PopStyleVar();
+    const bool left = editing_frames > 1 && !ImGui::IsItemActive();
+    storage->SetInt(editing, left ? 0 : 2);
+  } else {
+    if (ImGui::InvisibleButton("value", {right - end - context.px(8), row})) storage->SetInt(editing, 1);
+    const TextStyle style = value_style(context);
+    draw_text(list, {right, middle(at.y, row, style)}, style, std::to_string(value), Align::Right);
+    if (ImGui::IsItemHovered()) {
+      ImGui::SetMouseCursor(ImGuiMouseCursor_TextInput);
+      list->AddLine({right - text_width(style, std::to_string(value)), at.y + row - context.px(5)},
+                    {right, at.y + row - context.px(5)}, theme.faint);
+      ImGui::SetTooltip("Click to type a value");
+    }
+  }
+  ImGui::PopID();
+  ImGui::SetCursorScreenPos({at.x, at.y + row});
+  ImGui::Dummy({0, 0});
+  return value != before;
+}
+
+int option_row(const Context& context, const char* label, const std::string& current,
+               const std::vector<std::string>& options) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float row = context.px(kRow);
+  const float width = ImGui::GetContentRegionAvail().x;
+  draw_text(list, {at.x, middle(at.y, row, label_style(context))}, label_style(context), label);
+  ImGui::PushID(label);
+  if (ImGui::InvisibleButton("choice", {std::max(1.0f, width), row})) ImGui::OpenPopup("options");
+  const bool hovered = ImGui::IsItemHovered();
+  const float room = width - text_width(label_style(context), label) - caret_width(context) - context.px(12);
+  draw_value_with_caret(context, {at.x + width, at.y + row / 2}, current, hovered, room);
+  const int chosen = choose_from("options", current, options);
+  ImGui::PopID();
+  ImGui::SetCursorScreenPos({at.x, at.y + row});
+  ImGui::Dummy({0, 0});
+  return chosen;
+}
+
+int option_at(const Context& context, const char* id, ImVec2 right_middle, const std::string& current,
+              const std::vector<std::string>& options) {
+  const float height = context.px(kRow);
+  const float width = text_width(value_style(context), current) + caret_width(context) + context.px(8);
+  ImGui::PushID(id);
+  ImGui::SetCursorScreenPos({right_middle.x - width, right_middle.y - height / 2});
+  if (ImGui::InvisibleButton("choice", {width, height})) ImGui::OpenPopup("options");
+  draw_value_with_caret(context, right_middle, current, ImGui::IsItemHovered(), width);
+  const int chosen = choose_from("options", current, options);
+  ImGui::PopID();
+  return chosen;
+}
+
+namespace {
+
+/// Draws a row's label and leaves the cursor and the next item's width for a field at the right.
+void begin_field_row(const Context& context, const char* label, float field_width) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float room = ImGui::GetContentRegionAvail().x;
+  const float row = context.px(kRow);
+  draw_text(ImGui::GetWindowDrawList(), {at.x, middle(at.y, row, label_style(context))}, label_style(context),
+            label);
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {context.px(8), context.px(3)});
+  ImGui::SetCursorScreenPos({at.x + room - field_width, at.y + (row - ImGui::GetFrameHeight()) / 2});
+  ImGui::SetNextItemWidth(field_width);
+  ImGui::PushID(label);
+}
+
+void end_field_row(const Context& context, ImVec2 at) {
+  ImGui::PopID();
+  ImGui::PopStyleVar();
+  ImGui::SetCursorScreenPos({at.x, at.y + context.px(kRow)});
+  ImGui::Dummy({0, 0});
+}
+
+}  // namespace
+
+bool number_row(const Context& context, const char* label, uint64_t& value) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  begin_field_row(context, label, context.px(104));
+  uint64_t typed = value;
+  ImGui::InputScalar("##value", ImGuiDataType_U64, &typed);
+  const bool changed = ImGui::IsItemDeactivatedAfterEdit() && typed != value;
+  if (changed) value = typed;
+  end_field_row(context, at);
+  return changed;
+}
+
+bool path_row(const Context& context, const char* label, const char* hint, std::string& path) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  begin_field_row(context, label, context.px(152));
+  ImGui::InputTextWithHint("##path", hint, &path);
+  const bool changed = ImGui::IsItemDeactivatedAfterEdit();
+  end_field_row(context, at);
+  return changed;
+}
+
+void heading(const Context& context, const char* text) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const TextStyle style{context.fonts.bold, context.px(kBodySize), context.theme.text};
+  draw_text(ImGui::GetWindowDrawList(), {at.x, at.y + context.px(12)}, style, text);
+  ImGui::SetCursorScreenPos({at.x, at.y + context.px(12) + style.size + context.px(8)});
+  ImGui::Dummy({0, 0});
+}
+
+}  // namespace shardlens::ui
