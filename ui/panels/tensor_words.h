@@ -1,0 +1,32 @@
+// A tensor and its layout in words and figures, for the Inspector: made from the Program alone, so that what
+// is said is what runs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/program/program.h"
+
+namespace shardlens::ui {
+
+/// The headline of a layout: "Partial", "Replicated", "Sharded(1): columns"; "Whole" on one rank.
+std::string layout_title(const Tensor& tensor, int ranks);
+
+/// What the layout means here, one sentence: "Full shape, and wrong until summed over 4 ranks."
+std::string layout_sentence(const Tensor& tensor, int ranks);
+
+/// What `rank` holds of the cut dimension: "columns 0 … 191"; empty unless Sharded over several ranks.
+std::string held_range(const Tensor& tensor, int ranks, int rank);
+
+/// One line of the shape table: neighbouring ranks that hold the same shape.
+struct ShapeLine {
+  std::string who;  ///< "every rank", "ranks 0 to 3", "rank 4"
+  Shape shape;
+  int64_t bytes = 0;  ///< of one of these ranks
+};
+std::vector<ShapeLine> shape_lines(const Tensor& tensor, int ranks);
+
+/// What the tensor is: "output of mlp.proj, forward, layer 0", "weight of mlp.fc, layer 0".
+std::string describe(const Program& program, const Tensor& tensor);
+
+}  // namespace shardlens::ui

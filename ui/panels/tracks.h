@@ -1,0 +1,53 @@
+// What the timeline shows of a snapshot, found without drawing: which events, whether they were measured or
+// only estimated, and where on the screen's axis each block lies. Blocks too narrow to see are joined, so
+// that the number of rectangles follows the panel's width and not the length of the program.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/runtime/snapshot.h"
+#include "ui/widgets/stretch.h"
+
+namespace shardlens::ui {
+
+using Events = std::vector<std::vector<StepEvent>>;  ///< [rank][step], seconds since the run began
+
+/// When each step would run if every step took its predicted time: ranks go on alone and meet at collectives.
+Events estimated_events(const Program& program, const std::vector<std::vector<StepCost>>& cost);
+
+struct Tracks {
+  std::shared_ptr<const Plan> plan;  ///< what was or will be run; null: nothing to show
+  std::shared_ptr<const Events> events = std::make_shared<Events>();
+  double seconds = 0;  ///< when the last rank is done; 0: no times are known
+  bool measured = false;
+
+  const Events& ranks() const { return *events; }
+};
+
+/// The events of the result shown when it was timed, else its plan's estimate.
+Tracks tracks_of(const Snapshot& snapshot);
+
+/// The whole axis of these tracks.
+inline Stretch axis_of(const Tracks& tracks) {
+  return {0, tracks.seconds};
+}
+
+/// A rectangle of a track: one step, or several neighbours that are each narrower than a pixel.
+struct TrackBlock {
+  StepId first = 0;
+  StepId last = 0;  ///< differs from `first` only for neighbours joined
+  double begin_seconds = 0;
+  double end_seconds = 0;
+  bool joined() const { return first != last; }
+};
+
+/// The blocks of one rank's track inside `shown`, in order; a pixel is `pixel_seconds` long. Collectives are
+/// left out: however short, each is drawn by itself.
+std::vector<TrackBlock> blocks_in(const Program& program, const std::vector<StepEvent>& events, Stretch shown,
+                                  double pixel_seconds);
+
+/// The step under `at`, or the nearest one not farther than `reach_seconds`; -1: none.
+StepId step_at(const std::vector<StepEvent>& events, double at, double reach_seconds);
+
+}  // namespace shardlens::ui
