@@ -1,0 +1,67 @@
+// What the Inspector's parts share: the tensor looked at, with everything that is known of it.
+#pragma once
+
+#include <memory>
+
+#include "ui/context.h"
+#include "ui/widgets/heatmap.h"
+#include "ui/widgets/paint.h"
+#include "ui/widgets/whole_picture.h"
+
+namespace shardlens::ui {
+
+/// One tensor of the plan shown, and what the run left of it.
+struct Subject {
+  std::shared_ptr<const Plan> plan;
+  std::shared_ptr<const Result> result;  ///< of `plan`; null before there is one
+  StepId step = -1;                      ///< the selected step; -1: none
+  TensorId tensor_id = kNoTensor;
+  RankSamples samples;                         ///< [rank]; null where the step has not run yet
+  std::shared_ptr<const TensorParity> parity;  ///< null: not compared
+  ColourScale scale;                           ///< one for all ranks
+
+  const Program& program() const { return plan->program; }
+  const Tensor& tensor() const { return plan->program.tensor(tensor_id); }
+  int ranks() const { return plan->program.ranks(); }
+  bool is_partial() const { return ranks() > 1 && tensor().layout.kind == LayoutKind::Partial; }
+  bool has_samples() const;
+};
+
+/// A place that moves down the panel as parts are drawn; each part leaves it below itself.
+struct Pen {
+  ImDrawList* list;
+  float x, y, width;
+};
+
+/// A heatmap per rank with zoom, numbers in the cells, where its slice lies, and its rms.
+void draw_rank_pictures(const Context& context, const Subject& subject, Pen& pen);
+/// The ranks' pieces joined or summed, and the difference from the serial run.
+void draw_against_serial(const Context& context, const Subject& subject, Pen& pen);
+/// The colours with their numbers.
+void draw_colour_bar(const Context& context, const Subject& subject, Pen& pen);
+
+/// Shape, bytes, statistics, producer and consumers, error, time.
+void draw_facts(const Context& context, const Subject& subject, Pen& pen);
+/// A collective's bytes, waiting and transfer on every rank.
+void draw_collective_facts(const Context& context, const Subject& subject, Pen& pen);
+
+/// Selects `tensor` where it is made: its producer's step, or the first step that reads it.
+void select_tensor(ViewState& view, const Program& program, TensorId tensor);
+
+inline TextStyle body_text(const Context& context, ImU32 colour) {
+  return {context.fonts.body, context.px(kBodySize), colour};
+}
+inline TextStyle small_text(const Context& context, ImU32 colour) {
+  return {context.fonts.body, context.px(kSmallSize), colour};
+}
+inline TextStyle bold_text(const Context& context, ImU32 colour) {
+  return {context.fonts.bold, context.px(kBodySize), colour};
+}
+inline TextStyle small_bold_text(const Context& context, ImU32 colour) {
+  return {context.fonts.bold, context.px(kSmallSize), colour};
+}
+inline TextStyle mono_text(const Context& context, ImU32 colour) {
+  return {context.fonts.mono, context.px(kSmallSize), colour};
+}
+
+}  // namespace shardlens::ui
