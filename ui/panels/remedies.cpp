@@ -1,0 +1,116 @@
+// Candidates in the order a person would try them, kept when validation accepts them: see remedies.h.
+#include "ui/panels/remedies.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/config/error.h"
+#include "engine/config/presets.h"
+#include "engine/config/splits.h"
+#include "engine/config/validate.h"
+
+namespace shardlens::ui {
+namespace {
+
+bool is_possible(const Settings& settings) {
+  try {
+    validate_executable(settings);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// Head counts on either side of the wanted ones that divide hidden and are cut evenly by T.
+std::vector<int64_t> head_counts_for(const Settings& wanted) {
+  const Model& model = wanted.model;
+  std::vector<int64_t> counts;
+  for (const int direction : {-1, 1}) {
+    for (int64_t heads = model.heads + direction;
+         heads >= 1 && heads <= model.hidden && heads <= 4 * model.heads; heads += direction) {
+      if (model.hidden % heads == 0 && heads % std::max(wanted.tp, 1) == 0) {
+        counts.push_back(heads);
+        break;
+      }
+    }
+  }
+  return counts;
+}
+
+std::vector<Remedy> candidates(const Settings& wanted) {
+  std::vector<Remedy> list;
+  const auto add = [&](std::string label, auto change) {
+    Remedy remedy{std::move(label), wanted};
+    change(remedy.settings);
+    list.push_back(std::move(remedy));
+  };
+  if (wanted.model.hidden >= 1 && wanted.model.heads >= 1) {
+    for (const int tp : nearest_degrees(wanted.model, wanted.block, wanted.tp)) {
+      add(fmt::format("T = {}", tp), [tp](Settings& settings) { settings.tp = tp; });
+    }
+    for (const int64_t heads : head_counts_for(wanted)) {
+      add(fmt::format("{} heads", heads), [heads](Settings& settings) { settings.model.heads = heads; });
+    }
+  }
+  if (wanted.seq > wanted.model.positions) {
+    add(fmt::format("sequence {}", wanted.model.positions),
+        [](Settings& settings) { settings.seq = settings.model.positions; });
+  }
+  for (const DType dtype : {DType::Fp32, DType::Fp64}) {
+    add(to_string(dtype), [dtype](Settings& settings) { settings.dtype = dtype; });
+  }
+  if (wanted.layer >= wanted.model.layers) {
+    add(fmt::format("layer {}", wanted.model.layers - 1),
+        [](Settings& settings) { settings.layer = settings.model.layers - 1; });
+  }
+  if (wanted.input.kind != InputKind::Normal) {
+    add("seeded input", [](Settings& settings) { settings.input = {}; });
+  }
+  return list;
+}
+
+}  // namespace
+
+std::vector<Remedy> remedies(const Settings& wanted, size_t most) {
+  std::vector<Remedy> kept;
+  if (is_possible(wanted)) return kept;
+  for (Remedy& remedy : candidates(wanted)) {
+    if (kept.size() == most) break;
+    if (is_possible(remedy.settings)) kept.push_back(std::move(remedy));
+  }
+  return kept;
+}
+
+Message split_message(const std::string& message) {
+  const size_t colon = message.find(": ");
+  const size_t stop = message.find(". ");
+  const size_t at = std::min(colon, stop);
+  if (at == std::string::npos) return {message, {}};
+  std::string rest = message.substr(at + 2);
+  if (!rest.empty() && rest[0] >= 'a' && rest[0] <= 'z') rest[0] = static_cast<char>(rest[0] - 'a' + 'A');
+  return {message.substr(0, at), rest};
+}
+
+Model named_by_its_sizes(Model model) {
+  for (const Model& preset : model_presets()) {
+    Model renamed = model;
+    renamed.name = preset.name;
+    renamed.title = preset.title;
+    if (renamed == preset) return preset;
+  }
+  model.name = "custom";
+  model.title = "custom";
+  return model;
+}
+
+Split named_by_its_cuts(Split split) {
+  for (const Split& named : named_splits()) {
+    split.name = named.name;
+    if (split == named) return named;
+  }
+  split.name = "custom";
+  return split;
+}
+
+}  // namespace shardlens::ui

@@ -1,0 +1,294 @@
+// Setup: the model, T, the cut of each matrix, and how it is run. Every change is a Command at once; what
+// cannot be run says why, in the engine's own words, with the nearest settings that can to click on.
+#include "ui/panels/setup.h"
+
+#include <fmt/format.h>
+#include <icons_font_awesome_4.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <array>
+
+#include "engine/config/hardware.h"
+#include "engine/config/presets.h"
+#include "engine/config/splits.h"
+#include "engine/config/validate.h"
+#include "ui/widgets/form.h"
+#include "ui/widgets/paint.h"
+#include "ui/widgets/snap.h"
+
+namespace shardlens::ui {
+namespace {
+
+constexpr std::array<int, 9> kDegrees{1, 2, 3, 4, 5, 6, 8, 12, 16};
+
+template <typename Value>
+std::vector<std::string> titles(const std::vector<Value>& values) {
+  std::vector<std::string> list;
+  for (const Value& value : values) list.push_back(value.title);
+  return list;
+}
+
+/// A chip per degree, the present one in the accent, those the model cannot be cut into faint. All can be
+/// clicked: the engine then says why not.
+void draw_degrees(const Context& context, const Settings& wanted) {
+  const Theme& theme = context.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x;
+  const float height = context.px(26);
+  const TextStyle label{context.fonts.body, context.px(kSmallSize), theme.dim};
+  draw_text(list, {at.x, at.y + (height - label.size) / 2}, label, "T");
+  const std::vector<int> possible = possible_degrees(wanted.model, wanted.block);
+  const float left = at.x + context.px(20);
+  const float chip = (at.x + width - left) / static_cast<float>(kDegrees.size());
+  const bool listed = std::find(kDegrees.begin(), kDegrees.end(), wanted.tp) != kDegrees.end();
+  for (size_t i = 0; i < kDegrees.size(); ++i) {
+    // A degree that is not in the list takes the place of the last one that is not larger.
+    int tp = kDegrees[i];
+    const int next = i + 1 < kDegrees.size() ? kDegrees[i + 1] : wanted.tp + 1;
+    if (!listed && wanted.tp > tp && wanted.tp < next) tp = wanted.tp;
+    const bool selected = tp == wanted.tp;
+    const bool fits = std::find(possible.begin(), possible.end(), tp) != possible.end();
+    const ImVec2 min{left + chip * static_cast<float>(i), at.y};
+    const ImVec2 max{min.x + chip - context.px(2), at.y + height};
+    ImGui::SetCursorScreenPos(min);
+    if (ImGui::InvisibleButton(fmt::format("T = {}", tp).c_str(), {std::max(1.0f, max.x - min.x), height}) &&
+        !selected) {
+      Settings changed = wanted;
+      changed.tp = tp;
+      context.want(changed);
+    }
+    if (ImGui::IsItemHovered()) {
+      list->AddRectFilled(min, max, theme.line, context.px(4));
+      if (!fits) ImGui::SetTooltip("T = %d cannot cut this model: click to read why", tp);
+    }
+    if (selected) list->AddRectFilled(min, max, fits ? theme.forward : theme.line, context.px(4));
+    TextStyle style{selected ? context.fonts.bold : context.fonts.body, context.px(kBodySize), theme.text};
+    if (selected && fits) style.colour = legible_on(theme, theme.forward);
+    if (!fits && !selected) style.colour = theme.faint;
+    draw_text(list, {(min.x + max.x) / 2, at.y + (height - style.size) / 2}, style, std::to_string(tp),
+              Align::Centre);
+  }
+  ImGui::SetCursorScreenPos({at.x, at.y + height + context.px(6)});
+  ImGui::Dummy({0, 0});
+}
+
+/// Why the settings cannot be run, and what can: only there when they cannot.
+void draw_refusal(const Context& context, const Settings& wanted) {
+  const Snapshot& snapshot = context.snapshot;
+  const bool refused = snapshot.state == RunState::Refused || snapshot.state == RunState::Failed;
+  if (!refused || snapshot.message.empty()) return;
+  const Theme& theme = context.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const Message message = split_message(snapshot.message);
+  std::vector<Remedy> offers = remedies(wanted, 4);
+  if (snapshot.result && snapshot.result->plan) {
+    const Settings& ran = snapshot.result->plan->program.settings;
+    if (ran != wanted) offers.push_back({"what ran last", ran});
+  }
+  const float pad = context.px(12);
+  const TextStyle head{context.fonts.bold, context.px(kBodySize), theme.text};
+  const TextStyle body{context.fonts.body, context.px(kSmallSize), theme.text};
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x;
+  const float inner = width - 2 * pad;
+  const float button = context.px(26), gap = context.px(6);
+
+  // Where each offer goes: as many in a line as fit.
+  std::vector<ImVec2> places;
+  std::vector<float> widths;
+  ImVec2 pen{0, 0};
+  for (const Remedy& offer : offers) {
+    const float wide = std::min(inner, text_width(body, offer.label) + context.px(20));
+    if (pen.x > 0 && pen.x + wide > inner) pen = {0, pen.y + button + gap};
+    places.push_back(pen);
+    widths.push_back(wide);
+    pen.x += wide + gap;
+  }
+  const float head_height = wrapped_height(head, message.headline, inner);
+  const float rest_height =
+      message.rest.empty() ? 0 : wrapped_height(body, message.rest, inner) + context.px(4);
+  const float offers_height = offers.empty() ? 0 : pen.y + button + context.px(8);
+  const float height = pad + head_height + rest_height + offers_height + pad;
+  list->AddRectFilled(at, {at.x + width, at.y + height}, theme.card, context.px(6));
+  list->AddRect(at, {at.x + width, at.y + height}, theme.text, context.px(6),
+                std::max(1.0f, context.px(1.5f)));
+  float y = at.y + pad;
+  y += draw_wrapped(list, {at.x + pad, y}, head, message.headline, inner);
+  if (!message.rest.empty())
+    y += context.px(4) + draw_wrapped(list, {at.x + pad, y + context.px(4)}, body, message.rest, inner);
+  y += context.px(8);
+  for (size_t i = 0; i < offers.size(); ++i) {
+    const ImVec2 min{at.x + pad + places[i].x, y + places[i].y};
+    const ImVec2 max{min.x + widths[i], min.y + button};
+    ImGui::SetCursorScreenPos(min);
+    if (ImGui::InvisibleButton(fmt::format("try {}", offers[i].label).c_str(), {widths[i], button})) {
+      context.want(offers[i].settings);
+    }
+    const bool hovered = ImGui::IsItemHovered();
+    const ImU32 fill = hovered ? theme.forward : mixed(theme.card, theme.forward, 0.85f);
+    list->AddRectFilled(min, max, fill, context.px(4));
+    TextStyle style = body;
+    style.colour = legible_on(theme, fill);
+    draw_text(list, {(min.x + max.x) / 2, min.y + (button - style.size) / 2}, style, offers[i].label,
+              Align::Centre);
+  }
+  ImGui::SetCursorScreenPos({at.x, at.y + height + context.px(10)});
+  ImGui::Dummy({0, 0});
+}
+
+void draw_sizes(const Context& context, const Settings& wanted) {
+  Settings changed = wanted;
+  Model& model = changed.model;
+  bool any = false;
+  if (slider_row(context, "Hidden", hidden_stops(wanted.model), model.hidden)) {
+    // The MLP keeps its proportion.
+    const Model& before = wanted.model;
+    if (before.hidden > 0 && before.ffn % before.hidden == 0)
+      model.ffn = before.ffn / before.hidden * model.hidden;
+    any = true;
+  }
+  any |= slider_row(context, "Heads", heads_stops(wanted.model), model.heads);
+  any |= slider_row(context, "MLP width", ffn_stops(wanted.model), model.ffn);
+  any |= slider_row(context, "Layers", layers_stops(), model.layers);
+  if (any) {
+    changed.model = named_by_its_sizes(model);
+    changed.layer = std::clamp<int64_t>(changed.layer, 0, std::max<int64_t>(changed.model.layers - 1, 0));
+  }
+  any |= slider_row(context, "Sequence", sequence_stops(wanted.model), changed.seq);
+  any |= slider_row(context, "Batch", batch_stops(), changed.batch);
+  if (any && changed != wanted) context.want(changed);
+}
+
+void draw_model(const Context& context, const Settings& wanted) {
+  const std::vector<Model>& presets = model_presets();
+  const int chosen = option_row(context, "Model", wanted.model.title, titles(presets));
+  if (chosen < 0) return;
+  Settings changed = wanted;
+  changed.model = presets[static_cast<size_t>(chosen)];
+  changed.layer = 0;
+  changed.seq = std::min(changed.seq, changed.model.positions);
+  changed.weights_path.clear();
+  context.want(changed);
+}
+
+/// The heading of the cards with the named split at its right.
+void draw_split(const Context& context, const Settings& wanted) {
+  const ImVec2 top = ImGui::GetCursorScreenPos();
+  const float right = top.x + ImGui::GetContentRegionAvail().x;
+  heading(context, "How each matrix is cut");
+  const ImVec2 below = ImGui::GetCursorScreenPos();
+  const std::vector<std::string> names = split_names();
+  const int chosen =
+      option_at(context, "Split", {right, top.y + context.px(12 + kBodySize / 2)}, wanted.split.name, names);
+  ImGui::SetCursorScreenPos(below);
+  if (chosen < 0) return;
+  Settings changed = wanted;
+  changed.split = named_split(names[static_cast<size_t>(chosen)]);
+  context.want(changed);
+}
+
+/// A choice among the values of an enum, shown by `name`.
+template <typename Value, size_t N, typename Name>
+void draw_choice(const Context& context, const char* label, const Settings& wanted, Value Settings::*field,
+                 const std::array<Value, N>& values, Name name) {
+  std::vector<std::string> names;
+  for (const Value value : values) names.push_back(name(value));
+  const int chosen = option_row(context, label, name(wanted.*field), names);
+  if (chosen < 0) return;
+  Settings changed = wanted;
+  changed.*field = values[static_cast<size_t>(chosen)];
+  context.want(changed);
+}
+
+std::string block_title(Block block) {
+  switch (block) {
+    case Block::Layer:
+      return "whole layer";
+    case Block::Mlp:
+      return "MLP alone";
+    case Block::Attention:
+      return "attention alone";
+  }
+  return {};
+}
+
+std::string input_title(InputKind kind) {
+  switch (kind) {
+    case InputKind::Normal:
+      return "seeded normal";
+    case InputKind::Npy:
+      return ".npy file";
+    case InputKind::Text:
+      return "text file";
+  }
+  return {};
+}
+
+void draw_input(const Context& context, const Settings& wanted) {
+  constexpr std::array<InputKind, 3> kKinds{InputKind::Normal, InputKind::Npy, InputKind::Text};
+  std::vector<std::string> names;
+  for (const InputKind kind : kKinds) names.push_back(input_title(kind));
+  const int chosen = option_row(context, "Input X", input_title(wanted.input.kind), names);
+  if (chosen >= 0) {
+    Settings changed = wanted;
+    changed.input.kind = kKinds[static_cast<size_t>(chosen)];
+    context.want(changed);
+  }
+  if (wanted.input.kind == InputKind::Normal) return;
+  Settings changed = wanted;
+  const char* hint = wanted.input.kind == InputKind::Npy ? "path of an .npy file" : "path of a text";
+  if (path_row(context, "Input file", hint, changed.input.path) && changed != wanted) context.want(changed);
+}
+
+void draw_hardware(const Context& context, const Settings& wanted) {
+  const std::vector<Hardware>& presets = hardware_presets();
+  const int chosen = option_row(context, "Hardware", find_hardware(wanted.hardware).title, titles(presets));
+  if (chosen < 0) return;
+  Settings changed = wanted;
+  changed.hardware = presets[static_cast<size_t>(chosen)].name;
+  context.want(changed);
+}
+
+void draw_run_settings(const Context& context, const Settings& wanted) {
+  heading(context, "What is run");
+  draw_choice(context, "Part", wanted, &Settings::block,
+              std::array<Block, 3>{Block::Layer, Block::Mlp, Block::Attention}, block_title);
+  draw_choice(context, "dtype", wanted, &Settings::dtype, std::array<DType, 2>{DType::Fp32, DType::Fp64},
+              [](DType dtype) { return to_string(dtype); });
+  draw_choice(context, "Values", wanted, &Settings::operands,
+              std::array<Operands, 2>{Operands::Normal, Operands::Integer}, [](Operands operands) {
+                return std::string(operands == Operands::Integer ? "integers, exact" : "normal");
+              });
+  draw_input(context, wanted);
+  Settings changed = wanted;
+  const bool new_weights = path_row(context, "Weights", "seeded, or a file", changed.weights_path);
+  if (new_weights && changed != wanted) context.want(changed);
+  if (number_row(context, "Seed", changed.seed)) context.want(changed);
+  draw_hardware(context, wanted);
+}
+
+}  // namespace
+
+void draw_setup(const Context& context) {
+  const Settings wanted =
+      context.wanted();  // a copy: a change below must not alter what the rest of the frame shows
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {context.px(8), 0});
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const TextStyle title{context.fonts.bold, context.px(kBodySize), context.theme.text};
+  draw_text(list, at, title, "Setup");
+  ImGui::Dummy({0, title.size + context.px(8)});
+  draw_model(context, wanted);
+  draw_degrees(context, wanted);
+  draw_refusal(context, wanted);
+  draw_sizes(context, wanted);
+  draw_split(context, wanted);
+  draw_matrices(context, wanted);
+  draw_run_settings(context, wanted);
+  draw_memory_per_rank(context, wanted);
+  ImGui::PopStyleVar();
+}
+
+}  // namespace shardlens::ui

@@ -1,0 +1,166 @@
+// How each matrix is cut: a card per weight matrix with a picture of the cut in the ranks' colours. The
+// picture is drawn from the planned weight's own placements, so a fused QKV shows its three groups of
+// stripes.
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <array>
+
+#include "engine/config/splits.h"
+#include "ui/panels/setup.h"
+#include "ui/widgets/form.h"
+#include "ui/widgets/paint.h"
+
+namespace shardlens::ui {
+namespace {
+
+struct Matrix {
+  const char* name;  ///< of the product in the Program
+  Cut Split::*cut;
+  Block block;  ///< planned in this block and in the whole layer
+};
+constexpr std::array<Matrix, 4> kMatrices{{{"attn.qkv", &Split::attn_qkv, Block::Attention},
+                                           {"attn.proj", &Split::attn_proj, Block::Attention},
+                                           {"mlp.fc", &Split::mlp_fc, Block::Mlp},
+                                           {"mlp.proj", &Split::mlp_proj, Block::Mlp}}};
+
+MatrixShape shape_of(const Matrix& matrix, const Model& model) {
+  const std::string_view name = matrix.name;
+  if (name == "attn.qkv") return {model.hidden, 3 * model.hidden};
+  if (name == "attn.proj") return {model.hidden, model.hidden};
+  if (name == "mlp.fc") return {model.hidden, model.ffn};
+  return {model.ffn, model.hidden};
+}
+
+/// The step that multiplies by this matrix in `plan` (may be null); -1 when there is none.
+StepId product_of(const Plan* plan, const Matrix& matrix) {
+  if (plan == nullptr) return -1;
+  for (const Step& step : plan->program.steps) {
+    if (step.op == Op::Linear && step.name == matrix.name) return step.id;
+  }
+  return -1;
+}
+
+/// Several whole copies, one behind the other: every rank has all of it.
+void draw_copies(const Context& context, ImVec2 min, ImVec2 max, int ranks, ImDrawList* list) {
+  const int copies = std::min(ranks, 3);
+  const float shift = context.px(3);
+  const ImVec2 size{max.x - min.x - shift * static_cast<float>(copies - 1),
+                    max.y - min.y - shift * static_cast<float>(copies - 1)};
+  for (int copy = copies - 1; copy >= 0; --copy) {
+    const ImVec2 at{min.x + shift * static_cast<float>(copy),
+                    min.y + shift * static_cast<float>(copies - 1 - copy)};
+    const ImVec2 end{at.x + size.x, at.y + size.y};
+    list->AddRectFilled(at, end, mixed(context.theme.card, context.theme.dim, 0.45f));
+    list->AddRect(at, end, context.theme.dim, 0, std::max(1.0f, context.px(1)));
+  }
+}
+
+/// The planned weight in the ranks' colours, each part where it lies.
+void draw_placed(const Context& context, ImVec2 min, ImVec2 max, const Tensor& weight, int ranks,
+                 ImDrawList* list) {
+  const MatrixShape full = matrix_shape(weight);
+  const float w = max.x - min.x, h = max.y - min.y;
+  for (int rank = 0; rank < ranks; ++rank) {
+    for (const Placement& piece : placements(weight, ranks, rank)) {
+      const auto along = [](int64_t at, int64_t extent, float size) {
+        return static_cast<float>(at) / static_cast<float>(std::max<int64_t>(extent, 1)) * size;
+      };
+      const ImVec2 from{min.x + along(piece.cols.begin, full.cols, w),
+                        min.y + along(piece.rows.begin, full.rows, h)};
+      const ImVec2 to{min.x + along(piece.cols.end, full.cols, w),
+                      min.y + along(piece.rows.end, full.rows, h)};
+      const bool by_rows = weight.layout.dim < weight.row_dims;
+      const float thickness = by_rows ? to.y - from.y : to.x - from.x;
+      const float gap = thickness > context.px(4) ? context.px(1) : 0;
+      list->AddRectFilled(from, {to.x - (by_rows ? 0 : gap), to.y - (by_rows ? gap : 0)},
+                          context.theme.ranks[rank % 8]);
+    }
+  }
+}
+
+/// Plain stripes, while there is no plan that has this matrix.
+void draw_stripes(const Context& context, ImVec2 min, ImVec2 max, Cut cut, int ranks, ImDrawList* list) {
+  const bool by_rows = cut == Cut::Row;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const float begin = static_cast<float>(rank) / static_cast<float>(ranks);
+    const float end = static_cast<float>(rank + 1) / static_cast<float>(ranks);
+    const float w = max.x - min.x, h = max.y - min.y;
+    const ImU32 colour = context.theme.ranks[rank % 8];
+    if (by_rows) {
+      list->AddRectFilled({min.x, min.y + h * begin}, {max.x, min.y + h * end - context.px(1)}, colour);
+    } else {
+      list->AddRectFilled({min.x + w * begin, min.y}, {min.x + w * end - context.px(1), max.y}, colour);
+    }
+  }
+}
+
+}  // namespace
+
+void draw_matrices(const Context& context, const Settings& wanted) {
+  const Theme& theme = context.theme;
+  const float width = ImGui::GetContentRegionAvail().x;
+  const float card = context.px(56);
+  const float pad = context.px(8);
+  for (const Matrix& matrix : kMatrices) {
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const bool in_block = wanted.block == Block::Layer || wanted.block == matrix.block;
+    const float opacity = in_block ? 1.0f : 0.4f;
+    ImGui::PushID(matrix.name);
+    const Plan* shown = shown_plan(context.snapshot);
+    const StepId product = product_of(shown, matrix);
+    const float combo_width = context.px(104);
+    if (ImGui::InvisibleButton("show", {std::max(1.0f, width - combo_width), card}) && product >= 0) {
+      select_step(context.view, shown->program, product);
+      context.view.selected_tensor = shown->program.step(product).inputs[1];
+      context.view.scroll_to_selection = true;
+    }
+    const bool hovered = ImGui::IsItemHovered();
+    if (hovered) {
+      ImGui::SetTooltip(product >= 0 ? "Show where this matrix is used" : "Not part of what is planned");
+    }
+    list->AddRectFilled(at, {at.x + width, at.y + card}, hovered ? theme.line : theme.card, context.px(6));
+
+    const ImVec2 min{at.x + pad, at.y + pad};
+    const ImVec2 max{min.x + context.px(52), at.y + card - pad};
+    const Cut cut = wanted.split.*matrix.cut;
+    const int ranks = std::max(wanted.tp, 1);
+    const bool planned = product >= 0 && shown->program.settings == wanted;
+    if (ranks == 1) {
+      list->AddRectFilled(min, max, theme.ranks[0]);
+    } else if (cut == Cut::Replicated) {
+      draw_copies(context, min, max, ranks, list);
+    } else if (planned) {
+      const TensorId weight = shown->program.step(product).inputs[1];
+      draw_placed(context, min, max, shown->program.tensor(weight), ranks, list);
+    } else {
+      draw_stripes(context, min, max, cut, std::min(ranks, 64), list);
+    }
+    if (!in_block) list->AddRectFilled(min, max, faded(theme.card, 0.6f));
+
+    const MatrixShape shape = shape_of(matrix, wanted.model);
+    const TextStyle name{context.fonts.mono, context.px(kBodySize), faded(theme.text, opacity)};
+    const TextStyle size{context.fonts.mono, context.px(kSmallSize), faded(theme.dim, opacity)};
+    const float text_x = max.x + context.px(12);
+    draw_text(list, {text_x, at.y + context.px(11)}, name, matrix.name);
+    draw_text(list, {text_x, at.y + context.px(31)}, size, fmt::format("{} × {}", shape.rows, shape.cols));
+
+    static const std::vector<std::string> kCuts{to_string(Cut::Column), to_string(Cut::Row),
+                                                to_string(Cut::Replicated)};
+    const int chosen =
+        option_at(context, "cut", {at.x + width - context.px(12), at.y + card / 2}, to_string(cut), kCuts);
+    if (chosen >= 0) {
+      Settings changed = wanted;
+      changed.split.*matrix.cut = parse_cut(kCuts[static_cast<size_t>(chosen)]);
+      changed.split = named_by_its_cuts(changed.split);
+      context.want(changed);
+    }
+    ImGui::PopID();
+    ImGui::SetCursorScreenPos({at.x, at.y + card + context.px(6)});
+    ImGui::Dummy({0, 0});
+  }
+}
+
+}  // namespace shardlens::ui
