@@ -8,6 +8,7 @@
 // after imgui.h, which it extends
 #include <misc/cpp/imgui_stdlib.h>
 
+#include "engine/program/program_json.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/program_rows.h"
 #include "ui/widgets/format.h"
@@ -67,6 +68,8 @@ void copy_menu(const Context& context, ImVec2 right_top, const std::vector<Progr
       ImGui::EndDisabled();
       ImGui::PopID();
     };
+    if (ImGui::MenuItem("whole Program as JSON"))
+      ImGui::SetClipboardText(program_to_json(plan.program).dump(2).c_str());
     offer("all steps", all);
     if (shown.size() != all.size()) offer("shown steps", shown);
     offer("selected step", selected);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 
+#include "engine/config/validate.h"
 #include "ui/panels/memory_figures.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/traffic_rows.h"
@@ -282,6 +283,27 @@ std::string provenance(const Context& context) {
          (hardware.link_bytes_per_second > 0 ? " Predicted: alpha-beta on " + hardware.title + "." : "");
 }
 
+/// With one rank there is nothing to list; says so, and offers degrees to cut by.
+void draw_one_rank(const Context& context) {
+  page_head(context, "Traffic", "What the ranks send each other in one forward and backward pass.", 0);
+  say(context,
+      "One rank: nothing to send. Every tensor is whole where it is made, so no step needs a collective. Cut "
+      "the "
+      "layer to see where the ranks must meet:");
+  const Settings& settings = context.snapshot.plan->program.settings;
+  std::vector<int> degrees = possible_degrees(settings.model, settings.block);
+  std::erase(degrees, 1);
+  degrees.resize(std::min<size_t>(degrees.size(), 5));
+  std::vector<std::string> labels;
+  for (int degree : degrees) labels.push_back("T = " + std::to_string(degree));
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const int clicked = choice_row(context, "degrees", {at.x, at.y + context.px(8)}, labels, -1);
+  if (clicked < 0) return;
+  Settings wanted = context.wanted();
+  wanted.tp = degrees[static_cast<size_t>(clicked)];
+  context.want(wanted);
+}
+
 }  // namespace
 
 void draw_traffic(const Context& context) {
@@ -296,10 +318,7 @@ void draw_traffic(const Context& context) {
   const ImVec2 top = ImGui::GetCursorScreenPos();
   const float right = top.x + ImGui::GetContentRegionAvail().x;
   if (plan.program.ranks() == 1) {
-    page_head(context, "Traffic", "What the ranks send each other in one forward and backward pass.", 0);
-    say(context,
-        "One rank: nothing to send. The layer's tensors are whole where they are made, so no step needs a "
-        "collective. Choose T = 2 or more in the Bar to cut it.");
+    draw_one_rank(context);
     return;
   }
   page_head(context, "Traffic", provenance(context), context.px(80));
