@@ -29,8 +29,9 @@ struct StepEvent {
 class RankTrace {
  public:
   explicit RankTrace(size_t steps) : events_(steps) {}
-  /// Called by the rank alone. A re-run of earlier steps starts over with reset().
+  /// Called by the rank alone.
   void publish(const StepEvent& event);
+  /// Forgets the events, while the rank stands still: it is about to start over.
   void reset() { finished_.store(0, std::memory_order_release); }
   /// Steps finished; their events may be read while the rank goes on.
   size_t finished() const { return finished_.load(std::memory_order_acquire); }

@@ -100,7 +100,10 @@ void Executor::observe(std::vector<std::shared_ptr<StepObserver>> observers) {
 void Executor::rewind_locked() {
   ++pass_;
   target_ = 0;
-  for (auto& rank : ranks_) rank->claimed = rank->done = 0;
+  for (auto& rank : ranks_) {
+    rank->claimed = rank->done = 0;
+    rank->trace->reset();  // all ranks stand still
+  }
 }
 
 void Executor::rewind() {
@@ -238,10 +241,7 @@ void Executor::rank_main(Rank& rank) {
       const uint64_t pass = pass_;
       const double begin_of_pass = pass_begin_seconds_;
       lock.unlock();
-      if (at == 0) {
-        rank.trace->reset();
-        show_fed_tensors(rank);
-      }
+      if (at == 0) show_fed_tensors(rank);
       run_step(rank, at, begin_of_pass);
       lock.lock();
       rank.high_water_bytes = rank.arenas->high_water_bytes();

@@ -1,19 +1,23 @@
 // Gathering pieces into full tensors.
 #include "engine/runtime/gather.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace shardlens {
 namespace {
 
+// Sums in rank order, as the communicator does, so that the bits do not depend on who came first.
 template <typename T>
-void add_into(std::vector<std::byte>& total, const void* term) {
+void sum_terms(const std::vector<std::vector<std::byte>>& terms, std::vector<std::byte>& total) {
   const size_t count = total.size() / sizeof(T);
-  const T* values = static_cast<const T*>(term);
   for (size_t i = 0; i < count; ++i) {
-    T sum;
-    std::memcpy(&sum, total.data() + i * sizeof(T), sizeof(T));
-    sum += values[i];
+    T sum{};
+    for (size_t rank = 0; rank < terms.size(); ++rank) {
+      T value;
+      std::memcpy(&value, terms[rank].data() + i * sizeof(T), sizeof(T));
+      sum = rank == 0 ? value : sum + value;
+    }
     std::memcpy(total.data() + i * sizeof(T), &sum, sizeof(T));
   }
 }
@@ -32,7 +36,15 @@ void Gather::on_tensor(int rank, StepId, const Tensor& tensor, const void* data)
     whole.bytes.assign(static_cast<size_t>(tensor.bytes()), std::byte{0});
   }
   if (tensor.layout.kind == LayoutKind::Partial) {
-    tensor.dtype == DType::Fp64 ? add_into<double>(whole.bytes, data) : add_into<float>(whole.bytes, data);
+    std::vector<std::vector<std::byte>>& terms = terms_[tensor.name];
+    terms.resize(static_cast<size_t>(ranks_));
+    const auto* begin = static_cast<const std::byte*>(data);
+    terms[static_cast<size_t>(rank)].assign(begin, begin + tensor.bytes());
+    const bool all = std::none_of(terms.begin(), terms.end(), [](const auto& term) { return term.empty(); });
+    if (!all) return;
+    tensor.dtype == DType::Fp64 ? sum_terms<double>(terms, whole.bytes)
+                                : sum_terms<float>(terms, whole.bytes);
+    terms_.erase(tensor.name);
     return;
   }
   if (!sharded) {

@@ -33,6 +33,8 @@ class Gather : public StepObserver {
   std::function<bool(const Tensor&)> wanted_;
   std::mutex mutex_;
   std::map<std::string, GatheredTensor> tensors_;
+  std::map<std::string, std::vector<std::vector<std::byte>>>
+      terms_;  ///< of Partial tensors, by rank, until all are in
 };
 
 }  // namespace shardlens

@@ -22,8 +22,8 @@ struct Plan {
   Program program;
   std::vector<MemoryPlan> memory;           ///< per rank
   std::vector<std::vector<StepCost>> cost;  ///< [rank][step], estimated on settings.hardware
-  std::vector<SplitCost> splits;            ///< the same settings cut in every named way; empty for a serial plan
-  double plan_seconds = 0;                  ///< how long planning took, measured
+  std::vector<SplitCost> splits;  ///< the same settings cut in every named way; empty for a serial plan
+  double plan_seconds = 0;        ///< how long planning took, measured
 };
 
 /// One tensor against the serial run (T = 1) of the same settings.

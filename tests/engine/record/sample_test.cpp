@@ -1,0 +1,77 @@
+#include "engine/record/sample.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <set>
+
+namespace shardlens {
+namespace {
+
+Tensor matrix(int64_t rows, int64_t cols, DType dtype = DType::Fp32) {
+  Tensor tensor;
+  tensor.name = "t";
+  tensor.shape = {rows, cols};
+  tensor.dtype = dtype;
+  return tensor;
+}
+
+TEST(Sample, StatisticsOfAKnownTensor) {
+  const std::vector<float> values = {-3, 1, 2, 4, 0, 2};
+  const TensorSample sample = make_sample(matrix(2, 3), 1, 0, values.data());
+  EXPECT_EQ(sample.stats.min, -3);
+  EXPECT_EQ(sample.stats.max, 4);
+  EXPECT_DOUBLE_EQ(sample.stats.mean, 1.0);
+  EXPECT_DOUBLE_EQ(sample.stats.rms, std::sqrt(34.0 / 6.0));
+  EXPECT_EQ(sample.stats.nan_count, 0);
+  EXPECT_EQ(sample.value(1, 0), 4);
+}
+
+TEST(Sample, PicturesAreBlockMeansOfAtMost256Cells) {
+  std::vector<float> values(static_cast<size_t>(1024 * 512));
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(i / 512 / 4);  // each 4-row block one value
+  const TensorSample sample = make_sample(matrix(1024, 512), 1, 0, values.data());
+  EXPECT_EQ(sample.picture.rows, 256);
+  EXPECT_EQ(sample.picture.cols, 256);
+  for (int r : {0, 7, 255})
+    EXPECT_EQ(sample.picture.values[static_cast<size_t>(r * 256 + 9)], static_cast<float>(r));
+  EXPECT_TRUE(sample.has_exact());
+}
+
+TEST(Sample, ExactValuesUpToAMebiElement) {
+  std::vector<float> values(static_cast<size_t>(kExactElements) + 1024, 1.0f);
+  EXPECT_TRUE(make_sample(matrix(1024, 1024), 1, 0, values.data()).has_exact());
+  EXPECT_FALSE(make_sample(matrix(1025, 1024), 1, 0, values.data()).has_exact());
+}
+
+TEST(Sample, ValuesThatAreNotFiniteAreCountedAndLeftOut) {
+  const std::vector<double> values = {1, std::numeric_limits<double>::quiet_NaN(), 3,
+                                      std::numeric_limits<double>::infinity()};
+  const TensorSample sample = make_sample(matrix(2, 2, DType::Fp64), 1, 0, values.data());
+  EXPECT_EQ(sample.stats.nan_count, 2);
+  EXPECT_EQ(sample.stats.mean, 2);
+  EXPECT_EQ(sample.value(1, 0), 3);
+}
+
+TEST(Sample, AnEmptyShardHasNoPicture) {
+  Tensor tensor = matrix(4, 2);
+  tensor.layout = sharded(1);
+  const TensorSample sample = make_sample(tensor, 3, 2, nullptr);  // two columns over three ranks
+  EXPECT_EQ(sample.shape, (Shape{4, 0}));
+  EXPECT_TRUE(sample.picture.values.empty());
+}
+
+TEST(Sample, HashesTellBytesApart) {
+  std::vector<float> values(1000, 1.0f);
+  std::set<uint64_t> hashes = {hash_bytes(values.data(), 4000)};
+  for (size_t i = 0; i < values.size(); i += 7) {
+    values[i] = std::nextafter(values[i], 2.0f);
+    EXPECT_TRUE(hashes.insert(hash_bytes(values.data(), 4000)).second);
+  }
+  EXPECT_NE(hash_bytes(values.data(), 3999), hash_bytes(values.data(), 4000));
+}
+
+}  // namespace
+}  // namespace shardlens

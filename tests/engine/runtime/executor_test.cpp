@@ -1,0 +1,279 @@
+#include "engine/runtime/executor.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <stdexcept>
+#include <thread>
+
+#include "engine/config/error.h"
+#include "engine/io/npy.h"
+#include "engine/planner/planner.h"
+#include "engine/runtime/gather.h"
+#include "engine/runtime/sampler.h"
+#include "tests/engine/small_layer.h"
+
+namespace shardlens {
+namespace {
+
+using testing::run;
+using testing::small_layer;
+
+std::map<std::string, std::vector<std::byte>> all_bytes(const Settings& settings) {
+  auto gather =
+      std::make_shared<Gather>(settings.tp, [](const Tensor& t) { return t.kind != MemoryKind::Workspace; });
+  run(make_plan(settings), {gather});
+  std::map<std::string, std::vector<std::byte>> bytes;
+  for (const auto& [name, tensor] : gather->tensors()) bytes[name] = tensor.bytes;
+  return bytes;
+}
+
+// Throws on one rank at one step.
+class Saboteur : public StepObserver {
+ public:
+  Saboteur(int rank, StepId step) : rank_(rank), step_(step) {}
+  void on_tensor(int rank, StepId step, const Tensor&, const void*) override {
+    if (rank == rank_ && step == step_) throw std::runtime_error("planted failure");
+  }
+
+ private:
+  int rank_;
+  StepId step_;
+};
+
+// Counts the tensors it is shown.
+class Counter : public StepObserver {
+ public:
+  void on_tensor(int, StepId step, const Tensor&, const void*) override {
+    if (step >= 0) ++shown;
+  }
+  std::atomic<int> shown{0};
+};
+
+TEST(Executor, MeasuredHighWaterEqualsThePlanByKind) {
+  for (const char* split : {"megatron", "reversed", "replicated"}) {
+    for (int tp : {1, 3, 4}) {
+      const auto plan = make_plan(small_layer(tp, split));
+      Executor executor(plan);
+      executor.start(executor.steps());
+      executor.wait();
+      for (int rank = 0; rank < tp; ++rank) {
+        EXPECT_EQ(executor.high_water_bytes(rank), plan->memory[static_cast<size_t>(rank)].arena_bytes)
+            << split << " rank " << rank;
+      }
+    }
+  }
+}
+
+TEST(Executor, TheSameSettingsGiveTheSameBits) {
+  EXPECT_EQ(all_bytes(small_layer(4)), all_bytes(small_layer(4)));
+}
+
+TEST(Executor, WeightsAndInputsDoNotDependOnT) {
+  const auto one = all_bytes(small_layer(1));
+  const auto twelve = all_bytes(small_layer(12));
+  for (const Tensor& tensor : plan_program(small_layer(1)).tensors) {
+    if (tensor.kind != MemoryKind::Weight && tensor.kind != MemoryKind::Input) continue;
+    EXPECT_EQ(one.at(tensor.name), twelve.at(tensor.name)) << tensor.name;
+  }
+}
+
+TEST(Executor, StepsForwardToACollectiveAndBackAgain) {
+  const auto plan = make_plan(small_layer(3));
+  Executor executor(plan);
+  executor.start(7);
+  executor.wait();
+  EXPECT_EQ(executor.position(), 7u);
+  for (int rank = 0; rank < 3; ++rank) EXPECT_EQ(executor.trace(rank).finished(), 7u);
+  executor.start(8);
+  executor.wait();
+  EXPECT_EQ(executor.position(), 8u);
+  executor.start(3);  // back
+  executor.wait();
+  EXPECT_EQ(executor.position(), 3u);
+  EXPECT_EQ(executor.trace(1).finished(), 3u);
+  executor.start(executor.steps());
+  executor.wait();
+  EXPECT_EQ(executor.position(), executor.steps());
+}
+
+TEST(Executor, ARunAfterGoingBackGivesTheSameBits) {
+  const Settings settings = small_layer(2);
+  const auto plan = make_plan(settings);
+  Executor executor(plan);
+  executor.start(executor.steps());
+  executor.wait();
+  executor.start(5);
+  executor.wait();
+  executor.start(9);
+  executor.wait();
+  executor.rewind();
+  auto gather = std::make_shared<Gather>(2, [](const Tensor& t) { return t.kind != MemoryKind::Workspace; });
+  executor.observe({gather});
+  executor.start(executor.steps());
+  executor.wait();
+  const auto fresh = all_bytes(settings);
+  for (const auto& [name, tensor] : gather->tensors()) EXPECT_EQ(tensor.bytes, fresh.at(name)) << name;
+}
+
+TEST(Executor, PauseStopsAllRanksAtOneBoundary) {
+  const auto plan = make_plan(small_layer(4));
+  Executor executor(plan);
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    executor.rewind();
+    executor.start(executor.steps());
+    executor.pause();
+    executor.wait();
+    const size_t at = executor.position();
+    for (int rank = 0; rank < 4; ++rank) EXPECT_EQ(executor.trace(rank).finished(), at);
+    executor.start(executor.steps());
+    executor.wait();
+    EXPECT_EQ(executor.position(), executor.steps());
+  }
+}
+
+TEST(Executor, AFailureOnOneRankReachesAllAndNamesRankAndStep) {
+  const auto plan = make_plan(small_layer(4));
+  for (StepId step : {0, 4, 20}) {
+    Executor executor(plan);
+    executor.observe({std::make_shared<Saboteur>(2, step)});
+    executor.start(executor.steps());
+    try {
+      executor.wait();
+      FAIL() << "the failure was lost";
+    } catch (const Error& error) {
+      const std::string message = error.what();
+      EXPECT_EQ(error.kind(), ErrorKind::Run);
+      EXPECT_NE(message.find("rank 2, step " + std::to_string(step)), std::string::npos) << message;
+      EXPECT_NE(message.find("planted failure"), std::string::npos) << message;
+    }
+  }  // the destructor joins: a rank that still waited would hang here
+}
+
+TEST(Executor, CancelEndsARunFromAnotherThread) {
+  Settings settings = small_layer(4);
+  const auto plan = make_plan(settings);
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    Executor executor(plan);
+    executor.start(executor.steps());
+    std::thread other([&] {
+      std::this_thread::sleep_for(std::chrono::microseconds(200 * attempt));
+      executor.cancel("a person changed their mind");
+    });
+    try {
+      executor.wait();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::Cancelled);
+    }
+    other.join();
+  }
+}
+
+TEST(Executor, EventsAreInOrderAndCollectivesMeet) {
+  const auto plan = make_plan(small_layer(4));
+  Executor executor(plan);
+  executor.start(executor.steps());
+  executor.wait();
+  for (const Step& step : plan->program.steps) {
+    double last_arrival = 0;
+    for (int rank = 0; rank < 4; ++rank) {
+      const StepEvent& event = executor.trace(rank).event(static_cast<size_t>(step.id));
+      EXPECT_LE(event.begin_seconds, event.end_seconds);
+      if (step.id > 0) {
+        EXPECT_LE(executor.trace(rank).event(static_cast<size_t>(step.id) - 1).end_seconds,
+                  event.begin_seconds);
+      }
+      if (!is_collective(step.op)) continue;
+      EXPECT_GE(event.wait_seconds(), 0);
+      EXPECT_GE(event.transfer_seconds(), 0);
+      EXPECT_EQ(event.sent_bytes, sent_bytes(plan->program, step.id));
+      last_arrival = std::max(last_arrival, event.arrival_seconds);
+    }
+    if (!is_collective(step.op)) continue;
+    for (int rank = 0; rank < 4; ++rank) {
+      EXPECT_GE(executor.trace(rank).event(static_cast<size_t>(step.id)).all_arrived_seconds, last_arrival);
+    }
+  }
+}
+
+TEST(Executor, EveryObserverSeesEveryOutputOnEveryRank) {
+  const auto plan = make_plan(small_layer(3));
+  auto counter = std::make_shared<Counter>();
+  run(plan, {counter});
+  int outputs = 0;
+  for (const Step& step : plan->program.steps) outputs += static_cast<int>(step.outputs.size());
+  EXPECT_EQ(counter->shown.load(), 3 * outputs);
+}
+
+TEST(Executor, InputFromAFileReachesTheRanks) {
+  Settings settings = small_layer(2);
+  const std::string path = ::testing::TempDir() + "x.npy";
+  std::vector<float> x(static_cast<size_t>(settings.tokens() * settings.model.hidden));
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 17) - 8.0f;
+  write_npy(path, NpyType::Float32, {settings.batch, settings.seq, settings.model.hidden}, x.data());
+  settings.input = {InputKind::Npy, path};
+  const auto bytes = all_bytes(settings).at("X");
+  ASSERT_EQ(bytes.size(), x.size() * sizeof(float));
+  EXPECT_EQ(std::memcmp(bytes.data(), x.data(), bytes.size()), 0);
+
+  settings.seq = 12;  // the file no longer fits
+  EXPECT_THROW(Executor{make_plan(settings)}, Error);
+}
+
+TEST(Executor, NanInTheInputIsNamedWithTensorRankAndStep) {
+  Settings settings = small_layer(2);
+  const std::string path = ::testing::TempDir() + "nan.npy";
+  std::vector<float> x(static_cast<size_t>(settings.tokens() * settings.model.hidden), 1.0f);
+  x[100] = std::numeric_limits<float>::quiet_NaN();
+  write_npy(path, NpyType::Float32, {settings.tokens(), settings.model.hidden}, x.data());
+  settings.input = {InputKind::Npy, path};
+  Executor executor(make_plan(settings));
+  try {
+    executor.start(1);
+    executor.wait();
+    FAIL() << "NaN went unnoticed";
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    EXPECT_NE(message.find("tensor X"), std::string::npos) << message;
+    EXPECT_NE(message.find("rank"), std::string::npos) << message;
+    EXPECT_NE(message.find("before step 0"), std::string::npos) << message;
+  }
+}
+
+TEST(Executor, TextIsReadByByteAndMustBeLongEnough) {
+  Settings settings = small_layer(2);
+  const std::string path = ::testing::TempDir() + "text.txt";
+  std::ofstream(path) << std::string(48, 'a');
+  settings.input = {InputKind::Text, path};
+  const auto bytes = all_bytes(settings).at("X");
+  const size_t row = static_cast<size_t>(settings.model.hidden) * sizeof(float);
+  EXPECT_EQ(std::memcmp(bytes.data(), bytes.data() + row, row), 0);  // equal bytes, equal rows
+  std::ofstream(path) << "short";
+  EXPECT_THROW(Executor{make_plan(settings)}, Error);
+}
+
+TEST(Executor, ALayerThatNeedsATerabyteIsRefusedBeforeAllocation) {
+  Settings settings;
+  settings.model.hidden = 16384;
+  settings.model.heads = 128;
+  settings.model.ffn = 65536;
+  settings.model.positions = 8192;
+  settings.batch = 256;
+  settings.seq = 2048;
+  settings.tp = 2;
+  try {
+    check_runnable(*make_plan(settings));
+    FAIL() << "a terabyte was accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Request);
+    EXPECT_NE(std::string(error.what()).find("TiB"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace shardlens

@@ -1,0 +1,171 @@
+// Sharded equals serial, and each known trap that a layer can spring is found and named.
+#include "engine/runtime/parity.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "engine/config/error.h"
+#include "engine/planner/planner.h"
+#include "engine/program/fault.h"
+#include "tests/engine/small_layer.h"
+
+namespace shardlens {
+namespace {
+
+using testing::run;
+using testing::small_bert_layer;
+using testing::small_layer;
+
+struct Outcome {
+  Program program;
+  std::vector<std::shared_ptr<const TensorParity>> parity;
+  ParitySummary summary;
+
+  std::string first_broken() const {
+    return summary.first_broken == kNoTensor ? "" : program.tensor(summary.first_broken).value;
+  }
+};
+
+Outcome compare(const Settings& settings, Program program) {
+  auto serial = std::make_shared<SerialReference>();
+  run(make_plan(plan_serial(settings)), {serial});
+  const std::shared_ptr<const Plan> plan = make_plan(std::move(program));
+  auto check = std::make_shared<ParityCheck>(plan->program, serial, true);
+  run(plan, {check});
+  Outcome outcome{plan->program, check->results(), {}};
+  outcome.summary = summarise(outcome.program, outcome.parity);
+  return outcome;
+}
+
+Outcome compare(const Settings& settings) {
+  return compare(settings, plan_program(settings));
+}
+
+struct Case {
+  int tp;
+  const char* split;
+};
+
+class ParityOfSplits : public ::testing::TestWithParam<Case> {};
+
+TEST_P(ParityOfSplits, HoldsInBothPrecisionsAndExactlyForIntegers) {
+  for (const auto& layer : {small_layer, small_bert_layer}) {
+    for (const DType dtype : {DType::Fp32, DType::Fp64}) {
+      for (const Operands operands : {Operands::Normal, Operands::Integer}) {
+        Settings settings = layer(GetParam().tp, GetParam().split);
+        settings.dtype = dtype;
+        settings.operands = operands;
+        const Outcome outcome = compare(settings);
+        EXPECT_TRUE(outcome.summary.agrees)
+            << settings.model.name << " " << to_string(dtype) << ": " << outcome.first_broken() << " "
+            << outcome.summary.worst_relative_error;
+        for (const Tensor& tensor : outcome.program.tensors) {
+          if (tensor.kind == MemoryKind::Workspace) continue;
+          ASSERT_NE(outcome.parity[static_cast<size_t>(tensor.id)], nullptr)
+              << tensor.name << " was not compared";
+        }
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(AllDegreesAndSplits, ParityOfSplits,
+                         ::testing::Values(Case{1, "megatron"}, Case{2, "megatron"}, Case{3, "megatron"},
+                                           Case{4, "megatron"}, Case{6, "megatron"}, Case{12, "megatron"},
+                                           Case{2, "reversed"}, Case{3, "reversed"}, Case{4, "reversed"},
+                                           Case{6, "reversed"}, Case{12, "reversed"}, Case{2, "replicated"},
+                                           Case{3, "replicated"}, Case{12, "replicated"}, Case{3, "row-row"},
+                                           Case{3, "column-column"}),
+                         [](const auto& param) {
+                           std::string name = param.param.split;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name + "_T" + std::to_string(param.param.tp);
+                         });
+
+TEST(Parity, BlocksAloneHoldToo) {
+  for (const Block block : {Block::Mlp, Block::Attention}) {
+    Settings settings = small_layer(4, "reversed");
+    settings.block = block;
+    EXPECT_TRUE(compare(settings).summary.agrees) << to_string(block);
+  }
+}
+
+TEST(Parity, UnevenSlicesHold) {
+  // The MLP alone has no heads: 96 and 384 over 5 ranks leave slices of 20 and 19, 77 and 76.
+  for (const char* split : {"megatron", "reversed"}) {
+    Settings settings = small_layer(5, split);
+    settings.block = Block::Mlp;
+    EXPECT_TRUE(compare(settings).summary.agrees) << split;
+  }
+}
+
+struct FaultCase {
+  Fault fault;
+  const char* tensor;  // where parity must see it first
+};
+
+class PlantedFault : public ::testing::TestWithParam<FaultCase> {};
+
+TEST_P(PlantedFault, IsFoundWhereItBegins) {
+  for (const Operands operands : {Operands::Normal, Operands::Integer}) {
+    Settings settings = small_layer(3);
+    settings.operands = operands;
+    const Outcome outcome = compare(settings, plant(plan_program(settings), GetParam().fault));
+    EXPECT_FALSE(outcome.summary.agrees);
+    EXPECT_EQ(outcome.first_broken().substr(0, std::string(GetParam().tensor).size()), GetParam().tensor);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(KnownTraps, PlantedFault,
+                         ::testing::Values(FaultCase{Fault::BiasBeforeReduction, "attn.proj.out"},
+                                           FaultCase{Fault::SkipF, "grad.ln2.out"},
+                                           FaultCase{Fault::SkipG, "attn.proj.sum"},
+                                           FaultCase{Fault::QkvAcrossHeads, "attn.qkv.out"},
+                                           FaultCase{Fault::ReduceCopy, "attn.proj.out"}),
+                         [](const auto& param) {
+                           std::string name = to_string(param.param.fault);
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+TEST(Parity, SkippingFLeavesTheForwardPassRight) {
+  const Settings settings = small_layer(2);
+  const Outcome outcome = compare(settings, plant(plan_program(settings), Fault::SkipF));
+  for (const Step& step : outcome.program.steps) {
+    if (step.phase != Phase::Forward) break;
+    for (TensorId id : step.outputs) {
+      const auto& parity = outcome.parity[static_cast<size_t>(id)];
+      EXPECT_TRUE(parity == nullptr || parity->within_bound()) << outcome.program.tensor(id).name;
+    }
+  }
+}
+
+TEST(Parity, ReplicatedTensorsThatDifferBetweenRanksAreFound) {
+  const Settings settings = small_layer(2);
+  const Outcome outcome = compare(settings, plant(plan_program(settings), Fault::SkipG));
+  const auto& parity = outcome.parity[static_cast<size_t>(outcome.summary.first_broken)];
+  EXPECT_FALSE(parity->ranks_identical);
+}
+
+TEST(Parity, AFaultWithoutAnOpportunityIsRefused) {
+  EXPECT_THROW(plant(plan_program(small_layer(1)), Fault::SkipF), Error);
+  EXPECT_THROW(plant(plan_program(small_layer(4, "replicated")), Fault::SkipG), Error);
+}
+
+TEST(Parity, FaultNamesReadBack) {
+  for (Fault fault : all_faults()) EXPECT_EQ(parse_fault(to_string(fault)), fault);
+  EXPECT_THROW(parse_fault("typo"), Error);
+}
+
+TEST(Parity, DifferencePicturesCoverTheFullTensor) {
+  const Settings settings = small_layer(2);
+  const Outcome outcome = compare(settings, plant(plan_program(settings), Fault::QkvAcrossHeads));
+  const auto& parity = outcome.parity[static_cast<size_t>(outcome.summary.first_broken)];
+  EXPECT_EQ(parity->difference.rows, 48);
+  EXPECT_EQ(parity->difference.cols, 256);
+  EXPECT_GT(*std::max_element(parity->difference.values.begin(), parity->difference.values.end()), 0.0f);
+}
+
+}  // namespace
+}  // namespace shardlens
