@@ -175,7 +175,11 @@ class Session::Worker {
 
 void Session::Worker::publish() {
   ++now_.version;
-  if (result_.plan) {
+  // A first run of new settings fills its pictures while the old ones, greyed, are still shown; they change
+  // places when it stands still.
+  const bool beside_an_older_one =
+      now_.state == RunState::Running && now_.result && now_.result->plan != result_.plan;
+  if (result_.plan && !beside_an_older_one) {
     if (sampler_) result_.samples = sampler_->samples();
     now_.result = std::make_shared<Result>(result_);
   }
