@@ -42,6 +42,13 @@ void for_each_leaf(ImGuiDockNode* node, const auto& visit) {
   for_each_leaf(node->ChildNodes[1], visit);
 }
 
+bool holds_a_panel(ImGuiID root) {
+  bool found = false;
+  for_each_leaf(ImGui::DockBuilderGetNode(root),
+                [&](ImGuiDockNode& node) { found |= !node.Windows.empty(); });
+  return found;
+}
+
 }  // namespace
 
 PanelSizes panel_sizes(ImVec2 size, float scale, bool wide_inspector) {
@@ -57,6 +64,7 @@ void Layout::restore(const std::string& ini) {
   ImGui::LoadIniSettingsFromMemory(ini.data(), ini.size());
   wanted_ = false;
   untouched_ = false;
+  restored_frames_ = kSettlingFrames;
 }
 
 std::string Layout::remembered() const {
@@ -122,6 +130,7 @@ void Layout::begin(const Context& context, float top) {
   ImGui::PopStyleVar();
   root_ = ImGui::GetID("panels");
   const PanelSizes sizes = panel_sizes(size, context.view.ui_scale(), context.view.wide_inspector);
+  if (restored_frames_ > 0 && --restored_frames_ == 0) wanted_ = !holds_a_panel(root_);
   if (wanted_) {
     build(size, sizes);
     wanted_ = false;

@@ -26,7 +26,8 @@ class Layout {
  public:
   /// Forgets what was moved: the first layout again.
   void reset() { wanted_ = true; }
-  /// Takes over a layout that Dear ImGui wrote. Only before the first frame.
+  /// Takes over a layout that Dear ImGui wrote; one that leaves no panel in its place gives way to the first
+  /// layout. Only before the first frame.
   void restore(const std::string& ini);
   /// Dear ImGui's text of the present layout; empty while nobody has moved anything.
   std::string remembered() const;
@@ -41,8 +42,9 @@ class Layout {
   void follow(const PanelSizes& sizes);
 
   ImGuiID root_ = 0;
-  bool wanted_ = true;     ///< build the first layout in the next frame
-  bool untouched_ = true;  ///< nobody has moved anything
+  bool wanted_ = true;       ///< build the first layout in the next frame
+  int restored_frames_ = 0;  ///< frames until a restored layout is judged
+  bool untouched_ = true;    ///< nobody has moved anything
   PanelSizes assigned_;
   int settling_frames_ = 0;  ///< frames that still assign: the tree takes a frame or two to follow
 };

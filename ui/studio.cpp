@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "ui/commands/commands.h"
 #include "ui/veil.h"
@@ -21,6 +22,7 @@ constexpr float kBarHeight = 48;
 constexpr double kBusyFrameSeconds = 1.0 / 30;
 constexpr double kIdleSeconds = 1;
 constexpr double kSettleSeconds = 0.8;  ///< tooltips and hovers need frames after the last event
+constexpr int kFirstFrames = 3;
 constexpr double kRememberEverySeconds = 5;
 
 double seconds_since(Clock::time_point then) {
@@ -66,14 +68,10 @@ std::string centre_hint(const Context& context) {
   const Plan* plan = shown_plan(context.snapshot);
   if (plan == nullptr) return {};
   const Program& program = plan->program;
-  const size_t steps = program.steps.size();
-  std::string where = fmt::format("{} steps", steps);
-  if (context.view.selected_step >= 0 && static_cast<size_t>(context.view.selected_step) < steps) {
-    const Step& step = program.step(context.view.selected_step);
-    where = fmt::format("{} block \u00B7 step {} of {}", step.block, context.view.selected_step + 1, steps);
-  }
-  if (context.view.tab != Tab::Stage) return where;
-  return where + " \u00B7 drag to pan, wheel to zoom, F fits";
+  const StepId selected = context.view.selected_step;
+  if (selected < 0 || static_cast<size_t>(selected) >= program.steps.size()) return {};
+  const std::string where = program.step(selected).block + " block";
+  return context.view.tab == Tab::Stage ? where + " \u00B7 drag to pan, wheel to zoom, F fits" : where;
 }
 
 }  // namespace
@@ -209,13 +207,21 @@ void Studio::frame() {
 
   const Context now = context();
   handle_keys(now);
+  draw_palette(now);
+  draw_sheet(now);
   player_.advance(now, ImGui::GetIO().DeltaTime);
-  if (view_.reset_layout) layout_.reset();
-
   const float bar_height = std::floor(now.px(kBarHeight));
   draw_bar_window(now, bar_height);
-  const bool first_frames = ImGui::GetFrameCount() <= 3;
-  if (first_frames) view_.focus_tab = true;  // docked windows exist only after a frame
+
+  if (ImGui::GetFrameCount() <= kFirstFrames)
+    view_.focus_tab = true;  // docked windows exist only after a frame
+  if (view_.reset_layout) layout_.reset();
+  // A wish that stands by now is granted to every panel in this frame; one that a panel makes below stands
+  // until the next, so that the panels drawn before it see it too.
+  bool* const wishes[] = {&view_.focus_tab, &view_.scroll_to_selection, &view_.fit_stage, &view_.fit_timeline,
+                          &view_.reset_layout};
+  bool granted[std::size(wishes)];
+  for (size_t i = 0; i < std::size(wishes); ++i) granted[i] = *wishes[i];
   layout_.begin(now, bar_height);
   draw_panel(now, "Setup", draw_setup, false);
   draw_tab(now, "Stage", Tab::Stage, draw_stage, true);
@@ -225,13 +231,11 @@ void Studio::frame() {
   draw_panel(now, "Inspector", draw_inspector, true);
   draw_panel(now, "Timeline", draw_timeline, true);
   layout_.end(now, centre_hint(now));
-  draw_palette(now);
-  draw_sheet(now);
   draw_message(now);
 
-  // One-frame wishes are granted by now.
-  view_.focus_tab = view_.scroll_to_selection = view_.fit_stage = view_.fit_timeline = view_.reset_layout =
-      false;
+  for (size_t i = 0; i < std::size(wishes); ++i) {
+    if (granted[i]) *wishes[i] = false;
+  }
   heatmaps_.end_frame();
   for (Command& command : outbox_) session_.send(std::move(command));
   if (!outbox_.empty()) last_change_ = Clock::now();

@@ -192,7 +192,7 @@ void begin_cover(const Context& c, const char* name, ImVec2 position, ImVec2 piv
                    ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
                    ImGuiWindowFlags_NoBackground);
   ImGui::PopStyleVar();
-  if (ImGui::IsWindowAppearing()) ImGui::SetWindowFocus();
+  if (!ImGui::IsWindowFocused(ImGuiFocusedFlags_RootAndChildWindows)) ImGui::SetWindowFocus();
   // The shade and the ground belong to this window's own list, so that both lie above all other windows.
   ImDrawList* list = ImGui::GetWindowDrawList();
   const ImGuiViewport& viewport = *ImGui::GetMainViewport();

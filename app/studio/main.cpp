@@ -1,0 +1,68 @@
+// shardlens: opens the studio, or draws it into a file.
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <cstdio>
+
+#include "app/studio/offscreen.h"
+#include "app/studio/options.h"
+#include "engine/config/error.h"
+#include "ui/platform/platform.h"
+#include "ui/studio.h"
+
+namespace shardlens {
+namespace {
+
+constexpr PixelSize kWindowSize{1600, 960};
+
+void open_window(const Options& options) {
+  const std::unique_ptr<Platform> platform =
+      make_window_platform("Shardlens", options.size.value_or(kWindowSize));
+  ui::Studio studio(options.settings, platform->fonts(), ui::default_state_path());
+  apply_looks(options, studio.view());
+  bool step_wanted = !options.step.empty();
+  double wait_seconds = 0;
+  while (!platform->should_close()) {
+    platform->begin_frame(wait_seconds);
+    studio.frame();
+    if (step_wanted && studio.snapshot().plan) {
+      const Program& program = studio.snapshot().plan->program;
+      select_step(studio.view(), program, find_step(program, options.step));
+      studio.view().scroll_to_selection = true;
+      step_wanted = false;
+    }
+    platform->render();
+    platform->present();
+    wait_seconds = studio.idle_seconds();
+  }
+}
+
+void run(const Options& options) {
+  if (!options.screenshot.empty()) {
+    write_screenshot(options);
+  } else if (options.frame_benchmark) {
+    benchmark_frames(options);
+  } else {
+    open_window(options);
+  }
+}
+
+int report(const std::string& message, int exit_code) {
+  fmt::print(stderr, "shardlens: {}\n", message);
+  return exit_code;
+}
+
+}  // namespace
+}  // namespace shardlens
+
+int main(int count, char** arguments) {
+  using namespace shardlens;
+  try {
+    if (const auto options = read_options(count, arguments)) run(*options);
+    return 0;
+  } catch (const Error& error) {
+    return report(error.what(), error.kind() == ErrorKind::Request ? 2 : 3);
+  } catch (const std::exception& error) {
+    return report(error.what(), 3);
+  }
+}

@@ -1,0 +1,150 @@
+// Screenshots and the frame benchmark.
+#include "app/studio/offscreen.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <vector>
+
+#include "engine/config/error.h"
+#include "ui/platform/platform.h"
+#include "ui/studio.h"
+
+namespace shardlens {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr PixelSize kDefaultSize{1920, 1080};
+constexpr double kTimeoutSeconds = 300;
+constexpr int kSettlingFrames = 8;
+
+double seconds_since(Clock::time_point then) {
+  return std::chrono::duration<double>(Clock::now() - then).count();
+}
+
+void draw_frame(Platform& platform, ui::Studio& studio) {
+  platform.begin_frame();
+  studio.frame();
+  platform.render();
+  platform.present();
+}
+
+bool is_at_rest(const Snapshot& snapshot) {
+  return snapshot.state != RunState::Planning && snapshot.state != RunState::Running &&
+         snapshot.activity.empty() && !snapshot.stale();
+}
+
+/// Draws until the engine has nothing left to do; throws a run Error when that never happens or the run
+/// failed.
+void wait_for_rest(Platform& platform, ui::Studio& studio) {
+  const auto begin = Clock::now();
+  while (!is_at_rest(studio.snapshot())) {
+    if (seconds_since(begin) > kTimeoutSeconds) {
+      throw run_error(fmt::format("the run has not finished after {:.0f} s ({})", kTimeoutSeconds,
+                                  to_string(studio.snapshot().state)));
+    }
+    draw_frame(platform, studio);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  const Snapshot& snapshot = studio.snapshot();
+  if (snapshot.state == RunState::Refused) throw request_error(snapshot.message);
+  if (snapshot.state == RunState::Failed) throw run_error(snapshot.message);
+}
+
+struct FrameTimes {
+  size_t frames = 0;
+  double median_seconds = 0, p99_seconds = 0, longest_seconds = 0;
+};
+
+FrameTimes summary(std::vector<double> seconds) {
+  std::sort(seconds.begin(), seconds.end());
+  const auto at = [&](double share) {
+    return seconds[std::min(seconds.size() - 1,
+                            static_cast<size_t>(std::ceil(share * static_cast<double>(seconds.size()))) - 1)];
+  };
+  return {seconds.size(), at(0.5), at(0.99), seconds.back()};
+}
+
+FrameTimes time_frames(Platform& platform, ui::Studio& studio, int frames, bool computing) {
+  std::vector<double> seconds;
+  const auto begin = Clock::now();
+  while (seconds.size() < static_cast<size_t>(frames)) {
+    if (computing && is_at_rest(*studio.session().snapshot())) studio.session().send(command::Run{});
+    const auto frame_begin = Clock::now();
+    draw_frame(platform, studio);
+    const double frame_seconds = seconds_since(frame_begin);
+    // While ranks compute: only frames that were drawn beside a run count.
+    if (!computing || !is_at_rest(studio.snapshot())) seconds.push_back(frame_seconds);
+    if (seconds_since(begin) > kTimeoutSeconds)
+      throw run_error("the ranks did not compute long enough to measure");
+  }
+  return summary(std::move(seconds));
+}
+
+nlohmann::json as_json(const FrameTimes& times) {
+  return {{"frames", times.frames},
+          {"median_seconds", times.median_seconds},
+          {"p99_seconds", times.p99_seconds},
+          {"longest_seconds", times.longest_seconds}};
+}
+
+std::string as_text(const FrameTimes& times) {
+  return fmt::format("median {:.2f} ms, 99th percentile {:.2f} ms, longest {:.2f} ms ({} frames)",
+                     times.median_seconds * 1e3, times.p99_seconds * 1e3, times.longest_seconds * 1e3,
+                     times.frames);
+}
+
+}  // namespace
+
+void write_screenshot(const Options& options) {
+  const std::unique_ptr<Platform> platform = make_offscreen_platform(options.size.value_or(kDefaultSize));
+  ui::Studio studio(options.settings, platform->fonts());
+  apply_looks(options, studio.view());
+  wait_for_rest(*platform, studio);
+  if (!options.step.empty()) {
+    const Program& program = studio.snapshot().plan->program;
+    select_step(studio.view(), program, find_step(program, options.step));
+    studio.view().scroll_to_selection = true;
+  }
+  for (int i = 0; i < kSettlingFrames; ++i) draw_frame(*platform, studio);
+  platform->begin_frame();
+  studio.frame();
+  platform->render();
+  const Image image = platform->read_pixels();
+  platform->present();
+  write_png(image, options.screenshot);
+}
+
+void benchmark_frames(const Options& options) {
+  const PixelSize size = options.size.value_or(kDefaultSize);
+  const std::unique_ptr<Platform> platform = make_offscreen_platform(size);
+  ui::Studio studio(options.settings, platform->fonts());
+  apply_looks(options, studio.view());
+  wait_for_rest(*platform, studio);
+  for (int i = 0; i < kSettlingFrames; ++i) draw_frame(*platform, studio);
+  const FrameTimes idle = time_frames(*platform, studio, options.benchmark_frames, false);
+  const FrameTimes computing = time_frames(*platform, studio, options.benchmark_frames, true);
+  const Settings& settings = options.settings;
+  if (options.json) {
+    const nlohmann::json json{{"width", size.width},
+                              {"height", size.height},
+                              {"renderer", platform->renderer()},
+                              {"model", settings.model.name},
+                              {"tp", settings.tp},
+                              {"view", options.view},
+                              {"idle", as_json(idle)},
+                              {"computing", as_json(computing)}};
+    fmt::print("{}\n", json.dump(2));
+    return;
+  }
+  fmt::print("{}x{}, {}\n{}, T = {}, view {}\n", size.width, size.height, platform->renderer(),
+             settings.model.title, settings.tp, options.view);
+  fmt::print("idle       {}\ncomputing  {}\n", as_text(idle), as_text(computing));
+}
+
+}  // namespace shardlens

@@ -1,0 +1,16 @@
+// The studio without a window: pictures of its views, and the time its frames take. Both draw with the code
+// that draws the window.
+#pragma once
+
+#include "app/studio/options.h"
+
+namespace shardlens {
+
+/// Runs the layer, draws the view when everything has settled, and writes it as a PNG.
+void write_screenshot(const Options& options);
+
+/// Draws frames with every panel open, first idle, then while all ranks compute, and prints median and 99th
+/// percentile of both.
+void benchmark_frames(const Options& options);
+
+}  // namespace shardlens

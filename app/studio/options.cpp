@@ -1,0 +1,162 @@
+// Reads the studio's options with CLI11.
+#include "app/studio/options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+
+#include "engine/config/error.h"
+#include "engine/config/presets.h"
+#include "engine/config/splits.h"
+#include "engine/config/suggest.h"
+#include "engine/config/validate.h"
+
+namespace shardlens {
+namespace {
+
+const std::vector<std::string> kViews{"stage",     "memory",   "traffic", "program",
+                                      "inspector", "timeline", "palette", "sheet"};
+
+PixelSize parse_size(const std::string& text) {
+  PixelSize size;
+  const char* const end = text.data() + text.size();
+  const auto [after_width, width_error] = std::from_chars(text.data(), end, size.width);
+  const bool has_cross = width_error == std::errc() && after_width < end && *after_width == 'x';
+  const auto [after, height_error] = std::from_chars(has_cross ? after_width + 1 : end, end, size.height);
+  if (!has_cross || height_error != std::errc() || after != end || size.width < 320 || size.height < 240 ||
+      size.width > 16384 || size.height > 16384) {
+    throw request_error(fmt::format(
+        "--size {} is not a size; write WIDTHxHEIGHT between 320x240 and 16384x16384, for example 1920x1080",
+        text));
+  }
+  return size;
+}
+
+ui::ThemeName parse_theme(const std::string& name) {
+  if (name == "dark") return ui::ThemeName::Dark;
+  if (name == "light") return ui::ThemeName::Light;
+  throw unknown_name("theme", name, {"dark", "light"});
+}
+
+const char* const kExamples =
+    "Examples:\n"
+    "  shardlens --tp 4                               GPT-2 small's first layer on four ranks\n"
+    "  shardlens --model bert-base --split reversed   where the extra all-reduce appears by itself\n"
+    "  shardlens --screenshot memory.png --view memory --size 1920x1080\n"
+    "  shardlens --frame-benchmark --json             how fast frames are drawn here\n";
+
+}  // namespace
+
+std::optional<Options> read_options(int count, const char* const* arguments) {
+  Options options;
+  Settings& settings = options.settings;
+  std::string model = "gpt2", split = "megatron", dtype = "fp32", block = "layer", theme, size;
+  std::optional<int> tp;
+  float scale = 0;
+
+  CLI::App app(
+      "Shardlens: see tensor parallelism run. Opens the studio on one transformer layer, cut over T ranks.");
+  app.footer(kExamples);
+  app.set_version_flag("--version", "shardlens 0.1.0");
+  app.add_option("--model", model,
+                 "A preset (gpt2, bert-base, megatron-8.3b, ...) or a folder with config.json")
+      ->capture_default_str();
+  app.add_option("--tp", tp, "Tensor-parallel degree T: the number of ranks (default 4)");
+  app.add_option("--split", split, "How the weight matrices are cut: a name or a JSON file")
+      ->capture_default_str();
+  app.add_option("--dtype", dtype, "fp32 or fp64")->capture_default_str();
+  app.add_option("--batch", settings.batch, "Sequences")->capture_default_str();
+  app.add_option("--seq", settings.seq, "Tokens a sequence")->capture_default_str();
+  app.add_option("--block", block, "layer, attention or mlp")->capture_default_str();
+  app.add_option("--layer", settings.layer, "Which layer of the model")->capture_default_str();
+  app.add_option("--seed", settings.seed, "Seed of weights and input")->capture_default_str();
+  app.add_option("--hardware", settings.hardware, "The machine whose times are predicted")
+      ->capture_default_str();
+
+  app.add_option("--view", options.view,
+                 "stage, memory, traffic, program, inspector, timeline, palette or sheet")
+      ->capture_default_str();
+  app.add_option("--step", options.step, "The step selected at first: its number or its name");
+  app.add_option("--theme", theme, "dark, or light for projectors");
+  app.add_option("--scale", scale, "Size of everything, 0.5 to 4");
+  app.add_flag("--lecture", options.lecture, "Everything 1.6 times larger");
+  app.add_option("--size", size, "Window or picture, WIDTHxHEIGHT");
+  app.add_option("--screenshot", options.screenshot,
+                 "Write this PNG without a display, once everything has run");
+  app.add_flag("--frame-benchmark", options.frame_benchmark,
+               "Print frame times without a display, idle and while ranks compute");
+  app.add_option("--frames", options.benchmark_frames, "Frames of each kind in the benchmark")
+      ->capture_default_str()
+      ->check(CLI::Range(10, 100000));
+  app.add_flag("--json", options.json, "The benchmark's figures as one JSON object");
+  try {
+    app.parse(count, arguments);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) {
+      app.exit(error);
+      return std::nullopt;
+    }
+    throw request_error(fmt::format("{}; shardlens --help lists the options", error.what()));
+  }
+
+  if (options.frame_benchmark && app.count("--model") == 0)
+    model = "gpt2-medium";  // its 16 heads divide by 8
+  settings.tp = tp.value_or(options.frame_benchmark ? 8 : 4);
+  settings.model = find_model(model);
+  settings.split = find_split(split);
+  settings.dtype = parse_dtype(dtype);
+  settings.block = parse_block(block);
+  if (app.count("--seq") == 0) settings.seq = std::min(settings.seq, settings.model.positions);
+  validate_executable(settings);
+
+  if (!size.empty()) options.size = parse_size(size);
+  if (!theme.empty()) options.theme = parse_theme(theme);
+  if (app.count("--scale") > 0) {
+    if (!(scale >= 0.5f && scale <= 4)) {
+      throw request_error(fmt::format("--scale {} is out of range; choose between 0.5 and 4", scale));
+    }
+    options.scale = scale;
+  }
+  if (std::find(kViews.begin(), kViews.end(), options.view) == kViews.end()) {
+    throw unknown_name("view", options.view, kViews);
+  }
+  return options;
+}
+
+void apply_looks(const Options& options, ui::ViewState& view) {
+  if (options.theme) view.theme = *options.theme;
+  if (options.scale) view.scale = *options.scale;
+  if (options.lecture) view.lecture = true;
+  if (options.view == "palette") view.palette_open = true;
+  if (options.view == "sheet") view.sheet_open = true;
+  if (options.view == "inspector") view.wide_inspector = true;
+  constexpr std::array<std::pair<const char*, ui::Tab>, 4> tabs{{{"stage", ui::Tab::Stage},
+                                                                 {"memory", ui::Tab::Memory},
+                                                                 {"traffic", ui::Tab::Traffic},
+                                                                 {"program", ui::Tab::Program}}};
+  for (const auto& [name, tab] : tabs) {
+    if (options.view == name) view.tab = tab;
+  }
+}
+
+StepId find_step(const Program& program, const std::string& wanted) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), number);
+  const auto steps = static_cast<int>(program.steps.size());
+  if (error == std::errc() && end == wanted.data() + wanted.size()) {
+    if (number >= 1 && number <= steps) return number - 1;
+    throw request_error(fmt::format("--step {} is not there; the program has steps 1 to {}", number, steps));
+  }
+  std::vector<std::string> names;
+  for (const Step& step : program.steps) {
+    if (step.name == wanted) return step.id;
+    names.push_back(step.name);
+  }
+  throw unknown_name("step", wanted, names);
+}
+
+}  // namespace shardlens

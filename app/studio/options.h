@@ -1,0 +1,39 @@
+// The studio's command line: what to run, how to look at it, and what to do instead of opening a window.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "engine/config/settings.h"
+#include "ui/context.h"
+#include "ui/platform/image.h"
+
+namespace shardlens {
+
+struct Options {
+  Settings settings;
+  std::optional<PixelSize> size;
+  std::optional<ui::ThemeName> theme;
+  std::optional<float> scale;
+  bool lecture = false;
+  std::string view = "stage";
+  std::string step;  ///< number (from 1, as on screen) or name; empty: the studio's own choice
+  std::filesystem::path screenshot;  ///< empty: none
+  bool frame_benchmark = false;
+  int benchmark_frames = 600;
+  bool json = false;
+};
+
+/// Reads the command line. Throws a request Error that names the remedy for a wrong one; returns nothing when
+/// the answer has already been printed (--help, --version).
+std::optional<Options> read_options(int count, const char* const* arguments);
+
+/// Puts what the options say about looks into `view`.
+void apply_looks(const Options& options, ui::ViewState& view);
+
+/// The step called `wanted` in `program`: its number on screen or its name. Throws a request Error with the
+/// names.
+StepId find_step(const Program& program, const std::string& wanted);
+
+}  // namespace shardlens

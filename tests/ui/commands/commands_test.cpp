@@ -1,0 +1,55 @@
+// The command table is the only place a key is written down, so this is the place to see that no two commands
+// want the same one.
+#include "ui/commands/commands.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+namespace shardlens::ui {
+namespace {
+
+TEST(Commands, NoTwoKeysClash) {
+  std::map<ImGuiKeyChord, std::string> owners;
+  for (const UiCommand& command : commands()) {
+    for (const ImGuiKeyChord key : command.keys) {
+      const auto [entry, is_new] = owners.emplace(key, command.id);
+      EXPECT_TRUE(is_new) << key_text(key) << " is wanted by " << entry->second << " and by " << command.id;
+    }
+  }
+}
+
+TEST(Commands, EachHasItsOwnIdTitleAndSentence) {
+  std::set<std::string> ids, titles;
+  for (const UiCommand& command : commands()) {
+    EXPECT_TRUE(ids.insert(command.id).second) << command.id;
+    EXPECT_TRUE(titles.insert(command.title).second) << command.title;
+    EXPECT_FALSE(command.help.empty()) << command.id;
+    EXPECT_TRUE(command.run) << command.id;
+  }
+}
+
+TEST(Commands, HasTheKeysThatWereAskedFor) {
+  const std::map<std::string, std::string> wanted{
+      {"run.play", "Space"},        {"walk.first", "Home"},    {"walk.last", "End"},
+      {"timeline.zoom_in", "W"},    {"timeline.earlier", "A"}, {"timeline.zoom_out", "S"},
+      {"timeline.later", "D"},      {"view.fit", "F"},         {"view.palette", "Ctrl+P"},
+      {"view.sheet", "?"},          {"view.lecture", "F11"},   {"view.larger", "Ctrl++"},
+      {"view.scale_one", "Ctrl+0"}, {"settings.tp.8", "8"}};
+  for (const auto& [id, key] : wanted) {
+    ASSERT_FALSE(find_command(id).keys.empty()) << id;
+    EXPECT_EQ(key_text(find_command(id).keys.front()), key) << id;
+  }
+  EXPECT_EQ(find_command("walk.forward").keys.front(), ImGuiKey_RightArrow);
+  EXPECT_EQ(find_command("walk.back").keys.front(), ImGuiKey_LeftArrow);
+  EXPECT_EQ(find_command("walk.next_collective").keys.front(), ImGuiMod_Shift | ImGuiKey_RightArrow);
+  EXPECT_EQ(find_command("walk.previous_collective").keys.front(), ImGuiMod_Shift | ImGuiKey_LeftArrow);
+}
+
+TEST(Commands, AnUnknownIdIsAnError) {
+  EXPECT_THROW(find_command("view.nothing"), std::out_of_range);
+}
+
+}  // namespace
+}  // namespace shardlens::ui

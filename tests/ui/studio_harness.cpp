@@ -1,0 +1,78 @@
+// Binds the Test Engine to the offscreen platform and runs one scripted person at a time.
+#include "tests/ui/studio_harness.h"
+
+#include "engine/config/presets.h"
+#include "engine/config/splits.h"
+
+namespace shardlens::ui {
+namespace {
+
+constexpr double kTimeoutSeconds = 120;
+
+}  // namespace
+
+Settings small_settings() {
+  Settings settings;
+  settings.model = model_preset("gpt2");
+  settings.model.hidden = 96;
+  settings.model.ffn = 384;
+  settings.split = named_split("megatron");
+  settings.tp = 4;
+  settings.batch = 2;
+  settings.seq = 16;
+  return settings;
+}
+
+StudioHarness::StudioHarness(PixelSize size, const Settings& settings,
+                             const std::filesystem::path& state_path)
+    : platform_(make_offscreen_platform(size)), engine_(ImGuiTestEngine_CreateContext()) {
+  ImGuiTestEngineIO& io = ImGuiTestEngine_GetIO(engine_);
+  io.ConfigRunSpeed = ImGuiTestRunSpeed_Fast;
+  io.ConfigVerboseLevel = ImGuiTestVerboseLevel_Warning;
+  io.ConfigVerboseLevelOnError = ImGuiTestVerboseLevel_Info;
+  io.ConfigLogToTTY = true;
+  io.ConfigSavedSettings = false;
+  io.ConfigNoThrottle = true;
+  io.ConfigCaptureEnabled = false;
+  io.ConfigFixedDeltaTime = 1.0f / 60;
+  ImGuiTestEngine_Start(engine_, ImGui::GetCurrentContext());
+  studio_ = std::make_unique<Studio>(settings, platform_->fonts(), state_path);
+  draw_frames(4);
+}
+
+StudioHarness::~StudioHarness() {
+  studio_.reset();
+  ImGuiTestEngine_Stop(engine_);
+  platform_.reset();  // ends the Dear ImGui context, which the engine must outlive
+  ImGuiTestEngine_DestroyContext(engine_);
+}
+
+void StudioHarness::draw_frame() {
+  platform_->begin_frame();
+  studio_->frame();
+  platform_->render();
+  platform_->present();
+  ImGuiTestEngine_PostSwap(engine_);
+}
+
+void StudioHarness::draw_frames(int count) {
+  for (int i = 0; i < count; ++i) draw_frame();
+}
+
+void StudioHarness::wait_until_at_rest() {
+  const std::shared_ptr<const Snapshot> last = studio_->session().wait_until_idle(kTimeoutSeconds);
+  ASSERT_TRUE(last->activity.empty()) << "after " << kTimeoutSeconds << " s still " << last->activity;
+  draw_frames(3);
+}
+
+void StudioHarness::perform(const std::function<void(ImGuiTestContext&)>& steps) {
+  ImGuiTest* test = IM_REGISTER_TEST(engine_, "studio", "scripted person");
+  test->TestFunc = [&steps](ImGuiTestContext* context) { steps(*context); };
+  ImGuiTestEngine_QueueTest(engine_, test);
+  while (!ImGuiTestEngine_IsTestQueueEmpty(engine_)) draw_frame();
+  EXPECT_EQ(test->Output.Status, ImGuiTestStatus_Success)
+      << "an action of the scripted person failed, see above";
+  ImGuiTestEngine_UnregisterTest(engine_, test);
+}
+
+}  // namespace shardlens::ui

@@ -1,0 +1,49 @@
+// Drives the real studio with the Dear ImGui Test Engine: simulated mouse and keys, frame by frame, drawn
+// without a display by the code that draws the window. Small sizes, so that a run takes milliseconds.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <imgui_te_context.h>
+#include <imgui_te_engine.h>
+
+#include <functional>
+#include <memory>
+
+#include "ui/platform/platform.h"
+#include "ui/studio.h"
+
+namespace shardlens::ui {
+
+/// A layer with GPT-2 small's twelve heads, an eighth as wide, on two sequences of 16 tokens and four ranks.
+Settings small_settings();
+
+class StudioHarness {
+ public:
+  explicit StudioHarness(PixelSize size = {1920, 1080}, const Settings& settings = small_settings(),
+                         const std::filesystem::path& state_path = {});
+  ~StudioHarness();
+  StudioHarness(const StudioHarness&) = delete;
+  StudioHarness& operator=(const StudioHarness&) = delete;
+
+  /// Runs `steps` as a person at mouse and keyboard would, and fails the current test where a check or an
+  /// action fails.
+  void perform(const std::function<void(ImGuiTestContext&)>& steps);
+
+  /// Waits until the engine has nothing left to do, and draws what it did.
+  void wait_until_at_rest();
+  void draw_frames(int count);
+
+  Studio& studio() { return *studio_; }
+  const Snapshot& snapshot() const { return studio_->snapshot(); }
+  ViewState& view() { return studio_->view(); }
+  Platform& platform() { return *platform_; }
+
+ private:
+  void draw_frame();
+
+  std::unique_ptr<Platform> platform_;
+  ImGuiTestEngine* engine_ = nullptr;
+  std::unique_ptr<Studio> studio_;
+};
+
+}  // namespace shardlens::ui

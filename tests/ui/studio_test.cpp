@@ -1,0 +1,348 @@
+// The studio driven by a scripted person with real clicks and keys. Each test checks the state that person
+// should reach, in the Snapshot (what the engine did) and in the ViewState (what is looked at).
+#include "ui/studio.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <imgui_internal.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/ui/studio_harness.h"
+#include "ui/commands/commands.h"
+
+namespace shardlens::ui {
+namespace {
+
+using testing::HasSubstr;
+
+const Program& program_of(const StudioHarness& harness) {
+  return harness.snapshot().plan->program;
+}
+
+ImGuiWindow* window(const char* name) {
+  return ImGui::FindWindowByName(name);
+}
+
+bool is_shown(const char* name) {
+  const ImGuiWindow* found = window(name);
+  return found != nullptr && found->Active && !found->Hidden;
+}
+
+TEST(Studio, OpensOnALayerThatHasRunAndEqualsTheSerialOne) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  const Snapshot& snapshot = harness.snapshot();
+  EXPECT_EQ(snapshot.state, RunState::Done) << snapshot.message;
+  ASSERT_TRUE(snapshot.result);
+  EXPECT_TRUE(snapshot.result->timed);
+  EXPECT_TRUE(snapshot.result->parity_summary.agrees);
+  // The product that leaves a Partial result is selected: the place where the idea shows.
+  const ViewState& view = harness.view();
+  ASSERT_GE(view.selected_step, 0);
+  ASSERT_NE(view.selected_tensor, kNoTensor);
+  EXPECT_EQ(program_of(harness).tensor(view.selected_tensor).layout, kPartial);
+  for (const char* panel : {"Bar", "Setup", "Stage", "Inspector", "Timeline"})
+    EXPECT_TRUE(is_shown(panel)) << panel;
+}
+
+TEST(Studio, AClickOnADegreeReplansAndRunsAgain) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Bar/T/2"); });
+  harness.wait_until_at_rest();
+  EXPECT_EQ(harness.snapshot().settings.tp, 2);
+  EXPECT_EQ(program_of(harness).ranks(), 2);
+  EXPECT_EQ(harness.snapshot().state, RunState::Done);
+  EXPECT_EQ(harness.snapshot().result->events.size(), 2u);
+}
+
+TEST(Studio, TheSelectionStaysOnItsStepWhenTheProgramChanges) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  const std::string name = program_of(harness).step(harness.view().selected_step).name;
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_6); });
+  harness.wait_until_at_rest();
+  EXPECT_EQ(program_of(harness).ranks(), 6);
+  EXPECT_EQ(program_of(harness).step(harness.view().selected_step).name, name);
+}
+
+TEST(Studio, AnImpossibleDegreeIsNotTaken) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_8); });  // 12 heads
+  harness.wait_until_at_rest();
+  EXPECT_EQ(harness.snapshot().settings.tp, 4);
+  EXPECT_EQ(harness.snapshot().state, RunState::Done);
+}
+
+TEST(Studio, TheBarsListsChangeModelSplitAndType) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  harness.perform([](ImGuiTestContext& person) {
+    person.ItemClick("//Bar/Split");
+    person.ItemClick("//$FOCUSED/##reversed");
+    person.ItemClick("//Bar/dtype");
+    person.ItemClick("//$FOCUSED/##fp64");
+    person.ItemClick("//Bar/Model");
+    person.ItemClick("//$FOCUSED/##BERT base");
+  });
+  harness.wait_until_at_rest();
+  const Settings& settings = harness.snapshot().settings;
+  EXPECT_EQ(settings.split.name, "reversed");
+  EXPECT_EQ(settings.dtype, DType::Fp64);
+  EXPECT_EQ(settings.model.name, "bert-base");
+  EXPECT_EQ(harness.snapshot().state, RunState::Done) << harness.snapshot().message;
+  EXPECT_TRUE(harness.snapshot().result->parity_summary.agrees);
+}
+
+TEST(Studio, WalksToTheNextCollectiveAndBack) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  harness.perform([](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiKey_Home);
+    person.KeyPress(ImGuiMod_Shift | ImGuiKey_RightArrow);
+  });
+  harness.wait_until_at_rest();
+  const StepId collective = harness.view().selected_step;
+  ASSERT_GE(collective, 1);
+  EXPECT_TRUE(is_collective(program_of(harness).step(collective).op));
+  EXPECT_EQ(harness.snapshot().position, static_cast<size_t>(collective) + 1);
+  EXPECT_EQ(harness.snapshot().state, RunState::Paused);
+
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_LeftArrow); });
+  harness.wait_until_at_rest();
+  EXPECT_EQ(harness.view().selected_step, collective - 1);
+  EXPECT_EQ(harness.snapshot().position, static_cast<size_t>(collective));
+
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Bar/Step"); });
+  harness.wait_until_at_rest();
+  EXPECT_EQ(harness.view().selected_step, collective);
+  EXPECT_EQ(harness.snapshot().position, static_cast<size_t>(collective) + 1);
+
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_End); });
+  harness.wait_until_at_rest();
+  EXPECT_EQ(harness.snapshot().position, program_of(harness).steps.size());
+  EXPECT_EQ(harness.snapshot().state, RunState::Done);
+}
+
+TEST(Studio, PlaysByItselfAndStops) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  harness.perform([](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiKey_Home);
+    person.KeyPress(ImGuiKey_Space);
+  });
+  EXPECT_TRUE(harness.view().playing);
+  harness.draw_frames(120);  // two seconds of the platform's clock
+  EXPECT_GE(harness.view().selected_step, 2);
+  EXPECT_LE(harness.view().selected_step, 4) << "each step is held still for a moment";
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_Space); });
+  EXPECT_FALSE(harness.view().playing);
+}
+
+TEST(Studio, ThePaletteRunsACommandByAFewLetters) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  ASSERT_EQ(harness.view().theme, ThemeName::Dark);
+  harness.perform([&](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_P);
+    IM_CHECK(harness.view().palette_open);
+    person.KeyChars("swthm");
+    person.Yield(2);
+    person.KeyPress(ImGuiKey_Enter);
+  });
+  EXPECT_FALSE(harness.view().palette_open);
+  EXPECT_EQ(harness.view().theme, ThemeName::Light);
+}
+
+TEST(Studio, KeysMeanLettersWhileTextIsEdited) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  const StepId step = harness.view().selected_step;
+  harness.perform([](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_P);
+    person.KeyChars("2 ");
+    person.KeyPress(ImGuiKey_2);
+    person.KeyPress(ImGuiKey_Space);
+    person.KeyPress(ImGuiKey_RightArrow);
+    person.KeyPress(ImGuiKey_Escape);
+  });
+  harness.wait_until_at_rest();
+  EXPECT_EQ(harness.snapshot().settings.tp, 4);
+  EXPECT_EQ(harness.view().selected_step, step);
+  EXPECT_FALSE(harness.view().playing);
+  EXPECT_FALSE(harness.view().palette_open);
+}
+
+TEST(Studio, TheSheetOpensAndCloses) {
+  StudioHarness harness;
+  harness.perform([&](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiMod_Shift | ImGuiKey_Slash);
+    IM_CHECK(harness.view().sheet_open);
+    person.Yield(2);
+    IM_CHECK(is_shown("Shortcuts"));
+    person.KeyPress(ImGuiKey_Escape);
+    person.Yield(2);
+    IM_CHECK(!harness.view().sheet_open);
+    IM_CHECK(!is_shown("Shortcuts"));
+  });
+}
+
+TEST(Studio, KeysSwitchThemeTabLectureModeAndScale) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  harness.perform([&](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_T);
+    IM_CHECK(harness.view().theme == ThemeName::Light);
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_2);
+    person.Yield(2);
+    IM_CHECK(is_shown("Memory") && !is_shown("Stage"));
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_1);
+    person.Yield(2);
+    IM_CHECK(is_shown("Stage") && !is_shown("Memory"));
+    person.KeyPress(ImGuiKey_F11);
+    person.Yield(2);
+    IM_CHECK(harness.view().lecture);
+    IM_CHECK_EQ(ImGui::GetStyle().FontScaleMain, 1.6f);
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_Equal);
+    IM_CHECK(std::abs(harness.view().scale - 1.1f) < 1e-5f);
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_0);
+    IM_CHECK_EQ(harness.view().scale, 1.0f);
+  });
+  EXPECT_EQ(harness.view().tab, Tab::Stage);
+}
+
+TEST(Studio, AClickOnATabShowsIt) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  harness.perform([](ImGuiTestContext& person) {
+    person.ItemClick(person.GetWindowByRef("Traffic")->TabId);
+    person.Yield(2);
+  });
+  EXPECT_TRUE(is_shown("Traffic"));
+  EXPECT_EQ(harness.view().tab, Tab::Traffic);
+}
+
+TEST(Studio, EverythingFitsAt1280x720) {
+  for (const bool lecture : {false, true}) {
+    StudioHarness harness({1920, 1080});
+    harness.wait_until_at_rest();
+    harness.view().lecture = lecture;
+    harness.platform().resize({1280, 720});
+    harness.draw_frames(8);
+    const ImRect whole(0, 0, 1280, 720);
+    ImRect stage = window("Stage")->Rect();
+    for (const char* name : {"Bar", "Setup", "Stage", "Inspector", "Timeline"}) {
+      EXPECT_TRUE(whole.Contains(window(name)->Rect())) << name;
+    }
+    for (const char* name : {"Bar", "Setup", "Inspector", "Timeline"}) {
+      EXPECT_FALSE(stage.Overlaps(window(name)->Rect())) << name << " lies over the Stage";
+    }
+    EXPECT_GE(stage.GetWidth(), 640) << "the centre starves";
+    // The Bar's content ends inside the window.
+    EXPECT_LE(window("Bar")->ContentSize.x + window("Bar")->WindowPadding.x * 2, 1280.5f);
+  }
+}
+
+TEST(Studio, SaysSoWhileTheResultIsOutOfDate) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  // The engine is told at the end of a frame; the first snapshot of the new settings still carries the old
+  // result.
+  Settings changed = harness.snapshot().settings;
+  changed.tp = 12;
+  changed.batch = 4;
+  changed.seq = 128;
+  harness.studio().session().send(command::SetSettings{changed});
+  bool was_veiled = false;
+  for (int i = 0; i < 2000 && !was_veiled; ++i) {
+    harness.draw_frames(1);
+    const ImGuiWindow* stage = window("Stage");
+    for (const ImGuiWindow* child : stage->DC.ChildWindows) {
+      was_veiled |= harness.snapshot().stale() && child->Active &&
+                    std::string(child->Name).find("##veil") != std::string::npos;
+    }
+  }
+  EXPECT_TRUE(was_veiled);
+  harness.wait_until_at_rest();
+  EXPECT_FALSE(harness.snapshot().stale());
+}
+
+class RememberedStudio : public testing::Test {
+ protected:
+  RememberedStudio() { std::filesystem::create_directories(folder_); }
+  ~RememberedStudio() override { std::filesystem::remove_all(folder_); }
+  const std::filesystem::path folder_ =
+      std::filesystem::path(testing::TempDir()) / ("shardlens-studio-" + std::to_string(getpid()));
+  const std::filesystem::path path_ = folder_ / "studio.json";
+};
+
+TEST_F(RememberedStudio, ComesBackAsItWasLeft) {
+  float width = 0;
+  {
+    StudioHarness harness({1600, 900}, small_settings(), path_);
+    harness.perform([](ImGuiTestContext& person) {
+      const ImGuiWindow* setup = person.GetWindowByRef("Setup");
+      const ImVec2 border(setup->Pos.x + setup->Size.x, setup->Pos.y + setup->Size.y / 2);
+      person.MouseMoveToPos(border);
+      person.MouseDragWithDelta(ImVec2(-60, 0));
+      person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_T);
+      person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_3);
+      person.Yield(2);
+    });
+    width = window("Setup")->Size.x;
+    EXPECT_LT(width, 250);
+  }
+  StudioHarness harness({1600, 900}, small_settings(), path_);
+  harness.draw_frames(4);
+  EXPECT_EQ(window("Setup")->Size.x, width);
+  EXPECT_EQ(harness.view().theme, ThemeName::Light);
+  EXPECT_TRUE(is_shown("Traffic"));
+}
+
+TEST_F(RememberedStudio, ABrokenFileGivesTheFirstLayoutAndAMessage) {
+  std::ofstream(path_) << "{ broken";
+  StudioHarness harness({1600, 900}, small_settings(), path_);
+  harness.draw_frames(2);
+  EXPECT_TRUE(is_shown("Message"));
+  EXPECT_TRUE(is_shown("Stage"));
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Message/Close"); });
+  harness.draw_frames(2);
+  EXPECT_FALSE(is_shown("Message"));
+}
+
+TEST_F(RememberedStudio, ALayoutThatIsNonsenseGivesWayToTheFirstOne) {
+  write_state({ThemeName::Dark, 1, false, Tab::Stage,
+               "[Window][Setup]\nPos=-9,nan\nDockId=0x99\n[Docking][Data]\nDockNode ID=0xFFFF Parent=0x1 "
+               "SizeRef=x\n"},
+              path_);
+  StudioHarness harness({1600, 900}, small_settings(), path_);
+  harness.draw_frames(8);
+  EXPECT_TRUE(is_shown("Setup"));
+  EXPECT_TRUE(window("Setup")->DockIsActive);
+  EXPECT_EQ(window("Setup")->Size.x, 288);
+}
+
+TEST_F(RememberedStudio, AMovedLayoutIsPutBackOnRequest) {
+  StudioHarness harness({1600, 900});
+  harness.perform([](ImGuiTestContext& person) {
+    const ImGuiWindow* setup = person.GetWindowByRef("Setup");
+    person.MouseMoveToPos(ImVec2(setup->Pos.x + setup->Size.x, setup->Pos.y + setup->Size.y / 2));
+    person.MouseDragWithDelta(ImVec2(80, 0));
+    person.Yield(4);
+    IM_CHECK_GT(window("Setup")->Size.x, 350.0f);
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_P);
+    person.KeyChars("reset");
+    person.Yield(2);
+    person.KeyPress(ImGuiKey_Enter);
+    person.Yield(6);
+  });
+  EXPECT_EQ(window("Setup")->Size.x, 288);
+}
+
+}  // namespace
+}  // namespace shardlens::ui
