@@ -1,8 +1,11 @@
 // shardlens-cli: the engine without a window. It parses the command line, runs one verb, and turns errors
 // into messages and exit codes: 0 done, 1 the check failed, 2 the request was wrong, 3 the run failed.
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -30,6 +33,17 @@ int fail(int code, const char* message) {
   return code;
 }
 
+// A first word that is no verb gets an answer of our own: the nearest verb, and all of them.
+void check_verb(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  const std::string word = argv[1];
+  std::vector<std::string> verbs;
+  for (const CLI::App* verb : app.get_subcommands({})) verbs.push_back(verb->get_name());
+  if (std::find(verbs.begin(), verbs.end(), word) != verbs.end()) return;
+  throw shardlens::request_error(
+      fmt::format("there is no verb '{}'; choose one of {}", word, fmt::join(verbs, ", ")));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -55,6 +69,7 @@ int main(int argc, char** argv) {
       all.emplace_back(bench, cli::add_bench(*bench));
       return all;
     }();
+    check_verb(app, argc, argv);
     app.parse(argc, argv);
     for (const auto& [parsed, verb] : verbs) {
       if (parsed->parsed()) return verb();
