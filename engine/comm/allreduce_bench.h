@@ -29,10 +29,12 @@ struct AllReducePoint {
   double p90_seconds = 0;
 
   /// The copy: every rank copies S bytes from one buffer of its own into another, all ranks at the same time.
-  /// Like the all-reduce it reads T*S bytes and writes T*S bytes in all. Median.
-  double copy_seconds = 0;
-  /// Median over the rounds of copy time / all-reduce time. May exceed 1 when memory is the limit: the
-  /// all-reduce writes where it has just read, the copy to lines it did not have.
+  /// Like the all-reduce it reads T*S bytes and writes T*S bytes in all. Middle one and tenth percentile.
+  double copy_median_seconds = 0;
+  double copy_p10_seconds = 0;
+  /// Copy time / all-reduce time, both at the tenth percentile: the rounds that nobody disturbed. May exceed
+  /// 1 when memory is the limit: the all-reduce writes where it has just read, the copy to lines it did not
+  /// have.
   double of_copy = 0;
 
   double algorithm_bytes_per_second = 0;  ///< S / t

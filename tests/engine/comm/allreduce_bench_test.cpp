@@ -20,8 +20,9 @@ TEST(AllReduceBench, ReportsEveryPointWithFiguresThatAgree) {
     EXPECT_GT(point.p10_seconds, 0);
     EXPECT_LE(point.p10_seconds, point.median_seconds);
     EXPECT_LE(point.median_seconds, point.p90_seconds);
-    EXPECT_GT(point.copy_seconds, 0);
-    EXPECT_GT(point.of_copy, 0);
+    EXPECT_GT(point.copy_p10_seconds, 0);
+    EXPECT_LE(point.copy_p10_seconds, point.copy_median_seconds);
+    EXPECT_DOUBLE_EQ(point.of_copy, point.copy_p10_seconds / point.p10_seconds);
     const double algorithm = static_cast<double>(point.bytes) / point.median_seconds;
     EXPECT_DOUBLE_EQ(point.algorithm_bytes_per_second, algorithm);
     EXPECT_DOUBLE_EQ(point.bus_bytes_per_second, point.ranks == 1 ? 0 : algorithm * 4 / 3);

@@ -5,7 +5,10 @@
 #include <pthread.h>
 #include <time.h>
 
+#include <atomic>
+#include <barrier>
 #include <chrono>
+#include <deque>
 #include <thread>
 #include <vector>
 
@@ -32,6 +35,36 @@ TEST(Barrier, AllMembersPassTheSameMeetingsBeforeItBreaks) {
     }
     for (const int count : passed) ASSERT_EQ(count, passed[0]) << members << " members, round " << round;
   }
+}
+
+// The break and the last arrival at the same instant, often enough that each comes first many times.
+TEST(Barrier, OneOutcomeForAllWhenABreakMeetsTheLastArrival) {
+  constexpr size_t kRounds = 4000;
+  std::deque<Barrier> barriers;
+  for (size_t round = 0; round < kRounds; ++round) barriers.emplace_back(2, true);
+  std::vector<char> first(kRounds), second(kRounds);
+  std::barrier start(3);
+  {
+    std::jthread one([&] {
+      for (size_t round = 0; round < kRounds; ++round) {
+        start.arrive_and_wait();
+        first[round] = barriers[round].pass();
+      }
+    });
+    std::jthread other([&] {
+      for (size_t round = 0; round < kRounds; ++round) {
+        start.arrive_and_wait();
+        for (size_t delay = 0; delay < round % 64; ++delay)
+          std::atomic_signal_fence(std::memory_order_seq_cst);
+        second[round] = barriers[round].pass();
+      }
+    });
+    for (Barrier& barrier : barriers) {
+      start.arrive_and_wait();
+      barrier.break_up();
+    }
+  }
+  EXPECT_EQ(first, second);
 }
 
 TEST(Barrier, UnbreakableMeetingOutlivesABreak) {
