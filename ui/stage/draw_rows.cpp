@@ -30,8 +30,11 @@ void draw_letter(const Scene& scene, ImDrawList* list, const Rect& row, Conjugat
   draw_text(list, {x, (row.min.y + row.max.y) / 2 - style.size * 0.56f}, style, letter, Align::Centre);
 }
 
-std::string layout_words(const Tensor& tensor) {
-  return fmt::format("{} {}", to_string(tensor.layout), to_string(tensor.shape));
+// The layout's word, and the shape where there is room.
+std::string layout_words(const Tensor& tensor, const TextStyle& style, float width) {
+  const std::string word = to_string(tensor.layout);
+  const std::string both = word + " " + to_string(tensor.shape);
+  return text_width(style, both) <= width ? both : fitted(style, word, width);
 }
 
 // The band's parts that fit, joined.
@@ -79,7 +82,8 @@ void draw_gutter(const Scene& scene, ImDrawList* list, size_t row_index) {
                       scene.ink(ahead ? faded(tint, 0.35f) : tint));
 
   const Tensor& tensor = scene.program().tensor(row.tensor);
-  const TextStyle equation = scene.text(fonts.mono, kEquationSize, ahead ? theme.dim : theme.text);
+  const float equation_size = std::clamp(rect.height() / scene.px(1), 11.0f, kEquationSize);
+  const TextStyle equation = scene.text(fonts.mono, equation_size, ahead ? theme.dim : theme.text);
   const TextStyle note = scene.text(fonts.body, kNoteSize, theme.dim);
   const bool partial = tensor.layout.kind == LayoutKind::Partial;
   const TextStyle layout =
@@ -92,10 +96,11 @@ void draw_gutter(const Scene& scene, ImDrawList* list, size_t row_index) {
   const float height = visible_bottom - visible_top;
   const bool whole = rect.height() <= scene.view.height();
   const float room = whole ? rect.height() : height;
-  const int lines = std::clamp(static_cast<int>((room + scene.px(1)) / line), 0, 3);
+  const bool low = room < line;
+  const int lines = low ? (room >= scene.px(11)) : std::min(3, static_cast<int>((room + scene.px(1)) / line));
   if (lines == 0) return;
   const float middle = whole ? (rect.min.y + rect.max.y) / 2 : (visible_top + visible_bottom) / 2;
-  float y = middle - line * static_cast<float>(lines) / 2;
+  float y = low ? middle - equation.size / 2 : middle - line * static_cast<float>(lines) / 2;
   const float x = left + edge + scene.px(8), width = right - x;
   draw_text(list, {x, y}, equation, fitted(equation, row.title, width));
   y += line;
@@ -108,7 +113,7 @@ void draw_gutter(const Scene& scene, ImDrawList* list, size_t row_index) {
     }
     y += line;
   }
-  if (lines >= 2) draw_text(list, {x, y}, layout, fitted(layout, layout_words(tensor), width));
+  if (lines >= 2) draw_text(list, {x, y}, layout, layout_words(tensor, layout, width));
 }
 
 void draw_band(const Scene& scene, ImDrawList* list, size_t row_index) {
@@ -198,7 +203,8 @@ void draw_divider(const Scene& scene, ImDrawList* list, size_t row_index) {
   const float left = rect.min.x + scene.measure.pad, right = rect.max.x - scene.px(8);
   const bool heading = row.kind == RowKind::Heading;
   const ImU32 colour = heading ? theme.dim : scene.phase_colour(row.phase);
-  const TextStyle style = scene.text(scene.context.fonts.bold, kSmallSize, colour);
+  const TextStyle style = scene.text(scene.context.fonts.bold,
+                                     std::clamp(rect.height() / scene.px(1), 11.0f, kSmallSize), colour);
   const bool legible = rect.height() >= style.size * 0.9f;
   const float gap = scene.px(8), width = text_width(style, row.title);
   const ImU32 ink = scene.ink(theme.line);

@@ -138,6 +138,7 @@ void draw_tensor(const Scene& scene, ImDrawList* list, TensorId id, const Rect& 
   const bool partial = tensor.layout.kind == LayoutKind::Partial;
   const bool sharded = tensor.layout.kind == LayoutKind::Sharded;
   list->ChannelsSetCurrent(kGhostLayer);
+  fill = fill && scene.sample(id, first);
   if (sharded || !fill) fill_opaque(list, ghost.min, ghost.max, scene.ink(theme.ghost));
   // Whole tensors are the same (or the same kind of share) on every rank of a group: one stands for all.
   const int drawn_last = sharded ? last : first;
@@ -168,6 +169,56 @@ void draw_tensor(const Scene& scene, ImDrawList* list, TensorId id, const Rect& 
   }
 }
 
+// A product's weight and, under it, the bias that is cut with it. They are there from the start, whether or
+// not their step has run.
+void draw_weights(const Scene& scene, ImDrawList* list, const Row& row, Rect room, const Lane& lane) {
+  const Program& program = scene.program();
+  if (row.vector != kNoTensor) {
+    const float strip = std::max(3.0f, std::round(room.height() * 0.13f));
+    if (row.matrix == kNoTensor) {
+      const float middle = (room.min.y + room.max.y) / 2;
+      draw_tensor(scene, list, row.vector,
+                  {{room.min.x, middle - strip / 2}, {room.max.x, middle + strip / 2}}, lane.first, lane.last,
+                  true);
+      return;
+    }
+    const float gap = std::max(1.0f, std::round(strip / 2));
+    const Rect matrix =
+        weight_ghost_of(program.tensor(row.matrix), {room.min, {room.max.x, room.max.y - strip - gap}});
+    draw_tensor(scene, list, row.matrix, matrix, lane.first, lane.last, true);
+    draw_tensor(scene, list, row.vector,
+                {{matrix.min.x, matrix.max.y + gap}, {matrix.max.x, matrix.max.y + gap + strip}}, lane.first,
+                lane.last, true);
+    return;
+  }
+  if (row.matrix != kNoTensor) {
+    draw_tensor(scene, list, row.matrix, weight_ghost_of(program.tensor(row.matrix), room), lane.first,
+                lane.last, true);
+  }
+}
+
+// "partial, Σ over 4" at the right of a ghost, or as much of it as there is room for.
+void draw_partial_words(const Scene& scene, ImDrawList* list, const Rect& ghost, const Rect& cell) {
+  const TextStyle word = scene.text(scene.context.fonts.bold, 12, scene.context.theme.communication);
+  const TextStyle sum = scene.text(scene.context.fonts.body, 12, scene.context.theme.dim);
+  if (ghost.height() < word.size) return;
+  const std::string terms = fmt::format("Σ over {}", scene.program().ranks());
+  const float left = ghost.max.x + scene.px(6), middle = (ghost.min.y + ghost.max.y) / 2;
+  const float space = cell.max.x + scene.measure.lane_gap - scene.px(4) - left;
+  const bool both = ghost.height() >= 2 * word.size &&
+                    std::max(text_width(word, "partial"), text_width(sum, terms)) <= space;
+  if (both) {
+    draw_text(list, {left, middle - word.size - scene.px(1)}, word, "partial");
+    draw_text(list, {left, middle + scene.px(1)}, sum, terms);
+    return;
+  }
+  for (const char* words : {"partial", "Σ"}) {
+    if (text_width(word, words) > space) continue;
+    draw_text(list, {left, middle - word.size / 2}, word, words);
+    return;
+  }
+}
+
 }  // namespace
 
 void draw_tensor_cell(const Scene& scene, ImDrawList* list, size_t row_index, const Lane& lane) {
@@ -177,22 +228,7 @@ void draw_tensor_cell(const Scene& scene, ImDrawList* list, size_t row_index, co
   const Rect cell = scene.cell(row_index, lane);
   const bool fill = scene.filled(row);
 
-  // Weights are there from the start, whether or not their product has run.
-  Rect weights = scene.weight_room(cell);
-  if (row.matrix != kNoTensor && row.vector != kNoTensor) {
-    const float strip = std::max(3.0f, std::round(weights.height() * 0.14f));
-    const Rect vector{{weights.min.x, weights.max.y - strip}, weights.max};
-    weights.max.y -= strip + std::max(1.0f, scene.px(3));
-    Rect ghost = weight_ghost_of(scene.program().tensor(row.vector), vector);
-    draw_tensor(scene, list, row.vector, ghost, lane.first, lane.last, true);
-  } else if (row.vector != kNoTensor) {
-    draw_tensor(scene, list, row.vector, weight_ghost_of(scene.program().tensor(row.vector), weights),
-                lane.first, lane.last, true);
-  }
-  if (row.matrix != kNoTensor) {
-    draw_tensor(scene, list, row.matrix, weight_ghost_of(scene.program().tensor(row.matrix), weights),
-                lane.first, lane.last, true);
-  }
+  draw_weights(scene, list, row, scene.weight_room(cell), lane);
 
   const Rect room = scene.tensor_room(cell);
   const Rect ghost = ghost_of(tensor, scene.largest, room);
@@ -209,20 +245,7 @@ void draw_tensor_cell(const Scene& scene, ImDrawList* list, size_t row_index, co
                  scene.ink(theme.text), scene.px(1.5f));
   }
 
-  if (tensor.layout.kind == LayoutKind::Partial && scene.program().ranks() > 1) {
-    const TextStyle word = scene.text(scene.context.fonts.bold, 12, theme.communication);
-    const TextStyle sum = scene.text(scene.context.fonts.body, 12, theme.dim);
-    const std::string terms = fmt::format("Σ over {}", scene.program().ranks());
-    const float left = ghost.max.x + scene.px(7);
-    const float middle = (ghost.min.y + ghost.max.y) / 2;
-    const float space = cell.max.x + scene.measure.lane_gap - left;
-    if (ghost.height() >= 2 * word.size && text_width(word, "partial") <= space) {
-      const bool both = text_width(sum, terms) <= space;
-      draw_text(list, {left, both ? middle - word.size - scene.px(1) : middle - word.size / 2}, word,
-                "partial");
-      if (both) draw_text(list, {left, middle + scene.px(1)}, sum, terms);
-    }
-  }
+  if (tensor.layout.kind == LayoutKind::Partial) draw_partial_words(scene, list, ghost, cell);
 }
 
 }  // namespace shardlens::ui::stage

@@ -16,7 +16,7 @@ bool is_last_dim(const Tensor& tensor) {
 
 // The words for where a product's weight is cut.
 std::string product_note(const Tensor& weight) {
-  if (weight.layout.kind != LayoutKind::Sharded) return "the same product on every rank";
+  if (weight.layout.kind != LayoutKind::Sharded) return "same on every rank";
   return weight.layout.dim < weight.row_dims ? "row-parallel" : "column-parallel";
 }
 
@@ -25,20 +25,20 @@ std::string gradient_note(const Tensor& gradient) {
     case LayoutKind::Partial:
       return "each rank: its own share";
     case LayoutKind::Sharded:
-      return "local: each rank its own slice";
+      return "local: its own slice";
     case LayoutKind::Replicated:
-      return "the same on every rank";
+      return "same on every rank";
   }
   return {};
 }
 
 std::string elementwise_note(const Tensor& tensor) {
-  if (tensor.layout.kind != LayoutKind::Sharded) return "the same work on every rank";
-  return is_last_dim(tensor) ? "local: complete columns" : "local: complete rows";
+  if (tensor.layout.kind != LayoutKind::Sharded) return "same on every rank";
+  return is_last_dim(tensor) ? "local: whole columns" : "local: whole rows";
 }
 
 std::string heads_note(const Tensor& tensor) {
-  return tensor.layout.kind == LayoutKind::Sharded ? "local: whole heads" : "every head on every rank";
+  return tensor.layout.kind == LayoutKind::Sharded ? "local: whole heads" : "every head";
 }
 
 Row row_of(const Program& program, const Step& step) {
@@ -46,7 +46,9 @@ Row row_of(const Program& program, const Step& step) {
   row.step = step.id;
   row.tensor = step.outputs.empty() ? kNoTensor : step.outputs[0];
   row.phase = step.phase;
-  row.title = step.equation;
+  // Of "C = P · V,  P = softmax(…)" the gutter shows the first clause; the tooltip and the Inspector show
+  // all.
+  row.title = step.equation.substr(0, step.equation.find(",  "));
   row.note = note_of(program, step);
   if (is_collective(step.op)) {
     row.kind = RowKind::Band;
@@ -55,6 +57,8 @@ Row row_of(const Program& program, const Step& step) {
   } else if (is_kind(program, row.tensor, MemoryKind::WeightGradient)) {
     row.kind = RowKind::Compact;
   }
+  // A norm's gain and shift are the same on every rank and would only be in the way of what is cut.
+  if (step.op == Op::LayerNorm || step.op == Op::LayerNormGrad) return row;
   for (const TensorId id : step.inputs) {
     if (!is_kind(program, id, MemoryKind::Weight)) continue;
     const bool vector = program.tensor(id).row_dims == 0 || matrix_shape(program.tensor(id)).rows == 1;
@@ -70,7 +74,7 @@ Row input_row(const Tensor& tensor, Phase phase) {
   row.tensor = tensor.id;
   row.phase = phase;
   row.title = tensor.symbol;
-  row.note = phase == Phase::Forward ? "input, the same on every rank" : "from the next layer";
+  row.note = phase == Phase::Forward ? "input" : "from the next layer";
   return row;
 }
 
@@ -89,8 +93,7 @@ std::string note_of(const Program& program, const Step& step) {
     case Op::LinearGradWeight:
       return gradient_note(out);
     case Op::BiasAdd:
-      return program.ranks() > 1 && out.layout == kReplicated ? "bias once, after the sum"
-                                                              : elementwise_note(out);
+      return program.ranks() > 1 && out.layout == kReplicated ? "bias, after the sum" : elementwise_note(out);
     case Op::BiasGrad:
       return gradient_note(out);
     case Op::Gelu:
@@ -98,14 +101,14 @@ std::string note_of(const Program& program, const Step& step) {
       return elementwise_note(out);
     case Op::LayerNorm:
     case Op::LayerNormGrad:
-      return "each token's hidden axis whole";
+      return "each token whole";
     case Op::Attention:
     case Op::AttentionGrad:
       return heads_note(out);
     case Op::Add:
       return step.phase == Phase::Forward ? "residual sum" : "both branches summed";
     case Op::Round:
-      return "to integers, so that sums are exact";
+      return "integers: sums are exact";
     case Op::Identity:
       return "identity here";
     case Op::Slice:
@@ -161,18 +164,17 @@ float row_height(RowKind kind, float zoom) {
   const float shrink = std::min(zoom, 1.0f);
   switch (kind) {
     case RowKind::Heading:
-      return 20 * shrink;
     case RowKind::Divider:
-      return 20 * shrink;
+      return std::max(14.0f, 20 * shrink);
     case RowKind::Input:
     case RowKind::Tensor:
       return kTensorRow * zoom;
     case RowKind::Compact:
       return 40 * zoom;
     case RowKind::Band:
-      return 32 * shrink;
+      return std::max(20.0f, 32 * shrink);
     case RowKind::Line:
-      return 16 * shrink;
+      return std::max(8.0f, 16 * shrink);
   }
   return 0;
 }
@@ -194,9 +196,14 @@ size_t Stack::at(float y) const {
 }
 
 float fitting_zoom(const std::vector<Row>& rows, float height, float scale, float least) {
-  // Below 1 every height and every gap shrinks alike, so the whole does.
-  const float whole = stack_rows(rows, 1, scale).total;
-  return whole > 0 ? std::clamp(height / whole, least, 1.0f) : 1.0f;
+  const auto total = [&](float zoom) { return stack_rows(rows, zoom, scale).total; };
+  float fits = least, too_large = 1;
+  if (total(too_large) <= height) return too_large;
+  for (int halving = 0; halving < 12; ++halving) {
+    const float middle = (fits + too_large) / 2;
+    (total(middle) <= height ? fits : too_large) = middle;
+  }
+  return fits;
 }
 
 }  // namespace shardlens::ui::stage

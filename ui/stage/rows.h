@@ -24,9 +24,9 @@ struct Row {
   StepId step = -1;             ///< -1 for Heading, Divider and Input
   TensorId tensor = kNoTensor;  ///< what each lane draws
   TensorId matrix = kNoTensor;  ///< the weight a product uses, drawn small at its left
-  TensorId vector = kNoTensor;  ///< the bias or gain that is added or multiplied
+  TensorId vector = kNoTensor;  ///< the bias it adds
   Phase phase = Phase::Forward;
-  std::string title;  ///< the equation, or the heading's word
+  std::string title;  ///< the equation's first clause, or the heading's word
   std::string note;   ///< what it is: "column-parallel"
 };
 

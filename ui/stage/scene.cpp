@@ -86,10 +86,10 @@ Scene make_scene(const Context& context, std::shared_ptr<const Plan> plan,
   const float across = std::max(1.0f, scene.zoom);  // lanes widen with the rows, and never narrow
   Measure& measure = scene.measure;
   measure.pad = context.px(12);
-  measure.gutter = std::clamp(view.width() * 0.19f, context.px(148), context.px(224));
+  measure.gutter = std::clamp(view.width() * 0.19f, context.px(160), context.px(224));
   measure.lane_gap = context.px(10);
   const float lanes_width = std::max(view.width() - measure.gutter - measure.pad, context.px(64));
-  scene.lanes = lanes_of(scene.program(), lanes_width, measure.lane_gap, context.px(84));
+  scene.lanes = lanes_of(scene.program(), lanes_width, measure.lane_gap, context.px(80));
   measure.weight = std::clamp(scene.lanes[0].width * 0.17f, context.px(16), context.px(42)) * across;
   measure.weight_gap = context.px(6) * across;
   for (Lane& lane : scene.lanes) {

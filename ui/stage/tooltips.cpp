@@ -58,8 +58,9 @@ void tensor_tooltip(const Scene& scene, const Row& row, TensorId id, int rank) {
   words(scene, fonts.mono, theme.text, id == row.tensor ? row.title : tensor.symbol);
   words(scene, fonts.body, theme.dim, fmt::format("{} on rank {}", tensor.name, rank));
   words(scene, fonts.body, theme.text, layout_sentence(tensor, ranks, rank));
+  const std::string held = to_string(local_shape(tensor, ranks, rank)), whole = to_string(tensor.shape);
   words(scene, fonts.mono, theme.dim,
-        fmt::format("{} of {}  {}", to_string(local_shape(tensor, ranks, rank)), to_string(tensor.shape),
+        fmt::format("{}  {}", held == whole ? held : held + " of " + whole,
                     format_bytes(static_cast<double>(local_bytes(tensor, ranks, rank)))));
   const bool filled = id != row.tensor || scene.filled(row);
   if (const auto sample = filled ? scene.sample(id, rank) : nullptr) {
