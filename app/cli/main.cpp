@@ -1,7 +1,6 @@
 // shardlens-cli: the engine without a window. It parses the command line, runs one verb, and turns errors
 // into messages and exit codes: 0 done, 1 the check failed, 2 the request was wrong, 3 the run failed.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -11,6 +10,7 @@
 
 #include "app/cli/verbs.h"
 #include "engine/config/error.h"
+#include "engine/config/suggest.h"
 
 namespace {
 

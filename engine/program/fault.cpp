@@ -2,11 +2,11 @@
 #include "engine/program/fault.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "engine/config/error.h"
+#include "engine/config/suggest.h"
 
 namespace shardlens {
 namespace {
@@ -129,7 +129,7 @@ Fault parse_fault(const std::string& text) {
     if (text == name.name) return name.fault;
     names.emplace_back(name.name);
   }
-  throw request_error(fmt::format("there is no fault '{}'; choose one of {}", text, fmt::join(names, ", ")));
+  throw unknown_name("fault", text, names);
 }
 
 Program plant(Program program, Fault fault) {
