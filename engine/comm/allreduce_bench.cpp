@@ -135,9 +135,10 @@ AllReducePoint measure(const AllReduceBench& bench, int ranks, int64_t bytes) {
   point.median_seconds = percentile(rounds.all_reduce_seconds, 0.5);
   point.p10_seconds = percentile(rounds.all_reduce_seconds, 0.1);
   point.p90_seconds = percentile(rounds.all_reduce_seconds, 0.9);
-  point.copy_median_seconds = percentile(rounds.copy_seconds, 0.5);
-  point.copy_p10_seconds = percentile(rounds.copy_seconds, 0.1);
-  point.of_copy = point.copy_p10_seconds / point.p10_seconds;
+  point.best_seconds = percentile(rounds.all_reduce_seconds, 0);
+  point.copy_seconds = percentile(rounds.copy_seconds, 0.5);
+  point.copy_best_seconds = percentile(rounds.copy_seconds, 0);
+  point.of_copy = point.copy_best_seconds / point.best_seconds;
   point.algorithm_bytes_per_second = static_cast<double>(bytes) / point.median_seconds;
   point.bus_bytes_per_second = point.algorithm_bytes_per_second * 2 * (ranks - 1) / ranks;
   return point;

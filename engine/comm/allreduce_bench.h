@@ -23,18 +23,20 @@ struct AllReducePoint {
   int64_t bytes = 0;           ///< S: whole elements, at most the size asked for
   bool core_per_rank = false;  ///< each rank was bound to a core of its own
 
-  // Seconds of one all-reduce: over the rounds the middle one, the tenth and the ninetieth percentile.
+  // Seconds of one all-reduce: over the rounds the middle one, the tenth and the ninetieth percentile, the
+  // best.
   double median_seconds = 0;
   double p10_seconds = 0;
   double p90_seconds = 0;
+  double best_seconds = 0;
 
-  /// The copy: every rank copies S bytes from one buffer of its own into another, all ranks at the same time.
-  /// Like the all-reduce it reads T*S bytes and writes T*S bytes in all. Middle one and tenth percentile.
-  double copy_median_seconds = 0;
-  double copy_p10_seconds = 0;
-  /// Copy time / all-reduce time, both at the tenth percentile: the rounds that nobody disturbed. May exceed
-  /// 1 when memory is the limit: the all-reduce writes where it has just read, the copy to lines it did not
-  /// have.
+  // The copy: every rank copies S bytes from one buffer of its own into another, all ranks at the same time.
+  // Like the all-reduce it reads T*S bytes and writes T*S bytes in all. Middle one and best of the rounds.
+  double copy_seconds = 0;
+  double copy_best_seconds = 0;
+
+  /// Best copy / best all-reduce: what both do when nobody disturbs them. May exceed 1 when memory is the
+  /// limit: the all-reduce writes where it has just read, the copy to lines it did not have.
   double of_copy = 0;
 
   double algorithm_bytes_per_second = 0;  ///< S / t
