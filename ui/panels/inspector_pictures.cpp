@@ -15,7 +15,7 @@ namespace shardlens::ui {
 namespace {
 
 constexpr double kZoomPerNotch = 0.75;
-constexpr float kCellWidth = 44, kCellHeight = 17;  ///< a cell this large has room for its number
+constexpr float kCellWidth = 56, kCellHeight = 17;  ///< a cell this large has room for its number
 constexpr int kColourBarSteps = 48;
 
 /// The elements of a rank's matrix that are on the screen.

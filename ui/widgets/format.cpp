@@ -115,6 +115,8 @@ std::string format_value(double value) {
   if (!std::isfinite(value)) return std::isnan(value) ? "NaN" : value > 0 ? "inf" : "-inf";
   const double magnitude = std::abs(value);
   if (magnitude < 0.0009995 || magnitude >= 99950) return scientific(value, 1);
+  if (magnitude < 0.009995) return fmt::format("{:.5f}", value);
+  if (magnitude < 0.09995) return fmt::format("{:.4f}", value);
   if (magnitude < 0.9995) return fmt::format("{:.3f}", value);
   return (value < 0 ? "-" : "") +
          (magnitude < 999.5 ? three_digits(magnitude) : fmt::format("{:.0f}", magnitude));

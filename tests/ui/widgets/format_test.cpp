@@ -68,6 +68,9 @@ TEST(Format, Counts) {
 TEST(Format, ValuesAreShort) {
   EXPECT_EQ(format_value(0), "0");
   EXPECT_EQ(format_value(0.3174), "0.317");
+  EXPECT_EQ(format_value(0.05126), "0.0513");
+  EXPECT_EQ(format_value(-0.005126), "-0.00513");
+  EXPECT_EQ(format_value(0.0005126), "5.1e-4");
   EXPECT_EQ(format_value(-1.412), "-1.41");
   EXPECT_EQ(format_value(12.34), "12.3");
   EXPECT_EQ(format_value(1234.4), "1234");
