@@ -7,6 +7,7 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "ui/panels/tensor_words.h"
 
@@ -50,6 +51,24 @@ Subject subject_of(const Context& context) {
   if (id < subject.result->parity.size()) subject.parity = subject.result->parity[id];
   if (subject.has_samples()) subject.scale = context.heatmaps.scale(subject.samples);
   return subject;
+}
+
+/// Zoomed in, colours must follow the exact values: the pictures' block means are smaller.
+void follow_zoom(Subject& subject, const InspectorView& zoom) {
+  const Stretch all{0, 1};
+  if (!subject.has_samples() || (clamped(zoom.rows, all) == all && clamped(zoom.cols, all) == all)) return;
+  double largest = 0, squares = 0, count = 0;
+  for (const auto& sample : subject.samples) {
+    if (!sample) continue;
+    if (!sample->has_exact() && sample->stats.count > 0) return;
+    const TensorStats& stats = sample->stats;
+    largest = std::max({largest, std::abs(stats.min), std::abs(stats.max)});
+    squares += stats.rms * stats.rms * static_cast<double>(stats.count);
+    count += static_cast<double>(stats.count);
+  }
+  subject.exact = true;
+  const double limit = count > 0 ? std::min(largest, 3 * std::sqrt(squares / count)) : 0;
+  if (limit > 0) subject.scale.limit = limit;
 }
 
 std::string provenance_of(const Context& context, const Subject& subject) {
@@ -224,7 +243,7 @@ void select_tensor(ViewState& view, const Program& program, TensorId tensor) {
 }
 
 void draw_inspector(const Context& context) {
-  const Subject subject = subject_of(context);
+  Subject subject = subject_of(context);
   const ImVec2 origin = ImGui::GetCursorScreenPos();
   Pen pen{ImGui::GetWindowDrawList(), origin.x, origin.y, ImGui::GetContentRegionAvail().x};
   draw_head(context, subject, pen);
@@ -233,6 +252,7 @@ void draw_inspector(const Context& context) {
   } else {
     InspectorView& zoom = context.view.inspector;
     if (zoom.tensor != subject.tensor_id) zoom = {subject.tensor_id, {}, {}, zoom.enlarged};
+    follow_zoom(subject, zoom);
     draw_title(context, subject, pen);
     draw_chooser(context, subject, pen);
     if (subject.step >= 0 && is_collective(subject.program().step(subject.step).op)) {

@@ -19,6 +19,8 @@ struct Subject {
   RankSamples samples;                         ///< [rank]; null where the step has not run yet
   std::shared_ptr<const TensorParity> parity;  ///< null: not compared
   ColourScale scale;                           ///< one for all ranks
+  bool exact =
+      false;  ///< zoomed in on exact values: the scale is theirs, not that of the pictures' block means
 
   const Program& program() const { return plan->program; }
   const Tensor& tensor() const { return plan->program.tensor(tensor_id); }

@@ -154,7 +154,7 @@ void draw_piece(const Context& context, const Subject& subject, int rank, ImVec2
   } else {
     const Part part = part_of(context.view.inspector, sample->matrix);
     pen.list->PushClipRect(min, max, true);
-    if (!part.all && sample->has_exact()) {
+    if (subject.exact) {
       context.heatmaps.draw_exact(pen.list, min, max, sample, subject.scale, part.row_range, part.col_range);
       draw_numbers(context, subject, *sample, part, min, max, pen.list);
     } else {
@@ -204,20 +204,47 @@ float draw_caption(const Context& context, const Subject& subject, int rank, ImV
     draw_place(context, subject, rank, {at.x, y}, width, list);
     y += context.px(8);
   }
-  std::string rank_name = fmt::format("rank {}", rank);
+  const std::string rank_name = fmt::format("rank {}", rank);
   draw_text(list, {at.x, y}, name, rank_name);
   const float name_width = text_width(name, rank_name);
+  float line = y;
   if (sample && sample->stats.count > 0) {
     const std::string number = format_value(sample->stats.rms);
     const std::string full_text = "rms " + number;
-    const bool fits = name_width + text_width(value, full_text) + context.px(8) <= width;
-    draw_text(list, {at.x + width, y}, value, fits ? full_text : number, Align::Right);
+    const float room = width - name_width - context.px(6);
+    if (text_width(value, full_text) <= room) {
+      draw_text(list, {at.x + width, line}, value, full_text, Align::Right);
+    } else if (text_width(value, number) <= room) {
+      draw_text(list, {at.x + width, line}, value, number, Align::Right);
+    } else {
+      line += name.size + context.px(2);
+      draw_text(list, {at.x, line}, value, text_width(value, full_text) <= width ? full_text : number);
+    }
   }
   if (long_form) {
     const std::string held = held_range(subject.tensor(), subject.ranks(), rank);
-    draw_text(list, {at.x + name_width + context.px(10), y}, value, held);
+    draw_text(list, {at.x + name_width + context.px(10), y}, value,
+              fitted(value, held, width - name_width - context.px(84)));
   }
-  return y + name.size - at.y;
+  return line + name.size - at.y;
+}
+
+/// What a cell of the pictures stands for, where it is not one element, and how to see more or all.
+std::string resolution_note(const Context& context, const Subject& subject) {
+  const auto first = std::find_if(subject.samples.begin(), subject.samples.end(),
+                                  [](const auto& sample) { return sample && sample->picture.rows > 0; });
+  if (first == subject.samples.end()) return {};
+  const TensorSample& sample = **first;
+  const Part part = part_of(context.view.inspector, sample.matrix);
+  const auto span = [](Range range) { return fmt::format("{} … {}", range.begin, range.end - 1); };
+  if (!part.all) {
+    return fmt::format("{} of rows {}, columns {} of each piece. A double click shows all.",
+                       subject.exact ? "Values" : "Block means", span(part.row_range), span(part.col_range));
+  }
+  const int64_t rows = (sample.matrix.rows + sample.picture.rows - 1) / sample.picture.rows;
+  const int64_t cols = (sample.matrix.cols + sample.picture.cols - 1) / std::max(sample.picture.cols, 1);
+  if (rows <= 1 && cols <= 1) return {};
+  return fmt::format("Cells are means of {} × {}; the wheel zooms in.", rows, cols);
 }
 
 /// Height of a picture `width` wide: a matrix nearly as in the sketch, a vector a strip.
@@ -281,7 +308,12 @@ void draw_colour_bar(const Context& context, const Subject& subject, Pen& pen) {
   draw_text(pen.list, {pen.x, pen.y}, style, is_signed ? "≤ −" + limit : "0");
   if (is_signed) draw_text(pen.list, {pen.x + pen.width / 2, pen.y}, style, "0", Align::Centre);
   draw_text(pen.list, {pen.x + pen.width, pen.y}, style, "≥ " + limit, Align::Right);
-  pen.y += style.size + context.px(16);
+  pen.y += style.size + context.px(6);
+  if (const std::string note = resolution_note(context, subject); !note.empty()) {
+    const TextStyle small = small_text(context, context.theme.dim);
+    pen.y += draw_wrapped(pen.list, {pen.x, pen.y}, small, note, pen.width);
+  }
+  pen.y += context.px(12);
 }
 
 namespace {

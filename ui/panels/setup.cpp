@@ -41,7 +41,10 @@ void draw_degrees(const Context& context, const Settings& wanted) {
   draw_text(list, {at.x, at.y + (height - label.size) / 2}, label, "T");
   const std::vector<int> possible = possible_degrees(wanted.model, wanted.block);
   const float left = at.x + context.px(20);
-  const float chip = (at.x + width - left) / static_cast<float>(kDegrees.size());
+  // One line where the chips are wide enough to hit, else two.
+  const bool one_line = at.x + width - left >= context.px(22) * static_cast<float>(kDegrees.size());
+  const size_t in_line = one_line ? kDegrees.size() : (kDegrees.size() + 1) / 2;
+  const float chip = (at.x + width - left) / static_cast<float>(in_line);
   const bool listed = std::find(kDegrees.begin(), kDegrees.end(), wanted.tp) != kDegrees.end();
   for (size_t i = 0; i < kDegrees.size(); ++i) {
     // A degree that is not in the list takes the place of the last one that is not larger.
@@ -50,8 +53,9 @@ void draw_degrees(const Context& context, const Settings& wanted) {
     if (!listed && wanted.tp > tp && wanted.tp < next) tp = wanted.tp;
     const bool selected = tp == wanted.tp;
     const bool fits = std::find(possible.begin(), possible.end(), tp) != possible.end();
-    const ImVec2 min{left + chip * static_cast<float>(i), at.y};
-    const ImVec2 max{min.x + chip - context.px(2), at.y + height};
+    const ImVec2 min{left + chip * static_cast<float>(i % in_line),
+                     at.y + height * static_cast<float>(i / in_line)};
+    const ImVec2 max{min.x + chip - context.px(2), min.y + height};
     ImGui::SetCursorScreenPos(min);
     if (ImGui::InvisibleButton(fmt::format("T = {}", tp).c_str(), {std::max(1.0f, max.x - min.x), height}) &&
         !selected) {
@@ -67,10 +71,10 @@ void draw_degrees(const Context& context, const Settings& wanted) {
     TextStyle style{selected ? context.fonts.bold : context.fonts.body, context.px(kBodySize), theme.text};
     if (selected && fits) style.colour = legible_on(theme, theme.forward);
     if (!fits && !selected) style.colour = theme.faint;
-    draw_text(list, {(min.x + max.x) / 2, at.y + (height - style.size) / 2}, style, std::to_string(tp),
+    draw_text(list, {(min.x + max.x) / 2, min.y + (height - style.size) / 2}, style, std::to_string(tp),
               Align::Centre);
   }
-  ImGui::SetCursorScreenPos({at.x, at.y + height + context.px(6)});
+  ImGui::SetCursorScreenPos({at.x, at.y + height * (one_line ? 1 : 2) + context.px(6)});
   ImGui::Dummy({0, 0});
 }
 
@@ -177,7 +181,10 @@ void draw_model(const Context& context, const Settings& wanted) {
 void draw_split(const Context& context, const Settings& wanted) {
   const ImVec2 top = ImGui::GetCursorScreenPos();
   const float right = top.x + ImGui::GetContentRegionAvail().x;
-  heading(context, "How each matrix is cut");
+  const float width = right - top.x;
+  heading(context, width < context.px(160)   ? "Cuts"
+                   : width < context.px(224) ? "Matrix cuts"
+                                             : "How each matrix is cut");
   const ImVec2 below = ImGui::GetCursorScreenPos();
   const std::vector<std::string> names = split_names();
   const int chosen =

@@ -96,71 +96,85 @@ void draw_stripes(const Context& context, ImVec2 min, ImVec2 max, Cut cut, int r
   }
 }
 
+/// The picture of the cut: of the planned weight when the plan is the wanted one, else of the cut alone.
+void draw_picture(const Context& context, const Settings& wanted, const Matrix& matrix, const Plan* shown,
+                  ImVec2 min, ImVec2 max) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const Cut cut = wanted.split.*matrix.cut;
+  const int ranks = std::max(wanted.tp, 1);
+  const StepId product = product_of(shown, matrix);
+  if (ranks == 1) {
+    list->AddRectFilled(min, max, context.theme.ranks[0]);
+  } else if (cut == Cut::Replicated) {
+    draw_copies(context, min, max, ranks, list);
+  } else if (product >= 0 && shown->program.settings == wanted) {
+    const TensorId weight = shown->program.step(product).inputs[1];
+    draw_placed(context, min, max, shown->program.tensor(weight), ranks, list);
+  } else {
+    draw_stripes(context, min, max, cut, std::min(ranks, 64), list);
+  }
+}
+
+void draw_card(const Context& context, const Settings& wanted, const Matrix& matrix) {
+  const Theme& theme = context.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x;
+  const bool narrow = width < context.px(224);  // then the choice takes the shape's place below the name
+  const float height = context.px(56), pad = context.px(8), option_width = context.px(104);
+  const bool in_block = wanted.block == Block::Layer || wanted.block == matrix.block;
+  const Plan* shown = shown_plan(context.snapshot);
+  const StepId product = product_of(shown, matrix);
+  const MatrixShape shape = shape_of(matrix, wanted.model);
+  const std::string shape_text = fmt::format("{} × {}", shape.rows, shape.cols);
+
+  ImGui::PushID(matrix.name);
+  ImGui::SetNextItemAllowOverlap();
+  if (ImGui::InvisibleButton("show", {std::max(1.0f, width), height}) && product >= 0) {
+    select_step(context.view, shown->program, product);
+    context.view.selected_tensor = shown->program.step(product).inputs[1];
+    context.view.scroll_to_selection = true;
+  }
+  const bool hovered = ImGui::IsItemHovered();
+  if (hovered) {
+    ImGui::SetTooltip("%s, %s. %s", matrix.name, shape_text.c_str(),
+                      product >= 0 ? "Click to see where it is used" : "Not part of what is planned");
+  }
+  list->AddRectFilled(at, {at.x + width, at.y + height}, hovered ? theme.line : theme.card, context.px(6));
+  const ImVec2 min{at.x + pad, at.y + pad};
+  const ImVec2 max{min.x + context.px(width < context.px(160) ? 28 : 52), at.y + height - pad};
+  draw_picture(context, wanted, matrix, shown, min, max);
+  if (!in_block) list->AddRectFilled(min, max, faded(theme.card, 0.6f));
+
+  const float opacity = in_block ? 1.0f : 0.4f;
+  const TextStyle name{context.fonts.mono, context.px(kBodySize), faded(theme.text, opacity)};
+  const TextStyle size{context.fonts.mono, context.px(kSmallSize), faded(theme.dim, opacity)};
+  const float text_x = max.x + context.px(width < context.px(160) ? 8 : 12);
+  draw_text(list, {text_x, at.y + context.px(11)}, name, matrix.name);
+  if (!narrow) {
+    const float room = width - (text_x - at.x) - option_width + context.px(16);
+    draw_text(list, {text_x, at.y + context.px(31)}, size, fitted(size, shape_text, room));
+  }
+
+  static const std::vector<std::string> kCuts{to_string(Cut::Column), to_string(Cut::Row),
+                                              to_string(Cut::Replicated)};
+  const ImVec2 option{at.x + width - context.px(12), at.y + (narrow ? context.px(39) : height / 2)};
+  const int chosen = option_at(context, "cut", option, to_string(wanted.split.*matrix.cut), kCuts);
+  if (chosen >= 0) {
+    Settings changed = wanted;
+    changed.split.*matrix.cut = parse_cut(kCuts[static_cast<size_t>(chosen)]);
+    changed.split = named_by_its_cuts(changed.split);
+    context.want(changed);
+  }
+  ImGui::PopID();
+  ImGui::SetCursorScreenPos({at.x, at.y + height + context.px(6)});
+  ImGui::Dummy({0, 0});
+}
+
 }  // namespace
 
 void draw_matrices(const Context& context, const Settings& wanted) {
-  const Theme& theme = context.theme;
-  const float width = ImGui::GetContentRegionAvail().x;
-  const float card = context.px(56);
-  const float pad = context.px(8);
-  for (const Matrix& matrix : kMatrices) {
-    ImDrawList* list = ImGui::GetWindowDrawList();
-    const ImVec2 at = ImGui::GetCursorScreenPos();
-    const bool in_block = wanted.block == Block::Layer || wanted.block == matrix.block;
-    const float opacity = in_block ? 1.0f : 0.4f;
-    ImGui::PushID(matrix.name);
-    const Plan* shown = shown_plan(context.snapshot);
-    const StepId product = product_of(shown, matrix);
-    const float combo_width = context.px(104);
-    if (ImGui::InvisibleButton("show", {std::max(1.0f, width - combo_width), card}) && product >= 0) {
-      select_step(context.view, shown->program, product);
-      context.view.selected_tensor = shown->program.step(product).inputs[1];
-      context.view.scroll_to_selection = true;
-    }
-    const bool hovered = ImGui::IsItemHovered();
-    if (hovered) {
-      ImGui::SetTooltip(product >= 0 ? "Show where this matrix is used" : "Not part of what is planned");
-    }
-    list->AddRectFilled(at, {at.x + width, at.y + card}, hovered ? theme.line : theme.card, context.px(6));
-
-    const ImVec2 min{at.x + pad, at.y + pad};
-    const ImVec2 max{min.x + context.px(52), at.y + card - pad};
-    const Cut cut = wanted.split.*matrix.cut;
-    const int ranks = std::max(wanted.tp, 1);
-    const bool planned = product >= 0 && shown->program.settings == wanted;
-    if (ranks == 1) {
-      list->AddRectFilled(min, max, theme.ranks[0]);
-    } else if (cut == Cut::Replicated) {
-      draw_copies(context, min, max, ranks, list);
-    } else if (planned) {
-      const TensorId weight = shown->program.step(product).inputs[1];
-      draw_placed(context, min, max, shown->program.tensor(weight), ranks, list);
-    } else {
-      draw_stripes(context, min, max, cut, std::min(ranks, 64), list);
-    }
-    if (!in_block) list->AddRectFilled(min, max, faded(theme.card, 0.6f));
-
-    const MatrixShape shape = shape_of(matrix, wanted.model);
-    const TextStyle name{context.fonts.mono, context.px(kBodySize), faded(theme.text, opacity)};
-    const TextStyle size{context.fonts.mono, context.px(kSmallSize), faded(theme.dim, opacity)};
-    const float text_x = max.x + context.px(12);
-    draw_text(list, {text_x, at.y + context.px(11)}, name, matrix.name);
-    draw_text(list, {text_x, at.y + context.px(31)}, size, fmt::format("{} × {}", shape.rows, shape.cols));
-
-    static const std::vector<std::string> kCuts{to_string(Cut::Column), to_string(Cut::Row),
-                                                to_string(Cut::Replicated)};
-    const int chosen =
-        option_at(context, "cut", {at.x + width - context.px(12), at.y + card / 2}, to_string(cut), kCuts);
-    if (chosen >= 0) {
-      Settings changed = wanted;
-      changed.split.*matrix.cut = parse_cut(kCuts[static_cast<size_t>(chosen)]);
-      changed.split = named_by_its_cuts(changed.split);
-      context.want(changed);
-    }
-    ImGui::PopID();
-    ImGui::SetCursorScreenPos({at.x, at.y + card + context.px(6)});
-    ImGui::Dummy({0, 0});
-  }
+  for (const Matrix& matrix : kMatrices) draw_card(context, wanted, matrix);
 }
 
 }  // namespace shardlens::ui

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <vector>
 
 #include "engine/config/hardware.h"
 #include "ui/commands/commands.h"
@@ -64,29 +65,29 @@ void transport_button(const Context& context, const char* icon, const char* id) 
   }
 }
 
-/// "forward 9.80 ms · backward 18.9 ms · 0.74 TFLOP/s = 82 % of this machine's GEMM ceiling", as far as it is
-/// known.
-std::string summary(const Snapshot& snapshot, const Tracks& tracks) {
-  if (!tracks.plan) return {};
+/// What the run measured, from the fullest form to the shortest: "forward 9.80 ms · backward 18.9 ms · 740
+/// GFLOP/s = 82 % of this machine's GEMM ceiling". Only what is known.
+std::vector<std::string> summaries(const Snapshot& snapshot, const Tracks& tracks) {
+  if (!tracks.plan) return {""};
   if (!tracks.measured) {
-    if (tracks.seconds <= 0) return "not timed yet";
-    return fmt::format("estimated on {} until a run is timed",
-                       find_hardware(tracks.plan->program.settings.hardware).title);
+    if (tracks.seconds <= 0) return {"not timed yet"};
+    const std::string& machine = find_hardware(tracks.plan->program.settings.hardware).title;
+    return {fmt::format("estimated on {} until a run is timed", machine), "estimated"};
   }
   const Result& result = *snapshot.result;
-  std::string text = fmt::format("forward {}  ·  backward {}", format_seconds(result.forward_seconds),
-                                 format_seconds(result.backward_seconds));
+  const std::string times = fmt::format("forward {}  ·  backward {}", format_seconds(result.forward_seconds),
+                                        format_seconds(result.backward_seconds));
   double flops = 0;
   for (const auto& rank : result.events) {
     for (const StepEvent& event : rank) flops += static_cast<double>(event.flops);
   }
   const double seconds = result.forward_seconds + result.backward_seconds;
-  if (seconds > 0 && flops > 0) text += "  ·  " + format_flops(flops / seconds);
-  if (seconds > 0 && flops > 0 && result.gemm_ceiling_flops > 0) {
-    text += fmt::format(" = {} of this machine's GEMM ceiling",
-                        format_percent(flops / seconds / result.gemm_ceiling_flops));
-  }
-  return text;
+  if (seconds <= 0 || flops <= 0) return {times};
+  const std::string speed = format_flops(flops / seconds);
+  if (result.gemm_ceiling_flops <= 0) return {times + "  ·  " + speed, times};
+  const std::string share = format_percent(flops / seconds / result.gemm_ceiling_flops);
+  return {fmt::format("{}  ·  {} = {} of this machine's GEMM ceiling", times, speed, share),
+          fmt::format("{}  ·  {} of the GEMM ceiling", times, share), times};
 }
 
 void draw_header(const Context& context, const Tracks& tracks) {
@@ -115,15 +116,21 @@ void draw_header(const Context& context, const Tracks& tracks) {
   ImGui::PopStyleVar(2);
 
   const float after_buttons = ImGui::GetItemRectMax().x + context.px(24);
-  std::string note = summary(context.snapshot, tracks);
+  std::vector<std::string> notes = summaries(context.snapshot, tracks);
   TextStyle note_style = small;
   if (context.snapshot.stale()) {
     const std::string& activity = context.snapshot.activity;
-    note = activity.empty() ? "out of date" : "out of date, " + activity;
+    notes = {activity.empty() ? "out of date" : "out of date, " + activity};
     note_style.colour = theme.text;
   }
+  // The step's own line has the left half of what is free; the longest summary that leaves it that is shown.
+  const float note_room = (right - after_buttons) * 0.6f;
+  std::string note = notes.back();
+  for (auto fuller = notes.rbegin(); fuller != notes.rend(); ++fuller) {
+    if (text_width(small, *fuller) <= note_room) note = *fuller;
+  }
   const float text_y = at.y + (side - small.size) / 2;
-  const float note_width = std::min(text_width(small, note), (right - after_buttons) * 0.62f);
+  const float note_width = std::min(text_width(small, note), note_room);
   draw_text(list, {right, text_y}, note_style, fitted(small, note, note_width + 1), Align::Right);
 
   const StepId step = context.view.selected_step;

@@ -16,6 +16,7 @@ namespace shardlens::ui {
 namespace {
 
 constexpr float kRow = 28, kLabelWidth = 84, kValueWidth = 56, kKnob = 6;
+constexpr float kStackedWidth = 196, kStackedTrack = 16;  ///< a narrower slider has its track below the words
 
 TextStyle label_style(const Context& context) {
   return {context.fonts.body, context.px(kSmallSize), context.theme.dim};
@@ -64,15 +65,19 @@ bool slider_row(const Context& context, const char* label, const std::vector<int
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float row = context.px(kRow);
   const float right = at.x + ImGui::GetContentRegionAvail().x;
-  const float begin = at.x + context.px(kLabelWidth);
-  const float end = right - context.px(kValueWidth);
-  const float centre = at.y + row / 2;
+  const bool stacked = right - at.x < context.px(kStackedWidth);
+  const float track_height = stacked ? context.px(kStackedTrack) : row;
+  const float track_top = stacked ? at.y + row - context.px(4) : at.y;
+  const float begin = at.x + context.px(stacked ? kKnob : kLabelWidth);
+  const float end = right - context.px(stacked ? kKnob : kValueWidth);
+  const float centre = track_top + track_height / 2;
+  const float value_left = right - context.px(kValueWidth - 8);
   const int64_t before = value;
   ImGui::PushID(label);
   draw_text(list, {at.x, middle(at.y, row, label_style(context))}, label_style(context), label);
 
-  ImGui::SetCursorScreenPos({begin - context.px(kKnob), at.y});
-  ImGui::InvisibleButton("slider", {std::max(1.0f, end - begin + 2 * context.px(kKnob)), row});
+  ImGui::SetCursorScreenPos({begin - context.px(kKnob), track_top});
+  ImGui::InvisibleButton("slider", {std::max(1.0f, end - begin + 2 * context.px(kKnob)), track_height});
   const bool active = ImGui::IsItemActive();
   const bool lit = active || ImGui::IsItemHovered();
   if (active)
@@ -87,9 +92,9 @@ bool slider_row(const Context& context, const char* label, const std::vector<int
   ImGuiStorage* storage = ImGui::GetStateStorage();
   const ImGuiID editing = ImGui::GetID("editing");
   const int editing_frames = storage->GetInt(editing, 0);  // 0: not, 1: just begun, 2: going on
-  ImGui::SetCursorScreenPos({end + context.px(8), at.y});
+  ImGui::SetCursorScreenPos({value_left, at.y});
   if (editing_frames > 0) {
-    ImGui::SetNextItemWidth(right - end - context.px(8));
+    ImGui::SetNextItemWidth(right - value_left);
     ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {context.px(4), context.px(4)});
     if (editing_frames == 1) ImGui::SetKeyboardFocusHere();
     int64_t typed = value;
@@ -101,7 +106,7 @@ bool slider_row(const Context& context, const char* label, const std::vector<int
     const bool left = editing_frames > 1 && !ImGui::IsItemActive();
     storage->SetInt(editing, left ? 0 : 2);
   } else {
-    if (ImGui::InvisibleButton("value", {right - end - context.px(8), row})) storage->SetInt(editing, 1);
+    if (ImGui::InvisibleButton("value", {right - value_left, row})) storage->SetInt(editing, 1);
     const TextStyle style = value_style(context);
     draw_text(list, {right, middle(at.y, row, style)}, style, std::to_string(value), Align::Right);
     if (ImGui::IsItemHovered()) {
@@ -112,7 +117,7 @@ bool slider_row(const Context& context, const char* label, const std::vector<int
     }
   }
   ImGui::PopID();
-  ImGui::SetCursorScreenPos({at.x, at.y + row});
+  ImGui::SetCursorScreenPos({at.x, stacked ? track_top + track_height : at.y + row});
   ImGui::Dummy({0, 0});
   return value != before;
 }

@@ -1,0 +1,143 @@
+// Setup under a scripted hand: each choice reaches the engine, and a refusal offers a way out that works.
+#include "ui/panels/setup.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/ui/studio_harness.h"
+#include "ui/widgets/snap.h"
+
+namespace shardlens::ui {
+namespace {
+
+using testing::HasSubstr;
+
+const Settings& settled(StudioHarness& harness) {
+  harness.wait_until_at_rest();
+  return harness.snapshot().settings;
+}
+
+TEST(Setup, ADraggedSliderStopsAtASensibleSize) {
+  StudioHarness harness;
+  settled(harness);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/Batch/slider"); });
+  EXPECT_EQ(settled(harness).batch, value_at(batch_stops(), 0.5));
+  EXPECT_EQ(harness.snapshot().state, RunState::Done) << harness.snapshot().message;
+}
+
+TEST(Setup, HiddenTakesTheMlpAlongAndStaysDivisible) {
+  StudioHarness harness;
+  settled(harness);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/Hidden/slider"); });
+  const Model& model = settled(harness).model;
+  EXPECT_NE(model.hidden, 96);
+  EXPECT_EQ(model.hidden % model.heads, 0);
+  EXPECT_EQ(model.ffn, 4 * model.hidden);
+  EXPECT_EQ(harness.snapshot().state, RunState::Done) << harness.snapshot().message;
+}
+
+TEST(Setup, AValueCanBeTyped) {
+  StudioHarness harness;
+  settled(harness);
+  harness.perform([](ImGuiTestContext& person) {
+    person.ItemClick("//Setup/Sequence/value");
+    person.KeyCharsReplaceEnter("23");
+  });
+  EXPECT_EQ(settled(harness).seq, 23);
+  EXPECT_EQ(harness.snapshot().plan->program.settings.seq, 23);
+}
+
+TEST(Setup, AnImpossibleDegreeSaysWhyAndOneClickHelps) {
+  StudioHarness harness;
+  settled(harness);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/T = 5"); });
+  settled(harness);
+  EXPECT_EQ(harness.snapshot().state, RunState::Refused);
+  EXPECT_THAT(harness.snapshot().message, HasSubstr("12 heads"));
+  EXPECT_TRUE(harness.snapshot().stale()) << "the old result stays, greyed";
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/try T = 6"); });
+  EXPECT_EQ(settled(harness).tp, 6);
+  EXPECT_EQ(harness.snapshot().state, RunState::Done) << harness.snapshot().message;
+}
+
+TEST(Setup, TheWayBackFromARefusal) {
+  StudioHarness harness;
+  settled(harness);
+  harness.perform([](ImGuiTestContext& person) {
+    person.ItemClick("//Setup/T = 8");
+    person.Yield(5);
+    person.ItemClick("//Setup/try what ran last");
+  });
+  EXPECT_EQ(settled(harness).tp, 4);
+  EXPECT_EQ(harness.snapshot().state, RunState::Done);
+}
+
+TEST(Setup, ACutOfOneMatrixMakesASplitOfItsOwn) {
+  StudioHarness harness;
+  settled(harness);
+  harness.perform([](ImGuiTestContext& person) {
+    person.ItemClick("//Setup/mlp.fc/cut/choice");
+    person.ItemClick("//$FOCUSED/row");
+  });
+  EXPECT_EQ(settled(harness).split.mlp_fc, Cut::Row);
+  EXPECT_EQ(harness.snapshot().settings.split.name, "custom");
+  ASSERT_EQ(harness.snapshot().state, RunState::Done) << harness.snapshot().message;
+  EXPECT_TRUE(harness.snapshot().result->parity_summary.agrees);
+
+  harness.perform([](ImGuiTestContext& person) {
+    person.ItemClick("//Setup/Split/choice");
+    person.ItemClick("//$FOCUSED/reversed");
+  });
+  EXPECT_EQ(settled(harness).split.attn_qkv, Cut::Row);
+  EXPECT_EQ(harness.snapshot().settings.split.name, "reversed");
+}
+
+TEST(Setup, TwoQuickChangesAreBothKept) {
+  StudioHarness harness;
+  settled(harness);
+  harness.perform([](ImGuiTestContext& person) {
+    person.ItemClick("//Setup/T = 2");
+    person.ItemClick("//Setup/Part/choice");
+    person.ItemClick("//$FOCUSED/MLP alone");
+    person.ItemClick("//Setup/dtype/choice");
+    person.ItemClick("//$FOCUSED/fp64");
+  });
+  const Settings& settings = settled(harness);
+  EXPECT_EQ(settings.tp, 2);
+  EXPECT_EQ(settings.block, Block::Mlp);
+  EXPECT_EQ(settings.dtype, DType::Fp64);
+}
+
+TEST(Setup, TheSeedIsTyped) {
+  StudioHarness harness;
+  settled(harness);
+  harness.perform([](ImGuiTestContext& person) {
+    person.ItemInput("//Setup/Seed/##value");
+    person.KeyCharsReplaceEnter("77");
+  });
+  EXPECT_EQ(settled(harness).seed, 77u);
+}
+
+TEST(Setup, AMissingWeightsFileIsNamed) {
+  StudioHarness harness;
+  settled(harness);
+  harness.perform([](ImGuiTestContext& person) {
+    person.ItemInput("//Setup/Weights/##path");
+    person.KeyCharsReplaceEnter("/nowhere/model.safetensors");
+  });
+  settled(harness);
+  EXPECT_NE(harness.snapshot().state, RunState::Done);
+  EXPECT_THAT(harness.snapshot().message, HasSubstr("/nowhere/model.safetensors"));
+}
+
+TEST(Setup, AMatrixCardLeadsToItsProduct) {
+  StudioHarness harness;
+  settled(harness);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/mlp.proj/show"); });
+  const Program& program = harness.snapshot().plan->program;
+  EXPECT_EQ(program.step(harness.view().selected_step).name, "mlp.proj");
+  EXPECT_EQ(program.tensor(harness.view().selected_tensor).kind, MemoryKind::Weight);
+}
+
+}  // namespace
+}  // namespace shardlens::ui
