@@ -53,21 +53,6 @@ Flops flops_of(const Program& program, const Step& step, int rank) {
   }
 }
 
-Collective collective_of(Op op) {
-  switch (op) {
-    case Op::AllReduce:
-      return Collective::AllReduce;
-    case Op::ReduceScatter:
-      return Collective::ReduceScatter;
-    case Op::AllGather:
-      return Collective::AllGather;
-    case Op::AllToAll:
-      return Collective::AllToAll;
-    default:
-      return Collective::None;
-  }
-}
-
 double compute_seconds(const StepCost& cost, DType dtype, const Hardware& hardware) {
   const double peak = hardware.flops(dtype);
   const double bandwidth = hardware.memory_bytes_per_second;

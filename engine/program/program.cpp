@@ -68,8 +68,26 @@ std::string to_string(Op op) {
   return {};
 }
 
+Collective collective_of(Op op) {
+  switch (op) {
+    case Op::Slice:
+      return Collective::Slice;
+    case Op::AllReduce:
+      return Collective::AllReduce;
+    case Op::ReduceScatter:
+      return Collective::ReduceScatter;
+    case Op::AllGather:
+      return Collective::AllGather;
+    case Op::AllToAll:
+      return Collective::AllToAll;
+    default:
+      return Collective::None;
+  }
+}
+
 bool is_collective(Op op) {
-  return op == Op::AllReduce || op == Op::ReduceScatter || op == Op::AllGather || op == Op::AllToAll;
+  const Collective collective = collective_of(op);
+  return collective != Collective::None && collective != Collective::Slice;
 }
 
 Shape local_shape(const Tensor& tensor, int ranks, int rank) {
@@ -103,24 +121,7 @@ std::vector<StepId> consumers_of(const Program& program, TensorId tensor) {
 
 int64_t sent_bytes(const Program& program, StepId id) {
   const Step& step = program.step(id);
-  Collective collective = Collective::None;
-  switch (step.op) {
-    case Op::AllReduce:
-      collective = Collective::AllReduce;
-      break;
-    case Op::ReduceScatter:
-      collective = Collective::ReduceScatter;
-      break;
-    case Op::AllGather:
-      collective = Collective::AllGather;
-      break;
-    case Op::AllToAll:
-      collective = Collective::AllToAll;
-      break;
-    default:
-      return 0;
-  }
-  return ring_sent_bytes(collective, program.tensor(step.outputs[0]).bytes(), program.ranks());
+  return ring_sent_bytes(collective_of(step.op), program.tensor(step.outputs[0]).bytes(), program.ranks());
 }
 
 namespace {

@@ -63,6 +63,10 @@ enum class Op {
 };
 std::string to_string(Op op);
 
+/// The conversion a step makes: Slice, AllReduce and so on; None for the identity and for everything that
+/// computes.
+Collective collective_of(Op op);
+
 /// True for the steps at which ranks meet: AllReduce, ReduceScatter, AllGather, AllToAll.
 bool is_collective(Op op);
 

@@ -13,23 +13,6 @@ namespace {
 // Less than a twentieth of the meeting is not worth a clause.
 constexpr double kWorthNaming = 0.05;
 
-Collective collective_of(Op op) {
-  switch (op) {
-    case Op::AllReduce:
-      return Collective::AllReduce;
-    case Op::ReduceScatter:
-      return Collective::ReduceScatter;
-    case Op::AllGather:
-      return Collective::AllGather;
-    case Op::AllToAll:
-      return Collective::AllToAll;
-    case Op::Slice:
-      return Collective::Slice;
-    default:
-      return Collective::None;
-  }
-}
-
 }  // namespace
 
 Meeting meeting_of(const Plan& plan, const Result* result, StepId step) {

@@ -4,7 +4,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <map>
@@ -13,6 +15,7 @@
 
 #include "engine/config/error.h"
 #include "engine/io/npy.h"
+#include "engine/io/safetensors.h"
 #include "engine/planner/planner.h"
 #include "engine/runtime/gather.h"
 #include "engine/runtime/sampler.h"
@@ -223,6 +226,97 @@ TEST(Executor, InputFromAFileReachesTheRanks) {
 
   settings.seq = 12;  // the file no longer fits
   EXPECT_THROW(Executor{make_plan(settings)}, Error);
+}
+
+// A GPT-2 layer's weights as Hugging Face stores them: matrices [in, out], biases and norms [out].
+void write_layer_weights(const std::string& path, const Settings& settings, int layer,
+                         bool with_nan = false) {
+  const Settings one = [&] {
+    Settings s = settings;
+    s.tp = 1;
+    s.layer = layer;
+    return s;
+  }();
+  std::vector<std::vector<float>> data;
+  std::vector<TensorToStore> stored;
+  const Program program = plan_program(one);
+  for (const Tensor& tensor : program.tensors) {
+    if (tensor.kind != MemoryKind::Weight) continue;
+    std::vector<float>& values = data.emplace_back(static_cast<size_t>(element_count(tensor.shape)));
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i] = 0.03f * std::sin(static_cast<float>(i) + 7.0f * static_cast<float>(data.size()));
+    }
+    if (with_nan && tensor.name.find("mlp.c_fc.weight") != std::string::npos) {
+      values.back() = std::numeric_limits<float>::quiet_NaN();
+    }
+  }
+  size_t next = 0;
+  for (const Tensor& tensor : program.tensors) {
+    if (tensor.kind != MemoryKind::Weight) continue;
+    const MatrixShape matrix = matrix_shape(tensor);
+    const Shape shape = tensor.row_dims == 0 ? Shape{matrix.cols} : Shape{matrix.rows, matrix.cols};
+    stored.push_back({tensor.name, DType::Fp32, shape, data[next++].data()});
+  }
+  write_safetensors(path, stored);
+}
+
+TEST(Executor, WeightsFromACheckpointAreTheSameOnEveryT) {
+  const std::string path = ::testing::TempDir() + "layer3.safetensors";
+  write_layer_weights(path, small_layer(1), 3);
+  std::map<int, std::map<std::string, std::vector<std::byte>>> by_degree;
+  for (int tp : {1, 3, 4}) {
+    Settings settings = small_layer(tp);
+    settings.layer = 3;
+    settings.weights_path = path;
+    by_degree[tp] = all_bytes(settings);
+  }
+  const std::string qkv = "transformer.h.3.attn.c_attn.weight";
+  ASSERT_EQ(by_degree[1].count(qkv), 1u);
+  EXPECT_EQ(by_degree[1][qkv], by_degree[3][qkv]);
+  EXPECT_EQ(by_degree[1][qkv], by_degree[4][qkv]);
+  float first;
+  std::memcpy(&first, by_degree[4][qkv].data(), sizeof first);
+  EXPECT_FLOAT_EQ(first, 0.03f * std::sin(21.0f));  // the third weight of the file
+}
+
+TEST(Executor, ACheckpointThatDoesNotFitIsRefusedBeforeTheRun) {
+  const std::string path = ::testing::TempDir() + "other.safetensors";
+  write_layer_weights(path, small_layer(1), 0);
+  const auto refusal = [&](Settings settings) -> std::string {
+    settings.weights_path = path;
+    try {
+      Executor executor(make_plan(settings));
+      return "";
+    } catch (const Error& error) {
+      return error.kind() == ErrorKind::Request ? error.what() : "";
+    }
+  };
+  Settings other_layer = small_layer(2);
+  other_layer.layer = 5;
+  EXPECT_NE(refusal(other_layer).find("transformer.h.5."), std::string::npos) << refusal(other_layer);
+  Settings wider = small_layer(2);
+  wider.model.ffn = 768;
+  EXPECT_NE(refusal(wider).find("768"), std::string::npos) << refusal(wider);
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) - 100);
+  EXPECT_NE(refusal(small_layer(2)).find("other.safetensors"), std::string::npos);
+}
+
+TEST(Executor, NanInTheWeightsIsNamedWithTensorRankAndStep) {
+  const std::string path = ::testing::TempDir() + "nan.safetensors";
+  write_layer_weights(path, small_layer(1), 0, true);
+  Settings settings = small_layer(2);
+  settings.weights_path = path;
+  Executor executor(make_plan(settings));
+  try {
+    executor.start(1);
+    executor.wait();
+    FAIL() << "NaN went unnoticed";
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    EXPECT_NE(message.find("transformer.h.0.mlp.c_fc.weight"), std::string::npos) << message;
+    EXPECT_NE(message.find("rank 1, before step 0"), std::string::npos)
+        << message;  // the last column is rank 1's
+  }
 }
 
 TEST(Executor, NanInTheInputIsNamedWithTensorRankAndStep) {
