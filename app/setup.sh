@@ -16,8 +16,8 @@ fail() {
 # --- Debian packages ------------------------------------------------------------------------------------------
 packages="
   g++ cmake ninja-build ccache pkg-config ca-certificates
-  libdnnl-dev libeigen3-dev libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libsqlite3-dev
-  libgtest-dev libgmock-dev libbenchmark-dev
+  libdnnl-dev libeigen3-dev libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev
+  libgtest-dev libgmock-dev
   libpng-dev libgl1 libegl-dev libgl1-mesa-dri libegl-mesa0
   libx11-dev libxext-dev libxrandr-dev libxinerama-dev libxcursor-dev libxi-dev
   xvfb xauth python3 python3-pip"
