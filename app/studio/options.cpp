@@ -18,7 +18,7 @@
 namespace shardlens {
 namespace {
 
-const std::vector<std::string> kViews{"stage",     "memory",   "traffic", "program",
+const std::vector<std::string> kViews{"stage",     "memory",   "traffic", "program", "memory-layer",
                                       "inspector", "timeline", "palette", "sheet"};
 
 PixelSize parse_size(const std::string& text) {
@@ -78,7 +78,7 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
       ->capture_default_str();
 
   app.add_option("--view", options.view,
-                 "stage, memory, traffic, program, inspector, timeline, palette or sheet")
+                 "stage, memory, memory-layer, traffic, program, inspector, timeline, palette or sheet")
       ->capture_default_str();
   app.add_option("--step", options.step, "The step selected at first: its number or its name");
   app.add_option("--theme", theme, "dark, or light for projectors");
@@ -134,8 +134,10 @@ void apply_looks(const Options& options, ui::ViewState& view) {
   if (options.view == "palette") view.palette_open = true;
   if (options.view == "sheet") view.sheet_open = true;
   if (options.view == "inspector") view.wide_inspector = true;
-  constexpr std::array<std::pair<const char*, ui::Tab>, 4> tabs{{{"stage", ui::Tab::Stage},
+  view.memory.this_layer = options.view == "memory-layer";
+  constexpr std::array<std::pair<const char*, ui::Tab>, 5> tabs{{{"stage", ui::Tab::Stage},
                                                                  {"memory", ui::Tab::Memory},
+                                                                 {"memory-layer", ui::Tab::Memory},
                                                                  {"traffic", ui::Tab::Traffic},
                                                                  {"program", ui::Tab::Program}}};
   for (const auto& [name, tab] : tabs) {

@@ -13,7 +13,7 @@
 namespace shardlens::ui {
 namespace {
 
-/// A line over the steps: what the rank's arenas together have held at most so far, as measured.
+/// A line over the steps: what the rank's arenas together have held at most, as measured.
 void draw_marks(const Context& context, size_t rank, ImVec2 origin, float slot, float scale) {
   const Snapshot& snapshot = context.snapshot;
   if (!snapshot.result || snapshot.stale() || rank >= snapshot.result->events.size()) return;
@@ -29,8 +29,10 @@ void draw_marks(const Context& context, size_t rank, ImVec2 origin, float slot, 
   }
   if (line.empty()) return;
   list->AddPolyline(line.data(), static_cast<int>(line.size()), context.theme.text, context.px(1.5f));
-  draw_text(list, {line.back().x, line.back().y + context.px(6)}, in(type.note, context.theme.text),
-            "all arenas' high-water so far, measured", Align::Right);
+  const std::string label = format_bytes(static_cast<double>(total_bytes(events.back().high_water_bytes))) +
+                            " in arenas, one for each kind: high-water, measured";
+  draw_text(list, {line.back().x, line.back().y + context.px(6)}, in(type.note, context.theme.text), label,
+            Align::Right);
 }
 
 }  // namespace

@@ -127,7 +127,8 @@ void header_row(const Context& context, std::initializer_list<const char*> right
   ImGui::TableSetBgColor(ImGuiTableBgTarget_RowBg0, context.theme.panel);
   for (int column = 0; column < ImGui::TableGetColumnCount(); ++column) {
     if (!ImGui::TableSetColumnIndex(column)) continue;
-    const std::string name = ImGui::TableGetColumnName(column);
+    std::string name = ImGui::TableGetColumnName(column);
+    if (name.rfind("##", 0) == 0) name.clear();
     const bool right = std::find(right_aligned.begin(), right_aligned.end(), name) != right_aligned.end();
     if (right) {
       right_text(name);
@@ -137,6 +138,10 @@ void header_row(const Context& context, std::initializer_list<const char*> right
   }
   ImGui::PopFont();
   ImGui::PopStyleColor();
+}
+
+ImGuiTableColumnFlags shown_if(bool roomy) {
+  return roomy ? ImGuiTableColumnFlags_None : ImGuiTableColumnFlags_Disabled;
 }
 
 /// Scrolls the current table so that the selected step is seen, once each time another is selected.
@@ -161,10 +166,17 @@ void draw_steps(const Context& context, const std::vector<ProgramRow>& rows, ImV
   ImGui::PushFont(context.fonts.mono, kSmallSize);
   if (ImGui::BeginTable("steps", static_cast<int>(kProgramColumns) - 1, flags, size)) {
     ImGui::TableSetupColumn("#", ImGuiTableColumnFlags_WidthFixed, context.px(36));
-    for (const char* name :
-         {"f/g", "name", "equation", "output : shape", "layout", "per rank", "FLOPs", "sent"})
-      ImGui::TableSetupColumn(name);
-    ImGui::TableSetupScrollFreeze(context.px(900) < size.x ? 3 : 1, 1);
+    const ImGuiTableColumnFlags if_roomy =
+        shown_if(size.x > context.px(900));  // the tensors below say it again
+    ImGui::TableSetupColumn("f/g");
+    ImGui::TableSetupColumn("name");
+    ImGui::TableSetupColumn("equation");
+    ImGui::TableSetupColumn("output : shape", if_roomy);
+    ImGui::TableSetupColumn("layout");
+    ImGui::TableSetupColumn("per rank", if_roomy);
+    ImGui::TableSetupColumn("FLOPs", shown_if(size.x > context.px(740)));
+    ImGui::TableSetupColumn("sent");
+    ImGui::TableSetupScrollFreeze(1, 1);
     header_row(context, {"#", "FLOPs", "sent"});
     const float row_height = ImGui::GetTextLineHeight() + 2 * ImGui::GetStyle().CellPadding.y;
     follow_selection(context, rows, row_height);
@@ -198,8 +210,10 @@ void draw_tensors(const Context& context, const Step& step, ImVec2 size) {
   const ImGuiTableFlags flags =
       ImGuiTableFlags_ScrollX | ImGuiTableFlags_ScrollY | ImGuiTableFlags_SizingFixedFit;
   if (ImGui::BeginTable("tensors", 8, flags, {size.x, std::max(context.px(60), size.y - used)})) {
-    for (const char* name : {"", "tensor", "name", "layout", "shape", "per rank", "kind", "bytes per rank"})
+    for (const char* name : {"##role", "tensor", "name", "layout", "shape", "per rank"})
       ImGui::TableSetupColumn(name);
+    ImGui::TableSetupColumn("kind", shown_if(size.x > context.px(860)));
+    ImGui::TableSetupColumn("bytes per rank");
     ImGui::TableSetupScrollFreeze(0, 1);
     header_row(context, {"bytes per rank"});
     int row = 0;
@@ -243,6 +257,7 @@ const std::vector<ProgramRow>& rows_of(const std::shared_ptr<const Plan>& plan) 
 }  // namespace
 
 void draw_program(const Context& context) {
+  page_margin(context);
   const Snapshot& snapshot = context.snapshot;
   const ImVec2 top = ImGui::GetCursorScreenPos();
   const float right = top.x + ImGui::GetContentRegionAvail().x;

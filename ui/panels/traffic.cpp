@@ -8,19 +8,12 @@
 #include "engine/config/validate.h"
 #include "ui/panels/memory_figures.h"
 #include "ui/panels/parts.h"
+#include "ui/panels/traffic_parts.h"
 #include "ui/panels/traffic_rows.h"
-#include "ui/panels/traffic_splits.h"
 #include "ui/widgets/format.h"
 
 namespace shardlens::ui {
 namespace {
-
-/// The hardware whose links the prediction is for: the settings' own, or where that does not say its links
-/// (this machine), the device chosen in the Memory tab.
-const Hardware& priced_on(const Context& context) {
-  const Hardware& own = find_hardware(context.snapshot.plan->program.settings.hardware);
-  return own.link_bytes_per_second > 0 ? own : device_or_first(context.view.memory.device);
-}
 
 /// Where the columns of the table stand, from the width at hand.
 struct Columns {
@@ -86,54 +79,6 @@ TextTable copied(const std::vector<TrafficRow>& rows) {
                           row.predicted_seconds > 0 ? format_seconds(row.predicted_seconds) : "",
                           row.measured ? format_bandwidth(row.bus_bytes_per_second) : "", row.why});
   return table;
-}
-
-/// One figure of the summary: large, with what it is above and on what it stands below. Returns its width.
-float draw_figure(const Context& context, ImVec2 at, const std::string& label, ImU32 edge,
-                  const std::string& figure, const std::string& note) {
-  const Type type(context);
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const float x = at.x + context.px(12);
-  list->AddRectFilled(at, {at.x + context.px(3), at.y + context.px(58)}, edge, context.px(1.5f));
-  draw_text(list, {x, at.y}, type.note, label);
-  draw_text(list, {x, at.y + context.px(18)}, type.figure, figure);
-  draw_text(list, {x, at.y + context.px(42)}, type.note, note);
-  const float width =
-      std::max({text_width(type.note, label), text_width(type.figure, figure), text_width(type.note, note)});
-  return width + context.px(12 + 32);
-}
-
-/// Forward, backward, whole, and the time. Returns the height it took.
-float draw_summary(const Context& context, const std::vector<TrafficRow>& rows, ImVec2 at, float width) {
-  const Theme& theme = context.theme;
-  const TrafficTotal forward = total(rows, Phase::Forward), backward = total(rows, Phase::Backward),
-                     whole = total(rows);
-  struct Figure {
-    std::string label;
-    ImU32 edge;
-    std::string figure, note;
-  };
-  std::vector<Figure> figures{
-      {"forward", theme.forward, format_bytes(static_cast<double>(forward.sent_bytes)),
-       in_words(rows, Phase::Forward)},
-      {"backward", theme.backward, format_bytes(static_cast<double>(backward.sent_bytes)),
-       in_words(rows, Phase::Backward)},
-      {"each rank sends", theme.communication, format_bytes(static_cast<double>(whole.sent_bytes)),
-       "ring figures, " + format_integer(whole.sent_bytes) + " bytes"}};
-  if (whole.measured > 0)
-    figures.push_back(
-        {whole.measured == whole.collectives ? "transfer, measured" : "transfer, measured so far",
-         theme.communication, format_seconds(whole.transfer_seconds),
-         "and " + format_seconds(whole.wait_seconds) + " waiting"});
-  if (whole.predicted_seconds > 0)
-    figures.push_back({"transfer, predicted", theme.line, format_seconds(whole.predicted_seconds),
-                       "alpha-beta, " + device_word(priced_on(context).title)});
-  float x = at.x;
-  for (const Figure& figure : figures) {
-    if (x > at.x && x + context.px(140) > at.x + width) break;
-    x += draw_figure(context, {x, at.y}, figure.label, figure.edge, figure.figure, figure.note);
-  }
-  return context.px(66);
 }
 
 void draw_header(const Context& context, const Columns& columns, float y) {
@@ -307,6 +252,7 @@ void draw_one_rank(const Context& context) {
 }  // namespace
 
 void draw_traffic(const Context& context) {
+  page_margin(context);
   const Snapshot& snapshot = context.snapshot;
   if (!snapshot.plan) {
     page_head(context, "Traffic", "What the ranks send each other in one forward and backward pass.", 0);

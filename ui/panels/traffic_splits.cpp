@@ -1,10 +1,9 @@
 // Draws the comparison of splits. Bars share one scale, so that their lengths compare.
-#include "ui/panels/traffic_splits.h"
-
 #include <algorithm>
 #include <string>
 
 #include "ui/panels/parts.h"
+#include "ui/panels/traffic_parts.h"
 #include "ui/widgets/format.h"
 
 namespace shardlens::ui {

@@ -1,0 +1,23 @@
+// The pieces of the Traffic tab beside its table.
+#pragma once
+
+#include <vector>
+
+#include "engine/cost/compare_splits.h"
+#include "ui/context.h"
+#include "ui/panels/traffic_rows.h"
+
+namespace shardlens::ui {
+
+/// Whole, forward, backward, and the time, as large figures. Returns the height it took.
+float draw_summary(const Context& context, const std::vector<TrafficRow>& rows, ImVec2 at, float width);
+
+/// The hardware whose links the prediction is for: the settings' own, or where that does not say its links
+/// (this machine), the device chosen in the Memory tab.
+const Hardware& priced_on(const Context& context);
+
+/// The splits of one model beside each other: what each would make a rank send, compute and hold. A bar a
+/// split, a segment a collective; a click runs the split. Returns the height it took.
+float draw_splits(const Context& context, const std::vector<SplitCost>& splits, ImVec2 at, float width);
+
+}  // namespace shardlens::ui
