@@ -12,6 +12,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <future>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -73,6 +74,19 @@ std::string activity_of(Pass pass) {
 constexpr double kPollSeconds = 0.005;  // how soon a new command interrupts a pass
 constexpr int kCeilingRepetitions = 3;
 constexpr double kProgressSeconds = 0.05;  // how often a running pass is published
+
+Settings serial_settings(Settings settings) {
+  settings.tp = 1;
+  return settings;
+}
+
+// The serial run keeps every value it computes, beside its own arenas. Where that would crowd the machine the
+// run goes without a comparison, and the parity chip says that none was made.
+bool comparable_here(const Plan& plan) {
+  int64_t values_bytes = 0;
+  for (const Tensor& tensor : plan.program.tensors) values_bytes += tensor.bytes();
+  return run_bytes(plan) + 2 * values_bytes < available_memory_bytes() / 2;
+}
 
 // Times of a finished pass: the slowest rank decides.
 void take_events(const Executor& executor, const Program& program, Result& result) {
@@ -139,6 +153,7 @@ class Session::Worker {
   void handle(Command command);
   void set_settings(const Settings& settings);
   void begin_pass();
+  bool wait_for_pass(double seconds);
   void finish_pass();
   void queue_whole_run();
   void move_to(size_t position);
@@ -166,6 +181,8 @@ class Session::Worker {
   std::shared_ptr<ParityCheck> parity_;
   std::shared_ptr<SerialReference> serial_;
   Settings serial_settings_;
+  std::shared_ptr<SerialReference> serial_in_progress_;
+  std::future<std::pair<DType, double>> ceiling_;  ///< being measured; may outlive the settings that asked
   std::map<DType, double> ceilings_;  ///< FLOP/s of all cores together, measured once per process
   std::deque<Pass> passes_;
   bool pass_running_ = false;
@@ -219,9 +236,7 @@ void Session::Worker::main() {
       while (take_command(command)) handle(std::move(command));
       if (passes_.empty()) continue;
       if (!pass_running_) begin_pass();
-      const bool serial = passes_.front() == Pass::Serial;
-      Executor* running = serial ? serial_executor_.get() : executor_.get();
-      if (!running || running->wait_for(kPollSeconds)) {
+      if (wait_for_pass(kPollSeconds)) {
         finish_pass();
       } else if (passes_.front() == Pass::Sample && std::chrono::steady_clock::now() - last_progress >
                                                         std::chrono::duration<double>(kProgressSeconds)) {
@@ -258,8 +273,9 @@ void Session::Worker::handle(Command command) {
     if (!halfway) sampler_.reset();
     queue_whole_run();
   } else if (std::holds_alternative<command::Pause>(command)) {
+    if (now_.state != RunState::Running) return;  // what is timed or compared afterwards is no run to halt
     stop_passes();
-    if (now_.state == RunState::Running) now_.state = RunState::Paused;
+    now_.state = RunState::Paused;
     publish();
   } else if (const auto* seek = std::get_if<command::Seek>(&command)) {
     move_to(std::min(seek->position, steps));
@@ -300,16 +316,16 @@ void Session::Worker::ensure_executor() {
 void Session::Worker::queue_whole_run() {
   ensure_executor();
   passes_ = {Pass::Sample, Pass::WarmUp, Pass::Time};
-  Settings serial_settings = now_.settings;
-  serial_settings.tp = 1;
-  if (!serial_ || !(serial_settings_ == serial_settings)) passes_.push_back(Pass::Serial);
-  passes_.push_back(Pass::Compare);
+  if (comparable_here(*now_.plan)) {
+    if (!serial_ || serial_settings_ != serial_settings(now_.settings)) passes_.push_back(Pass::Serial);
+    passes_.push_back(Pass::Compare);
+  }
   if (!ceilings_.contains(now_.settings.dtype)) passes_.push_back(Pass::Ceiling);
 }
 
 // Halts at a step boundary and forgets what was still to be done.
 void Session::Worker::stop_passes() {
-  if (pass_running_ && executor_ && !passes_.empty()) {
+  if (pass_running_ && executor_ && !passes_.empty() && passes_.front() != Pass::Ceiling) {
     if (passes_.front() == Pass::Serial) {
       serial_executor_.reset();
     } else {
@@ -362,16 +378,13 @@ void Session::Worker::begin_pass() {
       executor_->rewind();
       executor_->start(steps);
       break;
-    case Pass::Serial: {
-      Settings serial_settings = now_.settings;
-      serial_settings.tp = 1;
-      serial_ = std::make_shared<SerialReference>();
-      serial_settings_ = serial_settings;
+    case Pass::Serial:
+      serial_ = nullptr;
+      serial_in_progress_ = std::make_shared<SerialReference>();
       serial_executor_ = std::make_unique<Executor>(make_plan(plan_serial(now_.settings)));
-      serial_executor_->observe({serial_});
+      serial_executor_->observe({serial_in_progress_});
       serial_executor_->start(serial_executor_->steps());
       break;
-    }
     case Pass::Compare:
       parity_ = std::make_shared<ParityCheck>(now_.plan->program, serial_, true);
       executor_->observe({parity_});
@@ -379,6 +392,17 @@ void Session::Worker::begin_pass() {
       executor_->start(steps);
       break;
     case Pass::Ceiling:
+      // In a thread of its own: a change of settings need not wait for it.
+      if (!ceiling_.valid()) {
+        const DType dtype = now_.settings.dtype;
+        ceiling_ =
+            std::async(std::launch::async, [dtype, shapes = gemm_shapes(plan_serial(now_.settings), 0)] {
+              return std::make_pair(
+                  dtype, measure_gemm_ceiling(dtype, shapes, available_cores(), 1, kCeilingRepetitions)
+                             .best()
+                             .median_flops);
+            });
+      }
       break;
     case Pass::Move:
       // A first run may have been interrupted while it was sampled: keep sampling where it goes on.
@@ -388,6 +412,18 @@ void Session::Worker::begin_pass() {
       break;
   }
   publish();
+}
+
+// True when the pass that runs is over; what a rank threw, this throws.
+bool Session::Worker::wait_for_pass(double seconds) {
+  switch (passes_.front()) {
+    case Pass::Serial:
+      return serial_executor_->wait_for(seconds);
+    case Pass::Ceiling:
+      return ceiling_.wait_for(std::chrono::duration<double>(seconds)) == std::future_status::ready;
+    default:
+      return executor_->wait_for(seconds);
+  }
 }
 
 void Session::Worker::finish_pass() {
@@ -414,6 +450,8 @@ void Session::Worker::finish_pass() {
       break;
     case Pass::Serial:
       serial_executor_.reset();
+      serial_ = std::move(serial_in_progress_);
+      serial_settings_ = serial_settings(now_.settings);
       break;
     case Pass::Compare:
       result_.parity = parity_->results();
@@ -421,10 +459,13 @@ void Session::Worker::finish_pass() {
       parity_.reset();
       break;
     case Pass::Ceiling: {
-      const std::vector<GemmShape> shapes = gemm_shapes(plan_serial(now_.settings), 0);
-      const GemmCeiling ceiling =
-          measure_gemm_ceiling(now_.settings.dtype, shapes, available_cores(), 1, kCeilingRepetitions);
-      result_.gemm_ceiling_flops = ceilings_[now_.settings.dtype] = ceiling.best().median_flops;
+      const auto [dtype, flops] = ceiling_.get();
+      ceilings_[dtype] = flops;
+      if (dtype == now_.settings.dtype) {
+        result_.gemm_ceiling_flops = flops;
+      } else {
+        passes_.push_back(Pass::Ceiling);  // begun for older settings; theirs is known now, ours is not
+      }
       break;
     }
     case Pass::Move:
@@ -439,8 +480,6 @@ void Session::Worker::stop_with(RunState state, const std::string& message) {
   pass_running_ = false;
   executor_.reset();
   serial_executor_.reset();
-  if (state != RunState::Done && serial_ && parity_ == nullptr && !result_.parity_summary.known)
-    serial_.reset();
   now_.state = state;
   now_.message = message;
   now_.activity.clear();
