@@ -1,0 +1,112 @@
+// The Session's worker: its thread, its queue and the passes it makes. Private to the session's two files.
+//
+// Protocol. send() appends to a queue under a lock; the worker takes from it between waits of a few
+// milliseconds, so a new wish interrupts whatever runs. What is to be done is a list of passes over the
+// Program: one that samples every tensor, two that are only timed (the first warms up), one serial run, one
+// that compares. Each pass is a real execution of the same Program; runs are deterministic, so pictures,
+// times and errors belong together though they were taken in different passes. A Snapshot is copied out after
+// every change and never touched again.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <future>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "engine/runtime/executor.h"
+#include "engine/runtime/parity.h"
+#include "engine/runtime/plan.h"
+#include "engine/runtime/sampler.h"
+#include "engine/runtime/session.h"
+
+namespace shardlens {
+
+enum class Pass { Sample, WarmUp, Time, Serial, Compare, Ceiling, Move };
+
+class Session::Worker {
+ public:
+  explicit Worker(const Settings& settings) {
+    now_.settings = settings;
+    machine_ = machine_description();
+    queue_.push_back(command::SetSettings{settings});
+    busy_ = true;
+    publish();
+    thread_ = std::thread([this] { main(); });
+  }
+
+  ~Worker() {
+    {
+      const std::lock_guard lock(mutex_);
+      quit_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+
+  void send(Command command) {
+    {
+      const std::lock_guard lock(mutex_);
+      queue_.push_back(std::move(command));
+      busy_ = true;
+    }
+    changed_.notify_all();
+  }
+
+  std::shared_ptr<const Snapshot> snapshot() const {
+    const std::lock_guard lock(mutex_);
+    return published_;
+  }
+
+  std::shared_ptr<const Snapshot> wait_until_idle(double timeout_seconds) const {
+    std::unique_lock lock(mutex_);
+    idle_.wait_for(lock, std::chrono::duration<double>(timeout_seconds), [this] { return !busy_; });
+    return published_;
+  }
+
+ private:
+  void main();
+  bool take_command(Command& command);
+  void handle(Command command);
+  void set_settings(const Settings& settings);
+  void begin_pass();
+  bool wait_for_pass(double seconds);
+  void finish_pass();
+  void queue_whole_run();
+  void move_to(size_t position);
+  void stop_passes();
+  void ensure_executor();
+  void stop_with(RunState state, const std::string& message);
+  void publish();
+
+  // shared with callers
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  mutable std::condition_variable idle_;
+  std::deque<Command> queue_;
+  std::shared_ptr<const Snapshot> published_;
+  bool busy_ = false;
+  bool quit_ = false;
+
+  // the worker's own
+  Snapshot now_;
+  std::string machine_;
+  Result result_;
+  std::unique_ptr<Executor> executor_;
+  std::unique_ptr<Executor> serial_executor_;
+  std::shared_ptr<Sampler> sampler_;
+  std::shared_ptr<ParityCheck> parity_;
+  std::shared_ptr<SerialReference> serial_;
+  Settings serial_settings_;
+  std::shared_ptr<SerialReference> serial_in_progress_;
+  std::future<std::pair<DType, double>> ceiling_;  ///< being measured; may outlive the settings that asked
+  std::map<DType, double> ceilings_;  ///< FLOP/s of all cores together, measured once per process
+  std::deque<Pass> passes_;
+  bool pass_running_ = false;
+  size_t move_target_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace shardlens
