@@ -6,6 +6,7 @@
 
 #include <omp.h>
 
+#include <atomic>
 #include <cstdint>
 #include <exception>
 
@@ -21,15 +22,25 @@ void parallel_for(int threads, int64_t items, Body&& body) {
   }
   std::exception_ptr failure;
   const int team = static_cast<int>(items < threads ? items : threads);
-#pragma omp parallel for num_threads(team) schedule(static)
-  for (int64_t item = 0; item < items; ++item) {
-    try {
-      body(item);
-    } catch (...) {
+  // OpenMP orders what was written before the team and what the team writes, but by means the thread
+  // sanitizer cannot see. These two say it again.
+  std::atomic<int> begun = 0, ended = 0;
+  begun.store(1, std::memory_order_release);
+#pragma omp parallel num_threads(team)
+  {
+    begun.load(std::memory_order_acquire);
+#pragma omp for schedule(static) nowait
+    for (int64_t item = 0; item < items; ++item) {
+      try {
+        body(item);
+      } catch (...) {
 #pragma omp critical(shardlens_parallel_for)
-      if (!failure) failure = std::current_exception();
+        if (!failure) failure = std::current_exception();
+      }
     }
+    ended.fetch_add(1, std::memory_order_release);
   }
+  ended.load(std::memory_order_acquire);
   if (failure) std::rethrow_exception(failure);
 }
 
