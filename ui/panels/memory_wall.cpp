@@ -56,7 +56,7 @@ void draw_slider(const Context& context, ImVec2 at, float width) {
     if (!shown[i]) continue;
     const float label_y = track_y + context.px(13);
     ImGui::SetCursorScreenPos({centres[i] - widths[i] / 2, label_y});
-    ImGui::PushID(static_cast<int>(i));
+    ImGui::PushID("marks");
     if (ImGui::InvisibleButton(all[i].label.c_str(), {widths[i], type.note.size + context.px(2)})) {
       view.parameters = all[i].parameters;
       view.tp = 0;
