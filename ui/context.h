@@ -49,6 +49,7 @@ struct ViewState {
   bool sheet_open = false;
   bool fit_stage = false;  ///< F: the Stage fits its rows into the panel in this frame
   bool fit_timeline = false;
+  bool setup_hidden = false;    ///< U: no Setup, more Stage; lecture mode begins without it
   bool wide_inspector = false;  ///< I: the Inspector takes half the window
   bool reset_layout = false;    ///< put every panel back to its first place in this frame
   float stage_zoom = 1.0f;
@@ -58,6 +59,7 @@ InspectorView inspector;
   double timeline_begin_seconds = 0, timeline_end_seconds = 0;  ///< shown stretch; equal: fit
   Wanted wanted;  ///< changes of the settings that no snapshot carries yet
 
+  void set_lecture(bool on) { lecture = setup_hidden = on; }
   float ui_scale() const { return scale * (lecture ? 1.6f : 1.0f); }
 };
 

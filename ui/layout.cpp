@@ -53,10 +53,17 @@ bool holds_a_panel(ImGuiID root) {
 
 PanelSizes panel_sizes(ImVec2 size, float scale, bool wide_inspector) {
   const PanelSizes full;
-  return {
-      .setup = std::floor(std::min(full.setup * scale, size.x * 0.20f)),
-      .inspector = std::floor(wide_inspector ? size.x / 2 : std::min(full.inspector * scale, size.x * 0.24f)),
-      .timeline = std::floor(std::min(full.timeline * scale, size.y * 0.28f))};
+  // Wide enough to be read, no wider than drawn, and never more than a part of the window.
+  const auto side = [&](float measure, float least, float share, float most) {
+    return std::floor(std::min(std::clamp(size.x * share, least * scale, measure * scale), size.x * most));
+  };
+  return {.setup = side(full.setup, 236, 0.20f, 0.30f),
+          .inspector = wide_inspector ? std::floor(size.x / 2) : side(full.inspector, 240, 0.24f, 0.34f),
+          .timeline = std::floor(std::min(full.timeline * scale, size.y * 0.30f))};
+}
+
+ImVec2 tab_padding(const Context& context) {
+  return {context.px(16), context.px(11)};
 }
 
 void Layout::restore(const std::string& ini) {
@@ -98,10 +105,11 @@ void Layout::build(ImVec2 size, const PanelSizes& sizes) {
 
 /// Gives the side panels their measure again when the window or the scale has changed; notices when a person
 /// has moved a border or a panel, and then leaves everything alone.
-void Layout::follow(const PanelSizes& sizes) {
+void Layout::follow(const PanelSizes& sizes, bool setup_hidden) {
   if (!untouched_) return;
-  if (!(sizes == assigned_)) {
+  if (!(sizes == assigned_) || setup_hidden != setup_hidden_) {
     assigned_ = sizes;
+    setup_hidden_ = setup_hidden;
     settling_frames_ = kSettlingFrames;
   }
   if (settling_frames_ > 0) {
@@ -111,7 +119,7 @@ void Layout::follow(const PanelSizes& sizes) {
     set_size("Timeline", ImGuiAxis_Y, assigned_.timeline);
     return;
   }
-  untouched_ = has_size("Setup", ImGuiAxis_X, assigned_.setup) &&
+  untouched_ = (setup_hidden || has_size("Setup", ImGuiAxis_X, assigned_.setup)) &&
                has_size("Inspector", ImGuiAxis_X, assigned_.inspector) &&
                has_size("Timeline", ImGuiAxis_Y, assigned_.timeline);
 }
@@ -135,9 +143,9 @@ void Layout::begin(const Context& context, float top) {
     build(size, sizes);
     wanted_ = false;
   } else {
-    follow(sizes);
+    follow(sizes, context.view.setup_hidden);
   }
-  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(context.px(16), context.px(11)));
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, tab_padding(context));
   ImGui::DockSpace(root_, ImVec2(0, 0), ImGuiDockNodeFlags_AutoHideTabBar);
   ImGui::PopStyleVar();
   ImGui::End();

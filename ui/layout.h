@@ -22,6 +22,10 @@ struct PanelSizes {
 /// there is room, and never so much that the centre starves.
 PanelSizes panel_sizes(ImVec2 size, float scale);
 
+/// The padding of a panel's tab. Dear ImGui measures a docked window's content from it, so the dock space and
+/// every panel's Begin() must agree on it.
+ImVec2 tab_padding(const Context& context);
+
 class Layout {
  public:
   /// Forgets what was moved: the first layout again.
@@ -39,13 +43,14 @@ class Layout {
 
  private:
   void build(ImVec2 size, const PanelSizes& sizes);
-  void follow(const PanelSizes& sizes);
+  void follow(const PanelSizes& sizes, bool setup_hidden);
 
   ImGuiID root_ = 0;
   bool wanted_ = true;       ///< build the first layout in the next frame
   int restored_frames_ = 0;  ///< frames until a restored layout is judged
   bool untouched_ = true;    ///< nobody has moved anything
   PanelSizes assigned_;
+  bool setup_hidden_ = false;
   int settling_frames_ = 0;  ///< frames that still assign: the tree takes a frame or two to follow
 };
 

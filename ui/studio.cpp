@@ -63,6 +63,13 @@ StepId step_named(const Program& program, const std::string& name, Phase phase) 
   return -1;
 }
 
+bool begin_docked(const Context& context, const char* name) {
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, tab_padding(context));
+  const bool visible = ImGui::Begin(name, nullptr, ImGuiWindowFlags_NoCollapse);
+  ImGui::PopStyleVar();
+  return visible;
+}
+
 /// What the centre's tab strip says at its right.
 std::string centre_hint(const Context& context) {
   const Plan* plan = shown_plan(context.snapshot);
@@ -91,7 +98,7 @@ Studio::Studio(const Settings& settings, const Fonts& fonts, std::filesystem::pa
   if (!message_.empty()) spdlog::warn("{}", message_);
   view_.theme = remembered_.theme;
   view_.scale = remembered_.scale;
-  view_.lecture = remembered_.lecture;
+  view_.set_lecture(remembered_.lecture);
   view_.tab = remembered_.tab;
   layout_.restore(remembered_.layout);
 }
@@ -127,6 +134,7 @@ void Studio::follow_program() {
     return;
   }
   select_step(view_, plan->program, step >= 0 ? step : first_look(plan->program));
+  view_.scroll_to_selection = true;
   view_.timeline_begin_seconds = view_.timeline_end_seconds = 0;
 }
 
@@ -154,7 +162,7 @@ void Studio::draw_bar_window(const Context& context, float height) {
 void Studio::draw_panel(const Context& context, const char* name, void (*draw)(const Context&),
                         bool is_result, bool whole_line) {
   ImGui::PushStyleColor(ImGuiCol_WindowBg, context.theme.panel);
-  const bool visible = ImGui::Begin(name, nullptr, ImGuiWindowFlags_NoCollapse);
+  const bool visible = begin_docked(context, name);
   ImGui::PopStyleColor();
   if (visible) {
     draw(context);
@@ -167,7 +175,7 @@ void Studio::draw_panel(const Context& context, const char* name, void (*draw)(c
 void Studio::draw_tab(const Context& context, const char* name, Tab tab, void (*draw)(const Context&),
                       bool is_result) {
   if (view_.focus_tab && view_.tab == tab) ImGui::SetNextWindowFocus();
-  const bool visible = ImGui::Begin(name, nullptr, ImGuiWindowFlags_NoCollapse);
+  const bool visible = begin_docked(context, name);
   if (visible && ImGui::IsWindowFocused(ImGuiFocusedFlags_RootAndChildWindows) && !view_.focus_tab)
     view_.tab = tab;
   if (visible) {
@@ -223,7 +231,7 @@ void Studio::frame() {
   bool granted[std::size(wishes)];
   for (size_t i = 0; i < std::size(wishes); ++i) granted[i] = *wishes[i];
   layout_.begin(now, bar_height);
-  draw_panel(now, "Setup", draw_setup, false);
+  if (!view_.setup_hidden) draw_panel(now, "Setup", draw_setup, false);
   draw_tab(now, "Stage", Tab::Stage, draw_stage, true);
   draw_tab(now, "Memory", Tab::Memory, draw_memory, false);
   draw_tab(now, "Traffic", Tab::Traffic, draw_traffic, true);

@@ -40,6 +40,8 @@ void open_window(const Options& options) {
 void run(const Options& options) {
   if (!options.screenshot.empty()) {
     write_screenshot(options);
+  } else if (!options.views.empty()) {
+    write_views(options);
   } else if (options.frame_benchmark) {
     benchmark_frames(options);
   } else {

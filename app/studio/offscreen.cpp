@@ -2,6 +2,7 @@
 #include "app/studio/offscreen.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -56,6 +57,34 @@ void wait_for_rest(Platform& platform, ui::Studio& studio) {
   if (snapshot.state == RunState::Failed) throw run_error(snapshot.message);
 }
 
+/// A run may take a while; a picture that cannot be written is better refused before it.
+void require_writable(const std::filesystem::path& path) {
+  const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
+  if (!std::filesystem::is_directory(folder) || access(folder.c_str(), W_OK) != 0) {
+    throw request_error(
+        fmt::format("cannot write {}: {} is not a folder that can be written to; choose another one",
+                    path.string(), folder.string()));
+  }
+}
+
+void select_wanted_step(const Options& options, ui::Studio& studio) {
+  if (options.step.empty()) return;
+  const Program& program = studio.snapshot().plan->program;
+  select_step(studio.view(), program, find_step(program, options.step));
+  studio.view().scroll_to_selection = true;
+}
+
+/// Draws until the panels have settled, and writes the last frame.
+void write_picture(Platform& platform, ui::Studio& studio, const std::filesystem::path& path) {
+  for (int i = 0; i < kSettlingFrames; ++i) draw_frame(platform, studio);
+  platform.begin_frame();
+  studio.frame();
+  platform.render();
+  const Image image = platform.read_pixels();
+  platform.present();
+  write_png(image, path);
+}
+
 struct FrameTimes {
   size_t frames = 0;
   double median_seconds = 0, p99_seconds = 0, longest_seconds = 0;
@@ -102,22 +131,30 @@ std::string as_text(const FrameTimes& times) {
 }  // namespace
 
 void write_screenshot(const Options& options) {
+  require_writable(options.screenshot);
   const std::unique_ptr<Platform> platform = make_offscreen_platform(options.size.value_or(kDefaultSize));
   ui::Studio studio(options.settings, platform->fonts());
   apply_looks(options, studio.view());
   wait_for_rest(*platform, studio);
-  if (!options.step.empty()) {
-    const Program& program = studio.snapshot().plan->program;
-    select_step(studio.view(), program, find_step(program, options.step));
-    studio.view().scroll_to_selection = true;
+  select_wanted_step(options, studio);
+  write_picture(*platform, studio, options.screenshot);
+}
+
+void write_views(const Options& options) {
+  std::error_code failed;
+  std::filesystem::create_directories(options.views, failed);
+  require_writable(options.views / "stage.png");
+  const std::unique_ptr<Platform> platform = make_offscreen_platform(options.size.value_or(kDefaultSize));
+  ui::Studio studio(options.settings, platform->fonts());
+  apply_looks(options, studio.view());
+  wait_for_rest(*platform, studio);
+  select_wanted_step(options, studio);
+  for (const std::string& name : view_names()) {
+    const std::filesystem::path path = options.views / (name + ".png");
+    show_view(name, studio.view());
+    write_picture(*platform, studio, path);
+    fmt::print("{}\n", std::filesystem::absolute(path).lexically_normal().string());
   }
-  for (int i = 0; i < kSettlingFrames; ++i) draw_frame(*platform, studio);
-  platform->begin_frame();
-  studio.frame();
-  platform->render();
-  const Image image = platform->read_pixels();
-  platform->present();
-  write_png(image, options.screenshot);
 }
 
 void benchmark_frames(const Options& options) {

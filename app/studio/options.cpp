@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstdio>
 
@@ -17,9 +16,6 @@
 
 namespace shardlens {
 namespace {
-
-const std::vector<std::string> kViews{"stage",     "memory",   "traffic", "program", "memory-layer",
-                                      "inspector", "timeline", "palette", "sheet"};
 
 PixelSize parse_size(const std::string& text) {
   PixelSize size;
@@ -51,6 +47,12 @@ const char* const kExamples =
 
 }  // namespace
 
+const std::vector<std::string>& view_names() {
+  static const std::vector<std::string> names{"stage",   "memory",  "memory-layer", "traffic",
+                                              "program", "palette", "inspector",    "sheet"};
+  return names;
+}
+
 std::optional<Options> read_options(int count, const char* const* arguments) {
   Options options;
   Settings& settings = options.settings;
@@ -78,7 +80,7 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
       ->capture_default_str();
 
   app.add_option("--view", options.view,
-                 "stage, memory, memory-layer, traffic, program, inspector, timeline, palette or sheet")
+                 "stage, memory, memory-layer, traffic, program, inspector, palette or sheet")
       ->capture_default_str();
   app.add_option("--step", options.step, "The step selected at first: its number or its name");
   app.add_option("--theme", theme, "dark, or light for projectors");
@@ -87,6 +89,8 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
   app.add_option("--size", size, "Window or picture, WIDTHxHEIGHT");
   app.add_option("--screenshot", options.screenshot,
                  "Write this PNG without a display, once everything has run");
+  app.add_option("--render-views", options.views,
+                 "Write a PNG of every view into this folder, without a display");
   app.add_flag("--frame-benchmark", options.frame_benchmark,
                "Print frame times without a display, idle and while ranks compute");
   app.add_option("--frames", options.benchmark_frames, "Frames of each kind in the benchmark")
@@ -121,28 +125,30 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
     }
     options.scale = scale;
   }
-  if (std::find(kViews.begin(), kViews.end(), options.view) == kViews.end()) {
-    throw unknown_name("view", options.view, kViews);
+  options.view_given = app.count("--view") > 0;
+  if (std::find(view_names().begin(), view_names().end(), options.view) == view_names().end()) {
+    throw unknown_name("view", options.view, view_names());
   }
   return options;
 }
 
-void apply_looks(const Options& options, ui::ViewState& view) {
-  if (options.theme) view.theme = *options.theme;
-  if (options.scale) view.scale = *options.scale;
-  if (options.lecture) view.lecture = true;
-  if (options.view == "palette") view.palette_open = true;
-  if (options.view == "sheet") view.sheet_open = true;
-  if (options.view == "inspector") view.wide_inspector = true;
-  view.memory.this_layer = options.view == "memory-layer";
-  constexpr std::array<std::pair<const char*, ui::Tab>, 5> tabs{{{"stage", ui::Tab::Stage},
-                                                                 {"memory", ui::Tab::Memory},
-                                                                 {"memory-layer", ui::Tab::Memory},
-                                                                 {"traffic", ui::Tab::Traffic},
-                                                                 {"program", ui::Tab::Program}}};
-  for (const auto& [name, tab] : tabs) {
-    if (options.view == name) view.tab = tab;
-  }
+void show_view(const std::string& name, ui::ViewState& state) {
+  state.palette_open = name == "palette";
+  state.sheet_open = name == "sheet";
+  state.wide_inspector = name == "inspector";
+  state.memory.this_layer = name == "memory-layer";
+  state.tab = name.starts_with("memory") ? ui::Tab::Memory
+              : name == "traffic"        ? ui::Tab::Traffic
+              : name == "program"        ? ui::Tab::Program
+                                         : ui::Tab::Stage;
+  state.focus_tab = true;
+}
+
+void apply_looks(const Options& options, ui::ViewState& state) {
+  if (options.theme) state.theme = *options.theme;
+  if (options.scale) state.scale = *options.scale;
+  if (options.lecture) state.set_lecture(true);
+  if (options.view_given) show_view(options.view, state);
 }
 
 StepId find_step(const Program& program, const std::string& wanted) {

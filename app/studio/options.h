@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/config/settings.h"
 #include "ui/context.h"
@@ -18,8 +19,10 @@ struct Options {
   std::optional<float> scale;
   bool lecture = false;
   std::string view = "stage";
-  std::string step;  ///< number (from 1, as on screen) or name; empty: the studio's own choice
+  bool view_given = false;  ///< else a window opens on the view it was left with
+  std::string step;         ///< number (from 1, as on screen) or name; empty: the studio's own choice
   std::filesystem::path screenshot;  ///< empty: none
+  std::filesystem::path views;       ///< a folder for a picture of every view; empty: none
   bool frame_benchmark = false;
   int benchmark_frames = 600;
   bool json = false;
@@ -29,8 +32,13 @@ struct Options {
 /// the answer has already been printed (--help, --version).
 std::optional<Options> read_options(int count, const char* const* arguments);
 
-/// Puts what the options say about looks into `view`.
-void apply_looks(const Options& options, ui::ViewState& view);
+/// The names that --view takes.
+const std::vector<std::string>& view_names();
+
+/// Puts what the options say about looks into `state`.
+void apply_looks(const Options& options, ui::ViewState& state);
+/// Shows the view called `name` and nothing of another one.
+void show_view(const std::string& name, ui::ViewState& state);
 
 /// The step called `wanted` in `program`: its number on screen or its name. Throws a request Error with the
 /// names.

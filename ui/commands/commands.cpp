@@ -163,8 +163,10 @@ void add_view_commands(std::vector<UiCommand>& table) {
         c.view.fit_timeline = true;
         c.view.timeline_begin_seconds = c.view.timeline_end_seconds = 0;
       });
-  add("view.lecture", "Lecture mode", "Everything 1.6 times larger, for the back row", {ImGuiKey_F11},
-      [](const Context& c) { c.view.lecture = !c.view.lecture; });
+  add("view.lecture", "Lecture mode", "Everything 1.6 times larger, for the back row, and without Setup",
+      {ImGuiKey_F11}, [](const Context& c) { c.view.set_lecture(!c.view.lecture); });
+  add("view.setup", "Show or hide Setup", "More room for the Stage; the Bar holds what changes most",
+      {ImGuiKey_U}, [](const Context& c) { c.view.setup_hidden = !c.view.setup_hidden; });
   add("view.theme", "Switch theme", "Dark, or the high-contrast light theme for projectors",
       {ImGuiMod_Ctrl | ImGuiKey_T}, [](const Context& c) {
         c.view.theme = c.view.theme == ThemeName::Dark ? ThemeName::Light : ThemeName::Dark;

@@ -30,6 +30,7 @@ struct Detail {
   bool labels = true;
   bool words = true;  ///< on the buttons; else icons
   bool layer = true;
+  bool dtype = true;
   bool pause = true;
   ChipDetail parity = ChipDetail::Full;
   ChipDetail others = ChipDetail::Full;
@@ -47,11 +48,13 @@ std::vector<Detail> details() {
   then([](Detail& d) { d.hint = false; });
   then([](Detail& d) { d.parity = d.others = ChipDetail::Short; });
   then([](Detail& d) { d.labels = false; });
-  then([](Detail& d) { d.words = false; });
   then([](Detail& d) { d.brand = false; });
+  then([](Detail& d) { d.words = false; });
+  then([](Detail& d) { d.parity = d.others = ChipDetail::Least; });
   then([](Detail& d) { d.others = ChipDetail::MarkOnly; });
   then([](Detail& d) { d.pause = false; });
   then([](Detail& d) { d.layer = false; });
+  then([](Detail& d) { d.dtype = false; });
   then([](Detail& d) { d.parity = ChipDetail::MarkOnly; });
   return all;
 }
@@ -259,9 +262,8 @@ float row_width(const Context& c, const Row& row) {
   width += field_width(c, row.fields.model) + gap;
   if (row.detail.layer) width += field_width(c, row.fields.layer) + gap;
   width += segments_width(c, "T", row.degrees) + gap;
-  for (const FieldText* field : {&row.fields.split, &row.fields.dtype, &row.fields.size}) {
-    width += field_width(c, *field) + gap;
-  }
+  width += field_width(c, row.fields.split) + gap + field_width(c, row.fields.size) + gap;
+  if (row.detail.dtype) width += field_width(c, row.fields.dtype) + gap;
   width += button_width(c, row.buttons.run) + gap + button_width(c, row.buttons.step);
   if (row.detail.pause) width += gap + button_width(c, row.buttons.pause);
   for (size_t i = 0; i < row.chips.size(); ++i)
@@ -338,7 +340,7 @@ void draw_bar(const Context& c) {
   }
   ImGui::SameLine();
   draw_field_with_list("Split", row.fields.split, draw_split_list);
-  draw_field_with_list("dtype", row.fields.dtype, draw_dtype_list);
+  if (row.detail.dtype) draw_field_with_list("dtype", row.fields.dtype, draw_dtype_list);
   draw_field_with_list("Size", row.fields.size, draw_size_list);
   draw_command(c, "Run", row.buttons.run, ButtonLook::Accent, "run.run");
   ImGui::SameLine();

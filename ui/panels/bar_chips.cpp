@@ -11,6 +11,7 @@ namespace shardlens::ui {
 Chip parity_chip(const Snapshot& snapshot, const Theme& theme) {
   Chip chip{.text = "not yet compared with serial",
             .short_text = "not compared",
+            .least_text = "\u2026",
             .tooltip = "Every activation and gradient will be compared with a run on one rank.",
             .colour = theme.dim,
             .mark = Mark::Ring};
@@ -28,7 +29,8 @@ Chip parity_chip(const Snapshot& snapshot, const Theme& theme) {
     const std::string tensor =
         exact || parity.worst_tensor == kNoTensor ? "" : " in " + program.tensor(parity.worst_tensor).symbol;
     chip.text = exact ? "equals serial exactly" : fmt::format("equals serial \u00B7 {}{}", error, tensor);
-    chip.short_text = exact ? "exact" : error;
+    chip.short_text = exact ? "exactly serial" : "= serial \u00B7 " + error;
+    chip.least_text = exact ? "exact" : error;
     chip.tooltip = "Every tensor agrees with the run on one rank, within its bound." + worst;
     chip.colour = theme.agreement;
     chip.mark = Mark::Dot;
@@ -36,7 +38,7 @@ Chip parity_chip(const Snapshot& snapshot, const Theme& theme) {
     const std::string broken =
         parity.first_broken == kNoTensor ? "" : program.tensor(parity.first_broken).name;
     chip.text = fmt::format("differs from serial: {}", broken.empty() ? error : broken);
-    chip.short_text = "differs";
+    chip.short_text = chip.least_text = "differs";
     chip.tooltip = (broken.empty() ? std::string("The run differs from the one on one rank.")
                                    : fmt::format("{} is the first tensor that breaks its bound.", broken)) +
                    worst;
@@ -50,6 +52,7 @@ Chip communicator_chip(const Snapshot& snapshot, const Theme& theme) {
   if (!snapshot.result || snapshot.result->communicator.name.empty()) {
     return {.text = "no ranks yet",
             .short_text = "no ranks",
+            .least_text = "no ranks",
             .tooltip = "The communicator and the reason for it appear with the first run.",
             .colour = theme.dim,
             .mark = Mark::Ring};
@@ -60,6 +63,7 @@ Chip communicator_chip(const Snapshot& snapshot, const Theme& theme) {
   if (!snapshot.result->machine.empty()) tooltip += "\n" + snapshot.result->machine;
   return {.text = fmt::format("{}: {}", info.name, info.reason),
           .short_text = info.name,
+          .least_text = info.name,
           .tooltip = tooltip,
           .colour = theme.forward,
           .mark = Mark::Dot};
@@ -67,7 +71,7 @@ Chip communicator_chip(const Snapshot& snapshot, const Theme& theme) {
 
 Chip provenance_chip(const Snapshot& snapshot, const Theme& theme) {
   const auto chip = [](const std::string& text, const std::string& tooltip, ImU32 colour, Mark mark) {
-    return Chip{.text = text, .short_text = text, .tooltip = tooltip, .colour = colour, .mark = mark};
+    return Chip{text, text, text, tooltip, colour, mark};
   };
   switch (snapshot.state) {
     case RunState::Refused:

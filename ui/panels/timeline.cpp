@@ -22,7 +22,7 @@ namespace {
 
 constexpr double kSmallestStretchSeconds = 1e-6;
 constexpr float kTrackHeight = 30, kTrackGap = 6;       // as long as the ranks fit
-constexpr float kLeastTrackHeight = 14, kLeastGap = 3;  // then tracks shrink, and after that they scroll
+constexpr float kLeastTrackHeight = 13, kLeastGap = 2;  // then tracks shrink, and after that they scroll
 constexpr float kLabelWidth = 72, kAxisHeight = 24;
 constexpr double kZoomPerNotch = 0.8;
 

@@ -146,10 +146,17 @@ bool draw_button(const Context& c, const char* id, const std::string& text, Butt
   return clicked;
 }
 
+namespace {
+const std::string& chip_text(const Chip& chip, ChipDetail detail) {
+  return detail == ChipDetail::Full    ? chip.text
+         : detail == ChipDetail::Short ? chip.short_text
+                                       : chip.least_text;
+}
+}  // namespace
+
 float chip_width(const Context& c, const Chip& chip, ChipDetail detail) {
   if (detail == ChipDetail::MarkOnly) return c.px(kChipHeight);
-  const std::string& text = detail == ChipDetail::Full ? chip.text : chip.short_text;
-  return std::ceil(text_width(chip_style(c), text) + c.px(12 + 8 + 8 + 12));
+  return std::ceil(text_width(chip_style(c), chip_text(chip, detail)) + c.px(12 + 8 + 8 + 12));
 }
 
 bool draw_chip(const Context& c, const char* id, const Chip& chip, ChipDetail detail) {
@@ -175,8 +182,7 @@ bool draw_chip(const Context& c, const char* id, const Chip& chip, ChipDetail de
     }
   }
   if (detail != ChipDetail::MarkOnly) {
-    draw_text(list, {box.min.x + c.px(28), box.text_top(style.size)}, style,
-              detail == ChipDetail::Full ? chip.text : chip.short_text);
+    draw_text(list, {box.min.x + c.px(28), box.text_top(style.size)}, style, chip_text(chip, detail));
   }
   tooltip(c, chip.tooltip);
   return clicked;

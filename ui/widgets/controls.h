@@ -44,11 +44,12 @@ enum class Mark { Dot, Ring, Cross };  ///< good or neutral; nothing to say yet;
 struct Chip {
   std::string text;
   std::string short_text;
+  std::string least_text;
   std::string tooltip;
   ImU32 colour = 0;
   Mark mark = Mark::Dot;
 };
-enum class ChipDetail { Full, Short, MarkOnly };
+enum class ChipDetail { Full, Short, Least, MarkOnly };
 float chip_width(const Context& context, const Chip& chip, ChipDetail detail);
 bool draw_chip(const Context& context, const char* id, const Chip& chip, ChipDetail detail);
 
