@@ -49,6 +49,14 @@ class Saboteur : public StepObserver {
   StepId step_;
 };
 
+// Makes one rank late at every step, so that the others run ahead until a collective holds them.
+class Laggard : public StepObserver {
+ public:
+  void on_tensor(int rank, StepId, const Tensor&, const void*) override {
+    if (rank == 1) std::this_thread::sleep_for(std::chrono::microseconds(300));
+  }
+};
+
 // Counts the tensors it is shown.
 class Counter : public StepObserver {
  public:
@@ -127,9 +135,11 @@ TEST(Executor, ARunAfterGoingBackGivesTheSameBits) {
 TEST(Executor, PauseStopsAllRanksAtOneBoundary) {
   const auto plan = make_plan(small_layer(4));
   Executor executor(plan);
+  executor.observe({std::make_shared<Laggard>()});
   for (int attempt = 0; attempt < 20; ++attempt) {
     executor.rewind();
     executor.start(executor.steps());
+    while (executor.position() < static_cast<size_t>(attempt)) std::this_thread::yield();  // halt mid-run
     executor.pause();
     executor.wait();
     const size_t at = executor.position();
