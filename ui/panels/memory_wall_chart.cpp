@@ -140,7 +140,10 @@ void draw_wall_chart(const Context& context, const Wall& wall, ImVec2 min, ImVec
   auto y_of = [&](double bytes) { return std::round(plot_max.y - static_cast<float>(bytes) * scale); };
   const float wall_y = y_of(wall.limit_bytes());
 
-  list->AddRectFilled(plot_min, {plot_max.x, wall_y}, faded(theme.communication, 0.05f));
+  // beyond the wall: a glow that fades upward (a tint of the whole ground would be repainted pixel by pixel)
+  const ImU32 glow = faded(theme.communication, 0.16f), none = faded(theme.communication, 0);
+  list->AddRectFilledMultiColor({plot_min.x, std::max(plot_min.y, wall_y - context.px(48))},
+                                {plot_max.x, wall_y}, none, none, glow, glow);
   const double giga = 1e9;
   const bool tera = top >= 2e12;
   const double unit = tera ? 1e12 : giga;
