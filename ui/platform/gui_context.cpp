@@ -15,6 +15,8 @@ namespace shardlens {
 
 namespace {
 
+constexpr float kLeastClearedPixels = 1024;  // below, a clear costs more than the pixels it saves
+
 std::string gl_text(GLenum name) {
   const GLubyte* text = glGetString(name);
   return text != nullptr ? reinterpret_cast<const char*>(text) : "unknown";
@@ -59,6 +61,8 @@ void GuiContext::render(PixelSize size) {
   glViewport(0, 0, size.width, size.height);
   glClearColor(ground.x, ground.y, ground.z, 1.0F);
   glClear(GL_COLOR_BUFFER_BIT);
+  clear_opaque_rectangles(*ImGui::GetDrawData(), ImGui::ColorConvertFloat4ToU32(ground), kLeastClearedPixels,
+                          cleared_);
   ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
 }
 

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "ui/platform/fonts.h"
 #include "ui/platform/gl.h"
 #include "ui/platform/image.h"
+#include "ui/platform/opaque.h"
 
 namespace shardlens {
 
@@ -29,6 +31,7 @@ class GuiContext {
 
  private:
   ui::Fonts fonts_;
+  std::vector<OpaqueRectangle> cleared_;
 };
 
 }  // namespace shardlens

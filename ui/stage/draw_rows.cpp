@@ -64,7 +64,7 @@ void draw_row_ground(const Scene& scene, ImDrawList* list, size_t row_index) {
   const ImU32 accent = scene.context.theme.forward;
   const ImVec2 min(rect.min.x + scene.px(4), rect.min.y - away),
       max(rect.max.x - scene.px(2), rect.max.y + away);
-  list->AddRectFilled(min, max, scene.ink(faded(accent, 0.13f)));
+  list->AddRectFilled(min, max, scene.ink(mixed(scene.context.theme.window, accent, 0.13f)));
   list->AddRectFilled(min, {min.x + scene.px(3), max.y}, scene.ink(accent));
 }
 

@@ -8,7 +8,6 @@
 
 #include "ui/stage/scene.h"
 #include "ui/widgets/format.h"
-#include "ui/widgets/ground.h"
 
 namespace shardlens::ui::stage {
 namespace {
@@ -139,7 +138,7 @@ void draw_tensor(const Scene& scene, ImDrawList* list, TensorId id, const Rect& 
   const bool sharded = tensor.layout.kind == LayoutKind::Sharded;
   list->ChannelsSetCurrent(kGhostLayer);
   fill = fill && scene.sample(id, first);
-  if (sharded || !fill) fill_opaque(list, ghost.min, ghost.max, scene.ink(theme.ghost));
+  if (sharded || !fill) list->AddRectFilled(ghost.min, ghost.max, scene.ink(theme.ghost));
   // Whole tensors are the same (or the same kind of share) on every rank of a group: one stands for all.
   const int drawn_last = sharded ? last : first;
   for (int rank = first; rank <= drawn_last; ++rank) {

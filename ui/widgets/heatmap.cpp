@@ -125,7 +125,10 @@ class Pages {
     int x = 0, y = 0, width = 0, height = 0;
   };
 
-  ~Pages() { clear(); }
+  ~Pages() {
+    clear();
+    free_retired();
+  }
 
   Place add(const Picture& picture, ColourScale scale) {
     const Colouring colour(scale);
@@ -139,10 +142,15 @@ class Pages {
     return place;
   }
 
+  /// Forgets everything; the textures stay until free_retired(), for a frame that is built but not yet rendered.
   void clear() {
-    glDeleteTextures(static_cast<GLsizei>(pages_.size()), pages_.data());
+    retired_.insert(retired_.end(), pages_.begin(), pages_.end());
     pages_.clear();
     taken_ = 0;
+  }
+  void free_retired() {
+    glDeleteTextures(static_cast<GLsizei>(retired_.size()), retired_.data());
+    retired_.clear();
   }
 
   size_t size() const { return pages_.size(); }
@@ -175,7 +183,7 @@ class Pages {
     x_ = y_ = shelf_ = 0;
   }
 
-  std::vector<GLuint> pages_;
+  std::vector<GLuint> pages_, retired_;
   int64_t taken_ = 0;
   int x_ = 0, y_ = 0, shelf_ = 0;
 };
@@ -349,6 +357,7 @@ ColourScale Heatmaps::scale(const std::vector<std::shared_ptr<const TensorSample
 
 void Heatmaps::end_frame() {
   ++impl_->frame;
+  impl_->pages.free_retired();
   const auto unused = [&](uint64_t used) { return used + kUnusedFrames < impl_->frame; };
   std::erase_if(impl_->entries, [&](const auto& entry) { return unused(entry.second.used); });
   std::erase_if(impl_->scales, [&](const auto& entry) { return unused(entry.second.used); });

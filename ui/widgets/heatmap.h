@@ -70,7 +70,7 @@ class Heatmaps {
   /// common_scale() of the same samples, remembered: a panel may ask in every frame.
   ColourScale scale(const std::vector<std::shared_ptr<const TensorSample>>& samples_of_all_ranks);
 
-  /// Frees pictures that no frame has drawn lately. Once per frame, when it has been rendered.
+  /// Frees pictures that no frame has drawn lately. Once per frame, before or after it is rendered.
   void end_frame();
 
   size_t pictures() const;  ///< alive; the tests watch it

@@ -1,0 +1,155 @@
+// Finding the rectangles in Dear ImGui's triangles, and clearing them.
+#include "ui/platform/opaque.h"
+
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+#include <optional>
+
+#include "ui/platform/gl.h"
+
+namespace shardlens {
+namespace {
+
+constexpr unsigned kIndices = 6;  // of a rectangle: two triangles, as ImDrawList::PrimRect writes them
+
+bool is_white_pixel(ImVec2 uv) {
+  const ImVec2 white = ImGui::GetIO().Fonts->TexUvWhitePixel;
+  return uv.x == white.x && uv.y == white.y;
+}
+
+// The rectangle drawn by the six indices at `index`, if it is one.
+std::optional<OpaqueRectangle> rectangle_at(const ImDrawList& list, const ImDrawCmd& command,
+                                            const ImDrawIdx* index) {
+  const unsigned first = index[0];
+  constexpr unsigned pattern[kIndices] = {0, 1, 2, 0, 2, 3};
+  for (unsigned i = 0; i < kIndices; ++i) {
+    if (index[i] != first + pattern[i]) return std::nullopt;
+  }
+  const ImDrawVert* corner = list.VtxBuffer.Data + command.VtxOffset + first;
+  if ((corner[0].col & IM_COL32_A_MASK) != IM_COL32_A_MASK) return std::nullopt;
+  for (int i = 0; i < 4; ++i) {
+    if (corner[i].col != corner[0].col || !is_white_pixel(corner[i].uv)) return std::nullopt;
+  }
+  const bool upright = corner[0].pos.y == corner[1].pos.y && corner[1].pos.x == corner[2].pos.x &&
+                       corner[2].pos.y == corner[3].pos.y && corner[3].pos.x == corner[0].pos.x;
+  if (!upright) return std::nullopt;
+  const ImVec2 a = corner[0].pos, b = corner[2].pos;
+  const ImVec4 clip = command.ClipRect;
+  const OpaqueRectangle rectangle{
+      {std::max(std::min(a.x, b.x), clip.x), std::max(std::min(a.y, b.y), clip.y)},
+      {std::min(std::max(a.x, b.x), clip.z), std::min(std::max(a.y, b.y), clip.w)},
+      corner[0].col};
+  return rectangle;
+}
+
+// The first pixel whose middle lies at or after `edge`.
+int pixel(float edge) {
+  return static_cast<int>(std::ceil(edge - 0.5f));
+}
+
+// A draw callback. The renderer's scissor test is on, and it sets the scissor rectangle anew for whatever
+// follows.
+void clear_rectangle(const ImDrawList*, const ImDrawCmd* command) {
+  const OpaqueRectangle& rectangle = *static_cast<const OpaqueRectangle*>(command->UserCallbackData);
+  const ImDrawData& data = *ImGui::GetDrawData();
+  const auto x = [&](float at) { return pixel((at - data.DisplayPos.x) * data.FramebufferScale.x); };
+  const auto y = [&](float at) { return pixel((at - data.DisplayPos.y) * data.FramebufferScale.y); };
+  const int height = pixel(data.DisplaySize.y * data.FramebufferScale.y);
+  const int left = x(rectangle.min.x), right = x(rectangle.max.x);
+  const int top = y(rectangle.min.y), bottom = y(rectangle.max.y);
+  if (right <= left || bottom <= top) return;
+  glScissor(left, height - bottom, right - left, bottom - top);
+  const ImVec4 colour = ImGui::ColorConvertU32ToFloat4(rectangle.colour);
+  glClearColor(colour.x, colour.y, colour.z, 1);
+  glClear(GL_COLOR_BUFFER_BIT);
+}
+
+// Where something has been drawn so far; after a while, anywhere. Grounds come first, so that is soon enough.
+class Touched {
+ public:
+  void add(const OpaqueRectangle& rectangle) {
+    if (areas_.size() < kMost) areas_.push_back(rectangle);
+  }
+  void add(const ImDrawList& list, const ImDrawCmd& command) {
+    if (areas_.size() >= kMost) return;
+    OpaqueRectangle area{{FLT_MAX, FLT_MAX}, {-FLT_MAX, -FLT_MAX}, 0};
+    for (unsigned i = 0; i < command.ElemCount; ++i) {
+      const unsigned vertex = command.VtxOffset + list.IdxBuffer[static_cast<int>(command.IdxOffset + i)];
+      const ImVec2 at = list.VtxBuffer[static_cast<int>(vertex)].pos;
+      area.min = {std::min(area.min.x, at.x), std::min(area.min.y, at.y)};
+      area.max = {std::max(area.max.x, at.x), std::max(area.max.y, at.y)};
+    }
+    areas_.push_back(area);
+  }
+  bool meets(const OpaqueRectangle& rectangle) const {
+    return areas_.size() >= kMost ||
+           std::any_of(areas_.begin(), areas_.end(), [&](const OpaqueRectangle& area) {
+             return area.min.x < rectangle.max.x && rectangle.min.x < area.max.x &&
+                    area.min.y < rectangle.max.y && rectangle.min.y < area.max.y;
+           });
+  }
+
+ private:
+  static constexpr size_t kMost = 64;
+  std::vector<OpaqueRectangle> areas_;
+};
+
+}  // namespace
+
+void clear_opaque_rectangles(ImDrawData& data, ImU32 ground, float least_pixels,
+                             std::vector<OpaqueRectangle>& storage) {
+  storage.clear();
+  size_t candidates = 0;
+  for (const ImDrawList* list : data.CmdLists)
+    candidates += static_cast<size_t>(list->IdxBuffer.Size) / kIndices;
+  storage.reserve(candidates);  // callbacks keep pointers into it
+  Touched touched;
+  for (ImDrawList* list : data.CmdLists) {
+    ImVector<ImDrawCmd> commands;
+    commands.reserve(list->CmdBuffer.Size + 16);
+    for (const ImDrawCmd& command : list->CmdBuffer) {
+      if (command.UserCallback != nullptr) {
+        commands.push_back(command);
+        continue;
+      }
+      ImDrawCmd rest = command;  // what of the command is not yet given out
+      const auto give_out = [&](unsigned until) {
+        rest.ElemCount = until - rest.IdxOffset;
+        if (rest.ElemCount == 0) return;
+        touched.add(*list, rest);
+        commands.push_back(rest);
+      };
+      const unsigned end = command.IdxOffset + command.ElemCount;
+      for (unsigned at = command.IdxOffset; at + kIndices <= end;) {
+        const std::optional<OpaqueRectangle> found = rectangle_at(*list, command, list->IdxBuffer.Data + at);
+        if (!found) {
+          at += 3;  // triangle by triangle, because shapes of other sizes lie between rectangles
+          continue;
+        }
+        const ImVec2 size(found->max.x - found->min.x, found->max.y - found->min.y);
+        const bool seen = size.x > 0 && size.y > 0;
+        if (seen && size.x * size.y < least_pixels) {
+          at += kIndices;
+          continue;
+        }
+        give_out(at);
+        if (seen && (found->colour != ground || touched.meets(*found))) {
+          storage.push_back(*found);
+          touched.add(*found);
+          ImDrawCmd clear;
+          clear.ClipRect = command.ClipRect;
+          clear.UserCallback = clear_rectangle;
+          clear.UserCallbackData = &storage.back();
+          commands.push_back(clear);
+        }
+        at += kIndices;
+        rest.IdxOffset = at;
+      }
+      give_out(end);
+    }
+    list->CmdBuffer.swap(commands);
+  }
+}
+
+}  // namespace shardlens
