@@ -12,10 +12,5 @@ if [ -n "${DISPLAY:-}" ]; then
   exec build/shardlens "$@"
 fi
 
-views=build/views
-mkdir -p "$views"
-echo "run: there is no display (DISPLAY is not set), so the opening views are rendered to PNG files"
-for view in stage memory traffic program; do
-  build/shardlens --screenshot "$views/$view.png" --size 1920x1080 --view "$view" "$@"
-  echo "run: wrote $PWD/$views/$view.png"
-done
+echo "run: there is no display (DISPLAY is not set), so every view is rendered to a PNG file:"
+exec build/shardlens --render-views build/views --size 1920x1080 "$@"

@@ -129,6 +129,26 @@ TEST(Studio, WalksToTheNextCollectiveAndBack) {
   EXPECT_EQ(harness.snapshot().state, RunState::Done);
 }
 
+TEST(Studio, AClickOnATensorOpensItInTheInspector) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  const Program& program = program_of(harness);
+  StepId column_parallel = 0;
+  while (program.step(column_parallel).op != Op::Linear) ++column_parallel;
+  const Step& step = program.step(column_parallel);
+  ASSERT_NE(harness.view().selected_step, column_parallel);
+  harness.perform([&](ImGuiTestContext& person) {
+    person.ItemClick(("//Stage/**/##stage_step_" + std::to_string(column_parallel) + "_rank_2").c_str());
+    person.Yield(2);
+    IM_CHECK_EQ(harness.view().selected_step, column_parallel);
+    IM_CHECK_EQ(harness.view().selected_tensor, step.outputs.front());
+    IM_CHECK_EQ(harness.view().selected_rank, 2);
+    // The Inspector offers what this step reads, and shows it on a click.
+    person.ItemClick(("//Inspector/reads:" + program.tensor(step.inputs.front()).name).c_str());
+    IM_CHECK_EQ(harness.view().selected_tensor, step.inputs.front());
+  });
+}
+
 TEST(Studio, PlaysByItselfAndStops) {
   StudioHarness harness;
   harness.wait_until_at_rest();

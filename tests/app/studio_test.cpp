@@ -1,0 +1,122 @@
+// shardlens as a person starts it without a display: the pictures it writes, and what it ends with when the
+// request is wrong.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+struct Ended {
+  int code = -1;
+  std::string out;  ///< both streams
+};
+
+/// Runs the studio without a display.
+Ended run(const std::string& arguments) {
+  const std::string command = "env -u DISPLAY " + std::string(SHARDLENS_PROGRAM) + " " + arguments + " 2>&1";
+  Ended ended;
+  FILE* pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) return ended;
+  std::array<char, 4096> buffer;
+  for (size_t read; (read = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
+    ended.out.append(buffer.data(), read);
+  const int status = pclose(pipe);
+  if (WIFEXITED(status)) ended.code = WEXITSTATUS(status);
+  return ended;
+}
+
+constexpr const char* kTiny = "--model gpt2-tiny --tp 2 --batch 1 --seq 8 ";
+
+class StudioProgram : public testing::Test {
+ protected:
+  StudioProgram() { std::filesystem::create_directories(folder_); }
+  ~StudioProgram() override { std::filesystem::remove_all(folder_); }
+  const std::filesystem::path folder_ =
+      std::filesystem::path(testing::TempDir()) / ("shardlens-program-" + std::to_string(getpid()));
+};
+
+/// Width and height in a PNG's header.
+std::pair<int, int> png_size(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::array<unsigned char, 24> head{};
+  file.read(reinterpret_cast<char*>(head.data()), head.size());
+  const auto number = [&](size_t at) {
+    return head[at] << 24 | head[at + 1] << 16 | head[at + 2] << 8 | head[at + 3];
+  };
+  return {number(16), number(20)};
+}
+
+TEST_F(StudioProgram, WritesAPictureOfTheSizeAskedFor) {
+  const std::filesystem::path path = folder_ / "traffic.png";
+  const Ended ended =
+      run(kTiny + ("--view traffic --theme light --size 1280x720 --screenshot " + path.string()));
+  EXPECT_EQ(ended.code, 0) << ended.out;
+  EXPECT_EQ(png_size(path), std::pair(1280, 720));
+}
+
+TEST_F(StudioProgram, RendersEveryViewAndPrintsWhere) {
+  const Ended ended = run(kTiny + ("--size 640x480 --render-views " + (folder_ / "views").string()));
+  EXPECT_EQ(ended.code, 0) << ended.out;
+  for (const char* view : {"stage", "memory", "traffic", "program", "inspector", "palette", "sheet"}) {
+    const std::filesystem::path path = folder_ / "views" / (std::string(view) + ".png");
+    EXPECT_THAT(ended.out, HasSubstr(path.string()));
+    EXPECT_EQ(png_size(path), std::pair(640, 480)) << view;
+  }
+}
+
+TEST_F(StudioProgram, MeasuresFramesAsJson) {
+  const Ended ended = run(kTiny + std::string("--frame-benchmark --frames 10 --size 640x480 --json"));
+  ASSERT_EQ(ended.code, 0) << ended.out;
+  const nlohmann::json json = nlohmann::json::parse(ended.out);
+  for (const char* kind : {"idle", "computing"}) {
+    EXPECT_EQ(json.at(kind).at("frames"), 10);
+    EXPECT_GT(json.at(kind).at("median_seconds"), 0);
+    EXPECT_GE(json.at(kind).at("p99_seconds"), json.at(kind).at("median_seconds"));
+  }
+}
+
+TEST_F(StudioProgram, RefusesAWrongRequestAndNamesTheRemedy) {
+  const std::string picture = "--screenshot " + (folder_ / "none.png").string() + " ";
+  const std::pair<std::string, std::string> wrong[] = {
+      {picture + "--model gpt2 --tp 5", "4"},
+      {picture + "--model gtp2", "gpt2"},
+      {picture + "--split megatorn", "megatron"},
+      {picture + "--view stag", "stage"},
+      {picture + "--theme pink", "dark"},
+      {picture + "--size 1920", "1920x1080"},
+      {picture + "--size 0x0", "320x240"},
+      {picture + "--scale 0", "between 0.5 and 4"},
+      {picture + "--batch 0", "batch"},
+      {picture + kTiny + "--step 9999", "steps 1 to"},
+      {picture + kTiny + "--step mlp.fcc", "mlp.fc"},
+      {picture + "--no-such-option", "--help"},
+      {std::string(kTiny) + "--screenshot /proc/nowhere/a.png", "choose another"},
+      {kTiny, "--screenshot"}};  // no display: the other way to see something
+  for (const auto& [arguments, remedy] : wrong) {
+    const Ended ended = run(arguments);
+    EXPECT_EQ(ended.code, 2) << arguments << "\n" << ended.out;
+    EXPECT_THAT(ended.out, StartsWith("shardlens: ")) << arguments;
+    EXPECT_THAT(ended.out, HasSubstr(remedy)) << arguments;
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "none.png"));
+}
+
+TEST_F(StudioProgram, HelpTeachesWithExamples) {
+  const Ended ended = run("--help");
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_THAT(ended.out, HasSubstr("Examples"));
+  EXPECT_THAT(ended.out, HasSubstr("--render-views"));
+}
+
+}  // namespace
