@@ -88,8 +88,9 @@ class Device {
   virtual void slice(DType dtype, const Slicing& slicing, Range range, const void* full, void* shard) = 0;
 };
 
-/// Elements of scratch attention_grad needs per rank, whatever the rank's number of heads: a block of query
-/// rows times the sequence. Planned like every other buffer.
+/// Elements of scratch attention_grad needs per rank, whatever the rank's number of heads and threads: a
+/// block of query rows times the sequence for each of the threads that may share it. Planned like every other
+/// buffer.
 int64_t attention_workspace_elements(int64_t seq);
 
 /// A CPU device that computes with `threads` threads. One lives in each rank's thread and is used from it
