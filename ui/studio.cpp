@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <imgui.h>
-#include <imgui_internal.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -12,7 +11,6 @@
 
 #include "ui/commands/commands.h"
 #include "ui/veil.h"
-#include "ui/widgets/ground.h"
 #include "ui/widgets/paint.h"
 
 namespace shardlens::ui {
@@ -65,26 +63,12 @@ StepId step_named(const Program& program, const std::string& name, Phase phase) 
   return -1;
 }
 
-void fill_ground(const ImRect& area, ImU32 colour) {
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  list->PushClipRect(area.Min, area.Max);
-  fill_opaque(list, area.Min, area.Max, colour);
-  list->PopClipRect();
-}
-
-/// Begins a docked panel on `ground`. Dear ImGui would blend the ground over what is there, pixel by pixel; a
-/// software renderer clears it in a fraction of the time, and the frame has been cleared to the window's
-/// colour already.
 bool begin_docked(const Context& context, const char* name, ImU32 ground) {
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, tab_padding(context));
-  ImGui::PushStyleColor(ImGuiCol_WindowBg, IM_COL32_BLACK_TRANS);
+  ImGui::PushStyleColor(ImGuiCol_WindowBg, ground);
   const bool visible = ImGui::Begin(name, nullptr, ImGuiWindowFlags_NoCollapse);
   ImGui::PopStyleColor();
   ImGui::PopStyleVar();
-  const ImGuiWindow& window = *ImGui::GetCurrentWindow();
-  if (visible && (ground != context.theme.window || !window.DockIsActive)) {
-    fill_ground(window.InnerRect, ground);
-  }
   return visible;
 }
 
@@ -161,12 +145,13 @@ void Studio::draw_bar_window(const Context& context, float height) {
   ImGui::SetNextWindowPos(viewport.Pos);
   ImGui::SetNextWindowSize({viewport.Size.x, height});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(context.px(16), context.px(8)));
+  ImGui::PushStyleColor(ImGuiCol_WindowBg, context.theme.panel);
   ImGui::Begin("Bar", nullptr,
                ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoMove |
                    ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoSavedSettings |
-                   ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoBackground);
+                   ImGuiWindowFlags_NoScrollWithMouse);
+  ImGui::PopStyleColor();
   ImGui::PopStyleVar();
-  fill_ground(ImGui::GetCurrentWindow()->InnerRect, context.theme.panel);
   draw_bar(context);
   const float line = std::max(1.f, std::floor(context.px(1)));
   ImGui::GetWindowDrawList()->AddRectFilled({viewport.Pos.x, viewport.Pos.y + height - line},
@@ -177,25 +162,25 @@ void Studio::draw_bar_window(const Context& context, float height) {
 
 /// A docked panel; `is_result`: what it shows comes from a run and may be out of date.
 void Studio::draw_panel(const Context& context, const char* name, void (*draw)(const Context&),
-                        bool is_result, bool whole_line) {
+                        bool is_result) {
   const bool visible = begin_docked(context, name, context.theme.panel);
   if (visible) {
     draw(context);
-    if (is_result) draw_veil(context, whole_line);
+    if (is_result) draw_veil(context);
   }
   ImGui::End();
 }
 
-/// One of the centre's tabs, on the window's own ground.
-void Studio::draw_tab(const Context& context, const char* name, Tab tab, void (*draw)(const Context&),
-                      bool is_result) {
+/// One of the centre's tabs, on the window's own ground. The Stage says itself what stands in its way; the
+/// others show the plan that is wanted.
+void Studio::draw_tab(const Context& context, const char* name, Tab tab, void (*draw)(const Context&)) {
   if (view_.focus_tab && view_.tab == tab) ImGui::SetNextWindowFocus();
   const bool visible = begin_docked(context, name, context.theme.window);
   if (visible && ImGui::IsWindowFocused(ImGuiFocusedFlags_RootAndChildWindows) && !view_.focus_tab)
     view_.tab = tab;
   if (visible) {
     draw(context);
-    draw_veil(context, is_result);
+    if (tab != Tab::Stage) draw_notice(context);
   }
   ImGui::End();
 }
@@ -247,10 +232,10 @@ void Studio::frame() {
   for (size_t i = 0; i < std::size(wishes); ++i) granted[i] = *wishes[i];
   layout_.begin(now, bar_height);
   if (!view_.setup_hidden) draw_panel(now, "Setup", draw_setup, false);
-  draw_tab(now, "Stage", Tab::Stage, draw_stage, true);
-  draw_tab(now, "Memory", Tab::Memory, draw_memory, false);
-  draw_tab(now, "Traffic", Tab::Traffic, draw_traffic, true);
-  draw_tab(now, "Program", Tab::Program, draw_program, true);
+  draw_tab(now, "Stage", Tab::Stage, draw_stage);
+  draw_tab(now, "Memory", Tab::Memory, draw_memory);
+  draw_tab(now, "Traffic", Tab::Traffic, draw_traffic);
+  draw_tab(now, "Program", Tab::Program, draw_program);
   draw_panel(now, "Inspector", draw_inspector, true);
   draw_panel(now, "Timeline", draw_timeline, true);
   layout_.end(now, centre_hint(now));

@@ -44,10 +44,8 @@ class Studio {
   void prepare_style();
   void follow_program();
   void draw_bar_window(const Context& context, float height);
-  void draw_panel(const Context& context, const char* name, void (*draw)(const Context&), bool is_result,
-                  bool whole_line = false);
-  void draw_tab(const Context& context, const char* name, Tab tab, void (*draw)(const Context&),
-                bool is_result);
+  void draw_panel(const Context& context, const char* name, void (*draw)(const Context&), bool is_result);
+  void draw_tab(const Context& context, const char* name, Tab tab, void (*draw)(const Context&));
   void draw_message(const Context& context);
   void remember();
 

@@ -20,6 +20,26 @@ std::string joined(const std::vector<std::string>& parts) {
   return text;
 }
 
+bool has_stopped(const Snapshot& snapshot) {
+  return snapshot.state == RunState::Refused || snapshot.state == RunState::Failed ||
+         snapshot.state == RunState::Cancelled;
+}
+
+/// Draws over the current window: a child that is begun last lies above the other children, and below popups.
+void over_the_window(const auto& draw) {
+  const ImVec2 min = ImGui::GetWindowPos();
+  const ImVec2 size = ImGui::GetWindowSize();
+  ImGui::SetCursorScreenPos(min);
+  ImGui::BeginChild("##veil", size, ImGuiChildFlags_None,
+                    ImGuiWindowFlags_NoInputs | ImGuiWindowFlags_NoDecoration |
+                        ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoSavedSettings);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  list->PushClipRect(min, min + size);
+  draw(list, min, min + size);
+  list->PopClipRect();
+  ImGui::EndChild();
+}
+
 }  // namespace
 
 std::string difference(const Settings& of, const Settings& from) {
@@ -38,8 +58,7 @@ std::string difference(const Settings& of, const Settings& from) {
 }
 
 std::string notice(const Snapshot& snapshot) {
-  const bool stopped = snapshot.state == RunState::Refused || snapshot.state == RunState::Failed ||
-                       snapshot.state == RunState::Cancelled;
+  const bool stopped = has_stopped(snapshot);
   if (!snapshot.stale()) return stopped ? snapshot.message : std::string();
   const Settings& shown = snapshot.result->plan->program.settings;
   std::string shown_parts = difference(shown, snapshot.settings);
@@ -51,39 +70,29 @@ std::string notice(const Snapshot& snapshot) {
          (wanted.empty() ? "again" : wanted) + " \u2026";
 }
 
-void draw_veil(const Context& context, bool whole_line) {
+void draw_veil(const Context& context) {
+  if (!context.snapshot.stale()) return;
+  over_the_window([&](ImDrawList* list, ImVec2 min, ImVec2 max) {
+    list->AddRectFilled(min, max, faded(context.theme.window, kVeil));
+  });
+}
+
+void draw_notice(const Context& context) {
+  if (!has_stopped(context.snapshot)) return;
   const std::string line = notice(context.snapshot);
-  const bool stale = context.snapshot.stale();
-  if (line.empty() || (!stale && !whole_line)) return;
-
-  // A child that is begun last lies above the panel's other children, and below popups.
-  const ImVec2 min = ImGui::GetWindowPos();
-  const ImVec2 size = ImGui::GetWindowSize();
-  ImGui::SetCursorScreenPos(min);
-  ImGui::PushStyleVar(ImGuiStyleVar_ChildRounding, 0.0f);
-  ImGui::BeginChild("##veil", size, ImGuiChildFlags_None,
-                    ImGuiWindowFlags_NoInputs | ImGuiWindowFlags_NoDecoration |
-                        ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoSavedSettings);
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  list->PushClipRect(min, min + size);
-  if (stale) list->AddRectFilled(min, min + size, faded(context.theme.window, kVeil));
-
-  const TextStyle words{context.fonts.bold, context.px(kSmallSize), context.theme.text};
-  const std::string text = whole_line ? line : "out of date";
-  const float padding = context.px(12);
-  const float width = std::min(text_width(words, text) + 1, size.x - context.px(32) - 2 * padding);
-  if (width > context.px(48)) {
-    const float height = wrapped_height(words, text, width);
-    const ImVec2 corner{min.x + (size.x - width) / 2 - padding,
-                        min.y + size.y - height - context.px(16) - 2 * padding};
+  if (line.empty()) return;
+  over_the_window([&](ImDrawList* list, ImVec2 min, ImVec2 max) {
+    const TextStyle words{context.fonts.bold, context.px(kSmallSize), context.theme.text};
+    const float padding = context.px(12);
+    const float width = std::min(text_width(words, line) + 1, max.x - min.x - context.px(32) - 2 * padding);
+    if (width < context.px(48)) return;
+    const float height = wrapped_height(words, line, width);
+    const ImVec2 corner{(min.x + max.x - width) / 2 - padding, max.y - height - context.px(16) - 2 * padding};
     const ImVec2 far{corner.x + width + 2 * padding, corner.y + height + 2 * padding};
     list->AddRectFilled(corner, far, context.theme.card, context.px(4));
     list->AddRect(corner, far, context.theme.dim, context.px(4));
-    draw_wrapped(list, {corner.x + padding, corner.y + padding}, words, text, width);
-  }
-  list->PopClipRect();
-  ImGui::EndChild();
-  ImGui::PopStyleVar();
+    draw_wrapped(list, {corner.x + padding, corner.y + padding}, words, line, width);
+  });
 }
 
 }  // namespace shardlens::ui

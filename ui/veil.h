@@ -15,8 +15,11 @@ std::string difference(const Settings& of, const Settings& from);
 /// The line for a snapshot: empty while what is shown is what is wanted and nothing went wrong.
 std::string notice(const Snapshot& snapshot);
 
-/// Draws both over the current window, above its children. `whole_line`: with the sentence, else only "out of
-/// date".
-void draw_veil(const Context& context, bool whole_line);
+/// Greys the current window, above its children, while the result it shows is out of date.
+void draw_veil(const Context& context);
+
+/// Writes notice() at the bottom of the current window, above its children, when the run was refused, failed
+/// or was cancelled.
+void draw_notice(const Context& context);
 
 }  // namespace shardlens::ui

@@ -36,10 +36,10 @@ std::string to_string(RunState state) {
 
 void Session::Worker::publish() {
   ++now_.version;
-  // A first run of new settings fills its pictures while the old ones, greyed, are still shown; they change
-  // places when it stands still.
-  const bool beside_an_older_one =
-      now_.state == RunState::Running && now_.result && now_.result->plan != result_.plan;
+  // A first run of new settings fills its pictures while the old ones, greyed, are still shown. They change
+  // places when it stands still; one that never gets there leaves the old ones where they are.
+  const bool stands_still = now_.state == RunState::Done || now_.state == RunState::Paused;
+  const bool beside_an_older_one = now_.result && now_.result->plan != result_.plan && !stands_still;
   if (result_.plan && !beside_an_older_one) {
     if (sampler_) result_.samples = sampler_->samples();
     now_.result = std::make_shared<Result>(result_);

@@ -281,8 +281,7 @@ TEST(Studio, SaysSoWhileTheResultIsOutOfDate) {
   bool was_veiled = false;
   for (int i = 0; i < 2000 && !was_veiled; ++i) {
     harness.draw_frames(1);
-    const ImGuiWindow* stage = window("Stage");
-    for (const ImGuiWindow* child : stage->DC.ChildWindows) {
+    for (const ImGuiWindow* child : window("Inspector")->DC.ChildWindows) {
       was_veiled |= harness.snapshot().stale() && child->Active &&
                     std::string(child->Name).find("##veil") != std::string::npos;
     }
