@@ -9,7 +9,6 @@
 namespace shardlens::ui {
 
 void draw_memory(const Context& context) {
-  page_margin(context);
   const std::array<std::string, 2> pages{"whole model", "this layer"};
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float right = at.x + ImGui::GetContentRegionAvail().x;

@@ -173,7 +173,7 @@ float draw_kinds(const Context& context, ImVec2 at, float width) {
                     context.snapshot.result->machine + "."
       : context.snapshot.state == RunState::Done
           ? "Planned and measured differ."
-          : "The run stands at step " + std::to_string(context.snapshot.position) + ": measured so far.";
+          : "The run stands after step " + std::to_string(context.snapshot.position) + ": measured so far.";
   y += draw_wrapped(list, {at.x, y + context.px(6)}, in(type.note, equal ? theme.agreement : theme.dim), says,
                     width) +
        context.px(10);

@@ -15,10 +15,6 @@ Type::Type(const Context& context)
       mono{context.fonts.mono, context.px(kBodySize), context.theme.text},
       mono_note{context.fonts.mono, context.px(kSmallSize), context.theme.dim} {}
 
-void page_margin(const Context& context) {
-  ImGui::SetCursorPosY(ImGui::GetCursorPosY() + context.px(10));
-}
-
 void page_head(const Context& context, const std::string& title, const std::string& explanation,
                float reserve) {
   const Type type(context);

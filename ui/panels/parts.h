@@ -29,9 +29,6 @@ inline TextStyle in(TextStyle style, ImU32 colour) {
   return style;
 }
 
-/// Leaves the page's upper margin free, below the tab bar. Called first.
-void page_margin(const Context& context);
-
 /// Draws the headline and one line of explanation at the cursor and moves it below them; `reserve` pixels at
 /// the right stay free for controls.
 void page_head(const Context& context, const std::string& title, const std::string& explanation,

@@ -87,7 +87,7 @@ void draw_row(const Context& context, const ProgramRow& row) {
   ImGui::TableNextColumn();
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const bool selected = row.step == context.view.selected_step;
-  if (ImGui::Selectable(("##step " + row.cell(ProgramColumn::Step)).c_str(), selected,
+  if (ImGui::Selectable(("##step " + std::to_string(row.step)).c_str(), selected,
                         ImGuiSelectableFlags_SpanAllColumns | ImGuiSelectableFlags_AllowOverlap))
     select_step(context.view, program, row.step);
   ImGui::GetWindowDrawList()->AddRectFilled({at.x, ImGui::GetItemRectMin().y},
@@ -257,7 +257,6 @@ const std::vector<ProgramRow>& rows_of(const std::shared_ptr<const Plan>& plan) 
 }  // namespace
 
 void draw_program(const Context& context) {
-  page_margin(context);
   const Snapshot& snapshot = context.snapshot;
   const ImVec2 top = ImGui::GetCursorScreenPos();
   const float right = top.x + ImGui::GetContentRegionAvail().x;

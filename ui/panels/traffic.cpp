@@ -67,7 +67,7 @@ TextTable copied(const std::vector<TrafficRow>& rows) {
                    {"why"}},
                   {}};
   for (const TrafficRow& row : rows)
-    table.rows.push_back({std::to_string(row.step),
+    table.rows.push_back({std::to_string(row.step + 1),
                           row.conjugate == Conjugate::F   ? "f"
                           : row.conjugate == Conjugate::G ? "g"
                                                           : "",
@@ -252,7 +252,6 @@ void draw_one_rank(const Context& context) {
 }  // namespace
 
 void draw_traffic(const Context& context) {
-  page_margin(context);
   const Snapshot& snapshot = context.snapshot;
   if (!snapshot.plan) {
     page_head(context, "Traffic", "What the ranks send each other in one forward and backward pass.", 0);
