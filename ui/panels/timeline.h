@@ -1,0 +1,21 @@
+// What the two halves of the Timeline share: its head with transport and summary, and its tracks.
+#pragma once
+
+#include "ui/context.h"
+#include "ui/panels/tracks.h"
+#include "ui/widgets/paint.h"
+
+namespace shardlens::ui {
+
+inline constexpr double kSmallestStretchSeconds = 1e-6;  ///< the shortest stretch that is zoomed to
+
+/// A text style of the panel: `size` at scale 1.
+inline TextStyle timeline_text(const Context& context, ImFont* font, float size, ImU32 colour) {
+  return {font, context.px(size), colour};
+}
+
+/// Axis, tracks, playhead and the mouse over them, in what is left of the window. There must be a time to
+/// show.
+void draw_tracks(const Context& context, const Tracks& tracks);
+
+}  // namespace shardlens::ui

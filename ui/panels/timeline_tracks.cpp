@@ -1,0 +1,341 @@
+// The tracks of the Timeline: compute in the tint of its phase, waiting in faint and transfer in solid amber,
+// a line where the last rank arrived. Only what is in view is drawn, and steps narrower than a pixel are
+// drawn together.
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "ui/panels/timeline.h"
+#include "ui/widgets/format.h"
+
+namespace shardlens::ui {
+namespace {
+
+constexpr float kTrackHeight = 30, kTrackGap = 6;       // as long as the ranks fit
+constexpr float kLeastTrackHeight = 13, kLeastGap = 2;  // then tracks shrink, and after that they scroll
+constexpr float kLabelWidth = 72, kAxisHeight = 20;
+constexpr double kZoomPerNotch = 0.8;
+
+/// One frame of the panel: the data, the axis and the place where the tracks are drawn.
+struct Frame {
+  const Context& context;
+  const Tracks& tracks;
+  Stretch all, shown;
+  ImVec2 min, max;                  ///< the tracks' part of the window, without labels and axis
+  float pitch, height;              ///< of a track with its gap, and without
+  float scroll;                     ///< pixels scrolled down
+  std::vector<std::string> labels;  ///< [step]; empty where none fits
+
+  const Program& program() const { return tracks.plan->program; }
+  float x(double seconds) const {
+    const double share = (seconds - shown.begin) / shown.size();
+    return min.x + static_cast<float>(std::clamp(share, -1.0, 2.0) * static_cast<double>(max.x - min.x));
+  }
+  double seconds(float x_pixels) const { return shown.begin + (x_pixels - min.x) * pixel_seconds(); }
+  double pixel_seconds() const { return shown.size() / std::max(1.0f, max.x - min.x); }
+  float y(size_t rank) const { return min.y + static_cast<float>(rank) * pitch - scroll; }
+};
+
+ImU32 phase_colour(const Theme& theme, Phase phase) {
+  return phase == Phase::Forward ? theme.forward : theme.backward;
+}
+
+void draw_axis(const Frame& frame) {
+  const Context& context = frame.context;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const TextStyle style = timeline_text(context, context.fonts.body, kSmallSize, context.theme.dim);
+  const float top = frame.min.y - context.px(kAxisHeight);
+  const int most = std::max(2, static_cast<int>((frame.max.x - frame.min.x) / context.px(120)));
+  for (const double tick : round_ticks(frame.shown, most)) {
+    const float x = std::round(frame.x(tick));
+    list->AddLine({x, top + context.px(4)}, {x, frame.max.y}, context.theme.ghost,
+                  std::max(1.0f, context.px(1)));
+    const std::string text = format_tick(tick);
+    if (x + context.px(6) + text_width(style, text) < frame.max.x) {
+      draw_text(list, {x + context.px(6), top + context.px(2)}, style, text);
+    }
+  }
+}
+
+/// For each step in view the longest of its names that fits on every rank, so that it reads the same on all
+/// tracks; empty where none fits.
+std::vector<std::string> labels_for(const Frame& frame) {
+  const Context& context = frame.context;
+  const Program& program = frame.program();
+  const TextStyle style = timeline_text(context, context.fonts.mono, kSmallSize, 0);
+  std::vector<std::string> labels(program.steps.size());
+  for (size_t id = 0; id < labels.size(); ++id) {
+    const Step& step = program.steps[id];
+    double shortest = frame.all.size();
+    bool in_view = false;
+    for (const auto& rank : frame.tracks.ranks()) {
+      if (id >= rank.size()) continue;
+      shortest = std::min(shortest, rank[id].seconds());
+      in_view =
+          in_view || (rank[id].end_seconds > frame.shown.begin && rank[id].begin_seconds < frame.shown.end);
+    }
+    const float width = static_cast<float>(shortest / frame.pixel_seconds()) - context.px(12);
+    if (!in_view || width < context.px(8)) continue;
+    const std::string symbol = step.outputs.empty() ? "" : program.tensor(step.outputs[0]).symbol;
+    for (const std::string& name : {step.equation, step.name, symbol}) {
+      if (name.empty() || text_width(style, name) > width) continue;
+      labels[id] = name;
+      break;
+    }
+  }
+  return labels;
+}
+
+void draw_compute(const Frame& frame, size_t rank) {
+  const Context& context = frame.context;
+  const Theme& theme = context.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float top = frame.y(rank);
+  const float bottom = top + frame.height;
+  TextStyle text = timeline_text(context, context.fonts.mono, kSmallSize, theme.text);
+  for (const TrackBlock& block :
+       blocks_in(frame.program(), frame.tracks.ranks()[rank], frame.shown, frame.pixel_seconds())) {
+    const bool selected =
+        context.view.selected_step >= block.first && context.view.selected_step <= block.last;
+    const Step& step = frame.program().step(block.first);
+    const ImU32 phase = phase_colour(theme, step.phase);
+    const ImU32 fill = selected ? phase : mixed(theme.panel, phase, block.joined() ? 0.4f : 0.58f);
+    const float x0 = frame.x(block.begin_seconds);
+    const float x1 = std::max(frame.x(block.end_seconds) - context.px(1), x0 + std::max(1.0f, context.px(1)));
+    const float rounding = x1 - x0 > context.px(6) ? context.px(2) : 0;
+    list->AddRectFilled({x0, top}, {x1, bottom}, fill, rounding);
+    if (selected) {
+      const float half = context.px(1);
+      list->AddRect({x0 - half, top - half}, {x1 + half, bottom + half}, theme.text, rounding, context.px(2));
+    }
+    const float from = std::max(x0, frame.min.x);
+    const float room = std::min(x1, frame.max.x) - from - context.px(12);
+    if (block.joined() || room < context.px(8)) continue;
+    text.colour = legible_on(theme, fill);
+    const std::string label = fitted(text, frame.labels[static_cast<size_t>(block.first)], room);
+    if (!label.empty())
+      draw_text(list, {from + context.px(6), top + (frame.height - text.size) / 2}, text, label);
+  }
+}
+
+/// Waiting, transfer, and the line that joins the ranks where the last one arrived. Never narrower than two
+/// pixels.
+void draw_collectives(const Frame& frame) {
+  const Context& context = frame.context;
+  const Theme& theme = context.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const size_t ranks = frame.tracks.ranks().size();
+  for (const Step& step : frame.program().steps) {
+    if (!is_collective(step.op)) continue;
+    const size_t id = static_cast<size_t>(step.id);
+    const bool selected = step.id == context.view.selected_step;
+    double meeting = -1;
+    for (size_t rank = 0; rank < ranks; ++rank) {
+      if (id >= frame.tracks.ranks()[rank].size()) continue;
+      const StepEvent& event = frame.tracks.ranks()[rank][id];
+      if (event.end_seconds < frame.shown.begin || event.begin_seconds > frame.shown.end) continue;
+      meeting = std::max(meeting, event.arrival_seconds);
+      const float top = frame.y(rank);
+      const float bottom = top + frame.height;
+      const float arrival = frame.x(event.arrival_seconds);
+      const float met = frame.x(event.all_arrived_seconds);
+      const float end = std::max(frame.x(event.end_seconds) - context.px(1), met + context.px(2));
+      list->AddRectFilled({arrival, top}, {met, bottom},
+                          faded(theme.communication, selected ? 0.40f : 0.24f));
+      list->AddRectFilled({met, top}, {end, bottom}, faded(theme.communication, selected ? 1.0f : 0.88f),
+                          end - met > context.px(6) ? context.px(2) : 0);
+      if (selected) {
+        const float half = context.px(1);
+        list->AddRect({arrival - half, top - half}, {end + half, bottom + half}, theme.text, context.px(2),
+                      context.px(2));
+      }
+      const TextStyle text =
+          timeline_text(context, context.fonts.mono, kSmallSize, legible_on(theme, theme.communication));
+      const std::string name = to_string(step.op);
+      if (text_width(text, name) + context.px(12) < end - met) {
+        draw_text(list, {met + context.px(6), top + (frame.height - text.size) / 2}, text, name);
+      }
+    }
+    if (meeting >= frame.shown.begin && meeting <= frame.shown.end && ranks > 1) {
+      const float x = std::round(frame.x(meeting));
+      list->AddLine({x, frame.y(0) - context.px(2)}, {x, frame.y(ranks - 1) + frame.height + context.px(2)},
+                    theme.communication, std::max(1.0f, context.px(1.5f)));
+    }
+  }
+}
+
+/// A triangle on the axis and a line through the tracks, where the selected step is done on the slowest rank.
+void draw_playhead(const Frame& frame) {
+  const Context& context = frame.context;
+  StepId step = context.view.selected_step;
+  if (step < 0) step = static_cast<StepId>(context.snapshot.position) - 1;
+  double at = -1;
+  for (const auto& rank : frame.tracks.ranks()) {
+    if (step >= 0 && step < static_cast<StepId>(rank.size()))
+      at = std::max(at, rank[static_cast<size_t>(step)].end_seconds);
+  }
+  if (at < frame.shown.begin || at > frame.shown.end) return;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float x = std::round(frame.x(at));
+  const float top = frame.min.y - context.px(8);
+  const float wide = context.px(6);
+  list->AddTriangleFilled({x - wide, top - wide}, {x + wide, top - wide}, {x, top + context.px(2)},
+                          context.theme.text);
+  list->AddLine({x, top}, {x, frame.max.y}, context.theme.text, std::max(1.0f, context.px(1.5f)));
+}
+
+void draw_labels(const Frame& frame) {
+  const Context& context = frame.context;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float left = frame.min.x - context.px(kLabelWidth);
+  const TextStyle text = timeline_text(context, context.fonts.body, kSmallSize, context.theme.text);
+  for (size_t rank = 0; rank < frame.tracks.ranks().size(); ++rank) {
+    const float top = frame.y(rank);
+    const float inset = std::min(context.px(6), frame.height * 0.15f);
+    list->AddRectFilled({left, top + inset}, {left + context.px(4), top + frame.height - inset},
+                        context.theme.ranks[rank % 8], context.px(1));
+    draw_text(list, {left + context.px(12), top + (frame.height - text.size) / 2}, text,
+              fmt::format("rank {}", rank));
+  }
+}
+
+void show_tooltip(const Frame& frame, size_t rank, StepId id) {
+  const Step& step = frame.program().step(id);
+  const StepEvent& event = frame.tracks.ranks()[rank][static_cast<size_t>(id)];
+  const Context& context = frame.context;
+  if (!ImGui::BeginTooltip()) return;
+  ImGui::PushFont(context.fonts.bold, kBodySize);
+  ImGui::TextUnformatted(step.name.c_str());
+  ImGui::PopFont();
+  ImGui::SameLine();
+  ImGui::PushStyleColor(ImGuiCol_Text, context.theme.dim);
+  ImGui::Text("rank %zu, %s", rank, step.phase == Phase::Forward ? "forward" : "backward");
+  ImGui::PopStyleColor();
+  ImGui::PushFont(context.fonts.mono, kSmallSize);
+  if (!step.equation.empty()) ImGui::TextUnformatted(step.equation.c_str());
+  const std::string duration = format_seconds(event.seconds());
+  ImGui::Text("begin  %s", format_seconds(event.begin_seconds).c_str());
+  ImGui::Text("took   %s%s", duration.c_str(), frame.tracks.measured ? "" : ", estimated");
+  if (is_collective(step.op)) {
+    ImGui::Text("wait   %s", format_seconds(event.wait_seconds()).c_str());
+    ImGui::Text("moved  %s in %s", format_bytes(static_cast<double>(event.sent_bytes)).c_str(),
+                format_seconds(event.transfer_seconds()).c_str());
+  } else if (event.flops > 0 && event.seconds() > 0) {
+    ImGui::Text("speed  %s", format_flops(static_cast<double>(event.flops) / event.seconds()).c_str());
+  }
+  ImGui::PopFont();
+  ImGui::EndTooltip();
+}
+
+void follow_selection(const Frame& frame) {
+  ViewState& view = frame.context.view;
+  const StepId step = view.selected_step;
+  if (!view.scroll_to_selection || step < 0 || frame.shown == frame.all) return;
+  const auto& events = frame.tracks.ranks().front();
+  if (step >= static_cast<StepId>(events.size())) return;
+  const StepEvent& event = events[static_cast<size_t>(step)];
+  if (event.end_seconds > frame.shown.begin && event.begin_seconds < frame.shown.end) return;
+  const double begin = (event.begin_seconds + event.end_seconds - frame.shown.size()) / 2;
+  const Stretch moved = clamped({begin, begin + frame.shown.size()}, frame.all);
+  view.timeline_begin_seconds = moved.begin;
+  view.timeline_end_seconds = moved.end;
+}
+
+/// Mouse over the tracks: wheel zooms about the mouse (with Shift it scrolls the ranks), a drag pans, a click
+/// selects.
+void handle_mouse(const Frame& frame, float most_scroll) {
+  const Context& context = frame.context;
+  ViewState& view = context.view;
+  const ImGuiIO& io = ImGui::GetIO();
+  ImGui::SetCursorScreenPos({frame.min.x - context.px(kLabelWidth), frame.min.y - context.px(kAxisHeight)});
+  ImGui::InvisibleButton("tracks", {frame.max.x - frame.min.x + context.px(kLabelWidth),
+                                    std::max(1.0f, frame.max.y - frame.min.y + context.px(kAxisHeight))});
+  ImGui::SetItemKeyOwner(ImGuiKey_MouseWheelY);
+  const bool hovered = ImGui::IsItemHovered();
+  const bool over_labels = io.MousePos.x < frame.min.x;
+  const auto show = [&view](Stretch shown) {
+    view.timeline_begin_seconds = shown.begin;
+    view.timeline_end_seconds = shown.end;
+  };
+  if (hovered && io.MouseWheel != 0) {
+    if (most_scroll > 0 && (over_labels || io.KeyShift)) {
+      ImGui::SetScrollY(std::clamp(frame.scroll - io.MouseWheel * frame.pitch, 0.0f, most_scroll));
+    } else {
+      show(zoomed(frame.shown, std::pow(kZoomPerNotch, io.MouseWheel), frame.seconds(io.MousePos.x),
+                  frame.all, kSmallestStretchSeconds));
+    }
+  }
+  if (hovered && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) show({0, 0});
+  if (ImGui::IsItemActive() && ImGui::IsMouseDragging(ImGuiMouseButton_Left)) {
+    show(panned(frame.shown, -static_cast<double>(io.MouseDelta.x / (frame.max.x - frame.min.x)), frame.all));
+    ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeEW);
+    return;
+  }
+  if (!hovered || over_labels || io.MousePos.y < frame.min.y) return;
+  const float row = (io.MousePos.y - frame.min.y + frame.scroll) / frame.pitch;
+  const size_t rank = static_cast<size_t>(std::max(0.0f, row));
+  if (rank >= frame.tracks.ranks().size()) return;
+  const StepId step =
+      step_at(frame.tracks.ranks()[rank], frame.seconds(io.MousePos.x), 3 * frame.pixel_seconds());
+  if (step < 0) return;
+  show_tooltip(frame, rank, step);
+  const ImVec2 drag = ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 0);
+  if (ImGui::IsItemDeactivated() && std::abs(drag.x) < io.MouseDragThreshold) {
+    select_step(view, frame.program(), step);
+    view.scroll_to_selection = true;
+  }
+}
+
+}  // namespace
+
+void draw_tracks(const Context& context, const Tracks& tracks) {
+  ImGui::BeginChild("tracks of all ranks", {0, 0}, ImGuiChildFlags_None, ImGuiWindowFlags_NoScrollWithMouse);
+  const ImVec2 origin = ImGui::GetWindowPos();
+  const ImVec2 size = ImGui::GetWindowSize();
+  const float ranks = static_cast<float>(tracks.ranks().size());
+  const float room = size.y - context.px(kAxisHeight);
+  const float pitch = std::clamp(room / ranks, context.px(kLeastTrackHeight + kLeastGap),
+                                 context.px(kTrackHeight + kTrackGap));
+  const float gap =
+      pitch >= context.px(kTrackHeight + kTrackGap) ? context.px(kTrackGap) : context.px(kLeastGap);
+  const float most_scroll = std::max(0.0f, pitch * ranks - room);
+  ViewState& view = context.view;
+  if (view.fit_timeline) view.timeline_begin_seconds = view.timeline_end_seconds = 0;
+  const Stretch all = axis_of(tracks);
+  const float bar = most_scroll > 0 ? ImGui::GetStyle().ScrollbarSize : 0;
+  Frame frame{.context = context,
+              .tracks = tracks,
+              .all = all,
+              .shown = clamped({view.timeline_begin_seconds, view.timeline_end_seconds}, all),
+              .min = {origin.x + context.px(kLabelWidth), origin.y + context.px(kAxisHeight)},
+              .max = {origin.x + size.x - bar, origin.y + size.y},
+              .pitch = pitch,
+              .height = pitch - gap,
+              .scroll = most_scroll > 0 ? ImGui::GetScrollY() : 0,
+              .labels = {}};
+  frame.labels = labels_for(frame);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  draw_axis(frame);
+  list->PushClipRect({frame.min.x - context.px(kLabelWidth), frame.min.y - context.px(2)}, frame.max, true);
+  draw_labels(frame);
+  list->PopClipRect();
+  list->PushClipRect({frame.min.x - context.px(2), frame.min.y - context.px(3)}, frame.max, true);
+  for (size_t rank = 0; rank < tracks.ranks().size(); ++rank) {
+    if (frame.y(rank) < frame.max.y && frame.y(rank) + frame.height > frame.min.y) draw_compute(frame, rank);
+  }
+  draw_collectives(frame);
+  list->PopClipRect();
+  draw_playhead(frame);
+  follow_selection(frame);
+  handle_mouse(frame, most_scroll);
+  ImGui::SetCursorScreenPos(
+      {origin.x, origin.y - ImGui::GetScrollY() + context.px(kAxisHeight) + pitch * ranks - 1});
+  ImGui::Dummy({1, 1});  // makes the window as high as the tracks, so that it scrolls when they do not fit
+  ImGui::EndChild();
+}
+
+}  // namespace shardlens::ui
