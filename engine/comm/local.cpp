@@ -74,6 +74,7 @@ struct alignas(kCacheLineBytes) Slot {
   Request request;
   const void* in = nullptr;
   void* out = nullptr;
+  double arrival_seconds = 0;
 };
 
 class Group {
@@ -271,11 +272,13 @@ class LocalCommunicator final : public Communicator {
     CollectiveTimes times;
     times.arrival_seconds = now_seconds();
     if (group_->barrier.broken()) group_->throw_failure();
-    group_->slots[static_cast<size_t>(rank_)] = {request, in, out};
+    group_->slots[static_cast<size_t>(rank_)] = {request, in, out, times.arrival_seconds};
     if (!group_->barrier.pass()) group_->throw_failure();
-    times.all_arrived_seconds = now_seconds();
     group_->check_agreement();
+    // When the last rank came, not when this one was woken: the same moment on every rank.
+    times.all_arrived_seconds = times.arrival_seconds;
     for (size_t other = 0; other < ins_.size(); ++other) {
+      times.all_arrived_seconds = std::max(times.all_arrived_seconds, group_->slots[other].arrival_seconds);
       ins_[other] = group_->slots[other].in;
       outs_[other] = group_->slots[other].out;
     }

@@ -197,6 +197,7 @@ TEST(Local, TimesSayWhoWaitedForWhom) {
   for (const CollectiveTimes& rank : times) {
     EXPECT_LE(rank.arrival_seconds, rank.all_arrived_seconds);
     EXPECT_LE(rank.all_arrived_seconds, rank.done_seconds);
+    EXPECT_EQ(rank.all_arrived_seconds, times[2].arrival_seconds) << "the moment the last rank came";
     for (const CollectiveTimes& other : times) {
       EXPECT_LE(other.arrival_seconds, rank.all_arrived_seconds);
       EXPECT_LE(other.all_arrived_seconds, rank.done_seconds);
