@@ -11,13 +11,25 @@ namespace {
 constexpr const char* kTracks = "//Timeline/**/tracks";
 constexpr float kLabels = 72;  ///< pixels at the left that hold the ranks' names
 
+Stretch shown(const StudioHarness& harness, const ViewState& view) {
+  return clamped({view.timeline_begin_seconds, view.timeline_end_seconds},
+                 axis_of(tracks_of(harness.snapshot())));
+}
+
 /// Where the middle of `step` on rank 0 lies on the screen.
-ImVec2 place_of(ImGuiTestContext& person, const StudioHarness& harness, StepId step) {
-  const Tracks tracks = tracks_of(harness.snapshot());
+ImVec2 place_of(ImGuiTestContext& person, StudioHarness& harness, StepId step) {
   const ImRect area = person.ItemInfo(kTracks).RectFull;
-  const StepEvent& event = tracks.ranks()[0][static_cast<size_t>(step)];
-  const double share = (event.begin_seconds + event.end_seconds) / 2 / tracks.seconds;
+  const StepEvent& event = harness.snapshot().result->events[0][static_cast<size_t>(step)];
+  const Stretch axis = shown(harness, harness.view());
+  const double share = ((event.begin_seconds + event.end_seconds) / 2 - axis.begin) / axis.size();
   return {area.Min.x + kLabels + static_cast<float>(share) * (area.GetWidth() - kLabels), area.Min.y + 36};
+}
+
+/// Shows `step` with as much time before and after it: on a busy machine a step may be narrower than a pixel.
+void show_closely(StudioHarness& harness, StepId step) {
+  const StepEvent& event = harness.snapshot().result->events[0][static_cast<size_t>(step)];
+  harness.view().timeline_begin_seconds = event.begin_seconds - event.seconds();
+  harness.view().timeline_end_seconds = event.end_seconds + event.seconds();
 }
 
 /// The step that took longest on rank 0: wide enough to be clicked.
@@ -43,12 +55,20 @@ TEST(Timeline, ATimedRunIsShownAsMeasured) {
 TEST(Timeline, AClickOnABlockSelectsItsStep) {
   StudioHarness harness;
   harness.wait_until_at_rest();
+  const auto result = harness.snapshot().result;
   const StepId step = longest_step(harness);
+  show_closely(harness, step);
   harness.view().selected_step = -1;
+  ImVec2 mouse, place;
   harness.perform([&](ImGuiTestContext& person) {
-    person.MouseMoveToPos(place_of(person, harness, step));
+    place = place_of(person, harness, step);
+    person.MouseMoveToPos(place);
+    mouse = ImGui::GetIO().MousePos;
     person.MouseClick();
   });
+  ASSERT_EQ(harness.snapshot().result, result) << "nothing ran meanwhile";
+  ASSERT_NEAR(mouse.x, place.x, 1.5);
+  ASSERT_NEAR(mouse.y, place.y, 1.5);
   EXPECT_EQ(harness.view().selected_step, step);
 }
 
