@@ -80,7 +80,7 @@ std::string centre_hint(const Context& context) {
   const StepId selected = context.view.selected_step;
   if (selected < 0 || static_cast<size_t>(selected) >= program.steps.size()) return {};
   const std::string where = program.step(selected).block + " block";
-  return context.view.tab == Tab::Stage ? where + " \u00B7 drag to pan, wheel to zoom, F fits" : where;
+  return context.view.tab == Tab::Stage ? where + " \u00B7 drag to pan, Ctrl+wheel to zoom, F fits" : where;
 }
 
 }  // namespace

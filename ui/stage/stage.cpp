@@ -10,6 +10,7 @@
 
 #include "ui/stage/meeting.h"
 #include "ui/stage/scene.h"
+#include "ui/veil.h"
 #include "ui/widgets/format.h"
 
 namespace shardlens::ui {
@@ -198,11 +199,6 @@ void navigate(const Scene& scene) {
   }
 }
 
-std::string settings_words(const Settings& settings) {
-  return fmt::format("T = {}, {}, {} × {}, {}", settings.tp, settings.split.name, settings.batch,
-                     settings.seq, to_string(settings.dtype));
-}
-
 /// What stands in the corner left of the lane heads: where one is in the Program.
 void draw_corner(const Scene& scene, ImDrawList* list, Rect room) {
   const Snapshot& snapshot = scene.context.snapshot;
@@ -220,43 +216,34 @@ void draw_corner(const Scene& scene, ImDrawList* list, Rect room) {
             fitted(style, words, scene.measure.gutter - 2 * scene.measure.pad));
 }
 
+/// What must be said before anything is shown: an impossible request, a failed run, an out-of-date picture.
 struct Notice {
-  std::string title, words;
+  std::string title;  ///< empty for what passes by itself
+  std::string words;  ///< empty: there is nothing to say
 };
 
-/// What must be said before anything is shown: an impossible request, a failed run, an out-of-date picture.
-Notice notice_of(const Snapshot& snapshot, const Result* shown) {
-  switch (snapshot.state) {
-    case RunState::Refused:
-      return {"These settings cannot run", snapshot.message};
-    case RunState::Failed:
-      return {"The run failed", snapshot.message};
-    case RunState::Cancelled:
-      return {"The run was cancelled", snapshot.message};
-    default:
-      break;
-  }
-  if (shown && snapshot.stale()) {
-    return {"Out of date",
-            fmt::format("This is {}. {} is on its way.", settings_words(shown->plan->program.settings),
-                        settings_words(snapshot.settings))};
-  }
-  return {};
+Notice notice_of(const Snapshot& snapshot) {
+  Notice said{{}, notice(snapshot)};
+  if (snapshot.state == RunState::Refused) said.title = "These settings cannot run";
+  if (snapshot.state == RunState::Failed) said.title = "The run failed";
+  if (snapshot.state == RunState::Cancelled) said.title = "The run was cancelled";
+  return said;
 }
 
-/// A notice across the width; returns its height.
-float draw_notice(const Context& context, ImDrawList* list, const Notice& notice, ImVec2 at, float width,
-                  bool draw) {
+/// A notice as a card across the width; returns its height.
+float draw_card(const Context& context, ImDrawList* list, const Notice& said, ImVec2 at, float width,
+                bool draw) {
   const Theme& theme = context.theme;
   const TextStyle title{context.fonts.bold, std::round(context.px(kBodySize)), theme.text};
   const TextStyle words{context.fonts.body, std::round(context.px(kBodySize)), theme.text};
-  const float pad = context.px(12), inner = width - 2 * pad;
-  const float height = pad + title.size + context.px(4) + wrapped_height(words, notice.words, inner) + pad;
+  const float pad = context.px(10), inner = width - 2 * pad;
+  const float title_height = said.title.empty() ? 0 : title.size + context.px(4);
+  const float height = pad + title_height + wrapped_height(words, said.words, inner) + pad;
   if (!draw) return height;
-  list->AddRectFilled(at, {at.x + width, at.y + height}, theme.card, context.px(4));
-  list->AddRectFilled(at, {at.x + context.px(4), at.y + height}, theme.text, context.px(2));
-  draw_text(list, {at.x + pad, at.y + pad}, title, notice.title);
-  draw_wrapped(list, {at.x + pad, at.y + pad + title.size + context.px(4)}, words, notice.words, inner);
+  list->AddRectFilled(at, {at.x + width, at.y + height}, theme.card);
+  list->AddRectFilled(at, {at.x + context.px(4), at.y + height}, theme.text);
+  draw_text(list, {at.x + pad, at.y + pad}, title, said.title);
+  draw_wrapped(list, {at.x + pad, at.y + pad + title_height}, words, said.words, inner);
   return height;
 }
 
@@ -274,17 +261,17 @@ void draw_stage(const Context& context) {
   const std::shared_ptr<const Plan> plan = result ? result->plan : snapshot.plan;
 
   float top = origin.y;
-  const Notice notice = notice_of(snapshot, result.get());
+  const Notice said = notice_of(snapshot);
   const float margin = context.px(8);
-  if (!notice.title.empty()) {
+  if (!said.words.empty()) {
     const float width = room.x - 2 * margin;
-    const float height = draw_notice(context, list, notice, {}, width, false);
+    const float height = draw_card(context, list, said, {}, width, false);
     const float y = plan ? top + margin : top + (room.y - height) / 3;
-    draw_notice(context, list, notice, {origin.x + margin, y}, width, true);
+    draw_card(context, list, said, {origin.x + margin, y}, width, true);
     top = y + height;
   }
   if (!plan) {
-    if (notice.title.empty()) {
+    if (said.words.empty()) {
       const TextStyle style{context.fonts.body, std::round(context.px(kBodySize)), context.theme.dim};
       draw_text(list, {origin.x + room.x / 2, origin.y + room.y / 3}, style, "planning …", Align::Centre);
     }
