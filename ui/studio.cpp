@@ -23,6 +23,7 @@ constexpr double kBusyFrameSeconds = 1.0 / 30;
 constexpr double kIdleSeconds = 1;
 constexpr double kSettleSeconds = 0.8;  ///< tooltips and hovers need frames after the last event
 constexpr int kFirstFrames = 3;
+constexpr int kFindFrames = 6;
 constexpr double kRememberEverySeconds = 5;
 
 double seconds_since(Clock::time_point then) {
@@ -116,6 +117,7 @@ Context Studio::context() {
 void Studio::prepare_style() {
   if (view_.theme == styled_theme_ && view_.ui_scale() == styled_scale_) return;
   apply(theme(view_.theme), view_.ui_scale());
+  if (view_.ui_scale() != styled_scale_) find_frames_ = kFindFrames;
   styled_theme_ = view_.theme;
   styled_scale_ = view_.ui_scale();
 }
@@ -136,7 +138,7 @@ void Studio::follow_program() {
     return;
   }
   select_step(view_, plan->program, step >= 0 ? step : first_look(plan->program));
-  view_.scroll_to_selection = true;
+  find_frames_ = kFindFrames;
   view_.timeline_begin_seconds = view_.timeline_end_seconds = 0;
 }
 
@@ -221,6 +223,10 @@ void Studio::frame() {
   const float bar_height = std::floor(now.px(kBarHeight));
   draw_bar_window(now, bar_height);
 
+  if (find_frames_ > 0) {
+    --find_frames_;
+    view_.scroll_to_selection = true;
+  }
   if (ImGui::GetFrameCount() <= kFirstFrames)
     view_.focus_tab = true;  // docked windows exist only after a frame
   if (view_.reset_layout) layout_.reset();

@@ -59,6 +59,8 @@ class Studio {
   Player player_;
   Session session_;
   std::shared_ptr<const Snapshot> snapshot_;
+  int find_frames_ =
+      0;  ///< frames that still bring the selection into view: panels take a few to find their place
   std::shared_ptr<const Plan> followed_;  ///< the plan the selection belongs to
   std::vector<Command> outbox_;
   ThemeName styled_theme_ = ThemeName::Dark;

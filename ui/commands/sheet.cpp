@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "ui/commands/commands.h"
 #include "ui/widgets/controls.h"
@@ -15,6 +16,9 @@ constexpr float kColumnWidth = 400;
 constexpr float kKeyWidth = 104;
 constexpr float kRowHeight = 26;
 constexpr float kTitleHeight = 36;
+constexpr float kGroupGap = 16;
+constexpr float kHeadingHeight = 40;
+constexpr float kPadding = 24;
 
 /// "1 2 3 4 6 8" stands for the six commands that set T, so the sheet shows them as one.
 struct Line {
@@ -37,21 +41,23 @@ std::vector<Line> lines_of(CommandGroup group) {
   return lines;
 }
 
-float group_height(const Context& context, const std::vector<Line>& lines) {
-  return context.px(kTitleHeight) + context.px(kRowHeight) * static_cast<float>(lines.size());
+/// `unit`: pixels to a unit of length, the scale unless the sheet must shrink to fit its window.
+float group_height(float unit, const std::vector<Line>& lines) {
+  return unit * (kTitleHeight + kRowHeight * static_cast<float>(lines.size()));
 }
 
-void draw_group(const Context& context, ImVec2 at, CommandGroup group, const std::vector<Line>& lines) {
+void draw_group(const Context& context, float unit, ImVec2 at, CommandGroup group,
+                const std::vector<Line>& lines) {
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const TextStyle title{context.fonts.bold, context.px(kBodySize), context.theme.text};
-  const TextStyle key{context.fonts.mono, context.px(kBodySize), context.theme.forward};
-  const TextStyle words{context.fonts.body, context.px(kBodySize), context.theme.text};
+  const TextStyle title{context.fonts.bold, unit * kBodySize, context.theme.text};
+  const TextStyle key{context.fonts.mono, unit * kBodySize, context.theme.forward};
+  const TextStyle words{context.fonts.body, unit * kBodySize, context.theme.text};
   draw_text(list, at, title, to_string(group));
-  at.y += context.px(kTitleHeight - 4);
+  at.y += unit * (kTitleHeight - 4);
   for (const Line& line : lines) {
     draw_text(list, at, key, line.keys);
-    draw_text(list, {at.x + context.px(kKeyWidth), at.y}, words, line.title);
-    at.y += context.px(kRowHeight);
+    draw_text(list, {at.x + unit * kKeyWidth, at.y}, words, line.title);
+    at.y += unit * kRowHeight;
   }
 }
 
@@ -63,39 +69,35 @@ void draw_sheet(const Context& context) {
   // Two columns: walking, running and choosing on the left, looking on the right.
   const std::array<std::vector<CommandGroup>, 2> columns{
       {{CommandGroup::Walk, CommandGroup::Run, CommandGroup::Settings}, {CommandGroup::View}}};
-  float height = 0;
+  float height = 0;  // of the higher column, in units
   for (const auto& groups : columns) {
-    float column_height = 0;
-    for (const CommandGroup group : groups) {
-      column_height += group_height(context, lines_of(group)) + (column_height > 0 ? context.px(16) : 0);
-    }
+    float column_height = -kGroupGap;
+    for (const CommandGroup group : groups) column_height += group_height(1, lines_of(group)) + kGroupGap;
     height = std::max(height, column_height);
   }
-  const float padding = context.px(24);
-  const float heading = context.px(40);
+  const ImVec2 wanted{2 * kColumnWidth + 2 * kPadding, height + kHeadingHeight + 2 * kPadding};
   const ImGuiViewport& viewport = *ImGui::GetMainViewport();
-  const ImVec2 wanted{2 * context.px(kColumnWidth) + 2 * padding, height + heading + 2 * padding};
-  const ImVec2 size{std::min(wanted.x, viewport.Size.x - context.px(16)),
-                    std::min(wanted.y, viewport.Size.y - context.px(16))};
+  const float room = std::min(viewport.Size.x / wanted.x, viewport.Size.y / wanted.y) * 0.98f;
+  const float unit = std::min(context.px(1), room);
   begin_cover(context, "Shortcuts",
               {viewport.Pos.x + viewport.Size.x / 2, viewport.Pos.y + viewport.Size.y / 2}, {0.5f, 0.5f},
-              size, padding, ImGuiWindowFlags_None);
+              {std::ceil(wanted.x * unit), std::ceil(wanted.y * unit)}, kPadding * unit,
+              ImGuiWindowFlags_NoScrollbar);
   const ImVec2 origin = ImGui::GetCursorScreenPos();
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const TextStyle heading_style{context.fonts.bold, context.px(20), context.theme.text};
-  const TextStyle hint{context.fonts.body, context.px(kSmallSize), context.theme.dim};
-  draw_text(list, origin, heading_style, "Keys");
-  draw_text(list, {origin.x + ImGui::GetContentRegionAvail().x, origin.y + context.px(4)}, hint,
+  const TextStyle heading{context.fonts.bold, unit * 20, context.theme.text};
+  const TextStyle hint{context.fonts.body, unit * kSmallSize, context.theme.dim};
+  draw_text(list, origin, heading, "Keys");
+  draw_text(list, {origin.x + ImGui::GetContentRegionAvail().x, origin.y + unit * 4}, hint,
             "Esc closes \u00B7 Ctrl+P finds every command by name", Align::Right);
   for (size_t column = 0; column < columns.size(); ++column) {
-    ImVec2 at{origin.x + static_cast<float>(column) * context.px(kColumnWidth), origin.y + heading};
+    ImVec2 at{origin.x + static_cast<float>(column) * unit * kColumnWidth, origin.y + unit * kHeadingHeight};
     for (const CommandGroup group : columns[column]) {
       const std::vector<Line> lines = lines_of(group);
-      draw_group(context, at, group, lines);
-      at.y += group_height(context, lines) + context.px(16);
+      draw_group(context, unit, at, group, lines);
+      at.y += group_height(unit, lines) + unit * kGroupGap;
     }
   }
-  ImGui::Dummy({2 * context.px(kColumnWidth), height + heading});
   if (end_cover()) view.sheet_open = false;
 }
 
