@@ -214,15 +214,14 @@ void draw_memory_layer(const Context& context) {
   const float side = beside ? context.px(352) : room.x, gap = context.px(28);
   const float main = beside ? room.x - side - gap : room.x;
   const float steps = std::max(context.px(170), room.y * 0.4f);
-  const float bars = std::max(context.px(210), room.y - steps - context.px(36));
+  float bars = std::max(context.px(210), room.y - steps - context.px(36));
   float y = at.y + context.px(16);
+  if (beside)
+    bars = std::max(bars,
+                    draw_kinds(context, {at.x + main + gap, at.y + context.px(10)}, side) - context.px(16));
   draw_ranks(context, {at.x, y}, {main, bars});
   y += bars + context.px(20);
-  if (beside) {
-    draw_kinds(context, {at.x + main + gap, at.y + context.px(10)}, side);
-  } else {
-    y += draw_kinds(context, {at.x, y}, side) + context.px(12);
-  }
+  if (!beside) y += draw_kinds(context, {at.x, y}, side) + context.px(12);
   draw_live_bytes(context, {at.x, y}, {room.x, steps});
   y += steps;
   ImGui::SetCursorScreenPos(at);
