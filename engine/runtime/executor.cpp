@@ -30,10 +30,11 @@ bool is_fed(const Tensor& tensor) {
          tensor.storage == kNoTensor;
 }
 
-// A rank computes on every core it gets; the window must not wait for it. One notch of niceness is enough for
-// the scheduler to let a thread that draws go first.
-void yield_to_the_window() {
-  setpriority(PRIO_PROCESS, 0, 5);
+// A rank computes on every core it gets; a window must not wait for it. At the lowest priority the scheduler
+// lets a thread that draws go first at once, and the ranks lose only what drawing takes.
+void give_way_to_the_window() {
+  constexpr int kLowestPriority = 19;
+  setpriority(PRIO_PROCESS, 0, kLowestPriority);
 }
 
 }  // namespace
@@ -52,7 +53,8 @@ struct Executor::Rank {
   std::thread thread;
 };
 
-Executor::Executor(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {
+Executor::Executor(std::shared_ptr<const Plan> plan, Beside beside)
+    : plan_(std::move(plan)), beside_(beside) {
   const Program& program = plan_->program;
   feed_ = std::make_unique<Feed>(program);
   std::vector<std::unique_ptr<Communicator>> communicators = make_local_group(program.ranks());
@@ -224,7 +226,7 @@ void Executor::rank_main(Rank& rank) {
   const Program& program = plan_->program;
   StepId at = -1;
   try {
-    yield_to_the_window();
+    if (beside_ == Beside::AWindow) give_way_to_the_window();
     rank.device = make_cpu_device(threads_per_rank(program.settings));
     rank.arenas =
         std::make_unique<Arenas>(*rank.device, program, plan_->memory[static_cast<size_t>(rank.index)]);

@@ -23,11 +23,15 @@
 
 namespace shardlens {
 
+/// What shares the machine with the ranks: beside a window they compute at the lowest priority, so that the
+/// picture never waits for them.
+enum class Beside { Nothing, AWindow };
+
 class Executor {
  public:
   /// Starts the rank threads, which allocate and feed their memory and then stand before step 0. Feeding
   /// errors surface in wait().
-  explicit Executor(std::shared_ptr<const Plan> plan);
+  explicit Executor(std::shared_ptr<const Plan> plan, Beside beside = Beside::Nothing);
   ~Executor();  ///< cancels and joins
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
@@ -75,6 +79,7 @@ class Executor {
   size_t position_locked() const;
 
   std::shared_ptr<const Plan> plan_;
+  Beside beside_;
   std::unique_ptr<class Feed> feed_;
   std::vector<std::shared_ptr<StepObserver>> observers_;  ///< changed only while idle
 

@@ -116,7 +116,7 @@ void Session::Worker::set_settings(const Settings& settings) {
 }
 
 void Session::Worker::ensure_executor() {
-  if (!executor_) executor_ = std::make_unique<Executor>(now_.plan);
+  if (!executor_) executor_ = std::make_unique<Executor>(now_.plan, Beside::AWindow);
 }
 
 void Session::Worker::queue_whole_run() {
@@ -187,7 +187,7 @@ void Session::Worker::begin_pass() {
     case Pass::Serial:
       serial_ = nullptr;
       serial_in_progress_ = std::make_shared<SerialReference>();
-      serial_executor_ = std::make_unique<Executor>(make_plan(plan_serial(now_.settings)));
+      serial_executor_ = std::make_unique<Executor>(make_plan(plan_serial(now_.settings)), Beside::AWindow);
       serial_executor_->observe({serial_in_progress_});
       serial_executor_->start(serial_executor_->steps());
       break;
