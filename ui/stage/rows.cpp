@@ -6,6 +6,8 @@
 namespace shardlens::ui::stage {
 namespace {
 
+constexpr const char* kSame = "same on every rank";
+
 bool is_kind(const Program& program, TensorId id, MemoryKind kind) {
   return id != kNoTensor && program.tensor(id).kind == kind;
 }
@@ -16,7 +18,7 @@ bool is_last_dim(const Tensor& tensor) {
 
 // The words for where a product's weight is cut.
 std::string product_note(const Tensor& weight) {
-  if (weight.layout.kind != LayoutKind::Sharded) return "same on every rank";
+  if (weight.layout.kind != LayoutKind::Sharded) return kSame;
   return weight.layout.dim < weight.row_dims ? "row-parallel" : "column-parallel";
 }
 
@@ -27,13 +29,13 @@ std::string gradient_note(const Tensor& gradient) {
     case LayoutKind::Sharded:
       return "local: its own slice";
     case LayoutKind::Replicated:
-      return "same on every rank";
+      return kSame;
   }
   return {};
 }
 
 std::string elementwise_note(const Tensor& tensor) {
-  if (tensor.layout.kind != LayoutKind::Sharded) return "same on every rank";
+  if (tensor.layout.kind != LayoutKind::Sharded) return kSame;
   return is_last_dim(tensor) ? "local: whole columns" : "local: whole rows";
 }
 
@@ -50,6 +52,7 @@ Row row_of(const Program& program, const Step& step) {
   // all.
   row.title = step.equation.substr(0, step.equation.find(",  "));
   row.note = note_of(program, step);
+  if (program.ranks() == 1 && row.note == kSame) row.note = "one rank does it all";
   if (is_collective(step.op)) {
     row.kind = RowKind::Band;
   } else if (step.op == Op::Identity || step.op == Op::Slice) {

@@ -251,7 +251,12 @@ float draw_card(const Context& context, ImDrawList* list, const Notice& said, Im
 
 void draw_stage(const Context& context) {
   const Snapshot& snapshot = context.snapshot;
-  const ImVec2 origin = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
+  // Rows have margins of their own, so half of the window's padding is theirs too; not at the bottom, where
+  // the window would take it for something to scroll to.
+  const float reach = std::floor(ImGui::GetCursorStartPos().x / 2);
+  const ImVec2 origin = ImGui::GetCursorScreenPos() - ImVec2(reach, reach);
+  const ImVec2 corner = ImGui::GetCursorScreenPos() + ImGui::GetContentRegionAvail() + ImVec2(reach, 0);
+  const ImVec2 room = corner - origin;
   if (room.x < context.px(200) || room.y < context.px(80)) return;
   ImDrawList* list = ImGui::GetWindowDrawList();
 
