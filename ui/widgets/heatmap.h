@@ -1,7 +1,7 @@
 // Heatmaps are textures: a picture is coloured once, when its data or its size on the screen changes, and
 // never drawn as rectangles. No texel is made smaller than a couple of pixels, so a heatmap's texture is as
 // small as its place on the screen: a whole Stage is coloured in a few milliseconds and a software renderer
-// only copies texels, which measured faster than a shader that colours every pixel of every frame. One scale
+// only copies texels, and no pixel is coloured anew in every frame. One scale
 // serves all ranks of a row, so equal colours are equal values.
 #pragma once
 
