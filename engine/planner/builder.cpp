@@ -65,39 +65,33 @@ TensorId Builder::add(Tensor tensor) {
   return program_.tensors.back().id;
 }
 
-TensorId Builder::input(const std::string& name, const std::string& symbol, const Shape& shape) {
-  Tensor tensor;
-  tensor.name = tensor.value = name;
-  tensor.symbol = symbol;
-  tensor.shape = shape;
-  tensor.dtype = settings().dtype;
-  tensor.kind = MemoryKind::Input;
-  return add(std::move(tensor));
-}
-
-TensorId Builder::weight(const std::string& name, const std::string& symbol, const Shape& shape, int row_dims,
-                         Layout layout) {
-  Tensor tensor;
-  tensor.name = tensor.value = name;
-  tensor.symbol = symbol;
-  tensor.shape = shape;
-  tensor.row_dims = row_dims;
-  tensor.dtype = settings().dtype;
-  tensor.layout = layout;
-  tensor.kind = MemoryKind::Weight;
-  return add(std::move(tensor));
-}
-
-TensorId Builder::activation(const std::string& value, const std::string& symbol, const Shape& shape,
-                             Layout layout, int row_dims) {
+Tensor Builder::blank(const std::string& value, const std::string& symbol, const Shape& shape,
+                      MemoryKind kind) const {
   Tensor tensor;
   tensor.value = value;
   tensor.symbol = symbol;
   tensor.shape = shape;
-  tensor.row_dims = row_dims;
   tensor.dtype = settings().dtype;
+  tensor.kind = kind;
+  return tensor;
+}
+
+TensorId Builder::input(const std::string& name, const std::string& symbol, const Shape& shape) {
+  return add(blank(name, symbol, shape, MemoryKind::Input));
+}
+
+TensorId Builder::weight(const std::string& name, const std::string& symbol, const Shape& shape, int row_dims,
+                         Layout layout) {
+  Tensor tensor = blank(name, symbol, shape, MemoryKind::Weight);
+  tensor.row_dims = row_dims;
   tensor.layout = layout;
-  tensor.kind = MemoryKind::Activation;
+  return add(std::move(tensor));
+}
+
+TensorId Builder::activation(const std::string& value, const std::string& symbol, const Shape& shape,
+                             Layout layout) {
+  Tensor tensor = blank(value, symbol, shape, MemoryKind::Activation);
+  tensor.layout = layout;
   return add(std::move(tensor));
 }
 
@@ -122,13 +116,7 @@ TensorId Builder::gradient_tensor(TensorId of, Layout layout) {
 }
 
 TensorId Builder::workspace(const std::string& name, const Shape& shape) {
-  Tensor tensor;
-  tensor.name = tensor.value = name;
-  tensor.symbol = "work";
-  tensor.shape = shape;
-  tensor.dtype = settings().dtype;
-  tensor.kind = MemoryKind::Workspace;
-  return add(std::move(tensor));
+  return add(blank(name, "work", shape, MemoryKind::Workspace));
 }
 
 TensorId Builder::step(Op op, const std::string& name, const std::string& equation,

@@ -26,8 +26,7 @@ class Builder {
   TensorId weight(const std::string& name, const std::string& symbol, const Shape& shape, int row_dims,
                   Layout layout);
   /// The output of a step about to be added.
-  TensorId activation(const std::string& value, const std::string& symbol, const Shape& shape, Layout layout,
-                      int row_dims = 1);
+  TensorId activation(const std::string& value, const std::string& symbol, const Shape& shape, Layout layout);
   /// The gradient of `of`, in `layout`: its shape and the letter d before its symbol.
   TensorId gradient_tensor(TensorId of, Layout layout);
   TensorId workspace(const std::string& name, const Shape& shape);
@@ -63,6 +62,9 @@ class Builder {
     std::string block;
   };
 
+  /// A tensor of the run's dtype, Replicated until it is said otherwise; add() names it after its value.
+  Tensor blank(const std::string& value, const std::string& symbol, const Shape& shape,
+               MemoryKind kind) const;
   TensorId add(Tensor tensor);
   TensorId emit_conversion(TensorId x, Layout to, Conjugate mark);
 

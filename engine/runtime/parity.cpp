@@ -19,12 +19,6 @@ const std::vector<std::byte>* SerialReference::find(const std::string& value) co
   return found == values_.end() ? nullptr : &found->second;
 }
 
-int64_t SerialReference::bytes() const {
-  int64_t total = 0;
-  for (const auto& [name, bytes] : values_) total += static_cast<int64_t>(bytes.size());
-  return total;
-}
-
 double parity_bound(const Settings& settings) {
   if (settings.operands == Operands::Integer) return 0;
   return settings.dtype == DType::Fp64 ? 5e-15 : 3e-6;

@@ -20,7 +20,6 @@ class SerialReference : public StepObserver {
 
   /// The whole tensor, row-major, or null when the serial run has no such value.
   const std::vector<std::byte>* find(const std::string& value) const;
-  int64_t bytes() const;
 
  private:
   std::map<std::string, std::vector<std::byte>> values_;
