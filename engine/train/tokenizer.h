@@ -1,0 +1,51 @@
+// Text to token ids and back. One interface, four ways to cut text: bytes, GPT-2's byte-level BPE,
+// SentencePiece and WordPiece; one function that finds out which of them lies in a folder.
+//
+// A tokenizer is constant once built, and may be used from several threads at once.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace shardlens {
+
+class Tokenizer {
+ public:
+  virtual ~Tokenizer() = default;
+
+  virtual std::string name() const = 0;      ///< "bytes", "gpt2-bpe", "sentencepiece" or "wordpiece"
+  virtual int32_t vocab_size() const = 0;    ///< ids lie in [0, vocab_size)
+  virtual uint64_t fingerprint() const = 0;  ///< equal vocabularies and rules, equal fingerprints
+  virtual std::optional<int32_t> end_of_text() const = 0;  ///< ends a document in a stream of tokens, if any
+
+  /// Token ids of `text`, without ids that begin or end a sequence. Takes any bytes, also invalid UTF-8.
+  virtual std::vector<int32_t> encode(std::string_view text) const = 0;
+
+  /// What one id adds to a text that is being written: bytes, not always whole characters, since a character
+  /// may be spread over several ids. A special token adds nothing.
+  virtual std::string piece(int32_t id) const = 0;
+
+  /// The text of `ids`: their pieces, one after the other, without the space that a first word would bring
+  /// along where words bring one.
+  virtual std::string decode(std::span<const int32_t> ids) const;
+
+  /// Contents by file name: written into a folder, load_tokenizer() reads the same tokenizer back from them.
+  virtual std::map<std::string, std::string> files() const = 0;
+
+ protected:
+  /// Throws a request Error that names the tokenizer unless 0 <= id < vocab_size().
+  void require_id(int32_t id) const;
+};
+
+/// The tokenizer named `where`: the word "bytes"; a file tokenizer.json, vocab.json, vocab.txt or *.model; or
+/// a folder with one of them (looked for in this order: tokenizer.json, vocab.json with merges.txt,
+/// vocab.txt, tokenizer.model). Throws a request Error that says what was looked for.
+std::shared_ptr<const Tokenizer> load_tokenizer(const std::string& where);
+
+}  // namespace shardlens
