@@ -1,42 +1,21 @@
 // shardlens-cli as a person uses it: what it prints, and what it ends with when the request is wrong.
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
-#include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "tests/app/process.h"
+
 namespace {
 
-struct Ended {
-  int code = -1;
-  std::string out, err;
-};
+using shardlens::Ended;
+using shardlens::slurp;
 
-std::string slurp(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-// Runs the program with `arguments` (a shell's words) and collects what it prints.
 Ended run(const std::string& arguments) {
-  const std::string err_path = ::testing::TempDir() + "cli_stderr_" + std::to_string(getpid());
-  const std::string command = std::string(SHARDLENS_CLI_PROGRAM) + " " + arguments + " 2>" + err_path;
-  Ended ended;
-  FILE* pipe = popen(command.c_str(), "r");
-  if (!pipe) return ended;
-  std::array<char, 4096> buffer;
-  for (size_t n; (n = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) ended.out.append(buffer.data(), n);
-  const int status = pclose(pipe);
-  if (WIFEXITED(status)) ended.code = WEXITSTATUS(status);
-  ended.err = slurp(err_path);
-  std::filesystem::remove(err_path);
-  return ended;
+  return shardlens::run_program(SHARDLENS_CLI_PROGRAM, arguments);
 }
 
 constexpr const char* kTiny = "--model gpt2-tiny --layer --batch 2 --seq 16 --threads 1 ";

@@ -1,0 +1,42 @@
+// Starts a built program as a person would and collects what it prints.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace shardlens {
+
+struct Ended {
+  int code = -1;
+  std::string out, err;
+};
+
+inline std::string slurp(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Runs `program` with `arguments` (a shell's words) to its end.
+inline Ended run_program(const std::string& program, const std::string& arguments) {
+  const std::string err_path = ::testing::TempDir() + "program_stderr_" + std::to_string(getpid());
+  const std::string command = program + " " + arguments + " 2>" + err_path;
+  Ended ended;
+  FILE* pipe = popen(command.c_str(), "r");
+  if (!pipe) return ended;
+  std::array<char, 4096> buffer;
+  for (size_t n; (n = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) ended.out.append(buffer.data(), n);
+  const int status = pclose(pipe);
+  if (WIFEXITED(status)) ended.code = WEXITSTATUS(status);
+  ended.err = slurp(err_path);
+  std::filesystem::remove(err_path);
+  return ended;
+}
+
+}  // namespace shardlens
