@@ -35,7 +35,9 @@ void add_common(CLI::App& verb, CommonOptions& o) {
   verb.add_option("--tp", o.tp, "Tensor-parallel degree T: ranks a layer is cut over")
       ->group(group)
       ->capture_default_str();
-  verb.add_option("--dp", o.dp, "Data-parallel degree D")->group(group)->capture_default_str();
+  verb.add_option("--dp", o.dp, "Data-parallel degree D: replicas that share the batch")
+      ->group(group)
+      ->capture_default_str();
   verb.add_option("--split", o.split,
                   "megatron, reversed, replicated, row-row, column-column, or a FILE.json")
       ->group(group)
@@ -49,11 +51,23 @@ void add_common(CLI::App& verb, CommonOptions& o) {
       ->group(group)
       ->capture_default_str();
   o.layer_option =
-      verb.add_option("--layer", o.layer, "One transformer layer, number INDEX of the model (0 if left out)")
+      verb.add_option("--layer", o.layer,
+                      "One transformer layer, number INDEX (0 if left out), instead of the whole model")
           ->group(group)
           ->expected(0, 1)
           ->type_name("[INDEX]");
-  verb.add_option("--block", o.block, "layer, mlp or attention: how much of the layer")
+  o.block_option = verb.add_option("--block", o.block, "layer, mlp or attention: how much of the layer")
+                       ->group(group)
+                       ->capture_default_str();
+  verb.add_option("--recompute", o.recompute,
+                  "Activations run again instead of kept: none, selective (attention) or full (each layer)")
+      ->group(group)
+      ->capture_default_str();
+  verb.add_option("--loss", o.loss, "fused or gather; as the split says if left out")->group(group);
+  verb.add_option("--micro-batches", o.micro_batches, "Parts the batch is run in; their gradients add up")
+      ->group(group)
+      ->capture_default_str();
+  verb.add_option("--dropout", o.dropout, "Probability of a zero, on attention and the residual stream")
       ->group(group)
       ->capture_default_str();
   verb.add_option("--operands", o.operands,
@@ -89,7 +103,11 @@ Settings to_settings(const CommonOptions& o) {
   settings.batch = o.batch;
   settings.seq = o.seq;
   settings.seed = o.seed;
-  settings.block = parse_block(o.block);
+  settings.block = is_whole_model(o) ? Block::Model : parse_block(o.block);
+  settings.recompute = parse_recompute(o.recompute);
+  if (!o.loss.empty()) settings.split.loss = parse_loss_form(o.loss);
+  settings.micro_batches = o.micro_batches;
+  settings.dropout = o.dropout;
   settings.layer = o.layer.value_or(0);
   settings.operands = parse_operands(o.operands);
   settings.input = parse_input(o.input);
@@ -102,10 +120,8 @@ Settings to_settings(const CommonOptions& o) {
   return settings;
 }
 
-void require_layer(const CommonOptions& options, const std::string& verb) {
-  if (options.layer_option->count() > 0) return;
-  throw request_error(
-      fmt::format("{} runs one transformer layer in this version: add --layer (or --layer INDEX)", verb));
+bool is_whole_model(const CommonOptions& options) {
+  return options.layer_option->count() == 0 && options.block_option->count() == 0;
 }
 
 }  // namespace shardlens::cli

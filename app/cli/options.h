@@ -23,6 +23,10 @@ struct CommonOptions {
   std::string block = "layer";
   std::optional<int64_t> layer;  ///< --layer [INDEX]
   std::string operands = "normal";
+  std::string recompute = "none";
+  std::string loss;  ///< --loss: empty: as the split says
+  int micro_batches = 1;
+  double dropout = 0;
   std::string input = "normal";
   std::string weights;
   std::string backend = "cpu";
@@ -31,6 +35,7 @@ struct CommonOptions {
   bool json = false;
 
   CLI::Option* layer_option = nullptr;
+  CLI::Option* block_option = nullptr;
 };
 
 /// Adds the shared options to a verb.
@@ -39,7 +44,7 @@ void add_common(CLI::App& verb, CommonOptions& options);
 /// Throws a request Error for anything that names nothing.
 Settings to_settings(const CommonOptions& options);
 
-/// Verbs that run need --layer: this version executes one layer.
-void require_layer(const CommonOptions& options, const std::string& verb);
+/// True when the verb is about the whole model: no --layer and no --block were given.
+bool is_whole_model(const CommonOptions& options);
 
 }  // namespace shardlens::cli

@@ -39,8 +39,9 @@ class Communicator {
   virtual int ranks() const = 0;
   virtual CommunicatorInfo info() const = 0;
 
-  /// data[count] becomes the sum over the ranks, in place.
-  virtual CollectiveTimes all_reduce(DType dtype, int64_t count, void* data) = 0;
+  /// data[count] becomes the sum (or maximum) over the ranks, in place.
+  virtual CollectiveTimes all_reduce(DType dtype, int64_t count, void* data,
+                                     Reduction reduction = Reduction::Sum) = 0;
   /// shard = this rank's range of the sum of all `full`.
   virtual CollectiveTimes reduce_scatter(DType dtype, const Slicing& slicing, const void* full,
                                          void* shard) = 0;
@@ -61,7 +62,8 @@ class Communicator {
 };
 
 /// One communicator per rank over threads of this process. `ranks` >= 1. Waiting spins for a moment only when
-/// every rank can have a core of its own (ranks <= available cores), and sleeps otherwise.
-std::vector<std::unique_ptr<Communicator>> make_local_group(int ranks);
+/// every thread that computes can have a core of its own, and sleeps otherwise: `threads` is how many compute in
+/// all when the group is one of several, 0 when it is the only one.
+std::vector<std::unique_ptr<Communicator>> make_local_group(int ranks, int threads = 0);
 
 }  // namespace shardlens

@@ -42,7 +42,7 @@ enum class Call : int32_t { AllReduce, ReduceScatter, AllGather, AllToAll, Broad
 struct Request {
   Call call = Call::Barrier;
   DType dtype = DType::Fp32;
-  int which = 0;  // broadcast: the root; all-to-all: the axis that is sliced before, 1 or 3
+  int which = 0;  // all-reduce: 1 for the maximum; broadcast: the root; all-to-all: the axis that is sliced before, 1 or 3
   std::array<int64_t, 5> extents = {1, 1, 1, 1, 1};
 
   bool operator==(const Request&) const = default;
@@ -53,7 +53,7 @@ std::string describe(const Request& request) {
   const std::string dtype = to_string(request.dtype);
   switch (request.call) {
     case Call::AllReduce:
-      return fmt::format("all-reduce of {} {}", a, dtype);
+      return fmt::format("all-reduce{} of {} {}", request.which == 1 ? " (max)" : "", a, dtype);
     case Call::ReduceScatter:
       return fmt::format("reduce-scatter of [{}, {}, {}] {}", a, b, c, dtype);
     case Call::AllGather:
@@ -79,8 +79,8 @@ struct alignas(kCacheLineBytes) Slot {
 
 class Group {
  public:
-  Group(int ranks, int available)
-      : slots(static_cast<size_t>(ranks)), barrier(ranks, ranks <= available), cores(available) {}
+  Group(int ranks, int threads, int available)
+      : slots(static_cast<size_t>(ranks)), barrier(ranks, threads <= available), cores(available) {}
 
   int ranks() const { return static_cast<int>(slots.size()); }
 
@@ -151,15 +151,16 @@ class LocalCommunicator final : public Communicator {
                                  group_->cores, group_->cores == 1 ? "" : "s")};
   }
 
-  CollectiveTimes all_reduce(DType dtype, int64_t count, void* data) override {
-    return collective({Call::AllReduce, dtype, 0, {count, 1, 1, 1, 1}}, data, data, [&] {
+  CollectiveTimes all_reduce(DType dtype, int64_t count, void* data, Reduction reduction) override {
+    const bool max = reduction == Reduction::Max;
+    return collective({Call::AllReduce, dtype, max ? 1 : 0, {count, 1, 1, 1, 1}}, data, data, [&] {
       if (ranks() == 1) return;
       // Chunks end on cache lines, so that no line is written by two ranks.
       const int64_t line = kCacheLineBytes / element_bytes(dtype);
       const Range lines = shard_range((count + line - 1) / line, ranks(), rank_);
       const int64_t begin = std::min(lines.begin * line, count);
       const int64_t end = std::min(lines.end * line, count);
-      sum_in_order(dtype, ins_, begin, outs_, begin, end - begin);
+      (max ? max_in_order : sum_in_order)(dtype, ins_, begin, outs_, begin, end - begin);
     });
   }
 
@@ -305,9 +306,9 @@ class LocalCommunicator final : public Communicator {
 
 }  // namespace
 
-std::vector<std::unique_ptr<Communicator>> make_local_group(int ranks) {
+std::vector<std::unique_ptr<Communicator>> make_local_group(int ranks, int threads) {
   if (ranks < 1) throw request_error(fmt::format("a group of {} ranks: give 1 or more", ranks));
-  const auto group = std::make_shared<Group>(ranks, available_cores());
+  const auto group = std::make_shared<Group>(ranks, std::max(ranks, threads), available_cores());
   std::vector<std::unique_ptr<Communicator>> communicators;
   for (int rank = 0; rank < ranks; ++rank)
     communicators.push_back(std::make_unique<LocalCommunicator>(group, rank));

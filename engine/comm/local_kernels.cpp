@@ -61,6 +61,32 @@ void sum_in_order(DType dtype, std::span<const void* const> from, int64_t from_o
   }
 }
 
+namespace {
+
+template <typename Element>
+void max_elements(std::span<const void* const> from, int64_t from_offset, std::span<void* const> to,
+                  int64_t to_offset, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    Element largest = static_cast<const Element*>(from[0])[from_offset + i];
+    for (size_t rank = 1; rank < from.size(); ++rank) {
+      const Element value = static_cast<const Element*>(from[rank])[from_offset + i];
+      largest = value > largest ? value : largest;
+    }
+    for (void* const each : to) static_cast<Element*>(each)[to_offset + i] = largest;
+  }
+}
+
+}  // namespace
+
+void max_in_order(DType dtype, std::span<const void* const> from, int64_t from_offset,
+                  std::span<void* const> to, int64_t to_offset, int64_t count) {
+  if (dtype == DType::Fp64) {
+    max_elements<double>(from, from_offset, to, to_offset, count);
+  } else {
+    max_elements<float>(from, from_offset, to, to_offset, count);
+  }
+}
+
 void copy_rows(int64_t rows, int64_t row_bytes, const void* from, int64_t from_stride, void* to,
                int64_t to_stride) {
   if (rows == 0 || row_bytes == 0) return;  // an empty shard may have no address

@@ -17,6 +17,10 @@ namespace shardlens {
 void sum_in_order(DType dtype, std::span<const void* const> from, int64_t from_offset,
                   std::span<void* const> to, int64_t to_offset, int64_t count);
 
+/// The same with the larger of two elements in the place of their sum.
+void max_in_order(DType dtype, std::span<const void* const> from, int64_t from_offset,
+                  std::span<void* const> to, int64_t to_offset, int64_t count);
+
 /// Copies `rows` rows of `row_bytes` each; strides in bytes. Touches nothing when there is nothing to copy.
 void copy_rows(int64_t rows, int64_t row_bytes, const void* from, int64_t from_stride, void* to,
                int64_t to_stride);

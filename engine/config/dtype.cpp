@@ -15,6 +15,8 @@ std::string to_string(DType dtype) {
       return "fp16";
     case DType::Bf16:
       return "bf16";
+    case DType::Int32:
+      return "int32";
   }
   return "?";
 }

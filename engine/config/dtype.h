@@ -1,4 +1,5 @@
-// The number formats a tensor may have. fp32 and fp64 are executed; fp16 and bf16 can be planned and priced.
+// The number formats a tensor may have. A run computes in one of the four floating ones; Int32 holds what is
+// looked up: tokens, positions, labels.
 #pragma once
 
 #include <cstdint>
@@ -6,12 +7,13 @@
 
 namespace shardlens {
 
-enum class DType { Fp32, Fp64, Fp16, Bf16 };
+enum class DType { Fp32, Fp64, Fp16, Bf16, Int32 };
 
 /// Bytes of one element.
 constexpr int64_t element_bytes(DType dtype) {
   switch (dtype) {
     case DType::Fp32:
+    case DType::Int32:
       return 4;
     case DType::Fp64:
       return 8;
@@ -22,10 +24,10 @@ constexpr int64_t element_bytes(DType dtype) {
   return 0;
 }
 
-/// "fp32", "fp64", "fp16" or "bf16".
+/// "fp32", "fp64", "fp16", "bf16" or "int32".
 std::string to_string(DType dtype);
 
-/// Inverse of to_string; throws a request Error that lists the four names.
+/// The floating formats by name, which is what a run computes in; throws a request Error that lists the four.
 DType parse_dtype(const std::string& text);
 
 }  // namespace shardlens

@@ -94,6 +94,8 @@ double Hardware::flops(DType dtype) const {
       return fp16_flops;
     case DType::Bf16:
       return bf16_flops;
+    case DType::Int32:
+      break;
   }
   return 0;
 }

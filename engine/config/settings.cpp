@@ -12,7 +12,15 @@ template <class Enum>
 using Names = std::vector<std::pair<Enum, std::string>>;
 
 const Names<Cut> kCuts = {{Cut::Column, "column"}, {Cut::Row, "row"}, {Cut::Replicated, "replicated"}};
-const Names<Block> kBlocks = {{Block::Layer, "layer"}, {Block::Mlp, "mlp"}, {Block::Attention, "attention"}};
+const Names<EmbeddingCut> kEmbeddingCuts = {{EmbeddingCut::Vocab, "vocab"},
+                                            {EmbeddingCut::Replicated, "replicated"}};
+const Names<LossForm> kLossForms = {{LossForm::Fused, "fused"}, {LossForm::Gather, "gather"}};
+const Names<Block> kBlocks = {{Block::Layer, "layer"},
+                              {Block::Mlp, "mlp"},
+                              {Block::Attention, "attention"},
+                              {Block::Model, "model"}};
+const Names<Recompute> kRecomputes = {
+    {Recompute::None, "none"}, {Recompute::Selective, "selective"}, {Recompute::Full, "full"}};
 const Names<Architecture> kArchitectures = {{Architecture::Gpt, "gpt"}, {Architecture::Bert, "bert"}};
 const Names<NormPlacement> kNorms = {{NormPlacement::Pre, "pre"}, {NormPlacement::Post, "post"}};
 const Names<GeluForm> kGelus = {{GeluForm::Tanh, "tanh"}, {GeluForm::Erf, "erf"}};
@@ -43,6 +51,15 @@ Enum parse(const Names<Enum>& names, const std::string& what, const std::string&
 std::string to_string(Cut cut) {
   return name_of(kCuts, cut);
 }
+std::string to_string(EmbeddingCut cut) {
+  return name_of(kEmbeddingCuts, cut);
+}
+std::string to_string(LossForm form) {
+  return name_of(kLossForms, form);
+}
+std::string to_string(Recompute recompute) {
+  return name_of(kRecomputes, recompute);
+}
 std::string to_string(Block block) {
   return name_of(kBlocks, block);
 }
@@ -64,6 +81,15 @@ std::string to_string(InputKind kind) {
 
 Cut parse_cut(const std::string& text) {
   return parse(kCuts, "cut", text);
+}
+EmbeddingCut parse_embedding_cut(const std::string& text) {
+  return parse(kEmbeddingCuts, "embedding cut", text);
+}
+LossForm parse_loss_form(const std::string& text) {
+  return parse(kLossForms, "loss", text);
+}
+Recompute parse_recompute(const std::string& text) {
+  return parse(kRecomputes, "recompute", text);
 }
 Block parse_block(const std::string& text) {
   return parse(kBlocks, "block", text);

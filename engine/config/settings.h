@@ -33,6 +33,7 @@ struct Model {
   bool causal = true;
   GeluForm gelu = GeluForm::Tanh;
   double norm_epsilon = 1e-5;
+  bool tied = true;  ///< the output embedding is the input embedding, one matrix and one gradient
 
   int64_t head_dim() const { return hidden / heads; }
   bool operator==(const Model&) const = default;
@@ -41,6 +42,13 @@ struct Model {
 /// How one weight matrix [in, out] is cut: by output columns, by input rows, or not at all.
 enum class Cut { Column, Row, Replicated };
 
+/// How the embedding [vocab, hidden] is cut: by rows of the vocabulary, or not at all.
+enum class EmbeddingCut { Vocab, Replicated };
+
+/// The loss on logits that are cut over the vocabulary: Fused reduces three numbers a token, Gather collects
+/// the logits first (paper, section 3).
+enum class LossForm { Fused, Gather };
+
 /// One cut per matrix: the whole grammar of a split file (DESIGN section 8).
 struct Split {
   std::string name = "megatron";
@@ -48,10 +56,29 @@ struct Split {
   Cut attn_proj = Cut::Row;
   Cut mlp_fc = Cut::Column;
   Cut mlp_proj = Cut::Row;
+  EmbeddingCut embedding = EmbeddingCut::Vocab;
+  LossForm loss = LossForm::Fused;
   bool operator==(const Split&) const = default;
 };
 
-enum class Block { Layer, Mlp, Attention };  ///< which part of one transformer layer is planned and run
+/// What is planned and run: one transformer layer, a block of it, or the whole model from tokens to loss.
+enum class Block { Layer, Mlp, Attention, Model };
+
+/// What of the forward pass is run again in the backward pass instead of being kept: nothing, the attention
+/// probabilities, or each layer from its input.
+enum class Recompute { None, Selective, Full };
+
+/// Adam with decoupled weight decay, after the gradients' global norm has been clipped. The learning rate is
+/// given step by step, by the schedule.
+struct OptimizerSettings {
+  double weight_decay = 0.01;  ///< on matrices and embeddings, not on biases and norms
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double clip = 1.0;  ///< largest global norm of the gradients; 0: not clipped
+  bool operator==(const OptimizerSettings&) const = default;
+};
+
 enum class Operands {
   Normal,
   Integer
@@ -70,7 +97,7 @@ struct Settings {
   Model model;
   Split split;
   int tp = 1;  ///< tensor-parallel degree T
-  int dp = 1;  ///< data-parallel degree D (planned; one layer runs with D = 1)
+  int dp = 1;  ///< data-parallel degree D: replicas of the T ranks, each with its share of the batch
   DType dtype = DType::Fp32;
   int64_t batch = 4;
   int64_t seq = 256;
@@ -78,26 +105,40 @@ struct Settings {
   Block block = Block::Layer;
   int64_t layer = 0;  ///< which layer of the model: names, weights and initialisation follow it
   Operands operands = Operands::Normal;
+  int micro_batches = 1;  ///< the batch is run in this many parts whose gradients add up
+  Recompute recompute = Recompute::None;
+  double dropout = 0;  ///< probability, on attention probabilities and on the residual stream
+  bool update = false;  ///< a whole model: the optimizer's steps follow the backward pass
+  OptimizerSettings optimizer;
+  int vocab_ranks = 0;  ///< the T the vocabulary is padded for; 0: its own. A serial run takes the sharded run's
   InputSource input;
   std::string weights_path;  ///< a GPT-2 safetensors file in Hugging Face's names; empty: seeded weights
   std::string hardware = "this-machine";
   int threads_per_rank = 0;  ///< 0: an equal share of the cores, at least one
 
-  int64_t tokens() const { return batch * seq; }
+  /// Sequences and tokens that one replica works on at a time: the batch over D and over its parts.
+  int64_t micro_batch() const { return block == Block::Model ? batch / dp / micro_batches : batch; }
+  int64_t tokens() const { return micro_batch() * seq; }
   bool operator==(const Settings&) const = default;
 };
 
 // Each enum's word in files, on the command line and on screen. parse_... throws a
 // request Error that lists the words.
 std::string to_string(Cut cut);                    ///< "column", "row", "replicated"
-std::string to_string(Block block);                ///< "layer", "mlp", "attention"
+std::string to_string(EmbeddingCut cut);           ///< "vocab", "replicated"
+std::string to_string(LossForm form);              ///< "fused", "gather"
+std::string to_string(Block block);                ///< "layer", "mlp", "attention", "model"
+std::string to_string(Recompute recompute);        ///< "none", "selective", "full"
 std::string to_string(Architecture architecture);  ///< "gpt", "bert"
 std::string to_string(NormPlacement norm);         ///< "pre", "post"
 std::string to_string(GeluForm form);              ///< "tanh", "erf"
 std::string to_string(Operands operands);          ///< "normal", "integer"
 std::string to_string(InputKind kind);             ///< "normal", "npy", "text"
 Cut parse_cut(const std::string& text);
+EmbeddingCut parse_embedding_cut(const std::string& text);
+LossForm parse_loss_form(const std::string& text);
 Block parse_block(const std::string& text);
+Recompute parse_recompute(const std::string& text);
 Architecture parse_architecture(const std::string& text);
 NormPlacement parse_norm_placement(const std::string& text);
 GeluForm parse_gelu_form(const std::string& text);

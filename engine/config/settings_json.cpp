@@ -46,6 +46,7 @@ Model read_model(const nlohmann::json& json, const std::string& where) {
   model.causal = reader.boolean("causal");
   model.gelu = word(reader, "gelu", parse_gelu_form);
   model.norm_epsilon = reader.number("norm_epsilon");
+  model.tied = reader.boolean("tied");
   reader.finish();
   return model;
 }
@@ -58,6 +59,8 @@ Split read_split(const nlohmann::json& json, const std::string& where) {
   split.attn_proj = word(reader, "attn.proj", parse_cut);
   split.mlp_fc = word(reader, "mlp.fc", parse_cut);
   split.mlp_proj = word(reader, "mlp.proj", parse_cut);
+  split.embedding = word(reader, "embedding", parse_embedding_cut);
+  split.loss = word(reader, "loss", parse_loss_form);
   reader.finish();
   return split;
 }
@@ -69,6 +72,18 @@ InputSource read_input(const nlohmann::json& json, const std::string& where) {
   input.path = reader.string("path");
   reader.finish();
   return input;
+}
+
+OptimizerSettings read_optimizer(const nlohmann::json& json, const std::string& where) {
+  ObjectReader reader(json, where);
+  OptimizerSettings optimizer;
+  optimizer.weight_decay = reader.number("weight_decay");
+  optimizer.beta1 = reader.number("beta1");
+  optimizer.beta2 = reader.number("beta2");
+  optimizer.epsilon = reader.number("epsilon");
+  optimizer.clip = reader.number("clip");
+  reader.finish();
+  return optimizer;
 }
 
 }  // namespace
@@ -89,12 +104,15 @@ nlohmann::ordered_json settings_to_json(const Settings& settings) {
                    {"norm", to_string(model.norm)},
                    {"causal", model.causal},
                    {"gelu", to_string(model.gelu)},
-                   {"norm_epsilon", model.norm_epsilon}};
+                   {"norm_epsilon", model.norm_epsilon},
+                   {"tied", model.tied}};
   json["split"] = {{"name", split.name},
                    {"attn.qkv", to_string(split.attn_qkv)},
                    {"attn.proj", to_string(split.attn_proj)},
                    {"mlp.fc", to_string(split.mlp_fc)},
-                   {"mlp.proj", to_string(split.mlp_proj)}};
+                   {"mlp.proj", to_string(split.mlp_proj)},
+                   {"embedding", to_string(split.embedding)},
+                   {"loss", to_string(split.loss)}};
   json["tp"] = settings.tp;
   json["dp"] = settings.dp;
   json["dtype"] = to_string(settings.dtype);
@@ -104,6 +122,16 @@ nlohmann::ordered_json settings_to_json(const Settings& settings) {
   json["block"] = to_string(settings.block);
   json["layer"] = settings.layer;
   json["operands"] = to_string(settings.operands);
+  json["micro_batches"] = settings.micro_batches;
+  json["recompute"] = to_string(settings.recompute);
+  json["dropout"] = settings.dropout;
+  json["update"] = settings.update;
+  json["optimizer"] = {{"weight_decay", settings.optimizer.weight_decay},
+                       {"beta1", settings.optimizer.beta1},
+                       {"beta2", settings.optimizer.beta2},
+                       {"epsilon", settings.optimizer.epsilon},
+                       {"clip", settings.optimizer.clip}};
+  json["vocab_ranks"] = settings.vocab_ranks;
   json["input"] = {{"kind", to_string(settings.input.kind)}, {"path", settings.input.path}};
   json["weights_path"] = settings.weights_path;
   json["hardware"] = settings.hardware;
@@ -125,6 +153,12 @@ Settings settings_from_json(const nlohmann::json& json, const std::string& sourc
   settings.block = word(reader, "block", parse_block);
   settings.layer = reader.integer("layer");
   settings.operands = word(reader, "operands", parse_operands);
+  settings.micro_batches = small_integer(reader, "micro_batches");
+  settings.recompute = word(reader, "recompute", parse_recompute);
+  settings.dropout = reader.number("dropout");
+  settings.update = reader.boolean("update");
+  settings.optimizer = read_optimizer(reader.child("optimizer"), source + ", optimizer");
+  settings.vocab_ranks = small_integer(reader, "vocab_ranks");
   settings.input = read_input(reader.child("input"), source + ", input");
   settings.weights_path = reader.string("weights_path");
   settings.hardware = reader.string("hardware");

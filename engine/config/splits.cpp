@@ -19,16 +19,15 @@ constexpr CutKey kCutKeys[] = {{"attn.qkv", &Split::attn_qkv},
                                {"mlp.fc", &Split::mlp_fc},
                                {"mlp.proj", &Split::mlp_proj}};
 
-// The grammar's other keys: what a file may say, and the one value a single layer runs with.
+// Keys whose other values are planned for later: what a file may say, and the one value that runs.
 struct FixedKey {
   const char* key;
   std::vector<std::string> values;
   const char* runs;
 };
 const std::vector<FixedKey>& fixed_keys() {
-  static const std::vector<FixedKey> keys = {{"embedding", {"vocab", "hidden", "replicated"}, "vocab"},
-                                             {"norm", {"replicated", "parallel", "sequence"}, "replicated"},
-                                             {"loss", {"fused", "gather"}, "fused"}};
+  static const std::vector<FixedKey> keys = {
+      {"norm", {"replicated", "parallel", "sequence"}, "replicated"}};
   return keys;
 }
 
@@ -36,14 +35,17 @@ Split split_from_json(const nlohmann::json& json, const std::string& source) {
   ObjectReader reader(json, source);
   Split split;
   split.name = std::filesystem::path(source).stem().string();
-  for (const CutKey& key : kCutKeys) {
-    if (!reader.has(key.key)) continue;
+  const auto read = [&](const char* key, auto& value, const auto& parse) {
+    if (!reader.has(key)) return;
     try {
-      split.*key.cut = parse_cut(reader.string(key.key));
+      value = parse(reader.string(key));
     } catch (const Error& error) {
-      throw request_error(source + ", \"" + key.key + "\": " + error.what());
+      throw request_error(source + ", \"" + key + "\": " + error.what());
     }
-  }
+  };
+  for (const CutKey& key : kCutKeys) read(key.key, split.*key.cut, parse_cut);
+  read("embedding", split.embedding, parse_embedding_cut);
+  read("loss", split.loss, parse_loss_form);
   for (const FixedKey& key : fixed_keys()) {
     if (!reader.has(key.key)) continue;
     const std::string value = reader.string(key.key);
@@ -61,15 +63,28 @@ Split split_from_json(const nlohmann::json& json, const std::string& source) {
   return split;
 }
 
+Split named(const char* name, Cut attn_qkv, Cut attn_proj, Cut mlp_fc, Cut mlp_proj,
+            EmbeddingCut embedding = EmbeddingCut::Vocab) {
+  Split split;
+  split.name = name;
+  split.attn_qkv = attn_qkv;
+  split.attn_proj = attn_proj;
+  split.mlp_fc = mlp_fc;
+  split.mlp_proj = mlp_proj;
+  split.embedding = embedding;
+  return split;
+}
+
 }  // namespace
 
 const std::vector<Split>& named_splits() {
   static const std::vector<Split> splits = {
-      {"megatron", Cut::Column, Cut::Row, Cut::Column, Cut::Row},
-      {"reversed", Cut::Row, Cut::Column, Cut::Row, Cut::Column},
-      {"row-row", Cut::Row, Cut::Row, Cut::Row, Cut::Row},
-      {"column-column", Cut::Column, Cut::Column, Cut::Column, Cut::Column},
-      {"replicated", Cut::Replicated, Cut::Replicated, Cut::Replicated, Cut::Replicated}};
+      Split{},
+      named("reversed", Cut::Row, Cut::Column, Cut::Row, Cut::Column),
+      named("row-row", Cut::Row, Cut::Row, Cut::Row, Cut::Row),
+      named("column-column", Cut::Column, Cut::Column, Cut::Column, Cut::Column),
+      named("replicated", Cut::Replicated, Cut::Replicated, Cut::Replicated, Cut::Replicated,
+            EmbeddingCut::Replicated)};
   return splits;
 }
 
@@ -100,6 +115,8 @@ Split parse_split(const std::string& json_text, const std::string& source) {
 std::string split_file_text(const Split& split) {
   nlohmann::ordered_json json;
   for (const CutKey& key : kCutKeys) json[key.key] = to_string(split.*key.cut);
+  json["embedding"] = to_string(split.embedding);
+  json["loss"] = to_string(split.loss);
   return json.dump(2) + "\n";
 }
 

@@ -54,6 +54,8 @@ void check_degree(const Settings& settings) {
   std::string reason;
   if (tp < 1) {
     reason = "there is at least one rank";
+  } else if (settings.block == Block::Model && tp > kMostLocalRanks) {
+    reason = fmt::format("beyond {} ranks the {} {} must divide by it", kMostLocalRanks, model.heads, head_word);
   } else if (settings.block == Block::Mlp) {
     reason = fmt::format("an MLP of {} x {} is cut into at most {} here", model.hidden, model.ffn,
                          possible.back());
@@ -63,6 +65,36 @@ void check_degree(const Settings& settings) {
     reason = fmt::format("{} {} do not divide by {}", model.heads, head_word, tp);
   }
   throw request_error(fmt::format("T = {} is not possible: {}. Try {}.", tp, reason, remedy));
+}
+
+// What only a whole model has: parts of the batch, dropout, an optimizer.
+void validate_whole_model(const Settings& settings) {
+  check_range("parts of the batch", settings.micro_batches, 1, kLargestBatch);
+  const int64_t parts = static_cast<int64_t>(settings.dp) * settings.micro_batches;
+  if (settings.batch % parts != 0) {
+    const int64_t less = settings.batch / parts * parts;
+    throw request_error(fmt::format(
+        "batch = {} does not divide over {} replicas with {} parts each. Try batch {}{}.", settings.batch,
+        settings.dp, settings.micro_batches, less > 0 ? fmt::format("{} or ", less) : "", less + parts));
+  }
+  if (settings.operands == Operands::Integer) {
+    throw request_error(
+        "integer operands are exact within one layer; a whole model runs with normal ones. Choose \"normal\".");
+  }
+  if (!(settings.dropout >= 0 && settings.dropout < 1)) {
+    throw request_error(
+        fmt::format("dropout = {} is not possible. Choose from 0 to below 1, such as 0.1.", settings.dropout));
+  }
+  const OptimizerSettings& o = settings.optimizer;
+  const auto fraction = [](const char* what, double value) {
+    if (value >= 0 && value < 1) return;
+    throw request_error(fmt::format("{} = {} is not possible. Choose from 0 to below 1.", what, value));
+  };
+  fraction("beta1", o.beta1);
+  fraction("beta2", o.beta2);
+  fraction("weight decay", o.weight_decay);
+  if (!(o.epsilon > 0)) throw request_error(fmt::format("epsilon = {} must be above 0, such as 1e-8.", o.epsilon));
+  if (!(o.clip >= 0)) throw request_error(fmt::format("clip = {} must be 0 (not clipped) or above.", o.clip));
 }
 
 // The largest single tensor, in elements, as a double that cannot overflow: the attention probabilities or
@@ -107,6 +139,14 @@ void validate_model(const Model& model) {
 
 std::vector<int> possible_degrees(const Model& model, Block block) {
   std::vector<int> degrees;
+  if (block == Block::Model) {
+    // Heads need not divide: some ranks then hold one more than others, and a rank may hold none.
+    const int64_t most = std::min<int64_t>(model.hidden, kMostLocalRanks);
+    for (int tp = 1; tp <= std::max(most, model.heads); ++tp) {
+      if (tp <= most || model.heads % tp == 0) degrees.push_back(tp);
+    }
+    return degrees;
+  }
   if (block == Block::Mlp) {
     const int64_t most = std::min<int64_t>({model.hidden, model.ffn, kMostLocalRanks});
     for (int tp = 1; tp <= most; ++tp) degrees.push_back(tp);
@@ -142,6 +182,7 @@ void validate(const Settings& settings) {
   check_range("threads per rank", settings.threads_per_rank, 0, 1024);
   check_degree(settings);
   find_hardware(settings.hardware);
+  if (settings.block == Block::Model) validate_whole_model(settings);
   if (settings.input.kind != InputKind::Normal && settings.input.path.empty()) {
     throw request_error(
         fmt::format("input \"{}\" needs a file: give its path", to_string(settings.input.kind)));
@@ -162,8 +203,13 @@ void validate_executable(const Settings& settings) {
     throw request_error(fmt::format("{} can be planned but not run in this version. Run with fp32 or fp64.",
                                     to_string(settings.dtype)));
   }
-  if (settings.dp != 1) {
+  if (settings.dp != 1 && settings.block != Block::Model) {
     throw request_error(fmt::format("D = {} can be planned but one layer runs with D = 1.", settings.dp));
+  }
+  if (settings.tp <= kMostLocalRanks && settings.tp * settings.dp > kMostLocalRanks) {
+    throw request_error(fmt::format("T x D = {} x {} ranks: at most {} run as threads here. Try D = {}.",
+                                    settings.tp, settings.dp, kMostLocalRanks,
+                                    std::max(1, kMostLocalRanks / settings.tp)));
   }
   if (settings.tp > kMostLocalRanks) {
     const std::vector<int> possible = possible_degrees(settings.model, settings.block);
@@ -199,6 +245,7 @@ void refuse_if_too_large(const Settings& settings, int64_t available_bytes, cons
   }
   const char* part = settings.block == Block::Mlp         ? "MLP block"
                      : settings.block == Block::Attention ? "attention block"
+                     : settings.block == Block::Model     ? "model"
                                                           : "layer";
   throw request_error(
       fmt::format("this {} of {} at batch {}, sequence {} needs {} on {} {} together, and {} are free. "

@@ -41,6 +41,8 @@ const char* stored_type(DType dtype) {
       return "F16";
     case DType::Bf16:
       return "BF16";
+    case DType::Int32:
+      return "I32";
   }
   return "?";
 }

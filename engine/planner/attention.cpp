@@ -7,51 +7,48 @@
 
 namespace shardlens {
 
-TensorId attention_core(Builder& b, TensorId qkv) {
+TensorId attention_core(Builder& b, TensorId qkv, TensorId mask) {
   const Settings& settings = b.settings();
   const Model& model = settings.model;
   const Layout heads = b.tensor(qkv).layout.kind == LayoutKind::Sharded ? sharded(1) : kReplicated;
   const Shape context_shape{settings.tokens(), model.heads, model.head_dim()};
   Attributes attributes;
   attributes.causal = model.causal;
-  attributes.batch = settings.batch;
+  attributes.batch = settings.micro_batch();
+  attributes.dropout = settings.dropout;
+  if (settings.dropout > 0) attributes.stream = b.scoped("attn.dropout");
   const TensorId c = b.activation("attn.context", "C", context_shape, heads);
   const TensorId p = b.activation("attn.probs", "P", {settings.tokens(), model.heads, settings.seq}, heads);
-  b.step(Op::Attention, "attn.core", "C = P · V,  P = softmax(Q · Kᵀ / √d)", {qkv}, {c, p}, attributes);
-  b.on_backward([&b, qkv, c, p, attributes] {
+  std::vector<TensorId> inputs{qkv};
+  if (mask != kNoTensor) inputs.push_back(mask);
+  b.step(Op::Attention, "attn.core", "C = P · V,  P = softmax(Q · Kᵀ / √d)", inputs, {c, p}, attributes);
+  b.on_backward([&b, qkv, c, p, mask, attributes] {
     const TensorId dc = b.gradient(c);
     const TensorId dqkv = b.gradient_tensor(qkv, b.tensor(qkv).layout);
     const int64_t work = attention_workspace_elements(b.settings().seq);
     const TensorId scratch = b.workspace("attn.workspace", {work});
-    b.step(Op::AttentionGrad, "attn.core dQKV", "dQ, dK, dV of C = P · V", {qkv, p, c, dc}, {dqkv, scratch},
-           attributes);
+    std::vector<TensorId> reads{qkv, p, c, dc};
+    if (mask != kNoTensor) reads.push_back(mask);
+    b.step(Op::AttentionGrad, "attn.core dQKV", "dQ, dK, dV of C = P · V", reads, {dqkv, scratch}, attributes);
     b.add_gradient(qkv, dqkv);
   });
   return c;
 }
 
-TensorId attention(Builder& b, TensorId x, const std::string& out_symbol) {
+TensorId attention(Builder& b, TensorId x, const std::string& out_symbol, TensorId mask) {
   const Model& model = b.settings().model;
   const Split& split = b.settings().split;
   b.set_block("attention");
-  const LinearNames qkv_names{"attn.qkv",
-                              parameter_name(b.settings(), "attn.qkv.weight"),
-                              parameter_name(b.settings(), "attn.qkv.bias"),
-                              "Wqkv",
-                              "QKV'",
-                              "QKV"};
-  const LinearNames proj_names{"attn.proj",
-                               parameter_name(b.settings(), "attn.proj.weight"),
-                               parameter_name(b.settings(), "attn.proj.bias"),
-                               "Wo",
-                               "O",
-                               out_symbol};
+  const LinearNames qkv_names{"attn.qkv", parameter_name(b, "attn.qkv.weight"),
+                              parameter_name(b, "attn.qkv.bias"), "Wqkv", "QKV'", "QKV"};
+  const LinearNames proj_names{"attn.proj", parameter_name(b, "attn.proj.weight"),
+                               parameter_name(b, "attn.proj.bias"), "Wo", "O", out_symbol};
   const Shape heads_shape{model.heads, model.head_dim()};
   // A row cut's sum is scattered over heads: half the bytes of an all-reduce, and attention runs on 1/T of
   // the heads.
   const TensorId qkv = linear(b, x, qkv_names, {{model.hidden}, {3, model.heads, model.head_dim()}, 0, 1},
                               split.attn_qkv, sharded(2));
-  const TensorId c = attention_core(b, qkv);
+  const TensorId c = attention_core(b, qkv, mask);
   const TensorId y = linear(b, c, proj_names, {heads_shape, {model.hidden}, 0, 0}, split.attn_proj);
   return b.convert(y, kReplicated);
 }

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace shardlens {
 namespace {
 
@@ -50,16 +48,15 @@ Builder::Builder(const Settings& settings) {
 TensorId Builder::add(Tensor tensor) {
   if (ranks() == 1) tensor.layout = kReplicated;
   if (tensor.name.empty()) {
-    const auto taken = [&](const std::string& name) {
-      return std::any_of(program_.tensors.begin(), program_.tensors.end(),
-                         [&](const Tensor& other) { return other.name == name; });
-    };
-    tensor.name =
-        tensor.layout.kind == LayoutKind::Partial ? tensor.value + suffix(tensor.layout) : tensor.value;
-    if (taken(tensor.name)) tensor.name = tensor.value + suffix(tensor.layout);
+    const auto taken = [&](const std::string& name) { return names_.count(name) > 0; };
+    const std::string value = again_ ? tensor.value + "@again" : tensor.value;
+    tensor.name = tensor.layout.kind == LayoutKind::Partial ? value + suffix(tensor.layout) : value;
+    if (taken(tensor.name)) tensor.name = value + suffix(tensor.layout);
     for (int n = 2; taken(tensor.name); ++n)
-      tensor.name = fmt::format("{}{}{}", tensor.value, suffix(tensor.layout), n);
+      tensor.name = fmt::format("{}{}{}", value, suffix(tensor.layout), n);
   }
+  names_.insert(tensor.name);
+  values_.insert(tensor.value);
   tensor.id = static_cast<TensorId>(program_.tensors.size());
   program_.tensors.push_back(std::move(tensor));
   return program_.tensors.back().id;
@@ -76,22 +73,45 @@ Tensor Builder::blank(const std::string& value, const std::string& symbol, const
   return tensor;
 }
 
+std::string Builder::scoped(const std::string& value) const {
+  const std::string part = micro_batch_ > 0 ? fmt::format("mb{}.", micro_batch_) : "";
+  return layer_ >= 0 ? fmt::format("{}h.{}.{}", part, layer_, value) : part + value;
+}
+
 TensorId Builder::input(const std::string& name, const std::string& symbol, const Shape& shape) {
-  return add(blank(name, symbol, shape, MemoryKind::Input));
+  return input(name, symbol, shape, settings().dtype);
+}
+
+TensorId Builder::input(const std::string& name, const std::string& symbol, const Shape& shape, DType dtype) {
+  Tensor tensor = blank(scoped(name), symbol, shape, MemoryKind::Input);
+  tensor.dtype = dtype;
+  return add(std::move(tensor));
 }
 
 TensorId Builder::weight(const std::string& name, const std::string& symbol, const Shape& shape, int row_dims,
                          Layout layout) {
+  const auto known = weight_by_name_.find(name);
+  if (known != weight_by_name_.end()) return known->second;
   Tensor tensor = blank(name, symbol, shape, MemoryKind::Weight);
+  tensor.name = name;
   tensor.row_dims = row_dims;
   tensor.layout = layout;
-  return add(std::move(tensor));
+  const TensorId id = add(std::move(tensor));
+  weight_by_name_[name] = id;
+  weights_.push_back(id);
+  return id;
 }
 
 TensorId Builder::activation(const std::string& value, const std::string& symbol, const Shape& shape,
                              Layout layout) {
-  Tensor tensor = blank(value, symbol, shape, MemoryKind::Activation);
+  return activation(value, symbol, shape, layout, settings().dtype);
+}
+
+TensorId Builder::activation(const std::string& value, const std::string& symbol, const Shape& shape,
+                             Layout layout, DType dtype) {
+  Tensor tensor = blank(scoped(value), symbol, shape, MemoryKind::Activation);
   tensor.layout = layout;
+  tensor.dtype = dtype;
   return add(std::move(tensor));
 }
 
@@ -102,32 +122,91 @@ TensorId Builder::gradient_tensor(TensorId of, Layout layout) {
   // A sum of two contributions is another value than its parts, so it gets another name; the name depends
   // only on the order of the operations, which is the same whatever T, so parity still compares like with
   // like.
-  while (std::any_of(program_.tensors.begin(), program_.tensors.end(),
-                     [&](const Tensor& other) { return other.value == tensor.value; })) {
-    tensor.value += ".sum";
-  }
+  while (values_.count(tensor.value) > 0) tensor.value += ".sum";
   tensor.symbol = "d" + tensor.symbol;
   tensor.layout = layout;
   tensor.storage = kNoTensor;
   tensor.keep = false;
-  const bool of_weight = tensor.kind == MemoryKind::Weight;
-  tensor.kind = of_weight ? MemoryKind::WeightGradient : MemoryKind::ActivationGradient;
+  tensor.kind = MemoryKind::ActivationGradient;
   return add(std::move(tensor));
 }
 
+TensorId Builder::weight_gradient(TensorId weight, std::vector<TensorId>& inputs, Attributes& attributes) {
+  Tensor gradient = tensor(weight);
+  gradient.value = "grad." + gradient.value;
+  gradient.name.clear();
+  gradient.symbol = "d" + gradient.symbol;
+  gradient.dtype = wide();
+  gradient.kind = MemoryKind::WeightGradient;
+  std::vector<TensorId>& earlier = weight_gradients_[weight];
+  if (!earlier.empty()) {
+    rename(earlier.back(), fmt::format("{}.part{}", gradient.value, earlier.size()));
+    gradient.storage = earlier.back();
+    inputs.push_back(earlier.back());
+    attributes.accumulate = true;
+  }
+  earlier.push_back(add(std::move(gradient)));
+  return earlier.back();
+}
+
+TensorId Builder::optimizer_state(const std::string& name, const std::string& symbol, TensorId weight) {
+  Tensor state = tensor(weight);
+  state.value = name;
+  state.name = name;
+  state.symbol = symbol;
+  state.dtype = wide();
+  state.kind = MemoryKind::OptimizerState;
+  return add(std::move(state));
+}
+
+TensorId Builder::in_place(TensorId of, const std::string& value) {
+  Tensor tensor = this->tensor(of);
+  tensor.value = value;
+  tensor.name = value;
+  tensor.storage = of;
+  tensor.keep = false;
+  return add(std::move(tensor));
+}
+
+TensorId Builder::sum_over_replicas(TensorId of) {
+  const std::string name = tensor(of).name;
+  const bool kept = tensor(of).keep;
+  rename(of, name + "@replica");
+  const TensorId sum = in_place(of, name);
+  program_.tensors[static_cast<size_t>(sum)].keep = kept;
+  return sum;
+}
+
+void Builder::rename(TensorId id, const std::string& name) {
+  Tensor& tensor = program_.tensors[static_cast<size_t>(id)];
+  names_.erase(tensor.name);
+  values_.erase(tensor.value);
+  tensor.name = tensor.value = name;
+  names_.insert(name);
+  values_.insert(name);
+}
+
 TensorId Builder::workspace(const std::string& name, const Shape& shape) {
-  return add(blank(name, "work", shape, MemoryKind::Workspace));
+  Tensor tensor = blank(scoped(name), "work", shape, MemoryKind::Workspace);
+  return add(std::move(tensor));
 }
 
 TensorId Builder::step(Op op, const std::string& name, const std::string& equation,
                        std::vector<TensorId> inputs, std::vector<TensorId> outputs,
                        const Attributes& attributes) {
+  return add_step(op, scoped(name), equation, std::move(inputs), std::move(outputs), attributes);
+}
+
+TensorId Builder::add_step(Op op, const std::string& name, const std::string& equation,
+                           std::vector<TensorId> inputs, std::vector<TensorId> outputs,
+                           const Attributes& attributes) {
   Step step;
   step.id = static_cast<StepId>(program_.steps.size());
   step.op = op;
   step.phase = phase_;
   step.name = name;
   step.block = block_;
+  step.layer = layer_;
   step.equation = equation;
   step.inputs = std::move(inputs);
   step.outputs = std::move(outputs);
@@ -151,8 +230,8 @@ TensorId Builder::emit_conversion(TensorId x, Layout to, Conjugate mark) {
   const std::string symbol = converted.symbol;
   const std::string value = converted.value;
   const TensorId y = add(std::move(converted));
-  step(op_of(collective), fmt::format("{} {}", to_string(collective), value),
-       fmt::format("{}({})", to_string(collective), symbol), {x}, {y});
+  add_step(op_of(collective), fmt::format("{} {}", to_string(collective), value),
+           fmt::format("{}({})", to_string(collective), symbol), {x}, {y}, {});
   program_.steps.back().conjugate = mark;
   return y;
 }
@@ -190,7 +269,7 @@ TensorId Builder::operand(TensorId x) {
   if (rounded.kind == MemoryKind::Input) rounded.kind = MemoryKind::Activation;
   const std::string equation = fmt::format("{} = round({})", rounded.symbol, tensor(x).symbol);
   const TensorId y = add(std::move(rounded));
-  step(Op::Round, "round " + tensor(x).value, equation, {x}, {y}, attributes);
+  add_step(Op::Round, "round " + tensor(x).value, equation, {x}, {y}, attributes);
   if (phase_ == Phase::Forward) {
     on_backward([this, x, y] { add_gradient(x, gradient(y)); });
   }
@@ -214,23 +293,51 @@ TensorId Builder::gradient(TensorId of) {
                                  : symbol == a_symbol
                                      ? fmt::format("{} += {}", symbol, b_symbol)
                                      : fmt::format("{} = {} + {}", symbol, a_symbol, b_symbol);
-    step(Op::Add, "sum " + tensor(sum).value, equation, {a, b}, {sum});
+    add_step(Op::Add, "sum " + tensor(sum).value, equation, {a, b}, {sum}, {});
     parts.erase(parts.begin(), parts.begin() + 2);
     parts.insert(parts.begin(), sum);
   }
   return parts.at(0);
 }
 
+void Builder::play_from(size_t mark) {
+  while (tape_.size() > mark) {
+    const TapeEntry entry = std::move(tape_.back());  // what runs may leave entries of its own
+    tape_.pop_back();
+    block_ = entry.block;
+    layer_ = entry.layer;
+    entry.emit();
+  }
+}
+
+void Builder::play_backward() {
+  phase_ = Phase::Backward;
+  play_from(0);
+  phase_ = Phase::Forward;
+  layer_ = -1;
+}
+
+TensorId Builder::recomputed(TensorId x, const std::function<TensorId(TensorId)>& forward) {
+  const size_t mark = tape_.size();
+  const TensorId y = forward(x);
+  tape_.erase(tape_.begin() + static_cast<std::ptrdiff_t>(mark), tape_.end());
+  on_backward([this, x, y, forward] {
+    const TensorId dy = gradient(y);
+    const size_t inner = tape_.size();
+    again_ = true;
+    const TensorId same = forward(x);
+    again_ = false;
+    add_gradient(same, dy);
+    play_from(inner);
+  });
+  return y;
+}
+
 Program Builder::finish(TensorId x, TensorId y, TensorId dy) {
   program_.tensors[static_cast<size_t>(y)].keep = true;
   phase_ = Phase::Backward;
   add_gradient(y, dy);
-  for (auto entry = tape_.rbegin(); entry != tape_.rend(); ++entry) {
-    block_ = entry->block;
-    // A copy: playing may emit rounding steps, and the tape must not move under the closure that runs.
-    const std::function<void()> emit = entry->emit;
-    emit();
-  }
+  play_from(0);
   program_.tensors[static_cast<size_t>(gradient(x))].keep = true;
   return std::move(program_);
 }

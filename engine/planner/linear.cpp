@@ -27,16 +27,21 @@ void linear_backward(Builder& b, TensorId x, TensorId w, TensorId product, const
   b.step(Op::LinearGradInput, names.module + " dX",
          fmt::format("{} = {} · {}ᵀ", b.tensor(dx).symbol, dy_symbol, names.weight_symbol), {dy, w}, {dx});
   b.add_gradient(x, dx);
-  const TensorId dw = b.gradient_tensor(w, b.tensor(w).layout);
+  std::vector<TensorId> inputs{x, dy};
+  Attributes attributes;
+  const TensorId dw = b.weight_gradient(w, inputs, attributes);
   b.step(Op::LinearGradWeight, names.module + " dW",
-         fmt::format("{} = {}ᵀ · {}", b.tensor(dw).symbol, b.tensor(x).symbol, dy_symbol), {x, dy}, {dw});
+         fmt::format("{} = {}ᵀ · {}", b.tensor(dw).symbol, b.tensor(x).symbol, dy_symbol), inputs, {dw},
+         attributes);
 }
 
 void bias_backward(Builder& b, TensorId bias, TensorId y, const LinearNames& names) {
   const TensorId dy = b.gradient(y);
-  const TensorId db = b.gradient_tensor(bias, b.tensor(bias).layout);
+  std::vector<TensorId> inputs{dy};
+  Attributes attributes;
+  const TensorId db = b.weight_gradient(bias, inputs, attributes);
   b.step(Op::BiasGrad, names.module + " db",
-         fmt::format("{} = Σ tokens {}", b.tensor(db).symbol, b.tensor(dy).symbol), {dy}, {db});
+         fmt::format("{} = Σ tokens {}", b.tensor(db).symbol, b.tensor(dy).symbol), inputs, {db}, attributes);
 }
 
 }  // namespace

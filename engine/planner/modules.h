@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "engine/config/presets.h"
 #include "engine/planner/builder.h"
 
 namespace shardlens {
@@ -46,16 +47,56 @@ TensorId residual(Builder& builder, TensorId x, TensorId y, const std::string& v
 
 /// softmax(Q·Kᵀ/√d)·V on QKV [tokens, 3, heads, head_dim], Replicated or Sharded(heads); yields [tokens,
 /// heads, head_dim].
-TensorId attention_core(Builder& builder, TensorId qkv);
+/// `mask` [tokens], where given, is 0 at keys nobody may see.
+TensorId attention_core(Builder& builder, TensorId qkv, TensorId mask = kNoTensor);
 
 /// The MLP block of the paper's Figure 3a; the output is [tokens, hidden], Replicated.
 TensorId mlp(Builder& builder, TensorId x, const std::string& out_symbol);
 
 /// The self-attention block of Figure 3b; the output is [tokens, hidden], Replicated.
-TensorId attention(Builder& builder, TensorId x, const std::string& out_symbol);
+TensorId attention(Builder& builder, TensorId x, const std::string& out_symbol, TensorId mask = kNoTensor);
 
-/// The checkpoint name of a parameter of the planned layer, in Hugging Face's words: parameter_name(settings,
-/// "mlp.fc.weight") is "transformer.h.0.mlp.c_fc.weight" for GPT-2.
-std::string parameter_name(const Settings& settings, const std::string& parameter);
+/// One transformer layer on X [tokens, hidden], pre-LN or post-LN as the model says.
+TensorId transformer_layer(Builder& builder, TensorId x, TensorId mask = kNoTensor);
+
+/// Zeros with the settings' probability, scaled so that the mean stays; `x` itself when there is none. The
+/// mask is drawn by global element from the stream of `value`'s name, so it is the same on every rank that
+/// holds the element and does not depend on T.
+TensorId dropout(Builder& builder, TensorId x, const std::string& value, const std::string& symbol);
+
+/// Rows of a table [rows, hidden] by id [tokens], Int32. With the table cut over its rows the output is
+/// Partial: a rank writes zeros for rows it does not own (paper, section 3).
+TensorId embedding(Builder& builder, TensorId ids, const std::string& module, const std::string& parameter,
+                   const std::string& weight_symbol, const std::string& out_symbol, int64_t rows,
+                   Layout layout);
+
+/// The T the vocabulary is padded for.
+int vocab_ranks(const Settings& settings);
+
+/// The logits [tokens, padded vocabulary] of X [tokens, hidden]: X times the transposed table, which may be the
+/// input embedding itself, plus a bias where `bias` names one.
+TensorId vocab_logits(Builder& builder, TensorId x, const std::string& parameter, const std::string& symbol,
+                      Layout layout, const std::string& bias);
+
+/// Cross-entropy of logits [tokens, padded] against labels [tokens], a sum weighted by token_weights [tokens]:
+/// three numbers a token are reduced when the logits are cut over the vocabulary, and nothing in the backward
+/// pass (paper, section 3). Columns from `vocab` on are padding. Yields [1].
+TensorId cross_entropy(Builder& builder, TensorId logits, TensorId labels, TensorId token_weights,
+                       int64_t vocab, const std::string& module, TensorId loss_scale);
+
+/// The optimizer's steps for every parameter that has a gradient: the gradients' global norm, which counts
+/// what all ranks hold alike once, the factor that clips it, and AdamW on each rank's own slices.
+void update(Builder& builder, TensorId loss_scale);
+
+/// The first token of each sequence of X [tokens, hidden]: [batch, hidden].
+TensorId first_token(Builder& builder, TensorId x, const std::string& value, const std::string& symbol);
+
+/// tanh, element-wise.
+TensorId tanh(Builder& builder, TensorId x, const std::string& value, const std::string& symbol);
+
+/// The checkpoint name of a parameter of the builder's layer, in Hugging Face's words: "mlp.fc.weight" is
+/// "transformer.h.0.mlp.c_fc.weight" for layer 0 of GPT-2. What stands outside the layers has the name it is
+/// given.
+std::string parameter_name(const Builder& builder, const std::string& parameter);
 
 }  // namespace shardlens

@@ -12,6 +12,11 @@ namespace shardlens {
 /// request Error when the settings are not valid (validate()).
 Program plan_program(const Settings& settings);
 
+/// The Program of a whole model (paper, section 3): embedding, layers, loss, their gradients and, with
+/// settings.update, the optimizer. Inputs are tokens, positions, labels and token weights (Int32 and wide
+/// floats, per part of the batch); results are "loss" [1], "logits" and "hidden". settings are valid.
+Program plan_model(const Settings& settings);
+
 /// The same on one rank, with the bias placed as the split places it: what sharded runs are compared with.
 Program plan_serial(Settings settings);
 

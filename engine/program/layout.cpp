@@ -15,7 +15,7 @@ std::string to_string(Layout layout) {
     case LayoutKind::Sharded:
       return fmt::format("Sharded({})", layout.dim);
     case LayoutKind::Partial:
-      return "Partial";
+      return layout.reduction == Reduction::Max ? "Partial(max)" : "Partial";
   }
   return {};
 }

@@ -17,20 +17,25 @@ enum class LayoutKind {
   Partial,     ///< every rank holds a full-shape tensor that is only right after it is summed over the ranks
 };
 
+/// How the terms of a Partial tensor are put together.
+enum class Reduction { Sum, Max };
+
 struct Layout {
   LayoutKind kind = LayoutKind::Replicated;
-  int dim = -1;  ///< the sliced dimension; -1 unless Sharded
+  int dim = -1;                          ///< the sliced dimension; -1 unless Sharded
+  Reduction reduction = Reduction::Sum;  ///< Max only for a Partial maximum, as of a cut softmax
 
   bool operator==(const Layout&) const = default;
 };
 
 inline constexpr Layout kReplicated{LayoutKind::Replicated, -1};
 inline constexpr Layout kPartial{LayoutKind::Partial, -1};
+inline constexpr Layout kPartialMax{LayoutKind::Partial, -1, Reduction::Max};
 constexpr Layout sharded(int dim) {
   return {LayoutKind::Sharded, dim};
 }
 
-/// "Replicated", "Sharded(1)" or "Partial".
+/// "Replicated", "Sharded(1)", "Partial" or "Partial(max)".
 std::string to_string(Layout layout);
 
 /// The layout a tensor's gradient must have when it reaches the tensor's producer: Replicated for Replicated,

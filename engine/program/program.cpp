@@ -14,6 +14,8 @@ std::string to_string(MemoryKind kind) {
       return "weights";
     case MemoryKind::WeightGradient:
       return "weight gradients";
+    case MemoryKind::OptimizerState:
+      return "optimizer state";
     case MemoryKind::Activation:
       return "activations";
     case MemoryKind::ActivationGradient:
@@ -50,6 +52,36 @@ std::string to_string(Op op) {
       return "attention-grad";
     case Op::Add:
       return "add";
+    case Op::Embedding:
+      return "embedding";
+    case Op::EmbeddingGrad:
+      return "embedding-grad";
+    case Op::FirstToken:
+      return "first-token";
+    case Op::FirstTokenGrad:
+      return "first-token-grad";
+    case Op::Tanh:
+      return "tanh";
+    case Op::TanhGrad:
+      return "tanh-grad";
+    case Op::Dropout:
+      return "dropout";
+    case Op::VocabMax:
+      return "vocab-max";
+    case Op::TargetLogit:
+      return "target-logit";
+    case Op::SumExp:
+      return "sum-exp";
+    case Op::CrossEntropy:
+      return "cross-entropy";
+    case Op::CrossEntropyGrad:
+      return "cross-entropy-grad";
+    case Op::SquareSum:
+      return "square-sum";
+    case Op::ClipFactor:
+      return "clip-factor";
+    case Op::AdamW:
+      return "adamw";
     case Op::Round:
       return "round";
     case Op::Identity:
@@ -64,6 +96,18 @@ std::string to_string(Op op) {
       return "all-gather";
     case Op::AllToAll:
       return "all-to-all";
+  }
+  return {};
+}
+
+std::string to_string(Phase phase) {
+  switch (phase) {
+    case Phase::Forward:
+      return "forward";
+    case Phase::Backward:
+      return "backward";
+    case Phase::Update:
+      return "update";
   }
   return {};
 }
@@ -121,7 +165,14 @@ std::vector<StepId> consumers_of(const Program& program, TensorId tensor) {
 
 int64_t sent_bytes(const Program& program, StepId id) {
   const Step& step = program.step(id);
-  return ring_sent_bytes(collective_of(step.op), program.tensor(step.outputs[0]).bytes(), program.ranks());
+  if (step.axis == Axis::Tp)
+    return ring_sent_bytes(collective_of(step.op), program.tensor(step.outputs[0]).bytes(), program.ranks());
+  int64_t bytes = 0;  // a bucket: every rank reduces its own slices with the same rank of the other replicas
+  for (const TensorId out : step.outputs) {
+    bytes += ring_sent_bytes(collective_of(step.op), local_bytes(program.tensor(out), program.ranks(), 0),
+                             program.replicas());
+  }
+  return bytes;
 }
 
 namespace {

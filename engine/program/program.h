@@ -16,8 +16,16 @@ using StepId = int;
 inline constexpr TensorId kNoTensor = -1;
 
 /// What a tensor's bytes are spent on; memory is planned and measured by these kinds.
-enum class MemoryKind { Input, Weight, WeightGradient, Activation, ActivationGradient, Workspace };
-inline constexpr int kMemoryKinds = 6;
+enum class MemoryKind {
+  Input,
+  Weight,
+  WeightGradient,
+  OptimizerState,  ///< moments and, in half precision, the fp32 master weights
+  Activation,
+  ActivationGradient,
+  Workspace
+};
+inline constexpr int kMemoryKinds = 7;
 std::string to_string(MemoryKind kind);
 
 struct Tensor {
@@ -53,7 +61,22 @@ enum class Op {
   Attention,         ///< (QKV) -> C, P  with P = softmax(Q·Kᵀ/√d + mask), C = P·V
   AttentionGrad,     ///< (QKV, P, C, dC) -> dQKV, workspace; overwrites P
   Add,               ///< (A, B) -> A + B
-  Round,      ///< (X) -> nearest integer, clamped to ±Attributes::round_limit; only with integer operands
+  Embedding,         ///< (ids, table) -> rows of the table; zeros for rows another rank owns
+  EmbeddingGrad,     ///< (ids, dY) -> dTable: rows of dY added up by id
+  FirstToken,        ///< (X [tokens, hidden]) -> [batch, hidden], each sequence's first token
+  FirstTokenGrad,    ///< (dY [batch, hidden]) -> dX, zero but for the first tokens
+  Tanh,              ///< (X) -> tanh X
+  TanhGrad,          ///< (Y, dY) -> dX = dY (1 - Y²)
+  Dropout,           ///< (X) -> X ∘ mask / (1 - p); its own gradient. The mask is drawn by global element
+  VocabMax,          ///< (logits) -> largest logit of each token, over this rank's vocabulary
+  TargetLogit,       ///< (logits, labels) -> the label's logit; zero where another rank owns it
+  SumExp,            ///< (logits, max) -> Σ exp(logit - max), over this rank's vocabulary
+  CrossEntropy,      ///< (max, target, sum, token weights) -> loss [1] = Σ w (max + log sum - target)
+  CrossEntropyGrad,  ///< (logits, labels, max, sum, token weights[, loss scale]) -> dlogits, local
+  SquareSum,         ///< (tensors...) -> [1] sum of the squares of all their elements
+  ClipFactor,        ///< (square sums...) -> [2]: what gradients are multiplied by, and their global norm
+  AdamW,  ///< (w, dw, m, v, factor[, master]) -> w updated in place; m, v and master are updated with it
+  Round,  ///< (X) -> nearest integer, clamped to ±Attributes::round_limit; only with integer operands
   Identity,   ///< a conjugate operator where it does nothing: f forward, g backward
   Slice,      ///< Replicated -> Sharded, local
   AllReduce,  ///< Partial -> Replicated, in place
@@ -70,7 +93,12 @@ Collective collective_of(Op op);
 /// True for the steps at which ranks meet: AllReduce, ReduceScatter, AllGather, AllToAll.
 bool is_collective(Op op);
 
-enum class Phase { Forward, Backward };
+enum class Phase { Forward, Backward, Update };
+std::string to_string(Phase phase);  ///< "forward", "backward", "update"
+
+/// The group a collective runs in: the T ranks that share a layer, or the D replicas of one of them (paper,
+/// Figure 8).
+enum class Axis { Tp, Dp };
 
 /// The paper's conjugate operators (section 3): f is the identity forward and an all-reduce backward, g the
 /// reverse. Both of a pair's steps carry the mark, also where they are the identity.
@@ -78,10 +106,16 @@ enum class Conjugate { None, F, G };
 
 struct Attributes {
   bool causal = false;             ///< Attention, AttentionGrad
-  int64_t batch = 0;               ///< Attention, AttentionGrad: tokens = batch * seq
+  int64_t batch = 0;               ///< Attention, FirstToken and their gradients: tokens = batch * seq
   GeluForm gelu = GeluForm::Tanh;  ///< Gelu, GeluGrad
   double epsilon = 0;              ///< LayerNorm
   int round_limit = 0;             ///< Round
+  bool transposed = false;         ///< Linear and its gradients: W is stored [out, in], as an embedding is
+  bool accumulate = false;         ///< a weight gradient: added to what its last inputs hold
+  int64_t vocab = 0;               ///< VocabMax, SumExp, CrossEntropyGrad: columns from here on are padding
+  double dropout = 0;              ///< Dropout, Attention and its gradient: probability of a zero
+  std::string stream;              ///< the random stream a dropout mask is drawn from
+  bool decay = false;              ///< AdamW: the parameter decays
   bool operator==(const Attributes&) const = default;
 };
 
@@ -91,6 +125,8 @@ struct Step {
   Phase phase = Phase::Forward;
   std::string name;   ///< "mlp.fc", "mlp.fc dX", "all-reduce mlp.proj.out"
   std::string block;  ///< "attention", "mlp", "norm", "residual": what a person would call the neighbourhood
+  int layer = -1;     ///< of a whole model: the layer it belongs to; -1 for what stands outside the layers
+  Axis axis = Axis::Tp;  ///< of a collective: the group it runs in
   std::string equation;  ///< "H = U · Wfc + b", from the tensors' symbols
   std::vector<TensorId> inputs;
   std::vector<TensorId> outputs;  ///< outputs[0] is the one the Stage draws
@@ -105,7 +141,8 @@ struct Program {
   std::vector<Tensor> tensors;
   std::vector<Step> steps;
 
-  int ranks() const { return settings.tp; }
+  int ranks() const { return settings.tp; }  ///< that share a layer; every replica has as many
+  int replicas() const { return settings.dp; }
   const Tensor& tensor(TensorId id) const { return tensors[static_cast<size_t>(id)]; }
   const Step& step(StepId id) const { return steps[static_cast<size_t>(id)]; }
   bool operator==(const Program&) const = default;

@@ -13,7 +13,7 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr const char* kPhases[] = {"forward", "backward"};
+constexpr const char* kAxes[] = {"tp", "dp"};
 constexpr const char* kConjugates[] = {"none", "f", "g"};
 constexpr const char* kGeluForms[] = {"tanh", "erf"};
 
@@ -28,6 +28,7 @@ Enum enum_of(const std::string& word, Enum last, ToText to_text, const std::stri
 }
 
 ordered_json layout_to_json(const Layout& layout) {
+  if (layout == kPartialMax) return {{"kind", "partial-max"}};
   const char* kinds[] = {"replicated", "sharded", "partial"};
   ordered_json out = {{"kind", kinds[static_cast<int>(layout.kind)]}};
   if (layout.kind == LayoutKind::Sharded) out["dim"] = layout.dim;
@@ -46,8 +47,10 @@ Layout layout_from_json(const json& value, const std::string& where, size_t dims
     }
   } else if (kind == "partial") {
     layout = kPartial;
+  } else if (kind == "partial-max") {
+    layout = kPartialMax;
   } else if (kind != "replicated") {
-    throw request_error(fmt::format("{}: layout '{}' is not replicated, sharded or partial", where, kind));
+    throw request_error(fmt::format("{}: layout '{}' is not replicated, sharded, partial or partial-max", where, kind));
   }
   reader.finish();
   return layout;
@@ -94,7 +97,8 @@ Tensor tensor_from_json(const json& value, TensorId id, size_t tensors, const st
     throw request_error(fmt::format("{}: row_dims {} does not fit shape {}", where, tensor.row_dims,
                                     to_string(tensor.shape)));
   }
-  tensor.dtype = parse_dtype(reader.string("dtype"));
+  const std::string dtype = reader.string("dtype");
+  tensor.dtype = dtype == to_string(DType::Int32) ? DType::Int32 : parse_dtype(dtype);
   tensor.layout = layout_from_json(reader.child("layout"), where + ", layout", tensor.shape.size());
   tensor.kind = enum_of(
       reader.string("kind"), MemoryKind::Workspace, [](MemoryKind kind) { return to_string(kind); }, where);
@@ -111,9 +115,11 @@ ordered_json step_to_json(const Step& step) {
   const Attributes& a = step.attributes;
   return {{"id", step.id},
           {"op", to_string(step.op)},
-          {"phase", kPhases[static_cast<int>(step.phase)]},
+          {"phase", to_string(step.phase)},
           {"name", step.name},
           {"block", step.block},
+          {"layer", step.layer},
+          {"axis", kAxes[static_cast<int>(step.axis)]},
           {"equation", step.equation},
           {"inputs", step.inputs},
           {"outputs", step.outputs},
@@ -124,7 +130,13 @@ ordered_json step_to_json(const Step& step) {
             {"batch", a.batch},
             {"gelu", kGeluForms[static_cast<int>(a.gelu)]},
             {"epsilon", a.epsilon},
-            {"round_limit", a.round_limit}}}};
+            {"round_limit", a.round_limit},
+            {"transposed", a.transposed},
+            {"accumulate", a.accumulate},
+            {"vocab", a.vocab},
+            {"dropout", a.dropout},
+            {"stream", a.stream},
+            {"decay", a.decay}}}};
 }
 
 void check_references(const std::vector<TensorId>& ids, size_t tensors, const std::string& where) {
@@ -143,10 +155,13 @@ Step step_from_json(const json& value, StepId id, size_t tensors, size_t steps, 
   step.op = enum_of(
       reader.string("op"), Op::AllToAll, [](Op op) { return to_string(op); }, where);
   step.phase = enum_of(
-      reader.string("phase"), Phase::Backward,
-      [](Phase phase) { return std::string(kPhases[static_cast<int>(phase)]); }, where);
+      reader.string("phase"), Phase::Update, [](Phase phase) { return to_string(phase); }, where);
   step.name = reader.string("name");
   step.block = reader.string("block");
+  step.layer = static_cast<int>(reader.integer("layer"));
+  step.axis = enum_of(
+      reader.string("axis"), Axis::Dp,
+      [](Axis axis) { return std::string(kAxes[static_cast<int>(axis)]); }, where);
   step.equation = reader.string("equation");
   step.inputs = integers<TensorId>(reader.child("inputs"), where + ", inputs");
   step.outputs = integers<TensorId>(reader.child("outputs"), where + ", outputs");
@@ -168,6 +183,12 @@ Step step_from_json(const json& value, StepId id, size_t tensors, size_t steps, 
       [](GeluForm form) { return std::string(kGeluForms[static_cast<int>(form)]); }, where);
   step.attributes.epsilon = attributes.number("epsilon");
   step.attributes.round_limit = static_cast<int>(attributes.integer("round_limit"));
+  step.attributes.transposed = attributes.boolean("transposed");
+  step.attributes.accumulate = attributes.boolean("accumulate");
+  step.attributes.vocab = attributes.integer("vocab");
+  step.attributes.dropout = attributes.number("dropout");
+  step.attributes.stream = attributes.string("stream");
+  step.attributes.decay = attributes.boolean("decay");
   attributes.finish();
   reader.finish();
   return step;

@@ -21,7 +21,7 @@ TensorStats make_stats(const T* values, int64_t count) {
   std::fill_n(low, kLanes, std::numeric_limits<T>::max());
   std::fill_n(high, kLanes, std::numeric_limits<T>::lowest());
   const auto take = [&](int64_t lane, T value) {
-    if (!std::isfinite(value)) {
+    if (!std::isfinite(static_cast<double>(value))) {
       ++bad;
       return;
     }
@@ -98,6 +98,11 @@ double TensorSample::value(int64_t row, int64_t col) const {
     std::memcpy(&value, exact.data() + index * sizeof value, sizeof value);
     return value;
   }
+  if (dtype == DType::Int32) {
+    int32_t value;
+    std::memcpy(&value, exact.data() + index * sizeof value, sizeof value);
+    return value;
+  }
   float value;
   std::memcpy(&value, exact.data() + index * sizeof value, sizeof value);
   return static_cast<double>(value);
@@ -116,6 +121,9 @@ TensorSample make_sample(const Tensor& tensor, int ranks, int rank, const void* 
       break;
     case DType::Fp64:
       sample_values<double>(sample, data);
+      break;
+    case DType::Int32:
+      sample_values<int32_t>(sample, data);
       break;
     case DType::Fp16:
     case DType::Bf16:

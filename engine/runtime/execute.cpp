@@ -2,6 +2,11 @@
 // no case.
 #include "engine/runtime/execute.h"
 
+#include <utility>
+#include <vector>
+
+#include "engine/device/philox.h"
+
 namespace shardlens {
 namespace {
 
@@ -22,6 +27,23 @@ class Local {
   }
   int64_t count(const Tensor& tensor) const { return element_count(shape(tensor)); }
   DType dtype() const { return output(0).dtype; }
+  const int32_t* ids(size_t i) const { return static_cast<const int32_t*>(in(i)); }
+  /// The rows (or columns, or heads) of `tensor` along `dim` that this rank holds.
+  Range range(const Tensor& tensor, int dim) const {
+    const int64_t extent = tensor.shape[static_cast<size_t>(dim)];
+    const bool cut = tensor.layout.kind == LayoutKind::Sharded && tensor.layout.dim == dim;
+    return cut ? shard_range(extent, context_.program.ranks(), context_.rank) : Range{0, extent};
+  }
+  DropoutMask mask(const Attributes& attributes) const {
+    // Masks of different passes are different streams.
+    const RandomStream stream(context_.program.settings.seed, attributes.stream);
+    constexpr uint64_t kOdd = 0x9E3779B97F4A7C15;
+    return {attributes.dropout, stream.seed, stream.name_hash ^ (context_.numbers.draw * kOdd)};
+  }
+  VocabShard vocab_shard(const Attributes& attributes) const {
+    const Tensor& logits = input(0);
+    return {logits.dtype, logits.shape[0], range(logits, 1), attributes.vocab};
+  }
 
  private:
   const Step& step_;
@@ -29,8 +51,10 @@ class Local {
 };
 
 // Y[tokens, out] = X[tokens, in] · W[in, out] (+ b)
-void linear(Device& device, const Local& local, bool has_bias) {
-  const MatrixShape w = local.matrix(local.input(1));
+void linear(Device& device, const Local& local, bool has_bias, bool transposed) {
+  MatrixShape w = local.matrix(local.input(1));
+  const int64_t stride = w.cols;
+  if (transposed) std::swap(w.rows, w.cols);  // stored [out, in]
   Gemm gemm;
   gemm.dtype = local.dtype();
   gemm.m = local.shape(local.input(0))[0];
@@ -38,8 +62,9 @@ void linear(Device& device, const Local& local, bool has_bias) {
   gemm.k = w.rows;
   gemm.a = local.in(0);
   gemm.lda = w.rows;
+  gemm.transpose_b = transposed;
   gemm.b = local.in(1);
-  gemm.ldb = w.cols;
+  gemm.ldb = stride;
   gemm.c = local.out(0);
   gemm.ldc = w.cols;
   gemm.bias = has_bias ? local.in(2) : nullptr;
@@ -47,42 +72,46 @@ void linear(Device& device, const Local& local, bool has_bias) {
 }
 
 // dX[tokens, in] = dY[tokens, out] · Wᵀ
-void linear_grad_input(Device& device, const Local& local) {
-  const MatrixShape w = local.matrix(local.input(1));
+void linear_grad_input(Device& device, const Local& local, bool transposed) {
+  MatrixShape w = local.matrix(local.input(1));
+  const int64_t stride = w.cols;
+  if (transposed) std::swap(w.rows, w.cols);
   Gemm gemm;
   gemm.dtype = local.dtype();
-  gemm.transpose_b = true;
+  gemm.transpose_b = !transposed;
   gemm.m = local.shape(local.input(0))[0];
   gemm.n = w.rows;
   gemm.k = w.cols;
   gemm.a = local.in(0);
   gemm.lda = w.cols;
   gemm.b = local.in(1);
-  gemm.ldb = w.cols;
+  gemm.ldb = stride;
   gemm.c = local.out(0);
   gemm.ldc = w.rows;
   device.gemm(gemm);
 }
 
-// dW[in, out] = Xᵀ · dY
-void linear_grad_weight(Device& device, const Local& local) {
+// dW[in, out] = Xᵀ · dY, or [out, in] = dYᵀ · X; added to what is there where an earlier step wrote it
+void linear_grad_weight(Device& device, const Local& local, const Attributes& attributes) {
   const MatrixShape w = local.matrix(local.output(0));
+  const size_t rows = attributes.transposed ? 1 : 0;  // which input the gradient's rows come from
   Gemm gemm;
   gemm.dtype = local.dtype();
   gemm.transpose_a = true;
   gemm.m = w.rows;
   gemm.n = w.cols;
   gemm.k = local.shape(local.input(0))[0];
-  gemm.a = local.in(0);
+  gemm.a = local.in(rows);
   gemm.lda = w.rows;
-  gemm.b = local.in(1);
+  gemm.b = local.in(1 - rows);
   gemm.ldb = w.cols;
   gemm.c = local.out(0);
   gemm.ldc = w.cols;
+  gemm.accumulate = attributes.accumulate;
   device.gemm(gemm);
 }
 
-AttentionShape attention_shape(const Local& local, const Step& step) {
+AttentionShape attention_shape(const Local& local, const Step& step, const RankContext& context) {
   const Shape qkv = local.shape(local.input(0));  // [tokens, 3, heads, head_dim]
   AttentionShape shape;
   shape.dtype = local.dtype();
@@ -91,7 +120,65 @@ AttentionShape attention_shape(const Local& local, const Step& step) {
   shape.heads = qkv[2];
   shape.head_dim = qkv[3];
   shape.causal = step.attributes.causal;
+  const size_t mask = step.op == Op::Attention ? 1 : 4;
+  if (step.inputs.size() > mask) shape.mask = local.ids(mask);
+  if (step.attributes.dropout > 0) {
+    const Tensor& whole = local.input(0);
+    shape.dropout = local.mask(step.attributes);
+    shape.all_heads = whole.shape[2];
+    shape.first_head = local.range(whole, 2).begin;
+    shape.first_token = context.replica * whole.shape[0];
+  }
   return shape;
+}
+
+// c[2] from the sums of squares and, where there is one, the loss scale, which is the last input.
+void clip_factor(Device& device, const Local& local, const Step& step, double clip) {
+  std::vector<const double*> sums;
+  const void* scale = nullptr;
+  DType scale_dtype = DType::Fp32;
+  for (size_t i = 0; i < step.inputs.size(); ++i) {
+    if (local.input(i).kind == MemoryKind::Input) {
+      scale = local.in(i);
+      scale_dtype = local.input(i).dtype;
+    } else {
+      sums.push_back(static_cast<const double*>(local.in(i)));
+    }
+  }
+  device.clip_factor(static_cast<int>(sums.size()), sums.data(), clip, scale_dtype, scale,
+                     static_cast<double*>(local.out(0)));
+}
+
+void adamw(Device& device, const Local& local, const Step& step, const RankContext& context) {
+  const OptimizerSettings& optimizer = context.program.settings.optimizer;
+  AdamWStep update;
+  update.dtype = local.input(0).dtype;
+  update.count = local.count(local.input(0));
+  update.parameter = local.in(0);
+  update.gradient = local.in(1);
+  update.first_moment = local.in(2);
+  update.second_moment = local.in(3);
+  update.factor = static_cast<const double*>(local.in(4));
+  if (step.inputs.size() > 5) update.master = local.in(5);
+  update.learning_rate = context.numbers.learning_rate;
+  update.weight_decay = step.attributes.decay ? optimizer.weight_decay : 0;
+  update.beta1 = optimizer.beta1;
+  update.beta2 = optimizer.beta2;
+  update.epsilon = optimizer.epsilon;
+  update.iteration = context.numbers.iteration;
+  device.adamw(update);
+}
+
+// Sums a bucket's tensors over the replicas, in place.
+CollectiveTimes reduce_bucket(const Step& step, const Local& local, RankContext& context) {
+  CollectiveTimes times;
+  for (size_t i = 0; i < step.outputs.size(); ++i) {
+    const Tensor& tensor = local.output(i);
+    const CollectiveTimes one = context.replicas.all_reduce(tensor.dtype, local.count(tensor), local.out(i));
+    if (i == 0) times = one;
+    times.done_seconds = one.done_seconds;
+  }
+  return times;
 }
 
 }  // namespace
@@ -104,13 +191,13 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
   const Attributes& attributes = step.attributes;
   switch (step.op) {
     case Op::Linear:
-      linear(device, local, step.inputs.size() == 3);
+      linear(device, local, step.inputs.size() == 3, attributes.transposed);
       break;
     case Op::LinearGradInput:
-      linear_grad_input(device, local);
+      linear_grad_input(device, local, attributes.transposed);
       break;
     case Op::LinearGradWeight:
-      linear_grad_weight(device, local);
+      linear_grad_weight(device, local, attributes);
       break;
     case Op::BiasAdd: {
       const int64_t cols = local.count(local.input(1));
@@ -119,7 +206,8 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
     }
     case Op::BiasGrad: {
       const int64_t cols = local.count(local.output(0));
-      device.bias_grad(dtype, local.shape(local.input(0))[0], cols, local.in(0), local.out(0));
+      device.bias_grad(dtype, local.shape(local.input(0))[0], cols, local.in(0), local.out(0),
+                       attributes.accumulate);
       break;
     }
     case Op::Gelu:
@@ -138,18 +226,83 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
     case Op::LayerNormGrad: {
       const MatrixShape x = local.matrix(local.input(0));
       device.layer_norm_grad(dtype, x.rows, x.cols, local.in(0), local.in(1), local.in(2), local.in(3),
-                             local.out(0), local.out(1), local.out(2));
+                             local.out(0), local.out(1), local.out(2), attributes.accumulate);
       break;
     }
     case Op::Attention:
-      device.attention(attention_shape(local, step), local.in(0), local.out(1), local.out(0));
+      device.attention(attention_shape(local, step, context), local.in(0), local.out(1), local.out(0));
       break;
     case Op::AttentionGrad:
-      device.attention_grad(attention_shape(local, step), local.in(0), local.in(1), local.in(2), local.in(3),
+      device.attention_grad(attention_shape(local, step, context), local.in(0), local.in(1), local.in(2), local.in(3),
                             local.out(0), local.out(1));
       break;
     case Op::Add:
       device.add(dtype, local.count(local.output(0)), local.in(0), local.in(1), local.out(0));
+      break;
+    case Op::Embedding: {
+      const Tensor& table = local.input(1);
+      device.embedding(dtype, local.input(0).shape[0], table.shape[1], local.range(table, 0), local.ids(0),
+                       local.in(1), local.out(0));
+      break;
+    }
+    case Op::EmbeddingGrad: {
+      const Tensor& table = local.output(0);
+      device.embedding_grad(dtype, local.input(0).shape[0], table.shape[1], local.range(table, 0),
+                            local.ids(0), local.in(1), local.out(0), attributes.accumulate);
+      break;
+    }
+    case Op::FirstToken: {
+      const Shape x = local.input(0).shape;
+      device.first_token(dtype, attributes.batch, x[0] / attributes.batch, x[1], local.in(0), local.out(0));
+      break;
+    }
+    case Op::FirstTokenGrad: {
+      const Shape x = local.output(0).shape;
+      device.first_token_grad(dtype, attributes.batch, x[0] / attributes.batch, x[1], local.in(0),
+                              local.out(0));
+      break;
+    }
+    case Op::Tanh:
+      device.tanh(dtype, local.count(local.output(0)), local.in(0), local.out(0));
+      break;
+    case Op::TanhGrad:
+      device.tanh_grad(dtype, local.count(local.output(0)), local.in(0), local.in(1), local.out(0));
+      break;
+    case Op::Dropout: {
+      const int64_t count = local.count(local.output(0));
+      device.dropout(dtype, local.mask(attributes), context.replica * count, count, local.in(0),
+                     local.out(0));
+      break;
+    }
+    case Op::VocabMax:
+      device.vocab_max(local.vocab_shard(attributes), local.in(0), local.out(0));
+      break;
+    case Op::TargetLogit:
+      device.target_logit(local.vocab_shard(attributes), local.in(0), local.ids(1), local.out(0));
+      break;
+    case Op::SumExp:
+      device.sum_exp(local.vocab_shard(attributes), local.in(0), local.in(1), local.out(0));
+      break;
+    case Op::CrossEntropy:
+      device.cross_entropy(dtype, local.input(0).shape[0], local.in(0), local.in(1), local.in(2),
+                           local.in(3), local.out(0));
+      break;
+    case Op::CrossEntropyGrad:
+      device.cross_entropy_grad(local.vocab_shard(attributes), local.in(0), local.ids(1), local.in(2),
+                                local.in(3), local.in(4), step.inputs.size() > 5 ? local.in(5) : nullptr,
+                                local.out(0));
+      break;
+    case Op::SquareSum:
+      for (size_t i = 0; i < step.inputs.size(); ++i) {
+        device.square_sum(local.input(i).dtype, local.count(local.input(i)), local.in(i),
+                          static_cast<double*>(local.out(0)), i > 0);
+      }
+      break;
+    case Op::ClipFactor:
+      clip_factor(device, local, step, context.program.settings.optimizer.clip);
+      break;
+    case Op::AdamW:
+      adamw(device, local, step, context);
       break;
     case Op::Round:
       device.round(dtype, local.count(local.output(0)), attributes.round_limit, local.in(0), local.out(0));
@@ -165,11 +318,12 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
       break;
     }
     case Op::AllReduce: {
+      if (step.axis == Axis::Dp) return reduce_bucket(step, local, context);
       const int64_t count = local.count(local.output(0));
       if (local.in(0) != local.out(0)) {  // not in place: the term stays as it was
         device.slice(dtype, {1, count, 1}, {0, count}, local.in(0), local.out(0));
       }
-      return communicator.all_reduce(dtype, count, local.out(0));
+      return communicator.all_reduce(dtype, count, local.out(0), local.input(0).layout.reduction);
     }
     case Op::ReduceScatter: {
       const Tensor& shard = local.output(0);

@@ -21,13 +21,17 @@ double now_seconds() {
 
 int threads_per_rank(const Settings& settings) {
   return settings.threads_per_rank > 0 ? settings.threads_per_rank
-                                       : std::max(1, available_cores() / settings.tp);
+                                       : std::max(1, available_cores() / (settings.tp * settings.dp));
 }
 
-// Weights and inputs: there before step 0.
-bool is_fed(const Tensor& tensor) {
-  return (tensor.kind == MemoryKind::Weight || tensor.kind == MemoryKind::Input) &&
+// There before step 0, and changed by nothing but an optimizer.
+bool is_lasting(const Tensor& tensor) {
+  return (tensor.kind == MemoryKind::Weight || tensor.kind == MemoryKind::OptimizerState) &&
          tensor.storage == kNoTensor;
+}
+
+bool is_input(const Tensor& tensor) {
+  return tensor.kind == MemoryKind::Input && tensor.storage == kNoTensor;
 }
 
 // A rank computes on every core it gets; a window must not wait for it. At the lowest priority the scheduler
@@ -41,11 +45,14 @@ void give_way_to_the_window() {
 
 // Memory outlives the threads: a rank that failed may not free what another is still reading in a collective.
 struct Executor::Rank {
-  int index = 0;
-  std::unique_ptr<Communicator> communicator;
+  int index = 0;    ///< among the T of its replica
+  int replica = 0;  ///< among the D
+  std::unique_ptr<Communicator> communicator;  ///< of the T
+  std::unique_ptr<Communicator> replicas;      ///< of the D
   std::unique_ptr<Device> device;
   std::unique_ptr<Arenas> arenas;
   std::unique_ptr<RankTrace> trace;
+  uint64_t weights_of = 0;  ///< which feeding its weights come from
   bool ready = false;  ///< memory fed
   size_t claimed = 0;  ///< steps begun in this pass
   size_t done = 0;     ///< steps finished in this pass
@@ -57,13 +64,22 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Beside beside)
     : plan_(std::move(plan)), beside_(beside) {
   const Program& program = plan_->program;
   feed_ = std::make_unique<Feed>(program);
-  std::vector<std::unique_ptr<Communicator>> communicators = make_local_group(program.ranks());
-  for (int r = 0; r < program.ranks(); ++r) {
-    auto rank = std::make_unique<Rank>();
-    rank->index = r;
-    rank->communicator = std::move(communicators[static_cast<size_t>(r)]);
-    rank->trace = std::make_unique<RankTrace>(program.steps.size());
-    ranks_.push_back(std::move(rank));
+  if (program.settings.block == Block::Model)
+    inputs_.batch = std::make_shared<const Batch>(seeded_batch(program.settings));
+  const int world = program.ranks() * program.replicas();
+  std::vector<std::vector<std::unique_ptr<Communicator>>> copies;  // [rank][replica]
+  for (int r = 0; r < program.ranks(); ++r) copies.push_back(make_local_group(program.replicas(), world));
+  for (int d = 0; d < program.replicas(); ++d) {
+    std::vector<std::unique_ptr<Communicator>> group = make_local_group(program.ranks(), world);
+    for (int r = 0; r < program.ranks(); ++r) {
+      auto rank = std::make_unique<Rank>();
+      rank->index = r;
+      rank->replica = d;
+      rank->communicator = std::move(group[static_cast<size_t>(r)]);
+      rank->replicas = std::move(copies[static_cast<size_t>(r)][static_cast<size_t>(d)]);
+      rank->trace = std::make_unique<RankTrace>(program.steps.size());
+      ranks_.push_back(std::move(rank));
+    }
   }
   try {
     for (auto& rank : ranks_) rank->thread = std::thread([this, &rank] { rank_main(*rank); });
@@ -111,12 +127,41 @@ void Executor::rewind_locked() {
 void Executor::rewind() {
   const std::lock_guard lock(mutex_);
   rewind_locked();
+  if (plan_->program.settings.update) ++weights_of_;
+}
+
+void Executor::next_pass(PassInputs inputs) {
+  const std::lock_guard lock(mutex_);
+  rewind_locked();
+  inputs_ = std::move(inputs);
+}
+
+void Executor::set_inputs(PassInputs inputs) {
+  const std::lock_guard lock(mutex_);
+  inputs_ = std::move(inputs);
+}
+
+void Executor::read_tensor(int rank, TensorId tensor, void* host) const {
+  const Rank& from = *ranks_[static_cast<size_t>(rank)];
+  const Program& program = plan_->program;
+  const int64_t bytes = local_bytes(program.tensor(tensor), program.ranks(), from.index);
+  from.device->copy_to_host(host, from.arenas->at(tensor), static_cast<size_t>(bytes));
+}
+
+void Executor::write_tensor(int rank, TensorId tensor, const void* host) {
+  Rank& to = *ranks_[static_cast<size_t>(rank)];
+  const Program& program = plan_->program;
+  const int64_t bytes = local_bytes(program.tensor(tensor), program.ranks(), to.index);
+  to.device->copy_to_device(to.arenas->at(tensor), host, static_cast<size_t>(bytes));
 }
 
 void Executor::start(size_t target) {
   const std::lock_guard lock(mutex_);
   target = std::min(target, steps());
-  if (target < position_locked()) rewind_locked();
+  if (target < position_locked()) {
+    rewind_locked();
+    if (plan_->program.settings.update) ++weights_of_;
+  }
   if (ranks_[0]->claimed == 0) pass_begin_seconds_ = now_seconds();
   target_ = target;
   wake_ranks_.notify_all();
@@ -137,9 +182,16 @@ void Executor::cancel(const std::string& why) {
     stopping_ = true;
     if (!failure_) failure_ = Failure{ErrorKind::Cancelled, why};
   }
-  ranks_[0]->communicator->abort(why);
+  abort_all(why);
   wake_ranks_.notify_all();
   wake_waiters_.notify_all();
+}
+
+void Executor::abort_all(const std::string& why) {
+  for (const auto& rank : ranks_) {
+    rank->communicator->abort(why);
+    rank->replicas->abort(why);
+  }
 }
 
 size_t Executor::position_locked() const {
@@ -179,23 +231,45 @@ void Executor::fail(int rank, StepId step, const std::exception& error) {
   const std::string where =
       step < 0 ? "before step 0"
                : fmt::format("step {} ({}: {})", step, program.step(step).name, program.step(step).equation);
-  const std::string message = fmt::format("rank {}, {}: {}", rank, where, error.what());
+  const std::string replica =
+      program.replicas() == 1 ? ""
+                              : fmt::format(" of replica {}", ranks_[static_cast<size_t>(rank)]->replica);
+  const std::string message =
+      fmt::format("rank {}{}, {}: {}", ranks_[static_cast<size_t>(rank)]->index, replica, where, error.what());
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
     if (failure_) return;  // the others fail because the first one did
     failure_ = Failure{known ? known->kind() : ErrorKind::Run, message};
   }
-  ranks_[static_cast<size_t>(rank)]->communicator->abort(message);
+  abort_all(message);
   wake_ranks_.notify_all();
   wake_waiters_.notify_all();
 }
 
-void Executor::show_fed_tensors(Rank& rank) {
-  for (const Tensor& tensor : plan_->program.tensors) {
-    if (!is_fed(tensor)) continue;
-    for (const auto& observer : observers_)
-      observer->on_tensor(rank.index, -1, tensor, rank.arenas->at(tensor.id));
+void Executor::show(const Rank& rank, StepId step, const Tensor& tensor) const {
+  for (const auto& observer : observers_) {
+    if (rank.replica == 0) {
+      observer->on_tensor(rank.index, step, tensor, rank.arenas->at(tensor.id));
+    } else {
+      observer->on_replica_tensor(rank.replica, rank.index, step, tensor, rank.arenas->at(tensor.id));
+    }
+  }
+}
+
+// Before the first step of a pass: its inputs, and the weights where a pass before it moved them.
+void Executor::feed_pass(Rank& rank, uint64_t weights_of) {
+  const Program& program = plan_->program;
+  const bool anew = rank.weights_of != weights_of;
+  rank.weights_of = weights_of;
+  for (const Tensor& tensor : program.tensors) {
+    if (anew && is_lasting(tensor)) feed_->fill(tensor, rank.index, rank.arenas->at(tensor.id));
+    if (is_input(tensor) && program.settings.block == Block::Model)
+      feed_->fill_input(tensor, inputs_, rank.replica, rank.arenas->at(tensor.id));
+  }
+  for (const Tensor& tensor : program.tensors) {
+    const bool shown = is_input(tensor) || (tensor.kind == MemoryKind::Weight && is_lasting(tensor));
+    if (shown) show(rank, -1, tensor);
   }
 }
 
@@ -203,7 +277,8 @@ void Executor::run_step(Rank& rank, StepId id, double begin_of_pass) {
   const Program& program = plan_->program;
   const Step& step = program.step(id);
   const StepCost& cost = plan_->cost[static_cast<size_t>(rank.index)][static_cast<size_t>(id)];
-  RankContext context{program, rank.index, *rank.device, *rank.communicator, *rank.arenas};
+  RankContext context{program,       rank.index,     rank.replica, *rank.device, *rank.communicator,
+                      *rank.replicas, *rank.arenas, inputs_.numbers};
   StepEvent event;
   event.begin_seconds = now_seconds() - begin_of_pass;
   const CollectiveTimes times = execute(step, context);
@@ -216,10 +291,7 @@ void Executor::run_step(Rank& rank, StepId id, double begin_of_pass) {
   event.flops = cost.flops;
   event.high_water_bytes = rank.arenas->high_water_bytes();
   rank.trace->publish(event);
-  for (const auto& observer : observers_) {
-    for (TensorId out : step.outputs)
-      observer->on_tensor(rank.index, id, program.tensor(out), rank.arenas->at(out));
-  }
+  for (TensorId out : step.outputs) show(rank, id, program.tensor(out));
 }
 
 void Executor::rank_main(Rank& rank) {
@@ -231,7 +303,8 @@ void Executor::rank_main(Rank& rank) {
     rank.arenas =
         std::make_unique<Arenas>(*rank.device, program, plan_->memory[static_cast<size_t>(rank.index)]);
     for (const Tensor& tensor : program.tensors) {
-      if (is_fed(tensor)) feed_->fill(tensor, rank.index, rank.arenas->at(tensor.id));
+      const bool fed_once = is_input(tensor) && program.settings.block != Block::Model;
+      if (fed_once || is_lasting(tensor)) feed_->fill(tensor, rank.index, rank.arenas->at(tensor.id));
     }
     std::unique_lock lock(mutex_);
     rank.ready = true;
@@ -241,9 +314,10 @@ void Executor::rank_main(Rank& rank) {
       if (stopping_) break;
       at = static_cast<StepId>(rank.claimed++);
       const uint64_t pass = pass_;
+      const uint64_t weights_of = weights_of_;
       const double begin_of_pass = pass_begin_seconds_;
       lock.unlock();
-      if (at == 0) show_fed_tensors(rank);
+      if (at == 0) feed_pass(rank, weights_of);
       run_step(rank, at, begin_of_pass);
       lock.lock();
       rank.high_water_bytes = rank.arenas->high_water_bytes();
@@ -251,7 +325,7 @@ void Executor::rank_main(Rank& rank) {
       if (rank.done >= target_) wake_waiters_.notify_all();
     }
   } catch (const std::exception& error) {
-    fail(rank.index, at, error);
+    fail(rank.replica * program.ranks() + rank.index, at, error);
   }
 }
 

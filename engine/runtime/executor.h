@@ -1,11 +1,11 @@
-// Runs a Program on T ranks: one thread a rank, each with its own device, arenas and place in the
-// communicator.
+// Runs a Program on T ranks, or on D replicas of them: one thread a rank, each with its own device, arenas and
+// place in two communicators, of its T neighbours and of its D copies (paper, Figure 8).
 //
 // Protocol. All ranks run the same steps in the same order. A shared target says how many steps may run; a
 // rank claims a step under the lock, runs it without, and publishes its event without. Raising the target
 // lets ranks go on; pausing lowers it to the furthest step any rank has claimed, so that all stop at one
 // boundary and no collective is left half met. Going back is going again from the start: the run is
-// deterministic, so the bits are the same. The first failure is kept with its rank and step, the communicator
+// deterministic, so the bits are the same; weights that an optimizer has moved are fed anew. The first failure is kept with its rank and step, the communicator
 // is aborted so that nobody waits for the rank that failed, and wait() throws it.
 #pragma once
 
@@ -18,6 +18,7 @@
 #include "engine/comm/comm.h"
 #include "engine/config/error.h"
 #include "engine/record/trace.h"
+#include "engine/runtime/batch.h"
 #include "engine/runtime/observer.h"
 #include "engine/runtime/snapshot.h"
 
@@ -42,8 +43,19 @@ class Executor {
   /// Lets all ranks run until `target` steps are done; going back (target < position()) starts over from step
   /// 0. Returns at once. Call only while idle.
   void start(size_t target);
-  /// Forgets the position: the next start() runs from step 0.
+  /// Forgets the position: the next start() runs from step 0, with the weights and the optimizer's state of the
+  /// beginning.
   void rewind();
+  /// The next start() runs from step 0 on `inputs`, with weights and optimizer state as the last pass left them.
+  /// A whole model whose inputs were never given runs on seeded_batch(). Call only while idle.
+  void next_pass(PassInputs inputs);
+  /// What the next pass (or the present one) is fed with, from its first step on. Call only while idle.
+  void set_inputs(PassInputs inputs);
+
+  /// Copies rank `rank`'s slice of a tensor out of its memory, or into it; ranks of all replicas are numbered
+  /// through, replica by replica. Call only while idle.
+  void read_tensor(int rank, TensorId tensor, void* host) const;
+  void write_tensor(int rank, TensorId tensor, const void* host);
   /// All ranks stop at the next common step boundary.
   void pause();
   /// Gives the run up from any thread; the executor is spent and wait() throws a Cancelled Error.
@@ -57,7 +69,8 @@ class Executor {
   size_t position() const;  ///< steps all ranks have finished
   size_t steps() const { return plan_->program.steps.size(); }
   CommunicatorInfo communicator() const;
-  /// Rank `rank`'s finished steps of the present pass; any thread, also while it runs.
+  /// Rank `rank`'s finished steps of the present pass; any thread, also while it runs. Ranks of all replicas are
+  /// numbered through.
   const RankTrace& trace(int rank) const;
   /// Measured; call while idle.
   BytesByKind high_water_bytes(int rank) const;
@@ -72,7 +85,9 @@ class Executor {
 
   void rank_main(Rank& rank);
   void run_step(Rank& rank, StepId id, double begin_of_pass);
-  void show_fed_tensors(Rank& rank);
+  void feed_pass(Rank& rank, uint64_t weights_of);
+  void show(const Rank& rank, StepId step, const Tensor& tensor) const;
+  void abort_all(const std::string& why);
   void fail(int rank, StepId step, const std::exception& error);
   void rewind_locked();
   bool idle_locked() const;
@@ -87,7 +102,9 @@ class Executor {
   std::condition_variable wake_ranks_, wake_waiters_;
   std::vector<std::unique_ptr<Rank>> ranks_;
   size_t target_ = 0;
-  uint64_t pass_ = 0;  ///< raised when ranks must start over
+  uint64_t pass_ = 0;        ///< raised when ranks must start over
+  uint64_t weights_of_ = 0;  ///< raised when weights and optimizer state must be fed anew
+  PassInputs inputs_;
   double pass_begin_seconds_ = 0;
   bool stopping_ = false;
   std::optional<Failure> failure_;

@@ -7,11 +7,13 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <stdexcept>
 
 #include "engine/config/error.h"
 #include "engine/io/npy.h"
 #include "engine/io/safetensors.h"
-#include "engine/runtime/philox.h"
+#include "engine/device/philox.h"
+#include "engine/runtime/parameters.h"
 
 namespace shardlens {
 namespace {
@@ -24,6 +26,19 @@ constexpr int kWeightLimit = 2;       // integer operands: W and b
 // wrong place would hide behind zeros.
 double mean_of(const Tensor& tensor) {
   return tensor.symbol == "γ" ? 1.0 : 0.0;
+}
+
+// A whole model starts as it is trained: biases and β at 0, γ at 1.
+bool starts_constant(const Tensor& tensor, const Settings& settings) {
+  return settings.block == Block::Model && tensor.row_dims == 0;
+}
+
+void fill_constant(DType dtype, double value, int64_t count, void* out) {
+  if (dtype == DType::Fp64) {
+    std::fill_n(static_cast<double*>(out), count, value);
+  } else {
+    std::fill_n(static_cast<float*>(out), count, static_cast<float>(value));
+  }
 }
 
 // The projections that feed the residual stream start smaller by 1/√(2N) (GPT-2; DESIGN section 4).
@@ -60,20 +75,8 @@ std::vector<Range> flat_runs(const Tensor& tensor, int ranks, int rank) {
   return runs;
 }
 
-// The shape a checkpoint gives the tensor: matrices [in, out], biases and norms [out].
-Shape stored_shape(const Tensor& tensor) {
-  const MatrixShape matrix = matrix_shape(tensor);
-  return tensor.row_dims == 0 ? Shape{matrix.cols} : Shape{matrix.rows, matrix.cols};
-}
-
-std::vector<Range> slice_region(const Tensor& tensor, int ranks, int rank) {
-  std::vector<Range> region;
-  for (int64_t extent : tensor.shape) region.push_back({0, extent});
-  if (tensor.layout.kind == LayoutKind::Sharded) {
-    Range& cut = region[static_cast<size_t>(tensor.layout.dim)];
-    cut = shard_range(cut.end, ranks, rank);
-  }
-  return region;
+Range overlap(Range a, Range b) {
+  return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
 }
 
 std::vector<double> read_npy_input(const std::string& path, const Settings& settings) {
@@ -139,7 +142,8 @@ Feed::Feed(const Program& program) : program_(program) {
   if (settings.weights_path.empty()) return;
   weights_ = std::make_unique<SafetensorsFile>(settings.weights_path);
   for (const Tensor& tensor : program.tensors) {
-    if (tensor.kind == MemoryKind::Weight) weights_->require(tensor.name, stored_shape(tensor));
+    if (tensor.kind != MemoryKind::Weight || tensor.storage != kNoTensor) continue;
+    for (const StoredPart& part : stored_parts(settings, tensor)) weights_->require(part.name, part.shape);
   }
 }
 
@@ -147,6 +151,10 @@ Feed::~Feed() = default;
 
 void Feed::fill_seeded(const Tensor& tensor, int rank, void* data) const {
   const Settings& settings = program_.settings;
+  if (starts_constant(tensor, settings)) {
+    const int64_t count = element_count(local_shape(tensor, program_.ranks(), rank));
+    return fill_constant(tensor.dtype, mean_of(tensor), count, data);
+  }
   const RandomStream stream(settings.seed, tensor.name);
   const bool integers = settings.operands == Operands::Integer;
   const int limit = tensor.kind == MemoryKind::Input ? kOperandLimit : kWeightLimit;
@@ -161,6 +169,45 @@ void Feed::fill_seeded(const Tensor& tensor, int rank, void* data) const {
     }
     done += run.size();
   }
+  // Rows that only pad the vocabulary hold zeros, as they do when a checkpoint was read.
+  if (tensor.kind != MemoryKind::Weight || tensor.row_dims != 1 || tensor.shape[0] <= settings.model.vocab) return;
+  const StoredPart part = stored_parts(settings, tensor).front();
+  for (const Placement& place : placements(tensor, program_.ranks(), rank)) {
+    const Range padding = overlap({part.rows.end, tensor.shape[0]}, place.rows);
+    if (padding.size() <= 0) continue;
+    const int64_t local = place.local_rows.begin + padding.begin - place.rows.begin;
+    fill_constant(tensor.dtype, 0, padding.size() * tensor.shape[1],
+                  offset(data, local * tensor.shape[1], tensor.dtype));
+  }
+}
+
+// Each stored part is read whole and its elements are put where the rank's slice holds them.
+void Feed::fill_stored(const Tensor& tensor, int rank, void* data) const {
+  const int64_t element = element_bytes(tensor.dtype);
+  const int64_t own_cols = local_matrix_shape(tensor, program_.ranks(), rank).cols;
+  fill_constant(tensor.dtype, 0, element_count(local_shape(tensor, program_.ranks(), rank)), data);
+  for (const StoredPart& part : stored_parts(program_.settings, tensor)) {
+    std::vector<std::byte> stored(static_cast<size_t>(element_count(part.shape) * element));
+    weights_->read(weights_->require(part.name, part.shape), tensor.dtype, stored.data());
+    for (const Placement& place : placements(tensor, program_.ranks(), rank)) {
+      const Range rows = overlap(part.rows, place.rows), cols = overlap(part.cols, place.cols);
+      if (rows.size() <= 0 || cols.size() <= 0) continue;
+      for (int64_t row = rows.begin; row < rows.end; ++row) {
+        const int64_t to = (place.local_rows.begin + row - place.rows.begin) * own_cols + place.local_cols.begin +
+                           cols.begin - place.cols.begin;
+        const int64_t in_row = row - part.rows.begin, in_col = cols.begin - part.cols.begin;
+        auto* out = static_cast<std::byte*>(data) + to * element;
+        if (!part.transposed) {
+          std::memcpy(out, stored.data() + (in_row * part.cols.size() + in_col) * element,
+                      static_cast<size_t>(cols.size() * element));
+          continue;
+        }
+        for (int64_t i = 0; i < cols.size(); ++i)
+          std::memcpy(out + i * element, stored.data() + ((in_col + i) * part.rows.size() + in_row) * element,
+                      static_cast<size_t>(element));
+      }
+    }
+  }
 }
 
 void Feed::fill(const Tensor& tensor, int rank, void* data) const {
@@ -170,12 +217,65 @@ void Feed::fill(const Tensor& tensor, int rank, void* data) const {
     copy_as(tensor.dtype, input_.data(), count, data);
     check_finite(tensor, data, count);
   } else if (tensor.kind == MemoryKind::Weight && weights_) {
-    weights_->read(weights_->require(tensor.name, stored_shape(tensor)), tensor.shape,
-                   slice_region(tensor, program_.ranks(), rank), tensor.dtype, data);
+    fill_stored(tensor, rank, data);
     check_finite(tensor, data, count);
+  } else if (tensor.kind == MemoryKind::OptimizerState) {
+    fill_constant(tensor.dtype, 0, count, data);
   } else {
     fill_seeded(tensor, rank, data);
   }
+}
+
+namespace {
+
+// Rows [first, first + rows) of ids [batch, cols]; `usual` where the batch leaves them out.
+void fill_ids(const std::vector<int32_t>& ids, int32_t usual, int64_t first, int64_t rows, int64_t cols,
+              void* data) {
+  auto* out = static_cast<int32_t*>(data);
+  if (ids.empty()) {
+    std::fill_n(out, rows * cols, usual);
+  } else {
+    std::copy_n(ids.begin() + static_cast<std::ptrdiff_t>(first * cols), rows * cols, out);
+  }
+}
+
+// Every label that counts has the same weight, and over the whole batch the weights sum to 1: so the parts of
+// a batch and its replicas simply add up.
+void fill_weights(const std::vector<int32_t>& labels, int64_t first, int64_t count, DType dtype, void* data) {
+  const auto counted = static_cast<double>(
+      std::count_if(labels.begin(), labels.end(), [](int32_t label) { return label != kIgnoredLabel; }));
+  for (int64_t i = 0; i < count; ++i) {
+    const bool counts = !labels.empty() && labels[static_cast<size_t>(first + i)] != kIgnoredLabel;
+    fill_constant(dtype, counts ? 1.0 / counted : 0.0, 1, offset(data, i, dtype));
+  }
+}
+
+}  // namespace
+
+void Feed::fill_input(const Tensor& tensor, const PassInputs& inputs, int replica, void* data) const {
+  const Settings& settings = program_.settings;
+  const Batch& batch = *inputs.batch;
+  // "mb2.tokens": part 2 of the replica's rows.
+  const size_t dot = tensor.name.rfind('.');
+  const std::string name = tensor.name.substr(dot == std::string::npos ? 0 : dot + 1);
+  const int64_t part = dot == std::string::npos ? 0 : std::stoll(tensor.name.substr(2, dot - 2));
+  const int64_t rows = settings.micro_batch();
+  const int64_t first = (replica * settings.micro_batches + part) * rows;
+  if (name == "tokens") return fill_ids(batch.tokens, 0, first, rows, settings.seq, data);
+  if (name == "labels") return fill_ids(batch.labels, kIgnoredLabel, first, rows, settings.seq, data);
+  if (name == "token_types") return fill_ids(batch.token_types, 0, first, rows, settings.seq, data);
+  if (name == "attention_mask") return fill_ids(batch.attention_mask, 1, first, rows, settings.seq, data);
+  if (name == "sentence_labels") return fill_ids(batch.sentence_labels, kIgnoredLabel, first, rows, 1, data);
+  if (name == "token_weights")
+    return fill_weights(batch.labels, first * settings.seq, rows * settings.seq, tensor.dtype, data);
+  if (name == "sentence_weights") return fill_weights(batch.sentence_labels, first, rows, tensor.dtype, data);
+  if (name == "loss_scale") return fill_constant(tensor.dtype, inputs.loss_scale, 1, data);
+  if (name == "positions") {
+    auto* out = static_cast<int32_t*>(data);
+    for (int64_t i = 0; i < rows * settings.seq; ++i) out[i] = static_cast<int32_t>(i % settings.seq);
+    return;
+  }
+  throw std::logic_error("no input is called " + tensor.name);
 }
 
 }  // namespace shardlens

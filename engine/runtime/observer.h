@@ -14,6 +14,11 @@ class StepObserver {
   /// the run. Called from the rank's own thread, outside the step's measured time, while other ranks go on.
   /// What it throws fails the run as if the step had thrown.
   virtual void on_tensor(int rank, StepId step, const Tensor& tensor, const void* data) = 0;
+
+  /// The same on rank `rank` of replica `replica`, from 1: the first replica is seen by on_tensor().
+  virtual void on_replica_tensor(int replica, int rank, StepId step, const Tensor& tensor, const void* data) {
+    (void)replica, (void)rank, (void)step, (void)tensor, (void)data;
+  }
 };
 
 }  // namespace shardlens

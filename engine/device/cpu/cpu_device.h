@@ -24,19 +24,42 @@ class CpuDevice final : public Device {
 
   void gemm(const Gemm& gemm) override;
   void bias_add(DType dtype, int64_t rows, int64_t cols, const void* x, const void* bias, void* y) override;
-  void bias_grad(DType dtype, int64_t rows, int64_t cols, const void* dy, void* db) override;
+  void bias_grad(DType dtype, int64_t rows, int64_t cols, const void* dy, void* db, bool accumulate) override;
   void gelu(DType dtype, GeluForm form, int64_t count, const void* x, void* y) override;
   void gelu_grad(DType dtype, GeluForm form, int64_t count, const void* x, const void* dy, void* dx) override;
   void layer_norm(DType dtype, int64_t rows, int64_t cols, double epsilon, const void* x, const void* gamma,
                   const void* beta, void* y, void* stats) override;
   void layer_norm_grad(DType dtype, int64_t rows, int64_t cols, const void* x, const void* gamma,
-                       const void* stats, const void* dy, void* dx, void* dgamma, void* dbeta) override;
+                       const void* stats, const void* dy, void* dx, void* dgamma, void* dbeta,
+                       bool accumulate) override;
   void attention(const AttentionShape& shape, const void* qkv, void* probs, void* context) override;
   void attention_grad(const AttentionShape& shape, const void* qkv, void* probs, const void* context,
                       const void* dcontext, void* dqkv, void* workspace) override;
   void add(DType dtype, int64_t count, const void* a, const void* b, void* y) override;
   void round(DType dtype, int64_t count, int limit, const void* x, void* y) override;
   void slice(DType dtype, const Slicing& slicing, Range range, const void* full, void* shard) override;
+  void embedding(DType dtype, int64_t tokens, int64_t width, Range rows, const int32_t* ids, const void* table,
+                 void* y) override;
+  void embedding_grad(DType dtype, int64_t tokens, int64_t width, Range rows, const int32_t* ids,
+                      const void* dy, void* dtable, bool accumulate) override;
+  void first_token(DType dtype, int64_t batch, int64_t seq, int64_t width, const void* x, void* y) override;
+  void first_token_grad(DType dtype, int64_t batch, int64_t seq, int64_t width, const void* dy,
+                        void* dx) override;
+  void tanh(DType dtype, int64_t count, const void* x, void* y) override;
+  void tanh_grad(DType dtype, int64_t count, const void* y, const void* dy, void* dx) override;
+  void dropout(DType dtype, const DropoutMask& mask, int64_t first, int64_t count, const void* x,
+               void* y) override;
+  void vocab_max(const VocabShard& shard, const void* logits, void* max) override;
+  void target_logit(const VocabShard& shard, const void* logits, const int32_t* labels, void* target) override;
+  void sum_exp(const VocabShard& shard, const void* logits, const void* max, void* sum) override;
+  void cross_entropy(DType dtype, int64_t tokens, const void* max, const void* target, const void* sum,
+                     const void* weights, void* loss) override;
+  void cross_entropy_grad(const VocabShard& shard, const void* logits, const int32_t* labels, const void* max,
+                          const void* sum, const void* weights, const void* scale, void* dlogits) override;
+  void square_sum(DType dtype, int64_t count, const void* x, double* total, bool accumulate) override;
+  void clip_factor(int count, const double* const* sums, double clip, DType dtype, const void* scale,
+                   double* factor) override;
+  void adamw(const AdamWStep& step) override;
 
  private:
   int threads_;
@@ -53,9 +76,10 @@ void with_element_type(DType dtype, const char* operation, Compute&& compute) {
       return compute(double{});
     case DType::Fp16:
     case DType::Bf16:
+    case DType::Int32:
       break;
   }
-  throw request_error(std::string(operation) + " in " + (dtype == DType::Fp16 ? "fp16" : "bf16") +
+  throw request_error(std::string(operation) + " in " + to_string(dtype) +
                       " is planned, not executed, on the CPU: choose fp32 or fp64 to run it");
 }
 

@@ -36,13 +36,16 @@ void CpuDevice::bias_add(DType dtype, int64_t rows, int64_t cols, const void* x,
   });
 }
 
-void CpuDevice::bias_grad(DType dtype, int64_t rows, int64_t cols, const void* dy, void* db) {
+void CpuDevice::bias_grad(DType dtype, int64_t rows, int64_t cols, const void* dy, void* db,
+                          bool accumulate) {
   with_element_type(dtype, "a bias gradient", [&](auto zero) {
     using T = decltype(zero);
     parallel_for(threads_, pieces(cols, kColumnStrip), [&](int64_t strip) {
       const int64_t first = strip * kColumnStrip;
       const int64_t width = std::min(kColumnStrip, cols - first);
+      T* sums = static_cast<T*>(db) + first;
       T total[kColumnStrip] = {};
+      if (accumulate) std::copy_n(sums, width, total);
       for (int64_t top = 0; top < rows; top += kRowGroup) {
         T partial[kColumnStrip] = {};
         for (int64_t row = top; row < std::min(rows, top + kRowGroup); ++row) {
@@ -51,7 +54,7 @@ void CpuDevice::bias_grad(DType dtype, int64_t rows, int64_t cols, const void* d
         }
         for (int64_t i = 0; i < width; ++i) total[i] += partial[i];
       }
-      std::copy_n(total, width, static_cast<T*>(db) + first);
+      std::copy_n(total, width, sums);
     });
   });
 }
@@ -82,6 +85,23 @@ void CpuDevice::round(DType dtype, int64_t count, int limit, const void* x, void
         out[i] = capped < -high ? -high : capped;
       }
     });
+  });
+}
+
+void CpuDevice::tanh(DType dtype, int64_t count, const void* x, void* y) {
+  with_element_type(dtype, "tanh", [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t i = 0; i < count; ++i) static_cast<T*>(y)[i] = std::tanh(static_cast<const T*>(x)[i]);
+  });
+}
+
+void CpuDevice::tanh_grad(DType dtype, int64_t count, const void* y, const void* dy, void* dx) {
+  with_element_type(dtype, "the gradient of tanh", [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t i = 0; i < count; ++i) {
+      const T value = static_cast<const T*>(y)[i];
+      static_cast<T*>(dx)[i] = static_cast<const T*>(dy)[i] * (T(1) - value * value);
+    }
   });
 }
 

@@ -113,7 +113,7 @@ void multiply_tile(const Gemm& gemm, Range rows, Range cols) {
                       .a = gemm.transpose_a ? a.from(0, rows.begin) : a.from(rows.begin),
                       .b = gemm.transpose_b ? b.from(cols.begin) : b.from(0, cols.begin),
                       .c = c,
-                      .accumulate = gemm.bias != nullptr});
+                      .accumulate = gemm.accumulate || gemm.bias != nullptr});
 }
 
 }  // namespace

@@ -61,8 +61,12 @@ void grad_row(int64_t cols, const T* x, const T* gamma, const T* stats, const T*
 /// dgamma = Σ dy·hat and dbeta = Σ dy over the rows, for `width` columns from `first` on.
 template <class T>
 void grad_columns(int64_t rows, int64_t cols, int64_t first, int64_t width, const T* x, const T* stats,
-                  const T* dy, T* dgamma, T* dbeta) {
+                  const T* dy, T* dgamma, T* dbeta, bool accumulate) {
   T gamma_total[kColumnStrip] = {}, beta_total[kColumnStrip] = {};
+  if (accumulate) {
+    std::copy_n(dgamma + first, width, gamma_total);
+    std::copy_n(dbeta + first, width, beta_total);
+  }
   for (int64_t top = 0; top < rows; top += kRowGroup) {
     T gamma_part[kColumnStrip] = {}, beta_part[kColumnStrip] = {};
     for (int64_t row = top; row < std::min(rows, top + kRowGroup); ++row) {
@@ -99,7 +103,8 @@ void CpuDevice::layer_norm(DType dtype, int64_t rows, int64_t cols, double epsil
 }
 
 void CpuDevice::layer_norm_grad(DType dtype, int64_t rows, int64_t cols, const void* x, const void* gamma,
-                                const void* stats, const void* dy, void* dx, void* dgamma, void* dbeta) {
+                                const void* stats, const void* dy, void* dx, void* dgamma, void* dbeta,
+                                bool accumulate) {
   with_element_type(dtype, "the gradient of LayerNorm", [&](auto zero) {
     using T = decltype(zero);
     const T* inputs = static_cast<const T*>(x);
@@ -109,7 +114,7 @@ void CpuDevice::layer_norm_grad(DType dtype, int64_t rows, int64_t cols, const v
     parallel_for(threads_, (cols + kColumnStrip - 1) / kColumnStrip, [&](int64_t strip) {
       const int64_t first = strip * kColumnStrip;
       grad_columns<T>(rows, cols, first, std::min(kColumnStrip, cols - first), inputs, scales, grads,
-                      static_cast<T*>(dgamma), static_cast<T*>(dbeta));
+                      static_cast<T*>(dgamma), static_cast<T*>(dbeta), accumulate);
     });
     parallel_for(threads_, (rows + kRowGroup - 1) / kRowGroup, [&](int64_t group) {
       for (int64_t row = group * kRowGroup; row < std::min(rows, (group + 1) * kRowGroup); ++row)

@@ -2,7 +2,7 @@
 // so that the compiler turns them into vector code. Every operation on values is one IEEE operation without
 // contraction (the build forbids it for this file), so the bits are the same in a vector lane, in a loop's
 // tail and on any machine.
-#include "engine/runtime/philox.h"
+#include "engine/device/philox.h"
 
 #include <algorithm>
 #include <bit>
@@ -157,6 +157,7 @@ void fill(const RandomStream& stream, int64_t first, int64_t count, DType dtype,
       return fill(stream, first, count, static_cast<double*>(out), make);
     case DType::Fp16:
     case DType::Bf16:
+    case DType::Int32:
       break;
   }
   throw std::logic_error("random values are drawn in fp32 or fp64");
@@ -176,6 +177,19 @@ std::array<uint32_t, 4> philox4x32_10(std::array<uint32_t, 4> counter, std::arra
 RandomStream::RandomStream(uint64_t seed_, std::string_view name)
     : seed(seed_), name_hash(0xCBF29CE484222325) {
   for (const char letter : name) name_hash = (name_hash ^ static_cast<unsigned char>(letter)) * 0x100000001B3;
+}
+
+void fill_words(const RandomStream& stream, int64_t first, int64_t count, uint32_t* out) {
+  Words words;
+  const int64_t end = first + count;
+  for (int64_t index = first; index < end;) {
+    const int64_t skip = index % 4;
+    const int64_t wanted = std::min<int64_t>(end - index, 4 * kBlocks - skip);
+    const int blocks = static_cast<int>((skip + wanted + 3) / 4);
+    draw(stream, static_cast<uint64_t>(index / 4), blocks, words);
+    for (int64_t j = skip; j < skip + wanted; ++j) *out++ = words.word[j % 4][j / 4];
+    index += wanted;
+  }
 }
 
 void fill_normal(const RandomStream& stream, double mean, double stddev, int64_t first, int64_t count,

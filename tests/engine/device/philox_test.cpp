@@ -1,6 +1,6 @@
 // The generator against its authors' published answers, the distributions by their moments, and the one
 // property the engine lives on: an element's bits depend on its index alone.
-#include "engine/runtime/philox.h"
+#include "engine/device/philox.h"
 
 #include <gtest/gtest.h>
 

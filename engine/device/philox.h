@@ -27,6 +27,9 @@ struct RandomStream {
   uint64_t name_hash;  ///< 64-bit FNV-1a of the name
 };
 
+/// out[j] = the uniform 32-bit word of index first + j.
+void fill_words(const RandomStream& stream, int64_t first, int64_t count, uint32_t* out);
+
 /// out[j] = mean + stddev * z(first + j) for j in [0, count), z ~ N(0, 1), |z| < 6.8. dtype is Fp32 or Fp64,
 /// `out` has count elements of it. The bits of an element depend on its index alone, never on first and
 /// count.

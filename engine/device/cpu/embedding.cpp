@@ -1,0 +1,72 @@
+// Rows by id and back. A lookup of a row another rank owns yields zeros, so that the ranks' sum is the row; the
+// gradient adds rows up in the order of the tokens, whatever the number of threads.
+#include <algorithm>
+#include <cstring>
+
+#include "engine/device/cpu/cpu_device.h"
+#include "engine/device/cpu/parallel.h"
+
+namespace shardlens::cpu {
+
+namespace {
+
+constexpr int64_t kRowGroup = 32;      // tokens a thread takes at a time
+constexpr int64_t kColumnStrip = 128;  // columns of a table's gradient a thread sums at a time
+
+}  // namespace
+
+void CpuDevice::embedding(DType dtype, int64_t tokens, int64_t width, Range rows, const int32_t* ids,
+                          const void* table, void* y) {
+  const size_t row_bytes = static_cast<size_t>(width * element_bytes(dtype));
+  parallel_for(threads_, (tokens + kRowGroup - 1) / kRowGroup, [&](int64_t group) {
+    for (int64_t t = group * kRowGroup; t < std::min(tokens, (group + 1) * kRowGroup); ++t) {
+      char* out = static_cast<char*>(y) + static_cast<size_t>(t) * row_bytes;
+      const int64_t row = ids[t] - rows.begin;
+      if (row < 0 || row >= rows.size()) {
+        std::memset(out, 0, row_bytes);
+      } else {
+        std::memcpy(out, static_cast<const char*>(table) + static_cast<size_t>(row) * row_bytes, row_bytes);
+      }
+    }
+  });
+}
+
+void CpuDevice::embedding_grad(DType dtype, int64_t tokens, int64_t width, Range rows, const int32_t* ids,
+                               const void* dy, void* dtable, bool accumulate) {
+  with_element_type(dtype, "the gradient of an embedding", [&](auto zero) {
+    using T = decltype(zero);
+    const T* in = static_cast<const T*>(dy);
+    T* out = static_cast<T*>(dtable);
+    parallel_for(threads_, (width + kColumnStrip - 1) / kColumnStrip, [&](int64_t strip) {
+      const int64_t first = strip * kColumnStrip;
+      const int64_t count = std::min(kColumnStrip, width - first);
+      for (int64_t row = 0; !accumulate && row < rows.size(); ++row)
+        std::fill_n(out + row * width + first, count, T(0));
+      for (int64_t t = 0; t < tokens; ++t) {
+        const int64_t row = ids[t] - rows.begin;
+        if (row < 0 || row >= rows.size()) continue;
+        T* to = out + row * width + first;
+        const T* from = in + t * width + first;
+        for (int64_t i = 0; i < count; ++i) to[i] += from[i];
+      }
+    });
+  });
+}
+
+void CpuDevice::first_token(DType dtype, int64_t batch, int64_t seq, int64_t width, const void* x, void* y) {
+  const size_t row = static_cast<size_t>(width * element_bytes(dtype));
+  for (int64_t b = 0; b < batch; ++b)
+    std::memcpy(static_cast<char*>(y) + static_cast<size_t>(b) * row,
+                static_cast<const char*>(x) + static_cast<size_t>(b * seq) * row, row);
+}
+
+void CpuDevice::first_token_grad(DType dtype, int64_t batch, int64_t seq, int64_t width, const void* dy,
+                                 void* dx) {
+  const size_t row = static_cast<size_t>(width * element_bytes(dtype));
+  std::memset(dx, 0, static_cast<size_t>(batch * seq) * row);
+  for (int64_t b = 0; b < batch; ++b)
+    std::memcpy(static_cast<char*>(dx) + static_cast<size_t>(b * seq) * row,
+                static_cast<const char*>(dy) + static_cast<size_t>(b) * row, row);
+}
+
+}  // namespace shardlens::cpu

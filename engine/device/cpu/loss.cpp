@@ -1,0 +1,124 @@
+// Cross-entropy over one rank's columns of the vocabulary. Padding counts as absent: it enters neither the
+// maximum nor the sum, and its gradient is zero, so the loss does not depend on how far the vocabulary was
+// padded.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "engine/device/cpu/cpu_device.h"
+#include "engine/device/cpu/parallel.h"
+#include "engine/device/cpu/vector.h"
+
+namespace shardlens::cpu {
+
+namespace {
+
+constexpr int64_t kRowGroup = 4;  // tokens a thread takes at a time
+
+/// Columns of the shard that are not padding.
+int64_t present(const VocabShard& shard) {
+  return std::clamp<int64_t>(shard.vocab - shard.columns.begin, 0, shard.columns.size());
+}
+
+/// Calls body(token) for all tokens, in groups.
+template <class Body>
+void for_tokens(int threads, int64_t tokens, Body&& body) {
+  parallel_for(threads, (tokens + kRowGroup - 1) / kRowGroup, [&](int64_t group) {
+    for (int64_t t = group * kRowGroup; t < std::min(tokens, (group + 1) * kRowGroup); ++t) body(t);
+  });
+}
+
+}  // namespace
+
+void CpuDevice::vocab_max(const VocabShard& shard, const void* logits, void* max) {
+  with_element_type(shard.dtype, "a maximum", [&](auto zero) {
+    using T = decltype(zero);
+    const int64_t cols = present(shard);
+    for_tokens(threads_, shard.tokens, [&](int64_t t) {
+      const T* row = static_cast<const T*>(logits) + t * shard.columns.size();
+      constexpr T kLowest = -std::numeric_limits<T>::infinity();
+      Vector<T> largest = Vector<T>{} + kLowest;
+      for (int64_t i = 0; i < cols; i += kLanes<T>) {
+        const Vector<T> v = load_part(row + i, std::min(kLanes<T>, cols - i), kLowest);
+        largest = v > largest ? v : largest;
+      }
+      static_cast<T*>(max)[t] = max_lanes<T>(largest);
+    });
+  });
+}
+
+void CpuDevice::target_logit(const VocabShard& shard, const void* logits, const int32_t* labels, void* target) {
+  with_element_type(shard.dtype, "a target logit", [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t t = 0; t < shard.tokens; ++t) {
+      const int64_t col = labels[t] - shard.columns.begin;
+      const bool mine = labels[t] >= 0 && col >= 0 && col < shard.columns.size();
+      static_cast<T*>(target)[t] =
+          mine ? static_cast<const T*>(logits)[t * shard.columns.size() + col] : T(0);
+    }
+  });
+}
+
+void CpuDevice::sum_exp(const VocabShard& shard, const void* logits, const void* max, void* sum) {
+  with_element_type(shard.dtype, "a sum of exponentials", [&](auto zero) {
+    using T = decltype(zero);
+    const int64_t cols = present(shard);
+    for_tokens(threads_, shard.tokens, [&](int64_t t) {
+      const T* row = static_cast<const T*>(logits) + t * shard.columns.size();
+      const T top = static_cast<const T*>(max)[t];
+      Vector<T> total{};
+      for (int64_t i = 0; i < cols; i += kLanes<T>) {
+        const int64_t n = std::min(kLanes<T>, cols - i);
+        total += exp<T>(load_part(row + i, n, -std::numeric_limits<T>::infinity()) - top);
+      }
+      static_cast<T*>(sum)[t] = sum_lanes<T>(total);
+    });
+  });
+}
+
+void CpuDevice::cross_entropy(DType dtype, int64_t tokens, const void* max, const void* target, const void* sum,
+                              const void* weights, void* loss) {
+  with_element_type(dtype, "cross-entropy", [&](auto zero) {
+    using T = decltype(zero);
+    double total = 0;
+    for (int64_t t = 0; t < tokens; ++t) {
+      const T weight = static_cast<const T*>(weights)[t];
+      if (weight == T(0)) continue;  // an ignored label has no logit
+      const T value =
+          static_cast<const T*>(max)[t] + std::log(static_cast<const T*>(sum)[t]) - static_cast<const T*>(target)[t];
+      total += static_cast<double>(weight) * static_cast<double>(value);
+    }
+    *static_cast<T*>(loss) = static_cast<T>(total);
+  });
+}
+
+void CpuDevice::cross_entropy_grad(const VocabShard& shard, const void* logits, const int32_t* labels,
+                                   const void* max, const void* sum, const void* weights, const void* scale,
+                                   void* dlogits) {
+  with_element_type(shard.dtype, "the gradient of cross-entropy", [&](auto zero) {
+    using T = decltype(zero);
+    const int64_t width = shard.columns.size();
+    const int64_t cols = present(shard);
+    const T factor = scale == nullptr ? T(1) : *static_cast<const T*>(scale);
+    for_tokens(threads_, shard.tokens, [&](int64_t t) {
+      const T* row = static_cast<const T*>(logits) + t * width;
+      T* out = static_cast<T*>(dlogits) + t * width;
+      const T weight = static_cast<const T*>(weights)[t] * factor;
+      if (weight == T(0)) {
+        std::fill_n(out, width, T(0));
+        return;
+      }
+      const T top = static_cast<const T*>(max)[t];
+      const T inverse = weight / static_cast<const T*>(sum)[t];
+      for (int64_t i = 0; i < cols; i += kLanes<T>) {
+        const int64_t n = std::min(kLanes<T>, cols - i);
+        store_part<T>(out + i, exp<T>(load_part(row + i, n, T(0)) - top) * inverse, n);
+      }
+      std::fill(out + cols, out + width, T(0));
+      const int64_t label = labels[t] - shard.columns.begin;
+      if (labels[t] >= 0 && label >= 0 && label < cols) out[label] -= weight;
+    });
+  });
+}
+
+}  // namespace shardlens::cpu

@@ -1,0 +1,85 @@
+// The optimizer's passes over memory: the gradients' norm, the factor that clips it, and AdamW in one pass
+// over parameter, gradient and both moments.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "engine/device/cpu/cpu_device.h"
+#include "engine/device/cpu/parallel.h"
+#include "engine/device/cpu/vector.h"
+
+namespace shardlens::cpu {
+
+namespace {
+
+constexpr int64_t kChunk = 16384;         // elements a thread takes at a time
+constexpr double kClipEpsilon = 1e-6;     // keeps the factor finite when all gradients are zero
+
+}  // namespace
+
+void CpuDevice::square_sum(DType dtype, int64_t count, const void* x, double* total, bool accumulate) {
+  with_element_type(dtype, "a sum of squares", [&](auto zero) {
+    using T = decltype(zero);
+    const T* in = static_cast<const T*>(x);
+    const int64_t pieces = (count + kChunk - 1) / kChunk;
+    std::vector<double> sums(static_cast<size_t>(pieces), 0.0);
+    parallel_for(threads_, pieces, [&](int64_t piece) {
+      const int64_t end = std::min(count, (piece + 1) * kChunk);
+      Vector<double> sum{};
+      for (int64_t i = piece * kChunk; i < end; i += kLanes<double>) {
+        Vector<double> v{};
+        const int64_t n = std::min(kLanes<double>, end - i);
+        for (int64_t lane = 0; lane < n; ++lane) v[lane] = static_cast<double>(in[i + lane]);
+        sum += v * v;
+      }
+      sums[static_cast<size_t>(piece)] = sum_lanes<double>(sum);
+    });
+    double sum = accumulate ? *total : 0.0;
+    for (const double part : sums) sum += part;
+    *total = sum;
+  });
+}
+
+void CpuDevice::clip_factor(int count, const double* const* sums, double clip, DType dtype, const void* scale,
+                            double* factor) {
+  double squares = 0;
+  for (int i = 0; i < count; ++i) squares += *sums[i];
+  double loss_scale = 1;
+  if (scale != nullptr)
+    loss_scale = dtype == DType::Fp64 ? *static_cast<const double*>(scale)
+                                      : static_cast<double>(*static_cast<const float*>(scale));
+  const double norm = std::sqrt(squares) / loss_scale;
+  const double limit = clip > 0 ? std::min(1.0, clip / (norm + kClipEpsilon)) : 1.0;
+  factor[0] = std::isfinite(norm) ? limit / loss_scale : 0.0;
+  factor[1] = norm;
+}
+
+void CpuDevice::adamw(const AdamWStep& step) {
+  if (*step.factor == 0) return;
+  with_element_type(step.dtype, "AdamW", [&](auto zero) {
+    using T = decltype(zero);
+    const T factor = static_cast<T>(*step.factor);
+    const T beta1 = static_cast<T>(step.beta1), beta2 = static_cast<T>(step.beta2);
+    const T rest1 = static_cast<T>(1 - step.beta1), rest2 = static_cast<T>(1 - step.beta2);
+    const T keep = static_cast<T>(1 - step.learning_rate * step.weight_decay);
+    const double power = static_cast<double>(step.iteration);
+    const T rate = static_cast<T>(step.learning_rate / (1 - std::pow(step.beta1, power)));
+    const T root = static_cast<T>(1 / std::sqrt(1 - std::pow(step.beta2, power)));
+    const T epsilon = static_cast<T>(step.epsilon);
+    T* p = static_cast<T*>(step.parameter);
+    const T* g = static_cast<const T*>(step.gradient);
+    T* m = static_cast<T*>(step.first_moment);
+    T* v = static_cast<T*>(step.second_moment);
+    parallel_for(threads_, (step.count + kChunk - 1) / kChunk, [&](int64_t piece) {
+      const int64_t end = std::min(step.count, (piece + 1) * kChunk);
+      for (int64_t i = piece * kChunk; i < end; ++i) {
+        const T gradient = g[i] * factor;
+        m[i] = beta1 * m[i] + rest1 * gradient;
+        v[i] = beta2 * v[i] + rest2 * gradient * gradient;
+        p[i] = p[i] * keep - rate * m[i] / (std::sqrt(v[i]) * root + epsilon);
+      }
+    });
+  });
+}
+
+}  // namespace shardlens::cpu

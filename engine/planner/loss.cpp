@@ -1,0 +1,45 @@
+// The cross-entropy of logits that are cut over the vocabulary. Fused: each rank reduces its own columns to
+// three numbers a token, and only those are reduced over the ranks: the maximum, the label's logit and the sum
+// of exponentials. Gathered: the logits are collected first and every rank does the whole. Both are the same
+// steps; the layout of the logits decides (paper, section 3).
+#include <fmt/format.h>
+
+#include "engine/planner/modules.h"
+
+namespace shardlens {
+
+TensorId cross_entropy(Builder& b, TensorId logits, TensorId labels, TensorId token_weights, int64_t vocab,
+                       const std::string& module, TensorId loss_scale) {
+  b.set_block("loss");
+  if (b.settings().split.loss == LossForm::Gather) logits = b.convert(logits, kReplicated);
+  const bool cut = b.tensor(logits).layout.kind == LayoutKind::Sharded;
+  const Shape per_token{b.tensor(logits).shape[0]};
+  const Layout sum = cut ? kPartial : kReplicated;
+  const std::string z = b.tensor(logits).symbol;
+  Attributes attributes;
+  attributes.vocab = vocab;
+
+  TensorId m = b.activation(module + ".max", "m", per_token, cut ? kPartialMax : kReplicated, b.wide());
+  b.step(Op::VocabMax, module + " max", fmt::format("m = max {}", z), {logits}, {m}, attributes);
+  m = b.convert(m, kReplicated);
+  TensorId t = b.activation(module + ".target", "t", per_token, sum, b.wide());
+  b.step(Op::TargetLogit, module + " target", fmt::format("t = {}[label]", z), {logits, labels}, {t}, attributes);
+  t = b.convert(t, kReplicated);
+  TensorId s = b.activation(module + ".sumexp", "s", per_token, sum, b.wide());
+  b.step(Op::SumExp, module + " sum", fmt::format("s = Σ exp({} − m)", z), {logits, m}, {s}, attributes);
+  s = b.convert(s, kReplicated);
+  const TensorId loss = b.activation(module, "L", {1}, kReplicated, b.wide());
+  b.step(Op::CrossEntropy, module, "L = Σ tokens w (m + log s − t)", {m, t, s, token_weights}, {loss});
+
+  b.on_backward([&b, logits, labels, m, s, token_weights, loss_scale, module, z, attributes] {
+    const TensorId dlogits = b.gradient_tensor(logits, b.tensor(logits).layout);
+    std::vector<TensorId> inputs{logits, labels, m, s, token_weights};
+    if (loss_scale != kNoTensor) inputs.push_back(loss_scale);
+    b.step(Op::CrossEntropyGrad, module + " dZ",
+           fmt::format("d{} = w (exp({} − m) / s − onehot)", z, z), inputs, {dlogits}, attributes);
+    b.add_gradient(logits, dlogits);
+  });
+  return loss;
+}
+
+}  // namespace shardlens

@@ -1,0 +1,151 @@
+// The whole model as a Program: tokens to loss to updated parameters (paper, sections 3 and 4). It strings the
+// same modules together that a single layer is made of; every collective is again the layouts' doing.
+#include <fmt/format.h>
+
+#include "engine/planner/modules.h"
+#include "engine/planner/planner.h"
+#include "engine/planner/replicas.h"
+
+namespace shardlens {
+namespace {
+
+// What one part of the batch is fed with: [tokens] each.
+struct Inputs {
+  TensorId tokens, positions, labels, token_weights;
+  TensorId token_types = kNoTensor, attention_mask = kNoTensor;            // BERT
+  TensorId sentence_labels = kNoTensor, sentence_weights = kNoTensor;      // BERT, [micro batch]
+};
+
+Inputs add_inputs(Builder& b) {
+  const Shape per_token{b.settings().tokens()};
+  Inputs in{};
+  in.tokens = b.input("tokens", "tok", per_token, DType::Int32);
+  in.positions = b.input("positions", "pos", per_token, DType::Int32);
+  if (b.settings().model.architecture == Architecture::Bert) {
+    in.token_types = b.input("token_types", "typ", per_token, DType::Int32);
+    in.attention_mask = b.input("attention_mask", "mask", per_token, DType::Int32);
+  }
+  in.labels = b.input("labels", "lab", per_token, DType::Int32);
+  in.token_weights = b.input("token_weights", "w", per_token, b.wide());
+  if (b.settings().model.architecture == Architecture::Bert) {
+    const Shape per_sequence{b.settings().micro_batch()};
+    in.sentence_labels = b.input("sentence_labels", "lab", per_sequence, DType::Int32);
+    in.sentence_weights = b.input("sentence_weights", "w", per_sequence, b.wide());
+  }
+  return in;
+}
+
+Layout vocab_layout(const Settings& settings) {
+  return settings.split.embedding == EmbeddingCut::Vocab ? sharded(0) : kReplicated;
+}
+
+TensorId layers(Builder& b, TensorId x, TensorId mask) {
+  for (int64_t layer = 0; layer < b.settings().model.layers; ++layer) {
+    const auto forward = [&b, mask, layer](TensorId in) {
+      b.set_layer(layer);
+      const TensorId out = transformer_layer(b, in, mask);
+      b.set_layer(-1);
+      return out;
+    };
+    x = b.settings().recompute == Recompute::Full ? b.recomputed(x, forward) : forward(x);
+  }
+  return x;
+}
+
+// wte[tokens] + wpe[positions], the layers, a last LayerNorm, and logits against wte.
+TensorId gpt_loss(Builder& b, const Inputs& in, TensorId loss_scale) {
+  const Settings& settings = b.settings();
+  const int64_t rows = padded_vocab(settings.model, vocab_ranks(settings));
+  const TensorId e = embedding(b, in.tokens, "wte", "transformer.wte.weight", "Wte", "E", rows, vocab_layout(settings));
+  const TensorId p = embedding(b, in.positions, "wpe", "transformer.wpe.weight", "Wpe", "Epos",
+                               settings.model.positions, kReplicated);
+  TensorId x = dropout(b, residual(b, e, p, "embedding", "X"), "embedding.dropped", "X'");
+  x = layers(b, x, kNoTensor);
+  x = layer_norm(b, x, "ln_f", "transformer.ln_f", "Xf");
+  b.rename(x, b.scoped("hidden"));
+  b.keep(x);
+  const std::string head = settings.model.tied ? "transformer.wte.weight" : "lm_head.weight";
+  const TensorId logits = vocab_logits(b, x, head, settings.model.tied ? "Wte" : "Whead", vocab_layout(settings), "");
+  b.keep(logits);
+  return cross_entropy(b, logits, in.labels, in.token_weights, settings.model.vocab, "loss", loss_scale);
+}
+
+// Word, position and token-type embeddings, the layers, then the masked-word head and the sentence head.
+TensorId bert_loss(Builder& b, const Inputs& in, TensorId loss_scale) {
+  const Settings& settings = b.settings();
+  const Model& model = settings.model;
+  const bool post = model.norm == NormPlacement::Post;
+  const std::string words = "bert.embeddings.word_embeddings.weight";
+  const int64_t rows = padded_vocab(model, vocab_ranks(settings));
+  const TensorId e = embedding(b, in.tokens, "words", words, "Wword", "E", rows, vocab_layout(settings));
+  const TensorId p = embedding(b, in.positions, "positions", "bert.embeddings.position_embeddings.weight", "Wpos",
+                               "Epos", model.positions, kReplicated);
+  const TensorId t = embedding(b, in.token_types, "types", "bert.embeddings.token_type_embeddings.weight", "Wtyp",
+                               "Etyp", 2, kReplicated);
+  TensorId x = residual(b, residual(b, e, p, "embedding.words", "E'"), t, "embedding", "X");
+  if (post) x = layer_norm(b, x, "embedding.norm", "bert.embeddings.LayerNorm", "X");
+  x = layers(b, dropout(b, x, "embedding.dropped", "X'"), in.attention_mask);
+  if (!post) x = layer_norm(b, x, "ln_f", "bert.encoder.ln", "Xf");
+  b.rename(x, b.scoped("hidden"));
+  b.keep(x);
+
+  b.set_block("loss");
+  const auto dense = [&](TensorId in_tensor, const std::string& module, const std::string& name,
+                         const std::string& symbol, int64_t out) {
+    const LinearNames names{module, name + ".weight", name + ".bias", "W" + symbol, symbol + "'", symbol};
+    return linear(b, in_tensor, names, {{model.hidden}, {out}, 0, 0}, Cut::Replicated);
+  };
+  TensorId h = dense(x, "transform", "cls.predictions.transform.dense", "T", model.hidden);
+  h = gelu(b, h, "transform.gelu", "G");
+  h = layer_norm(b, h, "transform.norm", "cls.predictions.transform.LayerNorm", "V");
+  const std::string head = model.tied ? words : "cls.predictions.decoder.weight";
+  const TensorId logits =
+      vocab_logits(b, h, head, model.tied ? "Wword" : "Whead", vocab_layout(settings), "cls.predictions.bias");
+  b.keep(logits);
+  const TensorId words_loss =
+      cross_entropy(b, logits, in.labels, in.token_weights, model.vocab, "loss.words", loss_scale);
+
+  const TensorId first = first_token(b, x, "pooler.first", "F");
+  const TensorId pooled = tanh(b, dense(first, "pooler", "bert.pooler.dense", "Q", model.hidden), "pooler.tanh", "P");
+  const TensorId order = dense(pooled, "sentence", "cls.seq_relationship", "O", 2);
+  b.keep(order);
+  const TensorId order_loss =
+      cross_entropy(b, order, in.sentence_labels, in.sentence_weights, 2, "loss.sentences", loss_scale);
+  const TensorId loss = b.activation("loss", "L", {1}, kReplicated, b.wide());
+  b.step(Op::Add, "loss", "L = L words + L sentences", {words_loss, order_loss}, {loss});
+  return loss;
+}
+
+}  // namespace
+
+Program plan_model(const Settings& settings) {
+  Builder b(settings);
+  TensorId loss_scale = kNoTensor;
+  if (settings.dtype == DType::Fp16) loss_scale = b.input("loss_scale", "S", {1}, b.wide());
+  TensorId total = kNoTensor, first = kNoTensor;
+  for (int part = 0; part < settings.micro_batches; ++part) {
+    b.set_micro_batch(part);
+    const Inputs in = add_inputs(b);
+    const bool gpt = settings.model.architecture == Architecture::Gpt;
+    const TensorId loss = gpt ? gpt_loss(b, in, loss_scale) : bert_loss(b, in, loss_scale);
+    b.play_backward();
+    if (part == 0) {
+      total = first = loss;
+      continue;
+    }
+    const TensorId sum = b.activation("loss.sum", "L", {1}, kReplicated, b.wide());
+    b.step(Op::Add, "loss sum", "L = L + L of the parts before", {loss, total}, {sum});
+    total = sum;
+  }
+  b.set_micro_batch(0);
+  if (total != first) {
+    b.rename(first, "mb0.loss");
+    b.rename(total, "loss");
+  }
+  b.keep(total);
+  reduce_over_replicas(b, total);
+  if (settings.update) update(b, loss_scale);
+  return b.take();
+}
+
+}  // namespace shardlens

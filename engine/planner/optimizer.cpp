@@ -1,0 +1,54 @@
+// The optimizer as steps of the Program. A rank updates the slices it holds and no parameter is ever sent;
+// the only thing the ranks must agree on is the gradients' global norm. What is cut contributes on every rank,
+// so that sum is Partial; what all ranks hold alike is counted once, so that sum is Replicated: the layouts
+// keep the norm from being inflated T times.
+#include <fmt/format.h>
+
+#include "engine/planner/modules.h"
+
+namespace shardlens {
+namespace {
+
+// Sum of squares of the gradients in `layout`, over all ranks; kNoTensor when there are none.
+TensorId square_sum(Builder& b, const std::vector<TensorId>& gradients, const std::string& name, Layout layout) {
+  if (gradients.empty()) return kNoTensor;
+  const TensorId sum = b.activation(name, "Σg²", {1}, layout, DType::Fp64);
+  b.step(Op::SquareSum, name, "Σg² = sum of squares of the gradients", gradients, {sum});
+  return b.convert(sum, kReplicated);
+}
+
+}  // namespace
+
+void update(Builder& b, TensorId loss_scale) {
+  b.begin_update();
+  b.set_layer(-1);
+  b.set_block("optimizer");
+  std::vector<TensorId> cut, whole;
+  for (const TensorId w : b.weights()) {
+    const bool is_cut = b.tensor(w).layout.kind == LayoutKind::Sharded;
+    (is_cut ? cut : whole).push_back(b.newest_gradient(w));
+  }
+  std::vector<TensorId> sums;
+  for (const TensorId sum : {square_sum(b, cut, "squares.sharded", kPartial),
+                             square_sum(b, whole, b.ranks() == 1 ? "squares" : "squares.replicated", kReplicated)})
+    if (sum != kNoTensor) sums.push_back(sum);
+  if (loss_scale != kNoTensor) sums.push_back(loss_scale);
+  const TensorId factor = b.activation("clip", "c", {2}, kReplicated, DType::Fp64);
+  b.step(Op::ClipFactor, "clip", "c = min(1, clip / √Σg²)", sums, {factor});
+  b.keep(factor);
+  const bool has_master = b.settings().dtype != b.wide();
+  for (const TensorId w : b.weights()) {
+    const std::string name = b.tensor(w).name;
+    const TensorId m = b.optimizer_state("adam.m." + name, "m", w);
+    const TensorId v = b.optimizer_state("adam.v." + name, "v", w);
+    std::vector<TensorId> inputs{w, b.newest_gradient(w), m, v, factor};
+    if (has_master) inputs.push_back(b.optimizer_state("master." + name, "W32", w));
+    const TensorId updated = b.in_place(w, "param." + name);
+    Attributes attributes;
+    attributes.decay = b.tensor(w).row_dims > 0;
+    b.step(Op::AdamW, "adamw " + name, fmt::format("{0} ← AdamW({0}, c·d{0})", b.tensor(w).symbol), inputs,
+           {updated}, attributes);
+  }
+}
+
+}  // namespace shardlens

@@ -1,0 +1,59 @@
+// One transformer layer, pre-LN (GPT-2, and the BERT of the paper's Figure 7b) or post-LN (the first BERT),
+// and where its parameters stand in a checkpoint.
+#include <fmt/format.h>
+
+#include <map>
+
+#include "engine/planner/modules.h"
+
+namespace shardlens {
+
+std::string parameter_name(const Builder& b, const std::string& parameter) {
+  // GPT-2's and BERT's own words for the same places. BERT keeps query, key and value apart; here they are
+  // one matrix.
+  static const std::map<std::string, std::pair<std::string, std::string>> names = {
+      {"ln1", {"ln_1", "attention.output.LayerNorm"}},
+      {"attn.qkv", {"attn.c_attn", "attention.self.qkv"}},
+      {"attn.proj", {"attn.c_proj", "attention.output.dense"}},
+      {"ln2", {"ln_2", "output.LayerNorm"}},
+      {"mlp.fc", {"mlp.c_fc", "intermediate.dense"}},
+      {"mlp.proj", {"mlp.c_proj", "output.dense"}},
+  };
+  const size_t dot = parameter.rfind('.');
+  const auto found = names.find(parameter.substr(0, dot));
+  if (found == names.end()) return parameter;
+  const bool is_gpt = b.settings().model.architecture == Architecture::Gpt;
+  return fmt::format("{}.{}.{}{}", is_gpt ? "transformer.h" : "bert.encoder.layer", b.layer(),
+                     is_gpt ? found->second.first : found->second.second, parameter.substr(dot));
+}
+
+namespace {
+
+// x + block(LN(x)), twice.
+TensorId pre_norm_layer(Builder& b, TensorId x, TensorId mask) {
+  const TensorId u = layer_norm(b, x, "ln1", "ln1", "U");
+  const TensorId a = dropout(b, attention(b, u, "A", mask), "attn.dropped", "A'");
+  const TensorId r = residual(b, x, a, "attn.residual", "R");
+  const TensorId v = layer_norm(b, r, "ln2", "ln2", "V");
+  const TensorId m = dropout(b, mlp(b, v, "M"), "mlp.dropped", "M'");
+  return residual(b, r, m, "Y", "Y");
+}
+
+// LN(x + block(x)), twice.
+TensorId post_norm_layer(Builder& b, TensorId x, TensorId mask) {
+  const TensorId a = dropout(b, attention(b, x, "A", mask), "attn.dropped", "A'");
+  const TensorId r = residual(b, x, a, "attn.residual", "R");
+  const TensorId u = layer_norm(b, r, "ln1", "ln1", "U");
+  const TensorId m = dropout(b, mlp(b, u, "M"), "mlp.dropped", "M'");
+  const TensorId s = residual(b, u, m, "mlp.residual", "S");
+  return layer_norm(b, s, "ln2", "ln2", "Y");
+}
+
+}  // namespace
+
+TensorId transformer_layer(Builder& b, TensorId x, TensorId mask) {
+  return b.settings().model.norm == NormPlacement::Pre ? pre_norm_layer(b, x, mask)
+                                                       : post_norm_layer(b, x, mask);
+}
+
+}  // namespace shardlens

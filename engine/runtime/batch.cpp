@@ -1,0 +1,64 @@
+// Batches from the seed, and their check.
+#include "engine/runtime/batch.h"
+
+#include <fmt/format.h>
+
+#include "engine/config/error.h"
+#include "engine/device/philox.h"
+
+namespace shardlens {
+namespace {
+
+constexpr int kPredictedEvery = 7;  // BERT's seeded batch: about the 15 % the paper masks
+
+void check(const std::vector<int32_t>& ids, const std::string& what, int64_t rows, int64_t cols, int64_t lowest,
+           int64_t highest, bool may_be_ignored) {
+  if (static_cast<int64_t>(ids.size()) != rows * cols) {
+    throw request_error(fmt::format("{}: {} values, and batch {} × {} needs {}", what, ids.size(), rows, cols,
+                                    rows * cols));
+  }
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const int32_t id = ids[i];
+    if ((id >= lowest && id <= highest) || (may_be_ignored && id == kIgnoredLabel)) continue;
+    throw request_error(fmt::format("{}: {} in row {}, column {} lies outside {} to {}{}", what, id,
+                                    static_cast<int64_t>(i) / cols, static_cast<int64_t>(i) % cols, lowest,
+                                    highest, may_be_ignored ? " and is not -100 (ignored)" : ""));
+  }
+}
+
+}  // namespace
+
+Batch seeded_batch(const Settings& settings) {
+  const int64_t count = settings.batch * settings.seq;
+  const bool bert = settings.model.architecture == Architecture::Bert;
+  std::vector<uint32_t> words(static_cast<size_t>(count + settings.batch));
+  fill_words(RandomStream(settings.seed, "tokens"), 0, count + settings.batch, words.data());
+  const auto id = [&](int64_t i) {
+    return static_cast<int32_t>((static_cast<uint64_t>(words[static_cast<size_t>(i)]) *
+                                 static_cast<uint64_t>(settings.model.vocab)) >>
+                                32);
+  };
+  Batch batch;
+  for (int64_t row = 0; row < settings.batch; ++row) {
+    for (int64_t col = 0; col < settings.seq; ++col) {
+      const int64_t i = row * (settings.seq + 1) + col;
+      batch.tokens.push_back(id(i));
+      const bool predicted = !bert || i % kPredictedEvery == 0;
+      batch.labels.push_back(predicted ? id(i + 1) : kIgnoredLabel);
+    }
+    if (bert) batch.sentence_labels.push_back(static_cast<int32_t>(row % 2));
+  }
+  return batch;
+}
+
+void check_batch(const Settings& settings, const Batch& batch) {
+  const int64_t rows = settings.batch, cols = settings.seq;
+  const int64_t last = settings.model.vocab - 1;
+  check(batch.tokens, "tokens", rows, cols, 0, last, false);
+  check(batch.labels, "labels", rows, cols, 0, last, true);
+  if (!batch.token_types.empty()) check(batch.token_types, "token types", rows, cols, 0, 1, false);
+  if (!batch.attention_mask.empty()) check(batch.attention_mask, "attention mask", rows, cols, 0, 1, false);
+  if (!batch.sentence_labels.empty()) check(batch.sentence_labels, "sentence labels", rows, 1, 0, 1, true);
+}
+
+}  // namespace shardlens

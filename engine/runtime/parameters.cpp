@@ -1,0 +1,60 @@
+// The two families' habits of storing parameters.
+#include "engine/runtime/parameters.h"
+
+#include <algorithm>
+
+namespace shardlens {
+namespace {
+
+bool ends_with(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// Parameters with a row or an element per word of the vocabulary.
+bool is_over_vocabulary(const std::string& name) {
+  return ends_with(name, "wte.weight") || ends_with(name, "lm_head.weight") ||
+         ends_with(name, "word_embeddings.weight") || ends_with(name, "predictions.decoder.weight") ||
+         ends_with(name, "predictions.bias");
+}
+
+Shape stored_shape(const Tensor& weight, const StoredPart& part) {
+  if (weight.row_dims == 0) return {part.cols.size()};
+  if (part.transposed) return {part.cols.size(), part.rows.size()};
+  return {part.rows.size(), part.cols.size()};
+}
+
+}  // namespace
+
+std::vector<StoredPart> stored_parts(const Settings& settings, const Tensor& weight) {
+  const MatrixShape matrix = matrix_shape(weight);
+  StoredPart whole{weight.name, {}, false, {0, matrix.rows}, {0, matrix.cols}};
+  if (is_over_vocabulary(weight.name)) {
+    Range& words = weight.row_dims == 0 ? whole.cols : whole.rows;
+    words.end = std::min(words.end, settings.model.vocab);
+  }
+  std::vector<StoredPart> parts;
+  const bool is_bert = settings.model.architecture == Architecture::Bert;
+  const bool is_embedding = contains(weight.name, "embeddings.") || contains(weight.name, "decoder.");
+  whole.transposed = is_bert && weight.row_dims > 0 && !is_embedding;
+  const size_t qkv = weight.name.find(".qkv.");
+  if (is_bert && qkv != std::string::npos) {
+    const char* names[] = {".query.", ".key.", ".value."};
+    for (int64_t i = 0; i < 3; ++i) {
+      StoredPart part = whole;
+      part.name = weight.name;
+      part.name.replace(qkv, 5, names[i]);
+      part.cols = {i * matrix.cols / 3, (i + 1) * matrix.cols / 3};
+      parts.push_back(part);
+    }
+  } else {
+    parts.push_back(whole);
+  }
+  for (StoredPart& part : parts) part.shape = stored_shape(weight, part);
+  return parts;
+}
+
+}  // namespace shardlens

@@ -1,0 +1,24 @@
+// Where a parameter of a Program lies in a checkpoint under Hugging Face's names. GPT-2 stores its matrices
+// [in, out], as the Program does; BERT stores [out, in] and keeps query, key and value apart. The padding of
+// the vocabulary is in no checkpoint.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/program/program.h"
+
+namespace shardlens {
+
+/// One stored tensor and the rectangle of the parameter's full matrix it fills (matrix_shape()).
+struct StoredPart {
+  std::string name;
+  Shape shape;              ///< as stored: [rows, cols], [cols, rows] when transposed, [cols] for a vector
+  bool transposed = false;  ///< stored [cols, rows]
+  Range rows, cols;         ///< of the full matrix; what no part covers is padding and holds zeros
+};
+
+/// The parts of a Weight of a Program planned from `settings`, in the order of their columns.
+std::vector<StoredPart> stored_parts(const Settings& settings, const Tensor& weight);
+
+}  // namespace shardlens
