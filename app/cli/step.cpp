@@ -4,7 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/options.h"
+#include "app/cli/step_options.h"
 #include "app/cli/verbs.h"
 #include "engine/config/units.h"
 #include "engine/io/safetensors.h"
@@ -55,17 +55,21 @@ void write_dump(const std::string& path, const Program& program, const Gather& g
 
 Verb add_step(CLI::App& app) {
   auto options = std::make_shared<CommonOptions>();
+  auto model_options = std::make_shared<ModelStepOptions>();
   auto dump = std::make_shared<std::string>();
   add_common(app, *options);
+  add_model_step(app, *model_options);
   app.add_option("--dump", *dump,
-                 "Writes X, hidden (the layer's output), grad.Y, grad.X and grad.<parameter>, full shapes, "
-                 "as safetensors");
+                 "Writes full tensors as safetensors. A whole model: loss, losses, logits, hidden, grad.<name> "
+                 "and, after updates, param.<name>. A layer: X, hidden (its output), grad.Y, grad.X, grad.<name>");
   app.footer(
-      "\nExamples\n  shardlens-cli step --model gpt2 --layer --tp 4 --dump layer.safetensors\n"
+      "\nExamples\n  shardlens-cli step --model gpt2-tiny --tp 2 --updates 10 --lr 1e-3\n"
+      "  shardlens-cli step --model FOLDER --tokens tokens.npy --tp 2 --dp 2 --dtype fp64 --dump out.safetensors\n"
+      "  shardlens-cli step --model gpt2 --layer --tp 4 --dump layer.safetensors\n"
       "  shardlens-cli step --model gpt2 --layer 3 --weights model.safetensors --input x.npy --batch 1 --seq "
       "64\n");
-  return [options, dump] {
-    require_layer(*options, "step");
+  return [options, model_options, dump] {
+    if (is_whole_model(*options)) return run_model_step(*options, *model_options, *dump);
     const std::shared_ptr<const Plan> plan = make_plan(to_settings(*options));
     check_runnable(*plan);
     const Program& program = plan->program;

@@ -89,7 +89,6 @@ Verb add_verify(CLI::App& app) {
       "  shardlens-cli verify --model bert-base --layer --tp 3 --operands integer\n"
       "  shardlens-cli verify --model gpt2 --layer --tp 2 --break skip-f\n");
   return [options, fault] {
-    require_layer(*options, "verify");
     const Settings settings = to_settings(*options);
     Program program = plan_program(settings);
     if (!fault->empty()) program = plant(std::move(program), parse_fault(*fault));

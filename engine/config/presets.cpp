@@ -69,11 +69,14 @@ Model read_hugging_face(const std::string& folder) {
   const nlohmann::json json = read_json_file(path);
   ObjectReader reader(json, path);
   const std::string type = reader.string("model_type");
-  if (type != "gpt2" && type != "bert") {
-    throw request_error(path + ": model_type \"" + type + "\" is not supported; known: gpt2, bert");
+  if (type != "gpt2" && type != "bert" && type != "megatron-bert") {
+    throw request_error(path + ": model_type \"" + type +
+                        "\" is not supported; known: gpt2, bert, megatron-bert");
   }
   const bool gpt = type == "gpt2";
   Model model = architecture_defaults(gpt ? Architecture::Gpt : Architecture::Bert);
+  if (type == "megatron-bert") model.norm = NormPlacement::Pre;
+  model.tied = reader.boolean_or("tie_word_embeddings", true);
   model.name = folder;
   const auto stem = std::filesystem::absolute(folder).lexically_normal();
   model.title = (stem.has_filename() ? stem : stem.parent_path()).filename().string();

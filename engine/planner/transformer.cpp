@@ -9,22 +9,30 @@
 namespace shardlens {
 
 std::string parameter_name(const Builder& b, const std::string& parameter) {
-  // GPT-2's and BERT's own words for the same places. BERT keeps query, key and value apart; here they are
-  // one matrix.
-  static const std::map<std::string, std::pair<std::string, std::string>> names = {
-      {"ln1", {"ln_1", "attention.output.LayerNorm"}},
-      {"attn.qkv", {"attn.c_attn", "attention.self.qkv"}},
-      {"attn.proj", {"attn.c_proj", "attention.output.dense"}},
-      {"ln2", {"ln_2", "output.LayerNorm"}},
-      {"mlp.fc", {"mlp.c_fc", "intermediate.dense"}},
-      {"mlp.proj", {"mlp.c_proj", "output.dense"}},
+  // The words of GPT-2, of BERT, and of the BERT with LayerNorm first (Hugging Face's megatron-bert) for the same
+  // places. BERT keeps query, key and value apart; here they are one matrix.
+  struct Words {
+    const char *gpt, *bert, *pre_norm_bert;
+  };
+  static const std::map<std::string, Words> names = {
+      {"ln1", {"ln_1", "attention.output.LayerNorm", "attention.ln"}},
+      {"attn.qkv", {"attn.c_attn", "attention.self.qkv", "attention.self.qkv"}},
+      {"attn.proj", {"attn.c_proj", "attention.output.dense", "attention.output.dense"}},
+      {"ln2", {"ln_2", "output.LayerNorm", "ln"}},
+      {"mlp.fc", {"mlp.c_fc", "intermediate.dense", "intermediate.dense"}},
+      {"mlp.proj", {"mlp.c_proj", "output.dense", "output.dense"}},
   };
   const size_t dot = parameter.rfind('.');
   const auto found = names.find(parameter.substr(0, dot));
   if (found == names.end()) return parameter;
-  const bool is_gpt = b.settings().model.architecture == Architecture::Gpt;
+  const Model& model = b.settings().model;
+  const bool is_gpt = model.architecture == Architecture::Gpt;
+  const Words& words = found->second;
   return fmt::format("{}.{}.{}{}", is_gpt ? "transformer.h" : "bert.encoder.layer", b.layer(),
-                     is_gpt ? found->second.first : found->second.second, parameter.substr(dot));
+                     is_gpt                             ? words.gpt
+                     : model.norm == NormPlacement::Pre ? words.pre_norm_bert
+                                                        : words.bert,
+                     parameter.substr(dot));
 }
 
 namespace {

@@ -24,19 +24,24 @@ void sum_terms(const std::vector<std::vector<std::byte>>& terms, std::vector<std
 
 }  // namespace
 
-void Gather::on_tensor(int rank, StepId, const Tensor& tensor, const void* data) {
+void Gather::on_tensor(int rank, StepId step, const Tensor& tensor, const void* data) {
+  on_replica_tensor(0, rank, step, tensor, data);
+}
+
+void Gather::on_replica_tensor(int replica, int rank, StepId, const Tensor& tensor, const void* data) {
   if (!wanted_(tensor)) return;
   const bool sharded = tensor.layout.kind == LayoutKind::Sharded;
   if (tensor.layout.kind == LayoutKind::Replicated && rank != 0) return;
   const std::lock_guard lock(mutex_);
-  GatheredTensor& whole = tensors_[tensor.name];
+  Replica& own = replicas_[replica];
+  GatheredTensor& whole = own.whole[tensor.name];
   if (whole.bytes.empty()) {
     whole.shape = tensor.shape;
     whole.dtype = tensor.dtype;
     whole.bytes.assign(static_cast<size_t>(tensor.bytes()), std::byte{0});
   }
   if (tensor.layout.kind == LayoutKind::Partial) {
-    std::vector<std::vector<std::byte>>& terms = terms_[tensor.name];
+    std::vector<std::vector<std::byte>>& terms = own.terms[tensor.name];
     terms.resize(static_cast<size_t>(ranks_));
     const auto* begin = static_cast<const std::byte*>(data);
     terms[static_cast<size_t>(rank)].assign(begin, begin + tensor.bytes());
@@ -44,7 +49,7 @@ void Gather::on_tensor(int rank, StepId, const Tensor& tensor, const void* data)
     if (!all) return;
     tensor.dtype == DType::Fp64 ? sum_terms<double>(terms, whole.bytes)
                                 : sum_terms<float>(terms, whole.bytes);
-    terms_.erase(tensor.name);
+    own.terms.erase(tensor.name);
     return;
   }
   if (!sharded) {
@@ -55,6 +60,7 @@ void Gather::on_tensor(int rank, StepId, const Tensor& tensor, const void* data)
   const int64_t full_cols = matrix_shape(tensor).cols;
   const int64_t own_cols = local_matrix_shape(tensor, ranks_, rank).cols;
   const auto* local = static_cast<const std::byte*>(data);
+  if (own_cols == 0) return;
   for (const Placement& place : placements(tensor, ranks_, rank)) {
     for (int64_t i = 0; i < place.rows.size(); ++i) {
       const int64_t to = (place.rows.begin + i) * full_cols + place.cols.begin;

@@ -24,17 +24,22 @@ class Gather : public StepObserver {
   Gather(int ranks, std::function<bool(const Tensor&)> wanted) : ranks_(ranks), wanted_(std::move(wanted)) {}
 
   void on_tensor(int rank, StepId step, const Tensor& tensor, const void* data) override;
+  void on_replica_tensor(int replica, int rank, StepId step, const Tensor& tensor, const void* data) override;
 
-  /// By Tensor::name, once the run is over.
-  const std::map<std::string, GatheredTensor>& tensors() const { return tensors_; }
+  /// What replica `replica` held, by Tensor::name, once the run is over.
+  const std::map<std::string, GatheredTensor>& tensors(int replica = 0) const { return replicas_.at(replica).whole; }
 
  private:
+  struct Replica {
+    std::map<std::string, GatheredTensor> whole;
+    /// Of Partial tensors, by rank, until all are in.
+    std::map<std::string, std::vector<std::vector<std::byte>>> terms;
+  };
+
   int ranks_;
   std::function<bool(const Tensor&)> wanted_;
   std::mutex mutex_;
-  std::map<std::string, GatheredTensor> tensors_;
-  std::map<std::string, std::vector<std::vector<std::byte>>>
-      terms_;  ///< of Partial tensors, by rank, until all are in
+  std::map<int, Replica> replicas_{{0, {}}};
 };
 
 }  // namespace shardlens

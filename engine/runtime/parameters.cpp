@@ -2,6 +2,7 @@
 #include "engine/runtime/parameters.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace shardlens {
 namespace {
@@ -55,6 +56,27 @@ std::vector<StoredPart> stored_parts(const Settings& settings, const Tensor& wei
   }
   for (StoredPart& part : parts) part.shape = stored_shape(weight, part);
   return parts;
+}
+
+std::vector<std::byte> take_part(const Tensor& weight, const StoredPart& part, const std::byte* whole,
+                                 int64_t element_bytes) {
+  const int64_t full_cols = matrix_shape(weight).cols;
+  const int64_t rows = part.rows.size(), cols = part.cols.size();
+  const auto element = static_cast<size_t>(element_bytes);
+  std::vector<std::byte> taken(static_cast<size_t>(rows * cols) * element);
+  for (int64_t row = 0; row < rows; ++row) {
+    const std::byte* from =
+        whole + static_cast<size_t>((part.rows.begin + row) * full_cols + part.cols.begin) * element;
+    if (!part.transposed) {
+      std::memcpy(taken.data() + static_cast<size_t>(row * cols) * element, from,
+                  static_cast<size_t>(cols) * element);
+      continue;
+    }
+    for (int64_t col = 0; col < cols; ++col)
+      std::memcpy(taken.data() + static_cast<size_t>(col * rows + row) * element,
+                  from + static_cast<size_t>(col) * element, element);
+  }
+  return taken;
 }
 
 }  // namespace shardlens

@@ -3,6 +3,7 @@
 // the vocabulary is in no checkpoint.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -20,5 +21,10 @@ struct StoredPart {
 
 /// The parts of a Weight of a Program planned from `settings`, in the order of their columns.
 std::vector<StoredPart> stored_parts(const Settings& settings, const Tensor& weight);
+
+/// The elements of `part` in its stored shape, taken from the whole parameter (row-major, `element_bytes` an
+/// element).
+std::vector<std::byte> take_part(const Tensor& weight, const StoredPart& part, const std::byte* whole,
+                                 int64_t element_bytes);
 
 }  // namespace shardlens

@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "engine/config/error.h"
-#include "engine/runtime/philox.h"
+#include "engine/device/philox.h"
 
 namespace shardlens {
 

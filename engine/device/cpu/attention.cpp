@@ -31,6 +31,10 @@ namespace cpu {
 
 namespace {
 
+/// The score of a key nobody may see. Finite, so that a row of nothing else becomes uniform and not NaN.
+template <class T>
+constexpr T kHidden = T(-1e30);
+
 /// scores[0, valid) -> softmax(scale·scores); [valid, seq) -> 0. Whole vectors; missing lanes count as
 /// masked.
 template <class T>
@@ -99,6 +103,7 @@ struct Head {
   bool causal;
   Rows<const T> q, k, v;
   Rows<T> probs;
+  const int32_t* mask = nullptr;  // of the sequence's keys; null: all may be seen
 
   Head(const AttentionShape& shape, int64_t pair, const void* qkv, void* probs_tensor)
       : seq(shape.seq), width(shape.head_dim), causal(shape.causal) {
@@ -107,6 +112,7 @@ struct Head {
     k = pair_rows(shape, pair, in, 3, 1, width);
     v = pair_rows(shape, pair, in, 3, 2, width);
     probs = pair_rows(shape, pair, static_cast<T*>(probs_tensor), 1, 0, seq);
+    if (shape.mask != nullptr) mask = shape.mask + pair / shape.heads * shape.seq;
   }
   /// Keys that `query` sees: the first ones.
   int64_t keys_of(int64_t query) const { return causal ? query + 1 : seq; }
@@ -116,7 +122,7 @@ struct Head {
 
 template <class T>
 void forward_head(const Head<T>& head, Rows<T> context, T scale) {
-  const auto& [seq, width, causal, q, k, v, probs] = head;
+  const auto& [seq, width, causal, q, k, v, probs, mask] = head;
   for (const Range queries : blocks(seq)) {
     const int64_t rows = queries.size(), keys = head.keys_of(queries.end - 1);
     const Rows<T> scores = probs.from(queries.begin);
@@ -127,8 +133,11 @@ void forward_head(const Head<T>& head, Rows<T> context, T scale) {
                         .a = q.from(queries.begin),
                         .b = k,
                         .c = scores});
-    for (int64_t row = 0; row < rows; ++row)
+    for (int64_t row = 0; row < rows; ++row) {
+      for (int64_t key = 0; mask != nullptr && key < keys; ++key)
+        if (mask[key] == 0) scores.at(row)[key] = kHidden<T>;
       softmax_row<T>(scores.at(row), head.keys_of(queries.begin + row), seq, scale);
+    }
     multiply(Product<T>{
         .m = rows, .n = width, .k = keys, .a = as_const(scores), .b = v, .c = context.from(queries.begin)});
   }
@@ -160,7 +169,7 @@ struct HeadGradient {
 /// rows.
 template <class T>
 void backward_head(const Head<T>& head, const HeadGradient<T>& gradient, T scale, T* dprobs) {
-  const auto& [seq, width, causal, q, k, v, probs] = head;
+  const auto& [seq, width, causal, q, k, v, probs, mask] = head;
   const auto& [context, dcontext, dq, dk, dv] = gradient;
   transposed_product(head, dcontext, dv);
   for (const Range queries : blocks(seq)) {

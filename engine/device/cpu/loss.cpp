@@ -36,13 +36,13 @@ void CpuDevice::vocab_max(const VocabShard& shard, const void* logits, void* max
     const int64_t cols = present(shard);
     for_tokens(threads_, shard.tokens, [&](int64_t t) {
       const T* row = static_cast<const T*>(logits) + t * shard.columns.size();
-      constexpr T kLowest = -std::numeric_limits<T>::infinity();
+      constexpr T kLowest = std::numeric_limits<T>::lowest();  // of a rank that holds nothing but padding
       Vector<T> largest = Vector<T>{} + kLowest;
       for (int64_t i = 0; i < cols; i += kLanes<T>) {
         const Vector<T> v = load_part(row + i, std::min(kLanes<T>, cols - i), kLowest);
         largest = v > largest ? v : largest;
       }
-      static_cast<T*>(max)[t] = max_lanes<T>(largest);
+      static_cast<T*>(max)[t] = std::max(kLowest, max_lanes<T>(largest));
     });
   });
 }

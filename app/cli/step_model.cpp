@@ -1,0 +1,170 @@
+// `step` on a whole model: tokens in, loss and gradients out, with updates or without. Other people's
+// implementations are compared with ours through what it dumps (DESIGN section 8).
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "app/cli/step_options.h"
+#include "engine/config/error.h"
+#include "engine/config/units.h"
+#include "engine/io/npy.h"
+#include "engine/io/safetensors.h"
+#include "engine/runtime/plan.h"
+#include "engine/train/model_step.h"
+
+namespace shardlens::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Integers {
+  Shape shape;
+  std::vector<int64_t> values;
+};
+
+Integers read_integers(const std::string& path, const char* what, size_t dims) {
+  const NpyArray array = read_npy(path);
+  if (array.shape.size() != dims || element_count(array.shape) == 0) {
+    throw request_error(fmt::format("{}: {} have shape {}; a non-empty array of {} dimension{} is needed", path,
+                                    what, to_string(array.shape), dims, dims == 1 ? "" : "s"));
+  }
+  return {array.shape, copy_integers(array, path)};
+}
+
+int32_t as_id(int64_t value, const std::string& path) {
+  if (value < -100 || value > INT32_MAX)
+    throw request_error(fmt::format("{}: {} is no token id or label", path, value));
+  return static_cast<int32_t>(value);
+}
+
+std::vector<int32_t> read_ids(const std::string& path, const char* what, const Shape& shape) {
+  const Integers array = read_integers(path, what, shape.size());
+  if (array.shape != shape) {
+    throw request_error(fmt::format("{}: {} have shape {}, and the tokens need {}", path, what,
+                                    to_string(array.shape), to_string(shape)));
+  }
+  std::vector<int32_t> ids;
+  for (const int64_t value : array.values) ids.push_back(as_id(value, path));
+  return ids;
+}
+
+// GPT: [B, S+1], inputs are all but the last column and labels all but the first.
+void read_gpt(const ModelStepOptions& o, Settings& settings, Batch& batch) {
+  for (const std::string* file : {&o.labels, &o.token_types, &o.attention_mask, &o.sop}) {
+    if (!file->empty())
+      throw request_error(fmt::format("{}: labels, token types, masks and sentence labels belong to an encoder "
+                                      "such as bert-base; {} takes its labels from --tokens",
+                                      *file, settings.model.title));
+  }
+  const Integers array = read_integers(o.tokens, "tokens", 2);
+  const int64_t columns = array.shape[1];
+  if (columns < 2) throw request_error(o.tokens + ": tokens are [B, S+1], so two columns at least");
+  settings.batch = array.shape[0];
+  settings.seq = columns - 1;
+  for (int64_t row = 0; row < settings.batch; ++row) {
+    for (int64_t col = 0; col < settings.seq; ++col) {
+      const auto at = static_cast<size_t>(row * columns + col);
+      batch.tokens.push_back(as_id(array.values[at], o.tokens));
+      batch.labels.push_back(as_id(array.values[at + 1], o.tokens));
+    }
+  }
+}
+
+// BERT: [B, S] each; no labels: nothing is in the loss but what --sop asks for.
+void read_bert(const ModelStepOptions& o, Settings& settings, Batch& batch) {
+  const Integers array = read_integers(o.tokens, "tokens", 2);
+  settings.batch = array.shape[0];
+  settings.seq = array.shape[1];
+  for (const int64_t value : array.values) batch.tokens.push_back(as_id(value, o.tokens));
+  const Shape shape = array.shape;
+  if (o.labels.empty()) {
+    batch.labels.assign(batch.tokens.size(), kIgnoredLabel);
+  } else {
+    batch.labels = read_ids(o.labels, "labels", shape);
+  }
+  if (!o.token_types.empty()) batch.token_types = read_ids(o.token_types, "token types", shape);
+  if (!o.attention_mask.empty()) batch.attention_mask = read_ids(o.attention_mask, "attention mask", shape);
+  if (!o.sop.empty()) batch.sentence_labels = read_ids(o.sop, "sentence labels", {shape[0]});
+}
+
+void write_dump(const std::string& path, const std::map<std::string, DumpTensor>& dump) {
+  std::vector<TensorToStore> stored;
+  for (const auto& [name, tensor] : dump) stored.push_back({name, tensor.dtype, tensor.shape, tensor.bytes.data()});
+  write_safetensors(path, stored);
+}
+
+}  // namespace
+
+void add_model_step(CLI::App& app, ModelStepOptions& o) {
+  const std::string group = "Whole model";
+  app.add_option("--tokens", o.tokens, "FILE.npy, int32 or int64: [B, S+1] for GPT (labels are the next tokens), [B, S] for BERT; seeded if left out")->group(group);
+  app.add_option("--labels", o.labels, "BERT: FILE.npy [B, S], -100 is ignored")->group(group);
+  app.add_option("--token-types", o.token_types, "BERT: FILE.npy [B, S], 0 or 1")->group(group);
+  app.add_option("--attention-mask", o.attention_mask, "BERT: FILE.npy [B, S], 0 at padding")->group(group);
+  app.add_option("--sop", o.sop, "BERT: FILE.npy [B], sentence-order labels")->group(group);
+  app.add_option("--updates", o.updates, "Optimizer updates on this batch; 0: gradients only")
+      ->group(group)
+      ->capture_default_str();
+  app.add_option("--lr", o.learning_rate, "Learning rate, constant")->group(group)->capture_default_str();
+  app.add_option("--weight-decay", o.optimizer.weight_decay, "On matrices and embeddings")
+      ->group(group)
+      ->capture_default_str();
+  app.add_option("--clip", o.optimizer.clip, "Largest global norm of the gradients; 0: not clipped")
+      ->group(group)
+      ->capture_default_str();
+  app.add_option("--beta1", o.optimizer.beta1, "Adam's")->group(group)->capture_default_str();
+  app.add_option("--beta2", o.optimizer.beta2, "Adam's")->group(group)->capture_default_str();
+  app.add_option("--eps", o.optimizer.epsilon, "Adam's")->group(group)->capture_default_str();
+}
+
+int run_model_step(const CommonOptions& common, const ModelStepOptions& o, const std::string& dump_path) {
+  Settings settings = to_settings(common);
+  if (o.updates < 0) throw request_error(fmt::format("--updates {}: give 0 or more", o.updates));
+  settings.update = o.updates > 0;
+  settings.optimizer = o.optimizer;
+  ModelStepRequest request;
+  request.updates = o.updates;
+  request.learning_rate = o.learning_rate;
+  request.dump = !dump_path.empty();
+  if (!o.tokens.empty()) {
+    auto batch = std::make_shared<Batch>();
+    const bool gpt = settings.model.architecture == Architecture::Gpt;
+    gpt ? read_gpt(o, settings, *batch) : read_bert(o, settings, *batch);
+    request.batch = batch;
+  }
+  const std::shared_ptr<const Plan> plan = make_plan(settings);
+  const ModelStepResult result = shardlens::run_model_step(plan, request);
+  if (request.dump) write_dump(dump_path, result.dump);
+  if (common.json) {
+    ordered_json out = {{"loss", result.losses.back()},
+                        {"losses", result.losses},
+                        {"gradient_norms", result.gradient_norms},
+                        {"step_seconds", result.pass_seconds},
+                        {"steps", plan->program.steps.size()},
+                        {"ranks", settings.tp},
+                        {"replicas", settings.dp},
+                        {"high_water_bytes_per_rank", result.high_water_bytes}};
+    if (request.dump) out["dump"] = dump_path;
+    fmt::print("{}\n", out.dump());
+    return 0;
+  }
+  fmt::print("{} · T = {} · D = {} · {} · batch {} × sequence {}\n", settings.model.title, settings.tp, settings.dp,
+             to_string(settings.dtype), settings.batch, settings.seq);
+  for (size_t i = 0; i < result.losses.size(); ++i) {
+    const std::string norm =
+        i < result.gradient_norms.size() ? fmt::format("  gradient norm {:.6f}", result.gradient_norms[i]) : "";
+    fmt::print("  pass {:>3}  loss {:.9f}{}\n", i + 1, result.losses[i], norm);
+  }
+  fmt::print("{} steps ({}: {}), last pass {:.2f} ms, measured on {}\n", plan->program.steps.size(),
+             result.communicator.name, result.communicator.reason, result.pass_seconds * 1e3,
+             machine_description());
+  for (size_t rank = 0; rank < result.high_water_bytes.size(); ++rank) {
+    const int64_t planned = total_bytes(plan->memory[rank % static_cast<size_t>(settings.tp)].arena_bytes);
+    fmt::print("  rank {}: high-water {} bytes, planned {}\n", rank, grouped_text(result.high_water_bytes[rank]),
+               grouped_text(planned));
+  }
+  if (request.dump) fmt::print("dump: {}\n", dump_path);
+  return 0;
+}
+
+}  // namespace shardlens::cli

@@ -1,0 +1,22 @@
+// What `step` takes beside the common options when it runs a whole model.
+#pragma once
+
+#include <string>
+
+#include "app/cli/options.h"
+
+namespace shardlens::cli {
+
+struct ModelStepOptions {
+  std::string tokens, labels, token_types, attention_mask, sop;  ///< .npy files
+  int updates = 0;
+  double learning_rate = 1e-3;
+  OptimizerSettings optimizer;
+};
+
+void add_model_step(CLI::App& app, ModelStepOptions& options);
+
+/// Runs, prints and dumps; returns the exit code.
+int run_model_step(const CommonOptions& common, const ModelStepOptions& options, const std::string& dump_path);
+
+}  // namespace shardlens::cli

@@ -1,0 +1,150 @@
+// One executor, as many passes as there are updates, and the gathering of what is dumped.
+#include "engine/train/model_step.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/runtime/executor.h"
+#include "engine/runtime/gather.h"
+#include "engine/runtime/parameters.h"
+#include "engine/runtime/plan.h"
+#include "engine/runtime/sampler.h"
+
+namespace shardlens {
+namespace {
+
+double first_value(const GatheredTensor& tensor, size_t index = 0) {
+  if (tensor.dtype == DType::Fp64) {
+    double value;
+    std::memcpy(&value, tensor.bytes.data() + index * sizeof value, sizeof value);
+    return value;
+  }
+  float value;
+  std::memcpy(&value, tensor.bytes.data() + index * sizeof value, sizeof value);
+  return static_cast<double>(value);
+}
+
+bool starts_with(const std::string& text, const std::string& start) {
+  return text.rfind(start, 0) == 0;
+}
+
+// The last component of a value's name: "logits" of "mb1.logits".
+std::string bare(const std::string& name) {
+  const size_t dot = name.rfind('.');
+  return starts_with(name, "mb") && dot != std::string::npos ? name.substr(name.find('.') + 1) : name;
+}
+
+bool is_result(const Tensor& tensor) {
+  const std::string name = bare(tensor.name);
+  return name == "loss" || name == "clip" || name == "logits" || name == "hidden" || name == "sentence.out";
+}
+
+bool is_dumped(const Tensor& tensor) {
+  if (is_result(tensor)) return true;
+  return starts_with(tensor.name, "param.") ||
+         (tensor.kind == MemoryKind::WeightGradient && starts_with(tensor.name, "grad."));
+}
+
+DumpTensor scalar_list(const std::vector<double>& values, DType dtype) {
+  DumpTensor list{dtype, {static_cast<int64_t>(values.size())}, {}};
+  for (const double value : values) {
+    const float narrow = static_cast<float>(value);
+    const auto* bytes = dtype == DType::Fp64 ? reinterpret_cast<const std::byte*>(&value)
+                                             : reinterpret_cast<const std::byte*>(&narrow);
+    list.bytes.insert(list.bytes.end(), bytes, bytes + element_bytes(dtype));
+  }
+  return list;
+}
+
+// Rows of all replicas and parts of the batch one after the other, the first `cols` columns of each.
+DumpTensor join_rows(const Program& program, const Gather& gather, const std::string& name, Shape shape,
+                     int64_t cols) {
+  DumpTensor joined;
+  joined.shape = std::move(shape);
+  const Settings& settings = program.settings;
+  for (int replica = 0; replica < settings.dp; ++replica) {
+    for (int part = 0; part < settings.micro_batches; ++part) {
+      const std::string scoped = part == 0 ? name : "mb" + std::to_string(part) + "." + name;
+      const GatheredTensor& piece = gather.tensors(replica).at(scoped);
+      joined.dtype = piece.dtype;
+      const auto row_bytes = static_cast<size_t>(piece.shape[1] * element_bytes(piece.dtype));
+      const auto kept = static_cast<size_t>(cols * element_bytes(piece.dtype));
+      for (int64_t row = 0; row < piece.shape[0]; ++row) {
+        const auto begin = piece.bytes.begin() + static_cast<std::ptrdiff_t>(static_cast<size_t>(row) * row_bytes);
+        joined.bytes.insert(joined.bytes.end(), begin, begin + static_cast<std::ptrdiff_t>(kept));
+      }
+    }
+  }
+  return joined;
+}
+
+// A parameter-shaped tensor under the names and in the shapes of a checkpoint.
+void dump_parameter(const Program& program, const Tensor& weight, const std::string& prefix,
+                    const GatheredTensor& whole, std::map<std::string, DumpTensor>& dump) {
+  for (const StoredPart& part : stored_parts(program.settings, weight)) {
+    dump[prefix + part.name] = {whole.dtype, part.shape,
+                                take_part(weight, part, whole.bytes.data(), element_bytes(whole.dtype))};
+  }
+}
+
+std::map<std::string, DumpTensor> make_dump(const Program& program, const Gather& gather,
+                                            const std::vector<double>& losses) {
+  const Settings& settings = program.settings;
+  const Model& model = settings.model;
+  std::map<std::string, DumpTensor> dump;
+  const DType wide = settings.dtype == DType::Fp64 ? DType::Fp64 : DType::Fp32;
+  dump["loss"] = scalar_list({losses.back()}, wide);
+  dump["losses"] = scalar_list(losses, wide);
+  dump["logits"] = join_rows(program, gather, "logits", {settings.batch, settings.seq, model.vocab}, model.vocab);
+  dump["hidden"] = join_rows(program, gather, "hidden", {settings.batch, settings.seq, model.hidden}, model.hidden);
+  if (model.architecture == Architecture::Bert)
+    dump["sop_logits"] = join_rows(program, gather, "sentence.out", {settings.batch, 2}, 2);
+  for (const Tensor& weight : program.tensors) {
+    if (weight.kind != MemoryKind::Weight || weight.storage != kNoTensor) continue;
+    for (const char* prefix : {"grad.", "param."}) {
+      const auto found = gather.tensors().find(prefix + weight.name);
+      if (found != gather.tensors().end()) dump_parameter(program, weight, prefix, found->second, dump);
+    }
+  }
+  return dump;
+}
+
+}  // namespace
+
+ModelStepResult run_model_step(const std::shared_ptr<const Plan>& plan, const ModelStepRequest& request) {
+  check_runnable(*plan);
+  const Program& program = plan->program;
+  PassInputs inputs;
+  inputs.batch = request.batch ? request.batch : std::make_shared<const Batch>(seeded_batch(program.settings));
+  check_batch(program.settings, *inputs.batch);
+  inputs.numbers.learning_rate = request.learning_rate;
+
+  Executor executor(plan);
+  auto finite = std::make_shared<FiniteCheck>(program.ranks());
+  auto results = std::make_shared<Gather>(program.ranks(), is_result);
+  auto everything = std::make_shared<Gather>(program.ranks(), is_dumped);
+  ModelStepResult result;
+  const int passes = std::max(1, request.updates);
+  for (int pass = 1; pass <= passes; ++pass) {
+    const bool dumped = request.dump && pass == passes;
+    const std::shared_ptr<Gather> gather = dumped ? everything : results;
+    executor.observe({finite, gather});
+    inputs.numbers.iteration = pass;
+    inputs.numbers.draw = static_cast<uint64_t>(pass);
+    executor.next_pass(inputs);
+    executor.start(executor.steps());
+    executor.wait();
+    result.losses.push_back(first_value(gather->tensors().at("loss")));
+    if (request.updates > 0) result.gradient_norms.push_back(first_value(gather->tensors().at("clip"), 1));
+    if (dumped) result.dump = make_dump(program, *everything, result.losses);
+  }
+  for (int rank = 0; rank < program.ranks() * program.replicas(); ++rank) {
+    result.pass_seconds =
+        std::max(result.pass_seconds, executor.trace(rank).event(program.steps.size() - 1).end_seconds);
+    result.high_water_bytes.push_back(total_bytes(executor.high_water_bytes(rank)));
+  }
+  result.communicator = executor.communicator();
+  return result;
+}
+
+}  // namespace shardlens

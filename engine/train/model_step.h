@@ -1,0 +1,46 @@
+// The whole model's forward and backward pass, with updates or without, and its results under the names other
+// implementations use: the contract by which they are compared with ours (DESIGN section 8, `step`).
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/runtime/batch.h"
+#include "engine/runtime/snapshot.h"
+
+namespace shardlens {
+
+/// A full tensor as a dump holds it.
+struct DumpTensor {
+  DType dtype = DType::Fp32;
+  Shape shape;
+  std::vector<std::byte> bytes;  ///< row-major
+};
+
+struct ModelStepRequest {
+  std::shared_ptr<const Batch> batch;  ///< null: seeded_batch()
+  int updates = 0;                     ///< optimizer steps on the same batch; 0: one pass without one
+  double learning_rate = 0;
+  bool dump = false;
+};
+
+struct ModelStepResult {
+  std::vector<double> losses;          ///< of each pass
+  std::vector<double> gradient_norms;  ///< of each pass with an update, before clipping
+  double pass_seconds = 0;             ///< of the last pass, slowest rank
+  std::vector<int64_t> high_water_bytes;  ///< per rank
+  CommunicatorInfo communicator;
+  /// loss [1], losses [N], logits [B, S, V] without padding, hidden [B, S, C], sop_logits [B, 2] (BERT),
+  /// grad.<name> of the last backward pass before clipping and, after updates, param.<name>, under Hugging Face's
+  /// names and in its orientation.
+  std::map<std::string, DumpTensor> dump;
+};
+
+/// Runs `plan`, which is of a whole model, and has settings.update set when request.updates > 0. Throws what the
+/// plan or the run throws.
+ModelStepResult run_model_step(const std::shared_ptr<const Plan>& plan, const ModelStepRequest& request);
+
+}  // namespace shardlens
