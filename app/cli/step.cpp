@@ -59,12 +59,14 @@ Verb add_step(CLI::App& app) {
   auto dump = std::make_shared<std::string>();
   add_common(app, *options);
   add_model_step(app, *model_options);
-  app.add_option("--dump", *dump,
-                 "Writes full tensors as safetensors. A whole model: loss, losses, logits, hidden, grad.<name> "
-                 "and, after updates, param.<name>. A layer: X, hidden (its output), grad.Y, grad.X, grad.<name>");
+  app.add_option(
+      "--dump", *dump,
+      "Writes full tensors as safetensors. A whole model: loss, losses, logits, hidden, grad.<name> "
+      "and, after updates, param.<name>. A layer: X, hidden (its output), grad.Y, grad.X, grad.<name>");
   app.footer(
       "\nExamples\n  shardlens-cli step --model gpt2-tiny --tp 2 --updates 10 --lr 1e-3\n"
-      "  shardlens-cli step --model FOLDER --tokens tokens.npy --tp 2 --dp 2 --dtype fp64 --dump out.safetensors\n"
+      "  shardlens-cli step --model FOLDER --tokens tokens.npy --tp 2 --dp 2 --dtype fp64 --dump "
+      "out.safetensors\n"
       "  shardlens-cli step --model gpt2 --layer --tp 4 --dump layer.safetensors\n"
       "  shardlens-cli step --model gpt2 --layer 3 --weights model.safetensors --input x.npy --batch 1 --seq "
       "64\n");

@@ -25,8 +25,8 @@ struct Integers {
 Integers read_integers(const std::string& path, const char* what, size_t dims) {
   const NpyArray array = read_npy(path);
   if (array.shape.size() != dims || element_count(array.shape) == 0) {
-    throw request_error(fmt::format("{}: {} have shape {}; a non-empty array of {} dimension{} is needed", path,
-                                    what, to_string(array.shape), dims, dims == 1 ? "" : "s"));
+    throw request_error(fmt::format("{}: {} have shape {}; a non-empty array of {} dimension{} is needed",
+                                    path, what, to_string(array.shape), dims, dims == 1 ? "" : "s"));
   }
   return {array.shape, copy_integers(array, path)};
 }
@@ -52,9 +52,10 @@ std::vector<int32_t> read_ids(const std::string& path, const char* what, const S
 void read_gpt(const ModelStepOptions& o, Settings& settings, Batch& batch) {
   for (const std::string* file : {&o.labels, &o.token_types, &o.attention_mask, &o.sop}) {
     if (!file->empty())
-      throw request_error(fmt::format("{}: labels, token types, masks and sentence labels belong to an encoder "
-                                      "such as bert-base; {} takes its labels from --tokens",
-                                      *file, settings.model.title));
+      throw request_error(
+          fmt::format("{}: labels, token types, masks and sentence labels belong to an encoder "
+                      "such as bert-base; {} takes its labels from --tokens",
+                      *file, settings.model.title));
   }
   const Integers array = read_integers(o.tokens, "tokens", 2);
   const int64_t columns = array.shape[1];
@@ -89,7 +90,8 @@ void read_bert(const ModelStepOptions& o, Settings& settings, Batch& batch) {
 
 void write_dump(const std::string& path, const std::map<std::string, DumpTensor>& dump) {
   std::vector<TensorToStore> stored;
-  for (const auto& [name, tensor] : dump) stored.push_back({name, tensor.dtype, tensor.shape, tensor.bytes.data()});
+  for (const auto& [name, tensor] : dump)
+    stored.push_back({name, tensor.dtype, tensor.shape, tensor.bytes.data()});
   write_safetensors(path, stored);
 }
 
@@ -97,7 +99,10 @@ void write_dump(const std::string& path, const std::map<std::string, DumpTensor>
 
 void add_model_step(CLI::App& app, ModelStepOptions& o) {
   const std::string group = "Whole model";
-  app.add_option("--tokens", o.tokens, "FILE.npy, int32 or int64: [B, S+1] for GPT (labels are the next tokens), [B, S] for BERT; seeded if left out")->group(group);
+  app.add_option("--tokens", o.tokens,
+                 "FILE.npy, int32 or int64: [B, S+1] for GPT (labels are the next tokens), [B, S] for BERT; "
+                 "seeded if left out")
+      ->group(group);
   app.add_option("--labels", o.labels, "BERT: FILE.npy [B, S], -100 is ignored")->group(group);
   app.add_option("--token-types", o.token_types, "BERT: FILE.npy [B, S], 0 or 1")->group(group);
   app.add_option("--attention-mask", o.attention_mask, "BERT: FILE.npy [B, S], 0 at padding")->group(group);
@@ -148,11 +153,12 @@ int run_model_step(const CommonOptions& common, const ModelStepOptions& o, const
     fmt::print("{}\n", out.dump());
     return 0;
   }
-  fmt::print("{} · T = {} · D = {} · {} · batch {} × sequence {}\n", settings.model.title, settings.tp, settings.dp,
-             to_string(settings.dtype), settings.batch, settings.seq);
+  fmt::print("{} · T = {} · D = {} · {} · batch {} × sequence {}\n", settings.model.title, settings.tp,
+             settings.dp, to_string(settings.dtype), settings.batch, settings.seq);
   for (size_t i = 0; i < result.losses.size(); ++i) {
-    const std::string norm =
-        i < result.gradient_norms.size() ? fmt::format("  gradient norm {:.6f}", result.gradient_norms[i]) : "";
+    const std::string norm = i < result.gradient_norms.size()
+                                 ? fmt::format("  gradient norm {:.6f}", result.gradient_norms[i])
+                                 : "";
     fmt::print("  pass {:>3}  loss {:.9f}{}\n", i + 1, result.losses[i], norm);
   }
   fmt::print("{} steps ({}: {}), last pass {:.2f} ms, measured on {}\n", plan->program.steps.size(),
@@ -160,8 +166,8 @@ int run_model_step(const CommonOptions& common, const ModelStepOptions& o, const
              machine_description());
   for (size_t rank = 0; rank < result.high_water_bytes.size(); ++rank) {
     const int64_t planned = total_bytes(plan->memory[rank % static_cast<size_t>(settings.tp)].arena_bytes);
-    fmt::print("  rank {}: high-water {} bytes, planned {}\n", rank, grouped_text(result.high_water_bytes[rank]),
-               grouped_text(planned));
+    fmt::print("  rank {}: high-water {} bytes, planned {}\n", rank,
+               grouped_text(result.high_water_bytes[rank]), grouped_text(planned));
   }
   if (request.dump) fmt::print("dump: {}\n", dump_path);
   return 0;

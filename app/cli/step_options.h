@@ -17,6 +17,7 @@ struct ModelStepOptions {
 void add_model_step(CLI::App& app, ModelStepOptions& options);
 
 /// Runs, prints and dumps; returns the exit code.
-int run_model_step(const CommonOptions& common, const ModelStepOptions& options, const std::string& dump_path);
+int run_model_step(const CommonOptions& common, const ModelStepOptions& options,
+                   const std::string& dump_path);
 
 }  // namespace shardlens::cli

@@ -62,8 +62,8 @@ class Communicator {
 };
 
 /// One communicator per rank over threads of this process. `ranks` >= 1. Waiting spins for a moment only when
-/// every thread that computes can have a core of its own, and sleeps otherwise: `threads` is how many compute in
-/// all when the group is one of several, 0 when it is the only one.
+/// every thread that computes can have a core of its own, and sleeps otherwise: `threads` is how many compute
+/// in all when the group is one of several, 0 when it is the only one.
 std::vector<std::unique_ptr<Communicator>> make_local_group(int ranks, int threads = 0);
 
 }  // namespace shardlens

@@ -42,7 +42,8 @@ enum class Call : int32_t { AllReduce, ReduceScatter, AllGather, AllToAll, Broad
 struct Request {
   Call call = Call::Barrier;
   DType dtype = DType::Fp32;
-  int which = 0;  // all-reduce: 1 for the maximum; broadcast: the root; all-to-all: the axis that is sliced before, 1 or 3
+  int which = 0;  // all-reduce: 1 for the maximum; broadcast: the root; all-to-all: the axis that is sliced
+                  // before, 1 or 3
   std::array<int64_t, 5> extents = {1, 1, 1, 1, 1};
 
   bool operator==(const Request&) const = default;

@@ -15,10 +15,8 @@ const Names<Cut> kCuts = {{Cut::Column, "column"}, {Cut::Row, "row"}, {Cut::Repl
 const Names<EmbeddingCut> kEmbeddingCuts = {{EmbeddingCut::Vocab, "vocab"},
                                             {EmbeddingCut::Replicated, "replicated"}};
 const Names<LossForm> kLossForms = {{LossForm::Fused, "fused"}, {LossForm::Gather, "gather"}};
-const Names<Block> kBlocks = {{Block::Layer, "layer"},
-                              {Block::Mlp, "mlp"},
-                              {Block::Attention, "attention"},
-                              {Block::Model, "model"}};
+const Names<Block> kBlocks = {
+    {Block::Layer, "layer"}, {Block::Mlp, "mlp"}, {Block::Attention, "attention"}, {Block::Model, "model"}};
 const Names<Recompute> kRecomputes = {
     {Recompute::None, "none"}, {Recompute::Selective, "selective"}, {Recompute::Full, "full"}};
 const Names<Architecture> kArchitectures = {{Architecture::Gpt, "gpt"}, {Architecture::Bert, "bert"}};

@@ -107,10 +107,11 @@ struct Settings {
   Operands operands = Operands::Normal;
   int micro_batches = 1;  ///< the batch is run in this many parts whose gradients add up
   Recompute recompute = Recompute::None;
-  double dropout = 0;  ///< probability, on attention probabilities and on the residual stream
+  double dropout = 0;   ///< probability, on attention probabilities and on the residual stream
   bool update = false;  ///< a whole model: the optimizer's steps follow the backward pass
   OptimizerSettings optimizer;
-  int vocab_ranks = 0;  ///< the T the vocabulary is padded for; 0: its own. A serial run takes the sharded run's
+  int vocab_ranks =
+      0;  ///< the T the vocabulary is padded for; 0: its own. A serial run takes the sharded run's
   InputSource input;
   std::string weights_path;  ///< a GPT-2 safetensors file in Hugging Face's names; empty: seeded weights
   std::string hardware = "this-machine";

@@ -26,8 +26,7 @@ struct FixedKey {
   const char* runs;
 };
 const std::vector<FixedKey>& fixed_keys() {
-  static const std::vector<FixedKey> keys = {
-      {"norm", {"replicated", "parallel", "sequence"}, "replicated"}};
+  static const std::vector<FixedKey> keys = {{"norm", {"replicated", "parallel", "sequence"}, "replicated"}};
   return keys;
 }
 
@@ -79,8 +78,7 @@ Split named(const char* name, Cut attn_qkv, Cut attn_proj, Cut mlp_fc, Cut mlp_p
 
 const std::vector<Split>& named_splits() {
   static const std::vector<Split> splits = {
-      Split{},
-      named("reversed", Cut::Row, Cut::Column, Cut::Row, Cut::Column),
+      Split{}, named("reversed", Cut::Row, Cut::Column, Cut::Row, Cut::Column),
       named("row-row", Cut::Row, Cut::Row, Cut::Row, Cut::Row),
       named("column-column", Cut::Column, Cut::Column, Cut::Column, Cut::Column),
       named("replicated", Cut::Replicated, Cut::Replicated, Cut::Replicated, Cut::Replicated,

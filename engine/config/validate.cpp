@@ -55,7 +55,8 @@ void check_degree(const Settings& settings) {
   if (tp < 1) {
     reason = "there is at least one rank";
   } else if (settings.block == Block::Model && tp > kMostLocalRanks) {
-    reason = fmt::format("beyond {} ranks the {} {} must divide by it", kMostLocalRanks, model.heads, head_word);
+    reason =
+        fmt::format("beyond {} ranks the {} {} must divide by it", kMostLocalRanks, model.heads, head_word);
   } else if (settings.block == Block::Mlp) {
     reason = fmt::format("an MLP of {} x {} is cut into at most {} here", model.hidden, model.ffn,
                          possible.back());
@@ -79,11 +80,12 @@ void validate_whole_model(const Settings& settings) {
   }
   if (settings.operands == Operands::Integer) {
     throw request_error(
-        "integer operands are exact within one layer; a whole model runs with normal ones. Choose \"normal\".");
+        "integer operands are exact within one layer; a whole model runs with normal ones. Choose "
+        "\"normal\".");
   }
   if (!(settings.dropout >= 0 && settings.dropout < 1)) {
-    throw request_error(
-        fmt::format("dropout = {} is not possible. Choose from 0 to below 1, such as 0.1.", settings.dropout));
+    throw request_error(fmt::format("dropout = {} is not possible. Choose from 0 to below 1, such as 0.1.",
+                                    settings.dropout));
   }
   const OptimizerSettings& o = settings.optimizer;
   const auto fraction = [](const char* what, double value) {
@@ -93,7 +95,8 @@ void validate_whole_model(const Settings& settings) {
   fraction("beta1", o.beta1);
   fraction("beta2", o.beta2);
   fraction("weight decay", o.weight_decay);
-  if (!(o.epsilon > 0)) throw request_error(fmt::format("epsilon = {} must be above 0, such as 1e-8.", o.epsilon));
+  if (!(o.epsilon > 0))
+    throw request_error(fmt::format("epsilon = {} must be above 0, such as 1e-8.", o.epsilon));
   if (!(o.clip >= 0)) throw request_error(fmt::format("clip = {} must be 0 (not clipped) or above.", o.clip));
 }
 

@@ -54,8 +54,8 @@ struct AdamWStep {
   const void* gradient = nullptr;
   void* first_moment = nullptr;
   void* second_moment = nullptr;
-  void* master = nullptr;           ///< fp32 copy of a half-precision parameter; null otherwise
-  const double* factor = nullptr;   ///< what the gradient is multiplied by; 0: the step is skipped
+  void* master = nullptr;          ///< fp32 copy of a half-precision parameter; null otherwise
+  const double* factor = nullptr;  ///< what the gradient is multiplied by; 0: the step is skipped
   double learning_rate = 0, weight_decay = 0, beta1 = 0, beta2 = 0, epsilon = 0;
   int64_t iteration = 1;  ///< from 1, for the bias corrections
 };
@@ -67,8 +67,9 @@ struct AttentionShape {
   int64_t batch = 0, seq = 0, heads = 0, head_dim = 0;
   bool causal = false;
   const int32_t* mask = nullptr;  ///< [batch*seq], 0 at keys nobody may see; null: all may be seen
-  DropoutMask dropout;            ///< of the probabilities, by global element of P
-  int64_t all_heads = 0, first_head = 0, first_token = 0;  ///< where this rank's P lies in the whole, for dropout
+  DropoutMask dropout = {};       ///< of the probabilities, by global element of P
+  int64_t all_heads = 0, first_head = 0,
+          first_token = 0;  ///< where this rank's P lies in the whole, for dropout
 };
 
 class Device {
@@ -92,7 +93,7 @@ class Device {
                         void* y) = 0;
   /// db[cols] = sum over rows of dy[rows, cols]
   virtual void bias_grad(DType dtype, int64_t rows, int64_t cols, const void* dy, void* db,
-                         bool accumulate) = 0;
+                         bool accumulate = false) = 0;
 
   /// y = GeLU(x), tanh or erf form, over count elements. An element's result never depends on its position.
   virtual void gelu(DType dtype, GeluForm form, int64_t count, const void* x, void* y) = 0;
@@ -107,7 +108,7 @@ class Device {
   /// dx[rows, cols], dgamma[cols], dbeta[cols]
   virtual void layer_norm_grad(DType dtype, int64_t rows, int64_t cols, const void* x, const void* gamma,
                                const void* stats, const void* dy, void* dx, void* dgamma, void* dbeta,
-                               bool accumulate) = 0;
+                               bool accumulate = false) = 0;
 
   /// P = softmax(Q·Kᵀ/sqrt(head_dim) + mask), C = P·V. Masked entries of P are 0.
   virtual void attention(const AttentionShape& shape, const void* qkv, void* probs, void* context) = 0;
@@ -123,14 +124,16 @@ class Device {
   /// Copies the range `range` of the sliced dimension out of a full tensor into a shard.
   virtual void slice(DType dtype, const Slicing& slicing, Range range, const void* full, void* shard) = 0;
 
-  /// y[tokens, width] = table[id - rows.begin] where rows holds the id, else 0. `table` holds rows.size() rows.
+  /// y[tokens, width] = table[id - rows.begin] where rows holds the id, else 0. `table` holds rows.size()
+  /// rows.
   virtual void embedding(DType dtype, int64_t tokens, int64_t width, Range rows, const int32_t* ids,
                          const void* table, void* y) = 0;
   /// dtable[rows.size(), width] = sums of dy's rows by id, in the order of the tokens.
   virtual void embedding_grad(DType dtype, int64_t tokens, int64_t width, Range rows, const int32_t* ids,
                               const void* dy, void* dtable, bool accumulate) = 0;
   /// y[batch, width] = x[b * seq]; and dx [batch*seq, width] = dy at the first tokens, 0 elsewhere.
-  virtual void first_token(DType dtype, int64_t batch, int64_t seq, int64_t width, const void* x, void* y) = 0;
+  virtual void first_token(DType dtype, int64_t batch, int64_t seq, int64_t width, const void* x,
+                           void* y) = 0;
   virtual void first_token_grad(DType dtype, int64_t batch, int64_t seq, int64_t width, const void* dy,
                                 void* dx) = 0;
   virtual void tanh(DType dtype, int64_t count, const void* x, void* y) = 0;
@@ -140,15 +143,15 @@ class Device {
   virtual void dropout(DType dtype, const DropoutMask& mask, int64_t first, int64_t count, const void* x,
                        void* y) = 0;
 
-  /// Per token of a VocabShard, in fp32 or fp64 (that of fp64 logits): the largest logit; the label's logit or
-  /// 0 where another rank owns it or the label is negative; Σ exp(logit - max).
+  /// Per token of a VocabShard, in fp32 or fp64 (that of fp64 logits): the largest logit; the label's logit
+  /// or 0 where another rank owns it or the label is negative; Σ exp(logit - max).
   virtual void vocab_max(const VocabShard& shard, const void* logits, void* max) = 0;
   virtual void target_logit(const VocabShard& shard, const void* logits, const int32_t* labels,
                             void* target) = 0;
   virtual void sum_exp(const VocabShard& shard, const void* logits, const void* max, void* sum) = 0;
   /// loss[1] = Σ weight (max + log sum - target); dtype is that of all five.
-  virtual void cross_entropy(DType dtype, int64_t tokens, const void* max, const void* target, const void* sum,
-                             const void* weights, void* loss) = 0;
+  virtual void cross_entropy(DType dtype, int64_t tokens, const void* max, const void* target,
+                             const void* sum, const void* weights, void* loss) = 0;
   /// dlogits = weight·scale·(exp(logit - max)/sum - [column is the label]); 0 in the padding. `scale` may be
   /// null. dlogits may be logits.
   virtual void cross_entropy_grad(const VocabShard& shard, const void* logits, const int32_t* labels,
@@ -157,11 +160,12 @@ class Device {
 
   /// *total = (accumulate ? *total : 0) + Σ x²
   virtual void square_sum(DType dtype, int64_t count, const void* x, double* total, bool accumulate) = 0;
-  /// factor[0] = min(1, clip / (norm + 1e-6)) / scale with norm = √Σ sums / scale, factor[1] = norm. No clipping
-  /// with clip = 0. factor[0] is 0 when the norm is not finite. `scale`, of dtype, may be null.
+  /// factor[0] = min(1, clip / (norm + 1e-6)) / scale with norm = √Σ sums / scale, factor[1] = norm. No
+  /// clipping with clip = 0. factor[0] is 0 when the norm is not finite. `scale`, of dtype, may be null.
   virtual void clip_factor(int count, const double* const* sums, double clip, DType dtype, const void* scale,
                            double* factor) = 0;
-  /// m = β1 m + (1-β1) g, v = β2 v + (1-β2) g², p = p(1 - lr·decay) - lr·m̂/(√v̂ + ε), with g = factor·gradient.
+  /// m = β1 m + (1-β1) g, v = β2 v + (1-β2) g², p = p(1 - lr·decay) - lr·m̂/(√v̂ + ε), with g =
+  /// factor·gradient.
   virtual void adamw(const AdamWStep& step) = 0;
 };
 

@@ -29,7 +29,8 @@ TensorId attention_core(Builder& b, TensorId qkv, TensorId mask) {
     const TensorId scratch = b.workspace("attn.workspace", {work});
     std::vector<TensorId> reads{qkv, p, c, dc};
     if (mask != kNoTensor) reads.push_back(mask);
-    b.step(Op::AttentionGrad, "attn.core dQKV", "dQ, dK, dV of C = P · V", reads, {dqkv, scratch}, attributes);
+    b.step(Op::AttentionGrad, "attn.core dQKV", "dQ, dK, dV of C = P · V", reads, {dqkv, scratch},
+           attributes);
     b.add_gradient(qkv, dqkv);
   });
   return c;
@@ -39,10 +40,12 @@ TensorId attention(Builder& b, TensorId x, const std::string& out_symbol, Tensor
   const Model& model = b.settings().model;
   const Split& split = b.settings().split;
   b.set_block("attention");
-  const LinearNames qkv_names{"attn.qkv", parameter_name(b, "attn.qkv.weight"),
-                              parameter_name(b, "attn.qkv.bias"), "Wqkv", "QKV'", "QKV"};
-  const LinearNames proj_names{"attn.proj", parameter_name(b, "attn.proj.weight"),
-                               parameter_name(b, "attn.proj.bias"), "Wo", "O", out_symbol};
+  const LinearNames qkv_names{
+      "attn.qkv", parameter_name(b, "attn.qkv.weight"), parameter_name(b, "attn.qkv.bias"), "Wqkv", "QKV'",
+      "QKV"};
+  const LinearNames proj_names{
+      "attn.proj", parameter_name(b, "attn.proj.weight"), parameter_name(b, "attn.proj.bias"), "Wo", "O",
+      out_symbol};
   const Shape heads_shape{model.heads, model.head_dim()};
   // A row cut's sum is scattered over heads: half the bytes of an all-reduce, and attention runs on 1/T of
   // the heads.

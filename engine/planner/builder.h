@@ -49,7 +49,9 @@ class Builder {
   /// The sum of `of` over the replicas, in the same bytes; it takes over the name.
   TensorId sum_over_replicas(TensorId of);
   /// From now on `gradient` is the newest one of `weight`.
-  void supersede_gradient(TensorId weight, TensorId gradient) { weight_gradients_[weight].push_back(gradient); }
+  void supersede_gradient(TensorId weight, TensorId gradient) {
+    weight_gradients_[weight].push_back(gradient);
+  }
   /// Calls a tensor by another name.
   void rename(TensorId id, const std::string& name);
 

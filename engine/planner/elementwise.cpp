@@ -11,7 +11,8 @@ TensorId dropout(Builder& b, TensorId x, const std::string& value, const std::st
   attributes.dropout = b.settings().dropout;
   attributes.stream = b.scoped(value);
   const TensorId y = b.activation(value, symbol, b.tensor(x).shape, b.tensor(x).layout);
-  b.step(Op::Dropout, value, fmt::format("{} = dropout({})", symbol, b.tensor(x).symbol), {x}, {y}, attributes);
+  b.step(Op::Dropout, value, fmt::format("{} = dropout({})", symbol, b.tensor(x).symbol), {x}, {y},
+         attributes);
   b.on_backward([&b, x, y, value, attributes] {
     const TensorId dy = b.gradient(y);
     const TensorId dx = b.gradient_tensor(x, b.tensor(dy).layout);
@@ -31,7 +32,8 @@ TensorId tanh(Builder& b, TensorId x, const std::string& value, const std::strin
     const TensorId dx = b.gradient_tensor(x, b.tensor(dy).layout);
     const std::string& y_symbol = b.tensor(y).symbol;
     b.step(Op::TanhGrad, value + " dX",
-           fmt::format("{} = {} ∘ (1 − {}²)", b.tensor(dx).symbol, b.tensor(dy).symbol, y_symbol), {y, dy}, {dx});
+           fmt::format("{} = {} ∘ (1 − {}²)", b.tensor(dx).symbol, b.tensor(dy).symbol, y_symbol), {y, dy},
+           {dx});
     b.add_gradient(x, dx);
   });
   return y;

@@ -41,7 +41,8 @@ TensorId vocab_logits(Builder& b, TensorId x, const std::string& parameter, cons
   const TensorId table = b.weight(parameter, symbol, {rows, b.tensor(x).shape[1]}, 1, layout);
   const bool cut = b.tensor(table).layout.kind == LayoutKind::Sharded;
   x = b.convert(x, kReplicated, cut ? Conjugate::F : Conjugate::None);
-  const TensorId logits = b.activation("logits", "Z", {b.tensor(x).shape[0], rows}, cut ? sharded(1) : kReplicated);
+  const TensorId logits =
+      b.activation("logits", "Z", {b.tensor(x).shape[0], rows}, cut ? sharded(1) : kReplicated);
   std::vector<TensorId> inputs{x, table};
   TensorId bias = kNoTensor;
   if (!bias_name.empty()) {

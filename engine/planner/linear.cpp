@@ -68,8 +68,7 @@ TensorId linear(Builder& b, TensorId x, const LinearNames& names, const LinearSh
     const Conjugate mark = after_row == kReplicated ? Conjugate::G : Conjugate::None;
     const TensorId summed = b.convert(product, after_row, mark);
     const Layout y_layout = b.tensor(summed).layout;
-    const TensorId bias =
-        b.weight(names.bias, "b", shape.out, 0, bias_layout(y_layout));
+    const TensorId bias = b.weight(names.bias, "b", shape.out, 0, bias_layout(y_layout));
     const TensorId y = b.activation(names.module + ".out", names.out_symbol, out_shape, y_layout);
     b.step(Op::BiasAdd, names.module + " bias",
            fmt::format("{} = {} + b", names.out_symbol, names.sum_symbol), {summed, bias}, {y});
@@ -87,8 +86,7 @@ TensorId linear(Builder& b, TensorId x, const LinearNames& names, const LinearSh
   const Layout y_layout = column ? y_sharded : kReplicated;
   const TensorId w =
       b.weight(names.weight, names.weight_symbol, joined(shape.in, shape.out), in_dims, w_layout);
-  const TensorId bias =
-      b.weight(names.bias, "b", shape.out, 0, bias_layout(y_layout));
+  const TensorId bias = b.weight(names.bias, "b", shape.out, 0, bias_layout(y_layout));
   const TensorId y = b.activation(names.module + ".out", names.out_symbol, out_shape, y_layout);
   b.step(Op::Linear, names.module,
          fmt::format("{} = {} · {} + b", names.out_symbol, b.tensor(x).symbol, names.weight_symbol),

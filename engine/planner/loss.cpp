@@ -1,7 +1,7 @@
 // The cross-entropy of logits that are cut over the vocabulary. Fused: each rank reduces its own columns to
-// three numbers a token, and only those are reduced over the ranks: the maximum, the label's logit and the sum
-// of exponentials. Gathered: the logits are collected first and every rank does the whole. Both are the same
-// steps; the layout of the logits decides (paper, section 3).
+// three numbers a token, and only those are reduced over the ranks: the maximum, the label's logit and the
+// sum of exponentials. Gathered: the logits are collected first and every rank does the whole. Both are the
+// same steps; the layout of the logits decides (paper, section 3).
 #include <fmt/format.h>
 
 #include "engine/planner/modules.h"
@@ -23,7 +23,8 @@ TensorId cross_entropy(Builder& b, TensorId logits, TensorId labels, TensorId to
   b.step(Op::VocabMax, module + " max", fmt::format("m = max {}", z), {logits}, {m}, attributes);
   m = b.convert(m, kReplicated);
   TensorId t = b.activation(module + ".target", "t", per_token, sum, b.wide());
-  b.step(Op::TargetLogit, module + " target", fmt::format("t = {}[label]", z), {logits, labels}, {t}, attributes);
+  b.step(Op::TargetLogit, module + " target", fmt::format("t = {}[label]", z), {logits, labels}, {t},
+         attributes);
   t = b.convert(t, kReplicated);
   TensorId s = b.activation(module + ".sumexp", "s", per_token, sum, b.wide());
   b.step(Op::SumExp, module + " sum", fmt::format("s = Σ exp({} − m)", z), {logits, m}, {s}, attributes);
@@ -35,8 +36,8 @@ TensorId cross_entropy(Builder& b, TensorId logits, TensorId labels, TensorId to
     const TensorId dlogits = b.gradient_tensor(logits, b.tensor(logits).layout);
     std::vector<TensorId> inputs{logits, labels, m, s, token_weights};
     if (loss_scale != kNoTensor) inputs.push_back(loss_scale);
-    b.step(Op::CrossEntropyGrad, module + " dZ",
-           fmt::format("d{} = w (exp({} − m) / s − onehot)", z, z), inputs, {dlogits}, attributes);
+    b.step(Op::CrossEntropyGrad, module + " dZ", fmt::format("d{} = w (exp({} − m) / s − onehot)", z, z),
+           inputs, {dlogits}, attributes);
     b.add_gradient(logits, dlogits);
   });
   return loss;

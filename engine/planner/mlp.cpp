@@ -26,12 +26,11 @@ TensorId mlp(Builder& b, TensorId x, const std::string& out_symbol) {
   const Model& model = b.settings().model;
   const Split& split = b.settings().split;
   b.set_block("mlp");
-  const LinearNames fc{"mlp.fc", parameter_name(b, "mlp.fc.weight"), parameter_name(b, "mlp.fc.bias"),
-                       "Wfc",    "H'",
-                       "H"};
-  const LinearNames proj{"mlp.proj", parameter_name(b, "mlp.proj.weight"), parameter_name(b, "mlp.proj.bias"),
-                         "Wproj",    "Z",
-                         out_symbol};
+  const LinearNames fc{
+      "mlp.fc", parameter_name(b, "mlp.fc.weight"), parameter_name(b, "mlp.fc.bias"), "Wfc", "H'", "H"};
+  const LinearNames proj{
+      "mlp.proj", parameter_name(b, "mlp.proj.weight"), parameter_name(b, "mlp.proj.bias"), "Wproj", "Z",
+      out_symbol};
   // A row cut's sum may be scattered or replicated; it goes straight to what the next product reads.
   const Layout between = split.mlp_proj == Cut::Row ? sharded(1) : kReplicated;
   const TensorId h = linear(b, x, fc, {{model.hidden}, {model.ffn}, 0, 0}, split.mlp_fc, between);

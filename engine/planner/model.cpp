@@ -1,5 +1,5 @@
-// The whole model as a Program: tokens to loss to updated parameters (paper, sections 3 and 4). It strings the
-// same modules together that a single layer is made of; every collective is again the layouts' doing.
+// The whole model as a Program: tokens to loss to updated parameters (paper, sections 3 and 4). It strings
+// the same modules together that a single layer is made of; every collective is again the layouts' doing.
 #include <fmt/format.h>
 
 #include "engine/planner/modules.h"
@@ -12,8 +12,8 @@ namespace {
 // What one part of the batch is fed with: [tokens] each.
 struct Inputs {
   TensorId tokens, positions, labels, token_weights;
-  TensorId token_types = kNoTensor, attention_mask = kNoTensor;            // BERT
-  TensorId sentence_labels = kNoTensor, sentence_weights = kNoTensor;      // BERT, [micro batch]
+  TensorId token_types = kNoTensor, attention_mask = kNoTensor;        // BERT
+  TensorId sentence_labels = kNoTensor, sentence_weights = kNoTensor;  // BERT, [micro batch]
 };
 
 Inputs add_inputs(Builder& b) {
@@ -56,7 +56,8 @@ TensorId layers(Builder& b, TensorId x, TensorId mask) {
 TensorId gpt_loss(Builder& b, const Inputs& in, TensorId loss_scale) {
   const Settings& settings = b.settings();
   const int64_t rows = padded_vocab(settings.model, vocab_ranks(settings));
-  const TensorId e = embedding(b, in.tokens, "wte", "transformer.wte.weight", "Wte", "E", rows, vocab_layout(settings));
+  const TensorId e =
+      embedding(b, in.tokens, "wte", "transformer.wte.weight", "Wte", "E", rows, vocab_layout(settings));
   const TensorId p = embedding(b, in.positions, "wpe", "transformer.wpe.weight", "Wpe", "Epos",
                                settings.model.positions, kReplicated);
   TensorId x = dropout(b, residual(b, e, p, "embedding", "X"), "embedding.dropped", "X'");
@@ -65,7 +66,8 @@ TensorId gpt_loss(Builder& b, const Inputs& in, TensorId loss_scale) {
   b.rename(x, b.scoped("hidden"));
   b.keep(x);
   const std::string head = settings.model.tied ? "transformer.wte.weight" : "lm_head.weight";
-  const TensorId logits = vocab_logits(b, x, head, settings.model.tied ? "Wte" : "Whead", vocab_layout(settings), "");
+  const TensorId logits =
+      vocab_logits(b, x, head, settings.model.tied ? "Wte" : "Whead", vocab_layout(settings), "");
   b.keep(logits);
   return cross_entropy(b, logits, in.labels, in.token_weights, settings.model.vocab, "loss", loss_scale);
 }
@@ -78,10 +80,10 @@ TensorId bert_loss(Builder& b, const Inputs& in, TensorId loss_scale) {
   const std::string words = "bert.embeddings.word_embeddings.weight";
   const int64_t rows = padded_vocab(model, vocab_ranks(settings));
   const TensorId e = embedding(b, in.tokens, "words", words, "Wword", "E", rows, vocab_layout(settings));
-  const TensorId p = embedding(b, in.positions, "positions", "bert.embeddings.position_embeddings.weight", "Wpos",
-                               "Epos", model.positions, kReplicated);
-  const TensorId t = embedding(b, in.token_types, "types", "bert.embeddings.token_type_embeddings.weight", "Wtyp",
-                               "Etyp", 2, kReplicated);
+  const TensorId p = embedding(b, in.positions, "positions", "bert.embeddings.position_embeddings.weight",
+                               "Wpos", "Epos", model.positions, kReplicated);
+  const TensorId t = embedding(b, in.token_types, "types", "bert.embeddings.token_type_embeddings.weight",
+                               "Wtyp", "Etyp", 2, kReplicated);
   TensorId x = residual(b, residual(b, e, p, "embedding.words", "E'"), t, "embedding", "X");
   if (post) x = layer_norm(b, x, "embedding.norm", "bert.embeddings.LayerNorm", "X");
   x = layers(b, dropout(b, x, "embedding.dropped", "X'"), in.attention_mask);
@@ -99,14 +101,15 @@ TensorId bert_loss(Builder& b, const Inputs& in, TensorId loss_scale) {
   h = gelu(b, h, "transform.gelu", "G");
   h = layer_norm(b, h, "transform.norm", "cls.predictions.transform.LayerNorm", "V");
   const std::string head = model.tied ? words : "cls.predictions.decoder.weight";
-  const TensorId logits =
-      vocab_logits(b, h, head, model.tied ? "Wword" : "Whead", vocab_layout(settings), "cls.predictions.bias");
+  const TensorId logits = vocab_logits(b, h, head, model.tied ? "Wword" : "Whead", vocab_layout(settings),
+                                       "cls.predictions.bias");
   b.keep(logits);
   const TensorId words_loss =
       cross_entropy(b, logits, in.labels, in.token_weights, model.vocab, "loss.words", loss_scale);
 
   const TensorId first = first_token(b, x, "pooler.first", "F");
-  const TensorId pooled = tanh(b, dense(first, "pooler", "bert.pooler.dense", "Q", model.hidden), "pooler.tanh", "P");
+  const TensorId pooled =
+      tanh(b, dense(first, "pooler", "bert.pooler.dense", "Q", model.hidden), "pooler.tanh", "P");
   const TensorId order = dense(pooled, "sentence", "cls.seq_relationship", "O", 2);
   b.keep(order);
   const TensorId order_loss =

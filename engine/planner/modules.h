@@ -73,14 +73,14 @@ TensorId embedding(Builder& builder, TensorId ids, const std::string& module, co
 /// The T the vocabulary is padded for.
 int vocab_ranks(const Settings& settings);
 
-/// The logits [tokens, padded vocabulary] of X [tokens, hidden]: X times the transposed table, which may be the
-/// input embedding itself, plus a bias where `bias` names one.
+/// The logits [tokens, padded vocabulary] of X [tokens, hidden]: X times the transposed table, which may be
+/// the input embedding itself, plus a bias where `bias` names one.
 TensorId vocab_logits(Builder& builder, TensorId x, const std::string& parameter, const std::string& symbol,
                       Layout layout, const std::string& bias);
 
-/// Cross-entropy of logits [tokens, padded] against labels [tokens], a sum weighted by token_weights [tokens]:
-/// three numbers a token are reduced when the logits are cut over the vocabulary, and nothing in the backward
-/// pass (paper, section 3). Columns from `vocab` on are padding. Yields [1].
+/// Cross-entropy of logits [tokens, padded] against labels [tokens], a sum weighted by token_weights
+/// [tokens]: three numbers a token are reduced when the logits are cut over the vocabulary, and nothing in
+/// the backward pass (paper, section 3). Columns from `vocab` on are padding. Yields [1].
 TensorId cross_entropy(Builder& builder, TensorId logits, TensorId labels, TensorId token_weights,
                        int64_t vocab, const std::string& module, TensorId loss_scale);
 

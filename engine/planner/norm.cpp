@@ -12,11 +12,11 @@ TensorId layer_norm(Builder& b, TensorId x, const std::string& module, const std
   const int64_t hidden = b.tensor(x).shape.back();
   Attributes attributes;
   attributes.epsilon = b.settings().model.norm_epsilon;
-  const TensorId gamma =
-      b.weight(parameter_name(b, parameters + ".weight"), "γ", {hidden}, 0, kReplicated);
+  const TensorId gamma = b.weight(parameter_name(b, parameters + ".weight"), "γ", {hidden}, 0, kReplicated);
   const TensorId beta = b.weight(parameter_name(b, parameters + ".bias"), "β", {hidden}, 0, kReplicated);
   const TensorId y = b.activation(module + ".out", symbol, b.tensor(x).shape, kReplicated);
-  const TensorId stats = b.activation(module + ".stats", "μ, 1/σ", {b.tensor(x).shape[0], 2}, kReplicated, b.wide());
+  const TensorId stats =
+      b.activation(module + ".stats", "μ, 1/σ", {b.tensor(x).shape[0], 2}, kReplicated, b.wide());
   b.step(Op::LayerNorm, module, fmt::format("{} = LayerNorm({})", symbol, b.tensor(x).symbol),
          {x, gamma, beta}, {y, stats}, attributes);
   b.on_backward([&b, x, y, gamma, beta, stats, module] {
@@ -27,8 +27,8 @@ TensorId layer_norm(Builder& b, TensorId x, const std::string& module, const std
     const TensorId dgamma = b.weight_gradient(gamma, inputs, gradient_attributes);
     const TensorId dbeta = b.weight_gradient(beta, inputs, gradient_attributes);
     b.step(Op::LayerNormGrad, module + " dX",
-           fmt::format("{} = LayerNorm'({})", b.tensor(dx).symbol, b.tensor(dy).symbol),
-           inputs, {dx, dgamma, dbeta}, gradient_attributes);
+           fmt::format("{} = LayerNorm'({})", b.tensor(dx).symbol, b.tensor(dy).symbol), inputs,
+           {dx, dgamma, dbeta}, gradient_attributes);
     b.add_gradient(x, dx);
   });
   return y;

@@ -1,7 +1,7 @@
 // The optimizer as steps of the Program. A rank updates the slices it holds and no parameter is ever sent;
-// the only thing the ranks must agree on is the gradients' global norm. What is cut contributes on every rank,
-// so that sum is Partial; what all ranks hold alike is counted once, so that sum is Replicated: the layouts
-// keep the norm from being inflated T times.
+// the only thing the ranks must agree on is the gradients' global norm. What is cut contributes on every
+// rank, so that sum is Partial; what all ranks hold alike is counted once, so that sum is Replicated: the
+// layouts keep the norm from being inflated T times.
 #include <fmt/format.h>
 
 #include "engine/planner/modules.h"
@@ -10,7 +10,8 @@ namespace shardlens {
 namespace {
 
 // Sum of squares of the gradients in `layout`, over all ranks; kNoTensor when there are none.
-TensorId square_sum(Builder& b, const std::vector<TensorId>& gradients, const std::string& name, Layout layout) {
+TensorId square_sum(Builder& b, const std::vector<TensorId>& gradients, const std::string& name,
+                    Layout layout) {
   if (gradients.empty()) return kNoTensor;
   const TensorId sum = b.activation(name, "Σg²", {1}, layout, DType::Fp64);
   b.step(Op::SquareSum, name, "Σg² = sum of squares of the gradients", gradients, {sum});
@@ -29,8 +30,9 @@ void update(Builder& b, TensorId loss_scale) {
     (is_cut ? cut : whole).push_back(b.newest_gradient(w));
   }
   std::vector<TensorId> sums;
-  for (const TensorId sum : {square_sum(b, cut, "squares.sharded", kPartial),
-                             square_sum(b, whole, b.ranks() == 1 ? "squares" : "squares.replicated", kReplicated)})
+  for (const TensorId sum :
+       {square_sum(b, cut, "squares.sharded", kPartial),
+        square_sum(b, whole, b.ranks() == 1 ? "squares" : "squares.replicated", kReplicated)})
     if (sum != kNoTensor) sums.push_back(sum);
   if (loss_scale != kNoTensor) sums.push_back(loss_scale);
   const TensorId factor = b.activation("clip", "c", {2}, kReplicated, DType::Fp64);

@@ -80,10 +80,12 @@ void reduce_over_replicas(Builder& b, TensorId loss) {
       after.push_back(b.sum_over_replicas(before.back()));
       b.supersede_gradient(w, after.back());
     }
-    added.emplace_back(buckets[i].after,
-                       all_reduce(fmt::format("all-reduce gradients {} of {}", i + 1, buckets.size()), before, after));
+    added.emplace_back(
+        buckets[i].after,
+        all_reduce(fmt::format("all-reduce gradients {} of {}", i + 1, buckets.size()), before, after));
   }
-  added.emplace_back(b.program().steps.back().id, all_reduce("all-reduce loss", {loss}, {b.sum_over_replicas(loss)}));
+  added.emplace_back(b.program().steps.back().id,
+                     all_reduce("all-reduce loss", {loss}, {b.sum_over_replicas(loss)}));
   insert(b.program().steps, added);
 }
 

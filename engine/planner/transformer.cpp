@@ -9,8 +9,8 @@
 namespace shardlens {
 
 std::string parameter_name(const Builder& b, const std::string& parameter) {
-  // The words of GPT-2, of BERT, and of the BERT with LayerNorm first (Hugging Face's megatron-bert) for the same
-  // places. BERT keeps query, key and value apart; here they are one matrix.
+  // The words of GPT-2, of BERT, and of the BERT with LayerNorm first (Hugging Face's megatron-bert) for the
+  // same places. BERT keeps query, key and value apart; here they are one matrix.
   struct Words {
     const char *gpt, *bert, *pre_norm_bert;
   };

@@ -75,8 +75,8 @@ enum class Op {
   CrossEntropyGrad,  ///< (logits, labels, max, sum, token weights[, loss scale]) -> dlogits, local
   SquareSum,         ///< (tensors...) -> [1] sum of the squares of all their elements
   ClipFactor,        ///< (square sums...) -> [2]: what gradients are multiplied by, and their global norm
-  AdamW,  ///< (w, dw, m, v, factor[, master]) -> w updated in place; m, v and master are updated with it
-  Round,  ///< (X) -> nearest integer, clamped to ±Attributes::round_limit; only with integer operands
+  AdamW,      ///< (w, dw, m, v, factor[, master]) -> w updated in place; m, v and master are updated with it
+  Round,      ///< (X) -> nearest integer, clamped to ±Attributes::round_limit; only with integer operands
   Identity,   ///< a conjugate operator where it does nothing: f forward, g backward
   Slice,      ///< Replicated -> Sharded, local
   AllReduce,  ///< Partial -> Replicated, in place

@@ -50,7 +50,8 @@ Layout layout_from_json(const json& value, const std::string& where, size_t dims
   } else if (kind == "partial-max") {
     layout = kPartialMax;
   } else if (kind != "replicated") {
-    throw request_error(fmt::format("{}: layout '{}' is not replicated, sharded, partial or partial-max", where, kind));
+    throw request_error(
+        fmt::format("{}: layout '{}' is not replicated, sharded, partial or partial-max", where, kind));
   }
   reader.finish();
   return layout;
@@ -160,8 +161,8 @@ Step step_from_json(const json& value, StepId id, size_t tensors, size_t steps, 
   step.block = reader.string("block");
   step.layer = static_cast<int>(reader.integer("layer"));
   step.axis = enum_of(
-      reader.string("axis"), Axis::Dp,
-      [](Axis axis) { return std::string(kAxes[static_cast<int>(axis)]); }, where);
+      reader.string("axis"), Axis::Dp, [](Axis axis) { return std::string(kAxes[static_cast<int>(axis)]); },
+      where);
   step.equation = reader.string("equation");
   step.inputs = integers<TensorId>(reader.child("inputs"), where + ", inputs");
   step.outputs = integers<TensorId>(reader.child("outputs"), where + ", outputs");

@@ -11,11 +11,11 @@ namespace {
 
 constexpr int kPredictedEvery = 7;  // BERT's seeded batch: about the 15 % the paper masks
 
-void check(const std::vector<int32_t>& ids, const std::string& what, int64_t rows, int64_t cols, int64_t lowest,
-           int64_t highest, bool may_be_ignored) {
+void check(const std::vector<int32_t>& ids, const std::string& what, int64_t rows, int64_t cols,
+           int64_t lowest, int64_t highest, bool may_be_ignored) {
   if (static_cast<int64_t>(ids.size()) != rows * cols) {
-    throw request_error(fmt::format("{}: {} values, and batch {} × {} needs {}", what, ids.size(), rows, cols,
-                                    rows * cols));
+    throw request_error(
+        fmt::format("{}: {} values, and batch {} × {} needs {}", what, ids.size(), rows, cols, rows * cols));
   }
   for (size_t i = 0; i < ids.size(); ++i) {
     const int32_t id = ids[i];

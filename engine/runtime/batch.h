@@ -25,7 +25,8 @@ struct Batch {
   std::vector<int32_t> sentence_labels;  ///< BERT, [batch]
 };
 
-/// Uniform tokens drawn from the settings' seed; GPT's labels are the next tokens, BERT predicts every seventh.
+/// Uniform tokens drawn from the settings' seed; GPT's labels are the next tokens, BERT predicts every
+/// seventh.
 Batch seeded_batch(const Settings& settings);
 
 /// Throws a request Error when sizes or ids do not fit the settings: names the row, the column and the value.

@@ -233,8 +233,8 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
       device.attention(attention_shape(local, step, context), local.in(0), local.out(1), local.out(0));
       break;
     case Op::AttentionGrad:
-      device.attention_grad(attention_shape(local, step, context), local.in(0), local.in(1), local.in(2), local.in(3),
-                            local.out(0), local.out(1));
+      device.attention_grad(attention_shape(local, step, context), local.in(0), local.in(1), local.in(2),
+                            local.in(3), local.out(0), local.out(1));
       break;
     case Op::Add:
       device.add(dtype, local.count(local.output(0)), local.in(0), local.in(1), local.out(0));
@@ -284,8 +284,8 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
       device.sum_exp(local.vocab_shard(attributes), local.in(0), local.in(1), local.out(0));
       break;
     case Op::CrossEntropy:
-      device.cross_entropy(dtype, local.input(0).shape[0], local.in(0), local.in(1), local.in(2),
-                           local.in(3), local.out(0));
+      device.cross_entropy(dtype, local.input(0).shape[0], local.in(0), local.in(1), local.in(2), local.in(3),
+                           local.out(0));
       break;
     case Op::CrossEntropyGrad:
       device.cross_entropy_grad(local.vocab_shard(attributes), local.in(0), local.ids(1), local.in(2),

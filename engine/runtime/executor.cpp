@@ -45,17 +45,17 @@ void give_way_to_the_window() {
 
 // Memory outlives the threads: a rank that failed may not free what another is still reading in a collective.
 struct Executor::Rank {
-  int index = 0;    ///< among the T of its replica
-  int replica = 0;  ///< among the D
+  int index = 0;                               ///< among the T of its replica
+  int replica = 0;                             ///< among the D
   std::unique_ptr<Communicator> communicator;  ///< of the T
   std::unique_ptr<Communicator> replicas;      ///< of the D
   std::unique_ptr<Device> device;
   std::unique_ptr<Arenas> arenas;
   std::unique_ptr<RankTrace> trace;
   uint64_t weights_of = 0;  ///< which feeding its weights come from
-  bool ready = false;  ///< memory fed
-  size_t claimed = 0;  ///< steps begun in this pass
-  size_t done = 0;     ///< steps finished in this pass
+  bool ready = false;       ///< memory fed
+  size_t claimed = 0;       ///< steps begun in this pass
+  size_t done = 0;          ///< steps finished in this pass
   BytesByKind high_water_bytes{};
   std::thread thread;
 };
@@ -231,11 +231,11 @@ void Executor::fail(int rank, StepId step, const std::exception& error) {
   const std::string where =
       step < 0 ? "before step 0"
                : fmt::format("step {} ({}: {})", step, program.step(step).name, program.step(step).equation);
-  const std::string replica =
-      program.replicas() == 1 ? ""
-                              : fmt::format(" of replica {}", ranks_[static_cast<size_t>(rank)]->replica);
-  const std::string message =
-      fmt::format("rank {}{}, {}: {}", ranks_[static_cast<size_t>(rank)]->index, replica, where, error.what());
+  const std::string replica = program.replicas() == 1
+                                  ? ""
+                                  : fmt::format(" of replica {}", ranks_[static_cast<size_t>(rank)]->replica);
+  const std::string message = fmt::format("rank {}{}, {}: {}", ranks_[static_cast<size_t>(rank)]->index,
+                                          replica, where, error.what());
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -277,7 +277,7 @@ void Executor::run_step(Rank& rank, StepId id, double begin_of_pass) {
   const Program& program = plan_->program;
   const Step& step = program.step(id);
   const StepCost& cost = plan_->cost[static_cast<size_t>(rank.index)][static_cast<size_t>(id)];
-  RankContext context{program,       rank.index,     rank.replica, *rank.device, *rank.communicator,
+  RankContext context{program,        rank.index,   rank.replica,   *rank.device, *rank.communicator,
                       *rank.replicas, *rank.arenas, inputs_.numbers};
   StepEvent event;
   event.begin_seconds = now_seconds() - begin_of_pass;

@@ -1,12 +1,13 @@
-// Runs a Program on T ranks, or on D replicas of them: one thread a rank, each with its own device, arenas and
-// place in two communicators, of its T neighbours and of its D copies (paper, Figure 8).
+// Runs a Program on T ranks, or on D replicas of them: one thread a rank, each with its own device, arenas
+// and place in two communicators, of its T neighbours and of its D copies (paper, Figure 8).
 //
 // Protocol. All ranks run the same steps in the same order. A shared target says how many steps may run; a
 // rank claims a step under the lock, runs it without, and publishes its event without. Raising the target
 // lets ranks go on; pausing lowers it to the furthest step any rank has claimed, so that all stop at one
 // boundary and no collective is left half met. Going back is going again from the start: the run is
-// deterministic, so the bits are the same; weights that an optimizer has moved are fed anew. The first failure is kept with its rank and step, the communicator
-// is aborted so that nobody waits for the rank that failed, and wait() throws it.
+// deterministic, so the bits are the same; weights that an optimizer has moved are fed anew. The first
+// failure is kept with its rank and step, the communicator is aborted so that nobody waits for the rank that
+// failed, and wait() throws it.
 #pragma once
 
 #include <condition_variable>
@@ -43,11 +44,11 @@ class Executor {
   /// Lets all ranks run until `target` steps are done; going back (target < position()) starts over from step
   /// 0. Returns at once. Call only while idle.
   void start(size_t target);
-  /// Forgets the position: the next start() runs from step 0, with the weights and the optimizer's state of the
-  /// beginning.
+  /// Forgets the position: the next start() runs from step 0, with the weights and the optimizer's state of
+  /// the beginning.
   void rewind();
-  /// The next start() runs from step 0 on `inputs`, with weights and optimizer state as the last pass left them.
-  /// A whole model whose inputs were never given runs on seeded_batch(). Call only while idle.
+  /// The next start() runs from step 0 on `inputs`, with weights and optimizer state as the last pass left
+  /// them. A whole model whose inputs were never given runs on seeded_batch(). Call only while idle.
   void next_pass(PassInputs inputs);
   /// What the next pass (or the present one) is fed with, from its first step on. Call only while idle.
   void set_inputs(PassInputs inputs);
@@ -69,8 +70,8 @@ class Executor {
   size_t position() const;  ///< steps all ranks have finished
   size_t steps() const { return plan_->program.steps.size(); }
   CommunicatorInfo communicator() const;
-  /// Rank `rank`'s finished steps of the present pass; any thread, also while it runs. Ranks of all replicas are
-  /// numbered through.
+  /// Rank `rank`'s finished steps of the present pass; any thread, also while it runs. Ranks of all replicas
+  /// are numbered through.
   const RankTrace& trace(int rank) const;
   /// Measured; call while idle.
   BytesByKind high_water_bytes(int rank) const;

@@ -10,9 +10,9 @@
 #include <stdexcept>
 
 #include "engine/config/error.h"
+#include "engine/device/philox.h"
 #include "engine/io/npy.h"
 #include "engine/io/safetensors.h"
-#include "engine/device/philox.h"
 #include "engine/runtime/parameters.h"
 
 namespace shardlens {
@@ -170,7 +170,8 @@ void Feed::fill_seeded(const Tensor& tensor, int rank, void* data) const {
     done += run.size();
   }
   // Rows that only pad the vocabulary hold zeros, as they do when a checkpoint was read.
-  if (tensor.kind != MemoryKind::Weight || tensor.row_dims != 1 || tensor.shape[0] <= settings.model.vocab) return;
+  if (tensor.kind != MemoryKind::Weight || tensor.row_dims != 1 || tensor.shape[0] <= settings.model.vocab)
+    return;
   const StoredPart part = stored_parts(settings, tensor).front();
   for (const Placement& place : placements(tensor, program_.ranks(), rank)) {
     const Range padding = overlap({part.rows.end, tensor.shape[0]}, place.rows);
@@ -193,8 +194,8 @@ void Feed::fill_stored(const Tensor& tensor, int rank, void* data) const {
       const Range rows = overlap(part.rows, place.rows), cols = overlap(part.cols, place.cols);
       if (rows.size() <= 0 || cols.size() <= 0) continue;
       for (int64_t row = rows.begin; row < rows.end; ++row) {
-        const int64_t to = (place.local_rows.begin + row - place.rows.begin) * own_cols + place.local_cols.begin +
-                           cols.begin - place.cols.begin;
+        const int64_t to = (place.local_rows.begin + row - place.rows.begin) * own_cols +
+                           place.local_cols.begin + cols.begin - place.cols.begin;
         const int64_t in_row = row - part.rows.begin, in_col = cols.begin - part.cols.begin;
         auto* out = static_cast<std::byte*>(data) + to * element;
         if (!part.transposed) {

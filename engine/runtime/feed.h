@@ -18,13 +18,13 @@ class Feed {
   explicit Feed(const Program& program);
   ~Feed();
 
-  /// Fills `data` (host memory) with rank `rank`'s slice of a weight, of an input that every pass shares, or of
-  /// the optimizer's state before the first update. Any thread. Throws a run Error that names the tensor, the
-  /// rank and the element when a file's value is NaN or infinite.
+  /// Fills `data` (host memory) with rank `rank`'s slice of a weight, of an input that every pass shares, or
+  /// of the optimizer's state before the first update. Any thread. Throws a run Error that names the tensor,
+  /// the rank and the element when a file's value is NaN or infinite.
   void fill(const Tensor& tensor, int rank, void* data) const;
 
-  /// Fills a whole model's input for one pass: replica `replica`'s rows of the batch. All tensor-parallel ranks
-  /// get the same.
+  /// Fills a whole model's input for one pass: replica `replica`'s rows of the batch. All tensor-parallel
+  /// ranks get the same.
   void fill_input(const Tensor& tensor, const PassInputs& inputs, int replica, void* data) const;
 
  private:

@@ -27,7 +27,9 @@ class Gather : public StepObserver {
   void on_replica_tensor(int replica, int rank, StepId step, const Tensor& tensor, const void* data) override;
 
   /// What replica `replica` held, by Tensor::name, once the run is over.
-  const std::map<std::string, GatheredTensor>& tensors(int replica = 0) const { return replicas_.at(replica).whole; }
+  const std::map<std::string, GatheredTensor>& tensors(int replica = 0) const {
+    return replicas_.at(replica).whole;
+  }
 
  private:
   struct Replica {

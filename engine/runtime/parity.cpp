@@ -149,7 +149,8 @@ ParityCheck::ParityCheck(const Program& program, std::shared_ptr<const SerialRef
     : program_(program), serial_(std::move(serial)), pictures_(pictures) {
   for (const Tensor& tensor : program.tensors) {
     const bool is_sum = tensor.layout != kPartialMax;
-    const bool comparable = tensor.kind != MemoryKind::Workspace && tensor.dtype != DType::Int32 && is_sum && serial_->find(tensor.value) != nullptr &&
+    const bool comparable = tensor.kind != MemoryKind::Workspace && tensor.dtype != DType::Int32 && is_sum &&
+                            serial_->find(tensor.value) != nullptr &&
                             static_cast<int64_t>(serial_->find(tensor.value)->size()) == tensor.bytes();
     if (!comparable) continue;
     auto comparison = std::make_unique<Comparison>();

@@ -70,7 +70,8 @@ DumpTensor join_rows(const Program& program, const Gather& gather, const std::st
       const auto row_bytes = static_cast<size_t>(piece.shape[1] * element_bytes(piece.dtype));
       const auto kept = static_cast<size_t>(cols * element_bytes(piece.dtype));
       for (int64_t row = 0; row < piece.shape[0]; ++row) {
-        const auto begin = piece.bytes.begin() + static_cast<std::ptrdiff_t>(static_cast<size_t>(row) * row_bytes);
+        const auto begin =
+            piece.bytes.begin() + static_cast<std::ptrdiff_t>(static_cast<size_t>(row) * row_bytes);
         joined.bytes.insert(joined.bytes.end(), begin, begin + static_cast<std::ptrdiff_t>(kept));
       }
     }
@@ -95,8 +96,10 @@ std::map<std::string, DumpTensor> make_dump(const Program& program, const Gather
   const DType wide = settings.dtype == DType::Fp64 ? DType::Fp64 : DType::Fp32;
   dump["loss"] = scalar_list({losses.back()}, wide);
   dump["losses"] = scalar_list(losses, wide);
-  dump["logits"] = join_rows(program, gather, "logits", {settings.batch, settings.seq, model.vocab}, model.vocab);
-  dump["hidden"] = join_rows(program, gather, "hidden", {settings.batch, settings.seq, model.hidden}, model.hidden);
+  dump["logits"] =
+      join_rows(program, gather, "logits", {settings.batch, settings.seq, model.vocab}, model.vocab);
+  dump["hidden"] =
+      join_rows(program, gather, "hidden", {settings.batch, settings.seq, model.hidden}, model.hidden);
   if (model.architecture == Architecture::Bert)
     dump["sop_logits"] = join_rows(program, gather, "sentence.out", {settings.batch, 2}, 2);
   for (const Tensor& weight : program.tensors) {
@@ -115,7 +118,8 @@ ModelStepResult run_model_step(const std::shared_ptr<const Plan>& plan, const Mo
   check_runnable(*plan);
   const Program& program = plan->program;
   PassInputs inputs;
-  inputs.batch = request.batch ? request.batch : std::make_shared<const Batch>(seeded_batch(program.settings));
+  inputs.batch =
+      request.batch ? request.batch : std::make_shared<const Batch>(seeded_batch(program.settings));
   check_batch(program.settings, *inputs.batch);
   inputs.numbers.learning_rate = request.learning_rate;
 

@@ -28,19 +28,19 @@ struct ModelStepRequest {
 };
 
 struct ModelStepResult {
-  std::vector<double> losses;          ///< of each pass
-  std::vector<double> gradient_norms;  ///< of each pass with an update, before clipping
-  double pass_seconds = 0;             ///< of the last pass, slowest rank
+  std::vector<double> losses;             ///< of each pass
+  std::vector<double> gradient_norms;     ///< of each pass with an update, before clipping
+  double pass_seconds = 0;                ///< of the last pass, slowest rank
   std::vector<int64_t> high_water_bytes;  ///< per rank
   CommunicatorInfo communicator;
   /// loss [1], losses [N], logits [B, S, V] without padding, hidden [B, S, C], sop_logits [B, 2] (BERT),
-  /// grad.<name> of the last backward pass before clipping and, after updates, param.<name>, under Hugging Face's
-  /// names and in its orientation.
+  /// grad.<name> of the last backward pass before clipping and, after updates, param.<name>, under Hugging
+  /// Face's names and in its orientation.
   std::map<std::string, DumpTensor> dump;
 };
 
-/// Runs `plan`, which is of a whole model, and has settings.update set when request.updates > 0. Throws what the
-/// plan or the run throws.
+/// Runs `plan`, which is of a whole model, and has settings.update set when request.updates > 0. Throws what
+/// the plan or the run throws.
 ModelStepResult run_model_step(const std::shared_ptr<const Plan>& plan, const ModelStepRequest& request);
 
 }  // namespace shardlens

@@ -34,7 +34,7 @@ TEST(Cli, HelpTeachesWithExamples) {
 
 TEST(Cli, PlanJsonOfMegatronHasTwoAllReducesEachWayAtEveryT) {
   for (int tp : {2, 3, 4, 6, 12}) {
-    const Ended ended = run("plan --json --model gpt2 --tp " + std::to_string(tp));
+    const Ended ended = run("plan --json --layer --model gpt2 --tp " + std::to_string(tp));
     ASSERT_EQ(ended.code, 0) << ended.err;
     const nlohmann::json json = nlohmann::json::parse(ended.out);
     const auto& counts = json["collective_counts"];
@@ -87,7 +87,6 @@ TEST(Cli, WrongRequestsEndWithTwoAndNameTheRemedy) {
       {"verify --layer --tp 0", "T"},
       {"verify --layer --tp -3", "T"},
       {"verify --layer --tp 100000", "T"},
-      {"verify --tp 2", "--layer"},
       {"verify --layer --batch 0", "batch"},
       {"verify --layer --seq -1", "sequence"},
       {"verify --layer --seq 100000", "1024"},

@@ -31,7 +31,7 @@ ByteUnit unit_for(double top_bytes);
 
 /// The kinds from the bottom of a bar to its top: what stays for the whole run first.
 inline constexpr std::array<MemoryKind, kMemoryKinds> kStackOrder{
-    MemoryKind::Weight,     MemoryKind::WeightGradient,     MemoryKind::Input,
+    MemoryKind::Weight,     MemoryKind::WeightGradient,     MemoryKind::OptimizerState, MemoryKind::Input,
     MemoryKind::Activation, MemoryKind::ActivationGradient, MemoryKind::Workspace};
 inline int64_t bytes_of(const BytesByKind& bytes, MemoryKind kind) {
   return bytes[static_cast<size_t>(kind)];

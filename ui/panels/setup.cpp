@@ -217,6 +217,8 @@ std::string block_title(Block block) {
       return "MLP alone";
     case Block::Attention:
       return "attention alone";
+    case Block::Model:
+      return "whole model";
   }
   return {};
 }

@@ -110,6 +110,34 @@ std::string note_of(const Program& program, const Step& step) {
       return heads_note(out);
     case Op::Add:
       return step.phase == Phase::Forward ? "residual sum" : "both branches summed";
+    case Op::Embedding:
+      return out.layout.kind == LayoutKind::Partial ? "zeros for rows of others" : "rows by token";
+    case Op::EmbeddingGrad:
+      return "rows summed by token";
+    case Op::FirstToken:
+    case Op::FirstTokenGrad:
+      return "first token of each sequence";
+    case Op::Tanh:
+    case Op::TanhGrad:
+      return elementwise_note(out);
+    case Op::Dropout:
+      return "one mask for all T";
+    case Op::VocabMax:
+      return "largest of its own columns";
+    case Op::TargetLogit:
+      return "zero where another rank owns it";
+    case Op::SumExp:
+      return "over its own columns";
+    case Op::CrossEntropy:
+      return "one number a token suffices";
+    case Op::CrossEntropyGrad:
+      return "local: nothing is sent";
+    case Op::SquareSum:
+      return out.layout.kind == LayoutKind::Partial ? "of its own slices" : "counted once";
+    case Op::ClipFactor:
+      return "one number for all ranks";
+    case Op::AdamW:
+      return "its own slice, nothing sent";
     case Op::Round:
       return "integers: sums are exact";
     case Op::Identity:

@@ -38,8 +38,8 @@ class CpuDevice final : public Device {
   void add(DType dtype, int64_t count, const void* a, const void* b, void* y) override;
   void round(DType dtype, int64_t count, int limit, const void* x, void* y) override;
   void slice(DType dtype, const Slicing& slicing, Range range, const void* full, void* shard) override;
-  void embedding(DType dtype, int64_t tokens, int64_t width, Range rows, const int32_t* ids, const void* table,
-                 void* y) override;
+  void embedding(DType dtype, int64_t tokens, int64_t width, Range rows, const int32_t* ids,
+                 const void* table, void* y) override;
   void embedding_grad(DType dtype, int64_t tokens, int64_t width, Range rows, const int32_t* ids,
                       const void* dy, void* dtable, bool accumulate) override;
   void first_token(DType dtype, int64_t batch, int64_t seq, int64_t width, const void* x, void* y) override;
@@ -50,7 +50,8 @@ class CpuDevice final : public Device {
   void dropout(DType dtype, const DropoutMask& mask, int64_t first, int64_t count, const void* x,
                void* y) override;
   void vocab_max(const VocabShard& shard, const void* logits, void* max) override;
-  void target_logit(const VocabShard& shard, const void* logits, const int32_t* labels, void* target) override;
+  void target_logit(const VocabShard& shard, const void* logits, const int32_t* labels,
+                    void* target) override;
   void sum_exp(const VocabShard& shard, const void* logits, const void* max, void* sum) override;
   void cross_entropy(DType dtype, int64_t tokens, const void* max, const void* target, const void* sum,
                      const void* weights, void* loss) override;

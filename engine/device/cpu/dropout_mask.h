@@ -22,7 +22,8 @@ void drop(const DropoutMask& mask, int64_t first, int64_t count, T* values) {
   for (int64_t done = 0; done < count; done += kDraws) {
     const int64_t size = std::min(kDraws, count - done);
     fill_words(stream, first + done, size, words);
-    for (int64_t j = 0; j < size; ++j) values[done + j] = words[j] < threshold ? T(0) : values[done + j] * scale;
+    for (int64_t j = 0; j < size; ++j)
+      values[done + j] = words[j] < threshold ? T(0) : values[done + j] * scale;
   }
 }
 

@@ -1,5 +1,5 @@
-// Rows by id and back. A lookup of a row another rank owns yields zeros, so that the ranks' sum is the row; the
-// gradient adds rows up in the order of the tokens, whatever the number of threads.
+// Rows by id and back. A lookup of a row another rank owns yields zeros, so that the ranks' sum is the row;
+// the gradient adds rows up in the order of the tokens, whatever the number of threads.
 #include <algorithm>
 #include <cstring>
 

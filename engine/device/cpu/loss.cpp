@@ -47,7 +47,8 @@ void CpuDevice::vocab_max(const VocabShard& shard, const void* logits, void* max
   });
 }
 
-void CpuDevice::target_logit(const VocabShard& shard, const void* logits, const int32_t* labels, void* target) {
+void CpuDevice::target_logit(const VocabShard& shard, const void* logits, const int32_t* labels,
+                             void* target) {
   with_element_type(shard.dtype, "a target logit", [&](auto zero) {
     using T = decltype(zero);
     for (int64_t t = 0; t < shard.tokens; ++t) {
@@ -76,16 +77,16 @@ void CpuDevice::sum_exp(const VocabShard& shard, const void* logits, const void*
   });
 }
 
-void CpuDevice::cross_entropy(DType dtype, int64_t tokens, const void* max, const void* target, const void* sum,
-                              const void* weights, void* loss) {
+void CpuDevice::cross_entropy(DType dtype, int64_t tokens, const void* max, const void* target,
+                              const void* sum, const void* weights, void* loss) {
   with_element_type(dtype, "cross-entropy", [&](auto zero) {
     using T = decltype(zero);
     double total = 0;
     for (int64_t t = 0; t < tokens; ++t) {
       const T weight = static_cast<const T*>(weights)[t];
       if (weight == T(0)) continue;  // an ignored label has no logit
-      const T value =
-          static_cast<const T*>(max)[t] + std::log(static_cast<const T*>(sum)[t]) - static_cast<const T*>(target)[t];
+      const T value = static_cast<const T*>(max)[t] + std::log(static_cast<const T*>(sum)[t]) -
+                      static_cast<const T*>(target)[t];
       total += static_cast<double>(weight) * static_cast<double>(value);
     }
     *static_cast<T*>(loss) = static_cast<T>(total);

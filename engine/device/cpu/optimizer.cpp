@@ -12,8 +12,8 @@ namespace shardlens::cpu {
 
 namespace {
 
-constexpr int64_t kChunk = 16384;         // elements a thread takes at a time
-constexpr double kClipEpsilon = 1e-6;     // keeps the factor finite when all gradients are zero
+constexpr int64_t kChunk = 16384;      // elements a thread takes at a time
+constexpr double kClipEpsilon = 1e-6;  // keeps the factor finite when all gradients are zero
 
 }  // namespace
 

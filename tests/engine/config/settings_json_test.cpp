@@ -30,6 +30,15 @@ Settings other_settings() {
   settings.block = Block::Attention;
   settings.layer = 5;
   settings.operands = Operands::Integer;
+  settings.model.tied = false;
+  settings.split.embedding = EmbeddingCut::Replicated;
+  settings.split.loss = LossForm::Gather;
+  settings.micro_batches = 3;
+  settings.recompute = Recompute::Full;
+  settings.dropout = 0.1;
+  settings.update = true;
+  settings.optimizer = {0.02, 0.8, 0.98, 1e-7, 2.0};
+  settings.vocab_ranks = 4;
   settings.input = {InputKind::Text, "a \"file\" ü.txt"};
   settings.weights_path = "w.safetensors";
   settings.hardware = "h100-80gb";
@@ -48,7 +57,7 @@ TEST(SettingsJson, RoundTripsThroughText) {
 TEST(SettingsJson, EveryKeyIsNeededAndNoOtherAllowed) {
   const nlohmann::json whole = settings_to_json(other_settings());
   const nlohmann::json flat = whole.flatten();
-  EXPECT_EQ(flat.size(), 32u);
+  EXPECT_EQ(flat.size(), 45u);
   for (const auto& [place, value] : flat.items()) {
     nlohmann::json without = whole;
     const nlohmann::json::json_pointer pointer(place);
