@@ -104,8 +104,10 @@ int bench_allreduce(const CommonOptions& options) {
 }
 
 int bench_step(const CommonOptions& options, int repetitions) {
-  const std::shared_ptr<const Plan> plan = make_plan(to_settings(options));
-  const StepBench bench = bench_layer_step(plan, repetitions);
+  Settings settings = to_settings(options);
+  settings.update = settings.block == Block::Model;  // a whole step: with clipping and AdamW
+  const std::shared_ptr<const Plan> plan = make_plan(settings);
+  const StepBench bench = shardlens::bench_step(plan, repetitions);
   const Settings& s = plan->program.settings;
   if (options.json) {
     fmt::print("{}\n", ordered_json{{"step_seconds", bench.median_seconds},
@@ -116,16 +118,18 @@ int bench_step(const CommonOptions& options, int repetitions) {
                                     {"flops_per_second", bench.flops_per_second()},
                                     {"gemm_ceiling_flops", bench.ceiling_flops},
                                     {"of_gemm_ceiling", bench.of_ceiling},
-                                    {"collective_seconds", bench.collective_seconds}}
+                                    {"collective_seconds", bench.collective_seconds},
+                                    {"planned_bytes_per_rank", bench.planned_bytes},
+                                    {"high_water_bytes_per_rank", bench.high_water_bytes}}
                            .dump());
     return 0;
   }
-  fmt::print("{} · one {} · T = {} · split {} · {} · batch {} × sequence {} · {}\n\n", s.model.title,
-             to_string(s.block), s.tp, s.split.name, to_string(s.dtype), s.batch, s.seq,
-             machine_description());
-  fmt::print("forward and backward  {:.2f} ms median ({:.2f} … {:.2f} ms, {} repetitions)\n",
-             bench.median_seconds * 1e3, bench.lowest_seconds * 1e3, bench.highest_seconds * 1e3,
-             repetitions);
+  fmt::print("{} · {} · T = {} · split {} · {} · batch {} × sequence {} · {}\n\n", s.model.title,
+             s.block == Block::Model ? "whole model" : "one " + to_string(s.block), s.tp, s.split.name,
+             to_string(s.dtype), s.batch, s.seq, machine_description());
+  fmt::print("{:<21} {:.2f} ms median ({:.2f} … {:.2f} ms, {} repetitions)\n",
+             s.update ? "whole step with AdamW" : "forward and backward", bench.median_seconds * 1e3,
+             bench.lowest_seconds * 1e3, bench.highest_seconds * 1e3, repetitions);
   fmt::print("in collectives        {:.2f} ms of it, waiting included\n", bench.collective_seconds * 1e3);
   fmt::print("matrix products       {:.2f} GFLOP, the masked half of attention left out\n",
              static_cast<double>(bench.flops) / 1e9);
@@ -133,6 +137,12 @@ int bench_step(const CommonOptions& options, int repetitions) {
   fmt::print("GEMM ceiling          {:.1f} GFLOP/s, measured in turn with the step\n",
              bench.ceiling_flops / 1e9);
   fmt::print("of the ceiling        {:.1f} %\n", 100 * bench.of_ceiling);
+  if (s.block == Block::Model) {
+    fmt::print("tokens                {:.0f} tokens/s\n",
+               static_cast<double>(s.batch * s.seq) / bench.median_seconds);
+    fmt::print("memory of rank 0      {} bytes high-water, {} planned\n",
+               grouped_text(bench.high_water_bytes[0]), grouped_text(bench.planned_bytes[0]));
+  }
   return 0;
 }
 
@@ -143,7 +153,8 @@ Verb add_bench(CLI::App& app) {
   auto what = std::make_shared<std::string>();
   auto repetitions = std::make_shared<int>(9);
   app.add_option("what", *what,
-                 "gemm: the layer's matrix products; allreduce: the communicator; step: the whole layer")
+                 "gemm: the layer's matrix products; allreduce: the communicator; step: a layer, or a "
+                 "whole model's training step")
       ->required()
       ->check(CLI::IsMember({"gemm", "allreduce", "step"}));
   app.add_option("--repetitions", *repetitions, "Timed repetitions; median and spread are printed")
@@ -152,6 +163,7 @@ Verb add_bench(CLI::App& app) {
   add_common(app, *options);
   app.footer(
       "\nExamples\n  shardlens-cli bench step --model gpt2 --tp 2 --batch 4 --seq 256\n"
+      "  shardlens-cli bench step --model gpt2 --layer --tp 2\n"
       "  shardlens-cli bench allreduce --tp 2\n  shardlens-cli bench gemm --tp 2 --json\n");
   return [options, what, repetitions] {
     if (*what == "gemm") return bench_gemm(*options, *repetitions);

@@ -18,15 +18,21 @@ namespace {
 using nlohmann::ordered_json;
 
 struct CollectiveCount {
-  int forward = 0, backward = 0;
-  int64_t sent_bytes = 0;  // per rank, forward and backward
+  int forward = 0, backward = 0;  // the optimizer's with the backward pass
+  int64_t sent_bytes = 0;         // per rank, forward and backward
 };
 
-std::map<std::string, CollectiveCount> count_collectives(const Program& program) {
+bool is_of_tp(const Step& step) {
+  return is_collective(step.op) && step.axis == Axis::Tp;
+}
+
+// Those of the T ranks, by name; those among the replicas as "all-reduce over replicas". `layer`: of one
+// layer alone, or -1 for all.
+std::map<std::string, CollectiveCount> count_collectives(const Program& program, int layer = -1) {
   std::map<std::string, CollectiveCount> counts;
   for (const Step& step : program.steps) {
-    if (!is_collective(step.op)) continue;
-    CollectiveCount& count = counts[to_string(step.op)];
+    if (!is_collective(step.op) || (layer >= 0 && step.layer != layer)) continue;
+    CollectiveCount& count = counts[to_string(step.op) + (is_of_tp(step) ? "" : " over replicas")];
     ++(step.phase == Phase::Forward ? count.forward : count.backward);
     count.sent_bytes += sent_bytes(program, step.id);
   }
@@ -52,7 +58,8 @@ ordered_json to_json(const Plan& plan) {
     collectives.push_back(
         {{"step", step.id},
          {"name", to_string(step.op)},
-         {"phase", step.phase == Phase::Forward ? "forward" : "backward"},
+         {"phase", to_string(step.phase)},
+         {"layer", step.layer},
          {"conjugate", letter(step.conjugate)},
          {"tensor", tensor.name},
          {"tensor_bytes", tensor.bytes()},
@@ -63,6 +70,12 @@ ordered_json to_json(const Plan& plan) {
   ordered_json counts = ordered_json::object();
   for (const auto& [name, count] : count_collectives(program)) {
     counts[name] = {
+        {"forward", count.forward}, {"backward", count.backward}, {"sent_bytes_per_rank", count.sent_bytes}};
+  }
+  ordered_json per_layer = ordered_json::object();
+  for (const auto& [name, count] :
+       count_collectives(program, program.settings.block == Block::Model ? 0 : -1)) {
+    per_layer[name] = {
         {"forward", count.forward}, {"backward", count.backward}, {"sent_bytes_per_rank", count.sent_bytes}};
   }
   ordered_json memory = ordered_json::array();
@@ -76,6 +89,7 @@ ordered_json to_json(const Plan& plan) {
   int64_t flops = 0;
   for (const StepCost& cost : plan.cost[0]) flops += cost.flops;
   ordered_json out = {{"collective_counts", counts},
+                      {"collective_counts_per_layer", per_layer},
                       {"collectives", collectives},
                       {"memory_per_rank", memory},
                       {"flops_rank_0", flops},
@@ -88,17 +102,25 @@ ordered_json to_json(const Plan& plan) {
 void print(const Plan& plan) {
   const Program& program = plan.program;
   const Settings& s = program.settings;
-  fmt::print("{} · one {} · T = {} · split {} · {} · batch {} × sequence {} = {} tokens\n\n", s.model.title,
-             to_string(s.block), s.tp, s.split.name, to_string(s.dtype), s.batch, s.seq, s.tokens());
+  const bool whole = s.block == Block::Model;
+  fmt::print("{} · {} · T = {} · D = {} · split {} · {} · batch {} × sequence {}\n\n", s.model.title,
+             whole ? "whole model" : "one " + to_string(s.block), s.tp, s.dp, s.split.name,
+             to_string(s.dtype), s.batch, s.seq);
   fmt::print("{:>4}  {:<8}  {:<2} {:<34} {:<44} {:<13} {:>13}\n", "step", "phase", "", "equation",
              "output [global shape]", "layout", "sent per rank");
+  int hidden_layer = -1;
   for (const Step& step : program.steps) {
+    if (step.layer > 0) {  // all layers are alike: the first one is printed
+      if (step.layer != hidden_layer && step.phase == Phase::Forward && hidden_layer < 0)
+        fmt::print("{:>4}  {:<8}     layers 1 to {} are like layer 0\n", "…", "forward", s.model.layers - 1);
+      hidden_layer = step.layer;
+      continue;
+    }
     const Tensor& out = program.tensor(step.outputs[0]);
     const int64_t bytes = sent_bytes(program, step.id);
-    fmt::print("{:>4}  {:<8}  {:<2} {:<34} {:<44} {:<13} {:>13}\n", step.id,
-               step.phase == Phase::Forward ? "forward" : "backward", letter(step.conjugate), step.equation,
-               fmt::format("{} {}", out.name, to_string(out.shape)), to_string(out.layout),
-               bytes ? bytes_text(static_cast<double>(bytes)) : "");
+    fmt::print("{:>4}  {:<8}  {:<2} {:<34} {:<44} {:<13} {:>13}\n", step.id, to_string(step.phase),
+               letter(step.conjugate), step.equation, fmt::format("{} {}", out.name, to_string(out.shape)),
+               to_string(out.layout), bytes ? bytes_text(static_cast<double>(bytes)) : "");
   }
   fmt::print("\nCollectives (bytes each rank sends, ring)\n");
   const auto counts = count_collectives(program);
@@ -108,8 +130,13 @@ void print(const Plan& plan) {
     fmt::print("  {:<15} {} forward, {} backward, {} bytes per rank\n", name, count.forward, count.backward,
                grouped_text(count.sent_bytes));
   }
+  if (whole) {
+    for (const auto& [name, count] : count_collectives(program, 0))
+      fmt::print("  of them in each layer: {} {} forward, {} backward\n", name, count.forward,
+                 count.backward);
+  }
   for (const Step& step : program.steps) {
-    if (is_collective(step.op)) {
+    if (is_collective(step.op) && step.layer <= 0) {
       fmt::print("  step {:>3} {} {} bytes: {}\n", step.id, letter(step.conjugate),
                  grouped_text(sent_bytes(program, step.id)), explain(program, step.id));
     }

@@ -83,7 +83,13 @@ std::vector<StepCost> price(const Program& program, const Hardware& hardware, in
     cost.flops = flops.whole;
     cost.causal_flops = flops.causal;
     cost.sent_bytes = sent_bytes(program, step.id);
-    if (step.op != Op::Identity) {
+    if (step.op == Op::Embedding || step.op == Op::EmbeddingGrad) {
+      // Rows looked up, not the table; its gradient is zeroed whole.
+      const TensorId rows = step.op == Op::Embedding ? step.outputs[0] : step.inputs[1];
+      cost.touched_bytes = 2 * local_bytes(program.tensor(rows), program.ranks(), rank);
+      if (step.op == Op::EmbeddingGrad && !step.attributes.accumulate)
+        cost.touched_bytes += local_bytes(program.tensor(step.outputs[0]), program.ranks(), rank);
+    } else if (step.op != Op::Identity) {
       for (const std::vector<TensorId>* tensors : {&step.inputs, &step.outputs}) {
         for (const TensorId id : *tensors)
           cost.touched_bytes += local_bytes(program.tensor(id), program.ranks(), rank);
@@ -91,7 +97,8 @@ std::vector<StepCost> price(const Program& program, const Hardware& hardware, in
     }
     cost.predicted_seconds =
         is_collective(step.op)
-            ? collective_seconds(collective_of(step.op), cost.sent_bytes, program.ranks(), hardware)
+            ? collective_seconds(collective_of(step.op), cost.sent_bytes,
+                                 step.axis == Axis::Dp ? program.replicas() : program.ranks(), hardware)
             : compute_seconds(cost, program.tensor(step.outputs[0]).dtype, hardware);
     costs.push_back(cost);
   }

@@ -31,7 +31,7 @@ TensorId embedding(Builder& b, TensorId ids, const std::string& module, const st
            fmt::format("{}[{}] += {}", b.tensor(dtable).symbol, b.tensor(ids).symbol, b.tensor(de).symbol),
            inputs, {dtable}, attributes);
   });
-  return b.convert(e, kReplicated, Conjugate::G);
+  return b.convert(e, kReplicated, cut ? Conjugate::G : Conjugate::None);
 }
 
 TensorId vocab_logits(Builder& b, TensorId x, const std::string& parameter, const std::string& symbol,

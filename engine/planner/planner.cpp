@@ -35,7 +35,7 @@ Program plan_program(const Settings& settings) {
 
 Program plan_serial(Settings settings) {
   if (settings.vocab_ranks == 0) settings.vocab_ranks = settings.tp;
-  settings.tp = 1;
+  settings.tp = settings.dp = 1;
   return plan_program(settings);
 }
 

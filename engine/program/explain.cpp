@@ -17,6 +17,7 @@ std::string cut_of(const Program& program, const Step& step) {
     const Tensor& tensor = program.tensor(id);
     if (tensor.kind != MemoryKind::Weight || tensor.shape.size() < 2) continue;
     if (tensor.layout.kind != LayoutKind::Sharded) return "replicated";
+    if (step.attributes.transposed) return "vocabulary-parallel";
     return tensor.layout.dim < tensor.row_dims ? "row-parallel" : "column-parallel";
   }
   return {};

@@ -2,6 +2,7 @@
 #include "engine/runtime/ceiling.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace shardlens {
 
@@ -13,10 +14,12 @@ std::vector<GemmShape> gemm_shapes(const Program& program, int rank) {
     const bool grad_weight = step.op == Op::LinearGradWeight;
     if (!forward && !grad_input && !grad_weight) continue;
     const Tensor& weight = program.tensor(grad_weight ? step.outputs[0] : step.inputs[1]);
-    const MatrixShape w = local_matrix_shape(weight, program.ranks(), rank);
+    MatrixShape w = local_matrix_shape(weight, program.ranks(), rank);
+    const bool turned = step.attributes.transposed;  // W is stored [out, in]
+    if (turned && !grad_weight) std::swap(w.rows, w.cols);
     const int64_t tokens = program.tensor(step.inputs[0]).shape[0];
-    GemmShape shape{false, false, tokens, w.cols, w.rows};
-    if (grad_input) shape = {false, true, tokens, w.rows, w.cols};
+    GemmShape shape{false, turned, tokens, w.cols, w.rows};
+    if (grad_input) shape = {false, !turned, tokens, w.rows, w.cols};
     if (grad_weight) shape = {true, false, w.rows, w.cols, tokens};
     const bool empty = shape.m == 0 || shape.n == 0 || shape.k == 0;
     if (!empty && std::find(shapes.begin(), shapes.end(), shape) == shapes.end()) shapes.push_back(shape);

@@ -136,6 +136,11 @@ void Executor::next_pass(PassInputs inputs) {
   inputs_ = std::move(inputs);
 }
 
+void Executor::next_pass() {
+  const std::lock_guard lock(mutex_);
+  rewind_locked();
+}
+
 void Executor::set_inputs(PassInputs inputs) {
   const std::lock_guard lock(mutex_);
   inputs_ = std::move(inputs);

@@ -50,6 +50,7 @@ class Executor {
   /// The next start() runs from step 0 on `inputs`, with weights and optimizer state as the last pass left
   /// them. A whole model whose inputs were never given runs on seeded_batch(). Call only while idle.
   void next_pass(PassInputs inputs);
+  void next_pass();  ///< on the inputs it has
   /// What the next pass (or the present one) is fed with, from its first step on. Call only while idle.
   void set_inputs(PassInputs inputs);
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <string>
@@ -46,14 +47,37 @@ std::shared_ptr<const Plan> make_plan(Program program) {
 
 std::shared_ptr<const Plan> make_plan(const Settings& settings) {
   std::shared_ptr<Plan> plan = planned(plan_program(settings));
-  plan->splits = compare_splits(settings);
+  // What the splits differ in repeats from layer to layer: of a whole model, one layer is compared.
+  Settings compared = settings;
+  if (compared.block == Block::Model) {
+    compared.block = Block::Layer;
+    compared.batch = settings.micro_batch();
+    compared.dp = 1;
+    compared.update = false;
+  }
+  const std::vector<int> possible = possible_degrees(compared.model, compared.block);
+  if (std::find(possible.begin(), possible.end(), compared.tp) != possible.end())
+    plan->splits = compare_splits(compared);
   return plan;
+}
+
+int64_t model_flops(const Plan& plan) {
+  const Program& program = plan.program;
+  int64_t flops = 0;
+  for (const std::vector<StepCost>& rank : plan.cost) {
+    for (const Step& step : program.steps) {
+      const bool again = step.phase == Phase::Backward && (step.op == Op::Linear || step.op == Op::Attention);
+      const StepCost& cost = rank[static_cast<size_t>(step.id)];
+      if (!again) flops += program.settings.model.causal ? cost.causal_flops : cost.flops;
+    }
+  }
+  return flops * program.replicas();
 }
 
 int64_t run_bytes(const Plan& plan) {
   int64_t bytes = 0;
   for (const MemoryPlan& memory : plan.memory) bytes += total_bytes(memory.arena_bytes);
-  return bytes;
+  return bytes * plan.program.replicas();
 }
 
 void check_runnable(const Plan& plan) {
@@ -64,7 +88,7 @@ void check_runnable(const Plan& plan) {
     int64_t bytes = 0;
     for (int rank = 0; rank < program.ranks(); ++rank)
       bytes += total_bytes(plan_memory(program, rank).arena_bytes);
-    return bytes;
+    return bytes * program.replicas();
   });
 }
 

@@ -14,6 +14,10 @@ std::shared_ptr<const Plan> make_plan(const Settings& settings);
 /// A Plan of a Program that was made or changed by other hands (a planted fault): memory and cost follow it.
 std::shared_ptr<const Plan> make_plan(Program program);
 
+/// FLOPs of the model's matrix products in one pass, all ranks and replicas together: the masked half of
+/// attention and what is run a second time (activation checkpointing) left out.
+int64_t model_flops(const Plan& plan);
+
 /// Bytes all ranks of a run need together in this process: the planned arenas.
 int64_t run_bytes(const Plan& plan);
 

@@ -1,4 +1,4 @@
-// Timing a layer beside its ceiling.
+// Timing a layer or a whole model beside its ceiling.
 #include "engine/runtime/step_bench.h"
 
 #include <algorithm>
@@ -23,11 +23,11 @@ struct Timing {
 };
 
 Timing time_once(Executor& executor, const Program& program) {
-  executor.rewind();
+  executor.next_pass();  // an optimizer's steps go on from where they are
   executor.start(executor.steps());
   executor.wait();
   Timing timing;
-  for (int rank = 0; rank < program.ranks(); ++rank) {
+  for (int rank = 0; rank < program.ranks() * program.replicas(); ++rank) {
     const RankTrace& trace = executor.trace(rank);
     double in_collectives = 0;
     for (const Step& step : program.steps) {
@@ -41,14 +41,11 @@ Timing time_once(Executor& executor, const Program& program) {
 
 }  // namespace
 
-StepBench bench_layer_step(const std::shared_ptr<const Plan>& plan, int repetitions) {
+StepBench bench_step(const std::shared_ptr<const Plan>& plan, int repetitions) {
   check_runnable(*plan);
   const Program& program = plan->program;
   StepBench bench;
-  for (const auto& rank : plan->cost) {
-    for (const StepCost& cost : rank)
-      bench.flops += program.settings.model.causal ? cost.causal_flops : cost.flops;
-  }
+  bench.flops = model_flops(*plan);
   const std::vector<GemmShape> shapes = gemm_shapes(program, 0);
   Executor executor(plan);
   time_once(executor, program);
@@ -63,6 +60,10 @@ StepBench bench_layer_step(const std::shared_ptr<const Plan>& plan, int repetiti
     seconds.push_back(timing.seconds);
     ceilings.push_back(ceiling);
     ratios.push_back(static_cast<double>(bench.flops) / timing.seconds / ceiling);
+  }
+  for (int rank = 0; rank < program.ranks(); ++rank) {
+    bench.planned_bytes.push_back(total_bytes(plan->memory[static_cast<size_t>(rank)].arena_bytes));
+    bench.high_water_bytes.push_back(total_bytes(executor.high_water_bytes(rank)));
   }
   bench.median_seconds = median(seconds);
   bench.lowest_seconds = *std::min_element(seconds.begin(), seconds.end());

@@ -1,8 +1,9 @@
-// How fast a planned layer runs, against the GEMM ceiling of its own shapes: both measured in turn in one
-// run, so that a noisy machine disturbs both.
+// How fast a planned layer or whole model runs, against the GEMM ceiling of its own shapes: both measured in
+// turn in one run, so that a noisy machine disturbs both.
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "engine/runtime/snapshot.h"
 
@@ -14,15 +15,17 @@ struct StepBench {
   double highest_seconds = 0;
   double collective_seconds =
       0;                     ///< of the median run: the slowest rank's time in collectives, waiting included
-  int64_t flops = 0;         ///< all ranks, matrix products, the masked half of attention left out
+  int64_t flops = 0;         ///< model_flops() of the plan
   double ceiling_flops = 0;  ///< FLOP/s, all cores: median over the rounds of the fastest product
-  double of_ceiling = 0;     ///< median over the rounds of this round's speed over this round's ceiling
+  std::vector<int64_t> planned_bytes;     ///< per rank
+  std::vector<int64_t> high_water_bytes;  ///< per rank, measured
+  double of_ceiling = 0;  ///< median over the rounds of this round's speed over this round's ceiling
 
   double flops_per_second() const { return static_cast<double>(flops) / median_seconds; }
 };
 
 /// Runs the plan once to warm up, then `repetitions` times, each followed by a measurement of the ceiling
 /// with as many threads as cores. Throws what check_runnable() and the run throw.
-StepBench bench_layer_step(const std::shared_ptr<const Plan>& plan, int repetitions);
+StepBench bench_step(const std::shared_ptr<const Plan>& plan, int repetitions);
 
 }  // namespace shardlens
