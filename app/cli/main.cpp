@@ -24,6 +24,7 @@ Examples
   shardlens-cli verify --model gpt2 --layer --tp 4 --split reversed --dtype fp64
   shardlens-cli step --model gpt2 --layer --tp 2 --dump layer.safetensors
   shardlens-cli bench step --tp 2                           FLOP/s against this machine's GEMM ceiling
+  shardlens-cli data --text sample --out corpus             a corpus made ready for training
 
 Exit codes: 0 done, 1 the check failed, 2 the request was wrong, 3 the run failed.
 )";
@@ -67,6 +68,9 @@ int main(int argc, char** argv) {
       CLI::App* bench =
           app.add_subcommand("bench", "Measures gemm, allreduce and step, as ratios to a ceiling");
       all.emplace_back(bench, cli::add_bench(*bench));
+      CLI::App* data =
+          app.add_subcommand("data", "Makes a corpus ready: cleaned, split, as token files; shows tokens");
+      all.emplace_back(data, cli::add_data(*data));
       return all;
     }();
     check_verb(app, argc, argv);

@@ -15,5 +15,6 @@ Verb add_plan(CLI::App& app);
 Verb add_step(CLI::App& app);
 Verb add_verify(CLI::App& app);
 Verb add_bench(CLI::App& app);
+Verb add_data(CLI::App& app);
 
 }  // namespace shardlens::cli

@@ -140,8 +140,7 @@ TensorId Builder::weight_gradient(TensorId weight, std::vector<TensorId>& inputs
   gradient.kind = MemoryKind::WeightGradient;
   std::vector<TensorId>& earlier = weight_gradients_[weight];
   if (!earlier.empty()) {
-    const char* of_replica = settings().dp > 1 ? "@replica" : "";
-    rename(earlier.back(), fmt::format("{}.part{}{}", gradient.value, earlier.size(), of_replica));
+    rename(earlier.back(), fmt::format("{}.part{}", gradient.value, earlier.size()));
     gradient.storage = earlier.back();
     inputs.push_back(earlier.back());
     attributes.accumulate = true;

@@ -138,4 +138,9 @@ std::vector<std::string> bert_words(std::string_view text, const BertRules& rule
   return words;
 }
 
+bool is_punctuation(std::string_view word) {
+  const CodePoints points = from_utf8(word);
+  return points.size() == 1 && is_punctuation(points[0]);
+}
+
 }  // namespace shardlens

@@ -21,4 +21,7 @@ struct BertRules {
 /// non-spacing marks and format characters of Unicode 8 only.
 std::vector<std::string> bert_words(std::string_view text, const BertRules& rules);
 
+/// True if a word as bert_words() cuts it is a punctuation character.
+bool is_punctuation(std::string_view word);
+
 }  // namespace shardlens

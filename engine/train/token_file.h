@@ -2,10 +2,9 @@
 // memory-mapped.
 //
 //   header   64 bytes: magic "SLTOKENS", version, bytes a token (2 or 4), vocabulary size, end-of-text id or
-//   -1,
-//            the tokenizer's fingerprint and name
-//   tokens   uint16 when the vocabulary has at most 65,536 entries, else uint32; then zeros up to a multiple
-//   of 8 index    uint64 x (documents + 1): where each document begins, in tokens, and where the last ends
+//            -1, the tokenizer's fingerprint and name
+//   tokens   uint16 when the vocabulary has at most 65,536 entries, else uint32; zeros up to a multiple of 8
+//   index    uint64 x (documents + 1): where each document begins, in tokens, and where the last ends
 //   footer   32 bytes: documents, tokens, a hash of everything before, magic "SLTOKEND"
 //
 // All numbers are little-endian. What lies at the end is what is known last, so a corpus larger than memory

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "engine/config/error.h"
+#include "engine/io/atomic_file.h"
 #include "engine/io/input_file.h"
 #include "engine/io/json.h"
 #include "engine/train/bytes_tokenizer.h"
@@ -110,6 +111,7 @@ TokenizerPointer load_tokenizer(const std::string& where) {
     for (const Form& form : kForms) {
       if (fs::exists(path / form.file)) return form.load(path / form.file);
     }
+    if (fs::is_directory(path / "tokenizer")) return load_tokenizer((path / "tokenizer").string());
     throw request_error(fmt::format("the folder {} has no tokenizer; {}", where, kWanted));
   }
   if (!fs::exists(path)) throw request_error(fmt::format("there is no tokenizer at {}; {}", where, kWanted));
@@ -119,6 +121,20 @@ TokenizerPointer load_tokenizer(const std::string& where) {
   if (path.filename() == "merges.txt") return from_vocab_json(path.parent_path() / "vocab.json");
   if (path.extension() == ".model") return from_model(path);
   throw request_error(fmt::format("{} is not a tokenizer's file by its name; {}", where, kWanted));
+}
+
+void save_tokenizer(const Tokenizer& tokenizer, const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error || !fs::is_directory(folder))
+    throw request_error(fmt::format("cannot make the folder {}: {}", folder,
+                                    error ? error.message() : "a file of that name is there"));
+  const std::map<std::string, std::string> files = tokenizer.files();
+  for (const auto& [file, text] : files) write_file_atomically((fs::path(folder) / file).string(), text);
+  for (const char* file : {"tokenizer.json", "vocab.json", "merges.txt", "vocab.txt", "tokenizer_config.json",
+                           "tokenizer.model"}) {
+    if (!files.contains(file)) fs::remove(fs::path(folder) / file);
+  }
 }
 
 }  // namespace shardlens

@@ -45,7 +45,12 @@ class Tokenizer {
 
 /// The tokenizer named `where`: the word "bytes"; a file tokenizer.json, vocab.json, vocab.txt or *.model; or
 /// a folder with one of them (looked for in this order: tokenizer.json, vocab.json with merges.txt,
-/// vocab.txt, tokenizer.model). Throws a request Error that says what was looked for.
+/// vocab.txt, tokenizer.model), or with a folder "tokenizer" that has one, as a prepared corpus has. Throws a
+/// request Error that says what was looked for.
 std::shared_ptr<const Tokenizer> load_tokenizer(const std::string& where);
+
+/// Writes the tokenizer's files into `folder`, which is made if it is not there, each atomically, and takes
+/// away those of another tokenizer, so that load_tokenizer() finds this one.
+void save_tokenizer(const Tokenizer& tokenizer, const std::string& folder);
 
 }  // namespace shardlens

@@ -1,0 +1,173 @@
+// `data`: makes a corpus ready for training, and shows how a tokenizer cuts a text.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/verbs.h"
+#include "engine/config/error.h"
+#include "engine/config/units.h"
+#include "engine/train/corpus.h"
+
+namespace shardlens::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct DataOptions {
+  CorpusOptions corpus;
+  std::string out, show;
+  bool json = false;
+};
+
+// A line on the terminal that overwrites itself, a few times a second; nothing where stderr is no terminal.
+class ProgressLine {
+ public:
+  void operator()(const CorpusProgress& progress) {
+    if (!isatty(STDERR_FILENO)) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_ < std::chrono::milliseconds(200)) return;
+    last_ = now;
+    const std::string share = progress.bytes > 0
+                                  ? fmt::format("{:3.0f}% of {}",
+                                                100.0 * static_cast<double>(progress.bytes_read) /
+                                                    static_cast<double>(progress.bytes),
+                                                bytes_text(static_cast<double>(progress.bytes)))
+                                  : bytes_text(static_cast<double>(progress.bytes_read));
+    fmt::print(stderr, "\r\033[K{}: {}, {} documents", progress.phase, share,
+               grouped_text(progress.documents));
+    shown_ = true;
+  }
+  ~ProgressLine() {
+    if (shown_) fmt::print(stderr, "\r\033[K");
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_;
+  bool shown_ = false;
+};
+
+ordered_json to_json(const CorpusReport& report, const std::string& out) {
+  const auto counts = [](const SplitCounts& split) {
+    return ordered_json{{"documents", split.documents}, {"tokens", split.tokens}};
+  };
+  return {{"out", out},
+          {"tokenizer", report.tokenizer},
+          {"vocab_size", report.vocab_size},
+          {"documents_read", report.documents_read},
+          {"documents_cleaned", report.documents_cleaned},
+          {"documents_short", report.documents_short},
+          {"documents_duplicate", report.documents_duplicate},
+          {"text_bytes", report.text_bytes},
+          {"unigram_entropy_nats", report.unigram_entropy_nats},
+          {"train", counts(report.train)},
+          {"validation", counts(report.validation)},
+          {"test", counts(report.test)}};
+}
+
+void print(const CorpusReport& report, const DataOptions& options) {
+  fmt::print("{} documents read, {} of them cleaned of bad Unicode or line ends\n",
+             grouped_text(report.documents_read), grouped_text(report.documents_cleaned));
+  fmt::print("  {:>10}  dropped: shorter than {} tokens\n", grouped_text(report.documents_short),
+             options.corpus.shortest_tokens);
+  fmt::print("  {:>10}  dropped: near-duplicates (Jaccard above {})\n",
+             grouped_text(report.documents_duplicate), options.corpus.jaccard);
+  const int64_t tokens = report.train.tokens + report.validation.tokens + report.test.tokens;
+  fmt::print("tokenizer {}, {} entries: {:.2f} bytes a token\n\n", report.tokenizer,
+             grouped_text(report.vocab_size),
+             static_cast<double>(report.text_bytes) / static_cast<double>(tokens));
+  fmt::print("{:<12} {:>12} {:>14}\n", "", "documents", "tokens");
+  for (const auto& [name, split] :
+       {std::pair{"train", report.train}, {"validation", report.validation}, {"test", report.test}})
+    fmt::print("{:<12} {:>12} {:>14}\n", name, grouped_text(split.documents), grouped_text(split.tokens));
+  fmt::print(
+      "\nunigram entropy {:.4f} nats a token (perplexity {:.1f}): a model that ignores the context reaches "
+      "this\n"
+      "corpus: {}\n",
+      report.unigram_entropy_nats, std::exp(report.unigram_entropy_nats), options.out);
+}
+
+// Visible on one line, whatever the bytes.
+std::string quoted(const std::string& bytes) {
+  return ordered_json(bytes).dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+int show(const DataOptions& options) {
+  const auto tokenizer = load_tokenizer(options.corpus.tokenizer);
+  const std::vector<int32_t> ids = tokenizer->encode(options.show);
+  if (options.json) {
+    fmt::print("{}\n", ordered_json{{"tokenizer", tokenizer->name()},
+                                    {"vocab_size", tokenizer->vocab_size()},
+                                    {"ids", ids},
+                                    {"decoded", tokenizer->decode(ids)}}
+                           .dump(-1, ' ', false, ordered_json::error_handler_t::replace));
+    return 0;
+  }
+  fmt::print("{} tokens of {} ({} entries)\n", ids.size(), tokenizer->name(),
+             grouped_text(tokenizer->vocab_size()));
+  for (const int32_t id : ids) fmt::print("{:>8}  {}\n", id, quoted(tokenizer->piece(id)));
+  return 0;
+}
+
+int prepare(const DataOptions& options) {
+  if (options.out.empty())
+    throw request_error("where should the corpus go? Give --out FOLDER, or --show TEXT");
+  const CorpusReport report = [&] {
+    ProgressLine progress;
+    return prepare_corpus(options.corpus, options.out, std::ref(progress));
+  }();
+  if (options.json) {
+    fmt::print("{}\n", to_json(report, options.out).dump());
+  } else {
+    print(report, options);
+  }
+  return 0;
+}
+
+}  // namespace
+
+Verb add_data(CLI::App& app) {
+  auto options = std::make_shared<DataOptions>();
+  CorpusOptions& corpus = options->corpus;
+  app.add_option(
+         "--text", corpus.sources,
+         "Plain text, JSON-lines (a \"text\" a line) or folders of them; the word sample for the King James "
+         "Version")
+      ->type_name("FILE...");
+  app.add_option(
+         "--tokenizer", corpus.tokenizer,
+         "bytes; sentencepiece:N to learn N entries from the text; or a file or folder with vocab.json and "
+         "merges.txt, tokenizer.json, vocab.txt or a .model")
+      ->capture_default_str();
+  app.add_option("--out", options->out, "Folder for the corpus: token files, the tokenizer, corpus.json");
+  app.add_option("--min-tokens", corpus.shortest_tokens, "Shorter documents are dropped")
+      ->capture_default_str();
+  app.add_option("--jaccard", corpus.jaccard,
+                 "Documents more similar than this to an earlier one are dropped; 1 keeps all")
+      ->capture_default_str();
+  app.add_option("--validation", corpus.validation, "Share of the documents kept for validation")
+      ->capture_default_str();
+  app.add_option("--test", corpus.test, "Share of the documents kept for the test")->capture_default_str();
+  app.add_option("--seed", corpus.seed, "Decides which documents go where")->capture_default_str();
+  app.add_option("--show", options->show, "Only show how the tokenizer cuts this text");
+  app.add_flag("--json", options->json, "One JSON object on stdout, nothing else there");
+  app.footer(
+      "\nA plain text is cut into documents at lines <|endoftext|>, at the first blank line after 4 KiB and "
+      "the first "
+      "line end after\n8 KiB. Bad Unicode is repaired: invalid bytes become U+FFFD, UTF-8 once read as "
+      "Latin-1 is "
+      "turned back, line ends become LF,\ncontrol characters go, and what is left is composed (NFC).\n"
+      "\nExamples\n"
+      "  shardlens-cli data --text sample --out corpus                              the sample corpus, as "
+      "bytes\n"
+      "  shardlens-cli data --text sample --tokenizer sentencepiece:4096 --out corpus\n"
+      "  shardlens-cli data --text books/ more.jsonl --tokenizer gpt2/ --out corpus  GPT-2's vocab.json and "
+      "merges.txt\n"
+      "  shardlens-cli data --tokenizer corpus --show \"In the beginning\"\n");
+  return [options, &app] { return app.count("--show") > 0 ? show(*options) : prepare(*options); };
+}
+
+}  // namespace shardlens::cli
