@@ -1,9 +1,10 @@
-// What happened, per rank and step. A rank appends to its own track and publishes by one release store; a
-// reader takes what is published with one acquire load. No locks, no allocation while ranks run.
+// What happened, per rank and step. A rank writes its own track and publishes by one release store; a reader
+// takes what is published with one acquire load, without a lock. No allocation while ranks run.
 #pragma once
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "engine/planner/memory_plan.h"
@@ -25,20 +26,23 @@ struct StepEvent {
   double transfer_seconds() const { return end_seconds - all_arrived_seconds; }
 };
 
-/// One rank's track: one event per step, published in step order.
+/// One rank's track: one event per step, published in step order: an event that comes early, because a step
+/// before it goes on beside the rank, waits for that step's.
 class RankTrace {
  public:
-  explicit RankTrace(size_t steps) : events_(steps) {}
-  /// Called by the rank alone.
-  void publish(const StepEvent& event);
+  explicit RankTrace(size_t steps) : events_(steps), known_(steps, false) {}
+  /// Called by the rank and by what runs beside it.
+  void publish(size_t step, const StepEvent& event);
   /// Forgets the events, while the rank stands still: it is about to start over.
-  void reset() { finished_.store(0, std::memory_order_release); }
+  void reset();
   /// Steps finished; their events may be read while the rank goes on.
   size_t finished() const { return finished_.load(std::memory_order_acquire); }
   const StepEvent& event(size_t step) const { return events_[step]; }
 
  private:
+  std::mutex writers_;
   std::vector<StepEvent> events_;
+  std::vector<bool> known_;
   std::atomic<size_t> finished_{0};
 };
 

@@ -34,8 +34,16 @@ void* Arenas::at(TensorId tensor) {
     throw std::logic_error(fmt::format("tensor {} lies outside its arena of {} bytes",
                                        program_.tensor(tensor).name, plan_.arena_bytes[kind]));
   }
-  high_water_bytes_[kind] = std::max(high_water_bytes_[kind], end);
+  int64_t highest = high_water_bytes_[kind].load(std::memory_order_relaxed);
+  while (highest < end && !high_water_bytes_[kind].compare_exchange_weak(highest, end)) {
+  }
   return plan_.bytes[i] == 0 ? nullptr : static_cast<char*>(base_[kind]) + plan_.offset[i];
+}
+
+BytesByKind Arenas::high_water_bytes() const {
+  BytesByKind bytes{};
+  for (size_t kind = 0; kind < bytes.size(); ++kind) bytes[kind] = high_water_bytes_[kind].load();
+  return bytes;
 }
 
 }  // namespace shardlens

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 
 #include "engine/device/device.h"
 #include "engine/planner/memory_plan.h"
@@ -17,17 +18,17 @@ class Arenas {
   Arenas(const Arenas&) = delete;
   Arenas& operator=(const Arenas&) = delete;
 
-  /// The bytes of `tensor`, wherever the plan put them. Null for an empty shard.
+  /// The bytes of `tensor`, wherever the plan put them. Null for an empty shard. Any thread.
   void* at(TensorId tensor);
   /// Most bytes handed out so far, per kind.
-  const BytesByKind& high_water_bytes() const { return high_water_bytes_; }
+  BytesByKind high_water_bytes() const;
 
  private:
   Device& device_;
   const Program& program_;
   const MemoryPlan& plan_;
   std::array<void*, kMemoryKinds> base_{};
-  BytesByKind high_water_bytes_{};
+  std::array<std::atomic<int64_t>, kMemoryKinds> high_water_bytes_{};
 };
 
 }  // namespace shardlens

@@ -11,6 +11,7 @@
 #include "engine/config/error.h"
 #include "engine/runtime/execute.h"
 #include "engine/runtime/feed.h"
+#include "engine/runtime/side_lane.h"
 
 namespace shardlens {
 namespace {
@@ -52,10 +53,11 @@ struct Executor::Rank {
   std::unique_ptr<Device> device;
   std::unique_ptr<Arenas> arenas;
   std::unique_ptr<RankTrace> trace;
-  uint64_t weights_of = 0;  ///< which feeding its weights come from
-  bool ready = false;       ///< memory fed
-  size_t claimed = 0;       ///< steps begun in this pass
-  size_t done = 0;          ///< steps finished in this pass
+  std::unique_ptr<SideLane> lane;  ///< null with one replica
+  uint64_t weights_of = 0;         ///< which feeding its weights come from
+  bool ready = false;              ///< memory fed
+  size_t claimed = 0;              ///< steps begun in this pass
+  size_t done = 0;                 ///< steps finished in this pass
   BytesByKind high_water_bytes{};
   std::thread thread;
 };
@@ -64,6 +66,7 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Beside beside)
     : plan_(std::move(plan)), beside_(beside) {
   const Program& program = plan_->program;
   feed_ = std::make_unique<Feed>(program);
+  find_waits();
   if (program.settings.block == Block::Model)
     inputs_.batch = std::make_shared<const Batch>(seeded_batch(program.settings));
   const int world = program.ranks() * program.replicas();
@@ -78,6 +81,7 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Beside beside)
       rank->communicator = std::move(group[static_cast<size_t>(r)]);
       rank->replicas = std::move(copies[static_cast<size_t>(r)][static_cast<size_t>(d)]);
       rank->trace = std::make_unique<RankTrace>(program.steps.size());
+      if (program.replicas() > 1) rank->lane = std::make_unique<SideLane>();
       ranks_.push_back(std::move(rank));
     }
   }
@@ -295,8 +299,39 @@ void Executor::run_step(Rank& rank, StepId id, double begin_of_pass) {
   }
   event.flops = cost.flops;
   event.high_water_bytes = rank.arenas->high_water_bytes();
-  rank.trace->publish(event);
+  rank.trace->publish(static_cast<size_t>(id), event);
   for (TensorId out : step.outputs) show(rank, id, program.tensor(out));
+}
+
+void Executor::find_waits() {
+  const Program& program = plan_->program;
+  std::vector<bool> in_lane(program.tensors.size(), false);  // by storage
+  waits_for_lane_.assign(program.steps.size(), false);
+  for (const Step& step : program.steps) {
+    for (const std::vector<TensorId>* tensors : {&step.inputs, &step.outputs}) {
+      for (const TensorId id : *tensors) {
+        const auto storage = static_cast<size_t>(storage_of(program, id));
+        if (step.axis == Axis::Dp) in_lane[storage] = true;
+        if (step.axis != Axis::Dp && in_lane[storage]) waits_for_lane_[static_cast<size_t>(step.id)] = true;
+      }
+    }
+  }
+}
+
+// In the rank's own thread, or handed to the lane beside it.
+void Executor::begin_step(Rank& rank, StepId id, double begin_of_pass) {
+  const bool beside = rank.lane && plan_->program.step(id).axis == Axis::Dp;
+  if (!beside) {
+    if (rank.lane && waits_for_lane_[static_cast<size_t>(id)]) rank.lane->drain();
+    return run_step(rank, id, begin_of_pass);
+  }
+  rank.lane->submit([this, &rank, id, begin_of_pass] {
+    try {
+      run_step(rank, id, begin_of_pass);
+    } catch (const std::exception& error) {
+      fail(rank.replica * plan_->program.ranks() + rank.index, id, error);
+    }
+  });
 }
 
 void Executor::rank_main(Rank& rank) {
@@ -315,6 +350,15 @@ void Executor::rank_main(Rank& rank) {
     rank.ready = true;
     wake_waiters_.notify_all();
     for (;;) {
+      if (rank.lane && rank.claimed >= target_ && rank.done < rank.claimed && !stopping_) {
+        const uint64_t pass = pass_;
+        lock.unlock();
+        rank.lane->drain();
+        lock.lock();
+        if (pass == pass_) rank.done = rank.claimed;
+        wake_waiters_.notify_all();
+        continue;
+      }
       wake_ranks_.wait(lock, [&] { return stopping_ || rank.claimed < target_; });
       if (stopping_) break;
       at = static_cast<StepId>(rank.claimed++);
@@ -323,10 +367,11 @@ void Executor::rank_main(Rank& rank) {
       const double begin_of_pass = pass_begin_seconds_;
       lock.unlock();
       if (at == 0) feed_pass(rank, weights_of);
-      run_step(rank, at, begin_of_pass);
+      begin_step(rank, at, begin_of_pass);
       lock.lock();
       rank.high_water_bytes = rank.arenas->high_water_bytes();
-      if (pass == pass_) rank.done = static_cast<size_t>(at) + 1;
+      const bool in_flight = rank.lane && rank.lane->is_busy();
+      if (pass == pass_ && !in_flight) rank.done = static_cast<size_t>(at) + 1;
       if (rank.done >= target_) wake_waiters_.notify_all();
     }
   } catch (const std::exception& error) {

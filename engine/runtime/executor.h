@@ -5,9 +5,11 @@
 // rank claims a step under the lock, runs it without, and publishes its event without. Raising the target
 // lets ranks go on; pausing lowers it to the furthest step any rank has claimed, so that all stop at one
 // boundary and no collective is left half met. Going back is going again from the start: the run is
-// deterministic, so the bits are the same; weights that an optimizer has moved are fed anew. The first
-// failure is kept with its rank and step, the communicator is aborted so that nobody waits for the rank that
-// failed, and wait() throws it.
+// deterministic, so the bits are the same; weights that an optimizer has moved are fed anew. A rank of
+// several replicas has a lane beside its thread, where gradients are summed over the replicas while the
+// backward pass goes on; a step that touches such a gradient waits for the lane, and so does a rank before it
+// stands still. The first failure is kept with its rank and step, the communicator is aborted so that nobody
+// waits for the rank that failed, and wait() throws it.
 #pragma once
 
 #include <condition_variable>
@@ -87,6 +89,8 @@ class Executor {
 
   void rank_main(Rank& rank);
   void run_step(Rank& rank, StepId id, double begin_of_pass);
+  void begin_step(Rank& rank, StepId id, double begin_of_pass);
+  void find_waits();
   void feed_pass(Rank& rank, uint64_t weights_of);
   void show(const Rank& rank, StepId step, const Tensor& tensor) const;
   void abort_all(const std::string& why);
@@ -97,6 +101,7 @@ class Executor {
 
   std::shared_ptr<const Plan> plan_;
   Beside beside_;
+  std::vector<bool> waits_for_lane_;  ///< [step]: it touches what an earlier step sums over the replicas
   std::unique_ptr<class Feed> feed_;
   std::vector<std::shared_ptr<StepObserver>> observers_;  ///< changed only while idle
 
