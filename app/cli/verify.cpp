@@ -58,8 +58,9 @@ ordered_json to_json(const Program& program, const ParityTable& table, const Par
 
 void print(const Program& program, const ParityTable& table) {
   const Settings& s = program.settings;
-  fmt::print("{} · one {} · T = {} against T = 1 · split {} · {} · {} operands · batch {} × sequence {}\n\n",
-             s.model.title, to_string(s.block), s.tp, s.split.name, to_string(s.dtype),
+  fmt::print("{} · {} · T = {}{} against T = 1 · split {} · {} · {} operands · batch {} × sequence {}\n\n",
+             s.model.title, s.block == Block::Model ? "whole model" : "one " + to_string(s.block), s.tp,
+             s.dp > 1 ? fmt::format(", D = {}", s.dp) : "", s.split.name, to_string(s.dtype),
              s.operands == Operands::Integer ? "integer" : "normal", s.batch, s.seq);
   fmt::print("{:<52} {:<22} {:<12} {:>14} {:>10}  {}\n", "tensor", "shape", "layout", "relative error",
              "bound", "");
@@ -79,17 +80,21 @@ Verb add_verify(CLI::App& app) {
   add_common(app, *options);
   app.add_option("--break", *fault,
                  "Plant a classic mistake first and see it found: bias-before-reduction, skip-f, skip-g, "
-                 "qkv-across-heads, reduce-copy");
+                 "qkv-across-heads, reduce-copy; in a whole model also padded-softmax, tied-gradient-lost, "
+                 "clip-inflated");
   app.footer(
       "\nRelative error is |sharded - serial| / |serial| over the gathered tensor; the bound is 5e-15 in "
       "fp64, "
       "3e-6 in fp32\nand 0 with integer operands. Replicated tensors must also be the same bits on every "
       "rank.\n"
-      "\nExamples\n  shardlens-cli verify --model gpt2 --layer --tp 4 --split reversed --dtype fp64\n"
+      "\nExamples\n  shardlens-cli verify --model gpt2-tiny --tp 3 --dp 2\n  shardlens-cli verify --model "
+      "gpt2 --layer --tp 4 --split reversed --dtype fp64\n"
       "  shardlens-cli verify --model bert-base --layer --tp 3 --operands integer\n"
       "  shardlens-cli verify --model gpt2 --layer --tp 2 --break skip-f\n");
   return [options, fault] {
-    const Settings settings = to_settings(*options);
+    Settings settings = to_settings(*options);
+    settings.update =
+        settings.block == Block::Model;  // at rate 0: the norm and the clipping are compared too
     Program program = plan_program(settings);
     if (!fault->empty()) program = plant(std::move(program), parse_fault(*fault));
     const std::shared_ptr<const Plan> plan = make_plan(std::move(program));

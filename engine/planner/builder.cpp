@@ -140,7 +140,8 @@ TensorId Builder::weight_gradient(TensorId weight, std::vector<TensorId>& inputs
   gradient.kind = MemoryKind::WeightGradient;
   std::vector<TensorId>& earlier = weight_gradients_[weight];
   if (!earlier.empty()) {
-    rename(earlier.back(), fmt::format("{}.part{}", gradient.value, earlier.size()));
+    const char* of_replica = settings().dp > 1 ? "@replica" : "";
+    rename(earlier.back(), fmt::format("{}.part{}{}", gradient.value, earlier.size(), of_replica));
     gradient.storage = earlier.back();
     inputs.push_back(earlier.back());
     attributes.accumulate = true;

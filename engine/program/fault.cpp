@@ -24,6 +24,9 @@ constexpr FaultName kNames[] = {
     {Fault::SkipG, "skip-g", "a row-parallel product (g)"},
     {Fault::QkvAcrossHeads, "qkv-across-heads", "a column-parallel QKV matrix"},
     {Fault::ReduceCopy, "reduce-copy", "an all-reduce in the forward pass"},
+    {Fault::PaddedSoftmax, "padded-softmax", "a whole model with a padded vocabulary"},
+    {Fault::TiedGradientLost, "tied-gradient-lost", "a whole model with tied embeddings"},
+    {Fault::ClipInflated, "clip-inflated", "a whole model with an optimizer and sharded weights"},
 };
 
 const FaultName& entry(Fault fault) {
@@ -111,6 +114,34 @@ void reduce_copy(Program& program) {
   }
 }
 
+void padded_softmax(Program& program) {
+  const auto is_padded = [&](const Step& step) {
+    return step.op == Op::SumExp && program.tensor(step.inputs[0]).shape[1] > step.attributes.vocab;
+  };
+  const StepAt sum = find_step(program, Fault::PaddedSoftmax, is_padded);
+  sum->attributes.vocab = program.tensor(sum->inputs[0]).shape[1];
+}
+
+void tied_gradient_lost(Program& program) {
+  const auto adds_to_another = [](const Step& step) {
+    return step.op == Op::EmbeddingGrad && step.attributes.accumulate;
+  };
+  find_step(program, Fault::TiedGradientLost, adds_to_another)->attributes.accumulate = false;
+}
+
+void clip_inflated(Program& program) {
+  const auto squares_in = [&](LayoutKind kind) {
+    return [&program, kind](const Step& step) {
+      return step.op == Op::SquareSum && program.tensor(step.outputs[0]).layout.kind == kind;
+    };
+  };
+  const StepAt cut = find_step(program, Fault::ClipInflated, squares_in(LayoutKind::Partial));
+  const StepAt whole = find_step(program, Fault::ClipInflated, squares_in(LayoutKind::Replicated));
+  const std::vector<TensorId> moved(whole->inputs.begin() + 1, whole->inputs.end());
+  cut->inputs.insert(cut->inputs.end(), moved.begin(), moved.end());
+  whole->inputs.resize(1);
+}
+
 }  // namespace
 
 std::string to_string(Fault fault) {
@@ -118,8 +149,10 @@ std::string to_string(Fault fault) {
 }
 
 const std::vector<Fault>& all_faults() {
-  static const std::vector<Fault> faults = {Fault::BiasBeforeReduction, Fault::SkipF, Fault::SkipG,
-                                            Fault::QkvAcrossHeads, Fault::ReduceCopy};
+  static const std::vector<Fault> faults = {
+      Fault::BiasBeforeReduction, Fault::SkipF,       Fault::SkipG,
+      Fault::QkvAcrossHeads,      Fault::ReduceCopy,  Fault::PaddedSoftmax,
+      Fault::TiedGradientLost,    Fault::ClipInflated};
   return faults;
 }
 
@@ -148,6 +181,15 @@ Program plant(Program program, Fault fault) {
       break;
     case Fault::ReduceCopy:
       reduce_copy(program);
+      break;
+    case Fault::PaddedSoftmax:
+      padded_softmax(program);
+      break;
+    case Fault::TiedGradientLost:
+      tied_gradient_lost(program);
+      break;
+    case Fault::ClipInflated:
+      clip_inflated(program);
       break;
   }
   return program;

@@ -17,9 +17,14 @@ enum class Fault {
   QkvAcrossHeads,  ///< the fused QKV matrix is cut into T equal column blocks, across heads and across Q, K,
                    ///< V
   ReduceCopy,      ///< the all-reduce sums a copy, and the step that follows reads the original
+  PaddedSoftmax,   ///< the vocabulary's padding takes part in the softmax of the loss
+  TiedGradientLost,  ///< the lookup's gradient of a tied embedding replaces the output's instead of adding to
+                     ///< it
+  ClipInflated,      ///< gradients that all ranks hold alike count once per rank in the norm that clips
 };
 
-/// "bias-before-reduction", "skip-f", "skip-g", "qkv-across-heads", "reduce-copy".
+/// "bias-before-reduction", "skip-f", "skip-g", "qkv-across-heads", "reduce-copy" and, of a whole model,
+/// "padded-softmax", "tied-gradient-lost", "clip-inflated".
 std::string to_string(Fault fault);
 const std::vector<Fault>& all_faults();
 /// Inverse of to_string; throws a request Error that lists the names.

@@ -1,0 +1,192 @@
+// A whole model, sharded and replicated, equals the serial one; and each known trap that only a whole model
+// can spring is found and named.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "engine/planner/planner.h"
+#include "engine/program/fault.h"
+#include "engine/runtime/parity.h"
+#include "tests/engine/small_model.h"
+
+namespace shardlens {
+namespace {
+
+using testing::run;
+using testing::small_bert;
+using testing::small_model;
+
+struct Outcome {
+  Program program;
+  std::vector<std::shared_ptr<const TensorParity>> parity;
+  ParitySummary summary;
+
+  const TensorParity* of(const std::string& value) const {
+    for (const Tensor& tensor : program.tensors) {
+      if (tensor.value == value) return parity[static_cast<size_t>(tensor.id)].get();
+    }
+    return nullptr;
+  }
+  std::string first_broken() const {
+    return summary.first_broken == kNoTensor ? "" : program.tensor(summary.first_broken).value;
+  }
+};
+
+Outcome compare(const Settings& settings, Program program) {
+  auto serial = std::make_shared<SerialReference>();
+  run(make_plan(plan_serial(settings)), {serial});
+  const std::shared_ptr<const Plan> plan = make_plan(std::move(program));
+  auto check = std::make_shared<ParityCheck>(plan->program, serial, false);
+  run(plan, {check});
+  Outcome outcome{plan->program, check->results(), {}};
+  outcome.summary = summarise(outcome.program, outcome.parity);
+  return outcome;
+}
+
+struct Case {
+  int tp, dp;
+  const char* split;
+};
+
+class ModelParity : public ::testing::TestWithParam<Case> {};
+
+TEST_P(ModelParity, HoldsForBothFamiliesInBothPrecisions) {
+  const auto [tp, dp, split] = GetParam();
+  for (const auto& model : {small_model, small_bert}) {
+    for (const DType dtype : {DType::Fp32, DType::Fp64}) {
+      Settings settings = model(tp, dp, split);
+      settings.dtype = dtype;
+      const Outcome outcome = compare(settings, plan_program(settings));
+      EXPECT_TRUE(outcome.summary.agrees)
+          << settings.model.name << " " << to_string(dtype) << ": " << outcome.first_broken() << " "
+          << outcome.summary.worst_relative_error;
+      ASSERT_NE(outcome.of("loss"), nullptr);
+      ASSERT_NE(outcome.of("clip"), nullptr);
+      for (const Tensor& tensor : outcome.program.tensors) {
+        if (tensor.kind != MemoryKind::Weight || tensor.storage != kNoTensor) continue;
+        EXPECT_NE(outcome.of("grad." + tensor.name), nullptr)
+            << tensor.name << "'s gradient was not compared";
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    DegreesReplicasAndSplits, ModelParity,
+    ::testing::Values(Case{2, 1, "megatron"}, Case{3, 1, "megatron"}, Case{4, 1, "megatron"},
+                      Case{5, 1, "megatron"}, Case{7, 1, "megatron"}, Case{1, 2, "megatron"},
+                      Case{2, 2, "megatron"}, Case{3, 4, "megatron"}, Case{2, 1, "reversed"},
+                      Case{3, 2, "reversed"}, Case{2, 2, "replicated"}, Case{3, 1, "row-row"},
+                      Case{3, 1, "column-column"}),
+    [](const auto& param) {
+      std::string name = param.param.split;
+      std::replace(name.begin(), name.end(), '-', '_');
+      return name + "_T" + std::to_string(param.param.tp) + "_D" + std::to_string(param.param.dp);
+    });
+
+TEST(ModelParity, HoldsWithTheGatheredLoss) {
+  Settings settings = small_model(3);
+  settings.split.loss = LossForm::Gather;
+  EXPECT_TRUE(compare(settings, plan_program(settings)).summary.agrees);
+}
+
+TEST(ModelParity, HoldsWithUntiedEmbeddings) {
+  Settings settings = small_model(3);
+  settings.model.tied = false;
+  EXPECT_TRUE(compare(settings, plan_program(settings)).summary.agrees);
+}
+
+// The parts of a batch and the layers run again must change no gradient: compared with a serial run that has
+// neither.
+TEST(ModelParity, RecomputingChangesNoBit) {
+  Settings settings = small_model(2);
+  auto kept = std::make_shared<SerialReference>();
+  run(make_plan(settings), {});
+  settings.tp = 1;
+  run(make_plan(settings), {kept});
+  settings.recompute = Recompute::Full;
+  auto again = std::make_shared<SerialReference>();
+  const std::shared_ptr<const Plan> plan = make_plan(settings);
+  run(plan, {again});
+  int compared = 0;
+  for (const Tensor& tensor : plan->program.tensors) {
+    if (tensor.kind != MemoryKind::WeightGradient) continue;
+    ASSERT_NE(kept->find(tensor.value), nullptr) << tensor.value;
+    EXPECT_EQ(*again->find(tensor.value), *kept->find(tensor.value)) << tensor.value;
+    ++compared;
+  }
+  EXPECT_GT(compared, 20);
+}
+
+TEST(ModelParity, RecomputingHoldsLessMemory) {
+  Settings settings = small_model(2);
+  settings.model.layers = 8;
+  const auto activations = [](const Settings& s) {
+    return make_plan(s)->memory[0].arena_bytes[static_cast<size_t>(MemoryKind::Activation)];
+  };
+  const int64_t kept = activations(settings);
+  settings.recompute = Recompute::Full;
+  EXPECT_LT(2 * activations(settings), kept);
+}
+
+TEST(ModelParity, PartsOfTheBatchAddUpToTheWhole) {
+  Settings settings = small_bert(2);  // labels are spread unevenly over the parts
+  auto whole = std::make_shared<SerialReference>();
+  settings.dtype = DType::Fp64;
+  settings.tp = 1;
+  run(make_plan(settings), {whole});
+  settings.micro_batches = 4;
+  const std::shared_ptr<const Plan> plan = make_plan(settings);
+  auto check = std::make_shared<ParityCheck>(plan->program, whole, false);
+  run(plan, {check});
+  const auto results = check->results();
+  int compared = 0;
+  for (const Tensor& tensor : plan->program.tensors) {
+    const bool is_sum = tensor.kind == MemoryKind::WeightGradient || tensor.value == "loss";
+    const auto& parity = results[static_cast<size_t>(tensor.id)];
+    const bool is_part = tensor.value.find(".part") != std::string::npos;  // of other sums than the whole's
+    if (!is_sum || is_part || parity == nullptr) continue;
+    EXPECT_LE(parity->relative_error, 1e-13) << tensor.value;
+    ++compared;
+  }
+  EXPECT_GT(compared, 20);
+}
+
+struct Trap {
+  Fault fault;
+  const char* tensor;  // where parity must see it first
+};
+
+class ModelTrap : public ::testing::TestWithParam<Trap> {};
+
+TEST_P(ModelTrap, IsFoundWhereItBegins) {
+  const Settings settings = small_model(3);
+  const Outcome outcome = compare(settings, plant(plan_program(settings), GetParam().fault));
+  EXPECT_FALSE(outcome.summary.agrees);
+  EXPECT_EQ(outcome.first_broken(), GetParam().tensor);
+}
+
+INSTANTIATE_TEST_SUITE_P(KnownTraps, ModelTrap,
+                         ::testing::Values(Trap{Fault::PaddedSoftmax, "loss.sumexp"},
+                                           Trap{Fault::TiedGradientLost, "grad.transformer.wte.weight"},
+                                           Trap{Fault::ClipInflated, "clip"}),
+                         [](const auto& param) {
+                           std::string name = to_string(param.param.fault);
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+// The loss must not depend on how far the vocabulary was padded for T.
+TEST(ModelParity, TheLossDoesNotDependOnThePadding) {
+  const auto loss = [](int vocab_ranks) {
+    Settings settings = small_model(1);
+    settings.vocab_ranks = vocab_ranks;
+    auto values = std::make_shared<SerialReference>();
+    run(make_plan(settings), {values});
+    return *values->find("loss");
+  };
+  EXPECT_EQ(loss(1), loss(8));
+}
+
+}  // namespace
+}  // namespace shardlens
