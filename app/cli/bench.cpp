@@ -110,6 +110,8 @@ int bench_step(const CommonOptions& options, int repetitions) {
   const StepBench bench = shardlens::bench_step(plan, repetitions);
   const Settings& s = plan->program.settings;
   if (options.json) {
+    ordered_json op_seconds = ordered_json::object();
+    for (const OpTime& time : bench.op_times) op_seconds[to_string(time.op)] = time.seconds;
     fmt::print("{}\n", ordered_json{{"step_seconds", bench.median_seconds},
                                     {"lowest_seconds", bench.lowest_seconds},
                                     {"highest_seconds", bench.highest_seconds},
@@ -119,6 +121,7 @@ int bench_step(const CommonOptions& options, int repetitions) {
                                     {"gemm_ceiling_flops", bench.ceiling_flops},
                                     {"of_gemm_ceiling", bench.of_ceiling},
                                     {"collective_seconds", bench.collective_seconds},
+                                    {"op_seconds", op_seconds},
                                     {"planned_bytes_per_rank", bench.planned_bytes},
                                     {"high_water_bytes_per_rank", bench.high_water_bytes}}
                            .dump());
@@ -137,8 +140,14 @@ int bench_step(const CommonOptions& options, int repetitions) {
   fmt::print("GEMM ceiling          {:.1f} GFLOP/s, measured in turn with the step\n",
              bench.ceiling_flops / 1e9);
   fmt::print("of the ceiling        {:.1f} %\n", 100 * bench.of_ceiling);
+  fmt::print("\nrank 0 in the fastest repetition\n");
+  for (const OpTime& time : bench.op_times) {
+    const double share = time.seconds / bench.lowest_seconds;
+    if (share >= 0.001)
+      fmt::print("  {:<20} {:>9.2f} ms {:>6.1f} %\n", to_string(time.op), time.seconds * 1e3, share * 100);
+  }
   if (s.block == Block::Model) {
-    fmt::print("tokens                {:.0f} tokens/s\n",
+    fmt::print("\ntokens                {:.0f} tokens/s\n",
                static_cast<double>(s.batch * s.seq) / bench.median_seconds);
     fmt::print("memory of rank 0      {} bytes high-water, {} planned\n",
                grouped_text(bench.high_water_bytes[0]), grouped_text(bench.planned_bytes[0]));

@@ -2,6 +2,7 @@
 #include "engine/runtime/step_bench.h"
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 #include "engine/device/device.h"
@@ -20,7 +21,20 @@ double median(std::vector<double> values) {
 struct Timing {
   double seconds = 0;
   double collective_seconds = 0;
+  std::vector<OpTime> op_times;
 };
+
+// Rank 0's time by kind of step, longest first.
+std::vector<OpTime> time_by_op(const RankTrace& trace, const Program& program) {
+  std::map<Op, double> seconds;
+  for (const Step& step : program.steps)
+    seconds[step.op] += trace.event(static_cast<size_t>(step.id)).seconds();
+  std::vector<OpTime> times;
+  for (const auto& [op, total] : seconds) times.push_back({op, total});
+  std::sort(times.begin(), times.end(),
+            [](const OpTime& a, const OpTime& b) { return a.seconds > b.seconds; });
+  return times;
+}
 
 Timing time_once(Executor& executor, const Program& program) {
   executor.next_pass();  // an optimizer's steps go on from where they are
@@ -36,6 +50,7 @@ Timing time_once(Executor& executor, const Program& program) {
     timing.seconds = std::max(timing.seconds, trace.event(program.steps.size() - 1).end_seconds);
     timing.collective_seconds = std::max(timing.collective_seconds, in_collectives);
   }
+  timing.op_times = time_by_op(executor.trace(0), program);
   return timing;
 }
 
@@ -72,6 +87,7 @@ StepBench bench_step(const std::shared_ptr<const Plan>& plan, int repetitions) {
   bench.of_ceiling = median(ratios);
   for (const Timing& timing : timings) {
     if (timing.seconds == bench.median_seconds) bench.collective_seconds = timing.collective_seconds;
+    if (timing.seconds == bench.lowest_seconds) bench.op_times = timing.op_times;
   }
   return bench;
 }

@@ -9,6 +9,12 @@
 
 namespace shardlens {
 
+/// One kind of step's share of a run.
+struct OpTime {
+  Op op = Op::Linear;
+  double seconds = 0;  ///< of rank 0, all its steps of this kind, waiting included
+};
+
 struct StepBench {
   double median_seconds = 0;
   double lowest_seconds = 0;
@@ -17,6 +23,7 @@ struct StepBench {
       0;                     ///< of the median run: the slowest rank's time in collectives, waiting included
   int64_t flops = 0;         ///< model_flops() of the plan
   double ceiling_flops = 0;  ///< FLOP/s, all cores: median over the rounds of the fastest product
+  std::vector<OpTime> op_times;           ///< of the fastest run, longest first
   std::vector<int64_t> planned_bytes;     ///< per rank
   std::vector<int64_t> high_water_bytes;  ///< per rank, measured
   double of_ceiling = 0;  ///< median over the rounds of this round's speed over this round's ceiling

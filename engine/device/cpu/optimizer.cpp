@@ -6,33 +6,38 @@
 
 #include "engine/device/cpu/cpu_device.h"
 #include "engine/device/cpu/parallel.h"
-#include "engine/device/cpu/vector.h"
 
 namespace shardlens::cpu {
 
 namespace {
 
 constexpr int64_t kChunk = 16384;      // elements a thread takes at a time
+constexpr int64_t kSums = 16;          // running sums: enough to keep the adders busy
 constexpr double kClipEpsilon = 1e-6;  // keeps the factor finite when all gradients are zero
 
 }  // namespace
 
-void CpuDevice::square_sum(DType dtype, int64_t count, const void* x, double* total, bool accumulate) {
+void CpuDevice::square_sum(DType dtype, int64_t count, const void* values, double* total, bool accumulate) {
   with_element_type(dtype, "a sum of squares", [&](auto zero) {
     using T = decltype(zero);
-    const T* in = static_cast<const T*>(x);
+    const T* in = static_cast<const T*>(values);
     const int64_t pieces = (count + kChunk - 1) / kChunk;
     std::vector<double> sums(static_cast<size_t>(pieces), 0.0);
     parallel_for(threads_, pieces, [&](int64_t piece) {
-      const int64_t end = std::min(count, (piece + 1) * kChunk);
-      Vector<double> sum{};
-      for (int64_t i = piece * kChunk; i < end; i += kLanes<double>) {
-        Vector<double> v{};
-        const int64_t n = std::min(kLanes<double>, end - i);
-        for (int64_t lane = 0; lane < n; ++lane) v[lane] = static_cast<double>(in[i + lane]);
-        sum += v * v;
+      const T* __restrict x = in + piece * kChunk;
+      const int64_t size = std::min(kChunk, count - piece * kChunk);
+      double lanes[kSums] = {};
+      int64_t i = 0;
+      for (; i + kSums <= size; i += kSums) {
+        for (int64_t lane = 0; lane < kSums; ++lane) {
+          const double value = static_cast<double>(x[i + lane]);
+          lanes[lane] += value * value;
+        }
       }
-      sums[static_cast<size_t>(piece)] = sum_lanes<double>(sum);
+      for (; i < size; ++i) lanes[i % kSums] += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+      double sum = 0;
+      for (const double lane : lanes) sum += lane;
+      sums[static_cast<size_t>(piece)] = sum;
     });
     double sum = accumulate ? *total : 0.0;
     for (const double part : sums) sum += part;
@@ -66,13 +71,14 @@ void CpuDevice::adamw(const AdamWStep& step) {
     const T rate = static_cast<T>(step.learning_rate / (1 - std::pow(step.beta1, power)));
     const T root = static_cast<T>(1 / std::sqrt(1 - std::pow(step.beta2, power)));
     const T epsilon = static_cast<T>(step.epsilon);
-    T* p = static_cast<T*>(step.parameter);
-    const T* g = static_cast<const T*>(step.gradient);
-    T* m = static_cast<T*>(step.first_moment);
-    T* v = static_cast<T*>(step.second_moment);
-    parallel_for(threads_, (step.count + kChunk - 1) / kChunk, [&](int64_t piece) {
-      const int64_t end = std::min(step.count, (piece + 1) * kChunk);
-      for (int64_t i = piece * kChunk; i < end; ++i) {
+    parallel_for(threads_, (step.count + kChunk - 1) / kChunk, [=](int64_t piece) {
+      const int64_t first = piece * kChunk;
+      const int64_t size = std::min(kChunk, step.count - first);
+      T* __restrict p = static_cast<T*>(step.parameter) + first;
+      const T* __restrict g = static_cast<const T*>(step.gradient) + first;
+      T* __restrict m = static_cast<T*>(step.first_moment) + first;
+      T* __restrict v = static_cast<T*>(step.second_moment) + first;
+      for (int64_t i = 0; i < size; ++i) {
         const T gradient = g[i] * factor;
         m[i] = beta1 * m[i] + rest1 * gradient;
         v[i] = beta2 * v[i] + rest2 * gradient * gradient;
