@@ -2,6 +2,8 @@
 // implementations are compared with ours through what it dumps (DESIGN section 8).
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/step_options.h"
@@ -124,6 +126,8 @@ void add_model_step(CLI::App& app, ModelStepOptions& o) {
 
 int run_model_step(const CommonOptions& common, const ModelStepOptions& o, const std::string& dump_path) {
   Settings settings = to_settings(common);
+  if (!std::isfinite(o.learning_rate) || o.learning_rate < 0)
+    throw request_error(fmt::format("--lr {}: give a number of 0 or more, such as 1e-3", o.learning_rate));
   if (o.updates < 0) throw request_error(fmt::format("--updates {}: give 0 or more", o.updates));
   settings.update = o.updates > 0;
   settings.optimizer = o.optimizer;
@@ -136,6 +140,9 @@ int run_model_step(const CommonOptions& common, const ModelStepOptions& o, const
     const bool gpt = settings.model.architecture == Architecture::Gpt;
     gpt ? read_gpt(o, settings, *batch) : read_bert(o, settings, *batch);
     request.batch = batch;
+    const int64_t parts =
+        static_cast<int64_t>(std::max(1, settings.dp)) * std::max(1, settings.micro_batches);
+    settings.batch = (settings.batch + parts - 1) / parts * parts;
   }
   const std::shared_ptr<const Plan> plan = make_plan(settings);
   const ModelStepResult result = shardlens::run_model_step(plan, request);

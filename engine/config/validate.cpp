@@ -54,7 +54,9 @@ void check_degree(const Settings& settings) {
   std::string reason;
   if (tp < 1) {
     reason = "there is at least one rank";
-  } else if (settings.block == Block::Model && tp > kMostLocalRanks) {
+  } else if (settings.block == Block::Model && tp <= kMostLocalRanks) {
+    reason = fmt::format("hidden = {} is cut into at most {} here", model.hidden, possible.back());
+  } else if (settings.block == Block::Model) {
     reason =
         fmt::format("beyond {} ranks the {} {} must divide by it", kMostLocalRanks, model.heads, head_word);
   } else if (settings.block == Block::Mlp) {

@@ -52,6 +52,19 @@ Batch seeded_batch(const Settings& settings) {
   return batch;
 }
 
+Batch padded_batch(const Settings& settings, Batch batch) {
+  const auto tokens = static_cast<size_t>(settings.batch * settings.seq);
+  const auto fill = [&](std::vector<int32_t>& ids, size_t size, int32_t value) {
+    if (!ids.empty() && ids.size() < size) ids.resize(size, value);
+  };
+  fill(batch.tokens, tokens, 0);
+  fill(batch.labels, tokens, kIgnoredLabel);
+  fill(batch.token_types, tokens, 0);
+  fill(batch.attention_mask, tokens, 1);
+  fill(batch.sentence_labels, static_cast<size_t>(settings.batch), kIgnoredLabel);
+  return batch;
+}
+
 void check_batch(const Settings& settings, const Batch& batch) {
   const int64_t rows = settings.batch, cols = settings.seq;
   const int64_t last = settings.model.vocab - 1;

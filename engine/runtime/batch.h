@@ -29,6 +29,10 @@ struct Batch {
 /// seventh.
 Batch seeded_batch(const Settings& settings);
 
+/// `batch` with rows added up to settings.batch that count in no loss: for a number of
+/// sequences that the replicas do not divide.
+Batch padded_batch(const Settings& settings, Batch batch);
+
 /// Throws a request Error when sizes or ids do not fit the settings: names the row, the column and the value.
 void check_batch(const Settings& settings, const Batch& batch);
 

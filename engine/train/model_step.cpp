@@ -56,7 +56,8 @@ DumpTensor scalar_list(const std::vector<double>& values, DType dtype) {
   return list;
 }
 
-// Rows of all replicas and parts of the batch one after the other, the first `cols` columns of each.
+// Rows of all replicas and parts of the batch one after the other, as many as `shape` holds, the first `cols`
+// columns of each.
 DumpTensor join_rows(const Program& program, const Gather& gather, const std::string& name, Shape shape,
                      int64_t cols) {
   DumpTensor joined;
@@ -76,6 +77,7 @@ DumpTensor join_rows(const Program& program, const Gather& gather, const std::st
       }
     }
   }
+  joined.bytes.resize(static_cast<size_t>(element_count(joined.shape) * element_bytes(joined.dtype)));
   return joined;
 }
 
@@ -88,7 +90,7 @@ void dump_parameter(const Program& program, const Tensor& weight, const std::str
   }
 }
 
-std::map<std::string, DumpTensor> make_dump(const Program& program, const Gather& gather,
+std::map<std::string, DumpTensor> make_dump(const Program& program, const Gather& gather, int64_t rows,
                                             const std::vector<double>& losses) {
   const Settings& settings = program.settings;
   const Model& model = settings.model;
@@ -96,12 +98,10 @@ std::map<std::string, DumpTensor> make_dump(const Program& program, const Gather
   const DType wide = settings.dtype == DType::Fp64 ? DType::Fp64 : DType::Fp32;
   dump["loss"] = scalar_list({losses.back()}, wide);
   dump["losses"] = scalar_list(losses, wide);
-  dump["logits"] =
-      join_rows(program, gather, "logits", {settings.batch, settings.seq, model.vocab}, model.vocab);
-  dump["hidden"] =
-      join_rows(program, gather, "hidden", {settings.batch, settings.seq, model.hidden}, model.hidden);
+  dump["logits"] = join_rows(program, gather, "logits", {rows, settings.seq, model.vocab}, model.vocab);
+  dump["hidden"] = join_rows(program, gather, "hidden", {rows, settings.seq, model.hidden}, model.hidden);
   if (model.architecture == Architecture::Bert)
-    dump["sop_logits"] = join_rows(program, gather, "sentence.out", {settings.batch, 2}, 2);
+    dump["sop_logits"] = join_rows(program, gather, "sentence.out", {rows, 2}, 2);
   for (const Tensor& weight : program.tensors) {
     if (weight.kind != MemoryKind::Weight || weight.storage != kNoTensor) continue;
     for (const char* prefix : {"grad.", "param."}) {
@@ -118,8 +118,10 @@ ModelStepResult run_model_step(const std::shared_ptr<const Plan>& plan, const Mo
   check_runnable(*plan);
   const Program& program = plan->program;
   PassInputs inputs;
-  inputs.batch =
-      request.batch ? request.batch : std::make_shared<const Batch>(seeded_batch(program.settings));
+  inputs.batch = std::make_shared<const Batch>(request.batch ? padded_batch(program.settings, *request.batch)
+                                                             : seeded_batch(program.settings));
+  const auto given = static_cast<int64_t>((request.batch ? request.batch : inputs.batch)->tokens.size());
+  const int64_t rows = given / program.settings.seq;
   check_batch(program.settings, *inputs.batch);
   inputs.numbers.learning_rate = request.learning_rate;
 
@@ -140,7 +142,7 @@ ModelStepResult run_model_step(const std::shared_ptr<const Plan>& plan, const Mo
     executor.wait();
     result.losses.push_back(first_value(gather->tensors().at("loss")));
     if (request.updates > 0) result.gradient_norms.push_back(first_value(gather->tensors().at("clip"), 1));
-    if (dumped) result.dump = make_dump(program, *everything, result.losses);
+    if (dumped) result.dump = make_dump(program, *everything, rows, result.losses);
   }
   for (int rank = 0; rank < program.ranks() * program.replicas(); ++rank) {
     result.pass_seconds =

@@ -21,7 +21,7 @@ struct DumpTensor {
 };
 
 struct ModelStepRequest {
-  std::shared_ptr<const Batch> batch;  ///< null: seeded_batch()
+  std::shared_ptr<const Batch> batch;  ///< null: seeded_batch(). Fewer rows than the plan's are filled up
   int updates = 0;                     ///< optimizer steps on the same batch; 0: one pass without one
   double learning_rate = 0;
   bool dump = false;
@@ -33,9 +33,9 @@ struct ModelStepResult {
   double pass_seconds = 0;                ///< of the last pass, slowest rank
   std::vector<int64_t> high_water_bytes;  ///< per rank
   CommunicatorInfo communicator;
-  /// loss [1], losses [N], logits [B, S, V] without padding, hidden [B, S, C], sop_logits [B, 2] (BERT),
-  /// grad.<name> of the last backward pass before clipping and, after updates, param.<name>, under Hugging
-  /// Face's names and in its orientation.
+  /// Of the request's own rows: loss [1], losses [N], logits [B, S, V] without padding, hidden [B, S, C],
+  /// sop_logits [B, 2] (BERT), grad.<name> of the last backward pass before clipping and, after updates,
+  /// param.<name>, under Hugging Face's names and in its orientation.
   std::map<std::string, DumpTensor> dump;
 };
 
