@@ -1,0 +1,147 @@
+// The cross-entropy of a vocabulary that is cut over ranks: shards put together give the whole, wherever the
+// label lies, and padding is as if it were not there.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "engine/device/device.h"
+#include "engine/device/philox.h"
+
+namespace shardlens {
+namespace {
+
+constexpr int64_t kVocab = 53;
+constexpr int64_t kPadded = 64;
+
+std::vector<double> random_logits(int64_t tokens) {
+  std::vector<double> logits(static_cast<size_t>(tokens * kPadded));
+  fill_normal(RandomStream(7, "logits"), 0, 3, 0, tokens * kPadded, DType::Fp64, logits.data());
+  return logits;
+}
+
+struct Losses {
+  double loss = 0;
+  std::vector<double> dlogits;  // [tokens, kPadded]
+};
+
+// The four passes of `ranks` shards, reduced as the collectives would.
+Losses sharded(const std::vector<double>& logits, const std::vector<int32_t>& labels,
+               const std::vector<double>& weights, int ranks) {
+  const auto device = make_cpu_device(1);
+  const auto tokens = static_cast<int64_t>(labels.size());
+  std::vector<std::vector<double>> shards;
+  std::vector<VocabShard> views;
+  std::vector<double> max(labels.size(), -1e300), target(labels.size(), 0), sum(labels.size(), 0);
+  for (int rank = 0; rank < ranks; ++rank) {
+    const Range columns = shard_range(kPadded, ranks, rank);
+    std::vector<double> shard;
+    for (int64_t t = 0; t < tokens; ++t)
+      shard.insert(shard.end(), logits.begin() + t * kPadded + columns.begin,
+                   logits.begin() + t * kPadded + columns.end);
+    shards.push_back(shard);
+    views.push_back({DType::Fp64, tokens, columns, kVocab});
+    std::vector<double> own(labels.size());
+    device->vocab_max(views.back(), shard.data(), own.data());
+    for (size_t t = 0; t < own.size(); ++t) max[t] = std::max(max[t], own[t]);
+  }
+  for (size_t rank = 0; rank < shards.size(); ++rank) {
+    std::vector<double> own(labels.size());
+    device->target_logit(views[rank], shards[rank].data(), labels.data(), own.data());
+    for (size_t t = 0; t < own.size(); ++t) target[t] += own[t];
+    device->sum_exp(views[rank], shards[rank].data(), max.data(), own.data());
+    for (size_t t = 0; t < own.size(); ++t) sum[t] += own[t];
+  }
+  Losses losses;
+  device->cross_entropy(DType::Fp64, tokens, max.data(), target.data(), sum.data(), weights.data(),
+                        &losses.loss);
+  losses.dlogits.assign(logits.size(), 0);
+  for (size_t rank = 0; rank < shards.size(); ++rank) {
+    std::vector<double> gradient(shards[rank].size(), 99);
+    device->cross_entropy_grad(views[rank], shards[rank].data(), labels.data(), max.data(), sum.data(),
+                               weights.data(), nullptr, gradient.data());
+    const Range columns = views[rank].columns;
+    for (int64_t t = 0; t < tokens; ++t)
+      std::copy_n(gradient.begin() + t * columns.size(), columns.size(),
+                  losses.dlogits.begin() + t * kPadded + columns.begin);
+  }
+  return losses;
+}
+
+// The definition, over the words that exist.
+Losses reference(const std::vector<double>& logits, const std::vector<int32_t>& labels,
+                 const std::vector<double>& weights) {
+  Losses losses;
+  losses.dlogits.assign(logits.size(), 0);
+  for (size_t t = 0; t < labels.size(); ++t) {
+    const double* row = logits.data() + static_cast<int64_t>(t) * kPadded;
+    const double top = *std::max_element(row, row + kVocab);
+    double sum = 0;
+    for (int64_t c = 0; c < kVocab; ++c) sum += std::exp(row[c] - top);
+    if (weights[t] != 0) losses.loss += weights[t] * (top + std::log(sum) - row[labels[t]]);
+    for (int64_t c = 0; c < kVocab; ++c) {
+      const double onehot = c == labels[t] ? 1 : 0;
+      losses.dlogits[t * kPadded + static_cast<size_t>(c)] =
+          weights[t] * (std::exp(row[c] - top) / sum - onehot);
+    }
+  }
+  return losses;
+}
+
+void expect_equal(const Losses& a, const Losses& b) {
+  EXPECT_NEAR(a.loss, b.loss, 1e-13 * std::abs(b.loss));
+  for (size_t i = 0; i < b.dlogits.size(); ++i) ASSERT_NEAR(a.dlogits[i], b.dlogits[i], 1e-15) << i;
+}
+
+// Labels at the first and last column of every shard there is, and at the last word before the padding.
+TEST(LossTest, LabelsAtTheBordersOfShardsAreFoundByExactlyOneRank) {
+  for (const int ranks : {1, 2, 3, 5, 8}) {
+    std::vector<int32_t> labels{static_cast<int32_t>(kVocab - 1)};
+    for (int rank = 0; rank < ranks; ++rank) {
+      const Range columns = shard_range(kPadded, ranks, rank);
+      for (const int64_t label : {columns.begin, columns.end - 1})
+        if (label < kVocab) labels.push_back(static_cast<int32_t>(label));
+    }
+    const std::vector<double> logits = random_logits(static_cast<int64_t>(labels.size()));
+    const std::vector<double> weights(labels.size(), 1.0 / static_cast<double>(labels.size()));
+    expect_equal(sharded(logits, labels, weights, ranks), reference(logits, labels, weights));
+  }
+}
+
+TEST(LossTest, IgnoredLabelsCountForNothing) {
+  const std::vector<int32_t> labels{3, -100, 17, -100};
+  const std::vector<double> weights{0.5, 0, 0.5, 0};
+  const std::vector<double> logits = random_logits(4);
+  const Losses losses = sharded(logits, labels, weights, 3);
+  expect_equal(losses, reference(logits, {3, 0, 17, 0}, weights));
+  for (int64_t c = 0; c < kPadded; ++c) EXPECT_EQ(losses.dlogits[static_cast<size_t>(kPadded + c)], 0);
+}
+
+TEST(LossTest, PaddingMayHoldAnything) {
+  const std::vector<int32_t> labels{3, 52};
+  const std::vector<double> weights{0.5, 0.5};
+  std::vector<double> logits = random_logits(2);
+  const Losses before = sharded(logits, labels, weights, 4);
+  for (int64_t t = 0; t < 2; ++t)
+    for (int64_t c = kVocab; c < kPadded; ++c) logits[static_cast<size_t>(t * kPadded + c)] = 1e6;
+  const Losses after = sharded(logits, labels, weights, 4);
+  EXPECT_EQ(before.loss, after.loss);
+  EXPECT_EQ(before.dlogits, after.dlogits);
+  for (int64_t t = 0; t < 2; ++t)
+    for (int64_t c = kVocab; c < kPadded; ++c)
+      EXPECT_EQ(after.dlogits[static_cast<size_t>(t * kPadded + c)], 0);
+}
+
+TEST(LossTest, LargeLogitsNeitherOverflowNorLoseTheLoss) {
+  const std::vector<int32_t> labels{5};
+  std::vector<double> logits(kPadded, -4000.0);
+  logits[5] = 4000;
+  logits[6] = 4000;
+  const Losses losses = sharded(logits, labels, {1.0}, 2);
+  EXPECT_NEAR(losses.loss, std::log(2.0), 1e-12);
+  EXPECT_NEAR(losses.dlogits[5], -0.5, 1e-12);
+}
+
+}  // namespace
+}  // namespace shardlens
