@@ -10,6 +10,16 @@
 namespace shardlens {
 namespace {
 
+// A tensor as a matrix operand: its bytes, its stored extents, and whether it is used transposed.
+struct Operand {
+  const void* data = nullptr;
+  MatrixShape stored;
+  bool transposed = false;
+
+  int64_t rows() const { return transposed ? stored.cols : stored.rows; }
+  int64_t cols() const { return transposed ? stored.rows : stored.cols; }
+};
+
 // A step seen from one rank: its tensors' local shapes and addresses by position.
 class Local {
  public:
@@ -25,6 +35,7 @@ class Local {
   MatrixShape matrix(const Tensor& tensor) const {
     return local_matrix_shape(tensor, context_.program.ranks(), context_.rank);
   }
+  Operand operand(size_t i, bool transposed = false) const { return {in(i), matrix(input(i)), transposed}; }
   int64_t count(const Tensor& tensor) const { return element_count(shape(tensor)); }
   DType dtype() const { return output(0).dtype; }
   const int32_t* ids(size_t i) const { return static_cast<const int32_t*>(in(i)); }
@@ -50,65 +61,43 @@ class Local {
   RankContext& context_;
 };
 
-// Y[tokens, out] = X[tokens, in] · W[in, out] (+ b)
-void linear(Device& device, const Local& local, bool has_bias, bool transposed) {
-  MatrixShape w = local.matrix(local.input(1));
-  const int64_t stride = w.cols;
-  if (transposed) std::swap(w.rows, w.cols);  // stored [out, in]
+// C = op(A)·op(B) (+ bias), or C += op(A)·op(B): every extent follows from the operands.
+void multiply(Device& device, const Local& local, const Operand& a, const Operand& b, const void* bias,
+              bool accumulate) {
   Gemm gemm;
   gemm.dtype = local.dtype();
-  gemm.m = local.shape(local.input(0))[0];
-  gemm.n = w.cols;
-  gemm.k = w.rows;
-  gemm.a = local.in(0);
-  gemm.lda = w.rows;
-  gemm.transpose_b = transposed;
-  gemm.b = local.in(1);
-  gemm.ldb = stride;
+  gemm.transpose_a = a.transposed;
+  gemm.transpose_b = b.transposed;
+  gemm.m = a.rows();
+  gemm.n = b.cols();
+  gemm.k = b.rows();
+  gemm.a = a.data;
+  gemm.lda = a.stored.cols;
+  gemm.b = b.data;
+  gemm.ldb = b.stored.cols;
   gemm.c = local.out(0);
-  gemm.ldc = w.cols;
-  gemm.bias = has_bias ? local.in(2) : nullptr;
+  gemm.ldc = gemm.n;
+  gemm.bias = bias;
+  gemm.accumulate = accumulate;
   device.gemm(gemm);
 }
 
-// dX[tokens, in] = dY[tokens, out] · Wᵀ
-void linear_grad_input(Device& device, const Local& local, bool transposed) {
-  MatrixShape w = local.matrix(local.input(1));
-  const int64_t stride = w.cols;
-  if (transposed) std::swap(w.rows, w.cols);
-  Gemm gemm;
-  gemm.dtype = local.dtype();
-  gemm.transpose_b = !transposed;
-  gemm.m = local.shape(local.input(0))[0];
-  gemm.n = w.rows;
-  gemm.k = w.cols;
-  gemm.a = local.in(0);
-  gemm.lda = w.cols;
-  gemm.b = local.in(1);
-  gemm.ldb = stride;
-  gemm.c = local.out(0);
-  gemm.ldc = w.rows;
-  device.gemm(gemm);
+// Y = X·W (+ b), or X·Wᵀ where W is stored [out, in]
+void linear(Device& device, const Local& local, const Step& step) {
+  multiply(device, local, local.operand(0), local.operand(1, step.attributes.transposed),
+           step.inputs.size() == 3 ? local.in(2) : nullptr, false);
 }
 
-// dW[in, out] = Xᵀ · dY, or [out, in] = dYᵀ · X; added to what is there where an earlier step wrote it
-void linear_grad_weight(Device& device, const Local& local, const Attributes& attributes) {
-  const MatrixShape w = local.matrix(local.output(0));
-  const size_t rows = attributes.transposed ? 1 : 0;  // which input the gradient's rows come from
-  Gemm gemm;
-  gemm.dtype = local.dtype();
-  gemm.transpose_a = true;
-  gemm.m = w.rows;
-  gemm.n = w.cols;
-  gemm.k = local.shape(local.input(0))[0];
-  gemm.a = local.in(rows);
-  gemm.lda = w.rows;
-  gemm.b = local.in(1 - rows);
-  gemm.ldb = w.cols;
-  gemm.c = local.out(0);
-  gemm.ldc = w.cols;
-  gemm.accumulate = attributes.accumulate;
-  device.gemm(gemm);
+// dX = dY·Wᵀ, or dY·W
+void linear_grad_input(Device& device, const Local& local, const Step& step) {
+  multiply(device, local, local.operand(0), local.operand(1, !step.attributes.transposed), nullptr, false);
+}
+
+// dW = Xᵀ·dY, or dYᵀ·X; added to what is there where an earlier step wrote it
+void linear_grad_weight(Device& device, const Local& local, const Step& step) {
+  const size_t rows = step.attributes.transposed ? 1 : 0;  // the input whose columns become the rows of dW
+  multiply(device, local, local.operand(rows, true), local.operand(1 - rows), nullptr,
+           step.attributes.accumulate);
 }
 
 AttentionShape attention_shape(const Local& local, const Step& step, const RankContext& context) {
@@ -191,13 +180,13 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
   const Attributes& attributes = step.attributes;
   switch (step.op) {
     case Op::Linear:
-      linear(device, local, step.inputs.size() == 3, attributes.transposed);
+      linear(device, local, step);
       break;
     case Op::LinearGradInput:
-      linear_grad_input(device, local, attributes.transposed);
+      linear_grad_input(device, local, step);
       break;
     case Op::LinearGradWeight:
-      linear_grad_weight(device, local, attributes);
+      linear_grad_weight(device, local, step);
       break;
     case Op::BiasAdd: {
       const int64_t cols = local.count(local.input(1));
