@@ -7,9 +7,18 @@
 #include "engine/train/byte_alphabet.h"
 
 namespace shardlens {
+namespace {
+
+constexpr const char* kEndOfTextName = "<|endoftext|>";
+
+}  // namespace
 
 uint64_t BytesTokenizer::fingerprint() const {
   return hash_bytes("bytes", 5);
+}
+
+std::optional<int32_t> BytesTokenizer::special(std::string_view token) const {
+  return token == kEndOfTextName ? std::optional(kEndOfText) : std::nullopt;
 }
 
 std::vector<int32_t> BytesTokenizer::encode(std::string_view text) const {
@@ -35,7 +44,7 @@ std::map<std::string, std::string> BytesTokenizer::files() const {
                              {"padding", nullptr},
                              {"added_tokens",
                               {{{"id", kEndOfText},
-                                {"content", "<|endoftext|>"},
+                                {"content", kEndOfTextName},
                                 {"single_word", false},
                                 {"lstrip", false},
                                 {"rstrip", false},

@@ -15,6 +15,7 @@ class BytesTokenizer : public Tokenizer {
   int32_t vocab_size() const override { return kEndOfText + 1; }
   uint64_t fingerprint() const override;
   std::optional<int32_t> end_of_text() const override { return kEndOfText; }
+  std::optional<int32_t> special(std::string_view token) const override;
   std::vector<int32_t> encode(std::string_view text) const override;
   std::string piece(int32_t id) const override;
   std::map<std::string, std::string> files() const override;

@@ -189,11 +189,14 @@ std::shared_ptr<const Gpt2Tokenizer> Gpt2Tokenizer::from_tokenizer_json(const st
       {{"tokenizer.json", text}}, source));
 }
 
+std::optional<int32_t> Gpt2Tokenizer::special(std::string_view token) const {
+  const SpecialToken* found = special_.find(token);
+  return found ? std::optional(found->id) : std::nullopt;
+}
+
 std::optional<int32_t> Gpt2Tokenizer::end_of_text() const {
-  for (const char* text : {kEndOfText, "</s>"}) {
-    if (const SpecialToken* token = special_.find(text)) return token->id;
-  }
-  return std::nullopt;
+  const std::optional<int32_t> end = special(kEndOfText);
+  return end ? end : special("</s>");
 }
 
 std::vector<int32_t> Gpt2Tokenizer::encode(std::string_view text) const {

@@ -29,6 +29,7 @@ class Gpt2Tokenizer : public Tokenizer {
   int32_t vocab_size() const override { return static_cast<int32_t>(pieces_.size()); }
   uint64_t fingerprint() const override { return fingerprint_; }
   std::optional<int32_t> end_of_text() const override;
+  std::optional<int32_t> special(std::string_view token) const override;
   std::vector<int32_t> encode(std::string_view text) const override;
   std::string piece(int32_t id) const override;
   std::map<std::string, std::string> files() const override { return files_; }

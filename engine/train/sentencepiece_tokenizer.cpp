@@ -14,7 +14,7 @@ namespace shardlens {
 namespace {
 
 constexpr std::string_view kSpaceLetter = "\u2581";  // how SentencePiece writes a space
-constexpr int32_t kSmallestVocabulary = 256 + 2 + 1;
+constexpr int32_t kSmallestVocabulary = 256 + 6 + 1;
 
 // The lines of the texts, each with the line end it has: SentencePiece learns from sentences.
 class Lines : public sentencepiece::SentenceIterator {
@@ -60,7 +60,7 @@ std::shared_ptr<const SentencePieceTokenizer> SentencePieceTokenizer::train(
     const std::vector<std::string>& texts, int32_t vocab_size) {
   if (vocab_size < kSmallestVocabulary)
     throw request_error(fmt::format(
-        "a SentencePiece vocabulary of {} is too small: 256 bytes, <unk> and </s> come first; choose at "
+        "a SentencePiece vocabulary of {} is too small: 256 bytes and 6 special tokens come first; choose at "
         "least {}",
         vocab_size, kSmallestVocabulary));
   const std::unordered_map<std::string, std::string> options = {
@@ -75,6 +75,7 @@ std::shared_ptr<const SentencePieceTokenizer> SentencePieceTokenizer::train(
       {"eos_id", "1"},
       {"bos_id", "-1"},
       {"pad_id", "-1"},
+      {"control_symbols", "[PAD],[CLS],[SEP],[MASK]"},
       {"num_threads", "1"},
       {"max_sentence_length", "1000000"},
       {"minloglevel", "2"},
@@ -101,6 +102,11 @@ uint64_t SentencePieceTokenizer::fingerprint() const {
 std::optional<int32_t> SentencePieceTokenizer::end_of_text() const {
   const int id = processor_->eos_id();
   return id < 0 ? std::nullopt : std::optional<int32_t>(id);
+}
+
+std::optional<int32_t> SentencePieceTokenizer::special(std::string_view token) const {
+  const int id = processor_->PieceToId(token);
+  return processor_->IsControl(id) ? std::optional<int32_t>(id) : std::nullopt;
 }
 
 std::vector<int32_t> SentencePieceTokenizer::encode(std::string_view text) const {

@@ -16,11 +16,11 @@ class SentencePieceTokenizer : public Tokenizer {
   SentencePieceTokenizer(std::string model, const std::string& source);
   ~SentencePieceTokenizer() override;
 
-  /// Learns a vocabulary of exactly `vocab_size` entries, among them <unk> (0), </s> (1, ends a text) and the
-  /// 256 bytes for whatever the learned pieces do not cover. Nothing is normalised and no space is added or
-  /// lost, so valid UTF-8 survives encode and decode, save that U+2581 comes back as a space. The same text
-  /// gives the same vocabulary. Throws a request Error if the text is too small for the vocabulary or the
-  /// vocabulary for the bytes.
+  /// Learns a vocabulary of exactly `vocab_size` entries, among them <unk> (0), </s> (1, ends a text), BERT's
+  /// [PAD], [CLS], [SEP] and [MASK] and the 256 bytes for whatever the learned pieces do not cover. Nothing
+  /// is normalised and no space is added or lost, so valid UTF-8 survives encode and decode, save that U+2581
+  /// comes back as a space. The same text gives the same vocabulary. Throws a request Error if the text is
+  /// too small for the vocabulary or the vocabulary for the bytes.
   static std::shared_ptr<const SentencePieceTokenizer> train(const std::vector<std::string>& texts,
                                                              int32_t vocab_size);
 
@@ -28,6 +28,7 @@ class SentencePieceTokenizer : public Tokenizer {
   int32_t vocab_size() const override;
   uint64_t fingerprint() const override;
   std::optional<int32_t> end_of_text() const override;
+  std::optional<int32_t> special(std::string_view token) const override;
   std::vector<int32_t> encode(std::string_view text) const override;
   std::string piece(int32_t id) const override;
   std::string decode(std::span<const int32_t> ids) const override;

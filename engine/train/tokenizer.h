@@ -24,6 +24,9 @@ class Tokenizer {
   virtual uint64_t fingerprint() const = 0;  ///< equal vocabularies and rules, equal fingerprints
   virtual std::optional<int32_t> end_of_text() const = 0;  ///< ends a document in a stream of tokens, if any
 
+  /// The id of a token that stands for no text, by its name: <|endoftext|>, </s>, [CLS], [MASK].
+  virtual std::optional<int32_t> special(std::string_view token) const = 0;
+
   /// Token ids of `text`, without ids that begin or end a sequence. Takes any bytes, also invalid UTF-8.
   virtual std::vector<int32_t> encode(std::string_view text) const = 0;
 

@@ -92,18 +92,11 @@ WordPieceTokenizer::WordPieceTokenizer(std::vector<std::string> tokens, Settings
   for (size_t id = 0; id < tokens_.size(); ++id) {
     if (!tokens_[id].empty()) ids_[tokens_[id]] = static_cast<int32_t>(id);
   }
-  const auto require = [&](const std::string& token) {
-    const auto found = ids_.find(token);
-    if (found == ids_.end())
-      throw request_error(fmt::format(
-          "{}: the vocabulary has no {}; BERT's has [PAD], [UNK], [CLS], [SEP] and [MASK]", source, token));
-    return found->second;
-  };
-  unknown_ = require(settings_.unknown);
-  classify_ = require("[CLS]");
-  separator_ = require("[SEP]");
-  mask_ = require("[MASK]");
-  pad_ = require("[PAD]");
+  const auto unknown = ids_.find(settings_.unknown);
+  if (unknown == ids_.end())
+    throw request_error(fmt::format("{}: the vocabulary has no {}, which every word it cannot write becomes",
+                                    source, settings_.unknown));
+  unknown_ = unknown->second;
 
   const BertRules& rules = settings_.rules;
   std::string identity =
@@ -185,16 +178,17 @@ std::vector<int32_t> WordPieceTokenizer::encode(std::string_view text) const {
   return ids;
 }
 
-bool WordPieceTokenizer::continues_word(int32_t id) const {
-  require_id(id);
-  return tokens_[static_cast<size_t>(id)].starts_with(settings_.continuation) && !special_.contains(id);
+std::optional<int32_t> WordPieceTokenizer::special(std::string_view token) const {
+  const SpecialToken* found = special_.find(token);
+  return found ? std::optional(found->id) : std::nullopt;
 }
 
 std::string WordPieceTokenizer::piece(int32_t id) const {
   require_id(id);
   if (special_.contains(id)) return {};
   const std::string& token = tokens_[static_cast<size_t>(id)];
-  return continues_word(id) ? token.substr(settings_.continuation.size()) : " " + token;
+  return token.starts_with(settings_.continuation) ? token.substr(settings_.continuation.size())
+                                                   : " " + token;
 }
 
 std::string WordPieceTokenizer::decode(std::span<const int32_t> ids) const {

@@ -29,19 +29,11 @@ class WordPieceTokenizer : public Tokenizer {
   int32_t vocab_size() const override { return static_cast<int32_t>(tokens_.size()); }
   uint64_t fingerprint() const override { return fingerprint_; }
   std::optional<int32_t> end_of_text() const override { return std::nullopt; }
+  std::optional<int32_t> special(std::string_view token) const override;
   std::vector<int32_t> encode(std::string_view text) const override;
   std::string piece(int32_t id) const override;
   std::string decode(std::span<const int32_t> ids) const override;
   std::map<std::string, std::string> files() const override { return files_; }
-
-  // The tokens BERT's samples are made of.
-  int32_t unknown() const { return unknown_; }
-  int32_t classify() const { return classify_; }    ///< [CLS], begins a sample
-  int32_t separator() const { return separator_; }  ///< [SEP], ends a segment
-  int32_t mask() const { return mask_; }
-  int32_t pad() const { return pad_; }
-  bool is_special(int32_t id) const { return special_.contains(id); }
-  bool continues_word(int32_t id) const;  ///< "##ing": belongs to the word of the token before it
 
  private:
   struct Settings {
@@ -58,7 +50,7 @@ class WordPieceTokenizer : public Tokenizer {
   std::unordered_map<std::string, int32_t> ids_;
   Settings settings_;
   SpecialTokens special_;
-  int32_t unknown_ = 0, classify_ = 0, separator_ = 0, mask_ = 0, pad_ = 0;
+  int32_t unknown_ = 0;
   uint64_t fingerprint_ = 0;
   std::map<std::string, std::string> files_;
 };

@@ -32,6 +32,9 @@ TEST(SentencePieceTokenizer, LearnsExactlyTheVocabularyAskedFor) {
   EXPECT_EQ(tokenizer->vocab_size(), 330);
   EXPECT_EQ(tokenizer->end_of_text(), 1);
   EXPECT_EQ(tokenizer->piece(1), "");
+  EXPECT_TRUE(tokenizer->special("[MASK]"));
+  EXPECT_FALSE(tokenizer->special("ba"));
+  EXPECT_FALSE(tokenizer->special("nothing of the kind"));
   const std::string& text = some_texts()[0];
   EXPECT_LT(tokenizer->encode(text).size(), text.size() / 2);  // it learned something
 }
@@ -56,7 +59,7 @@ TEST(SentencePieceTokenizer, ValidTextSurvivesByteForByte) {
 }
 
 TEST(SentencePieceTokenizer, AnImpossibleVocabularySaysWhatWouldDo) {
-  EXPECT_THAT(error_of([] { SentencePieceTokenizer::train(some_texts(), 200); }), HasSubstr("at least 259"));
+  EXPECT_THAT(error_of([] { SentencePieceTokenizer::train(some_texts(), 200); }), HasSubstr("at least 263"));
   EXPECT_THAT(error_of([] { SentencePieceTokenizer::train(some_texts(), 50000); }),
               AllOf(HasSubstr("50000 pieces"), HasSubstr("smaller vocabulary")));
   EXPECT_THAT(error_of([] { SentencePieceTokenizer::train({}, 300); }), HasSubstr("more text"));

@@ -40,19 +40,18 @@ TEST(WordPieceTokenizer, TakesTheLongestPieceFromTheLeft) {
   EXPECT_THAT(tokenizer->encode("CAF\u00c9,\u4e2d"), ElementsAre(12, 10, 11));
   EXPECT_THAT(tokenizer->encode("a[MASK]a"), ElementsAre(9, 4, 9));
   EXPECT_EQ(tokenizer->decode(std::vector<int32_t>{2, 5, 6, 7, 10, 9, 3}), "unaffable , a");
-  EXPECT_TRUE(tokenizer->continues_word(6));
-  EXPECT_FALSE(tokenizer->continues_word(5));
+  EXPECT_EQ(tokenizer->piece(5), " un");
+  EXPECT_EQ(tokenizer->piece(6), "aff");
 }
 
 TEST(WordPieceTokenizer, KnowsBertsOwnTokens) {
   const auto tokenizer = uncased();
-  EXPECT_EQ(tokenizer->pad(), 0);
-  EXPECT_EQ(tokenizer->unknown(), 1);
-  EXPECT_EQ(tokenizer->classify(), 2);
-  EXPECT_EQ(tokenizer->separator(), 3);
-  EXPECT_EQ(tokenizer->mask(), 4);
-  EXPECT_TRUE(tokenizer->is_special(2));
-  EXPECT_FALSE(tokenizer->is_special(5));
+  EXPECT_EQ(tokenizer->special("[PAD]"), 0);
+  EXPECT_EQ(tokenizer->special("[CLS]"), 2);
+  EXPECT_EQ(tokenizer->special("[SEP]"), 3);
+  EXPECT_EQ(tokenizer->special("[MASK]"), 4);
+  EXPECT_EQ(tokenizer->special("un"), std::nullopt);
+  EXPECT_EQ(tokenizer->piece(4), "");
   EXPECT_EQ(tokenizer->end_of_text(), std::nullopt);
 }
 
@@ -62,9 +61,9 @@ TEST(WordPieceTokenizer, TheConfigDecidesAboutCase) {
   EXPECT_NE(cased->fingerprint(), uncased()->fingerprint());
 }
 
-TEST(WordPieceTokenizer, AVocabularyWithoutBertsTokensIsRefused) {
-  EXPECT_THAT(error_of([] { WordPieceTokenizer::from_vocab_txt("a\nb\n[UNK]\n", "", "some/folder"); }),
-              AllOf(HasSubstr("some/folder/vocab.txt"), HasSubstr("[CLS]")));
+TEST(WordPieceTokenizer, AVocabularyWithoutTheUnknownWordIsRefused) {
+  EXPECT_THAT(error_of([] { WordPieceTokenizer::from_vocab_txt("a\nb\n[CLS]\n", "", "some/folder"); }),
+              AllOf(HasSubstr("some/folder/vocab.txt"), HasSubstr("[UNK]")));
 }
 
 }  // namespace
