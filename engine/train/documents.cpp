@@ -29,6 +29,13 @@ bool is_json_lines(const fs::path& path) {
   return path.extension() == ".jsonl" || path.extension() == ".ndjson";
 }
 
+// 0 for what has no size, such as a pipe.
+int64_t file_bytes(const std::string& path) {
+  std::error_code error;
+  const auto bytes = fs::file_size(path, error);
+  return error ? 0 : static_cast<int64_t>(bytes);
+}
+
 bool is_blank(const std::string& line) {
   return line.find_first_not_of(" \t\r") == std::string::npos;
 }
@@ -135,7 +142,7 @@ std::vector<std::string> source_files(const std::string& source) {
 int64_t source_bytes(const std::string& source) {
   if (source == kSample) return 0;
   int64_t bytes = 0;
-  for (const std::string& file : source_files(source)) bytes += static_cast<int64_t>(fs::file_size(file));
+  for (const std::string& file : source_files(source)) bytes += file_bytes(file);
   return bytes;
 }
 
@@ -148,7 +155,7 @@ void read_documents(const std::string& source, const OnDocument& on_document) {
     } else {
       read_plain_text(file, before, on_document);
     }
-    before += static_cast<int64_t>(fs::file_size(file));
+    before += file_bytes(file);
   }
 }
 

@@ -40,7 +40,9 @@ TokenizerPointer from_tokenizer_json(const fs::path& path) {
   if (text == bytes.files().at("tokenizer.json")) return std::make_shared<BytesTokenizer>();
   const nlohmann::json json = parse_json(text, source);
   try {
-    const std::string type = json.at("model").value("type", "BPE");
+    // Files from before 2022 do not name the model's type; only a BPE has merges.
+    const nlohmann::json& model = json.at("model");
+    const std::string type = model.value("type", model.contains("merges") ? "BPE" : "WordPiece");
     if (type == "BPE") return Gpt2Tokenizer::from_tokenizer_json(text, json, source);
     if (type == "WordPiece") return WordPieceTokenizer::from_tokenizer_json(text, json, source);
     throw request_error(

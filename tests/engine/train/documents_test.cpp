@@ -3,6 +3,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <thread>
 
 #include "tests/engine/io/test_folder.h"
 
@@ -70,6 +73,15 @@ TEST_F(DocumentsTest, AFolderIsReadInOrderAndCountsItsBytes) {
   int64_t last = 0;
   read_documents(folder_.string(), [&](const std::string&, int64_t bytes) { last = bytes; });
   EXPECT_EQ(last, 7 + 18 + 6);
+}
+
+TEST_F(DocumentsTest, APipeIsATextToo) {
+  const std::string pipe = path("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::thread writer([&] { std::ofstream(pipe) << "through a pipe\n"; });
+  EXPECT_THAT(read(pipe), ElementsAre("through a pipe\n"));
+  writer.join();
+  EXPECT_EQ(source_bytes(pipe), 0);
 }
 
 TEST_F(DocumentsTest, WhatIsNotThereIsNamed) {

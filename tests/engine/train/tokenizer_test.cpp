@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "engine/io/json.h"
 #include "engine/train/bytes_tokenizer.h"
 #include "tests/engine/io/test_folder.h"
 
@@ -31,6 +32,16 @@ TEST_F(LoadTokenizer, FindsEachKindByItsFiles) {
   EXPECT_EQ(load_tokenizer(data + "sentencepiece/tokenizer.model")->name(), "sentencepiece");
   write("tokenizer.json", BytesTokenizer().files().at("tokenizer.json"));
   EXPECT_EQ(load_tokenizer(folder_.string())->name(), "bytes");
+}
+
+TEST_F(LoadTokenizer, ReadsOlderFilesThatDoNotNameTheModel) {
+  for (const char* kind : {"gpt2", "bert-uncased"}) {
+    const std::string folder = std::string(SHARDLENS_TEST_DATA) + "/tokenizers/" + kind;
+    auto json = read_json_file(folder + "/tokenizer.json");
+    json["model"].erase("type");
+    EXPECT_EQ(load_tokenizer(write("tokenizer.json", json.dump()))->fingerprint(),
+              load_tokenizer(folder)->fingerprint());
+  }
 }
 
 TEST_F(LoadTokenizer, SaysWhatItLookedFor) {
