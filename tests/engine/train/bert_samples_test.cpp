@@ -10,6 +10,7 @@
 
 #include "engine/train/bytes_tokenizer.h"
 #include "engine/train/documents.h"
+#include "tests/data_folder.h"
 #include "tests/engine/io/test_folder.h"
 
 namespace shardlens {
@@ -24,7 +25,7 @@ constexpr int64_t kSeq = 64;
 class BertSamplesTest : public TestFolder {
  protected:
   std::shared_ptr<const Tokenizer> tokenizer_ =
-      load_tokenizer(std::string(SHARDLENS_TEST_DATA) + "/tokenizers/bert-uncased");
+      load_tokenizer(test_data_folder() + "/tokenizers/bert-uncased");
 
   // The first chapters of the sample corpus.
   std::shared_ptr<const TokenFile> chapters(int count) {
@@ -119,7 +120,7 @@ TEST_F(BertSamplesTest, WhatCannotBeSaidIsRefused) {
   EXPECT_THAT(error_of([&] { BertSamples(file, BytesTokenizer(), kSeq, 1); }),
               AllOf(HasSubstr("bytes has no [CLS]"), HasSubstr("sentencepiece:N")));
   EXPECT_THAT(error_of([&] { BertSamples(file, *tokenizer_, 15, 1); }), HasSubstr("at least 16"));
-  const auto cased = load_tokenizer(std::string(SHARDLENS_TEST_DATA) + "/tokenizers/bert-cased");
+  const auto cased = load_tokenizer(test_data_folder() + "/tokenizers/bert-cased");
   EXPECT_THAT(error_of([&] { BertSamples(file, *cased, kSeq, 1); }), HasSubstr("x.tokens was made with"));
   TokenFileWriter writer(path("short.tokens"), *tokenizer_);
   writer.add(std::vector<int32_t>(15, 10));

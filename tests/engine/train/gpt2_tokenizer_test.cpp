@@ -10,6 +10,7 @@
 #include "engine/train/byte_alphabet.h"
 #include "engine/train/bytes_tokenizer.h"
 #include "engine/train/gpt2_split.h"
+#include "tests/data_folder.h"
 #include "tests/engine/io/test_folder.h"
 
 namespace shardlens {
@@ -20,7 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::string gpt2_folder() {
-  return std::string(SHARDLENS_TEST_DATA) + "/tokenizers/gpt2";
+  return test_data_folder() + "/tokenizers/gpt2";
 }
 
 std::string random_bytes(std::mt19937& random, size_t length) {

@@ -12,6 +12,7 @@
 
 #include "engine/train/gpt2_tokenizer.h"
 #include "engine/train/tokenizer.h"
+#include "tests/data_folder.h"
 
 namespace shardlens {
 namespace {
@@ -20,7 +21,7 @@ namespace fs = std::filesystem;
 
 std::vector<std::string> golden_folders() {
   std::vector<std::string> folders;
-  std::vector<fs::path> roots = {fs::path(SHARDLENS_TEST_DATA) / "tokenizers"};
+  std::vector<fs::path> roots = {fs::path(test_data_folder()) / "tokenizers"};
   if (const char* more = std::getenv("SHARDLENS_TOKENIZER_GOLDENS")) roots.emplace_back(more);
   for (const fs::path& root : roots) {
     for (const auto& entry : fs::directory_iterator(root)) {

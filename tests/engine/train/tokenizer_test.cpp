@@ -6,6 +6,7 @@
 
 #include "engine/io/json.h"
 #include "engine/train/bytes_tokenizer.h"
+#include "tests/data_folder.h"
 #include "tests/engine/io/test_folder.h"
 
 namespace shardlens {
@@ -22,7 +23,7 @@ class LoadTokenizer : public TestFolder {
 };
 
 TEST_F(LoadTokenizer, FindsEachKindByItsFiles) {
-  const std::string data = std::string(SHARDLENS_TEST_DATA) + "/tokenizers/";
+  const std::string data = test_data_folder() + "/tokenizers/";
   EXPECT_EQ(load_tokenizer("bytes")->name(), "bytes");
   EXPECT_EQ(load_tokenizer(data + "gpt2")->name(), "gpt2-bpe");
   EXPECT_EQ(load_tokenizer(data + "gpt2/merges.txt")->name(), "gpt2-bpe");

@@ -1,0 +1,10 @@
+// Where the files lie that tests read: tests/data of the source tree.
+#pragma once
+
+#include <string>
+
+namespace shardlens {
+
+std::string test_data_folder();
+
+}  // namespace shardlens
