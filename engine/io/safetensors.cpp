@@ -186,11 +186,28 @@ SafetensorsFile::SafetensorsFile(const std::string& path) : file_(path) {
   for (size_t i = 0; i < tensors_.size(); ++i) index_[tensors_[i].name] = i;
 }
 
+namespace {
+
+// A LayerNorm's parameters are called gamma and beta in checkpoints converted from TensorFlow.
+std::string older_name(const std::string& name) {
+  for (const auto& [now, then] : {std::pair<std::string, const char*>{"LayerNorm.weight", "LayerNorm.gamma"},
+                                  {"LayerNorm.bias", "LayerNorm.beta"}}) {
+    if (name.size() >= now.size() && name.compare(name.size() - now.size(), now.size(), now) == 0)
+      return name.substr(0, name.size() - now.size()) + then;
+  }
+  return name;
+}
+
+}  // namespace
+
 const StoredTensor* SafetensorsFile::find(const std::string& name) const {
-  std::vector<std::string> spellings = {name};
-  for (const std::string prefix : {"transformer.", "bert."}) {
-    spellings.push_back(prefix + name);
-    if (name.rfind(prefix, 0) == 0) spellings.push_back(name.substr(prefix.size()));
+  std::vector<std::string> spellings;
+  for (const std::string& word : {name, older_name(name)}) {
+    spellings.push_back(word);
+    for (const std::string prefix : {"transformer.", "bert."}) {
+      spellings.push_back(prefix + word);
+      if (word.rfind(prefix, 0) == 0) spellings.push_back(word.substr(prefix.size()));
+    }
   }
   for (const std::string& spelling : spellings) {
     const auto found = index_.find(spelling);

@@ -34,7 +34,8 @@ class SafetensorsFile {
   const std::vector<StoredTensor>& tensors() const { return tensors_; }  ///< in the order of their bytes
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
 
-  /// By name, or the name with or without the prefix "transformer." or "bert."; null if there is none.
+  /// By name, or the name with or without the prefix "transformer." or "bert.", with LayerNorm.gamma and beta
+  /// for LayerNorm.weight and bias; null if there is none.
   const StoredTensor* find(const std::string& name) const;
 
   /// find(), or a request Error: a missing tensor (with the nearest name there is), a shape that is not

@@ -87,6 +87,15 @@ TEST_F(SafetensorsTest, NamesWithAndWithoutPrefix) {
               HasSubstr("tensor \"wte.weight\": its shape is [1]; expected [4, 2]"));
 }
 
+TEST_F(SafetensorsTest, LayerNormsOlderNames) {
+  const std::string header = R"({"e.LayerNorm.gamma":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
+                             R"("bert.e.LayerNorm.beta":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})";
+  const SafetensorsFile file(write("x.safetensors", file_of(header, bytes_of<float>({1, 2}))));
+  EXPECT_EQ(file.find("bert.e.LayerNorm.weight")->name, "e.LayerNorm.gamma");
+  EXPECT_EQ(file.find("e.LayerNorm.bias")->name, "bert.e.LayerNorm.beta");
+  EXPECT_EQ(file.find("e.dense.weight"), nullptr);
+}
+
 // A region in a view equals picking the same elements out of the whole.
 TEST_F(SafetensorsTest, RegionsOfAView) {
   constexpr int64_t kRows = 5, kHidden = 12;
