@@ -1,4 +1,5 @@
-// Attention against its definition, and its gradient against central differences.
+// Attention against its definition; heads, threads and formats. (finite_difference_test.cpp has its
+// gradient.)
 #include <gtest/gtest.h>
 
 #include "engine/device/device.h"
@@ -85,20 +86,6 @@ TYPED_TEST(AttentionTest, MatchesTheDefinition) {
         for (int64_t key = token % seq + 1; key < seq; ++key)
           ASSERT_EQ(forward.probs[static_cast<size_t>(token * s.heads * seq + key)], T(0));
     }
-}
-
-TEST(AttentionGradTest, MatchesCentralDifferences) {
-  const auto device = make_cpu_device(1);
-  for (const bool causal : {false, true}) {
-    const AttentionShape s{DType::Fp64, 2, 70, 1, 2, causal};
-    const std::vector<double> qkv = normal<double>(tokens(s) * 3 * s.heads * s.head_dim, 5);
-    const std::vector<double> dcontext = normal<double>(tokens(s) * s.heads * s.head_dim, 6);
-    const std::vector<double> dqkv = backward(*device, s, qkv, Forward<double>(*device, s, qkv), dcontext);
-    const auto loss = [&](const std::vector<double>& at) {
-      return dot(Forward<double>(*device, s, at).context, dcontext);
-    };
-    EXPECT_LT(relative_error(dqkv, finite_differences(qkv, loss)), 1e-8) << causal;
-  }
 }
 
 /// Heads [range) of a tensor [tokens, parts, heads, width].

@@ -64,19 +64,6 @@ TEST(ElementwiseTest, AColumnOfTheBiasGradientDependsOnNoOtherColumnNorOnTheThre
     }
 }
 
-TEST(ElementwiseTest, BiasGradientMatchesCentralDifferences) {
-  const auto device = make_cpu_device(1);
-  const std::vector<double> x = normal<double>(7 * 5, 1), bias = normal<double>(5, 2),
-                            dy = normal<double>(7 * 5, 3);
-  std::vector<double> db(5), y(7 * 5);
-  device->bias_grad(DType::Fp64, 7, 5, dy.data(), db.data());
-  const auto loss = [&](const std::vector<double>& at) {
-    device->bias_add(DType::Fp64, 7, 5, x.data(), at.data(), y.data());
-    return dot(y, dy);
-  };
-  EXPECT_LT(relative_error(db, finite_differences(bias, loss)), 1e-8);
-}
-
 TEST(ElementwiseTest, SumsWorkInPlaceOnAnyNumberOfThreads) {
   const int64_t count = 50001;
   const std::vector<float> a = normal<float>(count, 1), b = normal<float>(count, 2);
