@@ -1,0 +1,65 @@
+// Checkpoints as others have written them: without the prefix, with `gamma` and `beta`, with copies of tied
+// tensors and with tensors that are no weights. Each names the same model, so `step` finds the same numbers.
+#include <fstream>
+#include <functional>
+
+#include "tests/app/golden.h"
+#include "tests/engine/io/test_folder.h"
+
+namespace shardlens {
+namespace {
+
+using Rename = std::function<std::string(std::string)>;
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const size_t at = text.find(from);
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
+class GoldenCheckpoint : public TestFolder {
+ protected:
+  /// Writes the case's model under other names, with `more` beside its tensors, and expects the case's
+  /// numbers at T = 2.
+  void expect_read(const std::string& name, const Rename& rename, const Tensors& more = {}) {
+    Tensors weights = more;
+    for (auto& [stored, values] : read_tensors(folder(name) + "/model.safetensors"))
+      weights[rename(stored)] = values;
+    std::vector<TensorToStore> tensors;
+    for (const auto& [stored, values] : weights)
+      tensors.push_back({stored, DType::Fp64, values.shape, values.numbers.data()});
+    write_safetensors(path("model.safetensors"), tensors);
+    fs::copy_file(folder(name) + "/config.json", path("config.json"), fs::copy_options::overwrite_existing);
+    expect_close(step(name, "--tp 2 --dtype fp64", folder_.string()),
+                 without_losses(expected_of(name, "expected")), {1e-11, 1e-11, 0}, true, name);
+  }
+};
+
+TEST_F(GoldenCheckpoint, Gpt2WithoutItsPrefixWithMasksAndATiedCopy) {
+  const Tensors stored = read_tensors(folder("gpt2-3-heads") + "/model.safetensors");
+  Tensors more{{"lm_head.weight", stored.at("transformer.wte.weight")}};
+  for (const char* layer : {"0", "1"})
+    more[fmt::format("h.{}.attn.bias", layer)] = {{1, 1, 32, 32}, std::vector<double>(32 * 32, 1.0)};
+  expect_read(
+      "gpt2-3-heads", [](std::string name) { return replaced(name, "transformer.", ""); }, more);
+}
+
+TEST_F(GoldenCheckpoint, BertWithGammaAndBetaAndATiedCopy) {
+  const Tensors stored = read_tensors(folder("bert-post-3-heads") + "/model.safetensors");
+  const Tensors more{{"cls.predictions.decoder.weight", stored.at("bert.embeddings.word_embeddings.weight")},
+                     {"cls.predictions.decoder.bias", stored.at("cls.predictions.bias")}};
+  expect_read(
+      "bert-post-3-heads",
+      [](std::string name) {
+        return replaced(replaced(name, "LayerNorm.weight", "LayerNorm.gamma"), "LayerNorm.bias",
+                        "LayerNorm.beta");
+      },
+      more);
+}
+
+TEST_F(GoldenCheckpoint, BertWithoutItsPrefix) {
+  for (const char* name : {"bert-post-3-heads", "bert-pre-5-heads"})
+    expect_read(name, [](std::string stored) { return replaced(stored, "bert.", ""); });
+}
+
+}  // namespace
+}  // namespace shardlens
