@@ -79,10 +79,12 @@ def main():
         for dtype in arguments.dtype:
             for tp in arguments.tp:
                 dump = Path(temporary) / "dump.safetensors"
-                subprocess.run([arguments.cli, "step", "--model", folder, "--tokens", paths["tokens"],
-                                "--token-types", paths["token_types"], "--attention-mask",
-                                paths["attention_mask"], "--tp", str(tp), "--dtype", dtype, "--dump", dump],
-                               check=True, stdout=subprocess.DEVNULL)
+                ended = subprocess.run([arguments.cli, "step", "--model", folder, "--tokens", paths["tokens"],
+                                        "--token-types", paths["token_types"], "--attention-mask",
+                                        paths["attention_mask"], "--tp", str(tp), "--dtype", dtype, "--dump", dump],
+                                       stdout=subprocess.DEVNULL)
+                if ended.returncode != 0:
+                    sys.exit(f"T = {tp}, {dtype}: step ended with {ended.returncode}")
                 ours = load_file(dump)["hidden"].double()
                 error, sentence = relative(ours, hidden), relative(embeddings(ours, mask), theirs)
                 good = error <= BOUNDS[dtype]
