@@ -165,8 +165,8 @@ void Layout::end(const Context& context, const std::string& hint) {
       const float left = bar.Min.x + tab.Offset;
       end_of_tabs = std::max(end_of_tabs, left + tab.Width);
       if (tab.ID != node.TabBar->VisibleTabId) continue;
-      list->AddRectFilled({left + context.px(8), bar.Max.y - thickness},
-                          {left + tab.Width - context.px(8), bar.Max.y}, context.theme.forward);
+      fill_rect(list, {left + context.px(8), bar.Max.y - thickness},
+                {left + tab.Width - context.px(8), bar.Max.y}, context.theme.forward);
     }
     const TextStyle small{context.fonts.body, context.px(kSmallSize), context.theme.dim};
     const float right = node.Pos.x + node.Size.x - context.px(16);

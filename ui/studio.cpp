@@ -156,9 +156,8 @@ void Studio::draw_bar_window(const Context& context, float height) {
   ImGui::PopStyleVar();
   draw_bar(context);
   const float line = std::max(1.f, std::floor(context.px(1)));
-  ImGui::GetWindowDrawList()->AddRectFilled({viewport.Pos.x, viewport.Pos.y + height - line},
-                                            {viewport.Pos.x + viewport.Size.x, viewport.Pos.y + height},
-                                            context.theme.line);
+  fill_rect(ImGui::GetWindowDrawList(), {viewport.Pos.x, viewport.Pos.y + height - line},
+            {viewport.Pos.x + viewport.Size.x, viewport.Pos.y + height}, context.theme.line);
   ImGui::End();
 }
 

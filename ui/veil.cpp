@@ -73,7 +73,7 @@ std::string notice(const Snapshot& snapshot) {
 void draw_veil(const Context& context) {
   if (!context.snapshot.stale()) return;
   over_the_window([&](ImDrawList* list, ImVec2 min, ImVec2 max) {
-    list->AddRectFilled(min, max, faded(context.theme.window, kVeil));
+    fill_rect(list, min, max, faded(context.theme.window, kVeil));
   });
 }
 
@@ -89,8 +89,8 @@ void draw_notice(const Context& context) {
     const float height = wrapped_height(words, line, width);
     const ImVec2 corner{(min.x + max.x - width) / 2 - padding, max.y - height - context.px(16) - 2 * padding};
     const ImVec2 far{corner.x + width + 2 * padding, corner.y + height + 2 * padding};
-    list->AddRectFilled(corner, far, context.theme.card, context.px(4));
-    list->AddRect(corner, far, context.theme.dim, context.px(4));
+    fill_rect(list, corner, far, context.theme.card, context.px(4));
+    outline_rect(list, corner, far, context.theme.dim, context.px(4));
     draw_wrapped(list, {corner.x + padding, corner.y + padding}, words, line, width);
   });
 }

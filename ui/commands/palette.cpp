@@ -134,7 +134,7 @@ void draw_palette(const Context& context) {
       state.chosen = i;
     }
     if (i == state.chosen) {
-      ImGui::GetWindowDrawList()->AddRectFilled(min, max, ImGui::GetColorU32(ImGuiCol_Header), context.px(4));
+      fill_rect(ImGui::GetWindowDrawList(), min, max, ImGui::GetColorU32(ImGuiCol_Header), context.px(4));
       ImGui::SetScrollHereY(0.5f);
     }
     draw_row(context, min, max, match, enabled);

@@ -302,7 +302,7 @@ void draw_hint(const Context& c, float top) {
   const ImVec2 min = ImGui::GetItemRectMin();
   const ImVec2 max = ImGui::GetItemRectMax();
   ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRect(min, max, ImGui::IsItemHovered() ? c.theme.faint : c.theme.line, c.px(4));
+  outline_rect(list, min, max, ImGui::IsItemHovered() ? c.theme.faint : c.theme.line, c.px(4));
   const TextStyle hint = hint_style(c);
   const TextStyle icon{c.fonts.body, c.px(kSmallSize), c.theme.dim};
   const float y = (min.y + max.y - hint.size) / 2;

@@ -135,8 +135,9 @@ void draw_chooser(const Context& context, const Subject& subject, Pen& pen) {
     }
     const bool hovered = ImGui::IsItemHovered();
     const ImVec2 min{x, pen.y}, max{x + width, pen.y + height};
-    pen.list->AddRectFilled(min, max, hovered || selected ? theme.line : theme.card, context.px(4));
-    if (selected) pen.list->AddRect(min, max, theme.forward, context.px(4), std::max(1.0f, context.px(1.5f)));
+    fill_rect(pen.list, min, max, hovered || selected ? theme.line : theme.card, context.px(4));
+    if (selected)
+      outline_rect(pen.list, min, max, theme.forward, context.px(4), std::max(1.0f, context.px(1.5f)));
     if (subject.ranks() > 1 && tensor.layout.kind == LayoutKind::Partial && !selected) {
       draw_dashed_rect(pen.list, min, max, theme.communication, std::max(1.0f, context.px(1)), context.px(3));
     }
@@ -170,11 +171,11 @@ void draw_card(const Context& context, Pen& pen, const std::string& title, ImU32
   }
   height += context.px(8);
   const ImVec2 min{pen.x, pen.y}, max{pen.x + pen.width, pen.y + height};
-  pen.list->AddRectFilled(min, max, context.theme.card, context.px(6));
+  fill_rect(pen.list, min, max, context.theme.card, context.px(6));
   if (dashed) {
     draw_dashed_rect(pen.list, min, max, outline, std::max(1.0f, context.px(1.5f)), context.px(5));
   } else if (outline != 0) {
-    pen.list->AddRect(min, max, outline, context.px(6), std::max(1.0f, context.px(1)));
+    outline_rect(pen.list, min, max, outline, context.px(6), std::max(1.0f, context.px(1)));
   }
   float y = pen.y + context.px(10);
   draw_text(pen.list, {pen.x + pad, y}, head, title);

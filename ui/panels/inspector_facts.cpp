@@ -205,8 +205,8 @@ void draw_collective_facts(const Context& context, const Subject& subject, Pen& 
     const float wait = static_cast<float>(event.wait_seconds()) * scale;
     const float transfer = std::max(static_cast<float>(event.transfer_seconds()) * scale, context.px(1));
     const float top = pen.y + context.px(2), bottom = pen.y + context.px(12);
-    pen.list->AddRectFilled({bar_x, top}, {bar_x + wait, bottom}, faded(theme.communication, 0.28f));
-    pen.list->AddRectFilled({bar_x + wait, top}, {bar_x + wait + transfer, bottom}, theme.communication);
+    fill_rect(pen.list, {bar_x, top}, {bar_x + wait, bottom}, faded(theme.communication, 0.28f));
+    fill_rect(pen.list, {bar_x + wait, top}, {bar_x + wait + transfer, bottom}, theme.communication);
     draw_text(pen.list, {pen.x + pen.width - context.px(68), pen.y}, figure,
               format_seconds(event.wait_seconds()), Align::Right);
     draw_text(pen.list, {pen.x + pen.width, pen.y}, figure, format_seconds(event.transfer_seconds()),

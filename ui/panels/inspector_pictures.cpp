@@ -145,7 +145,7 @@ void draw_piece(const Context& context, const Subject& subject, int rank, ImVec2
   const Theme& theme = context.theme;
   const auto& sample = subject.samples[static_cast<size_t>(rank)];
   const float thin = std::max(1.0f, context.px(1.5f));
-  pen.list->AddRectFilled(min, max, theme.ghost);
+  fill_rect(pen.list, min, max, theme.ghost);
   const bool empty = sample && sample->matrix.rows * sample->matrix.cols == 0;
   if (!sample || empty) {
     const TextStyle style = small_text(context, theme.dim);
@@ -169,9 +169,9 @@ void draw_piece(const Context& context, const Subject& subject, int rank, ImVec2
   if (subject.is_partial()) {
     draw_dashed_rect(pen.list, min, max, theme.communication, thin, context.px(4));
   } else if (subject.ranks() > 1 && subject.tensor().layout.kind == LayoutKind::Sharded) {
-    pen.list->AddRect(min, max, theme.rank_outlines[rank % 8], 0, thin);
+    outline_rect(pen.list, min, max, theme.rank_outlines[rank % 8], 0, thin);
   } else {
-    pen.list->AddRect(min, max, theme.dim, 0, std::max(1.0f, context.px(1)));
+    outline_rect(pen.list, min, max, theme.dim, 0, std::max(1.0f, context.px(1)));
   }
 }
 
@@ -182,13 +182,13 @@ void draw_place(const Context& context, const Subject& subject, int rank, ImVec2
   const MatrixShape full = matrix_shape(tensor);
   const bool by_rows = tensor.layout.dim < tensor.row_dims;
   const float height = context.px(4);
-  list->AddRectFilled(at, {at.x + width, at.y + height}, context.theme.ghost);
+  fill_rect(list, at, {at.x + width, at.y + height}, context.theme.ghost);
   for (const Placement& piece : placements(tensor, subject.ranks(), rank)) {
     const Range range = by_rows ? piece.rows : piece.cols;
     const float extent = static_cast<float>(std::max<int64_t>(by_rows ? full.rows : full.cols, 1));
-    list->AddRectFilled({at.x + width * static_cast<float>(range.begin) / extent, at.y},
-                        {at.x + width * static_cast<float>(range.end) / extent, at.y + height},
-                        context.theme.ranks[rank % 8]);
+    fill_rect(list, {at.x + width * static_cast<float>(range.begin) / extent, at.y},
+              {at.x + width * static_cast<float>(range.end) / extent, at.y + height},
+              context.theme.ranks[rank % 8]);
   }
 }
 
@@ -281,8 +281,8 @@ void draw_rank_pictures(const Context& context, const Subject& subject, Pen& pen
     handle_picture(context, subject, rank, min, max, "picture of rank");
     if (rank == context.view.selected_rank && ranks > 1) {
       const float out = context.px(2);
-      pen.list->AddRect({min.x - out, min.y - out}, {max.x + out, max.y + out}, context.theme.text, 0,
-                        std::max(1.0f, context.px(1.5f)));
+      outline_rect(pen.list, {min.x - out, min.y - out}, {max.x + out, max.y + out}, context.theme.text, 0,
+                   std::max(1.0f, context.px(1.5f)));
     }
     caption = draw_caption(context, subject, rank, {min.x, max.y}, width, columns == 1, pen.list);
   }
@@ -383,15 +383,16 @@ void draw_against_serial(const Context& context, const Subject& subject, Pen& pe
   pen.y += title.size + context.px(6);
   const ImVec2 min{pen.x, pen.y}, max{pen.x + width, pen.y + height};
   context.heatmaps.draw(pen.list, min, max, whole, whole->picture, context.heatmaps.scale({whole}));
-  pen.list->AddRect(min, max, theme.dim, 0, std::max(1.0f, context.px(1)));
+  outline_rect(pen.list, min, max, theme.dim, 0, std::max(1.0f, context.px(1)));
   const ImVec2 min2{right, pen.y}, max2{right + width, pen.y + height};
-  pen.list->AddRectFilled(min2, max2, theme.ghost);
+  fill_rect(pen.list, min2, max2, theme.ghost);
   if (compared) {
     context.heatmaps.draw(pen.list, min2, max2, subject.parity, subject.parity->difference,
                           {ColourMap::Magnitude, largest > 0 ? largest : 1});
   }
   const bool agrees = compared && subject.parity->within_bound();
-  pen.list->AddRect(min2, max2, agrees ? theme.agreement : theme.dim, 0, std::max(1.0f, context.px(1.5f)));
+  outline_rect(pen.list, min2, max2, agrees ? theme.agreement : theme.dim, 0,
+               std::max(1.0f, context.px(1.5f)));
   pen.y += height + context.px(16);
 }
 

@@ -39,10 +39,10 @@ void draw_bar(const Context& context, const BytesByKind& bytes, float x0, float 
     const float above = std::round(base - static_cast<float>(sum) * scale);
     const ImU32 colour = kind_colour(theme, kind);
     if (is_plan) {
-      list->AddRectFilled({x0, above}, {x1, below}, faded(colour, 0.28f));
+      fill_rect(list, {x0, above}, {x1, below}, faded(colour, 0.28f));
       draw_dashed_rect(list, {x0 + 0.5f, above + 0.5f}, {x1 - 0.5f, below - 0.5f}, colour, 1, context.px(3));
     } else {
-      list->AddRectFilled({x0, above}, {x1, below - (below - above > 3 ? 1.0f : 0.0f)}, colour);
+      fill_rect(list, {x0, above}, {x1, below - (below - above > 3 ? 1.0f : 0.0f)}, colour);
     }
     below = above;
   }
@@ -110,9 +110,8 @@ void draw_ranks(const Context& context, ImVec2 min, ImVec2 size) {
     ImGui::PopID();
     const bool taken = context.view.selected_rank == static_cast<int>(rank);
     const float label_y = plot_max.y + context.px(8);
-    list->AddRectFilled({std::round(centre - bar - gap / 2), plot_max.y + context.px(2)},
-                        {std::round(centre + bar + gap / 2), plot_max.y + context.px(5)},
-                        theme.ranks[rank % 8]);
+    fill_rect(list, {std::round(centre - bar - gap / 2), plot_max.y + context.px(2)},
+              {std::round(centre + bar + gap / 2), plot_max.y + context.px(5)}, theme.ranks[rank % 8]);
     draw_text(list, {centre, label_y},
               taken ? type.strong : in(type.note, ImGui::IsItemHovered() ? theme.text : theme.dim), name,
               Align::Centre);
@@ -142,8 +141,8 @@ float draw_kinds(const Context& context, ImVec2 at, float width) {
   y += context.px(24);
   auto row = [&](const std::string& name, ImU32 swatch, int64_t plan_bytes, int64_t run_bytes, bool strong) {
     if (swatch)
-      list->AddRectFilled({at.x, y + context.px(2)}, {at.x + context.px(10), y + context.px(16)}, swatch,
-                          context.px(2));
+      fill_rect(list, {at.x, y + context.px(2)}, {at.x + context.px(10), y + context.px(16)}, swatch,
+                context.px(2));
     draw_text(list, {at.x + context.px(20), y}, strong ? type.strong : type.body, name);
     const TextStyle figures{context.fonts.mono, type.mono.size, theme.text};
     draw_text(list, {planned_x, y + context.px(1)}, in(figures, strong ? theme.text : theme.dim),

@@ -92,13 +92,13 @@ void draw_live_bytes(const Context& context, ImVec2 min, ImVec2 size) {
       if (bytes_of(live[i], kind) == 0) continue;
       sum += static_cast<double>(bytes_of(live[i], kind));
       const float above = plot_max.y - static_cast<float>(sum) * scale;
-      list->AddRectFilled({x_of(i), above}, {x_of(i + 1), below},
-                          faded(kind_colour(theme, kind), selected ? 1.0f : 0.72f));
+      fill_rect(list, {x_of(i), above}, {x_of(i + 1), below},
+                faded(kind_colour(theme, kind), selected ? 1.0f : 0.72f));
       below = above;
     }
     if (selected || (hovered && i == under))
-      list->AddRect({x_of(i), below - 1}, {x_of(i + 1), plot_max.y}, selected ? theme.text : theme.dim, 0,
-                    context.px(1.5f));
+      outline_rect(list, {x_of(i), below - 1}, {x_of(i + 1), plot_max.y}, selected ? theme.text : theme.dim,
+                   0, context.px(1.5f));
   }
   draw_marks(context, rank, {plot_min.x, plot_max.y}, slot, scale);
   const float middle = x_of(first_backward);

@@ -39,8 +39,8 @@ void draw_slider(const Context& context, ImVec2 at, float width) {
 
   const float x = place(view.parameters);
   const float half = context.px(2);
-  list->AddRectFilled({x0, track_y - half}, {x1, track_y + half}, theme.line, half);
-  list->AddRectFilled({x0, track_y - half}, {x, track_y + half}, theme.forward, half);
+  fill_rect(list, {x0, track_y - half}, {x1, track_y + half}, theme.line, half);
+  fill_rect(list, {x0, track_y - half}, {x, track_y + half}, theme.forward, half);
   std::vector<float> centres, widths;
   std::vector<size_t> first;
   for (size_t i = 0; i < all.size(); ++i) {
@@ -123,8 +123,7 @@ float draw_table(const Context& context, const Wall& wall, ImVec2 at, float widt
   y += context.px(36);
   for (size_t part = 0; part < bytes.parts.size(); ++part) {
     const float swatch = context.px(10);
-    list->AddRectFilled({at.x, y}, {at.x + swatch, y + context.px(30)}, wall_part_colour(part),
-                        context.px(2));
+    fill_rect(list, {at.x, y}, {at.x + swatch, y + context.px(30)}, wall_part_colour(part), context.px(2));
     const WallPart& kind = wall_parts()[part];
     const std::string arithmetic = size + (wall.explained > 1 ? " ÷ " + std::to_string(wall.explained) : "") +
                                    " × " + std::to_string(kind.bytes_per_parameter) + " bytes, " + kind.why;
@@ -159,7 +158,7 @@ float draw_verdict(const Context& context, const Wall& wall, ImVec2 at, float wi
   const float pad = context.px(12);
   const float text_height = wrapped_height(type.note, verdict.detail, width - 2 * pad);
   const float height = pad + type.strong.size + context.px(6) + text_height + pad;
-  list->AddRectFilled(at, {at.x + width, at.y + height}, theme.card, context.px(6));
+  fill_rect(list, at, {at.x + width, at.y + height}, theme.card, context.px(6));
   draw_text(list, {at.x + pad, at.y + pad - context.px(2)},
             in(type.strong, wall.smallest > 0 ? theme.agreement : theme.communication), verdict.claim);
   draw_wrapped(list, {at.x + pad, at.y + pad + type.strong.size + context.px(4)}, type.note, verdict.detail,
@@ -197,8 +196,8 @@ float draw_model_list(const Context& context, const Wall& wall, ImVec2 at, float
     ImGui::PopID();
     const bool is_it = mark.parameters == wall.parameters;
     if (is_it || ImGui::IsItemHovered())
-      list->AddRectFilled({at.x - context.px(8), y}, {right + context.px(8), y + row},
-                          is_it ? faded(theme.forward, 0.16f) : theme.card, context.px(4));
+      fill_rect(list, {at.x - context.px(8), y}, {right + context.px(8), y + row},
+                is_it ? faded(theme.forward, 0.16f) : theme.card, context.px(4));
     const int smallest = smallest_degree(mark.parameters, wall.limit_bytes());
     const float text_y = y + (row - type.mono.size) / 2;
     draw_text(list, {at.x + text_width(type.note, "parameters"), text_y}, type.mono, mark.label,

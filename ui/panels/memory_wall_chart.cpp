@@ -67,7 +67,7 @@ void draw_column(const Context& context, const Wall& wall, size_t index, const C
     const float above = std::round(place.base_y - static_cast<float>(sum) * place.pixels_per_byte);
     const ImU32 colour = wall_part_colour(part);
     const float gap = below - above > 3 ? 1.0f : 0.0f;  // a hair of ground between parts
-    list->AddRectFilled({left, above}, {right, below - (part == 0 ? 0 : gap)}, colour);
+    fill_rect(list, {left, above}, {right, below - (part == 0 ? 0 : gap)}, colour);
     draw_part_label(context, wall, index, part, place, {left, above}, {right, below});
     below = above;
   }
@@ -104,7 +104,8 @@ void draw_column(const Context& context, const Wall& wall, size_t index, const C
     context.view.memory.tp = tp;
   const bool hovered = ImGui::IsItemHovered();
   if (explained || hovered)
-    list->AddRect(box_min, box_max, explained ? theme.forward : theme.line, context.px(6), context.px(1.5f));
+    outline_rect(list, box_min, box_max, explained ? theme.forward : theme.line, context.px(6),
+                 context.px(1.5f));
   draw_text(list, {place.centre, label_y}, type.strong, name, Align::Centre);
   draw_text(list, {place.centre, label_y + type.strong.size + context.px(3)},
             in(type.note, tp == wall.smallest ? theme.agreement : theme.dim), remark, Align::Centre);
@@ -163,8 +164,8 @@ void draw_wall_chart(const Context& context, const Wall& wall, ImVec2 min, ImVec
     draw_column(context, wall, i,
                 {plot_min.x + slot * (static_cast<float>(i) + 0.5f), std::min(slot * 0.64f, context.px(168)),
                  slot, plot_max.y, plot_min.y, wall_y, scale, unit});
-  list->AddRectFilled({plot_min.x - context.px(4), wall_y - context.px(1)},
-                      {plot_max.x + context.px(4), wall_y + context.px(1)}, theme.communication);
+  fill_rect(list, {plot_min.x - context.px(4), wall_y - context.px(1)},
+            {plot_max.x + context.px(4), wall_y + context.px(1)}, theme.communication);
   const float label_x = plot_max.x + context.px(10);
   draw_text(list, {label_x, wall_y - type.strong.size + context.px(2)}, in(type.strong, theme.communication),
             capacity(*wall.device));

@@ -45,7 +45,7 @@ int choice_row(const Context& context, const char* id, ImVec2 at, std::span<cons
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float height = choice_row_height(context), radius = context.px(5);
   const ImVec2 cursor = ImGui::GetCursorScreenPos();
-  list->AddRectFilled(at, {at.x + choice_row_width(context, labels), at.y + height}, theme.card, radius);
+  fill_rect(list, at, {at.x + choice_row_width(context, labels), at.y + height}, theme.card, radius);
   int clicked = -1;
   for (size_t i = 0; i < labels.size(); ++i) {
     const float width = std::round(text_width(type.note, labels[i]) + context.px(20));
@@ -56,8 +56,8 @@ int choice_row(const Context& context, const char* id, ImVec2 at, std::span<cons
     const ImVec2 end(at.x + width, at.y + height);
     const bool is_taken = static_cast<int>(i) == taken;
     const bool hovered = ImGui::IsItemHovered();
-    if (is_taken) list->AddRectFilled(at, end, theme.forward, radius);
-    if (hovered && !is_taken) list->AddRectFilled(at, end, theme.line, radius);
+    if (is_taken) fill_rect(list, at, end, theme.forward, radius);
+    if (hovered && !is_taken) fill_rect(list, at, end, theme.line, radius);
     const ImU32 ink = is_taken ? legible_on(theme, theme.forward) : hovered ? theme.text : theme.dim;
     draw_text(list, {at.x + width / 2, at.y + (height - type.note.size) / 2}, in(type.note, ink), labels[i],
               Align::Centre);

@@ -90,9 +90,9 @@ void draw_row(const Context& context, const ProgramRow& row) {
   if (ImGui::Selectable(("##step " + std::to_string(row.step)).c_str(), selected,
                         ImGuiSelectableFlags_SpanAllColumns | ImGuiSelectableFlags_AllowOverlap))
     select_step(context.view, program, row.step);
-  ImGui::GetWindowDrawList()->AddRectFilled({at.x, ImGui::GetItemRectMin().y},
-                                            {at.x + context.px(3), ImGui::GetItemRectMax().y},
-                                            step.phase == Phase::Forward ? theme.forward : theme.backward);
+  fill_rect(ImGui::GetWindowDrawList(), {at.x, ImGui::GetItemRectMin().y},
+            {at.x + context.px(3), ImGui::GetItemRectMax().y},
+            step.phase == Phase::Forward ? theme.forward : theme.backward);
   ImGui::SameLine(0, 0);
   ImGui::PushStyleColor(ImGuiCol_Text, theme.dim);
   right_text(row.cell(ProgramColumn::Step));

@@ -64,10 +64,10 @@ void draw_degrees(const Context& context, const Settings& wanted) {
       context.want(changed);
     }
     if (ImGui::IsItemHovered()) {
-      list->AddRectFilled(min, max, theme.line, context.px(4));
+      fill_rect(list, min, max, theme.line, context.px(4));
       if (!fits) ImGui::SetTooltip("T = %d cannot cut this model: click to read why", tp);
     }
-    if (selected) list->AddRectFilled(min, max, fits ? theme.forward : theme.line, context.px(4));
+    if (selected) fill_rect(list, min, max, fits ? theme.forward : theme.line, context.px(4));
     TextStyle style{selected ? context.fonts.bold : context.fonts.body, context.px(kBodySize), theme.text};
     if (selected && fits) style.colour = legible_on(theme, theme.forward);
     if (!fits && !selected) style.colour = theme.faint;
@@ -115,9 +115,9 @@ void draw_refusal(const Context& context, const Settings& wanted) {
       message.rest.empty() ? 0 : wrapped_height(body, message.rest, inner) + context.px(4);
   const float offers_height = offers.empty() ? 0 : pen.y + button + context.px(8);
   const float height = pad + head_height + rest_height + offers_height + pad;
-  list->AddRectFilled(at, {at.x + width, at.y + height}, theme.card, context.px(6));
-  list->AddRect(at, {at.x + width, at.y + height}, theme.text, context.px(6),
-                std::max(1.0f, context.px(1.5f)));
+  fill_rect(list, at, {at.x + width, at.y + height}, theme.card, context.px(6));
+  outline_rect(list, at, {at.x + width, at.y + height}, theme.text, context.px(6),
+               std::max(1.0f, context.px(1.5f)));
   float y = at.y + pad;
   y += draw_wrapped(list, {at.x + pad, y}, head, message.headline, inner);
   if (!message.rest.empty())
@@ -132,7 +132,7 @@ void draw_refusal(const Context& context, const Settings& wanted) {
     }
     const bool hovered = ImGui::IsItemHovered();
     const ImU32 fill = hovered ? theme.forward : mixed(theme.card, theme.forward, 0.85f);
-    list->AddRectFilled(min, max, fill, context.px(4));
+    fill_rect(list, min, max, fill, context.px(4));
     TextStyle style = body;
     style.colour = legible_on(theme, fill);
     draw_text(list, {(min.x + max.x) / 2, min.y + (button - style.size) / 2}, style, offers[i].label,

@@ -52,8 +52,8 @@ void draw_copies(const Context& context, ImVec2 min, ImVec2 max, int ranks, ImDr
     const ImVec2 at{min.x + shift * static_cast<float>(copy),
                     min.y + shift * static_cast<float>(copies - 1 - copy)};
     const ImVec2 end{at.x + size.x, at.y + size.y};
-    list->AddRectFilled(at, end, mixed(context.theme.card, context.theme.dim, 0.45f));
-    list->AddRect(at, end, context.theme.dim, 0, std::max(1.0f, context.px(1)));
+    fill_rect(list, at, end, mixed(context.theme.card, context.theme.dim, 0.45f));
+    outline_rect(list, at, end, context.theme.dim, 0, std::max(1.0f, context.px(1)));
   }
 }
 
@@ -74,8 +74,8 @@ void draw_placed(const Context& context, ImVec2 min, ImVec2 max, const Tensor& w
       const bool by_rows = weight.layout.dim < weight.row_dims;
       const float thickness = by_rows ? to.y - from.y : to.x - from.x;
       const float gap = thickness > context.px(4) ? context.px(1) : 0;
-      list->AddRectFilled(from, {to.x - (by_rows ? 0 : gap), to.y - (by_rows ? gap : 0)},
-                          context.theme.ranks[rank % 8]);
+      fill_rect(list, from, {to.x - (by_rows ? 0 : gap), to.y - (by_rows ? gap : 0)},
+                context.theme.ranks[rank % 8]);
     }
   }
 }
@@ -89,9 +89,9 @@ void draw_stripes(const Context& context, ImVec2 min, ImVec2 max, Cut cut, int r
     const float w = max.x - min.x, h = max.y - min.y;
     const ImU32 colour = context.theme.ranks[rank % 8];
     if (by_rows) {
-      list->AddRectFilled({min.x, min.y + h * begin}, {max.x, min.y + h * end - context.px(1)}, colour);
+      fill_rect(list, {min.x, min.y + h * begin}, {max.x, min.y + h * end - context.px(1)}, colour);
     } else {
-      list->AddRectFilled({min.x + w * begin, min.y}, {min.x + w * end - context.px(1), max.y}, colour);
+      fill_rect(list, {min.x + w * begin, min.y}, {min.x + w * end - context.px(1), max.y}, colour);
     }
   }
 }
@@ -104,7 +104,7 @@ void draw_picture(const Context& context, const Settings& wanted, const Matrix& 
   const int ranks = std::max(wanted.tp, 1);
   const StepId product = product_of(shown, matrix);
   if (ranks == 1) {
-    list->AddRectFilled(min, max, context.theme.ranks[0]);
+    fill_rect(list, min, max, context.theme.ranks[0]);
   } else if (cut == Cut::Replicated) {
     draw_copies(context, min, max, ranks, list);
   } else if (product >= 0 && shown->program.settings == wanted) {
@@ -140,11 +140,11 @@ void draw_card(const Context& context, const Settings& wanted, const Matrix& mat
     ImGui::SetTooltip("%s, %s. %s", matrix.name, shape_text.c_str(),
                       product >= 0 ? "Click to see where it is used" : "Not part of what is planned");
   }
-  list->AddRectFilled(at, {at.x + width, at.y + height}, hovered ? theme.line : theme.card, context.px(6));
+  fill_rect(list, at, {at.x + width, at.y + height}, hovered ? theme.line : theme.card, context.px(6));
   const ImVec2 min{at.x + pad, at.y + pad};
   const ImVec2 max{min.x + context.px(width < context.px(160) ? 28 : 52), at.y + height - pad};
   draw_picture(context, wanted, matrix, shown, min, max);
-  if (!in_block) list->AddRectFilled(min, max, faded(theme.card, 0.6f));
+  if (!in_block) fill_rect(list, min, max, faded(theme.card, 0.6f));
 
   const float opacity = in_block ? 1.0f : 0.4f;
   const TextStyle name{context.fonts.mono, context.px(kBodySize), faded(theme.text, opacity)};

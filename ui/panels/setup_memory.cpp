@@ -76,14 +76,14 @@ void draw_memory_per_rank(const Context& context, const Settings& wanted) {
 
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float height = context.px(20);
-  list->AddRectFilled(at, {at.x + width, at.y + height}, theme.ghost, context.px(2));
+  fill_rect(list, at, {at.x + width, at.y + height}, theme.ghost, context.px(2));
   float x = at.x;
   for (const MemoryKind kind : kOrder) {
     const int64_t bytes = fullest.bytes[static_cast<size_t>(kind)];
     if (bytes <= 0 || scale <= 0) continue;
     const float end = x + static_cast<float>(static_cast<double>(bytes) / scale) * width;
-    list->AddRectFilled({x, at.y}, {std::max(x + 1, end - context.px(1)), at.y + height},
-                        kind_colour(theme, kind));
+    fill_rect(list, {x, at.y}, {std::max(x + 1, end - context.px(1)), at.y + height},
+              kind_colour(theme, kind));
     ImGui::SetCursorScreenPos({x, at.y});
     ImGui::InvisibleButton(to_string(kind).c_str(), {std::max(1.0f, end - x), height});
     if (ImGui::IsItemHovered()) {

@@ -107,10 +107,11 @@ void draw_compute(const Frame& frame, size_t rank) {
     const float x0 = frame.x(block.begin_seconds);
     const float x1 = std::max(frame.x(block.end_seconds) - context.px(1), x0 + std::max(1.0f, context.px(1)));
     const float rounding = x1 - x0 > context.px(6) ? context.px(2) : 0;
-    list->AddRectFilled({x0, top}, {x1, bottom}, fill, rounding);
+    fill_rect(list, {x0, top}, {x1, bottom}, fill, rounding);
     if (selected) {
       const float half = context.px(1);
-      list->AddRect({x0 - half, top - half}, {x1 + half, bottom + half}, theme.text, rounding, context.px(2));
+      outline_rect(list, {x0 - half, top - half}, {x1 + half, bottom + half}, theme.text, rounding,
+                   context.px(2));
     }
     const float from = std::max(x0, frame.min.x);
     const float room = std::min(x1, frame.max.x) - from - context.px(12);
@@ -144,14 +145,13 @@ void draw_collectives(const Frame& frame) {
       const float arrival = frame.x(event.arrival_seconds);
       const float met = frame.x(event.all_arrived_seconds);
       const float end = std::max(frame.x(event.end_seconds) - context.px(1), met + context.px(2));
-      list->AddRectFilled({arrival, top}, {met, bottom},
-                          faded(theme.communication, selected ? 0.40f : 0.24f));
-      list->AddRectFilled({met, top}, {end, bottom}, faded(theme.communication, selected ? 1.0f : 0.88f),
-                          end - met > context.px(6) ? context.px(2) : 0);
+      fill_rect(list, {arrival, top}, {met, bottom}, faded(theme.communication, selected ? 0.40f : 0.24f));
+      fill_rect(list, {met, top}, {end, bottom}, faded(theme.communication, selected ? 1.0f : 0.88f),
+                end - met > context.px(6) ? context.px(2) : 0);
       if (selected) {
         const float half = context.px(1);
-        list->AddRect({arrival - half, top - half}, {end + half, bottom + half}, theme.text, context.px(2),
-                      context.px(2));
+        outline_rect(list, {arrival - half, top - half}, {end + half, bottom + half}, theme.text,
+                     context.px(2), context.px(2));
       }
       const TextStyle text =
           timeline_text(context, context.fonts.mono, kSmallSize, legible_on(theme, theme.communication));
@@ -196,8 +196,8 @@ void draw_labels(const Frame& frame) {
   for (size_t rank = 0; rank < frame.tracks.ranks().size(); ++rank) {
     const float top = frame.y(rank);
     const float inset = std::min(context.px(6), frame.height * 0.15f);
-    list->AddRectFilled({left, top + inset}, {left + context.px(4), top + frame.height - inset},
-                        context.theme.ranks[rank % 8], context.px(1));
+    fill_rect(list, {left, top + inset}, {left + context.px(4), top + frame.height - inset},
+              context.theme.ranks[rank % 8], context.px(1));
     draw_text(list, {left + context.px(12), top + (frame.height - text.size) / 2}, text,
               fmt::format("rank {}", rank));
   }

@@ -182,10 +182,10 @@ float draw_rows(const Context& context, const std::vector<TrafficRow>& rows, ImV
     ImGui::PopID();
     const bool hovered = ImGui::IsItemHovered();
     if (selected || hovered)
-      list->AddRectFilled({at.x, y}, {at.x + width, y + height},
-                          selected ? faded(theme.forward, 0.16f) : theme.card, context.px(4));
-    list->AddRectFilled({at.x, y + 1}, {at.x + context.px(3), y + height - 1},
-                        row.phase == Phase::Forward ? theme.forward : theme.backward);
+      fill_rect(list, {at.x, y}, {at.x + width, y + height},
+                selected ? faded(theme.forward, 0.16f) : theme.card, context.px(4));
+    fill_rect(list, {at.x, y + 1}, {at.x + context.px(3), y + height - 1},
+              row.phase == Phase::Forward ? theme.forward : theme.backward);
     const ImU32 quiet = selected || hovered ? theme.text : theme.faint;
     if (row.conjugate != Conjugate::None) {
       const TextStyle mark{context.fonts.italic, context.px(kBodySize * 1.2f),

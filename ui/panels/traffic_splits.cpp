@@ -41,8 +41,8 @@ float draw_splits(const Context& context, const std::vector<SplitCost>& splits, 
       context.want(wanted);
     }
     if (is_it || hovered)
-      list->AddRectFilled({at.x - context.px(8), y}, {right + context.px(8), y + row},
-                          is_it ? faded(theme.forward, 0.14f) : theme.card, context.px(4));
+      fill_rect(list, {at.x - context.px(8), y}, {right + context.px(8), y + row},
+                is_it ? faded(theme.forward, 0.14f) : theme.card, context.px(4));
     const float text_y = y + (row - type.body.size) / 2;
     draw_text(list, {at.x, text_y}, is_it ? type.strong : in(type.body, hovered ? theme.text : theme.dim),
               split.split.name);
@@ -56,10 +56,10 @@ float draw_splits(const Context& context, const std::vector<SplitCost>& splits, 
     for (const Meeting& meeting : split.meetings) {
       const float end = x + bar_width * static_cast<float>(meeting.sent_bytes) / static_cast<float>(most);
       const bool forward = meeting.phase == Phase::Forward;
-      list->AddRectFilled({x, bar_y}, {std::max(x + 1, end - 1), bar_end},
-                          faded(theme.communication, is_it ? 0.95f : 0.55f));
-      list->AddRectFilled({x, bar_end}, {std::max(x + 1, end - 1), bar_end + context.px(2.5f)},
-                          forward ? theme.forward : theme.backward);
+      fill_rect(list, {x, bar_y}, {std::max(x + 1, end - 1), bar_end},
+                faded(theme.communication, is_it ? 0.95f : 0.55f));
+      fill_rect(list, {x, bar_end}, {std::max(x + 1, end - 1), bar_end + context.px(2.5f)},
+                forward ? theme.forward : theme.backward);
       const TextStyle letter =
           in(type.mono_note, is_it ? legible_on(theme, theme.communication) : theme.text);
       if (text_width(letter, meeting.symbol) + context.px(6) < end - x)

@@ -75,7 +75,7 @@ float draw_summary(const Context& context, const std::vector<TrafficRow>& rows, 
     const float own = figure_width(context, figure, note);
     if (x + own > at.x + width) break;
     const float text_x = x + context.px(12);
-    list->AddRectFilled({x, at.y}, {x + context.px(3), at.y + context.px(58)}, figure.edge, context.px(1.5f));
+    fill_rect(list, {x, at.y}, {x + context.px(3), at.y + context.px(58)}, figure.edge, context.px(1.5f));
     draw_text(list, {text_x, at.y}, type.note, figure.label);
     draw_text(list, {text_x, at.y + context.px(18)}, type.figure, figure.figure);
     draw_text(list, {text_x, at.y + context.px(42)}, type.note, note);

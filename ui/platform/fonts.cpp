@@ -56,6 +56,7 @@ void add_stand_in(ImFontAtlas& atlas, std::string_view face) {
   const std::string_view data = find_embedded(embedded_fonts(), face);
   ImFontConfig config;
   config.FontDataOwnedByAtlas = false;
+  config.PixelSnapH = true;
   config.MergeMode = true;
   config.FontLoader = stand_in_loader<stand_in>();
   config.ExtraSizeScale = stand_in.scale;
@@ -70,6 +71,7 @@ ImFont* add_chain(ImFontAtlas& atlas, std::initializer_list<std::string_view> fa
     const std::string_view data = find_embedded(embedded_fonts(), face);
     ImFontConfig config;
     config.FontDataOwnedByAtlas = false;
+    config.PixelSnapH = true;  // textures are not filtered: a glyph stands on whole pixels
     config.MergeMode = font != nullptr;
     // The atlas only reads the data, though its interface asks for a mutable pointer.
     font = atlas.AddFontFromMemoryTTF(const_cast<char*>(data.data()), static_cast<int>(data.size()),
@@ -83,6 +85,8 @@ ImFont* add_chain(ImFontAtlas& atlas, std::initializer_list<std::string_view> fa
 }  // namespace
 
 ui::Fonts add_fonts(ImFontAtlas& atlas) {
+  // Lines are smoothed by their geometry, which needs no filter, and not by a texture, which does.
+  atlas.Flags |= ImFontAtlasFlags_NoBakedLines;
   return {.body = add_chain(atlas, {roboto, inconsolata, font_awesome}),
           .bold = add_chain(atlas, {roboto_bold, inconsolata, font_awesome}),
           .italic = add_chain(atlas, {roboto_italic, inconsolata}),

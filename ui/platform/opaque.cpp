@@ -13,33 +13,40 @@ namespace {
 
 constexpr unsigned kIndices = 6;  // of a rectangle: two triangles, as ImDrawList::PrimRect writes them
 
+// Whether the atlas' texel at `uv` is opaque white: the white pixel, and the inside of rounded corners.
 bool is_white_pixel(ImVec2 uv) {
-  const ImVec2 white = ImGui::GetIO().Fonts->TexUvWhitePixel;
-  return uv.x == white.x && uv.y == white.y;
+  ImFontAtlas& atlas = *ImGui::GetIO().Fonts;
+  if (uv.x == atlas.TexUvWhitePixel.x && uv.y == atlas.TexUvWhitePixel.y) return true;
+  ImTextureData* texture = atlas.TexData;
+  if (texture == nullptr || texture->Format != ImTextureFormat_RGBA32) return false;
+  const int x = static_cast<int>(uv.x * static_cast<float>(texture->Width)),
+            y = static_cast<int>(uv.y * static_cast<float>(texture->Height));
+  if (x < 0 || y < 0 || x >= texture->Width || y >= texture->Height) return false;
+  return *static_cast<const ImU32*>(texture->GetPixelsAt(x, y)) == IM_COL32_WHITE;
 }
 
-// The rectangle drawn by the six indices at `index`, if it is one.
+// The rectangle drawn by the six indices at `index`, if it is one: two triangles that share the diagonal
+// from the first corner to the third, as Dear ImGui writes plain rectangles and the parts of rounded ones.
 std::optional<OpaqueRectangle> rectangle_at(const ImDrawList& list, const ImDrawCmd& command,
                                             const ImDrawIdx* index) {
-  const unsigned first = index[0];
-  constexpr unsigned pattern[kIndices] = {0, 1, 2, 0, 2, 3};
-  for (unsigned i = 0; i < kIndices; ++i) {
-    if (index[i] != first + pattern[i]) return std::nullopt;
+  if (index[3] != index[0] || index[4] != index[2]) return std::nullopt;
+  const ImDrawVert* vertices = list.VtxBuffer.Data + command.VtxOffset;
+  const ImDrawVert* corner[4] = {vertices + index[0], vertices + index[1], vertices + index[2],
+                                 vertices + index[5]};
+  if ((corner[0]->col & IM_COL32_A_MASK) != IM_COL32_A_MASK) return std::nullopt;
+  for (const ImDrawVert* other : corner) {
+    if (other->col != corner[0]->col || other->uv.x != corner[0]->uv.x || other->uv.y != corner[0]->uv.y)
+      return std::nullopt;
   }
-  const ImDrawVert* corner = list.VtxBuffer.Data + command.VtxOffset + first;
-  if ((corner[0].col & IM_COL32_A_MASK) != IM_COL32_A_MASK) return std::nullopt;
-  for (int i = 0; i < 4; ++i) {
-    if (corner[i].col != corner[0].col || !is_white_pixel(corner[i].uv)) return std::nullopt;
-  }
-  const bool upright = corner[0].pos.y == corner[1].pos.y && corner[1].pos.x == corner[2].pos.x &&
-                       corner[2].pos.y == corner[3].pos.y && corner[3].pos.x == corner[0].pos.x;
-  if (!upright) return std::nullopt;
-  const ImVec2 a = corner[0].pos, b = corner[2].pos;
+  const ImVec2 a = corner[0]->pos, b = corner[1]->pos, c = corner[2]->pos, d = corner[3]->pos;
+  const bool upright = (a.y == b.y && b.x == c.x && c.y == d.y && d.x == a.x) ||
+                       (a.x == b.x && b.y == c.y && c.x == d.x && d.y == a.y);
+  if (!upright || !is_white_pixel(corner[0]->uv)) return std::nullopt;
   const ImVec4 clip = command.ClipRect;
   const OpaqueRectangle rectangle{
-      {std::max(std::min(a.x, b.x), clip.x), std::max(std::min(a.y, b.y), clip.y)},
-      {std::min(std::max(a.x, b.x), clip.z), std::min(std::max(a.y, b.y), clip.w)},
-      corner[0].col};
+      {std::max(std::min(a.x, c.x), clip.x), std::max(std::min(a.y, c.y), clip.y)},
+      {std::min(std::max(a.x, c.x), clip.z), std::min(std::max(a.y, c.y), clip.w)},
+      corner[0]->col};
   return rectangle;
 }
 

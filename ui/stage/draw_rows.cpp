@@ -18,7 +18,7 @@ constexpr float kNoteSize = kSmallSize;
 void draw_dots(ImDrawList* list, float from, float to, float y, ImU32 colour, float dot) {
   const float size = std::max(1.0f, std::round(dot));
   for (float x = from; x < to; x += size * 4) {
-    list->AddRectFilled({x, y}, {x + size, y + size}, colour);
+    fill_rect(list, {x, y}, {x + size, y + size}, colour);
   }
 }
 
@@ -64,8 +64,8 @@ void draw_row_ground(const Scene& scene, ImDrawList* list, size_t row_index) {
   const ImU32 accent = scene.context.theme.forward;
   const ImVec2 min(rect.min.x + scene.px(4), rect.min.y - away),
       max(rect.max.x - scene.px(2), rect.max.y + away);
-  list->AddRectFilled(min, max, scene.ink(mixed(scene.context.theme.window, accent, 0.13f)));
-  list->AddRectFilled(min, {min.x + scene.px(3), max.y}, scene.ink(accent));
+  fill_rect(list, min, max, scene.ink(mixed(scene.context.theme.window, accent, 0.13f)));
+  fill_rect(list, min, {min.x + scene.px(3), max.y}, scene.ink(accent));
 }
 
 void draw_gutter(const Scene& scene, ImDrawList* list, size_t row_index) {
@@ -78,8 +78,8 @@ void draw_gutter(const Scene& scene, ImDrawList* list, size_t row_index) {
   const float left = rect.min.x + scene.measure.pad, right = rect.min.x + scene.measure.gutter - scene.px(8);
   const float edge = std::max(2.0f, std::round(scene.px(2)));
   const ImU32 tint = scene.phase_colour(row.phase);
-  list->AddRectFilled({left, rect.min.y}, {left + edge, rect.max.y},
-                      scene.ink(ahead ? faded(tint, 0.35f) : tint));
+  fill_rect(list, {left, rect.min.y}, {left + edge, rect.max.y},
+            scene.ink(ahead ? faded(tint, 0.35f) : tint));
 
   const Tensor& tensor = scene.program().tensor(row.tensor);
   const float equation_size = std::clamp(rect.height() / scene.px(1), 11.0f, kEquationSize);
@@ -128,9 +128,9 @@ void draw_band(const Scene& scene, ImDrawList* list, size_t row_index) {
   const ImU32 ink = scene.ink(progress == Progress::Ahead ? faded(colour, 0.55f) : colour);
   const float rounding = std::min(scene.px(6), rect.height() / 3);
   if (progress == Progress::Done) {
-    list->AddRectFilled(
-        min, max, scene.ink(mixed(theme.window, theme.communication, selected ? 0.32f : 0.17f)), rounding);
-    list->AddRect(min, max, ink, rounding, std::max(1.0f, scene.px(selected ? 2 : 1.5f)));
+    fill_rect(list, min, max, scene.ink(mixed(theme.window, theme.communication, selected ? 0.32f : 0.17f)),
+              rounding);
+    outline_rect(list, min, max, ink, rounding, std::max(1.0f, scene.px(selected ? 2 : 1.5f)));
   } else {
     draw_dashed_rect(list, {min.x + 0.5f, min.y + 0.5f}, {max.x - 0.5f, max.y - 0.5f}, ink,
                      std::max(1.0f, scene.px(1.5f)), scene.px(5));
@@ -158,8 +158,8 @@ void draw_band(const Scene& scene, ImDrawList* list, size_t row_index) {
         const float x = std::round(scene.lane_left(lane) + lane.width * part - width / 2);
         if (x < min.x || x > max.x) continue;
         const ImU32 tick = scene.ink(theme.rank_outlines[rank % 8]);
-        list->AddRectFilled({x, min.y - length}, {x + width, min.y + length}, tick);
-        list->AddRectFilled({x, max.y - length}, {x + width, max.y + length}, tick);
+        fill_rect(list, {x, min.y - length}, {x + width, min.y + length}, tick);
+        fill_rect(list, {x, max.y - length}, {x + width, max.y + length}, tick);
       }
     }
   }
@@ -185,8 +185,8 @@ void draw_line(const Scene& scene, ImDrawList* list, size_t row_index) {
   const float centre = (left + right) / 2;
   const ImU32 ink = scene.ink(theme.faint);
   if (step.op == Op::Slice) {
-    list->AddRectFilled({left, middle}, {centre - half, middle + 1}, ink);
-    list->AddRectFilled({centre + half, middle}, {right, middle + 1}, ink);
+    fill_rect(list, {left, middle}, {centre - half, middle + 1}, ink);
+    fill_rect(list, {centre + half, middle}, {right, middle + 1}, ink);
   } else {
     draw_dots(list, left, centre - half, middle, ink, scene.px(1.5f));
     draw_dots(list, centre + half, right, middle, ink, scene.px(1.5f));
@@ -210,13 +210,13 @@ void draw_divider(const Scene& scene, ImDrawList* list, size_t row_index) {
   const ImU32 ink = scene.ink(theme.line);
   if (heading) {
     const float begin = legible ? left + width + gap : left;
-    list->AddRectFilled({begin, middle}, {right, middle + 1}, ink);
+    fill_rect(list, {begin, middle}, {right, middle + 1}, ink);
     if (legible) draw_text(list, {left, middle - style.size * 0.56f}, style, row.title);
     return;
   }
   const float centre = (left + right) / 2, half = legible ? width / 2 + gap : 0;
-  list->AddRectFilled({left, middle}, {centre - half, middle + 1}, ink);
-  list->AddRectFilled({centre + half, middle}, {right, middle + 1}, ink);
+  fill_rect(list, {left, middle}, {centre - half, middle + 1}, ink);
+  fill_rect(list, {centre + half, middle}, {right, middle + 1}, ink);
   if (legible) draw_text(list, {centre, middle - style.size * 0.56f}, style, row.title, Align::Centre);
 }
 
@@ -230,15 +230,15 @@ void draw_lane_heads(const Scene& scene, ImDrawList* list, Rect room) {
     const float seen_left = std::max(left, lanes.min.x), seen_right = std::min(right, lanes.max.x);
     if (seen_right - seen_left < scene.px(8)) continue;
     const ImVec2 min(seen_left, room.min.y + scene.px(4)), max(seen_right, room.max.y - scene.px(4));
-    list->AddRectFilled(min, max, scene.ink(theme.panel), scene.px(3));
+    fill_rect(list, min, max, scene.ink(theme.panel), scene.px(3));
     // A group wears the colours of all its ranks.
     const int count = lane.last - lane.first + 1;
     const float bar = std::round(scene.px(4));
     for (int i = 0; i < count; ++i) {
       const float share = (max.y - min.y) / static_cast<float>(count);
-      list->AddRectFilled({min.x, min.y + share * static_cast<float>(i)},
-                          {min.x + bar, min.y + share * static_cast<float>(i + 1)},
-                          scene.ink(theme.ranks[(lane.first + i) % 8]));
+      fill_rect(list, {min.x, min.y + share * static_cast<float>(i)},
+                {min.x + bar, min.y + share * static_cast<float>(i + 1)},
+                scene.ink(theme.ranks[(lane.first + i) % 8]));
     }
     const TextStyle name = scene.text(fonts.bold, kBodySize, theme.text);
     const TextStyle dim = scene.text(fonts.body, kSmallSize, theme.dim);

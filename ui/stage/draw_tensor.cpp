@@ -12,17 +12,6 @@
 namespace shardlens::ui::stage {
 namespace {
 
-// Outlines are made of whole pixels, so that thin lines stay crisp and cost nothing to blend.
-void draw_outline(ImDrawList* list, const Rect& rect, ImU32 colour, float thickness) {
-  const float t = std::max(1.0f, std::round(thickness));
-  const ImVec2 a(std::floor(rect.min.x), std::floor(rect.min.y)),
-      b(std::ceil(rect.max.x), std::ceil(rect.max.y));
-  list->AddRectFilled(a, {b.x, a.y + t}, colour);
-  list->AddRectFilled({a.x, b.y - t}, b, colour);
-  list->AddRectFilled({a.x, a.y + t}, {a.x + t, b.y - t}, colour);
-  list->AddRectFilled({b.x - t, a.y + t}, {b.x, b.y - t}, colour);
-}
-
 // Dashes along one side; only those in sight are made, however far one has zoomed in.
 void draw_dashes(ImDrawList* list, bool across, float begin, float end, float at, float thickness, float dash,
                  ImU32 colour) {
@@ -33,9 +22,9 @@ void draw_dashes(ImDrawList* list, bool across, float begin, float end, float at
   for (float from = begin + skipped * period; from < std::min(end, high); from += period) {
     const float to = std::min(from + dash, end);
     if (across) {
-      list->AddRectFilled({from, at}, {to, at + thickness}, colour);
+      fill_rect(list, {from, at}, {to, at + thickness}, colour);
     } else {
-      list->AddRectFilled({at, from}, {at + thickness, to}, colour);
+      fill_rect(list, {at, from}, {at + thickness, to}, colour);
     }
   }
 }
@@ -138,7 +127,7 @@ void draw_tensor(const Scene& scene, ImDrawList* list, TensorId id, const Rect& 
   const bool sharded = tensor.layout.kind == LayoutKind::Sharded;
   list->ChannelsSetCurrent(kGhostLayer);
   fill = fill && scene.sample(id, first);
-  if (sharded || !fill) list->AddRectFilled(ghost.min, ghost.max, scene.ink(theme.ghost));
+  if (sharded || !fill) fill_rect(list, ghost.min, ghost.max, scene.ink(theme.ghost));
   // Whole tensors are the same (or the same kind of share) on every rank of a group: one stands for all.
   const int drawn_last = sharded ? last : first;
   for (int rank = first; rank <= drawn_last; ++rank) {
@@ -154,15 +143,15 @@ void draw_tensor(const Scene& scene, ImDrawList* list, TensorId id, const Rect& 
       } else {
         // A narrow piece must not drown in its outline.
         const bool narrow = std::min(piece.place.width(), piece.place.height()) < scene.px(14);
-        draw_outline(list, piece.place, outline, sharded && !narrow ? scene.px(2) : scene.px(1));
+        outline_rect(list, piece.place.min, piece.place.max, outline, 0,
+                     sharded && !narrow ? scene.px(2) : scene.px(1));
       }
     }
     if (sample && sample->stats.nan_count > 0) {
       const TextStyle style = scene.text(scene.context.fonts.bold, kSmallSize, theme.window);
       const ImVec2 at(ghost.min.x + scene.px(4), ghost.min.y + scene.px(3));
-      list->AddRectFilled({at.x - scene.px(2), at.y},
-                          {at.x + text_width(style, "NaN") + scene.px(2), at.y + style.size},
-                          scene.ink(theme.text));
+      fill_rect(list, {at.x - scene.px(2), at.y},
+                {at.x + text_width(style, "NaN") + scene.px(2), at.y + style.size}, scene.ink(theme.text));
       draw_text(list, at, style, "NaN");
     }
   }
@@ -240,8 +229,8 @@ void draw_tensor_cell(const Scene& scene, ImDrawList* list, size_t row_index, co
   if (scene.selected(row) && state.selected_tensor == row.tensor && state.selected_rank >= lane.first &&
       state.selected_rank <= lane.last) {
     const float away = scene.px(3);
-    draw_outline(list, {{ghost.min.x - away, ghost.min.y - away}, {ghost.max.x + away, ghost.max.y + away}},
-                 scene.ink(theme.text), scene.px(1.5f));
+    outline_rect(list, {ghost.min.x - away, ghost.min.y - away}, {ghost.max.x + away, ghost.max.y + away},
+                 scene.ink(theme.text), 0, scene.px(1.5f));
   }
 
   if (tensor.layout.kind == LayoutKind::Partial) draw_partial_words(scene, list, ghost, cell);

@@ -17,6 +17,11 @@ std::vector<Shape> shapes_of(const Program& program, int rank) {
   return shapes;
 }
 
+// Edges on whole pixels, so that what is drawn at them is sharp and neighbours share them.
+Rect snapped(Rect rect) {
+  return {{std::round(rect.min.x), std::round(rect.min.y)}, {std::round(rect.max.x), std::round(rect.max.y)}};
+}
+
 void place(std::vector<Lane>& lanes, float width, float gap) {
   const float count = static_cast<float>(lanes.size());
   const float each = (width - gap * (count - 1)) / count;
@@ -89,7 +94,7 @@ Rect ghost_of(const Tensor& tensor, const Extent& largest, Rect room) {
     ghost.min.y = room.min.y + (room.height() - height) / 2;
     ghost.max.y = ghost.min.y + height;
   }
-  return ghost;
+  return snapped(ghost);
 }
 
 Rect weight_ghost_of(const Tensor& tensor, Rect room) {
@@ -105,7 +110,8 @@ Rect weight_ghost_of(const Tensor& tensor, Rect room) {
   height = std::max(height, 3.0f);
   width = std::max(width, 3.0f);
   const ImVec2 middle((room.min.x + room.max.x) / 2, (room.min.y + room.max.y) / 2);
-  return {{middle.x - width / 2, middle.y - height / 2}, {middle.x + width / 2, middle.y + height / 2}};
+  return snapped(
+      {{middle.x - width / 2, middle.y - height / 2}, {middle.x + width / 2, middle.y + height / 2}});
 }
 
 std::vector<Piece> pieces_of(const Tensor& tensor, int ranks, int rank, Rect ghost) {
@@ -116,10 +122,10 @@ std::vector<Piece> pieces_of(const Tensor& tensor, int ranks, int rank, Rect gho
   std::vector<Piece> pieces;
   for (const Placement& placement : placements(tensor, ranks, rank)) {
     Piece piece;
-    piece.place = {{ghost.min.x + ghost.width() * share(placement.cols.begin, full.cols),
-                    ghost.min.y + ghost.height() * share(placement.rows.begin, full.rows)},
-                   {ghost.min.x + ghost.width() * share(placement.cols.end, full.cols),
-                    ghost.min.y + ghost.height() * share(placement.rows.end, full.rows)}};
+    piece.place = snapped({{ghost.min.x + ghost.width() * share(placement.cols.begin, full.cols),
+                            ghost.min.y + ghost.height() * share(placement.rows.begin, full.rows)},
+                           {ghost.min.x + ghost.width() * share(placement.cols.end, full.cols),
+                            ghost.min.y + ghost.height() * share(placement.rows.end, full.rows)}});
     piece.uv0 = {share(placement.local_cols.begin, local.cols),
                  share(placement.local_rows.begin, local.rows)};
     piece.uv1 = {share(placement.local_cols.end, local.cols), share(placement.local_rows.end, local.rows)};

@@ -112,8 +112,6 @@ void draw_rows(const Scene& scene, ImDrawList* list) {
   const Rect lanes = scene.lanes_view();
   list->PushClipRect(lanes.min, lanes.max, true);
   list->ChannelsSplit(kLayers);
-  list->ChannelsSetCurrent(kHeatmapLayer);
-  scene.context.heatmaps.begin(list);
   in_view([&](size_t row) {
     if (!draws_tensor(scene.rows[row].kind)) return;
     for (const Lane& lane : scene.lanes) {
@@ -121,8 +119,6 @@ void draw_rows(const Scene& scene, ImDrawList* list) {
       if (cell.max.x >= lanes.min.x && cell.min.x <= lanes.max.x) draw_tensor_cell(scene, list, row, lane);
     }
   });
-  list->ChannelsSetCurrent(kHeatmapLayer);
-  scene.context.heatmaps.end(list);
   list->ChannelsMerge();
   list->PopClipRect();
   in_view([&](size_t row) {
@@ -240,8 +236,8 @@ float draw_card(const Context& context, ImDrawList* list, const Notice& said, Im
   const float title_height = said.title.empty() ? 0 : title.size + context.px(4);
   const float height = pad + title_height + wrapped_height(words, said.words, inner) + pad;
   if (!draw) return height;
-  list->AddRectFilled(at, {at.x + width, at.y + height}, theme.card);
-  list->AddRectFilled(at, {at.x + context.px(4), at.y + height}, theme.text);
+  fill_rect(list, at, {at.x + width, at.y + height}, theme.card);
+  fill_rect(list, at, {at.x + context.px(4), at.y + height}, theme.text);
   draw_text(list, {at.x + pad, at.y + pad}, title, said.title);
   draw_wrapped(list, {at.x + pad, at.y + pad + title_height}, words, said.words, inner);
   return height;

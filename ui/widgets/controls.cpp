@@ -39,8 +39,8 @@ ItemBox last_item() {
 void draw_card(const Context& c, const ItemBox& box, float rounding) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const ImU32 ground = box.held ? c.theme.ghost : c.theme.card;
-  list->AddRectFilled(box.min, box.max, ground, rounding);
-  list->AddRect(box.min, box.max, box.hovered ? c.theme.faint : c.theme.line, rounding);
+  fill_rect(list, box.min, box.max, ground, rounding);
+  outline_rect(list, box.min, box.max, box.hovered ? c.theme.faint : c.theme.line, rounding);
 }
 
 float segment_width(const Context& c, const Segment& segment) {
@@ -78,8 +78,8 @@ int draw_segments(const Context& c, const char* id, const std::string& label,
   const float width = segments_width(c, label, segments);
   const float height = c.px(kControlHeight);
   ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled(origin, {origin.x + width, origin.y + height}, c.theme.card, c.px(4));
-  list->AddRect(origin, {origin.x + width, origin.y + height}, c.theme.line, c.px(4));
+  fill_rect(list, origin, {origin.x + width, origin.y + height}, c.theme.card, c.px(4));
+  outline_rect(list, origin, {origin.x + width, origin.y + height}, c.theme.line, c.px(4));
   const TextStyle dim = label_style(c);
   float x = origin.x + c.px(4);
   if (!label.empty()) {
@@ -101,13 +101,13 @@ int draw_segments(const Context& c, const char* id, const std::string& label,
     const ItemBox box = last_item();
     TextStyle style = value_style(c);
     if (segment.chosen) {
-      list->AddRectFilled(box.min, box.max, c.theme.forward, c.px(4));
+      fill_rect(list, box.min, box.max, c.theme.forward, c.px(4));
       style.colour = legible_on(c.theme, c.theme.forward);
     } else if (!segment.possible) {
       style.colour = c.theme.faint;
       style.font = c.fonts.body;
     } else if (box.hovered) {
-      list->AddRectFilled(box.min, box.max, c.theme.line, c.px(4));
+      fill_rect(list, box.min, box.max, c.theme.line, c.px(4));
     }
     draw_text(list, {(box.min.x + box.max.x) / 2, box.text_top(style.size)}, style, segment.text,
               Align::Centre);
@@ -135,7 +135,7 @@ bool draw_button(const Context& c, const char* id, const std::string& text, Butt
   TextStyle style = value_style(c);
   if (look == ButtonLook::Accent && enabled) {
     const ImU32 ground = box.hovered ? mixed(c.theme.forward, c.theme.text, 0.15f) : c.theme.forward;
-    list->AddRectFilled(box.min, box.max, ground, c.px(4));
+    fill_rect(list, box.min, box.max, ground, c.px(4));
     style.colour = legible_on(c.theme, c.theme.forward);
   } else {
     draw_card(c, box, c.px(4));
@@ -164,7 +164,7 @@ bool draw_chip(const Context& c, const char* id, const Chip& chip, ChipDetail de
   const bool clicked = ImGui::InvisibleButton(id, {chip_width(c, chip, detail), height});
   const ItemBox box = last_item();
   ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled(box.min, box.max, box.hovered ? c.theme.line : c.theme.card, height / 2);
+  fill_rect(list, box.min, box.max, box.hovered ? c.theme.line : c.theme.card, height / 2);
   const TextStyle style = chip_style(c);
   const ImVec2 centre{detail == ChipDetail::MarkOnly ? (box.min.x + box.max.x) / 2 : box.min.x + c.px(16),
                       (box.min.y + box.max.y) / 2};
@@ -205,10 +205,10 @@ void begin_cover(const Context& c, const char* name, ImVec2 position, ImVec2 piv
   const ImVec2 min = ImGui::GetWindowPos();
   const ImVec2 max{min.x + ImGui::GetWindowWidth(), min.y + ImGui::GetWindowHeight()};
   list->PushClipRectFullScreen();
-  list->AddRectFilled(viewport.Pos, {viewport.Pos.x + viewport.Size.x, viewport.Pos.y + viewport.Size.y},
-                      ImGui::GetColorU32(ImGuiCol_ModalWindowDimBg));
-  list->AddRectFilled(min, max, c.theme.panel, c.px(6));
-  list->AddRect(min, max, c.theme.line, c.px(6));
+  fill_rect(list, viewport.Pos, {viewport.Pos.x + viewport.Size.x, viewport.Pos.y + viewport.Size.y},
+            ImGui::GetColorU32(ImGuiCol_ModalWindowDimBg));
+  fill_rect(list, min, max, c.theme.panel, c.px(6));
+  outline_rect(list, min, max, c.theme.line, c.px(6));
   list->PopClipRect();
 }
 

@@ -84,8 +84,8 @@ bool slider_row(const Context& context, const char* label, const std::vector<int
     value = value_at(stops, static_cast<double>((ImGui::GetIO().MousePos.x - begin) / (end - begin)));
   const float knob = begin + (end - begin) * static_cast<float>(share_of(stops, value));
   const float half = context.px(2);
-  list->AddRectFilled({begin, centre - half}, {end, centre + half}, theme.ghost, half);
-  list->AddRectFilled({begin, centre - half}, {knob, centre + half}, theme.forward, half);
+  fill_rect(list, {begin, centre - half}, {end, centre + half}, theme.ghost, half);
+  fill_rect(list, {begin, centre - half}, {knob, centre + half}, theme.forward, half);
   list->AddCircleFilled({knob, centre}, context.px(lit ? kKnob + 1 : kKnob), theme.text);
 
   // The number: a click makes it a field.

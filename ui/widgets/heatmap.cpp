@@ -142,7 +142,8 @@ class Pages {
     return place;
   }
 
-  /// Forgets everything; the textures stay until free_retired(), for a frame that is built but not yet rendered.
+  /// Forgets everything; the textures stay until free_retired(), for a frame that is built but not yet
+  /// rendered.
   void clear() {
     retired_.insert(retired_.end(), pages_.begin(), pages_.end());
     pages_.clear();
@@ -233,7 +234,6 @@ struct Heatmaps::Impl {
   std::unordered_map<TextureKey, Entry, TextureKeyHash> entries;
   std::unordered_map<SamplesKey, Scale, SamplesKeyHash> scales;
   uint64_t frame = 0;
-  bool batch = false;
 
   template <class MakePicture>
   Pages::Place find(const TextureKey& key, const std::shared_ptr<const void>& owner,
@@ -248,8 +248,8 @@ struct Heatmaps::Impl {
     return entry.place;
   }
 
-  // Draws the part [uv0, uv1] of a place, in fractions of it. Cells must keep their edges, while everything
-  // else in a draw list (text above all) is filtered.
+  // Draws the part [uv0, uv1] of a place, in fractions of it. The platform filters no texture, so cells keep
+  // their edges.
   void draw(ImDrawList* list, const Pages::Place& place, ImVec2 min, ImVec2 max, ImVec2 uv0, ImVec2 uv1,
             float opacity) const {
     const auto u = [&](float part) {
@@ -258,27 +258,14 @@ struct Heatmaps::Impl {
     const auto v = [&](float part) {
       return (static_cast<float>(place.y) + part * static_cast<float>(place.height)) / kPageExtent;
     };
-    const ImGuiPlatformIO& io = ImGui::GetPlatformIO();
-    if (!batch) list->AddCallback(io.DrawCallback_SetSamplerNearest, nullptr);
     list->AddImage(ImTextureRef(static_cast<ImTextureID>(place.page)), min, max, {u(uv0.x), v(uv0.y)},
                    {u(uv1.x), v(uv1.y)},
                    IM_COL32(255, 255, 255, static_cast<int>(255 * std::clamp(opacity, 0.0f, 1.0f))));
-    if (!batch) list->AddCallback(io.DrawCallback_SetSamplerLinear, nullptr);
   }
 };
 
 Heatmaps::Heatmaps() : impl_(std::make_unique<Impl>()) {}
 Heatmaps::~Heatmaps() = default;
-
-void Heatmaps::begin(ImDrawList* list) {
-  list->AddCallback(ImGui::GetPlatformIO().DrawCallback_SetSamplerNearest, nullptr);
-  impl_->batch = true;
-}
-
-void Heatmaps::end(ImDrawList* list) {
-  list->AddCallback(ImGui::GetPlatformIO().DrawCallback_SetSamplerLinear, nullptr);
-  impl_->batch = false;
-}
 
 void Heatmaps::draw(ImDrawList* list, ImVec2 min, ImVec2 max, const std::shared_ptr<const void>& key,
                     const Picture& picture, ColourScale scale, ImVec2 uv0, ImVec2 uv1, float opacity) {

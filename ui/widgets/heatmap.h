@@ -1,8 +1,9 @@
 // Heatmaps are textures: a picture is coloured once, when its data or its size on the screen changes, and
 // never drawn as rectangles. No texel is made smaller than a couple of pixels, so a heatmap's texture is as
 // small as its place on the screen: a whole Stage is coloured in a few milliseconds and a software renderer
-// only copies texels, and no pixel is coloured anew in every frame. One scale
-// serves all ranks of a row, so equal colours are equal values.
+// only copies texels, and no pixel is coloured anew in every frame. Drawn one after the other in a draw list,
+// heatmaps cost one draw call together. One scale serves all ranks of a row, so equal colours are equal
+// values.
 #pragma once
 
 #include <imgui.h>
@@ -62,10 +63,6 @@ class Heatmaps {
   /// list's clip rectangle are made. The sample must have its exact values.
   void draw_exact(ImDrawList* list, ImVec2 min, ImVec2 max, const std::shared_ptr<const TensorSample>& sample,
                   ColourScale scale, Range rows, Range cols, float opacity = 1);
-
-  /// Between these, `list` gets nothing but heatmaps, which then cost one draw call together.
-  void begin(ImDrawList* list);
-  void end(ImDrawList* list);
 
   /// common_scale() of the same samples, remembered: a panel may ask in every frame.
   ColourScale scale(const std::vector<std::shared_ptr<const TensorSample>>& samples_of_all_ranks);

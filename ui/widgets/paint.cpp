@@ -6,6 +6,17 @@
 #include <cmath>
 
 namespace shardlens::ui {
+namespace {
+
+/// The rectangle's edges on the grid of pixels; what is not empty keeps one.
+void snap(ImVec2& min, ImVec2& max) {
+  const bool wide = max.x > min.x, high = max.y > min.y;
+  min = {std::round(min.x), std::round(min.y)};
+  max = {std::max(std::round(max.x), min.x + (wide ? 1.0f : 0.0f)),
+         std::max(std::round(max.y), min.y + (high ? 1.0f : 0.0f))};
+}
+
+}  // namespace
 
 float text_width(const TextStyle& style, std::string_view text) {
   if (text.empty()) return 0;
@@ -54,6 +65,16 @@ ImU32 mixed(ImU32 from, ImU32 to, float amount) {
 ImU32 legible_on(const Theme& theme, ImU32 ground) {
   return contrast_ratio(theme.text, ground) >= contrast_ratio(theme.window, ground) ? theme.text
                                                                                     : theme.window;
+}
+
+void fill_rect(ImDrawList* list, ImVec2 min, ImVec2 max, ImU32 colour, float rounding) {
+  snap(min, max);
+  list->AddRectFilled(min, max, colour, std::round(rounding));
+}
+
+void outline_rect(ImDrawList* list, ImVec2 min, ImVec2 max, ImU32 colour, float rounding, float thickness) {
+  snap(min, max);
+  list->AddRect(min, max, colour, std::round(rounding), std::max(1.0f, std::round(thickness)));
 }
 
 void draw_dashed_line(ImDrawList* list, ImVec2 from, ImVec2 to, ImU32 colour, float thickness, float dash) {

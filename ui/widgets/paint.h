@@ -41,6 +41,13 @@ ImU32 mixed(ImU32 from, ImU32 to, float amount);
 /// Of the theme's darkest and lightest token, the one easier to read on `ground`.
 ImU32 legible_on(const Theme& theme, ImU32 ground);
 
+/// Rectangles lie on whole pixels: edges are sharp at every scale, and filling one takes two triangles, not
+/// the ten of an edge that is blended into its neighbours. What covers anything covers a pixel at least.
+void fill_rect(ImDrawList* list, ImVec2 min, ImVec2 max, ImU32 colour, float rounding = 0);
+/// The line lies inside the rectangle.
+void outline_rect(ImDrawList* list, ImVec2 min, ImVec2 max, ImU32 colour, float rounding = 0,
+                  float thickness = 1);
+
 /// Outline of dashes `dash` long with gaps of the same length.
 void draw_dashed_rect(ImDrawList* list, ImVec2 min, ImVec2 max, ImU32 colour, float thickness, float dash);
 void draw_dashed_line(ImDrawList* list, ImVec2 from, ImVec2 to, ImU32 colour, float thickness, float dash);
