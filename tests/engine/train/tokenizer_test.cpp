@@ -37,7 +37,7 @@ TEST_F(LoadTokenizer, FindsEachKindByItsFiles) {
 
 TEST_F(LoadTokenizer, ReadsOlderFilesThatDoNotNameTheModel) {
   for (const char* kind : {"gpt2", "bert-uncased"}) {
-    const std::string folder = std::string(SHARDLENS_TEST_DATA) + "/tokenizers/" + kind;
+    const std::string folder = test_data_folder() + "/tokenizers/" + kind;
     auto json = read_json_file(folder + "/tokenizer.json");
     json["model"].erase("type");
     EXPECT_EQ(load_tokenizer(write("tokenizer.json", json.dump()))->fingerprint(),
