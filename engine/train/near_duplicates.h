@@ -23,7 +23,7 @@ class NearDuplicates {
   explicit NearDuplicates(double jaccard) : jaccard_(jaccard) {}
 
   /// True if an earlier document that was kept is estimated to have a similarity above the bound; otherwise
-  /// this document is remembered as kept. 2.5 KB a document.
+  /// this document is remembered as kept. About 3.5 KB a document.
   bool seen(std::string_view text);
 
   static constexpr int kHashes = 128, kBands = 32, kBandRows = kHashes / kBands;
