@@ -77,6 +77,7 @@ Model read_hugging_face(const std::string& folder) {
   Model model = architecture_defaults(gpt ? Architecture::Gpt : Architecture::Bert);
   if (type == "megatron-bert") model.norm = NormPlacement::Pre;
   model.tied = reader.boolean_or("tie_word_embeddings", true);
+  if (!gpt) model.pad_token = reader.integer_or("pad_token_id", -1);
   model.name = folder;
   const auto stem = std::filesystem::absolute(folder).lexically_normal();
   model.title = (stem.has_filename() ? stem : stem.parent_path()).filename().string();

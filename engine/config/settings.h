@@ -33,6 +33,8 @@ struct Model {
   bool causal = true;
   GeluForm gelu = GeluForm::Tanh;
   double norm_epsilon = 1e-5;
+  int64_t pad_token =
+      -1;            ///< BERT: the word whose lookup gives no gradient, as its checkpoints have it; -1: none
   bool tied = true;  ///< the output embedding is the input embedding, one matrix and one gradient
 
   int64_t head_dim() const { return hidden / heads; }

@@ -46,6 +46,7 @@ Model read_model(const nlohmann::json& json, const std::string& where) {
   model.causal = reader.boolean("causal");
   model.gelu = word(reader, "gelu", parse_gelu_form);
   model.norm_epsilon = reader.number("norm_epsilon");
+  model.pad_token = reader.integer("pad_token");
   model.tied = reader.boolean("tied");
   reader.finish();
   return model;
@@ -105,6 +106,7 @@ nlohmann::ordered_json settings_to_json(const Settings& settings) {
                    {"causal", model.causal},
                    {"gelu", to_string(model.gelu)},
                    {"norm_epsilon", model.norm_epsilon},
+                   {"pad_token", model.pad_token},
                    {"tied", model.tied}};
   json["split"] = {{"name", split.name},
                    {"attn.qkv", to_string(split.attn_qkv)},

@@ -128,9 +128,10 @@ class Device {
   /// rows.
   virtual void embedding(DType dtype, int64_t tokens, int64_t width, Range rows, const int32_t* ids,
                          const void* table, void* y) = 0;
-  /// dtable[rows.size(), width] = sums of dy's rows by id, in the order of the tokens.
+  /// dtable[rows.size(), width] = sums of dy's rows by id, in the order of the tokens; tokens with the id
+  /// `no_gradient_id` are left out.
   virtual void embedding_grad(DType dtype, int64_t tokens, int64_t width, Range rows, const int32_t* ids,
-                              const void* dy, void* dtable, bool accumulate) = 0;
+                              const void* dy, void* dtable, bool accumulate, int64_t no_gradient_id = -1) = 0;
   /// y[batch, width] = x[b * seq]; and dx [batch*seq, width] = dy at the first tokens, 0 elsewhere.
   virtual void first_token(DType dtype, int64_t batch, int64_t seq, int64_t width, const void* x,
                            void* y) = 0;

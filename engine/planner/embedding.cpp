@@ -13,7 +13,7 @@ int vocab_ranks(const Settings& settings) {
 
 TensorId embedding(Builder& b, TensorId ids, const std::string& module, const std::string& parameter,
                    const std::string& weight_symbol, const std::string& out_symbol, int64_t rows,
-                   Layout layout) {
+                   Layout layout, int64_t no_gradient_id) {
   b.set_block("embedding");
   const int64_t hidden = b.settings().model.hidden;
   const TensorId table = b.weight(parameter, weight_symbol, {rows, hidden}, 1, layout);
@@ -22,10 +22,11 @@ TensorId embedding(Builder& b, TensorId ids, const std::string& module, const st
                                   cut ? kPartial : kReplicated);
   b.step(Op::Embedding, module, fmt::format("{} = {}[{}]", out_symbol, weight_symbol, b.tensor(ids).symbol),
          {ids, table}, {e});
-  b.on_backward([&b, ids, table, e, module] {
+  b.on_backward([&b, ids, table, e, module, no_gradient_id] {
     const TensorId de = b.gradient(e);
     std::vector<TensorId> inputs{ids, de};
     Attributes attributes;
+    attributes.no_gradient_id = no_gradient_id;
     const TensorId dtable = b.weight_gradient(table, inputs, attributes);
     b.step(Op::EmbeddingGrad, module + " dW",
            fmt::format("{}[{}] += {}", b.tensor(dtable).symbol, b.tensor(ids).symbol, b.tensor(de).symbol),

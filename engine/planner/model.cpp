@@ -79,7 +79,8 @@ TensorId bert_loss(Builder& b, const Inputs& in, TensorId loss_scale) {
   const bool post = model.norm == NormPlacement::Post;
   const std::string words = "bert.embeddings.word_embeddings.weight";
   const int64_t rows = padded_vocab(model, vocab_ranks(settings));
-  const TensorId e = embedding(b, in.tokens, "words", words, "Wword", "E", rows, vocab_layout(settings));
+  const TensorId e =
+      embedding(b, in.tokens, "words", words, "Wword", "E", rows, vocab_layout(settings), model.pad_token);
   const TensorId p = embedding(b, in.positions, "positions", "bert.embeddings.position_embeddings.weight",
                                "Wpos", "Epos", model.positions, kReplicated);
   const TensorId t = embedding(b, in.token_types, "types", "bert.embeddings.token_type_embeddings.weight",

@@ -65,10 +65,11 @@ TensorId transformer_layer(Builder& builder, TensorId x, TensorId mask = kNoTens
 TensorId dropout(Builder& builder, TensorId x, const std::string& value, const std::string& symbol);
 
 /// Rows of a table [rows, hidden] by id [tokens], Int32. With the table cut over its rows the output is
-/// Partial: a rank writes zeros for rows it does not own (paper, section 3).
+/// Partial: a rank writes zeros for rows it does not own (paper, section 3). The row of `no_gradient_id` gets
+/// no gradient from lookups.
 TensorId embedding(Builder& builder, TensorId ids, const std::string& module, const std::string& parameter,
                    const std::string& weight_symbol, const std::string& out_symbol, int64_t rows,
-                   Layout layout);
+                   Layout layout, int64_t no_gradient_id = -1);
 
 /// The T the vocabulary is padded for.
 int vocab_ranks(const Settings& settings);

@@ -111,6 +111,7 @@ struct Attributes {
   double epsilon = 0;              ///< LayerNorm
   int round_limit = 0;             ///< Round
   bool transposed = false;         ///< Linear and its gradients: W is stored [out, in], as an embedding is
+  int64_t no_gradient_id = -1;     ///< EmbeddingGrad: an id whose row gets none; -1: every id counts
   bool accumulate = false;         ///< a weight gradient: added to what its last inputs hold
   int64_t vocab = 0;               ///< VocabMax, SumExp, CrossEntropyGrad: columns from here on are padding
   double dropout = 0;              ///< Dropout, Attention and its gradient: probability of a zero

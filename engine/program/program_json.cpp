@@ -133,6 +133,7 @@ ordered_json step_to_json(const Step& step) {
             {"epsilon", a.epsilon},
             {"round_limit", a.round_limit},
             {"transposed", a.transposed},
+            {"no_gradient_id", a.no_gradient_id},
             {"accumulate", a.accumulate},
             {"vocab", a.vocab},
             {"dropout", a.dropout},
@@ -185,6 +186,7 @@ Step step_from_json(const json& value, StepId id, size_t tensors, size_t steps, 
   step.attributes.epsilon = attributes.number("epsilon");
   step.attributes.round_limit = static_cast<int>(attributes.integer("round_limit"));
   step.attributes.transposed = attributes.boolean("transposed");
+  step.attributes.no_gradient_id = attributes.integer("no_gradient_id");
   step.attributes.accumulate = attributes.boolean("accumulate");
   step.attributes.vocab = attributes.integer("vocab");
   step.attributes.dropout = attributes.number("dropout");

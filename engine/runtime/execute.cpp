@@ -237,7 +237,8 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
     case Op::EmbeddingGrad: {
       const Tensor& table = local.output(0);
       device.embedding_grad(dtype, local.input(0).shape[0], table.shape[1], local.range(table, 0),
-                            local.ids(0), local.in(1), local.out(0), attributes.accumulate);
+                            local.ids(0), local.in(1), local.out(0), attributes.accumulate,
+                            attributes.no_gradient_id);
       break;
     }
     case Op::FirstToken: {

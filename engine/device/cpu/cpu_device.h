@@ -41,7 +41,7 @@ class CpuDevice final : public Device {
   void embedding(DType dtype, int64_t tokens, int64_t width, Range rows, const int32_t* ids,
                  const void* table, void* y) override;
   void embedding_grad(DType dtype, int64_t tokens, int64_t width, Range rows, const int32_t* ids,
-                      const void* dy, void* dtable, bool accumulate) override;
+                      const void* dy, void* dtable, bool accumulate, int64_t no_gradient_id) override;
   void first_token(DType dtype, int64_t batch, int64_t seq, int64_t width, const void* x, void* y) override;
   void first_token_grad(DType dtype, int64_t batch, int64_t seq, int64_t width, const void* dy,
                         void* dx) override;

@@ -32,7 +32,7 @@ void CpuDevice::embedding(DType dtype, int64_t tokens, int64_t width, Range rows
 }
 
 void CpuDevice::embedding_grad(DType dtype, int64_t tokens, int64_t width, Range rows, const int32_t* ids,
-                               const void* dy, void* dtable, bool accumulate) {
+                               const void* dy, void* dtable, bool accumulate, int64_t no_gradient_id) {
   with_element_type(dtype, "the gradient of an embedding", [&](auto zero) {
     using T = decltype(zero);
     const T* in = static_cast<const T*>(dy);
@@ -44,7 +44,7 @@ void CpuDevice::embedding_grad(DType dtype, int64_t tokens, int64_t width, Range
         std::fill_n(out + row * width + first, count, T(0));
       for (int64_t t = 0; t < tokens; ++t) {
         const int64_t row = ids[t] - rows.begin;
-        if (row < 0 || row >= rows.size()) continue;
+        if (row < 0 || row >= rows.size() || ids[t] == no_gradient_id) continue;
         T* to = out + row * width + first;
         const T* from = in + t * width + first;
         for (int64_t i = 0; i < count; ++i) to[i] += from[i];

@@ -31,6 +31,7 @@ Settings other_settings() {
   settings.layer = 5;
   settings.operands = Operands::Integer;
   settings.model.tied = false;
+  settings.model.pad_token = 0;
   settings.split.embedding = EmbeddingCut::Replicated;
   settings.split.loss = LossForm::Gather;
   settings.micro_batches = 3;
@@ -57,7 +58,7 @@ TEST(SettingsJson, RoundTripsThroughText) {
 TEST(SettingsJson, EveryKeyIsNeededAndNoOtherAllowed) {
   const nlohmann::json whole = settings_to_json(other_settings());
   const nlohmann::json flat = whole.flatten();
-  EXPECT_EQ(flat.size(), 45u);
+  EXPECT_EQ(flat.size(), 46u);
   for (const auto& [place, value] : flat.items()) {
     nlohmann::json without = whole;
     const nlohmann::json::json_pointer pointer(place);
