@@ -65,6 +65,10 @@ int main(int argc, char** argv) {
       all.emplace_back(step, cli::add_step(*step));
       CLI::App* verify = app.add_subcommand("verify", "Compares every tensor of the sharded run with T = 1");
       all.emplace_back(verify, cli::add_verify(*verify));
+      CLI::App* train = app.add_subcommand("train", "Trains a model on a text, over T x D ranks");
+      all.emplace_back(train, cli::add_train(*train));
+      CLI::App* eval = app.add_subcommand("eval", "Perplexity of a text, and cloze accuracy on last words");
+      all.emplace_back(eval, cli::add_eval(*eval));
       CLI::App* bench =
           app.add_subcommand("bench", "Measures gemm, allreduce and step, as ratios to a ceiling");
       all.emplace_back(bench, cli::add_bench(*bench));

@@ -8,9 +8,12 @@
 #include "engine/config/error.h"
 #include "engine/config/presets.h"
 #include "engine/config/splits.h"
+#include "engine/runtime/stored_weights.h"
 
 namespace shardlens::cli {
 namespace {
+
+constexpr const char* kGroup = "Model and run";
 
 InputSource parse_input(const std::string& text) {
   if (text == "normal") return {};
@@ -26,68 +29,71 @@ Operands parse_operands(const std::string& text) {
 
 }  // namespace
 
-void add_common(CLI::App& verb, CommonOptions& o) {
-  const std::string group = "Model and run";
+void add_model_options(CLI::App& verb, CommonOptions& o) {
   verb.add_option("--model", o.model,
                   "Preset (gpt2, bert-base, megatron-8.3b, …) or a folder with config.json")
-      ->group(group)
+      ->group(kGroup)
       ->capture_default_str();
   verb.add_option("--tp", o.tp, "Tensor-parallel degree T: ranks a layer is cut over")
-      ->group(group)
+      ->group(kGroup)
       ->capture_default_str();
   verb.add_option("--dp", o.dp, "Data-parallel degree D: replicas that share the batch")
-      ->group(group)
+      ->group(kGroup)
       ->capture_default_str();
   verb.add_option("--split", o.split,
                   "megatron, reversed, replicated, row-row, column-column, or a FILE.json")
-      ->group(group)
+      ->group(kGroup)
       ->capture_default_str();
   verb.add_option("--dtype", o.dtype, "fp32 or fp64 (fp16 and bf16 can be planned)")
-      ->group(group)
+      ->group(kGroup)
       ->capture_default_str();
-  verb.add_option("--batch", o.batch, "Sequences in a batch")->group(group)->capture_default_str();
-  verb.add_option("--seq", o.seq, "Tokens in a sequence")->group(group)->capture_default_str();
+  verb.add_option("--batch", o.batch, "Sequences in a batch")->group(kGroup)->capture_default_str();
+  verb.add_option("--seq", o.seq, "Tokens in a sequence")->group(kGroup)->capture_default_str();
   verb.add_option("--seed", o.seed, "Seed of weights and inputs; they do not depend on T")
-      ->group(group)
+      ->group(kGroup)
       ->capture_default_str();
-  o.layer_option =
-      verb.add_option("--layer", o.layer,
-                      "One transformer layer, number INDEX (0 if left out), instead of the whole model")
-          ->group(group)
-          ->expected(0, 1)
-          ->type_name("[INDEX]");
-  o.block_option = verb.add_option("--block", o.block, "layer, mlp or attention: how much of the layer")
-                       ->group(group)
-                       ->capture_default_str();
   verb.add_option("--recompute", o.recompute,
                   "Activations run again instead of kept: none, selective (attention) or full (each layer)")
-      ->group(group)
+      ->group(kGroup)
       ->capture_default_str();
-  verb.add_option("--loss", o.loss, "fused or gather; as the split says if left out")->group(group);
+  verb.add_option("--loss", o.loss, "fused or gather; as the split says if left out")->group(kGroup);
   verb.add_option("--micro-batches", o.micro_batches, "Parts the batch is run in; their gradients add up")
-      ->group(group)
+      ->group(kGroup)
       ->capture_default_str();
   verb.add_option("--dropout", o.dropout, "Probability of a zero, on attention and the residual stream")
-      ->group(group)
-      ->capture_default_str();
-  verb.add_option("--operands", o.operands,
-                  "normal, or integer: matrix products of small integers, which sum exactly")
-      ->group(group)
-      ->capture_default_str();
-  verb.add_option("--input", o.input, "X: normal (seeded), FILE.npy, or a text file whose bytes are embedded")
-      ->group(group)
+      ->group(kGroup)
       ->capture_default_str();
   verb.add_option("--weights", o.weights,
                   "GPT-2 weights in Hugging Face's names (FILE.safetensors); seeded if left out")
-      ->group(group);
-  verb.add_option("--backend", o.backend, "cpu")->group(group)->capture_default_str();
+      ->group(kGroup);
+  verb.add_option("--backend", o.backend, "cpu")->group(kGroup)->capture_default_str();
   verb.add_option("--hardware", o.hardware, "Machine that times are predicted for")
-      ->group(group)
+      ->group(kGroup)
       ->capture_default_str();
   verb.add_option("--threads", o.threads_per_rank, "Threads a rank computes with; 0: its share of the cores")
-      ->group(group)
+      ->group(kGroup)
       ->capture_default_str();
-  verb.add_flag("--json", o.json, "One JSON object on stdout, nothing else")->group(group);
+  verb.add_flag("--json", o.json, "One JSON object on stdout, nothing else")->group(kGroup);
+}
+
+void add_common(CLI::App& verb, CommonOptions& o) {
+  add_model_options(verb, o);
+  o.layer_option =
+      verb.add_option("--layer", o.layer,
+                      "One transformer layer, number INDEX (0 if left out), instead of the whole model")
+          ->group(kGroup)
+          ->expected(0, 1)
+          ->type_name("[INDEX]");
+  o.block_option = verb.add_option("--block", o.block, "layer, mlp or attention: how much of the layer")
+                       ->group(kGroup)
+                       ->capture_default_str();
+  verb.add_option("--operands", o.operands,
+                  "normal, or integer: matrix products of small integers, which sum exactly")
+      ->group(kGroup)
+      ->capture_default_str();
+  verb.add_option("--input", o.input, "X: normal (seeded), FILE.npy, or a text file whose bytes are embedded")
+      ->group(kGroup)
+      ->capture_default_str();
 }
 
 Settings to_settings(const CommonOptions& o) {
@@ -120,8 +126,15 @@ Settings to_settings(const CommonOptions& o) {
   return settings;
 }
 
+void say_seeded_heads(const Settings& settings) {
+  const std::vector<std::string> heads = seeded_heads(settings);
+  if (heads.empty()) return;
+  fmt::print(stderr, "{} has no {}: seeded instead\n", settings.weights_path, fmt::join(heads, ", no "));
+}
+
 bool is_whole_model(const CommonOptions& options) {
-  return options.layer_option->count() == 0 && options.block_option->count() == 0;
+  const auto given = [](const CLI::Option* option) { return option != nullptr && option->count() > 0; };
+  return !given(options.layer_option) && !given(options.block_option);
 }
 
 }  // namespace shardlens::cli

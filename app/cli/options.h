@@ -38,11 +38,17 @@ struct CommonOptions {
   CLI::Option* block_option = nullptr;
 };
 
-/// Adds the shared options to a verb.
+/// Adds the shared options to a verb: add_model_options() and what is only about one layer.
 void add_common(CLI::App& verb, CommonOptions& options);
+
+/// Adds what the verbs about a whole model share.
+void add_model_options(CLI::App& verb, CommonOptions& options);
 
 /// Throws a request Error for anything that names nothing.
 Settings to_settings(const CommonOptions& options);
+
+/// Says on stderr which heads of the model start seeded because its weights file has none.
+void say_seeded_heads(const Settings& settings);
 
 /// True when the verb is about the whole model: no --layer and no --block were given.
 bool is_whole_model(const CommonOptions& options);

@@ -145,6 +145,7 @@ int run_model_step(const CommonOptions& common, const ModelStepOptions& o, const
     settings.batch = (settings.batch + parts - 1) / parts * parts;
   }
   const std::shared_ptr<const Plan> plan = make_plan(settings);
+  say_seeded_heads(settings);
   const ModelStepResult result = shardlens::run_model_step(plan, request);
   if (request.dump) write_dump(dump_path, result.dump);
   if (common.json) {

@@ -14,6 +14,8 @@ using Verb = std::function<int()>;
 Verb add_plan(CLI::App& app);
 Verb add_step(CLI::App& app);
 Verb add_verify(CLI::App& app);
+Verb add_train(CLI::App& app);
+Verb add_eval(CLI::App& app);
 Verb add_bench(CLI::App& app);
 Verb add_data(CLI::App& app);
 

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstring>
 #include <numeric>
+#include <stdexcept>
 
 #include "engine/config/error.h"
 #include "engine/config/suggest.h"
@@ -337,7 +338,15 @@ void write_safetensors(const std::string& path, const std::vector<TensorToStore>
   file.write(text.data(), text.size());
   for (const size_t i : order) {
     const TensorToStore& tensor = tensors[i];
-    file.write(tensor.data, static_cast<size_t>(element_count(tensor.shape) * element_bytes(tensor.dtype)));
+    const auto bytes = static_cast<size_t>(element_count(tensor.shape) * element_bytes(tensor.dtype));
+    if (tensor.data != nullptr || !tensor.make) {
+      file.write(tensor.data, bytes);
+      continue;
+    }
+    const std::vector<std::byte> made = tensor.make();
+    if (made.size() != bytes)
+      throw std::logic_error("tensor " + tensor.name + " has another size than its shape");
+    file.write(made.data(), bytes);
   }
   file.commit();
 }

@@ -3,6 +3,8 @@
 // its slice and no more, and converted on the way.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -58,12 +60,14 @@ class SafetensorsFile {
   std::map<std::string, std::string> metadata_;
 };
 
-/// A tensor to be written: `data` has the elements of `shape` in `dtype`, C order.
+/// A tensor to be written: `data` has the elements of `shape` in `dtype`, C order. Where `data` is null,
+/// `make` is called for the bytes when it is the tensor's turn, so that one at a time is in memory.
 struct TensorToStore {
   std::string name;
   DType dtype = DType::Fp32;
   Shape shape;
   const void* data = nullptr;
+  std::function<std::vector<std::byte>()> make = {};
 };
 
 /// Writes a file atomically; on any error nothing is left behind and an old file stays as it was.

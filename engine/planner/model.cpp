@@ -122,7 +122,7 @@ TensorId bert_loss(Builder& b, const Inputs& in, TensorId loss_scale) {
 
 }  // namespace
 
-Program plan_model(const Settings& settings) {
+Program plan_model(const Settings& settings, bool gradients) {
   Builder b(settings);
   TensorId loss_scale = kNoTensor;
   if (settings.dtype == DType::Fp16) loss_scale = b.input("loss_scale", "S", {1}, b.wide());
@@ -132,7 +132,7 @@ Program plan_model(const Settings& settings) {
     const Inputs in = add_inputs(b);
     const bool gpt = settings.model.architecture == Architecture::Gpt;
     const TensorId loss = gpt ? gpt_loss(b, in, loss_scale) : bert_loss(b, in, loss_scale);
-    b.play_backward();
+    if (gradients) b.play_backward();
     if (part == 0) {
       total = first = loss;
       continue;
@@ -147,7 +147,7 @@ Program plan_model(const Settings& settings) {
     b.rename(total, "loss");
   }
   b.keep(total);
-  reduce_over_replicas(b, total);
+  reduce_over_replicas(b, total, gradients);
   if (settings.update) update(b, loss_scale);
   return b.take();
 }

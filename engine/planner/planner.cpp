@@ -1,6 +1,8 @@
 // A layer, a block of it, or the whole model as a Program.
 #include "engine/planner/planner.h"
 
+#include <algorithm>
+
 #include "engine/config/validate.h"
 #include "engine/planner/modules.h"
 
@@ -31,6 +33,23 @@ Program plan_program(const Settings& settings) {
   const TensorId y = block_output(b, x);
   const TensorId dy = b.input("grad.Y", "dY", shape);
   return b.finish(x, y, dy);
+}
+
+Program plan_evaluation(Settings settings) {
+  settings.block = Block::Model;
+  settings.update = false;
+  settings.dropout = 0;
+  settings.recompute = Recompute::None;
+  validate(settings);
+  return plan_model(settings, false);
+}
+
+bool is_evaluation(const Program& program) {
+  const auto has_gradients = [](const Step& step) {
+    return step.phase == Phase::Backward && step.axis != Axis::Dp;
+  };
+  return program.settings.block == Block::Model &&
+         std::none_of(program.steps.begin(), program.steps.end(), has_gradients);
 }
 
 Program plan_serial(Settings settings) {

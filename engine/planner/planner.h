@@ -14,10 +14,19 @@ Program plan_program(const Settings& settings);
 
 /// The Program of a whole model (paper, section 3): embedding, layers, loss, their gradients and, with
 /// settings.update, the optimizer. Inputs are tokens, positions, labels and token weights (Int32 and wide
-/// floats, per part of the batch); results are "loss" [1], "logits" and "hidden". settings are valid.
-Program plan_model(const Settings& settings);
+/// floats, per part of the batch); results are "loss" [1], "logits" and "hidden". Without `gradients` it ends
+/// at the loss. settings are valid.
+Program plan_model(const Settings& settings, bool gradients = true);
 
-/// The same on one rank, with the bias placed as the split places it: what sharded runs are compared with.
+/// The forward pass of a whole model alone: its loss, with no gradients, no dropout and nothing kept for a
+/// backward pass. Throws a request Error when the settings are not valid.
+Program plan_evaluation(Settings settings);
+
+/// True for a Program of plan_evaluation().
+bool is_evaluation(const Program& program);
+
+/// plan_program() on one rank, with the bias placed as the split places it: what sharded runs are compared
+/// with.
 Program plan_serial(Settings settings);
 
 }  // namespace shardlens

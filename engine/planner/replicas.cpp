@@ -69,10 +69,11 @@ void insert(std::vector<Step>& steps, const std::vector<std::pair<StepId, Step>>
 
 }  // namespace
 
-void reduce_over_replicas(Builder& b, TensorId loss) {
+void reduce_over_replicas(Builder& b, TensorId loss, bool gradients) {
   if (b.settings().dp == 1) return;
   std::vector<std::pair<StepId, Step>> added;
-  const std::vector<Bucket> buckets = fill_buckets(b);
+  std::vector<Bucket> buckets;
+  if (gradients) buckets = fill_buckets(b);
   for (size_t i = 0; i < buckets.size(); ++i) {
     std::vector<TensorId> before, after;
     for (const TensorId w : buckets[i].weights) {

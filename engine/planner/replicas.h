@@ -10,8 +10,9 @@ namespace shardlens {
 inline constexpr int64_t kBucketBytes = int64_t{25} << 20;
 
 /// Sums every parameter's gradient, in buckets, and the loss over the replicas. A bucket's all-reduce stands
-/// right after the step that completes its last gradient. Does nothing with one replica. Call after the last
+/// right after the step that completes its last gradient. Without `gradients` the loss alone is summed. Does
+/// nothing with one replica. Call after the last
 /// backward pass and before the optimizer.
-void reduce_over_replicas(Builder& builder, TensorId loss);
+void reduce_over_replicas(Builder& builder, TensorId loss, bool gradients);
 
 }  // namespace shardlens

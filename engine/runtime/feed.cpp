@@ -12,8 +12,7 @@
 #include "engine/config/error.h"
 #include "engine/device/philox.h"
 #include "engine/io/npy.h"
-#include "engine/io/safetensors.h"
-#include "engine/runtime/parameters.h"
+#include "engine/runtime/stored_weights.h"
 
 namespace shardlens {
 namespace {
@@ -140,10 +139,11 @@ Feed::Feed(const Program& program) : program_(program) {
   if (settings.input.kind == InputKind::Npy) input_ = read_npy_input(settings.input.path, settings);
   if (settings.input.kind == InputKind::Text) input_ = read_text_input(settings.input.path, settings);
   if (settings.weights_path.empty()) return;
-  weights_ = std::make_unique<SafetensorsFile>(settings.weights_path);
+  weights_ = std::make_unique<StoredWeights>(settings.weights_path, settings);
   for (const Tensor& tensor : program.tensors) {
     if (tensor.kind != MemoryKind::Weight || tensor.storage != kNoTensor) continue;
-    for (const StoredPart& part : stored_parts(settings, tensor)) weights_->require(part.name, part.shape);
+    if (!weights_->has(tensor)) continue;
+    for (const StoredPart& part : stored_parts(settings, tensor)) weights_->require(part);
   }
 }
 
@@ -189,7 +189,7 @@ void Feed::fill_stored(const Tensor& tensor, int rank, void* data) const {
   fill_constant(tensor.dtype, 0, element_count(local_shape(tensor, program_.ranks(), rank)), data);
   for (const StoredPart& part : stored_parts(program_.settings, tensor)) {
     std::vector<std::byte> stored(static_cast<size_t>(element_count(part.shape) * element));
-    weights_->read(weights_->require(part.name, part.shape), tensor.dtype, stored.data());
+    weights_->file().read(weights_->require(part), tensor.dtype, stored.data());
     for (const Placement& place : placements(tensor, program_.ranks(), rank)) {
       const Range rows = overlap(part.rows, place.rows), cols = overlap(part.cols, place.cols);
       if (rows.size() <= 0 || cols.size() <= 0) continue;
@@ -217,7 +217,7 @@ void Feed::fill(const Tensor& tensor, int rank, void* data) const {
   if (tensor.kind == MemoryKind::Input && tensor.name == "X" && !input_.empty()) {
     copy_as(tensor.dtype, input_.data(), count, data);
     check_finite(tensor, data, count);
-  } else if (tensor.kind == MemoryKind::Weight && weights_) {
+  } else if (tensor.kind == MemoryKind::Weight && weights_ && weights_->has(tensor)) {
     fill_stored(tensor, rank, data);
     check_finite(tensor, data, count);
   } else if (tensor.kind == MemoryKind::OptimizerState) {

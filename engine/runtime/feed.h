@@ -9,7 +9,7 @@
 
 namespace shardlens {
 
-class SafetensorsFile;
+class StoredWeights;
 
 class Feed {
  public:
@@ -32,7 +32,7 @@ class Feed {
   void fill_stored(const Tensor& tensor, int rank, void* data) const;
 
   const Program& program_;
-  std::unique_ptr<SafetensorsFile> weights_;
+  std::unique_ptr<StoredWeights> weights_;
   std::vector<double> input_;  ///< X from a file, [tokens, hidden]; empty when seeded
 };
 

@@ -79,4 +79,23 @@ std::vector<std::byte> take_part(const Tensor& weight, const StoredPart& part, c
   return taken;
 }
 
+void put_part(const Tensor& weight, const StoredPart& part, const std::byte* stored, int64_t element_bytes,
+              std::byte* whole) {
+  const int64_t full_cols = matrix_shape(weight).cols;
+  const int64_t rows = part.rows.size(), cols = part.cols.size();
+  const auto element = static_cast<size_t>(element_bytes);
+  for (int64_t row = 0; row < rows; ++row) {
+    std::byte* to =
+        whole + static_cast<size_t>((part.rows.begin + row) * full_cols + part.cols.begin) * element;
+    if (!part.transposed) {
+      std::memcpy(to, stored + static_cast<size_t>(row * cols) * element,
+                  static_cast<size_t>(cols) * element);
+      continue;
+    }
+    for (int64_t col = 0; col < cols; ++col)
+      std::memcpy(to + static_cast<size_t>(col) * element,
+                  stored + static_cast<size_t>(col * rows + row) * element, element);
+  }
+}
+
 }  // namespace shardlens

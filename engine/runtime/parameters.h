@@ -27,4 +27,8 @@ std::vector<StoredPart> stored_parts(const Settings& settings, const Tensor& wei
 std::vector<std::byte> take_part(const Tensor& weight, const StoredPart& part, const std::byte* whole,
                                  int64_t element_bytes);
 
+/// The reverse: puts a stored part into its place in the whole parameter.
+void put_part(const Tensor& weight, const StoredPart& part, const std::byte* stored, int64_t element_bytes,
+              std::byte* whole);
+
 }  // namespace shardlens

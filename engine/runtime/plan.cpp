@@ -83,8 +83,9 @@ int64_t run_bytes(const Plan& plan) {
 void check_runnable(const Plan& plan) {
   const Settings& settings = plan.program.settings;
   validate_executable(settings);
-  refuse_if_too_large(settings, available_memory_bytes(), [](const Settings& smaller) {
-    const Program program = plan_program(smaller);
+  const bool evaluation = is_evaluation(plan.program);
+  refuse_if_too_large(settings, available_memory_bytes(), [evaluation](const Settings& smaller) {
+    const Program program = evaluation ? plan_evaluation(smaller) : plan_program(smaller);
     int64_t bytes = 0;
     for (int rank = 0; rank < program.ranks(); ++rank)
       bytes += total_bytes(plan_memory(program, rank).arena_bytes);

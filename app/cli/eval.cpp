@@ -1,0 +1,110 @@
+// `eval`: perplexity of a text and cloze accuracy, sharded over T ranks.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/options.h"
+#include "app/cli/text_options.h"
+#include "app/cli/verbs.h"
+#include "engine/config/error.h"
+#include "engine/config/units.h"
+#include "engine/io/input_file.h"
+#include "engine/train/evaluation.h"
+
+namespace shardlens::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct EvalOptions {
+  CommonOptions common;
+  std::string text, cloze, tokenizer;
+  int64_t overlap = 32, words = 0;
+  CLI::Option* seq = nullptr;
+};
+
+std::string read_text(const std::string& path) {
+  const InputFile file(path);
+  std::string text(static_cast<size_t>(file.size()), '\0');
+  file.read(0, text.data(), text.size());
+  return text;
+}
+
+EvaluationProgress progress(const char* what) {
+  return [what](int64_t done, int64_t all) {
+    if (isatty(STDERR_FILENO))
+      fmt::print(stderr, "\r\033[K{}: pass {} of {}{}", what, done, all, done == all ? "\r\033[K" : "");
+  };
+}
+
+int run_eval(const EvalOptions& o) {
+  if (o.text.empty() && o.cloze.empty())
+    throw request_error(
+        "nothing to evaluate on: give --text FILE for perplexity, --cloze FILE.jsonl for accuracy, or both");
+  if (o.words < 0)
+    throw request_error(fmt::format("--words {}: give 1 or more, or 0 to count them", o.words));
+  Settings settings = to_settings(o.common);
+  if (o.seq->count() == 0) settings.seq = settings.model.positions;
+  const auto tokenizer = tokenizer_for(o.common.model, o.tokenizer);
+  ordered_json json = {
+      {"model", settings.model.title}, {"ranks", settings.tp}, {"tokenizer", tokenizer->name()}};
+  if (!o.text.empty()) {
+    const Perplexity p = evaluate_perplexity(settings, *tokenizer, read_text(o.text), o.overlap, o.words,
+                                             progress("perplexity"));
+    json["perplexity"] = p.perplexity;
+    json["token_perplexity"] = p.per_token;
+    json["nats"] = p.nats;
+    json["tokens"] = p.tokens;
+    json["words"] = p.words;
+    if (!o.common.json) {
+      fmt::print(
+          "perplexity {:.4f} over {} words ({} tokens, {:.4f} each; {:.4f} nats a token), windows of {} "
+          "advancing by {}\n",
+          p.perplexity, grouped_text(p.words), grouped_text(p.tokens), p.per_token,
+          p.nats / static_cast<double>(p.tokens), settings.seq, o.overlap);
+    }
+  }
+  if (!o.cloze.empty()) {
+    const Cloze c = evaluate_cloze(settings, *tokenizer, read_cloze_file(o.cloze), progress("cloze"));
+    json["cloze_accuracy"] = c.accuracy();
+    json["cloze_correct"] = c.correct;
+    json["cloze_examples"] = c.examples;
+    if (!o.common.json)
+      fmt::print("cloze accuracy {:.2f}%: {} of {} last words\n", 100 * c.accuracy(), c.correct, c.examples);
+  }
+  if (o.common.json) fmt::print("{}\n", json.dump());
+  return 0;
+}
+
+}  // namespace
+
+Verb add_eval(CLI::App& app) {
+  auto o = std::make_shared<EvalOptions>();
+  o->common.batch = 1;
+  add_model_options(app, o->common);
+  o->seq = app.get_option("--seq");
+  const std::string group = "Evaluation";
+  app.add_option("--text", o->text, "FILE whose perplexity is measured")->group(group);
+  app.add_option("--cloze", o->cloze, "FILE.jsonl of objects with \"text\", whose last words are predicted")
+      ->group(group);
+  app.add_option("--tokenizer", o->tokenizer,
+                 "bytes, or a tokenizer's file or folder; the model folder's own if left out")
+      ->group(group);
+  app.add_option("--overlap", o->overlap, "Tokens a window advances by, the only ones scored")
+      ->group(group)
+      ->capture_default_str();
+  app.add_option("--words", o->words,
+                 "Original tokens the cross-entropy is divided by; 0: the text's words and line ends")
+      ->group(group)
+      ->capture_default_str();
+  app.footer(R"(
+Examples
+  shardlens-cli eval --model run/ --text held-out.txt --tp 2
+  shardlens-cli eval --model gpt2/ --cloze lambada.jsonl --batch 4
+)");
+  return [o] { return run_eval(*o); };
+}
+
+}  // namespace shardlens::cli

@@ -1,0 +1,15 @@
+// What the verbs that read or write text share: which tokenizer goes with a model.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/train/tokenizer.h"
+
+namespace shardlens::cli {
+
+/// `tokenizer` where it is given, else the one in the model's folder, else bytes. Throws what
+/// load_tokenizer() throws.
+std::shared_ptr<const Tokenizer> tokenizer_for(const std::string& model, const std::string& tokenizer);
+
+}  // namespace shardlens::cli

@@ -1,0 +1,196 @@
+// `train`: trains a model on a text, sharded over T x D ranks.
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cmath>
+#include <csignal>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/options.h"
+#include "app/cli/train_data.h"
+#include "app/cli/train_report.h"
+#include "app/cli/verbs.h"
+#include "engine/config/error.h"
+#include "engine/config/presets.h"
+#include "engine/config/splits.h"
+#include "engine/config/units.h"
+#include "engine/runtime/plan.h"
+#include "engine/train/trainer.h"
+
+namespace shardlens::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct TrainVerbOptions {
+  CommonOptions common;
+  std::string data, tokenizer;
+  int64_t steps = 1000;
+  int64_t decay_steps = 0;
+  double learning_rate = 3e-4, lowest_rate = 0;
+  int64_t warmup = 0;
+  std::string decay = "cosine";
+  OptimizerSettings optimizer;
+  int64_t validate_every = 0, checkpoint_every = 0;
+  std::string checkpoint, resume, log;
+  CLI::App* verb = nullptr;
+
+  bool given(const std::string& option) const { return verb->get_option(option)->count() > 0; }
+};
+
+std::atomic<bool> stop_requested{false};
+
+// The first Ctrl+C ends the run after its step; a second one ends the program.
+void stop_on_signals() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { stop_requested = true; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+void add_options(CLI::App& verb, TrainVerbOptions& o) {
+  o.verb = &verb;
+  o.common.model = "gpt2-tiny";
+  o.common.batch = 8;
+  o.common.seq = 128;
+  add_model_options(verb, o.common);
+  const std::string group = "Training";
+  const auto option = [&](const char* name, auto& value, const char* help) {
+    verb.add_option(name, value, help)->group(group)->capture_default_str();
+  };
+  option("--data", o.data,
+         "Text (a file, a folder, or the word sample), a folder that `data` prepared, or a .tokens file");
+  option("--tokenizer", o.tokenizer, "For a text: bytes (if left out), or a tokenizer's file or folder");
+  option("--steps", o.steps, "Steps in all, counted from the first");
+  option("--lr", o.learning_rate, "Highest learning rate");
+  option("--min-lr", o.lowest_rate, "Where the decay ends");
+  option("--warmup", o.warmup, "Steps that climb to --lr");
+  option("--decay", o.decay, "cosine, linear or constant");
+  option("--decay-steps", o.decay_steps, "Step at which the decay ends; 0: --steps");
+  option("--weight-decay", o.optimizer.weight_decay, "On matrices and embeddings");
+  option("--clip", o.optimizer.clip, "Largest global norm of the gradients; 0: not clipped");
+  option("--beta1", o.optimizer.beta1, "Adam's");
+  option("--beta2", o.optimizer.beta2, "Adam's");
+  option("--eps", o.optimizer.epsilon, "Adam's");
+  option("--validate-every", o.validate_every, "Steps between looks at the validation text; 0: none");
+  option("--checkpoint", o.checkpoint, "Folder the run is saved to");
+  option("--checkpoint-every", o.checkpoint_every, "Steps between saves; 0: at the end alone");
+  option("--resume", o.resume, "Folder of a checkpoint to go on from, on the same or another T and D");
+  option("--log", o.log, "FILE.csv with every step");
+}
+
+// What makes a run give the numbers it gives comes from its checkpoint; how it is run may be chosen anew.
+TrainOptions to_resume_options(const TrainVerbOptions& o) {
+  for (const char* fixed :
+       {"--model", "--weights", "--dtype", "--batch", "--seq", "--seed", "--dropout", "--lr", "--min-lr",
+        "--warmup", "--decay", "--decay-steps", "--weight-decay", "--clip", "--beta1", "--beta2", "--eps"}) {
+    if (!o.given(fixed)) continue;
+    throw request_error(
+        fmt::format("{} is the checkpoint's own; leave it out with --resume, or begin a new run "
+                    "from its weights with --model {}",
+                    fixed, o.resume));
+  }
+  TrainOptions options = resume_options(o.resume);
+  Settings& settings = options.settings;
+  if (o.given("--tp")) settings.tp = o.common.tp;
+  if (o.given("--dp")) settings.dp = o.common.dp;
+  if (o.given("--micro-batches")) settings.micro_batches = o.common.micro_batches;
+  if (o.given("--recompute")) settings.recompute = parse_recompute(o.common.recompute);
+  if (o.given("--split")) settings.split = find_split(o.common.split);
+  if (o.given("--loss")) settings.split.loss = parse_loss_form(o.common.loss);
+  settings.threads_per_rank = o.common.threads_per_rank;
+  if (o.given("--steps")) options.steps = o.steps;
+  if (o.given("--checkpoint")) options.checkpoint = o.checkpoint;
+  return options;
+}
+
+TrainOptions to_train_options(const TrainVerbOptions& o) {
+  for (const auto& [name, value] :
+       {std::pair{"--validate-every", o.validate_every}, std::pair{"--checkpoint-every", o.checkpoint_every},
+        std::pair{"--decay-steps", o.decay_steps}}) {
+    if (value < 0) throw request_error(fmt::format("{} {}: give 0 or more", name, value));
+  }
+  TrainOptions options;
+  if (!o.resume.empty()) {
+    options = to_resume_options(o);
+  } else {
+    options.settings = to_settings(o.common);
+    options.settings.optimizer = o.optimizer;
+    options.steps = o.steps;
+    options.schedule = {o.learning_rate, o.lowest_rate, o.warmup, o.decay_steps > 0 ? o.decay_steps : o.steps,
+                        parse_decay(o.decay)};
+    options.checkpoint = o.checkpoint;
+  }
+  if (options.steps < 1) throw request_error(fmt::format("--steps {}: give 1 or more", options.steps));
+  options.validate_every = o.validate_every;
+  options.checkpoint_every = o.checkpoint_every;
+  return options;
+}
+
+int run_train(const TrainVerbOptions& o) {
+  TrainOptions options = to_train_options(o);
+  const Settings& settings = options.settings;
+  std::string text = o.data;
+  if (text.empty() && !o.resume.empty()) text = read_training_state(o.resume).text_path;
+  if (text.empty())
+    throw request_error(
+        "--data is missing: give a text file, a folder that `data` prepared, or the word sample");
+  // A checkpoint brings its tokenizer along.
+  const std::string tokenizer = o.resume.empty() || o.given("--tokenizer") ? o.tokenizer : o.resume;
+  const TrainData data = open_train_data(text, tokenizer);
+  options.text = {text, data.train->tokens(), data.tokenizer};
+  FILE* out = o.common.json ? stderr : stdout;
+  Trainer trainer(options, make_batches(data.train, *data.tokenizer, settings, settings.seed),
+                  make_batches(data.validation, *data.tokenizer, settings, std::nullopt));
+  fmt::print(out,
+             "{} · {} parameters · T = {} · D = {} · {} · batch {} × sequence {} · {} tokens of text ({})\n",
+             settings.model.title, grouped_text(parameter_count(settings.model)), settings.tp, settings.dp,
+             to_string(settings.dtype), settings.batch, settings.seq, grouped_text(data.train->tokens()),
+             data.tokenizer->name());
+  if (trainer.steps_done() > 0)
+    fmt::print(out, "resumed after step {} from {}\n", trainer.steps_done(), o.resume);
+  say_seeded_heads(settings);
+  trainer.measure_ceiling();
+  stop_on_signals();
+  TrainReport report(out, options.steps, o.log, trainer.steps_done());
+  trainer.run(report, stop_requested);
+  const StepReport& last = report.last();
+  if (trainer.steps_done() < options.steps) {
+    fmt::print(out, "stopped after step {} of {}{}\n", trainer.steps_done(), options.steps,
+               options.checkpoint.empty() ? "; nothing was saved, since no --checkpoint was given"
+                                          : fmt::format("; go on with --resume {}", options.checkpoint));
+  }
+  if (o.common.json) {
+    ordered_json json = {{"steps", trainer.steps_done()},
+                         {"stopped", trainer.steps_done() < options.steps},
+                         {"loss", last.loss},
+                         {"gradient_norm", last.gradient_norm},
+                         {"tokens_per_second", last.tokens_per_second},
+                         {"flops_per_second", last.flops_per_second},
+                         {"gemm_ceiling_flops", trainer.ceiling_flops()},
+                         {"parameters", parameter_count(settings.model)},
+                         {"ranks", settings.tp},
+                         {"replicas", settings.dp}};
+    if (!options.checkpoint.empty()) json["checkpoint"] = options.checkpoint;
+    if (!std::isnan(report.last_validation_loss())) json["validation_loss"] = report.last_validation_loss();
+    fmt::print("{}\n", json.dump());
+  }
+  return 0;
+}
+
+}  // namespace
+
+Verb add_train(CLI::App& app) {
+  auto options = std::make_shared<TrainVerbOptions>();
+  add_options(app, *options);
+  app.footer(R"(
+Examples
+  shardlens-cli train --data book.txt --steps 200                          a toy, on bytes
+  shardlens-cli train --model gpt2-10m --data corpus/ --tp 2 --dp 2 --steps 1000 --warmup 50
+)");
+  return [options] { return run_train(*options); };
+}
+
+}  // namespace shardlens::cli

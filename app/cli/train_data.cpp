@@ -1,0 +1,69 @@
+// Opening token files, or making them in a temporary folder.
+#include "app/cli/train_data.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "engine/config/error.h"
+#include "engine/train/corpus.h"
+#include "engine/train/documents.h"
+
+namespace shardlens::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A folder of this process alone; the files in it stay readable once they are open.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() : path_(fs::temp_directory_path() / fmt::format("shardlens-{}", getpid())) {
+    fs::create_directories(path_);
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  std::string path() const { return path_.string(); }
+
+ private:
+  fs::path path_;
+};
+
+// As a whole corpus is prepared, but nothing is dropped: what a person hands over by name is read. One
+// document in twenty is for validation, where there are two or more.
+TrainData prepare(const std::string& where, const std::string& tokenizer) {
+  int64_t documents = 0;
+  read_documents(where, [&](const std::string&, int64_t) { ++documents; });
+  CorpusOptions options;
+  options.sources = {where};
+  options.tokenizer = tokenizer;
+  options.shortest_tokens = 1;
+  options.jaccard = 1;
+  options.test = 0;
+  if (documents < 2) options.validation = 0;
+  const TemporaryFolder folder;
+  prepare_corpus(options, folder.path());
+  const Corpus corpus = open_corpus(folder.path());
+  return {corpus.tokenizer, corpus.train, corpus.validation};
+}
+
+}  // namespace
+
+TrainData open_train_data(const std::string& where, const std::string& tokenizer) {
+  const std::string wanted = tokenizer.empty() ? "bytes" : tokenizer;
+  if (fs::path(where).extension() == ".tokens") {
+    TrainData data{load_tokenizer(wanted), std::make_shared<const TokenFile>(where), nullptr};
+    data.train->require(*data.tokenizer);
+    return data;
+  }
+  if (!is_corpus(where)) return prepare(where, wanted);
+  const Corpus corpus = open_corpus(where);
+  if (!tokenizer.empty()) corpus.train->require(*load_tokenizer(tokenizer));
+  return {corpus.tokenizer, corpus.train, corpus.validation};
+}
+
+}  // namespace shardlens::cli

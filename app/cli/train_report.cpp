@@ -1,0 +1,128 @@
+// Lines and rows of a training run.
+#include "app/cli/train_report.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+#include "engine/config/error.h"
+#include "engine/config/units.h"
+#include "engine/io/atomic_file.h"
+
+namespace shardlens::cli {
+namespace {
+
+constexpr const char* kHeader =
+    "step,loss,gradient_norm,learning_rate,step_seconds,tokens_per_second,flops_per_second,of_gemm_ceiling,"
+    "validation_loss\n";
+
+std::string time_text(double seconds) {
+  const auto whole = static_cast<int64_t>(std::lround(std::max(0.0, seconds)));
+  if (whole >= 3600) return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
+  if (whole >= 60) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  return fmt::format("{} s", whole);
+}
+
+std::string line_of(const StepReport& r, int64_t steps) {
+  const std::string share = r.of_ceiling > 0 ? fmt::format(" ({:.0f}% of ceiling)", 100 * r.of_ceiling) : "";
+  return fmt::format(
+      "step {:>{}}/{}  loss {:.4f}  |g| {:.3f}  lr {:.2e}  {} tok/s  {:.1f} GFLOP/s{}  {} left", r.step,
+      std::to_string(steps).size(), steps, r.loss, r.gradient_norm, r.learning_rate,
+      grouped_text(static_cast<int64_t>(r.tokens_per_second)), r.flops_per_second / 1e9, share,
+      time_text(r.seconds_left));
+}
+
+}  // namespace
+
+TrainReport::TrainReport(FILE* out, int64_t steps, const std::string& csv, int64_t done)
+    : out_(out),
+      live_(isatty(fileno(out)) != 0),
+      steps_(steps),
+      validation_loss_(std::numeric_limits<double>::quiet_NaN()) {
+  if (!csv.empty()) open_csv(csv, done);
+}
+
+TrainReport::~TrainReport() {
+  if (csv_) {
+    if (row_waits_) flush_row(std::numeric_limits<double>::quiet_NaN());
+    std::fclose(csv_);
+  }
+  if (line_open_) fmt::print(out_, "\n");
+}
+
+// A run that was killed may have logged steps that its checkpoint does not have; they are run again.
+void TrainReport::open_csv(const std::string& path, int64_t done) {
+  csv_path_ = path;
+  std::string kept = kHeader;
+  if (done > 0 && std::filesystem::exists(path)) {
+    std::ifstream file(path);
+    std::string line;
+    std::getline(file, line);
+    if (line + "\n" != kHeader)
+      throw request_error(
+          fmt::format("{} is no log of a training run, so nothing is appended; give another --log", path));
+    while (std::getline(file, line)) {
+      if (std::strtoll(line.c_str(), nullptr, 10) <= done && !line.empty()) kept += line + "\n";
+    }
+  }
+  write_file_atomically(path, kept);
+  csv_ = std::fopen(path.c_str(), "a");
+  if (!csv_) throw request_error(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+}
+
+void TrainReport::flush_row(double validation_loss) {
+  row_waits_ = false;
+  const std::string last = std::isnan(validation_loss) ? "" : fmt::format("{:.9g}", validation_loss);
+  fmt::print(csv_, "{},{:.9g},{:.9g},{:.9g},{:.6f},{:.1f},{:.6g},{:.4f},{}\n", last_.step, last_.loss,
+             last_.gradient_norm, last_.learning_rate, last_.seconds, last_.tokens_per_second,
+             last_.flops_per_second, last_.of_ceiling, last);
+  if (std::fflush(csv_) == 0) return;
+  const std::string why = std::strerror(errno);
+  std::fclose(csv_);
+  csv_ = nullptr;
+  note(fmt::format("{}: {}; the run goes on without its log", csv_path_, why));
+}
+
+void TrainReport::note(const std::string& text) {
+  fmt::print(out_, "{}{}\n", line_open_ ? "\r\033[K" : "", text);
+  std::fflush(out_);
+  line_open_ = false;
+}
+
+void TrainReport::on_step(const StepReport& report) {
+  if (csv_ && row_waits_) flush_row(std::numeric_limits<double>::quiet_NaN());
+  last_ = report;
+  row_waits_ = csv_ != nullptr;
+  const auto now = std::chrono::steady_clock::now();
+  const bool last = report.step == steps_;
+  const auto pause = std::chrono::milliseconds(live_ ? 100 : 1000);
+  if (!last && now - shown_ < pause) return;
+  shown_ = now;
+  if (!live_) return note(line_of(report, steps_));
+  fmt::print(out_, "\r\033[K{}", line_of(report, steps_));
+  std::fflush(out_);
+  line_open_ = true;
+}
+
+void TrainReport::on_validation(const ValidationReport& report) {
+  validation_loss_ = report.loss;
+  if (csv_ && row_waits_) flush_row(report.loss);
+  note(fmt::format("step {:>{}}/{}  validation loss {:.4f} (perplexity {:.2f})", report.step,
+                   std::to_string(steps_).size(), steps_, report.loss, std::exp(report.loss)));
+}
+
+void TrainReport::on_saved(const std::string& folder, int64_t step) {
+  note(fmt::format("step {:>{}}/{}  saved to {}", step, std::to_string(steps_).size(), steps_, folder));
+}
+
+void TrainReport::on_save_failed(const std::string& why) {
+  note("not saved: " + why);
+}
+
+}  // namespace shardlens::cli

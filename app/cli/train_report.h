@@ -1,0 +1,47 @@
+// How a training run shows itself: a live line on a terminal, plain lines elsewhere, and a CSV file with
+// every step.
+#pragma once
+
+#include <chrono>
+#include <cstdio>
+#include <string>
+
+#include "engine/train/trainer.h"
+
+namespace shardlens::cli {
+
+class TrainReport : public TrainObserver {
+ public:
+  /// `out` is where lines go. `csv`, if not empty, is appended to; rows after step `done` of an earlier run
+  /// are dropped. Throws a request Error when the file is something else.
+  TrainReport(FILE* out, int64_t steps, const std::string& csv, int64_t done);
+  ~TrainReport() override;
+  TrainReport(const TrainReport&) = delete;
+  TrainReport& operator=(const TrainReport&) = delete;
+
+  void on_step(const StepReport& report) override;
+  void on_validation(const ValidationReport& report) override;
+  void on_saved(const std::string& folder, int64_t step) override;
+  void on_save_failed(const std::string& why) override;
+
+  const StepReport& last() const { return last_; }
+  double last_validation_loss() const { return validation_loss_; }  ///< NaN: none yet
+
+ private:
+  void open_csv(const std::string& path, int64_t done);
+  void flush_row(double validation_loss);
+  void note(const std::string& text);
+
+  FILE* out_;
+  bool live_;
+  int64_t steps_;
+  std::string csv_path_;
+  FILE* csv_ = nullptr;
+  bool row_waits_ = false;  ///< `last_` is not in the CSV yet: its validation may follow
+  bool line_open_ = false;
+  StepReport last_;
+  double validation_loss_;
+  std::chrono::steady_clock::time_point shown_;
+};
+
+}  // namespace shardlens::cli

@@ -1,0 +1,75 @@
+// Writing config.json.
+#include "engine/config/model_config.h"
+
+#include <nlohmann/json.hpp>
+
+#include "engine/config/error.h"
+
+namespace shardlens {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr double kInitStddev = 0.02;
+
+const char* torch_type(DType dtype) {
+  switch (dtype) {
+    case DType::Fp64:
+      return "float64";
+    case DType::Fp16:
+      return "float16";
+    case DType::Bf16:
+      return "bfloat16";
+    case DType::Fp32:
+    case DType::Int32:
+      break;
+  }
+  return "float32";
+}
+
+ordered_json gpt2(const Model& model) {
+  return {{"architectures", {"GPT2LMHeadModel"}},
+          {"model_type", "gpt2"},
+          {"activation_function", model.gelu == GeluForm::Erf ? "gelu" : "gelu_new"},
+          {"vocab_size", model.vocab},
+          {"n_positions", model.positions},
+          {"n_ctx", model.positions},
+          {"n_embd", model.hidden},
+          {"n_layer", model.layers},
+          {"n_head", model.heads},
+          {"n_inner", model.ffn},
+          {"layer_norm_epsilon", model.norm_epsilon}};
+}
+
+ordered_json bert(const Model& model) {
+  const bool pre = model.norm == NormPlacement::Pre;
+  return {{"architectures", {pre ? "MegatronBertForPreTraining" : "BertForPreTraining"}},
+          {"model_type", pre ? "megatron-bert" : "bert"},
+          {"hidden_act", model.gelu == GeluForm::Erf ? "gelu" : "gelu_new"},
+          {"vocab_size", model.vocab},
+          {"max_position_embeddings", model.positions},
+          {"hidden_size", model.hidden},
+          {"num_hidden_layers", model.layers},
+          {"num_attention_heads", model.heads},
+          {"intermediate_size", model.ffn},
+          {"type_vocab_size", 2},
+          {"position_embedding_type", "absolute"},
+          {"layer_norm_eps", model.norm_epsilon}};
+}
+
+}  // namespace
+
+std::string hugging_face_config(const Model& model, DType dtype) {
+  const bool gpt = model.architecture == Architecture::Gpt;
+  if (gpt && (model.norm == NormPlacement::Post || !model.causal)) {
+    throw request_error(
+        "a post-LN GPT has no config.json that others read; train it without --checkpoint, or choose pre-LN");
+  }
+  ordered_json json = gpt ? gpt2(model) : bert(model);
+  json["initializer_range"] = kInitStddev;
+  json["tie_word_embeddings"] = model.tied;
+  json["torch_dtype"] = torch_type(dtype);
+  return json.dump(2) + "\n";
+}
+
+}  // namespace shardlens

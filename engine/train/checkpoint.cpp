@@ -1,0 +1,290 @@
+// Saving a run whole and reading it back.
+#include "engine/train/checkpoint.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "engine/config/error.h"
+#include "engine/config/model_config.h"
+#include "engine/config/settings_json.h"
+#include "engine/config/units.h"
+#include "engine/io/atomic_file.h"
+#include "engine/io/json.h"
+#include "engine/io/safetensors.h"
+#include "engine/runtime/parameters.h"
+#include "engine/train/model_state.h"
+
+namespace shardlens {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+constexpr int64_t kFormat = 1;
+constexpr const char* kState = "training.json";
+constexpr const char* kWeights = "model.safetensors";
+constexpr const char* kOptimizer = "optimizer.safetensors";
+
+fs::path part_of(const fs::path& folder) {
+  return folder.string() + ".part";
+}
+fs::path previous_of(const fs::path& folder) {
+  return folder.string() + ".previous";
+}
+
+// Without a trailing slash, so that names can be put beside it.
+fs::path place(const std::string& folder) {
+  const fs::path path = fs::absolute(folder).lexically_normal();
+  return path.has_filename() ? path : path.parent_path();
+}
+
+// Where the newest whole checkpoint lies: where two folders cannot change places in one move, a kill between
+// two moves leaves the old one beside.
+fs::path standing(const std::string& folder) {
+  const fs::path path = place(folder);
+  const bool moved = !fs::exists(path / kState) && fs::exists(previous_of(path) / kState);
+  return moved ? previous_of(path) : path;
+}
+
+// The file's tensors: every stored part of every tensor of `kind`, made when it is its turn.
+std::vector<TensorToStore> tensors_to_store(const Executor& executor, const Program& program,
+                                            MemoryKind kind) {
+  std::vector<TensorToStore> stored;
+  for (const TensorId id : lasting_tensors(program)) {
+    const Tensor& tensor = program.tensor(id);
+    if (tensor.kind != kind) continue;
+    for (const StoredPart& part : stored_parts(program.settings, tensor)) {
+      TensorToStore one{part.name, tensor.dtype, part.shape, nullptr, {}};
+      one.make = [&executor, &program, &tensor, part] {
+        const std::vector<std::byte> whole = read_whole(executor, program, tensor.id);
+        std::vector<std::byte> bytes = take_part(tensor, part, whole.data(), element_bytes(tensor.dtype));
+        require_finite(part.name, tensor.dtype, bytes);
+        return bytes;
+      };
+      stored.push_back(std::move(one));
+    }
+  }
+  return stored;
+}
+
+ordered_json to_json(const TrainingState& state, const TrainText& text) {
+  Settings settings = state.settings;
+  settings.weights_path.clear();
+  ordered_json json = {{"format", kFormat},
+                       {"step", state.step},
+                       {"steps", state.steps},
+                       {"iteration", state.iteration},
+                       {"rows_read", state.step * settings.batch},
+                       {"schedule",
+                        {{"decay", to_string(state.schedule.decay)},
+                         {"peak", state.schedule.peak},
+                         {"lowest", state.schedule.lowest},
+                         {"warmup", state.schedule.warmup},
+                         {"steps", state.schedule.steps}}},
+                       {"loss_scale", state.loss_scale},
+                       {"scale_good_steps", state.scale_good_steps},
+                       {"text", {{"path", text.path}, {"tokens", text.tokens}}}};
+  if (text.tokenizer)
+    json["tokenizer"] = {{"name", text.tokenizer->name()}, {"fingerprint", text.tokenizer->fingerprint()}};
+  json["settings"] = settings_to_json(settings);
+  return json;
+}
+
+void write_files(const fs::path& part, const TrainingState& state, const TrainText& text,
+                 const Executor& executor, const Program& program) {
+  const auto in = [&](const std::string& name) { return (part / name).string(); };
+  // "format" is what Hugging Face's loaders look for; the step tells files of different checkpoints apart.
+  const std::map<std::string, std::string> metadata{{"format", "pt"}, {"step", std::to_string(state.step)}};
+  write_file_atomically(in("config.json"),
+                        hugging_face_config(program.settings.model, program.settings.dtype));
+  if (text.tokenizer) {
+    for (const auto& [name, contents] : text.tokenizer->files()) write_file_atomically(in(name), contents);
+  }
+  write_safetensors(in(kWeights), tensors_to_store(executor, program, MemoryKind::Weight), metadata);
+  write_safetensors(in(kOptimizer), tensors_to_store(executor, program, MemoryKind::OptimizerState),
+                    metadata);
+  write_file_atomically(in(kState), to_json(state, text).dump(2) + "\n");
+}
+
+[[noreturn]] void fail(const std::string& what, const fs::path& path) {
+  throw run_error(fmt::format("cannot {} {}: {}", what, path.string(), std::strerror(errno)));
+}
+
+void rename_or_fail(const fs::path& from, const fs::path& to) {
+  if (std::rename(from.c_str(), to.c_str()) != 0) fail("move", from);
+}
+
+// Puts `part` where `path` is and removes the old one, but for files in it that no checkpoint has: they are a
+// person's, and stay.
+void change_places(const fs::path& part, const fs::path& path) {
+  if (!fs::exists(path)) return rename_or_fail(part, path);
+  fs::path old = part;
+  if (renameat2(AT_FDCWD, part.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) != 0) {
+    if (errno != EINVAL && errno != ENOSYS) fail("put in its place", path);
+    old = previous_of(path);
+    fs::remove_all(old);
+    rename_or_fail(path, old);
+    rename_or_fail(part, path);
+  }
+  for (const fs::directory_entry& entry : fs::directory_iterator(old)) {
+    const fs::path kept = path / entry.path().filename();
+    if (!fs::exists(kept)) rename_or_fail(entry.path(), kept);
+  }
+  fs::remove_all(old);
+}
+
+void bring_to_disk(const fs::path& folder) {
+  const int file = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (file < 0) return;
+  fsync(file);
+  close(file);
+}
+
+std::unique_ptr<SafetensorsFile> open_of_step(const fs::path& path, const TrainingState& state) {
+  if (!fs::exists(path)) {
+    throw request_error(
+        fmt::format("{} is missing, and a run cannot go on without it; with --model {} its "
+                    "weights, if they are there, begin a new run",
+                    path.string(), path.parent_path().string()));
+  }
+  auto file = std::make_unique<SafetensorsFile>(path.string());
+  const auto step = file->metadata().find("step");
+  const std::string found = step == file->metadata().end() ? "of no step" : "of step " + step->second;
+  if (step == file->metadata().end() || step->second != std::to_string(state.step)) {
+    throw request_error(fmt::format("{} is {} and {} of step {}: these files do not belong together",
+                                    path.string(), found, kState, state.step));
+  }
+  return file;
+}
+
+}  // namespace
+
+void check_checkpoint_place(const std::string& folder) {
+  const fs::path path = place(folder);
+  if (fs::exists(path) && !fs::is_directory(path))
+    throw request_error(fmt::format("{} is a file; --checkpoint takes a folder", folder));
+  const bool others = fs::exists(path) && !fs::is_empty(path) && !fs::exists(path / kState);
+  if (others) {
+    throw request_error(fmt::format(
+        "{} holds something that is no checkpoint of a training run (no {}); give a new or an empty folder",
+        folder, kState));
+  }
+  std::error_code error;
+  fs::create_directories(part_of(path), error);
+  if (error)
+    throw request_error(fmt::format("checkpoints cannot be written beside {}: {}", folder, error.message()));
+  fs::remove(part_of(path), error);
+}
+
+void save_checkpoint(const std::string& folder, const TrainingState& state, const TrainText& text,
+                     const Executor& executor, const Program& program) {
+  const fs::path path = place(folder), part = part_of(path);
+  try {
+    fs::remove_all(part);
+    fs::create_directories(part);
+    write_files(part, state, text, executor, program);
+    change_places(part, path);
+    bring_to_disk(path.parent_path());
+  } catch (const std::exception& error) {
+    std::error_code ignored;
+    fs::remove_all(part, ignored);
+    const bool before = fs::exists(path / kState);
+    throw run_error(
+        fmt::format("the checkpoint of step {} could not be saved: {}{}", state.step, error.what(),
+                    before ? fmt::format(". The one before in {} stands as it was", folder) : ""));
+  }
+}
+
+TrainingState read_training_state(const std::string& folder) {
+  const fs::path path = standing(folder) / kState;
+  if (!fs::exists(path)) {
+    throw request_error(
+        fmt::format("{} is no checkpoint of a training run: it has no {}. Give the folder that "
+                    "--checkpoint named; --model takes a folder with weights alone",
+                    folder, kState));
+  }
+  const std::string where = path.string();
+  const nlohmann::json json = read_json_file(where);
+  ObjectReader reader(json, where);
+  if (const int64_t format = reader.integer("format"); format != kFormat)
+    throw request_error(fmt::format("{} has format {}; this version reads {}", where, format, kFormat));
+  TrainingState state;
+  state.settings = settings_from_json(reader.child("settings"), where + ", settings");
+  state.step = reader.integer("step");
+  state.steps = reader.integer("steps");
+  state.iteration = reader.integer("iteration");
+  reader.integer("rows_read");  // for people and scripts; it follows from the step
+  state.loss_scale = reader.number("loss_scale");
+  state.scale_good_steps = reader.integer("scale_good_steps");
+  ObjectReader schedule(reader.child("schedule"), where + ", schedule");
+  state.schedule.decay = parse_decay(schedule.string("decay"));
+  state.schedule.peak = schedule.number("peak");
+  state.schedule.lowest = schedule.number("lowest");
+  state.schedule.warmup = schedule.integer("warmup");
+  state.schedule.steps = schedule.integer("steps");
+  schedule.finish();
+  ObjectReader text(reader.child("text"), where + ", text");
+  state.text_path = text.string("path");
+  state.text_tokens = text.integer("tokens");
+  text.finish();
+  if (reader.has("tokenizer")) {
+    ObjectReader tokenizer(reader.child("tokenizer"), where + ", tokenizer");
+    state.tokenizer = tokenizer.string("name");
+    state.tokenizer_fingerprint = tokenizer.unsigned_integer("fingerprint");
+    tokenizer.finish();
+  }
+  reader.finish();
+  if (state.step < 0 || state.iteration < 0 || state.iteration > state.step)
+    throw request_error(
+        fmt::format("{}: {} updates in {} steps is not possible", where, state.iteration, state.step));
+  return state;
+}
+
+std::string checkpoint_weights(const std::string& folder, const TrainingState& state) {
+  const fs::path path = standing(folder) / kWeights;
+  open_of_step(path, state);
+  return path.string();
+}
+
+void load_optimizer_state(const std::string& folder, const TrainingState& state, Executor& executor,
+                          const Program& program) {
+  const std::unique_ptr<SafetensorsFile> file = open_of_step(standing(folder) / kOptimizer, state);
+  for (const TensorId id : lasting_tensors(program)) {
+    const Tensor& tensor = program.tensor(id);
+    if (tensor.kind != MemoryKind::OptimizerState) continue;
+    std::vector<std::byte> whole(static_cast<size_t>(tensor.bytes()));
+    for (const StoredPart& part : stored_parts(program.settings, tensor)) {
+      std::vector<std::byte> bytes(
+          static_cast<size_t>(element_count(part.shape) * element_bytes(tensor.dtype)));
+      file->read(file->require(part.name, part.shape), tensor.dtype, bytes.data());
+      require_finite(part.name, tensor.dtype, bytes);
+      put_part(tensor, part, bytes.data(), element_bytes(tensor.dtype), whole.data());
+    }
+    write_whole(executor, program, id, whole);
+  }
+}
+
+void require_same_text(const TrainingState& state, const TrainText& text) {
+  if (!text.tokenizer) return;
+  if (text.tokenizer->fingerprint() != state.tokenizer_fingerprint) {
+    throw request_error(fmt::format(
+        "the checkpoint was trained with the tokenizer {} (fingerprint {:016x}) and {} is tokenised with {} "
+        "({:016x}); give the text and --tokenizer of the first run",
+        state.tokenizer, state.tokenizer_fingerprint, text.path, text.tokenizer->name(),
+        text.tokenizer->fingerprint()));
+  }
+  if (text.tokens != state.text_tokens) {
+    throw request_error(fmt::format(
+        "the checkpoint was trained on {} ({} tokens) and {} has {}; a run goes on with the text it began "
+        "with, or --model begins a new one from its weights",
+        state.text_path, grouped_text(state.text_tokens), text.path, grouped_text(text.tokens)));
+  }
+}
+
+}  // namespace shardlens

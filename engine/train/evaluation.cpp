@@ -1,0 +1,265 @@
+// Perplexity and cloze accuracy by forward passes.
+#include "engine/train/evaluation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <memory>
+
+#include "engine/config/error.h"
+#include "engine/io/json.h"
+#include "engine/planner/planner.h"
+#include "engine/runtime/executor.h"
+#include "engine/runtime/gather.h"
+#include "engine/runtime/plan.h"
+#include "engine/train/model_state.h"
+
+namespace shardlens {
+namespace {
+
+// One row of a pass: settings.seq tokens and which of the next ones are asked about.
+struct Row {
+  std::vector<int32_t> tokens, labels;
+};
+
+void check_tokenizer(const Settings& settings, const Tokenizer& tokenizer) {
+  if (settings.model.architecture != Architecture::Gpt) {
+    throw request_error(fmt::format("{} is an encoder; perplexity and cloze accuracy need a GPT model",
+                                    settings.model.title));
+  }
+  if (tokenizer.vocab_size() <= settings.model.vocab) return;
+  throw request_error(
+      fmt::format("the tokenizer {} has {} ids and the model {} only {}; give the tokenizer the "
+                  "model was trained with",
+                  tokenizer.name(), tokenizer.vocab_size(), settings.model.title, settings.model.vocab));
+}
+
+// A forward pass over settings.batch rows at a time.
+class ForwardPass {
+ public:
+  explicit ForwardPass(const Settings& settings)
+      : plan_(make_plan(plan_evaluation(settings))), largest_and_target_(make_gather()) {
+    check_runnable(*plan_);
+    executor_ = std::make_unique<Executor>(plan_);
+    executor_->observe({largest_and_target_});
+    executor_->wait();
+    for (const Tensor& tensor : plan_->program.tensors)
+      if (tensor.name == "loss") loss_ = tensor.id;
+  }
+
+  const Settings& settings() const { return plan_->program.settings; }
+
+  /// Runs at most settings.batch rows; the rest of the batch is not in the loss. Returns the sum of the
+  /// labels' cross-entropies.
+  double run(const std::vector<Row>& rows) {
+    auto batch = std::make_shared<Batch>();
+    int64_t counted = 0;
+    for (int64_t i = 0; i < settings().batch; ++i) {
+      if (i >= static_cast<int64_t>(rows.size())) {
+        batch->tokens.resize(batch->tokens.size() + static_cast<size_t>(settings().seq), 0);
+        batch->labels.resize(batch->tokens.size(), kIgnoredLabel);
+        continue;
+      }
+      const Row& row = rows[static_cast<size_t>(i)];
+      batch->tokens.insert(batch->tokens.end(), row.tokens.begin(), row.tokens.end());
+      batch->labels.insert(batch->labels.end(), row.labels.begin(), row.labels.end());
+    }
+    for (const int32_t label : batch->labels) counted += label != kIgnoredLabel;
+    PassInputs inputs;
+    inputs.batch = batch;
+    executor_->next_pass(inputs);
+    executor_->start(executor_->steps());
+    executor_->wait();
+    return read_scalar(*executor_, plan_->program, loss_) * static_cast<double>(counted);
+  }
+
+  /// After run(): whether the label at `col` of row `row` is the likeliest token there.
+  bool likeliest(int64_t row, int64_t col) const {
+    const int64_t rows = settings().micro_batch();
+    const auto replica = static_cast<int>(row / rows);
+    const auto at = static_cast<size_t>(row % rows * settings().seq + col);
+    const auto& tensors = largest_and_target_->tensors(replica);
+    const GatheredTensor& largest = tensors.at("loss.max");
+    const GatheredTensor& target = tensors.at("loss.target");
+    const auto element = static_cast<size_t>(element_bytes(largest.dtype));
+    return std::memcmp(largest.bytes.data() + at * element, target.bytes.data() + at * element, element) == 0;
+  }
+
+ private:
+  // The two numbers a token that the fused loss reduces anyway; the label is the likeliest token where they
+  // are equal.
+  std::shared_ptr<Gather> make_gather() const {
+    return std::make_shared<Gather>(plan_->program.ranks(), [](const Tensor& tensor) {
+      return tensor.name == "loss.max" || tensor.name == "loss.target";
+    });
+  }
+
+  std::shared_ptr<const Plan> plan_;
+  std::shared_ptr<Gather> largest_and_target_;
+  std::unique_ptr<Executor> executor_;
+  TensorId loss_ = kNoTensor;
+};
+
+Settings evaluation_settings(Settings settings) {
+  settings.micro_batches = 1;
+  return settings;
+}
+
+// Runs all rows, a batch at a time; `after` sees each batch's first row and its cross-entropies' sum.
+void run_rows(ForwardPass& pass, const std::vector<Row>& rows, const EvaluationProgress& on_progress,
+              const std::function<void(size_t, double)>& after) {
+  const auto batch = static_cast<size_t>(pass.settings().batch);
+  const auto passes = static_cast<int64_t>((rows.size() + batch - 1) / batch);
+  for (size_t first = 0; first < rows.size(); first += batch) {
+    const size_t end = std::min(rows.size(), first + batch);
+    const std::vector<Row> some(rows.begin() + static_cast<std::ptrdiff_t>(first),
+                                rows.begin() + static_cast<std::ptrdiff_t>(end));
+    after(first, pass.run(some));
+    if (on_progress) on_progress(static_cast<int64_t>(end + batch - 1) / static_cast<int64_t>(batch), passes);
+  }
+}
+
+// A window of the text from `start` on; labels from `scored` on count.
+Row window(const std::vector<int32_t>& ids, int64_t start, int64_t seq, int64_t scored) {
+  Row row{std::vector<int32_t>(static_cast<size_t>(seq), 0),
+          std::vector<int32_t>(static_cast<size_t>(seq), kIgnoredLabel)};
+  const auto tokens = static_cast<int64_t>(ids.size());
+  for (int64_t i = 0; i < seq && start + i + 1 < tokens; ++i) {
+    row.tokens[static_cast<size_t>(i)] = ids[static_cast<size_t>(start + i)];
+    if (i >= scored) row.labels[static_cast<size_t>(i)] = ids[static_cast<size_t>(start + i + 1)];
+  }
+  return row;
+}
+
+// Context and last word of one text, as tokens.
+struct Question {
+  std::vector<int32_t> ids;
+  size_t answer = 0;  ///< where the last word begins
+};
+
+Question split_last_word(const Tokenizer& tokenizer, const std::string& text, size_t number) {
+  constexpr const char* kSpaces = " \t\r\n";
+  const size_t end = text.find_last_not_of(kSpaces);
+  const size_t space = end == std::string::npos ? end : text.find_last_of(kSpaces, end);
+  const size_t before = space == std::string::npos ? space : text.find_last_not_of(kSpaces, space);
+  if (before == std::string::npos)
+    throw request_error(fmt::format("text {} has no word before its last one: \"{}\"", number + 1, text));
+  const std::string context = text.substr(0, before + 1);
+  Question question;
+  question.ids = tokenizer.encode(text.substr(0, end + 1));
+  const std::vector<int32_t> beginning = tokenizer.encode(context);
+  question.answer = beginning.size();
+  const bool apart = beginning.size() < question.ids.size() &&
+                     std::equal(beginning.begin(), beginning.end(), question.ids.begin());
+  if (apart) return question;
+  // Where a token reaches across the space, the word is cut on its own.
+  const std::vector<int32_t> word = tokenizer.encode(text.substr(space, end + 1 - space));
+  question.ids = beginning;
+  question.ids.insert(question.ids.end(), word.begin(), word.end());
+  return question;
+}
+
+}  // namespace
+
+int64_t original_tokens(const std::string& text) {
+  constexpr const char* kSpaces = " \t\r\n\v\f";
+  const size_t first = text.find_first_not_of(kSpaces);
+  if (first == std::string::npos) return 0;
+  const size_t last = text.find_last_not_of(kSpaces);
+  int64_t count = 0;
+  bool in_word = false;
+  for (size_t i = first; i <= last; ++i) {
+    const bool space = std::strchr(kSpaces, text[i]) != nullptr;
+    if (text[i] == '\n') ++count;
+    if (!space && !in_word) ++count;
+    in_word = !space;
+  }
+  return count;
+}
+
+Perplexity evaluate_perplexity(const Settings& wanted, const Tokenizer& tokenizer, const std::string& text,
+                               int64_t overlap, int64_t words, const EvaluationProgress& on_progress) {
+  const Settings settings = evaluation_settings(wanted);
+  check_tokenizer(settings, tokenizer);
+  if (overlap < 1 || overlap > settings.seq) {
+    throw request_error(
+        fmt::format("a window of {} tokens cannot advance by {}; choose an overlap from 1 to {}",
+                    settings.seq, overlap, settings.seq));
+  }
+  Perplexity result;
+  result.words = words > 0 ? words : original_tokens(text);
+  if (result.words == 0) throw request_error("the text is empty; give one with words");
+  std::vector<int32_t> ids = tokenizer.encode(text);
+  if (const auto end = tokenizer.end_of_text()) ids.insert(ids.begin(), *end);
+  if (ids.size() < 2) throw request_error("the text has a single token; give a longer one");
+
+  const auto targets = static_cast<int64_t>(ids.size()) - 1;
+  std::vector<Row> rows{window(ids, 0, settings.seq, 0)};
+  for (int64_t start = overlap; start - overlap + settings.seq < targets; start += overlap)
+    rows.push_back(window(ids, start, settings.seq, settings.seq - overlap));
+  result.tokens = targets;
+  ForwardPass pass(settings);
+  run_rows(pass, rows, on_progress, [&](size_t, double nats) { result.nats += nats; });
+  result.perplexity = std::exp(result.nats / static_cast<double>(result.words));
+  result.per_token = std::exp(result.nats / static_cast<double>(result.tokens));
+  return result;
+}
+
+Cloze evaluate_cloze(const Settings& wanted, const Tokenizer& tokenizer,
+                     const std::vector<std::string>& texts, const EvaluationProgress& on_progress) {
+  const Settings settings = evaluation_settings(wanted);
+  check_tokenizer(settings, tokenizer);
+  if (texts.empty()) throw request_error("there is no text to complete; give at least one");
+  std::vector<Row> rows;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const Question question = split_last_word(tokenizer, texts[i], i);
+    const auto tokens = static_cast<int64_t>(question.ids.size());
+    const int64_t start = std::max<int64_t>(0, tokens - 1 - settings.seq);
+    const int64_t first_asked = static_cast<int64_t>(question.answer) - 1 - start;
+    if (first_asked < 0) {
+      throw request_error(
+          fmt::format("text {}: its last word alone is longer than a window of {} tokens; give a "
+                      "longer --seq",
+                      i + 1, settings.seq));
+    }
+    rows.push_back(window(question.ids, start, settings.seq, first_asked));
+  }
+  Cloze result;
+  result.examples = static_cast<int64_t>(rows.size());
+  ForwardPass pass(settings);
+  run_rows(pass, rows, on_progress, [&](size_t first, double) {
+    const size_t end = std::min(rows.size(), first + static_cast<size_t>(settings.batch));
+    for (size_t i = first; i < end; ++i) {
+      bool all = true;
+      for (int64_t col = 0; col < settings.seq; ++col) {
+        const bool asked = rows[i].labels[static_cast<size_t>(col)] != kIgnoredLabel;
+        if (asked && !pass.likeliest(static_cast<int64_t>(i - first), col)) all = false;
+      }
+      result.correct += all;
+    }
+  });
+  return result;
+}
+
+std::vector<std::string> read_cloze_file(const std::string& path) {
+  std::ifstream file(path);
+  if (!file)
+    throw request_error(fmt::format("{} cannot be opened; give a JSON-lines file with \"text\"", path));
+  std::vector<std::string> texts;
+  int64_t number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    const std::string where = fmt::format("{}, line {}", path, number);
+    const nlohmann::json json = parse_json(line, where);
+    ObjectReader reader(json, where);
+    texts.push_back(reader.string("text"));
+  }
+  if (texts.empty()) throw request_error(fmt::format("{} has no lines with a \"text\"", path));
+  return texts;
+}
+
+}  // namespace shardlens

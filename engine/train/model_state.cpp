@@ -1,0 +1,112 @@
+// Parameters between the ranks' memory and whole tensors.
+#include "engine/train/model_state.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+#include <map>
+
+#include "engine/config/error.h"
+#include "engine/io/half.h"
+#include "engine/runtime/gather.h"
+
+namespace shardlens {
+
+std::vector<TensorId> lasting_tensors(const Program& program) {
+  std::vector<TensorId> ids;
+  for (const Tensor& tensor : program.tensors) {
+    const bool lasts = tensor.kind == MemoryKind::Weight || tensor.kind == MemoryKind::OptimizerState;
+    if (lasts && tensor.storage == kNoTensor) ids.push_back(tensor.id);
+  }
+  return ids;
+}
+
+std::vector<std::byte> read_whole(const Executor& executor, const Program& program, TensorId id) {
+  const Tensor& tensor = program.tensor(id);
+  Gather gather(program.ranks(), [](const Tensor&) { return true; });
+  for (int rank = 0; rank < program.ranks(); ++rank) {
+    std::vector<std::byte> slice(static_cast<size_t>(local_bytes(tensor, program.ranks(), rank)));
+    executor.read_tensor(rank, id, slice.data());
+    gather.on_tensor(rank, -1, tensor, slice.data());
+  }
+  return gather.tensors().at(tensor.name).bytes;
+}
+
+void write_whole(Executor& executor, const Program& program, TensorId id,
+                 const std::vector<std::byte>& whole) {
+  const Tensor& tensor = program.tensor(id);
+  const auto element = static_cast<size_t>(element_bytes(tensor.dtype));
+  const auto full_cols = static_cast<size_t>(matrix_shape(tensor).cols);
+  for (int world = 0; world < program.ranks() * program.replicas(); ++world) {
+    const int rank = world % program.ranks();
+    const auto own_cols = static_cast<size_t>(local_matrix_shape(tensor, program.ranks(), rank).cols);
+    std::vector<std::byte> slice(static_cast<size_t>(local_bytes(tensor, program.ranks(), rank)));
+    if (slice.empty()) continue;
+    for (const Placement& place : placements(tensor, program.ranks(), rank)) {
+      for (int64_t i = 0; i < place.rows.size(); ++i) {
+        const size_t from =
+            static_cast<size_t>(place.rows.begin + i) * full_cols + static_cast<size_t>(place.cols.begin);
+        const size_t to = static_cast<size_t>(place.local_rows.begin + i) * own_cols +
+                          static_cast<size_t>(place.local_cols.begin);
+        std::memcpy(slice.data() + to * element, whole.data() + from * element,
+                    static_cast<size_t>(place.cols.size()) * element);
+      }
+    }
+    executor.write_tensor(world, id, slice.data());
+  }
+}
+
+void copy_weights(const Executor& from, const Program& from_program, Executor& to,
+                  const Program& to_program) {
+  std::map<std::string, TensorId> source;
+  for (const TensorId id : lasting_tensors(from_program)) source[from_program.tensor(id).name] = id;
+  std::vector<std::byte> slice;
+  for (const TensorId id : lasting_tensors(to_program)) {
+    const Tensor& tensor = to_program.tensor(id);
+    for (int world = 0; world < to_program.ranks() * to_program.replicas(); ++world) {
+      slice.resize(static_cast<size_t>(local_bytes(tensor, to_program.ranks(), world % to_program.ranks())));
+      from.read_tensor(world, source.at(tensor.name), slice.data());
+      to.write_tensor(world, id, slice.data());
+    }
+  }
+}
+
+double element_of(DType dtype, const std::byte* bytes, size_t index) {
+  const auto value = [&](auto zero) {
+    std::memcpy(&zero, bytes + index * sizeof zero, sizeof zero);
+    return zero;
+  };
+  switch (dtype) {
+    case DType::Fp64:
+      return value(double{});
+    case DType::Fp16:
+      return static_cast<double>(half_to_float(value(uint16_t{})));
+    case DType::Bf16:
+      return static_cast<double>(bfloat_to_float(value(uint16_t{})));
+    case DType::Int32:
+      return value(int32_t{});
+    case DType::Fp32:
+      break;
+  }
+  return static_cast<double>(value(float{}));
+}
+
+void require_finite(const std::string& name, DType dtype, const std::vector<std::byte>& bytes) {
+  const size_t count = bytes.size() / static_cast<size_t>(element_bytes(dtype));
+  for (size_t i = 0; i < count; ++i) {
+    const double value = element_of(dtype, bytes.data(), i);
+    if (!std::isfinite(value))
+      throw run_error(
+          fmt::format("tensor {} holds {} at element {}", name, std::isnan(value) ? "NaN" : "infinity", i));
+  }
+}
+
+double read_scalar(const Executor& executor, const Program& program, TensorId id, size_t index) {
+  const Tensor& tensor = program.tensor(id);
+  std::vector<std::byte> bytes(static_cast<size_t>(tensor.bytes()));
+  executor.read_tensor(0, id, bytes.data());
+  return element_of(tensor.dtype, bytes.data(), index);
+}
+
+}  // namespace shardlens

@@ -1,0 +1,26 @@
+// Choosing the next token from logits: the likeliest, or drawn from the distribution that temperature, top-k
+// and top-p leave. A pure function of logits, seed and position, so the same call writes the same text.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace shardlens {
+
+struct Sampling {
+  double temperature = 1;  ///< logits are divided by it; 0: the likeliest token, always
+  int64_t top_k = 0;       ///< only the k likeliest; 0: all
+  double top_p = 1;        ///< only the fewest likeliest whose probabilities reach p; 1: all
+  uint64_t seed = 1234;
+};
+
+/// Throws a request Error for values that leave nothing to choose from.
+void validate(const Sampling& sampling);
+
+/// The token after `position` others. Of equally likely ones the lower id comes first.
+int32_t choose_token(const std::vector<double>& logits, const Sampling& sampling, int64_t position);
+
+/// The probabilities choose_token() draws from, by id; they sum to 1.
+std::vector<double> token_probabilities(const std::vector<double>& logits, const Sampling& sampling);
+
+}  // namespace shardlens

@@ -1,0 +1,29 @@
+// The learning rate of each step: a linear warm-up, then a decay (paper, section 4: cosine for GPT-2, linear
+// for BERT). A pure function of the step, so that a resumed run goes on where it was.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace shardlens {
+
+enum class Decay { Constant, Linear, Cosine };
+std::string to_string(Decay decay);          ///< "constant", "linear", "cosine"
+Decay parse_decay(const std::string& text);  ///< throws a request Error that lists the words
+
+struct Schedule {
+  double peak = 3e-4;    ///< the rate at the end of the warm-up
+  double lowest = 0;     ///< what it decays to, and stays at
+  int64_t warmup = 0;    ///< steps that climb from peak / warmup to peak
+  int64_t steps = 1000;  ///< the step at which the decay has reached `lowest`
+  Decay decay = Decay::Cosine;
+
+  /// The rate of step `step`, counted from 1.
+  double rate(int64_t step) const;
+  bool operator==(const Schedule&) const = default;
+};
+
+/// Throws a request Error for rates and counts that make no schedule.
+void validate(const Schedule& schedule);
+
+}  // namespace shardlens

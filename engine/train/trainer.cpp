@@ -1,0 +1,209 @@
+// The training loop.
+#include "engine/train/trainer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <stdexcept>
+
+#include "engine/config/model_config.h"
+#include "engine/planner/planner.h"
+#include "engine/runtime/ceiling.h"
+#include "engine/runtime/plan.h"
+#include "engine/runtime/sampler.h"
+#include "engine/train/model_state.h"
+
+namespace shardlens {
+namespace {
+
+double now_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+Settings training_settings(Settings settings) {
+  settings.block = Block::Model;
+  settings.update = true;
+  return settings;
+}
+
+std::string saved_text(const std::string& folder, int64_t step) {
+  return step < 0 ? "No checkpoint was written"
+                  : fmt::format("The last good checkpoint, of step {}, is in {}", step, folder);
+}
+
+TensorId tensor_named(const Program& program, const std::string& name) {
+  for (const Tensor& tensor : program.tensors) {
+    if (tensor.name == name) return tensor.id;
+  }
+  throw std::logic_error("the Program has no tensor " + name);
+}
+
+void run_pass(Executor& executor, const PassInputs& inputs) {
+  executor.next_pass(inputs);
+  executor.start(executor.steps());
+  executor.wait();
+}
+
+}  // namespace
+
+TrainOptions resume_options(const std::string& folder) {
+  const TrainingState state = read_training_state(folder);
+  TrainOptions options;
+  options.settings = state.settings;
+  options.schedule = state.schedule;
+  options.steps = state.steps;
+  options.checkpoint = options.resume = folder;
+  return options;
+}
+
+Trainer::Trainer(TrainOptions options, std::shared_ptr<const BatchSource> training,
+                 std::shared_ptr<const BatchSource> validation)
+    : options_(std::move(options)), training_(std::move(training)), validation_(std::move(validation)) {
+  shardlens::validate(options_.schedule);
+  if (!options_.checkpoint.empty()) {
+    check_checkpoint_place(options_.checkpoint);
+    hugging_face_config(options_.settings.model, options_.settings.dtype);  // that it can be written
+  }
+  TrainingState state;
+  options_.settings = training_settings(options_.settings);
+  if (!options_.resume.empty()) {
+    state = read_training_state(options_.resume);
+    require_same_text(state, options_.text);
+    options_.settings.weights_path = checkpoint_weights(options_.resume, state);
+  }
+  plan_ = make_plan(options_.settings);
+  check_runnable(*plan_);
+  check_batch(options_.settings, training_->batch(0));
+  loss_ = tensor_named(plan_->program, "loss");
+  norm_ = tensor_named(plan_->program, "clip");
+  const bool causal = options_.settings.model.causal;
+  for (const auto& rank : plan_->cost)
+    for (const StepCost& cost : rank) flops_ += causal ? cost.causal_flops : cost.flops;
+  flops_ *= options_.settings.dp;
+  executor_ = std::make_unique<Executor>(plan_, options_.beside);
+  executor_->wait();
+  if (options_.resume.empty()) return;
+  load_optimizer_state(options_.resume, state, *executor_, plan_->program);
+  done_ = state.step;
+  if (options_.checkpoint == options_.resume) saved_ = done_;
+}
+
+void Trainer::measure_ceiling() {
+  ceiling_flops_ =
+      measure_gemm_ceiling(options_.settings.dtype, gemm_shapes(plan_->program, 0), available_cores(), 1, 1)
+          .best()
+          .median_flops;
+}
+
+void Trainer::observe(std::vector<std::shared_ptr<StepObserver>> observers) {
+  observers_ = std::move(observers);
+  executor_->observe(observers_);
+}
+
+PassInputs Trainer::inputs_of(int64_t step) const {
+  PassInputs inputs;
+  inputs.batch = std::make_shared<const Batch>(training_->batch(step - 1));
+  inputs.numbers.learning_rate = options_.schedule.rate(step);
+  inputs.numbers.iteration = step;
+  inputs.numbers.draw = static_cast<uint64_t>(step);
+  return inputs;
+}
+
+// The optimizer leaves everything as it was when the gradients' norm is not a number, so the same pass can be
+// run again, this time with a look at every tensor.
+void Trainer::explain_not_finite(const PassInputs& inputs, double loss, double norm) {
+  std::string began = "no tensor of the pass";
+  try {
+    executor_->observe({std::make_shared<FiniteCheck>(plan_->program.ranks())});
+    run_pass(*executor_, inputs);
+  } catch (const Error& error) {
+    began = error.what();
+  }
+  throw run_error(fmt::format(
+      "training stopped at step {}: the loss is {} and the gradients' norm {}. It began here: {}. "
+      "{}; a smaller learning rate or a longer warm-up may help",
+      done_ + 1, loss, norm, began, saved_text(options_.checkpoint, saved_)));
+}
+
+StepReport Trainer::step() {
+  const Settings& settings = options_.settings;
+  const PassInputs inputs = inputs_of(done_ + 1);
+  check_batch(settings, *inputs.batch);
+  const double begin = now_seconds();
+  run_pass(*executor_, inputs);
+  StepReport report;
+  report.seconds = now_seconds() - begin;
+  report.loss = read_scalar(*executor_, plan_->program, loss_);
+  report.gradient_norm = read_scalar(*executor_, plan_->program, norm_, 1);
+  if (!std::isfinite(report.loss) || !std::isfinite(report.gradient_norm))
+    explain_not_finite(inputs, report.loss, report.gradient_norm);
+  ++done_;
+  ++timed_;
+  timed_seconds_ += report.seconds;
+  report.step = done_;
+  report.learning_rate = inputs.numbers.learning_rate;
+  report.tokens_per_second = static_cast<double>(settings.batch * settings.seq) / report.seconds;
+  report.flops_per_second = static_cast<double>(flops_) / report.seconds;
+  if (ceiling_flops_ > 0) report.of_ceiling = report.flops_per_second / ceiling_flops_;
+  report.seconds_left =
+      timed_seconds_ / static_cast<double>(timed_) * static_cast<double>(options_.steps - done_);
+  return report;
+}
+
+ValidationReport Trainer::validate() {
+  if (!validation_) throw request_error("there is no validation text; give one, or train without validation");
+  if (!validation_executor_) {
+    validation_plan_ = make_plan(plan_evaluation(options_.settings));
+    check_runnable(*validation_plan_);
+    validation_executor_ = std::make_unique<Executor>(validation_plan_, options_.beside);
+    validation_executor_->wait();
+  }
+  const double begin = now_seconds();
+  copy_weights(*executor_, plan_->program, *validation_executor_, validation_plan_->program);
+  const TensorId loss = tensor_named(validation_plan_->program, "loss");
+  const int64_t batches = std::min(options_.validation_batches, validation_->batches());
+  ValidationReport report;
+  report.step = done_;
+  for (int64_t i = 0; i < batches; ++i) {
+    PassInputs inputs;
+    inputs.batch = std::make_shared<const Batch>(validation_->batch(i));
+    check_batch(options_.settings, *inputs.batch);
+    run_pass(*validation_executor_, inputs);
+    report.loss += read_scalar(*validation_executor_, validation_plan_->program, loss);
+  }
+  report.loss /= static_cast<double>(batches);
+  report.seconds = now_seconds() - begin;
+  return report;
+}
+
+void Trainer::save() {
+  TrainingState state;
+  state.settings = options_.settings;
+  state.schedule = options_.schedule;
+  state.steps = options_.steps;
+  state.step = state.iteration = done_;
+  save_checkpoint(options_.checkpoint, state, options_.text, *executor_, plan_->program);
+  saved_ = done_;
+}
+
+void Trainer::run(TrainObserver& observer, const std::atomic<bool>& stop) {
+  const auto due = [this](int64_t every) { return every > 0 && done_ % every == 0; };
+  while (done_ < options_.steps && !stop) {
+    observer.on_step(step());
+    if (due(options_.validate_every)) observer.on_validation(validate());
+    if (options_.checkpoint.empty() || !due(options_.checkpoint_every)) continue;
+    try {
+      save();
+      observer.on_saved(options_.checkpoint, done_);
+    } catch (const Error& error) {
+      observer.on_save_failed(error.what());
+    }
+  }
+  if (options_.checkpoint.empty() || saved_ == done_) return;
+  save();
+  observer.on_saved(options_.checkpoint, done_);
+}
+
+}  // namespace shardlens

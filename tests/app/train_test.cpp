@@ -1,0 +1,199 @@
+// `train` and `eval` as a person uses them: a text in, a checkpoint out, stopped, killed, resumed.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+
+#include "tests/app/process.h"
+#include "tests/engine/io/test_folder.h"
+
+namespace shardlens {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+class CliTrain : public TestFolder {
+ protected:
+  static Ended run(const std::string& arguments) { return run_program(SHARDLENS_CLI_PROGRAM, arguments); }
+
+  // Twenty documents of a few KiB in lines that repeat with variations.
+  std::string book() {
+    std::string text;
+    for (int i = 0; i < 1500; ++i)
+      text += "And the " + std::to_string(i * i % 97) + " days of the river were counted, and it was good.\n";
+    return write("book.txt", text);
+  }
+  std::string tiny() {
+    return "train --model gpt2-tiny --batch 2 --seq 32 --threads 1 --lr 1e-3 --warmup 2 --data " + book() +
+           " ";
+  }
+};
+
+nlohmann::json json_of(const Ended& ended) {
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  return nlohmann::json::parse(ended.out, nullptr, false);
+}
+
+TEST_F(CliTrain, PrintsOneObjectAndLogsEveryStep) {
+  const nlohmann::json json =
+      json_of(run(tiny() + "--tp 2 --steps 4 --validate-every 2 --json --log " + path("log.csv")));
+  EXPECT_EQ(json["steps"], 4);
+  EXPECT_GT(json["loss"].get<double>(), 1);
+  EXPECT_GT(json["validation_loss"].get<double>(), 1);
+  EXPECT_GT(json["gemm_ceiling_flops"].get<double>(), 0);
+  const std::string log = contents("log.csv");
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 5);
+  EXPECT_TRUE(contains(log, "step,loss,gradient_norm"));
+}
+
+TEST_F(CliTrain, PlainLinesWhereThereIsNoTerminal) {
+  const Ended ended = run(tiny() + "--steps 3 --tp 1");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  EXPECT_TRUE(contains(ended.out, "step 3/3  loss ")) << ended.out;
+  EXPECT_TRUE(contains(ended.out, "% of ceiling"));
+  EXPECT_FALSE(contains(ended.out, "\r"));
+}
+
+TEST_F(CliTrain, ResumedIsByteForByteTheUninterruptedRun) {
+  ASSERT_EQ(run(tiny() + "--tp 2 --steps 6 --dropout 0.1 --checkpoint " + path("whole")).code, 0);
+  ASSERT_EQ(run(tiny() + "--tp 2 --steps 3 --decay-steps 6 --dropout 0.1 --log " + path("log.csv") +
+                " --checkpoint " + path("parts"))
+                .code,
+            0);
+  const Ended rest = run("train --resume " + path("parts") + " --steps 6 --log " + path("log.csv"));
+  ASSERT_EQ(rest.code, 0) << rest.err;
+  EXPECT_TRUE(contains(rest.out, "resumed after step 3"));
+  for (const char* file : {"model.safetensors", "optimizer.safetensors"})
+    EXPECT_TRUE(contents(std::string("whole/") + file) == contents(std::string("parts/") + file)) << file;
+  const std::string log = contents("log.csv");
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 7);  // both parts, under one header
+}
+
+// Killed again and again at any moment: what stands is always a whole checkpoint that a run goes on from.
+TEST_F(CliTrain, AKillAtAnyMomentLeavesACheckpoint) {
+  ASSERT_EQ(run(tiny() + "--tp 1 --steps 1 --decay constant --checkpoint " + path("run")).code, 0);
+  int64_t before = 1;
+  for (int i = 0; i < 5; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      const std::string command = std::string("exec ") + SHARDLENS_CLI_PROGRAM + " train --resume " +
+                                  path("run") + " --steps 100000 --checkpoint-every 1 >/dev/null 2>&1";
+      execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+      _exit(127);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(900 + 137 * i));
+    kill(child, SIGKILL);
+    int status = 0;
+    waitpid(child, &status, 0);
+    ASSERT_TRUE(WIFSIGNALED(status));
+    const Ended ended = run("train --resume " + path("run") + " --steps 1 --json");
+    const nlohmann::json json = json_of(ended);
+    EXPECT_GE(json["steps"].get<int64_t>(), before);
+    before = json["steps"].get<int64_t>();
+  }
+  EXPECT_GT(before, 1);  // it came forward
+}
+
+TEST_F(CliTrain, CtrlCSavesAndEndsWithZero) {
+  // The shell sends the signal once a step has been printed.
+  const Ended ended = run_program("sh", "-c \"" + std::string(SHARDLENS_CLI_PROGRAM) + " " + tiny() +
+                                            "--tp 2 --steps 100000 --checkpoint " + path("run") + " > " +
+                                            path("out") + " & pid=\\$!; until grep -q 'loss' " + path("out") +
+                                            "; do sleep 0.1; done; kill -INT \\$pid; wait \\$pid\"");
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_TRUE(contains(contents("out"), "go on with --resume " + path("run"))) << contents("out");
+  EXPECT_TRUE(fs::exists(path("run/training.json")));
+}
+
+TEST_F(CliTrain, AFullDiskIsSaidAndNothingIsLost) {
+  ASSERT_EQ(run(tiny() + "--tp 1 --steps 1 --checkpoint " + path("run")).code, 0);
+  const std::string before = contents("run/model.safetensors");
+  // A limit on a file's size stands for the disk.
+  const Ended ended =
+      run_program("sh", "-c \"trap '' XFSZ; ulimit -f 1000; " + std::string(SHARDLENS_CLI_PROGRAM) +
+                            " train --resume " + path("run") + " --steps 3 --checkpoint-every 2\"");
+  EXPECT_EQ(ended.code, 3);
+  EXPECT_TRUE(contains(ended.out, "not saved: the checkpoint of step 2"))
+      << ended.out;  // and the run went on
+  EXPECT_TRUE(contains(ended.err, "step 3 could not be saved")) << ended.err;
+  EXPECT_TRUE(contains(ended.err, "stands as it was")) << ended.err;
+  EXPECT_TRUE(contents("run/model.safetensors") == before);
+}
+
+TEST_F(CliTrain, ALossThatIsNoNumberEndsWithThree) {
+  const Ended ended =
+      run("train --model gpt2-tiny --batch 2 --seq 32 --threads 1 --data " + book() +
+          " --tp 2 --steps 9 --lr 1e30 --clip 0 --checkpoint-every 1 --checkpoint " + path("run"));
+  EXPECT_EQ(ended.code, 3);
+  EXPECT_TRUE(contains(ended.err, "training stopped at step 2")) << ended.err;
+  EXPECT_TRUE(contains(ended.err, "tensor ")) << ended.err;
+  EXPECT_TRUE(contains(ended.err, "of step 1, is in")) << ended.err;
+  EXPECT_TRUE(fs::exists(path("run/training.json")));
+}
+
+TEST_F(CliTrain, EvalMeasuresWhatWasTrained) {
+  ASSERT_EQ(run(tiny() + "--tp 2 --steps 40 --checkpoint " + path("run")).code, 0);
+  write("q.jsonl",
+        "{\"text\": \"And the river were counted, and it was good.\"}\n{\"text\": \"it was zebra\"}\n");
+  write("held.txt", contents("book.txt").substr(0, 1000));
+  const std::string on =
+      " --text " + path("held.txt") + " --cloze " + path("q.jsonl") + " --json --threads 1 --tp ";
+  const nlohmann::json one = json_of(run("eval --model " + path("run") + on + "1"));
+  const nlohmann::json two = json_of(run("eval --model " + path("run") + on + "2"));
+  EXPECT_EQ(one["tokens"], 1000);
+  EXPECT_EQ(one["cloze_examples"], 2);
+  EXPECT_NEAR(one["nats"].get<double>(), two["nats"].get<double>(), 1e-3 * one["nats"].get<double>());
+  const double untrained = json_of(run("eval --model gpt2-tiny" + on + "1"))["nats"];
+  EXPECT_LT(one["nats"].get<double>(), untrained * 0.8);
+}
+
+TEST_F(CliTrain, WrongRequestsEndWithTwoAndNameTheRemedy) {
+  write("empty.txt", "");
+  write("short.txt", "too short");
+  ASSERT_EQ(run(tiny() + "--tp 1 --steps 1 --checkpoint " + path("run")).code, 0);
+  const std::string text = "train --data " + path("book.txt");
+  const struct {
+    std::string arguments, must_say;
+  } requests[] = {
+      {"train", "--data is missing"},
+      {"train --data " + path("absent.txt"), "absent.txt"},
+      {"train --data " + path("empty.txt"), "empty"},
+      {"train --seq 128 --data " + path("short.txt"), "sequence"},
+      {text + " --steps 0", "--steps 0"},
+      {text + " --seq 300", "positions"},
+      {text + " --lr -1", "learning rate"},
+      {tiny() + "--decay cosin", "cosine"},
+      {tiny() + "--dropout 1", "dropout"},
+      {tiny() + "--tokenizer " + path("nowhere"), "nowhere"},
+      {text + " --batch 3 --dp 2", "batch"},
+      {tiny() + "--checkpoint " + path("book.txt"), "is a file"},
+      {tiny() + "--checkpoint " + folder_.string(), "no checkpoint"},
+      {tiny() + "--log /nonexistent/log.csv --steps 1", "/nonexistent/log.csv"},
+      {"train --model bert-tiny --data " + path("book.txt"), "at least 257"},
+      {"train --resume " + path("nowhere"), "training.json"},
+      {"train --resume " + path("run") + " --lr 1", "--lr is the checkpoint's own"},
+      {"train --resume " + path("run") + " --data " + path("short.txt"), "tokens"},
+      {"train --model " + path("run") + " --resume " + path("run"), "--model is the checkpoint's own"},
+      {"eval", "--text"},
+      {"eval --model gpt2-tiny --text " + path("empty.txt"), "empty"},
+      {"eval --model " + path("run") + " --cloze " + path("book.txt"), "book.txt, line 1"},
+      {"eval --model gpt2-tiny --seq 999 --text " + path("book.txt"), "positions"},
+  };
+  for (const auto& request : requests) {
+    const Ended ended = run(request.arguments);
+    EXPECT_EQ(ended.code, 2) << request.arguments << "\n" << ended.out << ended.err;
+    EXPECT_TRUE(contains(ended.err, request.must_say)) << request.arguments << "\n" << ended.err;
+  }
+}
+
+}  // namespace
+}  // namespace shardlens

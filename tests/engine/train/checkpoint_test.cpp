@@ -1,0 +1,232 @@
+// A run that was saved and resumed is the run that was not; what is damaged or does not fit is refused; what
+// goes wrong while saving leaves the checkpoint before.
+#include "engine/train/checkpoint.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "engine/config/presets.h"
+#include "engine/io/safetensors.h"
+#include "engine/train/bytes_tokenizer.h"
+#include "engine/train/model_state.h"
+#include "tests/engine/io/test_folder.h"
+#include "tests/engine/train/small_training.h"
+
+namespace shardlens {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::small_bert;
+using testing::small_model;
+using testing::small_trainer;
+using testing::small_training;
+
+class CheckpointTest : public TestFolder {
+ protected:
+  // Trains `steps` steps and saves to run/.
+  Trainer trained(const Settings& settings, int64_t steps) {
+    TrainOptions options = small_training(settings, 6);
+    options.checkpoint = path("run");
+    Trainer trainer = small_trainer(options);
+    for (int64_t i = 0; i < steps; ++i) trainer.step();
+    trainer.save();
+    return trainer;
+  }
+  Trainer resumed(int tp, int dp) {
+    TrainOptions options = resume_options(path("run"));
+    options.settings.tp = tp;
+    options.settings.dp = dp;
+    return small_trainer(options);
+  }
+  std::string resume_error() {
+    return error_of([&] { resumed(1, 1); });
+  }
+  // Rewrites a file of the checkpoint.
+  void change(const std::string& file, const std::function<void(std::string&)>& edit) {
+    std::string bytes = contents("run/" + file);
+    edit(bytes);
+    write("run/" + file, bytes);
+  }
+};
+
+std::map<std::string, std::vector<std::byte>> everything(const Trainer& trainer) {
+  std::map<std::string, std::vector<std::byte>> all;
+  const Program& program = trainer.plan().program;
+  for (const TensorId id : lasting_tensors(program))
+    all[program.tensor(id).name] = read_whole(trainer.executor(), program, id);
+  return all;
+}
+
+TEST_F(CheckpointTest, AResumedRunIsBitForBitTheRunThatWasNotInterrupted) {
+  for (const Settings& settings : {small_model(2, 2), small_model(3), small_bert(2), small_model(1)}) {
+    Trainer whole = small_trainer(small_training(settings, 6));
+    std::vector<double> expected;
+    for (int i = 0; i < 6; ++i) expected.push_back(whole.step().loss);
+    trained(settings, 3);
+    Trainer rest = resumed(settings.tp, settings.dp);
+    ASSERT_EQ(rest.steps_done(), 3);
+    for (size_t i = 3; i < 6; ++i) EXPECT_EQ(rest.step().loss, expected[i]) << "step " << i + 1;
+    EXPECT_EQ(everything(rest), everything(whole));
+    fs::remove_all(path("run"));
+  }
+}
+
+TEST_F(CheckpointTest, ARunGoesOnAtAnotherTOrD) {
+  Settings settings = small_model(2);
+  settings.dtype = DType::Fp64;
+  Trainer whole = small_trainer(small_training(settings, 6));
+  std::vector<double> expected;
+  for (int i = 0; i < 6; ++i) expected.push_back(whole.step().loss);
+  trained(settings, 3);
+  for (const auto& [tp, dp] : {std::pair{1, 1}, {3, 1}, {5, 1}, {1, 2}, {2, 2}}) {
+    Trainer rest = resumed(tp, dp);
+    for (size_t i = 3; i < 6; ++i)
+      EXPECT_NEAR(rest.step().loss, expected[i], 1e-11) << "T = " << tp << ", D = " << dp;
+  }
+}
+
+TEST_F(CheckpointTest, HoldsTheModelAsHuggingFaceWritesIt) {
+  trained(small_bert(2), 1);
+  const Model model = find_model(path("run"));
+  EXPECT_EQ(model.architecture, Architecture::Bert);
+  EXPECT_EQ(model.norm, NormPlacement::Post);
+  EXPECT_EQ(parameter_count(model), parameter_count(small_bert(1).model));
+  const SafetensorsFile weights(path("run/model.safetensors"));
+  EXPECT_EQ(weights.metadata().at("format"), "pt");
+  const std::string layer = "bert.encoder.layer.0.";
+  EXPECT_EQ(weights.require(layer + "attention.self.query.weight", {40, 40}).dtype, "F32");
+  weights.require(layer + "intermediate.dense.weight", {96, 40});  // [out, in]
+  weights.require("bert.embeddings.word_embeddings.weight", {53, 40});
+  const SafetensorsFile moments(path("run/optimizer.safetensors"));
+  moments.require("adam.v." + layer + "attention.self.value.bias", {40});
+}
+
+TEST_F(CheckpointTest, EveryKindOfModelComesBackFromItsConfig) {
+  Settings pre = small_bert(1);
+  pre.model.norm = NormPlacement::Pre;
+  for (const Settings& settings : {small_model(1), small_bert(1), pre}) {
+    trained(settings, 0);
+    Model read = find_model(path("run"));
+    read.name = settings.model.name;
+    read.title = settings.model.title;
+    EXPECT_EQ(read, settings.model);
+    fs::remove_all(path("run"));
+  }
+}
+
+// The limit on a file's size stands for a full disk.
+TEST_F(CheckpointTest, AFullDiskLeavesTheCheckpointBefore) {
+  Trainer trainer = trained(small_model(1), 2);
+  const std::string before = contents("run/model.safetensors");
+  trainer.step();
+  rlimit old{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &old), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit = old;
+  limit.rlim_cur = 50'000;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  const std::string message = error_of([&] { trainer.save(); });
+  setrlimit(RLIMIT_FSIZE, &old);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_THAT(message, AllOf(HasSubstr("of step 3 could not be saved"), HasSubstr("model.safetensors"),
+                             HasSubstr("stands as it was")));
+  EXPECT_EQ(contents("run/model.safetensors"), before);
+  EXPECT_EQ(files_in_folder(), 1u);
+  trainer.save();  // and once there is room again
+  EXPECT_EQ(read_training_state(path("run")).step, 3);
+}
+
+TEST_F(CheckpointTest, LeftoversOfAKillAreNoObstacle) {
+  Trainer trainer = trained(small_model(1), 1);
+  write("x", "");
+  fs::create_directories(path("run.part"));
+  write("run.part/model.safetensors", "half");
+  trainer.step();
+  trainer.save();
+  EXPECT_FALSE(fs::exists(path("run.part")));
+  EXPECT_EQ(resumed(1, 1).steps_done(), 2);
+  fs::rename(path("run"), path("run.previous"));  // killed between two moves
+  EXPECT_EQ(resumed(1, 1).steps_done(), 2);
+}
+
+TEST_F(CheckpointTest, FilesOfAPersonStay) {
+  Trainer trainer = trained(small_model(1), 1);
+  write("run/notes.txt", "mine");
+  trainer.save();
+  EXPECT_EQ(contents("run/notes.txt"), "mine");
+  fs::create_directories(path("other"));
+  write("other/thesis.tex", "mine");
+  EXPECT_THAT(error_of([&] { check_checkpoint_place(path("other")); }), HasSubstr("no checkpoint"));
+  EXPECT_THAT(error_of([&] { check_checkpoint_place(path("run/notes.txt")); }), HasSubstr("is a file"));
+  EXPECT_THAT(error_of([&] { check_checkpoint_place("/proc/none/run"); }), HasSubstr("/proc/none/run"));
+}
+
+TEST_F(CheckpointTest, ParametersThatAreNoNumbersAreNotSaved) {
+  Trainer trainer = trained(small_model(1), 1);
+  const Program& program = trainer.plan().program;
+  const TensorId id = lasting_tensors(program).front();
+  std::vector<std::byte> whole = read_whole(trainer.executor(), program, id);
+  const float infinity = INFINITY;
+  std::memcpy(whole.data() + 20, &infinity, 4);
+  write_whole(trainer.executor(), program, id, whole);
+  EXPECT_THAT(error_of([&] { trainer.save(); }),
+              AllOf(HasSubstr("holds infinity at element 5"), HasSubstr("stands as it was")));
+}
+
+TEST_F(CheckpointTest, WhatIsDamagedOrMissingIsNamed) {
+  const auto fresh = [&] {
+    fs::remove_all(path("run"));
+    trained(small_model(1), 2);
+  };
+  EXPECT_THAT(error_of([&] { read_training_state(path("nothing")); }), HasSubstr("training.json"));
+  fresh();
+  change("model.safetensors", [](std::string& bytes) { bytes.resize(bytes.size() / 2); });
+  EXPECT_THAT(resume_error(), AllOf(HasSubstr("model.safetensors"), HasSubstr("cut short")));
+  fresh();
+  fs::remove(path("run/optimizer.safetensors"));
+  EXPECT_THAT(resume_error(), AllOf(HasSubstr("optimizer.safetensors is missing"), HasSubstr("--model")));
+  fresh();
+  change("training.json", [](std::string& text) { text.resize(text.size() / 2); });
+  EXPECT_THAT(resume_error(), HasSubstr("training.json"));
+  fresh();
+  change("training.json",
+         [](std::string& text) { text.replace(text.find("\"step\": 2"), 9, "\"step\": 3"); });
+  EXPECT_THAT(resume_error(), HasSubstr("do not belong together"));
+  fresh();
+  change("training.json",
+         [](std::string& text) { text.replace(text.find("\"format\": 1"), 11, "\"format\": 9"); });
+  EXPECT_THAT(resume_error(), HasSubstr("format 9"));
+  fresh();
+  change("training.json",
+         [](std::string& text) { text.replace(text.find("\"hidden\": 40"), 12, "\"hidden\": 80"); });
+  EXPECT_THAT(resume_error(), AllOf(HasSubstr("model.safetensors"), HasSubstr("shape")));
+}
+
+TEST_F(CheckpointTest, AnotherTextOrTokenizerIsRefused) {
+  struct OtherTokenizer : BytesTokenizer {
+    std::string name() const override { return "other"; }
+    uint64_t fingerprint() const override { return 7; }
+  };
+  TrainOptions options = small_training(small_model(1), 6);
+  options.settings.model.vocab = 257;
+  options.checkpoint = path("run");
+  options.text = {"book.txt", 1000, std::make_shared<BytesTokenizer>()};
+  small_trainer(options).save();
+  options = resume_options(path("run"));
+  options.text = {"book.txt", 1000, std::make_shared<BytesTokenizer>()};
+  EXPECT_NO_THROW(small_trainer(options));
+  options.text.tokens = 999;
+  EXPECT_THAT(error_of([&] { small_trainer(options); }), AllOf(HasSubstr("1,000 tokens"), HasSubstr("999")));
+  options.text.tokenizer = std::make_shared<OtherTokenizer>();
+  EXPECT_THAT(error_of([&] { small_trainer(options); }), AllOf(HasSubstr("bytes"), HasSubstr("other")));
+  EXPECT_TRUE(fs::exists(path("run/tokenizer.json")));
+}
+
+}  // namespace
+}  // namespace shardlens

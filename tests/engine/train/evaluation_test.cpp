@@ -1,0 +1,177 @@
+// Perplexity and cloze accuracy against what one works out token by token with the same model.
+#include "engine/train/evaluation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "engine/planner/planner.h"
+#include "engine/runtime/executor.h"
+#include "engine/runtime/plan.h"
+#include "engine/train/bytes_tokenizer.h"
+#include "engine/train/model_state.h"
+#include "engine/train/trainer.h"
+#include "tests/engine/io/test_folder.h"
+#include "tests/engine/small_model.h"
+
+namespace shardlens {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::small_model;
+
+const std::string kText = "In the beginning God created the heaven\nand the earth.";
+
+Settings byte_model(int tp, int dp = 1) {
+  Settings settings = small_model(tp, dp);
+  settings.dtype = DType::Fp64;
+  settings.model.vocab = 257;
+  settings.model.positions = 64;
+  settings.seq = 16;
+  settings.batch = 2;
+  return settings;
+}
+
+// -log p of every token of `ids` but the first, and whether it was the likeliest, each from a window that
+// begins at `start(i)`.
+struct Scores {
+  double nats = 0;
+  std::vector<bool> likeliest;
+};
+Scores one_by_one(Settings settings, const std::vector<int32_t>& ids,
+                  const std::function<int64_t(int64_t)>& start) {
+  settings.batch = 1;
+  const auto plan = make_plan(plan_evaluation(settings));
+  Executor executor(plan);
+  executor.wait();
+  TensorId logits = kNoTensor;
+  for (const Tensor& tensor : plan->program.tensors)
+    if (tensor.name == "logits") logits = tensor.id;
+  const auto columns = static_cast<size_t>(plan->program.tensor(logits).shape[1]);
+  Scores scores;
+  for (int64_t i = 1; i < static_cast<int64_t>(ids.size()); ++i) {
+    auto batch = std::make_shared<Batch>();
+    batch->tokens.assign(ids.begin() + start(i), ids.begin() + i);
+    const size_t row = batch->tokens.size() - 1;
+    batch->tokens.resize(static_cast<size_t>(settings.seq), 0);
+    batch->labels.assign(static_cast<size_t>(settings.seq), kIgnoredLabel);
+    PassInputs inputs;
+    inputs.batch = batch;
+    executor.next_pass(inputs);
+    executor.start(executor.steps());
+    executor.wait();
+    const auto whole = read_whole(executor, plan->program, logits);
+    double highest = -INFINITY, sum = 0;
+    for (size_t j = 0; j < 257; ++j)
+      highest = std::max(highest, element_of(DType::Fp64, whole.data(), row * columns + j));
+    for (size_t j = 0; j < 257; ++j)
+      sum += std::exp(element_of(DType::Fp64, whole.data(), row * columns + j) - highest);
+    const double target = element_of(DType::Fp64, whole.data(),
+                                     row * columns + static_cast<size_t>(ids[static_cast<size_t>(i)]));
+    scores.nats += highest + std::log(sum) - target;
+    scores.likeliest.push_back(target == highest);
+  }
+  return scores;
+}
+
+TEST(Perplexity, IsThatOfOverlappingWindowsWhateverTAndD) {
+  std::vector<int32_t> ids = BytesTokenizer().encode(kText);
+  ids.insert(ids.begin(), 256);
+  // The first window scores its 16 targets; each one after it advances by 5 and scores the last 5.
+  const auto start = [](int64_t i) { return i <= 16 ? 0 : (i - 16 + 4) / 5 * 5; };
+  const double nats = one_by_one(byte_model(1), ids, start).nats;
+  for (const auto& [tp, dp] : {std::pair{1, 1}, {3, 1}, {2, 2}}) {
+    const Perplexity p = evaluate_perplexity(byte_model(tp, dp), BytesTokenizer(), kText, 5, 0);
+    EXPECT_NEAR(p.nats, nats, 1e-10) << tp;
+    EXPECT_EQ(p.tokens, static_cast<int64_t>(kText.size()));
+    EXPECT_EQ(p.words, 11);  // ten words and a line end
+    EXPECT_NEAR(p.perplexity, std::exp(nats / 11), 1e-6 * p.perplexity);
+  }
+  EXPECT_EQ(evaluate_perplexity(byte_model(1), BytesTokenizer(), kText, 5, 7).words, 7);
+}
+
+TEST(Perplexity, CountsWordsAndLineEndsOfTheTextWithoutItsMargins) {
+  EXPECT_EQ(original_tokens("  a b\n c \n\n"), 4);
+  EXPECT_EQ(original_tokens(" \n "), 0);
+}
+
+TEST(Cloze, AsksForEveryTokenOfTheLastWord) {
+  const std::vector<std::string> texts{"a b", "the end of it all", "one two  three \n",
+                                       "a much longer text than a window holds, at last"};
+  int64_t correct = 0;
+  for (const std::string& text : texts) {
+    const std::string trimmed = text.substr(0, text.find_last_not_of(" \n") + 1);
+    const std::vector<int32_t> ids = BytesTokenizer().encode(trimmed);
+    const auto tokens = static_cast<int64_t>(ids.size());
+    const Scores scores =
+        one_by_one(byte_model(1), ids, [&](int64_t i) { return std::clamp<int64_t>(tokens - 17, 0, i - 1); });
+    const size_t context = trimmed.find_last_not_of(' ', trimmed.rfind(' ')) + 1;
+    bool all = true;
+    for (size_t i = context; i < ids.size(); ++i) all = all && scores.likeliest[i - 1];
+    correct += all;
+  }
+  for (const auto& [tp, dp] : {std::pair{1, 1}, {3, 1}, {2, 2}}) {
+    const Cloze cloze = evaluate_cloze(byte_model(tp, dp), BytesTokenizer(), texts);
+    EXPECT_EQ(cloze.examples, 4);
+    EXPECT_EQ(cloze.correct, correct);
+  }
+}
+
+using ClozeFile = TestFolder;
+
+// A model that has learned to say "a a a a" knows how it goes on, and not how "a a b" does.
+TEST_F(ClozeFile, ATrainedModelIsRightWhereItShouldBe) {
+  struct Repeats : BatchSource {
+    Batch batch(int64_t) const override {
+      Batch batch;
+      for (int i = 0; i < 32; ++i) batch.tokens.push_back(i % 2 == 0 ? 'a' : ' ');
+      for (int i = 0; i < 32; ++i) batch.labels.push_back(i % 2 == 0 ? ' ' : 'a');
+      return batch;
+    }
+    int64_t batches() const override { return 1; }
+  };
+  TrainOptions options;
+  options.settings = byte_model(2);
+  options.schedule = {1e-2, 1e-2, 0, 40, Decay::Constant};
+  options.checkpoint = path("run");
+  Trainer trainer(options, std::make_shared<Repeats>(), nullptr);
+  while (trainer.step().loss > 0.05) ASSERT_LT(trainer.steps_done(), 100);
+  trainer.save();
+  Settings settings = byte_model(3);
+  settings.weights_path = path("run/model.safetensors");
+  const Cloze cloze = evaluate_cloze(settings, BytesTokenizer(), {"a a a a", "a a a b", "a a a aa", "a a"});
+  EXPECT_EQ(cloze.correct, 2);
+  EXPECT_EQ(cloze.examples, 4);
+}
+
+TEST(Evaluation, BadInputIsNamed) {
+  const BytesTokenizer bytes;
+  Settings small = small_model(1);
+  EXPECT_THAT(error_of([&] { evaluate_perplexity(small, bytes, kText, 5, 0); }),
+              AllOf(HasSubstr("257 ids"), HasSubstr("53")));
+  EXPECT_THAT(error_of([&] { evaluate_perplexity(byte_model(1), bytes, " \n", 5, 0); }), HasSubstr("empty"));
+  EXPECT_THAT(error_of([&] { evaluate_perplexity(byte_model(1), bytes, kText, 17, 0); }),
+              HasSubstr("1 to 16"));
+  EXPECT_THAT(error_of([&] {
+                evaluate_cloze(byte_model(1), bytes, {"fine text", "word"});
+              }),
+              HasSubstr("text 2"));
+  EXPECT_THAT(error_of([&] { evaluate_cloze(byte_model(1), bytes, {"a supercalifragilistic"}); }),
+              HasSubstr("longer than a window"));
+  EXPECT_THAT(error_of([&] { evaluate_perplexity(testing::small_bert(1), bytes, kText, 5, 0); }),
+              HasSubstr("encoder"));
+}
+
+TEST_F(ClozeFile, IsReadLineByLine) {
+  EXPECT_THAT(read_cloze_file(write("c.jsonl", "{\"text\": \"a b\"}\n\n{\"text\": \"c d\", \"id\": 2}\n")),
+              ::testing::ElementsAre("a b", "c d"));
+  EXPECT_THAT(error_of([&] { read_cloze_file(write("d.jsonl", "{\"text\": \"a b\"}\n{\"txt\": 1}\n")); }),
+              AllOf(HasSubstr("d.jsonl, line 2"), HasSubstr("text")));
+  EXPECT_THAT(error_of([&] { read_cloze_file(write("e.jsonl", "\n")); }), HasSubstr("e.jsonl"));
+  EXPECT_THAT(error_of([&] { read_cloze_file(path("absent")); }), HasSubstr("absent"));
+}
+
+}  // namespace
+}  // namespace shardlens

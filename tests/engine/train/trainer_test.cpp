@@ -1,0 +1,146 @@
+// The training loop: it learns, gives the same curve whatever T and D, and stops well.
+#include "engine/train/trainer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/train/model_state.h"
+#include "tests/engine/io/test_folder.h"
+#include "tests/engine/train/small_training.h"
+
+namespace shardlens {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::small_model;
+using testing::small_trainer;
+using testing::small_training;
+
+using TrainerTest = TestFolder;
+const std::atomic<bool> kNeverStop{false};
+
+Settings in_fp64(Settings settings) {
+  settings.dtype = DType::Fp64;
+  return settings;
+}
+
+std::vector<double> losses(Trainer& trainer, int64_t steps) {
+  std::vector<double> losses;
+  while (steps-- > 0) losses.push_back(trainer.step().loss);
+  return losses;
+}
+
+TEST_F(TrainerTest, LearnsToCount) {
+  TrainOptions options = small_training(small_model(2), 300);
+  options.schedule = {1e-2, 0, 10, 300, Decay::Cosine};
+  Trainer trainer = small_trainer(options);
+  const std::vector<double> curve = losses(trainer, 300);
+  EXPECT_NEAR(curve.front(), std::log(53.0), 0.1);  // knows nothing
+  EXPECT_LT(curve.back(), 1.0);
+}
+
+TEST_F(TrainerTest, TheCurveDoesNotDependOnTAndD) {
+  Trainer serial = small_trainer(small_training(in_fp64(small_model(1)), 8));
+  const std::vector<double> expected = losses(serial, 8);
+  for (const auto& [tp, dp] : {std::pair{2, 1}, {3, 1}, {5, 1}, {1, 2}, {2, 2}}) {
+    Trainer sharded = small_trainer(small_training(in_fp64(small_model(tp, dp)), 8));
+    const std::vector<double> curve = losses(sharded, 8);
+    for (size_t i = 0; i < curve.size(); ++i)
+      EXPECT_NEAR(curve[i], expected[i], 1e-11) << "T = " << tp << ", D = " << dp << ", step " << i + 1;
+  }
+}
+
+TEST_F(TrainerTest, ReportsRateAndPace) {
+  Trainer trainer = small_trainer(small_training(small_model(2), 8));
+  const StepReport first = trainer.step();
+  EXPECT_EQ(first.step, 1);
+  EXPECT_DOUBLE_EQ(first.learning_rate, 1e-3);  // a third of the way up
+  EXPECT_GT(first.gradient_norm, 0);
+  EXPECT_NEAR(first.tokens_per_second * first.seconds, 44, 1e-6);
+  EXPECT_GT(first.flops_per_second, 0);
+  EXPECT_NEAR(first.seconds_left, 7 * first.seconds, 1e-9);
+  EXPECT_EQ(first.of_ceiling, 0);  // not measured
+  trainer.measure_ceiling();
+  const StepReport second = trainer.step();
+  EXPECT_DOUBLE_EQ(second.of_ceiling, second.flops_per_second / trainer.ceiling_flops());
+}
+
+// Validation is a pass of its own: the run goes on bit by bit as without it, whatever the dropout.
+TEST_F(TrainerTest, ValidationLeavesTheRunAsItIs) {
+  TrainOptions options = small_training(small_model(2, 2), 6);
+  Trainer without = small_trainer(options);
+  const std::vector<double> expected = losses(without, 6);
+  options.validate_every = 2;
+  testing::Told told;
+  Trainer with = small_trainer(options);
+  with.run(told, kNeverStop);
+  ASSERT_EQ(told.steps.size(), 6u);
+  for (size_t i = 0; i < 6; ++i) EXPECT_EQ(told.steps[i].loss, expected[i]);
+  ASSERT_EQ(told.validations.size(), 3u);
+  EXPECT_EQ(told.validations[1].step, 4);
+}
+
+// What validation says is what a training step would have said of the same rows and weights.
+TEST_F(TrainerTest, ValidationIsTheLossOfItsRows) {
+  TrainOptions options = small_training(in_fp64(small_model(2)), 4);
+  options.validation_batches = 1;
+  Trainer trainer = small_trainer(options);
+  const double before = trainer.validate().loss;  // rows of batch 0, fresh weights
+  EXPECT_NEAR(trainer.step().loss, before, 1e-14);
+  EXPECT_LT(trainer.validate().loss, before);  // sees the weights of now
+}
+
+TEST_F(TrainerTest, StopsBetweenStepsWhenAsked) {
+  struct StopAfterTwo : testing::Told {
+    std::atomic<bool> stop{false};
+    void on_step(const StepReport& report) override {
+      Told::on_step(report);
+      stop = report.step == 2;
+    }
+  } told;
+  TrainOptions options = small_training(small_model(1), 10);
+  options.checkpoint = path("run");
+  Trainer trainer = small_trainer(options);
+  trainer.run(told, told.stop);
+  EXPECT_EQ(told.steps.size(), 2u);
+  EXPECT_THAT(told.saved, ::testing::ElementsAre(2));
+  EXPECT_EQ(read_training_state(path("run")).step, 2);
+}
+
+// A rate beyond all measure blows the weights up: the next pass overflows.
+TEST_F(TrainerTest, ALossThatIsNoNumberStopsTheRunAndKeepsTheCheckpoint) {
+  TrainOptions options = small_training(small_model(2), 10);
+  options.schedule = {1e30, 1e30, 0, 10, Decay::Constant};
+  options.checkpoint = path("run");
+  options.checkpoint_every = 1;
+  Trainer trainer = small_trainer(options);
+  testing::Told told;
+  std::string message;
+  try {
+    trainer.run(told, kNeverStop);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Run);
+    message = error.what();
+  }
+  EXPECT_THAT(message, AllOf(HasSubstr("training stopped at step 2"), HasSubstr("began here: rank"),
+                             HasSubstr("tensor "), HasSubstr("of step 1, is in " + path("run"))));
+  const TrainingState state = read_training_state(path("run"));
+  EXPECT_EQ(state.step, 1);
+  EXPECT_NO_THROW(checkpoint_weights(path("run"), state));
+}
+
+TEST_F(TrainerTest, RefusesWhatCannotBeTrained) {
+  TrainOptions options = small_training(small_model(2), 10);
+  options.schedule.peak = -1;
+  EXPECT_THAT(error_of([&] { small_trainer(options); }), HasSubstr("learning rate"));
+  options = small_training(small_model(2), 10);
+  options.settings.seq = 17;  // 16 positions
+  EXPECT_THAT(error_of([&] { small_trainer(options); }), HasSubstr("positions"));
+  Trainer no_text(small_training(small_model(1), 1),
+                  std::make_shared<testing::CountingBatches>(small_model(1)), nullptr);
+  EXPECT_THAT(error_of([&] { no_text.validate(); }), HasSubstr("validation text"));
+}
+
+}  // namespace
+}  // namespace shardlens
