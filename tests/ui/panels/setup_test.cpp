@@ -63,11 +63,10 @@ TEST(Setup, AnImpossibleDegreeSaysWhyAndOneClickHelps) {
 TEST(Setup, TheWayBackFromARefusal) {
   StudioHarness harness;
   settled(harness);
-  harness.perform([](ImGuiTestContext& person) {
-    person.ItemClick("//Setup/T = 8");
-    person.Yield(5);
-    person.ItemClick("//Setup/try what ran last");
-  });
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/T = 8"); });
+  settled(harness);
+  ASSERT_EQ(harness.snapshot().state, RunState::Refused);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/try what ran last"); });
   EXPECT_EQ(settled(harness).tp, 4);
   EXPECT_EQ(harness.snapshot().state, RunState::Done);
 }
@@ -92,7 +91,20 @@ TEST(Setup, ACutOfOneMatrixMakesASplitOfItsOwn) {
   EXPECT_EQ(harness.snapshot().settings.split.name, "reversed");
 }
 
-TEST(Setup, TwoQuickChangesAreBothKept) {
+TEST(Setup, AChangeBuildsOnTheOneThatIsStillUnderWay) {
+  StudioHarness harness;
+  settled(harness);
+  // Of two quick changes the first has been asked for, and has not arrived when the second is made.
+  Settings first = harness.snapshot().settings;
+  first.dtype = DType::Fp64;
+  harness.view().wanted.sent(harness.snapshot(), first);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/T = 2"); });
+  const Settings& settings = settled(harness);
+  EXPECT_EQ(settings.tp, 2);
+  EXPECT_EQ(settings.dtype, DType::Fp64);
+}
+
+TEST(Setup, PartDtypeAndDegreeAreChosenOneAfterTheOther) {
   StudioHarness harness;
   settled(harness);
   harness.perform([](ImGuiTestContext& person) {

@@ -107,10 +107,11 @@ TEST(Timeline, TheWheelZoomsAboutTheMouseAndADragPans) {
 TEST(Timeline, TransportWalksToTheNextCollectiveAndBack) {
   StudioHarness harness;
   harness.wait_until_at_rest();
-  harness.perform([](ImGuiTestContext& person) {
-    person.ItemClick("//Timeline/###walk.first");
-    person.ItemClick("//Timeline/###walk.next_collective");
-  });
+  ASSERT_NE(harness.view().selected_step, 0);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Timeline/###walk.first"); });
+  harness.wait_until_at_rest();
+  EXPECT_EQ(harness.view().selected_step, 0);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Timeline/###walk.next_collective"); });
   harness.wait_until_at_rest();
   const StepId collective = harness.view().selected_step;
   ASSERT_GT(collective, 0);

@@ -109,6 +109,7 @@ TEST(Tracks, AClickHitsTheStepUnderIt) {
   EXPECT_EQ(step_at(events, 1.5, 0.1), 2);
   EXPECT_EQ(step_at(events, 2.95, 0.1), 3) << "within reach";
   EXPECT_EQ(step_at(events, 2.5, 0.1), -1);
+  EXPECT_EQ(step_at(events_at({{0, 0}, {0, 1}}), 0, 0.1), 1) << "a step of no time lies under the border";
 }
 
 }  // namespace

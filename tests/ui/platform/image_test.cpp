@@ -57,7 +57,10 @@ TEST_F(ImageFile, AFailedRenameLeavesNothingBehind) {
 TEST_F(ImageFile, ADamagedFileIsRefused) {
   write_png(sample(), folder_ / "a.png");
   std::filesystem::resize_file(folder_ / "a.png", 40);
-  EXPECT_THROW(read_png(folder_ / "a.png"), Error);
+  EXPECT_THROW(read_png(folder_ / "a.png"), Error) << "cut in the header";
+  write_png(sample(), folder_ / "a.png");
+  std::filesystem::resize_file(folder_ / "a.png", std::filesystem::file_size(folder_ / "a.png") - 20);
+  EXPECT_THROW(read_png(folder_ / "a.png"), Error) << "cut in the pixels";
   EXPECT_THROW(read_png(folder_ / "missing.png"), Error);
 }
 
