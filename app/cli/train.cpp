@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/options.h"
-#include "app/cli/train_data.h"
 #include "app/cli/train_report.h"
 #include "app/cli/verbs.h"
 #include "engine/config/error.h"
@@ -16,6 +15,7 @@
 #include "engine/config/splits.h"
 #include "engine/config/units.h"
 #include "engine/runtime/plan.h"
+#include "engine/train/train_data.h"
 #include "engine/train/trainer.h"
 
 namespace shardlens::cli {

@@ -91,6 +91,8 @@ class Trainer {
 
   const TrainOptions& options() const { return options_; }
   const Plan& plan() const { return *plan_; }
+  /// The same, to be kept longer than the trainer.
+  std::shared_ptr<const Plan> shared_plan() const { return plan_; }
   int64_t steps_done() const { return done_; }
   double ceiling_flops() const { return ceiling_flops_; }
   /// For who freezes a step and looks into it, and for saving; idle between steps.

@@ -1,25 +1,29 @@
 // Opening token files, or making them in a temporary folder.
-#include "app/cli/train_data.h"
+#include "engine/train/train_data.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
-
+#include <cstdlib>
 #include <filesystem>
 
+#include "engine/config/assets.h"
 #include "engine/config/error.h"
+#include "engine/io/atomic_file.h"
 #include "engine/train/corpus.h"
 #include "engine/train/documents.h"
 
-namespace shardlens::cli {
+namespace shardlens {
 namespace {
 
 namespace fs = std::filesystem;
 
-// A folder of this process alone; the files in it stay readable once they are open.
+// A folder of its own; the files in it stay readable once they are open.
 class TemporaryFolder {
  public:
-  TemporaryFolder() : path_(fs::temp_directory_path() / fmt::format("shardlens-{}", getpid())) {
-    fs::create_directories(path_);
+  TemporaryFolder() : path_(fs::temp_directory_path() / "shardlens-XXXXXX") {
+    std::string name = path_.string();
+    if (mkdtemp(name.data()) == nullptr)
+      throw run_error(fmt::format("cannot make a folder in {}", fs::temp_directory_path().string()));
+    path_ = name;
   }
   ~TemporaryFolder() {
     std::error_code ignored;
@@ -53,6 +57,13 @@ TrainData prepare(const std::string& where, const std::string& tokenizer) {
 
 }  // namespace
 
+TrainData open_built_in_text() {
+  const TemporaryFolder folder;
+  const std::string path = (fs::path(folder.path()) / "genesis.txt").string();
+  write_file_atomically(path, std::string(asset("text/genesis.txt")));
+  return open_train_data(path, "bytes");
+}
+
 TrainData open_train_data(const std::string& where, const std::string& tokenizer) {
   const std::string wanted = tokenizer.empty() ? "bytes" : tokenizer;
   if (fs::path(where).extension() == ".tokens") {
@@ -66,4 +77,4 @@ TrainData open_train_data(const std::string& where, const std::string& tokenizer
   return {corpus.tokenizer, corpus.train, corpus.validation};
 }
 
-}  // namespace shardlens::cli
+}  // namespace shardlens

@@ -7,7 +7,7 @@
 #include "engine/train/token_file.h"
 #include "engine/train/tokenizer.h"
 
-namespace shardlens::cli {
+namespace shardlens {
 
 struct TrainData {
   std::shared_ptr<const Tokenizer> tokenizer;
@@ -19,4 +19,8 @@ struct TrainData {
 /// nothing at `where`, nothing to learn from, or it was tokenised otherwise.
 TrainData open_train_data(const std::string& where, const std::string& tokenizer);
 
-}  // namespace shardlens::cli
+/// A small text that travels inside the programs, as bytes: for a first run on any machine.
+TrainData open_built_in_text();
+inline constexpr const char* kBuiltInText = "Genesis, King James Version (built in)";
+
+}  // namespace shardlens

@@ -1,0 +1,67 @@
+// Square sums of the gradients' slices.
+#include "engine/train/gradient_norms.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace shardlens {
+namespace {
+
+template <typename T>
+double square_sum(const void* data, int64_t count) {
+  const T* values = static_cast<const T*>(data);
+  double sum = 0;
+  for (int64_t i = 0; i < count; ++i) sum += static_cast<double>(values[i]) * static_cast<double>(values[i]);
+  return sum;
+}
+
+/// The group of a parameter: 0 before the layers, 1 + k in layer k, 1 + layers behind them.
+int group_of(const Program& program, TensorId weight, int layers) {
+  bool behind = false;
+  for (const Step& step : program.steps) {
+    behind |= step.layer >= 0;
+    for (const TensorId input : step.inputs) {
+      if (input == weight) return step.layer >= 0 ? 1 + step.layer : behind ? 1 + layers : 0;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+GradientNorms::GradientNorms(const Program& program)
+    : ranks_(program.ranks()),
+      group_of_(program.tensors.size(), -1),
+      square_sums_(static_cast<size_t>(ranks_), std::vector<double>(program.tensors.size(), 0)) {
+  const auto layers = static_cast<int>(program.settings.model.layers);
+  groups_.push_back("embedding");
+  for (int layer = 0; layer < layers; ++layer) groups_.push_back(fmt::format("layer {}", layer));
+  groups_.push_back("head");
+  for (const Step& step : program.steps) {
+    if (step.op != Op::AdamW) continue;
+    group_of_[static_cast<size_t>(step.inputs[1])] = group_of(program, step.inputs[0], layers);
+  }
+}
+
+void GradientNorms::on_tensor(int rank, StepId, const Tensor& tensor, const void* data) {
+  const auto id = static_cast<size_t>(tensor.id);
+  if (group_of_[id] < 0) return;
+  if (tensor.layout.kind != LayoutKind::Sharded && rank > 0) return;
+  const int64_t count = element_count(local_shape(tensor, ranks_, rank));
+  square_sums_[static_cast<size_t>(rank)][id] =
+      tensor.dtype == DType::Fp64 ? square_sum<double>(data, count) : square_sum<float>(data, count);
+}
+
+std::vector<double> GradientNorms::norms() const {
+  std::vector<double> norms(groups_.size(), 0);
+  for (const std::vector<double>& of_rank : square_sums_) {
+    for (size_t id = 0; id < of_rank.size(); ++id) {
+      if (group_of_[id] >= 0) norms[static_cast<size_t>(group_of_[id])] += of_rank[id];
+    }
+  }
+  for (double& norm : norms) norm = std::sqrt(norm);
+  return norms;
+}
+
+}  // namespace shardlens

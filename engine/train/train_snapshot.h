@@ -1,0 +1,91 @@
+// What the studio may know of a training run, as immutable data, and what it may ask for: the counterpart of
+// engine/runtime/snapshot.h for many steps instead of one.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engine/runtime/snapshot.h"
+#include "engine/train/trainer.h"
+
+namespace shardlens {
+
+/// One training step: the trainer's report, and the gradients' norm of each group of layers.
+struct TrainStep {
+  StepReport report;
+  std::vector<double> gradient_norms;  ///< as TrainCurve::groups; before clipping
+};
+
+/// One model being trained. Two of them, trained in turn on the same batches, make a comparison.
+struct TrainCurve {
+  std::string name;
+  TrainOptions options;
+  std::shared_ptr<const Plan> plan;  ///< null until it is planned
+  CommunicatorInfo communicator;
+  double ceiling_flops = 0;         ///< GEMM ceiling of these products, measured; 0: not yet
+  std::vector<std::string> groups;  ///< "embedding", "layer 0", …, "head"
+  std::vector<std::shared_ptr<const TrainStep>> steps;
+  std::vector<ValidationReport> validations;
+  std::string ended;  ///< why it stopped before its last step; empty while it goes on or is done
+
+  bool done() const { return static_cast<int64_t>(steps.size()) >= options.steps; }
+};
+
+enum class TrainState { Idle, Preparing, Running, Paused, Done, Stopped, Refused, Failed };
+std::string to_string(TrainState state);
+
+/// The text that is learnt.
+struct LearntText {
+  std::string name;  ///< "Genesis (built in)", or the path
+  int64_t train_tokens = 0, validation_tokens = 0;
+  std::string tokenizer;
+  double unigram_entropy_nats = 0;  ///< per token: what a model that ignores context reaches; 0: not yet
+};
+
+/// A training step that stands still: everything a run of the studio shows of a Program, of this very step.
+struct FrozenStep {
+  size_t curve = 0;
+  int64_t step = 0;
+  std::shared_ptr<const Snapshot> shown;
+};
+
+struct TrainSnapshot {
+  uint64_t version = 0;
+  TrainState state = TrainState::Idle;
+  std::string activity;  ///< "reading the text"; empty while steps are made or nothing is
+  std::string message;   ///< why Refused or Failed; names the remedy
+  std::string machine;   ///< "AMD EPYC, 2 cores": where everything was measured
+  LearntText text;
+  std::vector<std::shared_ptr<const TrainCurve>> curves;
+  std::shared_ptr<const FrozenStep> frozen;  ///< null: nothing is frozen
+
+  bool is_active() const { return state == TrainState::Preparing || state == TrainState::Running; }
+};
+
+namespace train_command {
+/// One model to train. The session sets what shares the machine with the ranks.
+struct Model {
+  std::string name;
+  TrainOptions options;
+};
+/// Gives up what is trained and begins anew. All models take their steps in turn, on the same text.
+struct Start {
+  std::vector<Model> models;
+  std::string text;  ///< a file, a folder or a prepared corpus; empty: the built-in text
+};
+struct Pause {};   ///< after the present step
+struct Resume {};  ///< goes on; lets a frozen step go
+struct Stop {};    ///< gives the run up at once; its curves stay
+/// Samples the next step of a curve and pauses after it; of a run that is done, shows its last step.
+struct Freeze {
+  size_t curve = 0;
+};
+struct LetGo {};  ///< the frozen step is no longer shown; the run stays paused
+}  // namespace train_command
+
+using TrainCommand = std::variant<train_command::Start, train_command::Pause, train_command::Resume,
+                                  train_command::Stop, train_command::Freeze, train_command::LetGo>;
+
+}  // namespace shardlens

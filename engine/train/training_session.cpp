@@ -1,0 +1,451 @@
+// The worker behind a TrainingSession.
+//
+// Protocol. send() appends to a queue under a lock; the worker takes everything from it between two steps. A
+// step is not interrupted but by Stop and by the end of the session, which cancel the executor that runs. One
+// pass samples every tensor of a step when it is to be frozen, and always the last step of all, so that a
+// run that is done can be looked into as well. The pass is the step itself: what is shown is what was learnt
+// from. Its times are those of the step before it, which nobody sampled.
+#include "engine/train/training_session.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include "engine/config/error.h"
+#include "engine/runtime/plan.h"
+#include "engine/runtime/sampler.h"
+#include "engine/train/corpus.h"
+#include "engine/train/gradient_norms.h"
+#include "engine/train/masked_batches.h"
+#include "engine/train/train_data.h"
+
+namespace shardlens {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kPublishSeconds = 0.05;  // how often steps are published while they follow fast
+// Bytes leave the ids from here on free: the first is the mask of a model that fills in the blanks.
+constexpr int32_t kMask = 257;
+
+using Events = std::vector<std::vector<StepEvent>>;
+
+/// [rank][step] of the pass that has just ended, first replica.
+Events events_of(const Executor& executor, const Program& program) {
+  Events events(static_cast<size_t>(program.ranks()));
+  for (int rank = 0; rank < program.ranks(); ++rank) {
+    const RankTrace& trace = executor.trace(rank);
+    for (size_t step = 0; step < trace.finished(); ++step)
+      events[static_cast<size_t>(rank)].push_back(trace.event(step));
+  }
+  return events;
+}
+
+/// A BERT learns bytes too, whose tokenizer has no words to mask; everything else as any run of the engine.
+std::shared_ptr<const BatchSource> batches(const std::shared_ptr<const TokenFile>& file,
+                                           const Tokenizer& tokenizer, const Settings& settings,
+                                           std::optional<uint64_t> order) {
+  const bool masks_bytes = settings.model.architecture == Architecture::Bert && tokenizer.name() == "bytes";
+  if (!file || !masks_bytes) return make_batches(file, tokenizer, settings, order);
+  if (settings.model.vocab <= kMask) {
+    throw request_error(fmt::format(
+        "{} has {} entries in its vocabulary; filling in bytes needs {}: 256 bytes, the end of a text and "
+        "the mask",
+        settings.model.title, settings.model.vocab, kMask + 1));
+  }
+  return std::make_shared<MaskedBatches>(Windows(file, settings.seq, order), settings.batch, kMask,
+                                         settings.seed);
+}
+
+/// The validation text, or nothing where it is shorter than one row.
+std::shared_ptr<const BatchSource> validation_batches(const TrainData& data, const Settings& settings) {
+  const bool has_a_row = data.validation && data.validation->tokens() > settings.seq;
+  return has_a_row ? batches(data.validation, *data.tokenizer, settings, std::nullopt) : nullptr;
+}
+
+}  // namespace
+
+std::string to_string(TrainState state) {
+  switch (state) {
+    case TrainState::Idle:
+      return "idle";
+    case TrainState::Preparing:
+      return "preparing";
+    case TrainState::Running:
+      return "running";
+    case TrainState::Paused:
+      return "paused";
+    case TrainState::Done:
+      return "done";
+    case TrainState::Stopped:
+      return "stopped";
+    case TrainState::Refused:
+      return "refused";
+    case TrainState::Failed:
+      return "failed";
+  }
+  return {};
+}
+
+class TrainingSession::Worker {
+ public:
+  Worker() {
+    now_.machine = machine_description();
+    publish();
+    thread_ = std::thread([this] { main(); });
+  }
+
+  ~Worker() {
+    {
+      const std::lock_guard lock(mutex_);
+      quit_ = true;
+      cancel_running();
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+
+  void send(TrainCommand command) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (std::holds_alternative<train_command::Stop>(command) ||
+          std::holds_alternative<train_command::Start>(command)) {
+        cancel_running();
+      }
+      queue_.push_back(std::move(command));
+      busy_ = true;
+    }
+    changed_.notify_all();
+  }
+
+  std::shared_ptr<const TrainSnapshot> snapshot() const {
+    const std::lock_guard lock(mutex_);
+    return published_;
+  }
+
+  std::shared_ptr<const TrainSnapshot> wait_until_idle(double timeout_seconds) const {
+    std::unique_lock lock(mutex_);
+    idle_.wait_for(lock, std::chrono::duration<double>(timeout_seconds), [this] { return !busy_; });
+    return published_;
+  }
+
+ private:
+  /// One model while it is trained.
+  struct Run {
+    TrainCurve curve;
+    std::shared_ptr<GradientNorms> norms;
+    std::unique_ptr<Trainer> trainer;
+    bool validates = false;  ///< there is a validation text of a row or more
+    Events last_events;      ///< of the last step that nobody sampled
+    int64_t events_step = 0;
+    std::shared_ptr<const Snapshot> last_shown;  ///< the last step of all, sampled
+    std::shared_ptr<const TrainCurve> published;
+
+    bool goes_on() const { return trainer && curve.ended.empty() && !curve.done(); }
+  };
+
+  void main();
+  void handle(TrainCommand command);
+  void start(const train_command::Start& wish);
+  void freeze(size_t curve);
+  void train_one_step();
+  void make_step(Run& run, bool sampled);
+  std::shared_ptr<const Snapshot> shown_step(const Run& run, const Sampler& sampler);
+  void finish_if_done();
+  void stop_with(TrainState state, const std::string& message);
+  void touch(Run& run) { run.published = nullptr; }
+  void publish();
+  void cancel_running() {
+    if (running_ != nullptr) running_->cancel("training was stopped");
+  }
+
+  // shared with callers
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  mutable std::condition_variable idle_;
+  std::deque<TrainCommand> queue_;
+  std::shared_ptr<const TrainSnapshot> published_;
+  Executor* running_ = nullptr;  ///< while it makes a step
+  bool busy_ = false;
+  bool quit_ = false;
+
+  // the worker's own
+  TrainSnapshot now_;
+  std::vector<Run> runs_;
+  size_t turn_ = 0;
+  std::optional<size_t> freeze_wanted_;
+  Clock::time_point last_published_;
+  std::thread thread_;
+};
+
+void TrainingSession::Worker::publish() {
+  ++now_.version;
+  now_.curves.clear();
+  for (Run& run : runs_) {
+    if (!run.published) run.published = std::make_shared<const TrainCurve>(run.curve);
+    now_.curves.push_back(run.published);
+  }
+  last_published_ = Clock::now();
+  auto snapshot = std::make_shared<const TrainSnapshot>(now_);
+  const std::lock_guard lock(mutex_);
+  published_ = std::move(snapshot);
+}
+
+void TrainingSession::Worker::main() {
+  for (;;) {
+    std::deque<TrainCommand> commands;
+    {
+      std::unique_lock lock(mutex_);
+      if (queue_.empty() && now_.state != TrainState::Running) {
+        busy_ = false;
+        idle_.notify_all();
+        changed_.wait(lock, [this] { return quit_ || !queue_.empty(); });
+      }
+      if (quit_) break;
+      commands.swap(queue_);
+    }
+    try {
+      for (TrainCommand& command : commands) handle(std::move(command));
+      if (now_.state == TrainState::Running) train_one_step();
+    } catch (const Error& error) {
+      stop_with(error.kind() == ErrorKind::Request ? TrainState::Refused : TrainState::Failed, error.what());
+    } catch (const std::exception& error) {
+      stop_with(TrainState::Failed, error.what());
+    }
+  }
+}
+
+void TrainingSession::Worker::handle(TrainCommand command) {
+  if (const auto* wish = std::get_if<train_command::Start>(&command)) return start(*wish);
+  if (const auto* wish = std::get_if<train_command::Freeze>(&command)) return freeze(wish->curve);
+  if (std::holds_alternative<train_command::LetGo>(command)) {
+    now_.frozen = nullptr;
+  } else if (std::holds_alternative<train_command::Pause>(command)) {
+    if (now_.state != TrainState::Running) return;
+    freeze_wanted_.reset();
+    now_.state = TrainState::Paused;
+  } else if (std::holds_alternative<train_command::Resume>(command)) {
+    now_.frozen = nullptr;
+    if (now_.state == TrainState::Paused) now_.state = TrainState::Running;
+  } else if (std::holds_alternative<train_command::Stop>(command)) {
+    if (now_.state != TrainState::Running && now_.state != TrainState::Paused) return;
+    stop_with(TrainState::Stopped, {});
+    return;
+  }
+  publish();
+}
+
+void TrainingSession::Worker::start(const train_command::Start& wish) {
+  runs_.clear();
+  freeze_wanted_.reset();
+  turn_ = 0;
+  TrainSnapshot fresh;
+  fresh.version = now_.version;
+  fresh.machine = now_.machine;
+  fresh.state = TrainState::Preparing;
+  now_ = std::move(fresh);
+  now_.activity = "reading the text";
+  now_.text.name = wish.text.empty() ? kBuiltInText : wish.text;
+  publish();
+  const TrainData data = wish.text.empty() ? open_built_in_text() : open_train_data(wish.text, {});
+  now_.text.train_tokens = data.train->tokens();
+  now_.text.validation_tokens = data.validation ? data.validation->tokens() : 0;
+  now_.text.tokenizer = data.tokenizer->name();
+  now_.text.unigram_entropy_nats = unigram_entropy_nats(*data.train);
+  for (const train_command::Model& model : wish.models) {
+    Run& run = runs_.emplace_back();
+    run.curve.name = model.name;
+    run.curve.options = model.options;
+    now_.activity = fmt::format("preparing {}", model.name);
+    publish();
+    TrainOptions options = model.options;
+    options.beside = Beside::AWindow;
+    options.text = {now_.text.name, data.train->tokens(), data.tokenizer};
+    const Settings& settings = options.settings;
+    const auto validation = validation_batches(data, settings);
+    run.validates = validation != nullptr;
+    run.trainer = std::make_unique<Trainer>(
+        options, batches(data.train, *data.tokenizer, settings, settings.seed), validation);
+    run.curve.options = run.trainer->options();
+    run.curve.plan = run.trainer->shared_plan();
+    run.curve.communicator = run.trainer->executor().communicator();
+    run.norms = std::make_shared<GradientNorms>(run.curve.plan->program);
+    run.curve.groups = run.norms->groups();
+    run.trainer->observe({run.norms});
+    now_.activity = "measuring this machine's GEMM ceiling";
+    touch(run);
+    publish();
+    run.trainer->measure_ceiling();
+    run.curve.ceiling_flops = run.trainer->ceiling_flops();
+    touch(run);
+  }
+  now_.activity.clear();
+  now_.state = TrainState::Running;
+  finish_if_done();
+  publish();
+}
+
+void TrainingSession::Worker::freeze(size_t curve) {
+  if (curve >= runs_.size()) return;
+  Run& run = runs_[curve];
+  if (run.last_shown) {
+    now_.frozen =
+        std::make_shared<FrozenStep>(FrozenStep{curve, run.curve.steps.back()->report.step, run.last_shown});
+    if (now_.state == TrainState::Running) now_.state = TrainState::Paused;
+  } else if (run.goes_on() && (now_.state == TrainState::Running || now_.state == TrainState::Paused)) {
+    freeze_wanted_ = curve;
+    turn_ = curve;
+    now_.frozen = nullptr;
+    now_.state = TrainState::Running;
+  }
+  publish();
+}
+
+void TrainingSession::Worker::train_one_step() {
+  while (!runs_[turn_].goes_on()) turn_ = (turn_ + 1) % runs_.size();
+  const size_t curve = turn_;
+  Run& run = runs_[curve];
+  turn_ = (turn_ + 1) % runs_.size();
+  const bool last = run.trainer->steps_done() + 1 == run.curve.options.steps;
+  const bool frozen = freeze_wanted_ == curve;
+  try {
+    make_step(run, last || frozen);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::Cancelled) return;  // by a command that is in the queue
+    run.curve.ended = error.what();
+    run.trainer.reset();
+    touch(run);
+  }
+  if (frozen) {
+    freeze_wanted_.reset();
+    if (run.last_shown) {
+      now_.frozen = std::make_shared<FrozenStep>(
+          FrozenStep{curve, run.curve.steps.back()->report.step, run.last_shown});
+      now_.state = TrainState::Paused;
+    }
+  }
+  if (!run.curve.done()) run.last_shown = nullptr;
+  finish_if_done();
+  const std::chrono::duration<double> since = Clock::now() - last_published_;
+  if (since.count() > kPublishSeconds || now_.state != TrainState::Running) publish();
+}
+
+void TrainingSession::Worker::make_step(Run& run, bool sampled) {
+  Trainer& trainer = *run.trainer;
+  const Program& program = run.curve.plan->program;
+  std::shared_ptr<Sampler> sampler;
+  if (sampled) {
+    sampler = std::make_shared<Sampler>(program);
+    trainer.observe({run.norms, sampler});
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (quit_) return;
+    running_ = &trainer.executor();
+  }
+  struct Done {
+    Worker& worker;
+    ~Done() {
+      const std::lock_guard lock(worker.mutex_);
+      worker.running_ = nullptr;
+    }
+  };
+  TrainStep step;
+  {
+    const Done done{*this};
+    step.report = trainer.step();
+  }
+  step.gradient_norms = run.norms->norms();
+  run.curve.steps.push_back(std::make_shared<const TrainStep>(std::move(step)));
+  const int64_t number = trainer.steps_done();
+  if (sampler) {
+    run.last_shown = shown_step(run, *sampler);
+    trainer.observe({run.norms});
+  } else {
+    run.last_events = events_of(trainer.executor(), program);
+    run.events_step = number;
+  }
+  const int64_t every = run.curve.options.validate_every;
+  const bool due = every > 0 && (number % every == 0 || run.curve.done());
+  if (due && run.validates) run.curve.validations.push_back(trainer.validate());
+  touch(run);
+}
+
+/// The step as the studio shows any run.
+std::shared_ptr<const Snapshot> TrainingSession::Worker::shown_step(const Run& run, const Sampler& sampler) {
+  const Program& program = run.curve.plan->program;
+  const int64_t step = run.curve.steps.back()->report.step;
+  Result result;
+  result.plan = run.curve.plan;
+  result.communicator = run.curve.communicator;
+  result.machine = now_.machine;
+  result.samples = sampler.samples();
+  result.gemm_ceiling_flops = run.curve.ceiling_flops;
+  result.provenance = fmt::format("measured in training step {}", step);
+  for (int rank = 0; rank < program.ranks(); ++rank)
+    result.high_water_bytes.push_back(run.trainer->executor().high_water_bytes(rank));
+  if (run.events_step > 0) {
+    result.events = run.last_events;
+    result.timed = true;
+    result.provenance =
+        fmt::format("measured: values in training step {}, times in step {}", step, run.events_step);
+    double forward = 0, total = 0;
+    for (const auto& events : result.events) {
+      for (size_t s = 0; s < events.size(); ++s) {
+        total = std::max(total, events[s].end_seconds);
+        if (program.steps[s].phase == Phase::Forward) forward = std::max(forward, events[s].end_seconds);
+      }
+    }
+    result.forward_seconds = forward;
+    result.backward_seconds = total - forward;
+  }
+  Snapshot shown;
+  shown.version = now_.version;
+  shown.settings = program.settings;
+  shown.plan = run.curve.plan;
+  shown.result = std::make_shared<const Result>(std::move(result));
+  shown.state = RunState::Done;
+  shown.position = program.steps.size();
+  return std::make_shared<const Snapshot>(std::move(shown));
+}
+
+void TrainingSession::Worker::finish_if_done() {
+  for (const Run& run : runs_) {
+    if (run.goes_on()) return;
+  }
+  std::string ended;
+  bool any_done = false;
+  for (const Run& run : runs_) {
+    any_done |= run.curve.done();
+    ended += (ended.empty() || run.curve.ended.empty() ? "" : "\n") + run.curve.ended;
+  }
+  now_.state = any_done ? TrainState::Done : TrainState::Failed;
+  now_.message = any_done ? std::string() : ended;
+}
+
+void TrainingSession::Worker::stop_with(TrainState state, const std::string& message) {
+  for (Run& run : runs_) run.trainer.reset();
+  freeze_wanted_.reset();
+  now_.state = state;
+  now_.message = message;
+  now_.activity.clear();
+  publish();
+}
+
+TrainingSession::TrainingSession() : worker_(std::make_unique<Worker>()) {}
+TrainingSession::~TrainingSession() = default;
+void TrainingSession::send(TrainCommand command) {
+  worker_->send(std::move(command));
+}
+std::shared_ptr<const TrainSnapshot> TrainingSession::snapshot() const {
+  return worker_->snapshot();
+}
+std::shared_ptr<const TrainSnapshot> TrainingSession::wait_until_idle(double timeout_seconds) const {
+  return worker_->wait_until_idle(timeout_seconds);
+}
+
+}  // namespace shardlens

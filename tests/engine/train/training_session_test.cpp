@@ -1,0 +1,249 @@
+// The session that trains for the studio: what it publishes, and that every command is heeded between steps.
+#include "engine/train/training_session.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <thread>
+
+#include "engine/config/error.h"
+#include "engine/train/gradient_norms.h"
+#include "engine/train/masked_batches.h"
+#include "engine/train/train_data.h"
+#include "tests/engine/small_model.h"
+
+namespace shardlens {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::small_bert;
+using testing::small_model;
+using Snap = std::shared_ptr<const TrainSnapshot>;
+
+constexpr double kTimeoutSeconds = 120;
+
+train_command::Model model_of(Settings settings, int64_t steps, const std::string& name = "a model") {
+  settings.model.vocab = 258;
+  TrainOptions options;
+  options.settings = settings;
+  options.steps = steps;
+  options.schedule = {.peak = 3e-3, .lowest = 3e-3, .warmup = 2, .steps = steps, .decay = Decay::Constant};
+  options.validate_every = 4;
+  options.validation_batches = 1;
+  return {name, options};
+}
+
+Snap trained(TrainingSession& session, const train_command::Start& start) {
+  session.send(start);
+  return session.wait_until_idle(kTimeoutSeconds);
+}
+
+/// Waits until the newest snapshot satisfies `is_so`; the last one either way.
+template <typename Condition>
+Snap wait_for(const TrainingSession& session, const Condition& is_so) {
+  for (int i = 0; i < 20000 && !is_so(*session.snapshot()); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  return session.snapshot();
+}
+
+TEST(TrainingSession, TrainsToItsLastStepAndLearns) {
+  TrainingSession session;
+  EXPECT_EQ(session.snapshot()->state, TrainState::Idle);
+  const Snap last = trained(session, {{model_of(small_model(2), 40)}, ""});
+  ASSERT_EQ(last->state, TrainState::Done) << last->message;
+  ASSERT_EQ(last->curves.size(), 1u);
+  const TrainCurve& curve = *last->curves.front();
+  ASSERT_EQ(curve.steps.size(), 40u);
+  EXPECT_LT(curve.steps.back()->report.loss, curve.steps.front()->report.loss - 1) << "it must learn";
+  EXPECT_EQ(curve.validations.size(), 10u);
+  EXPECT_GT(curve.ceiling_flops, 0);
+  EXPECT_GT(last->text.unigram_entropy_nats, 2);
+  EXPECT_LT(last->text.unigram_entropy_nats, std::log(257.0));
+}
+
+TEST(TrainingSession, TheLayersNormsMakeUpTheGlobalNorm) {
+  for (const Settings& settings : {small_model(1), small_model(3), small_model(2, 2)}) {
+    TrainingSession session;
+    const Snap last = trained(session, {{model_of(settings, 3)}, ""});
+    ASSERT_EQ(last->state, TrainState::Done) << last->message;
+    for (const auto& step : last->curves.front()->steps) {
+      double sum = 0;
+      for (const double norm : step->gradient_norms) sum += norm * norm;
+      EXPECT_NEAR(std::sqrt(sum) / step->report.gradient_norm, 1, 1e-5)
+          << "T " << settings.tp << ", D " << settings.dp;
+    }
+    EXPECT_THAT(last->curves.front()->groups,
+                ::testing::ElementsAre("embedding", "layer 0", "layer 1", "head"));
+  }
+}
+
+TEST(TrainingSession, PausesBetweenStepsAndGoesOn) {
+  TrainingSession session;
+  session.send(train_command::Start{{model_of(small_model(2), 100000)}, ""});
+  wait_for(session,
+           [](const TrainSnapshot& s) { return !s.curves.empty() && s.curves[0]->steps.size() > 2; });
+  session.send(train_command::Pause{});
+  const Snap paused = session.wait_until_idle(kTimeoutSeconds);
+  ASSERT_EQ(paused->state, TrainState::Paused) << paused->message;
+  const size_t steps = paused->curves[0]->steps.size();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(session.snapshot()->curves[0]->steps.size(), steps) << "it stands still";
+  session.send(train_command::Resume{});
+  const Snap on =
+      wait_for(session, [&](const TrainSnapshot& s) { return s.curves[0]->steps.size() > steps; });
+  EXPECT_EQ(on->state, TrainState::Running);
+  EXPECT_EQ(on->curves[0]->steps[steps]->report.step, static_cast<int64_t>(steps) + 1) << "no step is lost";
+  session.send(train_command::Stop{});
+  const Snap stopped = session.wait_until_idle(kTimeoutSeconds);
+  EXPECT_EQ(stopped->state, TrainState::Stopped);
+  EXPECT_GT(stopped->curves[0]->steps.size(), steps) << "the curve stays";
+}
+
+TEST(TrainingSession, AFrozenStepShowsEveryTensorOfThatStep) {
+  TrainingSession session;
+  session.send(train_command::Start{{model_of(small_model(2), 100000)}, ""});
+  wait_for(session,
+           [](const TrainSnapshot& s) { return !s.curves.empty() && s.curves[0]->steps.size() > 2; });
+  session.send(train_command::Freeze{});
+  const Snap frozen = session.wait_until_idle(kTimeoutSeconds);
+  ASSERT_EQ(frozen->state, TrainState::Paused) << frozen->message;
+  ASSERT_TRUE(frozen->frozen);
+  const TrainCurve& curve = *frozen->curves[0];
+  EXPECT_EQ(frozen->frozen->step, curve.steps.back()->report.step);
+  const Result& result = *frozen->frozen->shown->result;
+  const Program& program = result.plan->program;
+  EXPECT_EQ(result.plan, curve.plan);
+  for (int rank = 0; rank < program.ranks(); ++rank) {
+    for (const Tensor& tensor : program.tensors) {
+      if (tensor.kind == MemoryKind::Workspace || producer_of(program, tensor.id) < 0) continue;
+      EXPECT_TRUE(result.samples[static_cast<size_t>(rank)][static_cast<size_t>(tensor.id)])
+          << tensor.name << " on rank " << rank;
+    }
+  }
+  // The samples are those of this step: the loss among them is the loss of the curve.
+  for (const Tensor& tensor : program.tensors) {
+    if (tensor.name != "loss") continue;
+    const TensorSample& loss = *result.samples[0][static_cast<size_t>(tensor.id)];
+    EXPECT_EQ(loss.value(0, 0), curve.steps.back()->report.loss);
+  }
+  session.send(train_command::Resume{});
+  const Snap on = wait_for(
+      session, [&](const TrainSnapshot& s) { return s.curves[0]->steps.size() > curve.steps.size(); });
+  EXPECT_FALSE(on->frozen) << "going on lets it go";
+}
+
+TEST(TrainingSession, FreezingChangesNothingOfWhatIsLearnt) {
+  const auto losses = [](bool freeze) {
+    TrainingSession session;
+    session.send(train_command::Start{{model_of(small_model(2), 12)}, ""});
+    if (freeze) {
+      session.send(train_command::Freeze{});
+      session.wait_until_idle(kTimeoutSeconds);
+      session.send(train_command::Resume{});
+    }
+    const Snap last = session.wait_until_idle(kTimeoutSeconds);
+    std::vector<double> found;
+    for (const auto& step : last->curves.at(0)->steps) found.push_back(step->report.loss);
+    return found;
+  };
+  const std::vector<double> plain = losses(false);
+  EXPECT_EQ(plain.size(), 12u);
+  EXPECT_EQ(plain, losses(true));
+}
+
+TEST(TrainingSession, TheLastStepCanBeFrozenAfterTheRun) {
+  TrainingSession session;
+  const Snap done = trained(session, {{model_of(small_model(2), 3)}, ""});
+  EXPECT_FALSE(done->frozen);
+  session.send(train_command::Freeze{});
+  const Snap frozen = session.wait_until_idle(kTimeoutSeconds);
+  ASSERT_TRUE(frozen->frozen);
+  EXPECT_EQ(frozen->frozen->step, 3);
+  EXPECT_EQ(frozen->state, TrainState::Done);
+  session.send(train_command::LetGo{});
+  EXPECT_FALSE(session.wait_until_idle(kTimeoutSeconds)->frozen);
+}
+
+TEST(TrainingSession, TwoModelsAreTrainedInTurnOnTheSameText) {
+  Settings post = small_bert(2), pre = small_bert(2);
+  post.seq = pre.seq = 16;
+  pre.model.norm = NormPlacement::Pre;
+  TrainingSession session;
+  const Snap last = trained(session, {{model_of(post, 6, "post-LN"), model_of(pre, 6, "pre-LN")}, ""});
+  ASSERT_EQ(last->state, TrainState::Done) << last->message;
+  ASSERT_EQ(last->curves.size(), 2u);
+  EXPECT_EQ(last->curves[0]->steps.size(), 6u);
+  EXPECT_EQ(last->curves[1]->steps.size(), 6u);
+  EXPECT_NE(last->curves[0]->steps[0]->report.loss, last->curves[1]->steps[0]->report.loss);
+}
+
+TEST(TrainingSession, ACurveThatBreaksLeavesTheOtherAlone) {
+  train_command::Model wild = model_of(small_model(2), 30, "wild");
+  wild.options.schedule.peak = wild.options.schedule.lowest = 1e30;
+  wild.options.settings.optimizer.clip = 0;
+  TrainingSession session;
+  const Snap last = trained(session, {{wild, model_of(small_model(2), 30, "tame")}, ""});
+  ASSERT_EQ(last->state, TrainState::Done) << last->message;
+  EXPECT_THAT(last->curves[0]->ended, HasSubstr("training stopped at step"));
+  EXPECT_LT(last->curves[0]->steps.size(), 30u);
+  EXPECT_EQ(last->curves[1]->steps.size(), 30u);
+}
+
+TEST(TrainingSession, BadWishesAreRefusedWithTheRemedy) {
+  TrainingSession session;
+  Snap last = trained(session, {{model_of(small_model(2), 3)}, "/no/such/text.txt"});
+  EXPECT_EQ(last->state, TrainState::Refused);
+  EXPECT_THAT(last->message, HasSubstr("/no/such/text.txt"));
+
+  train_command::Model narrow = model_of(small_model(2), 3);
+  narrow.options.settings.model.vocab = 53;
+  last = trained(session, {{narrow}, ""});
+  EXPECT_EQ(last->state, TrainState::Refused);
+  EXPECT_THAT(last->message, HasSubstr("53"));
+
+  last = trained(session, {{model_of(small_model(2), 3)}, ""});
+  EXPECT_EQ(last->state, TrainState::Done) << "and the session goes on: " << last->message;
+  EXPECT_TRUE(last->message.empty());
+}
+
+TEST(TrainingSession, EndsAtOnceInTheMiddleOfAStep) {
+  Settings settings = small_model(2);
+  settings.model.hidden = 320;
+  settings.model.ffn = 1280;
+  settings.model.positions = settings.seq = 256;
+  settings.batch = 16;
+  const auto begin = std::chrono::steady_clock::now();
+  {
+    TrainingSession session;
+    session.send(train_command::Start{{model_of(settings, 100000)}, ""});
+    wait_for(session, [](const TrainSnapshot& s) { return s.state == TrainState::Running; });
+  }
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), kTimeoutSeconds);
+}
+
+TEST(MaskedBatches, HidesAboutOneTokenInSevenAndAsksForIt) {
+  const TrainData data = open_built_in_text();
+  const MaskedBatches source(Windows(data.train, 64, 7), 32, 257, 7);
+  const Batch batch = source.batch(3), again = source.batch(3);
+  EXPECT_EQ(batch.tokens, again.tokens) << "a pure function of the step";
+  int64_t asked = 0, hidden = 0, kept = 0;
+  for (size_t i = 0; i < batch.tokens.size(); ++i) {
+    if (batch.labels[i] == kIgnoredLabel) {
+      EXPECT_LT(batch.tokens[i], 257);
+      continue;
+    }
+    ++asked;
+    EXPECT_LT(batch.labels[i], 257);
+    hidden += batch.tokens[i] == 257 ? 1 : 0;
+    kept += batch.tokens[i] == batch.labels[i] ? 1 : 0;
+  }
+  const double tokens = static_cast<double>(batch.tokens.size());
+  EXPECT_NEAR(static_cast<double>(asked) / tokens, 0.15, 0.03);
+  EXPECT_NEAR(static_cast<double>(hidden) / static_cast<double>(asked), 0.8, 0.1);
+  EXPECT_NEAR(static_cast<double>(kept) / static_cast<double>(asked), 0.1, 0.08);
+}
+
+}  // namespace
+}  // namespace shardlens
