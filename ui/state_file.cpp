@@ -44,6 +44,9 @@ RememberedState parse(const nlohmann::json& json) {
   }
   state.lecture = json.at("lecture").get<bool>();
   state.tab = parse_tab(json.at("tab").get<std::string>());
+  // Added later: a file without them is as good.
+  state.memory_this_layer = json.value("memory_this_layer", false);
+  state.program_filter = json.value("program_filter", std::string());
   state.layout = json.at("layout").get<std::string>();
   return state;
 }
@@ -76,10 +79,14 @@ RememberedState read_state(const std::filesystem::path& path, std::string& probl
 void write_state(const RememberedState& state, const std::filesystem::path& path) {
   const auto* tab = std::find_if(std::begin(kTabs), std::end(kTabs),
                                  [&](const auto& entry) { return entry.first == state.tab; });
-  const nlohmann::json json{
-      {"format", kFormat},    {"theme", state.theme == ThemeName::Dark ? "dark" : "light"},
-      {"scale", state.scale}, {"lecture", state.lecture},
-      {"tab", tab->second},   {"layout", state.layout}};
+  const nlohmann::json json{{"format", kFormat},
+                            {"theme", state.theme == ThemeName::Dark ? "dark" : "light"},
+                            {"scale", state.scale},
+                            {"lecture", state.lecture},
+                            {"tab", tab->second},
+                            {"memory_this_layer", state.memory_this_layer},
+                            {"program_filter", state.program_filter},
+                            {"layout", state.layout}};
   std::error_code failed;
   std::filesystem::create_directories(path.parent_path(), failed);
   const std::filesystem::path beside = fmt::format("{}.{}", path.string(), getpid());

@@ -14,6 +14,8 @@ struct RememberedState {
   float scale = 1;
   bool lecture = false;
   Tab tab = Tab::Stage;
+  bool memory_this_layer = false;  ///< the Memory tab's page
+  std::string program_filter;
   std::string layout;  ///< Dear ImGui's own text; empty: the first layout
 
   bool operator==(const RememberedState&) const = default;

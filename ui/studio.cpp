@@ -103,6 +103,8 @@ Studio::Studio(const Settings& settings, const Fonts& fonts, std::filesystem::pa
   view_.scale = remembered_.scale;
   view_.set_lecture(remembered_.lecture);
   view_.tab = remembered_.tab;
+  view_.memory.this_layer = remembered_.memory_this_layer;
+  view_.program_filter = remembered_.program_filter;
   layout_.restore(remembered_.layout);
 }
 
@@ -265,7 +267,9 @@ double Studio::idle_seconds() const {
 void Studio::remember() {
   last_remembered_ = Clock::now();
   if (state_path_.empty()) return;
-  RememberedState now{view_.theme, view_.scale, view_.lecture, view_.tab, layout_.remembered()};
+  RememberedState now{
+      view_.theme,          view_.scale,         view_.lecture, view_.tab, view_.memory.this_layer,
+      view_.program_filter, layout_.remembered()};
   if (now == remembered_) return;
   remembered_ = std::move(now);
   try {

@@ -315,12 +315,16 @@ TEST_F(RememberedStudio, ComesBackAsItWasLeft) {
     });
     width = window("Setup")->Size.x;
     EXPECT_LT(width, 250);
+    harness.view().memory.this_layer = true;
+    harness.view().program_filter = "all-reduce";
   }
   StudioHarness harness({1600, 900}, small_settings(), path_);
   harness.draw_frames(4);
   EXPECT_EQ(window("Setup")->Size.x, width);
   EXPECT_EQ(harness.view().theme, ThemeName::Light);
   EXPECT_TRUE(is_shown("Traffic"));
+  EXPECT_TRUE(harness.view().memory.this_layer);
+  EXPECT_EQ(harness.view().program_filter, "all-reduce");
 }
 
 TEST_F(RememberedStudio, ABrokenFileGivesTheFirstLayoutAndAMessage) {
@@ -335,10 +339,11 @@ TEST_F(RememberedStudio, ABrokenFileGivesTheFirstLayoutAndAMessage) {
 }
 
 TEST_F(RememberedStudio, ALayoutThatIsNonsenseGivesWayToTheFirstOne) {
-  write_state({ThemeName::Dark, 1, false, Tab::Stage,
-               "[Window][Setup]\nPos=-9,nan\nDockId=0x99\n[Docking][Data]\nDockNode ID=0xFFFF Parent=0x1 "
-               "SizeRef=x\n"},
-              path_);
+  RememberedState nonsense;
+  nonsense.layout =
+      "[Window][Setup]\nPos=-9,nan\nDockId=0x99\n[Docking][Data]\nDockNode ID=0xFFFF Parent=0x1 "
+      "SizeRef=x\n";
+  write_state(nonsense, path_);
   StudioHarness harness({1600, 900}, small_settings(), path_);
   harness.draw_frames(8);
   EXPECT_TRUE(is_shown("Setup"));

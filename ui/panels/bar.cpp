@@ -222,7 +222,7 @@ void draw_size_list(const Context& c, Settings settings) {
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(c.px(8), c.px(8)));
   draw_number("Batch", settings.batch);
   draw_number("Sequence", settings.seq);
-  ImGui::TextDisabled("%s tokens", format_integer(settings.tokens()).c_str());
+  ImGui::TextDisabled("%s tokens", grouped_text(settings.tokens()).c_str());
   ImGui::PopStyleVar();
 }
 

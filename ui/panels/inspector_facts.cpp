@@ -112,7 +112,7 @@ void draw_statistics(const Context& context, const Subject& subject, Pen& pen) {
   const TensorStats all = over_ranks(subject);
   draw_fact(context, pen, "min … max", fmt::format("{} … {}", format_value(all.min), format_value(all.max)));
   draw_fact(context, pen, "mean, rms", fmt::format("{}, {}", format_value(all.mean), format_value(all.rms)));
-  if (all.nan_count > 0) draw_fact(context, pen, "not finite", format_integer(all.nan_count));
+  if (all.nan_count > 0) draw_fact(context, pen, "not finite", grouped_text(all.nan_count));
 }
 
 void draw_parity(const Context& context, const Subject& subject, Pen& pen) {
@@ -157,7 +157,7 @@ void draw_facts(const Context& context, const Subject& subject, Pen& pen) {
   const bool cut = subject.ranks() > 1 && subject.tensor().layout.kind == LayoutKind::Sharded;
   if (cut) draw_fact(context, pen, "of the full", to_string(subject.tensor().shape));
   draw_fact(context, pen, "bytes, " + lines.front().who,
-            fmt::format("{}  {}", format_integer(lines.front().bytes), to_string(subject.tensor().dtype)));
+            fmt::format("{}  {}", grouped_text(lines.front().bytes), to_string(subject.tensor().dtype)));
   draw_statistics(context, subject, pen);
   if (const auto links = needs(subject); !links.empty()) draw_links(context, subject, pen, "needs", links);
   if (const auto links = feeds(subject); !links.empty()) draw_links(context, subject, pen, "feeds", links);
@@ -169,10 +169,10 @@ void draw_collective_facts(const Context& context, const Subject& subject, Pen& 
   const Theme& theme = context.theme;
   const Step& step = subject.program().step(subject.step);
   const size_t id = static_cast<size_t>(subject.step);
-  draw_fact(context, pen, "tensor", format_bytes(static_cast<double>(subject.tensor().bytes())));
+  draw_fact(context, pen, "tensor", bytes_text(static_cast<double>(subject.tensor().bytes())));
   draw_fact(context, pen, "each rank sends, ring",
-            fmt::format("{}  {}", format_integer(sent_bytes(subject.program(), step.id)),
-                        format_bytes(static_cast<double>(sent_bytes(subject.program(), step.id)))));
+            fmt::format("{}  {}", grouped_text(sent_bytes(subject.program(), step.id)),
+                        bytes_text(static_cast<double>(sent_bytes(subject.program(), step.id)))));
   if (subject.result) {
     const CommunicatorInfo& info = subject.result->communicator;
     if (!info.name.empty())

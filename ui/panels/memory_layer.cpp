@@ -146,16 +146,16 @@ float draw_kinds(const Context& context, ImVec2 at, float width) {
     draw_text(list, {at.x + context.px(20), y}, strong ? type.strong : type.body, name);
     const TextStyle figures{context.fonts.mono, type.mono.size, theme.text};
     draw_text(list, {planned_x, y + context.px(1)}, in(figures, strong ? theme.text : theme.dim),
-              format_integer(plan_bytes), Align::Right);
+              grouped_text(plan_bytes), Align::Right);
     if (marks) {
       const bool equal = plan_bytes == run_bytes;
-      draw_text(list, {measured_x, y + context.px(1)}, figures, format_integer(run_bytes), Align::Right);
+      draw_text(list, {measured_x, y + context.px(1)}, figures, grouped_text(run_bytes), Align::Right);
       draw_text(list, {right, y + context.px(1)}, in(figures, equal ? theme.agreement : theme.communication),
                 equal ? "=" : "≠", Align::Right);
     } else {
       draw_text(list, {measured_x, y + context.px(1)}, in(figures, theme.faint), "not yet", Align::Right);
     }
-    copied.rows.push_back({name, format_integer(plan_bytes), marks ? format_integer(run_bytes) : "not yet"});
+    copied.rows.push_back({name, grouped_text(plan_bytes), marks ? grouped_text(run_bytes) : "not yet"});
     y += context.px(26);
   };
   for (MemoryKind kind : kStackOrder)

@@ -29,7 +29,7 @@ void draw_marks(const Context& context, size_t rank, ImVec2 origin, float slot, 
   }
   if (line.empty()) return;
   list->AddPolyline(line.data(), static_cast<int>(line.size()), context.theme.text, context.px(1.5f));
-  const std::string label = format_bytes(static_cast<double>(total_bytes(events.back().high_water_bytes))) +
+  const std::string label = bytes_text(static_cast<double>(total_bytes(events.back().high_water_bytes))) +
                             " in arenas, one for each kind: high-water, measured";
   draw_text(list, {line.back().x, line.back().y + context.px(6)}, in(type.note, context.theme.text), label,
             Align::Right);
@@ -54,7 +54,7 @@ void draw_live_bytes(const Context& context, ImVec2 min, ImVec2 size) {
   const std::string title = "Over one forward and backward pass";
   draw_text(list, min, type.strong, title);
   const std::string says = "most at step " + std::to_string(peak + 1) + ", " + plan.program.steps[peak].name +
-                           ": " + format_bytes(held) + " live on rank " + std::to_string(rank) + ", planned";
+                           ": " + bytes_text(held) + " live on rank " + std::to_string(rank) + ", planned";
   draw_text(list, {min.x + size.x, min.y + context.px(2)}, type.note,
             fitted(type.note, says, size.x - text_width(type.strong, title) - context.px(16)), Align::Right);
 
@@ -113,7 +113,7 @@ void draw_live_bytes(const Context& context, ImVec2 min, ImVec2 size) {
     const float x = (x_of(static_cast<size_t>(selected)) + x_of(static_cast<size_t>(selected) + 1)) / 2;
     const std::string name =
         "step " + std::to_string(selected + 1) + " · " + plan.program.step(selected).name + " · " +
-        format_bytes(static_cast<double>(total_bytes(live[static_cast<size_t>(selected)])));
+        bytes_text(static_cast<double>(total_bytes(live[static_cast<size_t>(selected)])));
     const float half = text_width(type.note, name) / 2;
     const float low = plot_min.x + text_width(type.note, "forward") + context.px(12) + half;
     const float high = plot_max.x - text_width(type.note, "backward") - context.px(12) - half;
@@ -124,7 +124,7 @@ void draw_live_bytes(const Context& context, ImVec2 min, ImVec2 size) {
     ImGui::Text("step %zu, %s", under + 1, plan.program.steps[under].name.c_str());
     for (MemoryKind kind : kStackOrder)
       if (bytes_of(live[under], kind) > 0)
-        ImGui::Text("%12s  %s", format_bytes(static_cast<double>(bytes_of(live[under], kind))).c_str(),
+        ImGui::Text("%12s  %s", bytes_text(static_cast<double>(bytes_of(live[under], kind))).c_str(),
                     to_string(kind).c_str());
     ImGui::EndTooltip();
   }

@@ -234,7 +234,7 @@ void draw_tensors(const Context& context, const Step& step, ImVec2 size) {
       if (ImGui::TableNextColumn()) ImGui::TextUnformatted(to_string(tensor.shape).c_str());
       if (ImGui::TableNextColumn()) ImGui::TextUnformatted(shape_per_rank(program, tensor).c_str());
       if (ImGui::TableNextColumn()) coloured(theme.dim, to_string(tensor.kind));
-      if (ImGui::TableNextColumn()) right_text(format_integer(local_bytes(tensor, program.ranks(), 0)));
+      if (ImGui::TableNextColumn()) right_text(grouped_text(local_bytes(tensor, program.ranks(), 0)));
     };
     for (TensorId id : step.inputs) add(id, "reads");
     for (TensorId id : step.outputs) add(id, "writes");

@@ -87,7 +87,7 @@ void draw_memory_per_rank(const Context& context, const Settings& wanted) {
     ImGui::SetCursorScreenPos({x, at.y});
     ImGui::InvisibleButton(to_string(kind).c_str(), {std::max(1.0f, end - x), height});
     if (ImGui::IsItemHovered()) {
-      ImGui::SetTooltip("%s: %s", to_string(kind).c_str(), format_bytes(static_cast<double>(bytes)).c_str());
+      ImGui::SetTooltip("%s: %s", to_string(kind).c_str(), bytes_text(static_cast<double>(bytes)).c_str());
     }
     x = end;
   }
@@ -96,9 +96,9 @@ void draw_memory_per_rank(const Context& context, const Settings& wanted) {
     list->AddLine({line_x, at.y - context.px(3)}, {line_x, at.y + height + context.px(3)}, theme.text,
                   context.px(2));
   }
-  std::string text = format_bytes(total);
+  std::string text = bytes_text(total);
   if (line > 0) {
-    text += fmt::format(" of {}", format_bytes(line));
+    text += fmt::format(" of {}", bytes_text(line));
     text += line_is_near ? fmt::format(" ({})", format_percent(total / line))
                          : fmt::format(", {} of {}", format_percent(total / line),
                                        shared ? "a rank's share" : hardware.title);

@@ -97,6 +97,7 @@ void draw_compute(const Frame& frame, size_t rank) {
   const float top = frame.y(rank);
   const float bottom = top + frame.height;
   TextStyle text = timeline_text(context, context.fonts.mono, kSmallSize, theme.text);
+  ImVec2 selected_min, selected_max;  // outlined when all blocks are there, or its neighbours would cover it
   for (const TrackBlock& block :
        blocks_in(frame.program(), frame.tracks.ranks()[rank], frame.shown, frame.pixel_seconds())) {
     const bool selected =
@@ -110,8 +111,8 @@ void draw_compute(const Frame& frame, size_t rank) {
     fill_rect(list, {x0, top}, {x1, bottom}, fill, rounding);
     if (selected) {
       const float half = context.px(1);
-      outline_rect(list, {x0 - half, top - half}, {x1 + half, bottom + half}, theme.text, rounding,
-                   context.px(2));
+      selected_min = {x0 - half, top - half};
+      selected_max = {x1 + half, bottom + half};
     }
     const float from = std::max(x0, frame.min.x);
     const float room = std::min(x1, frame.max.x) - from - context.px(12);
@@ -121,6 +122,10 @@ void draw_compute(const Frame& frame, size_t rank) {
     if (!label.empty())
       draw_text(list, {from + context.px(6), top + (frame.height - text.size) / 2}, text, label);
   }
+  const float width = selected_max.x - selected_min.x;
+  if (width > 0)
+    outline_rect(list, selected_min, selected_max, theme.text, width > context.px(8) ? context.px(2) : 0,
+                 context.px(2));
 }
 
 /// Waiting, transfer, and the line that joins the ranks where the last one arrived. Never narrower than two
@@ -222,7 +227,7 @@ void show_tooltip(const Frame& frame, size_t rank, StepId id) {
   ImGui::Text("took   %s%s", duration.c_str(), frame.tracks.measured ? "" : ", estimated");
   if (is_collective(step.op)) {
     ImGui::Text("wait   %s", format_seconds(event.wait_seconds()).c_str());
-    ImGui::Text("moved  %s in %s", format_bytes(static_cast<double>(event.sent_bytes)).c_str(),
+    ImGui::Text("moved  %s in %s", bytes_text(static_cast<double>(event.sent_bytes)).c_str(),
                 format_seconds(event.transfer_seconds()).c_str());
   } else if (event.flops > 0 && event.seconds() > 0) {
     ImGui::Text("speed  %s", format_flops(static_cast<double>(event.flops) / event.seconds()).c_str());

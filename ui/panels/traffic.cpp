@@ -72,8 +72,7 @@ TextTable copied(const std::vector<TrafficRow>& rows) {
                           : row.conjugate == Conjugate::G ? "g"
                                                           : "",
                           row.phase == Phase::Forward ? "forward" : "backward", to_string(row.op), row.symbol,
-                          flow(row), row.shape, format_integer(row.full_bytes),
-                          format_integer(row.sent_bytes),
+                          flow(row), row.shape, grouped_text(row.full_bytes), grouped_text(row.sent_bytes),
                           row.measured ? format_seconds(row.transfer_seconds) : "",
                           row.measured ? format_seconds(row.wait_seconds) : "",
                           row.predicted_seconds > 0 ? format_seconds(row.predicted_seconds) : "",
@@ -131,15 +130,15 @@ void draw_collective_row(const Context& context, const TrafficRow& row, const Co
     draw_wrapped(list, {columns.text, second}, type.note, row.why, columns.text_width);
   } else {
     draw_text(list, {columns.text, second}, type.note,
-              fitted(type.note, row.shape + " · " + format_bytes(static_cast<double>(row.full_bytes)),
+              fitted(type.note, row.shape + " · " + bytes_text(static_cast<double>(row.full_bytes)),
                      columns.text_width));
   }
   if (columns.wide) {
-    draw_text(list, {columns.full, first}, type.mono, format_bytes(static_cast<double>(row.full_bytes)),
+    draw_text(list, {columns.full, first}, type.mono, bytes_text(static_cast<double>(row.full_bytes)),
               Align::Right);
     draw_text(list, {columns.full, second}, type.mono_note, row.shape, Align::Right);
   }
-  draw_text(list, {columns.sent, first}, type.mono, format_bytes(static_cast<double>(row.sent_bytes)),
+  draw_text(list, {columns.sent, first}, type.mono, bytes_text(static_cast<double>(row.sent_bytes)),
             Align::Right);
   draw_text(list, {columns.sent, second}, type.mono_note, row.formula, Align::Right);
   if (row.measured) {

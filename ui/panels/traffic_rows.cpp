@@ -44,7 +44,7 @@ TrafficTotal add(TrafficTotal sum, const TrafficRow& row) {
 }  // namespace
 
 std::string ring_formula(Op op, int64_t full_bytes, int ranks) {
-  const std::string bytes = format_bytes(static_cast<double>(full_bytes));
+  const std::string bytes = bytes_text(static_cast<double>(full_bytes));
   const std::string others = std::to_string(ranks - 1) + "/";
   if (ranks < 2) return {};
   switch (op) {

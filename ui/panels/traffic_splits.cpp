@@ -71,12 +71,12 @@ float draw_splits(const Context& context, const std::vector<SplitCost>& splits, 
       draw_text(list, {bar_x, text_y}, type.note, "nothing to send: every rank does all the work");
     const float mono_y = y + (row - type.mono.size) / 2;
     const TextStyle figures = is_it ? type.mono : in(type.mono, theme.dim);
-    draw_text(list, {sent_x, mono_y}, figures, format_bytes(static_cast<double>(split.sent_bytes)),
+    draw_text(list, {sent_x, mono_y}, figures, bytes_text(static_cast<double>(split.sent_bytes)),
               Align::Right);
     if (wide) {
       draw_text(list, {flops_x, mono_y}, figures, format_flop_count(static_cast<double>(split.flops)),
                 Align::Right);
-      draw_text(list, {memory_x, mono_y}, figures, format_bytes(static_cast<double>(split.arena_bytes)),
+      draw_text(list, {memory_x, mono_y}, figures, bytes_text(static_cast<double>(split.arena_bytes)),
                 Align::Right);
     }
     y += row;

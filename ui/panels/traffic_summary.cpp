@@ -32,11 +32,9 @@ std::vector<Figure> figures_of(const Context& context, const std::vector<Traffic
   const Theme& theme = context.theme;
   const TrafficTotal forward = total(rows, Phase::Forward), backward = total(rows, Phase::Backward),
                      whole = total(rows);
-  const auto bytes = [](const TrafficTotal& sum) {
-    return format_bytes(static_cast<double>(sum.sent_bytes));
-  };
+  const auto bytes = [](const TrafficTotal& sum) { return bytes_text(static_cast<double>(sum.sent_bytes)); };
   std::vector<Figure> figures{{"each rank sends", theme.communication, bytes(whole),
-                               "ring: " + format_integer(whole.sent_bytes) + " bytes", "ring figures"},
+                               "ring: " + grouped_text(whole.sent_bytes) + " bytes", "ring figures"},
                               {"forward", theme.forward, bytes(forward), in_words(rows, Phase::Forward),
                                count_words(forward.collectives)},
                               {"backward", theme.backward, bytes(backward), in_words(rows, Phase::Backward),

@@ -250,7 +250,7 @@ void draw_lane_heads(const Scene& scene, ImDrawList* list, Rect room) {
     if (lane.group()) {
       aside = "alike";
     } else if (static_cast<size_t>(lane.first) < scene.plan->memory.size()) {
-      aside = format_bytes(
+      aside = bytes_text(
           static_cast<double>(total_bytes(scene.plan->memory[static_cast<size_t>(lane.first)].arena_bytes)));
     }
     if (x + text_width(name, title) + scene.px(16) + text_width(dim, aside) <= max.x) {

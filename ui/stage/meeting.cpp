@@ -49,9 +49,9 @@ std::string collective_title(const Program& program, const Step& step) {
 
 std::vector<std::string> band_parts(const Program& program, const Step& step, const Meeting& meeting) {
   std::vector<std::string> parts{collective_title(program, step)};
-  const std::string sent = format_bytes(static_cast<double>(sent_bytes(program, step.id))) + " sent per rank";
+  const std::string sent = bytes_text(static_cast<double>(sent_bytes(program, step.id))) + " sent per rank";
   const std::string tensor =
-      format_bytes(static_cast<double>(program.tensor(step.inputs[0]).bytes())) + " tensor";
+      bytes_text(static_cast<double>(program.tensor(step.inputs[0]).bytes())) + " tensor";
   std::string time;
   if (meeting.source == Meeting::Source::Measured) {
     time = format_seconds(meeting.seconds);

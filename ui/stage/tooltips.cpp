@@ -61,7 +61,7 @@ void tensor_tooltip(const Scene& scene, const Row& row, TensorId id, int rank) {
   const std::string held = to_string(local_shape(tensor, ranks, rank)), whole = to_string(tensor.shape);
   words(scene, fonts.mono, theme.dim,
         fmt::format("{}  {}", held == whole ? held : held + " of " + whole,
-                    format_bytes(static_cast<double>(local_bytes(tensor, ranks, rank)))));
+                    bytes_text(static_cast<double>(local_bytes(tensor, ranks, rank)))));
   const bool filled = id != row.tensor || scene.filled(row);
   if (const auto sample = filled ? scene.sample(id, rank) : nullptr) {
     const TensorStats& stats = sample->stats;
@@ -70,7 +70,7 @@ void tensor_tooltip(const Scene& scene, const Row& row, TensorId id, int rank) {
                       format_value(stats.mean), format_value(stats.rms)));
     if (stats.nan_count > 0) {
       words(scene, fonts.bold, theme.text,
-            fmt::format("{} of its elements are not finite numbers.", format_integer(stats.nan_count)));
+            fmt::format("{} of its elements are not finite numbers.", grouped_text(stats.nan_count)));
     }
   } else {
     words(scene, fonts.body, theme.dim, "not computed yet");

@@ -5,37 +5,10 @@
 
 #include <array>
 #include <cmath>
-#include <span>
 #include <string_view>
 
 namespace shardlens::ui {
 namespace {
-
-/// `value` >= 0 with three significant digits: "9.99", "99.9", "999". The unit was chosen so that it is below
-/// 1024.
-std::string three_digits(double value) {
-  if (value < 9.995) return fmt::format("{:.2f}", value);
-  if (value < 99.95) return fmt::format("{:.1f}", value);
-  return fmt::format("{:.0f}", value);
-}
-
-/// `value` in the largest of `units` (each `base` times the one before it) in which it is at least 1.
-/// Rounding up to `base` moves on to the next unit, so "1000 k" is never shown for "1.00 M". Whole numbers in
-/// the first unit.
-std::string in_units(double value, double base, std::span<const std::string_view> units) {
-  if (!std::isfinite(value)) return std::isnan(value) ? "not a number" : value > 0 ? "∞" : "−∞";
-  const std::string sign = value < 0 ? "-" : "";
-  double amount = std::abs(value);
-  size_t unit = 0;
-  const double next = base == 1000 ? 999.5 : 1023.5;
-  while (unit + 1 < units.size() && amount >= next) {
-    amount /= base;
-    ++unit;
-  }
-  const bool whole = unit == 0 && amount == std::floor(amount);
-  const std::string digits = whole ? fmt::format("{:.0f}", amount) : three_digits(amount);
-  return units[unit].empty() ? sign + digits : fmt::format("{}{} {}", sign, digits, units[unit]);
-}
 
 /// "2.1e-7" instead of printf's "2.1e-07".
 std::string scientific(double value, int decimals) {
@@ -50,21 +23,6 @@ std::string scientific(double value, int decimals) {
 }
 
 }  // namespace
-
-std::string format_bytes(double bytes) {
-  static constexpr std::array<std::string_view, 6> kUnits{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-  return in_units(bytes, 1024, kUnits);
-}
-
-std::string format_integer(int64_t value) {
-  std::string digits = fmt::format("{}", value);
-  const size_t first = value < 0 ? 1 : 0;
-  for (size_t at = digits.size(); at > first + 3;) {
-    at -= 3;
-    digits.insert(at, 1, ',');
-  }
-  return digits;
-}
 
 std::string format_seconds(double seconds) {
   static constexpr std::array<std::string_view, 3> kUnits{"ns", "µs", "ms"};

@@ -1,16 +1,15 @@
 // Figures as a person reads them: three significant digits and a unit. Every number on the screen passes
-// through here, so that the same figure looks the same in every panel.
+// through here or, where the command line prints it too, through engine/config/units.h, so that the same
+// figure looks the same everywhere.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
+#include "engine/config/units.h"
+
 namespace shardlens::ui {
 
-/// Bytes in binary units: "512 B", "3.00 MiB", "1.50 GiB"; negative values keep their sign.
-std::string format_bytes(double bytes);
-/// In full, with thousands separators: "3,145,728".
-std::string format_integer(int64_t value);
 /// "840 ns", "12.3 µs", "1.10 ms", "2.50 s".
 std::string format_seconds(double seconds);
 /// The same for a tick of an axis, without digits that say nothing: "5 ms", "12.5 ms", "0".

@@ -9,26 +9,26 @@ namespace shardlens::ui {
 namespace {
 
 TEST(Format, BytesAreBinary) {
-  EXPECT_EQ(format_bytes(0), "0 B");
-  EXPECT_EQ(format_bytes(1023), "1023 B");
-  EXPECT_EQ(format_bytes(1024), "1.00 KiB");
-  EXPECT_EQ(format_bytes(3 * 1024 * 1024), "3.00 MiB");
-  EXPECT_EQ(format_bytes(4.5 * 1024 * 1024), "4.50 MiB");
-  EXPECT_EQ(format_bytes(117440512), "112 MiB");
-  EXPECT_EQ(format_bytes(1536.0 * 1024 * 1024), "1.50 GiB");
-  EXPECT_EQ(format_bytes(-2048), "-2.00 KiB");
+  EXPECT_EQ(bytes_text(0), "0 B");
+  EXPECT_EQ(bytes_text(1023), "1023 B");
+  EXPECT_EQ(bytes_text(1024), "1.00 KiB");
+  EXPECT_EQ(bytes_text(3 * 1024 * 1024), "3.00 MiB");
+  EXPECT_EQ(bytes_text(4.5 * 1024 * 1024), "4.50 MiB");
+  EXPECT_EQ(bytes_text(117440512), "112 MiB");
+  EXPECT_EQ(bytes_text(1536.0 * 1024 * 1024), "1.50 GiB");
+  EXPECT_EQ(bytes_text(-2048), "-2.00 KiB");
 }
 
 TEST(Format, BytesNeverShow1024OfAUnit) {
-  EXPECT_EQ(format_bytes(1024 * 1024 - 1), "1.00 MiB");
+  EXPECT_EQ(bytes_text(1024 * 1024 - 1), "1.00 MiB");
 }
 
 TEST(Format, IntegersHaveThousands) {
-  EXPECT_EQ(format_integer(0), "0");
-  EXPECT_EQ(format_integer(999), "999");
-  EXPECT_EQ(format_integer(1000), "1,000");
-  EXPECT_EQ(format_integer(3145728), "3,145,728");
-  EXPECT_EQ(format_integer(-123456), "-123,456");
+  EXPECT_EQ(grouped_text(0), "0");
+  EXPECT_EQ(grouped_text(999), "999");
+  EXPECT_EQ(grouped_text(1000), "1,000");
+  EXPECT_EQ(grouped_text(3145728), "3,145,728");
+  EXPECT_EQ(grouped_text(-123456), "-123,456");
 }
 
 TEST(Format, Seconds) {
