@@ -54,11 +54,13 @@ struct ViewState {
   bool reset_layout = false;    ///< put every panel back to its first place in this frame
   float stage_zoom = 1.0f;
   MemoryView memory;
-InspectorView inspector;
+  InspectorView inspector;
   std::string program_filter;                                   ///< words the Program tab's steps must hold
   double timeline_begin_seconds = 0, timeline_end_seconds = 0;  ///< shown stretch; equal: fit
   Wanted wanted;  ///< changes of the settings that no snapshot carries yet
 
+  /// Palette or sheet lies over everything: what is beneath says nothing about the mouse.
+  bool covered() const { return palette_open || sheet_open; }
   void set_lecture(bool on) { lecture = setup_hidden = on; }
   float ui_scale() const { return scale * (lecture ? 1.6f : 1.0f); }
 };

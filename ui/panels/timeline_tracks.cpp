@@ -260,7 +260,7 @@ void handle_mouse(const Frame& frame, float most_scroll) {
   ImGui::InvisibleButton("tracks", {frame.max.x - frame.min.x + context.px(kLabelWidth),
                                     std::max(1.0f, frame.max.y - frame.min.y + context.px(kAxisHeight))});
   ImGui::SetItemKeyOwner(ImGuiKey_MouseWheelY);
-  const bool hovered = ImGui::IsItemHovered();
+  const bool hovered = ImGui::IsItemHovered() && !view.covered();
   const bool over_labels = io.MousePos.x < frame.min.x;
   const auto show = [&view](Stretch shown) {
     view.timeline_begin_seconds = shown.begin;

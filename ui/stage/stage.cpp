@@ -70,6 +70,7 @@ void interact_with_row(const Scene& scene, size_t index) {
   const bool tensor_row = draws_tensor(row.kind);
   if (item(name, scene.row_rect(index), true)) select(scene, row, row.tensor, -1);
   const bool row_hovered =
+      !scene.context.view.covered() &&
       ImGui::IsItemHovered(ImGuiHoveredFlags_DelayShort | ImGuiHoveredFlags_NoSharedDelay);
   if (row_hovered && row.step >= 0) step_tooltip(scene, row);
   for (const Lane& lane : scene.lanes) {
@@ -84,7 +85,7 @@ void interact_with_row(const Scene& scene, size_t index) {
     if (item(cell_name, cell, tensor_row)) {
       select(scene, row, row.tensor, rank_under_mouse(scene, row, lane, ghost));
     }
-    if (ImGui::IsItemHovered(ImGuiHoveredFlags_DelayShort)) {
+    if (!scene.context.view.covered() && ImGui::IsItemHovered(ImGuiHoveredFlags_DelayShort)) {
       if (tensor_row) {
         tensor_tooltip(scene, row, row.tensor, rank_under_mouse(scene, row, lane, ghost));
       } else {
@@ -96,7 +97,8 @@ void interact_with_row(const Scene& scene, size_t index) {
     const Rect room = scene.weight_room(scene.cell(index, lane));
     if (room.max.x <= scene.lanes_view().min.x) continue;
     if (item(cell_name + "_weight", room, false)) select(scene, row, weight, lane.first);
-    if (ImGui::IsItemHovered(ImGuiHoveredFlags_DelayShort)) tensor_tooltip(scene, row, weight, lane.first);
+    if (!scene.context.view.covered() && ImGui::IsItemHovered(ImGuiHoveredFlags_DelayShort))
+      tensor_tooltip(scene, row, weight, lane.first);
   }
 }
 
