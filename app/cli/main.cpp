@@ -69,6 +69,8 @@ int main(int argc, char** argv) {
       all.emplace_back(train, cli::add_train(*train));
       CLI::App* eval = app.add_subcommand("eval", "Perplexity of a text, and cloze accuracy on last words");
       all.emplace_back(eval, cli::add_eval(*eval));
+      CLI::App* generate = app.add_subcommand("generate", "Writes on from a prompt, token by token");
+      all.emplace_back(generate, cli::add_generate(*generate));
       CLI::App* bench =
           app.add_subcommand("bench", "Measures gemm, allreduce and step, as ratios to a ceiling");
       all.emplace_back(bench, cli::add_bench(*bench));

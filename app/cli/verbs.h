@@ -16,6 +16,7 @@ Verb add_step(CLI::App& app);
 Verb add_verify(CLI::App& app);
 Verb add_train(CLI::App& app);
 Verb add_eval(CLI::App& app);
+Verb add_generate(CLI::App& app);
 Verb add_bench(CLI::App& app);
 Verb add_data(CLI::App& app);
 

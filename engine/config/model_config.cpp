@@ -43,6 +43,8 @@ ordered_json gpt2(const Model& model) {
 
 ordered_json bert(const Model& model) {
   const bool pre = model.norm == NormPlacement::Pre;
+  // Loaders take 0 where nothing is said, so that no padding word is said.
+  const ordered_json pad = model.pad_token >= 0 ? ordered_json(model.pad_token) : ordered_json(nullptr);
   return {{"architectures", {pre ? "MegatronBertForPreTraining" : "BertForPreTraining"}},
           {"model_type", pre ? "megatron-bert" : "bert"},
           {"hidden_act", model.gelu == GeluForm::Erf ? "gelu" : "gelu_new"},
@@ -52,6 +54,7 @@ ordered_json bert(const Model& model) {
           {"num_hidden_layers", model.layers},
           {"num_attention_heads", model.heads},
           {"intermediate_size", model.ffn},
+          {"pad_token_id", pad},
           {"type_vocab_size", 2},
           {"position_embedding_type", "absolute"},
           {"layer_norm_eps", model.norm_epsilon}};

@@ -156,6 +156,24 @@ TEST_F(CliTrain, EvalMeasuresWhatWasTrained) {
   EXPECT_LT(one["nats"].get<double>(), untrained * 0.8);
 }
 
+TEST_F(CliTrain, GenerateWritesOnAsItWasTrained) {
+  ASSERT_EQ(run(tiny() + "--tp 2 --steps 120 --checkpoint " + path("run")).code, 0);
+  const std::string prompt =
+      "generate --threads 1 --model " + path("run") + " --prompt 'And the ' --tokens 30 ";
+  const nlohmann::json one = json_of(run(prompt + "--greedy --json --tp 1"));
+  EXPECT_EQ(one["tokens"], 30);
+  EXPECT_EQ(one["text"], json_of(run(prompt + "--greedy --json --tp 2"))["text"]);
+  const Ended streamed = run(prompt + "--temperature 0 --tp 4");
+  EXPECT_EQ(streamed.out, "And the " + one["text"].get<std::string>() + "\n");
+  const std::string drawn = run(prompt + "--temperature 1.5 --top-k 50 --seed 7 --tp 1").out;
+  EXPECT_EQ(drawn, run(prompt + "--temperature 1.5 --top-k 50 --seed 7 --tp 3").out);
+  EXPECT_NE(drawn, streamed.out);
+  const nlohmann::json longest = json_of(
+      run("generate --threads 1 --greedy --json --tp 1 --tokens 999 --prompt x --model " + path("run")));
+  EXPECT_EQ(longest["ended_by"], "positions");
+  EXPECT_EQ(longest["tokens"], 256);  // the last one has no position of its own, and needs none
+}
+
 TEST_F(CliTrain, WrongRequestsEndWithTwoAndNameTheRemedy) {
   write("empty.txt", "");
   write("short.txt", "too short");
@@ -186,6 +204,11 @@ TEST_F(CliTrain, WrongRequestsEndWithTwoAndNameTheRemedy) {
       {"eval", "--text"},
       {"eval --model gpt2-tiny --text " + path("empty.txt"), "empty"},
       {"eval --model " + path("run") + " --cloze " + path("book.txt"), "book.txt, line 1"},
+      {"generate --model gpt2-tiny --prompt x --tokens 0", "--tokens 0"},
+      {"generate --model gpt2-tiny --prompt x --top-p 2", "top-p"},
+      {"generate --model gpt2-tiny --prompt x --temperature -1", "temperature"},
+      {"generate --model bert-base --prompt x", "encoder"},
+      {"generate --model gpt2-tiny --tp 1 --prompt " + std::string(300, 'x'), "shorter prompt"},
       {"eval --model gpt2-tiny --seq 999 --text " + path("book.txt"), "positions"},
   };
   for (const auto& request : requests) {

@@ -110,6 +110,7 @@ TEST_F(CheckpointTest, HoldsTheModelAsHuggingFaceWritesIt) {
 TEST_F(CheckpointTest, EveryKindOfModelComesBackFromItsConfig) {
   Settings pre = small_bert(1);
   pre.model.norm = NormPlacement::Pre;
+  pre.model.pad_token = 7;
   for (const Settings& settings : {small_model(1), small_bert(1), pre}) {
     trained(settings, 0);
     Model read = find_model(path("run"));

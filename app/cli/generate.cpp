@@ -1,0 +1,131 @@
+// `generate`: writes on from a prompt, token by token, sharded over T ranks.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/options.h"
+#include "app/cli/text_options.h"
+#include "app/cli/verbs.h"
+#include "engine/config/error.h"
+#include "engine/train/generator.h"
+#include "engine/train/sampling.h"
+
+namespace shardlens::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct GenerateOptions {
+  CommonOptions common;
+  std::string prompt, tokenizer;
+  int64_t tokens = 100;
+  Sampling sampling;
+  bool greedy = false;
+};
+
+// The prompt as tokens; an end of text begins a text of its own.
+std::vector<int32_t> prompt_tokens(const GenerateOptions& o, const Tokenizer& tokenizer) {
+  std::vector<int32_t> ids = tokenizer.encode(o.prompt);
+  if (ids.empty() && tokenizer.end_of_text()) ids.push_back(*tokenizer.end_of_text());
+  if (ids.empty())
+    throw request_error(
+        "--prompt is empty and this tokenizer has no end of text to begin from; give a prompt");
+  return ids;
+}
+
+int run_generate(GenerateOptions o) {
+  if (o.tokens < 1) throw request_error(fmt::format("--tokens {}: give 1 or more", o.tokens));
+  if (o.greedy) o.sampling.temperature = 0;
+  o.sampling.seed = o.common.seed;
+  validate(o.sampling);
+  Settings settings = to_settings(o.common);
+  const auto tokenizer = tokenizer_for(o.common.model, o.tokenizer);
+  if (tokenizer->vocab_size() > settings.model.vocab) {
+    throw request_error(fmt::format(
+        "the tokenizer {} has {} ids and {} only {}; give the tokenizer the model was trained with",
+        tokenizer->name(), tokenizer->vocab_size(), settings.model.title, settings.model.vocab));
+  }
+  const std::vector<int32_t> prompt = prompt_tokens(o, *tokenizer);
+  const auto wanted = static_cast<int64_t>(prompt.size()) + o.tokens;
+  settings.seq = std::min(wanted, settings.model.positions);
+  Generator generator(settings);
+  if (!o.common.json) fmt::print("{}", o.prompt);
+
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begin = Clock::now();
+  std::vector<double> logits = generator.feed(prompt);
+  const double prompt_seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  std::vector<int32_t> written;
+  std::string text;
+  const char* ended = "tokens";
+  for (;;) {
+    logits.resize(static_cast<size_t>(tokenizer->vocab_size()));  // ids beyond the tokenizer's have no text
+    const int32_t next = choose_token(logits, o.sampling, generator.length());
+    if (next == tokenizer->end_of_text()) {
+      ended = "end of text";
+      break;
+    }
+    written.push_back(next);
+    text += tokenizer->piece(next);
+    if (!o.common.json) {
+      fmt::print("{}", tokenizer->piece(next));
+      std::fflush(stdout);
+    }
+    if (static_cast<int64_t>(written.size()) == o.tokens) break;
+    if (generator.length() == generator.capacity()) {
+      ended = "positions";
+      break;
+    }
+    logits = generator.feed(std::span(&next, 1));
+  }
+  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count() - prompt_seconds;
+  if (o.common.json) {
+    const ordered_json json = {{"prompt", o.prompt},
+                               {"text", text},
+                               {"token_ids", written},
+                               {"tokens", written.size()},
+                               {"ended_by", ended},
+                               {"prompt_tokens", prompt.size()},
+                               {"prompt_seconds", prompt_seconds},
+                               {"generation_seconds", seconds},
+                               {"ranks", settings.tp}};
+    fmt::print("{}\n", json.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
+    return 0;
+  }
+  fmt::print("\n");
+  if (std::string(ended) == "positions")
+    fmt::print(stderr, "the text ends here: {} has {} positions\n", settings.model.title,
+               settings.model.positions);
+  return 0;
+}
+
+}  // namespace
+
+Verb add_generate(CLI::App& app) {
+  auto o = std::make_shared<GenerateOptions>();
+  add_model_options(app, o->common);
+  const std::string group = "Generation";
+  const auto option = [&](const char* name, auto& value, const char* help) {
+    app.add_option(name, value, help)->group(group)->capture_default_str();
+  };
+  option("--prompt", o->prompt, "Text to go on from");
+  option("--tokens", o->tokens, "Tokens to write at most");
+  option("--temperature", o->sampling.temperature,
+         "Below 1 more likely tokens, above 1 more surprising ones; 0: greedy");
+  option("--top-k", o->sampling.top_k, "Only the k likeliest tokens; 0: all");
+  option("--top-p", o->sampling.top_p, "Only the likeliest tokens that reach this probability together");
+  option("--tokenizer", o->tokenizer,
+         "bytes, or a tokenizer's file or folder; the model folder's own if left out");
+  app.add_flag("--greedy", o->greedy, "Always the likeliest token")->group(group);
+  app.footer(R"(
+Examples
+  shardlens-cli generate --model run/ --prompt "In the beginning" --tp 2
+  shardlens-cli generate --model run/ --prompt "And God" --temperature 0.8 --top-p 0.95 --tokens 300
+)");
+  return [o] { return run_generate(*o); };
+}
+
+}  // namespace shardlens::cli
