@@ -62,13 +62,18 @@ ordered_json bert(const Model& model) {
 
 }  // namespace
 
-std::string hugging_face_config(const Model& model, DType dtype) {
+std::string hugging_face_config(const Model& model, DType dtype, std::optional<int32_t> end_of_text) {
   const bool gpt = model.architecture == Architecture::Gpt;
   if (gpt && (model.norm == NormPlacement::Post || !model.causal)) {
     throw request_error(
         "a post-LN GPT has no config.json that others read; train it without --checkpoint, or choose pre-LN");
   }
   ordered_json json = gpt ? gpt2(model) : bert(model);
+  if (gpt) {
+    // Loaders take GPT-2's own 50,256 where nothing is said.
+    const ordered_json id = end_of_text ? ordered_json(*end_of_text) : ordered_json(nullptr);
+    json["bos_token_id"] = json["eos_token_id"] = id;
+  }
   json["initializer_range"] = kInitStddev;
   json["tie_word_embeddings"] = model.tied;
   json["torch_dtype"] = torch_type(dtype);

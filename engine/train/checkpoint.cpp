@@ -101,8 +101,9 @@ void write_files(const fs::path& part, const TrainingState& state, const TrainTe
   const auto in = [&](const std::string& name) { return (part / name).string(); };
   // "format" is what Hugging Face's loaders look for; the step tells files of different checkpoints apart.
   const std::map<std::string, std::string> metadata{{"format", "pt"}, {"step", std::to_string(state.step)}};
+  const auto end = text.tokenizer ? text.tokenizer->end_of_text() : std::nullopt;
   write_file_atomically(in("config.json"),
-                        hugging_face_config(program.settings.model, program.settings.dtype));
+                        hugging_face_config(program.settings.model, program.settings.dtype, end));
   if (text.tokenizer) {
     for (const auto& [name, contents] : text.tokenizer->files()) write_file_atomically(in(name), contents);
   }

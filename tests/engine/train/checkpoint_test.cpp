@@ -227,6 +227,7 @@ TEST_F(CheckpointTest, AnotherTextOrTokenizerIsRefused) {
   options.text.tokenizer = std::make_shared<OtherTokenizer>();
   EXPECT_THAT(error_of([&] { small_trainer(options); }), AllOf(HasSubstr("bytes"), HasSubstr("other")));
   EXPECT_TRUE(fs::exists(path("run/tokenizer.json")));
+  EXPECT_EQ(nlohmann::json::parse(contents("run/config.json"))["eos_token_id"], 256);
 }
 
 }  // namespace
