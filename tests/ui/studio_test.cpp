@@ -179,6 +179,24 @@ TEST(Studio, ThePaletteRunsACommandByAFewLetters) {
   EXPECT_EQ(harness.view().theme, ThemeName::Light);
 }
 
+TEST(Studio, WhatLiesBeneathThePaletteShowsNoTooltip) {
+  StudioHarness harness({1920, 1080});
+  harness.wait_until_at_rest();
+  const std::string tensor =
+      "//Stage/**/##stage_step_" + std::to_string(harness.view().selected_step) + "_rank_1";
+  harness.perform([&](ImGuiTestContext& person) {
+    person.MouseMove(tensor.c_str());
+    person.SleepNoSkip(1, 1.0f / 60);
+    IM_CHECK(is_shown("##Tooltip_00"));
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_P);
+    person.KeyChars("traffic");  // a short list, beside which the mouse lies over the Stage
+    person.SleepNoSkip(1, 1.0f / 60);
+    IM_CHECK(harness.view().palette_open);
+  });
+  EXPECT_TRUE(harness.view().palette_open);
+  EXPECT_FALSE(is_shown("##Tooltip_00"));
+}
+
 TEST(Studio, KeysMeanLettersWhileTextIsEdited) {
   StudioHarness harness;
   harness.wait_until_at_rest();

@@ -1,0 +1,67 @@
+// Rectangles lie on whole pixels, and what covers anything covers one.
+#include "ui/widgets/paint.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "ui/platform/platform.h"
+
+namespace shardlens::ui {
+namespace {
+
+class Rectangles : public testing::Test {
+ protected:
+  Rectangles() : platform_(make_offscreen_platform({100, 100})) { platform_->begin_frame(); }
+  ~Rectangles() override { ImGui::EndFrame(); }
+
+  const std::unique_ptr<Platform> platform_;
+  int triangles_ = 0;
+
+  /// The corners of what `draw` adds to a draw list.
+  std::vector<ImVec2> drawn(const auto& draw) {
+    ImDrawList* list = ImGui::GetForegroundDrawList();
+    const int before = list->VtxBuffer.Size, indices = list->IdxBuffer.Size;
+    draw(list);
+    triangles_ = (list->IdxBuffer.Size - indices) / 3;
+    std::vector<ImVec2> corners;
+    for (int i = before; i < list->VtxBuffer.Size; ++i) corners.push_back(list->VtxBuffer[i].pos);
+    return corners;
+  }
+};
+
+TEST_F(Rectangles, HaveEdgesOnPixelsAndTwoTriangles) {
+  const auto corners = drawn([](ImDrawList* list) {
+    fill_rect(list, {10.4f, 20.6f}, {30.5f, 40.2f}, IM_COL32_WHITE);
+  });
+  ASSERT_EQ(corners.size(), 4u);
+  EXPECT_EQ(triangles_, 2);
+  EXPECT_EQ(corners[0].x, 10);
+  EXPECT_EQ(corners[0].y, 21);
+  EXPECT_EQ(corners[2].x, 31);
+  EXPECT_EQ(corners[2].y, 40);
+}
+
+TEST_F(Rectangles, KeepAPixelUnlessTheyAreEmpty) {
+  const auto thin = drawn([](ImDrawList* list) {
+    fill_rect(list, {10.1f, 20}, {10.3f, 40}, IM_COL32_WHITE);
+  });
+  ASSERT_EQ(thin.size(), 4u);
+  EXPECT_EQ(thin[2].x - thin[0].x, 1);
+  EXPECT_TRUE(drawn([](ImDrawList* list) { fill_rect(list, {10, 20}, {10, 40}, IM_COL32_WHITE); }).empty());
+}
+
+TEST_F(Rectangles, AreOutlinedByWholePixelsInside) {
+  const auto corners = drawn([](ImDrawList* list) {
+    outline_rect(list, {10.2f, 20}, {30, 40.4f}, IM_COL32_WHITE, 0, 1.2f);
+  });
+  ASSERT_FALSE(corners.empty());
+  for (const ImVec2 corner : corners) {
+    EXPECT_EQ(corner.x, std::round(corner.x));
+    EXPECT_TRUE(corner.x >= 10 && corner.x <= 30 && corner.y >= 20 && corner.y <= 40);
+  }
+}
+
+}  // namespace
+}  // namespace shardlens::ui
