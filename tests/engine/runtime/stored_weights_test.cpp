@@ -71,9 +71,9 @@ TEST_F(StoredWeightsTest, OlderNamesAndOtherPrefixesAreTheSameModel) {
               return with(name, "cls.predictions.bias", "cls.predictions.decoder.bias");
             })),
             expected);
-  EXPECT_EQ(loss_with(renamed(
-                [](std::string name) { return name.rfind("bert.", 0) == 0 ? name.substr(5) : name; })),
-            expected);
+  EXPECT_EQ(
+      loss_with(renamed([](std::string name) { return name.starts_with("bert.") ? name.substr(5) : name; })),
+      expected);
 }
 
 TEST_F(StoredWeightsTest, AnEncoderWithoutHeadsStartsThemSeededAndSaysSo) {
@@ -87,7 +87,7 @@ TEST_F(StoredWeightsTest, AnEncoderWithoutHeadsStartsThemSeededAndSaysSo) {
   EXPECT_THAT(seeded_heads(settings), ElementsAre("pooler", "masked-word head", "sentence head"));
   EXPECT_GT(loss_with(settings.weights_path), 0);
   settings.weights_path =
-      renamed([](const std::string& name) { return name.rfind("cls.seq_relationship", 0) == 0 ? "" : name; });
+      renamed([](const std::string& name) { return name.starts_with("cls.seq_relationship") ? "" : name; });
   EXPECT_THAT(seeded_heads(settings), ElementsAre("sentence head"));
 }
 
