@@ -264,9 +264,8 @@ class LocalCommunicator final : public Communicator {
   // Empty tensors may have no address, so there is no work for them.
   template <typename Work>
   CollectiveTimes collective(const Request& request, const void* in, void* out, const Work& work) {
-    if (request.dtype != DType::Fp32 && request.dtype != DType::Fp64) {
-      throw request_error(
-          fmt::format("{}: CPU ranks compute in fp32 or fp64; choose one of these", describe(request)));
+    if (request.dtype == DType::Int32) {
+      throw request_error(fmt::format("{}: ranks exchange floating-point numbers", describe(request)));
     }
     if (std::ranges::any_of(request.extents, [](int64_t extent) { return extent < 0; })) {
       throw request_error(fmt::format("{}: extents must be 0 or more", describe(request)));

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "engine/io/half.h"
+
 namespace shardlens {
 
 namespace {
@@ -49,10 +51,33 @@ void sum_elements(std::span<const void* const> from, int64_t from_bytes, std::sp
   }
 }
 
+// 16-bit elements are summed in fp32, in rank order, and rounded once.
+template <typename Element>
+void sum_half(std::span<const void* const> from, int64_t from_offset, std::span<void* const> to,
+              int64_t to_offset, int64_t count) {
+  constexpr int64_t kBlock = 256;
+  float sums[kBlock];
+  for (int64_t done = 0; done < count; done += kBlock) {
+    const int64_t size = count - done < kBlock ? count - done : kBlock;
+    const auto at = [&](size_t rank) { return static_cast<const Element*>(from[rank]) + from_offset + done; };
+    for (int64_t i = 0; i < size; ++i) sums[i] = at(0)[i];
+    for (size_t rank = 1; rank < from.size(); ++rank) {
+      const Element* const source = at(rank);
+      for (int64_t i = 0; i < size; ++i) sums[i] += source[i];
+    }
+    for (void* const each : to) {
+      Element* const target = static_cast<Element*>(each) + to_offset + done;
+      for (int64_t i = 0; i < size; ++i) target[i] = Element(sums[i]);
+    }
+  }
+}
+
 }  // namespace
 
 void sum_in_order(DType dtype, std::span<const void* const> from, int64_t from_offset,
                   std::span<void* const> to, int64_t to_offset, int64_t count) {
+  if (dtype == DType::Bf16) return sum_half<Bf16>(from, from_offset, to, to_offset, count);
+  if (dtype == DType::Fp16) return sum_half<Fp16>(from, from_offset, to, to_offset, count);
   const int64_t element = element_bytes(dtype);
   if (dtype == DType::Fp64) {
     sum_elements<double>(from, from_offset * element, to, to_offset * element, count * element);
@@ -80,6 +105,8 @@ void max_elements(std::span<const void* const> from, int64_t from_offset, std::s
 
 void max_in_order(DType dtype, std::span<const void* const> from, int64_t from_offset,
                   std::span<void* const> to, int64_t to_offset, int64_t count) {
+  if (dtype == DType::Bf16) return max_elements<Bf16>(from, from_offset, to, to_offset, count);
+  if (dtype == DType::Fp16) return max_elements<Fp16>(from, from_offset, to, to_offset, count);
   if (dtype == DType::Fp64) {
     max_elements<double>(from, from_offset, to, to_offset, count);
   } else {

@@ -12,8 +12,8 @@ namespace shardlens {
 
 /// to[t][to_offset + i] = ((from[0][j] + from[1][j]) + from[2][j]) + ... with j = from_offset + i, for every
 /// t and every i < count. One pass: an element is read once from every source and written once to every
-/// target, all its reads before its writes, so the targets may be the sources. Offsets and count in elements;
-/// fp32 or fp64.
+/// target, all its reads before its writes, so the targets may be the sources. 16-bit elements are
+/// summed in fp32 and rounded once. Offsets and count in elements.
 void sum_in_order(DType dtype, std::span<const void* const> from, int64_t from_offset,
                   std::span<void* const> to, int64_t to_offset, int64_t count);
 

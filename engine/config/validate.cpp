@@ -204,8 +204,8 @@ void validate(const Settings& settings) {
 
 void validate_executable(const Settings& settings) {
   validate(settings);
-  if (settings.dtype != DType::Fp32 && settings.dtype != DType::Fp64) {
-    throw request_error(fmt::format("{} can be planned but not run in this version. Run with fp32 or fp64.",
+  if (element_bytes(settings.dtype) < 4 && settings.block != Block::Model) {
+    throw request_error(fmt::format("One layer in {} can be planned but not run. Run with fp32 or fp64.",
                                     to_string(settings.dtype)));
   }
   if (settings.dp != 1 && settings.block != Block::Model) {

@@ -46,8 +46,10 @@ Flops flops_of(const Program& program, const Step& step, int rank) {
       return linear_flops(program, step.inputs[0], step.outputs[0], rank);
     case Op::Attention:  // Q·Kᵀ and P·V
       return attention_flops(program, step.outputs[0], step.attributes, 2, rank);
-    case Op::AttentionGrad:  // dV, dP, dQ and dK
-      return attention_flops(program, step.inputs[2], step.attributes, 4, rank);
+    case Op::AttentionGrad: {  // dV, dP, dQ and dK, and Q·Kᵀ again where P was not kept
+      const int products = program.settings.recompute == Recompute::Selective ? 5 : 4;
+      return attention_flops(program, step.inputs[2], step.attributes, products, rank);
+    }
     default:
       return {};
   }

@@ -1,7 +1,8 @@
 // One rank's compute device, as the executor sees it: the operations of a Program on raw, contiguous,
 // row-major buffers of its own memory. Every operation exists once per device folder under the same file name
 // (cpu/gemm.cpp, cuda/gemm.cu). A method returns when its result may be read by the same device;
-// synchronize() when by anyone.
+// synchronize() when by anyone. Elements of a 16-bit dtype are computed with in fp32 and rounded once, when
+// they are stored; sums and statistics that stay (`wide`) are fp32 then, and in the run's dtype otherwise.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +28,8 @@ struct Gemm {
   void* c = nullptr;
   int64_t ldc = 0;
   const void* bias = nullptr;
-  bool accumulate = false;  ///< C = C + op(A)·op(B); excludes a bias
+  bool wide_result = false;  ///< C is fp32 though A and B are 16 bits wide
+  bool accumulate = false;   ///< C = C + op(A)·op(B); excludes a bias
 };
 
 /// A dropout mask: element i of the full tensor is zero when the stream's i-th draw is below `probability`.
@@ -66,6 +68,7 @@ struct AttentionShape {
   DType dtype = DType::Fp32;
   int64_t batch = 0, seq = 0, heads = 0, head_dim = 0;
   bool causal = false;
+  bool recompute = false;         ///< P is not kept but computed again by the backward pass
   const int32_t* mask = nullptr;  ///< [batch*seq], 0 at keys nobody may see; null: all may be seen
   DropoutMask dropout = {};       ///< of the probabilities, by global element of P
   int64_t all_heads = 0, first_head = 0,
@@ -91,7 +94,7 @@ class Device {
   /// y[rows, cols] = x + bias[cols]. y may be x.
   virtual void bias_add(DType dtype, int64_t rows, int64_t cols, const void* x, const void* bias,
                         void* y) = 0;
-  /// db[cols] = sum over rows of dy[rows, cols]
+  /// db[cols] = sum over rows of dy[rows, cols]; db is wide
   virtual void bias_grad(DType dtype, int64_t rows, int64_t cols, const void* dy, void* db,
                          bool accumulate = false) = 0;
 
@@ -102,19 +105,23 @@ class Device {
                          void* dx) = 0;
 
   /// y = gamma * (x - mean) / sqrt(var + epsilon) + beta per row; stats[rows, 2] = mean, 1/sqrt(var +
-  /// epsilon).
+  /// epsilon), wide.
   virtual void layer_norm(DType dtype, int64_t rows, int64_t cols, double epsilon, const void* x,
                           const void* gamma, const void* beta, void* y, void* stats) = 0;
-  /// dx[rows, cols], dgamma[cols], dbeta[cols]
+  /// dx[rows, cols]; dgamma[cols] and dbeta[cols], wide
   virtual void layer_norm_grad(DType dtype, int64_t rows, int64_t cols, const void* x, const void* gamma,
                                const void* stats, const void* dy, void* dx, void* dgamma, void* dbeta,
                                bool accumulate = false) = 0;
 
-  /// P = softmax(Q·Kᵀ/sqrt(head_dim) + mask), C = P·V. Masked entries of P are 0.
-  virtual void attention(const AttentionShape& shape, const void* qkv, void* probs, void* context) = 0;
-  /// dQKV from dC. `workspace` holds attention_workspace_elements(shape) elements; probs is overwritten.
-  virtual void attention_grad(const AttentionShape& shape, const void* qkv, void* probs, const void* context,
-                              const void* dcontext, void* dqkv, void* workspace) = 0;
+  /// P = softmax(Q·Kᵀ/sqrt(head_dim) + mask), C = (P∘dropout)·V. Masked entries of P are 0. `saved` is P
+  /// before dropout or, with `recompute`, what a row of P is computed from again, [batch*seq, heads, 2] =
+  /// largest scaled score, 1/Σ exp. `workspace` holds attention_workspace_elements() elements; it may be null
+  /// when P is kept, there is no dropout and the dtype is not a 16-bit one.
+  virtual void attention(const AttentionShape& shape, const void* qkv, void* saved, void* context,
+                         void* workspace) = 0;
+  /// dQKV from dC: the same bits whether P was kept or not.
+  virtual void attention_grad(const AttentionShape& shape, const void* qkv, const void* saved,
+                              const void* context, const void* dcontext, void* dqkv, void* workspace) = 0;
 
   /// y = a + b. y may be a or b.
   virtual void add(DType dtype, int64_t count, const void* a, const void* b, void* y) = 0;
@@ -128,8 +135,8 @@ class Device {
   /// rows.
   virtual void embedding(DType dtype, int64_t tokens, int64_t width, Range rows, const int32_t* ids,
                          const void* table, void* y) = 0;
-  /// dtable[rows.size(), width] = sums of dy's rows by id, in the order of the tokens; tokens with the id
-  /// `no_gradient_id` are left out.
+  /// dtable[rows.size(), width] = sums of dy's rows by id, in the order of the tokens, wide; tokens with the
+  /// id `no_gradient_id` are left out.
   virtual void embedding_grad(DType dtype, int64_t tokens, int64_t width, Range rows, const int32_t* ids,
                               const void* dy, void* dtable, bool accumulate, int64_t no_gradient_id = -1) = 0;
   /// y[batch, width] = x[b * seq]; and dx [batch*seq, width] = dy at the first tokens, 0 elsewhere.
@@ -170,10 +177,10 @@ class Device {
   virtual void adamw(const AdamWStep& step) = 0;
 };
 
-/// Elements of scratch attention_grad needs per rank, whatever the rank's number of heads and threads: a
-/// block of query rows times the sequence for each of the threads that may share it. Planned like every other
-/// buffer.
-int64_t attention_workspace_elements(int64_t seq);
+/// Wide elements of scratch attention and its gradient need per rank, whatever the rank's number of heads and
+/// threads: blocks of query rows times the sequence for each of the threads that may share it and, for a
+/// 16-bit dtype, a head's matrices in fp32. Planned like every other buffer.
+int64_t attention_workspace_elements(DType dtype, int64_t seq, int64_t head_dim);
 
 /// A CPU device that computes with `threads` threads. One lives in each rank's thread and is used from it
 /// alone.

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "engine/config/error.h"
+#include "engine/io/half.h"
 
 namespace shardlens {
 
@@ -30,6 +31,8 @@ class Operand {
       const double value = 0.25 + 0.5 * static_cast<double>(i % 7);
       if (dtype == DType::Fp32) static_cast<float*>(data_)[i] = static_cast<float>(value);
       if (dtype == DType::Fp64) static_cast<double*>(data_)[i] = value;
+      if (dtype == DType::Bf16) static_cast<Bf16*>(data_)[i] = Bf16(static_cast<float>(value));
+      if (dtype == DType::Fp16) static_cast<Fp16*>(data_)[i] = Fp16(static_cast<float>(value));
     }
   }
   ~Operand() { device_.release(data_); }

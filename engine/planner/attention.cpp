@@ -18,14 +18,22 @@ TensorId attention_core(Builder& b, TensorId qkv, TensorId mask) {
   attributes.dropout = settings.dropout;
   if (settings.dropout > 0) attributes.stream = b.scoped("attn.dropout");
   const TensorId c = b.activation("attn.context", "C", context_shape, heads);
-  const TensorId p = b.activation("attn.probs", "P", {settings.tokens(), model.heads, settings.seq}, heads);
-  std::vector<TensorId> inputs{qkv};
+  const bool recompute = settings.recompute == Recompute::Selective;
+  const TensorId p =
+      recompute ? b.activation("attn.stats", "max, 1/Σ", {settings.tokens(), model.heads, 2}, heads, b.wide())
+                : b.activation("attn.probs", "P", {settings.tokens(), model.heads, settings.seq}, heads);
+  std::vector<TensorId> inputs{qkv}, outputs{c, p};
   if (mask != kNoTensor) inputs.push_back(mask);
-  b.step(Op::Attention, "attn.core", "C = P · V,  P = softmax(Q · Kᵀ / √d)", inputs, {c, p}, attributes);
+  if (recompute || settings.dropout > 0 || settings.dtype != b.wide())
+    outputs.push_back(
+        b.workspace("attn.core.workspace",
+                    {attention_workspace_elements(settings.dtype, settings.seq, model.head_dim())}));
+  b.step(Op::Attention, "attn.core", "C = P · V,  P = softmax(Q · Kᵀ / √d)", inputs, outputs, attributes);
   b.on_backward([&b, qkv, c, p, mask, attributes] {
     const TensorId dc = b.gradient(c);
     const TensorId dqkv = b.gradient_tensor(qkv, b.tensor(qkv).layout);
-    const int64_t work = attention_workspace_elements(b.settings().seq);
+    const int64_t work =
+        attention_workspace_elements(b.settings().dtype, b.settings().seq, b.settings().model.head_dim());
     const TensorId scratch = b.workspace("attn.workspace", {work});
     std::vector<TensorId> reads{qkv, p, c, dc};
     if (mask != kNoTensor) reads.push_back(mask);

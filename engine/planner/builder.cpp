@@ -189,6 +189,7 @@ void Builder::rename(TensorId id, const std::string& name) {
 
 TensorId Builder::workspace(const std::string& name, const Shape& shape) {
   Tensor tensor = blank(scoped(name), "work", shape, MemoryKind::Workspace);
+  tensor.dtype = wide();
   return add(std::move(tensor));
 }
 

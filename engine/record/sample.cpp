@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "engine/config/error.h"
+#include "engine/io/half.h"
 
 namespace shardlens {
 namespace {
@@ -103,6 +103,7 @@ double TensorSample::value(int64_t row, int64_t col) const {
     std::memcpy(&value, exact.data() + index * sizeof value, sizeof value);
     return value;
   }
+  if (is_half(dtype)) return static_cast<double>(widened(dtype, exact.data() + index * 2, 1).front());
   float value;
   std::memcpy(&value, exact.data() + index * sizeof value, sizeof value);
   return static_cast<double>(value);
@@ -127,8 +128,8 @@ TensorSample make_sample(const Tensor& tensor, int ranks, int rank, const void* 
       break;
     case DType::Fp16:
     case DType::Bf16:
-      throw request_error("tensor " + tensor.name + " is " + to_string(tensor.dtype) +
-                          ", which is planned but not executed yet; choose fp32 or fp64");
+      sample_values<float>(sample, widened(tensor.dtype, data, element_count(sample.shape)).data());
+      break;
   }
   if (element_count(sample.shape) <= kExactElements && bytes > 0) {
     sample.exact.resize(bytes);

@@ -65,7 +65,8 @@ class Local {
 void multiply(Device& device, const Local& local, const Operand& a, const Operand& b, const void* bias,
               bool accumulate) {
   Gemm gemm;
-  gemm.dtype = local.dtype();
+  gemm.dtype = local.input(0).dtype;
+  gemm.wide_result = local.dtype() != gemm.dtype;
   gemm.transpose_a = a.transposed;
   gemm.transpose_b = b.transposed;
   gemm.m = a.rows();
@@ -109,6 +110,7 @@ AttentionShape attention_shape(const Local& local, const Step& step, const RankC
   shape.heads = qkv[2];
   shape.head_dim = qkv[3];
   shape.causal = step.attributes.causal;
+  shape.recompute = context.program.settings.recompute == Recompute::Selective;
   const size_t mask = step.op == Op::Attention ? 1 : 4;
   if (step.inputs.size() > mask) shape.mask = local.ids(mask);
   if (step.attributes.dropout > 0) {
@@ -195,7 +197,7 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
     }
     case Op::BiasGrad: {
       const int64_t cols = local.count(local.output(0));
-      device.bias_grad(dtype, local.shape(local.input(0))[0], cols, local.in(0), local.out(0),
+      device.bias_grad(local.input(0).dtype, local.shape(local.input(0))[0], cols, local.in(0), local.out(0),
                        attributes.accumulate);
       break;
     }
@@ -219,7 +221,8 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
       break;
     }
     case Op::Attention:
-      device.attention(attention_shape(local, step, context), local.in(0), local.out(1), local.out(0));
+      device.attention(attention_shape(local, step, context), local.in(0), local.out(1), local.out(0),
+                       step.outputs.size() > 2 ? local.out(2) : nullptr);
       break;
     case Op::AttentionGrad:
       device.attention_grad(attention_shape(local, step, context), local.in(0), local.in(1), local.in(2),
@@ -236,9 +239,9 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
     }
     case Op::EmbeddingGrad: {
       const Tensor& table = local.output(0);
-      device.embedding_grad(dtype, local.input(0).shape[0], table.shape[1], local.range(table, 0),
-                            local.ids(0), local.in(1), local.out(0), attributes.accumulate,
-                            attributes.no_gradient_id);
+      device.embedding_grad(local.input(1).dtype, local.input(0).shape[0], table.shape[1],
+                            local.range(table, 0), local.ids(0), local.in(1), local.out(0),
+                            attributes.accumulate, attributes.no_gradient_id);
       break;
     }
     case Op::FirstToken: {

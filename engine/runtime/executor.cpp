@@ -16,6 +16,9 @@
 namespace shardlens {
 namespace {
 
+// Of a run that nobody gave inputs: unscaled, fp16's small gradients would be zero.
+constexpr double kFp16LossScale = 1024;
+
 double now_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -69,6 +72,7 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Beside beside)
   find_waits();
   if (program.settings.block == Block::Model)
     inputs_.batch = std::make_shared<const Batch>(seeded_batch(program.settings));
+  if (program.settings.dtype == DType::Fp16) inputs_.loss_scale = kFp16LossScale;
   const int world = program.ranks() * program.replicas();
   std::vector<std::vector<std::unique_ptr<Communicator>>> copies;  // [rank][replica]
   for (int r = 0; r < program.ranks(); ++r) copies.push_back(make_local_group(program.replicas(), world));

@@ -11,15 +11,17 @@
 
 #include "engine/config/error.h"
 #include "engine/device/philox.h"
+#include "engine/io/half.h"
 #include "engine/io/npy.h"
 #include "engine/runtime/stored_weights.h"
 
 namespace shardlens {
 namespace {
 
-constexpr double kInitStddev = 0.02;  // GPT-2's and Megatron's initialisation
-constexpr int kOperandLimit = 3;      // integer operands: X and dY
-constexpr int kWeightLimit = 2;       // integer operands: W and b
+constexpr double kInitStddev = 0.02;          // GPT-2's and Megatron's initialisation
+const std::string kMasterPrefix = "master.";  // of a 16-bit weight's fp32 copy
+constexpr int kOperandLimit = 3;              // integer operands: X and dY
+constexpr int kWeightLimit = 2;               // integer operands: W and b
 
 // γ starts around 1. Biases, γ and β are drawn like the weights, not set to 0 and 1: a bias added in the
 // wrong place would hide behind zeros.
@@ -211,9 +213,29 @@ void Feed::fill_stored(const Tensor& tensor, int rank, void* data) const {
   }
 }
 
+// What the fp32 copy of a 16-bit weight is a copy of.
+const Tensor& Feed::weight_of(const Tensor& master) const {
+  for (const Tensor& tensor : program_.tensors) {
+    if (tensor.kind == MemoryKind::Weight && kMasterPrefix + tensor.name == master.name) return tensor;
+  }
+  throw std::logic_error("no weight belongs to " + master.name);
+}
+
 void Feed::fill(const Tensor& tensor, int rank, void* data) const {
   const int64_t count = element_count(local_shape(tensor, program_.ranks(), rank));
   if (count == 0) return;
+  if (is_half(tensor.dtype)) {  // the same draw or file as in fp32, rounded
+    Tensor wide = tensor;
+    wide.dtype = DType::Fp32;
+    std::vector<float> values(static_cast<size_t>(count));
+    fill(wide, rank, values.data());
+    return narrow(tensor.dtype, values.data(), count, data);
+  }
+  if (tensor.kind == MemoryKind::OptimizerState && tensor.name.rfind(kMasterPrefix, 0) == 0) {
+    Tensor weight = weight_of(tensor);
+    weight.dtype = tensor.dtype;
+    return fill(weight, rank, data);
+  }
   if (tensor.kind == MemoryKind::Input && tensor.name == "X" && !input_.empty()) {
     copy_as(tensor.dtype, input_.data(), count, data);
     check_finite(tensor, data, count);

@@ -30,6 +30,7 @@ class Feed {
  private:
   void fill_seeded(const Tensor& tensor, int rank, void* data) const;
   void fill_stored(const Tensor& tensor, int rank, void* data) const;
+  const Tensor& weight_of(const Tensor& master) const;
 
   const Program& program_;
   std::unique_ptr<StoredWeights> weights_;

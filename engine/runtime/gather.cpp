@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "engine/io/half.h"
+
 namespace shardlens {
 namespace {
 
@@ -20,6 +22,20 @@ void sum_terms(const std::vector<std::vector<std::byte>>& terms, std::vector<std
     }
     std::memcpy(total.data() + i * sizeof(T), &sum, sizeof(T));
   }
+}
+
+// 16-bit terms are summed in fp32 and rounded once.
+void sum_terms_of(DType dtype, const std::vector<std::vector<std::byte>>& terms,
+                  std::vector<std::byte>& total) {
+  if (dtype == DType::Fp64) return sum_terms<double>(terms, total);
+  if (!is_half(dtype)) return sum_terms<float>(terms, total);
+  const auto count = static_cast<int64_t>(total.size() / sizeof(uint16_t));
+  std::vector<float> sums(static_cast<size_t>(count), 0.0f);
+  for (const std::vector<std::byte>& term : terms) {
+    const std::vector<float> values = widened(dtype, term.data(), count);
+    for (size_t i = 0; i < sums.size(); ++i) sums[i] += values[i];
+  }
+  narrow(dtype, sums.data(), count, total.data());
 }
 
 }  // namespace
@@ -47,8 +63,7 @@ void Gather::on_replica_tensor(int replica, int rank, StepId, const Tensor& tens
     terms[static_cast<size_t>(rank)].assign(begin, begin + tensor.bytes());
     const bool all = std::none_of(terms.begin(), terms.end(), [](const auto& term) { return term.empty(); });
     if (!all) return;
-    tensor.dtype == DType::Fp64 ? sum_terms<double>(terms, whole.bytes)
-                                : sum_terms<float>(terms, whole.bytes);
+    sum_terms_of(tensor.dtype, terms, whole.bytes);
     own.terms.erase(tensor.name);
     return;
   }

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <limits>
 
+#include "engine/io/half.h"
+
 namespace shardlens {
 
 void SerialReference::on_tensor(int, StepId, const Tensor& tensor, const void* data) {
@@ -19,9 +21,23 @@ const std::vector<std::byte>* SerialReference::find(const std::string& value) co
   return found == values_.end() ? nullptr : &found->second;
 }
 
+// Of a 16-bit format the rounding of single elements decides, not the sums, which are fp32: a sharded run
+// rounds each rank's partial sum before it is reduced, so its tensors differ by unit roundings of their own
+// size, which the layers hand on.
+constexpr double kHalfRoundings = 8;
+
 double parity_bound(const Settings& settings) {
   if (settings.operands == Operands::Integer) return 0;
-  return settings.dtype == DType::Fp64 ? 5e-15 : 3e-6;
+  switch (settings.dtype) {
+    case DType::Fp64:
+      return 5e-15;
+    case DType::Fp16:
+      return kHalfRoundings * 0x1p-11;
+    case DType::Bf16:
+      return kHalfRoundings * 0x1p-8;
+    default:
+      return 3e-6;
+  }
 }
 
 namespace {
@@ -90,6 +106,21 @@ struct Piece {
   Sums sums;
   std::unique_ptr<DifferencePicture> picture;
 };
+
+// Calls use(T{}) with the type a floating-point dtype is stored as.
+template <typename Use>
+auto with_type(DType dtype, const Use& use) {
+  switch (dtype) {
+    case DType::Fp64:
+      return use(double{});
+    case DType::Bf16:
+      return use(Bf16{});
+    case DType::Fp16:
+      return use(Fp16{});
+    default:
+      return use(float{});
+  }
+}
 
 // One rank's piece against the same places of the serial tensor.
 template <typename T>
@@ -165,11 +196,11 @@ void ParityCheck::compare_piece(Comparison& comparison, const Tensor& tensor, in
   const std::byte* serial = serial_->find(tensor.value)->data();
   const bool replicated = tensor.layout.kind == LayoutKind::Replicated;
   const bool picture = pictures_ && (!replicated || rank == 0);
-  Piece piece = tensor.dtype == DType::Fp64
-                    ? compare(tensor, program_.ranks(), rank, static_cast<const double*>(data),
-                              reinterpret_cast<const double*>(serial), picture)
-                    : compare(tensor, program_.ranks(), rank, static_cast<const float*>(data),
-                              reinterpret_cast<const float*>(serial), picture);
+  const auto typed = [&]<typename T>(T) {
+    return compare(tensor, program_.ranks(), rank, static_cast<const T*>(data),
+                   reinterpret_cast<const T*>(serial), picture);
+  };
+  Piece piece = with_type(tensor.dtype, typed);
   const uint64_t hash = replicated ? hash_bytes(data, static_cast<size_t>(tensor.bytes())) : 0;
 
   const std::lock_guard lock(comparison.mutex);
@@ -185,14 +216,12 @@ void ParityCheck::compare_piece(Comparison& comparison, const Tensor& tensor, in
 void ParityCheck::add_term(Comparison& comparison, const Tensor& tensor, const void* data) {
   const std::lock_guard lock(comparison.mutex);
   comparison.total.resize(static_cast<size_t>(element_count(tensor.shape)), 0.0);
-  const bool wide = tensor.dtype == DType::Fp64;
-  if (wide) accumulate(comparison.total, static_cast<const double*>(data));
-  if (!wide) accumulate(comparison.total, static_cast<const float*>(data));
+  with_type(tensor.dtype, [&]<typename T>(T) { accumulate(comparison.total, static_cast<const T*>(data)); });
   if (++comparison.seen < program_.ranks()) return;
   const std::byte* serial = serial_->find(tensor.value)->data();
-  comparison.result =
-      wide ? compare_total(tensor, comparison.total, reinterpret_cast<const double*>(serial), pictures_)
-           : compare_total(tensor, comparison.total, reinterpret_cast<const float*>(serial), pictures_);
+  comparison.result = with_type(tensor.dtype, [&]<typename T>(T) {
+    return compare_total(tensor, comparison.total, reinterpret_cast<const T*>(serial), pictures_);
+  });
   comparison.total = {};
 }
 

@@ -25,7 +25,8 @@ class SerialReference : public StepObserver {
   std::map<std::string, std::vector<std::byte>> values_;
 };
 
-/// What relative_error may be: 0 with integer operands, else 5e-15 in fp64 and 3e-6 in fp32.
+/// What relative_error may be: 0 with integer operands, else 5e-15 in fp64, 3e-6 in fp32 and eight unit
+/// roundings of a 16-bit format.
 double parity_bound(const Settings& settings);
 
 class ParityCheck : public StepObserver {

@@ -67,8 +67,12 @@ int64_t model_flops(const Plan& plan) {
   for (const std::vector<StepCost>& rank : plan.cost) {
     for (const Step& step : program.steps) {
       const bool again = step.phase == Phase::Backward && (step.op == Op::Linear || step.op == Op::Attention);
+      if (again) continue;
       const StepCost& cost = rank[static_cast<size_t>(step.id)];
-      if (!again) flops += program.settings.model.causal ? cost.causal_flops : cost.flops;
+      const int64_t step_flops = program.settings.model.causal ? cost.causal_flops : cost.flops;
+      // Of the five products of attention's gradient one is Q·Kᵀ again, where P was not kept.
+      const bool repeats = step.op == Op::AttentionGrad && program.settings.recompute == Recompute::Selective;
+      flops += repeats ? step_flops / 5 * 4 : step_flops;
     }
   }
   return flops * program.replicas();

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "engine/config/error.h"
+#include "engine/io/half.h"
 
 namespace shardlens {
 namespace {
@@ -14,7 +15,7 @@ template <typename T>
 int64_t count_bad(const void* data, int64_t count) {
   const T* values = static_cast<const T*>(data);
   int64_t bad = 0;
-  for (int64_t i = 0; i < count; ++i) bad += std::isfinite(values[i]) ? 0 : 1;
+  for (int64_t i = 0; i < count; ++i) bad += std::isfinite(static_cast<double>(values[i])) ? 0 : 1;
   return bad;
 }
 
@@ -60,8 +61,10 @@ SampleTable Sampler::samples() const {
 void FiniteCheck::on_tensor(int rank, StepId, const Tensor& tensor, const void* data) {
   if (tensor.kind == MemoryKind::Workspace || tensor.dtype == DType::Int32) return;
   const int64_t count = element_count(local_shape(tensor, ranks_, rank));
-  const int64_t bad =
-      tensor.dtype == DType::Fp64 ? count_bad<double>(data, count) : count_bad<float>(data, count);
+  const int64_t bad = tensor.dtype == DType::Fp64   ? count_bad<double>(data, count)
+                      : tensor.dtype == DType::Bf16 ? count_bad<Bf16>(data, count)
+                      : tensor.dtype == DType::Fp16 ? count_bad<Fp16>(data, count)
+                                                    : count_bad<float>(data, count);
   if (bad > 0) throw_not_finite(tensor, bad, count);
 }
 

@@ -2,6 +2,8 @@
 #include "engine/train/model_step.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cmath>
 #include <cstring>
 
 #include "engine/runtime/executor.h"
@@ -9,6 +11,7 @@
 #include "engine/runtime/parameters.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/sampler.h"
+#include "engine/train/loss_scaler.h"
 
 namespace shardlens {
 namespace {
@@ -112,6 +115,36 @@ std::map<std::string, DumpTensor> make_dump(const Program& program, const Gather
   return dump;
 }
 
+// Whether a weight's gradient, fp32 here, overflowed on any rank.
+class OverflowWatch : public StepObserver {
+ public:
+  explicit OverflowWatch(int ranks) : ranks_(ranks) {}
+  void on_tensor(int rank, StepId, const Tensor& tensor, const void* data) override {
+    if (tensor.kind != MemoryKind::WeightGradient) return;
+    const auto* values = static_cast<const float*>(data);
+    const int64_t count = element_count(local_shape(tensor, ranks_, rank));
+    if (!std::all_of(values, values + count, [](float value) { return std::isfinite(value); })) seen_ = true;
+  }
+  void on_replica_tensor(int, int rank, StepId step, const Tensor& tensor, const void* data) override {
+    on_tensor(rank, step, tensor, data);
+  }
+  bool seen() const { return seen_; }
+  void reset() { seen_ = false; }
+
+ private:
+  int ranks_;
+  std::atomic<bool> seen_ = false;
+};
+
+// What a dump shows are the gradients of the loss, not of the scaled one.
+void unscale_gradients(std::map<std::string, DumpTensor>& dump, double scale) {
+  for (auto& [name, tensor] : dump) {
+    if (!starts_with(name, "grad.")) continue;
+    auto* values = reinterpret_cast<float*>(tensor.bytes.data());
+    for (int64_t i = 0; i < element_count(tensor.shape); ++i) values[i] /= static_cast<float>(scale);
+  }
+}
+
 }  // namespace
 
 ModelStepResult run_model_step(const std::shared_ptr<const Plan>& plan, const ModelStepRequest& request) {
@@ -126,7 +159,11 @@ ModelStepResult run_model_step(const std::shared_ptr<const Plan>& plan, const Mo
   inputs.numbers.learning_rate = request.learning_rate;
 
   Executor executor(plan);
+  // With a scaled loss an overflow is no failure: it skips the update, or the pass is run again.
+  const bool scaled = program.settings.dtype == DType::Fp16;
+  LossScaler scaler;
   auto finite = std::make_shared<FiniteCheck>(program.ranks());
+  auto overflow = std::make_shared<OverflowWatch>(program.ranks());
   auto results = std::make_shared<Gather>(program.ranks(), is_result);
   auto everything = std::make_shared<Gather>(program.ranks(), is_dumped);
   ModelStepResult result;
@@ -134,15 +171,24 @@ ModelStepResult run_model_step(const std::shared_ptr<const Plan>& plan, const Mo
   for (int pass = 1; pass <= passes; ++pass) {
     const bool dumped = request.dump && pass == passes;
     const std::shared_ptr<Gather> gather = dumped ? everything : results;
-    executor.observe({finite, gather});
-    inputs.numbers.iteration = pass;
+    if (scaled)
+      executor.observe({overflow, gather});
+    else
+      executor.observe({finite, gather});
     inputs.numbers.draw = static_cast<uint64_t>(pass);
-    executor.next_pass(inputs);
-    executor.start(executor.steps());
-    executor.wait();
+    do {
+      if (scaled) inputs.loss_scale = scaler.scale();
+      overflow->reset();
+      executor.next_pass(inputs);
+      executor.start(executor.steps());
+      executor.wait();
+      if (scaled) scaler.step_done(overflow->seen());
+    } while (overflow->seen() && request.updates == 0 && inputs.loss_scale > 1);
+    if (!overflow->seen()) ++inputs.numbers.iteration;
     result.losses.push_back(first_value(gather->tensors().at("loss")));
     if (request.updates > 0) result.gradient_norms.push_back(first_value(gather->tensors().at("clip"), 1));
     if (dumped) result.dump = make_dump(program, *everything, rows, result.losses);
+    if (dumped && scaled) unscale_gradients(result.dump, inputs.loss_scale);
   }
   for (int rank = 0; rank < program.ranks() * program.replicas(); ++rank) {
     result.pass_seconds =

@@ -1,11 +1,15 @@
-// Attention over one rank's heads, forward and backward, one (sequence, head) pair at a time: products on
-// blocks of query rows, skipping what lies wholly above the causal diagonal. A head is computed by the same
-// calls whichever other heads the rank holds, so a head's bits do not depend on T.
+// Attention over one rank's heads, forward and backward, one (sequence, head) pair at a time and of that one
+// block of query rows at a time, skipping what lies wholly above the causal diagonal. A block of P is either
+// kept by the forward pass or computed again by the backward pass from Q, K and two numbers a row, by the
+// same calls in the same order: the same bits. A head is computed by the same calls whichever other heads the
+// rank holds, so a head's bits do not depend on T.
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
 #include "engine/device/cpu/cpu_device.h"
+#include "engine/device/cpu/dropout_mask.h"
 #include "engine/device/cpu/gemm.h"
 #include "engine/device/cpu/parallel.h"
 #include "engine/device/cpu/vector.h"
@@ -14,17 +18,25 @@ namespace shardlens {
 
 namespace {
 
-// Query rows (forward, dQ) or key rows (dK, dV) of one product: small enough to skip most of a causal
-// triangle.
+// Query rows of one product: small enough to skip most of a causal triangle and to stay in cache.
 constexpr int64_t kBlockRows = 64;
 
-// Threads that may share the backward pass: each needs a block of dP of its own.
+// Threads that may share a pass which needs workspace: each has blocks of its own, for P, P with dropout, and
+// dP.
 constexpr int kMaxTeam = 8;
+constexpr int64_t kBlocksPerThread = 3;
+
+// A head's matrices in fp32, for a 16-bit dtype: Q, K, V, C, dC, dQ, dK, dV.
+constexpr int64_t kMatricesPerThread = 8;
+
+int64_t elements_per_thread(DType dtype, int64_t seq, int64_t head_dim) {
+  return kBlocksPerThread * kBlockRows * seq + (is_half(dtype) ? kMatricesPerThread * seq * head_dim : 0);
+}
 
 }  // namespace
 
-int64_t attention_workspace_elements(int64_t seq) {
-  return kMaxTeam * kBlockRows * seq;
+int64_t attention_workspace_elements(DType dtype, int64_t seq, int64_t head_dim) {
+  return kMaxTeam * elements_per_thread(dtype, seq, head_dim);
 }
 
 namespace cpu {
@@ -35,10 +47,21 @@ namespace {
 template <class T>
 constexpr T kHidden = T(-1e30);
 
-/// scores[0, valid) -> softmax(scale·scores); [valid, seq) -> 0. Whole vectors; missing lanes count as
+/// What a row of P is computed from beside its scores: P = exp(scale·score − top)·inverse.
+template <class T>
+struct RowStatistics {
+  T top = 0, inverse = 0;
+};
+
+template <class T>
+[[gnu::always_inline]] inline Vector<T> exponential(const T* scores, int64_t count, T scale, T top) {
+  return exp<T>(load_part(scores, count, -std::numeric_limits<T>::infinity()) * scale - top);
+}
+
+/// scores[0, valid) -> softmax(scale·scores); [valid, width) -> 0. Whole vectors; missing lanes count as
 /// masked.
 template <class T>
-void softmax_row(T* scores, int64_t valid, int64_t seq, T scale) {
+RowStatistics<T> softmax_row(T* scores, int64_t valid, int64_t width, T scale) {
   constexpr T kLowest = -std::numeric_limits<T>::infinity();
   Vector<T> largest = Vector<T>{} + kLowest;
   for (int64_t i = 0; i < valid; i += kLanes<T>) {
@@ -49,19 +72,36 @@ void softmax_row(T* scores, int64_t valid, int64_t seq, T scale) {
   Vector<T> sums{};
   for (int64_t i = 0; i < valid; i += kLanes<T>) {
     const int64_t n = std::min(kLanes<T>, valid - i);
-    const Vector<T> e = exp<T>(load_part(scores + i, n, kLowest) * scale - top);
+    const Vector<T> e = exponential(scores + i, n, scale, top);
     sums += e;
     store_part<T>(scores + i, e, n);
   }
   const T inverse = T(1) / sum_lanes<T>(sums);
   for (int64_t i = 0; i < valid; ++i) scores[i] *= inverse;
-  std::fill(scores + valid, scores + seq, T(0));
+  std::fill(scores + valid, scores + width, T(0));
+  return {top, inverse};
 }
 
-/// probs[0, valid) -> dS = probs·(dprobs − delta)·scale.
+/// The same again from the statistics.
 template <class T>
-void softmax_grad_row(T* probs, const T* dprobs, int64_t valid, T delta, T scale) {
-  for (int64_t i = 0; i < valid; ++i) probs[i] = probs[i] * (dprobs[i] - delta) * scale;
+void softmax_row_again(T* scores, int64_t valid, int64_t width, T scale, RowStatistics<T> row) {
+  for (int64_t i = 0; i < valid; i += kLanes<T>) {
+    const int64_t n = std::min(kLanes<T>, valid - i);
+    store_part<T>(scores + i, exponential(scores + i, n, scale, row.top) * row.inverse, n);
+  }
+  std::fill(scores + valid, scores + width, T(0));
+}
+
+/// dprobs[0, valid) -> dS = P∘(dP − delta)·scale; [valid, width) -> 0. With dropout dP is M∘dprobs, and
+/// P∘M∘dprobs is taken from P∘M, which is `dropped`; null without.
+template <class T>
+void softmax_grad_row(const T* probs, const T* dropped, T* dprobs, int64_t valid, int64_t width, T delta,
+                      T scale) {
+  if (dropped == nullptr)
+    for (int64_t i = 0; i < valid; ++i) dprobs[i] = probs[i] * (dprobs[i] - delta) * scale;
+  else
+    for (int64_t i = 0; i < valid; ++i) dprobs[i] = (dropped[i] * dprobs[i] - probs[i] * delta) * scale;
+  std::fill(dprobs + valid, dprobs + width, T(0));
 }
 
 template <class T>
@@ -89,73 +129,186 @@ Rows<const T> as_const(Rows<T> rows) {
 }
 
 /// [0, seq) in equal blocks of at most kBlockRows.
-std::vector<Range> blocks(int64_t seq) {
+std::vector<Range> query_blocks(int64_t seq) {
   const int count = static_cast<int>((seq + kBlockRows - 1) / kBlockRows);
   std::vector<Range> ranges;
   for (int block = 0; block < count; ++block) ranges.push_back(shard_range(seq, count, block));
   return ranges;
 }
 
-/// The matrices of one (sequence, head) pair, and what of them a block of rows meets.
+/// One thread's part of the workspace: blocks of [kBlockRows, seq], rows `seq` apart, and room for [seq,
+/// head_dim] matrices.
 template <class T>
-struct Head {
-  int64_t seq, width;
-  bool causal;
-  Rows<const T> q, k, v;
-  Rows<T> probs;
-  const int32_t* mask = nullptr;  // of the sequence's keys; null: all may be seen
+struct Workspace {
+  Rows<T> probs, dropped, dprobs;
+  T* matrices = nullptr;
 
-  Head(const AttentionShape& shape, int64_t pair, const void* qkv, void* probs_tensor)
-      : seq(shape.seq), width(shape.head_dim), causal(shape.causal) {
-    const T* in = static_cast<const T*>(qkv);
-    q = pair_rows(shape, pair, in, 3, 0, width);
-    k = pair_rows(shape, pair, in, 3, 1, width);
-    v = pair_rows(shape, pair, in, 3, 2, width);
-    probs = pair_rows(shape, pair, static_cast<T*>(probs_tensor), 1, 0, seq);
+  Workspace(const AttentionShape& shape, void* workspace, int64_t member) {
+    if (workspace == nullptr) return;
+    T* first =
+        static_cast<T*>(workspace) + member * elements_per_thread(shape.dtype, shape.seq, shape.head_dim);
+    probs = {first, shape.seq};
+    dropped = {first + kBlockRows * shape.seq, shape.seq};
+    dprobs = {first + 2 * kBlockRows * shape.seq, shape.seq};
+    matrices = first + kBlocksPerThread * kBlockRows * shape.seq;
+  }
+};
+
+/// The matrices [seq, head_dim] of one (sequence, head) pair as they are computed with: where they lie, or,
+/// of a 16-bit dtype, as copies in the workspace.
+template <class S, class T = Computed<S>>
+class Matrices {
+ public:
+  Matrices(const AttentionShape& shape, int64_t pair, T* room) : shape_(shape), pair_(pair), next_(room) {}
+
+  Rows<const T> input(const void* tensor, int64_t parts, int64_t part) {
+    const Rows<const S> stored = at(static_cast<const S*>(tensor), parts, part);
+    if constexpr (std::is_same_v<S, T>) {
+      return stored;
+    } else {
+      const Rows<T> copy = take();
+      for (int64_t row = 0; row < shape_.seq; ++row)
+        convert_row(stored.at(row), shape_.head_dim, copy.at(row));
+      return as_const(copy);
+    }
+  }
+  Rows<T> output(void* tensor, int64_t parts, int64_t part) {
+    if constexpr (std::is_same_v<S, T>)
+      return at(static_cast<S*>(tensor), parts, part);
+    else
+      return take();
+  }
+  /// Puts a finished output in its place.
+  void store(Rows<T> result, void* tensor, int64_t parts, int64_t part) const {
+    if constexpr (!std::is_same_v<S, T>) {
+      const Rows<S> stored = at(static_cast<S*>(tensor), parts, part);
+      for (int64_t row = 0; row < shape_.seq; ++row)
+        convert_row(result.at(row), shape_.head_dim, stored.at(row));
+    }
+  }
+
+ private:
+  template <class E>
+  Rows<E> at(E* tensor, int64_t parts, int64_t part) const {
+    return pair_rows(shape_, pair_, tensor, parts, part, shape_.head_dim);
+  }
+  Rows<T> take() {
+    const Rows<T> rows{next_, shape_.head_dim};
+    next_ += shape_.seq * shape_.head_dim;
+    return rows;
+  }
+
+  const AttentionShape& shape_;
+  int64_t pair_;
+  T* next_;
+};
+
+/// One (sequence, head) pair, and what of its matrices a block of rows meets. P is kept whole, as S, or its
+/// rows' statistics are.
+template <class S, class T = Computed<S>>
+struct Head {
+  const AttentionShape& shape;
+  int64_t pair;
+  Rows<const T> q, k, v;
+  Rows<S> probs;                  // first is null when P is not kept
+  Rows<RowStatistics<T>> kept;    // [seq, 1], first is null when P is kept
+  const int32_t* mask = nullptr;  // of the sequence's keys; null: all may be seen
+  T scale;
+
+  Head(const AttentionShape& s, int64_t index, Matrices<S>& matrices, const void* qkv, void* saved)
+      : shape(s), pair(index), scale(T(1) / std::sqrt(static_cast<T>(s.head_dim))) {
+    q = matrices.input(qkv, 3, 0);
+    k = matrices.input(qkv, 3, 1);
+    v = matrices.input(qkv, 3, 2);
+    if (shape.recompute)
+      kept = pair_rows(shape, pair, static_cast<RowStatistics<T>*>(saved), 1, 0, 1);
+    else
+      probs = pair_rows(shape, pair, static_cast<S*>(saved), 1, 0, shape.seq);
     if (shape.mask != nullptr) mask = shape.mask + pair / shape.heads * shape.seq;
   }
   /// Keys that `query` sees: the first ones.
-  int64_t keys_of(int64_t query) const { return causal ? query + 1 : seq; }
-  /// The first of the queries that see `key`: all from there on do.
-  int64_t first_query_of(int64_t key) const { return causal ? key : 0; }
+  int64_t keys_of(int64_t query) const { return shape.causal ? query + 1 : shape.seq; }
+  bool has_dropout() const { return shape.dropout.probability > 0; }
+  /// Where the probabilities of a block of queries are computed: where they are kept, if they can be.
+  Rows<T> block(Range queries, const Workspace<T>& workspace) const {
+    if constexpr (std::is_same_v<S, T>)
+      if (!shape.recompute) return probs.from(queries.begin);
+    return workspace.probs;
+  }
 };
 
-template <class T>
-void forward_head(const Head<T>& head, Rows<T> context, T scale) {
-  const auto& [seq, width, causal, q, k, v, probs, mask] = head;
-  for (const Range queries : blocks(seq)) {
-    const int64_t rows = queries.size(), keys = head.keys_of(queries.end - 1);
-    const Rows<T> scores = probs.from(queries.begin);
-    multiply(Product<T>{.transpose_b = true,
-                        .m = rows,
-                        .n = keys,
-                        .k = width,
-                        .a = q.from(queries.begin),
-                        .b = k,
-                        .c = scores});
-    for (int64_t row = 0; row < rows; ++row) {
-      for (int64_t key = 0; mask != nullptr && key < keys; ++key)
-        if (mask[key] == 0) scores.at(row)[key] = kHidden<T>;
-      softmax_row<T>(scores.at(row), head.keys_of(queries.begin + row), seq, scale);
-    }
-    multiply(Product<T>{
-        .m = rows, .n = width, .k = keys, .a = as_const(scores), .b = v, .c = context.from(queries.begin)});
+/// Q·Kᵀ of a block of queries, with hidden keys at kHidden.
+template <class S, class T>
+void score_block(const Head<S>& head, Range queries, Rows<T> scores) {
+  const int64_t rows = queries.size(), keys = head.keys_of(queries.end - 1);
+  multiply(Product<T>{.transpose_b = true,
+                      .m = rows,
+                      .n = keys,
+                      .k = head.shape.head_dim,
+                      .a = head.q.from(queries.begin),
+                      .b = head.k,
+                      .c = scores});
+  if (head.mask == nullptr) return;
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t key = 0; key < keys; ++key)
+      if (head.mask[key] == 0) scores.at(row)[key] = kHidden<T>;
+}
+
+/// P∘M of a block of queries into `dropped`. An element's draw is that of its place in the P of all heads and
+/// of the whole batch, so that the mask depends on neither T nor D.
+template <class S, class T>
+void drop_block(const Head<S>& head, Range queries, Rows<const T> probs, Rows<T> dropped) {
+  const AttentionShape& shape = head.shape;
+  const int64_t keys = head.keys_of(queries.end - 1);
+  const int64_t first_token = shape.first_token + head.pair / shape.heads * shape.seq;
+  const int64_t index = shape.first_head + head.pair % shape.heads;
+  for (int64_t row = 0; row < queries.size(); ++row) {
+    const int64_t query = queries.begin + row, valid = head.keys_of(query);
+    std::copy_n(probs.at(row), keys, dropped.at(row));
+    drop(shape.dropout, ((first_token + query) * shape.all_heads + index) * shape.seq, valid,
+         dropped.at(row));
   }
 }
 
-/// out[keys, width] = probsᵀ·in, by blocks of keys: dV from P and dC, dK from dS and Q.
-template <class T>
-void transposed_product(const Head<T>& head, Rows<const T> in, Rows<T> out) {
-  for (const Range keys : blocks(head.seq)) {
-    const int64_t query = head.first_query_of(keys.begin);
-    multiply(Product<T>{.transpose_a = true,
-                        .m = keys.size(),
-                        .n = head.width,
-                        .k = head.seq - query,
-                        .a = as_const(head.probs.from(query, keys.begin)),
-                        .b = in.from(query),
-                        .c = out.from(keys.begin)});
+template <class S, class T>
+void forward_head(const Head<S>& head, Rows<T> context, const Workspace<T>& workspace) {
+  constexpr bool kRounded = !std::is_same_v<S, T>;  // P is rounded where it is kept
+  for (const Range queries : query_blocks(head.shape.seq)) {
+    const int64_t rows = queries.size(), keys = head.keys_of(queries.end - 1);
+    const bool keeps = !head.shape.recompute;
+    const Rows<T> probs = head.block(queries, workspace);
+    score_block(head, queries, probs);
+    for (int64_t row = 0; row < rows; ++row) {
+      const int64_t query = queries.begin + row;
+      const RowStatistics<T> statistics =
+          softmax_row<T>(probs.at(row), head.keys_of(query), keeps ? head.shape.seq : keys, head.scale);
+      if (!keeps) *head.kept.at(query) = statistics;
+      if (keeps && kRounded) convert_row(probs.at(row), head.shape.seq, head.probs.at(query));
+    }
+    if (head.has_dropout()) drop_block(head, queries, as_const(probs), workspace.dropped);
+    multiply(Product<T>{.m = rows,
+                        .n = head.shape.head_dim,
+                        .k = keys,
+                        .a = as_const(head.has_dropout() ? workspace.dropped : probs),
+                        .b = head.v,
+                        .c = context.from(queries.begin)});
   }
+}
+
+/// The probabilities of a block of queries, as the forward pass had them or as it kept them.
+template <class S, class T>
+Rows<T> probabilities(const Head<S>& head, Range queries, const Workspace<T>& workspace) {
+  const int64_t keys = head.keys_of(queries.end - 1);
+  const Rows<T> probs = head.block(queries, workspace);
+  if (head.shape.recompute) score_block(head, queries, probs);
+  for (int64_t query = queries.begin; query < queries.end; ++query) {
+    T* row = probs.at(query - queries.begin);
+    if (head.shape.recompute)
+      softmax_row_again<T>(row, head.keys_of(query), keys, head.scale, *head.kept.at(query));
+    else if constexpr (!std::is_same_v<S, T>)
+      convert_row(head.probs.at(query), keys, row);
+  }
+  return probs;
 }
 
 /// What the backward pass of one head reads and writes beside Head: [seq, width] each.
@@ -165,62 +318,94 @@ struct HeadGradient {
   Rows<T> dq, dk, dv;
 };
 
-/// P is replaced by dS = P∘(dP − rowsum(dC∘C))·scale with dP = dC·Vᵀ, of which `dprobs` holds block_rows
-/// rows.
-template <class T>
-void backward_head(const Head<T>& head, const HeadGradient<T>& gradient, T scale, T* dprobs) {
-  const auto& [seq, width, causal, q, k, v, probs, mask] = head;
-  const auto& [context, dcontext, dq, dk, dv] = gradient;
-  transposed_product(head, dcontext, dv);
-  for (const Range queries : blocks(seq)) {
-    const int64_t rows = queries.size(), keys = head.keys_of(queries.end - 1);
-    const Rows<T> scores = probs.from(queries.begin), dscores{dprobs, seq};
-    const Rows<const T> dc = dcontext.from(queries.begin), c = context.from(queries.begin);
-    multiply(
-        Product<T>{.transpose_b = true, .m = rows, .n = keys, .k = width, .a = dc, .b = v, .c = dscores});
-    for (int64_t row = 0; row < rows; ++row)
-      softmax_grad_row<T>(scores.at(row), dscores.at(row), head.keys_of(queries.begin + row),
-                          dot<T>(dc.at(row), c.at(row), width), scale);
-    multiply(Product<T>{
-        .m = rows, .n = width, .k = keys, .a = as_const(scores), .b = k, .c = dq.from(queries.begin)});
+/// A block of queries at a time: dV += (P∘M)ᵀ·dC, dS = P∘(M∘(dC·Vᵀ) − rowsum(dC∘C))·scale, dQ = dS·K,
+/// dK += dSᵀ·Q.
+template <class S, class T>
+void backward_head(const Head<S>& head, const HeadGradient<T>& gradient, const Workspace<T>& workspace) {
+  const int64_t seq = head.shape.seq, width = head.shape.head_dim;
+  for (int64_t row = 0; row < seq; ++row) {
+    std::fill_n(gradient.dk.at(row), width, T(0));
+    std::fill_n(gradient.dv.at(row), width, T(0));
   }
-  transposed_product(head, q, dk);
+  for (const Range queries : query_blocks(seq)) {
+    const int64_t rows = queries.size(), keys = head.keys_of(queries.end - 1);
+    const Rows<T> probs = probabilities(head, queries, workspace);
+    if (head.has_dropout()) drop_block(head, queries, as_const(probs), workspace.dropped);
+    const Rows<T> used = head.has_dropout() ? workspace.dropped : probs;
+    const Rows<const T> dc = gradient.dcontext.from(queries.begin), c = gradient.context.from(queries.begin);
+    const Rows<T> dscores = workspace.dprobs;
+    const auto add_to = [&](Rows<T> result, Rows<T> block, Rows<const T> in) {
+      multiply(Product<T>{.transpose_a = true,
+                          .m = keys,
+                          .n = width,
+                          .k = rows,
+                          .a = as_const(block),
+                          .b = in,
+                          .c = result,
+                          .accumulate = true});
+    };
+    add_to(gradient.dv, used, dc);
+    multiply(Product<T>{
+        .transpose_b = true, .m = rows, .n = keys, .k = width, .a = dc, .b = head.v, .c = dscores});
+    for (int64_t row = 0; row < rows; ++row)
+      softmax_grad_row<T>(probs.at(row), head.has_dropout() ? used.at(row) : nullptr, dscores.at(row),
+                          head.keys_of(queries.begin + row), keys, dot<T>(dc.at(row), c.at(row), width),
+                          head.scale);
+    multiply(Product<T>{.m = rows,
+                        .n = width,
+                        .k = keys,
+                        .a = as_const(dscores),
+                        .b = head.k,
+                        .c = gradient.dq.from(queries.begin)});
+    add_to(gradient.dk, dscores, head.q.from(queries.begin));
+  }
+}
+
+/// Calls body(pair, member) for all pairs, those of a member by one thread.
+template <class Body>
+void for_pairs(int threads, const AttentionShape& shape, Body&& body) {
+  const int64_t pairs = shape.batch * shape.heads;
+  const int team = static_cast<int>(std::min<int64_t>(threads, std::max<int64_t>(pairs, 1)));
+  parallel_for(team, team, [&](int64_t member) {
+    const Range own = shard_range(pairs, team, static_cast<int>(member));
+    for (int64_t pair = own.begin; pair < own.end; ++pair) body(pair, member);
+  });
 }
 
 }  // namespace
 
-void CpuDevice::attention(const AttentionShape& shape, const void* qkv, void* probs, void* context) {
+void CpuDevice::attention(const AttentionShape& shape, const void* qkv, void* saved, void* context,
+                          void* workspace) {
   with_element_type(shape.dtype, "attention", [&](auto zero) {
-    using T = decltype(zero);
-    const T scale = T(1) / std::sqrt(static_cast<T>(shape.head_dim));
-    parallel_for(threads_, shape.batch * shape.heads, [&](int64_t pair) {
-      forward_head(Head<T>(shape, pair, qkv, probs),
-                   pair_rows(shape, pair, static_cast<T*>(context), 1, 0, shape.head_dim), scale);
+    using S = decltype(zero);
+    const int threads = workspace == nullptr ? threads_ : std::min(threads_, kMaxTeam);
+    for_pairs(threads, shape, [&](int64_t pair, int64_t member) {
+      const Workspace<Computed<S>> own(shape, workspace, member);
+      Matrices<S> matrices(shape, pair, own.matrices);
+      const Head<S> head(shape, pair, matrices, qkv, saved);
+      const auto c = matrices.output(context, 1, 0);
+      forward_head(head, c, own);
+      matrices.store(c, context, 1, 0);
     });
   });
 }
 
-void CpuDevice::attention_grad(const AttentionShape& shape, const void* qkv, void* probs, const void* context,
-                               const void* dcontext, void* dqkv, void* workspace) {
+void CpuDevice::attention_grad(const AttentionShape& shape, const void* qkv, const void* saved,
+                               const void* context, const void* dcontext, void* dqkv, void* workspace) {
   with_element_type(shape.dtype, "the gradient of attention", [&](auto zero) {
-    using T = decltype(zero);
-    const T scale = T(1) / std::sqrt(static_cast<T>(shape.head_dim));
-    const int64_t pairs = shape.batch * shape.heads;
-    const int team =
-        static_cast<int>(std::min({int64_t{threads_}, int64_t{kMaxTeam}, std::max<int64_t>(pairs, 1)}));
-    parallel_for(team, team, [&](int64_t member) {
-      T* dprobs = static_cast<T*>(workspace) + member * kBlockRows * shape.seq;
-      const Range own = shard_range(pairs, team, static_cast<int>(member));
-      for (int64_t pair = own.begin; pair < own.end; ++pair) {
-        const auto rows = [&](auto* tensor, int64_t parts, int64_t part) {
-          return pair_rows(shape, pair, tensor, parts, part, shape.head_dim);
-        };
-        T* out = static_cast<T*>(dqkv);
-        const HeadGradient<T> gradient{rows(static_cast<const T*>(context), 1, 0),
-                                       rows(static_cast<const T*>(dcontext), 1, 0), rows(out, 3, 0),
-                                       rows(out, 3, 1), rows(out, 3, 2)};
-        backward_head(Head<T>(shape, pair, qkv, probs), gradient, scale, dprobs);
-      }
+    using S = decltype(zero);
+    using T = Computed<S>;
+    for_pairs(std::min(threads_, kMaxTeam), shape, [&](int64_t pair, int64_t member) {
+      const Workspace<T> own(shape, workspace, member);
+      Matrices<S> matrices(shape, pair, own.matrices);
+      const Head<S> head(shape, pair, matrices, qkv, const_cast<void*>(saved));
+      const HeadGradient<T> gradient{matrices.input(context, 1, 0), matrices.input(dcontext, 1, 0),
+                                     matrices.output(dqkv, 3, 0), matrices.output(dqkv, 3, 1),
+                                     matrices.output(dqkv, 3, 2)};
+      backward_head(head, gradient, own);
+      matrices.store(gradient.dq, dqkv, 3, 0);
+      matrices.store(gradient.dk, dqkv, 3, 1);
+      matrices.store(gradient.dv, dqkv, 3, 2);
     });
   });
 }

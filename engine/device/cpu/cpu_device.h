@@ -7,6 +7,7 @@
 
 #include "engine/config/error.h"
 #include "engine/device/device.h"
+#include "engine/io/half.h"
 
 namespace shardlens::cpu {
 
@@ -32,8 +33,9 @@ class CpuDevice final : public Device {
   void layer_norm_grad(DType dtype, int64_t rows, int64_t cols, const void* x, const void* gamma,
                        const void* stats, const void* dy, void* dx, void* dgamma, void* dbeta,
                        bool accumulate) override;
-  void attention(const AttentionShape& shape, const void* qkv, void* probs, void* context) override;
-  void attention_grad(const AttentionShape& shape, const void* qkv, void* probs, const void* context,
+  void attention(const AttentionShape& shape, const void* qkv, void* saved, void* context,
+                 void* workspace) override;
+  void attention_grad(const AttentionShape& shape, const void* qkv, const void* saved, const void* context,
                       const void* dcontext, void* dqkv, void* workspace) override;
   void add(DType dtype, int64_t count, const void* a, const void* b, void* y) override;
   void round(DType dtype, int64_t count, int limit, const void* x, void* y) override;
@@ -66,10 +68,9 @@ class CpuDevice final : public Device {
   int threads_;
 };
 
-/// Calls compute(T{}) with T = float or double. The half-width formats are planned and priced but not
-/// executed.
+/// Calls compute(T{}) with T = float or double: what statistics, gradients and the optimizer are held in.
 template <class Compute>
-void with_element_type(DType dtype, const char* operation, Compute&& compute) {
+void with_wide_type(DType dtype, const char* operation, Compute&& compute) {
   switch (dtype) {
     case DType::Fp32:
       return compute(float{});
@@ -81,7 +82,15 @@ void with_element_type(DType dtype, const char* operation, Compute&& compute) {
       break;
   }
   throw request_error(std::string(operation) + " in " + to_string(dtype) +
-                      " is planned, not executed, on the CPU: choose fp32 or fp64 to run it");
+                      " is not executed on the CPU: it is held in fp32 or fp64");
+}
+
+/// Calls compute(S{}) with the type elements are stored as; Computed<S> is what to compute in.
+template <class Compute>
+void with_element_type(DType dtype, const char* operation, Compute&& compute) {
+  if (dtype == DType::Bf16) return compute(Bf16{});
+  if (dtype == DType::Fp16) return compute(Fp16{});
+  with_wide_type(dtype, operation, compute);
 }
 
 }  // namespace shardlens::cpu

@@ -5,6 +5,7 @@
 #include "engine/device/cpu/cpu_device.h"
 #include "engine/device/cpu/dropout_mask.h"
 #include "engine/device/cpu/parallel.h"
+#include "engine/device/cpu/vector.h"
 
 namespace shardlens::cpu {
 
@@ -17,14 +18,17 @@ constexpr int64_t kChunk = 4096;  // elements a thread takes at a time
 void CpuDevice::dropout(DType dtype, const DropoutMask& mask, int64_t first, int64_t count, const void* x,
                         void* y) {
   with_element_type(dtype, "dropout", [&](auto zero) {
-    using T = decltype(zero);
-    const T* in = static_cast<const T*>(x);
-    T* out = static_cast<T*>(y);
+    using S = decltype(zero);
+    using T = Computed<S>;
+    const S* in = static_cast<const S*>(x);
+    S* out = static_cast<S*>(y);
     parallel_for(threads_, (count + kChunk - 1) / kChunk, [&](int64_t piece) {
       const int64_t begin = piece * kChunk;
       const int64_t size = std::min(kChunk, count - begin);
-      if (out != in) std::copy_n(in + begin, size, out + begin);
-      drop(mask, first + begin, size, out + begin);
+      T values[kChunk];
+      convert_row(in + begin, size, values);
+      drop(mask, first + begin, size, values);
+      convert_row(values, size, out + begin);
     });
   });
 }

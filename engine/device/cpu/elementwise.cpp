@@ -6,6 +6,7 @@
 
 #include "engine/device/cpu/cpu_device.h"
 #include "engine/device/cpu/parallel.h"
+#include "engine/device/cpu/vector.h"
 
 namespace shardlens::cpu {
 
@@ -23,14 +24,15 @@ int64_t pieces(int64_t count, int64_t size) {
 
 void CpuDevice::bias_add(DType dtype, int64_t rows, int64_t cols, const void* x, const void* bias, void* y) {
   with_element_type(dtype, "a bias", [&](auto zero) {
-    using T = decltype(zero);
+    using S = decltype(zero);
+    using T = Computed<S>;
     const int64_t group = std::max<int64_t>(1, kChunk / std::max<int64_t>(1, cols));
     parallel_for(threads_, pieces(rows, group), [&](int64_t piece) {
-      const T* b = static_cast<const T*>(bias);
+      const S* b = static_cast<const S*>(bias);
       for (int64_t row = piece * group; row < std::min(rows, (piece + 1) * group); ++row) {
-        const T* in = static_cast<const T*>(x) + row * cols;
-        T* out = static_cast<T*>(y) + row * cols;
-        for (int64_t col = 0; col < cols; ++col) out[col] = in[col] + b[col];
+        const S* in = static_cast<const S*>(x) + row * cols;
+        S* out = static_cast<S*>(y) + row * cols;
+        for (int64_t col = 0; col < cols; ++col) out[col] = S(T(in[col]) + T(b[col]));
       }
     });
   });
@@ -39,7 +41,8 @@ void CpuDevice::bias_add(DType dtype, int64_t rows, int64_t cols, const void* x,
 void CpuDevice::bias_grad(DType dtype, int64_t rows, int64_t cols, const void* dy, void* db,
                           bool accumulate) {
   with_element_type(dtype, "a bias gradient", [&](auto zero) {
-    using T = decltype(zero);
+    using S = decltype(zero);
+    using T = Computed<S>;
     parallel_for(threads_, pieces(cols, kColumnStrip), [&](int64_t strip) {
       const int64_t first = strip * kColumnStrip;
       const int64_t width = std::min(kColumnStrip, cols - first);
@@ -49,8 +52,8 @@ void CpuDevice::bias_grad(DType dtype, int64_t rows, int64_t cols, const void* d
       for (int64_t top = 0; top < rows; top += kRowGroup) {
         T partial[kColumnStrip] = {};
         for (int64_t row = top; row < std::min(rows, top + kRowGroup); ++row) {
-          const T* in = static_cast<const T*>(dy) + row * cols + first;
-          for (int64_t i = 0; i < width; ++i) partial[i] += in[i];
+          const S* in = static_cast<const S*>(dy) + row * cols + first;
+          for (int64_t i = 0; i < width; ++i) partial[i] += T(in[i]);
         }
         for (int64_t i = 0; i < width; ++i) total[i] += partial[i];
       }
@@ -61,19 +64,20 @@ void CpuDevice::bias_grad(DType dtype, int64_t rows, int64_t cols, const void* d
 
 void CpuDevice::add(DType dtype, int64_t count, const void* a, const void* b, void* y) {
   with_element_type(dtype, "a sum", [&](auto zero) {
-    using T = decltype(zero);
+    using S = decltype(zero);
+    using T = Computed<S>;
     parallel_for(threads_, pieces(count, kChunk), [&](int64_t piece) {
-      const T* left = static_cast<const T*>(a);
-      const T* right = static_cast<const T*>(b);
-      T* out = static_cast<T*>(y);
+      const S* left = static_cast<const S*>(a);
+      const S* right = static_cast<const S*>(b);
+      S* out = static_cast<S*>(y);
       for (int64_t i = piece * kChunk; i < std::min(count, (piece + 1) * kChunk); ++i)
-        out[i] = left[i] + right[i];
+        out[i] = S(T(left[i]) + T(right[i]));
     });
   });
 }
 
 void CpuDevice::round(DType dtype, int64_t count, int limit, const void* x, void* y) {
-  with_element_type(dtype, "rounding", [&](auto zero) {
+  with_wide_type(dtype, "rounding", [&](auto zero) {
     using T = decltype(zero);
     parallel_for(threads_, pieces(count, kChunk), [&](int64_t piece) {
       const T high = static_cast<T>(limit);
@@ -90,17 +94,19 @@ void CpuDevice::round(DType dtype, int64_t count, int limit, const void* x, void
 
 void CpuDevice::tanh(DType dtype, int64_t count, const void* x, void* y) {
   with_element_type(dtype, "tanh", [&](auto zero) {
-    using T = decltype(zero);
-    for (int64_t i = 0; i < count; ++i) static_cast<T*>(y)[i] = std::tanh(static_cast<const T*>(x)[i]);
+    using S = decltype(zero);
+    using T = Computed<S>;
+    for (int64_t i = 0; i < count; ++i) static_cast<S*>(y)[i] = S(std::tanh(T(static_cast<const S*>(x)[i])));
   });
 }
 
 void CpuDevice::tanh_grad(DType dtype, int64_t count, const void* y, const void* dy, void* dx) {
   with_element_type(dtype, "the gradient of tanh", [&](auto zero) {
-    using T = decltype(zero);
+    using S = decltype(zero);
+    using T = Computed<S>;
     for (int64_t i = 0; i < count; ++i) {
-      const T value = static_cast<const T*>(y)[i];
-      static_cast<T*>(dx)[i] = static_cast<const T*>(dy)[i] * (T(1) - value * value);
+      const T value = T(static_cast<const S*>(y)[i]);
+      static_cast<S*>(dx)[i] = S(T(static_cast<const S*>(dy)[i]) * (T(1) - value * value));
     }
   });
 }

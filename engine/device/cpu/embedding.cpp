@@ -5,6 +5,7 @@
 
 #include "engine/device/cpu/cpu_device.h"
 #include "engine/device/cpu/parallel.h"
+#include "engine/device/cpu/vector.h"
 
 namespace shardlens::cpu {
 
@@ -34,8 +35,9 @@ void CpuDevice::embedding(DType dtype, int64_t tokens, int64_t width, Range rows
 void CpuDevice::embedding_grad(DType dtype, int64_t tokens, int64_t width, Range rows, const int32_t* ids,
                                const void* dy, void* dtable, bool accumulate, int64_t no_gradient_id) {
   with_element_type(dtype, "the gradient of an embedding", [&](auto zero) {
-    using T = decltype(zero);
-    const T* in = static_cast<const T*>(dy);
+    using S = decltype(zero);
+    using T = Computed<S>;
+    const S* in = static_cast<const S*>(dy);
     T* out = static_cast<T*>(dtable);
     parallel_for(threads_, (width + kColumnStrip - 1) / kColumnStrip, [&](int64_t strip) {
       const int64_t first = strip * kColumnStrip;
@@ -46,8 +48,8 @@ void CpuDevice::embedding_grad(DType dtype, int64_t tokens, int64_t width, Range
         const int64_t row = ids[t] - rows.begin;
         if (row < 0 || row >= rows.size() || ids[t] == no_gradient_id) continue;
         T* to = out + row * width + first;
-        const T* from = in + t * width + first;
-        for (int64_t i = 0; i < count; ++i) to[i] += from[i];
+        const S* from = in + t * width + first;
+        for (int64_t i = 0; i < count; ++i) to[i] += T(from[i]);
       }
     });
   });

@@ -67,16 +67,17 @@ template <class T>
 }
 
 /// Applies f to every element: out[i] = f(in[i], other[i]).
-template <class T, class Function>
+template <class S, class Function>
 void map(int threads, int64_t count, const void* in, const void* other, void* out, Function f) {
-  const T* first = static_cast<const T*>(in);
-  const T* second = static_cast<const T*>(other);
-  T* result = static_cast<T*>(out);
+  using T = Computed<S>;
+  const S* first = static_cast<const S*>(in);
+  const S* second = static_cast<const S*>(other);
+  S* result = static_cast<S*>(out);
   parallel_for(threads, (count + kChunk - 1) / kChunk, [&](int64_t piece) {
     const int64_t end = std::min(count, (piece + 1) * kChunk);
     for (int64_t i = piece * kChunk; i < end; i += kLanes<T>) {
       const int64_t n = std::min(kLanes<T>, end - i);
-      store_part<T>(result + i, f(load_part(first + i, n, T(0)), load_part(second + i, n, T(0))), n);
+      store_part(result + i, f(load_part(first + i, n, T(0)), load_part(second + i, n, T(0))), n);
     }
   });
 }
@@ -85,26 +86,28 @@ void map(int threads, int64_t count, const void* in, const void* other, void* ou
 
 void CpuDevice::gelu(DType dtype, GeluForm form, int64_t count, const void* x, void* y) {
   with_element_type(dtype, "GeLU", [&](auto zero) {
-    using T = decltype(zero);
+    using S = decltype(zero);
+    using T = Computed<S>;
     if (form == GeluForm::Tanh)
-      map<T>(threads_, count, x, x, y, [](Vector<T> v, Vector<T>) { return v * tanh_gate<T>(v).value; });
+      map<S>(threads_, count, x, x, y, [](Vector<T> v, Vector<T>) { return v * tanh_gate<T>(v).value; });
     else
-      map<T>(threads_, count, x, x, y, [](Vector<T> v, Vector<T>) { return v * erf_gate<T>(v).value; });
+      map<S>(threads_, count, x, x, y, [](Vector<T> v, Vector<T>) { return v * erf_gate<T>(v).value; });
   });
 }
 
 void CpuDevice::gelu_grad(DType dtype, GeluForm form, int64_t count, const void* x, const void* dy,
                           void* dx) {
   with_element_type(dtype, "the gradient of GeLU", [&](auto zero) {
-    using T = decltype(zero);
+    using S = decltype(zero);
+    using T = Computed<S>;
     const auto chain = [](Gate<T> gate, Vector<T> v, Vector<T> d) {
       return d * (gate.value + v * gate.slope);
     };
     if (form == GeluForm::Tanh)
-      map<T>(threads_, count, x, dy, dx,
+      map<S>(threads_, count, x, dy, dx,
              [&](Vector<T> v, Vector<T> d) { return chain(tanh_gate<T>(v), v, d); });
     else
-      map<T>(threads_, count, x, dy, dx,
+      map<S>(threads_, count, x, dy, dx,
              [&](Vector<T> v, Vector<T> d) { return chain(erf_gate<T>(v), v, d); });
   });
 }

@@ -22,6 +22,7 @@
 #include <string>
 
 #include "engine/device/cpu/cpu_device.h"
+#include "engine/device/cpu/half_gemm.h"
 #include "engine/device/cpu/parallel.h"
 
 namespace shardlens::cpu {
@@ -156,7 +157,8 @@ void multiply(const Product<double>& product) {
 }
 
 void CpuDevice::gemm(const Gemm& gemm) {
-  with_element_type(gemm.dtype, "a GEMM", [&](auto zero) {
+  if (is_half(gemm.dtype)) return half_gemm(gemm, threads_);
+  with_wide_type(gemm.dtype, "a GEMM", [&](auto zero) {
     using T = decltype(zero);
     const Grid grid = choose_grid(threads_, gemm.m, gemm.n);
     parallel_for(threads_, grid.rows * grid.cols, [&](int64_t tile) {

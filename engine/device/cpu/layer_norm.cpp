@@ -23,45 +23,45 @@ template <class T, class Term>
   return sum_lanes<T>(total);
 }
 
-template <class T>
-void normalize_row(int64_t cols, T epsilon, const T* x, const T* gamma, const T* beta, T* y, T* stats) {
-  const T mean = sum_row<T>(cols, [&](int64_t i, int64_t n) { return load_part<T>(x + i, n, T(0)); }) /
+template <class S, class T = Computed<S>>
+void normalize_row(int64_t cols, T epsilon, const S* x, const S* gamma, const S* beta, S* y, T* stats) {
+  const T mean = sum_row<T>(cols, [&](int64_t i, int64_t n) { return load_part(x + i, n, T(0)); }) /
                  static_cast<T>(cols);
   const T squares = sum_row<T>(cols, [&](int64_t i, int64_t n) {
-    const Vector<T> centred = load_part<T>(x + i, n, mean) - mean;
+    const Vector<T> centred = load_part(x + i, n, mean) - mean;
     return centred * centred;
   });
   const T inverse = T(1) / std::sqrt(squares / static_cast<T>(cols) + epsilon);
   for (int64_t i = 0; i < cols; i += kLanes<T>) {
     const int64_t n = std::min(kLanes<T>, cols - i);
-    const Vector<T> hat = (load_part<T>(x + i, n, mean) - mean) * inverse;
-    store_part<T>(y + i, hat * load_part<T>(gamma + i, n, T(0)) + load_part<T>(beta + i, n, T(0)), n);
+    const Vector<T> hat = (load_part(x + i, n, mean) - mean) * inverse;
+    store_part(y + i, hat * load_part(gamma + i, n, T(0)) + load_part(beta + i, n, T(0)), n);
   }
   stats[0] = mean;
   stats[1] = inverse;
 }
 
 /// dx = inverse·(g − mean(g) − hat·mean(g·hat)) with g = gamma·dy and hat = (x − mean)·inverse.
-template <class T>
-void grad_row(int64_t cols, const T* x, const T* gamma, const T* stats, const T* dy, T* dx) {
+template <class S, class T = Computed<S>>
+void grad_row(int64_t cols, const S* x, const S* gamma, const T* stats, const S* dy, S* dx) {
   const T mean = stats[0], inverse = stats[1];
   const auto scaled = [&](int64_t i, int64_t n) {
-    return load_part<T>(dy + i, n, T(0)) * load_part<T>(gamma + i, n, T(0));
+    return load_part(dy + i, n, T(0)) * load_part(gamma + i, n, T(0));
   };
-  const auto hat = [&](int64_t i, int64_t n) { return (load_part<T>(x + i, n, mean) - mean) * inverse; };
+  const auto hat = [&](int64_t i, int64_t n) { return (load_part(x + i, n, mean) - mean) * inverse; };
   const T mean_g = sum_row<T>(cols, scaled) / static_cast<T>(cols);
   const T mean_gh =
       sum_row<T>(cols, [&](int64_t i, int64_t n) { return scaled(i, n) * hat(i, n); }) / static_cast<T>(cols);
   for (int64_t i = 0; i < cols; i += kLanes<T>) {
     const int64_t n = std::min(kLanes<T>, cols - i);
-    store_part<T>(dx + i, (scaled(i, n) - mean_g - hat(i, n) * mean_gh) * inverse, n);
+    store_part(dx + i, (scaled(i, n) - mean_g - hat(i, n) * mean_gh) * inverse, n);
   }
 }
 
 /// dgamma = Σ dy·hat and dbeta = Σ dy over the rows, for `width` columns from `first` on.
-template <class T>
-void grad_columns(int64_t rows, int64_t cols, int64_t first, int64_t width, const T* x, const T* stats,
-                  const T* dy, T* dgamma, T* dbeta, bool accumulate) {
+template <class S, class T = Computed<S>>
+void grad_columns(int64_t rows, int64_t cols, int64_t first, int64_t width, const S* x, const T* stats,
+                  const S* dy, T* dgamma, T* dbeta, bool accumulate) {
   T gamma_total[kColumnStrip] = {}, beta_total[kColumnStrip] = {};
   if (accumulate) {
     std::copy_n(dgamma + first, width, gamma_total);
@@ -71,11 +71,11 @@ void grad_columns(int64_t rows, int64_t cols, int64_t first, int64_t width, cons
     T gamma_part[kColumnStrip] = {}, beta_part[kColumnStrip] = {};
     for (int64_t row = top; row < std::min(rows, top + kRowGroup); ++row) {
       const T mean = stats[2 * row], inverse = stats[2 * row + 1];
-      const T* x_row = x + row * cols + first;
-      const T* dy_row = dy + row * cols + first;
+      const S* x_row = x + row * cols + first;
+      const S* dy_row = dy + row * cols + first;
       for (int64_t i = 0; i < width; ++i) {
-        gamma_part[i] += dy_row[i] * ((x_row[i] - mean) * inverse);
-        beta_part[i] += dy_row[i];
+        gamma_part[i] += T(dy_row[i]) * ((T(x_row[i]) - mean) * inverse);
+        beta_part[i] += T(dy_row[i]);
       }
     }
     for (int64_t i = 0; i < width; ++i) {
@@ -92,12 +92,13 @@ void grad_columns(int64_t rows, int64_t cols, int64_t first, int64_t width, cons
 void CpuDevice::layer_norm(DType dtype, int64_t rows, int64_t cols, double epsilon, const void* x,
                            const void* gamma, const void* beta, void* y, void* stats) {
   with_element_type(dtype, "LayerNorm", [&](auto zero) {
-    using T = decltype(zero);
+    using S = decltype(zero);
+    using T = Computed<S>;
     parallel_for(threads_, (rows + kRowGroup - 1) / kRowGroup, [&](int64_t group) {
       for (int64_t row = group * kRowGroup; row < std::min(rows, (group + 1) * kRowGroup); ++row)
-        normalize_row<T>(cols, static_cast<T>(epsilon), static_cast<const T*>(x) + row * cols,
-                         static_cast<const T*>(gamma), static_cast<const T*>(beta),
-                         static_cast<T*>(y) + row * cols, static_cast<T*>(stats) + 2 * row);
+        normalize_row<S>(cols, static_cast<T>(epsilon), static_cast<const S*>(x) + row * cols,
+                         static_cast<const S*>(gamma), static_cast<const S*>(beta),
+                         static_cast<S*>(y) + row * cols, static_cast<T*>(stats) + 2 * row);
     });
   });
 }
@@ -106,20 +107,21 @@ void CpuDevice::layer_norm_grad(DType dtype, int64_t rows, int64_t cols, const v
                                 const void* stats, const void* dy, void* dx, void* dgamma, void* dbeta,
                                 bool accumulate) {
   with_element_type(dtype, "the gradient of LayerNorm", [&](auto zero) {
-    using T = decltype(zero);
-    const T* inputs = static_cast<const T*>(x);
+    using S = decltype(zero);
+    using T = Computed<S>;
+    const S* inputs = static_cast<const S*>(x);
     const T* scales = static_cast<const T*>(stats);
-    const T* grads = static_cast<const T*>(dy);
+    const S* grads = static_cast<const S*>(dy);
     // Columns first: dx may be dy.
     parallel_for(threads_, (cols + kColumnStrip - 1) / kColumnStrip, [&](int64_t strip) {
       const int64_t first = strip * kColumnStrip;
-      grad_columns<T>(rows, cols, first, std::min(kColumnStrip, cols - first), inputs, scales, grads,
+      grad_columns<S>(rows, cols, first, std::min(kColumnStrip, cols - first), inputs, scales, grads,
                       static_cast<T*>(dgamma), static_cast<T*>(dbeta), accumulate);
     });
     parallel_for(threads_, (rows + kRowGroup - 1) / kRowGroup, [&](int64_t group) {
       for (int64_t row = group * kRowGroup; row < std::min(rows, (group + 1) * kRowGroup); ++row)
-        grad_row<T>(cols, inputs + row * cols, static_cast<const T*>(gamma), scales + 2 * row,
-                    grads + row * cols, static_cast<T*>(dx) + row * cols);
+        grad_row<S>(cols, inputs + row * cols, static_cast<const S*>(gamma), scales + 2 * row,
+                    grads + row * cols, static_cast<S*>(dx) + row * cols);
     });
   });
 }

@@ -32,10 +32,11 @@ void for_tokens(int threads, int64_t tokens, Body&& body) {
 
 void CpuDevice::vocab_max(const VocabShard& shard, const void* logits, void* max) {
   with_element_type(shard.dtype, "a maximum", [&](auto zero) {
-    using T = decltype(zero);
+    using S = decltype(zero);
+    using T = Computed<S>;
     const int64_t cols = present(shard);
     for_tokens(threads_, shard.tokens, [&](int64_t t) {
-      const T* row = static_cast<const T*>(logits) + t * shard.columns.size();
+      const S* row = static_cast<const S*>(logits) + t * shard.columns.size();
       constexpr T kLowest = std::numeric_limits<T>::lowest();  // of a rank that holds nothing but padding
       Vector<T> largest = Vector<T>{} + kLowest;
       for (int64_t i = 0; i < cols; i += kLanes<T>) {
@@ -50,22 +51,24 @@ void CpuDevice::vocab_max(const VocabShard& shard, const void* logits, void* max
 void CpuDevice::target_logit(const VocabShard& shard, const void* logits, const int32_t* labels,
                              void* target) {
   with_element_type(shard.dtype, "a target logit", [&](auto zero) {
-    using T = decltype(zero);
+    using S = decltype(zero);
+    using T = Computed<S>;
     for (int64_t t = 0; t < shard.tokens; ++t) {
       const int64_t col = labels[t] - shard.columns.begin;
       const bool mine = labels[t] >= 0 && col >= 0 && col < shard.columns.size();
       static_cast<T*>(target)[t] =
-          mine ? static_cast<const T*>(logits)[t * shard.columns.size() + col] : T(0);
+          mine ? T(static_cast<const S*>(logits)[t * shard.columns.size() + col]) : T(0);
     }
   });
 }
 
 void CpuDevice::sum_exp(const VocabShard& shard, const void* logits, const void* max, void* sum) {
   with_element_type(shard.dtype, "a sum of exponentials", [&](auto zero) {
-    using T = decltype(zero);
+    using S = decltype(zero);
+    using T = Computed<S>;
     const int64_t cols = present(shard);
     for_tokens(threads_, shard.tokens, [&](int64_t t) {
-      const T* row = static_cast<const T*>(logits) + t * shard.columns.size();
+      const S* row = static_cast<const S*>(logits) + t * shard.columns.size();
       const T top = static_cast<const T*>(max)[t];
       Vector<T> total{};
       for (int64_t i = 0; i < cols; i += kLanes<T>) {
@@ -79,7 +82,7 @@ void CpuDevice::sum_exp(const VocabShard& shard, const void* logits, const void*
 
 void CpuDevice::cross_entropy(DType dtype, int64_t tokens, const void* max, const void* target,
                               const void* sum, const void* weights, void* loss) {
-  with_element_type(dtype, "cross-entropy", [&](auto zero) {
+  with_wide_type(dtype, "cross-entropy", [&](auto zero) {
     using T = decltype(zero);
     double total = 0;
     for (int64_t t = 0; t < tokens; ++t) {
@@ -97,27 +100,31 @@ void CpuDevice::cross_entropy_grad(const VocabShard& shard, const void* logits, 
                                    const void* max, const void* sum, const void* weights, const void* scale,
                                    void* dlogits) {
   with_element_type(shard.dtype, "the gradient of cross-entropy", [&](auto zero) {
-    using T = decltype(zero);
+    using S = decltype(zero);
+    using T = Computed<S>;
     const int64_t width = shard.columns.size();
     const int64_t cols = present(shard);
     const T factor = scale == nullptr ? T(1) : *static_cast<const T*>(scale);
     for_tokens(threads_, shard.tokens, [&](int64_t t) {
-      const T* row = static_cast<const T*>(logits) + t * width;
-      T* out = static_cast<T*>(dlogits) + t * width;
+      const S* row = static_cast<const S*>(logits) + t * width;
+      S* out = static_cast<S*>(dlogits) + t * width;
       const T weight = static_cast<const T*>(weights)[t] * factor;
       if (weight == T(0)) {
-        std::fill_n(out, width, T(0));
+        std::fill_n(out, width, S(T(0)));
         return;
       }
       const T top = static_cast<const T*>(max)[t];
       const T inverse = weight / static_cast<const T*>(sum)[t];
+      const int64_t label = labels[t] - shard.columns.begin;
+      const bool mine = labels[t] >= 0 && label >= 0 && label < cols;
+      const T label_logit = mine ? T(row[label]) : T(0);
       for (int64_t i = 0; i < cols; i += kLanes<T>) {
         const int64_t n = std::min(kLanes<T>, cols - i);
-        store_part<T>(out + i, exp<T>(load_part(row + i, n, T(0)) - top) * inverse, n);
+        store_part(out + i, exp<T>(load_part(row + i, n, T(0)) - top) * inverse, n);
       }
-      std::fill(out + cols, out + width, T(0));
-      const int64_t label = labels[t] - shard.columns.begin;
-      if (labels[t] >= 0 && label >= 0 && label < cols) out[label] -= weight;
+      std::fill(out + cols, out + width, S(T(0)));
+      if (mine)  // from the logit, not from out: a difference is rounded to a 16-bit format once
+        out[label] = S(exp<T>(Vector<T>{} + (label_logit - top))[0] * inverse - weight);
     });
   });
 }

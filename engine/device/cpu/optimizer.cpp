@@ -6,6 +6,7 @@
 
 #include "engine/device/cpu/cpu_device.h"
 #include "engine/device/cpu/parallel.h"
+#include "engine/device/cpu/vector.h"
 
 namespace shardlens::cpu {
 
@@ -18,7 +19,7 @@ constexpr double kClipEpsilon = 1e-6;  // keeps the factor finite when all gradi
 }  // namespace
 
 void CpuDevice::square_sum(DType dtype, int64_t count, const void* values, double* total, bool accumulate) {
-  with_element_type(dtype, "a sum of squares", [&](auto zero) {
+  with_wide_type(dtype, "a sum of squares", [&](auto zero) {
     using T = decltype(zero);
     const T* in = static_cast<const T*>(values);
     const int64_t pieces = (count + kChunk - 1) / kChunk;
@@ -62,7 +63,8 @@ void CpuDevice::clip_factor(int count, const double* const* sums, double clip, D
 void CpuDevice::adamw(const AdamWStep& step) {
   if (*step.factor == 0) return;
   with_element_type(step.dtype, "AdamW", [&](auto zero) {
-    using T = decltype(zero);
+    using S = decltype(zero);
+    using T = Computed<S>;
     const T factor = static_cast<T>(*step.factor);
     const T beta1 = static_cast<T>(step.beta1), beta2 = static_cast<T>(step.beta2);
     const T rest1 = static_cast<T>(1 - step.beta1), rest2 = static_cast<T>(1 - step.beta2);
@@ -74,7 +76,8 @@ void CpuDevice::adamw(const AdamWStep& step) {
     parallel_for(threads_, (step.count + kChunk - 1) / kChunk, [=](int64_t piece) {
       const int64_t first = piece * kChunk;
       const int64_t size = std::min(kChunk, step.count - first);
-      T* __restrict p = static_cast<T*>(step.parameter) + first;
+      void* updated = step.master != nullptr ? step.master : step.parameter;
+      T* __restrict p = static_cast<T*>(updated) + first;
       const T* __restrict g = static_cast<const T*>(step.gradient) + first;
       T* __restrict m = static_cast<T*>(step.first_moment) + first;
       T* __restrict v = static_cast<T*>(step.second_moment) + first;
@@ -84,6 +87,7 @@ void CpuDevice::adamw(const AdamWStep& step) {
         v[i] = beta2 * v[i] + rest2 * gradient * gradient;
         p[i] = p[i] * keep - rate * m[i] / (std::sqrt(v[i]) * root + epsilon);
       }
+      if (step.master != nullptr) convert_row(p, size, static_cast<S*>(step.parameter) + first);
     });
   });
 }

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <limits>
 
+#include "engine/io/half.h"
+
 namespace shardlens::cpu {
 
 typedef float FloatVector __attribute__((vector_size(64)));
@@ -48,6 +50,22 @@ struct VectorTraits<double> {
 template <class T>
 using Vector = typename VectorTraits<T>::Vector;
 
+/// What numbers stored as Stored are computed in: themselves, or fp32 where they are half as wide.
+template <class Stored>
+struct ComputedIn {
+  using Type = Stored;
+};
+template <>
+struct ComputedIn<Bf16> {
+  using Type = float;
+};
+template <>
+struct ComputedIn<Fp16> {
+  using Type = float;
+};
+template <class Stored>
+using Computed = typename ComputedIn<Stored>::Type;
+
 /// Elements in a vector: 16 floats or 8 doubles.
 template <class T>
 inline constexpr int64_t kLanes = 64 / static_cast<int64_t>(sizeof(T));
@@ -77,6 +95,42 @@ template <class T>
 [[gnu::always_inline]] inline void store_part(T* to, Vector<T> vector, int64_t count) {
   if (count == kLanes<T>) return store<T>(to, vector);
   std::memcpy(to, &vector, static_cast<size_t>(count) * sizeof(T));
+}
+
+// A vector of 16-bit numbers is loaded as fp32 and rounded when it is stored.
+typedef uint16_t ShortVector __attribute__((vector_size(32)));
+typedef uint32_t WordVector __attribute__((vector_size(64)));
+
+[[gnu::always_inline]] inline FloatVector load_part(const Bf16* from, int64_t count, float fill) {
+  ShortVector bits = ShortVector{} + Bf16(fill).bits;
+  std::memcpy(&bits, from, static_cast<size_t>(count) * sizeof(Bf16));
+  return half::widen_bfloat<FloatVector>(__builtin_convertvector(bits, WordVector));
+}
+
+[[gnu::always_inline]] inline FloatVector load_part(const Fp16* from, int64_t count, float fill) {
+  ShortVector bits = ShortVector{} + Fp16(fill).bits;
+  std::memcpy(&bits, from, static_cast<size_t>(count) * sizeof(Fp16));
+  return half::widen_half<FloatVector>(__builtin_convertvector(bits, WordVector));
+}
+
+[[gnu::always_inline]] inline void store_part(Bf16* to, FloatVector vector, int64_t count) {
+  const ShortVector bits = __builtin_convertvector(half::round_bfloat<WordVector>(vector), ShortVector);
+  std::memcpy(to, &bits, static_cast<size_t>(count) * sizeof(Bf16));
+}
+
+[[gnu::always_inline]] inline void store_part(Fp16* to, FloatVector vector, int64_t count) {
+  const ShortVector bits = __builtin_convertvector(half::round_half<WordVector>(vector), ShortVector);
+  std::memcpy(to, &bits, static_cast<size_t>(count) * sizeof(Fp16));
+}
+
+/// to[i] = from[i], widened or rounded where the types differ.
+template <class From, class To>
+inline void convert_row(const From* from, int64_t count, To* to) {
+  using T = Computed<From>;
+  for (int64_t i = 0; i < count; i += kLanes<T>) {
+    const int64_t n = count - i < kLanes<T> ? count - i : kLanes<T>;
+    store_part(to + i, load_part(from + i, n, T(0)), n);
+  }
 }
 
 /// Sum and maximum over the lanes, halves first: always the same order. The maximum ignores NaN.

@@ -52,7 +52,10 @@ struct Forward {
   Forward(Device& device, const AttentionShape& s, const std::vector<T>& qkv)
       : probs(static_cast<size_t>(tokens(s) * s.heads * s.seq), T(NAN)),
         context(static_cast<size_t>(tokens(s) * s.heads * s.head_dim), T(NAN)) {
-    device.attention(s, qkv.data(), probs.data(), context.data());
+    std::vector<T> workspace(static_cast<size_t>(attention_workspace_elements(s.dtype, s.seq, s.head_dim)),
+                             T(NAN));
+    const bool needed = s.recompute || s.dropout.probability > 0;
+    device.attention(s, qkv.data(), probs.data(), context.data(), needed ? workspace.data() : nullptr);
   }
 };
 
@@ -60,7 +63,7 @@ template <class T>
 std::vector<T> backward(Device& device, const AttentionShape& s, const std::vector<T>& qkv,
                         Forward<T> forward, const std::vector<T>& dcontext) {
   std::vector<T> dqkv(qkv.size(), T(NAN)),
-      workspace(static_cast<size_t>(attention_workspace_elements(s.seq)));
+      workspace(static_cast<size_t>(attention_workspace_elements(s.dtype, s.seq, s.head_dim)), T(NAN));
   device.attention_grad(s, qkv.data(), forward.probs.data(), forward.context.data(), dcontext.data(),
                         dqkv.data(), workspace.data());
   return dqkv;
@@ -182,6 +185,101 @@ TYPED_TEST(AttentionTest, ARankMayHoldNoHeads) {
   const AttentionShape s{kDType<T>, 2, 10, 0, 8, true};
   const Forward<T> forward(*device, s, {});
   EXPECT_TRUE(backward(*device, s, {}, forward, {}).empty());
+}
+
+AttentionShape with_dropout(AttentionShape s, double probability) {
+  s.dropout = {probability, 11, 0xABCDEF};
+  s.all_heads = s.heads;
+  return s;
+}
+
+// Not keeping P saves its memory and costs no bit.
+TYPED_TEST(AttentionTest, ComputingProbabilitiesAgainGivesTheSameBits) {
+  using T = TypeParam;
+  std::vector<int32_t> mask(3 * 150, 1);
+  for (size_t i = 0; i < mask.size(); i += 4) mask[i] = 0;
+  for (const int threads : {1, 3})
+    for (const bool causal : {false, true})
+      for (const double probability : {0.0, 0.3})
+        for (const int64_t seq : {30, 150}) {
+          const auto device = make_cpu_device(threads);
+          AttentionShape s = with_dropout({kDType<T>, 3, seq, 2, 16, causal}, probability);
+          if (!causal) s.mask = mask.data();
+          AttentionShape again = s;
+          again.recompute = true;
+          const std::vector<T> qkv = normal<T>(tokens(s) * 3 * 2 * 16, 7),
+                               dcontext = normal<T>(tokens(s) * 2 * 16, 8);
+          const Forward<T> kept(*device, s, qkv), computed(*device, again, qkv);
+          EXPECT_TRUE(same_bits(kept.context, computed.context)) << seq << causal << probability;
+          EXPECT_TRUE(same_bits(backward(*device, s, qkv, kept, dcontext),
+                                backward(*device, again, qkv, computed, dcontext)))
+              << seq << causal << probability;
+          EXPECT_TRUE(std::isnan(computed.probs[static_cast<size_t>(tokens(s) * 2 * 2)]))
+              << "more than the rows' statistics was kept";
+        }
+}
+
+TEST(AttentionGradTest, MatchesCentralDifferencesWithAFixedMask) {
+  const auto device = make_cpu_device(1);
+  for (const bool causal : {false, true}) {
+    const AttentionShape s = with_dropout({DType::Fp64, 2, 70, 1, 2, causal}, 0.25);
+    const std::vector<double> qkv = normal<double>(tokens(s) * 3 * s.heads * s.head_dim, 5);
+    const std::vector<double> dcontext = normal<double>(tokens(s) * s.heads * s.head_dim, 6);
+    const std::vector<double> dqkv = backward(*device, s, qkv, Forward<double>(*device, s, qkv), dcontext);
+    const auto loss = [&](const std::vector<double>& at) {
+      return dot(Forward<double>(*device, s, at).context, dcontext);
+    };
+    EXPECT_LT(relative_error(dqkv, finite_differences(qkv, loss)), 1e-8) << causal;
+  }
+}
+
+// With values of one, C is the row sum of P∘M: its mean over many rows is 1 when the kept part is scaled up
+// as it must be, and the share of zeros is the probability.
+TYPED_TEST(AttentionTest, DropoutDropsAsOftenAsAskedAndKeepsTheMean) {
+  using T = TypeParam;
+  const auto device = make_cpu_device(1);
+  const AttentionShape s = with_dropout({kDType<T>, 1, 128, 4, 16, false}, 0.25);
+  std::vector<T> qkv(static_cast<size_t>(tokens(s) * 3 * 4 * 16), T(0));  // P is 1/128 everywhere
+  for (int64_t token = 0; token < tokens(s); ++token)
+    for (int64_t i = 0; i < 4 * 16; ++i) qkv[static_cast<size_t>((token * 3 + 2) * 4 * 16 + i)] = T(1);
+  const Forward<T> forward(*device, s, qkv);
+  double sum = 0;
+  std::vector<T> rows;
+  for (int64_t row = 0; row < tokens(s) * 4; ++row) {
+    rows.push_back(forward.context[static_cast<size_t>(row * 16)]);
+    sum += static_cast<double>(rows.back());
+  }
+  // A row sum has variance p/(1-p)/128 = 1/384, the mean of 512 of them a standard error of 0.0023.
+  EXPECT_NEAR(sum / 512, 1.0, 5 * 0.0023);
+  std::sort(rows.begin(), rows.end());
+  EXPECT_GT(rows.back() - rows.front(), T(0.1)) << "every row has the same mask";
+}
+
+// A rank that holds some heads, of a replica that holds some tokens, sees its part of the whole's mask.
+TYPED_TEST(AttentionTest, DropoutIsDrawnByGlobalElement) {
+  using T = TypeParam;
+  const auto device = make_cpu_device(1);
+  const int64_t seq = 70;
+  const AttentionShape whole = with_dropout({kDType<T>, 2, seq, 5, 16, true}, 0.3);
+  const std::vector<T> qkv = normal<T>(tokens(whole) * 3 * 5 * 16, 7);
+  const Forward<T> forward(*device, whole, qkv);
+  for (int rank = 0; rank < 3; ++rank)
+    for (int replica = 0; replica < 2; ++replica) {
+      const Range range = shard_range(5, 3, rank);
+      AttentionShape shape = whole;
+      shape.batch = 1;
+      shape.heads = range.size();
+      shape.first_head = range.begin;
+      shape.first_token = replica * seq;
+      const auto rows = [&](std::vector<T> tensor, int64_t width) {
+        tensor.erase(tensor.begin(), tensor.begin() + replica * seq * width);
+        tensor.resize(static_cast<size_t>(seq * width));
+        return tensor;
+      };
+      const Forward<T> part(*device, shape, rows(heads_of(qkv, 5, 16, range), 3 * range.size() * 16));
+      EXPECT_TRUE(same_bits(part.context, rows(heads_of(forward.context, 5, 16, range), range.size() * 16)))
+          << "rank " << rank << " replica " << replica;
+    }
 }
 
 }  // namespace

@@ -171,7 +171,8 @@ Operation attention(const std::string& name, int64_t seq, bool causal, bool mask
   const auto run = [=](Device& device, const Vectors& in, Vector& probs, Vector& context) {
     probs = nans(batch * seq * heads * seq);
     context = nans(batch * seq * heads * head_dim);
-    device.attention(with_mask(visible), in[0].data(), probs.data(), context.data());
+    Vector workspace = nans(attention_workspace_elements(kFp64, seq, head_dim));
+    device.attention(with_mask(visible), in[0].data(), probs.data(), context.data(), workspace.data());
   };
   return {"Attention" + name,
           {batch * seq * 3 * heads * head_dim},
@@ -182,7 +183,7 @@ Operation attention(const std::string& name, int64_t seq, bool causal, bool mask
           },
           [=](Device& device, const Vectors& in, const Vector& dy) {
             Vector probs, context, dqkv = nans(static_cast<int64_t>(in[0].size())),
-                                   workspace = nans(attention_workspace_elements(seq));
+                                   workspace = nans(attention_workspace_elements(kFp64, seq, head_dim));
             run(device, in, probs, context);
             device.attention_grad(with_mask(visible), in[0].data(), probs.data(), context.data(), dy.data(),
                                   dqkv.data(), workspace.data());

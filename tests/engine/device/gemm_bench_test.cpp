@@ -32,7 +32,7 @@ TEST(GemmBenchTest, RefusesNothingToMeasure) {
 }
 
 TEST(GemmBenchTest, ARefusalOnTheRanksReachesTheCaller) {
-  EXPECT_THROW(measure_gemm_ceiling(DType::Bf16, {{false, false, 4, 4, 4}}, 3, 1, 1), Error);
+  EXPECT_THROW(measure_gemm_ceiling(DType::Int32, {{false, false, 4, 4, 4}}, 3, 1, 1), Error);
 }
 
 }  // namespace

@@ -84,6 +84,28 @@ INSTANTIATE_TEST_SUITE_P(
       return name + "_T" + std::to_string(param.param.tp) + "_D" + std::to_string(param.param.dp);
     });
 
+// In 16 bits too, and the optimizer's fp32 copies are the weights before they were rounded.
+TEST(ModelParity, HoldsInSixteenBits) {
+  for (const auto& model : {small_model, small_bert}) {
+    for (const DType dtype : {DType::Bf16, DType::Fp16}) {
+      for (const auto& [tp, dp] : {std::pair{3, 1}, std::pair{2, 2}}) {
+        Settings settings = model(tp, dp, "megatron");
+        settings.dtype = dtype;
+        const Outcome outcome = compare(settings, plan_program(settings));
+        EXPECT_TRUE(outcome.summary.agrees)
+            << settings.model.name << " " << to_string(dtype) << " T " << tp << " D " << dp << ": "
+            << outcome.first_broken() << " " << outcome.summary.worst_relative_error;
+        EXPECT_GT(outcome.summary.worst_relative_error, 0);
+        for (const Tensor& tensor : outcome.program.tensors) {
+          if (tensor.kind == MemoryKind::WeightGradient) {
+            EXPECT_EQ(tensor.dtype, DType::Fp32) << tensor.name;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(ModelParity, HoldsWithTheGatheredLoss) {
   Settings settings = small_model(3);
   settings.split.loss = LossForm::Gather;
@@ -116,6 +138,52 @@ TEST(ModelParity, RecomputingChangesNoBit) {
     ++compared;
   }
   EXPECT_GT(compared, 20);
+}
+
+// Neither does computing attention's probabilities again, with dropout between them and the values or
+// without.
+TEST(ModelParity, ComputingProbabilitiesAgainChangesNoBit) {
+  for (const double dropout : {0.0, 0.2}) {
+    Settings settings = small_model(1);
+    settings.dropout = dropout;
+    auto kept = std::make_shared<SerialReference>();
+    run(make_plan(settings), {kept});
+    settings.recompute = Recompute::Selective;
+    auto again = std::make_shared<SerialReference>();
+    const std::shared_ptr<const Plan> plan = make_plan(settings);
+    run(plan, {again});
+    for (const Tensor& tensor : plan->program.tensors) {
+      EXPECT_EQ(tensor.value.find("attn.probs"), std::string::npos);
+      if (tensor.kind != MemoryKind::WeightGradient) continue;
+      ASSERT_NE(kept->find(tensor.value), nullptr) << tensor.value;
+      EXPECT_EQ(*again->find(tensor.value), *kept->find(tensor.value)) << tensor.value;
+    }
+  }
+}
+
+// The masks of the split region and of the residual stream are the same elements whatever T and D.
+TEST(ModelParity, HoldsWithDropout) {
+  for (const auto& model : {small_model, small_bert}) {
+    for (const auto& [tp, dp] : {std::pair{2, 1}, std::pair{3, 1}, std::pair{2, 2}, std::pair{1, 4}}) {
+      for (const Recompute recompute : {Recompute::None, Recompute::Selective, Recompute::Full}) {
+        Settings settings = model(tp, dp, "megatron");
+        settings.dtype = DType::Fp64;
+        settings.dropout = 0.2;
+        settings.recompute = recompute;
+        const Outcome outcome = compare(settings, plan_program(settings));
+        EXPECT_TRUE(outcome.summary.agrees)
+            << settings.model.name << " T " << tp << " D " << dp << " " << to_string(recompute) << ": "
+            << outcome.first_broken() << " " << outcome.summary.worst_relative_error;
+      }
+    }
+  }
+  Settings settings = small_model(1);
+  auto without = std::make_shared<SerialReference>();
+  run(make_plan(settings), {without});
+  settings.dropout = 0.2;
+  auto with = std::make_shared<SerialReference>();
+  run(make_plan(settings), {with});
+  EXPECT_NE(*with->find("h.1.attn.context"), *without->find("h.1.attn.context"));
 }
 
 TEST(ModelParity, RecomputingHoldsLessMemory) {

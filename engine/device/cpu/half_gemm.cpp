@@ -1,0 +1,96 @@
+// C = op(A)·op(B) of 16-bit matrices, summed in fp32 and rounded once. A and B are widened a panel at a time
+// into scratch that stays in cache, and the fp32 product does the rest: a sum is broken where the fp32 one
+// would be, so that here too an element's bits do not depend on what part of C it is computed with.
+#include <algorithm>
+#include <type_traits>
+#include <vector>
+
+#include "engine/device/cpu/cpu_device.h"
+#include "engine/device/cpu/gemm.h"
+#include "engine/device/cpu/half_gemm.h"
+#include "engine/device/cpu/parallel.h"
+#include "engine/device/cpu/vector.h"
+
+namespace shardlens::cpu {
+
+namespace {
+
+// A tile of C, and how much of the sum is taken at a time. The panels of A and B and the tile are 2.9 MB of
+// fp32; op(B) is widened once for every kTileRows rows of C, which costs little beside as many
+// multiplications.
+constexpr int64_t kTileRows = 384;
+constexpr int64_t kTileCols = 768;
+constexpr int64_t kDepth = 384;
+
+/// One thread's scratch, kept from call to call.
+struct Panels {
+  std::vector<float> a = std::vector<float>(kTileRows * kDepth);
+  std::vector<float> b = std::vector<float>(kDepth * kTileCols);
+  std::vector<float> c = std::vector<float>(kTileRows * kTileCols);
+};
+
+/// [rows, cols] of a stored matrix, widened into `panel`.
+template <class S>
+Rows<const float> widen(Rows<const S> from, int64_t rows, int64_t cols, std::vector<float>& panel) {
+  for (int64_t row = 0; row < rows; ++row) convert_row(from.at(row), cols, panel.data() + row * cols);
+  return {panel.data(), cols};
+}
+
+template <class S, class Result>
+void multiply_tile(const Gemm& gemm, Range rows, Range cols, Panels& panels) {
+  const Rows<const S> a{static_cast<const S*>(gemm.a), gemm.lda}, b{static_cast<const S*>(gemm.b), gemm.ldb};
+  const Rows<Result> c = Rows<Result>{static_cast<Result*>(gemm.c), gemm.ldc}.from(rows.begin, cols.begin);
+  const int64_t m = rows.size(), n = cols.size();
+  const Rows<float> sum{panels.c.data(), n};
+  for (int64_t row = 0; row < m; ++row) {
+    if (gemm.accumulate)
+      convert_row(c.at(row), n, sum.at(row));
+    else if (gemm.bias != nullptr)
+      convert_row(static_cast<const S*>(gemm.bias) + cols.begin, n, sum.at(row));
+    else
+      std::fill_n(sum.at(row), n, 0.0f);
+  }
+  for (int64_t begin = 0; begin < gemm.k; begin += kDepth) {
+    const int64_t depth = std::min(kDepth, gemm.k - begin);
+    Product<float> product{.transpose_a = gemm.transpose_a,
+                           .transpose_b = gemm.transpose_b,
+                           .m = m,
+                           .n = n,
+                           .k = depth,
+                           .a = {},
+                           .b = {},
+                           .c = sum,
+                           .accumulate = true};
+    product.a = gemm.transpose_a ? widen(a.from(begin, rows.begin), depth, m, panels.a)
+                                 : widen(a.from(rows.begin, begin), m, depth, panels.a);
+    product.b = gemm.transpose_b ? widen(b.from(cols.begin, begin), n, depth, panels.b)
+                                 : widen(b.from(begin, cols.begin), depth, n, panels.b);
+    multiply(product);
+  }
+  for (int64_t row = 0; row < m; ++row) convert_row(sum.at(row), n, c.at(row));
+}
+
+template <class S, class Result>
+void multiply_tiles(const Gemm& gemm, int threads) {
+  const int64_t row_tiles = (gemm.m + kTileRows - 1) / kTileRows;
+  const int64_t col_tiles = (gemm.n + kTileCols - 1) / kTileCols;
+  parallel_for(threads, row_tiles * col_tiles, [&](int64_t tile) {
+    static thread_local Panels panels;
+    const int64_t row = tile / col_tiles * kTileRows, col = tile % col_tiles * kTileCols;
+    multiply_tile<S, Result>(gemm, {row, std::min(gemm.m, row + kTileRows)},
+                             {col, std::min(gemm.n, col + kTileCols)}, panels);
+  });
+}
+
+template <class S>
+void multiply_half(const Gemm& gemm, int threads) {
+  gemm.wide_result ? multiply_tiles<S, float>(gemm, threads) : multiply_tiles<S, S>(gemm, threads);
+}
+
+}  // namespace
+
+void half_gemm(const Gemm& gemm, int threads) {
+  gemm.dtype == DType::Bf16 ? multiply_half<Bf16>(gemm, threads) : multiply_half<Fp16>(gemm, threads);
+}
+
+}  // namespace shardlens::cpu

@@ -1,0 +1,256 @@
+// The operations in 16 bits against themselves in fp32 on the same (rounded) numbers: what is computed is the
+// same, and a result is rounded once. So an element may be off by half a unit in the last place of its own,
+// and where an operation hands on what it rounded before, by a few of them.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "engine/device/device.h"
+#include "engine/io/half.h"
+#include "tests/engine/device/operands.h"
+
+namespace shardlens {
+namespace {
+
+template <class S>
+struct HalfTest : public testing::Test {
+  static constexpr DType kHalf = std::is_same_v<S, Bf16> ? DType::Bf16 : DType::Fp16;
+  static constexpr double kUnit = std::is_same_v<S, Bf16> ? 0x1p-8 : 0x1p-11;  // of rounding to nearest
+};
+using Halves = testing::Types<Bf16, Fp16>;
+TYPED_TEST_SUITE(HalfTest, Halves);
+
+/// Numbers of the format, and the same as fp32.
+template <class S>
+struct Both {
+  std::vector<S> half;
+  std::vector<float> wide;
+
+  Both(int64_t count, uint64_t seed, double scale = 1) {
+    for (const float value : normal<float>(count, seed)) {
+      half.push_back(S(value * static_cast<float>(scale)));
+      wide.push_back(static_cast<float>(half.back()));
+    }
+  }
+};
+
+template <class S>
+std::vector<float> to_floats(const std::vector<S>& values) {
+  return {values.begin(), values.end()};
+}
+
+TYPED_TEST(HalfTest, ProductsAreSummedInFp32AndRoundedOnce) {
+  using S = TypeParam;
+  for (const int threads : {1, 3})
+    for (const bool ta : {false, true})
+      for (const bool tb : {false, true})
+        for (const bool bias : {false, true}) {
+          const int64_t m = 401, n = 777, k = 390;  // past one tile in every direction
+          const Both<S> a(m * k, 1), b(k * n, 2), c(n, 3);
+          Gemm gemm;
+          gemm.dtype = this->kHalf;
+          gemm.transpose_a = ta;
+          gemm.transpose_b = tb;
+          gemm.m = m;
+          gemm.n = n;
+          gemm.k = k;
+          gemm.lda = ta ? m : k;
+          gemm.ldb = tb ? k : n;
+          gemm.ldc = n;
+          gemm.a = a.half.data();
+          gemm.b = b.half.data();
+          gemm.bias = bias ? c.half.data() : nullptr;
+          std::vector<S> result(static_cast<size_t>(m * n), S(NAN));
+          gemm.c = result.data();
+          const auto device = make_cpu_device(threads);
+          device->gemm(gemm);
+          Gemm exact = gemm;
+          std::vector<float> expected(result.size());
+          exact.dtype = DType::Fp32;
+          exact.a = a.wide.data();
+          exact.b = b.wide.data();
+          exact.bias = bias ? c.wide.data() : nullptr;
+          exact.c = expected.data();
+          device->gemm(exact);
+          for (size_t i = 0; i < result.size(); ++i)
+            ASSERT_NEAR(static_cast<float>(result[i]), expected[i],
+                        1.01 * this->kUnit * std::abs(static_cast<double>(expected[i])) + 1e-3)
+                << ta << tb << bias << i;
+        }
+}
+
+TYPED_TEST(HalfTest, AWeightsGradientStaysInFp32AndAddsUp) {
+  using S = TypeParam;
+  const int64_t m = 30, n = 50, k = 400;
+  const Both<S> a(k * m, 1), b(k * n, 2);
+  const auto device = make_cpu_device(1);
+  Gemm gemm;
+  gemm.dtype = this->kHalf;
+  gemm.wide_result = gemm.accumulate = gemm.transpose_a = true;
+  gemm.m = m;
+  gemm.n = n;
+  gemm.k = k;
+  gemm.lda = m;
+  gemm.ldb = gemm.ldc = n;
+  gemm.a = a.half.data();
+  gemm.b = b.half.data();
+  std::vector<float> result = normal<float>(m * n, 4), expected = result;
+  gemm.c = result.data();
+  device->gemm(gemm);
+  gemm.dtype = DType::Fp32;
+  gemm.a = a.wide.data();
+  gemm.b = b.wide.data();
+  gemm.c = expected.data();
+  device->gemm(gemm);
+  EXPECT_LT(relative_error(result, expected), 1e-6);
+}
+
+/// Forward and backward pass in the element type S, as floats: C, then dQKV.
+template <class S>
+std::vector<float> attention(AttentionShape shape, const std::vector<S>& qkv, const std::vector<S>& dc) {
+  const auto device = make_cpu_device(2);
+  const auto tokens = static_cast<size_t>(shape.batch * shape.seq);
+  std::vector<S> saved(tokens * static_cast<size_t>(shape.heads * shape.seq)), context(dc.size()),
+      dqkv(qkv.size());
+  std::vector<float> workspace(
+      static_cast<size_t>(attention_workspace_elements(shape.dtype, shape.seq, shape.head_dim)), NAN);
+  device->attention(shape, qkv.data(), saved.data(), context.data(), workspace.data());
+  device->attention_grad(shape, qkv.data(), saved.data(), context.data(), dc.data(), dqkv.data(),
+                         workspace.data());
+  std::vector<float> result = to_floats(context);
+  for (const float value : to_floats(dqkv)) result.push_back(value);
+  return result;
+}
+
+// P, C and dQKV are rounded: a few units together.
+TYPED_TEST(HalfTest, AttentionIsRoundedOnlyWhereItIsKept) {
+  using S = TypeParam;
+  for (const bool recompute : {false, true})
+    for (const bool causal : {false, true}) {
+      AttentionShape shape{this->kHalf, 2, 150, 3, 16, causal};
+      shape.recompute = recompute;
+      const Both<S> qkv(2 * 150 * 3 * 3 * 16, 5), dc(2 * 150 * 3 * 16, 6);
+      const std::vector<float> ours = attention(shape, qkv.half, dc.half);
+      shape.dtype = DType::Fp32;
+      EXPECT_LT(relative_error(ours, attention(shape, qkv.wide, dc.wide)), 3 * this->kUnit)
+          << recompute << causal;
+    }
+}
+
+TYPED_TEST(HalfTest, RowsAndElementsAreRoundedOnce) {
+  using S = TypeParam;
+  const auto device = make_cpu_device(1);
+  const int64_t rows = 21, cols = 75, count = rows * cols;
+  const Both<S> x(count, 1), y(count, 2), gamma(cols, 3), beta(cols, 4);
+  const DType half = this->kHalf;
+  const auto compare = [&](const char* what, const std::vector<S>& ours, const std::vector<float>& wide) {
+    EXPECT_LT(relative_error(to_floats(ours), wide), 1.01 * this->kUnit) << what;
+    EXPECT_GT(relative_error(to_floats(ours), wide), 0.1 * this->kUnit) << what << " was not rounded";
+  };
+  std::vector<S> out(x.half.size());
+  std::vector<float> wide(x.wide.size()), stats(2 * rows), wide_stats(2 * rows);
+  device->layer_norm(half, rows, cols, 1e-5, x.half.data(), gamma.half.data(), beta.half.data(), out.data(),
+                     stats.data());
+  device->layer_norm(DType::Fp32, rows, cols, 1e-5, x.wide.data(), gamma.wide.data(), beta.wide.data(),
+                     wide.data(), wide_stats.data());
+  compare("LayerNorm", out, wide);
+  EXPECT_TRUE(same_bits(stats, wide_stats));
+  std::vector<float> dgamma(cols), dbeta(cols), wide_dgamma(cols), wide_dbeta(cols);
+  device->layer_norm_grad(half, rows, cols, x.half.data(), gamma.half.data(), stats.data(), y.half.data(),
+                          out.data(), dgamma.data(), dbeta.data());
+  device->layer_norm_grad(DType::Fp32, rows, cols, x.wide.data(), gamma.wide.data(), stats.data(),
+                          y.wide.data(), wide.data(), wide_dgamma.data(), wide_dbeta.data());
+  compare("LayerNorm's gradient", out, wide);
+  EXPECT_TRUE(same_bits(dgamma, wide_dgamma));
+  EXPECT_TRUE(same_bits(dbeta, wide_dbeta));
+  for (const GeluForm form : {GeluForm::Tanh, GeluForm::Erf}) {
+    device->gelu(half, form, count, x.half.data(), out.data());
+    device->gelu(DType::Fp32, form, count, x.wide.data(), wide.data());
+    compare("GeLU", out, wide);
+    device->gelu_grad(half, form, count, x.half.data(), y.half.data(), out.data());
+    device->gelu_grad(DType::Fp32, form, count, x.wide.data(), y.wide.data(), wide.data());
+    compare("GeLU's gradient", out, wide);
+  }
+  device->add(half, count, x.half.data(), y.half.data(), out.data());
+  device->add(DType::Fp32, count, x.wide.data(), y.wide.data(), wide.data());
+  compare("a sum", out, wide);
+  device->bias_add(half, rows, cols, x.half.data(), beta.half.data(), out.data());
+  device->bias_add(DType::Fp32, rows, cols, x.wide.data(), beta.wide.data(), wide.data());
+  compare("a bias", out, wide);
+  device->bias_grad(half, rows, cols, x.half.data(), dbeta.data());
+  device->bias_grad(DType::Fp32, rows, cols, x.wide.data(), wide_dbeta.data());
+  EXPECT_TRUE(same_bits(dbeta, wide_dbeta));
+  device->dropout(half, {0.3, 5, 6}, 7, count, x.half.data(), out.data());
+  device->dropout(DType::Fp32, {0.3, 5, 6}, 7, count, x.wide.data(), wide.data());
+  compare("dropout", out, wide);
+}
+
+TYPED_TEST(HalfTest, TheLossIsThatOfFp32AndItsGradientIsRoundedOnce) {
+  using S = TypeParam;
+  const auto device = make_cpu_device(1);
+  const int64_t tokens = 9, columns = 101;
+  const Both<S> logits(tokens * columns, 1, 3);
+  std::vector<int32_t> labels;
+  std::vector<float> weights;
+  for (int32_t t = 0; t < tokens; ++t) {
+    labels.push_back(t * 11);
+    weights.push_back(1.0f / 9);
+  }
+  VocabShard shard{this->kHalf, tokens, {0, columns}, 97};
+  const auto evaluate = [&](const void* data, void* gradient) {
+    std::vector<float> max(tokens), target(tokens), sum(tokens), loss(1);
+    device->vocab_max(shard, data, max.data());
+    device->target_logit(shard, data, labels.data(), target.data());
+    device->sum_exp(shard, data, max.data(), sum.data());
+    device->cross_entropy(DType::Fp32, tokens, max.data(), target.data(), sum.data(), weights.data(),
+                          loss.data());
+    device->cross_entropy_grad(shard, data, labels.data(), max.data(), sum.data(), weights.data(), nullptr,
+                               gradient);
+    return loss[0];
+  };
+  std::vector<S> gradient = logits.half;  // in place, as the Program may ask for it
+  const float ours = evaluate(gradient.data(), gradient.data());
+  shard.dtype = DType::Fp32;
+  std::vector<float> wide(logits.wide.size());
+  EXPECT_EQ(ours, evaluate(logits.wide.data(), wide.data()));
+  EXPECT_LT(relative_error(to_floats(gradient), wide), this->kUnit);
+}
+
+// The fp32 copy moves as an fp32 parameter does, and the 16-bit one is that copy, rounded: steps too small
+// for 16 bits add up.
+TYPED_TEST(HalfTest, AdamWMovesTheCopyAndRoundsItIntoTheWeight) {
+  using S = TypeParam;
+  const auto device = make_cpu_device(1);
+  const int64_t count = 100;
+  const std::vector<float> start = normal<float>(count, 1), gradient = normal<float>(count, 2);
+  std::vector<float> master = start, m(count), v(count), wide = start, wide_m(count), wide_v(count);
+  std::vector<S> weight(start.begin(), start.end());
+  const double factor = 1;
+  AdamWStep step;
+  step.count = count;
+  step.gradient = gradient.data();
+  step.factor = &factor;
+  step.learning_rate = 1e-6;
+  step.beta1 = 0.9;
+  step.beta2 = 0.999;
+  step.epsilon = 1e-8;
+  for (step.iteration = 1; step.iteration <= 20; ++step.iteration) {
+    AdamWStep narrow = step, reference = step;
+    narrow.dtype = this->kHalf;
+    narrow.parameter = weight.data();
+    narrow.master = master.data();
+    narrow.first_moment = m.data();
+    narrow.second_moment = v.data();
+    device->adamw(narrow);
+    reference.parameter = wide.data();
+    reference.first_moment = wide_m.data();
+    reference.second_moment = wide_v.data();
+    device->adamw(reference);
+  }
+  EXPECT_TRUE(same_bits(master, wide));
+  EXPECT_FALSE(same_bits(master, start));
+  for (size_t i = 0; i < weight.size(); ++i) EXPECT_EQ(weight[i].bits, S(master[i]).bits);
+}
+
+}  // namespace
+}  // namespace shardlens

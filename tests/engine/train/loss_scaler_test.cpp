@@ -1,0 +1,112 @@
+// Loss scaling: its schedule, and that an overflow on one rank skips the step on all.
+#include "engine/train/loss_scaler.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <limits>
+
+#include "engine/train/model_step.h"
+#include "tests/engine/small_model.h"
+
+namespace shardlens {
+namespace {
+
+using testing::small_model;
+
+TEST(LossScaler, HalvesOnOverflowAndDoublesAfterGoodSteps) {
+  LossScaler scaler(1024, 3);
+  scaler.step_done(true);
+  EXPECT_EQ(scaler.scale(), 512);
+  scaler.step_done(false);
+  scaler.step_done(false);
+  scaler.step_done(true);  // begins to count again
+  EXPECT_EQ(scaler.scale(), 256);
+  for (int step = 0; step < 2; ++step) scaler.step_done(false);
+  EXPECT_EQ(scaler.scale(), 256);
+  scaler.step_done(false);
+  EXPECT_EQ(scaler.scale(), 512);
+}
+
+TEST(LossScaler, StaysBetweenOneAndTheLargest) {
+  LossScaler scaler(2, 1);
+  for (int step = 0; step < 5; ++step) scaler.step_done(true);
+  EXPECT_EQ(scaler.scale(), 1);
+  for (int step = 0; step < 40; ++step) scaler.step_done(false);
+  EXPECT_EQ(scaler.scale(), LossScaler::kLargestScale);
+}
+
+/// Writes an infinity into one gradient of one rank, as soon as that rank has computed it.
+class PlantedOverflow : public StepObserver {
+ public:
+  PlantedOverflow(std::string value, int rank) : value_(std::move(value)), rank_(rank) {}
+  void on_tensor(int rank, StepId, const Tensor& tensor, const void* data) override {
+    if (rank != rank_ || tensor.name != value_) return;
+    const float infinite = std::numeric_limits<float>::infinity();
+    std::memcpy(const_cast<void*>(data), &infinite, sizeof infinite);
+  }
+
+ private:
+  std::string value_;
+  int rank_;
+};
+
+/// The bytes of every weight, moment and master of every rank.
+std::vector<std::vector<std::byte>> lasting_state(const Executor& executor, const Program& program) {
+  std::vector<std::vector<std::byte>> state;
+  for (int rank = 0; rank < program.ranks() * program.replicas(); ++rank) {
+    for (const Tensor& tensor : program.tensors) {
+      const bool lasts = tensor.kind == MemoryKind::Weight || tensor.kind == MemoryKind::OptimizerState;
+      if (!lasts || tensor.storage != kNoTensor) continue;
+      state.emplace_back(static_cast<size_t>(local_bytes(tensor, program.ranks(), rank % program.ranks())));
+      executor.read_tensor(rank, tensor.id, state.back().data());
+    }
+  }
+  return state;
+}
+
+TEST(LossScale, AnOverflowOnOneRankSkipsTheStepOnAll) {
+  Settings settings = small_model(3, 2);
+  settings.dtype = DType::Fp16;
+  const std::shared_ptr<const Plan> plan = make_plan(settings);
+  Executor executor(plan);
+  PassInputs inputs;
+  inputs.batch = std::make_shared<const Batch>(seeded_batch(settings));
+  inputs.loss_scale = 1024;
+  inputs.numbers.learning_rate = 1e-2;
+  const auto pass = [&](std::vector<std::shared_ptr<StepObserver>> observers) {
+    executor.observe(std::move(observers));
+    executor.next_pass(inputs);
+    executor.start(executor.steps());
+    executor.wait();
+  };
+  executor.start(0);
+  executor.wait();
+  const auto before = lasting_state(executor, plan->program);
+  // A gradient of what is cut: no other rank of the group has this one.
+  const std::string gradient = "grad.transformer.h.1.mlp.c_fc.weight@replica";
+  pass({std::make_shared<PlantedOverflow>(gradient, 1)});
+  EXPECT_TRUE(lasting_state(executor, plan->program) == before);
+  pass({});
+  EXPECT_FALSE(lasting_state(executor, plan->program) == before);
+}
+
+TEST(LossScale, ChangesNoGradientAndNoUpdate) {
+  Settings settings = small_model(2);
+  const auto dump = [&](DType dtype) {
+    settings.dtype = dtype;
+    ModelStepRequest request;
+    request.dump = true;
+    request.updates = 2;
+    request.learning_rate = 1e-3;
+    return run_model_step(make_plan(settings), request);
+  };
+  const ModelStepResult narrow = dump(DType::Fp16), wide = dump(DType::Fp32);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_NEAR(narrow.losses[i], wide.losses[i], 1e-2);
+    EXPECT_NEAR(narrow.gradient_norms[i] / wide.gradient_norms[i], 1, 1e-2) << "scaled or clipped twice";
+  }
+}
+
+}  // namespace
+}  // namespace shardlens
