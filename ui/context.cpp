@@ -7,6 +7,10 @@ void Context::send(Command command) const {
   outbox.push_back(std::move(command));
 }
 
+void Context::send(TrainCommand command) const {
+  train_outbox.push_back(std::move(command));
+}
+
 void Context::want(const Settings& settings) const {
   view.wanted.sent(snapshot, settings);
   send(command::SetSettings{settings});

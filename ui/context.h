@@ -8,13 +8,15 @@
 #include <vector>
 
 #include "engine/runtime/snapshot.h"
+#include "engine/train/train_snapshot.h"
 #include "ui/theme/theme.h"
+#include "ui/train_choices.h"
 #include "ui/widgets/stretch.h"
 #include "ui/widgets/wanted.h"
 
 namespace shardlens::ui {
 
-enum class Tab { Stage, Memory, Traffic, Program };
+enum class Tab { Stage, Memory, Traffic, Train, Program };
 
 /// What the Memory tab shows.
 struct MemoryView {
@@ -29,6 +31,16 @@ struct InspectorView {
   TensorId tensor = kNoTensor;  ///< the zoom belongs to this one
   Stretch rows, cols;           ///< shown part in fractions of a rank's matrix; empty: all
   bool enlarged = false;        ///< view.selected_rank is drawn large
+};
+
+/// What the Train tab trains.
+struct TrainView {
+  bool comparison = false;  ///< post-LN against pre-LN instead of one model
+  bool form_open = true;    ///< where choices and curves do not fit side by side
+  TrainChoices single;
+  TrainChoices compared = comparison_choices();
+
+  train_command::Start wish() const { return comparison ? comparison_of(compared) : training_of(single); }
 };
 
 /// What a person looks at. Belongs to the window, is remembered between starts, and never reaches the engine.
@@ -54,6 +66,7 @@ struct ViewState {
   bool reset_layout = false;    ///< put every panel back to its first place in this frame
   float stage_zoom = 1.0f;
   MemoryView memory;
+  TrainView train;
   InspectorView inspector;
   std::string program_filter;                                   ///< words the Program tab's steps must hold
   double timeline_begin_seconds = 0, timeline_end_seconds = 0;  ///< shown stretch; equal: fit
@@ -68,15 +81,18 @@ struct ViewState {
 class Heatmaps;  // ui/widgets/heatmap.h
 
 struct Context {
-  const Snapshot& snapshot;
+  const Snapshot& snapshot;  ///< of a frozen training step while there is one, else the Session's
+  const TrainSnapshot& train;
   ViewState& view;
   const Theme& theme;
   const Fonts& fonts;
   Heatmaps& heatmaps;
-  std::vector<Command>& outbox;  ///< sent to the Session after the frame
+  std::vector<Command>& outbox;             ///< sent to the Session after the frame
+  std::vector<TrainCommand>& train_outbox;  ///< sent to the TrainingSession after the frame
 
   float px(float at_scale_one) const { return at_scale_one * view.ui_scale(); }
   void send(Command command) const;
+  void send(TrainCommand command) const;
 
   /// The settings as they are wanted now: read these, change a copy, and want() it.
   const Settings& wanted() const { return view.wanted.settings(snapshot); }
@@ -91,6 +107,7 @@ void draw_inspector(const Context& context);
 void draw_timeline(const Context& context);
 void draw_memory(const Context& context);
 void draw_traffic(const Context& context);
+void draw_train(const Context& context);
 void draw_program(const Context& context);
 
 /// The plan that is drawn: the result's, so that picture and numbers belong together even when the settings

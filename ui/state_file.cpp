@@ -11,13 +11,17 @@
 #include <system_error>
 
 #include "engine/config/error.h"
+#include "engine/config/presets.h"
 
 namespace shardlens::ui {
 namespace {
 
 constexpr int kFormat = 1;
-constexpr std::pair<Tab, const char*> kTabs[] = {
-    {Tab::Stage, "stage"}, {Tab::Memory, "memory"}, {Tab::Traffic, "traffic"}, {Tab::Program, "program"}};
+constexpr std::pair<Tab, const char*> kTabs[] = {{Tab::Stage, "stage"},
+                                                 {Tab::Memory, "memory"},
+                                                 {Tab::Traffic, "traffic"},
+                                                 {Tab::Train, "train"},
+                                                 {Tab::Program, "program"}};
 
 Tab parse_tab(const std::string& name) {
   for (const auto& [tab, text] : kTabs) {
@@ -30,6 +34,37 @@ ThemeName parse_theme(const std::string& name) {
   if (name == "dark") return ThemeName::Dark;
   if (name == "light") return ThemeName::Light;
   throw request_error(fmt::format("unknown theme \"{}\"", name));
+}
+
+nlohmann::json as_json(const TrainChoices& choices) {
+  return {{"model", choices.model},     {"layers", choices.layers},
+          {"tp", choices.tp},           {"dp", choices.dp},
+          {"batch", choices.batch},     {"seq", choices.seq},
+          {"steps", choices.steps},     {"peak", choices.peak},
+          {"warmup", choices.warmup},   {"decay", to_string(choices.decay)},
+          {"dropout", choices.dropout}, {"text", choices.text}};
+}
+
+/// Throws for a preset that is not there any more, and for anything that is missing.
+TrainChoices parse_choices(const nlohmann::json& json) {
+  TrainChoices choices;
+  choices.model = model_preset(json.at("model").get<std::string>()).name;
+  choices.layers = json.at("layers").get<int64_t>();
+  choices.tp = json.at("tp").get<int>();
+  choices.dp = json.at("dp").get<int>();
+  choices.batch = json.at("batch").get<int64_t>();
+  choices.seq = json.at("seq").get<int64_t>();
+  choices.steps = json.at("steps").get<int64_t>();
+  choices.peak = json.at("peak").get<double>();
+  choices.warmup = json.at("warmup").get<int64_t>();
+  choices.decay = parse_decay(json.at("decay").get<std::string>());
+  choices.dropout = json.at("dropout").get<double>();
+  choices.text = json.at("text").get<std::string>();
+  for (const int64_t count : {choices.layers, static_cast<int64_t>(choices.tp),
+                              static_cast<int64_t>(choices.dp), choices.batch, choices.seq, choices.steps}) {
+    if (count < 1) throw request_error(fmt::format("a training with {} of something", count));
+  }
+  return choices;
 }
 
 RememberedState parse(const nlohmann::json& json) {
@@ -48,6 +83,8 @@ RememberedState parse(const nlohmann::json& json) {
   state.memory_this_layer = json.value("memory_this_layer", false);
   state.program_filter = json.value("program_filter", std::string());
   state.layout = json.at("layout").get<std::string>();
+  if (json.contains("train")) state.train = parse_choices(json.at("train"));  // not in older files
+  if (json.contains("compared")) state.compared = parse_choices(json.at("compared"));
   return state;
 }
 
@@ -86,7 +123,9 @@ void write_state(const RememberedState& state, const std::filesystem::path& path
                             {"tab", tab->second},
                             {"memory_this_layer", state.memory_this_layer},
                             {"program_filter", state.program_filter},
-                            {"layout", state.layout}};
+                            {"layout", state.layout},
+                            {"train", as_json(state.train)},
+                            {"compared", as_json(state.compared)}};
   std::error_code failed;
   std::filesystem::create_directories(path.parent_path(), failed);
   const std::filesystem::path beside = fmt::format("{}.{}", path.string(), getpid());

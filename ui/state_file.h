@@ -16,7 +16,8 @@ struct RememberedState {
   Tab tab = Tab::Stage;
   bool memory_this_layer = false;  ///< the Memory tab's page
   std::string program_filter;
-  std::string layout;  ///< Dear ImGui's own text; empty: the first layout
+  std::string layout;                                   ///< Dear ImGui's own text; empty: the first layout
+  TrainChoices train, compared = comparison_choices();  ///< of the Train tab
 
   bool operator==(const RememberedState&) const = default;
 };

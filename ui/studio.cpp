@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <imgui.h>
+#include <imgui_internal.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 
 #include "ui/commands/commands.h"
 #include "ui/veil.h"
+#include "ui/widgets/format.h"
 #include "ui/widgets/paint.h"
 
 namespace shardlens::ui {
@@ -73,6 +75,13 @@ bool begin_docked(const Context& context, const char* name, ImU32 ground) {
   return visible;
 }
 
+/// A tab that a remembered layout does not know yet stands with the others.
+void dock_beside_stage() {
+  const ImGuiWindow* stage = ImGui::FindWindowByName("Stage");
+  if (stage != nullptr && stage->DockId != 0)
+    ImGui::SetNextWindowDockID(stage->DockId, ImGuiCond_FirstUseEver);
+}
+
 /// What the centre's tab strip says at its right.
 std::string centre_hint(const Context& context) {
   const Plan* plan = shown_plan(context.snapshot);
@@ -91,6 +100,7 @@ Studio::Studio(const Settings& settings, const Fonts& fonts, std::filesystem::pa
       state_path_(std::move(state_path)),
       session_(settings),
       snapshot_(session_.snapshot()),
+      train_(training_.snapshot()),
       last_change_(Clock::now()),
       last_remembered_(Clock::now()) {
   ImGuiIO& io = ImGui::GetIO();
@@ -105,6 +115,8 @@ Studio::Studio(const Settings& settings, const Fonts& fonts, std::filesystem::pa
   view_.tab = remembered_.tab;
   view_.memory.this_layer = remembered_.memory_this_layer;
   view_.program_filter = remembered_.program_filter;
+  view_.train.single = remembered_.train;
+  view_.train.compared = remembered_.compared;
   layout_.restore(remembered_.layout);
 }
 
@@ -113,7 +125,7 @@ Studio::~Studio() {
 }
 
 Context Studio::context() {
-  return {*snapshot_, view_, theme(view_.theme), fonts_, heatmaps_, outbox_};
+  return {*snapshot_, *train_, view_, theme(view_.theme), fonts_, heatmaps_, outbox_, train_outbox_};
 }
 
 void Studio::prepare_style() {
@@ -178,12 +190,13 @@ void Studio::draw_panel(const Context& context, const char* name, void (*draw)(c
 /// others show the plan that is wanted.
 void Studio::draw_tab(const Context& context, const char* name, Tab tab, void (*draw)(const Context&)) {
   if (view_.focus_tab && view_.tab == tab) ImGui::SetNextWindowFocus();
+  dock_beside_stage();
   const bool visible = begin_docked(context, name, context.theme.window);
   if (visible && ImGui::IsWindowFocused(ImGuiFocusedFlags_RootAndChildWindows) && !view_.focus_tab)
     view_.tab = tab;
   if (visible) {
     draw(context);
-    if (tab != Tab::Stage) draw_notice(context);
+    if (tab != Tab::Stage && tab != Tab::Train) draw_notice(context);
   }
   ImGui::End();
 }
@@ -209,10 +222,66 @@ void Studio::draw_message(const Context& context) {
   ImGui::End();
 }
 
-void Studio::frame() {
+/// What stands over the panels while they show a training step: which one, and the ways on.
+void Studio::draw_frozen(const Context& context) {
+  if (!frozen_ || view_.tab == Tab::Train) return;
+  const ImGuiViewport& viewport = *ImGui::GetMainViewport();
+  const ImGuiWindow* stage = ImGui::FindWindowByName("Stage");
+  const ImVec2 place = stage == nullptr
+                           ? viewport.GetCenter()
+                           : ImVec2(stage->Pos.x + stage->Size.x / 2, stage->Pos.y + stage->Size.y);
+  ImGui::SetNextWindowPos({place.x, place.y - context.px(12)}, ImGuiCond_Always, {0.5f, 1});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 1.0f);
+  ImGui::PushStyleColor(ImGuiCol_WindowBg, context.theme.card);
+  ImGui::Begin("Frozen step", nullptr,
+               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoMove |
+                   ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_AlwaysAutoResize |
+                   ImGuiWindowFlags_NoFocusOnAppearing);
+  ImGui::PopStyleColor();
+  ImGui::PopStyleVar();
+  const TrainCurve& curve = *train_->curves[frozen_->curve];
+  ImGui::AlignTextToFramePadding();
+  ImGui::Text("Training step %s of %s, frozen", format_integer(frozen_->step).c_str(), curve.name.c_str());
+  ImGui::SameLine();
+  const bool goes_on = train_->state == TrainState::Paused;
+  if (goes_on && ImGui::Button("Go on")) context.send(train_command::Resume{});
+  if (goes_on) ImGui::SameLine();
+  if (ImGui::Button("Back to the plan")) context.send(train_command::LetGo{});
+  ImGui::End();
+}
+
+/// The newest of both sessions. A frozen training step takes the place of the Session's run.
+void Studio::take_snapshots() {
   std::shared_ptr<const Snapshot> newest = session_.snapshot();
-  if (newest != snapshot_ || has_input()) last_change_ = Clock::now();
+  std::shared_ptr<const TrainSnapshot> trained = training_.snapshot();
+  if (trained->frozen && trained->frozen != frozen_) {
+    view_.tab = Tab::Stage;
+    view_.focus_tab = true;
+  }
+  frozen_ = trained->frozen;
+  if (frozen_) newest = frozen_->shown;
+  if (newest != snapshot_ || trained != train_ || has_input()) last_change_ = Clock::now();
   snapshot_ = std::move(newest);
+  train_ = std::move(trained);
+}
+
+/// What the panels asked for in this frame. Who changes the plan or runs it leaves the frozen step; walking
+/// through it moves nothing but the selection.
+void Studio::send_commands() {
+  for (Command& command : outbox_) {
+    const bool leaves = std::holds_alternative<command::SetSettings>(command) ||
+                        std::holds_alternative<command::Run>(command);
+    if (frozen_ && leaves) training_.send(train_command::LetGo{});
+    if (!frozen_ || leaves) session_.send(std::move(command));
+  }
+  for (TrainCommand& command : train_outbox_) training_.send(std::move(command));
+  if (!outbox_.empty() || !train_outbox_.empty()) last_change_ = Clock::now();
+  outbox_.clear();
+  train_outbox_.clear();
+}
+
+void Studio::frame() {
+  take_snapshots();
   follow_program();
   prepare_style();
 
@@ -242,24 +311,25 @@ void Studio::frame() {
   draw_tab(now, "Stage", Tab::Stage, draw_stage);
   draw_tab(now, "Memory", Tab::Memory, draw_memory);
   draw_tab(now, "Traffic", Tab::Traffic, draw_traffic);
+  draw_tab(now, "Train", Tab::Train, draw_train);
   draw_tab(now, "Program", Tab::Program, draw_program);
   draw_panel(now, "Inspector", draw_inspector, true);
   draw_panel(now, "Timeline", draw_timeline, true);
   layout_.end(now, centre_hint(now));
+  draw_frozen(now);
   draw_message(now);
 
   for (size_t i = 0; i < std::size(wishes); ++i) {
     if (granted[i]) *wishes[i] = false;
   }
   heatmaps_.end_frame();
-  for (Command& command : outbox_) session_.send(std::move(command));
-  if (!outbox_.empty()) last_change_ = Clock::now();
-  outbox_.clear();
+  send_commands();
   if (seconds_since(last_remembered_) > kRememberEverySeconds) remember();
 }
 
 double Studio::idle_seconds() const {
-  if (is_busy(*snapshot_) || view_.playing || seconds_since(last_change_) < kSettleSeconds)
+  if (is_busy(*snapshot_) || train_->is_active() || view_.playing ||
+      seconds_since(last_change_) < kSettleSeconds)
     return kBusyFrameSeconds;
   return ImGui::GetIO().WantTextInput ? 0.2 : kIdleSeconds;  // a text cursor blinks
 }
@@ -267,9 +337,15 @@ double Studio::idle_seconds() const {
 void Studio::remember() {
   last_remembered_ = Clock::now();
   if (state_path_.empty()) return;
-  RememberedState now{
-      view_.theme,          view_.scale,         view_.lecture, view_.tab, view_.memory.this_layer,
-      view_.program_filter, layout_.remembered()};
+  RememberedState now{view_.theme,
+                      view_.scale,
+                      view_.lecture,
+                      view_.tab,
+                      view_.memory.this_layer,
+                      view_.program_filter,
+                      layout_.remembered(),
+                      view_.train.single,
+                      view_.train.compared};
   if (now == remembered_) return;
   remembered_ = std::move(now);
   try {

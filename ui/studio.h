@@ -1,6 +1,6 @@
-// The studio: one Session that computes and one window that shows. A frame takes the newest Snapshot, lets
-// the keys and the panels look at it, and sends what they ask for back through the Session's queue. It never
-// waits for the engine.
+// The studio: one Session that computes, one TrainingSession that trains, and one window that shows. A frame
+// takes the newest Snapshot, lets the keys and the panels look at it, and sends what they ask for back
+// through the Session's queue. It never waits for the engine.
 #pragma once
 
 #include <chrono>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/runtime/session.h"
+#include "engine/train/training_session.h"
 #include "ui/commands/walk.h"
 #include "ui/context.h"
 #include "ui/layout.h"
@@ -37,11 +38,15 @@ class Studio {
   const Snapshot& snapshot() const { return *snapshot_; }
   ViewState& view() { return view_; }
   Session& session() { return session_; }
+  TrainingSession& training() { return training_; }
   const Heatmaps& heatmaps() const { return heatmaps_; }
 
  private:
   Context context();
   void prepare_style();
+  void take_snapshots();
+  void send_commands();
+  void draw_frozen(const Context& context);
   void follow_program();
   void draw_bar_window(const Context& context, float height);
   void draw_panel(const Context& context, const char* name, void (*draw)(const Context&), bool is_result);
@@ -58,11 +63,16 @@ class Studio {
   Layout layout_;
   Player player_;
   Session session_;
+  TrainingSession training_;
   std::shared_ptr<const Snapshot> snapshot_;
   int find_frames_ =
       0;  ///< frames that still bring the selection into view: panels take a few to find their place
   std::shared_ptr<const Plan> followed_;  ///< the plan the selection belongs to
+  std::shared_ptr<const TrainSnapshot> train_;
+  std::shared_ptr<const FrozenStep>
+      frozen_;  ///< the training step that is shown in place of the Session's run
   std::vector<Command> outbox_;
+  std::vector<TrainCommand> train_outbox_;
   ThemeName styled_theme_ = ThemeName::Dark;
   float styled_scale_ = 0;
   std::chrono::steady_clock::time_point last_change_;

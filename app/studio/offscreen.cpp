@@ -23,6 +23,7 @@ using Clock = std::chrono::steady_clock;
 constexpr PixelSize kDefaultSize{1920, 1080};
 constexpr double kTimeoutSeconds = 300;
 constexpr int kSettlingFrames = 8;
+constexpr int64_t kPictureSteps = 60;
 
 double seconds_since(Clock::time_point then) {
   return std::chrono::duration<double>(Clock::now() - then).count();
@@ -72,6 +73,27 @@ void select_wanted_step(const Options& options, ui::Studio& studio) {
   const Program& program = studio.snapshot().plan->program;
   select_step(studio.view(), program, find_step(program, options.step));
   studio.view().scroll_to_selection = true;
+}
+
+/// A short training for the views that show one: seconds, of the model they begin with.
+void train_shortly(const std::string& view, Platform& platform, ui::Studio& studio) {
+  if (!is_training_view(view)) return;
+  ui::TrainView& train = studio.view().train;
+  train.single.steps = train.compared.steps = kPictureSteps;
+  train.form_open = false;
+  train.comparison = view == "train-compare";
+  studio.training().send(train.wish());
+  const auto begin = Clock::now();
+  do {
+    draw_frame(platform, studio);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (seconds_since(begin) > kTimeoutSeconds)
+      throw run_error(fmt::format("the training has not finished after {:.0f} s", kTimeoutSeconds));
+  } while (studio.training().snapshot()->is_active() ||
+           studio.training().snapshot()->state == TrainState::Idle);
+  const std::shared_ptr<const TrainSnapshot> trained = studio.training().snapshot();
+  if (trained->state == TrainState::Refused) throw request_error(trained->message);
+  if (trained->state == TrainState::Failed) throw run_error(trained->message);
 }
 
 /// Draws until the panels have settled, and writes the last frame.
@@ -137,6 +159,7 @@ void write_screenshot(const Options& options) {
   apply_looks(options, studio.view());
   wait_for_rest(*platform, studio);
   select_wanted_step(options, studio);
+  train_shortly(options.view, *platform, studio);
   write_picture(*platform, studio, options.screenshot);
 }
 
@@ -152,6 +175,7 @@ void write_views(const Options& options) {
   for (const std::string& name : view_names()) {
     const std::filesystem::path path = options.views / (name + ".png");
     show_view(name, studio.view());
+    train_shortly(name, *platform, studio);
     write_picture(*platform, studio, path);
     fmt::print("{}\n", std::filesystem::absolute(path).lexically_normal().string());
   }

@@ -48,8 +48,9 @@ const char* const kExamples =
 }  // namespace
 
 const std::vector<std::string>& view_names() {
-  static const std::vector<std::string> names{"stage",   "memory",  "memory-layer", "traffic",
-                                              "program", "palette", "inspector",    "sheet"};
+  static const std::vector<std::string> names{"stage",     "memory",        "memory-layer", "traffic",
+                                              "train",     "train-compare", "program",      "palette",
+                                              "inspector", "sheet"};
   return names;
 }
 
@@ -80,7 +81,8 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
       ->capture_default_str();
 
   app.add_option("--view", options.view,
-                 "stage, memory, memory-layer, traffic, program, inspector, palette or sheet")
+                 "stage, memory, memory-layer, traffic, train, train-compare, program, inspector, palette or "
+                 "sheet")
       ->capture_default_str();
   app.add_option("--step", options.step, "The step selected at first: its number or its name");
   app.add_option("--theme", theme, "dark, or light for projectors");
@@ -132,13 +134,19 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
   return options;
 }
 
+bool is_training_view(const std::string& name) {
+  return name.starts_with("train");
+}
+
 void show_view(const std::string& name, ui::ViewState& state) {
   state.palette_open = name == "palette";
   state.sheet_open = name == "sheet";
   state.wide_inspector = name == "inspector";
   state.memory.this_layer = name == "memory-layer";
+  state.train.comparison = name == "train-compare";
   state.tab = name.starts_with("memory") ? ui::Tab::Memory
               : name == "traffic"        ? ui::Tab::Traffic
+              : is_training_view(name)   ? ui::Tab::Train
               : name == "program"        ? ui::Tab::Program
                                          : ui::Tab::Stage;
   state.focus_tab = true;

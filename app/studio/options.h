@@ -37,6 +37,8 @@ const std::vector<std::string>& view_names();
 
 /// Puts what the options say about looks into `state`.
 void apply_looks(const Options& options, ui::ViewState& state);
+/// The views that show nothing before something was trained.
+bool is_training_view(const std::string& name);
 /// Shows the view called `name` and nothing of another one.
 void show_view(const std::string& name, ui::ViewState& state);
 

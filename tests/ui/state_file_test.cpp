@@ -28,8 +28,11 @@ class StateFile : public testing::Test {
 };
 
 TEST_F(StateFile, WhatIsWrittenIsReadBack) {
-  const RememberedState state{
-      ThemeName::Light, 1.3f, true, Tab::Traffic, true, "all-reduce", "[Window][Stage]\nPos=0,0\n"};
+  RememberedState state{
+      ThemeName::Light, 1.3f, true, Tab::Train, true, "all-reduce", "[Window][Stage]\nPos=0,0\n", {}, {}};
+  state.train.model = "gpt2";
+  state.train.text = "/a/text.txt";
+  state.compared.peak = 7e-3;
   write_state(state, path_);
   EXPECT_EQ(read_state(path_, problem_), state);
   EXPECT_EQ(problem_, "");
@@ -38,14 +41,14 @@ TEST_F(StateFile, WhatIsWrittenIsReadBack) {
 TEST_F(StateFile, AFileFromBeforeThePagesWereRememberedIsRead) {
   std::filesystem::create_directories(path_.parent_path());
   write(R"({"format":1,"theme":"light","scale":1.3,"lecture":false,"tab":"memory","layout":""})");
-  const RememberedState state{ThemeName::Light, 1.3f, false, Tab::Memory, false, "", ""};
+  const RememberedState state{ThemeName::Light, 1.3f, false, Tab::Memory, false, "", "", {}, {}};
   EXPECT_EQ(read_state(path_, problem_), state);
   EXPECT_EQ(problem_, "");
 }
 
 TEST_F(StateFile, IsWrittenWholeOrNotAtAll) {
   write_state({}, path_);
-  write_state({ThemeName::Light, 2, false, Tab::Program, false, "", ""}, path_);
+  write_state({ThemeName::Light, 2, false, Tab::Program, false, "", "", {}, {}}, path_);
   int files = 0;
   for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(path_.parent_path())) ++files;
   EXPECT_EQ(files, 1) << "nothing half-written is left beside it";

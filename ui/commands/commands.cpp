@@ -187,12 +187,73 @@ void add_view_commands(std::vector<UiCommand>& table) {
       [](const Context& c) { show_tab(c, Tab::Memory); });
   add("view.traffic", "Show Traffic", "Every collective with its bytes and times",
       {ImGuiMod_Ctrl | ImGuiKey_3}, [](const Context& c) { show_tab(c, Tab::Traffic); });
-  add("view.program", "Show the Program", "The steps as text", {ImGuiMod_Ctrl | ImGuiKey_4},
+  add("view.train", "Show Train", "Training, live", {ImGuiMod_Ctrl | ImGuiKey_4},
+      [](const Context& c) { show_tab(c, Tab::Train); });
+  add("view.program", "Show the Program", "The steps as text", {ImGuiMod_Ctrl | ImGuiKey_5},
       [](const Context& c) { show_tab(c, Tab::Program); });
   add("view.wide_inspector", "Wide Inspector", "The Inspector takes half the window, or its own place again",
       {ImGuiKey_I}, [](const Context& c) { c.view.wide_inspector = !c.view.wide_inspector; });
   add("view.reset_layout", "Reset the layout", "Put every panel back to its first place", {},
       [](const Context& c) { c.view.reset_layout = true; });
+}
+
+bool is_trained(const Context& context) {
+  return context.train.is_active() || context.train.state == TrainState::Paused;
+}
+
+// The letters of the Run commands, with Shift: the same acts on many steps instead of one.
+void add_train_commands(std::vector<UiCommand>& table) {
+  const auto add = [&](const char* id, const char* title, const char* help, std::vector<ImGuiKeyChord> keys,
+                       std::function<void(const Context&)> run, std::function<bool(const Context&)> enabled) {
+    table.push_back({.id = id,
+                     .title = title,
+                     .help = help,
+                     .group = CommandGroup::Train,
+                     .keys = std::move(keys),
+                     .run = std::move(run),
+                     .enabled = std::move(enabled)});
+  };
+  add("train.start", "Start training", "Train what the Train tab says, from the first step",
+      {ImGuiMod_Shift | ImGuiKey_R},
+      [](const Context& c) {
+        show_tab(c, Tab::Train);
+        c.view.train.form_open = false;
+        c.send(c.view.train.wish());
+      },
+      {});
+  add(
+      "train.pause", "Pause training, or go on", "Hold all ranks after the present training step, or go on",
+      {ImGuiMod_Shift | ImGuiKey_P},
+      [](const Context& c) {
+        if (c.train.state == TrainState::Paused) {
+          c.send(train_command::Resume{});
+        } else {
+          c.send(train_command::Pause{});
+        }
+      },
+      [](const Context& c) {
+        return c.train.state == TrainState::Running || c.train.state == TrainState::Paused;
+      });
+  add(
+      "train.freeze", "Freeze a training step",
+      "Pause after the next step and show it: its Program and every tensor, on the Stage and in the "
+      "Inspector",
+      {ImGuiMod_Shift | ImGuiKey_F}, [](const Context& c) { c.send(train_command::Freeze{}); },
+      [](const Context& c) { return is_trained(c) || c.train.state == TrainState::Done; });
+  add(
+      "train.stop", "Stop training", "Give the training up; its curves stay", {},
+      [](const Context& c) { c.send(train_command::Stop{}); }, is_trained);
+  add("train.compare", "Train post-LN against pre-LN",
+      "The paper's Figure 7: two models from one seed, LayerNorm after the residual sum and before each "
+      "block",
+      {},
+      [](const Context& c) {
+        show_tab(c, Tab::Train);
+        c.view.train.comparison = true;
+        c.view.train.form_open = false;
+        c.send(c.view.train.wish());
+      },
+      {});
 }
 
 void add_settings_commands(std::vector<UiCommand>& table) {
@@ -248,6 +309,7 @@ std::vector<UiCommand> make_table() {
   std::vector<UiCommand> table;
   add_walk_commands(table);
   add_run_commands(table);
+  add_train_commands(table);
   add_view_commands(table);
   add_timeline_commands(table);
   add_settings_commands(table);
@@ -279,6 +341,8 @@ std::string to_string(CommandGroup group) {
       return "Run";
     case CommandGroup::Walk:
       return "Walk through the steps";
+    case CommandGroup::Train:
+      return "Train";
     case CommandGroup::View:
       return "Look";
     case CommandGroup::Settings:

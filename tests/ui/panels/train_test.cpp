@@ -1,0 +1,161 @@
+// The Train tab driven by a scripted person: what is started learns, what is frozen is on the Stage, and what
+// is chosen is what is trained.
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <thread>
+
+#include "tests/ui/studio_harness.h"
+#include "ui/commands/commands.h"
+
+namespace shardlens::ui {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr double kTimeoutSeconds = 120;
+
+/// A model of one layer on 16 tokens, so that a step takes milliseconds.
+void choose_small(TrainChoices& choices, int64_t steps) {
+  choices.layers = 1;
+  choices.batch = 2;
+  choices.seq = 16;
+  choices.steps = steps;
+}
+
+void open_train(StudioHarness& harness, int64_t steps) {
+  harness.wait_until_at_rest();
+  choose_small(harness.view().train.single, steps);
+  choose_small(harness.view().train.compared, steps);
+  harness.view().tab = Tab::Train;
+  harness.view().focus_tab = true;
+  harness.draw_frames(4);
+}
+
+std::shared_ptr<const TrainSnapshot> wait_until_idle(StudioHarness& harness) {
+  const auto last = harness.studio().training().wait_until_idle(kTimeoutSeconds);
+  harness.draw_frames(4);
+  return last;
+}
+
+/// Draws frames until `is_so` of the newest training snapshot, as a window would meanwhile.
+template <typename Condition>
+void draw_until(StudioHarness& harness, const Condition& is_so) {
+  for (int i = 0; i < 5000 && !is_so(*harness.studio().training().snapshot()); ++i) {
+    harness.draw_frames(1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+}
+
+bool has_steps(const TrainSnapshot& train) {
+  return !train.curves.empty() && train.curves.front()->steps.size() > 2;
+}
+
+TEST(TrainTab, StartTrainsWhatIsChosen) {
+  StudioHarness harness;
+  open_train(harness, 12);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.start"); });
+  const auto last = wait_until_idle(harness);
+  ASSERT_EQ(last->state, TrainState::Done) << last->message;
+  ASSERT_EQ(last->curves.size(), 1u);
+  EXPECT_EQ(last->curves.front()->steps.size(), 12u);
+  EXPECT_EQ(last->curves.front()->plan->program.settings.model.layers, 1);
+}
+
+TEST(TrainTab, PauseHoldsTheRunAndGoesOn) {
+  StudioHarness harness;
+  open_train(harness, 100000);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.start"); });
+  draw_until(harness, has_steps);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.pause"); });
+  const auto paused = wait_until_idle(harness);
+  ASSERT_EQ(paused->state, TrainState::Paused) << paused->message;
+  const size_t steps = paused->curves.front()->steps.size();
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiMod_Shift | ImGuiKey_P); });
+  draw_until(harness, [&](const TrainSnapshot& train) { return train.curves.front()->steps.size() > steps; });
+  EXPECT_EQ(harness.studio().training().snapshot()->state, TrainState::Running);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.stop"); });
+  EXPECT_EQ(wait_until_idle(harness)->state, TrainState::Stopped);
+}
+
+TEST(TrainTab, AFrozenStepIsOnTheStageAndGoingOnLetsItGo) {
+  StudioHarness harness;
+  open_train(harness, 100000);
+  const Program before = harness.snapshot().plan->program;
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.start"); });
+  draw_until(harness, has_steps);
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiMod_Shift | ImGuiKey_F); });
+  const auto frozen = wait_until_idle(harness);
+  ASSERT_TRUE(frozen->frozen) << frozen->message;
+  EXPECT_EQ(harness.view().tab, Tab::Stage);
+  EXPECT_EQ(&harness.snapshot(), frozen->frozen->shown.get()) << "every panel shows the frozen step";
+  EXPECT_EQ(harness.snapshot().settings.block, Block::Model);
+  EXPECT_GE(harness.view().selected_step, 0) << "and one of its steps is selected";
+
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_RightArrow); });
+  EXPECT_EQ(&harness.snapshot(), frozen->frozen->shown.get()) << "walking stays inside it";
+
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Frozen step/Go on"); });
+  draw_until(harness, [&](const TrainSnapshot& train) { return !train.frozen; });
+  harness.draw_frames(3);
+  EXPECT_EQ(harness.snapshot().plan->program, before) << "the plan of before is back";
+}
+
+TEST(TrainTab, ChangingThePlanLeavesTheFrozenStep) {
+  StudioHarness harness;
+  open_train(harness, 4);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.start"); });
+  wait_until_idle(harness);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.freeze"); });
+  ASSERT_TRUE(wait_until_idle(harness)->frozen);
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_R); });
+  draw_until(harness, [](const TrainSnapshot& train) { return !train.frozen; });
+  harness.wait_until_at_rest();
+  EXPECT_EQ(harness.snapshot().settings, small_settings());
+}
+
+TEST(TrainTab, TheComparisonTrainsBothPlacementsOfTheNorm) {
+  StudioHarness harness;
+  open_train(harness, 6);
+  harness.perform([](ImGuiTestContext& person) {
+    person.ItemClick("//Train/page/post-LN and pre-LN");
+    person.ItemClick("//Train/train.start");
+  });
+  const auto last = wait_until_idle(harness);
+  ASSERT_EQ(last->state, TrainState::Done) << last->message;
+  ASSERT_EQ(last->curves.size(), 2u);
+  EXPECT_EQ(last->curves[0]->plan->program.settings.model.norm, NormPlacement::Post);
+  EXPECT_EQ(last->curves[1]->plan->program.settings.model.norm, NormPlacement::Pre);
+  EXPECT_EQ(last->curves[0]->plan->program.settings.seed, last->curves[1]->plan->program.settings.seed);
+}
+
+TEST(TrainTab, AMissingTextIsSaid) {
+  StudioHarness harness;
+  open_train(harness, 6);
+  harness.view().train.single.text = "/no/such/text.txt";
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.start"); });
+  const auto last = wait_until_idle(harness);
+  EXPECT_EQ(last->state, TrainState::Refused);
+  EXPECT_THAT(last->message, HasSubstr("/no/such/text.txt"));
+}
+
+TEST(TrainTab, EverySizeThemeAndScaleIsDrawn) {
+  for (const PixelSize size : {PixelSize{1280, 720}, PixelSize{1920, 1080}}) {
+    StudioHarness harness(size);
+    open_train(harness, 4);
+    harness.studio().training().send(harness.view().train.wish());
+    wait_until_idle(harness);
+    for (const bool lecture : {false, true}) {
+      harness.view().set_lecture(lecture);
+      harness.view().theme = lecture ? ThemeName::Light : ThemeName::Dark;
+      harness.draw_frames(6);
+      harness.perform([](ImGuiTestContext& person) {
+        EXPECT_TRUE(person.ItemExists("//Train/train.start"));
+        EXPECT_TRUE(person.ItemExists("//Train/train.freeze"));
+      });
+    }
+  }
+}
+
+}  // namespace
+}  // namespace shardlens::ui

@@ -1,0 +1,40 @@
+// What a person chooses in the Train tab, as plain data that is remembered, and the training it asks for.
+#pragma once
+
+#include <string>
+
+#include "engine/train/train_snapshot.h"
+
+namespace shardlens::ui {
+
+struct TrainChoices {
+  std::string model = "gpt2-tiny";  ///< a preset
+  int64_t layers = 4;
+  int tp = 2, dp = 1;
+  int64_t batch = 8, seq = 64;
+  int64_t steps = 300;
+  double peak = 3e-3;  ///< learning rate after the warm-up
+  int64_t warmup = 20;
+  Decay decay = Decay::Cosine;
+  double dropout = 0;
+  std::string text;  ///< a file or a folder; empty: the built-in text
+
+  bool operator==(const TrainChoices&) const = default;
+};
+
+/// What the two models of a comparison share: deep for their width and taught fast from the first step, where
+/// post-LN is known to struggle (paper, Figure 7). The toy that predicts the next byte shows it within
+/// seconds; a BERT that fills in one byte in seven learns too slowly for that, and can be chosen.
+TrainChoices comparison_choices();
+
+/// One model. Throws a request Error for a preset that is not there.
+train_command::Start training_of(const TrainChoices& choices);
+
+/// The same model twice, with LayerNorm after the residual sum (as in the original BERT) and before each
+/// block (Figure 7b of the paper), from the same seed.
+train_command::Start comparison_of(const TrainChoices& choices);
+
+/// `choices` with another preset's own depth, and sizes moved as little as they must to remain possible.
+TrainChoices with_model(TrainChoices choices, const std::string& preset);
+
+}  // namespace shardlens::ui
