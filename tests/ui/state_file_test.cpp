@@ -41,7 +41,8 @@ TEST_F(StateFile, WhatIsWrittenIsReadBack) {
 TEST_F(StateFile, AFileFromBeforeThePagesWereRememberedIsRead) {
   std::filesystem::create_directories(path_.parent_path());
   write(R"({"format":1,"theme":"light","scale":1.3,"lecture":false,"tab":"memory","layout":""})");
-  const RememberedState state{ThemeName::Light, 1.3f, false, Tab::Memory, false, "", "", {}, {}};
+  const RememberedState state{ThemeName::Light,    1.3f, false, Tab::Memory, false, "", "", {},
+                              comparison_choices()};
   EXPECT_EQ(read_state(path_, problem_), state);
   EXPECT_EQ(problem_, "");
 }
