@@ -36,6 +36,8 @@ std::string holds(Layout layout) {
     case LayoutKind::Sharded:
       return fmt::format("only a slice on each rank ({})", to_string(layout));
     case LayoutKind::Partial:
+      if (layout.reduction == Reduction::Max)
+        return fmt::format("the largest of each rank's own columns ({})", to_string(layout));
       return "one term of a sum on each rank (Partial)";
   }
   return {};
@@ -69,11 +71,26 @@ const Step* first_consumer(const Program& program, TensorId tensor) {
   return readers.empty() ? nullptr : first_consumer(program, program.step(readers.front()).outputs[0]);
 }
 
+// Replicas see different rows of the batch, so what each has is a term of the batch's sum.
+std::string explain_replicas(const Program& program, const Step& step) {
+  const Tensor& first = program.tensor(step.inputs[0]);
+  const bool gradients = first.kind == MemoryKind::WeightGradient;
+  const std::string what = !gradients                ? fmt::format("the loss ({})", first.symbol)
+                           : step.inputs.size() == 1 ? fmt::format("the gradient {}", first.symbol)
+                                                     : fmt::format("{} gradients", step.inputs.size());
+  return fmt::format(
+      "Each of the {} replicas holds {} of its own rows of the batch only; the batch's is the sum over the "
+      "replicas: an all-reduce among the {} ranks that hold the same slice{}.",
+      program.replicas(), what, program.replicas(),
+      gradients ? ", as soon as the backward pass has completed the bucket" : "");
+}
+
 }  // namespace
 
 std::string explain(const Program& program, StepId id) {
   const Step& step = program.step(id);
   if (!is_collective(step.op) && step.op != Op::Slice && step.op != Op::Identity) return {};
+  if (step.axis == Axis::Dp) return explain_replicas(program, step);
   const Tensor& in = program.tensor(step.inputs[0]);
   const Tensor& out = program.tensor(step.outputs[0]);
   const Step* before = origin(program, in.id);

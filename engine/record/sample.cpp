@@ -57,10 +57,10 @@ int64_t cell_begin(int64_t cell, int64_t cells, int64_t extent) {
 }
 
 template <typename T>
-Picture make_picture(const T* values, MatrixShape matrix) {
+Picture make_picture(const T* values, MatrixShape matrix, int64_t extent) {
   Picture picture;
-  picture.rows = static_cast<int>(std::min(matrix.rows, kPictureExtent));
-  picture.cols = static_cast<int>(std::min(matrix.cols, kPictureExtent));
+  picture.rows = static_cast<int>(std::min(matrix.rows, extent));
+  picture.cols = static_cast<int>(std::min(matrix.cols, extent));
   picture.values.resize(static_cast<size_t>(picture.rows) * static_cast<size_t>(picture.cols));
   for (int64_t r = 0; r < picture.rows; ++r) {
     const int64_t row_begin = cell_begin(r, picture.rows, matrix.rows);
@@ -82,11 +82,11 @@ Picture make_picture(const T* values, MatrixShape matrix) {
 }
 
 template <typename T>
-void sample_values(TensorSample& sample, const void* data) {
+void sample_values(TensorSample& sample, const void* data, int64_t extent) {
   const T* values = static_cast<const T*>(data);
   const int64_t count = element_count(sample.shape);
   sample.stats = make_stats(values, count);
-  if (count > 0) sample.picture = make_picture(values, sample.matrix);
+  if (count > 0) sample.picture = make_picture(values, sample.matrix, extent);
 }
 
 }  // namespace
@@ -109,7 +109,8 @@ double TensorSample::value(int64_t row, int64_t col) const {
   return static_cast<double>(value);
 }
 
-TensorSample make_sample(const Tensor& tensor, int ranks, int rank, const void* data) {
+TensorSample make_sample(const Tensor& tensor, int ranks, int rank, const void* data,
+                         const SampleDetail& detail) {
   TensorSample sample;
   sample.shape = local_shape(tensor, ranks, rank);
   sample.matrix = local_matrix_shape(tensor, ranks, rank);
@@ -118,24 +119,72 @@ TensorSample make_sample(const Tensor& tensor, int ranks, int rank, const void* 
   sample.hash = hash_bytes(data, bytes);
   switch (tensor.dtype) {
     case DType::Fp32:
-      sample_values<float>(sample, data);
+      sample_values<float>(sample, data, detail.picture_extent);
       break;
     case DType::Fp64:
-      sample_values<double>(sample, data);
+      sample_values<double>(sample, data, detail.picture_extent);
       break;
     case DType::Int32:
-      sample_values<int32_t>(sample, data);
+      sample_values<int32_t>(sample, data, detail.picture_extent);
       break;
     case DType::Fp16:
     case DType::Bf16:
-      sample_values<float>(sample, widened(tensor.dtype, data, element_count(sample.shape)).data());
+      sample_values<float>(sample, widened(tensor.dtype, data, element_count(sample.shape)).data(),
+                           detail.picture_extent);
       break;
   }
-  if (element_count(sample.shape) <= kExactElements && bytes > 0) {
+  if (element_count(sample.shape) <= detail.exact_elements && bytes > 0) {
     sample.exact.resize(bytes);
     std::memcpy(sample.exact.data(), data, bytes);
   }
   return sample;
+}
+
+namespace {
+
+// What all ranks' exact values of a tensor take: a Replicated one is kept once.
+int64_t exact_bytes(const Tensor& tensor, int ranks) {
+  return tensor.bytes() * (tensor.layout.kind == LayoutKind::Partial ? ranks : 1);
+}
+
+}  // namespace
+
+int64_t picture_extent(const Program& program, int pictures_per_tensor) {
+  const auto bytes_at = [&](int64_t extent) {
+    int64_t cells = 0;
+    for (const Tensor& tensor : program.tensors) {
+      if (tensor.kind == MemoryKind::Workspace) continue;
+      const MatrixShape shape = matrix_shape(tensor);
+      cells += std::min(shape.rows, extent) * std::min(shape.cols, extent);
+    }
+    return cells * pictures_per_tensor * static_cast<int64_t>(sizeof(float));
+  };
+  constexpr int64_t kLeastExtent = 32;
+  int64_t extent = kPictureExtent;
+  while (extent > kLeastExtent && bytes_at(extent) > kPictureBudgetBytes) extent /= 2;
+  return extent;
+}
+
+SamplePlan plan_samples(const Program& program, int64_t exact_budget_bytes) {
+  SamplePlan plan;
+  const SampleDetail picture_only{picture_extent(program, program.ranks()), 0};
+  plan.details.assign(program.tensors.size(), picture_only);
+  std::vector<TensorId> order;
+  for (const Tensor& tensor : program.tensors) {
+    if (tensor.kind != MemoryKind::Workspace) order.push_back(tensor.id);
+  }
+  plan.sampled = static_cast<int64_t>(order.size());
+  std::stable_sort(order.begin(), order.end(), [&](TensorId a, TensorId b) {
+    return exact_bytes(program.tensor(a), program.ranks()) < exact_bytes(program.tensor(b), program.ranks());
+  });
+  int64_t left = exact_budget_bytes;
+  for (const TensorId id : order) {
+    left -= exact_bytes(program.tensor(id), program.ranks());
+    if (left < 0) break;
+    plan.details[static_cast<size_t>(id)].exact_elements = kExactElements;
+    plan.exact += element_count(local_shape(program.tensor(id), program.ranks(), 0)) <= kExactElements;
+  }
+  return plan;
 }
 
 uint64_t hash_bytes(const void* data, size_t bytes) {

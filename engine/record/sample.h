@@ -28,6 +28,8 @@ struct TensorStats {
   int64_t nan_count = 0;  ///< elements that are NaN or infinite; they are left out of the four above
 };
 
+inline constexpr int64_t kExactBudgetBytes = int64_t{512} << 20;  ///< of all exact values of a run together
+
 struct TensorSample {
   Shape shape;         ///< this rank's own
   MatrixShape matrix;  ///< the same, seen as a matrix
@@ -42,8 +44,29 @@ struct TensorSample {
   double value(int64_t row, int64_t col) const;
 };
 
+/// What a sample keeps beside statistics and hash.
+struct SampleDetail {
+  int64_t picture_extent = kPictureExtent;  ///< at most this many rows and columns in its picture
+  int64_t exact_elements = kExactElements;  ///< exact values are kept of pieces up to this size
+};
+
 /// Samples `data` (host memory), one rank's piece of `tensor`.
-TensorSample make_sample(const Tensor& tensor, int ranks, int rank, const void* data);
+TensorSample make_sample(const Tensor& tensor, int ranks, int rank, const void* data,
+                         const SampleDetail& detail = {});
+
+/// The largest picture extent, 256 at most and 32 at least, at which a picture of `pictures_per_tensor` times
+/// every tensor of the Program fits into kPictureBudgetBytes.
+int64_t picture_extent(const Program& program, int pictures_per_tensor);
+inline constexpr int64_t kPictureBudgetBytes = int64_t{256} << 20;
+
+/// How every tensor of a Program is sampled so that all samples together stay within the budgets: pictures
+/// always, exact values of the smallest tensors first. Per TensorId.
+struct SamplePlan {
+  std::vector<SampleDetail> details;
+  int64_t sampled = 0;  ///< tensors that are sampled: all but workspace
+  int64_t exact = 0;    ///< of them, those that keep exact values
+};
+SamplePlan plan_samples(const Program& program, int64_t exact_budget_bytes = kExactBudgetBytes);
 
 /// A 64-bit hash of `bytes` bytes; equal bytes give equal hashes.
 uint64_t hash_bytes(const void* data, size_t bytes);

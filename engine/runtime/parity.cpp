@@ -74,9 +74,9 @@ struct DifferencePicture {
   std::vector<double> sums;
   std::vector<int64_t> counts;
 
-  explicit DifferencePicture(MatrixShape shape) : matrix(shape) {
-    rows = static_cast<int>(std::min(shape.rows, kPictureExtent));
-    cols = static_cast<int>(std::min(shape.cols, kPictureExtent));
+  DifferencePicture(MatrixShape shape, int64_t extent) : matrix(shape) {
+    rows = static_cast<int>(std::min(shape.rows, extent));
+    cols = static_cast<int>(std::min(shape.cols, extent));
     sums.assign(static_cast<size_t>(rows) * static_cast<size_t>(cols), 0);
     counts.assign(sums.size(), 0);
   }
@@ -122,13 +122,13 @@ auto with_type(DType dtype, const Use& use) {
   }
 }
 
-// One rank's piece against the same places of the serial tensor.
+// One rank's piece against the same places of the serial tensor; `extent`: of the picture, 0 for none.
 template <typename T>
-Piece compare(const Tensor& tensor, int ranks, int rank, const T* local, const T* serial, bool pictures) {
+Piece compare(const Tensor& tensor, int ranks, int rank, const T* local, const T* serial, int64_t extent) {
   Piece piece;
   const MatrixShape full = matrix_shape(tensor);
   const MatrixShape own = local_matrix_shape(tensor, ranks, rank);
-  if (pictures) piece.picture = std::make_unique<DifferencePicture>(full);
+  if (extent > 0) piece.picture = std::make_unique<DifferencePicture>(full, extent);
   for (const Placement& place : placements(tensor, ranks, rank)) {
     for (int64_t i = 0; i < place.rows.size(); ++i) {
       const T* mine = local + (place.local_rows.begin + i) * own.cols + place.local_cols.begin;
@@ -136,7 +136,7 @@ Piece compare(const Tensor& tensor, int ranks, int rank, const T* local, const T
       for (int64_t j = 0; j < place.cols.size(); ++j) {
         piece.sums.take(static_cast<double>(mine[j]), static_cast<double>(theirs[j]));
       }
-      if (!pictures) continue;
+      if (extent == 0) continue;
       for (int64_t j = 0; j < place.cols.size(); ++j) {
         piece.picture->take(place.rows.begin + i, place.cols.begin + j,
                             static_cast<double>(mine[j]) - static_cast<double>(theirs[j]));
@@ -152,15 +152,15 @@ void accumulate(std::vector<double>& total, const T* term) {
 }
 
 template <typename T>
-Piece compare_total(const Tensor& tensor, const std::vector<double>& total, const T* serial, bool pictures) {
+Piece compare_total(const Tensor& tensor, const std::vector<double>& total, const T* serial, int64_t extent) {
   Piece piece;
   const MatrixShape full = matrix_shape(tensor);
-  if (pictures) piece.picture = std::make_unique<DifferencePicture>(full);
+  if (extent > 0) piece.picture = std::make_unique<DifferencePicture>(full, extent);
   for (int64_t i = 0; i < static_cast<int64_t>(total.size()); ++i) {
     const double value = total[static_cast<size_t>(i)];
     const double wanted = static_cast<double>(serial[i]);
     piece.sums.take(value, wanted);
-    if (pictures) piece.picture->take(i / full.cols, i % full.cols, value - wanted);
+    if (extent > 0) piece.picture->take(i / full.cols, i % full.cols, value - wanted);
   }
   return piece;
 }
@@ -174,10 +174,19 @@ struct ParityCheck::Comparison {
   std::vector<double> total;     // Partial tensors: the sum of the terms shown so far
   Piece result;
   double worst_replica_error = 0;  // Replicated: each rank's own error, the largest
+  Picture difference;              // once all ranks have shown their piece
+
+  // What the sums were kept in is several times the picture's size.
+  void finish() {
+    if (result.picture) difference = result.picture->means();
+    result.picture.reset();
+  }
 };
 
 ParityCheck::ParityCheck(const Program& program, std::shared_ptr<const SerialReference> serial, bool pictures)
-    : program_(program), serial_(std::move(serial)), pictures_(pictures) {
+    : program_(program),
+      serial_(std::move(serial)),
+      picture_extent_(pictures ? picture_extent(program, 1) : 0) {
   for (const Tensor& tensor : program.tensors) {
     const bool is_sum = tensor.layout != kPartialMax;
     const bool comparable = tensor.kind != MemoryKind::Workspace && tensor.dtype != DType::Int32 && is_sum &&
@@ -195,7 +204,7 @@ ParityCheck::~ParityCheck() = default;
 void ParityCheck::compare_piece(Comparison& comparison, const Tensor& tensor, int rank, const void* data) {
   const std::byte* serial = serial_->find(tensor.value)->data();
   const bool replicated = tensor.layout.kind == LayoutKind::Replicated;
-  const bool picture = pictures_ && (!replicated || rank == 0);
+  const int64_t picture = !replicated || rank == 0 ? picture_extent_ : 0;
   const auto typed = [&]<typename T>(T) {
     return compare(tensor, program_.ranks(), rank, static_cast<const T*>(data),
                    reinterpret_cast<const T*>(serial), picture);
@@ -211,6 +220,7 @@ void ParityCheck::compare_piece(Comparison& comparison, const Tensor& tensor, in
   comparison.result.sums.join(piece.sums);
   if (piece.picture && comparison.result.picture) comparison.result.picture->join(*piece.picture);
   if (piece.picture && !comparison.result.picture) comparison.result.picture = std::move(piece.picture);
+  if (comparison.seen == program_.ranks()) comparison.finish();
 }
 
 void ParityCheck::add_term(Comparison& comparison, const Tensor& tensor, const void* data) {
@@ -220,9 +230,10 @@ void ParityCheck::add_term(Comparison& comparison, const Tensor& tensor, const v
   if (++comparison.seen < program_.ranks()) return;
   const std::byte* serial = serial_->find(tensor.value)->data();
   comparison.result = with_type(tensor.dtype, [&]<typename T>(T) {
-    return compare_total(tensor, comparison.total, reinterpret_cast<const T*>(serial), pictures_);
+    return compare_total(tensor, comparison.total, reinterpret_cast<const T*>(serial), picture_extent_);
   });
   comparison.total = {};
+  comparison.finish();
 }
 
 void ParityCheck::on_tensor(int rank, StepId, const Tensor& tensor, const void* data) {
@@ -250,7 +261,7 @@ std::vector<std::shared_ptr<const TensorParity>> ParityCheck::results() const {
     parity->max_abs_error = comparison->result.sums.max_abs_difference;
     parity->ranks_identical = std::all_of(comparison->hashes.begin(), comparison->hashes.end(),
                                           [&](uint64_t hash) { return hash == comparison->hashes[0]; });
-    if (comparison->result.picture) parity->difference = comparison->result.picture->means();
+    parity->difference = comparison->difference;
     results[static_cast<size_t>(id)] = std::move(parity);
   }
   return results;

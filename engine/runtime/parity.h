@@ -47,7 +47,7 @@ class ParityCheck : public StepObserver {
 
   const Program& program_;
   std::shared_ptr<const SerialReference> serial_;
-  bool pictures_;
+  int64_t picture_extent_;  ///< 0: none
   mutable std::mutex mutex_;
   std::map<TensorId, std::unique_ptr<Comparison>> comparisons_;
 

@@ -32,16 +32,16 @@ bool same_bytes(const TensorSample& a, const TensorSample& b) {
 
 }  // namespace
 
-Sampler::Sampler(const Program& program) : ranks_(program.ranks()) {
+Sampler::Sampler(const Program& program) : ranks_(program.ranks()), plan_(plan_samples(program)) {
   samples_.assign(static_cast<size_t>(ranks_),
                   std::vector<std::shared_ptr<const TensorSample>>(program.tensors.size()));
 }
 
 void Sampler::on_tensor(int rank, StepId, const Tensor& tensor, const void* data) {
   if (tensor.kind == MemoryKind::Workspace) return;
-  std::shared_ptr<const TensorSample> sample =
-      std::make_shared<TensorSample>(make_sample(tensor, ranks_, rank, data));
   const auto id = static_cast<size_t>(tensor.id);
+  std::shared_ptr<const TensorSample> sample =
+      std::make_shared<TensorSample>(make_sample(tensor, ranks_, rank, data, plan_.details[id]));
   {
     const std::lock_guard lock(mutex_);
     // Replicated tensors are the same bits on every rank: keep them once.

@@ -24,8 +24,12 @@ class Sampler : public StepObserver {
   /// What has been sampled so far; null where not yet. Any thread.
   SampleTable samples() const;
 
+  /// What is kept of each tensor.
+  const SamplePlan& plan() const { return plan_; }
+
  private:
   int ranks_;
+  SamplePlan plan_;
   mutable std::mutex mutex_;
   SampleTable samples_;
 };

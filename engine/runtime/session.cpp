@@ -99,6 +99,7 @@ void Session::Worker::main() {
   }
   executor_.reset();
   serial_executor_.reset();
+  loss_executor_.reset();
 }
 
 Session::Session(const Settings& settings) : worker_(std::make_unique<Worker>(settings)) {}

@@ -1,7 +1,10 @@
 // What the Session's worker does with a command, and the passes a run is made of.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 
+#include "engine/config/units.h"
 #include "engine/device/device.h"
 #include "engine/planner/planner.h"
 #include "engine/runtime/ceiling.h"
@@ -11,6 +14,8 @@ namespace shardlens {
 namespace {
 
 constexpr int kCeilingRepetitions = 3;
+constexpr double kSlowSeconds =
+    30;  // a step that takes longer is not run again on one rank without being asked
 
 std::string activity_of(Pass pass) {
   switch (pass) {
@@ -25,23 +30,46 @@ std::string activity_of(Pass pass) {
       return "comparing every tensor with T = 1";
     case Pass::Ceiling:
       return "measuring this machine's GEMM ceiling";
+    case Pass::LossFused:
+      return "running the fused loss";
+    case Pass::LossGathered:
+      return "running the gathered loss";
     case Pass::Move:
       return {};
   }
   return {};
 }
 
+// Settings with the same serial run have the same values.
 Settings serial_settings(Settings settings) {
+  if (settings.block == Block::Model && settings.vocab_ranks == 0) settings.vocab_ranks = settings.tp;
   settings.tp = 1;
+  settings.recompute = Recompute::None;  // the same values, computed once
   return settings;
 }
 
-// The serial run keeps every value it computes, beside its own arenas. Where that would crowd the machine the
-// run goes without a comparison, and the parity chip says that none was made.
-bool comparable_here(const Plan& plan) {
+// The serial run keeps every value it computes, beside its own arenas and the sharded run's. Where that would
+// crowd the machine the run goes without a comparison: says why, or nothing when there is room.
+std::string why_not_comparable(const Plan& plan, const Plan& serial) {
   int64_t values_bytes = 0;
-  for (const Tensor& tensor : plan.program.tensors) values_bytes += tensor.bytes();
-  return run_bytes(plan) + 2 * values_bytes < available_memory_bytes() / 2;
+  for (const Tensor& tensor : serial.program.tensors) {
+    if (tensor.kind != MemoryKind::Workspace) values_bytes += tensor.bytes();
+  }
+  const int64_t needed = run_bytes(plan) + run_bytes(serial) + values_bytes;
+  const int64_t room = available_memory_bytes() / 2;
+  if (needed < room) return {};
+  return fmt::format(
+      "Keeping every value of a run on one rank beside this one needs {}, more than the {} set aside for it. "
+      "A smaller batch, sequence or model is compared.",
+      bytes_text(static_cast<double>(needed)), bytes_text(static_cast<double>(room)));
+}
+
+std::string why_not_exact(const SamplePlan& samples) {
+  if (samples.exact == samples.sampled) return {};
+  return fmt::format(
+      "Exact values are kept of {} of {} tensors, the smallest first; of the others their pictures and "
+      "statistics.",
+      samples.exact, samples.sampled);
 }
 
 // Times of a finished pass: the slowest rank decides.
@@ -85,6 +113,8 @@ void Session::Worker::handle(Command command) {
     publish();
   } else if (const auto* seek = std::get_if<command::Seek>(&command)) {
     move_to(std::min(seek->position, steps));
+  } else if (std::holds_alternative<command::CompareLosses>(command)) {
+    queue_losses();
   } else if (std::holds_alternative<command::StepOnce>(command)) {
     move_to(position >= steps ? 1 : position + 1);
   } else if (std::holds_alternative<command::NextCollective>(command)) {
@@ -99,16 +129,19 @@ void Session::Worker::handle(Command command) {
 void Session::Worker::set_settings(const Settings& settings) {
   executor_.reset();
   serial_executor_.reset();
+  loss_executor_.reset();
   passes_.clear();
   pass_running_ = false;
   parity_.reset();
   now_.settings = settings;
   now_.plan = nullptr;
+  now_.lens = nullptr;
   now_.message.clear();
   now_.activity.clear();
   now_.position = 0;
   now_.plan = make_plan(settings);  // throws what the person must read
   now_.state = RunState::Planning;
+  now_.lens = plan_loss_lens(*now_.plan);
   publish();  // the new plan, the old result greyed
   check_runnable(*now_.plan);
   sampler_.reset();
@@ -122,11 +155,74 @@ void Session::Worker::ensure_executor() {
 void Session::Worker::queue_whole_run() {
   ensure_executor();
   passes_ = {Pass::Sample, Pass::WarmUp, Pass::Time};
-  if (comparable_here(*now_.plan)) {
-    if (!serial_ || serial_settings_ != serial_settings(now_.settings)) passes_.push_back(Pass::Serial);
-    passes_.push_back(Pass::Compare);
-  }
   if (!ceilings_.contains(now_.settings.dtype)) passes_.push_back(Pass::Ceiling);
+}
+
+// Once the run is timed: what it takes on one rank is known well enough to say whether to try.
+void Session::Worker::queue_comparison() {
+  result_.not_compared.clear();
+  const bool known = serial_ && serial_settings_ == serial_settings(now_.settings);
+  const double seconds = result_.forward_seconds + result_.backward_seconds;
+  if (!known && seconds > kSlowSeconds) {
+    result_.not_compared = fmt::format(
+        "One step takes {:.0f} s here, and as long again on one rank: longer than the {:.0f} s a comparison "
+        "may take by itself. A smaller batch, sequence or model is compared.",
+        seconds, kSlowSeconds);
+    return;
+  }
+  if (!known) {
+    serial_ = nullptr;  // before its successor is made
+    result_.not_compared = why_not_comparable(*now_.plan, *make_plan(plan_serial(now_.settings)));
+    if (!result_.not_compared.empty()) return;
+  }
+  passes_.push_front(Pass::Compare);
+  if (!known) passes_.push_front(Pass::Serial);
+}
+
+void Session::Worker::queue_losses() {
+  if (!now_.lens) return;
+  const int64_t needed = std::max(now_.lens->fused.peak_bytes, now_.lens->gathered.peak_bytes) *
+                         now_.settings.tp * now_.settings.dp;
+  if (needed > available_memory_bytes()) {
+    auto lens = std::make_shared<LossLens>(*now_.lens);
+    lens->note = fmt::format(
+        "Running both needs {} more, and {} are free. Choose a smaller batch or sequence.",
+        bytes_text(static_cast<double>(needed)), bytes_text(static_cast<double>(available_memory_bytes())));
+    now_.lens = std::move(lens);
+    return publish();
+  }
+  passes_.push_back(Pass::LossFused);
+  passes_.push_back(Pass::LossGathered);
+}
+
+// A first pass reads the loss and warms up, a second one is timed.
+void Session::Worker::begin_loss(LossForm form) {
+  loss_plan_ = make_plan(plan_program(with_loss(now_.settings, form)));
+  loss_executor_ = std::make_unique<Executor>(loss_plan_, Beside::AWindow);
+  loss_reader_ = std::make_shared<LossReader>();
+  loss_executor_->observe({loss_reader_});
+  loss_timed_ = false;
+  loss_executor_->start(loss_executor_->steps());
+}
+
+bool Session::Worker::wait_for_loss(double seconds) {
+  if (!loss_executor_->wait_for(seconds)) return false;
+  if (loss_timed_) return true;
+  loss_timed_ = true;
+  loss_executor_->observe({});
+  loss_executor_->rewind();
+  loss_executor_->start(loss_executor_->steps());
+  return false;
+}
+
+void Session::Worker::finish_loss(LossForm form) {
+  auto lens = std::make_shared<LossLens>(*now_.lens);
+  LossFigures& figures = form == LossForm::Fused ? lens->fused : lens->gathered;
+  figures.loss = loss_reader_->loss();
+  take_measured(figures, *loss_plan_, *loss_executor_);
+  now_.lens = std::move(lens);
+  loss_executor_.reset();
+  loss_plan_ = nullptr;
 }
 
 // Halts at a step boundary and forgets what was still to be done.
@@ -134,6 +230,8 @@ void Session::Worker::stop_passes() {
   if (pass_running_ && executor_ && !passes_.empty() && passes_.front() != Pass::Ceiling) {
     if (passes_.front() == Pass::Serial) {
       serial_executor_.reset();
+    } else if (passes_.front() == Pass::LossFused || passes_.front() == Pass::LossGathered) {
+      loss_executor_.reset();
     } else {
       executor_->pause();
       executor_->wait();
@@ -173,6 +271,7 @@ void Session::Worker::begin_pass() {
         result_.plan = now_.plan;
         result_.communicator = executor_->communicator();
         result_.machine = machine_;
+        result_.not_exact = why_not_exact(sampler_->plan());
       }
       now_.state = RunState::Running;
       executor_->observe({sampler_});
@@ -210,6 +309,12 @@ void Session::Worker::begin_pass() {
             });
       }
       break;
+    case Pass::LossFused:
+      begin_loss(LossForm::Fused);
+      break;
+    case Pass::LossGathered:
+      begin_loss(LossForm::Gather);
+      break;
     case Pass::Move:
       // A first run may have been interrupted while it was sampled: keep sampling where it goes on.
       executor_->observe(result_.timed || !sampler_ ? std::vector<std::shared_ptr<StepObserver>>{}
@@ -225,6 +330,9 @@ bool Session::Worker::wait_for_pass(double seconds) {
   switch (passes_.front()) {
     case Pass::Serial:
       return serial_executor_->wait_for(seconds);
+    case Pass::LossFused:
+    case Pass::LossGathered:
+      return wait_for_loss(seconds);
     case Pass::Ceiling:
       return ceiling_.wait_for(std::chrono::duration<double>(seconds)) == std::future_status::ready;
     default:
@@ -251,6 +359,7 @@ void Session::Worker::finish_pass() {
     case Pass::Time:
       take_events(*executor_, program, result_);
       result_.timed = true;
+      queue_comparison();
       if (ceilings_.contains(now_.settings.dtype))
         result_.gemm_ceiling_flops = ceilings_[now_.settings.dtype];
       break;
@@ -274,6 +383,12 @@ void Session::Worker::finish_pass() {
       }
       break;
     }
+    case Pass::LossFused:
+      finish_loss(LossForm::Fused);
+      break;
+    case Pass::LossGathered:
+      finish_loss(LossForm::Gather);
+      break;
     case Pass::Move:
       break;
   }
@@ -286,6 +401,7 @@ void Session::Worker::stop_with(RunState state, const std::string& message) {
   pass_running_ = false;
   executor_.reset();
   serial_executor_.reset();
+  loss_executor_.reset();
   now_.state = state;
   now_.message = message;
   now_.activity.clear();

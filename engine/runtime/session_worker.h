@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "engine/runtime/executor.h"
+#include "engine/runtime/loss_lens.h"
 #include "engine/runtime/parity.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/sampler.h"
@@ -24,7 +25,7 @@
 
 namespace shardlens {
 
-enum class Pass { Sample, WarmUp, Time, Serial, Compare, Ceiling, Move };
+enum class Pass { Sample, WarmUp, Time, Serial, Compare, Ceiling, Move, LossFused, LossGathered };
 
 class Session::Worker {
  public:
@@ -75,6 +76,11 @@ class Session::Worker {
   bool wait_for_pass(double seconds);
   void finish_pass();
   void queue_whole_run();
+  void queue_comparison();
+  void queue_losses();
+  void begin_loss(LossForm form);
+  bool wait_for_loss(double seconds);
+  void finish_loss(LossForm form);
   void move_to(size_t position);
   void stop_passes();
   void ensure_executor();
@@ -96,6 +102,10 @@ class Session::Worker {
   Result result_;
   std::unique_ptr<Executor> executor_;
   std::unique_ptr<Executor> serial_executor_;
+  std::unique_ptr<Executor> loss_executor_;  ///< the loss in one of its two forms
+  std::shared_ptr<const Plan> loss_plan_;
+  std::shared_ptr<LossReader> loss_reader_;
+  bool loss_timed_ = false;  ///< it has been read, and the pass that runs is the timed one
   std::shared_ptr<Sampler> sampler_;
   std::shared_ptr<ParityCheck> parity_;
   std::shared_ptr<SerialReference> serial_;

@@ -46,6 +46,26 @@ struct ParitySummary {
   TensorId first_broken = kNoTensor;  ///< in step order; kNoTensor when all agree
 };
 
+/// One form of the loss of a whole model.
+struct LossFigures {
+  int64_t sent_bytes = 0;  ///< planned: each rank sends for the loss itself, forward
+  int64_t peak_bytes = 0;  ///< planned: of the fullest rank, the whole step
+  bool measured = false;   ///< what follows was
+  double loss = 0;
+  double loss_seconds = 0;  ///< logits, loss and their gradients, slowest rank
+  double step_seconds = 0;  ///< the whole pass
+  int64_t high_water_bytes = 0;
+};
+
+/// The loss fused and gathered, at the settings of a plan and at the paper's vocabulary.
+struct LossLens {
+  Settings settings;
+  LossFigures fused, gathered;
+  Settings paper;
+  std::string note;                                         ///< why they were not run
+  int64_t paper_fused_bytes = 0, paper_gathered_bytes = 0;  ///< each rank sends, planned
+};
+
 /// What a run of a Plan produced so far. Immutable once it is in a Snapshot.
 struct Result {
   std::shared_ptr<const Plan> plan;
@@ -57,6 +77,8 @@ struct Result {
   std::vector<std::vector<std::shared_ptr<const TensorSample>>> samples;  ///< [rank][tensor]; null: not yet
   std::vector<std::shared_ptr<const TensorParity>> parity;                ///< [tensor]; null: not compared
   ParitySummary parity_summary;
+  std::string not_compared;  ///< why there is no comparison with T = 1; empty when there is or will be one
+  std::string not_exact;     ///< of how many tensors exact values are kept, and why not of all; empty: of all
   std::vector<BytesByKind> high_water_bytes;  ///< [rank], measured
   double forward_seconds = 0;                 ///< slowest rank, measured; 0 until timed
   double backward_seconds = 0;
@@ -72,10 +94,13 @@ struct Snapshot {
   std::shared_ptr<const Plan> plan;      ///< of `settings`; null when they cannot be planned
   std::shared_ptr<const Result> result;  ///< newest run; may belong to an older plan, see stale()
   RunState state = RunState::Planning;
-  size_t position = 0;   ///< steps executed: the engine stands before step `position`
-  std::string message;   ///< why Refused, Failed or Cancelled; names the remedy
-  std::string activity;  ///< "timing the run", "comparing with T = 1"; empty when idle
+  size_t position = 0;                   ///< steps executed: the engine stands before step `position`
+  std::string message;                   ///< why Refused, Failed or Cancelled; names the remedy
+  std::shared_ptr<const LossLens> lens;  ///< of `plan`; null unless a whole model's vocabulary is cut
+  std::string activity;                  ///< "timing the run", "comparing with T = 1"; empty when idle
 
+  /// The plan is right, but this machine cannot run it: `message` says why.
+  bool only_planned() const { return plan && state == RunState::Refused; }
   /// The result shown does not belong to the settings wanted.
   bool stale() const { return result && result->plan != plan; }
 };
@@ -89,12 +114,13 @@ struct StepOnce {};        ///< execute one more step
 struct NextCollective {};  ///< execute up to and including the next collective
 struct Seek {
   size_t position = 0;
-};                 ///< stand after the first `position` steps, also backwards
-struct Pause {};   ///< stop at the next step boundary
-struct Cancel {};  ///< give the run up
+};                        ///< stand after the first `position` steps, also backwards
+struct CompareLosses {};  ///< run the loss fused and gathered, and measure both
+struct Pause {};          ///< stop at the next step boundary
+struct Cancel {};         ///< give the run up
 }  // namespace command
 
 using Command = std::variant<command::SetSettings, command::Run, command::StepOnce, command::NextCollective,
-                             command::Seek, command::Pause, command::Cancel>;
+                             command::Seek, command::CompareLosses, command::Pause, command::Cancel>;
 
 }  // namespace shardlens
