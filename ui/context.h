@@ -18,6 +18,8 @@ namespace shardlens::ui {
 
 enum class Tab { Stage, Memory, Traffic, Train, Program };
 
+inline constexpr int kWholeModel = -1;  ///< ViewState::open_section: every part, none of them open
+
 /// What the Memory tab shows.
 struct MemoryView {
   bool this_layer = false;    ///< the second page: this layer as planned and measured, not the whole model
@@ -65,6 +67,7 @@ struct ViewState {
   bool wide_inspector = false;  ///< I: the Inspector takes half the window
   bool reset_layout = false;    ///< put every panel back to its first place in this frame
   float stage_zoom = 1.0f;
+  int open_section = kWholeModel;  ///< of a whole model: the part whose rows the Stage shows
   MemoryView memory;
   TrainView train;
   InspectorView inspector;
@@ -110,10 +113,23 @@ void draw_traffic(const Context& context);
 void draw_train(const Context& context);
 void draw_program(const Context& context);
 
+/// The result that is drawn. None where the wanted plan is right but cannot run here: then it is the plan
+/// that is looked at, not what ran before it.
+inline std::shared_ptr<const Result> shown_result(const Snapshot& snapshot) {
+  return snapshot.only_planned() ? nullptr : snapshot.result;
+}
 /// The plan that is drawn: the result's, so that picture and numbers belong together even when the settings
 /// have moved on; the wanted one before there is a result; null when there is neither.
+inline std::shared_ptr<const Plan> shared_shown_plan(const Snapshot& snapshot) {
+  const std::shared_ptr<const Result> result = shown_result(snapshot);
+  return result ? result->plan : snapshot.plan;
+}
 inline const Plan* shown_plan(const Snapshot& snapshot) {
-  return snapshot.result ? snapshot.result->plan.get() : snapshot.plan.get();
+  return shared_shown_plan(snapshot).get();
+}
+/// What is drawn belongs to settings that are no longer wanted.
+inline bool shows_stale(const Snapshot& snapshot) {
+  return snapshot.stale() && !snapshot.only_planned();
 }
 
 /// Selects a step and, as the tensor inspected, its first output (of all ranks).

@@ -11,6 +11,7 @@
 #include <iterator>
 
 #include "ui/commands/commands.h"
+#include "ui/sections.h"
 #include "ui/veil.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/paint.h"
@@ -59,11 +60,19 @@ StepId first_look(const Program& program) {
   return program.steps.empty() ? -1 : 0;
 }
 
-StepId step_named(const Program& program, const std::string& name, Phase phase) {
+StepId step_like(const Program& program, const Step& wanted) {
   for (const Step& step : program.steps) {
-    if (step.name == name && step.phase == phase) return step.id;
+    if (step.name == wanted.name && step.phase == wanted.phase && step.layer == wanted.layer) return step.id;
   }
   return -1;
+}
+
+/// An open part stays open in another program that has it too.
+int section_like(const Sections& sections, const std::string& title) {
+  for (size_t i = 0; i < sections.list.size(); ++i) {
+    if (sections.list[i].title == title) return static_cast<int>(i);
+  }
+  return kWholeModel;
 }
 
 bool begin_docked(const Context& context, const char* name, ImU32 ground) {
@@ -89,7 +98,10 @@ std::string centre_hint(const Context& context) {
   const Program& program = plan->program;
   const StepId selected = context.view.selected_step;
   if (selected < 0 || static_cast<size_t>(selected) >= program.steps.size()) return {};
-  const std::string where = program.step(selected).block + " block";
+  const std::string where = sections_of(shared_shown_plan(context.snapshot)).of(selected).title + ", " +
+                            program.step(selected).block + " block";
+  if (context.view.tab == Tab::Stage && is_whole_model(program) && context.view.open_section == kWholeModel)
+    return "click a part to open it";
   return context.view.tab == Tab::Stage ? where + " \u00B7 drag to pan, Ctrl+wheel to zoom, F fits" : where;
 }
 
@@ -138,13 +150,17 @@ void Studio::prepare_style() {
 
 /// Keeps the selection on the same step when another program is shown: by name, else where the idea shows.
 void Studio::follow_program() {
-  std::shared_ptr<const Plan> plan = snapshot_->result ? snapshot_->result->plan : snapshot_->plan;
-  if (plan == followed_) return;
+  std::shared_ptr<const Plan> plan = shared_shown_plan(*snapshot_);
+  if (plan == followed_) return follow_selection();
   StepId step = -1;
   if (plan && followed_ && view_.selected_step >= 0) {
-    const Step& selected = followed_->program.step(view_.selected_step);
-    step = step_named(plan->program, selected.name, selected.phase);
+    step = step_like(plan->program, followed_->program.step(view_.selected_step));
   }
+  std::string open;
+  if (followed_ && is_whole_model(followed_->program) && view_.open_section != kWholeModel)
+    open = sections_of(followed_).list[static_cast<size_t>(view_.open_section)].title;
+  view_.open_section =
+      plan && is_whole_model(plan->program) ? section_like(sections_of(plan), open) : kWholeModel;
   followed_ = plan;
   if (!plan) {
     view_.selected_step = -1;
@@ -154,6 +170,12 @@ void Studio::follow_program() {
   select_step(view_, plan->program, step >= 0 ? step : first_look(plan->program));
   find_frames_ = kFindFrames;
   view_.timeline_begin_seconds = view_.timeline_end_seconds = 0;
+}
+
+/// An open part holds the selected step: whoever selects one elsewhere opens the part it stands in.
+void Studio::follow_selection() {
+  if (!followed_ || view_.open_section == kWholeModel || view_.selected_step < 0) return;
+  view_.open_section = sections_of(followed_).of_step[static_cast<size_t>(view_.selected_step)];
 }
 
 void Studio::draw_bar_window(const Context& context, float height) {

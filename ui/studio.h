@@ -48,6 +48,7 @@ class Studio {
   void send_commands();
   void draw_frozen(const Context& context);
   void follow_program();
+  void follow_selection();
   void draw_bar_window(const Context& context, float height);
   void draw_panel(const Context& context, const char* name, void (*draw)(const Context&), bool is_result);
   void draw_tab(const Context& context, const char* name, Tab tab, void (*draw)(const Context&));

@@ -59,7 +59,7 @@ std::string difference(const Settings& of, const Settings& from) {
 
 std::string notice(const Snapshot& snapshot) {
   const bool stopped = has_stopped(snapshot);
-  if (!snapshot.stale()) return stopped ? snapshot.message : std::string();
+  if (!shows_stale(snapshot)) return stopped ? snapshot.message : std::string();
   const Settings& shown = snapshot.result->plan->program.settings;
   std::string shown_parts = difference(shown, snapshot.settings);
   std::string text =
@@ -71,7 +71,7 @@ std::string notice(const Snapshot& snapshot) {
 }
 
 void draw_veil(const Context& context) {
-  if (!context.snapshot.stale()) return;
+  if (!shows_stale(context.snapshot)) return;
   over_the_window([&](ImDrawList* list, ImVec2 min, ImVec2 max) {
     fill_rect(list, min, max, faded(context.theme.window, kVeil));
   });

@@ -66,8 +66,7 @@ void add_run_commands(std::vector<UiCommand>& table) {
                        [](const Context& context) {
                          ViewState& view = context.view;
                          view.playing = !view.playing;
-                         const auto steps = static_cast<StepId>(context.snapshot.plan->program.steps.size());
-                         if (view.playing && view.selected_step >= steps - 1) walk_to_first(context);
+                         if (view.playing && stands_at_the_end(context)) walk_to_first(context);
                        },
                    .enabled = can_walk});
   table.push_back({.id = "run.run",
@@ -163,6 +162,8 @@ void add_view_commands(std::vector<UiCommand>& table) {
         c.view.fit_timeline = true;
         c.view.timeline_begin_seconds = c.view.timeline_end_seconds = 0;
       });
+  add("view.whole_model", "Whole model", "Close the open layer and show every part of the model again",
+      {ImGuiKey_Backspace}, [](const Context& c) { c.view.open_section = kWholeModel; });
   add("view.lecture", "Lecture mode", "Everything 1.6 times larger, for the back row, and without Setup",
       {ImGuiKey_F11}, [](const Context& c) { c.view.set_lecture(!c.view.lecture); });
   add("view.setup", "Show or hide Setup", "More room for the Stage; the Bar holds what changes most",

@@ -2,6 +2,9 @@
 #include "ui/commands/walk.h"
 
 #include <algorithm>
+#include <vector>
+
+#include "ui/sections.h"
 
 namespace shardlens::ui {
 namespace {
@@ -17,11 +20,42 @@ StepId last_step(const Program& program) {
   return static_cast<StepId>(program.steps.size()) - 1;
 }
 
+/// The steps one walks through: of an open part its own, else null for all.
+const std::vector<StepId>* open_steps(const Context& context) {
+  const ViewState& view = context.view;
+  if (view.open_section == kWholeModel || view.selected_step < 0) return nullptr;
+  const Sections& sections = sections_of(context.snapshot.plan);
+  return &sections.of(view.selected_step).steps;
+}
+
+StepId first_open(const Context& context) {
+  const std::vector<StepId>* open = open_steps(context);
+  return open ? open->front() : 0;
+}
+
+StepId last_open(const Context& context) {
+  const std::vector<StepId>* open = open_steps(context);
+  return open ? open->back() : last_step(*program_of(context));
+}
+
+/// The step after `step` in what is open, or before it; itself at the end.
+StepId beside(const Context& context, StepId step, int direction) {
+  const std::vector<StepId>* open = open_steps(context);
+  if (open == nullptr) return std::clamp(step + direction, 0, last_step(*program_of(context)));
+  const auto at = std::lower_bound(open->begin(), open->end(), step) - open->begin();
+  const auto last = static_cast<std::ptrdiff_t>(open->size()) - 1;
+  return (*open)[static_cast<size_t>(std::clamp<std::ptrdiff_t>(at + direction, 0, last))];
+}
+
 }  // namespace
 
 bool can_walk(const Context& context) {
   const Program* program = program_of(context);
-  return program != nullptr && !program->steps.empty() && !context.snapshot.stale();
+  return program != nullptr && !program->steps.empty() && !shows_stale(context.snapshot);
+}
+
+bool stands_at_the_end(const Context& context) {
+  return can_walk(context) && context.view.selected_step >= last_open(context);
 }
 
 void walk_to(const Context& context, StepId step) {
@@ -34,35 +68,37 @@ void walk_to(const Context& context, StepId step) {
 }
 
 void walk_forward(const Context& context) {
-  walk_to(context, context.view.selected_step + 1);
+  if (can_walk(context)) walk_to(context, beside(context, context.view.selected_step, 1));
 }
 
 void walk_back(const Context& context) {
-  walk_to(context, context.view.selected_step - 1);
+  if (can_walk(context)) walk_to(context, beside(context, context.view.selected_step, -1));
 }
 
 void walk_to_next_collective(const Context& context) {
   if (!can_walk(context)) return;
   const Program& program = *program_of(context);
-  StepId step = context.view.selected_step + 1;
-  while (step < last_step(program) && !is_collective(program.step(step).op)) ++step;
+  const StepId last = last_open(context);
+  StepId step = beside(context, context.view.selected_step, 1);
+  while (step < last && !is_collective(program.step(step).op)) step = beside(context, step, 1);
   walk_to(context, step);
 }
 
 void walk_to_previous_collective(const Context& context) {
   if (!can_walk(context)) return;
   const Program& program = *program_of(context);
-  StepId step = std::min(context.view.selected_step, last_step(program) + 1) - 1;
-  while (step > 0 && !is_collective(program.step(step).op)) --step;
+  const StepId first = first_open(context);
+  StepId step = beside(context, std::min(context.view.selected_step, last_step(program) + 1), -1);
+  while (step > first && !is_collective(program.step(step).op)) step = beside(context, step, -1);
   walk_to(context, step);
 }
 
 void walk_to_first(const Context& context) {
-  walk_to(context, 0);
+  if (can_walk(context)) walk_to(context, first_open(context));
 }
 
 void walk_to_last(const Context& context) {
-  if (can_walk(context)) walk_to(context, last_step(*program_of(context)));
+  if (can_walk(context)) walk_to(context, last_open(context));
 }
 
 void Player::advance(const Context& context, double delta_seconds) {
@@ -71,13 +107,13 @@ void Player::advance(const Context& context, double delta_seconds) {
     still_seconds_ = 0;
     return;
   }
-  const Program& program = *program_of(context);
-  if (view.selected_step >= last_step(program)) {
+  if (stands_at_the_end(context)) {
     view.playing = false;
     return;
   }
   still_seconds_ += delta_seconds;
-  const bool at_collective = view.selected_step >= 0 && is_collective(program.step(view.selected_step).op);
+  const bool at_collective =
+      view.selected_step >= 0 && is_collective(program_of(context)->step(view.selected_step).op);
   if (still_seconds_ < (at_collective ? kStillAtCollectiveSeconds : kStillSeconds)) return;
   still_seconds_ = 0;
   walk_forward(context);

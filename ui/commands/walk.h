@@ -16,6 +16,9 @@ void walk_to_previous_collective(const Context& context);  ///< or to the first
 void walk_to_first(const Context& context);
 void walk_to_last(const Context& context);
 
+/// The selection has nowhere to go: it is at the last step of what is open.
+bool stands_at_the_end(const Context& context);
+
 /// There are steps to walk through, and the result shown belongs to the settings wanted.
 bool can_walk(const Context& context);
 

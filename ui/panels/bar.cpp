@@ -14,6 +14,7 @@
 #include "engine/config/validate.h"
 #include "ui/commands/commands.h"
 #include "ui/panels/bar_chips.h"
+#include "ui/panels/setup.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/paint.h"
@@ -65,6 +66,7 @@ std::string split_cuts(const Split& split) {
 }
 
 std::string layer_text(const Settings& settings, bool has_label) {
+  if (settings.block == Block::Model) return has_label ? "all" : "whole model";
   const std::string block = settings.block == Block::Layer ? "" : " " + to_string(settings.block);
   return fmt::format("{}{}{}", has_label ? "" : "layer ", settings.layer, block);
 }
@@ -87,7 +89,9 @@ std::vector<Segment> degree_segments(const Settings& settings) {
   const std::vector<int> possible = possible_degrees(settings.model, settings.block);
   std::set<int> shown{1, 2, 4, 8, settings.tp};
   for (const int tp : possible) {
-    if (tp <= (settings.block == Block::Mlp ? 4 : 16)) shown.insert(tp);
+    // An MLP and a whole model can be cut into any number: the smallest stand for them.
+    const bool any = settings.block == Block::Mlp || settings.block == Block::Model;
+    if (tp <= (any ? 4 : 16)) shown.insert(tp);
   }
   std::vector<Segment> segments;
   for (const int tp : shown) {
@@ -97,7 +101,7 @@ std::vector<Segment> degree_segments(const Settings& settings) {
     segment.possible = std::find(possible.begin(), possible.end(), tp) != possible.end();
     if (segment.possible) {
       segment.tooltip =
-          tp == 1 ? "One rank: the serial program" : fmt::format("Cut the layer over {} ranks", tp);
+          tp == 1 ? "One rank: the serial program" : fmt::format("Cut every layer over {} ranks", tp);
     } else {
       std::string nearest;
       for (const int other : nearest_degrees(settings.model, settings.block, tp)) {
@@ -165,16 +169,17 @@ void draw_model_list(const Context& c, const Settings& settings) {
 }
 
 void draw_layer_list(const Context& c, Settings settings) {
-  const std::array<std::pair<Block, const char*>, 3> blocks{{{Block::Layer, "the whole layer"},
+  const std::array<std::pair<Block, const char*>, 4> blocks{{{Block::Model, "all layers, embedding and loss"},
+                                                             {Block::Layer, "one layer"},
                                                              {Block::Attention, "its attention block"},
                                                              {Block::Mlp, "its MLP block"}}};
   for (const auto& [block, words] : blocks) {
     if (draw_choice(c, to_string(block), words, block == settings.block, 260)) {
-      settings.block = block;
-      c.want(with_model(settings, settings.model));
+      c.want(with_block(settings, block));
       ImGui::CloseCurrentPopup();
     }
   }
+  if (settings.block == Block::Model) return;
   ImGui::Dummy({0, c.px(8)});
   int layer = static_cast<int>(settings.layer);
   ImGui::SetNextItemWidth(c.px(260));
@@ -222,7 +227,7 @@ void draw_size_list(const Context& c, Settings settings) {
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(c.px(8), c.px(8)));
   draw_number("Batch", settings.batch);
   draw_number("Sequence", settings.seq);
-  ImGui::TextDisabled("%s tokens", grouped_text(settings.tokens()).c_str());
+  ImGui::TextDisabled("%s tokens", grouped_text(settings.batch * settings.seq).c_str());
   ImGui::PopStyleVar();
 }
 

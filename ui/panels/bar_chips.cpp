@@ -15,8 +15,17 @@ Chip parity_chip(const Snapshot& snapshot, const Theme& theme) {
             .tooltip = "Every activation and gradient will be compared with a run on one rank.",
             .colour = theme.dim,
             .mark = Mark::Ring};
-  if (!snapshot.result || !snapshot.result->parity_summary.known) return chip;
-  const Result& result = *snapshot.result;
+  const std::shared_ptr<const Result> shown = shown_result(snapshot);
+  if (snapshot.only_planned()) {
+    chip.text = chip.short_text = chip.least_text = "not run";
+    chip.tooltip = "Nothing has run, so nothing can be compared.";
+  }
+  if (shown && !shown->not_compared.empty()) {
+    chip.text = "not compared with serial: too large here";
+    chip.tooltip = shown->not_compared;
+  }
+  if (!shown || !shown->parity_summary.known) return chip;
+  const Result& result = *shown;
   const ParitySummary& parity = result.parity_summary;
   const Program& program = result.plan->program;
   const std::string error = format_error(parity.worst_relative_error);
@@ -75,6 +84,7 @@ Chip provenance_chip(const Snapshot& snapshot, const Theme& theme) {
   };
   switch (snapshot.state) {
     case RunState::Refused:
+      if (snapshot.only_planned()) return chip("planned, not run", snapshot.message, theme.dim, Mark::Ring);
       return chip("not possible", snapshot.message, theme.text, Mark::Cross);
     case RunState::Failed:
       return chip("failed", snapshot.message, theme.text, Mark::Cross);

@@ -25,8 +25,8 @@ bool belongs_to(const Step& step, TensorId tensor) {
 Subject subject_of(const Context& context) {
   const Snapshot& snapshot = context.snapshot;
   Subject subject;
-  subject.result = snapshot.result;
-  subject.plan = snapshot.result ? snapshot.result->plan : snapshot.plan;
+  subject.result = shown_result(snapshot);
+  subject.plan = shared_shown_plan(snapshot);
   if (!subject.plan) return subject;
   const Program& program = subject.program();
   const StepId step = context.view.selected_step;
@@ -72,7 +72,7 @@ void follow_zoom(Subject& subject, const InspectorView& zoom) {
 }
 
 std::string provenance_of(const Context& context, const Subject& subject) {
-  if (context.snapshot.stale()) return "out of date";
+  if (shows_stale(context.snapshot)) return "out of date";
   if (!subject.has_samples()) return subject.plan ? "planned" : "";
   return subject.result->provenance;
 }

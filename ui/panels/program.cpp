@@ -254,6 +254,21 @@ const std::vector<ProgramRow>& rows_of(const std::shared_ptr<const Plan>& plan) 
   return rows;
 }
 
+/// Of these the ones that hold the words of the filter, found again only when either changes.
+const std::vector<ProgramRow>& shown_rows(const std::shared_ptr<const Plan>& plan,
+                                          const std::vector<ProgramRow>& all, const std::string& filter) {
+  static std::shared_ptr<const Plan> known;
+  static std::string known_filter;
+  static std::vector<ProgramRow> rows;
+  if (filter.empty()) return all;
+  if (known != plan || known_filter != filter) {
+    rows = filtered(all, filter);
+    known = plan;
+    known_filter = filter;
+  }
+  return rows;
+}
+
 }  // namespace
 
 void draw_program(const Context& context) {
@@ -267,7 +282,7 @@ void draw_program(const Context& context) {
   const Plan& plan = *snapshot.plan;
   const Program& program = plan.program;
   const std::vector<ProgramRow>& all = rows_of(snapshot.plan);
-  const std::vector<ProgramRow> shown = filtered(all, context.view.program_filter);
+  const std::vector<ProgramRow>& shown = shown_rows(snapshot.plan, all, context.view.program_filter);
   page_head(
       context, "Program",
       std::to_string(program.steps.size()) + " steps over " + std::to_string(program.tensors.size()) +
@@ -279,7 +294,7 @@ void draw_program(const Context& context) {
   copy_menu(context, {right, top.y}, all, shown);
   ImGui::Dummy({0, context.px(2)});
   ImGui::SetNextItemWidth(std::min(context.px(320), ImGui::GetContentRegionAvail().x - context.px(120)));
-  ImGui::InputTextWithHint("##filter", "filter, for example: all-reduce backward",
+  ImGui::InputTextWithHint("##filter", "filter, for example: h.3 attn, or all-reduce backward",
                            &context.view.program_filter);
   ImGui::SameLine();
   ImGui::AlignTextToFramePadding();

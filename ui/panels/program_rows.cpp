@@ -17,7 +17,7 @@ std::string lower(std::string text) {
 }
 
 std::string phase_word(Phase phase) {
-  return phase == Phase::Forward ? "forward" : "backward";
+  return to_string(phase);
 }
 
 StepCost cost_of(const Plan& plan, StepId step) {

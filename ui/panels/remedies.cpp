@@ -38,6 +38,31 @@ std::vector<int64_t> head_counts_for(const Settings& wanted) {
   return counts;
 }
 
+/// Replicas and parts that divide the batch, a batch that they divide, and what one layer alone can have.
+void add_for_a_whole_model(const Settings& wanted, std::vector<Remedy>& list) {
+  const auto add = [&](std::string label, auto change) {
+    Remedy remedy{std::move(label), wanted};
+    change(remedy.settings);
+    list.push_back(std::move(remedy));
+  };
+  const int64_t rows = static_cast<int64_t>(std::max(wanted.dp, 1)) * std::max(wanted.micro_batches, 1);
+  const int64_t less = wanted.batch / rows * rows;
+  for (const int64_t batch : {less, less + rows}) {
+    if (batch > 0 && batch != wanted.batch)
+      add(fmt::format("batch {}", batch), [batch](Settings& settings) { settings.batch = batch; });
+  }
+  for (int dp = wanted.dp - 1; dp >= 1; --dp) {
+    Settings changed = wanted;
+    changed.dp = dp;
+    if (!is_possible(changed)) continue;
+    add(fmt::format("D = {}", dp), [dp](Settings& settings) { settings.dp = dp; });
+    break;
+  }
+  if (wanted.micro_batches > 1) add("one part", [](Settings& settings) { settings.micro_batches = 1; });
+  if (wanted.operands == Operands::Integer)
+    add("normal values", [](Settings& settings) { settings.operands = Operands::Normal; });
+}
+
 std::vector<Remedy> candidates(const Settings& wanted) {
   std::vector<Remedy> list;
   const auto add = [&](std::string label, auto change) {
@@ -60,6 +85,9 @@ std::vector<Remedy> candidates(const Settings& wanted) {
   for (const DType dtype : {DType::Fp32, DType::Fp64}) {
     add(to_string(dtype), [dtype](Settings& settings) { settings.dtype = dtype; });
   }
+  if (wanted.block == Block::Model) add_for_a_whole_model(wanted, list);
+  if (wanted.dp > 1 && wanted.block != Block::Model)
+    add("D = 1", [](Settings& settings) { settings.dp = 1; });
   if (wanted.layer >= wanted.model.layers) {
     add(fmt::format("layer {}", wanted.model.layers - 1),
         [](Settings& settings) { settings.layer = settings.model.layers - 1; });

@@ -212,7 +212,7 @@ void draw_choice(const Context& context, const char* label, const Settings& want
 std::string block_title(Block block) {
   switch (block) {
     case Block::Layer:
-      return "whole layer";
+      return "one layer";
     case Block::Mlp:
       return "MLP alone";
     case Block::Attention:
@@ -260,17 +260,28 @@ void draw_hardware(const Context& context, const Settings& wanted) {
   context.want(changed);
 }
 
+void draw_part(const Context& context, const Settings& wanted) {
+  constexpr std::array<Block, 4> kBlocks{Block::Model, Block::Layer, Block::Attention, Block::Mlp};
+  std::vector<std::string> names;
+  for (const Block block : kBlocks) names.push_back(block_title(block));
+  const int chosen = option_row(context, "Part", block_title(wanted.block), names);
+  if (chosen >= 0) context.want(with_block(wanted, kBlocks[static_cast<size_t>(chosen)]));
+}
+
 void draw_run_settings(const Context& context, const Settings& wanted) {
   heading(context, "What is run");
-  draw_choice(context, "Part", wanted, &Settings::block,
-              std::array<Block, 3>{Block::Layer, Block::Mlp, Block::Attention}, block_title);
+  draw_part(context, wanted);
+  if (wanted.block == Block::Model) draw_whole_model(context, wanted);
   draw_choice(context, "dtype", wanted, &Settings::dtype, std::array<DType, 2>{DType::Fp32, DType::Fp64},
               [](DType dtype) { return to_string(dtype); });
-  draw_choice(context, "Values", wanted, &Settings::operands,
-              std::array<Operands, 2>{Operands::Normal, Operands::Integer}, [](Operands operands) {
-                return std::string(operands == Operands::Integer ? "integers, exact" : "normal");
-              });
-  draw_input(context, wanted);
+  // A whole model's input are tokens, and its sums have no exact integers.
+  if (wanted.block != Block::Model || wanted.operands == Operands::Integer) {
+    draw_choice(context, "Values", wanted, &Settings::operands,
+                std::array<Operands, 2>{Operands::Normal, Operands::Integer}, [](Operands operands) {
+                  return std::string(operands == Operands::Integer ? "integers, exact" : "normal");
+                });
+  }
+  if (wanted.block != Block::Model) draw_input(context, wanted);
   Settings changed = wanted;
   const bool new_weights = path_row(context, "Weights", "seeded, or a file", changed.weights_path);
   if (new_weights && changed != wanted) context.want(changed);

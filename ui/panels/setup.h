@@ -6,6 +6,13 @@
 
 namespace shardlens::ui {
 
+/// `settings` with another part of the model to run: what that part cannot have is left out, and T moves as
+/// little as it must.
+Settings with_block(Settings settings, Block block);
+
+/// What only a whole model has: replicas, parts of the batch, recompute, embedding, loss, dropout, optimizer.
+void draw_whole_model(const Context& context, const Settings& wanted);
+
 /// A card per weight matrix: the picture of its cut, its shape, and the choice of the cut.
 void draw_matrices(const Context& context, const Settings& wanted);
 

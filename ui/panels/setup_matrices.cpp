@@ -122,7 +122,8 @@ void draw_card(const Context& context, const Settings& wanted, const Matrix& mat
   const float width = ImGui::GetContentRegionAvail().x;
   const bool narrow = width < context.px(224);  // then the choice takes the shape's place below the name
   const float height = context.px(56), pad = context.px(8), option_width = context.px(104);
-  const bool in_block = wanted.block == Block::Layer || wanted.block == matrix.block;
+  const bool in_block =
+      wanted.block == Block::Layer || wanted.block == Block::Model || wanted.block == matrix.block;
   const Plan* shown = shown_plan(context.snapshot);
   const StepId product = product_of(shown, matrix);
   const MatrixShape shape = shape_of(matrix, wanted.model);

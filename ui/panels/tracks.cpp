@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ui/context.h"
+
 namespace shardlens::ui {
 
 Events estimated_events(const Program& program, const std::vector<std::vector<StepCost>>& cost) {
@@ -31,15 +33,31 @@ Events estimated_events(const Program& program, const std::vector<std::vector<St
   return events;
 }
 
+namespace {
+
+/// The estimate of the plan that was asked about last, made once.
+std::shared_ptr<const Events> estimates_of(const std::shared_ptr<const Plan>& plan) {
+  static std::shared_ptr<const Plan> known;
+  static std::shared_ptr<const Events> events;
+  if (known != plan) {
+    events = std::make_shared<Events>(estimated_events(plan->program, plan->cost));
+    known = plan;
+  }
+  return events;
+}
+
+}  // namespace
+
 Tracks tracks_of(const Snapshot& snapshot) {
   Tracks tracks;
-  tracks.plan = snapshot.result ? snapshot.result->plan : snapshot.plan;
+  const std::shared_ptr<const Result> result = shown_result(snapshot);
+  tracks.plan = shared_shown_plan(snapshot);
   if (!tracks.plan) return tracks;
-  tracks.measured = snapshot.result && snapshot.result->timed;
+  tracks.measured = result && result->timed;
   if (tracks.measured) {
-    tracks.events = {snapshot.result, &snapshot.result->events};  // shared, not copied
+    tracks.events = {result, &result->events};  // shared, not copied
   } else {
-    tracks.events = std::make_shared<Events>(estimated_events(tracks.plan->program, tracks.plan->cost));
+    tracks.events = estimates_of(tracks.plan);
   }
   for (const std::vector<StepEvent>& events : tracks.ranks()) {
     if (!events.empty()) tracks.seconds = std::max(tracks.seconds, events.back().end_seconds);

@@ -158,12 +158,13 @@ void draw_collective_row(const Context& context, const TrafficRow& row, const Co
 }
 
 /// The table. Returns the height it took.
-float draw_rows(const Context& context, const std::vector<TrafficRow>& rows, ImVec2 at, float width) {
+float draw_rows(const Context& context, const std::vector<TrafficRow>& rows, const std::string& title,
+                ImVec2 at, float width) {
   const Type type(context);
   const Theme& theme = context.theme;
   ImDrawList* list = ImGui::GetWindowDrawList();
   const Columns columns = columns_of(context, at.x, width);
-  draw_text(list, at, type.strong, "Every conversion, in the order of the Program");
+  draw_text(list, at, type.strong, title);
   float y = at.y + context.px(columns.wide ? 4 : 26);
   draw_header(context, columns, y);
   y += context.px(22);
@@ -201,6 +202,28 @@ float draw_rows(const Context& context, const std::vector<TrafficRow>& rows, ImV
     y += height + context.px(2);
   }
   return y - at.y;
+}
+
+/// The rows of the plan and result that were asked about last, made once.
+const std::vector<TrafficRow>& rows_of(const Snapshot& snapshot, const Hardware& hardware) {
+  static std::shared_ptr<const Plan> known_plan;
+  static std::shared_ptr<const Result> known_result;
+  static std::string known_hardware;
+  static std::vector<TrafficRow> rows;
+  if (known_plan != snapshot.plan || known_result != snapshot.result || known_hardware != hardware.name) {
+    rows = traffic_rows(*snapshot.plan, snapshot.result.get(), hardware);
+    known_plan = snapshot.plan;
+    known_result = snapshot.result;
+    known_hardware = hardware.name;
+  }
+  return rows;
+}
+
+/// Of a whole model the layer whose conversions are listed: the selected step's, else the first.
+int listed_layer(const Context& context, const Program& program) {
+  const StepId selected = context.view.selected_step;
+  if (selected < 0 || static_cast<size_t>(selected) >= program.steps.size()) return 0;
+  return std::max(program.step(selected).layer, 0);
 }
 
 void say(const Context& context, const std::string& text) {
@@ -258,10 +281,10 @@ void draw_traffic(const Context& context) {
     return;
   }
   const Plan& plan = *snapshot.plan;
-  const std::vector<TrafficRow> rows = traffic_rows(plan, snapshot.result.get(), priced_on(context));
+  const std::vector<TrafficRow>& rows = rows_of(snapshot, priced_on(context));
   const ImVec2 top = ImGui::GetCursorScreenPos();
   const float right = top.x + ImGui::GetContentRegionAvail().x;
-  if (plan.program.ranks() == 1) {
+  if (plan.program.ranks() * plan.program.replicas() == 1) {
     draw_one_rank(context);
     return;
   }
@@ -271,9 +294,19 @@ void draw_traffic(const Context& context) {
   const ImVec2 room = ImGui::GetContentRegionAvail();
   float y = at.y + context.px(6);
   y += draw_summary(context, rows, {at.x, y}, room.x) + context.px(14);
-  const bool splits_first = room.x > context.px(860) && room.y > context.px(560);
+  const bool whole = plan.program.settings.block == Block::Model;
+  if (snapshot.lens) y += draw_loss_lens(context, *snapshot.lens, {at.x, y}, room.x) + context.px(18);
+  const bool splits_first = !whole && room.x > context.px(860) && room.y > context.px(560);
   if (splits_first) y += draw_splits(context, plan.splits, {at.x, y}, room.x) + context.px(18);
-  y += draw_rows(context, rows, {at.x, y}, room.x) + context.px(18);
+  if (whole) {
+    const int layer = listed_layer(context, plan.program);
+    const std::string title =
+        "Every conversion outside the layers and in layer " + std::to_string(layer) + ", as in every other";
+    y += draw_rows(context, rows_of_one_layer(rows, layer), title, {at.x, y}, room.x) + context.px(18);
+  } else {
+    y += draw_rows(context, rows, "Every conversion, in the order of the Program", {at.x, y}, room.x) +
+         context.px(18);
+  }
   if (!splits_first) y += draw_splits(context, plan.splits, {at.x, y}, room.x);
   ImGui::SetCursorScreenPos(at);
   ImGui::Dummy({room.x, y - at.y});

@@ -16,6 +16,10 @@ float draw_summary(const Context& context, const std::vector<TrafficRow>& rows, 
 /// (this machine), the device chosen in the Memory tab.
 const Hardware& priced_on(const Context& context);
 
+/// The loss lens of a whole model: its loss fused and gathered, as planned and, once both were run, as
+/// measured. Returns the height it took.
+float draw_loss_lens(const Context& context, const LossLens& lens, ImVec2 at, float width);
+
 /// The splits of one model beside each other: what each would make a rank send, compute and hold. A bar a
 /// split, a segment a collective; a click runs the split. Returns the height it took.
 float draw_splits(const Context& context, const std::vector<SplitCost>& splits, ImVec2 at, float width);

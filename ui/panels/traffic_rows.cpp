@@ -2,6 +2,7 @@
 #include "ui/panels/traffic_rows.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "engine/cost/price.h"
 #include "ui/widgets/format.h"
@@ -71,6 +72,7 @@ std::vector<TrafficRow> traffic_rows(const Plan& plan, const Result* result, con
     row.step = step.id;
     row.op = step.op;
     row.phase = step.phase;
+    row.layer = step.layer;
     row.conjugate = step.conjugate;
     row.symbol = output.symbol;
     row.from = input.layout;
@@ -78,15 +80,30 @@ std::vector<TrafficRow> traffic_rows(const Plan& plan, const Result* result, con
     row.shape = to_string(output.shape);
     row.full_bytes = output.bytes();
     row.sent_bytes = sent_bytes(program, step.id);
-    row.formula = ring_formula(step.op, row.full_bytes, program.ranks());
+    const bool over_replicas = step.axis == Axis::Dp;
+    const int members = over_replicas ? program.replicas() : program.ranks();
+    if (over_replicas) {  // a bucket of many gradients: what one rank holds of them
+      row.full_bytes = 0;
+      for (const TensorId id : step.outputs)
+        row.full_bytes += local_bytes(program.tensor(id), program.ranks(), 0);
+      if (step.outputs.size() > 1) row.shape = std::to_string(step.outputs.size()) + " gradients";
+      if (step.outputs.size() > 1) row.symbol = "gradients";
+    }
+    row.formula = ring_formula(step.op, row.full_bytes, members);
     row.why = explain(program, step.id);
     if (row.sends())
-      row.predicted_seconds =
-          collective_seconds(conversion(row.from, row.to), row.sent_bytes, program.ranks(), hardware);
+      row.predicted_seconds = collective_seconds(collective_of(step.op), row.sent_bytes, members, hardware);
     if (result && result->plan.get() == &plan && row.sends()) add_measured(row, *result);
     rows.push_back(std::move(row));
   }
   return rows;
+}
+
+std::vector<TrafficRow> rows_of_one_layer(const std::vector<TrafficRow>& rows, int layer) {
+  std::vector<TrafficRow> shown;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(shown),
+               [layer](const TrafficRow& row) { return row.layer < 0 || row.layer == layer; });
+  return shown;
 }
 
 TrafficTotal total(const std::vector<TrafficRow>& rows, Phase phase) {

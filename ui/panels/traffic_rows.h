@@ -13,6 +13,7 @@ struct TrafficRow {
   StepId step = 0;
   Op op = Op::Identity;
   Phase phase = Phase::Forward;
+  int layer = -1;  ///< of a whole model; -1 outside the layers
   Conjugate conjugate = Conjugate::None;
   std::string symbol;  ///< the letter of the tensor that is converted: "dV"
   Layout from, to;
@@ -35,6 +36,9 @@ struct TrafficRow {
 /// Every conversion of the plan's Program in step order, with the time alpha-beta predicts on `hardware`;
 /// `result` adds what was measured (null: nothing was). A result of another plan is ignored.
 std::vector<TrafficRow> traffic_rows(const Plan& plan, const Result* result, const Hardware& hardware);
+
+/// The rows worth a line each: of a whole model's layers, which send the same, only layer `layer`.
+std::vector<TrafficRow> rows_of_one_layer(const std::vector<TrafficRow>& rows, int layer);
 
 struct TrafficTotal {
   int collectives = 0;

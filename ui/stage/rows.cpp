@@ -153,42 +153,84 @@ std::string note_of(const Program& program, const Step& step) {
   return {};
 }
 
-std::vector<Row> rows_of(const Program& program) {
-  std::vector<Row> rows;
-  std::vector<bool> known(program.tensors.size(), false);
-  Phase phase = Phase::Forward;
-  std::string block;
-  for (const Step& step : program.steps) {
-    if (step.phase != phase) {
-      phase = step.phase;
-      block.clear();
-      Row divider;
-      divider.kind = RowKind::Divider;
-      divider.phase = phase;
-      divider.title = "backward";
-      rows.push_back(std::move(divider));
-    }
+namespace {
+
+std::string divider_title(Phase phase) {
+  // Forward steps after backward ones: the batch is run in parts.
+  return phase == Phase::Forward ? "forward, the next part of the batch" : to_string(phase);
+}
+
+/// Whether `id` comes from outside the steps shown and is worth a row: X, the gradient from the next layer.
+bool comes_from_outside(const Program& program, TensorId id) {
+  const MemoryKind kind = program.tensor(id).kind;
+  return kind == MemoryKind::Input || kind == MemoryKind::Activation ||
+         kind == MemoryKind::ActivationGradient;
+}
+
+class RowList {
+ public:
+  explicit RowList(const Program& program) : program_(program), known_(program.tensors.size(), false) {}
+
+  void add(const Step& step, const Sections* sections) {
+    if (step.phase != phase_) begin_phase(step.phase);
     // A row's operands stand above it: what no step has written comes from outside.
     for (const TensorId id : step.inputs) {
-      if (known[static_cast<size_t>(id)] || !is_kind(program, id, MemoryKind::Input)) continue;
-      known[static_cast<size_t>(id)] = true;
-      rows.push_back(input_row(program.tensor(id), phase));
+      if (known_[static_cast<size_t>(id)] || !comes_from_outside(program_, id)) continue;
+      known_[static_cast<size_t>(id)] = true;
+      Row row = input_row(program_.tensor(id), phase_);
+      const StepId from = sections ? sections->producers[static_cast<size_t>(id)] : -1;
+      row.from = from;
+      if (from >= 0) row.note = "from " + sections->of(from).title;
+      rows.push_back(std::move(row));
     }
-    for (const TensorId id : step.outputs) known[static_cast<size_t>(id)] = true;
-    const bool headed = step.block == "attention" || step.block == "mlp";
-    if (step.block != block) {
-      block = step.block;
-      if (headed) {
-        Row heading;
-        heading.kind = RowKind::Heading;
-        heading.phase = phase;
-        heading.title = block;
-        rows.push_back(std::move(heading));
-      }
-    }
-    rows.push_back(row_of(program, step));
+    for (const TensorId id : step.outputs) known_[static_cast<size_t>(id)] = true;
+    if (step.block != block_) begin_block(step.block);
+    rows.push_back(row_of(program_, step));
   }
-  return rows;
+
+  std::vector<Row> rows;
+
+ private:
+  void begin_phase(Phase phase) {
+    phase_ = phase;
+    block_.clear();
+    if (rows.empty()) return;  // of a part that has steps of one phase only
+    Row divider;
+    divider.kind = RowKind::Divider;
+    divider.phase = phase;
+    divider.title = divider_title(phase);
+    rows.push_back(std::move(divider));
+  }
+
+  void begin_block(const std::string& block) {
+    block_ = block;
+    if (block != "attention" && block != "mlp") return;
+    Row heading;
+    heading.kind = RowKind::Heading;
+    heading.phase = phase_;
+    heading.title = block;
+    rows.push_back(std::move(heading));
+  }
+
+  const Program& program_;
+  std::vector<bool> known_;
+  Phase phase_ = Phase::Forward;
+  std::string block_;
+};
+
+}  // namespace
+
+std::vector<Row> rows_of(const Program& program) {
+  RowList list(program);
+  for (const Step& step : program.steps) list.add(step, nullptr);
+  return std::move(list.rows);
+}
+
+std::vector<Row> rows_of(const Program& program, const Sections& sections, int section) {
+  RowList list(program);
+  for (const StepId step : sections.list[static_cast<size_t>(section)].steps)
+    list.add(program.step(step), &sections);
+  return std::move(list.rows);
 }
 
 float row_height(RowKind kind, float zoom) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/program/program.h"
+#include "ui/sections.h"
 
 namespace shardlens::ui::stage {
 
@@ -28,9 +29,12 @@ struct Row {
   Phase phase = Phase::Forward;
   std::string title;  ///< the equation's first clause, or the heading's word
   std::string note;   ///< what it is: "column-parallel"
+  StepId from = -1;   ///< of an Input: the step outside the open part that wrote it; -1: fed before the run
 };
 
 std::vector<Row> rows_of(const Program& program);
+/// The rows of one part of a whole model: its own steps, with what comes from other parts as inputs.
+std::vector<Row> rows_of(const Program& program, const Sections& sections, int section);
 
 /// What a step is, in words that follow from its operation and layouts: "column-parallel", "local: whole
 /// heads".

@@ -24,7 +24,7 @@ std::shared_ptr<const TensorSample> Scene::sample(TensorId tensor, int rank) con
 }
 
 bool Scene::filled(const Row& row) const {
-  return row.step < 0 || progress(row.step) == Progress::Done;
+  return progress(row.step >= 0 ? row.step : row.from) == Progress::Done;
 }
 
 ColourScale Scene::scale(TensorId tensor) const {
@@ -48,7 +48,15 @@ TextStyle Scene::text(ImFont* font, float size_at_scale_one, ImU32 colour) const
 }
 
 ImU32 Scene::phase_colour(Phase phase) const {
-  return phase == Phase::Forward ? context.theme.forward : context.theme.backward;
+  switch (phase) {
+    case Phase::Forward:
+      return context.theme.forward;
+    case Phase::Backward:
+      return context.theme.backward;
+    case Phase::Update:
+      return context.theme.dim;
+  }
+  return context.theme.dim;
 }
 
 Rect Scene::row_rect(size_t row) const {
@@ -72,6 +80,41 @@ Rect Scene::tensor_room(const Rect& cell) const {
           {cell.max.x, cell.max.y - inset}};
 }
 
+namespace {
+
+/// What follows from the plan and the open part alone, made again only when they change.
+struct Contents {
+  std::shared_ptr<const Plan> plan;
+  int section = kWholeModel;
+  std::vector<Row> rows;
+  Extent largest;
+};
+
+/// The largest matrix among those that are drawn.
+Extent largest_in(const Program& program, const std::vector<Row>& rows) {
+  Extent largest;
+  for (const Row& row : rows) {
+    if (row.tensor == kNoTensor || program.tensor(row.tensor).kind == MemoryKind::Workspace) continue;
+    const MatrixShape shape = matrix_shape(program.tensor(row.tensor));
+    largest.rows = std::max(largest.rows, shape.rows);
+    largest.cols = std::max(largest.cols, shape.cols);
+  }
+  return largest;
+}
+
+const Contents& contents_of(const std::shared_ptr<const Plan>& plan, int section) {
+  static Contents contents;
+  if (contents.plan == plan && contents.section == section) return contents;
+  const Program& program = plan->program;
+  contents.rows = section == kWholeModel ? rows_of(program) : rows_of(program, sections_of(plan), section);
+  contents.largest = section == kWholeModel ? largest_matrix(program) : largest_in(program, contents.rows);
+  contents.plan = plan;
+  contents.section = section;
+  return contents;
+}
+
+}  // namespace
+
 Scene make_scene(const Context& context, std::shared_ptr<const Plan> plan,
                  std::shared_ptr<const Result> result, bool stale, Rect view, ImVec2 scroll) {
   Scene scene(context, std::move(plan), std::move(result));
@@ -79,9 +122,11 @@ Scene make_scene(const Context& context, std::shared_ptr<const Plan> plan,
   scene.view = view;
   scene.scroll = scroll;
   scene.zoom = context.view.stage_zoom;
-  scene.rows = rows_of(scene.program());
+  const int section = is_whole_model(scene.program()) ? context.view.open_section : kWholeModel;
+  const Contents& contents = contents_of(scene.plan, section);
+  scene.rows = contents.rows;
   scene.stack = stack_rows(scene.rows, scene.zoom, context.view.ui_scale());
-  scene.largest = largest_matrix(scene.program());
+  scene.largest = contents.largest;
 
   const float across = std::max(1.0f, scene.zoom);  // lanes widen with the rows, and never narrow
   Measure& measure = scene.measure;

@@ -10,6 +10,7 @@
 
 #include "ui/stage/meeting.h"
 #include "ui/stage/scene.h"
+#include "ui/stage/strip.h"
 #include "ui/veil.h"
 #include "ui/widgets/format.h"
 
@@ -163,6 +164,8 @@ float most_zoom(const Scene& scene) {
 /// Zooms about the mouse: the row and the column under it stay where they are.
 void zoom_about_mouse(const Scene& scene, float factor) {
   const float zoom = std::clamp(scene.zoom * factor, kLeastZoom, most_zoom(scene));
+  // Zooming out of a part that is as small as it gets leads back to the whole model.
+  if (factor < 1 && zoom == scene.zoom) scene.context.view.open_section = kWholeModel;
   if (zoom == scene.zoom) return;
   const ImVec2 mouse = ImGui::GetMousePos();
   const float y = mouse.y - scene.view.min.y + scene.scroll.y;
@@ -203,7 +206,7 @@ void draw_corner(const Scene& scene, ImDrawList* list, Rect room) {
   const size_t steps = scene.program().steps.size();
   std::string words;
   if (!scene.result) {
-    words = "estimated, not run";
+    words = scene.context.snapshot.only_planned() ? "planned, not run" : "estimated, not run";
   } else if (scene.context.view.selected_step >= 0) {
     words = fmt::format("step {} of {}", scene.context.view.selected_step + 1, steps);
   } else {
@@ -222,7 +225,8 @@ struct Notice {
 
 Notice notice_of(const Snapshot& snapshot) {
   Notice said{{}, notice(snapshot)};
-  if (snapshot.state == RunState::Refused) said.title = "These settings cannot run";
+  if (snapshot.state == RunState::Refused)
+    said.title = snapshot.only_planned() ? "Planned, not run" : "These settings cannot run";
   if (snapshot.state == RunState::Failed) said.title = "The run failed";
   if (snapshot.state == RunState::Cancelled) said.title = "The run was cancelled";
   return said;
@@ -259,9 +263,9 @@ void draw_stage(const Context& context) {
   ImDrawList* list = ImGui::GetWindowDrawList();
 
   // The newest result is shown until a newer one is there; a plan that has no result yet shows its ghosts.
-  const bool stale = snapshot.stale();
-  const std::shared_ptr<const Result> result = snapshot.result;
-  const std::shared_ptr<const Plan> plan = result ? result->plan : snapshot.plan;
+  const bool stale = shows_stale(snapshot);
+  const std::shared_ptr<const Result> result = shown_result(snapshot);
+  const std::shared_ptr<const Plan> plan = shared_shown_plan(snapshot);
 
   float top = origin.y;
   const Notice said = notice_of(snapshot);
@@ -281,6 +285,13 @@ void draw_stage(const Context& context) {
     return;
   }
 
+  if (is_whole_model(plan->program)) {
+    const Rect rest{{origin.x, top}, {origin.x + room.x, origin.y + room.y}};
+    if (context.view.open_section == kWholeModel) return draw_strip(context, plan, result, rest);
+    top += draw_breadcrumb(context, *plan, sections_of(plan), rest);
+    if (context.view.open_section == kWholeModel) return;  // closed by a click: the strip is drawn next
+  }
+
   const float header = std::round(context.px(kHeaderHeight));
   const ImVec2 rows_min(origin.x, top + header), rows_max(origin.x + room.x, origin.y + room.y);
   if (rows_max.y - rows_min.y < context.px(40)) return;
@@ -289,8 +300,9 @@ void draw_stage(const Context& context) {
   const float bar = ImGui::GetStyle().ScrollbarSize;
   const Rect view{rows_min, {rows_max.x - bar, rows_max.y}};
   if (context.view.fit_stage) {
-    context.view.stage_zoom = fitting_zoom(rows_of(plan->program), view.height() - context.px(8),
-                                           context.view.ui_scale(), kLeastZoom);
+    context.view.stage_zoom =
+        fitting_zoom(make_scene(context, plan, result, stale, view, {0, 0}).rows,
+                     view.height() - context.px(8), context.view.ui_scale(), kLeastZoom);
     ImGui::SetNextWindowScroll({0, 0});
     context.view.fit_stage = false;
   }

@@ -1,0 +1,138 @@
+// Every step of a whole model stands in one part, and the parts are those a person would name.
+#include "ui/sections.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/config/presets.h"
+#include "engine/planner/planner.h"
+#include "ui/stage/rows.h"
+#include "ui/stage/strip.h"
+
+namespace shardlens::ui {
+namespace {
+
+using testing::ElementsAre;
+
+Settings tiny(const char* preset = "gpt2-tiny") {
+  Settings settings;
+  settings.model = model_preset(preset);
+  settings.block = Block::Model;
+  settings.tp = 2;
+  settings.batch = 4;
+  settings.seq = 16;
+  return settings;
+}
+
+std::vector<std::string> titles(const Sections& sections) {
+  std::vector<std::string> list;
+  for (const Section& section : sections.list) list.push_back(section.title);
+  return list;
+}
+
+TEST(Sections, AWholeModelFromTheEmbeddingToTheOptimizer) {
+  Settings settings = tiny("bert-tiny");
+  settings.dp = 2;
+  settings.update = true;
+  EXPECT_THAT(
+      titles(make_sections(plan_program(settings))),
+      ElementsAre("embedding", "layer 0", "layer 1", "output and loss", "sum over replicas", "optimizer"));
+}
+
+TEST(Sections, EveryStepStandsInOnePartAndLayersInTheirOwn) {
+  for (const int parts : {1, 2}) {
+    Settings settings = tiny();
+    settings.micro_batches = parts;
+    settings.recompute = Recompute::Full;
+    const Program program = plan_program(settings);
+    const Sections sections = make_sections(program);
+    size_t steps = 0;
+    for (const Section& section : sections.list) {
+      steps += section.steps.size();
+      for (const StepId step : section.steps) EXPECT_EQ(program.step(step).layer, section.layer);
+    }
+    EXPECT_EQ(steps, program.steps.size());
+    for (const Step& step : program.steps) {
+      const Section& section = sections.of(step.id);
+      for (const TensorId out : step.outputs) {
+        const std::string& name = program.tensor(out).name;
+        if (name == "embedding" || name == "wte.out") {
+          EXPECT_EQ(section.title, "embedding") << name;
+        } else if (name == "logits" || name == "loss" || name == "hidden") {
+          EXPECT_EQ(section.title, "output and loss") << name;
+        }
+      }
+    }
+  }
+}
+
+TEST(Sections, ALayerIsOnePart) {
+  Settings settings = tiny();
+  settings.block = Block::Layer;
+  settings.layer = 2;
+  EXPECT_THAT(titles(make_sections(plan_program(settings))), ElementsAre("layer 2"));
+}
+
+TEST(Sections, AnOpenLayerShowsWhatComesIntoIt) {
+  const Program program = plan_program(tiny());
+  const Sections sections = make_sections(program);
+  const std::vector<stage::Row> rows = stage::rows_of(program, sections, 2);  // layer 1
+  std::vector<std::string> inputs;
+  for (const stage::Row& row : rows) {
+    if (row.kind == stage::RowKind::Input) inputs.push_back(row.title + " " + row.note);
+    if (row.step >= 0) {
+      EXPECT_EQ(program.step(row.step).layer, 1);
+    }
+  }
+  EXPECT_THAT(inputs, ElementsAre("Y from layer 0", "dY from layer 2"));
+}
+
+TEST(Strip, SharesTheStepOutAmongTheParts) {
+  Plan plan;
+  plan.program = plan_program(tiny());
+  const Program& program = plan.program;
+  const Sections sections = make_sections(program);
+  Result result;
+  result.timed = true;
+  result.events.resize(2);
+  for (const Step& step : program.steps) {
+    StepEvent event;
+    event.begin_seconds = static_cast<double>(step.id);
+    event.end_seconds = event.begin_seconds + 1;
+    event.arrival_seconds = event.begin_seconds;
+    event.all_arrived_seconds = event.begin_seconds + 0.25;
+    for (auto& rank : result.events) rank.push_back(event);
+  }
+  const stage::Strip strip = stage::make_strip(plan, &result, sections);
+  EXPECT_EQ(strip.unit, stage::StripUnit::Measured);
+  double all = 0;
+  int collectives = 0;
+  int64_t sent = 0;
+  for (const stage::StripRow& row : strip.rows) {
+    for (const stage::StripSide* side : {&row.forward, &row.backward}) {
+      all += side->amount;
+      collectives += side->collectives;
+      sent += side->sent_bytes;
+      EXPECT_DOUBLE_EQ(side->communication, side->collectives);
+    }
+  }
+  EXPECT_DOUBLE_EQ(all, static_cast<double>(program.steps.size()));
+  const stage::StripRow& layer = strip.rows[1];
+  EXPECT_EQ(layer.forward.collectives, 2);
+  EXPECT_EQ(layer.backward.collectives, 2);
+  int64_t planned = 0;
+  for (const Step& step : program.steps) planned += sent_bytes(program, step.id);
+  EXPECT_EQ(sent, planned);
+}
+
+TEST(Strip, WithoutARunLengthsAreFlops) {
+  Plan plan;
+  plan.program = plan_program(tiny());
+  plan.cost.push_back(price(plan.program, find_hardware("this-machine"), 0));
+  const stage::Strip strip = stage::make_strip(plan, nullptr, make_sections(plan.program));
+  EXPECT_EQ(strip.unit, stage::StripUnit::Flops);
+  EXPECT_GT(strip.rows[1].backward.amount, strip.rows[1].forward.amount);
+}
+
+}  // namespace
+}  // namespace shardlens::ui

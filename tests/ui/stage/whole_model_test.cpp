@@ -1,0 +1,139 @@
+// The whole model under a scripted hand: parts are opened, walked through and closed; what cannot run is
+// shown as planned; both losses are run by a click.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/config/presets.h"
+#include "engine/config/splits.h"
+#include "tests/ui/studio_harness.h"
+#include "ui/sections.h"
+
+namespace shardlens::ui {
+namespace {
+
+using testing::HasSubstr;
+
+Settings tiny_model() {
+  Settings settings;
+  settings.model = model_preset("gpt2-tiny");
+  settings.split = named_split("megatron");
+  settings.block = Block::Model;
+  settings.tp = 2;
+  settings.batch = 2;
+  settings.seq = 16;
+  return settings;
+}
+
+const Program& program_of(StudioHarness& harness) {
+  return shown_plan(harness.snapshot())->program;
+}
+
+TEST(WholeModel, APartIsOpenedWalkedThroughAndClosed) {
+  StudioHarness harness({1280, 720}, tiny_model());
+  harness.wait_until_at_rest();
+  EXPECT_EQ(harness.view().open_section, kWholeModel);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Stage/**/##stage_section_2"); });
+  EXPECT_EQ(harness.view().open_section, 2);
+  const Program& program = program_of(harness);
+  const Sections sections = make_sections(program);
+  EXPECT_EQ(program.step(harness.view().selected_step).layer, 1);
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_Home); });
+  EXPECT_EQ(harness.view().selected_step, sections.list[2].steps.front());
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_RightArrow, 3); });
+  EXPECT_EQ(harness.view().selected_step, sections.list[2].steps[3]);
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_End); });
+  EXPECT_EQ(harness.view().selected_step, sections.list[2].steps.back()) << "the layer's last backward step";
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_RightArrow); });
+  EXPECT_EQ(harness.view().selected_step, sections.list[2].steps.back()) << "one does not leave the layer";
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiMod_Shift | ImGuiKey_LeftArrow); });
+  EXPECT_TRUE(is_collective(program.step(harness.view().selected_step).op));
+  EXPECT_EQ(harness.view().open_section, 2);
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_Backspace); });
+  EXPECT_EQ(harness.view().open_section, kWholeModel);
+}
+
+TEST(WholeModel, TheLineAboveAPartLeadsOnAndBack) {
+  StudioHarness harness({1280, 720}, tiny_model());
+  harness.wait_until_at_rest();
+  harness.perform([](ImGuiTestContext& person) {
+    person.ItemClick("//Stage/**/##stage_section_1");
+    person.ItemClick("//Stage/##stage_next_section");
+  });
+  EXPECT_EQ(harness.view().open_section, 2);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Stage/##stage_whole_model"); });
+  EXPECT_EQ(harness.view().open_section, kWholeModel);
+}
+
+TEST(WholeModel, AStepSelectedElsewhereOpensItsPart) {
+  StudioHarness harness({1280, 720}, tiny_model());
+  harness.wait_until_at_rest();
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Stage/**/##stage_section_1"); });
+  const Sections sections = make_sections(program_of(harness));
+  select_step(harness.view(), program_of(harness), sections.list[4].steps.front());
+  harness.draw_frames(3);
+  EXPECT_EQ(harness.view().open_section, 4);
+}
+
+TEST(WholeModel, IsChosenInSetupAndLeftAgain) {
+  Settings settings = tiny_model();
+  settings.block = Block::Layer;
+  StudioHarness harness({1920, 1080}, settings);
+  harness.wait_until_at_rest();
+  harness.perform([](ImGuiTestContext& person) {
+    person.ItemClick("//Setup/Part");
+    person.ItemClick("//$FOCUSED/whole model");
+  });
+  harness.wait_until_at_rest();
+  EXPECT_EQ(harness.snapshot().settings.block, Block::Model);
+  ASSERT_EQ(harness.snapshot().state, RunState::Done) << harness.snapshot().message;
+  EXPECT_TRUE(harness.snapshot().result->parity_summary.agrees);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/Batch parts/slider"); });
+  harness.wait_until_at_rest();
+  EXPECT_GT(harness.snapshot().settings.micro_batches, 1);
+}
+
+TEST(WholeModel, ABatchThatReplicasDoNotDivideIsRefusedWithAWayOut) {
+  Settings settings = tiny_model();
+  settings.batch = 3;
+  settings.dp = 2;
+  StudioHarness harness({1920, 1080}, settings);
+  harness.wait_until_at_rest();
+  EXPECT_EQ(harness.snapshot().state, RunState::Refused);
+  EXPECT_THAT(harness.snapshot().message, HasSubstr("Try batch 2 or 4"));
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/try batch 4"); });
+  harness.wait_until_at_rest();
+  EXPECT_EQ(harness.snapshot().settings.batch, 4);
+  EXPECT_EQ(harness.snapshot().state, RunState::Done) << harness.snapshot().message;
+}
+
+TEST(WholeModel, SeventyTwoLayersArePlannedNotRun) {
+  Settings settings = tiny_model();
+  settings.model = model_preset("megatron-8.3b");
+  settings.tp = 4;
+  settings.batch = 8;
+  settings.seq = 1024;
+  StudioHarness harness({1280, 720}, settings);
+  harness.wait_until_at_rest();
+  EXPECT_TRUE(harness.snapshot().only_planned());
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Stage/**/##stage_section_72"); });
+  EXPECT_EQ(program_of(harness).step(harness.view().selected_step).layer, 71);
+  const StepId opened = harness.view().selected_step;
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_RightArrow); });
+  EXPECT_GT(harness.view().selected_step, opened) << "a plan can be walked through too";
+}
+
+TEST(WholeModel, TheLossLensRunsBoth) {
+  StudioHarness harness({1920, 1080}, tiny_model());
+  harness.wait_until_at_rest();
+  harness.view().tab = Tab::Traffic;
+  harness.view().focus_tab = true;
+  harness.draw_frames(4);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Traffic/###run both losses"); });
+  harness.wait_until_at_rest();
+  const LossLens& lens = *harness.snapshot().lens;
+  ASSERT_TRUE(lens.fused.measured && lens.gathered.measured);
+  EXPECT_NEAR(lens.fused.loss, lens.gathered.loss, 1e-5);
+}
+
+}  // namespace
+}  // namespace shardlens::ui

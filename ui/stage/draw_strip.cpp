@@ -1,0 +1,313 @@
+// The strip's picture, and the line above an open part.
+#include <fmt/format.h>
+#include <icons_font_awesome_4.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/config/units.h"
+#include "ui/stage/strip.h"
+#include "ui/widgets/format.h"
+#include "ui/widgets/paint.h"
+
+namespace shardlens::ui::stage {
+namespace {
+
+constexpr float kLeastRow = 9, kMostRow = 44;
+constexpr float kHead = 72;      // the lines above the rows
+constexpr float kWordsRow = 17;  // from this height on every row has words
+constexpr float kLabelWidth = 124;
+
+/// The strip of what was shown last: made again only when plan or result change.
+const Strip& strip_of(const std::shared_ptr<const Plan>& plan, const std::shared_ptr<const Result>& result) {
+  static std::shared_ptr<const Plan> known_plan;
+  static bool known_timed = false;
+  static double known_seconds = 0;
+  static Strip strip;
+  const bool timed = result && result->timed;
+  const double seconds = timed ? result->forward_seconds + result->backward_seconds : 0;
+  if (known_plan != plan || known_timed != timed || known_seconds != seconds) {
+    strip = make_strip(*plan, result.get(), sections_of(plan));
+    known_plan = plan;
+    known_timed = timed;
+    known_seconds = seconds;
+  }
+  return strip;
+}
+
+std::string amount_text(StripUnit unit, double amount) {
+  return unit == StripUnit::Flops ? format_flop_count(amount) : format_seconds(amount);
+}
+
+/// "2 × 1.50 MiB": how often the ranks meet, and what each sends in all.
+std::string meeting_text(const StripSide& side) {
+  if (side.collectives == 0) return {};
+  return fmt::format("{} {} · {}", side.collectives, side.collectives == 1 ? "collective" : "collectives",
+                     bytes_text(static_cast<double>(side.sent_bytes)));
+}
+
+ImU32 segment_colour(const Context& context, StripSegment::Kind kind, bool backward) {
+  const Theme& theme = context.theme;
+  switch (kind) {
+    case StripSegment::Kind::Compute:
+      return backward ? theme.backward : theme.forward;
+    case StripSegment::Kind::Again:
+      return mixed(theme.backward, theme.forward, 0.6f);
+    case StripSegment::Kind::Wait:
+      return mixed(theme.window, theme.communication, 0.4f);
+    case StripSegment::Kind::Transfer:
+      return theme.communication;
+  }
+  return theme.dim;
+}
+
+struct SidePlace {
+  Rect rect;      ///< of bar and words
+  float bar = 0;  ///< pixels of the longest bar
+  bool backward = false;
+};
+
+void draw_side(const Context& context, ImDrawList* list, const Strip& strip, const StripSide& side,
+               const SidePlace& place, bool words, bool done) {
+  if (side.first < 0) return;
+  const Theme& theme = context.theme;
+  const float height = std::max(3.0f, std::round(place.rect.height() * (words ? 0.56f : 0.72f)));
+  const float top = std::round((place.rect.min.y + place.rect.max.y - height) / 2);
+  float x = place.rect.min.x;
+  double so_far = 0;
+  for (const StripSegment& segment : side.segments) {
+    so_far += segment.amount;
+    const float end =
+        place.rect.min.x + static_cast<float>(so_far / std::max(strip.longest, 1e-30)) * place.bar;
+    if (end - x < 0.5f && &segment != &side.segments.back()) continue;
+    const ImU32 colour = segment_colour(context, segment.kind, place.backward);
+    fill_rect(list, {x, top}, {std::max(end, x + 1), top + height}, done ? colour : faded(colour, 0.35f));
+    x = end;
+  }
+  if (!words) return;
+  const TextStyle mono{context.fonts.mono, std::round(context.px(kSmallSize)), theme.text};
+  const TextStyle note{context.fonts.body, mono.size, theme.dim};
+  const float y = (place.rect.min.y + place.rect.max.y) / 2 - mono.size * 0.56f;
+  const float left = std::max(x, place.rect.min.x) + context.px(8);
+  const std::string amount = amount_text(strip.unit, side.amount);
+  draw_text(list, {left, y}, mono, amount);
+  const float after = left + text_width(mono, amount) + context.px(12);
+  const std::string meetings = meeting_text(side);
+  if (after + text_width(note, meetings) <= place.rect.max.x) draw_text(list, {after, y}, note, meetings);
+}
+
+void side_tooltip(const Context& context, const Section& section, const Strip& strip, const StripRow& row) {
+  if (!ImGui::BeginTooltip()) return;
+  ImGui::PushFont(context.fonts.bold, 0);
+  ImGui::TextUnformatted(section.title.c_str());
+  ImGui::PopFont();
+  const auto line = [&](const char* word, const StripSide& side) {
+    if (side.first < 0) return;
+    std::string text = fmt::format("{}: {}", word, amount_text(strip.unit, side.amount));
+    if (side.collectives > 0) {
+      text += fmt::format(", {}", meeting_text(side));
+      if (strip.unit != StripUnit::Flops)
+        text += fmt::format(" in {}, waiting included", format_seconds(side.communication));
+    }
+    ImGui::TextUnformatted(text.c_str());
+  };
+  line("forward", row.forward);
+  line(section.title == "optimizer" ? "update" : "backward", row.backward);
+  ImGui::PushStyleColor(ImGuiCol_Text, context.theme.dim);
+  ImGui::Text("%zu steps. Click to open.", section.steps.size());
+  ImGui::PopStyleColor();
+  ImGui::EndTooltip();
+}
+
+/// The loss itself, once it was computed.
+std::string loss_text(const Program& program, const Result* result) {
+  if (result == nullptr || result->samples.empty()) return {};
+  for (size_t id = program.tensors.size(); id-- > 0;) {
+    if (program.tensors[id].name != "loss") continue;
+    const auto& sample = result->samples[0][id];
+    return sample ? fmt::format("loss {:.4f}", sample->stats.mean) : std::string();
+  }
+  return {};
+}
+
+std::string sizes_text(const Program& program) {
+  const Settings& s = program.settings;
+  std::string text =
+      fmt::format("{} · {} layers of {} · T = {}", s.model.title, s.model.layers, s.model.hidden, s.tp);
+  if (s.dp > 1) text += fmt::format(" × D = {}", s.dp);
+  text += fmt::format(" · {} steps", program.steps.size());
+  return text;
+}
+
+std::string unit_text(const Plan& plan, const Result* result, const Strip& strip) {
+  switch (strip.unit) {
+    case StripUnit::Measured:
+      return fmt::format("measured on rank 0: forward {}, backward {}",
+                         format_seconds(result->forward_seconds), format_seconds(result->backward_seconds));
+    case StripUnit::Estimated:
+      return fmt::format("{}: lengths are times predicted for {}",
+                         result ? "not timed yet" : "planned, not run", plan.program.settings.hardware);
+    case StripUnit::Flops:
+      return fmt::format("{}: lengths are a rank's FLOPs", result ? "not timed yet" : "planned, not run");
+  }
+  return {};
+}
+
+void draw_strip_head(const Context& context, ImDrawList* list, const Rect& room, const Plan& plan,
+                     const Result* result, const Strip& strip, const SidePlace& forward,
+                     const SidePlace& backward) {
+  const Theme& theme = context.theme;
+  const TextStyle title{context.fonts.bold, std::round(context.px(kBodySize)), theme.text};
+  const TextStyle note{context.fonts.body, std::round(context.px(kSmallSize)), theme.dim};
+  const float x = room.min.x + context.px(12);
+  const float width = room.max.x - x - context.px(12);
+  const std::string sizes = fitted(title, sizes_text(plan.program), width);
+  draw_text(list, {x, room.min.y + context.px(6)}, title, sizes);
+  const std::string loss = loss_text(plan.program, result);
+  if (!loss.empty() && text_width(title, sizes) + text_width(title, loss) + context.px(24) < width)
+    draw_text(list, {room.max.x - context.px(12), room.min.y + context.px(6)}, title, loss, Align::Right);
+  draw_text(list, {x, room.min.y + context.px(27)}, note,
+            fitted(note, unit_text(plan, result, strip), width));
+  const float y = room.min.y + context.px(50);
+  const auto heading = [&](const SidePlace& place, const char* text, ImU32 colour) {
+    const TextStyle style{context.fonts.bold, note.size, colour};
+    draw_text(list, {place.rect.min.x, y}, style, text);
+  };
+  heading(forward, "forward  " ICON_FA_ARROW_DOWN, theme.forward);
+  heading(backward, ICON_FA_ARROW_UP "  backward", theme.backward);
+}
+
+void open(const Context& context, const Program& program, int section, StepId first) {
+  select_step(context.view, program, first);
+  context.view.open_section = section;
+  context.view.scroll_to_selection = true;
+}
+
+}  // namespace
+
+void draw_strip(const Context& context, const std::shared_ptr<const Plan>& plan,
+                const std::shared_ptr<const Result>& result, const Rect& room) {
+  const Sections& sections = sections_of(plan);
+  const Strip& strip = strip_of(plan, result);
+  const Program& program = plan->program;
+  const Theme& theme = context.theme;
+  const float count = static_cast<float>(sections.list.size());
+  const float head = context.px(kHead), foot = context.px(8);
+  const float row_height = std::floor(
+      std::clamp((room.height() - head - foot) / count, context.px(kLeastRow), context.px(kMostRow)));
+  const float label = context.px(kLabelWidth), pad = context.px(12);
+  const float side = (room.width() - label - 3 * pad) / 2;
+  // Words stand behind the bar, so the longest leaves them room.
+  const float bar = std::max(side * 0.25f, side - context.px(236));
+  const auto side_at = [&](float top, bool backward) {
+    const float left = room.min.x + pad + label + (backward ? side + pad : 0);
+    return SidePlace{{{left, top}, {left + side, top + row_height}}, bar, backward};
+  };
+
+  ImGui::SetCursorScreenPos(room.min);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
+  const bool visible =
+      ImGui::BeginChild("##stage_strip", {room.width(), room.height()}, ImGuiChildFlags_None,
+                        ImGuiWindowFlags_NoNav | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoBackground);
+  ImGui::PopStyleVar();
+  if (!visible) return ImGui::EndChild();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float top = room.min.y - ImGui::GetScrollY();
+  draw_strip_head(context, list, {{room.min.x, top}, {room.max.x, top + head}}, *plan, result.get(), strip,
+                  side_at(top, false), side_at(top, true));
+
+  // Low rows share the words of every fourth, eighth, …: as many as there is room for.
+  size_t words_every = 1;
+  while (static_cast<float>(words_every) * row_height < context.px(kWordsRow)) words_every *= 2;
+  const size_t position = result ? context.snapshot.position : program.steps.size();
+  const StepId selected = context.view.selected_step;
+  const int selected_section = selected >= 0 && static_cast<size_t>(selected) < sections.of_step.size()
+                                   ? sections.of_step[static_cast<size_t>(selected)]
+                                   : -1;
+  for (size_t i = 0; i < sections.list.size(); ++i) {
+    const Section& section = sections.list[i];
+    const float y = top + head + row_height * static_cast<float>(i);
+    if (y > room.max.y || y + row_height < room.min.y || section.steps.empty()) continue;
+    const Rect row{{room.min.x + context.px(4), y}, {room.max.x - context.px(4), y + row_height}};
+    ImGui::SetCursorScreenPos(row.min);
+    const bool clicked =
+        ImGui::InvisibleButton(fmt::format("##stage_section_{}", i).c_str(), {row.width(), row_height});
+    const bool hovered = ImGui::IsItemHovered();
+    const StripRow& sides = strip.rows[i];
+    const bool at_backward = ImGui::GetMousePos().x >= side_at(y, true).rect.min.x;
+    const bool zoomed_in = hovered && ImGui::GetIO().KeyCtrl && ImGui::GetIO().MouseWheel > 0;
+    if (clicked || zoomed_in) {
+      const StepId wanted = at_backward ? sides.backward.first : sides.forward.first;
+      open(context, program, static_cast<int>(i), wanted >= 0 ? wanted : section.steps.front());
+    }
+    const bool is_selected = static_cast<int>(i) == selected_section;
+    if (is_selected || hovered)
+      fill_rect(list, row.min, row.max,
+                is_selected ? mixed(theme.window, theme.forward, 0.16f) : theme.panel);
+    const bool outside = section.layer < 0;
+    const bool words =
+        outside || is_selected || section.layer % static_cast<int>(words_every) == 0 || words_every == 1;
+    if (words) {
+      const float size = std::min(std::round(context.px(kSmallSize)), std::max(row_height, context.px(11)));
+      const TextStyle name{outside || is_selected ? context.fonts.bold : context.fonts.body, size,
+                           theme.text};
+      draw_text(list, {room.min.x + pad, y + row_height / 2 - size * 0.56f}, name,
+                fitted(name, section.title, label));
+    }
+    const bool side_words = row_height >= context.px(11) && words;
+    const auto done = [&](const StripSide& one) {
+      return static_cast<size_t>(std::max(one.first, 0)) < position;
+    };
+    draw_side(context, list, strip, sides.forward, side_at(y, false), side_words, done(sides.forward));
+    draw_side(context, list, strip, sides.backward, side_at(y, true), side_words, done(sides.backward));
+    if (hovered) side_tooltip(context, section, strip, sides);
+  }
+  ImGui::SetCursorScreenPos({room.min.x, top + head + row_height * count + foot});
+  ImGui::Dummy({1, 1});
+  ImGui::EndChild();
+}
+
+float draw_breadcrumb(const Context& context, const Plan& plan, const Sections& sections, const Rect& room) {
+  ViewState& view = context.view;
+  const Theme& theme = context.theme;
+  const int open_section = view.open_section;
+  const Section& section = sections.list[static_cast<size_t>(open_section)];
+  const float height = context.px(28), pad = context.px(12);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const TextStyle words{context.fonts.body, std::round(context.px(kBodySize)), theme.forward};
+  const TextStyle here{context.fonts.bold, words.size, theme.text};
+  float x = room.min.x + pad;
+  const float y = room.min.y + (height - words.size) / 2;
+  const auto link = [&](const char* id, const std::string& text, bool enabled) {
+    const float width = text_width(words, text);
+    ImGui::SetCursorScreenPos({x, room.min.y});
+    const bool clicked = ImGui::InvisibleButton(id, {std::max(1.0f, width), height}) && enabled;
+    const bool hovered = ImGui::IsItemHovered() && enabled;
+    TextStyle style = words;
+    style.colour = !enabled ? theme.faint : hovered ? theme.text : theme.forward;
+    draw_text(list, {x, y}, style, text);
+    x += width + context.px(10);
+    return clicked;
+  };
+  const auto go = [&](int to) {
+    open(context, plan.program, to, sections.list[static_cast<size_t>(to)].steps.front());
+  };
+  const bool back =
+      link("##stage_whole_model", ICON_FA_ANGLE_LEFT "  " + plan.program.settings.model.title, true);
+  draw_text(list, {x, y}, {context.fonts.body, words.size, theme.dim}, "/");
+  x += context.px(14);
+  const std::string name = section.layer >= 0
+                               ? fmt::format("{} of {}", section.title, plan.program.settings.model.layers)
+                               : section.title;
+  draw_text(list, {x, y}, here, name);
+  x += text_width(here, name) + context.px(16);
+  const int last = static_cast<int>(sections.list.size()) - 1;
+  const bool previous = link("##stage_previous_section", ICON_FA_ARROW_UP, open_section > 0);
+  const bool next = link("##stage_next_section", ICON_FA_ARROW_DOWN, open_section < last);
+  if (back) view.open_section = kWholeModel;
+  if (previous) go(open_section - 1);
+  if (next) go(open_section + 1);
+  return height;
+}
+
+}  // namespace shardlens::ui::stage
