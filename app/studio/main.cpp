@@ -20,15 +20,13 @@ void open_window(const Options& options) {
       make_window_platform("Shardlens", options.size.value_or(kWindowSize));
   ui::Studio studio(options.settings, platform->fonts(), ui::default_state_path());
   apply_looks(options, studio.view());
-  bool step_wanted = !options.step.empty();
+  bool step_wanted = !options.step.empty() || !options.open.empty();
   double wait_seconds = 0;
   while (!platform->should_close()) {
     platform->begin_frame(wait_seconds);
     studio.frame();
     if (step_wanted && studio.snapshot().plan) {
-      const Program& program = studio.snapshot().plan->program;
-      select_step(studio.view(), program, find_step(program, options.step));
-      studio.view().scroll_to_selection = true;
+      select_wanted(options, studio.snapshot().plan->program, studio.view());
       step_wanted = false;
     }
     platform->render();

@@ -54,7 +54,8 @@ void wait_for_rest(Platform& platform, ui::Studio& studio) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   const Snapshot& snapshot = studio.snapshot();
-  if (snapshot.state == RunState::Refused) throw request_error(snapshot.message);
+  // What can be planned but not run here is worth a picture: the studio says so itself.
+  if (snapshot.state == RunState::Refused && !snapshot.only_planned()) throw request_error(snapshot.message);
   if (snapshot.state == RunState::Failed) throw run_error(snapshot.message);
 }
 
@@ -66,13 +67,6 @@ void require_writable(const std::filesystem::path& path) {
         fmt::format("cannot write {}: {} is not a folder that can be written to; choose another one",
                     path.string(), folder.string()));
   }
-}
-
-void select_wanted_step(const Options& options, ui::Studio& studio) {
-  if (options.step.empty()) return;
-  const Program& program = studio.snapshot().plan->program;
-  select_step(studio.view(), program, find_step(program, options.step));
-  studio.view().scroll_to_selection = true;
 }
 
 /// A short training for the views that show one: seconds, of the model they begin with.
@@ -158,7 +152,7 @@ void write_screenshot(const Options& options) {
   ui::Studio studio(options.settings, platform->fonts());
   apply_looks(options, studio.view());
   wait_for_rest(*platform, studio);
-  select_wanted_step(options, studio);
+  select_wanted(options, studio.snapshot().plan->program, studio.view());
   train_shortly(options.view, *platform, studio);
   write_picture(*platform, studio, options.screenshot);
 }
@@ -171,7 +165,7 @@ void write_views(const Options& options) {
   ui::Studio studio(options.settings, platform->fonts());
   apply_looks(options, studio.view());
   wait_for_rest(*platform, studio);
-  select_wanted_step(options, studio);
+  select_wanted(options, studio.snapshot().plan->program, studio.view());
   for (const std::string& name : view_names()) {
     const std::filesystem::path path = options.views / (name + ".png");
     show_view(name, studio.view());

@@ -13,6 +13,7 @@
 #include "engine/config/splits.h"
 #include "engine/config/suggest.h"
 #include "engine/config/validate.h"
+#include "ui/sections.h"
 
 namespace shardlens {
 namespace {
@@ -42,6 +43,7 @@ const char* const kExamples =
     "Examples:\n"
     "  shardlens --tp 4                               GPT-2 small's first layer on four ranks\n"
     "  shardlens --model bert-base --split reversed   where the extra all-reduce appears by itself\n"
+    "  shardlens --model gpt2-tiny --block model --tp 2   a whole model, from tokens to loss and back\n"
     "  shardlens --screenshot memory.png --view memory --size 1920x1080\n"
     "  shardlens --frame-benchmark --json             how fast frames are drawn here\n";
 
@@ -57,7 +59,8 @@ const std::vector<std::string>& view_names() {
 std::optional<Options> read_options(int count, const char* const* arguments) {
   Options options;
   Settings& settings = options.settings;
-  std::string model = "gpt2", split = "megatron", dtype = "fp32", block = "layer", theme, size;
+  std::string model = "gpt2", split = "megatron", dtype = "fp32", block = "layer", recompute = "none", loss,
+              theme, size;
   std::optional<int> tp;
   float scale = 0;
 
@@ -74,7 +77,14 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
   app.add_option("--dtype", dtype, "fp32 or fp64")->capture_default_str();
   app.add_option("--batch", settings.batch, "Sequences")->capture_default_str();
   app.add_option("--seq", settings.seq, "Tokens a sequence")->capture_default_str();
-  app.add_option("--block", block, "layer, attention or mlp")->capture_default_str();
+  app.add_option("--block", block, "layer, attention, mlp, or model for all layers with embedding and loss")
+      ->capture_default_str();
+  app.add_option("--dp", settings.dp,
+                 "Data-parallel degree D of a whole model: replicas that share the batch")
+      ->capture_default_str();
+  app.add_option("--recompute", recompute, "Of a whole model: none, or full for each layer")
+      ->capture_default_str();
+  app.add_option("--loss", loss, "Of a whole model: fused or gather");
   app.add_option("--layer", settings.layer, "Which layer of the model")->capture_default_str();
   app.add_option("--seed", settings.seed, "Seed of weights and input")->capture_default_str();
   app.add_option("--hardware", settings.hardware, "The machine whose times are predicted")
@@ -85,6 +95,7 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
                  "sheet")
       ->capture_default_str();
   app.add_option("--step", options.step, "The step selected at first: its number or its name");
+  app.add_option("--open", options.open, "The part of a whole model that is open at first: \"layer 3\"");
   app.add_option("--theme", theme, "dark, or light for projectors");
   app.add_option("--scale", scale, "Size of everything, 0.5 to 4");
   app.add_flag("--lecture", options.lecture, "Everything 1.6 times larger");
@@ -116,8 +127,12 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
   settings.split = find_split(split);
   settings.dtype = parse_dtype(dtype);
   settings.block = parse_block(block);
+  settings.recompute = parse_recompute(recompute);
+  if (!loss.empty()) settings.split.loss = parse_loss_form(loss);
+  if (!options.open.empty() && settings.block != Block::Model)
+    throw request_error("--open is for a whole model: add --block model");
   if (app.count("--seq") == 0) settings.seq = std::min(settings.seq, settings.model.positions);
-  validate_executable(settings);
+  validate(settings);  // what can be planned is shown; what cannot run here says so
 
   if (!size.empty()) options.size = parse_size(size);
   if (!theme.empty()) options.theme = parse_theme(theme);
@@ -173,6 +188,34 @@ StepId find_step(const Program& program, const std::string& wanted) {
     names.push_back(step.name);
   }
   throw unknown_name("step", wanted, names);
+}
+
+namespace {
+
+int find_part(const Program& program, const std::string& wanted) {
+  const ui::Sections sections = ui::make_sections(program);
+  std::vector<std::string> titles;
+  for (const ui::Section& section : sections.list) {
+    if (section.title == wanted) return static_cast<int>(titles.size());
+    titles.push_back(section.title);
+  }
+  throw unknown_name("part", wanted, titles);
+}
+
+}  // namespace
+
+void select_wanted(const Options& options, const Program& program, ui::ViewState& state) {
+  if (options.open.empty() && options.step.empty()) return;
+  const ui::Sections sections = ui::make_sections(program);
+  StepId step = -1;
+  if (!options.step.empty()) {
+    step = find_step(program, options.step);
+  } else {
+    step = sections.list[static_cast<size_t>(find_part(program, options.open))].steps.front();
+  }
+  select_step(state, program, step);
+  if (ui::is_whole_model(program)) state.open_section = sections.of_step[static_cast<size_t>(step)];
+  state.scroll_to_selection = true;
 }
 
 }  // namespace shardlens

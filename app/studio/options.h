@@ -21,6 +21,7 @@ struct Options {
   std::string view = "stage";
   bool view_given = false;  ///< else a window opens on the view it was left with
   std::string step;         ///< number (from 1, as on screen) or name; empty: the studio's own choice
+  std::string open;         ///< part of a whole model: "layer 3"; empty: all of it
   std::filesystem::path screenshot;  ///< empty: none
   std::filesystem::path views;       ///< a folder for a picture of every view; empty: none
   bool frame_benchmark = false;
@@ -45,5 +46,8 @@ void show_view(const std::string& name, ui::ViewState& state);
 /// The step called `wanted` in `program`: its number on screen or its name. Throws a request Error with the
 /// names.
 StepId find_step(const Program& program, const std::string& wanted);
+
+/// Opens and selects what --open and --step ask for. Throws a request Error with what there is.
+void select_wanted(const Options& options, const Program& program, ui::ViewState& state);
 
 }  // namespace shardlens

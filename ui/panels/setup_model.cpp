@@ -49,7 +49,7 @@ void draw_whole_model(const Context& context, const Settings& wanted) {
   if (slider_row(context, "Replicas D", stops, replicas)) changed.dp = static_cast<int>(replicas);
   if (slider_row(context, "Batch parts", stops, parts)) changed.micro_batches = static_cast<int>(parts);
 
-  const std::array<Recompute, 3> recomputes{Recompute::None, Recompute::Selective, Recompute::Full};
+  const std::array<Recompute, 2> recomputes{Recompute::None, Recompute::Full};
   const auto recompute_title = [](Recompute recompute) {
     return std::string(recompute == Recompute::None        ? "nothing"
                        : recompute == Recompute::Selective ? "attention"
