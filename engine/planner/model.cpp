@@ -137,6 +137,7 @@ Program plan_model(const Settings& settings, bool gradients) {
       total = first = loss;
       continue;
     }
+    b.set_block("loss");
     const TensorId sum = b.activation("loss.sum", "L", {1}, kReplicated, b.wide());
     b.step(Op::Add, "loss sum", "L = L + L of the parts before", {loss, total}, {sum});
     total = sum;

@@ -84,7 +84,8 @@ TEST(Sections, AnOpenLayerShowsWhatComesIntoIt) {
       EXPECT_EQ(program.step(row.step).layer, 1);
     }
   }
-  EXPECT_THAT(inputs, ElementsAre("Y from layer 0", "dY from layer 2"));
+  // Two gradients come from layer 2: past its residual sum and through its first norm.
+  EXPECT_THAT(inputs, ElementsAre("Y from layer 0", "dR from layer 2", "dY from layer 2"));
 }
 
 TEST(Strip, SharesTheStepOutAmongTheParts) {

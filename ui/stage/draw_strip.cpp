@@ -245,8 +245,13 @@ void draw_strip(const Context& context, const std::shared_ptr<const Plan>& plan,
       fill_rect(list, row.min, row.max,
                 is_selected ? mixed(theme.window, theme.forward, 0.16f) : theme.panel);
     const bool outside = section.layer < 0;
-    const bool words =
-        outside || is_selected || section.layer % static_cast<int>(words_every) == 0 || words_every == 1;
+    // A layer right beside what stands outside the layers leaves the room to those words.
+    const auto is_outside = [&](size_t at) {
+      return at < sections.list.size() && sections.list[at].layer < 0;
+    };
+    const bool crowded = (i > 0 && is_outside(i - 1)) || is_outside(i + 1);
+    const bool has_turn = section.layer % static_cast<int>(words_every) == 0 && !crowded;
+    const bool words = outside || is_selected || words_every == 1 || has_turn;
     if (words) {
       const float size = std::min(std::round(context.px(kSmallSize)), std::max(row_height, context.px(11)));
       const TextStyle name{outside || is_selected ? context.fonts.bold : context.fonts.body, size,

@@ -80,7 +80,7 @@ TEST(WholeModel, IsChosenInSetupAndLeftAgain) {
   StudioHarness harness({1920, 1080}, settings);
   harness.wait_until_at_rest();
   harness.perform([](ImGuiTestContext& person) {
-    person.ItemClick("//Setup/Part");
+    person.ItemClick("//Setup/Part/choice");
     person.ItemClick("//$FOCUSED/whole model");
   });
   harness.wait_until_at_rest();
@@ -115,8 +115,8 @@ TEST(WholeModel, SeventyTwoLayersArePlannedNotRun) {
   StudioHarness harness({1280, 720}, settings);
   harness.wait_until_at_rest();
   EXPECT_TRUE(harness.snapshot().only_planned());
-  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Stage/**/##stage_section_72"); });
-  EXPECT_EQ(program_of(harness).step(harness.view().selected_step).layer, 71);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Stage/**/##stage_section_20"); });
+  EXPECT_EQ(program_of(harness).step(harness.view().selected_step).layer, 19);
   const StepId opened = harness.view().selected_step;
   harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_RightArrow); });
   EXPECT_GT(harness.view().selected_step, opened) << "a plan can be walked through too";
