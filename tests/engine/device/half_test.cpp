@@ -36,7 +36,9 @@ struct Both {
 
 template <class S>
 std::vector<float> to_floats(const std::vector<S>& values) {
-  return {values.begin(), values.end()};
+  std::vector<float> floats(values.size());
+  for (size_t i = 0; i < values.size(); ++i) floats[i] = static_cast<float>(values[i]);
+  return floats;
 }
 
 TYPED_TEST(HalfTest, ProductsAreSummedInFp32AndRoundedOnce) {
