@@ -118,7 +118,10 @@ class StageUnderTheMouse : public testing::Test {
   ViewState view;
   Heatmaps heatmaps;
   std::vector<Command> outbox;
-  Context context{snapshot, view, theme(ThemeName::Dark), platform->fonts(), heatmaps, outbox};
+  TrainSnapshot train;
+  std::vector<TrainCommand> train_outbox;
+  Context context{snapshot,          train,    view,   theme(ThemeName::Dark),
+                  platform->fonts(), heatmaps, outbox, train_outbox};
 };
 
 TEST_F(StageUnderTheMouse, ATensorIsSelectedWithItsRank) {
