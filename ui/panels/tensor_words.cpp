@@ -68,14 +68,19 @@ std::vector<ShapeLine> shape_lines(const Tensor& tensor, int ranks) {
 }
 
 std::string describe(const Program& program, const Tensor& tensor) {
+  const bool whole = program.settings.block == Block::Model;
   const std::string layer = fmt::format("layer {}", program.settings.layer);
   const StepId producer = producer_of(program, tensor.id);
   if (producer >= 0) {
     const Step& step = program.step(producer);
-    const char* phase = step.phase == Phase::Forward ? "forward" : "backward";
-    return fmt::format("output of {}, {}, {}", step.name, phase, layer);
+    const std::string phase = to_string(step.phase);
+    // A whole model's names say the layer: "h.2.ln1".
+    return whole ? fmt::format("output of {}, {}", step.name, phase)
+                 : fmt::format("output of {}, {}, {}", step.name, phase, layer);
   }
-  if (tensor.kind == MemoryKind::Weight) return fmt::format("parameter, {}", layer);
+  if (tensor.kind == MemoryKind::OptimizerState) return "state of the optimizer";
+  if (tensor.kind == MemoryKind::Weight) return whole ? "parameter" : fmt::format("parameter, {}", layer);
+  if (whole) return "input of the model";
   if (tensor.name.starts_with("grad.")) return "the gradient that arrives from the next layer";
   return fmt::format("input of {}", layer);
 }
