@@ -51,7 +51,7 @@ TrainChoices comparison_choices() {
   choices.batch = 8;
   choices.seq = 64;
   choices.steps = 200;
-  choices.peak = 3e-3;
+  choices.peak = 1e-3;
   choices.warmup = 0;
   choices.decay = Decay::Linear;
   return choices;
