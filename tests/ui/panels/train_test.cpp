@@ -84,18 +84,22 @@ TEST(TrainTab, AFrozenStepIsOnTheStageAndGoingOnLetsItGo) {
   const Program before = harness.snapshot().plan->program;
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.start"); });
   draw_until(harness, has_steps);
-  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiMod_Shift | ImGuiKey_F); });
-  const auto frozen = wait_until_idle(harness);
-  ASSERT_TRUE(frozen->frozen) << frozen->message;
-  EXPECT_EQ(harness.view().tab, Tab::Stage);
-  EXPECT_EQ(&harness.snapshot(), frozen->frozen->shown.get()) << "every panel shows the frozen step";
-  EXPECT_EQ(harness.snapshot().settings.block, Block::Model);
-  EXPECT_GE(harness.view().selected_step, 0) << "and one of its steps is selected";
-
-  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_RightArrow); });
-  EXPECT_EQ(&harness.snapshot(), frozen->frozen->shown.get()) << "walking stays inside it";
-
-  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Frozen step/Go on"); });
+  // In one script: where a script ends, the focus goes back to where it began.
+  harness.perform([&](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiMod_Shift | ImGuiKey_F);
+    TrainingSession& training = harness.studio().training();
+    for (int i = 0; i < 20000 && !training.snapshot()->frozen; ++i) person.SleepNoSkip(0.002f, 0.002f);
+    const auto frozen = training.snapshot()->frozen;
+    IM_CHECK(frozen != nullptr);
+    person.Yield(4);
+    EXPECT_EQ(harness.view().tab, Tab::Stage);
+    EXPECT_EQ(&harness.snapshot(), frozen->shown.get()) << "every panel shows the frozen step";
+    EXPECT_EQ(harness.snapshot().settings.block, Block::Model);
+    EXPECT_GE(harness.view().selected_step, 0) << "and one of its steps is selected";
+    person.KeyPress(ImGuiKey_RightArrow);
+    EXPECT_EQ(&harness.snapshot(), frozen->shown.get()) << "walking stays inside it";
+    person.ItemClick("//Frozen step/Go on");
+  });
   draw_until(harness, [&](const TrainSnapshot& train) { return !train.frozen; });
   harness.draw_frames(3);
   EXPECT_EQ(harness.snapshot().plan->program, before) << "the plan of before is back";
