@@ -44,7 +44,7 @@ void add_model_options(CLI::App& verb, CommonOptions& o) {
                   "megatron, reversed, replicated, row-row, column-column, or a FILE.json")
       ->group(kGroup)
       ->capture_default_str();
-  verb.add_option("--dtype", o.dtype, "fp32 or fp64 (fp16 and bf16 can be planned)")
+  verb.add_option("--dtype", o.dtype, "fp32, fp64, bf16 or fp16")
       ->group(kGroup)
       ->capture_default_str();
   verb.add_option("--batch", o.batch, "Sequences in a batch")->group(kGroup)->capture_default_str();
