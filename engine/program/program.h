@@ -58,8 +58,8 @@ enum class Op {
   GeluGrad,          ///< (H, dG) -> dH
   LayerNorm,         ///< (X, gamma, beta) -> Y, stats [tokens, 2] = mean, 1/std
   LayerNormGrad,     ///< (X, gamma, stats, dY) -> dX, dgamma, dbeta
-  Attention,         ///< (QKV) -> C, P  with P = softmax(Q·Kᵀ/√d + mask), C = P·V
-  AttentionGrad,     ///< (QKV, P, C, dC) -> dQKV, workspace; overwrites P
+  Attention,  ///< (QKV[, mask]) -> C, P  with P = softmax(Q·Kᵀ/√d + mask), C = P·V; or C, row statistics
+  AttentionGrad,     ///< (QKV, P or row statistics, C, dC[, mask]) -> dQKV, workspace
   Add,               ///< (A, B) -> A + B
   Embedding,         ///< (ids, table) -> rows of the table; zeros for rows another rank owns
   EmbeddingGrad,     ///< (ids, dY) -> dTable: rows of dY added up by id
