@@ -4,16 +4,14 @@
 #include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
 #include <unicode/unistr.h>
-#include <unicode/utf8.h>
 
 #include <cstdint>
 
 #include "engine/config/error.h"
+#include "engine/train/code_points.h"
 
 namespace shardlens {
 namespace {
-
-using CodePoints = std::u32string;
 
 constexpr char32_t kReplacement = 0xFFFD;
 
@@ -43,25 +41,6 @@ bool is_ideograph(char32_t c) {
   return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) || (c >= 0x20000 && c <= 0x2A6DF) ||
          (c >= 0x2A700 && c <= 0x2B73F) || (c >= 0x2B740 && c <= 0x2B81F) || (c >= 0x2B920 && c <= 0x2CEAF) ||
          (c >= 0xF900 && c <= 0xFAFF) || (c >= 0x2F800 && c <= 0x2FA1F);
-}
-
-CodePoints from_utf8(std::string_view text) {
-  CodePoints points;
-  points.reserve(text.size());
-  const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
-  for (size_t at = 0; at < text.size();) {
-    UChar32 code = 0;
-    U8_NEXT_OR_FFFD(bytes, at, text.size(), code);
-    points.push_back(static_cast<char32_t>(code));
-  }
-  return points;
-}
-
-void append_utf8(std::string& text, char32_t c) {
-  char bytes[U8_MAX_LENGTH];
-  int length = 0;
-  U8_APPEND_UNSAFE(bytes, length, c);
-  text.append(bytes, static_cast<size_t>(length));
 }
 
 CodePoints clean(const CodePoints& points) {
@@ -117,7 +96,7 @@ CodePoints lowered(const CodePoints& points) {
 }  // namespace
 
 std::vector<std::string> bert_words(std::string_view text, const BertRules& rules) {
-  CodePoints points = from_utf8(text);
+  CodePoints points = to_code_points(text);
   if (rules.clean_text) points = clean(points);
   if (rules.spaced_cjk) points = space_ideographs(points);
   if (rules.strip_accents) points = without_accents(points);
@@ -139,7 +118,7 @@ std::vector<std::string> bert_words(std::string_view text, const BertRules& rule
 }
 
 bool is_punctuation(std::string_view word) {
-  const CodePoints points = from_utf8(word);
+  const CodePoints points = to_code_points(word);
   return points.size() == 1 && is_punctuation(points[0]);
 }
 

@@ -4,17 +4,15 @@
 #include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
 #include <unicode/unistr.h>
-#include <unicode/utf8.h>
 
 #include <algorithm>
 #include <cstdint>
 
 #include "engine/config/error.h"
+#include "engine/train/code_points.h"
 
 namespace shardlens {
 namespace {
-
-using CodePoints = std::u32string;
 
 constexpr int kMostRepairs = 3;
 
@@ -94,18 +92,6 @@ CodePoints with_plain_lines(const CodePoints& text) {
   return out;
 }
 
-CodePoints decoded(std::string_view text) {
-  CodePoints points;
-  points.reserve(text.size());
-  const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
-  for (size_t at = 0; at < text.size();) {
-    UChar32 code = 0;
-    U8_NEXT_OR_FFFD(bytes, at, text.size(), code);
-    points.push_back(static_cast<char32_t>(code));
-  }
-  return points;
-}
-
 std::string composed(const CodePoints& points) {
   UErrorCode status = U_ZERO_ERROR;
   const icu::Normalizer2* nfc = icu::Normalizer2::getNFCInstance(status);
@@ -120,7 +106,7 @@ std::string composed(const CodePoints& points) {
 }  // namespace
 
 std::string clean_text(std::string_view text) {
-  return composed(with_plain_lines(repaired(decoded(text))));
+  return composed(with_plain_lines(repaired(to_code_points(text))));
 }
 
 }  // namespace shardlens

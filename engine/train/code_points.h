@@ -1,0 +1,17 @@
+// Text as Unicode code points, for what looks at characters one by one.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace shardlens {
+
+using CodePoints = std::u32string;
+
+/// The code points of UTF-8; what is no valid UTF-8 becomes U+FFFD.
+CodePoints to_code_points(std::string_view utf8);
+
+/// Appends one code point to UTF-8 text.
+void append_utf8(std::string& utf8, char32_t code_point);
+
+}  // namespace shardlens
