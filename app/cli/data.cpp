@@ -50,24 +50,6 @@ class ProgressLine {
   bool shown_ = false;
 };
 
-ordered_json to_json(const CorpusReport& report, const std::string& out) {
-  const auto counts = [](const SplitCounts& split) {
-    return ordered_json{{"documents", split.documents}, {"tokens", split.tokens}};
-  };
-  return {{"out", out},
-          {"tokenizer", report.tokenizer},
-          {"vocab_size", report.vocab_size},
-          {"documents_read", report.documents_read},
-          {"documents_cleaned", report.documents_cleaned},
-          {"documents_short", report.documents_short},
-          {"documents_duplicate", report.documents_duplicate},
-          {"text_bytes", report.text_bytes},
-          {"unigram_entropy_nats", report.unigram_entropy_nats},
-          {"train", counts(report.train)},
-          {"validation", counts(report.validation)},
-          {"test", counts(report.test)}};
-}
-
 void print(const CorpusReport& report, const DataOptions& options) {
   fmt::print("{} documents read, {} of them cleaned of bad Unicode or line ends\n",
              grouped_text(report.documents_read), grouped_text(report.documents_cleaned));
@@ -120,7 +102,9 @@ int prepare(const DataOptions& options) {
     return prepare_corpus(options.corpus, options.out, std::ref(progress));
   }();
   if (options.json) {
-    fmt::print("{}\n", to_json(report, options.out).dump());
+    ordered_json out = {{"out", options.out}};
+    out.update(to_json(report));
+    fmt::print("{}\n", out.dump());
   } else {
     print(report, options);
   }

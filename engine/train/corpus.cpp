@@ -167,16 +167,23 @@ void split(const CorpusOptions& options, const Shares& shares, const Tokenizer& 
 }
 
 nlohmann::ordered_json facts(const CorpusOptions& options, const CorpusReport& report) {
+  nlohmann::ordered_json json = {{"version", kVersion},
+                                 {"sources", options.sources},
+                                 {"shortest_tokens", options.shortest_tokens},
+                                 {"jaccard", options.jaccard},
+                                 {"seed", options.seed}};
+  json.update(to_json(report));
+  return json;
+}
+
+}  // namespace
+
+nlohmann::ordered_json to_json(const CorpusReport& report) {
   const auto counts = [](const SplitCounts& split) {
     return nlohmann::ordered_json{{"documents", split.documents}, {"tokens", split.tokens}};
   };
-  return {{"version", kVersion},
-          {"sources", options.sources},
-          {"tokenizer", report.tokenizer},
+  return {{"tokenizer", report.tokenizer},
           {"vocab_size", report.vocab_size},
-          {"shortest_tokens", options.shortest_tokens},
-          {"jaccard", options.jaccard},
-          {"seed", options.seed},
           {"documents_read", report.documents_read},
           {"documents_cleaned", report.documents_cleaned},
           {"documents_short", report.documents_short},
@@ -187,8 +194,6 @@ nlohmann::ordered_json facts(const CorpusOptions& options, const CorpusReport& r
           {"validation", counts(report.validation)},
           {"test", counts(report.test)}};
 }
-
-}  // namespace
 
 CorpusReport prepare_corpus(const CorpusOptions& options, const std::string& folder,
                             const Progress& on_progress) {

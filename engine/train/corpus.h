@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,6 +41,9 @@ struct CorpusReport {
       0;  ///< per token of the train split: what a model that ignores context reaches
   SplitCounts train, validation, test;
 };
+
+/// Its numbers under their own names, as corpus.json and the command line give them.
+nlohmann::ordered_json to_json(const CorpusReport& report);
 
 struct CorpusProgress {
   std::string phase;                  ///< "learning the vocabulary", "encoding"
