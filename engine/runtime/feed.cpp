@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 #include <stdexcept>
+#include <utility>
 
 #include "engine/config/error.h"
 #include "engine/device/philox.h"
@@ -184,29 +185,34 @@ void Feed::fill_seeded(const Tensor& tensor, int rank, void* data) const {
   }
 }
 
-// Each stored part is read whole and its elements are put where the rank's slice holds them.
+// Of each stored part, what the rank's slice holds is read and put in its place.
 void Feed::fill_stored(const Tensor& tensor, int rank, void* data) const {
   const int64_t element = element_bytes(tensor.dtype);
   const int64_t own_cols = local_matrix_shape(tensor, program_.ranks(), rank).cols;
   fill_constant(tensor.dtype, 0, element_count(local_shape(tensor, program_.ranks(), rank)), data);
   for (const StoredPart& part : stored_parts(program_.settings, tensor)) {
-    std::vector<std::byte> stored(static_cast<size_t>(element_count(part.shape) * element));
-    weights_->file().read(weights_->require(part), tensor.dtype, stored.data());
+    const StoredTensor& stored = weights_->require(part);
     for (const Placement& place : placements(tensor, program_.ranks(), rank)) {
       const Range rows = overlap(part.rows, place.rows), cols = overlap(part.cols, place.cols);
       if (rows.size() <= 0 || cols.size() <= 0) continue;
-      for (int64_t row = rows.begin; row < rows.end; ++row) {
-        const int64_t to = (place.local_rows.begin + row - place.rows.begin) * own_cols +
+      const Range in_rows{rows.begin - part.rows.begin, rows.end - part.rows.begin};
+      const Range in_cols{cols.begin - part.cols.begin, cols.end - part.cols.begin};
+      std::vector<Range> region{in_rows, in_cols};
+      if (part.transposed) std::swap(region[0], region[1]);
+      if (tensor.row_dims == 0) region = {in_cols};
+      std::vector<std::byte> piece(static_cast<size_t>(rows.size() * cols.size() * element));
+      weights_->file().read(stored, part.shape, region, tensor.dtype, piece.data());
+      for (int64_t row = 0; row < rows.size(); ++row) {
+        const int64_t to = (place.local_rows.begin + rows.begin - place.rows.begin + row) * own_cols +
                            place.local_cols.begin + cols.begin - place.cols.begin;
-        const int64_t in_row = row - part.rows.begin, in_col = cols.begin - part.cols.begin;
         auto* out = static_cast<std::byte*>(data) + to * element;
         if (!part.transposed) {
-          std::memcpy(out, stored.data() + (in_row * part.cols.size() + in_col) * element,
+          std::memcpy(out, piece.data() + row * cols.size() * element,
                       static_cast<size_t>(cols.size() * element));
           continue;
         }
-        for (int64_t i = 0; i < cols.size(); ++i)
-          std::memcpy(out + i * element, stored.data() + ((in_col + i) * part.rows.size() + in_row) * element,
+        for (int64_t col = 0; col < cols.size(); ++col)
+          std::memcpy(out + col * element, piece.data() + (col * rows.size() + row) * element,
                       static_cast<size_t>(element));
       }
     }
