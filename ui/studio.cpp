@@ -263,7 +263,7 @@ void Studio::draw_frozen(const Context& context) {
   ImGui::PopStyleVar();
   const TrainCurve& curve = *train_->curves[frozen_->curve];
   ImGui::AlignTextToFramePadding();
-  ImGui::Text("Training step %s of %s, frozen", format_integer(frozen_->step).c_str(), curve.name.c_str());
+  ImGui::Text("Training step %s of %s, frozen", grouped_text(frozen_->step).c_str(), curve.name.c_str());
   ImGui::SameLine();
   const bool goes_on = train_->state == TrainState::Paused;
   if (goes_on && ImGui::Button("Go on")) context.send(train_command::Resume{});

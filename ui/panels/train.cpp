@@ -21,8 +21,8 @@ std::string steps_text(const TrainSnapshot& train) {
   std::string text;
   for (const auto& curve : train.curves) {
     text += fmt::format("{}step {} of {}", text.empty() ? "" : ", ",
-                        format_integer(static_cast<int64_t>(curve->steps.size())),
-                        format_integer(curve->options.steps));
+                        grouped_text(static_cast<int64_t>(curve->steps.size())),
+                        grouped_text(curve->options.steps));
     if (train.curves.size() > 1) text += " (" + curve->name + ")";
   }
   return text;

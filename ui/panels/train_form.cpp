@@ -25,7 +25,7 @@ bool value_row(const Context& context, const char* label, const std::array<T, N>
 }
 
 std::string integer_text(int64_t value) {
-  return format_integer(value);
+  return grouped_text(value);
 }
 
 void draw_model_rows(const Context& context, TrainChoices& choices) {

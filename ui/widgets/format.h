@@ -10,13 +10,6 @@
 
 namespace shardlens::ui {
 
-/// The engine's wording of bytes and of numbers in full, under the names of this family.
-inline std::string format_bytes(double bytes) {
-  return bytes_text(bytes);
-}
-inline std::string format_integer(int64_t value) {
-  return grouped_text(value);
-}
 /// "840 ns", "12.3 µs", "1.10 ms", "2.50 s".
 std::string format_seconds(double seconds);
 /// The same for a tick of an axis, without digits that say nothing: "5 ms", "12.5 ms", "0".
