@@ -16,7 +16,10 @@ TensorId attention_core(Builder& b, TensorId qkv, TensorId mask) {
   attributes.causal = model.causal;
   attributes.batch = settings.micro_batch();
   attributes.dropout = settings.dropout;
-  if (settings.dropout > 0) attributes.stream = b.scoped("attn.dropout");
+  if (settings.dropout > 0) {
+    attributes.stream = b.in_layer("attn.dropout");
+    attributes.part = b.micro_batch();
+  }
   const TensorId c = b.activation("attn.context", "C", context_shape, heads);
   const bool recompute = settings.recompute == Recompute::Selective;
   const TensorId p =

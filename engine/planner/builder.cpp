@@ -74,8 +74,11 @@ Tensor Builder::blank(const std::string& value, const std::string& symbol, const
 }
 
 std::string Builder::scoped(const std::string& value) const {
-  const std::string part = micro_batch_ > 0 ? fmt::format("mb{}.", micro_batch_) : "";
-  return layer_ >= 0 ? fmt::format("{}h.{}.{}", part, layer_, value) : part + value;
+  return micro_batch_ > 0 ? fmt::format("mb{}.{}", micro_batch_, in_layer(value)) : in_layer(value);
+}
+
+std::string Builder::in_layer(const std::string& value) const {
+  return layer_ >= 0 ? fmt::format("h.{}.{}", layer_, value) : value;
 }
 
 TensorId Builder::input(const std::string& name, const std::string& symbol, const Shape& shape) {

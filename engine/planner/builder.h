@@ -85,8 +85,11 @@ class Builder {
   int64_t layer() const { return layer_ >= 0 ? layer_ : settings().layer; }
   /// Values of part `index` of the batch are called "mb<index>.…"; 0 has no prefix.
   void set_micro_batch(int index) { micro_batch_ = index; }
+  int micro_batch() const { return micro_batch_; }
   /// `value` with the prefixes of its part of the batch and its layer.
   std::string scoped(const std::string& value) const;
+  /// `value` with the prefix of its layer: the same for every part of the batch.
+  std::string in_layer(const std::string& value) const;
 
   /// Plays the tape: the backward steps of everything emitted so far. Forward steps may follow.
   void play_backward();

@@ -9,7 +9,8 @@ TensorId dropout(Builder& b, TensorId x, const std::string& value, const std::st
   if (b.settings().dropout == 0) return x;
   Attributes attributes;
   attributes.dropout = b.settings().dropout;
-  attributes.stream = b.scoped(value);
+  attributes.stream = b.in_layer(value);
+  attributes.part = b.micro_batch();
   const TensorId y = b.activation(value, symbol, b.tensor(x).shape, b.tensor(x).layout);
   b.step(Op::Dropout, value, fmt::format("{} = dropout({})", symbol, b.tensor(x).symbol), {x}, {y},
          attributes);

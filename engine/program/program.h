@@ -116,6 +116,7 @@ struct Attributes {
   int64_t vocab = 0;               ///< VocabMax, SumExp, CrossEntropyGrad: columns from here on are padding
   double dropout = 0;              ///< Dropout, Attention and its gradient: probability of a zero
   std::string stream;              ///< the random stream a dropout mask is drawn from
+  int part = 0;                    ///< with dropout: which part of the batch, so where in the stream
   bool decay = false;              ///< AdamW: the parameter decays
   bool operator==(const Attributes&) const = default;
 };

@@ -138,6 +138,7 @@ ordered_json step_to_json(const Step& step) {
             {"vocab", a.vocab},
             {"dropout", a.dropout},
             {"stream", a.stream},
+            {"part", a.part},
             {"decay", a.decay}}}};
 }
 
@@ -191,6 +192,7 @@ Step step_from_json(const json& value, StepId id, size_t tensors, size_t steps, 
   step.attributes.vocab = attributes.integer("vocab");
   step.attributes.dropout = attributes.number("dropout");
   step.attributes.stream = attributes.string("stream");
+  step.attributes.part = static_cast<int>(attributes.integer("part"));
   step.attributes.decay = attributes.boolean("decay");
   attributes.finish();
   reader.finish();

@@ -51,6 +51,11 @@ class Local {
     constexpr uint64_t kOdd = 0x9E3779B97F4A7C15;
     return {attributes.dropout, stream.seed, stream.name_hash ^ (context_.numbers.draw * kOdd)};
   }
+  /// Which of the equal parts of the whole batch, over replicas and micro-batches, the step works on: masks
+  /// are drawn by the batch's own rows.
+  int64_t part_of_batch(const Attributes& attributes) const {
+    return int64_t{context_.replica} * context_.program.settings.micro_batches + attributes.part;
+  }
   VocabShard vocab_shard(const Attributes& attributes) const {
     const Tensor& logits = input(0);
     return {logits.dtype, logits.shape[0], range(logits, 1), attributes.vocab};
@@ -118,7 +123,7 @@ AttentionShape attention_shape(const Local& local, const Step& step, const RankC
     shape.dropout = local.mask(step.attributes);
     shape.all_heads = whole.shape[2];
     shape.first_head = local.range(whole, 2).begin;
-    shape.first_token = context.replica * whole.shape[0];
+    shape.first_token = local.part_of_batch(step.attributes) * whole.shape[0];
   }
   return shape;
 }
@@ -263,8 +268,8 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
       break;
     case Op::Dropout: {
       const int64_t count = local.count(local.output(0));
-      device.dropout(dtype, local.mask(attributes), context.replica * count, count, local.in(0),
-                     local.out(0));
+      device.dropout(dtype, local.mask(attributes), local.part_of_batch(attributes) * count, count,
+                     local.in(0), local.out(0));
       break;
     }
     case Op::VocabMax:

@@ -197,8 +197,12 @@ TEST(ModelParity, RecomputingHoldsLessMemory) {
   EXPECT_LT(2 * activations(settings), kept);
 }
 
-TEST(ModelParity, PartsOfTheBatchAddUpToTheWhole) {
+class PartsOfTheBatch : public ::testing::TestWithParam<double> {};
+
+// With dropout too: a row's mask does not depend on the part it is run in.
+TEST_P(PartsOfTheBatch, AddUpToTheWhole) {
   Settings settings = small_bert(2);  // labels are spread unevenly over the parts
+  settings.dropout = GetParam();
   auto whole = std::make_shared<SerialReference>();
   settings.dtype = DType::Fp64;
   settings.tp = 1;
@@ -219,6 +223,10 @@ TEST(ModelParity, PartsOfTheBatchAddUpToTheWhole) {
   }
   EXPECT_GT(compared, 20);
 }
+
+INSTANTIATE_TEST_SUITE_P(ModelParity, PartsOfTheBatch, ::testing::Values(0.0, 0.2), [](const auto& param) {
+  return param.param > 0 ? "WithDropout" : "WithoutDropout";
+});
 
 struct Trap {
   Fault fault;
