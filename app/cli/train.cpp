@@ -29,6 +29,7 @@ struct TrainVerbOptions {
   int64_t steps = 1000;
   int64_t decay_steps = 0;
   double learning_rate = 3e-4, lowest_rate = 0;
+  double loss_scale = LossScaler::kFirstScale;
   int64_t warmup = 0;
   std::string decay = "cosine";
   OptimizerSettings optimizer;
@@ -74,6 +75,10 @@ void add_options(CLI::App& verb, TrainVerbOptions& o) {
   option("--beta1", o.optimizer.beta1, "Adam's");
   option("--beta2", o.optimizer.beta2, "Adam's");
   option("--eps", o.optimizer.epsilon, "Adam's");
+  option(
+      "--loss-scale", o.loss_scale,
+      "fp16: where the loss scale begins. It is halved where gradients overflow, which skips the step, and "
+      "doubled after 2000 good ones. A skipped step counts for --steps and the schedule, not as an update");
   option("--validate-every", o.validate_every, "Steps between looks at the validation text; 0: none");
   option("--checkpoint", o.checkpoint, "Folder the run is saved to");
   option("--checkpoint-every", o.checkpoint_every, "Steps between saves; 0: at the end alone");
@@ -83,9 +88,9 @@ void add_options(CLI::App& verb, TrainVerbOptions& o) {
 
 // What makes a run give the numbers it gives comes from its checkpoint; how it is run may be chosen anew.
 TrainOptions to_resume_options(const TrainVerbOptions& o) {
-  for (const char* fixed :
-       {"--model", "--weights", "--dtype", "--batch", "--seq", "--seed", "--dropout", "--lr", "--min-lr",
-        "--warmup", "--decay", "--decay-steps", "--weight-decay", "--clip", "--beta1", "--beta2", "--eps"}) {
+  for (const char* fixed : {"--model", "--weights", "--dtype", "--batch", "--seq", "--seed", "--dropout",
+                            "--lr", "--min-lr", "--warmup", "--decay", "--decay-steps", "--weight-decay",
+                            "--clip", "--beta1", "--beta2", "--eps", "--loss-scale"}) {
     if (!o.given(fixed)) continue;
     throw request_error(
         fmt::format("{} is the checkpoint's own; leave it out with --resume, or begin a new run "
@@ -122,6 +127,9 @@ TrainOptions to_train_options(const TrainVerbOptions& o) {
     options.schedule = {o.learning_rate, o.lowest_rate, o.warmup, o.decay_steps > 0 ? o.decay_steps : o.steps,
                         parse_decay(o.decay)};
     options.checkpoint = o.checkpoint;
+    options.first_loss_scale = o.loss_scale;
+    if (o.given("--loss-scale") && options.settings.dtype != DType::Fp16)
+      throw request_error("only --dtype fp16 has a loss scale: the others reach as far as fp32");
   }
   if (options.steps < 1) throw request_error(fmt::format("--steps {}: give 1 or more", options.steps));
   options.validate_every = o.validate_every;
@@ -167,6 +175,8 @@ int run_train(const TrainVerbOptions& o) {
                          {"stopped", trainer.steps_done() < options.steps},
                          {"loss", last.loss},
                          {"gradient_norm", last.gradient_norm},
+                         {"loss_scale", last.loss_scale},
+                         {"skipped_steps", trainer.steps_done() - trainer.updates()},
                          {"tokens_per_second", last.tokens_per_second},
                          {"flops_per_second", last.flops_per_second},
                          {"gemm_ceiling_flops", trainer.ceiling_flops()},
@@ -189,6 +199,7 @@ Verb add_train(CLI::App& app) {
 Examples
   shardlens-cli train --data book.txt --steps 200                          a toy, on bytes
   shardlens-cli train --model gpt2-10m --data corpus/ --tp 2 --dp 2 --steps 1000 --warmup 50
+  shardlens-cli train --data sample --dtype bf16 --checkpoint run    16 bits, with fp32 master weights
 )");
   return [options] { return run_train(*options); };
 }

@@ -19,7 +19,8 @@ namespace shardlens::cli {
 namespace {
 
 constexpr const char* kHeader =
-    "step,loss,gradient_norm,learning_rate,step_seconds,tokens_per_second,flops_per_second,of_gemm_ceiling,"
+    "step,loss,gradient_norm,learning_rate,loss_scale,skipped,step_seconds,tokens_per_second,flops_per_"
+    "second,of_gemm_ceiling,"
     "validation_loss\n";
 
 std::string time_text(double seconds) {
@@ -29,13 +30,21 @@ std::string time_text(double seconds) {
   return fmt::format("{} s", whole);
 }
 
+std::string scale_text(double scale) {
+  return grouped_text(static_cast<int64_t>(scale));
+}
+
+std::string step_text(int64_t step, int64_t steps) {
+  return fmt::format("step {:>{}}/{}", step, std::to_string(steps).size(), steps);
+}
+
 std::string line_of(const StepReport& r, int64_t steps) {
   const std::string share = r.of_ceiling > 0 ? fmt::format(" ({:.0f}% of ceiling)", 100 * r.of_ceiling) : "";
-  return fmt::format(
-      "step {:>{}}/{}  loss {:.4f}  |g| {:.3f}  lr {:.2e}  {} tok/s  {:.1f} GFLOP/s{}  {} left", r.step,
-      std::to_string(steps).size(), steps, r.loss, r.gradient_norm, r.learning_rate,
-      grouped_text(static_cast<int64_t>(r.tokens_per_second)), r.flops_per_second / 1e9, share,
-      time_text(r.seconds_left));
+  const std::string scale = r.loss_scale > 1 ? "  scale " + scale_text(r.loss_scale) : "";
+  return fmt::format("{}  loss {:.4f}  |g| {:.3f}  lr {:.2e}{}  {} tok/s  {:.1f} GFLOP/s{}  {} left",
+                     step_text(r.step, steps), r.loss, r.gradient_norm, r.learning_rate, scale,
+                     grouped_text(static_cast<int64_t>(r.tokens_per_second)), r.flops_per_second / 1e9, share,
+                     time_text(r.seconds_left));
 }
 
 }  // namespace
@@ -79,9 +88,9 @@ void TrainReport::open_csv(const std::string& path, int64_t done) {
 void TrainReport::flush_row(double validation_loss) {
   row_waits_ = false;
   const std::string last = std::isnan(validation_loss) ? "" : fmt::format("{:.9g}", validation_loss);
-  fmt::print(csv_, "{},{:.9g},{:.9g},{:.9g},{:.6f},{:.1f},{:.6g},{:.4f},{}\n", last_.step, last_.loss,
-             last_.gradient_norm, last_.learning_rate, last_.seconds, last_.tokens_per_second,
-             last_.flops_per_second, last_.of_ceiling, last);
+  fmt::print(csv_, "{},{:.9g},{:.9g},{:.9g},{:.9g},{:d},{:.6f},{:.1f},{:.6g},{:.4f},{}\n", last_.step,
+             last_.loss, last_.gradient_norm, last_.learning_rate, last_.loss_scale, last_.skipped,
+             last_.seconds, last_.tokens_per_second, last_.flops_per_second, last_.of_ceiling, last);
   if (std::fflush(csv_) == 0) return;
   const std::string why = std::strerror(errno);
   std::fclose(csv_);
@@ -97,8 +106,20 @@ void TrainReport::note(const std::string& text) {
 
 void TrainReport::on_step(const StepReport& report) {
   if (csv_ && row_waits_) flush_row(std::numeric_limits<double>::quiet_NaN());
+  if (last_.ceiling_flops > 0 && report.ceiling_flops > last_.ceiling_flops) {
+    note(
+        fmt::format("{}  the GEMM ceiling is {:.1f} GFLOP/s, not {:.1f}: a step was faster, so the machine "
+                    "was busy while it was measured",
+                    step_text(report.step, steps_), report.ceiling_flops / 1e9, last_.ceiling_flops / 1e9));
+  }
   last_ = report;
   row_waits_ = csv_ != nullptr;
+  if (report.skipped) {
+    return note(fmt::format(
+        "{}  skipped on all ranks: gradients overflowed at loss scale {}; the next step's is "
+        "{}",
+        step_text(report.step, steps_), scale_text(report.loss_scale), scale_text(report.loss_scale / 2)));
+  }
   const auto now = std::chrono::steady_clock::now();
   const bool last = report.step == steps_;
   const auto pause = std::chrono::milliseconds(live_ ? 100 : 1000);
@@ -113,12 +134,12 @@ void TrainReport::on_step(const StepReport& report) {
 void TrainReport::on_validation(const ValidationReport& report) {
   validation_loss_ = report.loss;
   if (csv_ && row_waits_) flush_row(report.loss);
-  note(fmt::format("step {:>{}}/{}  validation loss {:.4f} (perplexity {:.2f})", report.step,
-                   std::to_string(steps_).size(), steps_, report.loss, std::exp(report.loss)));
+  note(fmt::format("{}  validation loss {:.4f} (perplexity {:.2f})", step_text(report.step, steps_),
+                   report.loss, std::exp(report.loss)));
 }
 
 void TrainReport::on_saved(const std::string& folder, int64_t step) {
-  note(fmt::format("step {:>{}}/{}  saved to {}", step, std::to_string(steps_).size(), steps_, folder));
+  note(fmt::format("{}  saved to {}", step_text(step, steps_), folder));
 }
 
 void TrainReport::on_save_failed(const std::string& why) {

@@ -1,6 +1,8 @@
 // Statistics, hash and picture of one rank's piece, in one pass over the values each.
 #include "engine/record/sample.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -185,6 +187,14 @@ SamplePlan plan_samples(const Program& program, int64_t exact_budget_bytes) {
     plan.exact += element_count(local_shape(program.tensor(id), program.ranks(), 0)) <= kExactElements;
   }
   return plan;
+}
+
+std::string why_not_exact(const SamplePlan& plan) {
+  if (plan.exact == plan.sampled) return {};
+  return fmt::format(
+      "Exact values are kept of {} of {} tensors, the smallest first; of the others their pictures and "
+      "statistics.",
+      plan.exact, plan.sampled);
 }
 
 uint64_t hash_bytes(const void* data, size_t bytes) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "engine/program/program.h"
@@ -67,6 +68,9 @@ struct SamplePlan {
   int64_t exact = 0;    ///< of them, those that keep exact values
 };
 SamplePlan plan_samples(const Program& program, int64_t exact_budget_bytes = kExactBudgetBytes);
+
+/// Of how many tensors exact values are kept, in a sentence; empty: of all.
+std::string why_not_exact(const SamplePlan& plan);
 
 /// A 64-bit hash of `bytes` bytes; equal bytes give equal hashes.
 uint64_t hash_bytes(const void* data, size_t bytes);

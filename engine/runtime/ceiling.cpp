@@ -27,4 +27,12 @@ std::vector<GemmShape> gemm_shapes(const Program& program, int rank) {
   return shapes;
 }
 
+double measured_ceiling_flops(DType dtype, const std::vector<GemmShape>& shapes) {
+  constexpr int kRepetitions = 4;
+  // Each shape once, to find the fastest; the largest may take seconds.
+  const GemmRate once = measure_gemm_ceiling(dtype, shapes, available_cores(), 1, 1).best();
+  const GemmRate again = measure_gemm_ceiling(dtype, {once.shape}, available_cores(), 1, kRepetitions).best();
+  return std::max(once.highest_flops, again.highest_flops);
+}
+
 }  // namespace shardlens

@@ -12,4 +12,8 @@ namespace shardlens {
 /// The distinct products of `rank`'s linear steps, forward and backward, as that rank's device sees them.
 std::vector<GemmShape> gemm_shapes(const Program& program, int rank);
 
+/// FLOP/s of all cores together at the fastest of `shapes`, the best of several measurements. A machine that
+/// is busy elsewhere makes it too low, never too high: whoever is faster than it measures again.
+double measured_ceiling_flops(DType dtype, const std::vector<GemmShape>& shapes);
+
 }  // namespace shardlens

@@ -32,7 +32,8 @@ bool same_bytes(const TensorSample& a, const TensorSample& b) {
 
 }  // namespace
 
-Sampler::Sampler(const Program& program) : ranks_(program.ranks()), plan_(plan_samples(program)) {
+Sampler::Sampler(const Program& program, NotFinite not_finite)
+    : ranks_(program.ranks()), not_finite_(not_finite), plan_(plan_samples(program)) {
   samples_.assign(static_cast<size_t>(ranks_),
                   std::vector<std::shared_ptr<const TensorSample>>(program.tensors.size()));
 }
@@ -50,7 +51,8 @@ void Sampler::on_tensor(int rank, StepId, const Tensor& tensor, const void* data
     }
     samples_[static_cast<size_t>(rank)][id] = sample;
   }
-  if (sample->stats.nan_count > 0) throw_not_finite(tensor, sample->stats.nan_count, sample->stats.count);
+  if (sample->stats.nan_count > 0 && not_finite_ == NotFinite::StopsTheRun)
+    throw_not_finite(tensor, sample->stats.nan_count, sample->stats.count);
 }
 
 SampleTable Sampler::samples() const {
@@ -66,6 +68,10 @@ void FiniteCheck::on_tensor(int rank, StepId, const Tensor& tensor, const void* 
                       : tensor.dtype == DType::Fp16 ? count_bad<Fp16>(data, count)
                                                     : count_bad<float>(data, count);
   if (bad > 0) throw_not_finite(tensor, bad, count);
+}
+
+void FiniteCheck::on_replica_tensor(int, int rank, StepId step, const Tensor& tensor, const void* data) {
+  on_tensor(rank, step, tensor, data);
 }
 
 }  // namespace shardlens

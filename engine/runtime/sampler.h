@@ -15,10 +15,13 @@ using SampleTable = std::vector<std::vector<std::shared_ptr<const TensorSample>>
 
 class Sampler : public StepObserver {
  public:
-  explicit Sampler(const Program& program);
+  /// What a value that is not a number does: an overflow under a loss scale is no failure.
+  enum class NotFinite { StopsTheRun, IsCounted };
 
-  /// Samples the tensor. Throws a run Error naming it when it holds NaN or infinity: the executor adds rank
-  /// and step.
+  explicit Sampler(const Program& program, NotFinite not_finite = NotFinite::StopsTheRun);
+
+  /// Samples the tensor. Throws a run Error naming it when it holds NaN or infinity and that stops the run:
+  /// the executor adds rank and step.
   void on_tensor(int rank, StepId step, const Tensor& tensor, const void* data) override;
 
   /// What has been sampled so far; null where not yet. Any thread.
@@ -29,16 +32,18 @@ class Sampler : public StepObserver {
 
  private:
   int ranks_;
+  NotFinite not_finite_;
   SamplePlan plan_;
   mutable std::mutex mutex_;
   SampleTable samples_;
 };
 
-/// The guard alone, for runs that need no pictures.
+/// The guard alone, of all replicas, for runs that need no pictures.
 class FiniteCheck : public StepObserver {
  public:
   explicit FiniteCheck(int ranks) : ranks_(ranks) {}
   void on_tensor(int rank, StepId step, const Tensor& tensor, const void* data) override;
+  void on_replica_tensor(int replica, int rank, StepId step, const Tensor& tensor, const void* data) override;
 
  private:
   int ranks_;

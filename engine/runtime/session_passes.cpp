@@ -64,14 +64,6 @@ std::string why_not_comparable(const Plan& plan, const Plan& serial) {
       bytes_text(static_cast<double>(needed)), bytes_text(static_cast<double>(room)));
 }
 
-std::string why_not_exact(const SamplePlan& samples) {
-  if (samples.exact == samples.sampled) return {};
-  return fmt::format(
-      "Exact values are kept of {} of {} tensors, the smallest first; of the others their pictures and "
-      "statistics.",
-      samples.exact, samples.sampled);
-}
-
 // Times of a finished pass: the slowest rank decides.
 void take_events(const Executor& executor, const Program& program, Result& result) {
   result.events.assign(static_cast<size_t>(program.ranks()), {});

@@ -18,6 +18,7 @@
 #include "engine/io/json.h"
 #include "engine/io/safetensors.h"
 #include "engine/runtime/parameters.h"
+#include "engine/train/loss_scaler.h"
 #include "engine/train/model_state.h"
 
 namespace shardlens {
@@ -244,6 +245,10 @@ TrainingState read_training_state(const std::string& folder) {
   if (state.step < 0 || state.iteration < 0 || state.iteration > state.step)
     throw request_error(
         fmt::format("{}: {} updates in {} steps is not possible", where, state.iteration, state.step));
+  const int64_t good = state.scale_good_steps;
+  if (!LossScaler::is_possible(state.loss_scale) || good < 0 || good >= LossScaler::kPatience)
+    throw request_error(fmt::format("{}: a loss scale of {} that was right for {} steps is not possible",
+                                    where, state.loss_scale, good));
   return state;
 }
 

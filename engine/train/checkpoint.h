@@ -3,8 +3,8 @@
 //
 //   config.json             the model (engine/config/model_config.h)
 //   model.safetensors       the parameters under Hugging Face's names
-//   optimizer.safetensors   adam.m.<name>, adam.v.<name>, in half precision master.<name>
-//   training.json           step, schedule, settings, text and tokenizer
+//   optimizer.safetensors   adam.m.<name>, adam.v.<name>, in half precision master.<name> in fp32
+//   training.json           step, schedule, loss scale, settings, text and tokenizer
 //   tokenizer.json, …       the tokenizer's own files
 //
 // A checkpoint is written beside its place and changes places with the one before in one move of the file

@@ -10,7 +10,6 @@
 
 #include "engine/config/error.h"
 #include "engine/config/model_config.h"
-#include "engine/io/half.h"
 #include "engine/planner/planner.h"
 #include "engine/runtime/ceiling.h"
 #include "engine/runtime/plan.h"
@@ -64,9 +63,11 @@ Trainer::Trainer(TrainOptions options, std::shared_ptr<const BatchSource> traini
                  std::shared_ptr<const BatchSource> validation)
     : options_(std::move(options)), training_(std::move(training)), validation_(std::move(validation)) {
   shardlens::validate(options_.schedule);
-  if (is_half(options_.settings.dtype))  // the loop has no loss scale, and no resume in 16 bits was proved
-    throw request_error(fmt::format("training in {} is not possible yet: train with fp32 or fp64",
-                                    to_string(options_.settings.dtype)));
+  if (!LossScaler::is_possible(options_.first_loss_scale)) {
+    throw request_error(fmt::format("a loss scale of {} is not possible; give a power of two from {} to {}",
+                                    options_.first_loss_scale, LossScaler::kLowestScale,
+                                    LossScaler::kLargestScale));
+  }
   if (!options_.checkpoint.empty()) {
     check_checkpoint_place(options_.checkpoint);
     hugging_face_config(options_.settings.model, options_.settings.dtype);  // that it can be written
@@ -81,6 +82,7 @@ Trainer::Trainer(TrainOptions options, std::shared_ptr<const BatchSource> traini
   plan_ = make_plan(options_.settings);
   check_runnable(*plan_);
   check_batch(options_.settings, training_->batch(0));
+  if (options_.settings.dtype == DType::Fp16) scaler_.emplace(options_.first_loss_scale);
   loss_ = tensor_named(plan_->program, "loss");
   norm_ = tensor_named(plan_->program, "clip");
   const bool causal = options_.settings.model.causal;
@@ -92,14 +94,17 @@ Trainer::Trainer(TrainOptions options, std::shared_ptr<const BatchSource> traini
   if (options_.resume.empty()) return;
   load_optimizer_state(options_.resume, state, *executor_, plan_->program);
   done_ = state.step;
+  updates_ = state.iteration;
+  if (scaler_) scaler_.emplace(state.loss_scale, LossScaler::kPatience, state.scale_good_steps);
   if (options_.checkpoint == options_.resume) saved_ = done_;
 }
 
 void Trainer::measure_ceiling() {
-  ceiling_flops_ =
-      measure_gemm_ceiling(options_.settings.dtype, gemm_shapes(plan_->program, 0), available_cores(), 1, 1)
-          .best()
-          .median_flops;
+  hold_against(measured_ceiling_flops(options_.settings.dtype, gemm_shapes(plan_->program, 0)));
+}
+
+void Trainer::hold_against(double ceiling_flops) {
+  ceiling_flops_ = std::max(ceiling_flops_, ceiling_flops);
 }
 
 void Trainer::observe(std::vector<std::shared_ptr<StepObserver>> observers) {
@@ -111,8 +116,9 @@ PassInputs Trainer::inputs_of(int64_t step) const {
   PassInputs inputs;
   inputs.batch = std::make_shared<const Batch>(training_->batch(step - 1));
   inputs.numbers.learning_rate = options_.schedule.rate(step);
-  inputs.numbers.iteration = step;
+  inputs.numbers.iteration = updates_ + 1;
   inputs.numbers.draw = static_cast<uint64_t>(step);
+  if (scaler_) inputs.loss_scale = scaler_->scale();
   return inputs;
 }
 
@@ -121,15 +127,18 @@ PassInputs Trainer::inputs_of(int64_t step) const {
 void Trainer::explain_not_finite(const PassInputs& inputs, double loss, double norm) {
   std::string began = "no tensor of the pass";
   try {
-    executor_->observe({std::make_shared<FiniteCheck>(plan_->program.ranks())});
+    std::vector<std::shared_ptr<StepObserver>> observers = observers_;
+    observers.push_back(std::make_shared<FiniteCheck>(plan_->program.ranks()));
+    executor_->observe(std::move(observers));
     run_pass(*executor_, inputs);
   } catch (const Error& error) {
     began = error.what();
   }
   throw run_error(fmt::format(
-      "training stopped at step {}: the loss is {} and the gradients' norm {}. It began here: {}. "
+      "training stopped at step {}: the loss is {} and the gradients' norm {}{}. It began here: {}. "
       "{}; a smaller learning rate or a longer warm-up may help",
-      done_ + 1, loss, norm, began, saved_text(options_.checkpoint, saved_)));
+      done_ + 1, loss, norm, scaler_ ? fmt::format(" at loss scale {}", scaler_->scale()) : "", began,
+      saved_text(options_.checkpoint, saved_)));
 }
 
 StepReport Trainer::step() {
@@ -142,16 +151,28 @@ StepReport Trainer::step() {
   report.seconds = now_seconds() - begin;
   report.loss = read_scalar(*executor_, plan_->program, loss_);
   report.gradient_norm = read_scalar(*executor_, plan_->program, norm_, 1);
-  if (!std::isfinite(report.loss) || !std::isfinite(report.gradient_norm))
+  const bool overflow = !std::isfinite(report.gradient_norm);
+  report.skipped = overflow && scaler_ && !scaler_->at_lowest();
+  if (!report.skipped && (overflow || !std::isfinite(report.loss)))
     explain_not_finite(inputs, report.loss, report.gradient_norm);
+  report.loss_scale = inputs.loss_scale;
+  if (scaler_) scaler_->step_done(report.skipped);
   ++done_;
+  if (!report.skipped) ++updates_;
   ++timed_;
   timed_seconds_ += report.seconds;
   report.step = done_;
   report.learning_rate = inputs.numbers.learning_rate;
   report.tokens_per_second = static_cast<double>(settings.batch * settings.seq) / report.seconds;
   report.flops_per_second = static_cast<double>(flops_) / report.seconds;
-  if (ceiling_flops_ > 0) report.of_ceiling = report.flops_per_second / ceiling_flops_;
+  if (ceiling_flops_ > 0) {
+    if (report.flops_per_second > ceiling_flops_) {
+      measure_ceiling();
+      hold_against(report.flops_per_second);
+    }
+    report.ceiling_flops = ceiling_flops_;
+    report.of_ceiling = report.flops_per_second / ceiling_flops_;
+  }
   report.seconds_left =
       timed_seconds_ / static_cast<double>(timed_) * static_cast<double>(options_.steps - done_);
   return report;
@@ -188,7 +209,12 @@ void Trainer::save() {
   state.settings = options_.settings;
   state.schedule = options_.schedule;
   state.steps = options_.steps;
-  state.step = state.iteration = done_;
+  state.step = done_;
+  state.iteration = updates_;
+  if (scaler_) {
+    state.loss_scale = scaler_->scale();
+    state.scale_good_steps = scaler_->good_steps();
+  }
   save_checkpoint(options_.checkpoint, state, options_.text, *executor_, plan_->program);
   saved_ = done_;
 }

@@ -3,6 +3,10 @@
 //
 // A step is a pure function of the state before it and of its number: batch, rate and dropout masks follow
 // from (seed, step). So a run that is stopped and resumed gives the same bits as one that was not.
+//
+// In fp16 a step whose gradients overflow is skipped. It counts as a step: its batch was read, and the
+// learning rate goes on, so that N steps read N batches and end at the schedule's end, however many were
+// skipped. It does not count as an update: parameters, moments and Adam's bias correction stay.
 #pragma once
 
 #include <atomic>
@@ -15,6 +19,7 @@
 #include "engine/runtime/snapshot.h"
 #include "engine/train/batch_source.h"
 #include "engine/train/checkpoint.h"
+#include "engine/train/loss_scaler.h"
 #include "engine/train/schedule.h"
 
 namespace shardlens {
@@ -28,7 +33,8 @@ struct TrainOptions {
   std::string checkpoint;           ///< folder; empty: nothing is saved
   int64_t checkpoint_every = 0;     ///< steps; 0: at the end alone
   std::string resume;               ///< the checkpoint to go on from; empty: from the beginning
-  TrainText text;                   ///< what a checkpoint says of the text
+  double first_loss_scale = LossScaler::kFirstScale;  ///< fp16 alone; a run that goes on has its own
+  TrainText text;                                     ///< what a checkpoint says of the text
   Beside beside = Beside::Nothing;
 };
 
@@ -39,14 +45,17 @@ TrainOptions resume_options(const std::string& folder);
 
 /// What one step did.
 struct StepReport {
-  int64_t step = 0;  ///< from 1
-  double loss = 0;   ///< nats a token, mean over the batch, before the update
-  double gradient_norm = 0;
+  int64_t step = 0;          ///< from 1
+  double loss = 0;           ///< nats a token, mean over the batch, before the update
+  double gradient_norm = 0;  ///< of the unscaled gradients, before clipping; not finite when skipped
   double learning_rate = 0;
+  double loss_scale = 1;  ///< this step's loss was multiplied by it; 1 but in fp16
+  bool skipped = false;   ///< the gradients overflowed, so nothing was updated on any rank
   double seconds = 0;
   double tokens_per_second = 0;
   double flops_per_second = 0;  ///< of all ranks, matrix products, masked attention left out
-  double of_ceiling = 0;        ///< of the measured GEMM ceiling; 0: not measured
+  double ceiling_flops = 0;     ///< the measured GEMM ceiling; 0: not measured. It may rise in a run
+  double of_ceiling = 0;        ///< this step's share of it, at most 1
   double seconds_left = 0;      ///< to the last step, at the mean pace so far
 };
 
@@ -74,11 +83,16 @@ class Trainer {
   Trainer(TrainOptions options, std::shared_ptr<const BatchSource> training,
           std::shared_ptr<const BatchSource> validation);
 
-  /// Measures the GEMM ceiling of this plan's own products, so that steps can say their share of it.
+  /// Measures the GEMM ceiling of this plan's own products, so that steps can say their share of it. A step
+  /// that is faster shows that it was measured while the machine was busy: it is measured again, and never
+  /// is it lower than a step was fast.
   void measure_ceiling();
+  /// Holds steps against a ceiling that is known, or the one there is where that is higher.
+  void hold_against(double ceiling_flops);
 
-  /// One step. Throws a run Error when the loss or a gradient is not a number: it names the step, the first
-  /// tensor that was not, and the parameters are still those of the step before.
+  /// One step. Throws a run Error when the loss or a gradient is not a number, in fp16 only where a lower
+  /// loss scale does not help: it names the step, the first tensor that was not, and the parameters are still
+  /// those of the step before.
   StepReport step();
   /// The mean loss over the first batches of the validation text: a forward pass on a plan of its own, with
   /// the present weights and without dropout. Neither parameters nor the optimizer's state are touched.
@@ -94,6 +108,7 @@ class Trainer {
   /// The same, to be kept longer than the trainer.
   std::shared_ptr<const Plan> shared_plan() const { return plan_; }
   int64_t steps_done() const { return done_; }
+  int64_t updates() const { return updates_; }  ///< steps but for those that were skipped
   double ceiling_flops() const { return ceiling_flops_; }
   /// For who freezes a step and looks into it, and for saving; idle between steps.
   Executor& executor() { return *executor_; }
@@ -113,7 +128,9 @@ class Trainer {
   TensorId loss_ = kNoTensor, norm_ = kNoTensor;
   int64_t flops_ = 0;  ///< of one step, all ranks
   double ceiling_flops_ = 0;
-  int64_t done_ = 0;    ///< steps
+  std::optional<LossScaler> scaler_;  ///< fp16
+  int64_t done_ = 0;                  ///< steps
+  int64_t updates_ = 0;
   int64_t saved_ = -1;  ///< the step of the checkpoint; -1: none yet
   int64_t timed_ = 0;   ///< steps of this process
   double timed_seconds_ = 0;

@@ -339,7 +339,10 @@ void TrainingSession::Worker::make_step(Run& run, bool sampled) {
   const Program& program = run.curve.plan->program;
   std::shared_ptr<Sampler> sampler;
   if (sampled) {
-    sampler = std::make_shared<Sampler>(program);
+    // An overflow that the loss scale answers is a step to look at, not the end of the run.
+    const bool scaled = program.settings.dtype == DType::Fp16;
+    sampler = std::make_shared<Sampler>(
+        program, scaled ? Sampler::NotFinite::IsCounted : Sampler::NotFinite::StopsTheRun);
     trainer.observe({run.norms, sampler});
   }
   {
@@ -360,6 +363,8 @@ void TrainingSession::Worker::make_step(Run& run, bool sampled) {
     step.report = trainer.step();
   }
   step.gradient_norms = run.norms->norms();
+  for (double& norm : step.gradient_norms) norm /= step.report.loss_scale;
+  run.curve.ceiling_flops = trainer.ceiling_flops();
   run.curve.steps.push_back(std::make_shared<const TrainStep>(std::move(step)));
   const int64_t number = trainer.steps_done();
   if (sampler) {
@@ -384,6 +389,7 @@ std::shared_ptr<const Snapshot> TrainingSession::Worker::shown_step(const Run& r
   result.communicator = run.curve.communicator;
   result.machine = now_.machine;
   result.samples = sampler.samples();
+  result.not_exact = why_not_exact(sampler.plan());
   result.gemm_ceiling_flops = run.curve.ceiling_flops;
   result.provenance = fmt::format("measured in training step {}", step);
   for (int rank = 0; rank < program.ranks(); ++rank)

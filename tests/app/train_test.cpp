@@ -6,6 +6,7 @@
 #include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <thread>
 
@@ -53,6 +54,34 @@ TEST_F(CliTrain, PrintsOneObjectAndLogsEveryStep) {
   const std::string log = contents("log.csv");
   EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 5);
   EXPECT_TRUE(contains(log, "step,loss,gradient_norm"));
+}
+
+// On two tokens the largest loss scale is beyond fp16: steps are skipped until it fits, which is said and
+// logged, and the run goes on from there byte by byte.
+TEST_F(CliTrain, SkippedStepsAreSaidLoggedAndResumed) {
+  const std::string half =
+      "train --model gpt2-tiny --batch 1 --seq 2 --threads 1 --tp 2 --dtype fp16 --data " + book() +
+      " --loss-scale 16777216 --decay-steps 14 ";
+  ASSERT_EQ(run(half + "--steps 14 --checkpoint " + path("whole")).code, 0);
+  const Ended first = run(half + "--steps 3 --log " + path("log.csv") + " --checkpoint " + path("parts"));
+  ASSERT_EQ(first.code, 0) << first.err;
+  EXPECT_TRUE(contains(first.out,
+                       "skipped on all ranks: gradients overflowed at loss scale 16,777,216; the "
+                       "next step's is 8,388,608"))
+      << first.out;
+  const nlohmann::json json =
+      json_of(run("train --json --resume " + path("parts") + " --steps 14 --log " + path("log.csv")));
+  EXPECT_GE(json["skipped_steps"].get<int>(), 3);
+  EXPECT_LT(json["skipped_steps"].get<int>(), 14);
+  EXPECT_LT(json["loss_scale"].get<double>(), 16777216 / 8);
+  for (const char* file : {"model.safetensors", "optimizer.safetensors"})
+    EXPECT_TRUE(contents(std::string("whole/") + file) == contents(std::string("parts/") + file)) << file;
+  std::istringstream log(contents("log.csv"));
+  std::string header, row;
+  std::getline(log, header);
+  EXPECT_TRUE(contains(header, "step,loss,gradient_norm,learning_rate,loss_scale,skipped,")) << header;
+  std::getline(log, row);
+  EXPECT_TRUE(contains(row, ",16777216,1,")) << row;
 }
 
 TEST_F(CliTrain, PlainLinesWhereThereIsNoTerminal) {
@@ -174,6 +203,25 @@ TEST_F(CliTrain, GenerateWritesOnAsItWasTrained) {
   EXPECT_EQ(longest["tokens"], 256);  // the last one has no position of its own, and needs none
 }
 
+TEST_F(CliTrain, WhatWasTrainedIn16BitsIsMeasuredAndWritesOn) {
+  for (const std::string dtype : {"bf16", "fp16"}) {
+    const std::string model = path("run_" + dtype);
+    ASSERT_EQ(run(tiny() + "--tp 2 --steps 40 --dtype " + dtype + " --checkpoint " + model).code, 0);
+    write("held.txt", contents("book.txt").substr(0, 500));
+    const std::string eval = "eval --threads 1 --json --text " + path("held.txt") + " --model " + model;
+    const double wide = json_of(run(eval + " --tp 1"))["nats"];
+    const double narrow = json_of(run(eval + " --tp 2 --dtype " + dtype))["nats"];
+    EXPECT_NEAR(narrow / wide, 1, dtype == "bf16" ? 0x1p-8 * 6 : 0x1p-11 * 6) << dtype;  // sqrt(34) roundings
+    const double untrained =
+        json_of(run("eval --threads 1 --json --tp 1 --model gpt2-tiny --text " + path("held.txt")))["nats"];
+    EXPECT_LT(wide, 0.8 * untrained);
+    const std::string generate =
+        "generate --threads 1 --json --greedy --tokens 20 --prompt 'And the ' --model " + model;
+    for (const char* how : {" --tp 1", " --tp 2 --dtype bf16", " --tp 2 --dtype fp16"})
+      EXPECT_EQ(json_of(run(generate + how))["tokens"], 20) << dtype << how;
+  }
+}
+
 TEST_F(CliTrain, WrongRequestsEndWithTwoAndNameTheRemedy) {
   write("empty.txt", "");
   write("short.txt", "too short");
@@ -189,6 +237,8 @@ TEST_F(CliTrain, WrongRequestsEndWithTwoAndNameTheRemedy) {
       {text + " --steps 0", "--steps 0"},
       {text + " --seq 300", "positions"},
       {text + " --lr -1", "learning rate"},
+      {text + " --loss-scale 65536", "fp16"},
+      {text + " --dtype fp16 --loss-scale 1000", "power of two"},
       {tiny() + "--decay cosin", "cosine"},
       {tiny() + "--dropout 1", "dropout"},
       {tiny() + "--tokenizer " + path("nowhere"), "nowhere"},

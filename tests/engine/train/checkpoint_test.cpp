@@ -22,6 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using testing::lasting_state;
 using testing::small_bert;
 using testing::small_model;
 using testing::small_trainer;
@@ -55,14 +56,6 @@ class CheckpointTest : public TestFolder {
   }
 };
 
-std::map<std::string, std::vector<std::byte>> everything(const Trainer& trainer) {
-  std::map<std::string, std::vector<std::byte>> all;
-  const Program& program = trainer.plan().program;
-  for (const TensorId id : lasting_tensors(program))
-    all[program.tensor(id).name] = read_whole(trainer.executor(), program, id);
-  return all;
-}
-
 TEST_F(CheckpointTest, AResumedRunIsBitForBitTheRunThatWasNotInterrupted) {
   for (const Settings& settings : {small_model(2, 2), small_model(3), small_bert(2), small_model(1)}) {
     Trainer whole = small_trainer(small_training(settings, 6));
@@ -72,7 +65,7 @@ TEST_F(CheckpointTest, AResumedRunIsBitForBitTheRunThatWasNotInterrupted) {
     Trainer rest = resumed(settings.tp, settings.dp);
     ASSERT_EQ(rest.steps_done(), 3);
     for (size_t i = 3; i < 6; ++i) EXPECT_EQ(rest.step().loss, expected[i]) << "step " << i + 1;
-    EXPECT_EQ(everything(rest), everything(whole));
+    EXPECT_EQ(lasting_state(rest), lasting_state(whole));
     fs::remove_all(path("run"));
   }
 }
@@ -203,6 +196,11 @@ TEST_F(CheckpointTest, WhatIsDamagedOrMissingIsNamed) {
   change("training.json",
          [](std::string& text) { text.replace(text.find("\"format\": 1"), 11, "\"format\": 9"); });
   EXPECT_THAT(resume_error(), HasSubstr("format 9"));
+  fresh();
+  change("training.json", [](std::string& text) {
+    text.replace(text.find("\"loss_scale\": 1.0"), 17, "\"loss_scale\": 0.0");
+  });
+  EXPECT_THAT(resume_error(), HasSubstr("a loss scale of 0"));
   fresh();
   change("training.json",
          [](std::string& text) { text.replace(text.find("\"hidden\": 40"), 12, "\"hidden\": 80"); });

@@ -3,15 +3,14 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
-#include <limits>
-
 #include "engine/train/model_step.h"
 #include "tests/engine/small_model.h"
+#include "tests/engine/train/planted_overflow.h"
 
 namespace shardlens {
 namespace {
 
+using testing::PlantedOverflow;
 using testing::small_model;
 
 TEST(LossScaler, HalvesOnOverflowAndDoublesAfterGoodSteps) {
@@ -32,24 +31,10 @@ TEST(LossScaler, StaysBetweenOneAndTheLargest) {
   LossScaler scaler(2, 1);
   for (int step = 0; step < 5; ++step) scaler.step_done(true);
   EXPECT_EQ(scaler.scale(), 1);
+  EXPECT_TRUE(scaler.at_lowest());
   for (int step = 0; step < 40; ++step) scaler.step_done(false);
   EXPECT_EQ(scaler.scale(), LossScaler::kLargestScale);
 }
-
-/// Writes an infinity into one gradient of one rank, as soon as that rank has computed it.
-class PlantedOverflow : public StepObserver {
- public:
-  PlantedOverflow(std::string value, int rank) : value_(std::move(value)), rank_(rank) {}
-  void on_tensor(int rank, StepId, const Tensor& tensor, const void* data) override {
-    if (rank != rank_ || tensor.name != value_) return;
-    const float infinite = std::numeric_limits<float>::infinity();
-    std::memcpy(const_cast<void*>(data), &infinite, sizeof infinite);
-  }
-
- private:
-  std::string value_;
-  int rank_;
-};
 
 /// The bytes of every weight, moment and master of every rank.
 std::vector<std::vector<std::byte>> lasting_state(const Executor& executor, const Program& program) {
@@ -63,6 +48,21 @@ std::vector<std::vector<std::byte>> lasting_state(const Executor& executor, cons
     }
   }
   return state;
+}
+
+TEST(LossScaler, GoesOnFromItsState) {
+  LossScaler scaler(1024, 3);
+  scaler.step_done(false);
+  scaler.step_done(false);
+  LossScaler again(scaler.scale(), 3, scaler.good_steps());
+  again.step_done(false);
+  EXPECT_EQ(again.scale(), 2048);
+}
+
+TEST(LossScaler, KnowsWhichScalesChangeNoDigit) {
+  for (const double scale : {1.0, 2.0, 65536.0, 16777216.0}) EXPECT_TRUE(LossScaler::is_possible(scale));
+  for (const double scale : {0.0, -2.0, 0.5, 3.0, 1000.0, 33554432.0, std::nan("")})
+    EXPECT_FALSE(LossScaler::is_possible(scale)) << scale;
 }
 
 TEST(LossScale, AnOverflowOnOneRankSkipsTheStepOnAll) {
@@ -83,9 +83,7 @@ TEST(LossScale, AnOverflowOnOneRankSkipsTheStepOnAll) {
   executor.start(0);
   executor.wait();
   const auto before = lasting_state(executor, plan->program);
-  // A gradient of what is cut: no other rank of the group has this one.
-  const std::string gradient = "grad.transformer.h.1.mlp.c_fc.weight@replica";
-  pass({std::make_shared<PlantedOverflow>(gradient, 1)});
+  pass({std::make_shared<PlantedOverflow>(testing::cut_gradient(2), 1)});
   EXPECT_TRUE(lasting_state(executor, plan->program) == before);
   pass({});
   EXPECT_FALSE(lasting_state(executor, plan->program) == before);

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cmath>
+#include <map>
 
+#include "engine/train/model_state.h"
 #include "engine/train/trainer.h"
 #include "tests/engine/small_model.h"
 
@@ -44,6 +46,15 @@ inline TrainOptions small_training(const Settings& settings, int64_t steps) {
 inline Trainer small_trainer(const TrainOptions& options) {
   const auto source = std::make_shared<CountingBatches>(options.settings);
   return Trainer(options, source, source);
+}
+
+/// Every parameter and everything the optimizer keeps, whole, by name.
+inline std::map<std::string, std::vector<std::byte>> lasting_state(const Trainer& trainer) {
+  std::map<std::string, std::vector<std::byte>> state;
+  const Program& program = trainer.plan().program;
+  for (const TensorId id : lasting_tensors(program))
+    state[program.tensor(id).name] = read_whole(trainer.executor(), program, id);
+  return state;
 }
 
 /// Counts what the trainer tells.

@@ -66,6 +66,18 @@ TEST_F(TrainerTest, ReportsRateAndPace) {
   EXPECT_DOUBLE_EQ(second.of_ceiling, second.flops_per_second / trainer.ceiling_flops());
 }
 
+// A ceiling measured on a busy machine is found out by the first step that is faster.
+TEST_F(TrainerTest, NoStepIsFasterThanTheCeiling) {
+  Trainer trainer = small_trainer(small_training(small_model(2), 4));
+  trainer.hold_against(1.0);
+  const StepReport report = trainer.step();
+  EXPECT_LE(report.of_ceiling, 1);
+  EXPECT_GE(report.ceiling_flops, report.flops_per_second);
+  const double raised = trainer.ceiling_flops();
+  trainer.hold_against(1.0);
+  EXPECT_EQ(trainer.ceiling_flops(), raised) << "it is never lowered";
+}
+
 // Validation is a pass of its own: the run goes on bit by bit as without it, whatever the dropout.
 TEST_F(TrainerTest, ValidationLeavesTheRunAsItIs) {
   TrainOptions options = small_training(small_model(2, 2), 6);
@@ -134,6 +146,9 @@ TEST_F(TrainerTest, RefusesWhatCannotBeTrained) {
   TrainOptions options = small_training(small_model(2), 10);
   options.schedule.peak = -1;
   EXPECT_THAT(error_of([&] { small_trainer(options); }), HasSubstr("learning rate"));
+  options = small_training(small_model(2), 10);
+  options.first_loss_scale = 1000;
+  EXPECT_THAT(error_of([&] { small_trainer(options); }), HasSubstr("power of two"));
   options = small_training(small_model(2), 10);
   options.settings.seq = 17;  // 16 positions
   EXPECT_THAT(error_of([&] { small_trainer(options); }), HasSubstr("positions"));

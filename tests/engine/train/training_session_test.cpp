@@ -64,7 +64,9 @@ TEST(TrainingSession, TrainsToItsLastStepAndLearns) {
 }
 
 TEST(TrainingSession, TheLayersNormsMakeUpTheGlobalNorm) {
-  for (const Settings& settings : {small_model(1), small_model(3), small_model(2, 2)}) {
+  Settings half = small_model(2, 2);
+  half.dtype = DType::Fp16;
+  for (const Settings& settings : {small_model(1), small_model(3), small_model(2, 2), half}) {
     TrainingSession session;
     const Snap last = trained(session, {{model_of(settings, 3)}, ""});
     ASSERT_EQ(last->state, TrainState::Done) << last->message;
@@ -164,6 +166,30 @@ TEST(TrainingSession, TheLastStepCanBeFrozenAfterTheRun) {
   EXPECT_EQ(frozen->state, TrainState::Done);
   session.send(train_command::LetGo{});
   EXPECT_FALSE(session.wait_until_idle(kTimeoutSeconds)->frozen);
+}
+
+// 2^24 over 44 tokens is beyond fp16, so the first step overflows: it can be looked at, and the run goes on.
+TEST(TrainingSession, ASkippedStepCanBeFrozen) {
+  train_command::Model model = model_of(small_model(2), 16);
+  model.options.settings.dtype = DType::Fp16;
+  model.options.first_loss_scale = LossScaler::kLargestScale;
+  TrainingSession session;
+  session.send(train_command::Start{{model}, ""});
+  session.send(train_command::Freeze{});
+  const Snap frozen = session.wait_until_idle(kTimeoutSeconds);
+  ASSERT_TRUE(frozen->frozen) << frozen->message;
+  EXPECT_EQ(frozen->frozen->step, 1);
+  EXPECT_TRUE(frozen->curves[0]->steps[0]->report.skipped);
+  int64_t not_finite = 0;
+  for (const auto& of_rank : frozen->frozen->shown->result->samples) {
+    for (const auto& sample : of_rank) not_finite += sample ? sample->stats.nan_count : 0;
+  }
+  EXPECT_GT(not_finite, 0) << "what overflowed is there to see";
+  session.send(train_command::Resume{});
+  const Snap last = session.wait_until_idle(kTimeoutSeconds);
+  ASSERT_EQ(last->state, TrainState::Done) << last->message;
+  EXPECT_FALSE(last->curves[0]->steps.back()->report.skipped);
+  EXPECT_LT(last->curves[0]->steps.back()->report.loss_scale, LossScaler::kLargestScale);
 }
 
 TEST(TrainingSession, TwoModelsAreTrainedInTurnOnTheSameText) {
