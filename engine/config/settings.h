@@ -111,6 +111,9 @@ struct Settings {
   Recompute recompute = Recompute::None;
   double dropout = 0;   ///< probability, on attention probabilities and on the residual stream
   bool update = false;  ///< a whole model: the optimizer's steps follow the backward pass
+  /// A whole GPT: a pass of generation, over `seq` new tokens of each sequence, against a cache with room for
+  /// the keys and values of so many; 0: a pass of training.
+  int64_t cache_tokens = 0;
   OptimizerSettings optimizer;
   int vocab_ranks =
       0;  ///< the T the vocabulary is padded for; 0: its own. A serial run takes the sharded run's

@@ -128,6 +128,7 @@ nlohmann::ordered_json settings_to_json(const Settings& settings) {
   json["recompute"] = to_string(settings.recompute);
   json["dropout"] = settings.dropout;
   json["update"] = settings.update;
+  json["cache_tokens"] = settings.cache_tokens;
   json["optimizer"] = {{"weight_decay", settings.optimizer.weight_decay},
                        {"beta1", settings.optimizer.beta1},
                        {"beta2", settings.optimizer.beta2},
@@ -159,6 +160,7 @@ Settings settings_from_json(const nlohmann::json& json, const std::string& sourc
   settings.recompute = word(reader, "recompute", parse_recompute);
   settings.dropout = reader.number("dropout");
   settings.update = reader.boolean("update");
+  settings.cache_tokens = reader.integer("cache_tokens");
   settings.optimizer = read_optimizer(reader.child("optimizer"), source + ", optimizer");
   settings.vocab_ranks = small_integer(reader, "vocab_ranks");
   settings.input = read_input(reader.child("input"), source + ", input");

@@ -102,12 +102,32 @@ void validate_whole_model(const Settings& settings) {
   if (!(o.clip >= 0)) throw request_error(fmt::format("clip = {} must be 0 (not clipped) or above.", o.clip));
 }
 
+// A pass of generation: new tokens of a GPT, after those in its cache.
+void validate_cache(const Settings& settings) {
+  const Model& model = settings.model;
+  if (settings.block != Block::Model || model.architecture != Architecture::Gpt || !model.causal) {
+    throw request_error(fmt::format(
+        "a cache of keys and values is of a whole model whose tokens see those before them alone; {}",
+        settings.block != Block::Model ? "choose the whole model" : "choose a GPT model"));
+  }
+  check_range("cache", settings.cache_tokens, 1, model.positions);
+  if (settings.seq > settings.cache_tokens) {
+    throw request_error(fmt::format("{} new tokens have no room in a cache of {}. Try a cache of {}.",
+                                    settings.seq, settings.cache_tokens, settings.seq));
+  }
+  if (settings.micro_batches != 1) {
+    throw request_error(
+        fmt::format("a pass of generation is not run in {} parts. Try 1.", settings.micro_batches));
+  }
+}
+
 // The largest single tensor, in elements, as a double that cannot overflow: the attention probabilities or
 // the MLP's inner activation or a weight.
 double largest_tensor_elements(const Settings& settings) {
   const Model& model = settings.model;
   const double tokens = static_cast<double>(settings.batch) * static_cast<double>(settings.seq);
-  const double probabilities = tokens * static_cast<double>(model.heads) * static_cast<double>(settings.seq);
+  const double keys = static_cast<double>(std::max(settings.seq, settings.cache_tokens));
+  const double probabilities = tokens * static_cast<double>(model.heads) * keys;
   const double widest = std::max(3.0 * static_cast<double>(model.hidden), static_cast<double>(model.ffn));
   return std::max({probabilities, tokens * widest, static_cast<double>(model.hidden) * widest});
 }
@@ -188,6 +208,7 @@ void validate(const Settings& settings) {
   check_degree(settings);
   find_hardware(settings.hardware);
   if (settings.block == Block::Model) validate_whole_model(settings);
+  if (settings.cache_tokens != 0) validate_cache(settings);
   if (settings.input.kind != InputKind::Normal && settings.input.path.empty()) {
     throw request_error(
         fmt::format("input \"{}\" needs a file: give its path", to_string(settings.input.kind)));

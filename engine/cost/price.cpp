@@ -50,6 +50,12 @@ Flops flops_of(const Program& program, const Step& step, int rank) {
       const int products = program.settings.recompute == Recompute::Selective ? 5 : 4;
       return attention_flops(program, step.inputs[2], step.attributes, products, rank);
     }
+    case Op::CachedAttention: {  // as if the cache were full after it: the last token sees all of it
+      const int64_t tokens = tokens_of(program, step.outputs[0]), seq = tokens / step.attributes.batch;
+      const int64_t room = tokens_of(program, step.inputs[2]) / step.attributes.batch;
+      const int64_t per_key = 4 * local_count(program, step.outputs[0], rank) / tokens;  // heads · head_dim
+      return {per_key * tokens * room, per_key * step.attributes.batch * (seq * room - seq * (seq - 1) / 2)};
+    }
     default:
       return {};
   }
@@ -91,6 +97,9 @@ std::vector<StepCost> price(const Program& program, const Hardware& hardware, in
       cost.touched_bytes = 2 * local_bytes(program.tensor(rows), program.ranks(), rank);
       if (step.op == Op::EmbeddingGrad && !step.attributes.accumulate)
         cost.touched_bytes += local_bytes(program.tensor(step.outputs[0]), program.ranks(), rank);
+    } else if (step.op == Op::CacheAppend) {  // the new rows, not the cache
+      const int64_t rows = local_bytes(program.tensor(step.inputs[0]), program.ranks(), rank) / 3 * 2;
+      cost.touched_bytes = 2 * rows;
     } else if (step.op != Op::Identity) {
       for (const std::vector<TensorId>* tensors : {&step.inputs, &step.outputs}) {
         for (const TensorId id : *tensors)

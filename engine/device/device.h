@@ -75,6 +75,19 @@ struct AttentionShape {
           first_token = 0;  ///< where this rank's P lies in the whole, for dropout
 };
 
+/// New tokens against a cache, one rank's heads. QKV is [batch*seq, 3, heads, head_dim], keys and values are
+/// [batch*room, heads, head_dim], P is [batch*seq, heads, room], C is [batch*seq, heads, head_dim]. `heads`
+/// is the rank's own count and may be 0.
+struct CacheShape {
+  DType dtype = DType::Fp32;
+  int64_t batch = 0, seq = 0, room = 0, heads = 0, head_dim = 0;
+  /// [batch*seq], where in its sequence each token stands: consecutive within a sequence, and below `room`.
+  const int32_t* positions = nullptr;
+
+  /// Of a sequence's first new token. Throws a request Error where the positions are not as they must be.
+  int64_t first_position(int64_t sequence) const;
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -122,6 +135,14 @@ class Device {
   /// dQKV from dC: the same bits whether P was kept or not.
   virtual void attention_grad(const AttentionShape& shape, const void* qkv, const void* saved,
                               const void* context, const void* dcontext, void* dqkv, void* workspace) = 0;
+
+  /// keys and values at the new tokens' positions = K and V of QKV.
+  virtual void cache_append(const CacheShape& shape, const void* qkv, void* keys, void* values) = 0;
+  /// P = softmax(Q·Kᵀ/sqrt(head_dim)) over the cache up to each token's own position and 0 beyond, C = P·V.
+  /// `workspace` holds attention_workspace_elements() elements for a sequence of `room`; null unless the
+  /// dtype is a 16-bit one.
+  virtual void cached_attention(const CacheShape& shape, const void* qkv, const void* keys,
+                                const void* values, void* probs, void* context, void* workspace) = 0;
 
   /// y = a + b. y may be a or b.
   virtual void add(DType dtype, int64_t count, const void* a, const void* b, void* y) = 0;

@@ -1,5 +1,5 @@
 // The self-attention block (paper, section 3, Figure 3b): heads are independent, so a cut between heads makes
-// the whole of softmax(Q·Kᵀ/√d)·V local to a rank.
+// the whole of softmax(Q·Kᵀ/√d)·V local to a rank, and a cache of keys and values is cut with them.
 #include <fmt/format.h>
 
 #include "engine/device/device.h"
@@ -7,10 +7,44 @@
 
 namespace shardlens {
 
-TensorId attention_core(Builder& b, TensorId qkv, TensorId mask) {
+namespace {
+
+// The new tokens' keys and values join those of the tokens before them, which stay where their heads are, and
+// the new tokens attend to all of them.
+TensorId cached_attention(Builder& b, TensorId qkv, TensorId positions, Layout heads) {
+  const Settings& settings = b.settings();
+  const Model& model = settings.model;
+  const int64_t room = settings.cache_tokens;
+  Attributes attributes;
+  attributes.causal = true;
+  attributes.batch = settings.micro_batch();
+  const Shape kept_shape{settings.micro_batch() * room, model.heads, model.head_dim()};
+  const TensorId k = b.cache("attn.keys", "K", kept_shape, heads);
+  const TensorId v = b.cache("attn.values", "V", kept_shape, heads);
+  const TensorId all_k = b.in_place(k, b.scoped("attn.keys.appended"));
+  const TensorId all_v = b.in_place(v, b.scoped("attn.values.appended"));
+  b.step(Op::CacheAppend, "attn.cache", "K[pos], V[pos] = K, V of QKV", {qkv, positions, k, v},
+         {all_k, all_v}, attributes);
+  const TensorId c =
+      b.activation("attn.context", "C", {settings.tokens(), model.heads, model.head_dim()}, heads);
+  const TensorId p = b.activation("attn.probs", "P", {settings.tokens(), model.heads, room}, heads);
+  std::vector<TensorId> outputs{c, p};
+  if (settings.dtype != b.wide())
+    outputs.push_back(b.workspace("attn.core.workspace",
+                                  {attention_workspace_elements(settings.dtype, room, model.head_dim())}));
+  b.step(Op::CachedAttention, "attn.core", "C = P · V,  P = softmax(Q · Kᵀ / √d)",
+         {qkv, positions, all_k, all_v}, outputs, attributes);
+  return c;
+}
+
+}  // namespace
+
+TensorId attention_core(Builder& b, TensorId qkv, const Visibility& visible) {
   const Settings& settings = b.settings();
   const Model& model = settings.model;
   const Layout heads = b.tensor(qkv).layout.kind == LayoutKind::Sharded ? sharded(1) : kReplicated;
+  if (settings.cache_tokens > 0) return cached_attention(b, qkv, visible.positions, heads);
+  const TensorId mask = visible.mask;
   const Shape context_shape{settings.tokens(), model.heads, model.head_dim()};
   Attributes attributes;
   attributes.causal = model.causal;
@@ -47,7 +81,7 @@ TensorId attention_core(Builder& b, TensorId qkv, TensorId mask) {
   return c;
 }
 
-TensorId attention(Builder& b, TensorId x, const std::string& out_symbol, TensorId mask) {
+TensorId attention(Builder& b, TensorId x, const std::string& out_symbol, const Visibility& visible) {
   const Model& model = b.settings().model;
   const Split& split = b.settings().split;
   b.set_block("attention");
@@ -62,7 +96,7 @@ TensorId attention(Builder& b, TensorId x, const std::string& out_symbol, Tensor
   // the heads.
   const TensorId qkv = linear(b, x, qkv_names, {{model.hidden}, {3, model.heads, model.head_dim()}, 0, 1},
                               split.attn_qkv, sharded(2));
-  const TensorId c = attention_core(b, qkv, mask);
+  const TensorId c = attention_core(b, qkv, visible);
   const TensorId y = linear(b, c, proj_names, {heads_shape, {model.hidden}, 0, 0}, split.attn_proj);
   return b.convert(y, kReplicated);
 }

@@ -163,6 +163,13 @@ TensorId Builder::optimizer_state(const std::string& name, const std::string& sy
   return add(std::move(state));
 }
 
+TensorId Builder::cache(const std::string& value, const std::string& symbol, const Shape& shape,
+                        Layout layout) {
+  Tensor tensor = blank(scoped(value), symbol, shape, MemoryKind::KeyValueCache);
+  tensor.layout = layout;
+  return add(std::move(tensor));
+}
+
 TensorId Builder::in_place(TensorId of, const std::string& value) {
   Tensor tensor = this->tensor(of);
   tensor.value = value;

@@ -44,6 +44,8 @@ class Builder {
   TensorId weight_gradient(TensorId weight, std::vector<TensorId>& inputs, Attributes& attributes);
   /// A tensor the optimizer keeps beside a parameter, in its layout.
   TensorId optimizer_state(const std::string& name, const std::string& symbol, TensorId weight);
+  /// A tensor of the run's dtype that stays from pass to pass; steps write it in place.
+  TensorId cache(const std::string& value, const std::string& symbol, const Shape& shape, Layout layout);
   /// `of` as the step about to be added leaves it, in the same bytes.
   TensorId in_place(TensorId of, const std::string& value);
   /// The sum of `of` over the replicas, in the same bytes; it takes over the name.

@@ -48,7 +48,8 @@ MemoryPlan plan_memory(const Program& program, int rank) {
   std::vector<TensorId> order;
   for (const Tensor& tensor : program.tensors) {
     const bool stays = tensor.keep || tensor.kind == MemoryKind::Weight || tensor.kind == MemoryKind::Input ||
-                       tensor.kind == MemoryKind::WeightGradient || tensor.kind == MemoryKind::OptimizerState;
+                       tensor.kind == MemoryKind::WeightGradient ||
+                       tensor.kind == MemoryKind::OptimizerState || tensor.kind == MemoryKind::KeyValueCache;
     if (stays) touch(tensor.id, end);
     if (tensor.storage != kNoTensor) continue;
     plan.bytes[static_cast<size_t>(tensor.id)] = local_bytes(tensor, program.ranks(), rank);

@@ -1,5 +1,6 @@
-// The whole model as a Program: tokens to loss to updated parameters (paper, sections 3 and 4). It strings
-// the same modules together that a single layer is made of; every collective is again the layouts' doing.
+// The whole model as a Program: tokens to loss to updated parameters (paper, sections 3 and 4), or tokens to
+// the logits of those that follow them. It strings the same modules together that a single layer is made of;
+// every collective is again the layouts' doing.
 #include <fmt/format.h>
 
 #include "engine/planner/modules.h"
@@ -39,11 +40,11 @@ Layout vocab_layout(const Settings& settings) {
   return settings.split.embedding == EmbeddingCut::Vocab ? sharded(0) : kReplicated;
 }
 
-TensorId layers(Builder& b, TensorId x, TensorId mask) {
+TensorId layers(Builder& b, TensorId x, const Visibility& visible) {
   for (int64_t layer = 0; layer < b.settings().model.layers; ++layer) {
-    const auto forward = [&b, mask, layer](TensorId in) {
+    const auto forward = [&b, visible, layer](TensorId in) {
       b.set_layer(layer);
-      const TensorId out = transformer_layer(b, in, mask);
+      const TensorId out = transformer_layer(b, in, visible);
       b.set_layer(-1);
       return out;
     };
@@ -52,16 +53,20 @@ TensorId layers(Builder& b, TensorId x, TensorId mask) {
   return x;
 }
 
-// wte[tokens] + wpe[positions], the layers, a last LayerNorm, and logits against wte.
-TensorId gpt_loss(Builder& b, const Inputs& in, TensorId loss_scale) {
+// wte[tokens] + wpe[positions].
+TensorId gpt_embedding(Builder& b, TensorId tokens, TensorId positions) {
   const Settings& settings = b.settings();
   const int64_t rows = padded_vocab(settings.model, vocab_ranks(settings));
   const TensorId e =
-      embedding(b, in.tokens, "wte", "transformer.wte.weight", "Wte", "E", rows, vocab_layout(settings));
-  const TensorId p = embedding(b, in.positions, "wpe", "transformer.wpe.weight", "Wpe", "Epos",
+      embedding(b, tokens, "wte", "transformer.wte.weight", "Wte", "E", rows, vocab_layout(settings));
+  const TensorId p = embedding(b, positions, "wpe", "transformer.wpe.weight", "Wpe", "Epos",
                                settings.model.positions, kReplicated);
-  TensorId x = dropout(b, residual(b, e, p, "embedding", "X"), "embedding.dropped", "X'");
-  x = layers(b, x, kNoTensor);
+  return dropout(b, residual(b, e, p, "embedding", "X"), "embedding.dropped", "X'");
+}
+
+// A last LayerNorm, and logits against wte.
+TensorId gpt_logits(Builder& b, TensorId x) {
+  const Settings& settings = b.settings();
   x = layer_norm(b, x, "ln_f", "transformer.ln_f", "Xf");
   b.rename(x, b.scoped("hidden"));
   b.keep(x);
@@ -69,7 +74,13 @@ TensorId gpt_loss(Builder& b, const Inputs& in, TensorId loss_scale) {
   const TensorId logits =
       vocab_logits(b, x, head, settings.model.tied ? "Wte" : "Whead", vocab_layout(settings), "");
   b.keep(logits);
-  return cross_entropy(b, logits, in.labels, in.token_weights, settings.model.vocab, "loss", loss_scale);
+  return logits;
+}
+
+TensorId gpt_loss(Builder& b, const Inputs& in, TensorId loss_scale) {
+  const TensorId x = layers(b, gpt_embedding(b, in.tokens, in.positions), {});
+  const TensorId logits = gpt_logits(b, x);
+  return cross_entropy(b, logits, in.labels, in.token_weights, b.settings().model.vocab, "loss", loss_scale);
 }
 
 // Word, position and token-type embeddings, the layers, then the masked-word head and the sentence head.
@@ -87,7 +98,7 @@ TensorId bert_loss(Builder& b, const Inputs& in, TensorId loss_scale) {
                                "Wtyp", "Etyp", 2, kReplicated);
   TensorId x = residual(b, residual(b, e, p, "embedding.words", "E'"), t, "embedding", "X");
   if (post) x = layer_norm(b, x, "embedding.norm", "bert.embeddings.LayerNorm", "X");
-  x = layers(b, dropout(b, x, "embedding.dropped", "X'"), in.attention_mask);
+  x = layers(b, dropout(b, x, "embedding.dropped", "X'"), {.mask = in.attention_mask});
   if (!post) x = layer_norm(b, x, "ln_f", "bert.encoder.ln", "Xf");
   b.rename(x, b.scoped("hidden"));
   b.keep(x);
@@ -150,6 +161,26 @@ Program plan_model(const Settings& settings, bool gradients) {
   b.keep(total);
   reduce_over_replicas(b, total, gradients);
   if (settings.update) update(b, loss_scale);
+  return b.take();
+}
+
+Program plan_generation(Settings settings) {
+  settings.update = false;
+  settings.dropout = 0;
+  settings.recompute = Recompute::None;
+  Builder b(settings);
+  const Shape per_token{settings.tokens()};
+  const TensorId tokens = b.input("tokens", "tok", per_token, DType::Int32);
+  const TensorId positions = b.input("positions", "pos", per_token, DType::Int32);
+  TensorId x = layers(b, gpt_embedding(b, tokens, positions), {.positions = positions});
+  if (settings.seq > 1) {  // only what follows the last token is asked for: its row of X, looked up
+    const TensorId last = b.input("last", "last", {settings.micro_batch()}, DType::Int32);
+    b.set_block("loss");
+    const TensorId rows = b.activation("last.out", "Xlast", {settings.micro_batch(), settings.model.hidden},
+                                       b.tensor(x).layout);
+    x = b.step(Op::Embedding, "last", fmt::format("Xlast = {}[last]", b.tensor(x).symbol), {last, x}, {rows});
+  }
+  gpt_logits(b, x);
   return b.take();
 }
 

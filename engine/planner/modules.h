@@ -45,19 +45,27 @@ TensorId layer_norm(Builder& builder, TensorId x, const std::string& module, con
 TensorId residual(Builder& builder, TensorId x, TensorId y, const std::string& value,
                   const std::string& symbol);
 
+/// Which keys a token may see beside what the model says, the same in every layer. Int32 [tokens] each.
+struct Visibility {
+  TensorId mask = kNoTensor;  ///< 0 at keys nobody may see
+  /// Of a pass of generation: each token's place in its sequence. Its key and value are kept there, and it
+  /// sees the cache up to it.
+  TensorId positions = kNoTensor;
+};
+
 /// softmax(Q·Kᵀ/√d)·V on QKV [tokens, 3, heads, head_dim], Replicated or Sharded(heads); yields [tokens,
-/// heads, head_dim].
-/// `mask` [tokens], where given, is 0 at keys nobody may see.
-TensorId attention_core(Builder& builder, TensorId qkv, TensorId mask = kNoTensor);
+/// heads, head_dim]. With a cache, K and V are those of all tokens so far, each rank's own heads.
+TensorId attention_core(Builder& builder, TensorId qkv, const Visibility& visible = {});
 
 /// The MLP block of the paper's Figure 3a; the output is [tokens, hidden], Replicated.
 TensorId mlp(Builder& builder, TensorId x, const std::string& out_symbol);
 
 /// The self-attention block of Figure 3b; the output is [tokens, hidden], Replicated.
-TensorId attention(Builder& builder, TensorId x, const std::string& out_symbol, TensorId mask = kNoTensor);
+TensorId attention(Builder& builder, TensorId x, const std::string& out_symbol,
+                   const Visibility& visible = {});
 
 /// One transformer layer on X [tokens, hidden], pre-LN or post-LN as the model says.
-TensorId transformer_layer(Builder& builder, TensorId x, TensorId mask = kNoTensor);
+TensorId transformer_layer(Builder& builder, TensorId x, const Visibility& visible = {});
 
 /// Zeros with the settings' probability, scaled so that the mean stays; `x` itself when there is none. The
 /// mask is drawn by global element from the stream of `value`'s name, so it is the same on every rank that

@@ -26,6 +26,7 @@ TensorId block_output(Builder& b, TensorId x) {
 
 Program plan_program(const Settings& settings) {
   validate(settings);
+  if (settings.cache_tokens > 0) return plan_generation(settings);
   if (settings.block == Block::Model) return plan_model(settings);
   Builder b(settings);
   const Shape shape{settings.tokens(), settings.model.hidden};

@@ -38,9 +38,9 @@ std::string parameter_name(const Builder& b, const std::string& parameter) {
 namespace {
 
 // x + block(LN(x)), twice.
-TensorId pre_norm_layer(Builder& b, TensorId x, TensorId mask) {
+TensorId pre_norm_layer(Builder& b, TensorId x, const Visibility& visible) {
   const TensorId u = layer_norm(b, x, "ln1", "ln1", "U");
-  const TensorId a = dropout(b, attention(b, u, "A", mask), "attn.dropped", "A'");
+  const TensorId a = dropout(b, attention(b, u, "A", visible), "attn.dropped", "A'");
   const TensorId r = residual(b, x, a, "attn.residual", "R");
   const TensorId v = layer_norm(b, r, "ln2", "ln2", "V");
   const TensorId m = dropout(b, mlp(b, v, "M"), "mlp.dropped", "M'");
@@ -48,8 +48,8 @@ TensorId pre_norm_layer(Builder& b, TensorId x, TensorId mask) {
 }
 
 // LN(x + block(x)), twice.
-TensorId post_norm_layer(Builder& b, TensorId x, TensorId mask) {
-  const TensorId a = dropout(b, attention(b, x, "A", mask), "attn.dropped", "A'");
+TensorId post_norm_layer(Builder& b, TensorId x, const Visibility& visible) {
+  const TensorId a = dropout(b, attention(b, x, "A", visible), "attn.dropped", "A'");
   const TensorId r = residual(b, x, a, "attn.residual", "R");
   const TensorId u = layer_norm(b, r, "ln1", "ln1", "U");
   const TensorId m = dropout(b, mlp(b, u, "M"), "mlp.dropped", "M'");
@@ -59,9 +59,9 @@ TensorId post_norm_layer(Builder& b, TensorId x, TensorId mask) {
 
 }  // namespace
 
-TensorId transformer_layer(Builder& b, TensorId x, TensorId mask) {
-  return b.settings().model.norm == NormPlacement::Pre ? pre_norm_layer(b, x, mask)
-                                                       : post_norm_layer(b, x, mask);
+TensorId transformer_layer(Builder& b, TensorId x, const Visibility& visible) {
+  return b.settings().model.norm == NormPlacement::Pre ? pre_norm_layer(b, x, visible)
+                                                       : post_norm_layer(b, x, visible);
 }
 
 }  // namespace shardlens

@@ -16,6 +16,8 @@ std::string to_string(MemoryKind kind) {
       return "weight gradients";
     case MemoryKind::OptimizerState:
       return "optimizer state";
+    case MemoryKind::KeyValueCache:
+      return "key-value cache";
     case MemoryKind::Activation:
       return "activations";
     case MemoryKind::ActivationGradient:
@@ -50,6 +52,10 @@ std::string to_string(Op op) {
       return "attention";
     case Op::AttentionGrad:
       return "attention-grad";
+    case Op::CacheAppend:
+      return "cache-append";
+    case Op::CachedAttention:
+      return "cached-attention";
     case Op::Add:
       return "add";
     case Op::Embedding:

@@ -21,11 +21,12 @@ enum class MemoryKind {
   Weight,
   WeightGradient,
   OptimizerState,  ///< moments and, in half precision, the fp32 master weights
+  KeyValueCache,   ///< of generation: keys and values of the tokens so far, there from pass to pass
   Activation,
   ActivationGradient,
   Workspace
 };
-inline constexpr int kMemoryKinds = 7;
+inline constexpr int kMemoryKinds = 8;
 std::string to_string(MemoryKind kind);
 
 struct Tensor {
@@ -60,6 +61,8 @@ enum class Op {
   LayerNormGrad,     ///< (X, gamma, stats, dY) -> dX, dgamma, dbeta
   Attention,  ///< (QKV[, mask]) -> C, P  with P = softmax(Q·Kᵀ/√d + mask), C = P·V; or C, row statistics
   AttentionGrad,     ///< (QKV, P or row statistics, C, dC[, mask]) -> dQKV, workspace
+  CacheAppend,       ///< (QKV, positions, K, V) -> K, V: the new tokens' rows written in place, at positions
+  CachedAttention,   ///< (QKV, positions, K, V) -> C, P: each new token sees the cache up to its own position
   Add,               ///< (A, B) -> A + B
   Embedding,         ///< (ids, table) -> rows of the table; zeros for rows another rank owns
   EmbeddingGrad,     ///< (ids, dY) -> dTable: rows of dY added up by id
@@ -106,7 +109,7 @@ enum class Conjugate { None, F, G };
 
 struct Attributes {
   bool causal = false;             ///< Attention, AttentionGrad
-  int64_t batch = 0;               ///< Attention, FirstToken and their gradients: tokens = batch * seq
+  int64_t batch = 0;               ///< Attention, CacheAppend, FirstToken and so on: tokens = batch * seq
   GeluForm gelu = GeluForm::Tanh;  ///< Gelu, GeluGrad
   double epsilon = 0;              ///< LayerNorm
   int round_limit = 0;             ///< Round

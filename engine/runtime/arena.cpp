@@ -8,21 +8,28 @@
 
 namespace shardlens {
 
-Arenas::Arenas(Device& device, const Program& program, const MemoryPlan& plan)
-    : device_(device), program_(program), plan_(plan) {
+Arenas::Arenas(Device& device, const Program& program, const MemoryPlan& plan, const Arenas* lender)
+    : device_(device), program_(program), plan_(plan), borrows_(lender != nullptr) {
   try {
     for (size_t kind = 0; kind < base_.size(); ++kind) {
-      if (plan.arena_bytes[kind] > 0)
+      if (borrows_ && is_lent(static_cast<MemoryKind>(kind)))
+        base_[kind] = lender->base_[kind];
+      else if (plan.arena_bytes[kind] > 0)
         base_[kind] = device.allocate(static_cast<size_t>(plan.arena_bytes[kind]));
     }
   } catch (...) {
-    for (void* base : base_) device.release(base);
+    release();
     throw;
   }
 }
 
 Arenas::~Arenas() {
-  for (void* base : base_) device_.release(base);
+  release();
+}
+
+void Arenas::release() {
+  for (size_t kind = 0; kind < base_.size(); ++kind)
+    if (!borrows_ || !is_lent(static_cast<MemoryKind>(kind))) device_.release(base_[kind]);
 }
 
 void* Arenas::at(TensorId tensor) {

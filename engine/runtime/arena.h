@@ -12,11 +12,17 @@ namespace shardlens {
 
 class Arenas {
  public:
-  /// Allocates the plan's arenas on `device`; throws a run Error when the memory is not there.
-  Arenas(Device& device, const Program& program, const MemoryPlan& plan);
+  /// Allocates the plan's arenas on `device`; throws a run Error when the memory is not there. What is_lent()
+  /// says comes from `lender` where there is one, whose plan of it is the same and which outlives this.
+  Arenas(Device& device, const Program& program, const MemoryPlan& plan, const Arenas* lender = nullptr);
   ~Arenas();
   Arenas(const Arenas&) = delete;
   Arenas& operator=(const Arenas&) = delete;
+
+  /// True for what Programs over the same model share: weights, and keys and values.
+  static bool is_lent(MemoryKind kind) {
+    return kind == MemoryKind::Weight || kind == MemoryKind::KeyValueCache;
+  }
 
   /// The bytes of `tensor`, wherever the plan put them. Null for an empty shard. Any thread.
   void* at(TensorId tensor);
@@ -24,10 +30,13 @@ class Arenas {
   BytesByKind high_water_bytes() const;
 
  private:
+  void release();
+
   Device& device_;
   const Program& program_;
   const MemoryPlan& plan_;
   std::array<void*, kMemoryKinds> base_{};
+  bool borrows_;  ///< what is lent belongs to another
   std::array<std::atomic<int64_t>, kMemoryKinds> high_water_bytes_{};
 };
 

@@ -20,6 +20,7 @@ inline constexpr int32_t kIgnoredLabel = -100;
 struct Batch {
   std::vector<int32_t> tokens;
   std::vector<int32_t> labels;           ///< kIgnoredLabel: not in the loss
+  std::vector<int32_t> positions;        ///< in the sequence; 0, 1, 2 and so on where left out
   std::vector<int32_t> token_types;      ///< BERT
   std::vector<int32_t> attention_mask;   ///< BERT: 0 at padding
   std::vector<int32_t> sentence_labels;  ///< BERT, [batch]

@@ -128,6 +128,20 @@ AttentionShape attention_shape(const Local& local, const Step& step, const RankC
   return shape;
 }
 
+CacheShape cache_shape(const Local& local, const Step& step) {
+  const Shape qkv = local.shape(local.input(0));  // [tokens, 3, heads, head_dim]
+  const int64_t batch = step.attributes.batch;
+  CacheShape shape;
+  shape.dtype = local.dtype();
+  shape.batch = batch;
+  shape.seq = qkv[0] / batch;
+  shape.room = local.input(2).shape[0] / batch;
+  shape.heads = qkv[2];
+  shape.head_dim = qkv[3];
+  shape.positions = local.ids(1);
+  return shape;
+}
+
 // c[2] from the sums of squares and, where there is one, the loss scale, which is the last input.
 void clip_factor(Device& device, const Local& local, const Step& step, double clip) {
   std::vector<const double*> sums;
@@ -232,6 +246,13 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
     case Op::AttentionGrad:
       device.attention_grad(attention_shape(local, step, context), local.in(0), local.in(1), local.in(2),
                             local.in(3), local.out(0), local.out(1));
+      break;
+    case Op::CacheAppend:
+      device.cache_append(cache_shape(local, step), local.in(0), local.out(0), local.out(1));
+      break;
+    case Op::CachedAttention:
+      device.cached_attention(cache_shape(local, step), local.in(0), local.in(2), local.in(3), local.out(1),
+                              local.out(0), step.outputs.size() > 2 ? local.out(2) : nullptr);
       break;
     case Op::Add:
       device.add(dtype, local.count(local.output(0)), local.in(0), local.in(1), local.out(0));

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
+#include <stdexcept>
 #include <thread>
 
 #include "engine/config/error.h"
@@ -28,10 +30,24 @@ int threads_per_rank(const Settings& settings) {
                                        : std::max(1, available_cores() / (settings.tp * settings.dp));
 }
 
-// There before step 0, and changed by nothing but an optimizer.
+// There before step 0 and from pass to pass; changed by an optimizer or, of a cache, by new tokens.
 bool is_lasting(const Tensor& tensor) {
-  return (tensor.kind == MemoryKind::Weight || tensor.kind == MemoryKind::OptimizerState) &&
-         tensor.storage == kNoTensor;
+  const bool lasts = tensor.kind == MemoryKind::Weight || tensor.kind == MemoryKind::OptimizerState ||
+                     tensor.kind == MemoryKind::KeyValueCache;
+  return lasts && tensor.storage == kNoTensor;
+}
+
+// Where a plan puts what is lent, by name: offset and bytes on each rank.
+using Places = std::map<std::string, std::vector<std::pair<int64_t, int64_t>>>;
+Places lent_places(const Plan& plan) {
+  Places places;
+  for (const Tensor& tensor : plan.program.tensors) {
+    if (!is_lasting(tensor) || !Arenas::is_lent(tensor.kind)) continue;
+    const auto id = static_cast<size_t>(tensor.id);
+    for (const MemoryPlan& rank : plan.memory)
+      places[tensor.name].push_back({rank.offset[id], rank.bytes[id]});
+  }
+  return places;
 }
 
 bool is_input(const Tensor& tensor) {
@@ -66,8 +82,16 @@ struct Executor::Rank {
 };
 
 Executor::Executor(std::shared_ptr<const Plan> plan, Beside beside)
-    : plan_(std::move(plan)), beside_(beside) {
+    : Executor(std::move(plan), beside, nullptr) {}
+
+Executor::Executor(std::shared_ptr<const Plan> plan, const Executor& lender)
+    : Executor(std::move(plan), lender.beside_, &lender) {}
+
+Executor::Executor(std::shared_ptr<const Plan> plan, Beside beside, const Executor* lender)
+    : plan_(std::move(plan)), beside_(beside), lender_(lender) {
   const Program& program = plan_->program;
+  if (lender != nullptr && lent_places(*lender->plan_) != lent_places(*plan_))
+    throw std::logic_error("a Program can only run over the memory of one that lays out the same weights");
   feed_ = std::make_unique<Feed>(program);
   find_waits();
   if (program.settings.block == Block::Model)
@@ -344,11 +368,15 @@ void Executor::rank_main(Rank& rank) {
   try {
     if (beside_ == Beside::AWindow) give_way_to_the_window();
     rank.device = make_cpu_device(threads_per_rank(program.settings));
+    const auto place = static_cast<size_t>(rank.replica * program.ranks() + rank.index);
+    const Arenas* lent = lender_ == nullptr ? nullptr : lender_->ranks_[place]->arenas.get();
     rank.arenas =
-        std::make_unique<Arenas>(*rank.device, program, plan_->memory[static_cast<size_t>(rank.index)]);
+        std::make_unique<Arenas>(*rank.device, program, plan_->memory[static_cast<size_t>(rank.index)], lent);
     for (const Tensor& tensor : program.tensors) {
       const bool fed_once = is_input(tensor) && program.settings.block != Block::Model;
-      if (fed_once || is_lasting(tensor)) feed_->fill(tensor, rank.index, rank.arenas->at(tensor.id));
+      const bool is_there = lender_ != nullptr && Arenas::is_lent(tensor.kind);
+      if (fed_once || (is_lasting(tensor) && !is_there))
+        feed_->fill(tensor, rank.index, rank.arenas->at(tensor.id));
     }
     std::unique_lock lock(mutex_);
     rank.ready = true;

@@ -36,6 +36,10 @@ class Executor {
   /// Starts the rank threads, which allocate and feed their memory and then stand before step 0. Feeding
   /// errors surface in wait().
   explicit Executor(std::shared_ptr<const Plan> plan, Beside beside = Beside::Nothing);
+  /// Runs another Program over the weights, keys and values in `lender`'s memory, which must hold them alike,
+  /// stand idle while this one runs, and outlive it: a prompt and then token after token are two Programs
+  /// over one model.
+  Executor(std::shared_ptr<const Plan> plan, const Executor& lender);
   ~Executor();  ///< cancels and joins
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
@@ -85,6 +89,8 @@ class Executor {
     std::string message;
   };
 
+  Executor(std::shared_ptr<const Plan> plan, Beside beside, const Executor* lender);
+
   struct Rank;  ///< one rank's thread, device, arenas, track and place in the protocol
 
   void rank_main(Rank& rank);
@@ -101,6 +107,7 @@ class Executor {
 
   std::shared_ptr<const Plan> plan_;
   Beside beside_;
+  const Executor* lender_;            ///< null: all memory is this one's own
   std::vector<bool> waits_for_lane_;  ///< [step]: it touches what an earlier step sums over the replicas
   std::unique_ptr<class Feed> feed_;
   std::vector<std::shared_ptr<StepObserver>> observers_;  ///< changed only while idle

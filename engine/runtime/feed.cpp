@@ -248,7 +248,7 @@ void Feed::fill(const Tensor& tensor, int rank, void* data) const {
   } else if (tensor.kind == MemoryKind::Weight && weights_ && weights_->has(tensor)) {
     fill_stored(tensor, rank, data);
     check_finite(tensor, data, count);
-  } else if (tensor.kind == MemoryKind::OptimizerState) {
+  } else if (tensor.kind == MemoryKind::OptimizerState || tensor.kind == MemoryKind::KeyValueCache) {
     fill_constant(tensor.dtype, 0, count, data);
   } else {
     fill_seeded(tensor, rank, data);
@@ -299,6 +299,13 @@ void Feed::fill_input(const Tensor& tensor, const PassInputs& inputs, int replic
     return fill_weights(batch.labels, first * settings.seq, rows * settings.seq, tensor.dtype, data);
   if (name == "sentence_weights") return fill_weights(batch.sentence_labels, first, rows, tensor.dtype, data);
   if (name == "loss_scale") return fill_constant(tensor.dtype, inputs.loss_scale, 1, data);
+  if (name == "last") {  // rows of X [rows * seq]
+    auto* out = static_cast<int32_t*>(data);
+    for (int64_t row = 0; row < rows; ++row) out[row] = static_cast<int32_t>((row + 1) * settings.seq - 1);
+    return;
+  }
+  if (name == "positions" && !batch.positions.empty())
+    return fill_ids(batch.positions, 0, first, rows, settings.seq, data);
   if (name == "positions") {
     auto* out = static_cast<int32_t*>(data);
     for (int64_t i = 0; i < rows * settings.seq; ++i) out[i] = static_cast<int32_t>(i % settings.seq);

@@ -54,6 +54,7 @@ std::shared_ptr<const Plan> make_plan(const Settings& settings) {
     compared.batch = settings.micro_batch();
     compared.dp = 1;
     compared.update = false;
+    compared.cache_tokens = 0;
   }
   const std::vector<int> possible = possible_degrees(compared.model, compared.block);
   if (std::find(possible.begin(), possible.end(), compared.tp) != possible.end())
@@ -89,7 +90,8 @@ void check_runnable(const Plan& plan) {
   validate_executable(settings);
   const bool evaluation = is_evaluation(plan.program);
   refuse_if_too_large(settings, available_memory_bytes(), [evaluation](const Settings& smaller) {
-    const Program program = evaluation ? plan_evaluation(smaller) : plan_program(smaller);
+    const Program program =
+        evaluation && smaller.cache_tokens == 0 ? plan_evaluation(smaller) : plan_program(smaller);
     int64_t bytes = 0;
     for (int rank = 0; rank < program.ranks(); ++rank)
       bytes += total_bytes(plan_memory(program, rank).arena_bytes);

@@ -3,7 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
+#include <algorithm>
+#include <numeric>
 
 #include "engine/config/error.h"
 #include "engine/planner/planner.h"
@@ -13,6 +14,9 @@
 namespace shardlens {
 namespace {
 
+// A longer prompt is run in several passes, so that what a pass needs beside weights and cache is bounded.
+constexpr int64_t kLongestPass = 256;
+
 Settings one_text(Settings settings) {
   if (settings.model.architecture != Architecture::Gpt)
     throw request_error(
@@ -21,59 +25,74 @@ Settings one_text(Settings settings) {
   settings.dp = 1;
   settings.batch = 1;
   settings.micro_batches = 1;
+  settings.cache_tokens = settings.seq;
   return settings;
 }
 
 }  // namespace
 
-Generator::Generator(Settings settings) : capacity_(settings.seq) {
-  settings = one_text(std::move(settings));
-  plan_ = make_plan(plan_evaluation(settings));
-  check_runnable(*plan_);
-  executor_ = std::make_unique<Executor>(plan_);
-  executor_->wait();
-  for (const Tensor& tensor : plan_->program.tensors)
-    if (tensor.name == "logits") logits_ = tensor.id;
+Generator::Generator(Settings settings) : settings_(one_text(std::move(settings))) {
+  check_runnable(*plan_of(std::min(kLongestPass, capacity())));
+  one_token_.plan = plan_of(1);
+  one_token_.executor = std::make_unique<Executor>(one_token_.plan);
+  one_token_.executor->wait();
 }
 
-void Generator::run_pass(const Batch& batch) {
+std::shared_ptr<const Plan> Generator::plan_of(int64_t new_tokens) const {
+  Settings settings = settings_;
+  settings.seq = new_tokens;
+  return make_plan(plan_program(settings));
+}
+
+void Generator::run(Pass& pass, std::span<const int32_t> tokens) {
+  Batch batch;
+  batch.tokens.assign(tokens.begin(), tokens.end());
+  batch.positions.resize(tokens.size());
+  std::iota(batch.positions.begin(), batch.positions.end(), static_cast<int32_t>(length_));
   PassInputs inputs;
-  inputs.batch = std::make_shared<const Batch>(batch);
-  executor_->next_pass(inputs);
-  executor_->start(executor_->steps());
-  executor_->wait();
+  inputs.batch = std::make_shared<const Batch>(std::move(batch));
+  pass.executor->next_pass(inputs);
+  pass.executor->start(pass.executor->steps());
+  pass.executor->wait();
+  length_ += static_cast<int64_t>(tokens.size());
 }
 
-std::vector<double> Generator::logits_of_row(int64_t row) const {
-  const Tensor& tensor = plan_->program.tensor(logits_);
-  const std::vector<std::byte> whole = read_whole(*executor_, plan_->program, logits_);
-  const auto words = static_cast<size_t>(plan_->program.settings.model.vocab);
-  const auto first = static_cast<size_t>(row * tensor.shape[1]);
-  std::vector<double> logits(words);
-  for (size_t i = 0; i < words; ++i) logits[i] = element_of(tensor.dtype, whole.data(), first + i);
+std::vector<double> Generator::logits_after(const Pass& pass) {
+  const Program& program = pass.plan->program;
+  const auto is_logits = [](const Tensor& tensor) { return tensor.name == "logits"; };
+  const Tensor& tensor = *std::find_if(program.tensors.begin(), program.tensors.end(), is_logits);
+  const std::vector<std::byte> whole = read_whole(*pass.executor, program, tensor.id);
+  std::vector<double> logits(static_cast<size_t>(program.settings.model.vocab));
+  for (size_t i = 0; i < logits.size(); ++i) logits[i] = element_of(tensor.dtype, whole.data(), i);
   return logits;
 }
 
 std::vector<double> Generator::feed(std::span<const int32_t> tokens) {
-  const int64_t words = plan_->program.settings.model.vocab;
+  const int64_t words = settings_.model.vocab;
   for (const int32_t id : tokens) {
     if (id < 0 || id >= words)
       throw request_error(fmt::format("token {} is not one of the {} of the model", id, words));
   }
   const auto added = static_cast<int64_t>(tokens.size());
   if (added == 0) throw request_error("there is no token to go on from; give at least one");
-  if (length() + added > capacity_) {
+  if (length() + added > capacity()) {
     throw request_error(
         fmt::format("a text of {} tokens is longer than the {} there is room for; give a shorter prompt",
-                    length() + added, capacity_));
+                    length() + added, capacity()));
   }
-  text_.insert(text_.end(), tokens.begin(), tokens.end());
-  Batch batch;
-  batch.tokens = text_;
-  batch.tokens.resize(static_cast<size_t>(capacity_), 0);  // what comes later is seen by no token before it
-  batch.labels.assign(static_cast<size_t>(capacity_), kIgnoredLabel);
-  run_pass(batch);
-  return logits_of_row(length() - 1);
+  Pass many;  // kept while it fits: all parts of a long prompt but the last are alike
+  for (;;) {
+    const int64_t count = std::min(kLongestPass, static_cast<int64_t>(tokens.size()));
+    if (count > 1 && (!many.plan || many.plan->program.settings.seq != count)) {
+      many.executor.reset();
+      many.plan = plan_of(count);
+      many.executor = std::make_unique<Executor>(many.plan, *one_token_.executor);
+    }
+    Pass& pass = count > 1 ? many : one_token_;
+    run(pass, tokens.first(static_cast<size_t>(count)));
+    tokens = tokens.subspan(static_cast<size_t>(count));
+    if (tokens.empty()) return logits_after(pass);
+  }
 }
 
 }  // namespace shardlens

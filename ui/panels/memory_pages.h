@@ -31,8 +31,8 @@ ByteUnit unit_for(double top_bytes);
 
 /// The kinds from the bottom of a bar to its top: what stays for the whole run first.
 inline constexpr std::array<MemoryKind, kMemoryKinds> kStackOrder{
-    MemoryKind::Weight,     MemoryKind::WeightGradient,     MemoryKind::OptimizerState, MemoryKind::Input,
-    MemoryKind::Activation, MemoryKind::ActivationGradient, MemoryKind::Workspace};
+    MemoryKind::Weight, MemoryKind::WeightGradient, MemoryKind::OptimizerState,     MemoryKind::KeyValueCache,
+    MemoryKind::Input,  MemoryKind::Activation,     MemoryKind::ActivationGradient, MemoryKind::Workspace};
 inline int64_t bytes_of(const BytesByKind& bytes, MemoryKind kind) {
   return bytes[static_cast<size_t>(kind)];
 }

@@ -105,6 +105,8 @@ ImU32 kind_colour(const Theme& theme, MemoryKind kind) {
       return deepened(&Theme::forward, 0.55f);
     case MemoryKind::OptimizerState:
       return deepened(&Theme::forward, 0.85f);
+    case MemoryKind::KeyValueCache:
+      return deepened(&Theme::agreement, 0.7f);
     case MemoryKind::Activation:
       return deepened(&Theme::agreement, 0.25f);
     case MemoryKind::ActivationGradient:

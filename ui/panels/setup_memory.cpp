@@ -17,9 +17,9 @@ namespace shardlens::ui {
 namespace {
 
 constexpr std::array<MemoryKind, kMemoryKinds> kOrder{
-    MemoryKind::Weight,     MemoryKind::WeightGradient,     MemoryKind::OptimizerState,
-    MemoryKind::Activation, MemoryKind::ActivationGradient, MemoryKind::Input,
-    MemoryKind::Workspace};
+    MemoryKind::Weight,        MemoryKind::WeightGradient, MemoryKind::OptimizerState,
+    MemoryKind::KeyValueCache, MemoryKind::Activation,     MemoryKind::ActivationGradient,
+    MemoryKind::Input,         MemoryKind::Workspace};
 
 /// The rank that holds most, and whether the figure was measured.
 struct Fullest {

@@ -79,6 +79,7 @@ std::string describe(const Program& program, const Tensor& tensor) {
                  : fmt::format("output of {}, {}, {}", step.name, phase, layer);
   }
   if (tensor.kind == MemoryKind::OptimizerState) return "state of the optimizer";
+  if (tensor.kind == MemoryKind::KeyValueCache) return "kept from the tokens before";
   if (tensor.kind == MemoryKind::Weight) return whole ? "parameter" : fmt::format("parameter, {}", layer);
   if (whole) return "input of the model";
   if (tensor.name.starts_with("grad.")) return "the gradient that arrives from the next layer";

@@ -107,7 +107,10 @@ std::string note_of(const Program& program, const Step& step) {
       return "each token whole";
     case Op::Attention:
     case Op::AttentionGrad:
+    case Op::CachedAttention:
       return heads_note(out);
+    case Op::CacheAppend:
+      return "rows of the new tokens";
     case Op::Add:
       return step.phase == Phase::Forward ? "residual sum" : "both branches summed";
     case Op::Embedding:
@@ -163,7 +166,7 @@ std::string divider_title(Phase phase) {
 /// Whether `id` comes from outside the steps shown and is worth a row: X, the gradient from the next layer.
 bool comes_from_outside(const Program& program, TensorId id) {
   const MemoryKind kind = program.tensor(id).kind;
-  return kind == MemoryKind::Input || kind == MemoryKind::Activation ||
+  return kind == MemoryKind::Input || kind == MemoryKind::KeyValueCache || kind == MemoryKind::Activation ||
          kind == MemoryKind::ActivationGradient;
 }
 

@@ -2,7 +2,8 @@
 // block of query rows at a time, skipping what lies wholly above the causal diagonal. A block of P is either
 // kept by the forward pass or computed again by the backward pass from Q, K and two numbers a row, by the
 // same calls in the same order: the same bits. A head is computed by the same calls whichever other heads the
-// rank holds, so a head's bits do not depend on T.
+// rank holds, so a head's bits do not depend on T. With a cache the keys and values are longer than the
+// queries, which stand at their end; the forward pass of a head is the same.
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
@@ -159,7 +160,10 @@ struct Workspace {
 template <class S, class T = Computed<S>>
 class Matrices {
  public:
-  Matrices(const AttentionShape& shape, int64_t pair, T* room) : shape_(shape), pair_(pair), next_(room) {}
+  /// `rows` of each matrix are wanted, of the shape.seq that are there.
+  Matrices(const AttentionShape& shape, int64_t pair, T* room, int64_t rows)
+      : shape_(shape), pair_(pair), rows_(rows), next_(room) {}
+  Matrices(const AttentionShape& shape, int64_t pair, T* room) : Matrices(shape, pair, room, shape.seq) {}
 
   Rows<const T> input(const void* tensor, int64_t parts, int64_t part) {
     const Rows<const S> stored = at(static_cast<const S*>(tensor), parts, part);
@@ -167,8 +171,7 @@ class Matrices {
       return stored;
     } else {
       const Rows<T> copy = take();
-      for (int64_t row = 0; row < shape_.seq; ++row)
-        convert_row(stored.at(row), shape_.head_dim, copy.at(row));
+      for (int64_t row = 0; row < rows_; ++row) convert_row(stored.at(row), shape_.head_dim, copy.at(row));
       return as_const(copy);
     }
   }
@@ -182,8 +185,7 @@ class Matrices {
   void store(Rows<T> result, void* tensor, int64_t parts, int64_t part) const {
     if constexpr (!std::is_same_v<S, T>) {
       const Rows<S> stored = at(static_cast<S*>(tensor), parts, part);
-      for (int64_t row = 0; row < shape_.seq; ++row)
-        convert_row(result.at(row), shape_.head_dim, stored.at(row));
+      for (int64_t row = 0; row < rows_; ++row) convert_row(result.at(row), shape_.head_dim, stored.at(row));
     }
   }
 
@@ -194,12 +196,12 @@ class Matrices {
   }
   Rows<T> take() {
     const Rows<T> rows{next_, shape_.head_dim};
-    next_ += shape_.seq * shape_.head_dim;
+    next_ += rows_ * shape_.head_dim;
     return rows;
   }
 
   const AttentionShape& shape_;
-  int64_t pair_;
+  int64_t pair_, rows_;
   T* next_;
 };
 
@@ -213,10 +215,12 @@ struct Head {
   Rows<S> probs;                  // first is null when P is not kept
   Rows<RowStatistics<T>> kept;    // [seq, 1], first is null when P is kept
   const int32_t* mask = nullptr;  // of the sequence's keys; null: all may be seen
+  int64_t first = 0;              // the position of the first query among the keys
+  int64_t columns;                // of P
   T scale;
 
   Head(const AttentionShape& s, int64_t index, Matrices<S>& matrices, const void* qkv, void* saved)
-      : shape(s), pair(index), scale(T(1) / std::sqrt(static_cast<T>(s.head_dim))) {
+      : shape(s), pair(index), columns(s.seq), scale(scale_of(s)) {
     q = matrices.input(qkv, 3, 0);
     k = matrices.input(qkv, 3, 1);
     v = matrices.input(qkv, 3, 2);
@@ -226,8 +230,18 @@ struct Head {
       probs = pair_rows(shape, pair, static_cast<S*>(saved), 1, 0, shape.seq);
     if (shape.mask != nullptr) mask = shape.mask + pair / shape.heads * shape.seq;
   }
+  /// Queries that stand at `position` among the keys of a cache, whose room P's rows have.
+  Head(const AttentionShape& s, int64_t index, Matrices<S>& queries, Matrices<S>& kept_rows, const void* qkv,
+       const void* keys, const void* values, void* all_probs, int64_t position, int64_t room)
+      : shape(s), pair(index), first(position), columns(room), scale(scale_of(s)) {
+    q = queries.input(qkv, 3, 0);
+    k = kept_rows.input(keys, 1, 0);
+    v = kept_rows.input(values, 1, 0);
+    probs = pair_rows(shape, pair, static_cast<S*>(all_probs), 1, 0, room);
+  }
+  static T scale_of(const AttentionShape& s) { return T(1) / std::sqrt(static_cast<T>(s.head_dim)); }
   /// Keys that `query` sees: the first ones.
-  int64_t keys_of(int64_t query) const { return shape.causal ? query + 1 : shape.seq; }
+  int64_t keys_of(int64_t query) const { return shape.causal ? first + query + 1 : shape.seq; }
   bool has_dropout() const { return shape.dropout.probability > 0; }
   /// Where the probabilities of a block of queries are computed: where they are kept, if they can be.
   Rows<T> block(Range queries, const Workspace<T>& workspace) const {
@@ -281,9 +295,9 @@ void forward_head(const Head<S>& head, Rows<T> context, const Workspace<T>& work
     for (int64_t row = 0; row < rows; ++row) {
       const int64_t query = queries.begin + row;
       const RowStatistics<T> statistics =
-          softmax_row<T>(probs.at(row), head.keys_of(query), keeps ? head.shape.seq : keys, head.scale);
+          softmax_row<T>(probs.at(row), head.keys_of(query), keeps ? head.columns : keys, head.scale);
       if (!keeps) *head.kept.at(query) = statistics;
-      if (keeps && kRounded) convert_row(probs.at(row), head.shape.seq, head.probs.at(query));
+      if (keeps && kRounded) convert_row(probs.at(row), head.columns, head.probs.at(query));
     }
     if (head.has_dropout()) drop_block(head, queries, as_const(probs), workspace.dropped);
     multiply(Product<T>{.m = rows,
@@ -386,6 +400,33 @@ void CpuDevice::attention(const AttentionShape& shape, const void* qkv, void* sa
       const auto c = matrices.output(context, 1, 0);
       forward_head(head, c, own);
       matrices.store(c, context, 1, 0);
+    });
+  });
+}
+
+void CpuDevice::cached_attention(const CacheShape& cache, const void* qkv, const void* keys,
+                                 const void* values, void* probs, void* context, void* workspace) {
+  with_element_type(cache.dtype, "attention with a cache", [&](auto zero) {
+    using S = decltype(zero);
+    AttentionShape shape{.dtype = cache.dtype,
+                         .batch = cache.batch,
+                         .seq = cache.seq,
+                         .heads = cache.heads,
+                         .head_dim = cache.head_dim,
+                         .causal = true};
+    AttentionShape kept = shape;  // what the rows of the cache are to the rows of QKV
+    kept.seq = cache.room;
+    const int threads = workspace == nullptr ? threads_ : std::min(threads_, kMaxTeam);
+    for_pairs(threads, shape, [&](int64_t pair, int64_t member) {
+      const int64_t first = cache.first_position(pair / shape.heads), seen = first + shape.seq;
+      const Workspace<Computed<S>> own(kept, workspace, member);
+      Matrices<S> kept_rows(kept, pair, own.matrices, seen);
+      auto* after_kept = own.matrices == nullptr ? nullptr : own.matrices + 2 * seen * shape.head_dim;
+      Matrices<S> queries(shape, pair, after_kept);
+      const Head<S> head(shape, pair, queries, kept_rows, qkv, keys, values, probs, first, cache.room);
+      const auto c = queries.output(context, 1, 0);
+      forward_head(head, c, own);
+      queries.store(c, context, 1, 0);
     });
   });
 }

@@ -37,6 +37,9 @@ class CpuDevice final : public Device {
                  void* workspace) override;
   void attention_grad(const AttentionShape& shape, const void* qkv, const void* saved, const void* context,
                       const void* dcontext, void* dqkv, void* workspace) override;
+  void cache_append(const CacheShape& shape, const void* qkv, void* keys, void* values) override;
+  void cached_attention(const CacheShape& shape, const void* qkv, const void* keys, const void* values,
+                        void* probs, void* context, void* workspace) override;
   void add(DType dtype, int64_t count, const void* a, const void* b, void* y) override;
   void round(DType dtype, int64_t count, int limit, const void* x, void* y) override;
   void slice(DType dtype, const Slicing& slicing, Range range, const void* full, void* shard) override;

@@ -1,6 +1,6 @@
-// The GEMM: oneDNN in fp32, Eigen in fp64 (which oneDNN lacks). One product is computed by one thread; a
-// device with more threads cuts C into tiles. Nothing here lets the order of a sum depend on m, n or the
-// threads, so a column shard's bits are those of the full product's columns.
+// The GEMM: oneDNN in fp32, Eigen in fp64 (which oneDNN lacks), and of a single row gemv.cpp. One product is
+// computed by one thread; a device with more threads cuts C into tiles. Nothing here lets the order of a sum
+// depend on m, n or the threads, so a column shard's bits are those of the full product's columns.
 //
 // dnnl_sgemm and oneDNN's matmul primitive were both measured on GPT-2's shapes: equally fast within noise on
 // narrow shards, sgemm faster by up to a tenth on wide ones. sgemm needs no primitive per shape, so it is the
@@ -22,6 +22,7 @@
 #include <string>
 
 #include "engine/device/cpu/cpu_device.h"
+#include "engine/device/cpu/gemv.h"
 #include "engine/device/cpu/half_gemm.h"
 #include "engine/device/cpu/parallel.h"
 
@@ -57,6 +58,16 @@ bool is_trivial(const Product<T>& product) {
   for (int64_t row = 0; !product.accumulate && row < product.m; ++row)
     std::fill_n(product.c.at(row), product.n, T(0));
   return true;
+}
+
+template <class T>
+bool is_one_row(const Product<T>& product) {
+  return product.m == 1 && !product.transpose_a;
+}
+
+template <class T>
+void multiply_row(const Product<T>& p) {
+  multiply_row<T, T>(p.a.first, p.b, p.transpose_b, p.n, p.k, p.accumulate, p.c.first);
 }
 
 /// Pieces of rows to hand to oneDNN one after the other.
@@ -121,6 +132,7 @@ void multiply_tile(const Gemm& gemm, Range rows, Range cols) {
 
 void multiply(const Product<float>& product) {
   if (is_trivial(product)) return;
+  if (is_one_row(product)) return multiply_row(product);
   omp_set_num_threads(1);  // of this thread only: oneDNN would otherwise start a team in every rank
   const int pieces = row_pieces(product);
   for (int64_t begin = 0; begin < product.k; begin += kSumLength)
@@ -144,6 +156,7 @@ void multiply(const Product<float>& product) {
 
 void multiply(const Product<double>& product) {
   if (is_trivial(product)) return;
+  if (is_one_row(product)) return multiply_row(product);
   const bool ta = product.transpose_a, tb = product.transpose_b;
   const int64_t m = product.m, n = product.n, k = product.k;
   View c(product.c.first, m, n, Eigen::OuterStride<>(product.c.stride));

@@ -27,10 +27,10 @@ struct Product {
   bool accumulate = false;
 };
 
-/// Computes it on the calling thread, with oneDNN in fp32 and Eigen in fp64. With oneDNN's AVX-512 kernels an
-/// element of C has the same bits whatever part of C it is computed with, as long as that has two columns
-/// and, when B is transposed, 16 rows. In fp64 that holds for parts that begin and end at multiples of 48 (or
-/// where C ends). Other parts, and oneDNN's older kernels, may round differently.
+/// Computes it on the calling thread, with oneDNN in fp32 and Eigen in fp64; a single row by gemv.h. With
+/// oneDNN's AVX-512 kernels an element of C has the same bits whatever part of C it is computed with, as long
+/// as that has two columns and, when B is transposed, 16 rows. In fp64 that holds for parts that begin and
+/// end at multiples of 48 (or where C ends). Other parts, and oneDNN's older kernels, may round differently.
 void multiply(const Product<float>& product);
 void multiply(const Product<double>& product);
 

@@ -7,6 +7,7 @@
 
 #include "engine/device/cpu/cpu_device.h"
 #include "engine/device/cpu/gemm.h"
+#include "engine/device/cpu/gemv.h"
 #include "engine/device/cpu/half_gemm.h"
 #include "engine/device/cpu/parallel.h"
 #include "engine/device/cpu/vector.h"
@@ -52,6 +53,12 @@ void multiply_tile(const Gemm& gemm, Range rows, Range cols, Panels& panels) {
   }
   for (int64_t begin = 0; begin < gemm.k; begin += kDepth) {
     const int64_t depth = std::min(kDepth, gemm.k - begin);
+    if (m == 1 && !gemm.transpose_a) {  // B is used once: widened in registers, not in scratch
+      const auto part = gemm.transpose_b ? b.from(cols.begin, begin) : b.from(begin, cols.begin);
+      multiply_row(widen(a.from(rows.begin, begin), 1, depth, panels.a).first, part, gemm.transpose_b, n,
+                   depth, true, sum.first);
+      continue;
+    }
     Product<float> product{.transpose_a = gemm.transpose_a,
                            .transpose_b = gemm.transpose_b,
                            .m = m,

@@ -68,7 +68,8 @@ using Types = testing::Types<float, double>;
 TYPED_TEST_SUITE(GemmTest, Types);
 
 TYPED_TEST(GemmTest, MatchesReferenceInEveryOrientation) {
-  const int64_t shapes[][3] = {{1, 1, 1}, {5, 7, 3}, {64, 48, 96}, {33, 127, 300}, {1, 96, 64}, {96, 1, 64}};
+  const int64_t shapes[][3] = {{1, 1, 1},   {5, 7, 3},   {64, 48, 96}, {33, 127, 300},
+                               {1, 96, 64}, {96, 1, 64}, {1, 301, 517}};
   for (const auto& [m, n, k] : shapes)
     for (int orientation = 0; orientation < 4; ++orientation)
       for (const int threads : {1, 3}) {
@@ -93,7 +94,8 @@ TYPED_TEST(GemmTest, ThreadsDoNotChangeTheBits) {
   if (kDType<TypeParam> == DType::Fp32 && !splits_keep_the_bits())
     GTEST_SKIP() << "oneDNN's kernels for this processor depend on the shape";
   // Tall, wide, and with rows and columns that do not fill the last tile; k past the longest unbroken sum.
-  const int64_t shapes[][3] = {{200, 300, 500}, {37, 1000, 70}, {515, 20, 900}, {193, 97, 33}};
+  const int64_t shapes[][3] = {
+      {200, 300, 500}, {37, 1000, 70}, {515, 20, 900}, {193, 97, 33}, {1, 1003, 517}};
   for (const auto& [m, n, k] : shapes)
     for (int orientation = 0; orientation < 4; ++orientation) {
       const Case<TypeParam> gemm(orientation & 1, orientation & 2, m, n, k);

@@ -1,0 +1,42 @@
+// New tokens' keys and values put into the cache: the rows of QKV that later tokens will attend to.
+#include <cstring>
+#include <string>
+
+#include "engine/device/cpu/cpu_device.h"
+
+namespace shardlens {
+
+int64_t CacheShape::first_position(int64_t sequence) const {
+  const int32_t* own = positions + sequence * seq;
+  const int64_t first = own[0];
+  if (first < 0 || first + seq > room)
+    throw request_error("tokens at positions " + std::to_string(first) + " to " +
+                        std::to_string(first + seq - 1) + " have no room in a cache of " +
+                        std::to_string(room) + ": give a shorter text");
+  for (int64_t i = 1; i < seq; ++i)
+    if (own[i] != first + i)
+      throw request_error("position " + std::to_string(own[i]) + " does not follow position " +
+                          std::to_string(own[i - 1]) + ": new tokens of a sequence stand side by side");
+  return first;
+}
+
+namespace cpu {
+
+void CpuDevice::cache_append(const CacheShape& shape, const void* qkv, void* keys, void* values) {
+  const auto row = static_cast<size_t>(shape.heads * shape.head_dim * element_bytes(shape.dtype));
+  if (row == 0) return;
+  for (int64_t sequence = 0; sequence < shape.batch; ++sequence) {
+    const auto first = static_cast<size_t>(sequence * shape.room + shape.first_position(sequence));
+    for (int64_t i = 0; i < shape.seq; ++i) {
+      const auto* from =
+          static_cast<const std::byte*>(qkv) + static_cast<size_t>(sequence * shape.seq + i) * 3 * row;
+      const size_t to = (first + static_cast<size_t>(i)) * row;
+      std::memcpy(static_cast<std::byte*>(keys) + to, from + row, row);
+      std::memcpy(static_cast<std::byte*>(values) + to, from + 2 * row, row);
+    }
+  }
+}
+
+}  // namespace cpu
+
+}  // namespace shardlens
