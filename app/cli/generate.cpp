@@ -121,6 +121,10 @@ Verb add_generate(CLI::App& app) {
          "bytes, or a tokenizer's file or folder; the model folder's own if left out");
   app.add_flag("--greedy", o->greedy, "Always the likeliest token")->group(group);
   app.footer(R"(
+The prompt is computed once, then one token at a time: each rank keeps the keys and values of its own heads
+in a cache (plan --cache shows the program and its memory). The same seed writes the same text, in fp64 at any
+T. A text ends at --tokens, at the tokenizer's end of text, or where the model has no more positions.
+
 Examples
   shardlens-cli generate --model run/ --prompt "In the beginning" --tp 2
   shardlens-cli generate --model run/ --prompt "And God" --temperature 0.8 --top-p 0.95 --tokens 300

@@ -44,9 +44,7 @@ void add_model_options(CLI::App& verb, CommonOptions& o) {
                   "megatron, reversed, replicated, row-row, column-column, or a FILE.json")
       ->group(kGroup)
       ->capture_default_str();
-  verb.add_option("--dtype", o.dtype, "fp32, fp64, bf16 or fp16")
-      ->group(kGroup)
-      ->capture_default_str();
+  verb.add_option("--dtype", o.dtype, "fp32, fp64, bf16 or fp16")->group(kGroup)->capture_default_str();
   verb.add_option("--batch", o.batch, "Sequences in a batch")->group(kGroup)->capture_default_str();
   verb.add_option("--seq", o.seq, "Tokens in a sequence")->group(kGroup)->capture_default_str();
   verb.add_option("--seed", o.seed, "Seed of weights and inputs; they do not depend on T")
@@ -96,6 +94,15 @@ void add_common(CLI::App& verb, CommonOptions& o) {
       ->capture_default_str();
 }
 
+void add_cache_option(CLI::App& verb, CommonOptions& o) {
+  verb.add_option(
+          "--cache", o.cache,
+          "A pass of generation: --seq new tokens of each sequence against a cache of keys and values "
+          "with room for so many")
+      ->group(kGroup)
+      ->type_name("TOKENS");
+}
+
 Settings to_settings(const CommonOptions& o) {
   if (o.backend != "cpu") {
     throw request_error(fmt::format("--backend {}: this build has no such backend; use cpu", o.backend));
@@ -114,6 +121,7 @@ Settings to_settings(const CommonOptions& o) {
   if (!o.loss.empty()) settings.split.loss = parse_loss_form(o.loss);
   settings.micro_batches = o.micro_batches;
   settings.dropout = o.dropout;
+  settings.cache_tokens = o.cache;
   settings.layer = o.layer.value_or(0);
   settings.operands = parse_operands(o.operands);
   settings.input = parse_input(o.input);

@@ -27,6 +27,7 @@ struct CommonOptions {
   std::string loss;  ///< --loss: empty: as the split says
   int micro_batches = 1;
   double dropout = 0;
+  int64_t cache = 0;
   std::string input = "normal";
   std::string weights;
   std::string backend = "cpu";
@@ -40,6 +41,9 @@ struct CommonOptions {
 
 /// Adds the shared options to a verb: add_model_options() and what is only about one layer.
 void add_common(CLI::App& verb, CommonOptions& options);
+
+/// Adds --cache: a pass of generation instead of one of training.
+void add_cache_option(CLI::App& verb, CommonOptions& options);
 
 /// Adds what the verbs about a whole model share.
 void add_model_options(CLI::App& verb, CommonOptions& options);

@@ -103,9 +103,10 @@ void print(const Plan& plan) {
   const Program& program = plan.program;
   const Settings& s = program.settings;
   const bool whole = s.block == Block::Model;
-  fmt::print("{} · {} · T = {} · D = {} · split {} · {} · batch {} × sequence {}\n\n", s.model.title,
+  fmt::print("{} · {} · T = {} · D = {} · split {} · {} · batch {} × sequence {}{}\n\n", s.model.title,
              whole ? "whole model" : "one " + to_string(s.block), s.tp, s.dp, s.split.name,
-             to_string(s.dtype), s.batch, s.seq);
+             to_string(s.dtype), s.batch, s.seq,
+             s.cache_tokens > 0 ? fmt::format(" against a cache of {}", s.cache_tokens) : "");
   fmt::print("{:>4}  {:<8}  {:<2} {:<34} {:<44} {:<13} {:>13}\n", "step", "phase", "", "equation",
              "output [global shape]", "layout", "sent per rank");
   int hidden_layer = -1;
@@ -163,8 +164,10 @@ void print(const Plan& plan) {
 Verb add_plan(CLI::App& app) {
   auto options = std::make_shared<CommonOptions>();
   add_common(app, *options);
+  add_cache_option(app, *options);
   app.footer(
       "\nExamples\n  shardlens-cli plan --model gpt2 --tp 4 --split reversed\n"
+      "  shardlens-cli plan --model gpt2 --tp 4 --batch 1 --seq 1 --cache 1024    # the next token\n"
       "  shardlens-cli plan --model megatron-8.3b --tp 8 --dtype fp16 --seq 1024 --hardware v100-32gb "
       "--json\n");
   return [options] {

@@ -78,6 +78,7 @@ Verb add_verify(CLI::App& app) {
   auto options = std::make_shared<CommonOptions>();
   auto fault = std::make_shared<std::string>();
   add_common(app, *options);
+  add_cache_option(app, *options);
   app.add_option("--break", *fault,
                  "Plant a classic mistake first and see it found: bias-before-reduction, skip-f, skip-g, "
                  "qkv-across-heads, reduce-copy; in a whole model also padded-softmax, tied-gradient-lost, "

@@ -11,20 +11,12 @@
 #include "engine/runtime/plan.h"
 
 namespace shardlens {
-namespace {
 
-double median(std::vector<double> values) {
+double median_of(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
 }
 
-struct Timing {
-  double seconds = 0;
-  double collective_seconds = 0;
-  std::vector<OpTime> op_times;
-};
-
-// Rank 0's time by kind of step, longest first.
 std::vector<OpTime> time_by_op(const RankTrace& trace, const Program& program) {
   std::map<Op, double> seconds;
   for (const Step& step : program.steps)
@@ -35,6 +27,14 @@ std::vector<OpTime> time_by_op(const RankTrace& trace, const Program& program) {
             [](const OpTime& a, const OpTime& b) { return a.seconds > b.seconds; });
   return times;
 }
+
+namespace {
+
+struct Timing {
+  double seconds = 0;
+  double collective_seconds = 0;
+  std::vector<OpTime> op_times;
+};
 
 Timing time_once(Executor& executor, const Program& program) {
   executor.next_pass();  // an optimizer's steps go on from where they are
@@ -80,11 +80,11 @@ StepBench bench_step(const std::shared_ptr<const Plan>& plan, int repetitions) {
     bench.planned_bytes.push_back(total_bytes(plan->memory[static_cast<size_t>(rank)].arena_bytes));
     bench.high_water_bytes.push_back(total_bytes(executor.high_water_bytes(rank)));
   }
-  bench.median_seconds = median(seconds);
+  bench.median_seconds = median_of(seconds);
   bench.lowest_seconds = *std::min_element(seconds.begin(), seconds.end());
   bench.highest_seconds = *std::max_element(seconds.begin(), seconds.end());
-  bench.ceiling_flops = median(ceilings);
-  bench.of_ceiling = median(ratios);
+  bench.ceiling_flops = median_of(ceilings);
+  bench.of_ceiling = median_of(ratios);
   for (const Timing& timing : timings) {
     if (timing.seconds == bench.median_seconds) bench.collective_seconds = timing.collective_seconds;
     if (timing.seconds == bench.lowest_seconds) bench.op_times = timing.op_times;

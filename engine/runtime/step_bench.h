@@ -15,6 +15,11 @@ struct OpTime {
   double seconds = 0;  ///< of rank 0, all its steps of this kind, waiting included
 };
 
+/// A rank's time in the pass it ran last by kind of step, longest first.
+std::vector<OpTime> time_by_op(const RankTrace& trace, const Program& program);
+
+double median_of(std::vector<double> values);
+
 struct StepBench {
   double median_seconds = 0;
   double lowest_seconds = 0;

@@ -33,31 +33,40 @@ void validate(const Sampling& s) {
 }
 
 std::vector<double> token_probabilities(const std::vector<double>& logits, const Sampling& sampling) {
-  std::vector<size_t> order(logits.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return logits[a] > logits[b]; });
   std::vector<double> probabilities(logits.size(), 0.0);
+  const auto highest = std::max_element(logits.begin(), logits.end());
   if (sampling.temperature == 0) {
-    probabilities[order.front()] = 1;
+    probabilities[static_cast<size_t>(highest - logits.begin())] = 1;
     return probabilities;
   }
-  size_t kept = order.size();
-  if (sampling.top_k > 0) kept = std::min(kept, static_cast<size_t>(sampling.top_k));
-  const double highest = logits[order.front()];
+  // A vocabulary is long and what is kept of it mostly short: nothing is sorted whole.
+  const auto likelier = [&](size_t a, size_t b) {
+    return logits[a] > logits[b] || (logits[a] == logits[b] && a < b);
+  };
+  std::vector<size_t> kept(logits.size());
+  std::iota(kept.begin(), kept.end(), size_t{0});
+  if (sampling.top_k > 0 && static_cast<size_t>(sampling.top_k) < kept.size()) {
+    std::nth_element(kept.begin(), kept.begin() + sampling.top_k, kept.end(), likelier);
+    kept.resize(static_cast<size_t>(sampling.top_k));
+  }
   double sum = 0;
-  for (size_t i = 0; i < kept; ++i) {
-    probabilities[order[i]] = std::exp((logits[order[i]] - highest) / sampling.temperature);
-    sum += probabilities[order[i]];
+  for (const size_t id : kept) {
+    probabilities[id] = std::exp((logits[id] - *highest) / sampling.temperature);
+    sum += probabilities[id];
   }
-  double reached = 0;
-  for (size_t i = 0; i < kept; ++i) {
-    if (reached >= sampling.top_p * sum) {
-      probabilities[order[i]] = 0;
-    } else {
-      reached += probabilities[order[i]];
+  if (sampling.top_p < 1) {
+    const auto less_likely = [&](size_t a, size_t b) { return likelier(b, a); };
+    std::make_heap(kept.begin(), kept.end(), less_likely);
+    auto rest = kept.end();  // before it those that may be left out, after it those that stay
+    double reached = 0;
+    while (rest != kept.begin() && reached < sampling.top_p * sum) {
+      std::pop_heap(kept.begin(), rest, less_likely);
+      reached += probabilities[*--rest];
     }
+    for (auto id = kept.begin(); id != rest; ++id) probabilities[*id] = 0;
+    sum = reached;
   }
-  for (double& p : probabilities) p /= reached;
+  for (double& p : probabilities) p /= sum;
   return probabilities;
 }
 

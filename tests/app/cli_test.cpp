@@ -102,6 +102,7 @@ TEST(Cli, WrongRequestsEndWithTwoAndNameTheRemedy) {
       {"step --layer --input /nonexistent/x.npy", "/nonexistent/x.npy"},
       {"step --layer --weights /nonexistent/w.safetensors", "/nonexistent/w.safetensors"},
       {"bench speed", "gemm"},
+      {"plan --model gpt2-tiny --seq 8 --cache 4", "cache of 8"},
       {"dance", "dance"},
       {"plan --tp two", "two"},
   };
@@ -136,6 +137,23 @@ TEST(Cli, BenchPrintsRatiosAsJson) {
   EXPECT_GT(json["of_gemm_ceiling"].get<double>(), 0);
   EXPECT_GT(json["gemm_ceiling_flops"].get<double>(), 0);
   EXPECT_GT(json["step_seconds"].get<double>(), 0);
+  const Ended tokens = run("bench generate --json --repetitions 2 --tp 2 --model gpt2-tiny --seq 64");
+  ASSERT_EQ(tokens.code, 0) << tokens.err;
+  const nlohmann::json generated = nlohmann::json::parse(tokens.out);
+  EXPECT_GT(generated["tokens_per_second"].get<double>(), 0);
+  EXPECT_GT(generated["of_read_ceiling"].get<double>(), 0);
+  EXPECT_GT(generated["read_ceiling_bytes_per_second"].get<double>(), 0);
+}
+
+TEST(Cli, APassOfGenerationIsPlannedAndAgreesWithSerial) {
+  const std::string pass = " --model gpt2-tiny --batch 2 --seq 5 --cache 32 --tp 3 ";
+  const Ended plan = run("plan" + pass);
+  EXPECT_EQ(plan.code, 0) << plan.err;
+  EXPECT_TRUE(contains(plan.out, "key-value cache")) << plan.out;
+  EXPECT_TRUE(contains(plan.out, "against a cache of 32")) << plan.out;
+  const Ended verify = run("verify --dtype fp64" + pass);
+  EXPECT_EQ(verify.code, 0) << verify.out << verify.err;
+  EXPECT_TRUE(contains(verify.out, "h.0.attn.keys.appended")) << verify.out;
 }
 
 }  // namespace

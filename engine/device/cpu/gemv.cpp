@@ -1,6 +1,6 @@
-// The two forms of a row times a matrix, each reading B as a few long streams side by side, which is what the
-// hardware's prefetchers keep up with: oneDNN's kernels reached two thirds of the memory's speed where these
-// reach it within a few percent.
+// The two forms of a row times a matrix, each reading B in the order it lies in, as one stream or eight side
+// by side, which is what the hardware's prefetchers keep up with: one core reads 95 % as fast as it can read
+// at all, where oneDNN's kernels reached 70 %.
 #include "engine/device/cpu/gemv.h"
 
 #include <algorithm>
@@ -23,16 +23,22 @@ void add_rows(const T* x, Rows<const S> b, int64_t n, T* y) {
   }
 }
 
-/// y[r] += x·B[r, 0 … k) for R rows of B [n, k].
-template <int R, class T, class S>
-void add_dots(const T* x, Rows<const S> b, int64_t k, T* y) {
-  Vector<T> sums[R] = {};
-  for (int64_t i = 0; i < k; i += kLanes<T>) {
+/// x·row, both [k].
+template <class T, class S>
+T dot(const T* x, const S* row, int64_t k) {
+  constexpr int kSums = 4;  // enough to keep the adders busy
+  Vector<T> sums[kSums] = {};
+  int64_t i = 0;
+  for (; i + kSums * kLanes<T> <= k; i += kSums * kLanes<T>)
+    for (int s = 0; s < kSums; ++s) {
+      const int64_t at = i + s * kLanes<T>;
+      sums[s] += load_part(row + at, kLanes<T>, T(0)) * load(x + at);
+    }
+  for (; i < k; i += kLanes<T>) {
     const int64_t count = std::min(kLanes<T>, k - i);
-    const Vector<T> from_x = load_part(x + i, count, T(0));
-    for (int r = 0; r < R; ++r) sums[r] += load_part(b.at(r) + i, count, T(0)) * from_x;
+    sums[0] += load_part(row + i, count, T(0)) * load_part(x + i, count, T(0));
   }
-  for (int r = 0; r < R; ++r) y[r] += sum_lanes<T>(sums[r]);
+  return sum_lanes<T>((sums[0] + sums[1]) + (sums[2] + sums[3]));
 }
 
 }  // namespace
@@ -40,16 +46,18 @@ void add_dots(const T* x, Rows<const S> b, int64_t k, T* y) {
 template <class T, class S>
 void multiply_row(const T* x, Rows<const S> b, bool transpose_b, int64_t n, int64_t k, bool accumulate,
                   T* y) {
-  constexpr int kRows = 8, kDots = 4;
+  if (transpose_b) {
+    for (int64_t row = 0; row < n; ++row) {
+      const T sum = dot(x, b.at(row), k);
+      y[row] = accumulate ? y[row] + sum : sum;
+    }
+    return;
+  }
+  constexpr int kRows = 8;
   if (!accumulate) std::fill_n(y, n, T(0));
   int64_t row = 0;
-  if (transpose_b) {
-    for (; row + kDots <= n; row += kDots) add_dots<kDots>(x, b.from(row), k, y + row);
-    for (; row < n; ++row) add_dots<1>(x, b.from(row), k, y + row);
-  } else {
-    for (; row + kRows <= k; row += kRows) add_rows<kRows>(x + row, b.from(row), n, y);
-    for (; row < k; ++row) add_rows<1>(x + row, b.from(row), n, y);
-  }
+  for (; row + kRows <= k; row += kRows) add_rows<kRows>(x + row, b.from(row), n, y);
+  for (; row < k; ++row) add_rows<1>(x + row, b.from(row), n, y);
 }
 
 template void multiply_row(const float*, Rows<const float>, bool, int64_t, int64_t, bool, float*);

@@ -122,6 +122,23 @@ TEST(Validate, SizesMustFitTogether) {
               HasSubstr("one tensor of this layer alone would take"));
 }
 
+TEST(Validate, ACacheIsOfAWholeGptAndHasRoom) {
+  const auto cached = [](auto&& change) {
+    return refusal([&](Settings& s) {
+      s.block = Block::Model;
+      s.cache_tokens = 512;
+      change(s);
+    });
+  };
+  EXPECT_EQ(cached([](Settings&) {}), "");
+  EXPECT_THAT(cached([](Settings& s) { s.block = Block::Layer; }), HasSubstr("choose the whole model"));
+  EXPECT_THAT(cached([](Settings& s) { s.model = model_preset("bert-base"); }), HasSubstr("choose a GPT"));
+  EXPECT_THAT(cached([](Settings& s) { s.cache_tokens = 255; }), HasSubstr("Try a cache of 256."));
+  EXPECT_THAT(cached([](Settings& s) { s.cache_tokens = 1025; }), HasSubstr("1,024"));
+  EXPECT_THAT(cached([](Settings& s) { s.cache_tokens = -1; }), HasSubstr("cache = -1"));
+  EXPECT_THAT(cached([](Settings& s) { s.micro_batches = 2; }), HasSubstr("Try 1."));
+}
+
 TEST(Validate, SomeChoicesCanOnlyBePlanned) {
   Settings settings;
   settings.dtype = DType::Bf16;

@@ -53,6 +53,23 @@ TEST(Price, LayerHasTheTextbookFlops) {
   EXPECT_EQ(bert.forward_causal, bert.forward);  // no mask
 }
 
+// A pass of generation: the weights' products for each new token, and attention as far as a full cache goes.
+TEST(Price, NewTokensAttendToTheWholeCache) {
+  Settings settings = layer_settings("gpt2", 1);
+  settings.block = Block::Model;
+  settings.cache_tokens = 1024;
+  const int64_t b = settings.batch, h = settings.model.hidden, layers = settings.model.layers, room = 1024;
+  const int64_t logits = 2 * b * padded_vocab(settings.model, 1) * h;  // of the last token alone
+  for (const int64_t s : {1, 128}) {
+    settings.seq = s;
+    const Totals sum = totals(settings, 0);
+    EXPECT_EQ(sum.backward, 0);
+    EXPECT_EQ(sum.forward, layers * (24 * b * s * h * h + 4 * b * s * room * h) + logits);
+    EXPECT_EQ(sum.forward_causal,
+              layers * (24 * b * s * h * h + 4 * b * (s * room - s * (s - 1) / 2) * h) + logits);
+  }
+}
+
 TEST(Price, RanksShareTheFlops) {
   const int64_t serial = totals(layer_settings("gpt2", 1), 0).forward;
   for (const std::string split : {"megatron", "reversed", "row-row", "column-column"}) {

@@ -40,6 +40,33 @@ TEST(ModelPlanner, EachLayerHasTwoAllReducesEachWay) {
   }
 }
 
+// The next token: the same two all-reduces a layer, of one token; keys and values stay where their heads are.
+TEST(ModelPlanner, APassOfGenerationHasTwoAllReducesALayerAndSendsNoKeys) {
+  for (const int tp : {2, 3, 5}) {
+    Settings settings = gpt2(tp);
+    settings.batch = settings.seq = 1;
+    settings.cache_tokens = 1024;
+    const Program program = plan_program(settings);
+    std::map<int, int> counts;
+    int64_t sent = 0;
+    for (const Step& step : program.steps) {
+      EXPECT_EQ(step.phase, Phase::Forward);
+      if (!is_collective(step.op)) continue;
+      ++counts[step.layer];
+      sent += sent_bytes(program, step.id);
+    }
+    for (int layer = 0; layer < 12; ++layer) EXPECT_EQ(counts[layer], 2);
+    EXPECT_EQ(counts[-1], 1);                                                   // the lookup's g
+    EXPECT_EQ(sent, 25 * ring_sent_bytes(Collective::AllReduce, 768 * 4, tp));  // one token each
+    for (int rank = 0; rank < tp; ++rank) {
+      const int64_t heads = shard_range(12, tp, rank).size();
+      const MemoryPlan memory = plan_memory(program, rank);
+      EXPECT_EQ(memory.arena_bytes[static_cast<size_t>(MemoryKind::KeyValueCache)],
+                12 * 2 * 1024 * heads * 64 * 4);
+    }
+  }
+}
+
 TEST(ModelPlanner, TheFusedLossReducesThreeNumbersATokenAndNothingBackward) {
   const Program program = plan_program(gpt2(4));
   int64_t fused = 0;

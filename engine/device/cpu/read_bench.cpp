@@ -1,0 +1,70 @@
+// Reading as fast as can be: each thread four streams side by side, with nothing done to a number but adding
+// it up.
+#include "engine/device/read_bench.h"
+
+#include <omp.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+
+#include "engine/config/error.h"
+#include "engine/device/cpu/vector.h"
+
+namespace shardlens {
+
+namespace {
+
+constexpr int64_t kStreams = 4;
+constexpr int64_t kStep = 2 * cpu::kLanes<float>;  // of a stream: a pair of vectors
+constexpr size_t kHugePage = size_t{2} << 20;      // as a device's arenas are laid out
+
+float sum_of(const float* memory, int64_t count) {
+  using cpu::load;
+  const int64_t stream = count / kStreams;
+  cpu::Vector<float> sums[kStreams][2] = {};
+  for (int64_t i = 0; i < stream; i += kStep)
+    for (int64_t s = 0; s < kStreams; ++s) {
+      sums[s][0] += load(memory + s * stream + i);
+      sums[s][1] += load(memory + s * stream + i + kStep / 2);
+    }
+  cpu::Vector<float> sum{};
+  for (const auto& pair : sums) sum += pair[0] + pair[1];
+  return cpu::sum_lanes<float>(sum);
+}
+
+}  // namespace
+
+ReadBench::ReadBench(int64_t bytes, int threads)
+    : floats_per_thread_(0), threads_(threads), memory_(nullptr) {
+  if (bytes < 1 || threads < 1)
+    throw request_error("the read ceiling needs at least 1 byte and 1 thread, not " + std::to_string(bytes) +
+                        " and " + std::to_string(threads));
+  const int64_t unit = kStreams * kStep, wanted = bytes / static_cast<int64_t>(sizeof(float)) / threads;
+  floats_per_thread_ = std::max<int64_t>(1, (wanted + unit - 1) / unit) * unit;
+  const auto size = static_cast<size_t>(floats_per_thread_ * threads) * sizeof(float);
+  const size_t rounded = (size + kHugePage - 1) / kHugePage * kHugePage;
+  memory_ = static_cast<float*>(std::aligned_alloc(kHugePage, rounded));
+  if (memory_ == nullptr)
+    throw run_error("there are no " + std::to_string(size) + " bytes to measure the read ceiling with");
+  madvise(memory_, rounded, MADV_HUGEPAGE);
+  std::fill_n(memory_, floats_per_thread_ * threads, 1.0f);
+}
+
+ReadBench::~ReadBench() {
+  std::free(memory_);
+}
+
+double ReadBench::bytes_per_second() {
+  using Clock = std::chrono::steady_clock;
+  float sum = 0;  // used, or nothing would be read
+  const Clock::time_point begin = Clock::now();
+#pragma omp parallel num_threads(threads_) reduction(+ : sum)
+  sum += sum_of(memory_ + omp_get_thread_num() * floats_per_thread_, floats_per_thread_);
+  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  const double bytes = static_cast<double>(floats_per_thread_ * threads_) * sizeof(float);
+  return sum > 0 ? bytes / seconds : 0;
+}
+
+}  // namespace shardlens

@@ -1,0 +1,86 @@
+// Rounds of tokens beside rounds of plain reading.
+#include "engine/train/generate_bench.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <span>
+
+#include "engine/config/error.h"
+#include "engine/device/device.h"
+#include "engine/device/read_bench.h"
+#include "engine/runtime/batch.h"
+#include "engine/train/generator.h"
+#include "engine/train/sampling.h"
+
+namespace shardlens {
+namespace {
+
+constexpr int64_t kTokensPerRound = 8;
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// Every product's matrix is read whole; of the embeddings a row is looked up.
+int64_t weight_bytes_read(const Program& program) {
+  int64_t bytes = 0;
+  for (const Step& step : program.steps) {
+    if (step.op != Op::Linear) continue;
+    for (int rank = 0; rank < program.ranks(); ++rank)
+      bytes += local_bytes(program.tensor(step.inputs[1]), program.ranks(), rank);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+GenerateBench bench_generate(const Settings& settings, int rounds) {
+  const int64_t written = kTokensPerRound * (rounds + 1);  // the first round warms up
+  GenerateBench bench;
+  bench.prompt_tokens = settings.seq - written;
+  if (bench.prompt_tokens < 1) {
+    throw request_error(fmt::format("{} rounds of {} tokens leave no prompt in a text of {}. Try --seq {}.",
+                                    rounds, kTokensPerRound, settings.seq, 2 * written));
+  }
+  Generator generator(settings);
+  const Program& program = generator.plan().program;
+  bench.weight_bytes = weight_bytes_read(program);
+  ReadBench read(bench.weight_bytes, available_cores());
+  read.bytes_per_second();
+
+  Settings prompt = settings;
+  prompt.batch = 1;
+  prompt.seq = bench.prompt_tokens;
+  const Clock::time_point begin = Clock::now();
+  std::vector<double> logits = generator.feed(seeded_batch(prompt).tokens);
+  bench.prompt_seconds = seconds_since(begin);
+
+  const Sampling greedy{.temperature = 0};
+  std::vector<double> seconds, ceilings, ratios;
+  for (int round = 0; round <= rounds; ++round) {
+    const Clock::time_point round_begin = Clock::now();
+    for (int64_t i = 0; i < kTokensPerRound; ++i) {
+      const int32_t next = choose_token(logits, greedy, generator.length());
+      logits = generator.feed(std::span(&next, 1));
+    }
+    const double token = seconds_since(round_begin) / kTokensPerRound;
+    if (round == 0) continue;
+    const double ceiling = read.bytes_per_second();
+    seconds.push_back(token);
+    ceilings.push_back(ceiling);
+    ratios.push_back(static_cast<double>(bench.weight_bytes) / token / ceiling);
+  }
+  bench.median_seconds = median_of(seconds);
+  bench.lowest_seconds = *std::min_element(seconds.begin(), seconds.end());
+  bench.highest_seconds = *std::max_element(seconds.begin(), seconds.end());
+  bench.read_bytes_per_second = median_of(ceilings);
+  bench.of_read_ceiling = median_of(ratios);
+  bench.op_times = time_by_op(generator.executor().trace(0), program);
+  return bench;
+}
+
+}  // namespace shardlens
