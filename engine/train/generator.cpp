@@ -61,9 +61,18 @@ std::vector<double> Generator::logits_after(const Pass& pass) {
   const Program& program = pass.plan->program;
   const auto is_logits = [](const Tensor& tensor) { return tensor.name == "logits"; };
   const Tensor& tensor = *std::find_if(program.tensors.begin(), program.tensors.end(), is_logits);
-  const std::vector<std::byte> whole = read_whole(*pass.executor, program, tensor.id);
-  std::vector<double> logits(static_cast<size_t>(program.settings.model.vocab));
-  for (size_t i = 0; i < logits.size(); ++i) logits[i] = element_of(tensor.dtype, whole.data(), i);
+  std::vector<double> logits(static_cast<size_t>(tensor.shape[1]));
+  std::vector<std::byte> slice;
+  for (int rank = 0; rank < program.ranks(); ++rank) {
+    slice.resize(static_cast<size_t>(local_bytes(tensor, program.ranks(), rank)));
+    pass.executor->read_tensor(rank, tensor.id, slice.data());
+    for (const Placement& place : placements(tensor, program.ranks(), rank))
+      for (int64_t i = 0; i < place.cols.size(); ++i)
+        logits[static_cast<size_t>(place.cols.begin + i)] =
+            element_of(tensor.dtype, slice.data(), static_cast<size_t>(place.local_cols.begin + i));
+    if (tensor.layout.kind == LayoutKind::Replicated) break;
+  }
+  logits.resize(static_cast<size_t>(program.settings.model.vocab));  // without padding
   return logits;
 }
 

@@ -20,6 +20,10 @@ double uniform(uint64_t seed, int64_t position) {
   return std::ldexp(static_cast<double>((static_cast<uint64_t>(words[0]) << 21) ^ (words[1] >> 11)), -53);
 }
 
+size_t likeliest(const std::vector<double>& logits) {
+  return static_cast<size_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
 }  // namespace
 
 void validate(const Sampling& s) {
@@ -34,9 +38,9 @@ void validate(const Sampling& s) {
 
 std::vector<double> token_probabilities(const std::vector<double>& logits, const Sampling& sampling) {
   std::vector<double> probabilities(logits.size(), 0.0);
-  const auto highest = std::max_element(logits.begin(), logits.end());
+  const double highest = logits[likeliest(logits)];
   if (sampling.temperature == 0) {
-    probabilities[static_cast<size_t>(highest - logits.begin())] = 1;
+    probabilities[likeliest(logits)] = 1;
     return probabilities;
   }
   // A vocabulary is long and what is kept of it mostly short: nothing is sorted whole.
@@ -51,7 +55,7 @@ std::vector<double> token_probabilities(const std::vector<double>& logits, const
   }
   double sum = 0;
   for (const size_t id : kept) {
-    probabilities[id] = std::exp((logits[id] - *highest) / sampling.temperature);
+    probabilities[id] = std::exp((logits[id] - highest) / sampling.temperature);
     sum += probabilities[id];
   }
   if (sampling.top_p < 1) {
@@ -71,6 +75,7 @@ std::vector<double> token_probabilities(const std::vector<double>& logits, const
 }
 
 int32_t choose_token(const std::vector<double>& logits, const Sampling& sampling, int64_t position) {
+  if (sampling.temperature == 0) return static_cast<int32_t>(likeliest(logits));
   const std::vector<double> probabilities = token_probabilities(logits, sampling);
   double left = uniform(sampling.seed, position);
   size_t last = 0;  // rounding may leave a little

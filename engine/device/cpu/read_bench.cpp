@@ -2,14 +2,15 @@
 // it up.
 #include "engine/device/read_bench.h"
 
-#include <omp.h>
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <vector>
 
 #include "engine/config/error.h"
+#include "engine/device/cpu/parallel.h"
 #include "engine/device/cpu/vector.h"
 
 namespace shardlens {
@@ -58,13 +59,14 @@ ReadBench::~ReadBench() {
 
 double ReadBench::bytes_per_second() {
   using Clock = std::chrono::steady_clock;
-  float sum = 0;  // used, or nothing would be read
+  std::vector<float> sums(static_cast<size_t>(threads_));  // used, or nothing would be read
   const Clock::time_point begin = Clock::now();
-#pragma omp parallel num_threads(threads_) reduction(+ : sum)
-  sum += sum_of(memory_ + omp_get_thread_num() * floats_per_thread_, floats_per_thread_);
+  cpu::parallel_for(threads_, threads_, [&](int64_t thread) {
+    sums[static_cast<size_t>(thread)] = sum_of(memory_ + thread * floats_per_thread_, floats_per_thread_);
+  });
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   const double bytes = static_cast<double>(floats_per_thread_ * threads_) * sizeof(float);
-  return sum > 0 ? bytes / seconds : 0;
+  return sums.front() > 0 ? bytes / seconds : 0;
 }
 
 }  // namespace shardlens

@@ -38,6 +38,7 @@ Settings other_settings() {
   settings.recompute = Recompute::Full;
   settings.dropout = 0.1;
   settings.update = true;
+  settings.cache_tokens = 77;
   settings.optimizer = {0.02, 0.8, 0.98, 1e-7, 2.0};
   settings.vocab_ranks = 4;
   settings.input = {InputKind::Text, "a \"file\" ü.txt"};
@@ -58,7 +59,7 @@ TEST(SettingsJson, RoundTripsThroughText) {
 TEST(SettingsJson, EveryKeyIsNeededAndNoOtherAllowed) {
   const nlohmann::json whole = settings_to_json(other_settings());
   const nlohmann::json flat = whole.flatten();
-  EXPECT_EQ(flat.size(), 46u);
+  EXPECT_EQ(flat.size(), 47u);
   for (const auto& [place, value] : flat.items()) {
     nlohmann::json without = whole;
     const nlohmann::json::json_pointer pointer(place);

@@ -170,6 +170,17 @@ TEST(Generator, TDoesNotChangeTheText) {
   }
 }
 
+TEST(Generator, ThreadsDoNotChangeTheBits) {
+  Settings settings = sixteen_tokens(2, DType::Fp32);
+  const auto logits = [&](int threads) {
+    settings.threads_per_rank = threads;
+    Generator generator(settings);
+    generator.feed(std::span(kText).first(6));
+    return generator.feed(std::span(kText).subspan(6, 1));
+  };
+  EXPECT_EQ(logits(3), logits(1));
+}
+
 // A rank keeps the keys and values of its own heads alone, in the bytes that were planned.
 TEST(Generator, TheCacheIsCutBetweenHeads) {
   Generator generator(sixteen_tokens(3));
