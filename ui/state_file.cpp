@@ -37,12 +37,19 @@ ThemeName parse_theme(const std::string& name) {
 }
 
 nlohmann::json as_json(const TrainChoices& choices) {
-  return {{"model", choices.model},     {"layers", choices.layers},
-          {"tp", choices.tp},           {"dp", choices.dp},
-          {"batch", choices.batch},     {"seq", choices.seq},
-          {"steps", choices.steps},     {"peak", choices.peak},
-          {"warmup", choices.warmup},   {"decay", to_string(choices.decay)},
-          {"dropout", choices.dropout}, {"text", choices.text}};
+  return {{"model", choices.model},
+          {"layers", choices.layers},
+          {"tp", choices.tp},
+          {"dp", choices.dp},
+          {"batch", choices.batch},
+          {"seq", choices.seq},
+          {"steps", choices.steps},
+          {"peak", choices.peak},
+          {"warmup", choices.warmup},
+          {"decay", to_string(choices.decay)},
+          {"dropout", choices.dropout},
+          {"text", choices.text},
+          {"dtype", to_string(choices.dtype)}};
 }
 
 /// Throws for a preset that is not there any more, and for anything that is missing.
@@ -60,6 +67,7 @@ TrainChoices parse_choices(const nlohmann::json& json) {
   choices.decay = parse_decay(json.at("decay").get<std::string>());
   choices.dropout = json.at("dropout").get<double>();
   choices.text = json.at("text").get<std::string>();
+  choices.dtype = parse_dtype(json.value("dtype", to_string(choices.dtype)));  // not in older files
   for (const int64_t count : {choices.layers, static_cast<int64_t>(choices.tp),
                               static_cast<int64_t>(choices.dp), choices.batch, choices.seq, choices.steps}) {
     if (count < 1) throw request_error(fmt::format("a training with {} of something", count));

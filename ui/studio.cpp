@@ -13,6 +13,7 @@
 #include "ui/commands/commands.h"
 #include "ui/sections.h"
 #include "ui/veil.h"
+#include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/paint.h"
 
@@ -208,6 +209,36 @@ void Studio::draw_panel(const Context& context, const char* name, void (*draw)(c
   ImGui::End();
 }
 
+/// The head of a tab that shows a training step: which one, and the ways on. The tab itself begins below it.
+void Studio::draw_frozen(const Context& context) {
+  if (!frozen_) return;
+  const Theme& theme = context.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x, height = context.px(kControlHeight);
+  const TrainCurve& curve = *train_->curves[frozen_->curve];
+  float right = at.x + width;
+  const auto button = [&](const char* text, ButtonLook look, const char* help) {
+    right -= button_width(context, text);
+    ImGui::SetCursorScreenPos({right, at.y});
+    const bool pressed = draw_button(context, text, text, look, true, help);
+    right -= context.px(8);
+    return pressed;
+  };
+  if (button("Back to the plan", ButtonLook::Plain,
+             "Every panel shows the plan of before; training stays held"))
+    context.send(train_command::LetGo{});
+  if (train_->state == TrainState::Paused &&
+      button("Go on", ButtonLook::Accent, "Training goes on; every panel shows the plan of before"))
+    context.send(train_command::Resume{});
+  const bool skipped = curve.steps[static_cast<size_t>(frozen_->step - 1)]->report.skipped;
+  const std::string words = fmt::format("Training step {} of {}, frozen{}", grouped_text(frozen_->step),
+                                        curve.name, skipped ? ": it overflowed and was skipped" : "");
+  const TextStyle style{context.fonts.bold, context.px(kBodySize), theme.text};
+  draw_text(list, {at.x, at.y + (height - style.size) / 2}, style, fitted(style, words, right - at.x));
+  ImGui::SetCursorScreenPos({at.x, at.y + height + context.px(16)});
+}
+
 /// One of the centre's tabs, on the window's own ground. The Stage says itself what stands in its way; the
 /// others show the plan that is wanted.
 void Studio::draw_tab(const Context& context, const char* name, Tab tab, void (*draw)(const Context&)) {
@@ -217,6 +248,7 @@ void Studio::draw_tab(const Context& context, const char* name, Tab tab, void (*
   if (visible && ImGui::IsWindowFocused(ImGuiFocusedFlags_RootAndChildWindows) && !view_.focus_tab)
     view_.tab = tab;
   if (visible) {
+    if (tab != Tab::Train) draw_frozen(context);
     draw(context);
     if (tab != Tab::Stage && tab != Tab::Train) draw_notice(context);
   }
@@ -241,34 +273,6 @@ void Studio::draw_message(const Context& context) {
   ImGui::PopStyleVar();
   ImGui::TextWrapped("%s", message_.c_str());
   if (ImGui::Button("Close")) message_.clear();
-  ImGui::End();
-}
-
-/// What stands over the panels while they show a training step: which one, and the ways on.
-void Studio::draw_frozen(const Context& context) {
-  if (!frozen_ || view_.tab == Tab::Train) return;
-  const ImGuiViewport& viewport = *ImGui::GetMainViewport();
-  const ImGuiWindow* stage = ImGui::FindWindowByName("Stage");
-  const ImVec2 place = stage == nullptr
-                           ? viewport.GetCenter()
-                           : ImVec2(stage->Pos.x + stage->Size.x / 2, stage->Pos.y + stage->Size.y);
-  ImGui::SetNextWindowPos({place.x, place.y - context.px(12)}, ImGuiCond_Always, {0.5f, 1});
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 1.0f);
-  ImGui::PushStyleColor(ImGuiCol_WindowBg, context.theme.card);
-  ImGui::Begin("Frozen step", nullptr,
-               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoMove |
-                   ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_AlwaysAutoResize |
-                   ImGuiWindowFlags_NoFocusOnAppearing);
-  ImGui::PopStyleColor();
-  ImGui::PopStyleVar();
-  const TrainCurve& curve = *train_->curves[frozen_->curve];
-  ImGui::AlignTextToFramePadding();
-  ImGui::Text("Training step %s of %s, frozen", grouped_text(frozen_->step).c_str(), curve.name.c_str());
-  ImGui::SameLine();
-  const bool goes_on = train_->state == TrainState::Paused;
-  if (goes_on && ImGui::Button("Go on")) context.send(train_command::Resume{});
-  if (goes_on) ImGui::SameLine();
-  if (ImGui::Button("Back to the plan")) context.send(train_command::LetGo{});
   ImGui::End();
 }
 
@@ -338,7 +342,6 @@ void Studio::frame() {
   draw_panel(now, "Inspector", draw_inspector, true);
   draw_panel(now, "Timeline", draw_timeline, true);
   layout_.end(now, centre_hint(now));
-  draw_frozen(now);
   draw_message(now);
 
   for (size_t i = 0; i < std::size(wishes); ++i) {

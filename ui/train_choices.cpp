@@ -27,6 +27,7 @@ TrainOptions options_of(const TrainChoices& choices) {
   settings.update = true;
   settings.tp = choices.tp;
   settings.dp = choices.dp;
+  settings.dtype = choices.dtype;
   settings.batch = choices.batch;
   settings.seq = choices.seq;
   settings.dropout = choices.dropout;

@@ -11,6 +11,7 @@ struct TrainChoices {
   std::string model = "gpt2-tiny";  ///< a preset
   int64_t layers = 4;
   int tp = 2, dp = 1;
+  DType dtype = DType::Fp32;  ///< 16 bits have fp32 masters, fp16 a loss scale as well
   int64_t batch = 8, seq = 64;
   int64_t steps = 300;
   double peak = 3e-3;  ///< learning rate after the warm-up

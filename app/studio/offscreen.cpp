@@ -90,6 +90,27 @@ void train_shortly(const std::string& view, Platform& platform, ui::Studio& stud
   if (trained->state == TrainState::Failed) throw run_error(trained->message);
 }
 
+/// Draws until a training step is frozen, or none is any more.
+void wait_for_frozen(bool frozen, Platform& platform, ui::Studio& studio) {
+  const auto begin = Clock::now();
+  while ((studio.training().snapshot()->frozen != nullptr) != frozen) {
+    if (seconds_since(begin) > kTimeoutSeconds)
+      throw run_error(fmt::format("the training step was not there after {:.0f} s", kTimeoutSeconds));
+    draw_frame(platform, studio);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+/// Everything a view needs before its picture.
+void prepare_view(const std::string& view, const Options& options, Platform& platform, ui::Studio& studio) {
+  train_shortly(view, platform, studio);
+  if (view != kFrozenView) return;
+  studio.training().send(train_command::Freeze{});
+  wait_for_frozen(true, platform, studio);
+  draw_frame(platform, studio);  // from here on the panels show the step
+  select_wanted(options, studio.snapshot().plan->program, studio.view());
+}
+
 /// Draws until the panels have settled, and writes the last frame.
 void write_picture(Platform& platform, ui::Studio& studio, const std::filesystem::path& path) {
   for (int i = 0; i < kSettlingFrames; ++i) draw_frame(platform, studio);
@@ -152,8 +173,8 @@ void write_screenshot(const Options& options) {
   ui::Studio studio(options.settings, platform->fonts());
   apply_looks(options, studio.view());
   wait_for_rest(*platform, studio);
-  select_wanted(options, studio.snapshot().plan->program, studio.view());
-  train_shortly(options.view, *platform, studio);
+  if (options.view != kFrozenView) select_wanted(options, studio.snapshot().plan->program, studio.view());
+  prepare_view(options.view, options, *platform, studio);
   write_picture(*platform, studio, options.screenshot);
 }
 
@@ -169,8 +190,10 @@ void write_views(const Options& options) {
   for (const std::string& name : view_names()) {
     const std::filesystem::path path = options.views / (name + ".png");
     show_view(name, studio.view());
-    train_shortly(name, *platform, studio);
+    prepare_view(name, options, *platform, studio);
     write_picture(*platform, studio, path);
+    studio.training().send(train_command::LetGo{});
+    wait_for_frozen(false, *platform, studio);
     fmt::print("{}\n", std::filesystem::absolute(path).lexically_normal().string());
   }
 }

@@ -45,14 +45,15 @@ const char* const kExamples =
     "  shardlens --model bert-base --split reversed   where the extra all-reduce appears by itself\n"
     "  shardlens --model gpt2-tiny --block model --tp 2   a whole model, from tokens to loss and back\n"
     "  shardlens --screenshot memory.png --view memory --size 1920x1080\n"
+    "  shardlens --screenshot train.png --view train --train-dtype fp16   sixty steps, and their loss scale\n"
     "  shardlens --frame-benchmark --json             how fast frames are drawn here\n";
 
 }  // namespace
 
 const std::vector<std::string>& view_names() {
-  static const std::vector<std::string> names{"stage",     "memory",        "memory-layer", "traffic",
-                                              "train",     "train-compare", "program",      "palette",
-                                              "inspector", "sheet"};
+  static const std::vector<std::string> names{"stage",   "memory",        "memory-layer", "traffic",
+                                              "train",   "train-compare", kFrozenView,    "program",
+                                              "palette", "inspector",     "sheet"};
   return names;
 }
 
@@ -60,7 +61,7 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
   Options options;
   Settings& settings = options.settings;
   std::string model = "gpt2", split = "megatron", dtype = "fp32", block = "layer", recompute = "none", loss,
-              theme, size;
+              theme, size, train_dtype;
   std::optional<int> tp;
   float scale = 0;
 
@@ -74,7 +75,8 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
   app.add_option("--tp", tp, "Tensor-parallel degree T: the number of ranks (default 4)");
   app.add_option("--split", split, "How the weight matrices are cut: a name or a JSON file")
       ->capture_default_str();
-  app.add_option("--dtype", dtype, "fp32 or fp64")->capture_default_str();
+  app.add_option("--dtype", dtype, "fp32 or fp64; of a whole model bf16 and fp16 too")->capture_default_str();
+  app.add_option("--train-dtype", train_dtype, "What the Train tab trains in: fp32, bf16, fp16 or fp64");
   app.add_option("--batch", settings.batch, "Sequences")->capture_default_str();
   app.add_option("--seq", settings.seq, "Tokens a sequence")->capture_default_str();
   app.add_option("--block", block, "layer, attention, mlp, or model for all layers with embedding and loss")
@@ -90,9 +92,7 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
   app.add_option("--hardware", settings.hardware, "The machine whose times are predicted")
       ->capture_default_str();
 
-  app.add_option("--view", options.view,
-                 "stage, memory, memory-layer, traffic, train, train-compare, program, inspector, palette or "
-                 "sheet")
+  app.add_option("--view", options.view, fmt::format("{}", fmt::join(view_names(), ", ")))
       ->capture_default_str();
   app.add_option("--step", options.step, "The step selected at first: its number or its name");
   app.add_option("--open", options.open, "The part of a whole model that is open at first: \"layer 3\"");
@@ -136,6 +136,7 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
 
   if (!size.empty()) options.size = parse_size(size);
   if (!theme.empty()) options.theme = parse_theme(theme);
+  if (!train_dtype.empty()) options.train_dtype = parse_dtype(train_dtype);
   if (app.count("--scale") > 0) {
     if (!(scale >= 0.5f && scale <= 4)) {
       throw request_error(fmt::format("--scale {} is out of range; choose between 0.5 and 4", scale));
@@ -171,6 +172,7 @@ void apply_looks(const Options& options, ui::ViewState& state) {
   if (options.theme) state.theme = *options.theme;
   if (options.scale) state.scale = *options.scale;
   if (options.lecture) state.set_lecture(true);
+  if (options.train_dtype) state.train.single.dtype = state.train.compared.dtype = *options.train_dtype;
   if (options.view_given) show_view(options.view, state);
 }
 

@@ -24,6 +24,7 @@ struct Options {
   std::string open;         ///< part of a whole model: "layer 3"; empty: all of it
   std::filesystem::path screenshot;  ///< empty: none
   std::filesystem::path views;       ///< a folder for a picture of every view; empty: none
+  std::optional<DType> train_dtype;  ///< else as the Train tab was left
   bool frame_benchmark = false;
   int benchmark_frames = 600;
   bool json = false;
@@ -40,6 +41,8 @@ const std::vector<std::string>& view_names();
 void apply_looks(const Options& options, ui::ViewState& state);
 /// The views that show nothing before something was trained.
 bool is_training_view(const std::string& name);
+/// Of them, the one that shows the last step of it on the Stage.
+inline constexpr const char* kFrozenView = "train-frozen";
 /// Shows the view called `name` and nothing of another one.
 void show_view(const std::string& name, ui::ViewState& state);
 

@@ -390,6 +390,9 @@ std::shared_ptr<const Snapshot> TrainingSession::Worker::shown_step(const Run& r
   result.machine = now_.machine;
   result.samples = sampler.samples();
   result.not_exact = why_not_exact(sampler.plan());
+  result.not_compared =
+      "A training step is not run again on one rank. Back at the plan, Run compares the same model with its "
+      "first weights.";
   result.gemm_ceiling_flops = run.curve.ceiling_flops;
   result.provenance = fmt::format("measured in training step {}", step);
   for (int rank = 0; rank < program.ranks(); ++rank)

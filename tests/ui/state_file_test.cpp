@@ -32,6 +32,7 @@ TEST_F(StateFile, WhatIsWrittenIsReadBack) {
       ThemeName::Light, 1.3f, true, Tab::Train, true, "all-reduce", "[Window][Stage]\nPos=0,0\n", {}, {}};
   state.train.model = "gpt2";
   state.train.text = "/a/text.txt";
+  state.train.dtype = DType::Fp16;
   state.compared.peak = 7e-3;
   write_state(state, path_);
   EXPECT_EQ(read_state(path_, problem_), state);

@@ -21,7 +21,7 @@ Chip parity_chip(const Snapshot& snapshot, const Theme& theme) {
     chip.tooltip = "Nothing has run, so nothing can be compared.";
   }
   if (shown && !shown->not_compared.empty()) {
-    chip.text = "not compared with serial: too large here";
+    chip.text = "not compared with serial";
     chip.tooltip = shown->not_compared;
   }
   if (!shown || !shown->parity_summary.known) return chip;

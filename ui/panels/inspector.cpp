@@ -81,8 +81,10 @@ void draw_head(const Context& context, const Subject& subject, Pen& pen) {
   const Theme& theme = context.theme;
   const TextStyle title = bold_text(context, theme.text);
   draw_text(pen.list, {pen.x, pen.y}, title, "Inspector");
-  draw_text(pen.list, {pen.x + pen.width, pen.y + context.px(1)}, small_text(context, theme.dim),
-            provenance_of(context, subject), Align::Right);
+  const TextStyle small = small_text(context, theme.dim);
+  const float room = pen.width - text_width(title, "Inspector") - context.px(16);
+  draw_text(pen.list, {pen.x + pen.width, pen.y + context.px(1)}, small,
+            fitted(small, provenance_of(context, subject), room), Align::Right);
   pen.y += title.size + context.px(14);
 }
 

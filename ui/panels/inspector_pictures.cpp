@@ -9,6 +9,7 @@
 
 #include "ui/panels/inspector.h"
 #include "ui/panels/tensor_words.h"
+#include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 
 namespace shardlens::ui {
@@ -247,6 +248,23 @@ std::string resolution_note(const Context& context, const Subject& subject) {
   return fmt::format("Cells are means of {} × {}; the wheel zooms in.", rows, cols);
 }
 
+/// Says of which tensor no zoom reaches the values themselves.
+void draw_picture_only(const Context& context, const Subject& subject, Pen& pen) {
+  const auto first = std::find_if(subject.samples.begin(), subject.samples.end(), [](const auto& sample) {
+    return sample && sample->stats.count > 0 && !sample->has_exact();
+  });
+  if (first == subject.samples.end()) return;
+  const TextStyle small = small_text(context, context.theme.dim);
+  const ImVec2 at{pen.x, pen.y + context.px(4)};
+  const float height =
+      draw_wrapped(pen.list, at, small, picture_only_words(**first, subject.result->not_exact), pen.width);
+  ImGui::SetCursorScreenPos(at);
+  ImGui::InvisibleButton("picture only", {pen.width, height});
+  tooltip(context,
+          "The wheel still zooms into the picture. A smaller batch, sequence or model is kept exactly.");
+  pen.y = at.y + height;
+}
+
 /// Height of a picture `width` wide: a matrix nearly as in the sketch, a vector a strip.
 float picture_height(const Context& context, const Subject& subject, float width) {
   const MatrixShape full = matrix_shape(subject.tensor());
@@ -313,6 +331,7 @@ void draw_colour_bar(const Context& context, const Subject& subject, Pen& pen) {
     const TextStyle small = small_text(context, context.theme.dim);
     pen.y += draw_wrapped(pen.list, {pen.x, pen.y}, small, note, pen.width);
   }
+  draw_picture_only(context, subject, pen);
   pen.y += context.px(12);
 }
 
@@ -374,7 +393,11 @@ void draw_against_serial(const Context& context, const Subject& subject, Pen& pe
     }
   }
   const float right = pen.x + width + gap;
-  const std::string note = !compared ? "not compared yet" : largest > 0 ? "difference" : "no difference";
+  const bool never = !compared && subject.result && !subject.result->not_compared.empty();
+  const std::string note = never         ? "not compared"
+                           : !compared   ? "not compared yet"
+                           : largest > 0 ? "difference"
+                                         : "no difference";
   draw_text(pen.list, {right, pen.y}, small_text(context, theme.dim), note);
   if (compared && largest > 0) {
     draw_text(pen.list, {pen.x + pen.width, pen.y}, mono_text(context, theme.dim),

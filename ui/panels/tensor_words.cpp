@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/config/units.h"
+
 namespace shardlens::ui {
 namespace {
 
@@ -65,6 +67,18 @@ std::vector<ShapeLine> shape_lines(const Tensor& tensor, int ranks) {
     first = last + 1;
   }
   return lines;
+}
+
+std::string picture_only_words(const TensorSample& sample, const std::string& not_exact) {
+  if (sample.has_exact() || sample.stats.count == 0) return {};
+  const std::string why =
+      sample.stats.count > kExactElements
+          ? fmt::format("a rank's piece has {} elements, and they are kept of pieces of up to {}",
+                        grouped_text(sample.stats.count), grouped_text(kExactElements))
+          : fmt::format("those of smaller tensors fill the {} set aside for a run",
+                        bytes_text(static_cast<double>(kExactBudgetBytes)));
+  return fmt::format("Picture only: exact values were not kept because {}.{}{}", why,
+                     not_exact.empty() ? "" : " ", not_exact);
 }
 
 std::string describe(const Program& program, const Tensor& tensor) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/program/program.h"
+#include "engine/record/sample.h"
 
 namespace shardlens::ui {
 
@@ -25,6 +26,10 @@ struct ShapeLine {
   int64_t bytes = 0;  ///< of one of these ranks
 };
 std::vector<ShapeLine> shape_lines(const Tensor& tensor, int ranks);
+
+/// Why a sample shows no element's own value, in plain words; empty when its exact values were kept.
+/// `not_exact` is the run's own sentence about it (Result::not_exact).
+std::string picture_only_words(const TensorSample& sample, const std::string& not_exact);
 
 /// What the tensor is: "output of mlp.proj, forward, layer 0", "weight of mlp.fc, layer 0".
 std::string describe(const Program& program, const Tensor& tensor);

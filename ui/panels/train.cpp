@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <vector>
 
 #include "ui/commands/commands.h"
 #include "ui/panels/train_parts.h"
@@ -15,7 +16,8 @@ namespace shardlens::ui {
 namespace {
 
 constexpr float kFormWidth = 232;
-constexpr float kFormBeside = 620;  ///< a centre this wide has form and plots side by side
+constexpr float kFormBeside = 860;  ///< a centre this wide has form and plots side by side
+constexpr float kGap = 12;
 
 std::string steps_text(const TrainSnapshot& train) {
   std::string text;
@@ -40,7 +42,7 @@ std::string seconds_left(const TrainSnapshot& train) {
 std::string state_text(const TrainSnapshot& train) {
   switch (train.state) {
     case TrainState::Idle:
-      return "Nothing has been trained yet. Start trains the model at the left, live, beside the Stage.";
+      return "Nothing has been trained yet. Start trains the model chosen here, live, beside the Stage.";
     case TrainState::Preparing:
       return train.activity.empty() ? "Preparing …" : "Preparing: " + train.activity + " …";
     case TrainState::Running:
@@ -75,34 +77,75 @@ std::string run_text(const TrainSnapshot& train) {
                      train.machine);
 }
 
-void draw_command(const Context& context, const std::string& text, ButtonLook look, const char* id) {
-  const UiCommand& command = find_command(id);
-  const std::string explanation = title_with_key(command) + "\n" + command.help;
-  if (draw_button(context, id, text, look, command.is_enabled(context), explanation)) command.run(context);
-  ImGui::SameLine();
+struct RunButton {
+  std::string text;
+  ButtonLook look;
+  const char* command;
+};
+
+std::vector<RunButton> run_buttons(const TrainSnapshot& train) {
+  const bool paused = train.state == TrainState::Paused;
+  const bool begun = train.is_active() || paused;
+  const auto accent_if = [](bool wanted) { return wanted ? ButtonLook::Accent : ButtonLook::Plain; };
+  return {{begun ? ICON_FA_UNDO "  Start anew" : ICON_FA_PLAY "  Start", accent_if(!begun), "train.start"},
+          {paused ? ICON_FA_PLAY "  Go on" : ICON_FA_PAUSE "  Pause", accent_if(paused), "train.pause"},
+          {ICON_FA_STOP "  Stop", ButtonLook::Plain, "train.stop"},
+          {ICON_FA_SEARCH_PLUS "  Freeze", ButtonLook::Plain, "train.freeze"}};
 }
 
-void draw_buttons(const Context& context) {
+void draw_buttons(const Context& context, ImVec2 at, const std::vector<RunButton>& buttons) {
+  for (const RunButton& button : buttons) {
+    const UiCommand& command = find_command(button.command);
+    ImGui::SetCursorScreenPos(at);
+    if (draw_button(context, button.command, button.text, button.look, command.is_enabled(context),
+                    title_with_key(command) + "\n" + command.help))
+      command.run(context);
+    at.x += button_width(context, button.text) + context.px(8);
+  }
+}
+
+/// Which model, and the buttons, in one row where it is wide enough for both; returns its height.
+float draw_controls(const Context& context, ImVec2 at, float width) {
+  TrainView& view = context.view.train;
+  const std::array<std::string, 2> pages{"one model", "post-LN and pre-LN"};
+  const std::vector<RunButton> buttons = run_buttons(context.train);
+  float buttons_width = 0;
+  for (const RunButton& button : buttons) buttons_width += button_width(context, button.text) + context.px(8);
+  const float beside = choice_row_width(context, pages) + context.px(kGap + 4);
+  const float height = context.px(kControlHeight), choices = choice_row_height(context);
+  const bool one_row = beside + buttons_width <= width;
+  const ImVec2 place{at.x, one_row ? at.y + std::round((height - choices) / 2) : at.y};
+  const int clicked = choice_row(context, "page", place, pages, view.comparison ? 1 : 0);
+  if (clicked >= 0) view.comparison = clicked == 1;
+  if (one_row) {
+    draw_buttons(context, {at.x + beside, at.y}, buttons);
+    return height;
+  }
+  draw_buttons(context, {at.x, at.y + choices + context.px(kGap)}, buttons);
+  return choices + context.px(kGap) + height;
+}
+
+/// How the run stands, and what it is; returns the height.
+float draw_state(const Context& context, ImVec2 at, float width) {
+  const Type type(context);
+  ImDrawList* list = ImGui::GetWindowDrawList();
   const TrainSnapshot& train = context.train;
-  const bool begun = train.is_active() || train.state == TrainState::Paused;
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(context.px(8), 0));
-  draw_command(context, begun ? ICON_FA_UNDO "  Start anew" : ICON_FA_PLAY "  Start",
-               begun ? ButtonLook::Plain : ButtonLook::Accent, "train.start");
-  const bool paused = train.state == TrainState::Paused;
-  draw_command(context, paused ? ICON_FA_PLAY "  Go on" : ICON_FA_PAUSE "  Pause",
-               paused ? ButtonLook::Accent : ButtonLook::Plain, "train.pause");
-  draw_command(context, ICON_FA_STOP "  Stop", ButtonLook::Plain, "train.stop");
-  draw_command(context, ICON_FA_SEARCH_PLUS "  Freeze", ButtonLook::Plain, "train.freeze");
-  ImGui::PopStyleVar();
-  ImGui::NewLine();
+  const bool wrong = train.state == TrainState::Refused || train.state == TrainState::Failed;
+  float y = at.y + draw_wrapped(list, at, wrong ? type.strong : type.body, state_text(train), width);
+  const auto line = [&](const TextStyle& style, const std::string& text) {
+    y += context.px(4) + draw_wrapped(list, {at.x, y + context.px(4)}, style, text, width);
+  };
+  if (const std::string what = run_text(train); !what.empty()) line(type.note, what);
+  for (const auto& curve : train.curves) {
+    if (!curve->ended.empty() && !wrong) line(type.body, curve->name + ": " + curve->ended);
+  }
+  return y - at.y;
 }
 
 }  // namespace
 
 void draw_train(const Context& context) {
   TrainView& view = context.view.train;
-  const Type type(context);
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 room = ImGui::GetContentRegionAvail();
 
@@ -112,41 +155,27 @@ void draw_train(const Context& context) {
   const bool form_shown = beside || view.form_open || !has_curves;
   const bool plots_shown = beside || !form_shown;
 
-  const std::array<std::string, 2> pages{"one model", "post-LN and pre-LN"};
-  const int clicked = choice_row(context, "page", at, pages, view.comparison ? 1 : 0);
-  if (clicked >= 0) view.comparison = clicked == 1;
+  float y = at.y + draw_controls(context, at, room.x) + context.px(kGap);
+  float text_width = room.x;
   if (!beside && has_curves) {
     const std::array<std::string, 2> sides{"choices", "curves"};
-    const ImVec2 place{at.x + choice_row_width(context, pages) + context.px(12), at.y};
-    const int side = choice_row(context, "side", place, sides, form_shown ? 0 : 1);
+    const float width = choice_row_width(context, sides);
+    const int side = choice_row(context, "side", {at.x + room.x - width, y}, sides, form_shown ? 0 : 1);
     if (side >= 0) view.form_open = side == 0;
+    text_width -= width + context.px(kGap);
   }
-  ImGui::SetCursorScreenPos({at.x, at.y + choice_row_height(context) + context.px(12)});
-  draw_buttons(context);
-
-  float y = at.y + choice_row_height(context) + context.px(12) + context.px(kControlHeight) + context.px(12);
-  const bool wrong = context.train.state == TrainState::Refused || context.train.state == TrainState::Failed;
-  y += draw_wrapped(list, {at.x, y}, wrong ? type.strong : type.body, state_text(context.train), room.x);
-  const std::string what = run_text(context.train);
-  if (!what.empty())
-    y += context.px(4) + draw_wrapped(list, {at.x, y + context.px(4)}, type.note, what, room.x);
-  for (const auto& curve : context.train.curves) {
-    if (curve->ended.empty() || wrong) continue;
-    y += context.px(4) +
-         draw_wrapped(list, {at.x, y + context.px(4)}, type.body, curve->name + ": " + curve->ended, room.x);
-  }
-  y += context.px(16);
+  y += draw_state(context, {at.x, y}, text_width) + context.px(kGap);
 
   const float height = std::max(context.px(80), at.y + room.y - y);
   const float form_width = beside ? context.px(kFormWidth) : room.x;
   if (form_shown) {
-    ImGui::SetCursorScreenPos({at.x, y - context.px(12)});
-    ImGui::BeginChild("form", {form_width, height + context.px(12)});
+    ImGui::SetCursorScreenPos({at.x, y - context.px(kGap)});
+    ImGui::BeginChild("form", {form_width, height + context.px(kGap)});
     draw_train_form(context);
     ImGui::EndChild();
   }
   if (!plots_shown) return;
-  const float left = beside ? form_width + context.px(24) : 0;
+  const float left = beside ? form_width + 2 * context.px(kGap) : 0;
   draw_train_plots(context, {at.x + left, y}, {room.x - left, height});
 }
 

@@ -13,6 +13,8 @@
 namespace shardlens::ui {
 namespace {
 
+constexpr float kFormColumn = 200;  ///< at least
+
 /// A row over a few values; true when another one was chosen.
 template <typename T, size_t N>
 bool value_row(const Context& context, const char* label, const std::array<T, N>& values, T& value,
@@ -28,7 +30,8 @@ std::string integer_text(int64_t value) {
   return grouped_text(value);
 }
 
-void draw_model_rows(const Context& context, TrainChoices& choices) {
+void draw_model(const Context& context, TrainChoices& choices) {
+  heading(context, context.view.train.comparison ? "Both models" : "Model");
   std::vector<std::string> titles, names;
   for (const Model& model : model_presets()) {
     titles.push_back(model.title);
@@ -49,7 +52,7 @@ void draw_model_rows(const Context& context, TrainChoices& choices) {
   slider_row(context, "Layers", {1, 2, 3, 4, 6, 8, 12, 16, 20, 24}, choices.layers);
 }
 
-void draw_parallel_rows(const Context& context, TrainChoices& choices) {
+void draw_how_it_runs(const Context& context, TrainChoices& choices) {
   const Model model = model_preset(choices.model);
   std::vector<std::string> degrees;
   std::vector<int> possible;
@@ -63,6 +66,8 @@ void draw_parallel_rows(const Context& context, TrainChoices& choices) {
   const std::vector<std::string> replicas{"1", "2", "4"};
   const int dp = option_row(context, "D", std::to_string(choices.dp), replicas);
   if (dp >= 0) choices.dp = std::stoi(replicas[static_cast<size_t>(dp)]);
+  value_row<DType>(context, "dtype", std::array<DType, 4>{DType::Fp32, DType::Bf16, DType::Fp16, DType::Fp64},
+                   choices.dtype, [](DType dtype) { return to_string(dtype); });
   std::vector<int64_t> lengths;
   for (int64_t seq = 16; seq <= model.positions; seq *= 2) lengths.push_back(seq);
   slider_row(context, "Batch", {1, 2, 4, 8, 16, 32}, choices.batch);
@@ -89,16 +94,7 @@ void draw_schedule(const Context& context, const TrainChoices& choices) {
   ImGui::Dummy({width, height + context.px(4)});
 }
 
-}  // namespace
-
-void draw_train_form(const Context& context) {
-  TrainView& view = context.view.train;
-  TrainChoices& choices = view.comparison ? view.compared : view.single;
-  const Type type(context);
-  heading(context, view.comparison ? "Both models" : "Model");
-  draw_model_rows(context, choices);
-  draw_parallel_rows(context, choices);
-
+void draw_teaching(const Context& context, TrainChoices& choices) {
   heading(context, "How it is taught");
   value_row<int64_t>(context, "Steps", std::array<int64_t, 8>{50, 100, 200, 300, 500, 1000, 2000, 5000},
                      choices.steps, integer_text);
@@ -112,15 +108,40 @@ void draw_train_form(const Context& context) {
   draw_schedule(context, choices);
   value_row<double>(context, "Dropout", std::array<double, 4>{0, 0.05, 0.1, 0.2}, choices.dropout,
                     [](double share) { return share == 0 ? "none" : format_percent(share); });
+}
 
+void draw_text_choice(const Context& context, TrainChoices& choices) {
   heading(context, "Text");
   path_row(context, "File", "Genesis, built in", choices.text);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const std::string words =
       "A text file or a folder, as bytes, or a corpus prepared with shardlens-cli data.";
-  const float height = draw_wrapped(ImGui::GetWindowDrawList(), {at.x, at.y + context.px(4)}, type.note,
-                                    words, ImGui::GetContentRegionAvail().x);
-  ImGui::Dummy({0, height + context.px(12)});
+  const float height = draw_wrapped(ImGui::GetWindowDrawList(), {at.x, at.y + context.px(4)},
+                                    Type(context).note, words, ImGui::GetContentRegionAvail().x);
+  ImGui::Dummy({0, height + context.px(4)});
+}
+
+}  // namespace
+
+void draw_train_form(const Context& context) {
+  TrainView& view = context.view.train;
+  TrainChoices& choices = view.comparison ? view.compared : view.single;
+  const int columns =
+      std::clamp(static_cast<int>(ImGui::GetContentRegionAvail().x / context.px(kFormColumn)), 1, 3);
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {context.px(8), 0});
+  ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, {context.px(12), 0});
+  if (ImGui::BeginTable("columns", columns,
+                        ImGuiTableFlags_SizingStretchSame | ImGuiTableFlags_NoPadOuterX)) {
+    ImGui::TableNextColumn();
+    draw_model(context, choices);
+    draw_how_it_runs(context, choices);
+    if (columns > 1) ImGui::TableNextColumn();
+    draw_teaching(context, choices);
+    if (columns > 2) ImGui::TableNextColumn();
+    draw_text_choice(context, choices);
+    ImGui::EndTable();
+  }
+  ImGui::PopStyleVar(2);
 }
 
 }  // namespace shardlens::ui

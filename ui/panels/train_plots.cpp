@@ -25,13 +25,14 @@ struct Legend {
   std::string text;
   ImU32 colour;
   bool dashed = false;
+  std::string brief{};  ///< the same where there is less room; empty: no shorter
 };
 
 ImVec4 vec(ImU32 colour) {
   return ImGui::ColorConvertU32ToFloat4(colour);
 }
 
-/// Name and legend of a plot; returns the height it took. Legends that do not fit are left out.
+/// Name and legend of a plot; returns the height it took. Legends that do not fit even briefly are left out.
 float draw_head(const Context& context, ImVec2 at, float width, const std::string& title,
                 const std::vector<Legend>& legends) {
   const Type type(context);
@@ -41,16 +42,20 @@ float draw_head(const Context& context, ImVec2 at, float width, const std::strin
   const float middle = std::round(at.y + type.strong.size / 2);
   const float y = middle - type.note.size / 2;
   for (const Legend& legend : legends) {
-    const float swatch = context.px(14), wide = swatch + context.px(6) + text_width(type.note, legend.text);
-    if (x + wide > at.x + width) break;
+    const float swatch = context.px(14);
+    const float indent = legend.colour == 0 ? 0 : swatch + context.px(6);
+    const auto fits = [&](const std::string& text) {
+      return x + indent + text_width(type.note, text) <= at.x + width;
+    };
+    const std::string& text = fits(legend.text) || legend.brief.empty() ? legend.text : legend.brief;
+    if (!fits(text)) break;
     if (legend.dashed) {
       draw_dashed_line(list, {x, middle}, {x + swatch, middle}, legend.colour, context.px(2), context.px(3));
     } else if (legend.colour != 0) {
       list->AddLine({x, middle}, {x + swatch, middle}, legend.colour, context.px(3));
     }
-    const float indent = legend.colour == 0 ? 0 : swatch + context.px(6);
-    draw_text(list, {x + indent, y}, in(type.note, context.theme.text), legend.text);
-    x += indent + text_width(type.note, legend.text) + context.px(16);
+    draw_text(list, {x + indent, y}, in(type.note, context.theme.text), text);
+    x += indent + text_width(type.note, text) + context.px(16);
   }
   return type.strong.size + context.px(8);
 }
@@ -105,12 +110,29 @@ Points read_line(const Points& points) {
   return smoothed(points, kSmoothShare * static_cast<double>(points.size()));
 }
 
+/// The smallest and the largest finite value seen so far.
+struct Extent {
+  double low = std::numeric_limits<double>::max(), high = std::numeric_limits<double>::lowest();
+  bool empty() const { return low > high; }
+  void take(double value) {
+    if (!std::isfinite(value)) return;
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  void take(const Points& points) {
+    for (const double y : points.y) take(y);
+  }
+};
+
 Points of_steps(const TrainCurve& curve, double (*value)(const StepReport&)) {
   return thinned(curve.steps.size(), kMostPoints, [&](size_t i) { return value(curve.steps[i]->report); });
 }
 
 double loss_of(const StepReport& report) {
   return report.loss;
+}
+double scale_of(const StepReport& report) {
+  return std::log2(report.loss_scale);
 }
 double speed_of(const StepReport& report) {
   return report.tokens_per_second;
@@ -136,6 +158,14 @@ void draw_cursor(const Context& context, int64_t step) {
   ImPlot::GetPlotDrawList()->AddLine({x, low.y}, {x, low.y + size.y}, context.theme.faint, 1);
 }
 
+bool is_scaled(const TrainCurve& curve) {
+  return curve.options.settings.dtype == DType::Fp16;
+}
+
+std::string scale_text(double scale) {
+  return grouped_text(static_cast<int64_t>(scale));
+}
+
 /// The lines of a tooltip about one step of every curve.
 void step_tooltip(const TrainSnapshot& train, int64_t step) {
   std::string text;
@@ -146,6 +176,16 @@ void step_tooltip(const TrainSnapshot& train, int64_t step) {
         "{}{}, step {}\nloss {} nats a token\ngradient norm {}\nlearning rate {:.2e}\n{} tokens/s",
         text.empty() ? "" : "\n\n", curve->name, step, format_value(report.loss),
         format_value(report.gradient_norm), report.learning_rate, format_count(report.tokens_per_second));
+    if (report.of_ceiling > 0)
+      text += fmt::format(", {} of the GEMM ceiling, {:.1f} GFLOP/s", format_percent(report.of_ceiling),
+                          report.ceiling_flops / 1e9);
+    const double first = curve->steps.front()->report.ceiling_flops;
+    if (report.ceiling_flops > first)
+      text += fmt::format(
+          "\nraised from {:.1f}: a step was faster, so the machine was\nbusy while it was measured",
+          first / 1e9);
+    if (is_scaled(*curve)) text += fmt::format("\nloss scale {}", scale_text(report.loss_scale));
+    if (report.skipped) text += "\nskipped on all ranks: the gradients overflowed";
   }
   if (!text.empty()) ImGui::SetTooltip("%s", text.c_str());
 }
@@ -156,7 +196,8 @@ void draw_loss(const Context& context, ImVec2 min, ImVec2 size) {
   const bool comparison = train.curves.size() > 1;
   const double entropy = train.text.unigram_entropy_nats;
   std::vector<Legend> legends;
-  double low = entropy > 0 ? entropy : std::numeric_limits<double>::max(), high = entropy;
+  Extent extent;
+  if (entropy > 0) extent.take(entropy);
   for (size_t i = 0; i < train.curves.size(); ++i) {
     const TrainCurve& curve = *train.curves[i];
     if (curve.steps.empty()) continue;
@@ -167,17 +208,14 @@ void draw_loss(const Context& context, ImVec2 min, ImVec2 size) {
     if (!curve.validations.empty() && !comparison)
       legends.push_back(
           {fmt::format("validation {}", format_value(curve.validations.back().loss)), theme.agreement});
-    const Points all = of_steps(curve, loss_of);
-    low = std::min(low, *std::min_element(all.y.begin(), all.y.end()));
-    high = std::max(high, *std::max_element(all.y.begin(), all.y.end()));
+    extent.take(of_steps(curve, loss_of));
   }
   if (entropy > 0)
-    legends.push_back(
-        {fmt::format("unigram entropy of the text {}", format_value(entropy)), theme.dim, true});
+    legends.push_back({fmt::format("unigram entropy of the text {}", format_value(entropy)), theme.dim, true,
+                       fmt::format("unigrams {}", format_value(entropy))});
   legends.push_back({"nats a token, step by step", 0});
   const float head = draw_head(context, min, size.x, "Loss", legends);
-  if (high <= 0) high = 1;
-  if (low > high) low = 0;
+  const double low = extent.empty() ? 0 : extent.low, high = extent.empty() ? 1 : extent.high;
   const double room = std::max(0.05, 0.06 * (high - low));
   if (!begin_plot(context, "##loss", {min.x, min.y + head}, {size.x, size.y - head}, steps_wanted(train),
                   std::max(0.0, low - room), high + room, nullptr))
@@ -224,10 +262,68 @@ void draw_loss(const Context& context, ImVec2 min, ImVec2 size) {
   end_plot();
 }
 
+/// The loss scale of fp16 as a power of two, and the steps it skipped.
+void draw_scale(const Context& context, ImVec2 min, ImVec2 size) {
+  const TrainSnapshot& train = context.train;
+  const ImU32 skip_colour = context.theme.communication;
+  std::vector<Legend> legends;
+  Extent extent;
+  Points skips;
+  for (size_t i = 0; i < train.curves.size(); ++i) {
+    const TrainCurve& curve = *train.curves[i];
+    if (curve.steps.empty()) continue;
+    legends.push_back({scale_text(curve.steps.back()->report.loss_scale),
+                       train.curves.size() > 1 ? curve_colour(context.theme, i) : 0});
+    extent.take(of_steps(curve, scale_of));
+    for (const auto& step : curve.steps) {
+      if (!step->report.skipped) continue;
+      skips.x.push_back(static_cast<double>(step->report.step));
+      skips.y.push_back(scale_of(step->report));
+    }
+  }
+  if (skips.size() > 0) legends.push_back({fmt::format("{} skipped", skips.size()), skip_colour});
+  const float head = draw_head(context, min, size.x, "Loss scale", legends);
+  const double low = extent.empty() ? 0 : std::floor(extent.low) - 1,
+               high = extent.empty() ? 1 : std::ceil(extent.high) + 1;
+  if (!begin_plot(context, "##scale", {min.x, min.y + head}, {size.x, size.y - head}, steps_wanted(train),
+                  low, high, nullptr))
+    return;
+  // Only whole powers are scales.
+  const double every = std::max(1.0, std::ceil((high - low) / 4));
+  std::vector<double> ticks;
+  std::vector<std::string> words;
+  for (double power = low; power <= high; power += every) {
+    ticks.push_back(power);
+    words.push_back(fmt::format("2^{:g}", power));
+  }
+  std::vector<const char*> labels;
+  for (const std::string& word : words) labels.push_back(word.c_str());
+  ImPlot::SetupAxisTicks(ImAxis_Y1, ticks.data(), static_cast<int>(ticks.size()), labels.data());
+  for (size_t i = 0; i < train.curves.size(); ++i) {
+    const TrainCurve& curve = *train.curves[i];
+    if (!curve.steps.empty())
+      plot_line(curve.name.c_str(), of_steps(curve, scale_of), curve_colour(context.theme, i), context.px(2));
+  }
+  if (skips.size() > 0) {
+    ImPlotSpec spec;
+    spec.Marker = ImPlotMarker_Cross;
+    spec.MarkerSize = context.px(3.5f);
+    spec.MarkerLineColor = vec(skip_colour);
+    spec.LineWeight = context.px(2);
+    ImPlot::PlotScatter("skipped", skips.x.data(), skips.y.data(), static_cast<int>(skips.size()), spec);
+  }
+  const int64_t step = hovered_step();
+  if (step >= 1) {
+    draw_cursor(context, step);
+    step_tooltip(train, step);
+  }
+  end_plot();
+}
+
 void draw_speed(const Context& context, ImVec2 min, ImVec2 size) {
   const TrainSnapshot& train = context.train;
   std::vector<Legend> legends;
-  double high = 0;
+  Extent extent;
   for (size_t i = 0; i < train.curves.size(); ++i) {
     const TrainCurve& curve = *train.curves[i];
     if (curve.steps.empty()) continue;
@@ -235,12 +331,11 @@ void draw_speed(const Context& context, ImVec2 min, ImVec2 size) {
     std::string text = format_count(read_line(of_steps(curve, speed_of)).y.back()) + " tokens/s";
     if (last.of_ceiling > 0) text += fmt::format(", {} of the GEMM ceiling", format_percent(last.of_ceiling));
     legends.push_back({text, train.curves.size() > 1 ? curve_colour(context.theme, i) : 0});
-    const Points points = of_steps(curve, speed_of);
-    high = std::max(high, *std::max_element(points.y.begin(), points.y.end()));
+    extent.take(of_steps(curve, speed_of));
   }
   const float head = draw_head(context, min, size.x, "Speed", legends);
   if (!begin_plot(context, "##speed", {min.x, min.y + head}, {size.x, size.y - head}, steps_wanted(train), 0,
-                  high > 0 ? 1.15 * high : 1, nullptr))
+                  extent.empty() ? 1 : 1.15 * extent.high, nullptr))
     return;
   for (size_t i = 0; i < train.curves.size(); ++i) {
     const TrainCurve& curve = *train.curves[i];
@@ -270,17 +365,20 @@ std::vector<Points> norm_rows(const TrainCurve& curve) {
 }
 
 /// Gradient norms of one curve: a row a group in the model's own order, a column a stretch of steps, on the
-/// logarithmic scale from `low` to `high` that all curves share.
-void draw_norms(const Context& context, const TrainCurve& curve, const std::vector<Points>& rows, double low,
-                double high, const std::string& title, ImVec2 min, ImVec2 size) {
+/// logarithmic scale that all curves share. Where all steps of a stretch overflowed the ground shows.
+void draw_norms(const Context& context, const TrainCurve& curve, const std::vector<Points>& rows,
+                const Extent& extent, const std::string& title, ImVec2 min, ImVec2 size) {
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
   const size_t groups = curve.groups.size();
   std::vector<Legend> legends;
-  if (low <= high)
-    legends.push_back({fmt::format("dark {} to bright {}, logarithmic", format_value(std::pow(10, low)),
-                                   format_value(std::pow(10, high))),
-                       0});
+  if (!extent.empty())
+    legends.push_back(
+        {fmt::format("dark {} to bright {}, logarithmic", format_value(std::pow(10, extent.low)),
+                     format_value(std::pow(10, extent.high))),
+         0, false,
+         fmt::format("dark {} … bright {}, log", format_value(std::pow(10, extent.low)),
+                     format_value(std::pow(10, extent.high)))});
   const float head = draw_head(context, min, size.x, title, legends);
   float label = 0;
   for (const std::string& group : curve.groups) label = std::max(label, text_width(type.note, group));
@@ -291,7 +389,7 @@ void draw_norms(const Context& context, const TrainCurve& curve, const std::vect
   if (groups == 0 || to.y - from.y < context.px(24)) return;
   const float row = (to.y - from.y) / static_cast<float>(groups);
   const double all = steps_wanted(context.train);
-  const double span = std::max(0.1, high - low);
+  const double span = extent.empty() ? 1 : std::max(0.1, extent.high - extent.low);
   const size_t every = static_cast<size_t>(std::ceil((type.note.size + context.px(1)) / row));
   for (size_t group = 0; group < groups; ++group) {
     const float top = std::round(from.y + row * static_cast<float>(group));
@@ -303,13 +401,14 @@ void draw_norms(const Context& context, const TrainCurve& curve, const std::vect
     const Points& points = rows[group];
     const double stretch = points.size() > 1 ? points.x[1] - points.x[0] : 1;
     for (size_t i = 0; i < points.size(); ++i) {
+      if (!std::isfinite(points.y[i])) continue;
       const auto place = [&](double step) {
         return std::round(from.x + (to.x - from.x) * static_cast<float>(std::clamp(step / all, 0.0, 1.0)));
       };
       const float left = place(points.x[i] - stretch / 2 - 0.5),
                   right = place(points.x[i] + stretch / 2 - 0.5);
       list->AddRectFilled({left, top}, {std::max(right, left + 1), bottom},
-                          colour_of((points.y[i] - low) / span, {ColourMap::Magnitude, 1}));
+                          colour_of((points.y[i] - extent.low) / span, {ColourMap::Magnitude, 1}));
     }
   }
   draw_text(list, {from.x, to.y + context.px(4)}, type.mono_note, "0");
@@ -324,9 +423,10 @@ void draw_norms(const Context& context, const TrainCurve& curve, const std::vect
   const auto group = std::min(groups - 1, static_cast<size_t>((mouse.y - from.y) / row));
   const auto step = static_cast<size_t>((mouse.x - from.x) / (to.x - from.x) * static_cast<float>(all));
   if (step < curve.steps.size())
-    ImGui::SetTooltip("%s, step %lld\ngradient norm %s", curve.groups[group].c_str(),
+    ImGui::SetTooltip("%s, step %lld\ngradient norm %s%s", curve.groups[group].c_str(),
                       static_cast<long long>(step + 1),
-                      format_value(curve.steps[step]->gradient_norms[group]).c_str());
+                      format_value(curve.steps[step]->gradient_norms[group]).c_str(),
+                      curve.steps[step]->report.skipped ? "\nskipped on all ranks: overflowed" : "");
 }
 
 }  // namespace
@@ -338,9 +438,14 @@ ImU32 curve_colour(const Theme& theme, size_t curve) {
 void draw_train_plots(const Context& context, ImVec2 min, ImVec2 size) {
   const TrainSnapshot& train = context.train;
   const float gap = context.px(16);
-  const bool two_rows = size.y > context.px(300);
-  const float upper = two_rows ? std::floor((size.y - gap) * 0.58f) : size.y;
-  draw_loss(context, min, {size.x, upper});
+  const bool two_rows = size.y > context.px(220);
+  const float share = size.y > context.px(400) ? 0.58f : 0.5f;
+  const float upper = two_rows ? std::floor((size.y - gap) * share) : size.y;
+  const bool scaled = std::any_of(train.curves.begin(), train.curves.end(),
+                                  [](const auto& curve) { return is_scaled(*curve); });
+  const float scale_width = scaled ? std::floor((size.x - gap) * 0.36f) : 0;
+  draw_loss(context, min, {size.x - (scaled ? scale_width + gap : 0), upper});
+  if (scaled) draw_scale(context, {min.x + size.x - scale_width, min.y}, {scale_width, upper});
   if (!two_rows || train.curves.empty()) return;
   const ImVec2 below{min.x, min.y + upper + gap};
   const float height = size.y - upper - gap;
@@ -352,19 +457,14 @@ void draw_train_plots(const Context& context, ImVec2 min, ImVec2 size) {
   const auto next = [&] { return ImVec2(below.x + static_cast<float>(place++) * (width + gap), below.y); };
   if (pictures == 1) draw_speed(context, next(), {width, height});
   std::vector<std::vector<Points>> rows;
-  double low = std::numeric_limits<double>::max(), high = -low;
+  Extent extent;
   for (const auto& curve : train.curves) {
     rows.push_back(norm_rows(*curve));
-    for (const Points& row : rows.back()) {
-      for (const double value : row.y) {
-        low = std::min(low, value);
-        high = std::max(high, value);
-      }
-    }
+    for (const Points& row : rows.back()) extent.take(row);
   }
   for (size_t i = 0; i < pictures; ++i) {
     const TrainCurve& curve = *train.curves[i];
-    draw_norms(context, curve, rows[i], low, high,
+    draw_norms(context, curve, rows[i], extent,
                pictures > 1 ? "Gradient norms, " + curve.name : "Gradient norms", next(), {width, height});
   }
 }

@@ -12,10 +12,15 @@ Points thinned(size_t count, size_t most, const std::function<double(size_t)>& v
   const size_t stretch = (count + most - 1) / most;
   for (size_t begin = 0; begin < count; begin += stretch) {
     const size_t end = std::min(count, begin + stretch);
-    double sum = 0;
-    for (size_t i = begin; i < end; ++i) sum += value(i);
+    double sum = 0, counted = 0;
+    for (size_t i = begin; i < end; ++i) {
+      const double y = value(i);
+      if (!std::isfinite(y)) continue;
+      sum += y;
+      ++counted;
+    }
     points.x.push_back(1 + static_cast<double>(begin + end - 1) / 2);
-    points.y.push_back(sum / static_cast<double>(end - begin));
+    points.y.push_back(counted > 0 ? sum / counted : std::nan(""));
   }
   return points;
 }
@@ -26,9 +31,11 @@ Points smoothed(const Points& points, double width) {
   const double keep = std::exp(-1 / std::max(width, 1e-9));
   double sum = 0, weight = 0;
   for (const double y : points.y) {
-    sum = keep * sum + y;
-    weight = keep * weight + 1;
-    out.y.push_back(sum / weight);
+    if (std::isfinite(y)) {
+      sum = keep * sum + y;
+      weight = keep * weight + 1;
+    }
+    out.y.push_back(weight > 0 ? sum / weight : y);
   }
   return out;
 }

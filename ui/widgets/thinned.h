@@ -1,5 +1,6 @@
 // A long history as few points: means of equal stretches, so that a plot costs the same after a hundred steps
-// and after a hundred thousand.
+// and after a hundred thousand. What is not a finite number, a step that overflowed, counts in no mean: a
+// stretch of nothing else is NaN.
 #pragma once
 
 #include <cstddef>

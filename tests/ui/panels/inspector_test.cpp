@@ -88,5 +88,27 @@ TEST(Inspector, ATensorOfAnotherStepGivesWayToTheStepsOwn) {
   EXPECT_EQ(inspected.harness.view().inspector.tensor, step.outputs.front());
 }
 
+// 96 sequences of 128 tokens: a Replicated activation of 96 columns has more than a million elements.
+TEST(Inspector, SaysWhichTensorIsAPictureOnly) {
+  Settings settings = small_settings();
+  settings.batch = 96;
+  settings.seq = 128;
+  settings.tp = 1;
+  StudioHarness harness({1920, 1080}, settings);
+  harness.wait_until_at_rest();
+  select_step(harness.view(), program_of(harness), step_named(program_of(harness), "mlp.fc"));
+  const auto says = [&](TensorId tensor) {
+    harness.view().selected_tensor = tensor;
+    harness.draw_frames(2);
+    bool found = false;
+    harness.perform([&](ImGuiTestContext& person) { found = person.ItemExists("//Inspector/picture only"); });
+    return found;
+  };
+  const Step& step = program_of(harness).step(harness.view().selected_step);
+  EXPECT_FALSE(harness.snapshot().result->not_exact.empty());
+  EXPECT_TRUE(says(step.outputs.front()));
+  EXPECT_FALSE(says(step.inputs[1])) << "the weight is small";
+}
+
 }  // namespace
 }  // namespace shardlens::ui

@@ -59,5 +59,23 @@ TEST(TensorWords, ReplicatedHasOneShape) {
   EXPECT_EQ(lines[0].who, "every rank");
 }
 
+TEST(TensorWords, WhatIsAPictureOnlySaysWhy) {
+  const std::string of_all = "Exact values are kept of 3 of 5 tensors, the smallest first.";
+  const std::vector<float> values(static_cast<size_t>(kExactElements) + 1024, 1.0f);
+  const Tensor small = tensor_of({1024, 8}, 1, kReplicated);
+  EXPECT_EQ(picture_only_words(make_sample(small, 2, 0, values.data()), of_all), "");
+  const Tensor large = tensor_of({1025, 1024}, 1, kReplicated);
+  EXPECT_EQ(
+      picture_only_words(make_sample(large, 2, 0, values.data()), of_all),
+      "Picture only: exact values were not kept because a rank's piece has 1,049,600 elements, and they "
+      "are kept of pieces of up to 1,048,576. " +
+          of_all);
+  const SampleDetail none{256, 0};
+  EXPECT_EQ(picture_only_words(make_sample(small, 2, 0, values.data(), none), of_all),
+            "Picture only: exact values were not kept because those of smaller tensors fill the 512 MiB set "
+            "aside for a run. " +
+                of_all);
+}
+
 }  // namespace
 }  // namespace shardlens::ui

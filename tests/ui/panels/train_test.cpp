@@ -98,7 +98,7 @@ TEST(TrainTab, AFrozenStepIsOnTheStageAndGoingOnLetsItGo) {
     EXPECT_GE(harness.view().selected_step, 0) << "and one of its steps is selected";
     person.KeyPress(ImGuiKey_RightArrow);
     EXPECT_EQ(&harness.snapshot(), frozen->shown.get()) << "walking stays inside it";
-    person.ItemClick("//Frozen step/Go on");
+    person.ItemClick("//Stage/Go on");
   });
   draw_until(harness, [&](const TrainSnapshot& train) { return !train.frozen; });
   harness.draw_frames(3);
@@ -141,6 +141,68 @@ TEST(TrainTab, AMissingTextIsSaid) {
   const auto last = wait_until_idle(harness);
   EXPECT_EQ(last->state, TrainState::Refused);
   EXPECT_THAT(last->message, HasSubstr("/no/such/text.txt"));
+}
+
+// Form and plots at both sizes: everything is there, whole, large enough to read, and beside one another.
+TEST(TrainTab, EveryPlotIsWholeAndNothingOverlaps) {
+  for (const PixelSize size : {PixelSize{1280, 720}, PixelSize{1920, 1080}}) {
+    for (const DType dtype : {DType::Fp32, DType::Fp16}) {
+      StudioHarness harness(size);
+      open_train(harness, 6);
+      harness.view().train.single.dtype = dtype;
+      const bool narrow = size.width < 1920;
+      harness.perform([&](ImGuiTestContext& person) {
+        const ImGuiTestItemInfo form = person.WindowInfo("//Train/form");
+        ASSERT_NE(form.Window, nullptr);
+        EXPECT_EQ(form.Window->ScrollMax.y, 0) << "the form needs no scrolling at " << size.width;
+        person.ItemClick("//Train/train.start");
+      });
+      ASSERT_EQ(wait_until_idle(harness)->state, TrainState::Done);
+      harness.perform([&](ImGuiTestContext& person) {
+        const std::string norms = "//Train/" + training_of(harness.view().train.single).models[0].name;
+        std::vector<std::string> items{"//Train/##loss", "//Train/##speed", norms + "/gradient norms",
+                                       "//Train/train.start", "//Train/train.freeze"};
+        if (dtype == DType::Fp16) items.push_back("//Train/##scale");
+        const ImRect window = person.WindowInfo("//Train").RectFull;
+        std::vector<ImRect> places;
+        for (const std::string& item : items) {
+          const ImGuiTestItemInfo info = person.ItemInfo(item.c_str());
+          ASSERT_NE(info.ID, 0u) << item;
+          const ImRect place = info.RectFull;
+          EXPECT_TRUE(window.Contains(place)) << item << " is cut at " << size.width;
+          for (size_t i = 0; i < places.size(); ++i)
+            EXPECT_FALSE(place.Overlaps(places[i])) << item << " lies on " << items[i];
+          places.push_back(place);
+          if (item.find("train.") != std::string::npos) continue;
+          EXPECT_GE(place.GetWidth(), 190) << item;
+          EXPECT_GE(place.GetHeight(), 90) << item;
+        }
+        EXPECT_EQ(person.ItemExists("//Train/##scale"), dtype == DType::Fp16);
+        if (!narrow) return;
+        person.ItemClick("//Train/side/choices");
+        person.Yield(4);
+        EXPECT_NE(person.WindowInfo("//Train/form").Window, nullptr);
+        EXPECT_FALSE(person.ItemExists("//Train/##loss")) << "the form has taken the curves' place";
+        person.ItemClick("//Train/side/curves");
+      });
+    }
+  }
+}
+
+TEST(TrainTab, TheDtypeIsChosenInTheForm) {
+  StudioHarness harness;
+  open_train(harness, 6);
+  harness.perform([](ImGuiTestContext& person) {
+    person.SetRef(person.WindowInfo("//Train/form").ID);
+    person.ItemClick("**/dtype/choice");
+    person.ItemClick("//$FOCUSED/fp16");
+  });
+  EXPECT_EQ(harness.view().train.single.dtype, DType::Fp16);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.start"); });
+  const auto last = wait_until_idle(harness);
+  ASSERT_EQ(last->state, TrainState::Done) << last->message;
+  EXPECT_EQ(last->curves.front()->plan->program.settings.dtype, DType::Fp16);
+  EXPECT_EQ(last->curves.front()->steps.front()->report.loss_scale, LossScaler::kFirstScale);
 }
 
 TEST(TrainTab, EverySizeThemeAndScaleIsDrawn) {

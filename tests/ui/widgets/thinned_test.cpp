@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+#include <vector>
+
 #include <numeric>
 
 namespace shardlens::ui {
@@ -38,6 +42,19 @@ TEST(Smoothed, LeavesAConstantAloneAndFollowsAStep) {
   EXPECT_DOUBLE_EQ(step.y[49], 0);
   EXPECT_GT(step.y.back(), 0.99);
   EXPECT_LT(step.y[51], 0.5) << "it is a mean, not the newest value";
+}
+
+TEST(Thinned, WhatOverflowedCountsInNoMean) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const std::vector<double> values{2, infinity, 4, infinity, infinity, std::nan("")};
+  const Points points = thinned(values.size(), 3, [&](size_t i) { return values[i]; });
+  ASSERT_EQ(points.size(), 3u);
+  EXPECT_EQ(points.y[0], 2);
+  EXPECT_EQ(points.y[1], 4);
+  EXPECT_TRUE(std::isnan(points.y[2]));
+  const Points line = smoothed(points, 1e-9);
+  EXPECT_EQ(line.y[1], 4);
+  EXPECT_TRUE(std::isfinite(line.y[2])) << "the line that is read goes on";
 }
 
 }  // namespace
