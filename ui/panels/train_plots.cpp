@@ -358,7 +358,8 @@ std::vector<Points> norm_rows(const TrainCurve& curve) {
   std::vector<Points> rows;
   for (size_t group = 0; group < curve.groups.size(); ++group) {
     rows.push_back(thinned(curve.steps.size(), kMostColumns, [&](size_t i) {
-      return std::log10(std::max(kSmallestNorm, curve.steps[i]->gradient_norms[group]));
+      const double norm = curve.steps[i]->gradient_norms[group];
+      return norm < kSmallestNorm ? std::log10(kSmallestNorm) : std::log10(norm);
     }));
   }
   return rows;
