@@ -1,15 +1,21 @@
-// `bench gemm|allreduce|step|generate`: speeds, each as a ratio to a ceiling measured in the same run.
+// `bench gemm|allreduce|step|generate`: speeds, each as a ratio to a ceiling measured in the same run. `bench
+// calibrate`: this machine, for predictions.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/options.h"
+#include "app/cli/plan_reports.h"
 #include "app/cli/verbs.h"
 #include "engine/comm/allreduce_bench.h"
+#include "engine/config/error.h"
+#include "engine/config/hardware_file.h"
 #include "engine/config/units.h"
 #include "engine/planner/planner.h"
+#include "engine/runtime/calibrate.h"
 #include "engine/runtime/ceiling.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/step_bench.h"
@@ -104,6 +110,88 @@ int bench_allreduce(const CommonOptions& options) {
   return 0;
 }
 
+// Predicted beside measured, by kind of step: rank by rank the slowest, waiting left out.
+void print_times(const TimeComparison& times, const Program& program) {
+  std::map<Op, StepTimes> by_op;
+  for (const Step& step : program.steps) {
+    const StepTimes& both = times.steps[static_cast<size_t>(step.id)];
+    by_op[step.op].predicted_seconds += both.predicted_seconds;
+    by_op[step.op].measured_seconds += both.measured_seconds;
+  }
+  fmt::print("\n{:<22} {:>12} {:>12}\n", "", "predicted", "measured");
+  for (const auto& [op, both] : by_op) {
+    if (std::max(both.predicted_seconds, both.measured_seconds) < times.measured_seconds / 1000) continue;
+    fmt::print("  {:<20} {:>9.2f} ms {:>9.2f} ms\n", to_string(op), both.predicted_seconds * 1e3,
+               both.measured_seconds * 1e3);
+  }
+  fmt::print("  {:<20} {:>9.2f} ms {:>9.2f} ms {:>+8.1f} %\n", "all", times.predicted_seconds * 1e3,
+             times.measured_seconds * 1e3, 100 * times.error());
+  fmt::print("predicted on {}\nmeasured on {}, the fastest run\n", times.predicted_on, times.measured_on);
+}
+
+int bench_calibrate(const CommonOptions& options, int repetitions, const std::string& out) {
+  const std::string path = out.empty() ? calibration_path() : out;
+  if (path.empty())
+    throw request_error(
+        "there is no folder for a calibration: set XDG_DATA_HOME or HOME, or give --out FILE");
+  const Hardware hardware = calibrate(calibration_models(parse_dtype(options.dtype)), repetitions);
+  write_hardware_file(hardware, path);
+  std::vector<CalibrationCheck> checks;
+  for (const int tp : degrees_with_cores()) {
+    Settings layer = to_settings(options);
+    layer.block = Block::Layer;
+    layer.tp = tp;
+    checks.push_back(check_calibration(layer, hardware, repetitions));
+  }
+  if (options.json) {
+    ordered_json rows = ordered_json::array();
+    for (const CalibrationCheck& check : checks) {
+      ordered_json steps = ordered_json::array();
+      for (const StepTimes& both : check.times.steps)
+        steps.push_back(
+            {{"predicted_seconds", both.predicted_seconds}, {"measured_seconds", both.measured_seconds}});
+      rows.push_back({{"tp", check.settings.tp},
+                      {"predicted_seconds", check.times.predicted_seconds},
+                      {"measured_seconds", check.times.measured_seconds},
+                      {"median_seconds", check.median_seconds},
+                      {"error", check.times.error()},
+                      {"steps", steps}});
+    }
+    fmt::print(
+        "{}\n",
+        ordered_json{{"file", path}, {"hardware", hardware_to_json(hardware)}, {"checks", rows}}.dump());
+    return 0;
+  }
+  fmt::print("{}\n\n", hardware.basis);
+  const double flops = hardware.flops(parse_dtype(options.dtype));
+  fmt::print("GEMM ceiling    {:>8.1f} GFLOP/s a rank, {} at once (1024³, {})\n", flops / 1e9,
+             hardware.ranks_per_node, options.dtype);
+  fmt::print("memory          {:>8.1f} GB/s a rank, {} copying at once\n",
+             hardware.memory_bytes_per_second / 1e9, hardware.ranks_per_node);
+  for (const auto& [key, link] : hardware.links)
+    fmt::print("{:<15} {:>8.2f} µs a hop, {:.1f} GB/s sent by each of {} ranks\n", key.first,
+               link.latency_seconds * 1e6, link.bytes_per_second / 1e9, key.second);
+  fmt::print("\n{:<22} {:>5} {:>16} {:>16}\n", "kind of step", "ranks", "slowest", "fastest");
+  for (const auto& [key, points] : hardware.rates) {
+    const auto [low, high] = std::minmax_element(
+        points.begin(), points.end(),
+        [](const RatePoint& a, const RatePoint& b) { return a.per_second < b.per_second; });
+    fmt::print("  {:<20} {:>5} {:>14.2f} G {:>14.2f} G\n", key.op, key.ranks, low->per_second / 1e9,
+               high->per_second / 1e9);
+  }
+  fmt::print("of FLOP/s where a kind counts FLOPs, else of bytes a second; measured\n\n");
+  for (const CalibrationCheck& check : checks) {
+    fmt::print(
+        "one layer of {}, batch {} × sequence {}, T = {}: predicted {:.2f} ms, measured {:.2f} ms (median "
+        "{:.2f}), {:+.1f} %\n",
+        check.settings.model.title, check.settings.batch, check.settings.seq, check.settings.tp,
+        check.times.predicted_seconds * 1e3, check.times.measured_seconds * 1e3, check.median_seconds * 1e3,
+        100 * check.times.error());
+  }
+  fmt::print("\nstored in {}\n", path);
+  return 0;
+}
+
 int bench_step(const CommonOptions& options, int repetitions) {
   Settings settings = to_settings(options);
   settings.update = settings.block == Block::Model;  // a whole step: with clipping and AdamW
@@ -123,6 +211,8 @@ int bench_step(const CommonOptions& options, int repetitions) {
                                     {"of_gemm_ceiling", bench.of_ceiling},
                                     {"collective_seconds", bench.collective_seconds},
                                     {"op_seconds", op_seconds},
+                                    {"predicted_seconds", bench.times.predicted_seconds},
+                                    {"predicted_on", bench.times.predicted_on},
                                     {"planned_bytes_per_rank", bench.planned_bytes},
                                     {"high_water_bytes_per_rank", bench.high_water_bytes}}
                            .dump());
@@ -147,6 +237,7 @@ int bench_step(const CommonOptions& options, int repetitions) {
     if (share >= 0.001)
       fmt::print("  {:<20} {:>9.2f} ms {:>6.1f} %\n", to_string(time.op), time.seconds * 1e3, share * 100);
   }
+  if (bench.times.known()) print_times(bench.times, plan->program);
   if (s.block == Block::Model) {
     fmt::print("\ntokens                {:.0f} tokens/s\n",
                static_cast<double>(s.batch * s.seq) / bench.median_seconds);
@@ -203,21 +294,31 @@ Verb add_bench(CLI::App& app) {
   auto options = std::make_shared<CommonOptions>();
   auto what = std::make_shared<std::string>();
   auto repetitions = std::make_shared<int>(9);
-  app.add_option("what", *what,
-                 "gemm: the layer's matrix products; allreduce: the communicator; step: a layer, or a "
-                 "whole model's training step; generate: token after token")
+  app.add_option(
+         "what", *what,
+         "gemm: the layer's matrix products; allreduce: the communicator; step: a layer, or a "
+         "whole model's training step; generate: token after token; calibrate: this machine, so that "
+         "plans are priced on it; scaling: the paper's points, the model's curve, and this machine's own")
       ->required()
-      ->check(CLI::IsMember({"gemm", "allreduce", "step", "generate"}));
+      ->check(CLI::IsMember({"gemm", "allreduce", "step", "generate", "calibrate", "scaling"}));
   app.add_option("--repetitions", *repetitions, "Timed repetitions; median and spread are printed")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  auto out = std::make_shared<std::string>();
+  app.add_option(
+      "--out", *out,
+      "calibrate: the file it is stored in, for --hardware FILE.json; if left out, the one that "
+      "this-machine is read from (shardlens/this-machine.json in $XDG_DATA_HOME or ~/.local/share)");
   add_common(app, *options);
   app.footer(
       "\nExamples\n  shardlens-cli bench step --model gpt2 --tp 2 --batch 4 --seq 256\n"
       "  shardlens-cli bench step --model gpt2 --layer --tp 2\n"
       "  shardlens-cli bench generate --tp 2\n"
-      "  shardlens-cli bench allreduce --tp 2\n  shardlens-cli bench gemm --tp 2 --json\n");
-  return [options, what, repetitions] {
+      "  shardlens-cli bench allreduce --tp 2\n  shardlens-cli bench gemm --tp 2 --json\n"
+      "  shardlens-cli bench calibrate\n  shardlens-cli bench scaling\n");
+  return [options, what, repetitions, out] {
+    if (*what == "scaling") return print_scaling(to_settings(*options), *repetitions, options->json);
+    if (*what == "calibrate") return bench_calibrate(*options, *repetitions, *out);
     if (*what == "gemm") return bench_gemm(*options, *repetitions);
     if (*what == "allreduce") return bench_allreduce(*options);
     if (*what == "generate") return bench_generate(*options, *repetitions);

@@ -6,6 +6,8 @@
 #include <memory>
 
 #include "app/cli/options.h"
+#include "app/cli/plan_price.h"
+#include "app/cli/plan_reports.h"
 #include "app/cli/verbs.h"
 #include "engine/config/presets.h"
 #include "engine/config/units.h"
@@ -151,11 +153,15 @@ void print(const Plan& plan) {
              bytes_text(static_cast<double>(total_bytes(plan.memory[0].arena_bytes))));
   const double seconds = predicted_seconds(plan);
   if (seconds > 0) {
-    fmt::print("\nPredicted on {}: {:.2f} ms (estimated, alpha-beta)\n", find_hardware(s.hardware).title,
-               seconds * 1e3);
+    const Hardware& hardware = find_hardware(s.hardware);
+    fmt::print("\nPredicted on {}: {:.2f} ms (estimated, alpha-beta; {})\n", hardware.title, seconds * 1e3,
+               hardware.basis);
   } else {
-    fmt::print("\nNo time predicted: the preset {} does not state its speed; try --hardware v100-32gb\n",
-               s.hardware);
+    fmt::print(
+        "\nNo time predicted: the preset {} does not state its speed in {}; try bench calibrate, or "
+        "--hardware "
+        "v100-32gb\n",
+        s.hardware, to_string(s.dtype));
   }
 }
 
@@ -163,14 +169,40 @@ void print(const Plan& plan) {
 
 Verb add_plan(CLI::App& app) {
   auto options = std::make_shared<CommonOptions>();
+  auto stages = std::make_shared<int>(0);
+  auto wish = std::make_shared<TournamentWish>();
+  auto tournament = std::make_shared<bool>(false), figures = std::make_shared<bool>(false);
   add_common(app, *options);
   add_cache_option(app, *options);
+  app.add_option("--pp", *stages,
+                 "P: prices a training step in P pipeline stages, which the engine does not run (1: none), "
+                 "instead of printing its steps; any size in milliseconds");
+  app.add_flag("--tournament", *tournament,
+               "Ranks every split on every T x D of the ranks by predicted time, within a limit of memory");
+  app.add_option("--ranks", wish->ranks, "tournament: T x D; --tp times --dp if left out")
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_option("--top", wish->listed, "tournament: how many are listed")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--memory", wish->memory_bytes, "tournament: bytes a rank may hold, such as 40e9")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--run", wish->run, "tournament: runs so many of the listed here, after bench calibrate")
+      ->check(CLI::Range(0, 100));
+  app.add_flag("--figures", *figures, "The worked figures of the texts, as printed and exact");
   app.footer(
       "\nExamples\n  shardlens-cli plan --model gpt2 --tp 4 --split reversed\n"
       "  shardlens-cli plan --model gpt2 --tp 4 --batch 1 --seq 1 --cache 1024    # the next token\n"
       "  shardlens-cli plan --model megatron-8.3b --tp 8 --dtype fp16 --seq 1024 --hardware v100-32gb "
-      "--json\n");
-  return [options] {
+      "--json\n  shardlens-cli plan --model gpt-1t --tp 8 --pp 64 --dp 6 --micro-batches 512 --batch 3072 "
+      "--seq 2048 --dtype fp16 --recompute full --hardware a100-80gb\n"
+      "  shardlens-cli plan --tournament --model megatron-8.3b --ranks 16 --batch 16 --seq 1024 --dtype fp16 "
+      "--recompute full --hardware a100-80gb-2-nodes\n"
+      "  shardlens-cli plan --tournament --model gpt2-10m --ranks 2 --run 5\n"
+      "  shardlens-cli plan --figures\n");
+  return [options, stages, wish, tournament, figures] {
+    if (*figures) return print_figures(options->json);
+    if (*tournament) return print_tournament(to_settings(*options), *wish, options->json);
+    if (*stages != 0) return print_price(to_settings(*options), *stages, options->json);
     const std::shared_ptr<const Plan> plan = make_plan(to_settings(*options));
     if (options->json) {
       fmt::print("{}\n", to_json(*plan).dump());

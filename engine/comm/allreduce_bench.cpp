@@ -71,6 +71,24 @@ struct Rounds {
   std::vector<double> all_reduce_seconds, copy_seconds;  // per operation, one entry a round
 };
 
+// One collective on the full tensor `data`; `shard` is another tensor of at least its size.
+void run_collective(Communicator& comm, const AllReduceBench& bench, int64_t count, void* data, void* shard) {
+  const int64_t ranks = comm.ranks();
+  switch (bench.collective) {
+    case Collective::ReduceScatter:
+      comm.reduce_scatter(bench.dtype, {1, count, 1}, data, shard);
+      break;
+    case Collective::AllGather:
+      comm.all_gather(bench.dtype, {1, count, 1}, shard, data);
+      break;
+    case Collective::AllToAll:
+      comm.all_to_all(bench.dtype, {ranks, (count + ranks - 1) / ranks}, 0, 1, data, shard);
+      break;
+    default:
+      comm.all_reduce(bench.dtype, count, data);
+  }
+}
+
 // What one rank's thread does. Rank 0 holds the watch: both batches begin and end with all ranks together.
 void run_rank(Communicator& comm, const AllReduceBench& bench, int64_t bytes, const RankBuffers& buffers,
               Rounds& rounds) {
@@ -85,7 +103,8 @@ void run_rank(Communicator& comm, const AllReduceBench& bench, int64_t bytes, co
   for (int round = 0; round < bench.rounds; ++round) {
     comm.barrier();
     auto start = std::chrono::steady_clock::now();
-    for (int64_t i = 0; i < repeats; ++i) comm.all_reduce(bench.dtype, count, buffers.data.get());
+    for (int64_t i = 0; i < repeats; ++i)
+      run_collective(comm, bench, count, buffers.data.get(), buffers.copy_to.get());
     const double all_reduce = seconds_since(start);
 
     comm.barrier();
@@ -145,6 +164,28 @@ AllReducePoint measure(const AllReduceBench& bench, int ranks, int64_t bytes) {
 }
 
 }  // namespace
+
+LinkRate fit_alpha_beta(Collective collective, const std::vector<AllReducePoint>& points) {
+  // Normal equations of 1 = (hops / t) alpha + (sent / t) (1 / beta).
+  double hh = 0, hs = 0, ss = 0, h1 = 0, s1 = 0;
+  for (const AllReducePoint& point : points) {
+    const double hops =
+        (collective == Collective::AllReduce ? 2.0 : 1.0) * (point.ranks - 1) / point.best_seconds;
+    const double sent =
+        static_cast<double>(ring_sent_bytes(collective, point.bytes, point.ranks)) / point.best_seconds;
+    hh += hops * hops;
+    hs += hops * sent;
+    ss += sent * sent;
+    h1 += hops;
+    s1 += sent;
+  }
+  const double determinant = hh * ss - hs * hs;
+  if (points.size() < 2 || determinant <= 0)
+    throw run_error("alpha and beta need points of two sizes over two ranks or more");
+  const double alpha = std::max(0.0, (h1 * ss - s1 * hs) / determinant);
+  const double inverse_beta = alpha > 0 ? (s1 * hh - h1 * hs) / determinant : s1 / ss;
+  return {alpha, 1 / inverse_beta};
+}
 
 std::vector<AllReducePoint> bench_all_reduce(const AllReduceBench& bench) {
   if (bench.dtype != DType::Fp32 && bench.dtype != DType::Fp64) {

@@ -1,16 +1,19 @@
-// How fast the local all-reduce is, against what this machine's memory allows: a plain copy of the same bytes
-// by the same threads in the same run. Both are timed in turn, round by round, so that a noisy machine
-// disturbs both.
+// How fast the local collectives are, the all-reduce above all, against what this machine's memory allows: a
+// plain copy of the same bytes by the same threads in the same run. Both are timed in turn, round by round,
+// so that a noisy machine disturbs both.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "engine/config/dtype.h"
+#include "engine/config/hardware.h"
+#include "engine/program/layout.h"
 
 namespace shardlens {
 
 struct AllReduceBench {
+  Collective collective = Collective::AllReduce;  ///< or reduce-scatter, all-gather, all-to-all
   std::vector<int> ranks = {2};
   std::vector<int64_t> sizes_bytes = {4 << 10, 64 << 10, 1 << 20, 16 << 20};  ///< of the tensor on each rank
   DType dtype = DType::Fp32;
@@ -42,6 +45,10 @@ struct AllReducePoint {
   double algorithm_bytes_per_second = 0;  ///< S / t
   double bus_bytes_per_second = 0;        ///< S / t * 2(T-1)/T, what each rank's link would carry in a ring
 };
+
+/// Alpha and beta of t = hops * alpha + sent / beta, fitted to points of one collective and number of ranks:
+/// least squares of the relative error of their best times.
+LinkRate fit_alpha_beta(Collective collective, const std::vector<AllReducePoint>& points);
 
 /// One point per number of ranks and size, in that order. Throws a request Error for ranks or rounds below 1,
 /// a size below one element, or a dtype CPU ranks do not compute in; a run Error when there is no memory for

@@ -4,37 +4,21 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
+#include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <optional>
 #include <thread>
 
 #include "engine/config/assets.h"
+#include "engine/config/error.h"
+#include "engine/config/hardware_file.h"
 #include "engine/config/suggest.h"
 #include "engine/io/json.h"
 
 namespace shardlens {
 namespace {
-
-Hardware read_hardware(const nlohmann::json& json) {
-  ObjectReader reader(json, "hardware.json");
-  Hardware hardware;
-  hardware.name = reader.string("name");
-  hardware.title = reader.string("title");
-  hardware.memory_bytes = reader.integer("memory_bytes");
-  hardware.ranks_per_node = static_cast<int>(reader.integer("ranks_per_node"));
-  hardware.fp16_flops = reader.number_or("fp16_flops", 0);
-  hardware.bf16_flops = reader.number_or("bf16_flops", 0);
-  hardware.fp32_flops = reader.number_or("fp32_flops", 0);
-  hardware.fp64_flops = reader.number_or("fp64_flops", 0);
-  hardware.memory_bytes_per_second = reader.number("memory_bytes_per_second");
-  hardware.link_latency_seconds = reader.number("link_latency_seconds");
-  hardware.link_bytes_per_second = reader.number("link_bytes_per_second");
-  hardware.node_latency_seconds = reader.number("node_latency_seconds");
-  hardware.node_bytes_per_second = reader.number("node_bytes_per_second");
-  hardware.note = reader.string("note");
-  reader.finish();
-  return hardware;
-}
 
 // A field of /proc/meminfo in bytes.
 std::optional<int64_t> meminfo_bytes(const std::string& field) {
@@ -63,23 +47,57 @@ int64_t machine_memory_bytes() {
   return bytes;
 }
 
+// As `bench calibrate` left it, or as the operating system states it. A calibration that cannot be read or is
+// of another machine must not keep a program from starting: it is left out, and `basis` says why.
 Hardware this_machine() {
   const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   Hardware hardware;
   hardware.name = "this-machine";
   hardware.title = "this machine, " + std::to_string(cores) + (cores == 1 ? " core" : " cores");
+  hardware.basis = "not measured yet: bench calibrate measures it";
   hardware.memory_bytes = machine_memory_bytes();
   hardware.ranks_per_node = cores;
-  hardware.note =
-      "memory and cores as the operating system states them; speeds are not known before they are measured";
+  hardware.nodes = 1;
+  hardware.sources = {{"memory_bytes", "the operating system"}, {"ranks_per_node", "the operating system"}};
+  const std::string path = calibration_path();
+  if (path.empty() || !std::filesystem::exists(path)) return hardware;
+  try {
+    Hardware calibrated = read_hardware_file(path);
+    if (calibrated.ranks_per_node != cores)
+      throw request_error(path + " was measured on " + std::to_string(calibrated.ranks_per_node) + " cores");
+    calibrated.name = hardware.name;
+    calibrated.title = hardware.title;
+    calibrated.memory_bytes = hardware.memory_bytes;
+    return calibrated;
+  } catch (const Error& error) {
+    hardware.basis = std::string(error.what()) + "; bench calibrate measures anew";
+    return hardware;
+  }
+}
+
+Hardware two_nodes_of(Hardware hardware) {
+  hardware.name += "-2-nodes";
+  hardware.title += ", 2 nodes";
+  hardware.nodes = 2;
   return hardware;
 }
 
 std::vector<Hardware> read_presets() {
   std::vector<Hardware> presets = {this_machine()};
   const nlohmann::json json = parse_json(std::string(asset("hardware.json")), "hardware.json");
-  for (const nlohmann::json& entry : json) presets.push_back(read_hardware(entry));
+  for (const nlohmann::json& entry : json) presets.push_back(hardware_from_json(entry, "hardware.json"));
+  const size_t devices = presets.size();
+  for (size_t i = 1; i < devices; ++i) presets.push_back(two_nodes_of(presets[i]));
   return presets;
+}
+
+// Presets that came as files, kept for as long as the program runs.
+const Hardware& hardware_of_file(const std::string& path) {
+  static std::mutex mutex;
+  static std::map<std::string, Hardware> files;
+  const std::lock_guard lock(mutex);
+  const auto known = files.find(path);
+  return known != files.end() ? known->second : files.emplace(path, read_hardware_file(path)).first->second;
 }
 
 }  // namespace
@@ -100,6 +118,30 @@ double Hardware::flops(DType dtype) const {
   return 0;
 }
 
+double Hardware::measured_rate(const std::string& op, DType dtype, int ranks, double work) const {
+  for (int measured = ranks; measured >= 1; --measured) {
+    const auto found = rates.find({op, dtype, measured});
+    if (found == rates.end()) continue;
+    const std::vector<RatePoint>& points = found->second;
+    const double share = static_cast<double>(measured) / ranks;
+    const auto above = std::upper_bound(points.begin(), points.end(), work,
+                                        [](double w, const RatePoint& point) { return w < point.work; });
+    if (above == points.begin()) return share * points.front().per_second;
+    if (above == points.end()) return share * points.back().per_second;
+    const RatePoint& low = *(above - 1);
+    const double part = std::log(work / low.work) / std::log(above->work / low.work);
+    return share * (low.per_second + part * (above->per_second - low.per_second));
+  }
+  return 0;
+}
+
+LinkRate Hardware::measured_link(const std::string& collective, int ranks) const {
+  for (int measured = ranks; measured >= 2; --measured) {
+    if (const auto found = links.find({collective, measured}); found != links.end()) return found->second;
+  }
+  return {};
+}
+
 const std::vector<Hardware>& hardware_presets() {
   static const std::vector<Hardware> presets = read_presets();
   return presets;
@@ -115,6 +157,7 @@ const Hardware& find_hardware(const std::string& name) {
   for (const Hardware& hardware : hardware_presets()) {
     if (hardware.name == name) return hardware;
   }
+  if (std::filesystem::path(name).extension() == ".json") return hardware_of_file(name);
   throw unknown_name("hardware", name, hardware_names());
 }
 

@@ -70,6 +70,17 @@ void check_degree(const Settings& settings) {
   throw request_error(fmt::format("T = {} is not possible: {}. Try {}.", tp, reason, remedy));
 }
 
+// A preset of so many nodes has a place for so many ranks.
+void check_places(const Settings& settings) {
+  const Hardware& hardware = find_hardware(settings.hardware);
+  const int64_t ranks = int64_t{settings.tp} * settings.dp;
+  if (hardware.most_ranks() == 0 || ranks <= hardware.most_ranks()) return;
+  throw request_error(fmt::format(
+      "T x D = {} x {} needs {} ranks, and {} has {}. Try T x D up to {}, or a preset without a number of "
+      "nodes.",
+      settings.tp, settings.dp, ranks, hardware.title, hardware.most_ranks(), hardware.most_ranks()));
+}
+
 // What only a whole model has: parts of the batch, dropout, an optimizer.
 void validate_whole_model(const Settings& settings) {
   check_range("parts of the batch", settings.micro_batches, 1, kLargestBatch);
@@ -206,7 +217,7 @@ void validate(const Settings& settings) {
   check_range("D", settings.dp, 1, kLargestDegree);
   check_range("threads per rank", settings.threads_per_rank, 0, 1024);
   check_degree(settings);
-  find_hardware(settings.hardware);
+  check_places(settings);
   if (settings.block == Block::Model) validate_whole_model(settings);
   if (settings.cache_tokens != 0) validate_cache(settings);
   if (settings.input.kind != InputKind::Normal && settings.input.path.empty()) {

@@ -61,8 +61,16 @@ Flops flops_of(const Program& program, const Step& step, int rank) {
   }
 }
 
-double compute_seconds(const StepCost& cost, DType dtype, const Hardware& hardware) {
-  const double peak = hardware.flops(dtype);
+double compute_seconds(const StepCost& cost, const Program& program, const Step& step,
+                       const Hardware& hardware) {
+  if (hardware.is_calibrated()) {
+    const double work = static_cast<double>(cost.flops > 0 ? cost.flops : cost.touched_bytes);
+    if (work <= 0) return 0;
+    const double rate = hardware.measured_rate(to_string(step.op), program.settings.dtype,
+                                               program.ranks() * program.replicas(), work);
+    if (rate > 0) return work / rate;
+  }
+  const double peak = hardware.flops(program.tensor(step.outputs[0]).dtype);
   const double bandwidth = hardware.memory_bytes_per_second;
   if (bandwidth <= 0 || (cost.flops > 0 && peak <= 0)) return 0;
   const double arithmetic = cost.flops > 0 ? static_cast<double>(cost.flops) / peak : 0;
@@ -71,20 +79,46 @@ double compute_seconds(const StepCost& cost, DType dtype, const Hardware& hardwa
 
 }  // namespace
 
-double collective_seconds(Collective collective, int64_t sent_bytes, int ranks, const Hardware& hardware) {
-  if (ranks < 2 || collective == Collective::None || collective == Collective::Slice) return 0;
-  const bool crosses_nodes = ranks > hardware.ranks_per_node;
-  const double alpha = crosses_nodes ? hardware.node_latency_seconds : hardware.link_latency_seconds;
-  const double beta = crosses_nodes ? std::min(hardware.link_bytes_per_second, hardware.node_bytes_per_second)
-                                    : hardware.link_bytes_per_second;
-  if (beta <= 0) return 0;
-  const int hops = (collective == Collective::AllReduce ? 2 : 1) * (ranks - 1);
-  return hops * alpha + static_cast<double>(sent_bytes) / beta;
+Ring tp_ring(int tp, int dp, const Hardware& hardware) {
+  const int node = hardware.ranks_per_node;
+  const bool straddles = dp > 1 && node % tp != 0 && tp % node != 0;  // some groups begin in one node and
+                                                                      // end in the next
+  const bool crosses = hardware.nodes != 1 && (tp > node || (straddles && tp * dp > node));
+  return {tp, crosses, straddles ? 2 : 1};
+}
+
+Ring dp_ring(int tp, int dp, const Hardware& hardware) {
+  const int node = hardware.ranks_per_node;
+  return {dp, hardware.nodes != 1 && tp * dp > node, std::min(tp, node)};
+}
+
+int ring_hops(Collective collective, int ranks) {
+  return (collective == Collective::AllReduce ? 2 : 1) * (ranks - 1);
+}
+
+LinkRate link_of(Collective collective, const Ring& ring, const Hardware& hardware) {
+  if (const LinkRate measured = hardware.measured_link(to_string(collective), ring.ranks);
+      measured.bytes_per_second > 0)
+    return measured;
+  if (!ring.crosses_nodes) return {hardware.link_latency_seconds, hardware.link_bytes_per_second};
+  return {hardware.node_latency_seconds,
+          std::min(hardware.link_bytes_per_second, hardware.node_bytes_per_second / ring.sharing)};
+}
+
+double collective_seconds(Collective collective, int64_t sent_bytes, const Ring& ring,
+                          const Hardware& hardware) {
+  if (ring.ranks < 2 || collective == Collective::None || collective == Collective::Slice) return 0;
+  const LinkRate link = link_of(collective, ring, hardware);
+  if (link.bytes_per_second <= 0) return 0;
+  return ring_hops(collective, ring.ranks) * link.latency_seconds +
+         static_cast<double>(sent_bytes) / link.bytes_per_second;
 }
 
 std::vector<StepCost> price(const Program& program, const Hardware& hardware, int rank) {
   std::vector<StepCost> costs;
   costs.reserve(program.steps.size());
+  const Ring tp = tp_ring(program.ranks(), program.replicas(), hardware);
+  const Ring dp = dp_ring(program.ranks(), program.replicas(), hardware);
   for (const Step& step : program.steps) {
     StepCost cost;
     const Flops flops = flops_of(program, step, rank);
@@ -106,11 +140,10 @@ std::vector<StepCost> price(const Program& program, const Hardware& hardware, in
           cost.touched_bytes += local_bytes(program.tensor(id), program.ranks(), rank);
       }
     }
-    cost.predicted_seconds =
-        is_collective(step.op)
-            ? collective_seconds(collective_of(step.op), cost.sent_bytes,
-                                 step.axis == Axis::Dp ? program.replicas() : program.ranks(), hardware)
-            : compute_seconds(cost, program.tensor(step.outputs[0]).dtype, hardware);
+    cost.predicted_seconds = is_collective(step.op)
+                                 ? collective_seconds(collective_of(step.op), cost.sent_bytes,
+                                                      step.axis == Axis::Dp ? dp : tp, hardware)
+                                 : compute_seconds(cost, program, step, hardware);
     costs.push_back(cost);
   }
   return costs;

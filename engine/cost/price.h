@@ -18,15 +18,36 @@ struct StepCost {
   double predicted_seconds = 0;  ///< on the hardware preset; 0 when the preset does not say its speed
 };
 
-/// One rank's cost of every step. A step that computes takes the longer of its FLOPs at the peak of its dtype
-/// and its bytes at the memory's bandwidth, so an element-wise step, whose few FLOPs are not counted, is
-/// priced by its bytes. A collective takes collective_seconds().
+/// A ring of ranks as it lies on a machine: the ranks of a layer are neighbours and fill nodes in order
+/// (paper, Figure 8), so a group inside a node keeps to the node's links, and one that does not waits at
+/// every hop for the slowest.
+struct Ring {
+  int ranks = 1;
+  bool crosses_nodes = false;
+  int sharing = 1;  ///< rings that leave a node beside it and share the node's adapters
+};
+
+/// The T ranks of a layer, of which there are D groups.
+Ring tp_ring(int tp, int dp, const Hardware& hardware);
+/// The D copies of one rank: T apart, so that all rings of a node leave it together.
+Ring dp_ring(int tp, int dp, const Hardware& hardware);
+
+/// Alpha and beta of a ring: what was measured for this collective, else the preset's links.
+LinkRate link_of(Collective collective, const Ring& ring, const Hardware& hardware);
+
+/// One rank's cost of every step. Where the preset was measured, a step takes what steps of its kind took.
+/// Otherwise a step that computes takes the longer of its FLOPs at the peak of its dtype and its bytes at the
+/// memory's bandwidth, so an element-wise step, whose few FLOPs are not counted, is priced by its bytes. A
+/// collective takes collective_seconds().
 std::vector<StepCost> price(const Program& program, const Hardware& hardware, int rank);
 
-/// The alpha-beta time of a ring collective over `ranks` ranks of which each sends `sent_bytes`: an
-/// all-reduce makes 2(T-1) hops, the others T-1, each costs alpha, and the bytes pass the slowest link. A
-/// group larger than a node crosses between nodes, and then every hop waits for that one. 0 when the preset
-/// does not say its links' speed.
-double collective_seconds(Collective collective, int64_t sent_bytes, int ranks, const Hardware& hardware);
+/// The alpha-beta time of a ring collective of which each rank sends `sent_bytes`: an all-reduce makes 2(T-1)
+/// hops, the others T-1, each costs alpha, and the bytes pass the slowest link. 0 when the preset does not
+/// say its links' speed.
+double collective_seconds(Collective collective, int64_t sent_bytes, const Ring& ring,
+                          const Hardware& hardware);
+
+/// The hops of a ring of T ranks: 2(T-1) for an all-reduce, T-1 for the others.
+int ring_hops(Collective collective, int ranks);
 
 }  // namespace shardlens

@@ -13,7 +13,6 @@ namespace {
 struct Bucket {
   StepId after = -1;  // the step that completes its last gradient
   std::vector<TensorId> weights;
-  int64_t bytes = 0;  // on rank 0
 };
 
 std::vector<Bucket> fill_buckets(Builder& b) {
@@ -24,14 +23,14 @@ std::vector<Bucket> fill_buckets(Builder& b) {
   std::stable_sort(weights.begin(), weights.end(), [&](TensorId x, TensorId y) {
     return completed.at(b.newest_gradient(x)) < completed.at(b.newest_gradient(y));
   });
+  std::vector<int64_t> bytes;
+  for (const TensorId w : weights) bytes.push_back(local_bytes(b.tensor(b.newest_gradient(w)), b.ranks(), 0));
+  const std::vector<size_t> bucket = bucket_of(bytes);
   std::vector<Bucket> buckets;
-  for (const TensorId w : weights) {
-    const TensorId gradient = b.newest_gradient(w);
-    if (buckets.empty() || buckets.back().bytes >= kBucketBytes) buckets.emplace_back();
-    Bucket& bucket = buckets.back();
-    bucket.after = completed.at(gradient);
-    bucket.weights.push_back(w);
-    bucket.bytes += local_bytes(b.tensor(gradient), b.ranks(), 0);
+  for (size_t i = 0; i < weights.size(); ++i) {
+    if (bucket[i] == buckets.size()) buckets.emplace_back();
+    buckets.back().after = completed.at(b.newest_gradient(weights[i]));
+    buckets.back().weights.push_back(weights[i]);
   }
   return buckets;
 }
@@ -68,6 +67,21 @@ void insert(std::vector<Step>& steps, const std::vector<std::pair<StepId, Step>>
 }
 
 }  // namespace
+
+std::vector<size_t> bucket_of(const std::vector<int64_t>& gradient_bytes) {
+  std::vector<size_t> buckets;
+  size_t bucket = 0;
+  int64_t filled = 0;
+  for (const int64_t bytes : gradient_bytes) {
+    if (filled >= kBucketBytes) {
+      ++bucket;
+      filled = 0;
+    }
+    filled += bytes;
+    buckets.push_back(bucket);
+  }
+  return buckets;
+}
 
 void reduce_over_replicas(Builder& b, TensorId loss, bool gradients) {
   if (b.settings().dp == 1) return;

@@ -38,6 +38,8 @@ class RankTrace {
   /// Steps finished; their events may be read while the rank goes on.
   size_t finished() const { return finished_.load(std::memory_order_acquire); }
   const StepEvent& event(size_t step) const { return events_[step]; }
+  /// All events, once the rank has finished them.
+  const std::vector<StepEvent>& events() const { return events_; }
 
  private:
   std::mutex writers_;

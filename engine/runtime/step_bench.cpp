@@ -34,6 +34,7 @@ struct Timing {
   double seconds = 0;
   double collective_seconds = 0;
   std::vector<OpTime> op_times;
+  std::vector<std::vector<StepEvent>> events;  // [rank of the first replica][step]
 };
 
 Timing time_once(Executor& executor, const Program& program) {
@@ -50,6 +51,7 @@ Timing time_once(Executor& executor, const Program& program) {
     timing.seconds = std::max(timing.seconds, trace.event(program.steps.size() - 1).end_seconds);
     timing.collective_seconds = std::max(timing.collective_seconds, in_collectives);
   }
+  for (int rank = 0; rank < program.ranks(); ++rank) timing.events.push_back(executor.trace(rank).events());
   timing.op_times = time_by_op(executor.trace(0), program);
   return timing;
 }
@@ -87,7 +89,9 @@ StepBench bench_step(const std::shared_ptr<const Plan>& plan, int repetitions) {
   bench.of_ceiling = median_of(ratios);
   for (const Timing& timing : timings) {
     if (timing.seconds == bench.median_seconds) bench.collective_seconds = timing.collective_seconds;
-    if (timing.seconds == bench.lowest_seconds) bench.op_times = timing.op_times;
+    if (timing.seconds != bench.lowest_seconds) continue;
+    bench.op_times = timing.op_times;
+    bench.times = compare_times(*plan, timing.events);
   }
   return bench;
 }

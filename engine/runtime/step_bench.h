@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/runtime/snapshot.h"
+#include "engine/runtime/step_times.h"
 
 namespace shardlens {
 
@@ -31,6 +31,7 @@ struct StepBench {
   std::vector<OpTime> op_times;           ///< of the fastest run, longest first
   std::vector<int64_t> planned_bytes;     ///< per rank
   std::vector<int64_t> high_water_bytes;  ///< per rank, measured
+  TimeComparison times;                   ///< of the fastest run
   double of_ceiling = 0;  ///< median over the rounds of this round's speed over this round's ceiling
 
   double flops_per_second() const { return static_cast<double>(flops) / median_seconds; }

@@ -156,4 +156,82 @@ TEST(Cli, APassOfGenerationIsPlannedAndAgreesWithSerial) {
   EXPECT_TRUE(contains(verify.out, "h.0.attn.keys.appended")) << verify.out;
 }
 
+// A trillion parameters over T, D and P.
+TEST(Cli, PricesATrillionParametersInThreeDimensions) {
+  const Ended ended =
+      run("plan --json --model gpt-1t --tp 8 --pp 64 --dp 6 --micro-batches 512 --batch 3072 --seq 2048 "
+          "--dtype fp16 --recompute full --hardware a100-80gb");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const nlohmann::json json = nlohmann::json::parse(ended.out);
+  EXPECT_EQ(json["ranks"], 3072);
+  EXPECT_EQ(json["stage_layers"], 2);
+  EXPECT_NEAR(json["bubble_fraction"].get<double>(), 63.0 / 575, 1e-12);
+  EXPECT_GT(json["predicted_seconds"], 0);
+  EXPECT_LT(json["memory_bytes_per_rank"], json["memory_limit_bytes"]);
+  EXPECT_EQ(json["predicted_on"], "A100 80 GB");
+  EXPECT_TRUE(json["sources"].contains("link_latency_seconds"));
+  EXPECT_EQ(run("plan --model gpt2 --pp 13 --hardware a100-80gb").code, 2);  // 12 layers
+  EXPECT_EQ(run("plan --model gpt2 --tp 12 --dp 2 --hardware a100-80gb-2-nodes").code, 2);
+}
+
+TEST(Cli, CalibratesThisMachineIntoAFile) {
+  const std::string path = ::testing::TempDir() + "calibration_" + std::to_string(getpid()) + ".json";
+  const Ended ended = run("bench calibrate --json --repetitions 1 --model gpt2-tiny --seq 64 --out " + path);
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const nlohmann::json json = nlohmann::json::parse(ended.out);
+  EXPECT_EQ(json["file"], path);
+  for (const nlohmann::json& check : json["checks"]) EXPECT_GT(check["predicted_seconds"], 0);
+  const Ended plan = run("plan --layer --model gpt2-tiny --seq 64 --tp 2 --hardware " + path);
+  EXPECT_TRUE(contains(plan.out, "measured by bench calibrate")) << plan.out;
+  std::filesystem::remove(path);
+  EXPECT_EQ(run("plan --hardware " + path).code, 2);
+}
+
+// Thousands of plans, the fastest that fit listed with their memory.
+TEST(Cli, TournamentRanksEverySplitWithinTheMemory) {
+  const Ended ended =
+      run("plan --json --tournament --model megatron-8.3b --ranks 16 --batch 16 --seq 1024 --dtype fp16 "
+          "--recompute full --hardware a100-80gb-2-nodes --top 4 --memory 40e9");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const nlohmann::json json = nlohmann::json::parse(ended.out);
+  EXPECT_GT(json["plans"], 1000);
+  EXPECT_LT(json["programs"], json["plans"]);
+  ASSERT_EQ(json["listed"].size(), 4u);
+  double last = 0;
+  for (const nlohmann::json& entrant : json["listed"]) {
+    EXPECT_GE(entrant["predicted_seconds"], last);
+    last = entrant["predicted_seconds"];
+    EXPECT_EQ(entrant["tp"].get<int>() * entrant["dp"].get<int>(), 16);
+    EXPECT_LE(entrant["memory_bytes_per_rank"], 40e9);
+  }
+  EXPECT_EQ(json["basis"], "data-sheet peaks, a bound from below");
+  EXPECT_EQ(run("plan --tournament --model gpt2-tiny --ranks 2 --run 2 --hardware a100-80gb").code, 2);
+}
+
+TEST(Cli, TournamentRunsItsBestOnTheCalibratedMachine) {
+  const std::string path = ::testing::TempDir() + "tournament_" + std::to_string(getpid()) + ".json";
+  ASSERT_EQ(run("bench calibrate --json --repetitions 1 --model gpt2-tiny --seq 64 --out " + path).code, 0);
+  const Ended ended =
+      run("plan --json --tournament --model gpt2-tiny --seq 64 --ranks 2 --run 2 --hardware " + path);
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const nlohmann::json json = nlohmann::json::parse(ended.out);
+  ASSERT_EQ(json["runs"].size(), 2u);
+  EXPECT_EQ(json["pairs"], 1);
+  for (const nlohmann::json& one : json["runs"]) {
+    EXPECT_GT(one["predicted_seconds"], 0);
+    EXPECT_GT(one["measured_seconds"], 0);
+  }
+  std::filesystem::remove(path);
+}
+
+TEST(Cli, FiguresAndScalingSayWhatIsEstimatedAndWhatMeasured) {
+  const Ended figures = run("plan --figures");
+  EXPECT_EQ(figures.code, 0);
+  EXPECT_TRUE(contains(figures.out, "117,440,512 bytes = 112 MiB, the same")) << figures.out;
+  const Ended scaling = run("bench scaling --model gpt2-tiny --seq 64 --repetitions 1");
+  EXPECT_EQ(scaling.code, 0) << scaling.err;
+  for (const char* part : {"77 %", "74 %", "2.98", "estimated on DGX-2H", "measured on", "C/K"})
+    EXPECT_TRUE(contains(scaling.out, part)) << part;
+}
+
 }  // namespace

@@ -85,7 +85,7 @@ float draw_controls(const Context& context, ImVec2 at, float width) {
 
   std::vector<const Hardware*> devices;
   for (const Hardware& hardware : hardware_presets())
-    if (hardware.name != kThisMachine) devices.push_back(&hardware);
+    if (hardware.name != kThisMachine && hardware.nodes == 0) devices.push_back(&hardware);
   devices.push_back(&find_hardware(kThisMachine));
   std::vector<std::string> titles;
   int taken = -1;

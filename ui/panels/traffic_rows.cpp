@@ -81,7 +81,8 @@ std::vector<TrafficRow> traffic_rows(const Plan& plan, const Result* result, con
     row.full_bytes = output.bytes();
     row.sent_bytes = sent_bytes(program, step.id);
     const bool over_replicas = step.axis == Axis::Dp;
-    const int members = over_replicas ? program.replicas() : program.ranks();
+    const Ring ring = over_replicas ? dp_ring(program.ranks(), program.replicas(), hardware)
+                                    : tp_ring(program.ranks(), program.replicas(), hardware);
     if (over_replicas) {  // a bucket of many gradients: what one rank holds of them
       row.full_bytes = 0;
       for (const TensorId id : step.outputs)
@@ -89,10 +90,10 @@ std::vector<TrafficRow> traffic_rows(const Plan& plan, const Result* result, con
       if (step.outputs.size() > 1) row.shape = std::to_string(step.outputs.size()) + " gradients";
       if (step.outputs.size() > 1) row.symbol = "gradients";
     }
-    row.formula = ring_formula(step.op, row.full_bytes, members);
+    row.formula = ring_formula(step.op, row.full_bytes, ring.ranks);
     row.why = explain(program, step.id);
     if (row.sends())
-      row.predicted_seconds = collective_seconds(collective_of(step.op), row.sent_bytes, members, hardware);
+      row.predicted_seconds = collective_seconds(collective_of(step.op), row.sent_bytes, ring, hardware);
     if (result && result->plan.get() == &plan && row.sends()) add_measured(row, *result);
     rows.push_back(std::move(row));
   }

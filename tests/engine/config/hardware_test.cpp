@@ -4,16 +4,22 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <filesystem>
+
 #include "engine/config/error.h"
+#include "engine/config/hardware_file.h"
 
 namespace shardlens {
 namespace {
 
 TEST(Hardware, PresetsAreComplete) {
-  EXPECT_THAT(hardware_names(),
-              ::testing::ElementsAre("this-machine", "v100-32gb", "a100-80gb", "h100-80gb", "h200-141gb"));
+  EXPECT_THAT(hardware_names(), ::testing::ElementsAre("this-machine", "v100-32gb", "a100-80gb", "h100-80gb",
+                                                       "h200-141gb", "v100-32gb-2-nodes", "a100-80gb-2-nodes",
+                                                       "h100-80gb-2-nodes", "h200-141gb-2-nodes"));
   for (const Hardware& hardware : hardware_presets()) {
-    EXPECT_FALSE(hardware.note.empty());
+    EXPECT_FALSE(hardware.basis.empty());
     EXPECT_GT(hardware.memory_bytes, 0);
     EXPECT_GE(hardware.ranks_per_node, 1);
     if (hardware.name == "this-machine") continue;
@@ -26,6 +32,59 @@ TEST(Hardware, PresetsAreComplete) {
   EXPECT_EQ(find_hardware("v100-32gb").memory_bytes, 32'000'000'000);
 }
 
+// Every figure a preset states has a source, and there is a source for no other.
+TEST(Hardware, EveryFigureHasItsSource) {
+  for (const Hardware& hardware : hardware_presets()) {
+    if (hardware.name == "this-machine") continue;
+    std::vector<std::string> stated, sourced;
+    const nlohmann::ordered_json json = hardware_to_json(hardware);
+    for (const auto& [key, value] : json.items()) {
+      if (value.is_number() && value != 0 && key != "nodes") stated.push_back(key);
+    }
+    for (const auto& [figure, source] : hardware.sources) {
+      sourced.push_back(figure);
+      EXPECT_GT(source.size(), 10u) << hardware.name << " " << figure;
+    }
+    EXPECT_THAT(sourced, ::testing::UnorderedElementsAreArray(stated)) << hardware.name;
+  }
+}
+
+TEST(Hardware, TwoNodesHaveSoManyPlaces) {
+  const Hardware& two = find_hardware("a100-80gb-2-nodes");
+  EXPECT_EQ(two.most_ranks(), 16);
+  EXPECT_EQ(find_hardware("a100-80gb").most_ranks(), 0);
+  EXPECT_EQ(two.flops(DType::Bf16), find_hardware("a100-80gb").flops(DType::Bf16));
+}
+
+TEST(Hardware, AFileCarriesACalibration) {
+  Hardware hardware = find_hardware("a100-80gb");
+  hardware.name = "mine";
+  hardware.rates[{"linear", DType::Fp32, 2}] = {{1e6, 1.25e9}, {1e9, 1e11}};
+  hardware.links[{"all-reduce", 2}] = {1.5e-6, 9e9};
+  const std::string path = ::testing::TempDir() + "hardware_test/" + std::to_string(getpid()) + "/mine.json";
+  write_hardware_file(hardware, path);
+  EXPECT_EQ(find_hardware(path), hardware);
+  std::filesystem::remove_all(std::filesystem::path(path).parent_path());
+  nlohmann::json broken = hardware_to_json(hardware);
+  std::swap(broken["rates"][0]["work"], broken["rates"][1]["work"]);
+  EXPECT_THROW(hardware_from_json(broken, "mine.json"), Error);
+  broken = hardware_to_json(hardware);
+  broken["memory"] = 3;
+  EXPECT_THROW(hardware_from_json(broken, "mine.json"), Error);
+}
+
+TEST(Hardware, MeasuredRatesLieBetweenWhatWasMeasured) {
+  Hardware hardware;
+  EXPECT_FALSE(hardware.is_calibrated());
+  hardware.rates[{"linear", DType::Fp32, 2}] = {{1e6, 1e9}, {1e8, 3e9}};
+  EXPECT_DOUBLE_EQ(hardware.measured_rate("linear", DType::Fp32, 2, 1e7), 2e9);  // half way by logarithm
+  EXPECT_DOUBLE_EQ(hardware.measured_rate("linear", DType::Fp32, 2, 1), 1e9);
+  EXPECT_DOUBLE_EQ(hardware.measured_rate("linear", DType::Fp32, 2, 1e12), 3e9);
+  EXPECT_DOUBLE_EQ(hardware.measured_rate("linear", DType::Fp32, 8, 1e12), 3e9 / 4);  // the cores are shared
+  EXPECT_EQ(hardware.measured_rate("linear", DType::Fp32, 1, 1e7), 0);
+  EXPECT_EQ(hardware.measured_rate("linear", DType::Fp64, 2, 1e7), 0);
+}
+
 // The paper: a single GPU's 39 TFLOP/s are 30 % of peak.
 TEST(Hardware, V100PeakAgreesWithThePaper) {
   EXPECT_NEAR(39e12 / find_hardware("v100-32gb").flops(DType::Fp16), 0.30, 0.005);
@@ -33,7 +92,8 @@ TEST(Hardware, V100PeakAgreesWithThePaper) {
 
 TEST(Hardware, ThisMachineIsAsked) {
   const Hardware& machine = find_hardware("this-machine");
-  EXPECT_EQ(machine.flops(DType::Fp32), 0);  // not measured yet, so not known
+  // Not measured, not known.
+  EXPECT_EQ(machine.flops(DType::Fp32) + machine.flops(DType::Fp64) > 0, machine.is_calibrated());
   EXPECT_GT(available_memory_bytes(), 0);
   EXPECT_LE(available_memory_bytes(), machine.memory_bytes);
 }

@@ -115,8 +115,8 @@ TEST(Price, ChapterExerciseOfBytes) {
     }
     EXPECT_EQ(step.op, Op::AllReduce);
     EXPECT_EQ(cost.sent_bytes, 117'440'512) << step.name;
-    // 14 hops of 3 µs and the bytes at 450 GB/s in one direction.
-    EXPECT_NEAR(cost.predicted_seconds, 14 * 3e-6 + 117'440'512 / 450e9, 1e-9);
+    // 14 hops of 3.4 µs and the bytes at 450 GB/s in one direction.
+    EXPECT_NEAR(cost.predicted_seconds, 14 * 3.4e-6 + 117'440'512 / 450e9, 1e-9);
     ++(step.phase == Phase::Forward ? forward : backward);
   }
   EXPECT_EQ(forward, 2);
@@ -156,18 +156,69 @@ TEST(Price, WhatAPresetDoesNotSayIsNotPredicted) {
   }
 }
 
-TEST(CollectiveSeconds, RingHopsAndTheNodeBoundary) {
+Hardware two_links() {
   Hardware hardware;
   hardware.ranks_per_node = 8;
   hardware.link_latency_seconds = 1e-6;
   hardware.link_bytes_per_second = 100e9;
   hardware.node_latency_seconds = 5e-6;
   hardware.node_bytes_per_second = 20e9;
-  EXPECT_DOUBLE_EQ(collective_seconds(Collective::AllReduce, 1'000'000, 8, hardware), 14e-6 + 1e-5);
-  EXPECT_DOUBLE_EQ(collective_seconds(Collective::AllGather, 1'000'000, 8, hardware), 7e-6 + 1e-5);
-  EXPECT_DOUBLE_EQ(collective_seconds(Collective::AllReduce, 1'000'000, 16, hardware), 30 * 5e-6 + 5e-5);
-  EXPECT_EQ(collective_seconds(Collective::AllReduce, 1'000'000, 1, hardware), 0);
-  EXPECT_EQ(collective_seconds(Collective::Slice, 0, 8, hardware), 0);
+  return hardware;
+}
+
+double all_reduce_seconds(const Ring& ring, const Hardware& hardware) {
+  return collective_seconds(Collective::AllReduce, 1'000'000, ring, hardware);
+}
+
+TEST(CollectiveSeconds, RingHopsAndTheNodeBoundary) {
+  const Hardware hardware = two_links();
+  const Ring eight = tp_ring(8, 1, hardware);
+  EXPECT_DOUBLE_EQ(all_reduce_seconds(eight, hardware), 14e-6 + 1e-5);
+  EXPECT_DOUBLE_EQ(collective_seconds(Collective::AllGather, 1'000'000, eight, hardware), 7e-6 + 1e-5);
+  EXPECT_DOUBLE_EQ(collective_seconds(Collective::ReduceScatter, 1'000'000, eight, hardware), 7e-6 + 1e-5);
+  EXPECT_DOUBLE_EQ(all_reduce_seconds(tp_ring(16, 1, hardware), hardware), 30 * 5e-6 + 5e-5);
+  EXPECT_EQ(all_reduce_seconds(tp_ring(1, 1, hardware), hardware), 0);
+  EXPECT_EQ(collective_seconds(Collective::Slice, 0, eight, hardware), 0);
+}
+
+// Groups of a layer fill nodes in order; copies of a rank lie T apart, and all of a node's leave it at once.
+TEST(CollectiveSeconds, GroupsArePlacedInNodes) {
+  const Hardware hardware = two_links();
+  EXPECT_FALSE(tp_ring(4, 16, hardware).crosses_nodes);
+  EXPECT_FALSE(tp_ring(3, 2, hardware).crosses_nodes);  // six ranks of one node
+  EXPECT_TRUE(tp_ring(3, 3, hardware).crosses_nodes);   // the third group begins in the first node
+  EXPECT_FALSE(dp_ring(4, 2, hardware).crosses_nodes);
+  EXPECT_TRUE(dp_ring(4, 4, hardware).crosses_nodes);
+  EXPECT_DOUBLE_EQ(all_reduce_seconds(dp_ring(4, 4, hardware), hardware), 6 * 5e-6 + 1e6 / (20e9 / 4));
+  EXPECT_DOUBLE_EQ(all_reduce_seconds(dp_ring(1, 16, hardware), hardware), 30 * 5e-6 + 1e6 / 20e9);
+}
+
+TEST(CollectiveSeconds, WhatWasMeasuredComesFirst) {
+  Hardware hardware = two_links();
+  hardware.links[{"all-reduce", 2}] = {2e-6, 10e9};
+  EXPECT_DOUBLE_EQ(all_reduce_seconds(tp_ring(2, 1, hardware), hardware), 2 * 2e-6 + 1e-4);
+  EXPECT_DOUBLE_EQ(all_reduce_seconds(tp_ring(4, 1, hardware), hardware), 6 * 2e-6 + 1e-4);  // the nearest
+  EXPECT_DOUBLE_EQ(collective_seconds(Collective::AllGather, 1'000'000, tp_ring(2, 1, hardware), hardware),
+                   1e-6 + 1e-5);  // not measured
+}
+
+TEST(Price, MeasuredStepsTakeWhatTheirKindTook) {
+  Hardware hardware = find_hardware("a100-80gb");
+  const Settings settings = layer_settings("gpt2", 2);
+  const int64_t fc_flops = 2 * 256 * 768 * 3072 / 2;
+  hardware.rates[{"linear", DType::Fp32, 2}] = {{static_cast<double>(fc_flops) / 2, 1e9},
+                                                {static_cast<double>(fc_flops) * 2, 3e9}};
+  const Program program = plan_program(settings);
+  const std::vector<StepCost> costs = price(program, hardware, 0);
+  for (const Step& step : program.steps) {
+    const StepCost& cost = costs[static_cast<size_t>(step.id)];
+    if (step.name == "mlp.fc") {  // half way between the two on a logarithmic scale
+      EXPECT_NEAR(cost.predicted_seconds, static_cast<double>(fc_flops) / 2e9, 1e-9);
+    }
+    if (step.op == Op::Gelu) {
+      EXPECT_DOUBLE_EQ(cost.predicted_seconds, static_cast<double>(cost.touched_bytes) / 2039e9);
+    }
+  }
 }
 
 }  // namespace

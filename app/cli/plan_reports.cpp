@@ -1,0 +1,318 @@
+// Tables of the cost model.
+#include "app/cli/plan_reports.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "engine/config/error.h"
+#include "engine/config/units.h"
+#include "engine/cost/figures.h"
+#include "engine/cost/scaling.h"
+#include "engine/cost/tournament.h"
+#include "engine/runtime/calibrate.h"
+#include "engine/runtime/plan.h"
+
+namespace shardlens::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+Settings settings_of(const Settings& settings, const Entrant& entrant) {
+  Settings one = settings;
+  one.block = Block::Model;
+  one.update = true;
+  one.split = entrant.split;
+  one.tp = entrant.tp;
+  one.dp = entrant.dp;
+  return one;
+}
+
+// How many pairs of the list a measurement puts in the predicted order.
+struct Order {
+  int agree = 0, pairs = 0;
+};
+
+Order order_of(const std::vector<CalibrationCheck>& checks) {
+  Order order;
+  for (size_t a = 0; a < checks.size(); ++a) {
+    for (size_t b = a + 1; b < checks.size(); ++b) {
+      ++order.pairs;
+      order.agree += checks[a].times.measured_seconds <= checks[b].times.measured_seconds;
+    }
+  }
+  return order;
+}
+
+ordered_json to_json(const Entrant& entrant, size_t place) {
+  return {{"place", place + 1},
+          {"tp", entrant.tp},
+          {"dp", entrant.dp},
+          {"split", entrant.split.name},
+          {"predicted_seconds", entrant.seconds},
+          {"compute_seconds", entrant.sum.compute_seconds},
+          {"tp_seconds", entrant.sum.tp_seconds},
+          {"dp_seconds", entrant.sum.dp_seconds},
+          {"update_seconds", entrant.sum.update_seconds},
+          {"sent_bytes_per_rank", entrant.sum.tp_sent_bytes + entrant.sum.dp_sent_bytes},
+          {"memory_bytes_per_rank", entrant.memory_bytes}};
+}
+
+void print(const Tournament& tournament, const Settings& s, const Hardware& hardware, int ranks,
+           double seconds) {
+  fmt::print(
+      "{} · T × D = {} ranks · {} · batch {} × sequence {} · recompute {} · a training step with AdamW\n",
+      s.model.title, ranks, to_string(s.dtype), s.batch, s.seq, to_string(s.recompute));
+  fmt::print("{} plans of {} small Programs in {:.0f} ms (measured); at most {} a rank\n\n",
+             grouped_text(static_cast<int64_t>(tournament.entrants.size())), tournament.programs,
+             seconds * 1e3, bytes_text(static_cast<double>(tournament.limit_bytes)));
+  fmt::print("{:>5} {:>4} {:>4} {:>12} {:>11} {:>11} {:>11} {:>11} {:>11}  {}\n", "place", "T", "D", "step",
+             "compute", "among T", "among D", "sent", "memory", "split");
+  for (const size_t place : tournament.listed) {
+    const Entrant& e = tournament.entrants[place];
+    fmt::print("{:>5} {:>4} {:>4} {:>9.2f} ms {:>8.2f} ms {:>8.2f} ms {:>8.2f} ms {:>11} {:>11}  {}\n",
+               place + 1, e.tp, e.dp, e.seconds * 1e3, e.sum.compute_seconds * 1e3, e.sum.tp_seconds * 1e3,
+               e.sum.dp_seconds * 1e3,
+               bytes_text(static_cast<double>(e.sum.tp_sent_bytes + e.sum.dp_sent_bytes)),
+               bytes_text(static_cast<double>(e.memory_bytes)), e.split.name);
+  }
+  if (tournament.listed.empty())
+    fmt::print("  none fits into {} a rank\n", bytes_text(static_cast<double>(tournament.limit_bytes)));
+  if (tournament.too_large > 0)
+    fmt::print("{} faster ones exceed the limit{}\n",
+               grouped_text(static_cast<int64_t>(tournament.too_large)),
+               tournament.complete ? "" : ", and the search was given up there");
+  for (size_t place = 0; place < tournament.entrants.size(); ++place) {
+    const Entrant& e = tournament.entrants[place];
+    if (e.split.name == "megatron" && e.tp > 1) {
+      fmt::print("megatron's best is place {}: T = {}, D = {}, {:.2f} ms\n", place + 1, e.tp, e.dp,
+                 e.seconds * 1e3);
+      break;
+    }
+  }
+  fmt::print("times estimated on {} ({}); memory planned\n", hardware.title, hardware.basis);
+}
+
+void print_runs(const std::vector<CalibrationCheck>& checks, const std::vector<size_t>& places) {
+  if (checks.empty()) return;
+  fmt::print("\n{:>5} {:>14} {:>14} {:>14} {:>8}\n", "place", "predicted", "measured", "median", "");
+  for (size_t i = 0; i < checks.size(); ++i) {
+    const CalibrationCheck& check = checks[i];
+    fmt::print("{:>5} {:>11.2f} ms {:>11.2f} ms {:>11.2f} ms {:>+7.1f}%\n", places[i] + 1,
+               check.times.predicted_seconds * 1e3, check.times.measured_seconds * 1e3,
+               check.median_seconds * 1e3, 100 * check.times.error());
+  }
+  const Order order = order_of(checks);
+  fmt::print("{} of {} pairs came in the predicted order; measured on {}, the fastest of the runs\n",
+             order.agree, order.pairs, checks.front().times.measured_on);
+}
+
+std::string value_text(double value, const std::string& unit) {
+  if (unit == "bytes") {
+    return value < 1024
+               ? fmt::format("{:g} bytes", value)
+               : fmt::format("{} bytes = {}", grouped_text(static_cast<int64_t>(value)), bytes_text(value));
+  }
+  if (unit == "FLOP") return fmt::format("{:.4g} FLOP", value);
+  return fmt::format("{:.5g}", value);
+}
+
+// One layer on T ranks of one thread each, so that a rank is a core.
+struct MeasuredScaling {
+  int tp = 1;
+  double seconds = 0;
+};
+
+std::vector<MeasuredScaling> measure_scaling(Settings settings, int repetitions) {
+  std::vector<MeasuredScaling> measured;
+  settings.block = Block::Layer;
+  settings.dp = 1;
+  settings.threads_per_rank = 1;
+  for (const int tp : degrees_with_cores()) {
+    if (settings.model.heads % tp != 0) continue;
+    settings.tp = tp;
+    const CalibrationCheck check = check_calibration(settings, find_hardware("this-machine"), repetitions);
+    measured.push_back({tp, check.times.measured_seconds});
+  }
+  return measured;
+}
+
+}  // namespace
+
+int print_tournament(const Settings& settings, const TournamentWish& wish, bool json) {
+  const Hardware& hardware = find_hardware(settings.hardware);
+  const int ranks = wish.ranks > 0 ? wish.ranks : settings.tp * settings.dp;
+  const bool shared = hardware.nodes == 1;  // this machine: its ranks share the memory
+  const int64_t limit = wish.memory_bytes > 0 ? static_cast<int64_t>(wish.memory_bytes)
+                                              : hardware.memory_bytes / (shared ? ranks : 1);
+  if (wish.run > 0 && !hardware.is_calibrated())
+    throw request_error(
+        "--run holds a prediction against this machine: measure it first by bench calibrate, "
+        "and give --hardware this-machine");
+  const auto begin = std::chrono::steady_clock::now();
+  const Tournament tournament = hold_tournament(settings, ranks, hardware, limit, wish.listed);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  std::vector<CalibrationCheck> checks;
+  for (size_t i = 0; i < std::min(tournament.listed.size(), static_cast<size_t>(std::max(0, wish.run)));
+       ++i) {
+    const Entrant& entrant = tournament.entrants[tournament.listed[i]];
+    checks.push_back(check_calibration(settings_of(settings, entrant), hardware, 3));
+  }
+  if (!json) {
+    print(tournament, settings, hardware, ranks, seconds);
+    print_runs(checks, tournament.listed);
+    return 0;
+  }
+  ordered_json listed = ordered_json::array(), runs = ordered_json::array();
+  for (const size_t place : tournament.listed) listed.push_back(to_json(tournament.entrants[place], place));
+  for (size_t i = 0; i < checks.size(); ++i)
+    runs.push_back({{"place", tournament.listed[i] + 1},
+                    {"predicted_seconds", checks[i].times.predicted_seconds},
+                    {"measured_seconds", checks[i].times.measured_seconds},
+                    {"median_seconds", checks[i].median_seconds}});
+  ordered_json out = {{"ranks", ranks},
+                      {"plans", tournament.entrants.size()},
+                      {"programs", tournament.programs},
+                      {"not_legal", tournament.not_legal},
+                      {"too_large", tournament.too_large},
+                      {"memory_limit_bytes", limit},
+                      {"listed", listed},
+                      {"predicted_on", hardware.title},
+                      {"basis", hardware.basis},
+                      {"plan_seconds", seconds}};
+  if (!checks.empty()) {
+    const Order order = order_of(checks);
+    out["runs"] = runs;
+    out["pairs_in_order"] = order.agree;
+    out["pairs"] = order.pairs;
+    out["measured_on"] = machine_description();
+  }
+  fmt::print("{}\n", out.dump());
+  return 0;
+}
+
+int print_figures(bool json) {
+  const std::vector<WorkedFigure> figures = worked_figures();
+  if (json) {
+    ordered_json rows = ordered_json::array();
+    for (const WorkedFigure& figure : figures) {
+      rows.push_back({{"what", figure.what},
+                      {"source", figure.source},
+                      {"printed", figure.printed},
+                      {"formula", figure.formula},
+                      {"by_formula", figure.by_formula},
+                      {"exact", figure.exact},
+                      {"unit", figure.unit},
+                      {"reason", figure.reason}});
+    }
+    fmt::print("{}\n", ordered_json{{"figures", rows}}.dump());
+    return 0;
+  }
+  fmt::print(
+      "Figures of the texts, and what the Programs say (planned and counted, on data-sheet figures)\n");
+  for (const WorkedFigure& figure : figures) {
+    fmt::print("\n{} ({})\n", figure.what, figure.source);
+    fmt::print("  printed  {}\n", figure.printed);
+    fmt::print("  formula  {} = {}\n", figure.formula, value_text(figure.by_formula, figure.unit));
+    fmt::print("  exact    {}{}\n", value_text(figure.exact, figure.unit),
+               figure.agrees() ? ", the same" : "");
+    if (!figure.reason.empty()) fmt::print("  because  {}\n", figure.reason);
+  }
+  return 0;
+}
+
+int print_scaling(Settings settings, int repetitions, bool json) {
+  const std::vector<ScalingPoint> points = paper_scaling();
+  const std::vector<MeasuredScaling> measured = measure_scaling(settings, repetitions);
+  // The paper's largest model where its node ends, and beside it the same on newer machines.
+  std::vector<std::pair<const Hardware*, BreakEven>> crossings;
+  for (const char* name : {"a100-80gb", "h100-80gb", "h200-141gb"}) {
+    Settings crossing = paper_settings("megatron-8.3b", 8, 1);
+    crossings.emplace_back(&find_hardware(name), break_even(crossing, find_hardware(name)));
+  }
+  if (json) {
+    ordered_json paper = ordered_json::array(), here = ordered_json::array(), across = ordered_json::array();
+    for (const ScalingPoint& p : points) {
+      ordered_json row = {{"series", to_string(p.series)},
+                          {"model", p.model},
+                          {"tp", p.tp},
+                          {"dp", p.dp},
+                          {"heads", p.heads},
+                          {"paper", nullptr},
+                          {"estimated", p.estimated},
+                          {"estimated_if_hidden", p.if_hidden},
+                          {"estimated_flops_per_second", p.flops_per_second}};
+      if (p.paper) row["paper"] = *p.paper;
+      paper.push_back(row);
+    }
+    for (const MeasuredScaling& run : measured)
+      here.push_back({{"tp", run.tp},
+                      {"measured_seconds", run.seconds},
+                      {"measured_speed_up", measured.front().seconds / run.seconds}});
+    for (const auto& [hardware, even] : crossings)
+      across.push_back({{"predicted_on", hardware->title},
+                        {"tp", even.tp},
+                        {"compute_seconds", even.compute_seconds},
+                        {"near_seconds", even.near_seconds},
+                        {"far_seconds", even.far_seconds},
+                        {"ratio", even.ratio()},
+                        {"break_even_ratio", even.break_even_ratio()},
+                        {"pays", even.pays()}});
+    fmt::print("{}\n", ordered_json{{"predicted_on", paper_hardware().title},
+                                    {"basis", paper_hardware().basis},
+                                    {"paper", paper},
+                                    {"crossing", across},
+                                    {"measured_on", machine_description()},
+                                    {"measured", here}}
+                           .dump());
+    return 0;
+  }
+  fmt::print("The paper's points (measured there, 2019) and the model's curve (estimated on {}: {})\n",
+             paper_hardware().title, paper_hardware().basis);
+  std::string series;
+  for (const ScalingPoint& p : points) {
+    if (to_string(p.series) != series) {
+      series = to_string(p.series);
+      fmt::print("\n{:<20} {:>24} {:>4} {:>4} {:>6} {:>8} {:>14} {:>12}\n", series, "model", "T", "D",
+                 "heads", "paper", "estimated", "PFLOP/s est.");
+    }
+    const bool speed_up = p.series == ScalingSeries::Strong;
+    const auto text = [&](double value) {
+      return speed_up ? fmt::format("{:.2f}", value) : fmt::format("{:.0f} %", 100 * value);
+    };
+    const std::string estimate =
+        text(p.estimated) + (p.if_hidden > p.estimated ? fmt::format(" … {}", text(p.if_hidden)) : "");
+    fmt::print("{:<20} {:>24} {:>4} {:>4} {:>6} {:>8} {:>14} {:>12.3f}\n", "", p.model, p.tp, p.dp, p.heads,
+               p.paper ? text(*p.paper) : "", estimate, p.flops_per_second / 1e15);
+  }
+  fmt::print("\n15.1 PFLOP/s on 512 GPUs are {:.1f} % of 512 times 39 TFLOP/s (the paper prints 76 %)\n",
+             100 * 15.1e15 / (512 * 39e12));
+  fmt::print(
+      "With replicas: from nothing overlapping to all-reduces wholly behind the backward pass. The estimate "
+      "knows no\nproducts too small for the fitted rate, no launches and no framework: strong scaling is "
+      "bounded from above, the\nfurther the less a GPU has to do, and heads, which change no FLOPs, make no "
+      "difference to it.\n");
+  fmt::print("\nCrossing the node, one layer of 8.3 B forward and backward, batch 8 (estimated)\n");
+  fmt::print(
+      "doubling T pays while C/K > 2 (K'/K - 1): C computes, K communicates on T, K' on 2T across nodes\n");
+  for (const auto& [hardware, even] : crossings)
+    fmt::print(
+        "  {:<12} T {} → {}: C {:.3f} ms, K {:.3f} ms, K' {:.3f} ms: C/K = {:.2f}, break-even {:.2f}: {}\n",
+        hardware->title, even.tp, 2 * even.tp, even.compute_seconds * 1e3, even.near_seconds * 1e3,
+        even.far_seconds * 1e3, even.ratio(), even.break_even_ratio(), even.pays() ? "pays" : "does not pay");
+  fmt::print(
+      "  where the far link has a tenth of the near one's bandwidth and hops cost nothing: break-even "
+      "{:.2f}\n",
+      2 * (10 * (15.0 / 16) / (7.0 / 8) - 1));
+  fmt::print("\nThis machine, one layer of {}, {}, batch {} × sequence {}, a core a rank (measured on {})\n",
+             settings.model.title, to_string(settings.dtype), settings.batch, settings.seq,
+             machine_description());
+  for (const MeasuredScaling& run : measured)
+    fmt::print("  T = {:<3} {:>9.2f} ms  {:.2f} times as fast as T = 1\n", run.tp, run.seconds * 1e3,
+               measured.front().seconds / run.seconds);
+  return 0;
+}
+
+}  // namespace shardlens::cli

@@ -1,0 +1,28 @@
+// What `plan` and `bench scaling` print beside a Program: the tournament of all splits, the worked figures of
+// the texts, and scaling. Each returns the exit code.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/config/settings.h"
+
+namespace shardlens::cli {
+
+struct TournamentWish {
+  int ranks = 0;  ///< T x D; 0: the settings' own
+  size_t listed = 10;
+  int run = 0;              ///< of the listed, so many are run here
+  double memory_bytes = 0;  ///< limit a rank; 0: the preset's
+};
+
+/// `plan --tournament`.
+int print_tournament(const Settings& settings, const TournamentWish& wish, bool json);
+
+/// `plan --figures`.
+int print_figures(bool json);
+
+/// `bench scaling`: the paper's points, the model's curve, the break-even of `settings` across nodes, and
+/// this machine's own runs of one layer of it.
+int print_scaling(Settings settings, int repetitions, bool json);
+
+}  // namespace shardlens::cli

@@ -1,0 +1,131 @@
+// A preset to JSON and back.
+#include "engine/config/hardware_file.h"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "engine/config/error.h"
+#include "engine/io/atomic_file.h"
+#include "engine/io/json.h"
+
+namespace shardlens {
+namespace {
+
+void read_rates(const nlohmann::json& json, const std::string& source, Hardware& hardware) {
+  for (const nlohmann::json& entry : json) {
+    ObjectReader reader(entry, source + ", \"rates\"");
+    RateKey key{reader.string("op"), parse_dtype(reader.string("dtype")),
+                static_cast<int>(reader.integer("ranks"))};
+    const RatePoint point{reader.number("work"), reader.number("per_second")};
+    reader.finish();
+    if (!(point.work > 0 && point.per_second > 0))
+      throw request_error(source + ": a rate of " + key.op + " must be above 0, and so must its work");
+    std::vector<RatePoint>& points = hardware.rates[std::move(key)];
+    if (!points.empty() && points.back().work >= point.work)
+      throw request_error(source + ": rates of one kind of step must come with ascending work");
+    points.push_back(point);
+  }
+}
+
+void read_links(const nlohmann::json& json, const std::string& source, Hardware& hardware) {
+  for (const nlohmann::json& entry : json) {
+    ObjectReader reader(entry, source + ", \"links\"");
+    const std::string collective = reader.string("collective");
+    const int ranks = static_cast<int>(reader.integer("ranks"));
+    hardware.links[{collective, ranks}] = {reader.number("latency_seconds"),
+                                           reader.number("bytes_per_second")};
+    reader.finish();
+  }
+}
+
+}  // namespace
+
+Hardware hardware_from_json(const nlohmann::json& json, const std::string& source) {
+  ObjectReader reader(json, source);
+  Hardware hardware;
+  hardware.name = reader.string("name");
+  hardware.title = reader.string("title");
+  hardware.basis = reader.string("basis");
+  hardware.memory_bytes = reader.integer("memory_bytes");
+  hardware.ranks_per_node = static_cast<int>(reader.integer("ranks_per_node"));
+  hardware.nodes = static_cast<int>(reader.integer_or("nodes", 0));
+  hardware.fp16_flops = reader.number_or("fp16_flops", 0);
+  hardware.bf16_flops = reader.number_or("bf16_flops", 0);
+  hardware.fp32_flops = reader.number_or("fp32_flops", 0);
+  hardware.fp64_flops = reader.number_or("fp64_flops", 0);
+  hardware.memory_bytes_per_second = reader.number("memory_bytes_per_second");
+  hardware.link_latency_seconds = reader.number_or("link_latency_seconds", 0);
+  hardware.link_bytes_per_second = reader.number_or("link_bytes_per_second", 0);
+  hardware.node_latency_seconds = reader.number_or("node_latency_seconds", 0);
+  hardware.node_bytes_per_second = reader.number_or("node_bytes_per_second", 0);
+  for (const auto& [figure, from] : reader.child("sources").items()) {
+    if (!from.is_string()) throw request_error(source + ": the source of " + figure + " must be a text");
+    hardware.sources.emplace_back(figure, from.get<std::string>());
+  }
+  if (reader.has("rates")) read_rates(reader.child("rates"), source, hardware);
+  if (reader.has("links")) read_links(reader.child("links"), source, hardware);
+  reader.finish();
+  if (hardware.memory_bytes < 1 || hardware.ranks_per_node < 1 || hardware.nodes < 0)
+    throw request_error(source + ": memory_bytes and ranks_per_node must be 1 or more, nodes 0 or more");
+  return hardware;
+}
+
+nlohmann::ordered_json hardware_to_json(const Hardware& hardware) {
+  nlohmann::ordered_json json = {{"name", hardware.name},
+                                 {"title", hardware.title},
+                                 {"basis", hardware.basis},
+                                 {"memory_bytes", hardware.memory_bytes},
+                                 {"ranks_per_node", hardware.ranks_per_node},
+                                 {"nodes", hardware.nodes},
+                                 {"fp16_flops", hardware.fp16_flops},
+                                 {"bf16_flops", hardware.bf16_flops},
+                                 {"fp32_flops", hardware.fp32_flops},
+                                 {"fp64_flops", hardware.fp64_flops},
+                                 {"memory_bytes_per_second", hardware.memory_bytes_per_second},
+                                 {"link_latency_seconds", hardware.link_latency_seconds},
+                                 {"link_bytes_per_second", hardware.link_bytes_per_second},
+                                 {"node_latency_seconds", hardware.node_latency_seconds},
+                                 {"node_bytes_per_second", hardware.node_bytes_per_second},
+                                 {"sources", nlohmann::ordered_json::object()}};
+  for (const auto& [figure, source] : hardware.sources) json["sources"][figure] = source;
+  if (!hardware.rates.empty()) json["rates"] = nlohmann::ordered_json::array();
+  for (const auto& [key, points] : hardware.rates) {
+    for (const RatePoint& point : points) {
+      json["rates"].push_back({{"op", key.op},
+                               {"dtype", to_string(key.dtype)},
+                               {"ranks", key.ranks},
+                               {"work", point.work},
+                               {"per_second", point.per_second}});
+    }
+  }
+  if (!hardware.links.empty()) json["links"] = nlohmann::ordered_json::array();
+  for (const auto& [key, link] : hardware.links) {
+    json["links"].push_back({{"collective", key.first},
+                             {"ranks", key.second},
+                             {"latency_seconds", link.latency_seconds},
+                             {"bytes_per_second", link.bytes_per_second}});
+  }
+  return json;
+}
+
+Hardware read_hardware_file(const std::string& path) {
+  return hardware_from_json(read_json_file(path), path);
+}
+
+void write_hardware_file(const Hardware& hardware, const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code error;
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  if (error) throw request_error("cannot make the folder " + folder.string() + ": " + error.message());
+  write_file_atomically(path, hardware_to_json(hardware).dump(2) + "\n");
+}
+
+std::string calibration_path() {
+  if (const char* data = std::getenv("XDG_DATA_HOME"); data != nullptr && *data == '/')
+    return std::string(data) + "/shardlens/this-machine.json";
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/')
+    return std::string(home) + "/.local/share/shardlens/this-machine.json";
+  return {};
+}
+
+}  // namespace shardlens

@@ -1,0 +1,24 @@
+// Hardware presets as JSON: the built-in ones, and what `bench calibrate` stores of this machine. One format,
+// so that a calibration can be carried to another machine and priced there.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "engine/config/hardware.h"
+
+namespace shardlens {
+
+/// Throws a request Error that names the key of `source` that is wrong.
+Hardware hardware_from_json(const nlohmann::json& json, const std::string& source);
+nlohmann::ordered_json hardware_to_json(const Hardware& hardware);
+
+Hardware read_hardware_file(const std::string& path);
+/// Atomically; makes the folder it lies in.
+void write_hardware_file(const Hardware& hardware, const std::string& path);
+
+/// Where this machine's calibration lies: $XDG_DATA_HOME/shardlens/this-machine.json, or under
+/// ~/.local/share; empty when the environment names no home.
+std::string calibration_path();
+
+}  // namespace shardlens

@@ -1,0 +1,219 @@
+// Each text's example planned, and its formula computed.
+#include "engine/cost/figures.h"
+
+#include <algorithm>
+
+#include "engine/config/presets.h"
+#include "engine/cost/memory_wall.h"
+#include "engine/cost/price.h"
+#include "engine/planner/planner.h"
+
+namespace shardlens {
+namespace {
+
+constexpr const char* kChapter = "chapter on linearity";
+constexpr const char* kPaper = "Megatron-LM paper";
+constexpr const char* kExplainer = "interactive explanation";
+
+// The chapter's exercise: hidden 4096, sequence 2048, batch 4, T = 8, fp16.
+Settings exercise() {
+  Settings settings;
+  settings.model.title = "the chapter's layer";
+  settings.model.hidden = 4096;
+  settings.model.heads = 32;
+  settings.model.ffn = 4 * 4096;
+  settings.model.positions = 2048;
+  settings.seq = 2048;
+  settings.batch = 4;
+  settings.tp = 8;
+  settings.dtype = DType::Fp16;
+  return settings;
+}
+
+struct Counted {
+  int64_t all_reduce_bytes = 0;  // of one, each rank sends
+  int64_t forward_sent_bytes = 0;
+  int64_t forward_flops = 0;  // of a rank
+  double forward_tp_seconds = 0;
+};
+
+Counted count(const Settings& settings, const Hardware& hardware) {
+  const Program program = plan_program(settings);
+  const std::vector<StepCost> costs = price(program, hardware, 0);
+  Counted counted;
+  for (const Step& step : program.steps) {
+    const StepCost& cost = costs[static_cast<size_t>(step.id)];
+    if (step.phase != Phase::Forward) continue;
+    counted.forward_flops += cost.flops;
+    if (!is_collective(step.op)) continue;
+    counted.all_reduce_bytes = cost.sent_bytes;
+    counted.forward_sent_bytes += cost.sent_bytes;
+    counted.forward_tp_seconds += cost.predicted_seconds;
+  }
+  return counted;
+}
+
+void add_volumes(std::vector<WorkedFigure>& figures) {
+  const Settings s = exercise();
+  const Counted counted = count(s, find_hardware("h100-80gb"));
+  const double tensor_bytes = static_cast<double>(s.tokens() * s.model.hidden * 2);
+  const double formula = 2 * tensor_bytes * (s.tp - 1) / s.tp;
+  figures.push_back({"sent by each rank in one all-reduce of a layer", kChapter, "112 MB",
+                     "2 · (T−1)/T · b·s·d · 2 bytes", formula, static_cast<double>(counted.all_reduce_bytes),
+                     "bytes", ""});
+  figures.push_back({"sent by each rank for a layer forward", kChapter, "224 MB", "two of them", 2 * formula,
+                     static_cast<double>(counted.forward_sent_bytes), "bytes", ""});
+}
+
+void add_ratio(std::vector<WorkedFigure>& figures) {
+  const Settings s = exercise();
+  const Hardware& h100 = find_hardware("h100-80gb");
+  const Counted counted = count(s, h100);
+  const double b = static_cast<double>(s.batch), n = static_cast<double>(s.seq),
+               d = static_cast<double>(s.model.hidden);
+  const double peak = h100.flops(DType::Fp16);
+  const double printed_bandwidth = 900e9, printed_bytes = 2.24e8;
+  const double communication = printed_bytes / printed_bandwidth;
+  const double written_flops = 4 * b * n * d * d + 2 * b * n * n * d;
+  const double exact_flops = static_cast<double>(counted.forward_flops);
+  figures.push_back(
+      {"FLOPs of a rank for a layer forward", kChapter, "(5.50e11 + 1.37e11) / 8",
+       "(4·b·s·d² + 2·b·s²·d) / T", written_flops / s.tp, exact_flops, "FLOP",
+       "a layer's four matrices hold 12·d² weights and each is 2 FLOPs a token, and attention makes "
+       "two products: 24·b·s·d² + 4·b·s²·d"});
+  figures.push_back(
+      {"compute against communication, forward", kChapter, "0.17",
+       "42.9 µs / 249 µs: half of the FLOPs it writes out, at 989 TFLOP/s, against 2.24e8 bytes at 900 GB/s",
+       written_flops / 2 / s.tp / peak / communication, exact_flops / peak / communication, "ratio",
+       "the exact count is 10.4 times the FLOPs that figure rests on, so on these links the layer computes "
+       "longer "
+       "than it communicates"});
+  figures.push_back(
+      {"the same with the link's one direction and the ring's hops", kChapter, "0.17",
+       "all it writes out, at 989 TFLOP/s, against 2.24e8 bytes at 900 GB/s",
+       written_flops / s.tp / peak / communication, exact_flops / peak / counted.forward_tp_seconds, "ratio",
+       "900 GB/s is NVLink's both directions together; a ring sends at 450 GB/s, and 2 · 14 hops cost their "
+       "latency"});
+}
+
+void add_norm_statistics(std::vector<WorkedFigure>& figures) {
+  const Settings s = exercise();
+  const double tokens = static_cast<double>(s.tokens());
+  const double statistics = 2 * 4 * tokens;  // sum and sum of squares, fp32
+  const double fp32_tensor = 4 * tokens * static_cast<double>(s.model.hidden);
+  figures.push_back({"statistics of a LayerNorm on cut activations", kChapter, "64 KB",
+                     "8·b·s bytes: two fp32 numbers a token", statistics, statistics, "bytes", ""});
+  figures.push_back(
+      {"the activations' all-reduce it is held against", kChapter, "128 MB", "8·b·s·d bytes", 2 * fp32_tensor,
+       fp32_tensor, "bytes",
+       "128 MiB are 4·b·s·d: the tensor in fp32. The formula it writes gives twice that, what a ring "
+       "of many ranks sends of it; in fp16 at T = 8 each rank sends 112 MiB"});
+  figures.push_back({"activations against statistics", kChapter, "2000 times", "128 MB / 64 KB",
+                     fp32_tensor / statistics,
+                     static_cast<double>(ring_sent_bytes(Collective::AllReduce,
+                                                         static_cast<int64_t>(fp32_tensor) / 2, s.tp)) /
+                         static_cast<double>(
+                             ring_sent_bytes(Collective::AllReduce, static_cast<int64_t>(statistics), s.tp)),
+                     "ratio", "activations travel in fp16, statistics in fp32"});
+}
+
+void add_memory(std::vector<WorkedFigure>& figures) {
+  double bytes = 0;
+  for (const WallPart& part : wall_parts()) bytes += part.bytes_per_parameter;
+  figures.push_back({"kept for each parameter by mixed-precision Adam", kExplainer, "16 bytes",
+                     "2 + 2 + 4 + 4 + 4: weight, gradient, master weight, two moments", 16, bytes, "bytes",
+                     ""});
+  Settings settings;
+  settings.block = Block::Model;
+  settings.model = model_preset("gpt2-tiny");
+  settings.dtype = DType::Fp16;
+  settings.update = true;
+  const Program program = plan_program(settings);
+  int64_t planned = 0, parameters = 0;
+  for (const Tensor& tensor : program.tensors) {
+    if (tensor.storage != kNoTensor) continue;
+    if (tensor.kind == MemoryKind::Weight) parameters += element_count(tensor.shape);
+    if (tensor.kind == MemoryKind::Weight || tensor.kind == MemoryKind::WeightGradient ||
+        tensor.kind == MemoryKind::OptimizerState)
+      planned += tensor.bytes();
+  }
+  figures.push_back({"the same as this engine plans it", kExplainer, "16 bytes", "as above", 16,
+                     static_cast<double>(planned) / static_cast<double>(parameters), "bytes",
+                     "gradients are summed and kept in fp32 here: 2 + 4 + 4 + 4 + 4"});
+}
+
+void add_shapes(std::vector<WorkedFigure>& figures) {
+  Settings settings;
+  settings.model = model_preset("megatron-8.3b-24-heads");
+  settings.tp = 8;
+  settings.dtype = DType::Fp16;
+  settings.seq = 1024;
+  const Program program = plan_program(settings);
+  for (const Tensor& tensor : program.tensors) {
+    const Shape local = local_shape(tensor, settings.tp, 0);
+    if (tensor.kind == MemoryKind::Weight && tensor.symbol == "Wfc") {
+      figures.push_back({"rows of fc's weight on one GPU, 8.3 B at T = 8", kExplainer, "3072 × 1536", "h",
+                         3072, static_cast<double>(local[0]), "", ""});
+      figures.push_back({"columns of fc's weight on one GPU, 8.3 B at T = 8", kExplainer, "3072 × 1536",
+                         "4·h / T", 4.0 * 3072 / 8, static_cast<double>(local[1]), "", ""});
+    }
+    if (tensor.value == "attn.context")
+      figures.push_back({"heads on one GPU, 24 heads at T = 8", kExplainer, "3", "24 / T", 24.0 / 8,
+                         static_cast<double>(local[1]), "", ""});
+  }
+  figures.push_back({"GPT-2's vocabulary padded at T = 8", kPaper, "51,200",
+                     "50,257 up to a multiple of 128 · T", 51200,
+                     static_cast<double>(padded_vocab(settings.model, 8)), "", ""});
+}
+
+void add_loss(std::vector<WorkedFigure>& figures) {
+  Settings settings;
+  settings.block = Block::Model;
+  settings.model = model_preset("megatron-8.3b");
+  settings.model.layers = 1;
+  settings.tp = 8;
+  settings.dtype = DType::Fp16;
+  settings.batch = 1;
+  settings.seq = 1024;
+  const auto sent_by_loss = [&](LossForm form) {
+    settings.split.loss = form;
+    const Program program = plan_program(settings);
+    int64_t bytes = 0;
+    for (const Step& step : program.steps) {
+      const bool of_loss = step.phase == Phase::Forward && step.block == "loss" && is_collective(step.op);
+      if (of_loss) bytes += sent_bytes(program, step.id);
+    }
+    return static_cast<double>(bytes);
+  };
+  const double gathered = sent_by_loss(LossForm::Gather), fused = sent_by_loss(LossForm::Fused);
+  const auto vocab = static_cast<double>(padded_vocab(settings.model, 8));
+  figures.push_back(
+      {"gathered logits against the fused loss, what is sent", std::string(kPaper) + ", section 3",
+       "b·s·v against b·s: a factor of v", "v = 51,200", vocab, gathered / fused, "ratio",
+       "three numbers a token are reduced and not one (the maximum, the label's logit, the sum of "
+       "exponentials), in fp32 where logits are fp16, and an all-reduce sends twice what a gather "
+       "does: v · 2 / (3 · 4 · 2)"});
+}
+
+void add_throughput(std::vector<WorkedFigure>& figures) {
+  figures.push_back({"15.1 PFLOP/s on 512 GPUs against 39 TFLOP/s on one", kPaper, "76 %",
+                     "15.1e15 / (512 · 39e12)", 0.76, 15.1e15 / (512 * 39e12), "ratio", "rounded: 75.6 %"});
+  figures.push_back({"39 TFLOP/s of a V100's peak", kPaper, "30 %", "39 / peak", 0.30,
+                     39e12 / find_hardware("v100-32gb").flops(DType::Fp16), "ratio", ""});
+}
+
+}  // namespace
+
+std::vector<WorkedFigure> worked_figures() {
+  std::vector<WorkedFigure> figures;
+  add_volumes(figures);
+  add_ratio(figures);
+  add_norm_statistics(figures);
+  add_memory(figures);
+  add_shapes(figures);
+  add_loss(figures);
+  add_throughput(figures);
+  return figures;
+}
+
+}  // namespace shardlens

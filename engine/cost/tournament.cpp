@@ -1,0 +1,242 @@
+// The enumeration of splits, and their costs put together.
+#include "engine/cost/tournament.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+
+#include "engine/config/error.h"
+#include "engine/config/splits.h"
+#include "engine/config/validate.h"
+#include "engine/planner/planner.h"
+
+namespace shardlens {
+namespace {
+
+// Something that is chosen of a split. A field's values are choices, and so are combinations of choices.
+using Choice = std::function<void(Split&)>;
+using Choices = std::vector<Choice>;
+
+template <class Value>
+Choices of(Value Split::*field, std::initializer_list<Value> values) {
+  Choices choices;
+  for (const Value value : values) choices.push_back([field, value](Split& split) { split.*field = value; });
+  return choices;
+}
+
+Choices combined(const std::vector<Choices>& fields) {
+  Choices all{[](Split&) {}};
+  for (const Choices& field : fields) {
+    Choices wider;
+    for (const Choice& first : all) {
+      for (const Choice& second : field) {
+        wider.push_back([first, second](Split& split) {
+          first(split);
+          second(split);
+        });
+      }
+    }
+    all = std::move(wider);
+  }
+  return all;
+}
+
+// A new field of Split takes part by one line here: with the layers, with the ends of the model, or, where it
+// changes what passes between them, with both.
+Choices layer_choices() {
+  const auto cuts = {Cut::Column, Cut::Row, Cut::Replicated};
+  return combined({of(&Split::attn_qkv, cuts), of(&Split::attn_proj, cuts), of(&Split::mlp_fc, cuts),
+                   of(&Split::mlp_proj, cuts)});
+}
+Choices end_choices() {
+  return combined({of(&Split::embedding, {EmbeddingCut::Vocab, EmbeddingCut::Replicated}),
+                   of(&Split::loss, {LossForm::Fused, LossForm::Gather})});
+}
+Choices stream_choices() {
+  return combined({});
+}
+
+Split chosen(const Choice& stream, const Choice& layer, const Choice& ends) {
+  Split split;
+  stream(split);
+  layer(split);
+  ends(split);
+  return split;
+}
+
+// What one layer, or the ends, add to a model.
+struct Piece {
+  Choice choice;
+  CostSum sum;
+  int64_t state_bytes = 0;
+  GradientBytes gradients;
+
+  Piece& operator-=(const Piece& other) {
+    CostSum less = other.sum;
+    less *= -1;
+    sum += less;
+    state_bytes -= other.state_bytes;
+    return *this;
+  }
+};
+
+// A model of so many layers; nothing where the planner refuses the split.
+std::optional<Piece> plan_piece(Settings settings, const Split& split, int64_t layers,
+                                const Hardware& hardware, Tournament& tournament) {
+  settings.split = split;
+  Piece piece;
+  try {
+    settings = with_sizes(settings, layers, settings.micro_batches);
+    validate(settings);
+    const Program program = plan_model(settings);
+    ++tournament.programs;
+    const std::vector<StepCost> costs = price(program, hardware, 0);
+    for (const Step& step : program.steps)
+      if (step.axis == Axis::Tp) piece.sum.add(step, costs[static_cast<size_t>(step.id)]);
+    for (const Tensor& tensor : program.tensors) {
+      const bool stays = tensor.kind == MemoryKind::Weight || tensor.kind == MemoryKind::WeightGradient ||
+                         tensor.kind == MemoryKind::OptimizerState;
+      if (stays && tensor.storage == kNoTensor) piece.state_bytes += local_bytes(tensor, program.ranks(), 0);
+    }
+    if (settings.dp > 1) piece.gradients = gradients_of(program);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::Request) throw;
+    return std::nullopt;
+  }
+  return piece;
+}
+
+// All splits of one T x D.
+void enter(const Settings& settings, const Hardware& hardware, Tournament& tournament) {
+  const Choices all_layers = layer_choices(), all_ends = end_choices();
+  for (const Choice& stream : stream_choices()) {
+    // One layer of the default cuts is what two layers have more than one; the ends are the rest.
+    const Choice keep = [](Split&) {};
+    const Split base = chosen(stream, keep, keep);
+    const auto one = plan_piece(settings, base, 1, hardware, tournament);
+    const auto two = plan_piece(settings, base, 2, hardware, tournament);
+    if (!one || !two) {
+      tournament.not_legal += all_layers.size() * all_ends.size();
+      continue;
+    }
+    Piece base_layer = *two, base_ends = *one;
+    base_layer -= *one;
+    base_ends -= base_layer;
+    std::vector<Piece> layers, ends;
+    for (const Choice& choice : all_layers) {
+      auto piece = plan_piece(settings, chosen(stream, choice, keep), 1, hardware, tournament);
+      if (!piece) continue;
+      *piece -= base_ends;
+      piece->choice = choice;
+      layers.push_back(std::move(*piece));
+    }
+    for (const Choice& choice : all_ends) {
+      auto piece = plan_piece(settings, chosen(stream, keep, choice), 1, hardware, tournament);
+      if (!piece) continue;
+      *piece -= base_layer;
+      piece->choice = choice;
+      ends.push_back(std::move(*piece));
+    }
+    tournament.not_legal += all_layers.size() * all_ends.size() - layers.size() * ends.size();
+    for (const Piece& layer : layers) {
+      for (const Piece& end : ends) {
+        Entrant entrant;
+        entrant.split = chosen(stream, layer.choice, end.choice);
+        entrant.tp = settings.tp;
+        entrant.dp = settings.dp;
+        entrant.sum = layer.sum;
+        entrant.sum *= settings.model.layers;
+        entrant.sum += end.sum;
+        const GradientBytes gradients{end.gradients.head, layer.gradients.layer, end.gradients.embedding};
+        entrant.sum += replica_costs(gradients, settings.model.layers, settings, hardware);
+        entrant.seconds = entrant.sum.seconds();
+        entrant.state_bytes = settings.model.layers * layer.state_bytes + end.state_bytes;
+        tournament.entrants.push_back(std::move(entrant));
+        if (settings.tp == 1) return;  // on one rank every split is the same
+      }
+    }
+  }
+}
+
+// The memory of the fastest ones is planned until so many fit. What cannot fit by its state alone needs no
+// plan.
+void find_those_that_fit(const Settings& settings, const Hardware& hardware, size_t wanted,
+                         Tournament& tournament) {
+  constexpr size_t kMostPlans = 200;
+  size_t plans = 0;
+  for (size_t place = 0; place < tournament.entrants.size() && tournament.listed.size() < wanted; ++place) {
+    Entrant& entrant = tournament.entrants[place];
+    bool fits = entrant.state_bytes <= tournament.limit_bytes;
+    if (fits) {
+      if (plans++ == kMostPlans) {
+        tournament.complete = false;
+        return;
+      }
+      Settings one = settings;
+      one.split = entrant.split;
+      one.tp = entrant.tp;
+      one.dp = entrant.dp;
+      entrant.memory_bytes = total_bytes(price_model(one, hardware).memory_bytes);
+      fits = entrant.memory_bytes <= tournament.limit_bytes;
+    }
+    if (fits) {
+      tournament.listed.push_back(place);
+    } else {
+      ++tournament.too_large;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Split> all_splits() {
+  std::vector<Split> splits;
+  for (const Choice& stream : stream_choices()) {
+    for (const Choice& layer : layer_choices()) {
+      for (const Choice& ends : end_choices()) splits.push_back(chosen(stream, layer, ends));
+    }
+  }
+  return splits;
+}
+
+std::string words_of(const Split& split) {
+  for (const Split& named : named_splits()) {
+    Split same = split;
+    same.name = named.name;
+    if (same == named) return named.name;
+  }
+  return fmt::format("qkv {}, proj {}, fc {}, proj {}, embedding {}, loss {}", to_string(split.attn_qkv),
+                     to_string(split.attn_proj), to_string(split.mlp_fc), to_string(split.mlp_proj),
+                     to_string(split.embedding), to_string(split.loss));
+}
+
+Tournament hold_tournament(const Settings& settings, int ranks, const Hardware& hardware, int64_t limit_bytes,
+                           size_t listed) {
+  if (ranks < 1) throw request_error("a tournament needs 1 rank or more");
+  Tournament tournament;
+  tournament.limit_bytes = limit_bytes;
+  Settings entering = settings;
+  entering.block = Block::Model;
+  entering.update = true;
+  for (const int tp : possible_degrees(settings.model, Block::Model)) {
+    if (ranks % tp != 0) continue;
+    entering.tp = tp;
+    entering.dp = ranks / tp;
+    if (settings.batch % (int64_t{entering.dp} * settings.micro_batches) != 0) continue;
+    enter(entering, hardware, tournament);
+  }
+  if (tournament.entrants.empty())
+    throw request_error(
+        fmt::format("no T x D = {} is possible for {} with a batch of {} in {} parts: choose other ranks or "
+                    "another batch",
+                    ranks, settings.model.title, settings.batch, settings.micro_batches));
+  std::stable_sort(tournament.entrants.begin(), tournament.entrants.end(),
+                   [](const Entrant& a, const Entrant& b) { return a.seconds < b.seconds; });
+  for (Entrant& entrant : tournament.entrants) entrant.split.name = words_of(entrant.split);
+  find_those_that_fit(entering, hardware, listed, tournament);
+  return tournament;
+}
+
+}  // namespace shardlens

@@ -1,0 +1,214 @@
+// Reference runs, and the rates they leave.
+#include "engine/runtime/calibrate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <ctime>
+#include <map>
+
+#include "engine/comm/allreduce_bench.h"
+#include "engine/device/device.h"
+#include "engine/device/gemm_bench.h"
+#include "engine/planner/planner.h"
+#include "engine/runtime/executor.h"
+#include "engine/runtime/plan.h"
+
+namespace shardlens {
+namespace {
+
+constexpr double kCounted = 0.25;  // of the repetitions of a step: the lower quartile
+constexpr int64_t kCeilingSize = 1024;
+
+double quartile(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[static_cast<size_t>(kCounted * static_cast<double>(values.size() - 1) + 0.5)];
+}
+
+// Runs a plan and returns, [rank][step], what each step took.
+std::vector<std::vector<double>> step_seconds(const std::shared_ptr<const Plan>& plan, int repetitions) {
+  const size_t steps = plan->program.steps.size();
+  const auto ranks = static_cast<size_t>(plan->program.ranks());
+  std::vector<std::vector<std::vector<double>>> all(ranks, std::vector<std::vector<double>>(steps));
+  Executor executor(plan);
+  for (int repetition = -1; repetition < repetitions; ++repetition) {  // the first one warms up
+    executor.next_pass();
+    executor.start(executor.steps());
+    executor.wait();
+    for (size_t rank = 0; rank < ranks && repetition >= 0; ++rank) {
+      for (size_t step = 0; step < steps; ++step)
+        all[rank][step].push_back(executor.trace(static_cast<int>(rank)).event(step).seconds());
+    }
+  }
+  std::vector<std::vector<double>> seconds(ranks, std::vector<double>(steps));
+  for (size_t rank = 0; rank < ranks; ++rank)
+    std::transform(all[rank].begin(), all[rank].end(), seconds[rank].begin(), quartile);
+  return seconds;
+}
+
+// Steps of like amounts of work, within a factor of the square root of two, share a point.
+struct Bin {
+  double work = 0, seconds = 0;
+  int steps = 0;
+};
+using Bins = std::map<RateKey, std::map<int, Bin>>;
+
+void add_rates(const Plan& plan, const std::vector<std::vector<double>>& seconds, Bins& bins) {
+  for (const Step& step : plan.program.steps) {
+    if (is_collective(step.op)) continue;
+    for (size_t rank = 0; rank < seconds.size(); ++rank) {
+      const StepCost& cost = plan.cost[rank][static_cast<size_t>(step.id)];
+      const auto work = static_cast<double>(cost.flops > 0 ? cost.flops : cost.touched_bytes);
+      if (work <= 0) continue;
+      const RateKey key{to_string(step.op), plan.program.settings.dtype, plan.program.ranks()};
+      Bin& bin = bins[key][static_cast<int>(std::floor(2 * std::log2(work)))];
+      bin.work += work;
+      bin.seconds += seconds[rank][static_cast<size_t>(step.id)];
+      ++bin.steps;
+    }
+  }
+}
+
+// Alpha and beta of every collective, and how fast all ranks copy memory at once.
+void measure_links(int ranks, DType dtype, Hardware& hardware) {
+  AllReduceBench bench;
+  bench.ranks = {ranks};
+  bench.dtype = dtype == DType::Fp64 ? DType::Fp64 : DType::Fp32;
+  bench.rounds = 15;
+  for (const Collective collective :
+       {Collective::AllReduce, Collective::ReduceScatter, Collective::AllGather, Collective::AllToAll}) {
+    bench.collective = collective;
+    const std::vector<AllReducePoint> points = bench_all_reduce(bench);
+    const LinkRate fitted = fit_alpha_beta(collective, points);
+    hardware.links[{to_string(collective), ranks}] = fitted;
+    if (collective != Collective::AllReduce) continue;
+    hardware.link_latency_seconds = fitted.latency_seconds;
+    hardware.link_bytes_per_second = fitted.bytes_per_second;
+  }
+}
+
+double copied_bytes_per_second(int ranks) {
+  AllReduceBench bench;
+  bench.ranks = {ranks};
+  bench.sizes_bytes = {int64_t{64} << 20};
+  bench.rounds = 5;
+  const AllReducePoint point = bench_all_reduce(bench).front();
+  return 2 * static_cast<double>(point.bytes) / point.copy_best_seconds;  // read and written
+}
+
+std::string today() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  return fmt::format("{:04}-{:02}-{:02}", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday);
+}
+
+}  // namespace
+
+std::vector<int> degrees_with_cores() {
+  std::vector<int> degrees;
+  for (int tp = 1; tp < available_cores(); tp *= 2) degrees.push_back(tp);
+  degrees.push_back(available_cores());
+  return degrees;
+}
+
+std::vector<Settings> calibration_models(DType dtype) {
+  struct Sizes {
+    int64_t hidden, heads, batch, seq;
+  };
+  std::vector<Settings> models;
+  for (const Sizes& sizes : {Sizes{192, 4, 2, 96}, Sizes{448, 7, 4, 192}, Sizes{960, 15, 3, 320}}) {
+    Settings settings;
+    settings.block = Block::Model;
+    settings.model.name = "calibration";
+    settings.model.title = fmt::format("a GPT of hidden {}", sizes.hidden);
+    settings.model.layers = 2;
+    settings.model.hidden = sizes.hidden;
+    settings.model.heads = sizes.heads;
+    settings.model.ffn = 4 * sizes.hidden;
+    settings.model.vocab = 4000;
+    settings.model.positions = sizes.seq;
+    settings.dtype = dtype;
+    settings.batch = sizes.batch;
+    settings.seq = sizes.seq;
+    settings.update = true;
+    models.push_back(settings);
+  }
+  return models;
+}
+
+Hardware calibrate(const std::vector<Settings>& models, int repetitions) {
+  const int cores = available_cores();
+  const DType dtype = models.front().dtype;
+  Hardware hardware = find_hardware("this-machine");
+  hardware.basis = fmt::format("measured by bench calibrate on {}, {}, {}", machine_description(),
+                               to_string(dtype), today());
+  hardware.ranks_per_node = cores;
+  hardware.rates.clear();
+  hardware.links.clear();
+  hardware.fp16_flops = hardware.bf16_flops = hardware.fp32_flops = hardware.fp64_flops = 0;
+  Bins bins;
+  for (const int tp : degrees_with_cores()) {
+    for (Settings settings : models) {
+      settings.tp = tp;
+      const std::shared_ptr<const Plan> plan = make_plan(plan_program(settings));
+      check_runnable(*plan);
+      add_rates(*plan, step_seconds(plan, repetitions), bins);
+    }
+    if (tp > 1) measure_links(tp, dtype, hardware);
+  }
+  for (const auto& [key, by_work] : bins) {
+    for (const auto& [half_octave, bin] : by_work)
+      hardware.rates[key].push_back({bin.work / bin.steps, bin.work / bin.seconds});
+  }
+  const GemmCeiling ceiling = measure_gemm_ceiling(
+      dtype, {{false, false, kCeilingSize, kCeilingSize, kCeilingSize}}, cores, 1, repetitions);
+  const double per_rank = ceiling.best().median_flops / cores;
+  (dtype == DType::Fp64   ? hardware.fp64_flops
+   : dtype == DType::Fp16 ? hardware.fp16_flops
+   : dtype == DType::Bf16 ? hardware.bf16_flops
+                          : hardware.fp32_flops) = per_rank;
+  hardware.memory_bytes_per_second = copied_bytes_per_second(cores);
+  const std::string when = "bench calibrate, " + today();
+  hardware.sources = {{"memory_bytes", "the operating system"},
+                      {"ranks_per_node", "the operating system: cores"},
+                      {to_string(dtype) + "_flops", when + ": a product of 1024³ on every core at once"},
+                      {"memory_bytes_per_second", when + ": every core copies 64 MiB, read and written"},
+                      {"rates", when + ": each kind of step in small models, all ranks at once"}};
+  if (!hardware.links.empty()) {
+    hardware.sources.emplace_back("links", when + ": least squares over 4 KiB to 16 MiB");
+    hardware.sources.emplace_back("link_latency_seconds", "links: the all-reduce over all cores");
+    hardware.sources.emplace_back("link_bytes_per_second", "links: the all-reduce over all cores");
+  }
+  return hardware;
+}
+
+CalibrationCheck check_calibration(const Settings& settings, const Hardware& hardware, int repetitions) {
+  Plan priced = *make_plan(plan_program(settings));
+  for (int rank = 0; rank < priced.program.ranks(); ++rank)
+    priced.cost[static_cast<size_t>(rank)] = price(priced.program, hardware, rank);
+  const auto plan = std::make_shared<const Plan>(std::move(priced));
+  check_runnable(*plan);
+  Executor executor(plan);
+  CalibrationCheck check{settings, {}, 0};
+  std::vector<double> seconds;
+  for (int repetition = -1; repetition < repetitions; ++repetition) {
+    executor.next_pass();
+    executor.start(executor.steps());
+    executor.wait();
+    if (repetition < 0) continue;
+    std::vector<std::vector<StepEvent>> events;
+    for (int rank = 0; rank < plan->program.ranks(); ++rank) events.push_back(executor.trace(rank).events());
+    const TimeComparison times = compare_times(*plan, events);
+    if (seconds.empty() || times.measured_seconds < check.times.measured_seconds) check.times = times;
+    seconds.push_back(times.measured_seconds);
+  }
+  std::sort(seconds.begin(), seconds.end());
+  check.median_seconds = seconds[seconds.size() / 2];
+  check.times.predicted_on = fmt::format("{}: {}", hardware.title, hardware.basis);
+  return check;
+}
+
+}  // namespace shardlens

@@ -1,0 +1,33 @@
+// Measures this machine so that plans can be priced on it: small models are run step by step, and what each
+// kind of step took for so much work becomes the preset's rates; the collectives' alpha and beta are fitted
+// beside it. What is measured here is never what is predicted later: the models differ in every size.
+#pragma once
+
+#include <vector>
+
+#include "engine/config/hardware.h"
+#include "engine/config/settings.h"
+#include "engine/runtime/step_times.h"
+
+namespace shardlens {
+
+/// Whole models between a few and a few hundred GFLOP a step; none has the sizes of a preset. tp is 1.
+std::vector<Settings> calibration_models(DType dtype);
+
+/// T = 1, 2, 4, ... up to the number of cores, which comes last.
+std::vector<int> degrees_with_cores();
+
+/// The preset "this-machine" as measured: each model on each T that has a core for every rank, `repetitions`
+/// times, of which the lower quartile counts, so that a moment's disturbance does not.
+Hardware calibrate(const std::vector<Settings>& models, int repetitions);
+
+/// `settings` run on this machine beside its price on `hardware`, which was measured here; the fastest of
+/// `repetitions` runs.
+struct CalibrationCheck {
+  Settings settings;
+  TimeComparison times;
+  double median_seconds = 0;
+};
+CalibrationCheck check_calibration(const Settings& settings, const Hardware& hardware, int repetitions);
+
+}  // namespace shardlens

@@ -1,0 +1,34 @@
+// Predicted and measured, brought together.
+#include "engine/runtime/step_times.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/runtime/plan.h"
+
+namespace shardlens {
+
+TimeComparison compare_times(const Plan& plan, const std::vector<std::vector<StepEvent>>& events) {
+  const Hardware& hardware = find_hardware(plan.program.settings.hardware);
+  TimeComparison times;
+  times.predicted_on = fmt::format("{}: {}", hardware.title, hardware.basis);
+  times.measured_on = machine_description();
+  times.steps.resize(plan.program.steps.size());
+  for (size_t step = 0; step < times.steps.size(); ++step) {
+    StepTimes& both = times.steps[step];
+    for (const std::vector<StepCost>& rank : plan.cost)
+      both.predicted_seconds = std::max(both.predicted_seconds, rank[step].predicted_seconds);
+    for (const std::vector<StepEvent>& rank : events) {
+      if (step >= rank.size()) continue;
+      const StepEvent& event = rank[step];
+      const double waited = is_collective(plan.program.steps[step].op) ? event.wait_seconds() : 0;
+      both.measured_seconds = std::max(both.measured_seconds, event.seconds() - waited);
+      times.measured_seconds = std::max(times.measured_seconds, event.end_seconds);
+    }
+    times.predicted_seconds += both.predicted_seconds;
+  }
+  return times;
+}
+
+}  // namespace shardlens

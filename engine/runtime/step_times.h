@@ -1,0 +1,34 @@
+// A plan's prediction beside what a run of it measured, step by step: one struct, so that a table, a check
+// and a picture show the same two numbers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/runtime/snapshot.h"
+
+namespace shardlens {
+
+/// Of one step, the slowest rank's.
+struct StepTimes {
+  double predicted_seconds = 0;
+  double measured_seconds = 0;  ///< waiting for other ranks left out, as the prediction has none
+};
+
+struct TimeComparison {
+  std::string predicted_on;      ///< the preset, and what its figures are
+  std::string measured_on;       ///< the machine that ran
+  std::vector<StepTimes> steps;  ///< [step]
+  double predicted_seconds = 0;  ///< sum over the steps; 0: the preset does not state its speed
+  double measured_seconds = 0;   ///< from the start to the last rank's end, waiting included
+
+  bool known() const { return predicted_seconds > 0 && measured_seconds > 0; }
+  /// Predicted against measured: 0.1 is ten percent too slow a prediction.
+  double error() const { return predicted_seconds / measured_seconds - 1; }
+};
+
+/// `events` are those of a whole run of the plan, [rank][step], as in Result. `plan.cost` is what was
+/// predicted, on plan.program.settings.hardware.
+TimeComparison compare_times(const Plan& plan, const std::vector<std::vector<StepEvent>>& events);
+
+}  // namespace shardlens

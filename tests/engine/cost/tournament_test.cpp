@@ -1,0 +1,97 @@
+// Every split and T x D, each with the cost its own plan has.
+#include "engine/cost/tournament.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "engine/config/error.h"
+#include "engine/config/presets.h"
+#include "engine/config/splits.h"
+#include "tests/engine/small_model.h"
+
+namespace shardlens {
+namespace {
+
+using testing::small_model;
+
+Settings entering() {
+  Settings settings = small_model(1);
+  settings.model.layers = 3;
+  settings.batch = 8;
+  return settings;
+}
+
+TEST(Tournament, EverySplitEntersOnce) {
+  const std::vector<Split> splits = all_splits();
+  EXPECT_GE(splits.size(), 81u * 4);
+  for (size_t i = 0; i < splits.size(); ++i)
+    EXPECT_EQ(std::count(splits.begin(), splits.end(), splits[i]), 1) << words_of(splits[i]);
+  const Tournament tournament =
+      hold_tournament(entering(), 4, find_hardware("a100-80gb"), int64_t{80} << 30, 5);
+  // T = 1 once, since one rank has nothing to cut; T = 2 and 4 with every split.
+  EXPECT_EQ(tournament.entrants.size(), 1 + 2 * splits.size());
+  EXPECT_EQ(tournament.not_legal, 0u);
+  for (const Split& named : named_splits()) {
+    EXPECT_TRUE(
+        std::any_of(tournament.entrants.begin(), tournament.entrants.end(),
+                    [&](const Entrant& entrant) { return entrant.split == named && entrant.tp == 4; }))
+        << named.name;
+  }
+}
+
+// Put together from pieces, an entrant costs what its own plan costs.
+TEST(Tournament, EntrantsCostWhatTheirPlansCost) {
+  const Hardware& hardware = find_hardware("v100-32gb");
+  for (const int ranks : {3, 4}) {
+    const Tournament tournament = hold_tournament(entering(), ranks, hardware, int64_t{32} << 30, 3);
+    for (size_t place = 0; place < tournament.entrants.size(); place += 7) {
+      const Entrant& entrant = tournament.entrants[place];
+      Settings settings = entering();
+      settings.split = entrant.split;
+      settings.tp = entrant.tp;
+      settings.dp = entrant.dp;
+      const ModelPrice price = price_model(settings, hardware);
+      SCOPED_TRACE(entrant.split.name + " T " + std::to_string(entrant.tp));
+      EXPECT_EQ(entrant.sum.flops, price.sum.flops);
+      EXPECT_EQ(entrant.sum.tp_sent_bytes, price.sum.tp_sent_bytes);
+      EXPECT_EQ(entrant.sum.tp_collectives, price.sum.tp_collectives);
+      EXPECT_EQ(entrant.sum.dp_sent_bytes, price.sum.dp_sent_bytes);
+      EXPECT_EQ(entrant.sum.dp_collectives, price.sum.dp_collectives);
+      EXPECT_NEAR(entrant.seconds, price.step_seconds, 1e-9 * price.step_seconds);
+      EXPECT_LE(entrant.state_bytes, total_bytes(price.memory_bytes));
+    }
+  }
+}
+
+TEST(Tournament, TheFastestThatFitAreListed) {
+  const Hardware& hardware = find_hardware("a100-80gb");
+  const Tournament free = hold_tournament(entering(), 4, hardware, int64_t{80} << 30, 10);
+  ASSERT_EQ(free.listed.size(), 10u);
+  EXPECT_EQ(free.too_large, 0u);
+  for (size_t i = 1; i < free.entrants.size(); ++i)
+    EXPECT_LE(free.entrants[i - 1].seconds, free.entrants[i].seconds);
+  // A limit between what the listed ones need keeps the larger of them out.
+  std::set<int64_t> needs;
+  for (const size_t place : free.listed) needs.insert(free.entrants[place].memory_bytes);
+  ASSERT_GT(needs.size(), 1u);
+  const int64_t limit = *needs.rbegin() - 1;
+  const Tournament tight = hold_tournament(entering(), 4, hardware, limit, 10);
+  EXPECT_GT(tight.too_large, 0u);
+  for (const size_t place : tight.listed) {
+    EXPECT_LE(tight.entrants[place].memory_bytes, limit);
+    EXPECT_GT(tight.entrants[place].memory_bytes, tight.entrants[place].state_bytes);
+  }
+  EXPECT_TRUE(hold_tournament(entering(), 4, hardware, 1, 10).listed.empty());
+}
+
+TEST(Tournament, RefusesRanksThatDivideNothing) {
+  Settings settings = entering();
+  settings.batch = 1;
+  settings.model.hidden = settings.model.heads = 5;
+  EXPECT_THROW(hold_tournament(settings, 97, find_hardware("a100-80gb"), int64_t{80} << 30, 3), Error);
+}
+
+}  // namespace
+}  // namespace shardlens
