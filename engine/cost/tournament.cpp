@@ -71,6 +71,7 @@ struct Piece {
   Choice choice;
   CostSum sum;
   int64_t state_bytes = 0;
+  int64_t cut_weights = 0;
   GradientBytes gradients;
 
   Piece& operator-=(const Piece& other) {
@@ -78,6 +79,7 @@ struct Piece {
     less *= -1;
     sum += less;
     state_bytes -= other.state_bytes;
+    cut_weights -= other.cut_weights;
     return *this;
   }
 };
@@ -96,6 +98,7 @@ std::optional<Piece> plan_piece(Settings settings, const Split& split, int64_t l
     for (const Step& step : program.steps)
       if (step.axis == Axis::Tp) piece.sum.add(step, costs[static_cast<size_t>(step.id)]);
     for (const Tensor& tensor : program.tensors) {
+      piece.cut_weights += tensor.kind == MemoryKind::Weight && tensor.layout.kind == LayoutKind::Sharded;
       const bool stays = tensor.kind == MemoryKind::Weight || tensor.kind == MemoryKind::WeightGradient ||
                          tensor.kind == MemoryKind::OptimizerState;
       if (stays && tensor.storage == kNoTensor) piece.state_bytes += local_bytes(tensor, program.ranks(), 0);
@@ -106,6 +109,13 @@ std::optional<Piece> plan_piece(Settings settings, const Split& split, int64_t l
     return std::nullopt;
   }
   return piece;
+}
+
+// The one thing that does not add up: where no weight is cut the optimizer has nothing to agree on, and each
+// piece was planned beside another that had.
+CostSum uncut(Settings settings, const Split& split, const Hardware& hardware) {
+  settings.split = split;
+  return price_model(settings, hardware).sum;
 }
 
 // All splits of one T x D.
@@ -151,6 +161,7 @@ void enter(const Settings& settings, const Hardware& hardware, Tournament& tourn
         entrant.sum += end.sum;
         const GradientBytes gradients{end.gradients.head, layer.gradients.layer, end.gradients.embedding};
         entrant.sum += replica_costs(gradients, settings.model.layers, settings, hardware);
+        if (layer.cut_weights + end.cut_weights == 0) entrant.sum = uncut(settings, entrant.split, hardware);
         entrant.seconds = entrant.sum.seconds();
         entrant.state_bytes = settings.model.layers * layer.state_bytes + end.state_bytes;
         tournament.entrants.push_back(std::move(entrant));

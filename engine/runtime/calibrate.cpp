@@ -72,11 +72,11 @@ void add_rates(const Plan& plan, const std::vector<std::vector<double>>& seconds
 }
 
 // Alpha and beta of every collective, and how fast all ranks copy memory at once.
-void measure_links(int ranks, DType dtype, Hardware& hardware) {
+void measure_links(int ranks, DType dtype, int rounds, Hardware& hardware) {
   AllReduceBench bench;
   bench.ranks = {ranks};
   bench.dtype = dtype == DType::Fp64 ? DType::Fp64 : DType::Fp32;
-  bench.rounds = 15;
+  bench.rounds = rounds;
   for (const Collective collective :
        {Collective::AllReduce, Collective::ReduceScatter, Collective::AllGather, Collective::AllToAll}) {
     bench.collective = collective;
@@ -157,7 +157,7 @@ Hardware calibrate(const std::vector<Settings>& models, int repetitions) {
       check_runnable(*plan);
       add_rates(*plan, step_seconds(plan, repetitions), bins);
     }
-    if (tp > 1) measure_links(tp, dtype, hardware);
+    if (tp > 1) measure_links(tp, dtype, 2 * repetitions, hardware);
   }
   for (const auto& [key, by_work] : bins) {
     for (const auto& [half_octave, bin] : by_work)
