@@ -13,15 +13,12 @@ namespace {
 constexpr int64_t kValidations = 20;       // in a whole run
 constexpr int64_t kValidationBatches = 4;  // each
 constexpr double kLowestShare = 0.1;       // of the peak: where the decay ends
-constexpr int64_t kBertBytesVocab = 258;   // 256 bytes, the end of a text and the mask
 
 TrainOptions options_of(const TrainChoices& choices) {
   TrainOptions options;
   Settings& settings = options.settings;
   settings.model = model_preset(choices.model);
   settings.model.layers = choices.layers;
-  if (settings.model.architecture == Architecture::Bert)
-    settings.model.vocab = std::max(settings.model.vocab, kBertBytesVocab);
   settings.split = named_split("megatron");
   settings.block = Block::Model;
   settings.update = true;

@@ -25,7 +25,8 @@ struct TrainChoices {
 
 /// What the two models of a comparison share: deep for their width and taught fast from the first step, where
 /// post-LN is known to struggle (paper, Figure 7). The toy that predicts the next byte shows it within
-/// seconds; a BERT that fills in one byte in seven learns too slowly for that, and can be chosen.
+/// seconds; of a BERT of that depth and width neither form gets below the words' frequencies in the first 200
+/// steps, so it can be chosen but is not where one begins.
 TrainChoices comparison_choices();
 
 /// One model. Throws a request Error for a preset that is not there.

@@ -123,8 +123,8 @@ Verb add_data(CLI::App& app) {
       ->type_name("FILE...");
   app.add_option(
          "--tokenizer", corpus.tokenizer,
-         "bytes; sentencepiece:N to learn N entries from the text; or a file or folder with vocab.json and "
-         "merges.txt, tokenizer.json, vocab.txt or a .model")
+         "bytes; sentencepiece:N or wordpiece:N (for BERT) to learn N entries from the text; or a file or "
+         "folder with vocab.json and merges.txt, tokenizer.json, vocab.txt or a .model")
       ->capture_default_str();
   app.add_option("--out", options->out, "Folder for the corpus: token files, the tokenizer, corpus.json");
   app.add_option("--min-tokens", corpus.shortest_tokens, "Shorter documents are dropped")

@@ -1,4 +1,4 @@
-// `eval`: perplexity of a text and cloze accuracy, sharded over T ranks.
+// `eval`: perplexity of a text and cloze accuracy, or the words a BERT finds, sharded over T ranks.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -11,7 +11,10 @@
 #include "engine/config/error.h"
 #include "engine/config/units.h"
 #include "engine/io/input_file.h"
+#include "engine/train/checkpoint.h"
 #include "engine/train/evaluation.h"
+#include "engine/train/train_data.h"
+#include "engine/train/wikitext.h"
 
 namespace shardlens::cli {
 namespace {
@@ -22,6 +25,7 @@ struct EvalOptions {
   CommonOptions common;
   std::string text, cloze, tokenizer;
   int64_t overlap = 32, words = 0;
+  bool wikitext = false;
   CLI::Option* seq = nullptr;
 };
 
@@ -39,6 +43,30 @@ EvaluationProgress progress(const char* what) {
   };
 }
 
+// A model that was trained here knows only the positions of its training.
+int64_t usual_sequence(const std::string& folder, const Model& model) {
+  return is_checkpoint(folder) ? read_training_state(folder).settings.seq : model.positions;
+}
+
+void evaluate_bert(const EvalOptions& o, const Settings& settings, const Tokenizer& tokenizer,
+                   ordered_json& json) {
+  const MaskedWords m =
+      evaluate_masked_words(settings, tokenizer, tokenise(o.text, tokenizer), progress("masked words"));
+  const double word_loss = m.nats / static_cast<double>(m.tokens);
+  const double order_loss = m.order_nats / static_cast<double>(m.rows);
+  json["masked_accuracy"] = m.accuracy();
+  json["word_loss"] = word_loss;
+  json["masked_tokens"] = m.tokens;
+  json["order_accuracy"] = m.order_accuracy();
+  json["order_loss"] = order_loss;
+  json["rows"] = m.rows;
+  if (o.common.json) return;
+  fmt::print("masked words: {:.2f}% of {} hidden tokens found, {:.4f} nats each\n", 100 * m.accuracy(),
+             grouped_text(m.tokens), word_loss);
+  fmt::print("sentence order: {:.2f}% of {} rows of {} right, {:.4f} nats each\n", 100 * m.order_accuracy(),
+             grouped_text(m.rows), settings.seq, order_loss);
+}
+
 int run_eval(const EvalOptions& o) {
   if (o.text.empty() && o.cloze.empty())
     throw request_error(
@@ -46,13 +74,18 @@ int run_eval(const EvalOptions& o) {
   if (o.words < 0)
     throw request_error(fmt::format("--words {}: give 1 or more, or 0 to count them", o.words));
   Settings settings = to_settings(o.common);
-  if (o.seq->count() == 0) settings.seq = settings.model.positions;
+  if (o.seq->count() == 0) settings.seq = usual_sequence(o.common.model, settings.model);
   const auto tokenizer = tokenizer_for(o.common.model, o.tokenizer);
   ordered_json json = {
       {"model", settings.model.title}, {"ranks", settings.tp}, {"tokenizer", tokenizer->name()}};
-  if (!o.text.empty()) {
-    const Perplexity p = evaluate_perplexity(settings, *tokenizer, read_text(o.text), o.overlap, o.words,
-                                             progress("perplexity"));
+  if (!o.text.empty() && settings.model.architecture == Architecture::Bert) {
+    evaluate_bert(o, settings, *tokenizer, json);
+  } else if (!o.text.empty()) {
+    std::string text = read_text(o.text);
+    const int64_t words = o.words > 0 ? o.words : original_tokens(text);
+    if (o.wikitext) text = undo_wikitext(text);
+    const Perplexity p =
+        evaluate_perplexity(settings, *tokenizer, text, o.overlap, words, progress("perplexity"));
     json["perplexity"] = p.perplexity;
     json["token_perplexity"] = p.per_token;
     json["nats"] = p.nats;
@@ -86,7 +119,12 @@ Verb add_eval(CLI::App& app) {
   add_model_options(app, o->common);
   o->seq = app.get_option("--seq");
   const std::string group = "Evaluation";
-  app.add_option("--text", o->text, "FILE whose perplexity is measured")->group(group);
+  app.add_option("--text", o->text, "FILE whose perplexity is measured; for a BERT its masked words")
+      ->group(group);
+  app.add_flag("--wikitext", o->wikitext,
+               "--text is a file of WikiText (wiki.test.tokens): its marks and spaces around punctuation are "
+               "undone before the model reads it; words and line ends are counted before that")
+      ->group(group);
   app.add_option("--cloze", o->cloze, "FILE.jsonl of objects with \"text\", whose last words are predicted")
       ->group(group);
   app.add_option("--tokenizer", o->tokenizer,
@@ -102,6 +140,8 @@ Verb add_eval(CLI::App& app) {
   app.footer(R"(
 Examples
   shardlens-cli eval --model run/ --text held-out.txt --tp 2
+  shardlens-cli eval --model gpt2/ --text wiki.test.tokens --wikitext --batch 4
+  shardlens-cli eval --model bert-run/ --text held-out.txt --batch 8      masked words, sentence order
   shardlens-cli eval --model gpt2/ --cloze lambada.jsonl --batch 4
 )");
   return [o] { return run_eval(*o); };

@@ -34,6 +34,10 @@ void add_model_options(CLI::App& verb, CommonOptions& o) {
                   "Preset (gpt2, bert-base, megatron-8.3b, …) or a folder with config.json")
       ->group(kGroup)
       ->capture_default_str();
+  verb.add_option("--norm", o.norm,
+                  "pre or post: LayerNorm at the blocks' inputs or after their sums; as the model says if "
+                  "left out")
+      ->group(kGroup);
   verb.add_option("--tp", o.tp, "Tensor-parallel degree T: ranks a layer is cut over")
       ->group(kGroup)
       ->capture_default_str();
@@ -109,6 +113,7 @@ Settings to_settings(const CommonOptions& o) {
   }
   Settings settings;
   settings.model = find_model(o.model);
+  if (!o.norm.empty()) settings.model.norm = parse_norm_placement(o.norm);
   settings.split = find_split(o.split);
   settings.tp = o.tp;
   settings.dp = o.dp;

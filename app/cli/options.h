@@ -13,6 +13,7 @@ namespace shardlens::cli {
 /// The options as typed. to_settings() reads presets and files and checks them.
 struct CommonOptions {
   std::string model = "gpt2";
+  std::string norm;  ///< --norm: empty: as the model says
   int tp = 2;
   int dp = 1;
   std::string split = "megatron";

@@ -63,7 +63,10 @@ void add_options(CLI::App& verb, TrainVerbOptions& o) {
   };
   option("--data", o.data,
          "Text (a file, a folder, or the word sample), a folder that `data` prepared, or a .tokens file");
-  option("--tokenizer", o.tokenizer, "For a text: bytes (if left out), or a tokenizer's file or folder");
+  option(
+      "--tokenizer", o.tokenizer,
+      "For a text: a tokenizer's file or folder, bytes, or wordpiece:N or sentencepiece:N to learn one; if "
+      "left out the model folder's, else bytes for a GPT and a learned WordPiece for a BERT");
   option("--steps", o.steps, "Steps in all, counted from the first");
   option("--lr", o.learning_rate, "Highest learning rate");
   option("--min-lr", o.lowest_rate, "Where the decay ends");
@@ -88,9 +91,9 @@ void add_options(CLI::App& verb, TrainVerbOptions& o) {
 
 // What makes a run give the numbers it gives comes from its checkpoint; how it is run may be chosen anew.
 TrainOptions to_resume_options(const TrainVerbOptions& o) {
-  for (const char* fixed : {"--model", "--weights", "--dtype", "--batch", "--seq", "--seed", "--dropout",
-                            "--lr", "--min-lr", "--warmup", "--decay", "--decay-steps", "--weight-decay",
-                            "--clip", "--beta1", "--beta2", "--eps", "--loss-scale"}) {
+  for (const char* fixed : {"--model", "--norm", "--weights", "--dtype", "--batch", "--seq", "--seed",
+                            "--dropout", "--lr", "--min-lr", "--warmup", "--decay", "--decay-steps",
+                            "--weight-decay", "--clip", "--beta1", "--beta2", "--eps", "--loss-scale"}) {
     if (!o.given(fixed)) continue;
     throw request_error(
         fmt::format("{} is the checkpoint's own; leave it out with --resume, or begin a new run "
@@ -147,7 +150,7 @@ int run_train(const TrainVerbOptions& o) {
         "--data is missing: give a text file, a folder that `data` prepared, or the word sample");
   // A checkpoint brings its tokenizer along.
   const std::string tokenizer = o.resume.empty() || o.given("--tokenizer") ? o.tokenizer : o.resume;
-  const TrainData data = open_train_data(text, tokenizer);
+  const TrainData data = open_train_data(text, tokenizer, settings.model);
   options.text = {text, data.train->tokens(), data.tokenizer};
   FILE* out = o.common.json ? stderr : stdout;
   Trainer trainer(options, make_batches(data.train, *data.tokenizer, settings, settings.seed),
@@ -184,7 +187,14 @@ int run_train(const TrainVerbOptions& o) {
                          {"ranks", settings.tp},
                          {"replicas", settings.dp}};
     if (!options.checkpoint.empty()) json["checkpoint"] = options.checkpoint;
-    if (!std::isnan(report.last_validation_loss())) json["validation_loss"] = report.last_validation_loss();
+    if (last.parts) json["word_loss"] = last.parts->words, json["order_loss"] = last.parts->sentences;
+    if (const auto& validation = report.last_validation()) {
+      json["validation_loss"] = validation->loss;
+      if (validation->parts) {
+        json["validation_word_loss"] = validation->parts->words;
+        json["validation_order_loss"] = validation->parts->sentences;
+      }
+    }
     fmt::print("{}\n", json.dump());
   }
   return 0;
@@ -200,6 +210,7 @@ Examples
   shardlens-cli train --data book.txt --steps 200                          a toy, on bytes
   shardlens-cli train --model gpt2-10m --data corpus/ --tp 2 --dp 2 --steps 1000 --warmup 50
   shardlens-cli train --data sample --dtype bf16 --checkpoint run    16 bits, with fp32 master weights
+  shardlens-cli train --model bert-tiny --norm pre --data book.txt          masked words and sentence order
 )");
   return [options] { return run_train(*options); };
 }

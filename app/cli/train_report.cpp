@@ -9,7 +9,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <limits>
 
 #include "engine/config/error.h"
 #include "engine/config/units.h"
@@ -21,7 +20,7 @@ namespace {
 constexpr const char* kHeader =
     "step,loss,gradient_norm,learning_rate,loss_scale,skipped,step_seconds,tokens_per_second,flops_per_"
     "second,of_gemm_ceiling,"
-    "validation_loss\n";
+    "validation_loss,word_loss,order_loss,validation_word_loss,validation_order_loss\n";
 
 std::string time_text(double seconds) {
   const auto whole = static_cast<int64_t>(std::lround(std::max(0.0, seconds)));
@@ -38,28 +37,35 @@ std::string step_text(int64_t step, int64_t steps) {
   return fmt::format("step {:>{}}/{}", step, std::to_string(steps).size(), steps);
 }
 
+// " (words 5.2301, order 0.6931)" for a BERT.
+std::string parts_text(const std::optional<LossParts>& parts) {
+  return parts ? fmt::format(" (words {:.4f}, order {:.4f})", parts->words, parts->sentences) : "";
+}
+
+// Two columns, empty where there is nothing to say.
+std::string parts_columns(const std::optional<LossParts>& parts) {
+  return parts ? fmt::format("{:.9g},{:.9g}", parts->words, parts->sentences) : ",";
+}
+
 std::string line_of(const StepReport& r, int64_t steps) {
   const std::string share = r.of_ceiling > 0 ? fmt::format(" ({:.0f}% of ceiling)", 100 * r.of_ceiling) : "";
   const std::string scale = r.loss_scale > 1 ? "  scale " + scale_text(r.loss_scale) : "";
-  return fmt::format("{}  loss {:.4f}  |g| {:.3f}  lr {:.2e}{}  {} tok/s  {:.1f} GFLOP/s{}  {} left",
-                     step_text(r.step, steps), r.loss, r.gradient_norm, r.learning_rate, scale,
-                     grouped_text(static_cast<int64_t>(r.tokens_per_second)), r.flops_per_second / 1e9, share,
-                     time_text(r.seconds_left));
+  return fmt::format("{}  loss {:.4f}{}  |g| {:.3f}  lr {:.2e}{}  {} tok/s  {:.1f} GFLOP/s{}  {} left",
+                     step_text(r.step, steps), r.loss, parts_text(r.parts), r.gradient_norm, r.learning_rate,
+                     scale, grouped_text(static_cast<int64_t>(r.tokens_per_second)), r.flops_per_second / 1e9,
+                     share, time_text(r.seconds_left));
 }
 
 }  // namespace
 
 TrainReport::TrainReport(FILE* out, int64_t steps, const std::string& csv, int64_t done)
-    : out_(out),
-      live_(isatty(fileno(out)) != 0),
-      steps_(steps),
-      validation_loss_(std::numeric_limits<double>::quiet_NaN()) {
+    : out_(out), live_(isatty(fileno(out)) != 0), steps_(steps) {
   if (!csv.empty()) open_csv(csv, done);
 }
 
 TrainReport::~TrainReport() {
   if (csv_) {
-    if (row_waits_) flush_row(std::numeric_limits<double>::quiet_NaN());
+    if (row_waits_) flush_row({});
     std::fclose(csv_);
   }
   if (line_open_) fmt::print(out_, "\n");
@@ -85,9 +91,11 @@ void TrainReport::open_csv(const std::string& path, int64_t done) {
   if (!csv_) throw request_error(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
 }
 
-void TrainReport::flush_row(double validation_loss) {
+void TrainReport::flush_row(const std::optional<ValidationReport>& validation) {
   row_waits_ = false;
-  const std::string last = std::isnan(validation_loss) ? "" : fmt::format("{:.9g}", validation_loss);
+  const std::string last =
+      fmt::format("{},{},{}", validation ? fmt::format("{:.9g}", validation->loss) : "",
+                  parts_columns(last_.parts), parts_columns(validation ? validation->parts : std::nullopt));
   fmt::print(csv_, "{},{:.9g},{:.9g},{:.9g},{:.9g},{:d},{:.6f},{:.1f},{:.6g},{:.4f},{}\n", last_.step,
              last_.loss, last_.gradient_norm, last_.learning_rate, last_.loss_scale, last_.skipped,
              last_.seconds, last_.tokens_per_second, last_.flops_per_second, last_.of_ceiling, last);
@@ -105,7 +113,7 @@ void TrainReport::note(const std::string& text) {
 }
 
 void TrainReport::on_step(const StepReport& report) {
-  if (csv_ && row_waits_) flush_row(std::numeric_limits<double>::quiet_NaN());
+  if (csv_ && row_waits_) flush_row({});
   if (last_.ceiling_flops > 0 && report.ceiling_flops > last_.ceiling_flops) {
     note(
         fmt::format("{}  the GEMM ceiling is {:.1f} GFLOP/s, not {:.1f}: a step was faster, so the machine "
@@ -132,10 +140,11 @@ void TrainReport::on_step(const StepReport& report) {
 }
 
 void TrainReport::on_validation(const ValidationReport& report) {
-  validation_loss_ = report.loss;
-  if (csv_ && row_waits_) flush_row(report.loss);
-  note(fmt::format("{}  validation loss {:.4f} (perplexity {:.2f})", step_text(report.step, steps_),
-                   report.loss, std::exp(report.loss)));
+  last_validation_ = report;
+  if (csv_ && row_waits_) flush_row(report);
+  const std::string reading =
+      report.parts ? parts_text(report.parts) : fmt::format(" (perplexity {:.2f})", std::exp(report.loss));
+  note(fmt::format("{}  validation loss {:.4f}{}", step_text(report.step, steps_), report.loss, reading));
 }
 
 void TrainReport::on_saved(const std::string& folder, int64_t step) {

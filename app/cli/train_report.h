@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <string>
 
 #include "engine/train/trainer.h"
@@ -25,11 +26,11 @@ class TrainReport : public TrainObserver {
   void on_save_failed(const std::string& why) override;
 
   const StepReport& last() const { return last_; }
-  double last_validation_loss() const { return validation_loss_; }  ///< NaN: none yet
+  const std::optional<ValidationReport>& last_validation() const { return last_validation_; }
 
  private:
   void open_csv(const std::string& path, int64_t done);
-  void flush_row(double validation_loss);
+  void flush_row(const std::optional<ValidationReport>& validation);
   void note(const std::string& text);
 
   FILE* out_;
@@ -40,7 +41,7 @@ class TrainReport : public TrainObserver {
   bool row_waits_ = false;  ///< `last_` is not in the CSV yet: its validation may follow
   bool line_open_ = false;
   StepReport last_;
-  double validation_loss_;
+  std::optional<ValidationReport> last_validation_;
   std::chrono::steady_clock::time_point shown_;
 };
 

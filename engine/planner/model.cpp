@@ -126,6 +126,8 @@ TensorId bert_loss(Builder& b, const Inputs& in, TensorId loss_scale) {
   b.keep(order);
   const TensorId order_loss =
       cross_entropy(b, order, in.sentence_labels, in.sentence_weights, 2, "loss.sentences", loss_scale);
+  b.keep(words_loss);
+  b.keep(order_loss);
   const TensorId loss = b.activation("loss", "L", {1}, kReplicated, b.wide());
   b.step(Op::Add, "loss", "L = L words + L sentences", {words_loss, order_loss}, {loss});
   return loss;

@@ -22,8 +22,7 @@ int32_t require_special(const Tokenizer& tokenizer, const char* name) {
   if (const auto id = tokenizer.special(name)) return *id;
   throw request_error(
       fmt::format("the tokenizer {} has no {}, which BERT's samples need; prepare the corpus with BERT's "
-                  "WordPiece (a folder with "
-                  "vocab.txt) or with sentencepiece:N",
+                  "WordPiece (vocab.txt, or wordpiece:N to learn one)",
                   tokenizer.name(), name));
 }
 

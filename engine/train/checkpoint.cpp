@@ -203,6 +203,10 @@ void save_checkpoint(const std::string& folder, const TrainingState& state, cons
   }
 }
 
+bool is_checkpoint(const std::string& folder) {
+  return fs::exists(standing(folder) / kState);
+}
+
 TrainingState read_training_state(const std::string& folder) {
   const fs::path path = standing(folder) / kState;
   if (!fs::exists(path)) {

@@ -51,6 +51,9 @@ void check_checkpoint_place(const std::string& folder);
 void save_checkpoint(const std::string& folder, const TrainingState& state, const TrainText& text,
                      const Executor& executor, const Program& program);
 
+/// True if a training run was saved in `folder`.
+bool is_checkpoint(const std::string& folder);
+
 /// Reads training.json. Throws a request Error that names the file and what is wrong or missing.
 TrainingState read_training_state(const std::string& folder);
 

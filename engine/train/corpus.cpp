@@ -16,6 +16,7 @@
 #include "engine/train/near_duplicates.h"
 #include "engine/train/sentencepiece_tokenizer.h"
 #include "engine/train/windows.h"
+#include "engine/train/wordpiece_tokenizer.h"
 
 namespace shardlens {
 namespace {
@@ -23,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 using Progress = std::function<void(const CorpusProgress&)>;
 
-constexpr std::string_view kLearned = "sentencepiece:";
+constexpr std::string_view kSentencePiece = "sentencepiece:", kWordPiece = "wordpiece:";  // learned
 constexpr size_t kLearnedTextBytes = size_t{64} << 20;  // a vocabulary learned from more is no better
 constexpr const char* kFacts = "corpus.json";
 constexpr const char* kTokenizer = "tokenizer";
@@ -70,13 +71,14 @@ void for_each_document(const CorpusOptions& options, const std::string& phase, c
 }
 
 std::shared_ptr<const Tokenizer> make_tokenizer(const CorpusOptions& options, const Progress& on_progress) {
-  if (!options.tokenizer.starts_with(kLearned)) return load_tokenizer(options.tokenizer);
-  const std::string number = options.tokenizer.substr(kLearned.size());
+  const bool word_piece = options.tokenizer.starts_with(kWordPiece);
+  if (!word_piece && !options.tokenizer.starts_with(kSentencePiece)) return load_tokenizer(options.tokenizer);
+  const std::string number = options.tokenizer.substr((word_piece ? kWordPiece : kSentencePiece).size());
   int32_t vocab_size = 0;
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), vocab_size);
   if (error != std::errc() || end != number.data() + number.size())
-    throw request_error(
-        fmt::format("\"{}\" is no vocabulary size; write for example sentencepiece:8000", options.tokenizer));
+    throw request_error(fmt::format("\"{}\" is no vocabulary size; write for example {}8000",
+                                    options.tokenizer, word_piece ? kWordPiece : kSentencePiece));
   std::vector<std::string> texts;
   size_t bytes = 0;
   for_each_document(options, "learning the vocabulary", on_progress, [&](std::string&& document, bool) {
@@ -84,6 +86,7 @@ std::shared_ptr<const Tokenizer> make_tokenizer(const CorpusOptions& options, co
     bytes += document.size();
     texts.push_back(std::move(document));
   });
+  if (word_piece) return WordPieceTokenizer::train(texts, vocab_size);
   return SentencePieceTokenizer::train(texts, vocab_size);
 }
 

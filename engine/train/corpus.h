@@ -18,7 +18,7 @@ namespace shardlens {
 struct CorpusOptions {
   std::vector<std::string> sources;  ///< files, folders or "sample", as engine/train/documents.h reads them
   std::string tokenizer =
-      "bytes";  ///< as load_tokenizer(), or "sentencepiece:N" to learn N entries from the text
+      "bytes";  ///< as load_tokenizer(); "sentencepiece:N", "wordpiece:N": (at most) N entries are learned
   int64_t shortest_tokens = 128;  ///< shorter documents are dropped (section 4.1 of the paper)
   double jaccard = 0.7;           ///< near-duplicates above it are dropped; 1 keeps all
   double validation = 0.05;       ///< of the documents

@@ -7,15 +7,12 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
-#include <memory>
+#include <span>
 
 #include "engine/config/error.h"
 #include "engine/io/json.h"
-#include "engine/planner/planner.h"
-#include "engine/runtime/executor.h"
-#include "engine/runtime/gather.h"
-#include "engine/runtime/plan.h"
-#include "engine/train/model_state.h"
+#include "engine/train/bert_samples.h"
+#include "engine/train/forward_pass.h"
 
 namespace shardlens {
 namespace {
@@ -37,75 +34,17 @@ void check_tokenizer(const Settings& settings, const Tokenizer& tokenizer) {
                   tokenizer.name(), tokenizer.vocab_size(), settings.model.title, settings.model.vocab));
 }
 
-// A forward pass over settings.batch rows at a time.
-class ForwardPass {
- public:
-  explicit ForwardPass(const Settings& settings)
-      : plan_(make_plan(plan_evaluation(settings))), largest_and_target_(make_gather()) {
-    check_runnable(*plan_);
-    executor_ = std::make_unique<Executor>(plan_);
-    executor_->observe({largest_and_target_});
-    executor_->wait();
-    for (const Tensor& tensor : plan_->program.tensors)
-      if (tensor.name == "loss") loss_ = tensor.id;
+// Runs at most a batch of rows; returns the sum of the labels' cross-entropies.
+double run_batch(ForwardPass& pass, std::span<const Row> rows) {
+  Batch batch;
+  for (const Row& row : rows) {
+    batch.tokens.insert(batch.tokens.end(), row.tokens.begin(), row.tokens.end());
+    batch.labels.insert(batch.labels.end(), row.labels.begin(), row.labels.end());
   }
-
-  const Settings& settings() const { return plan_->program.settings; }
-
-  /// Runs at most settings.batch rows; the rest of the batch is not in the loss. Returns the sum of the
-  /// labels' cross-entropies.
-  double run(const std::vector<Row>& rows) {
-    auto batch = std::make_shared<Batch>();
-    int64_t counted = 0;
-    for (int64_t i = 0; i < settings().batch; ++i) {
-      if (i >= static_cast<int64_t>(rows.size())) {
-        batch->tokens.resize(batch->tokens.size() + static_cast<size_t>(settings().seq), 0);
-        batch->labels.resize(batch->tokens.size(), kIgnoredLabel);
-        continue;
-      }
-      const Row& row = rows[static_cast<size_t>(i)];
-      batch->tokens.insert(batch->tokens.end(), row.tokens.begin(), row.tokens.end());
-      batch->labels.insert(batch->labels.end(), row.labels.begin(), row.labels.end());
-    }
-    for (const int32_t label : batch->labels) counted += label != kIgnoredLabel;
-    PassInputs inputs;
-    inputs.batch = batch;
-    executor_->next_pass(inputs);
-    executor_->start(executor_->steps());
-    executor_->wait();
-    return read_scalar(*executor_, plan_->program, loss_) * static_cast<double>(counted);
-  }
-
-  /// After run(): whether the label at `col` of row `row` is the likeliest token there.
-  bool likeliest(int64_t row, int64_t col) const {
-    const int64_t rows = settings().micro_batch();
-    const auto replica = static_cast<int>(row / rows);
-    const auto at = static_cast<size_t>(row % rows * settings().seq + col);
-    const auto& tensors = largest_and_target_->tensors(replica);
-    const GatheredTensor& largest = tensors.at("loss.max");
-    const GatheredTensor& target = tensors.at("loss.target");
-    const auto element = static_cast<size_t>(element_bytes(largest.dtype));
-    return std::memcmp(largest.bytes.data() + at * element, target.bytes.data() + at * element, element) == 0;
-  }
-
- private:
-  // The two numbers a token that the fused loss reduces anyway; the label is the likeliest token where they
-  // are equal.
-  std::shared_ptr<Gather> make_gather() const {
-    return std::make_shared<Gather>(plan_->program.ranks(), [](const Tensor& tensor) {
-      return tensor.name == "loss.max" || tensor.name == "loss.target";
-    });
-  }
-
-  std::shared_ptr<const Plan> plan_;
-  std::shared_ptr<Gather> largest_and_target_;
-  std::unique_ptr<Executor> executor_;
-  TensorId loss_ = kNoTensor;
-};
-
-Settings evaluation_settings(Settings settings) {
-  settings.micro_batches = 1;
-  return settings;
+  const auto ignored = std::count(batch.labels.begin(), batch.labels.end(), kIgnoredLabel);
+  const auto counted = static_cast<double>(static_cast<std::ptrdiff_t>(batch.labels.size()) - ignored);
+  pass.run(std::move(batch));
+  return pass.loss() * counted;
 }
 
 // Runs all rows, a batch at a time; `after` sees each batch's first row and its cross-entropies' sum.
@@ -115,9 +54,7 @@ void run_rows(ForwardPass& pass, const std::vector<Row>& rows, const EvaluationP
   const auto passes = static_cast<int64_t>((rows.size() + batch - 1) / batch);
   for (size_t first = 0; first < rows.size(); first += batch) {
     const size_t end = std::min(rows.size(), first + batch);
-    const std::vector<Row> some(rows.begin() + static_cast<std::ptrdiff_t>(first),
-                                rows.begin() + static_cast<std::ptrdiff_t>(end));
-    after(first, pass.run(some));
+    after(first, run_batch(pass, std::span(rows).subspan(first, end - first)));
     if (on_progress) on_progress(static_cast<int64_t>(end + batch - 1) / static_cast<int64_t>(batch), passes);
   }
 }
@@ -180,9 +117,8 @@ int64_t original_tokens(const std::string& text) {
   return count;
 }
 
-Perplexity evaluate_perplexity(const Settings& wanted, const Tokenizer& tokenizer, const std::string& text,
+Perplexity evaluate_perplexity(const Settings& settings, const Tokenizer& tokenizer, const std::string& text,
                                int64_t overlap, int64_t words, const EvaluationProgress& on_progress) {
-  const Settings settings = evaluation_settings(wanted);
   check_tokenizer(settings, tokenizer);
   if (overlap < 1 || overlap > settings.seq) {
     throw request_error(
@@ -208,9 +144,42 @@ Perplexity evaluate_perplexity(const Settings& wanted, const Tokenizer& tokenize
   return result;
 }
 
-Cloze evaluate_cloze(const Settings& wanted, const Tokenizer& tokenizer,
+MaskedWords evaluate_masked_words(const Settings& settings, const Tokenizer& tokenizer,
+                                  const std::shared_ptr<const TokenFile>& text,
+                                  const EvaluationProgress& on_progress) {
+  if (settings.model.architecture != Architecture::Bert) {
+    throw request_error(
+        fmt::format("{} predicts the next token; masked words are a BERT's task", settings.model.title));
+  }
+  text->require_vocabulary(settings.model.vocab);
+  const BertSamples samples(text, tokenizer, settings.seq, settings.seed);
+  const int64_t passes = (samples.count() + settings.batch - 1) / settings.batch;
+  ForwardPass pass(settings);
+  MaskedWords result;
+  for (int64_t i = 0; i < passes; ++i) {
+    const int64_t rows = std::min(settings.batch, samples.count() - i * settings.batch);
+    Batch batch = samples.rows(i, settings.batch, 0, rows);
+    const std::vector<int32_t> labels = batch.labels;
+    pass.run(std::move(batch));
+    int64_t masked = 0;
+    for (size_t place = 0; place < labels.size(); ++place) {
+      if (labels[place] == kIgnoredLabel) continue;
+      ++masked;
+      result.tokens_found += pass.likeliest("loss.words", static_cast<int64_t>(place));
+    }
+    for (int64_t row = 0; row < rows; ++row) result.orders_found += pass.likeliest("loss.sentences", row);
+    const LossParts parts = pass.parts().value();
+    result.tokens += masked;
+    result.nats += parts.words * static_cast<double>(masked);
+    result.rows += rows;
+    result.order_nats += parts.sentences * static_cast<double>(rows);
+    if (on_progress) on_progress(i + 1, passes);
+  }
+  return result;
+}
+
+Cloze evaluate_cloze(const Settings& settings, const Tokenizer& tokenizer,
                      const std::vector<std::string>& texts, const EvaluationProgress& on_progress) {
-  const Settings settings = evaluation_settings(wanted);
   check_tokenizer(settings, tokenizer);
   if (texts.empty()) throw request_error("there is no text to complete; give at least one");
   std::vector<Row> rows;
@@ -236,7 +205,8 @@ Cloze evaluate_cloze(const Settings& wanted, const Tokenizer& tokenizer,
       bool all = true;
       for (int64_t col = 0; col < settings.seq; ++col) {
         const bool asked = rows[i].labels[static_cast<size_t>(col)] != kIgnoredLabel;
-        if (asked && !pass.likeliest(static_cast<int64_t>(i - first), col)) all = false;
+        if (asked && !pass.likeliest("loss", static_cast<int64_t>(i - first) * settings.seq + col))
+          all = false;
       }
       result.correct += all;
     }

@@ -1,6 +1,6 @@
 // How well a model predicts a text that somebody gives, as the paper's Appendix E does it: perplexity over
-// overlapping windows normalised by the text's own words, and cloze accuracy on last words. Sharded like
-// everything else: forward passes of a planned Program.
+// overlapping windows normalised by the text's own words, and cloze accuracy on last words; of a BERT, how
+// many hidden words it finds. Sharded like everything else: forward passes of a planned Program.
 #pragma once
 
 #include <functional>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/config/settings.h"
+#include "engine/train/token_file.h"
 #include "engine/train/tokenizer.h"
 
 namespace shardlens {
@@ -33,6 +34,24 @@ int64_t original_tokens(const std::string& text);
 /// tokenizer that does not fit the model, or an overlap that no window has.
 Perplexity evaluate_perplexity(const Settings& settings, const Tokenizer& tokenizer, const std::string& text,
                                int64_t overlap, int64_t words, const EvaluationProgress& on_progress = {});
+
+/// How a BERT does what it was trained on: sums over one epoch of BertSamples.
+struct MaskedWords {
+  int64_t rows = 0;
+  int64_t tokens = 0, tokens_found = 0;  ///< hidden, and of them the likeliest token was the right one
+  double nats = 0;                       ///< the hidden tokens' cross-entropies' sum
+  int64_t orders_found = 0;              ///< of the rows
+  double order_nats = 0;
+
+  double accuracy() const { return static_cast<double>(tokens_found) / static_cast<double>(tokens); }
+  double order_accuracy() const { return static_cast<double>(orders_found) / static_cast<double>(rows); }
+};
+
+/// Words are hidden and parts swapped as settings.seed draws them. Throws a request Error for a GPT, and for
+/// a tokenizer or a text that does not fit.
+MaskedWords evaluate_masked_words(const Settings& settings, const Tokenizer& tokenizer,
+                                  const std::shared_ptr<const TokenFile>& text,
+                                  const EvaluationProgress& on_progress = {});
 
 struct Cloze {
   int64_t examples = 0, correct = 0;

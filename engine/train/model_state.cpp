@@ -102,10 +102,10 @@ void require_finite(const std::string& name, DType dtype, const std::vector<std:
   }
 }
 
-double read_scalar(const Executor& executor, const Program& program, TensorId id, size_t index) {
+double read_scalar(const Executor& executor, const Program& program, TensorId id, size_t index, int rank) {
   const Tensor& tensor = program.tensor(id);
   std::vector<std::byte> bytes(static_cast<size_t>(tensor.bytes()));
-  executor.read_tensor(0, id, bytes.data());
+  executor.read_tensor(rank, id, bytes.data());
   return element_of(tensor.dtype, bytes.data(), index);
 }
 

@@ -29,7 +29,9 @@ void require_finite(const std::string& name, DType dtype, const std::vector<std:
 /// Element `index` of `bytes`, whatever their dtype.
 double element_of(DType dtype, const std::byte* bytes, size_t index);
 
-/// Element `index` of a small tensor that every rank holds, of rank 0.
-double read_scalar(const Executor& executor, const Program& program, TensorId tensor, size_t index = 0);
+/// Element `index` of a small tensor that every rank holds, as rank `rank` has it (numbered as
+/// Executor::read_tensor() does).
+double read_scalar(const Executor& executor, const Program& program, TensorId tensor, size_t index = 0,
+                   int rank = 0);
 
 }  // namespace shardlens

@@ -3,47 +3,16 @@
 
 #include <fmt/format.h>
 #include <sentencepiece_processor.h>
-#include <sentencepiece_trainer.h>
-
-#include <unordered_map>
 
 #include "engine/config/error.h"
 #include "engine/record/sample.h"
+#include "engine/train/sentencepiece_training.h"
 
 namespace shardlens {
 namespace {
 
 constexpr std::string_view kSpaceLetter = "\u2581";  // how SentencePiece writes a space
 constexpr int32_t kSmallestVocabulary = 256 + 6 + 1;
-
-// The lines of the texts, each with the line end it has: SentencePiece learns from sentences.
-class Lines : public sentencepiece::SentenceIterator {
- public:
-  explicit Lines(const std::vector<std::string>& texts) : texts_(texts) { Next(); }
-  bool done() const override { return done_; }
-  const std::string& value() const override { return line_; }
-  sentencepiece::util::Status status() const override { return {}; }
-  void Next() override {
-    line_.clear();
-    while (line_.empty()) {
-      if (text_ == texts_.size()) {
-        done_ = true;
-        return;
-      }
-      const std::string& text = texts_[text_];
-      const size_t end = std::min(text.find('\n', at_), text.size());
-      line_ = text.substr(at_, end - at_);
-      at_ = end + 1;
-      if (at_ >= text.size()) at_ = 0, ++text_;
-    }
-  }
-
- private:
-  const std::vector<std::string>& texts_;
-  size_t text_ = 0, at_ = 0;
-  std::string line_;
-  bool done_ = false;
-};
 
 }  // namespace
 
@@ -63,31 +32,12 @@ std::shared_ptr<const SentencePieceTokenizer> SentencePieceTokenizer::train(
         "a SentencePiece vocabulary of {} is too small: 256 bytes and 6 special tokens come first; choose at "
         "least {}",
         vocab_size, kSmallestVocabulary));
-  const std::unordered_map<std::string, std::string> options = {
-      {"model_type", "bpe"},
-      {"vocab_size", std::to_string(vocab_size)},
-      {"byte_fallback", "true"},
-      {"character_coverage", "0.9995"},
-      {"normalization_rule_name", "identity"},
-      {"add_dummy_prefix", "false"},
-      {"remove_extra_whitespaces", "false"},
-      {"unk_id", "0"},
-      {"eos_id", "1"},
-      {"bos_id", "-1"},
-      {"pad_id", "-1"},
-      {"control_symbols", "[PAD],[CLS],[SEP],[MASK]"},
-      {"num_threads", "1"},
-      {"max_sentence_length", "1000000"},
-      {"minloglevel", "2"},
-  };
-  Lines lines(texts);
-  std::string model;
-  const auto status = sentencepiece::SentencePieceTrainer::Train(options, &lines, &model);
-  if (!status.ok())
-    throw request_error(
-        fmt::format("SentencePiece cannot learn {} pieces from this text ({}); choose a smaller vocabulary "
-                    "or give it more text",
-                    vocab_size, status.message()));
+  std::string model = train_sentencepiece(texts, vocab_size,
+                                          {{"byte_fallback", "true"},
+                                           {"add_dummy_prefix", "false"},
+                                           {"remove_extra_whitespaces", "false"},
+                                           {"eos_id", "1"},
+                                           {"control_symbols", "[PAD],[CLS],[SEP],[MASK]"}});
   return std::make_shared<SentencePieceTokenizer>(std::move(model), "the trained model");
 }
 

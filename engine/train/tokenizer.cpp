@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "engine/config/error.h"
@@ -104,6 +105,13 @@ void Tokenizer::require_id(int32_t id) const {
   if (id >= 0 && id < vocab_size()) return;
   throw request_error(fmt::format("token {} lies outside the vocabulary of the tokenizer {}: ids are 0 to {}",
                                   id, name(), vocab_size() - 1));
+}
+
+bool has_tokenizer(const std::string& where) {
+  const fs::path folder(where);
+  const auto in_it = [&](const Form& form) { return fs::exists(folder / form.file); };
+  return fs::is_directory(folder) &&
+         (std::any_of(std::begin(kForms), std::end(kForms), in_it) || has_tokenizer(folder / "tokenizer"));
 }
 
 TokenizerPointer load_tokenizer(const std::string& where) {

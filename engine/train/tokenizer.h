@@ -52,6 +52,9 @@ class Tokenizer {
 /// request Error that says what was looked for.
 std::shared_ptr<const Tokenizer> load_tokenizer(const std::string& where);
 
+/// True if load_tokenizer() finds one of a tokenizer's files in the folder `where`.
+bool has_tokenizer(const std::string& where);
+
 /// Writes the tokenizer's files into `folder`, which is made if it is not there, each atomically, and takes
 /// away those of another tokenizer, so that load_tokenizer() finds this one.
 void save_tokenizer(const Tokenizer& tokenizer, const std::string& folder);

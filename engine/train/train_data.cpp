@@ -8,6 +8,7 @@
 #include "engine/config/assets.h"
 #include "engine/config/error.h"
 #include "engine/io/atomic_file.h"
+#include "engine/train/clean_text.h"
 #include "engine/train/corpus.h"
 #include "engine/train/documents.h"
 
@@ -57,21 +58,39 @@ TrainData prepare(const std::string& where, const std::string& tokenizer) {
 
 }  // namespace
 
-TrainData open_built_in_text() {
+std::string usual_tokenizer(const Model& model) {
+  if (has_tokenizer(model.name)) return model.name;
+  return model.architecture == Architecture::Gpt ? "bytes" : fmt::format("wordpiece:{}", model.vocab);
+}
+
+std::shared_ptr<const TokenFile> tokenise(const std::string& where, const Tokenizer& tokenizer) {
+  const TemporaryFolder folder;
+  const std::string path = (fs::path(folder.path()) / "text.tokens").string();
+  TokenFileWriter writer(path, tokenizer);
+  read_documents(where, [&](const std::string& document, int64_t) {
+    std::vector<int32_t> ids = tokenizer.encode(clean_text(document));
+    if (const auto end = tokenizer.end_of_text()) ids.push_back(*end);
+    writer.add(ids);
+  });
+  writer.commit();
+  return std::make_shared<const TokenFile>(path);
+}
+
+TrainData open_built_in_text(const Model& model) {
   const TemporaryFolder folder;
   const std::string path = (fs::path(folder.path()) / "genesis.txt").string();
   write_file_atomically(path, std::string(asset("text/genesis.txt")));
-  return open_train_data(path, "bytes");
+  return open_train_data(path, {}, model);
 }
 
-TrainData open_train_data(const std::string& where, const std::string& tokenizer) {
-  const std::string wanted = tokenizer.empty() ? "bytes" : tokenizer;
+TrainData open_train_data(const std::string& where, const std::string& tokenizer, const Model& model) {
   if (fs::path(where).extension() == ".tokens") {
-    TrainData data{load_tokenizer(wanted), std::make_shared<const TokenFile>(where), nullptr};
+    TrainData data{load_tokenizer(tokenizer.empty() ? "bytes" : tokenizer),
+                   std::make_shared<const TokenFile>(where), nullptr};
     data.train->require(*data.tokenizer);
     return data;
   }
-  if (!is_corpus(where)) return prepare(where, wanted);
+  if (!is_corpus(where)) return prepare(where, tokenizer.empty() ? usual_tokenizer(model) : tokenizer);
   const Corpus corpus = open_corpus(where);
   if (!tokenizer.empty()) corpus.train->require(*load_tokenizer(tokenizer));
   return {corpus.tokenizer, corpus.train, corpus.validation};

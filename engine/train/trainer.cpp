@@ -150,6 +150,7 @@ StepReport Trainer::step() {
   StepReport report;
   report.seconds = now_seconds() - begin;
   report.loss = read_scalar(*executor_, plan_->program, loss_);
+  report.parts = read_loss_parts(*executor_, plan_->program);
   report.gradient_norm = read_scalar(*executor_, plan_->program, norm_, 1);
   const bool overflow = !std::isfinite(report.gradient_norm);
   report.skipped = overflow && scaler_ && !scaler_->at_lowest();
@@ -190,6 +191,7 @@ ValidationReport Trainer::validate() {
   copy_weights(*executor_, plan_->program, *validation_executor_, validation_plan_->program);
   const TensorId loss = tensor_named(validation_plan_->program, "loss");
   const int64_t batches = std::min(options_.validation_batches, validation_->batches());
+  const auto count = static_cast<double>(batches);
   ValidationReport report;
   report.step = done_;
   for (int64_t i = 0; i < batches; ++i) {
@@ -197,9 +199,13 @@ ValidationReport Trainer::validate() {
     inputs.batch = std::make_shared<const Batch>(validation_->batch(i));
     check_batch(options_.settings, *inputs.batch);
     run_pass(*validation_executor_, inputs);
-    report.loss += read_scalar(*validation_executor_, validation_plan_->program, loss);
+    report.loss += read_scalar(*validation_executor_, validation_plan_->program, loss) / count;
+    if (const auto parts = read_loss_parts(*validation_executor_, validation_plan_->program)) {
+      if (!report.parts) report.parts.emplace();
+      report.parts->words += parts->words / count;
+      report.parts->sentences += parts->sentences / count;
+    }
   }
-  report.loss /= static_cast<double>(batches);
   report.seconds = now_seconds() - begin;
   return report;
 }

@@ -19,6 +19,7 @@
 #include "engine/runtime/snapshot.h"
 #include "engine/train/batch_source.h"
 #include "engine/train/checkpoint.h"
+#include "engine/train/loss_parts.h"
 #include "engine/train/loss_scaler.h"
 #include "engine/train/schedule.h"
 
@@ -45,9 +46,10 @@ TrainOptions resume_options(const std::string& folder);
 
 /// What one step did.
 struct StepReport {
-  int64_t step = 0;          ///< from 1
-  double loss = 0;           ///< nats a token, mean over the batch, before the update
-  double gradient_norm = 0;  ///< of the unscaled gradients, before clipping; not finite when skipped
+  int64_t step = 0;                ///< from 1
+  double loss = 0;                 ///< nats a token, mean over the batch, before the update
+  std::optional<LossParts> parts;  ///< BERT: what the loss is the sum of
+  double gradient_norm = 0;        ///< of the unscaled gradients, before clipping; not finite when skipped
   double learning_rate = 0;
   double loss_scale = 1;  ///< this step's loss was multiplied by it; 1 but in fp16
   bool skipped = false;   ///< the gradients overflowed, so nothing was updated on any rank
@@ -62,6 +64,7 @@ struct StepReport {
 struct ValidationReport {
   int64_t step = 0;
   double loss = 0;
+  std::optional<LossParts> parts;
   double seconds = 0;
 };
 

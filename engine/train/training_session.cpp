@@ -20,7 +20,6 @@
 #include "engine/runtime/sampler.h"
 #include "engine/train/corpus.h"
 #include "engine/train/gradient_norms.h"
-#include "engine/train/masked_batches.h"
 #include "engine/train/train_data.h"
 
 namespace shardlens {
@@ -29,8 +28,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double kPublishSeconds = 0.05;  // how often steps are published while they follow fast
-// Bytes leave the ids from here on free: the first is the mask of a model that fills in the blanks.
-constexpr int32_t kMask = 257;
 
 using Events = std::vector<std::vector<StepEvent>>;
 
@@ -45,26 +42,10 @@ Events events_of(const Executor& executor, const Program& program) {
   return events;
 }
 
-/// A BERT learns bytes too, whose tokenizer has no words to mask; everything else as any run of the engine.
-std::shared_ptr<const BatchSource> batches(const std::shared_ptr<const TokenFile>& file,
-                                           const Tokenizer& tokenizer, const Settings& settings,
-                                           std::optional<uint64_t> order) {
-  const bool masks_bytes = settings.model.architecture == Architecture::Bert && tokenizer.name() == "bytes";
-  if (!file || !masks_bytes) return make_batches(file, tokenizer, settings, order);
-  if (settings.model.vocab <= kMask) {
-    throw request_error(fmt::format(
-        "{} has {} entries in its vocabulary; filling in bytes needs {}: 256 bytes, the end of a text and "
-        "the mask",
-        settings.model.title, settings.model.vocab, kMask + 1));
-  }
-  return std::make_shared<MaskedBatches>(Windows(file, settings.seq, order), settings.batch, kMask,
-                                         settings.seed);
-}
-
 /// The validation text, or nothing where it is shorter than one row.
 std::shared_ptr<const BatchSource> validation_batches(const TrainData& data, const Settings& settings) {
   const bool has_a_row = data.validation && data.validation->tokens() > settings.seq;
-  return has_a_row ? batches(data.validation, *data.tokenizer, settings, std::nullopt) : nullptr;
+  return has_a_row ? make_batches(data.validation, *data.tokenizer, settings, std::nullopt) : nullptr;
 }
 
 }  // namespace
@@ -251,7 +232,9 @@ void TrainingSession::Worker::start(const train_command::Start& wish) {
   now_.activity = "reading the text";
   now_.text.name = wish.text.empty() ? kBuiltInText : wish.text;
   publish();
-  const TrainData data = wish.text.empty() ? open_built_in_text() : open_train_data(wish.text, {});
+  const Model& first = wish.models.front().options.settings.model;  // one text for all
+  const TrainData data =
+      wish.text.empty() ? open_built_in_text(first) : open_train_data(wish.text, {}, first);
   now_.text.train_tokens = data.train->tokens();
   now_.text.validation_tokens = data.validation ? data.validation->tokens() : 0;
   now_.text.tokenizer = data.tokenizer->name();
@@ -269,7 +252,7 @@ void TrainingSession::Worker::start(const train_command::Start& wish) {
     const auto validation = validation_batches(data, settings);
     run.validates = validation != nullptr;
     run.trainer = std::make_unique<Trainer>(
-        options, batches(data.train, *data.tokenizer, settings, settings.seed), validation);
+        options, make_batches(data.train, *data.tokenizer, settings, settings.seed), validation);
     run.curve.options = run.trainer->options();
     run.curve.plan = run.trainer->shared_plan();
     run.curve.communicator = run.trainer->executor().communicator();

@@ -25,6 +25,13 @@ class WordPieceTokenizer : public Tokenizer {
                                                                        const nlohmann::json& json,
                                                                        const std::string& source);
 
+  /// Learns an uncased vocabulary of at most `entries`: [PAD] (0), [UNK], [CLS], [SEP], [MASK], every
+  /// frequent character as a word's beginning and as its continuation, and the pieces that byte-pair merges
+  /// find inside words, in that order. Its files are a vocab.txt as BERT has it. Throws a request Error when
+  /// the characters alone are more.
+  static std::shared_ptr<const WordPieceTokenizer> train(const std::vector<std::string>& texts,
+                                                         int32_t entries);
+
   std::string name() const override { return "wordpiece"; }
   int32_t vocab_size() const override { return static_cast<int32_t>(tokens_.size()); }
   uint64_t fingerprint() const override { return fingerprint_; }

@@ -185,6 +185,43 @@ TEST_F(CliTrain, EvalMeasuresWhatWasTrained) {
   EXPECT_LT(one["nats"].get<double>(), untrained * 0.8);
 }
 
+// A BERT from a plain text: it learns a WordPiece vocabulary, hides words, tells its two losses apart, and
+// its checkpoint has all that resuming and eval need.
+TEST_F(CliTrain, ABertLearnsFromAPlainText) {
+  const std::string bert =
+      "train --model bert-tiny --norm pre --batch 4 --seq 32 --threads 1 --lr 1e-3 --data " + book() + " ";
+  const nlohmann::json whole = json_of(run(bert + "--tp 2 --steps 6 --validate-every 3 --json --log " +
+                                           path("log.csv") + " --checkpoint " + path("whole")));
+  EXPECT_NEAR(whole["word_loss"].get<double>() + whole["order_loss"].get<double>(),
+              whole["loss"].get<double>(), 1e-5);
+  EXPECT_GT(whole["validation_word_loss"].get<double>(), 1);
+  const std::string log = contents("log.csv");
+  EXPECT_TRUE(contains(log.substr(0, log.find('\n')),
+                       "validation_loss,word_loss,order_loss,validation_word_loss,validation_order_loss"));
+  EXPECT_TRUE(contains(contents("whole/config.json"), "megatron-bert"));
+  EXPECT_TRUE(contents("whole/vocab.txt").starts_with("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n"));
+
+  ASSERT_EQ(run(bert + "--tp 2 --steps 3 --decay-steps 6 --checkpoint " + path("parts")).code, 0);
+  const Ended rest = run("train --resume " + path("parts") + " --steps 6");
+  ASSERT_EQ(rest.code, 0) << rest.err;
+  EXPECT_TRUE(contains(rest.out, " (words ")) << rest.out;
+  EXPECT_TRUE(contents("whole/model.safetensors") == contents("parts/model.safetensors"));
+
+  const nlohmann::json eval = json_of(run("eval --threads 1 --tp 1 --batch 4 --json --model " +
+                                          path("whole") + " --text " + path("book.txt")));
+  EXPECT_GT(eval["masked_tokens"].get<int>(), 100);
+  EXPECT_GE(eval["masked_accuracy"].get<double>(), 0);
+  EXPECT_LT(eval["word_loss"].get<double>(), 6);
+  EXPECT_NEAR(eval["order_loss"].get<double>(), 0.69, 0.1);
+
+  // A new run from its weights cuts words as the old one did.
+  const Ended anew =
+      run("train --model " + path("whole") + " --batch 4 --seq 32 --threads 1 --tp 1 --steps 1" + " --data " +
+          path("book.txt") + " --checkpoint " + path("anew"));
+  ASSERT_EQ(anew.code, 0) << anew.err;
+  EXPECT_TRUE(contents("anew/vocab.txt") == contents("whole/vocab.txt"));
+}
+
 TEST_F(CliTrain, GenerateWritesOnAsItWasTrained) {
   ASSERT_EQ(run(tiny() + "--tp 2 --steps 120 --checkpoint " + path("run")).code, 0);
   const std::string prompt =
@@ -246,7 +283,9 @@ TEST_F(CliTrain, WrongRequestsEndWithTwoAndNameTheRemedy) {
       {tiny() + "--checkpoint " + path("book.txt"), "is a file"},
       {tiny() + "--checkpoint " + folder_.string(), "no checkpoint"},
       {tiny() + "--log /nonexistent/log.csv --steps 1", "/nonexistent/log.csv"},
-      {"train --model bert-tiny --data " + path("book.txt"), "at least 257"},
+      {"train --model bert-tiny --tokenizer bytes --data " + path("book.txt"), "wordpiece:N"},
+      {"train --model bert-tiny --tokenizer wordpiece:9 --data " + path("book.txt"), "need"},
+      {"train --model bert-tiny --norm middle --data " + path("book.txt"), "pre"},
       {"train --resume " + path("nowhere"), "training.json"},
       {"train --resume " + path("run") + " --lr 1", "--lr is the checkpoint's own"},
       {"train --resume " + path("run") + " --data " + path("short.txt"), "tokens"},

@@ -115,7 +115,8 @@ void draw_text_choice(const Context& context, TrainChoices& choices) {
   path_row(context, "File", "Genesis, built in", choices.text);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const std::string words =
-      "A text file or a folder, as bytes, or a corpus prepared with shardlens-cli data.";
+      "A text file or a folder, as bytes (a BERT learns words from it), or a corpus prepared with "
+      "shardlens-cli data.";
   const float height = draw_wrapped(ImGui::GetWindowDrawList(), {at.x, at.y + context.px(4)},
                                     Type(context).note, words, ImGui::GetContentRegionAvail().x);
   ImGui::Dummy({0, height + context.px(4)});

@@ -128,8 +128,17 @@ Points of_steps(const TrainCurve& curve, double (*value)(const StepReport&)) {
   return thinned(curve.steps.size(), kMostPoints, [&](size_t i) { return value(curve.steps[i]->report); });
 }
 
+/// What stands beside the text's entropy: the loss, of a BERT that of the hidden words alone.
 double loss_of(const StepReport& report) {
-  return report.loss;
+  return report.parts ? report.parts->words : report.loss;
+}
+double loss_of(const ValidationReport& report) {
+  return report.parts ? report.parts->words : report.loss;
+}
+std::string loss_text(const StepReport& report) {
+  if (!report.parts) return format_value(report.loss) + " nats a token";
+  return fmt::format("{}: hidden words {} nats a token, sentence order {}", format_value(report.loss),
+                     format_value(report.parts->words), format_value(report.parts->sentences));
 }
 double scale_of(const StepReport& report) {
   return std::log2(report.loss_scale);
@@ -142,7 +151,7 @@ Points validations_of(const TrainCurve& curve) {
   Points points;
   for (const ValidationReport& report : curve.validations) {
     points.x.push_back(static_cast<double>(report.step));
-    points.y.push_back(report.loss);
+    points.y.push_back(loss_of(report));
   }
   return points;
 }
@@ -172,10 +181,10 @@ void step_tooltip(const TrainSnapshot& train, int64_t step) {
   for (const auto& curve : train.curves) {
     if (step < 1 || step > static_cast<int64_t>(curve->steps.size())) continue;
     const StepReport& report = curve->steps[static_cast<size_t>(step - 1)]->report;
-    text += fmt::format(
-        "{}{}, step {}\nloss {} nats a token\ngradient norm {}\nlearning rate {:.2e}\n{} tokens/s",
-        text.empty() ? "" : "\n\n", curve->name, step, format_value(report.loss),
-        format_value(report.gradient_norm), report.learning_rate, format_count(report.tokens_per_second));
+    text += fmt::format("{}{}, step {}\nloss {}\ngradient norm {}\nlearning rate {:.2e}\n{} tokens/s",
+                        text.empty() ? "" : "\n\n", curve->name, step, loss_text(report),
+                        format_value(report.gradient_norm), report.learning_rate,
+                        format_count(report.tokens_per_second));
     if (report.of_ceiling > 0)
       text += fmt::format(", {} of the GEMM ceiling, {:.1f} GFLOP/s", format_percent(report.of_ceiling),
                           report.ceiling_flops / 1e9);
@@ -207,13 +216,15 @@ void draw_loss(const Context& context, ImVec2 min, ImVec2 size) {
          curve_colour(theme, i)});
     if (!curve.validations.empty() && !comparison)
       legends.push_back(
-          {fmt::format("validation {}", format_value(curve.validations.back().loss)), theme.agreement});
+          {fmt::format("validation {}", format_value(loss_of(curve.validations.back()))), theme.agreement});
     extent.take(of_steps(curve, loss_of));
   }
   if (entropy > 0)
     legends.push_back({fmt::format("unigram entropy of the text {}", format_value(entropy)), theme.dim, true,
                        fmt::format("unigrams {}", format_value(entropy))});
-  legends.push_back({"nats a token, step by step", 0});
+  const bool hidden_words =
+      !train.curves.empty() && train.curves[0]->options.settings.model.architecture == Architecture::Bert;
+  legends.push_back({hidden_words ? "nats a hidden token, step by step" : "nats a token, step by step", 0});
   const float head = draw_head(context, min, size.x, "Loss", legends);
   const double low = extent.empty() ? 0 : extent.low, high = extent.empty() ? 1 : extent.high;
   const double room = std::max(0.05, 0.06 * (high - low));
@@ -250,7 +261,7 @@ void draw_loss(const Context& context, ImVec2 min, ImVec2 size) {
     }
     if (!curve.ended.empty()) {
       const StepReport& last = curve.steps.back()->report;
-      ImPlot::PlotText("ended here", static_cast<double>(last.step), last.loss,
+      ImPlot::PlotText("ended here", static_cast<double>(last.step), loss_of(last),
                        ImVec2(-context.px(40), -context.px(12)));
     }
   }

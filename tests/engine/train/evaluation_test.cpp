@@ -6,12 +6,16 @@
 
 #include <cmath>
 
+#include "engine/config/assets.h"
 #include "engine/planner/planner.h"
 #include "engine/runtime/executor.h"
 #include "engine/runtime/plan.h"
+#include "engine/train/bert_samples.h"
 #include "engine/train/bytes_tokenizer.h"
 #include "engine/train/model_state.h"
+#include "engine/train/train_data.h"
 #include "engine/train/trainer.h"
+#include "engine/train/wordpiece_tokenizer.h"
 #include "tests/engine/io/test_folder.h"
 #include "tests/engine/small_model.h"
 
@@ -144,6 +148,99 @@ TEST_F(ClozeFile, ATrainedModelIsRightWhereItShouldBe) {
   const Cloze cloze = evaluate_cloze(settings, BytesTokenizer(), {"a a a a", "a a a b", "a a a aa", "a a"});
   EXPECT_EQ(cloze.correct, 2);
   EXPECT_EQ(cloze.examples, 4);
+}
+
+// A BERT and a text for it: a vocabulary of 120 entries, rows of 24 tokens.
+struct BertAndText {
+  std::shared_ptr<const WordPieceTokenizer> tokenizer;
+  std::shared_ptr<const TokenFile> text;
+  Settings settings;
+};
+
+class MaskedWordsTest : public TestFolder {
+ protected:
+  BertAndText bert(int tp, int dp = 1) {
+    const std::string words = std::string(asset("text/genesis.txt")).substr(0, 1500);
+    BertAndText out{WordPieceTokenizer::train({words}, 120), nullptr, testing::small_bert(tp, dp)};
+    out.text = tokenise(write("words.txt", words), *out.tokenizer);
+    out.settings.dtype = DType::Fp64;
+    out.settings.model.vocab = 120;
+    out.settings.model.positions = out.settings.seq = 24;
+    return out;
+  }
+};
+
+// What the logits of each row say, row by row.
+TEST_F(MaskedWordsTest, AreCountedAsTheLogitsSayWhateverTAndD) {
+  const BertAndText one = bert(1);
+  const BertSamples samples(one.text, *one.tokenizer, 24, one.settings.seed);
+  Settings settings = one.settings;
+  settings.batch = 1;
+  const auto plan = make_plan(plan_evaluation(settings));
+  Executor executor(plan);
+  executor.wait();
+  const auto logits = std::find_if(plan->program.tensors.begin(), plan->program.tensors.end(),
+                                   [](const Tensor& tensor) { return tensor.name == "logits"; });
+  const auto columns = static_cast<size_t>(logits->shape[1]);
+  MaskedWords expected;
+  for (int64_t row = 0; row < samples.count(); ++row) {
+    PassInputs inputs;
+    inputs.batch = std::make_shared<const Batch>(samples.batch(row, 1));
+    executor.next_pass(inputs);
+    executor.start(executor.steps());
+    executor.wait();
+    const auto whole = read_whole(executor, plan->program, logits->id);
+    for (size_t at = 0; at < 24; ++at) {
+      const int32_t label = inputs.batch->labels[at];
+      if (label == kIgnoredLabel) continue;
+      double sum = 0, highest = -INFINITY;
+      for (size_t j = 0; j < 120; ++j) {
+        const double logit = element_of(DType::Fp64, whole.data(), at * columns + j);
+        sum += std::exp(logit);
+        highest = std::max(highest, logit);
+      }
+      const double logit = element_of(DType::Fp64, whole.data(), at * columns + static_cast<size_t>(label));
+      expected.nats += std::log(sum) - logit;
+      expected.tokens_found += logit == highest;
+      ++expected.tokens;
+    }
+  }
+  for (const auto& [tp, dp] : {std::pair{1, 1}, {3, 1}, {2, 2}}) {
+    const BertAndText sharded = bert(tp, dp);
+    const MaskedWords m = evaluate_masked_words(sharded.settings, *sharded.tokenizer, sharded.text);
+    EXPECT_EQ(m.rows, samples.count());  // the last batch is not full
+    EXPECT_NE(m.rows % sharded.settings.batch, 0);
+    EXPECT_EQ(m.tokens, expected.tokens);
+    EXPECT_EQ(m.tokens_found, expected.tokens_found);
+    EXPECT_NEAR(m.nats, expected.nats, 1e-9);
+    EXPECT_NEAR(m.order_nats / static_cast<double>(m.rows), std::log(2.0), 0.1);
+    EXPECT_LE(m.orders_found, m.rows);
+  }
+}
+
+// What it has learned by heart it finds again; the hidden words of another seed it mostly does not.
+TEST_F(MaskedWordsTest, ATrainedModelFindsThem) {
+  const BertAndText words = bert(2);
+  TrainOptions options;
+  options.settings = words.settings;
+  options.schedule = {1e-2, 1e-2, 10, 400, Decay::Constant};
+  options.checkpoint = path("run");
+  Trainer trainer(options, make_batches(words.text, *words.tokenizer, words.settings, words.settings.seed),
+                  nullptr);
+  for (int step = 0; step < 150; ++step) trainer.step();
+  trainer.save();
+  Settings settings = words.settings;
+  const MaskedWords before = evaluate_masked_words(settings, *words.tokenizer, words.text);
+  settings.weights_path = path("run/model.safetensors");
+  const MaskedWords after = evaluate_masked_words(settings, *words.tokenizer, words.text);
+  EXPECT_GT(after.accuracy(), 2 * before.accuracy());
+  EXPECT_LT(after.nats, 0.8 * before.nats);
+}
+
+TEST_F(MaskedWordsTest, AreABertsTask) {
+  const BertAndText words = bert(1);
+  EXPECT_THAT(error_of([&] { evaluate_masked_words(byte_model(1), *words.tokenizer, words.text); }),
+              HasSubstr("next token"));
 }
 
 TEST(Evaluation, BadInputIsNamed) {

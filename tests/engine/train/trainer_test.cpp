@@ -51,6 +51,29 @@ TEST_F(TrainerTest, TheCurveDoesNotDependOnTAndD) {
   }
 }
 
+// BERT's loss is told apart, whatever T, D and the parts of the batch.
+TEST_F(TrainerTest, ReportsTheTwoTermsOfBertsLoss) {
+  const auto first_step = [](int tp, int dp, int parts) {
+    Settings settings = in_fp64(testing::small_bert(tp, dp));
+    settings.micro_batches = parts;
+    Trainer trainer = small_trainer(small_training(settings, 8));
+    const ValidationReport validation = trainer.validate();
+    EXPECT_NEAR(validation.parts->words + validation.parts->sentences, validation.loss, 1e-12);
+    return trainer.step();
+  };
+  const StepReport serial = first_step(1, 1, 1);
+  EXPECT_NEAR(serial.parts->words, std::log(53.0), 0.2);
+  EXPECT_NEAR(serial.parts->sentences, std::log(2.0), 0.1);
+  for (const auto& [tp, dp, parts] : {std::tuple{1, 1, 1}, {3, 1, 1}, {2, 2, 1}, {1, 1, 4}, {2, 2, 2}}) {
+    const StepReport report = first_step(tp, dp, parts);
+    EXPECT_NEAR(report.parts->words, serial.parts->words, 1e-12) << tp << dp << parts;
+    EXPECT_NEAR(report.parts->sentences, serial.parts->sentences, 1e-12) << tp << dp << parts;
+    EXPECT_NEAR(report.parts->words + report.parts->sentences, report.loss, 1e-12) << tp << dp << parts;
+  }
+  Trainer gpt = small_trainer(small_training(small_model(1), 8));
+  EXPECT_FALSE(gpt.step().parts);
+}
+
 TEST_F(TrainerTest, ReportsRateAndPace) {
   Trainer trainer = small_trainer(small_training(small_model(2), 8));
   const StepReport first = trainer.step();

@@ -10,7 +10,6 @@
 
 #include "engine/config/error.h"
 #include "engine/train/gradient_norms.h"
-#include "engine/train/masked_batches.h"
 #include "engine/train/train_data.h"
 #include "tests/engine/small_model.h"
 
@@ -247,28 +246,6 @@ TEST(TrainingSession, EndsAtOnceInTheMiddleOfAStep) {
     wait_for(session, [](const TrainSnapshot& s) { return s.state == TrainState::Running; });
   }
   EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), kTimeoutSeconds);
-}
-
-TEST(MaskedBatches, HidesAboutOneTokenInSevenAndAsksForIt) {
-  const TrainData data = open_built_in_text();
-  const MaskedBatches source(Windows(data.train, 64, 7), 32, 257, 7);
-  const Batch batch = source.batch(3), again = source.batch(3);
-  EXPECT_EQ(batch.tokens, again.tokens) << "a pure function of the step";
-  int64_t asked = 0, hidden = 0, kept = 0;
-  for (size_t i = 0; i < batch.tokens.size(); ++i) {
-    if (batch.labels[i] == kIgnoredLabel) {
-      EXPECT_LT(batch.tokens[i], 257);
-      continue;
-    }
-    ++asked;
-    EXPECT_LT(batch.labels[i], 257);
-    hidden += batch.tokens[i] == 257 ? 1 : 0;
-    kept += batch.tokens[i] == batch.labels[i] ? 1 : 0;
-  }
-  const double tokens = static_cast<double>(batch.tokens.size());
-  EXPECT_NEAR(static_cast<double>(asked) / tokens, 0.15, 0.03);
-  EXPECT_NEAR(static_cast<double>(hidden) / static_cast<double>(asked), 0.8, 0.1);
-  EXPECT_NEAR(static_cast<double>(kept) / static_cast<double>(asked), 0.1, 0.08);
 }
 
 }  // namespace

@@ -1,0 +1,59 @@
+// A forward pass, and what is read from it.
+#include "engine/train/forward_pass.h"
+
+#include <cstring>
+
+#include "engine/planner/planner.h"
+#include "engine/runtime/plan.h"
+#include "engine/train/model_state.h"
+
+namespace shardlens {
+namespace {
+
+Settings in_one_part(Settings settings) {
+  settings.micro_batches = 1;
+  return settings;
+}
+
+}  // namespace
+
+// The two numbers a token that the fused loss reduces anyway are gathered: the label is the likeliest token
+// where they are equal.
+ForwardPass::ForwardPass(const Settings& settings)
+    : plan_(make_plan(plan_evaluation(in_one_part(settings)))),
+      largest_and_target_(std::make_shared<Gather>(plan_->program.ranks(), [](const Tensor& tensor) {
+        return tensor.name.starts_with("loss") &&
+               (tensor.name.ends_with(".max") || tensor.name.ends_with(".target"));
+      })) {
+  check_runnable(*plan_);
+  executor_ = std::make_unique<Executor>(plan_);
+  executor_->observe({largest_and_target_});
+  executor_->wait();
+  for (const Tensor& tensor : plan_->program.tensors)
+    if (tensor.name == "loss") loss_ = tensor.id;
+}
+
+void ForwardPass::run(Batch rows) {
+  PassInputs inputs;
+  inputs.batch = std::make_shared<const Batch>(padded_batch(settings(), std::move(rows)));
+  executor_->next_pass(inputs);
+  executor_->start(executor_->steps());
+  executor_->wait();
+}
+
+double ForwardPass::loss() const {
+  return read_scalar(*executor_, plan_->program, loss_);
+}
+
+bool ForwardPass::likeliest(const std::string& module, int64_t place) const {
+  const int64_t per_replica = largest_and_target_->tensors().at(module + ".max").shape[0];
+  const auto replica = static_cast<int>(place / per_replica);
+  const auto at = static_cast<size_t>(place % per_replica);
+  const auto& tensors = largest_and_target_->tensors(replica);
+  const GatheredTensor& largest = tensors.at(module + ".max");
+  const GatheredTensor& target = tensors.at(module + ".target");
+  const auto element = static_cast<size_t>(element_bytes(largest.dtype));
+  return std::memcmp(largest.bytes.data() + at * element, target.bytes.data() + at * element, element) == 0;
+}
+
+}  // namespace shardlens

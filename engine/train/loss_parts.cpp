@@ -1,0 +1,22 @@
+// The terms of BERT's loss, read from the ranks.
+#include "engine/train/loss_parts.h"
+
+#include "engine/train/model_state.h"
+
+namespace shardlens {
+
+std::optional<LossParts> read_loss_parts(const Executor& executor, const Program& program) {
+  if (program.settings.model.architecture != Architecture::Bert) return std::nullopt;
+  LossParts parts;
+  // A step for each part of the batch; what it gives a replica is that replica's share of the mean.
+  for (const Step& step : program.steps) {
+    if (step.op != Op::CrossEntropy) continue;
+    const bool words = step.name.ends_with("loss.words");
+    for (int replica = 0; replica < program.replicas(); ++replica)
+      (words ? parts.words : parts.sentences) +=
+          read_scalar(executor, program, step.outputs[0], 0, replica * program.ranks());
+  }
+  return parts;
+}
+
+}  // namespace shardlens
