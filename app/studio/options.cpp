@@ -84,7 +84,7 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
   app.add_option("--dp", settings.dp,
                  "Data-parallel degree D of a whole model: replicas that share the batch")
       ->capture_default_str();
-  app.add_option("--recompute", recompute, "Of a whole model: none, or full for each layer")
+  app.add_option("--recompute", recompute, "Of a whole model: none, selective (attention) or full (each layer)")
       ->capture_default_str();
   app.add_option("--loss", loss, "Of a whole model: fused or gather");
   app.add_option("--layer", settings.layer, "Which layer of the model")->capture_default_str();

@@ -1,10 +1,14 @@
 // The choices that only a whole model has.
 #include <fmt/format.h>
+#include <imgui.h>
 
 #include <algorithm>
 #include <array>
 
+#include "engine/config/error.h"
+#include "engine/config/units.h"
 #include "engine/config/validate.h"
+#include "engine/cost/compare_recompute.h"
 #include "ui/panels/setup.h"
 #include "ui/widgets/form.h"
 
@@ -15,6 +19,57 @@ constexpr std::array<double, 4> kDropouts{0, 0.1, 0.2, 0.5};
 
 std::string dropout_title(double probability) {
   return probability == 0 ? "none" : fmt::format("{}", probability);
+}
+
+std::string recompute_title(Recompute recompute) {
+  switch (recompute) {
+    case Recompute::None:
+      return "nothing";
+    case Recompute::Selective:
+      return "attention";
+    case Recompute::Full:
+      break;
+  }
+  return "each layer";
+}
+
+const char* recompute_explanation(Recompute recompute) {
+  switch (recompute) {
+    case Recompute::None:
+      return "all activations are kept";
+    case Recompute::Selective:
+      return "softmax(QK) is computed again, not kept";
+    case Recompute::Full:
+      break;
+  }
+  return "a layer is run again from its input";
+}
+
+/// The list's lines, in the order of the enum, each with the activations it keeps. Three plans are made when
+/// the list opens, and again when it opens on other settings.
+std::vector<std::string> recompute_options(const Settings& wanted) {
+  static Settings planned;
+  static std::vector<std::string> options;
+  ImGui::PushID("Recompute");
+  const bool is_open = ImGui::IsPopupOpen("options");
+  ImGui::PopID();
+  Settings sizes = wanted;
+  sizes.recompute = Recompute::None;
+  if (!is_open || (sizes == planned && !options.empty())) return options;
+  planned = sizes;
+  options.clear();
+  for (const Recompute recompute : {Recompute::None, Recompute::Selective, Recompute::Full})
+    options.push_back(fmt::format("{}: {}###{}", recompute_title(recompute), recompute_explanation(recompute),
+                                  recompute_title(recompute)));
+  try {
+    for (const RecomputeCost& cost : compare_recompute(sizes)) {
+      std::string& line = options[static_cast<size_t>(cost.recompute)];
+      line.insert(line.find("###"),
+                  fmt::format(" ({})", bytes_text(static_cast<double>(cost.activation_bytes))));
+    }
+  } catch (const Error&) {  // what cannot be planned is refused in words elsewhere
+  }
+  return options;
 }
 
 /// A choice among `names`; calls `choose` with the index of another one.
@@ -49,16 +104,9 @@ void draw_whole_model(const Context& context, const Settings& wanted) {
   if (slider_row(context, "Replicas D", stops, replicas)) changed.dp = static_cast<int>(replicas);
   if (slider_row(context, "Batch parts", stops, parts)) changed.micro_batches = static_cast<int>(parts);
 
-  const std::array<Recompute, 2> recomputes{Recompute::None, Recompute::Full};
-  const auto recompute_title = [](Recompute recompute) {
-    return std::string(recompute == Recompute::None        ? "nothing"
-                       : recompute == Recompute::Selective ? "attention"
-                                                           : "each layer");
-  };
-  std::vector<std::string> names;
-  for (const Recompute recompute : recomputes) names.push_back(recompute_title(recompute));
-  choice(context, "Recompute", recompute_title(wanted.recompute), names,
-         [&](size_t i) { changed.recompute = recomputes[i]; });
+  const int recompute =
+      option_row(context, "Recompute", recompute_title(wanted.recompute), recompute_options(wanted));
+  if (recompute >= 0) changed.recompute = static_cast<Recompute>(recompute);
 
   const auto embedding_title = [](EmbeddingCut cut) {
     return std::string(cut == EmbeddingCut::Vocab ? "cut by vocabulary" : "replicated");

@@ -92,6 +92,33 @@ TEST(WholeModel, IsChosenInSetupAndLeftAgain) {
   EXPECT_GT(harness.snapshot().settings.micro_batches, 1);
 }
 
+// The list says what each choice keeps; the choice is planned, run and remembered in the settings.
+TEST(WholeModel, RecomputationIsChosenInSetup) {
+  StudioHarness harness({1920, 1080}, tiny_model());
+  harness.wait_until_at_rest();
+  const auto kept = [&harness] {
+    return harness.snapshot().plan->memory[0].arena_bytes[static_cast<size_t>(MemoryKind::Activation)];
+  };
+  const int64_t all = kept();
+  harness.perform([](ImGuiTestContext& person) {
+    person.ItemClick("//Setup/Recompute/choice");
+    person.ItemClick("//$FOCUSED/###attention");
+  });
+  harness.wait_until_at_rest();
+  EXPECT_EQ(harness.snapshot().settings.recompute, Recompute::Selective);
+  ASSERT_EQ(harness.snapshot().state, RunState::Done) << harness.snapshot().message;
+  EXPECT_TRUE(harness.snapshot().result->parity_summary.agrees);
+  const int64_t without_probabilities = kept();
+  EXPECT_LT(without_probabilities, all);
+  harness.perform([](ImGuiTestContext& person) {
+    person.ItemClick("//Setup/Recompute/choice");
+    person.ItemClick("//$FOCUSED/###each layer");
+  });
+  harness.wait_until_at_rest();
+  EXPECT_EQ(harness.snapshot().settings.recompute, Recompute::Full);
+  EXPECT_LT(kept(), without_probabilities);
+}
+
 TEST(WholeModel, ABatchThatReplicasDoNotDivideIsRefusedWithAWayOut) {
   Settings settings = tiny_model();
   settings.batch = 3;

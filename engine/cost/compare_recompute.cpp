@@ -1,0 +1,19 @@
+// Three plans, and what each keeps.
+#include "engine/cost/compare_recompute.h"
+
+#include "engine/planner/memory_plan.h"
+#include "engine/planner/planner.h"
+
+namespace shardlens {
+
+std::array<RecomputeCost, 3> compare_recompute(Settings settings) {
+  std::array<RecomputeCost, 3> costs{{{Recompute::None}, {Recompute::Selective}, {Recompute::Full}}};
+  for (RecomputeCost& cost : costs) {
+    settings.recompute = cost.recompute;
+    const MemoryPlan memory = plan_memory(plan_program(settings), 0);
+    cost.activation_bytes = memory.arena_bytes[static_cast<size_t>(MemoryKind::Activation)];
+  }
+  return costs;
+}
+
+}  // namespace shardlens
