@@ -14,6 +14,7 @@ namespace shardlens {
 namespace {
 
 constexpr std::string_view kWordBegins = "\u2581";
+constexpr int32_t kUsualCharacters = 1000;  // more than the alphabets of a text have
 
 // BERT's words with a space between, a line for each line of the text.
 std::vector<std::string> word_lines(const std::vector<std::string>& texts) {
@@ -39,10 +40,11 @@ bool is_one_character(std::string_view utf8) {
 
 std::shared_ptr<const WordPieceTokenizer> WordPieceTokenizer::train(const std::vector<std::string>& texts,
                                                                     int32_t entries) {
-  // A text may have fewer pieces than are asked for: that is no error here.
+  // A text may have fewer pieces than are asked for: that is no error here. Nor are too few asked for, until
+  // it is known how many its characters need.
   sentencepiece::SentencePieceProcessor pieces;
-  const auto status = pieces.LoadFromSerializedProto(
-      train_sentencepiece(word_lines(texts), entries, {{"hard_vocab_limit", "false"}}));
+  const auto status = pieces.LoadFromSerializedProto(train_sentencepiece(
+      word_lines(texts), std::max(entries, kUsualCharacters), {{"hard_vocab_limit", "false"}}));
   if (!status.ok()) throw run_error(fmt::format("SentencePiece cannot read its model: {}", status.message()));
   std::vector<std::string> tokens{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}, merged;
   for (int id = 0; id < pieces.GetPieceSize(); ++id) {

@@ -211,7 +211,7 @@ TEST_F(CliTrain, ABertLearnsFromAPlainText) {
                                           path("whole") + " --text " + path("book.txt")));
   EXPECT_GT(eval["masked_tokens"].get<int>(), 100);
   EXPECT_GE(eval["masked_accuracy"].get<double>(), 0);
-  EXPECT_LT(eval["word_loss"].get<double>(), 6);
+  EXPECT_LT(eval["word_loss"].get<double>(), 7.6);  // ln 2048
   EXPECT_NEAR(eval["order_loss"].get<double>(), 0.69, 0.1);
 
   // A new run from its weights cuts words as the old one did.
@@ -284,7 +284,7 @@ TEST_F(CliTrain, WrongRequestsEndWithTwoAndNameTheRemedy) {
       {tiny() + "--checkpoint " + folder_.string(), "no checkpoint"},
       {tiny() + "--log /nonexistent/log.csv --steps 1", "/nonexistent/log.csv"},
       {"train --model bert-tiny --tokenizer bytes --data " + path("book.txt"), "wordpiece:N"},
-      {"train --model bert-tiny --tokenizer wordpiece:9 --data " + path("book.txt"), "need"},
+      {"train --model bert-tiny --tokenizer wordpiece:9 --data " + path("book.txt"), "characters alone need"},
       {"train --model bert-tiny --norm middle --data " + path("book.txt"), "pre"},
       {"train --resume " + path("nowhere"), "training.json"},
       {"train --resume " + path("run") + " --lr 1", "--lr is the checkpoint's own"},

@@ -118,7 +118,7 @@ TEST_F(BertSamplesTest, TheStatisticsAreThoseOfThePaper) {
 TEST_F(BertSamplesTest, WhatCannotBeSaidIsRefused) {
   const auto file = chapters(2);
   EXPECT_THAT(error_of([&] { BertSamples(file, BytesTokenizer(), kSeq, 1); }),
-              AllOf(HasSubstr("bytes has no [CLS]"), HasSubstr("sentencepiece:N")));
+              AllOf(HasSubstr("bytes has no [CLS]"), HasSubstr("wordpiece:N")));
   EXPECT_THAT(error_of([&] { BertSamples(file, *tokenizer_, 15, 1); }), HasSubstr("at least 16"));
   const auto cased = load_tokenizer(test_data_folder() + "/tokenizers/bert-cased");
   EXPECT_THAT(error_of([&] { BertSamples(file, *cased, kSeq, 1); }), HasSubstr("x.tokens was made with"));
