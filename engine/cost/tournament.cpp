@@ -245,7 +245,8 @@ Tournament hold_tournament(const Settings& settings, int ranks, const Hardware& 
                     ranks, settings.model.title, settings.batch, settings.micro_batches));
   std::stable_sort(tournament.entrants.begin(), tournament.entrants.end(),
                    [](const Entrant& a, const Entrant& b) { return a.seconds < b.seconds; });
-  for (Entrant& entrant : tournament.entrants) entrant.split.name = words_of(entrant.split);
+  for (Entrant& entrant : tournament.entrants)
+    entrant.split.name = entrant.tp == 1 ? "one rank, nothing to cut" : words_of(entrant.split);
   find_those_that_fit(entering, hardware, listed, tournament);
   return tournament;
 }
