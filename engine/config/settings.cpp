@@ -13,7 +13,10 @@ using Names = std::vector<std::pair<Enum, std::string>>;
 
 const Names<Cut> kCuts = {{Cut::Column, "column"}, {Cut::Row, "row"}, {Cut::Replicated, "replicated"}};
 const Names<EmbeddingCut> kEmbeddingCuts = {{EmbeddingCut::Vocab, "vocab"},
+                                            {EmbeddingCut::Hidden, "hidden"},
                                             {EmbeddingCut::Replicated, "replicated"}};
+const Names<NormCut> kNormCuts = {
+    {NormCut::Replicated, "replicated"}, {NormCut::Parallel, "parallel"}, {NormCut::Sequence, "sequence"}};
 const Names<LossForm> kLossForms = {{LossForm::Fused, "fused"}, {LossForm::Gather, "gather"}};
 const Names<Block> kBlocks = {
     {Block::Layer, "layer"}, {Block::Mlp, "mlp"}, {Block::Attention, "attention"}, {Block::Model, "model"}};
@@ -52,6 +55,9 @@ std::string to_string(Cut cut) {
 std::string to_string(EmbeddingCut cut) {
   return name_of(kEmbeddingCuts, cut);
 }
+std::string to_string(NormCut cut) {
+  return name_of(kNormCuts, cut);
+}
 std::string to_string(LossForm form) {
   return name_of(kLossForms, form);
 }
@@ -82,6 +88,9 @@ Cut parse_cut(const std::string& text) {
 }
 EmbeddingCut parse_embedding_cut(const std::string& text) {
   return parse(kEmbeddingCuts, "embedding cut", text);
+}
+NormCut parse_norm_cut(const std::string& text) {
+  return parse(kNormCuts, "norm cut", text);
 }
 LossForm parse_loss_form(const std::string& text) {
   return parse(kLossForms, "loss", text);

@@ -44,14 +44,20 @@ struct Model {
 /// How one weight matrix [in, out] is cut: by output columns, by input rows, or not at all.
 enum class Cut { Column, Row, Replicated };
 
-/// How the embedding [vocab, hidden] is cut: by rows of the vocabulary, or not at all.
-enum class EmbeddingCut { Vocab, Replicated };
+/// How the embedding [vocab, hidden] is cut: by rows of the vocabulary, by columns of hidden, or not at all.
+enum class EmbeddingCut { Vocab, Hidden, Replicated };
+
+/// How the residual stream [tokens, hidden] lies between the blocks, with the norms, dropouts and sums that
+/// work on it: whole on every rank; cut over hidden, where a norm reduces two numbers a token (Parallel); or
+/// cut over the tokens, where it reduces nothing (Sequence: sequence parallelism).
+enum class NormCut { Replicated, Parallel, Sequence };
 
 /// The loss on logits that are cut over the vocabulary: Fused reduces three numbers a token, Gather collects
 /// the logits first (paper, section 3).
 enum class LossForm { Fused, Gather };
 
-/// One cut per matrix: the whole grammar of a split file (DESIGN section 8).
+/// One cut per matrix, and how the stream between them lies: the whole grammar of a split file (DESIGN
+/// section 8).
 struct Split {
   std::string name = "megatron";
   Cut attn_qkv = Cut::Column;
@@ -59,6 +65,7 @@ struct Split {
   Cut mlp_fc = Cut::Column;
   Cut mlp_proj = Cut::Row;
   EmbeddingCut embedding = EmbeddingCut::Vocab;
+  NormCut norm = NormCut::Replicated;
   LossForm loss = LossForm::Fused;
   bool operator==(const Split&) const = default;
 };
@@ -131,7 +138,8 @@ struct Settings {
 // Each enum's word in files, on the command line and on screen. parse_... throws a
 // request Error that lists the words.
 std::string to_string(Cut cut);                    ///< "column", "row", "replicated"
-std::string to_string(EmbeddingCut cut);           ///< "vocab", "replicated"
+std::string to_string(EmbeddingCut cut);           ///< "vocab", "hidden", "replicated"
+std::string to_string(NormCut cut);                ///< "replicated", "parallel", "sequence"
 std::string to_string(LossForm form);              ///< "fused", "gather"
 std::string to_string(Block block);                ///< "layer", "mlp", "attention", "model"
 std::string to_string(Recompute recompute);        ///< "none", "selective", "full"
@@ -142,6 +150,7 @@ std::string to_string(Operands operands);          ///< "normal", "integer"
 std::string to_string(InputKind kind);             ///< "normal", "npy", "text"
 Cut parse_cut(const std::string& text);
 EmbeddingCut parse_embedding_cut(const std::string& text);
+NormCut parse_norm_cut(const std::string& text);
 LossForm parse_loss_form(const std::string& text);
 Block parse_block(const std::string& text);
 Recompute parse_recompute(const std::string& text);

@@ -61,6 +61,7 @@ Split read_split(const nlohmann::json& json, const std::string& where) {
   split.mlp_fc = word(reader, "mlp.fc", parse_cut);
   split.mlp_proj = word(reader, "mlp.proj", parse_cut);
   split.embedding = word(reader, "embedding", parse_embedding_cut);
+  split.norm = word(reader, "norm", parse_norm_cut);
   split.loss = word(reader, "loss", parse_loss_form);
   reader.finish();
   return split;
@@ -114,6 +115,7 @@ nlohmann::ordered_json settings_to_json(const Settings& settings) {
                    {"mlp.fc", to_string(split.mlp_fc)},
                    {"mlp.proj", to_string(split.mlp_proj)},
                    {"embedding", to_string(split.embedding)},
+                   {"norm", to_string(split.norm)},
                    {"loss", to_string(split.loss)}};
   json["tp"] = settings.tp;
   json["dp"] = settings.dp;

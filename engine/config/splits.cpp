@@ -19,17 +19,6 @@ constexpr CutKey kCutKeys[] = {{"attn.qkv", &Split::attn_qkv},
                                {"mlp.fc", &Split::mlp_fc},
                                {"mlp.proj", &Split::mlp_proj}};
 
-// Keys whose other values are planned for later: what a file may say, and the one value that runs.
-struct FixedKey {
-  const char* key;
-  std::vector<std::string> values;
-  const char* runs;
-};
-const std::vector<FixedKey>& fixed_keys() {
-  static const std::vector<FixedKey> keys = {{"norm", {"replicated", "parallel", "sequence"}, "replicated"}};
-  return keys;
-}
-
 Split split_from_json(const nlohmann::json& json, const std::string& source) {
   ObjectReader reader(json, source);
   Split split;
@@ -44,26 +33,14 @@ Split split_from_json(const nlohmann::json& json, const std::string& source) {
   };
   for (const CutKey& key : kCutKeys) read(key.key, split.*key.cut, parse_cut);
   read("embedding", split.embedding, parse_embedding_cut);
+  read("norm", split.norm, parse_norm_cut);
   read("loss", split.loss, parse_loss_form);
-  for (const FixedKey& key : fixed_keys()) {
-    if (!reader.has(key.key)) continue;
-    const std::string value = reader.string(key.key);
-    if (std::find(key.values.begin(), key.values.end(), value) == key.values.end()) {
-      throw request_error(
-          source + ": " +
-          unknown_name(std::string("value of \"") + key.key + "\"", value, key.values).what());
-    }
-    if (value != key.runs) {
-      throw request_error(source + ": \"" + key.key + "\": \"" + value +
-                          "\" is not in this version, which runs \"" + key.key + "\": \"" + key.runs + "\"");
-    }
-  }
   reader.finish();
   return split;
 }
 
 Split named(const char* name, Cut attn_qkv, Cut attn_proj, Cut mlp_fc, Cut mlp_proj,
-            EmbeddingCut embedding = EmbeddingCut::Vocab) {
+            EmbeddingCut embedding = EmbeddingCut::Vocab, NormCut norm = NormCut::Replicated) {
   Split split;
   split.name = name;
   split.attn_qkv = attn_qkv;
@@ -71,6 +48,7 @@ Split named(const char* name, Cut attn_qkv, Cut attn_proj, Cut mlp_fc, Cut mlp_p
   split.mlp_fc = mlp_fc;
   split.mlp_proj = mlp_proj;
   split.embedding = embedding;
+  split.norm = norm;
   return split;
 }
 
@@ -78,7 +56,10 @@ Split named(const char* name, Cut attn_qkv, Cut attn_proj, Cut mlp_fc, Cut mlp_p
 
 const std::vector<Split>& named_splits() {
   static const std::vector<Split> splits = {
-      Split{}, named("reversed", Cut::Row, Cut::Column, Cut::Row, Cut::Column),
+      Split{},
+      named("megatron-sp", Cut::Column, Cut::Row, Cut::Column, Cut::Row, EmbeddingCut::Vocab,
+            NormCut::Sequence),
+      named("reversed", Cut::Row, Cut::Column, Cut::Row, Cut::Column),
       named("row-row", Cut::Row, Cut::Row, Cut::Row, Cut::Row),
       named("column-column", Cut::Column, Cut::Column, Cut::Column, Cut::Column),
       named("replicated", Cut::Replicated, Cut::Replicated, Cut::Replicated, Cut::Replicated,
@@ -114,6 +95,7 @@ std::string split_file_text(const Split& split) {
   nlohmann::ordered_json json;
   for (const CutKey& key : kCutKeys) json[key.key] = to_string(split.*key.cut);
   json["embedding"] = to_string(split.embedding);
+  json["norm"] = to_string(split.norm);
   json["loss"] = to_string(split.loss);
   return json.dump(2) + "\n";
 }

@@ -9,8 +9,8 @@
 
 namespace shardlens {
 
-/// megatron (column, row, column, row), reversed (row, column, row, column), row-row, column-column,
-/// replicated: for attn.qkv, attn.proj, mlp.fc, mlp.proj.
+/// megatron (column, row, column, row), megatron-sp (the same with the stream cut over the tokens), reversed
+/// (row, column, row, column), row-row, column-column, replicated: for attn.qkv, attn.proj, mlp.fc, mlp.proj.
 const std::vector<Split>& named_splits();
 std::vector<std::string> split_names();
 
@@ -22,8 +22,7 @@ Split find_split(const std::string& name_or_file);
 
 /// Reads a split file's text (DESIGN section 8), for example {"attn.qkv": "row", "mlp.fc": "column"}; what it
 /// leaves out is cut as in megatron. `source` names it in errors. An unknown key or value throws a request
-/// Error with the nearest legal one and the list; embedding, norm and loss are accepted at the values this
-/// version runs (vocab, replicated, fused) and refused with that sentence otherwise.
+/// Error with the nearest legal one and the list.
 Split parse_split(const std::string& json_text, const std::string& source);
 
 /// The split as the text of a split file.

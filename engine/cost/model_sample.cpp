@@ -5,7 +5,7 @@
 #include <map>
 
 #include "engine/planner/planner.h"
-#include "engine/planner/replicas.h"
+#include "engine/planner/gradient_sums.h"
 
 namespace shardlens {
 namespace {

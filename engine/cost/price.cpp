@@ -22,7 +22,8 @@ struct Flops {
 // A product [m, k]·[k, n] is m·n·k multiplications and as many additions; one of its three matrices is a
 // weight, so the FLOPs are twice the tokens times the weight's own elements on this rank.
 Flops linear_flops(const Program& program, TensorId activation, TensorId weight, int rank) {
-  const int64_t flops = 2 * tokens_of(program, activation) * local_count(program, weight, rank);
+  const int64_t tokens = local_shape(program.tensor(activation), program.ranks(), rank)[0];
+  const int64_t flops = 2 * tokens * local_count(program, weight, rank);
   return {flops, flops};
 }
 

@@ -51,11 +51,12 @@ Choices layer_choices() {
                    of(&Split::mlp_proj, cuts)});
 }
 Choices end_choices() {
-  return combined({of(&Split::embedding, {EmbeddingCut::Vocab, EmbeddingCut::Replicated}),
-                   of(&Split::loss, {LossForm::Fused, LossForm::Gather})});
+  return combined(
+      {of(&Split::embedding, {EmbeddingCut::Vocab, EmbeddingCut::Hidden, EmbeddingCut::Replicated}),
+       of(&Split::loss, {LossForm::Fused, LossForm::Gather})});
 }
 Choices stream_choices() {
-  return combined({});
+  return combined({of(&Split::norm, {NormCut::Replicated, NormCut::Parallel, NormCut::Sequence})});
 }
 
 Split chosen(const Choice& stream, const Choice& layer, const Choice& ends) {
@@ -218,9 +219,10 @@ std::string words_of(const Split& split) {
     same.name = named.name;
     if (same == named) return named.name;
   }
-  return fmt::format("qkv {}, proj {}, fc {}, proj {}, embedding {}, loss {}", to_string(split.attn_qkv),
-                     to_string(split.attn_proj), to_string(split.mlp_fc), to_string(split.mlp_proj),
-                     to_string(split.embedding), to_string(split.loss));
+  return fmt::format("qkv {}, proj {}, fc {}, proj {}, embedding {}, norm {}, loss {}",
+                     to_string(split.attn_qkv), to_string(split.attn_proj), to_string(split.mlp_fc),
+                     to_string(split.mlp_proj), to_string(split.embedding), to_string(split.norm),
+                     to_string(split.loss));
 }
 
 Tournament hold_tournament(const Settings& settings, int ranks, const Hardware& hardware, int64_t limit_bytes,

@@ -39,6 +39,11 @@ struct DropoutMask {
   uint64_t stream = 0;  ///< of the tensor's name and the iteration
 };
 
+/// Where [rows, run] elements lie in a full tensor: row i begins at its element first + i * stride.
+struct RowRuns {
+  int64_t first = 0, rows = 0, run = 0, stride = 0;
+};
+
 /// One rank's columns of a vocabulary: logits [tokens, columns.size()], of which those from `vocab` on are
 /// padding and count as absent. `wide` is the dtype of the per-token numbers.
 struct VocabShard {
@@ -88,6 +93,14 @@ struct CacheShape {
   int64_t first_position(int64_t sequence) const;
 };
 
+/// LayerNorm of rows whose columns are spread over the ranks: x is [rows, cols], a row has `hidden` columns
+/// on all ranks together. sums [rows, 2] are Σx and Σx² of whole rows, wide.
+struct CutNorm {
+  DType dtype = DType::Fp32;
+  int64_t rows = 0, cols = 0, hidden = 0;
+  double epsilon = 0;
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -125,6 +138,20 @@ class Device {
   virtual void layer_norm_grad(DType dtype, int64_t rows, int64_t cols, const void* x, const void* gamma,
                                const void* stats, const void* dy, void* dx, void* dgamma, void* dbeta,
                                bool accumulate = false) = 0;
+
+  /// The parts of a LayerNorm over cut rows. sums[rows, 2] = Σx, Σx² over x's columns;
+  virtual void layer_norm_sums(const CutNorm& norm, const void* x, void* sums) = 0;
+  /// y from the sums over whole rows;
+  virtual void layer_norm_apply(const CutNorm& norm, const void* x, const void* gamma, const void* beta,
+                                const void* sums, void* y) = 0;
+  /// dsums[rows, 2] = Σg, Σg·x̂ over x's columns, with g = gamma·dy and x̂ = (x - mean)/σ; dgamma and dbeta of
+  /// them;
+  virtual void layer_norm_grad_sums(const CutNorm& norm, const void* x, const void* gamma, const void* sums,
+                                    const void* dy, void* dsums, void* dgamma, void* dbeta,
+                                    bool accumulate) = 0;
+  /// dx from both sums over whole rows.
+  virtual void layer_norm_grad_apply(const CutNorm& norm, const void* x, const void* gamma, const void* sums,
+                                     const void* dy, const void* dsums, void* dx) = 0;
 
   /// P = softmax(Q·Kᵀ/sqrt(head_dim) + mask), C = (P∘dropout)·V. Masked entries of P are 0. `saved` is P
   /// before dropout or, with `recompute`, what a row of P is computed from again, [batch*seq, heads, 2] =
@@ -168,8 +195,8 @@ class Device {
   virtual void tanh(DType dtype, int64_t count, const void* x, void* y) = 0;
   /// dx = dy (1 - y²)
   virtual void tanh_grad(DType dtype, int64_t count, const void* y, const void* dy, void* dx) = 0;
-  /// y = x ∘ mask / (1 - p) for elements [first, first + count) of the full tensor.
-  virtual void dropout(DType dtype, const DropoutMask& mask, int64_t first, int64_t count, const void* x,
+  /// y = x ∘ mask / (1 - p) for the elements at `place` of the full tensor.
+  virtual void dropout(DType dtype, const DropoutMask& mask, const RowRuns& place, const void* x,
                        void* y) = 0;
 
   /// Per token of a VocabShard, in fp32 or fp64 (that of fp64 logits): the largest logit; the label's logit

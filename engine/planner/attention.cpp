@@ -42,6 +42,7 @@ TensorId cached_attention(Builder& b, TensorId qkv, TensorId positions, Layout h
 TensorId attention_core(Builder& b, TensorId qkv, const Visibility& visible) {
   const Settings& settings = b.settings();
   const Model& model = settings.model;
+  if (b.tensor(qkv).layout == sharded(0)) qkv = b.convert(qkv, sharded(2));
   const Layout heads = b.tensor(qkv).layout.kind == LayoutKind::Sharded ? sharded(1) : kReplicated;
   if (settings.cache_tokens > 0) return cached_attention(b, qkv, visible.positions, heads);
   const TensorId mask = visible.mask;
@@ -97,8 +98,9 @@ TensorId attention(Builder& b, TensorId x, const std::string& out_symbol, const 
   const TensorId qkv = linear(b, x, qkv_names, {{model.hidden}, {3, model.heads, model.head_dim()}, 0, 1},
                               split.attn_qkv, sharded(2));
   const TensorId c = attention_core(b, qkv, visible);
-  const TensorId y = linear(b, c, proj_names, {heads_shape, {model.hidden}, 0, 0}, split.attn_proj);
-  return b.convert(y, kReplicated);
+  const Layout stream = stream_layout(b.settings());
+  const TensorId y = linear(b, c, proj_names, {heads_shape, {model.hidden}, 0, 0}, split.attn_proj, stream);
+  return b.convert(y, stream);
 }
 
 }  // namespace shardlens

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <stdexcept>
+
 namespace shardlens {
 namespace {
 
@@ -81,8 +83,11 @@ std::string Builder::in_layer(const std::string& value) const {
   return layer_ >= 0 ? fmt::format("h.{}.{}", layer_, value) : value;
 }
 
-TensorId Builder::input(const std::string& name, const std::string& symbol, const Shape& shape) {
-  return input(name, symbol, shape, settings().dtype);
+TensorId Builder::input(const std::string& name, const std::string& symbol, const Shape& shape,
+                        Layout layout) {
+  Tensor tensor = blank(scoped(name), symbol, shape, MemoryKind::Input);
+  tensor.layout = layout;
+  return add(std::move(tensor));
 }
 
 TensorId Builder::input(const std::string& name, const std::string& symbol, const Shape& shape, DType dtype) {
@@ -134,8 +139,10 @@ TensorId Builder::gradient_tensor(TensorId of, Layout layout) {
   return add(std::move(tensor));
 }
 
-TensorId Builder::weight_gradient(TensorId weight, std::vector<TensorId>& inputs, Attributes& attributes) {
+TensorId Builder::weight_gradient(TensorId weight, std::vector<TensorId>& inputs, Attributes& attributes,
+                                  Layout activations) {
   Tensor gradient = tensor(weight);
+  if (activations == sharded(0) && gradient.layout == kReplicated) gradient.layout = kPartial;
   gradient.value = "grad." + gradient.value;
   gradient.name.clear();
   gradient.symbol = "d" + gradient.symbol;
@@ -143,6 +150,9 @@ TensorId Builder::weight_gradient(TensorId weight, std::vector<TensorId>& inputs
   gradient.kind = MemoryKind::WeightGradient;
   std::vector<TensorId>& earlier = weight_gradients_[weight];
   if (!earlier.empty()) {
+    if (tensor(earlier.back()).layout != gradient.layout && ranks() > 1)
+      throw std::logic_error("two steps write the gradient of " + tensor(weight).name +
+                             " in different layouts");
     const char* of_replica = settings().dp > 1 ? "@replica" : "";
     rename(earlier.back(), fmt::format("{}.part{}{}", gradient.value, earlier.size(), of_replica));
     gradient.storage = earlier.back();
@@ -186,6 +196,14 @@ TensorId Builder::sum_over_replicas(TensorId of) {
   const TensorId sum = in_place(of, name);
   program_.tensors[static_cast<size_t>(sum)].keep = kept;
   return sum;
+}
+
+TensorId Builder::sum_over_ranks(TensorId of) {
+  Tensor sum = tensor(of);
+  sum.name.clear();
+  sum.layout = kReplicated;
+  sum.storage = of;
+  return add(std::move(sum));
 }
 
 void Builder::rename(TensorId id, const std::string& name) {
@@ -252,6 +270,7 @@ TensorId Builder::convert(TensorId x, Layout to, Conjugate mark) {
   if (ranks() == 1) return x;
   const TensorId y = emit_conversion(x, to, mark);
   if (y == x) return x;
+  if (tensor(x).layout == sharded(0) && to == kReplicated) token_slice_[y] = x;
   const StepId forward = program_.steps.back().id;
   on_backward([this, x, y, mark, forward] {
     const auto found = contributions_.find(y);
@@ -266,6 +285,11 @@ TensorId Builder::convert(TensorId x, Layout to, Conjugate mark) {
     program_.steps[static_cast<size_t>(forward)].pair = backward.id;
   });
   return y;
+}
+
+TensorId Builder::whole_again(TensorId x) {
+  const auto slice = token_slice_.find(x);
+  return slice == token_slice_.end() ? x : emit_conversion(slice->second, kReplicated, Conjugate::None);
 }
 
 TensorId Builder::operand(TensorId x) {
@@ -345,13 +369,12 @@ TensorId Builder::recomputed(TensorId x, const std::function<TensorId(TensorId)>
   return y;
 }
 
-Program Builder::finish(TensorId x, TensorId y, TensorId dy) {
+void Builder::finish(TensorId x, TensorId y, TensorId dy) {
   program_.tensors[static_cast<size_t>(y)].keep = true;
   phase_ = Phase::Backward;
   add_gradient(y, dy);
   play_from(0);
   program_.tensors[static_cast<size_t>(gradient(x))].keep = true;
-  return std::move(program_);
 }
 
 }  // namespace shardlens

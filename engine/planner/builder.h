@@ -25,7 +25,8 @@ class Builder {
   DType wide() const { return settings().dtype == DType::Fp64 ? DType::Fp64 : DType::Fp32; }
 
   /// A tensor someone feeds before the first step: X, or the gradient that arrives from the next layer.
-  TensorId input(const std::string& name, const std::string& symbol, const Shape& shape);
+  TensorId input(const std::string& name, const std::string& symbol, const Shape& shape,
+                 Layout layout = kReplicated);
   TensorId input(const std::string& name, const std::string& symbol, const Shape& shape, DType dtype);
   /// A parameter, the same tensor whenever the same name is asked for. With one rank every layout is
   /// Replicated.
@@ -40,8 +41,11 @@ class Builder {
   TensorId workspace(const std::string& name, const Shape& shape);
   /// The gradient of a parameter, which the step about to be added writes. Where an earlier step wrote one (a
   /// tied matrix, an earlier part of the batch) the new one shares its bytes and adds to it: `inputs` gets
-  /// the earlier one and `attributes` says so.
-  TensorId weight_gradient(TensorId weight, std::vector<TensorId>& inputs, Attributes& attributes);
+  /// the earlier one and `attributes` says so. Where the step sees only the rank's own tokens, what it writes
+  /// of a whole parameter is Partial (`activations` is the layout of what it reads); reduce_over_ranks() sums
+  /// it.
+  TensorId weight_gradient(TensorId weight, std::vector<TensorId>& inputs, Attributes& attributes,
+                           Layout activations = kReplicated);
   /// A tensor the optimizer keeps beside a parameter, in its layout.
   TensorId optimizer_state(const std::string& name, const std::string& symbol, TensorId weight);
   /// A tensor of the run's dtype that stays from pass to pass; steps write it in place.
@@ -50,6 +54,8 @@ class Builder {
   TensorId in_place(TensorId of, const std::string& value);
   /// The sum of `of` over the replicas, in the same bytes; it takes over the name.
   TensorId sum_over_replicas(TensorId of);
+  /// The sum of the Partial `of` over the ranks, in the same bytes.
+  TensorId sum_over_ranks(TensorId of);
   /// From now on `gradient` is the newest one of `weight`.
   void supersede_gradient(TensorId weight, TensorId gradient) {
     weight_gradients_[weight].push_back(gradient);
@@ -64,6 +70,10 @@ class Builder {
   /// `x` in layout `to`, by the one collective the algebra names, with its conjugate on the tape. `mark`
   /// writes the paper's letter on both halves; with a mark the step is written also where it is the identity.
   TensorId convert(TensorId x, Layout to, Conjugate mark = Conjugate::None);
+  /// In the backward pass: `x` for a step that needs it whole. Where the forward pass gathered it from a cut
+  /// of the tokens it is gathered again, so that only the rank's own tokens are kept in between (sequence
+  /// parallelism).
+  TensorId whole_again(TensorId x);
 
   /// Integer operands: `x` rounded to small integers, so that products sum exactly; `x` itself otherwise. The
   /// gradient passes straight through.
@@ -97,9 +107,8 @@ class Builder {
   void play_backward();
   void begin_update() { phase_ = Phase::Update; }
 
-  /// Seeds `y` with the gradient `dy`, plays the tape and keeps y and the gradient of x. The builder is
-  /// spent.
-  Program finish(TensorId x, TensorId y, TensorId dy);
+  /// Seeds `y` with the gradient `dy`, plays the tape and keeps y and the gradient of x.
+  void finish(TensorId x, TensorId y, TensorId dy);
   /// The Program so far, with the tensors to keep; the builder is spent.
   Program take() { return std::move(program_); }
   void keep(TensorId id) { program_.tensors[static_cast<size_t>(id)].keep = true; }
@@ -107,6 +116,7 @@ class Builder {
   Program& program() { return program_; }
   /// The parameters in the order of their first use, and the newest gradient of each.
   const std::vector<TensorId>& weights() const { return weights_; }
+  bool has_gradient(TensorId weight) const { return weight_gradients_.count(weight) > 0; }
   TensorId newest_gradient(TensorId weight) const { return weight_gradients_.at(weight).back(); }
 
  private:
@@ -137,6 +147,8 @@ class Builder {
   std::map<TensorId, std::vector<TensorId>> weight_gradients_;
   std::vector<TapeEntry> tape_;
   std::map<TensorId, std::vector<TensorId>> contributions_;
+  std::map<TensorId, TensorId>
+      token_slice_;  ///< what a tensor was gathered from, if that was cut over tokens
 };
 
 }  // namespace shardlens

@@ -43,6 +43,7 @@ TensorId tanh(Builder& b, TensorId x, const std::string& value, const std::strin
 TensorId first_token(Builder& b, TensorId x, const std::string& value, const std::string& symbol) {
   Attributes attributes;
   attributes.batch = b.settings().micro_batch();
+  x = b.convert(x, kReplicated);
   const TensorId y = b.activation(value, symbol, {attributes.batch, b.tensor(x).shape[1]}, kReplicated);
   b.step(Op::FirstToken, value, fmt::format("{} = {}[first tokens]", symbol, b.tensor(x).symbol), {x}, {y},
          attributes);

@@ -1,6 +1,7 @@
 // The two ends of a whole model: rows looked up by id, and logits against the same rows. Cut over the
 // vocabulary, a lookup leaves zeros where another rank owns the row, so its output is Partial and g appears;
-// the logits come out Sharded, their input's gradient Partial, and f appears (paper, section 3).
+// the logits come out Sharded, their input's gradient Partial, and f appears (paper, section 3). Cut over
+// hidden it is the other way round: the lookup is local, and the logits are a sum.
 #include <fmt/format.h>
 
 #include "engine/planner/modules.h"
@@ -11,15 +12,44 @@ int vocab_ranks(const Settings& settings) {
   return settings.vocab_ranks > 0 ? settings.vocab_ranks : settings.tp;
 }
 
+namespace {
+
+void bias_gradient(Builder& b, TensorId bias, TensorId logits) {
+  std::vector<TensorId> reads{b.gradient(logits)};
+  Attributes attributes;
+  const TensorId db = b.weight_gradient(bias, reads, attributes, b.tensor(reads[0]).layout);
+  b.step(Op::BiasGrad, "logits db", "db = Σ tokens dZ", reads, {db}, attributes);
+}
+
+// Of logits that were a sum: the bias is added once, after the reduction.
+TensorId with_bias(Builder& b, TensorId sum, const std::string& name) {
+  const Layout layout = b.tensor(sum).layout;
+  const Shape& shape = b.tensor(sum).shape;
+  const TensorId bias = b.weight(name, "b", {shape[1]}, 0, layout == sharded(1) ? sharded(0) : kReplicated);
+  const TensorId logits = b.activation("logits", "Z", shape, layout);
+  b.step(Op::BiasAdd, "logits bias", "Z = Z + b", {sum, bias}, {logits});
+  b.on_backward([&b, sum, bias, logits] {
+    bias_gradient(b, bias, logits);
+    b.add_gradient(sum, b.gradient(logits));
+  });
+  return logits;
+}
+
+}  // namespace
+
 TensorId embedding(Builder& b, TensorId ids, const std::string& module, const std::string& parameter,
                    const std::string& weight_symbol, const std::string& out_symbol, int64_t rows,
                    Layout layout, int64_t no_gradient_id) {
   b.set_block("embedding");
   const int64_t hidden = b.settings().model.hidden;
+  const Layout stream = stream_layout(b.settings());
   const TensorId table = b.weight(parameter, weight_symbol, {rows, hidden}, 1, layout);
-  const bool cut = b.tensor(table).layout.kind == LayoutKind::Sharded;
-  const TensorId e = b.activation(module + ".out", out_symbol, {b.tensor(ids).shape[0], hidden},
-                                  cut ? kPartial : kReplicated);
+  const Layout table_layout = b.tensor(table).layout;
+  // A whole table may as well be read by the tokens the rank keeps.
+  if (table_layout == kReplicated && stream == sharded(0)) ids = b.convert(ids, stream);
+  const bool is_vocab_cut = table_layout == sharded(0);
+  const Layout out = is_vocab_cut ? kPartial : table_layout == sharded(1) ? sharded(1) : b.tensor(ids).layout;
+  const TensorId e = b.activation(module + ".out", out_symbol, {b.tensor(ids).shape[0], hidden}, out);
   b.step(Op::Embedding, module, fmt::format("{} = {}[{}]", out_symbol, weight_symbol, b.tensor(ids).symbol),
          {ids, table}, {e});
   b.on_backward([&b, ids, table, e, module, no_gradient_id] {
@@ -27,53 +57,61 @@ TensorId embedding(Builder& b, TensorId ids, const std::string& module, const st
     std::vector<TensorId> inputs{ids, de};
     Attributes attributes;
     attributes.no_gradient_id = no_gradient_id;
-    const TensorId dtable = b.weight_gradient(table, inputs, attributes);
+    const TensorId dtable = b.weight_gradient(table, inputs, attributes, b.tensor(ids).layout);
     b.step(Op::EmbeddingGrad, module + " dW",
            fmt::format("{}[{}] += {}", b.tensor(dtable).symbol, b.tensor(ids).symbol, b.tensor(de).symbol),
            inputs, {dtable}, attributes);
   });
-  return b.convert(e, kReplicated, cut ? Conjugate::G : Conjugate::None);
+  return b.convert(e, stream, is_vocab_cut && stream == kReplicated ? Conjugate::G : Conjugate::None);
 }
 
 TensorId vocab_logits(Builder& b, TensorId x, const std::string& parameter, const std::string& symbol,
                       Layout layout, const std::string& bias_name) {
   b.set_block("loss");
-  const int64_t rows = padded_vocab(b.settings().model, vocab_ranks(b.settings()));
+  const Settings& settings = b.settings();
+  const int64_t rows = padded_vocab(settings.model, vocab_ranks(settings));
   const TensorId table = b.weight(parameter, symbol, {rows, b.tensor(x).shape[1]}, 1, layout);
-  const bool cut = b.tensor(table).layout.kind == LayoutKind::Sharded;
-  x = b.convert(x, kReplicated, cut ? Conjugate::F : Conjugate::None);
-  const TensorId logits =
-      b.activation("logits", "Z", {b.tensor(x).shape[0], rows}, cut ? sharded(1) : kReplicated);
+  const Layout table_layout = b.tensor(table).layout;
+  const bool is_vocab_cut = table_layout == sharded(0),
+             is_hidden_cut = settings.split.embedding == EmbeddingCut::Hidden;
+  const Cut cut = is_hidden_cut ? Cut::Row : is_vocab_cut ? Cut::Column : Cut::Replicated;
+  const bool was_replicated = b.tensor(x).layout == kReplicated;
+  const Layout x_layout = was_replicated && !is_hidden_cut ? kReplicated : linear_input(settings, cut);
+  x = b.convert(x, x_layout, is_vocab_cut && was_replicated ? Conjugate::F : Conjugate::None);
+  const Layout product_layout = is_hidden_cut ? kPartial : is_vocab_cut ? sharded(1) : x_layout;
+  const bool adds_bias_later = is_hidden_cut && !bias_name.empty();
+  const TensorId product = b.activation(adds_bias_later ? "logits.sum" : "logits", "Z",
+                                        {b.tensor(x).shape[0], rows}, product_layout);
   std::vector<TensorId> inputs{x, table};
   TensorId bias = kNoTensor;
-  if (!bias_name.empty()) {
-    bias = b.weight(bias_name, "b", {rows}, 0, cut ? sharded(0) : kReplicated);
+  if (!bias_name.empty() && !adds_bias_later) {
+    bias = b.weight(bias_name, "b", {rows}, 0, is_vocab_cut ? sharded(0) : kReplicated);
     inputs.push_back(bias);
   }
   Attributes attributes;
   attributes.transposed = true;
   b.step(Op::Linear, "logits",
          fmt::format("Z = {} · {}ᵀ{}", b.tensor(x).symbol, symbol, bias == kNoTensor ? "" : " + b"), inputs,
-         {logits}, attributes);
-  b.on_backward([&b, x, table, bias, logits, symbol, cut, attributes] {
-    const TensorId dlogits = b.gradient(logits);
-    const TensorId dx = b.gradient_tensor(x, cut ? kPartial : kReplicated);
+         {product}, attributes);
+  b.on_backward([&b, x, table, bias, product, symbol, x_layout, is_vocab_cut, attributes] {
+    const TensorId dlogits = b.gradient(product);
+    const TensorId dx = b.gradient_tensor(x, is_vocab_cut ? kPartial : x_layout);
     b.step(Op::LinearGradInput, "logits dX", fmt::format("{} = dZ · {}", b.tensor(dx).symbol, symbol),
            {dlogits, table}, {dx}, attributes);
     b.add_gradient(x, dx);
-    std::vector<TensorId> reads{x, dlogits};
+    std::vector<TensorId> reads{b.whole_again(x), dlogits};
     Attributes weight_attributes = attributes;
-    const TensorId dtable = b.weight_gradient(table, reads, weight_attributes);
+    const TensorId dtable = b.weight_gradient(table, reads, weight_attributes, x_layout);
     b.step(Op::LinearGradWeight, "logits dW",
            fmt::format("{} = dZᵀ · {}", b.tensor(dtable).symbol, b.tensor(x).symbol), reads, {dtable},
            weight_attributes);
-    if (bias == kNoTensor) return;
-    std::vector<TensorId> bias_reads{dlogits};
-    Attributes bias_attributes;
-    const TensorId db = b.weight_gradient(bias, bias_reads, bias_attributes);
-    b.step(Op::BiasGrad, "logits db", "db = Σ tokens dZ", bias_reads, {db}, bias_attributes);
+    if (bias != kNoTensor) bias_gradient(b, bias, product);
   });
-  return logits;
+  if (!is_hidden_cut) return product;
+  // The sum goes to what the loss reads: its own columns of the vocabulary, or all of them.
+  const Layout to = settings.split.loss == LossForm::Fused ? sharded(1) : kReplicated;
+  const TensorId logits = b.convert(product, to, to == kReplicated ? Conjugate::G : Conjugate::None);
+  return adds_bias_later ? with_bias(b, logits, bias_name) : logits;
 }
 
 }  // namespace shardlens

@@ -15,7 +15,7 @@ Shape joined(const Shape& a, const Shape& b) {
 
 // The layout of a bias [out...] that is added to Y [tokens, out...].
 Layout bias_layout(Layout y) {
-  return y.kind == LayoutKind::Sharded ? sharded(y.dim - 1) : kReplicated;
+  return y.kind == LayoutKind::Sharded && y.dim > 0 ? sharded(y.dim - 1) : kReplicated;
 }
 
 // dX, dW and db of Y = X·W + b from dY in the layout of Y (Replicated where Y is Partial).
@@ -27,9 +27,9 @@ void linear_backward(Builder& b, TensorId x, TensorId w, TensorId product, const
   b.step(Op::LinearGradInput, names.module + " dX",
          fmt::format("{} = {} · {}ᵀ", b.tensor(dx).symbol, dy_symbol, names.weight_symbol), {dy, w}, {dx});
   b.add_gradient(x, dx);
-  std::vector<TensorId> inputs{x, dy};
+  std::vector<TensorId> inputs{b.whole_again(x), dy};
   Attributes attributes;
-  const TensorId dw = b.weight_gradient(w, inputs, attributes);
+  const TensorId dw = b.weight_gradient(w, inputs, attributes, b.tensor(x).layout);
   b.step(Op::LinearGradWeight, names.module + " dW",
          fmt::format("{} = {}ᵀ · {}", b.tensor(dw).symbol, b.tensor(x).symbol, dy_symbol), inputs, {dw},
          attributes);
@@ -39,12 +39,18 @@ void bias_backward(Builder& b, TensorId bias, TensorId y, const LinearNames& nam
   const TensorId dy = b.gradient(y);
   std::vector<TensorId> inputs{dy};
   Attributes attributes;
-  const TensorId db = b.weight_gradient(bias, inputs, attributes);
+  const TensorId db = b.weight_gradient(bias, inputs, attributes, b.tensor(dy).layout);
   b.step(Op::BiasGrad, names.module + " db",
          fmt::format("{} = Σ tokens {}", b.tensor(db).symbol, b.tensor(dy).symbol), inputs, {db}, attributes);
 }
 
 }  // namespace
+
+Layout linear_input(const Settings& settings, Cut cut) {
+  if (cut == Cut::Row) return sharded(1);
+  const bool by_tokens = cut == Cut::Replicated && stream_layout(settings) == sharded(0);
+  return by_tokens ? sharded(0) : kReplicated;
+}
 
 TensorId linear(Builder& b, TensorId x, const LinearNames& names, const LinearShape& shape, Cut cut,
                 Layout after_row) {
@@ -81,9 +87,11 @@ TensorId linear(Builder& b, TensorId x, const LinearNames& names, const LinearSh
 
   const bool column = cut == Cut::Column;
   const bool was_replicated = b.tensor(x).layout == kReplicated;
-  x = b.convert(x, kReplicated, column && was_replicated ? Conjugate::F : Conjugate::None);
+  // A whole matrix takes X as the stream lies; what is Replicated already would not gain from being cut.
+  const Layout x_layout = was_replicated ? kReplicated : linear_input(b.settings(), cut);
+  x = b.convert(x, x_layout, column && was_replicated ? Conjugate::F : Conjugate::None);
   const Layout w_layout = column ? sharded(in_dims + shape.out_cut) : kReplicated;
-  const Layout y_layout = column ? y_sharded : kReplicated;
+  const Layout y_layout = column ? y_sharded : x_layout;
   const TensorId w =
       b.weight(names.weight, names.weight_symbol, joined(shape.in, shape.out), in_dims, w_layout);
   const TensorId bias = b.weight(names.bias, "b", shape.out, 0, bias_layout(y_layout));
@@ -91,8 +99,8 @@ TensorId linear(Builder& b, TensorId x, const LinearNames& names, const LinearSh
   b.step(Op::Linear, names.module,
          fmt::format("{} = {} · {} + b", names.out_symbol, b.tensor(x).symbol, names.weight_symbol),
          {x, w, bias}, {y});
-  b.on_backward([&b, x, w, bias, y, names, column] {
-    linear_backward(b, x, w, y, names, column ? kPartial : kReplicated);
+  b.on_backward([&b, x, w, bias, y, names, column, x_layout] {
+    linear_backward(b, x, w, y, names, column ? kPartial : x_layout);
     bias_backward(b, bias, y, names);
   });
   return y;

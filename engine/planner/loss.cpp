@@ -12,26 +12,32 @@ TensorId cross_entropy(Builder& b, TensorId logits, TensorId labels, TensorId to
                        const std::string& module, TensorId loss_scale) {
   b.set_block("loss");
   if (b.settings().split.loss == LossForm::Gather) logits = b.convert(logits, kReplicated);
-  const bool cut = b.tensor(logits).layout.kind == LayoutKind::Sharded;
+  const Layout layout = b.tensor(logits).layout;
+  const bool cut = layout == sharded(1);
+  // Logits of the rank's own tokens: so are the numbers a token has, and the loss is a sum over the ranks.
+  const Layout tokens = layout == sharded(0) ? sharded(0) : kReplicated;
+  labels = b.convert(labels, tokens);
+  token_weights = b.convert(token_weights, tokens);
   const Shape per_token{b.tensor(logits).shape[0]};
-  const Layout sum = cut ? kPartial : kReplicated;
+  const Layout sum = cut ? kPartial : tokens;
   const std::string z = b.tensor(logits).symbol;
   Attributes attributes;
   attributes.vocab = vocab;
 
-  TensorId m = b.activation(module + ".max", "m", per_token, cut ? kPartialMax : kReplicated, b.wide());
+  TensorId m = b.activation(module + ".max", "m", per_token, cut ? kPartialMax : tokens, b.wide());
   b.step(Op::VocabMax, module + " max", fmt::format("m = max {}", z), {logits}, {m}, attributes);
-  m = b.convert(m, kReplicated);
+  m = b.convert(m, tokens);
   TensorId t = b.activation(module + ".target", "t", per_token, sum, b.wide());
   b.step(Op::TargetLogit, module + " target", fmt::format("t = {}[label]", z), {logits, labels}, {t},
          attributes);
-  t = b.convert(t, kReplicated);
+  t = b.convert(t, tokens);
   TensorId s = b.activation(module + ".sumexp", "s", per_token, sum, b.wide());
   b.step(Op::SumExp, module + " sum", fmt::format("s = Σ exp({} − m)", z), {logits, m}, {s}, attributes);
-  s = b.convert(s, kReplicated);
+  s = b.convert(s, tokens);
   // One of two losses stays a replica's own: only their sum is summed over the replicas.
   const bool is_term = b.settings().dp > 1 && module != "loss";
-  const TensorId loss = b.activation(is_term ? module + "@replica" : module, "L", {1}, kReplicated, b.wide());
+  const TensorId loss = b.activation(is_term ? module + "@replica" : module, "L", {1},
+                                     tokens == kReplicated ? kReplicated : kPartial, b.wide());
   b.step(Op::CrossEntropy, module, "L = Σ tokens w (m + log s − t)", {m, t, s, token_weights}, {loss});
 
   b.on_backward([&b, logits, labels, m, s, token_weights, loss_scale, module, z, attributes] {
@@ -42,7 +48,7 @@ TensorId cross_entropy(Builder& b, TensorId logits, TensorId labels, TensorId to
            inputs, {dlogits}, attributes);
     b.add_gradient(logits, dlogits);
   });
-  return loss;
+  return b.convert(loss, kReplicated);
 }
 
 }  // namespace shardlens

@@ -32,11 +32,12 @@ TensorId mlp(Builder& b, TensorId x, const std::string& out_symbol) {
       "mlp.proj", parameter_name(b, "mlp.proj.weight"), parameter_name(b, "mlp.proj.bias"), "Wproj", "Z",
       out_symbol};
   // A row cut's sum may be scattered or replicated; it goes straight to what the next product reads.
-  const Layout between = split.mlp_proj == Cut::Row ? sharded(1) : kReplicated;
+  const Layout between = linear_input(b.settings(), split.mlp_proj);
+  const Layout stream = stream_layout(b.settings());
   const TensorId h = linear(b, x, fc, {{model.hidden}, {model.ffn}, 0, 0}, split.mlp_fc, between);
   const TensorId g = gelu(b, h, "mlp.gelu", "G");
-  const TensorId y = linear(b, g, proj, {{model.ffn}, {model.hidden}, 0, 0}, split.mlp_proj);
-  return b.convert(y, kReplicated);
+  const TensorId y = linear(b, g, proj, {{model.ffn}, {model.hidden}, 0, 0}, split.mlp_proj, stream);
+  return b.convert(y, stream);
 }
 
 }  // namespace shardlens

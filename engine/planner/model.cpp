@@ -3,9 +3,9 @@
 // every collective is again the layouts' doing.
 #include <fmt/format.h>
 
+#include "engine/planner/gradient_sums.h"
 #include "engine/planner/modules.h"
 #include "engine/planner/planner.h"
-#include "engine/planner/replicas.h"
 
 namespace shardlens {
 namespace {
@@ -36,8 +36,22 @@ Inputs add_inputs(Builder& b) {
   return in;
 }
 
-Layout vocab_layout(const Settings& settings) {
-  return settings.split.embedding == EmbeddingCut::Vocab ? sharded(0) : kReplicated;
+// Of a table [vocab, hidden].
+Layout table_layout(const Settings& settings) {
+  switch (settings.split.embedding) {
+    case EmbeddingCut::Vocab:
+      return sharded(0);
+    case EmbeddingCut::Hidden:
+      return sharded(1);
+    case EmbeddingCut::Replicated:
+      break;
+  }
+  return kReplicated;
+}
+
+// Of the small tables, positions and token types: whole, or cut over hidden as the stream is.
+Layout small_table_layout(const Settings& settings) {
+  return stream_layout(settings) == sharded(1) ? sharded(1) : kReplicated;
 }
 
 TensorId layers(Builder& b, TensorId x, const Visibility& visible) {
@@ -58,9 +72,9 @@ TensorId gpt_embedding(Builder& b, TensorId tokens, TensorId positions) {
   const Settings& settings = b.settings();
   const int64_t rows = padded_vocab(settings.model, vocab_ranks(settings));
   const TensorId e =
-      embedding(b, tokens, "wte", "transformer.wte.weight", "Wte", "E", rows, vocab_layout(settings));
+      embedding(b, tokens, "wte", "transformer.wte.weight", "Wte", "E", rows, table_layout(settings));
   const TensorId p = embedding(b, positions, "wpe", "transformer.wpe.weight", "Wpe", "Epos",
-                               settings.model.positions, kReplicated);
+                               settings.model.positions, small_table_layout(settings));
   return dropout(b, residual(b, e, p, "embedding", "X"), "embedding.dropped", "X'");
 }
 
@@ -72,7 +86,7 @@ TensorId gpt_logits(Builder& b, TensorId x) {
   b.keep(x);
   const std::string head = settings.model.tied ? "transformer.wte.weight" : "lm_head.weight";
   const TensorId logits =
-      vocab_logits(b, x, head, settings.model.tied ? "Wte" : "Whead", vocab_layout(settings), "");
+      vocab_logits(b, x, head, settings.model.tied ? "Wte" : "Whead", table_layout(settings), "");
   b.keep(logits);
   return logits;
 }
@@ -91,11 +105,11 @@ TensorId bert_loss(Builder& b, const Inputs& in, TensorId loss_scale) {
   const std::string words = "bert.embeddings.word_embeddings.weight";
   const int64_t rows = padded_vocab(model, vocab_ranks(settings));
   const TensorId e =
-      embedding(b, in.tokens, "words", words, "Wword", "E", rows, vocab_layout(settings), model.pad_token);
+      embedding(b, in.tokens, "words", words, "Wword", "E", rows, table_layout(settings), model.pad_token);
   const TensorId p = embedding(b, in.positions, "positions", "bert.embeddings.position_embeddings.weight",
-                               "Wpos", "Epos", model.positions, kReplicated);
+                               "Wpos", "Epos", model.positions, small_table_layout(settings));
   const TensorId t = embedding(b, in.token_types, "types", "bert.embeddings.token_type_embeddings.weight",
-                               "Wtyp", "Etyp", 2, kReplicated);
+                               "Wtyp", "Etyp", 2, small_table_layout(settings));
   TensorId x = residual(b, residual(b, e, p, "embedding.words", "E'"), t, "embedding", "X");
   if (post) x = layer_norm(b, x, "embedding.norm", "bert.embeddings.LayerNorm", "X");
   x = layers(b, dropout(b, x, "embedding.dropped", "X'"), {.mask = in.attention_mask});
@@ -113,7 +127,7 @@ TensorId bert_loss(Builder& b, const Inputs& in, TensorId loss_scale) {
   h = gelu(b, h, "transform.gelu", "G");
   h = layer_norm(b, h, "transform.norm", "cls.predictions.transform.LayerNorm", "V");
   const std::string head = model.tied ? words : "cls.predictions.decoder.weight";
-  const TensorId logits = vocab_logits(b, h, head, model.tied ? "Wword" : "Whead", vocab_layout(settings),
+  const TensorId logits = vocab_logits(b, h, head, model.tied ? "Wword" : "Whead", table_layout(settings),
                                        "cls.predictions.bias");
   b.keep(logits);
   const TensorId words_loss =
@@ -161,6 +175,7 @@ Program plan_model(const Settings& settings, bool gradients) {
     b.rename(total, "loss");
   }
   b.keep(total);
+  if (gradients) reduce_over_ranks(b);
   reduce_over_replicas(b, total, gradients);
   if (settings.update) update(b, loss_scale);
   return b.take();
@@ -178,8 +193,10 @@ Program plan_generation(Settings settings) {
   if (settings.seq > 1) {  // only what follows the last token is asked for: its row of X, looked up
     const TensorId last = b.input("last", "last", {settings.micro_batch()}, DType::Int32);
     b.set_block("loss");
-    const TensorId rows = b.activation("last.out", "Xlast", {settings.micro_batch(), settings.model.hidden},
-                                       b.tensor(x).layout);
+    // Of a stream cut over the tokens a rank has the rows it keeps, and zeros for the others.
+    const Layout layout = b.tensor(x).layout == sharded(0) ? kPartial : b.tensor(x).layout;
+    const TensorId rows =
+        b.activation("last.out", "Xlast", {settings.micro_batch(), settings.model.hidden}, layout);
     x = b.step(Op::Embedding, "last", fmt::format("Xlast = {}[last]", b.tensor(x).symbol), {last, x}, {rows});
   }
   gpt_logits(b, x);

@@ -10,6 +10,13 @@
 
 namespace shardlens {
 
+/// How X, the residual stream [tokens, hidden] and all that works on it lie between the blocks: Replicated,
+/// Sharded(1) over hidden or Sharded(0) over the tokens, as the split's `norm` says.
+Layout stream_layout(const Settings& settings);
+
+/// What a linear layer under `cut` reads its X in, and so what an earlier sum may go to straight away.
+Layout linear_input(const Settings& settings, Cut cut);
+
 /// Names of one linear layer: its module name on screen, its parameters in the checkpoint, and the letters of
 /// its output before and after the bias.
 struct LinearNames {
@@ -31,13 +38,15 @@ struct LinearShape {
 
 /// Y = X·W + b for X [tokens, in...]. Column: X Replicated, Y Sharded, bias sliced with W and added locally.
 /// Row: X Sharded, X·W Partial, converted to `after_row` and only then given its bias (DESIGN section 2).
+/// Replicated: X Replicated or, where the stream is cut over the tokens, Sharded(0), and Y as X.
 TensorId linear(Builder& builder, TensorId x, const LinearNames& names, const LinearShape& shape, Cut cut,
                 Layout after_row = kReplicated);
 
 /// GeLU, element-wise: Replicated or Sharded, never Partial.
 TensorId gelu(Builder& builder, TensorId x, const std::string& value, const std::string& symbol);
 
-/// LayerNorm over the last dimension; needs it whole, so Replicated.
+/// LayerNorm over the last dimension, of the stream and in its layout: a token's numbers are whole on one
+/// rank, or, cut over hidden, meet as two sums a token, of x and of x², and of two more in the backward pass.
 TensorId layer_norm(Builder& builder, TensorId x, const std::string& module, const std::string& parameters,
                     const std::string& symbol);
 
@@ -54,13 +63,14 @@ struct Visibility {
 };
 
 /// softmax(Q·Kᵀ/√d)·V on QKV [tokens, 3, heads, head_dim], Replicated or Sharded(heads); yields [tokens,
-/// heads, head_dim]. With a cache, K and V are those of all tokens so far, each rank's own heads.
+/// heads, head_dim]. What is cut over the tokens is exchanged for a cut over the heads. With a cache, K and V
+/// are those of all tokens so far, each rank's own heads.
 TensorId attention_core(Builder& builder, TensorId qkv, const Visibility& visible = {});
 
-/// The MLP block of the paper's Figure 3a; the output is [tokens, hidden], Replicated.
+/// The MLP block of the paper's Figure 3a; the output is [tokens, hidden] in the stream's layout.
 TensorId mlp(Builder& builder, TensorId x, const std::string& out_symbol);
 
-/// The self-attention block of Figure 3b; the output is [tokens, hidden], Replicated.
+/// The self-attention block of Figure 3b; the output is [tokens, hidden] in the stream's layout.
 TensorId attention(Builder& builder, TensorId x, const std::string& out_symbol,
                    const Visibility& visible = {});
 
@@ -73,8 +83,9 @@ TensorId transformer_layer(Builder& builder, TensorId x, const Visibility& visib
 TensorId dropout(Builder& builder, TensorId x, const std::string& value, const std::string& symbol);
 
 /// Rows of a table [rows, hidden] by id [tokens], Int32. With the table cut over its rows the output is
-/// Partial: a rank writes zeros for rows it does not own (paper, section 3). The row of `no_gradient_id` gets
-/// no gradient from lookups.
+/// Partial: a rank writes zeros for rows it does not own (paper, section 3); cut over hidden it is
+/// Sharded(1). A whole table read by the rank's own tokens yields Sharded(0). The output is converted to the
+/// stream's layout. The row of `no_gradient_id` gets no gradient from lookups.
 TensorId embedding(Builder& builder, TensorId ids, const std::string& module, const std::string& parameter,
                    const std::string& weight_symbol, const std::string& out_symbol, int64_t rows,
                    Layout layout, int64_t no_gradient_id = -1);
@@ -83,13 +94,15 @@ TensorId embedding(Builder& builder, TensorId ids, const std::string& module, co
 int vocab_ranks(const Settings& settings);
 
 /// The logits [tokens, padded vocabulary] of X [tokens, hidden]: X times the transposed table, which may be
-/// the input embedding itself, plus a bias where `bias` names one.
+/// the input embedding itself, plus a bias where `bias` names one. A table cut over the vocabulary yields
+/// them Sharded(1), one cut over hidden leaves them Partial: the loss decides what that sum goes to.
 TensorId vocab_logits(Builder& builder, TensorId x, const std::string& parameter, const std::string& symbol,
                       Layout layout, const std::string& bias);
 
 /// Cross-entropy of logits [tokens, padded] against labels [tokens], a sum weighted by token_weights
 /// [tokens]: three numbers a token are reduced when the logits are cut over the vocabulary, and nothing in
-/// the backward pass (paper, section 3). Columns from `vocab` on are padding. Yields [1].
+/// the backward pass (paper, section 3). Logits of the rank's own tokens need no reduction but the loss's.
+/// Columns from `vocab` on are padding. Yields [1].
 TensorId cross_entropy(Builder& builder, TensorId logits, TensorId labels, TensorId token_weights,
                        int64_t vocab, const std::string& module, TensorId loss_scale);
 

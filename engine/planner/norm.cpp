@@ -1,37 +1,100 @@
-// LayerNorm and the residual sum: the parts of a layer that every rank does whole.
+// LayerNorm and the residual sum: the parts of a layer that work on the residual stream, in whatever layout
+// the split gives it.
 #include <fmt/format.h>
 
 #include "engine/planner/modules.h"
 
 namespace shardlens {
 
+namespace {
+
+// A norm and what both its forms are made of.
+struct Norm {
+  TensorId x, gamma, beta, y;
+  std::string module;
+};
+
+std::vector<TensorId> with_gradients(Builder& b, const Norm& norm, std::vector<TensorId>& inputs,
+                                     Attributes& attributes, std::vector<TensorId> outputs) {
+  const Layout layout = b.tensor(norm.x).layout;
+  outputs.push_back(b.weight_gradient(norm.gamma, inputs, attributes, layout));
+  outputs.push_back(b.weight_gradient(norm.beta, inputs, attributes, layout));
+  return outputs;
+}
+
+std::string gradient_equation(const Builder& b, TensorId dx, TensorId dy) {
+  return fmt::format("{} = LayerNorm'({})", b.tensor(dx).symbol, b.tensor(dy).symbol);
+}
+
+// Every token whole on one rank, or on all.
+void norm_of_whole_tokens(Builder& b, const Norm& norm, const Attributes& attributes) {
+  const Tensor& x = b.tensor(norm.x);
+  // Statistics of cut tokens are cut with them.
+  const TensorId stats = b.activation(norm.module + ".stats", "μ, 1/σ", {x.shape[0], 2}, x.layout, b.wide());
+  b.step(Op::LayerNorm, norm.module,
+         fmt::format("{} = LayerNorm({})", b.tensor(norm.y).symbol, b.tensor(norm.x).symbol),
+         {norm.x, norm.gamma, norm.beta}, {norm.y, stats}, attributes);
+  b.on_backward([&b, norm, stats] {
+    const TensorId dy = b.gradient(norm.y);
+    const TensorId dx = b.gradient_tensor(norm.x, b.tensor(norm.x).layout);
+    std::vector<TensorId> inputs{norm.x, norm.gamma, stats, dy};
+    Attributes gradient_attributes;
+    const std::vector<TensorId> outputs = with_gradients(b, norm, inputs, gradient_attributes, {dx});
+    b.step(Op::LayerNormGrad, norm.module + " dX", gradient_equation(b, dx, dy), inputs, outputs,
+           gradient_attributes);
+    b.add_gradient(norm.x, dx);
+  });
+}
+
+// A slice of every token: mean and variance come from two sums a token that the ranks add up, and the
+// gradient needs two more.
+void norm_of_cut_tokens(Builder& b, const Norm& norm, const Attributes& attributes) {
+  const std::string x_symbol = b.tensor(norm.x).symbol;
+  const Shape two_a_token{b.tensor(norm.x).shape[0], 2};
+  const TensorId terms = b.activation(norm.module + ".sums", "Σx, Σx²", two_a_token, kPartial, b.wide());
+  b.step(Op::LayerNormSums, norm.module + " sums",
+         fmt::format("Σx, Σx² of {}, over this rank's slice of hidden", x_symbol), {norm.x}, {terms});
+  const TensorId sums = b.convert(terms, kReplicated);
+  b.step(Op::LayerNormApply, norm.module,
+         fmt::format("{} = LayerNorm({})", b.tensor(norm.y).symbol, x_symbol),
+         {norm.x, norm.gamma, norm.beta, sums}, {norm.y}, attributes);
+  b.on_backward([&b, norm, sums, two_a_token, attributes] {
+    const TensorId dy = b.gradient(norm.y);
+    const TensorId dterms =
+        b.activation("grad." + norm.module + ".sums", "Σg, Σg·x̂", two_a_token, kPartial, b.wide());
+    std::vector<TensorId> inputs{norm.x, norm.gamma, sums, dy};
+    Attributes sum_attributes = attributes;
+    const std::vector<TensorId> outputs = with_gradients(b, norm, inputs, sum_attributes, {dterms});
+    b.step(Op::LayerNormGradSums, norm.module + " dX sums",
+           fmt::format("Σg, Σg·x̂ with g = γ∘{}, over this rank's slice of hidden", b.tensor(dy).symbol),
+           inputs, outputs, sum_attributes);
+    const TensorId dsums = b.convert(dterms, kReplicated);
+    const TensorId dx = b.gradient_tensor(norm.x, b.tensor(norm.x).layout);
+    b.step(Op::LayerNormGradApply, norm.module + " dX", gradient_equation(b, dx, dy),
+           {norm.x, norm.gamma, sums, dy, dsums}, {dx}, attributes);
+    b.add_gradient(norm.x, dx);
+  });
+}
+
+}  // namespace
+
 TensorId layer_norm(Builder& b, TensorId x, const std::string& module, const std::string& parameters,
                     const std::string& symbol) {
   b.set_block("norm");
-  x = b.convert(x, kReplicated);
+  x = b.convert(x, stream_layout(b.settings()));
+  const Layout layout = b.tensor(x).layout;
   const int64_t hidden = b.tensor(x).shape.back();
+  const Layout of_hidden = layout == sharded(1) ? sharded(0) : kReplicated;
   Attributes attributes;
   attributes.epsilon = b.settings().model.norm_epsilon;
-  const TensorId gamma = b.weight(parameter_name(b, parameters + ".weight"), "γ", {hidden}, 0, kReplicated);
-  const TensorId beta = b.weight(parameter_name(b, parameters + ".bias"), "β", {hidden}, 0, kReplicated);
-  const TensorId y = b.activation(module + ".out", symbol, b.tensor(x).shape, kReplicated);
-  const TensorId stats =
-      b.activation(module + ".stats", "μ, 1/σ", {b.tensor(x).shape[0], 2}, kReplicated, b.wide());
-  b.step(Op::LayerNorm, module, fmt::format("{} = LayerNorm({})", symbol, b.tensor(x).symbol),
-         {x, gamma, beta}, {y, stats}, attributes);
-  b.on_backward([&b, x, y, gamma, beta, stats, module] {
-    const TensorId dy = b.gradient(y);
-    const TensorId dx = b.gradient_tensor(x, kReplicated);
-    std::vector<TensorId> inputs{x, gamma, stats, dy};
-    Attributes gradient_attributes;
-    const TensorId dgamma = b.weight_gradient(gamma, inputs, gradient_attributes);
-    const TensorId dbeta = b.weight_gradient(beta, inputs, gradient_attributes);
-    b.step(Op::LayerNormGrad, module + " dX",
-           fmt::format("{} = LayerNorm'({})", b.tensor(dx).symbol, b.tensor(dy).symbol), inputs,
-           {dx, dgamma, dbeta}, gradient_attributes);
-    b.add_gradient(x, dx);
-  });
-  return y;
+  Norm norm{};
+  norm.x = x;
+  norm.module = module;
+  norm.gamma = b.weight(parameter_name(b, parameters + ".weight"), "γ", {hidden}, 0, of_hidden);
+  norm.beta = b.weight(parameter_name(b, parameters + ".bias"), "β", {hidden}, 0, of_hidden);
+  norm.y = b.activation(module + ".out", symbol, b.tensor(x).shape, layout);
+  layout == sharded(1) ? norm_of_cut_tokens(b, norm, attributes) : norm_of_whole_tokens(b, norm, attributes);
+  return norm.y;
 }
 
 TensorId residual(Builder& b, TensorId x, TensorId y, const std::string& value, const std::string& symbol) {

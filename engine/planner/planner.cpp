@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/config/validate.h"
+#include "engine/planner/gradient_sums.h"
 #include "engine/planner/modules.h"
 
 namespace shardlens {
@@ -30,10 +31,13 @@ Program plan_program(const Settings& settings) {
   if (settings.block == Block::Model) return plan_model(settings);
   Builder b(settings);
   const Shape shape{settings.tokens(), settings.model.hidden};
-  const TensorId x = b.input("X", "X", shape);
+  const Layout stream = stream_layout(settings);  // as a layer before it leaves X, and one after it takes Y
+  const TensorId x = b.input("X", "X", shape, stream);
   const TensorId y = block_output(b, x);
-  const TensorId dy = b.input("grad.Y", "dY", shape);
-  return b.finish(x, y, dy);
+  const TensorId dy = b.input("grad.Y", "dY", shape, stream);
+  b.finish(x, y, dy);
+  reduce_over_ranks(b);
+  return b.take();
 }
 
 Program plan_evaluation(Settings settings) {

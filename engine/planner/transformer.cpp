@@ -8,6 +8,18 @@
 
 namespace shardlens {
 
+Layout stream_layout(const Settings& settings) {
+  switch (settings.split.norm) {
+    case NormCut::Parallel:
+      return sharded(1);
+    case NormCut::Sequence:
+      return sharded(0);
+    case NormCut::Replicated:
+      break;
+  }
+  return kReplicated;
+}
+
 std::string parameter_name(const Builder& b, const std::string& parameter) {
   // The words of GPT-2, of BERT, and of the BERT with LayerNorm first (Hugging Face's megatron-bert) for the
   // same places. BERT keeps query, key and value apart; here they are one matrix.

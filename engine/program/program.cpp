@@ -48,6 +48,14 @@ std::string to_string(Op op) {
       return "layer-norm";
     case Op::LayerNormGrad:
       return "layer-norm-grad";
+    case Op::LayerNormSums:
+      return "layer-norm-sums";
+    case Op::LayerNormApply:
+      return "layer-norm-apply";
+    case Op::LayerNormGradSums:
+      return "layer-norm-grad-sums";
+    case Op::LayerNormGradApply:
+      return "layer-norm-grad-apply";
     case Op::Attention:
       return "attention";
     case Op::AttentionGrad:
@@ -171,12 +179,14 @@ std::vector<StepId> consumers_of(const Program& program, TensorId tensor) {
 
 int64_t sent_bytes(const Program& program, StepId id) {
   const Step& step = program.step(id);
-  if (step.axis == Axis::Tp)
-    return ring_sent_bytes(collective_of(step.op), program.tensor(step.outputs[0]).bytes(), program.ranks());
-  int64_t bytes = 0;  // a bucket: every rank reduces its own slices with the same rank of the other replicas
-  for (const TensorId out : step.outputs) {
-    bytes += ring_sent_bytes(collective_of(step.op), local_bytes(program.tensor(out), program.ranks(), 0),
-                             program.replicas());
+  int64_t bytes = 0;  // of a bucket, all its tensors
+  for (const TensorId output : step.outputs) {
+    const Tensor& out = program.tensor(output);
+    // Over the replicas every rank reduces its own slices with the same rank of the others.
+    bytes += step.axis == Axis::Tp
+                 ? ring_sent_bytes(collective_of(step.op), out.bytes(), program.ranks())
+                 : ring_sent_bytes(collective_of(step.op), local_bytes(out, program.ranks(), 0),
+                                   program.replicas());
   }
   return bytes;
 }

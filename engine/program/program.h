@@ -59,6 +59,10 @@ enum class Op {
   GeluGrad,          ///< (H, dG) -> dH
   LayerNorm,         ///< (X, gamma, beta) -> Y, stats [tokens, 2] = mean, 1/std
   LayerNormGrad,     ///< (X, gamma, stats, dY) -> dX, dgamma, dbeta
+  LayerNormSums,     ///< (X) -> [tokens, 2] = Σx, Σx² over this rank's slice of hidden
+  LayerNormApply,    ///< (X, gamma, beta, sums) -> Y, from the sums over the whole of hidden
+  LayerNormGradSums,  ///< (X, gamma, sums, dY) -> [tokens, 2] = Σg, Σg·x̂ with g = gamma·dY; dgamma, dbeta
+  LayerNormGradApply,  ///< (X, gamma, sums, dY, gradient sums) -> dX
   Attention,  ///< (QKV[, mask]) -> C, P  with P = softmax(Q·Kᵀ/√d + mask), C = P·V; or C, row statistics
   AttentionGrad,     ///< (QKV, P or row statistics, C, dC[, mask]) -> dQKV, workspace
   CacheAppend,       ///< (QKV, positions, K, V) -> K, V: the new tokens' rows written in place, at positions
@@ -111,7 +115,7 @@ struct Attributes {
   bool causal = false;             ///< Attention, AttentionGrad
   int64_t batch = 0;               ///< Attention, CacheAppend, FirstToken and so on: tokens = batch * seq
   GeluForm gelu = GeluForm::Tanh;  ///< Gelu, GeluGrad
-  double epsilon = 0;              ///< LayerNorm
+  double epsilon = 0;              ///< LayerNorm and its parts
   int round_limit = 0;             ///< Round
   bool transposed = false;         ///< Linear and its gradients: W is stored [out, in], as an embedding is
   int64_t no_gradient_id = -1;     ///< EmbeddingGrad: an id whose row gets none; -1: every id counts

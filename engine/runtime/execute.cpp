@@ -58,7 +58,7 @@ class Local {
   }
   VocabShard vocab_shard(const Attributes& attributes) const {
     const Tensor& logits = input(0);
-    return {logits.dtype, logits.shape[0], range(logits, 1), attributes.vocab};
+    return {logits.dtype, range(logits, 0).size(), range(logits, 1), attributes.vocab};
   }
 
  private:
@@ -142,6 +142,24 @@ CacheShape cache_shape(const Local& local, const Step& step) {
   return shape;
 }
 
+// A LayerNorm over rows that are spread over the ranks.
+CutNorm cut_norm(const Local& local, const Step& step) {
+  const Tensor& x = local.input(0);
+  const MatrixShape own = local.matrix(x);
+  return {x.dtype, own.rows, own.cols, x.shape.back(), step.attributes.epsilon};
+}
+
+// Where the rank's part of the step's [tokens, hidden] tensor lies among the whole batch's elements.
+RowRuns row_runs(const Local& local, const Attributes& attributes) {
+  const Tensor& tensor = local.output(0);
+  const int64_t hidden = tensor.shape[1];
+  const Range rows = local.range(tensor, 0), columns = local.range(tensor, 1);
+  const int64_t first_row = local.part_of_batch(attributes) * tensor.shape[0] + rows.begin;
+  // Whole rows lie one after the other.
+  if (columns.size() == hidden) return {first_row * hidden, 1, rows.size() * hidden, 0};
+  return {first_row * hidden + columns.begin, rows.size(), columns.size(), hidden};
+}
+
 // c[2] from the sums of squares and, where there is one, the loss scale, which is the last input.
 void clip_factor(Device& device, const Local& local, const Step& step, double clip) {
   std::vector<const double*> sums;
@@ -179,12 +197,18 @@ void adamw(Device& device, const Local& local, const Step& step, const RankConte
   device.adamw(update);
 }
 
-// Sums a bucket's tensors over the replicas, in place.
-CollectiveTimes reduce_bucket(const Step& step, const Local& local, RankContext& context) {
+// Sums the tensors of a bucket over the ranks or the replicas.
+CollectiveTimes all_reduce(const Step& step, const Local& local, RankContext& context) {
+  Communicator& communicator = step.axis == Axis::Dp ? context.replicas : context.communicator;
   CollectiveTimes times;
   for (size_t i = 0; i < step.outputs.size(); ++i) {
     const Tensor& tensor = local.output(i);
-    const CollectiveTimes one = context.replicas.all_reduce(tensor.dtype, local.count(tensor), local.out(i));
+    const int64_t count = local.count(tensor);
+    if (local.in(i) != local.out(i)) {  // not in place: the term stays as it was
+      context.device.slice(tensor.dtype, {1, count, 1}, {0, count}, local.in(i), local.out(i));
+    }
+    const CollectiveTimes one =
+        communicator.all_reduce(tensor.dtype, count, local.out(i), local.input(i).layout.reduction);
     if (i == 0) times = one;
     times.done_seconds = one.done_seconds;
   }
@@ -239,6 +263,21 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
                              local.out(0), local.out(1), local.out(2), attributes.accumulate);
       break;
     }
+    case Op::LayerNormSums:
+      device.layer_norm_sums(cut_norm(local, step), local.in(0), local.out(0));
+      break;
+    case Op::LayerNormApply:
+      device.layer_norm_apply(cut_norm(local, step), local.in(0), local.in(1), local.in(2), local.in(3),
+                              local.out(0));
+      break;
+    case Op::LayerNormGradSums:
+      device.layer_norm_grad_sums(cut_norm(local, step), local.in(0), local.in(1), local.in(2), local.in(3),
+                                  local.out(0), local.out(1), local.out(2), attributes.accumulate);
+      break;
+    case Op::LayerNormGradApply:
+      device.layer_norm_grad_apply(cut_norm(local, step), local.in(0), local.in(1), local.in(2), local.in(3),
+                                   local.in(4), local.out(0));
+      break;
     case Op::Attention:
       device.attention(attention_shape(local, step, context), local.in(0), local.out(1), local.out(0),
                        step.outputs.size() > 2 ? local.out(2) : nullptr);
@@ -259,13 +298,13 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
       break;
     case Op::Embedding: {
       const Tensor& table = local.input(1);
-      device.embedding(dtype, local.input(0).shape[0], table.shape[1], local.range(table, 0), local.ids(0),
-                       local.in(1), local.out(0));
+      device.embedding(dtype, local.count(local.input(0)), local.matrix(table).cols, local.range(table, 0),
+                       local.ids(0), local.in(1), local.out(0));
       break;
     }
     case Op::EmbeddingGrad: {
       const Tensor& table = local.output(0);
-      device.embedding_grad(local.input(1).dtype, local.input(0).shape[0], table.shape[1],
+      device.embedding_grad(local.input(1).dtype, local.count(local.input(0)), local.matrix(table).cols,
                             local.range(table, 0), local.ids(0), local.in(1), local.out(0),
                             attributes.accumulate, attributes.no_gradient_id);
       break;
@@ -287,12 +326,9 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
     case Op::TanhGrad:
       device.tanh_grad(dtype, local.count(local.output(0)), local.in(0), local.in(1), local.out(0));
       break;
-    case Op::Dropout: {
-      const int64_t count = local.count(local.output(0));
-      device.dropout(dtype, local.mask(attributes), local.part_of_batch(attributes) * count, count,
-                     local.in(0), local.out(0));
+    case Op::Dropout:
+      device.dropout(dtype, local.mask(attributes), row_runs(local, attributes), local.in(0), local.out(0));
       break;
-    }
     case Op::VocabMax:
       device.vocab_max(local.vocab_shard(attributes), local.in(0), local.out(0));
       break;
@@ -303,8 +339,8 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
       device.sum_exp(local.vocab_shard(attributes), local.in(0), local.in(1), local.out(0));
       break;
     case Op::CrossEntropy:
-      device.cross_entropy(dtype, local.input(0).shape[0], local.in(0), local.in(1), local.in(2), local.in(3),
-                           local.out(0));
+      device.cross_entropy(dtype, local.count(local.input(0)), local.in(0), local.in(1), local.in(2),
+                           local.in(3), local.out(0));
       break;
     case Op::CrossEntropyGrad:
       device.cross_entropy_grad(local.vocab_shard(attributes), local.in(0), local.ids(1), local.in(2),
@@ -336,14 +372,8 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
       device.slice(dtype, axis, range, local.in(0), local.out(0));
       break;
     }
-    case Op::AllReduce: {
-      if (step.axis == Axis::Dp) return reduce_bucket(step, local, context);
-      const int64_t count = local.count(local.output(0));
-      if (local.in(0) != local.out(0)) {  // not in place: the term stays as it was
-        device.slice(dtype, {1, count, 1}, {0, count}, local.in(0), local.out(0));
-      }
-      return communicator.all_reduce(dtype, count, local.out(0), local.input(0).layout.reduction);
-    }
+    case Op::AllReduce:
+      return all_reduce(step, local, context);
     case Op::ReduceScatter: {
       const Tensor& shard = local.output(0);
       return communicator.reduce_scatter(dtype, slicing(shard.shape, shard.layout.dim), local.in(0),

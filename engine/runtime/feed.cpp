@@ -176,12 +176,12 @@ void Feed::fill_seeded(const Tensor& tensor, int rank, void* data) const {
   if (tensor.kind != MemoryKind::Weight || tensor.row_dims != 1 || tensor.shape[0] <= settings.model.vocab)
     return;
   const StoredPart part = stored_parts(settings, tensor).front();
+  const int64_t own_cols = local_matrix_shape(tensor, program_.ranks(), rank).cols;
   for (const Placement& place : placements(tensor, program_.ranks(), rank)) {
     const Range padding = overlap({part.rows.end, tensor.shape[0]}, place.rows);
     if (padding.size() <= 0) continue;
     const int64_t local = place.local_rows.begin + padding.begin - place.rows.begin;
-    fill_constant(tensor.dtype, 0, padding.size() * tensor.shape[1],
-                  offset(data, local * tensor.shape[1], tensor.dtype));
+    fill_constant(tensor.dtype, 0, padding.size() * own_cols, offset(data, local * own_cols, tensor.dtype));
   }
 }
 

@@ -172,10 +172,29 @@ void draw_card(const Context& context, const Settings& wanted, const Matrix& mat
   ImGui::Dummy({0, 0});
 }
 
+/// How what flows between the matrices lies: the residual stream, its norms, dropouts and sums.
+void draw_stream(const Context& context, const Settings& wanted) {
+  constexpr std::array<NormCut, 3> kCuts{NormCut::Replicated, NormCut::Parallel, NormCut::Sequence};
+  const std::vector<std::string> names{"whole on every rank", "cut over hidden", "cut over tokens"};
+  const auto current =
+      static_cast<size_t>(std::find(kCuts.begin(), kCuts.end(), wanted.split.norm) - kCuts.begin());
+  const int chosen = option_row(
+      context, "Stream X", names[current], names,
+      "The residual stream between the blocks, and the norms, dropouts and sums on it.\n"
+      "Cut over hidden, a norm reduces two numbers a token. Cut over tokens (sequence parallelism),\n"
+      "a reduce-scatter and an all-gather take each all-reduce's place.");
+  if (chosen < 0) return;
+  Settings changed = wanted;
+  changed.split.norm = kCuts[static_cast<size_t>(chosen)];
+  changed.split = named_by_its_cuts(changed.split);
+  context.want(changed);
+}
+
 }  // namespace
 
 void draw_matrices(const Context& context, const Settings& wanted) {
   for (const Matrix& matrix : kMatrices) draw_card(context, wanted, matrix);
+  draw_stream(context, wanted);
 }
 
 }  // namespace shardlens::ui

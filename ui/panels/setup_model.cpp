@@ -108,13 +108,13 @@ void draw_whole_model(const Context& context, const Settings& wanted) {
       option_row(context, "Recompute", recompute_title(wanted.recompute), recompute_options(wanted));
   if (recompute >= 0) changed.recompute = static_cast<Recompute>(recompute);
 
-  const auto embedding_title = [](EmbeddingCut cut) {
-    return std::string(cut == EmbeddingCut::Vocab ? "cut by vocabulary" : "replicated");
-  };
-  choice(context, "Embedding", embedding_title(wanted.split.embedding),
-         {embedding_title(EmbeddingCut::Vocab), embedding_title(EmbeddingCut::Replicated)}, [&](size_t i) {
-           changed.split.embedding = i == 0 ? EmbeddingCut::Vocab : EmbeddingCut::Replicated;
-         });
+  constexpr std::array<EmbeddingCut, 3> kEmbeddings{EmbeddingCut::Vocab, EmbeddingCut::Hidden,
+                                                    EmbeddingCut::Replicated};
+  const std::vector<std::string> embeddings{"cut by vocabulary", "cut by hidden", "replicated"};
+  const auto embedding = static_cast<size_t>(
+      std::find(kEmbeddings.begin(), kEmbeddings.end(), wanted.split.embedding) - kEmbeddings.begin());
+  choice(context, "Embedding", embeddings[embedding], embeddings,
+         [&](size_t i) { changed.split.embedding = kEmbeddings[i]; });
   const auto loss_title = [](LossForm form) {
     return std::string(form == LossForm::Fused ? "fused" : "logits gathered");
   };
@@ -128,6 +128,7 @@ void draw_whole_model(const Context& context, const Settings& wanted) {
          [&](size_t i) { changed.dropout = kDropouts[i]; });
   choice(context, "Optimizer", wanted.update ? "AdamW" : "left out", {"left out", "AdamW"},
          [&](size_t i) { changed.update = i == 1; });
+  if (changed.split != wanted.split) changed.split = named_by_its_cuts(changed.split);
   if (changed != wanted) context.want(changed);
 }
 

@@ -61,7 +61,7 @@ Row row_of(const Program& program, const Step& step) {
     row.kind = RowKind::Compact;
   }
   // A norm's gain and shift are the same on every rank and would only be in the way of what is cut.
-  if (step.op == Op::LayerNorm || step.op == Op::LayerNormGrad) return row;
+  if (step.block == "norm") return row;
   for (const TensorId id : step.inputs) {
     if (!is_kind(program, id, MemoryKind::Weight)) continue;
     const bool vector = program.tensor(id).row_dims == 0 || matrix_shape(program.tensor(id)).rows == 1;
@@ -105,6 +105,12 @@ std::string note_of(const Program& program, const Step& step) {
     case Op::LayerNorm:
     case Op::LayerNormGrad:
       return "each token whole";
+    case Op::LayerNormSums:
+    case Op::LayerNormGradSums:
+      return "two numbers a token";
+    case Op::LayerNormApply:
+    case Op::LayerNormGradApply:
+      return "its own slice, by the sums";
     case Op::Attention:
     case Op::AttentionGrad:
     case Op::CachedAttention:

@@ -14,6 +14,8 @@ bool runs_again(const Step& step) {
     case Op::BiasAdd:
     case Op::Gelu:
     case Op::LayerNorm:
+    case Op::LayerNormSums:
+    case Op::LayerNormApply:
     case Op::Attention:
       return step.phase == Phase::Backward;
     default:

@@ -123,7 +123,7 @@ bool slider_row(const Context& context, const char* label, const std::vector<int
 }
 
 int option_row(const Context& context, const char* label, const std::string& current,
-               const std::vector<std::string>& options) {
+               const std::vector<std::string>& options, const char* meaning) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float row = context.px(kRow);
@@ -132,6 +132,7 @@ int option_row(const Context& context, const char* label, const std::string& cur
   ImGui::PushID(label);
   if (ImGui::InvisibleButton("choice", {std::max(1.0f, width), row})) ImGui::OpenPopup("options");
   const bool hovered = ImGui::IsItemHovered();
+  if (hovered && meaning != nullptr) ImGui::SetTooltip("%s", meaning);
   const float room = width - text_width(label_style(context), label) - caret_width(context) - context.px(12);
   draw_value_with_caret(context, {at.x + width, at.y + row / 2}, current, hovered, room);
   const int chosen = choose_from("options", current, options);

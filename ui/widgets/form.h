@@ -14,9 +14,9 @@ namespace shardlens::ui {
 bool slider_row(const Context& context, const char* label, const std::vector<int64_t>& stops, int64_t& value);
 
 /// One of `options` ("" for none of them is shown as `current`). Returns the index chosen in this frame, or
-/// -1.
+/// -1. `meaning` is the tooltip that says what is chosen.
 int option_row(const Context& context, const char* label, const std::string& current,
-               const std::vector<std::string>& options);
+               const std::vector<std::string>& options, const char* meaning = nullptr);
 
 /// The value of a choice alone, right-aligned at `right`: text and a caret, with the same list. For cards.
 int option_at(const Context& context, const char* id, ImVec2 right_middle, const std::string& current,

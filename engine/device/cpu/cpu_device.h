@@ -30,6 +30,13 @@ class CpuDevice final : public Device {
   void gelu_grad(DType dtype, GeluForm form, int64_t count, const void* x, const void* dy, void* dx) override;
   void layer_norm(DType dtype, int64_t rows, int64_t cols, double epsilon, const void* x, const void* gamma,
                   const void* beta, void* y, void* stats) override;
+  void layer_norm_sums(const CutNorm& norm, const void* x, void* sums) override;
+  void layer_norm_apply(const CutNorm& norm, const void* x, const void* gamma, const void* beta,
+                        const void* sums, void* y) override;
+  void layer_norm_grad_sums(const CutNorm& norm, const void* x, const void* gamma, const void* sums,
+                            const void* dy, void* dsums, void* dgamma, void* dbeta, bool accumulate) override;
+  void layer_norm_grad_apply(const CutNorm& norm, const void* x, const void* gamma, const void* sums,
+                             const void* dy, const void* dsums, void* dx) override;
   void layer_norm_grad(DType dtype, int64_t rows, int64_t cols, const void* x, const void* gamma,
                        const void* stats, const void* dy, void* dx, void* dgamma, void* dbeta,
                        bool accumulate) override;
@@ -52,8 +59,7 @@ class CpuDevice final : public Device {
                         void* dx) override;
   void tanh(DType dtype, int64_t count, const void* x, void* y) override;
   void tanh_grad(DType dtype, int64_t count, const void* y, const void* dy, void* dx) override;
-  void dropout(DType dtype, const DropoutMask& mask, int64_t first, int64_t count, const void* x,
-               void* y) override;
+  void dropout(DType dtype, const DropoutMask& mask, const RowRuns& place, const void* x, void* y) override;
   void vocab_max(const VocabShard& shard, const void* logits, void* max) override;
   void target_logit(const VocabShard& shard, const void* logits, const int32_t* labels,
                     void* target) override;

@@ -15,19 +15,20 @@ constexpr int64_t kChunk = 4096;  // elements a thread takes at a time
 
 }  // namespace
 
-void CpuDevice::dropout(DType dtype, const DropoutMask& mask, int64_t first, int64_t count, const void* x,
-                        void* y) {
+void CpuDevice::dropout(DType dtype, const DropoutMask& mask, const RowRuns& place, const void* x, void* y) {
   with_element_type(dtype, "dropout", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
     const S* in = static_cast<const S*>(x);
     S* out = static_cast<S*>(y);
-    parallel_for(threads_, (count + kChunk - 1) / kChunk, [&](int64_t piece) {
-      const int64_t begin = piece * kChunk;
-      const int64_t size = std::min(kChunk, count - begin);
+    const int64_t chunks = (place.run + kChunk - 1) / kChunk;  // of a row
+    parallel_for(threads_, place.rows * chunks, [&](int64_t piece) {
+      const int64_t row = piece / chunks, column = piece % chunks * kChunk;
+      const int64_t size = std::min(kChunk, place.run - column);
+      const int64_t begin = row * place.run + column;
       T values[kChunk];
       convert_row(in + begin, size, values);
-      drop(mask, first + begin, size, values);
+      drop(mask, place.first + row * place.stride + column, size, values);
       convert_row(values, size, out + begin);
     });
   });

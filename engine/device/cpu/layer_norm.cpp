@@ -1,5 +1,6 @@
-// LayerNorm over the hidden axis, forward and backward. Mean and variance take two passes over a row that
-// stays in cache, so that a large mean cannot swallow a small variance.
+// LayerNorm over the hidden axis, forward and backward. Mean and variance of a whole row take two passes over
+// it while it stays in cache, so that a large mean cannot swallow a small variance. Of a row that is spread
+// over ranks they come from Σx and Σx², which the ranks can add up (CutNorm).
 #include <algorithm>
 #include <cmath>
 
@@ -41,27 +42,57 @@ void normalize_row(int64_t cols, T epsilon, const S* x, const S* gamma, const S*
   stats[1] = inverse;
 }
 
-/// dx = inverse·(g − mean(g) − hat·mean(g·hat)) with g = gamma·dy and hat = (x − mean)·inverse.
-template <class S, class T = Computed<S>>
-void grad_row(int64_t cols, const S* x, const S* gamma, const T* stats, const S* dy, S* dx) {
-  const T mean = stats[0], inverse = stats[1];
-  const auto scaled = [&](int64_t i, int64_t n) {
-    return load_part(dy + i, n, T(0)) * load_part(gamma + i, n, T(0));
-  };
-  const auto hat = [&](int64_t i, int64_t n) { return (load_part(x + i, n, mean) - mean) * inverse; };
-  const T mean_g = sum_row<T>(cols, scaled) / static_cast<T>(cols);
-  const T mean_gh =
-      sum_row<T>(cols, [&](int64_t i, int64_t n) { return scaled(i, n) * hat(i, n); }) / static_cast<T>(cols);
-  for (int64_t i = 0; i < cols; i += kLanes<T>) {
-    const int64_t n = std::min(kLanes<T>, cols - i);
-    store_part(dx + i, (scaled(i, n) - mean_g - hat(i, n) * mean_gh) * inverse, n);
-  }
+/// A row's mean and 1/sqrt(var + epsilon).
+template <class T>
+struct Moments {
+  T mean, inverse;
+};
+
+/// Those of row `row` as layer_norm() left them, or from the sums over its `hidden` columns.
+template <class T>
+Moments<T> stored_moments(const T* stats, int64_t row) {
+  return {stats[2 * row], stats[2 * row + 1]};
+}
+template <class T>
+Moments<T> summed_moments(const CutNorm& norm, const T* sums, int64_t row) {
+  const T mean = sums[2 * row] / static_cast<T>(norm.hidden);
+  const T variance = std::max(sums[2 * row + 1] / static_cast<T>(norm.hidden) - mean * mean, T(0));
+  return {mean, T(1) / std::sqrt(variance + static_cast<T>(norm.epsilon))};
 }
 
-/// dgamma = Σ dy·hat and dbeta = Σ dy over the rows, for `width` columns from `first` on.
+/// A row's Σg and Σg·hat over `cols` columns, with g = gamma·dy and hat = (x − mean)·inverse; and, from their
+/// means over the whole row, dx = inverse·(g − mean(g) − hat·mean(g·hat)).
 template <class S, class T = Computed<S>>
-void grad_columns(int64_t rows, int64_t cols, int64_t first, int64_t width, const S* x, const T* stats,
-                  const S* dy, T* dgamma, T* dbeta, bool accumulate) {
+struct GradRow {
+  int64_t cols;
+  const S *x, *gamma, *dy;
+  Moments<T> moments;
+
+  Vector<T> scaled(int64_t i, int64_t n) const {
+    return load_part(dy + i, n, T(0)) * load_part(gamma + i, n, T(0));
+  }
+  Vector<T> hat(int64_t i, int64_t n) const {
+    return (load_part(x + i, n, moments.mean) - moments.mean) * moments.inverse;
+  }
+  T sum_g() const {
+    return sum_row<T>(cols, [&](int64_t i, int64_t n) { return scaled(i, n); });
+  }
+  T sum_gh() const {
+    return sum_row<T>(cols, [&](int64_t i, int64_t n) { return scaled(i, n) * hat(i, n); });
+  }
+  void write(T mean_g, T mean_gh, S* dx) const {
+    for (int64_t i = 0; i < cols; i += kLanes<T>) {
+      const int64_t n = std::min(kLanes<T>, cols - i);
+      store_part(dx + i, (scaled(i, n) - mean_g - hat(i, n) * mean_gh) * moments.inverse, n);
+    }
+  }
+};
+
+/// dgamma = Σ dy·hat and dbeta = Σ dy over the rows, for `width` columns from `first` on; moments(row) are a
+/// row's.
+template <class S, class T = Computed<S>, class RowMoments>
+void grad_columns(int64_t rows, int64_t cols, int64_t first, int64_t width, const S* x,
+                  const RowMoments& moments, const S* dy, T* dgamma, T* dbeta, bool accumulate) {
   T gamma_total[kColumnStrip] = {}, beta_total[kColumnStrip] = {};
   if (accumulate) {
     std::copy_n(dgamma + first, width, gamma_total);
@@ -70,7 +101,7 @@ void grad_columns(int64_t rows, int64_t cols, int64_t first, int64_t width, cons
   for (int64_t top = 0; top < rows; top += kRowGroup) {
     T gamma_part[kColumnStrip] = {}, beta_part[kColumnStrip] = {};
     for (int64_t row = top; row < std::min(rows, top + kRowGroup); ++row) {
-      const T mean = stats[2 * row], inverse = stats[2 * row + 1];
+      const auto [mean, inverse] = moments(row);
       const S* x_row = x + row * cols + first;
       const S* dy_row = dy + row * cols + first;
       for (int64_t i = 0; i < width; ++i) {
@@ -87,6 +118,26 @@ void grad_columns(int64_t rows, int64_t cols, int64_t first, int64_t width, cons
   std::copy_n(beta_total, width, dbeta + first);
 }
 
+/// grad_columns() for all columns.
+template <class S, class RowMoments>
+void all_grad_columns(int threads, int64_t rows, int64_t cols, const S* x, const RowMoments& moments,
+                      const S* dy, void* dgamma, void* dbeta, bool accumulate) {
+  using T = Computed<S>;
+  parallel_for(threads, (cols + kColumnStrip - 1) / kColumnStrip, [&](int64_t strip) {
+    const int64_t first = strip * kColumnStrip;
+    grad_columns<S>(rows, cols, first, std::min(kColumnStrip, cols - first), x, moments, dy,
+                    static_cast<T*>(dgamma), static_cast<T*>(dbeta), accumulate);
+  });
+}
+
+/// work(row) for every row, in groups.
+template <class Work>
+void for_rows(int threads, int64_t rows, const Work& work) {
+  parallel_for(threads, (rows + kRowGroup - 1) / kRowGroup, [&](int64_t group) {
+    for (int64_t row = group * kRowGroup; row < std::min(rows, (group + 1) * kRowGroup); ++row) work(row);
+  });
+}
+
 }  // namespace
 
 void CpuDevice::layer_norm(DType dtype, int64_t rows, int64_t cols, double epsilon, const void* x,
@@ -94,11 +145,10 @@ void CpuDevice::layer_norm(DType dtype, int64_t rows, int64_t cols, double epsil
   with_element_type(dtype, "LayerNorm", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
-    parallel_for(threads_, (rows + kRowGroup - 1) / kRowGroup, [&](int64_t group) {
-      for (int64_t row = group * kRowGroup; row < std::min(rows, (group + 1) * kRowGroup); ++row)
-        normalize_row<S>(cols, static_cast<T>(epsilon), static_cast<const S*>(x) + row * cols,
-                         static_cast<const S*>(gamma), static_cast<const S*>(beta),
-                         static_cast<S*>(y) + row * cols, static_cast<T*>(stats) + 2 * row);
+    for_rows(threads_, rows, [&](int64_t row) {
+      normalize_row<S>(cols, static_cast<T>(epsilon), static_cast<const S*>(x) + row * cols,
+                       static_cast<const S*>(gamma), static_cast<const S*>(beta),
+                       static_cast<S*>(y) + row * cols, static_cast<T*>(stats) + 2 * row);
     });
   });
 }
@@ -110,18 +160,86 @@ void CpuDevice::layer_norm_grad(DType dtype, int64_t rows, int64_t cols, const v
     using S = decltype(zero);
     using T = Computed<S>;
     const S* inputs = static_cast<const S*>(x);
-    const T* scales = static_cast<const T*>(stats);
     const S* grads = static_cast<const S*>(dy);
+    const auto moments = [stats](int64_t row) { return stored_moments(static_cast<const T*>(stats), row); };
     // Columns first: dx may be dy.
-    parallel_for(threads_, (cols + kColumnStrip - 1) / kColumnStrip, [&](int64_t strip) {
-      const int64_t first = strip * kColumnStrip;
-      grad_columns<S>(rows, cols, first, std::min(kColumnStrip, cols - first), inputs, scales, grads,
-                      static_cast<T*>(dgamma), static_cast<T*>(dbeta), accumulate);
+    all_grad_columns<S>(threads_, rows, cols, inputs, moments, grads, dgamma, dbeta, accumulate);
+    for_rows(threads_, rows, [&](int64_t row) {
+      const GradRow<S> one{cols, inputs + row * cols, static_cast<const S*>(gamma), grads + row * cols,
+                           moments(row)};
+      const T count = static_cast<T>(cols);
+      one.write(one.sum_g() / count, one.sum_gh() / count, static_cast<S*>(dx) + row * cols);
     });
-    parallel_for(threads_, (rows + kRowGroup - 1) / kRowGroup, [&](int64_t group) {
-      for (int64_t row = group * kRowGroup; row < std::min(rows, (group + 1) * kRowGroup); ++row)
-        grad_row<S>(cols, inputs + row * cols, static_cast<const S*>(gamma), scales + 2 * row,
-                    grads + row * cols, static_cast<S*>(dx) + row * cols);
+  });
+}
+
+void CpuDevice::layer_norm_sums(const CutNorm& norm, const void* x, void* sums) {
+  with_element_type(norm.dtype, "LayerNorm", [&](auto zero) {
+    using S = decltype(zero);
+    using T = Computed<S>;
+    for_rows(threads_, norm.rows, [&](int64_t row) {
+      const S* in = static_cast<const S*>(x) + row * norm.cols;
+      T* out = static_cast<T*>(sums) + 2 * row;
+      out[0] = sum_row<T>(norm.cols, [&](int64_t i, int64_t n) { return load_part(in + i, n, T(0)); });
+      out[1] = sum_row<T>(norm.cols, [&](int64_t i, int64_t n) {
+        const Vector<T> value = load_part(in + i, n, T(0));
+        return value * value;
+      });
+    });
+  });
+}
+
+void CpuDevice::layer_norm_apply(const CutNorm& norm, const void* x, const void* gamma, const void* beta,
+                                 const void* sums, void* y) {
+  with_element_type(norm.dtype, "LayerNorm", [&](auto zero) {
+    using S = decltype(zero);
+    using T = Computed<S>;
+    const S *gains = static_cast<const S*>(gamma), *shifts = static_cast<const S*>(beta);
+    for_rows(threads_, norm.rows, [&](int64_t row) {
+      const auto [mean, inverse] = summed_moments(norm, static_cast<const T*>(sums), row);
+      const S* in = static_cast<const S*>(x) + row * norm.cols;
+      S* out = static_cast<S*>(y) + row * norm.cols;
+      for (int64_t i = 0; i < norm.cols; i += kLanes<T>) {
+        const int64_t n = std::min(kLanes<T>, norm.cols - i);
+        const Vector<T> hat = (load_part(in + i, n, mean) - mean) * inverse;
+        store_part(out + i, hat * load_part(gains + i, n, T(0)) + load_part(shifts + i, n, T(0)), n);
+      }
+    });
+  });
+}
+
+void CpuDevice::layer_norm_grad_sums(const CutNorm& norm, const void* x, const void* gamma, const void* sums,
+                                     const void* dy, void* dsums, void* dgamma, void* dbeta,
+                                     bool accumulate) {
+  with_element_type(norm.dtype, "the gradient of LayerNorm", [&](auto zero) {
+    using S = decltype(zero);
+    using T = Computed<S>;
+    const S* inputs = static_cast<const S*>(x);
+    const S* grads = static_cast<const S*>(dy);
+    const auto moments = [&](int64_t row) { return summed_moments(norm, static_cast<const T*>(sums), row); };
+    all_grad_columns<S>(threads_, norm.rows, norm.cols, inputs, moments, grads, dgamma, dbeta, accumulate);
+    for_rows(threads_, norm.rows, [&](int64_t row) {
+      const GradRow<S> one{norm.cols, inputs + row * norm.cols, static_cast<const S*>(gamma),
+                           grads + row * norm.cols, moments(row)};
+      T* out = static_cast<T*>(dsums) + 2 * row;
+      out[0] = one.sum_g();
+      out[1] = one.sum_gh();
+    });
+  });
+}
+
+void CpuDevice::layer_norm_grad_apply(const CutNorm& norm, const void* x, const void* gamma, const void* sums,
+                                      const void* dy, const void* dsums, void* dx) {
+  with_element_type(norm.dtype, "the gradient of LayerNorm", [&](auto zero) {
+    using S = decltype(zero);
+    using T = Computed<S>;
+    for_rows(threads_, norm.rows, [&](int64_t row) {
+      const GradRow<S> one{norm.cols, static_cast<const S*>(x) + row * norm.cols,
+                           static_cast<const S*>(gamma), static_cast<const S*>(dy) + row * norm.cols,
+                           summed_moments(norm, static_cast<const T*>(sums), row)};
+      const T* whole = static_cast<const T*>(dsums) + 2 * row;
+      const T count = static_cast<T>(norm.hidden);
+      one.write(whole[0] / count, whole[1] / count, static_cast<S*>(dx) + row * norm.cols);
     });
   });
 }

@@ -195,7 +195,7 @@ Operation dropout() {
   constexpr int64_t first = 13, count = 60;
   const auto apply = [](Device& device, const Vector& x) {
     Vector y = nans(count);
-    device.dropout(kFp64, {0.4, 1234, 5}, first, count, x.data(), y.data());
+    device.dropout(kFp64, {0.4, 1234, 5}, {first, 1, count, 0}, x.data(), y.data());
     return y;
   };
   return {"Dropout",

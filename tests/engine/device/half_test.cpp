@@ -182,8 +182,8 @@ TYPED_TEST(HalfTest, RowsAndElementsAreRoundedOnce) {
   device->bias_grad(half, rows, cols, x.half.data(), dbeta.data());
   device->bias_grad(DType::Fp32, rows, cols, x.wide.data(), wide_dbeta.data());
   EXPECT_TRUE(same_bits(dbeta, wide_dbeta));
-  device->dropout(half, {0.3, 5, 6}, 7, count, x.half.data(), out.data());
-  device->dropout(DType::Fp32, {0.3, 5, 6}, 7, count, x.wide.data(), wide.data());
+  device->dropout(half, {0.3, 5, 6}, {7, 1, count, 0}, x.half.data(), out.data());
+  device->dropout(DType::Fp32, {0.3, 5, 6}, {7, 1, count, 0}, x.wide.data(), wide.data());
   compare("dropout", out, wide);
 }
 

@@ -7,41 +7,17 @@
 #include "engine/planner/planner.h"
 #include "engine/program/fault.h"
 #include "engine/runtime/parity.h"
+#include "tests/engine/parity_outcome.h"
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
 namespace {
 
+using testing::compare;
+using testing::Outcome;
 using testing::run;
 using testing::small_bert;
 using testing::small_model;
-
-struct Outcome {
-  Program program;
-  std::vector<std::shared_ptr<const TensorParity>> parity;
-  ParitySummary summary;
-
-  const TensorParity* of(const std::string& value) const {
-    for (const Tensor& tensor : program.tensors) {
-      if (tensor.value == value) return parity[static_cast<size_t>(tensor.id)].get();
-    }
-    return nullptr;
-  }
-  std::string first_broken() const {
-    return summary.first_broken == kNoTensor ? "" : program.tensor(summary.first_broken).value;
-  }
-};
-
-Outcome compare(const Settings& settings, Program program) {
-  auto serial = std::make_shared<SerialReference>();
-  run(make_plan(plan_serial(settings)), {serial});
-  const std::shared_ptr<const Plan> plan = make_plan(std::move(program));
-  auto check = std::make_shared<ParityCheck>(plan->program, serial, false);
-  run(plan, {check});
-  Outcome outcome{plan->program, check->results(), {}};
-  outcome.summary = summarise(outcome.program, outcome.parity);
-  return outcome;
-}
 
 struct Case {
   int tp, dp;

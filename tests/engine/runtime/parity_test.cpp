@@ -8,39 +8,16 @@
 #include "engine/config/error.h"
 #include "engine/planner/planner.h"
 #include "engine/program/fault.h"
+#include "tests/engine/parity_outcome.h"
 #include "tests/engine/small_layer.h"
 
 namespace shardlens {
 namespace {
 
-using testing::run;
+using testing::compare;
+using testing::Outcome;
 using testing::small_bert_layer;
 using testing::small_layer;
-
-struct Outcome {
-  Program program;
-  std::vector<std::shared_ptr<const TensorParity>> parity;
-  ParitySummary summary;
-
-  std::string first_broken() const {
-    return summary.first_broken == kNoTensor ? "" : program.tensor(summary.first_broken).value;
-  }
-};
-
-Outcome compare(const Settings& settings, Program program) {
-  auto serial = std::make_shared<SerialReference>();
-  run(make_plan(plan_serial(settings)), {serial});
-  const std::shared_ptr<const Plan> plan = make_plan(std::move(program));
-  auto check = std::make_shared<ParityCheck>(plan->program, serial, true);
-  run(plan, {check});
-  Outcome outcome{plan->program, check->results(), {}};
-  outcome.summary = summarise(outcome.program, outcome.parity);
-  return outcome;
-}
-
-Outcome compare(const Settings& settings) {
-  return compare(settings, plan_program(settings));
-}
 
 struct Case {
   int tp;
@@ -160,7 +137,7 @@ TEST(Parity, FaultNamesReadBack) {
 
 TEST(Parity, DifferencePicturesCoverTheFullTensor) {
   const Settings settings = small_layer(2);
-  const Outcome outcome = compare(settings, plant(plan_program(settings), Fault::QkvAcrossHeads));
+  const Outcome outcome = compare(settings, plant(plan_program(settings), Fault::QkvAcrossHeads), true);
   const auto& parity = outcome.parity[static_cast<size_t>(outcome.summary.first_broken)];
   EXPECT_EQ(parity->difference.rows, 48);
   EXPECT_EQ(parity->difference.cols, 256);

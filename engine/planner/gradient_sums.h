@@ -1,4 +1,6 @@
-// Data parallelism: what the D replicas must agree on once their backward passes are done (paper, Figure 8).
+// Sums a gradient still lacks once the backward passes are done: over the ranks, where each has seen only its
+// own tokens (sequence parallelism), and over the D replicas, where each has seen only its own rows of the
+// batch (paper, Figure 8).
 #pragma once
 
 #include <cstdint>
@@ -15,6 +17,11 @@ inline constexpr int64_t kBucketBytes = int64_t{25} << 20;
 /// The bucket of each gradient, given a rank's bytes of them in the order in which the backward pass
 /// completes them.
 std::vector<size_t> bucket_of(const std::vector<int64_t>& gradient_bytes);
+
+/// Sums every parameter's gradient that is Partial over the T ranks; those a layer completes travel in one
+/// all-reduce, which stands right after the step that completes the last of them. Call after the last
+/// backward pass and before reduce_over_replicas().
+void reduce_over_ranks(Builder& builder);
 
 /// Sums every parameter's gradient, in buckets, and the loss over the replicas. A bucket's all-reduce stands
 /// right after the step that completes its last gradient. Without `gradients` the loss alone is summed. Does

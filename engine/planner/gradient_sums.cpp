@@ -1,0 +1,144 @@
+// Each rank holds the gradients of its own tokens, each replica those of its own rows; the sums are the
+// batch's. Buckets are filled in the order in which the backward pass completes gradients, last layer first.
+#include "engine/planner/gradient_sums.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace shardlens {
+namespace {
+
+struct Bucket {
+  StepId after = -1;  // the step that completes its last gradient
+  std::vector<TensorId> weights;
+};
+
+// The step that completes each of `weights`' gradients, with the weight, in the order of the steps.
+std::vector<std::pair<StepId, TensorId>> completions(Builder& b, const std::vector<TensorId>& weights) {
+  std::map<TensorId, StepId> written;
+  for (const Step& step : b.program().steps)
+    for (const TensorId out : step.outputs) written[out] = step.id;
+  std::vector<std::pair<StepId, TensorId>> result;
+  for (const TensorId w : weights) result.emplace_back(written.at(b.newest_gradient(w)), w);
+  std::stable_sort(result.begin(), result.end(),
+                   [](const auto& a, const auto& other) { return a.first < other.first; });
+  return result;
+}
+
+std::vector<Bucket> fill_buckets(Builder& b) {
+  const auto completed = completions(b, b.weights());
+  std::vector<int64_t> bytes;  // on rank 0
+  for (const auto& [step, w] : completed)
+    bytes.push_back(local_bytes(b.tensor(b.newest_gradient(w)), b.ranks(), 0));
+  const std::vector<size_t> bucket = bucket_of(bytes);
+  std::vector<Bucket> buckets;
+  for (size_t i = 0; i < completed.size(); ++i) {
+    if (bucket[i] == buckets.size()) buckets.emplace_back();
+    buckets.back().after = completed[i].first;
+    buckets.back().weights.push_back(completed[i].second);
+  }
+  return buckets;
+}
+
+Step all_reduce(Axis axis, const std::string& name, std::vector<TensorId> inputs,
+                std::vector<TensorId> outputs) {
+  Step step;
+  step.op = Op::AllReduce;
+  step.phase = Phase::Backward;
+  step.axis = axis;
+  step.block = axis == Axis::Dp ? "replicas" : "gradients";
+  step.name = name;
+  step.equation = axis == Axis::Dp ? "Σ over the replicas" : "Σ over the ranks' tokens";
+  step.inputs = std::move(inputs);
+  step.outputs = std::move(outputs);
+  return step;
+}
+
+// Puts each step after the one it names and numbers all steps anew.
+void insert(std::vector<Step>& steps, const std::vector<std::pair<StepId, Step>>& added) {
+  std::vector<Step> result;
+  std::vector<StepId> moved(steps.size());
+  auto next = added.begin();
+  for (Step& step : steps) {
+    const StepId old = step.id;
+    moved[static_cast<size_t>(old)] = static_cast<StepId>(result.size());
+    result.push_back(std::move(step));
+    for (; next != added.end() && next->first == old; ++next) result.push_back(next->second);
+  }
+  for (size_t i = 0; i < result.size(); ++i) {
+    result[i].id = static_cast<StepId>(i);
+    if (result[i].pair >= 0) result[i].pair = moved[static_cast<size_t>(result[i].pair)];
+  }
+  steps = std::move(result);
+}
+
+}  // namespace
+
+void reduce_over_ranks(Builder& b) {
+  std::vector<TensorId> partial;
+  for (const TensorId w : b.weights())
+    if (b.has_gradient(w) && b.tensor(b.newest_gradient(w)).layout == kPartial) partial.push_back(w);
+  std::vector<Bucket> buckets;
+  for (const auto& [step, w] : completions(b, partial)) {
+    const auto layer_of = [&](StepId id) { return b.program().step(id).layer; };
+    const bool joins = !buckets.empty() && layer_of(buckets.back().after) == layer_of(step);
+    if (!joins) buckets.emplace_back();
+    buckets.back().after = step;
+    buckets.back().weights.push_back(w);
+  }
+  std::vector<std::pair<StepId, Step>> added;
+  for (const Bucket& bucket : buckets) {
+    std::vector<TensorId> before, after;
+    for (const TensorId w : bucket.weights) {
+      before.push_back(b.newest_gradient(w));
+      after.push_back(b.sum_over_ranks(before.back()));
+      b.supersede_gradient(w, after.back());
+    }
+    const int layer = b.program().step(bucket.after).layer;
+    const std::string where = layer >= 0 ? fmt::format(" of layer {}", layer) : "";
+    added.emplace_back(bucket.after, all_reduce(Axis::Tp, "all-reduce gradients" + where, before, after));
+    added.back().second.layer = layer;
+  }
+  insert(b.program().steps, added);
+}
+
+std::vector<size_t> bucket_of(const std::vector<int64_t>& gradient_bytes) {
+  std::vector<size_t> buckets;
+  size_t bucket = 0;
+  int64_t filled = 0;
+  for (const int64_t bytes : gradient_bytes) {
+    if (filled >= kBucketBytes) {
+      ++bucket;
+      filled = 0;
+    }
+    filled += bytes;
+    buckets.push_back(bucket);
+  }
+  return buckets;
+}
+
+void reduce_over_replicas(Builder& b, TensorId loss, bool gradients) {
+  if (b.settings().dp == 1) return;
+  std::vector<std::pair<StepId, Step>> added;
+  std::vector<Bucket> buckets;
+  if (gradients) buckets = fill_buckets(b);
+  for (size_t i = 0; i < buckets.size(); ++i) {
+    std::vector<TensorId> before, after;
+    for (const TensorId w : buckets[i].weights) {
+      before.push_back(b.newest_gradient(w));
+      after.push_back(b.sum_over_replicas(before.back()));
+      b.supersede_gradient(w, after.back());
+    }
+    added.emplace_back(
+        buckets[i].after,
+        all_reduce(Axis::Dp, fmt::format("all-reduce gradients {} of {}", i + 1, buckets.size()), before,
+                   after));
+  }
+  added.emplace_back(b.program().steps.back().id,
+                     all_reduce(Axis::Dp, "all-reduce loss", {loss}, {b.sum_over_replicas(loss)}));
+  insert(b.program().steps, added);
+}
+
+}  // namespace shardlens
