@@ -76,6 +76,14 @@ void insert(std::vector<Step>& steps, const std::vector<std::pair<StepId, Step>>
 
 }  // namespace
 
+std::string replica_value(const Builder& b, const std::string& name) {
+  return b.settings().dp > 1 ? name + "@replica" : name;
+}
+
+std::string part_value(const Builder& b, const std::string& name) {
+  return replica_value(b, b.settings().micro_batches > 1 ? name + ".part" : name);
+}
+
 void reduce_over_ranks(Builder& b) {
   std::vector<TensorId> partial;
   for (const TensorId w : b.weights())
@@ -94,6 +102,7 @@ void reduce_over_ranks(Builder& b) {
     for (const TensorId w : bucket.weights) {
       before.push_back(b.newest_gradient(w));
       after.push_back(b.sum_over_ranks(before.back()));
+      if (b.settings().dp > 1) b.rename(before.back(), replica_value(b, b.tensor(before.back()).name));
       b.supersede_gradient(w, after.back());
     }
     const int layer = b.program().step(bucket.after).layer;

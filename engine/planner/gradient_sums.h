@@ -18,6 +18,13 @@ inline constexpr int64_t kBucketBytes = int64_t{25} << 20;
 /// completes them.
 std::vector<size_t> bucket_of(const std::vector<int64_t>& gradient_bytes);
 
+/// What a value is called that is a replica's own until it is summed over the replicas: "loss@replica" where
+/// there are several, for it is not what a serial run calls by that name.
+std::string replica_value(const Builder& builder, const std::string& name);
+
+/// The same for a value that is also only a part of the batch's: "loss.part" where the batch is run in parts.
+std::string part_value(const Builder& builder, const std::string& name);
+
 /// Sums every parameter's gradient that is Partial over the T ranks; those a layer completes travel in one
 /// all-reduce, which stands right after the step that completes the last of them. Call after the last
 /// backward pass and before reduce_over_replicas().

@@ -4,6 +4,7 @@
 // same steps; the layout of the logits decides (paper, section 3).
 #include <fmt/format.h>
 
+#include "engine/planner/gradient_sums.h"
 #include "engine/planner/modules.h"
 
 namespace shardlens {
@@ -34,10 +35,8 @@ TensorId cross_entropy(Builder& b, TensorId logits, TensorId labels, TensorId to
   TensorId s = b.activation(module + ".sumexp", "s", per_token, sum, b.wide());
   b.step(Op::SumExp, module + " sum", fmt::format("s = Σ exp({} − m)", z), {logits, m}, {s}, attributes);
   s = b.convert(s, tokens);
-  // One of two losses stays a replica's own: only their sum is summed over the replicas.
-  const bool is_term = b.settings().dp > 1 && module != "loss";
-  const TensorId loss = b.activation(is_term ? module + "@replica" : module, "L", {1},
-                                     tokens == kReplicated ? kReplicated : kPartial, b.wide());
+  const TensorId loss =
+      b.activation(part_value(b, module), "L", {1}, tokens == kReplicated ? kReplicated : kPartial, b.wide());
   b.step(Op::CrossEntropy, module, "L = Σ tokens w (m + log s − t)", {m, t, s, token_weights}, {loss});
 
   b.on_backward([&b, logits, labels, m, s, token_weights, loss_scale, module, z, attributes] {

@@ -142,7 +142,7 @@ TensorId bert_loss(Builder& b, const Inputs& in, TensorId loss_scale) {
       cross_entropy(b, order, in.sentence_labels, in.sentence_weights, 2, "loss.sentences", loss_scale);
   b.keep(words_loss);
   b.keep(order_loss);
-  const TensorId loss = b.activation("loss", "L", {1}, kReplicated, b.wide());
+  const TensorId loss = b.activation(part_value(b, "loss"), "L", {1}, kReplicated, b.wide());
   b.step(Op::Add, "loss", "L = L words + L sentences", {words_loss, order_loss}, {loss});
   return loss;
 }
@@ -153,7 +153,7 @@ Program plan_model(const Settings& settings, bool gradients) {
   Builder b(settings);
   TensorId loss_scale = kNoTensor;
   if (settings.dtype == DType::Fp16) loss_scale = b.input("loss_scale", "S", {1}, b.wide());
-  TensorId total = kNoTensor, first = kNoTensor;
+  TensorId total = kNoTensor;
   for (int part = 0; part < settings.micro_batches; ++part) {
     b.set_micro_batch(part);
     const Inputs in = add_inputs(b);
@@ -161,19 +161,16 @@ Program plan_model(const Settings& settings, bool gradients) {
     const TensorId loss = gpt ? gpt_loss(b, in, loss_scale) : bert_loss(b, in, loss_scale);
     if (gradients) b.play_backward();
     if (part == 0) {
-      total = first = loss;
+      total = loss;
       continue;
     }
     b.set_block("loss");
-    const TensorId sum = b.activation("loss.sum", "L", {1}, kReplicated, b.wide());
+    const TensorId sum = b.activation(replica_value(b, "loss.sum"), "L", {1}, kReplicated, b.wide());
     b.step(Op::Add, "loss sum", "L = L + L of the parts before", {loss, total}, {sum});
     total = sum;
   }
   b.set_micro_batch(0);
-  if (total != first) {
-    b.rename(first, "mb0.loss");
-    b.rename(total, "loss");
-  }
+  if (b.tensor(total).name != "loss") b.rename(total, "loss");
   b.keep(total);
   if (gradients) reduce_over_ranks(b);
   reduce_over_replicas(b, total, gradients);

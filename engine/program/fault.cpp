@@ -22,7 +22,7 @@ constexpr FaultName kNames[] = {
      "a row-parallel product with an all-reduce and a bias"},
     {Fault::SkipF, "skip-f", "a column-parallel product (f)"},
     {Fault::SkipG, "skip-g", "a row-parallel product (g)"},
-    {Fault::QkvAcrossHeads, "qkv-across-heads", "a column-parallel QKV matrix"},
+    {Fault::QkvAcrossHeads, "qkv-across-heads", "a column-parallel QKV matrix whose heads T divides"},
     {Fault::ReduceCopy, "reduce-copy", "an all-reduce in the forward pass"},
     {Fault::PaddedSoftmax, "padded-softmax", "a whole model with a padded vocabulary"},
     {Fault::TiedGradientLost, "tied-gradient-lost", "a whole model with tied embeddings"},
@@ -89,7 +89,8 @@ void qkv_across_heads(Program& program) {
   const auto multiplies_qkv = [&](const Step& step) {
     return step.op == Op::Linear && program.tensor(step.inputs[1]).shape.size() == 4 &&
            program.tensor(step.inputs[1]).layout.kind == LayoutKind::Sharded &&
-           program.tensor(step.inputs[1]).layout.dim > 0;
+           program.tensor(step.inputs[1]).layout.dim > 0 &&
+           program.tensor(step.inputs[1]).shape[2] % program.ranks() == 0;  // else slices change their sizes
   };
   const StepAt product = find_step(program, Fault::QkvAcrossHeads, multiplies_qkv);
   const std::string weight = program.tensor(product->inputs[1]).value;

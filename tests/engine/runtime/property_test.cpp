@@ -41,7 +41,7 @@ Settings any_settings(unsigned number) {
   model.name = model.title = "any";
   model.layers = draw.from(1, 2);
   model.heads = draw.from(1, 6);
-  model.hidden = model.heads * draw.from(2, 6);
+  model.hidden = model.heads * draw.from(4, 8);
   model.ffn = draw.from(5, 40);
   model.vocab = draw.from(3, 300);
   model.positions = draw.from(2, 12);
