@@ -24,7 +24,7 @@ void bias_gradient(Builder& b, TensorId bias, TensorId logits) {
 // Of logits that were a sum: the bias is added once, after the reduction.
 TensorId with_bias(Builder& b, TensorId sum, const std::string& name) {
   const Layout layout = b.tensor(sum).layout;
-  const Shape& shape = b.tensor(sum).shape;
+  const Shape shape = b.tensor(sum).shape;  // a copy: tensors move when one is added
   const TensorId bias = b.weight(name, "b", {shape[1]}, 0, layout == sharded(1) ? sharded(0) : kReplicated);
   const TensorId logits = b.activation("logits", "Z", shape, layout);
   b.step(Op::BiasAdd, "logits bias", "Z = Z + b", {sum, bias}, {logits});
