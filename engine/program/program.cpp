@@ -126,6 +126,18 @@ std::string to_string(Phase phase) {
   return {};
 }
 
+std::string to_string(MaskDraw draw) {
+  switch (draw) {
+    case MaskDraw::ByElement:
+      return "by-element";
+    case MaskDraw::OneStream:
+      return "one-stream";
+    case MaskDraw::OwnStreams:
+      return "own-streams";
+  }
+  return {};
+}
+
 Collective collective_of(Op op) {
   switch (op) {
     case Op::Slice:

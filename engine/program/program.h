@@ -111,6 +111,15 @@ enum class Axis { Tp, Dp };
 /// reverse. Both of a pair's steps carry the mark, also where they are the identity.
 enum class Conjugate { None, F, G };
 
+/// Whose draws a rank's dropout mask is made of. By element is right: masks then do not depend on T. The
+/// other two are classic mistakes, planted on purpose.
+enum class MaskDraw {
+  ByElement,   ///< of the element's place in the full tensor
+  OneStream,   ///< of a slice: as if it were rank 0's, so that all slices lose the same elements
+  OwnStreams,  ///< of a whole tensor: each rank has a stream of its own, so that the copies differ
+};
+std::string to_string(MaskDraw draw);  ///< "by-element", "one-stream", "own-streams"
+
 struct Attributes {
   bool causal = false;             ///< Attention, AttentionGrad
   int64_t batch = 0;               ///< Attention, CacheAppend, FirstToken and so on: tokens = batch * seq
@@ -124,7 +133,9 @@ struct Attributes {
   double dropout = 0;              ///< Dropout, Attention and its gradient: probability of a zero
   std::string stream;              ///< the random stream a dropout mask is drawn from
   int part = 0;                    ///< with dropout: which part of the batch, so where in the stream
-  bool decay = false;              ///< AdamW: the parameter decays
+  MaskDraw mask_draw = MaskDraw::ByElement;  ///< with dropout
+  bool own_columns = false;  ///< LayerNorm in parts: a row is what this rank holds of it; a planted mistake
+  bool decay = false;        ///< AdamW: the parameter decays
   bool operator==(const Attributes&) const = default;
 };
 

@@ -139,6 +139,8 @@ ordered_json step_to_json(const Step& step) {
             {"dropout", a.dropout},
             {"stream", a.stream},
             {"part", a.part},
+            {"mask_draw", to_string(a.mask_draw)},
+            {"own_columns", a.own_columns},
             {"decay", a.decay}}}};
 }
 
@@ -193,6 +195,10 @@ Step step_from_json(const json& value, StepId id, size_t tensors, size_t steps, 
   step.attributes.dropout = attributes.number("dropout");
   step.attributes.stream = attributes.string("stream");
   step.attributes.part = static_cast<int>(attributes.integer("part"));
+  step.attributes.mask_draw = enum_of(
+      attributes.string("mask_draw"), MaskDraw::OwnStreams, [](MaskDraw draw) { return to_string(draw); },
+      where);
+  step.attributes.own_columns = attributes.boolean("own_columns");
   step.attributes.decay = attributes.boolean("decay");
   attributes.finish();
   reader.finish();

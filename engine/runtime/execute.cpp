@@ -46,10 +46,16 @@ class Local {
     return cut ? shard_range(extent, context_.program.ranks(), context_.rank) : Range{0, extent};
   }
   DropoutMask mask(const Attributes& attributes) const {
-    // Masks of different passes are different streams.
+    // Masks of different passes are different streams; those of different ranks are so by mistake alone.
     const RandomStream stream(context_.program.settings.seed, attributes.stream);
-    constexpr uint64_t kOdd = 0x9E3779B97F4A7C15;
-    return {attributes.dropout, stream.seed, stream.name_hash ^ (context_.numbers.draw * kOdd)};
+    constexpr uint64_t kOdd = 0x9E3779B97F4A7C15, kOtherOdd = 0xC2B2AE3D27D4EB4F;
+    const bool own = attributes.mask_draw == MaskDraw::OwnStreams;
+    const uint64_t rank = own ? static_cast<uint64_t>(context_.rank) * kOtherOdd : 0;
+    return {attributes.dropout, stream.seed, stream.name_hash ^ (context_.numbers.draw * kOdd) ^ rank};
+  }
+  /// Where this rank's slice of `tensor` begins along `dim`, for its mask.
+  int64_t mask_begin(const Attributes& attributes, const Tensor& tensor, int dim) const {
+    return attributes.mask_draw == MaskDraw::OneStream ? 0 : range(tensor, dim).begin;
   }
   /// Which of the equal parts of the whole batch, over replicas and micro-batches, the step works on: masks
   /// are drawn by the batch's own rows.
@@ -122,7 +128,7 @@ AttentionShape attention_shape(const Local& local, const Step& step, const RankC
     const Tensor& whole = local.input(0);
     shape.dropout = local.mask(step.attributes);
     shape.all_heads = whole.shape[2];
-    shape.first_head = local.range(whole, 2).begin;
+    shape.first_head = local.mask_begin(step.attributes, whole, 2);
     shape.first_token = local.part_of_batch(step.attributes) * whole.shape[0];
   }
   return shape;
@@ -146,7 +152,8 @@ CacheShape cache_shape(const Local& local, const Step& step) {
 CutNorm cut_norm(const Local& local, const Step& step) {
   const Tensor& x = local.input(0);
   const MatrixShape own = local.matrix(x);
-  return {x.dtype, own.rows, own.cols, x.shape.back(), step.attributes.epsilon};
+  const int64_t hidden = step.attributes.own_columns ? own.cols : x.shape.back();
+  return {x.dtype, own.rows, own.cols, hidden, step.attributes.epsilon};
 }
 
 // Where the rank's part of the step's [tokens, hidden] tensor lies among the whole batch's elements.
@@ -154,10 +161,11 @@ RowRuns row_runs(const Local& local, const Attributes& attributes) {
   const Tensor& tensor = local.output(0);
   const int64_t hidden = tensor.shape[1];
   const Range rows = local.range(tensor, 0), columns = local.range(tensor, 1);
-  const int64_t first_row = local.part_of_batch(attributes) * tensor.shape[0] + rows.begin;
+  const int64_t first_row =
+      local.part_of_batch(attributes) * tensor.shape[0] + local.mask_begin(attributes, tensor, 0);
   // Whole rows lie one after the other.
   if (columns.size() == hidden) return {first_row * hidden, 1, rows.size() * hidden, 0};
-  return {first_row * hidden + columns.begin, rows.size(), columns.size(), hidden};
+  return {first_row * hidden + local.mask_begin(attributes, tensor, 1), rows.size(), columns.size(), hidden};
 }
 
 // c[2] from the sums of squares and, where there is one, the loss scale, which is the last input.
