@@ -18,6 +18,8 @@ const Names<EmbeddingCut> kEmbeddingCuts = {{EmbeddingCut::Vocab, "vocab"},
 const Names<NormCut> kNormCuts = {
     {NormCut::Replicated, "replicated"}, {NormCut::Parallel, "parallel"}, {NormCut::Sequence, "sequence"}};
 const Names<LossForm> kLossForms = {{LossForm::Fused, "fused"}, {LossForm::Gather, "gather"}};
+const Names<HeadsPolicy> kHeadsPolicies = {
+    {HeadsPolicy::Strict, "strict"}, {HeadsPolicy::Uneven, "uneven"}, {HeadsPolicy::Padded, "padded"}};
 const Names<Block> kBlocks = {
     {Block::Layer, "layer"}, {Block::Mlp, "mlp"}, {Block::Attention, "attention"}, {Block::Model, "model"}};
 const Names<Recompute> kRecomputes = {
@@ -61,6 +63,9 @@ std::string to_string(NormCut cut) {
 std::string to_string(LossForm form) {
   return name_of(kLossForms, form);
 }
+std::string to_string(HeadsPolicy policy) {
+  return name_of(kHeadsPolicies, policy);
+}
 std::string to_string(Recompute recompute) {
   return name_of(kRecomputes, recompute);
 }
@@ -94,6 +99,9 @@ NormCut parse_norm_cut(const std::string& text) {
 }
 LossForm parse_loss_form(const std::string& text) {
   return parse(kLossForms, "loss", text);
+}
+HeadsPolicy parse_heads_policy(const std::string& text) {
+  return parse(kHeadsPolicies, "heads policy", text);
 }
 Recompute parse_recompute(const std::string& text) {
   return parse(kRecomputes, "recompute", text);

@@ -26,7 +26,8 @@ struct Model {
   int64_t layers = 12;
   int64_t hidden = 768;
   int64_t heads = 12;
-  int64_t ffn = 3072;  ///< width of the MLP, 4 * hidden in every preset
+  int64_t kv_heads = 0;  ///< key and value heads, each shared by heads / kv_heads query heads; 0: as many
+  int64_t ffn = 3072;    ///< width of the MLP, 4 * hidden in every preset
   int64_t vocab = 50257;
   int64_t positions = 1024;
   NormPlacement norm = NormPlacement::Pre;
@@ -38,6 +39,8 @@ struct Model {
   bool tied = true;  ///< the output embedding is the input embedding, one matrix and one gradient
 
   int64_t head_dim() const { return hidden / heads; }
+  int64_t key_heads() const { return kv_heads > 0 ? kv_heads : heads; }
+  bool is_grouped() const { return key_heads() != heads; }  ///< grouped-query attention
   bool operator==(const Model&) const = default;
 };
 
@@ -55,6 +58,10 @@ enum class NormCut { Replicated, Parallel, Sequence };
 /// The loss on logits that are cut over the vocabulary: Fused reduces three numbers a token, Gather collects
 /// the logits first (paper, section 3).
 enum class LossForm { Fused, Gather };
+
+/// What becomes of heads that T does not divide: nothing is run (Strict), some ranks hold one more than
+/// others (Uneven), or every rank holds as many and the ones that are missing have weights of zero (Padded).
+enum class HeadsPolicy { Strict, Uneven, Padded };
 
 /// One cut per matrix, and how the stream between them lies: the whole grammar of a split file (DESIGN
 /// section 8).
@@ -107,6 +114,7 @@ struct Settings {
   Split split;
   int tp = 1;  ///< tensor-parallel degree T
   int dp = 1;  ///< data-parallel degree D: replicas of the T ranks, each with its share of the batch
+  HeadsPolicy heads_policy = HeadsPolicy::Strict;
   DType dtype = DType::Fp32;
   int64_t batch = 4;
   int64_t seq = 256;
@@ -141,6 +149,7 @@ std::string to_string(Cut cut);                    ///< "column", "row", "replic
 std::string to_string(EmbeddingCut cut);           ///< "vocab", "hidden", "replicated"
 std::string to_string(NormCut cut);                ///< "replicated", "parallel", "sequence"
 std::string to_string(LossForm form);              ///< "fused", "gather"
+std::string to_string(HeadsPolicy policy);         ///< "strict", "uneven", "padded"
 std::string to_string(Block block);                ///< "layer", "mlp", "attention", "model"
 std::string to_string(Recompute recompute);        ///< "none", "selective", "full"
 std::string to_string(Architecture architecture);  ///< "gpt", "bert"
@@ -152,6 +161,7 @@ Cut parse_cut(const std::string& text);
 EmbeddingCut parse_embedding_cut(const std::string& text);
 NormCut parse_norm_cut(const std::string& text);
 LossForm parse_loss_form(const std::string& text);
+HeadsPolicy parse_heads_policy(const std::string& text);
 Block parse_block(const std::string& text);
 Recompute parse_recompute(const std::string& text);
 Architecture parse_architecture(const std::string& text);

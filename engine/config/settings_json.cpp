@@ -39,6 +39,7 @@ Model read_model(const nlohmann::json& json, const std::string& where) {
   model.layers = reader.integer("layers");
   model.hidden = reader.integer("hidden");
   model.heads = reader.integer("heads");
+  model.kv_heads = reader.integer("kv_heads");
   model.ffn = reader.integer("ffn");
   model.vocab = reader.integer("vocab");
   model.positions = reader.integer("positions");
@@ -100,6 +101,7 @@ nlohmann::ordered_json settings_to_json(const Settings& settings) {
                    {"layers", model.layers},
                    {"hidden", model.hidden},
                    {"heads", model.heads},
+                   {"kv_heads", model.kv_heads},
                    {"ffn", model.ffn},
                    {"vocab", model.vocab},
                    {"positions", model.positions},
@@ -119,6 +121,7 @@ nlohmann::ordered_json settings_to_json(const Settings& settings) {
                    {"loss", to_string(split.loss)}};
   json["tp"] = settings.tp;
   json["dp"] = settings.dp;
+  json["heads_policy"] = to_string(settings.heads_policy);
   json["dtype"] = to_string(settings.dtype);
   json["batch"] = settings.batch;
   json["seq"] = settings.seq;
@@ -151,6 +154,7 @@ Settings settings_from_json(const nlohmann::json& json, const std::string& sourc
   settings.split = read_split(reader.child("split"), source + ", split");
   settings.tp = small_integer(reader, "tp");
   settings.dp = small_integer(reader, "dp");
+  settings.heads_policy = word(reader, "heads_policy", parse_heads_policy);
   settings.dtype = word(reader, "dtype", parse_dtype);
   settings.batch = reader.integer("batch");
   settings.seq = reader.integer("seq");

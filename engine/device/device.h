@@ -67,6 +67,14 @@ struct AdamWStep {
   int64_t iteration = 1;  ///< from 1, for the bias corrections
 };
 
+/// Grouped queries: how one rank's query heads share its key heads. Its query head i reads key head (first +
+/// i) / group of the rank's own.
+struct KeyHeads {
+  int64_t heads = 0;  ///< this rank's own, and may be 0
+  int64_t group = 1;  ///< query heads that share one
+  int64_t first = 0;  ///< the place of the rank's first query head, counted from its first key head
+};
+
 /// Attention over one rank's heads. QKV and dQKV are [batch*seq, 3, heads, head_dim], P is [batch*seq, heads,
 /// seq], C and dC are [batch*seq, heads, head_dim]. `heads` is the rank's own count and may be 0.
 struct AttentionShape {
@@ -78,6 +86,11 @@ struct AttentionShape {
   DropoutMask dropout = {};       ///< of the probabilities, by global element of P
   int64_t all_heads = 0, first_head = 0,
           first_token = 0;  ///< where this rank's P lies in the whole, for dropout
+  /// Grouped queries: K and V are `kv` [batch*seq, 2, keys.heads, head_dim], dK and dV `dkv`, and QKV and
+  /// dQKV are Q and dQ alone, [batch*seq, heads, head_dim]. Null: none of it.
+  const void* kv = nullptr;
+  void* dkv = nullptr;
+  KeyHeads keys = {};
 };
 
 /// New tokens against a cache, one rank's heads. QKV is [batch*seq, 3, heads, head_dim], keys and values are
@@ -88,6 +101,10 @@ struct CacheShape {
   int64_t batch = 0, seq = 0, room = 0, heads = 0, head_dim = 0;
   /// [batch*seq], where in its sequence each token stands: consecutive within a sequence, and below `room`.
   const int32_t* positions = nullptr;
+  /// Grouped queries: QKV is Q alone, [batch*seq, heads, head_dim], for cached_attention() and KV alone,
+  /// [batch*seq, 2, keys.heads, head_dim], for cache_append(); keys and values have keys.heads heads.
+  bool grouped = false;
+  KeyHeads keys = {};
 
   /// Of a sequence's first new token. Throws a request Error where the positions are not as they must be.
   int64_t first_position(int64_t sequence) const;

@@ -9,19 +9,24 @@
 namespace shardlens {
 
 std::string to_string(Layout layout) {
+  const std::string slices = fmt::format("({}{}{})", layout.dim, layout.padded ? ", padded" : "",
+                                         layout.copies > 1 ? fmt::format(", {} copies", layout.copies) : "");
   switch (layout.kind) {
     case LayoutKind::Replicated:
       return "Replicated";
     case LayoutKind::Sharded:
-      return fmt::format("Sharded({})", layout.dim);
+      return "Sharded" + slices;
     case LayoutKind::Partial:
-      return layout.reduction == Reduction::Max ? "Partial(max)" : "Partial";
+      return layout.dim >= 0                      ? "Partial" + slices
+             : layout.reduction == Reduction::Max ? "Partial(max)"
+                                                  : "Partial";
   }
   return {};
 }
 
 Layout gradient_layout(Layout layout) {
-  return layout.kind == LayoutKind::Sharded ? layout : kReplicated;
+  if (layout.copies > 1) layout.kind = LayoutKind::Partial;
+  return layout.dim >= 0 ? layout : kReplicated;
 }
 
 std::string to_string(Collective collective) {
@@ -50,6 +55,9 @@ Collective conversion(Layout from, Layout to) {
   }
   switch (from.kind) {
     case LayoutKind::Partial:
+      if (from.dim >= 0 &&
+          to == Layout{LayoutKind::Sharded, from.dim, from.reduction, from.padded, from.copies})
+        return Collective::AllReduce;  // among the ranks that hold the slice
       return to.kind == LayoutKind::Replicated ? Collective::AllReduce : Collective::ReduceScatter;
     case LayoutKind::Sharded:
       return to.kind == LayoutKind::Replicated ? Collective::AllGather : Collective::AllToAll;
@@ -81,6 +89,14 @@ Range shard_range(int64_t extent, int ranks, int rank) {
   const int64_t longer = extent % ranks;  // this many ranks, the first ones, hold one more
   const int64_t begin = base * rank + std::min<int64_t>(rank, longer);
   return {begin, begin + base + (rank < longer ? 1 : 0)};
+}
+
+Range slice_of(const Layout& layout, int64_t extent, int ranks, int rank) {
+  return shard_range(extent, ranks / layout.copies, rank / layout.copies);
+}
+
+int64_t slice_room(const Layout& layout, int64_t extent, int ranks, int rank) {
+  return slice_of(layout, extent, ranks, layout.padded ? 0 : rank).size();
 }
 
 Slicing slicing(const Shape& shape, int dim) {

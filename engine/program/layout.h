@@ -22,8 +22,12 @@ enum class Reduction { Sum, Max };
 
 struct Layout {
   LayoutKind kind = LayoutKind::Replicated;
-  int dim = -1;                          ///< the sliced dimension; -1 unless Sharded
+  /// The sliced dimension; -1 unless Sharded, or Partial with copies: a slice that is only right after it is
+  /// summed over the ranks that hold it.
+  int dim = -1;
   Reduction reduction = Reduction::Sum;  ///< Max only for a Partial maximum, as of a cut softmax
+  bool padded = false;  ///< every slice has the longest one's length; what it lacks is zero, at its end
+  int copies = 1;       ///< so many neighbouring ranks hold the same slice
 
   bool operator==(const Layout&) const = default;
 };
@@ -35,11 +39,18 @@ constexpr Layout sharded(int dim) {
   return {LayoutKind::Sharded, dim};
 }
 
-/// "Replicated", "Sharded(1)", "Partial" or "Partial(max)".
+/// The same way of slicing, along another dimension; nothing else changes, and nothing where none is sliced.
+constexpr Layout sliced_along(Layout layout, int dim) {
+  if (layout.dim >= 0) layout.dim = dim;
+  return layout;
+}
+
+/// "Replicated", "Sharded(1)", "Partial" or "Partial(max)"; "Sharded(1, padded)", "Sharded(2, 4 copies)".
 std::string to_string(Layout layout);
 
 /// The layout a tensor's gradient must have when it reaches the tensor's producer: Replicated for Replicated,
-/// Sharded(d) for Sharded(d), and Replicated for Partial (d(sum)/d(part) is the identity on every rank).
+/// Sharded(d) for Sharded(d), and Replicated for Partial (d(sum)/d(part) is the identity on every rank). Of a
+/// slice that several ranks hold, each has the term of what it made of it: Partial with the same copies.
 Layout gradient_layout(Layout layout);
 
 enum class Collective { None, AllReduce, ReduceScatter, AllGather, Slice, AllToAll };
@@ -66,6 +77,11 @@ struct Range {
 
 /// The balanced cut of `extent` into `ranks` ranges: sizes differ by at most one, longer ones first.
 Range shard_range(int64_t extent, int ranks, int rank);
+
+/// What one rank holds of a dimension of `extent` that `layout` slices.
+Range slice_of(const Layout& layout, int64_t extent, int ranks, int rank);
+/// The elements along that dimension a rank has room for: those, and the zeros behind them if it is padded.
+int64_t slice_room(const Layout& layout, int64_t extent, int ranks, int rank);
 
 /// A full tensor seen from its sharded dimension: element (o, e, i) lies at (o * extent + e) * inner + i. A
 /// shard has the same outer and inner, and its own range of e. This is all a communicator must know of a

@@ -162,9 +162,9 @@ bool is_collective(Op op) {
 
 Shape local_shape(const Tensor& tensor, int ranks, int rank) {
   Shape shape = tensor.shape;
-  if (tensor.layout.kind == LayoutKind::Sharded) {
+  if (tensor.layout.dim >= 0) {
     int64_t& extent = shape[static_cast<size_t>(tensor.layout.dim)];
-    extent = shard_range(extent, ranks, rank).size();
+    extent = slice_room(tensor.layout, extent, ranks, rank);
   }
   return shape;
 }
@@ -194,13 +194,24 @@ int64_t sent_bytes(const Program& program, StepId id) {
   int64_t bytes = 0;  // of a bucket, all its tensors
   for (const TensorId output : step.outputs) {
     const Tensor& out = program.tensor(output);
-    // Over the replicas every rank reduces its own slices with the same rank of the others.
-    bytes += step.axis == Axis::Tp
-                 ? ring_sent_bytes(collective_of(step.op), out.bytes(), program.ranks())
-                 : ring_sent_bytes(collective_of(step.op), local_bytes(out, program.ranks(), 0),
-                                   program.replicas());
+    // Over the replicas every rank reduces its own slices with the same rank of the others, and over the
+    // copies of a slice with those that hold it too.
+    const bool of_slices = step.axis == Axis::Dp || is_among_copies(program, step);
+    bytes += ring_sent_bytes(collective_of(step.op),
+                             of_slices ? local_bytes(out, program.ranks(), 0) : out.bytes(),
+                             group_ranks(program, step));
   }
   return bytes;
+}
+
+bool is_among_copies(const Program& program, const Step& step) {
+  if (step.op != Op::AllReduce || step.axis == Axis::Dp) return false;
+  return program.tensor(step.inputs[0]).layout.copies > 1;
+}
+
+int group_ranks(const Program& program, const Step& step) {
+  if (step.axis == Axis::Dp) return program.replicas();
+  return is_among_copies(program, step) ? program.tensor(step.inputs[0]).layout.copies : program.ranks();
 }
 
 namespace {
@@ -222,14 +233,15 @@ struct Run {
 std::vector<Run> runs(const Shape& shape, int first, int last, const Layout& layout, int ranks, int rank) {
   int64_t extent = 1;
   for (int d = first; d < last; ++d) extent *= shape[static_cast<size_t>(d)];
-  const bool cut = layout.kind == LayoutKind::Sharded && layout.dim >= first && layout.dim < last;
+  const bool cut = layout.dim >= first && layout.dim < last;
   if (!cut) return {{{0, extent}, {0, extent}}};
   const Slicing axis = slicing(Shape(shape.begin() + first, shape.begin() + last), layout.dim - first);
-  const Range range = shard_range(axis.extent, ranks, rank);
+  const Range range = slice_of(layout, axis.extent, ranks, rank);
+  const int64_t room = slice_room(layout, axis.extent, ranks, rank);
   std::vector<Run> result;
   for (int64_t o = 0; o < axis.outer && range.size() > 0; ++o) {
     const int64_t base = o * axis.extent * axis.inner;
-    const int64_t local = o * range.size() * axis.inner;
+    const int64_t local = o * room * axis.inner;
     result.push_back({{base + range.begin * axis.inner, base + range.end * axis.inner},
                       {local, local + range.size() * axis.inner}});
   }

@@ -63,10 +63,11 @@ enum class Op {
   LayerNormApply,    ///< (X, gamma, beta, sums) -> Y, from the sums over the whole of hidden
   LayerNormGradSums,  ///< (X, gamma, sums, dY) -> [tokens, 2] = Σg, Σg·x̂ with g = gamma·dY; dgamma, dbeta
   LayerNormGradApply,  ///< (X, gamma, sums, dY, gradient sums) -> dX
+  // Of grouped queries, Q and KV take the place of QKV: KV stands behind Q, dKV behind dQ.
   Attention,  ///< (QKV[, mask]) -> C, P  with P = softmax(Q·Kᵀ/√d + mask), C = P·V; or C, row statistics
   AttentionGrad,     ///< (QKV, P or row statistics, C, dC[, mask]) -> dQKV, workspace
-  CacheAppend,       ///< (QKV, positions, K, V) -> K, V: the new tokens' rows written in place, at positions
-  CachedAttention,   ///< (QKV, positions, K, V) -> C, P: each new token sees the cache up to its own position
+  CacheAppend,       ///< (QKV or KV, positions, K, V) -> K, V: the new tokens' rows put in, at positions
+  CachedAttention,   ///< (QKV or Q, positions, K, V) -> C, P: a new token sees the cache up to itself
   Add,               ///< (A, B) -> A + B
   Embedding,         ///< (ids, table) -> rows of the table; zeros for rows another rank owns
   EmbeddingGrad,     ///< (ids, dY) -> dTable: rows of dY added up by id
@@ -180,6 +181,11 @@ std::vector<StepId> consumers_of(const Program& program, TensorId tensor);
 /// Why a conversion step stands where it does, in one sentence made of its producer, its layouts and its
 /// consumer.
 std::string explain(const Program& program, StepId step);
+
+/// True for an all-reduce among the ranks that hold the same slice, each a term of it.
+bool is_among_copies(const Program& program, const Step& step);
+/// The ranks that meet in a collective: the T of a layer, the D copies of one, or those that hold a slice.
+int group_ranks(const Program& program, const Step& step);
 
 /// Bytes each rank sends in `step` (ring figures); 0 for anything that is not a collective.
 int64_t sent_bytes(const Program& program, StepId step);

@@ -5,6 +5,7 @@
 
 #include "engine/config/error.h"
 #include "engine/config/settings_json.h"
+#include "engine/config/validate.h"
 #include "engine/io/json.h"
 
 namespace shardlens {
@@ -31,7 +32,9 @@ ordered_json layout_to_json(const Layout& layout) {
   if (layout == kPartialMax) return {{"kind", "partial-max"}};
   const char* kinds[] = {"replicated", "sharded", "partial"};
   ordered_json out = {{"kind", kinds[static_cast<int>(layout.kind)]}};
-  if (layout.kind == LayoutKind::Sharded) out["dim"] = layout.dim;
+  if (layout.dim >= 0) out["dim"] = layout.dim;
+  if (layout.padded) out["padded"] = true;
+  if (layout.copies > 1) out["copies"] = layout.copies;
   return out;
 }
 
@@ -39,8 +42,14 @@ Layout layout_from_json(const json& value, const std::string& where, size_t dims
   ObjectReader reader(value, where);
   const std::string kind = reader.string("kind");
   Layout layout;
-  if (kind == "sharded") {
+  if (kind == "sharded" || (kind == "partial" && reader.has("dim"))) {
     layout = sharded(static_cast<int>(reader.integer("dim")));
+    if (kind == "partial") layout.kind = LayoutKind::Partial;
+    layout.padded = reader.boolean_or("padded", false);
+    const int64_t copies = reader.integer_or("copies", 1);
+    if (copies < 1 || copies > kLargestDegree)
+      throw request_error(fmt::format("{}: {} copies of a slice are not possible", where, copies));
+    layout.copies = static_cast<int>(copies);
     if (layout.dim < 0 || static_cast<size_t>(layout.dim) >= dims) {
       throw request_error(
           fmt::format("{}: dim {} lies outside a tensor of {} dimensions", where, layout.dim, dims));
@@ -245,6 +254,12 @@ Program program_from_json(const json& value, const std::string& source) {
   for (size_t i = 0; i < steps.size(); ++i) {
     program.steps.push_back(step_from_json(steps[i], static_cast<StepId>(i), tensors.size(), steps.size(),
                                            fmt::format("{}, step {}", source, i)));
+  }
+  for (const Tensor& tensor : program.tensors) {
+    if (tensor.layout.copies == 1 || (program.ranks() >= 1 && program.ranks() % tensor.layout.copies == 0))
+      continue;
+    throw request_error(fmt::format("{}: tensor {} has {} copies of a slice, and T = {}", source, tensor.name,
+                                    tensor.layout.copies, program.ranks()));
   }
   check_storage_chains(program, source);
   return program;

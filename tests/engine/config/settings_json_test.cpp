@@ -31,6 +31,8 @@ Settings other_settings() {
   settings.layer = 5;
   settings.operands = Operands::Integer;
   settings.model.tied = false;
+  settings.model.kv_heads = 4;
+  settings.heads_policy = HeadsPolicy::Padded;
   settings.model.pad_token = 0;
   settings.split.embedding = EmbeddingCut::Replicated;
   settings.split.loss = LossForm::Gather;

@@ -66,6 +66,24 @@ TEST(Layout, SlicingSeesAShapeFromItsCutDimension) {
   EXPECT_EQ(axis.shard_count(5, 4), 1024 * 3 * 2 * 64);
 }
 
+TEST(Layout, ASliceMayBePaddedOrHeldByNeighbours) {
+  Layout padded = sharded(1), copied = sharded(1);
+  padded.padded = true;
+  copied.copies = 2;
+  EXPECT_EQ(slice_of(padded, 5, 4, 3), (Range{4, 5}));
+  EXPECT_EQ(slice_room(padded, 5, 4, 3), 2);
+  EXPECT_EQ(slice_room(sharded(1), 5, 4, 3), 1);
+  EXPECT_EQ(slice_of(copied, 6, 4, 1), (Range{0, 3}));
+  EXPECT_EQ(slice_of(copied, 6, 4, 2), (Range{3, 6}));
+  // Each holder makes a term of the slice's gradient, and the holders sum them.
+  const Layout term = gradient_layout(copied);
+  EXPECT_EQ(term.kind, LayoutKind::Partial);
+  EXPECT_EQ(conversion(term, copied), Collective::AllReduce);
+  EXPECT_EQ(to_string(padded), "Sharded(1, padded)");
+  EXPECT_EQ(to_string(copied), "Sharded(1, 2 copies)");
+  EXPECT_EQ(to_string(term), "Partial(1, 2 copies)");
+}
+
 TEST(Layout, Words) {
   EXPECT_EQ(to_string(sharded(1)), "Sharded(1)");
   EXPECT_EQ(to_string(kPartial), "Partial");
