@@ -67,18 +67,20 @@ std::string why_not_comparable(const Plan& plan, const Plan& serial) {
 // Times of a finished pass: the slowest rank decides.
 void take_events(const Executor& executor, const Program& program, Result& result) {
   result.events.assign(static_cast<size_t>(program.ranks()), {});
-  double forward = 0, total = 0;
+  double forward = 0, total = 0, flops = 0;
   for (int rank = 0; rank < program.ranks(); ++rank) {
     auto& events = result.events[static_cast<size_t>(rank)];
     const RankTrace& trace = executor.trace(rank);
     for (size_t s = 0; s < trace.finished(); ++s) {
       events.push_back(trace.event(s));
       total = std::max(total, events.back().end_seconds);
+      flops += static_cast<double>(events.back().flops);
       if (program.steps[s].phase == Phase::Forward) forward = std::max(forward, events.back().end_seconds);
     }
   }
   result.forward_seconds = forward;
   result.backward_seconds = total - forward;
+  result.flops_per_second = total > 0 ? flops / total : 0;
 }
 
 }  // namespace
@@ -89,6 +91,7 @@ void Session::Worker::handle(Command command) {
     if (!passes_.empty()) stop_with(RunState::Cancelled, "the run was cancelled; Run starts it again");
     return;
   }
+  if (std::holds_alternative<command::PlanRecompute>(command)) return plan_recompute();
   if (!now_.plan || now_.state == RunState::Refused) return;  // nothing to run; the message says why
   const size_t steps = now_.plan->program.steps.size();
   const size_t position = now_.position;
@@ -128,6 +131,7 @@ void Session::Worker::set_settings(const Settings& settings) {
   now_.settings = settings;
   now_.plan = nullptr;
   now_.lens = nullptr;
+  now_.recompute = nullptr;
   now_.message.clear();
   now_.activity.clear();
   now_.position = 0;
@@ -169,6 +173,12 @@ void Session::Worker::queue_comparison() {
   }
   passes_.push_front(Pass::Compare);
   if (!known) passes_.push_front(Pass::Serial);
+}
+
+void Session::Worker::plan_recompute() {
+  if (!now_.plan || now_.recompute) return;
+  now_.recompute = std::make_shared<const std::array<RecomputeCost, 3>>(compare_recompute(now_.settings));
+  publish();
 }
 
 void Session::Worker::queue_losses() {
@@ -352,8 +362,13 @@ void Session::Worker::finish_pass() {
       take_events(*executor_, program, result_);
       result_.timed = true;
       queue_comparison();
-      if (ceilings_.contains(now_.settings.dtype))
-        result_.gemm_ceiling_flops = ceilings_[now_.settings.dtype];
+      if (const auto known = ceilings_.find(now_.settings.dtype); known != ceilings_.end()) {
+        // It may be that of smaller products, or of a worse moment: then it is measured again, on this run's.
+        if (result_.flops_per_second > known->second)
+          passes_.push_back(Pass::Ceiling);
+        else
+          result_.gemm_ceiling_flops = known->second;
+      }
       break;
     case Pass::Serial:
       serial_executor_.reset();
@@ -367,9 +382,11 @@ void Session::Worker::finish_pass() {
       break;
     case Pass::Ceiling: {
       const auto [dtype, flops] = ceiling_.get();
-      ceilings_[dtype] = flops;
+      double& ceiling = ceilings_[dtype];
+      ceiling = std::max(ceiling, flops);
       if (dtype == now_.settings.dtype) {
-        result_.gemm_ceiling_flops = flops;
+        ceiling = std::max(ceiling, result_.flops_per_second);  // what was reached can be reached
+        result_.gemm_ceiling_flops = ceiling;
       } else {
         passes_.push_back(Pass::Ceiling);  // begun for older settings; theirs is known now, ours is not
       }

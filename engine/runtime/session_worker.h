@@ -77,6 +77,7 @@ class Session::Worker {
   void finish_pass();
   void queue_whole_run();
   void queue_comparison();
+  void plan_recompute();
   void queue_losses();
   void begin_loss(LossForm form);
   bool wait_for_loss(double seconds);

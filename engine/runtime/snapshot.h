@@ -2,12 +2,14 @@
 // panels read the newest one and never call the engine. What a person wants goes back as a Command.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "engine/comm/comm.h"
+#include "engine/cost/compare_recompute.h"
 #include "engine/cost/compare_splits.h"
 #include "engine/cost/price.h"
 #include "engine/planner/memory_plan.h"
@@ -82,6 +84,7 @@ struct Result {
   std::vector<BytesByKind> high_water_bytes;  ///< [rank], measured
   double forward_seconds = 0;                 ///< slowest rank, measured; 0 until timed
   double backward_seconds = 0;
+  double flops_per_second = 0;    ///< of all ranks together over the timed run; 0 until timed
   double gemm_ceiling_flops = 0;  ///< FLOP/s of all cores together, measured in this process; 0: not yet
 };
 
@@ -97,7 +100,9 @@ struct Snapshot {
   size_t position = 0;                   ///< steps executed: the engine stands before step `position`
   std::string message;                   ///< why Refused, Failed or Cancelled; names the remedy
   std::shared_ptr<const LossLens> lens;  ///< of `plan`; null unless a whole model's vocabulary is cut
-  std::string activity;                  ///< "timing the run", "comparing with T = 1"; empty when idle
+  /// What each way of recomputing keeps, of `settings`; null until asked for.
+  std::shared_ptr<const std::array<RecomputeCost, 3>> recompute;
+  std::string activity;  ///< "timing the run", "comparing with T = 1"; empty when idle
 
   /// The plan is right, but this machine cannot run it: `message` says why.
   bool only_planned() const { return plan && state == RunState::Refused; }
@@ -116,11 +121,13 @@ struct Seek {
   size_t position = 0;
 };                        ///< stand after the first `position` steps, also backwards
 struct CompareLosses {};  ///< run the loss fused and gathered, and measure both
+struct PlanRecompute {};  ///< plan what each way of recomputing keeps
 struct Pause {};          ///< stop at the next step boundary
 struct Cancel {};         ///< give the run up
 }  // namespace command
 
 using Command = std::variant<command::SetSettings, command::Run, command::StepOnce, command::NextCollective,
-                             command::Seek, command::CompareLosses, command::Pause, command::Cancel>;
+                             command::Seek, command::CompareLosses, command::PlanRecompute, command::Pause,
+                             command::Cancel>;
 
 }  // namespace shardlens

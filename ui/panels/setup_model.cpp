@@ -8,7 +8,6 @@
 #include "engine/config/error.h"
 #include "engine/config/units.h"
 #include "engine/config/validate.h"
-#include "engine/cost/compare_recompute.h"
 #include "ui/panels/setup.h"
 #include "ui/widgets/form.h"
 
@@ -45,29 +44,24 @@ const char* recompute_explanation(Recompute recompute) {
   return "a layer is run again from its input";
 }
 
-/// The list's lines, in the order of the enum, each with the activations it keeps. Three plans are made when
-/// the list opens, and again when it opens on other settings.
-std::vector<std::string> recompute_options(const Settings& wanted) {
-  static Settings planned;
-  static std::vector<std::string> options;
+/// The list's lines, in the order of the enum, each with the activations it keeps: planned when the list
+/// opens, there a moment later.
+std::vector<std::string> recompute_options(const Context& context) {
+  static bool was_open = false;
   ImGui::PushID("Recompute");
   const bool is_open = ImGui::IsPopupOpen("options");
   ImGui::PopID();
-  Settings sizes = wanted;
-  sizes.recompute = Recompute::None;
-  if (!is_open || (sizes == planned && !options.empty())) return options;
-  planned = sizes;
-  options.clear();
-  for (const Recompute recompute : {Recompute::None, Recompute::Selective, Recompute::Full})
-    options.push_back(fmt::format("{}: {}###{}", recompute_title(recompute), recompute_explanation(recompute),
-                                  recompute_title(recompute)));
-  try {
-    for (const RecomputeCost& cost : compare_recompute(sizes)) {
-      std::string& line = options[static_cast<size_t>(cost.recompute)];
-      line.insert(line.find("###"),
-                  fmt::format(" ({})", bytes_text(static_cast<double>(cost.activation_bytes))));
+  if (is_open && !was_open) context.send(command::PlanRecompute{});
+  was_open = is_open;
+  std::vector<std::string> options;
+  for (const Recompute recompute : {Recompute::None, Recompute::Selective, Recompute::Full}) {
+    const std::string title = recompute_title(recompute);
+    std::string line = fmt::format("{}: {}", title, recompute_explanation(recompute));
+    if (const auto& costs = context.snapshot.recompute) {
+      const RecomputeCost& cost = (*costs)[static_cast<size_t>(recompute)];
+      line += fmt::format(" ({})", bytes_text(static_cast<double>(cost.activation_bytes)));
     }
-  } catch (const Error&) {  // what cannot be planned is refused in words elsewhere
+    options.push_back(line + "###" + title);
   }
   return options;
 }
@@ -105,7 +99,7 @@ void draw_whole_model(const Context& context, const Settings& wanted) {
   if (slider_row(context, "Batch parts", stops, parts)) changed.micro_batches = static_cast<int>(parts);
 
   const int recompute =
-      option_row(context, "Recompute", recompute_title(wanted.recompute), recompute_options(wanted));
+      option_row(context, "Recompute", recompute_title(wanted.recompute), recompute_options(context));
   if (recompute >= 0) changed.recompute = static_cast<Recompute>(recompute);
 
   constexpr std::array<EmbeddingCut, 3> kEmbeddings{EmbeddingCut::Vocab, EmbeddingCut::Hidden,

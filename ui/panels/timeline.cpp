@@ -40,15 +40,10 @@ std::vector<std::string> summaries(const Snapshot& snapshot, const Tracks& track
   const Result& result = *snapshot.result;
   const std::string times = fmt::format("forward {}  ·  backward {}", format_seconds(result.forward_seconds),
                                         format_seconds(result.backward_seconds));
-  double flops = 0;
-  for (const auto& rank : result.events) {
-    for (const StepEvent& event : rank) flops += static_cast<double>(event.flops);
-  }
-  const double seconds = result.forward_seconds + result.backward_seconds;
-  if (seconds <= 0 || flops <= 0) return {times};
-  const std::string speed = format_flops(flops / seconds);
+  if (result.flops_per_second <= 0) return {times};
+  const std::string speed = format_flops(result.flops_per_second);
   if (result.gemm_ceiling_flops <= 0) return {times + "  ·  " + speed, times};
-  const std::string share = format_percent(flops / seconds / result.gemm_ceiling_flops);
+  const std::string share = format_percent(result.flops_per_second / result.gemm_ceiling_flops);
   return {fmt::format("{}  ·  {} = {} of this machine's GEMM ceiling", times, speed, share),
           fmt::format("{}  ·  {} of the GEMM ceiling", times, share), times};
 }

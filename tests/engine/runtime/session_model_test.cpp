@@ -91,6 +91,39 @@ TEST(SessionModel, BothLossesAreRunWhenAskedFor) {
   EXPECT_GT(lens.fused.step_seconds, lens.fused.loss_seconds);
 }
 
+TEST(SessionModel, WhatRecomputingKeepsIsPlannedWhenAskedFor) {
+  Settings settings = tiny_model("gpt2-tiny", 2);
+  Session session(settings);
+  EXPECT_EQ(session.wait_until_idle(kLimitSeconds)->recompute, nullptr);
+  session.send(command::PlanRecompute{});
+  auto snapshot = session.wait_until_idle(kLimitSeconds);
+  ASSERT_NE(snapshot->recompute, nullptr);
+  const auto expected = compare_recompute(settings);
+  for (size_t i = 0; i < expected.size(); ++i)
+    EXPECT_EQ((*snapshot->recompute)[i].activation_bytes, expected[i].activation_bytes);
+  settings.batch = 4;  // the figures were another batch's
+  session.send(command::SetSettings{settings});
+  snapshot = session.wait_until_idle(kLimitSeconds);
+  EXPECT_EQ(snapshot->recompute, nullptr);
+}
+
+TEST(SessionModel, NoRunIsFasterThanTheCeilingItIsHeldAgainst) {
+  Settings settings = tiny_model("gpt2-tiny", 2);
+  Session session(settings);
+  const double small = session.wait_until_idle(kLimitSeconds)->result->gemm_ceiling_flops;
+  // Products many times as large: what the tiny ones reached is no ceiling for them.
+  settings.block = Block::Mlp;
+  settings.model = model_preset("gpt2");
+  settings.batch = 4;
+  settings.seq = 128;
+  session.send(command::SetSettings{settings});
+  const auto snapshot = session.wait_until_idle(kLimitSeconds);
+  ASSERT_EQ(snapshot->state, RunState::Done) << snapshot->message;
+  EXPECT_GE(snapshot->result->gemm_ceiling_flops, small);
+  EXPECT_GT(snapshot->result->flops_per_second, 0);
+  EXPECT_LE(snapshot->result->flops_per_second, snapshot->result->gemm_ceiling_flops);
+}
+
 TEST(SessionModel, OneRankHasNoLossToCompare) {
   Session session(tiny_model("gpt2-tiny", 1));
   EXPECT_EQ(session.wait_until_idle(kLimitSeconds)->lens, nullptr);
