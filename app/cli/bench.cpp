@@ -298,9 +298,10 @@ Verb add_bench(CLI::App& app) {
          "what", *what,
          "gemm: the layer's matrix products; allreduce: the communicator; step: a layer, or a "
          "whole model's training step; generate: token after token; calibrate: this machine, so that "
-         "plans are priced on it; scaling: the paper's points, the model's curve, and this machine's own")
+         "plans are priced on it; scaling: the paper's points, the model's curve, and this machine's own; "
+         "overlap: row-parallel products reduced in parts beside the next part's product, or whole")
       ->required()
-      ->check(CLI::IsMember({"gemm", "allreduce", "step", "generate", "calibrate", "scaling"}));
+      ->check(CLI::IsMember({"gemm", "allreduce", "step", "generate", "calibrate", "scaling", "overlap"}));
   app.add_option("--repetitions", *repetitions, "Timed repetitions; median and spread are printed")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
@@ -315,9 +316,11 @@ Verb add_bench(CLI::App& app) {
       "  shardlens-cli bench step --model gpt2 --layer --tp 2\n"
       "  shardlens-cli bench generate --tp 2\n"
       "  shardlens-cli bench allreduce --tp 2\n  shardlens-cli bench gemm --tp 2 --json\n"
-      "  shardlens-cli bench calibrate\n  shardlens-cli bench scaling\n");
+      "  shardlens-cli bench calibrate\n  shardlens-cli bench scaling\n"
+      "  shardlens-cli bench overlap --layer --tp 2\n");
   return [options, what, repetitions, out] {
     if (*what == "scaling") return print_scaling(to_settings(*options), *repetitions, options->json);
+    if (*what == "overlap") return print_overlap(to_settings(*options), *repetitions, options->json);
     if (*what == "calibrate") return bench_calibrate(*options, *repetitions, *out);
     if (*what == "gemm") return bench_gemm(*options, *repetitions);
     if (*what == "allreduce") return bench_allreduce(*options);

@@ -62,6 +62,11 @@ void add_model_options(CLI::App& verb, CommonOptions& o) {
   verb.add_option("--micro-batches", o.micro_batches, "Parts the batch is run in; their gradients add up")
       ->group(kGroup)
       ->capture_default_str();
+  verb.add_option(
+          "--overlap-chunks", o.overlap_chunks,
+          "Parts a row-parallel product is made in, each reduced while the next is computed; 1: whole")
+      ->group(kGroup)
+      ->capture_default_str();
   verb.add_option("--dropout", o.dropout, "Probability of a zero, on attention and the residual stream")
       ->group(kGroup)
       ->capture_default_str();
@@ -125,6 +130,7 @@ Settings to_settings(const CommonOptions& o) {
   settings.recompute = parse_recompute(o.recompute);
   if (!o.loss.empty()) settings.split.loss = parse_loss_form(o.loss);
   settings.micro_batches = o.micro_batches;
+  settings.overlap_chunks = o.overlap_chunks;
   settings.dropout = o.dropout;
   settings.cache_tokens = o.cache;
   settings.layer = o.layer.value_or(0);

@@ -27,6 +27,7 @@ struct CommonOptions {
   std::string recompute = "none";
   std::string loss;  ///< --loss: empty: as the split says
   int micro_batches = 1;
+  int overlap_chunks = 1;
   double dropout = 0;
   int64_t cache = 0;
   std::string input = "normal";

@@ -1,5 +1,5 @@
-// What `plan` and `bench scaling` print beside a Program: the tournament of all splits, the worked figures of
-// the texts, and scaling. Each returns the exit code.
+// What `plan` and `bench` print beside a Program: the tournament of all splits, the worked figures of the
+// texts, scaling, and overlap. Each returns the exit code.
 #pragma once
 
 #include <cstdint>
@@ -24,5 +24,9 @@ int print_figures(bool json);
 /// `bench scaling`: the paper's points, the model's curve, the break-even of `settings` across nodes, and
 /// this machine's own runs of one layer of it.
 int print_scaling(Settings settings, int repetitions, bool json);
+
+/// `bench overlap`: one layer or model, its row-parallel products reduced in 2, 4 and 8 parts (or as many as
+/// the settings say) against reduced whole.
+int print_overlap(const Settings& settings, int repetitions, bool json);
 
 }  // namespace shardlens::cli

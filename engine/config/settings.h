@@ -124,6 +124,9 @@ struct Settings {
   Operands operands = Operands::Normal;
   int micro_batches = 1;  ///< the batch is run in this many parts whose gradients add up
   Recompute recompute = Recompute::None;
+  /// A row-parallel product is made in so many parts over the tokens, each reduced while the next one is
+  /// computed; 1: reduced when it is whole.
+  int overlap_chunks = 1;
   double dropout = 0;   ///< probability, on attention probabilities and on the residual stream
   bool update = false;  ///< a whole model: the optimizer's steps follow the backward pass
   /// A whole GPT: a pass of generation, over `seq` new tokens of each sequence, against a cache with room for

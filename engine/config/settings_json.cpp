@@ -130,6 +130,7 @@ nlohmann::ordered_json settings_to_json(const Settings& settings) {
   json["layer"] = settings.layer;
   json["operands"] = to_string(settings.operands);
   json["micro_batches"] = settings.micro_batches;
+  json["overlap_chunks"] = settings.overlap_chunks;
   json["recompute"] = to_string(settings.recompute);
   json["dropout"] = settings.dropout;
   json["update"] = settings.update;
@@ -163,6 +164,7 @@ Settings settings_from_json(const nlohmann::json& json, const std::string& sourc
   settings.layer = reader.integer("layer");
   settings.operands = word(reader, "operands", parse_operands);
   settings.micro_batches = small_integer(reader, "micro_batches");
+  settings.overlap_chunks = small_integer(reader, "overlap_chunks");
   settings.recompute = word(reader, "recompute", parse_recompute);
   settings.dropout = reader.number("dropout");
   settings.update = reader.boolean("update");

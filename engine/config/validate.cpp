@@ -215,6 +215,7 @@ void validate(const Settings& settings) {
   }
   check_range("layer", settings.layer, 0, model.layers - 1);
   check_range("D", settings.dp, 1, kLargestDegree);
+  check_range("overlap parts", settings.overlap_chunks, 1, kMostOverlapChunks);
   check_range("threads per rank", settings.threads_per_rank, 0, 1024);
   check_degree(settings);
   check_places(settings);

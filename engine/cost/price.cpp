@@ -135,7 +135,7 @@ std::vector<StepCost> price(const Program& program, const Hardware& hardware, in
     } else if (step.op == Op::CacheAppend) {  // the new rows, not the cache
       const int64_t rows = local_bytes(program.tensor(step.inputs[0]), program.ranks(), rank) / 3 * 2;
       cost.touched_bytes = 2 * rows;
-    } else if (step.op != Op::Identity) {
+    } else if (step.op != Op::Identity && step.op != Op::Join) {
       for (const std::vector<TensorId>* tensors : {&step.inputs, &step.outputs}) {
         for (const TensorId id : *tensors)
           cost.touched_bytes += local_bytes(program.tensor(id), program.ranks(), rank);

@@ -48,6 +48,7 @@ Step all_reduce(Axis axis, const std::string& name, std::vector<TensorId> inputs
   step.op = Op::AllReduce;
   step.phase = Phase::Backward;
   step.axis = axis;
+  step.beside = axis == Axis::Dp;  // the backward pass goes on while a bucket travels
   step.block = axis == Axis::Dp ? "replicas" : "gradients";
   step.name = name;
   step.equation = axis == Axis::Dp ? "Σ over the replicas" : "Σ over the ranks' tokens";

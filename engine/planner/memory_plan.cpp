@@ -13,6 +13,17 @@ int64_t aligned(int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
+// Where a tensor begins in its storage: rows of a tensor are rows of every rank's piece of it.
+int64_t row_offset(const Program& program, const Tensor& tensor, int rank) {
+  int64_t offset = 0;
+  for (const Tensor* at = &tensor; at->storage != kNoTensor; at = &program.tensor(at->storage)) {
+    if (at->first_row == 0) continue;
+    const Tensor& storage = program.tensor(at->storage);
+    offset += at->first_row * (local_bytes(storage, program.ranks(), rank) / storage.shape[0]);
+  }
+  return offset;
+}
+
 }  // namespace
 
 int64_t total_bytes(const BytesByKind& bytes) {
@@ -38,18 +49,23 @@ MemoryPlan plan_memory(const Program& program, int rank) {
     const auto storage = static_cast<size_t>(storage_of(program, id));
     plan.last_step[storage] = std::max(plan.last_step[storage], step);
   };
+  const auto is_there_before = [&](MemoryKind kind) {
+    return kind == MemoryKind::Weight || kind == MemoryKind::Input || kind == MemoryKind::OptimizerState ||
+           kind == MemoryKind::KeyValueCache;
+  };
   for (const Step& step : program.steps) {
     for (TensorId id : step.outputs) {
-      if (program.tensor(id).storage == kNoTensor) plan.first_step[static_cast<size_t>(id)] = step.id;
+      const TensorId storage = storage_of(program, id);
+      StepId& first = plan.first_step[static_cast<size_t>(storage)];
+      if (first < 0 && !is_there_before(program.tensor(storage).kind)) first = step.id;
       touch(id, step.id);
     }
     for (TensorId id : step.inputs) touch(id, step.id);
   }
   std::vector<TensorId> order;
   for (const Tensor& tensor : program.tensors) {
-    const bool stays = tensor.keep || tensor.kind == MemoryKind::Weight || tensor.kind == MemoryKind::Input ||
-                       tensor.kind == MemoryKind::WeightGradient ||
-                       tensor.kind == MemoryKind::OptimizerState || tensor.kind == MemoryKind::KeyValueCache;
+    const bool stays =
+        tensor.keep || tensor.kind == MemoryKind::WeightGradient || is_there_before(tensor.kind);
     if (stays) touch(tensor.id, end);
     if (tensor.storage != kNoTensor) continue;
     plan.bytes[static_cast<size_t>(tensor.id)] = local_bytes(tensor, program.ranks(), rank);
@@ -91,7 +107,7 @@ MemoryPlan plan_memory(const Program& program, int rank) {
     const auto i = static_cast<size_t>(tensor.id);
     const auto s = static_cast<size_t>(storage_of(program, tensor.id));
     if (s == i) continue;
-    plan.offset[i] = plan.offset[s];
+    plan.offset[i] = plan.offset[s] + row_offset(program, tensor, rank);
     plan.first_step[i] = plan.first_step[s];
     plan.last_step[i] = plan.last_step[s];
   }

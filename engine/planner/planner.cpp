@@ -6,6 +6,7 @@
 #include "engine/config/validate.h"
 #include "engine/planner/gradient_sums.h"
 #include "engine/planner/modules.h"
+#include "engine/planner/overlap.h"
 
 namespace shardlens {
 namespace {
@@ -23,12 +24,7 @@ TensorId block_output(Builder& b, TensorId x) {
   return transformer_layer(b, x);
 }
 
-}  // namespace
-
-Program plan_program(const Settings& settings) {
-  validate(settings);
-  if (settings.cache_tokens > 0) return plan_generation(settings);
-  if (settings.block == Block::Model) return plan_model(settings);
+Program plan_layer(const Settings& settings) {
   Builder b(settings);
   const Shape shape{settings.tokens(), settings.model.hidden};
   const Layout stream = stream_layout(settings);  // as a layer before it leaves X, and one after it takes Y
@@ -38,6 +34,17 @@ Program plan_program(const Settings& settings) {
   b.finish(x, y, dy);
   reduce_over_ranks(b);
   return b.take();
+}
+
+}  // namespace
+
+Program plan_program(const Settings& settings) {
+  validate(settings);
+  Program program = settings.cache_tokens > 0        ? plan_generation(settings)
+                    : settings.block == Block::Model ? plan_model(settings)
+                                                     : plan_layer(settings);
+  if (settings.overlap_chunks > 1) overlap_reductions(program, settings.overlap_chunks);
+  return program;
 }
 
 Program plan_evaluation(Settings settings) {
@@ -59,7 +66,7 @@ bool is_evaluation(const Program& program) {
 
 Program plan_serial(Settings settings) {
   if (settings.vocab_ranks == 0) settings.vocab_ranks = settings.tp;
-  settings.tp = settings.dp = 1;
+  settings.tp = settings.dp = settings.overlap_chunks = 1;
   return plan_program(settings);
 }
 

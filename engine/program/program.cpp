@@ -110,6 +110,8 @@ std::string to_string(Op op) {
       return "all-gather";
     case Op::AllToAll:
       return "all-to-all";
+    case Op::Join:
+      return "join";
   }
   return {};
 }
@@ -173,19 +175,26 @@ int64_t local_bytes(const Tensor& tensor, int ranks, int rank) {
   return element_count(local_shape(tensor, ranks, rank)) * element_bytes(tensor.dtype);
 }
 
+bool is_row_view(const Program& program, const Tensor& tensor) {
+  return tensor.storage != kNoTensor && tensor.shape != program.tensor(tensor.storage).shape;
+}
+
 StepId producer_of(const Program& program, TensorId tensor) {
   for (const Step& step : program.steps) {
     if (std::find(step.outputs.begin(), step.outputs.end(), tensor) != step.outputs.end()) return step.id;
   }
-  return -1;
+  const Tensor& unwritten = program.tensor(tensor);
+  return is_row_view(program, unwritten) ? producer_of(program, unwritten.storage) : -1;
 }
 
 std::vector<StepId> consumers_of(const Program& program, TensorId tensor) {
   std::vector<StepId> result;
-  for (const Step& step : program.steps) {
-    if (std::find(step.inputs.begin(), step.inputs.end(), tensor) != step.inputs.end())
-      result.push_back(step.id);
-  }
+  const auto is_or_views = [&](TensorId id) {
+    const Tensor& read = program.tensor(id);
+    return id == tensor || (read.storage == tensor && is_row_view(program, read));
+  };
+  for (const Step& step : program.steps)
+    if (std::any_of(step.inputs.begin(), step.inputs.end(), is_or_views)) result.push_back(step.id);
   return result;
 }
 

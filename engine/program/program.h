@@ -42,8 +42,9 @@ struct Tensor {
   Layout layout;
   MemoryKind kind = MemoryKind::Activation;
   TensorId storage =
-      kNoTensor;      ///< the tensor whose bytes it shares (identity, in-place collective), or kNoTensor
-  bool keep = false;  ///< held to the end of the run though nothing reads it: the layer's results
+      kNoTensor;          ///< the tensor whose bytes it shares (identity, in-place collective), or kNoTensor
+  int64_t first_row = 0;  ///< of a tensor that is some rows of its storage: where along its first dimension
+  bool keep = false;      ///< held to the end of the run though nothing reads it: the layer's results
 
   int64_t bytes() const { return element_count(shape) * element_bytes(dtype); }  ///< of the full tensor
   bool operator==(const Tensor&) const = default;
@@ -91,6 +92,7 @@ enum class Op {
   ReduceScatter,  ///< Partial -> Sharded
   AllGather,      ///< Sharded -> Replicated
   AllToAll,       ///< Sharded(i) -> Sharded(j)
+  Join,           ///< (rows, rows, ...) -> the tensor they are rows of; nothing moves
 };
 std::string to_string(Op op);
 
@@ -148,6 +150,7 @@ struct Step {
   std::string block;  ///< "attention", "mlp", "norm", "residual": what a person would call the neighbourhood
   int layer = -1;     ///< of a whole model: the layer it belongs to; -1 for what stands outside the layers
   Axis axis = Axis::Tp;  ///< of a collective: the group it runs in
+  bool beside = false;   ///< of a collective: the steps after it go on until one touches its tensors
   std::string equation;  ///< "H = U · Wfc + b", from the tensors' symbols
   std::vector<TensorId> inputs;
   std::vector<TensorId> outputs;  ///< outputs[0] is the one the Stage draws
@@ -173,9 +176,13 @@ struct Program {
 Shape local_shape(const Tensor& tensor, int ranks, int rank);
 int64_t local_bytes(const Tensor& tensor, int ranks, int rank);
 
-/// The step that writes `tensor`, or -1 for inputs and weights.
+/// True where `tensor` is some rows of its storage, not all of it.
+bool is_row_view(const Program& program, const Tensor& tensor);
+
+/// The step that writes `tensor` (of rows that no step writes by themselves: what they are rows of), or -1
+/// for inputs and weights.
 StepId producer_of(const Program& program, TensorId tensor);
-/// The steps that read `tensor`, in order.
+/// The steps that read `tensor` or rows of it, in order.
 std::vector<StepId> consumers_of(const Program& program, TensorId tensor);
 
 /// Why a conversion step stands where it does, in one sentence made of its producer, its layouts and its

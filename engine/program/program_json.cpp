@@ -87,6 +87,7 @@ ordered_json tensor_to_json(const Tensor& tensor) {
           {"layout", layout_to_json(tensor.layout)},
           {"kind", to_string(tensor.kind)},
           {"storage", tensor.storage},
+          {"first_row", tensor.first_row},
           {"keep", tensor.keep}};
 }
 
@@ -116,6 +117,7 @@ Tensor tensor_from_json(const json& value, TensorId id, size_t tensors, const st
   if (tensor.storage < kNoTensor || tensor.storage >= static_cast<TensorId>(tensors)) {
     throw request_error(fmt::format("{}: storage {} is no tensor of this Program", where, tensor.storage));
   }
+  tensor.first_row = reader.integer("first_row");
   tensor.keep = reader.boolean("keep");
   reader.finish();
   return tensor;
@@ -130,6 +132,7 @@ ordered_json step_to_json(const Step& step) {
           {"block", step.block},
           {"layer", step.layer},
           {"axis", kAxes[static_cast<int>(step.axis)]},
+          {"beside", step.beside},
           {"equation", step.equation},
           {"inputs", step.inputs},
           {"outputs", step.outputs},
@@ -167,7 +170,7 @@ Step step_from_json(const json& value, StepId id, size_t tensors, size_t steps, 
   step.id = static_cast<StepId>(reader.integer("id"));
   if (step.id != id) throw request_error(fmt::format("{}: id {} is out of order", where, step.id));
   step.op = enum_of(
-      reader.string("op"), Op::AllToAll, [](Op op) { return to_string(op); }, where);
+      reader.string("op"), Op::Join, [](Op op) { return to_string(op); }, where);
   step.phase = enum_of(
       reader.string("phase"), Phase::Update, [](Phase phase) { return to_string(phase); }, where);
   step.name = reader.string("name");
@@ -176,6 +179,7 @@ Step step_from_json(const json& value, StepId id, size_t tensors, size_t steps, 
   step.axis = enum_of(
       reader.string("axis"), Axis::Dp, [](Axis axis) { return std::string(kAxes[static_cast<int>(axis)]); },
       where);
+  step.beside = reader.boolean("beside");
   step.equation = reader.string("equation");
   step.inputs = integers<TensorId>(reader.child("inputs"), where + ", inputs");
   step.outputs = integers<TensorId>(reader.child("outputs"), where + ", outputs");
@@ -214,8 +218,9 @@ Step step_from_json(const json& value, StepId id, size_t tensors, size_t steps, 
   return step;
 }
 
-// A chain of shared storage that never ends would hang whoever follows it.
-void check_storage_chains(const Program& program, const std::string& source) {
+// A chain of shared storage that never ends would hang whoever follows it, and rows that their storage does
+// not have would be somebody else's.
+void check_storage(const Program& program, const std::string& source) {
   for (const Tensor& tensor : program.tensors) {
     TensorId at = tensor.id;
     for (size_t hops = 0; program.tensor(at).storage != kNoTensor; ++hops) {
@@ -224,6 +229,14 @@ void check_storage_chains(const Program& program, const std::string& source) {
         throw request_error(fmt::format("{}: tensor {} shares its storage in a circle", source, tensor.name));
       }
     }
+    if (tensor.storage == kNoTensor) continue;
+    const Tensor& storage = program.tensor(tensor.storage);
+    const int64_t rows = tensor.shape.empty() ? 1 : tensor.shape[0];
+    const int64_t stored_rows = storage.shape.empty() ? 1 : storage.shape[0];
+    if (tensor.first_row < 0 || tensor.first_row > stored_rows - rows)
+      throw request_error(fmt::format("{}: tensor {} is rows {} to {} of {}, which has {}", source,
+                                      tensor.name, tensor.first_row, tensor.first_row + rows, storage.name,
+                                      stored_rows));
   }
 }
 
@@ -261,7 +274,7 @@ Program program_from_json(const json& value, const std::string& source) {
     throw request_error(fmt::format("{}: tensor {} has {} copies of a slice, and T = {}", source, tensor.name,
                                     tensor.layout.copies, program.ranks()));
   }
-  check_storage_chains(program, source);
+  check_storage(program, source);
   return program;
 }
 

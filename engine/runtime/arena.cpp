@@ -44,7 +44,8 @@ void* Arenas::at(TensorId tensor) {
   int64_t highest = high_water_bytes_[kind].load(std::memory_order_relaxed);
   while (highest < end && !high_water_bytes_[kind].compare_exchange_weak(highest, end)) {
   }
-  return plan_.bytes[i] == 0 ? nullptr : static_cast<char*>(base_[kind]) + plan_.offset[i];
+  if (plan_.bytes[i] == 0) return nullptr;
+  return static_cast<char*>(base_[kind]) + plan_.offset[static_cast<size_t>(tensor)];
 }
 
 BytesByKind Arenas::high_water_bytes() const {

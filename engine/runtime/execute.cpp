@@ -371,6 +371,7 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
       device.round(dtype, local.count(local.output(0)), attributes.round_limit, local.in(0), local.out(0));
       break;
     case Op::Identity:
+    case Op::Join:
       local.out(0);
       break;
     case Op::Slice: {

@@ -72,7 +72,7 @@ struct Executor::Rank {
   std::unique_ptr<Device> device;
   std::unique_ptr<Arenas> arenas;
   std::unique_ptr<RankTrace> trace;
-  std::unique_ptr<SideLane> lane;  ///< null with one replica
+  std::unique_ptr<SideLane> lane;  ///< null where no step runs beside the others
   uint64_t weights_of = 0;         ///< which feeding its weights come from
   bool ready = false;              ///< memory fed
   size_t claimed = 0;              ///< steps begun in this pass
@@ -97,11 +97,17 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Beside beside, const Execut
   if (program.settings.block == Block::Model)
     inputs_.batch = std::make_shared<const Batch>(seeded_batch(program.settings));
   if (program.settings.dtype == DType::Fp16) inputs_.loss_scale = kFp16LossScale;
+  const bool lanes =
+      std::any_of(program.steps.begin(), program.steps.end(), [](const Step& step) { return step.beside; });
+  const bool tp_lanes = std::any_of(program.steps.begin(), program.steps.end(),
+                                    [](const Step& step) { return step.beside && step.axis == Axis::Tp; });
   const int world = program.ranks() * program.replicas();
+  // Who waits for another rank beside a product of its own may not spin on the core that computes it.
+  const int threads = tp_lanes ? 2 * world : world;
   std::vector<std::vector<std::unique_ptr<Communicator>>> copies;  // [rank][replica]
   for (int r = 0; r < program.ranks(); ++r) copies.push_back(make_local_group(program.replicas(), world));
   for (int d = 0; d < program.replicas(); ++d) {
-    std::vector<std::unique_ptr<Communicator>> group = make_local_group(program.ranks(), world);
+    std::vector<std::unique_ptr<Communicator>> group = make_local_group(program.ranks(), threads);
     for (int r = 0; r < program.ranks(); ++r) {
       auto rank = std::make_unique<Rank>();
       rank->index = r;
@@ -109,7 +115,7 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Beside beside, const Execut
       rank->communicator = std::move(group[static_cast<size_t>(r)]);
       rank->replicas = std::move(copies[static_cast<size_t>(r)][static_cast<size_t>(d)]);
       rank->trace = std::make_unique<RankTrace>(program.steps.size());
-      if (program.replicas() > 1) rank->lane = std::make_unique<SideLane>();
+      if (lanes) rank->lane = std::make_unique<SideLane>();
       ranks_.push_back(std::move(rank));
     }
   }
@@ -333,14 +339,19 @@ void Executor::run_step(Rank& rank, StepId id, double begin_of_pass) {
 
 void Executor::find_waits() {
   const Program& program = plan_->program;
-  std::vector<bool> in_lane(program.tensors.size(), false);  // by storage
+  // Rows that are worked on by themselves are no other rows' business.
+  const auto place_of = [&](TensorId id) {
+    while (program.tensor(id).storage != kNoTensor && !is_row_view(program, program.tensor(id)))
+      id = program.tensor(id).storage;
+    return static_cast<size_t>(id);
+  };
+  std::vector<bool> in_lane(program.tensors.size(), false);  // by place
   waits_for_lane_.assign(program.steps.size(), false);
   for (const Step& step : program.steps) {
     for (const std::vector<TensorId>* tensors : {&step.inputs, &step.outputs}) {
       for (const TensorId id : *tensors) {
-        const auto storage = static_cast<size_t>(storage_of(program, id));
-        if (step.axis == Axis::Dp) in_lane[storage] = true;
-        if (step.axis != Axis::Dp && in_lane[storage]) waits_for_lane_[static_cast<size_t>(step.id)] = true;
+        if (step.beside) in_lane[place_of(id)] = true;
+        if (!step.beside && in_lane[place_of(id)]) waits_for_lane_[static_cast<size_t>(step.id)] = true;
       }
     }
   }
@@ -348,8 +359,7 @@ void Executor::find_waits() {
 
 // In the rank's own thread, or handed to the lane beside it.
 void Executor::begin_step(Rank& rank, StepId id, double begin_of_pass) {
-  const bool beside = rank.lane && plan_->program.step(id).axis == Axis::Dp;
-  if (!beside) {
+  if (!plan_->program.step(id).beside) {
     if (rank.lane && waits_for_lane_[static_cast<size_t>(id)]) rank.lane->drain();
     return run_step(rank, id, begin_of_pass);
   }

@@ -43,7 +43,7 @@ std::string activity_of(Pass pass) {
 // Settings with the same serial run have the same values.
 Settings serial_settings(Settings settings) {
   if (settings.block == Block::Model && settings.vocab_ranks == 0) settings.vocab_ranks = settings.tp;
-  settings.tp = 1;
+  settings.tp = settings.overlap_chunks = 1;
   settings.recompute = Recompute::None;  // the same values, computed once
   return settings;
 }

@@ -1,5 +1,6 @@
 // A second thread beside a rank's own, for what may go on while the rank computes: the gradients' all-reduces
-// over the replicas travel here while the backward pass goes on.
+// over the replicas while the backward pass goes on, and those of a row-parallel product's first rows while
+// the next are computed.
 #pragma once
 
 #include <condition_variable>

@@ -119,7 +119,11 @@ TEST_F(CliTrain, AKillAtAnyMomentLeavesACheckpoint) {
       execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
       _exit(127);
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(900 + 137 * i));
+    // The first is killed while it starts, the others so long after they have saved something.
+    const std::string saved = contents("run/training.json");
+    for (int polls = 0; i > 0 && polls < 6000 && contents("run/training.json") == saved; ++polls)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    std::this_thread::sleep_for(std::chrono::milliseconds(37 * (i + 1)));
     kill(child, SIGKILL);
     int status = 0;
     waitpid(child, &status, 0);

@@ -158,6 +158,8 @@ std::string note_of(const Program& program, const Step& step) {
     case Op::AllGather:
     case Op::AllToAll:
       return to_string(step.op);
+    case Op::Join:
+      return "all rows are there: nothing moves";
   }
   return {};
 }

@@ -1,0 +1,97 @@
+// One product and one all-reduce become a pair for each chunk, and a join.
+#include "engine/planner/overlap.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace shardlens {
+namespace {
+
+// X·W -> all-reduce, one right after the other.
+bool is_reduced_product(const Program& program, const Step& product) {
+  const auto next = static_cast<size_t>(product.id) + 1;
+  if (product.op != Op::Linear || next >= program.steps.size()) return false;
+  const Step& sum = program.steps[next];
+  return sum.op == Op::AllReduce && sum.axis == Axis::Tp && sum.inputs == product.outputs;
+}
+
+// Rows of `of`, as a tensor in its bytes.
+TensorId rows_of(Program& program, TensorId of, const Range& rows, int chunk) {
+  Tensor view = program.tensor(of);
+  view.id = static_cast<TensorId>(program.tensors.size());
+  view.name += fmt::format(".rows{}", chunk);
+  view.value += fmt::format(".rows{}", chunk);
+  view.storage = of;
+  view.first_row = rows.begin;
+  view.shape[0] = rows.size();
+  view.keep = false;
+  program.tensors.push_back(std::move(view));
+  return program.tensors.back().id;
+}
+
+// The sum of the Partial `of` over the ranks, in the same bytes.
+TensorId summed(Program& program, TensorId of, const Tensor& whole_sum, int chunk) {
+  Tensor sum = program.tensor(of);
+  sum.id = static_cast<TensorId>(program.tensors.size());
+  sum.name = fmt::format("{}.rows{}", whole_sum.name, chunk);
+  sum.layout = whole_sum.layout;
+  sum.storage = of;
+  sum.first_row = 0;
+  program.tensors.push_back(std::move(sum));
+  return program.tensors.back().id;
+}
+
+}  // namespace
+
+void overlap_reductions(Program& program, int chunks) {
+  std::vector<Step> steps;
+  std::vector<StepId> moved(program.steps.size());
+  for (size_t i = 0; i < program.steps.size(); ++i) {
+    const Step product = program.steps[i];
+    moved[i] = static_cast<StepId>(steps.size());
+    if (!is_reduced_product(program, product)) {
+      steps.push_back(product);
+      continue;
+    }
+    const Step sum = program.steps[++i];
+    const Tensor whole_sum = program.tensor(sum.outputs[0]);
+    const int64_t rows = whole_sum.shape[0];
+    const int parts = static_cast<int>(std::min<int64_t>(chunks, rows));
+    Step join = sum;
+    join.op = Op::Join;
+    join.name = "join " + whole_sum.value;
+    join.equation = fmt::format("{} = its {} parts", whole_sum.symbol, parts);
+    join.conjugate = Conjugate::None;
+    join.pair = -1;
+    join.inputs.clear();
+    for (int part = 0; part < parts; ++part) {
+      const Range range = shard_range(rows, parts, part);
+      const std::string which = fmt::format(", rows {} to {}", range.begin, range.end - 1);
+      Step piece = product;
+      piece.name += fmt::format(" {} of {}", part + 1, parts);
+      piece.equation += which;
+      piece.inputs[0] = rows_of(program, product.inputs[0], range, part);
+      piece.outputs = {rows_of(program, product.outputs[0], range, part)};
+      Step reduce = sum;
+      reduce.name += fmt::format(" {} of {}", part + 1, parts);
+      reduce.equation += which;
+      reduce.beside = true;
+      reduce.inputs = piece.outputs;
+      reduce.outputs = {summed(program, piece.outputs[0], whole_sum, part)};
+      join.inputs.push_back(reduce.outputs[0]);
+      steps.push_back(std::move(piece));
+      moved[i] =
+          static_cast<StepId>(steps.size());  // the last part's is the one its other half is paired with
+      steps.push_back(std::move(reduce));
+    }
+    steps.push_back(std::move(join));
+  }
+  for (size_t i = 0; i < steps.size(); ++i) {
+    steps[i].id = static_cast<StepId>(i);
+    if (steps[i].pair >= 0) steps[i].pair = moved[static_cast<size_t>(steps[i].pair)];
+  }
+  program.steps = std::move(steps);
+}
+
+}  // namespace shardlens
