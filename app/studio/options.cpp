@@ -86,6 +86,9 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
       ->capture_default_str();
   app.add_option("--recompute", recompute, "Of a whole model: none, selective (attention) or full (each layer)")
       ->capture_default_str();
+  app.add_option("--overlap-chunks", settings.overlap_chunks,
+                 "Parts a row-parallel product is made in, each reduced while the next is computed")
+      ->capture_default_str();
   app.add_option("--loss", loss, "Of a whole model: fused or gather");
   app.add_option("--layer", settings.layer, "Which layer of the model")->capture_default_str();
   app.add_option("--seed", settings.seed, "Seed of weights and input")->capture_default_str();

@@ -394,7 +394,12 @@ void draw_against_serial(const Context& context, const Subject& subject, Pen& pe
   }
   const float right = pen.x + width + gap;
   const bool never = !compared && subject.result && !subject.result->not_compared.empty();
+  const Tensor& tensor = subject.tensor();
+  const bool part = is_row_view(subject.program(), tensor) ||
+                    (tensor.storage != kNoTensor &&
+                     is_row_view(subject.program(), subject.program().tensor(tensor.storage)));
   const std::string note = never         ? "not compared"
+                           : part        ? "compared when joined"
                            : !compared   ? "not compared yet"
                            : largest > 0 ? "difference"
                                          : "no difference";

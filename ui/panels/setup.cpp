@@ -209,6 +209,11 @@ void draw_choice(const Context& context, const char* label, const Settings& want
   context.want(changed);
 }
 
+/// When a row-parallel product is summed over the ranks.
+std::string reductions_title(int chunks) {
+  return chunks == 1 ? "after the product" : fmt::format("beside it, in {} parts", chunks);
+}
+
 std::string block_title(Block block) {
   switch (block) {
     case Block::Layer:
@@ -274,6 +279,8 @@ void draw_run_settings(const Context& context, const Settings& wanted) {
   if (wanted.block == Block::Model) draw_whole_model(context, wanted);
   draw_choice(context, "dtype", wanted, &Settings::dtype, std::array<DType, 2>{DType::Fp32, DType::Fp64},
               [](DType dtype) { return to_string(dtype); });
+  draw_choice(context, "Reductions", wanted, &Settings::overlap_chunks, std::array<int, 4>{1, 2, 4, 8},
+              reductions_title);
   // A whole model's input are tokens, and its sums have no exact integers.
   if (wanted.block != Block::Model || wanted.operands == Operands::Integer) {
     draw_choice(context, "Values", wanted, &Settings::operands,

@@ -173,6 +173,7 @@ std::string divider_title(Phase phase) {
 
 /// Whether `id` comes from outside the steps shown and is worth a row: X, the gradient from the next layer.
 bool comes_from_outside(const Program& program, TensorId id) {
+  if (is_row_view(program, program.tensor(id))) return false;  // what it is rows of stands there
   const MemoryKind kind = program.tensor(id).kind;
   return kind == MemoryKind::Input || kind == MemoryKind::KeyValueCache || kind == MemoryKind::Activation ||
          kind == MemoryKind::ActivationGradient;

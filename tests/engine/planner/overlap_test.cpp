@@ -112,14 +112,14 @@ TEST(Overlap, MemoryIsWhatWasPlanned) {
   }
 }
 
-// Holds the first part's reduction until the second part's product has been made.
+// Holds the first part's reduction on one rank until that rank has made the second part's product.
 class HoldsTheFirstPart : public StepObserver {
  public:
   explicit HoldsTheFirstPart(const Program& program) : program_(program) {}
 
-  void on_tensor(int, StepId step, const Tensor&, const void*) override {
+  void on_tensor(int rank, StepId step, const Tensor&, const void*) override {
     std::unique_lock lock(mutex_);
-    if (step < 0) return;
+    if (step < 0 || rank != 0) return;
     if (!program_.step(step).beside) {
       latest_ = std::max(latest_, step);
       changed_.notify_all();

@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/ui/studio_harness.h"
+#include "ui/stage/rows.h"
 #include "ui/widgets/snap.h"
 
 namespace shardlens::ui {
@@ -118,6 +121,28 @@ TEST(Setup, PartDtypeAndDegreeAreChosenOneAfterTheOther) {
   EXPECT_EQ(settings.tp, 2);
   EXPECT_EQ(settings.block, Block::Mlp);
   EXPECT_EQ(settings.dtype, DType::Fp64);
+}
+
+TEST(Setup, ReductionsRunBesideTheProducts) {
+  StudioHarness harness;
+  settled(harness);
+  harness.perform([](ImGuiTestContext& person) {
+    person.ItemClick("//Setup/T = 2");
+    person.ItemClick("//Setup/Reductions/choice");
+    person.ItemClick("//$FOCUSED/beside it, in 4 parts");
+  });
+  EXPECT_EQ(settled(harness).overlap_chunks, 4);
+  const Snapshot& snapshot = harness.snapshot();
+  ASSERT_EQ(snapshot.state, RunState::Done) << snapshot.message;
+  const Program& program = snapshot.plan->program;
+  const auto beside =
+      std::count_if(program.steps.begin(), program.steps.end(), [](const Step& step) { return step.beside; });
+  EXPECT_EQ(beside, 8);
+  // The parts' own operand is no input of the layer.
+  for (const stage::Row& row : stage::rows_of(program)) {
+    if (row.kind != stage::RowKind::Input) continue;
+    EXPECT_FALSE(is_row_view(program, program.tensor(row.tensor))) << program.tensor(row.tensor).name;
+  }
 }
 
 TEST(Setup, TheSeedIsTyped) {
