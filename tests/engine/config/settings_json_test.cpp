@@ -38,6 +38,7 @@ Settings other_settings() {
   settings.split.loss = LossForm::Gather;
   settings.micro_batches = 3;
   settings.recompute = Recompute::Full;
+  settings.overlap_chunks = 4;
   settings.dropout = 0.1;
   settings.update = true;
   settings.cache_tokens = 77;
@@ -61,7 +62,7 @@ TEST(SettingsJson, RoundTripsThroughText) {
 TEST(SettingsJson, EveryKeyIsNeededAndNoOtherAllowed) {
   const nlohmann::json whole = settings_to_json(other_settings());
   const nlohmann::json flat = whole.flatten();
-  EXPECT_EQ(flat.size(), 48u);
+  EXPECT_EQ(flat.size(), 51u);
   for (const auto& [place, value] : flat.items()) {
     nlohmann::json without = whole;
     const nlohmann::json::json_pointer pointer(place);
