@@ -51,7 +51,7 @@ Program plan_evaluation(Settings settings) {
   settings.block = Block::Model;
   settings.update = false;
   settings.dropout = 0;
-  settings.recompute = Recompute::None;
+  settings.recompute = Recompute::Selective;  // nothing reads the attention's probabilities: none are kept
   validate(settings);
   return plan_model(settings, false);
 }

@@ -2,6 +2,7 @@
 // once.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -85,6 +86,20 @@ TEST(ModelPlanner, TheFusedLossReducesThreeNumbersATokenAndNothingBackward) {
   for (const Step& step : gathered.steps)
     if (step.op == Op::AllGather) bytes += sent_bytes(gathered, step.id);
   EXPECT_EQ(bytes, tokens * padded_vocab(gather.model, 4) * 4 * 3 / 4);
+}
+
+TEST(ModelPlanner, AnEvaluationNeverHoldsTheAttentionsProbabilities) {
+  Settings settings = gpt2(2);
+  settings.batch = 1;
+  settings.seq = 1024;
+  const Program training = plan_program(settings), evaluation = plan_evaluation(settings);
+  const Shape probabilities{1024, 12, 1024};
+  const auto holds_them = [&](const Program& program) {
+    return std::any_of(program.tensors.begin(), program.tensors.end(),
+                       [&](const Tensor& tensor) { return tensor.shape == probabilities; });
+  };
+  EXPECT_TRUE(holds_them(training));
+  EXPECT_FALSE(holds_them(evaluation));
 }
 
 TEST(ModelPlanner, EveryParameterOfThePresetIsPlannedOnce) {
