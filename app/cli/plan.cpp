@@ -11,6 +11,7 @@
 #include "app/cli/verbs.h"
 #include "engine/config/presets.h"
 #include "engine/config/units.h"
+#include "engine/planner/algebra_table.h"
 #include "engine/program/program_json.h"
 #include "engine/runtime/plan.h"
 
@@ -171,7 +172,8 @@ Verb add_plan(CLI::App& app) {
   auto options = std::make_shared<CommonOptions>();
   auto stages = std::make_shared<int>(0);
   auto wish = std::make_shared<TournamentWish>();
-  auto tournament = std::make_shared<bool>(false), figures = std::make_shared<bool>(false);
+  auto tournament = std::make_shared<bool>(false), figures = std::make_shared<bool>(false),
+       algebra = std::make_shared<bool>(false);
   add_common(app, *options);
   add_cache_option(app, *options);
   app.add_option("--pp", *stages,
@@ -188,6 +190,8 @@ Verb add_plan(CLI::App& app) {
       ->check(CLI::PositiveNumber);
   app.add_option("--run", wish->run, "tournament: runs so many of the listed here, after bench calibrate")
       ->check(CLI::Range(0, 100));
+  app.add_flag("--algebra", *algebra,
+               "The layout algebra as Markdown: layouts, collectives, the linear layer");
   app.add_flag("--figures", *figures, "The worked figures of the texts, as printed and exact");
   app.footer(
       "\nExamples\n  shardlens-cli plan --model gpt2 --tp 4 --split reversed\n"
@@ -198,8 +202,12 @@ Verb add_plan(CLI::App& app) {
       "  shardlens-cli plan --tournament --model megatron-8.3b --ranks 16 --batch 16 --seq 1024 --dtype fp16 "
       "--recompute full --hardware a100-80gb-2-nodes\n"
       "  shardlens-cli plan --tournament --model gpt2-10m --ranks 2 --run 5\n"
-      "  shardlens-cli plan --figures\n");
-  return [options, stages, wish, tournament, figures] {
+      "  shardlens-cli plan --figures\n  shardlens-cli plan --algebra\n");
+  return [options, stages, wish, tournament, figures, algebra] {
+    if (*algebra) {
+      fmt::print("{}", algebra_table());
+      return 0;
+    }
     if (*figures) return print_figures(options->json);
     if (*tournament) return print_tournament(to_settings(*options), *wish, options->json);
     if (*stages != 0) return print_price(to_settings(*options), *stages, options->json);
