@@ -3,6 +3,7 @@
 // the test draws inputs and the gradient dY that arrives, takes L = Σ Y ∘ dY, and moves each input element.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
 #include <ostream>
 #include <string>
@@ -145,6 +146,59 @@ Operation layer_norm() {
             device.layer_norm_grad(kFp64, rows, cols, in[0].data(), in[1].data(), stats.data(), dy.data(),
                                    dx.data(), dgamma.data(), dbeta.data(), false);
             return Vectors{dx, dgamma, dbeta};
+          }};
+}
+
+// Rows cut into two unequal shards, the two sums a row put together here as the collective puts them
+// together. Inputs: X, gamma and beta of the first shard, then of the second; Y is the shards' one after the
+// other.
+Operation cut_layer_norm() {
+  constexpr int64_t rows = 3, hidden = 19;
+  static constexpr std::array<int64_t, 2> cols{12, 7};
+  const auto norm_of = [](size_t shard) { return CutNorm{kFp64, rows, cols[shard], hidden, 1e-2}; };
+  const auto sums_of = [=](Device& device, const Vectors& in) {
+    Vector whole = zeros(2 * rows);
+    for (size_t shard = 0; shard < cols.size(); ++shard) {
+      Vector sums = nans(2 * rows);
+      device.layer_norm_sums(norm_of(shard), in[3 * shard].data(), sums.data());
+      for (size_t i = 0; i < sums.size(); ++i) whole[i] += sums[i];
+    }
+    return whole;
+  };
+  return {"CutLayerNorm",
+          {rows * cols[0], cols[0], cols[0], rows * cols[1], cols[1], cols[1]},
+          [=](Device& device, const Vectors& in) {
+            const Vector sums = sums_of(device, in);
+            Vector all;
+            for (size_t shard = 0; shard < cols.size(); ++shard) {
+              Vector y = nans(rows * cols[shard]);
+              device.layer_norm_apply(norm_of(shard), in[3 * shard].data(), in[3 * shard + 1].data(),
+                                      in[3 * shard + 2].data(), sums.data(), y.data());
+              all.insert(all.end(), y.begin(), y.end());
+            }
+            return all;
+          },
+          [=](Device& device, const Vectors& in, const Vector& dy) {
+            const Vector sums = sums_of(device, in);
+            Vector whole = zeros(2 * rows);
+            Vectors gradients(in.size());
+            const std::array<const double*, 2> dys{dy.data(), dy.data() + rows * cols[0]};
+            for (size_t shard = 0; shard < cols.size(); ++shard) {
+              Vector dsums = nans(2 * rows);
+              gradients[3 * shard + 1] = nans(cols[shard]);
+              gradients[3 * shard + 2] = nans(cols[shard]);
+              device.layer_norm_grad_sums(
+                  norm_of(shard), in[3 * shard].data(), in[3 * shard + 1].data(), sums.data(), dys[shard],
+                  dsums.data(), gradients[3 * shard + 1].data(), gradients[3 * shard + 2].data(), false);
+              for (size_t i = 0; i < dsums.size(); ++i) whole[i] += dsums[i];
+            }
+            for (size_t shard = 0; shard < cols.size(); ++shard) {
+              gradients[3 * shard] = nans(rows * cols[shard]);
+              device.layer_norm_grad_apply(norm_of(shard), in[3 * shard].data(), in[3 * shard + 1].data(),
+                                           sums.data(), dys[shard], whole.data(),
+                                           gradients[3 * shard].data());
+            }
+            return gradients;
           }};
 }
 
@@ -315,7 +369,7 @@ TEST_P(FiniteDifferences, AgreeWithTheGradient) {
 INSTANTIATE_TEST_SUITE_P(
     Operations, FiniteDifferences,
     ::testing::Values(linear(false), linear(true), bias_add(), gelu(GeluForm::Tanh), gelu(GeluForm::Erf),
-                      tanh(), layer_norm(), attention("", 7, false, false, 0),
+                      tanh(), layer_norm(), cut_layer_norm(), attention("", 7, false, false, 0),
                       attention("Causal", 7, true, false, 0), attention("Long", 70, true, false, 0),
                       attention("Masked", 8, false, true, 0), attention("Dropout", 7, true, false, 0.3),
                       dropout(), embedding(), first_token(), cross_entropy()),
