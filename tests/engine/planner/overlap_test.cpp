@@ -4,13 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
-#include <condition_variable>
-#include <mutex>
 
 #include "engine/config/error.h"
 #include "engine/planner/memory_plan.h"
 #include "engine/program/program_json.h"
+#include "tests/engine/holds_the_lane.h"
 #include "tests/engine/parity_outcome.h"
 #include "tests/engine/small_model.h"
 
@@ -112,37 +110,9 @@ TEST(Overlap, MemoryIsWhatWasPlanned) {
   }
 }
 
-// Holds the first part's reduction on one rank until that rank has made the second part's product.
-class HoldsTheFirstPart : public StepObserver {
- public:
-  explicit HoldsTheFirstPart(const Program& program) : program_(program) {}
-
-  void on_tensor(int rank, StepId step, const Tensor&, const void*) override {
-    std::unique_lock lock(mutex_);
-    if (step < 0 || rank != 0) return;
-    if (!program_.step(step).beside) {
-      latest_ = std::max(latest_, step);
-      changed_.notify_all();
-    } else if (!held_) {
-      held_ = true;
-      went_on_ = changed_.wait_for(lock, std::chrono::seconds(20), [&] { return latest_ > step; });
-    }
-  }
-
-  bool held() const { return held_; }
-  bool went_on() const { return went_on_; }
-
- private:
-  const Program& program_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  StepId latest_ = -1;
-  bool held_ = false, went_on_ = false;
-};
-
 TEST(Overlap, TheNextPartIsComputedWhileTheFirstIsReduced) {
   const std::shared_ptr<const Plan> plan = make_plan(in_chunks(small_layer(2), 4));
-  auto holder = std::make_shared<HoldsTheFirstPart>(plan->program);
+  auto holder = std::make_shared<testing::HoldsTheLane>(plan->program);
   run(plan, {holder});
   EXPECT_TRUE(holder->held());
   EXPECT_TRUE(holder->went_on());

@@ -3,11 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <vector>
 
+#include "tests/engine/holds_the_lane.h"
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
@@ -32,41 +30,13 @@ TEST(SideLane, FinishesWhatWasSubmittedBeforeItEnds) {
   EXPECT_EQ(done, 10);
 }
 
-// Holds the first bucket of gradients in its lane until the backward pass has shown a later step.
-class HoldsTheBucket : public StepObserver {
- public:
-  explicit HoldsTheBucket(const Program& program) : program_(program) {}
-
-  void on_tensor(int, StepId step, const Tensor&, const void*) override {
-    std::unique_lock lock(mutex_);
-    if (step < 0 || program_.step(step).axis == Axis::Tp) {
-      latest_ = std::max(latest_, step);
-      changed_.notify_all();
-      return;
-    }
-    if (held_) return;
-    held_ = true;
-    went_on_ = changed_.wait_for(lock, std::chrono::seconds(20), [&] { return latest_ > step; });
-  }
-
-  bool held() const { return held_; }
-  bool went_on() const { return went_on_; }
-
- private:
-  const Program& program_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  StepId latest_ = -1;
-  bool held_ = false, went_on_ = false;
-};
-
 TEST(SideLane, TheBackwardPassGoesOnWhileABucketTravels) {
   Settings settings = testing::small_model(1, 2);
   settings.model.hidden = 640;  // a few buckets
   settings.model.ffn = 2560;
   settings.model.layers = 3;
   const std::shared_ptr<const Plan> plan = make_plan(settings);
-  auto holder = std::make_shared<HoldsTheBucket>(plan->program);
+  auto holder = std::make_shared<testing::HoldsTheLane>(plan->program);
   testing::run(plan, {holder});
   EXPECT_TRUE(holder->held());
   EXPECT_TRUE(holder->went_on());
