@@ -1,6 +1,7 @@
 // `verify`: sharded equals serial, tensor by tensor. Exit code 1 when a bound is broken, with the first
 // tensor named.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <memory>
@@ -8,6 +9,8 @@
 
 #include "app/cli/options.h"
 #include "app/cli/verbs.h"
+#include "app/cli/verify_break.h"
+#include "engine/config/error.h"
 #include "engine/planner/planner.h"
 #include "engine/program/fault.h"
 #include "engine/runtime/executor.h"
@@ -27,6 +30,12 @@ void run_once(const std::shared_ptr<const Plan>& plan, std::shared_ptr<StepObser
   executor.observe({std::make_shared<FiniteCheck>(plan->program.ranks()), std::move(observer)});
   executor.start(executor.steps());
   executor.wait();
+}
+
+std::vector<std::string> fault_names() {
+  std::vector<std::string> names;
+  for (const Fault fault : all_faults()) names.push_back(to_string(fault));
+  return names;
 }
 
 const char* verdict(const TensorParity& parity) {
@@ -77,12 +86,17 @@ void print(const Program& program, const ParityTable& table) {
 Verb add_verify(CLI::App& app) {
   auto options = std::make_shared<CommonOptions>();
   auto fault = std::make_shared<std::string>();
+  auto steps = std::make_shared<int64_t>(0);
   add_common(app, *options);
   add_cache_option(app, *options);
-  app.add_option("--break", *fault,
-                 "Plant a classic mistake first and see it found: bias-before-reduction, skip-f, skip-g, "
-                 "qkv-across-heads, reduce-copy; in a whole model also padded-softmax, tied-gradient-lost, "
-                 "clip-inflated");
+  app.add_option(
+      "--break", *fault,
+      fmt::format("Plant a classic mistake first and see it found, or all, one after the other: {}",
+                  fmt::join(fault_names(), ", ")));
+  auto* steps_option = app.add_option("--steps", *steps,
+                                      "With --break, of a whole model: train it sound and broken, side by "
+                                      "side on the built-in text, for so many steps, such as 50")
+                           ->check(CLI::Range(1, 100000));
   app.footer(
       "\nRelative error is |sharded - serial| / |serial| over the gathered tensor; the bound is 5e-15 in "
       "fp64, "
@@ -91,13 +105,20 @@ Verb add_verify(CLI::App& app) {
       "\nExamples\n  shardlens-cli verify --model gpt2-tiny --tp 3 --dp 2\n  shardlens-cli verify --model "
       "gpt2 --layer --tp 4 --split reversed --dtype fp64\n"
       "  shardlens-cli verify --model bert-base --layer --tp 3 --operands integer\n"
-      "  shardlens-cli verify --model gpt2 --layer --tp 2 --break skip-f\n");
-  return [options, fault] {
+      "  shardlens-cli verify --model gpt2 --layer --tp 2 --break skip-f\n"
+      "  shardlens-cli verify --model gpt2-tiny --tp 2 --seq 64 --break bias-before-reduction --steps 50\n"
+      "  shardlens-cli verify --model gpt2-tiny --tp 2 --seq 64 --break all --steps 50\n");
+  return [options, fault, steps, steps_option] {
     Settings settings = to_settings(*options);
+    if (steps_option->count() > 0 && fault->empty())
+      throw request_error("--steps is for a planted mistake: add --break NAME, or --break all");
+    if (*fault == "all") return break_all(settings, *steps, options->json);
+    if (*steps > 0) return break_and_train(settings, parse_fault(*fault), *steps, options->json);
     settings.update =
         settings.block == Block::Model;  // at rate 0: the norm and the clipping are compared too
     Program program = plan_program(settings);
-    if (!fault->empty()) program = plant(std::move(program), parse_fault(*fault));
+    const bool planted = !fault->empty();
+    if (planted) program = plant(std::move(program), parse_fault(*fault));
     const std::shared_ptr<const Plan> plan = make_plan(std::move(program));
     check_runnable(*plan);
     auto serial = std::make_shared<SerialReference>();
@@ -114,6 +135,10 @@ Verb add_verify(CLI::App& app) {
         fmt::print("\nSharded equals serial: {} tensors, worst relative error {:.2e} ({}).\n",
                    std::count_if(table.begin(), table.end(), [](const auto& p) { return p != nullptr; }),
                    summary.worst_relative_error, plan->program.tensor(summary.worst_tensor).name);
+        if (planted)
+          fmt::print(
+              "{} is planted, and this one pass does not show it. --steps 50 trains, and looks again.\n",
+              *fault);
       }
     }
     if (summary.agrees) return 0;

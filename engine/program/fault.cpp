@@ -11,45 +11,125 @@
 namespace shardlens {
 namespace {
 
-struct FaultName {
-  Fault fault;
-  const char* name;
-  const char* needs;  // what a Program must have for the fault to be planted
+constexpr FaultFacts kFacts[] = {
+    {Fault::BiasBeforeReduction,
+     "bias-before-reduction",
+     "Bias before the reduction",
+     "Every rank adds the whole bias to its own term, so the sum over the ranks holds it T times.",
+     "a row-parallel product with an all-reduce and a bias: --split megatron with --tp of at least 2",
+     {.split = "megatron"}},
+    {Fault::SkipF,
+     "skip-f",
+     "f's all-reduce left out",
+     "In the backward pass nobody sums dX over the ranks: each goes on with its own share of the gradient.",
+     "a column-parallel product (f): --split megatron with --tp of at least 2",
+     {.split = "megatron"}},
+    {Fault::SkipG,
+     "skip-g",
+     "g's all-reduce left out",
+     "In the forward pass nobody sums a row-parallel product: each rank goes on with its own term.",
+     "a row-parallel product (g): --split megatron with --tp of at least 2",
+     {.split = "megatron"}},
+    {Fault::GeluOnPartial,
+     "gelu-on-partial",
+     "GeLU on a Partial",
+     "Each rank adds the bias to its own term and applies GeLU; the all-reduce comes after. The GeLU of a "
+     "sum "
+     "is no sum of GeLUs.",
+     "a row-parallel product whose sum goes through GeLU: --split reversed with --tp of at least 2",
+     {.split = "reversed"}},
+    {Fault::QkvAcrossHeads,
+     "qkv-across-heads",
+     "QKV cut across heads",
+     "The fused matrix [Q | K | V] is cut into T equal blocks of columns, so a rank holds all of one and "
+     "little of another instead of whole heads.",
+     "a column-parallel QKV matrix whose heads T divides: --split megatron with a --tp of at least 2 that "
+     "divides the heads",
+     {.split = "megatron"}},
+    {Fault::ReduceCopy,
+     "reduce-copy",
+     "All-reduce of a copy",
+     "The all-reduce sums a copy, and the step that follows reads the original.",
+     "an all-reduce in the forward pass: --split megatron with --tp of at least 2",
+     {.split = "megatron"}},
+    {Fault::LocalStatistics,
+     "local-statistics",
+     "LayerNorm with local statistics",
+     "Each rank takes mean and variance of its own slice of hidden: the all-reduce of two numbers a token is "
+     "left out, and of two more in the backward pass.",
+     "a stream that is cut over hidden: a --split file with \"norm\": \"parallel\", with --tp of at least 2",
+     {.norm = NormCut::Parallel}},
+    {Fault::OneDropoutStream,
+     "one-dropout-stream",
+     "One dropout stream in the split region",
+     "Every rank draws the mask of rank 0's slice for its own, so different heads lose the same elements.",
+     "dropout on something that is cut: a whole model with --dropout 0.1, --split megatron and --tp of at "
+     "least 2",
+     {.whole_model = true, .dropout = true, .split = "megatron"}},
+    {Fault::OwnDropoutStreams,
+     "own-dropout-streams",
+     "Different dropout streams outside it",
+     "Every rank draws a mask of its own for a tensor that all should hold alike, so the copies drift apart.",
+     "dropout on something that all ranks hold: a whole model with --dropout 0.1, --split megatron and --tp "
+     "of at least 2",
+     {.whole_model = true, .dropout = true, .norm = NormCut::Replicated}},
+    {Fault::PaddedSoftmax,
+     "padded-softmax",
+     "Padding left in the softmax",
+     "The columns that pad the vocabulary to a multiple of 128 T take part in the softmax of the loss.",
+     "a whole model whose vocabulary is padded: no --layer, and a --tp of which 128 T does not divide the "
+     "vocabulary",
+     {.several_ranks = false, .whole_model = true}},
+    {Fault::TiedGradientLost,
+     "tied-gradient-lost",
+     "A tied gradient lost",
+     "The embedding is used twice, and its second gradient replaces the first instead of being added to it.",
+     "a whole model with tied embeddings: no --layer",
+     {.several_ranks = false, .whole_model = true}},
+    {Fault::ClipInflated,
+     "clip-inflated",
+     "The clip norm counts replicas",
+     "Gradients that all ranks hold alike are counted once per rank, so the norm that clips is too large.",
+     "a whole model with an optimizer, cut weights and whole ones: no --layer, --split megatron with --tp of "
+     "at least 2",
+     {.whole_model = true, .split = "megatron"}},
 };
-
-constexpr FaultName kNames[] = {
-    {Fault::BiasBeforeReduction, "bias-before-reduction",
-     "a row-parallel product with an all-reduce and a bias"},
-    {Fault::SkipF, "skip-f", "a column-parallel product (f)"},
-    {Fault::SkipG, "skip-g", "a row-parallel product (g)"},
-    {Fault::QkvAcrossHeads, "qkv-across-heads", "a column-parallel QKV matrix whose heads T divides"},
-    {Fault::ReduceCopy, "reduce-copy", "an all-reduce in the forward pass"},
-    {Fault::PaddedSoftmax, "padded-softmax", "a whole model with a padded vocabulary"},
-    {Fault::TiedGradientLost, "tied-gradient-lost", "a whole model with tied embeddings"},
-    {Fault::ClipInflated, "clip-inflated", "a whole model with an optimizer and sharded weights"},
-};
-
-const FaultName& entry(Fault fault) {
-  return *std::find_if(std::begin(kNames), std::end(kNames),
-                       [&](const FaultName& n) { return n.fault == fault; });
-}
 
 using StepAt = std::vector<Step>::iterator;
+
+[[noreturn]] void refuse(const Program& program, Fault fault) {
+  throw request_error(fmt::format("the fault {} needs {}; this Program (split {}, T = {}) has none",
+                                  to_string(fault), facts_of(fault).needs, program.settings.split.name,
+                                  program.ranks()));
+}
 
 template <typename Predicate>
 StepAt find_step(Program& program, Fault fault, Predicate wanted) {
   const auto found = std::find_if(program.steps.begin(), program.steps.end(), wanted);
-  if (found == program.steps.end()) {
-    throw request_error(
-        fmt::format("the fault {} needs {}; this Program (split {}, T = {}) has none. Try --split "
-                    "megatron with T of at least 2",
-                    to_string(fault), entry(fault).needs, program.settings.split.name, program.ranks()));
-  }
+  if (found == program.steps.end()) refuse(program, fault);
   return found;
 }
 
-bool is_forward_all_reduce(const Step& step) {
-  return step.op == Op::AllReduce && step.phase == Phase::Forward;
+// Moves a step behind the `by` steps that follow it. Who names steps by their place is told.
+void move_behind(Program& program, StepAt step, int by) {
+  std::rotate(step, step + 1, step + by + 1);
+  for (StepAt at = step; at != step + by + 1; ++at) {
+    at->id = static_cast<StepId>(at - program.steps.begin());
+    if (at->pair >= 0) program.steps[static_cast<size_t>(at->pair)].pair = at->id;
+  }
+}
+
+// What `tensor` is before it is summed, as a new tensor; `tensor` is its sum, in the same bytes.
+TensorId add_term_of(Program& program, TensorId tensor) {
+  Tensor term = program.tensor(tensor);
+  term.id = static_cast<TensorId>(program.tensors.size());
+  term.name += "@partial";
+  term.layout = kPartial;
+  term.storage = kNoTensor;
+  term.keep = false;
+  program.tensors.push_back(term);
+  program.tensors[static_cast<size_t>(tensor)].storage = term.id;
+  return term.id;
 }
 
 void bias_before_reduction(Program& program) {
@@ -60,28 +140,47 @@ void bias_before_reduction(Program& program) {
   };
   const StepAt add = find_step(program, Fault::BiasBeforeReduction, adds_bias_to_sum);
   const StepAt reduce = add - 1;
-  Tensor term = program.tensor(add->outputs[0]);  // each rank's term, bias already in it
-  const TensorId whole = term.id;
-  term.id = static_cast<TensorId>(program.tensors.size());
-  term.name += "@partial";
-  term.layout = kPartial;
-  term.storage = kNoTensor;
-  term.keep = false;
-  program.tensors.push_back(term);
-  program.tensors[static_cast<size_t>(whole)].storage = term.id;
+  const TensorId whole = add->outputs[0];
+  const TensorId term = add_term_of(program, whole);  // each rank's, the bias already in it
   add->inputs[0] = reduce->inputs[0];
-  add->outputs = {term.id};
-  reduce->inputs = {term.id};
+  add->outputs = {term};
+  reduce->inputs = {term};
   reduce->outputs = {whole};
-  std::swap(*add, *reduce);
-  std::swap(add->id, reduce->id);
+  move_behind(program, reduce, 1);
+}
+
+void gelu_on_partial(Program& program) {
+  const auto bends_a_sum = [&](const Step& step) {
+    if (step.op != Op::Gelu || step.phase != Phase::Forward || step.id < 2) return false;
+    const Step &add = program.step(step.id - 1), &reduce = program.step(step.id - 2);
+    return add.op == Op::BiasAdd && add.outputs[0] == step.inputs[0] && reduce.op == Op::AllReduce &&
+           reduce.outputs[0] == add.inputs[0];
+  };
+  const StepAt gelu = find_step(program, Fault::GeluOnPartial, bends_a_sum);
+  const StepAt add = gelu - 1, reduce = gelu - 2;
+  Tensor& bent = program.tensors[static_cast<size_t>(gelu->inputs[0])];
+  bent.layout = kPartial;
+  bent.name += "@partial";
+  const TensorId whole = gelu->outputs[0];
+  const TensorId term = add_term_of(program, whole);
+  add->inputs[0] = reduce->inputs[0];
+  gelu->outputs = {term};
+  reduce->inputs = {term};
+  reduce->outputs = {whole};
+  move_behind(program, reduce, 2);
+}
+
+void leave_out(Step& collective) {
+  collective.op = Op::Identity;
 }
 
 void skip(Program& program, Fault fault, Conjugate mark, Phase phase) {
-  const auto step = find_step(program, fault, [&](const Step& s) {
+  const auto is_wanted = [&](const Step& s) {
     return s.op == Op::AllReduce && s.conjugate == mark && s.phase == phase;
-  });
-  step->op = Op::Identity;
+  };
+  const auto in_a_layer = [&](const Step& s) { return s.layer >= 0 && is_wanted(s); };
+  const bool has_layers = std::any_of(program.steps.begin(), program.steps.end(), in_a_layer);
+  leave_out(has_layers ? *find_step(program, fault, in_a_layer) : *find_step(program, fault, is_wanted));
 }
 
 void qkv_across_heads(Program& program) {
@@ -106,13 +205,53 @@ void qkv_across_heads(Program& program) {
 }
 
 void reduce_copy(Program& program) {
-  const StepAt reduce = find_step(program, Fault::ReduceCopy, is_forward_all_reduce);
+  const auto sums_for_a_reader = [&](const Step& step) {
+    return step.op == Op::AllReduce && step.phase == Phase::Forward &&
+           !consumers_of(program, step.outputs[0]).empty();
+  };
+  const StepAt reduce = find_step(program, Fault::ReduceCopy, sums_for_a_reader);
   const TensorId term = reduce->inputs[0];
   const TensorId sum = reduce->outputs[0];
   program.tensors[static_cast<size_t>(sum)].storage = kNoTensor;
   for (Step& step : program.steps) {
     if (step.id != reduce->id) std::replace(step.inputs.begin(), step.inputs.end(), sum, term);
   }
+}
+
+Step& producer(Program& program, TensorId tensor) {
+  return program.steps[static_cast<size_t>(producer_of(program, tensor))];
+}
+
+void local_statistics(Program& program) {
+  const auto applies = [](const Step& step) { return step.op == Op::LayerNormApply; };
+  const TensorId sums = find_step(program, Fault::LocalStatistics, applies)->inputs[3];
+  leave_out(producer(program, sums));
+  for (const StepId reader : consumers_of(program, sums)) {
+    Step& step = program.steps[static_cast<size_t>(reader)];
+    step.attributes.own_columns = true;
+    if (step.op == Op::LayerNormGradApply) leave_out(producer(program, step.inputs[4]));
+  }
+}
+
+// A mask is drawn in the forward pass and again for its gradient: all steps of the stream go wrong alike.
+void draw_masks(Program& program, Fault fault, MaskDraw draw,
+                bool (*is_wanted)(const Program&, const Step&)) {
+  const std::string stream =
+      find_step(program, fault, [&](const Step& step) {
+        return program.ranks() > 1 && step.attributes.dropout > 0 && is_wanted(program, step);
+      })->attributes.stream;
+  for (Step& step : program.steps) {
+    if (step.attributes.stream == stream) step.attributes.mask_draw = draw;
+  }
+}
+
+bool drops_in_a_slice(const Program& program, const Step& step) {
+  const bool attends = step.op == Op::Attention, drops = step.op == Op::Dropout;
+  return (attends || drops) && program.tensor(step.inputs[0]).layout.kind == LayoutKind::Sharded;
+}
+
+bool drops_in_a_copy(const Program& program, const Step& step) {
+  return step.op == Op::Dropout && program.tensor(step.inputs[0]).layout == kReplicated;
 }
 
 void padded_softmax(Program& program) {
@@ -145,23 +284,29 @@ void clip_inflated(Program& program) {
 
 }  // namespace
 
+const FaultFacts& facts_of(Fault fault) {
+  return *std::find_if(std::begin(kFacts), std::end(kFacts),
+                       [&](const FaultFacts& facts) { return facts.fault == fault; });
+}
+
 std::string to_string(Fault fault) {
-  return entry(fault).name;
+  return facts_of(fault).name;
 }
 
 const std::vector<Fault>& all_faults() {
-  static const std::vector<Fault> faults = {
-      Fault::BiasBeforeReduction, Fault::SkipF,       Fault::SkipG,
-      Fault::QkvAcrossHeads,      Fault::ReduceCopy,  Fault::PaddedSoftmax,
-      Fault::TiedGradientLost,    Fault::ClipInflated};
+  static const std::vector<Fault> faults = [] {
+    std::vector<Fault> list;
+    for (const FaultFacts& facts : kFacts) list.push_back(facts.fault);
+    return list;
+  }();
   return faults;
 }
 
 Fault parse_fault(const std::string& text) {
   std::vector<std::string> names;
-  for (const FaultName& name : kNames) {
-    if (text == name.name) return name.fault;
-    names.emplace_back(name.name);
+  for (const FaultFacts& facts : kFacts) {
+    if (text == facts.name) return facts.fault;
+    names.emplace_back(facts.name);
   }
   throw unknown_name("fault", text, names);
 }
@@ -177,11 +322,23 @@ Program plant(Program program, Fault fault) {
     case Fault::SkipG:
       skip(program, fault, Conjugate::G, Phase::Forward);
       break;
+    case Fault::GeluOnPartial:
+      gelu_on_partial(program);
+      break;
     case Fault::QkvAcrossHeads:
       qkv_across_heads(program);
       break;
     case Fault::ReduceCopy:
       reduce_copy(program);
+      break;
+    case Fault::LocalStatistics:
+      local_statistics(program);
+      break;
+    case Fault::OneDropoutStream:
+      draw_masks(program, fault, MaskDraw::OneStream, drops_in_a_slice);
+      break;
+    case Fault::OwnDropoutStreams:
+      draw_masks(program, fault, MaskDraw::OwnStreams, drops_in_a_copy);
       break;
     case Fault::PaddedSoftmax:
       padded_softmax(program);

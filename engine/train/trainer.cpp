@@ -79,7 +79,8 @@ Trainer::Trainer(TrainOptions options, std::shared_ptr<const BatchSource> traini
     require_same_text(state, options_.text);
     options_.settings.weights_path = checkpoint_weights(options_.resume, state);
   }
-  plan_ = make_plan(options_.settings);
+  plan_ = options_.fault ? make_plan(plant(plan_program(options_.settings), *options_.fault))
+                         : make_plan(options_.settings);
   check_runnable(*plan_);
   check_batch(options_.settings, training_->batch(0));
   if (options_.settings.dtype == DType::Fp16) scaler_.emplace(options_.first_loss_scale);

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/program/fault.h"
 #include "engine/runtime/executor.h"
 #include "engine/runtime/snapshot.h"
 #include "engine/train/batch_source.h"
@@ -37,6 +38,7 @@ struct TrainOptions {
   double first_loss_scale = LossScaler::kFirstScale;  ///< fp16 alone; a run that goes on has its own
   TrainText text;                                     ///< what a checkpoint says of the text
   Beside beside = Beside::Nothing;
+  std::optional<Fault> fault;  ///< planted in the Program on purpose; nothing else knows of it
 };
 
 /// What a run that goes on from `folder` must keep: settings, schedule and the number of steps; checkpoint is
@@ -106,6 +108,9 @@ class Trainer {
   /// saving when it is time. The last state is saved too.
   void run(TrainObserver& observer, const std::atomic<bool>& stop);
 
+  /// What step `step` is fed with, as far as that is known now.
+  PassInputs inputs_of(int64_t step) const;
+
   const TrainOptions& options() const { return options_; }
   const Plan& plan() const { return *plan_; }
   /// The same, to be kept longer than the trainer.
@@ -120,7 +125,6 @@ class Trainer {
   void observe(std::vector<std::shared_ptr<StepObserver>> observers);
 
  private:
-  PassInputs inputs_of(int64_t step) const;
   [[noreturn]] void explain_not_finite(const PassInputs& inputs, double loss, double norm);
 
   TrainOptions options_;

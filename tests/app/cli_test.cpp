@@ -67,6 +67,32 @@ TEST(Cli, VerifyEndsWithOneAndNamesTheTensorOfAPlantedFault) {
   EXPECT_TRUE(contains(ended.err, "grad.ln2.out")) << ended.err;
 }
 
+// A model of 257 bytes that trains 6 steps in a second.
+constexpr const char* kTinyModel = "--model gpt2-tiny --tp 2 --batch 2 --seq 16 ";
+
+TEST(Cli, VerifyTrainsAPlantedFaultBesideTheSoundModel) {
+  const Ended ended = run(std::string("verify --json --break bias-before-reduction --steps 6 ") + kTinyModel);
+  ASSERT_EQ(ended.code, 1) << ended.err;
+  const nlohmann::json json = nlohmann::json::parse(ended.out);
+  EXPECT_EQ(json["steps"].size(), 6u);
+  EXPECT_EQ(json["steps"][0]["sound_loss"], json["steps"][0]["broken_loss"]);
+  EXPECT_FALSE(json["probes"][0].contains("first_broken")) << "biases begin at 0";
+  EXPECT_EQ(json["probes"][1]["first_broken"], "h.0.attn.proj.out@partial");
+  EXPECT_EQ(json["checks"][0]["step"], 2);
+  EXPECT_TRUE(contains(json["how_to_see"].get<std::string>(), "In step 1 every tensor is right"));
+}
+
+TEST(Cli, VerifyBreaksEverythingInOneTable) {
+  const Ended ended = run(std::string("verify --json --break all ") + kTinyModel);
+  ASSERT_EQ(ended.code, 1) << ended.err;
+  const nlohmann::json json = nlohmann::json::parse(ended.out);
+  ASSERT_EQ(json["faults"].size(), 12u);
+  for (const auto& row : json["faults"]) {
+    const bool found = row["probes"][0].contains("first_broken");
+    EXPECT_EQ(found, row["fault"] != "bias-before-reduction") << row["fault"];
+  }
+}
+
 TEST(Cli, StepDumpsFullShapesTheSameWhateverT) {
   const std::string one = ::testing::TempDir() + "one.safetensors";
   const std::string two = ::testing::TempDir() + "two.safetensors";
@@ -97,6 +123,9 @@ TEST(Cli, WrongRequestsEndWithTwoAndNameTheRemedy) {
       {"verify --layer --backend cuda", "cpu"},
       {"verify --layer --hardware v200", "v100"},
       {"verify --layer --break nothing", "skip-f"},
+      {"verify --layer --break gelu-on-partial", "--split reversed"},
+      {"verify --layer --break skip-f --steps 5", "gpt2-tiny"},
+      {"verify --layer --steps 5", "--break"},
       {"verify --layer --block head", "mlp"},
       {"step --layer --model megatron-8.3b --batch 4096 --seq 1024 --tp 2", "batch"},
       {"step --layer --input /nonexistent/x.npy", "/nonexistent/x.npy"},

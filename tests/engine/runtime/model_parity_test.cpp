@@ -207,12 +207,15 @@ INSTANTIATE_TEST_SUITE_P(ModelParity, PartsOfTheBatch, ::testing::Values(0.0, 0.
 struct Trap {
   Fault fault;
   const char* tensor;  // where parity must see it first
+  double dropout = 0;
 };
 
 class ModelTrap : public ::testing::TestWithParam<Trap> {};
 
 TEST_P(ModelTrap, IsFoundWhereItBegins) {
-  const Settings settings = small_model(3);
+  Settings settings = small_model(3);
+  settings.dropout = GetParam().dropout;
+  EXPECT_TRUE(compare(settings).summary.agrees);
   const Outcome outcome = compare(settings, plant(plan_program(settings), GetParam().fault));
   EXPECT_FALSE(outcome.summary.agrees);
   EXPECT_EQ(outcome.first_broken(), GetParam().tensor);
@@ -221,7 +224,11 @@ TEST_P(ModelTrap, IsFoundWhereItBegins) {
 INSTANTIATE_TEST_SUITE_P(KnownTraps, ModelTrap,
                          ::testing::Values(Trap{Fault::PaddedSoftmax, "loss.sumexp"},
                                            Trap{Fault::TiedGradientLost, "grad.transformer.wte.weight"},
-                                           Trap{Fault::ClipInflated, "clip"}),
+                                           Trap{Fault::ClipInflated, "clip"},
+                                           Trap{Fault::SkipF, "grad.h.1.ln2.out"},
+                                           Trap{Fault::SkipG, "h.0.attn.proj.sum"},
+                                           Trap{Fault::OneDropoutStream, "h.0.attn.context", 0.3},
+                                           Trap{Fault::OwnDropoutStreams, "embedding.dropped", 0.3}),
                          [](const auto& param) {
                            std::string name = to_string(param.param.fault);
                            std::replace(name.begin(), name.end(), '-', '_');

@@ -106,6 +106,21 @@ INSTANTIATE_TEST_SUITE_P(KnownTraps, PlantedFault,
                            return name;
                          });
 
+TEST(Parity, FaultsOfOtherSplitsAreFoundWhereTheyBegin) {
+  for (const DType dtype : {DType::Fp32, DType::Fp64}) {
+    Settings reversed = small_layer(3, "reversed");
+    reversed.dtype = dtype;
+    const Outcome bent = compare(reversed, plant(plan_program(reversed), Fault::GeluOnPartial));
+    EXPECT_EQ(bent.first_broken(), "mlp.fc.out") << "one layer's biases are not 0, and count T times";
+    Settings cut = small_layer(3);
+    cut.dtype = dtype;
+    cut.split.norm = NormCut::Parallel;
+    EXPECT_TRUE(compare(cut).summary.agrees);
+    const Outcome local = compare(cut, plant(plan_program(cut), Fault::LocalStatistics));
+    EXPECT_EQ(local.first_broken(), "ln1.out");
+  }
+}
+
 TEST(Parity, SkippingFLeavesTheForwardPassRight) {
   const Settings settings = small_layer(2);
   const Outcome outcome = compare(settings, plant(plan_program(settings), Fault::SkipF));

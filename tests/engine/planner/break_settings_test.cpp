@@ -1,0 +1,81 @@
+// Every fault says what it needs, and what is offered in place of settings that have none of it can be
+// broken.
+#include "engine/planner/break_settings.h"
+
+#include <gmock/gmock.h>
+
+#include "engine/config/error.h"
+#include "engine/planner/planner.h"
+#include "tests/engine/small_model.h"
+
+namespace shardlens {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::small_layer;
+using testing::small_model;
+
+std::string refusal(const Settings& settings, Fault fault) {
+  try {
+    plant(plan_program(with_update(settings)), fault);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Request);
+    return error.what();
+  }
+  return {};
+}
+
+TEST(BreakSettings, EveryFaultIsPossibleSomewhereNearAndThenIsPlanted) {
+  Settings mlp = small_layer(2);
+  mlp.block = Block::Mlp;
+  Settings one_rank_bert = testing::small_bert(1, 2);
+  const std::vector<Settings> starts{small_layer(1),
+                                     small_layer(4, "replicated"),
+                                     mlp,
+                                     small_layer(3, "column-column"),
+                                     small_model(1),
+                                     small_model(3),
+                                     small_model(2, 2, "megatron-sp"),
+                                     small_model(4, 1, "replicated"),
+                                     one_rank_bert};
+  for (const Settings& start : starts) {
+    for (const Fault fault : all_faults()) {
+      const auto near = break_settings(start, fault);
+      ASSERT_TRUE(near) << to_string(fault) << " from T = " << start.tp << ", " << start.split.name;
+      const Program program = plan_program(with_update(near->settings));
+      EXPECT_NE(plant(program, fault), program) << to_string(fault);
+      EXPECT_EQ(near->words.empty(), has_opportunity(start, fault)) << to_string(fault);
+      EXPECT_EQ(near->words.empty(), near->options.empty());
+      EXPECT_EQ(near->words.empty(), refusal(start, fault).empty()) << to_string(fault);
+    }
+  }
+}
+
+TEST(BreakSettings, SaysWhatIsMissing) {
+  EXPECT_EQ(break_settings(small_model(3), Fault::GeluOnPartial)->options, "--split reversed");
+  EXPECT_EQ(break_settings(small_model(3), Fault::OwnDropoutStreams)->words, "dropout 0.1");
+  EXPECT_EQ(break_settings(small_model(1), Fault::SkipG)->options, "--tp 2");
+  EXPECT_EQ(break_settings(small_model(3), Fault::QkvAcrossHeads)->words, "T = 5") << "5 heads";
+  EXPECT_THAT(break_settings(small_layer(2), Fault::LocalStatistics)->options, HasSubstr("parallel"));
+  EXPECT_THAT(break_settings(small_layer(2), Fault::ClipInflated)->words, HasSubstr("whole model"));
+}
+
+TEST(BreakSettings, AFaultWithoutAnOpportunityNamesTheRemedy) {
+  EXPECT_THAT(refusal(small_layer(2), Fault::GeluOnPartial), HasSubstr("--split reversed"));
+  EXPECT_THAT(refusal(small_layer(2), Fault::LocalStatistics), HasSubstr("\"norm\": \"parallel\""));
+  EXPECT_THAT(refusal(small_model(2), Fault::OneDropoutStream), HasSubstr("--dropout 0.1"));
+  EXPECT_THAT(refusal(small_model(2), Fault::OwnDropoutStreams), HasSubstr("--dropout 0.1"));
+  Settings one_rank = small_model(1);
+  one_rank.dropout = 0.1;
+  for (const Fault fault : {Fault::OneDropoutStream, Fault::OwnDropoutStreams})
+    EXPECT_THAT(refusal(one_rank, fault), HasSubstr("--tp of at least 2"));
+}
+
+TEST(BreakSettings, AnUntiedModelHasNoTiedGradientToLose) {
+  Settings untied = small_model(2);
+  untied.model.tied = false;
+  EXPECT_FALSE(break_settings(untied, Fault::TiedGradientLost));
+}
+
+}  // namespace
+}  // namespace shardlens
