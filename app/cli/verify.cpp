@@ -10,6 +10,7 @@
 #include "app/cli/options.h"
 #include "app/cli/verbs.h"
 #include "app/cli/verify_break.h"
+#include "app/cli/verify_sweep.h"
 #include "engine/config/error.h"
 #include "engine/planner/planner.h"
 #include "engine/program/fault.h"
@@ -17,6 +18,7 @@
 #include "engine/runtime/parity.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/sampler.h"
+#include "engine/runtime/sweep.h"
 
 namespace shardlens::cli {
 namespace {
@@ -87,6 +89,7 @@ Verb add_verify(CLI::App& app) {
   auto options = std::make_shared<CommonOptions>();
   auto fault = std::make_shared<std::string>();
   auto steps = std::make_shared<int64_t>(0);
+  auto degrees = std::make_shared<std::string>();
   add_common(app, *options);
   add_cache_option(app, *options);
   app.add_option(
@@ -97,6 +100,13 @@ Verb add_verify(CLI::App& app) {
                                       "With --break, of a whole model: train it sound and broken, side by "
                                       "side on the built-in text, for so many steps, such as 50")
                            ->check(CLI::Range(1, 100000));
+  CLI::Option* sweep =
+      app.add_option(
+             "--sweep", *degrees,
+             "One table of several T in place of --tp: 1,2,4,8,16 or those given, such as 1,2,3. Weights a "
+             "rank, collectives, bytes, the worst error, predicted and measured time")
+          ->expected(0, 1)
+          ->type_name("[T,...]");
   app.footer(
       "\nRelative error is |sharded - serial| / |serial| over the gathered tensor; the bound is 5e-15 in "
       "fp64, "
@@ -107,11 +117,19 @@ Verb add_verify(CLI::App& app) {
       "  shardlens-cli verify --model bert-base --layer --tp 3 --operands integer\n"
       "  shardlens-cli verify --model gpt2 --layer --tp 2 --break skip-f\n"
       "  shardlens-cli verify --model gpt2-tiny --tp 2 --seq 64 --break bias-before-reduction --steps 50\n"
-      "  shardlens-cli verify --model gpt2-tiny --tp 2 --seq 64 --break all --steps 50\n");
-  return [options, fault, steps, steps_option] {
+      "  shardlens-cli verify --model gpt2-tiny --tp 2 --seq 64 --break all --steps 50\n"
+      "  shardlens-cli verify --model gpt2-medium --layer --sweep\n"
+      "  shardlens-cli verify --model gpt2-tiny --sweep 1,2,3,4 --dtype fp64\n");
+  return [options, fault, steps, steps_option, degrees, sweep] {
     Settings settings = to_settings(*options);
     if (steps_option->count() > 0 && fault->empty())
       throw request_error("--steps is for a planted mistake: add --break NAME, or --break all");
+    if (sweep->count() > 0) {
+      settings.update = settings.block == Block::Model;
+      const std::optional<Fault> planted =
+          fault->empty() ? std::nullopt : std::make_optional(parse_fault(*fault));
+      return run_sweep(settings, parse_degrees(*degrees), planted, options->json);
+    }
     if (*fault == "all") return break_all(settings, *steps, options->json);
     if (*steps > 0) return break_and_train(settings, parse_fault(*fault), *steps, options->json);
     settings.update =

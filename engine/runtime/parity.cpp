@@ -1,12 +1,17 @@
 // Comparing pieces with the whole.
 #include "engine/runtime/parity.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
+#include "engine/config/hardware.h"
+#include "engine/config/units.h"
 #include "engine/io/half.h"
+#include "engine/runtime/plan.h"
 
 namespace shardlens {
 
@@ -265,6 +270,20 @@ std::vector<std::shared_ptr<const TensorParity>> ParityCheck::results() const {
     results[static_cast<size_t>(id)] = std::move(parity);
   }
   return results;
+}
+
+std::string why_not_comparable(const Plan& plan, const Plan& serial) {
+  int64_t values_bytes = 0;
+  for (const Tensor& tensor : serial.program.tensors) {
+    if (tensor.kind != MemoryKind::Workspace) values_bytes += tensor.bytes();
+  }
+  const int64_t needed = run_bytes(plan) + run_bytes(serial) + values_bytes;
+  const int64_t room = available_memory_bytes() / 2;
+  if (needed < room) return {};
+  return fmt::format(
+      "Keeping every value of a run on one rank beside this one needs {}, more than the {} set aside for it. "
+      "A smaller batch, sequence or model is compared.",
+      bytes_text(static_cast<double>(needed)), bytes_text(static_cast<double>(room)));
 }
 
 ParitySummary summarise(const Program& program,

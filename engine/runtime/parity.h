@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "engine/runtime/observer.h"
@@ -54,6 +55,10 @@ class ParityCheck : public StepObserver {
  public:
   ~ParityCheck() override;
 };
+
+/// The serial run keeps every value it computes, beside its own arenas and the sharded run's. Where that
+/// would crowd the machine a run goes without a comparison: why, or nothing when there is room.
+std::string why_not_comparable(const Plan& plan, const Plan& serial);
 
 /// The worst and the first broken tensor, in step order.
 ParitySummary summarise(const Program& program,

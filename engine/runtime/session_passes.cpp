@@ -48,22 +48,6 @@ Settings serial_settings(Settings settings) {
   return settings;
 }
 
-// The serial run keeps every value it computes, beside its own arenas and the sharded run's. Where that would
-// crowd the machine the run goes without a comparison: says why, or nothing when there is room.
-std::string why_not_comparable(const Plan& plan, const Plan& serial) {
-  int64_t values_bytes = 0;
-  for (const Tensor& tensor : serial.program.tensors) {
-    if (tensor.kind != MemoryKind::Workspace) values_bytes += tensor.bytes();
-  }
-  const int64_t needed = run_bytes(plan) + run_bytes(serial) + values_bytes;
-  const int64_t room = available_memory_bytes() / 2;
-  if (needed < room) return {};
-  return fmt::format(
-      "Keeping every value of a run on one rank beside this one needs {}, more than the {} set aside for it. "
-      "A smaller batch, sequence or model is compared.",
-      bytes_text(static_cast<double>(needed)), bytes_text(static_cast<double>(room)));
-}
-
 // Times of a finished pass: the slowest rank decides.
 void take_events(const Executor& executor, const Program& program, Result& result) {
   result.events.assign(static_cast<size_t>(program.ranks()), {});

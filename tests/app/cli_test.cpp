@@ -93,6 +93,31 @@ TEST(Cli, VerifyBreaksEverythingInOneTable) {
   }
 }
 
+TEST(Cli, VerifySweepsDegreesInOneTable) {
+  const Ended ended = run(std::string("verify --json --dtype fp64 --sweep 1,2,7 ") + kTiny);
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const nlohmann::json json = nlohmann::json::parse(ended.out);
+  EXPECT_TRUE(json["agrees"]);
+  const nlohmann::json& points = json["points"];
+  ASSERT_EQ(points.size(), 3u);
+  EXPECT_EQ(points[1]["measured_weight_bytes_per_rank"], points[1]["weight_bytes_per_rank"]);
+  EXPECT_LT(points[1]["weight_bytes_per_rank"].get<double>(),
+            0.51 * points[0]["weight_bytes_per_rank"].get<double>());
+  EXPECT_LE(points[1]["worst_relative_error"].get<double>(), 5e-15);
+  EXPECT_TRUE(contains(points[2]["refused"], "Try")) << ended.out;
+
+  const Ended defaults = run(std::string("verify --sweep ") + kTiny);
+  EXPECT_EQ(defaults.code, 0) << defaults.err;
+  EXPECT_TRUE(contains(defaults.out, "\n 16 ")) << defaults.out;
+}
+
+TEST(Cli, VerifySweepEndsWithOneWhereABoundBreaks) {
+  const Ended ended = run(std::string("verify --sweep 2,4 --break skip-g ") + kTiny);
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_TRUE(contains(ended.err, "T = 2 differs")) << ended.err;
+  EXPECT_TRUE(contains(ended.out, "BROKEN")) << ended.out;
+}
+
 TEST(Cli, StepDumpsFullShapesTheSameWhateverT) {
   const std::string one = ::testing::TempDir() + "one.safetensors";
   const std::string two = ::testing::TempDir() + "two.safetensors";
@@ -126,6 +151,8 @@ TEST(Cli, WrongRequestsEndWithTwoAndNameTheRemedy) {
       {"verify --layer --break gelu-on-partial", "--split reversed"},
       {"verify --layer --break skip-f --steps 5", "gpt2-tiny"},
       {"verify --layer --steps 5", "--break"},
+      {"verify --layer --sweep 1,x", "1,2,4"},
+      {"verify --layer --sweep 5", "Try 4 or 6"},
       {"verify --layer --block head", "mlp"},
       {"step --layer --model megatron-8.3b --batch 4096 --seq 1024 --tp 2", "batch"},
       {"step --layer --input /nonexistent/x.npy", "/nonexistent/x.npy"},

@@ -1,0 +1,37 @@
+// A plan run on this machine until its time can be believed: one pass that warms up and may be looked at,
+// then a few that nobody looks at, of which the fastest counts.
+#pragma once
+
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+#include "engine/runtime/executor.h"
+#include "engine/runtime/step_times.h"
+
+namespace shardlens {
+
+/// How a plan is measured.
+struct RunWish {
+  int passes = 3;  ///< after the first
+  Beside beside = Beside::Nothing;
+  std::stop_token stop = {};  ///< gives the run up, which then throws a Cancelled Error
+};
+
+struct MeasuredRun {
+  TimeComparison times;                        ///< of the fastest pass
+  std::vector<std::vector<StepEvent>> events;  ///< [rank of the first replica][step], of the same pass
+  std::vector<double> pass_seconds;            ///< ascending
+  std::vector<BytesByKind> high_water_bytes;   ///< [rank of the first replica]
+  CommunicatorInfo communicator;
+};
+
+/// Runs the plan; `observers` see the first pass. Throws what check_runnable() and the run throw.
+MeasuredRun measure_run(const std::shared_ptr<const Plan>& plan,
+                        std::vector<std::shared_ptr<StepObserver>> observers, const RunWish& wish);
+
+/// One pass for the sake of its observers.
+void observe_run(const std::shared_ptr<const Plan>& plan,
+                 std::vector<std::shared_ptr<StepObserver>> observers, const RunWish& wish);
+
+}  // namespace shardlens
