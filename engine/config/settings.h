@@ -80,8 +80,8 @@ struct Split {
 /// What is planned and run: one transformer layer, a block of it, or the whole model from tokens to loss.
 enum class Block { Layer, Mlp, Attention, Model };
 
-/// What of the forward pass is run again in the backward pass instead of being kept: nothing, the attention
-/// probabilities, or each layer from its input.
+/// What of the forward pass is run again in the backward pass instead of being kept: nothing (the rule: it is
+/// the fastest while it fits), the attention probabilities, or each layer from its input.
 enum class Recompute { None, Selective, Full };
 
 /// Adam with decoupled weight decay, after the gradients' global norm has been clipped. The learning rate is

@@ -262,6 +262,16 @@ void refuse_if_too_large(const Settings& settings, int64_t available_bytes, cons
   if (needed <= available_bytes) return;
 
   Settings smaller = settings;
+  std::string recomputed;  // the cheapest way to hold less of the same run
+  for (const Recompute recompute : {Recompute::Selective, Recompute::Full}) {
+    if (settings.block != Block::Model || recompute <= settings.recompute || !recomputed.empty()) continue;
+    smaller.recompute = recompute;
+    const int64_t bytes = needed_bytes(smaller);
+    if (bytes <= available_bytes)
+      recomputed = fmt::format("With recompute {} it fits, in {}. ", to_string(recompute),
+                               bytes_text(static_cast<double>(bytes)));
+  }
+  smaller.recompute = settings.recompute;
   const auto fits_with = [&](int64_t Settings::*size) {
     return [&, size](int64_t value) {
       smaller.*size = value;
@@ -287,10 +297,10 @@ void refuse_if_too_large(const Settings& settings, int64_t available_bytes, cons
                                                           : "layer";
   throw request_error(
       fmt::format("this {} of {} at batch {}, sequence {} needs {} on {} {} together, and {} are free. "
-                  "{}.",
+                  "{}{}.",
                   part, settings.model.title, settings.batch, settings.seq,
                   bytes_text(static_cast<double>(needed)), settings.tp, settings.tp == 1 ? "rank" : "ranks",
-                  bytes_text(static_cast<double>(available_bytes)), remedy));
+                  bytes_text(static_cast<double>(available_bytes)), recomputed, remedy));
 }
 
 }  // namespace shardlens

@@ -43,8 +43,9 @@ std::vector<int> nearest_degrees(const Model& model, Block block, int tp);
 using MemoryNeed = std::function<int64_t(const Settings&)>;
 
 /// Throws a request Error before any allocation if `settings` need more than `available_bytes`: names both
-/// figures and the largest batch that fits or, where not even one sequence does, the largest sequence, or the
-/// smallest need. `needed_bytes` must not decrease in batch or seq, and is asked about 50 times at most.
+/// figures, of a whole model what it would have to compute again to fit, and the largest batch that fits or,
+/// where not even one sequence does, the largest sequence, or the smallest need. `needed_bytes` must not
+/// decrease in batch or seq, and is asked about 50 times at most.
 void refuse_if_too_large(const Settings& settings, int64_t available_bytes, const MemoryNeed& needed_bytes);
 
 }  // namespace shardlens

@@ -186,6 +186,26 @@ TEST(RefuseIfTooLarge, NamesTheLargestThatFits) {
   EXPECT_THAT(too_large(500, 4, 256), HasSubstr("Even batch 1 with sequence 1 needs 1.08 KiB"));
 }
 
+TEST(RefuseIfTooLarge, SaysWhatAWholeModelWouldHaveToComputeAgain) {
+  const auto need = [](const Settings& s) -> int64_t {
+    const int64_t kept = s.recompute == Recompute::None ? 100 : s.recompute == Recompute::Selective ? 60 : 20;
+    return kept * s.batch;
+  };
+  Settings settings;
+  settings.block = Block::Model;
+  settings.batch = 4;
+  const auto refused = [&](int64_t available) {
+    return error_of([&] { refuse_if_too_large(settings, available, need); });
+  };
+  EXPECT_THAT(refused(399),
+              HasSubstr("With recompute selective it fits, in 240 B. The largest that fits"));
+  EXPECT_THAT(refused(399), HasSubstr("batch 3, with 300 B"));
+  EXPECT_THAT(refused(239), HasSubstr("With recompute full it fits, in 80 B."));
+  EXPECT_THAT(refused(79), Not(HasSubstr("recompute")));
+  settings.block = Block::Layer;  // which has no recomputation to choose
+  EXPECT_THAT(refused(399), Not(HasSubstr("recompute")));
+}
+
 TEST(RefuseIfTooLarge, AsksSeldomAndSaysTheFigure) {
   Settings settings;
   settings.batch = kLargestBatch;
