@@ -11,6 +11,10 @@ void Context::send(TrainCommand command) const {
   train_outbox.push_back(std::move(command));
 }
 
+void Context::send(BreakCommand command) const {
+  break_outbox.push_back(std::move(command));
+}
+
 void Context::want(const Settings& settings) const {
   view.wanted.sent(snapshot, settings);
   send(command::SetSettings{settings});

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/runtime/snapshot.h"
+#include "engine/train/break_snapshot.h"
 #include "engine/train/train_snapshot.h"
 #include "ui/theme/theme.h"
 #include "ui/train_choices.h"
@@ -16,7 +18,7 @@
 
 namespace shardlens::ui {
 
-enum class Tab { Stage, Memory, Traffic, Train, Program };
+enum class Tab { Stage, Memory, Traffic, Train, Program, BreakIt };
 
 inline constexpr int kWholeModel = -1;  ///< ViewState::open_section: every part, none of them open
 
@@ -45,6 +47,16 @@ struct TrainView {
   train_command::Start wish() const { return comparison ? comparison_of(compared) : training_of(single); }
 };
 
+/// The parts of the Break it tab, of which a small window shows one at a time.
+enum class BreakPage { Faults, Errors, Loss };
+
+/// What the Break it tab shows.
+struct BreakView {
+  std::optional<Settings> asked;  ///< the engine was asked which faults are possible at these
+  BreakPage page = BreakPage::Faults;
+  int64_t probe = 0;  ///< the training step whose errors are shown; 0: the first in which something is wrong
+};
+
 /// What a person looks at. Belongs to the window, is remembered between starts, and never reaches the engine.
 struct ViewState {
   // one selection, shared by Stage, Inspector and Timeline
@@ -70,6 +82,7 @@ struct ViewState {
   int open_section = kWholeModel;  ///< of a whole model: the part whose rows the Stage shows
   MemoryView memory;
   TrainView train;
+  BreakView breaks;
   InspectorView inspector;
   std::string program_filter;                                   ///< words the Program tab's steps must hold
   double timeline_begin_seconds = 0, timeline_end_seconds = 0;  ///< shown stretch; equal: fit
@@ -86,16 +99,19 @@ class Heatmaps;  // ui/widgets/heatmap.h
 struct Context {
   const Snapshot& snapshot;  ///< of a frozen training step while there is one, else the Session's
   const TrainSnapshot& train;
+  const BreakSnapshot& breaks;
   ViewState& view;
   const Theme& theme;
   const Fonts& fonts;
   Heatmaps& heatmaps;
   std::vector<Command>& outbox;             ///< sent to the Session after the frame
   std::vector<TrainCommand>& train_outbox;  ///< sent to the TrainingSession after the frame
+  std::vector<BreakCommand>& break_outbox;  ///< sent to the BreakSession after the frame
 
   float px(float at_scale_one) const { return at_scale_one * view.ui_scale(); }
   void send(Command command) const;
   void send(TrainCommand command) const;
+  void send(BreakCommand command) const;
 
   /// The settings as they are wanted now: read these, change a copy, and want() it.
   const Settings& wanted() const { return view.wanted.settings(snapshot); }
@@ -112,6 +128,7 @@ void draw_memory(const Context& context);
 void draw_traffic(const Context& context);
 void draw_train(const Context& context);
 void draw_program(const Context& context);
+void draw_break_it(const Context& context);
 
 /// The result that is drawn. None where the wanted plan is right but cannot run here: then it is the plan
 /// that is looked at, not what ran before it.

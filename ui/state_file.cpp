@@ -17,11 +17,9 @@ namespace shardlens::ui {
 namespace {
 
 constexpr int kFormat = 1;
-constexpr std::pair<Tab, const char*> kTabs[] = {{Tab::Stage, "stage"},
-                                                 {Tab::Memory, "memory"},
-                                                 {Tab::Traffic, "traffic"},
-                                                 {Tab::Train, "train"},
-                                                 {Tab::Program, "program"}};
+constexpr std::pair<Tab, const char*> kTabs[] = {{Tab::Stage, "stage"},     {Tab::Memory, "memory"},
+                                                 {Tab::Traffic, "traffic"}, {Tab::Train, "train"},
+                                                 {Tab::Program, "program"}, {Tab::BreakIt, "break-it"}};
 
 Tab parse_tab(const std::string& name) {
   for (const auto& [tab, text] : kTabs) {

@@ -114,6 +114,7 @@ Studio::Studio(const Settings& settings, const Fonts& fonts, std::filesystem::pa
       session_(settings),
       snapshot_(session_.snapshot()),
       train_(training_.snapshot()),
+      broken_(breaks_.snapshot()),
       last_change_(Clock::now()),
       last_remembered_(Clock::now()) {
   ImGuiIO& io = ImGui::GetIO();
@@ -138,7 +139,8 @@ Studio::~Studio() {
 }
 
 Context Studio::context() {
-  return {*snapshot_, *train_, view_, theme(view_.theme), fonts_, heatmaps_, outbox_, train_outbox_};
+  return {*snapshot_, *train_,   *broken_, view_,         theme(view_.theme),
+          fonts_,     heatmaps_, outbox_,  train_outbox_, break_outbox_};
 }
 
 void Studio::prepare_style() {
@@ -248,9 +250,11 @@ void Studio::draw_tab(const Context& context, const char* name, Tab tab, void (*
   if (visible && ImGui::IsWindowFocused(ImGuiFocusedFlags_RootAndChildWindows) && !view_.focus_tab)
     view_.tab = tab;
   if (visible) {
-    if (tab != Tab::Train) draw_frozen(context);
+    // What trains beside the run has a state of its own to tell.
+    const bool is_beside = tab == Tab::Train || tab == Tab::BreakIt;
+    if (!is_beside) draw_frozen(context);
     draw(context);
-    if (tab != Tab::Stage && tab != Tab::Train) draw_notice(context);
+    if (tab != Tab::Stage && !is_beside) draw_notice(context);
   }
   ImGui::End();
 }
@@ -286,9 +290,12 @@ void Studio::take_snapshots() {
   }
   frozen_ = trained->frozen;
   if (frozen_) newest = frozen_->shown;
-  if (newest != snapshot_ || trained != train_ || has_input()) last_change_ = Clock::now();
+  std::shared_ptr<const BreakSnapshot> broken = breaks_.snapshot();
+  const bool changed = newest != snapshot_ || trained != train_ || broken != broken_;
+  if (changed || has_input()) last_change_ = Clock::now();
   snapshot_ = std::move(newest);
   train_ = std::move(trained);
+  broken_ = std::move(broken);
 }
 
 /// What the panels asked for in this frame. Who changes the plan or runs it leaves the frozen step; walking
@@ -301,9 +308,11 @@ void Studio::send_commands() {
     if (!frozen_ || leaves) session_.send(std::move(command));
   }
   for (TrainCommand& command : train_outbox_) training_.send(std::move(command));
-  if (!outbox_.empty() || !train_outbox_.empty()) last_change_ = Clock::now();
+  for (BreakCommand& command : break_outbox_) breaks_.send(std::move(command));
+  if (!outbox_.empty() || !train_outbox_.empty() || !break_outbox_.empty()) last_change_ = Clock::now();
   outbox_.clear();
   train_outbox_.clear();
+  break_outbox_.clear();
 }
 
 void Studio::frame() {
@@ -339,6 +348,7 @@ void Studio::frame() {
   draw_tab(now, "Traffic", Tab::Traffic, draw_traffic);
   draw_tab(now, "Train", Tab::Train, draw_train);
   draw_tab(now, "Program", Tab::Program, draw_program);
+  draw_tab(now, "Break it", Tab::BreakIt, draw_break_it);
   draw_panel(now, "Inspector", draw_inspector, true);
   draw_panel(now, "Timeline", draw_timeline, true);
   layout_.end(now, centre_hint(now));
@@ -353,7 +363,7 @@ void Studio::frame() {
 }
 
 double Studio::idle_seconds() const {
-  if (is_busy(*snapshot_) || train_->is_active() || view_.playing ||
+  if (is_busy(*snapshot_) || train_->is_active() || broken_->is_active() || view_.playing ||
       seconds_since(last_change_) < kSettleSeconds)
     return kBusyFrameSeconds;
   return ImGui::GetIO().WantTextInput ? 0.2 : kIdleSeconds;  // a text cursor blinks

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/runtime/session.h"
+#include "engine/train/break_session.h"
 #include "engine/train/training_session.h"
 #include "ui/commands/walk.h"
 #include "ui/context.h"
@@ -39,6 +40,7 @@ class Studio {
   ViewState& view() { return view_; }
   Session& session() { return session_; }
   TrainingSession& training() { return training_; }
+  BreakSession& breaks() { return breaks_; }
   const Heatmaps& heatmaps() const { return heatmaps_; }
 
  private:
@@ -65,15 +67,18 @@ class Studio {
   Player player_;
   Session session_;
   TrainingSession training_;
+  BreakSession breaks_;
   std::shared_ptr<const Snapshot> snapshot_;
   int find_frames_ =
       0;  ///< frames that still bring the selection into view: panels take a few to find their place
   std::shared_ptr<const Plan> followed_;  ///< the plan the selection belongs to
   std::shared_ptr<const TrainSnapshot> train_;
+  std::shared_ptr<const BreakSnapshot> broken_;
   std::shared_ptr<const FrozenStep>
       frozen_;  ///< the training step that is shown in place of the Session's run
   std::vector<Command> outbox_;
   std::vector<TrainCommand> train_outbox_;
+  std::vector<BreakCommand> break_outbox_;
   ThemeName styled_theme_ = ThemeName::Dark;
   float styled_scale_ = 0;
   std::chrono::steady_clock::time_point last_change_;

@@ -101,8 +101,23 @@ void wait_for_frozen(bool frozen, Platform& platform, ui::Studio& studio) {
   }
 }
 
+/// Plants what --break names and lets both runs end.
+void break_shortly(const std::string& view, const Options& options, Platform& platform, ui::Studio& studio) {
+  if (view != kBreakView) return;
+  BreakSession& breaks = studio.breaks();
+  for (int i = 0; i < kSettlingFrames; ++i) draw_frame(platform, studio);  // the tab asks what is possible
+  if (options.fault) {
+    studio.view().breaks.page = ui::BreakPage::Errors;
+    breaks.send(break_command::Start{studio.snapshot().settings, *options.fault});
+  }
+  const std::shared_ptr<const BreakSnapshot> last = breaks.wait_until_idle(kTimeoutSeconds);
+  if (last->state == BreakState::Refused) throw request_error(last->message);
+  if (last->state == BreakState::Failed) throw run_error(last->message);
+}
+
 /// Everything a view needs before its picture.
 void prepare_view(const std::string& view, const Options& options, Platform& platform, ui::Studio& studio) {
+  break_shortly(view, options, platform, studio);
   train_shortly(view, platform, studio);
   if (view != kFrozenView) return;
   studio.training().send(train_command::Freeze{});

@@ -51,9 +51,9 @@ const char* const kExamples =
 }  // namespace
 
 const std::vector<std::string>& view_names() {
-  static const std::vector<std::string> names{"stage",   "memory",        "memory-layer", "traffic",
-                                              "train",   "train-compare", kFrozenView,    "program",
-                                              "palette", "inspector",     "sheet"};
+  static const std::vector<std::string> names{"stage",    "memory",        "memory-layer", "traffic",
+                                              "train",    "train-compare", kFrozenView,    "program",
+                                              kBreakView, "palette",       "inspector",    "sheet"};
   return names;
 }
 
@@ -61,7 +61,7 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
   Options options;
   Settings& settings = options.settings;
   std::string model = "gpt2", split = "megatron", dtype = "fp32", block = "layer", recompute = "none", loss,
-              theme, size, train_dtype;
+              theme, size, train_dtype, fault;
   std::optional<int> tp;
   float scale = 0;
 
@@ -77,6 +77,11 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
       ->capture_default_str();
   app.add_option("--dtype", dtype, "fp32 or fp64; of a whole model bf16 and fp16 too")->capture_default_str();
   app.add_option("--train-dtype", train_dtype, "What the Train tab trains in: fp32, bf16, fp16 or fp64");
+  app.add_option(
+      "--break", fault,
+      "Of a picture of the break-it view: the mistake that is planted, such as skip-f; none: no switch on");
+  app.add_option("--dropout", settings.dropout, "Of a whole model: probability of a zero")
+      ->capture_default_str();
   app.add_option("--batch", settings.batch, "Sequences")->capture_default_str();
   app.add_option("--seq", settings.seq, "Tokens a sequence")->capture_default_str();
   app.add_option("--block", block, "layer, attention, mlp, or model for all layers with embedding and loss")
@@ -84,7 +89,8 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
   app.add_option("--dp", settings.dp,
                  "Data-parallel degree D of a whole model: replicas that share the batch")
       ->capture_default_str();
-  app.add_option("--recompute", recompute, "Of a whole model: none, selective (attention) or full (each layer)")
+  app.add_option("--recompute", recompute,
+                 "Of a whole model: none, selective (attention) or full (each layer)")
       ->capture_default_str();
   app.add_option("--overlap-chunks", settings.overlap_chunks,
                  "Parts a row-parallel product is made in, each reduced while the next is computed")
@@ -139,6 +145,7 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
 
   if (!size.empty()) options.size = parse_size(size);
   if (!theme.empty()) options.theme = parse_theme(theme);
+  if (!fault.empty()) options.fault = parse_fault(fault);
   if (!train_dtype.empty()) options.train_dtype = parse_dtype(train_dtype);
   if (app.count("--scale") > 0) {
     if (!(scale >= 0.5f && scale <= 4)) {
@@ -167,6 +174,7 @@ void show_view(const std::string& name, ui::ViewState& state) {
               : name == "traffic"        ? ui::Tab::Traffic
               : is_training_view(name)   ? ui::Tab::Train
               : name == "program"        ? ui::Tab::Program
+              : name == kBreakView       ? ui::Tab::BreakIt
                                          : ui::Tab::Stage;
   state.focus_tab = true;
 }

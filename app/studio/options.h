@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/config/settings.h"
+#include "engine/program/fault.h"
 #include "ui/context.h"
 #include "ui/platform/image.h"
 
@@ -25,6 +26,7 @@ struct Options {
   std::filesystem::path screenshot;  ///< empty: none
   std::filesystem::path views;       ///< a folder for a picture of every view; empty: none
   std::optional<DType> train_dtype;  ///< else as the Train tab was left
+  std::optional<Fault> fault;        ///< planted in the Break it tab of a picture
   bool frame_benchmark = false;
   int benchmark_frames = 600;
   bool json = false;
@@ -43,6 +45,8 @@ void apply_looks(const Options& options, ui::ViewState& state);
 bool is_training_view(const std::string& name);
 /// Of them, the one that shows the last step of it on the Stage.
 inline constexpr const char* kFrozenView = "train-frozen";
+/// The view that shows a planted fault: the one Options::fault names.
+inline constexpr const char* kBreakView = "break-it";
 /// Shows the view called `name` and nothing of another one.
 void show_view(const std::string& name, ui::ViewState& state);
 

@@ -104,7 +104,7 @@ std::string to_string(Check check) {
     case Check::Gradients:
       return "gradients against a right run";
     case Check::Replicas:
-      return "copies that all ranks hold, against each other";
+      return "the ranks' copies against each other";
     case Check::ClipNorm:
       return "the gradients' norm against a right run";
     case Check::Loss:

@@ -257,6 +257,35 @@ void add_train_commands(std::vector<UiCommand>& table) {
       {});
 }
 
+// One switch a fault: by name from anywhere.
+void add_break_commands(std::vector<UiCommand>& table) {
+  table.push_back({.id = "view.break_it",
+                   .title = "Show Break it",
+                   .help = "Plant a classic mistake and watch what it does",
+                   .group = CommandGroup::View,
+                   .keys = {ImGuiMod_Ctrl | ImGuiKey_9},
+                   .run = [](const Context& c) { show_tab(c, Tab::BreakIt); }});
+  for (const Fault fault : all_faults()) {
+    const FaultFacts& facts = facts_of(fault);
+    table.push_back({.id = std::string("break.") + facts.name,
+                     .title = std::string("Break it: ") + facts.name,
+                     .help = facts.sentence,
+                     .group = CommandGroup::Train,
+                     .run = [fault](const Context& c) {
+                       show_tab(c, Tab::BreakIt);
+                       c.view.breaks.probe = 0;
+                       c.view.breaks.page = BreakPage::Errors;
+                       c.send(break_command::Start{c.wanted(), fault});
+                     }});
+  }
+  table.push_back({.id = "break.stop",
+                   .title = "Stop breaking",
+                   .help = "Give the sound and the broken run up; what they showed stays",
+                   .group = CommandGroup::Train,
+                   .run = [](const Context& c) { c.send(break_command::Stop{}); },
+                   .enabled = [](const Context& c) { return c.breaks.is_active(); }});
+}
+
 void add_settings_commands(std::vector<UiCommand>& table) {
   struct Degree {
     int tp;
@@ -312,6 +341,7 @@ std::vector<UiCommand> make_table() {
   add_run_commands(table);
   add_train_commands(table);
   add_view_commands(table);
+  add_break_commands(table);
   add_timeline_commands(table);
   add_settings_commands(table);
   return table;

@@ -120,8 +120,10 @@ class StageUnderTheMouse : public testing::Test {
   std::vector<Command> outbox;
   TrainSnapshot train;
   std::vector<TrainCommand> train_outbox;
-  Context context{snapshot,          train,    view,   theme(ThemeName::Dark),
-                  platform->fonts(), heatmaps, outbox, train_outbox};
+  BreakSnapshot breaks;
+  std::vector<BreakCommand> break_outbox;
+  Context context{snapshot,          train,    breaks, view,         theme(ThemeName::Dark),
+                  platform->fonts(), heatmaps, outbox, train_outbox, break_outbox};
 };
 
 TEST_F(StageUnderTheMouse, ATensorIsSelectedWithItsRank) {
