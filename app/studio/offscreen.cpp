@@ -103,15 +103,14 @@ void wait_for_frozen(bool frozen, Platform& platform, ui::Studio& studio) {
 
 /// Plants what --break names and lets both runs end.
 void break_shortly(const std::string& view, const Options& options, Platform& platform, ui::Studio& studio) {
-  if (view != kBreakView) return;
+  if (!view.starts_with(kBreakView)) return;
   BreakSession& breaks = studio.breaks();
   for (int i = 0; i < kSettlingFrames; ++i) draw_frame(platform, studio);  // the tab asks what is possible
-  if (options.fault) {
-    studio.view().breaks.page = ui::BreakPage::Errors;
-    breaks.send(break_command::Start{studio.snapshot().settings, *options.fault});
-  }
+  const bool plants = options.fault || view == kBreakLossView;
+  if (plants)
+    breaks.send(break_command::Start{studio.snapshot().settings, options.fault.value_or(Fault::SkipF)});
   const std::shared_ptr<const BreakSnapshot> last = breaks.wait_until_idle(kTimeoutSeconds);
-  if (last->state == BreakState::Refused) throw request_error(last->message);
+  if (last->state == BreakState::Refused && options.fault) throw request_error(last->message);
   if (last->state == BreakState::Failed) throw run_error(last->message);
 }
 

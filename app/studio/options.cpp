@@ -51,9 +51,9 @@ const char* const kExamples =
 }  // namespace
 
 const std::vector<std::string>& view_names() {
-  static const std::vector<std::string> names{"stage",    "memory",        "memory-layer", "traffic",
-                                              "train",    "train-compare", kFrozenView,    "program",
-                                              kBreakView, "palette",       "inspector",    "sheet"};
+  static const std::vector<std::string> names{
+      "stage",   "memory",   "memory-layer", "traffic", "train",     "train-compare", kFrozenView,
+      "program", kBreakView, kBreakLossView, "palette", "inspector", "sheet"};
   return names;
 }
 
@@ -170,12 +170,13 @@ void show_view(const std::string& name, ui::ViewState& state) {
   state.wide_inspector = name == "inspector";
   state.memory.this_layer = name == "memory-layer";
   state.train.comparison = name == "train-compare";
-  state.tab = name.starts_with("memory") ? ui::Tab::Memory
-              : name == "traffic"        ? ui::Tab::Traffic
-              : is_training_view(name)   ? ui::Tab::Train
-              : name == "program"        ? ui::Tab::Program
-              : name == kBreakView       ? ui::Tab::BreakIt
-                                         : ui::Tab::Stage;
+  state.breaks.page = name == kBreakLossView ? ui::BreakPage::Loss : ui::BreakPage::Errors;
+  state.tab = name.starts_with("memory")     ? ui::Tab::Memory
+              : name == "traffic"            ? ui::Tab::Traffic
+              : is_training_view(name)       ? ui::Tab::Train
+              : name == "program"            ? ui::Tab::Program
+              : name.starts_with(kBreakView) ? ui::Tab::BreakIt
+                                             : ui::Tab::Stage;
   state.focus_tab = true;
 }
 

@@ -45,8 +45,9 @@ void apply_looks(const Options& options, ui::ViewState& state);
 bool is_training_view(const std::string& name);
 /// Of them, the one that shows the last step of it on the Stage.
 inline constexpr const char* kFrozenView = "train-frozen";
-/// The view that shows a planted fault: the one Options::fault names.
+/// The views of the Break it tab: its faults, or what the one Options::fault names does; and its loss.
 inline constexpr const char* kBreakView = "break-it";
+inline constexpr const char* kBreakLossView = "break-it-loss";
 /// Shows the view called `name` and nothing of another one.
 void show_view(const std::string& name, ui::ViewState& state);
 

@@ -69,8 +69,7 @@ float draw_choice(const Context& context, const BreakChoice& choice, ImVec2 at, 
   draw_switch(context, {at.x, at.y + context.px(1)}, on, choice.possible, hovered);
   draw_text(list, {at.x + indent, at.y}, in(type.strong, may ? context.theme.text : context.theme.dim),
             fitted(type.strong, facts.title, text_room));
-  draw_wrapped(list, {at.x + indent, at.y + head},
-               in(type.note, may ? context.theme.dim : context.theme.faint), facts.sentence, text_room);
+  draw_wrapped(list, {at.x + indent, at.y + head}, type.note, facts.sentence, text_room);
   if (clicked && on) {
     context.send(break_command::Clear{});
   } else if (clicked) {

@@ -118,6 +118,9 @@ TEST(Parity, FaultsOfOtherSplitsAreFoundWhereTheyBegin) {
     EXPECT_TRUE(compare(cut).summary.agrees);
     const Outcome local = compare(cut, plant(plan_program(cut), Fault::LocalStatistics));
     EXPECT_EQ(local.first_broken(), "ln1.out");
+    // A third of a row has nearly the row's own statistics; a third of its sums would be far from them.
+    EXPECT_LT(local.of("ln1.out")->relative_error, 0.35);
+    EXPECT_GT(local.of("ln1.out")->relative_error, 0.05);
   }
 }
 
