@@ -110,6 +110,19 @@ TEST(BreakRun, TheTensorsBeforeTheFaultAreTheSameBits) {
   }
 }
 
+// What earlier steps did to the weights is not taken for an error of this one.
+TEST(BreakRun, ItStartsAtTheSamePlaceInEveryStep) {
+  const std::pair<Fault, const char*> starts[] = {{Fault::QkvAcrossHeads, "h.0.attn.qkv.out"},
+                                                  {Fault::PaddedSoftmax, "loss.sumexp@partial"},
+                                                  {Fault::TiedGradientLost, "grad.transformer.wte.weight"},
+                                                  {Fault::ClipInflated, "squares.sharded@partial"}};
+  for (const auto& [fault, tensor] : starts) {
+    const BreakReport report = run_broken(breakable(fault), fault, 10);
+    for (const auto& probe : report.probes)
+      EXPECT_EQ(first_tensor(report, *probe), tensor) << to_string(fault) << " in step " << probe->step;
+  }
+}
+
 TEST(BreakRun, TheCurvesBeginTogetherAndThenDiffer) {
   const BreakReport report = run_broken(breakable(Fault::BiasBeforeReduction), Fault::BiasBeforeReduction);
   EXPECT_EQ(report.steps[0].sound_loss, report.steps[0].broken_loss) << "biases begin at 0";
