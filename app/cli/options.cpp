@@ -44,6 +44,17 @@ void add_model_options(CLI::App& verb, CommonOptions& o) {
   verb.add_option("--dp", o.dp, "Data-parallel degree D: replicas that share the batch")
       ->group(kGroup)
       ->capture_default_str();
+  verb.add_option("--heads-policy", o.heads_policy,
+                  "Heads that T does not divide: strict (refused, the default), uneven (some ranks hold one "
+                  "more) or padded (with heads of zero)")
+      ->group(kGroup)
+      ->type_name("POLICY");
+  verb.add_option(
+          "--kv-heads", o.kv_heads,
+          "Grouped queries: key and value heads, each shared by equally many heads; as the model says "
+          "if left out")
+      ->group(kGroup)
+      ->type_name("HEADS");
   verb.add_option("--split", o.split,
                   "megatron, reversed, replicated, row-row, column-column, or a FILE.json")
       ->group(kGroup)
@@ -120,6 +131,8 @@ Settings to_settings(const CommonOptions& o) {
   settings.model = find_model(o.model);
   if (!o.norm.empty()) settings.model.norm = parse_norm_placement(o.norm);
   settings.split = find_split(o.split);
+  if (o.kv_heads != 0) settings.model.kv_heads = o.kv_heads == settings.model.heads ? 0 : o.kv_heads;
+  if (!o.heads_policy.empty()) settings.heads_policy = parse_heads_policy(o.heads_policy);
   settings.tp = o.tp;
   settings.dp = o.dp;
   settings.dtype = parse_dtype(o.dtype);

@@ -16,6 +16,8 @@ struct CommonOptions {
   std::string norm;  ///< --norm: empty: as the model says
   int tp = 2;
   int dp = 1;
+  std::string heads_policy;  ///< --heads-policy: empty: strict
+  int64_t kv_heads = 0;      ///< --kv-heads: 0: as the model says
   std::string split = "megatron";
   std::string dtype = "fp32";
   int64_t batch = 4;

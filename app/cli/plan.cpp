@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 
+#include "app/cli/heads_report.h"
 #include "app/cli/options.h"
 #include "app/cli/plan_price.h"
 #include "app/cli/plan_reports.h"
@@ -98,6 +99,7 @@ ordered_json to_json(const Plan& plan) {
                       {"flops_rank_0", flops},
                       {"predicted_seconds", predicted_seconds(plan)},
                       {"plan_seconds", plan.plan_seconds}};
+  out["heads"] = heads_json(plan);
   out["program"] = program_to_json(program);
   return out;
 }
@@ -152,6 +154,8 @@ void print(const Plan& plan) {
   }
   fmt::print("  {:<22} {:>14} bytes = {}\n", "total", grouped_text(total_bytes(plan.memory[0].arena_bytes)),
              bytes_text(static_cast<double>(total_bytes(plan.memory[0].arena_bytes))));
+  const std::string heads = heads_line(plan);
+  if (!heads.empty()) fmt::print("\nHeads\n  {}\n", heads);
   const double seconds = predicted_seconds(plan);
   if (seconds > 0) {
     const Hardware& hardware = find_hardware(s.hardware);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/heads_report.h"
 #include "app/cli/step_options.h"
 #include "app/cli/verbs.h"
 #include "engine/config/units.h"
@@ -12,6 +13,7 @@
 #include "engine/runtime/gather.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/sampler.h"
+#include "engine/runtime/step_times.h"
 
 namespace shardlens::cli {
 namespace {
@@ -64,6 +66,8 @@ Verb add_step(CLI::App& app) {
       "Writes full tensors as safetensors. A whole model: loss, losses, logits, hidden, grad.<name> "
       "and, after updates, param.<name>. A layer: X, hidden (its output), grad.Y, grad.X, grad.<name>");
   app.footer(
+      "\nA whole model takes any T here: heads that T does not divide are cut unevenly unless --heads-policy "
+      "says otherwise.\n"
       "\nExamples\n  shardlens-cli step --model gpt2-tiny --tp 2 --updates 10 --lr 1e-3\n"
       "  shardlens-cli step --model FOLDER --tokens tokens.npy --tp 2 --dp 2 --dtype fp64 --dump "
       "out.safetensors\n"
@@ -91,6 +95,9 @@ Verb add_step(CLI::App& app) {
     for (int rank = 0; rank < program.ranks(); ++rank) {
       seconds = std::max(seconds, executor.trace(rank).event(program.steps.size() - 1).end_seconds);
     }
+    std::vector<double> attention;
+    for (int rank = 0; rank < program.ranks(); ++rank)
+      attention.push_back(attention_seconds(program, executor.trace(rank)));
     if (options->json) {
       ordered_json out = {
           {"step_seconds", seconds}, {"steps", program.steps.size()}, {"ranks", program.ranks()}};
@@ -98,6 +105,7 @@ Verb add_step(CLI::App& app) {
       for (int rank = 0; rank < program.ranks(); ++rank) {
         out["high_water_bytes_per_rank"].push_back(total_bytes(executor.high_water_bytes(rank)));
       }
+      out["heads"] = heads_json(*plan, attention);
       if (!dump->empty()) out["dump"] = *dump;
       fmt::print("{}\n", out.dump());
       return 0;
@@ -111,6 +119,8 @@ Verb add_step(CLI::App& app) {
       fmt::print("  rank {}: high-water {} bytes, planned {}\n", rank, grouped_text(measured),
                  grouped_text(planned));
     }
+    const std::string heads = heads_line(*plan, attention);
+    if (!heads.empty()) fmt::print("  {}\n", heads);
     if (!dump->empty()) fmt::print("dump: {}\n", *dump);
     return 0;
   };

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/heads_report.h"
 #include "app/cli/step_options.h"
 #include "engine/config/error.h"
 #include "engine/config/units.h"
@@ -126,6 +127,8 @@ void add_model_step(CLI::App& app, ModelStepOptions& o) {
 
 int run_model_step(const CommonOptions& common, const ModelStepOptions& o, const std::string& dump_path) {
   Settings settings = to_settings(common);
+  // By this verb others compare their numbers with ours, at any T: nothing is refused for its heads.
+  if (common.heads_policy.empty()) settings.heads_policy = HeadsPolicy::Uneven;
   if (!std::isfinite(o.learning_rate) || o.learning_rate < 0)
     throw request_error(fmt::format("--lr {}: give a number of 0 or more, such as 1e-3", o.learning_rate));
   if (o.updates < 0) throw request_error(fmt::format("--updates {}: give 0 or more", o.updates));
@@ -157,6 +160,7 @@ int run_model_step(const CommonOptions& common, const ModelStepOptions& o, const
                         {"ranks", settings.tp},
                         {"replicas", settings.dp},
                         {"high_water_bytes_per_rank", result.high_water_bytes}};
+    out["heads"] = heads_json(*plan, result.attention_seconds);
     if (request.dump) out["dump"] = dump_path;
     fmt::print("{}\n", out.dump());
     return 0;
@@ -177,6 +181,8 @@ int run_model_step(const CommonOptions& common, const ModelStepOptions& o, const
     fmt::print("  rank {}: high-water {} bytes, planned {}\n", rank,
                grouped_text(result.high_water_bytes[rank]), grouped_text(planned));
   }
+  const std::string heads = heads_line(*plan, result.attention_seconds);
+  if (!heads.empty()) fmt::print("  {}\n", heads);
   if (request.dump) fmt::print("dump: {}\n", dump_path);
   return 0;
 }

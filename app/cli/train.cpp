@@ -91,9 +91,10 @@ void add_options(CLI::App& verb, TrainVerbOptions& o) {
 
 // What makes a run give the numbers it gives comes from its checkpoint; how it is run may be chosen anew.
 TrainOptions to_resume_options(const TrainVerbOptions& o) {
-  for (const char* fixed : {"--model", "--norm", "--weights", "--dtype", "--batch", "--seq", "--seed",
-                            "--dropout", "--lr", "--min-lr", "--warmup", "--decay", "--decay-steps",
-                            "--weight-decay", "--clip", "--beta1", "--beta2", "--eps", "--loss-scale"}) {
+  for (const char* fixed :
+       {"--model",        "--norm",    "--kv-heads", "--weights", "--dtype",  "--batch",     "--seq",
+        "--seed",         "--dropout", "--lr",       "--min-lr",  "--warmup", "--decay",     "--decay-steps",
+        "--weight-decay", "--clip",    "--beta1",    "--beta2",   "--eps",    "--loss-scale"}) {
     if (!o.given(fixed)) continue;
     throw request_error(
         fmt::format("{} is the checkpoint's own; leave it out with --resume, or begin a new run "
@@ -103,6 +104,7 @@ TrainOptions to_resume_options(const TrainVerbOptions& o) {
   TrainOptions options = resume_options(o.resume);
   Settings& settings = options.settings;
   if (o.given("--tp")) settings.tp = o.common.tp;
+  if (o.given("--heads-policy")) settings.heads_policy = parse_heads_policy(o.common.heads_policy);
   if (o.given("--dp")) settings.dp = o.common.dp;
   if (o.given("--micro-batches")) settings.micro_batches = o.common.micro_batches;
   if (o.given("--recompute")) settings.recompute = parse_recompute(o.common.recompute);

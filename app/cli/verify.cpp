@@ -112,7 +112,7 @@ Verb add_verify(CLI::App& app) {
       "fp64, "
       "3e-6 in fp32\nand 0 with integer operands. Replicated tensors must also be the same bits on every "
       "rank.\n"
-      "\nExamples\n  shardlens-cli verify --model gpt2-tiny --tp 3 --dp 2\n  shardlens-cli verify --model "
+      "\nExamples\n  shardlens-cli verify --model gpt2-tiny --tp 4 --dp 2\n  shardlens-cli verify --model "
       "gpt2 --layer --tp 4 --split reversed --dtype fp64\n"
       "  shardlens-cli verify --model bert-base --layer --tp 3 --operands integer\n"
       "  shardlens-cli verify --model gpt2 --layer --tp 2 --break skip-f\n"

@@ -62,7 +62,9 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
   Settings& settings = options.settings;
   std::string model = "gpt2", split = "megatron", dtype = "fp32", block = "layer", recompute = "none", loss,
               theme, size, train_dtype, fault;
+  std::string heads_policy = "strict";
   std::optional<int> tp;
+  int64_t kv_heads = 0;
   float scale = 0;
 
   CLI::App app(
@@ -73,6 +75,9 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
                  "A preset (gpt2, bert-base, megatron-8.3b, ...) or a folder with config.json")
       ->capture_default_str();
   app.add_option("--tp", tp, "Tensor-parallel degree T: the number of ranks (default 4)");
+  app.add_option("--heads-policy", heads_policy, "Heads that T does not divide: strict, uneven or padded")
+      ->capture_default_str();
+  app.add_option("--kv-heads", kv_heads, "Grouped queries: key and value heads");
   app.add_option("--split", split, "How the weight matrices are cut: a name or a JSON file")
       ->capture_default_str();
   app.add_option("--dtype", dtype, "fp32 or fp64; of a whole model bf16 and fp16 too")->capture_default_str();
@@ -133,6 +138,8 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
     model = "gpt2-medium";  // its 16 heads divide by 8
   settings.tp = tp.value_or(options.frame_benchmark ? 8 : 4);
   settings.model = find_model(model);
+  if (kv_heads != 0) settings.model.kv_heads = kv_heads == settings.model.heads ? 0 : kv_heads;
+  settings.heads_policy = parse_heads_policy(heads_policy);
   settings.split = find_split(split);
   settings.dtype = parse_dtype(dtype);
   settings.block = parse_block(block);

@@ -69,6 +69,7 @@ std::string hugging_face_config(const Model& model, DType dtype, std::optional<i
         "a post-LN GPT has no config.json that others read; train it without --checkpoint, or choose pre-LN");
   }
   ordered_json json = gpt ? gpt2(model) : bert(model);
+  if (model.is_grouped()) json["num_key_value_heads"] = model.key_heads();
   if (gpt) {
     // Loaders take GPT-2's own 50,256 where nothing is said.
     const ordered_json id = end_of_text ? ordered_json(*end_of_text) : ordered_json(nullptr);

@@ -33,6 +33,7 @@ Model read_preset(const nlohmann::json& json) {
   model.layers = reader.integer("layers");
   model.hidden = reader.integer("hidden");
   model.heads = reader.integer("heads");
+  model.kv_heads = reader.integer_or("kv_heads", 0);
   model.ffn = reader.integer_or("ffn", 4 * model.hidden);
   model.vocab = reader.integer("vocab");
   model.positions = reader.integer("positions");
@@ -84,6 +85,8 @@ Model read_hugging_face(const std::string& folder) {
   model.layers = reader.integer(gpt ? "n_layer" : "num_hidden_layers");
   model.hidden = reader.integer(gpt ? "n_embd" : "hidden_size");
   model.heads = reader.integer(gpt ? "n_head" : "num_attention_heads");
+  model.kv_heads = reader.integer_or("num_key_value_heads", 0);
+  if (model.kv_heads == model.heads) model.kv_heads = 0;
   // Clamped so that an absurd width cannot overflow here; validate_model() below refuses it with its figure.
   const int64_t usual_ffn = 4 * std::clamp<int64_t>(model.hidden, 0, kLargestHidden);
   model.ffn = gpt ? reader.integer_or("n_inner", usual_ffn) : reader.integer("intermediate_size");
@@ -132,7 +135,8 @@ Model find_model(const std::string& name_or_folder) {
 
 int64_t layer_parameter_count(const Model& model) {
   const int64_t h = model.hidden, f = model.ffn;
-  const int64_t attention = h * 3 * h + 3 * h + h * h + h;
+  const int64_t qkv = h + 2 * model.key_heads() * model.head_dim();
+  const int64_t attention = h * qkv + qkv + h * h + h;
   const int64_t mlp = h * f + f + f * h + h;
   const int64_t norms = 2 * (2 * h);
   return attention + mlp + norms;

@@ -39,7 +39,8 @@ ParameterCount count_parameters(const Model& model);
 /// count_parameters(model).total(): 124,439,808 for gpt2.
 int64_t parameter_count(const Model& model);
 
-/// One layer: 4h² + 2hf weights, 5h + f biases and two norms of 2h each.
+/// One layer: 4h² + 2hf weights, 5h + f biases and two norms of 2h each; of grouped queries, k and v columns
+/// for the key heads only.
 int64_t layer_parameter_count(const Model& model);
 
 /// The vocabulary padded to a multiple of 128 * T (paper, section 5): 50,257 becomes 51,200 at T = 8.

@@ -7,6 +7,7 @@
 
 #include "engine/config/error.h"
 #include "engine/config/hardware.h"
+#include "engine/config/heads.h"
 #include "engine/config/suggest.h"
 #include "engine/config/units.h"
 
@@ -24,6 +25,11 @@ std::string alternatives(const std::vector<int>& numbers) {
   std::string text;
   for (const int number : numbers) text += (text.empty() ? "" : " or ") + std::to_string(number);
   return text;
+}
+
+// Ranks that heads may be cut into where they do not divide.
+int64_t uneven_limit(const Model& model) {
+  return std::min<int64_t>(model.hidden, kMostLocalRanks);
 }
 
 // The number of heads nearest to the model's own that divides hidden, below and above.
@@ -44,30 +50,72 @@ std::vector<int> nearest_head_counts(const Model& model) {
   return nearest;
 }
 
+// Zero heads pad what is cut between heads on both sides of attention; elsewhere no weight is.
+bool pads_by_split(const Split& split) {
+  return split.attn_qkv == Cut::Column && split.attn_proj == Cut::Row;
+}
+
+std::string heads_words(const Model& model) {
+  return fmt::format("{} {}{}", model.key_heads(), model.is_grouped() ? "key " : "",
+                     model.key_heads() == 1 ? "head" : "heads");
+}
+
+// Why no policy helps, or only another one does; empty where the heads are not the matter.
+std::string heads_reason(const Settings& settings) {
+  const Model& model = settings.model;
+  if (divides_heads(model, settings.tp)) return {};
+  if (settings.heads_policy == HeadsPolicy::Padded && !can_pad_heads(model, settings.tp))
+    return fmt::format("beyond {} zero heads would read key heads that are not zero", heads_words(model));
+  if (settings.heads_policy != HeadsPolicy::Strict) return {};
+  if (settings.tp > model.heads)
+    return fmt::format("there are only {} {} to share", model.heads, model.heads == 1 ? "head" : "heads");
+  if (model.is_grouped() && settings.tp > model.key_heads() && settings.tp % model.key_heads() == 0)
+    return fmt::format("{} heads do not divide by {}", model.heads, settings.tp);
+  return fmt::format("{} {} not divide by {}", heads_words(model), model.key_heads() == 1 ? "does" : "do",
+                     settings.tp);
+}
+
+// ", or choose the heads policy uneven or padded": those that would let it run.
+std::string policy_remedy(Settings settings) {
+  std::string words;
+  for (const HeadsPolicy policy : {HeadsPolicy::Uneven, HeadsPolicy::Padded}) {
+    settings.heads_policy = policy;
+    const std::vector<int> possible = possible_degrees(settings.model, settings.block, policy);
+    const bool pads = policy != HeadsPolicy::Padded || pads_by_split(settings.split);
+    if (!pads || !std::binary_search(possible.begin(), possible.end(), settings.tp)) continue;
+    words += (words.empty() ? ", or choose the heads policy " : " or ") + to_string(policy);
+  }
+  return words;
+}
+
 void check_degree(const Settings& settings) {
   const Model& model = settings.model;
   const int tp = settings.tp;
-  const std::vector<int> possible = possible_degrees(model, settings.block);
-  if (std::binary_search(possible.begin(), possible.end(), tp)) return;
-  const std::string remedy = alternatives(nearest_degrees(model, settings.block, tp));
-  const std::string head_word = model.heads == 1 ? "head" : "heads";
-  std::string reason;
-  if (tp < 1) {
-    reason = "there is at least one rank";
-  } else if (settings.block == Block::Model && tp <= kMostLocalRanks) {
-    reason = fmt::format("hidden = {} is cut into at most {} here", model.hidden, possible.back());
-  } else if (settings.block == Block::Model) {
-    reason =
-        fmt::format("beyond {} ranks the {} {} must divide by it", kMostLocalRanks, model.heads, head_word);
-  } else if (settings.block == Block::Mlp) {
-    reason = fmt::format("an MLP of {} x {} is cut into at most {} here", model.hidden, model.ffn,
-                         possible.back());
-  } else if (tp > model.heads) {
-    reason = fmt::format("there are only {} {} to share", model.heads, head_word);
-  } else {
-    reason = fmt::format("{} {} do not divide by {}", model.heads, head_word, tp);
+  const HeadsPolicy policy = settings.heads_policy;
+  const std::vector<int> possible = possible_degrees(model, settings.block, policy);
+  if (!std::binary_search(possible.begin(), possible.end(), tp)) {
+    std::string reason = tp >= 1 && settings.block != Block::Mlp ? heads_reason(settings) : "";
+    if (tp < 1) {
+      reason = "there is at least one rank";
+    } else if (settings.block == Block::Mlp) {
+      reason = fmt::format("an MLP of {} x {} is cut into at most {} here", model.hidden, model.ffn,
+                           possible.back());
+    } else if (reason.empty()) {
+      reason = fmt::format("heads that it does not divide are cut into at most {} here", uneven_limit(model));
+    }
+    throw request_error(fmt::format("T = {} is not possible: {}. Try {}{}.", tp, reason,
+                                    alternatives(nearest_degrees(model, settings.block, tp, policy)),
+                                    tp >= 1 && settings.block != Block::Mlp ? policy_remedy(settings) : ""));
   }
-  throw request_error(fmt::format("T = {} is not possible: {}. Try {}.", tp, reason, remedy));
+  const bool pads =
+      policy == HeadsPolicy::Padded && settings.block != Block::Mlp && !divides_heads(model, tp);
+  if (pads && !pads_by_split(settings.split)) {
+    throw request_error(fmt::format(
+        "zero heads pad a QKV cut by columns and a projection cut by rows; split \"{}\" cuts them by {} and "
+        "{}. "
+        "Try split megatron, or the heads policy uneven.",
+        settings.split.name, to_string(settings.split.attn_qkv), to_string(settings.split.attn_proj)));
+  }
 }
 
 // A preset of so many nodes has a place for so many ranks.
@@ -167,36 +215,42 @@ void validate_model(const Model& model) {
     throw request_error(fmt::format("hidden = {} does not divide by {} heads. Try {} heads.", model.hidden,
                                     model.heads, alternatives(nearest_head_counts(model))));
   }
+  check_range("key heads", model.kv_heads, 0, model.heads);  // 0: as many as heads
+  if (model.heads % model.key_heads() != 0) {
+    std::vector<int> nearest;
+    for (int64_t keys = model.key_heads(); keys >= 1 && nearest.empty(); --keys)
+      if (model.heads % keys == 0) nearest.push_back(static_cast<int>(keys));
+    for (int64_t keys = model.key_heads(); nearest.size() < 2; ++keys)
+      if (model.heads % keys == 0) nearest.push_back(static_cast<int>(keys));
+    throw request_error(fmt::format("{} heads do not divide by {} key heads. Try {} key heads.", model.heads,
+                                    model.key_heads(), alternatives(nearest)));
+  }
   if (!(model.norm_epsilon > 0 && model.norm_epsilon < 1)) {
     throw request_error(fmt::format(
         "norm epsilon = {} is not possible. Choose between 0 and 1, such as 1e-5.", model.norm_epsilon));
   }
 }
 
-std::vector<int> possible_degrees(const Model& model, Block block) {
+std::vector<int> possible_degrees(const Model& model, Block block, HeadsPolicy policy) {
   std::vector<int> degrees;
-  if (block == Block::Model) {
-    // Heads need not divide: some ranks then hold one more than others, and a rank may hold none.
-    const int64_t most = std::min<int64_t>(model.hidden, kMostLocalRanks);
-    for (int tp = 1; tp <= std::max(most, model.heads); ++tp) {
-      if (tp <= most || model.heads % tp == 0) degrees.push_back(tp);
-    }
-    return degrees;
-  }
   if (block == Block::Mlp) {
     const int64_t most = std::min<int64_t>({model.hidden, model.ffn, kMostLocalRanks});
     for (int tp = 1; tp <= most; ++tp) degrees.push_back(tp);
     return degrees;
   }
-  const int64_t most = std::min<int64_t>(model.heads, kLargestDegree);
+  const int64_t most = std::min<int64_t>(std::max(model.heads, uneven_limit(model)), kLargestDegree);
   for (int tp = 1; tp <= most; ++tp) {
-    if (model.heads % tp == 0) degrees.push_back(tp);
+    // Where heads need not divide, some ranks hold one more than others, and a rank may hold none.
+    const bool on_request =
+        tp <= uneven_limit(model) &&
+        (policy == HeadsPolicy::Uneven || (policy == HeadsPolicy::Padded && can_pad_heads(model, tp)));
+    if (on_request || divides_heads(model, tp)) degrees.push_back(tp);
   }
   return degrees;
 }
 
-std::vector<int> nearest_degrees(const Model& model, Block block, int tp) {
-  const std::vector<int> possible = possible_degrees(model, block);
+std::vector<int> nearest_degrees(const Model& model, Block block, int tp, HeadsPolicy policy) {
+  const std::vector<int> possible = possible_degrees(model, block, policy);
   const auto above = std::upper_bound(possible.begin(), possible.end(), tp);
   std::vector<int> nearest;
   if (above != possible.begin()) nearest.push_back(*(above - 1));
@@ -219,6 +273,15 @@ void validate(const Settings& settings) {
   check_range("threads per rank", settings.threads_per_rank, 0, 1024);
   check_degree(settings);
   check_places(settings);
+  // Probabilities are no integers: each rank's term of a shared key head's gradient is rounded by itself.
+  if (settings.operands == Operands::Integer && settings.block != Block::Mlp && model.is_grouped() &&
+      settings.tp > model.key_heads()) {
+    throw request_error(
+        fmt::format("integer operands are exact up to T = {}, one key head a rank; beyond, ranks add up "
+                    "fractions. Try T = "
+                    "{}, or normal ones.",
+                    model.key_heads(), model.key_heads()));
+  }
   if (settings.block == Block::Model) validate_whole_model(settings);
   if (settings.cache_tokens != 0) validate_cache(settings);
   if (settings.input.kind != InputKind::Normal && settings.input.path.empty()) {
@@ -250,7 +313,7 @@ void validate_executable(const Settings& settings) {
                                     std::max(1, kMostLocalRanks / settings.tp)));
   }
   if (settings.tp > kMostLocalRanks) {
-    const std::vector<int> possible = possible_degrees(settings.model, settings.block);
+    const std::vector<int> possible = possible_degrees(settings.model, settings.block, settings.heads_policy);
     const auto beyond = std::upper_bound(possible.begin(), possible.end(), kMostLocalRanks);
     throw request_error(fmt::format("T = {} can be planned but at most {} ranks run as threads here. Try {}.",
                                     settings.tp, kMostLocalRanks, *(beyond - 1)));

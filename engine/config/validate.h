@@ -31,13 +31,16 @@ void validate(const Settings& settings);
 /// validate(), and what this version executes: fp32 or fp64, D = 1, at most kMostLocalRanks ranks.
 void validate_executable(const Settings& settings);
 
-/// The tensor-parallel degrees a block of the model can be cut into, ascending: the divisors of the heads
-/// where there is attention, else (the MLP alone) every T up to the smaller of hidden and ffn, at most
-/// kMostLocalRanks.
-std::vector<int> possible_degrees(const Model& model, Block block = Block::Layer);
+/// The tensor-parallel degrees a block of the model can be cut into, ascending: where there is attention, the
+/// divisors of the key heads and the multiples of them that divide the heads, and, with a policy that lets
+/// them be cut otherwise, every T up to hidden; of the MLP alone every T up to the smaller of hidden and ffn.
+/// What does not divide ends at kMostLocalRanks.
+std::vector<int> possible_degrees(const Model& model, Block block = Block::Layer,
+                                  HeadsPolicy policy = HeadsPolicy::Strict);
 
 /// The possible degrees nearest to `tp`: one below and one above where there are both. "4 or 6" for 5 of 12.
-std::vector<int> nearest_degrees(const Model& model, Block block, int tp);
+std::vector<int> nearest_degrees(const Model& model, Block block, int tp,
+                                 HeadsPolicy policy = HeadsPolicy::Strict);
 
 /// Bytes that a run of the settings needs in this process, all ranks together.
 using MemoryNeed = std::function<int64_t(const Settings&)>;

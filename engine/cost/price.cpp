@@ -49,7 +49,8 @@ Flops flops_of(const Program& program, const Step& step, int rank) {
       return attention_flops(program, step.outputs[0], step.attributes, 2, rank);
     case Op::AttentionGrad: {  // dV, dP, dQ and dK, and Q·Kᵀ again where P was not kept
       const int products = program.settings.recompute == Recompute::Selective ? 5 : 4;
-      return attention_flops(program, step.inputs[2], step.attributes, products, rank);
+      const size_t context = program.settings.model.is_grouped() ? 3 : 2;
+      return attention_flops(program, step.inputs[context], step.attributes, products, rank);
     }
     case Op::CachedAttention: {  // as if the cache were full after it: the last token sees all of it
       const int64_t tokens = tokens_of(program, step.outputs[0]), seq = tokens / step.attributes.batch;
@@ -115,11 +116,20 @@ double collective_seconds(Collective collective, int64_t sent_bytes, const Ring&
          static_cast<double>(sent_bytes) / link.bytes_per_second;
 }
 
+namespace {
+
+Ring ring_of(const Program& program, const Step& step, const Hardware& hardware) {
+  if (step.axis == Axis::Dp) return dp_ring(program.ranks(), program.replicas(), hardware);
+  // Neighbours that hold a slice are to a machine what the ranks of a narrower layer are.
+  const int ranks = group_ranks(program, step);
+  return tp_ring(ranks, program.ranks() / ranks * program.replicas(), hardware);
+}
+
+}  // namespace
+
 std::vector<StepCost> price(const Program& program, const Hardware& hardware, int rank) {
   std::vector<StepCost> costs;
   costs.reserve(program.steps.size());
-  const Ring tp = tp_ring(program.ranks(), program.replicas(), hardware);
-  const Ring dp = dp_ring(program.ranks(), program.replicas(), hardware);
   for (const Step& step : program.steps) {
     StepCost cost;
     const Flops flops = flops_of(program, step, rank);
@@ -133,8 +143,8 @@ std::vector<StepCost> price(const Program& program, const Hardware& hardware, in
       if (step.op == Op::EmbeddingGrad && !step.attributes.accumulate)
         cost.touched_bytes += local_bytes(program.tensor(step.outputs[0]), program.ranks(), rank);
     } else if (step.op == Op::CacheAppend) {  // the new rows, not the cache
-      const int64_t rows = local_bytes(program.tensor(step.inputs[0]), program.ranks(), rank) / 3 * 2;
-      cost.touched_bytes = 2 * rows;
+      const int64_t rows = local_bytes(program.tensor(step.inputs[0]), program.ranks(), rank);
+      cost.touched_bytes = 2 * (program.settings.model.is_grouped() ? rows : rows / 3 * 2);
     } else if (step.op != Op::Identity && step.op != Op::Join) {
       for (const std::vector<TensorId>* tensors : {&step.inputs, &step.outputs}) {
         for (const TensorId id : *tensors)
@@ -143,7 +153,7 @@ std::vector<StepCost> price(const Program& program, const Hardware& hardware, in
     }
     cost.predicted_seconds = is_collective(step.op)
                                  ? collective_seconds(collective_of(step.op), cost.sent_bytes,
-                                                      step.axis == Axis::Dp ? dp : tp, hardware)
+                                                      ring_of(program, step, hardware), hardware)
                                  : compute_seconds(cost, program, step, hardware);
     costs.push_back(cost);
   }

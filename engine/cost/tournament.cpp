@@ -233,7 +233,7 @@ Tournament hold_tournament(const Settings& settings, int ranks, const Hardware& 
   Settings entering = settings;
   entering.block = Block::Model;
   entering.update = true;
-  for (const int tp : possible_degrees(settings.model, Block::Model)) {
+  for (const int tp : possible_degrees(settings.model, Block::Model, settings.heads_policy)) {
     if (ranks % tp != 0) continue;
     entering.tp = tp;
     entering.dp = ranks / tp;

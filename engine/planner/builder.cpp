@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <memory>
 #include <stdexcept>
 
 namespace shardlens {
@@ -143,6 +145,7 @@ TensorId Builder::weight_gradient(TensorId weight, std::vector<TensorId>& inputs
                                   Layout activations) {
   Tensor gradient = tensor(weight);
   if (activations == sharded(0) && gradient.layout == kReplicated) gradient.layout = kPartial;
+  if (gradient.layout.copies > 1) gradient.layout.kind = LayoutKind::Partial;
   gradient.value = "grad." + gradient.value;
   gradient.name.clear();
   gradient.symbol = "d" + gradient.symbol;
@@ -201,7 +204,7 @@ TensorId Builder::sum_over_replicas(TensorId of) {
 TensorId Builder::sum_over_ranks(TensorId of) {
   Tensor sum = tensor(of);
   sum.name.clear();
-  sum.layout = kReplicated;
+  sum.layout.kind = sum.layout.dim >= 0 ? LayoutKind::Sharded : LayoutKind::Replicated;
   sum.storage = of;
   return add(std::move(sum));
 }
@@ -277,7 +280,7 @@ TensorId Builder::convert(TensorId x, Layout to, Conjugate mark) {
     if (found == contributions_.end()) return;
     // All contributions but one are summed first; the sum then goes to x's gradient layout in one conversion.
     // A single Partial contribution is what makes f an all-reduce here.
-    const TensorId dy = found->second.size() == 1 ? found->second[0] : gradient(y);
+    const TensorId dy = sum_of_contributions(y);
     add_gradient(x, emit_conversion(dy, gradient_layout(tensor(x).layout), mark));
     if (mark == Conjugate::None) return;
     Step& backward = program_.steps.back();
@@ -313,8 +316,23 @@ TensorId Builder::operand(TensorId x) {
 }
 
 TensorId Builder::gradient(TensorId of) {
-  std::vector<TensorId>& parts = contributions_[of];
-  const Layout wanted = gradient_layout(tensor(of).layout);
+  const TensorId sum = sum_of_contributions(of);
+  const TensorId converted = emit_conversion(sum, gradient_layout(tensor(of).layout), Conjugate::None);
+  contributions_[of] = {converted};
+  return converted;
+}
+
+TensorId Builder::sum_of_contributions(TensorId of) {
+  const TensorId sum = sum_of(of, contributions_.at(of));
+  contributions_[of] = {sum};
+  return sum;
+}
+
+TensorId Builder::sum_of(TensorId of, std::vector<TensorId> parts) {
+  Layout wanted = tensor(parts.at(0)).layout;
+  // Terms of one sum are added up before they are reduced together; what lies differently cannot be.
+  const auto lies_so = [&](TensorId part) { return tensor(part).layout == wanted; };
+  if (!std::all_of(parts.begin(), parts.end(), lies_so)) wanted = gradient_layout(tensor(of).layout);
   for (TensorId& part : parts) {
     if (tensor(part).layout != wanted) part = emit_conversion(part, wanted, Conjugate::None);
   }
@@ -334,6 +352,20 @@ TensorId Builder::gradient(TensorId of) {
     parts.insert(parts.begin(), sum);
   }
   return parts.at(0);
+}
+
+void Builder::summed_apart(TensorId x, const std::function<void()>& emit) {
+  const auto before = std::make_shared<size_t>(0);
+  on_backward([this, x, before] {  // after the steps' own
+    std::vector<TensorId>& all = contributions_[x];
+    if (all.size() < *before + 2) return;
+    const auto own = all.begin() + static_cast<std::ptrdiff_t>(*before);
+    const TensorId sum = sum_of(x, {own, all.end()});
+    contributions_[x].resize(*before);
+    contributions_[x].push_back(sum);
+  });
+  emit();
+  on_backward([this, x, before] { *before = contributions_[x].size(); });
 }
 
 void Builder::play_from(size_t mark) {

@@ -60,6 +60,9 @@ class Builder {
   void supersede_gradient(TensorId weight, TensorId gradient) {
     weight_gradients_[weight].push_back(gradient);
   }
+  /// Emits steps whose contributions to the gradient of `x` are summed among themselves before others join
+  /// them: in the same order whether or not a conversion of x stands between, so whatever T.
+  void summed_apart(TensorId x, const std::function<void()>& emit);
   /// Calls a tensor by another name.
   void rename(TensorId id, const std::string& name);
 
@@ -134,6 +137,10 @@ class Builder {
   TensorId add_step(Op op, const std::string& name, const std::string& equation, std::vector<TensorId> inputs,
                     std::vector<TensorId> outputs, const Attributes& attributes);
   void play_from(size_t mark);
+  /// One tensor, in the layout of the contributions where they share one.
+  TensorId sum_of_contributions(TensorId of);
+  /// The same of some of them.
+  TensorId sum_of(TensorId of, std::vector<TensorId> parts);
 
   Program program_;
   Phase phase_ = Phase::Forward;

@@ -88,11 +88,14 @@ std::string part_value(const Builder& b, const std::string& name) {
 void reduce_over_ranks(Builder& b) {
   std::vector<TensorId> partial;
   for (const TensorId w : b.weights())
-    if (b.has_gradient(w) && b.tensor(b.newest_gradient(w)).layout == kPartial) partial.push_back(w);
+    if (b.has_gradient(w) && b.tensor(b.newest_gradient(w)).layout.kind == LayoutKind::Partial)
+      partial.push_back(w);
+  const auto copies = [&](TensorId w) { return b.tensor(w).layout.copies; };
   std::vector<Bucket> buckets;
   for (const auto& [step, w] : completions(b, partial)) {
     const auto layer_of = [&](StepId id) { return b.program().step(id).layer; };
-    const bool joins = !buckets.empty() && layer_of(buckets.back().after) == layer_of(step);
+    const bool joins = !buckets.empty() && layer_of(buckets.back().after) == layer_of(step) &&
+                       copies(buckets.back().weights.back()) == copies(w);
     if (!joins) buckets.emplace_back();
     buckets.back().after = step;
     buckets.back().weights.push_back(w);
@@ -108,8 +111,12 @@ void reduce_over_ranks(Builder& b) {
     }
     const int layer = b.program().step(bucket.after).layer;
     const std::string where = layer >= 0 ? fmt::format(" of layer {}", layer) : "";
-    added.emplace_back(bucket.after, all_reduce(Axis::Tp, "all-reduce gradients" + where, before, after));
-    added.back().second.layer = layer;
+    const bool of_slices = copies(bucket.weights.front()) > 1;
+    const std::string what = of_slices ? "all-reduce key and value gradients" : "all-reduce gradients";
+    Step step = all_reduce(Axis::Tp, what + where, before, after);
+    if (of_slices) step.equation = "Σ over the ranks with the same key heads";
+    step.layer = layer;
+    added.emplace_back(bucket.after, std::move(step));
   }
   insert(b.program().steps, added);
 }

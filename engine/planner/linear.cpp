@@ -15,7 +15,7 @@ Shape joined(const Shape& a, const Shape& b) {
 
 // The layout of a bias [out...] that is added to Y [tokens, out...].
 Layout bias_layout(Layout y) {
-  return y.kind == LayoutKind::Sharded && y.dim > 0 ? sharded(y.dim - 1) : kReplicated;
+  return y.kind == LayoutKind::Sharded && y.dim > 0 ? sliced_along(y, y.dim - 1) : kReplicated;
 }
 
 // dX, dW and db of Y = X·W + b from dY in the layout of Y (Replicated where Y is Partial).
@@ -52,25 +52,36 @@ Layout linear_input(const Settings& settings, Cut cut) {
   return by_tokens ? sharded(0) : kReplicated;
 }
 
+TensorId linear_operand(Builder& b, TensorId x, Cut cut, Layout row_layout) {
+  if (cut == Cut::Row) return b.convert(x, row_layout);
+  const bool was_replicated = b.tensor(x).layout == kReplicated;
+  // A whole matrix takes X as the stream lies; what is Replicated already would not gain from being cut.
+  const Layout x_layout = was_replicated ? kReplicated : linear_input(b.settings(), cut);
+  return b.convert(x, x_layout, cut == Cut::Column && was_replicated ? Conjugate::F : Conjugate::None);
+}
+
 TensorId linear(Builder& b, TensorId x, const LinearNames& names, const LinearShape& shape, Cut cut,
                 Layout after_row) {
+  const TensorId operand = linear_operand(b, b.operand(x), cut, sliced_along(shape.slices, 1 + shape.in_cut));
+  return linear_product(b, operand, names, shape, cut, after_row);
+}
+
+TensorId linear_product(Builder& b, TensorId x, const LinearNames& names, const LinearShape& shape, Cut cut,
+                        Layout after_row) {
   const int in_dims = static_cast<int>(shape.in.size());
   const int64_t tokens = b.tensor(x).shape[0];
   const Shape out_shape = joined({tokens}, shape.out);
-  const Layout x_sharded = sharded(1 + shape.in_cut);
-  const Layout y_sharded = sharded(1 + shape.out_cut);
-  x = b.operand(x);
+  const Layout x_layout = b.tensor(x).layout;
 
   if (cut == Cut::Row) {
-    x = b.convert(x, x_sharded);
     const TensorId w = b.weight(names.weight, names.weight_symbol, joined(shape.in, shape.out), in_dims,
-                                sharded(shape.in_cut));
+                                sliced_along(shape.slices, shape.in_cut));
     const TensorId product = b.activation(names.module + ".sum", names.sum_symbol, out_shape, kPartial);
     b.step(Op::Linear, names.module,
            fmt::format("{} = {} · {}", names.sum_symbol, b.tensor(x).symbol, names.weight_symbol), {x, w},
            {product});
     b.on_backward(
-        [&b, x, w, product, names, x_sharded] { linear_backward(b, x, w, product, names, x_sharded); });
+        [&b, x, w, product, names, x_layout] { linear_backward(b, x, w, product, names, x_layout); });
     const Conjugate mark = after_row == kReplicated ? Conjugate::G : Conjugate::None;
     const TensorId summed = b.convert(product, after_row, mark);
     const Layout y_layout = b.tensor(summed).layout;
@@ -86,12 +97,8 @@ TensorId linear(Builder& b, TensorId x, const LinearNames& names, const LinearSh
   }
 
   const bool column = cut == Cut::Column;
-  const bool was_replicated = b.tensor(x).layout == kReplicated;
-  // A whole matrix takes X as the stream lies; what is Replicated already would not gain from being cut.
-  const Layout x_layout = was_replicated ? kReplicated : linear_input(b.settings(), cut);
-  x = b.convert(x, x_layout, column && was_replicated ? Conjugate::F : Conjugate::None);
-  const Layout w_layout = column ? sharded(in_dims + shape.out_cut) : kReplicated;
-  const Layout y_layout = column ? y_sharded : x_layout;
+  const Layout w_layout = column ? sliced_along(shape.slices, in_dims + shape.out_cut) : kReplicated;
+  const Layout y_layout = column ? sliced_along(shape.slices, 1 + shape.out_cut) : x_layout;
   const TensorId w =
       b.weight(names.weight, names.weight_symbol, joined(shape.in, shape.out), in_dims, w_layout);
   const TensorId bias = b.weight(names.bias, "b", shape.out, 0, bias_layout(y_layout));

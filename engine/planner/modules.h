@@ -34,6 +34,8 @@ struct LinearShape {
   Shape in, out;
   int in_cut = 0;
   int out_cut = 0;
+  /// How the slices lie along the dimension that is cut, whichever that is: padded, or with copies.
+  Layout slices = sharded(0);
 };
 
 /// Y = X·W + b for X [tokens, in...]. Column: X Replicated, Y Sharded, bias sliced with W and added locally.
@@ -41,6 +43,12 @@ struct LinearShape {
 /// Replicated: X Replicated or, where the stream is cut over the tokens, Sharded(0), and Y as X.
 TensorId linear(Builder& builder, TensorId x, const LinearNames& names, const LinearShape& shape, Cut cut,
                 Layout after_row = kReplicated);
+
+/// linear() in its two halves, for products that read the same X, an operand(): X as a product under `cut`
+/// reads it, with its f (`row_layout`: of a row cut), and the product of it.
+TensorId linear_operand(Builder& builder, TensorId x, Cut cut, Layout row_layout);
+TensorId linear_product(Builder& builder, TensorId x, const LinearNames& names, const LinearShape& shape,
+                        Cut cut, Layout after_row = kReplicated);
 
 /// GeLU, element-wise: Replicated or Sharded, never Partial.
 TensorId gelu(Builder& builder, TensorId x, const std::string& value, const std::string& symbol);
@@ -62,10 +70,18 @@ struct Visibility {
   TensorId positions = kNoTensor;
 };
 
-/// softmax(Q·Kᵀ/√d)·V on QKV [tokens, 3, heads, head_dim], Replicated or Sharded(heads); yields [tokens,
-/// heads, head_dim]. What is cut over the tokens is exchanged for a cut over the heads. With a cache, K and V
-/// are those of all tokens so far, each rank's own heads.
-TensorId attention_core(Builder& builder, TensorId qkv, const Visibility& visible = {});
+/// What attention reads: QKV [tokens, 3, heads, head_dim], or, of grouped queries, Q [tokens, units, heads of
+/// one, head_dim] (HeadsCut) and KV [tokens, 2, key heads, head_dim].
+struct AttentionInput {
+  TensorId q = kNoTensor;  ///< QKV where there is no KV
+  TensorId kv = kNoTensor;
+};
+
+/// softmax(Q·Kᵀ/√d)·V, Replicated or Sharded(heads); yields [tokens, heads, head_dim], of grouped queries in
+/// the shape of Q. Key heads are sliced with the query heads, held in copies, or whole beside sliced query
+/// heads: then each rank has a term of their gradient. What is cut over the tokens is exchanged for a cut
+/// over the heads. With a cache, K and V are those of all tokens so far, each rank's own heads.
+TensorId attention_core(Builder& builder, AttentionInput in, const Visibility& visible = {});
 
 /// The MLP block of the paper's Figure 3a; the output is [tokens, hidden] in the stream's layout.
 TensorId mlp(Builder& builder, TensorId x, const std::string& out_symbol);

@@ -29,6 +29,8 @@ std::string parameter_name(const Builder& b, const std::string& parameter) {
   static const std::map<std::string, Words> names = {
       {"ln1", {"ln_1", "attention.output.LayerNorm", "attention.ln"}},
       {"attn.qkv", {"attn.c_attn", "attention.self.qkv", "attention.self.qkv"}},
+      {"attn.q", {"attn.c_attn.q", "attention.self.query", "attention.self.query"}},
+      {"attn.kv", {"attn.c_attn.kv", "attention.self.kv", "attention.self.kv"}},
       {"attn.proj", {"attn.c_proj", "attention.output.dense", "attention.output.dense"}},
       {"ln2", {"ln_2", "output.LayerNorm", "ln"}},
       {"mlp.fc", {"mlp.c_fc", "intermediate.dense", "intermediate.dense"}},

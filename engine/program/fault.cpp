@@ -188,7 +188,8 @@ void qkv_across_heads(Program& program) {
   const auto multiplies_qkv = [&](const Step& step) {
     return step.op == Op::Linear && program.tensor(step.inputs[1]).shape.size() == 4 &&
            program.tensor(step.inputs[1]).layout.kind == LayoutKind::Sharded &&
-           program.tensor(step.inputs[1]).layout.dim > 0 &&
+           program.tensor(step.inputs[1]).layout.dim == 2 &&
+           program.tensor(step.inputs[1]).layout.copies == 1 &&
            program.tensor(step.inputs[1]).shape[2] % program.ranks() == 0;  // else slices change their sizes
   };
   const StepAt product = find_step(program, Fault::QkvAcrossHeads, multiplies_qkv);

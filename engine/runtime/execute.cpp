@@ -42,8 +42,8 @@ class Local {
   /// The rows (or columns, or heads) of `tensor` along `dim` that this rank holds.
   Range range(const Tensor& tensor, int dim) const {
     const int64_t extent = tensor.shape[static_cast<size_t>(dim)];
-    const bool cut = tensor.layout.kind == LayoutKind::Sharded && tensor.layout.dim == dim;
-    return cut ? shard_range(extent, context_.program.ranks(), context_.rank) : Range{0, extent};
+    const bool cut = tensor.layout.dim == dim;
+    return cut ? slice_of(tensor.layout, extent, context_.program.ranks(), context_.rank) : Range{0, extent};
   }
   DropoutMask mask(const Attributes& attributes) const {
     // Masks of different passes are different streams; those of different ranks are so by mistake alone.
@@ -112,39 +112,77 @@ void linear_grad_weight(Device& device, const Local& local, const Step& step) {
            step.attributes.accumulate);
 }
 
+// The query heads of a rank, in QKV [tokens, 3, heads, head_dim] or, grouped, in Q [tokens, units, heads of
+// one, head_dim].
+struct QueryHeads {
+  int64_t all = 0;    // on all ranks
+  int64_t first = 0;  // the rank's first one among them
+  int64_t own = 0;    // with zero heads
+};
+
+QueryHeads query_heads(const Local& local, const Tensor& q, bool grouped) {
+  const Shape own = local.shape(q);
+  if (!grouped) return {q.shape[2], local.range(q, 2).begin, own[2]};
+  return {q.shape[1] * q.shape[2], local.range(q, 1).begin * q.shape[2], own[1] * own[2]};
+}
+
+// `keys`: a tensor with the rank's key heads in dimension `dim`.
+KeyHeads key_heads(const Local& local, const QueryHeads& queries, const Tensor& keys, int dim) {
+  const auto at = static_cast<size_t>(dim);
+  const int64_t group = queries.all / keys.shape[at];
+  return {local.shape(keys)[at], group, queries.first - local.range(keys, dim).begin * group};
+}
+
 AttentionShape attention_shape(const Local& local, const Step& step, const RankContext& context) {
-  const Shape qkv = local.shape(local.input(0));  // [tokens, 3, heads, head_dim]
+  const bool grouped = context.program.settings.model.is_grouped();
+  const bool backward = step.op == Op::AttentionGrad;
+  const Tensor& q = local.input(0);
+  const QueryHeads heads = query_heads(local, q, grouped);
   AttentionShape shape;
   shape.dtype = local.dtype();
   shape.batch = step.attributes.batch;
-  shape.seq = qkv[0] / step.attributes.batch;
-  shape.heads = qkv[2];
-  shape.head_dim = qkv[3];
+  shape.seq = q.shape[0] / step.attributes.batch;
+  shape.heads = heads.own;
+  shape.head_dim = q.shape[3];
   shape.causal = step.attributes.causal;
   shape.recompute = context.program.settings.recompute == Recompute::Selective;
-  const size_t mask = step.op == Op::Attention ? 1 : 4;
+  const size_t mask = (backward ? 4 : 1) + (grouped ? 1 : 0);
   if (step.inputs.size() > mask) shape.mask = local.ids(mask);
   if (step.attributes.dropout > 0) {
-    const Tensor& whole = local.input(0);
     shape.dropout = local.mask(step.attributes);
-    shape.all_heads = whole.shape[2];
-    shape.first_head = local.mask_begin(step.attributes, whole, 2);
-    shape.first_token = local.part_of_batch(step.attributes) * whole.shape[0];
+    shape.all_heads = heads.all;
+    const bool misplaced = step.attributes.mask_draw == MaskDraw::OneStream;  // by mistake alone
+    shape.first_head = misplaced ? 0 : heads.first;
+    shape.first_token = local.part_of_batch(step.attributes) * q.shape[0];
+  }
+  if (grouped) {
+    shape.kv = local.in(1);
+    if (backward) shape.dkv = local.out(1);
+    shape.keys = key_heads(local, heads, local.input(1), 2);
   }
   return shape;
 }
 
-CacheShape cache_shape(const Local& local, const Step& step) {
-  const Shape qkv = local.shape(local.input(0));  // [tokens, 3, heads, head_dim]
+CacheShape cache_shape(const Local& local, const Step& step, const RankContext& context) {
+  const Tensor& fresh = local.input(0);  // QKV; grouped, KV where it is put in and Q where it is read
+  const Tensor& keys = local.input(2);   // [batch * room, heads, head_dim]
   const int64_t batch = step.attributes.batch;
   CacheShape shape;
   shape.dtype = local.dtype();
   shape.batch = batch;
-  shape.seq = qkv[0] / batch;
-  shape.room = local.input(2).shape[0] / batch;
-  shape.heads = qkv[2];
-  shape.head_dim = qkv[3];
+  shape.seq = fresh.shape[0] / batch;
+  shape.room = keys.shape[0] / batch;
+  shape.head_dim = fresh.shape[3];
   shape.positions = local.ids(1);
+  shape.grouped = context.program.settings.model.is_grouped();
+  shape.keys.heads = local.shape(keys)[1];
+  if (step.op == Op::CacheAppend) {
+    shape.heads = shape.keys.heads;
+    return shape;
+  }
+  const QueryHeads heads = query_heads(local, fresh, shape.grouped);
+  shape.heads = heads.own;
+  shape.keys = key_heads(local, heads, keys, 1);
   return shape;
 }
 
@@ -207,7 +245,9 @@ void adamw(Device& device, const Local& local, const Step& step, const RankConte
 
 // Sums the tensors of a bucket over the ranks or the replicas.
 CollectiveTimes all_reduce(const Step& step, const Local& local, RankContext& context) {
-  Communicator& communicator = step.axis == Axis::Dp ? context.replicas : context.communicator;
+  Communicator& communicator = step.axis == Axis::Dp                    ? context.replicas
+                               : is_among_copies(context.program, step) ? context.holders
+                                                                        : context.communicator;
   CollectiveTimes times;
   for (size_t i = 0; i < step.outputs.size(); ++i) {
     const Tensor& tensor = local.output(i);
@@ -290,16 +330,18 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
       device.attention(attention_shape(local, step, context), local.in(0), local.out(1), local.out(0),
                        step.outputs.size() > 2 ? local.out(2) : nullptr);
       break;
-    case Op::AttentionGrad:
-      device.attention_grad(attention_shape(local, step, context), local.in(0), local.in(1), local.in(2),
-                            local.in(3), local.out(0), local.out(1));
+    case Op::AttentionGrad: {
+      const size_t after_q = context.program.settings.model.is_grouped() ? 2 : 1;
+      device.attention_grad(attention_shape(local, step, context), local.in(0), local.in(after_q),
+                            local.in(after_q + 1), local.in(after_q + 2), local.out(0), local.out(after_q));
       break;
+    }
     case Op::CacheAppend:
-      device.cache_append(cache_shape(local, step), local.in(0), local.out(0), local.out(1));
+      device.cache_append(cache_shape(local, step, context), local.in(0), local.out(0), local.out(1));
       break;
     case Op::CachedAttention:
-      device.cached_attention(cache_shape(local, step), local.in(0), local.in(2), local.in(3), local.out(1),
-                              local.out(0), step.outputs.size() > 2 ? local.out(2) : nullptr);
+      device.cached_attention(cache_shape(local, step, context), local.in(0), local.in(2), local.in(3),
+                              local.out(1), local.out(0), step.outputs.size() > 2 ? local.out(2) : nullptr);
       break;
     case Op::Add:
       device.add(dtype, local.count(local.output(0)), local.in(0), local.in(1), local.out(0));
@@ -357,7 +399,9 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
       break;
     case Op::SquareSum:
       for (size_t i = 0; i < step.inputs.size(); ++i) {
-        device.square_sum(local.input(i).dtype, local.count(local.input(i)), local.in(i),
+        // A slice that several ranks hold counts on the first of them.
+        const bool counts = context.rank % local.input(i).layout.copies == 0;
+        device.square_sum(local.input(i).dtype, counts ? local.count(local.input(i)) : 0, local.in(i),
                           static_cast<double*>(local.out(0)), i > 0);
       }
       break;

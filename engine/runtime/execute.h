@@ -21,6 +21,7 @@ struct RankContext {
   Device& device;
   Communicator& communicator;  ///< of the T ranks
   Communicator& replicas;      ///< of this rank's D copies
+  Communicator& holders;       ///< of those of the T that hold the same slices; this rank alone if none do
   Arenas& arenas;
   PassNumbers numbers;
 };

@@ -50,6 +50,13 @@ Places lent_places(const Plan& plan) {
   return places;
 }
 
+// In how many copies the slices that are held more than once are held.
+int most_copies(const Program& program) {
+  int copies = 1;
+  for (const Tensor& tensor : program.tensors) copies = std::max(copies, tensor.layout.copies);
+  return copies;
+}
+
 bool is_input(const Tensor& tensor) {
   return tensor.kind == MemoryKind::Input && tensor.storage == kNoTensor;
 }
@@ -69,6 +76,7 @@ struct Executor::Rank {
   int replica = 0;                             ///< among the D
   std::unique_ptr<Communicator> communicator;  ///< of the T
   std::unique_ptr<Communicator> replicas;      ///< of the D
+  std::unique_ptr<Communicator> holders;       ///< of those of the T that hold the same slices
   std::unique_ptr<Device> device;
   std::unique_ptr<Arenas> arenas;
   std::unique_ptr<RankTrace> trace;
@@ -104,16 +112,22 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Beside beside, const Execut
   const int world = program.ranks() * program.replicas();
   // Who waits for another rank beside a product of its own may not spin on the core that computes it.
   const int threads = tp_lanes ? 2 * world : world;
-  std::vector<std::vector<std::unique_ptr<Communicator>>> copies;  // [rank][replica]
-  for (int r = 0; r < program.ranks(); ++r) copies.push_back(make_local_group(program.replicas(), world));
+  std::vector<std::vector<std::unique_ptr<Communicator>>> replicas;  // [rank][replica]
+  for (int r = 0; r < program.ranks(); ++r) replicas.push_back(make_local_group(program.replicas(), world));
+  const int copies = most_copies(program);
   for (int d = 0; d < program.replicas(); ++d) {
     std::vector<std::unique_ptr<Communicator>> group = make_local_group(program.ranks(), threads);
+    std::vector<std::unique_ptr<Communicator>> holders;
+    for (int r = 0; r < program.ranks(); r += copies) {
+      for (auto& one : make_local_group(copies, threads)) holders.push_back(std::move(one));
+    }
     for (int r = 0; r < program.ranks(); ++r) {
       auto rank = std::make_unique<Rank>();
       rank->index = r;
       rank->replica = d;
       rank->communicator = std::move(group[static_cast<size_t>(r)]);
-      rank->replicas = std::move(copies[static_cast<size_t>(r)][static_cast<size_t>(d)]);
+      rank->replicas = std::move(replicas[static_cast<size_t>(r)][static_cast<size_t>(d)]);
+      rank->holders = std::move(holders[static_cast<size_t>(r)]);
       rank->trace = std::make_unique<RankTrace>(program.steps.size());
       if (lanes) rank->lane = std::make_unique<SideLane>();
       ranks_.push_back(std::move(rank));
@@ -234,6 +248,7 @@ void Executor::abort_all(const std::string& why) {
   for (const auto& rank : ranks_) {
     rank->communicator->abort(why);
     rank->replicas->abort(why);
+    rank->holders->abort(why);
   }
 }
 
@@ -320,8 +335,8 @@ void Executor::run_step(Rank& rank, StepId id, double begin_of_pass) {
   const Program& program = plan_->program;
   const Step& step = program.step(id);
   const StepCost& cost = plan_->cost[static_cast<size_t>(rank.index)][static_cast<size_t>(id)];
-  RankContext context{program,        rank.index,   rank.replica,   *rank.device, *rank.communicator,
-                      *rank.replicas, *rank.arenas, inputs_.numbers};
+  RankContext context{program,        rank.index,    rank.replica, *rank.device,   *rank.communicator,
+                      *rank.replicas, *rank.holders, *rank.arenas, inputs_.numbers};
   StepEvent event;
   event.begin_seconds = now_seconds() - begin_of_pass;
   const CollectiveTimes times = execute(step, context);

@@ -64,15 +64,23 @@ void copy_as(DType dtype, const double* from, int64_t count, void* to) {
   for (int64_t i = 0; i < count; ++i) out[i] = static_cast<float>(from[i]);
 }
 
-// The runs of the full tensor's flat index that a rank's slice is made of, in the slice's own order.
-std::vector<Range> flat_runs(const Tensor& tensor, int ranks, int rank) {
-  if (tensor.layout.kind != LayoutKind::Sharded) return {{0, element_count(tensor.shape)}};
+// A run of the full tensor's flat index, and where it begins in a rank's slice.
+struct FlatRun {
+  Range full;
+  int64_t local = 0;
+};
+
+// What a rank's slice is made of, in its own order; padding lies between the runs.
+std::vector<FlatRun> flat_runs(const Tensor& tensor, int ranks, int rank) {
+  if (tensor.layout.kind != LayoutKind::Sharded) return {{{0, element_count(tensor.shape)}, 0}};
   const Slicing axis = slicing(tensor.shape, tensor.layout.dim);
-  const Range range = shard_range(axis.extent, ranks, rank);
-  std::vector<Range> runs;
+  const Range range = slice_of(tensor.layout, axis.extent, ranks, rank);
+  const int64_t room = slice_room(tensor.layout, axis.extent, ranks, rank);
+  std::vector<FlatRun> runs;
   for (int64_t o = 0; o < axis.outer && range.size() > 0; ++o) {
     const int64_t base = o * axis.extent;
-    runs.push_back({(base + range.begin) * axis.inner, (base + range.end) * axis.inner});
+    runs.push_back(
+        {{(base + range.begin) * axis.inner, (base + range.end) * axis.inner}, o * room * axis.inner});
   }
   return runs;
 }
@@ -161,16 +169,16 @@ void Feed::fill_seeded(const Tensor& tensor, int rank, void* data) const {
   const RandomStream stream(settings.seed, tensor.name);
   const bool integers = settings.operands == Operands::Integer;
   const int limit = tensor.kind == MemoryKind::Input ? kOperandLimit : kWeightLimit;
-  int64_t done = 0;
-  for (const Range& run : flat_runs(tensor, program_.ranks(), rank)) {
-    void* out = offset(data, done, tensor.dtype);
+  if (tensor.layout.padded)
+    fill_constant(tensor.dtype, 0, element_count(local_shape(tensor, program_.ranks(), rank)), data);
+  for (const auto& [run, local] : flat_runs(tensor, program_.ranks(), rank)) {
+    void* out = offset(data, local, tensor.dtype);
     if (integers && tensor.symbol != "γ") {
       fill_integers(stream, limit, run.begin, run.size(), tensor.dtype, out);
     } else {
       fill_normal(stream, mean_of(tensor), stddev_of(tensor, settings), run.begin, run.size(), tensor.dtype,
                   out);
     }
-    done += run.size();
   }
   // Rows that only pad the vocabulary hold zeros, as they do when a checkpoint was read.
   if (tensor.kind != MemoryKind::Weight || tensor.row_dims != 1 || tensor.shape[0] <= settings.model.vocab)
@@ -196,7 +204,8 @@ void Feed::fill_stored(const Tensor& tensor, int rank, void* data) const {
       const Range rows = overlap(part.rows, place.rows), cols = overlap(part.cols, place.cols);
       if (rows.size() <= 0 || cols.size() <= 0) continue;
       const Range in_rows{rows.begin - part.rows.begin, rows.end - part.rows.begin};
-      const Range in_cols{cols.begin - part.cols.begin, cols.end - part.cols.begin};
+      const int64_t shift = part.stored_col - part.cols.begin;
+      const Range in_cols{cols.begin + shift, cols.end + shift};
       std::vector<Range> region{in_rows, in_cols};
       if (part.transposed) std::swap(region[0], region[1]);
       if (tensor.row_dims == 0) region = {in_cols};

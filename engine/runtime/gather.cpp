@@ -47,6 +47,8 @@ void Gather::on_tensor(int rank, StepId step, const Tensor& tensor, const void* 
 void Gather::on_replica_tensor(int replica, int rank, StepId, const Tensor& tensor, const void* data) {
   if (!wanted_(tensor)) return;
   const bool sharded = tensor.layout.kind == LayoutKind::Sharded;
+  // Terms of slices are another's business: what they sum to is a tensor of its own.
+  if (tensor.layout.kind == LayoutKind::Partial && tensor.layout.dim >= 0) return;
   if (tensor.layout.kind == LayoutKind::Replicated && rank != 0) return;
   const std::lock_guard lock(mutex_);
   Replica& own = replicas_[replica];

@@ -28,6 +28,48 @@ Shape stored_shape(const Tensor& weight, const StoredPart& part) {
   return {part.rows.size(), part.cols.size()};
 }
 
+// Calls piece(offset in the whole parameter, offset in the stored tensor, bytes) for runs that lie side by
+// side in both.
+template <typename Visit>
+void for_each_piece(const Tensor& weight, const StoredPart& part, int64_t element_bytes, const Visit& visit) {
+  const int64_t full_cols = matrix_shape(weight).cols;
+  const int64_t stored_cols = part.shape.back();  // transposed: the parameter's rows
+  const auto bytes = [&](int64_t elements) { return static_cast<size_t>(elements * element_bytes); };
+  for (int64_t row = 0; row < part.rows.size(); ++row) {
+    const int64_t from = (part.rows.begin + row) * full_cols + part.cols.begin;
+    if (!part.transposed) {
+      visit(bytes(from), bytes(row * stored_cols + part.stored_col), bytes(part.cols.size()));
+      continue;
+    }
+    for (int64_t col = 0; col < part.cols.size(); ++col)
+      visit(bytes(from + col), bytes((part.stored_col + col) * stored_cols + row), bytes(1));
+  }
+}
+
+// Where the query, key and value columns of grouped queries are stored: BERT has each by its own name, GPT-2
+// one matrix with columns q | k | v.
+std::vector<StoredPart> parts_of_grouped(const Settings& settings, StoredPart part) {
+  const Model& model = settings.model;
+  const int64_t queries = model.hidden, keys = model.key_heads() * model.head_dim();
+  const auto renamed = [&](const std::string& from, const std::string& to) {
+    StoredPart other = part;
+    const size_t at = other.name.find(from);
+    if (at != std::string::npos) other.name.replace(at, from.size(), to);
+    return other;
+  };
+  if (contains(part.name, ".self.kv.")) {
+    StoredPart k = renamed(".self.kv.", ".self.key."), v = renamed(".self.kv.", ".self.value.");
+    k.cols = {0, keys};
+    v.cols = {keys, 2 * keys};
+    return {k, v};
+  }
+  const bool is_kv = contains(part.name, ".c_attn.kv.");
+  part = renamed(is_kv ? ".c_attn.kv." : ".c_attn.q.", ".c_attn.");
+  part.stored_col = is_kv ? queries : 0;
+  part.shape = {part.rows.size(), queries + 2 * keys};
+  return {part};
+}
+
 }  // namespace
 
 std::vector<StoredPart> stored_parts(const Settings& settings, const Tensor& weight) {
@@ -51,51 +93,31 @@ std::vector<StoredPart> stored_parts(const Settings& settings, const Tensor& wei
       part.cols = {i * matrix.cols / 3, (i + 1) * matrix.cols / 3};
       parts.push_back(part);
     }
+  } else if (contains(weight.name, ".self.kv.") || contains(weight.name, ".c_attn.q.") ||
+             contains(weight.name, ".c_attn.kv.")) {
+    parts = parts_of_grouped(settings, whole);
   } else {
     parts.push_back(whole);
   }
-  for (StoredPart& part : parts) part.shape = stored_shape(weight, part);
+  for (StoredPart& part : parts) {
+    if (part.shape.empty()) part.shape = stored_shape(weight, part);
+    if (weight.row_dims == 0) part.shape.erase(part.shape.begin(), part.shape.end() - 1);
+  }
   return parts;
 }
 
-std::vector<std::byte> take_part(const Tensor& weight, const StoredPart& part, const std::byte* whole,
-                                 int64_t element_bytes) {
-  const int64_t full_cols = matrix_shape(weight).cols;
-  const int64_t rows = part.rows.size(), cols = part.cols.size();
-  const auto element = static_cast<size_t>(element_bytes);
-  std::vector<std::byte> taken(static_cast<size_t>(rows * cols) * element);
-  for (int64_t row = 0; row < rows; ++row) {
-    const std::byte* from =
-        whole + static_cast<size_t>((part.rows.begin + row) * full_cols + part.cols.begin) * element;
-    if (!part.transposed) {
-      std::memcpy(taken.data() + static_cast<size_t>(row * cols) * element, from,
-                  static_cast<size_t>(cols) * element);
-      continue;
-    }
-    for (int64_t col = 0; col < cols; ++col)
-      std::memcpy(taken.data() + static_cast<size_t>(col * rows + row) * element,
-                  from + static_cast<size_t>(col) * element, element);
-  }
-  return taken;
+void take_part(const Tensor& weight, const StoredPart& part, const std::byte* whole, int64_t element_bytes,
+               std::byte* stored) {
+  for_each_piece(weight, part, element_bytes, [&](size_t in_whole, size_t in_stored, size_t bytes) {
+    std::memcpy(stored + in_stored, whole + in_whole, bytes);
+  });
 }
 
 void put_part(const Tensor& weight, const StoredPart& part, const std::byte* stored, int64_t element_bytes,
               std::byte* whole) {
-  const int64_t full_cols = matrix_shape(weight).cols;
-  const int64_t rows = part.rows.size(), cols = part.cols.size();
-  const auto element = static_cast<size_t>(element_bytes);
-  for (int64_t row = 0; row < rows; ++row) {
-    std::byte* to =
-        whole + static_cast<size_t>((part.rows.begin + row) * full_cols + part.cols.begin) * element;
-    if (!part.transposed) {
-      std::memcpy(to, stored + static_cast<size_t>(row * cols) * element,
-                  static_cast<size_t>(cols) * element);
-      continue;
-    }
-    for (int64_t col = 0; col < cols; ++col)
-      std::memcpy(to + static_cast<size_t>(col) * element,
-                  stored + static_cast<size_t>(col * rows + row) * element, element);
-  }
+  for_each_piece(weight, part, element_bytes, [&](size_t in_whole, size_t in_stored, size_t bytes) {
+    std::memcpy(whole + in_whole, stored + in_stored, bytes);
+  });
 }
 
 }  // namespace shardlens

@@ -151,9 +151,18 @@ Piece compare(const Tensor& tensor, int ranks, int rank, const T* local, const T
   return piece;
 }
 
+// One rank's term, of the whole tensor or of its slice, added in its place.
 template <typename T>
-void accumulate(std::vector<double>& total, const T* term) {
-  for (size_t i = 0; i < total.size(); ++i) total[i] += static_cast<double>(term[i]);
+void accumulate(const Tensor& tensor, int ranks, int rank, const T* term, std::vector<double>& total) {
+  const int64_t full_cols = matrix_shape(tensor).cols;
+  const int64_t own_cols = local_matrix_shape(tensor, ranks, rank).cols;
+  for (const Placement& place : placements(tensor, ranks, rank)) {
+    for (int64_t i = 0; i < place.rows.size(); ++i) {
+      double* to = total.data() + (place.rows.begin + i) * full_cols + place.cols.begin;
+      const T* from = term + (place.local_rows.begin + i) * own_cols + place.local_cols.begin;
+      for (int64_t j = 0; j < place.cols.size(); ++j) to[j] += static_cast<double>(from[j]);
+    }
+  }
 }
 
 template <typename T>
@@ -215,7 +224,10 @@ void ParityCheck::compare_piece(Comparison& comparison, const Tensor& tensor, in
                    reinterpret_cast<const T*>(serial), picture);
   };
   Piece piece = with_type(tensor.dtype, typed);
-  const uint64_t hash = replicated ? hash_bytes(data, static_cast<size_t>(tensor.bytes())) : 0;
+  // Of what several ranks hold alike, every bit.
+  const int64_t bytes = local_bytes(tensor, program_.ranks(), rank);
+  const bool alike = replicated || tensor.layout.copies > 1;
+  const uint64_t hash = alike ? hash_bytes(data, static_cast<size_t>(bytes)) : 0;
 
   const std::lock_guard lock(comparison.mutex);
   ++comparison.seen;
@@ -228,10 +240,12 @@ void ParityCheck::compare_piece(Comparison& comparison, const Tensor& tensor, in
   if (comparison.seen == program_.ranks()) comparison.finish();
 }
 
-void ParityCheck::add_term(Comparison& comparison, const Tensor& tensor, const void* data) {
+void ParityCheck::add_term(Comparison& comparison, const Tensor& tensor, int rank, const void* data) {
   const std::lock_guard lock(comparison.mutex);
   comparison.total.resize(static_cast<size_t>(element_count(tensor.shape)), 0.0);
-  with_type(tensor.dtype, [&]<typename T>(T) { accumulate(comparison.total, static_cast<const T*>(data)); });
+  with_type(tensor.dtype, [&]<typename T>(T) {
+    accumulate(tensor, program_.ranks(), rank, static_cast<const T*>(data), comparison.total);
+  });
   if (++comparison.seen < program_.ranks()) return;
   const std::byte* serial = serial_->find(tensor.value)->data();
   comparison.result = with_type(tensor.dtype, [&]<typename T>(T) {
@@ -245,7 +259,7 @@ void ParityCheck::on_tensor(int rank, StepId, const Tensor& tensor, const void* 
   const auto found = comparisons_.find(tensor.id);
   if (found == comparisons_.end()) return;
   if (tensor.layout.kind == LayoutKind::Partial) {
-    add_term(*found->second, tensor, data);
+    add_term(*found->second, tensor, rank, data);
   } else {
     compare_piece(*found->second, tensor, rank, data);
   }
@@ -264,8 +278,11 @@ std::vector<std::shared_ptr<const TensorParity>> ParityCheck::results() const {
     parity->relative_error =
         replicated ? comparison->worst_replica_error : comparison->result.sums.relative_error();
     parity->max_abs_error = comparison->result.sums.max_abs_difference;
-    parity->ranks_identical = std::all_of(comparison->hashes.begin(), comparison->hashes.end(),
-                                          [&](uint64_t hash) { return hash == comparison->hashes[0]; });
+    const std::vector<uint64_t>& hashes = comparison->hashes;
+    const auto copies =
+        static_cast<size_t>(replicated ? program_.ranks() : program_.tensor(id).layout.copies);
+    for (size_t rank = 0; rank < hashes.size(); ++rank)
+      parity->ranks_identical &= hashes[rank] == hashes[rank / copies * copies];
     parity->difference = comparison->difference;
     results[static_cast<size_t>(id)] = std::move(parity);
   }

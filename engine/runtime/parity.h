@@ -44,7 +44,7 @@ class ParityCheck : public StepObserver {
   struct Comparison;  ///< one tensor's sums so far
 
   void compare_piece(Comparison& comparison, const Tensor& tensor, int rank, const void* data);
-  void add_term(Comparison& comparison, const Tensor& tensor, const void* data);
+  void add_term(Comparison& comparison, const Tensor& tensor, int rank, const void* data);
 
   const Program& program_;
   std::shared_ptr<const SerialReference> serial_;

@@ -56,7 +56,7 @@ std::shared_ptr<const Plan> make_plan(const Settings& settings) {
     compared.update = false;
     compared.cache_tokens = 0;
   }
-  const std::vector<int> possible = possible_degrees(compared.model, compared.block);
+  const std::vector<int> possible = possible_degrees(compared.model, compared.block, compared.heads_policy);
   if (std::find(possible.begin(), possible.end(), compared.tp) != possible.end())
     plan->splits = compare_splits(compared);
   return plan;

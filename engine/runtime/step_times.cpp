@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "engine/cost/heads_balance.h"
 #include "engine/runtime/plan.h"
 
 namespace shardlens {
@@ -29,6 +30,13 @@ TimeComparison compare_times(const Plan& plan, const std::vector<std::vector<Ste
     times.predicted_seconds += both.predicted_seconds;
   }
   return times;
+}
+
+double attention_seconds(const Program& program, const RankTrace& trace) {
+  double seconds = 0;
+  for (const Step& step : program.steps)
+    if (is_between_heads(step.op)) seconds += trace.event(static_cast<size_t>(step.id)).seconds();
+  return seconds;
 }
 
 }  // namespace shardlens

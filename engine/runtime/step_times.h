@@ -31,4 +31,7 @@ struct TimeComparison {
 /// predicted, on plan.program.settings.hardware.
 TimeComparison compare_times(const Plan& plan, const std::vector<std::vector<StepEvent>>& events);
 
+/// The seconds one rank's last pass spent on the products between heads.
+double attention_seconds(const Program& program, const RankTrace& trace);
+
 }  // namespace shardlens

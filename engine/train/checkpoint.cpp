@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <map>
 
 #include "engine/config/error.h"
 #include "engine/config/model_config.h"
@@ -53,23 +54,42 @@ fs::path standing(const std::string& folder) {
   return moved ? previous_of(path) : path;
 }
 
+// One tensor of a file, and the parts of parameters it is made of.
+struct Source {
+  TensorId tensor = kNoTensor;
+  StoredPart part;
+};
+using Sources = std::vector<Source>;
+
 // The file's tensors: every stored part of every tensor of `kind`, made when it is its turn.
 std::vector<TensorToStore> tensors_to_store(const Executor& executor, const Program& program,
                                             MemoryKind kind) {
-  std::vector<TensorToStore> stored;
+  std::vector<Sources> tensors;
+  std::map<std::string, size_t> place_of;  // of a name among them
   for (const TensorId id : lasting_tensors(program)) {
     const Tensor& tensor = program.tensor(id);
     if (tensor.kind != kind) continue;
     for (const StoredPart& part : stored_parts(program.settings, tensor)) {
-      TensorToStore one{part.name, tensor.dtype, part.shape, nullptr, {}};
-      one.make = [&executor, &program, &tensor, part] {
-        const std::vector<std::byte> whole = read_whole(executor, program, tensor.id);
-        std::vector<std::byte> bytes = take_part(tensor, part, whole.data(), element_bytes(tensor.dtype));
-        require_finite(part.name, tensor.dtype, bytes);
-        return bytes;
-      };
-      stored.push_back(std::move(one));
+      const auto [at, is_new] = place_of.emplace(part.name, tensors.size());
+      if (is_new) tensors.emplace_back();
+      tensors[at->second].push_back({id, part});
     }
+  }
+  std::vector<TensorToStore> stored;
+  for (const Sources& sources : tensors) {
+    const StoredPart& first = sources.front().part;
+    const DType dtype = program.tensor(sources.front().tensor).dtype;
+    TensorToStore one{first.name, dtype, first.shape, nullptr, {}};
+    one.make = [&executor, &program, sources, dtype, shape = first.shape] {
+      std::vector<std::byte> bytes(static_cast<size_t>(element_count(shape) * element_bytes(dtype)));
+      for (const auto& [id, part] : sources) {
+        const std::vector<std::byte> whole = read_whole(executor, program, id);
+        take_part(program.tensor(id), part, whole.data(), element_bytes(dtype), bytes.data());
+      }
+      require_finite(sources.front().part.name, dtype, bytes);
+      return bytes;
+    };
+    stored.push_back(std::move(one));
   }
   return stored;
 }

@@ -47,7 +47,8 @@ GradientNorms::GradientNorms(const Program& program)
 void GradientNorms::on_tensor(int rank, StepId, const Tensor& tensor, const void* data) {
   const auto id = static_cast<size_t>(tensor.id);
   if (group_of_[id] < 0) return;
-  if (tensor.layout.kind != LayoutKind::Sharded && rank > 0) return;
+  const int holders = tensor.layout.kind == LayoutKind::Sharded ? tensor.layout.copies : ranks_;
+  if (rank % holders != 0) return;  // what several ranks hold alike counts once
   const int64_t count = element_count(local_shape(tensor, ranks_, rank));
   square_sums_[static_cast<size_t>(rank)][id] =
       tensor.dtype == DType::Fp64 ? square_sum<double>(data, count) : square_sum<float>(data, count);

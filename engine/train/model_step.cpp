@@ -11,6 +11,7 @@
 #include "engine/runtime/parameters.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/sampler.h"
+#include "engine/runtime/step_times.h"
 #include "engine/train/loss_scaler.h"
 
 namespace shardlens {
@@ -88,8 +89,12 @@ DumpTensor join_rows(const Program& program, const Gather& gather, const std::st
 void dump_parameter(const Program& program, const Tensor& weight, const std::string& prefix,
                     const GatheredTensor& whole, std::map<std::string, DumpTensor>& dump) {
   for (const StoredPart& part : stored_parts(program.settings, weight)) {
-    dump[prefix + part.name] = {whole.dtype, part.shape,
-                                take_part(weight, part, whole.bytes.data(), element_bytes(whole.dtype))};
+    DumpTensor& stored = dump[prefix + part.name];
+    stored.dtype = whole.dtype;
+    stored.shape = part.shape;
+    const int64_t element = element_bytes(whole.dtype);
+    stored.bytes.resize(static_cast<size_t>(element_count(part.shape) * element));
+    take_part(weight, part, whole.bytes.data(), element, stored.bytes.data());
   }
 }
 
@@ -193,6 +198,7 @@ ModelStepResult run_model_step(const std::shared_ptr<const Plan>& plan, const Mo
   for (int rank = 0; rank < program.ranks() * program.replicas(); ++rank) {
     result.pass_seconds =
         std::max(result.pass_seconds, executor.trace(rank).event(program.steps.size() - 1).end_seconds);
+    result.attention_seconds.push_back(attention_seconds(program, executor.trace(rank)));
     result.high_water_bytes.push_back(total_bytes(executor.high_water_bytes(rank)));
   }
   result.communicator = executor.communicator();

@@ -31,6 +31,7 @@ struct ModelStepResult {
   std::vector<double> losses;             ///< of each pass
   std::vector<double> gradient_norms;     ///< of each pass with an update, before clipping
   double pass_seconds = 0;                ///< of the last pass, slowest rank
+  std::vector<double> attention_seconds;  ///< per rank, of the last pass
   std::vector<int64_t> high_water_bytes;  ///< per rank
   CommunicatorInfo communicator;
   /// Of the request's own rows: loss [1], losses [N], logits [B, S, V] without padding, hidden [B, S, C],

@@ -127,6 +127,28 @@ TEST(Cli, StepDumpsFullShapesTheSameWhateverT) {
   EXPECT_EQ(slurp(one), slurp(two));
 }
 
+// By `step` others compare their numbers with ours at any T; elsewhere uneven heads are asked for.
+TEST(Cli, HeadsThatTDoesNotDivideAreRunAndCounted) {
+  const std::string model = "--json --model gpt2-tiny --batch 2 --seq 8 --threads 1 --tp 3 ";
+  const Ended step = run("step " + model);
+  ASSERT_EQ(step.code, 0) << step.err;
+  const nlohmann::json heads = nlohmann::json::parse(step.out)["heads"];
+  EXPECT_EQ(heads["policy"], "uneven");
+  EXPECT_EQ(heads["fullest_rank"], 2);
+  EXPECT_NEAR(heads["attention_flops_imbalance"], 1.5, 1e-12);
+  EXPECT_EQ(heads["attention_seconds_per_rank"].size(), 3u);
+  EXPECT_EQ(run("plan " + model).code, 2);
+  EXPECT_EQ(run("step " + model + "--heads-policy strict").code, 2);
+  const Ended padded = run("plan " + model + "--heads-policy padded");
+  ASSERT_EQ(padded.code, 0) << padded.err;
+  const nlohmann::json zeros = nlohmann::json::parse(padded.out)["heads"];
+  EXPECT_NEAR(zeros["wasted_share"], 1.0 / 3, 1e-12);  // two of six
+  EXPECT_NEAR(zeros["attention_flops_imbalance"], 1, 1e-12);
+  for (const char* choice : {"--heads-policy uneven", "--heads-policy padded",
+                             "--kv-heads 2 --heads-policy uneven", "--kv-heads 1 --heads-policy uneven"})
+    EXPECT_EQ(run("verify --dtype fp64 " + model + choice).code, 0) << choice;
+}
+
 struct WrongRequest {
   const char* arguments;
   const char* must_say;
@@ -135,6 +157,9 @@ struct WrongRequest {
 TEST(Cli, WrongRequestsEndWithTwoAndNameTheRemedy) {
   const WrongRequest requests[] = {
       {"verify --layer --tp 5", "Try 4 or 6"},
+      {"verify --model gpt2 --tp 5", "or choose the heads policy uneven or padded"},
+      {"verify --model gpt2 --heads-policy even", "uneven"},
+      {"verify --model gpt2 --kv-heads 5", "Try 4 or 6 key heads"},
       {"verify --layer --tp 0", "T"},
       {"verify --layer --tp -3", "T"},
       {"verify --layer --tp 100000", "T"},
@@ -202,7 +227,7 @@ TEST(Cli, BenchPrintsRatiosAsJson) {
 }
 
 TEST(Cli, APassOfGenerationIsPlannedAndAgreesWithSerial) {
-  const std::string pass = " --model gpt2-tiny --batch 2 --seq 5 --cache 32 --tp 3 ";
+  const std::string pass = " --model gpt2-tiny --batch 2 --seq 5 --cache 32 --tp 3 --heads-policy uneven ";
   const Ended plan = run("plan" + pass);
   EXPECT_EQ(plan.code, 0) << plan.err;
   EXPECT_TRUE(contains(plan.out, "key-value cache")) << plan.out;

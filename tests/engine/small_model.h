@@ -18,6 +18,7 @@ inline Settings small_model(int tp, int dp = 1, const std::string& split = "mega
   settings.seq = 11;
   settings.tp = tp;
   settings.dp = dp;
+  settings.heads_policy = HeadsPolicy::Uneven;
   settings.split = named_split(split);
   settings.threads_per_rank = 1;
   settings.update = true;

@@ -43,7 +43,7 @@ void set_degree(const Context& context, int tp) {
 
 bool degree_is_possible(const Context& context, int tp) {
   const Settings& settings = context.wanted();
-  const std::vector<int> possible = possible_degrees(settings.model, settings.block);
+  const std::vector<int> possible = possible_degrees(settings.model, settings.block, settings.heads_policy);
   return std::find(possible.begin(), possible.end(), tp) != possible.end();
 }
 

@@ -86,11 +86,11 @@ Fields field_texts(const Settings& settings, const Detail& detail) {
 
 /// The degrees worth a click: the possible ones up to 16, and the paper's 2, 4 and 8 even where they are not.
 std::vector<Segment> degree_segments(const Settings& settings) {
-  const std::vector<int> possible = possible_degrees(settings.model, settings.block);
+  const std::vector<int> possible = possible_degrees(settings.model, settings.block, settings.heads_policy);
   std::set<int> shown{1, 2, 4, 8, settings.tp};
   for (const int tp : possible) {
-    // An MLP and a whole model can be cut into any number: the smallest stand for them.
-    const bool any = settings.block == Block::Mlp || settings.block == Block::Model;
+    // An MLP, and heads that need not divide, can be cut into any number: the smallest stand for them.
+    const bool any = settings.block == Block::Mlp || settings.heads_policy != HeadsPolicy::Strict;
     if (tp <= (any ? 4 : 16)) shown.insert(tp);
   }
   std::vector<Segment> segments;
@@ -104,11 +104,11 @@ std::vector<Segment> degree_segments(const Settings& settings) {
           tp == 1 ? "One rank: the serial program" : fmt::format("Cut every layer over {} ranks", tp);
     } else {
       std::string nearest;
-      for (const int other : nearest_degrees(settings.model, settings.block, tp)) {
+      for (const int other : nearest_degrees(settings.model, settings.block, tp, settings.heads_policy)) {
         nearest += (nearest.empty() ? "" : " or ") + std::to_string(other);
       }
-      segment.tooltip =
-          fmt::format("{} heads do not divide by {}. Try {}.", settings.model.heads, tp, nearest);
+      segment.tooltip = fmt::format("{} heads do not divide by {}. Try {}, or click to read what else helps.",
+                                    settings.model.heads, tp, nearest);
     }
     segments.push_back(segment);
   }
@@ -121,7 +121,7 @@ Settings with_model(Settings settings, const Model& model) {
   settings.model = model;
   settings.layer = std::min(settings.layer, model.layers - 1);
   settings.seq = std::min(settings.seq, model.positions);
-  const std::vector<int> possible = possible_degrees(model, settings.block);
+  const std::vector<int> possible = possible_degrees(model, settings.block, settings.heads_policy);
   if (std::find(possible.begin(), possible.end(), settings.tp) == possible.end()) {
     const auto above = std::upper_bound(possible.begin(), possible.end(), settings.tp);
     settings.tp = above == possible.begin() ? 1 : *(above - 1);

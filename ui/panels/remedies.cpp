@@ -29,7 +29,8 @@ std::vector<int64_t> head_counts_for(const Settings& wanted) {
   for (const int direction : {-1, 1}) {
     for (int64_t heads = model.heads + direction;
          heads >= 1 && heads <= model.hidden && heads <= 4 * model.heads; heads += direction) {
-      if (model.hidden % heads == 0 && heads % std::max(wanted.tp, 1) == 0) {
+      if (model.hidden % heads == 0 && heads % std::max(wanted.tp, 1) == 0 &&
+          (!model.is_grouped() || heads % model.key_heads() == 0)) {
         counts.push_back(heads);
         break;
       }
@@ -59,8 +60,6 @@ void add_for_a_whole_model(const Settings& wanted, std::vector<Remedy>& list) {
     break;
   }
   if (wanted.micro_batches > 1) add("one part", [](Settings& settings) { settings.micro_batches = 1; });
-  if (wanted.operands == Operands::Integer)
-    add("normal values", [](Settings& settings) { settings.operands = Operands::Normal; });
 }
 
 std::vector<Remedy> candidates(const Settings& wanted) {
@@ -71,13 +70,19 @@ std::vector<Remedy> candidates(const Settings& wanted) {
     list.push_back(std::move(remedy));
   };
   if (wanted.model.hidden >= 1 && wanted.model.heads >= 1) {
-    for (const int tp : nearest_degrees(wanted.model, wanted.block, wanted.tp)) {
+    for (const int tp : nearest_degrees(wanted.model, wanted.block, wanted.tp, wanted.heads_policy)) {
       add(fmt::format("T = {}", tp), [tp](Settings& settings) { settings.tp = tp; });
     }
+    if (wanted.heads_policy != HeadsPolicy::Uneven)
+      add("run with uneven heads", [](Settings& settings) { settings.heads_policy = HeadsPolicy::Uneven; });
+    if (wanted.heads_policy != HeadsPolicy::Padded)
+      add("pad with zero heads", [](Settings& settings) { settings.heads_policy = HeadsPolicy::Padded; });
     for (const int64_t heads : head_counts_for(wanted)) {
       add(fmt::format("{} heads", heads), [heads](Settings& settings) { settings.model.heads = heads; });
     }
   }
+  if (wanted.operands == Operands::Integer)
+    add("normal values", [](Settings& settings) { settings.operands = Operands::Normal; });
   if (wanted.seq > wanted.model.positions) {
     add(fmt::format("sequence {}", wanted.model.positions),
         [](Settings& settings) { settings.seq = settings.model.positions; });

@@ -10,9 +10,11 @@
 #include <array>
 
 #include "engine/config/hardware.h"
+#include "engine/config/heads.h"
 #include "engine/config/presets.h"
 #include "engine/config/splits.h"
 #include "engine/config/validate.h"
+#include "engine/cost/heads_balance.h"
 #include "ui/widgets/form.h"
 #include "ui/widgets/paint.h"
 #include "ui/widgets/snap.h"
@@ -39,7 +41,7 @@ void draw_degrees(const Context& context, const Settings& wanted) {
   const float height = context.px(26);
   const TextStyle label{context.fonts.body, context.px(kSmallSize), theme.dim};
   draw_text(list, {at.x, at.y + (height - label.size) / 2}, label, "T");
-  const std::vector<int> possible = possible_degrees(wanted.model, wanted.block);
+  const std::vector<int> possible = possible_degrees(wanted.model, wanted.block, wanted.heads_policy);
   const float left = at.x + context.px(20);
   // One line where the chips are wide enough to hit, else two.
   const bool one_line = at.x + width - left >= context.px(22) * static_cast<float>(kDegrees.size());
@@ -86,7 +88,7 @@ void draw_refusal(const Context& context, const Settings& wanted) {
   const Theme& theme = context.theme;
   ImDrawList* list = ImGui::GetWindowDrawList();
   const Message message = split_message(snapshot.message);
-  std::vector<Remedy> offers = remedies(wanted, 4);
+  std::vector<Remedy> offers = remedies(wanted, 6);
   if (snapshot.result && snapshot.result->plan) {
     const Settings& ran = snapshot.result->plan->program.settings;
     if (ran != wanted) offers.push_back({"what ran last", ran});
@@ -153,7 +155,15 @@ void draw_sizes(const Context& context, const Settings& wanted) {
       model.ffn = before.ffn / before.hidden * model.hidden;
     any = true;
   }
-  any |= slider_row(context, "Heads", heads_stops(wanted.model), model.heads);
+  if (slider_row(context, "Heads", heads_stops(wanted.model), model.heads)) {
+    if (model.heads % std::max<int64_t>(model.key_heads(), 1) != 0) model.kv_heads = 0;
+    any = true;
+  }
+  int64_t key_heads = model.key_heads();
+  if (slider_row(context, "Key heads", key_heads_stops(wanted.model), key_heads)) {
+    model.kv_heads = key_heads == model.heads ? 0 : key_heads;
+    any = true;
+  }
   any |= slider_row(context, "MLP width", ffn_stops(wanted.model), model.ffn);
   any |= slider_row(context, "Layers", layers_stops(), model.layers);
   if (any) {
@@ -256,6 +266,53 @@ void draw_input(const Context& context, const Settings& wanted) {
   if (path_row(context, "Input file", hint, changed.input.path) && changed != wanted) context.want(changed);
 }
 
+std::string policy_title(HeadsPolicy policy) {
+  switch (policy) {
+    case HeadsPolicy::Strict:
+      return "must divide";
+    case HeadsPolicy::Uneven:
+      return "uneven";
+    case HeadsPolicy::Padded:
+      break;
+  }
+  return "zero heads";
+}
+
+/// What attention's time on the slowest rank was against the mean, of a run of these settings; 0: not known.
+double measured_imbalance(const Snapshot& snapshot) {
+  const bool measured = snapshot.result && snapshot.result->timed && !snapshot.stale();
+  if (!measured) return 0;
+  const Program& program = snapshot.result->plan->program;
+  std::vector<double> seconds;
+  for (const std::vector<StepEvent>& events : snapshot.result->events) {
+    seconds.push_back(0);
+    for (const Step& step : program.steps) {
+      const auto id = static_cast<size_t>(step.id);
+      if (is_between_heads(step.op) && id < events.size()) seconds.back() += events[id].seconds();
+    }
+  }
+  return imbalance(seconds);
+}
+
+/// Once heads need not divide: how that is done, and what it costs, counted and measured.
+void draw_heads_policy(const Context& context, const Settings& wanted) {
+  if (wanted.heads_policy == HeadsPolicy::Strict) return;
+  draw_choice(context, "Heads over T", wanted, &Settings::heads_policy,
+              std::array<HeadsPolicy, 3>{HeadsPolicy::Strict, HeadsPolicy::Uneven, HeadsPolicy::Padded},
+              policy_title);
+  if (!context.snapshot.plan || wanted.block == Block::Mlp) return;
+  std::string words = heads_share_text(wanted);
+  if (words.empty()) return;
+  words += " (counted)";
+  if (const double measured = measured_imbalance(context.snapshot); measured > 0)
+    words += fmt::format("; attention took the slowest rank {:.2f} times the mean (measured)", measured);
+  const TextStyle style{context.fonts.body, context.px(kSmallSize), context.theme.dim};
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float height =
+      draw_wrapped(ImGui::GetWindowDrawList(), at, style, words + ".", ImGui::GetContentRegionAvail().x);
+  ImGui::Dummy({0, height + context.px(8)});
+}
+
 void draw_hardware(const Context& context, const Settings& wanted) {
   const std::vector<Hardware>& presets = hardware_presets();
   const int chosen = option_row(context, "Hardware", find_hardware(wanted.hardware).title, titles(presets));
@@ -310,6 +367,7 @@ void draw_setup(const Context& context) {
   draw_model(context, wanted);
   draw_degrees(context, wanted);
   draw_refusal(context, wanted);
+  draw_heads_policy(context, wanted);
   draw_sizes(context, wanted);
   draw_split(context, wanted);
   draw_matrices(context, wanted);

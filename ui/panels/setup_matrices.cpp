@@ -27,7 +27,7 @@ constexpr std::array<Matrix, 4> kMatrices{{{"attn.qkv", &Split::attn_qkv, Block:
 
 MatrixShape shape_of(const Matrix& matrix, const Model& model) {
   const std::string_view name = matrix.name;
-  if (name == "attn.qkv") return {model.hidden, 3 * model.hidden};
+  if (name == "attn.qkv") return {model.hidden, model.hidden + 2 * model.key_heads() * model.head_dim()};
   if (name == "attn.proj") return {model.hidden, model.hidden};
   if (name == "mlp.fc") return {model.hidden, model.ffn};
   return {model.ffn, model.hidden};
@@ -37,7 +37,10 @@ MatrixShape shape_of(const Matrix& matrix, const Model& model) {
 StepId product_of(const Plan* plan, const Matrix& matrix) {
   if (plan == nullptr) return -1;
   for (const Step& step : plan->program.steps) {
-    if (step.op == Op::Linear && step.name == matrix.name) return step.id;
+    // Grouped queries have their keys and values in a matrix of their own; that of the queries stands for
+    // both, which are cut alike.
+    const bool queries = step.name == "attn.q" && matrix.cut == &Split::attn_qkv;
+    if (step.op == Op::Linear && (step.name == matrix.name || queries)) return step.id;
   }
   return -1;
 }

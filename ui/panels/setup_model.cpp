@@ -83,7 +83,7 @@ Settings with_block(Settings settings, Block block) {
     settings.dp = settings.micro_batches = 1;
     settings.update = false;
   }
-  const std::vector<int> possible = possible_degrees(settings.model, block);
+  const std::vector<int> possible = possible_degrees(settings.model, block, settings.heads_policy);
   if (std::find(possible.begin(), possible.end(), settings.tp) == possible.end()) {
     const auto above = std::upper_bound(possible.begin(), possible.end(), settings.tp);
     settings.tp = above == possible.begin() ? 1 : *(above - 1);

@@ -33,6 +33,9 @@ std::string layout_sentence(const Tensor& tensor, int ranks) {
   if (ranks == 1) return "One rank, so it holds the whole tensor.";
   switch (tensor.layout.kind) {
     case LayoutKind::Partial:
+      if (tensor.layout.dim >= 0)
+        return fmt::format("A slice, and wrong until summed over the {} ranks that hold it.",
+                           tensor.layout.copies);
       return fmt::format("Full shape, and wrong until summed over {} ranks.", ranks);
     case LayoutKind::Replicated:
       return "Every rank holds the whole tensor, the same bits.";
@@ -40,16 +43,22 @@ std::string layout_sentence(const Tensor& tensor, int ranks) {
       break;
   }
   const int64_t extent = cut_extent(tensor);
-  const int64_t most = shard_range(extent, ranks, 0).size();
-  const int64_t least = shard_range(extent, ranks, ranks - 1).size();
+  const int64_t most = slice_of(tensor.layout, extent, ranks, 0).size();
+  const int64_t least = slice_of(tensor.layout, extent, ranks, ranks - 1).size();
   const std::string share = most == least ? fmt::format("{}", most) : fmt::format("{} to {}", least, most);
-  return fmt::format("Each rank holds {} of the {} {}.", share, extent, dimension_word(tensor));
+  const std::string held =
+      fmt::format("Each rank holds {} of the {} {}", share, extent, dimension_word(tensor));
+  if (tensor.layout.copies > 1)
+    return fmt::format("{}, the same on {} neighbours.", held, tensor.layout.copies);
+  if (tensor.layout.padded && most != least)
+    return fmt::format("{}, filled up to {} with zeros.", held, most);
+  return held + ".";
 }
 
 std::string held_range(const Tensor& tensor, int ranks, int rank) {
   if (tensor.layout.kind != LayoutKind::Sharded || ranks == 1) return {};
   const int64_t extent = cut_extent(tensor);
-  const Range range = shard_range(extent, ranks, rank);
+  const Range range = slice_of(tensor.layout, extent, ranks, rank);
   if (range.size() == 0) return fmt::format("none of {} {}", extent, dimension_word(tensor));
   return fmt::format("{} {} … {}", dimension_word(tensor), range.begin, range.end - 1);
 }

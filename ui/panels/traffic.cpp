@@ -258,7 +258,7 @@ void draw_one_rank(const Context& context) {
       "the "
       "layer to see where the ranks must meet:");
   const Settings& settings = context.snapshot.plan->program.settings;
-  std::vector<int> degrees = possible_degrees(settings.model, settings.block);
+  std::vector<int> degrees = possible_degrees(settings.model, settings.block, settings.heads_policy);
   std::erase(degrees, 1);
   degrees.resize(std::min<size_t>(degrees.size(), 5));
   std::vector<std::string> labels;

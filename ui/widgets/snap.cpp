@@ -47,6 +47,14 @@ std::vector<int64_t> heads_stops(const Model& model) {
   return stops;
 }
 
+std::vector<int64_t> key_heads_stops(const Model& model) {
+  std::vector<int64_t> stops{1};
+  for (int64_t heads = 2; heads <= model.heads; ++heads) {
+    if (model.heads % heads == 0) stops.push_back(heads);
+  }
+  return stops;
+}
+
 std::vector<int64_t> ffn_stops(const Model& model) {
   return {model.hidden, 2 * model.hidden, 4 * model.hidden, 8 * model.hidden};
 }

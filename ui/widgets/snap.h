@@ -22,6 +22,8 @@ double share_of(const std::vector<int64_t>& values, int64_t value);
 std::vector<int64_t> hidden_stops(const Model& model);
 /// Divisors of hidden that leave a head at least 4 features.
 std::vector<int64_t> heads_stops(const Model& model);
+/// Divisors of the heads.
+std::vector<int64_t> key_heads_stops(const Model& model);
 /// 1, 2, 4 and 8 times hidden.
 std::vector<int64_t> ffn_stops(const Model& model);
 std::vector<int64_t> layers_stops();

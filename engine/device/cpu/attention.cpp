@@ -2,8 +2,10 @@
 // block of query rows at a time, skipping what lies wholly above the causal diagonal. A block of P is either
 // kept by the forward pass or computed again by the backward pass from Q, K and two numbers a row, by the
 // same calls in the same order: the same bits. A head is computed by the same calls whichever other heads the
-// rank holds, so a head's bits do not depend on T. With a cache the keys and values are longer than the
-// queries, which stand at their end; the forward pass of a head is the same.
+// rank holds, so a head's bits do not depend on T. Query heads may share a key head: they read it where it
+// is, and the backward pass adds up what they make of its gradient, one after the other. With a cache the
+// keys and values are longer than the queries, which stand at their end; the forward pass of a head is the
+// same.
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
@@ -115,13 +117,35 @@ T dot(const T* a, const T* b, int64_t count) {
   return sum_lanes<T>(total);
 }
 
-/// The rows of a (sequence, head) pair in part `part` of a tensor [batch*seq, parts, heads, width].
-template <class T>
-Rows<T> pair_rows(const AttentionShape& shape, int64_t pair, T* tensor, int64_t parts, int64_t part,
-                  int64_t width) {
-  const int64_t stride = parts * shape.heads * width;
-  const int64_t token = pair / shape.heads * shape.seq, head = pair % shape.heads;
-  return {tensor + token * stride + (part * shape.heads + head) * width, stride};
+/// Where one head of one sequence lies in a tensor [tokens, parts, heads, width].
+struct HeadPlace {
+  int64_t first_token = 0, head = 0, heads = 0;
+
+  HeadPlace(int64_t pair, int64_t all, int64_t seq)
+      : first_token(pair / all * seq), head(pair % all), heads(all) {}
+
+  /// Its rows in part `part`.
+  template <class T>
+  Rows<T> rows(T* tensor, int64_t parts, int64_t part, int64_t width) const {
+    const int64_t stride = parts * heads * width;
+    return {tensor + first_token * stride + (part * heads + head) * width, stride};
+  }
+};
+
+/// The key heads that a shape's query heads read: their own where queries are not grouped.
+KeyHeads keys_of(const AttentionShape& shape) {
+  return shape.kv == nullptr ? KeyHeads{shape.heads, 1, 0} : shape.keys;
+}
+
+/// The (sequence, key head) pair that a (sequence, query head) pair reads.
+int64_t key_pair(const KeyHeads& keys, int64_t heads, int64_t pair) {
+  return pair / heads * keys.heads + (keys.first + pair % heads) / keys.group;
+}
+
+/// The query heads that read key head `key`.
+Range readers_of(const KeyHeads& keys, int64_t heads, int64_t key) {
+  const int64_t begin = std::clamp<int64_t>(key * keys.group - keys.first, 0, heads);
+  return {begin, std::clamp<int64_t>((key + 1) * keys.group - keys.first, begin, heads)};
 }
 
 template <class T>
@@ -155,15 +179,13 @@ struct Workspace {
   }
 };
 
-/// The matrices [seq, head_dim] of one (sequence, head) pair as they are computed with: where they lie, or,
+/// The matrices [rows, head_dim] of one head of one sequence as they are computed with: where they lie, or,
 /// of a 16-bit dtype, as copies in the workspace.
 template <class S, class T = Computed<S>>
 class Matrices {
  public:
-  /// `rows` of each matrix are wanted, of the shape.seq that are there.
-  Matrices(const AttentionShape& shape, int64_t pair, T* room, int64_t rows)
-      : shape_(shape), pair_(pair), rows_(rows), next_(room) {}
-  Matrices(const AttentionShape& shape, int64_t pair, T* room) : Matrices(shape, pair, room, shape.seq) {}
+  Matrices(HeadPlace place, int64_t rows, int64_t head_dim, T* room)
+      : place_(place), rows_(rows), head_dim_(head_dim), next_(room) {}
 
   Rows<const T> input(const void* tensor, int64_t parts, int64_t part) {
     const Rows<const S> stored = at(static_cast<const S*>(tensor), parts, part);
@@ -171,7 +193,7 @@ class Matrices {
       return stored;
     } else {
       const Rows<T> copy = take();
-      for (int64_t row = 0; row < rows_; ++row) convert_row(stored.at(row), shape_.head_dim, copy.at(row));
+      for (int64_t row = 0; row < rows_; ++row) convert_row(stored.at(row), head_dim_, copy.at(row));
       return as_const(copy);
     }
   }
@@ -185,28 +207,41 @@ class Matrices {
   void store(Rows<T> result, void* tensor, int64_t parts, int64_t part) const {
     if constexpr (!std::is_same_v<S, T>) {
       const Rows<S> stored = at(static_cast<S*>(tensor), parts, part);
-      for (int64_t row = 0; row < rows_; ++row) convert_row(result.at(row), shape_.head_dim, stored.at(row));
+      for (int64_t row = 0; row < rows_; ++row) convert_row(result.at(row), head_dim_, stored.at(row));
     }
   }
+  /// Where the next copy goes; null where none are made.
+  T* rest() const { return next_; }
 
  private:
   template <class E>
   Rows<E> at(E* tensor, int64_t parts, int64_t part) const {
-    return pair_rows(shape_, pair_, tensor, parts, part, shape_.head_dim);
+    return place_.rows(tensor, parts, part, head_dim_);
   }
   Rows<T> take() {
-    const Rows<T> rows{next_, shape_.head_dim};
-    next_ += rows_ * shape_.head_dim;
+    const Rows<T> rows{next_, head_dim_};
+    next_ += rows_ * head_dim_;
     return rows;
   }
 
-  const AttentionShape& shape_;
-  int64_t pair_, rows_;
+  HeadPlace place_;
+  int64_t rows_, head_dim_;
   T* next_;
 };
 
-/// One (sequence, head) pair, and what of its matrices a block of rows meets. P is kept whole, as S, or its
-/// rows' statistics are.
+/// K and V of one (sequence, key head) pair.
+template <class T>
+struct Keys {
+  Rows<const T> k, v;
+};
+template <class S, class T = Computed<S>>
+Keys<T> keys_in(const AttentionShape& shape, Matrices<S>& matrices, const void* qkv) {
+  if (shape.kv == nullptr) return {matrices.input(qkv, 3, 1), matrices.input(qkv, 3, 2)};
+  return {matrices.input(shape.kv, 2, 0), matrices.input(shape.kv, 2, 1)};
+}
+
+/// One (sequence, query head) pair, and what of its matrices a block of rows meets. P is kept whole, as S, or
+/// its rows' statistics are.
 template <class S, class T = Computed<S>>
 struct Head {
   const AttentionShape& shape;
@@ -219,25 +254,29 @@ struct Head {
   int64_t columns;                // of P
   T scale;
 
-  Head(const AttentionShape& s, int64_t index, Matrices<S>& matrices, const void* qkv, void* saved)
-      : shape(s), pair(index), columns(s.seq), scale(scale_of(s)) {
-    q = matrices.input(qkv, 3, 0);
-    k = matrices.input(qkv, 3, 1);
-    v = matrices.input(qkv, 3, 2);
+  Head(const AttentionShape& s, int64_t index, Matrices<S>& matrices, const Keys<T>& keys, const void* qkv,
+       void* saved)
+      : shape(s), pair(index), k(keys.k), v(keys.v), columns(s.seq), scale(scale_of(s)) {
+    q = matrices.input(qkv, shape.kv == nullptr ? 3 : 1, 0);
+    const HeadPlace place(pair, shape.heads, shape.seq);
     if (shape.recompute)
-      kept = pair_rows(shape, pair, static_cast<RowStatistics<T>*>(saved), 1, 0, 1);
+      kept = place.rows(static_cast<RowStatistics<T>*>(saved), 1, 0, 1);
     else
-      probs = pair_rows(shape, pair, static_cast<S*>(saved), 1, 0, shape.seq);
+      probs = place.rows(static_cast<S*>(saved), 1, 0, shape.seq);
     if (shape.mask != nullptr) mask = shape.mask + pair / shape.heads * shape.seq;
   }
   /// Queries that stand at `position` among the keys of a cache, whose room P's rows have.
-  Head(const AttentionShape& s, int64_t index, Matrices<S>& queries, Matrices<S>& kept_rows, const void* qkv,
-       const void* keys, const void* values, void* all_probs, int64_t position, int64_t room)
-      : shape(s), pair(index), first(position), columns(room), scale(scale_of(s)) {
-    q = queries.input(qkv, 3, 0);
-    k = kept_rows.input(keys, 1, 0);
-    v = kept_rows.input(values, 1, 0);
-    probs = pair_rows(shape, pair, static_cast<S*>(all_probs), 1, 0, room);
+  Head(const AttentionShape& s, int64_t index, Rows<const T> query, const Keys<T>& keys, void* all_probs,
+       int64_t position, int64_t room)
+      : shape(s),
+        pair(index),
+        q(query),
+        k(keys.k),
+        v(keys.v),
+        first(position),
+        columns(room),
+        scale(scale_of(s)) {
+    probs = HeadPlace(pair, shape.heads, shape.seq).rows(static_cast<S*>(all_probs), 1, 0, room);
   }
   static T scale_of(const AttentionShape& s) { return T(1) / std::sqrt(static_cast<T>(s.head_dim)); }
   /// Keys that `query` sees: the first ones.
@@ -337,10 +376,6 @@ struct HeadGradient {
 template <class S, class T>
 void backward_head(const Head<S>& head, const HeadGradient<T>& gradient, const Workspace<T>& workspace) {
   const int64_t seq = head.shape.seq, width = head.shape.head_dim;
-  for (int64_t row = 0; row < seq; ++row) {
-    std::fill_n(gradient.dk.at(row), width, T(0));
-    std::fill_n(gradient.dv.at(row), width, T(0));
-  }
   for (const Range queries : query_blocks(seq)) {
     const int64_t rows = queries.size(), keys = head.keys_of(queries.end - 1);
     const Rows<T> probs = probabilities(head, queries, workspace);
@@ -375,10 +410,14 @@ void backward_head(const Head<S>& head, const HeadGradient<T>& gradient, const W
   }
 }
 
+template <class T>
+void set_to_zero(Rows<T> matrix, int64_t rows, int64_t width) {
+  for (int64_t row = 0; row < rows; ++row) std::fill_n(matrix.at(row), width, T(0));
+}
+
 /// Calls body(pair, member) for all pairs, those of a member by one thread.
 template <class Body>
-void for_pairs(int threads, const AttentionShape& shape, Body&& body) {
-  const int64_t pairs = shape.batch * shape.heads;
+void for_pairs(int threads, int64_t pairs, Body&& body) {
   const int team = static_cast<int>(std::min<int64_t>(threads, std::max<int64_t>(pairs, 1)));
   parallel_for(team, team, [&](int64_t member) {
     const Range own = shard_range(pairs, team, static_cast<int>(member));
@@ -393,10 +432,14 @@ void CpuDevice::attention(const AttentionShape& shape, const void* qkv, void* sa
   with_element_type(shape.dtype, "attention", [&](auto zero) {
     using S = decltype(zero);
     const int threads = workspace == nullptr ? threads_ : std::min(threads_, kMaxTeam);
-    for_pairs(threads, shape, [&](int64_t pair, int64_t member) {
+    const KeyHeads keys = keys_of(shape);
+    for_pairs(threads, shape.batch * shape.heads, [&](int64_t pair, int64_t member) {
       const Workspace<Computed<S>> own(shape, workspace, member);
-      Matrices<S> matrices(shape, pair, own.matrices);
-      const Head<S> head(shape, pair, matrices, qkv, saved);
+      const HeadPlace key_place(key_pair(keys, shape.heads, pair), keys.heads, shape.seq);
+      Matrices<S> key_matrices(key_place, shape.seq, shape.head_dim, own.matrices);
+      const auto read = keys_in<S>(shape, key_matrices, qkv);
+      Matrices<S> matrices({pair, shape.heads, shape.seq}, shape.seq, shape.head_dim, key_matrices.rest());
+      const Head<S> head(shape, pair, matrices, read, qkv, saved);
       const auto c = matrices.output(context, 1, 0);
       forward_head(head, c, own);
       matrices.store(c, context, 1, 0);
@@ -417,13 +460,16 @@ void CpuDevice::cached_attention(const CacheShape& cache, const void* qkv, const
     AttentionShape kept = shape;  // what the rows of the cache are to the rows of QKV
     kept.seq = cache.room;
     const int threads = workspace == nullptr ? threads_ : std::min(threads_, kMaxTeam);
-    for_pairs(threads, shape, [&](int64_t pair, int64_t member) {
+    const KeyHeads shared = cache.grouped ? cache.keys : KeyHeads{cache.heads, 1, 0};
+    for_pairs(threads, shape.batch * shape.heads, [&](int64_t pair, int64_t member) {
       const int64_t first = cache.first_position(pair / shape.heads), seen = first + shape.seq;
       const Workspace<Computed<S>> own(kept, workspace, member);
-      Matrices<S> kept_rows(kept, pair, own.matrices, seen);
-      auto* after_kept = own.matrices == nullptr ? nullptr : own.matrices + 2 * seen * shape.head_dim;
-      Matrices<S> queries(shape, pair, after_kept);
-      const Head<S> head(shape, pair, queries, kept_rows, qkv, keys, values, probs, first, cache.room);
+      const HeadPlace kept_place(key_pair(shared, shape.heads, pair), shared.heads, cache.room);
+      Matrices<S> kept_rows(kept_place, seen, shape.head_dim, own.matrices);
+      const Keys<Computed<S>> read{kept_rows.input(keys, 1, 0), kept_rows.input(values, 1, 0)};
+      Matrices<S> queries({pair, shape.heads, shape.seq}, shape.seq, shape.head_dim, kept_rows.rest());
+      const Head<S> head(shape, pair, queries.input(qkv, cache.grouped ? 1 : 3, 0), read, probs, first,
+                         cache.room);
       const auto c = queries.output(context, 1, 0);
       forward_head(head, c, own);
       queries.store(c, context, 1, 0);
@@ -436,17 +482,29 @@ void CpuDevice::attention_grad(const AttentionShape& shape, const void* qkv, con
   with_element_type(shape.dtype, "the gradient of attention", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
-    for_pairs(std::min(threads_, kMaxTeam), shape, [&](int64_t pair, int64_t member) {
+    const KeyHeads keys = keys_of(shape);
+    const bool grouped = shape.kv != nullptr;
+    void* dkv = grouped ? shape.dkv : dqkv;
+    const int64_t kv_parts = grouped ? 2 : 3, k_part = grouped ? 0 : 1, q_parts = grouped ? 1 : 3;
+    for_pairs(std::min(threads_, kMaxTeam), shape.batch * keys.heads, [&](int64_t key, int64_t member) {
       const Workspace<T> own(shape, workspace, member);
-      Matrices<S> matrices(shape, pair, own.matrices);
-      const Head<S> head(shape, pair, matrices, qkv, const_cast<void*>(saved));
-      const HeadGradient<T> gradient{matrices.input(context, 1, 0), matrices.input(dcontext, 1, 0),
-                                     matrices.output(dqkv, 3, 0), matrices.output(dqkv, 3, 1),
-                                     matrices.output(dqkv, 3, 2)};
-      backward_head(head, gradient, own);
-      matrices.store(gradient.dq, dqkv, 3, 0);
-      matrices.store(gradient.dk, dqkv, 3, 1);
-      matrices.store(gradient.dv, dqkv, 3, 2);
+      Matrices<S> shared({key, keys.heads, shape.seq}, shape.seq, shape.head_dim, own.matrices);
+      const Keys<T> read = keys_in<S>(shape, shared, qkv);
+      const Rows<T> dk = shared.output(dkv, kv_parts, k_part), dv = shared.output(dkv, kv_parts, k_part + 1);
+      set_to_zero(dk, shape.seq, shape.head_dim);
+      set_to_zero(dv, shape.seq, shape.head_dim);
+      const Range readers = readers_of(keys, shape.heads, key % keys.heads);
+      for (int64_t query = readers.begin; query < readers.end; ++query) {
+        const int64_t pair = key / keys.heads * shape.heads + query;
+        Matrices<S> matrices({pair, shape.heads, shape.seq}, shape.seq, shape.head_dim, shared.rest());
+        const Head<S> head(shape, pair, matrices, read, qkv, const_cast<void*>(saved));
+        const HeadGradient<T> gradient{matrices.input(context, 1, 0), matrices.input(dcontext, 1, 0),
+                                       matrices.output(dqkv, q_parts, 0), dk, dv};
+        backward_head(head, gradient, own);
+        matrices.store(gradient.dq, dqkv, q_parts, 0);
+      }
+      shared.store(dk, dkv, kv_parts, k_part);
+      shared.store(dv, dkv, kv_parts, k_part + 1);
     });
   });
 }

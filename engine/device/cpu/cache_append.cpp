@@ -23,16 +23,18 @@ int64_t CacheShape::first_position(int64_t sequence) const {
 namespace cpu {
 
 void CpuDevice::cache_append(const CacheShape& shape, const void* qkv, void* keys, void* values) {
-  const auto row = static_cast<size_t>(shape.heads * shape.head_dim * element_bytes(shape.dtype));
+  const int64_t heads = shape.grouped ? shape.keys.heads : shape.heads;
+  const auto row = static_cast<size_t>(heads * shape.head_dim * element_bytes(shape.dtype));
+  const size_t parts = shape.grouped ? 2 : 3;  // K and V are the last two
   if (row == 0) return;
   for (int64_t sequence = 0; sequence < shape.batch; ++sequence) {
     const auto first = static_cast<size_t>(sequence * shape.room + shape.first_position(sequence));
     for (int64_t i = 0; i < shape.seq; ++i) {
       const auto* from =
-          static_cast<const std::byte*>(qkv) + static_cast<size_t>(sequence * shape.seq + i) * 3 * row;
+          static_cast<const std::byte*>(qkv) + static_cast<size_t>(sequence * shape.seq + i) * parts * row;
       const size_t to = (first + static_cast<size_t>(i)) * row;
-      std::memcpy(static_cast<std::byte*>(keys) + to, from + row, row);
-      std::memcpy(static_cast<std::byte*>(values) + to, from + 2 * row, row);
+      std::memcpy(static_cast<std::byte*>(keys) + to, from + (parts - 2) * row, row);
+      std::memcpy(static_cast<std::byte*>(values) + to, from + (parts - 1) * row, row);
     }
   }
 }

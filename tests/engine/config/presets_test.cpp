@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "engine/config/error.h"
+#include "engine/config/model_config.h"
 #include "engine/config/validate.h"
 
 namespace shardlens {
@@ -113,6 +114,19 @@ TEST_F(ModelFolder, ReadsGpt2Config) {
   EXPECT_EQ(model.positions, 17);
   EXPECT_TRUE(model.causal);
   EXPECT_EQ(model.title, "shardlens_ReadsGpt2Config");
+  EXPECT_FALSE(model.is_grouped());
+}
+
+TEST_F(ModelFolder, ReadsAndWritesTheNumberOfKeyHeads) {
+  write_config(R"({"model_type": "gpt2", "n_layer": 2, "n_embd": 60, "n_head": 6, "vocab_size": 503,
+    "n_positions": 17, "num_key_value_heads": 2})");
+  const Model model = find_model(folder_.string());
+  EXPECT_EQ(model.key_heads(), 2);
+  // Of 4h² + 2hf, 5h + f and the norms, k and v have a third each.
+  EXPECT_EQ(layer_parameter_count(model),
+            60 * (60 + 2 * 20) + 100 + 60 * 60 + 60 + 2 * 60 * 240 + 240 + 60 + 240);
+  write_config(hugging_face_config(model, DType::Fp32, std::nullopt));
+  EXPECT_EQ(find_model(folder_.string()).kv_heads, 2);
 }
 
 TEST_F(ModelFolder, ReadsBertConfig) {

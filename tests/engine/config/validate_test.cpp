@@ -8,6 +8,7 @@
 
 #include "engine/config/error.h"
 #include "engine/config/presets.h"
+#include "engine/config/splits.h"
 
 namespace shardlens {
 namespace {
@@ -55,10 +56,14 @@ TEST(Validate, DegreesDivideTheHeads) {
 }
 
 TEST(Validate, ImpossibleDegreesGetTheNearest) {
-  EXPECT_EQ(refusal([](Settings& s) { s.tp = 5; }),
-            "T = 5 is not possible: 12 heads do not divide by 5. Try 4 or 6.");
+  EXPECT_EQ(
+      refusal([](Settings& s) { s.tp = 5; }),
+      "T = 5 is not possible: 12 heads do not divide by 5. Try 4 or 6, or choose the heads policy uneven or "
+      "padded.");
   EXPECT_EQ(refusal([](Settings& s) { s.tp = 16; }),
-            "T = 16 is not possible: there are only 12 heads to share. Try 12.");
+            "T = 16 is not possible: there are only 12 heads to share. Try 12, or choose the heads policy "
+            "uneven or "
+            "padded.");
   EXPECT_EQ(refusal([](Settings& s) { s.tp = 0; }),
             "T = 0 is not possible: there is at least one rank. Try 1.");
   EXPECT_THAT(refusal([](Settings& s) { s.tp = std::numeric_limits<int>::min(); }), HasSubstr("Try 1."));
@@ -68,7 +73,54 @@ TEST(Validate, ImpossibleDegreesGetTheNearest) {
                 s.model = model_preset("megatron-8.3b");
                 s.tp = 6;
               }),
-              HasSubstr("Try 4 or 8."));
+              HasSubstr("Try 4 or 8, or choose the heads policy uneven or padded."));
+}
+
+TEST(Validate, HeadsThatTDoesNotDivideNeedAPolicy) {
+  for (const Block block : {Block::Layer, Block::Attention, Block::Model}) {
+    const auto of_policy = [&](HeadsPolicy policy, auto&& change) {
+      return refusal([&](Settings& s) {
+        s.block = block;
+        s.heads_policy = policy;
+        s.tp = 5;
+        change(s);
+      });
+    };
+    EXPECT_THAT(of_policy(HeadsPolicy::Strict, [](Settings&) {}), HasSubstr("Try 4 or 6, or choose"));
+    EXPECT_EQ(of_policy(HeadsPolicy::Uneven, [](Settings&) {}), "no error");
+    EXPECT_EQ(of_policy(HeadsPolicy::Padded, [](Settings&) {}), "no error");
+    EXPECT_EQ(of_policy(HeadsPolicy::Uneven, [](Settings& s) { s.tp = 64; }), "no error");  // most hold none
+    EXPECT_THAT(of_policy(HeadsPolicy::Uneven, [](Settings& s) { s.tp = 65; }), HasSubstr("Try 64."));
+    // Zero heads are of a column cut and the row cut behind it.
+    const auto reversed = [](Settings& s) { s.split = named_split("reversed"); };
+    EXPECT_THAT(of_policy(HeadsPolicy::Padded, reversed), HasSubstr("Try split megatron"));
+    EXPECT_THAT(of_policy(HeadsPolicy::Strict, reversed), HasSubstr("choose the heads policy uneven."));
+  }
+}
+
+TEST(Validate, GroupedQueriesDivideByTheirKeyHeads) {
+  const auto grouped = [](int64_t key_heads, int tp, HeadsPolicy policy = HeadsPolicy::Strict) {
+    return refusal([&](Settings& s) {
+      s.model.kv_heads = key_heads;
+      s.tp = tp;
+      s.heads_policy = policy;
+    });
+  };
+  for (const int tp : {1, 2, 4, 12}) EXPECT_EQ(grouped(4, tp), "no error") << tp;
+  Model model;
+  model.kv_heads = 4;
+  EXPECT_THAT(possible_degrees(model), ElementsAre(1, 2, 4, 12));
+  EXPECT_EQ(grouped(4, 3),
+            "T = 3 is not possible: 4 key heads do not divide by 3. Try 2 or 4, or choose the heads policy "
+            "uneven or padded.");
+  EXPECT_THAT(grouped(4, 8),
+              HasSubstr("12 heads do not divide by 8. Try 4 or 12, or choose the heads policy uneven."));
+  EXPECT_EQ(grouped(4, 8, HeadsPolicy::Uneven), "no error");
+  EXPECT_THAT(grouped(4, 8, HeadsPolicy::Padded),
+              HasSubstr("zero heads would read key heads that are not zero"));
+  EXPECT_EQ(grouped(5, 1), "12 heads do not divide by 5 key heads. Try 4 or 6 key heads.");
+  EXPECT_THAT(grouped(13, 1), HasSubstr("key heads = 13"));
+  EXPECT_THAT(grouped(-1, 1), HasSubstr("key heads = -1"));
 }
 
 TEST(Validate, AnMlpAloneNeedsNoHeads) {

@@ -245,6 +245,51 @@ Operation attention(const std::string& name, int64_t seq, bool causal, bool mask
           }};
 }
 
+// Five query heads from the second of seven on, of which three share a key head: the rank's three key heads
+// have two readers, three and none.
+Operation grouped_attention(double dropout) {
+  constexpr int64_t batch = 2, seq = 6, heads = 5, key_heads = 3, head_dim = 3;
+  const auto shape_of = [=](const Vector& kv) {
+    AttentionShape shape;
+    shape.dtype = kFp64;
+    shape.batch = batch;
+    shape.seq = seq;
+    shape.heads = heads;
+    shape.head_dim = head_dim;
+    shape.causal = true;
+    shape.dropout = {dropout, 1234, 5};
+    shape.all_heads = 7;
+    shape.first_head = 1;
+    shape.kv = kv.data();
+    shape.keys = {key_heads, 3, 1};
+    return shape;
+  };
+  const auto run = [=](Device& device, const Vectors& in, Vector& probs, Vector& context) {
+    probs = nans(batch * seq * heads * seq);
+    context = nans(batch * seq * heads * head_dim);
+    Vector workspace = nans(attention_workspace_elements(kFp64, seq, head_dim));
+    device.attention(shape_of(in[1]), in[0].data(), probs.data(), context.data(), workspace.data());
+  };
+  return {dropout > 0 ? "GroupedAttentionDropout" : "GroupedAttention",
+          {batch * seq * heads * head_dim, batch * seq * 2 * key_heads * head_dim},
+          [=](Device& device, const Vectors& in) {
+            Vector probs, context;
+            run(device, in, probs, context);
+            return context;
+          },
+          [=](Device& device, const Vectors& in, const Vector& dy) {
+            Vector probs, context, dq = nans(static_cast<int64_t>(in[0].size())),
+                                   dkv = nans(static_cast<int64_t>(in[1].size())),
+                                   workspace = nans(attention_workspace_elements(kFp64, seq, head_dim));
+            run(device, in, probs, context);
+            AttentionShape shape = shape_of(in[1]);
+            shape.dkv = dkv.data();
+            device.attention_grad(shape, in[0].data(), probs.data(), context.data(), dy.data(), dq.data(),
+                                  workspace.data());
+            return Vectors{dq, dkv};
+          }};
+}
+
 Operation dropout() {
   constexpr int64_t first = 13, count = 60;
   const auto apply = [](Device& device, const Vector& x) {
@@ -366,14 +411,16 @@ TEST_P(FiniteDifferences, AgreeWithTheGradient) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Operations, FiniteDifferences,
-    ::testing::Values(linear(false), linear(true), bias_add(), gelu(GeluForm::Tanh), gelu(GeluForm::Erf),
-                      tanh(), layer_norm(), cut_layer_norm(), attention("", 7, false, false, 0),
-                      attention("Causal", 7, true, false, 0), attention("Long", 70, true, false, 0),
-                      attention("Masked", 8, false, true, 0), attention("Dropout", 7, true, false, 0.3),
-                      dropout(), embedding(), first_token(), cross_entropy()),
-    [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(Operations, FiniteDifferences,
+                         ::testing::Values(linear(false), linear(true), bias_add(), gelu(GeluForm::Tanh),
+                                           gelu(GeluForm::Erf), tanh(), layer_norm(), cut_layer_norm(),
+                                           attention("", 7, false, false, 0),
+                                           attention("Causal", 7, true, false, 0),
+                                           attention("Long", 70, true, false, 0),
+                                           attention("Masked", 8, false, true, 0), grouped_attention(0),
+                                           grouped_attention(0.3), attention("Dropout", 7, true, false, 0.3),
+                                           dropout(), embedding(), first_token(), cross_entropy()),
+                         [](const auto& test) { return test.param.name; });
 
 }  // namespace
 }  // namespace shardlens

@@ -45,6 +45,7 @@ TEST(ModelPlanner, EachLayerHasTwoAllReducesEachWay) {
 TEST(ModelPlanner, APassOfGenerationHasTwoAllReducesALayerAndSendsNoKeys) {
   for (const int tp : {2, 3, 5}) {
     Settings settings = gpt2(tp);
+    settings.heads_policy = HeadsPolicy::Uneven;
     settings.batch = settings.seq = 1;
     settings.cache_tokens = 1024;
     const Program program = plan_program(settings);

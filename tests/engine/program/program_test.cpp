@@ -75,6 +75,17 @@ TEST(Program, SurvivesJson) {
   }
 }
 
+TEST(Program, PaddingAndCopiesSurviveJson) {
+  Settings padded = testing::small_layer(5), grouped = testing::small_layer(6);
+  padded.heads_policy = HeadsPolicy::Padded;
+  grouped.model.kv_heads = 3;
+  for (const Settings& settings : {padded, grouped}) {
+    const Program program = plan_program(settings);
+    const std::string text = program_to_json(program).dump();
+    EXPECT_EQ(program_from_json(nlohmann::json::parse(text), "test"), program);
+  }
+}
+
 TEST(Program, JsonThatRefersToNothingIsRefused) {
   const nlohmann::json good =
       nlohmann::json::parse(program_to_json(plan_program(testing::small_layer(2))).dump());
@@ -94,6 +105,9 @@ TEST(Program, JsonThatRefersToNothingIsRefused) {
   EXPECT_TRUE(refused(bad));
   bad = good;
   bad["tensors"][2]["layout"] = {{"kind", "sharded"}, {"dim", 9}};
+  EXPECT_TRUE(refused(bad));
+  bad = good;
+  bad["tensors"][2]["layout"] = {{"kind", "sharded"}, {"dim", 0}, {"copies", 3}};  // of two ranks
   EXPECT_TRUE(refused(bad));
   bad = good;
   bad["steps"][1].erase("op");

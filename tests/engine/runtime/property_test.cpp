@@ -7,6 +7,7 @@
 #include <random>
 
 #include "engine/config/error.h"
+#include "engine/config/heads.h"
 #include "engine/config/settings_json.h"
 #include "engine/program/fault.h"
 #include "tests/engine/parity_outcome.h"
@@ -66,6 +67,14 @@ Settings any_settings(unsigned number) {
   settings.recompute = draw.one_of({Recompute::None, Recompute::Selective, Recompute::Full});
   settings.dropout = draw.one_of({0.0, 0.25});
   settings.update = draw.from(0, 1) == 1;
+  const int64_t key_heads = draw.from(1, static_cast<int>(model.heads));
+  // Of a single token attention is the identity on V: Q has no gradient but rounding, which has no relative
+  // error; beside K and V in one matrix it is lost.
+  const bool groups = model.heads % key_heads == 0 && settings.seq > 1 && draw.from(0, 1) == 1;
+  if (groups) model.kv_heads = key_heads;
+  const bool pads =
+      split.attn_qkv == Cut::Column && split.attn_proj == Cut::Row && can_pad_heads(model, settings.tp);
+  settings.heads_policy = pads ? HeadsPolicy::Padded : HeadsPolicy::Uneven;
   return settings;
 }
 

@@ -59,6 +59,7 @@ TEST(SessionModel, AnotherDegreeIsComparedWithItsOwnSerialRun) {
   Session session(settings);
   session.wait_until_idle(kLimitSeconds);
   settings.tp = 3;
+  settings.heads_policy = HeadsPolicy::Uneven;
   session.send(command::SetSettings{settings});
   const auto snapshot = session.wait_until_idle(kLimitSeconds);
   ASSERT_EQ(snapshot->state, RunState::Done) << snapshot->message;

@@ -109,6 +109,24 @@ INSTANTIATE_TEST_SUITE_P(Splits, CachedLogits,
                            return name;
                          });
 
+// Two key heads of eight: sliced, whole on every rank, and copied.
+TEST(Generator, GroupedQueriesShareTheCache) {
+  const auto grouped = [](int tp, DType dtype = DType::Fp64) {
+    Settings settings = sixteen_tokens(tp, dtype);
+    settings.model.heads = 8;
+    settings.model.kv_heads = 2;
+    return settings;
+  };
+  const std::vector<double> all = uncached_logits(grouped(1));
+  for (const int tp : {1, 2, 3, 4, 8}) {
+    const Parts parts = feed_parts(grouped(tp), kPromptThenTokens, all);
+    EXPECT_LT(relative_error(parts.cached, parts.uncached), 1e-14) << tp;
+  }
+  const Parts half =
+      feed_parts(grouped(4, DType::Bf16), kPromptThenTokens, uncached_logits(grouped(1, DType::Bf16)));
+  EXPECT_LT(relative_error(half.cached, half.uncached), 0x1p-5);
+}
+
 TEST(Generator, APromptMayComeInAnyParts) {
   const std::vector<double> all = uncached_logits(sixteen_tokens(1));
   for (const auto& lengths : std::vector<std::vector<size_t>>{{16}, {1, 15}, {3, 4, 1, 8}, {2, 2, 12}}) {

@@ -24,15 +24,17 @@ TEST(Remedies, FiveRanksForTwelveHeads) {
   Settings settings;
   settings.tp = 5;
   const std::vector<std::string> offered = labels(remedies(settings, 4));
-  ASSERT_GE(offered.size(), 2u);
+  ASSERT_EQ(offered.size(), 4u);
   EXPECT_EQ(offered[0], "T = 4");
   EXPECT_EQ(offered[1], "T = 6");
+  EXPECT_EQ(offered[2], "run with uneven heads");
+  EXPECT_EQ(offered[3], "pad with zero heads");
 }
 
 TEST(Remedies, EightRanksForTwelveHeadsMayChangeTheHeads) {
   Settings settings;
   settings.tp = 8;
-  const std::vector<std::string> offered = labels(remedies(settings, 4));
+  const std::vector<std::string> offered = labels(remedies(settings, 6));
   EXPECT_NE(std::find(offered.begin(), offered.end(), "8 heads"), offered.end());
   EXPECT_NE(std::find(offered.begin(), offered.end(), "16 heads"), offered.end());
 }

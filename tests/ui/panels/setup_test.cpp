@@ -63,6 +63,35 @@ TEST(Setup, AnImpossibleDegreeSaysWhyAndOneClickHelps) {
   EXPECT_EQ(harness.snapshot().state, RunState::Done) << harness.snapshot().message;
 }
 
+TEST(Setup, HeadsThatDoNotDivideRunOnRequest) {
+  for (const auto& [offer, policy] : {std::pair{"//Setup/try run with uneven heads", HeadsPolicy::Uneven},
+                                      {"//Setup/try pad with zero heads", HeadsPolicy::Padded}}) {
+    StudioHarness harness;
+    settled(harness);
+    harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/T = 5"); });
+    settled(harness);
+    ASSERT_EQ(harness.snapshot().state, RunState::Refused);
+    harness.perform([offer](ImGuiTestContext& person) { person.ItemClick(offer); });
+    EXPECT_EQ(settled(harness).tp, 5);
+    EXPECT_EQ(harness.snapshot().settings.heads_policy, policy);
+    ASSERT_EQ(harness.snapshot().state, RunState::Done) << harness.snapshot().message;
+    EXPECT_TRUE(harness.snapshot().result->parity_summary.agrees);
+  }
+}
+
+TEST(Setup, KeyHeadsAreShared) {
+  StudioHarness harness;
+  settled(harness);
+  harness.perform([](ImGuiTestContext& person) {
+    person.ItemClick("//Setup/Key heads/value");
+    person.KeyCharsReplaceEnter("2");
+  });
+  EXPECT_EQ(settled(harness).model.kv_heads, 2);
+  ASSERT_EQ(harness.snapshot().state, RunState::Done)
+      << harness.snapshot().message;  // T = 4: each held by two
+  EXPECT_TRUE(harness.snapshot().result->parity_summary.agrees);
+}
+
 TEST(Setup, TheWayBackFromARefusal) {
   StudioHarness harness;
   settled(harness);
