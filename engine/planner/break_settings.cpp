@@ -52,7 +52,7 @@ Settings with_basics(Settings settings, const FaultNeeds& needs) {
 
 // The degrees nearest to the one there is, that one first.
 std::vector<int> degrees_near(const Settings& settings, const FaultNeeds& needs) {
-  std::vector<int> degrees = possible_degrees(settings.model, settings.block);
+  std::vector<int> degrees = possible_degrees(settings.model, settings.block, settings.heads_policy);
   std::erase_if(degrees, [&](int tp) { return needs.several_ranks && tp < 2; });
   std::stable_sort(degrees.begin(), degrees.end(),
                    [&](int a, int b) { return std::abs(a - settings.tp) < std::abs(b - settings.tp); });
