@@ -62,6 +62,11 @@ std::string spread_sentence(const BreakReport& report) {
   if (found == report.probes.end()) return {};
   const Spread forward = spread(report.plan->program, **found, Phase::Forward);
   const Spread backward = spread(report.plan->program, **found, Phase::Backward);
+  if (forward.broken + backward.broken == 0) {
+    const Spread update = spread(report.plan->program, **found, Phase::Update);
+    return fmt::format(" It reaches no activation and no gradient, but {} of {} tensors of the update.",
+                       update.broken, update.compared);
+  }
   return fmt::format(" It reaches {} of {} tensors forward and {} of {} backward.", forward.broken,
                      forward.compared, backward.broken, backward.compared);
 }

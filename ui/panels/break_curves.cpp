@@ -110,7 +110,7 @@ std::string found_words(const BreakReport& report, const Finding& finding) {
   }
   if (finding.check == Check::Loss) return fmt::format("{} apart", format_value(finding.error));
   const std::string& name = report.plan->program.tensor(finding.tensor).name;
-  const std::string error = std::isfinite(finding.error) ? format_error(finding.error) : "not zero";
+  const std::string error = relative_error_text(finding.error);
   return finding.step == 0 ? fmt::format("{}, {}", name, error)
                            : fmt::format("step {}: {}, {}", finding.step, name, error);
 }

@@ -18,7 +18,7 @@ namespace {
 
 constexpr float kListWidth = 320;
 constexpr float kListBeside = 860;  ///< a centre this wide has switches and results side by side
-constexpr float kLow = 560;         ///< a lower centre shows errors and curves one at a time
+constexpr float kLow = 560;         ///< a lower one shows switches, errors and curves one at a time
 constexpr float kGap = 12;
 
 /// Asks the engine which faults the wanted settings give an opportunity to, once for each.
@@ -286,11 +286,11 @@ void draw_results(const Context& context, ImVec2 at, ImVec2 size, bool low) {
   if (loss_shown) draw_break_checks(context, report, {at.x, y}, size.x);
 }
 
-/// The parts that this window shows one at a time; one or none: it shows everything that there is.
+/// The parts that this window shows one at a time; none: it shows everything.
 std::vector<BreakPage> pages_of(bool beside, bool low) {
   std::vector<BreakPage> pages;
-  if (!beside) pages.push_back(BreakPage::Faults);
-  if (!beside || low) pages.push_back(BreakPage::Errors);
+  if (beside) return pages;
+  pages = {BreakPage::Faults, BreakPage::Errors};
   if (low) pages.push_back(BreakPage::Loss);
   return pages;
 }
@@ -305,8 +305,8 @@ std::string page_name(BreakPage page, bool low) {
 float draw_pages(const Context& context, bool beside, bool low, ImVec2 at) {
   BreakPage& page = context.view.breaks.page;
   const std::vector<BreakPage> pages = pages_of(beside, low);
+  if (pages.empty()) return 0;
   if (std::find(pages.begin(), pages.end(), page) == pages.end()) page = BreakPage::Errors;
-  if (pages.size() < 2) return 0;
   std::vector<std::string> names;
   int taken = 0;
   for (const BreakPage one : pages) {
@@ -324,7 +324,7 @@ void draw_break_it(const Context& context) {
   look(context);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 room = ImGui::GetContentRegionAvail();
-  const bool beside = room.x >= context.px(kListBeside), low = room.y < context.px(kLow);
+  const bool low = room.y < context.px(kLow), beside = room.x >= context.px(kListBeside) && !low;
   const bool planted = context.breaks.planted.has_value();
   float y = at.y;
   if (planted) {

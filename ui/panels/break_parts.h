@@ -42,6 +42,9 @@ void draw_break_curves(const Context& context, const BreakReport& report, ImVec2
 float draw_break_checks(const Context& context, const BreakReport& report, ImVec2 at, float width);
 float break_checks_height(const Context& context);
 
+/// A relative error as it is read: "1.8", "0.033", "2.1e-7"; "not zero" where it should be exactly that.
+std::string relative_error_text(double error);
+
 /// The colour of the sound run's curve; the broken one's is the text's.
 inline ImU32 sound_colour(const Theme& theme) {
   return theme.agreement;

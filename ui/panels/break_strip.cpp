@@ -42,8 +42,7 @@ ImU32 colour_of(const Theme& theme, const Program& program, const TensorError& e
 
 std::string error_words(const TensorError& error) {
   if (error.relative_error == 0) return "right, to the last bit";
-  return std::isfinite(error.relative_error) ? "relative error " + format_error(error.relative_error)
-                                             : "not zero, as it should be";
+  return "relative error " + relative_error_text(error.relative_error);
 }
 
 std::string pass_words(const Program& program, const TensorError& error) {
@@ -212,6 +211,11 @@ void answer_the_mouse(const Context& context, const BreakReport& report, const B
 }
 
 }  // namespace
+
+std::string relative_error_text(double error) {
+  if (!std::isfinite(error)) return "not zero";
+  return error < 1e-2 ? format_error(error) : fmt::format("{:.2g}", error);
+}
 
 std::vector<StripColumn> strip_columns(const BreakProbe& probe, size_t most) {
   std::vector<StripColumn> columns;
