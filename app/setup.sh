@@ -17,7 +17,7 @@ fail() {
 packages="
   g++ cmake ninja-build ccache pkg-config ca-certificates
   libdnnl-dev libeigen3-dev libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev
-  libicu-dev libsentencepiece-dev bible-kjv
+  libicu-dev libsentencepiece-dev libsqlite3-dev bible-kjv
   libgtest-dev libgmock-dev
   libpng-dev libgl1 libegl-dev libgl1-mesa-dri libegl-mesa0
   libx11-dev libxext-dev libxrandr-dev libxinerama-dev libxcursor-dev libxi-dev

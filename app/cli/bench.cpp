@@ -2,7 +2,10 @@
 // calibrate`: this machine, for predictions.
 #include <fmt/format.h>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -18,6 +21,7 @@
 #include "engine/runtime/calibrate.h"
 #include "engine/runtime/ceiling.h"
 #include "engine/runtime/plan.h"
+#include "engine/runtime/record_bench.h"
 #include "engine/runtime/step_bench.h"
 #include "engine/train/generate_bench.h"
 
@@ -288,6 +292,39 @@ int bench_generate(const CommonOptions& options, int repetitions) {
   return 0;
 }
 
+int bench_record(const CommonOptions& options, int repetitions, const std::string& out) {
+  Settings settings = to_settings(options);
+  settings.update = settings.block == Block::Model;
+  const std::shared_ptr<const Plan> plan = make_plan(settings);
+  namespace fs = std::filesystem;
+  const bool kept = !out.empty();
+  const std::string path =
+      kept ? out : (fs::temp_directory_path() / fmt::format("bench-{}.shardlens", getpid())).string();
+  const RecordBench bench = shardlens::bench_record(plan, path, repetitions);
+  if (!kept) fs::remove(path);
+  if (options.json) {
+    fmt::print("{}\n", ordered_json{{"plain_seconds", bench.plain_seconds},
+                                    {"recorded_seconds", bench.recorded_seconds},
+                                    {"ratio", bench.ratio},
+                                    {"take_seconds", bench.take_seconds},
+                                    {"events_per_step", bench.events},
+                                    {"file_bytes_per_step", bench.file_bytes},
+                                    {"repetitions", repetitions}}
+                           .dump());
+    return 0;
+  }
+  fmt::print("{} · {} · T = {} · {} · batch {} × sequence {} · {}\n\n", settings.model.title,
+             settings.block == Block::Model ? "a training step" : "one " + to_string(settings.block),
+             settings.tp, to_string(settings.dtype), settings.batch, settings.seq, machine_description());
+  fmt::print("not recorded          {:.2f} ms median\n", bench.plain_seconds * 1e3);
+  fmt::print("recorded              {:.2f} ms median\n", bench.recorded_seconds * 1e3);
+  fmt::print("slower by             {:+.2f} %, median of {} pairs\n", 100 * (bench.ratio - 1), repetitions);
+  fmt::print("stood still           {:.3f} ms a step, while {} events were copied\n",
+             bench.take_seconds * 1e3, grouped_text(bench.events));
+  fmt::print("in the file           {} a step\n", bytes_text(static_cast<double>(bench.file_bytes)));
+  return 0;
+}
+
 }  // namespace
 
 Verb add_bench(CLI::App& app) {
@@ -299,16 +336,19 @@ Verb add_bench(CLI::App& app) {
          "gemm: the layer's matrix products; allreduce: the communicator; step: a layer, or a "
          "whole model's training step; generate: token after token; calibrate: this machine, so that "
          "plans are priced on it; scaling: the paper's points, the model's curve, and this machine's own; "
-         "overlap: row-parallel products reduced in parts beside the next part's product, or whole")
+         "overlap: row-parallel products reduced in parts beside the next part's product, or whole; "
+         "record: what being recorded costs")
       ->required()
-      ->check(CLI::IsMember({"gemm", "allreduce", "step", "generate", "calibrate", "scaling", "overlap"}));
+      ->check(CLI::IsMember(
+          {"gemm", "allreduce", "step", "generate", "calibrate", "scaling", "overlap", "record"}));
   app.add_option("--repetitions", *repetitions, "Timed repetitions; median and spread are printed")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   auto out = std::make_shared<std::string>();
   app.add_option(
       "--out", *out,
-      "calibrate: the file it is stored in, for --hardware FILE.json; if left out, the one that "
+      "record: the recording, which then stays. calibrate: the file it is stored in, for --hardware "
+      "FILE.json; if left out, the one that "
       "this-machine is read from (shardlens/this-machine.json in $XDG_DATA_HOME or ~/.local/share)");
   add_common(app, *options);
   app.footer(
@@ -320,6 +360,7 @@ Verb add_bench(CLI::App& app) {
       "  shardlens-cli bench overlap --layer --tp 2\n");
   return [options, what, repetitions, out] {
     if (*what == "scaling") return print_scaling(to_settings(*options), *repetitions, options->json);
+    if (*what == "record") return bench_record(*options, *repetitions, *out);
     if (*what == "overlap") return print_overlap(to_settings(*options), *repetitions, options->json);
     if (*what == "calibrate") return bench_calibrate(*options, *repetitions, *out);
     if (*what == "gemm") return bench_gemm(*options, *repetitions);

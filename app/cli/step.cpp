@@ -58,9 +58,11 @@ void write_dump(const std::string& path, const Program& program, const Gather& g
 Verb add_step(CLI::App& app) {
   auto options = std::make_shared<CommonOptions>();
   auto model_options = std::make_shared<ModelStepOptions>();
+  auto record = std::make_shared<RecordOptions>();
   auto dump = std::make_shared<std::string>();
   add_common(app, *options);
   add_model_step(app, *model_options);
+  add_record_options(app, *record);
   app.add_option(
       "--dump", *dump,
       "Writes full tensors as safetensors. A whole model: loss, losses, logits, hidden, grad.<name> "
@@ -74,8 +76,8 @@ Verb add_step(CLI::App& app) {
       "  shardlens-cli step --model gpt2 --layer --tp 4 --dump layer.safetensors\n"
       "  shardlens-cli step --model gpt2 --layer 3 --weights model.safetensors --input x.npy --batch 1 --seq "
       "64\n");
-  return [options, model_options, dump] {
-    if (is_whole_model(*options)) return run_model_step(*options, *model_options, *dump);
+  return [options, model_options, record, dump] {
+    if (is_whole_model(*options)) return run_model_step(*options, *model_options, *record, *dump);
     const std::shared_ptr<const Plan> plan = make_plan(to_settings(*options));
     check_runnable(*plan);
     const Program& program = plan->program;
@@ -91,6 +93,10 @@ Verb add_step(CLI::App& app) {
     executor.rewind();
     executor.start(executor.steps());
     executor.wait();
+    if (const auto recorder = make_recorder(*record, "step", *plan, executor.communicator())) {
+      recorder->take(executor);
+      finish_recording(recorder.get(), *record, options->json ? stderr : stdout);
+    }
     double seconds = 0;
     for (int rank = 0; rank < program.ranks(); ++rank) {
       seconds = std::max(seconds, executor.trace(rank).event(program.steps.size() - 1).end_seconds);

@@ -125,7 +125,8 @@ void add_model_step(CLI::App& app, ModelStepOptions& o) {
   app.add_option("--eps", o.optimizer.epsilon, "Adam's")->group(group)->capture_default_str();
 }
 
-int run_model_step(const CommonOptions& common, const ModelStepOptions& o, const std::string& dump_path) {
+int run_model_step(const CommonOptions& common, const ModelStepOptions& o, const RecordOptions& record,
+                   const std::string& dump_path) {
   Settings settings = to_settings(common);
   // By this verb others compare their numbers with ours, at any T: nothing is refused for its heads.
   if (common.heads_policy.empty()) settings.heads_policy = HeadsPolicy::Uneven;
@@ -149,7 +150,13 @@ int run_model_step(const CommonOptions& common, const ModelStepOptions& o, const
   }
   const std::shared_ptr<const Plan> plan = make_plan(settings);
   say_seeded_heads(settings);
+  std::unique_ptr<Recorder> recorder;
+  request.after_pass = [&](const Executor& executor, double loss) {
+    if (!recorder) recorder = make_recorder(record, "step", *plan, executor.communicator());
+    if (recorder) recorder->take(executor, {{"loss", loss}});
+  };
   const ModelStepResult result = shardlens::run_model_step(plan, request);
+  finish_recording(recorder.get(), record, common.json ? stderr : stdout);
   if (request.dump) write_dump(dump_path, result.dump);
   if (common.json) {
     ordered_json out = {{"loss", result.losses.back()},

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "app/cli/options.h"
+#include "app/cli/record.h"
 
 namespace shardlens::cli {
 
@@ -17,7 +18,7 @@ struct ModelStepOptions {
 void add_model_step(CLI::App& app, ModelStepOptions& options);
 
 /// Runs, prints and dumps; returns the exit code.
-int run_model_step(const CommonOptions& common, const ModelStepOptions& options,
+int run_model_step(const CommonOptions& common, const ModelStepOptions& options, const RecordOptions& record,
                    const std::string& dump_path);
 
 }  // namespace shardlens::cli

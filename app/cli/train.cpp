@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/options.h"
+#include "app/cli/record.h"
 #include "app/cli/train_report.h"
 #include "app/cli/verbs.h"
 #include "engine/config/error.h"
@@ -35,6 +36,7 @@ struct TrainVerbOptions {
   OptimizerSettings optimizer;
   int64_t validate_every = 0, checkpoint_every = 0;
   std::string checkpoint, resume, log;
+  RecordOptions record;
   CLI::App* verb = nullptr;
 
   bool given(const std::string& option) const { return verb->get_option(option)->count() > 0; }
@@ -87,6 +89,7 @@ void add_options(CLI::App& verb, TrainVerbOptions& o) {
   option("--checkpoint-every", o.checkpoint_every, "Steps between saves; 0: at the end alone");
   option("--resume", o.resume, "Folder of a checkpoint to go on from, on the same or another T and D");
   option("--log", o.log, "FILE.csv with every step");
+  add_record_options(verb, o.record);
 }
 
 // What makes a run give the numbers it gives comes from its checkpoint; how it is run may be chosen anew.
@@ -168,7 +171,10 @@ int run_train(const TrainVerbOptions& o) {
   trainer.measure_ceiling();
   stop_on_signals();
   TrainReport report(out, options.steps, o.log, trainer.steps_done());
-  trainer.run(report, stop_requested);
+  const auto recorder = make_recorder(o.record, "train", trainer.plan(), trainer.executor().communicator());
+  RecordedTraining watcher(report, trainer, recorder.get());
+  trainer.run(watcher, stop_requested);
+  finish_recording(recorder.get(), o.record, out);
   const StepReport& last = report.last();
   if (trainer.steps_done() < options.steps) {
     fmt::print(out, "stopped after step {} of {}{}\n", trainer.steps_done(), options.steps,

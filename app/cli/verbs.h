@@ -19,5 +19,7 @@ Verb add_eval(CLI::App& app);
 Verb add_generate(CLI::App& app);
 Verb add_bench(CLI::App& app);
 Verb add_data(CLI::App& app);
+Verb add_info(CLI::App& app);
+Verb add_export(CLI::App& app);
 
 }  // namespace shardlens::cli

@@ -191,6 +191,7 @@ ModelStepResult run_model_step(const std::shared_ptr<const Plan>& plan, const Mo
     } while (overflow->seen() && request.updates == 0 && inputs.loss_scale > 1);
     if (!overflow->seen()) ++inputs.numbers.iteration;
     result.losses.push_back(first_value(gather->tensors().at("loss")));
+    if (request.after_pass) request.after_pass(executor, result.losses.back());
     if (request.updates > 0) result.gradient_norms.push_back(first_value(gather->tensors().at("clip"), 1));
     if (dumped) result.dump = make_dump(program, *everything, rows, result.losses);
     if (dumped && scaled) unscale_gradients(result.dump, inputs.loss_scale);

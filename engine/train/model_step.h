@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/runtime/batch.h"
+#include "engine/runtime/executor.h"
 #include "engine/runtime/snapshot.h"
 
 namespace shardlens {
@@ -25,6 +26,8 @@ struct ModelStepRequest {
   int updates = 0;                     ///< optimizer steps on the same batch; 0: one pass without one
   double learning_rate = 0;
   bool dump = false;
+  /// Called after each pass, while the ranks stand still, with what is known of it.
+  std::function<void(const Executor&, double loss)> after_pass;
 };
 
 struct ModelStepResult {

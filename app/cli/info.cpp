@@ -1,0 +1,108 @@
+// `info`: what a recording holds.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <ctime>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/verbs.h"
+#include "engine/config/units.h"
+#include "engine/record/recording.h"
+
+namespace shardlens::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string date_text(double unix_seconds) {
+  const auto time = static_cast<std::time_t>(unix_seconds);
+  std::tm utc{};
+  gmtime_r(&time, &utc);
+  return fmt::format("{:%Y-%m-%d %H:%M} UTC", utc);
+}
+
+// The share of a rank's time in collectives: waiting for others, and moving bytes.
+struct Share {
+  double seconds = 0, waiting = 0, moving = 0;
+};
+
+Share share_of(const Program& program, const std::vector<StepEvent>& events) {
+  Share share;
+  for (size_t i = 0; i < events.size(); ++i) {
+    share.seconds = std::max(share.seconds, events[i].end_seconds);
+    if (!is_collective(program.steps[i].op)) continue;
+    share.waiting += events[i].wait_seconds();
+    share.moving += events[i].transfer_seconds();
+  }
+  return share;
+}
+
+int print_info(const std::string& path, bool as_json) {
+  const Recording recording(path);
+  const RecordingHeader& header = recording.header();
+  const Settings& settings = header.program.settings;
+  const RecordingTotals totals = recording.totals();
+  if (as_json) {
+    ordered_json json = {{"verb", header.verb},
+                         {"machine", header.machine},
+                         {"communicator", header.communicator},
+                         {"started_unix_seconds", recording.started_unix_seconds()},
+                         {"finished", recording.finished()},
+                         {"model", settings.model.name},
+                         {"ranks", settings.tp},
+                         {"replicas", settings.dp},
+                         {"split", settings.split.name},
+                         {"dtype", to_string(settings.dtype)},
+                         {"batch", settings.batch},
+                         {"seq", settings.seq},
+                         {"steps", header.program.steps.size()},
+                         {"passes", totals.passes},
+                         {"events", totals.events},
+                         {"dropped_passes", totals.dropped_passes},
+                         {"problem", totals.problem}};
+    ordered_json bytes = ordered_json::array();
+    for (const BytesByKind& rank : recording.high_water_bytes()) bytes.push_back(total_bytes(rank));
+    json["high_water_bytes_per_rank"] = bytes;
+    fmt::print("{}\n", json.dump());
+    return 0;
+  }
+  fmt::print("{}: `{}` of {}, recorded on {}, {}\n", path, header.verb, settings.model.title, header.machine,
+             date_text(recording.started_unix_seconds()));
+  fmt::print("T = {} · D = {} · split {} · {} · batch {} × sequence {} · {}: {}\n", settings.tp, settings.dp,
+             settings.split.name, to_string(settings.dtype), settings.batch, settings.seq,
+             header.communicator, header.communicator_reason);
+  fmt::print("{} passes of {} steps, {} events{}\n", grouped_text(totals.passes), header.program.steps.size(),
+             grouped_text(totals.events),
+             recording.finished() ? "" : "; the run was killed, or still records");
+  if (totals.dropped_passes > 0)
+    fmt::print("{} passes are not in it: {}\n", grouped_text(totals.dropped_passes), totals.problem);
+  if (totals.passes == 0) return 0;
+  const RecordedPass last = recording.pass(totals.passes - 1);
+  fmt::print("\nlast pass\n");
+  const std::vector<BytesByKind> memory = recording.high_water_bytes();
+  for (size_t rank = 0; rank < last.events.size(); ++rank) {
+    const Share share = share_of(header.program, last.events[rank]);
+    fmt::print(
+        "  rank {:<3} {:>10.2f} ms, of it {:.2f} ms waiting and {:.2f} ms moving bytes · high-water {}\n",
+        rank, share.seconds * 1e3, share.waiting * 1e3, share.moving * 1e3,
+        bytes_text(static_cast<double>(total_bytes(memory[rank]))));
+  }
+  for (const auto& [name, value] : last.metrics) fmt::print("  {:<20} {:.6g}\n", name, value);
+  return 0;
+}
+
+}  // namespace
+
+Verb add_info(CLI::App& app) {
+  auto path = std::make_shared<std::string>();
+  auto as_json = std::make_shared<bool>(false);
+  app.add_option("recording", *path, "FILE.shardlens")->required();
+  app.add_flag("--json", *as_json, "One JSON object on stdout, nothing else");
+  app.footer(
+      "\nExamples\n  shardlens-cli step --model gpt2 --layer --tp 4 --record layer.shardlens\n"
+      "  shardlens-cli info layer.shardlens\n");
+  return [path, as_json] { return print_info(*path, *as_json); };
+}
+
+}  // namespace shardlens::cli

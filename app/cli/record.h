@@ -1,0 +1,45 @@
+// --record, the same for every verb that runs something.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "engine/runtime/recorder.h"
+#include "engine/train/trainer.h"
+
+namespace shardlens::cli {
+
+struct RecordOptions {
+  std::string path;              ///< empty: nothing is recorded
+  double most_megabytes = 1024;  ///< the file grows no further
+};
+
+void add_record_options(CLI::App& verb, RecordOptions& options);
+
+/// Null where nothing is to be recorded.
+std::unique_ptr<Recorder> make_recorder(const RecordOptions& options, const std::string& verb,
+                                        const Plan& plan, const CommunicatorInfo& communicator);
+
+/// Ends the recording and says what is in it, and what is not; nothing where there is none.
+void finish_recording(Recorder* recorder, const RecordOptions& options, FILE* out);
+
+/// Records every step of a training run, and hands everything on to who watches it.
+class RecordedTraining : public TrainObserver {
+ public:
+  RecordedTraining(TrainObserver& watcher, const Trainer& trainer, Recorder* recorder)
+      : watcher_(watcher), trainer_(trainer), recorder_(recorder) {}
+
+  void on_step(const StepReport& report) override;
+  void on_validation(const ValidationReport& report) override { watcher_.on_validation(report); }
+  void on_saved(const std::string& folder, int64_t step) override { watcher_.on_saved(folder, step); }
+  void on_save_failed(const std::string& why) override { watcher_.on_save_failed(why); }
+
+ private:
+  TrainObserver& watcher_;
+  const Trainer& trainer_;
+  Recorder* recorder_;
+};
+
+}  // namespace shardlens::cli

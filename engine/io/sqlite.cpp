@@ -1,0 +1,155 @@
+// Calls into SQLite, with every return code looked at.
+#include "engine/io/sqlite.h"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <filesystem>
+#include <utility>
+
+#include "engine/config/error.h"
+
+namespace shardlens {
+namespace {
+
+constexpr int kBusyMilliseconds = 2000;
+
+}  // namespace
+
+Database::Database(const std::string& path, Access access) : path_(path) {
+  std::error_code ignored;
+  const bool is_there = std::filesystem::exists(path, ignored);
+  if (access == Access::Create && is_there)
+    throw request_error(fmt::format("{} is there already; name another file, or remove it", path));
+  if (access != Access::Create && !is_there)
+    throw request_error(fmt::format("{}: there is no such file", path));
+  if (access != Access::Create && !std::filesystem::is_regular_file(path, ignored))
+    throw request_error(fmt::format("{} is not a file", path));
+  const int flags = access == Access::Read     ? SQLITE_OPEN_READONLY
+                    : access == Access::Create ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+                                               : SQLITE_OPEN_READWRITE;
+  const int code = sqlite3_open_v2(path.c_str(), &handle_, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+  if (code != SQLITE_OK) {
+    const std::string why = handle_ ? sqlite3_errmsg(handle_) : sqlite3_errstr(code);
+    sqlite3_close(handle_);
+    handle_ = nullptr;
+    throw request_error(fmt::format("{}: {}", path, why));
+  }
+  sqlite3_busy_timeout(handle_, kBusyMilliseconds);
+  // A file from elsewhere may not run code of its own, nor make its reader believe its own shapes.
+  sqlite3_db_config(handle_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(handle_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(handle_, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  sqlite3_db_config(handle_, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+}
+
+Database::~Database() {
+  sqlite3_close_v2(handle_);
+}
+
+void Database::fail(int code) const {
+  const int primary = code & 0xff;
+  const std::string why = handle_ ? sqlite3_errmsg(handle_) : sqlite3_errstr(code);
+  if (primary == SQLITE_FULL) throw run_error(fmt::format("{}: the disk is full", path_));
+  if (primary == SQLITE_NOTADB) throw request_error(fmt::format("{} is no SQLite database", path_));
+  if (primary == SQLITE_CORRUPT) throw request_error(fmt::format("{} is damaged: {}", path_, why));
+  throw run_error(fmt::format("{}: {}", path_, why));
+}
+
+void Database::run(const std::string& sql) {
+  const int code = sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) fail(code);
+}
+
+Statement Database::prepare(const std::string& sql) {
+  return Statement(*this, sql);
+}
+
+int64_t Database::integer(const std::string& sql) {
+  Statement statement = prepare(sql);
+  if (!statement.step()) throw request_error(fmt::format("{}: nothing answers {}", path_, sql));
+  return statement.integer(0);
+}
+
+Statement::Statement(Database& database, const std::string& sql) : database_(&database) {
+  const int code =
+      sqlite3_prepare_v2(database.handle_, sql.c_str(), static_cast<int>(sql.size()) + 1, &handle_, nullptr);
+  if (code == SQLITE_ERROR)  // a table or a column is missing: the file is not what it says it is
+    throw request_error(fmt::format("{} is no recording of this kind: {}", database.path(),
+                                    sqlite3_errmsg(database.handle_)));
+  if (code != SQLITE_OK) database.fail(code);
+}
+
+Statement::~Statement() {
+  sqlite3_finalize(handle_);
+}
+
+Statement::Statement(Statement&& other) noexcept
+    : database_(other.database_), handle_(std::exchange(other.handle_, nullptr)) {}
+
+Statement& Statement::bind(int at, int64_t value) {
+  if (const int code = sqlite3_bind_int64(handle_, at, value); code != SQLITE_OK) database_->fail(code);
+  return *this;
+}
+
+Statement& Statement::bind(int at, double value) {
+  if (const int code = sqlite3_bind_double(handle_, at, value); code != SQLITE_OK) database_->fail(code);
+  return *this;
+}
+
+Statement& Statement::bind(int at, std::string_view text) {
+  const int code =
+      sqlite3_bind_text(handle_, at, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
+  if (code != SQLITE_OK) database_->fail(code);
+  return *this;
+}
+
+Statement& Statement::bind_blob(int at, const void* data, size_t bytes) {
+  const int code = sqlite3_bind_blob64(handle_, at, bytes > 0 ? data : "", bytes, SQLITE_TRANSIENT);
+  if (code != SQLITE_OK) database_->fail(code);
+  return *this;
+}
+
+bool Statement::step() {
+  const int code = sqlite3_step(handle_);
+  if (code == SQLITE_ROW) return true;
+  if (code == SQLITE_DONE) return false;
+  const int failed = code;
+  sqlite3_reset(handle_);
+  database_->fail(failed);
+}
+
+void Statement::run() {
+  while (step()) {
+  }
+  reset();
+}
+
+void Statement::reset() {
+  sqlite3_reset(handle_);
+}
+
+bool Statement::is_null(int column) const {
+  return sqlite3_column_type(handle_, column) == SQLITE_NULL;
+}
+
+int64_t Statement::integer(int column) const {
+  return sqlite3_column_int64(handle_, column);
+}
+
+double Statement::number(int column) const {
+  return sqlite3_column_double(handle_, column);
+}
+
+std::string Statement::text(int column) const {
+  const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(handle_, column));
+  return text ? std::string(text, static_cast<size_t>(sqlite3_column_bytes(handle_, column))) : "";
+}
+
+std::string_view Statement::blob(int column) const {
+  const auto* data = static_cast<const char*>(sqlite3_column_blob(handle_, column));
+  return data ? std::string_view(data, static_cast<size_t>(sqlite3_column_bytes(handle_, column)))
+              : std::string_view();
+}
+
+}  // namespace shardlens

@@ -1,0 +1,74 @@
+// SQLite, as little of it as recordings need: a database, prepared statements, and errors that name the file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace shardlens {
+
+class Statement;
+
+class Database {
+ public:
+  enum class Access { Create, ReadWrite, Read };
+
+  /// Create: a new file; one that is there is a request Error. ReadWrite and Read: a file that is there; a
+  /// request Error says when it is no database. What fails later throws a run Error with SQLite's reason.
+  Database(const std::string& path, Access access);
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  /// One statement or several, without results.
+  void run(const std::string& sql);
+  Statement prepare(const std::string& sql);
+  /// The one integer that `sql` yields.
+  int64_t integer(const std::string& sql);
+  const std::string& path() const { return path_; }
+
+  /// Throws what `code` means, of the request kind where the file is to blame and not the machine.
+  [[noreturn]] void fail(int code) const;
+
+ private:
+  std::string path_;
+  sqlite3* handle_ = nullptr;
+  friend class Statement;
+};
+
+/// A compiled statement: bind() from 1, then step() until it is false, then reset() to use it again.
+class Statement {
+ public:
+  Statement(Database& database, const std::string& sql);
+  ~Statement();
+  Statement(Statement&& other) noexcept;
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+
+  Statement& bind(int at, int64_t value);
+  Statement& bind(int at, double value);
+  Statement& bind(int at, std::string_view text);
+  Statement& bind_blob(int at, const void* data, size_t bytes);  ///< copied
+  bool step();                                                   ///< true: there is a row
+  void run();                                                    ///< step() to the end, and reset()
+  void reset();
+
+  bool is_null(int column) const;
+  int64_t integer(int column) const;
+  double number(int column) const;
+  std::string text(int column) const;
+  /// Valid until the next step().
+  std::string_view blob(int column) const;
+
+ private:
+  Database* database_;
+  sqlite3_stmt* handle_ = nullptr;
+};
+
+}  // namespace shardlens

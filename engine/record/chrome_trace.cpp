@@ -1,0 +1,150 @@
+// Trace Event Format: complete events (X), metadata (M), flows (s, t... f), times in microseconds.
+#include "engine/record/chrome_trace.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "engine/config/error.h"
+#include "engine/io/atomic_file.h"
+
+namespace shardlens {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr double kMicroseconds = 1e6;  // of a second
+
+class Writer {
+ public:
+  explicit Writer(const std::string& path) : file_(path) {
+    put("{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n");
+  }
+  void event(const ordered_json& event) { put((count_++ > 0 ? ",\n" : "") + event.dump()); }
+  void commit() {
+    put("\n]}\n");
+    file_.commit();
+  }
+
+ private:
+  void put(const std::string& text) { file_.write(text.data(), text.size()); }
+  AtomicFile file_;
+  int64_t count_ = 0;
+};
+
+const char* category(const Step& step) {
+  return is_collective(step.op) ? "collective" : "compute";
+}
+
+ordered_json arguments(const Program& program, const Step& step, const StepEvent& event) {
+  const Tensor& out = program.tensor(step.outputs[0]);
+  ordered_json args = {{"step", step.id},
+                       {"equation", step.equation},
+                       {"output", out.name},
+                       {"shape", to_string(out.shape)},
+                       {"layout", to_string(out.layout)}};
+  if (event.flops > 0) args["flops"] = event.flops;
+  if (is_collective(step.op)) {
+    args["sent_bytes"] = event.sent_bytes;
+    args["wait_us"] = event.wait_seconds() * kMicroseconds;
+    args["transfer_us"] = event.transfer_seconds() * kMicroseconds;
+  }
+  return args;
+}
+
+void name_ranks(Writer& writer, const Recording& recording) {
+  const Program& program = recording.header().program;
+  for (int rank = 0; rank < recording.ranks(); ++rank) {
+    const std::string name =
+        program.replicas() > 1
+            ? fmt::format("rank {} of replica {}", rank % program.ranks(), rank / program.ranks())
+            : fmt::format("rank {}", rank);
+    writer.event({{"ph", "M"}, {"pid", rank}, {"name", "process_name"}, {"args", {{"name", name}}}});
+    writer.event(
+        {{"ph", "M"}, {"pid", rank}, {"name", "process_sort_index"}, {"args", {{"sort_index", rank}}}});
+    for (const auto& [thread, what] : {std::pair{0, "steps"}, {1, "beside the steps"}})
+      writer.event(
+          {{"ph", "M"}, {"pid", rank}, {"tid", thread}, {"name", "thread_name"}, {"args", {{"name", what}}}});
+  }
+}
+
+// The ranks that meet in `step` with `rank`: its T neighbours, or its copies in the other replicas.
+std::vector<int> meeting(const Program& program, const Step& step, int rank) {
+  std::vector<int> ranks;
+  const int tp = program.ranks();
+  if (step.axis == Axis::Tp)
+    for (int r = 0; r < tp; ++r) ranks.push_back(rank / tp * tp + r);
+  else
+    for (int d = 0; d < program.replicas(); ++d) ranks.push_back(d * tp + rank % tp);
+  return ranks;
+}
+
+// From the rank that came last, which all others waited for, to each of them.
+void write_flows(Writer& writer, const Program& program, const RecordedPass& pass, const Step& step,
+                 int64_t& flows) {
+  const auto at = static_cast<size_t>(step.id);
+  for (int rank = 0; rank < static_cast<int>(pass.events.size()); ++rank) {
+    const std::vector<int> ranks = meeting(program, step, rank);
+    if (ranks.front() != rank) continue;  // once for each group
+    int last = rank;
+    bool complete = true;
+    for (const int r : ranks) {
+      const auto& events = pass.events[static_cast<size_t>(r)];
+      complete = complete && at < events.size();
+      if (complete && events[at].arrival_seconds > pass.events[static_cast<size_t>(last)][at].arrival_seconds)
+        last = r;
+    }
+    if (!complete) continue;
+    for (const int r : ranks) {
+      if (r == last) continue;
+      const StepEvent& from = pass.events[static_cast<size_t>(last)][at];
+      const StepEvent& to = pass.events[static_cast<size_t>(r)][at];
+      const auto end = [&](const char* phase, int of, const StepEvent& event, double seconds) {
+        const double inside = std::clamp(seconds, event.begin_seconds, event.end_seconds);
+        ordered_json flow = {{"ph", phase},
+                             {"id", flows},
+                             {"pid", of},
+                             {"tid", step.beside ? 1 : 0},
+                             {"ts", (pass.begin_seconds + inside) * kMicroseconds},
+                             {"cat", "collective"},
+                             {"name", step.name}};
+        if (phase[0] == 'f') flow["bp"] = "e";
+        writer.event(flow);
+      };
+      end("s", last, from, from.arrival_seconds);
+      end("f", r, to, std::max(to.all_arrived_seconds, from.arrival_seconds));
+      ++flows;
+    }
+  }
+}
+
+}  // namespace
+
+void write_chrome_trace(const Recording& recording, int64_t first, int64_t last, const std::string& path) {
+  const Program& program = recording.header().program;
+  Writer writer(path);
+  name_ranks(writer, recording);
+  int64_t flows = 1;
+  for (int64_t index = first; index < last; ++index) {
+    const RecordedPass pass = recording.pass(index);
+    for (size_t rank = 0; rank < pass.events.size(); ++rank) {
+      for (size_t i = 0; i < pass.events[rank].size(); ++i) {
+        const Step& step = program.steps[i];
+        const StepEvent& event = pass.events[rank][i];
+        writer.event({{"ph", "X"},
+                      {"pid", rank},
+                      {"tid", step.beside ? 1 : 0},
+                      {"ts", (pass.begin_seconds + event.begin_seconds) * kMicroseconds},
+                      {"dur", event.seconds() * kMicroseconds},
+                      {"cat", category(step)},
+                      {"name", step.name},
+                      {"args", arguments(program, step, event)}});
+      }
+    }
+    for (const Step& step : program.steps)
+      if (is_collective(step.op)) write_flows(writer, program, pass, step, flows);
+  }
+  writer.commit();
+}
+
+}  // namespace shardlens

@@ -1,0 +1,131 @@
+// A recording: what a run was and what happened in it, in one SQLite file that anybody's tools can read too.
+// The Program is stored once; passes over it are rows of events by step id, so a recording is read like a
+// run.
+//
+// Tables, all times in nanoseconds from the beginning of their pass:
+//   meta(key, value)                       what was run, where, by what; totals once it is finished
+//   costs(rank, step, flops, sent_bytes)   counted, the same in every pass
+//   memory(rank, kind, planned_bytes, high_water_bytes)
+//   passes(pass, begin_ns, ns)             begin_ns: from the beginning of the recording
+//   events(pass, rank, step, begin_ns, end_ns, arrival_ns, met_ns)   the last two of collectives only
+//   metrics(pass, name, value)             loss, gradient norm and so on, units in the names
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "engine/planner/memory_plan.h"
+#include "engine/program/program.h"
+#include "engine/record/trace.h"
+
+namespace shardlens {
+
+class Database;
+
+inline constexpr int64_t kRecordingId = 0x53484C44;  ///< application_id of the file: "SHLD"
+inline constexpr int64_t kRecordingVersion = 1;      ///< user_version; a newer one is refused
+
+/// What is known before the first pass.
+struct RecordingHeader {
+  std::string verb;     ///< what was run: "step", "train"
+  std::string machine;  ///< "AMD EPYC, 2 cores"
+  std::string communicator, communicator_reason;
+  Program program;
+  std::vector<MemoryPlan> memory;                ///< per rank of a replica
+  std::vector<std::vector<int64_t>> step_flops;  ///< [rank of a replica][step]
+};
+
+using Metric = std::pair<std::string, double>;
+
+/// One pass over the Program, by every rank of every replica.
+struct RecordedPass {
+  double begin_seconds = 0;                    ///< from the beginning of the recording
+  std::vector<std::vector<StepEvent>> events;  ///< [rank, replica by replica][step]; may be short
+  std::vector<BytesByKind> high_water_bytes;   ///< [rank]
+  std::vector<Metric> metrics;
+};
+
+struct RecordingLimits {
+  int64_t file_bytes = int64_t{1} << 30;      ///< the file grows no further
+  int64_t waiting_bytes = int64_t{64} << 20;  ///< of passes that wait for the disk
+};
+
+struct RecordingTotals {
+  int64_t passes = 0, events = 0;
+  int64_t dropped_passes = 0;  ///< offered, and not in the file
+  std::string problem;         ///< why they were dropped; empty: nothing was
+};
+
+/// Writes a recording from a thread of its own: offer() never waits for the disk. What is written is
+/// committed a few times a second, so a run killed at any moment leaves a file that opens and holds all but
+/// the last moment.
+class RecordingWriter {
+ public:
+  /// Creates the file; throws a request Error when it is there already or cannot be made.
+  RecordingWriter(const std::string& path, const RecordingHeader& header, RecordingLimits limits = {});
+  ~RecordingWriter();  ///< finish()
+  RecordingWriter(const RecordingWriter&) = delete;
+  RecordingWriter& operator=(const RecordingWriter&) = delete;
+
+  /// Takes a pass, or drops and counts it where the disk is behind, full, or the file has its size. What is
+  /// wrong with the disk is never an error of the run.
+  void offer(RecordedPass pass);
+  /// Writes what waits and the totals. Nothing is taken afterwards.
+  RecordingTotals finish();
+
+ private:
+  void main();
+  void write_header(const RecordingHeader& header);
+  void write(const RecordedPass& pass);
+  void write_totals();
+
+  const int ranks_, replicas_;
+  RecordingLimits limits_;
+  std::unique_ptr<Database> database_;  ///< the thread's own while it runs
+  int64_t next_pass_ = 0;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<RecordedPass> waiting_;
+  int64_t waiting_bytes_ = 0;
+  RecordingTotals totals_;
+  bool ending_ = false;
+  std::thread thread_;
+};
+
+/// A recording opened for reading. Reads what is asked for and no more. Every reading function throws a
+/// request Error that names the file where its content is not what a recording holds.
+class Recording {
+ public:
+  /// Throws a request Error for a file that is no recording, was written by a newer version, or is damaged.
+  explicit Recording(const std::string& path);
+  ~Recording();
+
+  const RecordingHeader& header() const { return header_; }  ///< memory: bytes by kind only
+  bool finished() const { return finished_; }                ///< false: the run was killed, or still records
+  RecordingTotals totals() const;
+  double started_unix_seconds() const { return started_unix_seconds_; }
+
+  /// Pass `index`, from 0.
+  RecordedPass pass(int64_t index) const;
+  /// High-water by kind on each rank, measured.
+  std::vector<BytesByKind> high_water_bytes() const;
+  int ranks() const { return header_.program.ranks() * header_.program.replicas(); }
+
+ private:
+  std::string text(const std::string& key) const;
+  [[noreturn]] void damaged(const std::string& what) const;
+
+  std::unique_ptr<Database> database_;
+  RecordingHeader header_;
+  bool finished_ = false;
+  double started_unix_seconds_ = 0;
+};
+
+}  // namespace shardlens

@@ -1,0 +1,89 @@
+// One row a step and rank, a kind of memory, or a metric.
+#include "engine/record/recording_csv.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "engine/config/error.h"
+#include "engine/io/atomic_file.h"
+
+namespace shardlens {
+namespace {
+
+constexpr std::array<const char*, 4> kTables{"steps", "collectives", "memory", "metrics"};
+
+// A field that may hold commas, in quotes.
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"') result += '"';
+    result += c;
+  }
+  return result + "\"";
+}
+
+std::string step_rows(const Program& program, const RecordedPass& pass, int64_t index, bool collectives) {
+  std::string rows;
+  for (size_t rank = 0; rank < pass.events.size(); ++rank) {
+    for (size_t i = 0; i < pass.events[rank].size(); ++i) {
+      const Step& step = program.steps[i];
+      const StepEvent& event = pass.events[rank][i];
+      if (collectives && !is_collective(step.op)) continue;
+      const std::string head = fmt::format("{},{},{},{},{},{}", index, rank, i, quoted(step.name),
+                                           to_string(step.op), to_string(step.phase));
+      rows += collectives ? fmt::format("{},{},{:.9f},{:.9f},{:.9f}\n", head, event.sent_bytes,
+                                        event.arrival_seconds, event.wait_seconds(), event.transfer_seconds())
+                          : fmt::format("{},{:.9f},{:.9f},{}\n", head, event.begin_seconds, event.end_seconds,
+                                        event.flops);
+    }
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::string to_string(RecordedTable table) {
+  return kTables[static_cast<size_t>(table)];
+}
+
+RecordedTable parse_recorded_table(const std::string& text) {
+  for (size_t i = 0; i < kTables.size(); ++i)
+    if (text == kTables[i]) return static_cast<RecordedTable>(i);
+  throw request_error(fmt::format("unknown table \"{}\". Known: {}.", text, fmt::join(kTables, ", ")));
+}
+
+void write_csv(const Recording& recording, RecordedTable table, int64_t first, int64_t last,
+               const std::string& path) {
+  AtomicFile file(path);
+  const auto put = [&](const std::string& text) { file.write(text.data(), text.size()); };
+  const Program& program = recording.header().program;
+  if (table == RecordedTable::Memory) {
+    put("rank,kind,planned_bytes,high_water_bytes\n");
+    const std::vector<BytesByKind> measured = recording.high_water_bytes();
+    for (size_t rank = 0; rank < measured.size(); ++rank) {
+      const BytesByKind& planned =
+          recording.header().memory[rank % static_cast<size_t>(program.ranks())].arena_bytes;
+      for (size_t kind = 0; kind < planned.size(); ++kind)
+        put(fmt::format("{},{},{},{}\n", rank, to_string(static_cast<MemoryKind>(kind)), planned[kind],
+                        measured[rank][kind]));
+    }
+    return file.commit();
+  }
+  if (table == RecordedTable::Steps) put("pass,rank,step,name,op,phase,begin_seconds,end_seconds,flops\n");
+  if (table == RecordedTable::Collectives)
+    put("pass,rank,step,name,op,phase,sent_bytes,arrival_seconds,wait_seconds,transfer_seconds\n");
+  if (table == RecordedTable::Metrics) put("pass,name,value\n");
+  for (int64_t index = first; index < last; ++index) {
+    const RecordedPass pass = recording.pass(index);
+    if (table != RecordedTable::Metrics) {
+      put(step_rows(program, pass, index, table == RecordedTable::Collectives));
+      continue;
+    }
+    for (const auto& [name, value] : pass.metrics)
+      put(fmt::format("{},{},{:.9g}\n", index, quoted(name), value));
+  }
+  file.commit();
+}
+
+}  // namespace shardlens

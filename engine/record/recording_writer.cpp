@@ -1,0 +1,220 @@
+// The writer's thread: takes what waits, a few times a second, in one transaction.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+
+#include "engine/config/error.h"
+#include "engine/io/sqlite.h"
+#include "engine/program/program_json.h"
+#include "engine/record/recording.h"
+
+namespace shardlens {
+namespace {
+
+constexpr auto kCommitEvery = std::chrono::milliseconds(250);
+
+int64_t nanoseconds(double seconds) {
+  return std::isfinite(seconds) ? std::llround(seconds * 1e9) : 0;
+}
+
+int64_t bytes_of(const RecordedPass& pass) {
+  int64_t bytes = 0;
+  for (const auto& events : pass.events) bytes += static_cast<int64_t>(events.size() * sizeof(StepEvent));
+  return bytes;
+}
+
+}  // namespace
+
+RecordingWriter::RecordingWriter(const std::string& path, const RecordingHeader& header,
+                                 RecordingLimits limits)
+    : ranks_(header.program.ranks()),
+      replicas_(header.program.replicas()),
+      limits_(limits),
+      database_(std::make_unique<Database>(path, Database::Access::Create)) {
+  write_header(header);
+  thread_ = std::thread([this] { main(); });
+}
+
+RecordingWriter::~RecordingWriter() {
+  finish();
+}
+
+void RecordingWriter::write_header(const RecordingHeader& header) {
+  Database& db = *database_;
+  db.run(
+      fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}; PRAGMA synchronous = NORMAL; "
+                  "PRAGMA journal_mode = DELETE;",
+                  kRecordingId, kRecordingVersion));
+  db.run("BEGIN");
+  db.run(
+      "CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;"
+      "CREATE TABLE costs(rank INTEGER, step INTEGER, flops INTEGER, sent_bytes INTEGER,"
+      " PRIMARY KEY(rank, step)) WITHOUT ROWID;"
+      "CREATE TABLE memory(rank INTEGER, kind TEXT, planned_bytes INTEGER, high_water_bytes INTEGER,"
+      " PRIMARY KEY(rank, kind)) WITHOUT ROWID;"
+      "CREATE TABLE passes(pass INTEGER PRIMARY KEY, begin_ns INTEGER, ns INTEGER);"
+      "CREATE TABLE events(pass INTEGER, rank INTEGER, step INTEGER, begin_ns INTEGER, end_ns INTEGER,"
+      " arrival_ns INTEGER, met_ns INTEGER, PRIMARY KEY(pass, rank, step)) WITHOUT ROWID;"
+      "CREATE TABLE metrics(pass INTEGER, name TEXT, value REAL, PRIMARY KEY(pass, name)) WITHOUT ROWID;");
+  Statement meta = db.prepare("INSERT INTO meta VALUES(?, ?)");
+  const double now =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  meta.bind(1, std::string_view("started_unix_seconds")).bind(2, now).run();
+  for (const auto& [key, value] : {std::pair<std::string, std::string>{"verb", header.verb},
+                                   {"machine", header.machine},
+                                   {"communicator", header.communicator},
+                                   {"communicator_reason", header.communicator_reason},
+                                   {"program", program_to_json(header.program).dump()}})
+    meta.bind(1, std::string_view(key)).bind(2, std::string_view(value)).run();
+  meta.bind(1, std::string_view("finished")).bind(2, int64_t{0}).run();
+  Statement costs = db.prepare("INSERT INTO costs VALUES(?, ?, ?, ?)");
+  for (size_t rank = 0; rank < header.step_flops.size(); ++rank)
+    for (const Step& step : header.program.steps)
+      costs.bind(1, static_cast<int64_t>(rank))
+          .bind(2, int64_t{step.id})
+          .bind(3, header.step_flops[rank][static_cast<size_t>(step.id)])
+          .bind(4, sent_bytes(header.program, step.id))
+          .run();
+  Statement memory = db.prepare("INSERT INTO memory VALUES(?, ?, ?, 0)");
+  for (int rank = 0; rank < ranks_ * replicas_; ++rank)
+    for (int kind = 0; kind < kMemoryKinds; ++kind) {
+      const auto of_replica = static_cast<size_t>(rank % ranks_);
+      if (of_replica >= header.memory.size()) continue;
+      const std::string name = to_string(static_cast<MemoryKind>(kind));
+      memory.bind(1, int64_t{rank})
+          .bind(2, std::string_view(name))
+          .bind(3, header.memory[of_replica].arena_bytes[static_cast<size_t>(kind)])
+          .run();
+    }
+  db.run("COMMIT");
+}
+
+void RecordingWriter::offer(RecordedPass pass) {
+  const int64_t bytes = bytes_of(pass);
+  {
+    const std::lock_guard lock(mutex_);
+    if (ending_) return;
+    if (totals_.problem.empty() && waiting_bytes_ + bytes > limits_.waiting_bytes) {
+      ++totals_.dropped_passes;  // what comes later may find room again
+      return;
+    }
+    if (!totals_.problem.empty()) {
+      ++totals_.dropped_passes;
+      return;
+    }
+    waiting_bytes_ += bytes;
+    waiting_.push_back(std::move(pass));
+  }
+  changed_.notify_all();
+}
+
+void RecordingWriter::write(const RecordedPass& pass) {
+  Database& db = *database_;
+  const int64_t number = next_pass_++;
+  double seconds = 0;
+  Statement insert = db.prepare("INSERT INTO events VALUES(?, ?, ?, ?, ?, ?, ?)");
+  for (size_t rank = 0; rank < pass.events.size(); ++rank) {
+    for (size_t step = 0; step < pass.events[rank].size(); ++step) {
+      const StepEvent& event = pass.events[rank][step];
+      seconds = std::max(seconds, event.end_seconds);
+      insert.bind(1, number)
+          .bind(2, static_cast<int64_t>(rank))
+          .bind(3, static_cast<int64_t>(step))
+          .bind(4, nanoseconds(event.begin_seconds))
+          .bind(5, nanoseconds(event.end_seconds))
+          .bind(6, nanoseconds(event.arrival_seconds))
+          .bind(7, nanoseconds(event.all_arrived_seconds))
+          .run();
+    }
+  }
+  db.prepare("INSERT INTO passes VALUES(?, ?, ?)")
+      .bind(1, number)
+      .bind(2, nanoseconds(pass.begin_seconds))
+      .bind(3, nanoseconds(seconds))
+      .run();
+  Statement metric = db.prepare("INSERT OR REPLACE INTO metrics VALUES(?, ?, ?)");
+  for (const auto& [name, value] : pass.metrics)
+    metric.bind(1, number).bind(2, std::string_view(name)).bind(3, value).run();
+  Statement memory =
+      db.prepare("UPDATE memory SET high_water_bytes = max(high_water_bytes, ?) WHERE rank = ? AND kind = ?");
+  for (size_t rank = 0; rank < pass.high_water_bytes.size(); ++rank)
+    for (int kind = 0; kind < kMemoryKinds; ++kind) {
+      const std::string name = to_string(static_cast<MemoryKind>(kind));
+      memory.bind(1, pass.high_water_bytes[rank][static_cast<size_t>(kind)])
+          .bind(2, static_cast<int64_t>(rank))
+          .bind(3, std::string_view(name))
+          .run();
+    }
+}
+
+void RecordingWriter::main() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return ending_ || !waiting_.empty(); });
+    if (waiting_.empty()) return;
+    if (!ending_) changed_.wait_for(lock, kCommitEvery, [this] { return ending_; });  // one batch of many
+    std::deque<RecordedPass> batch = std::move(waiting_);
+    waiting_.clear();
+    lock.unlock();
+    int64_t events = 0;
+    std::string problem;
+    const int64_t first = next_pass_;
+    try {
+      database_->run("BEGIN");
+      for (const RecordedPass& pass : batch) {
+        write(pass);
+        for (const auto& rank : pass.events) events += static_cast<int64_t>(rank.size());
+      }
+      database_->run("COMMIT");
+      const int64_t bytes = database_->integer("PRAGMA page_count") * database_->integer("PRAGMA page_size");
+      if (bytes > limits_.file_bytes)
+        problem =
+            fmt::format("{} has reached the {} bytes it may have", database_->path(), limits_.file_bytes);
+    } catch (const std::exception& error) {
+      problem = error.what();
+      try {
+        database_->run("ROLLBACK");
+      } catch (const std::exception&) {  // there may be nothing to roll back: SQLite did it itself
+      }
+      next_pass_ = first;
+    }
+    const bool written = next_pass_ != first || batch.empty();
+    lock.lock();
+    for (const RecordedPass& pass : batch) waiting_bytes_ -= bytes_of(pass);
+    const auto passes = static_cast<int64_t>(batch.size());
+    (written ? totals_.passes : totals_.dropped_passes) += passes;
+    if (written) totals_.events += events;
+    if (!problem.empty()) totals_.problem = problem;
+  }
+}
+
+void RecordingWriter::write_totals() {
+  Database& db = *database_;
+  Statement meta = db.prepare("INSERT OR REPLACE INTO meta VALUES(?, ?)");
+  meta.bind(1, std::string_view("dropped_passes")).bind(2, totals_.dropped_passes).run();
+  meta.bind(1, std::string_view("problem")).bind(2, std::string_view(totals_.problem)).run();
+  meta.bind(1, std::string_view("finished")).bind(2, int64_t{1}).run();
+}
+
+RecordingTotals RecordingWriter::finish() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) {
+    thread_.join();
+    if (totals_.problem.empty() && totals_.dropped_passes > 0)
+      totals_.problem = "the disk was slower than the run";
+    try {
+      write_totals();
+    } catch (const std::exception& error) {
+      if (totals_.problem.empty()) totals_.problem = error.what();
+    }
+    database_.reset();
+  }
+  return totals_;
+}
+
+}  // namespace shardlens

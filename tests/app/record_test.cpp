@@ -1,0 +1,176 @@
+// --record, info and export as a person uses them; what a kill leaves; what other people's tools would read.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <string>
+#include <thread>
+
+#include "tests/app/process.h"
+#include "tests/engine/io/test_folder.h"
+
+namespace shardlens {
+namespace {
+
+using nlohmann::json;
+
+class CliRecord : public TestFolder {
+ protected:
+  static Ended run(const std::string& arguments) { return run_program(SHARDLENS_CLI_PROGRAM, arguments); }
+
+  json info(const std::string& file) {
+    const Ended ended = run("info --json " + path(file));
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    return json::parse(ended.out, nullptr, false);
+  }
+  std::string trained(const std::string& more) {
+    return "train --model gpt2-tiny --batch 2 --seq 16 --threads 1 --tp 2 --data sample " + more;
+  }
+};
+
+TEST_F(CliRecord, EveryVerbThatRunsRecordsAndInfoSaysWhat) {
+  ASSERT_EQ(run("step --model gpt2-tiny --layer --tp 2 --batch 2 --seq 16 --record " + path("layer")).code,
+            0);
+  const json layer = info("layer");
+  EXPECT_EQ(layer["verb"], "step");
+  EXPECT_EQ(layer["passes"], 1);
+  EXPECT_EQ(layer["events"], 2 * layer["steps"].get<int>());
+  EXPECT_TRUE(layer["finished"]);
+  const std::string whole =
+      "step --model gpt2-tiny --tp 2 --dp 2 --batch 4 --seq 16 --updates 3 --json --record ";
+  const Ended step = run(whole + path("model"));
+  ASSERT_EQ(step.code, 0) << step.err;
+  EXPECT_TRUE(json::accept(step.out)) << step.out;  // what is said of the recording goes elsewhere
+  EXPECT_EQ(info("model")["passes"], 3);
+  EXPECT_EQ(info("model")["high_water_bytes_per_rank"], json::parse(step.out)["high_water_bytes_per_rank"]);
+  ASSERT_EQ(run(trained("--steps 5 --record ") + path("run")).code, 0);
+  EXPECT_EQ(info("run")["passes"], 5);
+  EXPECT_EQ(info("run")["verb"], "train");
+}
+
+TEST_F(CliRecord, WhatIsThereIsNotWrittenOver) {
+  write("mine", "kept");
+  const Ended ended =
+      run("step --model gpt2-tiny --layer --tp 2 --batch 2 --seq 16 --record " + path("mine"));
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(contents("mine"), "kept");
+  EXPECT_EQ(run("info " + path("mine")).code, 2);
+  EXPECT_EQ(run("info " + path("absent")).code, 2);
+}
+
+// Killed at any moment: the file opens, and every step that ended more than a second before is in it.
+TEST_F(CliRecord, AKillLeavesWhatWasBeforeTheLastSecond) {
+  for (int i = 0; i < 5; ++i) {
+    const std::string name = "run" + std::to_string(i), log = "log" + std::to_string(i) + ".csv";
+    const pid_t child = fork();
+    if (child == 0) {
+      const std::string command = std::string("exec ") + SHARDLENS_CLI_PROGRAM + " " +
+                                  trained("--steps 1000000 --record " + path(name) + " --log " + path(log)) +
+                                  " >/dev/null 2>&1";
+      execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+      _exit(127);
+    }
+    // The log holds a step once the one after it has ended.
+    const auto logged = [&] {
+      const std::string text = contents(log);
+      return std::max<int64_t>(0, std::count(text.begin(), text.end(), '\n') - 1);
+    };
+    for (int polls = 0; polls < 6000 && logged() < 2; ++polls)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    std::this_thread::sleep_for(std::chrono::milliseconds(70 * i));
+    const int64_t before = logged();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1000));
+    kill(child, SIGKILL);
+    int status = 0;
+    waitpid(child, &status, 0);
+    ASSERT_TRUE(WIFSIGNALED(status));
+    ASSERT_GE(before, 2);
+    const json left = info(name);
+    EXPECT_FALSE(left["finished"]);
+    EXPECT_GE(left["passes"].get<int64_t>(), before);
+    EXPECT_EQ(left["events"], left["passes"].get<int64_t>() * 2 * left["steps"].get<int64_t>());
+  }
+}
+
+TEST_F(CliRecord, AFullDiskEndsTheRecordingAndNotTheRun) {
+  // A limit on a file's size stands for the disk.
+  const Ended ended =
+      run_program("sh", "-c \"trap '' XFSZ; ulimit -f 600; " + std::string(SHARDLENS_CLI_PROGRAM) + " " +
+                            trained("--steps 60 --record " + path("run")) + "\"");
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_NE(ended.out.find("step 60/60"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("passes are not in it"), std::string::npos) << ended.out;
+  const json left = info("run");
+  EXPECT_LT(left["passes"], 60);
+}
+
+// The fields the Trace Event Format documents, by phase; every flow that begins ends.
+TEST_F(CliRecord, TheTraceIsWhatPerfettoReads) {
+  ASSERT_EQ(
+      run("step --model gpt2-tiny --tp 2 --dp 2 --batch 4 --seq 16 --updates 2 --record " + path("run")).code,
+      0);
+  ASSERT_EQ(run("export " + path("run") + " " + path("trace.json")).code, 0);
+  const json trace = json::parse(contents("trace.json"), nullptr, false);
+  ASSERT_TRUE(trace.is_object());
+  std::map<int64_t, std::string> flows;
+  std::set<int64_t> processes;
+  int64_t slices = 0;
+  for (const json& event : trace["traceEvents"]) {
+    const std::string phase = event.at("ph");
+    ASSERT_TRUE(event.at("pid").is_number_integer());
+    ASSERT_TRUE(event.at("name").is_string());
+    if (phase == "M") {
+      ASSERT_TRUE(event.at("args").is_object());
+      continue;
+    }
+    ASSERT_TRUE(event.at("tid").is_number_integer());
+    ASSERT_GE(event.at("ts").get<double>(), 0);
+    if (phase == "X") {
+      ++slices;
+      processes.insert(event["pid"].get<int64_t>());
+      ASSERT_GE(event.at("dur").get<double>(), 0);
+    } else {
+      ASSERT_TRUE(phase == "s" || phase == "f") << phase;
+      flows[event.at("id").get<int64_t>()] += phase;
+    }
+  }
+  EXPECT_EQ(slices, info("run")["events"]);
+  EXPECT_EQ(processes.size(), 4u);
+  EXPECT_GT(flows.size(), 0u);
+  for (const auto& [id, ends] : flows) EXPECT_EQ(ends, "sf") << id;
+}
+
+TEST_F(CliRecord, TablesHaveARowForEveryStep) {
+  ASSERT_EQ(run(trained("--steps 3 --record ") + path("run")).code, 0);
+  const auto rows = [&](const std::string& table, const std::string& more = "") {
+    const Ended ended = run("export " + path("run") + " " + path("t.csv") + " --table " + table + more);
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    const std::string text = contents("t.csv");
+    const std::string header = text.substr(0, text.find('\n'));
+    const auto commas = std::count(header.begin(), header.end(), ',');
+    std::istringstream lines(text);
+    int64_t count = -1;
+    for (std::string line; std::getline(lines, line); ++count)
+      EXPECT_GE(std::count(line.begin(), line.end(), ','), commas) << line;  // a quoted name may hold more
+    return count;
+  };
+  const json all = info("run");
+  EXPECT_EQ(rows("steps"), all["events"]);
+  EXPECT_EQ(rows("steps", " --passes 1"), all["events"].get<int64_t>() / 3);
+  EXPECT_GT(rows("collectives"), 0);
+  EXPECT_EQ(rows("memory"), 2 * 8);
+  EXPECT_EQ(rows("metrics"), 3 * 9);
+  EXPECT_EQ(run("export " + path("run") + " " + path("t.csv") + " --passes 3").code, 2);
+  EXPECT_EQ(run("export " + path("run") + " " + path("t.csv") + " --table steeps").code, 2);
+  EXPECT_EQ(run("export " + path("run") + " " + path("t.txt")).code, 2);
+}
+
+}  // namespace
+}  // namespace shardlens

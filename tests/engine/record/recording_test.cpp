@@ -1,0 +1,192 @@
+// A recording round trip, what a full disk and a limit do to it, and files that are none.
+#include "engine/record/recording.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "engine/config/error.h"
+#include "engine/io/sqlite.h"
+#include "engine/planner/planner.h"
+#include "engine/runtime/recorder.h"
+#include "tests/engine/io/test_folder.h"
+#include "tests/engine/small_model.h"
+
+namespace shardlens {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+class RecordingTest : public TestFolder {
+ protected:
+  // Three passes of a small model on 2 x 2 ranks, recorded; what the executor measured in the last one.
+  std::vector<std::vector<StepEvent>> record(const std::string& file, RecordingLimits limits = {}) {
+    const std::shared_ptr<const Plan> plan = make_plan(testing::small_model(2, 2));
+    Executor executor(plan);
+    Recorder recorder(file, "step", *plan, executor.communicator(), limits);
+    for (int pass = 0; pass < 3; ++pass) {
+      executor.next_pass();
+      executor.start(executor.steps());
+      executor.wait();
+      recorder.take(executor, {{"loss", 5.0 - pass}});
+    }
+    totals_ = recorder.finish();
+    std::vector<std::vector<StepEvent>> events;
+    for (int rank = 0; rank < 4; ++rank) {
+      events.push_back(executor.trace(rank).events());
+      high_water_.push_back(executor.high_water_bytes(rank));
+    }
+    return events;
+  }
+
+  static std::string error_of(const std::string& file) {
+    try {
+      const Recording recording(file);
+      for (int64_t i = 0; i < recording.totals().passes; ++i) recording.pass(i);
+      return "no error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::Request) << error.what();
+      return error.what();
+    }
+  }
+
+  RecordingTotals totals_;
+  std::vector<BytesByKind> high_water_;
+};
+
+TEST_F(RecordingTest, HoldsWhatTheRunMeasured) {
+  const auto live = record(path("run.shardlens"));
+  EXPECT_EQ(totals_.passes, 3);
+  EXPECT_EQ(totals_.dropped_passes, 0);
+  const Recording recording(path("run.shardlens"));
+  EXPECT_TRUE(recording.finished());
+  EXPECT_EQ(recording.header().program, plan_program(testing::small_model(2, 2)));
+  EXPECT_EQ(recording.header().verb, "step");
+  EXPECT_EQ(recording.header().communicator, "local");
+  EXPECT_EQ(recording.high_water_bytes(), high_water_);
+  EXPECT_EQ(recording.totals().events, totals_.events);
+  const RecordedPass last = recording.pass(2);
+  EXPECT_EQ(last.metrics, (std::vector<Metric>{{"loss", 3.0}}));
+  EXPECT_GT(last.begin_seconds, recording.pass(0).begin_seconds);
+  ASSERT_EQ(last.events.size(), live.size());
+  for (size_t rank = 0; rank < live.size(); ++rank) {
+    ASSERT_EQ(last.events[rank].size(), live[rank].size());
+    for (size_t step = 0; step < live[rank].size(); ++step) {
+      const StepEvent &kept = last.events[rank][step], &was = live[rank][step];
+      constexpr double kNanosecond = 1.1e-9;
+      EXPECT_NEAR(kept.begin_seconds, was.begin_seconds, kNanosecond);
+      EXPECT_NEAR(kept.end_seconds, was.end_seconds, kNanosecond);
+      EXPECT_NEAR(kept.arrival_seconds, was.arrival_seconds, kNanosecond);
+      EXPECT_NEAR(kept.all_arrived_seconds, was.all_arrived_seconds, kNanosecond);
+      EXPECT_EQ(kept.flops, was.flops);
+      EXPECT_EQ(kept.sent_bytes, was.sent_bytes);
+    }
+  }
+}
+
+TEST_F(RecordingTest, IsOneFileThatSaysWhatItIs) {
+  record(path("run.shardlens"));
+  EXPECT_EQ(std::distance(fs::directory_iterator(path("")), fs::directory_iterator()), 1);
+  Database database(path("run.shardlens"), Database::Access::Read);
+  EXPECT_EQ(database.integer("PRAGMA application_id"), kRecordingId);
+  EXPECT_EQ(database.integer("PRAGMA user_version"), kRecordingVersion);
+}
+
+TEST_F(RecordingTest, AFileThatIsThereIsNotWrittenOver) {
+  record(path("run.shardlens"));
+  const std::shared_ptr<const Plan> plan = make_plan(testing::small_model(1, 1));
+  try {
+    Recorder again(path("run.shardlens"), "step", *plan, {"local", ""});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Request);
+    EXPECT_THAT(error.what(), HasSubstr("is there already"));
+  }
+}
+
+TEST_F(RecordingTest, TheLimitEndsTheRecordingAndNotTheRun) {
+  RecordingLimits limits;
+  limits.file_bytes = 1;
+  record(path("run.shardlens"), limits);
+  EXPECT_GE(totals_.passes, 1);
+  EXPECT_EQ(totals_.passes + totals_.dropped_passes, 3);
+  const Recording recording(path("run.shardlens"));
+  EXPECT_EQ(recording.totals().passes, totals_.passes);
+}
+
+TEST_F(RecordingTest, WhatTheDiskCannotKeepUpWithIsCounted) {
+  RecordingLimits limits;
+  limits.waiting_bytes = 1;
+  record(path("run.shardlens"), limits);
+  EXPECT_EQ(totals_.passes, 0);
+  EXPECT_EQ(totals_.dropped_passes, 3);
+  EXPECT_THAT(totals_.problem, HasSubstr("slower than the run"));
+  EXPECT_EQ(Recording(path("run.shardlens")).totals().dropped_passes, 3);
+}
+
+TEST_F(RecordingTest, AFileThatIsNoneIsSaidToBe) {
+  EXPECT_THAT(error_of(path("nothing")), HasSubstr("no such file"));
+  std::ofstream(path("text")) << std::string(5000, 'x');
+  EXPECT_THAT(error_of(path("text")), HasSubstr("is no SQLite database"));
+  std::ofstream(path("empty")).close();
+  EXPECT_THAT(error_of(path("empty")), HasSubstr("no Shardlens recording"));
+  Database(path("other"), Database::Access::Create).run("CREATE TABLE t(x)");
+  EXPECT_THAT(error_of(path("other")), HasSubstr("no Shardlens recording"));
+  EXPECT_THAT(error_of(path("")), HasSubstr("is not a file"));
+}
+
+TEST_F(RecordingTest, ANewerVersionIsSaidToBe) {
+  record(path("run.shardlens"));
+  Database(path("run.shardlens"), Database::Access::ReadWrite).run("PRAGMA user_version = 2");
+  EXPECT_THAT(error_of(path("run.shardlens")), HasSubstr("version 2; this Shardlens reads up to 1"));
+}
+
+TEST_F(RecordingTest, AHostileContentIsFound) {
+  record(path("sound"));
+  const std::vector<std::pair<const char*, const char*>> harms{
+      {"UPDATE meta SET value = '{}' WHERE key = 'program'", "program"},
+      {"UPDATE meta SET value = x'00ff' WHERE key = 'program'", "JSON"},
+      {"DELETE FROM meta WHERE key = 'machine'", "does not say its machine"},
+      {"UPDATE events SET rank = 99 WHERE pass = 1 AND rank = 3", "rank 99"},
+      {"UPDATE events SET rank = -1 WHERE pass = 1 AND rank = 3", "rank -1"},
+      {"DELETE FROM events WHERE pass = 1 AND rank = 2 AND step = 5", "step 6 follows step 4"},
+      {"INSERT INTO events VALUES(1, 0, 9000000000000, 0, 0, 0, 0)", "step 9000000000000"},
+      {"INSERT INTO costs VALUES(70, 0, 0, 0)", "on rank 70"},
+      {"INSERT INTO memory VALUES(70, 'weights', 0, 0)", "rank 70"},
+      {"DROP TABLE events", "no such table"},
+      {"ALTER TABLE costs RENAME COLUMN flops TO flaps", "no such column"}};
+  for (const auto& [harm, word] : harms) {
+    fs::copy_file(path("sound"), path("harmed"), fs::copy_options::overwrite_existing);
+    Database(path("harmed"), Database::Access::ReadWrite).run(harm);
+    EXPECT_THAT(error_of(path("harmed")), HasSubstr(word)) << harm;
+  }
+}
+
+// Cut off anywhere, and with any byte changed: an error or a recording, never a crash.
+TEST_F(RecordingTest, ATruncatedOrDamagedFileNeverCrashesItsReader) {
+  record(path("sound"));
+  const auto size = static_cast<int64_t>(fs::file_size(path("sound")));
+  for (int i = 0; i < 40; ++i) {
+    fs::copy_file(path("sound"), path("harmed"), fs::copy_options::overwrite_existing);
+    fs::resize_file(path("harmed"), static_cast<uintmax_t>(size * i / 40));
+    EXPECT_NE(error_of(path("harmed")), "no error") << i;
+  }
+  unsigned draw = 12345;
+  for (int i = 0; i < 150; ++i) {
+    fs::copy_file(path("sound"), path("harmed"), fs::copy_options::overwrite_existing);
+    std::fstream file(path("harmed"), std::ios::in | std::ios::out | std::ios::binary);
+    for (int byte = 0; byte < 8; ++byte) {
+      draw = draw * 1664525u + 1013904223u;
+      file.seekp(static_cast<int64_t>(draw >> 4) % size);
+      file.put(static_cast<char>(draw >> 20));
+    }
+    file.close();
+    error_of(path("harmed"));
+  }
+}
+
+}  // namespace
+}  // namespace shardlens
