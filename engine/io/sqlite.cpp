@@ -53,6 +53,8 @@ void Database::fail(int code) const {
   if (primary == SQLITE_FULL) throw run_error(fmt::format("{}: the disk is full", path_));
   if (primary == SQLITE_NOTADB) throw request_error(fmt::format("{} is no SQLite database", path_));
   if (primary == SQLITE_CORRUPT) throw request_error(fmt::format("{} is damaged: {}", path_, why));
+  if (primary == SQLITE_IOERR)
+    throw run_error(fmt::format("{} could not be read or written ({}); is the disk full?", path_, why));
   throw run_error(fmt::format("{}: {}", path_, why));
 }
 

@@ -102,13 +102,14 @@ TEST_F(CliRecord, AKillLeavesWhatWasBeforeTheLastSecond) {
 TEST_F(CliRecord, AFullDiskEndsTheRecordingAndNotTheRun) {
   // A limit on a file's size stands for the disk.
   const Ended ended =
-      run_program("sh", "-c \"trap '' XFSZ; ulimit -f 600; " + std::string(SHARDLENS_CLI_PROGRAM) + " " +
-                            trained("--steps 60 --record " + path("run")) + "\"");
+      run_program("sh", "-c \"trap '' XFSZ; ulimit -f 700; " + std::string(SHARDLENS_CLI_PROGRAM) +
+                            " step --model gpt2-tiny --tp 2 --batch 2 --seq 16 --updates 100 --record " +
+                            path("run") + "\"");
   EXPECT_EQ(ended.code, 0) << ended.err;
-  EXPECT_NE(ended.out.find("step 60/60"), std::string::npos) << ended.out;
-  EXPECT_NE(ended.out.find("passes are not in it"), std::string::npos) << ended.out;
-  const json left = info("run");
-  EXPECT_LT(left["passes"], 60);
+  EXPECT_NE(ended.out.find("pass 100"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("passes are not in it: "), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("is the disk full?"), std::string::npos) << ended.out;
+  EXPECT_LT(info("run")["passes"], 100);
 }
 
 // The fields the Trace Event Format documents, by phase; every flow that begins ends.
