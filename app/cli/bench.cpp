@@ -144,6 +144,7 @@ int bench_calibrate(const CommonOptions& options, int repetitions, const std::st
   for (const int tp : degrees_with_cores()) {
     Settings layer = to_settings(options);
     layer.block = Block::Layer;
+    layer.heads_policy = HeadsPolicy::Uneven;  // T is a number of cores
     layer.tp = tp;
     checks.push_back(check_calibration(layer, hardware, repetitions));
   }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/config/error.h"
+#include "engine/config/heads.h"
 #include "engine/config/units.h"
 #include "engine/cost/figures.h"
 #include "engine/cost/scaling.h"
@@ -131,7 +132,7 @@ std::vector<MeasuredScaling> measure_scaling(Settings settings, int repetitions)
   settings.dp = 1;
   settings.threads_per_rank = 1;
   for (const int tp : degrees_with_cores()) {
-    if (settings.model.heads % tp != 0) continue;
+    if (!divides_heads(settings.model, tp)) continue;
     settings.tp = tp;
     const CalibrationCheck check = check_calibration(settings, find_hardware("this-machine"), repetitions);
     measured.push_back({tp, check.times.measured_seconds});

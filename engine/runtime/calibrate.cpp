@@ -131,6 +131,7 @@ std::vector<Settings> calibration_models(DType dtype) {
     settings.model.vocab = 4000;
     settings.model.positions = sizes.seq;
     settings.dtype = dtype;
+    settings.heads_policy = HeadsPolicy::Uneven;  // T is a number of cores
     settings.batch = sizes.batch;
     settings.seq = sizes.seq;
     settings.update = true;

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "engine/config/error.h"
+#include "engine/config/heads.h"
 #include "engine/config/presets.h"
 #include "engine/train/break_run.h"
 #include "engine/train/train_data.h"
@@ -35,6 +36,7 @@ std::optional<BreakSettings> toy_of(const Settings& settings) {
   toy.model.norm = settings.model.norm;
   toy.split = settings.split;
   toy.tp = std::clamp(settings.tp, 1, static_cast<int>(toy.model.heads));
+  toy.heads_policy = HeadsPolicy::Uneven;  // T is the model's, whatever the toy's heads
   toy.dtype = settings.dtype;
   toy.seed = settings.seed;
   toy.dropout = settings.dropout;
@@ -42,7 +44,8 @@ std::optional<BreakSettings> toy_of(const Settings& settings) {
   toy.batch = kToyBatch;
   toy.seq = kToySequence;
   toy.block = Block::Model;
-  return BreakSettings{toy, toy.model.title + ", whole model", "--model " + toy.model.name};
+  const char* policy = divides_heads(toy.model, toy.tp) ? "" : " --heads-policy uneven";
+  return BreakSettings{toy, toy.model.title + ", whole model", "--model " + toy.model.name + policy};
 }
 
 }  // namespace
