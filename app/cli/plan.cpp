@@ -30,13 +30,17 @@ bool is_of_tp(const Step& step) {
   return is_collective(step.op) && step.axis == Axis::Tp;
 }
 
-// Those of the T ranks, by name; those among the replicas as "all-reduce over replicas". `layer`: of one
-// layer alone, or -1 for all.
+// Those of the T ranks, by name; those among the replicas as "all-reduce over replicas", those among ranks
+// that hold the same key heads as "all-reduce of shared key heads". `layer`: of one layer alone, or -1 for
+// all.
 std::map<std::string, CollectiveCount> count_collectives(const Program& program, int layer = -1) {
   std::map<std::string, CollectiveCount> counts;
   for (const Step& step : program.steps) {
     if (!is_collective(step.op) || (layer >= 0 && step.layer != layer)) continue;
-    CollectiveCount& count = counts[to_string(step.op) + (is_of_tp(step) ? "" : " over replicas")];
+    const char* among = !is_of_tp(step)                  ? " over replicas"
+                        : is_among_copies(program, step) ? " of shared key heads"
+                                                         : "";
+    CollectiveCount& count = counts[to_string(step.op) + among];
     ++(step.phase == Phase::Forward ? count.forward : count.backward);
     count.sent_bytes += sent_bytes(program, step.id);
   }

@@ -38,6 +38,9 @@ std::string holds(Layout layout) {
     case LayoutKind::Partial:
       if (layout.reduction == Reduction::Max)
         return fmt::format("the largest of each rank's own columns ({})", to_string(layout));
+      if (layout.dim >= 0)
+        return fmt::format("one term of a slice on each of the {} ranks that hold it ({})", layout.copies,
+                           to_string(layout));
       return "one term of a sum on each rank (Partial)";
   }
   return {};
@@ -113,7 +116,10 @@ std::string explain(const Program& program, StepId id) {
   return fmt::format(
       "{}, but {}: {} → {} is {} {}.", had, wanted_by, to_string(in.layout), to_string(out.layout),
       step.op == Op::AllReduce || step.op == Op::AllGather || step.op == Op::AllToAll ? "an" : "a",
-      step.op == Op::Slice ? "local slice, and nothing is sent" : to_string(step.op));
+      step.op == Op::Slice ? "local slice, and nothing is sent"
+      : is_among_copies(program, step)
+          ? fmt::format("{} among those {} ranks", to_string(step.op), group_ranks(program, step))
+          : to_string(step.op));
 }
 
 }  // namespace shardlens

@@ -15,6 +15,7 @@
 #include "engine/config/splits.h"
 #include "engine/config/validate.h"
 #include "engine/cost/heads_balance.h"
+#include "engine/device/device.h"
 #include "ui/widgets/form.h"
 #include "ui/widgets/paint.h"
 #include "ui/widgets/snap.h"
@@ -305,7 +306,8 @@ void draw_heads_policy(const Context& context, const Settings& wanted) {
   if (words.empty()) return;
   words += " (counted)";
   if (const double measured = measured_imbalance(context.snapshot); measured > 0)
-    words += fmt::format("; attention took the slowest rank {:.2f} times the mean (measured)", measured);
+    words += fmt::format("; attention took the slowest rank {:.2f} times the mean (measured{})", measured,
+                         wanted.tp > available_cores() ? ", ranks sharing cores" : "");
   const TextStyle style{context.fonts.body, context.px(kSmallSize), context.theme.dim};
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float height =

@@ -207,6 +207,8 @@ TEST(GroupedQueries, HaveOneFAndSumSharedGradientsInTheirSubgroups) {
     for (const Step& step : program.steps) {
       if (!is_among_copies(program, step)) continue;
       EXPECT_EQ(group_ranks(program, step), tp / 2);
+      EXPECT_NE(explain(program, step.id).find("among those " + std::to_string(tp / 2) + " ranks"),
+                std::string::npos);
       shared_bytes += sent_bytes(program, step.id);
     }
     const int64_t slice = (32 + 1) * 2 * 4 * 8;  // [hidden + bias, K and V, head_dim] of one key head in fp64
