@@ -15,6 +15,10 @@ void Context::send(BreakCommand command) const {
   break_outbox.push_back(std::move(command));
 }
 
+void Context::send(ScalingCommand command) const {
+  scaling_outbox.push_back(std::move(command));
+}
+
 void Context::want(const Settings& settings) const {
   view.wanted.sent(snapshot, settings);
   send(command::SetSettings{settings});

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/runtime/scaling_snapshot.h"
 #include "engine/runtime/snapshot.h"
 #include "engine/train/break_snapshot.h"
 #include "engine/train/train_snapshot.h"
@@ -18,7 +19,7 @@
 
 namespace shardlens::ui {
 
-enum class Tab { Stage, Memory, Traffic, Train, Program, BreakIt };
+enum class Tab { Stage, Memory, Traffic, Scaling, Train, Program, BreakIt };
 
 inline constexpr int kWholeModel = -1;  ///< ViewState::open_section: every part, none of them open
 
@@ -28,6 +29,28 @@ struct MemoryView {
   double parameters = 8.3e9;  ///< of the model against the wall
   std::string device = "v100-32gb";  ///< hardware preset whose memory is the wall
   int tp = 0;                        ///< the column explained beside the wall; 0: the smallest T that fits
+};
+
+enum class ScalingPage { Weak, Strong, Heads, BreakEven, Cluster };
+
+/// What the Scaling tab shows.
+struct ScalingView {
+  ScalingPage page = ScalingPage::Weak;
+  std::string crossing = "a100-80gb";  ///< the machine whose node is left
+  bool this_run = false;               ///< with this run's layer instead of the paper's largest model's
+  // the cluster: a model on T x D x P devices, each replica's batch in so many parts of one sequence
+  std::string model = "gpt-1t";
+  std::string cluster = "a100-80gb";
+  int64_t tp = 8, pp = 64, dp = 6, parts = 512;
+
+  bool operator==(const ScalingView&) const = default;
+};
+
+/// What the Scaling tab has asked to be priced, so that it asks once.
+struct ScalingAsked {
+  bool paper = false;
+  Settings crossing, cluster;
+  int stages = 0;
 };
 
 /// What the Inspector's pictures show of the selected tensor: the same part of every rank's piece.
@@ -81,6 +104,9 @@ struct ViewState {
   float stage_zoom = 1.0f;
   int open_section = kWholeModel;  ///< of a whole model: the part whose rows the Stage shows
   MemoryView memory;
+  bool traffic_times = false;  ///< the Traffic tab's second page: every step's time, predicted and measured
+  ScalingView scaling;
+  ScalingAsked scaling_asked;
   TrainView train;
   BreakView breaks;
   InspectorView inspector;
@@ -100,18 +126,21 @@ struct Context {
   const Snapshot& snapshot;  ///< of a frozen training step while there is one, else the Session's
   const TrainSnapshot& train;
   const BreakSnapshot& breaks;
+  const ScalingSnapshot& scaling;
   ViewState& view;
   const Theme& theme;
   const Fonts& fonts;
   Heatmaps& heatmaps;
-  std::vector<Command>& outbox;             ///< sent to the Session after the frame
-  std::vector<TrainCommand>& train_outbox;  ///< sent to the TrainingSession after the frame
-  std::vector<BreakCommand>& break_outbox;  ///< sent to the BreakSession after the frame
+  std::vector<Command>& outbox;                 ///< sent to the Session after the frame
+  std::vector<TrainCommand>& train_outbox;      ///< sent to the TrainingSession after the frame
+  std::vector<BreakCommand>& break_outbox;      ///< sent to the BreakSession after the frame
+  std::vector<ScalingCommand>& scaling_outbox;  ///< sent to the ScalingSession after the frame
 
   float px(float at_scale_one) const { return at_scale_one * view.ui_scale(); }
   void send(Command command) const;
   void send(TrainCommand command) const;
   void send(BreakCommand command) const;
+  void send(ScalingCommand command) const;
 
   /// The settings as they are wanted now: read these, change a copy, and want() it.
   const Settings& wanted() const { return view.wanted.settings(snapshot); }
@@ -126,6 +155,7 @@ void draw_inspector(const Context& context);
 void draw_timeline(const Context& context);
 void draw_memory(const Context& context);
 void draw_traffic(const Context& context);
+void draw_scaling(const Context& context);
 void draw_train(const Context& context);
 void draw_program(const Context& context);
 void draw_break_it(const Context& context);

@@ -11,15 +11,22 @@
 #include <system_error>
 
 #include "engine/config/error.h"
+#include "engine/config/hardware.h"
 #include "engine/config/presets.h"
 
 namespace shardlens::ui {
 namespace {
 
 constexpr int kFormat = 1;
-constexpr std::pair<Tab, const char*> kTabs[] = {{Tab::Stage, "stage"},     {Tab::Memory, "memory"},
-                                                 {Tab::Traffic, "traffic"}, {Tab::Train, "train"},
-                                                 {Tab::Program, "program"}, {Tab::BreakIt, "break-it"}};
+constexpr std::pair<Tab, const char*> kTabs[] = {
+    {Tab::Stage, "stage"}, {Tab::Memory, "memory"},   {Tab::Traffic, "traffic"}, {Tab::Scaling, "scaling"},
+    {Tab::Train, "train"}, {Tab::Program, "program"}, {Tab::BreakIt, "break-it"}};
+
+constexpr std::pair<ScalingPage, const char*> kScalingPages[] = {{ScalingPage::Weak, "weak"},
+                                                                 {ScalingPage::Strong, "strong"},
+                                                                 {ScalingPage::Heads, "heads"},
+                                                                 {ScalingPage::BreakEven, "break-even"},
+                                                                 {ScalingPage::Cluster, "cluster"}};
 
 Tab parse_tab(const std::string& name) {
   for (const auto& [tab, text] : kTabs) {
@@ -73,6 +80,43 @@ TrainChoices parse_choices(const nlohmann::json& json) {
   return choices;
 }
 
+nlohmann::json as_json(const ScalingView& view) {
+  const auto* page = std::find_if(std::begin(kScalingPages), std::end(kScalingPages),
+                                  [&](const auto& entry) { return entry.first == view.page; });
+  return {{"page", page->second},
+          {"crossing", view.crossing},
+          {"this_run", view.this_run},
+          {"model", view.model},
+          {"cluster", view.cluster},
+          {"tp", view.tp},
+          {"pp", view.pp},
+          {"dp", view.dp},
+          {"parts", view.parts}};
+}
+
+/// Throws for a preset that is not there any more, and for anything that is missing.
+ScalingView parse_scaling(const nlohmann::json& json) {
+  ScalingView view;
+  const auto name = json.at("page").get<std::string>();
+  const auto* page = std::find_if(std::begin(kScalingPages), std::end(kScalingPages),
+                                  [&](const auto& entry) { return name == entry.second; });
+  if (page == std::end(kScalingPages)) throw request_error(fmt::format("unknown page \"{}\"", name));
+  view.page = page->first;
+  view.crossing = find_hardware(json.at("crossing").get<std::string>()).name;
+  view.this_run = json.at("this_run").get<bool>();
+  view.model = model_preset(json.at("model").get<std::string>()).name;
+  view.cluster = find_hardware(json.at("cluster").get<std::string>()).name;
+  view.tp = json.at("tp").get<int64_t>();
+  view.pp = json.at("pp").get<int64_t>();
+  view.dp = json.at("dp").get<int64_t>();
+  view.parts = json.at("parts").get<int64_t>();
+  for (const int64_t count : {view.tp, view.pp, view.dp, view.parts}) {
+    if (count < 1 || count > 1'000'000)
+      throw request_error(fmt::format("a cluster of {} of something", count));
+  }
+  return view;
+}
+
 RememberedState parse(const nlohmann::json& json) {
   if (const int format = json.at("format").get<int>(); format != kFormat) {
     throw request_error(fmt::format("it is of format {}, and this studio reads {}", format, kFormat));
@@ -91,6 +135,8 @@ RememberedState parse(const nlohmann::json& json) {
   state.layout = json.at("layout").get<std::string>();
   if (json.contains("train")) state.train = parse_choices(json.at("train"));  // not in older files
   if (json.contains("compared")) state.compared = parse_choices(json.at("compared"));
+  state.traffic_times = json.value("traffic_times", false);
+  if (json.contains("scaling")) state.scaling = parse_scaling(json.at("scaling"));
   return state;
 }
 
@@ -131,7 +177,9 @@ void write_state(const RememberedState& state, const std::filesystem::path& path
                             {"program_filter", state.program_filter},
                             {"layout", state.layout},
                             {"train", as_json(state.train)},
-                            {"compared", as_json(state.compared)}};
+                            {"compared", as_json(state.compared)},
+                            {"traffic_times", state.traffic_times},
+                            {"scaling", as_json(state.scaling)}};
   std::error_code failed;
   std::filesystem::create_directories(path.parent_path(), failed);
   const std::filesystem::path beside = fmt::format("{}.{}", path.string(), getpid());

@@ -18,6 +18,8 @@ struct RememberedState {
   std::string program_filter;
   std::string layout;                                   ///< Dear ImGui's own text; empty: the first layout
   TrainChoices train, compared = comparison_choices();  ///< of the Train tab
+  bool traffic_times = false;                           ///< the Traffic tab's page
+  ScalingView scaling = {};
 
   bool operator==(const RememberedState&) const = default;
 };

@@ -25,7 +25,8 @@ using Clock = std::chrono::steady_clock;
 constexpr float kBarHeight = 48;
 constexpr double kBusyFrameSeconds = 1.0 / 30;
 constexpr double kIdleSeconds = 1;
-constexpr double kSettleSeconds = 0.8;  ///< tooltips and hovers need frames after the last event
+constexpr double kMeasuringFrameSeconds = 0.25;  ///< frames take from the cores that are measured
+constexpr double kSettleSeconds = 0.8;           ///< tooltips and hovers need frames after the last event
 constexpr int kFirstFrames = 3;
 constexpr int kFindFrames = 6;
 constexpr double kRememberEverySeconds = 5;
@@ -92,6 +93,13 @@ void dock_beside_stage() {
     ImGui::SetNextWindowDockID(stage->DockId, ImGuiCond_FirstUseEver);
 }
 
+/// What computes on every core, and so would be measured together with this machine.
+bool computes(const Command& command) {
+  return std::holds_alternative<command::SetSettings>(command) ||
+         std::holds_alternative<command::Run>(command) ||
+         std::holds_alternative<command::CompareLosses>(command);
+}
+
 /// What the centre's tab strip says at its right.
 std::string centre_hint(const Context& context) {
   const Plan* plan = shown_plan(context.snapshot);
@@ -113,6 +121,7 @@ Studio::Studio(const Settings& settings, const Fonts& fonts, std::filesystem::pa
       state_path_(std::move(state_path)),
       session_(settings),
       snapshot_(session_.snapshot()),
+      scaled_(scaling_.snapshot()),
       train_(training_.snapshot()),
       broken_(breaks_.snapshot()),
       last_change_(Clock::now()),
@@ -131,6 +140,8 @@ Studio::Studio(const Settings& settings, const Fonts& fonts, std::filesystem::pa
   view_.program_filter = remembered_.program_filter;
   view_.train.single = remembered_.train;
   view_.train.compared = remembered_.compared;
+  view_.traffic_times = remembered_.traffic_times;
+  view_.scaling = remembered_.scaling;
   layout_.restore(remembered_.layout);
 }
 
@@ -139,8 +150,8 @@ Studio::~Studio() {
 }
 
 Context Studio::context() {
-  return {*snapshot_, *train_,   *broken_, view_,         theme(view_.theme),
-          fonts_,     heatmaps_, outbox_,  train_outbox_, break_outbox_};
+  return {*snapshot_, *train_,   *broken_, *scaled_,      view_,         theme(view_.theme),
+          fonts_,     heatmaps_, outbox_,  train_outbox_, break_outbox_, scaling_outbox_};
 }
 
 void Studio::prepare_style() {
@@ -250,8 +261,8 @@ void Studio::draw_tab(const Context& context, const char* name, Tab tab, void (*
   if (visible && ImGui::IsWindowFocused(ImGuiFocusedFlags_RootAndChildWindows) && !view_.focus_tab)
     view_.tab = tab;
   if (visible) {
-    // What trains beside the run has a state of its own to tell.
-    const bool is_beside = tab == Tab::Train || tab == Tab::BreakIt;
+    // What trains or is priced beside the run has a state of its own to tell.
+    const bool is_beside = tab == Tab::Train || tab == Tab::BreakIt || tab == Tab::Scaling;
     if (!is_beside) draw_frozen(context);
     draw(context);
     if (tab != Tab::Stage && !is_beside) draw_notice(context);
@@ -291,16 +302,38 @@ void Studio::take_snapshots() {
   frozen_ = trained->frozen;
   if (frozen_) newest = frozen_->shown;
   std::shared_ptr<const BreakSnapshot> broken = breaks_.snapshot();
-  const bool changed = newest != snapshot_ || trained != train_ || broken != broken_;
+  std::shared_ptr<const ScalingSnapshot> scaled = scaling_.snapshot();
+  const bool changed = newest != snapshot_ || trained != train_ || broken != broken_ || scaled != scaled_;
   if (changed || has_input()) last_change_ = Clock::now();
   snapshot_ = std::move(newest);
   train_ = std::move(trained);
   broken_ = std::move(broken);
+  scaled_ = std::move(scaled);
+  follow_calibration();
+}
+
+/// A machine measured just now prices the plan that is shown: it is planned anew, and run, at once.
+void Studio::follow_calibration() {
+  if (scaled_->calibrated == calibrated_ || scaled_->measures()) return;
+  calibrated_ = scaled_->calibrated;
+  const Settings& settings = session_.snapshot()->settings;
+  if (settings.hardware == "this-machine") session_.send(command::SetSettings{settings});
 }
 
 /// What the panels asked for in this frame. Who changes the plan or runs it leaves the frozen step; walking
 /// through it moves nothing but the selection.
 void Studio::send_commands() {
+  const bool trains =
+      std::any_of(train_outbox_.begin(), train_outbox_.end(), [](const TrainCommand& command) {
+        return std::holds_alternative<train_command::Start>(command) ||
+               std::holds_alternative<train_command::Resume>(command);
+      });
+  const bool breaks = std::any_of(
+      break_outbox_.begin(), break_outbox_.end(),
+      [](const BreakCommand& command) { return std::holds_alternative<break_command::Start>(command); });
+  if (scaled_->measures() && (trains || breaks || std::any_of(outbox_.begin(), outbox_.end(), computes)))
+    scaling_.send(scaling_command::Stop{
+        "A run began, and two at once would share the cores: the measurement was given up."});
   for (Command& command : outbox_) {
     const bool leaves = std::holds_alternative<command::SetSettings>(command) ||
                         std::holds_alternative<command::Run>(command);
@@ -309,10 +342,13 @@ void Studio::send_commands() {
   }
   for (TrainCommand& command : train_outbox_) training_.send(std::move(command));
   for (BreakCommand& command : break_outbox_) breaks_.send(std::move(command));
-  if (!outbox_.empty() || !train_outbox_.empty() || !break_outbox_.empty()) last_change_ = Clock::now();
+  for (ScalingCommand& command : scaling_outbox_) scaling_.send(std::move(command));
+  const bool asked = !outbox_.empty() || !train_outbox_.empty() || !break_outbox_.empty();
+  if (asked || !scaling_outbox_.empty()) last_change_ = Clock::now();
   outbox_.clear();
   train_outbox_.clear();
   break_outbox_.clear();
+  scaling_outbox_.clear();
 }
 
 void Studio::frame() {
@@ -346,6 +382,7 @@ void Studio::frame() {
   draw_tab(now, "Stage", Tab::Stage, draw_stage);
   draw_tab(now, "Memory", Tab::Memory, draw_memory);
   draw_tab(now, "Traffic", Tab::Traffic, draw_traffic);
+  draw_tab(now, "Scaling", Tab::Scaling, draw_scaling);
   draw_tab(now, "Train", Tab::Train, draw_train);
   draw_tab(now, "Program", Tab::Program, draw_program);
   draw_tab(now, "Break it", Tab::BreakIt, draw_break_it);
@@ -366,6 +403,7 @@ double Studio::idle_seconds() const {
   if (is_busy(*snapshot_) || train_->is_active() || broken_->is_active() || view_.playing ||
       seconds_since(last_change_) < kSettleSeconds)
     return kBusyFrameSeconds;
+  if (scaled_->measures()) return kMeasuringFrameSeconds;
   return ImGui::GetIO().WantTextInput ? 0.2 : kIdleSeconds;  // a text cursor blinks
 }
 
@@ -380,7 +418,9 @@ void Studio::remember() {
                       view_.program_filter,
                       layout_.remembered(),
                       view_.train.single,
-                      view_.train.compared};
+                      view_.train.compared,
+                      view_.traffic_times,
+                      view_.scaling};
   if (now == remembered_) return;
   remembered_ = std::move(now);
   try {

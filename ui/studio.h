@@ -1,4 +1,5 @@
-// The studio: one Session that computes, one TrainingSession that trains, and one window that shows. A frame
+// The studio: one Session that computes, one TrainingSession that trains, one ScalingSession that prices and
+// measures, and one window that shows. A frame
 // takes the newest Snapshot, lets the keys and the panels look at it, and sends what they ask for back
 // through the Session's queue. It never waits for the engine.
 #pragma once
@@ -9,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/runtime/scaling_session.h"
 #include "engine/runtime/session.h"
 #include "engine/train/break_session.h"
 #include "engine/train/training_session.h"
@@ -41,12 +43,14 @@ class Studio {
   Session& session() { return session_; }
   TrainingSession& training() { return training_; }
   BreakSession& breaks() { return breaks_; }
+  ScalingSession& scaling() { return scaling_; }
   const Heatmaps& heatmaps() const { return heatmaps_; }
 
  private:
   Context context();
   void prepare_style();
   void take_snapshots();
+  void follow_calibration();
   void send_commands();
   void draw_frozen(const Context& context);
   void follow_program();
@@ -68,7 +72,10 @@ class Studio {
   Session session_;
   TrainingSession training_;
   BreakSession breaks_;
+  ScalingSession scaling_;
   std::shared_ptr<const Snapshot> snapshot_;
+  std::shared_ptr<const ScalingSnapshot> scaled_;
+  std::shared_ptr<const Hardware> calibrated_;  ///< the calibration that the plan was priced anew for
   int find_frames_ =
       0;  ///< frames that still bring the selection into view: panels take a few to find their place
   std::shared_ptr<const Plan> followed_;  ///< the plan the selection belongs to
@@ -79,6 +86,7 @@ class Studio {
   std::vector<Command> outbox_;
   std::vector<TrainCommand> train_outbox_;
   std::vector<BreakCommand> break_outbox_;
+  std::vector<ScalingCommand> scaling_outbox_;
   ThemeName styled_theme_ = ThemeName::Dark;
   float styled_scale_ = 0;
   std::chrono::steady_clock::time_point last_change_;

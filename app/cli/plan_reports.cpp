@@ -14,6 +14,7 @@
 #include "engine/cost/scaling.h"
 #include "engine/cost/tournament.h"
 #include "engine/runtime/calibrate.h"
+#include "engine/runtime/measured_scaling.h"
 #include "engine/runtime/plan.h"
 
 namespace shardlens::cli {
@@ -120,26 +121,6 @@ std::string value_text(double value, const std::string& unit) {
   return fmt::format("{:.5g}", value);
 }
 
-// One layer on T ranks of one thread each, so that a rank is a core.
-struct MeasuredScaling {
-  int tp = 1;
-  double seconds = 0;
-};
-
-std::vector<MeasuredScaling> measure_scaling(Settings settings, int repetitions) {
-  std::vector<MeasuredScaling> measured;
-  settings.block = Block::Layer;
-  settings.dp = 1;
-  settings.threads_per_rank = 1;
-  for (const int tp : degrees_with_cores()) {
-    if (!divides_heads(settings.model, tp)) continue;
-    settings.tp = tp;
-    const CalibrationCheck check = check_calibration(settings, find_hardware("this-machine"), repetitions);
-    measured.push_back({tp, check.times.measured_seconds});
-  }
-  return measured;
-}
-
 }  // namespace
 
 int print_tournament(const Settings& settings, const TournamentWish& wish, bool json) {
@@ -226,7 +207,7 @@ int print_figures(bool json) {
 
 int print_scaling(Settings settings, int repetitions, bool json) {
   const std::vector<ScalingPoint> points = paper_scaling();
-  const std::vector<MeasuredScaling> measured = measure_scaling(settings, repetitions);
+  const MeasuredScaling measured = measure_scaling(settings, repetitions);
   // The paper's largest model where its node ends, and beside it the same on newer machines.
   std::vector<std::pair<const Hardware*, BreakEven>> crossings;
   for (const char* name : {"a100-80gb", "h100-80gb", "h200-141gb"}) {
@@ -248,10 +229,15 @@ int print_scaling(Settings settings, int repetitions, bool json) {
       if (p.paper) row["paper"] = *p.paper;
       paper.push_back(row);
     }
-    for (const MeasuredScaling& run : measured)
-      here.push_back({{"tp", run.tp},
-                      {"measured_seconds", run.seconds},
-                      {"measured_speed_up", measured.front().seconds / run.seconds}});
+    for (const MeasuredPoint& p : measured.points)
+      here.push_back(
+          {{"series", to_string(p.series)},
+           {"tp", p.tp},
+           {"hidden", p.hidden},
+           {"heads", p.heads},
+           {"measured_seconds", p.seconds},
+           {"measured_flops_per_second", p.flops_per_second},
+           {p.series == ScalingSeries::Strong ? "measured_speed_up" : "measured_efficiency", p.value}});
     for (const auto& [hardware, even] : crossings)
       across.push_back({{"predicted_on", hardware->title},
                         {"tp", even.tp},
@@ -265,7 +251,7 @@ int print_scaling(Settings settings, int repetitions, bool json) {
                                     {"basis", paper_hardware().basis},
                                     {"paper", paper},
                                     {"crossing", across},
-                                    {"measured_on", machine_description()},
+                                    {"measured_on", measured.machine},
                                     {"measured", here}}
                            .dump());
     return 0;
@@ -308,11 +294,14 @@ int print_scaling(Settings settings, int repetitions, bool json) {
       "{:.2f}\n",
       2 * (10 * (15.0 / 16) / (7.0 / 8) - 1));
   fmt::print("\nThis machine, one layer of {}, {}, batch {} × sequence {}, a core a rank (measured on {})\n",
-             settings.model.title, to_string(settings.dtype), settings.batch, settings.seq,
-             machine_description());
-  for (const MeasuredScaling& run : measured)
-    fmt::print("  T = {:<3} {:>9.2f} ms  {:.2f} times as fast as T = 1\n", run.tp, run.seconds * 1e3,
-               measured.front().seconds / run.seconds);
+             settings.model.title, to_string(measured.layer.dtype), measured.layer.batch, measured.layer.seq,
+             measured.machine);
+  for (const MeasuredPoint& p : measured.points)
+    fmt::print("  {:<8} T = {:<3} hidden {:<6} heads {:<4} {:>9.2f} ms  {}\n", to_string(p.series), p.tp,
+               p.hidden, p.heads, p.seconds * 1e3,
+               p.series == ScalingSeries::Strong
+                   ? fmt::format("{:.2f} times as fast as T = 1", p.value)
+                   : fmt::format("{:.0f} % of the FLOP/s of T = 1, a rank", 100 * p.value));
   return 0;
 }
 

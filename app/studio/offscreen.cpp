@@ -90,6 +90,18 @@ void train_shortly(const std::string& view, Platform& platform, ui::Studio& stud
   if (trained->state == TrainState::Failed) throw run_error(trained->message);
 }
 
+/// What a scaling view shows: priced and, where it has points of this machine, measured.
+void measure_shortly(const std::string& view, Platform& platform, ui::Studio& studio) {
+  if (!is_scaling_view(view)) return;
+  for (int i = 0; i < kSettlingFrames; ++i) draw_frame(platform, studio);  // the page asks for its prices
+  const bool has_points = view.starts_with("scaling");
+  if (has_points && !studio.scaling().snapshot()->measured)
+    studio.scaling().send(scaling_command::Measure{studio.snapshot().settings});
+  const std::shared_ptr<const ScalingSnapshot> done = studio.scaling().wait_until_idle(kTimeoutSeconds);
+  if (done->measures())
+    throw run_error(fmt::format("this machine was not measured within {:.0f} s", kTimeoutSeconds));
+}
+
 /// Draws until a training step is frozen, or none is any more.
 void wait_for_frozen(bool frozen, Platform& platform, ui::Studio& studio) {
   const auto begin = Clock::now();
@@ -118,6 +130,7 @@ void break_shortly(const std::string& view, const Options& options, Platform& pl
 void prepare_view(const std::string& view, const Options& options, Platform& platform, ui::Studio& studio) {
   break_shortly(view, options, platform, studio);
   train_shortly(view, platform, studio);
+  measure_shortly(view, platform, studio);
   if (view != kFrozenView) return;
   studio.training().send(train_command::Freeze{});
   wait_for_frozen(true, platform, studio);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <map>
 
 #include "engine/config/error.h"
 #include "engine/config/presets.h"
@@ -51,9 +52,11 @@ const char* const kExamples =
 }  // namespace
 
 const std::vector<std::string>& view_names() {
-  static const std::vector<std::string> names{
-      "stage",   "memory",   "memory-layer", "traffic", "train",     "train-compare", kFrozenView,
-      "program", kBreakView, kBreakLossView, "palette", "inspector", "sheet"};
+  static const std::vector<std::string> names{"stage",         "memory",    "memory-layer",   "traffic",
+                                              "traffic-times", "scaling",   "scaling-strong", "scaling-heads",
+                                              "break-even",    "cluster",   "train",          "train-compare",
+                                              kFrozenView,     "program",   kBreakView,       kBreakLossView,
+                                              "palette",       "inspector", "sheet"};
   return names;
 }
 
@@ -167,6 +170,20 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
   return options;
 }
 
+namespace {
+
+const std::map<std::string, ui::ScalingPage> kScalingViews{{"scaling", ui::ScalingPage::Weak},
+                                                           {"scaling-strong", ui::ScalingPage::Strong},
+                                                           {"scaling-heads", ui::ScalingPage::Heads},
+                                                           {"break-even", ui::ScalingPage::BreakEven},
+                                                           {"cluster", ui::ScalingPage::Cluster}};
+
+}  // namespace
+
+bool is_scaling_view(const std::string& name) {
+  return kScalingViews.contains(name);
+}
+
 bool is_training_view(const std::string& name) {
   return name.starts_with("train");
 }
@@ -176,10 +193,14 @@ void show_view(const std::string& name, ui::ViewState& state) {
   state.sheet_open = name == "sheet";
   state.wide_inspector = name == "inspector";
   state.memory.this_layer = name == "memory-layer";
+  state.traffic_times = name == "traffic-times";
+  const auto page = kScalingViews.find(name);
+  if (page != kScalingViews.end()) state.scaling.page = page->second;
   state.train.comparison = name == "train-compare";
   state.breaks.page = name == kBreakLossView ? ui::BreakPage::Loss : ui::BreakPage::Errors;
   state.tab = name.starts_with("memory")     ? ui::Tab::Memory
-              : name == "traffic"            ? ui::Tab::Traffic
+              : name.starts_with("traffic")  ? ui::Tab::Traffic
+              : page != kScalingViews.end()  ? ui::Tab::Scaling
               : is_training_view(name)       ? ui::Tab::Train
               : name == "program"            ? ui::Tab::Program
               : name.starts_with(kBreakView) ? ui::Tab::BreakIt

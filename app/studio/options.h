@@ -43,7 +43,9 @@ const std::vector<std::string>& view_names();
 void apply_looks(const Options& options, ui::ViewState& state);
 /// The views that show nothing before something was trained.
 bool is_training_view(const std::string& name);
-/// Of them, the one that shows the last step of it on the Stage.
+/// The pages of the Scaling tab; of those called "scaling…" points are measured here.
+bool is_scaling_view(const std::string& name);
+/// Of the views of a training, the one that shows the last step of it on the Stage.
 inline constexpr const char* kFrozenView = "train-frozen";
 /// The views of the Break it tab: its faults, or what the one Options::fault names does; and its loss.
 inline constexpr const char* kBreakView = "break-it";

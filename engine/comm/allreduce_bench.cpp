@@ -182,9 +182,9 @@ LinkRate fit_alpha_beta(Collective collective, const std::vector<AllReducePoint>
   const double determinant = hh * ss - hs * hs;
   if (points.size() < 2 || determinant <= 0)
     throw run_error("alpha and beta need points of two sizes over two ranks or more");
-  const double alpha = std::max(0.0, (h1 * ss - s1 * hs) / determinant);
-  const double inverse_beta = alpha > 0 ? (s1 * hh - h1 * hs) / determinant : s1 / ss;
-  return {alpha, 1 / inverse_beta};
+  const double alpha = (h1 * ss - s1 * hs) / determinant, inverse_beta = (s1 * hh - h1 * hs) / determinant;
+  if (alpha > 0 && inverse_beta > 0) return {alpha, 1 / inverse_beta};
+  return {0, ss / s1};  // noise hides the latency: bandwidth alone
 }
 
 std::vector<AllReducePoint> bench_all_reduce(const AllReduceBench& bench) {

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
@@ -47,6 +49,15 @@ int64_t machine_memory_bytes() {
   return bytes;
 }
 
+// What was measured, under the name and with the memory of `stated`, this machine as it is.
+Hardware as_this_machine(Hardware calibrated, const Hardware& stated) {
+  calibrated.name = stated.name;
+  calibrated.title = stated.title;
+  calibrated.memory_bytes = stated.memory_bytes;
+  calibrated.nodes = stated.nodes;
+  return calibrated;
+}
+
 // As `bench calibrate` left it, or as the operating system states it. A calibration that cannot be read or is
 // of another machine must not keep a program from starting: it is left out, and `basis` says why.
 Hardware this_machine() {
@@ -65,10 +76,7 @@ Hardware this_machine() {
     Hardware calibrated = read_hardware_file(path);
     if (calibrated.ranks_per_node != cores)
       throw request_error(path + " was measured on " + std::to_string(calibrated.ranks_per_node) + " cores");
-    calibrated.name = hardware.name;
-    calibrated.title = hardware.title;
-    calibrated.memory_bytes = hardware.memory_bytes;
-    return calibrated;
+    return as_this_machine(std::move(calibrated), hardware);
   } catch (const Error& error) {
     hardware.basis = std::string(error.what()) + "; bench calibrate measures anew";
     return hardware;
@@ -89,6 +97,18 @@ std::vector<Hardware> read_presets() {
   const size_t devices = presets.size();
   for (size_t i = 1; i < devices; ++i) presets.push_back(two_nodes_of(presets[i]));
   return presets;
+}
+
+// Every set of presets there has been, the newest last: who holds a reference into an older one keeps it.
+struct Known {
+  std::mutex mutex;
+  std::deque<std::vector<Hardware>> sets{read_presets()};
+  std::atomic<const std::vector<Hardware>*> newest{&sets.back()};
+};
+
+Known& known() {
+  static Known known;
+  return known;
 }
 
 // Presets that came as files, kept for as long as the program runs.
@@ -143,8 +163,14 @@ LinkRate Hardware::measured_link(const std::string& collective, int ranks) const
 }
 
 const std::vector<Hardware>& hardware_presets() {
-  static const std::vector<Hardware> presets = read_presets();
-  return presets;
+  return *known().newest.load(std::memory_order_acquire);
+}
+
+void adopt_calibration(const Hardware& calibrated) {
+  const std::lock_guard lock(known().mutex);
+  std::vector<Hardware> presets = known().sets.back();
+  presets.front() = as_this_machine(calibrated, presets.front());
+  known().newest.store(&known().sets.emplace_back(std::move(presets)), std::memory_order_release);
 }
 
 std::vector<std::string> hardware_names() {

@@ -17,6 +17,10 @@ Hardware read_hardware_file(const std::string& path);
 /// Atomically; makes the folder it lies in.
 void write_hardware_file(const Hardware& hardware, const std::string& path);
 
+/// From now on the preset "this-machine" is priced as `calibrated`, what it was until now stays valid for who
+/// still reads it. Any thread.
+void adopt_calibration(const Hardware& calibrated);
+
 /// Where this machine's calibration lies: $XDG_DATA_HOME/shardlens/this-machine.json, or under
 /// ~/.local/share; empty when the environment names no home.
 std::string calibration_path();

@@ -8,12 +8,13 @@
 #include <cmath>
 #include <ctime>
 #include <map>
+#include <string_view>
 
 #include "engine/comm/allreduce_bench.h"
+#include "engine/config/splits.h"
 #include "engine/device/device.h"
 #include "engine/device/gemm_bench.h"
 #include "engine/planner/planner.h"
-#include "engine/runtime/executor.h"
 #include "engine/runtime/plan.h"
 
 namespace shardlens {
@@ -27,19 +28,24 @@ double quartile(std::vector<double> values) {
   return values[static_cast<size_t>(kCounted * static_cast<double>(values.size() - 1) + 0.5)];
 }
 
-// Runs a plan and returns, [rank][step], what each step took.
-std::vector<std::vector<double>> step_seconds(const std::shared_ptr<const Plan>& plan, int repetitions) {
+// Runs a plan and returns, [rank][step], what each step took; of a collective, from when all ranks were
+// there.
+std::vector<std::vector<double>> step_seconds(const std::shared_ptr<const Plan>& plan, int repetitions,
+                                              Beside beside, const std::function<void()>& tell) {
   const size_t steps = plan->program.steps.size();
   const auto ranks = static_cast<size_t>(plan->program.ranks());
   std::vector<std::vector<std::vector<double>>> all(ranks, std::vector<std::vector<double>>(steps));
-  Executor executor(plan);
+  Executor executor(plan, beside);
   for (int repetition = -1; repetition < repetitions; ++repetition) {  // the first one warms up
+    tell();
     executor.next_pass();
     executor.start(executor.steps());
     executor.wait();
     for (size_t rank = 0; rank < ranks && repetition >= 0; ++rank) {
-      for (size_t step = 0; step < steps; ++step)
-        all[rank][step].push_back(executor.trace(static_cast<int>(rank)).event(step).seconds());
+      for (size_t step = 0; step < steps; ++step) {
+        const StepEvent& event = executor.trace(static_cast<int>(rank)).event(step);
+        all[rank][step].push_back(event.seconds() - event.wait_seconds());
+      }
     }
   }
   std::vector<std::vector<double>> seconds(ranks, std::vector<double>(steps));
@@ -71,16 +77,42 @@ void add_rates(const Plan& plan, const std::vector<std::vector<double>>& seconds
   }
 }
 
-// Alpha and beta of every collective, and how fast all ranks copy memory at once.
-void measure_links(int ranks, DType dtype, int rounds, Hardware& hardware) {
-  AllReduceBench bench;
-  bench.ranks = {ranks};
-  bench.dtype = dtype == DType::Fp64 ? DType::Fp64 : DType::Fp32;
-  bench.rounds = rounds;
+// What collectives took inside a model: of each kind, by the bytes of the tensor.
+using Transfers = std::map<Collective, std::map<int64_t, Bin>>;
+
+void add_transfers(const Plan& plan, const std::vector<std::vector<double>>& seconds, Transfers& transfers) {
+  const Program& program = plan.program;
+  for (const Step& step : program.steps) {
+    if (!is_collective(step.op) || step.axis != Axis::Tp) continue;
+    int64_t bytes = 0;
+    for (const TensorId id : step.outputs) bytes += program.tensor(id).bytes();
+    double slowest = 0;
+    for (const std::vector<double>& rank : seconds)
+      slowest = std::max(slowest, rank[static_cast<size_t>(step.id)]);
+    Bin& bin = transfers[collective_of(step.op)][bytes];
+    bin.seconds += slowest;
+    ++bin.steps;
+  }
+}
+
+// Alpha and beta of every collective: of those the models ran as they ran there, of the all-to-all, which
+// they do not need, by itself.
+void fit_links(int ranks, DType dtype, int rounds, const Transfers& transfers, Hardware& hardware) {
   for (const Collective collective :
        {Collective::AllReduce, Collective::ReduceScatter, Collective::AllGather, Collective::AllToAll}) {
-    bench.collective = collective;
-    const std::vector<AllReducePoint> points = bench_all_reduce(bench);
+    std::vector<AllReducePoint> points;
+    if (const auto found = transfers.find(collective); found != transfers.end()) {
+      for (const auto& [bytes, bin] : found->second)
+        points.push_back({.ranks = ranks, .bytes = bytes, .best_seconds = bin.seconds / bin.steps});
+    }
+    if (points.size() < 2) {
+      AllReduceBench bench;
+      bench.collective = collective;
+      bench.ranks = {ranks};
+      bench.dtype = dtype == DType::Fp64 ? DType::Fp64 : DType::Fp32;
+      bench.rounds = rounds;
+      points = bench_all_reduce(bench);
+    }
     const LinkRate fitted = fit_alpha_beta(collective, points);
     hardware.links[{to_string(collective), ranks}] = fitted;
     if (collective != Collective::AllReduce) continue;
@@ -140,7 +172,7 @@ std::vector<Settings> calibration_models(DType dtype) {
   return models;
 }
 
-Hardware calibrate(const std::vector<Settings>& models, int repetitions) {
+Hardware calibrate(const std::vector<Settings>& models, int repetitions, const Measuring& measuring) {
   const int cores = available_cores();
   const DType dtype = models.front().dtype;
   Hardware hardware = find_hardware("this-machine");
@@ -151,15 +183,32 @@ Hardware calibrate(const std::vector<Settings>& models, int repetitions) {
   hardware.links.clear();
   hardware.fp16_flops = hardware.bf16_flops = hardware.fp32_flops = hardware.fp64_flops = 0;
   Bins bins;
-  for (const int tp : degrees_with_cores()) {
-    for (Settings settings : models) {
-      settings.tp = tp;
-      const std::shared_ptr<const Plan> plan = make_plan(plan_program(settings));
-      check_runnable(*plan);
-      add_rates(*plan, step_seconds(plan, repetitions), bins);
+  const std::vector<int> degrees = degrees_with_cores();
+  // Of every T the models as Megatron cuts them and, for the collectives' sake, with the stream cut too.
+  size_t runs = 0, done = 0;
+  for (const int tp : degrees) runs += models.size() * (tp > 1 ? 2 : 1);
+  for (const int tp : degrees) {
+    Transfers transfers;
+    for (const char* split : {"megatron", "megatron-sp"}) {
+      const bool is_first = split == std::string_view("megatron");
+      for (Settings settings : models) {
+        if (tp == 1 && !is_first) continue;
+        settings.tp = tp;
+        if (!is_first) settings.split = named_split(split);
+        const std::string doing =
+            fmt::format("T = {}, {}{}", tp, settings.model.title, is_first ? "" : ", its stream cut too");
+        const double share = static_cast<double>(done++) / static_cast<double>(runs);
+        const std::shared_ptr<const Plan> plan = make_plan(plan_program(settings));
+        check_runnable(*plan);
+        const auto seconds =
+            step_seconds(plan, repetitions, measuring.beside, [&] { measuring.tell(doing, share); });
+        if (is_first) add_rates(*plan, seconds, bins);
+        add_transfers(*plan, seconds, transfers);
+      }
     }
-    if (tp > 1) measure_links(tp, dtype, 2 * repetitions, hardware);
+    if (tp > 1) fit_links(tp, dtype, 2 * repetitions, transfers, hardware);
   }
+  measuring.tell("products of 1024³ on every core, and copies", 1);
   for (const auto& [key, by_work] : bins) {
     for (const auto& [half_octave, bin] : by_work)
       hardware.rates[key].push_back({bin.work / bin.steps, bin.work / bin.seconds});
@@ -179,7 +228,10 @@ Hardware calibrate(const std::vector<Settings>& models, int repetitions) {
                       {"memory_bytes_per_second", when + ": every core copies 64 MiB, read and written"},
                       {"rates", when + ": each kind of step in small models, all ranks at once"}};
   if (!hardware.links.empty()) {
-    hardware.sources.emplace_back("links", when + ": least squares over 4 KiB to 16 MiB");
+    hardware.sources.emplace_back(
+        "links", when +
+                     ": least squares over what the collectives inside those models took once all ranks "
+                     "were there; an all-to-all by itself, over 4 KiB to 16 MiB");
     hardware.sources.emplace_back("link_latency_seconds", "links: the all-reduce over all cores");
     hardware.sources.emplace_back("link_bytes_per_second", "links: the all-reduce over all cores");
   }

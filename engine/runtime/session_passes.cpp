@@ -9,6 +9,7 @@
 #include "engine/planner/planner.h"
 #include "engine/runtime/ceiling.h"
 #include "engine/runtime/session_worker.h"
+#include "engine/runtime/step_times.h"
 
 namespace shardlens {
 namespace {
@@ -345,6 +346,7 @@ void Session::Worker::finish_pass() {
     case Pass::Time:
       take_events(*executor_, program, result_);
       result_.timed = true;
+      result_.times = std::make_shared<TimeComparison>(compare_times(*now_.plan, result_.events));
       queue_comparison();
       if (const auto known = ceilings_.find(now_.settings.dtype); known != ceilings_.end()) {
         // It may be that of smaller products, or of a worse moment: then it is measured again, on this run's.

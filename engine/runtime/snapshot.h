@@ -68,14 +68,17 @@ struct LossLens {
   int64_t paper_fused_bytes = 0, paper_gathered_bytes = 0;  ///< each rank sends, planned
 };
 
+struct TimeComparison;  // engine/runtime/step_times.h
+
 /// What a run of a Plan produced so far. Immutable once it is in a Snapshot.
 struct Result {
   std::shared_ptr<const Plan> plan;
   CommunicatorInfo communicator;
   std::string machine;  ///< "AMD EPYC, 2 cores"
   std::string provenance = "measured";
-  bool timed = false;                          ///< events are those of a whole, unsampled run
-  std::vector<std::vector<StepEvent>> events;  ///< [rank][step], measured; may be short
+  bool timed = false;                           ///< events are those of a whole, unsampled run
+  std::shared_ptr<const TimeComparison> times;  ///< they beside the plan's prices; null until timed
+  std::vector<std::vector<StepEvent>> events;   ///< [rank][step], measured; may be short
   std::vector<std::vector<std::shared_ptr<const TensorSample>>> samples;  ///< [rank][tensor]; null: not yet
   std::vector<std::shared_ptr<const TensorParity>> parity;                ///< [tensor]; null: not compared
   ParitySummary parity_summary;

@@ -188,6 +188,11 @@ void add_view_commands(std::vector<UiCommand>& table) {
       [](const Context& c) { show_tab(c, Tab::Memory); });
   add("view.traffic", "Show Traffic", "Every collective with its bytes and times",
       {ImGuiMod_Ctrl | ImGuiKey_3}, [](const Context& c) { show_tab(c, Tab::Traffic); });
+  add("view.times", "Show predicted and measured times", "Every step's time on one axis, in Traffic", {},
+      [](const Context& c) {
+        show_tab(c, Tab::Traffic);
+        c.view.traffic_times = true;
+      });
   add("view.train", "Show Train", "Training, live", {ImGuiMod_Ctrl | ImGuiKey_4},
       [](const Context& c) { show_tab(c, Tab::Train); });
   add("view.program", "Show the Program", "The steps as text", {ImGuiMod_Ctrl | ImGuiKey_5},
@@ -196,6 +201,65 @@ void add_view_commands(std::vector<UiCommand>& table) {
       {ImGuiKey_I}, [](const Context& c) { c.view.wide_inspector = !c.view.wide_inspector; });
   add("view.reset_layout", "Reset the layout", "Put every panel back to its first place", {},
       [](const Context& c) { c.view.reset_layout = true; });
+}
+
+/// Nothing else computes that would be measured with this machine.
+bool may_measure(const Context& context) {
+  const Snapshot& run = context.snapshot;
+  const bool computes = run.state == RunState::Planning || run.state == RunState::Running ||
+                        !run.activity.empty() || context.train.is_active() || context.breaks.is_active();
+  return !computes && !context.scaling.measures();
+}
+
+void add_scaling_commands(std::vector<UiCommand>& table) {
+  const auto add_page = [&](const char* id, const char* title, const char* help, ScalingPage page,
+                            std::vector<ImGuiKeyChord> keys) {
+    table.push_back({.id = id,
+                     .title = title,
+                     .help = help,
+                     .group = CommandGroup::View,
+                     .keys = std::move(keys),
+                     .run = [page](const Context& c) {
+                       show_tab(c, Tab::Scaling);
+                       c.view.scaling.page = page;
+                     }});
+  };
+  add_page("view.scaling", "Show Scaling", "Weak scaling: the paper, the model and this machine",
+           ScalingPage::Weak, {ImGuiMod_Ctrl | ImGuiKey_6});
+  add_page("view.scaling_strong", "Show strong scaling", "A fixed model on more and more ranks",
+           ScalingPage::Strong, {});
+  add_page("view.scaling_heads", "Show scaling over heads", "The same model in fewer or more heads",
+           ScalingPage::Heads, {});
+  add_page("view.break_even", "Show the break-even at the node's border",
+           "Where a group of ranks that leaves its node stops being faster", ScalingPage::BreakEven, {});
+  add_page("view.cluster", "Show the cluster",
+           "T x P x D devices, and a model of up to a trillion parameters", ScalingPage::Cluster,
+           {ImGuiMod_Ctrl | ImGuiKey_7});
+  const auto add = [&](const char* id, const char* title, const char* help,
+                       std::function<void(const Context&)> run, std::function<bool(const Context&)> enabled) {
+    table.push_back({.id = id,
+                     .title = title,
+                     .help = help,
+                     .group = CommandGroup::Run,
+                     .run = std::move(run),
+                     .enabled = std::move(enabled)});
+  };
+  add(
+      "scaling.measure", "Measure scaling on this machine",
+      "Run the layer alone and on every core: weak, strong and over its heads",
+      [](const Context& c) {
+        if (c.view.tab != Tab::Scaling) show_tab(c, Tab::Scaling);
+        c.send(scaling_command::Measure{c.wanted()});
+      },
+      may_measure);
+  add(
+      "scaling.calibrate", "Calibrate this machine",
+      "Measure its products, memory and collectives, so that plans are priced on it; kept for later starts",
+      [](const Context& c) { c.send(scaling_command::Calibrate{c.wanted().dtype}); }, may_measure);
+  add(
+      "scaling.stop", "Stop measuring", "Give the measurement of this machine up; its points stay",
+      [](const Context& c) { c.send(scaling_command::Stop{}); },
+      [](const Context& c) { return c.scaling.measures(); });
 }
 
 bool is_trained(const Context& context) {
@@ -342,6 +406,7 @@ std::vector<UiCommand> make_table() {
   add_train_commands(table);
   add_view_commands(table);
   add_break_commands(table);
+  add_scaling_commands(table);
   add_timeline_commands(table);
   add_settings_commands(table);
   return table;

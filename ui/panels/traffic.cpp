@@ -2,6 +2,7 @@
 // bytes each rank sends, and the time it took beside the time predicted. Below or above it, what the other
 // ways of cutting the same model would send.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 
@@ -85,9 +86,10 @@ void draw_header(const Context& context, const Columns& columns, float y) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   if (columns.wide) draw_text(list, {columns.full, y}, type.note, "full tensor", Align::Right);
   draw_text(list, {columns.sent, y}, type.note, "each rank sends", Align::Right);
-  draw_text(list, {columns.measured, y}, type.note, "measured", Align::Right);
+  draw_text(list, {columns.measured, y}, type.note, columns.wide ? "measured" : "measured, below α-β",
+            Align::Right);
   if (columns.wide) {
-    draw_text(list, {columns.predicted, y}, type.note, "on " + device_word(priced_on(context).title),
+    draw_text(list, {columns.predicted, y}, type.note, "α-β, " + device_word(priced_on(context).title),
               Align::Right);
     draw_text(list, {columns.bandwidth, y}, type.note, "bus bandwidth", Align::Right);
   }
@@ -143,12 +145,18 @@ void draw_collective_row(const Context& context, const TrafficRow& row, const Co
   draw_text(list, {columns.sent, second}, type.mono_note, row.formula, Align::Right);
   if (row.measured) {
     draw_text(list, {columns.measured, first}, type.mono, format_seconds(row.transfer_seconds), Align::Right);
-    draw_text(list, {columns.measured, second}, in(type.note, mixed(theme.dim, theme.communication, 0.35f)),
-              waited(row), Align::Right);
   } else {
     draw_text(list, {columns.measured, first}, type.faint_note, "not yet", Align::Right);
   }
-  if (!columns.wide) return;
+  if (!columns.wide) {  // one column for both: measured above what alpha-beta says
+    if (row.predicted_seconds > 0)
+      draw_text(list, {columns.measured, second}, type.mono_note, format_seconds(row.predicted_seconds),
+                Align::Right);
+    return;
+  }
+  if (row.measured)
+    draw_text(list, {columns.measured, second}, in(type.note, mixed(theme.dim, theme.communication, 0.35f)),
+              waited(row), Align::Right);
   if (row.predicted_seconds > 0)
     draw_text(list, {columns.predicted, first}, in(type.mono, theme.dim),
               format_seconds(row.predicted_seconds), Align::Right);
@@ -251,8 +259,8 @@ std::string provenance(const Context& context) {
 }
 
 /// With one rank there is nothing to list; says so, and offers degrees to cut by.
-void draw_one_rank(const Context& context) {
-  page_head(context, "Traffic", "What the ranks send each other in one forward and backward pass.", 0);
+void draw_one_rank(const Context& context, float reserve) {
+  page_head(context, "Traffic", "What the ranks send each other in one forward and backward pass.", reserve);
   say(context,
       "One rank: nothing to send. Every tensor is whole where it is made, so no step needs a collective. Cut "
       "the "
@@ -281,14 +289,25 @@ void draw_traffic(const Context& context) {
     return;
   }
   const Plan& plan = *snapshot.plan;
-  const std::vector<TrafficRow>& rows = rows_of(snapshot, priced_on(context));
   const ImVec2 top = ImGui::GetCursorScreenPos();
   const float right = top.x + ImGui::GetContentRegionAvail().x;
-  if (plan.program.ranks() * plan.program.replicas() == 1) {
-    draw_one_rank(context);
+  static const std::array<std::string, 2> pages{"collectives", "times"};
+  const float reserve = choice_row_width(context, pages) + context.px(84);
+  bool& times = context.view.traffic_times;
+  const int page =
+      choice_row(context, "page", {right - reserve + context.px(12), top.y}, pages, times ? 1 : 0);
+  if (page >= 0) times = page == 1;
+  if (times) {
+    copy_traffic_times(context, {right, top.y});
+    draw_traffic_times(context, reserve);
     return;
   }
-  page_head(context, "Traffic", provenance(context), context.px(80));
+  const std::vector<TrafficRow>& rows = rows_of(snapshot, priced_on(context));
+  if (plan.program.ranks() * plan.program.replicas() == 1) {
+    draw_one_rank(context, reserve);
+    return;
+  }
+  page_head(context, "Traffic", provenance(context), reserve);
   copy_button(context, "copy traffic", {right, top.y}, copied(rows));
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 room = ImGui::GetContentRegionAvail();

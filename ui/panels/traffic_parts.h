@@ -24,4 +24,9 @@ float draw_loss_lens(const Context& context, const LossLens& lens, ImVec2 at, fl
 /// split, a segment a collective; a click runs the split. Returns the height it took.
 float draw_splits(const Context& context, const std::vector<SplitCost>& splits, ImVec2 at, float width);
 
+/// The second page: every step's time, predicted and measured, and the calibration of this machine; `reserve`
+/// pixels at the head's right stay free. And the button that copies its table.
+void draw_traffic_times(const Context& context, float reserve);
+void copy_traffic_times(const Context& context, ImVec2 right_top);
+
 }  // namespace shardlens::ui

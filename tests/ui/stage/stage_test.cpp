@@ -122,8 +122,10 @@ class StageUnderTheMouse : public testing::Test {
   std::vector<TrainCommand> train_outbox;
   BreakSnapshot breaks;
   std::vector<BreakCommand> break_outbox;
-  Context context{snapshot,          train,    breaks, view,         theme(ThemeName::Dark),
-                  platform->fonts(), heatmaps, outbox, train_outbox, break_outbox};
+  const ScalingSnapshot scaling;
+  std::vector<ScalingCommand> scaling_outbox;
+  Context context{snapshot,          train,    breaks, scaling,      view,         theme(ThemeName::Dark),
+                  platform->fonts(), heatmaps, outbox, train_outbox, break_outbox, scaling_outbox};
 };
 
 TEST_F(StageUnderTheMouse, ATensorIsSelectedWithItsRank) {

@@ -1,0 +1,290 @@
+// The second page of the Traffic tab: what each step was predicted to take and what it took, on one
+// logarithmic axis. The prediction is the cost model's on the hardware of the settings; on this machine that
+// is its calibration, which can be made here.
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/runtime/step_times.h"
+#include "ui/panels/parts.h"
+#include "ui/panels/scaling_parts.h"
+#include "ui/panels/traffic_parts.h"
+#include "ui/panels/traffic_times_rows.h"
+#include "ui/widgets/axis.h"
+#include "ui/widgets/format.h"
+
+namespace shardlens::ui {
+namespace {
+
+ImU32 kind_colour(const Theme& theme, TimeKind kind) {
+  switch (kind) {
+    case TimeKind::Product:
+      return theme.forward;
+    case TimeKind::Attention:
+      return theme.backward;
+    case TimeKind::ElementWise:
+      return theme.dim;
+    case TimeKind::Collective:
+      return theme.communication;
+  }
+  return theme.faint;
+}
+
+/// The axis that every row shares, and the columns beside it.
+struct Axis {
+  float left, right;                 ///< of the axis
+  double low, high;                  ///< seconds
+  float predicted, measured, error;  ///< right edges of the figures
+  float x(double seconds) const {
+    return left + static_cast<float>(log_fraction(seconds, low, high)) * (right - left);
+  }
+};
+
+Axis axis_of(const Context& context, const std::vector<TimeRow>& rows, double longest, float left,
+             float width) {
+  double low = 1e-3, high = std::max(longest, 1e-5);
+  for (const TimeRow& row : rows) {
+    for (const double seconds : {row.predicted_seconds, row.measured_seconds}) {
+      if (seconds > 0) low = std::min(low, seconds);
+      high = std::max(high, seconds);
+    }
+  }
+  Axis axis;
+  axis.low = std::pow(10, std::floor(std::log10(std::max(low, 1e-7))));
+  axis.high = std::pow(10, std::ceil(std::log10(high)));
+  axis.error = left + width - context.px(8);
+  axis.measured = axis.error - context.px(72);
+  axis.predicted = axis.measured - context.px(80);
+  axis.left = left + context.px(width > context.px(860) ? 236 : 184);
+  axis.right = axis.predicted - context.px(88);
+  return axis;
+}
+
+void draw_axis(const Context& context, const Axis& axis, float top, float bottom) {
+  const Type type(context);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  for (double tick = axis.low; tick < axis.high * 1.5; tick *= 10) {
+    const float x = std::round(axis.x(tick)) + 0.5f;
+    list->AddLine({x, top}, {x, bottom}, faded(context.theme.line, 0.7f), 1);
+    draw_text(list, {x, top - type.mono_note.size - context.px(3)}, type.mono_note, format_tick(tick),
+              Align::Centre);
+  }
+  draw_text(list, {axis.predicted, top - type.note.size - context.px(3)}, type.note, "predicted",
+            Align::Right);
+  draw_text(list, {axis.measured, top - type.note.size - context.px(3)}, type.note, "measured", Align::Right);
+  draw_text(list, {axis.error, top - type.note.size - context.px(3)}, type.note, "error", Align::Right);
+}
+
+/// Both times of one row: a ring where it was predicted, a triangle where it was measured.
+void draw_pair(const Context& context, const Axis& axis, float middle, double predicted, double measured,
+               ImU32 colour, bool bold) {
+  const Type type(context);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float radius = context.px(bold ? 5 : 4);
+  if (predicted > 0 && measured > 0)
+    list->AddLine({axis.x(predicted), middle}, {axis.x(measured), middle}, faded(colour, 0.6f),
+                  context.px(2));
+  if (predicted > 0) draw_mark(list, {axis.x(predicted), middle}, DotMark::Circle, radius, colour);
+  if (measured > 0) draw_mark(list, {axis.x(measured), middle}, DotMark::Triangle, radius, colour);
+  const TextStyle& style = bold ? type.mono : type.mono_note;
+  const float y = middle - style.size / 2;
+  draw_text(list, {axis.predicted, y}, in(style, context.theme.text),
+            predicted > 0 ? format_seconds(predicted) : "–", Align::Right);
+  draw_text(list, {axis.measured, y}, in(style, context.theme.text),
+            measured > 0 ? format_seconds(measured) : "–", Align::Right);
+  if (predicted > 0 && measured > 0)
+    draw_text(list, {axis.error, y}, style, fmt::format("{:+.0f} %", 100 * (predicted / measured - 1)),
+              Align::Right);
+}
+
+/// Whole, kind by kind, and waiting. Returns the height.
+float draw_totals(const Context& context, const Axis& axis, const std::vector<TimeRow>& rows,
+                  const TimeComparison& times, ImVec2 at) {
+  const Type type(context);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float row = context.px(24);
+  float y = at.y;
+  const auto line = [&](const std::string& name, double predicted, double measured, ImU32 colour, bool bold) {
+    const TextStyle& style = bold ? type.strong : type.body;
+    draw_text(list, {at.x + context.px(14), y + (row - style.size) / 2}, style,
+              fitted(style, name, axis.left - at.x - context.px(22)));
+    fill_rect(list, {at.x, y + context.px(6)}, {at.x + context.px(6), y + row - context.px(6)}, colour,
+              context.px(1));
+    draw_pair(context, axis, y + row / 2, predicted, measured, colour, true);
+    y += row;
+  };
+  line("the whole pass", times.predicted_seconds, times.measured_seconds, context.theme.text, true);
+  double waited = 0;
+  for (const TimeKind kind : kTimeKinds) {
+    const TimeTotal sum = total(rows, kind);
+    if (sum.steps == 0) continue;
+    line(to_string(kind), sum.predicted_seconds, sum.measured_seconds, kind_colour(context.theme, kind),
+         false);
+    waited += sum.waited_seconds;
+  }
+  if (waited > 0) line("waiting for the last rank", 0, waited, context.theme.faint, false);
+  return y - at.y;
+}
+
+/// A row a step; a click selects it. Returns the height.
+float draw_steps(const Context& context, const Axis& axis, const std::vector<TimeRow>& rows, ImVec2 at,
+                 float width) {
+  const Type type(context);
+  const Theme& theme = context.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float height = context.px(21);
+  float y = at.y;
+  for (const TimeRow& row : rows) {
+    const bool selected = row.step == context.view.selected_step;
+    ImGui::SetCursorScreenPos({at.x, y});
+    ImGui::PushID("times");
+    if (ImGui::InvisibleButton(("step " + std::to_string(row.step)).c_str(), {width, height}))
+      select_step(context.view, context.snapshot.plan->program, row.step);
+    ImGui::PopID();
+    const bool hovered = ImGui::IsItemHovered();
+    if (selected || hovered)
+      fill_rect(list, {at.x, y}, {at.x + width, y + height},
+                selected ? faded(theme.forward, 0.16f) : theme.card, context.px(4));
+    fill_rect(list, {at.x, y + 1}, {at.x + context.px(3), y + height - 1},
+              row.phase == Phase::Forward ? theme.forward : theme.backward);
+    draw_text(list, {at.x + context.px(14), y + (height - type.mono_note.size) / 2},
+              in(type.mono_note, theme.text),
+              fitted(type.mono_note, row.name, axis.left - at.x - context.px(22)));
+    draw_pair(context, axis, y + height / 2, row.predicted_seconds, row.measured_seconds,
+              kind_colour(theme, row.kind), false);
+    if (hovered) {
+      std::string words = row.name + ", " + to_string(row.kind);
+      if (row.kind == TimeKind::Collective)
+        words +=
+            fmt::format("\nmeasured from when all ranks were there\nand {} waited before, by who came first",
+                        format_seconds(row.waited_seconds));
+      ImGui::SetTooltip("%s", words.c_str());
+    }
+    y += height;
+  }
+  return y - at.y;
+}
+
+TextTable copied(const std::vector<TimeRow>& rows) {
+  TextTable table{{{"step", Align::Right},
+                   {"name"},
+                   {"kind"},
+                   {"phase"},
+                   {"predicted", Align::Right},
+                   {"measured", Align::Right},
+                   {"waited, measured", Align::Right}},
+                  {}};
+  for (const TimeRow& row : rows)
+    table.rows.push_back({std::to_string(row.step + 1), row.name, to_string(row.kind),
+                          row.phase == Phase::Forward    ? "forward"
+                          : row.phase == Phase::Backward ? "backward"
+                                                         : "update",
+                          row.predicted_seconds > 0 ? format_seconds(row.predicted_seconds) : "",
+                          format_seconds(row.measured_seconds),
+                          row.waited_seconds > 0 ? format_seconds(row.waited_seconds) : ""});
+  return table;
+}
+
+/// What stands in the way of a prediction, or that another machine is priced than ran; empty: nothing.
+std::string remark(const Context& context, const Settings& settings) {
+  const Hardware& hardware = find_hardware(settings.hardware);
+  if (settings.hardware != "this-machine")
+    return fmt::format("Predicted for {}, measured on this machine: two machines, not an error of the model.",
+                       hardware.title);
+  if (!hardware.is_calibrated())
+    return "This machine is not calibrated, so nothing can be predicted for it: the button measures it in "
+           "half a "
+           "minute or so.";
+  if (hardware.flops(settings.dtype) <= 0)
+    return fmt::format("This machine is calibrated in another dtype than {}: the button measures it anew.",
+                       to_string(settings.dtype));
+  if (!context.scaling.message.empty()) return context.scaling.message;
+  return {};
+}
+
+/// The line with the remark at its left and what measures at its right. Returns the height.
+float draw_calibration(const Context& context, const Settings& settings, ImVec2 at, float width) {
+  const Type type(context);
+  const Theme& theme = context.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ScalingSnapshot& scaling = context.scaling;
+  const ImVec2 right{at.x + width, at.y};
+  float taken = 0;
+  std::string words = remark(context, settings);
+  if (scaling.measures()) {
+    words = fmt::format("{} ({})", scaling.activity, format_percent(scaling.share));
+    taken = command_button(context, "scaling.stop", "Stop", ButtonLook::Plain, right);
+  } else if (settings.hardware != "this-machine") {
+    taken = button_width(context, "Predict for this machine");
+    ImGui::SetCursorScreenPos({right.x - taken, at.y});
+    if (draw_button(context, "this machine", "Predict for this machine", ButtonLook::Accent, true,
+                    "Price the plan on the machine that runs it")) {
+      Settings wanted = context.wanted();
+      wanted.hardware = "this-machine";
+      context.want(wanted);
+    }
+  } else {
+    const Hardware& hardware = find_hardware(settings.hardware);
+    const bool known = hardware.is_calibrated() && hardware.flops(settings.dtype) > 0;
+    taken = command_button(context, "scaling.calibrate", known ? "Calibrate again" : "Calibrate this machine",
+                           known ? ButtonLook::Plain : ButtonLook::Accent, right);
+  }
+  const float room = width - taken - context.px(16);
+  draw_wrapped(list, {at.x, at.y + context.px(4)},
+               in(type.body, words.empty() ? theme.dim : theme.communication),
+               words.empty() ? "○ predicted   ▲ measured, waiting left out" : words, room);
+  return std::max(context.px(kControlHeight), wrapped_height(type.body, words, room) + context.px(4));
+}
+
+}  // namespace
+
+void draw_traffic_times(const Context& context, float reserve) {
+  const Snapshot& snapshot = context.snapshot;
+  const Plan& plan = *snapshot.plan;
+  const Result* result = snapshot.result && !snapshot.stale() ? snapshot.result.get() : nullptr;
+  const bool timed = result != nullptr && result->times;
+  const Settings& settings = plan.program.settings;
+  const Hardware& hardware = find_hardware(settings.hardware);
+  page_head(context, "Times",
+            fmt::format("Predicted on {}: {}. {}", hardware.title, hardware.basis,
+                        timed ? "Measured on " + result->times->measured_on +
+                                    ", the slowest rank of each step, beside the window."
+                              : "Not timed yet."),
+            reserve);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x;
+  float y = at.y + context.px(6);
+  y += draw_calibration(context, settings, {at.x, y}, width) + context.px(28);
+  if (timed) {
+    const std::vector<TimeRow> all = time_rows(plan, *result);
+    const bool whole = settings.block == Block::Model;
+    const int layer = context.view.selected_step < 0 ||
+                              static_cast<size_t>(context.view.selected_step) >= plan.program.steps.size()
+                          ? 0
+                          : std::max(0, plan.program.step(context.view.selected_step).layer);
+    const std::vector<TimeRow> rows = whole ? times_of_one_layer(all, layer) : all;
+    const Axis axis =
+        axis_of(context, rows, std::max(result->times->measured_seconds, result->times->predicted_seconds),
+                at.x, width);
+    const float top = y;
+    const float steps = context.px(21) * static_cast<float>(rows.size());
+    draw_axis(context, axis, top, top + context.px(24 * 6 + 34) + steps);
+    y += draw_totals(context, axis, all, *result->times, {at.x, y}) + context.px(12);
+    draw_text(ImGui::GetWindowDrawList(), {at.x, y}, Type(context).strong,
+              whole ? fmt::format("The steps outside the layers and in layer {}", layer) : "Step by step");
+    y += context.px(24);
+    y += draw_steps(context, axis, rows, {at.x, y}, width);
+  }
+  ImGui::SetCursorScreenPos(at);
+  ImGui::Dummy({width, y + context.px(8) - at.y});
+}
+
+void copy_traffic_times(const Context& context, ImVec2 right_top) {
+  const Snapshot& snapshot = context.snapshot;
+  if (!snapshot.result || snapshot.stale() || !snapshot.result->times) return;
+  copy_button(context, "copy times", right_top, copied(time_rows(*snapshot.plan, *snapshot.result)));
+}
+
+}  // namespace shardlens::ui

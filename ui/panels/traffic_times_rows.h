@@ -1,0 +1,43 @@
+// Every step's time, predicted and measured, and what the kinds of steps add up to, read out of a Plan and
+// its Result. Nothing here draws.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "engine/runtime/snapshot.h"
+
+namespace shardlens::ui {
+
+enum class TimeKind { Product, Attention, ElementWise, Collective };
+inline constexpr std::array<TimeKind, 4> kTimeKinds{TimeKind::Product, TimeKind::Attention,
+                                                    TimeKind::ElementWise, TimeKind::Collective};
+TimeKind time_kind(Op op);
+std::string to_string(
+    TimeKind kind);  ///< "matrix products", "attention", "element-wise and norms", "collectives"
+
+struct TimeRow {
+  StepId step = 0;
+  std::string name;
+  TimeKind kind = TimeKind::ElementWise;
+  Phase phase = Phase::Forward;
+  int layer = -1;
+  double predicted_seconds = 0;  ///< 0: not known
+  double measured_seconds = 0;   ///< the slowest rank's, waiting left out
+  double waited_seconds = 0;     ///< the longest that a rank waited for another; collectives only
+};
+
+/// Every step that takes time, in order; empty where the result was not timed.
+std::vector<TimeRow> time_rows(const Plan& plan, const Result& result);
+
+/// Those outside the layers and in layer `layer`; all where there are no layers.
+std::vector<TimeRow> times_of_one_layer(const std::vector<TimeRow>& rows, int layer);
+
+struct TimeTotal {
+  int steps = 0;
+  double predicted_seconds = 0, measured_seconds = 0, waited_seconds = 0;
+};
+TimeTotal total(const std::vector<TimeRow>& rows, TimeKind kind);
+
+}  // namespace shardlens::ui
