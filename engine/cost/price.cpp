@@ -72,7 +72,8 @@ double compute_seconds(const StepCost& cost, const Program& program, const Step&
                                                program.ranks() * program.replicas(), work);
     if (rate > 0) return work / rate;
   }
-  const double peak = hardware.flops(program.tensor(step.outputs[0]).dtype);
+  // A product runs at the speed of what it multiplies, also where it sums into fp32.
+  const double peak = cost.flops > 0 ? hardware.flops(program.tensor(step.inputs[0]).dtype) : 0;
   const double bandwidth = hardware.memory_bytes_per_second;
   if (bandwidth <= 0 || (cost.flops > 0 && peak <= 0)) return 0;
   const double arithmetic = cost.flops > 0 ? static_cast<double>(cost.flops) / peak : 0;

@@ -26,7 +26,7 @@ namespace {
 
 using namespace scaling_command;
 
-constexpr int kRepetitions = 9;
+constexpr int kRepetitions = 9, kCalibrationRepetitions = 5;
 constexpr int64_t kHiddenSizes[] = {1024, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768};
 constexpr int kMostDrawnStages = 8, kMostDrawnParts = 48;
 constexpr int64_t kUsualHead = 64;  // features of a head, about
@@ -225,7 +225,8 @@ class ScalingSession::Worker {
   }
 
   void run_calibration(DType dtype) {
-    const Hardware hardware = calibrate(calibration_models(dtype), kRepetitions, measuring("calibrating"));
+    const Hardware hardware =
+        calibrate(calibration_models(dtype), kCalibrationRepetitions, measuring("calibrating"));
     adopt_calibration(hardware);
     // Stored last: where it cannot be, this process has it all the same, and the message says why.
     change([&](ScalingSnapshot& now) {

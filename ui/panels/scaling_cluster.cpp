@@ -198,9 +198,9 @@ float draw_figures(const Context& context, const ClusterStudy& study, ImVec2 at,
 std::string basis_words(const ClusterStudy& study) {
   const Settings& s = study.settings;
   return fmt::format(
-      "Estimated on {}: {}. fp16 with AdamW, each layer recomputed, batch {} × sequence {} in parts of one "
-      "sequence; nothing overlaps. FLOPs of the slowest stage, recomputing counted; memory from above. "
-      "Priced in {} (measured).",
+      "Estimated on {}: {}; nothing overlaps. fp16, AdamW, layers recomputed, batch {} × sequence {}. FLOPs "
+      "count "
+      "recomputing; memory from above. Priced in {} (measured).",
       study.hardware.title, study.hardware.basis, grouped_text(s.batch), grouped_text(s.seq),
       format_seconds(study.price_seconds));
 }
