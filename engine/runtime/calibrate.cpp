@@ -167,7 +167,6 @@ std::vector<Settings> calibration_models(DType dtype) {
     settings.batch = sizes.batch;
     settings.seq = sizes.seq;
     settings.update = true;
-    settings.heads_policy = HeadsPolicy::Uneven;  // any T that has the cores
     models.push_back(settings);
   }
   return models;

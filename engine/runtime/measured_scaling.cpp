@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/config/heads.h"
 #include "engine/config/splits.h"
 #include "engine/planner/planner.h"
 #include "engine/runtime/plan.h"
@@ -105,10 +106,11 @@ std::vector<ScalingRun> scaling_runs(const Settings& settings) {
   std::vector<ScalingRun> runs{{ScalingSeries::Strong, layer}};
   const std::vector<int> degrees = degrees_with_cores();
   for (const int tp : degrees) {
-    if (tp == 1 || layer.model.heads % tp != 0) continue;
+    if (tp == 1 || !divides_heads(layer.model, tp)) continue;
     runs.push_back({ScalingSeries::Strong, layer});
     runs.back().settings.tp = tp;
   }
+  if (layer.model.is_grouped()) return runs;  // other heads would share their keys otherwise
   for (const int tp : degrees) {
     if (tp == 1) continue;
     const double grown = static_cast<double>(layer.model.heads) * std::sqrt(tp);
