@@ -10,10 +10,11 @@ namespace shardlens::ui {
 /// little as it must.
 Settings with_block(Settings settings, Block block);
 
-/// What only a whole model has: replicas, parts of the batch, recompute, embedding, loss, dropout, optimizer.
+/// What only a whole model has: replicas, parts of the batch, recompute, dropout, optimizer.
 void draw_whole_model(const Context& context, const Settings& wanted);
 
-/// A card per weight matrix: the picture of its cut, its shape, and the choice of the cut.
+/// A card per weight matrix: the picture of its cut, its shape, and the choice of the cut; then the stream
+/// and, of a whole model, the embedding and the loss.
 void draw_matrices(const Context& context, const Settings& wanted);
 
 /// Bytes per rank by kind against the hardware's line, planned and, after a run, measured.

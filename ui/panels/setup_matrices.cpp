@@ -1,6 +1,6 @@
 // How each matrix is cut: a card per weight matrix with a picture of the cut in the ranks' colours. The
 // picture is drawn from the planned weight's own placements, so a fused QKV shows its three groups of
-// stripes.
+// stripes. A click on a picture brings the next cut.
 #include <fmt/format.h>
 #include <imgui.h>
 
@@ -118,6 +118,19 @@ void draw_picture(const Context& context, const Settings& wanted, const Matrix& 
   }
 }
 
+/// A picture takes clicks: each brings the next cut.
+bool draw_picture_button(const Context& context, ImVec2 min, ImVec2 max, const std::string& next) {
+  ImGui::SetCursorScreenPos(min);
+  const bool clicked = ImGui::InvisibleButton("picture", {max.x - min.x, max.y - min.y});
+  if (ImGui::IsItemHovered()) {
+    const float away = context.px(2);
+    outline_rect(ImGui::GetWindowDrawList(), {min.x - away, min.y - away}, {max.x + away, max.y + away},
+                 context.theme.text, 0, std::max(1.0f, context.px(1.5f)));
+    ImGui::SetTooltip("Click for the next cut: %s", next.c_str());
+  }
+  return clicked;
+}
+
 void draw_card(const Context& context, const Settings& wanted, const Matrix& matrix) {
   const Theme& theme = context.theme;
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -163,7 +176,12 @@ void draw_card(const Context& context, const Settings& wanted, const Matrix& mat
   static const std::vector<std::string> kCuts{to_string(Cut::Column), to_string(Cut::Row),
                                               to_string(Cut::Replicated)};
   const ImVec2 option{at.x + width - context.px(12), at.y + (narrow ? context.px(39) : height / 2)};
-  const int chosen = option_at(context, "cut", option, to_string(wanted.split.*matrix.cut), kCuts);
+  const auto current = static_cast<size_t>(
+      std::find(kCuts.begin(), kCuts.end(), to_string(wanted.split.*matrix.cut)) - kCuts.begin());
+  const size_t next = (current + 1) % kCuts.size();
+  int chosen = draw_picture_button(context, min, max, kCuts[next]) ? static_cast<int>(next) : -1;
+  if (const int listed = option_at(context, "cut", option, kCuts[current], kCuts); listed >= 0)
+    chosen = listed;
   if (chosen >= 0) {
     Settings changed = wanted;
     changed.split.*matrix.cut = parse_cut(kCuts[static_cast<size_t>(chosen)]);
@@ -175,20 +193,58 @@ void draw_card(const Context& context, const Settings& wanted, const Matrix& mat
   ImGui::Dummy({0, 0});
 }
 
-/// How what flows between the matrices lies: the residual stream, its norms, dropouts and sums.
-void draw_stream(const Context& context, const Settings& wanted) {
-  constexpr std::array<NormCut, 3> kCuts{NormCut::Replicated, NormCut::Parallel, NormCut::Sequence};
-  const std::vector<std::string> names{"whole on every rank", "cut over hidden", "cut over tokens"};
+/// How a picture shows a tensor.
+enum class Look { Whole, Rows, Columns };
+
+/// A cut that is no matrix product's: a low card with the picture of the cut, which takes clicks too. Returns
+/// the index chosen of `options`, or -1.
+int draw_low_card(const Context& context, int ranks, const char* name,
+                  const std::vector<std::string>& options, size_t current, Look look, const char* meaning) {
+  const Theme& theme = context.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x;
+  const bool narrow = width < context.px(224);  // then the choice stands below the name
+  const float height = context.px(narrow ? 46 : 36), pad = context.px(8);
+  ImGui::PushID(name);
+  fill_rect(list, at, {at.x + width, at.y + height}, theme.card, context.px(6));
+  const ImVec2 min{at.x + pad, at.y + pad};
+  const ImVec2 max{min.x + context.px(width < context.px(160) ? 28 : 52), at.y + height - pad};
+  if (ranks == 1) {
+    fill_rect(list, min, max, theme.ranks[0]);
+  } else if (look == Look::Whole) {
+    draw_copies(context, min, max, ranks, list);
+  } else {
+    draw_stripes(context, min, max, look == Look::Rows ? Cut::Row : Cut::Column, std::min(ranks, 64), list);
+  }
+  const size_t next = (current + 1) % options.size();
+  int chosen = draw_picture_button(context, min, max, options[next]) ? static_cast<int>(next) : -1;
+  const TextStyle label{context.fonts.body, context.px(kBodySize), theme.text};
+  const float text_x = max.x + context.px(12);
+  draw_text(list, {text_x, narrow ? at.y + context.px(5) : at.y + (height - label.size) / 2}, label, name);
+  ImGui::SetCursorScreenPos({text_x, at.y});
+  ImGui::Dummy({text_width(label, name), height});
+  if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", meaning);
+  const ImVec2 option{at.x + width - context.px(12), at.y + (narrow ? context.px(34) : height / 2)};
+  if (const int listed = option_at(context, "cut", option, options[current], options); listed >= 0)
+    chosen = listed;
+  ImGui::PopID();
+  ImGui::SetCursorScreenPos({at.x, at.y + height + context.px(6)});
+  ImGui::Dummy({0, 0});
+  return chosen;
+}
+
+/// A low card for `field` of the split.
+template <class Value, size_t N>
+void draw_field(const Context& context, const Settings& wanted, const char* name, Value Split::*field,
+                const std::array<Value, N>& values, const std::vector<std::string>& words,
+                const std::array<Look, N>& looks, const char* meaning) {
   const auto current =
-      static_cast<size_t>(std::find(kCuts.begin(), kCuts.end(), wanted.split.norm) - kCuts.begin());
-  const int chosen = option_row(
-      context, "Stream X", names[current], names,
-      "The residual stream between the blocks, and the norms, dropouts and sums on it.\n"
-      "Cut over hidden, a norm reduces two numbers a token. Cut over tokens (sequence parallelism),\n"
-      "a reduce-scatter and an all-gather take each all-reduce's place.");
+      static_cast<size_t>(std::find(values.begin(), values.end(), wanted.split.*field) - values.begin());
+  const int chosen = draw_low_card(context, wanted.tp, name, words, current, looks[current], meaning);
   if (chosen < 0) return;
   Settings changed = wanted;
-  changed.split.norm = kCuts[static_cast<size_t>(chosen)];
+  changed.split.*field = values[static_cast<size_t>(chosen)];
   changed.split = named_by_its_cuts(changed.split);
   context.want(changed);
 }
@@ -197,7 +253,23 @@ void draw_stream(const Context& context, const Settings& wanted) {
 
 void draw_matrices(const Context& context, const Settings& wanted) {
   for (const Matrix& matrix : kMatrices) draw_card(context, wanted, matrix);
-  draw_stream(context, wanted);
+  draw_field(
+      context, wanted, "Stream X", &Split::norm,
+      std::array{NormCut::Replicated, NormCut::Parallel, NormCut::Sequence}, {"whole", "hidden", "tokens"},
+      std::array{Look::Whole, Look::Columns, Look::Rows},
+      "The residual stream between the blocks, and the norms, dropouts and sums on it: whole on every rank,\n"
+      "cut over hidden (a norm reduces two numbers a token), or cut over tokens (sequence parallelism:\n"
+      "a reduce-scatter and an all-gather take each all-reduce's place).");
+  if (wanted.block != Block::Model) return;
+  draw_field(
+      context, wanted, "Embedding", &Split::embedding,
+      std::array{EmbeddingCut::Vocab, EmbeddingCut::Hidden, EmbeddingCut::Replicated},
+      {"vocabulary", "hidden", "replicated"}, std::array{Look::Rows, Look::Columns, Look::Whole},
+      "The table of words, tied to the output: cut over the vocabulary, over hidden, or whole everywhere.");
+  draw_field(context, wanted, "Loss", &Split::loss, std::array{LossForm::Fused, LossForm::Gather},
+             {"fused", "gathered"}, std::array{Look::Columns, Look::Whole},
+             "On logits that are cut over the vocabulary: three numbers a token are reduced, or all of them\n"
+             "are collected on every rank first.");
 }
 
 }  // namespace shardlens::ui

@@ -102,27 +102,12 @@ void draw_whole_model(const Context& context, const Settings& wanted) {
       option_row(context, "Recompute", recompute_title(wanted.recompute), recompute_options(context));
   if (recompute >= 0) changed.recompute = static_cast<Recompute>(recompute);
 
-  constexpr std::array<EmbeddingCut, 3> kEmbeddings{EmbeddingCut::Vocab, EmbeddingCut::Hidden,
-                                                    EmbeddingCut::Replicated};
-  const std::vector<std::string> embeddings{"cut by vocabulary", "cut by hidden", "replicated"};
-  const auto embedding = static_cast<size_t>(
-      std::find(kEmbeddings.begin(), kEmbeddings.end(), wanted.split.embedding) - kEmbeddings.begin());
-  choice(context, "Embedding", embeddings[embedding], embeddings,
-         [&](size_t i) { changed.split.embedding = kEmbeddings[i]; });
-  const auto loss_title = [](LossForm form) {
-    return std::string(form == LossForm::Fused ? "fused" : "logits gathered");
-  };
-  choice(context, "Loss", loss_title(wanted.split.loss),
-         {loss_title(LossForm::Fused), loss_title(LossForm::Gather)},
-         [&](size_t i) { changed.split.loss = i == 0 ? LossForm::Fused : LossForm::Gather; });
-
   std::vector<std::string> dropouts;
   for (const double probability : kDropouts) dropouts.push_back(dropout_title(probability));
   choice(context, "Dropout", dropout_title(wanted.dropout), dropouts,
          [&](size_t i) { changed.dropout = kDropouts[i]; });
   choice(context, "Optimizer", wanted.update ? "AdamW" : "left out", {"left out", "AdamW"},
          [&](size_t i) { changed.update = i == 1; });
-  if (changed.split != wanted.split) changed.split = named_by_its_cuts(changed.split);
   if (changed != wanted) context.want(changed);
 }
 

@@ -103,6 +103,44 @@ TEST(Setup, TheWayBackFromARefusal) {
   EXPECT_EQ(harness.snapshot().state, RunState::Done);
 }
 
+TEST(Setup, APictureTakesClicksAndEachBringsTheNextCut) {
+  StudioHarness harness;
+  settled(harness);
+  const std::pair<const char*, Cut Split::*> matrices[] = {{"attn.qkv", &Split::attn_qkv},
+                                                           {"attn.proj", &Split::attn_proj},
+                                                           {"mlp.fc", &Split::mlp_fc},
+                                                           {"mlp.proj", &Split::mlp_proj}};
+  for (const auto& [name, cut] : matrices) {
+    for (int click = 0; click < 3; ++click) {
+      const auto before = static_cast<int>(settled(harness).split.*cut);
+      harness.perform([&](ImGuiTestContext& person) {
+        person.ItemClick((std::string("//Setup/") + name + "/picture").c_str());
+      });
+      EXPECT_EQ(static_cast<int>(settled(harness).split.*cut), (before + 1) % 3) << name;
+    }
+  }
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/Stream X/picture"); });
+  EXPECT_EQ(settled(harness).split.norm, NormCut::Parallel);
+  EXPECT_EQ(harness.snapshot().state, RunState::Done) << harness.snapshot().message;
+}
+
+TEST(Setup, OfAWholeModelEmbeddingAndLossTakeClicksToo) {
+  Settings settings = small_settings();
+  settings.block = Block::Model;
+  settings.model.layers = 1;
+  settings.model.vocab = 300;
+  settings.tp = 2;
+  StudioHarness harness({1920, 1080}, settings);
+  settled(harness);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/Embedding/picture"); });
+  EXPECT_EQ(settled(harness).split.embedding, EmbeddingCut::Hidden);
+  EXPECT_EQ(harness.snapshot().settings.split.name, "custom");
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/Loss/picture"); });
+  EXPECT_EQ(settled(harness).split.loss, LossForm::Gather);
+  EXPECT_EQ(harness.snapshot().state, RunState::Done) << harness.snapshot().message;
+  EXPECT_TRUE(harness.snapshot().result->parity_summary.agrees);
+}
+
 TEST(Setup, ACutOfOneMatrixMakesASplitOfItsOwn) {
   StudioHarness harness;
   settled(harness);
