@@ -19,6 +19,10 @@ void Context::send(ScalingCommand command) const {
   scaling_outbox.push_back(std::move(command));
 }
 
+void Context::send(ComparisonCommand command) const {
+  comparison_outbox.push_back(std::move(command));
+}
+
 void Context::want(const Settings& settings) const {
   view.wanted.sent(snapshot, settings);
   send(command::SetSettings{settings});

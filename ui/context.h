@@ -3,11 +3,13 @@
 // nothing else.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "engine/runtime/comparison.h"
 #include "engine/runtime/scaling_snapshot.h"
 #include "engine/runtime/snapshot.h"
 #include "engine/train/break_snapshot.h"
@@ -19,7 +21,7 @@
 
 namespace shardlens::ui {
 
-enum class Tab { Stage, Memory, Traffic, Scaling, Train, Program, BreakIt };
+enum class Tab { Stage, Memory, Traffic, Scaling, Compare, Train, Program, BreakIt };
 
 inline constexpr int kWholeModel = -1;  ///< ViewState::open_section: every part, none of them open
 
@@ -51,6 +53,24 @@ struct ScalingAsked {
   bool paper = false;
   Settings crossing, cluster;
   int stages = 0;
+};
+
+enum class ComparePage { Splits, Tournament, Sweep };
+
+inline constexpr const char* kOwnSplit = "this one";  ///< of CompareView::splits: the settings' own
+
+/// What the Compare tab compares.
+struct CompareView {
+  ComparePage page = ComparePage::Splits;
+  std::array<std::string, 3> splits{"megatron", "reversed", ""};  ///< named, or kOwnSplit; empty: no column
+  std::string row;       ///< the row that is followed through all splits: compare_rows.h's key
+  StepId followed = -1;  ///< the selected step it was taken from, and its key
+  std::string followed_key;
+  std::string hardware;   ///< the tournament's; empty: this machine where it is calibrated, else an H100
+  int ranks = 0;          ///< T x D of the tournament; 0: the settings' own
+  int limit_divisor = 1;  ///< a rank may hold this part of the memory it has there
+  std::optional<comparison_command::PlanSplits> asked;  ///< what was last asked for
+  std::optional<TournamentWish> asked_tournament;
 };
 
 /// What the Inspector's pictures show of the selected tensor: the same part of every rank's piece.
@@ -109,6 +129,7 @@ struct ViewState {
   ScalingAsked scaling_asked;
   TrainView train;
   BreakView breaks;
+  CompareView compare;
   InspectorView inspector;
   std::string program_filter;                                   ///< words the Program tab's steps must hold
   double timeline_begin_seconds = 0, timeline_end_seconds = 0;  ///< shown stretch; equal: fit
@@ -127,20 +148,28 @@ struct Context {
   const TrainSnapshot& train;
   const BreakSnapshot& breaks;
   const ScalingSnapshot& scaling;
+  const ComparisonSnapshot& comparison;
   ViewState& view;
   const Theme& theme;
   const Fonts& fonts;
   Heatmaps& heatmaps;
-  std::vector<Command>& outbox;                 ///< sent to the Session after the frame
-  std::vector<TrainCommand>& train_outbox;      ///< sent to the TrainingSession after the frame
-  std::vector<BreakCommand>& break_outbox;      ///< sent to the BreakSession after the frame
-  std::vector<ScalingCommand>& scaling_outbox;  ///< sent to the ScalingSession after the frame
+  std::vector<Command>& outbox;                       ///< sent to the Session after the frame
+  std::vector<TrainCommand>& train_outbox;            ///< sent to the TrainingSession after the frame
+  std::vector<BreakCommand>& break_outbox;            ///< sent to the BreakSession after the frame
+  std::vector<ScalingCommand>& scaling_outbox;        ///< sent to the ScalingSession after the frame
+  std::vector<ComparisonCommand>& comparison_outbox;  ///< sent to the Comparison after the frame
 
   float px(float at_scale_one) const { return at_scale_one * view.ui_scale(); }
+  /// The same, looking at something else in another way: for a panel that shows more than one plan.
+  Context of(const Snapshot& other, ViewState& other_view) const {
+    return {other, train,    breaks, scaling,      comparison,   other_view,     theme,
+            fonts, heatmaps, outbox, train_outbox, break_outbox, scaling_outbox, comparison_outbox};
+  }
   void send(Command command) const;
   void send(TrainCommand command) const;
   void send(BreakCommand command) const;
   void send(ScalingCommand command) const;
+  void send(ComparisonCommand command) const;
 
   /// The settings as they are wanted now: read these, change a copy, and want() it.
   const Settings& wanted() const { return view.wanted.settings(snapshot); }
@@ -156,6 +185,7 @@ void draw_timeline(const Context& context);
 void draw_memory(const Context& context);
 void draw_traffic(const Context& context);
 void draw_scaling(const Context& context);
+void draw_compare(const Context& context);
 void draw_train(const Context& context);
 void draw_program(const Context& context);
 void draw_break_it(const Context& context);

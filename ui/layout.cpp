@@ -97,7 +97,7 @@ void Layout::build(ImVec2 size, const PanelSizes& sizes) {
   ImGui::DockBuilderDockWindow("Setup", setup);
   ImGui::DockBuilderDockWindow("Timeline", timeline);
   ImGui::DockBuilderDockWindow("Inspector", inspector);
-  for (const char* tab : {"Stage", "Memory", "Traffic", "Scaling", "Train", "Program", "Break it"})
+  for (const char* tab : {"Stage", "Memory", "Traffic", "Scaling", "Compare", "Train", "Program", "Break it"})
     ImGui::DockBuilderDockWindow(tab, rest);
   ImGui::DockBuilderFinish(root_);
   settling_frames_ = kSettlingFrames;

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "ui/last_few.h"
+
 namespace shardlens::ui {
 namespace {
 
@@ -79,13 +81,17 @@ Sections make_sections(const Program& program) {
 }
 
 const Sections& sections_of(const std::shared_ptr<const Plan>& plan) {
-  static std::shared_ptr<const Plan> known;
-  static Sections sections;
-  if (known != plan) {
-    sections = make_sections(plan->program);
-    known = plan;
-  }
-  return sections;
+  struct Known {
+    std::shared_ptr<const Plan> plan;
+    Sections sections;
+  };
+  static LastFew<Known> known;
+  return known
+      .of([&](const Known& one) { return one.plan == plan; },
+          [&] {
+            return Known{plan, make_sections(plan->program)};
+          })
+      .sections;
 }
 
 }  // namespace shardlens::ui

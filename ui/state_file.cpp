@@ -13,20 +13,41 @@
 #include "engine/config/error.h"
 #include "engine/config/hardware.h"
 #include "engine/config/presets.h"
+#include "engine/config/splits.h"
 
 namespace shardlens::ui {
 namespace {
 
 constexpr int kFormat = 1;
-constexpr std::pair<Tab, const char*> kTabs[] = {
-    {Tab::Stage, "stage"}, {Tab::Memory, "memory"},   {Tab::Traffic, "traffic"}, {Tab::Scaling, "scaling"},
-    {Tab::Train, "train"}, {Tab::Program, "program"}, {Tab::BreakIt, "break-it"}};
+constexpr std::pair<Tab, const char*> kTabs[] = {{Tab::Stage, "stage"},     {Tab::Memory, "memory"},
+                                                 {Tab::Traffic, "traffic"}, {Tab::Scaling, "scaling"},
+                                                 {Tab::Compare, "compare"}, {Tab::Train, "train"},
+                                                 {Tab::Program, "program"}, {Tab::BreakIt, "break-it"}};
 
 constexpr std::pair<ScalingPage, const char*> kScalingPages[] = {{ScalingPage::Weak, "weak"},
                                                                  {ScalingPage::Strong, "strong"},
                                                                  {ScalingPage::Heads, "heads"},
                                                                  {ScalingPage::BreakEven, "break-even"},
                                                                  {ScalingPage::Cluster, "cluster"}};
+
+constexpr std::pair<ComparePage, const char*> kComparePages[] = {
+    {ComparePage::Splits, "splits"}, {ComparePage::Tournament, "tournament"}, {ComparePage::Sweep, "sweep"}};
+
+ComparePage parse_compare_page(const std::string& name) {
+  for (const auto& [page, text] : kComparePages) {
+    if (name == text) return page;
+  }
+  throw request_error(fmt::format("unknown page \"{}\"", name));
+}
+
+/// Throws for a split that is not there any more.
+std::array<std::string, 3> parse_compared_splits(const nlohmann::json& json) {
+  const auto splits = json.get<std::array<std::string, 3>>();
+  for (const std::string& name : splits) {
+    if (!name.empty() && name != kOwnSplit) named_split(name);
+  }
+  return splits;
+}
 
 Tab parse_tab(const std::string& name) {
   for (const auto& [tab, text] : kTabs) {
@@ -134,6 +155,10 @@ RememberedState parse(const nlohmann::json& json) {
   state.program_filter = json.value("program_filter", std::string());
   state.layout = json.at("layout").get<std::string>();
   if (json.contains("train")) state.train = parse_choices(json.at("train"));  // not in older files
+  if (json.contains("compare_page"))
+    state.compare_page = parse_compare_page(json.at("compare_page").get<std::string>());
+  if (json.contains("compare_splits"))
+    state.compare_splits = parse_compared_splits(json.at("compare_splits"));
   if (json.contains("compared")) state.compared = parse_choices(json.at("compared"));
   state.traffic_times = json.value("traffic_times", false);
   if (json.contains("scaling")) state.scaling = parse_scaling(json.at("scaling"));
@@ -168,6 +193,8 @@ RememberedState read_state(const std::filesystem::path& path, std::string& probl
 void write_state(const RememberedState& state, const std::filesystem::path& path) {
   const auto* tab = std::find_if(std::begin(kTabs), std::end(kTabs),
                                  [&](const auto& entry) { return entry.first == state.tab; });
+  const auto* page = std::find_if(std::begin(kComparePages), std::end(kComparePages),
+                                  [&](const auto& entry) { return entry.first == state.compare_page; });
   const nlohmann::json json{{"format", kFormat},
                             {"theme", state.theme == ThemeName::Dark ? "dark" : "light"},
                             {"scale", state.scale},
@@ -179,7 +206,9 @@ void write_state(const RememberedState& state, const std::filesystem::path& path
                             {"train", as_json(state.train)},
                             {"compared", as_json(state.compared)},
                             {"traffic_times", state.traffic_times},
-                            {"scaling", as_json(state.scaling)}};
+                            {"scaling", as_json(state.scaling)},
+                            {"compare_page", page->second},
+                            {"compare_splits", state.compare_splits}};
   std::error_code failed;
   std::filesystem::create_directories(path.parent_path(), failed);
   const std::filesystem::path beside = fmt::format("{}.{}", path.string(), getpid());

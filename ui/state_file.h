@@ -20,6 +20,8 @@ struct RememberedState {
   TrainChoices train, compared = comparison_choices();  ///< of the Train tab
   bool traffic_times = false;                           ///< the Traffic tab's page
   ScalingView scaling = {};
+  ComparePage compare_page = ComparePage::Splits;
+  std::array<std::string, 3> compare_splits = CompareView().splits;
 
   bool operator==(const RememberedState&) const = default;
 };

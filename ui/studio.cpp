@@ -124,6 +124,7 @@ Studio::Studio(const Settings& settings, const Fonts& fonts, std::filesystem::pa
       scaled_(scaling_.snapshot()),
       train_(training_.snapshot()),
       broken_(breaks_.snapshot()),
+      compared_(comparison_.snapshot()),
       last_change_(Clock::now()),
       last_remembered_(Clock::now()) {
   ImGuiIO& io = ImGui::GetIO();
@@ -142,6 +143,8 @@ Studio::Studio(const Settings& settings, const Fonts& fonts, std::filesystem::pa
   view_.train.compared = remembered_.compared;
   view_.traffic_times = remembered_.traffic_times;
   view_.scaling = remembered_.scaling;
+  view_.compare.page = remembered_.compare_page;
+  view_.compare.splits = remembered_.compare_splits;
   layout_.restore(remembered_.layout);
 }
 
@@ -150,8 +153,8 @@ Studio::~Studio() {
 }
 
 Context Studio::context() {
-  return {*snapshot_, *train_,   *broken_, *scaled_,      view_,         theme(view_.theme),
-          fonts_,     heatmaps_, outbox_,  train_outbox_, break_outbox_, scaling_outbox_};
+  return {*snapshot_, *train_,   *broken_, *scaled_,      *compared_,    view_,           theme(view_.theme),
+          fonts_,     heatmaps_, outbox_,  train_outbox_, break_outbox_, scaling_outbox_, comparison_outbox_};
 }
 
 void Studio::prepare_style() {
@@ -295,6 +298,7 @@ void Studio::draw_message(const Context& context) {
 void Studio::take_snapshots() {
   std::shared_ptr<const Snapshot> newest = session_.snapshot();
   std::shared_ptr<const TrainSnapshot> trained = training_.snapshot();
+  std::shared_ptr<const ComparisonSnapshot> compared = comparison_.snapshot();
   if (trained->frozen && trained->frozen != frozen_) {
     view_.tab = Tab::Stage;
     view_.focus_tab = true;
@@ -303,11 +307,13 @@ void Studio::take_snapshots() {
   if (frozen_) newest = frozen_->shown;
   std::shared_ptr<const BreakSnapshot> broken = breaks_.snapshot();
   std::shared_ptr<const ScalingSnapshot> scaled = scaling_.snapshot();
-  const bool changed = newest != snapshot_ || trained != train_ || broken != broken_ || scaled != scaled_;
+  const bool changed = newest != snapshot_ || trained != train_ || broken != broken_ || scaled != scaled_ ||
+                       compared != compared_;
   if (changed || has_input()) last_change_ = Clock::now();
   snapshot_ = std::move(newest);
   train_ = std::move(trained);
   broken_ = std::move(broken);
+  compared_ = std::move(compared);
   scaled_ = std::move(scaled);
   follow_calibration();
 }
@@ -321,7 +327,8 @@ void Studio::follow_calibration() {
 }
 
 /// What the panels asked for in this frame. Who changes the plan or runs it leaves the frozen step; walking
-/// through it moves nothing but the selection.
+/// through it moves nothing but the selection. What else computes gives up a measurement beside it, whose
+/// times would be of both.
 void Studio::send_commands() {
   const bool trains =
       std::any_of(train_outbox_.begin(), train_outbox_.end(), [](const TrainCommand& command) {
@@ -331,9 +338,11 @@ void Studio::send_commands() {
   const bool breaks = std::any_of(
       break_outbox_.begin(), break_outbox_.end(),
       [](const BreakCommand& command) { return std::holds_alternative<break_command::Start>(command); });
-  if (scaled_->measures() && (trains || breaks || std::any_of(outbox_.begin(), outbox_.end(), computes)))
+  const bool computing = trains || breaks || std::any_of(outbox_.begin(), outbox_.end(), computes);
+  if (scaled_->measures() && computing)
     scaling_.send(scaling_command::Stop{
         "A run began, and two at once would share the cores: the measurement was given up."});
+  if (compared_->measuring && computing) comparison_.send(comparison_command::Stop{});
   for (Command& command : outbox_) {
     const bool leaves = std::holds_alternative<command::SetSettings>(command) ||
                         std::holds_alternative<command::Run>(command);
@@ -343,12 +352,14 @@ void Studio::send_commands() {
   for (TrainCommand& command : train_outbox_) training_.send(std::move(command));
   for (BreakCommand& command : break_outbox_) breaks_.send(std::move(command));
   for (ScalingCommand& command : scaling_outbox_) scaling_.send(std::move(command));
+  for (ComparisonCommand& command : comparison_outbox_) comparison_.send(std::move(command));
   const bool asked = !outbox_.empty() || !train_outbox_.empty() || !break_outbox_.empty();
-  if (asked || !scaling_outbox_.empty()) last_change_ = Clock::now();
+  if (asked || !scaling_outbox_.empty() || !comparison_outbox_.empty()) last_change_ = Clock::now();
   outbox_.clear();
   train_outbox_.clear();
   break_outbox_.clear();
   scaling_outbox_.clear();
+  comparison_outbox_.clear();
 }
 
 void Studio::frame() {
@@ -383,6 +394,7 @@ void Studio::frame() {
   draw_tab(now, "Memory", Tab::Memory, draw_memory);
   draw_tab(now, "Traffic", Tab::Traffic, draw_traffic);
   draw_tab(now, "Scaling", Tab::Scaling, draw_scaling);
+  draw_tab(now, "Compare", Tab::Compare, draw_compare);
   draw_tab(now, "Train", Tab::Train, draw_train);
   draw_tab(now, "Program", Tab::Program, draw_program);
   draw_tab(now, "Break it", Tab::BreakIt, draw_break_it);
@@ -400,8 +412,8 @@ void Studio::frame() {
 }
 
 double Studio::idle_seconds() const {
-  if (is_busy(*snapshot_) || train_->is_active() || broken_->is_active() || view_.playing ||
-      seconds_since(last_change_) < kSettleSeconds)
+  if (is_busy(*snapshot_) || train_->is_active() || broken_->is_active() || compared_->busy ||
+      view_.playing || seconds_since(last_change_) < kSettleSeconds)
     return kBusyFrameSeconds;
   if (scaled_->measures()) return kMeasuringFrameSeconds;
   return ImGui::GetIO().WantTextInput ? 0.2 : kIdleSeconds;  // a text cursor blinks
@@ -420,7 +432,9 @@ void Studio::remember() {
                       view_.train.single,
                       view_.train.compared,
                       view_.traffic_times,
-                      view_.scaling};
+                      view_.scaling,
+                      view_.compare.page,
+                      view_.compare.splits};
   if (now == remembered_) return;
   remembered_ = std::move(now);
   try {

@@ -1,5 +1,5 @@
 // The studio: one Session that computes, one TrainingSession that trains, one ScalingSession that prices and
-// measures, and one window that shows. A frame
+// measures, one Comparison that measures what stands beside the run, and one window that shows. A frame
 // takes the newest Snapshot, lets the keys and the panels look at it, and sends what they ask for back
 // through the Session's queue. It never waits for the engine.
 #pragma once
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/runtime/comparison.h"
 #include "engine/runtime/scaling_session.h"
 #include "engine/runtime/session.h"
 #include "engine/train/break_session.h"
@@ -44,6 +45,7 @@ class Studio {
   TrainingSession& training() { return training_; }
   BreakSession& breaks() { return breaks_; }
   ScalingSession& scaling() { return scaling_; }
+  Comparison& comparison() { return comparison_; }
   const Heatmaps& heatmaps() const { return heatmaps_; }
 
  private:
@@ -73,6 +75,7 @@ class Studio {
   TrainingSession training_;
   BreakSession breaks_;
   ScalingSession scaling_;
+  Comparison comparison_;
   std::shared_ptr<const Snapshot> snapshot_;
   std::shared_ptr<const ScalingSnapshot> scaled_;
   std::shared_ptr<const Hardware> calibrated_;  ///< the calibration that the plan was priced anew for
@@ -81,12 +84,14 @@ class Studio {
   std::shared_ptr<const Plan> followed_;  ///< the plan the selection belongs to
   std::shared_ptr<const TrainSnapshot> train_;
   std::shared_ptr<const BreakSnapshot> broken_;
+  std::shared_ptr<const ComparisonSnapshot> compared_;
   std::shared_ptr<const FrozenStep>
       frozen_;  ///< the training step that is shown in place of the Session's run
   std::vector<Command> outbox_;
   std::vector<TrainCommand> train_outbox_;
   std::vector<BreakCommand> break_outbox_;
   std::vector<ScalingCommand> scaling_outbox_;
+  std::vector<ComparisonCommand> comparison_outbox_;
   ThemeName styled_theme_ = ThemeName::Dark;
   float styled_scale_ = 0;
   std::chrono::steady_clock::time_point last_change_;

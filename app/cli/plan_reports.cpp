@@ -22,30 +22,10 @@ namespace {
 
 using nlohmann::ordered_json;
 
-Settings settings_of(const Settings& settings, const Entrant& entrant) {
-  Settings one = settings;
-  one.block = Block::Model;
-  one.update = true;
-  one.split = entrant.split;
-  one.tp = entrant.tp;
-  one.dp = entrant.dp;
-  return one;
-}
-
-// How many pairs of the list a measurement puts in the predicted order.
-struct Order {
-  int agree = 0, pairs = 0;
-};
-
-Order order_of(const std::vector<CalibrationCheck>& checks) {
-  Order order;
-  for (size_t a = 0; a < checks.size(); ++a) {
-    for (size_t b = a + 1; b < checks.size(); ++b) {
-      ++order.pairs;
-      order.agree += checks[a].times.measured_seconds <= checks[b].times.measured_seconds;
-    }
-  }
-  return order;
+std::vector<double> measured_seconds(const std::vector<CalibrationCheck>& checks) {
+  std::vector<double> seconds;
+  for (const CalibrationCheck& check : checks) seconds.push_back(check.times.measured_seconds);
+  return seconds;
 }
 
 ordered_json to_json(const Entrant& entrant, size_t place) {
@@ -106,7 +86,7 @@ void print_runs(const std::vector<CalibrationCheck>& checks, const std::vector<s
                check.times.predicted_seconds * 1e3, check.times.measured_seconds * 1e3,
                check.median_seconds * 1e3, 100 * check.times.error());
   }
-  const Order order = order_of(checks);
+  const PairOrder order = order_of(measured_seconds(checks));
   fmt::print("{} of {} pairs came in the predicted order; measured on {}, the fastest of the runs\n",
              order.agree, order.pairs, checks.front().times.measured_on);
 }
@@ -126,9 +106,8 @@ std::string value_text(double value, const std::string& unit) {
 int print_tournament(const Settings& settings, const TournamentWish& wish, bool json) {
   const Hardware& hardware = find_hardware(settings.hardware);
   const int ranks = wish.ranks > 0 ? wish.ranks : settings.tp * settings.dp;
-  const bool shared = hardware.nodes == 1;  // this machine: its ranks share the memory
-  const int64_t limit = wish.memory_bytes > 0 ? static_cast<int64_t>(wish.memory_bytes)
-                                              : hardware.memory_bytes / (shared ? ranks : 1);
+  const int64_t limit =
+      wish.memory_bytes > 0 ? static_cast<int64_t>(wish.memory_bytes) : memory_of_a_rank(hardware, ranks);
   if (wish.run > 0 && !hardware.is_calibrated())
     throw request_error(
         "--run holds a prediction against this machine: measure it first by bench calibrate, "
@@ -165,7 +144,7 @@ int print_tournament(const Settings& settings, const TournamentWish& wish, bool 
                       {"basis", hardware.basis},
                       {"plan_seconds", seconds}};
   if (!checks.empty()) {
-    const Order order = order_of(checks);
+    const PairOrder order = order_of(measured_seconds(checks));
     out["runs"] = runs;
     out["pairs_in_order"] = order.agree;
     out["pairs"] = order.pairs;

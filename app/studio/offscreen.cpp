@@ -126,9 +126,35 @@ void break_shortly(const std::string& view, const Options& options, Platform& pl
   if (last->state == BreakState::Failed) throw run_error(last->message);
 }
 
+/// Draws until the comparison has nothing left to plan or measure.
+void wait_for_comparison(Platform& platform, ui::Studio& studio) {
+  const auto begin = Clock::now();
+  for (int quiet = 0; quiet < kSettlingFrames;) {  // the page asks for its plan in its first frames
+    if (seconds_since(begin) > kTimeoutSeconds)
+      throw run_error(fmt::format("the comparison has not finished after {:.0f} s", kTimeoutSeconds));
+    draw_frame(platform, studio);
+    studio.comparison().wait_until_idle(0.02);
+    quiet = studio.comparison().snapshot()->busy ? 0 : quiet + 1;
+  }
+}
+
+/// What the Compare tab's buttons do, done.
+void compare_all(const std::string& view, Platform& platform, ui::Studio& studio) {
+  if (!is_comparing_view(view)) return;
+  wait_for_comparison(platform, studio);
+  Comparison& comparison = studio.comparison();
+  if (view == "compare") comparison.send(comparison_command::RunSplits{});
+  if (view == "sweep")
+    comparison.send(comparison_command::SweepDegrees{studio.snapshot().settings, kSweptDegrees});
+  if (view == "tournament") comparison.send(comparison_command::RunTop{});
+  comparison.wait_until_idle(kTimeoutSeconds);
+  wait_for_comparison(platform, studio);
+}
+
 /// Everything a view needs before its picture.
 void prepare_view(const std::string& view, const Options& options, Platform& platform, ui::Studio& studio) {
   break_shortly(view, options, platform, studio);
+  compare_all(view, platform, studio);
   train_shortly(view, platform, studio);
   measure_shortly(view, platform, studio);
   if (view != kFrozenView) return;

@@ -52,11 +52,11 @@ const char* const kExamples =
 }  // namespace
 
 const std::vector<std::string>& view_names() {
-  static const std::vector<std::string> names{"stage",         "memory",    "memory-layer",   "traffic",
-                                              "traffic-times", "scaling",   "scaling-strong", "scaling-heads",
-                                              "break-even",    "cluster",   "train",          "train-compare",
-                                              kFrozenView,     "program",   kBreakView,       kBreakLossView,
-                                              "palette",       "inspector", "sheet"};
+  static const std::vector<std::string> names{
+      "stage",          "memory",        "memory-layer",  "traffic",   "traffic-times", "scaling",
+      "scaling-strong", "scaling-heads", "break-even",    "cluster",   "compare",       "tournament",
+      "sweep",          "train",         "train-compare", kFrozenView, "program",       kBreakView,
+      kBreakLossView,   "palette",       "inspector",     "sheet"};
   return names;
 }
 
@@ -188,6 +188,10 @@ bool is_training_view(const std::string& name) {
   return name.starts_with("train");
 }
 
+bool is_comparing_view(const std::string& name) {
+  return name == "compare" || name == "tournament" || name == "sweep";
+}
+
 void show_view(const std::string& name, ui::ViewState& state) {
   state.palette_open = name == "palette";
   state.sheet_open = name == "sheet";
@@ -198,9 +202,13 @@ void show_view(const std::string& name, ui::ViewState& state) {
   if (page != kScalingViews.end()) state.scaling.page = page->second;
   state.train.comparison = name == "train-compare";
   state.breaks.page = name == kBreakLossView ? ui::BreakPage::Loss : ui::BreakPage::Errors;
+  state.compare.page = name == "tournament" ? ui::ComparePage::Tournament
+                       : name == "sweep"    ? ui::ComparePage::Sweep
+                                            : ui::ComparePage::Splits;
   state.tab = name.starts_with("memory")     ? ui::Tab::Memory
               : name.starts_with("traffic")  ? ui::Tab::Traffic
               : page != kScalingViews.end()  ? ui::Tab::Scaling
+              : is_comparing_view(name)      ? ui::Tab::Compare
               : is_training_view(name)       ? ui::Tab::Train
               : name == "program"            ? ui::Tab::Program
               : name.starts_with(kBreakView) ? ui::Tab::BreakIt

@@ -45,6 +45,8 @@ void apply_looks(const Options& options, ui::ViewState& state);
 bool is_training_view(const std::string& name);
 /// The pages of the Scaling tab; of those called "scaling…" points are measured here.
 bool is_scaling_view(const std::string& name);
+/// The views of the Compare tab, which show what was measured.
+bool is_comparing_view(const std::string& name);
 /// Of the views of a training, the one that shows the last step of it on the Stage.
 inline constexpr const char* kFrozenView = "train-frozen";
 /// The views of the Break it tab: its faults, or what the one Options::fault names does; and its loss.

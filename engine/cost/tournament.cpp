@@ -186,11 +186,7 @@ void find_those_that_fit(const Settings& settings, const Hardware& hardware, siz
         tournament.complete = false;
         return;
       }
-      Settings one = settings;
-      one.split = entrant.split;
-      one.tp = entrant.tp;
-      one.dp = entrant.dp;
-      entrant.memory_bytes = total_bytes(price_model(one, hardware).memory_bytes);
+      entrant.memory_bytes = total_bytes(price_model(settings_of(settings, entrant), hardware).memory_bytes);
       fits = entrant.memory_bytes <= tournament.limit_bytes;
     }
     if (fits) {
@@ -251,6 +247,32 @@ Tournament hold_tournament(const Settings& settings, int ranks, const Hardware& 
     entrant.split.name = entrant.tp == 1 ? "one rank, nothing to cut" : words_of(entrant.split);
   find_those_that_fit(entering, hardware, listed, tournament);
   return tournament;
+}
+
+PairOrder order_of(const std::vector<double>& measured_seconds) {
+  PairOrder order;
+  for (size_t a = 0; a < measured_seconds.size(); ++a) {
+    for (size_t b = a + 1; b < measured_seconds.size(); ++b) {
+      ++order.pairs;
+      order.agree += measured_seconds[a] <= measured_seconds[b];
+    }
+  }
+  return order;
+}
+
+Settings settings_of(const Settings& settings, const Entrant& entrant) {
+  Settings one = settings;
+  one.block = Block::Model;
+  one.update = true;
+  one.split = entrant.split;
+  one.tp = entrant.tp;
+  one.dp = entrant.dp;
+  return one;
+}
+
+int64_t memory_of_a_rank(const Hardware& hardware, int ranks) {
+  const bool shared = hardware.nodes == 1;  // this machine
+  return hardware.memory_bytes / (shared ? ranks : 1);
 }
 
 }  // namespace shardlens

@@ -42,4 +42,17 @@ std::string words_of(const Split& split);
 Tournament hold_tournament(const Settings& settings, int ranks, const Hardware& hardware, int64_t limit_bytes,
                            size_t listed);
 
+/// Of a list in predicted order, the pairs that a measurement puts in the same order.
+struct PairOrder {
+  int agree = 0;
+  int pairs = 0;
+};
+PairOrder order_of(const std::vector<double>& measured_seconds);
+
+/// `settings` as an entrant trains it.
+Settings settings_of(const Settings& settings, const Entrant& entrant);
+
+/// What a rank may hold: a device's memory or, of this machine, a share of it.
+int64_t memory_of_a_rank(const Hardware& hardware, int ranks);
+
 }  // namespace shardlens

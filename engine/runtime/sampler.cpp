@@ -33,7 +33,10 @@ bool same_bytes(const TensorSample& a, const TensorSample& b) {
 }  // namespace
 
 Sampler::Sampler(const Program& program, NotFinite not_finite)
-    : ranks_(program.ranks()), not_finite_(not_finite), plan_(plan_samples(program)) {
+    : Sampler(program, plan_samples(program), not_finite) {}
+
+Sampler::Sampler(const Program& program, SamplePlan plan, NotFinite not_finite)
+    : ranks_(program.ranks()), not_finite_(not_finite), plan_(std::move(plan)) {
   samples_.assign(static_cast<size_t>(ranks_),
                   std::vector<std::shared_ptr<const TensorSample>>(program.tensors.size()));
 }

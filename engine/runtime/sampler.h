@@ -19,6 +19,8 @@ class Sampler : public StepObserver {
   enum class NotFinite { StopsTheRun, IsCounted };
 
   explicit Sampler(const Program& program, NotFinite not_finite = NotFinite::StopsTheRun);
+  /// Samples as `plan` says.
+  Sampler(const Program& program, SamplePlan plan, NotFinite not_finite);
 
   /// Samples the tensor. Throws a run Error naming it when it holds NaN or infinity and that stops the run:
   /// the executor adds rank and step.

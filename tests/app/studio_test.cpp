@@ -68,7 +68,8 @@ TEST_F(StudioProgram, WritesAPictureOfTheSizeAskedFor) {
 TEST_F(StudioProgram, RendersEveryViewAndPrintsWhere) {
   const Ended ended = run(kTiny + ("--size 640x480 --render-views " + (folder_ / "views").string()));
   EXPECT_EQ(ended.code, 0) << ended.out;
-  for (const char* view : {"stage", "memory", "traffic", "program", "inspector", "palette", "sheet"}) {
+  for (const char* view : {"stage", "memory", "traffic", "compare", "tournament", "sweep", "program",
+                           "inspector", "palette", "sheet"}) {
     const std::filesystem::path path = folder_ / "views" / (std::string(view) + ".png");
     EXPECT_THAT(ended.out, HasSubstr(path.string()));
     EXPECT_EQ(png_size(path), std::pair(640, 480)) << view;

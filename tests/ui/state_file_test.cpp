@@ -34,6 +34,8 @@ TEST_F(StateFile, WhatIsWrittenIsReadBack) {
   state.train.text = "/a/text.txt";
   state.train.dtype = DType::Fp16;
   state.compared.peak = 7e-3;
+  state.compare_page = ComparePage::Sweep;
+  state.compare_splits = {"row-row", kOwnSplit, ""};
   write_state(state, path_);
   EXPECT_EQ(read_state(path_, problem_), state);
   EXPECT_EQ(problem_, "");

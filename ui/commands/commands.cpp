@@ -12,6 +12,7 @@
 #include "engine/config/splits.h"
 #include "engine/config/validate.h"
 #include "ui/commands/walk.h"
+#include "ui/panels/compare_pages.h"
 
 namespace shardlens::ui {
 namespace {
@@ -197,6 +198,13 @@ void add_view_commands(std::vector<UiCommand>& table) {
       [](const Context& c) { show_tab(c, Tab::Train); });
   add("view.program", "Show the Program", "The steps as text", {ImGuiMod_Ctrl | ImGuiKey_5},
       [](const Context& c) { show_tab(c, Tab::Program); });
+  add("view.compare", "Show Compare", "Splits side by side, the tournament of all splits, and the sweep of T",
+      {ImGuiMod_Ctrl | ImGuiKey_8}, [](const Context& c) { show_tab(c, Tab::Compare); });
+  add("view.tournament", "Show the tournament of splits", "Every legal split, ranked by predicted time", {},
+      [](const Context& c) {
+        c.view.compare.page = ComparePage::Tournament;
+        show_tab(c, Tab::Compare);
+      });
   add("view.wide_inspector", "Wide Inspector", "The Inspector takes half the window, or its own place again",
       {ImGuiKey_I}, [](const Context& c) { c.view.wide_inspector = !c.view.wide_inspector; });
   add("view.reset_layout", "Reset the layout", "Put every panel back to its first place", {},
@@ -205,10 +213,7 @@ void add_view_commands(std::vector<UiCommand>& table) {
 
 /// Nothing else computes that would be measured with this machine.
 bool may_measure(const Context& context) {
-  const Snapshot& run = context.snapshot;
-  const bool computes = run.state == RunState::Planning || run.state == RunState::Running ||
-                        !run.activity.empty() || context.train.is_active() || context.breaks.is_active();
-  return !computes && !context.scaling.measures();
+  return why_not_measured(context).empty();
 }
 
 void add_scaling_commands(std::vector<UiCommand>& table) {
@@ -350,6 +355,41 @@ void add_break_commands(std::vector<UiCommand>& table) {
                    .enabled = [](const Context& c) { return c.breaks.is_active(); }});
 }
 
+void add_compare_commands(std::vector<UiCommand>& table) {
+  const auto add = [&](const char* id, const char* title, const char* help,
+                       std::function<void(const Context&)> run, std::function<bool(const Context&)> enabled) {
+    table.push_back({.id = id,
+                     .title = title,
+                     .help = help,
+                     .group = CommandGroup::Run,
+                     .run = std::move(run),
+                     .enabled = std::move(enabled)});
+  };
+  add(
+      "compare.sweep", "Sweep T",
+      "Run T = 1, 2, 4, 8 and 16, each compared with T = 1: weights, collectives, error and time in one "
+      "table",
+      [](const Context& c) {
+        c.view.compare.page = ComparePage::Sweep;
+        show_tab(c, Tab::Compare);
+        c.send(comparison_command::SweepDegrees{c.wanted(), kSweptDegrees});
+      },
+      may_measure);
+  add(
+      "compare.measure", "Measure the splits side by side",
+      "Run each split of the Compare tab here, three times",
+      [](const Context& c) {
+        c.view.compare.page = ComparePage::Splits;
+        show_tab(c, Tab::Compare);
+        c.send(comparison_command::RunSplits{});
+      },
+      [](const Context& c) { return may_measure(c) && c.comparison.trials != nullptr; });
+  add(
+      "compare.stop", "Stop comparing", "Give up what the Compare tab measures; what is done of it stays",
+      [](const Context& c) { c.send(comparison_command::Stop{}); },
+      [](const Context& c) { return c.comparison.measuring; });
+}
+
 void add_settings_commands(std::vector<UiCommand>& table) {
   struct Degree {
     int tp;
@@ -403,6 +443,7 @@ std::vector<UiCommand> make_table() {
   std::vector<UiCommand> table;
   add_walk_commands(table);
   add_run_commands(table);
+  add_compare_commands(table);
   add_train_commands(table);
   add_view_commands(table);
   add_break_commands(table);

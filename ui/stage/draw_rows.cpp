@@ -151,6 +151,7 @@ void draw_band(const Scene& scene, ImDrawList* list, size_t row_index) {
   if (progress == Progress::Done) {
     const float length = std::min(scene.px(5), rect.height() / 5),
                 width = std::max(2.0f, std::round(scene.px(3)));
+    const float inside = rect.height() < scene.px(26) ? 1 : length;  // a low band is full of its words
     for (const Lane& lane : scene.lanes) {
       for (int rank = lane.first; rank <= lane.last; ++rank) {
         const float part =
@@ -158,8 +159,8 @@ void draw_band(const Scene& scene, ImDrawList* list, size_t row_index) {
         const float x = std::round(scene.lane_left(lane) + lane.width * part - width / 2);
         if (x < min.x || x > max.x) continue;
         const ImU32 tick = scene.ink(theme.rank_outlines[rank % 8]);
-        fill_rect(list, {x, min.y - length}, {x + width, min.y + length}, tick);
-        fill_rect(list, {x, max.y - length}, {x + width, max.y + length}, tick);
+        fill_rect(list, {x, min.y - length}, {x + width, min.y + inside}, tick);
+        fill_rect(list, {x, max.y - inside}, {x + width, max.y + length}, tick);
       }
     }
   }

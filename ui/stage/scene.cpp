@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ui/last_few.h"
+
 namespace shardlens::ui::stage {
 
 Progress Scene::progress(StepId step) const {
@@ -103,20 +105,25 @@ Extent largest_in(const Program& program, const std::vector<Row>& rows) {
 }
 
 const Contents& contents_of(const std::shared_ptr<const Plan>& plan, int section) {
-  static Contents contents;
-  if (contents.plan == plan && contents.section == section) return contents;
-  const Program& program = plan->program;
-  contents.rows = section == kWholeModel ? rows_of(program) : rows_of(program, sections_of(plan), section);
-  contents.largest = section == kWholeModel ? largest_matrix(program) : largest_in(program, contents.rows);
-  contents.plan = plan;
-  contents.section = section;
-  return contents;
+  static LastFew<Contents> known;
+  return known.of(
+      [&](const Contents& contents) { return contents.plan == plan && contents.section == section; },
+      [&] {
+        const Program& program = plan->program;
+        Contents contents{plan, section, {}, {}};
+        contents.rows =
+            section == kWholeModel ? rows_of(program) : rows_of(program, sections_of(plan), section);
+        contents.largest =
+            section == kWholeModel ? largest_matrix(program) : largest_in(program, contents.rows);
+        return contents;
+      });
 }
 
 }  // namespace
 
 Scene make_scene(const Context& context, std::shared_ptr<const Plan> plan,
-                 std::shared_ptr<const Result> result, bool stale, Rect view, ImVec2 scroll) {
+                 std::shared_ptr<const Result> result, bool stale, Rect view, ImVec2 scroll,
+                 Density density) {
   Scene scene(context, std::move(plan), std::move(result));
   scene.stale = stale;
   scene.view = view;
@@ -129,14 +136,17 @@ Scene make_scene(const Context& context, std::shared_ptr<const Plan> plan,
   scene.largest = contents.largest;
 
   const float across = std::max(1.0f, scene.zoom);  // lanes widen with the rows, and never narrow
+  const bool full = density == Density::Full;
   Measure& measure = scene.measure;
-  measure.pad = context.px(12);
-  measure.gutter = std::clamp(view.width() * 0.19f, context.px(160), context.px(224));
-  measure.lane_gap = context.px(10);
+  measure.pad = context.px(full ? 12 : 6);
+  measure.gutter = full ? std::clamp(view.width() * 0.19f, context.px(160), context.px(224))
+                        : std::clamp(view.width() * 0.42f, context.px(96), context.px(176));
+  measure.lane_gap = context.px(full ? 10 : 6);
   const float lanes_width = std::max(view.width() - measure.gutter - measure.pad, context.px(64));
-  scene.lanes = lanes_of(scene.program(), lanes_width, measure.lane_gap, context.px(80));
-  measure.weight = std::clamp(scene.lanes[0].width * 0.17f, context.px(16), context.px(42)) * across;
-  measure.weight_gap = context.px(6) * across;
+  scene.lanes = lanes_of(scene.program(), lanes_width, measure.lane_gap, context.px(full ? 80 : 36));
+  measure.weight =
+      std::clamp(scene.lanes[0].width * 0.17f, context.px(full ? 16 : 8), context.px(42)) * across;
+  measure.weight_gap = context.px(full ? 6 : 3) * across;
   for (Lane& lane : scene.lanes) {
     lane.x *= across;
     lane.width *= across;

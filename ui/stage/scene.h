@@ -65,12 +65,19 @@ struct Scene {
   Rect tensor_room(const Rect& cell) const;
 };
 
+/// Compact: beside another scene, with room for little more than what is cut how.
+enum class Density { Full, Compact };
+
 /// One frame's scene in a view of `view` pixels; lanes and rows follow view.stage_zoom. `plan` is not null.
 Scene make_scene(const Context& context, std::shared_ptr<const Plan> plan,
-                 std::shared_ptr<const Result> result, bool stale, Rect view, ImVec2 scroll);
+                 std::shared_ptr<const Result> result, bool stale, Rect view, ImVec2 scroll,
+                 Density density = Density::Full);
 
 /// The layers a tensor is drawn in; draw_tensor_cell expects the list split into them.
 enum Layer { kGhostLayer, kHeatmapLayer, kOutlineLayer, kLayers };
+
+/// All rows in view.
+void draw_rows(const Scene& scene, ImDrawList* list);
 
 // Drawing; each draws its part of what can be seen.
 void draw_lane_heads(const Scene& scene, ImDrawList* list, Rect room);

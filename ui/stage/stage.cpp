@@ -103,6 +103,10 @@ void interact_with_row(const Scene& scene, size_t index) {
   }
 }
 
+}  // namespace
+
+namespace stage {
+
 void draw_rows(const Scene& scene, ImDrawList* list) {
   const size_t first = scene.stack.at(scene.scroll.y);
   const auto in_view = [&](const auto& draw) {
@@ -142,6 +146,10 @@ void draw_rows(const Scene& scene, ImDrawList* list) {
     }
   });
 }
+
+}  // namespace stage
+
+namespace {
 
 /// Where one would have to scroll to see the selected step, given where one is.
 float scroll_to_selection(const Scene& scene) {

@@ -87,6 +87,14 @@ TEST(Tournament, TheFastestThatFitAreListed) {
   EXPECT_TRUE(hold_tournament(entering(), 4, hardware, 1, 10).listed.empty());
 }
 
+TEST(Tournament, PairsInThePredictedOrderAreCounted) {
+  EXPECT_EQ(order_of({1, 2, 3}).agree, 3);
+  EXPECT_EQ(order_of({1, 2, 3}).pairs, 3);
+  EXPECT_EQ(order_of({3, 2, 1}).agree, 0);
+  EXPECT_EQ(order_of({1, 3, 2, 4}).agree, 5);
+  EXPECT_EQ(order_of({1}).pairs, 0);
+}
+
 TEST(Tournament, RefusesRanksThatDivideNothing) {
   Settings settings = entering();
   settings.batch = 1;

@@ -124,8 +124,11 @@ class StageUnderTheMouse : public testing::Test {
   std::vector<BreakCommand> break_outbox;
   const ScalingSnapshot scaling;
   std::vector<ScalingCommand> scaling_outbox;
-  Context context{snapshot,          train,    breaks, scaling,      view,         theme(ThemeName::Dark),
-                  platform->fonts(), heatmaps, outbox, train_outbox, break_outbox, scaling_outbox};
+  const ComparisonSnapshot comparison;
+  std::vector<ComparisonCommand> comparison_outbox;
+  Context context{
+      snapshot,          train,    breaks, scaling,      comparison,   view,           theme(ThemeName::Dark),
+      platform->fonts(), heatmaps, outbox, train_outbox, break_outbox, scaling_outbox, comparison_outbox};
 };
 
 TEST_F(StageUnderTheMouse, ATensorIsSelectedWithItsRank) {

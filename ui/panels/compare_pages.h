@@ -1,0 +1,42 @@
+// The pages of the Compare tab and what they share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ui/context.h"
+
+namespace shardlens::ui {
+
+/// Two or three splits side by side (compare_splits.cpp, compare_totals.cpp).
+void draw_side_by_side(const Context& context);
+/// Every legal split ranked by predicted time (compare_tournament.cpp).
+void draw_tournament(const Context& context);
+/// One split at several T (compare_sweep.cpp).
+void draw_sweep(const Context& context);
+
+/// What each split costs, below its column: `lefts` and `width` are the columns'. Returns the height it took;
+/// with `draw` false only says it. `low`: there is little room.
+float draw_totals(const Context& context, const SplitTrials& trials, const std::vector<float>& lefts, float y,
+                  float width, bool low, bool draw);
+
+/// Why nothing can be measured now: ranks that compute for something else would be timed too. Empty: it can.
+std::string why_not_measured(const Context& context);
+
+/// The head of a page, and at the right, below the choice of pages, the button that measures: `label`, or
+/// "Stop" while something is measured. True when `label` was clicked. `refused`: why it cannot be clicked.
+bool compare_head(const Context& context, const std::string& title, const std::string& explanation,
+                  const std::string& label, const std::string& refused);
+
+/// Where that button stands: its width, and the middle of its height on a page that begins at `y`.
+float measure_button_width(const Context& context, const std::string& label);
+float measure_button_middle(const Context& context, float y);
+
+/// `settings` for comparison with others whatever their split; whatever their T too.
+Settings but_for_split(Settings settings);
+Settings but_for_degree(Settings settings);
+
+/// "Out of date: this is ..." when `of` are not the settings wanted; else empty.
+std::string out_of_date(const Settings& of, const Settings& wanted);
+
+}  // namespace shardlens::ui

@@ -1,0 +1,342 @@
+// The tournament: every legal split of the model on every T x D, ranked by predicted time within a rank's
+// memory. A click takes one over, and the Stage shows and runs it; this machine, once it is calibrated, runs
+// the best ones and says whether the prediction's order held.
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <array>
+
+#include "ui/panels/compare_pages.h"
+#include "ui/panels/memory_figures.h"
+#include "ui/panels/parts.h"
+#include "ui/panels/setup.h"
+#include "ui/widgets/form.h"
+#include "ui/widgets/format.h"
+
+namespace shardlens::ui {
+namespace {
+
+constexpr size_t kListed = 25;
+constexpr std::array<int, 3> kDivisors{1, 2, 4};
+
+const Hardware& hardware_of(const CompareView& view) {
+  if (!view.hardware.empty()) return find_hardware(view.hardware);
+  const Hardware& here = find_hardware(kThisMachine);
+  return here.is_calibrated() ? here : find_hardware("h100-80gb");
+}
+
+int ranks_of(const CompareView& view, const Settings& settings) {
+  return view.ranks > 0 ? view.ranks : std::max(2, settings.tp * settings.dp);
+}
+
+TournamentWish wish_of(const Context& context) {
+  const CompareView& view = context.view.compare;
+  const Hardware& hardware = hardware_of(view);
+  TournamentWish wish;
+  wish.ranks = ranks_of(view, context.snapshot.settings);
+  wish.settings = with_block(but_for_split(context.snapshot.settings), Block::Model);
+  wish.settings.tp = wish.settings.dp = 1;
+  wish.settings.layer = 0;
+  wish.settings.update = true;
+  wish.settings.hardware = hardware.name;
+  wish.limit_bytes = memory_of_a_rank(hardware, wish.ranks) / view.limit_divisor;
+  wish.listed = kListed;
+  return wish;
+}
+
+/// Asks for the tournament that is shown, once for each choice, and not while another one's best are run.
+void ask(const Context& context, const TournamentWish& wish) {
+  CompareView& view = context.view.compare;
+  if (view.asked_tournament == wish) return;
+  view.asked_tournament = wish;
+  if (context.comparison.measuring) context.send(comparison_command::Stop{});
+  context.send(comparison_command::HoldTournament{wish});
+}
+
+/// What a split has in place of megatron's cuts.
+std::string against_megatron(const Split& split) {
+  const Split usual;
+  std::vector<std::string> parts;
+  const auto part = [&](const char* what, const auto& cut, const auto& usual_cut) {
+    if (cut != usual_cut) parts.push_back(fmt::format("{} {}", what, to_string(cut)));
+  };
+  part("qkv", split.attn_qkv, usual.attn_qkv);
+  part("attn.proj", split.attn_proj, usual.attn_proj);
+  part("fc", split.mlp_fc, usual.mlp_fc);
+  part("mlp.proj", split.mlp_proj, usual.mlp_proj);
+  part("embedding", split.embedding, usual.embedding);
+  part("norm", split.norm, usual.norm);
+  part("loss", split.loss, usual.loss);
+  return parts.empty() ? "megatron" : fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string cuts_of(const Entrant& entrant) {
+  return entrant.tp == 1 ? "one rank a replica: nothing to cut" : against_megatron(entrant.split);
+}
+
+std::string gigabytes(int64_t bytes) {
+  return bytes_text(static_cast<double>(bytes));
+}
+
+void take_over(const Context& context, const Entrant& entrant) {
+  Settings settings = settings_of(context.wanted(), entrant);
+  settings.layer = 0;
+  settings.operands = Operands::Normal;
+  settings.split.name = named_by_its_cuts(settings.split).name;
+  context.want(settings);
+  context.view.tab = Tab::Stage;
+  context.view.focus_tab = true;
+}
+
+/// Hardware, T x D and memory. Returns the height it took.
+float draw_choices(const Context& context, const TournamentWish& wish, ImVec2 at, float width) {
+  const Type type(context);
+  CompareView& view = context.view.compare;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const Hardware& hardware = hardware_of(view);
+  const float height = choice_row_height(context), label = context.px(76);
+  const auto middle = [&](float y) { return y + (height - type.note.size) / 2; };
+
+  std::vector<int> ranks{2, 4, 8, 16, 32, 64};
+  if (std::find(ranks.begin(), ranks.end(), wish.ranks) == ranks.end()) {
+    ranks.push_back(wish.ranks);
+    std::sort(ranks.begin(), ranks.end());
+  }
+  std::vector<std::string> names;
+  for (const int count : ranks) names.push_back(std::to_string(count));
+  draw_text(list, {at.x, middle(at.y)}, type.note, "T × D ranks");
+  const int chosen_ranks =
+      choice_row(context, "ranks", {at.x + label, at.y}, names,
+                 static_cast<int>(std::find(ranks.begin(), ranks.end(), wish.ranks) - ranks.begin()));
+  if (chosen_ranks >= 0) view.ranks = ranks[static_cast<size_t>(chosen_ranks)];
+
+  const int64_t memory = memory_of_a_rank(hardware, wish.ranks);
+  std::vector<std::string> limits;
+  for (const int divisor : kDivisors) limits.push_back(gigabytes(memory / divisor));
+  const float ranks_width = choice_row_width(context, names),
+              limits_width = choice_row_width(context, limits);
+  const float words = text_width(type.note, "a rank at most");
+  const float one_line = label + ranks_width + context.px(20) + words + context.px(10) + limits_width;
+  const bool wraps = one_line > width;
+  const float limit_y = wraps ? at.y + height + context.px(6) : at.y;
+  const float limit_x = wraps ? at.x : at.x + label + ranks_width + context.px(20);
+  draw_text(list, {limit_x, middle(limit_y)}, type.note, "a rank at most");
+  const int chosen_limit =
+      choice_row(context, "limit", {wraps ? at.x + label : limit_x + words + context.px(10), limit_y}, limits,
+                 static_cast<int>(std::find(kDivisors.begin(), kDivisors.end(), view.limit_divisor) -
+                                  kDivisors.begin()));
+  if (chosen_limit >= 0) view.limit_divisor = kDivisors[static_cast<size_t>(chosen_limit)];
+
+  // The machine on a line of its own where the first is full.
+  std::vector<std::string> titles;
+  for (const Hardware& preset : hardware_presets()) titles.push_back(preset.title);
+  const float machine = text_width(type.body, hardware.title) + text_width(type.note, "on") + context.px(60);
+  const bool beside = one_line + machine < width;
+  const float machine_y = beside ? at.y : limit_y + (wraps ? 0 : height + context.px(6));
+  const ImVec2 right_middle{at.x + width, machine_y + height / 2};
+  const int chosen = option_at(context, "hardware", right_middle, hardware.title, titles);
+  if (chosen >= 0) view.hardware = hardware_presets()[static_cast<size_t>(chosen)].name;
+  return machine_y + height - at.y;
+}
+
+struct Columns {
+  float place, degrees, cuts, time, share, memory, measured;  ///< cuts: left edge; the others right edges
+  float bar, bar_width;
+};
+
+Columns columns_of(const Context& context, ImVec2 at, float width, bool runs) {
+  Columns c{};
+  float right = at.x + width - context.px(8);
+  const auto take = [&](float measure) {
+    const float edge = right;
+    right -= context.px(measure);
+    return edge;
+  };
+  if (runs) c.measured = take(140);
+  c.memory = take(84);
+  c.share = take(64);
+  c.time = take(80);
+  const bool bars = width > context.px(860);
+  c.bar_width = bars ? context.px(150) : 0;
+  c.bar = right - c.bar_width;
+  if (bars) right -= c.bar_width + context.px(16);
+  c.place = at.x + context.px(34);
+  c.degrees = c.place + context.px(60);
+  c.cuts = c.degrees + context.px(20);
+  return c;
+}
+
+double communication(const Entrant& entrant) {
+  const double total = entrant.sum.seconds();
+  return total > 0 ? (entrant.sum.tp_seconds + entrant.sum.dp_seconds) / total : 0;
+}
+
+/// One entrant's row; `run`: what it took here, or null.
+void draw_entrant(const Context& context, const HeldTournament& held, size_t place, const TimeComparison* run,
+                  const Columns& c, float y, float row, double most) {
+  const Type type(context);
+  const Theme& theme = context.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const Entrant& entrant = held.tournament.entrants[place];
+  const float mono = y + (row - type.mono.size) / 2, body = y + (row - type.body.size) / 2;
+  draw_text(list, {c.place, mono}, in(type.mono, theme.dim), std::to_string(place + 1), Align::Right);
+  draw_text(list, {c.degrees, mono}, type.mono, fmt::format("{} × {}", entrant.tp, entrant.dp), Align::Right);
+  const float cuts_end = c.bar_width > 0 ? c.bar : c.time - context.px(84);
+  draw_text(list, {c.cuts, body}, type.body,
+            fitted(type.body, cuts_of(entrant), cuts_end - c.cuts - context.px(8)));
+  if (held.has_times) {
+    draw_text(list, {c.time, mono}, type.mono, format_seconds(entrant.seconds), Align::Right);
+    draw_text(list, {c.share, mono}, in(type.mono, theme.communication),
+              format_percent(communication(entrant)), Align::Right);
+    if (c.bar_width > 0 && most > 0) {
+      const auto length = [&](double seconds) { return c.bar_width * static_cast<float>(seconds / most); };
+      const float top = y + context.px(8), bottom = y + row - context.px(8);
+      const float compute = length(entrant.sum.compute_seconds + entrant.sum.update_seconds);
+      const float end = compute + length(entrant.sum.tp_seconds + entrant.sum.dp_seconds);
+      fill_rect(list, {c.bar, top}, {c.bar + compute, bottom}, theme.forward);
+      fill_rect(list, {c.bar + compute, top}, {c.bar + end, bottom}, theme.communication);
+    }
+  }
+  if (entrant.memory_bytes > 0) {
+    draw_text(list, {c.memory, mono}, type.mono, gigabytes(entrant.memory_bytes), Align::Right);
+  } else {
+    draw_text(list, {c.memory, mono}, in(type.mono, theme.dim), "≥ " + gigabytes(entrant.state_bytes),
+              Align::Right);
+  }
+  if (run != nullptr)
+    draw_text(list, {c.measured, mono}, type.mono,
+              fmt::format("{} ({:+.0f} %)", format_seconds(run->measured_seconds), 100 * run->error()),
+              Align::Right);
+}
+
+/// The list. Returns the height it took.
+float draw_list(const Context& context, const HeldTournament& held, ImVec2 at, float width) {
+  const Type type(context);
+  const Theme& theme = context.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const Tournament& tournament = held.tournament;
+  const Columns c = columns_of(context, at, width, !held.runs.empty());
+  const float row = context.px(28);
+  float y = at.y;
+  const auto head = [&](float x, const char* words, Align align) {
+    draw_text(list, {x, y}, type.note, words, align);
+  };
+  head(c.place, "place", Align::Right);
+  head(c.degrees, "T × D", Align::Right);
+  head(c.cuts, "cuts that differ from megatron", Align::Left);
+  if (c.bar_width > 0) head(c.bar, "computes, communicates", Align::Left);
+  head(c.time, "step, est.", Align::Right);
+  head(c.share, "comm.", Align::Right);
+  head(c.memory, "memory", Align::Right);
+  if (!held.runs.empty()) head(c.measured, "measured (est. is)", Align::Right);
+  y += context.px(20);
+  rule(context, {at.x, y}, width);
+  y += context.px(4);
+
+  std::vector<size_t> places = tournament.listed;
+  const bool megatron_below = held.megatron < tournament.entrants.size() &&
+                              std::find(places.begin(), places.end(), held.megatron) == places.end();
+  if (megatron_below) places.push_back(held.megatron);
+  double most = 0;
+  for (const size_t place : places) most = std::max(most, tournament.entrants[place].seconds);
+  ImGui::PushID("entrants");
+  for (size_t i = 0; i < places.size(); ++i) {
+    const Entrant& entrant = tournament.entrants[places[i]];
+    if (megatron_below && i + 1 == places.size()) {
+      rule(context, {at.x, y + context.px(2)}, width);
+      y += context.px(5);
+    }
+    const Settings now = settings_of(context.snapshot.settings, entrant);
+    Split shown = context.snapshot.settings.split;
+    shown.name = entrant.split.name;
+    const bool is_it = context.snapshot.settings.block == Block::Model &&
+                       now.tp == context.snapshot.settings.tp && now.dp == context.snapshot.settings.dp &&
+                       shown == entrant.split;
+    ImGui::SetCursorScreenPos({at.x, y});
+    if (ImGui::InvisibleButton(fmt::format("place {}", places[i] + 1).c_str(), {width, row}))
+      take_over(context, entrant);
+    const bool hovered = ImGui::IsItemHovered();
+    if (is_it || hovered)
+      fill_rect(list, {at.x, y}, {at.x + width, y + row}, is_it ? faded(theme.forward, 0.16f) : theme.card,
+                context.px(4));
+    if (hovered)
+      ImGui::SetTooltip("%s\nA click takes it over: the Stage shows it, and runs it where this machine can",
+                        words_of(entrant.split).c_str());
+    draw_entrant(context, held, places[i], i < held.runs.size() ? &held.runs[i] : nullptr, c, y, row, most);
+    y += row;
+  }
+  ImGui::PopID();
+  return y - at.y;
+}
+
+std::string explanation(const HeldTournament* held) {
+  if (held == nullptr) return "Ranking every legal split.";
+  if (!held->refused.empty()) return held->refused;
+  const Tournament& t = held->tournament;
+  std::string text = fmt::format(
+      "A training step of {} with AdamW, {}: {} plans of {} small Programs ranked in {} (measured). ",
+      held->wish.settings.model.title, to_string(held->wish.settings.dtype),
+      grouped_text(static_cast<int64_t>(t.entrants.size())), t.programs, format_seconds(held->seconds));
+  text += held->has_times ? "Estimated on " + held->predicted_on + "; memory planned. "
+                          : held->predicted_on + ": it states no speed, so this is no order. ";
+  if (t.listed.empty())
+    text += fmt::format("None fits into {} a rank.", gigabytes(t.limit_bytes));
+  else if (t.too_large > 0)
+    text += fmt::format("{} faster ones exceed {} a rank.", grouped_text(static_cast<int64_t>(t.too_large)),
+                        gigabytes(t.limit_bytes));
+  return text;
+}
+
+/// What the runs say of the prediction's order.
+std::string verdict(const HeldTournament& held) {
+  if (held.runs.size() < 2) return {};
+  std::vector<double> seconds;
+  for (const TimeComparison& run : held.runs) seconds.push_back(run.measured_seconds);
+  const PairOrder order = order_of(seconds);
+  return fmt::format("{} of {} pairs came in the predicted order{}. Measured on {}, the fastest of three.",
+                     order.agree, order.pairs, order.agree == order.pairs ? ": it held" : "",
+                     held.runs.front().measured_on);
+}
+
+}  // namespace
+
+void draw_tournament(const Context& context) {
+  const TournamentWish wish = wish_of(context);
+  ask(context, wish);
+  const HeldTournament* held = context.comparison.tournament.get();
+  std::string refused = why_not_measured(context);
+  if (held == nullptr || !held->refused.empty() || held->wish != wish)
+    refused = "They are ranked first";
+  else if (!held->can_run)
+    refused =
+        held->wish.settings.hardware == kThisMachine
+            ? "Measure this machine first: shardlens-cli bench calibrate"
+            : "Only this machine can run them: choose it as hardware, after shardlens-cli bench calibrate";
+  const bool current = held != nullptr && held->wish == wish;
+  if (compare_head(context, "Tournament of splits",
+                   current ? explanation(held) : "Out of date: ranking every split for the settings of now.",
+                   "Run the top five", refused))
+    context.send(comparison_command::RunTop{});
+  const Type type(context);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x;
+  float y = at.y + context.px(2);
+  y += draw_choices(context, wish, {at.x, y}, width) + context.px(10);
+  for (const std::string& words : {context.comparison.message, current ? verdict(*held) : std::string()}) {
+    if (!words.empty())
+      y += draw_wrapped(ImGui::GetWindowDrawList(), {at.x, y}, in(type.body, context.theme.text), words,
+                        width) +
+           context.px(6);
+  }
+  if (held != nullptr && held->refused.empty()) {
+    y += draw_list(context, *held, {at.x, y}, width);
+    if (!current)
+      fill_rect(ImGui::GetWindowDrawList(), {at.x, at.y}, {at.x + width, y},
+                faded(context.theme.window, 0.55f));
+  }
+  ImGui::SetCursorScreenPos(at);
+  ImGui::Dummy({width, y - at.y});
+}
+
+}  // namespace shardlens::ui
