@@ -232,9 +232,17 @@ float draw_calibration(const Context& context, const Settings& settings, ImVec2 
                            known ? ButtonLook::Plain : ButtonLook::Accent, right);
   }
   const float room = width - taken - context.px(16);
-  draw_wrapped(list, {at.x, at.y + context.px(4)},
-               in(type.body, words.empty() ? theme.dim : theme.communication),
-               words.empty() ? "○ predicted   ▲ measured, waiting left out" : words, room);
+  if (words.empty()) {  // nothing stands in the way: what the marks are
+    const float middle = at.y + context.px(4) + type.body.size / 2;
+    draw_mark(list, {at.x + context.px(6), middle}, DotMark::Circle, context.px(5), theme.dim);
+    draw_text(list, {at.x + context.px(18), at.y + context.px(4)}, in(type.body, theme.dim), "predicted");
+    const float second = at.x + context.px(18) + text_width(type.body, "predicted") + context.px(24);
+    draw_mark(list, {second, middle}, DotMark::Triangle, context.px(5), theme.dim);
+    draw_text(list, {second + context.px(12), at.y + context.px(4)}, in(type.body, theme.dim),
+              "measured, waiting left out");
+    return context.px(kControlHeight);
+  }
+  draw_wrapped(list, {at.x, at.y + context.px(4)}, in(type.body, theme.communication), words, room);
   return std::max(context.px(kControlHeight), wrapped_height(type.body, words, room) + context.px(4));
 }
 
