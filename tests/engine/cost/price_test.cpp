@@ -142,6 +142,28 @@ TEST(Price, ComputeTakesTheLongerOfArithmeticAndMemory) {
   }
 }
 
+// A weight's gradient sums into fp32, and still multiplies in fp16: no product of a model in fp16 runs at the
+// speed of fp32.
+TEST(Price, AProductRunsAtTheSpeedOfWhatItMultiplies) {
+  Settings settings = layer_settings("gpt2", 2);
+  settings.block = Block::Model;
+  settings.model.layers = 1;
+  settings.dtype = DType::Fp16;
+  const Program program = plan_program(settings);
+  const Hardware& hardware = find_hardware("a100-80gb");
+  const std::vector<StepCost> costs = price(program, hardware, 0);
+  int into_fp32 = 0;
+  for (const Step& step : program.steps) {
+    const StepCost& cost = costs[static_cast<size_t>(step.id)];
+    if (cost.flops == 0) continue;
+    into_fp32 += program.tensor(step.outputs[0]).dtype == DType::Fp32;
+    const double arithmetic = static_cast<double>(cost.flops) / hardware.fp16_flops;
+    const double memory = static_cast<double>(cost.touched_bytes) / hardware.memory_bytes_per_second;
+    EXPECT_DOUBLE_EQ(cost.predicted_seconds, std::max(arithmetic, memory)) << step.name;
+  }
+  EXPECT_GE(into_fp32, 4) << "the gradients of four matrices";
+}
+
 TEST(Price, WhatAPresetDoesNotSayIsNotPredicted) {
   for (const StepCost& cost :
        price(plan_program(layer_settings("gpt2", 2)), find_hardware("this-machine"), 0)) {
