@@ -77,8 +77,8 @@ void add_rates(const Plan& plan, const std::vector<std::vector<double>>& seconds
   }
 }
 
-// What collectives took inside a model: of each kind, by the bytes of the tensor.
-using Transfers = std::map<Collective, std::map<int64_t, Bin>>;
+// What collectives took inside a model, step by step: of each kind, by the bytes of the tensor.
+using Transfers = std::map<Collective, std::map<int64_t, std::vector<double>>>;
 
 void add_transfers(const Plan& plan, const std::vector<std::vector<double>>& seconds, Transfers& transfers) {
   const Program& program = plan.program;
@@ -89,9 +89,7 @@ void add_transfers(const Plan& plan, const std::vector<std::vector<double>>& sec
     double slowest = 0;
     for (const std::vector<double>& rank : seconds)
       slowest = std::max(slowest, rank[static_cast<size_t>(step.id)]);
-    Bin& bin = transfers[collective_of(step.op)][bytes];
-    bin.seconds += slowest;
-    ++bin.steps;
+    transfers[collective_of(step.op)][bytes].push_back(slowest);
   }
 }
 
@@ -102,8 +100,11 @@ void fit_links(int ranks, DType dtype, int rounds, const Transfers& transfers, H
        {Collective::AllReduce, Collective::ReduceScatter, Collective::AllGather, Collective::AllToAll}) {
     std::vector<AllReducePoint> points;
     if (const auto found = transfers.find(collective); found != transfers.end()) {
-      for (const auto& [bytes, bin] : found->second)
-        points.push_back({.ranks = ranks, .bytes = bytes, .best_seconds = bin.seconds / bin.steps});
+      for (auto [bytes, seconds] : found->second) {
+        const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
+        std::nth_element(seconds.begin(), middle, seconds.end());
+        points.push_back({.ranks = ranks, .bytes = bytes, .best_seconds = *middle});
+      }
     }
     if (points.size() < 2) {
       AllReduceBench bench;
