@@ -322,6 +322,8 @@ void Studio::take_snapshots() {
 void Studio::follow_calibration() {
   if (scaled_->calibrated == calibrated_ || scaled_->measures()) return;
   calibrated_ = scaled_->calibrated;
+  view_.compare.asked.reset();  // its plans and its tournament are priced anew too
+  view_.compare.asked_tournament.reset();
   const Settings& settings = session_.snapshot()->settings;
   if (settings.hardware == "this-machine") session_.send(command::SetSettings{settings});
 }
