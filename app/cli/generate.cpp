@@ -10,6 +10,7 @@
 #include "app/cli/text_options.h"
 #include "app/cli/verbs.h"
 #include "engine/config/error.h"
+#include "engine/train/checkpoint.h"
 #include "engine/train/generator.h"
 #include "engine/train/sampling.h"
 
@@ -51,6 +52,12 @@ int run_generate(GenerateOptions o) {
   const std::vector<int32_t> prompt = prompt_tokens(o, *tokenizer);
   const auto wanted = static_cast<int64_t>(prompt.size()) + o.tokens;
   settings.seq = std::min(wanted, settings.model.positions);
+  if (is_checkpoint(o.common.model)) {
+    const int64_t trained = read_training_state(o.common.model).settings.seq;
+    if (settings.seq > trained)
+      fmt::print(stderr, "{} was trained on texts of {} tokens: it has never seen the positions after them\n",
+                 o.common.model, trained);
+  }
   Generator generator(settings);
   if (!o.common.json) fmt::print("{}", o.prompt);
 

@@ -238,8 +238,12 @@ TEST_F(CliTrain, GenerateWritesOnAsItWasTrained) {
   const std::string drawn = run(prompt + "--temperature 1.5 --top-k 50 --seed 7 --tp 1").out;
   EXPECT_EQ(drawn, run(prompt + "--temperature 1.5 --top-k 50 --seed 7 --tp 3 --heads-policy uneven").out);
   EXPECT_NE(drawn, streamed.out);
-  const nlohmann::json longest = json_of(
-      run("generate --threads 1 --greedy --json --tp 1 --tokens 999 --prompt x --model " + path("run")));
+  EXPECT_TRUE(contains(streamed.err, "was trained on texts of 32 tokens")) << streamed.err;
+  const std::string brief = "generate --threads 1 --prompt 'And the ' --tokens 20 --model " + path("run");
+  EXPECT_FALSE(contains(run(brief).err, "was trained on"));
+  const Ended long_one =
+      run("generate --threads 1 --greedy --json --tp 1 --tokens 999 --prompt x --model " + path("run"));
+  const nlohmann::json longest = json_of(long_one);
   EXPECT_EQ(longest["ended_by"], "positions");
   EXPECT_EQ(longest["tokens"], 256);  // the last one has no position of its own, and needs none
 }
