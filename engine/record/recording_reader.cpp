@@ -1,7 +1,7 @@
 // Opening and reading, with nothing believed that was not looked at: the file may come from anywhere.
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <optional>
 
 #include "engine/config/error.h"
 #include "engine/io/json.h"
@@ -14,6 +14,13 @@ namespace {
 
 constexpr double kSeconds = 1e-9;  // of a nanosecond
 constexpr int64_t kMostRanks = 4096;
+
+// The place of a kind in BytesByKind; none for a kind of another version.
+std::optional<size_t> kind_named(const std::string& name) {
+  for (size_t kind = 0; kind < kMemoryKinds; ++kind)
+    if (to_string(static_cast<MemoryKind>(kind)) == name) return kind;
+  return std::nullopt;
+}
 
 // A file that was being written when its writer died is put right by whoever opens it, who must be able to
 // write.
@@ -75,10 +82,8 @@ Recording::Recording(const std::string& path) : database_(opened(path)) {
   while (memory.step()) {
     const int64_t rank = memory.integer(0);
     if (rank < 0 || rank >= ranks()) damaged(fmt::format("its memory is that of rank {}", rank));
-    for (int kind = 0; kind < kMemoryKinds; ++kind)
-      if (to_string(static_cast<MemoryKind>(kind)) == memory.text(1))
-        header_.memory[static_cast<size_t>(rank % header_.program.ranks())]
-            .arena_bytes[static_cast<size_t>(kind)] = memory.integer(2);
+    BytesByKind& planned = header_.memory[static_cast<size_t>(rank % header_.program.ranks())].arena_bytes;
+    if (const auto kind = kind_named(memory.text(1))) planned[*kind] = memory.integer(2);
   }
 }
 
@@ -140,9 +145,7 @@ std::vector<BytesByKind> Recording::high_water_bytes() const {
   while (rows.step()) {
     const int64_t rank = rows.integer(0);
     if (rank < 0 || rank >= ranks()) damaged(fmt::format("its memory is that of rank {}", rank));
-    for (int kind = 0; kind < kMemoryKinds; ++kind)
-      if (to_string(static_cast<MemoryKind>(kind)) == rows.text(1))
-        bytes[static_cast<size_t>(rank)][static_cast<size_t>(kind)] = rows.integer(2);
+    if (const auto kind = kind_named(rows.text(1))) bytes[static_cast<size_t>(rank)][*kind] = rows.integer(2);
   }
   return bytes;
 }

@@ -95,11 +95,8 @@ void RecordingWriter::offer(RecordedPass pass) {
   {
     const std::lock_guard lock(mutex_);
     if (ending_) return;
-    if (totals_.problem.empty() && waiting_bytes_ + bytes > limits_.waiting_bytes) {
-      ++totals_.dropped_passes;  // what comes later may find room again
-      return;
-    }
-    if (!totals_.problem.empty()) {
+    // Where only the disk is behind, what comes later may find room again.
+    if (!totals_.problem.empty() || waiting_bytes_ + bytes > limits_.waiting_bytes) {
       ++totals_.dropped_passes;
       return;
     }

@@ -157,6 +157,16 @@ const RankTrace& Executor::trace(int rank) const {
   return *ranks_[static_cast<size_t>(rank)]->trace;
 }
 
+std::vector<std::vector<StepEvent>> Executor::events(int ranks) const {
+  std::vector<std::vector<StepEvent>> events;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const RankTrace& track = trace(rank);
+    const auto finished = static_cast<std::ptrdiff_t>(track.finished());
+    events.emplace_back(track.events().begin(), track.events().begin() + finished);
+  }
+  return events;
+}
+
 BytesByKind Executor::high_water_bytes(int rank) const {
   const std::lock_guard lock(mutex_);
   return ranks_[static_cast<size_t>(rank)]->high_water_bytes;

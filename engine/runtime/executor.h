@@ -5,11 +5,11 @@
 // rank claims a step under the lock, runs it without, and publishes its event without. Raising the target
 // lets ranks go on; pausing lowers it to the furthest step any rank has claimed, so that all stop at one
 // boundary and no collective is left half met. Going back is going again from the start: the run is
-// deterministic, so the bits are the same; weights that an optimizer has moved are fed anew. A rank of
-// several replicas has a lane beside its thread, where gradients are summed over the replicas while the
-// backward pass goes on; a step that touches such a gradient waits for the lane, and so does a rank before it
-// stands still. The first failure is kept with its rank and step, the communicator is aborted so that nobody
-// waits for the rank that failed, and wait() throws it.
+// deterministic, so the bits are the same; weights that an optimizer has moved are fed anew. Where
+// steps run beside the others (gradients summed over the replicas, parts of a product over the ranks) a rank
+// has a lane beside its thread for them; a step that touches what such a step sums waits for the lane, and so
+// does a rank before it stands still. The first failure is kept with its rank and step, the communicator is
+// aborted so that nobody waits for the rank that failed, and wait() throws it.
 #pragma once
 
 #include <condition_variable>
@@ -80,6 +80,8 @@ class Executor {
   /// Rank `rank`'s finished steps of the present pass; any thread, also while it runs. Ranks of all replicas
   /// are numbered through.
   const RankTrace& trace(int rank) const;
+  /// What the first `ranks` ranks have finished of it, [rank][step].
+  std::vector<std::vector<StepEvent>> events(int ranks) const;
   /// Measured; call while idle.
   BytesByKind high_water_bytes(int rank) const;
 
@@ -108,7 +110,7 @@ class Executor {
   std::shared_ptr<const Plan> plan_;
   Beside beside_;
   const Executor* lender_;            ///< null: all memory is this one's own
-  std::vector<bool> waits_for_lane_;  ///< [step]: it touches what an earlier step sums over the replicas
+  std::vector<bool> waits_for_lane_;  ///< [step]: it touches what an earlier step sums beside the others
   std::unique_ptr<class Feed> feed_;
   std::vector<std::shared_ptr<StepObserver>> observers_;  ///< changed only while idle
 

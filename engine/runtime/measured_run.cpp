@@ -28,8 +28,7 @@ MeasuredRun measure_run(const std::shared_ptr<const Plan>& plan,
   for (int pass = 0; pass < wish.passes; ++pass) {
     executor.next_pass();  // an optimizer's steps go on from where they are
     run_pass(executor, wish.stop);
-    std::vector<std::vector<StepEvent>> events;
-    for (int rank = 0; rank < plan->program.ranks(); ++rank) events.push_back(executor.trace(rank).events());
+    std::vector<std::vector<StepEvent>> events = executor.events(plan->program.ranks());
     TimeComparison times = compare_times(*plan, events);
     run.pass_seconds.push_back(times.measured_seconds);
     if (pass == 0 || times.measured_seconds < run.times.measured_seconds) {

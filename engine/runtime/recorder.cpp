@@ -25,12 +25,11 @@ Recorder::Recorder(const std::string& path, const std::string& verb, const Plan&
 
 void Recorder::take(const Executor& executor, std::vector<Metric> metrics) {
   RecordedPass pass;
+  pass.events = executor.events(ranks_);
   double seconds = 0;
   for (int rank = 0; rank < ranks_; ++rank) {
-    const RankTrace& trace = executor.trace(rank);
-    pass.events.emplace_back(trace.events().begin(),
-                             trace.events().begin() + static_cast<std::ptrdiff_t>(trace.finished()));
-    if (!pass.events.back().empty()) seconds = std::max(seconds, pass.events.back().back().end_seconds);
+    const std::vector<StepEvent>& track = pass.events[static_cast<size_t>(rank)];
+    if (!track.empty()) seconds = std::max(seconds, track.back().end_seconds);
     pass.high_water_bytes.push_back(executor.high_water_bytes(rank));
   }
   const double now = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();

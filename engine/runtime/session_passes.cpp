@@ -49,25 +49,6 @@ Settings serial_settings(Settings settings) {
   return settings;
 }
 
-// Times of a finished pass: the slowest rank decides.
-void take_events(const Executor& executor, const Program& program, Result& result) {
-  result.events.assign(static_cast<size_t>(program.ranks()), {});
-  double forward = 0, total = 0, flops = 0;
-  for (int rank = 0; rank < program.ranks(); ++rank) {
-    auto& events = result.events[static_cast<size_t>(rank)];
-    const RankTrace& trace = executor.trace(rank);
-    for (size_t s = 0; s < trace.finished(); ++s) {
-      events.push_back(trace.event(s));
-      total = std::max(total, events.back().end_seconds);
-      flops += static_cast<double>(events.back().flops);
-      if (program.steps[s].phase == Phase::Forward) forward = std::max(forward, events.back().end_seconds);
-    }
-  }
-  result.forward_seconds = forward;
-  result.backward_seconds = total - forward;
-  result.flops_per_second = total > 0 ? flops / total : 0;
-}
-
 }  // namespace
 
 void Session::Worker::handle(Command command) {
@@ -344,8 +325,7 @@ void Session::Worker::finish_pass() {
     case Pass::WarmUp:
       break;
     case Pass::Time:
-      take_events(*executor_, program, result_);
-      result_.timed = true;
+      set_times(result_, executor_->events(program.ranks()));
       result_.times = std::make_shared<TimeComparison>(compare_times(*now_.plan, result_.events));
       queue_comparison();
       if (const auto known = ceilings_.find(now_.settings.dtype); known != ceilings_.end()) {

@@ -87,7 +87,7 @@ struct Result {
   std::vector<BytesByKind> high_water_bytes;  ///< [rank], measured
   double forward_seconds = 0;                 ///< slowest rank, measured; 0 until timed
   double backward_seconds = 0;
-  double flops_per_second = 0;    ///< of all ranks together over the timed run; 0 until timed
+  double flops_per_second = 0;    ///< of the ranks in `events` together; 0 until timed
   double gemm_ceiling_flops = 0;  ///< FLOP/s of all cores together, measured in this process; 0: not yet
 };
 

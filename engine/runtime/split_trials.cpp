@@ -34,18 +34,6 @@ SplitTrial plan_trial(Settings settings, const Split& split) {
   return trial;
 }
 
-// The end of the last forward step on the slowest rank.
-double forward_seconds(const Program& program, const std::vector<std::vector<StepEvent>>& events) {
-  double seconds = 0;
-  for (const std::vector<StepEvent>& rank : events) {
-    for (const Step& step : program.steps) {
-      if (step.phase == Phase::Forward)
-        seconds = std::max(seconds, rank[static_cast<size_t>(step.id)].end_seconds);
-    }
-  }
-  return seconds;
-}
-
 }  // namespace
 
 bool SplitTrials::measured() const {
@@ -71,12 +59,9 @@ void run_trial(SplitTrial& trial, const RunWish& wish) {
     result->plan = trial.plan;
     result->communicator = run.communicator;
     result->machine = run.times.measured_on;
-    result->timed = true;
     result->samples = sampler->samples();
     result->high_water_bytes = run.high_water_bytes;
-    result->forward_seconds = forward_seconds(trial.plan->program, run.events);
-    result->backward_seconds = run.times.measured_seconds - result->forward_seconds;
-    result->events = std::move(run.events);
+    set_times(*result, std::move(run.events));
     trial.result = std::move(result);
     trial.measured_seconds = run.times.measured_seconds;
     for (const BytesByKind& rank : run.high_water_bytes)

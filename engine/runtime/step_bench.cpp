@@ -51,7 +51,7 @@ Timing time_once(Executor& executor, const Program& program) {
     timing.seconds = std::max(timing.seconds, trace.event(program.steps.size() - 1).end_seconds);
     timing.collective_seconds = std::max(timing.collective_seconds, in_collectives);
   }
-  for (int rank = 0; rank < program.ranks(); ++rank) timing.events.push_back(executor.trace(rank).events());
+  timing.events = executor.events(program.ranks());
   timing.op_times = time_by_op(executor.trace(0), program);
   return timing;
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/cost/heads_balance.h"
 #include "engine/runtime/plan.h"
@@ -30,6 +31,23 @@ TimeComparison compare_times(const Plan& plan, const std::vector<std::vector<Ste
     times.predicted_seconds += both.predicted_seconds;
   }
   return times;
+}
+
+void set_times(Result& result, std::vector<std::vector<StepEvent>> events) {
+  const std::vector<Step>& steps = result.plan->program.steps;
+  double forward = 0, total = 0, flops = 0;
+  for (const std::vector<StepEvent>& rank : events) {
+    for (size_t step = 0; step < rank.size(); ++step) {
+      total = std::max(total, rank[step].end_seconds);
+      flops += static_cast<double>(rank[step].flops);
+      if (steps[step].phase == Phase::Forward) forward = std::max(forward, rank[step].end_seconds);
+    }
+  }
+  result.events = std::move(events);
+  result.timed = true;
+  result.forward_seconds = forward;
+  result.backward_seconds = total - forward;
+  result.flops_per_second = total > 0 ? flops / total : 0;
 }
 
 double attention_seconds(const Program& program, const RankTrace& trace) {

@@ -18,6 +18,7 @@
 #include "engine/config/error.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/sampler.h"
+#include "engine/runtime/step_times.h"
 #include "engine/train/corpus.h"
 #include "engine/train/gradient_norms.h"
 #include "engine/train/train_data.h"
@@ -29,18 +30,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double kPublishSeconds = 0.05;  // how often steps are published while they follow fast
 
-using Events = std::vector<std::vector<StepEvent>>;
-
-/// [rank][step] of the pass that has just ended, first replica.
-Events events_of(const Executor& executor, const Program& program) {
-  Events events(static_cast<size_t>(program.ranks()));
-  for (int rank = 0; rank < program.ranks(); ++rank) {
-    const RankTrace& trace = executor.trace(rank);
-    for (size_t step = 0; step < trace.finished(); ++step)
-      events[static_cast<size_t>(rank)].push_back(trace.event(step));
-  }
-  return events;
-}
+using Events = std::vector<std::vector<StepEvent>>;  // [rank][step], of the first replica
 
 /// The validation text, or nothing where it is shorter than one row.
 std::shared_ptr<const BatchSource> validation_batches(const TrainData& data, const Settings& settings) {
@@ -354,7 +344,7 @@ void TrainingSession::Worker::make_step(Run& run, bool sampled) {
     run.last_shown = shown_step(run, *sampler);
     trainer.observe({run.norms});
   } else {
-    run.last_events = events_of(trainer.executor(), program);
+    run.last_events = trainer.executor().events(program.ranks());
     run.events_step = number;
   }
   const int64_t every = run.curve.options.validate_every;
@@ -381,19 +371,9 @@ std::shared_ptr<const Snapshot> TrainingSession::Worker::shown_step(const Run& r
   for (int rank = 0; rank < program.ranks(); ++rank)
     result.high_water_bytes.push_back(run.trainer->executor().high_water_bytes(rank));
   if (run.events_step > 0) {
-    result.events = run.last_events;
-    result.timed = true;
+    set_times(result, run.last_events);
     result.provenance =
         fmt::format("measured: values in training step {}, times in step {}", step, run.events_step);
-    double forward = 0, total = 0;
-    for (const auto& events : result.events) {
-      for (size_t s = 0; s < events.size(); ++s) {
-        total = std::max(total, events[s].end_seconds);
-        if (program.steps[s].phase == Phase::Forward) forward = std::max(forward, events[s].end_seconds);
-      }
-    }
-    result.forward_seconds = forward;
-    result.backward_seconds = total - forward;
   }
   Snapshot shown;
   shown.version = now_.version;

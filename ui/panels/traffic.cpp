@@ -183,17 +183,8 @@ float draw_rows(const Context& context, const std::vector<TrafficRow>& rows, con
     const bool says_why = columns.wide || selected;
     const float why = says_why ? wrapped_height(type.note, row.why, columns.text_width) : type.note.size;
     const float height = row.sends() ? context.px(27) + why + context.px(9) : context.px(26);
-    ImGui::SetCursorScreenPos({at.x, y});
-    ImGui::PushID("conversions");
-    if (ImGui::InvisibleButton(("step " + std::to_string(row.step)).c_str(), {width, height}))
-      select_step(context.view, context.snapshot.plan->program, row.step);
-    ImGui::PopID();
-    const bool hovered = ImGui::IsItemHovered();
-    if (selected || hovered)
-      fill_rect(list, {at.x, y}, {at.x + width, y + height},
-                selected ? faded(theme.forward, 0.16f) : theme.card, context.px(4));
-    fill_rect(list, {at.x, y + 1}, {at.x + context.px(3), y + height - 1},
-              row.phase == Phase::Forward ? theme.forward : theme.backward);
+    const bool hovered =
+        draw_step_row(context, "conversions", row.step, row.phase, {at.x, y}, {width, height});
     const ImU32 quiet = selected || hovered ? theme.text : theme.faint;
     if (row.conjugate != Conjugate::None) {
       const TextStyle mark{context.fonts.italic, context.px(kBodySize * 1.2f),

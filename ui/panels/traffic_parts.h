@@ -12,6 +12,11 @@ namespace shardlens::ui {
 /// Whole, forward, backward, and the time, as large figures. Returns the height it took.
 float draw_summary(const Context& context, const std::vector<TrafficRow>& rows, ImVec2 at, float width);
 
+/// The ground of a row that stands for a step: a click selects the step, and it shows which is selected,
+/// which is under the mouse, and the phase. `list_id` tells the lists of a page apart. True under the mouse.
+bool draw_step_row(const Context& context, const char* list_id, StepId step, Phase phase, ImVec2 at,
+                   ImVec2 size);
+
 /// The hardware whose links the prediction is for: the settings' own, or where that does not say its links
 /// (this machine), the device chosen in the Memory tab.
 const Hardware& priced_on(const Context& context);

@@ -82,4 +82,23 @@ float draw_summary(const Context& context, const std::vector<TrafficRow>& rows, 
   return context.px(66);
 }
 
+bool draw_step_row(const Context& context, const char* list_id, StepId step, Phase phase, ImVec2 at,
+                   ImVec2 size) {
+  const Theme& theme = context.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const bool selected = step == context.view.selected_step;
+  ImGui::SetCursorScreenPos(at);
+  ImGui::PushID(list_id);
+  if (ImGui::InvisibleButton(("step " + std::to_string(step)).c_str(), size))
+    select_step(context.view, context.snapshot.plan->program, step);
+  ImGui::PopID();
+  const bool hovered = ImGui::IsItemHovered();
+  const float right = at.x + size.x, bottom = at.y + size.y;
+  if (selected || hovered)
+    fill_rect(list, at, {right, bottom}, selected ? faded(theme.forward, 0.16f) : theme.card, context.px(4));
+  fill_rect(list, {at.x, at.y + 1}, {at.x + context.px(3), bottom - 1},
+            phase == Phase::Forward ? theme.forward : theme.backward);
+  return hovered;
+}
+
 }  // namespace shardlens::ui

@@ -137,18 +137,7 @@ float draw_steps(const Context& context, const Axis& axis, const std::vector<Tim
   const float height = context.px(21);
   float y = at.y;
   for (const TimeRow& row : rows) {
-    const bool selected = row.step == context.view.selected_step;
-    ImGui::SetCursorScreenPos({at.x, y});
-    ImGui::PushID("times");
-    if (ImGui::InvisibleButton(("step " + std::to_string(row.step)).c_str(), {width, height}))
-      select_step(context.view, context.snapshot.plan->program, row.step);
-    ImGui::PopID();
-    const bool hovered = ImGui::IsItemHovered();
-    if (selected || hovered)
-      fill_rect(list, {at.x, y}, {at.x + width, y + height},
-                selected ? faded(theme.forward, 0.16f) : theme.card, context.px(4));
-    fill_rect(list, {at.x, y + 1}, {at.x + context.px(3), y + height - 1},
-              row.phase == Phase::Forward ? theme.forward : theme.backward);
+    const bool hovered = draw_step_row(context, "times", row.step, row.phase, {at.x, y}, {width, height});
     draw_text(list, {at.x + context.px(14), y + (height - type.mono_note.size) / 2},
               in(type.mono_note, theme.text),
               fitted(type.mono_note, row.name, axis.left - at.x - context.px(22)));
