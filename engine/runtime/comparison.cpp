@@ -8,14 +8,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <condition_variable>
-#include <deque>
-#include <mutex>
 #include <thread>
 
 #include "engine/config/error.h"
 #include "engine/planner/planner.h"
+#include "engine/runtime/mailbox.h"
 #include "engine/runtime/plan.h"
 
 namespace shardlens {
@@ -33,44 +30,26 @@ bool measures(const ComparisonCommand& command) {
 class Comparison::Worker {
  public:
   Worker() {
-    published_ = std::make_shared<ComparisonSnapshot>();
+    mail_.publish(std::make_shared<ComparisonSnapshot>());
     thread_ = std::thread([this] { main(); });
   }
 
   ~Worker() {
-    {
-      const std::lock_guard lock(mutex_);
-      quit_ = true;
-      stop_.request_stop();
-    }
-    changed_.notify_all();
+    mail_.close([this] { stop_.request_stop(); });
     thread_.join();
   }
 
   void send(ComparisonCommand command) {
-    {
-      const std::lock_guard lock(mutex_);
-      const bool gives_up = std::holds_alternative<Stop>(command);
-      if (gives_up) std::erase_if(queue_, measures);
-      if (gives_up || measures(command)) stop_.request_stop();  // of what is measured now
-      if (!queue_.empty() && !measures(command) && queue_.back().index() == command.index())
-        queue_.pop_back();
-      queue_.push_back(std::move(command));
-      busy_ = true;
-    }
-    changed_.notify_all();
+    const bool gives_up = std::holds_alternative<Stop>(command), measures_too = measures(command);
+    const size_t kind = command.index();
+    mail_.send(std::move(command), [&](auto& queue) {
+      if (gives_up) std::erase_if(queue, measures);
+      if (gives_up || measures_too) stop_.request_stop();  // of what is measured now
+      if (!queue.empty() && !measures_too && queue.back().index() == kind) queue.pop_back();
+    });
   }
 
-  std::shared_ptr<const ComparisonSnapshot> snapshot() const {
-    const std::lock_guard lock(mutex_);
-    return published_;
-  }
-
-  std::shared_ptr<const ComparisonSnapshot> wait_until_idle(double timeout_seconds) const {
-    std::unique_lock lock(mutex_);
-    idle_.wait_for(lock, std::chrono::duration<double>(timeout_seconds), [this] { return !busy_; });
-    return published_;
-  }
+  const Mailbox<ComparisonCommand, ComparisonSnapshot>& mail() const { return mail_; }
 
  private:
   void main();
@@ -91,14 +70,8 @@ class Comparison::Worker {
   RunWish run_wish() const { return {.passes = 3, .beside = Beside::AWindow, .stop = token_}; }
 
   // shared with callers
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  mutable std::condition_variable idle_;
-  std::deque<ComparisonCommand> queue_;
-  std::stop_source stop_;  ///< of the command that is done now
-  std::shared_ptr<const ComparisonSnapshot> published_;
-  bool busy_ = false;
-  bool quit_ = false;
+  Mailbox<ComparisonCommand, ComparisonSnapshot> mail_;
+  std::stop_source stop_;  ///< of the command that is done now or taken next; under the mailbox's lock
 
   // the worker's own
   ComparisonSnapshot now_;
@@ -108,9 +81,7 @@ class Comparison::Worker {
 
 void Comparison::Worker::publish() {
   ++now_.version;
-  auto snapshot = std::make_shared<ComparisonSnapshot>(now_);
-  const std::lock_guard lock(mutex_);
-  published_ = std::move(snapshot);
+  mail_.publish(std::make_shared<ComparisonSnapshot>(now_));
 }
 
 /// Nothing is done any more.
@@ -121,25 +92,15 @@ void Comparison::Worker::rest() {
 }
 
 void Comparison::Worker::main() {
-  for (;;) {
-    ComparisonCommand command;
-    {
-      std::unique_lock lock(mutex_);
-      if (queue_.empty()) {
-        busy_ = false;
-        idle_.notify_all();
-      }
-      changed_.wait(lock, [this] { return quit_ || !queue_.empty(); });
-      if (quit_) return;
-      command = std::move(queue_.front());
-      queue_.pop_front();
-      stop_ = std::stop_source();
-      token_ = stop_.get_token();
-    }
+  while (mail_.wait(false)) {
+    // Before the command is taken: what arrives from here on stops it.
+    token_ = mail_.locked([this] { return (stop_ = std::stop_source()).get_token(); });
+    const std::optional<ComparisonCommand> command = mail_.take();
+    if (!command) continue;
     now_.busy = true;
-    if (measures(command)) now_.message.clear();
+    if (measures(*command)) now_.message.clear();
     try {
-      std::visit([this](const auto& wish) { handle(wish); }, command);
+      std::visit([this](const auto& wish) { handle(wish); }, *command);
     } catch (const Error& error) {
       now_.message =
           error.kind() == ErrorKind::Cancelled ? "The measurement was stopped before its end." : error.what();
@@ -225,10 +186,10 @@ void Comparison::send(ComparisonCommand command) {
   worker_->send(std::move(command));
 }
 std::shared_ptr<const ComparisonSnapshot> Comparison::snapshot() const {
-  return worker_->snapshot();
+  return worker_->mail().snapshot();
 }
 std::shared_ptr<const ComparisonSnapshot> Comparison::wait_until_idle(double timeout_seconds) const {
-  return worker_->wait_until_idle(timeout_seconds);
+  return worker_->mail().wait_until_idle(timeout_seconds);
 }
 
 }  // namespace shardlens

@@ -11,14 +11,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
-#include <deque>
+#include <functional>
 #include <mutex>
 #include <thread>
 
 #include "engine/config/error.h"
 #include "engine/config/hardware_file.h"
 #include "engine/config/presets.h"
+#include "engine/runtime/mailbox.h"
 #include "engine/runtime/plan.h"
 
 namespace shardlens {
@@ -91,7 +91,7 @@ class ScalingSession::Worker {
  public:
   Worker() {
     now_.machine = machine_description();
-    published_ = std::make_shared<ScalingSnapshot>(now_);
+    mail_.publish(std::make_shared<ScalingSnapshot>(now_));
     thread_ = std::thread([this] { main(); });
   }
 
@@ -100,51 +100,30 @@ class ScalingSession::Worker {
       const std::lock_guard lock(mutex_);
       quit_ = stop_ = true;
     }
-    changed_.notify_all();
+    mail_.close();
     thread_.join();
     if (measuring_.joinable()) measuring_.join();
   }
 
   void send(ScalingCommand command) {
-    {
+    if (const auto* stop = std::get_if<Stop>(&command)) {
       const std::lock_guard lock(mutex_);
-      if (const auto* stop = std::get_if<Stop>(&command)) {
-        stop_ = true;
-        why_ = stop->why;
-        return;
-      }
-      if (!queue_.empty() && queue_.back().index() == command.index()) queue_.pop_back();
-      queue_.push_back(std::move(command));
+      stop_ = true;
+      why_ = stop->why;
+      return;
     }
-    changed_.notify_all();
+    const size_t kind = command.index();
+    mail_.send(std::move(command), [kind](auto& queue) {
+      if (!queue.empty() && queue.back().index() == kind) queue.pop_back();
+    });
   }
 
-  std::shared_ptr<const ScalingSnapshot> snapshot() const {
-    const std::lock_guard lock(mutex_);
-    return published_;
-  }
-
-  std::shared_ptr<const ScalingSnapshot> wait_until_idle(double timeout_seconds) const {
-    std::unique_lock lock(mutex_);
-    idle_.wait_for(lock, std::chrono::duration<double>(timeout_seconds),
-                   [this] { return queue_.empty() && !pricing_ && !now_.measures(); });
-    return published_;
-  }
+  const Mailbox<ScalingCommand, ScalingSnapshot>& mail() const { return mail_; }
 
  private:
   void main() {
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      changed_.wait(lock, [this] { return quit_ || !queue_.empty(); });
-      if (quit_) return;
-      const ScalingCommand command = std::move(queue_.front());
-      queue_.pop_front();
-      pricing_ = true;
-      lock.unlock();
-      handle(command);
-      lock.lock();
-      pricing_ = false;
-      idle_.notify_all();
+    while (mail_.wait(false)) {
+      if (const std::optional<ScalingCommand> command = mail_.take()) handle(*command);
     }
   }
 
@@ -171,14 +150,14 @@ class ScalingSession::Worker {
     const std::lock_guard lock(mutex_);
     how(now_);
     ++now_.version;
-    published_ = std::make_shared<ScalingSnapshot>(now_);
+    mail_.publish(std::make_shared<ScalingSnapshot>(now_));
   }
 
   /// Begins a measurement on its thread, unless one goes on.
   void start(const char* activity, std::function<void()> work) {
     {
       const std::lock_guard lock(mutex_);
-      if (now_.measures()) return;
+      if (quit_ || now_.measures()) return;
       stop_ = false;
     }
     change([&](ScalingSnapshot& now) {
@@ -187,6 +166,7 @@ class ScalingSession::Worker {
       now.message.clear();
     });
     if (measuring_.joinable()) measuring_.join();
+    mail_.hold();
     measuring_ = std::thread([this, work = std::move(work)] {
       std::string message;
       try {
@@ -198,7 +178,7 @@ class ScalingSession::Worker {
         now.activity.clear();
         now.message = message;
       });
-      idle_.notify_all();
+      mail_.release();
     });
   }
 
@@ -242,16 +222,15 @@ class ScalingSession::Worker {
     change([&](ScalingSnapshot& now) { now.stored_in = path; });
   }
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  mutable std::condition_variable idle_;
-  std::deque<ScalingCommand> queue_;
+  Mailbox<ScalingCommand, ScalingSnapshot> mail_;
+
+  // shared by the two threads, and by who says stop
+  std::mutex mutex_;
   ScalingSnapshot now_;
-  std::shared_ptr<const ScalingSnapshot> published_;
-  bool pricing_ = false;
   bool quit_ = false;
   bool stop_ = false;
   std::string why_ = "the studio ends";
+
   std::thread thread_;     ///< prices
   std::thread measuring_;  ///< measures; started and joined by the pricing thread, and by the destructor
 };
@@ -262,10 +241,10 @@ void ScalingSession::send(ScalingCommand command) {
   worker_->send(std::move(command));
 }
 std::shared_ptr<const ScalingSnapshot> ScalingSession::snapshot() const {
-  return worker_->snapshot();
+  return worker_->mail().snapshot();
 }
 std::shared_ptr<const ScalingSnapshot> ScalingSession::wait_until_idle(double timeout_seconds) const {
-  return worker_->wait_until_idle(timeout_seconds);
+  return worker_->mail().wait_until_idle(timeout_seconds);
 }
 
 }  // namespace shardlens

@@ -44,40 +44,26 @@ void Session::Worker::publish() {
     if (sampler_) result_.samples = sampler_->samples();
     now_.result = std::make_shared<Result>(result_);
   }
-  auto snapshot = std::make_shared<Snapshot>(now_);
-  const std::lock_guard lock(mutex_);
-  published_ = std::move(snapshot);
+  mail_.publish(std::make_shared<Snapshot>(now_));
 }
 
 // The next command; of several SetSettings in a row only the last counts.
-bool Session::Worker::take_command(Command& command) {
-  const std::lock_guard lock(mutex_);
-  if (queue_.empty()) return false;
-  command = std::move(queue_.front());
-  queue_.pop_front();
-  while (std::holds_alternative<command::SetSettings>(command) && !queue_.empty() &&
-         std::holds_alternative<command::SetSettings>(queue_.front())) {
-    command = std::move(queue_.front());
-    queue_.pop_front();
+std::optional<Command> Session::Worker::take_command() {
+  std::optional<Command> command = mail_.take();
+  const auto sets = [](const Command& one) { return std::holds_alternative<command::SetSettings>(one); };
+  while (command && sets(*command)) {
+    std::optional<Command> next = mail_.take_if(sets);
+    if (!next) break;
+    command = std::move(next);
   }
-  return true;
+  return command;
 }
 
 void Session::Worker::main() {
   auto last_progress = std::chrono::steady_clock::now();
-  for (;;) {
-    {
-      std::unique_lock lock(mutex_);
-      if (queue_.empty() && passes_.empty()) {
-        busy_ = false;
-        idle_.notify_all();
-        changed_.wait(lock, [this] { return quit_ || !queue_.empty(); });
-      }
-      if (quit_) break;
-    }
+  while (mail_.wait(!passes_.empty())) {
     try {
-      Command command;
-      while (take_command(command)) handle(std::move(command));
+      while (std::optional<Command> command = take_command()) handle(std::move(*command));
       if (passes_.empty()) continue;
       if (!pass_running_) begin_pass();
       if (wait_for_pass(kPollSeconds)) {
@@ -105,13 +91,13 @@ void Session::Worker::main() {
 Session::Session(const Settings& settings) : worker_(std::make_unique<Worker>(settings)) {}
 Session::~Session() = default;
 void Session::send(Command command) {
-  worker_->send(std::move(command));
+  worker_->mail().send(std::move(command));
 }
 std::shared_ptr<const Snapshot> Session::snapshot() const {
-  return worker_->snapshot();
+  return worker_->mail().snapshot();
 }
 std::shared_ptr<const Snapshot> Session::wait_until_idle(double timeout_seconds) const {
-  return worker_->wait_until_idle(timeout_seconds);
+  return worker_->mail().wait_until_idle(timeout_seconds);
 }
 
 }  // namespace shardlens

@@ -1,23 +1,22 @@
 // The Session's worker: its thread, its queue and the passes it makes. Private to the session's two files.
 //
-// Protocol. send() appends to a queue under a lock; the worker takes from it between waits of a few
-// milliseconds, so a new wish interrupts whatever runs. What is to be done is a list of passes over the
+// Protocol. The worker takes from its mailbox between waits of a few milliseconds, so a new wish interrupts
+// whatever runs. What is to be done is a list of passes over the
 // Program: one that samples every tensor, two that are only timed (the first warms up), one serial run, one
 // that compares. Each pass is a real execution of the same Program; runs are deterministic, so pictures,
 // times and errors belong together though they were taken in different passes. A Snapshot is copied out after
 // every change and never touched again.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <future>
 #include <map>
-#include <mutex>
 #include <thread>
 #include <utility>
 
 #include "engine/runtime/executor.h"
 #include "engine/runtime/loss_lens.h"
+#include "engine/runtime/mailbox.h"
 #include "engine/runtime/parity.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/sampler.h"
@@ -32,44 +31,21 @@ class Session::Worker {
   explicit Worker(const Settings& settings) {
     now_.settings = settings;
     machine_ = machine_description();
-    queue_.push_back(command::SetSettings{settings});
-    busy_ = true;
     publish();
+    mail_.send(command::SetSettings{settings});
     thread_ = std::thread([this] { main(); });
   }
 
   ~Worker() {
-    {
-      const std::lock_guard lock(mutex_);
-      quit_ = true;
-    }
-    changed_.notify_all();
+    mail_.close();
     thread_.join();
   }
 
-  void send(Command command) {
-    {
-      const std::lock_guard lock(mutex_);
-      queue_.push_back(std::move(command));
-      busy_ = true;
-    }
-    changed_.notify_all();
-  }
-
-  std::shared_ptr<const Snapshot> snapshot() const {
-    const std::lock_guard lock(mutex_);
-    return published_;
-  }
-
-  std::shared_ptr<const Snapshot> wait_until_idle(double timeout_seconds) const {
-    std::unique_lock lock(mutex_);
-    idle_.wait_for(lock, std::chrono::duration<double>(timeout_seconds), [this] { return !busy_; });
-    return published_;
-  }
+  Mailbox<Command, Snapshot>& mail() { return mail_; }
 
  private:
   void main();
-  bool take_command(Command& command);
+  std::optional<Command> take_command();
   void handle(Command command);
   void set_settings(const Settings& settings);
   void begin_pass();
@@ -88,14 +64,7 @@ class Session::Worker {
   void stop_with(RunState state, const std::string& message);
   void publish();
 
-  // shared with callers
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  mutable std::condition_variable idle_;
-  std::deque<Command> queue_;
-  std::shared_ptr<const Snapshot> published_;
-  bool busy_ = false;
-  bool quit_ = false;
+  Mailbox<Command, Snapshot> mail_;
 
   // the worker's own
   Snapshot now_;

@@ -7,14 +7,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
-#include <deque>
-#include <mutex>
 #include <thread>
 
 #include "engine/config/error.h"
 #include "engine/config/heads.h"
 #include "engine/config/presets.h"
+#include "engine/runtime/mailbox.h"
 #include "engine/train/break_run.h"
 #include "engine/train/train_data.h"
 
@@ -58,35 +56,18 @@ class BreakSession::Worker {
   }
 
   ~Worker() {
-    {
-      const std::lock_guard lock(mutex_);
-      quit_ = true;
-      cancel_running();
-    }
-    changed_.notify_all();
+    mail_.close([this] { cancel_running(); });
     thread_.join();
   }
 
   void send(BreakCommand command) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!std::holds_alternative<break_command::Look>(command)) cancel_running();
-      queue_.push_back(std::move(command));
-      busy_ = true;
-    }
-    changed_.notify_all();
+    const bool only_looks = std::holds_alternative<break_command::Look>(command);
+    mail_.send(std::move(command), [&](const auto&) {
+      if (!only_looks) cancel_running();
+    });
   }
 
-  std::shared_ptr<const BreakSnapshot> snapshot() const {
-    const std::lock_guard lock(mutex_);
-    return published_;
-  }
-
-  std::shared_ptr<const BreakSnapshot> wait_until_idle(double timeout_seconds) const {
-    std::unique_lock lock(mutex_);
-    idle_.wait_for(lock, std::chrono::duration<double>(timeout_seconds), [this] { return !busy_; });
-    return published_;
-  }
+  const Mailbox<BreakCommand, BreakSnapshot>& mail() const { return mail_; }
 
  private:
   void main();
@@ -102,14 +83,8 @@ class BreakSession::Worker {
   }
 
   // shared with callers
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  mutable std::condition_variable idle_;
-  std::deque<BreakCommand> queue_;
-  std::shared_ptr<const BreakSnapshot> published_;
-  BreakRun* running_ = nullptr;
-  bool busy_ = false;
-  bool quit_ = false;
+  Mailbox<BreakCommand, BreakSnapshot> mail_;
+  BreakRun* running_ = nullptr;  ///< while it makes steps; under the mailbox's lock
 
   // the worker's own
   BreakSnapshot now_;
@@ -121,26 +96,13 @@ class BreakSession::Worker {
 void BreakSession::Worker::publish() {
   ++now_.version;
   last_published_ = Clock::now();
-  auto snapshot = std::make_shared<const BreakSnapshot>(now_);
-  const std::lock_guard lock(mutex_);
-  published_ = std::move(snapshot);
+  mail_.publish(std::make_shared<const BreakSnapshot>(now_));
 }
 
 void BreakSession::Worker::main() {
-  for (;;) {
-    std::deque<BreakCommand> commands;
-    {
-      std::unique_lock lock(mutex_);
-      if (queue_.empty() && !run_) {
-        busy_ = false;
-        idle_.notify_all();
-        changed_.wait(lock, [this] { return quit_ || !queue_.empty(); });
-      }
-      if (quit_) break;
-      commands.swap(queue_);
-    }
+  while (mail_.wait(run_ != nullptr)) {
     try {
-      for (const BreakCommand& command : commands) handle(command);
+      while (const std::optional<BreakCommand> command = mail_.take()) handle(*command);
       if (run_) make_step();
     } catch (const Error& error) {
       // Cancelled by a command that is in the queue, and which says what comes next.
@@ -211,11 +173,7 @@ void BreakSession::Worker::start(const break_command::Start& wish) {
 }
 
 void BreakSession::Worker::make_step() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (quit_ || !queue_.empty()) return;  // first what was asked for meanwhile
-    running_ = run_.get();
-  }
+  if (!mail_.begin_unless_called([this] { running_ = run_.get(); })) return;
   run_->step();
   const size_t looked_into = now_.report->probes.size();
   const bool done = run_->done();
@@ -230,10 +188,7 @@ void BreakSession::Worker::make_step() {
 }
 
 void BreakSession::Worker::let_go() {
-  {
-    const std::lock_guard lock(mutex_);
-    running_ = nullptr;
-  }
+  mail_.locked([this] { running_ = nullptr; });
   run_.reset();
 }
 
@@ -250,10 +205,10 @@ void BreakSession::send(BreakCommand command) {
   worker_->send(std::move(command));
 }
 std::shared_ptr<const BreakSnapshot> BreakSession::snapshot() const {
-  return worker_->snapshot();
+  return worker_->mail().snapshot();
 }
 std::shared_ptr<const BreakSnapshot> BreakSession::wait_until_idle(double timeout_seconds) const {
-  return worker_->wait_until_idle(timeout_seconds);
+  return worker_->mail().wait_until_idle(timeout_seconds);
 }
 
 }  // namespace shardlens

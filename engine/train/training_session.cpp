@@ -10,12 +10,10 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <condition_variable>
-#include <deque>
-#include <mutex>
 #include <thread>
 
 #include "engine/config/error.h"
+#include "engine/runtime/mailbox.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/sampler.h"
 #include "engine/runtime/step_times.h"
@@ -71,38 +69,19 @@ class TrainingSession::Worker {
   }
 
   ~Worker() {
-    {
-      const std::lock_guard lock(mutex_);
-      quit_ = true;
-      cancel_running();
-    }
-    changed_.notify_all();
+    mail_.close([this] { cancel_running(); });
     thread_.join();
   }
 
   void send(TrainCommand command) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (std::holds_alternative<train_command::Stop>(command) ||
-          std::holds_alternative<train_command::Start>(command)) {
-        cancel_running();
-      }
-      queue_.push_back(std::move(command));
-      busy_ = true;
-    }
-    changed_.notify_all();
+    const bool ends_what_runs = std::holds_alternative<train_command::Stop>(command) ||
+                                std::holds_alternative<train_command::Start>(command);
+    mail_.send(std::move(command), [&](const auto&) {
+      if (ends_what_runs) cancel_running();
+    });
   }
 
-  std::shared_ptr<const TrainSnapshot> snapshot() const {
-    const std::lock_guard lock(mutex_);
-    return published_;
-  }
-
-  std::shared_ptr<const TrainSnapshot> wait_until_idle(double timeout_seconds) const {
-    std::unique_lock lock(mutex_);
-    idle_.wait_for(lock, std::chrono::duration<double>(timeout_seconds), [this] { return !busy_; });
-    return published_;
-  }
+  const Mailbox<TrainCommand, TrainSnapshot>& mail() const { return mail_; }
 
  private:
   /// One model while it is trained.
@@ -135,14 +114,8 @@ class TrainingSession::Worker {
   }
 
   // shared with callers
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  mutable std::condition_variable idle_;
-  std::deque<TrainCommand> queue_;
-  std::shared_ptr<const TrainSnapshot> published_;
-  Executor* running_ = nullptr;  ///< while it makes a step
-  bool busy_ = false;
-  bool quit_ = false;
+  Mailbox<TrainCommand, TrainSnapshot> mail_;
+  Executor* running_ = nullptr;  ///< while it makes a step; under the mailbox's lock
 
   // the worker's own
   TrainSnapshot now_;
@@ -161,26 +134,13 @@ void TrainingSession::Worker::publish() {
     now_.curves.push_back(run.published);
   }
   last_published_ = Clock::now();
-  auto snapshot = std::make_shared<const TrainSnapshot>(now_);
-  const std::lock_guard lock(mutex_);
-  published_ = std::move(snapshot);
+  mail_.publish(std::make_shared<const TrainSnapshot>(now_));
 }
 
 void TrainingSession::Worker::main() {
-  for (;;) {
-    std::deque<TrainCommand> commands;
-    {
-      std::unique_lock lock(mutex_);
-      if (queue_.empty() && now_.state != TrainState::Running) {
-        busy_ = false;
-        idle_.notify_all();
-        changed_.wait(lock, [this] { return quit_ || !queue_.empty(); });
-      }
-      if (quit_) break;
-      commands.swap(queue_);
-    }
+  while (mail_.wait(now_.state == TrainState::Running)) {
     try {
-      for (TrainCommand& command : commands) handle(std::move(command));
+      while (std::optional<TrainCommand> command = mail_.take()) handle(std::move(*command));
       if (now_.state == TrainState::Running) train_one_step();
     } catch (const Error& error) {
       stop_with(error.kind() == ErrorKind::Request ? TrainState::Refused : TrainState::Failed, error.what());
@@ -309,6 +269,8 @@ void TrainingSession::Worker::train_one_step() {
 
 void TrainingSession::Worker::make_step(Run& run, bool sampled) {
   Trainer& trainer = *run.trainer;
+  if (!mail_.begin_unless_called([&] { running_ = &trainer.executor(); }))
+    throw Error(ErrorKind::Cancelled, "first what was asked for meanwhile");
   const Program& program = run.curve.plan->program;
   std::shared_ptr<Sampler> sampler;
   if (sampled) {
@@ -318,16 +280,10 @@ void TrainingSession::Worker::make_step(Run& run, bool sampled) {
         program, scaled ? Sampler::NotFinite::IsCounted : Sampler::NotFinite::StopsTheRun);
     trainer.observe({run.norms, sampler});
   }
-  {
-    const std::lock_guard lock(mutex_);
-    if (quit_) return;
-    running_ = &trainer.executor();
-  }
   struct Done {
     Worker& worker;
     ~Done() {
-      const std::lock_guard lock(worker.mutex_);
-      worker.running_ = nullptr;
+      worker.mail_.locked([this] { worker.running_ = nullptr; });
     }
   };
   TrainStep step;
@@ -414,10 +370,10 @@ void TrainingSession::send(TrainCommand command) {
   worker_->send(std::move(command));
 }
 std::shared_ptr<const TrainSnapshot> TrainingSession::snapshot() const {
-  return worker_->snapshot();
+  return worker_->mail().snapshot();
 }
 std::shared_ptr<const TrainSnapshot> TrainingSession::wait_until_idle(double timeout_seconds) const {
-  return worker_->wait_until_idle(timeout_seconds);
+  return worker_->mail().wait_until_idle(timeout_seconds);
 }
 
 }  // namespace shardlens
