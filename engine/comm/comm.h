@@ -12,12 +12,15 @@
 
 namespace shardlens {
 
-/// When a rank passed through a collective, in seconds of std::chrono::steady_clock. Wait is all_arrived -
-/// arrival, transfer is done - all_arrived.
+/// When a rank passed through a collective, in seconds of std::chrono::steady_clock, and what it carried.
+/// Wait is all_arrived - arrival, transfer is done - all_arrived.
 struct CollectiveTimes {
   double arrival_seconds = 0;
   double all_arrived_seconds = 0;
   double done_seconds = 0;
+  /// This rank's share of what travelled between the group's ranks, counted where it was carried. Over all
+  /// ranks it adds up to what a ring sends: group_sent_bytes() of the planned step.
+  int64_t sent_bytes = 0;
 };
 
 /// Which communicator runs and why: shown on screen and written to recordings.

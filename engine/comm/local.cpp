@@ -154,15 +154,17 @@ class LocalCommunicator final : public Communicator {
 
   CollectiveTimes all_reduce(DType dtype, int64_t count, void* data, Reduction reduction) override {
     const bool max = reduction == Reduction::Max;
-    return collective({Call::AllReduce, dtype, max ? 1 : 0, {count, 1, 1, 1, 1}}, data, data, [&] {
-      if (ranks() == 1) return;
-      // Chunks end on cache lines, so that no line is written by two ranks.
-      const int64_t line = kCacheLineBytes / element_bytes(dtype);
-      const Range lines = shard_range((count + line - 1) / line, ranks(), rank_);
-      const int64_t begin = std::min(lines.begin * line, count);
-      const int64_t end = std::min(lines.end * line, count);
-      (max ? max_in_order : sum_in_order)(dtype, ins_, begin, outs_, begin, end - begin);
-    });
+    return collective(
+        {Call::AllReduce, dtype, max ? 1 : 0, {count, 1, 1, 1, 1}}, data, data, [&]() -> int64_t {
+          if (ranks() == 1) return 0;
+          // Chunks end on cache lines, so that no line is written by two ranks.
+          const int64_t line = kCacheLineBytes / element_bytes(dtype);
+          const Range lines = shard_range((count + line - 1) / line, ranks(), rank_);
+          const int64_t begin = std::min(lines.begin * line, count);
+          const int64_t end = std::min(lines.end * line, count);
+          (max ? max_in_order : sum_in_order)(dtype, ins_, begin, outs_, begin, end - begin);
+          return 2 * others() * (end - begin) * element_bytes(dtype);  // fetched from each, and brought back
+        });
   }
 
   CollectiveTimes reduce_scatter(DType dtype, const Slicing& slicing, const void* full,
@@ -170,22 +172,28 @@ class LocalCommunicator final : public Communicator {
     return collective(sliced(Call::ReduceScatter, dtype, slicing), full, shard, [&] {
       const Range mine = shard_range(slicing.extent, ranks(), rank_);
       const int64_t row = mine.size() * slicing.inner;
+      int64_t fetched = 0;
       for (int64_t o = 0; o < slicing.outer; ++o) {
         const int64_t from = (o * slicing.extent + mine.begin) * slicing.inner;
         sum_in_order(dtype, ins_, from, {&shard, 1}, o * row, row);
+        fetched += others() * row * element_bytes(dtype);
       }
+      return fetched;
     });
   }
 
   CollectiveTimes all_gather(DType dtype, const Slicing& slicing, const void* shard, void* full) override {
     return collective(sliced(Call::AllGather, dtype, slicing), shard, full, [&] {
       const int64_t element = slicing.inner * element_bytes(dtype);
+      int64_t fetched = 0;
       for_each_rank([&](int other) {
         const Range theirs = shard_range(slicing.extent, ranks(), other);
         const int64_t row = theirs.size() * element;
         copy_rows(slicing.outer, row, in_of(other), row, at(full, theirs.begin * element),
                   slicing.extent * element);
+        if (other != rank_) fetched += slicing.outer * row;
       });
+      return fetched;
     });
   }
 
@@ -196,6 +204,7 @@ class LocalCommunicator final : public Communicator {
       const auto& [outer, first, middle, second, inner] = request.extents;
       const int64_t element = inner * element_bytes(dtype);
       const bool first_to_second = request.which == 1;
+      int64_t fetched = 0;
       for_each_rank([&](int other) {
         // The block this rank takes from the other one: the other's slice of one axis, its own of the other
         // axis.
@@ -204,6 +213,7 @@ class LocalCommunicator final : public Communicator {
         const int64_t block_row = b.size() * element;
         const int64_t full_row = second * element;
         if (a.size() == 0 || b.size() == 0) return;  // an empty slice may have no address
+        if (other != rank_) fetched += outer * a.size() * middle * block_row;
         for (int64_t o = 0; o < outer; ++o) {
           if (first_to_second) {  // in [outer, a, middle, second, inner], out [outer, first, middle, b,
                                   // inner]
@@ -217,6 +227,7 @@ class LocalCommunicator final : public Communicator {
           }
         }
       });
+      return fetched;
     });
   }
 
@@ -227,12 +238,14 @@ class LocalCommunicator final : public Communicator {
     }
     return collective({Call::Broadcast, dtype, root, {count, 1, 1, 1, 1}}, data, data, [&] {
       const int64_t bytes = count * element_bytes(dtype);
-      if (rank_ != root) copy_rows(1, bytes, in_of(root), bytes, data, bytes);
+      if (rank_ == root) return int64_t{0};
+      copy_rows(1, bytes, in_of(root), bytes, data, bytes);
+      return bytes;
     });
   }
 
   void barrier() override {
-    collective({}, nullptr, nullptr, [] {});
+    collective({}, nullptr, nullptr, [] { return 0; });
   }
 
   void abort(const std::string& why) override { group_->fail(Error(ErrorKind::Cancelled, why)); }
@@ -260,7 +273,8 @@ class LocalCommunicator final : public Communicator {
     return request;
   }
 
-  // The protocol at the top of this file around one rank's `work`, which only moves memory and never throws.
+  // The protocol at the top of this file around one rank's `work`, which only moves memory, never throws, and
+  // returns the bytes it carried between this rank's buffers and the others'.
   // Empty tensors may have no address, so there is no work for them.
   template <typename Work>
   CollectiveTimes collective(const Request& request, const void* in, void* out, const Work& work) {
@@ -283,12 +297,13 @@ class LocalCommunicator final : public Communicator {
       ins_[other] = group_->slots[other].in;
       outs_[other] = group_->slots[other].out;
     }
-    if (std::ranges::find(request.extents, 0) == request.extents.end()) work();
+    if (std::ranges::find(request.extents, 0) == request.extents.end()) times.sent_bytes = work();
     group_->barrier.pass_unbroken();
     times.done_seconds = now_seconds();
     return times;
   }
 
+  int64_t others() const { return ranks() - 1; }
   const void* in_of(int rank) const { return ins_[static_cast<size_t>(rank)]; }
 
   // All ranks, this one's own first, so that ranks do not all read the same memory at the same time.

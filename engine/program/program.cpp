@@ -198,19 +198,52 @@ std::vector<StepId> consumers_of(const Program& program, TensorId tensor) {
   return result;
 }
 
-int64_t sent_bytes(const Program& program, StepId id) {
+namespace {
+
+// What stays where it is in an all-to-all: the part of a rank's slice that is in its slice of the other
+// dimension too, over all ranks.
+int64_t staying_bytes(const Tensor& in, const Tensor& out, int ranks) {
+  int64_t bytes = 0;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const int64_t extent = in.shape[static_cast<size_t>(out.layout.dim)];
+    bytes += local_bytes(in, ranks, rank) / extent * shard_range(extent, ranks, rank).size();
+  }
+  return bytes;
+}
+
+}  // namespace
+
+int64_t group_sent_bytes(const Program& program, StepId id, int rank) {
   const Step& step = program.step(id);
+  const int64_t others = group_ranks(program, step) - 1;
   int64_t bytes = 0;  // of a bucket, all its tensors
   for (const TensorId output : step.outputs) {
     const Tensor& out = program.tensor(output);
     // Over the replicas every rank reduces its own slices with the same rank of the others, and over the
     // copies of a slice with those that hold it too.
     const bool of_slices = step.axis == Axis::Dp || is_among_copies(program, step);
-    bytes += ring_sent_bytes(collective_of(step.op),
-                             of_slices ? local_bytes(out, program.ranks(), 0) : out.bytes(),
-                             group_ranks(program, step));
+    const int64_t full = of_slices ? local_bytes(out, program.ranks(), rank) : out.bytes();
+    switch (collective_of(step.op)) {
+      case Collective::AllReduce:
+        bytes += 2 * others * full;
+        break;
+      case Collective::ReduceScatter:
+      case Collective::AllGather:
+        bytes += others * full;
+        break;
+      case Collective::AllToAll:
+        bytes += full - staying_bytes(program.tensor(step.inputs[0]), out, program.ranks());
+        break;
+      case Collective::None:
+      case Collective::Slice:
+        break;
+    }
   }
   return bytes;
+}
+
+int64_t sent_bytes(const Program& program, StepId id) {
+  return group_sent_bytes(program, id, 0) / group_ranks(program, program.step(id));
 }
 
 bool is_among_copies(const Program& program, const Step& step) {

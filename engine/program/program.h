@@ -194,7 +194,10 @@ bool is_among_copies(const Program& program, const Step& step);
 /// The ranks that meet in a collective: the T of a layer, the D copies of one, or those that hold a slice.
 int group_ranks(const Program& program, const Step& step);
 
-/// Bytes each rank sends in `step` (ring figures); 0 for anything that is not a collective.
+/// Bytes that the ranks `rank` (of its replica) meets in `step` send together, none left out: what their
+/// communicators count. The ring's figure, which is the least possible. 0 for anything that is no collective.
+int64_t group_sent_bytes(const Program& program, StepId step, int rank);
+/// Bytes each rank sends in `step`: rank 0's group's, divided among its ranks.
 int64_t sent_bytes(const Program& program, StepId step);
 
 /// One rank's slice of a tensor, seen as a matrix of rows x cols: where a rectangle of the local matrix lies

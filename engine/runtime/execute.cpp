@@ -257,8 +257,12 @@ CollectiveTimes all_reduce(const Step& step, const Local& local, RankContext& co
     }
     const CollectiveTimes one =
         communicator.all_reduce(tensor.dtype, count, local.out(i), local.input(i).layout.reduction);
-    if (i == 0) times = one;
-    times.done_seconds = one.done_seconds;
+    if (i == 0) {
+      times = one;
+    } else {
+      times.done_seconds = one.done_seconds;
+      times.sent_bytes += one.sent_bytes;
+    }
   }
   return times;
 }

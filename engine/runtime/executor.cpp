@@ -354,7 +354,7 @@ void Executor::run_step(Rank& rank, StepId id, double begin_of_pass) {
   if (is_collective(step.op)) {
     event.arrival_seconds = times.arrival_seconds - begin_of_pass;
     event.all_arrived_seconds = times.all_arrived_seconds - begin_of_pass;
-    event.sent_bytes = cost.sent_bytes;
+    event.sent_bytes = times.sent_bytes;
   }
   event.flops = cost.flops;
   event.high_water_bytes = rank.arenas->high_water_bytes();

@@ -36,7 +36,7 @@ using Stream = std::tuple<NormCut, EmbeddingCut, LossForm>;
 class EverySplit : public ::testing::TestWithParam<Stream> {};
 
 // 81 cuts of the four matrices for each of the 18 parameters; T takes turns, and so do the families.
-TEST_P(EverySplit, AgreesWithSerial) {
+TEST_P(EverySplit, AgreesWithSerialAndWithItsPlan) {
   Split split;
   split.name = "any";
   std::tie(split.norm, split.embedding, split.loss) = GetParam();
@@ -56,6 +56,7 @@ TEST_P(EverySplit, AgreesWithSerial) {
           ASSERT_TRUE(outcome.summary.agrees)
               << words(split) << ", " << to_string(family) << ", T " << tp << ": " << outcome.first_broken()
               << " " << outcome.summary.worst_relative_error;
+          ASSERT_EQ(outcome.miscounted, "") << words(split) << ", " << to_string(family) << ", T " << tp;
           ASSERT_NE(outcome.of("loss"), nullptr);
           for (const Tensor& tensor : outcome.program.tensors) {
             if (tensor.kind != MemoryKind::Weight || tensor.storage != kNoTensor) continue;
