@@ -4,10 +4,11 @@
 //
 // Tables, all times in nanoseconds from the beginning of their pass:
 //   meta(key, value)                       what was run, where, by what; totals once it is finished
-//   costs(rank, step, flops, sent_bytes)   counted, the same in every pass
+//   costs(rank, step, flops, sent_bytes)   planned, the same in every pass
 //   memory(rank, kind, planned_bytes, high_water_bytes)
 //   passes(pass, begin_ns, ns)             begin_ns: from the beginning of the recording
-//   events(pass, rank, step, begin_ns, end_ns, arrival_ns, met_ns)   the last two of collectives only
+//   events(pass, rank, step, begin_ns, end_ns, arrival_ns, met_ns, sent_bytes)   the last three of
+//                                          collectives only; the bytes as they were counted
 //   metrics(pass, name, value)             loss, gradient norm and so on, units in the names
 #pragma once
 

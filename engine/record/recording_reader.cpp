@@ -112,8 +112,8 @@ RecordedPass Recording::pass(int64_t index) const {
   pass.begin_seconds = static_cast<double>(row.integer(0)) * kSeconds;
   pass.events.resize(static_cast<size_t>(ranks()));
   Statement events = database_->prepare(
-      "SELECT rank, step, begin_ns, end_ns, arrival_ns, met_ns FROM events WHERE pass = ? ORDER BY rank, "
-      "step");
+      "SELECT rank, step, begin_ns, end_ns, arrival_ns, met_ns, sent_bytes FROM events WHERE pass = ? "
+      "ORDER BY rank, step");
   events.bind(1, index);
   while (events.step()) {
     const int64_t rank = events.integer(0), step = events.integer(1);
@@ -130,7 +130,7 @@ RecordedPass Recording::pass(int64_t index) const {
     event.all_arrived_seconds = static_cast<double>(events.integer(5)) * kSeconds;
     const auto of_replica = static_cast<size_t>(rank % header_.program.ranks());
     event.flops = header_.step_flops[of_replica][static_cast<size_t>(step)];
-    event.sent_bytes = sent_bytes(header_.program, static_cast<StepId>(step));
+    event.sent_bytes = events.integer(6);
     track.push_back(event);
   }
   Statement metrics = database_->prepare("SELECT name, value FROM metrics WHERE pass = ? ORDER BY name");

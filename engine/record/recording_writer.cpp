@@ -55,7 +55,7 @@ void RecordingWriter::write_header(const RecordingHeader& header) {
       " PRIMARY KEY(rank, kind)) WITHOUT ROWID;"
       "CREATE TABLE passes(pass INTEGER PRIMARY KEY, begin_ns INTEGER, ns INTEGER);"
       "CREATE TABLE events(pass INTEGER, rank INTEGER, step INTEGER, begin_ns INTEGER, end_ns INTEGER,"
-      " arrival_ns INTEGER, met_ns INTEGER, PRIMARY KEY(pass, rank, step)) WITHOUT ROWID;"
+      " arrival_ns INTEGER, met_ns INTEGER, sent_bytes INTEGER, PRIMARY KEY(pass, rank, step)) WITHOUT ROWID;"
       "CREATE TABLE metrics(pass INTEGER, name TEXT, value REAL, PRIMARY KEY(pass, name)) WITHOUT ROWID;");
   Statement meta = db.prepare("INSERT INTO meta VALUES(?, ?)");
   const double now =
@@ -110,7 +110,7 @@ void RecordingWriter::write(const RecordedPass& pass) {
   Database& db = *database_;
   const int64_t number = next_pass_++;
   double seconds = 0;
-  Statement insert = db.prepare("INSERT INTO events VALUES(?, ?, ?, ?, ?, ?, ?)");
+  Statement insert = db.prepare("INSERT INTO events VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
   for (size_t rank = 0; rank < pass.events.size(); ++rank) {
     for (size_t step = 0; step < pass.events[rank].size(); ++step) {
       const StepEvent& event = pass.events[rank][step];
@@ -122,6 +122,7 @@ void RecordingWriter::write(const RecordedPass& pass) {
           .bind(5, nanoseconds(event.end_seconds))
           .bind(6, nanoseconds(event.arrival_seconds))
           .bind(7, nanoseconds(event.all_arrived_seconds))
+          .bind(8, event.sent_bytes)
           .run();
     }
   }

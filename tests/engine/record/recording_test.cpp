@@ -153,7 +153,7 @@ TEST_F(RecordingTest, AHostileContentIsFound) {
       {"UPDATE events SET rank = 99 WHERE pass = 1 AND rank = 3", "rank 99"},
       {"UPDATE events SET rank = -1 WHERE pass = 1 AND rank = 3", "rank -1"},
       {"DELETE FROM events WHERE pass = 1 AND rank = 2 AND step = 5", "step 6 follows step 4"},
-      {"INSERT INTO events VALUES(1, 0, 9000000000000, 0, 0, 0, 0)", "step 9000000000000"},
+      {"INSERT INTO events VALUES(1, 0, 9000000000000, 0, 0, 0, 0, 0)", "step 9000000000000"},
       {"INSERT INTO costs VALUES(70, 0, 0, 0)", "on rank 70"},
       {"INSERT INTO memory VALUES(70, 'weights', 0, 0)", "rank 70"},
       {"DROP TABLE events", "no such table"},
