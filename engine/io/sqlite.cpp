@@ -73,6 +73,17 @@ int64_t Database::integer(const std::string& sql) {
   return statement.integer(0);
 }
 
+std::unique_ptr<Database> open_database(const std::string& path) {
+  try {
+    auto database = std::make_unique<Database>(path, Database::Access::ReadWrite);
+    database->integer("PRAGMA user_version");
+    return database;
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::Request) throw;
+  }
+  return std::make_unique<Database>(path, Database::Access::Read);
+}
+
 Statement::Statement(Database& database, const std::string& sql) : database_(&database) {
   const int code =
       sqlite3_prepare_v2(database.handle_, sql.c_str(), static_cast<int>(sql.size()) + 1, &handle_, nullptr);

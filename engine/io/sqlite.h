@@ -42,6 +42,10 @@ class Database {
   friend class Statement;
 };
 
+/// A database that is there, for reading and, where that is possible, for writing: one that was being written
+/// when its writer died is put right by whoever opens it, who must be able to write.
+std::unique_ptr<Database> open_database(const std::string& path);
+
 /// A compiled statement: bind() from 1, then step() until it is false, then reset() to use it again.
 class Statement {
  public:

@@ -10,6 +10,7 @@
 //   events(pass, rank, step, begin_ns, end_ns, arrival_ns, met_ns, sent_bytes)   the last three of
 //                                          collectives only; the bytes as they were counted
 //   metrics(pass, name, value)             loss, gradient norm and so on, units in the names
+//   overview, waits                        the level of detail of its timeline: see overview.h
 #pragma once
 
 #include <condition_variable>
@@ -28,6 +29,7 @@
 namespace shardlens {
 
 class Database;
+class OverviewBuilder;
 
 inline constexpr int64_t kRecordingId = 0x53484C44;  ///< application_id of the file: "SHLD"
 inline constexpr int64_t kRecordingVersion = 1;      ///< user_version; a newer one is refused
@@ -84,11 +86,14 @@ class RecordingWriter {
   void main();
   void write_header(const RecordingHeader& header);
   void write(const RecordedPass& pass);
+  void add_to_overview(int64_t number, const RecordedPass& pass);
   void write_totals();
 
   const int ranks_, replicas_;
   RecordingLimits limits_;
-  std::unique_ptr<Database> database_;  ///< the thread's own while it runs
+  const Program program_;
+  std::unique_ptr<Database> database_;         ///< the thread's own while it runs
+  std::unique_ptr<OverviewBuilder> overview_;  ///< null: it could not be kept up
   int64_t next_pass_ = 0;
 
   std::mutex mutex_;

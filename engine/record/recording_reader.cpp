@@ -22,19 +22,6 @@ std::optional<size_t> kind_named(const std::string& name) {
   return std::nullopt;
 }
 
-// A file that was being written when its writer died is put right by whoever opens it, who must be able to
-// write.
-std::unique_ptr<Database> opened(const std::string& path) {
-  try {
-    auto database = std::make_unique<Database>(path, Database::Access::ReadWrite);
-    database->integer("PRAGMA user_version");
-    return database;
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::Request) throw;
-  }
-  return std::make_unique<Database>(path, Database::Access::Read);
-}
-
 }  // namespace
 
 void Recording::damaged(const std::string& what) const {
@@ -48,7 +35,7 @@ std::string Recording::text(const std::string& key) const {
   return row.text(0);
 }
 
-Recording::Recording(const std::string& path) : database_(opened(path)) {
+Recording::Recording(const std::string& path) : database_(open_database(path)) {
   if (database_->integer("PRAGMA application_id") != kRecordingId)
     throw request_error(fmt::format("{} is a database, but no Shardlens recording", path));
   const int64_t version = database_->integer("PRAGMA user_version");

@@ -7,6 +7,7 @@
 #include "engine/config/error.h"
 #include "engine/io/sqlite.h"
 #include "engine/program/program_json.h"
+#include "engine/record/overview.h"
 #include "engine/record/recording.h"
 
 namespace shardlens {
@@ -31,8 +32,10 @@ RecordingWriter::RecordingWriter(const std::string& path, const RecordingHeader&
     : ranks_(header.program.ranks()),
       replicas_(header.program.replicas()),
       limits_(limits),
+      program_(header.program),
       database_(std::make_unique<Database>(path, Database::Access::Create)) {
   write_header(header);
+  overview_ = std::make_unique<OverviewBuilder>(*database_, program_);
   thread_ = std::thread([this] { main(); });
 }
 
@@ -54,9 +57,11 @@ void RecordingWriter::write_header(const RecordingHeader& header) {
       "CREATE TABLE memory(rank INTEGER, kind TEXT, planned_bytes INTEGER, high_water_bytes INTEGER,"
       " PRIMARY KEY(rank, kind)) WITHOUT ROWID;"
       "CREATE TABLE passes(pass INTEGER PRIMARY KEY, begin_ns INTEGER, ns INTEGER);"
+      "CREATE INDEX passes_by_time ON passes(begin_ns);"
       "CREATE TABLE events(pass INTEGER, rank INTEGER, step INTEGER, begin_ns INTEGER, end_ns INTEGER,"
       " arrival_ns INTEGER, met_ns INTEGER, sent_bytes INTEGER, PRIMARY KEY(pass, rank, step)) WITHOUT ROWID;"
-      "CREATE TABLE metrics(pass INTEGER, name TEXT, value REAL, PRIMARY KEY(pass, name)) WITHOUT ROWID;");
+      "CREATE TABLE metrics(pass INTEGER, name TEXT, value REAL, PRIMARY KEY(pass, name)) WITHOUT ROWID;" +
+      overview_tables("main"));
   Statement meta = db.prepare("INSERT INTO meta VALUES(?, ?)");
   const double now =
       std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -110,6 +115,7 @@ void RecordingWriter::write(const RecordedPass& pass) {
   Database& db = *database_;
   const int64_t number = next_pass_++;
   double seconds = 0;
+  add_to_overview(number, pass);
   Statement insert = db.prepare("INSERT INTO events VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
   for (size_t rank = 0; rank < pass.events.size(); ++rank) {
     for (size_t step = 0; step < pass.events[rank].size(); ++step) {
@@ -146,6 +152,28 @@ void RecordingWriter::write(const RecordedPass& pass) {
     }
 }
 
+// In the transaction that writes the pass.
+void RecordingWriter::add_to_overview(int64_t number, const RecordedPass& pass) {
+  if (!overview_) return;
+  if (number == 0) {
+    double seconds = 0;
+    int64_t most = 0;
+    for (const std::vector<StepEvent>& track : pass.events) {
+      most = std::max(most, static_cast<int64_t>(track.size()));
+      for (const StepEvent& event : track) seconds = std::max(seconds, event.end_seconds);
+    }
+    overview_->set_grain(nanoseconds(seconds), most);
+  }
+  const int64_t begin_ns = nanoseconds(pass.begin_seconds);
+  for (size_t rank = 0; rank < pass.events.size(); ++rank)
+    for (size_t step = 0; step < pass.events[rank].size(); ++step) {
+      const StepEvent& event = pass.events[rank][step];
+      overview_->add(number, begin_ns, static_cast<int>(rank), static_cast<StepId>(step),
+                     {nanoseconds(event.begin_seconds), nanoseconds(event.end_seconds),
+                      nanoseconds(event.arrival_seconds), nanoseconds(event.all_arrived_seconds)});
+    }
+}
+
 void RecordingWriter::main() {
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -175,6 +203,7 @@ void RecordingWriter::main() {
         database_->run("ROLLBACK");
       } catch (const std::exception&) {  // there may be nothing to roll back: SQLite did it itself
       }
+      overview_.reset();  // it has what the file has not; whoever opens the file makes another
       next_pass_ = first;
     }
     const bool written = next_pass_ != first || batch.empty();
@@ -207,9 +236,11 @@ RecordingTotals RecordingWriter::finish() {
       totals_.problem = "the disk was slower than the run";
     try {
       write_totals();
+      if (overview_) overview_->keep(next_pass_);
     } catch (const std::exception& error) {
       if (totals_.problem.empty()) totals_.problem = error.what();
     }
+    overview_.reset();
     database_.reset();
   }
   return totals_;

@@ -1,0 +1,92 @@
+// The next step of a name, the next collective, the slowest pass, the longest wait.
+#include <algorithm>
+#include <cctype>
+
+#include "engine/record/history.h"
+
+namespace shardlens {
+namespace {
+
+bool same_letter(char a, char b) {
+  return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+}
+
+bool holds(const std::string& text, const std::string& words) {
+  return std::search(text.begin(), text.end(), words.begin(), words.end(), same_letter) != text.end();
+}
+
+}  // namespace
+
+std::optional<HistoryPlace> History::place_of(int64_t pass, int rank, StepId step) const {
+  if (rank < 0 || rank >= ranks() || step < 0 || step >= static_cast<StepId>(program_->steps.size()))
+    return std::nullopt;
+  Statement row = database_->prepare(
+      "SELECT passes.begin_ns, events.begin_ns, end_ns, arrival_ns, met_ns FROM events JOIN passes ON "
+      "passes.pass = events.pass WHERE events.pass = ? AND rank = ? AND step = ?");
+  row.bind(1, pass).bind(2, int64_t{rank}).bind(3, int64_t{step});
+  if (!row.step()) return std::nullopt;
+  const EventTimes event =
+      placed({row.integer(1), row.integer(2), row.integer(3), row.integer(4)}, row.integer(0));
+  const EventParts parts = parts_of(program_->step(step), event);
+  return HistoryPlace{pass, rank, step, parts.begin_ns, parts.end_ns, 0, false};
+}
+
+/// `steps` are the ids that are meant, ascending.
+std::optional<HistoryPlace> History::next_of(const HistoryQuestion& question,
+                                             const std::vector<StepId>& steps) const {
+  if (steps.empty()) return std::nullopt;
+  const auto behind = std::upper_bound(steps.begin(), steps.end(), question.step);
+  if (behind != steps.end())
+    if (auto found = place_of(question.pass, question.rank, *behind)) return found;
+  // In another pass it is the first of them: a rank has all steps up to its last.
+  const auto first_in = [&](const char* which) -> std::optional<HistoryPlace> {
+    Statement rows = database_->prepare(which);
+    rows.bind(1, question.pass);
+    while (rows.step())
+      if (auto found = place_of(rows.integer(0), question.rank, steps.front())) return found;
+    return std::nullopt;
+  };
+  if (auto found = first_in("SELECT pass FROM passes WHERE pass > ? ORDER BY pass")) return found;
+  auto found = first_in("SELECT pass FROM passes WHERE pass <= ? ORDER BY pass");
+  if (found) found->wrapped = true;
+  return found;
+}
+
+std::optional<HistoryPlace> History::find(const HistoryQuestion& question) const {
+  if (question.find == HistoryFind::SlowPass) {
+    if (passes_ == 0) return std::nullopt;
+    const int64_t number = question.number % passes_;
+    Statement row =
+        database_->prepare("SELECT pass, begin_ns, ns FROM passes ORDER BY ns DESC, pass LIMIT 1 OFFSET ?");
+    row.bind(1, number);
+    if (!row.step()) return std::nullopt;
+    const auto pass = pass_of(row);
+    return HistoryPlace{
+        pass->pass, -1, -1, pass->begin_ns, pass->end_ns(), number, question.number >= passes_};
+  }
+  if (question.find == HistoryFind::LongWait) {
+    const int64_t count = database_->integer("SELECT count(*) FROM waits");
+    if (count == 0) return std::nullopt;
+    Statement row = database_->prepare("SELECT pass, rank, step FROM waits WHERE place = ?");
+    row.bind(1, question.number % count);
+    if (!row.step()) return std::nullopt;
+    const int64_t rank = row.integer(1), step = row.integer(2);
+    if (rank < 0 || rank >= ranks() || step < 0 || step >= static_cast<int64_t>(program_->steps.size()))
+      damaged("its longest waits are of ranks or steps that are not there");
+    auto found = place_of(row.integer(0), static_cast<int>(rank), static_cast<StepId>(step));
+    if (!found) return std::nullopt;
+    found->number = question.number % count;
+    found->wrapped = question.number >= count;
+    return found;
+  }
+  std::vector<StepId> steps;
+  for (const Step& step : program_->steps) {
+    const bool meant = question.find == HistoryFind::Collective
+                           ? is_collective(step.op)
+                           : holds(step.name, question.text) || holds(step.equation, question.text);
+    if (meant) steps.push_back(step.id);
+  }
+  return next_of(question, steps);
+}
+
+}  // namespace shardlens

@@ -1,0 +1,68 @@
+// The reader behind the timeline of a recording: one thread with a connection of its own, which answers what
+// the timeline shows and looks for. Nothing here waits for the caller and the caller never waits for it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "engine/record/history.h"
+
+namespace shardlens {
+
+struct HistorySnapshot {
+  std::string path;  ///< of the recording; empty: none is open
+  int64_t end_ns = 0;
+  int64_t passes = 0;
+  int ranks = 0;     ///< of all replicas; track r is always that of rank r, replica by replica
+  double built = 0;  ///< the share of the overview that is there; it is shown when it is 1
+  std::shared_ptr<const HistorySlice> whole;  ///< the whole recording, coarsely; null: not built yet
+  std::shared_ptr<const HistorySlice> slice;  ///< what the newest answered Look asked for; null: none
+  uint64_t slice_number = 0;                  ///< that Look's
+  std::optional<HistoryPlace> found;          ///< what the newest answered Find asked for; none: not there
+  uint64_t found_number = 0;                  ///< that Find's
+  std::string message;                        ///< why it cannot be shown; empty: it can
+
+  bool is_open() const { return !path.empty(); }
+};
+
+namespace history_command {
+struct Open {
+  std::string path;
+  std::shared_ptr<const Program> program;  ///< the recording's
+};
+struct Close {};
+struct Look {
+  uint64_t number = 0;  ///< any that was not given before
+  int64_t begin_ns = 0, end_ns = 0;
+  int64_t bucket_ns = 0;  ///< see History::slice()
+};                        ///< takes the place of one that waits
+struct Find {
+  uint64_t number = 0;
+  HistoryQuestion question;
+};
+}  // namespace history_command
+
+using HistoryCommand =
+    std::variant<history_command::Open, history_command::Close, history_command::Look, history_command::Find>;
+
+class HistoryReader {
+ public:
+  HistoryReader();
+  ~HistoryReader();
+  HistoryReader(const HistoryReader&) = delete;
+  HistoryReader& operator=(const HistoryReader&) = delete;
+
+  void send(HistoryCommand command);                        ///< returns at once; any thread
+  std::shared_ptr<const HistorySnapshot> snapshot() const;  ///< the newest; never null; any thread
+  /// Blocks until nothing is queued, built or read. Returns the newest snapshot also when `timeout_seconds`
+  /// have passed.
+  std::shared_ptr<const HistorySnapshot> wait_until_idle(double timeout_seconds) const;
+
+ private:
+  class Worker;
+  std::unique_ptr<Worker> worker_;
+};
+
+}  // namespace shardlens
