@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "app/studio/short_recording.h"
 #include "engine/config/error.h"
 #include "ui/platform/platform.h"
 #include "ui/studio.h"
@@ -151,8 +152,48 @@ void compare_all(const std::string& view, Platform& platform, ui::Studio& studio
   wait_for_comparison(platform, studio);
 }
 
+/// Draws until `is_so()` of the replay.
+void wait_for_replay(Platform& platform, ui::Studio& studio, const auto& is_so) {
+  const auto begin = Clock::now();
+  do {
+    studio.replay().wait_until_idle(kTimeoutSeconds);
+    draw_frame(platform, studio);
+    if (seconds_since(begin) > kTimeoutSeconds)
+      throw run_error(fmt::format("the recording was not shown within {:.0f} s", kTimeoutSeconds));
+  } while (!is_so(studio.replayed()));
+}
+
+/// Opens the recording that is named, or a short one, in the middle of it.
+void show_recording(const std::string& view, const Options& options, ShortRecording& made, Platform& platform,
+                    ui::Studio& studio) {
+  const std::string path = options.recording.empty() ? made.path() : options.recording.string();
+  studio.open_recording(path);
+  const std::shared_ptr<const ReplaySnapshot> opened = studio.replay().wait_until_idle(kTimeoutSeconds);
+  if (!opened->is_open()) throw request_error(opened->message);
+  const int64_t middle = opened->recording->passes / 2;
+  studio.replay().send(replay_command::ShowPass{middle});
+  wait_for_replay(platform, studio, [&](const ReplaySnapshot& replay) {
+    return replay.is_open() && (replay.pass == middle || replay.recording->passes == 0);
+  });
+  show_view(view, studio.view());
+  draw_frame(platform, studio);
+  select_wanted(options, studio.snapshot().plan->program, studio.view());
+  if (view != "replay-times") return;
+  studio.view().replay.run_here = true;  // and this machine's run beside it
+  const auto begin = Clock::now();
+  do {
+    draw_frame(platform, studio);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (seconds_since(begin) > kTimeoutSeconds)
+      throw run_error(fmt::format("the recording's settings did not run within {:.0f} s", kTimeoutSeconds));
+  } while (studio.view().replay.beside && !studio.has_beside());
+}
+
 /// Everything a view needs before its picture.
-void prepare_view(const std::string& view, const Options& options, Platform& platform, ui::Studio& studio) {
+void prepare_view(const std::string& view, const Options& options, ShortRecording& made, Platform& platform,
+                  ui::Studio& studio) {
+  if (is_replay_view(view)) return show_recording(view, options, made, platform, studio);
+  if (view == "open-recording") studio.replay().send(replay_command::List{});
   break_shortly(view, options, platform, studio);
   compare_all(view, platform, studio);
   train_shortly(view, platform, studio);
@@ -223,11 +264,18 @@ std::string as_text(const FrameTimes& times) {
 void write_screenshot(const Options& options) {
   require_writable(options.screenshot);
   const std::unique_ptr<Platform> platform = make_offscreen_platform(options.size.value_or(kDefaultSize));
-  ui::Studio studio(options.settings, platform->fonts());
+  const bool replays = !options.recording.empty() || is_replay_view(options.view);
+  ui::Studio studio(options.settings, platform->fonts(), {},
+                    replays ? Session::Begin::WhenAsked : Session::Begin::AtOnce);
+  ShortRecording made;
   apply_looks(options, studio.view());
-  wait_for_rest(*platform, studio);
-  if (options.view != kFrozenView) select_wanted(options, studio.snapshot().plan->program, studio.view());
-  prepare_view(options.view, options, *platform, studio);
+  if (replays) {
+    show_recording(options.view, options, made, *platform, studio);
+  } else {
+    wait_for_rest(*platform, studio);
+    if (options.view != kFrozenView) select_wanted(options, studio.snapshot().plan->program, studio.view());
+    prepare_view(options.view, options, made, *platform, studio);
+  }
   write_picture(*platform, studio, options.screenshot);
 }
 
@@ -240,11 +288,14 @@ void write_views(const Options& options) {
   apply_looks(options, studio.view());
   wait_for_rest(*platform, studio);
   select_wanted(options, studio.snapshot().plan->program, studio.view());
+  ShortRecording made;
   for (const std::string& name : view_names()) {
     const std::filesystem::path path = options.views / (name + ".png");
     show_view(name, studio.view());
-    prepare_view(name, options, *platform, studio);
+    prepare_view(name, options, made, *platform, studio);
     write_picture(*platform, studio, path);
+    studio.replay().send(replay_command::Close{});
+    wait_for_replay(*platform, studio, [](const ReplaySnapshot& replay) { return !replay.is_open(); });
     studio.training().send(train_command::LetGo{});
     wait_for_frozen(false, *platform, studio);
     fmt::print("{}\n", std::filesystem::absolute(path).lexically_normal().string());

@@ -47,6 +47,7 @@ const char* const kExamples =
     "  shardlens --model gpt2-tiny --block model --tp 2   a whole model, from tokens to loss and back\n"
     "  shardlens --screenshot memory.png --view memory --size 1920x1080\n"
     "  shardlens --screenshot train.png --view train --train-dtype fp16   sixty steps, and their loss scale\n"
+    "  shardlens --recording run.shardlens            a run of another machine, replayed\n"
     "  shardlens --frame-benchmark --json             how fast frames are drawn here\n";
 
 }  // namespace
@@ -56,7 +57,8 @@ const std::vector<std::string>& view_names() {
       "stage",          "memory",        "memory-layer",  "traffic",   "traffic-times", "scaling",
       "scaling-strong", "scaling-heads", "break-even",    "cluster",   "compare",       "tournament",
       "sweep",          "train",         "train-compare", kFrozenView, "program",       kBreakView,
-      kBreakLossView,   "palette",       "inspector",     "sheet"};
+      kBreakLossView,   "palette",       "inspector",     "sheet",     "replay",        "replay-train",
+      "replay-notes",   "replay-times",  "open-recording"};
   return names;
 }
 
@@ -113,6 +115,9 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
       ->capture_default_str();
   app.add_option("--step", options.step, "The step selected at first: its number or its name");
   app.add_option("--open", options.open, "The part of a whole model that is open at first: \"layer 3\"");
+  app.add_option("--recording", options.recording,
+                 "FILE.shardlens: replay it in place of a run; needs none of the hardware it was made on")
+      ->group("Recording");
   app.add_option("--theme", theme, "dark, or light for projectors");
   app.add_option("--scale", scale, "Size of everything, 0.5 to 4");
   app.add_flag("--lecture", options.lecture, "Everything 1.6 times larger");
@@ -188,6 +193,10 @@ bool is_training_view(const std::string& name) {
   return name.starts_with("train");
 }
 
+bool is_replay_view(const std::string& name) {
+  return name.starts_with("replay");
+}
+
 bool is_comparing_view(const std::string& name) {
   return name == "compare" || name == "tournament" || name == "sweep";
 }
@@ -197,7 +206,9 @@ void show_view(const std::string& name, ui::ViewState& state) {
   state.sheet_open = name == "sheet";
   state.wide_inspector = name == "inspector";
   state.memory.this_layer = name == "memory-layer";
-  state.traffic_times = name == "traffic-times";
+  state.traffic_times = name == "traffic-times" || name == "replay-times";
+  state.replay.choosing = name == "open-recording";
+  state.replay.notes_open = name == "replay-notes";
   const auto page = kScalingViews.find(name);
   if (page != kScalingViews.end()) state.scaling.page = page->second;
   state.train.comparison = name == "train-compare";
@@ -206,6 +217,8 @@ void show_view(const std::string& name, ui::ViewState& state) {
                        : name == "sweep"    ? ui::ComparePage::Sweep
                                             : ui::ComparePage::Splits;
   state.tab = name.starts_with("memory")     ? ui::Tab::Memory
+              : state.traffic_times          ? ui::Tab::Traffic
+              : name == "replay-train"       ? ui::Tab::Train
               : name.starts_with("traffic")  ? ui::Tab::Traffic
               : page != kScalingViews.end()  ? ui::Tab::Scaling
               : is_comparing_view(name)      ? ui::Tab::Compare

@@ -27,6 +27,7 @@ struct Options {
   std::filesystem::path views;       ///< a folder for a picture of every view; empty: none
   std::optional<DType> train_dtype;  ///< else as the Train tab was left
   std::optional<Fault> fault;        ///< planted in the Break it tab of a picture
+  std::filesystem::path recording;   ///< opened in place of a run; empty: none
   bool frame_benchmark = false;
   int benchmark_frames = 600;
   bool json = false;
@@ -45,6 +46,8 @@ void apply_looks(const Options& options, ui::ViewState& state);
 bool is_training_view(const std::string& name);
 /// The pages of the Scaling tab; of those called "scaling…" points are measured here.
 bool is_scaling_view(const std::string& name);
+/// The views of a recording: of the one that is named, or of a short one made for the picture.
+bool is_replay_view(const std::string& name);
 /// The views of the Compare tab, which show what was measured.
 bool is_comparing_view(const std::string& name);
 /// Of the views of a training, the one that shows the last step of it on the Stage.

@@ -145,7 +145,11 @@ void draw_time(const Context& context, const Subject& subject, Pen& pen) {
   if (seconds <= 0) return;
   std::string text = format_seconds(seconds);
   if (flops > 0) text += "  ·  " + format_flops(flops / seconds);
-  const char* what = subject.ranks() > 1 ? "this step, slowest rank" : "this step";
+  const bool replayed = measured && subject.result->replayed;
+  const char* what = subject.ranks() > 1
+                         ? (replayed ? "this step, replayed, slowest" : "this step, slowest rank")
+                     : replayed ? "this step, replayed"
+                                : "this step";
   draw_fact(context, pen, measured ? what : "this step, estimated", text);
 }
 

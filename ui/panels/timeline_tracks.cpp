@@ -224,7 +224,11 @@ void show_tooltip(const Frame& frame, size_t rank, StepId id) {
   if (!step.equation.empty()) ImGui::TextUnformatted(step.equation.c_str());
   const std::string duration = format_seconds(event.seconds());
   ImGui::Text("begin  %s", format_seconds(event.begin_seconds).c_str());
-  ImGui::Text("took   %s%s", duration.c_str(), frame.tracks.measured ? "" : ", estimated");
+  const bool replayed = frame.tracks.measured && context.snapshot.result && context.snapshot.result->replayed;
+  ImGui::Text("took   %s%s", duration.c_str(),
+              !frame.tracks.measured ? ", estimated"
+              : replayed             ? ", replayed"
+                                     : "");
   if (is_collective(step.op)) {
     ImGui::Text("wait   %s", format_seconds(event.wait_seconds()).c_str());
     ImGui::Text("moved  %s in %s", bytes_text(static_cast<double>(event.sent_bytes)).c_str(),
