@@ -10,9 +10,8 @@ namespace shardlens {
 
 class Session {
  public:
-  enum class Begin { AtOnce, WhenAsked };
-  /// Plans and runs `settings` at once in the background; WhenAsked: nothing before the first SetSettings.
-  explicit Session(const Settings& settings, Begin begin = Begin::AtOnce);
+  /// Plans and runs `settings` at once in the background.
+  explicit Session(const Settings& settings);
   ~Session();  ///< cancels what runs and joins
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;

@@ -28,15 +28,11 @@ enum class Pass { Sample, WarmUp, Time, Serial, Compare, Ceiling, Move, LossFuse
 
 class Session::Worker {
  public:
-  Worker(const Settings& settings, Begin begin) {
+  explicit Worker(const Settings& settings) {
     now_.settings = settings;
     machine_ = machine_description();
-    if (begin == Begin::WhenAsked) {
-      now_.state = RunState::Cancelled;
-      now_.message = "Nothing has run yet.";
-    }
     publish();
-    if (begin == Begin::AtOnce) mail_.send(command::SetSettings{settings});
+    mail_.send(command::SetSettings{settings});
     thread_ = std::thread([this] { main(); });
   }
 
