@@ -23,7 +23,12 @@ void Context::send(ComparisonCommand command) const {
   comparison_outbox.push_back(std::move(command));
 }
 
+void Context::send(ReplayCommand command) const {
+  replay_outbox.push_back(std::move(command));
+}
+
 void Context::want(const Settings& settings) const {
+  if (replay.is_open()) return;  // what is recorded is not changed
   view.wanted.sent(snapshot, settings);
   send(command::SetSettings{settings});
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/runtime/comparison.h"
+#include "engine/runtime/replay_snapshot.h"
 #include "engine/runtime/scaling_snapshot.h"
 #include "engine/runtime/snapshot.h"
 #include "engine/train/break_snapshot.h"
@@ -100,6 +101,22 @@ struct BreakView {
   int64_t probe = 0;  ///< the training step whose errors are shown; 0: the first in which something is wrong
 };
 
+/// How the recording that is open is played and annotated, and how another one is chosen.
+struct ReplayView {
+  double speed =
+      0;  ///< recorded seconds a second; 0: step by step, each held still, as a run is walked through
+  bool choosing = false;  ///< the list of recordings lies over everything
+  std::string path;       ///< typed there
+  bool notes_open = false;
+  bool writes_note = false;  ///< the field for a new note takes the keyboard in this frame
+  std::string note;          ///< being written
+  std::string note_filter;   ///< words the listed notes must hold
+  int64_t edited = 0;        ///< id of the note that is being changed; 0: none
+  std::string edited_text;
+  bool run_here = false;  ///< run the recording's settings on this machine, in this frame
+  bool beside = false;    ///< that run stands beside the recording
+};
+
 /// What a person looks at. Belongs to the window, is remembered between starts, and never reaches the engine.
 struct ViewState {
   // one selection, shared by Stage, Inspector and Timeline
@@ -107,9 +124,6 @@ struct ViewState {
   TensorId selected_tensor = kNoTensor;  ///< the tensor inspected: an input or output of the selected step
   int selected_rank = -1;                ///< -1: all ranks alike
   bool scroll_to_selection = false;  ///< set by whoever selects; the Stage and Timeline bring it into view
-
-  /// The Stage's scroll follows from the selection alone: a picture does not depend on what was seen before.
-  bool scroll_from_top = false;
 
   Tab tab = Tab::Stage;
   bool focus_tab = false;  ///< bring `tab` to the front in this frame
@@ -134,13 +148,13 @@ struct ViewState {
   BreakView breaks;
   CompareView compare;
   InspectorView inspector;
+  ReplayView replay;
   std::string program_filter;                                   ///< words the Program tab's steps must hold
   double timeline_begin_seconds = 0, timeline_end_seconds = 0;  ///< shown stretch; equal: fit
-  std::string said;  ///< a sentence about the studio itself; the frame shows it until it is clicked away
-  Wanted wanted;     ///< changes of the settings that no snapshot carries yet
+  Wanted wanted;  ///< changes of the settings that no snapshot carries yet
 
   /// Palette or sheet lies over everything: what is beneath says nothing about the mouse.
-  bool covered() const { return palette_open || sheet_open; }
+  bool covered() const { return palette_open || sheet_open || replay.choosing; }
   void set_lecture(bool on) { lecture = setup_hidden = on; }
   float ui_scale() const { return scale * (lecture ? 1.6f : 1.0f); }
 };
@@ -148,11 +162,14 @@ struct ViewState {
 class Heatmaps;  // ui/widgets/heatmap.h
 
 struct Context {
-  const Snapshot& snapshot;  ///< of a frozen training step while there is one, else the Session's
-  const TrainSnapshot& train;
+  /// Of the recording while one is open, of a frozen training step while there is one, else the Session's.
+  const Snapshot& snapshot;
+  const TrainSnapshot& train;  ///< of a recording the training it recorded
   const BreakSnapshot& breaks;
   const ScalingSnapshot& scaling;
   const ComparisonSnapshot& comparison;
+  const ReplaySnapshot& replay;
+  const Snapshot* beside;  ///< this machine's run of the recorded Program, timed; null: there is none
   ViewState& view;
   const Theme& theme;
   const Fonts& fonts;
@@ -162,23 +179,22 @@ struct Context {
   std::vector<BreakCommand>& break_outbox;            ///< sent to the BreakSession after the frame
   std::vector<ScalingCommand>& scaling_outbox;        ///< sent to the ScalingSession after the frame
   std::vector<ComparisonCommand>& comparison_outbox;  ///< sent to the Comparison after the frame
+  std::vector<ReplayCommand>& replay_outbox;          ///< sent to the Replay after the frame
 
   float px(float at_scale_one) const { return at_scale_one * view.ui_scale(); }
   /// The same, looking at something else in another way: for a panel that shows more than one plan.
   Context of(const Snapshot& other, ViewState& other_view) const {
-    return {other, train,    breaks, scaling,      comparison,   other_view,     theme,
-            fonts, heatmaps, outbox, train_outbox, break_outbox, scaling_outbox, comparison_outbox};
-  }
-  /// The same, looked at in another way and in other inks: for a figure on paper.
-  Context with(ViewState& other_view, const Theme& other_theme) const {
-    return {snapshot, train,    breaks, scaling,      comparison,   other_view,     other_theme,
-            fonts,    heatmaps, outbox, train_outbox, break_outbox, scaling_outbox, comparison_outbox};
+    return {
+        other,        train, breaks,   scaling, comparison,   replay,       nullptr,        other_view,
+        theme,        fonts, heatmaps, outbox,  train_outbox, break_outbox, scaling_outbox, comparison_outbox,
+        replay_outbox};
   }
   void send(Command command) const;
   void send(TrainCommand command) const;
   void send(BreakCommand command) const;
   void send(ScalingCommand command) const;
   void send(ComparisonCommand command) const;
+  void send(ReplayCommand command) const;
 
   /// The settings as they are wanted now: read these, change a copy, and want() it.
   const Settings& wanted() const { return view.wanted.settings(snapshot); }
@@ -199,6 +215,11 @@ void draw_train(const Context& context);
 void draw_program(const Context& context);
 void draw_break_it(const Context& context);
 
+// Of the recording that is open; each draws a window of its own, or nothing.
+void draw_replay_bar(const Context& context);        ///< into the current window
+void draw_notes(const Context& context, float top);  ///< below `top`, at the right
+void draw_recording_chooser(const Context& context);
+
 /// The result that is drawn. None where the wanted plan is right but cannot run here: then it is the plan
 /// that is looked at, not what ran before it.
 inline std::shared_ptr<const Result> shown_result(const Snapshot& snapshot) {
@@ -212,6 +233,10 @@ inline std::shared_ptr<const Plan> shared_shown_plan(const Snapshot& snapshot) {
 }
 inline const Plan* shown_plan(const Snapshot& snapshot) {
   return shared_shown_plan(snapshot).get();
+}
+/// "measured", or of a recording "replayed": what stands beside a figure of the result shown.
+inline const char* how_known(const Snapshot& snapshot) {
+  return snapshot.result ? snapshot.result->how() : "measured";
 }
 /// What is drawn belongs to settings that are no longer wanted.
 inline bool shows_stale(const Snapshot& snapshot) {

@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <utility>
 
 #include "ui/commands/commands.h"
+#include "ui/replayed_training.h"
 #include "ui/sections.h"
 #include "ui/veil.h"
 #include "ui/widgets/controls.h"
@@ -24,6 +24,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr float kBarHeight = 48;
+constexpr float kReplayBarHeight = 44;
 constexpr double kBusyFrameSeconds = 1.0 / 30;
 constexpr double kIdleSeconds = 1;
 constexpr double kMeasuringFrameSeconds = 0.25;  ///< frames take from the cores that are measured
@@ -117,11 +118,15 @@ std::string centre_hint(const Context& context) {
 
 }  // namespace
 
-Studio::Studio(const Settings& settings, const Fonts& fonts, std::filesystem::path state_path)
+Studio::Studio(const Settings& settings, const Fonts& fonts, std::filesystem::path state_path,
+               Session::Begin begin)
     : fonts_(fonts),
       state_path_(std::move(state_path)),
-      session_(settings),
+      session_(settings, begin),
+      first_settings_(settings),
+      session_asked_(begin == Session::Begin::AtOnce),
       snapshot_(session_.snapshot()),
+      replayed_(replay_.snapshot()),
       scaled_(scaling_.snapshot()),
       train_(training_.snapshot()),
       broken_(breaks_.snapshot()),
@@ -154,8 +159,10 @@ Studio::~Studio() {
 }
 
 Context Studio::context() {
-  return {*snapshot_, *train_,   *broken_, *scaled_,      *compared_,    view_,           theme(view_.theme),
-          fonts_,     heatmaps_, outbox_,  train_outbox_, break_outbox_, scaling_outbox_, comparison_outbox_};
+  return {*snapshot_,         *train_,       *broken_,      *scaled_,           *compared_,
+          *replayed_,         beside_.get(), view_,         theme(view_.theme), fonts_,
+          heatmaps_,          outbox_,       train_outbox_, break_outbox_,      scaling_outbox_,
+          comparison_outbox_, replay_outbox_};
 }
 
 void Studio::prepare_style() {
@@ -196,22 +203,26 @@ void Studio::follow_selection() {
   view_.open_section = sections_of(followed_).of_step[static_cast<size_t>(view_.selected_step)];
 }
 
-void Studio::draw_bar_window(const Context& context, float height) {
+/// A strip over the whole width of the window, `top` below its upper edge: the Bar, and that of a replay.
+void Studio::draw_strip(const Context& context, const char* name, float top, float height,
+                        void (*draw)(const Context&)) {
   const ImGuiViewport& viewport = *ImGui::GetMainViewport();
-  ImGui::SetNextWindowPos(viewport.Pos);
+  const ImVec2 min{viewport.Pos.x, viewport.Pos.y + top};
+  const float padding = std::round((height - context.px(kControlHeight)) / 2);
+  ImGui::SetNextWindowPos(min);
   ImGui::SetNextWindowSize({viewport.Size.x, height});
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(context.px(16), context.px(8)));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(context.px(16), padding));
   ImGui::PushStyleColor(ImGuiCol_WindowBg, context.theme.panel);
-  ImGui::Begin("Bar", nullptr,
+  ImGui::Begin(name, nullptr,
                ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoMove |
                    ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoSavedSettings |
                    ImGuiWindowFlags_NoScrollWithMouse);
   ImGui::PopStyleColor();
   ImGui::PopStyleVar();
-  draw_bar(context);
+  draw(context);
   const float line = std::max(1.f, std::floor(context.px(1)));
-  fill_rect(ImGui::GetWindowDrawList(), {viewport.Pos.x, viewport.Pos.y + height - line},
-            {viewport.Pos.x + viewport.Size.x, viewport.Pos.y + height}, context.theme.line);
+  fill_rect(ImGui::GetWindowDrawList(), {min.x, min.y + height - line},
+            {min.x + viewport.Size.x, min.y + height}, context.theme.line);
   ImGui::End();
 }
 
@@ -276,7 +287,6 @@ void Studio::draw_tab(const Context& context, const char* name, Tab tab, void (*
 
 /// A sentence about the studio itself, at the bottom, until it is clicked away.
 void Studio::draw_message(const Context& context) {
-  if (!view_.said.empty()) message_ = std::exchange(view_.said, {});
   if (message_.empty()) return;
   const ImGuiViewport& viewport = *ImGui::GetMainViewport();
   const float width = std::min(context.px(560), viewport.Size.x - context.px(32));
@@ -296,28 +306,108 @@ void Studio::draw_message(const Context& context) {
   ImGui::End();
 }
 
-/// The newest of both sessions. A frozen training step takes the place of the Session's run.
+/// The newest of all. A recording takes the place of everything that ran here; else a frozen training step
+/// that of the Session's run.
 void Studio::take_snapshots() {
   std::shared_ptr<const Snapshot> newest = session_.snapshot();
   std::shared_ptr<const TrainSnapshot> trained = training_.snapshot();
   std::shared_ptr<const ComparisonSnapshot> compared = comparison_.snapshot();
-  if (trained->frozen && trained->frozen != frozen_) {
+  std::shared_ptr<const ReplaySnapshot> replayed = replay_.snapshot();
+  const bool replays = replayed->is_open();
+  if (!replays && trained->frozen && trained->frozen != frozen_) {
     view_.tab = Tab::Stage;
     view_.focus_tab = true;
   }
-  frozen_ = trained->frozen;
+  frozen_ = replays ? nullptr : trained->frozen;
   if (frozen_) newest = frozen_->shown;
+  beside_ = nullptr;
+  if (replays) {
+    if (view_.replay.beside) take_beside(newest, *replayed->recording);
+    newest = replayed->shown;
+    trained = replayed_training(*replayed);
+  }
   std::shared_ptr<const BreakSnapshot> broken = breaks_.snapshot();
   std::shared_ptr<const ScalingSnapshot> scaled = scaling_.snapshot();
   const bool changed = newest != snapshot_ || trained != train_ || broken != broken_ || scaled != scaled_ ||
-                       compared != compared_;
+                       compared != compared_ || replayed != replayed_;
   if (changed || has_input()) last_change_ = Clock::now();
   snapshot_ = std::move(newest);
   train_ = std::move(trained);
   broken_ = std::move(broken);
   compared_ = std::move(compared);
   scaled_ = std::move(scaled);
+  const std::shared_ptr<const ReplaySnapshot> before = std::move(replayed_);
+  replayed_ = std::move(replayed);
+  follow_replay(*before);
   follow_calibration();
+}
+
+/// This machine's run of the recorded settings, once it is timed; or why there will be none.
+void Studio::take_beside(const std::shared_ptr<const Snapshot>& live, const RecordingFacts& recording) {
+  if (live->settings != recording.plan->program.settings) return;  // not asked for yet
+  const bool stopped = live->state == RunState::Refused || live->state == RunState::Failed ||
+                       live->state == RunState::Cancelled;
+  if (stopped) {
+    view_.replay.beside = false;
+    message_ = "The recording's settings do not run here: " + live->message;
+  }
+  if (!live->result || !live->result->timed || live->stale()) return;
+  if (live->plan != compared_plan_) {
+    compared_plan_ = live->plan;
+    same_program_ = live->plan->program == recording.plan->program;
+    if (!same_program_)
+      message_ =
+          "This machine runs the recording's settings, and they make another Program than the recorded one: "
+          "a "
+          "mistake was planted in it, or another version planned it. The two are not laid beside each other.";
+  }
+  if (same_program_) beside_ = live;
+}
+
+/// What is said is shown; what is played is followed by the selection; what is closed gives its place to a
+/// run.
+void Studio::follow_replay(const ReplaySnapshot& before) {
+  if (replayed_->messages != before.messages) {
+    message_ = replayed_->message;
+    view_.replay.choosing = false;
+  }
+  const bool opened = replayed_->is_open() && replayed_->recording != before.recording;
+  if (opened) {
+    view_.playing = view_.replay.choosing = false;
+    view_.replay.beside = view_.replay.run_here = false;
+    view_.replay.edited = 0;
+    view_.wanted = {};
+    training_.send(train_command::Pause{});  // two things that compute, and neither is looked at
+  }
+  if (!replayed_->is_open()) {
+    const bool closed = before.is_open() || replayed_->messages != before.messages;
+    if (closed && !session_asked_) {
+      session_asked_ = true;
+      session_.send(command::SetSettings{first_settings_});
+    }
+    view_.replay.notes_open = false;
+    return;
+  }
+  const bool moved =
+      !before.shown || before.shown->position != replayed_->shown->position || before.pass != replayed_->pass;
+  if (replayed_->playing && moved && replayed_->shown->plan) {
+    const auto at = static_cast<StepId>(replayed_->shown->position);
+    select_step(view_, replayed_->shown->plan->program, std::max(0, at - 1));
+    view_.scroll_to_selection = true;
+  }
+}
+
+void Studio::open_recording(const std::string& path) {
+  replay_.send(replay_command::Open{path});
+  last_change_ = Clock::now();
+}
+
+/// This machine's own run of what was recorded, to stand beside it.
+void Studio::run_recorded_settings() {
+  view_.replay.run_here = false;
+  if (!replayed_->is_open()) return;
+  view_.replay.beside = session_asked_ = true;
+  session_.send(command::SetSettings{replayed_->recording->plan->program.settings});
 }
 
 /// A machine measured just now prices the plan that is shown: it is planned anew, and run, at once.
@@ -327,13 +417,15 @@ void Studio::follow_calibration() {
   view_.compare.asked.reset();  // its plans and its tournament are priced anew too
   view_.compare.asked_tournament.reset();
   const Settings& settings = session_.snapshot()->settings;
-  if (settings.hardware == "this-machine") session_.send(command::SetSettings{settings});
+  if (settings.hardware == "this-machine" && session_asked_) session_.send(command::SetSettings{settings});
 }
 
 /// What the panels asked for in this frame. Who changes the plan or runs it leaves the frozen step; walking
 /// through it moves nothing but the selection. What else computes gives up a measurement beside it, whose
 /// times would be of both.
 void Studio::send_commands() {
+  if (view_.replay.run_here) run_recorded_settings();
+  const bool replays = replayed_->is_open();
   const bool trains =
       std::any_of(train_outbox_.begin(), train_outbox_.end(), [](const TrainCommand& command) {
         return std::holds_alternative<train_command::Start>(command) ||
@@ -347,7 +439,14 @@ void Studio::send_commands() {
     scaling_.send(scaling_command::Stop{
         "A run began, and two at once would share the cores: the measurement was given up."});
   if (compared_->measuring && computing) comparison_.send(comparison_command::Stop{});
+  for (ReplayCommand& command : replay_outbox_) replay_.send(std::move(command));
   for (Command& command : outbox_) {
+    if (replays) {  // what is recorded can be walked through, and not changed
+      if (const auto* seek = std::get_if<command::Seek>(&command))
+        replay_.send(replay_command::ShowStep{seek->position});
+      continue;
+    }
+    session_asked_ = true;
     const bool leaves = std::holds_alternative<command::SetSettings>(command) ||
                         std::holds_alternative<command::Run>(command);
     if (frozen_ && leaves) training_.send(train_command::LetGo{});
@@ -357,13 +456,15 @@ void Studio::send_commands() {
   for (BreakCommand& command : break_outbox_) breaks_.send(std::move(command));
   for (ScalingCommand& command : scaling_outbox_) scaling_.send(std::move(command));
   for (ComparisonCommand& command : comparison_outbox_) comparison_.send(std::move(command));
-  const bool asked = !outbox_.empty() || !train_outbox_.empty() || !break_outbox_.empty();
+  const bool asked =
+      !outbox_.empty() || !train_outbox_.empty() || !break_outbox_.empty() || !replay_outbox_.empty();
   if (asked || !scaling_outbox_.empty() || !comparison_outbox_.empty()) last_change_ = Clock::now();
   outbox_.clear();
   train_outbox_.clear();
   break_outbox_.clear();
   scaling_outbox_.clear();
   comparison_outbox_.clear();
+  replay_outbox_.clear();
 }
 
 void Studio::frame() {
@@ -375,9 +476,16 @@ void Studio::frame() {
   handle_keys(now);
   draw_palette(now);
   draw_sheet(now);
+  draw_recording_chooser(now);
   player_.advance(now, ImGui::GetIO().DeltaTime);
-  const float bar_height = std::floor(now.px(kBarHeight));
-  draw_bar_window(now, bar_height);
+  float below = std::floor(now.px(kBarHeight));
+  draw_strip(now, "Bar", 0, below, draw_bar);
+  if (replayed_->is_open()) {
+    const float height = std::floor(now.px(kReplayBarHeight));
+    draw_strip(now, "Replay", below, height, draw_replay_bar);
+    below += height;
+    draw_notes(now, below);
+  }
 
   if (find_frames_ > 0) {
     --find_frames_;
@@ -392,7 +500,7 @@ void Studio::frame() {
                           &view_.reset_layout};
   bool granted[std::size(wishes)];
   for (size_t i = 0; i < std::size(wishes); ++i) granted[i] = *wishes[i];
-  layout_.begin(now, bar_height);
+  layout_.begin(now, below);
   if (!view_.setup_hidden) draw_panel(now, "Setup", draw_setup, false);
   draw_tab(now, "Stage", Tab::Stage, draw_stage);
   draw_tab(now, "Memory", Tab::Memory, draw_memory);
@@ -415,13 +523,10 @@ void Studio::frame() {
   if (seconds_since(last_remembered_) > kRememberEverySeconds) remember();
 }
 
-void Studio::write_figure(const FigureWish& wish, const std::filesystem::path& path) {
-  ui::write_figure(context(), wish, path);
-}
-
 double Studio::idle_seconds() const {
-  if (is_busy(*snapshot_) || train_->is_active() || broken_->is_active() || compared_->busy ||
-      view_.playing || seconds_since(last_change_) < kSettleSeconds)
+  const bool runs_beside = view_.replay.beside && is_busy(*session_.snapshot());
+  if (is_busy(*snapshot_) || runs_beside || train_->is_active() || broken_->is_active() || compared_->busy ||
+      view_.playing || replayed_->playing || seconds_since(last_change_) < kSettleSeconds)
     return kBusyFrameSeconds;
   if (scaled_->measures()) return kMeasuringFrameSeconds;
   return ImGui::GetIO().WantTextInput ? 0.2 : kIdleSeconds;  // a text cursor blinks

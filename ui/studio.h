@@ -1,7 +1,7 @@
 // The studio: one Session that computes, one TrainingSession that trains, one ScalingSession that prices and
-// measures, one Comparison that measures what stands beside the run, and one window that shows. A frame
-// takes the newest Snapshot, lets the keys and the panels look at it, and sends what they ask for back
-// through the Session's queue. It never waits for the engine.
+// measures, one Comparison that measures what stands beside the run, one Replay that shows a recording in its
+// place, and one window that shows. A frame takes the newest Snapshot, lets the keys and the panels look at
+// it, and sends what they ask for back through the Session's queue. It never waits for the engine.
 #pragma once
 
 #include <chrono>
@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "engine/runtime/comparison.h"
+#include "engine/runtime/replay.h"
 #include "engine/runtime/scaling_session.h"
 #include "engine/runtime/session.h"
 #include "engine/train/break_session.h"
 #include "engine/train/training_session.h"
 #include "ui/commands/walk.h"
 #include "ui/context.h"
-#include "ui/figure/figure.h"
 #include "ui/layout.h"
 #include "ui/state_file.h"
 #include "ui/widgets/heatmap.h"
@@ -28,7 +28,9 @@ class Studio {
  public:
   /// Plans and runs `settings` at once. `state_path`: the file that remembers layout and looks; empty:
   /// nothing is remembered. Needs a Dear ImGui context and OpenGL, which must outlive it.
-  Studio(const Settings& settings, const Fonts& fonts, std::filesystem::path state_path = {});
+  /// `begin`: WhenAsked where a recording is opened at once; then `settings` run when it is closed.
+  Studio(const Settings& settings, const Fonts& fonts, std::filesystem::path state_path = {},
+         Session::Begin begin = Session::Begin::AtOnce);
   ~Studio();  ///< remembers
   Studio(const Studio&) = delete;
   Studio& operator=(const Studio&) = delete;
@@ -36,8 +38,8 @@ class Studio {
   /// Draws everything, between the beginning of a Dear ImGui frame and its end.
   void frame();
 
-  /// Writes what is looked at as a figure; see ui/figure/figure.h. Between frames.
-  void write_figure(const FigureWish& wish, const std::filesystem::path& path);
+  /// Shows a recording in place of what runs. One that is refused is said, and changes nothing.
+  void open_recording(const std::string& path);
 
   /// How long nothing will change by itself: what a window may sleep for unless a person does something.
   double idle_seconds() const;
@@ -50,6 +52,9 @@ class Studio {
   BreakSession& breaks() { return breaks_; }
   ScalingSession& scaling() { return scaling_; }
   Comparison& comparison() { return comparison_; }
+  Replay& replay() { return replay_; }
+  const ReplaySnapshot& replayed() const { return *replayed_; }  ///< that the last frame drew
+  bool has_beside() const { return beside_ != nullptr; }  ///< this machine's run stands beside a recording
   const Heatmaps& heatmaps() const { return heatmaps_; }
 
  private:
@@ -57,11 +62,15 @@ class Studio {
   void prepare_style();
   void take_snapshots();
   void follow_calibration();
+  void follow_replay(const ReplaySnapshot& before);
+  void run_recorded_settings();
+  void take_beside(const std::shared_ptr<const Snapshot>& live, const RecordingFacts& recording);
   void send_commands();
   void draw_frozen(const Context& context);
   void follow_program();
   void follow_selection();
-  void draw_bar_window(const Context& context, float height);
+  void draw_strip(const Context& context, const char* name, float top, float height,
+                  void (*draw)(const Context&));
   void draw_panel(const Context& context, const char* name, void (*draw)(const Context&), bool is_result);
   void draw_tab(const Context& context, const char* name, Tab tab, void (*draw)(const Context&));
   void draw_message(const Context& context);
@@ -80,7 +89,14 @@ class Studio {
   BreakSession breaks_;
   ScalingSession scaling_;
   Comparison comparison_;
+  Replay replay_;
+  const Settings first_settings_;
+  bool session_asked_;  ///< the Session has been given something to run
   std::shared_ptr<const Snapshot> snapshot_;
+  std::shared_ptr<const ReplaySnapshot> replayed_;
+  std::shared_ptr<const Snapshot> beside_;     ///< this machine's run of what was recorded
+  std::shared_ptr<const Plan> compared_plan_;  ///< of that run, once it was compared with the recorded one
+  bool same_program_ = false;
   std::shared_ptr<const ScalingSnapshot> scaled_;
   std::shared_ptr<const Hardware> calibrated_;  ///< the calibration that the plan was priced anew for
   int find_frames_ =
@@ -96,6 +112,7 @@ class Studio {
   std::vector<BreakCommand> break_outbox_;
   std::vector<ScalingCommand> scaling_outbox_;
   std::vector<ComparisonCommand> comparison_outbox_;
+  std::vector<ReplayCommand> replay_outbox_;
   ThemeName styled_theme_ = ThemeName::Dark;
   float styled_scale_ = 0;
   std::chrono::steady_clock::time_point last_change_;

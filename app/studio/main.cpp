@@ -6,8 +6,8 @@
 
 #include "app/studio/offscreen.h"
 #include "app/studio/options.h"
-#include "app/studio/video.h"
 #include "engine/config/error.h"
+#include "engine/record/recording.h"
 #include "ui/platform/platform.h"
 #include "ui/studio.h"
 
@@ -17,14 +17,19 @@ namespace {
 constexpr PixelSize kWindowSize{1600, 960};
 
 void open_window(const Options& options) {
+  const bool replays = !options.recording.empty();
+  if (replays) Recording{options.recording.string()};  // refused before a window opens
   const std::unique_ptr<Platform> platform =
       make_window_platform("Shardlens", options.size.value_or(kWindowSize));
-  ui::Studio studio(options.settings, platform->fonts(), ui::default_state_path());
+  ui::Studio studio(options.settings, platform->fonts(), ui::default_state_path(),
+                    replays ? Session::Begin::WhenAsked : Session::Begin::AtOnce);
+  if (replays) studio.open_recording(options.recording.string());
   apply_looks(options, studio.view());
   bool step_wanted = !options.step.empty() || !options.open.empty();
   double wait_seconds = 0;
   while (!platform->should_close()) {
     platform->begin_frame(wait_seconds);
+    for (const std::string& file : platform->take_dropped_files()) studio.open_recording(file);
     studio.frame();
     if (step_wanted && studio.snapshot().plan) {
       select_wanted(options, studio.snapshot().plan->program, studio.view());
@@ -39,10 +44,6 @@ void open_window(const Options& options) {
 void run(const Options& options) {
   if (!options.screenshot.empty()) {
     write_screenshot(options);
-  } else if (!options.figure.empty()) {
-    export_figure(options);
-  } else if (!options.video.empty()) {
-    write_video(options);
   } else if (!options.views.empty()) {
     write_views(options);
   } else if (options.frame_benchmark) {

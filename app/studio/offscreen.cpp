@@ -11,8 +11,10 @@
 #include <thread>
 #include <vector>
 
-#include "app/studio/offscreen_parts.h"
+#include "app/studio/short_recording.h"
 #include "engine/config/error.h"
+#include "ui/platform/platform.h"
+#include "ui/studio.h"
 
 namespace shardlens {
 namespace {
@@ -28,9 +30,44 @@ double seconds_since(Clock::time_point then) {
   return std::chrono::duration<double>(Clock::now() - then).count();
 }
 
+void draw_frame(Platform& platform, ui::Studio& studio) {
+  platform.begin_frame();
+  studio.frame();
+  platform.render();
+  platform.present();
+}
+
 bool is_at_rest(const Snapshot& snapshot) {
   return snapshot.state != RunState::Planning && snapshot.state != RunState::Running &&
          snapshot.activity.empty() && !snapshot.stale();
+}
+
+/// Draws until the engine has nothing left to do; throws a run Error when that never happens or the run
+/// failed.
+void wait_for_rest(Platform& platform, ui::Studio& studio) {
+  const auto begin = Clock::now();
+  while (!is_at_rest(studio.snapshot())) {
+    if (seconds_since(begin) > kTimeoutSeconds) {
+      throw run_error(fmt::format("the run has not finished after {:.0f} s ({})", kTimeoutSeconds,
+                                  to_string(studio.snapshot().state)));
+    }
+    draw_frame(platform, studio);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  const Snapshot& snapshot = studio.snapshot();
+  // What can be planned but not run here is worth a picture: the studio says so itself.
+  if (snapshot.state == RunState::Refused && !snapshot.only_planned()) throw request_error(snapshot.message);
+  if (snapshot.state == RunState::Failed) throw run_error(snapshot.message);
+}
+
+/// A run may take a while; a picture that cannot be written is better refused before it.
+void require_writable(const std::filesystem::path& path) {
+  const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
+  if (!std::filesystem::is_directory(folder) || access(folder.c_str(), W_OK) != 0) {
+    throw request_error(
+        fmt::format("cannot write {}: {} is not a folder that can be written to; choose another one",
+                    path.string(), folder.string()));
+  }
 }
 
 /// A short training for the views that show one: seconds, of the model they begin with.
@@ -115,6 +152,70 @@ void compare_all(const std::string& view, Platform& platform, ui::Studio& studio
   wait_for_comparison(platform, studio);
 }
 
+/// Draws until `is_so()` of the replay.
+void wait_for_replay(Platform& platform, ui::Studio& studio, const auto& is_so) {
+  const auto begin = Clock::now();
+  do {
+    studio.replay().wait_until_idle(kTimeoutSeconds);
+    draw_frame(platform, studio);
+    if (seconds_since(begin) > kTimeoutSeconds)
+      throw run_error(fmt::format("the recording was not shown within {:.0f} s", kTimeoutSeconds));
+  } while (!is_so(studio.replayed()));
+}
+
+/// Opens the recording that is named, or a short one, in the middle of it.
+void show_recording(const std::string& view, const Options& options, ShortRecording& made, Platform& platform,
+                    ui::Studio& studio) {
+  const std::string path = options.recording.empty() ? made.path() : options.recording.string();
+  studio.open_recording(path);
+  const std::shared_ptr<const ReplaySnapshot> opened = studio.replay().wait_until_idle(kTimeoutSeconds);
+  if (!opened->is_open()) throw request_error(opened->message);
+  const int64_t middle = opened->recording->passes / 2;
+  studio.replay().send(replay_command::ShowPass{middle});
+  wait_for_replay(platform, studio, [&](const ReplaySnapshot& replay) {
+    return replay.is_open() && (replay.pass == middle || replay.recording->passes == 0);
+  });
+  show_view(view, studio.view());
+  draw_frame(platform, studio);
+  select_wanted(options, studio.snapshot().plan->program, studio.view());
+  if (view != "replay-times") return;
+  studio.view().replay.run_here = true;  // and this machine's run beside it
+  const auto begin = Clock::now();
+  do {
+    draw_frame(platform, studio);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (seconds_since(begin) > kTimeoutSeconds)
+      throw run_error(fmt::format("the recording's settings did not run within {:.0f} s", kTimeoutSeconds));
+  } while (studio.view().replay.beside && !studio.has_beside());
+}
+
+/// Everything a view needs before its picture.
+void prepare_view(const std::string& view, const Options& options, ShortRecording& made, Platform& platform,
+                  ui::Studio& studio) {
+  if (is_replay_view(view)) return show_recording(view, options, made, platform, studio);
+  if (view == "open-recording") studio.replay().send(replay_command::List{});
+  break_shortly(view, options, platform, studio);
+  compare_all(view, platform, studio);
+  train_shortly(view, platform, studio);
+  measure_shortly(view, platform, studio);
+  if (view != kFrozenView) return;
+  studio.training().send(train_command::Freeze{});
+  wait_for_frozen(true, platform, studio);
+  draw_frame(platform, studio);  // from here on the panels show the step
+  select_wanted(options, studio.snapshot().plan->program, studio.view());
+}
+
+/// Draws until the panels have settled, and writes the last frame.
+void write_picture(Platform& platform, ui::Studio& studio, const std::filesystem::path& path) {
+  for (int i = 0; i < kSettlingFrames; ++i) draw_frame(platform, studio);
+  platform.begin_frame();
+  studio.frame();
+  platform.render();
+  const Image image = platform.read_pixels();
+  platform.present();
+  write_png(image, path);
+}
+
 struct FrameTimes {
   size_t frames = 0;
   double median_seconds = 0, p99_seconds = 0, longest_seconds = 0;
@@ -160,87 +261,22 @@ std::string as_text(const FrameTimes& times) {
 
 }  // namespace
 
-void draw_frame(Platform& platform, ui::Studio& studio) {
-  platform.begin_frame();
-  studio.frame();
-  platform.render();
-  platform.present();
-}
-
-void wait_for_rest(Platform& platform, ui::Studio& studio) {
-  const auto begin = Clock::now();
-  while (!is_at_rest(studio.snapshot())) {
-    if (seconds_since(begin) > kTimeoutSeconds) {
-      throw run_error(fmt::format("the run has not finished after {:.0f} s ({})", kTimeoutSeconds,
-                                  to_string(studio.snapshot().state)));
-    }
-    draw_frame(platform, studio);
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  const Snapshot& snapshot = studio.snapshot();
-  // What can be planned but not run here is worth a picture: the studio says so itself.
-  if (snapshot.state == RunState::Refused && !snapshot.only_planned()) throw request_error(snapshot.message);
-  if (snapshot.state == RunState::Failed) throw run_error(snapshot.message);
-}
-
-void require_writable(const std::filesystem::path& path) {
-  const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
-  if (!std::filesystem::is_directory(folder) || access(folder.c_str(), W_OK) != 0) {
-    throw request_error(
-        fmt::format("cannot write {}: {} is not a folder that can be written to; choose another one",
-                    path.string(), folder.string()));
-  }
-}
-
-void prepare_view(const std::string& view, const Options& options, Platform& platform, ui::Studio& studio) {
-  break_shortly(view, options, platform, studio);
-  compare_all(view, platform, studio);
-  train_shortly(view, platform, studio);
-  measure_shortly(view, platform, studio);
-  if (view != kFrozenView) return;
-  studio.training().send(train_command::Freeze{});
-  wait_for_frozen(true, platform, studio);
-  draw_frame(platform, studio);  // from here on the panels show the step
-  select_wanted(options, studio.snapshot().plan->program, studio.view());
-}
-
-Image settled_picture(Platform& platform, ui::Studio& studio) {
-  studio.view().scroll_from_top = true;
-  for (int i = 0; i < kSettlingFrames; ++i) {
-    studio.view().scroll_to_selection = true;
-    draw_frame(platform, studio);
-  }
-  platform.begin_frame();
-  studio.frame();
-  platform.render();
-  Image image = platform.read_pixels();
-  platform.present();
-  return image;
-}
-
 void write_screenshot(const Options& options) {
   require_writable(options.screenshot);
   const std::unique_ptr<Platform> platform = make_offscreen_platform(options.size.value_or(kDefaultSize));
-  ui::Studio studio(options.settings, platform->fonts());
+  const bool replays = !options.recording.empty() || is_replay_view(options.view);
+  ui::Studio studio(options.settings, platform->fonts(), {},
+                    replays ? Session::Begin::WhenAsked : Session::Begin::AtOnce);
+  ShortRecording made;
   apply_looks(options, studio.view());
-  wait_for_rest(*platform, studio);
-  if (options.view != kFrozenView) select_wanted(options, studio.snapshot().plan->program, studio.view());
-  prepare_view(options.view, options, *platform, studio);
-  write_png(settled_picture(*platform, studio), options.screenshot);
-}
-
-void export_figure(const Options& options) {
-  require_writable(options.figure);
-  const std::unique_ptr<Platform> platform = make_offscreen_platform(kDefaultSize);
-  ui::Studio studio(options.settings, platform->fonts());
-  wait_for_rest(*platform, studio);
-  draw_frame(*platform, studio);
-  ui::ViewState& view = studio.view();
-  view.selected_step = -1;  // a figure shows all steps alike unless one is asked for
-  view.selected_tensor = kNoTensor;
-  select_wanted(options, studio.snapshot().plan->program, view);
-  const auto kind = options.view == kTimelineFigure ? ui::FigureKind::Timeline : ui::FigureKind::Stage;
-  studio.write_figure({kind, options.theme.value_or(ui::ThemeName::Light), options.size}, options.figure);
+  if (replays) {
+    show_recording(options.view, options, made, *platform, studio);
+  } else {
+    wait_for_rest(*platform, studio);
+    if (options.view != kFrozenView) select_wanted(options, studio.snapshot().plan->program, studio.view());
+    prepare_view(options.view, options, made, *platform, studio);
+  }
+  write_picture(*platform, studio, options.screenshot);
 }
 
 void write_views(const Options& options) {
@@ -252,11 +288,14 @@ void write_views(const Options& options) {
   apply_looks(options, studio.view());
   wait_for_rest(*platform, studio);
   select_wanted(options, studio.snapshot().plan->program, studio.view());
+  ShortRecording made;
   for (const std::string& name : view_names()) {
     const std::filesystem::path path = options.views / (name + ".png");
     show_view(name, studio.view());
-    prepare_view(name, options, *platform, studio);
-    write_png(settled_picture(*platform, studio), path);
+    prepare_view(name, options, made, *platform, studio);
+    write_picture(*platform, studio, path);
+    studio.replay().send(replay_command::Close{});
+    wait_for_replay(*platform, studio, [](const ReplaySnapshot& replay) { return !replay.is_open(); });
     studio.training().send(train_command::LetGo{});
     wait_for_frozen(false, *platform, studio);
     fmt::print("{}\n", std::filesystem::absolute(path).lexically_normal().string());

@@ -47,8 +47,7 @@ const char* const kExamples =
     "  shardlens --model gpt2-tiny --block model --tp 2   a whole model, from tokens to loss and back\n"
     "  shardlens --screenshot memory.png --view memory --size 1920x1080\n"
     "  shardlens --screenshot train.png --view train --train-dtype fp16   sixty steps, and their loss scale\n"
-    "  shardlens --export stage.pdf --tp 4            for a paper; --export layer.svg --view timeline\n"
-    "  shardlens --video layer.mp4 --size 1920x1080 --speed 2 --from 5 --to 12\n"
+    "  shardlens --recording run.shardlens            a run of another machine, replayed\n"
     "  shardlens --frame-benchmark --json             how fast frames are drawn here\n";
 
 }  // namespace
@@ -58,7 +57,8 @@ const std::vector<std::string>& view_names() {
       "stage",          "memory",        "memory-layer",  "traffic",   "traffic-times", "scaling",
       "scaling-strong", "scaling-heads", "break-even",    "cluster",   "compare",       "tournament",
       "sweep",          "train",         "train-compare", kFrozenView, "program",       kBreakView,
-      kBreakLossView,   "palette",       "inspector",     "sheet"};
+      kBreakLossView,   "palette",       "inspector",     "sheet",     "replay",        "replay-train",
+      "replay-notes",   "replay-times",  "open-recording"};
   return names;
 }
 
@@ -115,29 +115,15 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
       ->capture_default_str();
   app.add_option("--step", options.step, "The step selected at first: its number or its name");
   app.add_option("--open", options.open, "The part of a whole model that is open at first: \"layer 3\"");
+  app.add_option("--recording", options.recording,
+                 "FILE.shardlens: replay it in place of a run; needs none of the hardware it was made on")
+      ->group("Recording");
   app.add_option("--theme", theme, "dark, or light for projectors");
   app.add_option("--scale", scale, "Size of everything, 0.5 to 4");
   app.add_flag("--lecture", options.lecture, "Everything 1.6 times larger");
   app.add_option("--size", size, "Window or picture, WIDTHxHEIGHT");
   app.add_option("--screenshot", options.screenshot,
                  "Write this PNG without a display, once everything has run");
-  app.add_option(
-      "--export", options.figure,
-      "Write the Stage or, with --view timeline, the Timeline as vectors with text, without a "
-      "display: FILE.svg or FILE.pdf. Light unless --theme dark; --size in points of 1/96 inch, else "
-      "960 wide and as high as needed");
-  app.add_option(
-      "--video", options.video,
-      "Write a walk through the steps without a display, by ffmpeg: FILE.mp4, FILE.gif, or FILE.mkv, "
-      "which keeps every pixel");
-  app.add_option("--fps", options.fps, "Of a video: frames a second")
-      ->capture_default_str()
-      ->check(CLI::Range(1.0, 240.0));
-  app.add_option("--speed", options.speed, "Of a video: 2 is twice as fast as the studio plays")
-      ->capture_default_str()
-      ->check(CLI::Range(1e-9, 1e9));
-  app.add_option("--from", options.from, "Of a video: its first step, by number or name");
-  app.add_option("--to", options.to, "Of a video: its last step");
   app.add_option("--render-views", options.views,
                  "Write a PNG of every view into this folder, without a display");
   app.add_flag("--frame-benchmark", options.frame_benchmark,
@@ -183,16 +169,6 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
     options.scale = scale;
   }
   options.view_given = app.count("--view") > 0;
-  if (!options.figure.empty()) {
-    if (options.view != "stage" && options.view != kTimelineFigure)
-      throw unknown_name("view of --export", options.view, {"stage", kTimelineFigure});
-    if (options.figure.extension() != ".svg" && options.figure.extension() != ".pdf")
-      throw request_error(
-          fmt::format("--export {}: the name says what is written: .svg or .pdf; for pixels use "
-                      "--screenshot",
-                      options.figure.string()));
-    return options;
-  }
   if (std::find(view_names().begin(), view_names().end(), options.view) == view_names().end()) {
     throw unknown_name("view", options.view, view_names());
   }
@@ -217,6 +193,10 @@ bool is_training_view(const std::string& name) {
   return name.starts_with("train");
 }
 
+bool is_replay_view(const std::string& name) {
+  return name.starts_with("replay");
+}
+
 bool is_comparing_view(const std::string& name) {
   return name == "compare" || name == "tournament" || name == "sweep";
 }
@@ -226,7 +206,9 @@ void show_view(const std::string& name, ui::ViewState& state) {
   state.sheet_open = name == "sheet";
   state.wide_inspector = name == "inspector";
   state.memory.this_layer = name == "memory-layer";
-  state.traffic_times = name == "traffic-times";
+  state.traffic_times = name == "traffic-times" || name == "replay-times";
+  state.replay.choosing = name == "open-recording";
+  state.replay.notes_open = name == "replay-notes";
   const auto page = kScalingViews.find(name);
   if (page != kScalingViews.end()) state.scaling.page = page->second;
   state.train.comparison = name == "train-compare";
@@ -235,6 +217,8 @@ void show_view(const std::string& name, ui::ViewState& state) {
                        : name == "sweep"    ? ui::ComparePage::Sweep
                                             : ui::ComparePage::Splits;
   state.tab = name.starts_with("memory")     ? ui::Tab::Memory
+              : state.traffic_times          ? ui::Tab::Traffic
+              : name == "replay-train"       ? ui::Tab::Train
               : name.starts_with("traffic")  ? ui::Tab::Traffic
               : page != kScalingViews.end()  ? ui::Tab::Scaling
               : is_comparing_view(name)      ? ui::Tab::Compare
@@ -269,6 +253,8 @@ StepId find_step(const Program& program, const std::string& wanted) {
   throw unknown_name("step", wanted, names);
 }
 
+namespace {
+
 int find_part(const Program& program, const std::string& wanted) {
   const ui::Sections sections = ui::make_sections(program);
   std::vector<std::string> titles;
@@ -278,6 +264,8 @@ int find_part(const Program& program, const std::string& wanted) {
   }
   throw unknown_name("part", wanted, titles);
 }
+
+}  // namespace
 
 void select_wanted(const Options& options, const Program& program, ui::ViewState& state) {
   if (options.open.empty() && options.step.empty()) return;

@@ -24,13 +24,10 @@ struct Options {
   std::string step;         ///< number (from 1, as on screen) or name; empty: the studio's own choice
   std::string open;         ///< part of a whole model: "layer 3"; empty: all of it
   std::filesystem::path screenshot;  ///< empty: none
-  std::filesystem::path figure;      ///< .svg or .pdf of the Stage or the Timeline; empty: none
-  std::filesystem::path video;       ///< .mp4, .gif or .mkv; empty: none
-  double fps = 30, speed = 1;        ///< of the video
-  std::string from, to;              ///< its stretch: steps, by number or name; empty: all
   std::filesystem::path views;       ///< a folder for a picture of every view; empty: none
   std::optional<DType> train_dtype;  ///< else as the Train tab was left
   std::optional<Fault> fault;        ///< planted in the Break it tab of a picture
+  std::filesystem::path recording;   ///< opened in place of a run; empty: none
   bool frame_benchmark = false;
   int benchmark_frames = 600;
   bool json = false;
@@ -43,15 +40,14 @@ std::optional<Options> read_options(int count, const char* const* arguments);
 /// The names that --view takes.
 const std::vector<std::string>& view_names();
 
-/// The view that only a figure has, beside the Stage.
-inline constexpr const char* kTimelineFigure = "timeline";
-
 /// Puts what the options say about looks into `state`.
 void apply_looks(const Options& options, ui::ViewState& state);
 /// The views that show nothing before something was trained.
 bool is_training_view(const std::string& name);
 /// The pages of the Scaling tab; of those called "scaling…" points are measured here.
 bool is_scaling_view(const std::string& name);
+/// The views of a recording: of the one that is named, or of a short one made for the picture.
+bool is_replay_view(const std::string& name);
 /// The views of the Compare tab, which show what was measured.
 bool is_comparing_view(const std::string& name);
 /// Of the views of a training, the one that shows the last step of it on the Stage.
@@ -65,9 +61,6 @@ void show_view(const std::string& name, ui::ViewState& state);
 /// The step called `wanted` in `program`: its number on screen or its name. Throws a request Error with the
 /// names.
 StepId find_step(const Program& program, const std::string& wanted);
-
-/// The part called `wanted`, among the sections of `program`. Throws a request Error with the names.
-int find_part(const Program& program, const std::string& wanted);
 
 /// Opens and selects what --open and --step ask for. Throws a request Error with what there is.
 void select_wanted(const Options& options, const Program& program, ui::ViewState& state);

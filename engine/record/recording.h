@@ -10,11 +10,14 @@
 //   events(pass, rank, step, begin_ns, end_ns, arrival_ns, met_ns, sent_bytes)   the last three of
 //                                          collectives only; the bytes as they were counted
 //   metrics(pass, name, value)             loss, gradient norm and so on, units in the names
+//   notes(id, ns, rank, step, text)        what people wrote into it afterwards; ns: from the beginning of the
+//                                          recording; rank and step -1: of all, of none
 //   overview, waits                        the level of detail of its timeline: see overview.h
 #pragma once
 
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -32,7 +35,7 @@ class Database;
 class OverviewBuilder;
 
 inline constexpr int64_t kRecordingId = 0x53484C44;  ///< application_id of the file: "SHLD"
-inline constexpr int64_t kRecordingVersion = 1;      ///< user_version; a newer one is refused
+inline constexpr int64_t kRecordingVersion = 2;      ///< user_version; a newer one is refused
 
 /// What is known before the first pass.
 struct RecordingHeader {
@@ -53,6 +56,25 @@ struct RecordedPass {
   std::vector<BytesByKind> high_water_bytes;   ///< [rank]
   std::vector<Metric> metrics;
 };
+
+/// When a pass was made.
+struct PassTime {
+  double begin_seconds = 0;  ///< from the beginning of the recording
+  double seconds = 0;        ///< how long its slowest rank took
+  double end_seconds() const { return begin_seconds + seconds; }
+};
+
+/// What somebody wrote about a moment; a bookmark where the text is empty.
+struct Note {
+  int64_t id = 0;      ///< given by the file
+  double seconds = 0;  ///< from the beginning of the recording
+  int rank = -1;       ///< -1: of all
+  StepId step = -1;    ///< -1: of the pass, not of a step
+  std::string text;
+  bool operator==(const Note&) const = default;
+};
+inline constexpr int64_t kMostNotes = 10'000;        ///< of a file; the rest is not shown
+inline constexpr size_t kLongestNoteBytes = 4'000;  ///< of text; longer ones are cut
 
 struct RecordingLimits {
   int64_t file_bytes = int64_t{1} << 30;      ///< the file grows no further
@@ -115,7 +137,8 @@ class Recording {
 
   const RecordingHeader& header() const { return header_; }  ///< memory: bytes by kind only
   bool finished() const { return finished_; }                ///< false: the run was killed, or still records
-  RecordingTotals totals() const;
+  RecordingTotals totals() const;  ///< counts the events: not for where a person waits
+  RecordingTotals losses() const;  ///< dropped passes and the problem alone
   double started_unix_seconds() const { return started_unix_seconds_; }
 
   /// Pass `index`, from 0.
@@ -123,6 +146,22 @@ class Recording {
   /// High-water by kind on each rank, measured.
   std::vector<BytesByKind> high_water_bytes() const;
   int ranks() const { return header_.program.ranks() * header_.program.replicas(); }
+
+  /// Passes in the file; their numbers are 0 to that.
+  int64_t passes() const;
+  PassTime pass_time(int64_t index) const;
+  /// The metrics of passes `first`, `first` + `stride`, … before `last`: take(pass, name, value), NaN where the
+  /// value was not finite.
+  void metrics(int64_t first, int64_t last, int64_t stride,
+               const std::function<void(int64_t, const std::string&, double)>& take) const;
+
+  /// In the order of their moments.
+  std::vector<Note> notes() const;
+  /// Each is in the file when it returns, and throws a run Error where the file cannot be written. add()
+  /// returns the note with its id.
+  Note add_note(Note note);
+  void edit_note(int64_t id, const std::string& text);
+  void remove_note(int64_t id);
 
  private:
   std::string text(const std::string& key) const;

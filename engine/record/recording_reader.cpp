@@ -77,9 +77,14 @@ Recording::Recording(const std::string& path) : database_(open_database(path)) {
 Recording::~Recording() = default;
 
 RecordingTotals Recording::totals() const {
-  RecordingTotals totals;
+  RecordingTotals totals = losses();
   totals.passes = database_->integer("SELECT count(*) FROM passes");
   totals.events = database_->integer("SELECT count(*) FROM events");
+  return totals;
+}
+
+RecordingTotals Recording::losses() const {
+  RecordingTotals totals;
   Statement rows =
       database_->prepare("SELECT key, value FROM meta WHERE key IN ('dropped_passes', 'problem')");
   while (rows.step()) {

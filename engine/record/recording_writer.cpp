@@ -60,7 +60,8 @@ void RecordingWriter::write_header(const RecordingHeader& header) {
       "CREATE INDEX passes_by_time ON passes(begin_ns);"
       "CREATE TABLE events(pass INTEGER, rank INTEGER, step INTEGER, begin_ns INTEGER, end_ns INTEGER,"
       " arrival_ns INTEGER, met_ns INTEGER, sent_bytes INTEGER, PRIMARY KEY(pass, rank, step)) WITHOUT ROWID;"
-      "CREATE TABLE metrics(pass INTEGER, name TEXT, value REAL, PRIMARY KEY(pass, name)) WITHOUT ROWID;" +
+      "CREATE TABLE metrics(pass INTEGER, name TEXT, value REAL, PRIMARY KEY(pass, name)) WITHOUT ROWID;"
+      "CREATE TABLE notes(id INTEGER PRIMARY KEY, ns INTEGER, rank INTEGER, step INTEGER, text TEXT);" +
       overview_tables("main"));
   Statement meta = db.prepare("INSERT INTO meta VALUES(?, ?)");
   const double now =

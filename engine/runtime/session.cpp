@@ -88,7 +88,8 @@ void Session::Worker::main() {
   loss_executor_.reset();
 }
 
-Session::Session(const Settings& settings) : worker_(std::make_unique<Worker>(settings)) {}
+Session::Session(const Settings& settings, Begin begin)
+    : worker_(std::make_unique<Worker>(settings, begin)) {}
 Session::~Session() = default;
 void Session::send(Command command) {
   worker_->mail().send(std::move(command));

@@ -10,8 +10,9 @@ namespace shardlens {
 
 class Session {
  public:
-  /// Plans and runs `settings` at once in the background.
-  explicit Session(const Settings& settings);
+  enum class Begin { AtOnce, WhenAsked };
+  /// Plans and runs `settings` at once in the background; WhenAsked: nothing before the first SetSettings.
+  explicit Session(const Settings& settings, Begin begin = Begin::AtOnce);
   ~Session();  ///< cancels what runs and joins
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;

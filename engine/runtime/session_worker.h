@@ -28,11 +28,15 @@ enum class Pass { Sample, WarmUp, Time, Serial, Compare, Ceiling, Move, LossFuse
 
 class Session::Worker {
  public:
-  explicit Worker(const Settings& settings) {
+  Worker(const Settings& settings, Begin begin) {
     now_.settings = settings;
     machine_ = machine_description();
+    if (begin == Begin::WhenAsked) {
+      now_.state = RunState::Cancelled;
+      now_.message = "Nothing has run yet.";
+    }
     publish();
-    mail_.send(command::SetSettings{settings});
+    if (begin == Begin::AtOnce) mail_.send(command::SetSettings{settings});
     thread_ = std::thread([this] { main(); });
   }
 

@@ -76,6 +76,7 @@ struct Result {
   CommunicatorInfo communicator;
   std::string machine;  ///< "AMD EPYC, 2 cores"
   std::string provenance = "measured";
+  bool replayed = false;  ///< read from a recording: no figure of it was measured here and now
   bool timed = false;                           ///< events are those of a whole, unsampled run
   std::shared_ptr<const TimeComparison> times;  ///< they beside the plan's prices; null until timed
   std::vector<std::vector<StepEvent>> events;   ///< [rank][step], measured; may be short
@@ -89,6 +90,9 @@ struct Result {
   double backward_seconds = 0;
   double flops_per_second = 0;    ///< of the ranks in `events` together; 0 until timed
   double gemm_ceiling_flops = 0;  ///< FLOP/s of all cores together, measured in this process; 0: not yet
+
+  /// What stands beside every figure of the run.
+  const char* how() const { return replayed ? "replayed" : "measured"; }
 };
 
 enum class RunState { Planning, Running, Paused, Done, Refused, Failed, Cancelled };

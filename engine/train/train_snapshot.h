@@ -27,6 +27,7 @@ struct TrainCurve {
   double ceiling_flops = 0;         ///< GEMM ceiling of these products, measured; 0: not yet
   std::vector<std::string> groups;  ///< "embedding", "layer 0", …, "head"
   std::vector<std::shared_ptr<const TrainStep>> steps;
+  int64_t stride = 1;  ///< of a long recording `steps` holds every so many-th step alone
   std::vector<ValidationReport> validations;
   std::string ended;  ///< why it stopped before its last step; empty while it goes on or is done
 

@@ -61,6 +61,7 @@ void add_run_commands(std::vector<UiCommand>& table) {
                    .run =
                        [](const Context& context) {
                          ViewState& view = context.view;
+                         if (plays_by_time(context)) return play_or_pause_replay(context);
                          view.playing = !view.playing;
                          if (view.playing && stands_at_the_end(context)) walk_to_first(context);
                        },
@@ -145,12 +146,12 @@ void add_view_commands(std::vector<UiCommand>& table) {
   add("view.palette", "Command palette", "Find any command by name", {ImGuiMod_Ctrl | ImGuiKey_P},
       [](const Context& c) {
         c.view.palette_open = !c.view.palette_open;
-        c.view.sheet_open = false;
+        c.view.sheet_open = c.view.replay.choosing = false;
       });
   add("view.sheet", "Shortcut sheet", "All keys at a glance", {ImGuiMod_Shift | ImGuiKey_Slash, ImGuiKey_F1},
       [](const Context& c) {
         c.view.sheet_open = !c.view.sheet_open;
-        c.view.palette_open = false;
+        c.view.palette_open = c.view.replay.choosing = false;
       });
   add("view.fit", "Fit", "Fit the Stage's rows and the timeline's run into their panels", {ImGuiKey_F},
       [](const Context& c) {
@@ -265,8 +266,9 @@ std::vector<UiCommand> make_table() {
   add_break_commands(table);
   add_scaling_commands(table);
   add_timeline_commands(table);
-  add_figure_commands(table);
   add_settings_commands(table);
+  add_replay_commands(table);
+  hold_back_while_replaying(table);
   return table;
 }
 
@@ -302,6 +304,8 @@ std::string to_string(CommandGroup group) {
       return "Walk through the steps";
     case CommandGroup::Train:
       return "Train";
+    case CommandGroup::Replay:
+      return "Replay a recording";
     case CommandGroup::View:
       return "Look";
     case CommandGroup::Settings:
@@ -340,6 +344,12 @@ std::string key_text(ImGuiKeyChord chord) {
       return text + "\u2212";
     case ImGuiKey_Period:
       return text + ".";
+    case ImGuiKey_Comma:
+      return text + ",";
+    case ImGuiKey_PageUp:
+      return text + "PgUp";
+    case ImGuiKey_PageDown:
+      return text + "PgDn";
     default:
       return text + ImGui::GetKeyName(key);
   }
@@ -353,9 +363,10 @@ std::string title_with_key(const UiCommand& command) {
 void handle_keys(const Context& context) {
   ViewState& view = context.view;
   const bool typing = ImGui::GetIO().WantTextInput;
-  const bool covered = view.palette_open || view.sheet_open;
+  const bool covered = view.covered();
   for (const UiCommand& command : commands()) {
-    const bool opens_or_closes = command.id == "view.palette" || command.id == "view.sheet";
+    const bool opens_or_closes =
+        command.id == "view.palette" || command.id == "view.sheet" || command.id == "replay.open";
     if (covered && !opens_or_closes) continue;
     for (const ImGuiKeyChord key : command.keys) {
       if (typing && is_typed_by_text(key)) continue;
@@ -366,7 +377,8 @@ void handle_keys(const Context& context) {
       break;
     }
   }
-  if (covered && ImGui::IsKeyPressed(ImGuiKey_Escape, false)) view.palette_open = view.sheet_open = false;
+  if (covered && ImGui::IsKeyPressed(ImGuiKey_Escape, false))
+    view.palette_open = view.sheet_open = view.replay.choosing = false;
 }
 
 }  // namespace shardlens::ui

@@ -13,7 +13,7 @@
 
 namespace shardlens::ui {
 
-enum class CommandGroup { Run, Walk, Train, View, Settings };
+enum class CommandGroup { Run, Walk, Train, Replay, View, Settings };
 std::string to_string(CommandGroup group);
 
 struct UiCommand {

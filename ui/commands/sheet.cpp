@@ -69,7 +69,7 @@ void draw_sheet(const Context& context) {
   // Two columns: walking, running and choosing on the left, looking on the right.
   const std::array<std::vector<CommandGroup>, 2> columns{
       {{CommandGroup::Walk, CommandGroup::Run, CommandGroup::Train, CommandGroup::Settings},
-       {CommandGroup::View}}};
+       {CommandGroup::View, CommandGroup::Replay}}};
   float height = 0;  // of the higher column, in units
   for (const auto& groups : columns) {
     float column_height = -kGroupGap;

@@ -49,6 +49,22 @@ StepId beside(const Context& context, StepId step, int direction) {
 
 }  // namespace
 
+bool plays_by_time(const Context& context) {
+  return context.replay.is_open() && context.view.replay.speed > 0;
+}
+
+void play_or_pause_replay(const Context& context) {
+  context.view.playing = false;
+  if (context.replay.playing)
+    context.send(replay_command::Pause{});
+  else
+    context.send(replay_command::Play{context.view.replay.speed});
+}
+
+bool is_playing(const Context& context) {
+  return context.view.playing || context.replay.playing;
+}
+
 bool can_walk(const Context& context) {
   const Program* program = program_of(context);
   return program != nullptr && !program->steps.empty() && !shows_stale(context.snapshot);
@@ -101,23 +117,27 @@ void walk_to_last(const Context& context) {
   if (can_walk(context)) walk_to(context, last_open(context));
 }
 
-double still_seconds(const Step& step) {
-  return is_collective(step.op) ? kStillAtCollectiveSeconds : kStillSeconds;
-}
-
 void Player::advance(const Context& context, double delta_seconds) {
   ViewState& view = context.view;
   if (!view.playing || !can_walk(context)) {
     still_seconds_ = 0;
     return;
   }
+  still_seconds_ += delta_seconds;
   if (stands_at_the_end(context)) {
-    view.playing = false;
+    const ReplaySnapshot& replay = context.replay;
+    if (!replay.is_open() || replay.pass + 1 >= replay.recording->passes) {
+      view.playing = false;
+    } else if (still_seconds_ >= kStillSeconds) {  // on into the next pass
+      still_seconds_ = 0;
+      context.send(replay_command::ShowPass{replay.pass + 1});
+      walk_to_first(context);
+    }
     return;
   }
-  still_seconds_ += delta_seconds;
-  const StepId step = view.selected_step;
-  if (still_seconds_ < (step >= 0 ? still_seconds(program_of(context)->step(step)) : kStillSeconds)) return;
+  const bool at_collective =
+      view.selected_step >= 0 && is_collective(program_of(context)->step(view.selected_step).op);
+  if (still_seconds_ < (at_collective ? kStillAtCollectiveSeconds : kStillSeconds)) return;
   still_seconds_ = 0;
   walk_forward(context);
 }

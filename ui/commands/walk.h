@@ -19,11 +19,14 @@ void walk_to_last(const Context& context);
 /// The selection has nowhere to go: it is at the last step of what is open.
 bool stands_at_the_end(const Context& context);
 
+/// A recording is open that is played by its own clock, not step by step.
+bool plays_by_time(const Context& context);
+void play_or_pause_replay(const Context& context);
+/// The steps go by by themselves, in whichever way.
+bool is_playing(const Context& context);
+
 /// There are steps to walk through, and the result shown belongs to the settings wanted.
 bool can_walk(const Context& context);
-
-/// How long Play holds a step still; a collective longer.
-double still_seconds(const Step& step);
 
 /// While view.playing: one step forward whenever the present one has been still for long enough; a collective
 /// is held longer. Stops at the last step. Once per frame, `delta_seconds` after the one before.

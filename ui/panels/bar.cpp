@@ -295,7 +295,9 @@ Row choose_row(const Context& c, const Settings& settings, float available) {
 void draw_command(const Context& c, const char* id, const std::string& text, ButtonLook look,
                   const char* command_id) {
   const UiCommand& command = find_command(command_id);
-  const std::string explanation = title_with_key(command) + "\n" + command.help;
+  std::string explanation = title_with_key(command) + "\n" + command.help;
+  if (c.replay.is_open() && !command.is_enabled(c))
+    explanation += "\nA recording is shown: close it, or run its settings here beside it.";
   if (draw_button(c, id, text, look, command.is_enabled(c), explanation)) command.run(c);
 }
 
@@ -335,6 +337,7 @@ void draw_bar(const Context& c) {
     draw_list(c, id, clicked, [&] { content(c, settings); });
     ImGui::SameLine();
   };
+  ImGui::BeginDisabled(c.replay.is_open());  // these are the recording's
   draw_field_with_list("Model", row.fields.model, draw_model_list);
   if (row.detail.layer) draw_field_with_list("Layer", row.fields.layer, draw_layer_list);
   const int degree = draw_segments(c, "T", "T", row.degrees);
@@ -347,6 +350,7 @@ void draw_bar(const Context& c) {
   draw_field_with_list("Split", row.fields.split, draw_split_list);
   if (row.detail.dtype) draw_field_with_list("dtype", row.fields.dtype, draw_dtype_list);
   draw_field_with_list("Size", row.fields.size, draw_size_list);
+  ImGui::EndDisabled();
   draw_command(c, "Run", row.buttons.run, ButtonLook::Accent, "run.run");
   ImGui::SameLine();
   draw_command(c, "Step", row.buttons.step, ButtonLook::Plain, "walk.forward");

@@ -67,8 +67,8 @@ Chip communicator_chip(const Snapshot& snapshot, const Theme& theme) {
             .mark = Mark::Ring};
   }
   const CommunicatorInfo& info = snapshot.result->communicator;
-  std::string tooltip =
-      fmt::format("The collectives run on the communicator \"{}\": {}.", info.name, info.reason);
+  std::string tooltip = fmt::format("The collectives {} on the communicator \"{}\": {}.",
+                                    snapshot.result->replayed ? "ran" : "run", info.name, info.reason);
   if (!snapshot.result->machine.empty()) tooltip += "\n" + snapshot.result->machine;
   return {.text = fmt::format("{}: {}", info.name, info.reason),
           .short_text = info.name,
@@ -101,9 +101,19 @@ Chip provenance_chip(const Snapshot& snapshot, const Theme& theme) {
   if (!snapshot.result) {
     return chip("estimated", "Nothing has run yet: all numbers come from the plan.", theme.dim, Mark::Ring);
   }
-  if (!snapshot.result->timed) {
+  if (!snapshot.result->timed && !snapshot.result->replayed) {
     return chip("not timed", "The steps have run one by one; times appear after a whole run.", theme.dim,
                 Mark::Ring);
+  }
+  if (snapshot.result->replayed) {
+    return Chip{
+        snapshot.result->provenance,
+        "replayed",
+        "replayed",
+        fmt::format("Times, values and memory were recorded on {}. Nothing of them was measured here.",
+                    snapshot.result->machine),
+        theme.agreement,
+        Mark::Dot};
   }
   const std::string where = snapshot.result->machine.empty() ? "" : " on " + snapshot.result->machine;
   return chip(snapshot.result->provenance,

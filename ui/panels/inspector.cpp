@@ -73,7 +73,8 @@ void follow_zoom(Subject& subject, const InspectorView& zoom) {
 
 std::string provenance_of(const Context& context, const Subject& subject) {
   if (shows_stale(context.snapshot)) return "out of date";
-  if (!subject.has_samples()) return subject.plan ? "planned" : "";
+  const bool replayed = subject.result && subject.result->replayed;
+  if (!subject.has_samples() && !replayed) return subject.plan ? "planned" : "";
   return subject.result->provenance;
 }
 
@@ -194,12 +195,13 @@ std::string checked_promise(const Subject& subject) {
   for (const auto& sample : subject.samples) {
     if (!sample) return {};
   }
+  const char* how = subject.result->replayed ? "Replayed" : "Measured";
   for (size_t rank = 1; rank < subject.samples.size(); ++rank) {
     if (subject.samples[rank]->hash != subject.samples[0]->hash) {
-      return fmt::format("Measured: rank {} differs from rank 0.", rank);
+      return fmt::format("{}: rank {} differs from rank 0.", how, rank);
     }
   }
-  return fmt::format("Measured: {} equal hashes, {:016x}.", subject.ranks(), subject.samples[0]->hash);
+  return fmt::format("{}: {} equal hashes, {:016x}.", how, subject.ranks(), subject.samples[0]->hash);
 }
 
 void draw_layout_card(const Context& context, const Subject& subject, Pen& pen) {

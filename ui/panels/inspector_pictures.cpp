@@ -151,7 +151,10 @@ void draw_piece(const Context& context, const Subject& subject, int rank, ImVec2
   if (!sample || empty) {
     const TextStyle style = small_text(context, theme.dim);
     draw_text(pen.list, {(min.x + max.x) / 2, (min.y + max.y - style.size) / 2}, style,
-              empty ? "holds nothing" : "not run yet", Align::Centre);
+              empty                                        ? "holds nothing"
+              : subject.result && subject.result->replayed ? "not recorded"
+                                                           : "not run yet",
+              Align::Centre);
   } else {
     const Part part = part_of(context.view.inspector, sample->matrix);
     pen.list->PushClipRect(min, max, true);

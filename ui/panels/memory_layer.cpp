@@ -91,7 +91,9 @@ void draw_ranks(const Context& context, ImVec2 min, ImVec2 size) {
     const TextStyle figure = text_width(type.figure, amount) < slot - 4 ? type.figure : type.note;
     draw_text(list, {centre, top_y}, figure, amount, Align::Centre);
     const bool equal = marks && (*marks)[rank] == planned;
-    const std::string verdict = !marks ? "planned" : equal ? "= measured" : "differs";
+    const std::string verdict = !marks  ? std::string("planned")
+                                : equal ? std::string("= ") + how_known(context.snapshot)
+                                        : "differs";
     draw_text(list, {centre, top_y + figure.size + context.px(1)},
               in(type.note, !marks  ? theme.dim
                             : equal ? theme.agreement
@@ -129,15 +131,16 @@ float draw_kinds(const Context& context, ImVec2 at, float width) {
   const BytesByKind& planned = plan.memory[rank].arena_bytes;
   const float right = at.x + width, mark_width = context.px(22);
   const float column = context.px(100), measured_x = right - mark_width, planned_x = measured_x - column;
+  const std::string how = how_known(context.snapshot);
   TextTable copied{
-      {{"rank " + std::to_string(rank)}, {"planned bytes", Align::Right}, {"measured bytes", Align::Right}},
+      {{"rank " + std::to_string(rank)}, {"planned bytes", Align::Right}, {how + " bytes", Align::Right}},
       {}};
   float y = at.y;
   draw_text(list, {at.x, y + context.px(3)}, type.strong, "Bytes of rank " + std::to_string(rank));
   const float head_y = y;
   y += context.px(32);
   draw_text(list, {planned_x, y}, type.note, "planned", Align::Right);
-  draw_text(list, {measured_x, y}, type.note, "measured", Align::Right);
+  draw_text(list, {measured_x, y}, type.note, how, Align::Right);
   y += context.px(24);
   auto row = [&](const std::string& name, ImU32 swatch, int64_t plan_bytes, int64_t run_bytes, bool strong) {
     if (swatch)
@@ -164,16 +167,14 @@ float draw_kinds(const Context& context, ImVec2 at, float width) {
   rule(context, {at.x, y}, width);
   y += context.px(8);
   row("total", 0, total_bytes(planned), marks ? total_bytes((*marks)[rank]) : 0, true);
-  const MakeTable make = [&] { return copied; };
-  copy_button(context, "copy bytes", {right, head_y}, make);
-  copyable_table("bytes", at, {right, y}, make);
+  copy_button(context, "copy bytes", {right, head_y}, copied);
   const bool equal = marks && (*marks)[rank] == planned;
   std::string says =
       !marks  ? "Nothing of this plan has run yet: planned by liveness."
-      : equal ? "Equal to the byte: planned by liveness before the run, measured on " +
+      : equal ? "Equal to the byte: planned by liveness before the run, " + how + " on " +
                     context.snapshot.result->machine + "."
-      : context.snapshot.state == RunState::Done
-          ? "Planned and measured differ."
+      : context.snapshot.state == RunState::Done || context.snapshot.result->replayed
+          ? "Planned and " + how + " differ."
           : "The run stands after step " + std::to_string(context.snapshot.position) + ": measured so far.";
   y += draw_wrapped(list, {at.x, y + context.px(6)}, in(type.note, equal ? theme.agreement : theme.dim), says,
                     width) +

@@ -306,7 +306,8 @@ void draw_heads_policy(const Context& context, const Settings& wanted) {
   if (words.empty()) return;
   words += " (counted)";
   if (const double measured = measured_imbalance(context.snapshot); measured > 0)
-    words += fmt::format("; attention took the slowest rank {:.2f} times the mean (measured{})", measured,
+    words += fmt::format("; attention took the slowest rank {:.2f} times the mean ({}{})", measured,
+                         how_known(context.snapshot),
                          wanted.tp > available_cores() ? ", ranks sharing cores" : "");
   const TextStyle style{context.fonts.body, context.px(kSmallSize), context.theme.dim};
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -365,7 +366,13 @@ void draw_setup(const Context& context) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const TextStyle title{context.fonts.bold, context.px(kBodySize), context.theme.text};
   draw_text(list, at, title, "Setup");
+  const bool replays = context.replay.is_open();
+  if (replays)
+    draw_text(list, {at.x + ImGui::GetContentRegionAvail().x, at.y + context.px(2)},
+              {context.fonts.body, context.px(kSmallSize), context.theme.dim}, "of the recording",
+              Align::Right);
   ImGui::Dummy({0, title.size + context.px(8)});
+  ImGui::BeginDisabled(replays);
   draw_model(context, wanted);
   draw_degrees(context, wanted);
   draw_refusal(context, wanted);
@@ -374,6 +381,7 @@ void draw_setup(const Context& context) {
   draw_split(context, wanted);
   draw_matrices(context, wanted);
   draw_run_settings(context, wanted);
+  ImGui::EndDisabled();
   draw_memory_per_rank(context, wanted);
   ImGui::PopStyleVar();
 }

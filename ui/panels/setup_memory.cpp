@@ -63,8 +63,8 @@ void draw_memory_per_rank(const Context& context, const Settings& wanted) {
     return;
   }
   const Fullest fullest = fullest_rank(context.snapshot);
-  draw_text(list, {top.x + width, top.y + context.px(14)}, small, fullest.measured ? "measured" : "estimated",
-            Align::Right);
+  draw_text(list, {top.x + width, top.y + context.px(14)}, small,
+            fullest.measured ? how_known(context.snapshot) : "estimated", Align::Right);
 
   // On this machine the ranks share one memory.
   const Hardware& hardware = find_hardware(wanted.hardware);

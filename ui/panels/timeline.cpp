@@ -10,6 +10,7 @@
 
 #include "engine/config/hardware.h"
 #include "ui/commands/commands.h"
+#include "ui/commands/walk.h"
 #include "ui/panels/timeline.h"
 #include "ui/widgets/format.h"
 
@@ -38,8 +39,9 @@ std::vector<std::string> summaries(const Snapshot& snapshot, const Tracks& track
     return {fmt::format("estimated on {} until a run is timed", machine), "estimated"};
   }
   const Result& result = *snapshot.result;
-  const std::string times = fmt::format("forward {}  ·  backward {}", format_seconds(result.forward_seconds),
-                                        format_seconds(result.backward_seconds));
+  const std::string times =
+      fmt::format("{}forward {}  ·  backward {}", result.replayed ? "replayed: " : "",
+                  format_seconds(result.forward_seconds), format_seconds(result.backward_seconds));
   if (result.flops_per_second <= 0) return {times};
   const std::string speed = format_flops(result.flops_per_second);
   if (result.gemm_ceiling_flops <= 0) return {times + "  ·  " + speed, times};
@@ -66,7 +68,7 @@ void draw_header(const Context& context, const Tracks& tracks) {
   ImGui::SameLine();
   transport_button(context, ICON_FA_STEP_BACKWARD, "walk.back");
   ImGui::SameLine();
-  transport_button(context, context.view.playing ? ICON_FA_PAUSE : ICON_FA_PLAY, "run.play");
+  transport_button(context, is_playing(context) ? ICON_FA_PAUSE : ICON_FA_PLAY, "run.play");
   ImGui::SameLine();
   transport_button(context, ICON_FA_STEP_FORWARD, "walk.forward");
   ImGui::SameLine();

@@ -52,8 +52,8 @@ void draw_axis(const Frame& frame) {
   const int most = std::max(2, static_cast<int>((frame.max.x - frame.min.x) / context.px(120)));
   for (const double tick : round_ticks(frame.shown, most)) {
     const float x = std::round(frame.x(tick));
-    draw_line(list, {x, top + context.px(4)}, {x, frame.max.y}, context.theme.ghost,
-              std::max(1.0f, context.px(1)));
+    list->AddLine({x, top + context.px(4)}, {x, frame.max.y}, context.theme.ghost,
+                  std::max(1.0f, context.px(1)));
     const std::string text = format_tick(tick);
     if (x + context.px(6) + text_width(style, text) < frame.max.x) {
       draw_text(list, {x + context.px(6), top + context.px(2)}, style, text);
@@ -167,8 +167,8 @@ void draw_collectives(const Frame& frame) {
     }
     if (meeting >= frame.shown.begin && meeting <= frame.shown.end && ranks > 1) {
       const float x = std::round(frame.x(meeting));
-      draw_line(list, {x, frame.y(0) - context.px(2)}, {x, frame.y(ranks - 1) + frame.height + context.px(2)},
-                theme.communication, std::max(1.0f, context.px(1.5f)));
+      list->AddLine({x, frame.y(0) - context.px(2)}, {x, frame.y(ranks - 1) + frame.height + context.px(2)},
+                    theme.communication, std::max(1.0f, context.px(1.5f)));
     }
   }
 }
@@ -188,9 +188,9 @@ void draw_playhead(const Frame& frame) {
   const float x = std::round(frame.x(at));
   const float top = frame.min.y - context.px(8);
   const float wide = context.px(6);
-  fill_triangle(list, {x - wide, top - wide}, {x + wide, top - wide}, {x, top + context.px(2)},
-                context.theme.text);
-  draw_line(list, {x, top}, {x, frame.max.y}, context.theme.text, std::max(1.0f, context.px(1.5f)));
+  list->AddTriangleFilled({x - wide, top - wide}, {x + wide, top - wide}, {x, top + context.px(2)},
+                          context.theme.text);
+  list->AddLine({x, top}, {x, frame.max.y}, context.theme.text, std::max(1.0f, context.px(1.5f)));
 }
 
 void draw_labels(const Frame& frame) {
@@ -224,7 +224,11 @@ void show_tooltip(const Frame& frame, size_t rank, StepId id) {
   if (!step.equation.empty()) ImGui::TextUnformatted(step.equation.c_str());
   const std::string duration = format_seconds(event.seconds());
   ImGui::Text("begin  %s", format_seconds(event.begin_seconds).c_str());
-  ImGui::Text("took   %s%s", duration.c_str(), frame.tracks.measured ? "" : ", estimated");
+  const bool replayed = frame.tracks.measured && context.snapshot.result && context.snapshot.result->replayed;
+  ImGui::Text("took   %s%s", duration.c_str(),
+              !frame.tracks.measured ? ", estimated"
+              : replayed             ? ", replayed"
+                                     : "");
   if (is_collective(step.op)) {
     ImGui::Text("wait   %s", format_seconds(event.wait_seconds()).c_str());
     ImGui::Text("moved  %s in %s", bytes_text(static_cast<double>(event.sent_bytes)).c_str(),

@@ -51,7 +51,7 @@ std::string flow(const TrafficRow& row) {
   return to_string(row.from) + " → " + to_string(row.to);
 }
 
-TextTable copied(const std::vector<TrafficRow>& rows) {
+TextTable copied(const std::vector<TrafficRow>& rows, const std::string& how) {
   TextTable table{{{"step", Align::Right},
                    {"mark"},
                    {"phase"},
@@ -61,8 +61,8 @@ TextTable copied(const std::vector<TrafficRow>& rows) {
                    {"shape"},
                    {"full bytes", Align::Right},
                    {"sent bytes per rank", Align::Right},
-                   {"transfer, measured", Align::Right},
-                   {"wait, measured", Align::Right},
+                   {"transfer, " + how, Align::Right},
+                   {"wait, " + how, Align::Right},
                    {"time, predicted", Align::Right},
                    {"bus bandwidth", Align::Right},
                    {"why"}},
@@ -86,8 +86,8 @@ void draw_header(const Context& context, const Columns& columns, float y) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   if (columns.wide) draw_text(list, {columns.full, y}, type.note, "full tensor", Align::Right);
   draw_text(list, {columns.sent, y}, type.note, "each rank sends", Align::Right);
-  draw_text(list, {columns.measured, y}, type.note, columns.wide ? "measured" : "measured, below α-β",
-            Align::Right);
+  draw_text(list, {columns.measured, y}, type.note,
+            std::string(how_known(context.snapshot)) + (columns.wide ? "" : ", below α-β"), Align::Right);
   if (columns.wide) {
     draw_text(list, {columns.predicted, y}, type.note, "α-β, " + device_word(priced_on(context).title),
               Align::Right);
@@ -238,8 +238,8 @@ std::string provenance(const Context& context) {
   const Snapshot& snapshot = context.snapshot;
   std::string text;
   if (snapshot.result && !snapshot.stale())
-    text = "Measured on " + snapshot.result->machine + ", communicator " +
-           snapshot.result->communicator.name + ".";
+    text = (snapshot.result->replayed ? "Replayed on " : "Measured on ") + snapshot.result->machine +
+           ", communicator " + snapshot.result->communicator.name + ".";
   else if (snapshot.result)
     text = "The run shown belongs to older settings: nothing of this plan is measured yet.";
   else
@@ -299,27 +299,26 @@ void draw_traffic(const Context& context) {
     return;
   }
   page_head(context, "Traffic", provenance(context), reserve);
-  copy_button(context, "copy traffic", {right, top.y}, [&] { return copied(rows); });
+  copy_button(context, "copy traffic", {right, top.y}, copied(rows, how_known(snapshot)));
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 room = ImGui::GetContentRegionAvail();
   float y = at.y + context.px(6);
   y += draw_summary(context, rows, {at.x, y}, room.x) + context.px(14);
   const bool whole = plan.program.settings.block == Block::Model;
   if (snapshot.lens) y += draw_loss_lens(context, *snapshot.lens, {at.x, y}, room.x) + context.px(18);
-  const bool splits_first = !whole && room.x > context.px(860) && room.y > context.px(560);
+  const bool splits_first =
+      !whole && !plan.splits.empty() && room.x > context.px(860) && room.y > context.px(560);
   if (splits_first) y += draw_splits(context, plan.splits, {at.x, y}, room.x) + context.px(18);
-  const float rows_top = y;
   if (whole) {
     const int layer = listed_layer(context, plan.program);
     const std::string title =
         "Every conversion outside the layers and in layer " + std::to_string(layer) + ", as in every other";
-    y += draw_rows(context, rows_of_one_layer(rows, layer), title, {at.x, y}, room.x);
+    y += draw_rows(context, rows_of_one_layer(rows, layer), title, {at.x, y}, room.x) + context.px(18);
   } else {
-    y += draw_rows(context, rows, "Every conversion, in the order of the Program", {at.x, y}, room.x);
+    y += draw_rows(context, rows, "Every conversion, in the order of the Program", {at.x, y}, room.x) +
+         context.px(18);
   }
-  copyable_table("conversions", {at.x, rows_top}, {right, y}, [&] { return copied(rows); });
-  y += context.px(18);
-  if (!splits_first) y += draw_splits(context, plan.splits, {at.x, y}, room.x);
+  if (!splits_first && !plan.splits.empty()) y += draw_splits(context, plan.splits, {at.x, y}, room.x);
   ImGui::SetCursorScreenPos(at);
   ImGui::Dummy({room.x, y - at.y});
 }

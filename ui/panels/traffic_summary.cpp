@@ -41,7 +41,8 @@ std::vector<Figure> figures_of(const Context& context, const std::vector<Traffic
                                count_words(backward.collectives)}};
   if (whole.measured > 0) {
     const std::string note = "and " + format_seconds(whole.wait_seconds) + " waiting";
-    figures.push_back({whole.measured == whole.collectives ? "transfer, measured" : "measured so far",
+    const std::string how = how_known(context.snapshot);
+    figures.push_back({whole.measured == whole.collectives ? "transfer, " + how : how + " so far",
                        theme.communication, format_seconds(whole.transfer_seconds), note, note});
   }
   if (whole.predicted_seconds > 0) {

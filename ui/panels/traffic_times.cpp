@@ -34,19 +34,25 @@ ImU32 kind_colour(const Theme& theme, TimeKind kind) {
 
 /// The axis that every row shares, and the columns beside it.
 struct Axis {
-  float left, right;                 ///< of the axis
-  double low, high;                  ///< seconds
-  float predicted, measured, error;  ///< right edges of the figures
+  float left, right;                         ///< of the axis
+  double low, high;                          ///< seconds
+  float predicted, measured, beside, error;  ///< right edges of the figures
+  bool has_beside = false;                   ///< a recording, and this machine's run beside it
   float x(double seconds) const {
     return left + static_cast<float>(log_fraction(seconds, low, high)) * (right - left);
   }
+};
+
+/// The times of one row or of a sum of rows, in seconds; 0: not known.
+struct Times {
+  double predicted = 0, measured = 0, beside = 0;
 };
 
 Axis axis_of(const Context& context, const std::vector<TimeRow>& rows, double longest, float left,
              float width) {
   double low = 1e-3, high = std::max(longest, 1e-5);
   for (const TimeRow& row : rows) {
-    for (const double seconds : {row.predicted_seconds, row.measured_seconds}) {
+    for (const double seconds : {row.predicted_seconds, row.measured_seconds, row.beside_seconds}) {
       if (seconds > 0) low = std::min(low, seconds);
       high = std::max(high, seconds);
     }
@@ -55,7 +61,9 @@ Axis axis_of(const Context& context, const std::vector<TimeRow>& rows, double lo
   axis.low = std::pow(10, std::floor(std::log10(std::max(low, 1e-7))));
   axis.high = std::pow(10, std::ceil(std::log10(high)));
   axis.error = left + width - context.px(8);
-  axis.measured = axis.error - context.px(72);
+  axis.has_beside = context.beside != nullptr;
+  axis.beside = axis.error - context.px(72);
+  axis.measured = axis.has_beside ? axis.beside - context.px(80) : axis.beside;
   axis.predicted = axis.measured - context.px(80);
   axis.left = left + context.px(width > context.px(860) ? 236 : 184);
   axis.right = axis.predicted - context.px(88);
@@ -73,29 +81,39 @@ void draw_axis(const Context& context, const Axis& axis, float top, float bottom
   }
   draw_text(list, {axis.predicted, top - type.note.size - context.px(3)}, type.note, "predicted",
             Align::Right);
-  draw_text(list, {axis.measured, top - type.note.size - context.px(3)}, type.note, "measured", Align::Right);
-  draw_text(list, {axis.error, top - type.note.size - context.px(3)}, type.note, "error", Align::Right);
+  draw_text(list, {axis.measured, top - type.note.size - context.px(3)}, type.note,
+            how_known(context.snapshot), Align::Right);
+  if (axis.has_beside)
+    draw_text(list, {axis.beside, top - type.note.size - context.px(3)}, type.note, "here", Align::Right);
+  draw_text(list, {axis.error, top - type.note.size - context.px(3)}, type.note,
+            axis.has_beside ? "here is" : "error", Align::Right);
 }
 
-/// Both times of one row: a ring where it was predicted, a triangle where it was measured.
-void draw_pair(const Context& context, const Axis& axis, float middle, double predicted, double measured,
-               ImU32 colour, bool bold) {
+/// The times of one row: a ring where it was predicted, a triangle where it was measured or replayed, and a
+/// diamond where this machine measured it beside a recording.
+void draw_times(const Context& context, const Axis& axis, float middle, const Times& times, ImU32 colour,
+                bool bold) {
+  const auto [predicted, measured, beside] = times;
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float radius = context.px(bold ? 5 : 4);
-  if (predicted > 0 && measured > 0)
-    list->AddLine({axis.x(predicted), middle}, {axis.x(measured), middle}, faded(colour, 0.6f),
-                  context.px(2));
+  const double from = axis.has_beside ? beside : predicted;
+  if (from > 0 && measured > 0)
+    list->AddLine({axis.x(from), middle}, {axis.x(measured), middle}, faded(colour, 0.6f), context.px(2));
   if (predicted > 0) draw_mark(list, {axis.x(predicted), middle}, DotMark::Circle, radius, colour);
   if (measured > 0) draw_mark(list, {axis.x(measured), middle}, DotMark::Triangle, radius, colour);
+  if (beside > 0) draw_mark(list, {axis.x(beside), middle}, DotMark::Diamond, radius, colour);
   const TextStyle& style = bold ? type.mono : type.mono_note;
   const float y = middle - style.size / 2;
   draw_text(list, {axis.predicted, y}, in(style, context.theme.text),
             predicted > 0 ? format_seconds(predicted) : "–", Align::Right);
   draw_text(list, {axis.measured, y}, in(style, context.theme.text),
             measured > 0 ? format_seconds(measured) : "–", Align::Right);
-  if (predicted > 0 && measured > 0)
-    draw_text(list, {axis.error, y}, style, fmt::format("{:+.0f} %", 100 * (predicted / measured - 1)),
+  if (axis.has_beside)
+    draw_text(list, {axis.beside, y}, in(style, context.theme.text),
+              beside > 0 ? format_seconds(beside) : "–", Align::Right);
+  if (from > 0 && measured > 0)
+    draw_text(list, {axis.error, y}, style, fmt::format("{:+.0f} %", 100 * (from / measured - 1)),
               Align::Right);
 }
 
@@ -106,25 +124,26 @@ float draw_totals(const Context& context, const Axis& axis, const std::vector<Ti
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float row = context.px(24);
   float y = at.y;
-  const auto line = [&](const std::string& name, double predicted, double measured, ImU32 colour, bool bold) {
+  const auto line = [&](const std::string& name, const Times& sums, ImU32 colour, bool bold) {
     const TextStyle& style = bold ? type.strong : type.body;
     draw_text(list, {at.x + context.px(14), y + (row - style.size) / 2}, style,
               fitted(style, name, axis.left - at.x - context.px(22)));
     fill_rect(list, {at.x, y + context.px(6)}, {at.x + context.px(6), y + row - context.px(6)}, colour,
               context.px(1));
-    draw_pair(context, axis, y + row / 2, predicted, measured, colour, true);
+    draw_times(context, axis, y + row / 2, sums, colour, true);
     y += row;
   };
-  line("the whole pass", times.predicted_seconds, times.measured_seconds, context.theme.text, true);
+  const double beside = context.beside != nullptr ? context.beside->result->times->measured_seconds : 0;
+  line("the whole pass", {times.predicted_seconds, times.measured_seconds, beside}, context.theme.text, true);
   double waited = 0;
   for (const TimeKind kind : kTimeKinds) {
     const TimeTotal sum = total(rows, kind);
     if (sum.steps == 0) continue;
-    line(to_string(kind), sum.predicted_seconds, sum.measured_seconds, kind_colour(context.theme, kind),
-         false);
+    line(to_string(kind), {sum.predicted_seconds, sum.measured_seconds, sum.beside_seconds},
+         kind_colour(context.theme, kind), false);
     waited += sum.waited_seconds;
   }
-  if (waited > 0) line("waiting for the last rank", 0, waited, context.theme.faint, false);
+  if (waited > 0) line("waiting for the last rank", {0, waited, 0}, context.theme.faint, false);
   return y - at.y;
 }
 
@@ -141,14 +160,14 @@ float draw_steps(const Context& context, const Axis& axis, const std::vector<Tim
     draw_text(list, {at.x + context.px(14), y + (height - type.mono_note.size) / 2},
               in(type.mono_note, theme.text),
               fitted(type.mono_note, row.name, axis.left - at.x - context.px(22)));
-    draw_pair(context, axis, y + height / 2, row.predicted_seconds, row.measured_seconds,
-              kind_colour(theme, row.kind), false);
+    draw_times(context, axis, y + height / 2,
+               {row.predicted_seconds, row.measured_seconds, row.beside_seconds},
+               kind_colour(theme, row.kind), false);
     if (hovered) {
       std::string words = row.name + ", " + to_string(row.kind);
       if (row.kind == TimeKind::Collective)
-        words +=
-            fmt::format("\nmeasured from when all ranks were there\nand {} waited before, by who came first",
-                        format_seconds(row.waited_seconds));
+        words += fmt::format("\n{} from when all ranks were there\nand {} waited before, by who came first",
+                             how_known(context.snapshot), format_seconds(row.waited_seconds));
       ImGui::SetTooltip("%s", words.c_str());
     }
     y += height;
@@ -156,16 +175,17 @@ float draw_steps(const Context& context, const Axis& axis, const std::vector<Tim
   return y - at.y;
 }
 
-TextTable copied(const std::vector<TimeRow>& rows) {
+TextTable copied(const std::vector<TimeRow>& rows, const std::string& how, bool has_beside) {
   TextTable table{{{"step", Align::Right},
                    {"name"},
                    {"kind"},
                    {"phase"},
                    {"predicted", Align::Right},
-                   {"measured", Align::Right},
-                   {"waited, measured", Align::Right}},
+                   {how, Align::Right},
+                   {"waited, " + how, Align::Right}},
                   {}};
-  for (const TimeRow& row : rows)
+  if (has_beside) table.columns.push_back({"measured here", Align::Right});
+  for (const TimeRow& row : rows) {
     table.rows.push_back({std::to_string(row.step + 1), row.name, to_string(row.kind),
                           row.phase == Phase::Forward    ? "forward"
                           : row.phase == Phase::Backward ? "backward"
@@ -173,12 +193,23 @@ TextTable copied(const std::vector<TimeRow>& rows) {
                           row.predicted_seconds > 0 ? format_seconds(row.predicted_seconds) : "",
                           format_seconds(row.measured_seconds),
                           row.waited_seconds > 0 ? format_seconds(row.waited_seconds) : ""});
+    if (has_beside) table.rows.back().push_back(format_seconds(row.beside_seconds));
+  }
   return table;
 }
 
 /// What stands in the way of a prediction, or that another machine is priced than ran; empty: nothing.
 std::string remark(const Context& context, const Settings& settings) {
   const Hardware& hardware = find_hardware(settings.hardware);
+  if (context.replay.is_open()) {
+    if (context.view.replay.beside && context.beside == nullptr)
+      return "This machine runs the recording's settings: its times will stand beside the recorded ones.";
+    return context.beside != nullptr
+               ? std::string()
+               : fmt::format(
+                     "Predicted for {}, replayed on {}. This machine's own times can stand beside them.",
+                     hardware.title, context.replay.recording->machine);
+  }
   if (settings.hardware != "this-machine")
     return fmt::format("Predicted for {}, measured on this machine: two machines, not an error of the model.",
                        hardware.title);
@@ -205,6 +236,10 @@ float draw_calibration(const Context& context, const Settings& settings, ImVec2 
   if (scaling.measures()) {
     words = fmt::format("{} ({})", scaling.activity, format_percent(scaling.share));
     taken = command_button(context, "scaling.stop", "Stop", ButtonLook::Plain, right);
+  } else if (context.replay.is_open()) {
+    const bool runs = context.view.replay.beside;
+    taken = command_button(context, "replay.run_here", runs ? "Run here again" : "Run here too",
+                           runs ? ButtonLook::Plain : ButtonLook::Accent, right);
   } else if (settings.hardware != "this-machine") {
     taken = button_width(context, "Predict for this machine");
     ImGui::SetCursorScreenPos({right.x - taken, at.y});
@@ -227,8 +262,16 @@ float draw_calibration(const Context& context, const Settings& settings, ImVec2 
     draw_text(list, {at.x + context.px(18), at.y + context.px(4)}, in(type.body, theme.dim), "predicted");
     const float second = at.x + context.px(18) + text_width(type.body, "predicted") + context.px(24);
     draw_mark(list, {second, middle}, DotMark::Triangle, context.px(5), theme.dim);
-    draw_text(list, {second + context.px(12), at.y + context.px(4)}, in(type.body, theme.dim),
-              "measured, waiting left out");
+    const std::string measured =
+        context.beside == nullptr ? std::string("measured, waiting left out")
+                                  : "replayed on " + context.replay.recording->machine + ", waiting left out";
+    draw_text(list, {second + context.px(12), at.y + context.px(4)}, in(type.body, theme.dim), measured);
+    if (context.beside != nullptr) {
+      const float third = second + context.px(12) + text_width(type.body, measured) + context.px(24);
+      draw_mark(list, {third, middle}, DotMark::Diamond, context.px(5), theme.dim);
+      draw_text(list, {third + context.px(12), at.y + context.px(4)}, in(type.body, theme.dim),
+                "measured here");
+    }
     return context.px(kControlHeight);
   }
   draw_wrapped(list, {at.x, at.y + context.px(4)}, in(type.body, theme.communication), words, room);
@@ -246,16 +289,19 @@ void draw_traffic_times(const Context& context, float reserve) {
   const Hardware& hardware = find_hardware(settings.hardware);
   page_head(context, "Times",
             fmt::format("Predicted on {}: {}. {}", hardware.title, hardware.basis,
-                        timed ? "Measured on " + result->times->measured_on +
-                                    ", the slowest rank of each step, beside the window."
-                              : "Not timed yet."),
+                        !timed ? "Not timed yet."
+                        : result->replayed
+                            ? "Replayed on " + result->times->measured_on + ", the slowest rank of each step."
+                            : "Measured on " + result->times->measured_on +
+                                  ", the slowest rank of each step, beside the window."),
             reserve);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
   float y = at.y + context.px(6);
   y += draw_calibration(context, settings, {at.x, y}, width) + context.px(28);
   if (timed) {
-    const std::vector<TimeRow> all = time_rows(plan, *result);
+    const std::vector<TimeRow> all =
+        time_rows(plan, *result, context.beside != nullptr ? context.beside->result.get() : nullptr);
     const bool whole = settings.block == Block::Model;
     const int layer = context.view.selected_step < 0 ||
                               static_cast<size_t>(context.view.selected_step) >= plan.program.steps.size()
@@ -272,9 +318,7 @@ void draw_traffic_times(const Context& context, float reserve) {
     draw_text(ImGui::GetWindowDrawList(), {at.x, y}, Type(context).strong,
               whole ? fmt::format("The steps outside the layers and in layer {}", layer) : "Step by step");
     y += context.px(24);
-    const float steps_top = y;
     y += draw_steps(context, axis, rows, {at.x, y}, width);
-    copyable_table("times", {at.x, steps_top}, {at.x + width, y}, [&] { return copied(rows); });
   }
   ImGui::SetCursorScreenPos(at);
   ImGui::Dummy({width, y + context.px(8) - at.y});
@@ -283,8 +327,10 @@ void draw_traffic_times(const Context& context, float reserve) {
 void copy_traffic_times(const Context& context, ImVec2 right_top) {
   const Snapshot& snapshot = context.snapshot;
   if (!snapshot.result || snapshot.stale() || !snapshot.result->times) return;
-  copy_button(context, "copy times", right_top,
-              [&] { return copied(time_rows(*snapshot.plan, *snapshot.result)); });
+  const Result* beside = context.beside != nullptr ? context.beside->result.get() : nullptr;
+  copy_button(
+      context, "copy times", right_top,
+      copied(time_rows(*snapshot.plan, *snapshot.result, beside), how_known(snapshot), beside != nullptr));
 }
 
 }  // namespace shardlens::ui

@@ -38,9 +38,11 @@ std::string to_string(TimeKind kind) {
   return {};
 }
 
-std::vector<TimeRow> time_rows(const Plan& plan, const Result& result) {
+std::vector<TimeRow> time_rows(const Plan& plan, const Result& result, const Result* beside) {
   std::vector<TimeRow> rows;
   if (!result.times || result.times->steps.size() != plan.program.steps.size()) return rows;
+  const bool has_beside =
+      beside != nullptr && beside->times && beside->times->steps.size() == plan.program.steps.size();
   for (const Step& step : plan.program.steps) {
     if (step.op == Op::Identity) continue;
     const auto at = static_cast<size_t>(step.id);
@@ -52,6 +54,7 @@ std::vector<TimeRow> time_rows(const Plan& plan, const Result& result) {
                 step.layer,
                 both.predicted_seconds,
                 both.measured_seconds};
+    if (has_beside) row.beside_seconds = beside->times->steps[at].measured_seconds;
     if (row.kind == TimeKind::Collective) {
       for (const std::vector<StepEvent>& rank : result.events)
         row.waited_seconds = std::max(row.waited_seconds, rank[at].wait_seconds());
@@ -76,6 +79,7 @@ TimeTotal total(const std::vector<TimeRow>& rows, TimeKind kind) {
     sum.predicted_seconds += row.predicted_seconds;
     sum.measured_seconds += row.measured_seconds;
     sum.waited_seconds += row.waited_seconds;
+    sum.beside_seconds += row.beside_seconds;
   }
   return sum;
 }

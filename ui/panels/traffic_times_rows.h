@@ -26,17 +26,19 @@ struct TimeRow {
   double predicted_seconds = 0;  ///< 0: not known
   double measured_seconds = 0;   ///< the slowest rank's, waiting left out
   double waited_seconds = 0;     ///< the longest that a rank waited for another; collectives only
+  double beside_seconds = 0;     ///< as measured_seconds, of this machine's run beside a recording; 0: none
 };
 
-/// Every step that takes time, in order; empty where the result was not timed.
-std::vector<TimeRow> time_rows(const Plan& plan, const Result& result);
+/// Every step that takes time, in order; empty where the result was not timed. `beside`: another run of the
+/// same Program, or null.
+std::vector<TimeRow> time_rows(const Plan& plan, const Result& result, const Result* beside = nullptr);
 
 /// Those outside the layers and in layer `layer`; all where there are no layers.
 std::vector<TimeRow> times_of_one_layer(const std::vector<TimeRow>& rows, int layer);
 
 struct TimeTotal {
   int steps = 0;
-  double predicted_seconds = 0, measured_seconds = 0, waited_seconds = 0;
+  double predicted_seconds = 0, measured_seconds = 0, waited_seconds = 0, beside_seconds = 0;
 };
 TimeTotal total(const std::vector<TimeRow>& rows, TimeKind kind);
 

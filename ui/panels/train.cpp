@@ -142,9 +142,39 @@ float draw_state(const Context& context, ImVec2 at, float width) {
   return y - at.y;
 }
 
+/// What a recording holds of a training: its curves, and nothing to press but a step of them.
+void draw_recorded(const Context& context) {
+  const Type type(context);
+  const TrainSnapshot& train = context.train;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  float y = at.y;
+  const auto line = [&](const TextStyle& style, const std::string& text) {
+    y += draw_wrapped(list, {at.x, y}, style, text, room.x) + context.px(4);
+  };
+  if (train.curves.empty()) {
+    const bool reading = context.replay.metrics && !context.replay.metrics->complete;
+    return line(type.body, reading ? "Reading the recording's metrics …"
+                                   : "This recording holds no training: its passes have no loss.");
+  }
+  const RecordingFacts& facts = *context.replay.recording;
+  line(type.body, fmt::format("{} steps, recorded by `{}`. Click a step to look at its pass.",
+                              grouped_text(facts.passes), facts.verb));
+  const Settings& settings = facts.plan->program.settings;
+  line(type.note, fmt::format("{}, {} layers · T = {}, D = {} · {} · batch {} × {} · replayed on {}",
+                              settings.model.title, settings.model.layers, settings.tp, settings.dp,
+                              to_string(settings.dtype), settings.batch, settings.seq, train.machine));
+  if (train.curves.front()->stride > 1)
+    line(type.note, fmt::format("Of so many steps every {}th is drawn.", train.curves.front()->stride));
+  y += context.px(kGap);
+  draw_train_plots(context, {at.x, y}, {room.x, std::max(context.px(80), at.y + room.y - y)});
+}
+
 }  // namespace
 
 void draw_train(const Context& context) {
+  if (context.replay.is_open()) return draw_recorded(context);
   TrainView& view = context.view.train;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 room = ImGui::GetContentRegionAvail();

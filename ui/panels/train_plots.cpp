@@ -1,5 +1,5 @@
-// The curves of a training run. Everything drawn was measured; the one reference, the unigram entropy, is
-// counted from the text itself.
+// The curves of a training run. Everything drawn was measured, here or where it was recorded; the one
+// reference, the unigram entropy, is counted from the text itself.
 #include <fmt/format.h>
 #include <implot.h>
 
@@ -64,7 +64,7 @@ double steps_wanted(const TrainSnapshot& train) {
   size_t longest = 0;
   int64_t all = 1;
   for (const auto& curve : train.curves) {
-    longest = std::max(longest, curve->steps.size());
+    longest = std::max(longest, curve->steps.size() * static_cast<size_t>(curve->stride));
     all = std::max(all, curve->options.steps);
   }
   // A long run is not drawn into the left corner of its plot: the axis grows with it.
@@ -125,7 +125,10 @@ struct Extent {
 };
 
 Points of_steps(const TrainCurve& curve, double (*value)(const StepReport&)) {
-  return thinned(curve.steps.size(), kMostPoints, [&](size_t i) { return value(curve.steps[i]->report); });
+  Points points =
+      thinned(curve.steps.size(), kMostPoints, [&](size_t i) { return value(curve.steps[i]->report); });
+  for (double& x : points.x) x = 1 + (x - 1) * static_cast<double>(curve.stride);
+  return points;
 }
 
 /// What stands beside the text's entropy: the loss, of a BERT that of the hidden words alone.
@@ -142,6 +145,9 @@ std::string loss_text(const StepReport& report) {
 }
 double scale_of(const StepReport& report) {
   return std::log2(report.loss_scale);
+}
+double norm_of(const StepReport& report) {
+  return report.gradient_norm;
 }
 double speed_of(const StepReport& report) {
   return report.tokens_per_second;
@@ -179,10 +185,11 @@ std::string scale_text(double scale) {
 void step_tooltip(const TrainSnapshot& train, int64_t step) {
   std::string text;
   for (const auto& curve : train.curves) {
-    if (step < 1 || step > static_cast<int64_t>(curve->steps.size())) continue;
-    const StepReport& report = curve->steps[static_cast<size_t>(step - 1)]->report;
+    const auto at = static_cast<size_t>(std::max<int64_t>(step - 1, 0) / curve->stride);
+    if (step < 1 || at >= curve->steps.size()) continue;
+    const StepReport& report = curve->steps[at]->report;
     text += fmt::format("{}{}, step {}\nloss {}\ngradient norm {}\nlearning rate {:.2e}\n{} tokens/s",
-                        text.empty() ? "" : "\n\n", curve->name, step, loss_text(report),
+                        text.empty() ? "" : "\n\n", curve->name, report.step, loss_text(report),
                         format_value(report.gradient_norm), report.learning_rate,
                         format_count(report.tokens_per_second));
     if (report.of_ceiling > 0)
@@ -197,6 +204,21 @@ void step_tooltip(const TrainSnapshot& train, int64_t step) {
     if (report.skipped) text += "\nskipped on all ranks: the gradients overflowed";
   }
   if (!text.empty()) ImGui::SetTooltip("%s", text.c_str());
+}
+
+/// The step under the mouse, and of a recording the pass that is shown; a click shows another.
+void draw_steps_under_mouse(const Context& context) {
+  const int64_t step = hovered_step();
+  if (context.replay.is_open()) {
+    const ImVec2 low = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
+    const float x = std::round(ImPlot::PlotToPixels(static_cast<double>(context.replay.pass + 1), 0).x);
+    ImPlot::GetPlotDrawList()->AddLine({x, low.y}, {x, low.y + size.y}, context.theme.text, context.px(1.5f));
+    if (step >= 1 && ImGui::IsMouseClicked(ImGuiMouseButton_Left))
+      context.send(replay_command::ShowPass{step - 1});
+  }
+  if (step < 1) return;
+  draw_cursor(context, step);
+  step_tooltip(context.train, step);
 }
 
 void draw_loss(const Context& context, ImVec2 min, ImVec2 size) {
@@ -265,11 +287,7 @@ void draw_loss(const Context& context, ImVec2 min, ImVec2 size) {
                        ImVec2(-context.px(40), -context.px(12)));
     }
   }
-  const int64_t step = hovered_step();
-  if (step >= 1) {
-    draw_cursor(context, step);
-    step_tooltip(train, step);
-  }
+  draw_steps_under_mouse(context);
   end_plot();
 }
 
@@ -323,11 +341,7 @@ void draw_scale(const Context& context, ImVec2 min, ImVec2 size) {
     spec.LineWeight = context.px(2);
     ImPlot::PlotScatter("skipped", skips.x.data(), skips.y.data(), static_cast<int>(skips.size()), spec);
   }
-  const int64_t step = hovered_step();
-  if (step >= 1) {
-    draw_cursor(context, step);
-    step_tooltip(train, step);
-  }
+  draw_steps_under_mouse(context);
   end_plot();
 }
 
@@ -356,11 +370,27 @@ void draw_speed(const Context& context, ImVec2 min, ImVec2 size) {
     plot_line((curve.name + " steps").c_str(), points, faded(colour, 0.35f), context.px(1));
     plot_line(curve.name.c_str(), read_line(points), colour, context.px(2));
   }
-  const int64_t step = hovered_step();
-  if (step >= 1) {
-    draw_cursor(context, step);
-    step_tooltip(train, step);
-  }
+  draw_steps_under_mouse(context);
+  end_plot();
+}
+
+/// One line, where no more is known of the gradients: a recording has their norm, not each layer's.
+void draw_norm(const Context& context, const TrainCurve& curve, ImVec2 min, ImVec2 size) {
+  const Points points = of_steps(curve, norm_of);
+  Extent extent;
+  extent.take(points);
+  std::vector<Legend> legends;
+  if (!extent.empty())
+    legends.push_back({fmt::format("{}, before clipping", format_value(read_line(points).y.back())), 0});
+  const float head = draw_head(context, min, size.x, "Gradient norm", legends);
+  if (!begin_plot(context, "##norm", {min.x, min.y + head}, {size.x, size.y - head},
+                  steps_wanted(context.train), 0, extent.empty() ? 1 : 1.1 * std::max(extent.high, 1e-12),
+                  nullptr))
+    return;
+  const ImU32 colour = curve_colour(context.theme, 0);
+  plot_line("norm of each step", points, faded(colour, 0.35f), context.px(1));
+  plot_line("norm", read_line(points), colour, context.px(2));
+  draw_steps_under_mouse(context);
   end_plot();
 }
 
@@ -468,6 +498,7 @@ void draw_train_plots(const Context& context, ImVec2 min, ImVec2 size) {
   size_t place = 0;
   const auto next = [&] { return ImVec2(below.x + static_cast<float>(place++) * (width + gap), below.y); };
   if (pictures == 1) draw_speed(context, next(), {width, height});
+  if (context.replay.is_open()) return draw_norm(context, *train.curves.front(), next(), {width, height});
   std::vector<std::vector<Points>> rows;
   Extent extent;
   for (const auto& curve : train.curves) {

@@ -16,6 +16,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "ui/platform/fonts.h"
 #include "ui/platform/image.h"
@@ -50,6 +51,9 @@ class Platform {
   virtual float dpi_scale() const = 0;
 
   virtual bool should_close() const = 0;
+
+  // The files that were dropped on the window since this was asked last.
+  virtual std::vector<std::string> take_dropped_files() { return {}; }
 
   // What draws, for provenance: "OpenGL 4.5, llvmpipe (...)".
   virtual std::string renderer() const = 0;

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "engine/config/error.h"
 #include "ui/platform/gui_context.h"
@@ -58,6 +60,11 @@ class WindowPlatform final : public Platform {
     glfwSwapInterval(vertical_sync == VerticalSync::on ? 1 : 0);
     gui_.emplace(&glfwGetProcAddress);
     ImGui_ImplGlfw_InitForOpenGL(window_, true);
+    glfwSetWindowUserPointer(window_, this);
+    glfwSetDropCallback(window_, [](GLFWwindow* window, int count, const char** paths) {
+      auto& self = *static_cast<WindowPlatform*>(glfwGetWindowUserPointer(window));
+      self.dropped_.insert(self.dropped_.end(), paths, paths + count);
+    });
   }
 
   ~WindowPlatform() override {
@@ -96,12 +103,14 @@ class WindowPlatform final : public Platform {
   }
 
   bool should_close() const override { return glfwWindowShouldClose(window_) == GLFW_TRUE; }
+  std::vector<std::string> take_dropped_files() override { return std::exchange(dropped_, {}); }
   std::string renderer() const override { return gui_->renderer(); }
   const ui::Fonts& fonts() const override { return gui_->fonts(); }
 
  private:
   GlfwLibrary library_;
   GLFWwindow* window_ = nullptr;
+  std::vector<std::string> dropped_;
   std::optional<GuiContext> gui_;
 };
 

@@ -142,7 +142,7 @@ std::string sizes_text(const Program& program) {
 std::string unit_text(const Plan& plan, const Result* result, const Strip& strip) {
   switch (strip.unit) {
     case StripUnit::Measured:
-      return fmt::format("measured on rank 0: forward {}, backward {}",
+      return fmt::format("{} on rank 0: forward {}, backward {}", result->how(),
                          format_seconds(result->forward_seconds), format_seconds(result->backward_seconds));
     case StripUnit::Estimated:
       return fmt::format("{}: lengths are times predicted for {}",

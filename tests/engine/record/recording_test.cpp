@@ -140,8 +140,11 @@ TEST_F(RecordingTest, AFileThatIsNoneIsSaidToBe) {
 
 TEST_F(RecordingTest, ANewerVersionIsSaidToBe) {
   record(path("run.shardlens"));
-  Database(path("run.shardlens"), Database::Access::ReadWrite).run("PRAGMA user_version = 2");
-  EXPECT_THAT(error_of(path("run.shardlens")), HasSubstr("version 2; this Shardlens reads up to 1"));
+  Database(path("run.shardlens"), Database::Access::ReadWrite)
+      .run("PRAGMA user_version = " + std::to_string(kRecordingVersion + 1));
+  EXPECT_THAT(error_of(path("run.shardlens")),
+              HasSubstr("version " + std::to_string(kRecordingVersion + 1) +
+                        "; this Shardlens reads up to " + std::to_string(kRecordingVersion)));
 }
 
 TEST_F(RecordingTest, AHostileContentIsFound) {

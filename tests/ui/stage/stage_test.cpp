@@ -126,9 +126,14 @@ class StageUnderTheMouse : public testing::Test {
   std::vector<ScalingCommand> scaling_outbox;
   const ComparisonSnapshot comparison;
   std::vector<ComparisonCommand> comparison_outbox;
-  Context context{
-      snapshot,          train,    breaks, scaling,      comparison,   view,           theme(ThemeName::Dark),
-      platform->fonts(), heatmaps, outbox, train_outbox, break_outbox, scaling_outbox, comparison_outbox};
+  const ReplaySnapshot replay;
+  std::vector<ReplayCommand> replay_outbox;
+  Context context{snapshot,          train,        breaks,
+                  scaling,           comparison,   replay,
+                  nullptr,           view,         theme(ThemeName::Dark),
+                  platform->fonts(), heatmaps,     outbox,
+                  train_outbox,      break_outbox, scaling_outbox,
+                  comparison_outbox, replay_outbox};
 };
 
 TEST_F(StageUnderTheMouse, ATensorIsSelectedWithItsRank) {

@@ -1,0 +1,116 @@
+// Looks at a Program step by step and tensor by tensor.
+#include "engine/program/sound.h"
+
+#include <fmt/format.h>
+
+#include "engine/config/error.h"
+#include "engine/config/validate.h"
+
+namespace shardlens {
+namespace {
+
+constexpr double kMostElements = 1e15;  // of a tensor: products and sums of such sizes stay inside 64 bits
+constexpr double kMostPairs = 4e9;      // of tensors, over all ranks: what liveness can be asked about
+constexpr double kMostRankSteps = 5e7;
+
+// Tensors without which a step of this kind cannot be read.
+size_t least_inputs(const Program& program, Op op) {
+  switch (op) {
+    case Op::Linear:
+    case Op::LinearGradInput:
+    case Op::LinearGradWeight:
+    case Op::BiasAdd:
+    case Op::GeluGrad:
+    case Op::TanhGrad:
+    case Op::Add:
+    case Op::Embedding:
+    case Op::EmbeddingGrad:
+    case Op::TargetLogit:
+    case Op::SumExp:
+      return 2;
+    case Op::LayerNorm:
+      return 3;
+    case Op::CachedAttention:
+    case Op::CacheAppend:
+    case Op::LayerNormApply:
+    case Op::LayerNormGrad:
+    case Op::LayerNormGradSums:
+    case Op::CrossEntropy:
+      return 4;
+    case Op::AttentionGrad:
+      return program.settings.model.is_grouped() ? 4 : 3;
+    case Op::LayerNormGradApply:
+    case Op::CrossEntropyGrad:
+    case Op::AdamW:
+      return 5;
+    default:
+      return 1;
+  }
+}
+
+bool is_by_batch(Op op) {
+  return op == Op::Attention || op == Op::AttentionGrad || op == Op::CachedAttention ||
+         op == Op::CacheAppend || op == Op::FirstToken || op == Op::FirstTokenGrad;
+}
+
+void require_sizes(const Program& program, const std::string& source) {
+  for (const Tensor& tensor : program.tensors) {
+    double elements = 1;
+    bool sized = !tensor.shape.empty();
+    for (const int64_t extent : tensor.shape) {
+      elements *= static_cast<double>(extent);
+      sized = sized && extent > 0;
+    }
+    if (!sized || elements > kMostElements)
+      throw request_error(fmt::format("{}: tensor {} of shape {} is none that can be held", source,
+                                      tensor.name, to_string(tensor.shape)));
+  }
+  const auto tensors = static_cast<double>(program.tensors.size()),
+             steps = static_cast<double>(program.steps.size()), ranks = static_cast<double>(program.ranks());
+  if (tensors * tensors * ranks > kMostPairs || steps * ranks > kMostRankSteps)
+    throw request_error(fmt::format("{}: {} steps over {} tensors on {} ranks are more than can be shown",
+                                    source, program.steps.size(), program.tensors.size(), program.ranks()));
+}
+
+// Identities are followed from step to step, so each must pass on what was there before to who comes after.
+void require_identities(const Program& program, const std::string& source) {
+  std::vector<StepId> written(program.tensors.size(), -1), read(program.tensors.size(), -1);
+  for (const Step& step : program.steps) {
+    for (const TensorId id : step.outputs)
+      if (StepId& first = written[static_cast<size_t>(id)]; first < 0) first = step.id;
+    for (const TensorId id : step.inputs)
+      if (StepId& first = read[static_cast<size_t>(id)]; first < 0) first = step.id;
+  }
+  for (const Step& step : program.steps) {
+    if (step.op != Op::Identity) continue;
+    const auto from = static_cast<size_t>(step.inputs[0]), to = static_cast<size_t>(step.outputs[0]);
+    const bool forward = written[from] < step.id && written[to] == step.id &&
+                         (read[to] < 0 || read[to] > step.id) && from != to;
+    if (!forward)
+      throw request_error(
+          fmt::format("{}: step {}, {}, passes on what is not there yet", source, step.id + 1, step.name));
+  }
+}
+
+}  // namespace
+
+void require_sound(const Program& program, const std::string& source) {
+  validate(program.settings);
+  require_sizes(program, source);
+  for (const Step& step : program.steps) {
+    const size_t least = least_inputs(program, step.op);
+    if (step.inputs.size() < least || step.outputs.empty())
+      throw request_error(fmt::format("{}: step {}, {}, reads {} tensors, and {} takes {}", source,
+                                      step.id + 1, step.name, step.inputs.size(), to_string(step.op), least));
+    const int64_t rows = program.tensor(step.outputs[0]).shape[0];
+    if (is_by_batch(step.op) && (step.attributes.batch < 1 || step.attributes.batch > rows))
+      throw request_error(fmt::format("{}: step {}, {}, has {} rows of a batch of {}", source, step.id + 1,
+                                      step.name, rows, step.attributes.batch));
+    if (step.layer < -1 || step.layer >= program.settings.model.layers)
+      throw request_error(fmt::format("{}: step {}, {}, belongs to layer {}, and the model has {}", source,
+                                      step.id + 1, step.name, step.layer, program.settings.model.layers));
+  }
+  require_identities(program, source);
+}
+
+}  // namespace shardlens

@@ -1,0 +1,113 @@
+// What is read of a recording without its events: when its passes were, their metrics, and the notes people
+// wrote into it. The only writing that a reader does is that of notes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "engine/config/error.h"
+#include "engine/io/sqlite.h"
+#include "engine/record/recording.h"
+
+namespace shardlens {
+namespace {
+
+constexpr double kSeconds = 1e-9;  // of a nanosecond
+
+int64_t nanoseconds(double seconds) {
+  constexpr double kMost = 9e9;  // seconds that nanoseconds can count
+  return std::isfinite(seconds) ? std::llround(std::clamp(seconds, 0.0, kMost) * 1e9) : 0;
+}
+
+std::string cut(const std::string& text) {
+  if (text.size() <= kLongestNoteBytes) return text;
+  size_t end = kLongestNoteBytes;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // not inside a letter
+  return text.substr(0, end);
+}
+
+}  // namespace
+
+int64_t Recording::passes() const {
+  const int64_t count = database_->integer("SELECT count(*) FROM passes");
+  if (count == 0) return 0;
+  const int64_t first = database_->integer("SELECT min(pass) FROM passes"),
+                last = database_->integer("SELECT max(pass) FROM passes");
+  if (first != 0 || last != count - 1)
+    damaged(fmt::format("it holds {} passes, and they are numbered {} to {}", count, first, last));
+  return count;
+}
+
+PassTime Recording::pass_time(int64_t index) const {
+  Statement row = database_->prepare("SELECT begin_ns, ns FROM passes WHERE pass = ?");
+  row.bind(1, index);
+  if (!row.step()) throw request_error(fmt::format("{} has no pass {}", database_->path(), index));
+  return {static_cast<double>(row.integer(0)) * kSeconds, static_cast<double>(row.integer(1)) * kSeconds};
+}
+
+void Recording::metrics(int64_t first, int64_t last, int64_t stride,
+                        const std::function<void(int64_t, const std::string&, double)>& take) const {
+  const auto read = [&](Statement& rows) {
+    while (rows.step())
+      take(rows.integer(0), rows.text(1),
+           rows.is_null(2) ? std::numeric_limits<double>::quiet_NaN() : rows.number(2));
+  };
+  if (stride == 1) {
+    Statement rows = database_->prepare(
+        "SELECT pass, name, value FROM metrics WHERE pass >= ? AND pass < ? ORDER BY pass, name");
+    rows.bind(1, first).bind(2, last);
+    return read(rows);
+  }
+  Statement rows = database_->prepare("SELECT pass, name, value FROM metrics WHERE pass = ? ORDER BY name");
+  for (int64_t pass = first; pass < last; pass += stride) {
+    rows.bind(1, pass);
+    read(rows);
+    rows.reset();
+  }
+}
+
+std::vector<Note> Recording::notes() const {
+  Statement rows = database_->prepare("SELECT id, ns, rank, step, text FROM notes ORDER BY ns, id LIMIT ?");
+  rows.bind(1, kMostNotes);
+  std::vector<Note> notes;
+  const auto steps = static_cast<int64_t>(header_.program.steps.size());
+  while (rows.step()) {
+    Note note;
+    note.id = rows.integer(0);
+    note.seconds = std::max(0.0, static_cast<double>(rows.integer(1)) * kSeconds);
+    const int64_t rank = rows.integer(2), step = rows.integer(3);
+    // One about a rank or a step that is not there is still worth reading.
+    note.rank = rank >= 0 && rank < ranks() ? static_cast<int>(rank) : -1;
+    note.step = step >= 0 && step < steps ? static_cast<StepId>(step) : -1;
+    note.text = cut(rows.text(4));
+    notes.push_back(std::move(note));
+  }
+  return notes;
+}
+
+Note Recording::add_note(Note note) {
+  note.text = cut(note.text);
+  database_->prepare("INSERT INTO notes(ns, rank, step, text) VALUES(?, ?, ?, ?)")
+      .bind(1, nanoseconds(note.seconds))
+      .bind(2, int64_t{note.rank})
+      .bind(3, int64_t{note.step})
+      .bind(4, std::string_view(note.text))
+      .run();
+  note.id = database_->integer("SELECT last_insert_rowid()");
+  return note;
+}
+
+void Recording::edit_note(int64_t id, const std::string& text) {
+  const std::string kept = cut(text);
+  database_->prepare("UPDATE notes SET text = ? WHERE id = ?")
+      .bind(1, std::string_view(kept))
+      .bind(2, id)
+      .run();
+}
+
+void Recording::remove_note(int64_t id) {
+  database_->prepare("DELETE FROM notes WHERE id = ?").bind(1, id).run();
+}
+
+}  // namespace shardlens

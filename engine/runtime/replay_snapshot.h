@@ -1,0 +1,122 @@
+// What the studio may know of a recording that is open, as immutable data, and what it may ask for. A
+// recording becomes Snapshots: `shown` is the usual one, of the pass that is looked at, so that panels draw
+// it as they draw a run.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engine/record/recording.h"
+#include "engine/runtime/snapshot.h"
+
+namespace shardlens {
+
+/// What does not change while a recording is open.
+struct RecordingFacts {
+  std::string path;
+  std::string verb;     ///< what was run: "step", "train"
+  std::string machine;  ///< "AMD EPYC, 2 cores": where it was recorded
+  CommunicatorInfo communicator;
+  double started_unix_seconds = 0;
+  bool finished = false;  ///< false: the run was killed, or still records
+  int64_t file_bytes = 0;
+  int64_t passes = 0;
+  int64_t dropped_passes = 0;  ///< that were run and are not in the file; `problem` says why
+  std::string problem;
+  double seconds = 0;                ///< from the beginning of the recording to the end of its last pass
+  std::shared_ptr<const Plan> plan;  ///< of the recorded Program
+};
+
+/// The metrics of all passes, in columns. Of a very long recording every `stride`-th pass.
+struct MetricTable {
+  int64_t stride = 1;
+  bool complete = false;  ///< false: still being read
+  std::vector<std::string> names;
+  std::vector<std::vector<double>> values;  ///< [name][i], of pass i · stride; NaN where there is none
+
+  size_t rows() const { return values.empty() ? 0 : values.front().size(); }
+  /// Null when there is no such metric.
+  const std::vector<double>* column(const std::string& name) const;
+};
+
+/// A note, and whether the file has it: one that cannot be written is kept until the recording is closed.
+struct ReplayNote {
+  Note note;
+  int64_t pass = 0;  ///< the pass it is about
+  bool saved = true;
+};
+
+/// The recordings in a folder, for choosing one.
+struct RecordingList {
+  struct Entry {
+    std::string name;  ///< without the folder
+    bool is_folder = false;
+    int64_t bytes = 0;
+  };
+  std::string folder;  ///< absolute
+  std::vector<Entry> entries;
+  std::string problem;  ///< why there are none
+};
+
+struct ReplaySnapshot {
+  uint64_t version = 0;
+  std::shared_ptr<const RecordingFacts> recording;  ///< null: none is open
+  /// The pass that is looked at; its position is that of `seconds`. Null: none is open. Without a result
+  /// where the recording holds no pass.
+  std::shared_ptr<const Snapshot> shown;
+  int64_t pass = 0;
+  double pass_begin_seconds = 0;  ///< of `pass`, from the beginning of the recording
+  double seconds = 0;             ///< where it stands, from the beginning of the recording
+  bool playing = false;
+  double speed = 1;  ///< recorded seconds a second
+  std::shared_ptr<const std::vector<ReplayNote>>
+      notes;                                   ///< in the order of their moments; null: none is open
+  std::shared_ptr<const MetricTable> metrics;  ///< null: none is open
+  std::string message;                         ///< why a file was refused or a note not saved
+  uint64_t messages = 0;                       ///< counts them, so that the same one twice is seen
+  std::shared_ptr<const RecordingList> list;   ///< null until asked for
+
+  bool is_open() const { return recording != nullptr; }
+};
+
+namespace replay_command {
+struct Open {
+  std::string path;
+};  ///< one that is refused leaves what is open as it was
+struct Close {};
+struct ShowPass {
+  int64_t pass = 0;
+};  ///< the whole of it; numbers outside are moved inside
+struct Seek {
+  double seconds = 0;
+};  ///< from the beginning of the recording
+struct ShowStep {
+  size_t position = 0;
+};  ///< within the pass shown: after its first `position` steps
+struct Play {
+  double speed = 1;
+};  ///< recorded seconds a second; of a pass shown as a whole from its beginning, at the end from the first
+struct Pause {};
+struct AddNote {
+  Note note;
+};  ///< its id is given by the file
+struct EditNote {
+  int64_t id = 0;
+  std::string text;
+};
+struct RemoveNote {
+  int64_t id = 0;
+};
+struct List {
+  std::string folder;
+};  ///< empty: where the program was started
+}  // namespace replay_command
+
+using ReplayCommand = std::variant<replay_command::Open, replay_command::Close, replay_command::ShowPass,
+                                   replay_command::Seek, replay_command::ShowStep, replay_command::Play,
+                                   replay_command::Pause, replay_command::AddNote, replay_command::EditNote,
+                                   replay_command::RemoveNote, replay_command::List>;
+
+}  // namespace shardlens

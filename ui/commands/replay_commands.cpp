@@ -1,0 +1,104 @@
+// The commands of a recording that is open: its passes, its clock and its notes; and what waits meanwhile.
+#include <imgui.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "ui/commands/command_table.h"
+#include "ui/commands/walk.h"
+#include "ui/panels/replay_parts.h"
+
+namespace shardlens::ui {
+namespace {
+
+bool replays(const Context& context) {
+  return context.replay.is_open();
+}
+
+bool has_passes(const Context& context) {
+  return replays(context) && context.replay.recording->passes > 0;
+}
+
+void change_speed(const Context& context, int by) {
+  const auto speeds = replay_speeds();
+  const int now = static_cast<int>(speed_index(context.view.replay.speed));
+  const int wanted = std::clamp(now + by, 0, static_cast<int>(speeds.size()) - 1);
+  set_replay_speed(context, speeds[static_cast<size_t>(wanted)].seconds_a_second);
+}
+
+/// Runs, trains or changes what is run.
+bool acts_on_the_run(const UiCommand& command) {
+  return command.id == "run.run" || command.id == "run.pause" || command.id == "run.cancel" ||
+         command.id.starts_with("train.") || command.group == CommandGroup::Settings;
+}
+
+}  // namespace
+
+void add_replay_commands(std::vector<UiCommand>& table) {
+  const auto add = [&](const char* id, const char* title, const char* help, std::vector<ImGuiKeyChord> keys,
+                       std::function<void(const Context&)> run, std::function<bool(const Context&)> enabled) {
+    table.push_back({.id = id,
+                     .title = title,
+                     .help = help,
+                     .group = CommandGroup::Replay,
+                     .keys = std::move(keys),
+                     .run = std::move(run),
+                     .enabled = std::move(enabled)});
+  };
+  add("replay.open", "Open a recording …",
+      "Show a .shardlens file in place of what runs; or drop one on the window", {ImGuiMod_Ctrl | ImGuiKey_O},
+      [](const Context& c) {
+        c.view.replay.choosing = !c.view.replay.choosing;
+        c.view.palette_open = c.view.sheet_open = false;
+        if (c.view.replay.choosing)
+          c.send(replay_command::List{c.replay.list ? c.replay.list->folder : std::string()});
+      },
+      {});
+  add(
+      "replay.close", "Close the recording", "Show what runs here again", {ImGuiMod_Ctrl | ImGuiKey_W},
+      [](const Context& c) { c.send(replay_command::Close{}); }, replays);
+  add(
+      "replay.previous_pass", "Previous pass", "The recorded pass before this one", {ImGuiKey_PageUp},
+      [](const Context& c) { c.send(replay_command::ShowPass{c.replay.pass - 1}); }, has_passes);
+  add(
+      "replay.next_pass", "Next pass", "The recorded pass after this one", {ImGuiKey_PageDown},
+      [](const Context& c) { c.send(replay_command::ShowPass{c.replay.pass + 1}); }, has_passes);
+  add(
+      "replay.first_pass", "First pass", "Where the recording begins", {ImGuiMod_Ctrl | ImGuiKey_PageUp},
+      [](const Context& c) { c.send(replay_command::ShowPass{0}); }, has_passes);
+  add(
+      "replay.last_pass", "Last pass", "Where the recording ends", {ImGuiMod_Ctrl | ImGuiKey_PageDown},
+      [](const Context& c) { c.send(replay_command::ShowPass{c.replay.recording->passes - 1}); }, has_passes);
+  add(
+      "replay.slower", "Play slower", "Down to a thousandth of real time, and to step by step",
+      {ImGuiKey_Comma}, [](const Context& c) { change_speed(c, -1); }, replays);
+  add(
+      "replay.faster", "Play faster", "Up to a hundred times real time", {ImGuiKey_Period},
+      [](const Context& c) { change_speed(c, 1); }, replays);
+  add(
+      "replay.bookmark", "Set a bookmark here", "Marks this moment and this step, in the file", {ImGuiKey_B},
+      [](const Context& c) { c.send(replay_command::AddNote{note_here(c, "")}); }, has_passes);
+  add(
+      "replay.note", "Write a note here", "A sentence about this moment and this step, in the file",
+      {ImGuiKey_N}, [](const Context& c) { c.view.replay.notes_open = c.view.replay.writes_note = true; },
+      has_passes);
+  add(
+      "replay.notes", "Show or hide the notes", "All bookmarks and notes of the recording, to go to",
+      {ImGuiMod_Shift | ImGuiKey_N},
+      [](const Context& c) { c.view.replay.notes_open = !c.view.replay.notes_open; }, replays);
+  add(
+      "replay.run_here", "Run the recording's settings here",
+      "This machine's times stand beside the recorded ones, in Traffic and in the Timeline", {},
+      [](const Context& c) { c.view.replay.run_here = true; }, replays);
+}
+
+void hold_back_while_replaying(std::vector<UiCommand>& table) {
+  for (UiCommand& command : table) {
+    if (!acts_on_the_run(command)) continue;
+    command.enabled = [own = std::move(command.enabled)](const Context& context) {
+      return !context.replay.is_open() && (!own || own(context));
+    };
+  }
+}
+
+}  // namespace shardlens::ui

@@ -1,0 +1,97 @@
+// Words and wishes of a replay.
+#include "ui/panels/replay_parts.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+#include "ui/widgets/format.h"
+
+namespace shardlens::ui {
+namespace {
+
+constexpr std::array<ReplaySpeed, 7> kSpeeds{{{0, "step by step"},
+                                              {1e-3, "1/1000"},
+                                              {1e-2, "1/100"},
+                                              {1e-1, "1/10"},
+                                              {1, "real time"},
+                                              {10, "× 10"},
+                                              {100, "× 100"}}};
+
+/// "4.2 s", or minutes and seconds where there are many.
+std::string moment_text(double seconds) {
+  if (seconds < 100) return format_seconds(seconds);
+  const auto whole = std::llround(seconds);
+  return fmt::format("{}:{:02} min", whole / 60, whole % 60);
+}
+
+}  // namespace
+
+std::span<const ReplaySpeed> replay_speeds() {
+  return kSpeeds;
+}
+
+size_t speed_index(double seconds_a_second) {
+  size_t at = 0;
+  while (at + 1 < kSpeeds.size() && kSpeeds[at].seconds_a_second < seconds_a_second) ++at;
+  return at;
+}
+
+void set_replay_speed(const Context& context, double seconds_a_second) {
+  const bool plays = context.replay.playing;
+  context.view.replay.speed = seconds_a_second;
+  if (plays && seconds_a_second > 0) context.send(replay_command::Play{seconds_a_second});
+  if (plays && seconds_a_second == 0) {
+    context.send(replay_command::Pause{});
+    context.view.playing = true;
+  } else if (context.view.playing && seconds_a_second > 0) {
+    context.view.playing = false;
+    context.send(replay_command::Play{seconds_a_second});
+  }
+}
+
+Note note_here(const Context& context, const std::string& text) {
+  Note note;
+  note.seconds = context.replay.seconds;
+  note.rank = context.view.selected_rank;
+  note.step = context.view.selected_step;
+  note.text = text;
+  return note;
+}
+
+void go_to(const Context& context, const ReplayNote& note) {
+  context.view.playing = false;
+  context.send(replay_command::Seek{note.note.seconds});
+  if (note.note.step < 0) return;
+  select_step(context.view, context.replay.recording->plan->program, note.note.step);
+  context.view.selected_rank = note.note.rank;
+  context.view.scroll_to_selection = true;
+}
+
+std::string place_of(const ReplaySnapshot& replay, const ReplayNote& note) {
+  std::string words = fmt::format("pass {}", grouped_text(note.pass + 1));
+  const Program& program = replay.recording->plan->program;
+  if (note.note.step >= 0 && static_cast<size_t>(note.note.step) < program.steps.size())
+    words += fmt::format(" · step {}, {}", note.note.step + 1, program.step(note.note.step).name);
+  if (note.note.rank >= 0) words += fmt::format(" · rank {}", note.note.rank);
+  return words + " · " + moment_text(note.note.seconds);
+}
+
+std::string file_name(const std::string& path) {
+  return path.substr(path.find_last_of('/') + 1);
+}
+
+std::vector<std::string> positions(const ReplaySnapshot& replay) {
+  const RecordingFacts& facts = *replay.recording;
+  if (facts.passes == 0) return {"no pass was recorded", "no pass"};
+  const std::string pass =
+      fmt::format("pass {} of {}", grouped_text(replay.pass + 1), grouped_text(facts.passes));
+  const std::string step =
+      fmt::format("step {} of {}", replay.shown->position, facts.plan->program.steps.size());
+  const std::string time = fmt::format("{} of {}", moment_text(replay.seconds), moment_text(facts.seconds));
+  return {pass + " · " + step + " · " + time, pass + " · " + time, pass,
+          fmt::format("{}/{}", grouped_text(replay.pass + 1), grouped_text(facts.passes))};
+}
+
+}  // namespace shardlens::ui

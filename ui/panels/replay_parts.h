@@ -1,0 +1,39 @@
+// What the strip of a replay, its notes and its commands have in common.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ui/context.h"
+
+namespace shardlens::ui {
+
+struct ReplaySpeed {
+  double seconds_a_second;  ///< recorded; 0: step by step
+  const char* words;
+};
+/// From the slowest to the fastest.
+std::span<const ReplaySpeed> replay_speeds();
+/// Its place among them.
+size_t speed_index(double seconds_a_second);
+/// From now on, also where it plays already.
+void set_replay_speed(const Context& context, double seconds_a_second);
+
+/// A note about the moment and the step that are looked at.
+Note note_here(const Context& context, const std::string& text);
+
+/// Stands where the note was written, and selects its step.
+void go_to(const Context& context, const ReplayNote& note);
+
+/// Its place in words: "pass 12 · step 37, mlp.fc · rank 2 · 4.2 s".
+std::string place_of(const ReplaySnapshot& replay, const ReplayNote& note);
+
+/// The file without its folder.
+std::string file_name(const std::string& path);
+
+/// Where the replay stands, from the fullest form to the shortest: "pass 12 of 400 · step 37 of 210 · 4.2 s
+/// of 61 s".
+std::vector<std::string> positions(const ReplaySnapshot& replay);
+
+}  // namespace shardlens::ui

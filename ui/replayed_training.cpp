@@ -1,0 +1,65 @@
+// From columns of metrics to steps of a curve.
+#include "ui/replayed_training.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+namespace shardlens::ui {
+namespace {
+
+/// A column that may not be there: then every value is `otherwise`.
+struct Column {
+  const std::vector<double>* values;
+  double otherwise = std::numeric_limits<double>::quiet_NaN();
+  double at(size_t i) const { return values ? (*values)[i] : otherwise; }
+};
+
+std::shared_ptr<const TrainCurve> curve_of(const RecordingFacts& facts, const MetricTable& metrics) {
+  auto curve = std::make_shared<TrainCurve>();
+  curve->plan = facts.plan;
+  curve->communicator = facts.communicator;
+  curve->options.settings = facts.plan->program.settings;
+  curve->options.steps = facts.passes;
+  curve->name = facts.plan->program.settings.model.title;
+  curve->stride = metrics.stride;
+  const Column loss{metrics.column("loss")}, norm{metrics.column("gradient_norm")},
+      rate{metrics.column("learning_rate"), 0}, scale{metrics.column("loss_scale"), 1},
+      skipped{metrics.column("skipped"), 0}, seconds{metrics.column("step_seconds"), 0},
+      tokens{metrics.column("tokens_per_second")}, flops{metrics.column("flops_per_second"), 0};
+  for (size_t i = 0; i < metrics.rows(); ++i) {
+    auto step = std::make_shared<TrainStep>();
+    step->report.step = static_cast<int64_t>(i) * metrics.stride + 1;
+    step->report.loss = loss.at(i);
+    step->report.gradient_norm = norm.at(i);
+    step->report.learning_rate = rate.at(i);
+    step->report.loss_scale = scale.at(i) > 0 ? scale.at(i) : 1;
+    step->report.skipped = skipped.at(i) > 0;
+    step->report.seconds = seconds.at(i);
+    step->report.tokens_per_second = tokens.at(i);
+    step->report.flops_per_second = flops.at(i);
+    curve->steps.push_back(std::move(step));
+  }
+  return curve;
+}
+
+}  // namespace
+
+std::shared_ptr<const TrainSnapshot> replayed_training(const ReplaySnapshot& replay) {
+  static std::shared_ptr<const MetricTable> known;
+  static std::shared_ptr<const TrainSnapshot> made;
+  if (made && known == replay.metrics) return made;
+  auto training = std::make_shared<TrainSnapshot>();
+  training->machine = replay.recording->machine;
+  training->state = TrainState::Idle;
+  if (replay.metrics && replay.metrics->column("loss") != nullptr) {
+    training->state = TrainState::Done;
+    training->curves.push_back(curve_of(*replay.recording, *replay.metrics));
+  }
+  known = replay.metrics;
+  made = std::move(training);
+  return made;
+}
+
+}  // namespace shardlens::ui
