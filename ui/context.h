@@ -74,6 +74,12 @@ struct CompareView {
   std::optional<TournamentWish> asked_tournament;
 };
 
+/// Who is to be made late next, and by how much.
+struct LateView {
+  int rank = -1;  ///< of all T x D; -1: the selected rank
+  int64_t milliseconds = 20;
+};
+
 /// What the Inspector's pictures show of the selected tensor: the same part of every rank's piece.
 struct InspectorView {
   TensorId tensor = kNoTensor;  ///< the zoom belongs to this one
@@ -147,6 +153,7 @@ struct ViewState {
   TrainView train;
   BreakView breaks;
   CompareView compare;
+  LateView late;
   InspectorView inspector;
   ReplayView replay;
   std::string program_filter;                                   ///< words the Program tab's steps must hold

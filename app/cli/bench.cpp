@@ -10,6 +10,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/late_report.h"
 #include "app/cli/options.h"
 #include "app/cli/plan_reports.h"
 #include "app/cli/verbs.h"
@@ -218,6 +219,7 @@ int bench_step(const CommonOptions& options, int repetitions) {
                                     {"op_seconds", op_seconds},
                                     {"predicted_seconds", bench.times.predicted_seconds},
                                     {"predicted_on", bench.times.predicted_on},
+                                    {"late", late_json(plan->program, bench.late)},
                                     {"planned_bytes_per_rank", bench.planned_bytes},
                                     {"high_water_bytes_per_rank", bench.high_water_bytes}}
                            .dump());
@@ -242,6 +244,8 @@ int bench_step(const CommonOptions& options, int repetitions) {
     if (share >= 0.001)
       fmt::print("  {:<20} {:>9.2f} ms {:>6.1f} %\n", to_string(time.op), time.seconds * 1e3, share * 100);
   }
+  if (!bench.late.empty()) fmt::print("\n");
+  print_late(stdout, plan->program, bench.late);
   if (bench.times.known()) print_times(bench.times, plan->program);
   if (s.block == Block::Model) {
     fmt::print("\ntokens                {:.0f} tokens/s\n",
@@ -352,6 +356,7 @@ Verb add_bench(CLI::App& app) {
       "FILE.json; if left out, the one that "
       "this-machine is read from (shardlens/this-machine.json in $XDG_DATA_HOME or ~/.local/share)");
   add_common(app, *options);
+  add_delay_option(app, *options);
   app.footer(
       "\nExamples\n  shardlens-cli bench step --model gpt2 --tp 2 --batch 4 --seq 256\n"
       "  shardlens-cli bench step --model gpt2 --layer --tp 2\n"
@@ -360,6 +365,9 @@ Verb add_bench(CLI::App& app) {
       "  shardlens-cli bench calibrate\n  shardlens-cli bench scaling\n"
       "  shardlens-cli bench overlap --layer --tp 2\n");
   return [options, what, repetitions, out] {
+    if (!options->delays.empty() && *what != "step" && *what != "record")
+      throw request_error(
+          fmt::format("bench {} has no late ranks; leave out --delay, or choose bench step", *what));
     if (*what == "scaling") return print_scaling(to_settings(*options), *repetitions, options->json);
     if (*what == "record") return bench_record(*options, *repetitions, *out);
     if (*what == "overlap") return print_overlap(to_settings(*options), *repetitions, options->json);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/late_report.h"
 #include "app/cli/verbs.h"
 #include "engine/config/units.h"
 #include "engine/record/recording.h"
@@ -88,6 +89,7 @@ int print_info(const std::string& path, bool as_json) {
         rank, share.seconds * 1e3, share.waiting * 1e3, share.moving * 1e3,
         bytes_text(static_cast<double>(total_bytes(memory[rank]))));
   }
+  print_late(stdout, header.program, lateness_of(header.program, last.events));
   for (const auto& [name, value] : last.metrics) fmt::print("  {:<20} {:.6g}\n", name, value);
   return 0;
 }

@@ -123,6 +123,22 @@ void add_cache_option(CLI::App& verb, CommonOptions& o) {
       ->type_name("TOKENS");
 }
 
+void add_delay_option(CLI::App& verb, CommonOptions& o) {
+  verb.add_option("--delay", o.delays,
+                  "RANK:STEP:MS: makes a rank (of all T x D) late before a step (its name, or its number in "
+                  "`plan`), in every pass; several times, or a list with commas")
+      ->group(kGroup)
+      ->type_name("R:S:MS")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+}
+
+std::vector<Delay> parse_delays(const std::vector<std::string>& texts) {
+  std::vector<Delay> delays;
+  for (const std::string& text : texts) delays.push_back(parse_delay(text));
+  return delays;
+}
+
 Settings to_settings(const CommonOptions& o) {
   if (o.backend != "cpu") {
     throw request_error(fmt::format("--backend {}: this build has no such backend; use cpu", o.backend));
@@ -152,6 +168,7 @@ Settings to_settings(const CommonOptions& o) {
   settings.weights_path = o.weights;
   settings.hardware = o.hardware;
   settings.threads_per_rank = o.threads_per_rank;
+  settings.delays = parse_delays(o.delays);
   // A model folder brings its weights along.
   const std::filesystem::path in_folder = std::filesystem::path(o.model) / "model.safetensors";
   if (o.weights.empty() && std::filesystem::exists(in_folder)) settings.weights_path = in_folder.string();

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/config/settings.h"
 
@@ -32,6 +33,7 @@ struct CommonOptions {
   int overlap_chunks = 1;
   double dropout = 0;
   int64_t cache = 0;
+  std::vector<std::string> delays;  ///< --delay: RANK:STEP:MS each
   std::string input = "normal";
   std::string weights;
   std::string backend = "cpu";
@@ -48,6 +50,10 @@ void add_common(CLI::App& verb, CommonOptions& options);
 
 /// Adds --cache: a pass of generation instead of one of training.
 void add_cache_option(CLI::App& verb, CommonOptions& options);
+
+/// Adds --delay: ranks made late on purpose.
+void add_delay_option(CLI::App& verb, CommonOptions& options);
+std::vector<Delay> parse_delays(const std::vector<std::string>& texts);
 
 /// Adds what the verbs about a whole model share.
 void add_model_options(CLI::App& verb, CommonOptions& options);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/heads_report.h"
+#include "app/cli/late_report.h"
 #include "app/cli/step_options.h"
 #include "app/cli/verbs.h"
 #include "engine/config/units.h"
@@ -61,6 +62,7 @@ Verb add_step(CLI::App& app) {
   auto record = std::make_shared<RecordOptions>();
   auto dump = std::make_shared<std::string>();
   add_common(app, *options);
+  add_delay_option(app, *options);
   add_model_step(app, *model_options);
   add_record_options(app, *record);
   app.add_option(
@@ -74,6 +76,8 @@ Verb add_step(CLI::App& app) {
       "  shardlens-cli step --model FOLDER --tokens tokens.npy --tp 2 --dp 2 --dtype fp64 --dump "
       "out.safetensors\n"
       "  shardlens-cli step --model gpt2 --layer --tp 4 --dump layer.safetensors\n"
+      "  shardlens-cli step --model gpt2 --layer --tp 4 --delay 2:attn.proj:20    what waiting for rank 2 "
+      "costs\n"
       "  shardlens-cli step --model gpt2 --layer 3 --weights model.safetensors --input x.npy --batch 1 --seq "
       "64\n");
   return [options, model_options, record, dump] {
@@ -104,6 +108,7 @@ Verb add_step(CLI::App& app) {
     std::vector<double> attention;
     for (int rank = 0; rank < program.ranks(); ++rank)
       attention.push_back(attention_seconds(program, executor.trace(rank)));
+    const std::vector<Lateness> late = last_lateness(program, executor);
     if (options->json) {
       ordered_json out = {
           {"step_seconds", seconds}, {"steps", program.steps.size()}, {"ranks", program.ranks()}};
@@ -112,6 +117,7 @@ Verb add_step(CLI::App& app) {
         out["high_water_bytes_per_rank"].push_back(total_bytes(executor.high_water_bytes(rank)));
       }
       out["heads"] = heads_json(*plan, attention);
+      out["late"] = late_json(program, late);
       if (!dump->empty()) out["dump"] = *dump;
       fmt::print("{}\n", out.dump());
       return 0;
@@ -119,6 +125,7 @@ Verb add_step(CLI::App& app) {
     fmt::print("{} steps on {} ranks ({}: {}): {:.2f} ms, measured on {}\n", program.steps.size(),
                program.ranks(), executor.communicator().name, executor.communicator().reason, seconds * 1e3,
                machine_description());
+    print_late(stdout, program, late);
     for (int rank = 0; rank < program.ranks(); ++rank) {
       const int64_t measured = total_bytes(executor.high_water_bytes(rank));
       const int64_t planned = total_bytes(plan->memory[static_cast<size_t>(rank)].arena_bytes);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/heads_report.h"
+#include "app/cli/late_report.h"
 #include "app/cli/step_options.h"
 #include "engine/config/error.h"
 #include "engine/config/units.h"
@@ -151,9 +152,11 @@ int run_model_step(const CommonOptions& common, const ModelStepOptions& o, const
   const std::shared_ptr<const Plan> plan = make_plan(settings);
   say_seeded_heads(settings);
   std::unique_ptr<Recorder> recorder;
+  std::vector<Lateness> late;
   request.after_pass = [&](const Executor& executor, double loss) {
     if (!recorder) recorder = make_recorder(record, "step", *plan, executor.communicator());
     if (recorder) recorder->take(executor, {{"loss", loss}});
+    late = last_lateness(plan->program, executor);
   };
   const ModelStepResult result = shardlens::run_model_step(plan, request);
   finish_recording(recorder.get(), record, common.json ? stderr : stdout);
@@ -168,6 +171,7 @@ int run_model_step(const CommonOptions& common, const ModelStepOptions& o, const
                         {"replicas", settings.dp},
                         {"high_water_bytes_per_rank", result.high_water_bytes}};
     out["heads"] = heads_json(*plan, result.attention_seconds);
+    out["late"] = late_json(plan->program, late);
     if (request.dump) out["dump"] = dump_path;
     fmt::print("{}\n", out.dump());
     return 0;
@@ -183,6 +187,7 @@ int run_model_step(const CommonOptions& common, const ModelStepOptions& o, const
   fmt::print("{} steps ({}: {}), last pass {:.2f} ms, measured on {}\n", plan->program.steps.size(),
              result.communicator.name, result.communicator.reason, result.pass_seconds * 1e3,
              machine_description());
+  print_late(stdout, plan->program, late);
   for (size_t rank = 0; rank < result.high_water_bytes.size(); ++rank) {
     const int64_t planned = total_bytes(plan->memory[rank % static_cast<size_t>(settings.tp)].arena_bytes);
     fmt::print("  rank {}: high-water {} bytes, planned {}\n", rank,

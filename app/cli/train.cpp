@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/late_report.h"
 #include "app/cli/options.h"
 #include "app/cli/record.h"
 #include "app/cli/train_report.h"
@@ -59,6 +60,7 @@ void add_options(CLI::App& verb, TrainVerbOptions& o) {
   o.common.batch = 8;
   o.common.seq = 128;
   add_model_options(verb, o.common);
+  add_delay_option(verb, o.common);
   const std::string group = "Training";
   const auto option = [&](const char* name, auto& value, const char* help) {
     verb.add_option(name, value, help)->group(group)->capture_default_str();
@@ -114,6 +116,7 @@ TrainOptions to_resume_options(const TrainVerbOptions& o) {
   if (o.given("--split")) settings.split = find_split(o.common.split);
   if (o.given("--loss")) settings.split.loss = parse_loss_form(o.common.loss);
   settings.threads_per_rank = o.common.threads_per_rank;
+  settings.delays = parse_delays(o.common.delays);
   if (o.given("--steps")) options.steps = o.steps;
   if (o.given("--checkpoint")) options.checkpoint = o.checkpoint;
   return options;
@@ -176,6 +179,9 @@ int run_train(const TrainVerbOptions& o) {
   trainer.run(watcher, stop_requested);
   finish_recording(recorder.get(), o.record, out);
   const StepReport& last = report.last();
+  const std::vector<Lateness> late = last_lateness(trainer.plan().program, trainer.executor());
+  if (!late.empty()) fmt::print(out, "in step {}:\n", trainer.steps_done());
+  print_late(out, trainer.plan().program, late);
   if (trainer.steps_done() < options.steps) {
     fmt::print(out, "stopped after step {} of {}{}\n", trainer.steps_done(), options.steps,
                options.checkpoint.empty() ? "; nothing was saved, since no --checkpoint was given"
@@ -193,7 +199,8 @@ int run_train(const TrainVerbOptions& o) {
                          {"gemm_ceiling_flops", trainer.ceiling_flops()},
                          {"parameters", parameter_count(settings.model)},
                          {"ranks", settings.tp},
-                         {"replicas", settings.dp}};
+                         {"replicas", settings.dp},
+                         {"late", late_json(trainer.plan().program, late)}};
     if (!options.checkpoint.empty()) json["checkpoint"] = options.checkpoint;
     if (last.parts) json["word_loss"] = last.parts->words, json["order_loss"] = last.parts->sentences;
     if (const auto& validation = report.last_validation()) {

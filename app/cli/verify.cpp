@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/late_report.h"
 #include "app/cli/options.h"
 #include "app/cli/verbs.h"
 #include "app/cli/verify_break.h"
@@ -26,12 +27,15 @@ namespace {
 using nlohmann::ordered_json;
 using ParityTable = std::vector<std::shared_ptr<const TensorParity>>;
 
-void run_once(const std::shared_ptr<const Plan>& plan, std::shared_ptr<StepObserver> observer) {
+// What the ranks that were late cost.
+std::vector<Lateness> run_once(const std::shared_ptr<const Plan>& plan,
+                               std::shared_ptr<StepObserver> observer) {
   check_runnable(*plan);
   Executor executor(plan);
   executor.observe({std::make_shared<FiniteCheck>(plan->program.ranks()), std::move(observer)});
   executor.start(executor.steps());
   executor.wait();
+  return last_lateness(plan->program, executor);
 }
 
 std::vector<std::string> fault_names() {
@@ -92,6 +96,7 @@ Verb add_verify(CLI::App& app) {
   auto degrees = std::make_shared<std::string>();
   add_common(app, *options);
   add_cache_option(app, *options);
+  add_delay_option(app, *options);
   app.add_option(
       "--break", *fault,
       fmt::format("Plant a classic mistake first and see it found, or all, one after the other: {}",
@@ -124,6 +129,9 @@ Verb add_verify(CLI::App& app) {
     Settings settings = to_settings(*options);
     if (steps_option->count() > 0 && fault->empty())
       throw request_error("--steps is for a planted mistake: add --break NAME, or --break all");
+    if (!options->delays.empty() && (sweep->count() > 0 || !fault->empty()))
+      throw request_error(fmt::format("--delay is for one sound run: leave out {}",
+                                      sweep->count() > 0 ? "--sweep, and choose a T with --tp" : "--break"));
     if (sweep->count() > 0) {
       settings.update = settings.block == Block::Model;
       const std::optional<Fault> planted =
@@ -134,21 +142,24 @@ Verb add_verify(CLI::App& app) {
     if (*steps > 0) return break_and_train(settings, parse_fault(*fault), *steps, options->json);
     settings.update =
         settings.block == Block::Model;  // at rate 0: the norm and the clipping are compared too
-    Program program = plan_program(settings);
     const bool planted = !fault->empty();
-    if (planted) program = plant(std::move(program), parse_fault(*fault));
-    const std::shared_ptr<const Plan> plan = make_plan(std::move(program));
+    const std::shared_ptr<const Plan> plan =
+        planted ? make_plan(plant(plan_program(settings), parse_fault(*fault))) : make_plan(settings);
     check_runnable(*plan);
     auto serial = std::make_shared<SerialReference>();
     run_once(make_plan(plan_serial(settings)), serial);
     auto check = std::make_shared<ParityCheck>(plan->program, serial, false);
-    run_once(plan, check);
+    const std::vector<Lateness> late = run_once(plan, check);
     const ParityTable table = check->results();
     const ParitySummary summary = summarise(plan->program, table);
     if (options->json) {
-      fmt::print("{}\n", to_json(plan->program, table, summary).dump());
+      ordered_json out = to_json(plan->program, table, summary);
+      out["late"] = late_json(plan->program, late);
+      fmt::print("{}\n", out.dump());
     } else {
       print(plan->program, table);
+      if (!late.empty()) fmt::print("\n");
+      print_late(stdout, plan->program, late);
       if (summary.agrees) {
         fmt::print("\nSharded equals serial: {} tensors, worst relative error {:.2e} ({}).\n",
                    std::count_if(table.begin(), table.end(), [](const auto& p) { return p != nullptr; }),

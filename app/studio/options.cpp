@@ -68,6 +68,7 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
   std::string model = "gpt2", split = "megatron", dtype = "fp32", block = "layer", recompute = "none", loss,
               theme, size, train_dtype, fault;
   std::string heads_policy = "strict";
+  std::vector<std::string> delays;
   std::optional<int> tp;
   int64_t kv_heads = 0;
   float scale = 0;
@@ -106,6 +107,8 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
                  "Parts a row-parallel product is made in, each reduced while the next is computed")
       ->capture_default_str();
   app.add_option("--loss", loss, "Of a whole model: fused or gather");
+  app.add_option("--delay", delays, "RANK:STEP:MS: a rank that is late before a step; several times")
+      ->allow_extra_args(false);
   app.add_option("--layer", settings.layer, "Which layer of the model")->capture_default_str();
   app.add_option("--seed", settings.seed, "Seed of weights and input")->capture_default_str();
   app.add_option("--hardware", settings.hardware, "The machine whose times are predicted")
@@ -152,6 +155,7 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
   settings.dtype = parse_dtype(dtype);
   settings.block = parse_block(block);
   settings.recompute = parse_recompute(recompute);
+  for (const std::string& delay : delays) settings.delays.push_back(parse_delay(delay));
   if (!loss.empty()) settings.split.loss = parse_loss_form(loss);
   if (!options.open.empty() && settings.block != Block::Model)
     throw request_error("--open is for a whole model: add --block model");

@@ -1,8 +1,12 @@
 // Names of the choices in the settings, in both directions from one table an enum.
 #include "engine/config/settings.h"
 
+#include <fmt/format.h>
+
+#include <charconv>
 #include <utility>
 
+#include "engine/config/error.h"
 #include "engine/config/suggest.h"
 
 namespace shardlens {
@@ -123,6 +127,29 @@ Operands parse_operands(const std::string& text) {
 }
 InputKind parse_input_kind(const std::string& text) {
   return parse(kInputs, "input", text);
+}
+
+std::string to_string(const Delay& delay) {
+  return fmt::format("{}:{}:{}", delay.rank, delay.step, delay.milliseconds);
+}
+
+Delay parse_delay(const std::string& text) {
+  // A step's name may hold anything, so the numbers are taken from the ends.
+  const size_t first = text.find(':'), last = text.rfind(':');
+  const auto number = [&](size_t begin, size_t end, auto& value) {
+    const char* const stop = text.data() + end;
+    const auto [at, problem] = std::from_chars(text.data() + begin, stop, value);
+    return begin < end && at == stop && problem == std::errc();
+  };
+  Delay delay;
+  const bool is_whole = first != std::string::npos && last > first + 1 && number(0, first, delay.rank) &&
+                        number(last + 1, text.size(), delay.milliseconds);
+  if (!is_whole)
+    throw request_error(fmt::format(
+        "delay \"{}\" is not RANK:STEP:MS, such as 2:attn.proj:20: rank 2 is 20 ms late before attn.proj",
+        text));
+  delay.step = text.substr(first + 1, last - first - 1);
+  return delay;
 }
 
 }  // namespace shardlens

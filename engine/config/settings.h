@@ -109,6 +109,14 @@ struct InputSource {
   bool operator==(const InputSource&) const = default;
 };
 
+/// A rank that is made late on purpose, in every pass, to see what waiting for it costs.
+struct Delay {
+  int rank = 0;      ///< of all T x D, replica by replica
+  std::string step;  ///< the step it stands still before: its name, of equal ones the first, or its id
+  double milliseconds = 0;
+  bool operator==(const Delay&) const = default;
+};
+
 struct Settings {
   Model model;
   Split split;
@@ -139,6 +147,7 @@ struct Settings {
   std::string weights_path;  ///< a GPT-2 safetensors file in Hugging Face's names; empty: seeded weights
   std::string hardware = "this-machine";
   int threads_per_rank = 0;  ///< 0: an equal share of the cores, at least one
+  std::vector<Delay> delays;
 
   /// Sequences and tokens that one replica works on at a time: the batch over D and over its parts.
   int64_t micro_batch() const { return block == Block::Model ? batch / dp / micro_batches : batch; }
@@ -172,5 +181,8 @@ NormPlacement parse_norm_placement(const std::string& text);
 GeluForm parse_gelu_form(const std::string& text);
 Operands parse_operands(const std::string& text);
 InputKind parse_input_kind(const std::string& text);
+
+std::string to_string(const Delay& delay);  ///< "2:attn.proj:20", as on the command line
+Delay parse_delay(const std::string& text);
 
 }  // namespace shardlens

@@ -77,6 +77,25 @@ InputSource read_input(const nlohmann::json& json, const std::string& where) {
   return input;
 }
 
+// A file written before ranks could be late has none that are.
+std::vector<Delay> read_delays(ObjectReader& settings) {
+  std::vector<Delay> delays;
+  if (!settings.has("delays")) return delays;
+  const nlohmann::json& list = settings.child("delays");
+  const std::string where = settings.where() + ", delays";
+  if (!list.is_array()) throw request_error(where + " must be a list");
+  for (const nlohmann::json& value : list) {
+    ObjectReader reader(value, where);
+    Delay delay;
+    delay.rank = small_integer(reader, "rank");
+    delay.step = reader.string("step");
+    delay.milliseconds = reader.number("milliseconds");
+    reader.finish();
+    delays.push_back(std::move(delay));
+  }
+  return delays;
+}
+
 OptimizerSettings read_optimizer(const nlohmann::json& json, const std::string& where) {
   ObjectReader reader(json, where);
   OptimizerSettings optimizer;
@@ -145,6 +164,10 @@ nlohmann::ordered_json settings_to_json(const Settings& settings) {
   json["weights_path"] = settings.weights_path;
   json["hardware"] = settings.hardware;
   json["threads_per_rank"] = settings.threads_per_rank;
+  json["delays"] = nlohmann::ordered_json::array();
+  for (const Delay& delay : settings.delays)
+    json["delays"].push_back(
+        {{"rank", delay.rank}, {"step", delay.step}, {"milliseconds", delay.milliseconds}});
   return json;
 }
 
@@ -175,6 +198,7 @@ Settings settings_from_json(const nlohmann::json& json, const std::string& sourc
   settings.weights_path = reader.string("weights_path");
   settings.hardware = reader.string("hardware");
   settings.threads_per_rank = small_integer(reader, "threads_per_rank");
+  settings.delays = read_delays(reader);
   reader.finish();
   return settings;
 }

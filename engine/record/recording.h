@@ -9,6 +9,7 @@
 //   passes(pass, begin_ns, ns)             begin_ns: from the beginning of the recording
 //   events(pass, rank, step, begin_ns, end_ns, arrival_ns, met_ns, sent_bytes)   the last three of
 //                                          collectives only; the bytes as they were counted
+//   holds(pass, rank, step, ns)            a rank stood still on purpose before a step began
 //   metrics(pass, name, value)             loss, gradient norm and so on, units in the names
 //   notes(id, ns, rank, step, text)        what people wrote into it afterwards; ns: from the beginning of the
 //                                          recording; rank and step -1: of all, of none

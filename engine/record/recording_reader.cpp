@@ -125,6 +125,16 @@ RecordedPass Recording::pass(int64_t index) const {
     event.sent_bytes = events.integer(6);
     track.push_back(event);
   }
+  Statement holds = database_->prepare("SELECT rank, step, ns FROM holds WHERE pass = ?");
+  holds.bind(1, index);
+  while (holds.step()) {
+    const int64_t rank = holds.integer(0), step = holds.integer(1);
+    if (rank < 0 || rank >= ranks() || step < 0 ||
+        step >= static_cast<int64_t>(pass.events[static_cast<size_t>(rank)].size()))
+      damaged(fmt::format("pass {}: rank {} is held before step {}", index, rank, step));
+    pass.events[static_cast<size_t>(rank)][static_cast<size_t>(step)].held_seconds =
+        static_cast<double>(holds.integer(2)) * kSeconds;
+  }
   Statement metrics = database_->prepare("SELECT name, value FROM metrics WHERE pass = ? ORDER BY name");
   metrics.bind(1, index);
   while (metrics.step()) pass.metrics.emplace_back(metrics.text(0), metrics.number(1));

@@ -60,6 +60,8 @@ void RecordingWriter::write_header(const RecordingHeader& header) {
       "CREATE INDEX passes_by_time ON passes(begin_ns);"
       "CREATE TABLE events(pass INTEGER, rank INTEGER, step INTEGER, begin_ns INTEGER, end_ns INTEGER,"
       " arrival_ns INTEGER, met_ns INTEGER, sent_bytes INTEGER, PRIMARY KEY(pass, rank, step)) WITHOUT ROWID;"
+      "CREATE TABLE holds(pass INTEGER, rank INTEGER, step INTEGER, ns INTEGER,"
+      " PRIMARY KEY(pass, rank, step)) WITHOUT ROWID;"
       "CREATE TABLE metrics(pass INTEGER, name TEXT, value REAL, PRIMARY KEY(pass, name)) WITHOUT ROWID;"
       "CREATE TABLE notes(id INTEGER PRIMARY KEY, ns INTEGER, rank INTEGER, step INTEGER, text TEXT);" +
       overview_tables("main"));
@@ -118,6 +120,7 @@ void RecordingWriter::write(const RecordedPass& pass) {
   double seconds = 0;
   add_to_overview(number, pass);
   Statement insert = db.prepare("INSERT INTO events VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
+  Statement hold = db.prepare("INSERT INTO holds VALUES(?, ?, ?, ?)");
   for (size_t rank = 0; rank < pass.events.size(); ++rank) {
     for (size_t step = 0; step < pass.events[rank].size(); ++step) {
       const StepEvent& event = pass.events[rank][step];
@@ -131,6 +134,12 @@ void RecordingWriter::write(const RecordedPass& pass) {
           .bind(7, nanoseconds(event.all_arrived_seconds))
           .bind(8, event.sent_bytes)
           .run();
+      if (event.held_seconds > 0)
+        hold.bind(1, number)
+            .bind(2, static_cast<int64_t>(rank))
+            .bind(3, static_cast<int64_t>(step))
+            .bind(4, nanoseconds(event.held_seconds))
+            .run();
     }
   }
   db.prepare("INSERT INTO passes VALUES(?, ?, ?)")

@@ -17,6 +17,7 @@ struct StepEvent {
   double end_seconds = 0;
   double arrival_seconds = 0;      ///< collectives only: this rank reached the meeting
   double all_arrived_seconds = 0;  ///< collectives only: the last rank did; wait ends, transfer begins
+  double held_seconds = 0;         ///< stood still on purpose before it began (Settings::delays)
   int64_t sent_bytes = 0;          ///< collectives only: this rank's share, counted by the communicator
   int64_t flops = 0;               ///< this rank's
   BytesByKind high_water_bytes{};  ///< most bytes each arena has held so far

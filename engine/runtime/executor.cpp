@@ -81,6 +81,7 @@ struct Executor::Rank {
   std::unique_ptr<Arenas> arenas;
   std::unique_ptr<RankTrace> trace;
   std::unique_ptr<SideLane> lane;  ///< null where no step runs beside the others
+  std::map<StepId, double> holds;  ///< seconds it stands still before these steps
   uint64_t weights_of = 0;         ///< which feeding its weights come from
   bool ready = false;              ///< memory fed
   size_t claimed = 0;              ///< steps begun in this pass
@@ -101,7 +102,7 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Beside beside, const Execut
   if (lender != nullptr && lent_places(*lender->plan_) != lent_places(*plan_))
     throw std::logic_error("a Program can only run over the memory of one that lays out the same weights");
   feed_ = std::make_unique<Feed>(program);
-  find_waits();
+  behind_lane_ = steps_behind_lane(program);
   if (program.settings.block == Block::Model)
     inputs_.batch = std::make_shared<const Batch>(seeded_batch(program.settings));
   if (program.settings.dtype == DType::Fp16) inputs_.loss_scale = kFp16LossScale;
@@ -130,6 +131,8 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Beside beside, const Execut
       rank->holders = std::move(holders[static_cast<size_t>(r)]);
       rank->trace = std::make_unique<RankTrace>(program.steps.size());
       if (lanes) rank->lane = std::make_unique<SideLane>();
+      for (const Hold& hold : plan_->holds)
+        if (hold.rank == d * program.ranks() + r) rank->holds[hold.step] += hold.seconds;
       ranks_.push_back(std::move(rank));
     }
   }
@@ -230,6 +233,7 @@ void Executor::start(size_t target) {
     if (plan_->program.settings.update) ++weights_of_;
   }
   if (ranks_[0]->claimed == 0) pass_begin_seconds_ = now_seconds();
+  halting_ = false;
   target_ = target;
   wake_ranks_.notify_all();
 }
@@ -239,6 +243,7 @@ void Executor::pause() {
   size_t furthest = 0;
   for (const auto& rank : ranks_) furthest = std::max(furthest, rank->claimed);
   target_ = std::min(target_, furthest);
+  halting_ = true;
   wake_ranks_.notify_all();
   wake_waiters_.notify_all();
 }
@@ -341,7 +346,7 @@ void Executor::feed_pass(Rank& rank, uint64_t weights_of) {
   }
 }
 
-void Executor::run_step(Rank& rank, StepId id, double begin_of_pass) {
+void Executor::run_step(Rank& rank, StepId id, double begin_of_pass, double held_seconds) {
   const Program& program = plan_->program;
   const Step& step = program.step(id);
   const StepCost& cost = plan_->cost[static_cast<size_t>(rank.index)][static_cast<size_t>(id)];
@@ -356,41 +361,31 @@ void Executor::run_step(Rank& rank, StepId id, double begin_of_pass) {
     event.all_arrived_seconds = times.all_arrived_seconds - begin_of_pass;
     event.sent_bytes = times.sent_bytes;
   }
+  event.held_seconds = held_seconds;
   event.flops = cost.flops;
   event.high_water_bytes = rank.arenas->high_water_bytes();
   rank.trace->publish(static_cast<size_t>(id), event);
   for (TensorId out : step.outputs) show(rank, id, program.tensor(out));
 }
 
-void Executor::find_waits() {
-  const Program& program = plan_->program;
-  // Rows that are worked on by themselves are no other rows' business.
-  const auto place_of = [&](TensorId id) {
-    while (program.tensor(id).storage != kNoTensor && !is_row_view(program, program.tensor(id)))
-      id = program.tensor(id).storage;
-    return static_cast<size_t>(id);
-  };
-  std::vector<bool> in_lane(program.tensors.size(), false);  // by place
-  waits_for_lane_.assign(program.steps.size(), false);
-  for (const Step& step : program.steps) {
-    for (const std::vector<TensorId>* tensors : {&step.inputs, &step.outputs}) {
-      for (const TensorId id : *tensors) {
-        if (step.beside) in_lane[place_of(id)] = true;
-        if (!step.beside && in_lane[place_of(id)]) waits_for_lane_[static_cast<size_t>(step.id)] = true;
-      }
-    }
-  }
+double Executor::stand_still(double seconds) {
+  const double begin = now_seconds();
+  std::unique_lock lock(mutex_);
+  wake_ranks_.wait_for(lock, std::chrono::duration<double>(seconds),
+                       [this] { return stopping_ || halting_; });
+  return now_seconds() - begin;
 }
 
 // In the rank's own thread, or handed to the lane beside it.
 void Executor::begin_step(Rank& rank, StepId id, double begin_of_pass) {
-  if (!plan_->program.step(id).beside) {
-    if (rank.lane && waits_for_lane_[static_cast<size_t>(id)]) rank.lane->drain();
-    return run_step(rank, id, begin_of_pass);
-  }
-  rank.lane->submit([this, &rank, id, begin_of_pass] {
+  const bool beside = plan_->program.step(id).beside;
+  if (!beside && rank.lane && behind_lane_[static_cast<size_t>(id)]) rank.lane->drain();
+  const auto late = rank.holds.find(id);
+  const double held_seconds = late == rank.holds.end() ? 0 : stand_still(late->second);
+  if (!beside) return run_step(rank, id, begin_of_pass, held_seconds);
+  rank.lane->submit([this, &rank, id, begin_of_pass, held_seconds] {
     try {
-      run_step(rank, id, begin_of_pass);
+      run_step(rank, id, begin_of_pass, held_seconds);
     } catch (const std::exception& error) {
       fail(rank.replica * plan_->program.ranks() + rank.index, id, error);
     }

@@ -8,8 +8,10 @@
 // deterministic, so the bits are the same; weights that an optimizer has moved are fed anew. Where
 // steps run beside the others (gradients summed over the replicas, parts of a product over the ranks) a rank
 // has a lane beside its thread for them; a step that touches what such a step sums waits for the lane, and so
-// does a rank before it stands still. The first failure is kept with its rank and step, the communicator is
-// aborted so that nobody waits for the rank that failed, and wait() throws it.
+// does a rank before it stands still. A rank that is to be late (Plan::holds) stands still before its step's
+// begin, out of the lock, until its time is over or the run is paused or given up. The first failure is kept
+// with its rank and step, the communicator is aborted so that nobody waits for the rank that failed, and
+// wait() throws it.
 #pragma once
 
 #include <condition_variable>
@@ -96,9 +98,9 @@ class Executor {
   struct Rank;  ///< one rank's thread, device, arenas, track and place in the protocol
 
   void rank_main(Rank& rank);
-  void run_step(Rank& rank, StepId id, double begin_of_pass);
+  void run_step(Rank& rank, StepId id, double begin_of_pass, double held_seconds);
   void begin_step(Rank& rank, StepId id, double begin_of_pass);
-  void find_waits();
+  double stand_still(double seconds);
   void feed_pass(Rank& rank, uint64_t weights_of);
   void show(const Rank& rank, StepId step, const Tensor& tensor) const;
   void abort_all(const std::string& why);
@@ -109,8 +111,8 @@ class Executor {
 
   std::shared_ptr<const Plan> plan_;
   Beside beside_;
-  const Executor* lender_;            ///< null: all memory is this one's own
-  std::vector<bool> waits_for_lane_;  ///< [step]: it touches what an earlier step sums beside the others
+  const Executor* lender_;         ///< null: all memory is this one's own
+  std::vector<bool> behind_lane_;  ///< [step]: it waits until the rank's lane is empty
   std::unique_ptr<class Feed> feed_;
   std::vector<std::shared_ptr<StepObserver>> observers_;  ///< changed only while idle
 
@@ -122,6 +124,7 @@ class Executor {
   uint64_t weights_of_ = 0;  ///< raised when weights and optimizer state must be fed anew
   PassInputs inputs_;
   double pass_begin_seconds_ = 0;
+  bool halting_ = false;  ///< pause() was called: nobody is late any longer
   bool stopping_ = false;
   std::optional<Failure> failure_;
 };

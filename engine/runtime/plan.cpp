@@ -47,6 +47,7 @@ std::shared_ptr<const Plan> make_plan(Program program) {
 
 std::shared_ptr<const Plan> make_plan(const Settings& settings) {
   std::shared_ptr<Plan> plan = planned(plan_program(settings));
+  plan->holds = plan_holds(plan->program);
   // What the splits differ in repeats from layer to layer: of a whole model, one layer is compared.
   Settings compared = settings;
   if (compared.block == Block::Model) {

@@ -8,10 +8,11 @@
 namespace shardlens {
 
 /// Plans `settings`: nothing is allocated and nothing runs, so any size may be asked about. Throws a request
-/// Error when the settings are not valid.
+/// Error when the settings are not valid, their delays (plan_holds()) included.
 std::shared_ptr<const Plan> make_plan(const Settings& settings);
 
-/// A Plan of a Program that was made or changed by other hands (a planted fault): memory and cost follow it.
+/// A Plan of a Program that was made or changed by other hands (a planted fault, one rank to compare with):
+/// memory and cost follow it. Nobody is late in it, whatever its settings say.
 std::shared_ptr<const Plan> make_plan(Program program);
 
 /// FLOPs of the model's matrix products in one pass, all ranks and replicas together: the masked half of

@@ -105,8 +105,7 @@ std::shared_ptr<const Result> replayed_result(const RecordingHeader& header,
   result.not_compared =
       "A recording holds what ran, and no run on one rank beside it. Run its settings here, and this machine "
       "compares them.";
-  // Of several replicas the first is shown, as of a run.
-  pass.events.resize(ranks);
+  // Of several replicas the first is shown, as of a run; what late ranks cost is reckoned with all of them.
   if (high_water_bytes.size() >= ranks)
     result.high_water_bytes.assign(high_water_bytes.begin(),
                                    high_water_bytes.begin() + static_cast<std::ptrdiff_t>(ranks));
@@ -114,6 +113,7 @@ std::shared_ptr<const Result> replayed_result(const RecordingHeader& header,
   const bool whole = std::all_of(pass.events.begin(), pass.events.end(),
                                  [steps](const auto& rank) { return rank.size() == steps; });
   if (!whole) {
+    pass.events.resize(ranks);
     result.events = std::move(pass.events);
     return std::make_shared<const Result>(std::move(result));
   }

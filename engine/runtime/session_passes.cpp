@@ -46,6 +46,7 @@ Settings serial_settings(Settings settings) {
   if (settings.block == Block::Model && settings.vocab_ranks == 0) settings.vocab_ranks = settings.tp;
   settings.tp = settings.overlap_chunks = 1;
   settings.recompute = Recompute::None;  // the same values, computed once
+  settings.delays.clear();
   return settings;
 }
 
@@ -325,7 +326,7 @@ void Session::Worker::finish_pass() {
     case Pass::WarmUp:
       break;
     case Pass::Time:
-      set_times(result_, executor_->events(program.ranks()));
+      set_times(result_, executor_->events(program.ranks() * program.replicas()));
       result_.times = std::make_shared<TimeComparison>(compare_times(*now_.plan, result_.events));
       queue_comparison();
       if (const auto known = ceilings_.find(now_.settings.dtype); known != ceilings_.end()) {

@@ -8,8 +8,14 @@
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <vector>
+
+#include "engine/program/program.h"
 
 namespace shardlens {
+
+/// [step]: it touches what an earlier step works on beside the others, so it waits until the lane is empty.
+std::vector<bool> steps_behind_lane(const Program& program);
 
 class SideLane {
  public:

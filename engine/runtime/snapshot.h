@@ -12,10 +12,12 @@
 #include "engine/cost/compare_recompute.h"
 #include "engine/cost/compare_splits.h"
 #include "engine/cost/price.h"
+#include "engine/planner/holds.h"
 #include "engine/planner/memory_plan.h"
 #include "engine/program/program.h"
 #include "engine/record/sample.h"
 #include "engine/record/trace.h"
+#include "engine/runtime/lateness.h"
 
 namespace shardlens {
 
@@ -24,6 +26,7 @@ struct Plan {
   Program program;
   std::vector<MemoryPlan> memory;           ///< per rank
   std::vector<std::vector<StepCost>> cost;  ///< [rank][step], estimated on settings.hardware
+  std::vector<Hold> holds;                  ///< ranks made late on purpose
   std::vector<SplitCost> splits;  ///< the same settings cut in every named way; empty for a serial plan
   double plan_seconds = 0;        ///< how long planning took, measured
 };
@@ -86,6 +89,7 @@ struct Result {
   std::string not_compared;  ///< why there is no comparison with T = 1; empty when there is or will be one
   std::string not_exact;     ///< of how many tensors exact values are kept, and why not of all; empty: of all
   std::vector<BytesByKind> high_water_bytes;  ///< [rank], measured
+  std::vector<Lateness> late;                 ///< of every rank that was made late, what it cost; measured
   double forward_seconds = 0;                 ///< slowest rank, measured; 0 until timed
   double backward_seconds = 0;
   double flops_per_second = 0;    ///< of the ranks in `events` together; 0 until timed

@@ -34,7 +34,7 @@ struct Timing {
   double seconds = 0;
   double collective_seconds = 0;
   std::vector<OpTime> op_times;
-  std::vector<std::vector<StepEvent>> events;  // [rank of the first replica][step]
+  std::vector<std::vector<StepEvent>> events;  // [rank, replica by replica][step]
 };
 
 Timing time_once(Executor& executor, const Program& program) {
@@ -51,7 +51,7 @@ Timing time_once(Executor& executor, const Program& program) {
     timing.seconds = std::max(timing.seconds, trace.event(program.steps.size() - 1).end_seconds);
     timing.collective_seconds = std::max(timing.collective_seconds, in_collectives);
   }
-  timing.events = executor.events(program.ranks());
+  timing.events = executor.events(program.ranks() * program.replicas());
   timing.op_times = time_by_op(executor.trace(0), program);
   return timing;
 }
@@ -92,6 +92,7 @@ StepBench bench_step(const std::shared_ptr<const Plan>& plan, int repetitions) {
     if (timing.seconds != bench.lowest_seconds) continue;
     bench.op_times = timing.op_times;
     bench.times = compare_times(*plan, timing.events);
+    bench.late = lateness_of(program, timing.events);
   }
   return bench;
 }

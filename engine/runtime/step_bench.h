@@ -32,6 +32,7 @@ struct StepBench {
   std::vector<int64_t> planned_bytes;     ///< per rank
   std::vector<int64_t> high_water_bytes;  ///< per rank, measured
   TimeComparison times;                   ///< of the fastest run
+  std::vector<Lateness> late;             ///< what late ranks cost in it
   double of_ceiling = 0;  ///< median over the rounds of this round's speed over this round's ceiling
 
   double flops_per_second() const { return static_cast<double>(flops) / median_seconds; }

@@ -35,6 +35,8 @@ TimeComparison compare_times(const Plan& plan, const std::vector<std::vector<Ste
 
 void set_times(Result& result, std::vector<std::vector<StepEvent>> events) {
   const std::vector<Step>& steps = result.plan->program.steps;
+  result.late = lateness_of(result.plan->program, events);
+  events.resize(std::min(events.size(), static_cast<size_t>(result.plan->program.ranks())));
   double forward = 0, total = 0, flops = 0;
   for (const std::vector<StepEvent>& rank : events) {
     for (size_t step = 0; step < rank.size(); ++step) {

@@ -31,8 +31,9 @@ struct TimeComparison {
 /// predicted, on plan.program.settings.hardware.
 TimeComparison compare_times(const Plan& plan, const std::vector<std::vector<StepEvent>>& events);
 
-/// Gives `result`, whose plan is set, the events of a whole timed pass, [rank][step], and what follows from
-/// them: the slowest rank's forward and backward seconds, and FLOP/s.
+/// Gives `result`, whose plan is set, the events of a whole timed pass, [rank, replica by replica][step], of
+/// which it keeps the first replica's, and what follows from them: what late ranks cost, the slowest rank's
+/// forward and backward seconds, and FLOP/s.
 void set_times(Result& result, std::vector<std::vector<StepEvent>> events);
 
 /// The seconds one rank's last pass spent on the products between heads.

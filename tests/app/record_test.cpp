@@ -148,6 +148,33 @@ TEST_F(CliRecord, TheTraceIsWhatPerfettoReads) {
   for (const auto& [id, ends] : flows) EXPECT_EQ(ends, "sf") << id;
 }
 
+TEST_F(CliRecord, ALateRankIsSaidAndRecorded) {
+  const std::string layer = "step --model gpt2-tiny --layer --tp 4 --batch 2 --seq 16 ";
+  const Ended late = run(layer + "--delay 2:attn.proj:20 --record " + path("late"));
+  ASSERT_EQ(late.code, 0) << late.err;
+  EXPECT_NE(late.out.find("rank 2 was late by 20."), std::string::npos) << late.out;
+  EXPECT_NE(late.out.find(" before attn.proj: 3 ranks waited "), std::string::npos) << late.out;
+  const Ended said = run("info " + path("late"));
+  EXPECT_NE(said.out.find("rank 2 was late by 20."), std::string::npos) << said.out;
+  const Ended two =
+      run("step --model gpt2-tiny --tp 2 --dp 2 --batch 4 --seq 16 --json --delay "
+          "3:h.1.mlp.proj:10,0:1:5");
+  ASSERT_EQ(two.code, 0) << two.err;
+  const json found = json::parse(two.out)["late"];
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0]["step"], 1);
+  EXPECT_EQ(found[1]["step_name"], "h.1.mlp.proj");
+  EXPECT_GE(found[1]["held_seconds"].get<double>(), 0.010);
+  for (const char* wrong : {"2:attn.proj", "4:attn.proj:20", "2:attn.porj:20", "2:attn.proj:-1", "x:1:1"}) {
+    const Ended refused = run(layer + "--delay " + wrong);
+    EXPECT_EQ(refused.code, 2) << wrong;
+    EXPECT_NE(refused.err.find("shardlens-cli: "), std::string::npos) << refused.err;
+  }
+  const Ended verified = run("verify --model gpt2-tiny --layer --tp 2 --batch 2 --seq 16 --delay 1:mlp.fc:5");
+  EXPECT_EQ(verified.code, 0) << verified.err;
+  EXPECT_NE(verified.out.find("rank 1 was late by 5."), std::string::npos) << verified.out;
+}
+
 TEST_F(CliRecord, TablesHaveARowForEveryStep) {
   ASSERT_EQ(run(trained("--steps 3 --record ") + path("run")).code, 0);
   const auto rows = [&](const std::string& table, const std::string& more = "") {

@@ -13,6 +13,7 @@
 #include "engine/config/validate.h"
 #include "ui/commands/command_table.h"
 #include "ui/commands/walk.h"
+#include "ui/late.h"
 
 namespace shardlens::ui {
 namespace {
@@ -87,6 +88,18 @@ void add_run_commands(std::vector<UiCommand>& table) {
                    .keys = {ImGuiMod_Ctrl | ImGuiKey_Period},
                    .run = [](const Context& context) { context.send(command::Cancel{}); },
                    .enabled = is_running});
+  table.push_back({.id = "run.make_late",
+                   .title = "Make the selected rank late",
+                   .help = "It stands still before the selected step, so that the others wait for it",
+                   .group = group,
+                   .run = make_late,
+                   .enabled = can_make_late});
+  table.push_back({.id = "run.nobody_late",
+                   .title = "Make everybody on time",
+                   .help = "No rank is late on purpose any longer",
+                   .group = group,
+                   .run = [](const Context& context) { context.want(without_delays(context.wanted())); },
+                   .enabled = [](const Context& context) { return !context.wanted().delays.empty(); }});
 }
 
 void add_walk_commands(std::vector<UiCommand>& table) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "engine/config/splits.h"
 #include "engine/config/validate.h"
 #include "ui/commands/commands.h"
+#include "ui/late.h"
 #include "ui/panels/bar_chips.h"
 #include "ui/panels/setup.h"
 #include "ui/widgets/controls.h"
@@ -37,6 +39,7 @@ struct Detail {
   ChipDetail others = ChipDetail::Full;
 
   ChipDetail chip(size_t index) const { return index == 0 ? parity : others; }
+  ChipDetail late() const { return others == ChipDetail::MarkOnly ? ChipDetail::Least : others; }
 };
 
 /// From everything to the least.
@@ -247,6 +250,7 @@ struct Row {
   std::vector<Segment> degrees;
   Buttons buttons;
   std::array<Chip, 3> chips;
+  std::optional<Chip> late;  ///< while a rank is late on purpose
 };
 
 TextStyle brand_style(const Context& c) {
@@ -273,6 +277,7 @@ float row_width(const Context& c, const Row& row) {
   if (row.detail.pause) width += gap + button_width(c, row.buttons.pause);
   for (size_t i = 0; i < row.chips.size(); ++i)
     width += gap + chip_width(c, row.chips[i], row.detail.chip(i));
+  if (row.late) width += gap + chip_width(c, *row.late, row.detail.late());
   if (row.detail.hint) width += gap + hint_width(c);
   return width;
 }
@@ -282,6 +287,7 @@ Row choose_row(const Context& c, const Settings& settings, float available) {
   row.degrees = degree_segments(settings);
   row.chips = {parity_chip(c.snapshot, c.theme), communicator_chip(c.snapshot, c.theme),
                provenance_chip(c.snapshot, c.theme)};
+  if (!settings.delays.empty()) row.late = late_chip(settings, c.theme);
   for (const Detail& detail : details()) {
     row.detail = detail;
     row.fields = field_texts(settings, detail);
@@ -362,6 +368,11 @@ void draw_bar(const Context& c) {
   const std::array<const char*, 3> ids{"parity", "communicator", "provenance"};
   const float top = ImGui::GetItemRectMin().y;
   float right = ImGui::GetItemRectMax().x;
+  if (row.late) {
+    ImGui::SetCursorScreenPos({right + gap, top + c.px((kControlHeight - kChipHeight) / 2)});
+    if (draw_chip(c, "late", *row.late, row.detail.late())) c.want(without_delays(settings));
+    right = ImGui::GetItemRectMax().x;
+  }
   for (size_t i = 0; i < row.chips.size(); ++i) {
     ImGui::SetCursorScreenPos({right + gap, top + c.px((kControlHeight - kChipHeight) / 2)});
     draw_chip(c, ids[i], row.chips[i], row.detail.chip(i));

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "ui/late.h"
 #include "ui/veil.h"
 #include "ui/widgets/format.h"
 
@@ -119,6 +120,20 @@ Chip provenance_chip(const Snapshot& snapshot, const Theme& theme) {
   return chip(snapshot.result->provenance,
               fmt::format("Times, values and memory are {}{}.", snapshot.result->provenance, where),
               theme.agreement, Mark::Dot);
+}
+
+Chip late_chip(const Settings& wanted, const Theme& theme) {
+  std::string tooltip = "Late on purpose: ";
+  for (const Delay& delay : wanted.delays)
+    tooltip += fmt::format("{}rank {} by {} ms before {}", &delay == &wanted.delays.front() ? "" : "; ",
+                           delay.rank, delay.milliseconds, delay.step);
+  const bool one = wanted.delays.size() == 1;
+  return {.text = late_words(wanted),
+          .short_text = one ? fmt::format("rank {} late", wanted.delays[0].rank) : "late",
+          .least_text = "late",
+          .tooltip = tooltip + ". A click makes everybody on time.",
+          .colour = theme.communication,
+          .mark = Mark::Cross};
 }
 
 }  // namespace shardlens::ui

@@ -10,5 +10,7 @@ namespace shardlens::ui {
 Chip parity_chip(const Snapshot& snapshot, const Theme& theme);
 Chip communicator_chip(const Snapshot& snapshot, const Theme& theme);
 Chip provenance_chip(const Snapshot& snapshot, const Theme& theme);
+/// Who is late on purpose; there must be somebody.
+Chip late_chip(const Settings& wanted, const Theme& theme);
 
 }  // namespace shardlens::ui

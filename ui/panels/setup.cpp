@@ -16,6 +16,7 @@
 #include "engine/config/validate.h"
 #include "engine/cost/heads_balance.h"
 #include "engine/device/device.h"
+#include "ui/late.h"
 #include "ui/widgets/form.h"
 #include "ui/widgets/paint.h"
 #include "ui/widgets/snap.h"
@@ -90,6 +91,7 @@ void draw_refusal(const Context& context, const Settings& wanted) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const Message message = split_message(snapshot.message);
   std::vector<Remedy> offers = remedies(wanted, 6);
+  if (!wanted.delays.empty()) offers.push_back({"nobody is late", without_delays(wanted)});
   if (snapshot.result && snapshot.result->plan) {
     const Settings& ran = snapshot.result->plan->program.settings;
     if (ran != wanted) offers.push_back({"what ran last", ran});
@@ -381,6 +383,7 @@ void draw_setup(const Context& context) {
   draw_split(context, wanted);
   draw_matrices(context, wanted);
   draw_run_settings(context, wanted);
+  draw_late_ranks(context, wanted);
   ImGui::EndDisabled();
   draw_memory_per_rank(context, wanted);
   ImGui::PopStyleVar();

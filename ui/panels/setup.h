@@ -17,6 +17,9 @@ void draw_whole_model(const Context& context, const Settings& wanted);
 /// and, of a whole model, the embedding and the loss.
 void draw_matrices(const Context& context, const Settings& wanted);
 
+/// Ranks made late on purpose, what they cost, and one more.
+void draw_late_ranks(const Context& context, const Settings& wanted);
+
 /// Bytes per rank by kind against the hardware's line, planned and, after a run, measured.
 void draw_memory_per_rank(const Context& context, const Settings& wanted);
 

@@ -77,6 +77,7 @@ void choice(const Context& context, const char* label, const std::string& curren
 
 Settings with_block(Settings settings, Block block) {
   settings.block = block;
+  settings.delays.clear();  // another part has other steps
   if (block == Block::Model) {
     settings.operands = Operands::Normal;
   } else {

@@ -39,6 +39,14 @@ std::vector<std::string> summaries(const Snapshot& snapshot, const Tracks& track
     return {fmt::format("estimated on {} until a run is timed", machine), "estimated"};
   }
   const Result& result = *snapshot.result;
+  if (!result.late.empty()) {
+    const Lateness& late = result.late.front();
+    const std::string more =
+        result.late.size() > 1 ? fmt::format("  ·  and {} more", result.late.size() - 1) : "";
+    return {(result.replayed ? "replayed: " : "") + to_sentence(tracks.plan->program, late) + more,
+            fmt::format("rank {} late: {} waited, {} longer", late.rank, format_seconds(late.waited_seconds),
+                        format_seconds(late.longer_seconds))};
+  }
   const std::string times =
       fmt::format("{}forward {}  ·  backward {}", result.replayed ? "replayed: " : "",
                   format_seconds(result.forward_seconds), format_seconds(result.backward_seconds));

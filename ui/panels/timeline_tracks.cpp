@@ -128,6 +128,27 @@ void draw_compute(const Frame& frame, size_t rank) {
                  context.px(2));
 }
 
+/// Where ranks stood still on purpose: an outline with what it is, and nothing in it, for nothing was done.
+void draw_holds(const Frame& frame, size_t rank) {
+  const Context& context = frame.context;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float top = frame.y(rank), bottom = top + frame.height;
+  const TextStyle text = timeline_text(context, context.fonts.body, kSmallSize, context.theme.communication);
+  for (const StepEvent& event : frame.tracks.ranks()[rank]) {
+    const double begin = event.begin_seconds - event.held_seconds;
+    if (event.held_seconds <= 0 || event.begin_seconds < frame.shown.begin || begin > frame.shown.end)
+      continue;
+    const float x0 = frame.x(begin), x1 = std::max(frame.x(event.begin_seconds), x0 + context.px(2));
+    draw_dashed_rect(list, {x0, top + context.px(1)}, {x1 - context.px(1), bottom - context.px(1)},
+                     context.theme.communication, std::max(1.0f, context.px(1.5f)), context.px(4));
+    const float from = std::max(x0, frame.min.x);
+    const std::string label = fitted(text, "late by " + format_seconds(event.held_seconds),
+                                     std::min(x1, frame.max.x) - from - context.px(12));
+    if (!label.empty())
+      draw_text(list, {from + context.px(6), top + (frame.height - text.size) / 2}, text, label);
+  }
+}
+
 /// Waiting, transfer, and the line that joins the ranks where the last one arrived. Never narrower than two
 /// pixels.
 void draw_collectives(const Frame& frame) {
@@ -223,6 +244,8 @@ void show_tooltip(const Frame& frame, size_t rank, StepId id) {
   ImGui::PushFont(context.fonts.mono, kSmallSize);
   if (!step.equation.empty()) ImGui::TextUnformatted(step.equation.c_str());
   const std::string duration = format_seconds(event.seconds());
+  if (event.held_seconds > 0)
+    ImGui::Text("late   %s before it, on purpose", format_seconds(event.held_seconds).c_str());
   ImGui::Text("begin  %s", format_seconds(event.begin_seconds).c_str());
   const bool replayed = frame.tracks.measured && context.snapshot.result && context.snapshot.result->replayed;
   ImGui::Text("took   %s%s", duration.c_str(),
@@ -334,7 +357,10 @@ void draw_tracks(const Context& context, const Tracks& tracks) {
   list->PopClipRect();
   list->PushClipRect({frame.min.x - context.px(2), frame.min.y - context.px(3)}, frame.max, true);
   for (size_t rank = 0; rank < tracks.ranks().size(); ++rank) {
-    if (frame.y(rank) < frame.max.y && frame.y(rank) + frame.height > frame.min.y) draw_compute(frame, rank);
+    if (frame.y(rank) < frame.max.y && frame.y(rank) + frame.height > frame.min.y) {
+      draw_compute(frame, rank);
+      draw_holds(frame, rank);
+    }
   }
   draw_collectives(frame);
   list->PopClipRect();

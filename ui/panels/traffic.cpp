@@ -244,6 +244,13 @@ std::string provenance(const Context& context) {
     text = "The run shown belongs to older settings: nothing of this plan is measured yet.";
   else
     text = "Nothing has run yet.";
+  if (snapshot.result && !snapshot.stale()) {
+    for (const Lateness& late : snapshot.result->late) {
+      std::string sentence = to_sentence(snapshot.result->plan->program, late);
+      sentence[0] = 'R';
+      text += " " + sentence + ".";
+    }
+  }
   const Hardware& hardware = priced_on(context);
   return text + " Bytes are the plan's ring figures." +
          (hardware.link_bytes_per_second > 0 ? " Predicted: alpha-beta on " + hardware.title + "." : "");

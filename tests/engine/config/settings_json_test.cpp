@@ -48,6 +48,7 @@ Settings other_settings() {
   settings.weights_path = "w.safetensors";
   settings.hardware = "h100-80gb";
   settings.threads_per_rank = 2;
+  settings.delays = {{3, "attn.proj", 20.5}};
   return settings;
 }
 
@@ -62,7 +63,7 @@ TEST(SettingsJson, RoundTripsThroughText) {
 TEST(SettingsJson, EveryKeyIsNeededAndNoOtherAllowed) {
   const nlohmann::json whole = settings_to_json(other_settings());
   const nlohmann::json flat = whole.flatten();
-  EXPECT_EQ(flat.size(), 51u);
+  EXPECT_EQ(flat.size(), 54u);
   for (const auto& [place, value] : flat.items()) {
     nlohmann::json without = whole;
     const nlohmann::json::json_pointer pointer(place);
@@ -75,6 +76,14 @@ TEST(SettingsJson, EveryKeyIsNeededAndNoOtherAllowed) {
     more[pointer.parent_pointer()]["surprise"] = 1;
     EXPECT_THROW(settings_from_json(more, "s"), Error) << place;
   }
+}
+
+TEST(SettingsJson, AFileFromBeforeRanksCouldBeLateHasNone) {
+  nlohmann::json json = settings_to_json(other_settings());
+  json.erase("delays");
+  EXPECT_TRUE(settings_from_json(json, "s").delays.empty());
+  json["delays"] = 3;
+  EXPECT_THROW(settings_from_json(json, "s"), Error);
 }
 
 TEST(SettingsJson, ErrorsNameThePlace) {

@@ -87,6 +87,27 @@ TEST_F(RecordingTest, HoldsWhatTheRunMeasured) {
   }
 }
 
+TEST_F(RecordingTest, ALateRankIsInIt) {
+  Settings settings = testing::small_model(2, 2);
+  settings.delays = {{3, "h.0.mlp.fc", 5}};
+  const std::shared_ptr<const Plan> plan = make_plan(settings);
+  Executor executor(plan);
+  Recorder recorder(path("late"), "step", *plan, executor.communicator());
+  executor.start(executor.steps());
+  executor.wait();
+  recorder.take(executor);
+  recorder.finish();
+  const Recording recording(path("late"));
+  EXPECT_EQ(recording.header().program.settings.delays, settings.delays);
+  const auto live = lateness_of(plan->program, executor.events(4));
+  const auto kept = lateness_of(plan->program, recording.pass(0).events);
+  ASSERT_EQ(kept.size(), 1u);
+  EXPECT_EQ(kept[0].rank, 3);
+  EXPECT_EQ(kept[0].waiting_ranks, live[0].waiting_ranks);
+  EXPECT_NEAR(kept[0].held_seconds, live[0].held_seconds, 1e-8);
+  EXPECT_NEAR(kept[0].waited_seconds, live[0].waited_seconds, 1e-5);
+}
+
 TEST_F(RecordingTest, IsOneFileThatSaysWhatItIs) {
   record(path("run.shardlens"));
   EXPECT_EQ(std::distance(fs::directory_iterator(path("")), fs::directory_iterator()), 1);

@@ -234,6 +234,41 @@ TEST(Setup, AMissingWeightsFileIsNamed) {
   EXPECT_THAT(harness.snapshot().message, HasSubstr("/nowhere/model.safetensors"));
 }
 
+TEST(Setup, ARankIsMadeLateAndOneClickEndsIt) {
+  StudioHarness harness;
+  settled(harness);
+  harness.perform([](ImGuiTestContext& person) {
+    person.ItemClick("//Setup/mlp.proj/show");
+    person.ItemClick("//Setup/Who/choice");
+    person.ItemClick("//$FOCUSED/rank 2");
+    person.ItemClick("//Setup/Make late");
+  });
+  ASSERT_EQ(settled(harness).delays, (std::vector<Delay>{{2, "mlp.proj", 20}}));
+  ASSERT_EQ(harness.snapshot().state, RunState::Done) << harness.snapshot().message;
+  const Result& result = *harness.snapshot().result;
+  ASSERT_EQ(result.late.size(), 1u);
+  EXPECT_EQ(result.late[0].rank, 2);
+  EXPECT_EQ(result.late[0].waiting_ranks, 3);
+  EXPECT_TRUE(result.parity_summary.agrees);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Bar/late"); });
+  EXPECT_TRUE(settled(harness).delays.empty());
+  EXPECT_TRUE(harness.snapshot().result->late.empty());
+}
+
+TEST(Setup, ALateRankThatIsNoLongerThereIsNamed) {
+  Settings settings = small_settings();
+  settings.delays = {{3, "attn.proj", 1}};
+  StudioHarness harness({1920, 1080}, settings);
+  settled(harness);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/T = 2"); });
+  settled(harness);
+  EXPECT_EQ(harness.snapshot().state, RunState::Refused);
+  EXPECT_THAT(harness.snapshot().message, HasSubstr("choose from 0 to 1"));
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/try nobody is late"); });
+  EXPECT_TRUE(settled(harness).delays.empty());
+  EXPECT_EQ(harness.snapshot().state, RunState::Done);
+}
+
 TEST(Setup, AMatrixCardLeadsToItsProduct) {
   StudioHarness harness;
   settled(harness);

@@ -1,0 +1,34 @@
+// What a straggler costs, read from what was measured: a rank stood still before a step, the others waited
+// for it where they met, and the pass ended later.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/program/program.h"
+#include "engine/record/trace.h"
+
+namespace shardlens {
+
+/// One rank that stood still before one step, and what came of it. What would have been without it is
+/// reckoned from the pass itself: every step takes the time it took, ranks meet when the last of them is
+/// there, and only the standing still is left out.
+struct Lateness {
+  int rank = 0;  ///< of all T x D, replica by replica
+  StepId step = 0;
+  double held_seconds = 0;    ///< it stood still for so long
+  int waiting_ranks = 0;      ///< others that waited for it
+  double waited_seconds = 0;  ///< by all of them together
+  double longer_seconds = 0;  ///< the pass took
+  bool operator==(const Lateness&) const = default;
+};
+
+/// Of every event of a pass whose rank was held, in step order. `events` [rank, replica by replica][step]; of
+/// replicas that are left out, what they did is taken to stay the same.
+std::vector<Lateness> lateness_of(const Program& program, const std::vector<std::vector<StepEvent>>& events);
+
+/// "rank 2 was late by 20.0 ms before attn.proj: 3 ranks waited 59.8 ms together, the pass took 20.1 ms
+/// longer"
+std::string to_sentence(const Program& program, const Lateness& lateness);
+
+}  // namespace shardlens

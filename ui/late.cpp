@@ -1,0 +1,58 @@
+// Choosing who is late: see late.h.
+#include "ui/late.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace shardlens::ui {
+
+LateChoice late_choice(const Context& context, const Program& program) {
+  const int world = program.ranks() * program.replicas();
+  LateChoice choice;
+  choice.rank = context.view.late.rank >= 0 ? context.view.late.rank : context.view.selected_rank;
+  if (choice.rank < 0) choice.rank = world - 1;  // not the one that is looked at first
+  choice.rank = std::min(choice.rank, world - 1);
+  const StepId selected = context.view.selected_step;
+  if (selected >= 0 && selected < static_cast<StepId>(program.steps.size())) {
+    choice.step = selected;
+    return choice;
+  }
+  const auto meeting = std::find_if(program.steps.begin(), program.steps.end(),
+                                    [](const Step& step) { return is_collective(step.op); });
+  if (meeting != program.steps.end()) choice.step = std::max(0, meeting->id - 1);
+  return choice;
+}
+
+bool can_make_late(const Context& context) {
+  return context.snapshot.plan != nullptr && !context.snapshot.only_planned();
+}
+
+void make_late(const Context& context) {
+  const Program& program = context.snapshot.plan->program;
+  const LateChoice choice = late_choice(context, program);
+  const Delay delay{choice.rank, delay_word(program, choice.step),
+                    static_cast<double>(context.view.late.milliseconds)};
+  Settings changed = context.wanted();
+  std::erase_if(changed.delays,
+                [&](const Delay& other) { return other.rank == delay.rank && other.step == delay.step; });
+  changed.delays.push_back(delay);
+  context.want(changed);
+}
+
+Settings without_delays(Settings settings) {
+  settings.delays.clear();
+  return settings;
+}
+
+std::string late_words(const Settings& settings) {
+  if (settings.delays.size() == 1)
+    return fmt::format("rank {} is {} ms late", settings.delays[0].rank, settings.delays[0].milliseconds);
+  std::set<int> ranks;
+  for (const Delay& delay : settings.delays) ranks.insert(delay.rank);
+  return ranks.size() == 1 ? fmt::format("rank {} is late {} times", *ranks.begin(), settings.delays.size())
+                           : fmt::format("{} ranks are late", ranks.size());
+}
+
+}  // namespace shardlens::ui
