@@ -157,7 +157,8 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
   settings.recompute = parse_recompute(recompute);
   for (const std::string& delay : delays) settings.delays.push_back(parse_delay(delay));
   if (!loss.empty()) settings.split.loss = parse_loss_form(loss);
-  if (!options.open.empty() && settings.block != Block::Model)
+  const bool replays = !options.recording.empty() || is_replay_view(options.view);
+  if (!options.open.empty() && settings.block != Block::Model && !replays)
     throw request_error("--open is for a whole model: add --block model");
   if (app.count("--seq") == 0) settings.seq = std::min(settings.seq, settings.model.positions);
   validate(settings);  // what can be planned is shown; what cannot run here says so

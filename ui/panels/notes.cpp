@@ -66,6 +66,20 @@ void draw_new_note(const Context& c) {
   if (entered) view.writes_note = true;
 }
 
+TextStyle words_style(const Context& c, const ReplayNote& note) {
+  return in(Type(c).body, note.note.text.empty() ? c.theme.dim : c.theme.text);
+}
+std::string words_of(const ReplayNote& note) {
+  return note.note.text.empty() ? "bookmark" : note.note.text;
+}
+float note_text_width(const Context& c, float width) {
+  return width - c.px(64 + 12);
+}
+float note_height(const Context& c, const ReplayNote& note, float width) {
+  if (c.view.replay.edited == note.note.id && note.note.id != 0) return c.px(64);
+  return c.px(38) + wrapped_height(words_style(c, note), words_of(note), note_text_width(c, width));
+}
+
 /// One note; returns its height. A click goes there.
 float draw_note(const Context& c, const ReplayNote& note, ImVec2 at, float width) {
   const Type type(c);
@@ -73,10 +87,9 @@ float draw_note(const Context& c, const ReplayNote& note, ImVec2 at, float width
   ReplayView& view = c.view.replay;
   ImDrawList* list = ImGui::GetWindowDrawList();
   const bool edited = view.edited == note.note.id && note.note.id != 0;
-  const float buttons = c.px(64), text_width = width - buttons - c.px(12);
-  const std::string text = note.note.text.empty() ? "bookmark" : note.note.text;
-  const TextStyle words = note.note.text.empty() ? in(type.body, theme.dim) : in(type.body, theme.text);
-  const float height = edited ? c.px(64) : c.px(30) + wrapped_height(words, text, text_width) + c.px(8);
+  const float text_width = note_text_width(c, width), height = note_height(c, note, width);
+  const std::string text = words_of(note);
+  const TextStyle words = words_style(c, note);
   ImGui::PushID(static_cast<int>(note.note.id));
   ImGui::SetCursorScreenPos(at);
   ImGui::SetNextItemAllowOverlap();
@@ -128,7 +141,10 @@ void draw_notes(const Context& c, float top) {
   const Type type(c);
   const ImGuiViewport& viewport = *ImGui::GetMainViewport();
   const float width = std::min(c.px(kWidth), viewport.Size.x - c.px(32));
-  const float height = std::min(c.px(kMostHeight), viewport.Size.y - top - c.px(32));
+  float wanted = c.px(150);  // as high as its notes, within bounds
+  for (const ReplayNote& note : *c.replay.notes)
+    if (wanted < c.px(kMostHeight)) wanted += note_height(c, note, width - c.px(48)) + c.px(4);
+  const float height = std::min({wanted, c.px(kMostHeight), viewport.Size.y - top - c.px(32)});
   ImGui::SetNextWindowPos({viewport.Pos.x + viewport.Size.x - c.px(16), viewport.Pos.y + top + c.px(8)},
                           ImGuiCond_Always, {1, 0});
   ImGui::SetNextWindowSize({width, height});

@@ -86,7 +86,7 @@ void draw_axis(const Context& context, const Axis& axis, float top, float bottom
   if (axis.has_beside)
     draw_text(list, {axis.beside, top - type.note.size - context.px(3)}, type.note, "here", Align::Right);
   draw_text(list, {axis.error, top - type.note.size - context.px(3)}, type.note,
-            axis.has_beside ? "here is" : "error", Align::Right);
+            axis.has_beside ? "difference" : "error", Align::Right);
 }
 
 /// The times of one row: a ring where it was predicted, a triangle where it was measured or replayed, and a

@@ -214,7 +214,8 @@ void begin_cover(const Context& c, const char* name, ImVec2 position, ImVec2 piv
 
 bool end_cover() {
   const bool beside = !ImGui::IsWindowAppearing() && ImGui::IsMouseClicked(ImGuiMouseButton_Left) &&
-                      !ImGui::IsWindowHovered(ImGuiHoveredFlags_RootAndChildWindows);
+                      !ImGui::IsWindowHovered(ImGuiHoveredFlags_RootAndChildWindows |
+                                              ImGuiHoveredFlags_AllowWhenBlockedByActiveItem);
   ImGui::End();
   return beside;
 }

@@ -1,0 +1,370 @@
+// A recording in the studio under a scripted hand: opened, walked through, played, annotated, closed.
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <set>
+#include <thread>
+
+#include "engine/io/sqlite.h"
+#include "engine/runtime/executor.h"
+#include "engine/runtime/recorder.h"
+#include "tests/engine/io/test_folder.h"
+#include "tests/engine/small_model.h"
+#include "tests/ui/studio_harness.h"
+#include "ui/commands/commands.h"
+#include "ui/panels/replay_parts.h"
+#include "ui/panels/traffic_times_rows.h"
+
+namespace shardlens::ui {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr double kTimeoutSeconds = 120;
+constexpr int64_t kPasses = 6;
+
+class ReplayTab : public TestFolder {
+ protected:
+  // A small model on two ranks, really run; its loss falls by one a pass.
+  std::string record(const std::string& name = "run.shardlens") {
+    const std::shared_ptr<const Plan> plan = make_plan(testing::small_model(2));
+    Executor executor(plan);
+    Recorder recorder(path(name), "train", *plan, executor.communicator());
+    for (int64_t pass = 0; pass < kPasses; ++pass) {
+      executor.next_pass();
+      executor.start(executor.steps());
+      executor.wait();
+      recorder.take(
+          executor,
+          {{"loss", 9.0 - static_cast<double>(pass)}, {"gradient_norm", 1.0}, {"tokens_per_second", 100.0}});
+    }
+    recorder.finish();
+    return path(name);
+  }
+
+  /// Draws frames until `is_so` of what the last one showed.
+  template <typename Condition>
+  static bool drawn_until(StudioHarness& harness, const Condition& is_so) {
+    const auto begin = std::chrono::steady_clock::now();
+    while (!is_so(harness.studio().replayed())) {
+      if (std::chrono::steady_clock::now() - begin > std::chrono::duration<double>(kTimeoutSeconds))
+        return false;
+      harness.draw_frames(1);
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    harness.draw_frames(3);
+    return true;
+  }
+  static bool open(StudioHarness& harness, const std::string& file) {
+    harness.wait_until_at_rest();
+    harness.studio().open_recording(file);
+    return drawn_until(harness, [&](const ReplaySnapshot& replay) {
+      return replay.is_open() && replay.recording->path == file && replay.metrics->complete;
+    });
+  }
+  static void settle(StudioHarness& harness) {
+    harness.draw_frames(2);
+    harness.studio().replay().wait_until_idle(kTimeoutSeconds);
+    harness.draw_frames(3);
+  }
+};
+
+TEST_F(ReplayTab, TakesThePlaceOfWhatRunsAndGivesItBack) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  const auto live = harness.studio().session().snapshot();
+  ASSERT_TRUE(open(harness, record()));
+  const Snapshot& shown = harness.snapshot();
+  ASSERT_TRUE(shown.result);
+  EXPECT_TRUE(shown.result->replayed);
+  EXPECT_THAT(shown.result->provenance, HasSubstr("replayed on "));
+  EXPECT_EQ(shown.settings.model.vocab, 53);
+  EXPECT_GE(harness.view().selected_step, 0);
+  // What would change or run something waits, by click and by key.
+  harness.perform([](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiKey_R);
+    person.KeyPress(ImGuiKey_4);
+    person.KeyPress(ImGuiMod_Shift | ImGuiKey_R);
+    person.MouseMove("//Bar/Run");
+    person.MouseClick();
+    person.MouseMove("//Bar/Model");
+    person.MouseClick();
+  });
+  EXPECT_EQ(harness.studio().session().snapshot(), live);
+  EXPECT_EQ(harness.studio().training().snapshot()->state, TrainState::Idle);
+  EXPECT_TRUE(harness.studio().replayed().is_open());
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Replay/replay.close"); });
+  ASSERT_TRUE(drawn_until(harness, [](const ReplaySnapshot& replay) { return !replay.is_open(); }));
+  EXPECT_EQ(&harness.snapshot(), live.get()) << "the run of before is back";
+}
+
+TEST_F(ReplayTab, KeysAndButtonsGoFromPassToPass) {
+  StudioHarness harness;
+  ASSERT_TRUE(open(harness, record()));
+  const auto at = [&](ImGuiKeyChord key) {
+    harness.perform([&](ImGuiTestContext& person) { person.KeyPress(key); });
+    settle(harness);
+    return harness.studio().replayed().pass;
+  };
+  EXPECT_EQ(harness.studio().replayed().pass, 0);
+  EXPECT_EQ(at(ImGuiKey_PageDown), 1);
+  EXPECT_EQ(at(ImGuiKey_PageDown), 2);
+  EXPECT_EQ(at(ImGuiKey_PageUp), 1);
+  EXPECT_EQ(at(ImGuiMod_Ctrl | ImGuiKey_PageDown), kPasses - 1);
+  EXPECT_EQ(at(ImGuiKey_PageDown), kPasses - 1);
+  EXPECT_EQ(at(ImGuiMod_Ctrl | ImGuiKey_PageUp), 0);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Replay/###replay.next_pass"); });
+  settle(harness);
+  EXPECT_EQ(harness.studio().replayed().pass, 1);
+  EXPECT_THAT(positions(harness.studio().replayed()).front(), HasSubstr("pass 2 of 6 · step "));
+}
+
+TEST_F(ReplayTab, StepsAreWalkedThroughAsInARun) {
+  StudioHarness harness;
+  ASSERT_TRUE(open(harness, record()));
+  harness.perform([](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiKey_Home);
+    person.KeyPress(ImGuiKey_RightArrow);
+    person.KeyPress(ImGuiKey_RightArrow);
+  });
+  settle(harness);
+  EXPECT_EQ(harness.view().selected_step, 2);
+  EXPECT_EQ(harness.snapshot().position, 3u);
+  EXPECT_EQ(harness.snapshot().state, RunState::Paused);
+}
+
+TEST_F(ReplayTab, SpacePlaysByTheClockAndTheSelectionFollows) {
+  StudioHarness harness;
+  ASSERT_TRUE(open(harness, record()));
+  harness.perform([](ImGuiTestContext& person) {
+    person.ItemClick("//Replay/speed");
+    person.ItemClick("//$FOCUSED/1\\/100");
+  });
+  ASSERT_EQ(harness.view().replay.speed, 0.01);
+  std::set<size_t> places;
+  harness.perform([&](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiKey_Space);
+    for (int i = 0; i < 3000 && places.size() < 6; ++i) {
+      person.SleepNoSkip(0.004f, 0.004f);
+      const ReplaySnapshot& replay = harness.studio().replayed();
+      if (replay.playing && harness.view().selected_step + 1 == static_cast<StepId>(replay.shown->position))
+        places.insert(replay.shown->position);
+    }
+    person.KeyPress(ImGuiKey_Space);
+  });
+  EXPECT_GE(places.size(), 6u) << "of the steps that were played";
+  settle(harness);
+  EXPECT_FALSE(harness.studio().replayed().playing);
+  // Faster by key, and to the end.
+  harness.perform([](ImGuiTestContext& person) {
+    for (int i = 0; i < 4; ++i) person.KeyPress(ImGuiKey_Period);
+    person.KeyPress(ImGuiKey_Space);
+  });
+  ASSERT_TRUE(drawn_until(
+      harness, [](const ReplaySnapshot& replay) { return !replay.playing && replay.pass == kPasses - 1; }));
+  EXPECT_EQ(harness.view().replay.speed, 100);
+}
+
+TEST_F(ReplayTab, StepByStepGoesOnIntoTheNextPass) {
+  StudioHarness harness;
+  ASSERT_TRUE(open(harness, record()));
+  ASSERT_EQ(harness.view().replay.speed, 0) << "as a run is played";
+  harness.perform([&](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiKey_End);
+    harness.view().playing = true;  // Space at the end begins again
+    for (int i = 0; i < 400 && harness.studio().replayed().pass == 0; ++i) person.Yield();
+  });
+  EXPECT_EQ(harness.studio().replayed().pass, 1);
+  EXPECT_LT(harness.view().selected_step, 3);
+}
+
+TEST_F(ReplayTab, TheLineOfTheWholeRecordingGoesToAMoment) {
+  StudioHarness harness;
+  ASSERT_TRUE(open(harness, record()));
+  const double whole = harness.studio().replayed().recording->seconds;
+  harness.perform([](ImGuiTestContext& person) {
+    const ImRect line = person.ItemInfo("//Replay/moment").RectFull;
+    person.MouseMoveToPos({line.Min.x + 0.75f * line.GetWidth(), line.GetCenter().y});
+    person.MouseClick();
+  });
+  settle(harness);
+  EXPECT_NEAR(harness.studio().replayed().seconds, 0.75 * whole, 0.01 * whole);
+}
+
+TEST_F(ReplayTab, NotesAreWrittenFoundAndFollowed) {
+  StudioHarness harness;
+  const std::string file = record();
+  ASSERT_TRUE(open(harness, file));
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_B); });
+  settle(harness);
+  harness.perform([](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_PageDown);
+    person.Yield(4);
+  });
+  settle(harness);
+  harness.view().selected_step = 5;
+  harness.perform([](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiKey_N);
+    person.Yield(3);
+    person.KeyCharsReplaceEnter("look here");
+  });
+  settle(harness);
+  ASSERT_EQ(Recording(file).notes().size(), 2u) << "they are in the file";
+  EXPECT_EQ(Recording(file).notes()[1].text, "look here");
+  EXPECT_EQ(Recording(file).notes()[1].step, 5);
+  EXPECT_EQ(harness.studio().replayed().pass, kPasses - 1) << "typing is not walking";
+
+  // Found by its words, and gone to.
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_PageUp); });
+  harness.view().replay.note_filter = "HERE look";
+  settle(harness);
+  harness.view().selected_step = 0;
+  const std::vector<ReplayNote> notes = *harness.studio().replayed().notes;
+  const std::string row = "//Notes/**/$$" + std::to_string(notes[1].note.id);
+  harness.perform([&](ImGuiTestContext& person) {
+    EXPECT_FALSE(person.ItemExists(("//Notes/**/$$" + std::to_string(notes[0].note.id) + "/go").c_str()));
+    person.ItemClick((row + "/go").c_str());
+  });
+  settle(harness);
+  EXPECT_EQ(harness.studio().replayed().pass, kPasses - 1);
+  EXPECT_EQ(harness.view().selected_step, 5);
+
+  // Changed, and removed.
+  harness.perform([&](ImGuiTestContext& person) {
+    person.ItemClick((row + "/edit").c_str());
+    person.ItemInputValue((row + "/##words").c_str(), "look there");
+  });
+  settle(harness);
+  EXPECT_EQ(Recording(file).notes()[1].text, "look there");
+  harness.view().replay.note_filter.clear();
+  settle(harness);
+  harness.perform([&](ImGuiTestContext& person) { person.ItemClick((row + "/remove").c_str()); });
+  settle(harness);
+  EXPECT_EQ(Recording(file).notes().size(), 1u);
+}
+
+TEST_F(ReplayTab, AClickOnTheCurveGoesToItsPass) {
+  StudioHarness harness;
+  ASSERT_TRUE(open(harness, record()));
+  harness.view().tab = Tab::Train;
+  harness.view().focus_tab = true;
+  harness.draw_frames(4);
+  ASSERT_EQ(harness.studio().replayed().metrics->rows(), static_cast<size_t>(kPasses));
+  harness.perform([](ImGuiTestContext& person) {
+    const ImRect plot = person.ItemInfo("//Train/##loss").RectFull;
+    person.MouseMoveToPos({plot.Min.x + 0.7f * plot.GetWidth(), plot.GetCenter().y});
+    person.MouseClick();
+  });
+  settle(harness);
+  const int64_t pass = harness.studio().replayed().pass;
+  EXPECT_GE(pass, 3);
+  EXPECT_LE(pass, 4);
+}
+
+TEST_F(ReplayTab, AFileThatIsNoneIsSaidAndChangesNothing) {
+  StudioHarness harness;
+  ASSERT_TRUE(open(harness, record()));
+  const auto recording = harness.studio().replayed().recording;
+  write("foreign.shardlens", std::string(3000, 'x'));
+  harness.studio().open_recording(path("foreign.shardlens"));
+  settle(harness);
+  EXPECT_THAT(harness.studio().replayed().message, HasSubstr("is no SQLite database"));
+  EXPECT_EQ(harness.studio().replayed().recording, recording);
+  harness.perform([](ImGuiTestContext& person) {
+    EXPECT_TRUE(person.ItemExists("//Message/Close")) << "it says so";
+    person.ItemClick("//Message/Close");
+    person.Yield(3);
+    EXPECT_FALSE(person.ItemExists("//Message/Close"));
+  });
+}
+
+TEST_F(ReplayTab, IsChosenFromAListOrByItsPath) {
+  const std::string file = record();
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  harness.perform([&](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_O);
+    person.Yield(3);
+    person.KeyCharsReplaceEnter(path("").c_str());  // a folder is listed
+    harness.studio().replay().wait_until_idle(kTimeoutSeconds);
+    person.Yield(3);
+    EXPECT_TRUE(harness.view().replay.choosing);
+    ASSERT_TRUE(harness.studio().replay().snapshot()->list);
+    EXPECT_EQ(harness.studio().replay().snapshot()->list->folder + "/", path(""));
+    person.ItemClick("//Open a recording/**/run.shardlens");
+  });
+  settle(harness);
+  ASSERT_TRUE(harness.studio().replayed().is_open()) << harness.studio().replayed().message;
+  EXPECT_FALSE(harness.view().replay.choosing);
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_W); });
+  ASSERT_TRUE(drawn_until(harness, [&](const ReplaySnapshot& replay) { return !replay.is_open(); }));
+  harness.perform([&](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_O);
+    person.Yield(3);
+    person.KeyCharsReplaceEnter(file.c_str());
+  });
+  EXPECT_TRUE(drawn_until(harness, [&](const ReplaySnapshot& replay) { return replay.is_open(); }));
+}
+
+TEST_F(ReplayTab, OpeningIsFoundInThePaletteByAClick) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  harness.perform([&](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_P);
+    person.Yield(3);
+    person.KeyChars("open a rec");
+    person.Yield(3);
+    person.ItemClick("//Command palette/**/replay.open");
+    person.Yield(3);
+  });
+  EXPECT_FALSE(harness.view().palette_open);
+  EXPECT_TRUE(harness.view().replay.choosing);
+}
+
+TEST_F(ReplayTab, ThisMachinesRunStandsBesideTheRecordedOne) {
+  StudioHarness harness;
+  ASSERT_TRUE(open(harness, record()));
+  EXPECT_FALSE(harness.studio().has_beside());
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Replay/replay.run_here"); });
+  ASSERT_TRUE(drawn_until(harness, [&](const ReplaySnapshot&) { return harness.studio().has_beside(); }));
+  EXPECT_TRUE(harness.snapshot().result->replayed) << "the recording is what is shown";
+  const auto here = harness.studio().session().snapshot();
+  EXPECT_EQ(here->settings, harness.snapshot().settings);
+  const std::vector<TimeRow> rows =
+      time_rows(*harness.snapshot().plan, *harness.snapshot().result, here->result.get());
+  double replayed = 0, measured = 0;
+  for (const TimeRow& row : rows) {
+    replayed += row.measured_seconds;
+    measured += row.beside_seconds;
+  }
+  EXPECT_GT(replayed, 0);
+  EXPECT_GT(measured, 0);
+  harness.view().tab = Tab::Traffic;
+  harness.view().focus_tab = harness.view().traffic_times = true;
+  harness.draw_frames(4);  // both are drawn
+}
+
+TEST_F(ReplayTab, AStudioThatBeginsWithARecordingRunsNothingBeforeItIsClosed) {
+  const std::unique_ptr<Platform> platform = make_offscreen_platform({1280, 720});
+  const std::string file = record();
+  Studio studio(small_settings(), platform->fonts(), {}, Session::Begin::WhenAsked);
+  studio.open_recording(file);
+  const auto frame = [&] {
+    platform->begin_frame();
+    studio.frame();
+    platform->render();
+    platform->present();
+  };
+  studio.replay().wait_until_idle(kTimeoutSeconds);
+  for (int i = 0; i < 4; ++i) frame();
+  ASSERT_TRUE(studio.replayed().is_open());
+  EXPECT_EQ(studio.session().snapshot()->plan, nullptr);
+  studio.replay().send(replay_command::Close{});
+  studio.replay().wait_until_idle(kTimeoutSeconds);
+  for (int i = 0; i < 4; ++i) frame();
+  EXPECT_EQ(studio.session().wait_until_idle(kTimeoutSeconds)->settings, small_settings());
+  EXPECT_EQ(studio.session().snapshot()->state, RunState::Done);
+}
+
+}  // namespace
+}  // namespace shardlens::ui
