@@ -15,6 +15,8 @@ namespace {
 using nlohmann::json;
 
 constexpr int kDeepestNesting = 64;
+constexpr int64_t kMostValues =
+    8'000'000;  // a few letters each may take a hundred times their bytes in memory
 constexpr std::streamoff kLargestFile = 64ll << 20;
 
 // What a value looks like in an error: short, whatever it is.
@@ -29,7 +31,10 @@ std::string shown(const json& value) {
 
 json parse_json(const std::string& text, const std::string& source) {
   std::vector<std::set<std::string>> open_objects;
+  int64_t values = 0;
   const auto refuse_surprises = [&](int depth, json::parse_event_t event, json& parsed) {
+    if (++values > kMostValues)
+      throw request_error(source + ": more than " + std::to_string(kMostValues) + " values");
     if (depth > kDeepestNesting) {
       throw request_error(source + ": nested more than " + std::to_string(kDeepestNesting) + " levels deep");
     }

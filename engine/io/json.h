@@ -9,8 +9,8 @@
 
 namespace shardlens {
 
-/// Parses `text`; `source` names it in errors. Refuses duplicate keys, trailing text and nesting past 64
-/// levels.
+/// Parses `text`; `source` names it in errors. Refuses duplicate keys, trailing text, nesting past 64
+/// levels and more than eight million values.
 nlohmann::json parse_json(const std::string& text, const std::string& source);
 
 /// Reads and parses a file of at most 64 MiB.

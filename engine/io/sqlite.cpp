@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <array>
 #include <filesystem>
+#include <limits>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "engine/config/error.h"
@@ -13,6 +16,16 @@ namespace shardlens {
 namespace {
 
 constexpr int kBusyMilliseconds = 2000;
+constexpr int kLargestValue = 64 << 20;  // bytes of a text or a blob: far more than any of ours
+
+bool is_utf8(const std::string& text) {
+  try {
+    (void)nlohmann::json(text).dump();
+    return true;
+  } catch (const nlohmann::json::exception&) {
+    return false;
+  }
+}
 
 }  // namespace
 
@@ -37,6 +50,7 @@ Database::Database(const std::string& path, Access access) : path_(path) {
   }
   sqlite3_busy_timeout(handle_, kBusyMilliseconds);
   // A file from elsewhere may not run code of its own, nor make its reader believe its own shapes.
+  sqlite3_limit(handle_, SQLITE_LIMIT_LENGTH, kLargestValue);
   sqlite3_db_config(handle_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(handle_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_db_config(handle_, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
@@ -52,7 +66,9 @@ void Database::fail(int code) const {
   const std::string why = handle_ ? sqlite3_errmsg(handle_) : sqlite3_errstr(code);
   if (primary == SQLITE_FULL) throw run_error(fmt::format("{}: the disk is full", path_));
   if (primary == SQLITE_NOTADB) throw request_error(fmt::format("{} is no SQLite database", path_));
-  if (primary == SQLITE_CORRUPT) throw request_error(fmt::format("{} is damaged: {}", path_, why));
+  if (primary == SQLITE_CORRUPT || primary == SQLITE_TOOBIG || primary == SQLITE_ERROR ||
+      primary == SQLITE_MISMATCH || primary == SQLITE_FORMAT)
+    throw request_error(fmt::format("{} is damaged: {}", path_, why));
   if (primary == SQLITE_IOERR)
     throw run_error(fmt::format("{} could not be read or written ({}); is the disk full?", path_, why));
   throw run_error(fmt::format("{}: {}", path_, why));
@@ -146,20 +162,38 @@ bool Statement::is_null(int column) const {
   return sqlite3_column_type(handle_, column) == SQLITE_NULL;
 }
 
+void Statement::mistaken(int column, const char* expected) const {
+  static constexpr std::array<const char*, 6> kKinds{"?",     "a whole number", "a number", "a text",
+                                                     "bytes", "nothing"};  // by SQLite's codes, 1 to 5
+  const char* name = sqlite3_column_name(handle_, column);
+  throw request_error(
+      fmt::format("{} is damaged: {} is {}, and should be {}", database_->path(), name ? name : "?",
+                  kKinds[static_cast<size_t>(sqlite3_column_type(handle_, column))], expected));
+}
+
 int64_t Statement::integer(int column) const {
+  if (sqlite3_column_type(handle_, column) != SQLITE_INTEGER) mistaken(column, "a whole number");
   return sqlite3_column_int64(handle_, column);
 }
 
 double Statement::number(int column) const {
+  const int type = sqlite3_column_type(handle_, column);
+  if (type == SQLITE_NULL) return std::numeric_limits<double>::quiet_NaN();
+  if (type != SQLITE_FLOAT && type != SQLITE_INTEGER) mistaken(column, "a number");
   return sqlite3_column_double(handle_, column);
 }
 
 std::string Statement::text(int column) const {
-  const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(handle_, column));
-  return text ? std::string(text, static_cast<size_t>(sqlite3_column_bytes(handle_, column))) : "";
+  if (sqlite3_column_type(handle_, column) != SQLITE_TEXT) mistaken(column, "a text");
+  const auto* data = reinterpret_cast<const char*>(sqlite3_column_text(handle_, column));
+  if (data == nullptr) return "";
+  std::string text(data, static_cast<size_t>(sqlite3_column_bytes(handle_, column)));
+  if (!is_utf8(text)) mistaken(column, "a text in UTF-8");
+  return text;
 }
 
 std::string_view Statement::blob(int column) const {
+  if (sqlite3_column_type(handle_, column) != SQLITE_BLOB) mistaken(column, "bytes");
   const auto* data = static_cast<const char*>(sqlite3_column_blob(handle_, column));
   return data ? std::string_view(data, static_cast<size_t>(sqlite3_column_bytes(handle_, column)))
               : std::string_view();

@@ -64,13 +64,15 @@ class Statement {
   void reset();
 
   bool is_null(int column) const;
+  // A file may hold anything in any column: what is not of the kind asked for is a request Error that names
+  // the file and the column.
   int64_t integer(int column) const;
-  double number(int column) const;
-  std::string text(int column) const;
-  /// Valid until the next step().
-  std::string_view blob(int column) const;
+  double number(int column) const;          ///< of an integer too; NaN, which SQLite cannot store, of a null
+  std::string text(int column) const;       ///< UTF-8
+  std::string_view blob(int column) const;  ///< valid until the next step()
 
  private:
+  [[noreturn]] void mistaken(int column, const char* expected) const;
   Database* database_;
   sqlite3_stmt* handle_ = nullptr;
 };

@@ -95,7 +95,11 @@ void require_identities(const Program& program, const std::string& source) {
 }  // namespace
 
 void require_sound(const Program& program, const std::string& source) {
-  validate(program.settings);
+  try {
+    validate(program.settings);
+  } catch (const Error& error) {
+    throw request_error(fmt::format("{}, settings: {}", source, error.what()));
+  }
   require_sizes(program, source);
   for (const Step& step : program.steps) {
     const size_t least = least_inputs(program, step.op);

@@ -24,7 +24,8 @@ History::~History() = default;
 History::History(const std::string& path, std::shared_ptr<const Program> program)
     : database_(open_database(path)), program_(std::move(program)) {
   Statement all = database_->prepare(
-      "SELECT count(*), min(begin_ns), min(ns), max(begin_ns), max(ns), max(begin_ns + ns) FROM passes");
+      "SELECT count(*), ifnull(min(begin_ns), 0), ifnull(min(ns), 0), ifnull(max(begin_ns), 0),"
+      " ifnull(max(ns), 0), ifnull(max(begin_ns + ns), 0) AS last_ns FROM passes");
   all.step();
   passes_ = all.integer(0);
   longest_pass_ns_ = all.integer(4);

@@ -11,7 +11,8 @@
 //                                          collectives only; the bytes as they were counted
 //   holds(pass, rank, step, ns)            a rank stood still on purpose before a step began
 //   metrics(pass, name, value)             loss, gradient norm and so on, units in the names
-//   notes(id, ns, rank, step, text)        what people wrote into it afterwards; ns: from the beginning of the
+//   notes(id, ns, rank, step, text)        what people wrote into it afterwards; ns: from the beginning of
+//   the
 //                                          recording; rank and step -1: of all, of none
 //   overview, waits                        the level of detail of its timeline: see overview.h
 #pragma once
@@ -74,7 +75,7 @@ struct Note {
   std::string text;
   bool operator==(const Note&) const = default;
 };
-inline constexpr int64_t kMostNotes = 10'000;        ///< of a file; the rest is not shown
+inline constexpr int64_t kMostNotes = 10'000;       ///< of a file; the rest is not shown
 inline constexpr size_t kLongestNoteBytes = 4'000;  ///< of text; longer ones are cut
 
 struct RecordingLimits {
@@ -151,8 +152,8 @@ class Recording {
   /// Passes in the file; their numbers are 0 to that.
   int64_t passes() const;
   PassTime pass_time(int64_t index) const;
-  /// The metrics of passes `first`, `first` + `stride`, … before `last`: take(pass, name, value), NaN where the
-  /// value was not finite.
+  /// The metrics of passes `first`, `first` + `stride`, … before `last`: take(pass, name, value), NaN where
+  /// the value was not finite.
   void metrics(int64_t first, int64_t last, int64_t stride,
                const std::function<void(int64_t, const std::string&, double)>& take) const;
 
@@ -166,6 +167,9 @@ class Recording {
 
  private:
   std::string text(const std::string& key) const;
+  int64_t within(int64_t value, int64_t most,
+                 const char* of) const;  ///< throws unless it is from 0 to `most`
+  double seconds_of(int64_t nanoseconds) const;
   [[noreturn]] void damaged(const std::string& what) const;
 
   std::unique_ptr<Database> database_;

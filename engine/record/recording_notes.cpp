@@ -43,15 +43,13 @@ PassTime Recording::pass_time(int64_t index) const {
   Statement row = database_->prepare("SELECT begin_ns, ns FROM passes WHERE pass = ?");
   row.bind(1, index);
   if (!row.step()) throw request_error(fmt::format("{} has no pass {}", database_->path(), index));
-  return {static_cast<double>(row.integer(0)) * kSeconds, static_cast<double>(row.integer(1)) * kSeconds};
+  return {seconds_of(row.integer(0)), seconds_of(row.integer(1))};
 }
 
 void Recording::metrics(int64_t first, int64_t last, int64_t stride,
                         const std::function<void(int64_t, const std::string&, double)>& take) const {
   const auto read = [&](Statement& rows) {
-    while (rows.step())
-      take(rows.integer(0), rows.text(1),
-           rows.is_null(2) ? std::numeric_limits<double>::quiet_NaN() : rows.number(2));
+    while (rows.step()) take(rows.integer(0), rows.text(1), rows.number(2));
   };
   if (stride == 1) {
     Statement rows = database_->prepare(

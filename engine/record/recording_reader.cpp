@@ -1,12 +1,14 @@
 // Opening and reading, with nothing believed that was not looked at: the file may come from anywhere.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <optional>
 
 #include "engine/config/error.h"
 #include "engine/io/json.h"
 #include "engine/io/sqlite.h"
 #include "engine/program/program_json.h"
+#include "engine/program/sound.h"
 #include "engine/record/recording.h"
 
 namespace shardlens {
@@ -14,6 +16,11 @@ namespace {
 
 constexpr double kSeconds = 1e-9;  // of a nanosecond
 constexpr int64_t kMostRanks = 4096;
+constexpr int64_t kMostRankSteps = int64_t{1} << 24;
+// Sums of these over the kinds of memory, or over a pass, stay inside 64 bits.
+constexpr int64_t kMostBytes = int64_t{1} << 50, kMostFlops = int64_t{1} << 58;
+constexpr int64_t kMostNanoseconds = 1'000'000'000'000'000'000;  // thirty years
+constexpr double kLatestUnixSeconds = 253'402'300'799;           // the end of the year 9999
 
 // The place of a kind in BytesByKind; none for a kind of another version.
 std::optional<size_t> kind_named(const std::string& name) {
@@ -26,6 +33,15 @@ std::optional<size_t> kind_named(const std::string& name) {
 
 void Recording::damaged(const std::string& what) const {
   throw request_error(fmt::format("{} is damaged: {}", database_->path(), what));
+}
+
+int64_t Recording::within(int64_t value, int64_t most, const char* of) const {
+  if (value < 0 || value > most) damaged(fmt::format("{} {} are not possible", value, of));
+  return value;
+}
+
+double Recording::seconds_of(int64_t nanoseconds) const {
+  return static_cast<double>(within(nanoseconds, kMostNanoseconds, "nanoseconds")) * kSeconds;
 }
 
 std::string Recording::text(const std::string& key) const {
@@ -43,6 +59,12 @@ Recording::Recording(const std::string& path) : database_(open_database(path)) {
     throw request_error(
         fmt::format("{} is a recording of version {}; this Shardlens reads up to {}. Use a newer one.", path,
                     version, kRecordingVersion));
+  // SQLite takes what is missing of the last page for zeros.
+  const int64_t whole = database_->integer("PRAGMA page_count") * database_->integer("PRAGMA page_size");
+  std::error_code failed;
+  const std::uintmax_t bytes = std::filesystem::file_size(path, failed);
+  if (!failed && bytes < static_cast<std::uintmax_t>(whole))
+    damaged(fmt::format("it is cut off after {} of {} bytes", bytes, whole));
   header_.verb = text("verb");
   header_.machine = text("machine");
   header_.communicator = text("communicator");
@@ -51,9 +73,15 @@ Recording::Recording(const std::string& path) : database_(open_database(path)) {
   const int64_t world = int64_t{header_.program.settings.tp} * header_.program.settings.dp;
   if (header_.program.settings.tp < 1 || header_.program.settings.dp < 1 || world > kMostRanks)
     damaged(fmt::format("it says it ran on {} ranks", world));
+  if (world * static_cast<int64_t>(header_.program.steps.size()) > kMostRankSteps)
+    damaged(fmt::format("it says {} steps ran on {} ranks", header_.program.steps.size(), world));
+  require_sound(header_.program, path);
   Statement started = database_->prepare("SELECT value FROM meta WHERE key = 'started_unix_seconds'");
   if (started.step()) started_unix_seconds_ = started.number(0);
-  finished_ = text("finished") == "1";
+  if (!(started_unix_seconds_ >= 0 && started_unix_seconds_ <= kLatestUnixSeconds))
+    damaged(fmt::format("it says it began {} seconds after 1970", started_unix_seconds_));
+  Statement finished = database_->prepare("SELECT value FROM meta WHERE key = 'finished'");
+  finished_ = finished.step() && finished.integer(0) == 1;
   header_.memory.resize(static_cast<size_t>(header_.program.ranks()));
   header_.step_flops.assign(static_cast<size_t>(header_.program.ranks()),
                             std::vector<int64_t>(header_.program.steps.size(), 0));
@@ -63,14 +91,16 @@ Recording::Recording(const std::string& path) : database_(open_database(path)) {
     if (rank < 0 || rank >= header_.program.ranks() || step < 0 ||
         step >= static_cast<int64_t>(header_.program.steps.size()))
       damaged(fmt::format("its costs name step {} on rank {}", step, rank));
-    header_.step_flops[static_cast<size_t>(rank)][static_cast<size_t>(step)] = costs.integer(2);
+    header_.step_flops[static_cast<size_t>(rank)][static_cast<size_t>(step)] =
+        within(costs.integer(2), kMostFlops, "FLOPs of a step");
   }
   Statement memory = database_->prepare("SELECT rank, kind, planned_bytes FROM memory");
   while (memory.step()) {
     const int64_t rank = memory.integer(0);
     if (rank < 0 || rank >= ranks()) damaged(fmt::format("its memory is that of rank {}", rank));
     BytesByKind& planned = header_.memory[static_cast<size_t>(rank % header_.program.ranks())].arena_bytes;
-    if (const auto kind = kind_named(memory.text(1))) planned[*kind] = memory.integer(2);
+    if (const auto kind = kind_named(memory.text(1)))
+      planned[*kind] = within(memory.integer(2), kMostBytes, "planned bytes");
   }
 }
 
@@ -91,7 +121,7 @@ RecordingTotals Recording::losses() const {
     if (rows.text(0) == "problem")
       totals.problem = rows.text(1);
     else
-      totals.dropped_passes = rows.integer(1);
+      totals.dropped_passes = within(rows.integer(1), kMostBytes, "dropped passes");
   }
   return totals;
 }
@@ -101,7 +131,7 @@ RecordedPass Recording::pass(int64_t index) const {
   row.bind(1, index);
   if (!row.step()) throw request_error(fmt::format("{} has no pass {}", database_->path(), index));
   RecordedPass pass;
-  pass.begin_seconds = static_cast<double>(row.integer(0)) * kSeconds;
+  pass.begin_seconds = seconds_of(row.integer(0));
   pass.events.resize(static_cast<size_t>(ranks()));
   Statement events = database_->prepare(
       "SELECT rank, step, begin_ns, end_ns, arrival_ns, met_ns, sent_bytes FROM events WHERE pass = ? "
@@ -116,13 +146,15 @@ RecordedPass Recording::pass(int64_t index) const {
       damaged(fmt::format("pass {}, rank {}: step {} follows step {}", index, rank, step,
                           static_cast<int64_t>(track.size()) - 1));
     StepEvent event;
-    event.begin_seconds = static_cast<double>(events.integer(2)) * kSeconds;
-    event.end_seconds = static_cast<double>(events.integer(3)) * kSeconds;
-    event.arrival_seconds = static_cast<double>(events.integer(4)) * kSeconds;
-    event.all_arrived_seconds = static_cast<double>(events.integer(5)) * kSeconds;
+    event.begin_seconds = seconds_of(events.integer(2));
+    event.end_seconds = seconds_of(events.integer(3));
+    event.arrival_seconds = seconds_of(events.integer(4));
+    event.all_arrived_seconds = seconds_of(events.integer(5));
+    if (event.end_seconds < event.begin_seconds)
+      damaged(fmt::format("pass {}, rank {}: step {} ends before it begins", index, rank, step));
     const auto of_replica = static_cast<size_t>(rank % header_.program.ranks());
     event.flops = header_.step_flops[of_replica][static_cast<size_t>(step)];
-    event.sent_bytes = events.integer(6);
+    event.sent_bytes = within(events.integer(6), kMostBytes, "bytes sent");
     track.push_back(event);
   }
   Statement holds = database_->prepare("SELECT rank, step, ns FROM holds WHERE pass = ?");
@@ -133,7 +165,7 @@ RecordedPass Recording::pass(int64_t index) const {
         step >= static_cast<int64_t>(pass.events[static_cast<size_t>(rank)].size()))
       damaged(fmt::format("pass {}: rank {} is held before step {}", index, rank, step));
     pass.events[static_cast<size_t>(rank)][static_cast<size_t>(step)].held_seconds =
-        static_cast<double>(holds.integer(2)) * kSeconds;
+        seconds_of(holds.integer(2));
   }
   Statement metrics = database_->prepare("SELECT name, value FROM metrics WHERE pass = ? ORDER BY name");
   metrics.bind(1, index);
@@ -147,7 +179,8 @@ std::vector<BytesByKind> Recording::high_water_bytes() const {
   while (rows.step()) {
     const int64_t rank = rows.integer(0);
     if (rank < 0 || rank >= ranks()) damaged(fmt::format("its memory is that of rank {}", rank));
-    if (const auto kind = kind_named(rows.text(1))) bytes[static_cast<size_t>(rank)][*kind] = rows.integer(2);
+    if (const auto kind = kind_named(rows.text(1)))
+      bytes[static_cast<size_t>(rank)][*kind] = within(rows.integer(2), kMostBytes, "bytes of memory");
   }
   return bytes;
 }

@@ -17,7 +17,6 @@
 #include <thread>
 
 #include "engine/config/error.h"
-#include "engine/program/sound.h"
 #include "engine/runtime/mailbox.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/step_times.h"
@@ -35,9 +34,8 @@ constexpr size_t kMostListed = 2'000;
 constexpr const char* kExtension = ".shardlens";
 
 // The Plan of what was recorded. Where the hardware it was priced on is not known here, this machine is.
-std::shared_ptr<const Plan> plan_of(const RecordingHeader& header, const std::string& path) {
+std::shared_ptr<const Plan> plan_of(const RecordingHeader& header) {
   Program program = header.program;
-  require_sound(program, path);
   try {
     find_hardware(program.settings.hardware);
   } catch (const Error&) {
@@ -298,7 +296,7 @@ void Replay::Worker::open(const std::string& path) {
     facts->problem = losses.problem;
     if (facts->passes > 0)
       facts->seconds = std::max(0.0, recording->pass_time(facts->passes - 1).end_seconds());
-    facts->plan = plan_of(header, path);
+    facts->plan = plan_of(header);
     Shown shown;
     if (facts->passes > 0) shown = read_pass(*recording, *facts, 0);
     std::vector<ReplayNote> notes;

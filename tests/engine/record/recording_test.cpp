@@ -6,10 +6,13 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
 
 #include "engine/config/error.h"
 #include "engine/io/sqlite.h"
 #include "engine/planner/planner.h"
+#include "engine/program/program_json.h"
 #include "engine/runtime/recorder.h"
 #include "tests/engine/io/test_folder.h"
 #include "tests/engine/small_model.h"
@@ -46,6 +49,7 @@ class RecordingTest : public TestFolder {
     try {
       const Recording recording(file);
       for (int64_t i = 0; i < recording.totals().passes; ++i) recording.pass(i);
+      recording.high_water_bytes();
       return "no error";
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::Request) << error.what();
@@ -164,15 +168,15 @@ TEST_F(RecordingTest, ANewerVersionIsSaidToBe) {
   Database(path("run.shardlens"), Database::Access::ReadWrite)
       .run("PRAGMA user_version = " + std::to_string(kRecordingVersion + 1));
   EXPECT_THAT(error_of(path("run.shardlens")),
-              HasSubstr("version " + std::to_string(kRecordingVersion + 1) +
-                        "; this Shardlens reads up to " + std::to_string(kRecordingVersion)));
+              HasSubstr("version " + std::to_string(kRecordingVersion + 1) + "; this Shardlens reads up to " +
+                        std::to_string(kRecordingVersion)));
 }
 
 TEST_F(RecordingTest, AHostileContentIsFound) {
   record(path("sound"));
   const std::vector<std::pair<const char*, const char*>> harms{
       {"UPDATE meta SET value = '{}' WHERE key = 'program'", "program"},
-      {"UPDATE meta SET value = x'00ff' WHERE key = 'program'", "JSON"},
+      {"UPDATE meta SET value = x'00ff' WHERE key = 'program'", "value is bytes, and should be a text"},
       {"DELETE FROM meta WHERE key = 'machine'", "does not say its machine"},
       {"UPDATE events SET rank = 99 WHERE pass = 1 AND rank = 3", "rank 99"},
       {"UPDATE events SET rank = -1 WHERE pass = 1 AND rank = 3", "rank -1"},
@@ -180,6 +184,25 @@ TEST_F(RecordingTest, AHostileContentIsFound) {
       {"INSERT INTO events VALUES(1, 0, 9000000000000, 0, 0, 0, 0, 0)", "step 9000000000000"},
       {"INSERT INTO costs VALUES(70, 0, 0, 0)", "on rank 70"},
       {"INSERT INTO memory VALUES(70, 'weights', 0, 0)", "rank 70"},
+      {"UPDATE meta SET value = 'no JSON' WHERE key = 'program'", "JSON"},
+      {"UPDATE meta SET value = CAST(x'ff41' AS TEXT) WHERE key = 'machine'", "UTF-8"},
+      {"UPDATE meta SET value = 'soon' WHERE key = 'finished'",
+       "value is a text, and should be a whole number"},
+      {"UPDATE meta SET value = 1e300 WHERE key = 'started_unix_seconds'", "after 1970"},
+      {"UPDATE meta SET value = NULL WHERE key = 'started_unix_seconds'", "after 1970"},
+      {"UPDATE events SET begin_ns = 'x' WHERE pass = 1", "begin_ns is a text"},
+      {"UPDATE events SET end_ns = -1 WHERE pass = 1 AND step = 3", "-1 nanoseconds"},
+      {"UPDATE events SET end_ns = begin_ns - 1 WHERE pass = 1 AND step = 3", "ends before it begins"},
+      {"UPDATE events SET arrival_ns = 9e99 WHERE pass = 1", "arrival_ns is a number"},
+      {"UPDATE events SET sent_bytes = NULL WHERE pass = 0", "sent_bytes is nothing"},
+      {"UPDATE events SET sent_bytes = 9223372036854775807 WHERE pass = 0", "bytes sent are not possible"},
+      {"UPDATE passes SET begin_ns = -7 WHERE pass = 1", "-7 nanoseconds"},
+      {"UPDATE costs SET flops = -1", "FLOPs of a step"},
+      {"UPDATE memory SET planned_bytes = 9223372036854775807", "planned bytes"},
+      {"UPDATE metrics SET value = 'much'", "value is a text, and should be a number"},
+      {"INSERT INTO holds VALUES(1, 99, 0, 5)", "rank 99 is held"},
+      {"INSERT INTO holds VALUES(1, 0, 5, -5)", "-5 nanoseconds"},
+      {"DROP TABLE holds", "no such table"},
       {"DROP TABLE events", "no such table"},
       {"ALTER TABLE costs RENAME COLUMN flops TO flaps", "no such column"}};
   for (const auto& [harm, word] : harms) {
@@ -189,14 +212,60 @@ TEST_F(RecordingTest, AHostileContentIsFound) {
   }
 }
 
+// The Program's JSON as somebody else would write it.
+TEST_F(RecordingTest, AnAbsurdProgramIsRefused) {
+  record(path("sound"));
+  const nlohmann::ordered_json sound = program_to_json(plan_program(testing::small_model(2, 2)));
+  using Harm = std::function<void(nlohmann::ordered_json&)>;
+  const std::vector<std::pair<Harm, const char*>> harms{
+      {[](auto& p) { p["settings"]["tp"] = int64_t{1} << 60; }, "out of range"},
+      {[](auto& p) { p["settings"]["tp"] = 4096, p["settings"]["dp"] = 4096; }, "16777216 ranks"},
+      {[](auto& p) { p["settings"]["tp"] = 0; }, "0 ranks"},
+      {[](auto& p) { p["settings"]["dp"] = -1; }, "ranks"},
+      {[](auto& p) { p["settings"]["model"]["heads"] = 0; }, "heads"},
+      {[](auto& p) { p["settings"]["model"]["layers"] = int64_t{1} << 60; }, "layers"},
+      {[](auto& p) {
+         p["tensors"][3]["shape"] = {int64_t{1} << 40, int64_t{1} << 40};
+       },
+       "can be held"},
+      {[](auto& p) { p["tensors"][3]["shape"] = nlohmann::json::array(); }, "row_dims"},
+      {[](auto& p) { p["tensors"][5]["storage"] = 5; }, "in a circle"},
+      {[](auto& p) { p["tensors"][5]["storage"] = 6, p["tensors"][6]["storage"] = 5; }, "in a circle"},
+      {[](auto& p) { p["steps"][4]["inputs"] = {100000}; }, "names tensor 100000"},
+      {[](auto& p) { p["steps"][4]["inputs"] = nlohmann::json::array(); }, "reads 0 tensors"},
+      {[](auto& p) { p["steps"][4]["outputs"] = nlohmann::json::array(); }, "no output"},
+      {[](auto& p) { p["steps"][4]["id"] = 400; }, "out of order"},
+      {[](auto& p) { p["steps"][4]["layer"] = INT32_MAX; }, "belongs to layer"},
+      {[](auto& p) {
+         nlohmann::ordered_json deep = 1;
+         for (int i = 0; i < 100; ++i) deep = nlohmann::ordered_json::array({deep});
+         p["tensors"] = deep;
+       },
+       "levels deep"},
+      {[](auto& p) { p["tensors"] = nlohmann::ordered_json(std::vector<int>(9'000'000, 0)); }, "values"}};
+  for (const auto& [harm, word] : harms) {
+    fs::copy_file(path("sound"), path("harmed"), fs::copy_options::overwrite_existing);
+    nlohmann::ordered_json harmed = sound;
+    harm(harmed);
+    Database database(path("harmed"), Database::Access::ReadWrite);
+    database.prepare("UPDATE meta SET value = ? WHERE key = 'program'")
+        .bind(1, std::string_view(harmed.dump()))
+        .run();
+    EXPECT_THAT(error_of(path("harmed")), AllOf(HasSubstr(word), HasSubstr(path("harmed"))));
+  }
+}
+
 // Cut off anywhere, and with any byte changed: an error or a recording, never a crash.
 TEST_F(RecordingTest, ATruncatedOrDamagedFileNeverCrashesItsReader) {
   record(path("sound"));
   const auto size = static_cast<int64_t>(fs::file_size(path("sound")));
-  for (int i = 0; i < 40; ++i) {
-    fs::copy_file(path("sound"), path("harmed"), fs::copy_options::overwrite_existing);
-    fs::resize_file(path("harmed"), static_cast<uintmax_t>(size * i / 40));
-    EXPECT_NE(error_of(path("harmed")), "no error") << i;
+  constexpr int64_t kPage = 4096;
+  for (int64_t left = 0; left < size; left += kPage) {
+    for (const int64_t more : {int64_t{0}, kPage / 2}) {
+      fs::copy_file(path("sound"), path("harmed"), fs::copy_options::overwrite_existing);
+      fs::resize_file(path("harmed"), static_cast<uintmax_t>(left + more));
+      EXPECT_NE(error_of(path("harmed")), "no error") << left + more;
+    }
   }
   unsigned draw = 12345;
   for (int i = 0; i < 150; ++i) {

@@ -352,17 +352,18 @@ TEST_F(ReplayTest, HostileNotesAreRead) {
   const std::string file = record("run");
   Database(file, Database::Access::ReadWrite)
       .run(
-          "INSERT INTO notes VALUES(1, -5, 99, -7, NULL), (2, 9223372036854775807, 1, 123456789, "
-          "zeroblob(100000)),"
-          "(3, 'x', 'y', 'z', 4)");
+          "INSERT INTO notes VALUES(1, -5, 99, -7, ''), (2, 9223372036854775807, 1, 123456789, "
+          "hex(zeroblob(100000)))");
   const Shown shown = opened(file);
   ASSERT_TRUE(shown->is_open()) << shown->message;
-  ASSERT_EQ(shown->notes->size(), 3u);
+  ASSERT_EQ(shown->notes->size(), 2u);
   for (const ReplayNote& note : *shown->notes) {
     EXPECT_GE(note.note.seconds, 0);
     EXPECT_LT(note.note.step, static_cast<StepId>(shown->recording->plan->program.steps.size()));
     EXPECT_LE(note.note.text.size(), kLongestNoteBytes);
   }
+  Database(file, Database::Access::ReadWrite).run("INSERT INTO notes VALUES(3, 'x', 'y', 'z', 4)");
+  EXPECT_THAT(opened(file)->message, HasSubstr("ns is a text, and should be a whole number"));
 }
 
 TEST_F(ReplayTest, FoldersAreListed) {
