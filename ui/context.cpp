@@ -27,6 +27,10 @@ void Context::send(ReplayCommand command) const {
   replay_outbox.push_back(std::move(command));
 }
 
+void Context::send(HistoryCommand command) const {
+  history_outbox.push_back(std::move(command));
+}
+
 void Context::want(const Settings& settings) const {
   if (replay.is_open()) return;  // what is recorded is not changed
   view.wanted.sent(snapshot, settings);

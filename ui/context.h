@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/runtime/comparison.h"
+#include "engine/runtime/history_reader.h"
 #include "engine/runtime/replay_snapshot.h"
 #include "engine/runtime/scaling_snapshot.h"
 #include "engine/runtime/snapshot.h"
@@ -123,6 +124,31 @@ struct ReplayView {
   bool beside = false;    ///< that run stands beside the recording
 };
 
+/// A stretch of a recording that was asked for.
+struct HistoryAsked {
+  uint64_t number = 0;  ///< 0: none was
+  int64_t begin_ns = 0, end_ns = 0;
+  int64_t bucket_ns = 0;
+};
+
+/// What the mouse holds of the Timeline's map until it lets go.
+enum class MapGrip { Begin, End, Window };
+
+/// What the Timeline shows of a recording, and what is looked for in it.
+struct HistoryView {
+  Stretch shown;         ///< seconds from the beginning of the recording; empty: all of it
+  uint64_t numbers = 0;  ///< of questions asked so far
+  HistoryAsked asked;
+  MapGrip map_grip = MapGrip::Window;
+  std::string words;  ///< in the name of a step
+  bool search_focus = false;
+  HistoryFind find = HistoryFind::Step;  ///< what was looked for last
+  uint64_t find_number = 0;
+  bool find_pending = false;
+  std::optional<HistoryPlace> found;
+  std::string said;  ///< of the last search
+};
+
 /// What a person looks at. Belongs to the window, is remembered between starts, and never reaches the engine.
 struct ViewState {
   // one selection, shared by Stage, Inspector and Timeline
@@ -156,6 +182,7 @@ struct ViewState {
   LateView late;
   InspectorView inspector;
   ReplayView replay;
+  HistoryView history;
   std::string program_filter;                                   ///< words the Program tab's steps must hold
   double timeline_begin_seconds = 0, timeline_end_seconds = 0;  ///< shown stretch; equal: fit
   Wanted wanted;  ///< changes of the settings that no snapshot carries yet
@@ -176,7 +203,8 @@ struct Context {
   const ScalingSnapshot& scaling;
   const ComparisonSnapshot& comparison;
   const ReplaySnapshot& replay;
-  const Snapshot* beside;  ///< this machine's run of the recorded Program, timed; null: there is none
+  const Snapshot* beside;          ///< this machine's run of the recorded Program, timed; null: there is none
+  const HistorySnapshot& history;  ///< the timeline of the recording that is open
   ViewState& view;
   const Theme& theme;
   const Fonts& fonts;
@@ -187,14 +215,30 @@ struct Context {
   std::vector<ScalingCommand>& scaling_outbox;        ///< sent to the ScalingSession after the frame
   std::vector<ComparisonCommand>& comparison_outbox;  ///< sent to the Comparison after the frame
   std::vector<ReplayCommand>& replay_outbox;          ///< sent to the Replay after the frame
+  std::vector<HistoryCommand>& history_outbox;        ///< sent to the HistoryReader after the frame
 
   float px(float at_scale_one) const { return at_scale_one * view.ui_scale(); }
   /// The same, looking at something else in another way: for a panel that shows more than one plan.
   Context of(const Snapshot& other, ViewState& other_view) const {
-    return {
-        other,        train, breaks,   scaling, comparison,   replay,       nullptr,        other_view,
-        theme,        fonts, heatmaps, outbox,  train_outbox, break_outbox, scaling_outbox, comparison_outbox,
-        replay_outbox};
+    return {other,
+            train,
+            breaks,
+            scaling,
+            comparison,
+            replay,
+            nullptr,
+            history,
+            other_view,
+            theme,
+            fonts,
+            heatmaps,
+            outbox,
+            train_outbox,
+            break_outbox,
+            scaling_outbox,
+            comparison_outbox,
+            replay_outbox,
+            history_outbox};
   }
   void send(Command command) const;
   void send(TrainCommand command) const;
@@ -202,6 +246,7 @@ struct Context {
   void send(ScalingCommand command) const;
   void send(ComparisonCommand command) const;
   void send(ReplayCommand command) const;
+  void send(HistoryCommand command) const;
 
   /// The settings as they are wanted now: read these, change a copy, and want() it.
   const Settings& wanted() const { return view.wanted.settings(snapshot); }
@@ -250,6 +295,12 @@ inline bool shows_stale(const Snapshot& snapshot) {
   return snapshot.stale() && !snapshot.only_planned();
 }
 
+/// The Timeline is that of a whole recording; else that of a run, or for the first frames of a recording of
+/// the pass that is looked at.
+inline bool shows_history(const Context& context) {
+  return context.replay.is_open() && context.history.path == context.replay.recording->path;
+}
+
 /// Selects a step and, as the tensor inspected, its first output (of all ranks).
 void select_step(ViewState& view, const Program& program, StepId step);
 
@@ -257,5 +308,8 @@ void select_step(ViewState& view, const Program& program, StepId step);
 void pan_timeline(ViewState& view, const Snapshot& snapshot, double share);
 /// Shows `factor` times as much time, about the selected step when it is in view: the keys W and S.
 void zoom_timeline(ViewState& view, const Snapshot& snapshot, double factor);
+/// The same of a recording's; it is zoomed about its middle.
+void pan_history(HistoryView& view, const HistorySnapshot& history, double share);
+void zoom_history(HistoryView& view, const HistorySnapshot& history, double factor);
 
 }  // namespace shardlens::ui

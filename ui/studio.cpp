@@ -127,6 +127,7 @@ Studio::Studio(const Settings& settings, const Fonts& fonts, std::filesystem::pa
       session_asked_(begin == Session::Begin::AtOnce),
       snapshot_(session_.snapshot()),
       replayed_(replay_.snapshot()),
+      read_(history_.snapshot()),
       scaled_(scaling_.snapshot()),
       train_(training_.snapshot()),
       broken_(breaks_.snapshot()),
@@ -159,10 +160,25 @@ Studio::~Studio() {
 }
 
 Context Studio::context() {
-  return {*snapshot_,         *train_,       *broken_,      *scaled_,           *compared_,
-          *replayed_,         beside_.get(), view_,         theme(view_.theme), fonts_,
-          heatmaps_,          outbox_,       train_outbox_, break_outbox_,      scaling_outbox_,
-          comparison_outbox_, replay_outbox_};
+  return {*snapshot_,
+          *train_,
+          *broken_,
+          *scaled_,
+          *compared_,
+          *replayed_,
+          beside_.get(),
+          *read_,
+          view_,
+          theme(view_.theme),
+          fonts_,
+          heatmaps_,
+          outbox_,
+          train_outbox_,
+          break_outbox_,
+          scaling_outbox_,
+          comparison_outbox_,
+          replay_outbox_,
+          history_outbox_};
 }
 
 void Studio::prepare_style() {
@@ -328,8 +344,9 @@ void Studio::take_snapshots() {
   }
   std::shared_ptr<const BreakSnapshot> broken = breaks_.snapshot();
   std::shared_ptr<const ScalingSnapshot> scaled = scaling_.snapshot();
+  std::shared_ptr<const HistorySnapshot> read = history_.snapshot();
   const bool changed = newest != snapshot_ || trained != train_ || broken != broken_ || scaled != scaled_ ||
-                       compared != compared_ || replayed != replayed_;
+                       compared != compared_ || replayed != replayed_ || read != read_;
   if (changed || has_input()) last_change_ = Clock::now();
   snapshot_ = std::move(newest);
   train_ = std::move(trained);
@@ -338,6 +355,8 @@ void Studio::take_snapshots() {
   scaled_ = std::move(scaled);
   const std::shared_ptr<const ReplaySnapshot> before = std::move(replayed_);
   replayed_ = std::move(replayed);
+  read_ = std::move(read);
+  follow_recording(*before);
   follow_replay(*before);
   follow_calibration();
 }
@@ -366,6 +385,17 @@ void Studio::take_beside(const std::shared_ptr<const Snapshot>& live, const Reco
 
 /// What is said is shown; what is played is followed by the selection; what is closed gives its place to a
 /// run.
+/// The timeline is that of the recording that is open.
+void Studio::follow_recording(const ReplaySnapshot& before) {
+  if (replayed_->recording == before.recording) return;
+  HistoryView anew;
+  anew.numbers = view_.history.numbers;  // an answer on its way is none to the new one's questions
+  view_.history = anew;
+  if (!replayed_->is_open()) return history_.send(history_command::Close{});
+  const std::shared_ptr<const Plan>& plan = replayed_->recording->plan;
+  history_.send(history_command::Open{replayed_->recording->path, {plan, &plan->program}});
+}
+
 void Studio::follow_replay(const ReplaySnapshot& before) {
   if (replayed_->messages != before.messages) {
     message_ = replayed_->message;
@@ -440,6 +470,7 @@ void Studio::send_commands() {
         "A run began, and two at once would share the cores: the measurement was given up."});
   if (compared_->measuring && computing) comparison_.send(comparison_command::Stop{});
   for (ReplayCommand& command : replay_outbox_) replay_.send(std::move(command));
+  for (HistoryCommand& command : history_outbox_) history_.send(std::move(command));
   for (Command& command : outbox_) {
     if (replays) {  // what is recorded can be walked through, and not changed
       if (const auto* seek = std::get_if<command::Seek>(&command))
@@ -456,8 +487,8 @@ void Studio::send_commands() {
   for (BreakCommand& command : break_outbox_) breaks_.send(std::move(command));
   for (ScalingCommand& command : scaling_outbox_) scaling_.send(std::move(command));
   for (ComparisonCommand& command : comparison_outbox_) comparison_.send(std::move(command));
-  const bool asked =
-      !outbox_.empty() || !train_outbox_.empty() || !break_outbox_.empty() || !replay_outbox_.empty();
+  const bool asked = !outbox_.empty() || !train_outbox_.empty() || !break_outbox_.empty() ||
+                     !replay_outbox_.empty() || !history_outbox_.empty();
   if (asked || !scaling_outbox_.empty() || !comparison_outbox_.empty()) last_change_ = Clock::now();
   outbox_.clear();
   train_outbox_.clear();
@@ -465,6 +496,7 @@ void Studio::send_commands() {
   scaling_outbox_.clear();
   comparison_outbox_.clear();
   replay_outbox_.clear();
+  history_outbox_.clear();
 }
 
 void Studio::frame() {
@@ -526,7 +558,7 @@ void Studio::frame() {
 double Studio::idle_seconds() const {
   const bool runs_beside = view_.replay.beside && is_busy(*session_.snapshot());
   if (is_busy(*snapshot_) || runs_beside || train_->is_active() || broken_->is_active() || compared_->busy ||
-      view_.playing || replayed_->playing || seconds_since(last_change_) < kSettleSeconds)
+      view_.playing || replayed_->playing || read_->is_busy() || seconds_since(last_change_) < kSettleSeconds)
     return kBusyFrameSeconds;
   if (scaled_->measures()) return kMeasuringFrameSeconds;
   return ImGui::GetIO().WantTextInput ? 0.2 : kIdleSeconds;  // a text cursor blinks

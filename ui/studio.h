@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/runtime/comparison.h"
+#include "engine/runtime/history_reader.h"
 #include "engine/runtime/replay.h"
 #include "engine/runtime/scaling_session.h"
 #include "engine/runtime/session.h"
@@ -54,6 +55,7 @@ class Studio {
   Comparison& comparison() { return comparison_; }
   Replay& replay() { return replay_; }
   const ReplaySnapshot& replayed() const { return *replayed_; }  ///< that the last frame drew
+  HistoryReader& history() { return history_; }
   bool has_beside() const { return beside_ != nullptr; }  ///< this machine's run stands beside a recording
   const Heatmaps& heatmaps() const { return heatmaps_; }
 
@@ -63,6 +65,7 @@ class Studio {
   void take_snapshots();
   void follow_calibration();
   void follow_replay(const ReplaySnapshot& before);
+  void follow_recording(const ReplaySnapshot& before);
   void run_recorded_settings();
   void take_beside(const std::shared_ptr<const Snapshot>& live, const RecordingFacts& recording);
   void send_commands();
@@ -90,12 +93,14 @@ class Studio {
   ScalingSession scaling_;
   Comparison comparison_;
   Replay replay_;
+  HistoryReader history_;
   const Settings first_settings_;
   bool session_asked_;  ///< the Session has been given something to run
   std::shared_ptr<const Snapshot> snapshot_;
   std::shared_ptr<const ReplaySnapshot> replayed_;
-  std::shared_ptr<const Snapshot> beside_;     ///< this machine's run of what was recorded
-  std::shared_ptr<const Plan> compared_plan_;  ///< of that run, once it was compared with the recorded one
+  std::shared_ptr<const HistorySnapshot> read_;  ///< of the recording's timeline
+  std::shared_ptr<const Snapshot> beside_;       ///< this machine's run of what was recorded
+  std::shared_ptr<const Plan> compared_plan_;    ///< of that run, once it was compared with the recorded one
   bool same_program_ = false;
   std::shared_ptr<const ScalingSnapshot> scaled_;
   std::shared_ptr<const Hardware> calibrated_;  ///< the calibration that the plan was priced anew for
@@ -113,6 +118,7 @@ class Studio {
   std::vector<ScalingCommand> scaling_outbox_;
   std::vector<ComparisonCommand> comparison_outbox_;
   std::vector<ReplayCommand> replay_outbox_;
+  std::vector<HistoryCommand> history_outbox_;
   ThemeName styled_theme_ = ThemeName::Dark;
   float styled_scale_ = 0;
   std::chrono::steady_clock::time_point last_change_;

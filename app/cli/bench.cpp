@@ -10,6 +10,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/bench_timeline.h"
 #include "app/cli/late_report.h"
 #include "app/cli/options.h"
 #include "app/cli/plan_reports.h"
@@ -342,19 +343,27 @@ Verb add_bench(CLI::App& app) {
          "whole model's training step; generate: token after token; calibrate: this machine, so that "
          "plans are priced on it; scaling: the paper's points, the model's curve, and this machine's own; "
          "overlap: row-parallel products reduced in parts beside the next part's product, or whole; "
-         "record: what being recorded costs")
+         "record: what being recorded costs; timeline: a long recording, drawn by lot, and what its timeline "
+         "costs")
       ->required()
-      ->check(CLI::IsMember(
-          {"gemm", "allreduce", "step", "generate", "calibrate", "scaling", "overlap", "record"}));
+      ->check(CLI::IsMember({"gemm", "allreduce", "step", "generate", "calibrate", "scaling", "overlap",
+                             "record", "timeline"}));
   app.add_option("--repetitions", *repetitions, "Timed repetitions; median and spread are printed")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   auto out = std::make_shared<std::string>();
   app.add_option(
       "--out", *out,
-      "record: the recording, which then stays. calibrate: the file it is stored in, for --hardware "
-      "FILE.json; if left out, the one that "
-      "this-machine is read from (shardlens/this-machine.json in $XDG_DATA_HOME or ~/.local/share)");
+      "record, timeline: the recording, which then stays. calibrate: the file it is stored in, for "
+      "--hardware FILE.json; if left out, the one that this-machine is read from "
+      "(shardlens/this-machine.json in $XDG_DATA_HOME or ~/.local/share)");
+  auto timeline = std::make_shared<TimelineWish>();
+  app.add_option("--events", timeline->events, "timeline: events in it, at least")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
+      ->capture_default_str();
+  app.add_option("--file-mib", timeline->file_mib, "timeline: pictures make the file about so large")
+      ->check(CLI::Range(0, 1 << 20))
+      ->capture_default_str();
   add_common(app, *options);
   add_delay_option(app, *options);
   app.footer(
@@ -363,11 +372,16 @@ Verb add_bench(CLI::App& app) {
       "  shardlens-cli bench generate --tp 2\n"
       "  shardlens-cli bench allreduce --tp 2\n  shardlens-cli bench gemm --tp 2 --json\n"
       "  shardlens-cli bench calibrate\n  shardlens-cli bench scaling\n"
-      "  shardlens-cli bench overlap --layer --tp 2\n");
-  return [options, what, repetitions, out] {
+      "  shardlens-cli bench overlap --layer --tp 2\n"
+      "  shardlens-cli bench timeline --tp 4 --events 1000000 --file-mib 1024\n");
+  return [options, what, repetitions, out, timeline] {
     if (!options->delays.empty() && *what != "step" && *what != "record")
       throw request_error(
           fmt::format("bench {} has no late ranks; leave out --delay, or choose bench step", *what));
+    if (*what == "timeline") {
+      timeline->out = *out;
+      return print_timeline(to_settings(*options), *timeline, options->json);
+    }
     if (*what == "scaling") return print_scaling(to_settings(*options), *repetitions, options->json);
     if (*what == "record") return bench_record(*options, *repetitions, *out);
     if (*what == "overlap") return print_overlap(to_settings(*options), *repetitions, options->json);

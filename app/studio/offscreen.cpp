@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <thread>
 #include <vector>
 
 #include "app/studio/short_recording.h"
 #include "engine/config/error.h"
+#include "engine/config/units.h"
 #include "ui/platform/platform.h"
 #include "ui/studio.h"
 
@@ -302,7 +304,88 @@ void write_views(const Options& options) {
   }
 }
 
+namespace {
+
+constexpr double kScreenSeconds = 1.0 / 60;
+constexpr double kDeepestSeconds = 2e-3;  ///< of the stretch that is zoomed to
+
+/// What a person does with the timeline of a recording: `move(i)` before each frame, which then has the time
+/// that a screen gives it.
+FrameTimes time_moves(Platform& platform, ui::Studio& studio, int frames,
+                      const std::function<void(int)>& move) {
+  std::vector<double> seconds;
+  for (int i = 0; i < frames; ++i) {
+    const auto begin = Clock::now();
+    move(i);
+    draw_frame(platform, studio);
+    seconds.push_back(seconds_since(begin));
+    std::this_thread::sleep_for(std::chrono::duration<double>(kScreenSeconds - seconds.back()));
+  }
+  return summary(std::move(seconds));
+}
+
+/// Pans over the whole recording, zoomed in a little and much, and zooms in and out about many places.
+void benchmark_timeline(const Options& options) {
+  const PixelSize size = options.size.value_or(kDefaultSize);
+  const std::unique_ptr<Platform> platform = make_offscreen_platform(size);
+  ui::Studio studio(options.settings, platform->fonts(), {}, Session::Begin::WhenAsked);
+  apply_looks(options, studio.view());
+  const auto begin = Clock::now();
+  studio.open_recording(options.recording.string());
+  std::shared_ptr<const ReplaySnapshot> opened;
+  do {
+    draw_frame(*platform, studio);
+    opened = studio.replay().snapshot();
+    if (!opened->message.empty()) throw request_error(opened->message);
+    if (seconds_since(begin) > kTimeoutSeconds) throw run_error("the recording was not opened in time");
+  } while (!opened->is_open() || !studio.history().snapshot()->whole);
+  draw_frame(*platform, studio);
+  const double open_seconds = seconds_since(begin);
+  for (int i = 0; i < kSettlingFrames; ++i) draw_frame(*platform, studio);
+  const double whole = static_cast<double>(studio.history().snapshot()->end_ns) * 1e-9;
+  const int frames = options.benchmark_frames;
+  ui::Stretch& shown = studio.view().history.shown;
+  const auto pan = [&](double share) {
+    return time_moves(*platform, studio, frames, [&, share](int i) {
+      const double at = whole * (1 - share) * i / frames;
+      shown = {at, at + share * whole};
+    });
+  };
+  const FrameTimes overview = time_moves(*platform, studio, frames, [](int) {});
+  const FrameTimes far = pan(0.5), near = pan(std::min(0.5, 20 * kDeepestSeconds / whole));
+  constexpr int kOneWay = 90;  // frames
+  const FrameTimes zoom = time_moves(*platform, studio, frames, [&](int i) {
+    const double depth = 1 - std::abs((i % (2 * kOneWay)) / static_cast<double>(kOneWay) - 1);
+    const double width = whole * std::pow(std::min(1.0, kDeepestSeconds / whole), depth);
+    const double about = whole * std::fmod(0.37 * (1 + i / (2 * kOneWay)), 1.0);
+    shown = ui::clamped({about - width / 2, about + width / 2}, {0, whole});
+  });
+  const RecordingFacts& facts = *opened->recording;
+  const std::pair<const char*, const FrameTimes&> all[] = {
+      {"still", overview}, {"panning_far", far}, {"panning_near", near}, {"zooming", zoom}};
+  if (options.json) {
+    nlohmann::json json{{"width", size.width},
+                        {"height", size.height},
+                        {"renderer", platform->renderer()},
+                        {"file_bytes", facts.file_bytes},
+                        {"passes", facts.passes},
+                        {"open_seconds", open_seconds},
+                        {"frame_seconds_wanted", kScreenSeconds}};
+    for (const auto& [name, times] : all) json[name] = as_json(times);
+    fmt::print("{}\n", json.dump(2));
+    return;
+  }
+  fmt::print("{}x{}, {}\n{}: {} passes, {}, drawn {:.0f} ms after it was opened\n", size.width, size.height,
+             platform->renderer(), facts.path, grouped_text(facts.passes),
+             bytes_text(static_cast<double>(facts.file_bytes)), open_seconds * 1e3);
+  for (const auto& [name, times] : all)
+    fmt::print("{:<13} {}, of the {:.1f} ms of a frame\n", name, as_text(times), kScreenSeconds * 1e3);
+}
+
+}  // namespace
+
 void benchmark_frames(const Options& options) {
+  if (!options.recording.empty()) return benchmark_timeline(options);
   const PixelSize size = options.size.value_or(kDefaultSize);
   const std::unique_ptr<Platform> platform = make_offscreen_platform(size);
   ui::Studio studio(options.settings, platform->fonts());

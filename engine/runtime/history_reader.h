@@ -25,6 +25,7 @@ struct HistorySnapshot {
   std::string message;                        ///< why it cannot be shown; empty: it can
 
   bool is_open() const { return !path.empty(); }
+  bool is_busy() const { return is_open() && built < 1 && message.empty(); }
 };
 
 namespace history_command {

@@ -134,16 +134,27 @@ void add_timeline_commands(std::vector<UiCommand>& table) {
                      .run = std::move(run),
                      .held = true});
   };
+  // Of a recording that is open all of it, else of the run.
+  const auto zoom = [](const Context& c, double factor) {
+    if (shows_history(c))
+      zoom_history(c.view.history, c.history, factor);
+    else
+      zoom_timeline(c.view, c.snapshot, factor);
+  };
+  const auto pan = [](const Context& c, double share) {
+    if (shows_history(c))
+      pan_history(c.view.history, c.history, share);
+    else
+      pan_timeline(c.view, c.snapshot, share);
+  };
   add("timeline.zoom_in", "Timeline: zoom in", "Show a shorter stretch of time", ImGuiKey_W,
-      [](const Context& c) {
-        zoom_timeline(c.view, c.snapshot, std::pow(kZoomPerSecond, -frame_seconds()));
-      });
+      [zoom](const Context& c) { zoom(c, std::pow(kZoomPerSecond, -frame_seconds())); });
   add("timeline.zoom_out", "Timeline: zoom out", "Show a longer stretch of time", ImGuiKey_S,
-      [](const Context& c) { zoom_timeline(c.view, c.snapshot, std::pow(kZoomPerSecond, frame_seconds())); });
+      [zoom](const Context& c) { zoom(c, std::pow(kZoomPerSecond, frame_seconds())); });
   add("timeline.earlier", "Timeline: earlier", "Move to earlier times", ImGuiKey_A,
-      [](const Context& c) { pan_timeline(c.view, c.snapshot, -kPanPerSecond * frame_seconds()); });
+      [pan](const Context& c) { pan(c, -kPanPerSecond * frame_seconds()); });
   add("timeline.later", "Timeline: later", "Move to later times", ImGuiKey_D,
-      [](const Context& c) { pan_timeline(c.view, c.snapshot, kPanPerSecond * frame_seconds()); });
+      [pan](const Context& c) { pan(c, kPanPerSecond * frame_seconds()); });
 }
 
 void add_view_commands(std::vector<UiCommand>& table) {
@@ -171,6 +182,7 @@ void add_view_commands(std::vector<UiCommand>& table) {
         c.view.fit_stage = true;
         c.view.fit_timeline = true;
         c.view.timeline_begin_seconds = c.view.timeline_end_seconds = 0;
+        c.view.history.shown = {};
       });
   add("view.whole_model", "Whole model", "Close the open layer and show every part of the model again",
       {ImGuiKey_Backspace}, [](const Context& c) { c.view.open_section = kWholeModel; });

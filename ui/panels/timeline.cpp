@@ -11,6 +11,7 @@
 #include "engine/config/hardware.h"
 #include "ui/commands/commands.h"
 #include "ui/commands/walk.h"
+#include "ui/panels/history.h"
 #include "ui/panels/timeline.h"
 #include "ui/widgets/format.h"
 
@@ -58,16 +59,12 @@ std::vector<std::string> summaries(const Snapshot& snapshot, const Tracks& track
           fmt::format("{}  ·  {} of the GEMM ceiling", times, share), times};
 }
 
-void draw_header(const Context& context, const Tracks& tracks) {
-  const Theme& theme = context.theme;
-  ImDrawList* list = ImGui::GetWindowDrawList();
+/// The panel's name and the buttons that walk; where they end.
+float draw_transport(const Context& context) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float right = at.x + ImGui::GetContentRegionAvail().x;
   const float side = context.px(28);
-  const TextStyle title = timeline_text(context, context.fonts.bold, kBodySize, theme.text);
-  const TextStyle small = timeline_text(context, context.fonts.body, kSmallSize, theme.dim);
-  const TextStyle mono = timeline_text(context, context.fonts.mono, kBodySize, theme.text);
-  draw_text(list, {at.x, at.y + (side - title.size) / 2}, title, "Timeline");
+  const TextStyle title = timeline_text(context, context.fonts.bold, kBodySize, context.theme.text);
+  draw_text(ImGui::GetWindowDrawList(), {at.x, at.y + (side - title.size) / 2}, title, "Timeline");
 
   ImGui::SetCursorScreenPos({at.x + context.px(96), at.y});
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {context.px(8), 0});
@@ -82,8 +79,19 @@ void draw_header(const Context& context, const Tracks& tracks) {
   ImGui::SameLine();
   transport_button(context, ICON_FA_FAST_FORWARD, "walk.next_collective");
   ImGui::PopStyleVar(2);
+  return ImGui::GetItemRectMax().x;
+}
 
-  const float after_buttons = ImGui::GetItemRectMax().x + context.px(24);
+void draw_header(const Context& context, const Tracks& tracks) {
+  const Theme& theme = context.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float right = at.x + ImGui::GetContentRegionAvail().x;
+  const float side = context.px(28);
+  const TextStyle title = timeline_text(context, context.fonts.bold, kBodySize, theme.text);
+  const TextStyle small = timeline_text(context, context.fonts.body, kSmallSize, theme.dim);
+  const TextStyle mono = timeline_text(context, context.fonts.mono, kBodySize, theme.text);
+  const float after_buttons = draw_transport(context) + context.px(24);
   std::vector<std::string> notes = summaries(context.snapshot, tracks);
   TextStyle note_style = small;
   if (context.snapshot.stale()) {
@@ -124,6 +132,31 @@ void show(ViewState& view, Stretch stretch) {
   view.timeline_end_seconds = stretch.end;
 }
 
+void say(const Context& context, const std::string& sentence) {
+  const TextStyle style = timeline_text(context, context.fonts.body, kBodySize, context.theme.dim);
+  draw_wrapped(ImGui::GetWindowDrawList(), ImGui::GetCursorScreenPos(), style, sentence,
+               ImGui::GetContentRegionAvail().x);
+  ImGui::Dummy({1, 1});
+}
+
+/// The whole recording that is open, in place of one run.
+void draw_history(const Context& context) {
+  const HistorySnapshot& history = context.history;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float right = at.x + ImGui::GetContentRegionAvail().x;
+  const float after_buttons = draw_transport(context) + context.px(24);
+  ImGui::SetCursorScreenPos({after_buttons, at.y});
+  follow_found(context);
+  draw_search(context, after_buttons, right);
+  ImGui::SetCursorScreenPos({at.x, at.y + context.px(28 + 6)});
+  if (!history.message.empty()) return say(context, history.message);
+  if (history.built < 1)
+    return say(context,
+               fmt::format("Reading the recording for the first time: {}", format_percent(history.built)));
+  if (history.passes == 0) return say(context, "The recording holds no pass.");
+  draw_history_tracks(context);
+}
+
 }  // namespace
 
 void pan_timeline(ViewState& view, const Snapshot& snapshot, double share) {
@@ -146,20 +179,19 @@ void zoom_timeline(ViewState& view, const Snapshot& snapshot, double factor) {
 }
 
 void draw_timeline(const Context& context) {
+  if (shows_history(context)) {
+    draw_history(context);
+    return;
+  }
   const Tracks tracks = tracks_of(context.snapshot);
   draw_header(context, tracks);
   if (tracks.seconds > 0) {
     draw_tracks(context, tracks);
     return;
   }
-  const TextStyle style = timeline_text(context, context.fonts.body, kBodySize, context.theme.dim);
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  draw_wrapped(
-      ImGui::GetWindowDrawList(), at, style,
+  say(context,
       tracks.plan ? "The speed of this machine is not known yet; the tracks appear when a run has been timed."
-                  : "There is no plan to run. Setup says why, and what would work.",
-      ImGui::GetContentRegionAvail().x);
-  ImGui::Dummy({1, 1});
+                  : "There is no plan to run. Setup says why, and what would work.");
 }
 
 }  // namespace shardlens::ui

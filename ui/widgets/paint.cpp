@@ -72,6 +72,16 @@ void fill_rect(ImDrawList* list, ImVec2 min, ImVec2 max, ImU32 colour, float rou
   list->AddRectFilled(min, max, colour, std::round(rounding));
 }
 
+void fill_rects(ImDrawList* list, std::span<const PlainRect> rects) {
+  constexpr size_t kAtOnce = 8192;  // the vertices of one reservation are counted in 16 bits
+  for (; !rects.empty(); rects = rects.subspan(std::min(kAtOnce, rects.size()))) {
+    const auto some = rects.first(std::min(kAtOnce, rects.size()));
+    const int count = static_cast<int>(some.size());
+    list->PrimReserve(6 * count, 4 * count);
+    for (const PlainRect& rect : some) list->PrimRect(rect.min, rect.max, rect.colour);
+  }
+}
+
 void outline_rect(ImDrawList* list, ImVec2 min, ImVec2 max, ImU32 colour, float rounding, float thickness) {
   snap(min, max);
   list->AddRect(min, max, colour, std::round(rounding), std::max(1.0f, std::round(thickness)));

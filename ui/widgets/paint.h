@@ -4,6 +4,7 @@
 
 #include <imgui.h>
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -44,6 +45,12 @@ ImU32 legible_on(const Theme& theme, ImU32 ground);
 /// Rectangles lie on whole pixels: edges are sharp at every scale, and filling one takes two triangles, not
 /// the ten of an edge that is blended into its neighbours. What covers anything covers a pixel at least.
 void fill_rect(ImDrawList* list, ImVec2 min, ImVec2 max, ImU32 colour, float rounding = 0);
+/// Many rectangles at once, as they are: not moved onto whole pixels, not rounded.
+struct PlainRect {
+  ImVec2 min, max;
+  ImU32 colour = 0;
+};
+void fill_rects(ImDrawList* list, std::span<const PlainRect> rects);
 /// The line lies inside the rectangle.
 void outline_rect(ImDrawList* list, ImVec2 min, ImVec2 max, ImU32 colour, float rounding = 0,
                   float thickness = 1);

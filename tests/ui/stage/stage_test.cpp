@@ -128,12 +128,27 @@ class StageUnderTheMouse : public testing::Test {
   std::vector<ComparisonCommand> comparison_outbox;
   const ReplaySnapshot replay;
   std::vector<ReplayCommand> replay_outbox;
-  Context context{snapshot,          train,        breaks,
-                  scaling,           comparison,   replay,
-                  nullptr,           view,         theme(ThemeName::Dark),
-                  platform->fonts(), heatmaps,     outbox,
-                  train_outbox,      break_outbox, scaling_outbox,
-                  comparison_outbox, replay_outbox};
+  const HistorySnapshot history;
+  std::vector<HistoryCommand> history_outbox;
+  Context context{snapshot,
+                  train,
+                  breaks,
+                  scaling,
+                  comparison,
+                  replay,
+                  nullptr,
+                  history,
+                  view,
+                  theme(ThemeName::Dark),
+                  platform->fonts(),
+                  heatmaps,
+                  outbox,
+                  train_outbox,
+                  break_outbox,
+                  scaling_outbox,
+                  comparison_outbox,
+                  replay_outbox,
+                  history_outbox};
 };
 
 TEST_F(StageUnderTheMouse, ATensorIsSelectedWithItsRank) {

@@ -1,0 +1,49 @@
+// Draws the recording, measures and prints.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/bench_timeline.h"
+#include "engine/config/units.h"
+#include "engine/runtime/plan.h"
+#include "engine/runtime/timeline_bench.h"
+
+namespace shardlens::cli {
+
+int print_timeline(const Settings& settings, const TimelineWish& wish, bool json) {
+  namespace fs = std::filesystem;
+  const bool kept = !wish.out.empty();
+  const std::string path =
+      kept ? wish.out : (fs::temp_directory_path() / fmt::format("bench-{}.shardlens", getpid())).string();
+  const std::shared_ptr<const Plan> plan = make_plan(settings);
+  const TimelineBench bench =
+      bench_timeline(plan, path, wish.events, int64_t{wish.file_mib} << 20, wish.views);
+  if (!kept) fs::remove(path);
+  if (json) {
+    fmt::print("{}\n", nlohmann::ordered_json{{"passes", bench.passes},
+                                              {"events", bench.events},
+                                              {"file_bytes", bench.file_bytes},
+                                              {"overview_share", bench.overview_share},
+                                              {"open_seconds", bench.open_seconds},
+                                              {"build_seconds", bench.build_seconds},
+                                              {"views", wish.views},
+                                              {"slice_seconds", bench.slice_seconds},
+                                              {"slowest_slice_seconds", bench.slowest_slice_seconds},
+                                              {"find_seconds", bench.find_seconds}}
+                           .dump());
+    return 0;
+  }
+  fmt::print("{} passes, {} events, {}, of which the overview takes {:.2f} %\n\n", grouped_text(bench.passes),
+             grouped_text(bench.events), bytes_text(static_cast<double>(bench.file_bytes)),
+             100 * bench.overview_share);
+  fmt::print("opened and drawable   {:.1f} ms\n", bench.open_seconds * 1e3);
+  fmt::print("a view of it          {:.2f} ms median of {}, {:.1f} ms the slowest\n",
+             bench.slice_seconds * 1e3, wish.views, bench.slowest_slice_seconds * 1e3);
+  fmt::print("a search              {:.2f} ms the slowest kind\n", bench.find_seconds * 1e3);
+  fmt::print("its overview built    {:.2f} s, once, where its writer was killed\n", bench.build_seconds);
+  return 0;
+}
+
+}  // namespace shardlens::cli

@@ -1,0 +1,164 @@
+// Single events of a recording: compute in the tint of its phase, waiting in faint and transfer in solid
+// amber, a line where the ranks of a collective met. Steps narrower than a pixel are drawn together.
+#include <imgui.h>
+
+#include <map>
+#include <string>
+
+#include "ui/panels/history_frame.h"
+
+namespace shardlens::ui {
+namespace {
+
+constexpr float kLeastLabel = 28;     // pixels of a block that may be named
+constexpr float kMeetingsApart = 12;  // pixels for each line that joins ranks
+
+struct Label {
+  float x0, x1, y;
+  StepId step;
+  ImU32 ground;
+};
+
+/// Everything that is drawn, gathered: many rectangles are drawn at once.
+struct Drawn {
+  std::vector<PlainRect> compute, waits, transfers;
+  std::vector<Label> labels;
+  ImVec2 selected_min, selected_max;
+};
+
+/// Who meets whom in a collective: the ranks of a replica, or the replicas of a rank.
+int group_of(const Program& program, const Step& step, int rank) {
+  return step.axis == Axis::Tp ? rank / program.ranks() : rank % program.ranks();
+}
+
+struct Meeting {
+  int64_t arrived_ns = 0;
+  int first = 0, last = 0;
+};
+using Meetings = std::map<std::pair<StepId, int>, Meeting>;  // by step and group
+
+void add_event(const HistoryFrame& frame, const HistoryPass& pass, int rank, StepId id, Drawn& drawn) {
+  const Context& context = frame.context;
+  const Theme& theme = context.theme;
+  const Step& step = frame.program.step(id);
+  const EventParts parts = parts_of(step, pass.events[static_cast<size_t>(rank)][static_cast<size_t>(id)]);
+  const float top = frame.y(rank), bottom = top + frame.height;
+  const bool selected = frame.is_selected(pass, id);
+  const float x0 = std::max(frame.x_of_ns(parts.begin_ns), frame.min.x - 4);
+  const float arrived = std::clamp(frame.x_of_ns(parts.arrived_ns), x0, frame.max.x + 4);
+  const float met = std::clamp(frame.x_of_ns(parts.met_ns), x0, frame.max.x + 4);
+  const float x1 = std::clamp(frame.x_of_ns(parts.end_ns), x0, frame.max.x + 4);
+  const bool meets = is_collective(step.op);
+  const float own_end = meets ? arrived : x1;
+  if (own_end - x0 >= 1 || !meets) {
+    const ImU32 phase = step.phase == Phase::Forward ? theme.forward : theme.backward;
+    const bool narrow = own_end - x0 < 1;
+    const ImU32 fill = selected ? phase : mixed(theme.panel, phase, narrow ? 0.4f : 0.58f);
+    const float right = narrow ? x0 + 1 : std::max(own_end - context.px(1), x0 + 1);
+    PlainRect* before = drawn.compute.empty() ? nullptr : &drawn.compute.back();
+    // A heap of narrow ones is one block.
+    if (narrow && before && before->min.y == top && before->colour == fill && x0 - before->max.x < 1)
+      before->max.x = std::max(before->max.x, right);
+    else
+      drawn.compute.push_back({{x0, top}, {right, bottom}, fill});
+    if (own_end - x0 > context.px(kLeastLabel)) drawn.labels.push_back({x0, own_end, top, id, fill});
+  }
+  if (meets) {
+    if (met - arrived >= 1)
+      drawn.waits.push_back(
+          {{arrived, top}, {met, bottom}, faded(theme.communication, selected ? 0.40f : 0.24f)});
+    const float end = std::max(x1 - context.px(1), met + context.px(1));
+    const ImU32 solid = faded(theme.communication, selected ? 1.0f : 0.88f);
+    PlainRect* before = drawn.transfers.empty() ? nullptr : &drawn.transfers.back();
+    if (before && before->min.y == top && before->colour == solid && met - before->max.x < 1 && end - met < 2)
+      before->max.x = std::max(before->max.x, end);
+    else
+      drawn.transfers.push_back({{met, top}, {end, bottom}, solid});
+    if (end - met > context.px(kLeastLabel)) drawn.labels.push_back({met, end, top, id, theme.communication});
+  }
+  if (selected) {
+    const float half = context.px(1);
+    drawn.selected_min = {(meets ? arrived : x0) - half, top - half};
+    drawn.selected_max = {std::max(x1, x0 + 1) + half, bottom + half};
+  }
+}
+
+void draw_labels(const HistoryFrame& frame, const std::vector<Label>& labels) {
+  const Context& context = frame.context;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  TextStyle text = timeline_text(context, context.fonts.mono, kSmallSize, 0);
+  if (frame.height < text.size) return;
+  for (const Label& label : labels) {
+    const Step& step = frame.program.step(label.step);
+    const float from = std::max(label.x0, frame.min.x);
+    const float room = std::min(label.x1, frame.max.x) - from - context.px(12);
+    if (room < context.px(8)) continue;
+    text.colour = legible_on(context.theme, label.ground);
+    const std::string symbol = step.outputs.empty() ? "" : frame.program.tensor(step.outputs[0]).symbol;
+    for (const std::string& name :
+         {is_collective(step.op) ? to_string(step.op) : step.equation, step.name, symbol}) {
+      if (name.empty() || text_width(text, name) > room) continue;
+      draw_text(list, {from + context.px(6), label.y + (frame.height - text.size) / 2}, text, name);
+      break;
+    }
+  }
+}
+
+/// A line where the last rank of a group arrived, from its first rank to its last, as far as they are few
+/// enough to be told apart.
+void draw_meetings(const HistoryFrame& frame, const std::vector<Meeting>& meetings) {
+  if (static_cast<float>(meetings.size()) * frame.context.px(kMeetingsApart) > frame.max.x - frame.min.x)
+    return;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  for (const Meeting& meeting : meetings) {
+    if (meeting.first == meeting.last) continue;
+    const float x = std::round(frame.x_of_ns(meeting.arrived_ns));
+    if (x < frame.min.x || x > frame.max.x) continue;
+    list->AddLine({x, frame.y(meeting.first) - frame.context.px(1)},
+                  {x, frame.y(meeting.last) + frame.height + frame.context.px(1)},
+                  frame.context.theme.communication, std::max(1.0f, frame.context.px(1.5f)));
+  }
+}
+
+}  // namespace
+
+void draw_history_events(const HistoryFrame& frame) {
+  const int64_t from = frame.ns(frame.shown.begin), until = frame.ns(frame.shown.end);
+  Drawn drawn;
+  std::vector<Meeting> all_meetings;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  for (const std::shared_ptr<const HistoryPass>& pass : frame.slice()->passes) {
+    if (pass->end_ns() < from || pass->begin_ns > until) continue;
+    Meetings meetings;
+    for (int rank = 0; rank < frame.tracks; ++rank) {
+      const std::vector<EventTimes>& track = pass->events[static_cast<size_t>(rank)];
+      const size_t steps = std::min(track.size(), frame.program.steps.size());
+      for (size_t id = 0; id < steps; ++id) {
+        const EventTimes& event = track[id];
+        if (event.end_ns < from || event.begin_ns > until) continue;
+        const Step& step = frame.program.steps[id];
+        if (is_collective(step.op)) {
+          const int64_t arrived = parts_of(step, event).arrived_ns;
+          Meeting& meeting =
+              meetings.try_emplace({step.id, group_of(frame.program, step, rank)}, Meeting{0, rank, rank})
+                  .first->second;
+          meeting.arrived_ns = std::max(meeting.arrived_ns, arrived);
+          meeting.last = rank;
+        }
+        if (frame.in_view(rank)) add_event(frame, *pass, rank, step.id, drawn);
+      }
+    }
+    for (const auto& [key, meeting] : meetings) all_meetings.push_back(meeting);
+  }
+  fill_rects(list, drawn.compute);
+  fill_rects(list, drawn.waits);
+  fill_rects(list, drawn.transfers);
+  draw_meetings(frame, all_meetings);
+  draw_labels(frame, drawn.labels);
+  const float width = drawn.selected_max.x - drawn.selected_min.x;
+  if (width > 0)
+    outline_rect(list, drawn.selected_min, drawn.selected_max, frame.context.theme.text,
+                 width > frame.context.px(8) ? frame.context.px(2) : 0, frame.context.px(2));
+}
+
+}  // namespace shardlens::ui
