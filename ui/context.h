@@ -185,6 +185,7 @@ struct ViewState {
   HistoryView history;
   std::string program_filter;                                   ///< words the Program tab's steps must hold
   double timeline_begin_seconds = 0, timeline_end_seconds = 0;  ///< shown stretch; equal: fit
+  std::string recordings;                                       ///< folder that recordings go to
   Wanted wanted;  ///< changes of the settings that no snapshot carries yet
 
   /// Palette or sheet lies over everything: what is beneath says nothing about the mouse.
@@ -193,11 +194,18 @@ struct ViewState {
   float ui_scale() const { return scale * (lecture ? 1.6f : 1.0f); }
 };
 
+/// What is being recorded now, whatever snapshot is shown.
+struct BeingRecorded {
+  RecordingState runs;   ///< of the Session
+  RecordingState steps;  ///< of the TrainingSession
+};
+
 class Heatmaps;  // ui/widgets/heatmap.h
 
 struct Context {
   /// Of the recording while one is open, of a frozen training step while there is one, else the Session's.
   const Snapshot& snapshot;
+  const BeingRecorded& recorded;
   const TrainSnapshot& train;  ///< of a recording the training it recorded
   const BreakSnapshot& breaks;
   const ScalingSnapshot& scaling;
@@ -220,25 +228,10 @@ struct Context {
   float px(float at_scale_one) const { return at_scale_one * view.ui_scale(); }
   /// The same, looking at something else in another way: for a panel that shows more than one plan.
   Context of(const Snapshot& other, ViewState& other_view) const {
-    return {other,
-            train,
-            breaks,
-            scaling,
-            comparison,
-            replay,
-            nullptr,
-            history,
-            other_view,
-            theme,
-            fonts,
-            heatmaps,
-            outbox,
-            train_outbox,
-            break_outbox,
-            scaling_outbox,
-            comparison_outbox,
-            replay_outbox,
-            history_outbox};
+    return {other,         recorded,      train,        breaks,       scaling,        comparison,
+            replay,        nullptr,       history,      other_view,   theme,          fonts,
+            heatmaps,      outbox,        train_outbox, break_outbox, scaling_outbox, comparison_outbox,
+            replay_outbox, history_outbox};
   }
   void send(Command command) const;
   void send(TrainCommand command) const;

@@ -177,6 +177,14 @@ std::filesystem::path default_state_path() {
   return {};
 }
 
+std::filesystem::path default_recordings_folder() {
+  if (const char* data = std::getenv("XDG_DATA_HOME"); data != nullptr && *data == '/')
+    return std::filesystem::path(data) / "shardlens" / "recordings";
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/')
+    return std::filesystem::path(home) / ".local" / "share" / "shardlens" / "recordings";
+  return "recordings";
+}
+
 RememberedState read_state(const std::filesystem::path& path, std::string& problem) {
   problem.clear();
   std::ifstream file(path);

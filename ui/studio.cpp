@@ -102,6 +102,10 @@ bool computes(const Command& command) {
          std::holds_alternative<command::CompareLosses>(command);
 }
 
+std::string sentence(const std::string& words) {
+  return !words.empty() && words.back() == '.' ? words : words + ".";
+}
+
 /// What the centre's tab strip says at its right.
 std::string centre_hint(const Context& context) {
   const Plan* plan = shown_plan(context.snapshot);
@@ -134,6 +138,7 @@ Studio::Studio(const Settings& settings, const Fonts& fonts, std::filesystem::pa
       compared_(comparison_.snapshot()),
       last_change_(Clock::now()),
       last_remembered_(Clock::now()) {
+  view_.recordings = default_recordings_folder().string();
   ImGuiIO& io = ImGui::GetIO();
   io.ConfigDockingAlwaysTabBar = false;
   io.ConfigWindowsMoveFromTitleBarOnly = true;
@@ -160,25 +165,11 @@ Studio::~Studio() {
 }
 
 Context Studio::context() {
-  return {*snapshot_,
-          *train_,
-          *broken_,
-          *scaled_,
-          *compared_,
-          *replayed_,
-          beside_.get(),
-          *read_,
-          view_,
-          theme(view_.theme),
-          fonts_,
-          heatmaps_,
-          outbox_,
-          train_outbox_,
-          break_outbox_,
-          scaling_outbox_,
-          comparison_outbox_,
-          replay_outbox_,
-          history_outbox_};
+  return {
+      *snapshot_,     recorded_,      *train_,       *broken_,      *scaled_,           *compared_,
+      *replayed_,     beside_.get(),  *read_,        view_,         theme(view_.theme), fonts_,
+      heatmaps_,      outbox_,        train_outbox_, break_outbox_, scaling_outbox_,    comparison_outbox_,
+      replay_outbox_, history_outbox_};
 }
 
 void Studio::prepare_style() {
@@ -334,6 +325,7 @@ void Studio::take_snapshots() {
     view_.tab = Tab::Stage;
     view_.focus_tab = true;
   }
+  take_recording(newest->recording, trained->recording);
   frozen_ = replays ? nullptr : trained->frozen;
   if (frozen_) newest = frozen_->shown;
   beside_ = nullptr;
@@ -440,6 +432,15 @@ void Studio::run_recorded_settings() {
   session_.send(command::SetSettings{replayed_->recording->plan->program.settings});
 }
 
+/// What is recorded of runs and of training steps. A disk that is full stops neither, and is said once.
+void Studio::take_recording(const RecordingState& runs, const RecordingState& steps) {
+  using Change = std::pair<const RecordingState*, const RecordingState*>;
+  for (const auto& [now, before] : {Change{&runs, &recorded_.runs}, Change{&steps, &recorded_.steps}})
+    if (!now->problem.empty() && now->problem != before->problem)
+      message_ = fmt::format("{} The run goes on.", sentence(now->problem));
+  recorded_ = {runs, steps};
+}
+
 /// A machine measured just now prices the plan that is shown: it is planned anew, and run, at once.
 void Studio::follow_calibration() {
   if (scaled_->calibrated == calibrated_ || scaled_->measures()) return;
@@ -472,6 +473,10 @@ void Studio::send_commands() {
   for (ReplayCommand& command : replay_outbox_) replay_.send(std::move(command));
   for (HistoryCommand& command : history_outbox_) history_.send(std::move(command));
   for (Command& command : outbox_) {
+    if (std::holds_alternative<command::Record>(command)) {
+      session_.send(std::move(command));
+      continue;
+    }
     if (replays) {  // what is recorded can be walked through, and not changed
       if (const auto* seek = std::get_if<command::Seek>(&command))
         replay_.send(replay_command::ShowStep{seek->position});

@@ -63,6 +63,7 @@ class Studio {
   Context context();
   void prepare_style();
   void take_snapshots();
+  void take_recording(const RecordingState& runs, const RecordingState& steps);
   void follow_calibration();
   void follow_replay(const ReplaySnapshot& before);
   void follow_recording(const ReplaySnapshot& before);
@@ -102,6 +103,7 @@ class Studio {
   std::shared_ptr<const Snapshot> beside_;       ///< this machine's run of what was recorded
   std::shared_ptr<const Plan> compared_plan_;    ///< of that run, once it was compared with the recorded one
   bool same_program_ = false;
+  BeingRecorded recorded_;
   std::shared_ptr<const ScalingSnapshot> scaled_;
   std::shared_ptr<const Hardware> calibrated_;  ///< the calibration that the plan was priced anew for
   int find_frames_ =

@@ -14,6 +14,7 @@
 #include "app/cli/late_report.h"
 #include "app/cli/options.h"
 #include "app/cli/plan_reports.h"
+#include "app/cli/record.h"
 #include "app/cli/verbs.h"
 #include "engine/comm/allreduce_bench.h"
 #include "engine/config/error.h"
@@ -199,11 +200,16 @@ int bench_calibrate(const CommonOptions& options, int repetitions, const std::st
   return 0;
 }
 
-int bench_step(const CommonOptions& options, int repetitions) {
+int bench_step(const CommonOptions& options, int repetitions, const RecordOptions& record) {
   Settings settings = to_settings(options);
   settings.update = settings.block == Block::Model;  // a whole step: with clipping and AdamW
   const std::shared_ptr<const Plan> plan = make_plan(settings);
-  const StepBench bench = shardlens::bench_step(plan, repetitions);
+  std::unique_ptr<Recorder> recorder;
+  const StepBench bench = shardlens::bench_step(plan, repetitions, [&](const Executor& executor) {
+    recorder = make_recorder(record, "bench step", *plan, executor.communicator());
+    return recorder.get();
+  });
+  finish_recording(recorder.get(), record, options.json ? stderr : stdout);
   const Settings& s = plan->program.settings;
   if (options.json) {
     ordered_json op_seconds = ordered_json::object();
@@ -298,7 +304,8 @@ int bench_generate(const CommonOptions& options, int repetitions) {
   return 0;
 }
 
-int bench_record(const CommonOptions& options, int repetitions, const std::string& out) {
+int bench_record(const CommonOptions& options, int repetitions, const std::string& out,
+                 const RecordOptions& record) {
   Settings settings = to_settings(options);
   settings.update = settings.block == Block::Model;
   const std::shared_ptr<const Plan> plan = make_plan(settings);
@@ -306,28 +313,41 @@ int bench_record(const CommonOptions& options, int repetitions, const std::strin
   const bool kept = !out.empty();
   const std::string path =
       kept ? out : (fs::temp_directory_path() / fmt::format("bench-{}.shardlens", getpid())).string();
-  const RecordBench bench = shardlens::bench_record(plan, path, repetitions);
-  if (!kept) fs::remove(path);
+  const RecordBench bench = shardlens::bench_record(plan, path, repetitions, picture_options(record));
+  if (!kept)
+    for (const std::string& made : record_bench_paths(path)) fs::remove(made);
   if (options.json) {
-    fmt::print("{}\n", ordered_json{{"plain_seconds", bench.plain_seconds},
-                                    {"recorded_seconds", bench.recorded_seconds},
-                                    {"ratio", bench.ratio},
-                                    {"take_seconds", bench.take_seconds},
-                                    {"events_per_step", bench.events},
-                                    {"file_bytes_per_step", bench.file_bytes},
-                                    {"repetitions", repetitions}}
-                           .dump());
+    ordered_json ways = ordered_json::array();
+    for (const RecordedWay& way : bench.ways)
+      ways.push_back({{"pictures", way.pictures},
+                      {"seconds", way.seconds},
+                      {"ratio", way.ratio},
+                      {"lowest_ratio", way.lowest_ratio},
+                      {"highest_ratio", way.highest_ratio},
+                      {"take_seconds", way.take_seconds},
+                      {"events_per_step", way.events},
+                      {"samples_per_step", way.samples},
+                      {"file_bytes_per_step", way.file_bytes}});
+    fmt::print(
+        "{}\n",
+        ordered_json{{"plain_seconds", bench.plain_seconds}, {"repetitions", repetitions}, {"recorded", ways}}
+            .dump());
     return 0;
   }
   fmt::print("{} · {} · T = {} · {} · batch {} × sequence {} · {}\n\n", settings.model.title,
              settings.block == Block::Model ? "a training step" : "one " + to_string(settings.block),
              settings.tp, to_string(settings.dtype), settings.batch, settings.seq, machine_description());
-  fmt::print("not recorded          {:.2f} ms median\n", bench.plain_seconds * 1e3);
-  fmt::print("recorded              {:.2f} ms median\n", bench.recorded_seconds * 1e3);
-  fmt::print("slower by             {:+.2f} %, median of {} pairs\n", 100 * (bench.ratio - 1), repetitions);
-  fmt::print("stood still           {:.3f} ms a step, while {} events were copied\n",
-             bench.take_seconds * 1e3, grouped_text(bench.events));
-  fmt::print("in the file           {} a step\n", bytes_text(static_cast<double>(bench.file_bytes)));
+  fmt::print("not recorded          {:.2f} ms median of {} rounds\n\n", bench.plain_seconds * 1e3,
+             repetitions);
+  fmt::print("{:<22} {:>11} {:>10} {:>22} {:>12} {:>10} {:>12}\n", "recorded, pictures", "median",
+             "slower by", "lowest … highest", "stood still", "samples", "in the file");
+  for (const RecordedWay& way : bench.ways)
+    fmt::print(
+        "{:<22} {:>8.2f} ms {:>+8.2f} % {:>22} {:>9.3f} ms {:>10.0f} {:>12}\n", way.pictures,
+        way.seconds * 1e3, 100 * (way.ratio - 1),
+        fmt::format("{:+.2f} … {:+.2f} %", 100 * (way.lowest_ratio - 1), 100 * (way.highest_ratio - 1)),
+        way.take_seconds * 1e3, way.samples, bytes_text(way.file_bytes));
+  fmt::print("\nSamples and file: of a step, with {} events.\n", grouped_text(bench.ways.front().events));
   return 0;
 }
 
@@ -354,7 +374,7 @@ Verb add_bench(CLI::App& app) {
   auto out = std::make_shared<std::string>();
   app.add_option(
       "--out", *out,
-      "record, timeline: the recording, which then stays. calibrate: the file it is stored in, for "
+      "record, timeline: the recordings, which then stay. calibrate: the file it is stored in, for "
       "--hardware FILE.json; if left out, the one that this-machine is read from "
       "(shardlens/this-machine.json in $XDG_DATA_HOME or ~/.local/share)");
   auto timeline = std::make_shared<TimelineWish>();
@@ -366,6 +386,8 @@ Verb add_bench(CLI::App& app) {
       ->capture_default_str();
   add_common(app, *options);
   add_delay_option(app, *options);
+  auto record = std::make_shared<RecordOptions>();
+  add_record_options(app, *record);
   app.footer(
       "\nExamples\n  shardlens-cli bench step --model gpt2 --tp 2 --batch 4 --seq 256\n"
       "  shardlens-cli bench step --model gpt2 --layer --tp 2\n"
@@ -374,7 +396,7 @@ Verb add_bench(CLI::App& app) {
       "  shardlens-cli bench calibrate\n  shardlens-cli bench scaling\n"
       "  shardlens-cli bench overlap --layer --tp 2\n"
       "  shardlens-cli bench timeline --tp 4 --events 1000000 --file-mib 1024\n");
-  return [options, what, repetitions, out, timeline] {
+  return [options, what, repetitions, out, timeline, record] {
     if (!options->delays.empty() && *what != "step" && *what != "record")
       throw request_error(
           fmt::format("bench {} has no late ranks; leave out --delay, or choose bench step", *what));
@@ -382,14 +404,15 @@ Verb add_bench(CLI::App& app) {
       timeline->out = *out;
       return print_timeline(to_settings(*options), *timeline, options->json);
     }
+    if (*what != "step") refuse_recording(*record, "it goes with bench step");
     if (*what == "scaling") return print_scaling(to_settings(*options), *repetitions, options->json);
-    if (*what == "record") return bench_record(*options, *repetitions, *out);
+    if (*what == "record") return bench_record(*options, *repetitions, *out, *record);
     if (*what == "overlap") return print_overlap(to_settings(*options), *repetitions, options->json);
     if (*what == "calibrate") return bench_calibrate(*options, *repetitions, *out);
     if (*what == "gemm") return bench_gemm(*options, *repetitions);
     if (*what == "allreduce") return bench_allreduce(*options);
     if (*what == "generate") return bench_generate(*options, *repetitions);
-    return bench_step(*options, *repetitions);
+    return bench_step(*options, *repetitions, *record);
   };
 }
 

@@ -60,7 +60,11 @@ int print_info(const std::string& path, bool as_json) {
                          {"steps", header.program.steps.size()},
                          {"passes", totals.passes},
                          {"events", totals.events},
+                         {"pictures", header.pictures},
+                         {"samples", totals.samples},
+                         {"stored_pictures", totals.pictures},
                          {"dropped_passes", totals.dropped_passes},
+                         {"dropped_pictures", totals.dropped_pictures},
                          {"problem", totals.problem}};
     ordered_json bytes = ordered_json::array();
     for (const BytesByKind& rank : recording.high_water_bytes()) bytes.push_back(total_bytes(rank));
@@ -76,8 +80,13 @@ int print_info(const std::string& path, bool as_json) {
   fmt::print("{} passes of {} steps, {} events{}\n", grouped_text(totals.passes), header.program.steps.size(),
              grouped_text(totals.events),
              recording.finished() ? "" : "; the run was killed, or still records");
+  fmt::print("pictures: {}; {} samples of tensors, {} different pictures\n", header.pictures,
+             grouped_text(totals.samples), grouped_text(totals.pictures));
   if (totals.dropped_passes > 0)
     fmt::print("{} passes are not in it: {}\n", grouped_text(totals.dropped_passes), totals.problem);
+  if (totals.dropped_pictures > 0)
+    fmt::print("{} pictures are not in it: {}\n", grouped_text(totals.dropped_pictures),
+               kWhyPicturesAreDropped);
   if (totals.passes == 0) return 0;
   const RecordedPass last = recording.pass(totals.passes - 1);
   fmt::print("\nlast pass\n");

@@ -3,20 +3,48 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 #include "engine/config/error.h"
 #include "engine/config/units.h"
+#include "engine/train/step_metrics.h"
 
 namespace shardlens::cli {
 
+PictureOptions picture_options(const RecordOptions& options) {
+  const std::map<std::string, PictureOptions::Taken> taken{{"off", PictureOptions::Taken::Off},
+                                                           {"budget", PictureOptions::Taken::UnderBudget},
+                                                           {"all", PictureOptions::Taken::All}};
+  return {taken.at(options.pictures), options.budget_percent / 100, options.picture_size};
+}
+
 void add_record_options(CLI::App& verb, RecordOptions& options) {
+  const std::string group = "Recording";
   verb.add_option("--record", options.path,
                   "FILE.shardlens: writes what every rank did, step by step, into one SQLite file")
       ->check(CLI::NonexistentPath)
-      ->group("Recording");
-  verb.add_option("--record-limit", options.most_megabytes, "Megabytes the recording may have")
-      ->group("Recording")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+      ->group(group);
+  const auto option = [&](const char* name, auto& value, const char* help) {
+    return verb.add_option(name, value, help)->group(group)->capture_default_str();
+  };
+  option("--record-limit", options.most_megabytes,
+         "Megabytes the recording may have; pictures take half of them at most")
+      ->check(CLI::PositiveNumber);
+  option(
+      "--record-pictures", options.pictures,
+      "Of which tensors a picture, statistics and a hash are kept. all: of every one in every pass; off: of "
+      "none; budget: of every one in the first pass, and then of as many a pass, in turn, as "
+      "--record-budget pays for")
+      ->check(CLI::IsMember({"off", "budget", "all"}));
+  option("--record-budget", options.budget_percent, "Percent of the steps' time that pictures may take")
+      ->check(CLI::Range(0.0, 100.0));
+  option("--record-picture-size", options.picture_size,
+         "Rows and columns of a picture at most; pieces with no more elements are kept exactly")
+      ->check(CLI::Range(int64_t{1}, kPictureExtent));
+}
+
+void refuse_recording(const RecordOptions& options, const std::string& why) {
+  if (!options.path.empty()) throw request_error("--record is for one run: " + why);
 }
 
 std::unique_ptr<Recorder> make_recorder(const RecordOptions& options, const std::string& verb,
@@ -24,29 +52,24 @@ std::unique_ptr<Recorder> make_recorder(const RecordOptions& options, const std:
   if (options.path.empty()) return nullptr;
   RecordingLimits limits;
   limits.file_bytes = static_cast<int64_t>(options.most_megabytes * 1e6);
-  return std::make_unique<Recorder>(options.path, verb, plan, communicator, limits);
+  return std::make_unique<Recorder>(options.path, verb, plan, communicator, limits, picture_options(options));
 }
 
 void finish_recording(Recorder* recorder, const RecordOptions& options, FILE* out) {
   if (recorder == nullptr) return;
   const RecordingTotals totals = recorder->finish();
-  fmt::print(out, "recorded {} {} ({} events) in {}\n", grouped_text(totals.passes),
-             totals.passes == 1 ? "pass" : "passes", grouped_text(totals.events), options.path);
+  fmt::print(out, "recorded {} {} ({} events, {} samples of tensors) in {}\n", grouped_text(totals.passes),
+             totals.passes == 1 ? "pass" : "passes", grouped_text(totals.events),
+             grouped_text(totals.samples), options.path);
   if (totals.dropped_passes > 0)
     fmt::print(out, "{} passes are not in it: {}\n", grouped_text(totals.dropped_passes), totals.problem);
+  if (totals.dropped_pictures > 0)
+    fmt::print(out, "{} pictures are not in it: {}\n", grouped_text(totals.dropped_pictures),
+               kWhyPicturesAreDropped);
 }
 
 void RecordedTraining::on_step(const StepReport& report) {
-  if (recorder_ != nullptr)
-    recorder_->take(trainer_.executor(), {{"step", static_cast<double>(report.step)},
-                                          {"loss", report.loss},
-                                          {"gradient_norm", report.gradient_norm},
-                                          {"learning_rate", report.learning_rate},
-                                          {"loss_scale", report.loss_scale},
-                                          {"skipped", report.skipped ? 1.0 : 0.0},
-                                          {"step_seconds", report.seconds},
-                                          {"tokens_per_second", report.tokens_per_second},
-                                          {"flops_per_second", report.flops_per_second}});
+  if (recorder_ != nullptr) recorder_->take(trainer_.executor(), metrics_of(report));
   watcher_.on_step(report);
 }
 

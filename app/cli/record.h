@@ -14,9 +14,17 @@ namespace shardlens::cli {
 struct RecordOptions {
   std::string path;              ///< empty: nothing is recorded
   double most_megabytes = 1024;  ///< the file grows no further
+  std::string pictures = "budget";
+  double budget_percent = 1;  ///< of step time
+  int64_t picture_size = PictureOptions().extent;
 };
 
 void add_record_options(CLI::App& verb, RecordOptions& options);
+
+PictureOptions picture_options(const RecordOptions& options);
+
+/// For a verb one of whose forms records and another does not.
+void refuse_recording(const RecordOptions& options, const std::string& why);
 
 /// Null where nothing is to be recorded.
 std::unique_ptr<Recorder> make_recorder(const RecordOptions& options, const std::string& verb,

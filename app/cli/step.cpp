@@ -88,7 +88,11 @@ Verb add_step(CLI::App& app) {
     Executor executor(plan);
     auto gather = std::make_shared<Gather>(
         program.ranks(), [&](const Tensor& tensor) { return !dump->empty() && is_dumped(program, tensor); });
-    executor.observe({std::make_shared<FiniteCheck>(program.ranks()), gather});
+    const auto recorder = make_recorder(*record, "step", *plan, executor.communicator());
+    std::vector<std::shared_ptr<StepObserver>> observers{std::make_shared<FiniteCheck>(program.ranks()),
+                                                         gather};
+    if (recorder && recorder->pictures()) observers.push_back(recorder->pictures());
+    executor.observe(observers);
     executor.start(executor.steps());
     executor.wait();
     if (!dump->empty()) write_dump(*dump, program, *gather);
@@ -97,8 +101,8 @@ Verb add_step(CLI::App& app) {
     executor.rewind();
     executor.start(executor.steps());
     executor.wait();
-    if (const auto recorder = make_recorder(*record, "step", *plan, executor.communicator())) {
-      recorder->take(executor);
+    if (recorder) {
+      recorder->take(executor);  // the times of this pass, the pictures of the first
       finish_recording(recorder.get(), *record, options->json ? stderr : stdout);
     }
     double seconds = 0;

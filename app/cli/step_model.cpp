@@ -153,8 +153,11 @@ int run_model_step(const CommonOptions& common, const ModelStepOptions& o, const
   say_seeded_heads(settings);
   std::unique_ptr<Recorder> recorder;
   std::vector<Lateness> late;
+  request.observer = [&](const Executor& executor) {
+    recorder = make_recorder(record, "step", *plan, executor.communicator());
+    return recorder ? recorder->pictures() : nullptr;
+  };
   request.after_pass = [&](const Executor& executor, double loss) {
-    if (!recorder) recorder = make_recorder(record, "step", *plan, executor.communicator());
     if (recorder) recorder->take(executor, {{"loss", loss}});
     late = last_lateness(plan->program, executor);
   };

@@ -175,6 +175,7 @@ int run_train(const TrainVerbOptions& o) {
   stop_on_signals();
   TrainReport report(out, options.steps, o.log, trainer.steps_done());
   const auto recorder = make_recorder(o.record, "train", trainer.plan(), trainer.executor().communicator());
+  if (recorder && recorder->pictures()) trainer.observe({recorder->pictures()});
   RecordedTraining watcher(report, trainer, recorder.get());
   trainer.run(watcher, stop_requested);
   finish_recording(recorder.get(), o.record, out);

@@ -9,6 +9,7 @@
 
 #include "app/cli/late_report.h"
 #include "app/cli/options.h"
+#include "app/cli/record.h"
 #include "app/cli/verbs.h"
 #include "app/cli/verify_break.h"
 #include "app/cli/verify_sweep.h"
@@ -25,17 +26,41 @@ namespace shardlens::cli {
 namespace {
 
 using nlohmann::ordered_json;
-using ParityTable = std::vector<std::shared_ptr<const TensorParity>>;
 
-// What the ranks that were late cost.
-std::vector<Lateness> run_once(const std::shared_ptr<const Plan>& plan,
-                               std::shared_ptr<StepObserver> observer) {
+void run_once(const std::shared_ptr<const Plan>& plan, std::shared_ptr<StepObserver> observer) {
   check_runnable(*plan);
   Executor executor(plan);
   executor.observe({std::make_shared<FiniteCheck>(plan->program.ranks()), std::move(observer)});
   executor.start(executor.steps());
   executor.wait();
-  return last_lateness(plan->program, executor);
+}
+
+// The run that is checked, and what the ranks that were `late` cost. Where it is recorded it runs a second
+// time with nobody looking, for its times.
+ParityTable run_checked(const std::shared_ptr<const Plan>& plan,
+                        const std::shared_ptr<const SerialReference>& serial, const RecordOptions& record,
+                        FILE* out, std::vector<Lateness>& late) {
+  check_runnable(*plan);
+  const auto check = std::make_shared<ParityCheck>(plan->program, serial, !record.path.empty());
+  Executor executor(plan);
+  const auto recorder = make_recorder(record, "verify", *plan, executor.communicator());
+  std::vector<std::shared_ptr<StepObserver>> observers{std::make_shared<FiniteCheck>(plan->program.ranks()),
+                                                       check};
+  if (recorder && recorder->pictures()) observers.push_back(recorder->pictures());
+  executor.observe(observers);
+  executor.start(executor.steps());
+  executor.wait();
+  ParityTable table = check->results();
+  late = last_lateness(plan->program, executor);
+  if (!recorder) return table;
+  executor.observe({});
+  executor.rewind();
+  executor.start(executor.steps());
+  executor.wait();
+  recorder->take(executor, {{"worst_relative_error", summarise(plan->program, table).worst_relative_error}},
+                 table);
+  finish_recording(recorder.get(), record, out);
+  return table;
 }
 
 std::vector<std::string> fault_names() {
@@ -94,9 +119,11 @@ Verb add_verify(CLI::App& app) {
   auto fault = std::make_shared<std::string>();
   auto steps = std::make_shared<int64_t>(0);
   auto degrees = std::make_shared<std::string>();
+  auto record = std::make_shared<RecordOptions>();
   add_common(app, *options);
   add_cache_option(app, *options);
   add_delay_option(app, *options);
+  add_record_options(app, *record);
   app.add_option(
       "--break", *fault,
       fmt::format("Plant a classic mistake first and see it found, or all, one after the other: {}",
@@ -124,14 +151,17 @@ Verb add_verify(CLI::App& app) {
       "  shardlens-cli verify --model gpt2-tiny --tp 2 --seq 64 --break bias-before-reduction --steps 50\n"
       "  shardlens-cli verify --model gpt2-tiny --tp 2 --seq 64 --break all --steps 50\n"
       "  shardlens-cli verify --model gpt2-medium --layer --sweep\n"
-      "  shardlens-cli verify --model gpt2-tiny --sweep 1,2,3,4 --dtype fp64\n");
-  return [options, fault, steps, steps_option, degrees, sweep] {
+      "  shardlens-cli verify --model gpt2-tiny --sweep 1,2,3,4 --dtype fp64\n"
+      "  shardlens-cli verify --model gpt2 --layer --tp 4 --record layer.shardlens\n");
+  return [options, fault, steps, steps_option, degrees, sweep, record] {
     Settings settings = to_settings(*options);
     if (steps_option->count() > 0 && fault->empty())
       throw request_error("--steps is for a planted mistake: add --break NAME, or --break all");
     if (!options->delays.empty() && (sweep->count() > 0 || !fault->empty()))
       throw request_error(fmt::format("--delay is for one sound run: leave out {}",
                                       sweep->count() > 0 ? "--sweep, and choose a T with --tp" : "--break"));
+    if (sweep->count() > 0 || *fault == "all" || *steps > 0)
+      refuse_recording(*record, "leave out --sweep and --steps, and name one mistake at most");
     if (sweep->count() > 0) {
       settings.update = settings.block == Block::Model;
       const std::optional<Fault> planted =
@@ -148,9 +178,8 @@ Verb add_verify(CLI::App& app) {
     check_runnable(*plan);
     auto serial = std::make_shared<SerialReference>();
     run_once(make_plan(plan_serial(settings)), serial);
-    auto check = std::make_shared<ParityCheck>(plan->program, serial, false);
-    const std::vector<Lateness> late = run_once(plan, check);
-    const ParityTable table = check->results();
+    std::vector<Lateness> late;
+    const ParityTable table = run_checked(plan, serial, *record, options->json ? stderr : stdout, late);
     const ParitySummary summary = summarise(plan->program, table);
     if (options->json) {
       ordered_json out = to_json(plan->program, table, summary);

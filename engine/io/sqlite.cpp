@@ -133,6 +133,11 @@ Statement& Statement::bind(int at, std::string_view text) {
   return *this;
 }
 
+Statement& Statement::bind_null(int at) {
+  if (const int code = sqlite3_bind_null(handle_, at); code != SQLITE_OK) database_->fail(code);
+  return *this;
+}
+
 Statement& Statement::bind_blob(int at, const void* data, size_t bytes) {
   const int code = sqlite3_bind_blob64(handle_, at, bytes > 0 ? data : "", bytes, SQLITE_TRANSIENT);
   if (code != SQLITE_OK) database_->fail(code);

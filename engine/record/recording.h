@@ -3,7 +3,7 @@
 // run.
 //
 // Tables, all times in nanoseconds from the beginning of their pass:
-//   meta(key, value)                       what was run, where, by what; totals once it is finished
+//   meta(key, value)                       what was run, where, by what; totals as far as it is written
 //   costs(rank, step, flops, sent_bytes)   planned, the same in every pass
 //   memory(rank, kind, planned_bytes, high_water_bytes)
 //   passes(pass, begin_ns, ns)             begin_ns: from the beginning of the recording
@@ -15,6 +15,12 @@
 //   the
 //                                          recording; rank and step -1: of all, of none
 //   overview, waits                        the level of detail of its timeline: see overview.h
+//   samples(pass, rank, tensor, min, max, mean, rms, not_finite, hash, picture)
+//                                          of the first replica's ranks; hash: of all of the piece's bytes
+//   parity(pass, tensor, relative_error, max_abs_error, bound, ranks_identical, picture)
+//   pictures(picture, rows, cols, exact, data)   shared by all rows of equal content. exact 0: rows x cols
+//                                          floats, row-major; 1: the piece's own bytes, of which a picture of
+//                                          rows x cols is made
 #pragma once
 
 #include <condition_variable>
@@ -22,6 +28,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -29,24 +36,28 @@
 
 #include "engine/planner/memory_plan.h"
 #include "engine/program/program.h"
+#include "engine/record/sample.h"
+#include "engine/record/tensor_parity.h"
 #include "engine/record/trace.h"
 
 namespace shardlens {
 
 class Database;
 class OverviewBuilder;
+class Statement;
 
 inline constexpr int64_t kRecordingId = 0x53484C44;  ///< application_id of the file: "SHLD"
 inline constexpr int64_t kRecordingVersion = 2;      ///< user_version; a newer one is refused
 
 /// What is known before the first pass.
 struct RecordingHeader {
-  std::string verb;     ///< what was run: "step", "train"
+  std::string verb;     ///< what was run: "step", "train", "studio"
   std::string machine;  ///< "AMD EPYC, 2 cores"
   std::string communicator, communicator_reason;
   Program program;
   std::vector<MemoryPlan> memory;                ///< per rank of a replica
   std::vector<std::vector<int64_t>> step_flops;  ///< [rank of a replica][step]
+  std::string pictures = "off";  ///< which tensors are pictured: "off", "all", "1 % of step time"
 };
 
 using Metric = std::pair<std::string, double>;
@@ -57,6 +68,8 @@ struct RecordedPass {
   std::vector<std::vector<StepEvent>> events;  ///< [rank, replica by replica][step]; may be short
   std::vector<BytesByKind> high_water_bytes;   ///< [rank]
   std::vector<Metric> metrics;
+  SampleTable samples;  ///< of the first replica; empty, or null where a tensor was not pictured in this pass
+  ParityTable parity;   ///< empty: not compared
 };
 
 /// When a pass was made.
@@ -78,16 +91,29 @@ struct Note {
 inline constexpr int64_t kMostNotes = 10'000;       ///< of a file; the rest is not shown
 inline constexpr size_t kLongestNoteBytes = 4'000;  ///< of text; longer ones are cut
 
+/// A piece of up to so many elements keeps its values in the file as they are; of a larger one the picture
+/// is kept. As many as a picture has cells.
+inline constexpr int64_t kRecordedExactElements = kPictureExtent * kPictureExtent;
+
 struct RecordingLimits {
-  int64_t file_bytes = int64_t{1} << 30;      ///< the file grows no further
+  int64_t file_bytes = int64_t{1} << 30;      ///< the file grows no further; pictures take half of it
   int64_t waiting_bytes = int64_t{64} << 20;  ///< of passes that wait for the disk
 };
 
 struct RecordingTotals {
   int64_t passes = 0, events = 0;
-  int64_t dropped_passes = 0;  ///< offered, and not in the file
-  std::string problem;         ///< why they were dropped; empty: nothing was
+  int64_t samples = 0;   ///< tensors with statistics and a hash, counted on every rank and in every pass
+  int64_t pictures = 0;  ///< of different content
+  int64_t dropped_passes = 0;    ///< offered, and not in the file
+  int64_t dropped_pictures = 0;  ///< offered, and not in the file: see kWhyPicturesAreDropped
+  std::string problem;           ///< why they were dropped; empty: nothing was
 };
+
+inline constexpr const char* kWhyPicturesAreDropped =
+    "they take half of the file's limit at most, and none waits where the disk is slower than the run";
+
+/// Of tensors of one pass, [rank][tensor]; none where it was not sampled.
+using HashTable = std::vector<std::vector<std::optional<uint64_t>>>;
 
 /// Writes a recording from a thread of its own: offer() never waits for the disk. What is written is
 /// committed a few times a second, so a run killed at any moment leaves a file that opens and holds all but
@@ -103,27 +129,36 @@ class RecordingWriter {
   /// Takes a pass, or drops and counts it where the disk is behind, full, or the file has its size. What is
   /// wrong with the disk is never an error of the run.
   void offer(RecordedPass pass);
+  /// What is in the file by now, and its size.
+  RecordingTotals totals() const;
+  int64_t file_bytes() const;
+  bool is_settled() const;  ///< nothing waits to be written
   /// Writes what waits and the totals. Nothing is taken afterwards.
   RecordingTotals finish();
 
  private:
   void main();
   void write_header(const RecordingHeader& header);
-  void write(const RecordedPass& pass);
+  void write(const RecordedPass& pass, RecordingTotals& added);
+  void write_samples(const RecordedPass& pass, int64_t number, RecordingTotals& added);
+  void write_parity(const RecordedPass& pass, int64_t number, RecordingTotals& added);
+  void write_totals(const RecordingTotals& totals);
   void add_to_overview(int64_t number, const RecordedPass& pass);
-  void write_totals();
+  class Pictures;
 
   const int ranks_, replicas_;
   RecordingLimits limits_;
   const Program program_;
-  std::unique_ptr<Database> database_;         ///< the thread's own while it runs
+  std::unique_ptr<Database> database_;  ///< the thread's own while it runs
+  std::unique_ptr<Pictures> pictures_;
   std::unique_ptr<OverviewBuilder> overview_;  ///< null: it could not be kept up
   int64_t next_pass_ = 0;
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<RecordedPass> waiting_;
   int64_t waiting_bytes_ = 0;
+  int64_t file_bytes_ = 0;
   RecordingTotals totals_;
   bool ending_ = false;
   std::thread thread_;
@@ -139,12 +174,18 @@ class Recording {
 
   const RecordingHeader& header() const { return header_; }  ///< memory: bytes by kind only
   bool finished() const { return finished_; }                ///< false: the run was killed, or still records
-  RecordingTotals totals() const;  ///< counts the events: not for where a person waits
-  RecordingTotals losses() const;  ///< dropped passes and the problem alone
+  RecordingTotals totals() const;
   double started_unix_seconds() const { return started_unix_seconds_; }
 
-  /// Pass `index`, from 0.
+  /// Pass `index`, from 0, without samples and parity.
   RecordedPass pass(int64_t index) const;
+  /// What was sampled in pass `index`, as the run itself showed it: [rank of a replica][tensor], null where a
+  /// tensor was not. A sample whose picture was dropped has none.
+  SampleTable samples(int64_t index) const;
+  /// Their hashes alone, which are read much faster.
+  HashTable hashes(int64_t index) const;
+  /// Pass `index` against the run on one rank; empty where it was not compared.
+  ParityTable parity(int64_t index) const;
   /// High-water by kind on each rank, measured.
   std::vector<BytesByKind> high_water_bytes() const;
   int ranks() const { return header_.program.ranks() * header_.program.replicas(); }
@@ -170,6 +211,8 @@ class Recording {
   int64_t within(int64_t value, int64_t most,
                  const char* of) const;  ///< throws unless it is from 0 to `most`
   double seconds_of(int64_t nanoseconds) const;
+  void check_cell(int64_t rank, int64_t tensor, const char* of) const;
+  Picture picture_of(const Statement& row, int column, MatrixShape matrix) const;
   [[noreturn]] void damaged(const std::string& what) const;
 
   std::unique_ptr<Database> database_;

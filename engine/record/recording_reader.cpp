@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <limits>
+#include <map>
 #include <optional>
 
 #include "engine/config/error.h"
@@ -55,7 +57,12 @@ Recording::Recording(const std::string& path) : database_(open_database(path)) {
   if (database_->integer("PRAGMA application_id") != kRecordingId)
     throw request_error(fmt::format("{} is a database, but no Shardlens recording", path));
   const int64_t version = database_->integer("PRAGMA user_version");
-  if (version < 1 || version > kRecordingVersion)
+  if (version != kRecordingVersion && version <= kRecordingVersion)
+    throw request_error(
+        fmt::format("{} is a recording of version {}, made before the first release; record "
+                    "it anew",
+                    path, version));
+  if (version > kRecordingVersion)
     throw request_error(
         fmt::format("{} is a recording of version {}; this Shardlens reads up to {}. Use a newer one.", path,
                     version, kRecordingVersion));
@@ -69,6 +76,7 @@ Recording::Recording(const std::string& path) : database_(open_database(path)) {
   header_.machine = text("machine");
   header_.communicator = text("communicator");
   header_.communicator_reason = text("communicator_reason");
+  header_.pictures = text("pictures");
   header_.program = program_from_json(parse_json(text("program"), path), path + ", program");
   const int64_t world = int64_t{header_.program.settings.tp} * header_.program.settings.dp;
   if (header_.program.settings.tp < 1 || header_.program.settings.dp < 1 || world > kMostRanks)
@@ -107,21 +115,19 @@ Recording::Recording(const std::string& path) : database_(open_database(path)) {
 Recording::~Recording() = default;
 
 RecordingTotals Recording::totals() const {
-  RecordingTotals totals = losses();
-  totals.passes = database_->integer("SELECT count(*) FROM passes");
-  totals.events = database_->integer("SELECT count(*) FROM events");
-  return totals;
-}
-
-RecordingTotals Recording::losses() const {
   RecordingTotals totals;
-  Statement rows =
-      database_->prepare("SELECT key, value FROM meta WHERE key IN ('dropped_passes', 'problem')");
+  totals.passes = database_->integer("SELECT count(*) FROM passes");
+  const std::map<std::string, int64_t*> numbers{{"events", &totals.events},
+                                                {"samples", &totals.samples},
+                                                {"pictures_stored", &totals.pictures},
+                                                {"dropped_passes", &totals.dropped_passes},
+                                                {"dropped_pictures", &totals.dropped_pictures}};
+  Statement rows = database_->prepare("SELECT key, value FROM meta");
   while (rows.step()) {
-    if (rows.text(0) == "problem")
-      totals.problem = rows.text(1);
-    else
-      totals.dropped_passes = within(rows.integer(1), kMostBytes, "dropped passes");
+    const std::string key = rows.text(0);
+    if (key == "problem") totals.problem = rows.text(1);
+    if (const auto found = numbers.find(key); found != numbers.end())
+      *found->second = within(rows.integer(1), kMostBytes, "totals");
   }
   return totals;
 }
@@ -169,7 +175,9 @@ RecordedPass Recording::pass(int64_t index) const {
   }
   Statement metrics = database_->prepare("SELECT name, value FROM metrics WHERE pass = ? ORDER BY name");
   metrics.bind(1, index);
-  while (metrics.step()) pass.metrics.emplace_back(metrics.text(0), metrics.number(1));
+  while (metrics.step())  // SQLite has no NaN: it stores NULL
+    pass.metrics.emplace_back(
+        metrics.text(0), metrics.is_null(1) ? std::numeric_limits<double>::quiet_NaN() : metrics.number(1));
   return pass;
 }
 

@@ -3,12 +3,14 @@
 
 #include <chrono>
 #include <cmath>
+#include <set>
 
 #include "engine/config/error.h"
 #include "engine/io/sqlite.h"
 #include "engine/program/program_json.h"
 #include "engine/record/overview.h"
 #include "engine/record/recording.h"
+#include "engine/record/recording_pictures.h"
 
 namespace shardlens {
 namespace {
@@ -22,7 +24,35 @@ int64_t nanoseconds(double seconds) {
 int64_t bytes_of(const RecordedPass& pass) {
   int64_t bytes = 0;
   for (const auto& events : pass.events) bytes += static_cast<int64_t>(events.size() * sizeof(StepEvent));
+  std::set<const void*> counted;  // ranks share what they hold alike
+  for (const auto& rank : pass.samples)
+    for (const auto& sample : rank)
+      if (sample && counted.insert(sample.get()).second)
+        bytes += static_cast<int64_t>(sizeof(TensorSample) + sample->exact.size() +
+                                      sample->picture.values.size() * sizeof(float));
+  for (const auto& parity : pass.parity)
+    if (parity)
+      bytes += static_cast<int64_t>(sizeof(TensorParity) + parity->difference.values.size() * sizeof(float));
   return bytes;
+}
+
+void add(RecordingTotals& to, const RecordingTotals& added) {
+  to.passes += added.passes;
+  to.events += added.events;
+  to.samples += added.samples;
+  to.pictures += added.pictures;
+  to.dropped_pictures += added.dropped_pictures;
+}
+
+// The pictures of a pass that are different objects, so that a drop can be counted.
+int64_t pictures_of(const RecordedPass& pass) {
+  std::set<const void*> counted;
+  for (const auto& rank : pass.samples)
+    for (const auto& sample : rank)
+      if (sample && !sample->picture.values.empty()) counted.insert(sample.get());
+  for (const auto& parity : pass.parity)
+    if (parity && !parity->difference.values.empty()) counted.insert(parity.get());
+  return static_cast<int64_t>(counted.size());
 }
 
 }  // namespace
@@ -36,6 +66,7 @@ RecordingWriter::RecordingWriter(const std::string& path, const RecordingHeader&
       database_(std::make_unique<Database>(path, Database::Access::Create)) {
   write_header(header);
   overview_ = std::make_unique<OverviewBuilder>(*database_, program_);
+  pictures_ = std::make_unique<Pictures>(*database_, limits_.file_bytes / 2);
   thread_ = std::thread([this] { main(); });
 }
 
@@ -63,6 +94,13 @@ void RecordingWriter::write_header(const RecordingHeader& header) {
       "CREATE TABLE holds(pass INTEGER, rank INTEGER, step INTEGER, ns INTEGER,"
       " PRIMARY KEY(pass, rank, step)) WITHOUT ROWID;"
       "CREATE TABLE metrics(pass INTEGER, name TEXT, value REAL, PRIMARY KEY(pass, name)) WITHOUT ROWID;"
+      // The numbers of samples have no type, so that SQLite keeps every bit of them.
+      "CREATE TABLE samples(pass INTEGER, rank INTEGER, tensor INTEGER, min, max, mean, rms,"
+      " not_finite INTEGER, hash INTEGER, picture INTEGER, PRIMARY KEY(pass, rank, tensor)) WITHOUT ROWID;"
+      "CREATE TABLE parity(pass INTEGER, tensor INTEGER, relative_error, max_abs_error, bound,"
+      " ranks_identical INTEGER, picture INTEGER, PRIMARY KEY(pass, tensor)) WITHOUT ROWID;"
+      "CREATE TABLE pictures(picture INTEGER PRIMARY KEY, rows INTEGER, cols INTEGER, exact INTEGER,"
+      " data BLOB);"
       "CREATE TABLE notes(id INTEGER PRIMARY KEY, ns INTEGER, rank INTEGER, step INTEGER, text TEXT);" +
       overview_tables("main"));
   Statement meta = db.prepare("INSERT INTO meta VALUES(?, ?)");
@@ -73,6 +111,7 @@ void RecordingWriter::write_header(const RecordingHeader& header) {
                                    {"machine", header.machine},
                                    {"communicator", header.communicator},
                                    {"communicator_reason", header.communicator_reason},
+                                   {"pictures", header.pictures},
                                    {"program", program_to_json(header.program).dump()}})
     meta.bind(1, std::string_view(key)).bind(2, std::string_view(value)).run();
   meta.bind(1, std::string_view("finished")).bind(2, int64_t{0}).run();
@@ -99,11 +138,17 @@ void RecordingWriter::write_header(const RecordingHeader& header) {
 }
 
 void RecordingWriter::offer(RecordedPass pass) {
-  const int64_t bytes = bytes_of(pass);
+  int64_t bytes = bytes_of(pass);
   {
     const std::lock_guard lock(mutex_);
     if (ending_) return;
-    // Where only the disk is behind, what comes later may find room again.
+    // Where only the disk is behind, what comes later may find room again; pictures go first.
+    if (waiting_bytes_ + bytes > limits_.waiting_bytes) {
+      totals_.dropped_pictures += pictures_of(pass);
+      pass.samples.clear();
+      pass.parity.clear();
+      bytes = bytes_of(pass);
+    }
     if (!totals_.problem.empty() || waiting_bytes_ + bytes > limits_.waiting_bytes) {
       ++totals_.dropped_passes;
       return;
@@ -114,7 +159,22 @@ void RecordingWriter::offer(RecordedPass pass) {
   changed_.notify_all();
 }
 
-void RecordingWriter::write(const RecordedPass& pass) {
+RecordingTotals RecordingWriter::totals() const {
+  const std::lock_guard lock(mutex_);
+  return totals_;
+}
+
+bool RecordingWriter::is_settled() const {
+  const std::lock_guard lock(mutex_);
+  return waiting_bytes_ == 0;
+}
+
+int64_t RecordingWriter::file_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return file_bytes_;
+}
+
+void RecordingWriter::write(const RecordedPass& pass, RecordingTotals& added) {
   Database& db = *database_;
   const int64_t number = next_pass_++;
   double seconds = 0;
@@ -122,6 +182,7 @@ void RecordingWriter::write(const RecordedPass& pass) {
   Statement insert = db.prepare("INSERT INTO events VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
   Statement hold = db.prepare("INSERT INTO holds VALUES(?, ?, ?, ?)");
   for (size_t rank = 0; rank < pass.events.size(); ++rank) {
+    added.events += static_cast<int64_t>(pass.events[rank].size());
     for (size_t step = 0; step < pass.events[rank].size(); ++step) {
       const StepEvent& event = pass.events[rank][step];
       seconds = std::max(seconds, event.end_seconds);
@@ -160,6 +221,10 @@ void RecordingWriter::write(const RecordedPass& pass) {
           .bind(3, std::string_view(name))
           .run();
     }
+  write_samples(pass, number, added);
+  write_parity(pass, number, added);
+  pictures_->next_pass();
+  ++added.passes;
 }
 
 // In the transaction that writes the pass.
@@ -192,21 +257,25 @@ void RecordingWriter::main() {
     if (!ending_) changed_.wait_for(lock, kCommitEvery, [this] { return ending_; });  // one batch of many
     std::deque<RecordedPass> batch = std::move(waiting_);
     waiting_.clear();
+    RecordingTotals reached = totals_;
     lock.unlock();
-    int64_t events = 0;
+    RecordingTotals added;
     std::string problem;
     const int64_t first = next_pass_;
     try {
       database_->run("BEGIN");
-      for (const RecordedPass& pass : batch) {
-        write(pass);
-        for (const auto& rank : pass.events) events += static_cast<int64_t>(rank.size());
-      }
+      pictures_->begin();
+      for (const RecordedPass& pass : batch) write(pass, added);
+      add(reached, added);
+      write_totals(reached);
       database_->run("COMMIT");
       const int64_t bytes = database_->integer("PRAGMA page_count") * database_->integer("PRAGMA page_size");
       if (bytes > limits_.file_bytes)
         problem =
             fmt::format("{} has reached the {} bytes it may have", database_->path(), limits_.file_bytes);
+      lock.lock();
+      add(totals_, added);
+      file_bytes_ = bytes;
     } catch (const std::exception& error) {
       problem = error.what();
       try {
@@ -215,23 +284,24 @@ void RecordingWriter::main() {
       }
       overview_.reset();  // it has what the file has not; whoever opens the file makes another
       next_pass_ = first;
+      pictures_->undo();
+      lock.lock();
+      totals_.dropped_passes += static_cast<int64_t>(batch.size());
     }
-    const bool written = next_pass_ != first || batch.empty();
-    lock.lock();
     for (const RecordedPass& pass : batch) waiting_bytes_ -= bytes_of(pass);
-    const auto passes = static_cast<int64_t>(batch.size());
-    (written ? totals_.passes : totals_.dropped_passes) += passes;
-    if (written) totals_.events += events;
     if (!problem.empty()) totals_.problem = problem;
   }
 }
 
-void RecordingWriter::write_totals() {
-  Database& db = *database_;
-  Statement meta = db.prepare("INSERT OR REPLACE INTO meta VALUES(?, ?)");
-  meta.bind(1, std::string_view("dropped_passes")).bind(2, totals_.dropped_passes).run();
-  meta.bind(1, std::string_view("problem")).bind(2, std::string_view(totals_.problem)).run();
-  meta.bind(1, std::string_view("finished")).bind(2, int64_t{1}).run();
+void RecordingWriter::write_totals(const RecordingTotals& totals) {
+  Statement meta = database_->prepare("INSERT OR REPLACE INTO meta VALUES(?, ?)");
+  for (const auto& [key, number] : {std::pair<const char*, int64_t>{"events", totals.events},
+                                    {"samples", totals.samples},
+                                    {"pictures_stored", totals.pictures},
+                                    {"dropped_passes", totals.dropped_passes},
+                                    {"dropped_pictures", totals.dropped_pictures}})
+    meta.bind(1, std::string_view(key)).bind(2, number).run();
+  meta.bind(1, std::string_view("problem")).bind(2, std::string_view(totals.problem)).run();
 }
 
 RecordingTotals RecordingWriter::finish() {
@@ -245,8 +315,10 @@ RecordingTotals RecordingWriter::finish() {
     if (totals_.problem.empty() && totals_.dropped_passes > 0)
       totals_.problem = "the disk was slower than the run";
     try {
-      write_totals();
+      write_totals(totals_);
+      database_->run("UPDATE meta SET value = 1 WHERE key = 'finished'");
       if (overview_) overview_->keep(next_pass_);
+      file_bytes_ = database_->integer("PRAGMA page_count") * database_->integer("PRAGMA page_size");
     } catch (const std::exception& error) {
       if (totals_.problem.empty()) totals_.problem = error.what();
     }

@@ -1,4 +1,4 @@
-// Statistics, hash and picture of one rank's piece, in one pass over the values each.
+// What one pass over a piece says of it, and how a Program's tensors share the room there is.
 #include "engine/record/sample.h"
 
 #include <fmt/format.h>
@@ -6,93 +6,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 
+#include "engine/device/measure.h"
 #include "engine/io/half.h"
 
 namespace shardlens {
-namespace {
-
-template <typename T>
-TensorStats make_stats(const T* values, int64_t count) {
-  // Eight running figures side by side, joined at the end: the loop vectorises and the sums stay short.
-  constexpr int64_t kLanes = 8;
-  double sum[kLanes] = {}, squares[kLanes] = {};
-  T low[kLanes], high[kLanes];
-  int64_t bad = 0;
-  std::fill_n(low, kLanes, std::numeric_limits<T>::max());
-  std::fill_n(high, kLanes, std::numeric_limits<T>::lowest());
-  const auto take = [&](int64_t lane, T value) {
-    if (!std::isfinite(static_cast<double>(value))) {
-      ++bad;
-      return;
-    }
-    const double wide = static_cast<double>(value);
-    sum[lane] += wide;
-    squares[lane] += wide * wide;
-    low[lane] = std::min(low[lane], value);
-    high[lane] = std::max(high[lane], value);
-  };
-  for (int64_t i = 0; i < count; ++i) take(i % kLanes, values[i]);
-
-  TensorStats stats;
-  stats.count = count;
-  stats.nan_count = bad;
-  const int64_t good = count - bad;
-  if (good == 0) return stats;
-  double total = 0, total_squares = 0;
-  for (int64_t lane = 0; lane < kLanes; ++lane) {
-    total += sum[lane];
-    total_squares += squares[lane];
-  }
-  stats.min = static_cast<double>(*std::min_element(low, low + kLanes));
-  stats.max = static_cast<double>(*std::max_element(high, high + kLanes));
-  stats.mean = total / static_cast<double>(good);
-  stats.rms = std::sqrt(total_squares / static_cast<double>(good));
-  return stats;
-}
-
-// Cell r of `cells` covers rows [r * extent / cells, (r + 1) * extent / cells): never empty while cells <=
-// extent.
-int64_t cell_begin(int64_t cell, int64_t cells, int64_t extent) {
-  return cell * extent / cells;
-}
-
-template <typename T>
-Picture make_picture(const T* values, MatrixShape matrix, int64_t extent) {
-  Picture picture;
-  picture.rows = static_cast<int>(std::min(matrix.rows, extent));
-  picture.cols = static_cast<int>(std::min(matrix.cols, extent));
-  picture.values.resize(static_cast<size_t>(picture.rows) * static_cast<size_t>(picture.cols));
-  for (int64_t r = 0; r < picture.rows; ++r) {
-    const int64_t row_begin = cell_begin(r, picture.rows, matrix.rows);
-    const int64_t row_end = cell_begin(r + 1, picture.rows, matrix.rows);
-    for (int64_t c = 0; c < picture.cols; ++c) {
-      const int64_t col_begin = cell_begin(c, picture.cols, matrix.cols);
-      const int64_t col_end = cell_begin(c + 1, picture.cols, matrix.cols);
-      double sum = 0;
-      for (int64_t i = row_begin; i < row_end; ++i) {
-        const T* row = values + i * matrix.cols;
-        for (int64_t j = col_begin; j < col_end; ++j) sum += static_cast<double>(row[j]);
-      }
-      const int64_t cells = (row_end - row_begin) * (col_end - col_begin);
-      picture.values[static_cast<size_t>(r * picture.cols + c)] =
-          static_cast<float>(sum / static_cast<double>(cells));
-    }
-  }
-  return picture;
-}
-
-template <typename T>
-void sample_values(TensorSample& sample, const void* data, int64_t extent) {
-  const T* values = static_cast<const T*>(data);
-  const int64_t count = element_count(sample.shape);
-  sample.stats = make_stats(values, count);
-  if (count > 0) sample.picture = make_picture(values, sample.matrix, extent);
-}
-
-}  // namespace
-
 double TensorSample::value(int64_t row, int64_t col) const {
   const size_t index = static_cast<size_t>(row * matrix.cols + col);
   if (dtype == DType::Fp64) {
@@ -117,29 +35,38 @@ TensorSample make_sample(const Tensor& tensor, int ranks, int rank, const void* 
   sample.shape = local_shape(tensor, ranks, rank);
   sample.matrix = local_matrix_shape(tensor, ranks, rank);
   sample.dtype = tensor.dtype;
-  const size_t bytes = static_cast<size_t>(element_count(sample.shape) * element_bytes(tensor.dtype));
-  sample.hash = hash_bytes(data, bytes);
-  switch (tensor.dtype) {
-    case DType::Fp32:
-      sample_values<float>(sample, data, detail.picture_extent);
-      break;
-    case DType::Fp64:
-      sample_values<double>(sample, data, detail.picture_extent);
-      break;
-    case DType::Int32:
-      sample_values<int32_t>(sample, data, detail.picture_extent);
-      break;
-    case DType::Fp16:
-    case DType::Bf16:
-      sample_values<float>(sample, widened(tensor.dtype, data, element_count(sample.shape)).data(),
-                           detail.picture_extent);
-      break;
+  const int64_t count = element_count(sample.shape);
+  if (count > 0) {
+    sample.picture.rows = static_cast<int>(std::min(sample.matrix.rows, detail.picture_extent));
+    sample.picture.cols = static_cast<int>(std::min(sample.matrix.cols, detail.picture_extent));
+    sample.picture.values.resize(static_cast<size_t>(sample.picture.rows) *
+                                 static_cast<size_t>(sample.picture.cols));
   }
-  if (element_count(sample.shape) <= detail.exact_elements && bytes > 0) {
+  const Measured measured = measure(tensor.dtype, data, sample.matrix.rows, sample.matrix.cols,
+                                    sample.picture.rows, sample.picture.cols, sample.picture.values.data());
+  sample.hash = measured.hash;
+  sample.stats.count = count;
+  sample.stats.nan_count = measured.not_finite;
+  if (const int64_t good = count - measured.not_finite; good > 0) {
+    sample.stats.min = measured.min;
+    sample.stats.max = measured.max;
+    sample.stats.mean = measured.sum / static_cast<double>(good);
+    sample.stats.rms = std::sqrt(measured.squares / static_cast<double>(good));
+  }
+  if (count > 0 && count <= detail.exact_elements) {
+    const size_t bytes = static_cast<size_t>(count * element_bytes(tensor.dtype));
     sample.exact.resize(bytes);
     std::memcpy(sample.exact.data(), data, bytes);
   }
   return sample;
+}
+
+Picture make_picture(const Tensor& tensor, int ranks, int rank, const void* data, int rows, int cols) {
+  const MatrixShape matrix = local_matrix_shape(tensor, ranks, rank);
+  if (matrix.rows * matrix.cols == 0) return {};
+  Picture picture{rows, cols, std::vector<float>(static_cast<size_t>(rows) * static_cast<size_t>(cols))};
+  block_means(tensor.dtype, data, matrix.rows, matrix.cols, rows, cols, picture.values.data());
+  return picture;
 }
 
 namespace {
@@ -151,7 +78,7 @@ int64_t exact_bytes(const Tensor& tensor, int ranks) {
 
 }  // namespace
 
-int64_t picture_extent(const Program& program, int pictures_per_tensor) {
+int64_t picture_extent(const Program& program, int pictures_per_tensor, int64_t most, int64_t budget_bytes) {
   const auto bytes_at = [&](int64_t extent) {
     int64_t cells = 0;
     for (const Tensor& tensor : program.tensors) {
@@ -162,8 +89,9 @@ int64_t picture_extent(const Program& program, int pictures_per_tensor) {
     return cells * pictures_per_tensor * static_cast<int64_t>(sizeof(float));
   };
   constexpr int64_t kLeastExtent = 32;
-  int64_t extent = kPictureExtent;
-  while (extent > kLeastExtent && bytes_at(extent) > kPictureBudgetBytes) extent /= 2;
+  int64_t extent = most;
+  while (extent > kLeastExtent && bytes_at(extent) > budget_bytes)
+    extent = std::max(kLeastExtent, extent / 2);
   return extent;
 }
 

@@ -45,6 +45,8 @@ struct TensorSample {
   double value(int64_t row, int64_t col) const;
 };
 
+using SampleTable = std::vector<std::vector<std::shared_ptr<const TensorSample>>>;  ///< [rank][tensor]
+
 /// What a sample keeps beside statistics and hash.
 struct SampleDetail {
   int64_t picture_extent = kPictureExtent;  ///< at most this many rows and columns in its picture
@@ -55,10 +57,15 @@ struct SampleDetail {
 TensorSample make_sample(const Tensor& tensor, int ranks, int rank, const void* data,
                          const SampleDetail& detail = {});
 
-/// The largest picture extent, 256 at most and 32 at least, at which a picture of `pictures_per_tensor` times
-/// every tensor of the Program fits into kPictureBudgetBytes.
-int64_t picture_extent(const Program& program, int pictures_per_tensor);
+/// The picture alone, of `rows` x `cols` cells, neither more than the piece has: what make_sample() makes at
+/// an extent that gives as many. Empty for a piece without elements.
+Picture make_picture(const Tensor& tensor, int ranks, int rank, const void* data, int rows, int cols);
+
 inline constexpr int64_t kPictureBudgetBytes = int64_t{256} << 20;
+/// The largest picture extent, `most` at most and no less than 32 for its bytes' sake, at which a picture of
+/// `pictures_per_tensor` times every tensor of the Program fits into `budget_bytes`.
+int64_t picture_extent(const Program& program, int pictures_per_tensor, int64_t most = kPictureExtent,
+                       int64_t budget_bytes = kPictureBudgetBytes);
 
 /// How every tensor of a Program is sampled so that all samples together stay within the budgets: pictures
 /// always, exact values of the smallest tensors first. Per TensorId.

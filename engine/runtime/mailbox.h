@@ -24,16 +24,10 @@ class Mailbox {
   /// out what the command makes needless and stop what runs, and must not wait.
   template <typename OnArrival>
   void send(Command command, OnArrival on_arrival) {
-    {
-      const std::lock_guard lock(mutex_);
-      on_arrival(queue_);
-      queue_.push_back(std::move(command));
-      resting_ = false;
-    }
-    changed_.notify_all();
+    put(command, on_arrival);
   }
   void send(Command command) {
-    send(std::move(command), [](Queue&) {});
+    put(command, [](Queue&) {});
   }
 
   /// The newest.
@@ -83,6 +77,14 @@ class Mailbox {
     resting_ = false;
     return !closed_;
   }
+  /// The same for `seconds` at most. Whether a command is there or the mailbox is closed.
+  bool rest_for(double seconds) {
+    std::unique_lock lock(mutex_);
+    resting_ = true;
+    idle_.notify_all();
+    return changed_.wait_for(lock, std::chrono::duration<double>(seconds),
+                             [this] { return closed_ || !queue_.empty(); });
+  }
 
   /// The oldest command, if there is one and it is `wanted(command)`.
   template <typename Wanted>
@@ -128,6 +130,17 @@ class Mailbox {
   }
 
  private:
+  template <typename OnArrival>
+  void put(Command& command, OnArrival on_arrival) {
+    {
+      const std::lock_guard lock(mutex_);
+      on_arrival(queue_);
+      queue_.push_back(std::move(command));
+      resting_ = false;
+    }
+    changed_.notify_all();
+  }
+
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   mutable std::condition_variable idle_;

@@ -1,8 +1,10 @@
-// Pairs of steps, the first of a pair changing from round to round.
+// Rounds of steps, one of each way and a plain one.
 #include "engine/runtime/record_bench.h"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <thread>
 
 #include "engine/runtime/executor.h"
 #include "engine/runtime/plan.h"
@@ -12,48 +14,110 @@
 namespace shardlens {
 namespace {
 
+using Taken = PictureOptions::Taken;
+
+constexpr Taken kWays[] = {Taken::Off, Taken::UnderBudget, Taken::All};
+constexpr size_t kWayCount = std::size(kWays);
+constexpr int kMostWarmUps = 30;
+
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
+void wait_until_settled(const std::vector<std::unique_ptr<Recorder>>& recorders) {
+  for (const auto& recorder : recorders)
+    while (!recorder->is_settled()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+}
+
 }  // namespace
 
-RecordBench bench_record(const std::shared_ptr<const Plan>& plan, const std::string& path, int rounds) {
+std::vector<std::string> record_bench_paths(const std::string& path) {
+  std::vector<std::string> paths;
+  for (size_t way = 0; way < kWayCount; ++way) paths.push_back(path + "." + std::to_string(way));
+  return paths;
+}
+
+RecordBench bench_record(const std::shared_ptr<const Plan>& plan, const std::string& path, int rounds,
+                         const PictureOptions& pictures) {
   check_runnable(*plan);
   Executor executor(plan);
-  Recorder recorder(path, "bench", *plan, executor.communicator());
+  const std::vector<std::string> paths = record_bench_paths(path);
+  std::vector<std::unique_ptr<Recorder>> recorders;
   RecordBench bench;
-  std::vector<double> takes;
-  const auto step = [&](bool recorded) {
+  for (size_t way = 0; way < kWayCount; ++way) {
+    PictureOptions options = pictures;
+    options.taken = kWays[way];
+    recorders.push_back(std::make_unique<Recorder>(paths[way], "bench", *plan, executor.communicator(),
+                                                   RecordingLimits{}, options));
+    bench.ways.emplace_back().pictures = to_string(options);
+  }
+  std::vector<double> takes[kWayCount];
+  // One step, recorded unless `recorder` is null.
+  const auto step = [&](size_t way, Recorder* recorder) {
+    std::vector<std::shared_ptr<StepObserver>> observers;
+    if (recorder != nullptr && recorder->pictures()) observers.push_back(recorder->pictures());
+    executor.observe(observers);
     const auto begin = std::chrono::steady_clock::now();
     executor.next_pass();
     executor.start(executor.steps());
     executor.wait();
+    if (recorder == nullptr) return seconds_since(begin);
     const auto done = std::chrono::steady_clock::now();
-    if (recorded) recorder.take(executor);
-    if (recorded) takes.push_back(seconds_since(done));
+    recorder->take(executor);
+    takes[way].push_back(seconds_since(done));
     return seconds_since(begin);
   };
-  step(false);
-  step(true);
-  std::vector<double> plain, recorded, ratios;
-  for (int round = 0; round < rounds; ++round) {
-    const bool first = round % 2 == 0;
-    double seconds[2];
-    seconds[first] = step(first);
-    seconds[!first] = step(!first);
-    plain.push_back(seconds[0]);
-    recorded.push_back(seconds[1]);
-    ratios.push_back(seconds[1] / seconds[0]);
+  step(0, nullptr);
+  for (size_t way = 0; way < kWayCount; ++way) {
+    Recorder* const recorder = recorders[way].get();
+    step(way, recorder);
+    wait_until_settled(recorders);
+    // Under a budget the first pass is a debt: what counts is what comes after it is paid.
+    const int64_t first = recorder->totals().samples;
+    for (int i = 0; i < kMostWarmUps && kWays[way] == Taken::UnderBudget; ++i) {
+      step(way, recorder);
+      wait_until_settled(recorders);
+      if (recorder->totals().samples > first) break;
+    }
   }
-  const RecordingTotals totals = recorder.finish();
+  std::vector<double> plain, seconds[kWayCount], ratios[kWayCount];
+  int64_t bytes_before[kWayCount], samples_before[kWayCount];
+  for (size_t way = 0; way < kWayCount; ++way) {
+    bytes_before[way] = recorders[way]->file_bytes();
+    samples_before[way] = recorders[way]->totals().samples;
+  }
+  for (int round = 0; round < rounds; ++round) {
+    double plain_seconds = 0, way_seconds[kWayCount];
+    for (size_t turn = 0; turn <= kWayCount; ++turn) {
+      const size_t way = (turn + static_cast<size_t>(round)) % (kWayCount + 1);
+      wait_until_settled(recorders);
+      if (way == kWayCount) {
+        plain_seconds = step(0, nullptr);
+      } else {
+        step(way, recorders[way].get());  // is written during the next, which counts
+        way_seconds[way] = step(way, recorders[way].get());
+      }
+    }
+    plain.push_back(plain_seconds);
+    for (size_t way = 0; way < kWayCount; ++way) {
+      seconds[way].push_back(way_seconds[way]);
+      ratios[way].push_back(way_seconds[way] / plain_seconds);
+    }
+  }
   bench.plain_seconds = median_of(plain);
-  bench.recorded_seconds = median_of(recorded);
-  bench.ratio = median_of(ratios);
-  bench.take_seconds = median_of(takes);
-  if (totals.passes > 0) {
-    bench.events = totals.events / totals.passes;
-    bench.file_bytes = static_cast<int64_t>(std::filesystem::file_size(path)) / totals.passes;
+  wait_until_settled(recorders);
+  for (size_t way = 0; way < kWayCount; ++way) {
+    RecordedWay& recorded = bench.ways[way];
+    recorded.seconds = median_of(seconds[way]);
+    recorded.ratio = median_of(ratios[way]);
+    recorded.lowest_ratio = *std::min_element(ratios[way].begin(), ratios[way].end());
+    recorded.highest_ratio = *std::max_element(ratios[way].begin(), ratios[way].end());
+    recorded.take_seconds = median_of(takes[way]);
+    const RecordingTotals totals = recorders[way]->totals();
+    if (totals.passes > 0) recorded.events = totals.events / totals.passes;
+    const double steps = 2.0 * rounds;
+    recorded.samples = static_cast<double>(totals.samples - samples_before[way]) / steps;
+    recorded.file_bytes = static_cast<double>(recorders[way]->file_bytes() - bytes_before[way]) / steps;
   }
   return bench;
 }

@@ -1,14 +1,19 @@
 // From an executor's tracks to a recorded pass.
 #include "engine/runtime/recorder.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "engine/runtime/plan.h"
 
 namespace shardlens {
 namespace {
 
-RecordingHeader header_of(const std::string& verb, const Plan& plan, const CommunicatorInfo& communicator) {
+RecordingHeader header_of(const std::string& verb, const Plan& plan, const CommunicatorInfo& communicator,
+                          const PictureOptions& pictures) {
   RecordingHeader header{
-      verb, machine_description(), communicator.name, communicator.reason, plan.program, plan.memory, {}};
+      verb, machine_description(), communicator.name, communicator.reason, plan.program, plan.memory,
+      {},   to_string(pictures)};
   for (const std::vector<StepCost>& rank : plan.cost) {
     header.step_flops.emplace_back();
     for (const StepCost& cost : rank) header.step_flops.back().push_back(cost.flops);
@@ -16,25 +21,47 @@ RecordingHeader header_of(const std::string& verb, const Plan& plan, const Commu
   return header;
 }
 
+double seconds_of(const RecordedPass& pass) {
+  double seconds = 0;
+  for (const std::vector<StepEvent>& track : pass.events)
+    if (!track.empty()) seconds = std::max(seconds, track.back().end_seconds);
+  return seconds;
+}
+
 }  // namespace
 
 Recorder::Recorder(const std::string& path, const std::string& verb, const Plan& plan,
-                   const CommunicatorInfo& communicator, RecordingLimits limits)
+                   const CommunicatorInfo& communicator, RecordingLimits limits,
+                   const PictureOptions& pictures)
     : ranks_(plan.program.ranks() * plan.program.replicas()),
-      writer_(path, header_of(verb, plan, communicator), limits) {}
+      pictures_(pictures.taken == PictureOptions::Taken::Off
+                    ? nullptr
+                    : std::make_shared<PictureTaker>(plan.program, pictures)),
+      writer_(path, header_of(verb, plan, communicator, pictures), limits) {}
 
-void Recorder::take(const Executor& executor, std::vector<Metric> metrics) {
+void Recorder::take(const Executor& executor, std::vector<Metric> metrics, ParityTable parity) {
   RecordedPass pass;
   pass.events = executor.events(ranks_);
-  double seconds = 0;
-  for (int rank = 0; rank < ranks_; ++rank) {
-    const std::vector<StepEvent>& track = pass.events[static_cast<size_t>(rank)];
-    if (!track.empty()) seconds = std::max(seconds, track.back().end_seconds);
-    pass.high_water_bytes.push_back(executor.high_water_bytes(rank));
-  }
-  const double now = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
-  pass.begin_seconds = std::max(0.0, now - seconds);
+  for (int rank = 0; rank < ranks_; ++rank) pass.high_water_bytes.push_back(executor.high_water_bytes(rank));
   pass.metrics = std::move(metrics);
+  pass.parity = std::move(parity);
+  if (pictures_) pass.samples = pictures_->take(seconds_of(pass));
+  offer(std::move(pass));
+}
+
+void Recorder::take(const Result& result, std::vector<Metric> metrics) {
+  RecordedPass pass;
+  pass.events = result.events;
+  pass.high_water_bytes = result.high_water_bytes;
+  pass.metrics = std::move(metrics);
+  pass.samples = result.samples;
+  pass.parity = result.parity;
+  offer(std::move(pass));
+}
+
+void Recorder::offer(RecordedPass pass) {
+  const double now = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  pass.begin_seconds = std::max(0.0, now - seconds_of(pass));
   writer_.offer(std::move(pass));
 }
 

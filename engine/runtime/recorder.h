@@ -6,6 +6,7 @@
 
 #include "engine/record/recording.h"
 #include "engine/runtime/executor.h"
+#include "engine/runtime/picture_taker.h"
 
 namespace shardlens {
 
@@ -13,14 +14,27 @@ class Recorder {
  public:
   /// Creates the file; `verb` is what is run ("train"). Throws what RecordingWriter throws.
   Recorder(const std::string& path, const std::string& verb, const Plan& plan,
-           const CommunicatorInfo& communicator, RecordingLimits limits = {});
+           const CommunicatorInfo& communicator, RecordingLimits limits = {},
+           const PictureOptions& pictures = {.taken = PictureOptions::Taken::Off});
 
-  /// The pass that `executor` has just ended. Call while it stands still.
-  void take(const Executor& executor, std::vector<Metric> metrics = {});
+  /// Who takes the pictures: observes every pass that is recorded, from its start. Null where none are taken.
+  std::shared_ptr<StepObserver> pictures() const { return pictures_; }
+  /// The pass that `executor` has just ended, with the pictures taken since the last. Call while it stands
+  /// still.
+  void take(const Executor& executor, std::vector<Metric> metrics = {}, ParityTable parity = {});
+  /// A run as it is shown: times, samples and comparison, whatever passes they are from.
+  void take(const Result& result, std::vector<Metric> metrics = {});
+
+  RecordingTotals totals() const { return writer_.totals(); }
+  int64_t file_bytes() const { return writer_.file_bytes(); }
+  bool is_settled() const { return writer_.is_settled(); }
   RecordingTotals finish() { return writer_.finish(); }
 
  private:
+  void offer(RecordedPass pass);
+
   const int ranks_;
+  std::shared_ptr<PictureTaker> pictures_;
   RecordingWriter writer_;
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };

@@ -291,9 +291,9 @@ void Replay::Worker::open(const std::string& path) {
     std::error_code ignored;
     facts->file_bytes = static_cast<int64_t>(std::filesystem::file_size(path, ignored));
     facts->passes = recording->passes();
-    const RecordingTotals losses = recording->losses();
-    facts->dropped_passes = losses.dropped_passes;
-    facts->problem = losses.problem;
+    const RecordingTotals totals = recording->totals();
+    facts->dropped_passes = totals.dropped_passes;
+    facts->problem = totals.problem;
     if (facts->passes > 0)
       facts->seconds = std::max(0.0, recording->pass_time(facts->passes - 1).end_seconds());
     facts->plan = plan_of(header);

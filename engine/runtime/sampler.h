@@ -11,8 +11,6 @@
 
 namespace shardlens {
 
-using SampleTable = std::vector<std::vector<std::shared_ptr<const TensorSample>>>;  ///< [rank][tensor]
-
 class Sampler : public StepObserver {
  public:
   /// What a value that is not a number does: an overflow under a loss scale is no failure.

@@ -10,6 +10,7 @@ namespace shardlens {
 namespace {
 
 constexpr double kPollSeconds = 0.005;     // how soon a new command interrupts a pass
+constexpr double kRecordingSeconds = 0.1;  // how soon it is known what the disk has got
 constexpr double kProgressSeconds = 0.05;  // how often a running pass is published
 
 }  // namespace
@@ -44,7 +45,29 @@ void Session::Worker::publish() {
     if (sampler_) result_.samples = sampler_->samples();
     now_.result = std::make_shared<Result>(result_);
   }
+  now_.recording = recordings_.state();
   mail_.publish(std::make_shared<Snapshot>(now_));
+}
+
+// A run goes into its recording as it is shown, once all that is made of it is known: the times, the
+// pictures, the comparison.
+void Session::Worker::record_result() {
+  if (!std::exchange(to_record_, false) || !recordings_.is_on()) return;
+  if (sampler_) result_.samples = sampler_->samples();
+  std::vector<Metric> metrics;
+  if (result_.gemm_ceiling_flops > 0) metrics.emplace_back("gemm_ceiling_flops", result_.gemm_ceiling_flops);
+  // What the Session samples is sampled for the person who looks at it, recorded or not.
+  const PictureOptions none{.taken = PictureOptions::Taken::Off};
+  if (Recorder* recorder = recordings_.open(result_.plan, result_.communicator, none))
+    recorder->take(result_, std::move(metrics));
+}
+
+// While nothing runs, the writer still writes: what it has done is published.
+void Session::Worker::follow_recording() {
+  while (!recordings_.is_settled() && !mail_.rest_for(kRecordingSeconds)) {
+    if (recordings_.state() != now_.recording) publish();
+  }
+  if (recordings_.state() != now_.recording) publish();
 }
 
 // The next command; of several SetSettings in a row only the last counts.
@@ -61,7 +84,11 @@ std::optional<Command> Session::Worker::take_command() {
 
 void Session::Worker::main() {
   auto last_progress = std::chrono::steady_clock::now();
-  while (mail_.wait(!passes_.empty())) {
+  const auto wait = [&] {
+    if (passes_.empty()) follow_recording();
+    return mail_.wait(!passes_.empty());
+  };
+  while (wait()) {
     try {
       while (std::optional<Command> command = take_command()) handle(std::move(*command));
       if (passes_.empty()) continue;
@@ -83,6 +110,8 @@ void Session::Worker::main() {
       stop_with(RunState::Failed, error.what());
     }
   }
+  record_result();
+  recordings_.close();
   executor_.reset();
   serial_executor_.reset();
   loss_executor_.reset();

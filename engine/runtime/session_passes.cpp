@@ -59,6 +59,11 @@ void Session::Worker::handle(Command command) {
     return;
   }
   if (std::holds_alternative<command::PlanRecompute>(command)) return plan_recompute();
+  if (const auto* wish = std::get_if<command::Record>(&command)) {
+    if (wish->folder.empty()) record_result();
+    recordings_.set_folder(wish->folder);
+    return publish();
+  }
   if (!now_.plan || now_.state == RunState::Refused) return;  // nothing to run; the message says why
   const size_t steps = now_.plan->program.steps.size();
   const size_t position = now_.position;
@@ -89,6 +94,8 @@ void Session::Worker::handle(Command command) {
 }
 
 void Session::Worker::set_settings(const Settings& settings) {
+  record_result();
+  recordings_.close();
   executor_.reset();
   serial_executor_.reset();
   loss_executor_.reset();
@@ -196,6 +203,7 @@ void Session::Worker::finish_loss(LossForm form) {
 
 // Halts at a step boundary and forgets what was still to be done.
 void Session::Worker::stop_passes() {
+  record_result();
   if (pass_running_ && executor_ && !passes_.empty() && passes_.front() != Pass::Ceiling) {
     if (passes_.front() == Pass::Serial) {
       serial_executor_.reset();
@@ -328,6 +336,7 @@ void Session::Worker::finish_pass() {
     case Pass::Time:
       set_times(result_, executor_->events(program.ranks() * program.replicas()));
       result_.times = std::make_shared<TimeComparison>(compare_times(*now_.plan, result_.events));
+      to_record_ = true;
       queue_comparison();
       if (const auto known = ceilings_.find(now_.settings.dtype); known != ceilings_.end()) {
         // It may be that of smaller products, or of a worse moment: then it is measured again, on this run's.
@@ -368,11 +377,15 @@ void Session::Worker::finish_pass() {
     case Pass::Move:
       break;
   }
-  if (passes_.empty()) now_.activity.clear();
+  if (passes_.empty()) {
+    now_.activity.clear();
+    record_result();
+  }
   publish();
 }
 
 void Session::Worker::stop_with(RunState state, const std::string& message) {
+  record_result();
   passes_.clear();
   pass_running_ = false;
   executor_.reset();

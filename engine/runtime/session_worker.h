@@ -19,6 +19,7 @@
 #include "engine/runtime/mailbox.h"
 #include "engine/runtime/parity.h"
 #include "engine/runtime/plan.h"
+#include "engine/runtime/run_recorder.h"
 #include "engine/runtime/sampler.h"
 #include "engine/runtime/session.h"
 
@@ -67,6 +68,8 @@ class Session::Worker {
   void ensure_executor();
   void stop_with(RunState state, const std::string& message);
   void publish();
+  void record_result();
+  void follow_recording();
 
   Mailbox<Command, Snapshot> mail_;
 
@@ -90,6 +93,8 @@ class Session::Worker {
   std::deque<Pass> passes_;
   bool pass_running_ = false;
   size_t move_target_ = 0;
+  RunRecorder recordings_{"studio"};
+  bool to_record_ = false;  ///< the run is whole and timed, and not in its recording yet
   std::thread thread_;
 };
 

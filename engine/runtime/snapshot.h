@@ -15,7 +15,8 @@
 #include "engine/planner/holds.h"
 #include "engine/planner/memory_plan.h"
 #include "engine/program/program.h"
-#include "engine/record/sample.h"
+#include "engine/record/recording_state.h"
+#include "engine/record/tensor_parity.h"
 #include "engine/record/trace.h"
 #include "engine/runtime/lateness.h"
 
@@ -29,17 +30,6 @@ struct Plan {
   std::vector<Hold> holds;                  ///< ranks made late on purpose
   std::vector<SplitCost> splits;  ///< the same settings cut in every named way; empty for a serial plan
   double plan_seconds = 0;        ///< how long planning took, measured
-};
-
-/// One tensor against the serial run (T = 1) of the same settings.
-struct TensorParity {
-  bool compared = false;
-  double relative_error = 0;  ///< |sharded - serial| / |serial|, Euclidean norms, over the gathered tensor
-  double max_abs_error = 0;
-  double bound = 0;  ///< what relative_error may be: 5e-15 fp64, 3e-6 fp32, 0 with integer operands
-  bool ranks_identical = true;  ///< Replicated tensors: the same bits on every rank
-  Picture difference;  ///< sharded - serial in the full tensor's place, block means of absolute values
-  bool within_bound() const { return relative_error <= bound && ranks_identical; }
 };
 
 /// Worst tensor of a run, for the chip in the Bar.
@@ -83,8 +73,8 @@ struct Result {
   bool timed = false;                           ///< events are those of a whole, unsampled run
   std::shared_ptr<const TimeComparison> times;  ///< they beside the plan's prices; null until timed
   std::vector<std::vector<StepEvent>> events;   ///< [rank][step], measured; may be short
-  std::vector<std::vector<std::shared_ptr<const TensorSample>>> samples;  ///< [rank][tensor]; null: not yet
-  std::vector<std::shared_ptr<const TensorParity>> parity;                ///< [tensor]; null: not compared
+  SampleTable samples;                          ///< [rank][tensor]; null: not yet
+  ParityTable parity;                           ///< [tensor]; null: not compared
   ParitySummary parity_summary;
   std::string not_compared;  ///< why there is no comparison with T = 1; empty when there is or will be one
   std::string not_exact;     ///< of how many tensors exact values are kept, and why not of all; empty: of all
@@ -113,7 +103,8 @@ struct Snapshot {
   std::shared_ptr<const LossLens> lens;  ///< of `plan`; null unless a whole model's vocabulary is cut
   /// What each way of recomputing keeps, of `settings`; null until asked for.
   std::shared_ptr<const std::array<RecomputeCost, 3>> recompute;
-  std::string activity;  ///< "timing the run", "comparing with T = 1"; empty when idle
+  std::string activity;      ///< "timing the run", "comparing with T = 1"; empty when idle
+  RecordingState recording;  ///< of this Session's runs
 
   /// The plan is right, but this machine cannot run it: `message` says why.
   bool only_planned() const { return plan && state == RunState::Refused; }
@@ -133,12 +124,16 @@ struct Seek {
 };                        ///< stand after the first `position` steps, also backwards
 struct CompareLosses {};  ///< run the loss fused and gathered, and measure both
 struct PlanRecompute {};  ///< plan what each way of recomputing keeps
-struct Pause {};          ///< stop at the next step boundary
-struct Cancel {};         ///< give the run up
+/// Records every whole run from now on into files of its own making in `folder`; an empty one ends that.
+struct Record {
+  std::string folder;
+};
+struct Pause {};   ///< stop at the next step boundary
+struct Cancel {};  ///< give the run up
 }  // namespace command
 
 using Command = std::variant<command::SetSettings, command::Run, command::StepOnce, command::NextCollective,
-                             command::Seek, command::CompareLosses, command::PlanRecompute, command::Pause,
-                             command::Cancel>;
+                             command::Seek, command::CompareLosses, command::PlanRecompute, command::Record,
+                             command::Pause, command::Cancel>;
 
 }  // namespace shardlens

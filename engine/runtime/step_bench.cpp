@@ -7,7 +7,6 @@
 
 #include "engine/device/device.h"
 #include "engine/runtime/ceiling.h"
-#include "engine/runtime/executor.h"
 #include "engine/runtime/plan.h"
 
 namespace shardlens {
@@ -58,19 +57,25 @@ Timing time_once(Executor& executor, const Program& program) {
 
 }  // namespace
 
-StepBench bench_step(const std::shared_ptr<const Plan>& plan, int repetitions) {
+StepBench bench_step(const std::shared_ptr<const Plan>& plan, int repetitions,
+                     const std::function<Recorder*(const Executor&)>& recorder) {
   check_runnable(*plan);
   const Program& program = plan->program;
   StepBench bench;
   bench.flops = model_flops(*plan);
   const std::vector<GemmShape> shapes = gemm_shapes(program, 0);
   Executor executor(plan);
+  Recorder* const recording = recorder ? recorder(executor) : nullptr;
+  if (recording != nullptr && recording->pictures()) executor.observe({recording->pictures()});
   time_once(executor, program);
+  executor.observe({});
+  if (recording != nullptr) recording->take(executor);
 
   std::vector<double> seconds, ceilings, ratios;
   std::vector<Timing> timings;
   for (int i = 0; i < repetitions; ++i) {
     const Timing timing = time_once(executor, program);
+    if (recording != nullptr) recording->take(executor);
     const double ceiling =
         measure_gemm_ceiling(program.settings.dtype, shapes, available_cores(), 1, 1).best().median_flops;
     timings.push_back(timing);

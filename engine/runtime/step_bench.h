@@ -2,9 +2,11 @@
 // turn in one run, so that a noisy machine disturbs both.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
+#include "engine/runtime/recorder.h"
 #include "engine/runtime/step_times.h"
 
 namespace shardlens {
@@ -39,7 +41,10 @@ struct StepBench {
 };
 
 /// Runs the plan once to warm up, then `repetitions` times, each followed by a measurement of the ceiling
-/// with as many threads as cores. Throws what check_runnable() and the run throw.
-StepBench bench_step(const std::shared_ptr<const Plan>& plan, int repetitions);
+/// with as many threads as cores. Every pass goes into what `recorder`, called once, gives for the executor
+/// that runs; pictures are taken of the pass that warms up alone, so that the times stay what they are.
+/// Throws what check_runnable() and the run throw.
+StepBench bench_step(const std::shared_ptr<const Plan>& plan, int repetitions,
+                     const std::function<Recorder*(const Executor&)>& recorder = {});
 
 }  // namespace shardlens

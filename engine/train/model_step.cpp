@@ -171,15 +171,20 @@ ModelStepResult run_model_step(const std::shared_ptr<const Plan>& plan, const Mo
   auto overflow = std::make_shared<OverflowWatch>(program.ranks());
   auto results = std::make_shared<Gather>(program.ranks(), is_result);
   auto everything = std::make_shared<Gather>(program.ranks(), is_dumped);
+  const std::shared_ptr<StepObserver> also = request.observer ? request.observer(executor) : nullptr;
   ModelStepResult result;
   const int passes = std::max(1, request.updates);
   for (int pass = 1; pass <= passes; ++pass) {
     const bool dumped = request.dump && pass == passes;
     const std::shared_ptr<Gather> gather = dumped ? everything : results;
+    std::vector<std::shared_ptr<StepObserver>> observers;
     if (scaled)
-      executor.observe({overflow, gather});
+      observers.push_back(overflow);
     else
-      executor.observe({finite, gather});
+      observers.push_back(finite);
+    observers.push_back(gather);
+    if (also) observers.push_back(also);
+    executor.observe(observers);
     inputs.numbers.draw = static_cast<uint64_t>(pass);
     do {
       if (scaled) inputs.loss_scale = scaler.scale();

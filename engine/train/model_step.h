@@ -26,6 +26,8 @@ struct ModelStepRequest {
   int updates = 0;                     ///< optimizer steps on the same batch; 0: one pass without one
   double learning_rate = 0;
   bool dump = false;
+  /// Called before the first pass: who else sees its tensors and the later ones'; null: nobody.
+  std::function<std::shared_ptr<StepObserver>(const Executor&)> observer;
   /// Called after each pass, while the ranks stand still, with what is known of it.
   std::function<void(const Executor&, double loss)> after_pass;
 };

@@ -61,6 +61,7 @@ struct TrainSnapshot {
   LearntText text;
   std::vector<std::shared_ptr<const TrainCurve>> curves;
   std::shared_ptr<const FrozenStep> frozen;  ///< null: nothing is frozen
+  RecordingState recording;                  ///< of the steps that are made
 
   bool is_active() const { return state == TrainState::Preparing || state == TrainState::Running; }
 };
@@ -83,10 +84,16 @@ struct Stop {};    ///< gives the run up at once; its curves stay
 struct Freeze {
   size_t curve = 0;
 };
+/// Records every step from now on into files of its own making in `folder`, one for each curve; an empty one
+/// ends that.
+struct Record {
+  std::string folder;
+};
 struct LetGo {};  ///< the frozen step is no longer shown; the run stays paused
 }  // namespace train_command
 
-using TrainCommand = std::variant<train_command::Start, train_command::Pause, train_command::Resume,
-                                  train_command::Stop, train_command::Freeze, train_command::LetGo>;
+using TrainCommand =
+    std::variant<train_command::Start, train_command::Pause, train_command::Resume, train_command::Stop,
+                 train_command::Freeze, train_command::Record, train_command::LetGo>;
 
 }  // namespace shardlens

@@ -15,10 +15,12 @@
 #include "engine/config/error.h"
 #include "engine/runtime/mailbox.h"
 #include "engine/runtime/plan.h"
+#include "engine/runtime/run_recorder.h"
 #include "engine/runtime/sampler.h"
 #include "engine/runtime/step_times.h"
 #include "engine/train/corpus.h"
 #include "engine/train/gradient_norms.h"
+#include "engine/train/step_metrics.h"
 #include "engine/train/train_data.h"
 
 namespace shardlens {
@@ -109,6 +111,7 @@ class TrainingSession::Worker {
   void stop_with(TrainState state, const std::string& message);
   void touch(Run& run) { run.published = nullptr; }
   void publish();
+  bool wait();
   void cancel_running() {
     if (running_ != nullptr) running_->cancel("training was stopped");
   }
@@ -123,6 +126,7 @@ class TrainingSession::Worker {
   size_t turn_ = 0;
   std::optional<size_t> freeze_wanted_;
   Clock::time_point last_published_;
+  RunRecorder recordings_{"studio train"};
   std::thread thread_;
 };
 
@@ -134,11 +138,22 @@ void TrainingSession::Worker::publish() {
     now_.curves.push_back(run.published);
   }
   last_published_ = Clock::now();
+  now_.recording = recordings_.state();
   mail_.publish(std::make_shared<const TrainSnapshot>(now_));
 }
 
+// Blocks until there is something to do; false: the session ends. While no step is made the writer still
+// writes: what it has done is published.
+bool TrainingSession::Worker::wait() {
+  if (now_.state == TrainState::Running) return mail_.wait(true);
+  while (!recordings_.is_settled() && !mail_.rest_for(kPublishSeconds)) {
+  }
+  if (recordings_.state() != now_.recording) publish();
+  return mail_.wait(false);
+}
+
 void TrainingSession::Worker::main() {
-  while (mail_.wait(now_.state == TrainState::Running)) {
+  while (wait()) {
     try {
       while (std::optional<TrainCommand> command = mail_.take()) handle(std::move(*command));
       if (now_.state == TrainState::Running) train_one_step();
@@ -153,7 +168,9 @@ void TrainingSession::Worker::main() {
 void TrainingSession::Worker::handle(TrainCommand command) {
   if (const auto* wish = std::get_if<train_command::Start>(&command)) return start(*wish);
   if (const auto* wish = std::get_if<train_command::Freeze>(&command)) return freeze(wish->curve);
-  if (std::holds_alternative<train_command::LetGo>(command)) {
+  if (const auto* wish = std::get_if<train_command::Record>(&command)) {
+    recordings_.set_folder(wish->folder);
+  } else if (std::holds_alternative<train_command::LetGo>(command)) {
     now_.frozen = nullptr;
   } else if (std::holds_alternative<train_command::Pause>(command)) {
     if (now_.state != TrainState::Running) return;
@@ -171,6 +188,7 @@ void TrainingSession::Worker::handle(TrainCommand command) {
 }
 
 void TrainingSession::Worker::start(const train_command::Start& wish) {
+  recordings_.close();
   runs_.clear();
   freeze_wanted_.reset();
   turn_ = 0;
@@ -269,17 +287,21 @@ void TrainingSession::Worker::train_one_step() {
 
 void TrainingSession::Worker::make_step(Run& run, bool sampled) {
   Trainer& trainer = *run.trainer;
+  Recorder* const recorder = recordings_.open(run.curve.plan, run.curve.communicator, PictureOptions{});
   if (!mail_.begin_unless_called([&] { running_ = &trainer.executor(); }))
     throw Error(ErrorKind::Cancelled, "first what was asked for meanwhile");
   const Program& program = run.curve.plan->program;
+  std::vector<std::shared_ptr<StepObserver>> observers{run.norms};
+  if (recorder != nullptr) observers.push_back(recorder->pictures());
   std::shared_ptr<Sampler> sampler;
   if (sampled) {
     // An overflow that the loss scale answers is a step to look at, not the end of the run.
     const bool scaled = program.settings.dtype == DType::Fp16;
     sampler = std::make_shared<Sampler>(
         program, scaled ? Sampler::NotFinite::IsCounted : Sampler::NotFinite::StopsTheRun);
-    trainer.observe({run.norms, sampler});
+    observers.push_back(sampler);
   }
+  trainer.observe(observers);
   struct Done {
     Worker& worker;
     ~Done() {
@@ -291,6 +313,7 @@ void TrainingSession::Worker::make_step(Run& run, bool sampled) {
     const Done done{*this};
     step.report = trainer.step();
   }
+  if (recorder != nullptr) recorder->take(trainer.executor(), metrics_of(step.report));
   step.gradient_norms = run.norms->norms();
   for (double& norm : step.gradient_norms) norm /= step.report.loss_scale;
   run.curve.ceiling_flops = trainer.ceiling_flops();
@@ -298,7 +321,6 @@ void TrainingSession::Worker::make_step(Run& run, bool sampled) {
   const int64_t number = trainer.steps_done();
   if (sampler) {
     run.last_shown = shown_step(run, *sampler);
-    trainer.observe({run.norms});
   } else {
     run.last_events = trainer.executor().events(program.ranks());
     run.events_step = number;
@@ -351,11 +373,13 @@ void TrainingSession::Worker::finish_if_done() {
     any_done |= run.curve.done();
     ended += (ended.empty() || run.curve.ended.empty() ? "" : "\n") + run.curve.ended;
   }
+  recordings_.close();  // the files are whole
   now_.state = any_done ? TrainState::Done : TrainState::Failed;
   now_.message = any_done ? std::string() : ended;
 }
 
 void TrainingSession::Worker::stop_with(TrainState state, const std::string& message) {
+  recordings_.close();
   for (Run& run : runs_) run.trainer.reset();
   freeze_wanted_.reset();
   now_.state = state;

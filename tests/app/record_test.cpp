@@ -55,6 +55,51 @@ TEST_F(CliRecord, EveryVerbThatRunsRecordsAndInfoSaysWhat) {
   EXPECT_EQ(info("run")["verb"], "train");
 }
 
+TEST_F(CliRecord, VerifyAndBenchRecordTheSameWay) {
+  const std::string layer = " --model gpt2-tiny --layer --tp 2 --batch 2 --seq 16";
+  const Ended verified = run("verify" + layer + " --json --record " + path("verified"));
+  ASSERT_EQ(verified.code, 0) << verified.err;
+  EXPECT_TRUE(json::accept(verified.out)) << verified.out;
+  const json one = info("verified");
+  EXPECT_EQ(one["verb"], "verify");
+  EXPECT_EQ(one["passes"], 1);
+  EXPECT_EQ(one["events"], 2 * one["steps"].get<int>());
+  EXPECT_GT(one["samples"], 0);
+  const Ended benched = run("bench step" + layer + " --repetitions 3 --json --record " + path("benched"));
+  ASSERT_EQ(benched.code, 0) << benched.err;
+  EXPECT_TRUE(json::accept(benched.out)) << benched.out;
+  const json bench = info("benched");
+  EXPECT_EQ(bench["verb"], "bench step");
+  EXPECT_EQ(bench["passes"], 4);  // one that warms up, and is pictured alone
+  EXPECT_EQ(bench["samples"], one["samples"]);
+  for (const char* other : {"verify --sweep 1,2", "bench gemm"}) {
+    const Ended refused = run(other + layer + " --record " + path("none"));
+    EXPECT_EQ(refused.code, 2) << other;
+    EXPECT_NE(refused.err.find("--record is for one run"), std::string::npos) << refused.err;
+  }
+}
+
+TEST_F(CliRecord, PicturesFollowTheirOption) {
+  const auto samples = [&](const std::string& name, const std::string& more) {
+    const Ended ended = run(trained("--steps 4 --record ") + path(name) + " " + more);
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    return info(name);
+  };
+  EXPECT_EQ(samples("off", "--record-pictures off")["samples"], 0);
+  const json all = samples("all", "--record-pictures all");
+  EXPECT_EQ(all["pictures"], "all");
+  const json none_later = samples("first", "--record-budget 0");
+  EXPECT_EQ(none_later["pictures"], "0 % of step time");
+  EXPECT_EQ(all["samples"], 4 * none_later["samples"].get<int64_t>());
+  EXPECT_EQ(run(trained("--steps 1 --record-pictures some --record ") + path("some")).code, 2);
+  // A size cap: pictures go first, and both the run and info say so.
+  const Ended capped =
+      run(trained("--steps 4 --record-pictures all --record-limit 0.5 --record ") + path("capped"));
+  EXPECT_NE(capped.out.find("pictures are not in it: "), std::string::npos) << capped.out;
+  EXPECT_GT(info("capped")["dropped_pictures"], 0);
+  EXPECT_NE(run("info " + path("capped")).out.find("pictures are not in it: "), std::string::npos);
+}
+
 TEST_F(CliRecord, WhatIsThereIsNotWrittenOver) {
   write("mine", "kept");
   const Ended ended =
@@ -194,7 +239,7 @@ TEST_F(CliRecord, TablesHaveARowForEveryStep) {
   EXPECT_EQ(rows("steps", " --passes 1"), all["events"].get<int64_t>() / 3);
   EXPECT_GT(rows("collectives"), 0);
   EXPECT_EQ(rows("memory"), 2 * 8);
-  EXPECT_EQ(rows("metrics"), 3 * 9);
+  EXPECT_EQ(rows("metrics"), 3 * 10);
   EXPECT_EQ(run("export " + path("run") + " " + path("t.csv") + " --passes 3").code, 2);
   EXPECT_EQ(run("export " + path("run") + " " + path("t.csv") + " --table steeps").code, 2);
   EXPECT_EQ(run("export " + path("run") + " " + path("t.txt")).code, 2);

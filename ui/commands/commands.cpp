@@ -81,6 +81,17 @@ void add_run_commands(std::vector<UiCommand>& table) {
                    .keys = {ImGuiKey_P},
                    .run = [](const Context& context) { context.send(command::Pause{}); },
                    .enabled = is_running});
+  table.push_back({.id = "run.record",
+                   .title = "Record, or stop recording",
+                   .help = "Write every run and every training step into a file, to be replayed anywhere",
+                   .group = group,
+                   .keys = {ImGuiMod_Ctrl | ImGuiKey_R},
+                   .run = [](const Context& context) {
+                     const bool on = context.recorded.runs.on || context.recorded.steps.on;
+                     const std::string folder = on ? std::string() : context.view.recordings;
+                     context.send(command::Record{folder});
+                     context.send(train_command::Record{folder});
+                   }});
   table.push_back({.id = "run.cancel",
                    .title = "Cancel the run",
                    .help = "Give the run up",

@@ -38,7 +38,10 @@ struct Detail {
   ChipDetail parity = ChipDetail::Full;
   ChipDetail others = ChipDetail::Full;
 
-  ChipDetail chip(size_t index) const { return index == 0 ? parity : others; }
+  ChipDetail chip(size_t index, const Chip& chip) const {
+    const ChipDetail detail = index == 1 ? parity : others;
+    return detail == ChipDetail::Least && chip.least_text.empty() ? ChipDetail::MarkOnly : detail;
+  }
   ChipDetail late() const { return others == ChipDetail::MarkOnly ? ChipDetail::Least : others; }
 };
 
@@ -249,8 +252,8 @@ struct Row {
   Fields fields;
   std::vector<Segment> degrees;
   Buttons buttons;
-  std::array<Chip, 3> chips;
-  std::optional<Chip> late;  ///< while a rank is late on purpose
+  std::array<Chip, 4> chips;  ///< what is recorded, parity, communicator, provenance
+  std::optional<Chip> late;   ///< while a rank is late on purpose
 };
 
 TextStyle brand_style(const Context& c) {
@@ -276,7 +279,7 @@ float row_width(const Context& c, const Row& row) {
   width += button_width(c, row.buttons.run) + gap + button_width(c, row.buttons.step);
   if (row.detail.pause) width += gap + button_width(c, row.buttons.pause);
   for (size_t i = 0; i < row.chips.size(); ++i)
-    width += gap + chip_width(c, row.chips[i], row.detail.chip(i));
+    width += gap + chip_width(c, row.chips[i], row.detail.chip(i, row.chips[i]));
   if (row.late) width += gap + chip_width(c, *row.late, row.detail.late());
   if (row.detail.hint) width += gap + hint_width(c);
   return width;
@@ -285,8 +288,8 @@ float row_width(const Context& c, const Row& row) {
 Row choose_row(const Context& c, const Settings& settings, float available) {
   Row row;
   row.degrees = degree_segments(settings);
-  row.chips = {parity_chip(c.snapshot, c.theme), communicator_chip(c.snapshot, c.theme),
-               provenance_chip(c.snapshot, c.theme)};
+  row.chips = {record_chip(c.recorded.runs, c.recorded.steps, c.theme), parity_chip(c.snapshot, c.theme),
+               communicator_chip(c.snapshot, c.theme), provenance_chip(c.snapshot, c.theme)};
   if (!settings.delays.empty()) row.late = late_chip(settings, c.theme);
   for (const Detail& detail : details()) {
     row.detail = detail;
@@ -365,7 +368,7 @@ void draw_bar(const Context& c) {
     draw_command(c, "Pause", row.buttons.pause, ButtonLook::Plain, "run.pause");
   }
 
-  const std::array<const char*, 3> ids{"parity", "communicator", "provenance"};
+  const std::array<const char*, 4> ids{"record", "parity", "communicator", "provenance"};
   const float top = ImGui::GetItemRectMin().y;
   float right = ImGui::GetItemRectMax().x;
   if (row.late) {
@@ -375,7 +378,8 @@ void draw_bar(const Context& c) {
   }
   for (size_t i = 0; i < row.chips.size(); ++i) {
     ImGui::SetCursorScreenPos({right + gap, top + c.px((kControlHeight - kChipHeight) / 2)});
-    draw_chip(c, ids[i], row.chips[i], row.detail.chip(i));
+    const bool clicked = draw_chip(c, ids[i], row.chips[i], row.detail.chip(i, row.chips[i]));
+    if (clicked && i == 0) find_command("run.record").run(c);
     right = ImGui::GetItemRectMax().x;
   }
   if (row.detail.hint) draw_hint(c, top);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/config/units.h"
 #include "ui/late.h"
 #include "ui/veil.h"
 #include "ui/widgets/format.h"
@@ -134,6 +135,40 @@ Chip late_chip(const Settings& wanted, const Theme& theme) {
           .tooltip = tooltip + ". A click makes everybody on time.",
           .colour = theme.communication,
           .mark = Mark::Cross};
+}
+
+Chip record_chip(const RecordingState& runs, const RecordingState& steps, const Theme& theme) {
+  const bool on = runs.on || steps.on;
+  const int64_t passes = runs.passes + steps.passes, dropped = runs.dropped_passes + steps.dropped_passes;
+  const int64_t pictures = runs.dropped_pictures + steps.dropped_pictures;
+  std::string files;
+  for (const auto& [state, what] : {std::pair{&runs, "Runs"}, std::pair{&steps, "Training steps"}}) {
+    if (!state->path.empty()) files += fmt::format("\n{}: {}", what, state->path);
+    if (state->files > 1) files += fmt::format(", and {} files before it", state->files - 1);
+    if (!state->problem.empty()) files += fmt::format("\n{}", state->problem);
+  }
+  Chip chip{.text = "Record",
+            .short_text = "Record",
+            .least_text = "",
+            .tooltip = "Write every run and every training step into a file, to be replayed anywhere.",
+            .colour = theme.recording,
+            .mark = Mark::Ring};
+  if (!on && !files.empty()) chip.tooltip += "\n\nRecorded last:" + files;
+  if (!on) return chip;
+  const std::string bytes = bytes_text(static_cast<double>(runs.bytes + steps.bytes));
+  const std::string count = fmt::format("{} {}", grouped_text(passes), passes == 1 ? "pass" : "passes");
+  chip.text =
+      fmt::format("recording \u00B7 {} \u00B7 {} \u00B7 dropped {}", count, bytes, dropped + pictures);
+  chip.short_text = fmt::format("{} \u00B7 {}", count, bytes);
+  chip.least_text = grouped_text(passes);
+  chip.mark = runs.problem.empty() && steps.problem.empty() ? Mark::Dot : Mark::Cross;
+  chip.tooltip = fmt::format(
+      "Recording: {} and {} in the file by now; {} passes and {} pictures dropped. A whole run is a pass, "
+      "and "
+      "so is a training step. Click to stop.{}",
+      count, bytes, dropped, pictures,
+      files.empty() ? "\nNothing has run since: Run writes the first pass." : files);
+  return chip;
 }
 
 }  // namespace shardlens::ui

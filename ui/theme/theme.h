@@ -17,6 +17,7 @@ struct Theme {
   ImU32 backward;
   ImU32 communication;  ///< only what has to do with communication: bands, Partial, transfer and waiting
   ImU32 agreement;
+  ImU32 recording;      ///< the mark of a recording that is on, always with its word or number beside it
   ImU32 ranks[8];         ///< fill of rank r % 8
   ImU32 rank_outlines[8]; ///< the same, dark enough to be an outline on this theme's ground
 };

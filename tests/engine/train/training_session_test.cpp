@@ -6,11 +6,14 @@
 
 #include <chrono>
 #include <cmath>
+#include <set>
 #include <thread>
 
 #include "engine/config/error.h"
+#include "engine/record/recording.h"
 #include "engine/train/gradient_norms.h"
 #include "engine/train/train_data.h"
+#include "tests/engine/io/test_folder.h"
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
@@ -247,6 +250,60 @@ TEST(TrainingSession, EndsAtOnceInTheMiddleOfAStep) {
     wait_for(session, [](const TrainSnapshot& s) { return s.state == TrainState::Running; });
   }
   EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), kTimeoutSeconds);
+}
+
+class TrainingRecording : public TestFolder {};
+
+TEST_F(TrainingRecording, EveryStepOfEachCurveIsInAFile) {
+  Snap last;
+  {
+    TrainingSession session;
+    session.send(train_command::Record{path("recordings")});
+    last = trained(session, {{model_of(small_model(2), 6, "one"), model_of(small_model(1), 6, "other")}, ""});
+    ASSERT_EQ(last->state, TrainState::Done) << last->message;
+    EXPECT_EQ(last->recording.files, 2);
+    EXPECT_EQ(last->recording.passes, 12);
+    EXPECT_EQ(last->recording.dropped_passes, 0);
+  }
+  std::set<int> ranks;
+  for (const auto& entry : std::filesystem::directory_iterator(path("recordings"))) {
+    const Recording recording(entry.path().string());
+    EXPECT_TRUE(recording.finished());
+    ASSERT_EQ(recording.totals().passes, 6);
+    ranks.insert(recording.ranks());
+    const TrainCurve& curve = *last->curves[recording.ranks() == 2 ? 0 : 1];
+    for (int64_t step = 0; step < 6; ++step) {
+      const std::vector<Metric> metrics = recording.pass(step).metrics;
+      const auto loss = std::find_if(metrics.begin(), metrics.end(),
+                                     [](const Metric& metric) { return metric.first == "loss"; });
+      ASSERT_NE(loss, metrics.end());
+      EXPECT_EQ(loss->second, curve.steps[static_cast<size_t>(step)]->report.loss);
+    }
+    // The first step is pictured whole.
+    const SampleTable samples = recording.samples(0);
+    ASSERT_FALSE(samples.empty());
+    for (const Tensor& tensor : recording.header().program.tensors) {
+      // The optimizer's moments are changed where they lie, and no observer is shown them.
+      if (tensor.kind == MemoryKind::Workspace || tensor.kind == MemoryKind::OptimizerState) continue;
+      EXPECT_NE(samples[0][static_cast<size_t>(tensor.id)], nullptr) << tensor.name;
+    }
+  }
+  EXPECT_EQ(ranks, (std::set<int>{1, 2}));
+}
+
+TEST_F(TrainingRecording, BeginsAndEndsInTheMiddleOfARun) {
+  TrainingSession session;
+  session.send(train_command::Start{{model_of(small_model(2), 100000)}, ""});
+  wait_for(session, [](const TrainSnapshot& now) { return now.state == TrainState::Running; });
+  session.send(train_command::Record{path("recordings")});
+  const Snap on = wait_for(session, [](const TrainSnapshot& now) { return now.recording.passes > 2; });
+  EXPECT_TRUE(on->recording.on);
+  EXPECT_GT(on->recording.bytes, 0);
+  session.send(train_command::Record{});
+  const Snap off = wait_for(session, [](const TrainSnapshot& now) { return !now.recording.on; });
+  session.send(train_command::Stop{});
+  session.wait_until_idle(kTimeoutSeconds);
+  EXPECT_EQ(Recording(off->recording.path).totals().passes, off->recording.passes);
 }
 
 }  // namespace

@@ -43,7 +43,8 @@ TEST_P(BothThemes, ColouredWordsAreReadableOnEveryGround) {
   const NamedColour words[] = {{"forward", tokens().forward},
                                {"backward", tokens().backward},
                                {"communication", tokens().communication},
-                               {"agreement", tokens().agreement}};
+                               {"agreement", tokens().agreement},
+                               {"recording", tokens().recording}};
   for (const auto& ground : grounds()) {
     for (const auto& word : words) {
       EXPECT_GE(contrast_ratio(word.colour, ground.colour), 4.5) << word.name << " on " << ground.name;

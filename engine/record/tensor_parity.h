@@ -1,0 +1,23 @@
+// One tensor of a sharded run against the serial run (T = 1) of the same settings.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/record/sample.h"
+
+namespace shardlens {
+
+struct TensorParity {
+  bool compared = false;
+  double relative_error = 0;  ///< |sharded - serial| / |serial|, Euclidean norms, over the gathered tensor
+  double max_abs_error = 0;
+  double bound = 0;  ///< what relative_error may be: 5e-15 fp64, 3e-6 fp32, 0 with integer operands
+  bool ranks_identical = true;  ///< Replicated tensors: the same bits on every rank
+  Picture difference;  ///< sharded - serial in the full tensor's place, block means of absolute values
+  bool within_bound() const { return relative_error <= bound && ranks_identical; }
+};
+
+using ParityTable = std::vector<std::shared_ptr<const TensorParity>>;  ///< [tensor]; null: not compared
+
+}  // namespace shardlens

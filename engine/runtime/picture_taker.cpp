@@ -1,0 +1,72 @@
+// Taking, pricing, and handing over.
+#include "engine/runtime/picture_taker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace shardlens {
+namespace {
+
+// Of one pass, which must not take more room than what waits for the disk may.
+constexpr int64_t kMostPassBytes = int64_t{24} << 20;
+
+}  // namespace
+
+std::string to_string(const PictureOptions& options) {
+  switch (options.taken) {
+    case PictureOptions::Taken::Off:
+      return "off";
+    case PictureOptions::Taken::All:
+      return "all";
+    case PictureOptions::Taken::UnderBudget:
+      return fmt::format("{:.6g} % of step time", options.budget_share * 100);
+  }
+  return {};
+}
+
+PictureTaker::PictureTaker(const Program& program, const PictureOptions& options)
+    : program_(program),
+      taken_(static_cast<size_t>(program.ranks()), std::vector<Taken>(program.tensors.size())) {
+  const int64_t extent = picture_extent(program, program.ranks(), options.extent, kMostPassBytes);
+  // What is no larger than a picture is kept as it is.
+  details_.assign(program.tensors.size(), SampleDetail{extent, extent * extent});
+  if (options.taken == PictureOptions::Taken::All) return;
+  std::vector<int> order;
+  for (const Tensor& tensor : program.tensors)
+    if (tensor.kind != MemoryKind::Workspace) order.push_back(tensor.id);
+  budget_.emplace(options.budget_share, std::move(order), program.tensors.size());
+}
+
+void PictureTaker::on_tensor(int rank, StepId, const Tensor& tensor, const void* data) {
+  const auto id = static_cast<size_t>(tensor.id);
+  if (tensor.kind == MemoryKind::Workspace || (budget_ && !budget_->wanted()[id])) return;
+  const auto begin = std::chrono::steady_clock::now();
+  Taken& taken = taken_[static_cast<size_t>(rank)][id];
+  taken.sample =
+      std::make_shared<const TensorSample>(make_sample(tensor, program_.ranks(), rank, data, details_[id]));
+  taken.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+SampleTable PictureTaker::take(double pass_seconds) {
+  SampleTable table(taken_.size(), std::vector<std::shared_ptr<const TensorSample>>(program_.tensors.size()));
+  std::vector<double> seconds(program_.tensors.size(), 0);  // of the slowest rank: the others wait for it
+  for (size_t rank = 0; rank < taken_.size(); ++rank)
+    for (size_t id = 0; id < taken_[rank].size(); ++id) {
+      Taken& taken = taken_[rank][id];
+      seconds[id] = std::max(seconds[id], taken.seconds);
+      table[rank][id] = std::exchange(taken.sample, nullptr);
+      taken.seconds = 0;
+      // Replicated tensors are the same bits on every rank: keep them once.
+      const auto& first = table.front()[id];
+      if (rank > 0 && first && table[rank][id] && first->hash == table[rank][id]->hash &&
+          first->shape == table[rank][id]->shape)
+        table[rank][id] = first;
+    }
+  if (budget_) budget_->pass_done(pass_seconds, seconds);
+  return table;
+}
+
+}  // namespace shardlens

@@ -1,0 +1,48 @@
+// The observer that takes a recording's pictures: of the tensors whose turn it is, with the time each took
+// its rank, which its budget goes by.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/record/picture_budget.h"
+#include "engine/record/sample.h"
+#include "engine/runtime/observer.h"
+
+namespace shardlens {
+
+struct PictureOptions {
+  enum class Taken { Off, UnderBudget, All };
+  Taken taken = Taken::UnderBudget;
+  double budget_share = 0.01;  ///< of a pass's time, once the first pass is paid for
+  int64_t extent = 64;         ///< at most so many rows and columns in a picture; fewer for a large model
+};
+
+/// "off", "all", "1 % of step time"
+std::string to_string(const PictureOptions& options);
+
+/// Samples of the first replica. What one of another replica holds is the same but for its own batch.
+class PictureTaker : public StepObserver {
+ public:
+  PictureTaker(const Program& program, const PictureOptions& options);
+
+  void on_tensor(int rank, StepId step, const Tensor& tensor, const void* data) override;
+
+  /// What was taken in the pass that has just ended in `pass_seconds`; the next one begins with nothing. Call
+  /// while the ranks stand still.
+  SampleTable take(double pass_seconds);
+
+ private:
+  struct Taken {
+    std::shared_ptr<const TensorSample> sample;
+    double seconds = 0;
+  };
+
+  const Program program_;
+  std::optional<PictureBudget> budget_;  ///< none: every tensor in every pass
+  std::vector<SampleDetail> details_;
+  std::vector<std::vector<Taken>> taken_;  ///< [rank][tensor]; each written by one thread of its rank
+};
+
+}  // namespace shardlens

@@ -1,0 +1,24 @@
+// The names, with their units where there are any.
+#include "engine/train/step_metrics.h"
+
+namespace shardlens {
+
+std::vector<Metric> metrics_of(const StepReport& report) {
+  std::vector<Metric> metrics{{"step", static_cast<double>(report.step)},
+                              {"loss", report.loss},
+                              {"gradient_norm", report.gradient_norm},
+                              {"learning_rate", report.learning_rate},
+                              {"loss_scale", report.loss_scale},
+                              {"skipped", report.skipped ? 1.0 : 0.0},
+                              {"step_seconds", report.seconds},
+                              {"tokens_per_second", report.tokens_per_second},
+                              {"flops_per_second", report.flops_per_second},
+                              {"gemm_ceiling_flops", report.ceiling_flops}};
+  if (report.parts) {
+    metrics.emplace_back("word_loss", report.parts->words);
+    metrics.emplace_back("order_loss", report.parts->sentences);
+  }
+  return metrics;
+}
+
+}  // namespace shardlens
