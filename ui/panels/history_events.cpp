@@ -94,9 +94,12 @@ void draw_labels(const HistoryFrame& frame, const std::vector<Label>& labels) {
     const float room = std::min(label.x1, frame.max.x) - from - context.px(12);
     if (room < context.px(8)) continue;
     text.colour = legible_on(context.theme, label.ground);
-    const std::string symbol = step.outputs.empty() ? "" : frame.program.tensor(step.outputs[0]).symbol;
-    for (const std::string& name :
-         {is_collective(step.op) ? to_string(step.op) : step.equation, step.name, symbol}) {
+    std::vector<std::string> names{to_string(step.op)};
+    if (!is_collective(step.op)) {
+      names = {step.equation, step.name};
+      if (!step.outputs.empty()) names.push_back(frame.program.tensor(step.outputs[0]).symbol);
+    }
+    for (const std::string& name : names) {
       if (name.empty() || text_width(text, name) > room) continue;
       draw_text(list, {from + context.px(6), label.y + (frame.height - text.size) / 2}, text, name);
       break;

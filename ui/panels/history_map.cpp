@@ -11,7 +11,7 @@ namespace {
 
 constexpr float kReach = 5;        // pixels of an edge
 constexpr float kLeastWindow = 6;  // pixels that the shown part has at least
-constexpr double kMapPixels = 2;   // of a column
+constexpr double kMapPixels = 4;   // of a column
 
 struct Map {
   ImVec2 min, max;
@@ -93,7 +93,7 @@ void draw_history_map(const Context& context, ImVec2 min, ImVec2 max) {
     fill_rects(list, rects);
   }
   const float left = std::max(min.x, map.left()), right = std::min(max.x, map.right());
-  const ImU32 veil = faded(theme.panel, 0.66f);
+  const ImU32 veil = faded(theme.panel, 0.5f);
   fill_rect(list, min, {left, max.y}, veil);
   fill_rect(list, {right, min.y}, max, veil);
   outline_rect(list, {left, min.y}, {right, max.y}, theme.text, context.px(2), context.px(1.5f));

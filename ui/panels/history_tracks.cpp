@@ -17,8 +17,8 @@ constexpr float kTrackHeight = 30, kTrackGap = 6;       // as long as the ranks 
 constexpr float kLeastTrackHeight = 13, kLeastGap = 2;  // then tracks shrink, and after that they scroll
 constexpr float kLabelWidth = 72, kMapHeight = 26, kAxisHeight = 20, kPassHeight = 18;
 constexpr double kZoomPerNotch = 0.8;
-constexpr double kMostRects = 16'000;  // of all columns together: what a software renderer draws in time
-constexpr float kEventPixels = 2;      // an event has on the average where events are drawn
+constexpr double kMostRects = 8'000;  // of all columns together: what a software renderer draws in time
+constexpr float kEventPixels = 2;     // an event has on the average where events are drawn
 constexpr float kLeastPassLabel = 84, kLeastPassLine = 5;
 
 std::array<ImU32, kBandCount> band_colours(const Theme& theme) {
@@ -40,6 +40,15 @@ const HistoryPass* pass_of_axis(const HistoryFrame& frame) {
   return alone ? pass.get() : nullptr;
 }
 
+/// As many digits as tell neighbouring ticks apart, in the unit of the whole axis.
+std::string tick_text(double tick, double apart, double furthest) {
+  const auto [unit, name] = furthest >= 1      ? std::pair{1.0, "s"}
+                            : furthest >= 1e-3 ? std::pair{1e-3, "ms"}
+                                               : std::pair{1e-6, "µs"};
+  const int digits = static_cast<int>(std::clamp(std::ceil(-std::log10(apart / unit) - 1e-6), 0.0, 9.0));
+  return fmt::format("{:.{}f} {}", tick / unit, digits, name);
+}
+
 void draw_axis(const HistoryFrame& frame) {
   const Context& context = frame.context;
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -48,11 +57,14 @@ void draw_axis(const HistoryFrame& frame) {
   const int most = std::max(2, static_cast<int>((frame.max.x - frame.min.x) / context.px(120)));
   const HistoryPass* pass = pass_of_axis(frame);
   const double zero = pass ? static_cast<double>(pass->begin_ns) * 1e-9 : 0;
-  for (const double tick : round_ticks({frame.shown.begin - zero, frame.shown.end - zero}, most)) {
+  const Stretch named{frame.shown.begin - zero, frame.shown.end - zero};
+  const std::vector<double> ticks = round_ticks(named, most);
+  for (const double tick : ticks) {
     const float x = std::round(frame.x(tick + zero));
     list->AddLine({x, top + context.px(4)}, {x, frame.max.y}, context.theme.ghost,
                   std::max(1.0f, context.px(1)));
-    const std::string text = format_tick(tick);
+    const double apart = ticks.size() > 1 ? ticks[1] - ticks[0] : frame.shown.size();
+    const std::string text = tick == 0 ? "0" : tick_text(tick, apart, std::abs(named.end));
     if (x + context.px(6) + text_width(style, text) < frame.max.x)
       draw_text(list, {x + context.px(6), top + context.px(2)}, style, text);
   }
