@@ -81,6 +81,8 @@ int main(int argc, char** argv) {
       all.emplace_back(info, cli::add_info(*info));
       CLI::App* exported = app.add_subcommand("export", "Writes a recording as a trace or a table");
       all.emplace_back(exported, cli::add_export(*exported));
+      CLI::App* diff = app.add_subcommand("diff", "Lays two recordings side by side: where did they part?");
+      all.emplace_back(diff, cli::add_diff(*diff));
       return all;
     }();
     check_verb(app, argc, argv);

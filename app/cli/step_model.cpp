@@ -158,7 +158,7 @@ int run_model_step(const CommonOptions& common, const ModelStepOptions& o, const
     return recorder ? recorder->pictures() : nullptr;
   };
   request.after_pass = [&](const Executor& executor, double loss) {
-    if (recorder) recorder->take(executor, {{"loss", loss}});
+    if (recorder) recorder->take(executor, {{"loss", loss}, {"learning_rate", o.learning_rate}});
     late = last_lateness(plan->program, executor);
   };
   const ModelStepResult result = shardlens::run_model_step(plan, request);

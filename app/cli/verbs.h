@@ -21,5 +21,6 @@ Verb add_bench(CLI::App& app);
 Verb add_data(CLI::App& app);
 Verb add_info(CLI::App& app);
 Verb add_export(CLI::App& app);
+Verb add_diff(CLI::App& app);
 
 }  // namespace shardlens::cli

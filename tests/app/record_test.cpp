@@ -220,6 +220,45 @@ TEST_F(CliRecord, ALateRankIsSaidAndRecorded) {
   EXPECT_NE(verified.out.find("rank 1 was late by 5."), std::string::npos) << verified.out;
 }
 
+TEST_F(CliRecord, DiffSaysWhereTwoRunsPart) {
+  const std::string layer = "step --model gpt2-tiny --layer --tp 2 --batch 2 --seq 16 --threads 1 --record ";
+  ASSERT_EQ(run(layer + path("a")).code, 0);
+  ASSERT_EQ(run(layer + path("b")).code, 0);
+  ASSERT_EQ(run(layer + path("c") + " --seed 5").code, 0);
+  const Ended same = run("diff " + path("a") + " " + path("b"));
+  EXPECT_EQ(same.code, 0) << same.err;
+  EXPECT_NE(same.out.find("the same values: "), std::string::npos) << same.out;
+  const Ended live = run("diff --json --live " + path("a"));
+  EXPECT_EQ(live.code, 0) << live.err;
+  EXPECT_EQ(json::parse(live.out, nullptr, false)["same_values"], true);
+  const Ended other = run("diff --json " + path("a") + " " + path("c"));
+  EXPECT_EQ(other.code, 1) << other.err;
+  const json found = json::parse(other.out, nullptr, false);
+  EXPECT_EQ(found["same_values"], false);
+  EXPECT_EQ(found["parting"]["tensor"], "X");
+  EXPECT_EQ(found["settings"][0]["key"], "seed");
+  EXPECT_EQ(found["steps"].size(), 38u);
+  write("none", "text");
+  for (const std::string& wrong : {path("none"), path("absent"), std::string(), "--live " + path("b")})
+    EXPECT_EQ(run("diff " + path("a") + " " + wrong).code, 2) << wrong;
+}
+
+// What was updated is run again at the rate it was, and parts nowhere; a training's text is not in it.
+TEST_F(CliRecord, ARecordingIsRunAgainAndCompared) {
+  ASSERT_EQ(run("step --model gpt2-tiny --tp 2 --batch 2 --seq 16 --threads 1 --updates 3 --lr 0.01 "
+                "--record-pictures all --record " +
+                path("model"))
+                .code,
+            0);
+  const Ended live = run("diff --json --live " + path("model"));
+  EXPECT_EQ(live.code, 0) << live.err << live.out;
+  EXPECT_EQ(json::parse(live.out, nullptr, false)["hashed_passes"], 3);
+  ASSERT_EQ(run(trained("--steps 2 --record ") + path("run")).code, 0);
+  const Ended refused = run("diff --live " + path("run"));
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.err.find("text"), std::string::npos);
+}
+
 TEST_F(CliRecord, TablesHaveARowForEveryStep) {
   ASSERT_EQ(run(trained("--steps 3 --record ") + path("run")).code, 0);
   const auto rows = [&](const std::string& table, const std::string& more = "") {

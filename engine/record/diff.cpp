@@ -1,0 +1,328 @@
+// Pairing steps, tensors and passes, and looking for the first that differs.
+#include "engine/record/diff.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "engine/config/settings_json.h"
+
+namespace shardlens {
+namespace {
+
+constexpr int64_t kMostTimedPasses = 32;
+
+std::vector<SettingDiff> diff_settings(const Settings& a, const Settings& b) {
+  // One name a leaf: "split/mlp.fc".
+  const auto flat = [](const Settings& settings) {
+    std::map<std::string, std::string> leaves;
+    const nlohmann::json flattened = nlohmann::json(settings_to_json(settings)).flatten();
+    for (const auto& [place, value] : flattened.items()) {
+      std::string key = place.substr(1);
+      std::replace(key.begin(), key.end(), '/', '.');
+      leaves[key] = value.is_string() ? value.get<std::string>() : value.dump();
+    }
+    return leaves;
+  };
+  const std::map<std::string, std::string> of_a = flat(a), of_b = flat(b);
+  std::map<std::string, SettingDiff> all;
+  for (const auto& [key, word] : of_a) all[key] = {key, word, ""};
+  for (const auto& [key, word] : of_b) all[key].key = key, all[key].b = word;
+  std::vector<SettingDiff> different;
+  for (auto& [key, one] : all)
+    if (one.a != one.b) different.push_back(std::move(one));
+  return different;
+}
+
+// Steps by what they are called; of equal ones the first with the first.
+void pair_steps(const Program& a, const Program& b, RecordingDiff& diff) {
+  using Key = std::tuple<std::string, int, Phase>;
+  std::map<Key, std::vector<StepId>> of_b;
+  for (const Step& step : b.steps) of_b[{step.name, step.layer, step.phase}].push_back(step.id);
+  std::map<Key, size_t> taken;
+  std::vector<bool> paired(b.steps.size(), false);
+  for (const Step& step : a.steps) {
+    const Key key{step.name, step.layer, step.phase};
+    const auto found = of_b.find(key);
+    size_t& next = taken[key];
+    if (found == of_b.end() || next >= found->second.size()) {
+      diff.only_a.push_back(step.id);
+      continue;
+    }
+    const StepId other = found->second[next++];
+    paired[static_cast<size_t>(other)] = true;
+    StepDiff one;
+    one.a = step.id;
+    one.b = other;
+    one.a_sent_bytes = sent_bytes(a, step.id);
+    one.b_sent_bytes = sent_bytes(b, other);
+    diff.steps.push_back(one);
+  }
+  for (const Step& step : b.steps)
+    if (!paired[static_cast<size_t>(step.id)]) diff.only_b.push_back(step.id);
+}
+
+// The metrics of every pass, by name.
+using Metrics = std::map<std::string, std::map<int64_t, double>>;
+Metrics metrics_of(const Recording& recording, int64_t passes) {
+  Metrics metrics;
+  recording.metrics(0, passes, 1, [&](int64_t pass, const std::string& name, double value) {
+    metrics[name][pass] = value;
+  });
+  return metrics;
+}
+
+bool is_time(const std::string& name) {
+  return name.ends_with("_seconds") || name.ends_with("_per_second");
+}
+
+bool same_number(double a, double b) {
+  return a == b || (std::isnan(a) && std::isnan(b));
+}
+
+// Training steps have numbers, and a run that was resumed begins at a later one.
+int64_t offset_of(const Metrics& a, const Metrics& b) {
+  const auto first = [](const Metrics& metrics) -> std::optional<int64_t> {
+    const auto found = metrics.find("step");
+    if (found == metrics.end() || !found->second.contains(0)) return std::nullopt;
+    const double step = found->second.at(0);
+    if (!(std::abs(step) < 1e15)) return std::nullopt;
+    return static_cast<int64_t>(step);
+  };
+  const std::optional<int64_t> of_a = first(a), of_b = first(b);
+  return of_a && of_b ? *of_a - *of_b : 0;
+}
+
+std::vector<MetricDiff> diff_metrics(const Metrics& a, const Metrics& b, int64_t offset) {
+  std::vector<MetricDiff> diffs;
+  for (const auto& [name, values] : a) {
+    const auto other = b.find(name);
+    if (other == b.end() || name == "step") continue;
+    MetricDiff one;
+    one.name = name;
+    one.is_time = is_time(name);
+    for (const auto& [pass, value] : values) {
+      const auto theirs = other->second.find(pass + offset);
+      if (theirs == other->second.end()) continue;
+      ++one.passes;
+      if (one.first >= 0 && same_number(value, theirs->second)) continue;
+      if (one.first < 0) one.a = value, one.b = theirs->second;
+      if (same_number(value, theirs->second)) continue;
+      if (one.first < 0) one.first = pass;
+      const double difference = std::abs(value - theirs->second);
+      one.largest = std::isnan(difference) ? INFINITY : std::max(one.largest, difference);
+    }
+    if (one.passes > 0) diffs.push_back(one);
+  }
+  return diffs;
+}
+
+std::vector<MemoryDiff> diff_memory(const Recording& a, const Recording& b) {
+  const auto fullest = [](const Recording& recording) {
+    BytesByKind most{};
+    for (const BytesByKind& rank : recording.high_water_bytes())
+      for (size_t kind = 0; kind < most.size(); ++kind) most[kind] = std::max(most[kind], rank[kind]);
+    return most;
+  };
+  const BytesByKind of_a = fullest(a), of_b = fullest(b);
+  std::vector<MemoryDiff> diffs;
+  for (size_t kind = 0; kind < of_a.size(); ++kind)
+    if (of_a[kind] > 0 || of_b[kind] > 0)
+      diffs.push_back({static_cast<MemoryKind>(kind), of_a[kind], of_b[kind]});
+  return diffs;
+}
+
+// Adds one pass's times of each step: the slowest rank's, and the longest wait. Returns when the last rank
+// was done.
+double add_times(const Program& program, const RecordedPass& pass, std::vector<double>& seconds,
+                 std::vector<double>& waits) {
+  double end = 0;
+  for (size_t step = 0; step < program.steps.size(); ++step) {
+    double longest = 0, longest_wait = 0;
+    for (const std::vector<StepEvent>& rank : pass.events) {
+      if (step >= rank.size()) continue;
+      const StepEvent& event = rank[step];
+      const double wait = is_collective(program.steps[step].op) ? event.wait_seconds() : 0;
+      longest = std::max(longest, event.seconds() - wait);
+      longest_wait = std::max(longest_wait, wait);
+      end = std::max(end, event.end_seconds);
+    }
+    seconds[step] += longest;
+    waits[step] += longest_wait;
+  }
+  return end;
+}
+
+struct Times {
+  std::vector<double> seconds, waits;  // [step], of all passes looked at
+  double pass_seconds = 0;
+
+  explicit Times(const Program& program) : seconds(program.steps.size()), waits(program.steps.size()) {}
+  void add(const Recording& recording, int64_t pass) {
+    pass_seconds += add_times(recording.header().program, recording.pass(pass), seconds, waits);
+  }
+};
+
+// Of A's pass `first` and those behind it that both have.
+void diff_times(const Recording& a, const Recording& b, int64_t first, RecordingDiff& diff) {
+  diff.timed_passes = std::min(diff.shared_passes, kMostTimedPasses);
+  if (diff.timed_passes == 0) return;
+  Times of_a(a.header().program), of_b(b.header().program);
+  for (int64_t i = 0; i < diff.timed_passes; ++i) {
+    const int64_t pass = first + i * diff.shared_passes / diff.timed_passes;
+    of_a.add(a, pass);
+    of_b.add(b, pass + diff.b_offset);
+  }
+  std::map<Op, KindDiff> kinds;
+  const auto add_kinds = [&](const Program& program, const Times& times, double KindDiff::*seconds,
+                             double KindDiff::*waits) {
+    for (const Step& step : program.steps) {
+      KindDiff& kind = kinds[step.op];
+      kind.op = step.op;
+      kind.*seconds += times.seconds[static_cast<size_t>(step.id)] / static_cast<double>(diff.timed_passes);
+      kind.*waits += times.waits[static_cast<size_t>(step.id)] / static_cast<double>(diff.timed_passes);
+    }
+  };
+  add_kinds(a.header().program, of_a, &KindDiff::a_seconds, &KindDiff::a_wait_seconds);
+  add_kinds(b.header().program, of_b, &KindDiff::b_seconds, &KindDiff::b_wait_seconds);
+  for (const auto& [op, kind] : kinds) diff.kinds.push_back(kind);
+  const double share = 1.0 / static_cast<double>(diff.timed_passes);
+  diff.a_pass_seconds = of_a.pass_seconds * share;
+  diff.b_pass_seconds = of_b.pass_seconds * share;
+  for (StepDiff& step : diff.steps) {
+    const auto at_a = static_cast<size_t>(step.a), at_b = static_cast<size_t>(step.b);
+    step.a_seconds = of_a.seconds[at_a] * share;
+    step.b_seconds = of_b.seconds[at_b] * share;
+    step.a_wait_seconds = of_a.waits[at_a] * share;
+    step.b_wait_seconds = of_b.waits[at_b] * share;
+  }
+}
+
+// A tensor of both Programs, and on how many ranks its pieces can be laid beside each other; 0: they are
+// other parts of it.
+struct TensorPair {
+  TensorId a = kNoTensor, b = kNoTensor;
+  StepId a_step = -1;
+  int ranks = 0;
+};
+
+// In the order in which A makes them: what it is fed first.
+std::vector<TensorPair> pair_tensors(const Program& a, const Program& b) {
+  std::map<std::string, TensorId> of_b;
+  for (const Tensor& tensor : b.tensors) of_b[tensor.name] = tensor.id;
+  std::vector<StepId> writer(a.tensors.size(), -1);
+  for (const Step& step : a.steps)
+    for (const TensorId out : step.outputs)
+      if (writer[static_cast<size_t>(out)] < 0) writer[static_cast<size_t>(out)] = step.id;
+  std::vector<TensorPair> pairs;
+  for (const Tensor& tensor : a.tensors) {
+    const auto found = of_b.find(tensor.name);
+    if (found == of_b.end()) continue;
+    const Tensor& other = b.tensor(found->second);
+    TensorPair pair{tensor.id, other.id, writer[static_cast<size_t>(tensor.id)], 0};
+    const auto is_whole = [](const Program& program, const Tensor& of) {
+      return of.layout.kind == LayoutKind::Replicated || program.ranks() == 1;
+    };
+    const bool alike = tensor.shape == other.shape && tensor.dtype == other.dtype;
+    if (alike && a.ranks() == b.ranks() && tensor.layout == other.layout)
+      pair.ranks = a.ranks();
+    else if (alike && is_whole(a, tensor) && is_whole(b, other))
+      pair.ranks = 1;
+    pairs.push_back(pair);
+  }
+  std::stable_sort(pairs.begin(), pairs.end(),
+                   [](const TensorPair& x, const TensorPair& y) { return x.a_step < y.a_step; });
+  return pairs;
+}
+
+// Compares the hashes of one pass; true when both have any. Fills `found` where they differ.
+bool compare_hashes(const HashTable& a, const HashTable& b, const std::vector<TensorPair>& pairs,
+                    RecordingDiff& diff, std::optional<Parting>& found) {
+  if (a.empty() || b.empty()) return false;
+  Parting parting;
+  bool any = false;
+  int64_t not_comparable = 0;
+  for (const TensorPair& pair : pairs) {
+    const auto at_a = static_cast<size_t>(pair.a), at_b = static_cast<size_t>(pair.b);
+    bool compared = false, differs = false;
+    for (int rank = 0; rank < std::max(pair.ranks, 1); ++rank) {
+      const auto& mine = a[static_cast<size_t>(rank)][at_a];
+      const auto& theirs = b[static_cast<size_t>(rank)][at_b];
+      if (!mine || !theirs) continue;
+      any = true;
+      if (pair.ranks == 0) {
+        ++not_comparable;
+        continue;
+      }
+      compared = true;
+      ++diff.compared_hashes;
+      if (*mine == *theirs || differs) continue;
+      differs = true;
+      if (parting.differing > 0) continue;
+      parting.a_tensor = pair.a;
+      parting.b_tensor = pair.b;
+      parting.a_step = pair.a_step;
+      parting.rank = rank;
+      parting.a_hash = *mine;
+      parting.b_hash = *theirs;
+    }
+    parting.compared += compared;
+    parting.differing += differs;
+  }
+  diff.not_comparable = std::max(diff.not_comparable, not_comparable);
+  if (parting.differing > 0) found = parting;
+  return any;
+}
+
+void find_parting(const Recording& a, const Recording& b, int64_t first, RecordingDiff& diff) {
+  const std::vector<TensorPair> pairs = pair_tensors(a.header().program, b.header().program);
+  const MetricDiff* metric = nullptr;
+  for (const MetricDiff& one : diff.metrics)
+    if (!one.is_time && one.first >= 0 && (metric == nullptr || one.first < metric->first)) metric = &one;
+  const int64_t end = metric != nullptr ? metric->first + 1 : first + diff.shared_passes;
+  for (int64_t pass = first; pass < end && !diff.parting; ++pass) {
+    if (!compare_hashes(a.hashes(pass), b.hashes(pass + diff.b_offset), pairs, diff, diff.parting)) continue;
+    ++diff.hashed_passes;
+    if (diff.parting) diff.parting->a_pass = pass;
+  }
+  if (!diff.parting && metric != nullptr) {
+    diff.parting.emplace();
+    diff.parting->metric = metric->name;
+    diff.parting->a_pass = metric->first;
+  }
+  if (diff.parting) diff.parting->b_pass = diff.parting->a_pass + diff.b_offset;
+}
+
+}  // namespace
+
+bool RecordingDiff::compared_values() const {
+  return compared_hashes > 0 ||
+         std::any_of(metrics.begin(), metrics.end(), [](const MetricDiff& one) { return !one.is_time; });
+}
+
+RecordingDiff diff_recordings(const Recording& a, const Recording& b) {
+  RecordingDiff diff;
+  const Program &of_a = a.header().program, &of_b = b.header().program;
+  diff.settings = diff_settings(of_a.settings, of_b.settings);
+  diff.same_program = of_a.steps == of_b.steps && of_a.tensors == of_b.tensors;
+  diff.a_passes = a.passes();
+  diff.b_passes = b.passes();
+  pair_steps(of_a, of_b, diff);
+  for (const Step& step : of_a.steps) diff.a_sent_bytes += sent_bytes(of_a, step.id);
+  for (const Step& step : of_b.steps) diff.b_sent_bytes += sent_bytes(of_b, step.id);
+  const Metrics metrics_a = metrics_of(a, diff.a_passes), metrics_b = metrics_of(b, diff.b_passes);
+  diff.b_offset = offset_of(metrics_a, metrics_b);
+  const int64_t first = std::max<int64_t>(0, -diff.b_offset);
+  diff.shared_passes = std::max<int64_t>(0, std::min(diff.a_passes, diff.b_passes - diff.b_offset) - first);
+  diff.metrics = diff_metrics(metrics_a, metrics_b, diff.b_offset);
+  diff.memory = diff_memory(a, b);
+  diff_times(a, b, first, diff);
+  find_parting(a, b, first, diff);
+  return diff;
+}
+
+}  // namespace shardlens
