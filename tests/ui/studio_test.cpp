@@ -435,7 +435,12 @@ TEST(StudioRecording, ClosingTheStudioEndsTheFile) {
 }
 
 TEST(RecordChip, SaysWhatIsInTheFileAndWhatIsNot) {
-  RecordingState runs{.on = true, .path = "/tmp/a.shardlens", .files = 1, .passes = 12, .bytes = 1363149};
+  RecordingState runs;
+  runs.on = true;
+  runs.path = "a.shardlens";
+  runs.files = 1;
+  runs.passes = 12;
+  runs.bytes = 1363149;
   const Chip on = record_chip(runs, {}, theme(ThemeName::Dark));
   EXPECT_EQ(on.text, "recording \u00B7 12 passes \u00B7 1.30 MiB \u00B7 dropped 0");
   EXPECT_EQ(on.mark, Mark::Dot);

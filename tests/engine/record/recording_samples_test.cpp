@@ -199,7 +199,7 @@ TEST_F(RecordingSamplesTest, AHostileContentIsFound) {
       {"UPDATE pictures SET cols = -1", "-1"},
       {"UPDATE pictures SET data = x'00' WHERE exact = 0", "has 1 bytes"},
       {"UPDATE pictures SET data = x'00' WHERE exact = 1", "its values take"},
-      {"UPDATE pictures SET data = zeroblob(100000000) WHERE exact = 1", "its values take"},
+      {"UPDATE pictures SET data = zeroblob(1000000) WHERE exact = 1", "its values take"},
       {"UPDATE parity SET tensor = 100000 WHERE tensor = (SELECT max(tensor) FROM parity)", "tensor 100000"},
       {"UPDATE parity SET picture = 999999", "of an error is none"},
       {"DROP TABLE pictures", "no such table"}};
