@@ -19,6 +19,13 @@ esac
 echo "tests: running the suites of $preset"
 # The window's tests need an X server: a virtual one, unless one is already there.
 if [ -n "${DISPLAY:-}" ]; then
-  exec ctest --preset "$preset" -j "$(nproc)" "$@"
+  ctest --preset "$preset" -j "$(nproc)" "$@"
+else
+  xvfb-run -a -s "-screen 0 1920x1080x24" ctest --preset "$preset" -j "$(nproc)" "$@"
 fi
-exec xvfb-run -a -s "-screen 0 1920x1080x24" ctest --preset "$preset" -j "$(nproc)" "$@"
+
+# Once more than the suites: recordings from anywhere, for a minute. Not where only some tests were asked for.
+if [ "$preset" = release ] && [ $# -eq 0 ]; then
+  echo "tests: harming recordings for a minute"
+  ./tests/fuzz/run.sh 60
+fi
