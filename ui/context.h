@@ -120,8 +120,9 @@ struct ReplayView {
   std::string note_filter;   ///< words the listed notes must hold
   int64_t edited = 0;        ///< id of the note that is being changed; 0: none
   std::string edited_text;
-  bool run_here = false;  ///< run the recording's settings on this machine, in this frame
-  bool beside = false;    ///< that run stands beside the recording
+  bool run_here = false;        ///< run the recording's settings on this machine, in this frame
+  bool beside = false;          ///< that run stands beside the recording
+  bool whole_timeline = false;  ///< meanwhile the Timeline shows the recording, and not the two passes
 };
 
 /// A stretch of a recording that was asked for.
@@ -288,10 +289,15 @@ inline bool shows_stale(const Snapshot& snapshot) {
   return snapshot.stale() && !snapshot.only_planned();
 }
 
+/// The Timeline shows the pass that is looked at and this machine's run of the same Program below each other.
+inline bool shows_beside(const Context& context) {
+  return context.beside != nullptr && !context.view.replay.whole_timeline;
+}
 /// The Timeline is that of a whole recording; else that of a run, or for the first frames of a recording of
 /// the pass that is looked at.
 inline bool shows_history(const Context& context) {
-  return context.replay.is_open() && context.history.path == context.replay.recording->path;
+  return context.replay.is_open() && !shows_beside(context) &&
+         context.history.path == context.replay.recording->path;
 }
 
 /// Selects a step and, as the tensor inspected, its first output (of all ranks).

@@ -1,6 +1,8 @@
 // Which part of the model a step belongs to.
 #include "ui/sections.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "ui/last_few.h"
@@ -92,6 +94,30 @@ const Sections& sections_of(const std::shared_ptr<const Plan>& plan) {
             return Known{plan, make_sections(plan->program)};
           })
       .sections;
+}
+
+std::vector<TensorId> tensors_on_screen(const std::shared_ptr<const Plan>& plan, const ViewState& view) {
+  const Program& program = plan->program;
+  std::vector<TensorId> tensors;
+  const auto take = [&](StepId id) {
+    if (id < 0 || static_cast<size_t>(id) >= program.steps.size()) return;
+    const Step& step = program.step(id);
+    tensors.insert(tensors.end(), step.inputs.begin(), step.inputs.end());
+    tensors.insert(tensors.end(), step.outputs.begin(), step.outputs.end());
+  };
+  const Sections& sections = sections_of(plan);
+  if (!is_whole_model(program)) {
+    for (const Step& step : program.steps) take(step.id);
+  } else if (view.open_section >= 0 && static_cast<size_t>(view.open_section) < sections.list.size()) {
+    for (const StepId id : sections.list[static_cast<size_t>(view.open_section)].steps) take(id);
+  } else {
+    for (const Step& step : program.steps)
+      if (step.op == Op::CrossEntropy) take(step.id);
+  }
+  take(view.selected_step);
+  std::sort(tensors.begin(), tensors.end());
+  tensors.erase(std::unique(tensors.begin(), tensors.end()), tensors.end());
+  return tensors;
 }
 
 }  // namespace shardlens::ui

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/runtime/snapshot.h"
+#include "ui/context.h"
 
 namespace shardlens::ui {
 
@@ -32,6 +33,10 @@ Sections make_sections(const Program& program);
 
 /// The sections of `plan`, made once and remembered until another plan is asked about. The main thread's.
 const Sections& sections_of(const std::shared_ptr<const Plan>& plan);
+
+/// The tensors whose values are on screen: of an open part, or of a single layer, all that its steps touch;
+/// of a closed model the selected step's and the loss. Ascending, each once.
+std::vector<TensorId> tensors_on_screen(const std::shared_ptr<const Plan>& plan, const ViewState& view);
 
 inline bool is_whole_model(const Program& program) {
   return program.settings.block == Block::Model;

@@ -424,6 +424,16 @@ void Studio::open_recording(const std::string& path) {
   last_change_ = Clock::now();
 }
 
+/// Of a recording the samples of what is on screen are read, and no others.
+void Studio::look_at_recording() {
+  if (!replayed_->is_open()) return;
+  std::vector<TensorId> tensors = tensors_on_screen(replayed_->recording->plan, view_);
+  if (looked_into_ == replayed_->recording && looked_at_ == tensors) return;
+  looked_into_ = replayed_->recording;
+  looked_at_ = tensors;
+  replay_.send(replay_command::Look{std::move(tensors)});
+}
+
 /// This machine's own run of what was recorded, to stand beside it.
 void Studio::run_recorded_settings() {
   view_.replay.run_here = false;
@@ -507,6 +517,7 @@ void Studio::send_commands() {
 void Studio::frame() {
   take_snapshots();
   follow_program();
+  look_at_recording();
   prepare_style();
 
   const Context now = context();

@@ -68,6 +68,7 @@ class Studio {
   void follow_replay(const ReplaySnapshot& before);
   void follow_recording(const ReplaySnapshot& before);
   void run_recorded_settings();
+  void look_at_recording();
   void take_beside(const std::shared_ptr<const Snapshot>& live, const RecordingFacts& recording);
   void send_commands();
   void draw_frozen(const Context& context);
@@ -99,9 +100,11 @@ class Studio {
   bool session_asked_;  ///< the Session has been given something to run
   std::shared_ptr<const Snapshot> snapshot_;
   std::shared_ptr<const ReplaySnapshot> replayed_;
-  std::shared_ptr<const HistorySnapshot> read_;  ///< of the recording's timeline
-  std::shared_ptr<const Snapshot> beside_;       ///< this machine's run of what was recorded
-  std::shared_ptr<const Plan> compared_plan_;    ///< of that run, once it was compared with the recorded one
+  std::shared_ptr<const HistorySnapshot> read_;        ///< of the recording's timeline
+  std::shared_ptr<const Snapshot> beside_;             ///< this machine's run of what was recorded
+  std::shared_ptr<const RecordingFacts> looked_into_;  ///< the recording whose samples were asked for last
+  std::vector<TensorId> looked_at_;                    ///< and of which tensors
+  std::shared_ptr<const Plan> compared_plan_;  ///< of that run, once it was compared with the recorded one
   bool same_program_ = false;
   BeingRecorded recorded_;
   std::shared_ptr<const ScalingSnapshot> scaled_;

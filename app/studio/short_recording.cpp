@@ -22,7 +22,8 @@ void train(const std::string& path) {
   const TrainData data = open_built_in_text(options.settings.model);
   Trainer trainer(options, make_batches(data.train, *data.tokenizer, options.settings, options.settings.seed),
                   nullptr);
-  Recorder recorder(path, "train", trainer.plan(), trainer.executor().communicator());
+  Recorder recorder(path, "train", trainer.plan(), trainer.executor().communicator(), {}, PictureOptions{});
+  trainer.observe({recorder.pictures()});
   for (int64_t i = 0; i < kSteps; ++i) {
     const StepReport report = trainer.step();
     recorder.take(trainer.executor(), {{"step", static_cast<double>(report.step)},

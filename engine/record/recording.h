@@ -26,11 +26,13 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -112,6 +114,12 @@ struct RecordingTotals {
 inline constexpr const char* kWhyPicturesAreDropped =
     "they take half of the file's limit at most, and none waits where the disk is slower than the run";
 
+/// What is known of tensors in one pass, and from which pass it is.
+struct LatestSamples {
+  SampleTable samples;                       ///< null: not asked for, or never sampled
+  std::vector<std::vector<int64_t>> passes;  ///< [rank][tensor]: the pass it was sampled in; -1: none
+};
+
 /// Of tensors of one pass, [rank][tensor]; none where it was not sampled.
 using HashTable = std::vector<std::vector<std::optional<uint64_t>>>;
 
@@ -182,10 +190,17 @@ class Recording {
   /// What was sampled in pass `index`, as the run itself showed it: [rank of a replica][tensor], null where a
   /// tensor was not. A sample whose picture was dropped has none.
   SampleTable samples(int64_t index) const;
+  /// The newest samples that pass `index` has, or one of the passes shortly before it, or else the first
+  /// pass, of the tensors that are `wanted` (by TensorId). What `known` has already is taken from there.
+  /// Pictures and values take `most_bytes` together; where they would take more, the rest is coarse.
+  LatestSamples latest_samples(int64_t index, const std::vector<bool>& wanted, const LatestSamples& known,
+                               int64_t most_bytes) const;
   /// Their hashes alone, which are read much faster.
   HashTable hashes(int64_t index) const;
   /// Pass `index` against the run on one rank; empty where it was not compared.
   ParityTable parity(int64_t index) const;
+  /// The same, with the pictures of these tensors alone (by TensorId).
+  ParityTable parity(int64_t index, const std::vector<bool>& pictured) const;
   /// High-water by kind on each rank, measured.
   std::vector<BytesByKind> high_water_bytes() const;
   int ranks() const { return header_.program.ranks() * header_.program.replicas(); }
@@ -207,12 +222,16 @@ class Recording {
   void remove_note(int64_t id);
 
  private:
+  /// By tensor, picture and hash: ranks that hold the same share one sample, as they do in a run.
+  using SharedSamples = std::map<std::tuple<int64_t, int64_t, int64_t>, std::shared_ptr<const TensorSample>>;
+
   std::string text(const std::string& key) const;
   int64_t within(int64_t value, int64_t most,
                  const char* of) const;  ///< throws unless it is from 0 to `most`
   double seconds_of(int64_t nanoseconds) const;
   void check_cell(int64_t rank, int64_t tensor, const char* of) const;
   Picture picture_of(const Statement& row, int column, MatrixShape matrix) const;
+  std::shared_ptr<const TensorSample> read_sample(const Statement& rows, SharedSamples& shared) const;
   [[noreturn]] void damaged(const std::string& what) const;
 
   std::unique_ptr<Database> database_;

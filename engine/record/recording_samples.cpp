@@ -1,10 +1,11 @@
 // Samples and parity in a recording: how they are written, and how they are read.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <map>
+#include <set>
 
 #include "engine/config/error.h"
 #include "engine/io/sqlite.h"
@@ -16,6 +17,34 @@ namespace {
 
 // More than any run has; a table of pointers to them still fits into memory.
 constexpr int64_t kMostCells = int64_t{1} << 24;
+
+constexpr int64_t kPassesLookedBack = 255;  // for the newest sample of a tensor
+constexpr int kCoarseExtent = 32;           // of a picture for which there is little room
+
+int64_t held_bytes(const TensorSample& sample) {
+  return static_cast<int64_t>(sample.picture.values.size() * sizeof(float) + sample.exact.size());
+}
+
+// The same without values, and its picture in fewer cells: the means of blocks of them.
+std::shared_ptr<const TensorSample> coarse(const TensorSample& sample) {
+  TensorSample small = sample;
+  small.exact.clear();
+  const Picture& full = sample.picture;
+  Picture& picture = small.picture;
+  picture.rows = std::min(full.rows, kCoarseExtent);
+  picture.cols = std::min(full.cols, kCoarseExtent);
+  picture.values.assign(static_cast<size_t>(picture.rows * picture.cols), 0.0f);
+  std::vector<int> cells(picture.values.size(), 0);
+  for (int row = 0; row < full.rows; ++row)
+    for (int col = 0; col < full.cols; ++col) {
+      const int to = row * picture.rows / full.rows * picture.cols + col * picture.cols / full.cols;
+      picture.values[static_cast<size_t>(to)] += full.values[static_cast<size_t>(row * full.cols + col)];
+      ++cells[static_cast<size_t>(to)];
+    }
+  for (size_t i = 0; i < cells.size(); ++i)
+    if (cells[i] > 0) picture.values[i] /= static_cast<float>(cells[i]);
+  return std::make_shared<const TensorSample>(std::move(small));
+}
 
 void bind_row(Statement& insert, int at, std::optional<int64_t> picture) {
   if (picture)
@@ -142,62 +171,117 @@ Picture Recording::picture_of(const Statement& row, int column, MatrixShape matr
   return picture;
 }
 
-SampleTable Recording::samples(int64_t index) const {
+namespace {
+
+// Columns 0 to 8 are the sample's, 9 to 12 its picture's.
+constexpr const char* kSelectSamples =
+    "SELECT s.rank, s.tensor, s.min, s.max, s.mean, s.rms, s.not_finite, s.hash, s.picture,"
+    " p.rows, p.cols, p.exact, p.data FROM samples s LEFT JOIN pictures p ON p.picture = s.picture"
+    " WHERE s.pass = ?";
+
+}  // namespace
+
+std::shared_ptr<const TensorSample> Recording::read_sample(const Statement& rows,
+                                                           SharedSamples& shared) const {
   const Program& program = header_.program;
-  const int ranks = program.ranks();
+  const int ranks = program.ranks(), rank = static_cast<int>(rows.integer(0));
+  const Tensor& tensor = program.tensor(static_cast<TensorId>(rows.integer(1)));
+  TensorSample sample;
+  sample.shape = local_shape(tensor, ranks, rank);
+  sample.matrix = local_matrix_shape(tensor, ranks, rank);
+  sample.dtype = tensor.dtype;
+  sample.stats.min = number_or_nan(rows, 2);
+  sample.stats.max = number_or_nan(rows, 3);
+  sample.stats.mean = number_or_nan(rows, 4);
+  sample.stats.rms = number_or_nan(rows, 5);
+  sample.stats.count = element_count(sample.shape);
+  sample.stats.nan_count = rows.integer(6);
+  sample.hash = static_cast<uint64_t>(rows.integer(7));
+  if (rows.is_null(8)) return std::make_shared<const TensorSample>(std::move(sample));
+  std::shared_ptr<const TensorSample>& known = shared[{tensor.id, rows.integer(8), rows.integer(7)}];
+  if (known && known->shape == sample.shape) return known;
+  if (rows.is_null(9)) damaged(fmt::format("picture {} is missing", rows.integer(8)));
+  sample.picture = picture_of(rows, 9, sample.matrix);
+  if (rows.integer(11) != 0) {
+    const std::string_view data = rows.blob(12);
+    const int64_t bytes = sample.stats.count * element_bytes(sample.dtype);
+    if (sample.stats.count > kRecordedExactElements || static_cast<int64_t>(data.size()) != bytes)
+      damaged(fmt::format("tensor {} has {} bytes on rank {}, and its values take {}", tensor.name,
+                          data.size(), rank, bytes));
+    sample.exact.resize(data.size());
+    std::memcpy(sample.exact.data(), data.data(), data.size());
+    sample.picture =
+        make_picture(tensor, ranks, rank, sample.exact.data(), sample.picture.rows, sample.picture.cols);
+  }
+  return known = std::make_shared<const TensorSample>(std::move(sample));
+}
+
+SampleTable Recording::samples(int64_t index) const {
   SampleTable table;
-  // Ranks that hold the same share one sample, as they do in a run.
-  std::map<std::tuple<int64_t, int64_t, int64_t>, std::shared_ptr<const TensorSample>> shared;
-  Statement rows = database_->prepare(
-      "SELECT s.rank, s.tensor, s.min, s.max, s.mean, s.rms, s.not_finite, s.hash, s.picture,"
-      " p.rows, p.cols, p.exact, p.data FROM samples s LEFT JOIN pictures p ON p.picture = s.picture"
-      " WHERE s.pass = ?");
+  SharedSamples shared;
+  Statement rows = database_->prepare(kSelectSamples);
   rows.bind(1, index);
   while (rows.step()) {
     const int64_t rank = rows.integer(0), id = rows.integer(1);
     check_cell(rank, id, "samples");
     if (table.empty())
-      table.assign(static_cast<size_t>(ranks),
-                   std::vector<std::shared_ptr<const TensorSample>>(program.tensors.size()));
-    const Tensor& tensor = program.tensor(static_cast<TensorId>(id));
-    TensorSample sample;
-    sample.shape = local_shape(tensor, ranks, static_cast<int>(rank));
-    sample.matrix = local_matrix_shape(tensor, ranks, static_cast<int>(rank));
-    sample.dtype = tensor.dtype;
-    sample.stats.min = number_or_nan(rows, 2);
-    sample.stats.max = number_or_nan(rows, 3);
-    sample.stats.mean = number_or_nan(rows, 4);
-    sample.stats.rms = number_or_nan(rows, 5);
-    sample.stats.count = element_count(sample.shape);
-    sample.stats.nan_count = rows.integer(6);
-    sample.hash = static_cast<uint64_t>(rows.integer(7));
-    auto& cell = table[static_cast<size_t>(rank)][static_cast<size_t>(id)];
-    const bool pictured = !rows.is_null(8);
-    std::shared_ptr<const TensorSample>* known =
-        pictured ? &shared[{id, rows.integer(8), rows.integer(7)}] : nullptr;
-    if (known != nullptr && *known && (*known)->shape == sample.shape) {
-      cell = *known;
-      continue;
-    }
-    if (pictured) {
-      if (rows.is_null(9)) damaged(fmt::format("picture {} is missing", rows.integer(8)));
-      sample.picture = picture_of(rows, 9, sample.matrix);
-      if (rows.integer(11) != 0) {
-        const std::string_view data = rows.blob(12);
-        const int64_t bytes = sample.stats.count * element_bytes(sample.dtype);
-        if (sample.stats.count > kRecordedExactElements || static_cast<int64_t>(data.size()) != bytes)
-          damaged(fmt::format("tensor {} has {} bytes on rank {}, and its values take {}", tensor.name,
-                              data.size(), rank, bytes));
-        sample.exact.resize(data.size());
-        std::memcpy(sample.exact.data(), data.data(), data.size());
-        sample.picture = make_picture(tensor, ranks, static_cast<int>(rank), sample.exact.data(),
-                                      sample.picture.rows, sample.picture.cols);
-      }
-    }
-    cell = std::make_shared<const TensorSample>(std::move(sample));
-    if (known != nullptr) *known = cell;
+      table.assign(static_cast<size_t>(header_.program.ranks()),
+                   std::vector<std::shared_ptr<const TensorSample>>(header_.program.tensors.size()));
+    table[static_cast<size_t>(rank)][static_cast<size_t>(id)] = read_sample(rows, shared);
   }
   return table;
+}
+
+LatestSamples Recording::latest_samples(int64_t index, const std::vector<bool>& wanted,
+                                        const LatestSamples& known, int64_t most_bytes) const {
+  const size_t tensors = header_.program.tensors.size();
+  const auto ranks = static_cast<size_t>(header_.program.ranks());
+  LatestSamples latest;
+  latest.samples.assign(ranks, std::vector<std::shared_ptr<const TensorSample>>(tensors));
+  latest.passes.assign(ranks, std::vector<int64_t>(tensors, -1));
+  const auto is_wanted = [&](int64_t tensor) {
+    return static_cast<size_t>(tensor) < wanted.size() && wanted[static_cast<size_t>(tensor)];
+  };
+
+  // Which passes they are in, without touching a picture: from this one back, and then the first of all.
+  const auto look = [&](int64_t from, int64_t to) {
+    Statement rows = database_->prepare(
+        "SELECT pass, rank, tensor FROM samples WHERE pass >= ? AND pass <= ? ORDER BY pass DESC, rank, "
+        "tensor");
+    rows.bind(1, from).bind(2, to);
+    while (rows.step()) {
+      const int64_t rank = rows.integer(1), tensor = rows.integer(2);
+      check_cell(rank, tensor, "samples");
+      int64_t& pass = latest.passes[static_cast<size_t>(rank)][static_cast<size_t>(tensor)];
+      if (pass < 0 && is_wanted(tensor)) pass = rows.integer(0);
+    }
+  };
+  const int64_t first = std::max<int64_t>(0, index - kPassesLookedBack);
+  look(first, index);
+  if (first > 0) look(0, 0);
+
+  int64_t bytes = 0;
+  SharedSamples shared;
+  std::set<const TensorSample*> counted;
+  Statement rows = database_->prepare(std::string(kSelectSamples) + " AND s.rank = ? AND s.tensor = ?");
+  for (size_t tensor = 0; tensor < tensors; ++tensor) {
+    for (size_t rank = 0; rank < ranks; ++rank) {
+      const int64_t pass = latest.passes[rank][tensor];
+      if (pass < 0) continue;
+      std::shared_ptr<const TensorSample>& cell = latest.samples[rank][tensor];
+      if (rank < known.passes.size() && known.passes[rank][tensor] == pass)
+        cell = known.samples[rank][tensor];
+      if (!cell) {
+        rows.bind(1, pass).bind(2, static_cast<int64_t>(rank)).bind(3, static_cast<int64_t>(tensor));
+        if (rows.step()) cell = read_sample(rows, shared);
+        rows.reset();
+      }
+      if (!cell || !counted.insert(cell.get()).second) continue;
+      if (bytes + held_bytes(*cell) > most_bytes) cell = coarse(*cell);
+      bytes += held_bytes(*cell);
+    }
+  }
+  return latest;
 }
 
 HashTable Recording::hashes(int64_t index) const {
@@ -216,6 +300,10 @@ HashTable Recording::hashes(int64_t index) const {
 }
 
 ParityTable Recording::parity(int64_t index) const {
+  return parity(index, std::vector<bool>(header_.program.tensors.size(), true));
+}
+
+ParityTable Recording::parity(int64_t index, const std::vector<bool>& pictured) const {
   ParityTable table;
   Statement rows = database_->prepare(
       "SELECT q.tensor, q.relative_error, q.max_abs_error, q.bound, q.ranks_identical, q.picture,"
@@ -232,7 +320,7 @@ ParityTable Recording::parity(int64_t index) const {
     parity.max_abs_error = number_or_nan(rows, 2);
     parity.bound = number_or_nan(rows, 3);
     parity.ranks_identical = rows.integer(4) != 0;
-    if (!rows.is_null(5)) {
+    if (!rows.is_null(5) && static_cast<size_t>(id) < pictured.size() && pictured[static_cast<size_t>(id)]) {
       if (rows.is_null(6) || rows.integer(8) != 0)
         damaged(fmt::format("picture {} of an error is none", rows.integer(5)));
       parity.difference =

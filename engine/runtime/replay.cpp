@@ -17,7 +17,9 @@
 #include <thread>
 
 #include "engine/config/error.h"
+#include "engine/config/units.h"
 #include "engine/runtime/mailbox.h"
+#include "engine/runtime/parity.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/step_times.h"
 
@@ -32,6 +34,8 @@ constexpr int64_t kMetricRowsAtOnce = 1 << 12;
 constexpr size_t kMostMetrics = 32;
 constexpr size_t kMostListed = 2'000;
 constexpr const char* kExtension = ".shardlens";
+constexpr int64_t kSampleBytes = int64_t{64} << 20;  // of pictures and values, all tensors together
+constexpr size_t kFewSamples = 256;  // so many are read without being asked for: they fit with their pictures
 
 // The Plan of what was recorded. Where the hardware it was priced on is not known here, this machine is.
 std::shared_ptr<const Plan> plan_of(const RecordingHeader& header) {
@@ -103,6 +107,9 @@ std::shared_ptr<const Result> replayed_result(const RecordingHeader& header,
   result.not_compared =
       "A recording holds what ran, and no run on one rank beside it. Run its settings here, and this machine "
       "compares them.";
+  result.not_exact = fmt::format(
+      "A recording keeps the values of pieces of up to {} elements as they are, and pictures of larger ones.",
+      grouped_text(kRecordedExactElements));
   // Of several replicas the first is shown, as of a run; what late ranks cost is reckoned with all of them.
   if (high_water_bytes.size() >= ranks)
     result.high_water_bytes.assign(high_water_bytes.begin(),
@@ -154,6 +161,7 @@ class Replay::Worker {
     PassTime time;
     std::shared_ptr<const Result> result;  ///< null: the recording holds no pass
     std::vector<double> done;              ///< [step], from the beginning of the pass
+    LatestSamples samples;                 ///< that are in the result
   };
 
   void main();
@@ -164,6 +172,9 @@ class Replay::Worker {
   void say(const std::string& message);
 
   Shown read_pass(const Recording& recording, const RecordingFacts& facts, int64_t pass) const;
+  static void read_samples(const Recording& recording, const std::vector<bool>& wanted,
+                           const LatestSamples& known, Shown& shown);
+  void look_at(const std::vector<TensorId>& tensors);
   int64_t pass_at(const Recording& recording, int64_t passes, double seconds) const;
   void show_pass(int64_t pass);
   void stand_at(double seconds);
@@ -181,6 +192,7 @@ class Replay::Worker {
   ReplaySnapshot now_;
   std::unique_ptr<Recording> recording_;
   Shown shown_;
+  std::vector<bool> wanted_;  ///< [tensor]: its samples are shown
   size_t position_ = 0;
   bool whole_ = false;  ///< the pass was asked for as a whole: playing begins with its beginning
   std::vector<ReplayNote> notes_;
@@ -259,6 +271,8 @@ void Replay::Worker::handle(const ReplayCommand& command) {
   } else if (const auto* step = std::get_if<replay_command::ShowStep>(&command)) {
     now_.playing = false;
     stand_after(step->position);
+  } else if (const auto* look = std::get_if<replay_command::Look>(&command)) {
+    look_at(look->tensors);
   } else if (const auto* play = std::get_if<replay_command::Play>(&command)) {
     if (!(play->speed > 0) || !std::isfinite(play->speed)) return;
     if (whole_)
@@ -298,7 +312,13 @@ void Replay::Worker::open(const std::string& path) {
       facts->seconds = std::max(0.0, recording->pass_time(facts->passes - 1).end_seconds());
     facts->plan = plan_of(header);
     Shown shown;
-    if (facts->passes > 0) shown = read_pass(*recording, *facts, 0);
+    const Program& program = facts->plan->program;
+    const bool few = program.tensors.size() * static_cast<size_t>(program.ranks()) <= kFewSamples;
+    std::vector<bool> wanted(program.tensors.size(), few);
+    if (facts->passes > 0) {
+      shown = read_pass(*recording, *facts, 0);
+      read_samples(*recording, wanted, {}, shown);
+    }
     std::vector<ReplayNote> notes;
     for (Note& note : recording->notes()) {
       const int64_t pass = pass_at(*recording, facts->passes, note.seconds);
@@ -309,6 +329,7 @@ void Replay::Worker::open(const std::string& path) {
     now_.recording = std::move(facts);
     now_.message.clear();
     shown_ = std::move(shown);
+    wanted_ = std::move(wanted);
     notes_ = std::move(notes);
   } catch (const std::exception& error) {
     return say(error.what());
@@ -347,6 +368,35 @@ Replay::Worker::Shown Replay::Worker::read_pass(const Recording& recording, cons
   return shown;
 }
 
+// What is pictured of the pass: a result of its own, as the one before may still be looked at.
+void Replay::Worker::read_samples(const Recording& recording, const std::vector<bool>& wanted,
+                                  const LatestSamples& known, Shown& shown) {
+  LatestSamples latest = recording.latest_samples(shown.pass, wanted, known, kSampleBytes);
+  auto result = std::make_shared<Result>(*shown.result);
+  result->samples = latest.samples;
+  result->sampled_in.assign(wanted.size(), -1);
+  for (const std::vector<int64_t>& rank : latest.passes)
+    for (size_t tensor = 0; tensor < wanted.size(); ++tensor)
+      result->sampled_in[tensor] = std::max(result->sampled_in[tensor], rank[tensor]);
+  result->parity = recording.parity(shown.pass, wanted);
+  if (!result->parity.empty()) {
+    result->parity_summary = summarise(result->plan->program, result->parity);
+    result->not_compared.clear();
+  }
+  shown.samples = std::move(latest);
+  shown.result = std::move(result);
+}
+
+void Replay::Worker::look_at(const std::vector<TensorId>& tensors) {
+  std::vector<bool> wanted(wanted_.size(), false);
+  for (const TensorId id : tensors)
+    if (id >= 0 && static_cast<size_t>(id) < wanted.size()) wanted[static_cast<size_t>(id)] = true;
+  if (wanted == wanted_) return;
+  wanted_ = std::move(wanted);
+  // What was coarse for want of room may have it now: nothing that is known is taken over.
+  read_samples(*recording_, wanted_, {}, shown_);
+}
+
 // The last pass that has begun by then; what it costs does not grow with the recording.
 int64_t Replay::Worker::pass_at(const Recording& recording, int64_t passes, double seconds) const {
   int64_t first = 0, last = passes - 1;
@@ -362,7 +412,9 @@ int64_t Replay::Worker::pass_at(const Recording& recording, int64_t passes, doub
 
 void Replay::Worker::show_pass(int64_t pass) {
   if (shown_.result && shown_.pass == pass) return;
-  shown_ = read_pass(*recording_, *now_.recording, pass);
+  Shown shown = read_pass(*recording_, *now_.recording, pass);
+  read_samples(*recording_, wanted_, shown_.samples, shown);
+  shown_ = std::move(shown);
 }
 
 void Replay::Worker::stand_at(double seconds) {

@@ -95,6 +95,9 @@ struct Seek {
 struct ShowStep {
   size_t position = 0;
 };  ///< within the pass shown: after its first `position` steps
+struct Look {
+  std::vector<TensorId> tensors;
+};  ///< the samples of these tensors are read, and of no others
 struct Play {
   double speed = 1;
 };  ///< recorded seconds a second; of a pass shown as a whole from its beginning, at the end from the first
@@ -114,9 +117,10 @@ struct List {
 };  ///< empty: where the program was started
 }  // namespace replay_command
 
-using ReplayCommand = std::variant<replay_command::Open, replay_command::Close, replay_command::ShowPass,
-                                   replay_command::Seek, replay_command::ShowStep, replay_command::Play,
-                                   replay_command::Pause, replay_command::AddNote, replay_command::EditNote,
-                                   replay_command::RemoveNote, replay_command::List>;
+using ReplayCommand =
+    std::variant<replay_command::Open, replay_command::Close, replay_command::ShowPass, replay_command::Seek,
+                 replay_command::ShowStep, replay_command::Look, replay_command::Play, replay_command::Pause,
+                 replay_command::AddNote, replay_command::EditNote, replay_command::RemoveNote,
+                 replay_command::List>;
 
 }  // namespace shardlens

@@ -70,11 +70,13 @@ struct Result {
   std::string machine;  ///< "AMD EPYC, 2 cores"
   std::string provenance = "measured";
   bool replayed = false;  ///< read from a recording: no figure of it was measured here and now
-  bool timed = false;                           ///< events are those of a whole, unsampled run
+  bool timed = false;     ///< events are those of a whole, unsampled run
   std::shared_ptr<const TimeComparison> times;  ///< they beside the plan's prices; null until timed
   std::vector<std::vector<StepEvent>> events;   ///< [rank][step], measured; may be short
   SampleTable samples;                          ///< [rank][tensor]; null: not yet
-  ParityTable parity;                           ///< [tensor]; null: not compared
+  /// [tensor], of a recording: the pass its samples were taken in; -1: there are none. Of a run empty.
+  std::vector<int64_t> sampled_in;
+  ParityTable parity;  ///< [tensor]; null: not compared
   ParitySummary parity_summary;
   std::string not_compared;  ///< why there is no comparison with T = 1; empty when there is or will be one
   std::string not_exact;     ///< of how many tensors exact values are kept, and why not of all; empty: of all

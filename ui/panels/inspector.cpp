@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "ui/panels/tensor_words.h"
+#include "ui/widgets/format.h"
 
 namespace shardlens::ui {
 namespace {
@@ -75,7 +76,14 @@ std::string provenance_of(const Context& context, const Subject& subject) {
   if (shows_stale(context.snapshot)) return "out of date";
   const bool replayed = subject.result && subject.result->replayed;
   if (!subject.has_samples() && !replayed) return subject.plan ? "planned" : "";
-  return subject.result->provenance;
+  if (!replayed || !subject.has_samples()) return subject.result->provenance;
+  const auto id = static_cast<size_t>(subject.tensor_id);
+  const std::vector<int64_t>& sampled_in = subject.result->sampled_in;
+  const bool here = id >= sampled_in.size() || sampled_in[id] == context.replay.pass;
+  // Values that are older than the pass say so before they say where they are from.
+  return here ? subject.result->provenance
+              : fmt::format("values of pass {}, {}", grouped_text(sampled_in[id] + 1),
+                            subject.result->provenance);
 }
 
 void draw_head(const Context& context, const Subject& subject, Pen& pen) {

@@ -260,7 +260,10 @@ void draw_picture_only(const Context& context, const Subject& subject, Pen& pen)
   const TextStyle small = small_text(context, context.theme.dim);
   const ImVec2 at{pen.x, pen.y + context.px(4)};
   const float height =
-      draw_wrapped(pen.list, at, small, picture_only_words(**first, subject.result->not_exact), pen.width);
+      draw_wrapped(pen.list, at, small,
+                   subject.result->replayed ? subject.result->not_exact
+                                            : picture_only_words(**first, subject.result->not_exact),
+                   pen.width);
   ImGui::SetCursorScreenPos(at);
   ImGui::InvisibleButton("picture only", {pen.width, height});
   tooltip(context,

@@ -6,12 +6,14 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "engine/config/hardware.h"
 #include "ui/commands/commands.h"
 #include "ui/commands/walk.h"
 #include "ui/panels/history.h"
+#include "ui/panels/parts.h"
 #include "ui/panels/timeline.h"
 #include "ui/widgets/format.h"
 
@@ -82,11 +84,12 @@ float draw_transport(const Context& context) {
   return ImGui::GetItemRectMax().x;
 }
 
-void draw_header(const Context& context, const Tracks& tracks) {
+/// `reserve` pixels at the right stay free.
+void draw_header(const Context& context, const Tracks& tracks, float reserve = 0) {
   const Theme& theme = context.theme;
   ImDrawList* list = ImGui::GetWindowDrawList();
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float right = at.x + ImGui::GetContentRegionAvail().x;
+  const float right = at.x + ImGui::GetContentRegionAvail().x - reserve;
   const float side = context.px(28);
   const TextStyle title = timeline_text(context, context.fonts.bold, kBodySize, theme.text);
   const TextStyle small = timeline_text(context, context.fonts.body, kSmallSize, theme.dim);
@@ -140,10 +143,10 @@ void say(const Context& context, const std::string& sentence) {
 }
 
 /// The whole recording that is open, in place of one run.
-void draw_history(const Context& context) {
+void draw_history(const Context& context, float reserve) {
   const HistorySnapshot& history = context.history;
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float right = at.x + ImGui::GetContentRegionAvail().x;
+  const float right = at.x + ImGui::GetContentRegionAvail().x - reserve;
   const float after_buttons = draw_transport(context) + context.px(24);
   ImGui::SetCursorScreenPos({after_buttons, at.y});
   follow_found(context);
@@ -155,6 +158,32 @@ void draw_history(const Context& context) {
                fmt::format("Reading the recording for the first time: {}", format_percent(history.built)));
   if (history.passes == 0) return say(context, "The recording holds no pass.");
   draw_history_tracks(context);
+}
+
+/// Where a run of this machine stands beside a recording: which of both is shown. Returns the width it took
+/// at the right of the head.
+float draw_choice(const Context& context) {
+  if (context.beside == nullptr) return 0;
+  const std::array<std::string, 2> choices{"this pass, and here", "the recording"};
+  const float width = choice_row_width(context, choices);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  bool& whole = context.view.replay.whole_timeline;
+  const int clicked =
+      choice_row(context, "timeline of", {at.x + ImGui::GetContentRegionAvail().x - width, at.y}, choices,
+                 whole ? 1 : 0);
+  if (clicked >= 0) whole = clicked == 1;
+  ImGui::SetCursorScreenPos(at);
+  return width + context.px(16);
+}
+
+/// The pass that is looked at above this machine's run of the same Program, on one axis.
+void draw_beside(const Context& context, float reserve) {
+  const Tracks recorded = tracks_of(context.snapshot);
+  draw_header(context, recorded, reserve);
+  const std::string machine = context.snapshot.result ? context.snapshot.result->provenance : std::string();
+  draw_tracks(context,
+              {{machine, recorded},
+               {"measured here, on " + context.beside->result->machine, tracks_of(*context.beside)}});
 }
 
 }  // namespace
@@ -179,10 +208,9 @@ void zoom_timeline(ViewState& view, const Snapshot& snapshot, double factor) {
 }
 
 void draw_timeline(const Context& context) {
-  if (shows_history(context)) {
-    draw_history(context);
-    return;
-  }
+  const float reserve = draw_choice(context);
+  if (shows_beside(context)) return draw_beside(context, reserve);
+  if (shows_history(context)) return draw_history(context, reserve);
   const Tracks tracks = tracks_of(context.snapshot);
   draw_header(context, tracks);
   if (tracks.seconds > 0) {

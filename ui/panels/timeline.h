@@ -18,4 +18,12 @@ inline TextStyle timeline_text(const Context& context, ImFont* font, float size,
 /// show.
 void draw_tracks(const Context& context, const Tracks& tracks);
 
+/// The tracks of one run, and above them what they are.
+struct NamedTracks {
+  std::string name;  ///< "replayed on AMD EPYC, 2 cores"
+  Tracks tracks;
+};
+/// The same of several runs of one Program, below each other on one axis.
+void draw_tracks(const Context& context, const std::vector<NamedTracks>& runs);
+
 }  // namespace shardlens::ui

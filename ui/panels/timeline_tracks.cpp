@@ -18,6 +18,7 @@ namespace {
 constexpr float kTrackHeight = 30, kTrackGap = 6;       // as long as the ranks fit
 constexpr float kLeastTrackHeight = 13, kLeastGap = 2;  // then tracks shrink, and after that they scroll
 constexpr float kLabelWidth = 72, kAxisHeight = 20;
+constexpr float kNameHeight = 18;  // of a run's name above its tracks, where there are several
 constexpr double kZoomPerNotch = 0.8;
 
 /// One frame of the panel: the data, the axis and the place where the tracks are drawn.
@@ -28,6 +29,8 @@ struct Frame {
   ImVec2 min, max;                  ///< the tracks' part of the window, without labels and axis
   float pitch, height;              ///< of a track with its gap, and without
   float scroll;                     ///< pixels scrolled down
+  float top = 0;                    ///< of the first track, below `min`: other runs' may lie above it
+  std::string name = {};            ///< of this run, above its tracks; empty where there is one alone
   std::vector<std::string> labels;  ///< [step]; empty where none fits
 
   const Program& program() const { return tracks.plan->program; }
@@ -37,7 +40,9 @@ struct Frame {
   }
   double seconds(float x_pixels) const { return shown.begin + (x_pixels - min.x) * pixel_seconds(); }
   double pixel_seconds() const { return shown.size() / std::max(1.0f, max.x - min.x); }
-  float y(size_t rank) const { return min.y + static_cast<float>(rank) * pitch - scroll; }
+  float y(size_t rank) const { return min.y + top + static_cast<float>(rank) * pitch - scroll; }
+  size_t ranks() const { return tracks.ranks().size(); }
+  float bottom() const { return name.empty() ? max.y : y(ranks() - 1) + height; }
 };
 
 ImU32 phase_colour(const Theme& theme, Phase phase) {
@@ -207,11 +212,16 @@ void draw_playhead(const Frame& frame) {
   if (at < frame.shown.begin || at > frame.shown.end) return;
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float x = std::round(frame.x(at));
-  const float top = frame.min.y - context.px(8);
+  const float top = frame.name.empty() ? frame.min.y - context.px(8) : frame.y(0);
   const float wide = context.px(6);
   list->AddTriangleFilled({x - wide, top - wide}, {x + wide, top - wide}, {x, top + context.px(2)},
                           context.theme.text);
-  list->AddLine({x, top}, {x, frame.max.y}, context.theme.text, std::max(1.0f, context.px(1.5f)));
+  list->AddLine({x, top}, {x, frame.bottom()}, context.theme.text, std::max(1.0f, context.px(1.5f)));
+}
+
+TextStyle in_bold(const Context& context, TextStyle style) {
+  style.font = context.fonts.bold;
+  return style;
 }
 
 void draw_labels(const Frame& frame) {
@@ -219,6 +229,9 @@ void draw_labels(const Frame& frame) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float left = frame.min.x - context.px(kLabelWidth);
   const TextStyle text = timeline_text(context, context.fonts.body, kSmallSize, context.theme.text);
+  if (!frame.name.empty())
+    draw_text(ImGui::GetWindowDrawList(), {left, frame.y(0) - context.px(kNameHeight)},
+              in_bold(context, text), frame.name);
   for (size_t rank = 0; rank < frame.tracks.ranks().size(); ++rank) {
     const float top = frame.y(rank);
     const float inset = std::min(context.px(6), frame.height * 0.15f);
@@ -247,11 +260,11 @@ void show_tooltip(const Frame& frame, size_t rank, StepId id) {
   if (event.held_seconds > 0)
     ImGui::Text("late   %s before it, on purpose", format_seconds(event.held_seconds).c_str());
   ImGui::Text("begin  %s", format_seconds(event.begin_seconds).c_str());
-  const bool replayed = frame.tracks.measured && context.snapshot.result && context.snapshot.result->replayed;
   ImGui::Text("took   %s%s", duration.c_str(),
-              !frame.tracks.measured ? ", estimated"
-              : replayed             ? ", replayed"
-                                     : "");
+              !frame.tracks.measured  ? ", estimated"
+              : frame.tracks.replayed ? ", replayed"
+              : !frame.name.empty()   ? ", measured here"
+                                      : "");
   if (is_collective(step.op)) {
     ImGui::Text("wait   %s", format_seconds(event.wait_seconds()).c_str());
     ImGui::Text("moved  %s in %s", bytes_text(static_cast<double>(event.sent_bytes)).c_str(),
@@ -278,8 +291,9 @@ void follow_selection(const Frame& frame) {
 }
 
 /// Mouse over the tracks: wheel zooms about the mouse (with Shift it scrolls the ranks), a drag pans, a click
-/// selects.
-void handle_mouse(const Frame& frame, float most_scroll) {
+/// selects. `runs` share all but their tracks' place.
+void handle_mouse(const std::vector<Frame>& runs, float most_scroll) {
+  const Frame& frame = runs.front();
   const Context& context = frame.context;
   ViewState& view = context.view;
   const ImGuiIO& io = ImGui::GetIO();
@@ -308,13 +322,16 @@ void handle_mouse(const Frame& frame, float most_scroll) {
     return;
   }
   if (!hovered || over_labels || io.MousePos.y < frame.min.y) return;
-  const float row = (io.MousePos.y - frame.min.y + frame.scroll) / frame.pitch;
-  const size_t rank = static_cast<size_t>(std::max(0.0f, row));
-  if (rank >= frame.tracks.ranks().size()) return;
+  const auto under = std::find_if(runs.begin(), runs.end(), [&](const Frame& run) {
+    return io.MousePos.y >= run.y(0) && io.MousePos.y < run.y(run.ranks());
+  });
+  if (under == runs.end()) return;
+  const auto rank = static_cast<size_t>((io.MousePos.y - under->y(0)) / under->pitch);
+  if (rank >= under->ranks()) return;
   const StepId step =
-      step_at(frame.tracks.ranks()[rank], frame.seconds(io.MousePos.x), 3 * frame.pixel_seconds());
+      step_at(under->tracks.ranks()[rank], frame.seconds(io.MousePos.x), 3 * frame.pixel_seconds());
   if (step < 0) return;
-  show_tooltip(frame, rank, step);
+  show_tooltip(*under, rank, step);
   const ImVec2 drag = ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 0);
   if (ImGui::IsItemDeactivated() && std::abs(drag.x) < io.MouseDragThreshold) {
     select_step(view, frame.program(), step);
@@ -325,11 +342,22 @@ void handle_mouse(const Frame& frame, float most_scroll) {
 }  // namespace
 
 void draw_tracks(const Context& context, const Tracks& tracks) {
+  draw_tracks(context, {NamedTracks{{}, tracks}});
+}
+
+void draw_tracks(const Context& context, const std::vector<NamedTracks>& runs) {
   ImGui::BeginChild("tracks of all ranks", {0, 0}, ImGuiChildFlags_None, ImGuiWindowFlags_NoScrollWithMouse);
   const ImVec2 origin = ImGui::GetWindowPos();
   const ImVec2 size = ImGui::GetWindowSize();
-  const float ranks = static_cast<float>(tracks.ranks().size());
-  const float room = size.y - context.px(kAxisHeight);
+  const float name = runs.size() > 1 ? context.px(kNameHeight) : 0;
+  float ranks = 0;
+  Stretch all;
+  for (const NamedTracks& run : runs) {
+    ranks += static_cast<float>(run.tracks.ranks().size());
+    all.end = std::max(all.end, axis_of(run.tracks).end);
+  }
+  const float names = name * static_cast<float>(runs.size());
+  const float room = size.y - context.px(kAxisHeight) - names;
   const float pitch = std::clamp(room / ranks, context.px(kLeastTrackHeight + kLeastGap),
                                  context.px(kTrackHeight + kTrackGap));
   const float gap =
@@ -337,38 +365,48 @@ void draw_tracks(const Context& context, const Tracks& tracks) {
   const float most_scroll = std::max(0.0f, pitch * ranks - room);
   ViewState& view = context.view;
   if (view.fit_timeline) view.timeline_begin_seconds = view.timeline_end_seconds = 0;
-  const Stretch all = axis_of(tracks);
   const float bar = most_scroll > 0 ? ImGui::GetStyle().ScrollbarSize : 0;
-  Frame frame{.context = context,
-              .tracks = tracks,
-              .all = all,
-              .shown = clamped({view.timeline_begin_seconds, view.timeline_end_seconds}, all),
-              .min = {origin.x + context.px(kLabelWidth), origin.y + context.px(kAxisHeight)},
-              .max = {origin.x + size.x - bar, origin.y + size.y},
-              .pitch = pitch,
-              .height = pitch - gap,
-              .scroll = most_scroll > 0 ? ImGui::GetScrollY() : 0,
-              .labels = {}};
-  frame.labels = labels_for(frame);
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  draw_axis(frame);
-  list->PushClipRect({frame.min.x - context.px(kLabelWidth), frame.min.y - context.px(2)}, frame.max, true);
-  draw_labels(frame);
-  list->PopClipRect();
-  list->PushClipRect({frame.min.x - context.px(2), frame.min.y - context.px(3)}, frame.max, true);
-  for (size_t rank = 0; rank < tracks.ranks().size(); ++rank) {
-    if (frame.y(rank) < frame.max.y && frame.y(rank) + frame.height > frame.min.y) {
-      draw_compute(frame, rank);
-      draw_holds(frame, rank);
-    }
+  std::vector<Frame> frames;
+  float top = 0;
+  for (const NamedTracks& run : runs) {
+    top += name;
+    frames.push_back({.context = context,
+                      .tracks = run.tracks,
+                      .all = all,
+                      .shown = clamped({view.timeline_begin_seconds, view.timeline_end_seconds}, all),
+                      .min = {origin.x + context.px(kLabelWidth), origin.y + context.px(kAxisHeight)},
+                      .max = {origin.x + size.x - bar, origin.y + size.y},
+                      .pitch = pitch,
+                      .height = pitch - gap,
+                      .scroll = most_scroll > 0 ? ImGui::GetScrollY() : 0,
+                      .top = top,
+                      .name = runs.size() > 1 ? run.name : std::string(),
+                      .labels = {}});
+    frames.back().labels = labels_for(frames.back());
+    top += pitch * static_cast<float>(run.tracks.ranks().size());
   }
-  draw_collectives(frame);
-  list->PopClipRect();
-  draw_playhead(frame);
-  follow_selection(frame);
-  handle_mouse(frame, most_scroll);
+  const Frame& first = frames.front();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  draw_axis(first);
+  for (const Frame& frame : frames) {
+    list->PushClipRect({frame.min.x - context.px(kLabelWidth), frame.min.y - context.px(2)}, frame.max, true);
+    draw_labels(frame);
+    list->PopClipRect();
+    list->PushClipRect({frame.min.x - context.px(2), frame.min.y - context.px(3)}, frame.max, true);
+    for (size_t rank = 0; rank < frame.ranks(); ++rank) {
+      if (frame.y(rank) < frame.max.y && frame.y(rank) + frame.height > frame.min.y) {
+        draw_compute(frame, rank);
+        draw_holds(frame, rank);
+      }
+    }
+    draw_collectives(frame);
+    list->PopClipRect();
+    draw_playhead(frame);
+  }
+  follow_selection(first);
+  handle_mouse(frames, most_scroll);
   ImGui::SetCursorScreenPos(
-      {origin.x, origin.y - ImGui::GetScrollY() + context.px(kAxisHeight) + pitch * ranks - 1});
+      {origin.x, origin.y - ImGui::GetScrollY() + context.px(kAxisHeight) + names + pitch * ranks - 1});
   ImGui::Dummy({1, 1});  // makes the window as high as the tracks, so that it scrolls when they do not fit
   ImGui::EndChild();
 }

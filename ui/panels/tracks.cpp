@@ -54,6 +54,7 @@ Tracks tracks_of(const Snapshot& snapshot) {
   tracks.plan = shared_shown_plan(snapshot);
   if (!tracks.plan) return tracks;
   tracks.measured = result && result->timed;
+  tracks.replayed = tracks.measured && result->replayed;
   if (tracks.measured) {
     tracks.events = {result, &result->events};  // shared, not copied
   } else {

@@ -21,6 +21,7 @@ struct Tracks {
   std::shared_ptr<const Events> events = std::make_shared<Events>();
   double seconds = 0;  ///< when the last rank is done; 0: no times are known
   bool measured = false;
+  bool replayed = false;  ///< measured where it was recorded
 
   const Events& ranks() const { return *events; }
 };

@@ -87,7 +87,10 @@ void draw_header(const Context& context, const Columns& columns, float y) {
   if (columns.wide) draw_text(list, {columns.full, y}, type.note, "full tensor", Align::Right);
   draw_text(list, {columns.sent, y}, type.note, "each rank sends", Align::Right);
   draw_text(list, {columns.measured, y}, type.note,
-            std::string(how_known(context.snapshot)) + (columns.wide ? "" : ", below α-β"), Align::Right);
+            std::string(how_known(context.snapshot)) + (context.beside != nullptr ? ", below here"
+                                                        : columns.wide            ? ""
+                                                                                  : ", below α-β"),
+            Align::Right);
   if (columns.wide) {
     draw_text(list, {columns.predicted, y}, type.note, "α-β, " + device_word(priced_on(context).title),
               Align::Right);
@@ -148,13 +151,18 @@ void draw_collective_row(const Context& context, const TrafficRow& row, const Co
   } else {
     draw_text(list, {columns.measured, first}, type.faint_note, "not yet", Align::Right);
   }
+  if (row.beside_seconds > 0) {
+    draw_text(list, {columns.measured, second}, in(type.mono_note, theme.text),
+              "here " + format_seconds(row.beside_seconds), Align::Right);
+    if (!columns.wide) return;
+  }
   if (!columns.wide) {  // one column for both: measured above what alpha-beta says
     if (row.predicted_seconds > 0)
       draw_text(list, {columns.measured, second}, type.mono_note, format_seconds(row.predicted_seconds),
                 Align::Right);
     return;
   }
-  if (row.measured)
+  if (row.measured && row.beside_seconds <= 0)
     draw_text(list, {columns.measured, second}, in(type.note, mixed(theme.dim, theme.communication, 0.35f)),
               waited(row), Align::Right);
   if (row.predicted_seconds > 0)
@@ -204,14 +212,19 @@ float draw_rows(const Context& context, const std::vector<TrafficRow>& rows, con
 }
 
 /// The rows of the plan and result that were asked about last, made once.
-const std::vector<TrafficRow>& rows_of(const Snapshot& snapshot, const Hardware& hardware) {
+const std::vector<TrafficRow>& rows_of(const Context& context, const Hardware& hardware) {
+  const Snapshot& snapshot = context.snapshot;
+  const std::shared_ptr<const Result> beside = context.beside != nullptr ? context.beside->result : nullptr;
   static std::shared_ptr<const Plan> known_plan;
-  static std::shared_ptr<const Result> known_result;
+  static std::shared_ptr<const Result> known_result, known_beside;
   static std::string known_hardware;
   static std::vector<TrafficRow> rows;
-  if (known_plan != snapshot.plan || known_result != snapshot.result || known_hardware != hardware.name) {
+  if (known_plan != snapshot.plan || known_result != snapshot.result || known_beside != beside ||
+      known_hardware != hardware.name) {
     rows = traffic_rows(*snapshot.plan, snapshot.result.get(), hardware);
+    if (beside) add_beside(rows, *beside);
     known_plan = snapshot.plan;
+    known_beside = beside;
     known_result = snapshot.result;
     known_hardware = hardware.name;
   }
@@ -300,7 +313,7 @@ void draw_traffic(const Context& context) {
     draw_traffic_times(context, reserve);
     return;
   }
-  const std::vector<TrafficRow>& rows = rows_of(snapshot, priced_on(context));
+  const std::vector<TrafficRow>& rows = rows_of(context, priced_on(context));
   if (plan.program.ranks() * plan.program.replicas() == 1) {
     draw_one_rank(context, reserve);
     return;

@@ -100,6 +100,16 @@ std::vector<TrafficRow> traffic_rows(const Plan& plan, const Result* result, con
   return rows;
 }
 
+void add_beside(std::vector<TrafficRow>& rows, const Result& beside) {
+  for (TrafficRow& row : rows) {
+    if (!row.sends()) continue;
+    const auto step = static_cast<size_t>(row.step);
+    for (const std::vector<StepEvent>& rank : beside.events)
+      if (step < rank.size())
+        row.beside_seconds = std::max(row.beside_seconds, rank[step].transfer_seconds());
+  }
+}
+
 std::vector<TrafficRow> rows_of_one_layer(const std::vector<TrafficRow>& rows, int layer) {
   std::vector<TrafficRow> shown;
   std::copy_if(rows.begin(), rows.end(), std::back_inserter(shown),

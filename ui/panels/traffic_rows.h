@@ -30,12 +30,17 @@ struct TrafficRow {
   int last_rank = 0;                ///< the one they waited for
   double bus_bytes_per_second = 0;  ///< sent_bytes / transfer_seconds, as nccl-tests defines bus bandwidth
 
+  double beside_seconds = 0;  ///< as transfer_seconds, of this machine's run beside a recording; 0: none
+
   bool sends() const { return is_collective(op); }
 };
 
 /// Every conversion of the plan's Program in step order, with the time alpha-beta predicts on `hardware`;
 /// `result` adds what was measured (null: nothing was). A result of another plan is ignored.
 std::vector<TrafficRow> traffic_rows(const Plan& plan, const Result* result, const Hardware& hardware);
+
+/// Adds the times of another run of the same Program.
+void add_beside(std::vector<TrafficRow>& rows, const Result& beside);
 
 /// The rows worth a line each: of a whole model's layers, which send the same, only layer `layer`.
 std::vector<TrafficRow> rows_of_one_layer(const std::vector<TrafficRow>& rows, int layer);

@@ -38,6 +38,7 @@ struct Axis {
   double low, high;                          ///< seconds
   float predicted, measured, beside, error;  ///< right edges of the figures
   bool has_beside = false;                   ///< a recording, and this machine's run beside it
+  bool has_predicted = true;                 ///< else the axis takes the column's room
   float x(double seconds) const {
     return left + static_cast<float>(log_fraction(seconds, low, high)) * (right - left);
   }
@@ -66,21 +67,29 @@ Axis axis_of(const Context& context, const std::vector<TimeRow>& rows, double lo
   axis.measured = axis.has_beside ? axis.beside - context.px(80) : axis.beside;
   axis.predicted = axis.measured - context.px(80);
   axis.left = left + context.px(width > context.px(860) ? 236 : 184);
-  axis.right = axis.predicted - context.px(88);
+  axis.has_predicted = !axis.has_beside || std::any_of(rows.begin(), rows.end(), [](const TimeRow& row) {
+    return row.predicted_seconds > 0;
+  });
+  axis.right = (axis.has_predicted ? axis.predicted : axis.measured) - context.px(88);
   return axis;
 }
 
 void draw_axis(const Context& context, const Axis& axis, float top, float bottom) {
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
+  float written = 0;  // up to where
   for (double tick = axis.low; tick < axis.high * 1.5; tick *= 10) {
     const float x = std::round(axis.x(tick)) + 0.5f;
     list->AddLine({x, top}, {x, bottom}, faded(context.theme.line, 0.7f), 1);
-    draw_text(list, {x, top - type.mono_note.size - context.px(3)}, type.mono_note, format_tick(tick),
-              Align::Centre);
+    const std::string text = format_tick(tick);
+    const float half = text_width(type.mono_note, text) / 2;
+    if (x - half < written) continue;  // decades that lie close share their figures
+    written = x + half + context.px(6);
+    draw_text(list, {x, top - type.mono_note.size - context.px(3)}, type.mono_note, text, Align::Centre);
   }
-  draw_text(list, {axis.predicted, top - type.note.size - context.px(3)}, type.note, "predicted",
-            Align::Right);
+  if (axis.has_predicted)
+    draw_text(list, {axis.predicted, top - type.note.size - context.px(3)}, type.note, "predicted",
+              Align::Right);
   draw_text(list, {axis.measured, top - type.note.size - context.px(3)}, type.note,
             how_known(context.snapshot), Align::Right);
   if (axis.has_beside)
@@ -105,8 +114,9 @@ void draw_times(const Context& context, const Axis& axis, float middle, const Ti
   if (beside > 0) draw_mark(list, {axis.x(beside), middle}, DotMark::Diamond, radius, colour);
   const TextStyle& style = bold ? type.mono : type.mono_note;
   const float y = middle - style.size / 2;
-  draw_text(list, {axis.predicted, y}, in(style, context.theme.text),
-            predicted > 0 ? format_seconds(predicted) : "–", Align::Right);
+  if (axis.has_predicted)
+    draw_text(list, {axis.predicted, y}, in(style, context.theme.text),
+              predicted > 0 ? format_seconds(predicted) : "–", Align::Right);
   draw_text(list, {axis.measured, y}, in(style, context.theme.text),
             measured > 0 ? format_seconds(measured) : "–", Align::Right);
   if (axis.has_beside)

@@ -150,6 +150,74 @@ TEST_F(ReplayTest, WalksThroughPassesMomentsAndSteps) {
   EXPECT_EQ(after(replay_command::ShowStep{1u << 30})->shown->position, static_cast<size_t>(steps));
 }
 
+// Everything was pictured in the first pass, and one tensor again in the third.
+TEST_F(ReplayTest, ThePicturesOfWhatIsLookedAtAreTheNewestThereAre) {
+  const std::shared_ptr<const Plan> plan = make_plan(testing::small_model(2));
+  const Program& program = plan->program;
+  const auto sampled = [&](TensorId id, int rank, float value) {
+    const Tensor& tensor = program.tensor(id);
+    const auto count = static_cast<size_t>(element_count(local_shape(tensor, 2, rank)));
+    std::vector<double> values(count, value);
+    for (size_t i = 0; i < count / 2; ++i) values[i] = -value;
+    Tensor wide = tensor;
+    wide.dtype = DType::Fp64;
+    return std::make_shared<const TensorSample>(make_sample(wide, 2, rank, values.data(), {256, 0}));
+  };
+  TensorId again = 0;  // one whose picture is large
+  for (const Tensor& tensor : program.tensors) {
+    const MatrixShape shape = local_matrix_shape(tensor, 2, 0);
+    if (shape.rows > 32 && shape.cols > 32) again = tensor.id;
+  }
+  const TensorId once = again > 0 ? 0 : 1;
+  {
+    RecordingHeader header{"train", "a machine", "local", "", program, plan->memory, {}};
+    RecordingWriter writer(path("run"), header);
+    for (int pass = 0; pass < 4; ++pass) {
+      RecordedPass made;
+      made.begin_seconds = pass;
+      if (pass == 0 || pass == 2) {
+        made.samples.assign(2, std::vector<std::shared_ptr<const TensorSample>>(program.tensors.size()));
+        for (int rank = 0; rank < 2; ++rank)
+          for (const Tensor& tensor : program.tensors)
+            if (pass == 0 || tensor.id == again)
+              made.samples[static_cast<size_t>(rank)][static_cast<size_t>(tensor.id)] =
+                  sampled(tensor.id, rank, static_cast<float>(pass + 1));
+      }
+      writer.offer(std::move(made));
+    }
+    writer.finish();
+  }
+  opened(path("run"));
+  after(replay_command::Look{{again, once, -3, 1'000'000}});
+  const Shown shown = after(replay_command::ShowPass{3});
+  const Result& result = *shown->shown->result;
+  const auto at = [&](TensorId id) { return static_cast<size_t>(id); };
+  ASSERT_TRUE(result.samples[0][at(again)]);
+  EXPECT_EQ(result.samples[1][at(again)]->stats.max, 3);
+  EXPECT_EQ(result.sampled_in[at(again)], 2);
+  ASSERT_TRUE(result.samples[0][at(once)]);
+  EXPECT_EQ(result.samples[0][at(once)]->stats.max, 1);
+  EXPECT_EQ(result.sampled_in[at(once)], 0);
+  for (const Tensor& tensor : program.tensors) {
+    if (tensor.id == again || tensor.id == once) continue;
+    EXPECT_FALSE(result.samples[0][at(tensor.id)]) << tensor.name << " is not looked at";
+  }
+  const Shown second = after(replay_command::ShowPass{1});
+  EXPECT_EQ(second->shown->result->sampled_in[at(again)], 0) << "what came later is not known yet";
+
+  // With little room a picture is coarse, and its values are as large as before.
+  const Recording recording(path("run"));
+  std::vector<bool> wanted(program.tensors.size(), false);
+  wanted[at(again)] = true;
+  const LatestSamples coarse = recording.latest_samples(3, wanted, {}, 1000);
+  const TensorSample& small = *coarse.samples[0][at(again)];
+  const Picture& full = result.samples[0][at(again)]->picture;
+  EXPECT_LE(small.picture.rows, 32);
+  EXPECT_LT(small.picture.values.size(), full.values.size());
+  EXPECT_EQ(small.picture.values.front(), full.values.front());
+  EXPECT_EQ(small.stats.max, 3);
+}
+
 TEST_F(ReplayTest, PlaysAsFastAsItIsTold) {
   const Shown first = opened(recorded_by_hand("run", 2, 1e-3));
   after(replay_command::Seek{0.9});  // 0.1 s, and what the second pass takes

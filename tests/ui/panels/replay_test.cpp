@@ -1,6 +1,7 @@
 // A recording in the studio under a scripted hand: opened, walked through, played, annotated, closed.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <chrono>
 #include <set>
 #include <thread>
@@ -13,6 +14,7 @@
 #include "tests/ui/studio_harness.h"
 #include "ui/commands/commands.h"
 #include "ui/panels/replay_parts.h"
+#include "ui/panels/tracks.h"
 #include "ui/panels/traffic_times_rows.h"
 
 namespace shardlens::ui {
@@ -342,6 +344,26 @@ TEST_F(ReplayTab, ThisMachinesRunStandsBesideTheRecordedOne) {
   harness.view().tab = Tab::Traffic;
   harness.view().focus_tab = harness.view().traffic_times = true;
   harness.draw_frames(4);  // both are drawn
+  // The Timeline has them below each other: a click on this machine's last track selects a step too.
+  const Tracks live = tracks_of(*here);
+  const auto& events = live.ranks().back();
+  const auto longest = std::max_element(
+      events.begin(), events.end(), [](const auto& a, const auto& b) { return a.seconds() < b.seconds(); });
+  harness.view().timeline_begin_seconds = longest->begin_seconds;
+  harness.view().timeline_end_seconds = longest->end_seconds;
+  harness.view().selected_step = -1;
+  harness.perform([&](ImGuiTestContext& person) {
+    const ImRect area = person.ItemInfo("//Timeline/**/tracks").RectFull;
+    const float axis = 20, name = 18, tracks = area.GetHeight() - axis - 2 * name;
+    const float pitch = std::min(tracks / 4, 36.0f);
+    person.MouseMoveToPos(
+        {(area.Min.x + 72 + area.Max.x) / 2, area.Min.y + axis + 2 * name + 3.5f * pitch - 3});
+    person.MouseClick();
+    person.Yield(2);
+  });
+  EXPECT_EQ(harness.view().selected_step, static_cast<StepId>(longest - events.begin()));
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Timeline/timeline of/the recording"); });
+  EXPECT_TRUE(harness.view().replay.whole_timeline);
 }
 
 TEST_F(ReplayTab, AStudioThatBeginsWithARecordingRunsNothingBeforeItIsClosed) {
