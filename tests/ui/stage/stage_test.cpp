@@ -128,9 +128,11 @@ class StageUnderTheMouse : public testing::Test {
   std::vector<ComparisonCommand> comparison_outbox;
   const ReplaySnapshot replay;
   std::vector<ReplayCommand> replay_outbox;
+  const BeingRecorded recorded;
   const HistorySnapshot history;
   std::vector<HistoryCommand> history_outbox;
   Context context{snapshot,
+                  recorded,
                   train,
                   breaks,
                   scaling,
