@@ -40,14 +40,29 @@ PictureTaker::PictureTaker(const Program& program, const PictureOptions& options
   budget_.emplace(options.budget_share, std::move(order), program.tensors.size());
 }
 
-void PictureTaker::on_tensor(int rank, StepId, const Tensor& tensor, const void* data) {
+void PictureTaker::on_tensor(int rank, StepId step, const Tensor& tensor, const void* data) {
   const auto id = static_cast<size_t>(tensor.id);
   if (tensor.kind == MemoryKind::Workspace || (budget_ && !budget_->wanted()[id])) return;
   const auto begin = std::chrono::steady_clock::now();
   Taken& taken = taken_[static_cast<size_t>(rank)][id];
-  taken.sample =
-      std::make_shared<const TensorSample>(make_sample(tensor, program_.ranks(), rank, data, details_[id]));
+  taken.sample = sample_of_input(rank, step, tensor);
+  if (!taken.sample)
+    taken.sample =
+        std::make_shared<const TensorSample>(make_sample(tensor, program_.ranks(), rank, data, details_[id]));
   taken.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+// An identity's result is its input, which may have been sampled just before.
+std::shared_ptr<const TensorSample> PictureTaker::sample_of_input(int rank, StepId step,
+                                                                  const Tensor& tensor) const {
+  if (step < 0 || program_.step(step).op != Op::Identity) return nullptr;
+  const auto input = static_cast<size_t>(program_.step(step).inputs.front());
+  std::shared_ptr<const TensorSample> sample = taken_[static_cast<size_t>(rank)][input].sample;
+  if (!sample || sample->dtype != tensor.dtype) return nullptr;
+  const MatrixShape matrix = local_matrix_shape(tensor, program_.ranks(), rank);
+  const bool alike = sample->matrix.rows == matrix.rows && sample->matrix.cols == matrix.cols &&
+                     sample->shape == local_shape(tensor, program_.ranks(), rank);
+  return alike ? sample : nullptr;
 }
 
 SampleTable PictureTaker::take(double pass_seconds) {

@@ -2,6 +2,7 @@
 // its rank, which its budget goes by.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,6 +39,8 @@ class PictureTaker : public StepObserver {
     std::shared_ptr<const TensorSample> sample;
     double seconds = 0;
   };
+
+  std::shared_ptr<const TensorSample> sample_of_input(int rank, StepId step, const Tensor& tensor) const;
 
   const Program program_;
   std::optional<PictureBudget> budget_;  ///< none: every tensor in every pass

@@ -19,6 +19,7 @@ using Taken = PictureOptions::Taken;
 constexpr Taken kWays[] = {Taken::Off, Taken::UnderBudget, Taken::All};
 constexpr size_t kWayCount = std::size(kWays);
 constexpr int kMostWarmUps = 30;
+constexpr double kLearningRate = 1e-4;
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -51,6 +52,11 @@ RecordBench bench_record(const std::shared_ptr<const Plan>& plan, const std::str
                                                    RecordingLimits{}, options));
     bench.ways.emplace_back().pictures = to_string(options);
   }
+  // A step that learns, so that no picture is that of the step before, which would be stored once.
+  const bool learns = plan->program.settings.block == Block::Model;
+  PassInputs inputs;
+  if (learns) inputs.batch = std::make_shared<const Batch>(seeded_batch(plan->program.settings));
+  inputs.numbers.learning_rate = kLearningRate;
   std::vector<double> takes[kWayCount];
   // One step, recorded unless `recorder` is null.
   const auto step = [&](size_t way, Recorder* recorder) {
@@ -58,7 +64,12 @@ RecordBench bench_record(const std::shared_ptr<const Plan>& plan, const std::str
     if (recorder != nullptr && recorder->pictures()) observers.push_back(recorder->pictures());
     executor.observe(observers);
     const auto begin = std::chrono::steady_clock::now();
-    executor.next_pass();
+    if (learns) {
+      executor.next_pass(inputs);
+      ++inputs.numbers.iteration;
+    } else {
+      executor.next_pass();
+    }
     executor.start(executor.steps());
     executor.wait();
     if (recorder == nullptr) return seconds_since(begin);

@@ -89,31 +89,35 @@ void add_one_by_one(const T* values, int64_t count, T& low, T& high, Measured& m
 
 template <class T>
 void add_statistics(const T* values, int64_t count, T& low, T& high, Measured& measured) {
-  constexpr int64_t kStep = 16;
-  typedef T Sixteen __attribute__((vector_size(kStep * sizeof(T))));
-  Sixteen lows = Sixteen{} + low, highs = Sixteen{} + high;
-  cpu::DoubleVector sums[2] = {}, squares[2] = {};
+  // Two vectors side by side, so that a comparison does not wait for the one before.
+  constexpr int64_t kLanes = 16, kStep = 2 * kLanes;
+  typedef T Sixteen __attribute__((vector_size(kLanes * sizeof(T))));
+  Sixteen lows[2] = {Sixteen{} + low, Sixteen{} + low}, highs[2] = {Sixteen{} + high, Sixteen{} + high};
+  cpu::DoubleVector sums[4] = {}, squares[4] = {};
   int64_t i = 0;
   for (; i + kStep <= count; i += kStep) {
-    Sixteen numbers;
-    std::memcpy(&numbers, values + i, sizeof numbers);
-    lows = numbers < lows ? numbers : lows;
-    highs = numbers > highs ? numbers : highs;
-    for (int half = 0; half < 2; ++half) {
-      const cpu::DoubleVector doubles = wide(values + i + 8 * half);
-      sums[half] += doubles;
-      squares[half] += doubles * doubles;
+    for (int vector = 0; vector < 2; ++vector) {
+      Sixteen numbers;
+      std::memcpy(&numbers, values + i + kLanes * vector, sizeof numbers);
+      lows[vector] = numbers < lows[vector] ? numbers : lows[vector];
+      highs[vector] = numbers > highs[vector] ? numbers : highs[vector];
+    }
+    for (int quarter = 0; quarter < 4; ++quarter) {
+      const cpu::DoubleVector doubles = wide(values + i + 8 * quarter);
+      sums[quarter] += doubles;
+      squares[quarter] += doubles * doubles;
     }
   }
-  const double block_squares = cpu::sum_lanes<double>(squares[0] + squares[1]);
+  const double block_squares = cpu::sum_lanes<double>((squares[0] + squares[1]) + (squares[2] + squares[3]));
   // A sum of squares is finite where all its terms are.
   if (!std::isfinite(block_squares)) return add_one_by_one(values, count, low, high, measured);
-  measured.sum += cpu::sum_lanes<double>(sums[0] + sums[1]);
+  measured.sum += cpu::sum_lanes<double>((sums[0] + sums[1]) + (sums[2] + sums[3]));
   measured.squares += block_squares;
-  for (int64_t lane = 0; lane < kStep; ++lane) {
-    low = std::min<T>(low, lows[lane]);
-    high = std::max<T>(high, highs[lane]);
-  }
+  for (int vector = 0; vector < 2; ++vector)
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
+      low = std::min<T>(low, lows[vector][lane]);
+      high = std::max<T>(high, highs[vector][lane]);
+    }
   add_one_by_one(values + i, count - i, low, high, measured);
 }
 
@@ -185,6 +189,10 @@ void for_blocks(const void* data, int64_t count, const With& with) {
   alignas(64) T buffer[std::is_same_v<Stored, T> ? 1 : kBlock];
   for (int64_t begin = 0; begin < count; begin += kBlock) {
     const int64_t size = std::min(kBlock, count - begin);
+    // The next block comes from memory while this one is worked on.
+    const int64_t ahead = std::min(kBlock, count - begin - size);
+    for (int64_t i = 0; i < ahead; i += 64 / static_cast<int64_t>(sizeof(Stored)))
+      __builtin_prefetch(stored + begin + size + i);
     with(stored + begin, widened(stored + begin, size, buffer), size);
   }
 }
