@@ -158,6 +158,9 @@ struct ViewState {
   int selected_rank = -1;                ///< -1: all ranks alike
   bool scroll_to_selection = false;  ///< set by whoever selects; the Stage and Timeline bring it into view
 
+  /// The Stage's scroll follows from the selection alone: a picture does not depend on what was seen before.
+  bool scroll_from_top = false;
+
   Tab tab = Tab::Stage;
   bool focus_tab = false;  ///< bring `tab` to the front in this frame
   ThemeName theme = ThemeName::Dark;
@@ -187,7 +190,8 @@ struct ViewState {
   std::string program_filter;                                   ///< words the Program tab's steps must hold
   double timeline_begin_seconds = 0, timeline_end_seconds = 0;  ///< shown stretch; equal: fit
   std::string recordings;                                       ///< folder that recordings go to
-  Wanted wanted;  ///< changes of the settings that no snapshot carries yet
+  std::string said;  ///< a sentence about the studio itself; the frame shows it until it is clicked away
+  Wanted wanted;     ///< changes of the settings that no snapshot carries yet
 
   /// Palette or sheet lies over everything: what is beneath says nothing about the mouse.
   bool covered() const { return palette_open || sheet_open || replay.choosing; }
@@ -231,6 +235,13 @@ struct Context {
   Context of(const Snapshot& other, ViewState& other_view) const {
     return {other,         recorded,      train,        breaks,       scaling,        comparison,
             replay,        nullptr,       history,      other_view,   theme,          fonts,
+            heatmaps,      outbox,        train_outbox, break_outbox, scaling_outbox, comparison_outbox,
+            replay_outbox, history_outbox};
+  }
+  /// The same, looked at in another way and in other inks: for a figure on paper.
+  Context with(ViewState& other_view, const Theme& other_theme) const {
+    return {snapshot,      recorded,      train,        breaks,       scaling,        comparison,
+            replay,        beside,        history,      other_view,   other_theme,    fonts,
             heatmaps,      outbox,        train_outbox, break_outbox, scaling_outbox, comparison_outbox,
             replay_outbox, history_outbox};
   }

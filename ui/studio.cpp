@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <utility>
 
 #include "ui/commands/commands.h"
 #include "ui/replayed_training.h"
@@ -294,6 +295,7 @@ void Studio::draw_tab(const Context& context, const char* name, Tab tab, void (*
 
 /// A sentence about the studio itself, at the bottom, until it is clicked away.
 void Studio::draw_message(const Context& context) {
+  if (!view_.said.empty()) message_ = std::exchange(view_.said, {});
   if (message_.empty()) return;
   const ImGuiViewport& viewport = *ImGui::GetMainViewport();
   const float width = std::min(context.px(560), viewport.Size.x - context.px(32));
@@ -569,6 +571,14 @@ void Studio::frame() {
   heatmaps_.end_frame();
   send_commands();
   if (seconds_since(last_remembered_) > kRememberEverySeconds) remember();
+}
+
+void Studio::write_figure(const FigureWish& wish, const std::filesystem::path& path) {
+  ui::write_figure(context(), wish, path);
+}
+
+Figure Studio::draw_figure(const FigureWish& wish) {
+  return ui::draw_figure(context(), wish);
 }
 
 double Studio::idle_seconds() const {

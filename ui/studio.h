@@ -19,6 +19,7 @@
 #include "engine/train/training_session.h"
 #include "ui/commands/walk.h"
 #include "ui/context.h"
+#include "ui/figure/figure.h"
 #include "ui/layout.h"
 #include "ui/state_file.h"
 #include "ui/widgets/heatmap.h"
@@ -41,6 +42,9 @@ class Studio {
 
   /// Shows a recording in place of what runs. One that is refused is said, and changes nothing.
   void open_recording(const std::string& path);
+  /// Writes what is looked at as a figure; see ui/figure/figure.h. Between frames.
+  void write_figure(const FigureWish& wish, const std::filesystem::path& path);
+  Figure draw_figure(const FigureWish& wish);
 
   /// How long nothing will change by itself: what a window may sleep for unless a person does something.
   double idle_seconds() const;

@@ -6,6 +6,7 @@
 
 #include "app/studio/offscreen.h"
 #include "app/studio/options.h"
+#include "app/studio/video.h"
 #include "engine/config/error.h"
 #include "engine/record/recording.h"
 #include "ui/platform/platform.h"
@@ -44,6 +45,10 @@ void open_window(const Options& options) {
 void run(const Options& options) {
   if (!options.screenshot.empty()) {
     write_screenshot(options);
+  } else if (!options.figure.empty()) {
+    export_figure(options);
+  } else if (!options.video.empty()) {
+    write_video(options);
   } else if (!options.views.empty()) {
     write_views(options);
   } else if (options.frame_benchmark) {

@@ -12,11 +12,9 @@
 #include <thread>
 #include <vector>
 
-#include "app/studio/short_recording.h"
+#include "app/studio/offscreen_parts.h"
 #include "engine/config/error.h"
 #include "engine/config/units.h"
-#include "ui/platform/platform.h"
-#include "ui/studio.h"
 
 namespace shardlens {
 namespace {
@@ -32,16 +30,16 @@ double seconds_since(Clock::time_point then) {
   return std::chrono::duration<double>(Clock::now() - then).count();
 }
 
+bool is_at_rest(const Snapshot& snapshot) {
+  return snapshot.state != RunState::Planning && snapshot.state != RunState::Running &&
+         snapshot.activity.empty() && !snapshot.stale();
+}
+
 void draw_frame(Platform& platform, ui::Studio& studio) {
   platform.begin_frame();
   studio.frame();
   platform.render();
   platform.present();
-}
-
-bool is_at_rest(const Snapshot& snapshot) {
-  return snapshot.state != RunState::Planning && snapshot.state != RunState::Running &&
-         snapshot.activity.empty() && !snapshot.stale();
 }
 
 /// Draws until the engine has nothing left to do; throws a run Error when that never happens or the run
@@ -60,16 +58,6 @@ void wait_for_rest(Platform& platform, ui::Studio& studio) {
   // What can be planned but not run here is worth a picture: the studio says so itself.
   if (snapshot.state == RunState::Refused && !snapshot.only_planned()) throw request_error(snapshot.message);
   if (snapshot.state == RunState::Failed) throw run_error(snapshot.message);
-}
-
-/// A run may take a while; a picture that cannot be written is better refused before it.
-void require_writable(const std::filesystem::path& path) {
-  const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
-  if (!std::filesystem::is_directory(folder) || access(folder.c_str(), W_OK) != 0) {
-    throw request_error(
-        fmt::format("cannot write {}: {} is not a folder that can be written to; choose another one",
-                    path.string(), folder.string()));
-  }
 }
 
 /// A short training for the views that show one: seconds, of the model they begin with.
@@ -165,14 +153,19 @@ void wait_for_replay(Platform& platform, ui::Studio& studio, const auto& is_so) 
   } while (!is_so(studio.replayed()));
 }
 
-/// Opens the recording that is named, or a short one, in the middle of it.
+/// Opens the recording that is named, or a short one, at the pass asked for, else in the middle.
 void show_recording(const std::string& view, const Options& options, ShortRecording& made, Platform& platform,
                     ui::Studio& studio) {
   const std::string path = options.recording.empty() ? made.path() : options.recording.string();
   studio.open_recording(path);
   const std::shared_ptr<const ReplaySnapshot> opened = studio.replay().wait_until_idle(kTimeoutSeconds);
   if (!opened->is_open()) throw request_error(opened->message);
-  const int64_t middle = opened->recording->passes / 2;
+  const int64_t passes = opened->recording->passes;
+  if (options.pass && *options.pass >= passes)
+    throw request_error(
+        passes == 0 ? fmt::format("--pass {}: the recording has no passes", *options.pass)
+                    : fmt::format("--pass {}: the recording has passes 0 to {}", *options.pass, passes - 1));
+  const int64_t middle = options.pass.value_or(passes / 2);
   studio.replay().send(replay_command::ShowPass{middle});
   wait_for_replay(platform, studio, [&](const ReplaySnapshot& replay) {
     return replay.is_open() && (replay.pass == middle || replay.recording->passes == 0);
@@ -189,33 +182,6 @@ void show_recording(const std::string& view, const Options& options, ShortRecord
     if (seconds_since(begin) > kTimeoutSeconds)
       throw run_error(fmt::format("the recording's settings did not run within {:.0f} s", kTimeoutSeconds));
   } while (studio.view().replay.beside && !studio.has_beside());
-}
-
-/// Everything a view needs before its picture.
-void prepare_view(const std::string& view, const Options& options, ShortRecording& made, Platform& platform,
-                  ui::Studio& studio) {
-  if (is_replay_view(view)) return show_recording(view, options, made, platform, studio);
-  if (view == "open-recording") studio.replay().send(replay_command::List{});
-  break_shortly(view, options, platform, studio);
-  compare_all(view, platform, studio);
-  train_shortly(view, platform, studio);
-  measure_shortly(view, platform, studio);
-  if (view != kFrozenView) return;
-  studio.training().send(train_command::Freeze{});
-  wait_for_frozen(true, platform, studio);
-  draw_frame(platform, studio);  // from here on the panels show the step
-  select_wanted(options, studio.snapshot().plan->program, studio.view());
-}
-
-/// Draws until the panels have settled, and writes the last frame.
-void write_picture(Platform& platform, ui::Studio& studio, const std::filesystem::path& path) {
-  for (int i = 0; i < kSettlingFrames; ++i) draw_frame(platform, studio);
-  platform.begin_frame();
-  studio.frame();
-  platform.render();
-  const Image image = platform.read_pixels();
-  platform.present();
-  write_png(image, path);
 }
 
 struct FrameTimes {
@@ -263,43 +229,114 @@ std::string as_text(const FrameTimes& times) {
 
 }  // namespace
 
+void require_writable(const std::filesystem::path& path) {
+  const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
+  if (!std::filesystem::is_directory(folder) || access(folder.c_str(), W_OK) != 0) {
+    throw request_error(
+        fmt::format("cannot write {}: {} is not a folder that can be written to; choose another one",
+                    path.string(), folder.string()));
+  }
+}
+
+OffscreenStudio::OffscreenStudio(const Options& options, PixelSize size)
+    : replays_(!options.recording.empty() || is_replay_view(options.view)),
+      platform_(make_offscreen_platform(size)),
+      studio_(options.settings, platform_->fonts(), {},
+              replays_ ? Session::Begin::WhenAsked : Session::Begin::AtOnce) {
+  apply_looks(options, studio_.view());
+  if (replays_) {
+    show_recording(options.view, options, made_, *platform_, studio_);
+    if (options.at_seconds) show_moment(*options.at_seconds);
+    return;
+  }
+  wait_for_rest(*platform_, studio_);
+  if (options.view != kFrozenView) select_wanted(options, studio_.snapshot().plan->program, studio_.view());
+  prepare_view(options.view, options);
+}
+
+void OffscreenStudio::draw_frame() {
+  shardlens::draw_frame(*platform_, studio_);
+}
+
+void OffscreenStudio::prepare_view(const std::string& view, const Options& options) {
+  if (is_replay_view(view)) return show_recording(view, options, made_, *platform_, studio_);
+  if (view == "open-recording") studio_.replay().send(replay_command::List{});
+  break_shortly(view, options, *platform_, studio_);
+  compare_all(view, *platform_, studio_);
+  train_shortly(view, *platform_, studio_);
+  measure_shortly(view, *platform_, studio_);
+  if (view != kFrozenView) return;
+  studio_.training().send(train_command::Freeze{});
+  wait_for_frozen(true, *platform_, studio_);
+  draw_frame();  // from here on the panels show the step
+  select_wanted(options, studio_.snapshot().plan->program, studio_.view());
+}
+
+void OffscreenStudio::show_moment(double seconds) {
+  studio_.replay().send(replay_command::Seek{seconds});
+  studio_.replay().wait_until_idle(kTimeoutSeconds);
+  draw_frame();
+  const Snapshot& shown = studio_.snapshot();
+  if (shown.plan->program.steps.empty()) return;
+  const auto position = static_cast<StepId>(shown.position);
+  select_step(studio_.view(), shown.plan->program, std::max(0, position - 1));
+}
+
+Image OffscreenStudio::settled_picture() {
+  studio_.view().scroll_from_top = true;
+  for (int i = 0; i < kSettlingFrames; ++i) {
+    studio_.view().scroll_to_selection = true;
+    if (replays_) studio_.history().wait_until_idle(kTimeoutSeconds);  // what the frame before asked for
+    draw_frame();
+  }
+  platform_->begin_frame();
+  studio_.frame();
+  platform_->render();
+  Image image = platform_->read_pixels();
+  platform_->present();
+  return image;
+}
+
 void write_screenshot(const Options& options) {
   require_writable(options.screenshot);
-  const std::unique_ptr<Platform> platform = make_offscreen_platform(options.size.value_or(kDefaultSize));
-  const bool replays = !options.recording.empty() || is_replay_view(options.view);
-  ui::Studio studio(options.settings, platform->fonts(), {},
-                    replays ? Session::Begin::WhenAsked : Session::Begin::AtOnce);
-  ShortRecording made;
-  apply_looks(options, studio.view());
-  if (replays) {
-    show_recording(options.view, options, made, *platform, studio);
-  } else {
-    wait_for_rest(*platform, studio);
-    if (options.view != kFrozenView) select_wanted(options, studio.snapshot().plan->program, studio.view());
-    prepare_view(options.view, options, made, *platform, studio);
+  OffscreenStudio shown(options, options.size.value_or(kDefaultSize));
+  write_png(shown.settled_picture(), options.screenshot);
+}
+
+void export_figure(const Options& options) {
+  require_writable(options.figure);
+  OffscreenStudio shown(options, kDefaultSize);
+  shown.draw_frame();
+  ui::ViewState& view = shown.studio().view();
+  if (!options.at_seconds) {
+    view.selected_step = -1;  // a figure shows all steps alike unless one is asked for
+    view.selected_tensor = kNoTensor;
+    select_wanted(options, shown.studio().snapshot().plan->program, view);
   }
-  write_picture(*platform, studio, options.screenshot);
+  const auto kind = options.view == kTimelineFigure ? ui::FigureKind::Timeline : ui::FigureKind::Stage;
+  shown.studio().write_figure({kind, options.theme.value_or(ui::ThemeName::Light), options.size},
+                              options.figure);
 }
 
 void write_views(const Options& options) {
   std::error_code failed;
   std::filesystem::create_directories(options.views, failed);
   require_writable(options.views / "stage.png");
-  const std::unique_ptr<Platform> platform = make_offscreen_platform(options.size.value_or(kDefaultSize));
-  ui::Studio studio(options.settings, platform->fonts());
-  apply_looks(options, studio.view());
-  wait_for_rest(*platform, studio);
-  select_wanted(options, studio.snapshot().plan->program, studio.view());
-  ShortRecording made;
+  Options run = options;  // of what runs; the recordings' views open one of their own
+  run.view = "stage";
+  run.recording.clear();
+  OffscreenStudio shown(run, options.size.value_or(kDefaultSize));
+  Platform& platform = shown.platform();
+  ui::Studio& studio = shown.studio();
   for (const std::string& name : view_names()) {
     const std::filesystem::path path = options.views / (name + ".png");
     show_view(name, studio.view());
-    prepare_view(name, options, made, *platform, studio);
-    write_picture(*platform, studio, path);
+    shown.prepare_view(name, options);
+    write_png(shown.settled_picture(), path);
     studio.replay().send(replay_command::Close{});
-    wait_for_replay(*platform, studio, [](const ReplaySnapshot& replay) { return !replay.is_open(); });
+    wait_for_replay(platform, studio, [](const ReplaySnapshot& replay) { return !replay.is_open(); });
     studio.training().send(train_command::LetGo{});
-    wait_for_frozen(false, *platform, studio);
+    wait_for_frozen(false, platform, studio);
     fmt::print("{}\n", std::filesystem::absolute(path).lexically_normal().string());
   }
 }

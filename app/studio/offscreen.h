@@ -9,7 +9,10 @@ namespace shardlens {
 /// Runs the layer, draws the view when everything has settled, and writes it as a PNG.
 void write_screenshot(const Options& options);
 
-/// The same for every view, into a folder that is made if it is not there; prints the path of each.
+/// Runs the layer and writes the Stage or the Timeline as vectors.
+void export_figure(const Options& options);
+
+/// A picture of every view, into a folder that is made if it is not there; prints the path of each.
 void write_views(const Options& options);
 
 /// Draws frames with every panel open, first idle, then while all ranks compute, and prints median and 99th

@@ -48,6 +48,8 @@ const char* const kExamples =
     "  shardlens --screenshot memory.png --view memory --size 1920x1080\n"
     "  shardlens --screenshot train.png --view train --train-dtype fp16   sixty steps, and their loss scale\n"
     "  shardlens --recording run.shardlens            a run of another machine, replayed\n"
+    "  shardlens --export stage.pdf --tp 4            for a paper; --export layer.svg --view timeline\n"
+    "  shardlens --video layer.mp4 --size 1920x1080 --speed 2 --from 5 --to 12\n"
     "  shardlens --frame-benchmark --json             how fast frames are drawn here\n";
 
 }  // namespace
@@ -127,6 +129,30 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
   app.add_option("--size", size, "Window or picture, WIDTHxHEIGHT");
   app.add_option("--screenshot", options.screenshot,
                  "Write this PNG without a display, once everything has run");
+  app.add_option(
+      "--export", options.figure,
+      "Write the Stage or, with --view timeline, the Timeline as vectors with text, without a "
+      "display: FILE.svg or FILE.pdf. Light unless --theme dark; --size in points of 1/96 inch, else "
+      "960 wide and as high as needed");
+  app.add_option(
+      "--video", options.video,
+      "Write a walk through the steps without a display, by ffmpeg: FILE.mp4, FILE.gif, or FILE.mkv, "
+      "which keeps every pixel");
+  app.add_option("--fps", options.fps, "Of a video: frames a second")
+      ->capture_default_str()
+      ->check(CLI::Range(1.0, 240.0));
+  app.add_option("--speed", options.speed, "Of a video: 2 is twice as fast as the studio plays")
+      ->capture_default_str()
+      ->check(CLI::Range(1e-9, 1e9));
+  app.add_option("--from", options.from,
+                 "Of a video: its first step, by number or name, or with --recording its first second");
+  app.add_option("--to", options.to, "Of a video: its last step, or the second at which it ends");
+  app.add_option("--pass", options.pass, "Of --recording without a window: which pass, from 0")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--at", options.at_seconds,
+                 "Of --recording without a window: which moment, in seconds from its beginning")
+      ->check(CLI::NonNegativeNumber)
+      ->excludes("--pass");
   app.add_option("--render-views", options.views,
                  "Write a PNG of every view into this folder, without a display");
   app.add_flag("--frame-benchmark", options.frame_benchmark,
@@ -174,6 +200,18 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
     options.scale = scale;
   }
   options.view_given = app.count("--view") > 0;
+  if ((options.pass || options.at_seconds) && options.recording.empty())
+    throw request_error("--pass and --at are of a recording: add --recording FILE.shardlens");
+  if (!options.figure.empty()) {
+    if (options.view != "stage" && options.view != kTimelineFigure)
+      throw unknown_name("view of --export", options.view, {"stage", kTimelineFigure});
+    if (options.figure.extension() != ".svg" && options.figure.extension() != ".pdf")
+      throw request_error(
+          fmt::format("--export {}: the name says what is written: .svg or .pdf; for pixels use "
+                      "--screenshot",
+                      options.figure.string()));
+    return options;
+  }
   if (std::find(view_names().begin(), view_names().end(), options.view) == view_names().end()) {
     throw unknown_name("view", options.view, view_names());
   }
@@ -258,8 +296,6 @@ StepId find_step(const Program& program, const std::string& wanted) {
   throw unknown_name("step", wanted, names);
 }
 
-namespace {
-
 int find_part(const Program& program, const std::string& wanted) {
   const ui::Sections sections = ui::make_sections(program);
   std::vector<std::string> titles;
@@ -269,8 +305,6 @@ int find_part(const Program& program, const std::string& wanted) {
   }
   throw unknown_name("part", wanted, titles);
 }
-
-}  // namespace
 
 void select_wanted(const Options& options, const Program& program, ui::ViewState& state) {
   if (options.open.empty() && options.step.empty()) return;

@@ -24,6 +24,13 @@ struct Options {
   std::string step;         ///< number (from 1, as on screen) or name; empty: the studio's own choice
   std::string open;         ///< part of a whole model: "layer 3"; empty: all of it
   std::filesystem::path screenshot;  ///< empty: none
+  std::filesystem::path figure;      ///< .svg or .pdf of the Stage or the Timeline; empty: none
+  std::filesystem::path video;       ///< .mp4, .gif or .mkv; empty: none
+  double fps = 30, speed = 1;        ///< of the video
+  /// Its stretch: steps, by number or name, or seconds of a recording; empty: all.
+  std::string from, to;
+  std::optional<int64_t> pass;       ///< of the recording, from 0
+  std::optional<double> at_seconds;  ///< a moment of the recording, from its beginning
   std::filesystem::path views;       ///< a folder for a picture of every view; empty: none
   std::optional<DType> train_dtype;  ///< else as the Train tab was left
   std::optional<Fault> fault;        ///< planted in the Break it tab of a picture
@@ -39,6 +46,9 @@ std::optional<Options> read_options(int count, const char* const* arguments);
 
 /// The names that --view takes.
 const std::vector<std::string>& view_names();
+
+/// The view that only a figure has, beside the Stage.
+inline constexpr const char* kTimelineFigure = "timeline";
 
 /// Puts what the options say about looks into `state`.
 void apply_looks(const Options& options, ui::ViewState& state);
@@ -61,6 +71,9 @@ void show_view(const std::string& name, ui::ViewState& state);
 /// The step called `wanted` in `program`: its number on screen or its name. Throws a request Error with the
 /// names.
 StepId find_step(const Program& program, const std::string& wanted);
+
+/// The part called `wanted`, among the sections of `program`. Throws a request Error with the names.
+int find_part(const Program& program, const std::string& wanted);
 
 /// Opens and selects what --open and --step ask for. Throws a request Error with what there is.
 void select_wanted(const Options& options, const Program& program, ui::ViewState& state);

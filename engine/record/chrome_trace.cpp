@@ -1,8 +1,12 @@
-// Trace Event Format: complete events (X), metadata (M), flows (s, t... f), times in microseconds.
+// The Trace Event Format: complete events (X), metadata (M) and flows (s at one slice, f at another), times
+// in microseconds. A viewer binds an end of a flow to the slice that encloses its time, so both ends lie
+// inside theirs.
 #include "engine/record/chrome_trace.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "engine/config/error.h"
@@ -13,7 +17,12 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr double kMicroseconds = 1e6;  // of a second
+constexpr double kNanosecond = 1e-9;  // in seconds
+
+// Recorded times are whole nanoseconds, and written as such: three decimals of a microsecond.
+double microseconds(double seconds) {
+  return static_cast<double>(std::llround(seconds * 1e9)) / 1e3;
+}
 
 class Writer {
  public:
@@ -21,8 +30,8 @@ class Writer {
     put("{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n");
   }
   void event(const ordered_json& event) { put((count_++ > 0 ? ",\n" : "") + event.dump()); }
-  void commit() {
-    put("\n]}\n");
+  void commit(const ordered_json& about) {
+    put("\n],\n\"otherData\": " + about.dump() + "}\n");
     file_.commit();
   }
 
@@ -46,8 +55,8 @@ ordered_json arguments(const Program& program, const Step& step, const StepEvent
   if (event.flops > 0) args["flops"] = event.flops;
   if (is_collective(step.op)) {
     args["sent_bytes"] = event.sent_bytes;
-    args["wait_us"] = event.wait_seconds() * kMicroseconds;
-    args["transfer_us"] = event.transfer_seconds() * kMicroseconds;
+    args["wait_us"] = microseconds(event.wait_seconds());
+    args["transfer_us"] = microseconds(event.transfer_seconds());
   }
   return args;
 }
@@ -100,12 +109,13 @@ void write_flows(Writer& writer, const Program& program, const RecordedPass& pas
       const StepEvent& from = pass.events[static_cast<size_t>(last)][at];
       const StepEvent& to = pass.events[static_cast<size_t>(r)][at];
       const auto end = [&](const char* phase, int of, const StepEvent& event, double seconds) {
-        const double inside = std::clamp(seconds, event.begin_seconds, event.end_seconds);
+        const double last_inside = std::max(event.begin_seconds, event.end_seconds - kNanosecond);
+        const double inside = std::clamp(seconds, event.begin_seconds, last_inside);
         ordered_json flow = {{"ph", phase},
                              {"id", flows},
                              {"pid", of},
                              {"tid", step.beside ? 1 : 0},
-                             {"ts", (pass.begin_seconds + inside) * kMicroseconds},
+                             {"ts", microseconds(pass.begin_seconds + inside)},
                              {"cat", "collective"},
                              {"name", step.name}};
         if (phase[0] == 'f') flow["bp"] = "e";
@@ -134,8 +144,8 @@ void write_chrome_trace(const Recording& recording, int64_t first, int64_t last,
         writer.event({{"ph", "X"},
                       {"pid", rank},
                       {"tid", step.beside ? 1 : 0},
-                      {"ts", (pass.begin_seconds + event.begin_seconds) * kMicroseconds},
-                      {"dur", event.seconds() * kMicroseconds},
+                      {"ts", microseconds(pass.begin_seconds + event.begin_seconds)},
+                      {"dur", microseconds(event.seconds())},
                       {"cat", category(step)},
                       {"name", step.name},
                       {"args", arguments(program, step, event)}});
@@ -144,7 +154,13 @@ void write_chrome_trace(const Recording& recording, int64_t first, int64_t last,
     for (const Step& step : program.steps)
       if (is_collective(step.op)) write_flows(writer, program, pass, step, flows);
   }
-  writer.commit();
+  const RecordingHeader& header = recording.header();
+  writer.commit({{"verb", header.verb},
+                 {"machine", header.machine},
+                 {"communicator", header.communicator},
+                 {"model", program.settings.model.name},
+                 {"split", program.settings.split.name},
+                 {"dtype", to_string(program.settings.dtype)}});
 }
 
 }  // namespace shardlens

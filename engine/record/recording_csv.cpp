@@ -80,8 +80,7 @@ void write_csv(const Recording& recording, RecordedTable table, int64_t first, i
       put(step_rows(program, pass, index, table == RecordedTable::Collectives));
       continue;
     }
-    for (const auto& [name, value] : pass.metrics)
-      put(fmt::format("{},{},{:.9g}\n", index, quoted(name), value));
+    for (const auto& [name, value] : pass.metrics) put(fmt::format("{},{},{}\n", index, quoted(name), value));
   }
   file.commit();
 }

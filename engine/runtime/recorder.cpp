@@ -61,7 +61,10 @@ void Recorder::take(const Result& result, std::vector<Metric> metrics) {
 
 void Recorder::offer(RecordedPass pass) {
   const double now = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
-  pass.begin_seconds = std::max(0.0, now - seconds_of(pass));
+  // Where this thread was late to take the pass before, that one stands later than it was: the two must not
+  // overlap.
+  pass.begin_seconds = std::max(taken_until_seconds_, now - seconds_of(pass));
+  taken_until_seconds_ = pass.begin_seconds + seconds_of(pass);
   writer_.offer(std::move(pass));
 }
 

@@ -36,6 +36,7 @@ class Recorder {
   const int ranks_;
   std::shared_ptr<PictureTaker> pictures_;
   RecordingWriter writer_;
+  double taken_until_seconds_ = 0;  ///< end of the pass taken last
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 

@@ -17,5 +17,6 @@ void add_compare_commands(std::vector<UiCommand>& table);
 void add_replay_commands(std::vector<UiCommand>& table);
 /// What runs, trains or changes settings waits until no recording is open.
 void hold_back_while_replaying(std::vector<UiCommand>& table);
+void add_figure_commands(std::vector<UiCommand>& table);
 
 }  // namespace shardlens::ui

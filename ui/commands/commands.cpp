@@ -302,6 +302,7 @@ std::vector<UiCommand> make_table() {
   add_break_commands(table);
   add_scaling_commands(table);
   add_timeline_commands(table);
+  add_figure_commands(table);
   add_settings_commands(table);
   add_replay_commands(table);
   hold_back_while_replaying(table);

@@ -117,6 +117,10 @@ void walk_to_last(const Context& context) {
   if (can_walk(context)) walk_to(context, last_open(context));
 }
 
+double still_seconds(const Step& step) {
+  return is_collective(step.op) ? kStillAtCollectiveSeconds : kStillSeconds;
+}
+
 void Player::advance(const Context& context, double delta_seconds) {
   ViewState& view = context.view;
   if (!view.playing || !can_walk(context)) {
@@ -135,9 +139,8 @@ void Player::advance(const Context& context, double delta_seconds) {
     }
     return;
   }
-  const bool at_collective =
-      view.selected_step >= 0 && is_collective(program_of(context)->step(view.selected_step).op);
-  if (still_seconds_ < (at_collective ? kStillAtCollectiveSeconds : kStillSeconds)) return;
+  const StepId step = view.selected_step;
+  if (still_seconds_ < (step >= 0 ? still_seconds(program_of(context)->step(step)) : kStillSeconds)) return;
   still_seconds_ = 0;
   walk_forward(context);
 }

@@ -28,6 +28,9 @@ bool is_playing(const Context& context);
 /// There are steps to walk through, and the result shown belongs to the settings wanted.
 bool can_walk(const Context& context);
 
+/// How long Play holds a step still; a collective longer.
+double still_seconds(const Step& step);
+
 /// While view.playing: one step forward whenever the present one has been still for long enough; a collective
 /// is held longer. Stops at the last step. Once per frame, `delta_seconds` after the one before.
 class Player {

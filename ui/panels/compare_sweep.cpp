@@ -289,8 +289,11 @@ void draw_sweep(const Context& context) {
       copy_button(context, "copy sweep",
                   {at.x + room.x - measure_button_width(context, "Sweep T") - context.px(12),
                    measure_button_middle(context, head) - small_button_height(context) / 2},
-                  copied(*sweep));
-    y += draw_table(context, *sweep, {at.x, y}, room.x) + context.px(10);
+                  [&] { return copied(*sweep); });
+    const float table_top = y;
+    y += draw_table(context, *sweep, {at.x, y}, room.x);
+    copyable_table("sweep", {at.x, table_top}, {at.x + room.x, y}, [&] { return copied(*sweep); });
+    y += context.px(10);
     const float height = std::clamp(at.y + room.y - y - context.px(4), context.px(136), context.px(320));
     const float gap = context.px(32), half = (room.x - gap) / 2;
     draw_weights(context, *sweep, {at.x, y}, {half, height});

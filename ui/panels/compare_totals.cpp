@@ -100,6 +100,16 @@ std::vector<Total> few_totals_of(const Theme& theme, const SplitTrials& trials) 
   return all;
 }
 
+TextTable copied(const std::vector<Total>& totals, const SplitTrials& trials) {
+  TextTable table{{{"of each split"}}, {}};
+  for (const SplitTrial& trial : trials.trials) table.columns.push_back({trial.split.name, Align::Right});
+  for (const Total& one : totals) {
+    table.rows.push_back({one.label});
+    table.rows.back().insert(table.rows.back().end(), one.texts.begin(), one.texts.end());
+  }
+  return table;
+}
+
 }  // namespace
 
 float draw_totals(const Context& context, const SplitTrials& trials, const std::vector<float>& lefts, float y,
@@ -111,7 +121,10 @@ float draw_totals(const Context& context, const SplitTrials& trials, const std::
   const float height = row * static_cast<float>(totals.size()) + context.px(6);
   if (!draw) return height;
   ImDrawList* list = ImGui::GetWindowDrawList();
-  rule(context, {lefts.front(), y}, lefts.back() + width - lefts.front());
+  const float right_end = lefts.back() + width;
+  copyable_table("totals", {lefts.front(), y}, {right_end, y + height},
+                 [&] { return copied(totals_of(theme, trials), trials); });
+  rule(context, {lefts.front(), y}, right_end - lefts.front());
   y += context.px(6);
   for (const Total& one : totals) {
     const double most = *std::max_element(one.amounts.begin(), one.amounts.end());

@@ -210,6 +210,37 @@ void draw_entrant(const Context& context, const HeldTournament& held, size_t pla
               Align::Right);
 }
 
+/// The places listed, and megatron's below them where it is not among them.
+std::vector<size_t> listed_places(const HeldTournament& held) {
+  std::vector<size_t> places = held.tournament.listed;
+  if (held.megatron < held.tournament.entrants.size() &&
+      std::find(places.begin(), places.end(), held.megatron) == places.end())
+    places.push_back(held.megatron);
+  return places;
+}
+
+TextTable copied(const HeldTournament& held) {
+  TextTable table{{{"place", Align::Right},
+                   {"T × D"},
+                   {"cuts that differ from megatron"},
+                   {"step, estimated", Align::Right},
+                   {"communication, estimated", Align::Right},
+                   {"memory a rank, planned", Align::Right},
+                   {"step, measured", Align::Right}},
+                  {}};
+  const std::vector<size_t> places = listed_places(held);
+  for (size_t i = 0; i < places.size(); ++i) {
+    const Entrant& entrant = held.tournament.entrants[places[i]];
+    table.rows.push_back(
+        {std::to_string(places[i] + 1), fmt::format("{} × {}", entrant.tp, entrant.dp), cuts_of(entrant),
+         held.has_times ? format_seconds(entrant.seconds) : "",
+         held.has_times ? format_percent(communication(entrant)) : "",
+         entrant.memory_bytes > 0 ? gigabytes(entrant.memory_bytes) : "≥ " + gigabytes(entrant.state_bytes),
+         i < held.runs.size() ? format_seconds(held.runs[i].measured_seconds) : ""});
+  }
+  return table;
+}
+
 /// The list. Returns the height it took.
 float draw_list(const Context& context, const HeldTournament& held, ImVec2 at, float width) {
   const Type type(context);
@@ -234,10 +265,8 @@ float draw_list(const Context& context, const HeldTournament& held, ImVec2 at, f
   rule(context, {at.x, y}, width);
   y += context.px(4);
 
-  std::vector<size_t> places = tournament.listed;
-  const bool megatron_below = held.megatron < tournament.entrants.size() &&
-                              std::find(places.begin(), places.end(), held.megatron) == places.end();
-  if (megatron_below) places.push_back(held.megatron);
+  const std::vector<size_t> places = listed_places(held);
+  const bool megatron_below = places.size() > tournament.listed.size();
   double most = 0;
   for (const size_t place : places) most = std::max(most, tournament.entrants[place].seconds);
   ImGui::PushID("entrants");
@@ -330,7 +359,9 @@ void draw_tournament(const Context& context) {
            context.px(6);
   }
   if (held != nullptr && held->refused.empty()) {
+    const float list_top = y;
     y += draw_list(context, *held, {at.x, y}, width);
+    copyable_table("tournament", {at.x, list_top}, {at.x + width, y}, [&] { return copied(*held); });
     if (!current)
       fill_rect(ImGui::GetWindowDrawList(), {at.x, at.y}, {at.x + width, y},
                 faded(context.theme.window, 0.55f));

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "ui/context.h"
+#include "ui/widgets/copy_table.h"
 #include "ui/widgets/heatmap.h"
 #include "ui/widgets/paint.h"
 #include "ui/widgets/whole_picture.h"
@@ -33,6 +34,7 @@ struct Subject {
 struct Pen {
   ImDrawList* list;
   float x, y, width;
+  TextTable facts{{{"what"}, {"value"}}, {}};  ///< of the part being drawn, for copying
 };
 
 /// A heatmap per rank with zoom, numbers in the cells, where its slice lies, and its rms.

@@ -23,6 +23,7 @@ void draw_fact(const Context& context, Pen& pen, std::string_view name, std::str
   draw_text(pen.list, {pen.x, pen.y}, label, name);
   const float room = pen.width - text_width(label, name) - context.px(12);
   draw_text(pen.list, {pen.x + pen.width, pen.y}, figure, fitted(figure, value, room), Align::Right);
+  pen.facts.rows.push_back({std::string(name), std::string(value)});
   pen.y += row_height(context);
 }
 
@@ -33,6 +34,7 @@ void draw_links(const Context& context, const Subject& subject, Pen& pen, const 
   const TextStyle style = mono_text(context, context.theme.text);
   int index = 0;
   for (const auto& [id, text] : links) {
+    pen.facts.rows.push_back({index == 0 ? name : "", text});
     const std::string shown = fitted(style, text, pen.width - context.px(64));
     const float width = text_width(style, shown);
     const float x = pen.x + pen.width - width;
@@ -153,9 +155,22 @@ void draw_time(const Context& context, const Subject& subject, Pen& pen) {
   draw_fact(context, pen, measured ? what : "this step, estimated", text);
 }
 
+TextTable meeting_table(const std::vector<std::vector<StepEvent>>& ranks, size_t step) {
+  TextTable table{{{"rank", Align::Right}, {"wait", Align::Right}, {"transfer", Align::Right}}, {}};
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+    if (step >= ranks[rank].size()) continue;
+    const StepEvent& event = ranks[rank][step];
+    table.rows.push_back({std::to_string(rank), format_seconds(event.wait_seconds()),
+                          format_seconds(event.transfer_seconds())});
+  }
+  return table;
+}
+
 }  // namespace
 
 void draw_facts(const Context& context, const Subject& subject, Pen& pen) {
+  const float top = pen.y;
+  pen.facts.rows.clear();
   const std::vector<ShapeLine> lines = shape_lines(subject.tensor(), subject.ranks());
   for (const ShapeLine& line : lines) draw_fact(context, pen, "shape, " + line.who, to_string(line.shape));
   const bool cut = subject.ranks() > 1 && subject.tensor().layout.kind == LayoutKind::Sharded;
@@ -167,12 +182,15 @@ void draw_facts(const Context& context, const Subject& subject, Pen& pen) {
   if (const auto links = feeds(subject); !links.empty()) draw_links(context, subject, pen, "feeds", links);
   draw_parity(context, subject, pen);
   draw_time(context, subject, pen);
+  copyable_table("facts", {pen.x, top}, {pen.x + pen.width, pen.y}, [&] { return pen.facts; });
 }
 
 void draw_collective_facts(const Context& context, const Subject& subject, Pen& pen) {
   const Theme& theme = context.theme;
   const Step& step = subject.program().step(subject.step);
   const size_t id = static_cast<size_t>(subject.step);
+  const float facts_top = pen.y;
+  pen.facts.rows.clear();
   draw_fact(context, pen, "tensor", bytes_text(static_cast<double>(subject.tensor().bytes())));
   draw_fact(context, pen, "each rank sends, ring",
             fmt::format("{}  {}", grouped_text(sent_bytes(subject.program(), step.id)),
@@ -182,6 +200,7 @@ void draw_collective_facts(const Context& context, const Subject& subject, Pen& 
     if (!info.name.empty())
       draw_fact(context, pen, "communicator", fmt::format("{}: {}", info.name, info.reason));
   }
+  copyable_table("collective", {pen.x, facts_top}, {pen.x + pen.width, pen.y}, [&] { return pen.facts; });
   const bool measured = subject.result && subject.result->timed;
   if (!measured) {
     pen.y += context.px(8);
@@ -195,6 +214,7 @@ void draw_collective_facts(const Context& context, const Subject& subject, Pen& 
   const TextStyle label = small_text(context, theme.dim);
   const TextStyle figure = mono_text(context, theme.text);
   const float row = row_height(context);
+  const float ranks_top = pen.y;
   const float bar_x = pen.x + context.px(60);
   const float bar_width = pen.width - context.px(60) - context.px(136);
   draw_text(pen.list, {pen.x + pen.width - context.px(68), pen.y}, label, "wait", Align::Right);
@@ -217,6 +237,8 @@ void draw_collective_facts(const Context& context, const Subject& subject, Pen& 
               Align::Right);
     pen.y += row;
   }
+  copyable_table("ranks", {pen.x, ranks_top}, {pen.x + pen.width, pen.y},
+                 [&] { return meeting_table(subject.result->events, id); });
   pen.y += context.px(12);
 }
 

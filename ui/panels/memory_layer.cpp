@@ -167,7 +167,9 @@ float draw_kinds(const Context& context, ImVec2 at, float width) {
   rule(context, {at.x, y}, width);
   y += context.px(8);
   row("total", 0, total_bytes(planned), marks ? total_bytes((*marks)[rank]) : 0, true);
-  copy_button(context, "copy bytes", {right, head_y}, copied);
+  const MakeTable make = [&] { return copied; };
+  copy_button(context, "copy bytes", {right, head_y}, make);
+  copyable_table("bytes", at, {right, y}, make);
   const bool equal = marks && (*marks)[rank] == planned;
   std::string says =
       !marks  ? "Nothing of this plan has run yet: planned by liveness."

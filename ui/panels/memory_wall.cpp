@@ -143,7 +143,9 @@ float draw_table(const Context& context, const Wall& wall, ImVec2 at, float widt
             {context.fonts.mono, type.mono.size, fits ? theme.agreement : theme.communication},
             amount + " of " + capacity(*wall.device), Align::Right);
   copied.rows.push_back({"total before activations", "16 bytes × " + size, amount});
-  copy_button(context, "copy one rank", {right, head_y}, copied);
+  const MakeTable make = [&] { return copied; };
+  copy_button(context, "copy one rank", {right, head_y}, make);
+  copyable_table("one rank", at, {right, y + context.px(36)}, make);
   draw_text(list, {right - context.px(64), head_y + context.px(5)}, type.faint_note, "estimated",
             Align::Right);
   return y + context.px(36) - at.y;

@@ -161,7 +161,7 @@ void draw_notes(const Context& c, float top) {
   const float inner = ImGui::GetContentRegionAvail().x;
   draw_text(ImGui::GetWindowDrawList(), at, type.strong, "Notes");
   if (!c.replay.notes->empty())
-    copy_button(c, "copy notes", {at.x + inner - c.px(36), at.y}, copied(c.replay));
+    copy_button(c, "copy notes", {at.x + inner - c.px(36), at.y}, [&] { return copied(c.replay); });
   ImGui::SetCursorScreenPos({at.x + inner - c.px(24), at.y - c.px(2)});
   if (ImGui::InvisibleButton("close notes", {c.px(24), c.px(24)})) view.notes_open = false;
   const ImU32 ink = ImGui::IsItemHovered() ? c.theme.text : c.theme.dim;

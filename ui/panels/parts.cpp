@@ -71,7 +71,7 @@ float small_button_height(const Context& context) {
   return std::round(context.px(24));
 }
 
-void copy_button(const Context& context, const char* id, ImVec2 right_top, const TextTable& table) {
+void copy_button(const Context& context, const char* id, ImVec2 right_top, const MakeTable& make) {
   const ImVec2 cursor = ImGui::GetCursorScreenPos();
   const Type type(context);
   const float width = text_width(type.note, "Copy") + context.px(20);
@@ -83,8 +83,7 @@ void copy_button(const Context& context, const char* id, ImVec2 right_top, const
   ImGui::PopStyleColor();
   ImGui::PopFont();
   if (ImGui::BeginPopup("menu")) {
-    if (ImGui::MenuItem("as text")) ImGui::SetClipboardText(to_plain_text(table).c_str());
-    if (ImGui::MenuItem("as Markdown")) ImGui::SetClipboardText(to_markdown(table).c_str());
+    copy_entries("", make);
     ImGui::EndPopup();
   }
   ImGui::PopID();

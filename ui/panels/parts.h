@@ -42,7 +42,7 @@ float choice_row_width(const Context& context, std::span<const std::string> labe
 float choice_row_height(const Context& context);
 
 /// A small "Copy" button at `at` (its right top corner) whose menu copies the table as text or as Markdown.
-void copy_button(const Context& context, const char* id, ImVec2 right_top, const TextTable& table);
+void copy_button(const Context& context, const char* id, ImVec2 right_top, const MakeTable& make);
 float small_button_height(const Context& context);
 
 /// A token between its two themes: `amount` of the way from the dark theme's to the light one's, the same in

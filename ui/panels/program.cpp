@@ -61,8 +61,7 @@ void copy_menu(const Context& context, ImVec2 right_top, const std::vector<Progr
     const auto offer = [&](const char* what, const std::vector<ProgramRow>& rows) {
       ImGui::PushID(what);
       ImGui::BeginDisabled(rows.empty());
-      if (ImGui::MenuItem((std::string(what) + " as text").c_str()))
-        ImGui::SetClipboardText(to_plain_text(as_table(rows)).c_str());
+      copy_entries(what, [&] { return as_table(rows); });
       if (ImGui::MenuItem((std::string(what) + " as JSON").c_str()))
         ImGui::SetClipboardText(as_json(plan, rows).c_str());
       ImGui::EndDisabled();
@@ -188,6 +187,8 @@ void draw_steps(const Context& context, const std::vector<ProgramRow>& rows, ImV
     ImGui::EndTable();
   }
   ImGui::PopFont();
+  copyable_table("copy steps", ImGui::GetItemRectMin(), ImGui::GetItemRectMax(),
+                 [&] { return as_table(rows); });
 }
 
 /// Every tensor the selected step reads and writes; a click inspects it.
@@ -241,6 +242,8 @@ void draw_tensors(const Context& context, const Step& step, ImVec2 size) {
     ImGui::EndTable();
   }
   ImGui::PopFont();
+  copyable_table("copy tensors", ImGui::GetItemRectMin(), ImGui::GetItemRectMax(),
+                 [&] { return tensor_table(program, step); });
 }
 
 /// The rows of the newest plan, made once a plan.

@@ -96,6 +96,27 @@ TextTable as_table(const std::vector<ProgramRow>& rows) {
   return table;
 }
 
+TextTable tensor_table(const Program& program, const Step& step) {
+  TextTable table{{{"role"},
+                   {"tensor"},
+                   {"name"},
+                   {"layout"},
+                   {"shape"},
+                   {"per rank"},
+                   {"kind"},
+                   {"bytes per rank", Align::Right}},
+                  {}};
+  const auto add = [&](TensorId id, const char* role) {
+    const Tensor& tensor = program.tensor(id);
+    table.rows.push_back({role, tensor.symbol, tensor.name, to_string(tensor.layout), to_string(tensor.shape),
+                          shape_per_rank(program, tensor), to_string(tensor.kind),
+                          grouped_text(local_bytes(tensor, program.ranks(), 0))});
+  };
+  for (const TensorId id : step.inputs) add(id, "reads");
+  for (const TensorId id : step.outputs) add(id, "writes");
+  return table;
+}
+
 std::string as_json(const Plan& plan, const std::vector<ProgramRow>& rows) {
   nlohmann::ordered_json steps = nlohmann::ordered_json::array();
   for (const ProgramRow& row : rows) {

@@ -27,6 +27,8 @@ std::vector<ProgramRow> filtered(const std::vector<ProgramRow>& rows, const std:
 
 /// The rows as a table with the columns' names.
 TextTable as_table(const std::vector<ProgramRow>& rows);
+/// Every tensor the step reads and writes.
+TextTable tensor_table(const Program& program, const Step& step);
 
 /// The rows' steps as a JSON array: op, phase, conjugate, name, equation, FLOPs, bytes sent, and every input
 /// and output with shape, layout and rank 0's own shape and bytes.

@@ -57,8 +57,8 @@ void draw_axis(const Frame& frame) {
   const int most = std::max(2, static_cast<int>((frame.max.x - frame.min.x) / context.px(120)));
   for (const double tick : round_ticks(frame.shown, most)) {
     const float x = std::round(frame.x(tick));
-    list->AddLine({x, top + context.px(4)}, {x, frame.max.y}, context.theme.ghost,
-                  std::max(1.0f, context.px(1)));
+    draw_line(list, {x, top + context.px(4)}, {x, frame.max.y}, context.theme.ghost,
+              std::max(1.0f, context.px(1)));
     const std::string text = format_tick(tick);
     if (x + context.px(6) + text_width(style, text) < frame.max.x) {
       draw_text(list, {x + context.px(6), top + context.px(2)}, style, text);
@@ -193,8 +193,8 @@ void draw_collectives(const Frame& frame) {
     }
     if (meeting >= frame.shown.begin && meeting <= frame.shown.end && ranks > 1) {
       const float x = std::round(frame.x(meeting));
-      list->AddLine({x, frame.y(0) - context.px(2)}, {x, frame.y(ranks - 1) + frame.height + context.px(2)},
-                    theme.communication, std::max(1.0f, context.px(1.5f)));
+      draw_line(list, {x, frame.y(0) - context.px(2)}, {x, frame.y(ranks - 1) + frame.height + context.px(2)},
+                theme.communication, std::max(1.0f, context.px(1.5f)));
     }
   }
 }
@@ -214,9 +214,9 @@ void draw_playhead(const Frame& frame) {
   const float x = std::round(frame.x(at));
   const float top = frame.name.empty() ? frame.min.y - context.px(8) : frame.y(0);
   const float wide = context.px(6);
-  list->AddTriangleFilled({x - wide, top - wide}, {x + wide, top - wide}, {x, top + context.px(2)},
-                          context.theme.text);
-  list->AddLine({x, top}, {x, frame.bottom()}, context.theme.text, std::max(1.0f, context.px(1.5f)));
+  fill_triangle(list, {x - wide, top - wide}, {x + wide, top - wide}, {x, top + context.px(2)},
+                context.theme.text);
+  draw_line(list, {x, top}, {x, frame.bottom()}, context.theme.text, std::max(1.0f, context.px(1.5f)));
 }
 
 TextStyle in_bold(const Context& context, TextStyle style) {

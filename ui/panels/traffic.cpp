@@ -319,7 +319,7 @@ void draw_traffic(const Context& context) {
     return;
   }
   page_head(context, "Traffic", provenance(context), reserve);
-  copy_button(context, "copy traffic", {right, top.y}, copied(rows, how_known(snapshot)));
+  copy_button(context, "copy traffic", {right, top.y}, [&] { return copied(rows, how_known(snapshot)); });
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 room = ImGui::GetContentRegionAvail();
   float y = at.y + context.px(6);
@@ -329,15 +329,18 @@ void draw_traffic(const Context& context) {
   const bool splits_first =
       !whole && !plan.splits.empty() && room.x > context.px(860) && room.y > context.px(560);
   if (splits_first) y += draw_splits(context, plan.splits, {at.x, y}, room.x) + context.px(18);
+  const float rows_top = y;
   if (whole) {
     const int layer = listed_layer(context, plan.program);
     const std::string title =
         "Every conversion outside the layers and in layer " + std::to_string(layer) + ", as in every other";
-    y += draw_rows(context, rows_of_one_layer(rows, layer), title, {at.x, y}, room.x) + context.px(18);
+    y += draw_rows(context, rows_of_one_layer(rows, layer), title, {at.x, y}, room.x);
   } else {
-    y += draw_rows(context, rows, "Every conversion, in the order of the Program", {at.x, y}, room.x) +
-         context.px(18);
+    y += draw_rows(context, rows, "Every conversion, in the order of the Program", {at.x, y}, room.x);
   }
+  copyable_table("conversions", {at.x, rows_top}, {right, y},
+                 [&] { return copied(rows, how_known(snapshot)); });
+  y += context.px(18);
   if (!splits_first && !plan.splits.empty()) y += draw_splits(context, plan.splits, {at.x, y}, room.x);
   ImGui::SetCursorScreenPos(at);
   ImGui::Dummy({room.x, y - at.y});

@@ -52,6 +52,13 @@ std::vector<Line> lines_of(const LossLens& lens) {
   return lines;
 }
 
+TextTable copied(const std::vector<Line>& lines) {
+  TextTable table{{{"loss"}, {"fused", Align::Right}, {"gathered", Align::Right}, {"provenance"}}, {}};
+  for (const Line& line : lines)
+    table.rows.push_back({line.label, line.fused, line.gathered, line.provenance});
+  return table;
+}
+
 std::string verdict(const LossLens& lens) {
   const LossFigures &fused = lens.fused, &gathered = lens.gathered;
   if (!lens.note.empty()) return lens.note;
@@ -126,7 +133,9 @@ float draw_loss_lens(const Context& context, const LossLens& lens, ImVec2 at, fl
   y += context.px(20);
   rule(context, {at.x, y}, width);
   y += context.px(4);
-  for (const Line& line : lines_of(lens)) {
+  const float lines_top = y;
+  const std::vector<Line> lines = lines_of(lens);
+  for (const Line& line : lines) {
     const float label_room = fused_x - column - at.x;
     draw_text(list, {at.x, y + context.px(2)}, type.body, fitted(type.body, line.label, label_room));
     draw_text(list, {fused_x, y + context.px(2)}, type.mono, line.fused, Align::Right);
@@ -144,6 +153,7 @@ float draw_loss_lens(const Context& context, const LossLens& lens, ImVec2 at, fl
     draw_text(list, {right, y + context.px(3)}, type.faint_note, line.provenance, Align::Right);
     y += context.px(23);
   }
+  copyable_table("loss lens", {at.x, lines_top}, {right, y}, [&] { return copied(lines); });
   return y - at.y;
 }
 

@@ -7,6 +7,25 @@
 #include "ui/widgets/format.h"
 
 namespace shardlens::ui {
+namespace {
+
+TextTable copied(const std::vector<SplitCost>& splits) {
+  TextTable table{{{"split"},
+                   {"each rank sends, planned", Align::Right},
+                   {"each rank computes, planned", Align::Right},
+                   {"each rank holds, planned", Align::Right},
+                   {"refused"}},
+                  {}};
+  for (const SplitCost& split : splits) {
+    const bool known = split.refused.empty();
+    table.rows.push_back({split.split.name, known ? bytes_text(static_cast<double>(split.sent_bytes)) : "",
+                          known ? format_flop_count(static_cast<double>(split.flops)) : "",
+                          known ? bytes_text(static_cast<double>(split.arena_bytes)) : "", split.refused});
+  }
+  return table;
+}
+
+}  // namespace
 
 float draw_splits(const Context& context, const std::vector<SplitCost>& splits, ImVec2 at, float width) {
   const Type type(context);
@@ -81,6 +100,7 @@ float draw_splits(const Context& context, const std::vector<SplitCost>& splits, 
     }
     y += row;
   }
+  copyable_table("cut in other ways", at, {right, y}, [&] { return copied(splits); });
   draw_text(
       list, {at.x, y + context.px(4)}, type.faint_note,
       fitted(type.faint_note,

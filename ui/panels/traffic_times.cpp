@@ -328,7 +328,10 @@ void draw_traffic_times(const Context& context, float reserve) {
     draw_text(ImGui::GetWindowDrawList(), {at.x, y}, Type(context).strong,
               whole ? fmt::format("The steps outside the layers and in layer {}", layer) : "Step by step");
     y += context.px(24);
+    const float steps_top = y;
     y += draw_steps(context, axis, rows, {at.x, y}, width);
+    copyable_table("times", {at.x, steps_top}, {at.x + width, y},
+                   [&] { return copied(rows, how_known(snapshot), axis.has_beside); });
   }
   ImGui::SetCursorScreenPos(at);
   ImGui::Dummy({width, y + context.px(8) - at.y});
@@ -338,9 +341,10 @@ void copy_traffic_times(const Context& context, ImVec2 right_top) {
   const Snapshot& snapshot = context.snapshot;
   if (!snapshot.result || snapshot.stale() || !snapshot.result->times) return;
   const Result* beside = context.beside != nullptr ? context.beside->result.get() : nullptr;
-  copy_button(
-      context, "copy times", right_top,
-      copied(time_rows(*snapshot.plan, *snapshot.result, beside), how_known(snapshot), beside != nullptr));
+  copy_button(context, "copy times", right_top, [&] {
+    return copied(time_rows(*snapshot.plan, *snapshot.result, beside), how_known(snapshot),
+                  beside != nullptr);
+  });
 }
 
 }  // namespace shardlens::ui

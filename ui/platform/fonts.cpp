@@ -5,8 +5,7 @@
 #include <imgui.h>
 #include <imgui_internal.h>
 
-#include <initializer_list>
-#include <string_view>
+#include <array>
 
 #include "engine/config/assets.h"
 
@@ -17,21 +16,31 @@ std::span<const EmbeddedFile> embedded_fonts();
 
 namespace {
 
-constexpr std::string_view roboto = "Roboto/Roboto-Regular.ttf";
-constexpr std::string_view roboto_bold = "Roboto/Roboto-Bold.ttf";
-constexpr std::string_view roboto_italic = "Roboto/Roboto-RegularItalic.ttf";
-constexpr std::string_view inconsolata = "Inconsolata-Medium.ttf";
-constexpr std::string_view font_awesome = "fontawesome-webfont.ttf";
+using Chain = std::span<const FontFace>;
 
-// A character that no face has, drawn as a smaller letter of the same face.
-struct StandIn {
-  ImWchar character;
-  ImWchar letter;
-  float scale;  // of the font's size
-  float raise;  // of the font's size
+FontFace face(std::string_view file, std::string_view family, bool bold = false, bool italic = false) {
+  return {file, family, bold, italic, find_embedded(embedded_fonts(), file)};
+}
+
+struct Chains {
+  FontFace roboto = face("Roboto/Roboto-Regular.ttf", "Roboto");
+  FontFace roboto_bold = face("Roboto/Roboto-Bold.ttf", "Roboto", true);
+  FontFace roboto_italic = face("Roboto/Roboto-RegularItalic.ttf", "Roboto", false, true);
+  FontFace inconsolata = face("Inconsolata-Medium.ttf", "Inconsolata");
+  FontFace font_awesome = face("fontawesome-webfont.ttf", "FontAwesome");
+  std::array<FontFace, 3> body{roboto, inconsolata, font_awesome};
+  std::array<FontFace, 3> bold{roboto_bold, inconsolata, font_awesome};
+  std::array<FontFace, 2> italic{roboto_italic, inconsolata};
+  std::array<FontFace, 3> mono{inconsolata, roboto, font_awesome};
 };
-constexpr StandIn kTranspose{0x1D40, 'T', 0.66F, 0.26F};
-constexpr StandIn kHadamard{0x2218, 'o', 0.72F, 0.08F};
+
+const Chains& chains() {
+  static const Chains all;
+  return all;
+}
+
+constexpr StandIn kTranspose{0x1D40, U'T', 0.66F, 0.26F};
+constexpr StandIn kHadamard{0x2218, U'o', 0.72F, 0.08F};
 
 // Dear ImGui's own loader, which finds `stand_in.letter` where it is asked for `stand_in.character` and has
 // no other characters.
@@ -42,8 +51,9 @@ const ImFontLoader* stand_in_loader() {
     made.Name = "stand-in";
     made.FontSrcGetGlyphIndexFromCodepoint = [](ImFontAtlas* atlas, ImFontConfig* source, ImWchar character) {
       const ImFontLoader* all = ImFontAtlasGetFontLoaderForStbTruetype();
-      return character == stand_in.character
-                 ? all->FontSrcGetGlyphIndexFromCodepoint(atlas, source, stand_in.letter)
+      return character == static_cast<ImWchar>(stand_in.character)
+                 ? all->FontSrcGetGlyphIndexFromCodepoint(atlas, source,
+                                                          static_cast<ImWchar>(stand_in.letter))
                  : 0;
     };
     return made;
@@ -52,8 +62,7 @@ const ImFontLoader* stand_in_loader() {
 }
 
 template <const StandIn& stand_in>
-void add_stand_in(ImFontAtlas& atlas, std::string_view face) {
-  const std::string_view data = find_embedded(embedded_fonts(), face);
+void add_stand_in(ImFontAtlas& atlas, std::string_view data) {
   ImFontConfig config;
   config.FontDataOwnedByAtlas = false;
   config.PixelSnapH = true;
@@ -65,20 +74,19 @@ void add_stand_in(ImFontAtlas& atlas, std::string_view face) {
                              &config);
 }
 
-ImFont* add_chain(ImFontAtlas& atlas, std::initializer_list<std::string_view> faces) {
+ImFont* add_chain(ImFontAtlas& atlas, Chain faces) {
   ImFont* font = nullptr;
-  for (const std::string_view face : faces) {
-    const std::string_view data = find_embedded(embedded_fonts(), face);
+  for (const FontFace& face : faces) {
     ImFontConfig config;
     config.FontDataOwnedByAtlas = false;
     config.PixelSnapH = true;  // textures are not filtered: a glyph stands on whole pixels
     config.MergeMode = font != nullptr;
     // The atlas only reads the data, though its interface asks for a mutable pointer.
-    font = atlas.AddFontFromMemoryTTF(const_cast<char*>(data.data()), static_cast<int>(data.size()),
+    font = atlas.AddFontFromMemoryTTF(const_cast<char*>(face.data.data()), static_cast<int>(face.data.size()),
                                       ui::kBodySize, &config);
   }
-  add_stand_in<kTranspose>(atlas, *faces.begin());
-  add_stand_in<kHadamard>(atlas, *faces.begin());
+  add_stand_in<kTranspose>(atlas, faces.front().data);
+  add_stand_in<kHadamard>(atlas, faces.front().data);
   return font;
 }
 
@@ -87,10 +95,25 @@ ImFont* add_chain(ImFontAtlas& atlas, std::initializer_list<std::string_view> fa
 ui::Fonts add_fonts(ImFontAtlas& atlas) {
   // Lines are smoothed by their geometry, which needs no filter, and not by a texture, which does.
   atlas.Flags |= ImFontAtlasFlags_NoBakedLines;
-  return {.body = add_chain(atlas, {roboto, inconsolata, font_awesome}),
-          .bold = add_chain(atlas, {roboto_bold, inconsolata, font_awesome}),
-          .italic = add_chain(atlas, {roboto_italic, inconsolata}),
-          .mono = add_chain(atlas, {inconsolata, roboto, font_awesome})};
+  const Chains& chain = chains();
+  return {.body = add_chain(atlas, chain.body),
+          .bold = add_chain(atlas, chain.bold),
+          .italic = add_chain(atlas, chain.italic),
+          .mono = add_chain(atlas, chain.mono)};
+}
+
+std::span<const FontFace> faces_of(const ui::Fonts& fonts, const ImFont* font) {
+  const Chains& chain = chains();
+  if (font == fonts.bold) return chain.bold;
+  if (font == fonts.italic) return chain.italic;
+  if (font == fonts.mono) return chain.mono;
+  return chain.body;
+}
+
+std::optional<StandIn> stand_in_for(char32_t character) {
+  for (const StandIn& known : {kTranspose, kHadamard})
+    if (known.character == character) return known;
+  return std::nullopt;
 }
 
 }  // namespace shardlens

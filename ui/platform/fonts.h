@@ -5,6 +5,10 @@
 // is a matter of style alone: ImGui::PushFont(fonts.mono, size), style.FontScaleMain.
 #pragma once
 
+#include <optional>
+#include <span>
+#include <string_view>
+
 #include "ui/theme/theme.h"
 
 struct ImFontAtlas;
@@ -12,5 +16,25 @@ struct ImFontAtlas;
 namespace shardlens {
 
 ui::Fonts add_fonts(ImFontAtlas& atlas);
+
+/// A face a font is made of; its file's bytes live as long as the program.
+struct FontFace {
+  std::string_view file;    ///< "Roboto/Roboto-Bold.ttf"
+  std::string_view family;  ///< "Roboto"
+  bool bold = false, italic = false;
+  std::string_view data;
+};
+
+/// The faces of a font; the first that has a character draws it.
+std::span<const FontFace> faces_of(const ui::Fonts& fonts, const ImFont* font);
+
+/// A character that no face has, drawn as a smaller letter of the font's first face; sizes in parts of the
+/// font's size.
+struct StandIn {
+  char32_t character;
+  char32_t letter;
+  float scale, raise;
+};
+std::optional<StandIn> stand_in_for(char32_t character);
 
 }  // namespace shardlens

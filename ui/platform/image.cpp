@@ -14,9 +14,7 @@
 
 namespace shardlens {
 
-namespace {
-
-std::vector<std::uint8_t> encode(const Image& image) {
+std::vector<std::uint8_t> encode_png(const Image& image) {
   // Dropping alpha here keeps a screenshot opaque whatever the blending left in the alpha channel.
   const auto pixels =
       static_cast<std::size_t>(image.size.width) * static_cast<std::size_t>(image.size.height);
@@ -38,10 +36,8 @@ std::vector<std::uint8_t> encode(const Image& image) {
   return encoded;
 }
 
-}  // namespace
-
 void write_png(const Image& image, const std::filesystem::path& path) {
-  const std::vector<std::uint8_t> encoded = encode(image);
+  const std::vector<std::uint8_t> encoded = encode_png(image);
   std::filesystem::path temporary = path;
   temporary += fmt::format(".{}.part", getpid());
   std::ofstream file(temporary, std::ios::binary);

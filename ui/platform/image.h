@@ -26,6 +26,9 @@ struct Image {
   }
 };
 
+// The bytes of a PNG without alpha.
+std::vector<std::uint8_t> encode_png(const Image& image);
+
 // Writes `image` as a PNG without alpha. The file appears whole or not at all: it is written beside its place
 // and renamed. Throws Error if the folder does not exist or cannot be written.
 void write_png(const Image& image, const std::filesystem::path& path);

@@ -110,7 +110,7 @@ void draw_values(const Scene& scene, ImDrawList* list, TensorId tensor, const Pi
       scene.context.heatmaps.draw(list, piece.place.min, piece.place.max, sample, picture, scale, piece.uv0,
                                   piece.uv1, scene.opacity());
     }
-    list->ChannelsSetCurrent(kOutlineLayer);
+    choose_layer(list, kOutlineLayer);
     draw_numbers(scene, list, piece, *sample, scale);
     return;
   }
@@ -125,7 +125,7 @@ void draw_tensor(const Scene& scene, ImDrawList* list, TensorId id, const Rect& 
   const Tensor& tensor = scene.program().tensor(id);
   const bool partial = tensor.layout.kind == LayoutKind::Partial;
   const bool sharded = tensor.layout.kind == LayoutKind::Sharded;
-  list->ChannelsSetCurrent(kGhostLayer);
+  choose_layer(list, kGhostLayer);
   fill = fill && scene.sample(id, first);
   if (sharded || !fill) fill_rect(list, ghost.min, ghost.max, scene.ink(theme.ghost));
   // Whole tensors are the same (or the same kind of share) on every rank of a group: one stands for all.
@@ -135,9 +135,9 @@ void draw_tensor(const Scene& scene, ImDrawList* list, TensorId id, const Rect& 
     const ImU32 colour = sharded ? theme.rank_outlines[rank % 8] : partial ? theme.communication : theme.dim;
     const ImU32 outline = scene.ink(fill ? colour : faded(colour, 0.6f));
     for (const Piece& piece : pieces_of(tensor, scene.program().ranks(), rank, ghost)) {
-      list->ChannelsSetCurrent(kHeatmapLayer);
+      choose_layer(list, kHeatmapLayer);
       if (sample) draw_values(scene, list, id, piece, sample);
-      list->ChannelsSetCurrent(kOutlineLayer);
+      choose_layer(list, kOutlineLayer);
       if (partial) {
         draw_dashed_outline(list, piece.place, outline, scene.px(1.5f), scene.px(5));
       } else {

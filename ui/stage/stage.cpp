@@ -118,7 +118,7 @@ void draw_rows(const Scene& scene, ImDrawList* list) {
   // between.
   const Rect lanes = scene.lanes_view();
   list->PushClipRect(lanes.min, lanes.max, true);
-  list->ChannelsSplit(kLayers);
+  split_layers(list, kLayers);
   in_view([&](size_t row) {
     if (!draws_tensor(scene.rows[row].kind)) return;
     for (const Lane& lane : scene.lanes) {
@@ -126,7 +126,7 @@ void draw_rows(const Scene& scene, ImDrawList* list) {
       if (cell.max.x >= lanes.min.x && cell.min.x <= lanes.max.x) draw_tensor_cell(scene, list, row, lane);
     }
   });
-  list->ChannelsMerge();
+  join_layers(list);
   list->PopClipRect();
   in_view([&](size_t row) {
     switch (scene.rows[row].kind) {
@@ -154,11 +154,13 @@ namespace {
 /// Where one would have to scroll to see the selected step, given where one is.
 float scroll_to_selection(const Scene& scene) {
   const float margin = scene.px(48);
+  const float from = scene.context.view.scroll_from_top ? 0 : scene.scroll.y;
   for (size_t row = 0; row < scene.rows.size(); ++row) {
     if (!scene.selected(scene.rows[row])) continue;
     const float top = scene.stack.top[row], bottom = top + scene.stack.height[row];
-    if (top - margin < scene.scroll.y) return std::max(0.0f, top - margin);
-    if (bottom + margin > scene.scroll.y + scene.view.height()) return bottom + margin - scene.view.height();
+    if (top - margin < from) return std::max(0.0f, top - margin);
+    if (bottom + margin > from + scene.view.height()) return bottom + margin - scene.view.height();
+    return from;
   }
   return scene.scroll.y;
 }

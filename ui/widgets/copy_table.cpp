@@ -1,4 +1,4 @@
-// Tables as aligned text and as Markdown.
+// Tables as aligned text and as Markdown, and the ways to ask for them.
 #include "ui/widgets/copy_table.h"
 
 #include <algorithm>
@@ -63,6 +63,26 @@ std::string to_markdown(const TextTable& table) {
     text += "\n";
   }
   return text;
+}
+
+void copy_entries(const std::string& what, const MakeTable& make) {
+  const std::string before = what.empty() ? "" : what + " ";
+  if (ImGui::MenuItem((before + "as text").c_str())) ImGui::SetClipboardText(to_plain_text(make()).c_str());
+  if (ImGui::MenuItem((before + "as Markdown").c_str())) ImGui::SetClipboardText(to_markdown(make()).c_str());
+}
+
+void copyable_table(const char* id, ImVec2 min, ImVec2 max, const MakeTable& make) {
+  ImGui::PushID(id);
+  if (ImGui::IsWindowHovered(ImGuiHoveredFlags_ChildWindows) && ImGui::IsMouseHoveringRect(min, max)) {
+    if (ImGui::IsMouseReleased(ImGuiMouseButton_Right)) ImGui::OpenPopup("copy");
+    if (!ImGui::GetIO().WantTextInput && ImGui::IsKeyChordPressed(ImGuiMod_Ctrl | ImGuiKey_C))
+      ImGui::SetClipboardText(to_plain_text(make()).c_str());
+  }
+  if (ImGui::BeginPopup("copy")) {
+    copy_entries("Copy", make);
+    ImGui::EndPopup();
+  }
+  ImGui::PopID();
 }
 
 }  // namespace shardlens::ui

@@ -1,6 +1,8 @@
 // A table as text, so that what is on the screen can be pasted into a report: aligned columns or Markdown.
+// Every table on the screen is copied in the one way that is here.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,16 @@ struct TextTable {
 std::string to_plain_text(const TextTable& table);
 /// A Markdown table; a `|` inside a cell is escaped.
 std::string to_markdown(const TextTable& table);
+
+/// Makes the table, with whole texts where the screen shortens them. Called when something is copied.
+using MakeTable = std::function<TextTable()>;
+
+/// What was drawn in [min, max] of the current window is a table: a right click offers to copy it, and Ctrl+C
+/// copies it as text while the mouse is over it. `id`: its own in the window.
+void copyable_table(const char* id, ImVec2 min, ImVec2 max, const MakeTable& make);
+
+/// The entries "as text" and "as Markdown" of a menu, with `what` before them when it is not empty.
+void copy_entries(const std::string& what, const MakeTable& make);
 
 /// Characters (code points) in a UTF-8 text: what a monospaced column is wide.
 size_t character_count(const std::string& text);

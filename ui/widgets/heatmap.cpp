@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "ui/platform/gl.h"
+#include "ui/widgets/tape.h"
 
 namespace shardlens::ui {
 namespace {
@@ -76,6 +77,29 @@ class Colouring {
   double factor_, offset_;
 };
 
+std::vector<ImU32> coloured(const Picture& picture, ColourScale scale) {
+  const Colouring colour(scale);
+  std::vector<ImU32> pixels(picture.values.size());
+  std::transform(picture.values.begin(), picture.values.end(), pixels.begin(), colour);
+  return pixels;
+}
+
+/// The part [uv0, uv1] of a picture, in fractions of it, at [min, max]: the whole in its place, and the rest
+/// cut away.
+void note_pixels(Tape& tape, ImDrawList* list, ImVec2 min, ImVec2 max, const Picture& picture,
+                 ColourScale scale, ImVec2 uv0, ImVec2 uv1, float opacity) {
+  auto image = std::make_shared<Image>();
+  image->size = {picture.cols, picture.rows};
+  for (const ImU32 pixel : coloured(picture, scale))
+    for (const int shift : {IM_COL32_R_SHIFT, IM_COL32_G_SHIFT, IM_COL32_B_SHIFT, IM_COL32_A_SHIFT})
+      image->rgba.push_back(static_cast<uint8_t>(pixel >> shift & 255));
+  const float width = (max.x - min.x) / (uv1.x - uv0.x), height = (max.y - min.y) / (uv1.y - uv0.y);
+  const ImVec2 whole_min(min.x - uv0.x * width, min.y - uv0.y * height);
+  list->PushClipRect(min, max, true);
+  tape.note(list, mark::Pixels{whole_min, {whole_min.x + width, whole_min.y + height}, image, opacity});
+  list->PopClipRect();
+}
+
 int power_of_two_at_least(float ratio) {
   int power = 1;
   while (static_cast<float>(power) < ratio && power < (1 << 20)) power *= 2;
@@ -131,9 +155,7 @@ class Pages {
   }
 
   Place add(const Picture& picture, ColourScale scale) {
-    const Colouring colour(scale);
-    std::vector<ImU32> pixels(picture.values.size());
-    std::transform(picture.values.begin(), picture.values.end(), pixels.begin(), colour);
+    const std::vector<ImU32> pixels = coloured(picture, scale);
     const Place place = reserve(picture.cols, picture.rows);
     glBindTexture(GL_TEXTURE_2D, place.page);
     glPixelStorei(GL_UNPACK_ROW_LENGTH, 0);
@@ -272,16 +294,18 @@ void Heatmaps::draw(ImDrawList* list, ImVec2 min, ImVec2 max, const std::shared_
   if (picture.values.empty() || max.x <= min.x || max.y <= min.y || uv1.x <= uv0.x || uv1.y <= uv0.y) return;
   const Stride stride = stride_for(picture.rows, picture.cols, (max.x - min.x) / (uv1.x - uv0.x),
                                    (max.y - min.y) / (uv1.y - uv0.y), kTexelPixels);
-  const Pages::Place place = impl_->find({key.get(), picture.values.data(), -1, -1, stride, scale}, key,
-                                         [&] { return thinned(picture, stride); });
   // The last texel of a row or column may stand for fewer cells than the others.
   const auto covered = [](int cells, int step) {
     const int texels = (cells + step - 1) / step;
     return static_cast<float>(cells) / static_cast<float>(texels * step);
   };
   const ImVec2 part(covered(picture.cols, stride.cols), covered(picture.rows, stride.rows));
-  impl_->draw(list, place, min, max, {uv0.x * part.x, uv0.y * part.y}, {uv1.x * part.x, uv1.y * part.y},
-              opacity);
+  const ImVec2 from(uv0.x * part.x, uv0.y * part.y), to(uv1.x * part.x, uv1.y * part.y);
+  if (Tape* tape = Tape::current())
+    return note_pixels(*tape, list, min, max, thinned(picture, stride), scale, from, to, opacity);
+  const Pages::Place place = impl_->find({key.get(), picture.values.data(), -1, -1, stride, scale}, key,
+                                         [&] { return thinned(picture, stride); });
+  impl_->draw(list, place, min, max, from, to, opacity);
 }
 
 void Heatmaps::draw_exact(ImDrawList* list, ImVec2 min, ImVec2 max,
@@ -303,18 +327,17 @@ void Heatmaps::draw_exact(ImDrawList* list, ImVec2 min, ImVec2 max,
     for (int64_t col0 = seen_cols.begin / kTile * kTile; col0 < seen_cols.end; col0 += kTile) {
       const Range tile_rows{row0, std::min(row0 + kTile, sample->matrix.rows)};
       const Range tile_cols{col0, std::min(col0 + kTile, sample->matrix.cols)};
-      const Pages::Place tile =
-          impl_->find({sample.get(), sample->exact.data(), row0, col0, {}, scale}, sample, [&] {
-            Picture picture;
-            picture.rows = static_cast<int>(tile_rows.size());
-            picture.cols = static_cast<int>(tile_cols.size());
-            for (int64_t r = tile_rows.begin; r < tile_rows.end; ++r) {
-              for (int64_t c = tile_cols.begin; c < tile_cols.end; ++c) {
-                picture.values.push_back(static_cast<float>(sample->value(r, c)));
-              }
-            }
-            return picture;
-          });
+      const auto elements = [&] {
+        Picture picture;
+        picture.rows = static_cast<int>(tile_rows.size());
+        picture.cols = static_cast<int>(tile_cols.size());
+        for (int64_t r = tile_rows.begin; r < tile_rows.end; ++r) {
+          for (int64_t c = tile_cols.begin; c < tile_cols.end; ++c) {
+            picture.values.push_back(static_cast<float>(sample->value(r, c)));
+          }
+        }
+        return picture;
+      };
       const Range part_rows{std::max(tile_rows.begin, rows.begin), std::min(tile_rows.end, rows.end)};
       const Range part_cols{std::max(tile_cols.begin, cols.begin), std::min(tile_cols.end, cols.end)};
       const auto x = [&](int64_t col) {
@@ -329,8 +352,16 @@ void Heatmaps::draw_exact(ImDrawList* list, ImVec2 min, ImVec2 max,
       const auto v = [&](int64_t row) {
         return static_cast<float>(row - tile_rows.begin) / static_cast<float>(tile_rows.size());
       };
-      impl_->draw(list, tile, {x(part_cols.begin), y(part_rows.begin)}, {x(part_cols.end), y(part_rows.end)},
-                  {u(part_cols.begin), v(part_rows.begin)}, {u(part_cols.end), v(part_rows.end)}, opacity);
+      const ImVec2 part_min(x(part_cols.begin), y(part_rows.begin)),
+          part_max(x(part_cols.end), y(part_rows.end));
+      const ImVec2 uv0(u(part_cols.begin), v(part_rows.begin)), uv1(u(part_cols.end), v(part_rows.end));
+      if (Tape* tape = Tape::current()) {
+        note_pixels(*tape, list, part_min, part_max, elements(), scale, uv0, uv1, opacity);
+        continue;
+      }
+      const Pages::Place tile =
+          impl_->find({sample.get(), sample->exact.data(), row0, col0, {}, scale}, sample, elements);
+      impl_->draw(list, tile, part_min, part_max, uv0, uv1, opacity);
     }
   }
 }

@@ -5,6 +5,8 @@
 #include <cfloat>
 #include <cmath>
 
+#include "ui/widgets/tape.h"
+
 namespace shardlens::ui {
 namespace {
 
@@ -25,6 +27,7 @@ float text_width(const TextStyle& style, std::string_view text) {
 
 void draw_text(ImDrawList* list, ImVec2 at, const TextStyle& style, std::string_view text, Align align) {
   if (text.empty()) return;
+  if (Tape* tape = Tape::current()) return tape->note(list, mark::Words{at, style, align, std::string(text)});
   if (align == Align::Centre) at.x -= text_width(style, text) / 2;
   if (align == Align::Right) at.x -= text_width(style, text);
   list->AddText(style.font, style.size, {std::round(at.x), std::round(at.y)}, style.colour, text.data(),
@@ -49,6 +52,18 @@ float wrapped_height(const TextStyle& style, std::string_view text, float width)
 
 float draw_wrapped(ImDrawList* list, ImVec2 at, const TextStyle& style, std::string_view text, float width) {
   if (text.empty()) return 0;
+  if (Tape::current()) {
+    ImVec2 line = at;
+    const char* const end = text.data() + text.size();
+    for (const char* from = text.data(); from < end; line.y += style.size) {
+      const char* to = style.font->CalcWordWrapPosition(style.size, from, end, width);
+      if (to == from && *to != '\n') ++to;  // not even one character fits
+      draw_text(list, line, style, {from, to});
+      while (to < end && *to == ' ') ++to;
+      from = to < end && *to == '\n' ? to + 1 : to;
+    }
+    return line.y - at.y;
+  }
   list->AddText(style.font, style.size, {std::round(at.x), std::round(at.y)}, style.colour, text.data(),
                 text.data() + text.size(), width);
   return wrapped_height(style, text, width);
@@ -69,10 +84,15 @@ ImU32 legible_on(const Theme& theme, ImU32 ground) {
 
 void fill_rect(ImDrawList* list, ImVec2 min, ImVec2 max, ImU32 colour, float rounding) {
   snap(min, max);
+  if (Tape* tape = Tape::current()) return tape->note(list, mark::Fill{min, max, colour, rounding});
   list->AddRectFilled(min, max, colour, std::round(rounding));
 }
 
 void fill_rects(ImDrawList* list, std::span<const PlainRect> rects) {
+  if (Tape* tape = Tape::current()) {
+    for (const PlainRect& rect : rects) tape->note(list, mark::Fill{rect.min, rect.max, rect.colour, 0});
+    return;
+  }
   constexpr size_t kAtOnce = 8192;  // the vertices of one reservation are counted in 16 bits
   for (; !rects.empty(); rects = rects.subspan(std::min(kAtOnce, rects.size()))) {
     const auto some = rects.first(std::min(kAtOnce, rects.size()));
@@ -84,7 +104,35 @@ void fill_rects(ImDrawList* list, std::span<const PlainRect> rects) {
 
 void outline_rect(ImDrawList* list, ImVec2 min, ImVec2 max, ImU32 colour, float rounding, float thickness) {
   snap(min, max);
-  list->AddRect(min, max, colour, std::round(rounding), std::max(1.0f, std::round(thickness)));
+  thickness = std::max(1.0f, std::round(thickness));
+  if (Tape* tape = Tape::current())
+    return tape->note(list, mark::Outline{min, max, colour, rounding, thickness});
+  list->AddRect(min, max, colour, std::round(rounding), thickness);
+}
+
+void draw_line(ImDrawList* list, ImVec2 from, ImVec2 to, ImU32 colour, float thickness) {
+  if (Tape* tape = Tape::current()) return tape->note(list, mark::Line{from, to, colour, thickness});
+  list->AddLine(from, to, colour, thickness);
+}
+
+void fill_triangle(ImDrawList* list, ImVec2 a, ImVec2 b, ImVec2 c, ImU32 colour) {
+  if (Tape* tape = Tape::current()) return tape->note(list, mark::Triangle{a, b, c, colour});
+  list->AddTriangleFilled(a, b, c, colour);
+}
+
+void split_layers(ImDrawList* list, int count) {
+  if (Tape* tape = Tape::current()) return tape->split();
+  list->ChannelsSplit(count);
+}
+
+void choose_layer(ImDrawList* list, int layer) {
+  if (Tape* tape = Tape::current()) return tape->choose(layer);
+  list->ChannelsSetCurrent(layer);
+}
+
+void join_layers(ImDrawList* list) {
+  if (Tape* tape = Tape::current()) return tape->join();
+  list->ChannelsMerge();
 }
 
 void draw_dashed_line(ImDrawList* list, ImVec2 from, ImVec2 to, ImU32 colour, float thickness, float dash) {
@@ -93,8 +141,8 @@ void draw_dashed_line(ImDrawList* list, ImVec2 from, ImVec2 to, ImU32 colour, fl
   const ImVec2 step((to.x - from.x) / length, (to.y - from.y) / length);
   for (float at = 0; at < length; at += 2 * dash) {
     const float end = std::min(at + dash, length);
-    list->AddLine({from.x + step.x * at, from.y + step.y * at},
-                  {from.x + step.x * end, from.y + step.y * end}, colour, thickness);
+    draw_line(list, {from.x + step.x * at, from.y + step.y * at},
+              {from.x + step.x * end, from.y + step.y * end}, colour, thickness);
   }
 }
 

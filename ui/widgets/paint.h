@@ -1,5 +1,6 @@
 // Small things that every drawn panel does the same way: text at a place with an alignment, colours between
-// two tokens, dashed outlines. Lengths are pixels already scaled; colours come from the Theme.
+// two tokens, dashed outlines. Lengths are pixels already scaled; colours come from the Theme. What is drawn
+// through these functions alone can also be exported as a figure (tape.h).
 #pragma once
 
 #include <imgui.h>
@@ -54,6 +55,15 @@ void fill_rects(ImDrawList* list, std::span<const PlainRect> rects);
 /// The line lies inside the rectangle.
 void outline_rect(ImDrawList* list, ImVec2 min, ImVec2 max, ImU32 colour, float rounding = 0,
                   float thickness = 1);
+
+void draw_line(ImDrawList* list, ImVec2 from, ImVec2 to, ImU32 colour, float thickness);
+void fill_triangle(ImDrawList* list, ImVec2 a, ImVec2 b, ImVec2 c, ImU32 colour);
+
+/// What is drawn until join_layers() lies in the order of its layers, not in that in which it was drawn;
+/// layer 0 is the lowest, and the first one chosen.
+void split_layers(ImDrawList* list, int count);
+void choose_layer(ImDrawList* list, int layer);
+void join_layers(ImDrawList* list);
 
 /// Outline of dashes `dash` long with gaps of the same length.
 void draw_dashed_rect(ImDrawList* list, ImVec2 min, ImVec2 max, ImU32 colour, float thickness, float dash);

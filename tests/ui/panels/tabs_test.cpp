@@ -130,6 +130,45 @@ TEST(TrafficTab, TheTableIsCopiedAsMarkdown) {
   EXPECT_THAT(copied, HasSubstr("Partial → Replicated"));
 }
 
+TEST(TrafficTab, ATableUnderTheMouseIsCopied) {
+  StudioHarness harness;
+  open(harness, Tab::Traffic);
+  std::string by_key, by_menu;
+  harness.perform([&](ImGuiTestContext& person) {
+    person.MouseMove("//Traffic/splits/reversed");
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_C);
+    by_key = clipboard();
+    person.MouseMove("//Traffic/splits/reversed");
+    person.MouseClick(ImGuiMouseButton_Right);
+    person.ItemClick("//$FOCUSED/Copy as Markdown");
+    by_menu = clipboard();
+  });
+  EXPECT_THAT(by_key, HasSubstr("\nreversed "));
+  EXPECT_THAT(by_key, HasSubstr("each rank sends, planned"));
+  EXPECT_THAT(by_menu, HasSubstr("| reversed | "));
+  EXPECT_EQ(harness.snapshot().settings.split.name, "megatron") << "and nothing else happens";
+}
+
+TEST(ProgramTab, BothTablesAreCopiedFromUnderTheMouse) {
+  StudioHarness harness;
+  open(harness, Tab::Program);
+  const Program& program = harness.snapshot().plan->program;
+  const Step& product = program.steps[2];
+  std::string steps, tensors;
+  harness.perform([&](ImGuiTestContext& person) {
+    person.ItemClick(("//Program/**/##step " + std::to_string(product.id)).c_str());
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_C);
+    steps = clipboard();
+    person.MouseMove(("//Program/**/##" + program.tensor(product.inputs.front()).name).c_str());
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_C);
+    tensors = clipboard();
+  });
+  EXPECT_EQ(static_cast<size_t>(std::count(steps.begin(), steps.end(), '\n')), program.steps.size() + 2);
+  EXPECT_EQ(static_cast<size_t>(std::count(tensors.begin(), tensors.end(), '\n')),
+            product.inputs.size() + product.outputs.size() + 2);
+  EXPECT_THAT(tensors, HasSubstr("\nreads "));
+}
+
 /// The row of `step` in the Program tab. Found by what it is, so that no test depends on how steps are
 /// numbered on the screen.
 std::string program_row(StepId step) {

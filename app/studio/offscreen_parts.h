@@ -1,0 +1,42 @@
+// What pictures, figures and videos have in common: a studio without a display that has done what its view
+// shows. For the files of this folder alone.
+#pragma once
+
+#include <filesystem>
+
+#include "app/studio/options.h"
+#include "app/studio/short_recording.h"
+#include "ui/platform/platform.h"
+#include "ui/studio.h"
+
+namespace shardlens {
+
+/// A run may take a while; a file that cannot be written is better refused before it.
+void require_writable(const std::filesystem::path& path);
+
+/// A studio on a picture of `size`, that shows what the options ask for: a run that has ended and whatever
+/// the view needs beyond it, or a moment of a recording. Throws a request Error where that is not possible.
+class OffscreenStudio {
+ public:
+  OffscreenStudio(const Options& options, PixelSize size);
+
+  Platform& platform() { return *platform_; }
+  ui::Studio& studio() { return studio_; }
+  bool replays() const { return replays_; }
+
+  void draw_frame();
+  /// Shows another view of the same run.
+  void prepare_view(const std::string& view, const Options& options);
+  /// Seeks the recording to a moment, in seconds from its beginning, and selects the step that stands there.
+  void show_moment(double seconds);
+  /// Draws until the panels have settled; the last frame.
+  Image settled_picture();
+
+ private:
+  const bool replays_;
+  std::unique_ptr<Platform> platform_;
+  ui::Studio studio_;
+  ShortRecording made_;
+};
+
+}  // namespace shardlens

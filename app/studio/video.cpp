@@ -1,0 +1,152 @@
+// What is shown at each moment, its picture, and the file.
+#include "app/studio/video.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#include "app/studio/offscreen_parts.h"
+#include "app/studio/video_file.h"
+#include "engine/config/error.h"
+#include "ui/commands/walk.h"
+#include "ui/sections.h"
+
+namespace shardlens {
+namespace {
+
+constexpr PixelSize kVideoSize{1280, 720};
+constexpr int64_t kMostFrames = 500'000;  // more than four hours at 30 a second
+
+/// What is played: the state at each moment, and how it is shown. Equal states are equal pictures.
+struct Film {
+  double seconds = 0;
+  std::function<int64_t(double)> state_at;
+  std::function<void(int64_t)> show;
+};
+
+/// While it lives, Ctrl+C is a wish that is granted between two frames, so that nothing half-written stays.
+class Interruption {
+ public:
+  Interruption() {
+    wished_ = false;
+    struct sigaction action {};
+    action.sa_handler = [](int) { wished_ = true; };
+    sigaction(SIGINT, &action, &interrupt_before_);
+    sigaction(SIGTERM, &action, &terminate_before_);
+  }
+  ~Interruption() {
+    sigaction(SIGINT, &interrupt_before_, nullptr);
+    sigaction(SIGTERM, &terminate_before_, nullptr);
+  }
+  Interruption(const Interruption&) = delete;
+  Interruption& operator=(const Interruption&) = delete;
+  bool wished() const { return wished_; }
+
+ private:
+  static inline std::atomic<bool> wished_{false};
+  struct sigaction interrupt_before_ {
+  }, terminate_before_{};
+};
+
+/// The steps that are walked through: those of the open part, else all; from --from to --to.
+std::vector<StepId> walked_steps(const Options& options, const Program& program) {
+  std::vector<StepId> steps;
+  if (!options.open.empty()) {
+    steps = ui::make_sections(program).list[static_cast<size_t>(find_part(program, options.open))].steps;
+  } else {
+    for (const Step& step : program.steps) steps.push_back(step.id);
+  }
+  const auto place = [&](const std::string& wanted, const char* option) {
+    const auto found = std::find(steps.begin(), steps.end(), find_step(program, wanted));
+    if (found == steps.end())
+      throw request_error(fmt::format("{} {}: that step is not in the part that is open", option, wanted));
+    return found;
+  };
+  const auto first = options.from.empty() ? steps.begin() : place(options.from, "--from");
+  const auto last = options.to.empty() ? steps.end() - 1 : place(options.to, "--to");
+  if (first > last) throw request_error("--to lies before --from; exchange them");
+  return {first, last + 1};
+}
+
+/// Step after step of what ran.
+Film walk(const Options& options, ui::Studio& studio) {
+  const Program& program = studio.snapshot().plan->program;
+  const std::vector<StepId> steps = walked_steps(options, program);
+  std::vector<double> ends;
+  double seconds = 0;
+  for (const StepId step : steps) ends.push_back(seconds += ui::still_seconds(program.step(step)));
+  const auto state_at = [steps, ends](double at) {
+    const auto next = std::upper_bound(ends.begin(), ends.end(), at) - ends.begin();
+    return int64_t{steps[std::min(static_cast<size_t>(next), steps.size() - 1)]};
+  };
+  const auto show = [&studio](int64_t step) {
+    select_step(studio.view(), studio.snapshot().plan->program, static_cast<StepId>(step));
+  };
+  return {seconds, state_at, show};
+}
+
+/// A stretch of a recording, nanosecond by nanosecond.
+Film replay(const Options& options, OffscreenStudio& shown) {
+  const double all = shown.studio().replayed().recording->seconds;
+  const auto moment = [&](const std::string& text, const char* option, double otherwise) {
+    if (text.empty()) return otherwise;
+    double seconds = -1;
+    const char* const end = text.data() + text.size();
+    const auto [after, error] = std::from_chars(text.data(), end, seconds);
+    if (error != std::errc() || after != end || !(seconds >= 0 && seconds <= all))
+      throw request_error(
+          fmt::format("{} {}: give a moment of the recording, 0 to {:.3f} seconds", option, text, all));
+    return seconds;
+  };
+  const double from = moment(options.from, "--from", 0), to = moment(options.to, "--to", all);
+  if (from > to) throw request_error("--to lies before --from; exchange them");
+  return {to - from, [from](double at) { return std::llround((from + at) * 1e9); },
+          [&shown](int64_t nanoseconds) { shown.show_moment(static_cast<double>(nanoseconds) * 1e-9); }};
+}
+
+int64_t frames_of(const Film& film, const Options& options) {
+  const double frames = std::ceil(film.seconds / options.speed * options.fps - 1e-6);
+  if (frames > static_cast<double>(kMostFrames))
+    throw request_error(
+        fmt::format("that is {:.3g} frames; a greater --speed or a smaller --fps makes fewer, "
+                    "--from and --to a shorter stretch",
+                    frames));
+  return std::max<int64_t>(1, static_cast<int64_t>(frames));
+}
+
+}  // namespace
+
+void write_video(const Options& options) {
+  require_writable(options.video);
+  const PixelSize size = options.size.value_or(kVideoSize);
+  require_video(options.video, size);
+  const Interruption interruption;
+  OffscreenStudio shown(options, size);
+  const Film film = shown.replays() ? replay(options, shown) : walk(options, shown.studio());
+  const int64_t frames = frames_of(film, options);
+
+  VideoFile file(options.video, size, options.fps);
+  Image image;
+  for (int64_t frame = 0, last = 0; frame < frames; ++frame) {
+    if (interruption.wished())
+      throw run_error(fmt::format("stopped; {} was not written", options.video.string()));
+    const int64_t state = film.state_at(static_cast<double>(frame) / options.fps * options.speed);
+    if (frame == 0 || state != last) {
+      film.show(state);
+      image = shown.settled_picture();
+      last = state;
+    }
+    file.add(image);
+  }
+  file.commit();
+  fmt::print("{}: {} frames of {}x{}, {:.2f} s at {} a second\n", options.video.string(), frames, size.width,
+             size.height, static_cast<double>(frames) / options.fps, options.fps);
+}
+
+}  // namespace shardlens

@@ -1,0 +1,83 @@
+// Figures are drawn by the panels and leave no trace in the window.
+#include "ui/figure/figure.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/ui/studio_harness.h"
+
+namespace shardlens::ui {
+namespace {
+
+// What is drawn past paint.h would be on the screen and not in the file.
+TEST(Figure, NothingOfThePanelsIsLost) {
+  for (const Block block : {Block::Layer, Block::Model}) {
+    Settings settings = small_settings();
+    settings.block = block;
+    settings.model.layers = 3;
+    settings.model.vocab = 512;
+    StudioHarness harness({1280, 720}, settings);
+    harness.wait_until_at_rest();
+    for (const FigureKind kind : {FigureKind::Stage, FigureKind::Timeline}) {
+      const Figure figure =
+          harness.studio().draw_figure({.kind = kind, .theme = ThemeName::Light, .size = {}});
+      EXPECT_EQ(figure.lost_vertices, 0);
+      EXPECT_GT(figure.tape.marks().size(), 30u);
+      EXPECT_EQ(figure.page.size.x, 960 * figure.page.pixels);
+    }
+  }
+}
+
+// The window draws the same triangles before and after, on the same selection.
+TEST(Figure, TheWindowNoticesNothing) {
+  StudioHarness harness({1280, 720});
+  harness.wait_until_at_rest();
+  harness.draw_frames(8);
+  ImGuiContext* const before = ImGui::GetCurrentContext();
+  const StepId step = harness.view().selected_step;
+  const int triangles = ImGui::GetDrawData()->TotalIdxCount;
+  for (const FigureKind kind : {FigureKind::Stage, FigureKind::Timeline})
+    harness.studio().draw_figure({.kind = kind, .theme = ThemeName::Dark, .size = PixelSize{1600, 900}});
+  EXPECT_EQ(ImGui::GetCurrentContext(), before);
+  harness.draw_frames(2);
+  EXPECT_EQ(ImGui::GetDrawData()->TotalIdxCount, triangles);
+  EXPECT_EQ(harness.view().selected_step, step);
+}
+
+TEST(Figure, ThePaletteWritesOneWhereTheStudioWasStarted) {
+  const std::filesystem::path start = std::filesystem::current_path();
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / ("shardlens-figure-" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  std::filesystem::current_path(folder);
+  {
+    StudioHarness harness({1280, 720});
+    harness.wait_until_at_rest();
+    harness.perform([&](ImGuiTestContext& person) {
+      for (const char* format : {"SVG", "PDF", "SVG"}) {
+        person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_P);
+        person.KeyChars("Export the Stage as ");
+        person.KeyChars(format);
+        person.Yield(2);
+        person.KeyPress(ImGuiKey_Enter);
+        person.Yield(3);
+        person.ItemClick("//Message/Close");
+      }
+    });
+  }
+  std::filesystem::current_path(start);
+  EXPECT_TRUE(std::filesystem::exists(folder / "shardlens-stage-1.svg"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "shardlens-stage-2.svg")) << "a file that is there is kept";
+  std::ifstream file(folder / "shardlens-stage-1.pdf");
+  std::string head(5, ' ');
+  file.read(head.data(), 5);
+  EXPECT_EQ(head, "%PDF-");
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace shardlens::ui

@@ -1,0 +1,52 @@
+// The Stage and the Timeline as figures, from the palette. A file is written where the program was started,
+// under a name that is free.
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "engine/config/error.h"
+#include "ui/commands/command_table.h"
+#include "ui/figure/figure.h"
+
+namespace shardlens::ui {
+namespace {
+
+std::filesystem::path free_name(const std::string& what, const std::string& ending) {
+  const std::filesystem::path folder = std::filesystem::current_path();
+  for (int number = 1;; ++number) {
+    std::filesystem::path path = folder / fmt::format("shardlens-{}-{}{}", what, number, ending);
+    if (!std::filesystem::exists(path)) return path;
+  }
+}
+
+void export_figure(const Context& context, FigureKind kind, const std::string& what,
+                   const std::string& ending) {
+  try {
+    const std::filesystem::path path = free_name(what, ending);
+    write_figure(context, {.kind = kind, .theme = ThemeName::Light, .size = {}}, path);
+    context.view.said = fmt::format("Written: {}", path.string());
+  } catch (const std::exception& error) {
+    context.view.said = error.what();
+  }
+}
+
+}  // namespace
+
+void add_figure_commands(std::vector<UiCommand>& table) {
+  for (const FigureKind kind : {FigureKind::Stage, FigureKind::Timeline}) {
+    const std::string what = kind == FigureKind::Stage ? "stage" : "timeline";
+    const std::string shown = kind == FigureKind::Stage ? "Stage" : "Timeline";
+    for (const std::string ending : {".svg", ".pdf"}) {
+      const std::string format = ending == ".svg" ? "SVG" : "PDF";
+      table.push_back({.id = fmt::format("export.{}{}", what, ending),
+                       .title = fmt::format("Export the {} as {}", shown, format),
+                       .help = "Vectors with text for slides and papers, in the light theme; written where "
+                               "the studio was started",
+                       .group = CommandGroup::View,
+                       .run = [=](const Context& c) { export_figure(c, kind, what, ending); },
+                       .enabled = [](const Context& c) { return shown_plan(c.snapshot) != nullptr; }});
+    }
+  }
+}
+
+}  // namespace shardlens::ui

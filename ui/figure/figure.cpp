@@ -1,0 +1,172 @@
+// The page: a line that says what ran and where the numbers come from, and below it the panel.
+#include "ui/figure/figure.h"
+
+#include <fmt/format.h>
+#include <imgui.h>
+#include <imgui_internal.h>
+#include <implot.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/config/error.h"
+#include "engine/config/hardware.h"
+#include "engine/io/atomic_file.h"
+#include "ui/panels/timeline.h"
+
+namespace shardlens::ui {
+namespace {
+
+constexpr float kPixels = 2;  // of the tape in a point: panels lay out on whole pixels
+constexpr float kWidth = 960, kFirstHeight = 540;
+constexpr float kPadding = 12, kCaption = 44;
+constexpr float kTrackPitch = 36, kAxis = 24;  // of the Timeline, where it has room
+constexpr int kMostFrames = 8;
+
+/// A Dear ImGui context beside the window's, with the same fonts; current while it lives.
+class Paper {
+ public:
+  explicit Paper(const Fonts& fonts)
+      : screen_(ImGui::GetCurrentContext()),
+        plots_(ImPlot::GetCurrentContext()),
+        paper_(ImGui::CreateContext(ImGui::GetIO().Fonts)) {
+    ImGui::SetCurrentContext(paper_);
+    ImPlot::SetCurrentContext(nullptr);
+    ImGuiIO& io = ImGui::GetIO();
+    io.UserData = &tape_;
+    io.IniFilename = nullptr;
+    io.FontDefault = fonts.body;
+    io.DeltaTime = 1.0F / 60;
+    io.BackendFlags |= ImGuiBackendFlags_RendererHasTextures;  // as the fonts' textures are
+  }
+  ~Paper() {
+    ImGui::SetCurrentContext(screen_);
+    ImPlot::SetCurrentContext(plots_);
+    ImGui::DestroyContext(paper_);
+  }
+  Paper(const Paper&) = delete;
+  Paper& operator=(const Paper&) = delete;
+
+  Tape& tape() { return tape_; }
+
+ private:
+  ImGuiContext* screen_;
+  ImPlotContext* plots_;
+  ImGuiContext* paper_;
+  Tape tape_;
+};
+
+/// How much higher the page would have to be for nothing to be scrolled away.
+float missing_height() {
+  float missing = 0;
+  for (const ImGuiWindow* window : ImGui::GetCurrentContext()->Windows)
+    if (window->WasActive || window->Active) missing = std::max(missing, window->ScrollMax.y);
+  return missing;
+}
+
+std::string title_of(const Settings& settings) {
+  std::string part = settings.block == Block::Model ? "whole model" : to_string(settings.block);
+  if (settings.block != Block::Model) part += fmt::format(" {}", settings.layer);
+  std::string ranks = fmt::format("T = {}", settings.tp);
+  if (settings.dp > 1) ranks += fmt::format(", D = {}", settings.dp);
+  return fmt::format("{}, {}  ·  {}  ·  split {}  ·  {}  ·  batch {} × sequence {}", settings.model.title,
+                     part, ranks, settings.split.name, to_string(settings.dtype), settings.batch,
+                     settings.seq);
+}
+
+std::string provenance_of(const Snapshot& snapshot, const Plan& plan) {
+  if (const std::shared_ptr<const Result> result = shown_result(snapshot))
+    return fmt::format("{} on {}", result->provenance, result->machine);
+  return fmt::format("estimated on {}, not run", find_hardware(plan.program.settings.hardware).title);
+}
+
+void draw_caption(const Context& context, const Plan& plan, float width) {
+  const Theme& theme = context.theme;
+  const TextStyle title{context.fonts.bold, context.px(kBodySize), theme.text};
+  const TextStyle note{context.fonts.body, context.px(kSmallSize), theme.dim};
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  draw_text(list, at, title, fitted(title, title_of(plan.program.settings), width));
+  draw_text(list, {at.x, at.y + context.px(20)}, note,
+            fitted(note, provenance_of(context.snapshot, plan), width));
+  ImGui::Dummy({width, context.px(kCaption)});
+}
+
+void draw_page(const Context& context, FigureKind kind, const Plan& plan, ImVec2 size) {
+  ImGui::SetNextWindowPos({0, 0});
+  ImGui::SetNextWindowSize(size);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {context.px(kPadding), context.px(kPadding)});
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
+  ImGui::Begin("figure", nullptr,
+               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoBackground |
+                   ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoNav);
+  draw_caption(context, plan, size.x - 2 * context.px(kPadding));
+  if (kind == FigureKind::Stage) {
+    draw_stage(context);
+  } else {
+    draw_tracks(context, tracks_of(context.snapshot));
+  }
+  ImGui::End();
+  ImGui::PopStyleVar(2);
+}
+
+float first_height(FigureKind kind, const Snapshot& snapshot) {
+  if (kind == FigureKind::Stage) return kFirstHeight;
+  const auto ranks = static_cast<float>(tracks_of(snapshot).ranks().size());
+  return 2 * kPadding + kCaption + kAxis + kTrackPitch * std::max(1.0f, ranks);
+}
+
+}  // namespace
+
+Figure draw_figure(const Context& context, const FigureWish& wish) {
+  const std::shared_ptr<const Plan> plan = shared_shown_plan(context.snapshot);
+  if (!plan) throw request_error("there is no plan to draw yet");
+  if (wish.kind == FigureKind::Timeline && tracks_of(context.snapshot).seconds <= 0)
+    throw request_error("there are no times to draw: nothing was timed, and this machine is not calibrated");
+
+  ViewState view = context.view;
+  view.scale = kPixels;
+  view.lecture = view.palette_open = view.sheet_open = view.scroll_to_selection = false;
+  view.stage_zoom = 1;
+  view.fit_stage = wish.size.has_value();
+  const Theme& inks = theme(wish.theme);
+  // The Timeline of a whole run needs no mark that says it is at its end.
+  Snapshot shown = context.snapshot;
+  if (wish.kind == FigureKind::Timeline && view.selected_step < 0) shown.position = 0;
+  const Context looking = context.of(shown, view);
+  const Context paper_context = looking.with(view, inks);
+  ImVec2 size(kWidth * kPixels, first_height(wish.kind, context.snapshot) * kPixels);
+  if (wish.size)
+    size = {kPixels * static_cast<float>(wish.size->width), kPixels * static_cast<float>(wish.size->height)};
+
+  Paper paper(context.fonts);
+  apply(inks, kPixels);
+  for (int frame = 0; frame < kMostFrames; ++frame) {
+    paper.tape().clear();
+    ImGui::GetIO().DisplaySize = size;
+    ImGui::NewFrame();
+    draw_page(paper_context, wish.kind, *plan, size);
+    const float missing = missing_height();
+    ImGui::Render();
+    if (wish.size || missing <= 0) {
+      if (frame >= 2) break;
+      continue;
+    }
+    size.y += missing;
+  }
+  return {paper.tape(),
+          {size, kPixels, inks.window, title_of(plan->program.settings)},
+          ImGui::GetDrawData()->TotalVtxCount};
+}
+
+void write_figure(const Context& context, const FigureWish& wish, const std::filesystem::path& path) {
+  const std::string ending = path.extension();
+  if (ending != ".svg" && ending != ".pdf")
+    throw request_error(
+        fmt::format("{}: a figure's name ends in .svg or .pdf; for pixels use --screenshot", path.string()));
+  const Figure figure = draw_figure(context, wish);
+  write_file_atomically(path.string(), ending == ".svg" ? to_svg(figure.tape, figure.page, context.fonts)
+                                                        : to_pdf(figure.tape, figure.page, context.fonts));
+}
+
+}  // namespace shardlens::ui

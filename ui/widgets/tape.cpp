@@ -1,0 +1,79 @@
+// Marks, their clip rectangles and their layers.
+#include "ui/widgets/tape.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace shardlens::ui {
+namespace {
+
+struct Box {
+  ImVec2 min, max;
+};
+
+Box box_of(const mark::Fill& m) {
+  return {m.min, m.max};
+}
+Box box_of(const mark::Outline& m) {
+  return {m.min, m.max};
+}
+Box box_of(const mark::Pixels& m) {
+  return {m.min, m.max};
+}
+Box box_of(const mark::Line& m) {
+  const float half = m.thickness / 2;
+  return {{std::min(m.from.x, m.to.x) - half, std::min(m.from.y, m.to.y) - half},
+          {std::max(m.from.x, m.to.x) + half, std::max(m.from.y, m.to.y) + half}};
+}
+Box box_of(const mark::Triangle& m) {
+  return {{std::min({m.a.x, m.b.x, m.c.x}), std::min({m.a.y, m.b.y, m.c.y})},
+          {std::max({m.a.x, m.b.x, m.c.x}), std::max({m.a.y, m.b.y, m.c.y})}};
+}
+Box box_of(const mark::Words& m) {
+  const float width = text_width(m.style, m.text);
+  const float left = m.at.x - (m.align == Align::Left ? 0 : m.align == Align::Right ? width : width / 2);
+  return {{left, m.at.y}, {left + width, m.at.y + m.style.size}};
+}
+
+}  // namespace
+
+void Tape::note(const ImDrawList* list, decltype(TapeMark::what) what) {
+  const Box box = std::visit([](const auto& m) { return box_of(m); }, what);
+  const ImVec2 clip_min = list->GetClipRectMin(), clip_max = list->GetClipRectMax();
+  if (box.max.x <= clip_min.x || box.min.x >= clip_max.x || box.max.y <= clip_min.y ||
+      box.min.y >= clip_max.y)
+    return;
+  if (layer_ >= 0) layers_.push_back(layer_);
+  const bool clipped =
+      box.min.x < clip_min.x || box.min.y < clip_min.y || box.max.x > clip_max.x || box.max.y > clip_max.y;
+  marks_.push_back({clip_min, clip_max, clipped, std::move(what)});
+}
+
+void Tape::split() {
+  layered_from_ = marks_.size();
+  layer_ = 0;
+}
+
+void Tape::choose(int layer) {
+  layer_ = layer;
+}
+
+void Tape::join() {
+  std::vector<size_t> order(layers_.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return layers_[a] < layers_[b]; });
+  std::vector<TapeMark> sorted;
+  sorted.reserve(order.size());
+  for (const size_t i : order) sorted.push_back(std::move(marks_[layered_from_ + i]));
+  std::move(sorted.begin(), sorted.end(), marks_.begin() + static_cast<std::ptrdiff_t>(layered_from_));
+  layers_.clear();
+  layer_ = -1;
+}
+
+void Tape::clear() {
+  marks_.clear();
+  layers_.clear();
+  layer_ = -1;
+}
+
+}  // namespace shardlens::ui

@@ -1,0 +1,82 @@
+// What was drawn, as it was meant: rectangles, lines, words and pictures instead of triangles. A Dear ImGui
+// context that carries a tape draws onto it: the functions of paint.h and the heatmaps note what they would
+// have drawn. So a figure for paper is made by the code that draws the window, and keeps its text as text.
+#pragma once
+
+#include <imgui.h>
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "ui/platform/image.h"
+#include "ui/widgets/paint.h"
+
+namespace shardlens::ui {
+
+namespace mark {
+struct Fill {
+  ImVec2 min, max;
+  ImU32 colour = 0;
+  float rounding = 0;
+};
+/// A line inside the rectangle's edge.
+struct Outline {
+  ImVec2 min, max;
+  ImU32 colour = 0;
+  float rounding = 0, thickness = 1;
+};
+struct Line {
+  ImVec2 from, to;
+  ImU32 colour = 0;
+  float thickness = 1;
+};
+struct Triangle {
+  ImVec2 a, b, c;
+  ImU32 colour = 0;
+};
+/// One line of text, its top at `at.y`, its left, middle or right at `at.x`.
+struct Words {
+  ImVec2 at;
+  TextStyle style;
+  Align align = Align::Left;
+  std::string text;
+};
+/// A picture whose pixels are cells: not to be smoothed. Only what lies in the clip rectangle is seen.
+struct Pixels {
+  ImVec2 min, max;
+  std::shared_ptr<const Image> image;
+  float opacity = 1;
+};
+}  // namespace mark
+
+struct TapeMark {
+  ImVec2 clip_min, clip_max;
+  bool clipped = false;  ///< it reaches over the clip rectangle
+  std::variant<mark::Fill, mark::Outline, mark::Line, mark::Triangle, mark::Words, mark::Pixels> what;
+};
+
+class Tape {
+ public:
+  /// The tape of the current context; null: what is drawn goes to the screen.
+  static Tape* current() { return static_cast<Tape*>(ImGui::GetIO().UserData); }
+
+  /// Notes a mark under the clip rectangle of `list`; what lies outside it altogether is left out.
+  void note(const ImDrawList* list, decltype(TapeMark::what) what);
+  /// Marks noted until join() are put in the order of their layers.
+  void split();
+  void choose(int layer);
+  void join();
+  void clear();
+
+  const std::vector<TapeMark>& marks() const { return marks_; }
+
+ private:
+  std::vector<TapeMark> marks_;
+  std::vector<int> layers_;  ///< of the marks since split()
+  size_t layered_from_ = 0;
+  int layer_ = -1;  ///< -1: not split
+};
+
+}  // namespace shardlens::ui
