@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ui/commands/walk.h"
 #include "ui/panels/history_frame.h"
 #include "ui/widgets/format.h"
 
@@ -313,6 +314,15 @@ void handle_mouse(const HistoryFrame& frame, float most_scroll, const ReplayNote
   view.scroll_to_selection = true;
 }
 
+/// While it is played, the moment that is shown stays in view.
+void follow_playhead(const Context& context, Stretch all) {
+  const double at = context.replay.seconds;
+  const Stretch shown = shown_of(context.view.history, context.history);
+  if (!is_playing(context) || (at >= shown.begin && at <= shown.end)) return;
+  const double begin = at - shown.size() / 10;
+  context.view.history.shown = clamped({begin, begin + shown.size()}, all);
+}
+
 /// The events are there for all that is in view, and have room enough to be seen.
 bool draws_events(const HistorySnapshot& history, Stretch shown, float width) {
   if (!history.slice || !history.slice->has_events) return false;
@@ -396,6 +406,7 @@ void draw_history_tracks(const Context& context) {
   const ImVec2 max{origin.x + size.x - bar, origin.y + size.y};
   ViewState& view = context.view;
   if (view.fit_timeline) view.history.shown = {};
+  follow_playhead(context, all);
   draw_history_map(context, {min.x, origin.y}, {max.x, origin.y + context.px(kMapHeight - 4)});
   const Stretch shown = shown_of(view.history, history);
   const HistoryFrame frame{.context = context,

@@ -252,6 +252,23 @@ TEST_F(HistoryPanel, TheSearchFindsCollectivesSlowPassesAndLongWaits) {
   EXPECT_NE(view().history.said.find("longest wait"), std::string::npos);
 }
 
+TEST_F(HistoryPanel, WhatIsPlayedStaysInView) {
+  open();
+  const double all = whole();
+  view().history.shown = {0, 0.05 * all};
+  harness_->studio().replay().send(replay_command::ShowPass{10});
+  settle();
+  EXPECT_EQ(shown().begin, 0) << "it stands still, and so does the view";
+  harness_->studio().replay().send(replay_command::Play{1e-3});
+  for (int i = 0; i < 200 && shown().begin == 0; ++i) harness_->draw_frames(1);
+  const double at = harness_->studio().replayed().seconds;
+  EXPECT_GT(at, 0.5 * all);
+  EXPECT_LE(shown().begin, at);
+  EXPECT_GE(shown().end, at);
+  EXPECT_NEAR(shown().size(), 0.05 * all, 1e-6 * all);
+  harness_->studio().replay().send(replay_command::Pause{});
+}
+
 TEST_F(HistoryPanel, ARankWithoutEventsKeepsItsTrack) {
   for (RecordedPass& recorded : drawn_.passes()) recorded.events[1].clear();
   open();
