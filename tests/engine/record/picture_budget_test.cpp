@@ -67,8 +67,20 @@ TEST(PictureBudget, AShareOfNothingTakesTheFirstPassAlone) {
 }
 
 TEST(PictureBudget, WhatIsEarnedIsNotHoarded) {
-  const Spent spent = spend(0.5, std::vector<double>(kTensors, 1.0), 50);  // 50 s earned, 10 s to spend
-  for (const double seconds : spent.seconds) EXPECT_EQ(seconds, 10);
+  std::vector<int> order(kTensors);
+  std::iota(order.begin(), order.end(), 0);
+  PictureBudget budget(0.5, order, kTensors);
+  double spent = 0;
+  const auto pass = [&](double pass_seconds) {
+    std::vector<double> seconds(kTensors, 0);
+    for (size_t id = 0; id < kTensors; ++id) seconds[id] = budget.wanted()[id] ? 1.0 : 0.0;
+    spent += std::accumulate(seconds.begin(), seconds.end(), 0.0);
+    budget.pass_done(pass_seconds, seconds);
+  };
+  for (int i = 0; i < 50; ++i) pass(100);  // 50 s earned in each, and 10 s to spend
+  EXPECT_EQ(spent, 50 * kTensors);
+  for (int i = 0; i < 20; ++i) pass(0);  // nothing is earned any more: one round is left
+  EXPECT_EQ(spent, 51 * kTensors);
 }
 
 }  // namespace
