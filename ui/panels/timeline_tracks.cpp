@@ -147,10 +147,12 @@ void draw_holds(const Frame& frame, size_t rank) {
     draw_dashed_rect(list, {x0, top + context.px(1)}, {x1 - context.px(1), bottom - context.px(1)},
                      context.theme.communication, std::max(1.0f, context.px(1.5f)), context.px(4));
     const float from = std::max(x0, frame.min.x);
-    const std::string label = fitted(text, "late by " + format_seconds(event.held_seconds),
-                                     std::min(x1, frame.max.x) - from - context.px(12));
-    if (!label.empty())
+    const float room = std::min(x1, frame.max.x) - from - context.px(12);
+    for (const std::string& label : {"late by " + format_seconds(event.held_seconds), std::string("late")}) {
+      if (text_width(text, label) > room) continue;
       draw_text(list, {from + context.px(6), top + (frame.height - text.size) / 2}, text, label);
+      break;
+    }
   }
 }
 
