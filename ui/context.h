@@ -23,7 +23,7 @@
 
 namespace shardlens::ui {
 
-enum class Tab { Stage, Memory, Traffic, Scaling, Compare, Train, Program, BreakIt };
+enum class Tab { Start, Stage, Memory, Traffic, Scaling, Compare, Train, Program, BreakIt };
 
 inline constexpr int kWholeModel = -1;  ///< ViewState::open_section: every part, none of them open
 
@@ -187,7 +187,8 @@ struct ViewState {
   InspectorView inspector;
   ReplayView replay;
   HistoryView history;
-  std::string program_filter;                                   ///< words the Program tab's steps must hold
+  std::vector<std::string> recent;  ///< paths of the recordings opened last, the newest first
+  std::string program_filter;       ///< words the Program tab's steps must hold
   double timeline_begin_seconds = 0, timeline_end_seconds = 0;  ///< shown stretch; equal: fit
   std::string recordings;                                       ///< folder that recordings go to
   std::string said;  ///< a sentence about the studio itself; the frame shows it until it is clicked away
@@ -271,6 +272,7 @@ void draw_compare(const Context& context);
 void draw_train(const Context& context);
 void draw_program(const Context& context);
 void draw_break_it(const Context& context);
+void draw_start(const Context& context);
 
 // Of the recording that is open; each draws a window of its own, or nothing.
 void draw_replay_bar(const Context& context);        ///< into the current window

@@ -12,6 +12,7 @@ namespace shardlens::ui {
 namespace {
 
 constexpr int kSettlingFrames = 3;
+constexpr float kNarrowWindow = 1500;
 
 /// The leaf that holds `window`, or null while it floats or does not exist yet.
 ImGuiDockNode* node_of(const char* window) {
@@ -63,7 +64,9 @@ PanelSizes panel_sizes(ImVec2 size, float scale, bool wide_inspector) {
 }
 
 ImVec2 tab_padding(const Context& context) {
-  return {context.px(16), context.px(11)};
+  // All tabs of the centre side by side also in a small window.
+  const bool narrow = ImGui::GetMainViewport()->Size.x < context.px(kNarrowWindow);
+  return {context.px(narrow ? 10 : 16), context.px(11)};
 }
 
 void Layout::restore(const std::string& ini) {
@@ -97,7 +100,8 @@ void Layout::build(ImVec2 size, const PanelSizes& sizes) {
   ImGui::DockBuilderDockWindow("Setup", setup);
   ImGui::DockBuilderDockWindow("Timeline", timeline);
   ImGui::DockBuilderDockWindow("Inspector", inspector);
-  for (const char* tab : {"Stage", "Memory", "Traffic", "Scaling", "Compare", "Train", "Program", "Break it"})
+  for (const char* tab :
+       {"Start", "Stage", "Memory", "Traffic", "Scaling", "Compare", "Train", "Program", "Break it"})
     ImGui::DockBuilderDockWindow(tab, rest);
   ImGui::DockBuilderFinish(root_);
   settling_frames_ = kSettlingFrames;

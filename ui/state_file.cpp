@@ -19,10 +19,10 @@ namespace shardlens::ui {
 namespace {
 
 constexpr int kFormat = 1;
-constexpr std::pair<Tab, const char*> kTabs[] = {{Tab::Stage, "stage"},     {Tab::Memory, "memory"},
-                                                 {Tab::Traffic, "traffic"}, {Tab::Scaling, "scaling"},
-                                                 {Tab::Compare, "compare"}, {Tab::Train, "train"},
-                                                 {Tab::Program, "program"}, {Tab::BreakIt, "break-it"}};
+constexpr std::pair<Tab, const char*> kTabs[] = {
+    {Tab::Start, "start"},     {Tab::Stage, "stage"},     {Tab::Memory, "memory"},
+    {Tab::Traffic, "traffic"}, {Tab::Scaling, "scaling"}, {Tab::Compare, "compare"},
+    {Tab::Train, "train"},     {Tab::Program, "program"}, {Tab::BreakIt, "break-it"}};
 
 constexpr std::pair<ScalingPage, const char*> kScalingPages[] = {{ScalingPage::Weak, "weak"},
                                                                  {ScalingPage::Strong, "strong"},
@@ -161,6 +161,7 @@ RememberedState parse(const nlohmann::json& json) {
     state.compare_splits = parse_compared_splits(json.at("compare_splits"));
   if (json.contains("compared")) state.compared = parse_choices(json.at("compared"));
   state.traffic_times = json.value("traffic_times", false);
+  state.recent = json.value("recent", std::vector<std::string>());
   if (json.contains("scaling")) state.scaling = parse_scaling(json.at("scaling"));
   return state;
 }
@@ -216,7 +217,8 @@ void write_state(const RememberedState& state, const std::filesystem::path& path
                             {"traffic_times", state.traffic_times},
                             {"scaling", as_json(state.scaling)},
                             {"compare_page", page->second},
-                            {"compare_splits", state.compare_splits}};
+                            {"compare_splits", state.compare_splits},
+                            {"recent", state.recent}};
   std::error_code failed;
   std::filesystem::create_directories(path.parent_path(), failed);
   const std::filesystem::path beside = fmt::format("{}.{}", path.string(), getpid());

@@ -13,7 +13,7 @@ struct RememberedState {
   ThemeName theme = ThemeName::Dark;
   float scale = 1;
   bool lecture = false;
-  Tab tab = Tab::Stage;
+  Tab tab = Tab::Start;
   bool memory_this_layer = false;  ///< the Memory tab's page
   std::string program_filter;
   std::string layout;                                   ///< Dear ImGui's own text; empty: the first layout
@@ -22,6 +22,7 @@ struct RememberedState {
   ScalingView scaling = {};
   ComparePage compare_page = ComparePage::Splits;
   std::array<std::string, 3> compare_splits = CompareView().splits;
+  std::vector<std::string> recent = {};  ///< paths of the recordings opened last
 
   bool operator==(const RememberedState&) const = default;
 };

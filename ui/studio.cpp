@@ -11,6 +11,7 @@
 #include <iterator>
 #include <utility>
 
+#include "engine/record/gallery.h"
 #include "ui/commands/commands.h"
 #include "ui/replayed_training.h"
 #include "ui/sections.h"
@@ -33,6 +34,7 @@ constexpr double kSettleSeconds = 0.8;           ///< tooltips and hovers need f
 constexpr int kFirstFrames = 3;
 constexpr int kFindFrames = 6;
 constexpr double kRememberEverySeconds = 5;
+constexpr size_t kRecentRecordings = 6;
 
 double seconds_since(Clock::time_point then) {
   return std::chrono::duration<double>(Clock::now() - then).count();
@@ -150,6 +152,7 @@ Studio::Studio(const Settings& settings, const Fonts& fonts, std::filesystem::pa
   view_.scale = remembered_.scale;
   view_.set_lecture(remembered_.lecture);
   view_.tab = remembered_.tab;
+  view_.recent = remembered_.recent;
   view_.memory.this_layer = remembered_.memory_this_layer;
   view_.program_filter = remembered_.program_filter;
   view_.train.single = remembered_.train;
@@ -285,7 +288,8 @@ void Studio::draw_tab(const Context& context, const char* name, Tab tab, void (*
     view_.tab = tab;
   if (visible) {
     // What trains or is priced beside the run has a state of its own to tell.
-    const bool is_beside = tab == Tab::Train || tab == Tab::BreakIt || tab == Tab::Scaling;
+    const bool is_beside =
+        tab == Tab::Start || tab == Tab::Train || tab == Tab::BreakIt || tab == Tab::Scaling;
     if (!is_beside) draw_frozen(context);
     draw(context);
     if (tab != Tab::Stage && !is_beside) draw_notice(context);
@@ -377,6 +381,17 @@ void Studio::take_beside(const std::shared_ptr<const Snapshot>& live, const Reco
   if (same_program_) beside_ = live;
 }
 
+/// Puts it before the others that were opened; what came with the studio has its own place on the start page.
+void Studio::remember_recording(const std::string& path) {
+  if (path.starts_with(gallery_folder())) return;
+  std::error_code unknown;
+  const std::filesystem::path whole = std::filesystem::absolute(path, unknown);
+  const std::string place = unknown ? path : whole.lexically_normal().string();
+  std::erase(view_.recent, place);
+  view_.recent.insert(view_.recent.begin(), place);
+  if (view_.recent.size() > kRecentRecordings) view_.recent.resize(kRecentRecordings);
+}
+
 /// What is said is shown; what is played is followed by the selection; what is closed gives its place to a
 /// run.
 /// The timeline is that of the recording that is open.
@@ -402,6 +417,11 @@ void Studio::follow_replay(const ReplaySnapshot& before) {
     view_.replay.edited = 0;
     view_.wanted = {};
     training_.send(train_command::Pause{});  // two things that compute, and neither is looked at
+    remember_recording(replayed_->recording->path);
+    if (view_.tab == Tab::Start) {
+      view_.tab = replayed_->recording->verb == "train" ? Tab::Train : Tab::Stage;
+      view_.focus_tab = true;
+    }
   }
   if (!replayed_->is_open()) {
     const bool closed = before.is_open() || replayed_->messages != before.messages;
@@ -468,7 +488,10 @@ void Studio::follow_calibration() {
 /// times would be of both.
 void Studio::send_commands() {
   if (view_.replay.run_here) run_recorded_settings();
-  const bool replays = replayed_->is_open();
+  const bool closes = std::any_of(
+      replay_outbox_.begin(), replay_outbox_.end(),
+      [](const ReplayCommand& command) { return std::holds_alternative<replay_command::Close>(command); });
+  const bool replays = replayed_->is_open() && !closes;
   const bool trains =
       std::any_of(train_outbox_.begin(), train_outbox_.end(), [](const TrainCommand& command) {
         return std::holds_alternative<train_command::Start>(command) ||
@@ -477,8 +500,9 @@ void Studio::send_commands() {
   const bool breaks = std::any_of(
       break_outbox_.begin(), break_outbox_.end(),
       [](const BreakCommand& command) { return std::holds_alternative<break_command::Start>(command); });
+  const bool compares = std::any_of(comparison_outbox_.begin(), comparison_outbox_.end(), measures);
   const bool computing = trains || breaks || std::any_of(outbox_.begin(), outbox_.end(), computes);
-  if (scaled_->measures() && computing)
+  if (scaled_->measures() && (computing || compares))
     scaling_.send(scaling_command::Stop{
         "A run began, and two at once would share the cores: the measurement was given up."});
   if (compared_->measuring && computing) comparison_.send(comparison_command::Stop{});
@@ -552,6 +576,7 @@ void Studio::frame() {
   for (size_t i = 0; i < std::size(wishes); ++i) granted[i] = *wishes[i];
   layout_.begin(now, below);
   if (!view_.setup_hidden) draw_panel(now, "Setup", draw_setup, false);
+  draw_tab(now, "Start", Tab::Start, draw_start);
   draw_tab(now, "Stage", Tab::Stage, draw_stage);
   draw_tab(now, "Memory", Tab::Memory, draw_memory);
   draw_tab(now, "Traffic", Tab::Traffic, draw_traffic);
@@ -605,7 +630,8 @@ void Studio::remember() {
                       view_.traffic_times,
                       view_.scaling,
                       view_.compare.page,
-                      view_.compare.splits};
+                      view_.compare.splits,
+                      view_.recent};
   if (now == remembered_) return;
   remembered_ = std::move(now);
   try {

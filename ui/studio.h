@@ -71,6 +71,7 @@ class Studio {
   void follow_calibration();
   void follow_replay(const ReplaySnapshot& before);
   void follow_recording(const ReplaySnapshot& before);
+  void remember_recording(const std::string& path);
   void run_recorded_settings();
   void look_at_recording();
   void take_beside(const std::shared_ptr<const Snapshot>& live, const RecordingFacts& recording);

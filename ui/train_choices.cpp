@@ -41,8 +41,18 @@ TrainOptions options_of(const TrainChoices& choices) {
 
 }  // namespace
 
-TrainChoices comparison_choices() {
+TrainChoices comparison_choices(Architecture family) {
   TrainChoices choices;
+  if (family == Architecture::Bert) {
+    choices.model = "bert-deep-tiny";
+    choices.layers = 12;
+    choices.batch = 128;
+    choices.seq = 32;
+    choices.steps = 1000;
+    choices.peak = 3e-3;
+    choices.warmup = 50;
+    return choices;
+  }
   choices.model = "gpt2-tiny";
   choices.layers = 12;
   choices.tp = 2;
@@ -76,6 +86,13 @@ TrainChoices with_model(TrainChoices choices, const std::string& preset) {
   const auto above = std::upper_bound(possible.begin(), possible.end(), choices.tp);
   choices.tp = above == possible.begin() ? 1 : *(above - 1);
   return choices;
+}
+
+TrainChoices compared_with_model(TrainChoices choices, const std::string& preset) {
+  const Architecture family = model_preset(preset).architecture;
+  if (family == model_preset(choices.model).architecture) return with_model(std::move(choices), preset);
+  const TrainChoices other = comparison_choices(family);
+  return preset == other.model ? other : with_model(other, preset);
 }
 
 }  // namespace shardlens::ui

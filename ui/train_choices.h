@@ -23,11 +23,12 @@ struct TrainChoices {
   bool operator==(const TrainChoices&) const = default;
 };
 
-/// What the two models of a comparison share: deep for their width and taught fast from the first step, where
-/// post-LN is known to struggle (paper, Figure 7). The toy that predicts the next byte shows it within
-/// seconds; of a BERT of that depth and width neither form gets below the words' frequencies in the first 200
-/// steps, so it can be chosen but is not where one begins.
-TrainChoices comparison_choices();
+/// What the two models of a comparison share: deep for their width and taught fast, where post-LN is known to
+/// struggle (paper, Figure 7). The GPT toy that predicts the next byte shows it within seconds. A BERT first
+/// has to learn to look at its neighbours: for hundreds of steps it knows the words' frequencies and nothing
+/// else, and then the pre-LN form gets below them where the post-LN one stays. Short rows and many of them
+/// bring that moment nearest.
+TrainChoices comparison_choices(Architecture family = Architecture::Gpt);
 
 /// One model. Throws a request Error for a preset that is not there.
 train_command::Start training_of(const TrainChoices& choices);
@@ -38,5 +39,8 @@ train_command::Start comparison_of(const TrainChoices& choices);
 
 /// `choices` with another preset's own depth, and sizes moved as little as they must to remain possible.
 TrainChoices with_model(TrainChoices choices, const std::string& preset);
+
+/// The same of a comparison: of a model of the other family, that family's comparison.
+TrainChoices compared_with_model(TrainChoices choices, const std::string& preset);
 
 }  // namespace shardlens::ui

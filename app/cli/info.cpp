@@ -77,8 +77,8 @@ int print_info(const std::string& path, bool as_json) {
   fmt::print("T = {} · D = {} · split {} · {} · batch {} × sequence {} · {}: {}\n", settings.tp, settings.dp,
              settings.split.name, to_string(settings.dtype), settings.batch, settings.seq,
              header.communicator, header.communicator_reason);
-  fmt::print("{} passes of {} steps, {} events{}\n", grouped_text(totals.passes), header.program.steps.size(),
-             grouped_text(totals.events),
+  fmt::print("{} pass{} of {} steps, {} events{}\n", grouped_text(totals.passes),
+             totals.passes == 1 ? "" : "es", header.program.steps.size(), grouped_text(totals.events),
              recording.finished() ? "" : "; the run was killed, or still records");
   fmt::print("pictures: {}; {} samples of tensors, {} different pictures\n", header.pictures,
              grouped_text(totals.samples), grouped_text(totals.pictures));

@@ -8,6 +8,7 @@
 #include "app/studio/options.h"
 #include "app/studio/video.h"
 #include "engine/config/error.h"
+#include "engine/record/gallery.h"
 #include "engine/record/recording.h"
 #include "ui/platform/platform.h"
 #include "ui/studio.h"
@@ -19,7 +20,7 @@ constexpr PixelSize kWindowSize{1600, 960};
 
 void open_window(const Options& options) {
   const bool replays = !options.recording.empty();
-  if (replays) Recording{options.recording.string()};  // refused before a window opens
+  if (replays) Recording{recording_path(options.recording.string())};  // refused before a window opens
   const std::unique_ptr<Platform> platform =
       make_window_platform("Shardlens", options.size.value_or(kWindowSize));
   ui::Studio studio(options.settings, platform->fonts(), ui::default_state_path(),

@@ -56,11 +56,11 @@ const char* const kExamples =
 
 const std::vector<std::string>& view_names() {
   static const std::vector<std::string> names{
-      "stage",          "memory",        "memory-layer",  "traffic",   "traffic-times", "scaling",
-      "scaling-strong", "scaling-heads", "break-even",    "cluster",   "compare",       "tournament",
-      "sweep",          "train",         "train-compare", kFrozenView, "program",       kBreakView,
-      kBreakLossView,   "palette",       "inspector",     "sheet",     "replay",        "replay-train",
-      "replay-notes",   "replay-times",  "open-recording"};
+      "stage",          "memory",        "memory-layer",  "traffic",       "traffic-times", "scaling",
+      "scaling-strong", "scaling-heads", "break-even",    "cluster",       "compare",       "tournament",
+      "sweep",          "train",         "train-compare", kFrozenView,     "program",       kBreakView,
+      kBreakLossView,   "palette",       "inspector",     "start",         "sheet",         "replay",
+      "replay-train",   "replay-notes",  "replay-times",  "open-recording"};
   return names;
 }
 
@@ -121,7 +121,8 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
   app.add_option("--step", options.step, "The step selected at first: its number or its name");
   app.add_option("--open", options.open, "The part of a whole model that is open at first: \"layer 3\"");
   app.add_option("--recording", options.recording,
-                 "FILE.shardlens: replay it in place of a run; needs none of the hardware it was made on")
+                 "FILE.shardlens, or gallery:NAME: replay it in place of a run; needs none of the hardware "
+                 "it was made on")
       ->group("Recording");
   app.add_option("--theme", theme, "dark, or light for projectors");
   app.add_option("--scale", scale, "Size of everything, 0.5 to 4");
@@ -259,7 +260,8 @@ void show_view(const std::string& name, ui::ViewState& state) {
   state.compare.page = name == "tournament" ? ui::ComparePage::Tournament
                        : name == "sweep"    ? ui::ComparePage::Sweep
                                             : ui::ComparePage::Splits;
-  state.tab = name.starts_with("memory")     ? ui::Tab::Memory
+  state.tab = name == "start"                ? ui::Tab::Start
+              : name.starts_with("memory")   ? ui::Tab::Memory
               : state.traffic_times          ? ui::Tab::Traffic
               : name == "replay-train"       ? ui::Tab::Train
               : name.starts_with("traffic")  ? ui::Tab::Traffic

@@ -20,12 +20,12 @@ namespace {
 
 using namespace comparison_command;
 
+}  // namespace
+
 bool measures(const ComparisonCommand& command) {
   return std::holds_alternative<RunSplits>(command) || std::holds_alternative<SweepDegrees>(command) ||
          std::holds_alternative<RunTop>(command);
 }
-
-}  // namespace
 
 class Comparison::Worker {
  public:

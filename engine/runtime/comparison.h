@@ -70,6 +70,9 @@ using ComparisonCommand = std::variant<comparison_command::PlanSplits, compariso
                                        comparison_command::SweepDegrees, comparison_command::HoldTournament,
                                        comparison_command::RunTop, comparison_command::Stop>;
 
+/// Ranks compute for it.
+bool measures(const ComparisonCommand& command);
+
 class Comparison {
  public:
   Comparison();

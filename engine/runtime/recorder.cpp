@@ -1,6 +1,8 @@
 // From an executor's tracks to a recorded pass.
 #include "engine/runtime/recorder.h"
 
+#include <chrono>
+
 #include <algorithm>
 #include <utility>
 
@@ -60,10 +62,13 @@ void Recorder::take(const Result& result, std::vector<Metric> metrics) {
 }
 
 void Recorder::offer(RecordedPass pass) {
-  const double now = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  const double now =
+      std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  const double begin = now - seconds_of(pass);
+  if (!begin_seconds_) begin_seconds_ = begin;
   // Where this thread was late to take the pass before, that one stands later than it was: the two must not
   // overlap.
-  pass.begin_seconds = std::max(taken_until_seconds_, now - seconds_of(pass));
+  pass.begin_seconds = std::max(taken_until_seconds_, begin - *begin_seconds_);
   taken_until_seconds_ = pass.begin_seconds + seconds_of(pass);
   writer_.offer(std::move(pass));
 }

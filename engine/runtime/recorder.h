@@ -2,7 +2,7 @@
 // run pays for being recorded.
 #pragma once
 
-#include <chrono>
+#include <optional>
 
 #include "engine/record/recording.h"
 #include "engine/runtime/executor.h"
@@ -36,8 +36,8 @@ class Recorder {
   const int ranks_;
   std::shared_ptr<PictureTaker> pictures_;
   RecordingWriter writer_;
-  double taken_until_seconds_ = 0;  ///< end of the pass taken last
-  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::optional<double> begin_seconds_;  ///< when the first pass began; what was prepared before is no part
+  double taken_until_seconds_ = 0;       ///< end of the pass taken last
 };
 
 }  // namespace shardlens

@@ -18,6 +18,7 @@
 
 #include "engine/config/error.h"
 #include "engine/config/units.h"
+#include "engine/record/gallery.h"
 #include "engine/runtime/mailbox.h"
 #include "engine/runtime/parity.h"
 #include "engine/runtime/plan.h"
@@ -166,7 +167,7 @@ class Replay::Worker {
 
   void main();
   void handle(const ReplayCommand& command);
-  void open(const std::string& path);
+  void open(const std::string& path_or_piece);
   void close();
   void publish();
   void say(const std::string& message);
@@ -288,11 +289,13 @@ void Replay::Worker::handle(const ReplayCommand& command) {
 }
 
 // Everything is made before anything is taken over.
-void Replay::Worker::open(const std::string& path) {
+void Replay::Worker::open(const std::string& path_or_piece) {
+  std::string path = path_or_piece;
   std::error_code not_there;
   if (std::filesystem::is_directory(path, not_there)) return handle(replay_command::List{path});
   now_.playing = false;
   try {
+    path = recording_path(path_or_piece);
     auto recording = std::make_unique<Recording>(path);
     const RecordingHeader& header = recording->header();
     auto facts = std::make_shared<RecordingFacts>();

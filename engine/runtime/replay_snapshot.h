@@ -84,7 +84,7 @@ struct ReplaySnapshot {
 namespace replay_command {
 struct Open {
   std::string path;
-};  ///< one that is refused leaves what is open as it was
+};  ///< a file's, or "gallery:NAME" for one that came with the studio; one that is refused leaves what is open as it was
 struct Close {};
 struct ShowPass {
   int64_t pass = 0;

@@ -352,7 +352,7 @@ TEST_F(RememberedStudio, ABrokenFileGivesTheFirstLayoutAndAMessage) {
   StudioHarness harness({1600, 900}, small_settings(), path_);
   harness.draw_frames(2);
   EXPECT_TRUE(is_shown("Message"));
-  EXPECT_TRUE(is_shown("Stage"));
+  EXPECT_TRUE(is_shown("Start"));
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Message/Close"); });
   harness.draw_frames(2);
   EXPECT_FALSE(is_shown("Message"));

@@ -190,7 +190,8 @@ void draw_search(const Context& context, float left, float right) {
   const HistorySnapshot& history = context.history;
   const std::string& said = view.said;
   std::string note = said;
-  if (note.empty()) note = fmt::format("{} passes", grouped_text(history.passes));
+  if (note.empty())
+    note = fmt::format("{} {}", grouped_text(history.passes), history.passes == 1 ? "pass" : "passes");
   const float room = right - x - gap;
   if (room > context.px(60))
     draw_text(ImGui::GetWindowDrawList(), {right, top + (height - style.size) / 2}, style,

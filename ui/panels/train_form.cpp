@@ -48,7 +48,11 @@ void draw_model(const Context& context, TrainChoices& choices) {
   std::vector<std::string> options;
   for (const size_t i : order) options.push_back(titles[i]);
   const int chosen = option_row(context, "Model", model_preset(choices.model).title, options);
-  if (chosen >= 0) choices = with_model(choices, names[order[static_cast<size_t>(chosen)]]);
+  if (chosen >= 0) {
+    const std::string& preset = names[order[static_cast<size_t>(chosen)]];
+    choices =
+        context.view.train.comparison ? compared_with_model(choices, preset) : with_model(choices, preset);
+  }
   slider_row(context, "Layers", {1, 2, 3, 4, 6, 8, 12, 16, 20, 24}, choices.layers);
 }
 
@@ -70,7 +74,7 @@ void draw_how_it_runs(const Context& context, TrainChoices& choices) {
                    choices.dtype, [](DType dtype) { return to_string(dtype); });
   std::vector<int64_t> lengths;
   for (int64_t seq = 16; seq <= model.positions; seq *= 2) lengths.push_back(seq);
-  slider_row(context, "Batch", {1, 2, 4, 8, 16, 32}, choices.batch);
+  slider_row(context, "Batch", {1, 2, 4, 8, 16, 32, 64, 128}, choices.batch);
   slider_row(context, "Sequence", lengths, choices.seq);
 }
 

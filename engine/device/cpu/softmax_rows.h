@@ -1,0 +1,70 @@
+// The softmax of one row of attention scores, its repetition from two numbers and its gradient: what a block
+// of P goes through between its two products. Rows may be longer than what counts of them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "engine/device/cpu/vector.h"
+
+namespace shardlens::cpu {
+
+/// What a row of P is computed from beside its scores: P = exp(scale·score − top)·inverse.
+template <class T>
+struct RowStatistics {
+  T top = 0, inverse = 0;
+};
+
+template <class T>
+[[gnu::always_inline]] inline Vector<T> exponential(const T* scores, int64_t count, T scale, T top) {
+  return exp<T>(load_part(scores, count, -std::numeric_limits<T>::infinity()) * scale - top);
+}
+
+/// scores[0, valid) -> softmax(scale·scores); [valid, width) -> 0. Whole vectors; missing lanes count as
+/// masked.
+template <class T>
+RowStatistics<T> softmax_row(T* scores, int64_t valid, int64_t width, T scale) {
+  constexpr T kLowest = -std::numeric_limits<T>::infinity();
+  Vector<T> largest = Vector<T>{} + kLowest;
+  for (int64_t i = 0; i < valid; i += kLanes<T>) {
+    const Vector<T> v = load_part(scores + i, std::min(kLanes<T>, valid - i), kLowest);
+    largest = v > largest ? v : largest;
+  }
+  const T top = max_lanes<T>(largest) * scale;
+  Vector<T> sums{};
+  for (int64_t i = 0; i < valid; i += kLanes<T>) {
+    const int64_t n = std::min(kLanes<T>, valid - i);
+    const Vector<T> e = exponential(scores + i, n, scale, top);
+    sums += e;
+    store_part<T>(scores + i, e, n);
+  }
+  const T inverse = T(1) / sum_lanes<T>(sums);
+  for (int64_t i = 0; i < valid; ++i) scores[i] *= inverse;
+  std::fill(scores + valid, scores + width, T(0));
+  return {top, inverse};
+}
+
+/// The same again from the statistics.
+template <class T>
+void softmax_row_again(T* scores, int64_t valid, int64_t width, T scale, RowStatistics<T> row) {
+  for (int64_t i = 0; i < valid; i += kLanes<T>) {
+    const int64_t n = std::min(kLanes<T>, valid - i);
+    store_part<T>(scores + i, exponential(scores + i, n, scale, row.top) * row.inverse, n);
+  }
+  std::fill(scores + valid, scores + width, T(0));
+}
+
+/// dprobs[0, valid) -> dS = P∘(dP − delta)·scale; [valid, width) -> 0. With dropout dP is M∘dprobs, and
+/// P∘M∘dprobs is taken from P∘M, which is `dropped`; null without.
+template <class T>
+void softmax_grad_row(const T* probs, const T* dropped, T* dprobs, int64_t valid, int64_t width, T delta,
+                      T scale) {
+  if (dropped == nullptr)
+    for (int64_t i = 0; i < valid; ++i) dprobs[i] = probs[i] * (dprobs[i] - delta) * scale;
+  else
+    for (int64_t i = 0; i < valid; ++i) dprobs[i] = (dropped[i] * dprobs[i] - probs[i] * delta) * scale;
+  std::fill(dprobs + valid, dprobs + width, T(0));
+}
+
+}  // namespace shardlens::cpu

@@ -1,0 +1,88 @@
+// From embedded bytes to files.
+#include "engine/record/gallery.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "engine/config/assets.h"
+#include "engine/config/error.h"
+#include "engine/config/suggest.h"
+#include "engine/io/atomic_file.h"
+#include "engine/io/json.h"
+
+namespace shardlens {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string_view contents_of(const std::string& name) {
+  return asset("gallery/" + name + ".shardlens");
+}
+
+std::vector<GalleryPiece> read_gallery() {
+  const nlohmann::json json = parse_json(std::string(asset("gallery/gallery.json")), "gallery.json");
+  std::vector<GalleryPiece> pieces;
+  for (const nlohmann::json& entry : json) {
+    ObjectReader reader(entry, "gallery.json");
+    GalleryPiece piece{reader.string("name"), reader.string("title"), reader.string("shows"),
+                       reader.string("arguments"), 0};
+    reader.finish();
+    piece.file_bytes = static_cast<int64_t>(contents_of(piece.name).size());
+    pieces.push_back(std::move(piece));
+  }
+  return pieces;
+}
+
+/// FNV-1a: another version of the gallery is another folder, so that notes written into a file stay.
+uint64_t hash_of(std::string_view bytes) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
+  return hash;
+}
+
+}  // namespace
+
+const std::vector<GalleryPiece>& gallery() {
+  static const std::vector<GalleryPiece> pieces = read_gallery();
+  return pieces;
+}
+
+std::string gallery_folder() {
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/')
+    return std::string(cache) + "/shardlens/gallery";
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/')
+    return std::string(home) + "/.cache/shardlens/gallery";
+  return (fs::temp_directory_path() / "shardlens/gallery").string();
+}
+
+std::string gallery_file(const std::string& name, const std::string& folder) {
+  const auto piece =
+      std::find_if(gallery().begin(), gallery().end(), [&](const auto& one) { return one.name == name; });
+  if (piece == gallery().end()) {
+    std::vector<std::string> names;
+    for (const GalleryPiece& one : gallery()) names.push_back(one.name);
+    throw unknown_name("piece of the gallery", name, names);
+  }
+  const std::string_view bytes = contents_of(name);
+  const fs::path path =
+      fs::path(folder) / fmt::format("{:08x}", hash_of(bytes) & 0xffffffff) / (name + ".shardlens");
+  std::error_code error;
+  if (fs::exists(path, error)) return path.string();
+  fs::create_directories(path.parent_path(), error);
+  if (error)
+    throw request_error(
+        fmt::format("cannot make the folder {}: {}", path.parent_path().string(), error.message()));
+  write_file_atomically(path.string(), std::string(bytes));
+  return path.string();
+}
+
+std::string recording_path(const std::string& path_or_piece) {
+  constexpr std::string_view kPiece = "gallery:";
+  if (!path_or_piece.starts_with(kPiece)) return path_or_piece;
+  return gallery_file(path_or_piece.substr(kPiece.size()));
+}
+
+}  // namespace shardlens

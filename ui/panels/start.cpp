@@ -1,0 +1,194 @@
+// The Start tab: what one can look at first. Things to try on the layer that runs here, recordings that came
+// with the studio, and those opened last.
+#include <fmt/format.h>
+#include <icons_font_awesome_4.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "engine/config/splits.h"
+#include "engine/record/gallery.h"
+#include "ui/panels/parts.h"
+#include "ui/widgets/controls.h"
+#include "ui/widgets/format.h"
+
+namespace shardlens::ui {
+namespace {
+
+constexpr float kPadding = 20;
+constexpr float kGap = 12;
+constexpr float kLeastCard = 300;
+constexpr float kCardPadding = 14;
+
+/// One thing to look at, and what a click does.
+struct Look {
+  const char* id;
+  const char* icon;
+  const char* title;
+  const char* words;
+  void (*go)(const Context&);
+};
+
+void show(const Context& c, Tab tab) {
+  c.view.tab = tab;
+  c.view.focus_tab = true;
+}
+
+void show_split(const Context& c, const char* split) {
+  show(c, Tab::Stage);
+  Settings settings = c.wanted();
+  if (c.replay.is_open()) {  // what is recorded is no run of this machine: from the layer one begins with
+    settings = Settings{};
+    settings.tp = 4;
+  }
+  settings.split = named_split(split);
+  if (c.replay.is_open())
+    c.send(command::SetSettings{settings});
+  else
+    c.want(settings);
+}
+
+constexpr Look kLooks[] = {
+    {"stage", ICON_FA_TH_LARGE, "Walk through a layer",
+     "A GPT-2 layer, run on four ranks a moment ago. The arrow keys go through its steps.",
+     [](const Context& c) { show_split(c, "megatron"); }},
+    {"reversed", ICON_FA_RANDOM, "Cut it the other way",
+     "Row before column: where does the all-reduce go, and how wide does it get?",
+     [](const Context& c) { show_split(c, "reversed"); }},
+    {"memory", ICON_FA_DATABASE, "See what fits where",
+     "16 bytes a parameter against a device's memory, and what T does to it.",
+     [](const Context& c) { show(c, Tab::Memory); }},
+    {"compare", ICON_FA_COLUMNS, "Set splits side by side",
+     "The same step at the same height; or every legal split, ranked.",
+     [](const Context& c) { show(c, Tab::Compare); }},
+    {"train", ICON_FA_GRADUATION_CAP, "Train a toy",
+     "Text, loss and every layer's gradients, live; freeze any step.",
+     [](const Context& c) { show(c, Tab::Train); }},
+    {"break", ICON_FA_BUG, "Plant a mistake",
+     "Twelve classic ones. Where does the error start, and which check finds it?",
+     [](const Context& c) { show(c, Tab::BreakIt); }},
+};
+
+struct Card {
+  std::string id, icon, title, words, note;
+};
+
+float card_height(const Context& c, const Type& type, const Card& card, float width) {
+  const float inner = width - c.px(2 * kCardPadding);
+  const float note = card.note.empty() ? 0 : type.note.size + c.px(8);
+  return c.px(2 * kCardPadding) + type.strong.size + c.px(6) + wrapped_height(type.body, card.words, inner) +
+         note;
+}
+
+/// True when clicked.
+bool draw_card(const Context& c, const Type& type, const Card& card, ImVec2 at, ImVec2 size) {
+  ImGui::SetCursorScreenPos(at);
+  const bool clicked = ImGui::InvisibleButton(card.id.c_str(), size);
+  const bool hovered = ImGui::IsItemHovered() || ImGui::IsItemFocused();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImVec2 max{at.x + size.x, at.y + size.y};
+  fill_rect(list, at, max, c.theme.card, c.px(6));
+  outline_rect(list, at, max, hovered ? c.theme.forward : c.theme.line, c.px(6), std::max(1.0f, c.px(1)));
+  const float inner = size.x - c.px(2 * kCardPadding);
+  ImVec2 pen{at.x + c.px(kCardPadding), at.y + c.px(kCardPadding)};
+  const float icon = type.strong.size + c.px(8);
+  draw_text(list, {pen.x + type.strong.size / 2, pen.y}, in(type.strong, c.theme.forward), card.icon,
+            Align::Centre);
+  draw_text(list, {pen.x + icon, pen.y}, type.strong, fitted(type.strong, card.title, inner - icon));
+  pen.y += type.strong.size + c.px(6);
+  draw_wrapped(list, pen, in(type.body, c.theme.dim), card.words, inner);
+  if (!card.note.empty())
+    draw_text(list, {pen.x, max.y - c.px(kCardPadding) - type.note.size}, type.note,
+              fitted(type.note, card.note, inner));
+  return clicked;
+}
+
+void section(const Context& c, const Type& type, const char* title, const std::string& words) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  draw_text(list, at, type.figure, title);
+  const float beside = text_width(type.figure, title) + c.px(12);
+  draw_text(list, {at.x + beside, at.y + type.figure.size - type.note.size - c.px(1)}, type.note,
+            fitted(type.note, words, ImGui::GetContentRegionAvail().x - beside));
+  ImGui::Dummy({0, type.figure.size + c.px(4)});
+}
+
+/// A grid of cards as wide as the page; returns the one clicked, or -1.
+int draw_cards(const Context& c, const Type& type, const std::vector<Card>& cards) {
+  const float room = ImGui::GetContentRegionAvail().x;
+  const int columns = std::clamp(static_cast<int>((room + c.px(kGap)) / c.px(kLeastCard + kGap)), 1, 3);
+  const float width =
+      std::floor((room - c.px(kGap) * static_cast<float>(columns - 1)) / static_cast<float>(columns));
+  int clicked = -1;
+  ImVec2 at = ImGui::GetCursorScreenPos();
+  const float left = at.x;
+  for (size_t first = 0; first < cards.size(); first += static_cast<size_t>(columns)) {
+    const size_t end = std::min(cards.size(), first + static_cast<size_t>(columns));
+    float height = 0;
+    for (size_t i = first; i < end; ++i) height = std::max(height, card_height(c, type, cards[i], width));
+    at.x = left;
+    for (size_t i = first; i < end; ++i) {
+      if (draw_card(c, type, cards[i], at, {width, height})) clicked = static_cast<int>(i);
+      at.x += width + c.px(kGap);
+    }
+    at.y += height + c.px(kGap);
+  }
+  ImGui::SetCursorScreenPos({left, at.y});
+  ImGui::Dummy({0, c.px(8)});
+  return clicked;
+}
+
+void draw_live(const Context& c, const Type& type) {
+  section(c, type, "Try", "on this machine, live");
+  std::vector<Card> cards;
+  for (const Look& look : kLooks)
+    cards.push_back({std::string("look:") + look.id, look.icon, look.title, look.words, {}});
+  const int clicked = draw_cards(c, type, cards);
+  if (clicked < 0) return;
+  if (c.replay.is_open()) c.send(replay_command::Close{});
+  kLooks[clicked].go(c);
+}
+
+void draw_gallery(const Context& c, const Type& type) {
+  section(c, type, "Gallery", "real runs, recorded; they replay anywhere");
+  std::vector<Card> cards;
+  for (const GalleryPiece& piece : gallery())
+    cards.push_back({"piece:" + piece.name, ICON_FA_FILM, piece.title, piece.shows,
+                     bytes_text(static_cast<double>(piece.file_bytes)) + " · " + piece.arguments});
+  const int clicked = draw_cards(c, type, cards);
+  if (clicked >= 0) c.send(replay_command::Open{"gallery:" + gallery()[static_cast<size_t>(clicked)].name});
+}
+
+void draw_recent(const Context& c, const Type& type) {
+  section(c, type, "Recent", c.view.recent.empty() ? "recordings you open are listed here" : "");
+  std::vector<Card> cards;
+  for (const std::string& path : c.view.recent) {
+    const std::filesystem::path file(path);
+    cards.push_back({fmt::format("recent:{}", cards.size()),
+                     ICON_FA_FILE,
+                     file.stem().string(),
+                     file.parent_path().string(),
+                     {}});
+  }
+  const int clicked = draw_cards(c, type, cards);
+  if (clicked >= 0) c.send(replay_command::Open{c.view.recent[static_cast<size_t>(clicked)]});
+  if (draw_button(c, "start:open", "Open a recording …", ButtonLook::Plain, true,
+                  "A .shardlens file; one can also be dropped on the window"))
+    c.view.replay.choosing = true;
+}
+
+}  // namespace
+
+void draw_start(const Context& c) {
+  const Type type(c);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(c.px(kPadding), c.px(kPadding)));
+  ImGui::BeginChild("start page", {0, 0}, ImGuiChildFlags_AlwaysUseWindowPadding);
+  ImGui::PopStyleVar();
+  draw_live(c, type);
+  draw_gallery(c, type);
+  draw_recent(c, type);
+  ImGui::EndChild();
+}
+
+}  // namespace shardlens::ui
