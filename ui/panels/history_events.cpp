@@ -123,6 +123,21 @@ void draw_meetings(const HistoryFrame& frame, const std::vector<Meeting>& meetin
   }
 }
 
+/// Where ranks stood still on purpose in the pass that is looked at, which alone is known whole.
+void draw_late_stretches(const HistoryFrame& frame) {
+  const Result* shown = frame.context.replay.shown ? frame.context.replay.shown->result.get() : nullptr;
+  if (shown == nullptr) return;
+  for (int rank = 0; rank < frame.tracks && rank < static_cast<int>(shown->events.size()); ++rank) {
+    if (!frame.in_view(rank)) continue;
+    for (const StepEvent& event : shown->events[static_cast<size_t>(rank)]) {
+      if (event.held_seconds <= 0) continue;
+      const double end = frame.context.replay.pass_begin_seconds + event.begin_seconds;
+      draw_hold(frame.context, {frame.x(end - event.held_seconds), frame.y(rank)},
+                {frame.x(end), frame.y(rank) + frame.height}, {frame.min.x, frame.max.x}, event.held_seconds);
+    }
+  }
+}
+
 }  // namespace
 
 void draw_history_events(const HistoryFrame& frame) {
@@ -156,6 +171,7 @@ void draw_history_events(const HistoryFrame& frame) {
   fill_rects(list, drawn.compute);
   fill_rects(list, drawn.waits);
   fill_rects(list, drawn.transfers);
+  draw_late_stretches(frame);
   draw_meetings(frame, all_meetings);
   draw_labels(frame, drawn.labels);
   const float width = drawn.selected_max.x - drawn.selected_min.x;

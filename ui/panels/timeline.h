@@ -14,6 +14,10 @@ inline TextStyle timeline_text(const Context& context, ImFont* font, float size,
   return {font, context.px(size), colour};
 }
 
+/// A rank that stood still on purpose for `held_seconds`, in the rectangle of its track; of the axis the
+/// pixels from `shown.x` to `shown.y` are seen.
+void draw_hold(const Context& context, ImVec2 min, ImVec2 max, ImVec2 shown, double held_seconds);
+
 /// Axis, tracks, playhead and the mouse over them, in what is left of the window. There must be a time to
 /// show.
 void draw_tracks(const Context& context, const Tracks& tracks);

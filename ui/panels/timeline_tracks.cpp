@@ -133,26 +133,14 @@ void draw_compute(const Frame& frame, size_t rank) {
                  context.px(2));
 }
 
-/// Where ranks stood still on purpose: an outline with what it is, and nothing in it, for nothing was done.
 void draw_holds(const Frame& frame, size_t rank) {
-  const Context& context = frame.context;
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const float top = frame.y(rank), bottom = top + frame.height;
-  const TextStyle text = timeline_text(context, context.fonts.body, kSmallSize, context.theme.communication);
   for (const StepEvent& event : frame.tracks.ranks()[rank]) {
     const double begin = event.begin_seconds - event.held_seconds;
     if (event.held_seconds <= 0 || event.begin_seconds < frame.shown.begin || begin > frame.shown.end)
       continue;
-    const float x0 = frame.x(begin), x1 = std::max(frame.x(event.begin_seconds), x0 + context.px(2));
-    draw_dashed_rect(list, {x0, top + context.px(1)}, {x1 - context.px(1), bottom - context.px(1)},
-                     context.theme.communication, std::max(1.0f, context.px(1.5f)), context.px(4));
-    const float from = std::max(x0, frame.min.x);
-    const float room = std::min(x1, frame.max.x) - from - context.px(12);
-    for (const std::string& label : {"late by " + format_seconds(event.held_seconds), std::string("late")}) {
-      if (text_width(text, label) > room) continue;
-      draw_text(list, {from + context.px(6), top + (frame.height - text.size) / 2}, text, label);
-      break;
-    }
+    draw_hold(frame.context, {frame.x(begin), frame.y(rank)},
+              {frame.x(event.begin_seconds), frame.y(rank) + frame.height}, {frame.min.x, frame.max.x},
+              event.held_seconds);
   }
 }
 
