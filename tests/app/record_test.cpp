@@ -198,7 +198,7 @@ TEST_F(CliRecord, ALateRankIsSaidAndRecorded) {
   const Ended late = run(layer + "--delay 2:attn.proj:20 --record " + path("late"));
   ASSERT_EQ(late.code, 0) << late.err;
   EXPECT_NE(late.out.find("rank 2 was late by "), std::string::npos) << late.out;
-  EXPECT_NE(late.out.find(" before attn.proj: 3 ranks waited "), std::string::npos) << late.out;
+  EXPECT_NE(late.out.find(" before attn.proj: "), std::string::npos) << late.out;
   const Ended said = run("info " + path("late"));
   EXPECT_NE(said.out.find("rank 2 was late by "), std::string::npos) << said.out;
   const Ended two =
