@@ -11,7 +11,6 @@
 #include <iterator>
 #include <utility>
 
-#include "engine/record/gallery.h"
 #include "ui/commands/commands.h"
 #include "ui/replayed_training.h"
 #include "ui/sections.h"
@@ -34,7 +33,6 @@ constexpr double kSettleSeconds = 0.8;           ///< tooltips and hovers need f
 constexpr int kFirstFrames = 3;
 constexpr int kFindFrames = 6;
 constexpr double kRememberEverySeconds = 5;
-constexpr size_t kRecentRecordings = 6;
 
 double seconds_since(Clock::time_point then) {
   return std::chrono::duration<double>(Clock::now() - then).count();
@@ -103,10 +101,6 @@ bool computes(const Command& command) {
   return std::holds_alternative<command::SetSettings>(command) ||
          std::holds_alternative<command::Run>(command) ||
          std::holds_alternative<command::CompareLosses>(command);
-}
-
-std::string sentence(const std::string& words) {
-  return !words.empty() && words.back() == '.' ? words : words + ".";
 }
 
 /// What the centre's tab strip says at its right.
@@ -357,120 +351,6 @@ void Studio::take_snapshots() {
   follow_recording(*before);
   follow_replay(*before);
   follow_calibration();
-}
-
-/// This machine's run of the recorded settings, once it is timed; or why there will be none.
-void Studio::take_beside(const std::shared_ptr<const Snapshot>& live, const RecordingFacts& recording) {
-  if (live->settings != recording.plan->program.settings) return;  // not asked for yet
-  const bool stopped = live->state == RunState::Refused || live->state == RunState::Failed ||
-                       live->state == RunState::Cancelled;
-  if (stopped) {
-    view_.replay.beside = false;
-    message_ = "The recording's settings do not run here: " + live->message;
-  }
-  if (!live->result || !live->result->timed || live->stale()) return;
-  if (live->plan != compared_plan_) {
-    compared_plan_ = live->plan;
-    same_program_ = live->plan->program == recording.plan->program;
-    if (!same_program_)
-      message_ =
-          "This machine runs the recording's settings, and they make another Program than the recorded one: "
-          "a "
-          "mistake was planted in it, or another version planned it. The two are not laid beside each other.";
-  }
-  if (same_program_) beside_ = live;
-}
-
-/// Puts it before the others that were opened; what came with the studio has its own place on the start page.
-void Studio::remember_recording(const std::string& path) {
-  if (path.starts_with(gallery_folder())) return;
-  std::error_code unknown;
-  const std::filesystem::path whole = std::filesystem::absolute(path, unknown);
-  const std::string place = unknown ? path : whole.lexically_normal().string();
-  std::erase(view_.recent, place);
-  view_.recent.insert(view_.recent.begin(), place);
-  if (view_.recent.size() > kRecentRecordings) view_.recent.resize(kRecentRecordings);
-}
-
-/// What is said is shown; what is played is followed by the selection; what is closed gives its place to a
-/// run.
-/// The timeline is that of the recording that is open.
-void Studio::follow_recording(const ReplaySnapshot& before) {
-  if (replayed_->recording == before.recording) return;
-  HistoryView anew;
-  anew.numbers = view_.history.numbers;  // an answer on its way is none to the new one's questions
-  view_.history = anew;
-  if (!replayed_->is_open()) return history_.send(history_command::Close{});
-  const std::shared_ptr<const Plan>& plan = replayed_->recording->plan;
-  history_.send(history_command::Open{replayed_->recording->path, {plan, &plan->program}});
-}
-
-void Studio::follow_replay(const ReplaySnapshot& before) {
-  if (replayed_->messages != before.messages) {
-    message_ = replayed_->message;
-    view_.replay.choosing = false;
-  }
-  const bool opened = replayed_->is_open() && replayed_->recording != before.recording;
-  if (opened) {
-    view_.playing = view_.replay.choosing = false;
-    view_.replay.beside = view_.replay.run_here = false;
-    view_.replay.edited = 0;
-    view_.wanted = {};
-    training_.send(train_command::Pause{});  // two things that compute, and neither is looked at
-    remember_recording(replayed_->recording->path);
-    if (view_.tab == Tab::Start) {
-      view_.tab = replayed_->recording->verb == "train" ? Tab::Train : Tab::Stage;
-      view_.focus_tab = true;
-    }
-  }
-  if (!replayed_->is_open()) {
-    const bool closed = before.is_open() || replayed_->messages != before.messages;
-    if (closed && !session_asked_) {
-      session_asked_ = true;
-      session_.send(command::SetSettings{first_settings_});
-    }
-    view_.replay.notes_open = false;
-    return;
-  }
-  const bool moved =
-      !before.shown || before.shown->position != replayed_->shown->position || before.pass != replayed_->pass;
-  if (replayed_->playing && moved && replayed_->shown->plan) {
-    const auto at = static_cast<StepId>(replayed_->shown->position);
-    select_step(view_, replayed_->shown->plan->program, std::max(0, at - 1));
-    view_.scroll_to_selection = true;
-  }
-}
-
-void Studio::open_recording(const std::string& path) {
-  replay_.send(replay_command::Open{path});
-  last_change_ = Clock::now();
-}
-
-/// Of a recording the samples of what is on screen are read, and no others.
-void Studio::look_at_recording() {
-  if (!replayed_->is_open()) return;
-  std::vector<TensorId> tensors = tensors_on_screen(replayed_->recording->plan, view_);
-  if (looked_into_ == replayed_->recording && looked_at_ == tensors) return;
-  looked_into_ = replayed_->recording;
-  looked_at_ = tensors;
-  replay_.send(replay_command::Look{std::move(tensors)});
-}
-
-/// This machine's own run of what was recorded, to stand beside it.
-void Studio::run_recorded_settings() {
-  view_.replay.run_here = false;
-  if (!replayed_->is_open()) return;
-  view_.replay.beside = session_asked_ = true;
-  session_.send(command::SetSettings{replayed_->recording->plan->program.settings});
-}
-
-/// What is recorded of runs and of training steps. A disk that is full stops neither, and is said once.
-void Studio::take_recording(const RecordingState& runs, const RecordingState& steps) {
-  using Change = std::pair<const RecordingState*, const RecordingState*>;
-  for (const auto& [now, before] : {Change{&runs, &recorded_.runs}, Change{&steps, &recorded_.steps}})
-    if (!now->problem.empty() && now->problem != before->problem)
-      message_ = fmt::format("{} The run goes on.", sentence(now->problem));
-  recorded_ = {runs, steps};
 }
 
 /// A machine measured just now prices the plan that is shown: it is planned anew, and run, at once.
