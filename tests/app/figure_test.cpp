@@ -16,13 +16,8 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-constexpr const char* kTiny = " --model gpt2-tiny --tp 2 --batch 1 --seq 8 ";
-
 class Figures : public TestFolder {
  protected:
-  static Ended draw(const std::string& arguments) {
-    return run_program(std::string("env -u DISPLAY ") + SHARDLENS_PROGRAM, arguments);
-  }
   static json read(const std::string& file) {
     const Ended checked = run_program("python3 " + test_data_folder() + "/exports/check_svg.py", file);
     EXPECT_EQ(checked.code, 0) << checked.err;
@@ -30,7 +25,7 @@ class Figures : public TestFolder {
   }
   /// The Program that is drawn.
   static json program() {
-    const Ended plan = run_program(SHARDLENS_CLI_PROGRAM, std::string("plan --layer --json") + kTiny);
+    const Ended plan = run_program(SHARDLENS_CLI_PROGRAM, std::string("plan --layer --json") + kTinyModel);
     EXPECT_EQ(plan.code, 0) << plan.err;
     return json::parse(plan.out)["program"];
   }
@@ -55,7 +50,7 @@ std::string first_clause(std::string equation) {
 }
 
 TEST_F(Figures, TheStageIsVectorsWithText) {
-  ASSERT_EQ(draw("--export " + path("stage.svg") + kTiny).code, 0);
+  ASSERT_EQ(draw_offscreen("--export " + path("stage.svg") + kTinyModel).code, 0);
   const json found = read(path("stage.svg"));
   EXPECT_EQ(found["ranks"], (json{"rank 0", "rank 1"}));
   EXPECT_EQ(found["width"], 960);
@@ -77,8 +72,9 @@ TEST_F(Figures, TheStageIsVectorsWithText) {
 }
 
 TEST_F(Figures, ThemeAndSizeAreAsAskedFor) {
-  ASSERT_EQ(draw("--export " + path("light.svg") + kTiny).code, 0);
-  ASSERT_EQ(draw("--export " + path("dark.svg") + " --theme dark --size 1280x720" + kTiny).code, 0);
+  ASSERT_EQ(draw_offscreen("--export " + path("light.svg") + kTinyModel).code, 0);
+  ASSERT_EQ(
+      draw_offscreen("--export " + path("dark.svg") + " --theme dark --size 1280x720" + kTinyModel).code, 0);
   const json light = read(path("light.svg")), dark = read(path("dark.svg"));
   EXPECT_GT(light["ground"], "#c0") << "of paper";
   EXPECT_LT(dark["ground"], "#40");
@@ -87,7 +83,7 @@ TEST_F(Figures, ThemeAndSizeAreAsAskedFor) {
 }
 
 TEST_F(Figures, TheTimelineHasATrackARank) {
-  ASSERT_EQ(draw("--export " + path("timeline.svg") + " --view timeline" + kTiny).code, 0);
+  ASSERT_EQ(draw_offscreen("--export " + path("timeline.svg") + " --view timeline" + kTinyModel).code, 0);
   const json found = read(path("timeline.svg"));
   EXPECT_EQ(found["ranks"], (json{"rank 0", "rank 1"}));
   EXPECT_LT(found["height"], 300);
@@ -95,15 +91,15 @@ TEST_F(Figures, TheTimelineHasATrackARank) {
 }
 
 TEST_F(Figures, AWholeModelIsAStripOfLayers) {
-  ASSERT_EQ(draw("--export " + path("model.svg") + " --block model" + kTiny).code, 0);
+  ASSERT_EQ(draw_offscreen("--export " + path("model.svg") + " --block model" + kTinyModel).code, 0);
   const json found = read(path("model.svg"));
   EXPECT_TRUE(has(found["texts"], "layer 0"));
   EXPECT_TRUE(has(found["texts"], "layer 1"));
 }
 
 TEST_F(Figures, APdfSaysTheSameAndEmbedsItsFaces) {
-  ASSERT_EQ(draw("--export " + path("stage.svg") + kTiny).code, 0);
-  ASSERT_EQ(draw("--export " + path("stage.pdf") + kTiny).code, 0);
+  ASSERT_EQ(draw_offscreen("--export " + path("stage.svg") + kTinyModel).code, 0);
+  ASSERT_EQ(draw_offscreen("--export " + path("stage.pdf") + kTinyModel).code, 0);
   const Ended facts = run_program("pdfinfo", path("stage.pdf"));
   EXPECT_THAT(facts.out, testing::ContainsRegex("Pages: +1\n"));
   EXPECT_THAT(facts.out, testing::ContainsRegex("Page size: +720 x "));
@@ -121,7 +117,7 @@ TEST_F(Figures, APdfSaysTheSameAndEmbedsItsFaces) {
 
 TEST_F(Figures, AWrongRequestNamesTheRemedy) {
   const auto refused = [&](const std::string& arguments, const std::string& words) {
-    const Ended ended = draw(arguments + kTiny);
+    const Ended ended = draw_offscreen(arguments + kTinyModel);
     EXPECT_EQ(ended.code, 2) << arguments;
     EXPECT_THAT(ended.err, HasSubstr(words));
   };

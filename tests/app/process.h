@@ -39,4 +39,12 @@ inline Ended run_program(const std::string& program, const std::string& argument
   return ended;
 }
 
+/// Runs the studio without a display.
+inline Ended draw_offscreen(const std::string& arguments) {
+  return run_program(std::string("env -u DISPLAY ") + SHARDLENS_PROGRAM, arguments);
+}
+
+/// What both programs make little of.
+inline constexpr const char* kTinyModel = " --model gpt2-tiny --tp 2 --batch 1 --seq 8 ";
+
 }  // namespace shardlens

@@ -20,14 +20,10 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-constexpr const char* kTiny = " --model gpt2-tiny --tp 2 --batch 1 --seq 8 ";
 constexpr const char* kSmall = " --size 640x360 --fps 10 --speed 2 --from 2 --to 5 ";
 
 class Videos : public TestFolder {
  protected:
-  static Ended draw(const std::string& arguments) {
-    return run_program(std::string("env -u DISPLAY ") + SHARDLENS_PROGRAM, arguments);
-  }
   static json probed(const std::string& file) {
     const Ended ended =
         run_program("ffprobe -v error -count_frames -of json -show_streams -show_format", file);
@@ -56,7 +52,7 @@ class Videos : public TestFolder {
 TEST_F(Videos, HaveTheSizeTheFramesAndTheLengthAskedFor) {
   for (const std::string ending : {".mp4", ".gif", ".mkv"}) {
     const std::string file = path("walk" + ending);
-    const Ended ended = draw("--video " + file + kSmall + kTiny);
+    const Ended ended = draw_offscreen("--video " + file + kSmall + kTinyModel);
     ASSERT_EQ(ended.code, 0) << ended.err;
     EXPECT_THAT(ended.out, HasSubstr("12 frames"));
     const json found = probed(file);
@@ -77,15 +73,15 @@ TEST_F(Videos, AFrameOfARecordingIsThePictureOfItsMoment) {
   record();
   const std::string common = " --recording " + path("run") + " --size 800x600 ";
   const std::string film = common + "--fps 200 --speed 0.5 --from 0.002 --to 0.012 ";
-  ASSERT_EQ(draw("--video " + path("a.mkv") + film).code, 0);
-  ASSERT_EQ(draw("--video " + path("b.mkv") + film).code, 0);
+  ASSERT_EQ(draw_offscreen("--video " + path("a.mkv") + film).code, 0);
+  ASSERT_EQ(draw_offscreen("--video " + path("b.mkv") + film).code, 0);
   EXPECT_EQ(contents("a.mkv"), contents("b.mkv"));
   EXPECT_EQ(probed(path("a.mkv"))["streams"][0]["nb_read_frames"], "4");
   std::string before;
   int changes = 0;
   for (const int frame : {0, 1, 3}) {
     const std::string moment = std::to_string(0.002 + frame / 200.0 * 0.5);
-    ASSERT_EQ(draw("--screenshot " + path("moment.png") + common + "--at " + moment).code, 0);
+    ASSERT_EQ(draw_offscreen("--screenshot " + path("moment.png") + common + "--at " + moment).code, 0);
     const std::string now = pixels(path("a.mkv"), frame);
     ASSERT_EQ(now.size(), 800u * 600 * 3);
     EXPECT_TRUE(now == pixels(path("moment.png"))) << "frame " << frame;
@@ -98,24 +94,26 @@ TEST_F(Videos, AFrameOfARecordingIsThePictureOfItsMoment) {
 TEST_F(Videos, PicturesAndFiguresOfARecordingAreOfThePassAskedFor) {
   record();
   const std::string common = " --recording " + path("run") + " ";
-  ASSERT_EQ(draw("--screenshot " + path("1.png") + common + "--size 800x600 --pass 1").code, 0);
-  ASSERT_EQ(draw("--screenshot " + path("1again.png") + common + "--size 800x600 --pass 1").code, 0);
-  ASSERT_EQ(draw("--screenshot " + path("3.png") + common + "--size 800x600 --pass 3").code, 0);
+  ASSERT_EQ(draw_offscreen("--screenshot " + path("1.png") + common + "--size 800x600 --pass 1").code, 0);
+  ASSERT_EQ(draw_offscreen("--screenshot " + path("1again.png") + common + "--size 800x600 --pass 1").code,
+            0);
+  ASSERT_EQ(draw_offscreen("--screenshot " + path("3.png") + common + "--size 800x600 --pass 3").code, 0);
   EXPECT_EQ(contents("1.png"), contents("1again.png"));
   EXPECT_NE(contents("1.png"), contents("3.png"));
   for (const std::string view : {"stage", "timeline"}) {
-    const Ended ended = draw("--export " + path(view + ".svg") + common + "--pass 1 --view " + view);
+    const Ended ended =
+        draw_offscreen("--export " + path(view + ".svg") + common + "--pass 1 --view " + view);
     ASSERT_EQ(ended.code, 0) << ended.err;
     EXPECT_THAT(contents(view + ".svg"), HasSubstr("replayed on "));
   }
-  const Ended refused = draw("--screenshot " + path("4.png") + common + "--pass 8");
+  const Ended refused = draw_offscreen("--screenshot " + path("4.png") + common + "--pass 8");
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.err, HasSubstr("passes 0 to 7"));
 }
 
 TEST_F(Videos, AWrongRequestNamesTheRemedy) {
   const auto refused = [&](const std::string& arguments, const std::string& words) {
-    const Ended ended = draw(arguments + kTiny);
+    const Ended ended = draw_offscreen(arguments + kTinyModel);
     EXPECT_EQ(ended.code, 2) << arguments;
     EXPECT_THAT(ended.err, HasSubstr(words));
   };
@@ -127,7 +125,7 @@ TEST_F(Videos, AWrongRequestNamesTheRemedy) {
   refused("--video " + path("absent/a.mp4"), "folder");
   refused("--screenshot " + path("a.png") + " --pass 3", "--recording");
   const Ended missing = run_program(std::string("env -u DISPLAY PATH=/nonexistent ") + SHARDLENS_PROGRAM,
-                                    "--video " + path("a.mp4") + kSmall + kTiny);
+                                    "--video " + path("a.mp4") + kSmall + kTinyModel);
   EXPECT_EQ(missing.code, 2);
   EXPECT_THAT(missing.err, HasSubstr("apt-get install ffmpeg"));
   EXPECT_EQ(files_in_folder(), 0u);
@@ -140,7 +138,7 @@ TEST_F(Videos, AFailingFfmpegIsSaidAndLeavesNothing) {
     write("bin/ffmpeg", "#!/bin/sh\n" + script + "\n");
     std::filesystem::permissions(path("bin/ffmpeg"), std::filesystem::perms::owner_all);
     return run_program("env -u DISPLAY PATH=" + path("bin") + ":/usr/bin:/bin " + SHARDLENS_PROGRAM,
-                       "--video " + path("a.mp4") + kSmall + kTiny);
+                       "--video " + path("a.mp4") + kSmall + kTinyModel);
   };
   const Ended at_once = with("echo no such encoder >&2; exit 1");
   EXPECT_EQ(at_once.code, 3);
@@ -156,7 +154,7 @@ TEST_F(Videos, CtrlCLeavesNothing) {
   const pid_t child = fork();
   if (child == 0) {
     const std::string command = std::string("exec env -u DISPLAY ") + SHARDLENS_PROGRAM + " --video " +
-                                path("long.mp4") + " --size 640x360 --speed 0.01" + kTiny +
+                                path("long.mp4") + " --size 640x360 --speed 0.01" + kTinyModel +
                                 " >/dev/null 2>&1";
     execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
     _exit(127);

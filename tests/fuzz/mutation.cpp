@@ -165,14 +165,23 @@ std::string literal(Random& random) {
   }
 }
 
-std::string harm_values(const std::string& path, Random& random) {
-  Connection connection(path);
+struct Table {
+  std::string name;  // empty: the file has none
+  std::vector<std::string> columns;
+};
+
+Table any_table(Connection& connection, Random& random) {
   const std::vector<std::string> tables =
       connection.texts("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'");
-  if (tables.empty()) return "nothing";
-  const std::string& table = one_of(random, tables);
-  const std::vector<std::string> columns =
-      connection.texts("SELECT name FROM pragma_table_info('" + table + "')");
+  if (tables.empty()) return {};
+  const std::string& name = one_of(random, tables);
+  return {name, connection.texts("SELECT name FROM pragma_table_info('" + name + "')")};
+}
+
+std::string harm_values(const std::string& path, Random& random) {
+  Connection connection(path);
+  const auto [table, columns] = any_table(connection, random);
+  if (table.empty()) return "nothing";
   std::vector<std::string> keys =
       connection.texts("SELECT name FROM pragma_table_info('" + table + "') WHERE pk > 0");
   if (keys.empty()) keys = {"rowid"};
@@ -265,12 +274,8 @@ std::string harm_json(const std::string& path, Random& random) {
 
 std::string harm_schema(const std::string& path, Random& random) {
   Connection connection(path);
-  const std::vector<std::string> tables =
-      connection.texts("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'");
-  if (tables.empty()) return "nothing";
-  const std::string& table = one_of(random, tables);
-  const std::vector<std::string> columns =
-      connection.texts("SELECT name FROM pragma_table_info('" + table + "')");
+  const auto [table, columns] = any_table(connection, random);
+  if (table.empty()) return "nothing";
   std::string sql;
   switch (below(random, 7)) {
     case 0:

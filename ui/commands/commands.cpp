@@ -116,13 +116,7 @@ void add_run_commands(std::vector<UiCommand>& table) {
 void add_walk_commands(std::vector<UiCommand>& table) {
   const auto add = [&](const char* id, const char* title, const char* help, ImGuiKeyChord key,
                        void (*run)(const Context&)) {
-    table.push_back({.id = id,
-                     .title = title,
-                     .help = help,
-                     .group = CommandGroup::Walk,
-                     .keys = {key},
-                     .run = run,
-                     .enabled = can_walk});
+    adder(table, CommandGroup::Walk)(id, title, help, {key}, run, can_walk);
   };
   add("walk.forward", "Step forward", "Execute and select the next step", ImGuiKey_RightArrow, walk_forward);
   add("walk.back", "Step back", "Go back to the step before", ImGuiKey_LeftArrow, walk_back);
@@ -169,15 +163,7 @@ void add_timeline_commands(std::vector<UiCommand>& table) {
 }
 
 void add_view_commands(std::vector<UiCommand>& table) {
-  const auto add = [&](const char* id, const char* title, const char* help, std::vector<ImGuiKeyChord> keys,
-                       std::function<void(const Context&)> run) {
-    table.push_back({.id = id,
-                     .title = title,
-                     .help = help,
-                     .group = CommandGroup::View,
-                     .keys = std::move(keys),
-                     .run = std::move(run)});
-  };
+  const auto add = adder(table, CommandGroup::View);
   add("view.palette", "Command palette", "Find any command by name", {ImGuiMod_Ctrl | ImGuiKey_P},
       [](const Context& c) {
         c.view.palette_open = !c.view.palette_open;

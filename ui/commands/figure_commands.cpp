@@ -33,18 +33,17 @@ void export_figure(const Context& context, FigureKind kind, const std::string& w
 }  // namespace
 
 void add_figure_commands(std::vector<UiCommand>& table) {
+  const auto add = adder(table, CommandGroup::View);
   for (const FigureKind kind : {FigureKind::Stage, FigureKind::Timeline}) {
     const std::string what = kind == FigureKind::Stage ? "stage" : "timeline";
     const std::string shown = kind == FigureKind::Stage ? "Stage" : "Timeline";
     for (const std::string ending : {".svg", ".pdf"}) {
       const std::string format = ending == ".svg" ? "SVG" : "PDF";
-      table.push_back({.id = fmt::format("export.{}{}", what, ending),
-                       .title = fmt::format("Export the {} as {}", shown, format),
-                       .help = "Vectors with text for slides and papers, in the light theme; written where "
-                               "the studio was started",
-                       .group = CommandGroup::View,
-                       .run = [=](const Context& c) { export_figure(c, kind, what, ending); },
-                       .enabled = [](const Context& c) { return shown_plan(c.snapshot) != nullptr; }});
+      add(
+          fmt::format("export.{}{}", what, ending), fmt::format("Export the {} as {}", shown, format),
+          "Vectors with text for slides and papers, in the light theme; written where the studio was started",
+          {}, [=](const Context& c) { export_figure(c, kind, what, ending); },
+          [](const Context& c) { return shown_plan(c.snapshot) != nullptr; });
     }
   }
 }

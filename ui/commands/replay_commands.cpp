@@ -35,16 +35,7 @@ bool acts_on_the_run(const UiCommand& command) {
 }  // namespace
 
 void add_replay_commands(std::vector<UiCommand>& table) {
-  const auto add = [&](const char* id, const char* title, const char* help, std::vector<ImGuiKeyChord> keys,
-                       std::function<void(const Context&)> run, std::function<bool(const Context&)> enabled) {
-    table.push_back({.id = id,
-                     .title = title,
-                     .help = help,
-                     .group = CommandGroup::Replay,
-                     .keys = std::move(keys),
-                     .run = std::move(run),
-                     .enabled = std::move(enabled)});
-  };
+  const auto add = adder(table, CommandGroup::Replay);
   add("replay.open", "Open a recording …",
       "Show a .shardlens file in place of what runs; or drop one on the window", {ImGuiMod_Ctrl | ImGuiKey_O},
       [](const Context& c) {

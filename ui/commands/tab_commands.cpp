@@ -18,33 +18,15 @@ bool is_trained(const Context& context) {
   return context.train.is_active() || context.train.state == TrainState::Paused;
 }
 
-// Adds what runs on this machine and may be given up.
-auto adder(std::vector<UiCommand>& table) {
-  return [&table](const char* id, const char* title, const char* help,
-                  std::function<void(const Context&)> run, std::function<bool(const Context&)> enabled) {
-    table.push_back({.id = id,
-                     .title = title,
-                     .help = help,
-                     .group = CommandGroup::Run,
-                     .run = std::move(run),
-                     .enabled = std::move(enabled)});
-  };
-}
-
 }  // namespace
 
 void add_scaling_commands(std::vector<UiCommand>& table) {
   const auto add_page = [&](const char* id, const char* title, const char* help, ScalingPage page,
                             std::vector<ImGuiKeyChord> keys) {
-    table.push_back({.id = id,
-                     .title = title,
-                     .help = help,
-                     .group = CommandGroup::View,
-                     .keys = std::move(keys),
-                     .run = [page](const Context& c) {
-                       show_tab(c, Tab::Scaling);
-                       c.view.scaling.page = page;
-                     }});
+    adder(table, CommandGroup::View)(id, title, help, std::move(keys), [page](const Context& c) {
+      show_tab(c, Tab::Scaling);
+      c.view.scaling.page = page;
+    });
   };
   add_page("view.scaling", "Show Scaling", "Weak scaling: the paper, the model and this machine",
            ScalingPage::Weak, {ImGuiMod_Ctrl | ImGuiKey_6});
@@ -57,10 +39,10 @@ void add_scaling_commands(std::vector<UiCommand>& table) {
   add_page("view.cluster", "Show the cluster",
            "T x P x D devices, and a model of up to a trillion parameters", ScalingPage::Cluster,
            {ImGuiMod_Ctrl | ImGuiKey_7});
-  const auto add = adder(table);
+  const auto add = adder(table, CommandGroup::Run);
   add(
       "scaling.measure", "Measure scaling on this machine",
-      "Run the layer alone and on every core: weak, strong and over its heads",
+      "Run the layer alone and on every core: weak, strong and over its heads", {},
       [](const Context& c) {
         if (c.view.tab != Tab::Scaling) show_tab(c, Tab::Scaling);
         c.send(scaling_command::Measure{c.wanted()});
@@ -69,33 +51,22 @@ void add_scaling_commands(std::vector<UiCommand>& table) {
   add(
       "scaling.calibrate", "Calibrate this machine",
       "Measure its products, memory and collectives, so that plans are priced on it; kept for later starts",
-      [](const Context& c) { c.send(scaling_command::Calibrate{c.wanted().dtype}); }, may_measure);
+      {}, [](const Context& c) { c.send(scaling_command::Calibrate{c.wanted().dtype}); }, may_measure);
   add(
-      "scaling.stop", "Stop measuring", "Give the measurement of this machine up; its points stay",
+      "scaling.stop", "Stop measuring", "Give the measurement of this machine up; its points stay", {},
       [](const Context& c) { c.send(scaling_command::Stop{}); },
       [](const Context& c) { return c.scaling.measures(); });
 }
 
 // The letters of the Run commands, with Shift: the same acts on many steps instead of one.
 void add_train_commands(std::vector<UiCommand>& table) {
-  const auto add = [&](const char* id, const char* title, const char* help, std::vector<ImGuiKeyChord> keys,
-                       std::function<void(const Context&)> run, std::function<bool(const Context&)> enabled) {
-    table.push_back({.id = id,
-                     .title = title,
-                     .help = help,
-                     .group = CommandGroup::Train,
-                     .keys = std::move(keys),
-                     .run = std::move(run),
-                     .enabled = std::move(enabled)});
-  };
+  const auto add = adder(table, CommandGroup::Train);
   add("train.start", "Start training", "Train what the Train tab says, from the first step",
-      {ImGuiMod_Shift | ImGuiKey_R},
-      [](const Context& c) {
+      {ImGuiMod_Shift | ImGuiKey_R}, [](const Context& c) {
         show_tab(c, Tab::Train);
         c.view.train.form_open = false;
         c.send(c.view.train.wish());
-      },
-      {});
+      });
   add(
       "train.pause", "Pause training, or go on", "Hold all ranks after the present training step, or go on",
       {ImGuiMod_Shift | ImGuiKey_P},
@@ -121,51 +92,43 @@ void add_train_commands(std::vector<UiCommand>& table) {
   add("train.compare", "Train post-LN against pre-LN",
       "The paper's Figure 7: two models from one seed, LayerNorm after the residual sum and before each "
       "block",
-      {},
-      [](const Context& c) {
+      {}, [](const Context& c) {
         show_tab(c, Tab::Train);
         c.view.train.comparison = true;
         c.view.train.form_open = false;
         c.send(c.view.train.wish());
-      },
-      {});
+      });
 }
 
 // One switch a fault: by name from anywhere.
 void add_break_commands(std::vector<UiCommand>& table) {
-  table.push_back({.id = "view.break_it",
-                   .title = "Show Break it",
-                   .help = "Plant a classic mistake and watch what it does",
-                   .group = CommandGroup::View,
-                   .keys = {ImGuiMod_Ctrl | ImGuiKey_9},
-                   .run = [](const Context& c) { show_tab(c, Tab::BreakIt); }});
+  adder(table, CommandGroup::View)(
+      "view.break_it", "Show Break it", "Plant a classic mistake and watch what it does",
+      {ImGuiMod_Ctrl | ImGuiKey_9}, [](const Context& c) { show_tab(c, Tab::BreakIt); });
+  const auto add = adder(table, CommandGroup::Train);
   for (const Fault fault : all_faults()) {
     const FaultFacts& facts = facts_of(fault);
-    table.push_back({.id = std::string("break.") + facts.name,
-                     .title = std::string("Break it: ") + facts.name,
-                     .help = facts.sentence,
-                     .group = CommandGroup::Train,
-                     .run = [fault](const Context& c) {
-                       show_tab(c, Tab::BreakIt);
-                       c.view.breaks.probe = 0;
-                       c.view.breaks.page = BreakPage::Errors;
-                       c.send(break_command::Start{c.wanted(), fault});
-                     }});
+    add(std::string("break.") + facts.name, std::string("Break it: ") + facts.name, facts.sentence, {},
+        [fault](const Context& c) {
+          show_tab(c, Tab::BreakIt);
+          c.view.breaks.probe = 0;
+          c.view.breaks.page = BreakPage::Errors;
+          c.send(break_command::Start{c.wanted(), fault});
+        });
   }
-  table.push_back({.id = "break.stop",
-                   .title = "Stop breaking",
-                   .help = "Give the sound and the broken run up; what they showed stays",
-                   .group = CommandGroup::Train,
-                   .run = [](const Context& c) { c.send(break_command::Stop{}); },
-                   .enabled = [](const Context& c) { return c.breaks.is_active(); }});
+  add(
+      "break.stop", "Stop breaking", "Give the sound and the broken run up; what they showed stays", {},
+      [](const Context& c) { c.send(break_command::Stop{}); },
+      [](const Context& c) { return c.breaks.is_active(); });
 }
 
 void add_compare_commands(std::vector<UiCommand>& table) {
-  const auto add = adder(table);
+  const auto add = adder(table, CommandGroup::Run);
   add(
       "compare.sweep", "Sweep T",
       "Run T = 1, 2, 4, 8 and 16, each compared with T = 1: weights, collectives, error and time in one "
       "table",
+      {},
       [](const Context& c) {
         c.view.compare.page = ComparePage::Sweep;
         show_tab(c, Tab::Compare);
@@ -174,7 +137,7 @@ void add_compare_commands(std::vector<UiCommand>& table) {
       may_measure);
   add(
       "compare.measure", "Measure the splits side by side",
-      "Run each split of the Compare tab here, three times",
+      "Run each split of the Compare tab here, three times", {},
       [](const Context& c) {
         c.view.compare.page = ComparePage::Splits;
         show_tab(c, Tab::Compare);
@@ -182,7 +145,7 @@ void add_compare_commands(std::vector<UiCommand>& table) {
       },
       [](const Context& c) { return may_measure(c) && c.comparison.trials != nullptr; });
   add(
-      "compare.stop", "Stop comparing", "Give up what the Compare tab measures; what is done of it stays",
+      "compare.stop", "Stop comparing", "Give up what the Compare tab measures; what is done of it stays", {},
       [](const Context& c) { c.send(comparison_command::Stop{}); },
       [](const Context& c) { return c.comparison.measuring; });
 }

@@ -117,9 +117,9 @@ void draw_meetings(const HistoryFrame& frame, const std::vector<Meeting>& meetin
     if (meeting.first == meeting.last) continue;
     const float x = std::round(frame.x_of_ns(meeting.arrived_ns));
     if (x < frame.min.x || x > frame.max.x) continue;
-    list->AddLine({x, frame.y(meeting.first) - frame.context.px(1)},
-                  {x, frame.y(meeting.last) + frame.height + frame.context.px(1)},
-                  frame.context.theme.communication, std::max(1.0f, frame.context.px(1.5f)));
+    draw_line(list, {x, frame.y(meeting.first) - frame.context.px(1)},
+              {x, frame.y(meeting.last) + frame.height + frame.context.px(1)},
+              frame.context.theme.communication, std::max(1.0f, frame.context.px(1.5f)));
   }
 }
 

@@ -100,14 +100,14 @@ void draw_history_map(const Context& context, ImVec2 min, ImVec2 max) {
   if (context.replay.notes)
     for (const ReplayNote& note : *context.replay.notes) {
       const float x = std::round(map.x(note.note.seconds));
-      list->AddTriangleFilled({x, min.y}, {x + context.px(7), min.y + context.px(4)},
-                              {x, min.y + context.px(8)}, theme.text);
-      list->AddLine({x, min.y}, {x, max.y}, theme.text, std::max(1.0f, context.px(1)));
+      fill_triangle(list, {x, min.y}, {x + context.px(7), min.y + context.px(4)}, {x, min.y + context.px(8)},
+                    theme.text);
+      draw_line(list, {x, min.y}, {x, max.y}, theme.text, std::max(1.0f, context.px(1)));
     }
   if (context.replay.is_open()) {
     const float x = std::round(map.x(context.replay.seconds));
-    list->AddLine({x, min.y - context.px(2)}, {x, max.y + context.px(2)}, theme.text,
-                  std::max(1.0f, context.px(2)));
+    draw_line(list, {x, min.y - context.px(2)}, {x, max.y + context.px(2)}, theme.text,
+              std::max(1.0f, context.px(2)));
   }
   drag(context, map);
 }

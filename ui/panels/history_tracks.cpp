@@ -16,7 +16,7 @@ namespace {
 
 constexpr float kTrackHeight = 30, kTrackGap = 6;       // as long as the ranks fit
 constexpr float kLeastTrackHeight = 13, kLeastGap = 2;  // then tracks shrink, and after that they scroll
-constexpr float kLabelWidth = 72, kMapHeight = 26, kAxisHeight = 20, kPassHeight = 18;
+constexpr float kMapHeight = 26, kAxisHeight = 20, kPassHeight = 18;
 constexpr double kZoomPerNotch = 0.8;
 constexpr double kMostRects = 8'000;  // of all columns together: what a software renderer draws in time
 constexpr float kEventPixels = 2;     // an event has on the average where events are drawn
@@ -61,16 +61,12 @@ void draw_axis(const HistoryFrame& frame) {
   const Stretch named{frame.shown.begin - zero, frame.shown.end - zero};
   const std::vector<double> ticks = round_ticks(named, most);
   for (const double tick : ticks) {
-    const float x = std::round(frame.x(tick + zero));
-    list->AddLine({x, top + context.px(4)}, {x, frame.max.y}, context.theme.ghost,
-                  std::max(1.0f, context.px(1)));
     const double apart = ticks.size() > 1 ? ticks[1] - ticks[0] : frame.shown.size();
     const std::string text = tick == 0 ? "0" : tick_text(tick, apart, std::abs(named.end));
-    if (x + context.px(6) + text_width(style, text) < frame.max.x)
-      draw_text(list, {x + context.px(6), top + context.px(2)}, style, text);
+    draw_axis_tick(context, frame.x(tick + zero), top, frame.max.y, frame.max.x, text);
   }
   const std::string of = pass ? fmt::format("pass {}", grouped_text(pass->pass + 1)) : "recording";
-  draw_text(list, {frame.min.x - context.px(kLabelWidth), top + context.px(2)}, style, of);
+  draw_text(list, {frame.min.x - context.px(kTrackLabelWidth), top + context.px(2)}, style, of);
 }
 
 /// "pass 12 · loss 3.21" from the fullest form to the shortest.
@@ -110,8 +106,8 @@ void draw_passes(const HistoryFrame& frame) {
                 {std::min(x1, frame.max.x), frame.min.y - context.px(2)},
                 faded(context.theme.forward, 0.25f));
     if (x0 >= frame.min.x && (named || pixels >= context.px(kLeastPassLine)))
-      list->AddLine({std::round(x0), top}, {std::round(x0), frame.max.y}, context.theme.line,
-                    std::max(1.0f, context.px(1)));
+      draw_line(list, {std::round(x0), top}, {std::round(x0), frame.max.y}, context.theme.line,
+                std::max(1.0f, context.px(1)));
     if (!named) continue;
     const float from = std::max(x0, frame.min.x) + context.px(5);
     const double room = every > 1 ? static_cast<double>(every) * pixels : static_cast<double>(x1 - from);
@@ -124,19 +120,10 @@ void draw_passes(const HistoryFrame& frame) {
 }
 
 void draw_track_names(const HistoryFrame& frame) {
-  const Context& context = frame.context;
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const float left = frame.min.x - context.px(kLabelWidth);
-  const TextStyle text = timeline_text(context, context.fonts.body, kSmallSize, context.theme.text);
-  for (int rank = 0; rank < frame.tracks; ++rank) {
-    if (!frame.in_view(rank)) continue;
-    const float top = frame.y(rank);
-    const float inset = std::min(context.px(6), frame.height * 0.15f);
-    fill_rect(list, {left, top + inset}, {left + context.px(4), top + frame.height - inset},
-              context.theme.ranks[rank % 8], context.px(1));
-    draw_text(list, {left + context.px(12), top + (frame.height - text.size) / 2}, text,
-              fmt::format("rank {}", rank));
-  }
+  const float left = frame.min.x - frame.context.px(kTrackLabelWidth);
+  for (int rank = 0; rank < frame.tracks; ++rank)
+    if (frame.in_view(rank))
+      draw_rank_name(frame.context, {left, frame.y(rank)}, frame.height, static_cast<size_t>(rank));
 }
 
 /// What lies behind the tracks: where it shows, a rank did nothing.
@@ -150,18 +137,12 @@ void draw_grounds(const HistoryFrame& frame) {
   fill_rects(ImGui::GetWindowDrawList(), grounds);
 }
 
-/// A triangle on the axis and a line through the tracks, where the replay stands.
+/// Where the replay stands.
 void draw_playhead(const HistoryFrame& frame) {
   const Context& context = frame.context;
   const double at = context.replay.seconds;
   if (!context.replay.is_open() || at < frame.shown.begin || at > frame.shown.end) return;
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const float x = std::round(frame.x(at));
-  const float top = frame.min.y - context.px(8);
-  const float wide = context.px(6);
-  list->AddTriangleFilled({x - wide, top - wide}, {x + wide, top - wide}, {x, top + context.px(2)},
-                          context.theme.text);
-  list->AddLine({x, top}, {x, frame.max.y}, context.theme.text, std::max(1.0f, context.px(1.5f)));
+  draw_playhead_at(context, frame.x(at), frame.min.y - context.px(8), frame.max.y);
 }
 
 /// Flags on the axis; the note under the mouse.
@@ -175,9 +156,8 @@ const ReplayNote* draw_notes_on(const HistoryFrame& frame) {
   for (const ReplayNote& note : *context.replay.notes) {
     if (note.note.seconds < frame.shown.begin || note.note.seconds > frame.shown.end) continue;
     const float x = std::round(frame.x(note.note.seconds));
-    list->AddLine({x, top}, {x, frame.min.y}, context.theme.text, std::max(1.0f, context.px(1)));
-    list->AddTriangleFilled({x, top}, {x + context.px(9), top + high / 2}, {x, top + high},
-                            context.theme.text);
+    draw_line(list, {x, top}, {x, frame.min.y}, context.theme.text, std::max(1.0f, context.px(1)));
+    fill_triangle(list, {x, top}, {x + context.px(9), top + high / 2}, {x, top + high}, context.theme.text);
     if (mouse.x >= x - context.px(3) && mouse.x <= x + context.px(10) && mouse.y >= top &&
         mouse.y < frame.min.y - context.px(kPassHeight))
       under = &note;
@@ -259,9 +239,9 @@ void handle_mouse(const HistoryFrame& frame, float most_scroll, const ReplayNote
   ViewState& view = context.view;
   const ImGuiIO& io = ImGui::GetIO();
   const float top = frame.min.y - context.px(kAxisHeight + kPassHeight);
-  ImGui::SetCursorScreenPos({frame.min.x - context.px(kLabelWidth), top});
-  ImGui::InvisibleButton(
-      "history", {frame.max.x - frame.min.x + context.px(kLabelWidth), std::max(1.0f, frame.max.y - top)});
+  ImGui::SetCursorScreenPos({frame.min.x - context.px(kTrackLabelWidth), top});
+  ImGui::InvisibleButton("history", {frame.max.x - frame.min.x + context.px(kTrackLabelWidth),
+                                     std::max(1.0f, frame.max.y - top)});
   ImGui::SetItemKeyOwner(ImGuiKey_MouseWheelY);
   const bool hovered = ImGui::IsItemHovered() && !view.covered();
   const bool over_labels = io.MousePos.x < frame.min.x;
@@ -402,7 +382,7 @@ void draw_history_tracks(const Context& context) {
   const float most_scroll = std::max(0.0f, pitch * tracks - room);
   const Stretch all = axis_of(history);
   const float bar = most_scroll > 0 ? ImGui::GetStyle().ScrollbarSize : 0;
-  const ImVec2 min{origin.x + context.px(kLabelWidth), origin.y + head};
+  const ImVec2 min{origin.x + context.px(kTrackLabelWidth), origin.y + head};
   const ImVec2 max{origin.x + size.x - bar, origin.y + size.y};
   ViewState& view = context.view;
   if (view.fit_timeline) view.history.shown = {};
@@ -422,7 +402,7 @@ void draw_history_tracks(const Context& context) {
                            .events = draws_events(history, shown, max.x - min.x)};
   ImDrawList* list = ImGui::GetWindowDrawList();
   draw_axis(frame);
-  list->PushClipRect({frame.min.x - context.px(kLabelWidth), frame.min.y}, frame.max, true);
+  list->PushClipRect({frame.min.x - context.px(kTrackLabelWidth), frame.min.y}, frame.max, true);
   draw_track_names(frame);
   list->PopClipRect();
   list->PushClipRect({frame.min.x - context.px(2), frame.min.y - context.px(1)}, frame.max, true);

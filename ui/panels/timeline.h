@@ -1,4 +1,5 @@
-// What the two halves of the Timeline share: its head with transport and summary, and its tracks.
+// What the Timeline of a run and that of a whole recording share: their head with transport and summary,
+// their tracks, and what a track is drawn with.
 #pragma once
 
 #include "ui/context.h"
@@ -14,6 +15,15 @@ inline TextStyle timeline_text(const Context& context, ImFont* font, float size,
   return {font, context.px(size), colour};
 }
 
+inline constexpr float kTrackLabelWidth = 72;  ///< left of the tracks, at scale 1
+
+/// The rank's colour and name, left of its track, which is `height` high.
+void draw_rank_name(const Context& context, ImVec2 left_top, float height, size_t rank);
+/// A line of the axis at `x`, from `top` to `bottom`, and its name where it ends before `right`.
+void draw_axis_tick(const Context& context, float x, float top, float bottom, float right,
+                    const std::string& name);
+/// A triangle on the axis and a line through the tracks.
+void draw_playhead_at(const Context& context, float x, float top, float bottom);
 /// A rank that stood still on purpose for `held_seconds`, in the rectangle of its track; of the axis the
 /// pixels from `shown.x` to `shown.y` are seen.
 void draw_hold(const Context& context, ImVec2 min, ImVec2 max, ImVec2 shown, double held_seconds);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr float kTrackHeight = 30, kTrackGap = 6;       // as long as the ranks fit
 constexpr float kLeastTrackHeight = 13, kLeastGap = 2;  // then tracks shrink, and after that they scroll
-constexpr float kLabelWidth = 72, kAxisHeight = 20;
+constexpr float kAxisHeight = 20;
 constexpr float kNameHeight = 18;  // of a run's name above its tracks, where there are several
 constexpr double kZoomPerNotch = 0.8;
 
@@ -51,19 +51,10 @@ ImU32 phase_colour(const Theme& theme, Phase phase) {
 
 void draw_axis(const Frame& frame) {
   const Context& context = frame.context;
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const TextStyle style = timeline_text(context, context.fonts.body, kSmallSize, context.theme.dim);
   const float top = frame.min.y - context.px(kAxisHeight);
   const int most = std::max(2, static_cast<int>((frame.max.x - frame.min.x) / context.px(120)));
-  for (const double tick : round_ticks(frame.shown, most)) {
-    const float x = std::round(frame.x(tick));
-    draw_line(list, {x, top + context.px(4)}, {x, frame.max.y}, context.theme.ghost,
-              std::max(1.0f, context.px(1)));
-    const std::string text = format_tick(tick);
-    if (x + context.px(6) + text_width(style, text) < frame.max.x) {
-      draw_text(list, {x + context.px(6), top + context.px(2)}, style, text);
-    }
-  }
+  for (const double tick : round_ticks(frame.shown, most))
+    draw_axis_tick(context, frame.x(tick), top, frame.max.y, frame.max.x, format_tick(tick));
 }
 
 /// For each step in view the longest of its names that fits on every rank, so that it reads the same on all
@@ -200,13 +191,8 @@ void draw_playhead(const Frame& frame) {
       at = std::max(at, rank[static_cast<size_t>(step)].end_seconds);
   }
   if (at < frame.shown.begin || at > frame.shown.end) return;
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const float x = std::round(frame.x(at));
   const float top = frame.name.empty() ? frame.min.y - context.px(8) : frame.y(0);
-  const float wide = context.px(6);
-  fill_triangle(list, {x - wide, top - wide}, {x + wide, top - wide}, {x, top + context.px(2)},
-                context.theme.text);
-  draw_line(list, {x, top}, {x, frame.bottom()}, context.theme.text, std::max(1.0f, context.px(1.5f)));
+  draw_playhead_at(context, frame.x(at), top, frame.bottom());
 }
 
 TextStyle in_bold(const Context& context, TextStyle style) {
@@ -216,20 +202,13 @@ TextStyle in_bold(const Context& context, TextStyle style) {
 
 void draw_labels(const Frame& frame) {
   const Context& context = frame.context;
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const float left = frame.min.x - context.px(kLabelWidth);
+  const float left = frame.min.x - context.px(kTrackLabelWidth);
   const TextStyle text = timeline_text(context, context.fonts.body, kSmallSize, context.theme.text);
   if (!frame.name.empty())
     draw_text(ImGui::GetWindowDrawList(), {left, frame.y(0) - context.px(kNameHeight)},
               in_bold(context, text), frame.name);
-  for (size_t rank = 0; rank < frame.tracks.ranks().size(); ++rank) {
-    const float top = frame.y(rank);
-    const float inset = std::min(context.px(6), frame.height * 0.15f);
-    fill_rect(list, {left, top + inset}, {left + context.px(4), top + frame.height - inset},
-              context.theme.ranks[rank % 8], context.px(1));
-    draw_text(list, {left + context.px(12), top + (frame.height - text.size) / 2}, text,
-              fmt::format("rank {}", rank));
-  }
+  for (size_t rank = 0; rank < frame.tracks.ranks().size(); ++rank)
+    draw_rank_name(context, {left, frame.y(rank)}, frame.height, rank);
 }
 
 void show_tooltip(const Frame& frame, size_t rank, StepId id) {
@@ -287,8 +266,9 @@ void handle_mouse(const std::vector<Frame>& runs, float most_scroll) {
   const Context& context = frame.context;
   ViewState& view = context.view;
   const ImGuiIO& io = ImGui::GetIO();
-  ImGui::SetCursorScreenPos({frame.min.x - context.px(kLabelWidth), frame.min.y - context.px(kAxisHeight)});
-  ImGui::InvisibleButton("tracks", {frame.max.x - frame.min.x + context.px(kLabelWidth),
+  ImGui::SetCursorScreenPos(
+      {frame.min.x - context.px(kTrackLabelWidth), frame.min.y - context.px(kAxisHeight)});
+  ImGui::InvisibleButton("tracks", {frame.max.x - frame.min.x + context.px(kTrackLabelWidth),
                                     std::max(1.0f, frame.max.y - frame.min.y + context.px(kAxisHeight))});
   ImGui::SetItemKeyOwner(ImGuiKey_MouseWheelY);
   const bool hovered = ImGui::IsItemHovered() && !view.covered();
@@ -364,7 +344,7 @@ void draw_tracks(const Context& context, const std::vector<NamedTracks>& runs) {
                       .tracks = run.tracks,
                       .all = all,
                       .shown = clamped({view.timeline_begin_seconds, view.timeline_end_seconds}, all),
-                      .min = {origin.x + context.px(kLabelWidth), origin.y + context.px(kAxisHeight)},
+                      .min = {origin.x + context.px(kTrackLabelWidth), origin.y + context.px(kAxisHeight)},
                       .max = {origin.x + size.x - bar, origin.y + size.y},
                       .pitch = pitch,
                       .height = pitch - gap,
@@ -379,7 +359,8 @@ void draw_tracks(const Context& context, const std::vector<NamedTracks>& runs) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   draw_axis(first);
   for (const Frame& frame : frames) {
-    list->PushClipRect({frame.min.x - context.px(kLabelWidth), frame.min.y - context.px(2)}, frame.max, true);
+    list->PushClipRect({frame.min.x - context.px(kTrackLabelWidth), frame.min.y - context.px(2)}, frame.max,
+                       true);
     draw_labels(frame);
     list->PopClipRect();
     list->PushClipRect({frame.min.x - context.px(2), frame.min.y - context.px(3)}, frame.max, true);

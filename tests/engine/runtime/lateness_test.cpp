@@ -174,10 +174,15 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 
 constexpr double kLongSeconds = 30;  // of 60 that the rank would stand still
 
-TEST(Lateness, ACancelledRunWaitsForNobody) {
+/// A layer whose rank 1 stands still for a minute.
+std::shared_ptr<const Plan> a_minute_late() {
   Settings settings = testing::small_layer(2);
   settings.delays = {{1, "attn.proj", 60'000}};
-  Executor executor(make_plan(settings));
+  return make_plan(settings);
+}
+
+TEST(Lateness, ACancelledRunWaitsForNobody) {
+  Executor executor(a_minute_late());
   executor.start(executor.steps());
   EXPECT_FALSE(executor.wait_for(0.05));
   const auto begin = std::chrono::steady_clock::now();
@@ -187,9 +192,7 @@ TEST(Lateness, ACancelledRunWaitsForNobody) {
 }
 
 TEST(Lateness, APausedRunStandsAtItsBoundaryAtOnce) {
-  Settings settings = testing::small_layer(2);
-  settings.delays = {{1, "attn.proj", 60'000}};
-  Executor executor(make_plan(settings));
+  Executor executor(a_minute_late());
   executor.start(executor.steps());
   EXPECT_FALSE(executor.wait_for(0.05));
   const auto begin = std::chrono::steady_clock::now();

@@ -1,0 +1,62 @@
+// What tracks are drawn with, of a run and of a whole recording alike.
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "ui/panels/timeline.h"
+#include "ui/widgets/format.h"
+
+namespace shardlens::ui {
+
+void draw_rank_name(const Context& context, ImVec2 left_top, float height, size_t rank) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const TextStyle text = timeline_text(context, context.fonts.body, kSmallSize, context.theme.text);
+  const auto [left, top] = left_top;
+  const float inset = std::min(context.px(6), height * 0.15f);
+  fill_rect(list, {left, top + inset}, {left + context.px(4), top + height - inset},
+            context.theme.ranks[rank % 8], context.px(1));
+  draw_text(list, {left + context.px(12), top + (height - text.size) / 2}, text,
+            fmt::format("rank {}", rank));
+}
+
+void draw_axis_tick(const Context& context, float x, float top, float bottom, float right,
+                    const std::string& name) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const TextStyle style = timeline_text(context, context.fonts.body, kSmallSize, context.theme.dim);
+  x = std::round(x);
+  draw_line(list, {x, top + context.px(4)}, {x, bottom}, context.theme.ghost, std::max(1.0f, context.px(1)));
+  if (x + context.px(6) + text_width(style, name) < right)
+    draw_text(list, {x + context.px(6), top + context.px(2)}, style, name);
+}
+
+void draw_playhead_at(const Context& context, float x, float top, float bottom) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  x = std::round(x);
+  const float wide = context.px(6);
+  fill_triangle(list, {x - wide, top - wide}, {x + wide, top - wide}, {x, top + context.px(2)},
+                context.theme.text);
+  draw_line(list, {x, top}, {x, bottom}, context.theme.text, std::max(1.0f, context.px(1.5f)));
+}
+
+// An outline with what it is, and nothing in it, for nothing was done.
+void draw_hold(const Context& context, ImVec2 min, ImVec2 max, ImVec2 shown, double held_seconds) {
+  max.x = std::max(max.x, min.x + context.px(2));
+  if (max.x < shown.x || min.x > shown.y) return;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  draw_dashed_rect(list, {min.x, min.y + context.px(1)}, {max.x - context.px(1), max.y - context.px(1)},
+                   context.theme.communication, std::max(1.0f, context.px(1.5f)), context.px(4));
+  const TextStyle text = timeline_text(context, context.fonts.body, kSmallSize, context.theme.communication);
+  if (max.y - min.y < text.size) return;
+  const float from = std::max(min.x, shown.x);
+  const float room = std::min(max.x, shown.y) - from - context.px(12);
+  for (const std::string& label : {"late by " + format_seconds(held_seconds), std::string("late")}) {
+    if (text_width(text, label) > room) continue;
+    draw_text(list, {from + context.px(6), (min.y + max.y - text.size) / 2}, text, label);
+    break;
+  }
+}
+
+}  // namespace shardlens::ui
