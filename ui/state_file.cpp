@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -14,6 +13,7 @@
 #include "engine/config/hardware.h"
 #include "engine/config/presets.h"
 #include "engine/config/splits.h"
+#include "engine/io/user_folder.h"
 
 namespace shardlens::ui {
 namespace {
@@ -169,21 +169,12 @@ RememberedState parse(const nlohmann::json& json) {
 }  // namespace
 
 std::filesystem::path default_state_path() {
-  if (const char* config = std::getenv("XDG_CONFIG_HOME"); config != nullptr && *config == '/') {
-    return std::filesystem::path(config) / "shardlens" / "studio.json";
-  }
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') {
-    return std::filesystem::path(home) / ".config" / "shardlens" / "studio.json";
-  }
-  return {};
+  const std::filesystem::path folder = user_folder("XDG_CONFIG_HOME", ".config");
+  return folder.empty() ? folder : folder / "studio.json";
 }
 
 std::filesystem::path default_recordings_folder() {
-  if (const char* data = std::getenv("XDG_DATA_HOME"); data != nullptr && *data == '/')
-    return std::filesystem::path(data) / "shardlens" / "recordings";
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/')
-    return std::filesystem::path(home) / ".local" / "share" / "shardlens" / "recordings";
-  return "recordings";
+  return std::filesystem::path(user_folder("XDG_DATA_HOME", ".local/share")) / "recordings";
 }
 
 RememberedState read_state(const std::filesystem::path& path, std::string& problem) {

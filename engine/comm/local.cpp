@@ -17,7 +17,6 @@
 // as soon as its call has returned or thrown, and not before. A group that has failed stays failed.
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <mutex>
 
 #include <fmt/format.h>
@@ -25,6 +24,7 @@
 #include "engine/comm/barrier.h"
 #include "engine/comm/comm.h"
 #include "engine/comm/local_kernels.h"
+#include "engine/config/clock.h"
 #include "engine/config/error.h"
 #include "engine/device/device.h"
 
@@ -127,10 +127,6 @@ class Group {
   ErrorKind kind_ = ErrorKind::Cancelled;
   std::string why_;
 };
-
-double now_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 const char* at(const void* base, int64_t bytes) {
   return static_cast<const char*>(base) + bytes;

@@ -1,12 +1,12 @@
 // A preset to JSON and back.
 #include "engine/config/hardware_file.h"
 
-#include <cstdlib>
 #include <filesystem>
 
 #include "engine/config/error.h"
 #include "engine/io/atomic_file.h"
 #include "engine/io/json.h"
+#include "engine/io/user_folder.h"
 
 namespace shardlens {
 namespace {
@@ -121,11 +121,8 @@ void write_hardware_file(const Hardware& hardware, const std::string& path) {
 }
 
 std::string calibration_path() {
-  if (const char* data = std::getenv("XDG_DATA_HOME"); data != nullptr && *data == '/')
-    return std::string(data) + "/shardlens/this-machine.json";
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/')
-    return std::string(home) + "/.local/share/shardlens/this-machine.json";
-  return {};
+  const std::string folder = user_folder("XDG_DATA_HOME", ".local/share");
+  return folder.empty() ? folder : folder + "/this-machine.json";
 }
 
 }  // namespace shardlens

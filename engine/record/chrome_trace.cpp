@@ -11,6 +11,7 @@
 
 #include "engine/config/error.h"
 #include "engine/io/atomic_file.h"
+#include "engine/program/meeting.h"
 
 namespace shardlens {
 namespace {
@@ -77,23 +78,12 @@ void name_ranks(Writer& writer, const Recording& recording) {
   }
 }
 
-// The ranks that meet in `step` with `rank`: its T neighbours, or its copies in the other replicas.
-std::vector<int> meeting(const Program& program, const Step& step, int rank) {
-  std::vector<int> ranks;
-  const int tp = program.ranks();
-  if (step.axis == Axis::Tp)
-    for (int r = 0; r < tp; ++r) ranks.push_back(rank / tp * tp + r);
-  else
-    for (int d = 0; d < program.replicas(); ++d) ranks.push_back(d * tp + rank % tp);
-  return ranks;
-}
-
 // From the rank that came last, which all others waited for, to each of them.
 void write_flows(Writer& writer, const Program& program, const RecordedPass& pass, const Step& step,
                  int64_t& flows) {
   const auto at = static_cast<size_t>(step.id);
   for (int rank = 0; rank < static_cast<int>(pass.events.size()); ++rank) {
-    const std::vector<int> ranks = meeting(program, step, rank);
+    const std::vector<int> ranks = meeting_of(program, step, rank);
     if (ranks.front() != rank) continue;  // once for each group
     int last = rank;
     bool complete = true;

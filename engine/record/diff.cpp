@@ -239,9 +239,9 @@ std::vector<TensorPair> pair_tensors(const Program& a, const Program& b) {
   return pairs;
 }
 
-// Compares the hashes of one pass; true when both have any. Fills `found` where they differ.
+// Compares the hashes of one pass; true when both have any. Says in `diff` where they part.
 bool compare_hashes(const HashTable& a, const HashTable& b, const std::vector<TensorPair>& pairs,
-                    RecordingDiff& diff, std::optional<Parting>& found) {
+                    RecordingDiff& diff) {
   if (a.empty() || b.empty()) return false;
   Parting parting;
   bool any = false;
@@ -274,7 +274,7 @@ bool compare_hashes(const HashTable& a, const HashTable& b, const std::vector<Te
     parting.differing += differs;
   }
   diff.not_comparable = std::max(diff.not_comparable, not_comparable);
-  if (parting.differing > 0) found = parting;
+  if (parting.differing > 0) diff.parting = parting;
   return any;
 }
 
@@ -285,7 +285,7 @@ void find_parting(const Recording& a, const Recording& b, int64_t first, Recordi
     if (!one.is_time && one.first >= 0 && (metric == nullptr || one.first < metric->first)) metric = &one;
   const int64_t end = metric != nullptr ? metric->first + 1 : first + diff.shared_passes;
   for (int64_t pass = first; pass < end && !diff.parting; ++pass) {
-    if (!compare_hashes(a.hashes(pass), b.hashes(pass + diff.b_offset), pairs, diff, diff.parting)) continue;
+    if (!compare_hashes(a.hashes(pass), b.hashes(pass + diff.b_offset), pairs, diff)) continue;
     ++diff.hashed_passes;
     if (diff.parting) diff.parting->a_pass = pass;
   }

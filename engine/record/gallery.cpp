@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
 #include "engine/config/assets.h"
@@ -12,6 +11,8 @@
 #include "engine/config/suggest.h"
 #include "engine/io/atomic_file.h"
 #include "engine/io/json.h"
+#include "engine/io/user_folder.h"
+#include "engine/record/sample.h"
 
 namespace shardlens {
 namespace {
@@ -36,13 +37,6 @@ std::vector<GalleryPiece> read_gallery() {
   return pieces;
 }
 
-/// FNV-1a: another version of the gallery is another folder, so that notes written into a file stay.
-uint64_t hash_of(std::string_view bytes) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
-  return hash;
-}
-
 }  // namespace
 
 const std::vector<GalleryPiece>& gallery() {
@@ -51,11 +45,8 @@ const std::vector<GalleryPiece>& gallery() {
 }
 
 std::string gallery_folder() {
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/')
-    return std::string(cache) + "/shardlens/gallery";
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/')
-    return std::string(home) + "/.cache/shardlens/gallery";
-  return (fs::temp_directory_path() / "shardlens/gallery").string();
+  const std::string folder = user_folder("XDG_CACHE_HOME", ".cache");
+  return (folder.empty() ? fs::temp_directory_path() / "shardlens" : fs::path(folder)) / "gallery";
 }
 
 std::string gallery_file(const std::string& name, const std::string& folder) {
@@ -67,8 +58,10 @@ std::string gallery_file(const std::string& name, const std::string& folder) {
     throw unknown_name("piece of the gallery", name, names);
   }
   const std::string_view bytes = contents_of(name);
-  const fs::path path =
-      fs::path(folder) / fmt::format("{:08x}", hash_of(bytes) & 0xffffffff) / (name + ".shardlens");
+  // Another version of the gallery is another folder, so that notes written into a file stay.
+  const fs::path path = fs::path(folder) /
+                        fmt::format("{:08x}", hash_bytes(bytes.data(), bytes.size()) & 0xffffffff) /
+                        (name + ".shardlens");
   std::error_code error;
   if (fs::exists(path, error)) return path.string();
   fs::create_directories(path.parent_path(), error);

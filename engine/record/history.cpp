@@ -4,18 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 
+#include "engine/config/clock.h"
 #include "engine/config/error.h"
 
 namespace shardlens {
 namespace {
 
 constexpr int64_t kEventsAtOnce = 20'000;  // of building
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 }  // namespace
 
@@ -43,7 +39,7 @@ void History::damaged(const std::string& what) const {
 double History::build_for(double seconds) {
   if (passes_ == 0 && !ready()) finest_ = 0;  // there is nothing to build
   if (ready()) return 1;
-  const double until = seconds_now() + seconds;
+  const double until = now_seconds() + seconds;
   if (!builder_) {
     builder_ = std::make_unique<OverviewBuilder>(*database_, *program_);
     Statement first = database_->prepare("SELECT pass, ns FROM passes ORDER BY pass LIMIT 1");
@@ -55,7 +51,7 @@ double History::build_for(double seconds) {
   bool more = true;
   database_->run("BEGIN");
   try {
-    while (more && seconds_now() < until) more = build_more();
+    while (more && now_seconds() < until) more = build_more();
     if (!more) builder_->finish();
     database_->run("COMMIT");
   } catch (...) {

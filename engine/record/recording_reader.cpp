@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <limits>
 #include <map>
 #include <optional>
 
@@ -175,9 +174,7 @@ RecordedPass Recording::pass(int64_t index) const {
   }
   Statement metrics = database_->prepare("SELECT name, value FROM metrics WHERE pass = ? ORDER BY name");
   metrics.bind(1, index);
-  while (metrics.step())  // SQLite has no NaN: it stores NULL
-    pass.metrics.emplace_back(
-        metrics.text(0), metrics.is_null(1) ? std::numeric_limits<double>::quiet_NaN() : metrics.number(1));
+  while (metrics.step()) pass.metrics.emplace_back(metrics.text(0), metrics.number(1));
   return pass;
 }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <set>
 
 #include "engine/config/error.h"
@@ -51,11 +50,6 @@ void bind_row(Statement& insert, int at, std::optional<int64_t> picture) {
     insert.bind(at, *picture);
   else
     insert.bind_null(at);
-}
-
-// SQLite has no NaN: it stores NULL.
-double number_or_nan(const Statement& row, int column) {
-  return row.is_null(column) ? std::numeric_limits<double>::quiet_NaN() : row.number(column);
 }
 
 }  // namespace
@@ -190,10 +184,10 @@ std::shared_ptr<const TensorSample> Recording::read_sample(const Statement& rows
   sample.shape = local_shape(tensor, ranks, rank);
   sample.matrix = local_matrix_shape(tensor, ranks, rank);
   sample.dtype = tensor.dtype;
-  sample.stats.min = number_or_nan(rows, 2);
-  sample.stats.max = number_or_nan(rows, 3);
-  sample.stats.mean = number_or_nan(rows, 4);
-  sample.stats.rms = number_or_nan(rows, 5);
+  sample.stats.min = rows.number(2);
+  sample.stats.max = rows.number(3);
+  sample.stats.mean = rows.number(4);
+  sample.stats.rms = rows.number(5);
   sample.stats.count = element_count(sample.shape);
   sample.stats.nan_count = rows.integer(6);
   sample.hash = static_cast<uint64_t>(rows.integer(7));
@@ -316,9 +310,9 @@ ParityTable Recording::parity(int64_t index, const std::vector<bool>& pictured) 
     if (table.empty()) table.resize(header_.program.tensors.size());
     TensorParity parity;
     parity.compared = true;
-    parity.relative_error = number_or_nan(rows, 1);
-    parity.max_abs_error = number_or_nan(rows, 2);
-    parity.bound = number_or_nan(rows, 3);
+    parity.relative_error = rows.number(1);
+    parity.max_abs_error = rows.number(2);
+    parity.bound = rows.number(3);
     parity.ranks_identical = rows.integer(4) != 0;
     if (!rows.is_null(5) && static_cast<size_t>(id) < pictured.size() && pictured[static_cast<size_t>(id)]) {
       if (rows.is_null(6) || rows.integer(8) != 0)

@@ -258,6 +258,7 @@ void RecordingWriter::main() {
     if (waiting_.empty()) return;
     if (!ending_) changed_.wait_for(lock, kCommitEvery, [this] { return ending_; });  // one batch of many
     std::deque<RecordedPass> batch = std::move(waiting_);
+    const int64_t batch_bytes = waiting_bytes_;
     waiting_.clear();
     RecordingTotals reached = totals_;
     lock.unlock();
@@ -290,7 +291,7 @@ void RecordingWriter::main() {
       lock.lock();
       totals_.dropped_passes += static_cast<int64_t>(batch.size());
     }
-    for (const RecordedPass& pass : batch) waiting_bytes_ -= bytes_of(pass);
+    waiting_bytes_ -= batch_bytes;
     if (!problem.empty()) totals_.problem = problem;
   }
 }

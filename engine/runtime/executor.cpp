@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "engine/config/clock.h"
 #include "engine/config/error.h"
 #include "engine/runtime/execute.h"
 #include "engine/runtime/feed.h"
@@ -20,10 +21,6 @@ namespace {
 
 // Of a run that nobody gave inputs: unscaled, fp16's small gradients would be zero.
 constexpr double kFp16LossScale = 1024;
-
-double now_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 int threads_per_rank(const Settings& settings) {
   return settings.threads_per_rank > 0 ? settings.threads_per_rank

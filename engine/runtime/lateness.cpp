@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "engine/program/meeting.h"
 #include "engine/runtime/side_lane.h"
 
 namespace shardlens {
@@ -21,15 +22,6 @@ struct Outcome {
   double pass_seconds = 0;
   std::vector<double> waited_seconds;  // [rank]
 };
-
-// The ranks that meet in `step` with `rank`, in world numbers.
-std::vector<int> meeting_of(const Program& program, const Step& step, int rank) {
-  const int tp = program.ranks(), size = group_ranks(program, step);
-  std::vector<int> ranks;
-  for (int i = 0; i < size; ++i)
-    ranks.push_back(step.axis == Axis::Dp ? i * tp + rank % tp : rank / size * size + i);
-  return ranks;
-}
 
 class Pass {
  public:

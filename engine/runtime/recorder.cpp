@@ -1,11 +1,10 @@
 // From an executor's tracks to a recorded pass.
 #include "engine/runtime/recorder.h"
 
-#include <chrono>
-
 #include <algorithm>
 #include <utility>
 
+#include "engine/config/clock.h"
 #include "engine/runtime/plan.h"
 
 namespace shardlens {
@@ -62,9 +61,7 @@ void Recorder::take(const Result& result, std::vector<Metric> metrics) {
 }
 
 void Recorder::offer(RecordedPass pass) {
-  const double now =
-      std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-  const double begin = now - seconds_of(pass);
+  const double begin = now_seconds() - seconds_of(pass);
   if (!begin_seconds_) begin_seconds_ = begin;
   // Where this thread was late to take the pass before, that one stands later than it was: the two must not
   // overlap.

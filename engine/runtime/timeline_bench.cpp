@@ -11,6 +11,7 @@
 #include <random>
 #include <thread>
 
+#include "engine/config/clock.h"
 #include "engine/config/error.h"
 #include "engine/io/sqlite.h"
 #include "engine/record/history.h"
@@ -23,15 +24,11 @@ namespace {
 constexpr int kColumns = 1848;            // of a timeline at 1920 pixels
 constexpr double kUnknownSeconds = 2e-5;  // of a step that no price is known of
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 template <typename Action>
 double seconds_of(Action action) {
-  const double begin = now();
+  const double begin = now_seconds();
   action();
-  return now() - begin;
+  return now_seconds() - begin;
 }
 
 /// Out of the system's memory, so that it is read from the disk again.

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <stdexcept>
 
+#include "engine/config/clock.h"
 #include "engine/config/error.h"
 #include "engine/config/model_config.h"
 #include "engine/planner/planner.h"
@@ -18,10 +18,6 @@
 
 namespace shardlens {
 namespace {
-
-double now_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 Settings training_settings(Settings settings) {
   settings.block = Block::Model;

@@ -18,4 +18,8 @@ seed=model && record step --model gpt2-tiny --tp 2 --dp 2 --updates 2 --record-p
 seed=bert && record step --model bert-tiny --layer --tp 1 --record-picture-size 4
 seed=train && record train --model gpt2-tiny --data sample --tp 2 --steps 3 --record-picture-size 1
 
-build/release/tests/recording_fuzz --seconds "$seconds" "$@" "$folder"/*.shardlens
+if ! build/release/tests/recording_fuzz --seconds "$seconds" "$@" "$folder"/*.shardlens; then
+  trap - EXIT
+  echo "begun with $folder/*.shardlens: give them again to repeat the case" >&2
+  exit 1
+fi

@@ -25,9 +25,6 @@ inline auto adder(std::vector<UiCommand>& table, CommandGroup group) {
   };
 }
 
-/// Brings a tab to the front.
-void show_tab(const Context& context, Tab tab);
-
 void add_scaling_commands(std::vector<UiCommand>& table);
 void add_train_commands(std::vector<UiCommand>& table);
 void add_break_commands(std::vector<UiCommand>& table);

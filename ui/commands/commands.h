@@ -35,6 +35,9 @@ const std::vector<UiCommand>& commands();
 /// Throws std::out_of_range for an id that is not in the table.
 const UiCommand& find_command(std::string_view id);
 
+/// Brings a tab to the front.
+void show_tab(const Context& context, Tab tab);
+
 /// "Shift+→", "Ctrl+P", "?": as it is printed on screen.
 std::string key_text(ImGuiKeyChord key);
 

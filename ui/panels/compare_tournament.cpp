@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 
+#include "ui/commands/commands.h"
 #include "ui/panels/compare_pages.h"
 #include "ui/panels/memory_figures.h"
 #include "ui/panels/parts.h"
@@ -85,8 +86,7 @@ void take_over(const Context& context, const Entrant& entrant) {
   settings.operands = Operands::Normal;
   settings.split.name = named_by_its_cuts(settings.split).name;
   context.want(settings);
-  context.view.tab = Tab::Stage;
-  context.view.focus_tab = true;
+  show_tab(context, Tab::Stage);
 }
 
 /// Hardware, T x D and memory. Returns the height it took.

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "engine/program/meeting.h"
 #include "ui/panels/history_frame.h"
 
 namespace shardlens::ui {
@@ -26,16 +27,11 @@ struct Drawn {
   ImVec2 selected_min, selected_max;
 };
 
-/// Who meets whom in a collective: the ranks of a replica, or the replicas of a rank.
-int group_of(const Program& program, const Step& step, int rank) {
-  return step.axis == Axis::Tp ? rank / program.ranks() : rank % program.ranks();
-}
-
 struct Meeting {
   int64_t arrived_ns = 0;
   int first = 0, last = 0;
 };
-using Meetings = std::map<std::pair<StepId, int>, Meeting>;  // by step and group
+using Meetings = std::map<std::pair<StepId, int>, Meeting>;  // by step and the first rank of its meeting
 
 void add_event(const HistoryFrame& frame, const HistoryPass& pass, int rank, StepId id, Drawn& drawn) {
   const Context& context = frame.context;
@@ -158,7 +154,8 @@ void draw_history_events(const HistoryFrame& frame) {
         if (is_collective(step.op)) {
           const int64_t arrived = parts_of(step, event).arrived_ns;
           Meeting& meeting =
-              meetings.try_emplace({step.id, group_of(frame.program, step, rank)}, Meeting{0, rank, rank})
+              meetings
+                  .try_emplace({step.id, first_of_meeting(frame.program, step, rank)}, Meeting{0, rank, rank})
                   .first->second;
           meeting.arrived_ns = std::max(meeting.arrived_ns, arrived);
           meeting.last = rank;

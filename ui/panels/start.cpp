@@ -9,6 +9,7 @@
 
 #include "engine/config/splits.h"
 #include "engine/record/gallery.h"
+#include "ui/commands/commands.h"
 #include "ui/panels/parts.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
@@ -30,13 +31,8 @@ struct Look {
   void (*go)(const Context&);
 };
 
-void show(const Context& c, Tab tab) {
-  c.view.tab = tab;
-  c.view.focus_tab = true;
-}
-
 void show_split(const Context& c, const char* split) {
-  show(c, Tab::Stage);
+  show_tab(c, Tab::Stage);
   Settings settings = c.wanted();
   if (c.replay.is_open()) {  // what is recorded is no run of this machine: from the layer one begins with
     settings = Settings{};
@@ -58,16 +54,16 @@ constexpr Look kLooks[] = {
      [](const Context& c) { show_split(c, "reversed"); }},
     {"memory", ICON_FA_DATABASE, "See what fits where",
      "16 bytes a parameter against a device's memory, and what T does to it.",
-     [](const Context& c) { show(c, Tab::Memory); }},
+     [](const Context& c) { show_tab(c, Tab::Memory); }},
     {"compare", ICON_FA_COLUMNS, "Set splits side by side",
      "The same step at the same height; or every legal split, ranked.",
-     [](const Context& c) { show(c, Tab::Compare); }},
+     [](const Context& c) { show_tab(c, Tab::Compare); }},
     {"train", ICON_FA_GRADUATION_CAP, "Train a toy",
      "Text, loss and every layer's gradients, live; freeze any step.",
-     [](const Context& c) { show(c, Tab::Train); }},
+     [](const Context& c) { show_tab(c, Tab::Train); }},
     {"break", ICON_FA_BUG, "Plant a mistake",
      "Twelve classic ones. Where does the error start, and which check finds it?",
-     [](const Context& c) { show(c, Tab::BreakIt); }},
+     [](const Context& c) { show_tab(c, Tab::BreakIt); }},
 };
 
 struct Card {
@@ -175,7 +171,7 @@ void draw_recent(const Context& c, const Type& type) {
   if (clicked >= 0) c.send(replay_command::Open{c.view.recent[static_cast<size_t>(clicked)]});
   if (draw_button(c, "start:open", "Open a recording …", ButtonLook::Plain, true,
                   "A .shardlens file; one can also be dropped on the window"))
-    c.view.replay.choosing = true;
+    find_command("replay.open").run(c);
 }
 
 }  // namespace
