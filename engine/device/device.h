@@ -3,6 +3,12 @@
 // (cpu/gemm.cpp, cuda/gemm.cu). A method returns when its result may be read by the same device;
 // synchronize() when by anyone. Elements of a 16-bit dtype are computed with in fp32 and rounded once, when
 // they are stored; sums and statistics that stay (`wide`) are fp32 then, and in the run's dtype otherwise.
+//
+// Every pointer an operation gets is the device's memory, those inside its shape too (masks, positions, a
+// factor). Host memory are the shapes themselves, the list `sums` of clip_factor(), whose entries are the
+// device's again, and what copy_to_device() reads and copy_to_host() writes. Where numbers in the device's
+// memory decide about an error (CacheShape::positions), a device that works behind its calls reports it when
+// it is next waited for, by synchronize() or copy_to_host(), and has written nothing out of place until then.
 #pragma once
 
 #include <cstddef>
@@ -106,7 +112,8 @@ struct CacheShape {
   bool grouped = false;
   KeyHeads keys = {};
 
-  /// Of a sequence's first new token. Throws a request Error where the positions are not as they must be.
+  /// Of a sequence's first new token, where the host can read the positions. Throws a request Error where
+  /// they are not as they must be.
   int64_t first_position(int64_t sequence) const;
 };
 
@@ -235,6 +242,7 @@ class Device {
   virtual void square_sum(DType dtype, int64_t count, const void* x, double* total, bool accumulate) = 0;
   /// factor[0] = min(1, clip / (norm + 1e-6)) / scale with norm = √Σ sums / scale, factor[1] = norm. No
   /// clipping with clip = 0. factor[0] is 0 when the norm is not finite. `scale`, of dtype, may be null.
+  /// `sums` is a list in host memory of `count` numbers in the device's.
   virtual void clip_factor(int count, const double* const* sums, double clip, DType dtype, const void* scale,
                            double* factor) = 0;
   /// m = β1 m + (1-β1) g, v = β2 v + (1-β2) g², p = p(1 - lr·decay) - lr·m̂/(√v̂ + ε), with g =
