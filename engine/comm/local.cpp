@@ -16,7 +16,6 @@
 // So nobody leaves a collective while another rank may touch its buffers: a rank may free or reuse a buffer
 // as soon as its call has returned or thrown, and not before. A group that has failed stays failed.
 #include <algorithm>
-#include <array>
 #include <mutex>
 
 #include <fmt/format.h>
@@ -24,6 +23,7 @@
 #include "engine/comm/barrier.h"
 #include "engine/comm/comm.h"
 #include "engine/comm/local_kernels.h"
+#include "engine/comm/request.h"
 #include "engine/config/clock.h"
 #include "engine/config/error.h"
 #include "engine/device/device.h"
@@ -33,42 +33,6 @@ namespace shardlens {
 namespace {
 
 constexpr int64_t kCacheLineBytes = 64;
-
-enum class Call : int32_t { AllReduce, ReduceScatter, AllGather, AllToAll, Broadcast, Barrier };
-
-// What all ranks must agree on. The extents are [count] for all-reduce and broadcast, [outer, extent, inner]
-// for reduce-scatter and all-gather, and for all-to-all the shape around its two sliced dimensions: [outer,
-// first, middle, second, inner].
-struct Request {
-  Call call = Call::Barrier;
-  DType dtype = DType::Fp32;
-  int which = 0;  // all-reduce: 1 for the maximum; broadcast: the root; all-to-all: the axis that is sliced
-                  // before, 1 or 3
-  std::array<int64_t, 5> extents = {1, 1, 1, 1, 1};
-
-  bool operator==(const Request&) const = default;
-};
-
-std::string describe(const Request& request) {
-  const auto& [a, b, c, d, e] = request.extents;
-  const std::string dtype = to_string(request.dtype);
-  switch (request.call) {
-    case Call::AllReduce:
-      return fmt::format("all-reduce{} of {} {}", request.which == 1 ? " (max)" : "", a, dtype);
-    case Call::ReduceScatter:
-      return fmt::format("reduce-scatter of [{}, {}, {}] {}", a, b, c, dtype);
-    case Call::AllGather:
-      return fmt::format("all-gather of [{}, {}, {}] {}", a, b, c, dtype);
-    case Call::AllToAll:
-      return fmt::format("all-to-all of [{}, {}, {}, {}, {}] {} from axis {} to axis {}", a, b, c, d, e,
-                         dtype, request.which, 4 - request.which);
-    case Call::Broadcast:
-      return fmt::format("broadcast of {} {} from rank {}", a, dtype, request.which);
-    case Call::Barrier:
-      return "barrier";
-  }
-  return "unknown collective";
-}
 
 // One rank's place for step 1. Lines of its own: ranks publish at the same time.
 struct alignas(kCacheLineBytes) Slot {
@@ -107,10 +71,8 @@ class Group {
   void check_agreement() {
     for (size_t other = 1; other < slots.size(); ++other) {
       if (slots[other].request == slots[0].request) continue;
-      const Error error = run_error(fmt::format(
-          "collective mismatch: rank 0 called {}, rank {} called {}; all ranks must make the same calls "
-          "in the same order",
-          describe(slots[0].request), other, describe(slots[other].request)));
+      const Error error =
+          run_error(describe_mismatch(slots[0].request, static_cast<int>(other), slots[other].request));
       // Broken before anyone leaves: no rank can come back and publish while another still compares.
       fail(error);
       throw error;
@@ -150,22 +112,17 @@ class LocalCommunicator final : public Communicator {
 
   CollectiveTimes all_reduce(DType dtype, int64_t count, void* data, Reduction reduction) override {
     const bool max = reduction == Reduction::Max;
-    return collective(
-        {Call::AllReduce, dtype, max ? 1 : 0, {count, 1, 1, 1, 1}}, data, data, [&]() -> int64_t {
-          if (ranks() == 1) return 0;
-          // Chunks end on cache lines, so that no line is written by two ranks.
-          const int64_t line = kCacheLineBytes / element_bytes(dtype);
-          const Range lines = shard_range((count + line - 1) / line, ranks(), rank_);
-          const int64_t begin = std::min(lines.begin * line, count);
-          const int64_t end = std::min(lines.end * line, count);
-          (max ? max_in_order : sum_in_order)(dtype, ins_, begin, outs_, begin, end - begin);
-          return 2 * others() * (end - begin) * element_bytes(dtype);  // fetched from each, and brought back
-        });
+    return collective(all_reduce_request(dtype, count, reduction), data, data, [&]() -> int64_t {
+      if (ranks() == 1) return 0;
+      const Range mine = reduced_range(dtype, count, ranks(), rank_);
+      (max ? max_in_order : sum_in_order)(dtype, ins_, mine.begin, outs_, mine.begin, mine.size());
+      return 2 * others() * mine.size() * element_bytes(dtype);  // fetched from each, and brought back
+    });
   }
 
   CollectiveTimes reduce_scatter(DType dtype, const Slicing& slicing, const void* full,
                                  void* shard) override {
-    return collective(sliced(Call::ReduceScatter, dtype, slicing), full, shard, [&] {
+    return collective(sliced_request(Call::ReduceScatter, dtype, slicing), full, shard, [&] {
       const Range mine = shard_range(slicing.extent, ranks(), rank_);
       const int64_t row = mine.size() * slicing.inner;
       int64_t fetched = 0;
@@ -179,7 +136,7 @@ class LocalCommunicator final : public Communicator {
   }
 
   CollectiveTimes all_gather(DType dtype, const Slicing& slicing, const void* shard, void* full) override {
-    return collective(sliced(Call::AllGather, dtype, slicing), shard, full, [&] {
+    return collective(sliced_request(Call::AllGather, dtype, slicing), shard, full, [&] {
       const int64_t element = slicing.inner * element_bytes(dtype);
       int64_t fetched = 0;
       for_each_rank([&](int other) {
@@ -195,7 +152,7 @@ class LocalCommunicator final : public Communicator {
 
   CollectiveTimes all_to_all(DType dtype, const Shape& shape, int from_dim, int to_dim, const void* from,
                              void* to) override {
-    const Request request = exchange(dtype, shape, from_dim, to_dim);
+    const Request request = exchange_request(dtype, shape, from_dim, to_dim);
     return collective(request, from, to, [&] {
       const auto& [outer, first, middle, second, inner] = request.extents;
       const int64_t element = inner * element_bytes(dtype);
@@ -228,11 +185,7 @@ class LocalCommunicator final : public Communicator {
   }
 
   CollectiveTimes broadcast(DType dtype, int64_t count, int root, void* data) override {
-    if (root < 0 || root >= ranks()) {
-      throw request_error(
-          fmt::format("broadcast from rank {}: the group has ranks 0 to {}", root, ranks() - 1));
-    }
-    return collective({Call::Broadcast, dtype, root, {count, 1, 1, 1, 1}}, data, data, [&] {
+    return collective(broadcast_request(dtype, count, root, ranks()), data, data, [&] {
       const int64_t bytes = count * element_bytes(dtype);
       if (rank_ == root) return int64_t{0};
       copy_rows(1, bytes, in_of(root), bytes, data, bytes);
@@ -247,39 +200,12 @@ class LocalCommunicator final : public Communicator {
   void abort(const std::string& why) override { group_->fail(Error(ErrorKind::Cancelled, why)); }
 
  private:
-  static Request sliced(Call call, DType dtype, const Slicing& slicing) {
-    return {call, dtype, 0, {slicing.outer, slicing.extent, slicing.inner, 1, 1}};
-  }
-
-  static Request exchange(DType dtype, const Shape& shape, int from_dim, int to_dim) {
-    const int dims = static_cast<int>(shape.size());
-    if (from_dim == to_dim || std::min(from_dim, to_dim) < 0 || std::max(from_dim, to_dim) >= dims) {
-      throw request_error(
-          fmt::format("all-to-all of {} from dimension {} to {}: give two different dimensions below {}",
-                      to_string(shape), from_dim, to_dim, dims));
-    }
-    Request request{Call::AllToAll, dtype, from_dim < to_dim ? 1 : 3, {1, 1, 1, 1, 1}};
-    const int first = std::min(from_dim, to_dim);
-    const int second = std::max(from_dim, to_dim);
-    for (int dim = 0; dim < dims; ++dim) {
-      const size_t axis =
-          static_cast<size_t>((dim >= first) + (dim > first) + (dim >= second) + (dim > second));
-      request.extents[axis] *= shape[static_cast<size_t>(dim)];
-    }
-    return request;
-  }
-
   // The protocol at the top of this file around one rank's `work`, which only moves memory, never throws, and
   // returns the bytes it carried between this rank's buffers and the others'.
   // Empty tensors may have no address, so there is no work for them.
   template <typename Work>
   CollectiveTimes collective(const Request& request, const void* in, void* out, const Work& work) {
-    if (request.dtype == DType::Int32) {
-      throw request_error(fmt::format("{}: ranks exchange floating-point numbers", describe(request)));
-    }
-    if (std::ranges::any_of(request.extents, [](int64_t extent) { return extent < 0; })) {
-      throw request_error(fmt::format("{}: extents must be 0 or more", describe(request)));
-    }
+    check_request(request);
     CollectiveTimes times;
     times.arrival_seconds = now_seconds();
     if (group_->barrier.broken()) group_->throw_failure();
@@ -293,7 +219,7 @@ class LocalCommunicator final : public Communicator {
       ins_[other] = group_->slots[other].in;
       outs_[other] = group_->slots[other].out;
     }
-    if (std::ranges::find(request.extents, 0) == request.extents.end()) times.sent_bytes = work();
+    if (!request.is_empty()) times.sent_bytes = work();
     group_->barrier.pass_unbroken();
     times.done_seconds = now_seconds();
     return times;

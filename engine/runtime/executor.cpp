@@ -22,11 +22,6 @@ namespace {
 // Of a run that nobody gave inputs: unscaled, fp16's small gradients would be zero.
 constexpr double kFp16LossScale = 1024;
 
-int threads_per_rank(const Settings& settings) {
-  return settings.threads_per_rank > 0 ? settings.threads_per_rank
-                                       : std::max(1, available_cores() / (settings.tp * settings.dp));
-}
-
 // There before step 0 and from pass to pass; changed by an optimizer or, of a cache, by new tokens.
 bool is_lasting(const Tensor& tensor) {
   const bool lasts = tensor.kind == MemoryKind::Weight || tensor.kind == MemoryKind::OptimizerState ||
@@ -47,13 +42,6 @@ Places lent_places(const Plan& plan) {
   return places;
 }
 
-// In how many copies the slices that are held more than once are held.
-int most_copies(const Program& program) {
-  int copies = 1;
-  for (const Tensor& tensor : program.tensors) copies = std::max(copies, tensor.layout.copies);
-  return copies;
-}
-
 bool is_input(const Tensor& tensor) {
   return tensor.kind == MemoryKind::Input && tensor.storage == kNoTensor;
 }
@@ -69,11 +57,10 @@ void give_way_to_the_window() {
 
 // Memory outlives the threads: a rank that failed may not free what another is still reading in a collective.
 struct Executor::Rank {
-  int index = 0;                               ///< among the T of its replica
-  int replica = 0;                             ///< among the D
-  std::unique_ptr<Communicator> communicator;  ///< of the T
-  std::unique_ptr<Communicator> replicas;      ///< of the D
-  std::unique_ptr<Communicator> holders;       ///< of those of the T that hold the same slices
+  int index = 0;     ///< among the T of its replica
+  int replica = 0;   ///< among the D
+  bool here = true;  ///< else it lives in another process, and what follows is what is known of it
+  RankGroups groups;
   std::unique_ptr<Device> device;
   std::unique_ptr<Arenas> arenas;
   std::unique_ptr<RankTrace> trace;
@@ -83,18 +70,59 @@ struct Executor::Rank {
   bool ready = false;              ///< memory fed
   size_t claimed = 0;              ///< steps begun in this pass
   size_t done = 0;                 ///< steps finished in this pass
+  uint64_t reported = 0;           ///< elsewhere: the start() it last stood still after
   BytesByKind high_water_bytes{};
   std::thread thread;
 };
 
+struct Executor::Elsewhere : SeatsListener {
+  explicit Elsewhere(Executor& executor) : executor_(executor) {}
+
+  void on_report(const RankReport& report) override {
+    const std::lock_guard lock(executor_.mutex_);
+    Rank& rank = *executor_.ranks_[static_cast<size_t>(report.rank)];
+    for (size_t step = rank.trace->finished(); step < report.events.size(); ++step)
+      rank.trace->publish(step, report.events[step]);
+    rank.claimed = rank.done = report.events.size();
+    rank.high_water_bytes = report.high_water_bytes;
+    rank.reported = report.start;
+    rank.ready = true;
+    executor_.wake_waiters_.notify_all();
+  }
+
+  void on_tensor_elsewhere(int rank, StepId step, TensorId tensor, const void* data) override {
+    const Rank& from = *executor_.ranks_[static_cast<size_t>(rank)];
+    try {
+      executor_.show(from.replica, from.index, step, executor_.plan_->program.tensor(tensor), data);
+    } catch (const std::exception& error) {
+      executor_.fail(rank, step, error);
+    }
+  }
+
+  void on_failure_elsewhere(ErrorKind kind, const std::string& message) override {
+    executor_.fail(Failure{kind, message});
+  }
+
+ private:
+  Executor& executor_;
+};
+
 Executor::Executor(std::shared_ptr<const Plan> plan, Beside beside)
-    : Executor(std::move(plan), beside, nullptr) {}
+    : Executor(plan, beside, nullptr, world_of(*plan).take_seats(plan, nullptr)) {}
 
 Executor::Executor(std::shared_ptr<const Plan> plan, const Executor& lender)
-    : Executor(std::move(plan), lender.beside_, &lender) {}
+    : Executor(plan, lender.beside_, &lender, world_of(*plan).take_seats(plan, lender.seats_.get())) {}
 
-Executor::Executor(std::shared_ptr<const Plan> plan, Beside beside, const Executor* lender)
-    : plan_(std::move(plan)), beside_(beside), lender_(lender) {
+Executor::Executor(std::shared_ptr<const Plan> plan, std::unique_ptr<Seats> seats, const Executor* lender)
+    : Executor(std::move(plan), Beside::Nothing, lender, std::move(seats)) {}
+
+Executor::Executor(std::shared_ptr<const Plan> plan, Beside beside, const Executor* lender,
+                   std::unique_ptr<Seats> seats)
+    : plan_(std::move(plan)),
+      beside_(beside),
+      lender_(lender),
+      seats_(std::move(seats)),
+      elsewhere_(std::make_unique<Elsewhere>(*this)) {
   const Program& program = plan_->program;
   if (lender != nullptr && lent_places(*lender->plan_) != lent_places(*plan_))
     throw std::logic_error("a Program can only run over the memory of one that lays out the same weights");
@@ -107,50 +135,45 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Beside beside, const Execut
       std::any_of(program.steps.begin(), program.steps.end(), [](const Step& step) { return step.beside; });
   const bool tp_lanes = std::any_of(program.steps.begin(), program.steps.end(),
                                     [](const Step& step) { return step.beside && step.axis == Axis::Tp; });
-  const int world = program.ranks() * program.replicas();
   // Who waits for another rank beside a product of its own may not spin on the core that computes it.
-  const int threads = tp_lanes ? 2 * world : world;
-  std::vector<std::vector<std::unique_ptr<Communicator>>> replicas;  // [rank][replica]
-  for (int r = 0; r < program.ranks(); ++r) replicas.push_back(make_local_group(program.replicas(), world));
-  const int copies = most_copies(program);
-  for (int d = 0; d < program.replicas(); ++d) {
-    std::vector<std::unique_ptr<Communicator>> group = make_local_group(program.ranks(), threads);
-    std::vector<std::unique_ptr<Communicator>> holders;
-    for (int r = 0; r < program.ranks(); r += copies) {
-      for (auto& one : make_local_group(copies, threads)) holders.push_back(std::move(one));
-    }
-    for (int r = 0; r < program.ranks(); ++r) {
-      auto rank = std::make_unique<Rank>();
-      rank->index = r;
-      rank->replica = d;
-      rank->communicator = std::move(group[static_cast<size_t>(r)]);
-      rank->replicas = std::move(replicas[static_cast<size_t>(r)][static_cast<size_t>(d)]);
-      rank->holders = std::move(holders[static_cast<size_t>(r)]);
-      rank->trace = std::make_unique<RankTrace>(program.steps.size());
-      if (lanes) rank->lane = std::make_unique<SideLane>();
-      for (const Hold& hold : plan_->holds)
-        if (hold.rank == d * program.ranks() + r) rank->holds[hold.step] += hold.seconds;
-      ranks_.push_back(std::move(rank));
-    }
+  std::vector<RankGroups> groups = seats_->make_groups(tp_lanes);
+  for (int world = 0; world < program.ranks() * program.replicas(); ++world) {
+    const bool here = seats_->is_here(world);
+    ranks_.push_back(here || seats_->commands() ? std::make_unique<Rank>() : nullptr);
+    if (!ranks_.back()) continue;
+    Rank& rank = *ranks_.back();
+    followed_.push_back(&rank);
+    if (here) here_.push_back(&rank);
+    rank.index = world % program.ranks();
+    rank.replica = world / program.ranks();
+    rank.here = here;
+    rank.groups = std::move(groups[static_cast<size_t>(world)]);
+    rank.trace = std::make_unique<RankTrace>(program.steps.size());
+    if (lanes && here) rank.lane = std::make_unique<SideLane>();
+    for (const Hold& hold : plan_->holds)
+      if (hold.rank == world) rank.holds[hold.step] += hold.seconds;
   }
+  seats_->open(*elsewhere_);
   try {
-    for (auto& rank : ranks_) rank->thread = std::thread([this, &rank] { rank_main(*rank); });
+    for (Rank* rank : here_) rank->thread = std::thread([this, rank] { rank_main(*rank); });
   } catch (const std::exception& error) {
     cancel("a rank's thread could not be started");
-    for (auto& rank : ranks_) {
+    for (Rank* rank : here_) {
       if (rank->thread.joinable()) rank->thread.join();
     }
-    throw run_error(fmt::format("{} rank threads could not be started: {}", program.ranks(), error.what()));
+    seats_->close();
+    throw run_error(fmt::format("{} rank threads could not be started: {}", here_.size(), error.what()));
   }
 }
 
 Executor::~Executor() {
   cancel("the run was given up");
-  for (auto& rank : ranks_) rank->thread.join();
+  for (Rank* rank : here_) rank->thread.join();
+  seats_->close();
 }
 
 CommunicatorInfo Executor::communicator() const {
-  return ranks_[0]->communicator->info();
+  return here_.front()->groups.neighbours->info();
 }
 
 const RankTrace& Executor::trace(int rank) const {
@@ -180,30 +203,32 @@ void Executor::observe(std::vector<std::shared_ptr<StepObserver>> observers) {
 void Executor::rewind_locked() {
   ++pass_;
   target_ = 0;
-  for (auto& rank : ranks_) {
+  for (Rank* rank : followed_) {
     rank->claimed = rank->done = 0;
     rank->trace->reset();  // all ranks stand still
   }
 }
 
 void Executor::rewind() {
+  seats_->rewind();
   const std::lock_guard lock(mutex_);
   rewind_locked();
   if (plan_->program.settings.update) ++weights_of_;
 }
 
 void Executor::next_pass(PassInputs inputs) {
-  const std::lock_guard lock(mutex_);
-  rewind_locked();
-  inputs_ = std::move(inputs);
+  next_pass();
+  set_inputs(std::move(inputs));
 }
 
 void Executor::next_pass() {
+  seats_->next_pass();
   const std::lock_guard lock(mutex_);
   rewind_locked();
 }
 
 void Executor::set_inputs(PassInputs inputs) {
+  seats_->set_inputs(inputs);
   const std::lock_guard lock(mutex_);
   inputs_ = std::move(inputs);
 }
@@ -212,6 +237,7 @@ void Executor::read_tensor(int rank, TensorId tensor, void* host) const {
   const Rank& from = *ranks_[static_cast<size_t>(rank)];
   const Program& program = plan_->program;
   const int64_t bytes = local_bytes(program.tensor(tensor), program.ranks(), from.index);
+  if (!from.here) return seats_->read(rank, tensor, host, static_cast<size_t>(bytes));
   from.device->copy_to_host(host, from.arenas->at(tensor), static_cast<size_t>(bytes));
 }
 
@@ -219,26 +245,48 @@ void Executor::write_tensor(int rank, TensorId tensor, const void* host) {
   Rank& to = *ranks_[static_cast<size_t>(rank)];
   const Program& program = plan_->program;
   const int64_t bytes = local_bytes(program.tensor(tensor), program.ranks(), to.index);
+  if (!to.here) return seats_->write(rank, tensor, host, static_cast<size_t>(bytes));
   to.device->copy_to_device(to.arenas->at(tensor), host, static_cast<size_t>(bytes));
 }
 
 void Executor::start(size_t target) {
-  const std::lock_guard lock(mutex_);
-  target = std::min(target, steps());
-  if (target < position_locked()) {
-    rewind_locked();
-    if (plan_->program.settings.update) ++weights_of_;
+  start_at(target, std::nullopt);
+}
+
+void Executor::start(size_t target, double begin_seconds) {
+  start_at(target, begin_seconds);
+}
+
+void Executor::start_at(size_t target, std::optional<double> begin_seconds) {
+  std::vector<bool> wanted;
+  uint64_t start = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    target = std::min(target, steps());
+    if (target < position_locked()) {
+      rewind_locked();
+      if (plan_->program.settings.update) ++weights_of_;
+    }
+    if (here_.front()->claimed == 0) pass_begin_seconds_ = begin_seconds.value_or(now_seconds());
+    halting_ = false;
+    target_ = target;
+    start = ++starts_;
+    wake_ranks_.notify_all();
+    begin_seconds = pass_begin_seconds_;
+    for (const auto& observer : observers_) {
+      wanted.resize(plan_->program.tensors.size(), false);
+      for (const Tensor& tensor : plan_->program.tensors)
+        if (observer->wants(tensor)) wanted[static_cast<size_t>(tensor.id)] = true;
+    }
   }
-  if (ranks_[0]->claimed == 0) pass_begin_seconds_ = now_seconds();
-  halting_ = false;
-  target_ = target;
-  wake_ranks_.notify_all();
+  seats_->start(start, target, *begin_seconds, std::move(wanted));
 }
 
 void Executor::pause() {
   const std::lock_guard lock(mutex_);
+  if (here_.size() < followed_.size()) return;
   size_t furthest = 0;
-  for (const auto& rank : ranks_) furthest = std::max(furthest, rank->claimed);
+  for (const Rank* rank : followed_) furthest = std::max(furthest, rank->claimed);
   target_ = std::min(target_, furthest);
   halting_ = true;
   wake_ranks_.notify_all();
@@ -257,16 +305,17 @@ void Executor::cancel(const std::string& why) {
 }
 
 void Executor::abort_all(const std::string& why) {
-  for (const auto& rank : ranks_) {
-    rank->communicator->abort(why);
-    rank->replicas->abort(why);
-    rank->holders->abort(why);
+  for (const Rank* rank : here_) {
+    rank->groups.neighbours->abort(why);
+    rank->groups.copies->abort(why);
+    rank->groups.holders->abort(why);
   }
+  seats_->cancel(why);
 }
 
 size_t Executor::position_locked() const {
   size_t position = steps();
-  for (const auto& rank : ranks_) position = std::min(position, rank->done);
+  for (const Rank* rank : followed_) position = std::min(position, rank->done);
   return position;
 }
 
@@ -277,8 +326,9 @@ size_t Executor::position() const {
 
 bool Executor::idle_locked() const {
   if (failure_) return true;
-  return std::all_of(ranks_.begin(), ranks_.end(),
-                     [this](const auto& rank) { return rank->ready && rank->done >= target_; });
+  return std::all_of(followed_.begin(), followed_.end(), [this](const Rank* rank) {
+    return rank->ready && (rank->here ? rank->done >= target_ : rank->reported == starts_);
+  });
 }
 
 bool Executor::wait_for(double seconds) {
@@ -301,28 +351,31 @@ void Executor::fail(int rank, StepId step, const std::exception& error) {
   const std::string where =
       step < 0 ? "before step 0"
                : fmt::format("step {} ({}: {})", step, program.step(step).name, program.step(step).equation);
-  const std::string replica = program.replicas() == 1
-                                  ? ""
-                                  : fmt::format(" of replica {}", ranks_[static_cast<size_t>(rank)]->replica);
-  const std::string message = fmt::format("rank {}{}, {}: {}", ranks_[static_cast<size_t>(rank)]->index,
-                                          replica, where, error.what());
+  const std::string replica =
+      program.replicas() == 1 ? "" : fmt::format(" of replica {}", rank / program.ranks());
+  fail(Failure{known ? known->kind() : ErrorKind::Run,
+               fmt::format("rank {}{}, {}: {}", rank % program.ranks(), replica, where, error.what())});
+}
+
+void Executor::fail(Failure failure) {
+  const std::string message = failure.message;
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
     if (failure_) return;  // the others fail because the first one did
-    failure_ = Failure{known ? known->kind() : ErrorKind::Run, message};
+    failure_ = std::move(failure);
   }
   abort_all(message);
   wake_ranks_.notify_all();
   wake_waiters_.notify_all();
 }
 
-void Executor::show(const Rank& rank, StepId step, const Tensor& tensor) const {
+void Executor::show(int replica, int rank, StepId step, const Tensor& tensor, const void* data) const {
   for (const auto& observer : observers_) {
-    if (rank.replica == 0) {
-      observer->on_tensor(rank.index, step, tensor, rank.arenas->at(tensor.id));
+    if (replica == 0) {
+      observer->on_tensor(rank, step, tensor, data);
     } else {
-      observer->on_replica_tensor(rank.replica, rank.index, step, tensor, rank.arenas->at(tensor.id));
+      observer->on_replica_tensor(replica, rank, step, tensor, data);
     }
   }
 }
@@ -339,7 +392,7 @@ void Executor::feed_pass(Rank& rank, uint64_t weights_of) {
   }
   for (const Tensor& tensor : program.tensors) {
     const bool shown = is_input(tensor) || (tensor.kind == MemoryKind::Weight && is_lasting(tensor));
-    if (shown) show(rank, -1, tensor);
+    if (shown) show(rank.replica, rank.index, -1, tensor, rank.arenas->at(tensor.id));
   }
 }
 
@@ -347,8 +400,15 @@ void Executor::run_step(Rank& rank, StepId id, double begin_of_pass, double held
   const Program& program = plan_->program;
   const Step& step = program.step(id);
   const StepCost& cost = plan_->cost[static_cast<size_t>(rank.index)][static_cast<size_t>(id)];
-  RankContext context{program,        rank.index,    rank.replica, *rank.device,   *rank.communicator,
-                      *rank.replicas, *rank.holders, *rank.arenas, inputs_.numbers};
+  RankContext context{program,
+                      rank.index,
+                      rank.replica,
+                      *rank.device,
+                      *rank.groups.neighbours,
+                      *rank.groups.copies,
+                      *rank.groups.holders,
+                      *rank.arenas,
+                      inputs_.numbers};
   StepEvent event;
   event.begin_seconds = now_seconds() - begin_of_pass;
   const CollectiveTimes times = execute(step, context);
@@ -362,7 +422,8 @@ void Executor::run_step(Rank& rank, StepId id, double begin_of_pass, double held
   event.flops = cost.flops;
   event.high_water_bytes = rank.arenas->high_water_bytes();
   rank.trace->publish(static_cast<size_t>(id), event);
-  for (TensorId out : step.outputs) show(rank, id, program.tensor(out));
+  for (TensorId out : step.outputs)
+    show(rank.replica, rank.index, id, program.tensor(out), rank.arenas->at(out));
 }
 
 double Executor::stand_still(double seconds) {
@@ -394,7 +455,8 @@ void Executor::rank_main(Rank& rank) {
   StepId at = -1;
   try {
     if (beside_ == Beside::AWindow) give_way_to_the_window();
-    rank.device = make_cpu_device(threads_per_rank(program.settings));
+    const int threads = program.settings.threads_per_rank;
+    rank.device = make_cpu_device(threads > 0 ? threads : seats_->cores_per_rank());
     const auto place = static_cast<size_t>(rank.replica * program.ranks() + rank.index);
     const Arenas* lent = lender_ == nullptr ? nullptr : lender_->ranks_[place]->arenas.get();
     rank.arenas =

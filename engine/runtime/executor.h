@@ -11,7 +11,8 @@
 // does a rank before it stands still. A rank that is to be late (Plan::holds) stands still before its step's
 // begin, out of the lock, until its time is over or the run is paused or given up. The first failure is kept
 // with its rank and step, the communicator is aborted so that nobody waits for the rank that failed, and
-// wait() throws it.
+// wait() throws it. Ranks that live in other processes (world.h) have no thread here: they are told what the
+// ranks here are told, and report when they stand still.
 #pragma once
 
 #include <condition_variable>
@@ -26,6 +27,7 @@
 #include "engine/runtime/batch.h"
 #include "engine/runtime/observer.h"
 #include "engine/runtime/snapshot.h"
+#include "engine/runtime/world.h"
 
 namespace shardlens {
 
@@ -42,6 +44,9 @@ class Executor {
   /// stand idle while this one runs, and outlive it: a prompt and then token after token are two Programs
   /// over one model.
   Executor(std::shared_ptr<const Plan> plan, const Executor& lender);
+  /// The ranks of `seats` that are here, of an executor in another process that commands them; `lender` may
+  /// be null.
+  Executor(std::shared_ptr<const Plan> plan, std::unique_ptr<Seats> seats, const Executor* lender);
   ~Executor();  ///< cancels and joins
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
@@ -52,6 +57,8 @@ class Executor {
   /// Lets all ranks run until `target` steps are done; going back (target < position()) starts over from step
   /// 0. Returns at once. Call only while idle.
   void start(size_t target);
+  /// The same for a pass that began elsewhere, at `begin_seconds` of this process's clock.
+  void start(size_t target, double begin_seconds);
   /// Forgets the position: the next start() runs from step 0, with the weights and the optimizer's state of
   /// the beginning.
   void rewind();
@@ -66,7 +73,8 @@ class Executor {
   /// through, replica by replica. Call only while idle.
   void read_tensor(int rank, TensorId tensor, void* host) const;
   void write_tensor(int rank, TensorId tensor, const void* host);
-  /// All ranks stop at the next common step boundary.
+  /// All ranks stop at the next common step boundary; where some live in other processes they go to the
+  /// target instead.
   void pause();
   /// Gives the run up from any thread; the executor is spent and wait() throws a Cancelled Error.
   void cancel(const std::string& why);
@@ -79,6 +87,7 @@ class Executor {
   size_t position() const;  ///< steps all ranks have finished
   size_t steps() const { return plan_->program.steps.size(); }
   CommunicatorInfo communicator() const;
+  const Seats& seats() const { return *seats_; }
   /// Rank `rank`'s finished steps of the present pass; any thread, also while it runs. Ranks of all replicas
   /// are numbered through.
   const RankTrace& trace(int rank) const;
@@ -93,18 +102,22 @@ class Executor {
     std::string message;
   };
 
-  Executor(std::shared_ptr<const Plan> plan, Beside beside, const Executor* lender);
+  Executor(std::shared_ptr<const Plan> plan, Beside beside, const Executor* lender,
+           std::unique_ptr<Seats> seats);
 
-  struct Rank;  ///< one rank's thread, device, arenas, track and place in the protocol
+  struct Rank;       ///< one rank's thread, device, arenas, track and place in the protocol
+  struct Elsewhere;  ///< hears of the ranks that live in other processes
 
   void rank_main(Rank& rank);
   void run_step(Rank& rank, StepId id, double begin_of_pass, double held_seconds);
   void begin_step(Rank& rank, StepId id, double begin_of_pass);
   double stand_still(double seconds);
   void feed_pass(Rank& rank, uint64_t weights_of);
-  void show(const Rank& rank, StepId step, const Tensor& tensor) const;
+  void show(int replica, int rank, StepId step, const Tensor& tensor, const void* data) const;
+  void start_at(size_t target, std::optional<double> begin_seconds);
   void abort_all(const std::string& why);
   void fail(int rank, StepId step, const std::exception& error);
+  void fail(Failure failure);
   void rewind_locked();
   bool idle_locked() const;
   size_t position_locked() const;
@@ -114,11 +127,17 @@ class Executor {
   const Executor* lender_;         ///< null: all memory is this one's own
   std::vector<bool> behind_lane_;  ///< [step]: it waits until the rank's lane is empty
   std::unique_ptr<class Feed> feed_;
+  std::unique_ptr<Seats> seats_;
   std::vector<std::shared_ptr<StepObserver>> observers_;  ///< changed only while idle
 
   mutable std::mutex mutex_;
   std::condition_variable wake_ranks_, wake_waiters_;
+  /// [rank of all]; null: it lives in another process, and is commanded from another one than this.
   std::vector<std::unique_ptr<Rank>> ranks_;
+  std::vector<Rank*> followed_;  ///< those that are not null
+  std::vector<Rank*> here_;      ///< those of them that have a thread here
+  std::unique_ptr<Elsewhere> elsewhere_;
+  uint64_t starts_ = 0;  ///< calls of start()
   size_t target_ = 0;
   uint64_t pass_ = 0;        ///< raised when ranks must start over
   uint64_t weights_of_ = 0;  ///< raised when weights and optimizer state must be fed anew

@@ -26,6 +26,8 @@ class Gather : public StepObserver {
   void on_tensor(int rank, StepId step, const Tensor& tensor, const void* data) override;
   void on_replica_tensor(int replica, int rank, StepId step, const Tensor& tensor, const void* data) override;
 
+  bool wants(const Tensor& tensor) const override { return wanted_(tensor); }
+
   /// What replica `replica` held, by Tensor::name, once the run is over.
   const std::map<std::string, GatheredTensor>& tensors(int replica = 0) const {
     return replicas_.at(replica).whole;

@@ -19,6 +19,10 @@ class StepObserver {
   virtual void on_replica_tensor(int replica, int rank, StepId step, const Tensor& tensor, const void* data) {
     (void)replica, (void)rank, (void)step, (void)tensor, (void)data;
   }
+
+  /// False where it would only look away in the pass that begins: then the data need not be carried to it
+  /// from another process.
+  virtual bool wants(const Tensor& tensor) const { return (void)tensor, true; }
 };
 
 }  // namespace shardlens

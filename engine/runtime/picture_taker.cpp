@@ -40,9 +40,14 @@ PictureTaker::PictureTaker(const Program& program, const PictureOptions& options
   budget_.emplace(options.budget_share, std::move(order), program.tensors.size());
 }
 
-void PictureTaker::on_tensor(int rank, StepId step, const Tensor& tensor, const void* data) {
+bool PictureTaker::wants(const Tensor& tensor) const {
   const auto id = static_cast<size_t>(tensor.id);
-  if (tensor.kind == MemoryKind::Workspace || (budget_ && !budget_->wanted()[id])) return;
+  return tensor.kind != MemoryKind::Workspace && (!budget_ || budget_->wanted()[id]);
+}
+
+void PictureTaker::on_tensor(int rank, StepId step, const Tensor& tensor, const void* data) {
+  if (!wants(tensor)) return;
+  const auto id = static_cast<size_t>(tensor.id);
   const auto begin = std::chrono::steady_clock::now();
   Taken& taken = taken_[static_cast<size_t>(rank)][id];
   taken.sample = sample_of_input(rank, step, tensor);

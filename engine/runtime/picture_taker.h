@@ -30,6 +30,8 @@ class PictureTaker : public StepObserver {
 
   void on_tensor(int rank, StepId step, const Tensor& tensor, const void* data) override;
 
+  bool wants(const Tensor& tensor) const override;
+
   /// What was taken in the pass that has just ended in `pass_seconds`; the next one begins with nothing. Call
   /// while the ranks stand still.
   SampleTable take(double pass_seconds);

@@ -133,6 +133,7 @@ class OverflowWatch : public StepObserver {
   void on_replica_tensor(int, int rank, StepId step, const Tensor& tensor, const void* data) override {
     on_tensor(rank, step, tensor, data);
   }
+  bool wants(const Tensor& tensor) const override { return tensor.kind == MemoryKind::WeightGradient; }
   bool seen() const { return seen_; }
   void reset() { seen_ = false; }
 

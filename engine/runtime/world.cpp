@@ -1,0 +1,85 @@
+// The world of one process.
+#include "engine/runtime/world.h"
+
+#include <algorithm>
+
+#include "engine/device/device.h"
+#include "engine/program/program.h"
+
+namespace shardlens {
+namespace {
+
+// In how many copies the slices that are held more than once are held.
+int most_copies(const Program& program) {
+  int copies = 1;
+  for (const Tensor& tensor : program.tensors) copies = std::max(copies, tensor.layout.copies);
+  return copies;
+}
+
+class LocalSeats final : public Seats {
+ public:
+  explicit LocalSeats(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {}
+
+  bool is_here(int) const override { return true; }
+
+  std::vector<RankGroups> make_groups(bool side_by_side) override {
+    const Program& program = plan_->program;
+    const int world = program.ranks() * program.replicas();
+    const int threads = side_by_side ? 2 * world : world;
+    std::vector<RankGroups> groups(static_cast<size_t>(world));
+    const auto at = [&](int replica, int rank) -> RankGroups& {
+      return groups[static_cast<size_t>(replica * program.ranks() + rank)];
+    };
+    for (int r = 0; r < program.ranks(); ++r) {
+      auto copies = make_local_group(program.replicas(), world);
+      for (int d = 0; d < program.replicas(); ++d)
+        at(d, r).copies = std::move(copies[static_cast<size_t>(d)]);
+    }
+    const int holding = most_copies(program);
+    for (int d = 0; d < program.replicas(); ++d) {
+      auto neighbours = make_local_group(program.ranks(), threads);
+      for (int r = 0; r < program.ranks(); ++r)
+        at(d, r).neighbours = std::move(neighbours[static_cast<size_t>(r)]);
+      for (int first = 0; first < program.ranks(); first += holding) {
+        auto holders = make_local_group(holding, threads);
+        for (int r = 0; r < holding && first + r < program.ranks(); ++r)
+          at(d, first + r).holders = std::move(holders[static_cast<size_t>(r)]);
+      }
+    }
+    return groups;
+  }
+
+  int cores_per_rank() const override {
+    return std::max(1, available_cores() / (plan_->program.ranks() * plan_->program.replicas()));
+  }
+
+ private:
+  const std::shared_ptr<const Plan> plan_;
+};
+
+class LocalWorld final : public World {
+ public:
+  std::unique_ptr<Seats> take_seats(std::shared_ptr<const Plan> plan, const Seats*) override {
+    return std::make_unique<LocalSeats>(std::move(plan));
+  }
+};
+
+World* joined_world = nullptr;
+
+}  // namespace
+
+World& local_world() {
+  static LocalWorld world;
+  return world;
+}
+
+World& world_of(const Plan& plan) {
+  const bool alone = plan.program.ranks() * plan.program.replicas() == 1;
+  return joined_world == nullptr || alone ? local_world() : *joined_world;
+}
+
+void set_joined_world(World* world) {
+  joined_world = world;
+}
+
+}  // namespace shardlens
