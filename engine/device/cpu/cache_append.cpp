@@ -1,24 +1,9 @@
 // New tokens' keys and values put into the cache: the rows of QKV that later tokens will attend to.
 #include <cstring>
-#include <string>
 
 #include "engine/device/cpu/cpu_device.h"
 
 namespace shardlens {
-
-int64_t CacheShape::first_position(int64_t sequence) const {
-  const int32_t* own = positions + sequence * seq;
-  const int64_t first = own[0];
-  if (first < 0 || first + seq > room)
-    throw request_error("tokens at positions " + std::to_string(first) + " to " +
-                        std::to_string(first + seq - 1) + " have no room in a cache of " +
-                        std::to_string(room) + ": give a shorter text");
-  for (int64_t i = 1; i < seq; ++i)
-    if (own[i] != first + i)
-      throw request_error("position " + std::to_string(own[i]) + " does not follow position " +
-                          std::to_string(own[i - 1]) + ": new tokens of a sequence stand side by side");
-  return first;
-}
 
 namespace cpu {
 

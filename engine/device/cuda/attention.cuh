@@ -1,0 +1,112 @@
+// What the kernels of attention share: where a (sequence, head) pair's matrices lie, and which draws are its.
+#pragma once
+
+#include "engine/device/cuda/formulas.h"
+#include "engine/device/cuda/operation.cuh"
+#include "engine/device/cuda/random.h"
+
+namespace shardlens::cuda {
+
+/// Rows [token, width] of one head in a tensor [tokens, parts, heads, width]: row t begins at first + head ·
+/// width + t · stride.
+template <class S>
+struct HeadRows {
+  S* first = nullptr;  // of head 0 in the part
+  int64_t stride = 0;
+
+  HeadRows() = default;
+  HeadRows(S* tensor, int64_t parts, int64_t part, int64_t heads, int64_t width)
+      : first(tensor + part * heads * width), stride(parts * heads * width) {}
+
+  __device__ __forceinline__ S* at(int64_t token, int64_t head, int64_t width) const {
+    return first + token * stride + head * width;
+  }
+};
+
+/// One call's attention: [batch, seq] queries of `heads` heads against [batch, room] keys of keys.heads
+/// heads. Without a cache `room` is `seq`.
+template <class S>
+struct Attention {
+  int64_t batch = 0, seq = 0, room = 0, heads = 0, head_dim = 0;
+  KeyHeads keys;
+  bool causal = false;
+  Computed<S> scale = 0;
+  const int32_t* mask = nullptr;       // [batch * room], 0 at keys nobody may see
+  const int32_t* positions = nullptr;  // [batch * seq] of queries against a cache; null: none
+  HeadRows<const S> q, k, v;
+
+  bool has_dropout = false;
+  Dropping dropping;
+  int64_t all_heads = 0, first_head = 0, first_token = 0;  // where P lies in the whole, for its draws
+
+  S* probs = nullptr;           // [batch*seq, heads, room]; null: P is not kept
+  Computed<S>* kept = nullptr;  // [batch*seq, heads, 2], top and 1/Σ; null: P is
+
+  /// Where a sequence's first query stands among its keys. A wrong position is reported by
+  /// check_positions(); here it only must not lead out of the cache.
+  __device__ __forceinline__ int64_t first_position(int64_t sequence) const {
+    if (positions == nullptr) return 0;
+    const int64_t first = positions[sequence * seq];
+    return first < 0 ? 0 : first > room - seq ? room - seq : first;
+  }
+  /// Keys that a query sees, the first ones.
+  __device__ __forceinline__ int64_t seen(int64_t position) const { return causal ? position + 1 : room; }
+  /// The element of the whole P at which the row of a query begins, for its draws.
+  __device__ __forceinline__ int64_t first_draw(int64_t sequence, int64_t head, int64_t query) const {
+    return ((first_token + sequence * seq + query) * all_heads + first_head + head) * room;
+  }
+};
+
+/// A (sequence, head) pair and one of its tiles, from the number of a block.
+struct TilePlace {
+  int64_t sequence, head, tile;
+
+  __device__ __forceinline__ TilePlace(int64_t block, int64_t heads, int64_t tiles)
+      : sequence(block / tiles / heads), head(block / tiles % heads), tile(block % tiles) {}
+};
+
+/// What the backward pass reads and writes beside Attention.
+template <class S>
+struct AttentionGrad {
+  HeadRows<const S> dcontext;
+  const Computed<S>* delta = nullptr;  // [batch*seq, heads], dC·C
+  HeadRows<S> dq, dk, dv;
+};
+
+template <class S>
+Attention<S> view(const AttentionShape& shape, const void* qkv, void* saved) {
+  using T = Computed<S>;
+  Attention<S> a;
+  a.batch = shape.batch;
+  a.seq = a.room = shape.seq;
+  a.heads = shape.heads;
+  a.head_dim = shape.head_dim;
+  a.causal = shape.causal;
+  a.scale = T(1) / std::sqrt(static_cast<T>(shape.head_dim));
+  a.mask = shape.mask;
+  const S* in = static_cast<const S*>(qkv);
+  if (shape.kv == nullptr) {
+    a.keys = {shape.heads, 1, 0};
+    a.q = HeadRows<const S>(in, 3, 0, shape.heads, shape.head_dim);
+    a.k = HeadRows<const S>(in, 3, 1, shape.heads, shape.head_dim);
+    a.v = HeadRows<const S>(in, 3, 2, shape.heads, shape.head_dim);
+  } else {
+    a.keys = shape.keys;
+    const S* kv = static_cast<const S*>(shape.kv);
+    a.q = HeadRows<const S>(in, 1, 0, shape.heads, shape.head_dim);
+    a.k = HeadRows<const S>(kv, 2, 0, shape.keys.heads, shape.head_dim);
+    a.v = HeadRows<const S>(kv, 2, 1, shape.keys.heads, shape.head_dim);
+  }
+  a.has_dropout = shape.dropout.probability > 0;
+  if (a.has_dropout) a.dropping = Dropping(shape.dropout);
+  a.all_heads = shape.all_heads;
+  a.first_head = shape.first_head;
+  a.first_token = shape.first_token;
+  if (shape.recompute)
+    a.kept = static_cast<T*>(saved);
+  else
+    a.probs = static_cast<S*>(saved);
+  return a;
+}
+
+}  // namespace shardlens::cuda

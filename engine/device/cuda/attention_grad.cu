@@ -1,0 +1,199 @@
+// Attention's backward pass in two kernels, so that nothing is added by atomics and the same bits come every
+// time: one goes over the keys of a tile of queries and adds up dQ, the other over the queries of a tile of
+// keys, of all the heads that read it one after the other, and adds up dK and dV. Both have P from where it
+// was kept, or again from the rows' statistics.
+#include "engine/device/cuda/attention_tiles.cuh"
+
+namespace shardlens::cuda {
+
+namespace {
+
+/// delta[row] = dC·C of one row [head_dim] by a warp; rows are the tokens' heads, one after the other.
+template <class S>
+__global__ void delta_kernel(int64_t rows, int64_t head_dim, const S* context, const S* dcontext,
+                             Computed<S>* delta) {
+  using T = Computed<S>;
+  const int64_t row = int64_t{blockIdx.x} * (blockDim.x / 32) + threadIdx.x / 32;
+  if (row >= rows) return;  // a whole warp
+  T sum = 0;
+  for (int64_t i = threadIdx.x % 32; i < head_dim; i += 32)
+    sum += widen(context[row * head_dim + i]) * widen(dcontext[row * head_dim + i]);
+#pragma unroll
+  for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_xor_sync(0xFFFFFFFFu, sum, offset);
+  if (threadIdx.x % 32 == 0) delta[row] = sum;
+}
+
+/// P∘M and dS of a tile of queries × keys into two blocks of shared memory; 0 where there is nothing.
+template <class S, int kWidth>
+__device__ __forceinline__ void score_gradients(const Attention<S>& a, const AttentionGrad<S>& gradient,
+                                                const typename Tile<Computed<S>, kWidth>::Matrix& q,
+                                                const typename Tile<Computed<S>, kWidth>::Matrix& k,
+                                                const typename Tile<Computed<S>, kWidth>::Matrix& dc,
+                                                const typename Tile<Computed<S>, kWidth>::Matrix& v,
+                                                int64_t sequence, int64_t head, int64_t query, int64_t key,
+                                                typename Tile<Computed<S>, kWidth>::Block* used_block,
+                                                typename Tile<Computed<S>, kWidth>::Block& dscores) {
+  using T = Computed<S>;
+  using Size = Tile<T, kWidth>;
+  constexpr int kPer = Size::kPer;
+  typename Size::Part score, dprob;
+  if (a.probs == nullptr) multiply_rows<T, kWidth>(q, k, a.head_dim, score);
+  multiply_rows<T, kWidth>(dc, v, a.head_dim, dprob);
+#pragma unroll
+  for (int i = 0; i < kPer; ++i) {
+    const int y = tile_y() + kSide * i;
+    const int64_t row = query + y;
+    const bool exists = row < a.seq;
+    const int64_t seen = exists ? a.seen(row) : 0;
+    const int64_t index = exists ? (sequence * a.seq + row) * a.heads + head : 0;  // among the rows of P
+    const T delta = gradient.delta[index];
+    const T top = a.probs == nullptr ? a.kept[2 * index] : T(0);
+    const T inverse = a.probs == nullptr ? a.kept[2 * index + 1] : T(0);
+    const int64_t draw = a.has_dropout ? a.first_draw(sequence, head, row) : 0;
+#pragma unroll
+    for (int j = 0; j < kPer; ++j) {
+      const int x = tile_x() + kSide * j;
+      const int64_t col = key + x;
+      T used = 0, dscore = 0;
+      if (col < seen) {
+        T prob;
+        if (a.probs != nullptr) {
+          prob = widen(a.probs[index * a.room + col]);
+        } else {
+          const bool hidden = a.mask != nullptr && a.mask[sequence * a.room + col] == 0;
+          prob = probability(hidden ? kHidden<T> : score[i][j], a.scale, top, inverse);
+        }
+        used = prob;
+        if (a.has_dropout) {
+          MaskReader mask(a.dropping);
+          used = mask.drops(draw + col) ? T(0) : prob * static_cast<T>(a.dropping.scale);
+        }
+        dscore = score_gradient(prob, used, dprob[i][j], delta, a.scale, a.has_dropout);
+      }
+      if (used_block != nullptr) (*used_block)[y][x] = used;
+      dscores[y][x] = dscore;
+    }
+  }
+}
+
+/// dQ of a tile of queries.
+template <class S, int kWidth>
+__global__ void __launch_bounds__(kTileThreads)
+    query_grad_kernel(Attention<S> a, AttentionGrad<S> gradient, int64_t tiles) {
+  using T = Computed<S>;
+  using Size = Tile<T, kWidth>;
+  extern __shared__ __align__(16) unsigned char memory[];
+  auto* matrices = reinterpret_cast<typename Size::Matrix*>(memory);
+  auto &q = matrices[0], &dc = matrices[1], &k = matrices[2], &v = matrices[3];
+  auto& dscores = *reinterpret_cast<typename Size::Block*>(matrices + 4);
+
+  const TilePlace at(blockIdx.x, a.heads, tiles);
+  const int64_t query = at.tile * Size::kRows;
+  const int64_t rows = a.seq - query < Size::kRows ? a.seq - query : Size::kRows;
+  const int64_t token = at.sequence * a.seq + query, key_head = key_head_of(a.keys, at.head);
+  const int64_t end = a.seen(query + rows - 1);
+  load_tile<T, kWidth>(a.q, token, rows, at.head, a.head_dim, q);
+  load_tile<T, kWidth>(gradient.dcontext, token, rows, at.head, a.head_dim, dc);
+  typename Size::Rows result{};
+  for (int64_t key = 0; key < end; key += Size::kRows) {
+    const int64_t count = end - key < Size::kRows ? end - key : Size::kRows;
+    __syncthreads();  // the tiles before have been read
+    load_tile<T, kWidth>(a.k, at.sequence * a.room + key, count, key_head, a.head_dim, k);
+    load_tile<T, kWidth>(a.v, at.sequence * a.room + key, count, key_head, a.head_dim, v);
+    __syncthreads();
+    score_gradients<S, kWidth>(a, gradient, q, k, dc, v, at.sequence, at.head, query, key, nullptr, dscores);
+    __syncthreads();
+    add_product<T, kWidth, false>(dscores, k, result);
+  }
+  store_rows<T, kWidth>(result, gradient.dq, token, rows, at.head, a.head_dim);
+}
+
+/// dK and dV of a tile of keys.
+template <class S, int kWidth>
+__global__ void __launch_bounds__(kTileThreads)
+    key_grad_kernel(Attention<S> a, AttentionGrad<S> gradient, int64_t tiles) {
+  using T = Computed<S>;
+  using Size = Tile<T, kWidth>;
+  extern __shared__ __align__(16) unsigned char memory[];
+  auto* matrices = reinterpret_cast<typename Size::Matrix*>(memory);
+  auto &k = matrices[0], &v = matrices[1], &q = matrices[2], &dc = matrices[3];
+  auto* blocks = reinterpret_cast<typename Size::Block*>(matrices + 4);
+  auto &used = blocks[0], &dscores = blocks[1];
+
+  const TilePlace at(blockIdx.x, a.keys.heads, tiles);
+  const int64_t key = at.tile * Size::kRows, token = at.sequence * a.room + key;
+  const int64_t count = a.room - key < Size::kRows ? a.room - key : Size::kRows;
+  load_tile<T, kWidth>(a.k, token, count, at.head, a.head_dim, k);
+  load_tile<T, kWidth>(a.v, token, count, at.head, a.head_dim, v);
+  typename Size::Rows dk{}, dv{};
+  const Readers readers = readers_of(a.keys, a.heads, at.head);
+  for (int64_t head = readers.begin; head < readers.end; ++head) {
+    // Tiles of queries and keys are equally long: those before the key's own see none of its keys.
+    for (int64_t query = a.causal ? key : 0; query < a.seq; query += Size::kRows) {
+      const int64_t rows = a.seq - query < Size::kRows ? a.seq - query : Size::kRows;
+      __syncthreads();  // the tiles before have been read
+      load_tile<T, kWidth>(a.q, at.sequence * a.seq + query, rows, head, a.head_dim, q);
+      load_tile<T, kWidth>(gradient.dcontext, at.sequence * a.seq + query, rows, head, a.head_dim, dc);
+      __syncthreads();
+      score_gradients<S, kWidth>(a, gradient, q, k, dc, v, at.sequence, head, query, key, &used, dscores);
+      __syncthreads();
+      add_product<T, kWidth, true>(used, dc, dv);
+      add_product<T, kWidth, true>(dscores, q, dk);
+    }
+  }
+  store_rows<T, kWidth>(dk, gradient.dk, token, count, at.head, a.head_dim);
+  store_rows<T, kWidth>(dv, gradient.dv, token, count, at.head, a.head_dim);
+}
+
+template <class S>
+AttentionGrad<S> gradient_view(const AttentionShape& shape, const void* dcontext, void* dqkv,
+                               const Computed<S>* delta) {
+  AttentionGrad<S> g;
+  g.dcontext = HeadRows<const S>(static_cast<const S*>(dcontext), 1, 0, shape.heads, shape.head_dim);
+  g.delta = delta;
+  S* out = static_cast<S*>(dqkv);
+  if (shape.kv == nullptr) {
+    g.dq = HeadRows<S>(out, 3, 0, shape.heads, shape.head_dim);
+    g.dk = HeadRows<S>(out, 3, 1, shape.heads, shape.head_dim);
+    g.dv = HeadRows<S>(out, 3, 2, shape.heads, shape.head_dim);
+  } else {
+    S* dkv = static_cast<S*>(shape.dkv);
+    g.dq = HeadRows<S>(out, 1, 0, shape.heads, shape.head_dim);
+    g.dk = HeadRows<S>(dkv, 2, 0, shape.keys.heads, shape.head_dim);
+    g.dv = HeadRows<S>(dkv, 2, 1, shape.keys.heads, shape.head_dim);
+  }
+  return g;
+}
+
+}  // namespace
+
+void CudaDevice::attention_grad(const AttentionShape& shape, const void* qkv, const void* saved,
+                                const void* context, const void* dcontext, void* dqkv, void*) {
+  with_element_type(shape.dtype, "the gradient of attention", [&](auto zero) {
+    using S = decltype(zero);
+    using T = Computed<S>;
+    const Operation operation(*this, "the gradient of attention");
+    const int64_t rows = shape.batch * shape.seq * shape.heads;
+    if (static_cast<size_t>(rows) * sizeof(T) > operation.scratch_bytes())
+      throw run_error("the gradient of attention on the GPU has scratch for " +
+                      std::to_string(operation.scratch_bytes() / sizeof(T)) + " rows of P and " +
+                      std::to_string(rows) + " are asked for: choose a smaller batch or more micro-batches");
+    const auto a = view<S>(shape, qkv, const_cast<void*>(saved));
+    const AttentionGrad<S> gradient = gradient_view<S>(shape, dcontext, dqkv, operation.scratch<T>());
+    constexpr int kThreads = 128;
+    operation.launch(delta_kernel<S>, pieces(rows, kThreads / 32), kThreads, 0, rows, shape.head_dim,
+                     static_cast<const S*>(context), static_cast<const S*>(dcontext), operation.scratch<T>());
+    if (shape.batch * shape.seq == 0) return;
+    with_width(shape.head_dim, [&](auto width) {
+      constexpr int kWidth = decltype(width)::value;
+      using Size = Tile<T, kWidth>;
+      const int64_t tiles = pieces(shape.seq, Size::kRows);
+      operation.launch(query_grad_kernel<S, kWidth>, shape.batch * a.heads * tiles, kTileThreads,
+                       Size::bytes(4, 1), a, gradient, tiles);
+      operation.launch(key_grad_kernel<S, kWidth>, shape.batch * a.keys.heads * tiles, kTileThreads,
+                       Size::bytes(4, 2), a, gradient, tiles);
+    });
+  });
+}
+
+}  // namespace shardlens::cuda

@@ -1,0 +1,96 @@
+// Sums over the rows of a matrix, column by column, without atomics and in an order that the number of rows
+// alone decides. First a block sums a chunk of rows for a strip of columns: 8 rows at a time, each by a warp
+// whose threads hold a pack of columns. Then a second kernel adds the chunks, in order, to what is there.
+#pragma once
+
+#include <algorithm>
+
+#include "engine/device/cuda/operation.cuh"
+
+namespace shardlens::cuda {
+
+inline constexpr int kSumRows = 8;  // rows in flight in a block
+template <class S>
+inline constexpr int64_t kSumColumns = 32 * kLanes<S>;  // of a block
+
+/// Where the sums of each term go, [cols].
+template <class T, int kTerms>
+struct SumsOf {
+  T* term[kTerms];
+};
+
+/// partial[chunk][term][col - first] = Σ over the chunk's rows of term(row, col, …), for `width` columns from
+/// `first` on. `term` gives kTerms packs for columns from col on, of which count are there.
+template <class S, int kTerms, class Term>
+__global__ void __launch_bounds__(32 * kSumRows)
+    chunk_sums_kernel(RowSums cut, int64_t strips, int64_t first, int64_t width, Term term,
+                      Computed<S>* partial) {
+  using T = Computed<S>;
+  __shared__ T shared[kSumRows][kSumColumns<S>];
+  const int64_t chunk = blockIdx.x / strips, strip = blockIdx.x % strips;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int64_t col = strip * kSumColumns<S> + lane * kLanes<S>;  // from `first` on
+  const int64_t top = chunk * cut.per_chunk();
+  const int64_t bottom = top + cut.per_chunk() < cut.rows ? top + cut.per_chunk() : cut.rows;
+  T sums[kTerms][kLanes<S>] = {};
+  if (col < width) {
+    for (int64_t row = top + warp; row < bottom; row += kSumRows) {
+      T terms[kTerms][kLanes<S>];
+      term(row, first + col, width - col, terms);
+#pragma unroll
+      for (int t = 0; t < kTerms; ++t)
+#pragma unroll
+        for (int i = 0; i < kLanes<S>; ++i) sums[t][i] += terms[t][i];
+    }
+  }
+#pragma unroll
+  for (int t = 0; t < kTerms; ++t) {
+    __syncthreads();  // the term before has been read
+#pragma unroll
+    for (int i = 0; i < kLanes<S>; ++i) shared[warp][lane * kLanes<S> + i] = sums[t][i];
+    __syncthreads();
+    for (int64_t i = threadIdx.x; i < kSumColumns<S>; i += 32 * kSumRows) {
+      const int64_t at = strip * kSumColumns<S> + i;
+      if (at >= width) break;
+      T total = shared[0][i];
+      for (int row = 1; row < kSumRows; ++row) total += shared[row][i];
+      partial[(chunk * kTerms + t) * width + at] = total;
+    }
+  }
+}
+
+/// The chunks' sums, in order, to or added to sums[term][first + col].
+template <class T, int kTerms>
+__global__ void add_chunks_kernel(int64_t chunks, int64_t first, int64_t width, const T* partial,
+                                  SumsOf<T, kTerms> sums, bool accumulate) {
+  const int64_t index = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (index >= kTerms * width) return;
+  const int64_t term = index / width, col = index % width;
+  T* sum = (kTerms == 1 || term == 0 ? sums.term[0] : sums.term[kTerms - 1]) + first + col;
+  T total = accumulate ? *sum : T(0);
+  for (int64_t chunk = 0; chunk < chunks; ++chunk) total += partial[(chunk * kTerms + term) * width + col];
+  *sum = total;
+}
+
+/// sums[t][cols] = (accumulate ? sums[t] : 0) + Σ over rows of term t. More columns than the scratch has room
+/// for are taken one part after the other, which changes no bit.
+template <class S, int kTerms, class Term>
+void column_sums(const Operation& operation, int64_t rows, int64_t cols, const Term& term,
+                 const SumsOf<Computed<S>, kTerms>& sums, bool accumulate) {
+  static_assert(kTerms == 1 || kTerms == 2);
+  using T = Computed<S>;
+  const RowSums cut{rows};
+  const int64_t chunks = cut.chunks();
+  const auto scratch = static_cast<int64_t>(operation.scratch_bytes() / sizeof(T));
+  const int64_t fit = scratch / (kTerms * std::max<int64_t>(chunks, 1)) / kSumColumns<S> * kSumColumns<S>;
+  for (int64_t first = 0; first < cols; first += fit) {
+    const int64_t width = std::min(fit, cols - first), strips = pieces(width, kSumColumns<S>);
+    operation.launch(chunk_sums_kernel<S, kTerms, Term>, chunks * strips, 32 * kSumRows, 0, cut, strips,
+                     first, width, term, operation.scratch<T>());
+    constexpr int kThreads = 256;
+    operation.launch(add_chunks_kernel<T, kTerms>, pieces(kTerms * width, kThreads), kThreads, 0, chunks,
+                     first, width, operation.scratch<T>(), sums, accumulate);
+  }
+}
+
+}  // namespace shardlens::cuda

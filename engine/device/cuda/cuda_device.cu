@@ -1,0 +1,113 @@
+// What is not an operation: the device's name, its memory, what it waits for, and what it makes once.
+#include <vector>
+
+#include "engine/device/cuda/operation.cuh"
+#include "engine/device/cuda/products.h"
+
+namespace shardlens {
+
+std::unique_ptr<Device> make_cuda_device(int gpu, const CudaOptions& options) {
+  return std::make_unique<cuda::CudaDevice>(gpu, options);
+}
+
+namespace cuda {
+
+CudaDevice::CudaDevice(int gpu, const CudaOptions& options) : gpu_(gpu) {
+  const std::string what = "GPU " + std::to_string(gpu);
+  check(what, "cudaSetDevice", cudaSetDevice(gpu));
+  cudaDeviceProp properties{};
+  check(what, "cudaGetDeviceProperties", cudaGetDeviceProperties(&properties, gpu));
+  name_ = "cuda:" + std::to_string(gpu) + ", " + properties.name;
+  try {
+    check(what, "cudaStreamCreateWithFlags", cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+    check(what, "cudaMalloc", cudaMalloc(&scratch_, kScratchBytes));
+    void* fault = nullptr;
+    check(what, "cudaHostAlloc", cudaHostAlloc(&fault, sizeof(Fault), cudaHostAllocMapped));
+    fault_ = new (fault) Fault;
+    products_ = std::make_unique<Products>(options.tf32);
+  } catch (...) {
+    free_everything();
+    throw;
+  }
+}
+
+CudaDevice::~CudaDevice() {
+  free_everything();
+}
+
+void CudaDevice::free_everything() noexcept {
+  // What fails here has failed before, where it was reported.
+  cudaSetDevice(gpu_);
+  if (stream_ != nullptr) cudaStreamSynchronize(stream_);
+  products_.reset();
+  cudaFree(scratch_);
+  cudaFreeHost(fault_);
+  if (stream_ != nullptr) cudaStreamDestroy(stream_);
+}
+
+std::string CudaDevice::name() const {
+  return name_;
+}
+
+void* CudaDevice::allocate(size_t bytes) {
+  check("an allocation", "cudaSetDevice", cudaSetDevice(gpu_));
+  void* memory = nullptr;
+  const cudaError_t status = cudaMalloc(&memory, bytes == 0 ? 1 : bytes);
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();  // it is not to be met again by the next launch
+    size_t free = 0, total = 0;
+    cudaMemGetInfo(&free, &total);
+    throw run_error(name_ + " could not allocate " + std::to_string(bytes) + " bytes, " +
+                    std::to_string(free) + " of " + std::to_string(total) +
+                    " are free: choose a smaller batch, sequence or model, or a larger T");
+  }
+  check("an allocation of " + std::to_string(bytes) + " bytes", "cudaMalloc", status);
+  return memory;
+}
+
+void CudaDevice::release(void* memory) noexcept {
+  cudaSetDevice(gpu_);
+  cudaFree(memory);
+}
+
+void CudaDevice::copy_to_device(void* to, const void* from_host, size_t bytes) {
+  if (bytes == 0) return;
+  const Operation operation(*this, "a copy to the GPU");
+  operation.check("cudaMemcpyAsync",
+                  cudaMemcpyAsync(to, from_host, bytes, cudaMemcpyHostToDevice, operation.stream()));
+  synchronize();
+}
+
+void CudaDevice::copy_to_host(void* to_host, const void* from, size_t bytes) {
+  if (bytes == 0) return;
+  const Operation operation(*this, "a copy from the GPU");
+  operation.check("cudaMemcpyAsync",
+                  cudaMemcpyAsync(to_host, from, bytes, cudaMemcpyDeviceToHost, operation.stream()));
+  synchronize();
+}
+
+void CudaDevice::synchronize() {
+  const Operation operation(*this, "waiting");
+  operation.check("cudaStreamSynchronize", cudaStreamSynchronize(operation.stream()));
+  report_fault();
+}
+
+void CudaDevice::report_fault() {
+  if (fault_->found == 0) return;
+  // The positions as far as they were seen to be wrong: the shape's own check then says it in its words.
+  std::vector<int32_t> positions(static_cast<size_t>(fault_->seq));
+  for (size_t i = 0; i < positions.size(); ++i)
+    positions[i] = static_cast<int32_t>(fault_->first + static_cast<int64_t>(i));
+  positions[static_cast<size_t>(fault_->index)] = static_cast<int32_t>(fault_->position);
+  CacheShape shape;
+  shape.batch = 1;
+  shape.seq = fault_->seq;
+  shape.room = fault_->room;
+  shape.positions = positions.data();
+  fault_->found = 0;
+  shape.first_position(0);
+}
+
+}  // namespace cuda
+
+}  // namespace shardlens

@@ -1,0 +1,122 @@
+// The CUDA device: one rank's GPU, or its share of one. Every operation is implemented in the file of its own
+// name beside this one and only asks for work: kernels and copies follow each other in one stream, and the
+// host waits in synchronize() and the copies alone. All memory the operations need beside their arguments is
+// allocated when the device is made. This header names CUDA's types without including CUDA's headers.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "engine/device/device.h"
+
+struct CUstream_st;
+
+namespace shardlens {
+
+struct CudaOptions {
+  bool tf32 = false;  ///< fp32 products in the matrix units' 19-bit format: several times faster, error 3e-4
+};
+
+/// The device of GPU number `gpu` as the driver counts them. Throws a run Error that names the call and what
+/// CUDA said where it cannot be had.
+std::unique_ptr<Device> make_cuda_device(int gpu, const CudaOptions& options = {});
+
+namespace cuda {
+
+class Products;
+struct Fault;
+class Operation;
+
+class CudaDevice final : public Device {
+ public:
+  CudaDevice(int gpu, const CudaOptions& options);
+  ~CudaDevice() override;
+  CudaDevice(const CudaDevice&) = delete;
+  CudaDevice& operator=(const CudaDevice&) = delete;
+
+  int gpu() const { return gpu_; }
+  /// The order in which the operations' work is done.
+  CUstream_st* stream() const { return stream_; }
+
+  std::string name() const override;
+
+  void* allocate(size_t bytes) override;
+  void release(void* memory) noexcept override;
+  void copy_to_device(void* to, const void* from_host, size_t bytes) override;
+  void copy_to_host(void* to_host, const void* from, size_t bytes) override;
+  void synchronize() override;
+
+  void gemm(const Gemm& gemm) override;
+  void bias_add(DType dtype, int64_t rows, int64_t cols, const void* x, const void* bias, void* y) override;
+  void bias_grad(DType dtype, int64_t rows, int64_t cols, const void* dy, void* db, bool accumulate) override;
+  void gelu(DType dtype, GeluForm form, int64_t count, const void* x, void* y) override;
+  void gelu_grad(DType dtype, GeluForm form, int64_t count, const void* x, const void* dy, void* dx) override;
+  void layer_norm(DType dtype, int64_t rows, int64_t cols, double epsilon, const void* x, const void* gamma,
+                  const void* beta, void* y, void* stats) override;
+  void layer_norm_grad(DType dtype, int64_t rows, int64_t cols, const void* x, const void* gamma,
+                       const void* stats, const void* dy, void* dx, void* dgamma, void* dbeta,
+                       bool accumulate) override;
+  void layer_norm_sums(const CutNorm& norm, const void* x, void* sums) override;
+  void layer_norm_apply(const CutNorm& norm, const void* x, const void* gamma, const void* beta,
+                        const void* sums, void* y) override;
+  void layer_norm_grad_sums(const CutNorm& norm, const void* x, const void* gamma, const void* sums,
+                            const void* dy, void* dsums, void* dgamma, void* dbeta, bool accumulate) override;
+  void layer_norm_grad_apply(const CutNorm& norm, const void* x, const void* gamma, const void* sums,
+                             const void* dy, const void* dsums, void* dx) override;
+  void attention(const AttentionShape& shape, const void* qkv, void* saved, void* context,
+                 void* workspace) override;
+  void attention_grad(const AttentionShape& shape, const void* qkv, const void* saved, const void* context,
+                      const void* dcontext, void* dqkv, void* workspace) override;
+  void cache_append(const CacheShape& shape, const void* qkv, void* keys, void* values) override;
+  void cached_attention(const CacheShape& shape, const void* qkv, const void* keys, const void* values,
+                        void* probs, void* context, void* workspace) override;
+  void add(DType dtype, int64_t count, const void* a, const void* b, void* y) override;
+  void round(DType dtype, int64_t count, int limit, const void* x, void* y) override;
+  void slice(DType dtype, const Slicing& slicing, Range range, const void* full, void* shard) override;
+  void embedding(DType dtype, int64_t tokens, int64_t width, Range rows, const int32_t* ids,
+                 const void* table, void* y) override;
+  void embedding_grad(DType dtype, int64_t tokens, int64_t width, Range rows, const int32_t* ids,
+                      const void* dy, void* dtable, bool accumulate, int64_t no_gradient_id) override;
+  void first_token(DType dtype, int64_t batch, int64_t seq, int64_t width, const void* x, void* y) override;
+  void first_token_grad(DType dtype, int64_t batch, int64_t seq, int64_t width, const void* dy,
+                        void* dx) override;
+  void tanh(DType dtype, int64_t count, const void* x, void* y) override;
+  void tanh_grad(DType dtype, int64_t count, const void* y, const void* dy, void* dx) override;
+  void dropout(DType dtype, const DropoutMask& mask, const RowRuns& place, const void* x, void* y) override;
+  void vocab_max(const VocabShard& shard, const void* logits, void* max) override;
+  void target_logit(const VocabShard& shard, const void* logits, const int32_t* labels,
+                    void* target) override;
+  void sum_exp(const VocabShard& shard, const void* logits, const void* max, void* sum) override;
+  void cross_entropy(DType dtype, int64_t tokens, const void* max, const void* target, const void* sum,
+                     const void* weights, void* loss) override;
+  void cross_entropy_grad(const VocabShard& shard, const void* logits, const int32_t* labels, const void* max,
+                          const void* sum, const void* weights, const void* scale, void* dlogits) override;
+  void square_sum(DType dtype, int64_t count, const void* x, double* total, bool accumulate) override;
+  void clip_factor(int count, const double* const* sums, double clip, DType dtype, const void* scale,
+                   double* factor) override;
+  void adamw(const AdamWStep& step) override;
+
+ private:
+  friend class Operation;
+
+  /// Scratch for one operation at a time: they follow each other in one stream.
+  static constexpr size_t kScratchBytes = size_t{64} << 20;
+
+  void free_everything() noexcept;
+  /// Throws what a kernel found wrong with numbers in the device's memory.
+  void report_fault();
+  /// Asks for the check of a shape's positions: a fault is reported when the device is next waited for.
+  void check_positions(const Operation& operation, const CacheShape& shape);
+
+  int gpu_;
+  std::string name_;
+  CUstream_st* stream_ = nullptr;
+  void* scratch_ = nullptr;
+  Fault* fault_ = nullptr;  // in host memory that kernels can write
+  std::unique_ptr<Products> products_;
+};
+
+}  // namespace cuda
+
+}  // namespace shardlens

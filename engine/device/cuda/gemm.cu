@@ -1,0 +1,231 @@
+// The GEMM, by cuBLASLt. The library thinks in columns: a row-major matrix is to it the transposed one, so
+// C = op(A)·op(B) is asked for as Cᵀ = op(B)ᵀ·op(A)ᵀ, with A and B in each other's place and m and n in each
+// other's. Its bias is then one number for each of Cᵀ's rows, which are C's columns, as it should be.
+//
+// Sums are fp32 (fp64 of fp64) and rounded once: where the library cuts a sum over k in parts, the parts may
+// meet in the computed type alone. TF32 is used only when asked for.
+#include <algorithm>
+#include <string>
+
+#include "engine/device/cuda/products.h"
+
+namespace shardlens::cuda {
+
+namespace {
+
+cudaDataType_t data_type(DType dtype) {
+  switch (dtype) {
+    case DType::Fp32:
+      return CUDA_R_32F;
+    case DType::Fp64:
+      return CUDA_R_64F;
+    case DType::Fp16:
+      return CUDA_R_16F;
+    case DType::Bf16:
+      return CUDA_R_16BF;
+    case DType::Int32:
+      break;
+  }
+  throw request_error("a GEMM in " + to_string(dtype) + " is not executed on a GPU");
+}
+
+DType result_type(const Gemm& gemm) {
+  return gemm.wide_result && gemm.dtype != DType::Fp64 ? DType::Fp32 : gemm.dtype;
+}
+
+std::string describe(const Gemm& gemm) {
+  return "the GEMM m " + std::to_string(gemm.m) + ", n " + std::to_string(gemm.n) + ", k " +
+         std::to_string(gemm.k) + " in " + to_string(gemm.dtype);
+}
+
+/// The largest power of two, up to 256, that an address is a multiple of: what the library asks about.
+uint32_t alignment(const void* pointer) {
+  const auto address = reinterpret_cast<uintptr_t>(pointer);
+  uint32_t bytes = 256;
+  while (address % bytes != 0) bytes /= 2;
+  return bytes;
+}
+
+/// The library adds a bias as it stores C. Where C and the bias are of different types, or of fp64, whose
+/// epilogues its documentation leaves open, C is the bias before the product is added to it.
+bool has_epilogue(const Gemm& gemm) {
+  return gemm.bias != nullptr && !gemm.accumulate && !gemm.wide_result && gemm.dtype != DType::Fp64;
+}
+bool starts_from_bias(const Gemm& gemm) {
+  return gemm.bias != nullptr && !has_epilogue(gemm);
+}
+
+/// Every row of C becomes the bias, or 0 where there is none. A block takes a chunk of a row.
+template <class S, class R>
+__global__ void fill_rows_kernel(RowChunks chunks, const S* bias, R* c, int64_t ldc) {
+  const int64_t chunk = blockIdx.x, row = chunks.row(chunk);
+  for (int64_t col = chunks.begin(chunk) + threadIdx.x; col < chunks.end(chunk); col += blockDim.x)
+    c[row * ldc + col] = narrow<R>(bias == nullptr ? Computed<R>(0) : Computed<R>(widen(bias[col])));
+}
+
+void fill_rows(const Operation& operation, const Gemm& gemm) {
+  constexpr int kThreads = 256;
+  const RowChunks chunks{gemm.m, gemm.n, 4 * kThreads};
+  with_element_type(gemm.dtype, "a GEMM", [&](auto zero) {
+    using S = decltype(zero);
+    const auto fill = [&](auto result) {
+      using R = decltype(result);
+      operation.launch(fill_rows_kernel<S, R>, chunks.count(), kThreads, 0, chunks,
+                       static_cast<const S*>(gemm.bias), static_cast<R*>(gemm.c), gemm.ldc);
+    };
+    if constexpr (kIsHalf<S>) {
+      if (gemm.wide_result) return fill(float{});
+    }
+    fill(S{});
+  });
+}
+
+template <class Handle, cublasStatus_t (*destroy)(Handle)>
+struct Owned {
+  Handle handle = nullptr;
+  Owned() = default;
+  ~Owned() {
+    if (handle != nullptr) destroy(handle);
+  }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+};
+using Description = Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
+using MatrixLayout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
+using Preference = Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
+
+}  // namespace
+
+void check_blas(const std::string& operation, const char* call, cublasStatus_t status) {
+  if (status != CUBLAS_STATUS_SUCCESS)
+    throw run_error(operation + " on the GPU: " + call + " failed with " + cublasLtGetStatusName(status) +
+                    ": " + cublasLtGetStatusString(status));
+}
+
+struct Products::Plan {
+  Description product;
+  MatrixLayout left, right, result;
+  cublasLtMatmulAlgo_t algorithm{};
+};
+
+Products::Products(bool tf32) : tf32_(tf32) {
+  check_blas("matrix products", "cublasLtCreate", cublasLtCreate(&handle_));
+}
+
+Products::~Products() {
+  plans_.clear();
+  cublasLtDestroy(handle_);
+}
+
+std::unique_ptr<Products::Plan> Products::make_plan(const Operation& operation, const Gemm& gemm) const {
+  const std::string what = describe(gemm);
+  const auto set = [&](cublasLtMatmulDesc_t description, cublasLtMatmulDescAttributes_t attribute,
+                       const auto& value) {
+    check_blas(what, "cublasLtMatmulDescSetAttribute",
+               cublasLtMatmulDescSetAttribute(description, attribute, &value, sizeof value));
+  };
+  const auto lay_out = [&](MatrixLayout& layout, cudaDataType_t type, int64_t rows, int64_t cols,
+                           int64_t stride) {
+    check_blas(what, "cublasLtMatrixLayoutCreate",
+               cublasLtMatrixLayoutCreate(&layout.handle, type, static_cast<uint64_t>(rows),
+                                          static_cast<uint64_t>(cols), stride));
+  };
+  auto plan = std::make_unique<Plan>();
+  const cudaDataType_t type = data_type(gemm.dtype), result = data_type(result_type(gemm));
+  const bool wide = gemm.dtype == DType::Fp64;
+  const bool fast = tf32_ && gemm.dtype == DType::Fp32;
+  check_blas(what, "cublasLtMatmulDescCreate",
+             cublasLtMatmulDescCreate(&plan->product.handle,
+                                      wide   ? CUBLAS_COMPUTE_64F
+                                      : fast ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                             : CUBLAS_COMPUTE_32F,
+                                      wide ? CUDA_R_64F : CUDA_R_32F));
+  // The library's first matrix is our B, its second our A.
+  set(plan->product.handle, CUBLASLT_MATMUL_DESC_TRANSA, gemm.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
+  set(plan->product.handle, CUBLASLT_MATMUL_DESC_TRANSB, gemm.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
+  if (has_epilogue(gemm)) {
+    set(plan->product.handle, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+    set(plan->product.handle, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, type);
+    set(plan->product.handle, CUBLASLT_MATMUL_DESC_BIAS_POINTER, gemm.bias);
+  }
+  // Row-major [rows, cols] is column-major [cols, rows].
+  lay_out(plan->left, type, gemm.transpose_b ? gemm.k : gemm.n, gemm.transpose_b ? gemm.n : gemm.k, gemm.ldb);
+  lay_out(plan->right, type, gemm.transpose_a ? gemm.m : gemm.k, gemm.transpose_a ? gemm.k : gemm.m,
+          gemm.lda);
+  lay_out(plan->result, result, gemm.n, gemm.m, gemm.ldc);
+
+  Preference preference;
+  check_blas(what, "cublasLtMatmulPreferenceCreate", cublasLtMatmulPreferenceCreate(&preference.handle));
+  const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value) {
+    check_blas(what, "cublasLtMatmulPreferenceSetAttribute",
+               cublasLtMatmulPreferenceSetAttribute(preference.handle, attribute, &value, sizeof value));
+  };
+  prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, operation.scratch_bytes());
+  prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment(gemm.b));
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment(gemm.a));
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment(gemm.c));
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES,
+         std::min(alignment(gemm.c), has_epilogue(gemm) ? alignment(gemm.bias) : 256u));
+  cublasLtMatmulHeuristicResult_t choice{};
+  int found = 0;
+  check_blas(what, "cublasLtMatmulAlgoGetHeuristic",
+             cublasLtMatmulAlgoGetHeuristic(handle_, plan->product.handle, plan->left.handle,
+                                            plan->right.handle, plan->result.handle, plan->result.handle,
+                                            preference.handle, 1, &choice, &found));
+  if (found == 0)
+    throw run_error(what + " on the GPU: cublasLtMatmulAlgoGetHeuristic knows no algorithm for it");
+  check_blas(what, "cublasLtMatmulAlgoGetHeuristic", choice.state);
+  plan->algorithm = choice.algo;
+  return plan;
+}
+
+Products::Plan& Products::plan(const Operation& operation, const Gemm& gemm) {
+  const Key key{gemm.dtype,
+                gemm.transpose_a,
+                gemm.transpose_b,
+                gemm.m,
+                gemm.n,
+                gemm.k,
+                gemm.lda,
+                gemm.ldb,
+                gemm.ldc,
+                gemm.wide_result,
+                has_epilogue(gemm),
+                alignment(gemm.a),
+                alignment(gemm.b),
+                std::min(alignment(gemm.c), has_epilogue(gemm) ? alignment(gemm.bias) : 256u)};
+  std::unique_ptr<Plan>& kept = plans_[key];
+  if (!kept) kept = make_plan(operation, gemm);
+  return *kept;
+}
+
+void Products::multiply(const Operation& operation, const Gemm& gemm) {
+  Plan& plan = this->plan(operation, gemm);
+  const std::string what = describe(gemm);
+  if (has_epilogue(gemm))
+    check_blas(what, "cublasLtMatmulDescSetAttribute",
+               cublasLtMatmulDescSetAttribute(plan.product.handle, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+                                              &gemm.bias, sizeof gemm.bias));
+  const bool adds = gemm.accumulate || starts_from_bias(gemm);
+  const double one = 1, zero = 0;
+  const float one_float = 1, zero_float = 0;
+  const bool wide = gemm.dtype == DType::Fp64;
+  const void* alpha = wide ? static_cast<const void*>(&one) : &one_float;
+  const void* beta = wide ? static_cast<const void*>(adds ? &one : &zero) : (adds ? &one_float : &zero_float);
+  check_blas(
+      what, "cublasLtMatmul",
+      cublasLtMatmul(handle_, plan.product.handle, alpha, gemm.b, plan.left.handle, gemm.a, plan.right.handle,
+                     beta, gemm.c, plan.result.handle, gemm.c, plan.result.handle, &plan.algorithm,
+                     operation.scratch<void>(), operation.scratch_bytes(), operation.stream()));
+}
+
+void CudaDevice::gemm(const Gemm& gemm) {
+  const Operation operation(*this, "a GEMM");
+  if (gemm.m == 0 || gemm.n == 0) return;
+  // A sum over nothing is 0, or what it starts from.
+  if (starts_from_bias(gemm) || (gemm.k == 0 && !gemm.accumulate)) fill_rows(operation, gemm);
+  if (gemm.k > 0) products_->multiply(operation, gemm);
+}
+
+}  // namespace shardlens::cuda

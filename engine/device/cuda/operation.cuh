@@ -1,0 +1,221 @@
+// What every operation of the CUDA device stands on: its errors, its launches, the types elements are stored
+// and computed in, and 16 bytes at a time of a row.
+//
+// One code path serves every element: where a row is not aligned or ends, a pack of elements is moved one by
+// one, and is computed with in the same lanes by the same thread. So an element's bits depend on neither its
+// address nor on what else lies in the row.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include "engine/config/error.h"
+#include "engine/device/cuda/cuda_device.h"
+#include "engine/device/cuda/places.h"
+
+namespace shardlens::cuda {
+
+/// Throws a run Error that names the operation, the call and what CUDA said, unless it succeeded.
+inline void check(const std::string& operation, const char* call, cudaError_t status) {
+  if (status != cudaSuccess)
+    throw run_error(operation + " on the GPU: " + call + " failed with " + cudaGetErrorName(status) + ": " +
+                    cudaGetErrorString(status));
+}
+
+/// One operation while it is asked for, by whatever thread: its name for errors, the stream, the scratch.
+class Operation {
+ public:
+  Operation(const CudaDevice& device, const char* name)
+      : name_(name),
+        stream_(device.stream_),
+        scratch_(device.scratch_),
+        scratch_bytes_(CudaDevice::kScratchBytes) {
+    check("cudaSetDevice", cudaSetDevice(device.gpu_));
+  }
+
+  const char* name() const { return name_; }
+  cudaStream_t stream() const { return stream_; }
+  template <class T>
+  T* scratch() const {
+    return static_cast<T*>(scratch_);
+  }
+  size_t scratch_bytes() const { return scratch_bytes_; }
+
+  void check(const char* call, cudaError_t status) const { cuda::check(name_, call, status); }
+
+  /// A one-dimensional grid; nothing is launched for no blocks.
+  template <class... Parameters, class... Arguments>
+  void launch(void (*kernel)(Parameters...), int64_t blocks, int threads, size_t shared_bytes,
+              const Arguments&... arguments) const {
+    if (blocks == 0) return;
+    if (blocks > INT32_MAX)
+      throw run_error(std::string(name_) + " on the GPU needs " + std::to_string(blocks) +
+                      " blocks, more than a launch may have: choose a smaller batch or sequence");
+    if (shared_bytes > (size_t{48} << 10))
+      check("cudaFuncSetAttribute", cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                                         static_cast<int>(shared_bytes)));
+    kernel<<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), shared_bytes, stream_>>>(
+        static_cast<Parameters>(arguments)...);
+    check("the launch of its kernel", cudaGetLastError());
+  }
+
+ private:
+  const char* name_;
+  cudaStream_t stream_;
+  void* scratch_;
+  size_t scratch_bytes_;
+};
+
+/// What a kernel found wrong with a cache's positions, in host memory that both sides see. `found` is written
+/// last.
+struct Fault {
+  volatile int found = 0;
+  volatile int64_t seq = 0, room = 0, first = 0, index = 0, position = 0;
+};
+
+/// What numbers stored as S are computed in: themselves, or fp32 where they are half as wide.
+template <class S>
+struct ComputedIn {
+  using Type = S;
+};
+template <>
+struct ComputedIn<__nv_bfloat16> {
+  using Type = float;
+};
+template <>
+struct ComputedIn<__half> {
+  using Type = float;
+};
+template <class S>
+using Computed = typename ComputedIn<S>::Type;
+
+template <class S>
+inline constexpr bool kIsHalf = !std::is_same_v<S, Computed<S>>;
+
+/// Calls compute(T{}) with what statistics, gradients and the optimizer are held in.
+template <class Compute>
+void with_wide_type(DType dtype, const char* operation, Compute&& compute) {
+  if (dtype == DType::Fp32) return compute(float{});
+  if (dtype == DType::Fp64) return compute(double{});
+  throw request_error(std::string(operation) + " in " + to_string(dtype) +
+                      " is not executed on a GPU: it is held in fp32 or fp64");
+}
+
+/// Calls compute(S{}) with the type elements are stored as; Computed<S> is what to compute in.
+template <class Compute>
+void with_element_type(DType dtype, const char* operation, Compute&& compute) {
+  if (dtype == DType::Bf16) return compute(__nv_bfloat16{});
+  if (dtype == DType::Fp16) return compute(__half{});
+  with_wide_type(dtype, operation, compute);
+}
+
+__device__ __forceinline__ float widen(float value) {
+  return value;
+}
+__device__ __forceinline__ double widen(double value) {
+  return value;
+}
+__device__ __forceinline__ float widen(__nv_bfloat16 value) {
+  return __bfloat162float(value);
+}
+__device__ __forceinline__ float widen(__half value) {
+  return __half2float(value);
+}
+
+template <class S>
+__device__ __forceinline__ S narrow(Computed<S> value) {
+  if constexpr (std::is_same_v<S, __nv_bfloat16>)
+    return __float2bfloat16_rn(value);
+  else if constexpr (std::is_same_v<S, __half>)
+    return __float2half_rn(value);
+  else
+    return value;
+}
+
+/// Elements in 16 bytes.
+template <class S>
+inline constexpr int kLanes = 16 / static_cast<int>(sizeof(S));
+
+template <class S>
+struct alignas(16) Pack {
+  S lane[kLanes<S>];
+};
+
+/// Whether every row of `stride` elements of all these begins at a multiple of 16 bytes.
+template <class S, class... Pointers>
+bool rows_aligned(int64_t stride, const Pointers*... first) {
+  const auto aligned = [](const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % 16 == 0; };
+  return stride * static_cast<int64_t>(sizeof(S)) % 16 == 0 && (aligned(first) && ...);
+}
+
+/// The first `count` elements of a pack, at least one; the lanes behind them are `fill`.
+template <class S>
+__device__ __forceinline__ void load_pack(const S* from, int64_t count, bool aligned, Computed<S> fill,
+                                          Computed<S> (&out)[kLanes<S>]) {
+  if (aligned && count >= kLanes<S>) {
+    const Pack<S> pack = *reinterpret_cast<const Pack<S>*>(from);
+#pragma unroll
+    for (int i = 0; i < kLanes<S>; ++i) out[i] = widen(pack.lane[i]);
+  } else {
+#pragma unroll
+    for (int i = 0; i < kLanes<S>; ++i) out[i] = i < count ? widen(from[i]) : fill;
+  }
+}
+
+template <class S>
+__device__ __forceinline__ void store_pack(S* to, int64_t count, bool aligned,
+                                           const Computed<S> (&values)[kLanes<S>]) {
+  if (aligned && count >= kLanes<S>) {
+    Pack<S> pack;
+#pragma unroll
+    for (int i = 0; i < kLanes<S>; ++i) pack.lane[i] = narrow<S>(values[i]);
+    *reinterpret_cast<Pack<S>*>(to) = pack;
+  } else {
+#pragma unroll
+    for (int i = 0; i < kLanes<S>; ++i)
+      if (i < count) to[i] = narrow<S>(values[i]);
+  }
+}
+
+/// Threads of the kernels whose block works on a row: all their reductions are over so many.
+inline constexpr int kRowThreads = 256;
+
+/// The sum over the block's kRowThreads threads, in all of them, added in one order always. `shared` has a
+/// number for each warp.
+template <class T>
+__device__ __forceinline__ T block_sum(T value, T* shared) {
+#pragma unroll
+  for (int offset = 16; offset > 0; offset /= 2) value += __shfl_xor_sync(0xFFFFFFFFu, value, offset);
+  __syncthreads();  // what an earlier call left in `shared` has been read
+  if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = value;
+  __syncthreads();
+  T total = shared[0];
+#pragma unroll
+  for (int warp = 1; warp < kRowThreads / 32; ++warp) total += shared[warp];
+  return total;
+}
+
+/// The largest of the block's numbers; a NaN counts for nothing.
+template <class T>
+__device__ __forceinline__ T block_max(T value, T* shared) {
+#pragma unroll
+  for (int offset = 16; offset > 0; offset /= 2) {
+    const T other = __shfl_xor_sync(0xFFFFFFFFu, value, offset);
+    value = other > value ? other : value;
+  }
+  __syncthreads();
+  if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = value;
+  __syncthreads();
+  T largest = shared[0];
+#pragma unroll
+  for (int warp = 1; warp < kRowThreads / 32; ++warp)
+    largest = shared[warp] > largest ? shared[warp] : largest;
+  return largest;
+}
+
+}  // namespace shardlens::cuda
