@@ -101,16 +101,22 @@ template <class T>
 typedef uint16_t ShortVector __attribute__((vector_size(32)));
 typedef uint32_t WordVector __attribute__((vector_size(64)));
 
+/// The lanes from `count` on become `fill`, which need not be a number of the 16-bit format.
+[[gnu::always_inline]] inline FloatVector filled(FloatVector vector, int64_t count, float fill) {
+  for (int64_t i = count; i < kLanes<float>; ++i) vector[i] = fill;
+  return vector;
+}
+
 [[gnu::always_inline]] inline FloatVector load_part(const Bf16* from, int64_t count, float fill) {
-  ShortVector bits = ShortVector{} + Bf16(fill).bits;
+  ShortVector bits{};
   std::memcpy(&bits, from, static_cast<size_t>(count) * sizeof(Bf16));
-  return half::widen_bfloat<FloatVector>(__builtin_convertvector(bits, WordVector));
+  return filled(half::widen_bfloat<FloatVector>(__builtin_convertvector(bits, WordVector)), count, fill);
 }
 
 [[gnu::always_inline]] inline FloatVector load_part(const Fp16* from, int64_t count, float fill) {
-  ShortVector bits = ShortVector{} + Fp16(fill).bits;
+  ShortVector bits{};
   std::memcpy(&bits, from, static_cast<size_t>(count) * sizeof(Fp16));
-  return half::widen_half<FloatVector>(__builtin_convertvector(bits, WordVector));
+  return filled(half::widen_half<FloatVector>(__builtin_convertvector(bits, WordVector)), count, fill);
 }
 
 [[gnu::always_inline]] inline void store_part(Bf16* to, FloatVector vector, int64_t count) {

@@ -1,0 +1,169 @@
+// Attention on every device there is: forward and backward, P kept or not, with and without a cache, against
+// the CPU in fp64 on the same numbers.
+#include <gtest/gtest.h>
+
+#include "tests/engine/device/on_device.h"
+#include "tests/engine/device/subjects.h"
+
+namespace shardlens {
+namespace {
+
+constexpr DType kDTypes[] = {DType::Fp32, DType::Fp64, DType::Bf16, DType::Fp16};
+
+class EveryDeviceAttention : public SubjectTest {};
+INSTANTIATE_TEST_SUITE_P(Devices, EveryDeviceAttention, testing::ValuesIn(subjects()), subject_name);
+
+/// What a call of attention is about, beside its dtype.
+struct Case {
+  int64_t batch, seq, heads, head_dim;
+  bool causal = false, recompute = false, masked = false;
+  double dropout = 0;
+  KeyHeads keys = {};  ///< heads = 0: queries are not grouped
+};
+
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << c.batch << " x " << c.seq << ", " << c.heads << " heads of " << c.head_dim
+       << (c.causal ? ", causal" : "") << (c.recompute ? ", recomputed" : "") << (c.masked ? ", masked" : "")
+       << ", dropout " << c.dropout << ", " << c.keys.heads << " key heads";
+}
+
+/// Forward and backward pass of `c` on a device. Dropped: the places where P∘M is 0 are the seed's.
+void attend(OnDevice& on, const Case& c, DType rounded) {
+  const int64_t tokens = c.batch * c.seq, width = c.heads * c.head_dim;
+  const bool grouped = c.keys.heads > 0;
+  AttentionShape shape{.dtype = on.dtype, .batch = c.batch, .seq = c.seq, .heads = c.heads};
+  shape.head_dim = c.head_dim;
+  shape.causal = c.causal;
+  shape.recompute = c.recompute;
+  if (c.masked) {
+    std::vector<int32_t> mask;
+    for (int64_t i = 0; i < tokens; ++i) mask.push_back(i / c.seq == 1 ? 0 : i % 4 != 1);  // one sees nobody
+    shape.mask = on.in_ids(mask);
+  }
+  if (c.dropout > 0) {
+    shape.dropout = {c.dropout, 11, 0xABCDEF};
+    shape.all_heads = 3 * c.heads;
+    shape.first_head = c.heads;
+    shape.first_token = 2 * tokens;
+  }
+  if (grouped) {
+    shape.kv = on.in(normal_in(rounded, tokens * 2 * c.keys.heads * c.head_dim, 2));
+    shape.keys = c.keys;
+  }
+  void* qkv = on.in(normal_in(rounded, tokens * (grouped ? 1 : 3) * width, 1));
+  const int64_t work = attention_workspace_elements(on.dtype, c.seq, c.head_dim);
+  void* workspace = on.put(on.wide(), Numbers(static_cast<size_t>(work), NAN));
+  void* saved =
+      c.recompute ? on.out_wide("statistics", tokens * c.heads * 2) : on.out("P", tokens * c.heads * c.seq);
+  void* context = on.out("C", tokens * width);
+  on.device.attention(shape, qkv, saved, context, workspace);
+  if (grouped) shape.dkv = on.out("dKV", tokens * 2 * c.keys.heads * c.head_dim);
+  on.device.attention_grad(shape, qkv, saved, context, on.in(normal_in(rounded, tokens * width, 3)),
+                           on.out("dQKV", tokens * (grouped ? 1 : 3) * width), workspace);
+}
+
+const Case kCases[] = {
+    {1, 1, 1, 1},
+    {2, 3, 3, 8, true},
+    {1, 17, 2, 64, true, true},
+    {2, 65, 2, 16, false, false, true},
+    {2, 70, 3, 24, true, true, false, 0.3},
+    {2, 70, 2, 5, true, false, false, 0.3},
+    {2, 33, 2, 64, false, true, true, 0.2},
+    {1, 150, 2, 96, true, true},
+    {1, 150, 1, 128, true, false},
+    {1, 129, 2, 128, false, true},
+    {1, 40, 2, 256, true, true},
+    {1, 40, 2, 200, false, false},
+    {2, 50, 5, 32, true, true, false, 0, {3, 2, 1}},
+    {2, 50, 4, 64, true, false, false, 0.1, {2, 2, 0}},
+    {1, 20, 2, 16, true, false, false, 0, {4, 2, 3}},  // the first key head and the last one are read by
+                                                       // nobody
+    {2, 10, 0, 8, true},
+    {2, 10, 0, 8, true, true, false, 0, {1, 2, 0}},
+    {0, 10, 2, 8},
+};
+
+// Beside its own rounding a result has that of what 16-bit matrix units are fed with: P, and dS.
+TEST_P(EveryDeviceAttention, MatchesTheCpu) {
+  for (const DType dtype : kDTypes)
+    for (const Case& c : kCases) {
+      const Tolerance tolerance{64 + 4 * std::sqrt(static_cast<double>(c.seq + c.head_dim)), 4, false, 1e-3};
+      EXPECT_TRUE(agree(dtype, tolerance, [&](OnDevice& on) { attend(on, c, dtype); }))
+          << testing::PrintToString(c);
+    }
+}
+
+// Not keeping P saves its memory and costs no bit, where P is kept as it was computed.
+TEST_P(EveryDeviceAttention, GivesTheSameBitsWhetherPIsKeptOrNot) {
+  for (const DType dtype : {DType::Fp32, DType::Fp64})
+    for (Case c : kCases) {
+      c.recompute = false;
+      const Outputs kept = operate(device(), dtype, 0, [&](OnDevice& on) { attend(on, c, dtype); });
+      c.recompute = true;
+      const Outputs computed = operate(device(), dtype, 0, [&](OnDevice& on) { attend(on, c, dtype); });
+      ASSERT_EQ(kept.size(), computed.size());
+      for (size_t i = 1; i < kept.size(); ++i)  // all but what is saved
+        EXPECT_EQ(kept[i].bytes, computed[i].bytes) << kept[i].name << " " << testing::PrintToString(c);
+    }
+}
+
+/// New tokens of `c` against a cache of `room`: c.seq of them a sequence, from `first` on.
+void attend_to_cache(OnDevice& on, const Case& c, DType rounded, int64_t room, int64_t first, bool broken) {
+  const bool grouped = c.keys.heads > 0;
+  const int64_t tokens = c.batch * c.seq, key_heads = grouped ? c.keys.heads : c.heads;
+  CacheShape shape{.dtype = on.dtype, .batch = c.batch, .seq = c.seq, .room = room, .heads = c.heads};
+  shape.head_dim = c.head_dim;
+  std::vector<int32_t> positions;
+  for (int64_t i = 0; i < tokens; ++i)
+    positions.push_back(static_cast<int32_t>(first + i / c.seq + i % c.seq));  // each sequence further on
+  if (broken) positions.back() += 1;
+  shape.positions = on.in_ids(positions);
+  shape.grouped = grouped;
+  shape.keys = grouped ? c.keys : KeyHeads{c.heads, 1, 0};
+  const int64_t cache = c.batch * room * key_heads * c.head_dim;
+  void* keys = on.in_out(on.dtype, "keys", normal_in(rounded, cache, 5));
+  void* values = on.in_out(on.dtype, "values", normal_in(rounded, cache, 6));
+  const int64_t parts = grouped ? 2 : 3;
+  void* fresh = on.in(normal_in(rounded, tokens * parts * key_heads * c.head_dim, 7));
+  on.device.cache_append(shape, fresh, keys, values);
+  void* queries = grouped ? on.in(normal_in(rounded, tokens * c.heads * c.head_dim, 8)) : fresh;
+  const int64_t work = attention_workspace_elements(on.dtype, room, c.head_dim);
+  on.device.cached_attention(shape, queries, keys, values, on.out("P", tokens * c.heads * room),
+                             on.out("C", tokens * c.heads * c.head_dim),
+                             on.put(on.wide(), Numbers(static_cast<size_t>(work), NAN)));
+}
+
+TEST_P(EveryDeviceAttention, WithACacheMatchesTheCpu) {
+  for (const DType dtype : kDTypes)
+    for (const Case& c : {Case{1, 1, 2, 16}, Case{2, 3, 3, 8}, Case{3, 1, 2, 64}, Case{1, 70, 2, 5},
+                          Case{2, 4, 5, 32, true, false, false, 0, {3, 2, 1}}, Case{2, 4, 0, 8}})
+      for (const int64_t first : {0, 5}) {
+        const Tolerance tolerance{64 + 4 * std::sqrt(static_cast<double>(90)), 4, false, 1e-3};
+        EXPECT_TRUE(agree(dtype, tolerance, [&](OnDevice& on) {
+          attend_to_cache(on, c, dtype, 80, first, false);
+        })) << testing::PrintToString(c);
+      }
+}
+
+// At once or when the device is waited for; and then all is well again.
+TEST_P(EveryDeviceAttention, WrongPositionsInACacheAreReported) {
+  const Case c{2, 3, 2, 8};
+  const auto message = [&](int64_t first, bool broken) {
+    try {
+      operate(device(), DType::Fp32, 0,
+              [&](OnDevice& on) { attend_to_cache(on, c, DType::Fp32, 10, first, broken); });
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(message(2, false), "");
+  EXPECT_NE(message(7, false).find("have no room in a cache of 10"), std::string::npos) << message(7, false);
+  EXPECT_NE(message(-1, false).find("have no room"), std::string::npos);
+  EXPECT_NE(message(2, true).find("does not follow position"), std::string::npos) << message(2, true);
+  EXPECT_EQ(message(2, false), "");
+}
+
+}  // namespace
+}  // namespace shardlens
