@@ -12,6 +12,8 @@
 
 namespace shardlens {
 
+class Device;
+
 /// When a rank passed through a collective, in seconds of std::chrono::steady_clock, and what it carried.
 /// Wait is all_arrived - arrival, transfer is done - all_arrived.
 struct CollectiveTimes {
@@ -41,6 +43,11 @@ class Communicator {
   virtual int rank() const = 0;
   virtual int ranks() const = 0;
   virtual CommunicatorInfo info() const = 0;
+
+  /// Called once by the rank's own thread, before its first collective, with the device whose memory the
+  /// buffers will be in, which outlives this. Collectives of a device that works behind its calls return when
+  /// they have been asked for, in WorkOrder::Collectives, and their times are the device's marks.
+  virtual void attach(Device& device) { (void)device; }
 
   /// data[count] becomes the sum (or maximum) over the ranks, in place.
   virtual CollectiveTimes all_reduce(DType dtype, int64_t count, void* data,

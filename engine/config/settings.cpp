@@ -2,7 +2,9 @@
 #include "engine/config/settings.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -34,6 +36,14 @@ const Names<GeluForm> kGelus = {{GeluForm::Tanh, "tanh"}, {GeluForm::Erf, "erf"}
 const Names<Operands> kOperands = {{Operands::Normal, "normal"}, {Operands::Integer, "integer"}};
 const Names<InputKind> kInputs = {
     {InputKind::Normal, "normal"}, {InputKind::Npy, "npy"}, {InputKind::Text, "text"}};
+
+const Names<BackendChoice> kBackends = {
+    {BackendChoice::Cpu, "cpu"}, {BackendChoice::Cuda, "cuda"}, {BackendChoice::Auto, "auto"}};
+const Names<CommunicatorChoice> kCommunicators = {{CommunicatorChoice::Auto, "auto"},
+                                                  {CommunicatorChoice::Local, "local"},
+                                                  {CommunicatorChoice::LocalCuda, "local_cuda"},
+                                                  {CommunicatorChoice::Nccl, "nccl"},
+                                                  {CommunicatorChoice::Mpi, "mpi"}};
 
 template <class Enum>
 std::string name_of(const Names<Enum>& names, Enum value) {
@@ -91,6 +101,12 @@ std::string to_string(Operands operands) {
 std::string to_string(InputKind kind) {
   return name_of(kInputs, kind);
 }
+std::string to_string(BackendChoice backend) {
+  return name_of(kBackends, backend);
+}
+std::string to_string(CommunicatorChoice choice) {
+  return name_of(kCommunicators, choice);
+}
 
 Cut parse_cut(const std::string& text) {
   return parse(kCuts, "cut", text);
@@ -127,6 +143,32 @@ Operands parse_operands(const std::string& text) {
 }
 InputKind parse_input_kind(const std::string& text) {
   return parse(kInputs, "input", text);
+}
+BackendChoice parse_backend(const std::string& text) {
+  return parse(kBackends, "backend", text);
+}
+CommunicatorChoice parse_communicator(const std::string& text) {
+  return parse(kCommunicators, "communicator", text);
+}
+
+std::string gpus_text(const std::vector<int>& gpus) {
+  return fmt::format("{}", fmt::join(gpus, ","));
+}
+
+std::vector<int> parse_gpus(const std::string& text) {
+  std::vector<int> gpus;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    int gpu = 0;
+    const auto [at, problem] = std::from_chars(text.data() + begin, text.data() + end, gpu);
+    if (problem != std::errc() || at != text.data() + end || gpu < 0 || end + 1 == text.size()) {
+      throw request_error(
+          fmt::format("\"{}\" is not a list of GPUs; give their numbers with commas, such as 0,2", text));
+    }
+    gpus.push_back(gpu);
+    begin = end + 1;
+  }
+  return gpus;
 }
 
 std::string to_string(const Delay& delay) {

@@ -117,6 +117,12 @@ struct Delay {
   bool operator==(const Delay&) const = default;
 };
 
+/// What ranks compute on. Auto: GPUs where there are any that can be used, the CPU otherwise.
+enum class BackendChoice { Cpu, Cuda, Auto };
+
+/// What ranks meet through. Auto: what suits where they compute, see choose_communicator().
+enum class CommunicatorChoice { Auto, Local, LocalCuda, Nccl, Mpi };
+
 struct Settings {
   Model model;
   Split split;
@@ -147,6 +153,9 @@ struct Settings {
   std::string weights_path;  ///< a GPT-2 safetensors file in Hugging Face's names; empty: seeded weights
   std::string hardware = "this-machine";
   int threads_per_rank = 0;  ///< 0: an equal share of the cores, at least one
+  BackendChoice backend = BackendChoice::Cpu;
+  std::vector<int> gpus;  ///< which GPUs ranks are dealt out to, in turn; empty: all
+  CommunicatorChoice communicator = CommunicatorChoice::Auto;
   std::vector<Delay> delays;
 
   /// Sequences and tokens that one replica works on at a time: the batch over D and over its parts.
@@ -169,6 +178,8 @@ std::string to_string(NormPlacement norm);         ///< "pre", "post"
 std::string to_string(GeluForm form);              ///< "tanh", "erf"
 std::string to_string(Operands operands);          ///< "normal", "integer"
 std::string to_string(InputKind kind);             ///< "normal", "npy", "text"
+std::string to_string(BackendChoice backend);      ///< "cpu", "cuda", "auto"
+std::string to_string(CommunicatorChoice choice);  ///< "auto", "local", "local_cuda", "nccl", "mpi"
 Cut parse_cut(const std::string& text);
 EmbeddingCut parse_embedding_cut(const std::string& text);
 NormCut parse_norm_cut(const std::string& text);
@@ -181,6 +192,11 @@ NormPlacement parse_norm_placement(const std::string& text);
 GeluForm parse_gelu_form(const std::string& text);
 Operands parse_operands(const std::string& text);
 InputKind parse_input_kind(const std::string& text);
+BackendChoice parse_backend(const std::string& text);
+CommunicatorChoice parse_communicator(const std::string& text);
+
+std::string gpus_text(const std::vector<int>& gpus);  ///< "0,2", "" for all
+std::vector<int> parse_gpus(const std::string& text);
 
 std::string to_string(const Delay& delay);  ///< "2:attn.proj:20", as on the command line
 Delay parse_delay(const std::string& text);

@@ -96,6 +96,16 @@ std::vector<Delay> read_delays(ObjectReader& settings) {
   return delays;
 }
 
+// A file written before there were GPUs ran on the CPU.
+void read_devices(ObjectReader& settings_reader, Settings& settings) {
+  if (!settings_reader.has("devices")) return;
+  ObjectReader reader(settings_reader.child("devices"), settings_reader.where() + ", devices");
+  settings.backend = word(reader, "backend", parse_backend);
+  settings.gpus = word(reader, "gpus", parse_gpus);
+  settings.communicator = word(reader, "communicator", parse_communicator);
+  reader.finish();
+}
+
 OptimizerSettings read_optimizer(const nlohmann::json& json, const std::string& where) {
   ObjectReader reader(json, where);
   OptimizerSettings optimizer;
@@ -164,6 +174,9 @@ nlohmann::ordered_json settings_to_json(const Settings& settings) {
   json["weights_path"] = settings.weights_path;
   json["hardware"] = settings.hardware;
   json["threads_per_rank"] = settings.threads_per_rank;
+  json["devices"] = {{"backend", to_string(settings.backend)},
+                     {"gpus", gpus_text(settings.gpus)},
+                     {"communicator", to_string(settings.communicator)}};
   json["delays"] = nlohmann::ordered_json::array();
   for (const Delay& delay : settings.delays)
     json["delays"].push_back(
@@ -198,6 +211,7 @@ Settings settings_from_json(const nlohmann::json& json, const std::string& sourc
   settings.weights_path = reader.string("weights_path");
   settings.hardware = reader.string("hardware");
   settings.threads_per_rank = small_integer(reader, "threads_per_rank");
+  read_devices(reader, settings);
   settings.delays = read_delays(reader);
   reader.finish();
   return settings;

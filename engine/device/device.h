@@ -20,6 +20,8 @@
 
 namespace shardlens {
 
+class WorkBehind;
+
 /// C[m, n] = op(A)·op(B) (+ bias[n] on every row). Row-major; op(A) is [m, k] and op(B) is [k, n] after the
 /// transposition; lda, ldb, ldc are row strides in elements of the matrices as stored.
 struct Gemm {
@@ -138,6 +140,12 @@ class Device {
   virtual void copy_to_device(void* to, const void* from_host, size_t bytes) = 0;
   virtual void copy_to_host(void* to_host, const void* from, size_t bytes) = 0;
   virtual void synchronize() = 0;
+  /// False where the host must not touch the device's memory: it is reached by copy_to_device() and
+  /// copy_to_host() alone, which return when the bytes have arrived.
+  virtual bool host_visible() const { return true; }
+  /// Of a device that works behind its calls, how it is ordered and timed; null: a method returns when its
+  /// work is done.
+  virtual WorkBehind* behind() { return nullptr; }
 
   virtual void gemm(const Gemm& gemm) = 0;
 

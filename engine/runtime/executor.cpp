@@ -6,12 +6,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <map>
 #include <stdexcept>
 #include <thread>
 
 #include "engine/config/clock.h"
 #include "engine/config/error.h"
+#include "engine/device/work_behind.h"
+#include "engine/program/meeting.h"
 #include "engine/runtime/execute.h"
 #include "engine/runtime/feed.h"
 #include "engine/runtime/side_lane.h"
@@ -21,6 +24,19 @@ namespace {
 
 // Of a run that nobody gave inputs: unscaled, fp16's small gradients would be zero.
 constexpr double kFp16LossScale = 1024;
+
+// How far a rank may ask ahead of a device that works behind its calls, in steps, and how many of them it
+// waits for then: enough stay asked for to keep the device busy.
+constexpr size_t kMostAsked = 256;
+constexpr size_t kStillAsked = 128;
+
+// A step's marks on such a device.
+size_t begin_slot(StepId id) {
+  return 2 * static_cast<size_t>(id);
+}
+size_t end_slot(StepId id) {
+  return begin_slot(id) + 1;
+}
 
 // There before step 0 and from pass to pass; changed by an optimizer or, of a cache, by new tokens.
 bool is_lasting(const Tensor& tensor) {
@@ -63,14 +79,16 @@ struct Executor::Rank {
   RankGroups groups;
   std::unique_ptr<Device> device;
   std::unique_ptr<Arenas> arenas;
+  std::vector<std::byte> staging;  ///< room for any of its tensors where the host cannot touch the device's
   std::unique_ptr<RankTrace> trace;
-  std::unique_ptr<SideLane> lane;  ///< null where no step runs beside the others
-  std::map<StepId, double> holds;  ///< seconds it stands still before these steps
-  uint64_t weights_of = 0;         ///< which feeding its weights come from
-  bool ready = false;              ///< memory fed
-  size_t claimed = 0;              ///< steps begun in this pass
-  size_t done = 0;                 ///< steps finished in this pass
-  uint64_t reported = 0;           ///< elsewhere: the start() it last stood still after
+  std::unique_ptr<SideLane> lane;                  ///< null where no step runs beside the others on a thread
+  std::deque<std::pair<StepId, StepEvent>> asked;  ///< of a device that works behind its calls, and not known
+  std::map<StepId, double> holds;                  ///< seconds it stands still before these steps
+  uint64_t weights_of = 0;                         ///< which feeding its weights come from
+  bool ready = false;                              ///< memory fed
+  size_t claimed = 0;                              ///< steps begun in this pass
+  size_t done = 0;                                 ///< steps finished in this pass
+  uint64_t reported = 0;                           ///< elsewhere: the start() it last stood still after
   BytesByKind high_water_bytes{};
   std::thread thread;
 };
@@ -131,8 +149,6 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Beside beside, const Execut
   if (program.settings.block == Block::Model)
     inputs_.batch = std::make_shared<const Batch>(seeded_batch(program.settings));
   if (program.settings.dtype == DType::Fp16) inputs_.loss_scale = kFp16LossScale;
-  const bool lanes =
-      std::any_of(program.steps.begin(), program.steps.end(), [](const Step& step) { return step.beside; });
   const bool tp_lanes = std::any_of(program.steps.begin(), program.steps.end(),
                                     [](const Step& step) { return step.beside && step.axis == Axis::Tp; });
   // Who waits for another rank beside a product of its own may not spin on the core that computes it.
@@ -149,7 +165,6 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Beside beside, const Execut
     rank.here = here;
     rank.groups = std::move(groups[static_cast<size_t>(world)]);
     rank.trace = std::make_unique<RankTrace>(program.steps.size());
-    if (lanes && here) rank.lane = std::make_unique<SideLane>();
     for (const Hold& hold : plan_->holds)
       if (hold.rank == world) rank.holds[hold.step] += hold.seconds;
   }
@@ -370,8 +385,16 @@ void Executor::fail(Failure failure) {
   wake_waiters_.notify_all();
 }
 
+// Of a rank here: fetched, where that is needed, if somebody wants it.
+void Executor::show(Rank& rank, StepId step, const Tensor& tensor) const {
+  const bool wanted = std::any_of(observers_.begin(), observers_.end(),
+                                  [&](const auto& observer) { return observer->wants(tensor); });
+  if (wanted) show(rank.replica, rank.index, step, tensor, host_copy(rank, tensor));
+}
+
 void Executor::show(int replica, int rank, StepId step, const Tensor& tensor, const void* data) const {
   for (const auto& observer : observers_) {
+    if (!observer->wants(tensor)) continue;
     if (replica == 0) {
       observer->on_tensor(rank, step, tensor, data);
     } else {
@@ -380,19 +403,42 @@ void Executor::show(int replica, int rank, StepId step, const Tensor& tensor, co
   }
 }
 
+// The tensor's bytes where the host can read them: in place, or fetched.
+const void* Executor::host_copy(Rank& rank, const Tensor& tensor) const {
+  const void* data = rank.arenas->at(tensor.id);
+  if (rank.device->host_visible() || data == nullptr) return data;
+  if (rank.device->behind() != nullptr) rank.device->behind()->join_collectives();
+  rank.device->copy_to_host(rank.staging.data(), data, slice_bytes(rank, tensor));
+  return rank.staging.data();
+}
+
+// Has `fill` write the tensor's bytes, in place or where they are taken to the device from.
+template <typename Fill>
+void Executor::fill_tensor(Rank& rank, const Tensor& tensor, const Fill& fill) const {
+  void* const data = rank.arenas->at(tensor.id);
+  if (rank.device->host_visible() || data == nullptr) return fill(data);
+  fill(rank.staging.data());
+  rank.device->copy_to_device(data, rank.staging.data(), slice_bytes(rank, tensor));
+}
+
+size_t Executor::slice_bytes(const Rank& rank, const Tensor& tensor) const {
+  return static_cast<size_t>(local_bytes(tensor, plan_->program.ranks(), rank.index));
+}
+
 // Before the first step of a pass: its inputs, and the weights where a pass before it moved them.
 void Executor::feed_pass(Rank& rank, uint64_t weights_of) {
   const Program& program = plan_->program;
   const bool anew = rank.weights_of != weights_of;
   rank.weights_of = weights_of;
   for (const Tensor& tensor : program.tensors) {
-    if (anew && is_lasting(tensor)) feed_->fill(tensor, rank.index, rank.arenas->at(tensor.id));
+    if (anew && is_lasting(tensor))
+      fill_tensor(rank, tensor, [&](void* data) { feed_->fill(tensor, rank.index, data); });
     if (is_input(tensor) && program.settings.block == Block::Model)
-      feed_->fill_input(tensor, inputs_, rank.replica, rank.arenas->at(tensor.id));
+      fill_tensor(rank, tensor, [&](void* data) { feed_->fill_input(tensor, inputs_, rank.replica, data); });
   }
   for (const Tensor& tensor : program.tensors) {
     const bool shown = is_input(tensor) || (tensor.kind == MemoryKind::Weight && is_lasting(tensor));
-    if (shown) show(rank.replica, rank.index, -1, tensor, rank.arenas->at(tensor.id));
+    if (shown) show(rank, -1, tensor);
   }
 }
 
@@ -410,6 +456,13 @@ void Executor::run_step(Rank& rank, StepId id, double begin_of_pass, double held
                       *rank.arenas,
                       inputs_.numbers};
   StepEvent event;
+  event.held_seconds = held_seconds;
+  event.flops = cost.flops;
+  if (rank.device->behind() != nullptr) {
+    ask_for_step(rank, step, context, event);
+    for (TensorId out : step.outputs) show(rank, id, program.tensor(out));
+    return;
+  }
   event.begin_seconds = now_seconds() - begin_of_pass;
   const CollectiveTimes times = execute(step, context);
   event.end_seconds = now_seconds() - begin_of_pass;
@@ -418,12 +471,50 @@ void Executor::run_step(Rank& rank, StepId id, double begin_of_pass, double held
     event.all_arrived_seconds = times.all_arrived_seconds - begin_of_pass;
     event.sent_bytes = times.sent_bytes;
   }
-  event.held_seconds = held_seconds;
-  event.flops = cost.flops;
   event.high_water_bytes = rank.arenas->high_water_bytes();
   rank.trace->publish(static_cast<size_t>(id), event);
-  for (TensorId out : step.outputs)
-    show(rank.replica, rank.index, id, program.tensor(out), rank.arenas->at(out));
+  for (TensorId out : step.outputs) show(rank, id, program.tensor(out));
+}
+
+// On a device that works behind its calls: asked for and marked, to be looked up when it has been done.
+void Executor::ask_for_step(Rank& rank, const Step& step, RankContext& context, StepEvent event) {
+  WorkBehind& behind = *rank.device->behind();
+  const bool meets = is_collective(step.op);
+  if (meets) behind.begin_collective();
+  behind.mark(begin_slot(step.id), meets && step.beside ? WorkOrder::Collectives : WorkOrder::Steps);
+  event.sent_bytes = execute(step, context).sent_bytes;
+  behind.mark(end_slot(step.id), meets ? WorkOrder::Collectives : WorkOrder::Steps);
+  if (meets && !step.beside) behind.join_collectives();
+  event.high_water_bytes = rank.arenas->high_water_bytes();
+  rank.asked.emplace_back(step.id, event);
+}
+
+// Looks up what was asked for, the oldest first, until no more than `left` steps are still asked for. `at` is
+// the step it waits for.
+void Executor::look_up(Rank& rank, size_t left, double begin_of_pass, StepId& at) {
+  const Program& program = plan_->program;
+  while (rank.asked.size() > left) {
+    auto [id, event] = rank.asked.front();
+    at = id;
+    WorkBehind& behind = *rank.device->behind();
+    event.begin_seconds = behind.marked_seconds(begin_slot(id)) - begin_of_pass;
+    event.end_seconds = behind.marked_seconds(end_slot(id)) - begin_of_pass;
+    if (is_collective(program.step(id).op)) {
+      // It is over, so all who met in it had arrived, and their marks can be read.
+      event.arrival_seconds = event.all_arrived_seconds = event.begin_seconds;
+      const int world = rank.replica * program.ranks() + rank.index;
+      for (const int other : meeting_of(program, program.step(id), world)) {
+        const Rank* const met = ranks_[static_cast<size_t>(other)].get();
+        if (met == nullptr || !met->here) continue;
+        WorkBehind& theirs = *met->device->behind();
+        const double arrival = theirs.marked_seconds(begin_slot(id)) - begin_of_pass;
+        event.all_arrived_seconds = std::max(event.all_arrived_seconds, arrival);
+      }
+      event.all_arrived_seconds = std::min(event.all_arrived_seconds, event.end_seconds);
+    }
+    rank.trace->publish(static_cast<size_t>(id), event);
+    rank.asked.pop_front();
+  }
 }
 
 double Executor::stand_still(double seconds) {
@@ -439,8 +530,11 @@ void Executor::begin_step(Rank& rank, StepId id, double begin_of_pass) {
   const bool beside = plan_->program.step(id).beside;
   if (!beside && rank.lane && behind_lane_[static_cast<size_t>(id)]) rank.lane->drain();
   const auto late = rank.holds.find(id);
+  WorkBehind* const behind = rank.device->behind();
+  if (!beside && behind != nullptr && behind_lane_[static_cast<size_t>(id)]) behind->join_collectives();
+  if (behind != nullptr && late != rank.holds.end()) rank.device->synchronize();
   const double held_seconds = late == rank.holds.end() ? 0 : stand_still(late->second);
-  if (!beside) return run_step(rank, id, begin_of_pass, held_seconds);
+  if (!beside || !rank.lane) return run_step(rank, id, begin_of_pass, held_seconds);
   rank.lane->submit([this, &rank, id, begin_of_pass, held_seconds] {
     try {
       run_step(rank, id, begin_of_pass, held_seconds);
@@ -450,14 +544,34 @@ void Executor::begin_step(Rank& rank, StepId id, double begin_of_pass) {
   });
 }
 
+// What depends on the kind of device that the rank has got.
+void Executor::prepare(Rank& rank) {
+  const Program& program = plan_->program;
+  for (Communicator* group :
+       {rank.groups.neighbours.get(), rank.groups.copies.get(), rank.groups.holders.get()})
+    group->attach(*rank.device);
+  if (!rank.device->host_visible()) {
+    size_t largest = 0;
+    for (const Tensor& tensor : program.tensors) largest = std::max(largest, slice_bytes(rank, tensor));
+    rank.staging.resize(largest);
+  }
+  if (rank.device->behind() != nullptr) return rank.device->behind()->provide_marks(2 * program.steps.size());
+  // A lane fetches into the same staging room as its rank, so it has one only where nothing is fetched.
+  const bool lanes =
+      std::any_of(program.steps.begin(), program.steps.end(), [](const Step& step) { return step.beside; });
+  if (lanes && rank.device->host_visible()) rank.lane = std::make_unique<SideLane>();
+}
+
 void Executor::rank_main(Rank& rank) {
   const Program& program = plan_->program;
   StepId at = -1;
   try {
     if (beside_ == Beside::AWindow) give_way_to_the_window();
-    const int threads = program.settings.threads_per_rank;
-    rank.device = make_cpu_device(threads > 0 ? threads : seats_->cores_per_rank());
     const auto place = static_cast<size_t>(rank.replica * program.ranks() + rank.index);
+    const int threads = program.settings.threads_per_rank;
+    rank.device =
+        seats_->make_device(static_cast<int>(place), threads > 0 ? threads : seats_->cores_per_rank());
+    prepare(rank);
     const Arenas* lent = lender_ == nullptr ? nullptr : lender_->ranks_[place]->arenas.get();
     rank.arenas =
         std::make_unique<Arenas>(*rank.device, program, plan_->memory[static_cast<size_t>(rank.index)], lent);
@@ -465,16 +579,19 @@ void Executor::rank_main(Rank& rank) {
       const bool fed_once = is_input(tensor) && program.settings.block != Block::Model;
       const bool is_there = lender_ != nullptr && Arenas::is_lent(tensor.kind);
       if (fed_once || (is_lasting(tensor) && !is_there))
-        feed_->fill(tensor, rank.index, rank.arenas->at(tensor.id));
+        fill_tensor(rank, tensor, [&](void* data) { feed_->fill(tensor, rank.index, data); });
     }
     std::unique_lock lock(mutex_);
     rank.ready = true;
     wake_waiters_.notify_all();
     for (;;) {
-      if (rank.lane && rank.claimed >= target_ && rank.done < rank.claimed && !stopping_) {
+      const bool goes_on = rank.lane || rank.device->behind() != nullptr;
+      if (goes_on && rank.claimed >= target_ && rank.done < rank.claimed && !stopping_) {
         const uint64_t pass = pass_;
+        const double begin_of_pass = pass_begin_seconds_;
         lock.unlock();
-        rank.lane->drain();
+        if (rank.lane) rank.lane->drain();
+        look_up(rank, 0, begin_of_pass, at);
         lock.lock();
         if (pass == pass_) rank.done = rank.claimed;
         wake_waiters_.notify_all();
@@ -487,16 +604,28 @@ void Executor::rank_main(Rank& rank) {
       const uint64_t weights_of = weights_of_;
       const double begin_of_pass = pass_begin_seconds_;
       lock.unlock();
+      if (at == 0 && rank.device->behind() != nullptr) rank.device->behind()->set_clock();
       if (at == 0) feed_pass(rank, weights_of);
       begin_step(rank, at, begin_of_pass);
+      if (rank.asked.size() > kMostAsked) look_up(rank, kStillAsked, begin_of_pass, at);
       lock.lock();
       rank.high_water_bytes = rank.arenas->high_water_bytes();
-      const bool in_flight = rank.lane && rank.lane->is_busy();
-      if (pass == pass_ && !in_flight) rank.done = static_cast<size_t>(at) + 1;
+      const bool in_flight = (rank.lane && rank.lane->is_busy()) || !rank.asked.empty();
+      if (pass == pass_ && !in_flight) rank.done = rank.claimed;
       if (rank.done >= target_) wake_waiters_.notify_all();
     }
   } catch (const std::exception& error) {
     fail(rank.replica * program.ranks() + rank.index, at, error);
+  }
+  come_to_rest(rank);
+}
+
+// Memory is freed once the threads have ended: by then nothing that was asked for may work on it any more.
+void Executor::come_to_rest(Rank& rank) {
+  try {
+    if (rank.device && rank.device->behind() != nullptr) rank.device->synchronize();
+  } catch (const std::exception&) {
+    // What made the run fail has been said.
   }
 }
 

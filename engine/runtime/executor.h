@@ -8,11 +8,13 @@
 // deterministic, so the bits are the same; weights that an optimizer has moved are fed anew. Where
 // steps run beside the others (gradients summed over the replicas, parts of a product over the ranks) a rank
 // has a lane beside its thread for them; a step that touches what such a step sums waits for the lane, and so
-// does a rank before it stands still. A rank that is to be late (Plan::holds) stands still before its step's
-// begin, out of the lock, until its time is over or the run is paused or given up. The first failure is kept
-// with its rank and step, the communicator is aborted so that nobody waits for the rank that failed, and
-// wait() throws it. Ranks that live in other processes (world.h) have no thread here: they are told what the
-// ranks here are told, and report when they stand still.
+// does a rank before it stands still. Where a device works behind its calls, a rank asks ahead of it; its
+// steps count as done, and their events are published, once their marks have been looked up. A rank that is
+// to be late (Plan::holds) stands still before its step's begin, out of the lock, until its time is over or
+// the run is paused or given up. The first failure is kept with its rank and step, the communicator is
+// aborted so that nobody waits for the rank that failed, and wait() throws it. Ranks that live in other
+// processes (world.h) have no thread here: they are told what the ranks here are told, and report when they
+// stand still.
 #pragma once
 
 #include <condition_variable>
@@ -44,7 +46,7 @@ class Executor {
   /// stand idle while this one runs, and outlive it: a prompt and then token after token are two Programs
   /// over one model.
   Executor(std::shared_ptr<const Plan> plan, const Executor& lender);
-  /// The ranks of `seats` that are here, of an executor in another process that commands them; `lender` may
+  /// On `seats` of the caller's choice, such as those that another process's executor commands; `lender` may
   /// be null.
   Executor(std::shared_ptr<const Plan> plan, std::unique_ptr<Seats> seats, const Executor* lender);
   ~Executor();  ///< cancels and joins
@@ -109,12 +111,21 @@ class Executor {
   struct Elsewhere;  ///< hears of the ranks that live in other processes
 
   void rank_main(Rank& rank);
+  void come_to_rest(Rank& rank);
+  void prepare(Rank& rank);
   void run_step(Rank& rank, StepId id, double begin_of_pass, double held_seconds);
+  void ask_for_step(Rank& rank, const Step& step, struct RankContext& context, StepEvent event);
+  void look_up(Rank& rank, size_t left, double begin_of_pass, StepId& at);
   void begin_step(Rank& rank, StepId id, double begin_of_pass);
   double stand_still(double seconds);
   void feed_pass(Rank& rank, uint64_t weights_of);
   void show(int replica, int rank, StepId step, const Tensor& tensor, const void* data) const;
   void start_at(size_t target, std::optional<double> begin_seconds);
+  void show(Rank& rank, StepId step, const Tensor& tensor) const;
+  const void* host_copy(Rank& rank, const Tensor& tensor) const;
+  template <typename Fill>
+  void fill_tensor(Rank& rank, const Tensor& tensor, const Fill& fill) const;
+  size_t slice_bytes(const Rank& rank, const Tensor& tensor) const;
   void abort_all(const std::string& why);
   void fail(int rank, StepId step, const std::exception& error);
   void fail(Failure failure);

@@ -23,6 +23,7 @@ std::shared_ptr<const LossLens> plan_loss_lens(const Plan& plan);
 /// Reads the loss out of a pass.
 class LossReader : public StepObserver {
  public:
+  bool wants(const Tensor& tensor) const override { return tensor.name == "loss"; }
   void on_tensor(int rank, StepId step, const Tensor& tensor, const void* data) override;
   double loss() const { return loss_; }
 

@@ -20,8 +20,8 @@ class StepObserver {
     (void)replica, (void)rank, (void)step, (void)tensor, (void)data;
   }
 
-  /// False where it would only look away in the pass that begins: then the data need not be carried to it
-  /// from another process.
+  /// False where it would only look away in the pass that begins: then the data need not be fetched for it,
+  /// from a device or another process, and is not shown to it. Any thread.
   virtual bool wants(const Tensor& tensor) const { return (void)tensor, true; }
 };
 

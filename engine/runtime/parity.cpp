@@ -16,7 +16,7 @@
 namespace shardlens {
 
 void SerialReference::on_tensor(int, StepId, const Tensor& tensor, const void* data) {
-  if (tensor.kind == MemoryKind::Workspace) return;
+  if (!wants(tensor)) return;
   const auto* begin = static_cast<const std::byte*>(data);
   values_[tensor.value].assign(begin, begin + tensor.bytes());
 }

@@ -17,6 +17,7 @@ namespace shardlens {
 /// All values of a run on one rank, by Tensor::value. Also the observer that collects them.
 class SerialReference : public StepObserver {
  public:
+  bool wants(const Tensor& tensor) const override { return tensor.kind != MemoryKind::Workspace; }
   void on_tensor(int rank, StepId step, const Tensor& tensor, const void* data) override;
 
   /// The whole tensor, row-major, or null when the serial run has no such value.
@@ -35,6 +36,7 @@ class ParityCheck : public StepObserver {
   /// `pictures`: also keep a picture of the difference, for the Inspector.
   ParityCheck(const Program& program, std::shared_ptr<const SerialReference> serial, bool pictures);
 
+  bool wants(const Tensor& tensor) const override { return comparisons_.count(tensor.id) > 0; }
   void on_tensor(int rank, StepId step, const Tensor& tensor, const void* data) override;
 
   /// Per TensorId, once the run is over; not compared: workspace, and tensors not all ranks have shown.

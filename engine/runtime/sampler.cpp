@@ -64,7 +64,7 @@ SampleTable Sampler::samples() const {
 }
 
 void FiniteCheck::on_tensor(int rank, StepId, const Tensor& tensor, const void* data) {
-  if (tensor.kind == MemoryKind::Workspace || tensor.dtype == DType::Int32) return;
+  if (!wants(tensor)) return;
   const int64_t count = element_count(local_shape(tensor, ranks_, rank));
   const int64_t bad = tensor.dtype == DType::Fp64   ? count_bad<double>(data, count)
                       : tensor.dtype == DType::Bf16 ? count_bad<Bf16>(data, count)

@@ -20,6 +20,7 @@ class Sampler : public StepObserver {
   /// Samples as `plan` says.
   Sampler(const Program& program, SamplePlan plan, NotFinite not_finite);
 
+  bool wants(const Tensor& tensor) const override { return tensor.kind != MemoryKind::Workspace; }
   /// Samples the tensor. Throws a run Error naming it when it holds NaN or infinity and that stops the run:
   /// the executor adds rank and step.
   void on_tensor(int rank, StepId step, const Tensor& tensor, const void* data) override;
@@ -42,6 +43,9 @@ class Sampler : public StepObserver {
 class FiniteCheck : public StepObserver {
  public:
   explicit FiniteCheck(int ranks) : ranks_(ranks) {}
+  bool wants(const Tensor& tensor) const override {
+    return tensor.kind != MemoryKind::Workspace && tensor.dtype != DType::Int32;
+  }
   void on_tensor(int rank, StepId step, const Tensor& tensor, const void* data) override;
   void on_replica_tensor(int replica, int rank, StepId step, const Tensor& tensor, const void* data) override;
 

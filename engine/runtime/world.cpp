@@ -5,6 +5,7 @@
 
 #include "engine/device/device.h"
 #include "engine/program/program.h"
+#include "engine/runtime/backend.h"
 
 namespace shardlens {
 namespace {
@@ -18,7 +19,8 @@ int most_copies(const Program& program) {
 
 class LocalSeats final : public Seats {
  public:
-  explicit LocalSeats(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {}
+  LocalSeats(std::shared_ptr<const Plan> plan, std::shared_ptr<Backend> backend)
+      : plan_(std::move(plan)), backend_(std::move(backend)) {}
 
   bool is_here(int) const override { return true; }
 
@@ -31,17 +33,17 @@ class LocalSeats final : public Seats {
       return groups[static_cast<size_t>(replica * program.ranks() + rank)];
     };
     for (int r = 0; r < program.ranks(); ++r) {
-      auto copies = make_local_group(program.replicas(), world);
+      auto copies = backend_->make_group(program.replicas(), world);
       for (int d = 0; d < program.replicas(); ++d)
         at(d, r).copies = std::move(copies[static_cast<size_t>(d)]);
     }
     const int holding = most_copies(program);
     for (int d = 0; d < program.replicas(); ++d) {
-      auto neighbours = make_local_group(program.ranks(), threads);
+      auto neighbours = backend_->make_group(program.ranks(), threads);
       for (int r = 0; r < program.ranks(); ++r)
         at(d, r).neighbours = std::move(neighbours[static_cast<size_t>(r)]);
       for (int first = 0; first < program.ranks(); first += holding) {
-        auto holders = make_local_group(holding, threads);
+        auto holders = backend_->make_group(holding, threads);
         for (int r = 0; r < holding && first + r < program.ranks(); ++r)
           at(d, first + r).holders = std::move(holders[static_cast<size_t>(r)]);
       }
@@ -53,20 +55,33 @@ class LocalSeats final : public Seats {
     return std::max(1, available_cores() / (plan_->program.ranks() * plan_->program.replicas()));
   }
 
+  std::unique_ptr<Device> make_device(int rank, int threads) override {
+    return backend_->make_device(rank, threads);
+  }
+
+  const std::shared_ptr<Backend>& backend() const { return backend_; }
+
  private:
   const std::shared_ptr<const Plan> plan_;
+  const std::shared_ptr<Backend> backend_;
 };
 
 class LocalWorld final : public World {
  public:
-  std::unique_ptr<Seats> take_seats(std::shared_ptr<const Plan> plan, const Seats*) override {
-    return std::make_unique<LocalSeats>(std::move(plan));
+  std::unique_ptr<Seats> take_seats(std::shared_ptr<const Plan> plan, const Seats* lender) override {
+    // Whoever runs over another's memory computes where that is.
+    const auto* const local = dynamic_cast<const LocalSeats*>(lender);
+    return take_local_seats(plan, local != nullptr ? local->backend() : make_backend(plan->program.settings));
   }
 };
 
 World* joined_world = nullptr;
 
 }  // namespace
+
+std::unique_ptr<Seats> take_local_seats(std::shared_ptr<const Plan> plan, std::shared_ptr<Backend> backend) {
+  return std::make_unique<LocalSeats>(std::move(plan), std::move(backend));
+}
 
 World& local_world() {
   static LocalWorld world;

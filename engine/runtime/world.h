@@ -13,11 +13,14 @@
 
 #include "engine/comm/comm.h"
 #include "engine/config/error.h"
+#include "engine/device/device.h"
 #include "engine/record/trace.h"
 #include "engine/runtime/batch.h"
 #include "engine/runtime/snapshot.h"
 
 namespace shardlens {
+
+class Backend;
 
 /// One rank's places in the groups it is in; null where the rank lives elsewhere.
 struct RankGroups {
@@ -58,6 +61,10 @@ class Seats {
   virtual std::vector<RankGroups> make_groups(bool side_by_side) = 0;
   /// The cores that each rank here may compute on.
   virtual int cores_per_rank() const = 0;
+  /// What rank `rank`, which is here, computes on; in its own thread. `threads` is how many a CPU's may have.
+  virtual std::unique_ptr<Device> make_device(int rank, int threads) {
+    return (void)rank, make_cpu_device(threads);
+  }
 
   /// From now on, until it is closed, `listener` is told.
   virtual void open(SeatsListener& listener) { (void)listener; }
@@ -79,6 +86,9 @@ class Seats {
   }
   virtual void cancel(const std::string& why) { (void)why; }
 };
+
+/// Seats for ranks that are threads of this process and compute on `backend`.
+std::unique_ptr<Seats> take_local_seats(std::shared_ptr<const Plan> plan, std::shared_ptr<Backend> backend);
 
 class World {
  public:

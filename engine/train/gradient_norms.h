@@ -15,6 +15,9 @@ class GradientNorms : public StepObserver {
   /// Of a Program with an optimizer; another has no parameters to follow.
   explicit GradientNorms(const Program& program);
 
+  bool wants(const Tensor& tensor) const override {
+    return group_of_[static_cast<size_t>(tensor.id)] >= 0;
+  }
   void on_tensor(int rank, StepId step, const Tensor& tensor, const void* data) override;
 
   /// "embedding", "layer 0", …, "head": where a parameter is first used.

@@ -1,6 +1,7 @@
 // What is not an operation: the device's name, its memory, what it waits for, and what it makes once.
 #include <vector>
 
+#include "engine/device/cuda/cuda_order.h"
 #include "engine/device/cuda/operation.cuh"
 #include "engine/device/cuda/products.h"
 
@@ -25,6 +26,7 @@ CudaDevice::CudaDevice(int gpu, const CudaOptions& options) : gpu_(gpu) {
     check(what, "cudaHostAlloc", cudaHostAlloc(&fault, sizeof(Fault), cudaHostAllocMapped));
     fault_ = new (fault) Fault;
     products_ = std::make_unique<Products>(options.tf32);
+    order_ = std::make_unique<CudaOrder>(gpu, stream_);
   } catch (...) {
     free_everything();
     throw;
@@ -39,6 +41,7 @@ void CudaDevice::free_everything() noexcept {
   // What fails here has failed before, where it was reported.
   cudaSetDevice(gpu_);
   if (stream_ != nullptr) cudaStreamSynchronize(stream_);
+  order_.reset();
   products_.reset();
   cudaFree(scratch_);
   cudaFreeHost(fault_);
@@ -86,8 +89,13 @@ void CudaDevice::copy_to_host(void* to_host, const void* from, size_t bytes) {
   synchronize();
 }
 
+WorkBehind* CudaDevice::behind() {
+  return order_.get();
+}
+
 void CudaDevice::synchronize() {
   const Operation operation(*this, "waiting");
+  operation.check("cudaStreamSynchronize", cudaStreamSynchronize(order_->collectives()));
   operation.check("cudaStreamSynchronize", cudaStreamSynchronize(operation.stream()));
   report_fault();
 }

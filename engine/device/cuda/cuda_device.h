@@ -24,6 +24,7 @@ std::unique_ptr<Device> make_cuda_device(int gpu, const CudaOptions& options = {
 
 namespace cuda {
 
+class CudaOrder;
 class Products;
 struct Fault;
 class Operation;
@@ -46,6 +47,9 @@ class CudaDevice final : public Device {
   void copy_to_device(void* to, const void* from_host, size_t bytes) override;
   void copy_to_host(void* to_host, const void* from, size_t bytes) override;
   void synchronize() override;
+  bool host_visible() const override { return false; }
+  WorkBehind* behind() override;
+  CudaOrder& order() const { return *order_; }
 
   void gemm(const Gemm& gemm) override;
   void bias_add(DType dtype, int64_t rows, int64_t cols, const void* x, const void* bias, void* y) override;
@@ -115,6 +119,7 @@ class CudaDevice final : public Device {
   void* scratch_ = nullptr;
   Fault* fault_ = nullptr;  // in host memory that kernels can write
   std::unique_ptr<Products> products_;
+  std::unique_ptr<CudaOrder> order_;
 };
 
 }  // namespace cuda

@@ -48,6 +48,9 @@ Settings other_settings() {
   settings.weights_path = "w.safetensors";
   settings.hardware = "h100-80gb";
   settings.threads_per_rank = 2;
+  settings.backend = BackendChoice::Auto;
+  settings.gpus = {0, 2};
+  settings.communicator = CommunicatorChoice::LocalCuda;
   settings.delays = {{3, "attn.proj", 20.5}};
   return settings;
 }
@@ -63,7 +66,7 @@ TEST(SettingsJson, RoundTripsThroughText) {
 TEST(SettingsJson, EveryKeyIsNeededAndNoOtherAllowed) {
   const nlohmann::json whole = settings_to_json(other_settings());
   const nlohmann::json flat = whole.flatten();
-  EXPECT_EQ(flat.size(), 54u);
+  EXPECT_EQ(flat.size(), 57u);
   for (const auto& [place, value] : flat.items()) {
     nlohmann::json without = whole;
     const nlohmann::json::json_pointer pointer(place);
@@ -84,6 +87,20 @@ TEST(SettingsJson, AFileFromBeforeRanksCouldBeLateHasNone) {
   EXPECT_TRUE(settings_from_json(json, "s").delays.empty());
   json["delays"] = 3;
   EXPECT_THROW(settings_from_json(json, "s"), Error);
+}
+
+TEST(SettingsJson, AFileFromBeforeThereWereGpusRanOnTheCpu) {
+  nlohmann::json json = settings_to_json(other_settings());
+  json.erase("devices");
+  EXPECT_EQ(settings_from_json(json, "s").backend, BackendChoice::Cpu);
+  EXPECT_TRUE(settings_from_json(json, "s").gpus.empty());
+}
+
+TEST(SettingsJson, GpusAreAListOfNumbers) {
+  EXPECT_EQ(parse_gpus("3,0"), (std::vector<int>{3, 0}));
+  EXPECT_TRUE(parse_gpus("").empty());
+  for (const char* wrong : {"x", "1,", ",1", "1,,2", "1 2", "-1", "1.5"})
+    EXPECT_THROW(parse_gpus(wrong), Error) << wrong;
 }
 
 TEST(SettingsJson, ErrorsNameThePlace) {

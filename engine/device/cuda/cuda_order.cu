@@ -1,0 +1,105 @@
+// Streams that wait for each other by events, and events read against steady_clock.
+#include <utility>
+
+#include "engine/config/clock.h"
+#include "engine/device/cuda/cuda_order.h"
+#include "engine/device/cuda/operation.cuh"
+
+namespace shardlens::cuda {
+
+namespace {
+
+constexpr const char* kWhat = "the order of work";
+// The clock is set by the shortest of so many round trips to the GPU: its end is then some microseconds late.
+constexpr int kClockTries = 5;
+
+}  // namespace
+
+CudaOrder::CudaOrder(int gpu, cudaStream_t steps) : gpu_(gpu), steps_(steps) {
+  check(kWhat, "cudaSetDevice", cudaSetDevice(gpu_));
+  try {
+    check(kWhat, "cudaStreamCreateWithFlags",
+          cudaStreamCreateWithFlags(&collectives_, cudaStreamNonBlocking));
+    check(kWhat, "cudaEventCreateWithFlags", cudaEventCreateWithFlags(&meeting_, cudaEventDisableTiming));
+    check(kWhat, "cudaEventCreate", cudaEventCreate(&clock_));
+  } catch (...) {
+    free_everything();
+    throw;
+  }
+}
+
+CudaOrder::~CudaOrder() {
+  free_everything();
+}
+
+void CudaOrder::free_everything() noexcept {
+  // What fails here has failed before, where it was reported.
+  cudaSetDevice(gpu_);
+  if (collectives_ != nullptr) cudaStreamSynchronize(collectives_);
+  for (const cudaEvent_t mark : marks_) cudaEventDestroy(mark);
+  if (clock_ != nullptr) cudaEventDestroy(clock_);
+  if (meeting_ != nullptr) cudaEventDestroy(meeting_);
+  if (collectives_ != nullptr) cudaStreamDestroy(collectives_);
+}
+
+void CudaOrder::wait_in(cudaStream_t waits, cudaStream_t for_what) {
+  check(kWhat, "cudaSetDevice", cudaSetDevice(gpu_));
+  check(kWhat, "cudaEventRecord", cudaEventRecord(meeting_, for_what));
+  check(kWhat, "cudaStreamWaitEvent", cudaStreamWaitEvent(waits, meeting_, 0));
+}
+
+void CudaOrder::begin_collective() {
+  wait_in(collectives_, steps_);
+}
+
+void CudaOrder::join_collectives() {
+  wait_in(steps_, collectives_);
+}
+
+void CudaOrder::provide_marks(size_t count) {
+  check(kWhat, "cudaSetDevice", cudaSetDevice(gpu_));
+  marks_.reserve(count);
+  while (marks_.size() < count) {
+    cudaEvent_t mark = nullptr;
+    check(kWhat, "cudaEventCreate", cudaEventCreate(&mark));
+    marks_.push_back(mark);
+  }
+}
+
+void CudaOrder::set_clock() {
+  check(kWhat, "cudaSetDevice", cudaSetDevice(gpu_));
+  check(kWhat, "cudaStreamSynchronize", cudaStreamSynchronize(collectives_));
+  check(kWhat, "cudaStreamSynchronize", cudaStreamSynchronize(steps_));
+  double shortest = 0;
+  for (int i = 0; i < kClockTries; ++i) {
+    cudaEvent_t event = nullptr;
+    check(kWhat, "cudaEventCreate", cudaEventCreate(&event));
+    const double begin = now_seconds();
+    cudaError_t status = cudaEventRecord(event, steps_);
+    if (status == cudaSuccess) status = cudaEventSynchronize(event);
+    const double end = now_seconds();
+    if (status == cudaSuccess && (i == 0 || end - begin < shortest)) {
+      shortest = end - begin;
+      clock_seconds_ = end;
+      std::swap(clock_, event);
+    }
+    cudaEventDestroy(event);
+    check(kWhat, "cudaEventRecord", status);
+  }
+}
+
+void CudaOrder::mark(size_t slot, WorkOrder order) {
+  check(kWhat, "cudaSetDevice", cudaSetDevice(gpu_));
+  check(kWhat, "cudaEventRecord",
+        cudaEventRecord(marks_.at(slot), order == WorkOrder::Steps ? steps_ : collectives_));
+}
+
+double CudaOrder::marked_seconds(size_t slot) {
+  check(kWhat, "cudaSetDevice", cudaSetDevice(gpu_));
+  check("what was asked for before", "cudaEventSynchronize", cudaEventSynchronize(marks_.at(slot)));
+  float milliseconds = 0;
+  check(kWhat, "cudaEventElapsedTime", cudaEventElapsedTime(&milliseconds, clock_, marks_[slot]));
+  return clock_seconds_ + static_cast<double>(milliseconds) * 1e-3;
+}
+
+}  // namespace shardlens::cuda

@@ -1,0 +1,33 @@
+// What is known of this machine's GPUs and of the libraries that use them, without running anything on them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace shardlens {
+
+struct Gpu {
+  int number = 0;            ///< as the driver counts them
+  std::string name;          ///< "NVIDIA H200"
+  int major = 0, minor = 0;  ///< compute capability
+  int64_t memory_bytes = 0;
+  std::string bus;  ///< PCI address
+};
+
+/// How two GPUs reach each other's memory.
+struct GpuLink {
+  int from = 0, to = 0;  ///< numbers, from < to
+  std::string kind;      ///< "NVLink", "PCIe", or "through the host"
+};
+
+struct GpuFacts {
+  std::vector<Gpu> gpus;
+  std::vector<GpuLink> links;
+  std::string why_no_gpu;                 ///< a sentence with a remedy; empty when there are GPUs
+  std::string driver, runtime, cublaslt;  ///< versions; empty where they are not there
+  int nccl_version = 0;                   ///< as NCCL numbers itself, 22809 for 2.28.9; 0: not there
+  std::string why_no_nccl;                ///< a sentence with a remedy
+};
+
+}  // namespace shardlens

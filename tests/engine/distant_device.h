@@ -1,0 +1,24 @@
+// A device such as a GPU is, out of the CPU's operations: its memory is mapped so that whoever touches it
+// from outside an operation crashes, and, if asked to, it works behind its calls, with one thread for the
+// steps and one for the collectives.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/runtime/backend.h"
+
+namespace shardlens::testing {
+
+struct DistantOptions {
+  bool works_behind = false;
+  std::string fails_at;  ///< the operation that fails on rank `failing_rank`: "gelu", "tanh"; empty: none
+  int failing_rank = 0;
+  double collective_seconds = 0;  ///< a collective takes at least so long
+};
+
+/// Devices whose memory the host cannot touch, and groups whose collectives can.
+std::shared_ptr<Backend> make_distant_backend(const DistantOptions& options = {});
+
+}  // namespace shardlens::testing

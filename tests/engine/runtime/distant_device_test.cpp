@@ -1,0 +1,262 @@
+// A device whose memory the host cannot touch, and one that works behind its calls besides: the same bits as
+// on the plain CPU, in every kind of pass; the times of what was done, not of what was asked for.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <thread>
+
+#include "engine/config/error.h"
+#include "engine/planner/planner.h"
+#include "engine/runtime/executor.h"
+#include "engine/runtime/gather.h"
+#include "engine/runtime/sampler.h"
+#include "engine/runtime/world.h"
+#include "tests/engine/distant_device.h"
+#include "tests/engine/small_model.h"
+
+namespace shardlens {
+namespace {
+
+using testing::DistantOptions;
+using testing::make_distant_backend;
+using testing::small_layer;
+using testing::small_model;
+
+using Bytes = std::map<std::string, std::vector<std::byte>>;
+
+bool is_kept(const Tensor& tensor) {
+  return tensor.kind != MemoryKind::Workspace;
+}
+
+// What every tensor of `passes` passes held last, and every weight after them.
+Bytes run_passes(const Settings& settings, const std::shared_ptr<Backend>& backend, int passes = 2) {
+  const auto plan = make_plan(settings);
+  Executor executor(plan, take_local_seats(plan, backend), nullptr);
+  const auto gather = std::make_shared<Gather>(settings.tp, is_kept);
+  executor.observe({gather, std::make_shared<FiniteCheck>(settings.tp)});
+  for (int pass = 0; pass < passes; ++pass) {
+    if (pass > 0) executor.next_pass();
+    executor.start(executor.steps());
+    executor.wait();
+  }
+  Bytes bytes;
+  for (int replica = 0; replica < settings.dp; ++replica)
+    for (const auto& [name, tensor] : gather->tensors(replica))
+      bytes[std::to_string(replica) + name] = tensor.bytes;
+  const Program& program = plan->program;
+  for (int rank = 0; rank < program.ranks() * program.replicas(); ++rank) {
+    for (const Tensor& tensor : program.tensors) {
+      if (tensor.kind != MemoryKind::Weight || tensor.storage != kNoTensor) continue;
+      std::vector<std::byte>& read = bytes["read " + tensor.name + std::to_string(rank)];
+      read.resize(static_cast<size_t>(local_bytes(tensor, program.ranks(), rank % program.ranks())));
+      executor.read_tensor(rank, tensor.id, read.data());
+    }
+  }
+  return bytes;
+}
+
+class Distant : public ::testing::TestWithParam<bool> {
+ protected:
+  std::shared_ptr<Backend> backend() const {
+    DistantOptions options;
+    options.works_behind = GetParam();
+    return make_distant_backend(options);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(AtOnceAndBehind, Distant, ::testing::Bool(),
+                         [](const auto& behind) { return behind.param ? "Behind" : "AtOnce"; });
+
+TEST_P(Distant, LayersAreTheSameBits) {
+  for (const int tp : {1, 2, 3}) {
+    const Settings settings = small_layer(tp);
+    EXPECT_EQ(run_passes(settings, backend(), 1), run_passes(settings, make_backend(settings), 1))
+        << "T = " << tp;
+  }
+}
+
+TEST_P(Distant, WholeModelsLearnTheSameBits) {
+  for (const int tp : {1, 2}) {
+    for (const char* split : {"megatron", "megatron-sp"}) {
+      Settings settings = small_model(tp, 1, split);
+      settings.dropout = 0.1;
+      EXPECT_EQ(run_passes(settings, backend()), run_passes(settings, make_backend(settings)))
+          << split << " T = " << tp;
+    }
+  }
+}
+
+TEST_P(Distant, ReplicasPartsAndHalfPrecisionAreTheSameBits) {
+  Settings settings = small_model(2, 2);
+  settings.overlap_chunks = 2;
+  settings.micro_batches = 2;
+  settings.dtype = DType::Bf16;
+  EXPECT_EQ(run_passes(settings, backend()), run_passes(settings, make_backend(settings)));
+  const Settings bert = testing::small_bert(2);
+  EXPECT_EQ(run_passes(bert, backend()), run_passes(bert, make_backend(bert)));
+}
+
+TEST_P(Distant, GenerationIsTheSameBits) {
+  const auto logits = [](const std::shared_ptr<Backend>& with) {
+    Settings many = small_model(2);
+    many.update = false;
+    many.batch = 1;
+    many.seq = 5;
+    many.cache_tokens = 8;
+    Settings one = many;
+    one.seq = 1;
+    const auto one_plan = make_plan(one), many_plan = make_plan(many);
+    Executor token(one_plan, take_local_seats(one_plan, with), nullptr);
+    Executor prompt(many_plan, token);
+    token.wait();
+    std::vector<std::byte> all;
+    const auto pass = [&](Executor& executor, const std::vector<int32_t>& tokens, int32_t first) {
+      auto batch = std::make_shared<Batch>();
+      batch->tokens = tokens;
+      for (size_t i = 0; i < tokens.size(); ++i) batch->positions.push_back(first + static_cast<int32_t>(i));
+      PassInputs inputs;
+      inputs.batch = batch;
+      const auto gather = std::make_shared<Gather>(2, is_kept);
+      executor.observe({gather});
+      executor.next_pass(inputs);
+      executor.start(executor.steps());
+      executor.wait();
+      for (const auto& [name, tensor] : gather->tensors())
+        all.insert(all.end(), tensor.bytes.begin(), tensor.bytes.end());
+    };
+    pass(prompt, {1, 2, 3, 4, 5}, 0);
+    pass(token, {6}, 5);
+    pass(token, {7}, 6);
+    return all;
+  };
+  EXPECT_EQ(logits(backend()), logits(make_backend(Settings{})));
+}
+
+TEST_P(Distant, TensorsAreWrittenFromTheHostAndReadBack) {
+  const auto plan = make_plan(small_model(2));
+  Executor executor(plan, take_local_seats(plan, backend()), nullptr);
+  executor.wait();
+  for (const Tensor& tensor : plan->program.tensors) {
+    if (tensor.kind != MemoryKind::Weight || tensor.storage != kNoTensor) continue;
+    std::vector<std::byte> written(static_cast<size_t>(local_bytes(tensor, 2, 1)), std::byte{0x3f});
+    std::vector<std::byte> read(written.size());
+    executor.write_tensor(1, tensor.id, written.data());
+    executor.read_tensor(1, tensor.id, read.data());
+    EXPECT_EQ(read, written) << tensor.name;
+  }
+}
+
+TEST_P(Distant, StepsForwardPausesAndGoesBack) {
+  const auto plan = make_plan(small_model(2));
+  Executor executor(plan, take_local_seats(plan, backend()), nullptr);
+  for (const size_t target : {size_t{3}, size_t{4}, executor.steps(), size_t{7}}) {
+    executor.start(target);
+    executor.wait();
+    EXPECT_EQ(executor.position(), target);
+    EXPECT_EQ(executor.trace(0).finished(), target);
+    EXPECT_EQ(executor.trace(1).finished(), target);
+  }
+}
+
+TEST_P(Distant, AFailureNamesRankAndStepAndReachesEverybody) {
+  DistantOptions options;
+  options.works_behind = GetParam();
+  options.fails_at = "gelu";
+  options.failing_rank = 1;
+  const auto plan = make_plan(small_layer(2));
+  Executor executor(plan, take_local_seats(plan, make_distant_backend(options)), nullptr);
+  executor.start(executor.steps());
+  try {
+    executor.wait();
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    EXPECT_NE(message.find("rank 1, step "), std::string::npos) << message;
+    EXPECT_NE(message.find("gelu"), std::string::npos) << message;
+    EXPECT_NE(message.find("the device has failed"), std::string::npos) << message;
+  }
+}
+
+// Observers that want nothing fetch nothing.
+TEST(DistantDevice, FetchesWhatIsWantedAlone) {
+  class Indifferent : public StepObserver {
+   public:
+    bool wants(const Tensor& tensor) const override { return tensor.name == "Y"; }
+    void on_tensor(int, StepId, const Tensor& tensor, const void*) override { seen.push_back(tensor.name); }
+    std::vector<std::string> seen;
+  };
+  const auto watch = std::make_shared<Indifferent>();
+  const auto plan = make_plan(small_layer(1));
+  Executor executor(plan, take_local_seats(plan, make_distant_backend()), nullptr);
+  executor.observe({watch});
+  executor.start(executor.steps());
+  executor.wait();
+  for (const std::string& name : watch->seen) EXPECT_EQ(name, "Y");
+}
+
+TEST(DistantDevice, TimesAreThoseOfTheWorkNotOfTheAsking) {
+  DistantOptions options;
+  options.works_behind = true;
+  options.collective_seconds = 0.002;
+  const auto plan = make_plan(small_layer(2));
+  Executor executor(plan, take_local_seats(plan, make_distant_backend(options)), nullptr);
+  executor.start(executor.steps());
+  executor.wait();
+  for (int rank = 0; rank < 2; ++rank) {
+    double last = 0;
+    for (const Step& step : plan->program.steps) {
+      const StepEvent& event = executor.trace(rank).event(static_cast<size_t>(step.id));
+      EXPECT_GE(event.begin_seconds, last) << step.name;
+      EXPECT_GE(event.end_seconds, event.begin_seconds) << step.name;
+      last = event.end_seconds;
+      if (!is_collective(step.op)) continue;
+      EXPECT_GE(event.seconds(), options.collective_seconds) << step.name;
+      const StepEvent& other = executor.trace(1 - rank).event(static_cast<size_t>(step.id));
+      EXPECT_EQ(event.all_arrived_seconds, std::max(event.arrival_seconds, other.arrival_seconds))
+          << step.name;
+      EXPECT_GE(event.wait_seconds(), 0) << step.name;
+      EXPECT_GE(event.transfer_seconds(), 0) << step.name;
+    }
+  }
+}
+
+// A product's first rows are reduced while the next are computed, without a thread of their own.
+TEST(DistantDevice, WhatRunsBesideTheStepsOverlapsThem) {
+  DistantOptions options;
+  options.works_behind = true;
+  options.collective_seconds = 0.02;
+  Settings settings = small_layer(2);
+  settings.overlap_chunks = 2;
+  const auto plan = make_plan(settings);
+  Executor executor(plan, take_local_seats(plan, make_distant_backend(options)), nullptr);
+  executor.start(executor.steps());
+  executor.wait();
+  bool overlapped = false;
+  for (const Step& step : plan->program.steps) {
+    if (!step.beside) continue;
+    const StepEvent& travelling = executor.trace(0).event(static_cast<size_t>(step.id));
+    for (const Step& later : plan->program.steps) {
+      if (later.id <= step.id || later.beside) continue;
+      const StepEvent& event = executor.trace(0).event(static_cast<size_t>(later.id));
+      overlapped |= event.begin_seconds < travelling.end_seconds;
+    }
+  }
+  EXPECT_TRUE(overlapped);
+}
+
+TEST(DistantDeviceDeathTest, ItsMemoryIsReallyClosed) {
+  const std::shared_ptr<Backend> backend = make_distant_backend();
+  const std::unique_ptr<Device> device = backend->make_device(0, 1);
+  auto* const memory = static_cast<volatile char*>(device->allocate(64));
+  EXPECT_DEATH(memory[0] = 1, "");
+  const char one = 1;
+  char back = 0;
+  device->copy_to_device(const_cast<char*>(memory), &one, 1);
+  device->copy_to_host(&back, const_cast<char*>(memory), 1);
+  EXPECT_EQ(back, 1);
+  device->release(const_cast<char*>(memory));
+}
+
+}  // namespace
+}  // namespace shardlens
