@@ -10,6 +10,7 @@
 #include <map>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "engine/config/clock.h"
 #include "engine/config/error.h"
@@ -85,6 +86,7 @@ struct Executor::Rank {
   std::deque<std::pair<StepId, StepEvent>> asked;  ///< of a device that works behind its calls, and not known
   std::map<StepId, double> holds;                  ///< seconds it stands still before these steps
   uint64_t weights_of = 0;                         ///< which feeding its weights come from
+  bool written = false;                            ///< from outside, since the last pass
   bool ready = false;                              ///< memory fed
   size_t claimed = 0;                              ///< steps begun in this pass
   size_t done = 0;                                 ///< steps finished in this pass
@@ -262,6 +264,7 @@ void Executor::write_tensor(int rank, TensorId tensor, const void* host) {
   const int64_t bytes = local_bytes(program.tensor(tensor), program.ranks(), to.index);
   if (!to.here) return seats_->write(rank, tensor, host, static_cast<size_t>(bytes));
   to.device->copy_to_device(to.arenas->at(tensor), host, static_cast<size_t>(bytes));
+  to.written = true;
 }
 
 void Executor::start(size_t target) {
@@ -426,10 +429,13 @@ size_t Executor::slice_bytes(const Rank& rank, const Tensor& tensor) const {
 }
 
 // Before the first step of a pass: its inputs, and the weights where a pass before it moved them.
-void Executor::feed_pass(Rank& rank, uint64_t weights_of) {
+void Executor::feed_pass(Rank& rank, uint64_t pass, uint64_t weights_of) {
   const Program& program = plan_->program;
   const bool anew = rank.weights_of != weights_of;
   rank.weights_of = weights_of;
+  const bool kept = !std::exchange(rank.written, false) && !anew;
+  for (const auto& observer : observers_)
+    if (rank.replica == 0) observer->on_pass(rank.index, pass, kept);
   for (const Tensor& tensor : program.tensors) {
     if (anew && is_lasting(tensor))
       fill_tensor(rank, tensor, [&](void* data) { feed_->fill(tensor, rank.index, data); });
@@ -605,7 +611,7 @@ void Executor::rank_main(Rank& rank) {
       const double begin_of_pass = pass_begin_seconds_;
       lock.unlock();
       if (at == 0 && rank.device->behind() != nullptr) rank.device->behind()->set_clock();
-      if (at == 0) feed_pass(rank, weights_of);
+      if (at == 0) feed_pass(rank, pass, weights_of);
       begin_step(rank, at, begin_of_pass);
       if (rank.asked.size() > kMostAsked) look_up(rank, kStillAsked, begin_of_pass, at);
       lock.lock();

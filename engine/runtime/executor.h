@@ -118,7 +118,7 @@ class Executor {
   void look_up(Rank& rank, size_t left, double begin_of_pass, StepId& at);
   void begin_step(Rank& rank, StepId id, double begin_of_pass);
   double stand_still(double seconds);
-  void feed_pass(Rank& rank, uint64_t weights_of);
+  void feed_pass(Rank& rank, uint64_t pass, uint64_t weights_of);
   void show(int replica, int rank, StepId step, const Tensor& tensor, const void* data) const;
   void start_at(size_t target, std::optional<double> begin_seconds);
   void show(Rank& rank, StepId step, const Tensor& tensor) const;

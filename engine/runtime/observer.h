@@ -10,6 +10,13 @@ class StepObserver {
  public:
   virtual ~StepObserver() = default;
 
+  /// Rank `rank` of the first replica begins the executor's pass number `pass`. `weights_kept`: until a step
+  /// changes them its weights are, to the bit, what the pass before left. Called before that pass's first
+  /// on_tensor().
+  virtual void on_pass(int rank, uint64_t pass, bool weights_kept) {
+    (void)rank, (void)pass, (void)weights_kept;
+  }
+
   /// Rank `rank` holds `data` (host memory, its local piece) as `tensor` after `step`; step -1: fed before
   /// the run. Called from the rank's own thread, outside the step's measured time, while other ranks go on.
   /// What it throws fails the run as if the step had thrown.

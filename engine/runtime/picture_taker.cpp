@@ -4,8 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
+
+#include "engine/config/clock.h"
 
 namespace shardlens {
 namespace {
@@ -29,7 +30,8 @@ std::string to_string(const PictureOptions& options) {
 
 PictureTaker::PictureTaker(const Program& program, const PictureOptions& options)
     : program_(program),
-      taken_(static_cast<size_t>(program.ranks()), std::vector<Taken>(program.tensors.size())) {
+      taken_(static_cast<size_t>(program.ranks()), std::vector<Taken>(program.tensors.size())),
+      weights_(static_cast<size_t>(program.ranks()), Weights{{}, false, {program.tensors.size(), nullptr}}) {
   const int64_t extent = picture_extent(program, program.ranks(), options.extent, kMostPassBytes);
   // What is no larger than a picture is kept as it is.
   details_.assign(program.tensors.size(), SampleDetail{extent, extent * extent});
@@ -45,24 +47,39 @@ bool PictureTaker::wants(const Tensor& tensor) const {
   return tensor.kind != MemoryKind::Workspace && (!budget_ || budget_->wanted()[id]);
 }
 
+void PictureTaker::on_pass(int rank, uint64_t pass, bool weights_kept) {
+  Weights& weights = weights_[static_cast<size_t>(rank)];
+  // Under a budget they may have changed unseen.
+  weights.known = !budget_ && weights_kept && weights.pass && *weights.pass + 1 == pass;
+  weights.pass = pass;
+}
+
 void PictureTaker::on_tensor(int rank, StepId step, const Tensor& tensor, const void* data) {
   if (!wants(tensor)) return;
   const auto id = static_cast<size_t>(tensor.id);
-  const auto begin = std::chrono::steady_clock::now();
+  const double begin = now_seconds();
   Taken& taken = taken_[static_cast<size_t>(rank)][id];
-  taken.sample = sample_of_input(rank, step, tensor);
+  taken.sample = known_sample(rank, step, tensor);
   if (!taken.sample)
     taken.sample =
         std::make_shared<const TensorSample>(make_sample(tensor, program_.ranks(), rank, data, details_[id]));
-  taken.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (tensor.kind == MemoryKind::Weight) {
+    const TensorId memory = tensor.storage == kNoTensor ? tensor.id : tensor.storage;
+    weights_[static_cast<size_t>(rank)].samples[static_cast<size_t>(memory)] = taken.sample;
+  }
+  taken.seconds += now_seconds() - begin;
 }
 
-// An identity's result is its input, which may have been sampled just before.
-std::shared_ptr<const TensorSample> PictureTaker::sample_of_input(int rank, StepId step,
-                                                                  const Tensor& tensor) const {
-  if (step < 0 || program_.step(step).op != Op::Identity) return nullptr;
-  const auto input = static_cast<size_t>(program_.step(step).inputs.front());
-  std::shared_ptr<const TensorSample> sample = taken_[static_cast<size_t>(rank)][input].sample;
+// An identity's result is its input, which may have been sampled just before, and the weights of a pass are
+// those the pass before left.
+std::shared_ptr<const TensorSample> PictureTaker::known_sample(int rank, StepId step,
+                                                               const Tensor& tensor) const {
+  const bool fed = step < 0;
+  if (fed ? tensor.kind != MemoryKind::Weight : program_.step(step).op != Op::Identity) return nullptr;
+  const auto at = static_cast<size_t>(rank);
+  if (fed && !weights_[at].known) return nullptr;
+  const auto id = static_cast<size_t>(fed ? tensor.id : program_.step(step).inputs.front());
+  const std::shared_ptr<const TensorSample>& sample = fed ? weights_[at].samples[id] : taken_[at][id].sample;
   if (!sample || sample->dtype != tensor.dtype) return nullptr;
   const MatrixShape matrix = local_matrix_shape(tensor, program_.ranks(), rank);
   const bool alike = sample->matrix.rows == matrix.rows && sample->matrix.cols == matrix.cols &&

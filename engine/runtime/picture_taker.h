@@ -28,6 +28,7 @@ class PictureTaker : public StepObserver {
  public:
   PictureTaker(const Program& program, const PictureOptions& options);
 
+  void on_pass(int rank, uint64_t pass, bool weights_kept) override;
   void on_tensor(int rank, StepId step, const Tensor& tensor, const void* data) override;
 
   bool wants(const Tensor& tensor) const override;
@@ -42,12 +43,20 @@ class PictureTaker : public StepObserver {
     double seconds = 0;
   };
 
-  std::shared_ptr<const TensorSample> sample_of_input(int rank, StepId step, const Tensor& tensor) const;
+  // A rank's weights as they were last seen, by the tensor that is their memory.
+  struct Weights {
+    std::optional<uint64_t> pass;
+    bool known = false;  // the present pass began with them
+    std::vector<std::shared_ptr<const TensorSample>> samples;
+  };
+
+  std::shared_ptr<const TensorSample> known_sample(int rank, StepId step, const Tensor& tensor) const;
 
   const Program program_;
   std::optional<PictureBudget> budget_;  ///< none: every tensor in every pass
   std::vector<SampleDetail> details_;
   std::vector<std::vector<Taken>> taken_;  ///< [rank][tensor]; each written by one thread of its rank
+  std::vector<Weights> weights_;           ///< [rank], likewise
 };
 
 }  // namespace shardlens

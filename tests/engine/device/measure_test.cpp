@@ -68,6 +68,8 @@ TEST(Measure, IsWhatAPlainLoopFinds) {
                            {3, 2048, 2, 7},
                            {129, 17, 10, 17},
                            {61, 4099, 61, 64},
+                           {3, 20001, 2, 64},
+                           {700, 65, 3, 64},
                            {2, 15, 1, 1}}) {
     expect_as_a_plain_loop<float>(DType::Fp32, e);
     expect_as_a_plain_loop<double>(DType::Fp64, e);
@@ -100,6 +102,32 @@ TEST(Measure, SquaresThatOverflowAreNoMissingNumbers) {
   const Measured measured = measure(DType::Fp64, values.data(), 1, 40, 1, 1, &mean);
   EXPECT_EQ(measured.not_finite, 0);
   EXPECT_EQ(measured.max, 1e200);
+}
+
+// Floats are squared as floats, where these squares have no place.
+TEST(Measure, SquaresNoFloatCanHoldAreNotLost) {
+  for (const float value : {3e-30f, 1e-21f, 1e25f}) {
+    std::vector<float> values(5000, 0.0f);
+    for (size_t i = 0; i < values.size(); i += 2) values[i] = value;
+    float mean = 0;
+    const Measured measured = measure(DType::Fp32, values.data(), 50, 100, 1, 1, &mean);
+    const double wide = static_cast<double>(value);
+    EXPECT_NEAR(measured.squares / (2500 * wide * wide), 1, 1e-12) << value;
+    EXPECT_NEAR(measured.sum / (2500 * wide), 1, 1e-6) << value;
+    EXPECT_EQ(measured.max, wide) << value;
+    EXPECT_EQ(measured.not_finite, 0) << value;
+  }
+}
+
+// Few numbers are summed as floats before a double takes them over: the sum stays at a float's rounding.
+TEST(Measure, ManyFloatsAddUp) {
+  const std::vector<float> values(size_t{1} << 22, 0.1f);
+  std::vector<float> means(64 * 64);
+  const Measured measured = measure(DType::Fp32, values.data(), 4096, 1024, 64, 64, means.data());
+  const double count = static_cast<double>(values.size()), value = static_cast<double>(0.1f);
+  EXPECT_NEAR(measured.sum / (count * value), 1, 1e-6);
+  EXPECT_NEAR(measured.squares / (count * value * value), 1, 1e-6);
+  for (const float mean : means) ASSERT_NEAR(mean, 0.1f, 1e-7f);
 }
 
 TEST(Measure, EveryBitChangesTheHash) {
