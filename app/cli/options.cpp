@@ -91,6 +91,11 @@ void add_model_options(CLI::App& verb, CommonOptions& o) {
   verb.add_option("--threads", o.threads_per_rank, "Threads a rank computes with; 0: its share of the cores")
       ->group(kGroup)
       ->capture_default_str();
+  verb.add_option("--timeout", o.timeout_seconds,
+                  "Seconds ranks wait for one of them before it is lost and the run ends; 0: for ever")
+      ->group(kGroup)
+      ->type_name("SECONDS")
+      ->capture_default_str();
   verb.add_flag("--json", o.json, "One JSON object on stdout, nothing else")->group(kGroup);
 }
 
@@ -169,6 +174,7 @@ Settings to_settings(const CommonOptions& o) {
   settings.hardware = o.hardware;
   settings.threads_per_rank = o.threads_per_rank;
   settings.delays = parse_delays(o.delays);
+  settings.timeout_seconds = o.timeout_seconds;
   // A model folder brings its weights along.
   const std::filesystem::path in_folder = std::filesystem::path(o.model) / "model.safetensors";
   if (o.weights.empty() && std::filesystem::exists(in_folder)) settings.weights_path = in_folder.string();

@@ -39,6 +39,7 @@ struct CommonOptions {
   std::string backend = "cpu";
   std::string hardware = "this-machine";
   int threads_per_rank = 0;
+  double timeout_seconds = Settings{}.timeout_seconds;
   bool json = false;
 
   CLI::Option* layer_option = nullptr;

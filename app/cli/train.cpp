@@ -117,6 +117,7 @@ TrainOptions to_resume_options(const TrainVerbOptions& o) {
   if (o.given("--loss")) settings.split.loss = parse_loss_form(o.common.loss);
   settings.threads_per_rank = o.common.threads_per_rank;
   settings.delays = parse_delays(o.common.delays);
+  settings.timeout_seconds = o.common.timeout_seconds;
   if (o.given("--steps")) options.steps = o.steps;
   if (o.given("--checkpoint")) options.checkpoint = o.checkpoint;
   return options;

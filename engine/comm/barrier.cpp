@@ -1,6 +1,15 @@
 #include "engine/comm/barrier.h"
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <climits>
+#include <cmath>
 #include <thread>
 
 namespace shardlens {
@@ -13,6 +22,15 @@ constexpr auto kSpin = std::chrono::microseconds(50);
 // is awaited cannot arrive while the other one watches.
 constexpr int kLooksPerYield = 32;
 
+// How often a sleeper with a limited patience wakes to count: so seldom that it costs nothing, and a part of
+// a short patience.
+constexpr double kLongestNapSeconds = 1;
+constexpr int kNapsPerPatience = 8;
+
+double nap_seconds(double patience_seconds) {
+  return std::clamp(patience_seconds / kNapsPerPatience, 1e-3, kLongestNapSeconds);
+}
+
 // Tells the core that this is a waiting loop, so that it saves power and leaves it without a mis-speculation.
 #if defined(__x86_64__)
 inline void relax() {
@@ -24,37 +42,39 @@ inline void relax() {}
 
 }  // namespace
 
-bool Barrier::pass() {
-  return meet(true);
+Barrier::Barrier(int members, bool spins, double patience_seconds)
+    : members_(members), spins_(spins), patience_seconds_(patience_seconds) {}
+
+bool Barrier::pass(const Late& late) {
+  return meet(kBroken | kGivenUp, late);
 }
 
-void Barrier::pass_unbroken() {
-  meet(false);
+bool Barrier::pass_unbroken(const Late& late) {
+  return meet(kGivenUp, late);
 }
 
-bool Barrier::meet(bool breakable) {
+// `ends`: the bits of the state that end this meeting without its last member.
+bool Barrier::meet(uint32_t ends, const Late& late) {
   // The phase cannot advance before this member has arrived, so what is read here is the phase it waits in.
   const uint32_t before = state_.load(std::memory_order_acquire);
-  if (breakable && (before & kBroken) != 0) return false;
-  const uint32_t phase = before & ~kBroken;
+  if ((before & ends) != 0) return false;
+  const auto phase_of = [](uint32_t state) { return state & ~(kBroken | kGivenUp); };
 
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == members_) {
     arrived_.store(0, std::memory_order_relaxed);  // seen by all who see the new phase
-    if (breakable) {
-      // One exchange decides between passing and breaking, for everybody.
-      uint32_t expected = phase;
-      if (!state_.compare_exchange_strong(expected, phase + kPhase, std::memory_order_acq_rel)) return false;
-    } else {
-      state_.fetch_add(kPhase, std::memory_order_acq_rel);
+    // One exchange decides between passing and ending, for everybody.
+    uint32_t expected = before;
+    while (!state_.compare_exchange_strong(expected, expected + kPhase, std::memory_order_seq_cst)) {
+      if ((expected & ends) != 0) return false;
     }
-    state_.notify_all();
+    wake_all();
     return true;
   }
 
   uint32_t state = before;
   const auto over = [&] {
     state = state_.load(std::memory_order_acquire);
-    return (state & ~kBroken) != phase || (breakable && (state & kBroken) != 0);
+    return phase_of(state) != phase_of(before) || (state & ends) != 0;
   };
   if (spins_) {
     const auto deadline = std::chrono::steady_clock::now() + kSpin;
@@ -63,13 +83,51 @@ bool Barrier::meet(bool breakable) {
       if (!over()) std::this_thread::yield();
     } while (!over() && std::chrono::steady_clock::now() < deadline);
   }
-  while (!over()) state_.wait(state, std::memory_order_acquire);
-  return (state & ~kBroken) != phase;
+  bool is_late = false;
+  for (double waited_seconds = 0; !over();) {
+    const bool napped = !sleep(state);
+    if (!napped) continue;
+    waited_seconds += nap_seconds(patience_seconds_);
+    if (late && !is_late && waited_seconds >= patience_seconds_) {
+      is_late = true;
+      late(waited_seconds);
+    }
+  }
+  return phase_of(state) != phase_of(before);
+}
+
+// Until the state is no longer this one, or something else wakes it; false: for a whole nap.
+bool Barrier::sleep(uint32_t state) {
+  timespec nap{};
+  const bool limited = std::isfinite(patience_seconds_);
+  if (limited) {
+    const double seconds = nap_seconds(patience_seconds_);
+    nap.tv_sec = static_cast<time_t>(seconds);
+    nap.tv_nsec = static_cast<long>((seconds - static_cast<double>(nap.tv_sec)) * 1e9);
+  }
+  static_assert(sizeof(state_) == sizeof(uint32_t), "the kernel sleeps on 32 bits");
+  // Either who changes the state sees this one among the sleepers, or the kernel sees the new state.
+  sleepers_.fetch_add(1, std::memory_order_seq_cst);
+  const long woken =
+      syscall(SYS_futex, &state_, FUTEX_WAIT_PRIVATE, state, limited ? &nap : nullptr, nullptr, 0);
+  const bool timed_out = woken != 0 && errno == ETIMEDOUT;
+  sleepers_.fetch_sub(1, std::memory_order_relaxed);
+  return !timed_out;
+}
+
+void Barrier::wake_all() {
+  if (sleepers_.load(std::memory_order_seq_cst) == 0) return;
+  syscall(SYS_futex, &state_, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
 }
 
 void Barrier::break_up() {
-  state_.fetch_or(kBroken, std::memory_order_acq_rel);
-  state_.notify_all();
+  state_.fetch_or(kBroken, std::memory_order_seq_cst);
+  wake_all();
+}
+
+void Barrier::give_up() {
+  state_.fetch_or(kBroken | kGivenUp, std::memory_order_seq_cst);
+  wake_all();
 }
 
 }  // namespace shardlens

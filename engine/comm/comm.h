@@ -3,11 +3,13 @@
 // same bits on every rank and in every run.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "engine/config/dtype.h"
+#include "engine/config/error.h"
 #include "engine/program/layout.h"
 
 namespace shardlens {
@@ -31,11 +33,30 @@ struct CommunicatorInfo {
   std::string reason;  ///< "4 CPU threads, 2 cores"
 };
 
+/// The patience of ranks that wait for one another for ever.
+inline constexpr double kNoTimeout = std::numeric_limits<double>::infinity();
+
+/// What every rank that waits throws when others did not come: a Run Error that names them and the call.
+class LostRanks : public Error {
+ public:
+  LostRanks(const std::string& message, std::vector<int> ranks, double waited_seconds)
+      : Error(ErrorKind::Run, message), ranks_(std::move(ranks)), waited_seconds_(waited_seconds) {}
+  const std::vector<int>& ranks() const { return ranks_; }  ///< of the group
+  double waited_seconds() const { return waited_seconds_; }
+
+ private:
+  std::vector<int> ranks_;
+  double waited_seconds_;
+};
+
 /// Calls come from the rank's own thread; only abort() may come from any. Buffers hold the rank's own data,
 /// do not overlap (but for the in-place calls), and must live until the call has returned or thrown: then no
 /// other rank touches them any more. When ranks make different calls, every one of them throws a Run Error
 /// that names two, before any buffer is touched, and the group is lost. A dtype the ranks do not compute in
-/// is refused with a request Error.
+/// is refused with a request Error. Who has waited longer than the group's patience throws LostRanks, and so
+/// do all the others, also the lost one should it come after all: the group is lost. Only where a rank was
+/// lost in the middle of moving memory may it still touch buffers then; its thread must have ended before
+/// they go.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -73,7 +94,8 @@ class Communicator {
 
 /// One communicator per rank over threads of this process. `ranks` >= 1. Waiting spins for a moment only when
 /// every thread that computes can have a core of its own, and sleeps otherwise: `threads` is how many compute
-/// in all when the group is one of several, 0 when it is the only one.
-std::vector<std::unique_ptr<Communicator>> make_local_group(int ranks, int threads = 0);
+/// in all when the group is one of several, 0 when it is the only one. So long ranks wait for one another.
+std::vector<std::unique_ptr<Communicator>> make_local_group(int ranks, int threads = 0,
+                                                            double patience_seconds = kNoTimeout);
 
 }  // namespace shardlens

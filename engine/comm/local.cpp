@@ -15,8 +15,14 @@
 // every rank only moves memory and is certain to reach the second meeting, which therefore cannot be broken.
 // So nobody leaves a collective while another rank may touch its buffers: a rank may free or reuse a buffer
 // as soon as its call has returned or thrown, and not before. A group that has failed stays failed.
+//
+// A rank that does not come: each slot counts the meetings its rank has come to, so who has waited too long
+// sees who is missing, fails the group with their names, and everybody leaves. The second meeting is given up
+// in the same way: then a thread hangs while it moves memory, and nobody can say what it still touches.
 #include <algorithm>
+#include <atomic>
 #include <mutex>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -40,30 +46,43 @@ struct alignas(kCacheLineBytes) Slot {
   const void* in = nullptr;
   void* out = nullptr;
   double arrival_seconds = 0;
+  std::atomic<uint64_t> meetings = 0;  // this rank has come to, two a collective; of the rest of the slot
+                                       // this alone is read before all have come
 };
 
 class Group {
  public:
-  Group(int ranks, int threads, int available)
-      : slots(static_cast<size_t>(ranks)), barrier(ranks, threads <= available), cores(available) {}
+  Group(int ranks, int threads, int available, double patience_seconds)
+      : slots(static_cast<size_t>(ranks)),
+        barrier(ranks, threads <= available, patience_seconds),
+        cores(available) {}
 
   int ranks() const { return static_cast<int>(slots.size()); }
 
   /// On return the group is broken. The first failure stays: it matters, not what followed from it.
   void fail(const Error& error) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!failed_) {
-        failed_ = true;
-        kind_ = error.kind();
-        why_ = error.what();
-      }
-    }
+    keep(error, {}, 0);
     barrier.break_up();
+  }
+
+  /// The same where ranks have not come to the meeting that this one waits in.
+  void lose(const Request& request, uint64_t meeting, double waited_seconds) {
+    std::vector<int> missing;
+    for (size_t rank = 0; rank < slots.size(); ++rank) {
+      if (slots[rank].meetings.load(std::memory_order_relaxed) < meeting)
+        missing.push_back(static_cast<int>(rank));
+    }
+    if (missing.empty()) return;  // the last one has just come
+    const std::string message = fmt::format(
+        "rank{} {} did not {} the {} in {:.1f} s", missing.size() == 1 ? "" : "s", fmt::join(missing, ", "),
+        meeting % 2 == 1 ? "come to" : "finish", describe(request), waited_seconds);
+    keep(run_error(message), std::move(missing), waited_seconds);
+    barrier.give_up();
   }
 
   [[noreturn]] void throw_failure() {
     const std::lock_guard lock(mutex_);
+    if (!lost_.empty()) throw LostRanks(why_, lost_, waited_seconds_);
     throw Error(kind_, why_);
   }
 
@@ -84,10 +103,21 @@ class Group {
   const int cores;
 
  private:
+  void keep(const Error& error, std::vector<int> lost, double waited_seconds) {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(failed_, true)) return;
+    kind_ = error.kind();
+    why_ = error.what();
+    lost_ = std::move(lost);
+    waited_seconds_ = waited_seconds;
+  }
+
   std::mutex mutex_;
   bool failed_ = false;
   ErrorKind kind_ = ErrorKind::Cancelled;
   std::string why_;
+  std::vector<int> lost_;
+  double waited_seconds_ = 0;
 };
 
 const char* at(const void* base, int64_t bytes) {
@@ -209,8 +239,14 @@ class LocalCommunicator final : public Communicator {
     CollectiveTimes times;
     times.arrival_seconds = now_seconds();
     if (group_->barrier.broken()) group_->throw_failure();
-    group_->slots[static_cast<size_t>(rank_)] = {request, in, out, times.arrival_seconds};
-    if (!group_->barrier.pass()) group_->throw_failure();
+    Slot& mine = group_->slots[static_cast<size_t>(rank_)];
+    mine.request = request;
+    mine.in = in;
+    mine.out = out;
+    mine.arrival_seconds = times.arrival_seconds;
+    mine.meetings.store(++meetings_, std::memory_order_relaxed);
+    const auto late = [this, &request](double seconds) { group_->lose(request, meetings_, seconds); };
+    if (!group_->barrier.pass(late)) group_->throw_failure();
     group_->check_agreement();
     // When the last rank came, not when this one was woken: the same moment on every rank.
     times.all_arrived_seconds = times.arrival_seconds;
@@ -220,7 +256,8 @@ class LocalCommunicator final : public Communicator {
       outs_[other] = group_->slots[other].out;
     }
     if (!request.is_empty()) times.sent_bytes = work();
-    group_->barrier.pass_unbroken();
+    mine.meetings.store(++meetings_, std::memory_order_relaxed);
+    if (!group_->barrier.pass_unbroken(late)) group_->throw_failure();
     times.done_seconds = now_seconds();
     return times;
   }
@@ -236,6 +273,7 @@ class LocalCommunicator final : public Communicator {
 
   const std::shared_ptr<Group> group_;
   const int rank_;
+  uint64_t meetings_ = 0;  // it has come to
   // The pointers of all ranks during a call, here so that a call allocates nothing.
   std::vector<const void*> ins_;
   std::vector<void*> outs_;
@@ -243,9 +281,10 @@ class LocalCommunicator final : public Communicator {
 
 }  // namespace
 
-std::vector<std::unique_ptr<Communicator>> make_local_group(int ranks, int threads) {
+std::vector<std::unique_ptr<Communicator>> make_local_group(int ranks, int threads, double patience_seconds) {
   if (ranks < 1) throw request_error(fmt::format("a group of {} ranks: give 1 or more", ranks));
-  const auto group = std::make_shared<Group>(ranks, std::max(ranks, threads), available_cores());
+  const auto group =
+      std::make_shared<Group>(ranks, std::max(ranks, threads), available_cores(), patience_seconds);
   std::vector<std::unique_ptr<Communicator>> communicators;
   for (int rank = 0; rank < ranks; ++rank)
     communicators.push_back(std::make_unique<LocalCommunicator>(group, rank));

@@ -157,6 +157,7 @@ struct Settings {
   std::vector<int> gpus;  ///< which GPUs ranks are dealt out to, in turn; empty: all
   CommunicatorChoice communicator = CommunicatorChoice::Auto;
   std::vector<Delay> delays;
+  double timeout_seconds = 300;  ///< how long ranks wait for one of them before it is lost; 0: for ever
 
   /// Sequences and tokens that one replica works on at a time: the batch over D and over its parts.
   int64_t micro_batch() const { return block == Block::Model ? batch / dp / micro_batches : batch; }

@@ -181,6 +181,7 @@ nlohmann::ordered_json settings_to_json(const Settings& settings) {
   for (const Delay& delay : settings.delays)
     json["delays"].push_back(
         {{"rank", delay.rank}, {"step", delay.step}, {"milliseconds", delay.milliseconds}});
+  json["timeout_seconds"] = settings.timeout_seconds;
   return json;
 }
 
@@ -213,6 +214,8 @@ Settings settings_from_json(const nlohmann::json& json, const std::string& sourc
   settings.threads_per_rank = small_integer(reader, "threads_per_rank");
   read_devices(reader, settings);
   settings.delays = read_delays(reader);
+  // A file written before ranks could be lost has the time-out that everybody has.
+  if (reader.has("timeout_seconds")) settings.timeout_seconds = reader.number("timeout_seconds");
   reader.finish();
   return settings;
 }

@@ -1,6 +1,6 @@
 // Settings as JSON, for whatever outlives a process: recordings, the studio's remembered state, `--json`.
-// Reading is as strict as writing is complete: every key must be there, but for the delays and the devices,
-// and no other.
+// Reading is as strict as writing is complete: every key must be there, but for the delays, the devices and
+// the time-out, and no other.
 #pragma once
 
 #include <nlohmann/json.hpp>

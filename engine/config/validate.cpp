@@ -271,6 +271,11 @@ void validate(const Settings& settings) {
   check_range("D", settings.dp, 1, kLargestDegree);
   check_range("overlap parts", settings.overlap_chunks, 1, kMostOverlapChunks);
   check_range("threads per rank", settings.threads_per_rank, 0, 1024);
+  if (!(settings.timeout_seconds >= 0 && settings.timeout_seconds <= kLongestTimeoutSeconds)) {
+    throw request_error(
+        fmt::format("a time-out of {} s is not possible: give up to {:.0f} s, or 0 to wait for ever",
+                    settings.timeout_seconds, kLongestTimeoutSeconds));
+  }
   check_degree(settings);
   check_places(settings);
   // Probabilities are no integers: each rank's term of a shared key head's gradient is rounded by itself.

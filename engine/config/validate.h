@@ -20,6 +20,7 @@ inline constexpr int64_t kLargestBatch = 1 << 20;
 inline constexpr int kLargestDegree = 4096;
 /// Ranks that one process runs as threads.
 inline constexpr int kMostLocalRanks = 64;
+inline constexpr double kLongestTimeoutSeconds = 1e6;  ///< that ranks wait for one of them
 inline constexpr int kMostOverlapChunks = 64;  ///< parts a row-parallel product is made in
 
 /// Sizes of the model alone: positive, within the limits above, heads divide hidden.

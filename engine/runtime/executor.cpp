@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <map>
@@ -70,6 +71,18 @@ void give_way_to_the_window() {
   setpriority(PRIO_PROCESS, 0, kLowestPriority);
 }
 
+// How often who waits for the ranks looks whether they go on. Only looks are counted, not the clock: while
+// the whole process is stopped, nobody is late.
+constexpr double kLookSeconds = 0.5;
+// A wait without an end, as long as a clock can say.
+constexpr double kForeverSeconds = 1e9;
+
+struct InMeeting {
+  explicit InMeeting(std::atomic<int>& of_rank) : meetings(of_rank) { ++meetings; }
+  ~InMeeting() { --meetings; }
+  std::atomic<int>& meetings;
+};
+
 }  // namespace
 
 // Memory outlives the threads: a rank that failed may not free what another is still reading in a collective.
@@ -90,6 +103,8 @@ struct Executor::Rank {
   bool ready = false;                              ///< memory fed
   size_t claimed = 0;                              ///< steps begun in this pass
   size_t done = 0;                                 ///< steps finished in this pass
+  double claimed_seconds = 0;                      ///< when it began the step it is in
+  std::atomic<int> meetings = 0;                   ///< collectives it is in, beside the others too
   uint64_t reported = 0;                           ///< elsewhere: the start() it last stood still after
   BytesByKind high_water_bytes{};
   std::thread thread;
@@ -120,7 +135,7 @@ struct Executor::Elsewhere : SeatsListener {
   }
 
   void on_failure_elsewhere(ErrorKind kind, const std::string& message) override {
-    executor_.fail(Failure{kind, message});
+    executor_.fail(Failure{kind, message, {}});
   }
 
  private:
@@ -315,7 +330,7 @@ void Executor::cancel(const std::string& why) {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
-    if (!failure_) failure_ = Failure{ErrorKind::Cancelled, why};
+    if (!failure_) failure_ = Failure{ErrorKind::Cancelled, why, {}};
   }
   abort_all(why);
   wake_ranks_.notify_all();
@@ -349,30 +364,127 @@ bool Executor::idle_locked() const {
   });
 }
 
+void Executor::throw_failure_locked() const {
+  if (!failure_->what) throw Error(failure_->kind, failure_->message);
+  throw RunFailed(failure_->kind, failure_->message, *failure_->what);
+}
+
 bool Executor::wait_for(double seconds) {
   std::unique_lock lock(mutex_);
-  const bool idle =
-      wake_waiters_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return idle_locked(); });
-  if (failure_) throw Error(failure_->kind, failure_->message);
-  return idle;
+  const double end = now_seconds() + seconds;
+  for (;;) {
+    if (failure_) throw_failure_locked();
+    const double begin = now_seconds();
+    const double look = std::clamp(end - begin, 0.0, kLookSeconds);
+    if (wake_waiters_.wait_for(lock, std::chrono::duration<double>(look), [this] { return idle_locked(); })) {
+      if (failure_) throw_failure_locked();
+      return true;
+    }
+    if (std::optional<Failure> late = late_at_the_end_locked(std::min(now_seconds() - begin, kLookSeconds))) {
+      lock.unlock();
+      fail(std::move(*late));
+      lock.lock();
+    } else if (now_seconds() >= end) {
+      return false;
+    }
+  }
 }
 
 void Executor::wait() {
-  std::unique_lock lock(mutex_);
-  wake_waiters_.wait(lock, [this] { return idle_locked(); });
-  if (failure_) throw Error(failure_->kind, failure_->message);
+  while (!wait_for(kForeverSeconds)) {
+  }
 }
 
+std::vector<Whereabouts> Executor::whereabouts_locked(const std::vector<int>& ranks) const {
+  std::vector<Whereabouts> all;
+  for (const int number : ranks) {
+    const Rank* const rank = ranks_[static_cast<size_t>(number)].get();
+    if (rank == nullptr || !rank->here) continue;
+    Whereabouts one;
+    one.rank = number;
+    one.step = static_cast<StepId>(rank->claimed) - 1;
+    one.is_inside = rank->done < rank->claimed;
+    one.seconds = now_seconds() - rank->claimed_seconds;
+    if (const auto hold = rank->holds.find(one.step); hold != rank->holds.end())
+      one.held_seconds = hold->second;
+    all.push_back(one);
+  }
+  return all;
+}
+
+// The end of a run is waited for like a collective, by the ranks that are there: who is still in a step of
+// its own when nothing has gone on for the whole time-out, is lost. While a rank waits in a collective, it is
+// for that rank to say who is missing, and of ranks in other processes it is for those to say.
+std::optional<Executor::Failure> Executor::late_at_the_end_locked(double looked_seconds) {
+  size_t progress = pass_;
+  std::vector<int> late;
+  bool meets = false;
+  for (const Rank* const rank : here_) {
+    progress += rank->claimed + rank->done + (rank->ready ? 1 : 0);
+    meets |= rank->meetings > 0;
+    if (!rank->ready || rank->done < target_)
+      late.push_back(rank->replica * plan_->program.ranks() + rank->index);
+  }
+  if (progress != std::exchange(seen_progress_, progress)) stalled_seconds_ = 0;
+  stalled_seconds_ += looked_seconds;
+  const bool awaited = !late.empty() && late.size() < here_.size();
+  const double patience = timeout_seconds(plan_->program.settings);
+  if (!awaited || meets || stalled_seconds_ < patience) return std::nullopt;
+  Failure failure;
+  failure.what = RunFailure{late, static_cast<StepId>(target_) - 1, true};
+  failure.message =
+      lost_at_the_end_message(plan_->program, *failure.what, stalled_seconds_, whereabouts_locked(late));
+  return failure;
+}
+
+// Who did not come may itself be waiting, in another group, for the one that is lost: of two clocks that
+// began nearly together the wrong one may end first.
+void Executor::find_lost_locked(RunFailure& failure) const {
+  const Program& program = plan_->program;
+  const auto rank_of = [this](int number) { return ranks_[static_cast<size_t>(number)].get(); };
+  for (size_t hop = 0; hop < ranks_.size(); ++hop) {
+    const auto waiting = std::find_if(failure.ranks.begin(), failure.ranks.end(), [&](int number) {
+      return rank_of(number) != nullptr && rank_of(number)->meetings > 0;
+    });
+    if (waiting == failure.ranks.end()) return;
+    const Rank& victim = *rank_of(*waiting);
+    const auto step = static_cast<StepId>(victim.claimed) - 1;
+    if (step < 0 || !is_collective(program.step(step).op)) return;  // it waits beside its own steps
+    std::vector<int> missing;
+    for (const int number : meeting_of(program, program.step(step), *waiting)) {
+      const Rank* const other = rank_of(number);
+      if (other == nullptr || !other->here) continue;  // nobody knows
+      const bool came =
+          other->claimed > victim.claimed ||
+          (other->claimed == victim.claimed && (other->meetings > 0 || other->done == other->claimed));
+      if (!came) missing.push_back(number);
+    }
+    if (missing.empty()) return;
+    failure.ranks = std::move(missing);
+    failure.step = step;
+  }
+}
+
+// What `rank` threw in `step`. A rank that waited for another in vain speaks for the other.
 void Executor::fail(int rank, StepId step, const std::exception& error) {
   const Program& program = plan_->program;
-  const auto* known = dynamic_cast<const Error*>(&error);
-  const std::string where =
-      step < 0 ? "before step 0"
-               : fmt::format("step {} ({}: {})", step, program.step(step).name, program.step(step).equation);
-  const std::string replica =
-      program.replicas() == 1 ? "" : fmt::format(" of replica {}", rank / program.ranks());
-  fail(Failure{known ? known->kind() : ErrorKind::Run,
-               fmt::format("rank {}{}, {}: {}", rank % program.ranks(), replica, where, error.what())});
+  Failure failure;
+  if (const auto* lost = dynamic_cast<const LostRanks*>(&error)) {
+    RunFailure what{{}, step, true};
+    const std::vector<int> members = meeting_of(program, program.step(step), rank);
+    for (const int place : lost->ranks()) what.ranks.push_back(members[static_cast<size_t>(place)]);
+    const std::lock_guard lock(mutex_);
+    find_lost_locked(what);
+    failure.message = lost_message(program, what, lost->waited_seconds(), whereabouts_locked(what.ranks));
+    failure.what = std::move(what);
+  } else {
+    const auto* known = dynamic_cast<const Error*>(&error);
+    if (known != nullptr) failure.kind = known->kind();
+    failure.what = RunFailure{{rank}, step, false};
+    failure.message =
+        fmt::format("{}, {}: {}", rank_text(program, rank), step_text(program, step), error.what());
+  }
+  fail(std::move(failure));
 }
 
 void Executor::fail(Failure failure) {
@@ -470,7 +582,11 @@ void Executor::run_step(Rank& rank, StepId id, double begin_of_pass, double held
     return;
   }
   event.begin_seconds = now_seconds() - begin_of_pass;
-  const CollectiveTimes times = execute(step, context);
+  const CollectiveTimes times = [&] {
+    if (!is_collective(step.op)) return execute(step, context);
+    const InMeeting in_meeting(rank.meetings);
+    return execute(step, context);
+  }();
   event.end_seconds = now_seconds() - begin_of_pass;
   if (is_collective(step.op)) {
     event.arrival_seconds = times.arrival_seconds - begin_of_pass;
@@ -606,6 +722,7 @@ void Executor::rank_main(Rank& rank) {
       wake_ranks_.wait(lock, [&] { return stopping_ || rank.claimed < target_; });
       if (stopping_) break;
       at = static_cast<StepId>(rank.claimed++);
+      rank.claimed_seconds = now_seconds();
       const uint64_t pass = pass_;
       const uint64_t weights_of = weights_of_;
       const double begin_of_pass = pass_begin_seconds_;

@@ -15,6 +15,11 @@
 // aborted so that nobody waits for the rank that failed, and wait() throws it. Ranks that live in other
 // processes (world.h) have no thread here: they are told what the ranks here are told, and report when they
 // stand still.
+//
+// A rank that is lost. Whoever waits for it in a collective says so when Settings::timeout_seconds have
+// passed (engine/comm/comm.h), and whoever calls wait() when the others have finished and it has not: that is
+// a failure like any other, of the rank that did not come. A paused run has no rank in a collective, so no
+// clock runs.
 #pragma once
 
 #include <condition_variable>
@@ -28,6 +33,7 @@
 #include "engine/record/trace.h"
 #include "engine/runtime/batch.h"
 #include "engine/runtime/observer.h"
+#include "engine/runtime/run_failure.h"
 #include "engine/runtime/snapshot.h"
 #include "engine/runtime/world.h"
 
@@ -81,7 +87,8 @@ class Executor {
   /// Gives the run up from any thread; the executor is spent and wait() throws a Cancelled Error.
   void cancel(const std::string& why);
 
-  /// Blocks until all ranks stand still. Throws the first failure, naming rank and step.
+  /// Blocks until all ranks stand still. Throws the first failure, naming rank and step: a RunFailed, unless
+  /// it was cancelled. A rank that did not come in Settings::timeout_seconds is one.
   void wait();
   /// The same with a limit; false when ranks still run after `seconds`.
   bool wait_for(double seconds);
@@ -100,8 +107,9 @@ class Executor {
 
  private:
   struct Failure {
-    ErrorKind kind;
+    ErrorKind kind = ErrorKind::Run;
     std::string message;
+    std::optional<RunFailure> what;  ///< null: it is not known
   };
 
   Executor(std::shared_ptr<const Plan> plan, Beside beside, const Executor* lender,
@@ -129,6 +137,10 @@ class Executor {
   void abort_all(const std::string& why);
   void fail(int rank, StepId step, const std::exception& error);
   void fail(Failure failure);
+  [[noreturn]] void throw_failure_locked() const;
+  void find_lost_locked(RunFailure& failure) const;
+  std::vector<Whereabouts> whereabouts_locked(const std::vector<int>& ranks) const;
+  std::optional<Failure> late_at_the_end_locked(double looked_seconds);
   void rewind_locked();
   bool idle_locked() const;
   size_t position_locked() const;
@@ -157,6 +169,8 @@ class Executor {
   bool halting_ = false;  ///< pause() was called: nobody is late any longer
   bool stopping_ = false;
   std::optional<Failure> failure_;
+  size_t seen_progress_ = 0;    ///< steps begun and finished by all ranks, at the last look
+  double stalled_seconds_ = 0;  ///< that wait() has seen no more of them since
 };
 
 }  // namespace shardlens

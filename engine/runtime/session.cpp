@@ -101,6 +101,9 @@ void Session::Worker::main() {
         now_.position = executor_->position();
         publish();
       }
+    } catch (const RunFailed& error) {
+      stop_with(error.kind() == ErrorKind::Request ? RunState::Refused : RunState::Failed, error.what(),
+                error.failure());
     } catch (const Error& error) {
       const RunState state = error.kind() == ErrorKind::Request     ? RunState::Refused
                              : error.kind() == ErrorKind::Cancelled ? RunState::Cancelled

@@ -107,6 +107,7 @@ void Session::Worker::set_settings(const Settings& settings) {
   now_.lens = nullptr;
   now_.recompute = nullptr;
   now_.message.clear();
+  now_.failure.reset();
   now_.activity.clear();
   now_.position = 0;
   now_.plan = make_plan(settings);  // throws what the person must read
@@ -119,7 +120,9 @@ void Session::Worker::set_settings(const Settings& settings) {
 }
 
 void Session::Worker::ensure_executor() {
-  if (!executor_) executor_ = std::make_unique<Executor>(now_.plan, Beside::AWindow);
+  if (executor_) return;
+  executor_ = std::make_unique<Executor>(now_.plan, Beside::AWindow);
+  now_.failure.reset();
 }
 
 void Session::Worker::queue_whole_run() {
@@ -384,7 +387,8 @@ void Session::Worker::finish_pass() {
   publish();
 }
 
-void Session::Worker::stop_with(RunState state, const std::string& message) {
+void Session::Worker::stop_with(RunState state, const std::string& message,
+                                std::optional<RunFailure> failure) {
   record_result();
   passes_.clear();
   pass_running_ = false;
@@ -393,6 +397,7 @@ void Session::Worker::stop_with(RunState state, const std::string& message) {
   loss_executor_.reset();
   now_.state = state;
   now_.message = message;
+  now_.failure = std::move(failure);
   now_.activity.clear();
   publish();
 }

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "engine/record/tensor_parity.h"
 #include "engine/record/trace.h"
 #include "engine/runtime/lateness.h"
+#include "engine/runtime/run_failure.h"
 
 namespace shardlens {
 
@@ -100,8 +102,9 @@ struct Snapshot {
   std::shared_ptr<const Plan> plan;      ///< of `settings`; null when they cannot be planned
   std::shared_ptr<const Result> result;  ///< newest run; may belong to an older plan, see stale()
   RunState state = RunState::Planning;
-  size_t position = 0;                   ///< steps executed: the engine stands before step `position`
-  std::string message;                   ///< why Refused, Failed or Cancelled; names the remedy
+  size_t position = 0;                ///< steps executed: the engine stands before step `position`
+  std::string message;                ///< why Refused, Failed or Cancelled; names the remedy
+  std::optional<RunFailure> failure;  ///< Failed: which ranks and which step of `plan`, where it was theirs
   std::shared_ptr<const LossLens> lens;  ///< of `plan`; null unless a whole model's vocabulary is cut
   /// What each way of recomputing keeps, of `settings`; null until asked for.
   std::shared_ptr<const std::array<RecomputeCost, 3>> recompute;

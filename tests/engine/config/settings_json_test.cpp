@@ -52,6 +52,7 @@ Settings other_settings() {
   settings.gpus = {0, 2};
   settings.communicator = CommunicatorChoice::LocalCuda;
   settings.delays = {{3, "attn.proj", 20.5}};
+  settings.timeout_seconds = 2.5;
   return settings;
 }
 
@@ -66,12 +67,14 @@ TEST(SettingsJson, RoundTripsThroughText) {
 TEST(SettingsJson, EveryKeyIsNeededAndNoOtherAllowed) {
   const nlohmann::json whole = settings_to_json(other_settings());
   const nlohmann::json flat = whole.flatten();
-  EXPECT_EQ(flat.size(), 57u);
+  EXPECT_EQ(flat.size(), 58u);
   for (const auto& [place, value] : flat.items()) {
     nlohmann::json without = whole;
     const nlohmann::json::json_pointer pointer(place);
     without[pointer.parent_pointer()].erase(pointer.back());
-    EXPECT_THROW(settings_from_json(without, "s"), Error) << place;
+    if (place != "/timeout_seconds") {
+      EXPECT_THROW(settings_from_json(without, "s"), Error) << place;
+    }
     nlohmann::json wrong = whole;
     wrong[pointer] = nlohmann::json::array();
     EXPECT_THROW(settings_from_json(wrong, "s"), Error) << place;
@@ -101,6 +104,12 @@ TEST(SettingsJson, GpusAreAListOfNumbers) {
   EXPECT_TRUE(parse_gpus("").empty());
   for (const char* wrong : {"x", "1,", ",1", "1,,2", "1 2", "-1", "1.5"})
     EXPECT_THROW(parse_gpus(wrong), Error) << wrong;
+}
+
+TEST(SettingsJson, AFileFromBeforeRanksCouldBeLostHasTheUsualTimeOut) {
+  nlohmann::json json = settings_to_json(other_settings());
+  json.erase("timeout_seconds");
+  EXPECT_EQ(settings_from_json(json, "s").timeout_seconds, Settings{}.timeout_seconds);
 }
 
 TEST(SettingsJson, ErrorsNameThePlace) {
