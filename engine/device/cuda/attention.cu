@@ -4,6 +4,7 @@
 // Our own kernels rather than cuDNN's fused attention: a kept P, the statistics (largest scaled score, 1/Σ) a
 // row, masks drawn by global element from our generator, uneven groups of query heads, and fp32 and fp64 are
 // what the Program asks for, and cuDNN's offers none of the first three.
+#include "engine/device/cuda/attention_half.cuh"
 #include "engine/device/cuda/attention_tiles.cuh"
 
 namespace shardlens::cuda {
@@ -81,11 +82,11 @@ __global__ void __launch_bounds__(kTileThreads)
         const T other = __shfl_xor_sync(0xFFFFFFFFu, largest, offset);
         largest = other > largest ? other : largest;
       }
-      const T scaled = largest * a.scale, higher = scaled > top[i] ? scaled : top[i];
+      const T scaled = times(largest, a.scale), higher = scaled > top[i] ? scaled : top[i];
       T part = 0;
 #pragma unroll
       for (int j = 0; j < kPer; ++j)
-        if (scores.counts[i][j]) part += std::exp(scores.score[i][j] * a.scale - higher);
+        if (scores.counts[i][j]) part += std::exp(times(scores.score[i][j], a.scale) - higher);
 #pragma unroll
       for (int offset = kSide / 2; offset > 0; offset /= 2)
         part += __shfl_xor_sync(0xFFFFFFFFu, part, offset);
@@ -118,7 +119,8 @@ __global__ void __launch_bounds__(kTileThreads)
 #pragma unroll
       for (int j = 0; j < kPer; ++j) {
         const int64_t col = key + tile_x() + kSide * j;
-        T prob = scores.counts[i][j] ? probability(scores.score[i][j], a.scale, top[i], inverse[i]) : T(0);
+        T prob =
+            scores.counts[i][j] ? probability(times(scores.score[i][j], a.scale), top[i], inverse[i]) : T(0);
         if (kept != nullptr && row < rows && col < end) kept[col] = narrow<S>(prob);
         if (a.has_dropout && scores.counts[i][j]) {
           MaskReader mask(a.dropping);
@@ -144,6 +146,10 @@ template <class S>
 void forward(const Operation& operation, const Attention<S>& a, void* context) {
   // More queries than the cache has room for: check_positions() says so.
   if (a.batch * a.seq * a.heads == 0 || a.seq > a.room) return;
+  if constexpr (kIsHalf<S>) {
+    const HeadRows<S> rows(static_cast<S*>(context), 1, 0, a.heads, a.head_dim);
+    if (suits_matrix_units(a)) return attention_on_matrix_units(operation, a, rows);
+  }
   with_width(a.head_dim, [&](auto width) {
     constexpr int kWidth = decltype(width)::value;
     using Size = Tile<Computed<S>, kWidth>;

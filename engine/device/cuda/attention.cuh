@@ -23,6 +23,15 @@ struct HeadRows {
   }
 };
 
+/// The product alone, never part of a fused operation: a hidden key's score is so large that its row's
+/// largest score must be the same product to the bit, or their difference is not 0.
+__device__ __forceinline__ float times(float a, float b) {
+  return __fmul_rn(a, b);
+}
+__device__ __forceinline__ double times(double a, double b) {
+  return __dmul_rn(a, b);
+}
+
 /// One call's attention: [batch, seq] queries of `heads` heads against [batch, room] keys of keys.heads
 /// heads. Without a cache `room` is `seq`.
 template <class S>

@@ -2,6 +2,7 @@
 // time: one goes over the keys of a tile of queries and adds up dQ, the other over the queries of a tile of
 // keys, of all the heads that read it one after the other, and adds up dK and dV. Both have P from where it
 // was kept, or again from the rows' statistics.
+#include "engine/device/cuda/attention_half.cuh"
 #include "engine/device/cuda/attention_tiles.cuh"
 
 namespace shardlens::cuda {
@@ -61,7 +62,7 @@ __device__ __forceinline__ void score_gradients(const Attention<S>& a, const Att
           prob = widen(a.probs[index * a.room + col]);
         } else {
           const bool hidden = a.mask != nullptr && a.mask[sequence * a.room + col] == 0;
-          prob = probability(hidden ? kHidden<T> : score[i][j], a.scale, top, inverse);
+          prob = probability(times(hidden ? kHidden<T> : score[i][j], a.scale), top, inverse);
         }
         used = prob;
         if (a.has_dropout) {
@@ -184,6 +185,10 @@ void CudaDevice::attention_grad(const AttentionShape& shape, const void* qkv, co
     operation.launch(delta_kernel<S>, pieces(rows, kThreads / 32), kThreads, 0, rows, shape.head_dim,
                      static_cast<const S*>(context), static_cast<const S*>(dcontext), operation.scratch<T>());
     if (shape.batch * shape.seq == 0) return;
+    if constexpr (kIsHalf<S>) {
+      if (suits_matrix_units(a) && rows_aligned<S>(kLanes<S>, dcontext))
+        return attention_grad_on_matrix_units(operation, a, gradient);
+    }
     with_width(shape.head_dim, [&](auto width) {
       constexpr int kWidth = decltype(width)::value;
       using Size = Tile<T, kWidth>;

@@ -51,10 +51,10 @@ SHARDLENS_BOTH T rounded(T x, T high) {
   return capped < -high ? -high : capped;
 }
 
-/// One probability from its score Q·K and its row's two numbers.
+/// One probability from its scaled score and its row's two numbers.
 template <class T>
-SHARDLENS_BOTH T probability(T score, T scale, T top, T inverse) {
-  return std::exp(score * scale - top) * inverse;
+SHARDLENS_BOTH T probability(T scaled, T top, T inverse) {
+  return std::exp(scaled - top) * inverse;
 }
 
 /// dS from P, P∘M (the same without dropout), dP and delta = dC·C: of a dropped probability dP counts for

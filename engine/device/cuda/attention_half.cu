@@ -1,0 +1,397 @@
+// Attention in 16 bits on the matrix units. A block of four warps takes 64 rows, each warp 16 of them with
+// their results in registers, and meets the other side a tile at a time in shared memory: queries meet keys
+// in the forward pass and for dQ, keys meet queries for dK and dV, where the scores are made transposed. So
+// every product is one of matrix_units.cuh's two, and nothing is added by atomics.
+//
+// Products are summed in fp32 and softmax is fp32; the matrix units' operands P and dS are rounded to the
+// run's format, which the CPU's path does not do: a few of its units in the last place.
+#include "engine/device/cuda/attention_half.cuh"
+
+#include "engine/device/cuda/matrix_units.cuh"
+
+namespace shardlens::cuda {
+
+namespace {
+
+constexpr int kWarps = 4;
+constexpr int kBlockThreads = 32 * kWarps;
+constexpr int kBlockRows = 16 * kWarps;  // rows that a block owns
+constexpr float kHiddenScore = -1e30f;   // of a key nobody may see, as in attention_tiles.cuh
+
+/// Rows [first, first + count) of a head into kRows rows of a tile; what is not there is 0.
+template <class S, int kWidth, int kRows>
+__device__ __forceinline__ void load_rows(const HeadRows<const S>& rows, int64_t first, int64_t count,
+                                          int64_t head, int64_t head_dim, S* tile) {
+  constexpr int kPacks = kWidth / kLanes<S>;
+  static_assert(kRows * kPacks % kBlockThreads == 0);
+#pragma unroll 4
+  for (int i = 0; i < kRows * kPacks / kBlockThreads; ++i) {
+    const int pack = i * kBlockThreads + static_cast<int>(threadIdx.x);
+    const int row = pack / kPacks, col = pack % kPacks * kLanes<S>;
+    uint4 bits{};
+    if (row < count && col < head_dim)
+      bits = *reinterpret_cast<const uint4*>(rows.at(first + row, head, head_dim) + col);
+    *reinterpret_cast<uint4*>(tile + row * kRowStride<kWidth> + col) = bits;
+  }
+}
+
+/// A warp's 16 rows of a result [count, head_dim], the first of them row `row` of `count`.
+template <class S, int kWidth>
+__device__ __forceinline__ void store_result(const float (&result)[kWidth / 8][4], const float (&factor)[2],
+                                             const HeadRows<S>& rows, int64_t first, int row, int64_t count,
+                                             int64_t head, int64_t head_dim) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const FragmentPlace place = result_place(lane, 2 * half);
+    if (row + place.row >= count) continue;
+    S* out = rows.at(first + row + place.row, head, head_dim) + place.col;
+#pragma unroll
+    for (int n = 0; n < kWidth / 8; ++n) {
+      if (n * 8 >= head_dim) continue;
+      out[n * 8] = narrow<S>(result[n][2 * half] * factor[half]);
+      out[n * 8 + 1] = narrow<S>(result[n][2 * half + 1] * factor[half]);
+    }
+  }
+}
+
+/// Whether a probability survives dropout.
+__device__ __forceinline__ bool keeps(MaskReader& mask, bool has_dropout, int64_t element) {
+  return !has_dropout || !mask.drops(element);
+}
+
+/// The number of a row and its limits, for the two rows a lane has elements of.
+template <class S>
+struct OwnQueries {
+  int64_t query[2], seen[2];  // seen: 0 where there is no such query
+
+  __device__ OwnQueries(const Attention<S>& a, int64_t first_row, int64_t first) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      query[half] = first_row + result_place(lane, 2 * half).row;
+      seen[half] = query[half] < a.seq ? a.seen(first + query[half]) : 0;
+    }
+  }
+};
+
+/// scores -> what counts of them: -infinity where a query does not see a key, kHiddenScore where nobody may.
+template <class S, int N>
+__device__ __forceinline__ void hide(const Attention<S>& a, const OwnQueries<S>& own, int64_t sequence,
+                                     int64_t key, float (&scores)[N][4]) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+#pragma unroll
+  for (int n = 0; n < N; ++n)
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      const int64_t col = key + n * 8 + result_place(lane, e).col;
+      if (col >= own.seen[e / 2])
+        scores[n][e] = -INFINITY;
+      else if (a.mask != nullptr && a.mask[sequence * a.room + col] == 0)
+        scores[n][e] = kHiddenScore;
+    }
+}
+
+/// One pass over the keys: results are rescaled when a row's largest score grows. A P that is kept takes a
+/// second pass, when the rows' statistics are known.
+template <class S, int kWidth>
+__global__ void __launch_bounds__(kBlockThreads)
+    half_attention_kernel(Attention<S> a, HeadRows<S> context, int64_t tiles) {
+  constexpr int kKeys = 64, N = kKeys / 8;
+  extern __shared__ __align__(16) unsigned char memory[];
+  S* q = reinterpret_cast<S*>(memory);
+  S* k = q + kBlockRows * kRowStride<kWidth>;
+  S* v = k + kKeys * kRowStride<kWidth>;
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp_row = static_cast<int>(threadIdx.x) / 32 * 16;
+
+  const TilePlace at(blockIdx.x, a.heads, tiles);
+  const int64_t query = at.tile * kBlockRows;
+  const int64_t rows = a.seq - query < kBlockRows ? a.seq - query : kBlockRows;
+  const int64_t first = a.first_position(at.sequence), token = at.sequence * a.seq + query;
+  const int64_t key_head = key_head_of(a.keys, at.head), first_key = at.sequence * a.room;
+  const int64_t end = a.seen(first + query + rows - 1);  // of the keys that any of the rows sees
+  const OwnQueries<S> own(a, query + warp_row, first);
+  load_rows<S, kWidth, kBlockRows>(a.q, token, rows, at.head, a.head_dim, q);
+
+  float result[kWidth / 8][4] = {}, top[2] = {-INFINITY, -INFINITY}, sum[2] = {};
+  for (int64_t key = 0; key < end; key += kKeys) {
+    const int64_t count = end - key < kKeys ? end - key : kKeys;
+    __syncthreads();  // the tiles before have been read
+    load_rows<S, kWidth, kKeys>(a.k, first_key + key, count, key_head, a.head_dim, k);
+    load_rows<S, kWidth, kKeys>(a.v, first_key + key, count, key_head, a.head_dim, v);
+    __syncthreads();
+    float scores[N][4] = {};
+    rows_by_rows<S, kWidth, N>(q + warp_row * kRowStride<kWidth>, k, scores);
+    hide<S, N>(a, own, at.sequence, key, scores);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      float largest = -INFINITY;
+#pragma unroll
+      for (int n = 0; n < N; ++n)
+#pragma unroll
+        for (int e = 2 * half; e < 2 * half + 2; ++e) largest = fmaxf(largest, scores[n][e]);
+      largest = fmaxf(largest, __shfl_xor_sync(0xFFFFFFFFu, largest, 1));
+      largest = fmaxf(largest, __shfl_xor_sync(0xFFFFFFFFu, largest, 2));
+      const float higher = fmaxf(top[half], times(largest, a.scale));
+      const float shrink = higher == top[half] ? 1.0f : __expf(top[half] - higher);
+      top[half] = higher;
+      sum[half] *= shrink;
+#pragma unroll
+      for (int n = 0; n < kWidth / 8; ++n)
+#pragma unroll
+        for (int e = 2 * half; e < 2 * half + 2; ++e) result[n][e] *= shrink;
+      MaskReader mask(a.dropping);
+      const int64_t draw = a.has_dropout ? a.first_draw(at.sequence, at.head, own.query[half]) + key : 0;
+#pragma unroll
+      for (int n = 0; n < N; ++n)
+#pragma unroll
+        for (int e = 2 * half; e < 2 * half + 2; ++e) {
+          const float exponential = __expf(times(scores[n][e], a.scale) - higher);
+          sum[half] += exponential;
+          scores[n][e] =
+              keeps(mask, a.has_dropout, draw + n * 8 + result_place(lane, e).col) ? exponential : 0.0f;
+        }
+    }
+    block_by_rows<S, kWidth, N>(scores, v, result);
+  }
+
+  float inverse[2], factor[2];
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    sum[half] += __shfl_xor_sync(0xFFFFFFFFu, sum[half], 1);
+    sum[half] += __shfl_xor_sync(0xFFFFFFFFu, sum[half], 2);
+    inverse[half] = 1.0f / sum[half];
+    factor[half] = a.has_dropout ? inverse[half] * static_cast<float>(a.dropping.scale) : inverse[half];
+    if (a.kept == nullptr || lane % 4 != 0 || own.query[half] >= a.seq) continue;
+    float* kept = a.kept + ((at.sequence * a.seq + own.query[half]) * a.heads + at.head) * 2;
+    kept[0] = top[half];
+    kept[1] = inverse[half];
+  }
+  store_result<S, kWidth>(result, factor, context, token, warp_row, rows, at.head, a.head_dim);
+  if (a.probs == nullptr) return;
+
+  for (int64_t key = 0; key < end; key += kKeys) {
+    const int64_t count = end - key < kKeys ? end - key : kKeys;
+    __syncthreads();
+    load_rows<S, kWidth, kKeys>(a.k, first_key + key, count, key_head, a.head_dim, k);
+    __syncthreads();
+    float scores[N][4] = {};
+    rows_by_rows<S, kWidth, N>(q + warp_row * kRowStride<kWidth>, k, scores);
+    hide<S, N>(a, own, at.sequence, key, scores);
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      if (own.query[e / 2] >= a.seq) continue;
+      S* kept = a.probs + ((at.sequence * a.seq + own.query[e / 2]) * a.heads + at.head) * a.room;
+#pragma unroll
+      for (int n = 0; n < N; ++n) {
+        const int64_t col = key + n * 8 + result_place(lane, e).col;
+        if (col < end)
+          kept[col] = narrow<S>(__expf(times(scores[n][e], a.scale) - top[e / 2]) * inverse[e / 2]);
+      }
+    }
+  }
+  for (int row = static_cast<int>(threadIdx.x) / 32; row < rows; row += kWarps) {
+    S* kept = a.probs + ((token + row) * a.heads + at.head) * a.room;
+    for (int64_t col = end + lane; col < a.room; col += 32) kept[col] = narrow<S>(0.0f);
+  }
+}
+
+/// P and P∘M of one element, from where P was kept or again from its score; 0 where the query does not see
+/// the key.
+struct Probability {
+  float prob, used;
+};
+template <class S>
+__device__ __forceinline__ Probability probability_of(const Attention<S>& a, MaskReader& mask,
+                                                      int64_t sequence, int64_t head, int64_t query,
+                                                      int64_t seen, int64_t key, float score, float top,
+                                                      float inverse) {
+  if (key >= seen) return {0.0f, 0.0f};
+  float prob;
+  if (a.probs != nullptr) {
+    prob = widen(a.probs[((sequence * a.seq + query) * a.heads + head) * a.room + key]);
+  } else {
+    const bool hidden = a.mask != nullptr && a.mask[sequence * a.room + key] == 0;
+    prob = __expf(times(hidden ? kHiddenScore : score, a.scale) - top) * inverse;
+  }
+  if (!a.has_dropout) return {prob, prob};
+  const bool kept = !mask.drops(a.first_draw(sequence, head, query) + key);
+  return {prob, kept ? prob * static_cast<float>(a.dropping.scale) : 0.0f};
+}
+
+/// dQ of 64 queries.
+template <class S, int kWidth>
+__global__ void __launch_bounds__(kBlockThreads)
+    half_query_grad_kernel(Attention<S> a, AttentionGrad<S> gradient, int64_t tiles) {
+  constexpr int kKeys = kWidth <= 64 ? 64 : 32, N = kKeys / 8;
+  extern __shared__ __align__(16) unsigned char memory[];
+  S* q = reinterpret_cast<S*>(memory);
+  S* dc = q + kBlockRows * kRowStride<kWidth>;
+  S* k = dc + kBlockRows * kRowStride<kWidth>;
+  S* v = k + kKeys * kRowStride<kWidth>;
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp_row = static_cast<int>(threadIdx.x) / 32 * 16;
+
+  const TilePlace at(blockIdx.x, a.heads, tiles);
+  const int64_t query = at.tile * kBlockRows;
+  const int64_t rows = a.seq - query < kBlockRows ? a.seq - query : kBlockRows;
+  const int64_t token = at.sequence * a.seq + query, key_head = key_head_of(a.keys, at.head);
+  const int64_t end = a.seen(query + rows - 1);
+  const OwnQueries<S> own(a, query + warp_row, 0);
+  load_rows<S, kWidth, kBlockRows>(a.q, token, rows, at.head, a.head_dim, q);
+  load_rows<S, kWidth, kBlockRows>(gradient.dcontext, token, rows, at.head, a.head_dim, dc);
+  float top[2] = {}, inverse[2] = {}, delta[2] = {};
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    if (own.query[half] >= a.seq) continue;
+    const int64_t index = (at.sequence * a.seq + own.query[half]) * a.heads + at.head;
+    delta[half] = gradient.delta[index];
+    if (a.kept == nullptr) continue;
+    top[half] = a.kept[2 * index];
+    inverse[half] = a.kept[2 * index + 1];
+  }
+
+  float result[kWidth / 8][4] = {};
+  for (int64_t key = 0; key < end; key += kKeys) {
+    const int64_t count = end - key < kKeys ? end - key : kKeys;
+    __syncthreads();  // the tiles before have been read
+    load_rows<S, kWidth, kKeys>(a.k, at.sequence * a.room + key, count, key_head, a.head_dim, k);
+    load_rows<S, kWidth, kKeys>(a.v, at.sequence * a.room + key, count, key_head, a.head_dim, v);
+    __syncthreads();
+    float scores[N][4] = {}, dprobs[N][4] = {};
+    if (a.probs == nullptr) rows_by_rows<S, kWidth, N>(q + warp_row * kRowStride<kWidth>, k, scores);
+    rows_by_rows<S, kWidth, N>(dc + warp_row * kRowStride<kWidth>, v, dprobs);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      MaskReader mask(a.dropping);
+#pragma unroll
+      for (int n = 0; n < N; ++n)
+#pragma unroll
+        for (int e = 2 * half; e < 2 * half + 2; ++e) {
+          const int64_t col = key + n * 8 + result_place(lane, e).col;
+          const Probability p = probability_of(a, mask, at.sequence, at.head, own.query[half], own.seen[half],
+                                               col, scores[n][e], top[half], inverse[half]);
+          scores[n][e] = score_gradient(p.prob, p.used, dprobs[n][e], delta[half], a.scale, a.has_dropout);
+        }
+    }
+    block_by_rows<S, kWidth, N>(scores, k, result);
+  }
+  const float one[2] = {1, 1};
+  store_result<S, kWidth>(result, one, gradient.dq, token, warp_row, rows, at.head, a.head_dim);
+}
+
+/// dK and dV of 64 keys. The scores are transposed: a lane's rows are keys and its columns queries.
+template <class S, int kWidth>
+__global__ void __launch_bounds__(kBlockThreads)
+    half_key_grad_kernel(Attention<S> a, AttentionGrad<S> gradient, int64_t tiles) {
+  constexpr int kQueries = kWidth <= 64 ? 64 : 32, N = kQueries / 8;
+  extern __shared__ __align__(16) unsigned char memory[];
+  S* k = reinterpret_cast<S*>(memory);
+  S* v = k + kBlockRows * kRowStride<kWidth>;
+  S* q = v + kBlockRows * kRowStride<kWidth>;
+  S* dc = q + kQueries * kRowStride<kWidth>;
+  __shared__ float tops[kQueries], inverses[kQueries], deltas[kQueries];
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp_row = static_cast<int>(threadIdx.x) / 32 * 16;
+
+  const TilePlace at(blockIdx.x, a.keys.heads, tiles);
+  const int64_t key = at.tile * kBlockRows, token = at.sequence * a.room + key;
+  const int64_t count = a.room - key < kBlockRows ? a.room - key : kBlockRows;
+  load_rows<S, kWidth, kBlockRows>(a.k, token, count, at.head, a.head_dim, k);
+  load_rows<S, kWidth, kBlockRows>(a.v, token, count, at.head, a.head_dim, v);
+  float dk[kWidth / 8][4] = {}, dv[kWidth / 8][4] = {};
+  const Readers readers = readers_of(a.keys, a.heads, at.head);
+  for (int64_t head = readers.begin; head < readers.end; ++head) {
+    // Queries before the first key see none of these keys. 64 is a multiple of the queries at a time.
+    for (int64_t query = a.causal ? key : 0; query < a.seq; query += kQueries) {
+      const int64_t rows = a.seq - query < kQueries ? a.seq - query : kQueries;
+      const int64_t first = at.sequence * a.seq + query;
+      __syncthreads();  // the tiles before have been read
+      load_rows<S, kWidth, kQueries>(a.q, first, rows, head, a.head_dim, q);
+      load_rows<S, kWidth, kQueries>(gradient.dcontext, first, rows, head, a.head_dim, dc);
+      if (threadIdx.x < kQueries) {
+        const bool exists = threadIdx.x < rows;
+        const int64_t index = (first + (exists ? threadIdx.x : 0)) * a.heads + head;
+        deltas[threadIdx.x] = exists ? gradient.delta[index] : 0.0f;
+        tops[threadIdx.x] = exists && a.kept != nullptr ? a.kept[2 * index] : 0.0f;
+        inverses[threadIdx.x] = exists && a.kept != nullptr ? a.kept[2 * index + 1] : 0.0f;
+      }
+      __syncthreads();
+      float scores[N][4] = {}, dprobs[N][4] = {};
+      if (a.probs == nullptr) rows_by_rows<S, kWidth, N>(k + warp_row * kRowStride<kWidth>, q, scores);
+      rows_by_rows<S, kWidth, N>(v + warp_row * kRowStride<kWidth>, dc, dprobs);
+#pragma unroll
+      for (int n = 0; n < N; ++n)
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          const FragmentPlace place = result_place(lane, e);
+          const int col = n * 8 + place.col;
+          const int64_t own = key + warp_row + place.row;
+          // 0 where there is no such query or the warp's rows reach past the keys.
+          const int64_t seen = col < rows ? a.seen(query + col) : 0;
+          MaskReader mask(a.dropping);
+          const Probability p = probability_of(a, mask, at.sequence, head, query + col, seen, own,
+                                               scores[n][e], tops[col], inverses[col]);
+          scores[n][e] = p.used;
+          dprobs[n][e] = score_gradient(p.prob, p.used, dprobs[n][e], deltas[col], a.scale, a.has_dropout);
+        }
+      block_by_rows<S, kWidth, N>(scores, dc, dv);
+      block_by_rows<S, kWidth, N>(dprobs, q, dk);
+    }
+  }
+  const float one[2] = {1, 1};
+  store_result<S, kWidth>(dk, one, gradient.dk, token, warp_row, count, at.head, a.head_dim);
+  store_result<S, kWidth>(dv, one, gradient.dv, token, warp_row, count, at.head, a.head_dim);
+}
+
+/// Calls body(std::integral_constant<int, width>) with the tile width that a head fits in. 96 is that of the
+/// paper's models.
+template <class Body>
+void with_half_width(int64_t head_dim, Body&& body) {
+  if (head_dim <= 64) return body(std::integral_constant<int, 64>{});
+  if (head_dim <= 96) return body(std::integral_constant<int, 96>{});
+  return body(std::integral_constant<int, 128>{});
+}
+
+template <class S>
+void forward(const Operation& operation, const Attention<S>& a, HeadRows<S> context) {
+  with_half_width(a.head_dim, [&](auto width) {
+    constexpr int kWidth = decltype(width)::value;
+    const int64_t tiles = pieces(a.seq, kBlockRows);
+    operation.launch(half_attention_kernel<S, kWidth>, a.batch * a.heads * tiles, kBlockThreads,
+                     sizeof(S) * (kBlockRows + 128) * kRowStride<kWidth>, a, context, tiles);
+  });
+}
+
+template <class S>
+void backward(const Operation& operation, const Attention<S>& a, const AttentionGrad<S>& gradient) {
+  with_half_width(a.head_dim, [&](auto width) {
+    constexpr int kWidth = decltype(width)::value;
+    constexpr int kOthers = kWidth <= 64 ? 64 : 32;
+    constexpr size_t kBytes = sizeof(S) * 2 * (kBlockRows + kOthers) * kRowStride<kWidth>;
+    const int64_t tiles = pieces(a.seq, kBlockRows);
+    operation.launch(half_query_grad_kernel<S, kWidth>, a.batch * a.heads * tiles, kBlockThreads, kBytes, a,
+                     gradient, tiles);
+    operation.launch(half_key_grad_kernel<S, kWidth>, a.batch * a.keys.heads * tiles, kBlockThreads, kBytes,
+                     a, gradient, tiles);
+  });
+}
+
+}  // namespace
+
+void attention_on_matrix_units(const Operation& operation, const Attention<__nv_bfloat16>& a,
+                               HeadRows<__nv_bfloat16> context) {
+  forward(operation, a, context);
+}
+void attention_on_matrix_units(const Operation& operation, const Attention<__half>& a,
+                               HeadRows<__half> context) {
+  forward(operation, a, context);
+}
+void attention_grad_on_matrix_units(const Operation& operation, const Attention<__nv_bfloat16>& a,
+                                    const AttentionGrad<__nv_bfloat16>& gradient) {
+  backward(operation, a, gradient);
+}
+void attention_grad_on_matrix_units(const Operation& operation, const Attention<__half>& a,
+                                    const AttentionGrad<__half>& gradient) {
+  backward(operation, a, gradient);
+}
+
+}  // namespace shardlens::cuda

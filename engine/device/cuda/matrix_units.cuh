@@ -1,0 +1,113 @@
+// Products of 16-bit matrices in shared memory by a warp on the matrix units, summed in fp32. Two forms are
+// all that attention needs: rows by rows, which makes scores, and a block of scores by rows, whose left
+// operand is the result of the first, rounded, without leaving the registers.
+#pragma once
+
+#include "engine/device/cuda/fragments.h"
+#include "engine/device/cuda/operation.cuh"
+
+namespace shardlens::cuda {
+
+/// A row of a tile in shared memory: 16 bytes more than its width, so that eight neighbours in a column lie
+/// in different banks.
+template <int kWidth>
+inline constexpr int kRowStride = kWidth + 8;
+
+/// Four 8 × 8 matrices, each lane pointing at one row of one of them.
+template <class S>
+__device__ __forceinline__ void load_matrices(const S* row, uint32_t (&out)[4]) {
+  const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(row));
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
+               : "r"(address)
+               : "memory");
+}
+
+template <class S>
+__device__ __forceinline__ void load_transposed(const S* row, uint32_t (&out)[4]) {
+  const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(row));
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
+               : "r"(address)
+               : "memory");
+}
+
+/// sum [16, 8] += left [16, 16] · right [16, 8]
+template <class S>
+__device__ __forceinline__ void multiply_add(float (&sum)[4], const uint32_t (&left)[4], uint32_t right_low,
+                                             uint32_t right_high) {
+  if constexpr (std::is_same_v<S, __nv_bfloat16>)
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+        : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right_low), "r"(right_high));
+  else
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+        : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right_low), "r"(right_high));
+}
+
+/// Two neighbouring numbers, rounded, the first one in the low half.
+template <class S>
+__device__ __forceinline__ uint32_t pack_pair(float first, float second) {
+  uint32_t bits;
+  if constexpr (std::is_same_v<S, __nv_bfloat16>) {
+    const __nv_bfloat162 pair = __floats2bfloat162_rn(first, second);
+    memcpy(&bits, &pair, sizeof bits);
+  } else {
+    const __half2 pair = __floats2half2_rn(first, second);
+    memcpy(&bits, &pair, sizeof bits);
+  }
+  return bits;
+}
+
+/// sums [16, 8N] += A·Bᵀ with 16 rows from `a` on and 8N rows from `b` on, all kWidth long.
+template <class S, int kWidth, int N>
+__device__ __forceinline__ void rows_by_rows(const S* a, const S* b, float (&sums)[N][4]) {
+  static_assert(kWidth % 16 == 0 && N % 2 == 0);
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const FragmentPlace in_a = left_place(lane), in_b = right_place(lane);
+  a += in_a.row * kRowStride<kWidth> + in_a.col;
+  b += in_b.row * kRowStride<kWidth> + in_b.col;
+#pragma unroll
+  for (int k = 0; k < kWidth; k += 16) {
+    uint32_t left[4];
+    load_matrices(a + k, left);
+#pragma unroll
+    for (int n = 0; n < N; n += 2) {
+      uint32_t right[4];
+      load_matrices(b + n * 8 * kRowStride<kWidth> + k, right);
+      multiply_add<S>(sums[n], left, right[0], right[1]);
+      multiply_add<S>(sums[n + 1], left, right[2], right[3]);
+    }
+  }
+}
+
+/// sums [16, kWidth] += block·B with the block [16, 8N] as rows_by_rows() left it, rounded, and 8N rows from
+/// `b` on.
+template <class S, int kWidth, int N>
+__device__ __forceinline__ void block_by_rows(const float (&block)[N][4], const S* b,
+                                              float (&sums)[kWidth / 8][4]) {
+  static_assert(kWidth % 16 == 0 && N % 2 == 0);
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const FragmentPlace in_b = right_transposed_place(lane);
+  b += in_b.row * kRowStride<kWidth> + in_b.col;
+#pragma unroll
+  for (int k = 0; k < N; k += 2) {
+    const uint32_t left[4] = {pack_pair<S>(block[k][0], block[k][1]), pack_pair<S>(block[k][2], block[k][3]),
+                              pack_pair<S>(block[k + 1][0], block[k + 1][1]),
+                              pack_pair<S>(block[k + 1][2], block[k + 1][3])};
+#pragma unroll
+    for (int n = 0; n < kWidth / 8; n += 2) {
+      uint32_t right[4];
+      load_transposed(b + k * 8 * kRowStride<kWidth> + n * 8, right);
+      multiply_add<S>(sums[n], left, right[0], right[1]);
+      multiply_add<S>(sums[n + 1], left, right[2], right[3]);
+    }
+  }
+}
+
+}  // namespace shardlens::cuda
