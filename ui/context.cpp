@@ -23,6 +23,10 @@ void Context::send(ComparisonCommand command) const {
   comparison_outbox.push_back(std::move(command));
 }
 
+void Context::send(DiffCommand command) const {
+  diff_outbox.push_back(std::move(command));
+}
+
 void Context::send(ReplayCommand command) const {
   replay_outbox.push_back(std::move(command));
 }

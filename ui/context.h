@@ -15,9 +15,11 @@
 #include "engine/runtime/scaling_snapshot.h"
 #include "engine/runtime/snapshot.h"
 #include "engine/train/break_snapshot.h"
+#include "engine/train/diff_session.h"
 #include "engine/train/train_snapshot.h"
 #include "ui/theme/theme.h"
 #include "ui/train_choices.h"
+#include "ui/widgets/sort_order.h"
 #include "ui/widgets/stretch.h"
 #include "ui/widgets/wanted.h"
 
@@ -57,9 +59,31 @@ struct ScalingAsked {
   int stages = 0;
 };
 
-enum class ComparePage { Splits, Tournament, Sweep };
+enum class ComparePage { Splits, Tournament, Sweep, Recordings };
 
 inline constexpr const char* kOwnSplit = "this one";  ///< of CompareView::splits: the settings' own
+
+/// What two recordings are compared in, below the answer.
+enum class DiffPart { Steps, Totals, Memory, Metrics };
+
+/// A moment of one of two recordings that is to be looked at as soon as it is open.
+struct DiffJump {
+  std::string file;
+  int64_t pass = 0;
+  StepId step = -1;
+};
+
+/// Two recordings side by side: which, and what of them is looked at.
+struct DiffView {
+  std::string a, b;     ///< paths, or "gallery:NAME"; empty: none is chosen
+  bool b_here = false;  ///< B is what A recorded, run here
+  DiffPart part = DiffPart::Steps;
+  SortOrder order;                ///< of the steps
+  std::string metric;             ///< whose curves are shown; empty: the loss, or what there is
+  int row = -1;                   ///< of the steps, as they are without an order; -1: none was clicked
+  std::optional<DiffWish> asked;  ///< what was last asked for
+  std::optional<DiffJump> jump;
+};
 
 /// What the Compare tab compares.
 struct CompareView {
@@ -73,6 +97,8 @@ struct CompareView {
   int limit_divisor = 1;  ///< a rank may hold this part of the memory it has there
   std::optional<comparison_command::PlanSplits> asked;  ///< what was last asked for
   std::optional<TournamentWish> asked_tournament;
+  SortOrder order;  ///< of the tournament's entrants
+  DiffView diff;
 };
 
 /// Who is to be made late next, and by how much.
@@ -108,12 +134,16 @@ struct BreakView {
   int64_t probe = 0;  ///< the training step whose errors are shown; 0: the first in which something is wrong
 };
 
+/// What the chosen recording is for.
+enum class ChosenFor { Replay, CompareA, CompareB };
+
 /// How the recording that is open is played and annotated, and how another one is chosen.
 struct ReplayView {
   double speed =
       0;  ///< recorded seconds a second; 0: step by step, each held still, as a run is walked through
   bool choosing = false;  ///< the list of recordings lies over everything
-  std::string path;       ///< typed there
+  ChosenFor chosen_for = ChosenFor::Replay;
+  std::string path;  ///< typed there
   bool notes_open = false;
   bool writes_note = false;  ///< the field for a new note takes the keyboard in this frame
   std::string note;          ///< being written
@@ -196,6 +226,13 @@ struct ViewState {
 
   /// Palette or sheet lies over everything: what is beneath says nothing about the mouse.
   bool covered() const { return palette_open || sheet_open || replay.choosing; }
+  void close_covers() { palette_open = sheet_open = replay.choosing = false; }
+  /// Opens that one alone, or closes it where it is open: toggle_cover(view.sheet_open).
+  void toggle_cover(bool& cover) {
+    const bool opens = !cover;
+    close_covers();
+    cover = opens;
+  }
   void set_lecture(bool on) { lecture = setup_hidden = on; }
   float ui_scale() const { return scale * (lecture ? 1.6f : 1.0f); }
 };
@@ -216,6 +253,7 @@ struct Context {
   const BreakSnapshot& breaks;
   const ScalingSnapshot& scaling;
   const ComparisonSnapshot& comparison;
+  const DiffSnapshot& diff;
   const ReplaySnapshot& replay;
   const Snapshot* beside;          ///< this machine's run of the recorded Program, timed; null: there is none
   const HistorySnapshot& history;  ///< the timeline of the recording that is open
@@ -228,29 +266,67 @@ struct Context {
   std::vector<BreakCommand>& break_outbox;            ///< sent to the BreakSession after the frame
   std::vector<ScalingCommand>& scaling_outbox;        ///< sent to the ScalingSession after the frame
   std::vector<ComparisonCommand>& comparison_outbox;  ///< sent to the Comparison after the frame
+  std::vector<DiffCommand>& diff_outbox;              ///< sent to the DiffSession after the frame
   std::vector<ReplayCommand>& replay_outbox;          ///< sent to the Replay after the frame
   std::vector<HistoryCommand>& history_outbox;        ///< sent to the HistoryReader after the frame
 
   float px(float at_scale_one) const { return at_scale_one * view.ui_scale(); }
   /// The same, looking at something else in another way: for a panel that shows more than one plan.
   Context of(const Snapshot& other, ViewState& other_view) const {
-    return {other,         recorded,      train,        breaks,       scaling,        comparison,
-            replay,        nullptr,       history,      other_view,   theme,          fonts,
-            heatmaps,      outbox,        train_outbox, break_outbox, scaling_outbox, comparison_outbox,
-            replay_outbox, history_outbox};
+    return {other,
+            recorded,
+            train,
+            breaks,
+            scaling,
+            comparison,
+            diff,
+            replay,
+            nullptr,
+            history,
+            other_view,
+            theme,
+            fonts,
+            heatmaps,
+            outbox,
+            train_outbox,
+            break_outbox,
+            scaling_outbox,
+            comparison_outbox,
+            diff_outbox,
+            replay_outbox,
+            history_outbox};
   }
   /// The same, looked at in another way and in other inks: for a figure on paper.
   Context with(ViewState& other_view, const Theme& other_theme) const {
-    return {snapshot,      recorded,      train,        breaks,       scaling,        comparison,
-            replay,        beside,        history,      other_view,   other_theme,    fonts,
-            heatmaps,      outbox,        train_outbox, break_outbox, scaling_outbox, comparison_outbox,
-            replay_outbox, history_outbox};
+    return {snapshot,
+            recorded,
+            train,
+            breaks,
+            scaling,
+            comparison,
+            diff,
+            replay,
+            beside,
+            history,
+            other_view,
+            other_theme,
+            fonts,
+            heatmaps,
+            outbox,
+            train_outbox,
+            break_outbox,
+            scaling_outbox,
+            comparison_outbox,
+            diff_outbox,
+            replay_outbox,
+            history_outbox};
   }
   void send(Command command) const;
   void send(TrainCommand command) const;
   void send(BreakCommand command) const;
   void send(ScalingCommand command) const;
   void send(ComparisonCommand command) const;
+  void send(DiffCommand command) const;
   void send(ReplayCommand command) const;
   void send(HistoryCommand command) const;
 

@@ -31,7 +31,10 @@ constexpr std::pair<ScalingPage, const char*> kScalingPages[] = {{ScalingPage::W
                                                                  {ScalingPage::Cluster, "cluster"}};
 
 constexpr std::pair<ComparePage, const char*> kComparePages[] = {
-    {ComparePage::Splits, "splits"}, {ComparePage::Tournament, "tournament"}, {ComparePage::Sweep, "sweep"}};
+    {ComparePage::Splits, "splits"},
+    {ComparePage::Tournament, "tournament"},
+    {ComparePage::Sweep, "sweep"},
+    {ComparePage::Recordings, "recordings"}};
 
 ComparePage parse_compare_page(const std::string& name) {
   for (const auto& [page, text] : kComparePages) {

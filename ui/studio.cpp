@@ -133,6 +133,7 @@ Studio::Studio(const Settings& settings, const Fonts& fonts, std::filesystem::pa
       train_(training_.snapshot()),
       broken_(breaks_.snapshot()),
       compared_(comparison_.snapshot()),
+      differing_(diff_.snapshot()),
       last_change_(Clock::now()),
       last_remembered_(Clock::now()) {
   view_.recordings = default_recordings_folder().string();
@@ -163,11 +164,11 @@ Studio::~Studio() {
 }
 
 Context Studio::context() {
-  return {
-      *snapshot_,     recorded_,      *train_,       *broken_,      *scaled_,           *compared_,
-      *replayed_,     beside_.get(),  *read_,        view_,         theme(view_.theme), fonts_,
-      heatmaps_,      outbox_,        train_outbox_, break_outbox_, scaling_outbox_,    comparison_outbox_,
-      replay_outbox_, history_outbox_};
+  return {*snapshot_,     recorded_,          *train_,         *broken_,           *scaled_,
+          *compared_,     *differing_,        *replayed_,      beside_.get(),      *read_,
+          view_,          theme(view_.theme), fonts_,          heatmaps_,          outbox_,
+          train_outbox_,  break_outbox_,      scaling_outbox_, comparison_outbox_, diff_outbox_,
+          replay_outbox_, history_outbox_};
 }
 
 void Studio::prepare_style() {
@@ -319,6 +320,7 @@ void Studio::take_snapshots() {
   std::shared_ptr<const Snapshot> newest = session_.snapshot();
   std::shared_ptr<const TrainSnapshot> trained = training_.snapshot();
   std::shared_ptr<const ComparisonSnapshot> compared = comparison_.snapshot();
+  std::shared_ptr<const DiffSnapshot> differing = diff_.snapshot();
   std::shared_ptr<const ReplaySnapshot> replayed = replay_.snapshot();
   const bool replays = replayed->is_open();
   if (!replays && trained->frozen && trained->frozen != frozen_) {
@@ -338,12 +340,14 @@ void Studio::take_snapshots() {
   std::shared_ptr<const ScalingSnapshot> scaled = scaling_.snapshot();
   std::shared_ptr<const HistorySnapshot> read = history_.snapshot();
   const bool changed = newest != snapshot_ || trained != train_ || broken != broken_ || scaled != scaled_ ||
-                       compared != compared_ || replayed != replayed_ || read != read_;
+                       compared != compared_ || differing != differing_ || replayed != replayed_ ||
+                       read != read_;
   if (changed || has_input()) last_change_ = Clock::now();
   snapshot_ = std::move(newest);
   train_ = std::move(trained);
   broken_ = std::move(broken);
   compared_ = std::move(compared);
+  differing_ = std::move(differing);
   scaled_ = std::move(scaled);
   const std::shared_ptr<const ReplaySnapshot> before = std::move(replayed_);
   replayed_ = std::move(replayed);
@@ -386,6 +390,8 @@ void Studio::send_commands() {
     scaling_.send(scaling_command::Stop{
         "A run began, and two at once would share the cores: the measurement was given up."});
   if (compared_->measuring && computing) comparison_.send(comparison_command::Stop{});
+  if (differing_->running && (computing || compares)) diff_.send(diff_command::Stop{});
+  for (DiffCommand& command : diff_outbox_) diff_.send(std::move(command));
   for (ReplayCommand& command : replay_outbox_) replay_.send(std::move(command));
   for (HistoryCommand& command : history_outbox_) history_.send(std::move(command));
   for (Command& command : outbox_) {
@@ -410,12 +416,14 @@ void Studio::send_commands() {
   for (ComparisonCommand& command : comparison_outbox_) comparison_.send(std::move(command));
   const bool asked = !outbox_.empty() || !train_outbox_.empty() || !break_outbox_.empty() ||
                      !replay_outbox_.empty() || !history_outbox_.empty();
-  if (asked || !scaling_outbox_.empty() || !comparison_outbox_.empty()) last_change_ = Clock::now();
+  if (asked || !scaling_outbox_.empty() || !comparison_outbox_.empty() || !diff_outbox_.empty())
+    last_change_ = Clock::now();
   outbox_.clear();
   train_outbox_.clear();
   break_outbox_.clear();
   scaling_outbox_.clear();
   comparison_outbox_.clear();
+  diff_outbox_.clear();
   replay_outbox_.clear();
   history_outbox_.clear();
 }
@@ -423,6 +431,7 @@ void Studio::send_commands() {
 void Studio::frame() {
   take_snapshots();
   follow_program();
+  follow_diff_jump();
   look_at_recording();
   prepare_style();
 
@@ -489,7 +498,8 @@ Figure Studio::draw_figure(const FigureWish& wish) {
 double Studio::idle_seconds() const {
   const bool runs_beside = view_.replay.beside && is_busy(*session_.snapshot());
   if (is_busy(*snapshot_) || runs_beside || train_->is_active() || broken_->is_active() || compared_->busy ||
-      view_.playing || replayed_->playing || read_->is_busy() || seconds_since(last_change_) < kSettleSeconds)
+      differing_->busy || view_.playing || replayed_->playing || read_->is_busy() ||
+      seconds_since(last_change_) < kSettleSeconds)
     return kBusyFrameSeconds;
   if (scaled_->measures()) return kMeasuringFrameSeconds;
   return ImGui::GetIO().WantTextInput ? 0.2 : kIdleSeconds;  // a text cursor blinks

@@ -1,7 +1,8 @@
 // The studio: one Session that computes, one TrainingSession that trains, one ScalingSession that prices and
-// measures, one Comparison that measures what stands beside the run, one Replay that shows a recording in its
-// place, and one window that shows. A frame takes the newest Snapshot, lets the keys and the panels look at
-// it, and sends what they ask for back through the Session's queue. It never waits for the engine.
+// measures, one Comparison that measures what stands beside the run, one DiffSession that sets two
+// recordings side by side, one Replay that shows a recording in place of the run, and one window that shows.
+// A frame takes the newest Snapshot, lets the keys and the panels look at it, and sends what they ask for
+// back through the Session's queue. It never waits for the engine.
 #pragma once
 
 #include <chrono>
@@ -16,6 +17,7 @@
 #include "engine/runtime/scaling_session.h"
 #include "engine/runtime/session.h"
 #include "engine/train/break_session.h"
+#include "engine/train/diff_session.h"
 #include "engine/train/training_session.h"
 #include "ui/commands/walk.h"
 #include "ui/context.h"
@@ -57,6 +59,7 @@ class Studio {
   BreakSession& breaks() { return breaks_; }
   ScalingSession& scaling() { return scaling_; }
   Comparison& comparison() { return comparison_; }
+  DiffSession& diff() { return diff_; }
   Replay& replay() { return replay_; }
   const ReplaySnapshot& replayed() const { return *replayed_; }  ///< that the last frame drew
   HistoryReader& history() { return history_; }
@@ -74,6 +77,7 @@ class Studio {
   void remember_recording(const std::string& path);
   void run_recorded_settings();
   void look_at_recording();
+  void follow_diff_jump();
   void take_beside(const std::shared_ptr<const Snapshot>& live, const RecordingFacts& recording);
   void send_commands();
   void draw_frozen(const Context& context);
@@ -99,6 +103,7 @@ class Studio {
   BreakSession breaks_;
   ScalingSession scaling_;
   Comparison comparison_;
+  DiffSession diff_;
   Replay replay_;
   HistoryReader history_;
   const Settings first_settings_;
@@ -120,6 +125,7 @@ class Studio {
   std::shared_ptr<const TrainSnapshot> train_;
   std::shared_ptr<const BreakSnapshot> broken_;
   std::shared_ptr<const ComparisonSnapshot> compared_;
+  std::shared_ptr<const DiffSnapshot> differing_;
   std::shared_ptr<const FrozenStep>
       frozen_;  ///< the training step that is shown in place of the Session's run
   std::vector<Command> outbox_;
@@ -127,6 +133,7 @@ class Studio {
   std::vector<BreakCommand> break_outbox_;
   std::vector<ScalingCommand> scaling_outbox_;
   std::vector<ComparisonCommand> comparison_outbox_;
+  std::vector<DiffCommand> diff_outbox_;
   std::vector<ReplayCommand> replay_outbox_;
   std::vector<HistoryCommand> history_outbox_;
   ThemeName styled_theme_ = ThemeName::Dark;

@@ -72,6 +72,7 @@ void Studio::follow_replay(const ReplaySnapshot& before) {
   if (replayed_->messages != before.messages) {
     message_ = replayed_->message;
     view_.replay.choosing = false;
+    view_.compare.diff.jump.reset();
   }
   const bool opened = replayed_->is_open() && replayed_->recording != before.recording;
   if (opened) {
@@ -107,6 +108,17 @@ void Studio::follow_replay(const ReplaySnapshot& before) {
 void Studio::open_recording(const std::string& path) {
   replay_.send(replay_command::Open{path});
   last_change_ = Clock::now();
+}
+
+/// A moment that was wanted of a recording, once that is open.
+void Studio::follow_diff_jump() {
+  std::optional<DiffJump>& jump = view_.compare.diff.jump;
+  if (!jump || !replayed_->is_open() || replayed_->recording->path != jump->file) return;
+  replay_.send(replay_command::ShowPass{jump->pass});
+  select_step(view_, replayed_->recording->plan->program, jump->step);
+  view_.scroll_to_selection = view_.focus_tab = true;
+  view_.tab = Tab::Stage;
+  jump.reset();
 }
 
 /// Of a recording the samples of what is on screen are read, and no others.

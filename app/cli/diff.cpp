@@ -6,11 +6,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/diff_live.h"
 #include "app/cli/verbs.h"
 #include "engine/config/error.h"
 #include "engine/config/units.h"
 #include "engine/record/diff.h"
+#include "engine/record/gallery.h"
+#include "engine/train/run_again.h"
 
 namespace shardlens::cli {
 namespace {
@@ -246,7 +247,7 @@ Verb add_diff(CLI::App& app) {
   auto b = std::make_shared<std::string>();
   auto live = std::make_shared<bool>(false);
   auto as_json = std::make_shared<bool>(false);
-  app.add_option("a", *a, "FILE.shardlens")->required();
+  app.add_option("a", *a, "FILE.shardlens, or gallery:NAME")->required();
   app.add_option("b", *b, "FILE.shardlens, or --live");
   app.add_flag("--live", *live, "Runs A's settings here, as often as A did, and compares with that");
   app.add_flag("--json", *as_json, "One JSON object on stdout, nothing else");
@@ -259,8 +260,8 @@ Verb add_diff(CLI::App& app) {
     if (*live == !b->empty())
       throw request_error(*live ? "give a second recording or --live, not both"
                                 : "give a second recording, or --live to compare with a run made here");
-    const Recording first(*a);
-    if (!*live) return compare(first, Recording(*b), *a, *b, *as_json);
+    const Recording first(recording_path(*a));
+    if (!*live) return compare(first, Recording(recording_path(*b)), *a, *b, *as_json);
     const RunAgain again(first, *a);
     return compare(first, Recording(again.path()), *a, "run here", *as_json);
   };

@@ -142,6 +142,25 @@ void compare_all(const std::string& view, Platform& platform, ui::Studio& studio
   wait_for_comparison(platform, studio);
 }
 
+/// The two recordings that are named, or two of the gallery, compared.
+void compare_recordings(const std::string& view, Platform& platform, ui::Studio& studio) {
+  if (view != kRecordingsView) return;
+  ui::DiffView& diff = studio.view().compare.diff;
+  if (diff.a.empty()) {
+    diff.a = "gallery:loss-fused";
+    diff.b = "gallery:loss-gathered";
+  }
+  const auto begin = Clock::now();
+  for (int i = 0; i < kSettlingFrames; ++i) draw_frame(platform, studio);  // the page asks for it
+  while (!studio.diff().snapshot()->compared) {
+    const std::string message = studio.diff().wait_until_idle(0.02)->message;
+    if (!message.empty()) throw request_error(message);
+    if (seconds_since(begin) > kTimeoutSeconds)
+      throw run_error(fmt::format("the recordings were not compared within {:.0f} s", kTimeoutSeconds));
+    draw_frame(platform, studio);
+  }
+}
+
 /// Draws until `is_so()` of the replay.
 void wait_for_replay(Platform& platform, ui::Studio& studio, const auto& is_so) {
   const auto begin = Clock::now();
@@ -247,6 +266,7 @@ OffscreenStudio::OffscreenStudio(const Options& options, PixelSize size)
   if (replays_) {
     show_recording(options.view, options, made_, *platform_, studio_);
     if (options.at_seconds) show_moment(*options.at_seconds);
+    compare_recordings(options.view, *platform_, studio_);
     return;
   }
   wait_for_rest(*platform_, studio_);
@@ -263,6 +283,7 @@ void OffscreenStudio::prepare_view(const std::string& view, const Options& optio
   if (view == "open-recording") studio_.replay().send(replay_command::List{});
   break_shortly(view, options, *platform_, studio_);
   compare_all(view, *platform_, studio_);
+  compare_recordings(view, *platform_, studio_);
   train_shortly(view, *platform_, studio_);
   measure_shortly(view, *platform_, studio_);
   if (view != kFrozenView) return;

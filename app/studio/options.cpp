@@ -56,11 +56,11 @@ const char* const kExamples =
 
 const std::vector<std::string>& view_names() {
   static const std::vector<std::string> names{
-      "stage",          "memory",        "memory-layer",  "traffic",       "traffic-times", "scaling",
-      "scaling-strong", "scaling-heads", "break-even",    "cluster",       "compare",       "tournament",
-      "sweep",          "train",         "train-compare", kFrozenView,     "program",       kBreakView,
-      kBreakLossView,   "palette",       "inspector",     "start",         "sheet",         "replay",
-      "replay-train",   "replay-notes",  "replay-times",  "open-recording"};
+      "stage",          "memory",        "memory-layer", "traffic",       "traffic-times", "scaling",
+      "scaling-strong", "scaling-heads", "break-even",   "cluster",       "compare",       "tournament",
+      "sweep",          kRecordingsView, "train",        "train-compare", kFrozenView,     "program",
+      kBreakView,       kBreakLossView,  "palette",      "inspector",     "start",         "sheet",
+      "replay",         "replay-train",  "replay-notes", "replay-times",  "open-recording"};
   return names;
 }
 
@@ -123,6 +123,10 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
   app.add_option("--recording", options.recording,
                  "FILE.shardlens, or gallery:NAME: replay it in place of a run; needs none of the hardware "
                  "it was made on")
+      ->group("Recording");
+  app.add_option("--compare", options.compared,
+                 "Lays this beside --recording and says where the two part: FILE.shardlens, gallery:NAME, or "
+                 "here for a run on this machine")
       ->group("Recording");
   app.add_option("--theme", theme, "dark, or light for projectors");
   app.add_option("--scale", scale, "Size of everything, 0.5 to 4");
@@ -203,6 +207,11 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
   options.view_given = app.count("--view") > 0;
   if ((options.pass || options.at_seconds) && options.recording.empty())
     throw request_error("--pass and --at are of a recording: add --recording FILE.shardlens");
+  if (!options.compared.empty() && options.recording.empty())
+    throw request_error("--compare is of a recording: add --recording FILE.shardlens");
+  if (options.view == kRecordingsView && !options.recording.empty() && options.compared.empty())
+    throw request_error(
+        "--view compare-recordings wants a second one: add --compare FILE.shardlens, or --compare here");
   if (!options.figure.empty()) {
     if (options.view != "stage" && options.view != kTimelineFigure)
       throw unknown_name("view of --export", options.view, {"stage", kTimelineFigure});
@@ -242,7 +251,7 @@ bool is_replay_view(const std::string& name) {
 }
 
 bool is_comparing_view(const std::string& name) {
-  return name == "compare" || name == "tournament" || name == "sweep";
+  return name == "compare" || name == "tournament" || name == "sweep" || name == kRecordingsView;
 }
 
 void show_view(const std::string& name, ui::ViewState& state) {
@@ -257,9 +266,10 @@ void show_view(const std::string& name, ui::ViewState& state) {
   if (page != kScalingViews.end()) state.scaling.page = page->second;
   state.train.comparison = name == "train-compare";
   state.breaks.page = name == kBreakLossView ? ui::BreakPage::Loss : ui::BreakPage::Errors;
-  state.compare.page = name == "tournament" ? ui::ComparePage::Tournament
-                       : name == "sweep"    ? ui::ComparePage::Sweep
-                                            : ui::ComparePage::Splits;
+  state.compare.page = name == "tournament"      ? ui::ComparePage::Tournament
+                       : name == "sweep"         ? ui::ComparePage::Sweep
+                       : name == kRecordingsView ? ui::ComparePage::Recordings
+                                                 : ui::ComparePage::Splits;
   state.tab = name == "start"                ? ui::Tab::Start
               : name.starts_with("memory")   ? ui::Tab::Memory
               : state.traffic_times          ? ui::Tab::Traffic
@@ -279,6 +289,13 @@ void apply_looks(const Options& options, ui::ViewState& state) {
   if (options.scale) state.scale = *options.scale;
   if (options.lecture) state.set_lecture(true);
   if (options.train_dtype) state.train.single.dtype = state.train.compared.dtype = *options.train_dtype;
+  if (!options.compared.empty()) {
+    ui::DiffView& diff = state.compare.diff;
+    diff.a = options.recording.string();
+    diff.b_here = options.compared == "here";
+    if (!diff.b_here) diff.b = options.compared;
+    show_view(kRecordingsView, state);
+  }
   if (options.view_given) show_view(options.view, state);
 }
 

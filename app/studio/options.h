@@ -35,6 +35,7 @@ struct Options {
   std::optional<DType> train_dtype;  ///< else as the Train tab was left
   std::optional<Fault> fault;        ///< planted in the Break it tab of a picture
   std::filesystem::path recording;   ///< opened in place of a run; empty: none
+  std::string compared;              ///< recording beside that one, or "here"; empty: none
   bool frame_benchmark = false;
   int benchmark_frames = 600;
   bool json = false;
@@ -65,6 +66,8 @@ inline constexpr const char* kFrozenView = "train-frozen";
 /// The views of the Break it tab: its faults, or what the one Options::fault names does; and its loss.
 inline constexpr const char* kBreakView = "break-it";
 inline constexpr const char* kBreakLossView = "break-it-loss";
+/// The page of the Compare tab that sets two recordings side by side.
+inline constexpr const char* kRecordingsView = "compare-recordings";
 /// Shows the view called `name` and nothing of another one.
 void show_view(const std::string& name, ui::ViewState& state);
 

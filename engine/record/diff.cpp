@@ -9,12 +9,18 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "engine/config/error.h"
 #include "engine/config/settings_json.h"
 
 namespace shardlens {
 namespace {
 
 constexpr int64_t kMostTimedPasses = 32;
+constexpr int64_t kPieceBytes = int64_t{64} << 20;  // of the piece that parts, with its values
+
+void check(const std::stop_token& stop) {
+  if (stop.stop_requested()) throw Error(ErrorKind::Cancelled, "the comparison was stopped before its end");
+}
 
 std::vector<SettingDiff> diff_settings(const Settings& a, const Settings& b) {
   // One name a leaf: "split/mlp.fc".
@@ -121,19 +127,19 @@ std::vector<MetricDiff> diff_metrics(const Metrics& a, const Metrics& b, int64_t
   return diffs;
 }
 
-std::vector<MemoryDiff> diff_memory(const Recording& a, const Recording& b) {
-  const auto fullest = [](const Recording& recording) {
+void diff_memory(const Recording& a, const Recording& b, RecordingDiff& diff) {
+  diff.a_high_water_bytes = a.high_water_bytes();
+  diff.b_high_water_bytes = b.high_water_bytes();
+  const auto fullest = [](const std::vector<BytesByKind>& ranks) {
     BytesByKind most{};
-    for (const BytesByKind& rank : recording.high_water_bytes())
+    for (const BytesByKind& rank : ranks)
       for (size_t kind = 0; kind < most.size(); ++kind) most[kind] = std::max(most[kind], rank[kind]);
     return most;
   };
-  const BytesByKind of_a = fullest(a), of_b = fullest(b);
-  std::vector<MemoryDiff> diffs;
+  const BytesByKind of_a = fullest(diff.a_high_water_bytes), of_b = fullest(diff.b_high_water_bytes);
   for (size_t kind = 0; kind < of_a.size(); ++kind)
     if (of_a[kind] > 0 || of_b[kind] > 0)
-      diffs.push_back({static_cast<MemoryKind>(kind), of_a[kind], of_b[kind]});
-  return diffs;
+      diff.memory.push_back({static_cast<MemoryKind>(kind), of_a[kind], of_b[kind]});
 }
 
 // Adds one pass's times of each step: the slowest rank's, and the longest wait. Returns when the last rank
@@ -168,11 +174,13 @@ struct Times {
 };
 
 // Of A's pass `first` and those behind it that both have.
-void diff_times(const Recording& a, const Recording& b, int64_t first, RecordingDiff& diff) {
+void diff_times(const Recording& a, const Recording& b, int64_t first, const std::stop_token& stop,
+                RecordingDiff& diff) {
   diff.timed_passes = std::min(diff.shared_passes, kMostTimedPasses);
   if (diff.timed_passes == 0) return;
   Times of_a(a.header().program), of_b(b.header().program);
   for (int64_t i = 0; i < diff.timed_passes; ++i) {
+    check(stop);
     const int64_t pass = first + i * diff.shared_passes / diff.timed_passes;
     of_a.add(a, pass);
     of_b.add(b, pass + diff.b_offset);
@@ -193,13 +201,17 @@ void diff_times(const Recording& a, const Recording& b, int64_t first, Recording
   const double share = 1.0 / static_cast<double>(diff.timed_passes);
   diff.a_pass_seconds = of_a.pass_seconds * share;
   diff.b_pass_seconds = of_b.pass_seconds * share;
+  for (double& seconds : of_a.seconds) seconds *= share;
+  for (double& seconds : of_b.seconds) seconds *= share;
   for (StepDiff& step : diff.steps) {
     const auto at_a = static_cast<size_t>(step.a), at_b = static_cast<size_t>(step.b);
-    step.a_seconds = of_a.seconds[at_a] * share;
-    step.b_seconds = of_b.seconds[at_b] * share;
+    step.a_seconds = of_a.seconds[at_a];
+    step.b_seconds = of_b.seconds[at_b];
     step.a_wait_seconds = of_a.waits[at_a] * share;
     step.b_wait_seconds = of_b.waits[at_b] * share;
   }
+  diff.a_step_seconds = std::move(of_a.seconds);
+  diff.b_step_seconds = std::move(of_b.seconds);
 }
 
 // A tensor of both Programs, and on how many ranks its pieces can be laid beside each other; 0: they are
@@ -278,13 +290,15 @@ bool compare_hashes(const HashTable& a, const HashTable& b, const std::vector<Te
   return any;
 }
 
-void find_parting(const Recording& a, const Recording& b, int64_t first, RecordingDiff& diff) {
+void find_parting(const Recording& a, const Recording& b, int64_t first, const std::stop_token& stop,
+                  RecordingDiff& diff) {
   const std::vector<TensorPair> pairs = pair_tensors(a.header().program, b.header().program);
   const MetricDiff* metric = nullptr;
   for (const MetricDiff& one : diff.metrics)
     if (!one.is_time && one.first >= 0 && (metric == nullptr || one.first < metric->first)) metric = &one;
   const int64_t end = metric != nullptr ? metric->first + 1 : first + diff.shared_passes;
   for (int64_t pass = first; pass < end && !diff.parting; ++pass) {
+    check(stop);
     if (!compare_hashes(a.hashes(pass), b.hashes(pass + diff.b_offset), pairs, diff)) continue;
     ++diff.hashed_passes;
     if (diff.parting) diff.parting->a_pass = pass;
@@ -297,6 +311,39 @@ void find_parting(const Recording& a, const Recording& b, int64_t first, Recordi
   if (diff.parting) diff.parting->b_pass = diff.parting->a_pass + diff.b_offset;
 }
 
+// What the piece holds in both, and the first of its elements that differs.
+void look_at_parting(const Recording& a, const Recording& b, Parting& parting) {
+  const auto piece = [&](const Recording& recording, int64_t pass, TensorId tensor, uint64_t hash) {
+    std::vector<bool> wanted(recording.header().program.tensors.size());
+    wanted[static_cast<size_t>(tensor)] = true;
+    const LatestSamples latest = recording.latest_samples(pass, wanted, {}, kPieceBytes);
+    auto sample = latest.samples[static_cast<size_t>(parting.rank)][static_cast<size_t>(tensor)];
+    return sample && sample->hash == hash ? sample : nullptr;
+  };
+  parting.a_piece = piece(a, parting.a_pass, parting.a_tensor, parting.a_hash);
+  parting.b_piece = piece(b, parting.b_pass, parting.b_tensor, parting.b_hash);
+  if (!parting.a_piece || !parting.b_piece) return;
+  const TensorSample &of_a = *parting.a_piece, &of_b = *parting.b_piece;
+  if (!of_a.has_exact() || !of_b.has_exact() || of_a.shape != of_b.shape) return;
+  PartedElement found;
+  found.elements = of_a.matrix.rows * of_a.matrix.cols;
+  for (int64_t row = 0; row < of_a.matrix.rows; ++row) {
+    for (int64_t col = 0; col < of_a.matrix.cols; ++col) {
+      const double mine = of_a.value(row, col), theirs = of_b.value(row, col);
+      // Bits are what the hash is of: zeros of two signs differ, and a NaN is the same as itself.
+      if (std::bit_cast<uint64_t>(mine) == std::bit_cast<uint64_t>(theirs)) continue;
+      const double difference = std::abs(mine - theirs);
+      found.largest = std::isnan(difference) ? INFINITY : std::max(found.largest, difference);
+      if (found.differing++ > 0) continue;
+      found.row = row;
+      found.col = col;
+      found.a = mine;
+      found.b = theirs;
+    }
+  }
+  if (found.differing > 0) parting.element = found;
+}
+
 }  // namespace
 
 bool RecordingDiff::compared_values() const {
@@ -304,7 +351,7 @@ bool RecordingDiff::compared_values() const {
          std::any_of(metrics.begin(), metrics.end(), [](const MetricDiff& one) { return !one.is_time; });
 }
 
-RecordingDiff diff_recordings(const Recording& a, const Recording& b) {
+RecordingDiff diff_recordings(const Recording& a, const Recording& b, std::stop_token stop) {
   RecordingDiff diff;
   const Program &of_a = a.header().program, &of_b = b.header().program;
   diff.settings = diff_settings(of_a.settings, of_b.settings);
@@ -319,9 +366,10 @@ RecordingDiff diff_recordings(const Recording& a, const Recording& b) {
   const int64_t first = std::max<int64_t>(0, -diff.b_offset);
   diff.shared_passes = std::max<int64_t>(0, std::min(diff.a_passes, diff.b_passes - diff.b_offset) - first);
   diff.metrics = diff_metrics(metrics_a, metrics_b, diff.b_offset);
-  diff.memory = diff_memory(a, b);
-  diff_times(a, b, first, diff);
-  find_parting(a, b, first, diff);
+  diff_memory(a, b, diff);
+  diff_times(a, b, first, stop, diff);
+  find_parting(a, b, first, stop, diff);
+  if (diff.parting && diff.parting->metric.empty()) look_at_parting(a, b, *diff.parting);
   return diff;
 }
 

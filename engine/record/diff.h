@@ -1,7 +1,9 @@
 // Two recordings side by side: what took longer, and where their values part.
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -47,6 +49,15 @@ struct MetricDiff {
   double largest = 0;    ///< difference, of all passes
 };
 
+/// The first element of a piece, row by row, that is another in the two runs.
+struct PartedElement {
+  int64_t row = 0, col = 0;  ///< of the rank's piece, seen as a matrix
+  double a = 0, b = 0;
+  int64_t differing = 0;  ///< elements of the piece
+  int64_t elements = 0;   ///< that it has
+  double largest = 0;     ///< difference, of all of them
+};
+
 /// Where the values of the two runs are no longer the same: the first pass, and in it the first tensor in the
 /// order of the steps, or a metric where no tensor of that pass is in both recordings.
 struct Parting {
@@ -57,6 +68,9 @@ struct Parting {
   int rank = 0;        ///< the first whose piece differs
   uint64_t a_hash = 0, b_hash = 0;
   int64_t differing = 0, compared = 0;  ///< tensors of this pass
+  /// The piece on `rank`, in both; null where its sample cannot be read.
+  std::shared_ptr<const TensorSample> a_piece, b_piece;
+  std::optional<PartedElement> element;  ///< where both hold the piece's values
 };
 
 struct RecordingDiff {
@@ -68,11 +82,13 @@ struct RecordingDiff {
   int64_t shared_passes = 0;
   std::vector<StepDiff> steps;         ///< in A's order
   std::vector<StepId> only_a, only_b;  ///< steps
+  std::vector<double> a_step_seconds, b_step_seconds;  ///< [step], as in `steps`, also of those only one has
   std::vector<KindDiff> kinds;
   int64_t a_sent_bytes = 0, b_sent_bytes = 0;     ///< by each rank in a pass
   int64_t timed_passes = 0;                       ///< shared passes whose times were looked at, evenly spread
   double a_pass_seconds = 0, b_pass_seconds = 0;  ///< mean, to the last rank's end, waiting included
   std::vector<MemoryDiff> memory;
+  std::vector<BytesByKind> a_high_water_bytes, b_high_water_bytes;  ///< [rank, replica by replica]
   std::vector<MetricDiff> metrics;
   int64_t hashed_passes = 0;    ///< shared passes of which both hold hashes
   int64_t compared_hashes = 0;  ///< pieces of tensors whose hashes were compared, up to the parting
@@ -83,7 +99,7 @@ struct RecordingDiff {
   bool compared_values() const;
 };
 
-/// Reads what it needs of both. Throws what Recording throws.
-RecordingDiff diff_recordings(const Recording& a, const Recording& b);
+/// Reads what it needs of both. Throws what Recording throws, and a Cancelled Error when `stop` asks for it.
+RecordingDiff diff_recordings(const Recording& a, const Recording& b, std::stop_token stop = {});
 
 }  // namespace shardlens

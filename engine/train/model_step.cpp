@@ -165,6 +165,8 @@ ModelStepResult run_model_step(const std::shared_ptr<const Plan>& plan, const Mo
   inputs.numbers.learning_rate = request.learning_rate;
 
   Executor executor(plan);
+  const std::stop_callback cancel(request.stop,
+                                  [&executor] { executor.cancel("the run was stopped before its end"); });
   // With a scaled loss an overflow is no failure: it skips the update, or the pass is run again.
   const bool scaled = program.settings.dtype == DType::Fp16;
   LossScaler scaler;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ struct ModelStepRequest {
   std::function<std::shared_ptr<StepObserver>(const Executor&)> observer;
   /// Called after each pass, while the ranks stand still, with what is known of it.
   std::function<void(const Executor&, double loss)> after_pass;
+  std::stop_token stop;  ///< asked: the run is given up and a Cancelled Error thrown
 };
 
 struct ModelStepResult {

@@ -166,13 +166,11 @@ void add_view_commands(std::vector<UiCommand>& table) {
   const auto add = adder(table, CommandGroup::View);
   add("view.palette", "Command palette", "Find any command by name", {ImGuiMod_Ctrl | ImGuiKey_P},
       [](const Context& c) {
-        c.view.palette_open = !c.view.palette_open;
-        c.view.sheet_open = c.view.replay.choosing = false;
+        c.view.toggle_cover(c.view.palette_open);
       });
   add("view.sheet", "Shortcut sheet", "All keys at a glance", {ImGuiMod_Shift | ImGuiKey_Slash, ImGuiKey_F1},
       [](const Context& c) {
-        c.view.sheet_open = !c.view.sheet_open;
-        c.view.palette_open = c.view.replay.choosing = false;
+        c.view.toggle_cover(c.view.sheet_open);
       });
   add("view.fit", "Fit", "Fit the Stage's rows and the timeline's run into their panels", {ImGuiKey_F},
       [](const Context& c) {
@@ -403,7 +401,7 @@ void handle_keys(const Context& context) {
     }
   }
   if (covered && ImGui::IsKeyPressed(ImGuiKey_Escape, false))
-    view.palette_open = view.sheet_open = view.replay.choosing = false;
+    view.close_covers();
 }
 
 }  // namespace shardlens::ui

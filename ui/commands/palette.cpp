@@ -142,7 +142,7 @@ void draw_palette(const Context& context) {
   ImGui::EndChild();
   ImGui::PopStyleVar();
 
-  if (end_cover()) view.palette_open = false;
+  if (end_cover()) view.close_covers();
   if (run >= 0 && run < count) {
     const UiCommand& command = *found[static_cast<size_t>(run)].command;
     if (command.is_enabled(context)) {

@@ -6,6 +6,7 @@
 
 #include "ui/commands/command_table.h"
 #include "ui/commands/walk.h"
+#include "ui/panels/history.h"
 #include "ui/panels/replay_parts.h"
 
 namespace shardlens::ui {
@@ -39,10 +40,10 @@ void add_replay_commands(std::vector<UiCommand>& table) {
   add("replay.open", "Open a recording …",
       "Show a .shardlens file in place of what runs; or drop one on the window", {ImGuiMod_Ctrl | ImGuiKey_O},
       [](const Context& c) {
-        c.view.replay.choosing = !c.view.replay.choosing;
-        c.view.palette_open = c.view.sheet_open = false;
         if (c.view.replay.choosing)
-          c.send(replay_command::List{c.replay.list ? c.replay.list->folder : std::string()});
+          c.view.close_covers();
+        else
+          choose_recording(c, ChosenFor::Replay);
       },
       {});
   add(
@@ -77,6 +78,21 @@ void add_replay_commands(std::vector<UiCommand>& table) {
       "replay.notes", "Show or hide the notes", "All bookmarks and notes of the recording, to go to",
       {ImGuiMod_Shift | ImGuiKey_N},
       [](const Context& c) { c.view.replay.notes_open = !c.view.replay.notes_open; }, replays);
+  add(
+      "replay.find_step", "Find a step in the recording",
+      "The field above the timeline takes the keyboard: part of a step's name or equation, and Enter", {},
+      [](const Context& c) { c.view.history.search_focus = true; }, shows_history);
+  const auto add_search = [&](const char* id, const char* title, const char* help, HistoryFind find) {
+    add(
+        id, title, help, {}, [find](const Context& c) { ask_for(c, find); }, shows_history);
+  };
+  add_search("replay.find_collective", "Go to the recording's next collective",
+             "The next place in its timeline where ranks meet", HistoryFind::Collective);
+  add_search("replay.find_slow_pass", "Go to the recording's slowest pass",
+             "Again: the second slowest, and so on", HistoryFind::SlowPass);
+  add_search("replay.find_long_wait", "Go to the recording's longest wait",
+             "Where a rank waited longest for others; again: the second longest, and so on",
+             HistoryFind::LongWait);
   add(
       "replay.run_here", "Run the recording's settings here",
       "This machine's times stand beside the recorded ones, in Traffic and in the Timeline", {},

@@ -99,7 +99,7 @@ void draw_sheet(const Context& context) {
       at.y += group_height(unit, lines) + unit * kGroupGap;
     }
   }
-  if (end_cover()) view.sheet_open = false;
+  if (end_cover()) view.close_covers();
 }
 
 }  // namespace shardlens::ui

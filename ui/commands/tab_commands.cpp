@@ -5,6 +5,8 @@
 
 #include "ui/commands/command_table.h"
 #include "ui/panels/compare_pages.h"
+#include "ui/panels/recordings_parts.h"
+#include "ui/panels/replay_parts.h"
 
 namespace shardlens::ui {
 namespace {
@@ -122,6 +124,53 @@ void add_break_commands(std::vector<UiCommand>& table) {
       [](const Context& c) { return c.breaks.is_active(); });
 }
 
+/// Two recordings side by side.
+static void add_recordings_commands(std::vector<UiCommand>& table) {
+  const auto show = [](const Context& c) {
+    c.view.compare.page = ComparePage::Recordings;
+    show_tab(c, Tab::Compare);
+  };
+  const auto replays = [](const Context& c) { return c.replay.is_open(); };
+  const auto add = adder(table, CommandGroup::Replay);
+  add("compare.recordings", "Compare two recordings",
+      "Where did two runs part, and what takes longer in which? Of two files, or of a file and a run here",
+      {}, show);
+  add(
+      "compare.open_with", "Compare the open recording with another …",
+      "Chooses the file that stands beside the one that is open", {},
+      [show](const Context& c) {
+        show(c);
+        c.view.compare.diff.a = c.replay.recording->path;
+        choose_recording(c, ChosenFor::CompareB);
+      },
+      replays);
+  add(
+      "compare.open_here", "Compare the open recording with a run here",
+      "Runs its settings on this machine and says where the values part", {},
+      [show](const Context& c) {
+        show(c);
+        c.view.compare.diff.a = c.replay.recording->path;
+        c.view.compare.diff.b_here = true;
+        c.view.compare.diff.asked.reset();
+      },
+      replays);
+  add(
+      "compare.swap", "Exchange the compared recordings", "A becomes B, and B A", {},
+      [show](const Context& c) {
+        show(c);
+        std::swap(c.view.compare.diff.a, c.view.compare.diff.b);
+      },
+      [](const Context& c) {
+        const DiffView& diff = c.view.compare.diff;
+        return !diff.b_here && !diff.a.empty() && !diff.b.empty();
+      });
+  add(
+      "compare.parting", "Show where the two recordings part",
+      "Opens A at the pass and the step whose tensor is the first that differs", {},
+      [](const Context& c) { show_parting(c, *c.diff.compared, false); },
+      [](const Context& c) { return c.diff.compared != nullptr && c.diff.compared->diff.parting; });
+}
+
 void add_compare_commands(std::vector<UiCommand>& table) {
   const auto add = adder(table, CommandGroup::Run);
   add(
@@ -146,8 +195,12 @@ void add_compare_commands(std::vector<UiCommand>& table) {
       [](const Context& c) { return may_measure(c) && c.comparison.trials != nullptr; });
   add(
       "compare.stop", "Stop comparing", "Give up what the Compare tab measures; what is done of it stays", {},
-      [](const Context& c) { c.send(comparison_command::Stop{}); },
-      [](const Context& c) { return c.comparison.measuring; });
+      [](const Context& c) {
+        if (c.comparison.measuring) c.send(comparison_command::Stop{});
+        if (c.diff.busy) c.send(diff_command::Stop{});
+      },
+      [](const Context& c) { return c.comparison.measuring || c.diff.busy; });
+  add_recordings_commands(table);
 }
 
 }  // namespace shardlens::ui

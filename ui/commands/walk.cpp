@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "ui/panels/history.h"
 #include "ui/sections.h"
 
 namespace shardlens::ui {
@@ -80,6 +81,7 @@ void walk_to(const Context& context, StepId step) {
   const StepId target = std::clamp(step, 0, last_step(program));
   select_step(context.view, program, target);
   context.view.scroll_to_selection = true;
+  if (shows_history(context) && !is_playing(context)) show_in_history(context, target);
   context.send(command::Seek{static_cast<size_t>(target) + 1});
 }
 

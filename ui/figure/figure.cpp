@@ -126,7 +126,8 @@ Figure draw_figure(const Context& context, const FigureWish& wish) {
 
   ViewState view = context.view;
   view.scale = kPixels;
-  view.lecture = view.palette_open = view.sheet_open = view.scroll_to_selection = false;
+  view.close_covers();
+  view.lecture = view.scroll_to_selection = false;
   view.stage_zoom = 1;
   view.fit_stage = wish.size.has_value();
   const Theme& inks = theme(wish.theme);

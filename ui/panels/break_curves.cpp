@@ -155,6 +155,13 @@ float draw_break_checks(const Context& context, const BreakReport& report, ImVec
               fitted(type.body, found_words(report, finding), width - found));
     y += context.px(kCheckHeight);
   }
+  copyable_table("break checks", at, {at.x + width, y}, [&] {
+    TextTable table{{{"check"}, {"sees it"}, {"what it finds"}}, {}};
+    for (const Finding& finding : all)
+      table.rows.push_back(
+          {to_string(finding.check), finding.sees ? "yes" : "no", found_words(report, finding)});
+    return table;
+  });
   return y - at.y;
 }
 

@@ -239,11 +239,33 @@ float draw_strip_head(const Context& context, const BreakReport& report, const B
   return choice_row_height(context) + context.px(6);
 }
 
+/// Every tensor of the probe, in the order of the steps.
+TextTable errors_table(const BreakReport& report, const BreakProbe& probe) {
+  const Program& program = report.plan->program;
+  TextTable table{{{"step", Align::Right},
+                   {"made by"},
+                   {"tensor"},
+                   {"relative error", Align::Right},
+                   {"bound", Align::Right},
+                   {"ranks"},
+                   {"verdict"}},
+                  {}};
+  for (const TensorError& error : probe.errors)
+    table.rows.push_back({error.step >= 0 ? std::to_string(error.step + 1) : "",
+                          error.step >= 0 ? program.step(error.step).name : "weight",
+                          program.tensor(error.tensor).name, relative_error_text(error.relative_error),
+                          format_error(report.bound), error.ranks_identical ? "" : "differ",
+                          error.broken ? "broken" : "right"});
+  return table;
+}
+
 /// Where the error starts and how it spreads, in `size` pixels.
 float draw_errors(const Context& context, const BreakReport& report, ImVec2 at, ImVec2 size) {
   const BreakProbe& probe = shown_probe(context, report);
   const float head = draw_strip_head(context, report, probe, at, size.x);
   draw_break_strip(context, report, probe, {at.x, at.y + head}, {size.x, size.y - head});
+  copyable_table("break errors", at, {at.x + size.x, at.y + size.y},
+                 [&] { return errors_table(report, probe); });
   return size.y;
 }
 

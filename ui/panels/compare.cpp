@@ -1,5 +1,5 @@
 // The Compare tab: what if we cut it differently? Three pages of one answer: two or three splits side by
-// side, all of them ranked, and one of them at several degrees.
+// side, all of them ranked, and one of them at several degrees. And a fourth: two runs that were recorded.
 #include <imgui.h>
 
 #include <algorithm>
@@ -13,13 +13,14 @@
 namespace shardlens::ui {
 namespace {
 
-const std::array<std::string, 3> kPages{"side by side", "tournament", "sweep of T"};
+const std::array<std::string, 4> kPages{"side by side", "tournament", "sweep of T", "recordings"};
 
 }  // namespace
 
 std::string why_not_measured(const Context& context) {
   const Snapshot& snapshot = context.snapshot;
-  if (context.comparison.measuring || context.scaling.measures()) return "Something is measured already";
+  if (context.comparison.measuring || context.diff.running || context.scaling.measures())
+    return "Something is measured already";
   if (context.train.is_active())
     return "Training computes on every core: pause it, and nothing disturbs what is measured";
   if (context.breaks.is_active()) return "What is broken runs beside the sound one: it comes first";
@@ -42,6 +43,10 @@ Settings but_for_degree(Settings settings) {
 std::string out_of_date(const Settings& of, const Settings& wanted) {
   if (of == wanted) return {};
   return "Out of date: this is " + difference(of, wanted) + ".";
+}
+
+float compare_choice_width(const Context& context) {
+  return choice_row_width(context, kPages);
 }
 
 float measure_button_width(const Context& context, const std::string& label) {
@@ -93,6 +98,8 @@ void draw_compare(const Context& context) {
       return draw_tournament(context);
     case ComparePage::Sweep:
       return draw_sweep(context);
+    case ComparePage::Recordings:
+      return draw_recordings(context);
   }
 }
 

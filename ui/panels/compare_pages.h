@@ -15,6 +15,11 @@ void draw_tournament(const Context& context);
 /// One split at several T (compare_sweep.cpp).
 void draw_sweep(const Context& context);
 
+/// Two recordings: where did they part, and what took longer (compare_recordings.cpp).
+void draw_recordings(const Context& context);
+/// The width of the choice of pages, at the right of every page's title.
+float compare_choice_width(const Context& context);
+
 /// What each split costs, below its column: `lefts` and `width` are the columns'. Returns the height it took;
 /// with `draw` false only says it. `low`: there is little room.
 float draw_totals(const Context& context, const SplitTrials& trials, const std::vector<float>& lefts, float y,

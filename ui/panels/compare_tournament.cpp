@@ -14,6 +14,7 @@
 #include "ui/panels/setup.h"
 #include "ui/widgets/form.h"
 #include "ui/widgets/format.h"
+#include "ui/widgets/sort_head.h"
 
 namespace shardlens::ui {
 namespace {
@@ -210,16 +211,56 @@ void draw_entrant(const Context& context, const HeldTournament& held, size_t pla
               Align::Right);
 }
 
+/// What the tournament's list can be sorted by.
+enum class EntrantColumn { Place, Degree, Cuts, Time, Communication, Memory };
+
+int64_t memory_of(const Entrant& entrant) {
+  return entrant.memory_bytes > 0 ? entrant.memory_bytes : entrant.state_bytes;
+}
+
+/// In the order that is wanted; without one as they are ranked.
+void sort_places(const Tournament& tournament, const SortOrder& order, std::vector<size_t>& places) {
+  if (order.column < 0) return;
+  const auto before = [&](size_t i, size_t j) {
+    const Entrant &x = tournament.entrants[i], &y = tournament.entrants[j];
+    switch (static_cast<EntrantColumn>(order.column)) {
+      case EntrantColumn::Place:
+        return i < j;
+      case EntrantColumn::Degree:
+        return x.tp < y.tp;
+      case EntrantColumn::Cuts:
+        return cuts_of(x) < cuts_of(y);
+      case EntrantColumn::Time:
+        return x.seconds < y.seconds;
+      case EntrantColumn::Communication:
+        return communication(x) < communication(y);
+      case EntrantColumn::Memory:
+        return memory_of(x) < memory_of(y);
+    }
+    return false;
+  };
+  std::stable_sort(places.begin(), places.end(),
+                   [&](size_t i, size_t j) { return order.descending ? before(j, i) : before(i, j); });
+}
+
 /// The places listed, and megatron's below them where it is not among them.
-std::vector<size_t> listed_places(const HeldTournament& held) {
+std::vector<size_t> listed_places(const HeldTournament& held, const SortOrder& order) {
   std::vector<size_t> places = held.tournament.listed;
   if (held.megatron < held.tournament.entrants.size() &&
       std::find(places.begin(), places.end(), held.megatron) == places.end())
     places.push_back(held.megatron);
+  sort_places(held.tournament, order, places);
   return places;
 }
 
-TextTable copied(const HeldTournament& held) {
+/// What an entrant took here; null: it was not run.
+const TimeComparison* run_of(const HeldTournament& held, size_t place) {
+  const std::vector<size_t>& listed = held.tournament.listed;
+  const auto at = static_cast<size_t>(std::find(listed.begin(), listed.end(), place) - listed.begin());
+  return at < held.runs.size() ? &held.runs[at] : nullptr;
+}
+
+TextTable copied(const HeldTournament& held, const SortOrder& order) {
   TextTable table{{{"place", Align::Right},
                    {"T × D"},
                    {"cuts that differ from megatron"},
@@ -228,15 +269,15 @@ TextTable copied(const HeldTournament& held) {
                    {"memory a rank, planned", Align::Right},
                    {"step, measured", Align::Right}},
                   {}};
-  const std::vector<size_t> places = listed_places(held);
-  for (size_t i = 0; i < places.size(); ++i) {
-    const Entrant& entrant = held.tournament.entrants[places[i]];
+  for (const size_t place : listed_places(held, order)) {
+    const Entrant& entrant = held.tournament.entrants[place];
+    const TimeComparison* run = run_of(held, place);
     table.rows.push_back(
-        {std::to_string(places[i] + 1), fmt::format("{} × {}", entrant.tp, entrant.dp), cuts_of(entrant),
+        {std::to_string(place + 1), fmt::format("{} × {}", entrant.tp, entrant.dp), cuts_of(entrant),
          held.has_times ? format_seconds(entrant.seconds) : "",
          held.has_times ? format_percent(communication(entrant)) : "",
          entrant.memory_bytes > 0 ? gigabytes(entrant.memory_bytes) : "≥ " + gigabytes(entrant.state_bytes),
-         i < held.runs.size() ? format_seconds(held.runs[i].measured_seconds) : ""});
+         run != nullptr ? format_seconds(run->measured_seconds) : ""});
   }
   return table;
 }
@@ -250,23 +291,26 @@ float draw_list(const Context& context, const HeldTournament& held, ImVec2 at, f
   const Columns c = columns_of(context, at, width, !held.runs.empty());
   const float row = context.px(28);
   float y = at.y;
-  const auto head = [&](float x, const char* words, Align align) {
-    draw_text(list, {x, y}, type.note, words, align);
+  SortOrder& order = context.view.compare.order;
+  const auto head = [&](EntrantColumn column, float x, const char* words, Align align, float room) {
+    sort_head(context, {static_cast<int>(column), words, align, false, nullptr}, {x, y - context.px(3)}, room,
+              order);
   };
-  head(c.place, "place", Align::Right);
-  head(c.degrees, "T × D", Align::Right);
-  head(c.cuts, "cuts that differ from megatron", Align::Left);
-  if (c.bar_width > 0) head(c.bar, "computes, communicates", Align::Left);
-  head(c.time, "step, est.", Align::Right);
-  head(c.share, "comm.", Align::Right);
-  head(c.memory, "memory", Align::Right);
-  if (!held.runs.empty()) head(c.measured, "measured (est. is)", Align::Right);
+  head(EntrantColumn::Place, c.place, "place", Align::Right, c.place - at.x);
+  head(EntrantColumn::Degree, c.degrees, "T × D", Align::Right, context.px(54));
+  const float cuts_end = c.bar_width > 0 ? c.bar : c.time - context.px(84);
+  head(EntrantColumn::Cuts, c.cuts, "cuts that differ from megatron", Align::Left, cuts_end - c.cuts);
+  if (c.bar_width > 0) draw_text(list, {c.bar, y}, type.note, "computes, communicates");
+  head(EntrantColumn::Time, c.time, "step, est.", Align::Right, context.px(78));
+  head(EntrantColumn::Communication, c.share, "comm.", Align::Right, context.px(60));
+  head(EntrantColumn::Memory, c.memory, "memory", Align::Right, context.px(80));
+  if (!held.runs.empty()) draw_text(list, {c.measured, y}, type.note, "measured (est. is)", Align::Right);
   y += context.px(20);
   rule(context, {at.x, y}, width);
   y += context.px(4);
 
-  const std::vector<size_t> places = listed_places(held);
-  const bool megatron_below = places.size() > tournament.listed.size();
+  const std::vector<size_t> places = listed_places(held, order);
+  const bool megatron_below = order.column < 0 && places.size() > tournament.listed.size();
   double most = 0;
   for (const size_t place : places) most = std::max(most, tournament.entrants[place].seconds);
   ImGui::PushID("entrants");
@@ -292,7 +336,7 @@ float draw_list(const Context& context, const HeldTournament& held, ImVec2 at, f
     if (hovered)
       ImGui::SetTooltip("%s\nA click takes it over: the Stage shows it, and runs it where this machine can",
                         words_of(entrant.split).c_str());
-    draw_entrant(context, held, places[i], i < held.runs.size() ? &held.runs[i] : nullptr, c, y, row, most);
+    draw_entrant(context, held, places[i], run_of(held, places[i]), c, y, row, most);
     y += row;
   }
   ImGui::PopID();
@@ -361,7 +405,8 @@ void draw_tournament(const Context& context) {
   if (held != nullptr && held->refused.empty()) {
     const float list_top = y;
     y += draw_list(context, *held, {at.x, y}, width);
-    copyable_table("tournament", {at.x, list_top}, {at.x + width, y}, [&] { return copied(*held); });
+    copyable_table("tournament", {at.x, list_top}, {at.x + width, y},
+                   [&] { return copied(*held, context.view.compare.order); });
     if (!current)
       fill_rect(ImGui::GetWindowDrawList(), {at.x, at.y}, {at.x + width, y},
                 faded(context.theme.window, 0.55f));

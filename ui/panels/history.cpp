@@ -119,6 +119,21 @@ void zoom_history(HistoryView& view, const HistorySnapshot& history, double fact
       zoomed(shown, factor, (shown.begin + shown.end) / 2, axis_of(history), kSmallestStretchSeconds);
 }
 
+void show_in_history(const Context& context, StepId step) {
+  const Snapshot* now = context.replay.shown.get();
+  const auto rank = static_cast<size_t>(std::max(0, context.view.selected_rank));
+  if (now == nullptr || !now->result || step < 0 || rank >= now->result->events.size()) return;
+  const std::vector<StepEvent>& track = now->result->events[rank];
+  if (static_cast<size_t>(step) >= track.size()) return;
+  const StepEvent& event = track[static_cast<size_t>(step)];
+  const double begin = context.replay.pass_begin_seconds + event.begin_seconds,
+               end = context.replay.pass_begin_seconds + event.end_seconds;
+  const Stretch shown = shown_of(context.view.history, context.history);
+  if (end > shown.begin && begin < shown.end) return;
+  const double left = (begin + end - shown.size()) / 2;
+  context.view.history.shown = clamped({left, left + shown.size()}, axis_of(context.history));
+}
+
 void ask_for(const Context& context, HistoryFind find) {
   HistoryView& view = context.view.history;
   const bool again = view.find == find && view.found;

@@ -41,6 +41,10 @@ void draw_search(const Context& context, float left, float right);
 void draw_history_map(const Context& context, ImVec2 min, ImVec2 max);
 void draw_history_tracks(const Context& context);
 
+/// Moves what is shown, and zooms nothing, so that a step of the pass that is looked at is seen, on the
+/// selected rank or the first.
+void show_in_history(const Context& context, StepId step);
+
 /// Takes what a search has found into view, and shows its pass.
 void follow_found(const Context& context);
 void ask_for(const Context& context, HistoryFind find);

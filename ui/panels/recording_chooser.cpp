@@ -24,6 +24,35 @@ std::string parent_of(const std::string& folder) {
   return slash == 0 || slash == std::string::npos ? "/" : folder.substr(0, slash);
 }
 
+const char* title_of(ChosenFor purpose) {
+  switch (purpose) {
+    case ChosenFor::Replay:
+      return "Open a recording";
+    case ChosenFor::CompareA:
+      return "Compare: choose recording A";
+    case ChosenFor::CompareB:
+      return "Compare: choose recording B";
+  }
+  return "";
+}
+
+/// It is replayed, or laid beside another.
+void take(const Context& c, const std::string& path) {
+  DiffView& diff = c.view.compare.diff;
+  switch (c.view.replay.chosen_for) {
+    case ChosenFor::Replay:
+      return c.send(replay_command::Open{path});  // closes the list when it is open
+    case ChosenFor::CompareA:
+      diff.a = path;
+      break;
+    case ChosenFor::CompareB:
+      diff.b = path;
+      diff.b_here = false;
+      break;
+  }
+  c.view.close_covers();
+}
+
 /// A line with a mark, a name and dim words at its right. True when clicked.
 bool draw_entry(const Context& c, const std::string& id, const char* icon, const std::string& name,
                 const std::string& words) {
@@ -54,7 +83,7 @@ void draw_folder(const Context& c, const RecordingList& files) {
     if (entry.is_folder)
       c.send(replay_command::List{at + entry.name});
     else
-      c.send(replay_command::Open{at + entry.name});
+      take(c, at + entry.name);
   }
   const bool any_file = std::any_of(files.entries.begin(), files.entries.end(),
                                     [](const auto& entry) { return !entry.is_folder; });
@@ -82,9 +111,10 @@ void draw_recording_chooser(const Context& c) {
   begin_cover(c, "Open a recording", {viewport.Pos.x + viewport.Size.x / 2, viewport.Pos.y + c.px(64)},
               {0.5f, 0}, {width, 0}, c.px(16), ImGuiWindowFlags_NoScrollbar);
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  draw_text(ImGui::GetWindowDrawList(), at, type.strong, "Open a recording");
-  draw_text(ImGui::GetWindowDrawList(), {at.x + ImGui::GetContentRegionAvail().x, at.y + c.px(2)}, type.note,
-            "or drop one on the window", Align::Right);
+  draw_text(ImGui::GetWindowDrawList(), at, type.strong, title_of(view.chosen_for));
+  if (view.chosen_for == ChosenFor::Replay)
+    draw_text(ImGui::GetWindowDrawList(), {at.x + ImGui::GetContentRegionAvail().x, at.y + c.px(2)},
+              type.note, "or drop one on the window", Align::Right);
   ImGui::Dummy({0, type.strong.size + c.px(4)});
   const float button = button_width(c, "Open");
   ImGui::SetNextItemWidth(ImGui::GetContentRegionAvail().x - button - c.px(8));
@@ -95,7 +125,7 @@ void draw_recording_chooser(const Context& c) {
   ImGui::PopStyleVar();
   ImGui::SameLine(0, c.px(8));
   const bool clicked = draw_button(c, "open path", "Open", ButtonLook::Accent, !view.path.empty(), "");
-  if ((entered || clicked) && !view.path.empty()) c.send(replay_command::Open{view.path});
+  if ((entered || clicked) && !view.path.empty()) take(c, view.path);
   ImGui::Dummy({0, c.px(4)});
   if (c.replay.list) {
     const ImVec2 pen = ImGui::GetCursorScreenPos();
@@ -109,7 +139,7 @@ void draw_recording_chooser(const Context& c) {
     ImGui::EndChild();
     ImGui::PopStyleVar();
   }
-  if (end_cover()) view.choosing = false;
+  if (end_cover()) c.view.close_covers();
 }
 
 }  // namespace shardlens::ui

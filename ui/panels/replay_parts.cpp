@@ -51,6 +51,13 @@ void set_replay_speed(const Context& context, double seconds_a_second) {
   }
 }
 
+void choose_recording(const Context& context, ChosenFor purpose) {
+  context.view.close_covers();
+  context.view.replay.choosing = true;
+  context.view.replay.chosen_for = purpose;
+  context.send(replay_command::List{context.replay.list ? context.replay.list->folder : std::string()});
+}
+
 Note note_here(const Context& context, const std::string& text) {
   Note note;
   note.seconds = context.replay.seconds;

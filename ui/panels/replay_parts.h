@@ -20,6 +20,9 @@ size_t speed_index(double seconds_a_second);
 /// From now on, also where it plays already.
 void set_replay_speed(const Context& context, double seconds_a_second);
 
+/// Opens the list of recordings: which one is to be replayed, or compared?
+void choose_recording(const Context& context, ChosenFor purpose);
+
 /// A note about the moment and the step that are looked at.
 Note note_here(const Context& context, const std::string& text);
 

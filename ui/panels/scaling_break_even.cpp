@@ -133,6 +133,28 @@ Chart chart_of(const Context& context, const CrossingStudy& study) {
   return chart;
 }
 
+/// The two bars, and the layer at every width of the chart.
+TextTable copied(const CrossingStudy& study) {
+  TextTable table{{{"hidden", Align::Right},
+                   {"T", Align::Right},
+                   {"computes at T", Align::Right},
+                   {"communicates at T", Align::Right},
+                   {"communicates at 2T", Align::Right},
+                   {"C / K", Align::Right},
+                   {"break-even", Align::Right},
+                   {"2T pays"}},
+                  {}};
+  const auto add = [&](int64_t hidden, const BreakEven& even) {
+    table.rows.push_back({std::to_string(hidden), std::to_string(even.tp),
+                          format_seconds(even.compute_seconds), format_seconds(even.near_seconds),
+                          format_seconds(even.far_seconds), fmt::format("{:.2f}", even.ratio()),
+                          fmt::format("{:.2f}", even.break_even_ratio()), even.pays() ? "yes" : "no"});
+  };
+  if (study.refused.empty()) add(study.settings.model.hidden, study.even);
+  for (const auto& point : study.by_hidden) add(point.hidden, point.even);
+  return table;
+}
+
 }  // namespace
 
 void draw_break_even(const Context& context, ImVec2 min, ImVec2 size) {
@@ -173,6 +195,7 @@ void draw_break_even(const Context& context, ImVec2 min, ImVec2 size) {
     y += chart + context.px(12);
   }
   y += draw_wrapped(list, {min.x, y}, type.note, basis, size.x);
+  copyable_table("break-even", min, {min.x + size.x, y}, [&] { return copied(*study); });
   ImGui::SetCursorScreenPos(min);
   ImGui::Dummy({size.x, y - min.y});
 }

@@ -195,6 +195,22 @@ float draw_figures(const Context& context, const ClusterStudy& study, ImVec2 at,
   return y - at.y;
 }
 
+/// The figures, and the parts of time and memory.
+TextTable copied(const Context& context, const ClusterStudy& study) {
+  TextTable table{{{"estimated"}, {"value", Align::Right}, {"note"}}, {}};
+  const Settings& s = study.settings;
+  table.rows.push_back({"model", s.model.title, study.hardware.title});
+  table.rows.push_back({"T × P × D", fmt::format("{} × {} × {}", s.tp, study.price.pipeline.stages, s.dp),
+                        fmt::format("{} parts of a batch", s.micro_batches)});
+  for (const Figure& figure : figures_of(context, study))
+    table.rows.push_back({figure.label, figure.figure, figure.note});
+  for (const Part& part : time_parts(context.theme, study))
+    table.rows.push_back({part.name, part.text, "of a step"});
+  for (const Part& part : memory_parts(context.theme, study.price.memory_bytes))
+    table.rows.push_back({part.name, part.text, "of each device's memory"});
+  return table;
+}
+
 std::string basis_words(const ClusterStudy& study) {
   const Settings& s = study.settings;
   return fmt::format(
@@ -236,6 +252,7 @@ void draw_cluster(const Context& context, ImVec2 min, ImVec2 size) {
     const float bubble = draw_bubble(context, *study, {min.x + left + gap, y}, {size.x - gap - left, height});
     y += std::max({devices, bubble, height}) + context.px(8);
     y += draw_wrapped(list, {min.x, y}, type.note, basis, size.x);
+    copyable_table("cluster", min, {min.x + size.x, y}, [&] { return copied(context, *study); });
   }
   ImGui::SetCursorScreenPos(min);
   ImGui::Dummy({size.x, y - min.y});

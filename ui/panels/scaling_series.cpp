@@ -102,6 +102,22 @@ std::string words_of(const Context& context, Source source, ScalingPage page) {
   return words;
 }
 
+/// Every point of the chart, with where it comes from.
+TextTable copied(const Context& context, ScalingPage page) {
+  TextTable table{{{"points"},
+                   {page == ScalingPage::Heads ? "attention heads" : "ranks", Align::Right},
+                   {page == ScalingPage::Strong ? "speed-up" : "efficiency", Align::Right},
+                   {"with all-reduces of D overlapped", Align::Right},
+                   {"of"}},
+                  {}};
+  for (const ScalingCurve& curve : scaling_curves(page, context.scaling))
+    for (const ScalingDot& dot : curve.dots)
+      table.rows.push_back({source_name(curve.source), fmt::format("{:g}", dot.x),
+                            scaling_text(page, dot.value), dot.best ? scaling_text(page, *dot.best) : "",
+                            dot.what});
+  return table;
+}
+
 }  // namespace
 
 void draw_scaling_series(const Context& context, ScalingPage page, ImVec2 min, ImVec2 size) {
@@ -133,6 +149,7 @@ void draw_scaling_series(const Context& context, ScalingPage page, ImVec2 min, I
     if (here) draw_measuring(context, {min.x + size.x, y});
     y += heights[i] + gap;
   }
+  copyable_table("scaling points", min, {min.x + size.x, y}, [&] { return copied(context, page); });
   ImGui::SetCursorScreenPos(min);
   ImGui::Dummy({size.x, y - min.y});
 }

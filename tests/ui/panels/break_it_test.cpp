@@ -68,6 +68,14 @@ TEST(BreakItTab, ASwitchPlantsAndTheStripLeadsToWhereItStarts) {
     EXPECT_EQ(last->planted, Fault::SkipG);
     EXPECT_EQ(last->report->steps.size(), 50u);
     EXPECT_EQ(harness.snapshot().result, before) << "the studio's own run is left alone";
+    std::string copied;
+    harness.perform([&](ImGuiTestContext& person) {
+      person.SetRef(person.WindowInfo("//Break it/results").ID);
+      person.MouseMove("starts at");
+      person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_C);
+      copied = ImGui::GetClipboardText();
+    });
+    EXPECT_NE(copied.find("h.0.attn.proj.sum"), std::string::npos) << copied;
     click_in(harness, "results", "starts at");
     harness.draw_frames(2);
     const Program& shown = harness.snapshot().plan->program;

@@ -159,6 +159,14 @@ TEST(CompareTab, AnEntrantThatIsClickedIsTakenOverAndRun) {
   now = compared(harness);
   EXPECT_EQ(now->tournament->wish.ranks, 4);
   ASSERT_GE(now->tournament->tournament.listed.size(), 2u);
+  // Sorted by a click on a column's name, and back.
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Compare/sort memory"); });
+  EXPECT_EQ(harness.view().compare.order, (SortOrder{5, false}));
+  harness.perform([](ImGuiTestContext& person) {
+    person.ItemClick("//Compare/sort memory");
+    person.ItemClick("//Compare/sort memory");
+  });
+  EXPECT_EQ(harness.view().compare.order, SortOrder{});
   const size_t place = now->tournament->tournament.listed[1];
   const Entrant entrant = now->tournament->tournament.entrants[place];
   harness.perform([&](ImGuiTestContext& person) {

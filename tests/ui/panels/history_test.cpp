@@ -269,6 +269,58 @@ TEST_F(HistoryPanel, WhatIsPlayedStaysInView) {
   harness_->studio().replay().send(replay_command::Pause{});
 }
 
+TEST_F(HistoryPanel, WalkingWhileItIsPausedKeepsTheStepInView) {
+  open();
+  const auto at = [&] {
+    return drawn_.event(static_cast<size_t>(pass()), 0, static_cast<size_t>(view().selected_step));
+  };
+  const int64_t begin = drawn_.event(0, 0, 0).begin_ns;
+  view().selected_step = 0;
+  show(begin, begin + 200'000);
+  const Stretch before = shown();
+  for (const ImGuiKey key : {ImGuiKey_End, ImGuiKey_Home}) {
+    perform([key](ImGuiTestContext& person) { person.KeyPress(key); });
+    settle();
+    EXPECT_LT(shown().begin * 1e9, static_cast<double>(at().end_ns));
+    EXPECT_GT(shown().end * 1e9, static_cast<double>(at().begin_ns));
+    EXPECT_NEAR(shown().size(), before.size(), 1e-9) << "it is moved, and not zoomed";
+    if (key == ImGuiKey_End) {
+      EXPECT_GT(shown().begin, before.end) << "the pass is wider than what is shown";
+    }
+  }
+}
+
+TEST_F(HistoryPanel, TheSearchesHaveCommands) {
+  open();
+  const auto by_name = [&](const char* name) {
+    perform([name](ImGuiTestContext& person) {
+      person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_P);
+      person.KeyChars(name);
+      person.Yield(2);
+      person.KeyPress(ImGuiKey_Enter);
+      person.Yield(3);
+    });
+    settle();
+  };
+  by_name("recording's longest wait");
+  EXPECT_NE(view().history.said.find("longest wait"), std::string::npos);
+  by_name("recording's slowest pass");
+  EXPECT_EQ(view().history.find, HistoryFind::SlowPass);
+  by_name("recording's next collective");
+  EXPECT_TRUE(is_collective(drawn_.program.step(view().selected_step).op));
+  perform([&](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_P);
+    person.KeyChars("Find a step");
+    person.Yield(2);
+    person.KeyPress(ImGuiKey_Enter);
+    person.Yield(3);
+    person.KeyChars("no such step");
+    person.KeyPress(ImGuiKey_Enter);
+  });
+  settle();
+  EXPECT_NE(view().history.said.find("no such step"), std::string::npos) << "the field took the keyboard";
+}
+
 TEST_F(HistoryPanel, ARankWithoutEventsKeepsItsTrack) {
   for (RecordedPass& recorded : drawn_.passes()) recorded.events[1].clear();
   open();

@@ -126,6 +126,8 @@ class StageUnderTheMouse : public testing::Test {
   std::vector<ScalingCommand> scaling_outbox;
   const ComparisonSnapshot comparison;
   std::vector<ComparisonCommand> comparison_outbox;
+  const DiffSnapshot diff;
+  std::vector<DiffCommand> diff_outbox;
   const ReplaySnapshot replay;
   std::vector<ReplayCommand> replay_outbox;
   const BeingRecorded recorded;
@@ -137,6 +139,7 @@ class StageUnderTheMouse : public testing::Test {
                   breaks,
                   scaling,
                   comparison,
+                  diff,
                   replay,
                   nullptr,
                   history,
@@ -149,6 +152,7 @@ class StageUnderTheMouse : public testing::Test {
                   break_outbox,
                   scaling_outbox,
                   comparison_outbox,
+                  diff_outbox,
                   replay_outbox,
                   history_outbox};
 };

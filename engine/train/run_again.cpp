@@ -1,10 +1,11 @@
 // The passes of a recording, made once more from its settings.
-#include "app/cli/diff_live.h"
+#include "engine/train/run_again.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 
 #include "engine/config/error.h"
@@ -14,10 +15,11 @@
 #include "engine/runtime/sampler.h"
 #include "engine/train/model_step.h"
 
-namespace shardlens::cli {
+namespace shardlens {
 namespace {
 
 constexpr int64_t kMostPasses = 16;
+std::atomic<int> runs_again = 0;  // of this process: each has a file of its own
 constexpr PictureOptions kEveryTensor{.taken = PictureOptions::Taken::All, .extent = 1};  // for its hash
 
 // Where the hardware it was priced on is not known here, this machine is; it changes no value.
@@ -30,9 +32,13 @@ Settings settings_here(Settings settings) {
   return settings;
 }
 
+constexpr const char* kStopped = "the run that was to be compared was stopped";
+
 // The first pass is looked at, the second timed.
-void run_layer(const std::shared_ptr<const Plan>& plan, const std::string& path) {
+void run_layer(const std::shared_ptr<const Plan>& plan, const std::string& path,
+               const std::stop_token& stop) {
   Executor executor(plan);
+  const std::stop_callback cancel(stop, [&executor] { executor.cancel(kStopped); });
   Recorder recorder(path, "step", *plan, executor.communicator(), {}, kEveryTensor);
   executor.observe({std::make_shared<FiniteCheck>(plan->program.ranks()), recorder.pictures()});
   executor.start(executor.steps());
@@ -46,8 +52,9 @@ void run_layer(const std::shared_ptr<const Plan>& plan, const std::string& path)
 }
 
 void run_model(const std::shared_ptr<const Plan>& plan, const std::string& path, int passes,
-               double learning_rate) {
+               double learning_rate, const std::stop_token& stop) {
   ModelStepRequest request;
+  request.stop = stop;
   request.updates = plan->program.settings.update ? passes : 0;
   request.learning_rate = learning_rate;
   std::unique_ptr<Recorder> recorder;
@@ -64,11 +71,12 @@ void run_model(const std::shared_ptr<const Plan>& plan, const std::string& path,
 
 }  // namespace
 
-RunAgain::RunAgain(const Recording& recording, const std::string& name)
-    : path_((std::filesystem::temp_directory_path() / fmt::format("run-again-{}.shardlens", getpid()))
+RunAgain::RunAgain(const Recording& recording, const std::string& name, std::stop_token stop)
+    : path_((std::filesystem::temp_directory_path() /
+             fmt::format("run-again-{}-{}.shardlens", getpid(), ++runs_again))
                 .string()) {
   try {
-    run(recording, name);
+    run(recording, name, stop);
   } catch (...) {
     std::filesystem::remove(path_);
     throw;
@@ -80,7 +88,7 @@ RunAgain::~RunAgain() {
   std::filesystem::remove(path_, ignored);
 }
 
-void RunAgain::run(const Recording& recording, const std::string& name) {
+void RunAgain::run(const Recording& recording, const std::string& name, const std::stop_token& stop) {
   const RecordingHeader& header = recording.header();
   if (header.verb == "train")
     throw request_error(fmt::format(
@@ -90,14 +98,14 @@ void RunAgain::run(const Recording& recording, const std::string& name) {
   if (recording.passes() == 0) throw request_error(fmt::format("{} holds no pass to compare with", name));
   const std::shared_ptr<const Plan> plan = make_plan(settings_here(header.program.settings));
   check_runnable(*plan);
-  if (header.program.settings.block != Block::Model) return run_layer(plan, path_);
+  if (header.program.settings.block != Block::Model) return run_layer(plan, path_, stop);
   double learning_rate = 0;
   recording.metrics(0, 1, 1, [&](int64_t, const std::string& metric, double value) {
     if (metric == "learning_rate") learning_rate = value;
   });
   // Only `step` counts its optimizer's steps as it will be done here.
   const int64_t passes = header.verb == "step" ? std::min(recording.passes(), kMostPasses) : 1;
-  run_model(plan, path_, static_cast<int>(passes), learning_rate);
+  run_model(plan, path_, static_cast<int>(passes), learning_rate, stop);
 }
 
-}  // namespace shardlens::cli
+}  // namespace shardlens
