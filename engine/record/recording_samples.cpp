@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <set>
+#include <map>
 
 #include "engine/config/error.h"
 #include "engine/io/sqlite.h"
@@ -256,7 +256,8 @@ LatestSamples Recording::latest_samples(int64_t index, const std::vector<bool>& 
 
   int64_t bytes = 0;
   SharedSamples shared;
-  std::set<const TensorSample*> counted;
+  std::map<std::shared_ptr<const TensorSample>, std::shared_ptr<const TensorSample>>
+      held;  // as it was stored
   Statement rows = database_->prepare(std::string(kSelectSamples) + " AND s.rank = ? AND s.tensor = ?");
   for (size_t tensor = 0; tensor < tensors; ++tensor) {
     for (size_t rank = 0; rank < ranks; ++rank) {
@@ -270,9 +271,14 @@ LatestSamples Recording::latest_samples(int64_t index, const std::vector<bool>& 
         if (rows.step()) cell = read_sample(rows, shared);
         rows.reset();
       }
-      if (!cell || !counted.insert(cell.get()).second) continue;
-      if (bytes + held_bytes(*cell) > most_bytes) cell = coarse(*cell);
-      bytes += held_bytes(*cell);
+      if (!cell) continue;
+      // Ranks share what they hold alike, and what stands for it.
+      std::shared_ptr<const TensorSample>& stands = held[cell];
+      if (!stands) {
+        stands = bytes + held_bytes(*cell) > most_bytes ? coarse(*cell) : cell;
+        bytes += held_bytes(*stands);
+      }
+      cell = stands;
     }
   }
   return latest;

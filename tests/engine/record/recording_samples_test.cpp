@@ -188,6 +188,24 @@ TEST_F(RecordingSamplesTest, WhereTheDiskIsBehindPicturesGoBeforeTimes) {
   EXPECT_TRUE(recording.samples(0).empty());
 }
 
+TEST_F(RecordingSamplesTest, WithoutRoomWhatRanksShareIsCoarseOnAllOfThem) {
+  record(path("run"), testing::small_model(3));
+  const Recording recording(path("run"));
+  const std::vector<bool> wanted(program_.tensors.size(), true);
+  const LatestSamples full = recording.latest_samples(0, wanted, {}, int64_t{1} << 30);
+  const LatestSamples small = recording.latest_samples(0, wanted, {}, 0);
+  int shared = 0;
+  for (size_t rank = 0; rank < full.samples.size(); ++rank)
+    for (size_t tensor = 0; tensor < full.samples[rank].size(); ++tensor) {
+      if (!full.samples[rank][tensor]) continue;
+      EXPECT_TRUE(small.samples[rank][tensor]->exact.empty()) << program_.tensors[tensor].name << rank;
+      if (rank == 0 || full.samples[rank][tensor] != full.samples[0][tensor]) continue;
+      EXPECT_EQ(small.samples[rank][tensor], small.samples[0][tensor]) << program_.tensors[tensor].name;
+      shared += !full.samples[rank][tensor]->exact.empty();
+    }
+  EXPECT_GT(shared, 10);
+}
+
 TEST_F(RecordingSamplesTest, AHostileContentIsFound) {
   record(path("sound"), testing::small_model(2), {.extent = 16});
   const std::vector<std::pair<const char*, const char*>> harms{
