@@ -37,6 +37,7 @@ struct TrainVerbOptions {
   OptimizerSettings optimizer;
   int64_t validate_every = 0, checkpoint_every = 0;
   std::string checkpoint, resume, log;
+  bool restart = false;
   RecordOptions record;
   CLI::App* verb = nullptr;
 
@@ -90,6 +91,11 @@ void add_options(CLI::App& verb, TrainVerbOptions& o) {
   option("--checkpoint", o.checkpoint, "Folder the run is saved to");
   option("--checkpoint-every", o.checkpoint_every, "Steps between saves; 0: at the end alone");
   option("--resume", o.resume, "Folder of a checkpoint to go on from, on the same or another T and D");
+  verb.add_flag(
+          "--restart", o.restart,
+          "Goes on from what --checkpoint has saved, and begins where it has saved nothing yet: the same "
+          "command after every crash as for the first start")
+      ->group(group);
   option("--log", o.log, "FILE.csv with every step");
   add_record_options(verb, o.record);
 }
@@ -123,12 +129,57 @@ TrainOptions to_resume_options(const TrainVerbOptions& o) {
   return options;
 }
 
+// The command of the first start, given again: what makes the numbers must be what the checkpoint was made
+// with, or they would not be those of one run.
+void require_same_run(const TrainOptions& wanted, const TrainingState& saved) {
+  const Settings& now = wanted.settings;
+  const Settings& then = saved.settings;
+  const auto same = [&](const char* option, const auto& asked, const auto& had) {
+    if (asked == had) return;
+    throw request_error(
+        fmt::format("the checkpoint in {} was trained with {} {}, not {}: --restart takes the command of the "
+                    "first start again; give that, or another --checkpoint",
+                    wanted.checkpoint, option, had, asked));
+  };
+  same("--model", now.model.name, then.model.name);
+  if (!(now.model == then.model)) {
+    throw request_error(
+        fmt::format("the checkpoint in {} is of another {}: give the same --model, --norm and "
+                    "--kv-heads, or another --checkpoint",
+                    wanted.checkpoint, then.model.title));
+  }
+  same("--dtype", to_string(now.dtype), to_string(then.dtype));
+  same("--batch", now.batch, then.batch);
+  same("--seq", now.seq, then.seq);
+  same("--seed", now.seed, then.seed);
+  same("--dropout", now.dropout, then.dropout);
+  same("--weight-decay", now.optimizer.weight_decay, then.optimizer.weight_decay);
+  same("--clip", now.optimizer.clip, then.optimizer.clip);
+  same("--beta1", now.optimizer.beta1, then.optimizer.beta1);
+  same("--beta2", now.optimizer.beta2, then.optimizer.beta2);
+  same("--eps", now.optimizer.epsilon, then.optimizer.epsilon);
+  same("--lr", wanted.schedule.peak, saved.schedule.peak);
+  same("--min-lr", wanted.schedule.lowest, saved.schedule.lowest);
+  same("--warmup", wanted.schedule.warmup, saved.schedule.warmup);
+  same("--decay", to_string(wanted.schedule.decay), to_string(saved.schedule.decay));
+  same("--decay-steps", wanted.schedule.steps, saved.schedule.steps);
+}
+
+void restart(const TrainVerbOptions& o, TrainOptions& options) {
+  if (o.checkpoint.empty()) throw request_error("--restart needs --checkpoint FOLDER: what it goes on from");
+  if (!is_checkpoint(o.checkpoint)) return;
+  require_same_run(options, read_training_state(o.checkpoint));
+  options.resume = o.checkpoint;
+}
+
 TrainOptions to_train_options(const TrainVerbOptions& o) {
   for (const auto& [name, value] :
        {std::pair{"--validate-every", o.validate_every}, std::pair{"--checkpoint-every", o.checkpoint_every},
         std::pair{"--decay-steps", o.decay_steps}}) {
     if (value < 0) throw request_error(fmt::format("{} {}: give 0 or more", name, value));
   }
+  if (o.restart && !o.resume.empty())
+    throw request_error("--restart goes on from --checkpoint, --resume from a folder: give one of them");
   TrainOptions options;
   if (!o.resume.empty()) {
     options = to_resume_options(o);
@@ -142,6 +193,7 @@ TrainOptions to_train_options(const TrainVerbOptions& o) {
     options.first_loss_scale = o.loss_scale;
     if (o.given("--loss-scale") && options.settings.dtype != DType::Fp16)
       throw request_error("only --dtype fp16 has a loss scale: the others reach as far as fp32");
+    if (o.restart) restart(o, options);
   }
   if (options.steps < 1) throw request_error(fmt::format("--steps {}: give 1 or more", options.steps));
   options.validate_every = o.validate_every;
@@ -153,12 +205,13 @@ int run_train(const TrainVerbOptions& o) {
   TrainOptions options = to_train_options(o);
   const Settings& settings = options.settings;
   std::string text = o.data;
-  if (text.empty() && !o.resume.empty()) text = read_training_state(o.resume).text_path;
+  if (text.empty() && !options.resume.empty()) text = read_training_state(options.resume).text_path;
   if (text.empty())
     throw request_error(
         "--data is missing: give a text file, a folder that `data` prepared, or the word sample");
   // A checkpoint brings its tokenizer along.
-  const std::string tokenizer = o.resume.empty() || o.given("--tokenizer") ? o.tokenizer : o.resume;
+  const std::string tokenizer =
+      options.resume.empty() || o.given("--tokenizer") ? o.tokenizer : options.resume;
   const TrainData data = open_train_data(text, tokenizer, settings.model);
   options.text = {text, data.train->tokens(), data.tokenizer};
   FILE* out = o.common.json ? stderr : stdout;
@@ -169,8 +222,10 @@ int run_train(const TrainVerbOptions& o) {
              settings.model.title, grouped_text(parameter_count(settings.model)), settings.tp, settings.dp,
              to_string(settings.dtype), settings.batch, settings.seq, grouped_text(data.train->tokens()),
              data.tokenizer->name());
+  if (trainer.steps_done() >= options.steps)
+    fmt::print(out, "all {} steps were done before\n", options.steps);
   if (trainer.steps_done() > 0)
-    fmt::print(out, "resumed after step {} from {}\n", trainer.steps_done(), o.resume);
+    fmt::print(out, "resumed after step {} from {}\n", trainer.steps_done(), options.resume);
   say_seeded_heads(settings);
   trainer.measure_ceiling();
   stop_on_signals();
@@ -192,7 +247,7 @@ int run_train(const TrainVerbOptions& o) {
   if (o.common.json) {
     ordered_json json = {{"steps", trainer.steps_done()},
                          {"stopped", trainer.steps_done() < options.steps},
-                         {"loss", last.loss},
+                         {"loss", last.step > 0 ? ordered_json(last.loss) : ordered_json()},
                          {"gradient_norm", last.gradient_norm},
                          {"loss_scale", last.loss_scale},
                          {"skipped_steps", trainer.steps_done() - trainer.updates()},
@@ -227,6 +282,8 @@ Examples
   shardlens-cli train --data book.txt --steps 200                          a toy, on bytes
   shardlens-cli train --model gpt2-10m --data corpus/ --tp 2 --dp 2 --steps 1000 --warmup 50
   shardlens-cli train --data sample --dtype bf16 --checkpoint run    16 bits, with fp32 master weights
+  shardlens-cli train --data book.txt --checkpoint run --checkpoint-every 50 --restart
+                                                  begins, and after a crash goes on from the last checkpoint
   shardlens-cli train --model bert-tiny --norm pre --data book.txt          masked words and sentence order
 )");
   return [options] { return run_train(*options); };

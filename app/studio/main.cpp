@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <cstdio>
+#include <cstdlib>
 
 #include "app/studio/offscreen.h"
 #include "app/studio/options.h"
@@ -10,6 +11,7 @@
 #include "engine/config/error.h"
 #include "engine/record/gallery.h"
 #include "engine/record/recording.h"
+#include "engine/runtime/rank_team.h"
 #include "ui/platform/platform.h"
 #include "ui/studio.h"
 
@@ -64,11 +66,7 @@ int report(const std::string& message, int exit_code) {
   return exit_code;
 }
 
-}  // namespace
-}  // namespace shardlens
-
-int main(int count, char** arguments) {
-  using namespace shardlens;
+int run_program(int count, char** arguments) {
   try {
     if (const auto options = read_options(count, arguments)) run(*options);
     return 0;
@@ -77,4 +75,14 @@ int main(int count, char** arguments) {
   } catch (const std::exception& error) {
     return report(error.what(), 3);
   }
+}
+
+}  // namespace
+}  // namespace shardlens
+
+int main(int count, char** arguments) {
+  const int code = shardlens::run_program(count, arguments);
+  if (shardlens::abandoned_ranks() == 0) return code;
+  std::fflush(nullptr);
+  std::_Exit(code);  // what a hanging rank's thread may still use is not torn down
 }

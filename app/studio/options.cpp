@@ -111,6 +111,9 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
   app.add_option("--loss", loss, "Of a whole model: fused or gather");
   app.add_option("--delay", delays, "RANK:STEP:MS: a rank that is late before a step; several times")
       ->allow_extra_args(false);
+  app.add_option("--timeout", settings.timeout_seconds,
+                 "Seconds ranks wait for one of them before it is lost and the run ends; 0: for ever")
+      ->capture_default_str();
   app.add_option("--layer", settings.layer, "Which layer of the model")->capture_default_str();
   app.add_option("--seed", settings.seed, "Seed of weights and input")->capture_default_str();
   app.add_option("--hardware", settings.hardware, "The machine whose times are predicted")

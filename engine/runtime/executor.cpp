@@ -1,755 +1,90 @@
-// The executor's rank threads and their control.
+// The Executor passes its calls on to its ranks.
 #include "engine/runtime/executor.h"
 
-#include <fmt/format.h>
-#include <sys/resource.h>
-
-#include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <deque>
-#include <map>
-#include <stdexcept>
-#include <thread>
-#include <utility>
-
-#include "engine/config/clock.h"
-#include "engine/config/error.h"
-#include "engine/device/work_behind.h"
-#include "engine/program/meeting.h"
-#include "engine/runtime/execute.h"
-#include "engine/runtime/feed.h"
-#include "engine/runtime/side_lane.h"
+#include "engine/runtime/rank_team.h"
 
 namespace shardlens {
-namespace {
-
-// Of a run that nobody gave inputs: unscaled, fp16's small gradients would be zero.
-constexpr double kFp16LossScale = 1024;
-
-// How far a rank may ask ahead of a device that works behind its calls, in steps, and how many of them it
-// waits for then: enough stay asked for to keep the device busy.
-constexpr size_t kMostAsked = 256;
-constexpr size_t kStillAsked = 128;
-
-// A step's marks on such a device.
-size_t begin_slot(StepId id) {
-  return 2 * static_cast<size_t>(id);
-}
-size_t end_slot(StepId id) {
-  return begin_slot(id) + 1;
-}
-
-// There before step 0 and from pass to pass; changed by an optimizer or, of a cache, by new tokens.
-bool is_lasting(const Tensor& tensor) {
-  const bool lasts = tensor.kind == MemoryKind::Weight || tensor.kind == MemoryKind::OptimizerState ||
-                     tensor.kind == MemoryKind::KeyValueCache;
-  return lasts && tensor.storage == kNoTensor;
-}
-
-// Where a plan puts what is lent, by name: offset and bytes on each rank.
-using Places = std::map<std::string, std::vector<std::pair<int64_t, int64_t>>>;
-Places lent_places(const Plan& plan) {
-  Places places;
-  for (const Tensor& tensor : plan.program.tensors) {
-    if (!is_lasting(tensor) || !Arenas::is_lent(tensor.kind)) continue;
-    const auto id = static_cast<size_t>(tensor.id);
-    for (const MemoryPlan& rank : plan.memory)
-      places[tensor.name].push_back({rank.offset[id], rank.bytes[id]});
-  }
-  return places;
-}
-
-bool is_input(const Tensor& tensor) {
-  return tensor.kind == MemoryKind::Input && tensor.storage == kNoTensor;
-}
-
-// A rank computes on every core it gets; a window must not wait for it. At the lowest priority the scheduler
-// lets a thread that draws go first at once, and the ranks lose only what drawing takes.
-void give_way_to_the_window() {
-  constexpr int kLowestPriority = 19;
-  setpriority(PRIO_PROCESS, 0, kLowestPriority);
-}
-
-// How often who waits for the ranks looks whether they go on. Only looks are counted, not the clock: while
-// the whole process is stopped, nobody is late.
-constexpr double kLookSeconds = 0.5;
-// A wait without an end, as long as a clock can say.
-constexpr double kForeverSeconds = 1e9;
-
-struct InMeeting {
-  explicit InMeeting(std::atomic<int>& of_rank) : meetings(of_rank) { ++meetings; }
-  ~InMeeting() { --meetings; }
-  std::atomic<int>& meetings;
-};
-
-}  // namespace
-
-// Memory outlives the threads: a rank that failed may not free what another is still reading in a collective.
-struct Executor::Rank {
-  int index = 0;     ///< among the T of its replica
-  int replica = 0;   ///< among the D
-  bool here = true;  ///< else it lives in another process, and what follows is what is known of it
-  RankGroups groups;
-  std::unique_ptr<Device> device;
-  std::unique_ptr<Arenas> arenas;
-  std::vector<std::byte> staging;  ///< room for any of its tensors where the host cannot touch the device's
-  std::unique_ptr<RankTrace> trace;
-  std::unique_ptr<SideLane> lane;                  ///< null where no step runs beside the others on a thread
-  std::deque<std::pair<StepId, StepEvent>> asked;  ///< of a device that works behind its calls, and not known
-  std::map<StepId, double> holds;                  ///< seconds it stands still before these steps
-  uint64_t weights_of = 0;                         ///< which feeding its weights come from
-  bool written = false;                            ///< from outside, since the last pass
-  bool ready = false;                              ///< memory fed
-  size_t claimed = 0;                              ///< steps begun in this pass
-  size_t done = 0;                                 ///< steps finished in this pass
-  double claimed_seconds = 0;                      ///< when it began the step it is in
-  std::atomic<int> meetings = 0;                   ///< collectives it is in, beside the others too
-  uint64_t reported = 0;                           ///< elsewhere: the start() it last stood still after
-  BytesByKind high_water_bytes{};
-  std::thread thread;
-};
-
-struct Executor::Elsewhere : SeatsListener {
-  explicit Elsewhere(Executor& executor) : executor_(executor) {}
-
-  void on_report(const RankReport& report) override {
-    const std::lock_guard lock(executor_.mutex_);
-    Rank& rank = *executor_.ranks_[static_cast<size_t>(report.rank)];
-    for (size_t step = rank.trace->finished(); step < report.events.size(); ++step)
-      rank.trace->publish(step, report.events[step]);
-    rank.claimed = rank.done = report.events.size();
-    rank.high_water_bytes = report.high_water_bytes;
-    rank.reported = report.start;
-    rank.ready = true;
-    executor_.wake_waiters_.notify_all();
-  }
-
-  void on_tensor_elsewhere(int rank, StepId step, TensorId tensor, const void* data) override {
-    const Rank& from = *executor_.ranks_[static_cast<size_t>(rank)];
-    try {
-      executor_.show(from.replica, from.index, step, executor_.plan_->program.tensor(tensor), data);
-    } catch (const std::exception& error) {
-      executor_.fail(rank, step, error);
-    }
-  }
-
-  void on_failure_elsewhere(ErrorKind kind, const std::string& message) override {
-    executor_.fail(Failure{kind, message, {}});
-  }
-
- private:
-  Executor& executor_;
-};
 
 Executor::Executor(std::shared_ptr<const Plan> plan, Beside beside)
-    : Executor(plan, beside, nullptr, world_of(*plan).take_seats(plan, nullptr)) {}
+    : team_(std::make_shared<RankTeam>(plan, beside, nullptr, world_of(*plan).take_seats(plan, nullptr))) {
+  team_->begin();
+}
 
 Executor::Executor(std::shared_ptr<const Plan> plan, const Executor& lender)
-    : Executor(plan, lender.beside_, &lender, world_of(*plan).take_seats(plan, lender.seats_.get())) {}
+    : team_(std::make_shared<RankTeam>(plan, lender.team_->beside(), lender.team_,
+                                       world_of(*plan).take_seats(plan, &lender.seats()))) {
+  team_->begin();
+}
 
 Executor::Executor(std::shared_ptr<const Plan> plan, std::unique_ptr<Seats> seats, const Executor* lender)
-    : Executor(std::move(plan), Beside::Nothing, lender, std::move(seats)) {}
-
-Executor::Executor(std::shared_ptr<const Plan> plan, Beside beside, const Executor* lender,
-                   std::unique_ptr<Seats> seats)
-    : plan_(std::move(plan)),
-      beside_(beside),
-      lender_(lender),
-      seats_(std::move(seats)),
-      elsewhere_(std::make_unique<Elsewhere>(*this)) {
-  const Program& program = plan_->program;
-  if (lender != nullptr && lent_places(*lender->plan_) != lent_places(*plan_))
-    throw std::logic_error("a Program can only run over the memory of one that lays out the same weights");
-  feed_ = std::make_unique<Feed>(program);
-  behind_lane_ = steps_behind_lane(program);
-  if (program.settings.block == Block::Model)
-    inputs_.batch = std::make_shared<const Batch>(seeded_batch(program.settings));
-  if (program.settings.dtype == DType::Fp16) inputs_.loss_scale = kFp16LossScale;
-  const bool tp_lanes = std::any_of(program.steps.begin(), program.steps.end(),
-                                    [](const Step& step) { return step.beside && step.axis == Axis::Tp; });
-  // Who waits for another rank beside a product of its own may not spin on the core that computes it.
-  std::vector<RankGroups> groups = seats_->make_groups(tp_lanes);
-  for (int world = 0; world < program.ranks() * program.replicas(); ++world) {
-    const bool here = seats_->is_here(world);
-    ranks_.push_back(here || seats_->commands() ? std::make_unique<Rank>() : nullptr);
-    if (!ranks_.back()) continue;
-    Rank& rank = *ranks_.back();
-    followed_.push_back(&rank);
-    if (here) here_.push_back(&rank);
-    rank.index = world % program.ranks();
-    rank.replica = world / program.ranks();
-    rank.here = here;
-    rank.groups = std::move(groups[static_cast<size_t>(world)]);
-    rank.trace = std::make_unique<RankTrace>(program.steps.size());
-    for (const Hold& hold : plan_->holds)
-      if (hold.rank == world) rank.holds[hold.step] += hold.seconds;
-  }
-  seats_->open(*elsewhere_);
-  try {
-    for (Rank* rank : here_) rank->thread = std::thread([this, rank] { rank_main(*rank); });
-  } catch (const std::exception& error) {
-    cancel("a rank's thread could not be started");
-    for (Rank* rank : here_) {
-      if (rank->thread.joinable()) rank->thread.join();
-    }
-    seats_->close();
-    throw run_error(fmt::format("{} rank threads could not be started: {}", here_.size(), error.what()));
-  }
+    : team_(std::make_shared<RankTeam>(std::move(plan), Beside::Nothing,
+                                       lender != nullptr ? lender->team_ : nullptr, std::move(seats))) {
+  team_->begin();
 }
 
 Executor::~Executor() {
-  cancel("the run was given up");
-  for (Rank* rank : here_) rank->thread.join();
-  seats_->close();
-}
-
-CommunicatorInfo Executor::communicator() const {
-  return here_.front()->groups.neighbours->info();
-}
-
-const RankTrace& Executor::trace(int rank) const {
-  return *ranks_[static_cast<size_t>(rank)]->trace;
-}
-
-std::vector<std::vector<StepEvent>> Executor::events(int ranks) const {
-  std::vector<std::vector<StepEvent>> events;
-  for (int rank = 0; rank < ranks; ++rank) {
-    const RankTrace& track = trace(rank);
-    const auto finished = static_cast<std::ptrdiff_t>(track.finished());
-    events.emplace_back(track.events().begin(), track.events().begin() + finished);
-  }
-  return events;
-}
-
-BytesByKind Executor::high_water_bytes(int rank) const {
-  const std::lock_guard lock(mutex_);
-  return ranks_[static_cast<size_t>(rank)]->high_water_bytes;
+  team_->disband();
 }
 
 void Executor::observe(std::vector<std::shared_ptr<StepObserver>> observers) {
-  const std::lock_guard lock(mutex_);
-  observers_ = std::move(observers);
+  team_->observe(std::move(observers));
 }
-
-void Executor::rewind_locked() {
-  ++pass_;
-  target_ = 0;
-  for (Rank* rank : followed_) {
-    rank->claimed = rank->done = 0;
-    rank->trace->reset();  // all ranks stand still
-  }
-}
-
-void Executor::rewind() {
-  seats_->rewind();
-  const std::lock_guard lock(mutex_);
-  rewind_locked();
-  if (plan_->program.settings.update) ++weights_of_;
-}
-
-void Executor::next_pass(PassInputs inputs) {
-  next_pass();
-  set_inputs(std::move(inputs));
-}
-
-void Executor::next_pass() {
-  seats_->next_pass();
-  const std::lock_guard lock(mutex_);
-  rewind_locked();
-}
-
-void Executor::set_inputs(PassInputs inputs) {
-  seats_->set_inputs(inputs);
-  const std::lock_guard lock(mutex_);
-  inputs_ = std::move(inputs);
-}
-
-void Executor::read_tensor(int rank, TensorId tensor, void* host) const {
-  const Rank& from = *ranks_[static_cast<size_t>(rank)];
-  const Program& program = plan_->program;
-  const int64_t bytes = local_bytes(program.tensor(tensor), program.ranks(), from.index);
-  if (!from.here) return seats_->read(rank, tensor, host, static_cast<size_t>(bytes));
-  from.device->copy_to_host(host, from.arenas->at(tensor), static_cast<size_t>(bytes));
-}
-
-void Executor::write_tensor(int rank, TensorId tensor, const void* host) {
-  Rank& to = *ranks_[static_cast<size_t>(rank)];
-  const Program& program = plan_->program;
-  const int64_t bytes = local_bytes(program.tensor(tensor), program.ranks(), to.index);
-  if (!to.here) return seats_->write(rank, tensor, host, static_cast<size_t>(bytes));
-  to.device->copy_to_device(to.arenas->at(tensor), host, static_cast<size_t>(bytes));
-  to.written = true;
-}
-
 void Executor::start(size_t target) {
-  start_at(target, std::nullopt);
+  team_->start(target);
 }
-
 void Executor::start(size_t target, double begin_seconds) {
-  start_at(target, begin_seconds);
+  team_->start(target, begin_seconds);
 }
-
-void Executor::start_at(size_t target, std::optional<double> begin_seconds) {
-  std::vector<bool> wanted;
-  uint64_t start = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    target = std::min(target, steps());
-    if (target < position_locked()) {
-      rewind_locked();
-      if (plan_->program.settings.update) ++weights_of_;
-    }
-    if (here_.front()->claimed == 0) pass_begin_seconds_ = begin_seconds.value_or(now_seconds());
-    halting_ = false;
-    target_ = target;
-    start = ++starts_;
-    wake_ranks_.notify_all();
-    begin_seconds = pass_begin_seconds_;
-    for (const auto& observer : observers_) {
-      wanted.resize(plan_->program.tensors.size(), false);
-      for (const Tensor& tensor : plan_->program.tensors)
-        if (observer->wants(tensor)) wanted[static_cast<size_t>(tensor.id)] = true;
-    }
-  }
-  seats_->start(start, target, *begin_seconds, std::move(wanted));
+void Executor::rewind() {
+  team_->rewind();
 }
-
+void Executor::next_pass(PassInputs inputs) {
+  team_->next_pass(std::move(inputs));
+}
+void Executor::next_pass() {
+  team_->next_pass();
+}
+void Executor::set_inputs(PassInputs inputs) {
+  team_->set_inputs(std::move(inputs));
+}
+void Executor::read_tensor(int rank, TensorId tensor, void* host) const {
+  team_->read_tensor(rank, tensor, host);
+}
+void Executor::write_tensor(int rank, TensorId tensor, const void* host) {
+  team_->write_tensor(rank, tensor, host);
+}
 void Executor::pause() {
-  const std::lock_guard lock(mutex_);
-  if (here_.size() < followed_.size()) return;
-  size_t furthest = 0;
-  for (const Rank* rank : followed_) furthest = std::max(furthest, rank->claimed);
-  target_ = std::min(target_, furthest);
-  halting_ = true;
-  wake_ranks_.notify_all();
-  wake_waiters_.notify_all();
+  team_->pause();
 }
-
 void Executor::cancel(const std::string& why) {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-    if (!failure_) failure_ = Failure{ErrorKind::Cancelled, why, {}};
-  }
-  abort_all(why);
-  wake_ranks_.notify_all();
-  wake_waiters_.notify_all();
+  team_->cancel(why);
 }
-
-void Executor::abort_all(const std::string& why) {
-  for (const Rank* rank : here_) {
-    rank->groups.neighbours->abort(why);
-    rank->groups.copies->abort(why);
-    rank->groups.holders->abort(why);
-  }
-  seats_->cancel(why);
-}
-
-size_t Executor::position_locked() const {
-  size_t position = steps();
-  for (const Rank* rank : followed_) position = std::min(position, rank->done);
-  return position;
-}
-
-size_t Executor::position() const {
-  const std::lock_guard lock(mutex_);
-  return position_locked();
-}
-
-bool Executor::idle_locked() const {
-  if (failure_) return true;
-  return std::all_of(followed_.begin(), followed_.end(), [this](const Rank* rank) {
-    return rank->ready && (rank->here ? rank->done >= target_ : rank->reported == starts_);
-  });
-}
-
-void Executor::throw_failure_locked() const {
-  if (!failure_->what) throw Error(failure_->kind, failure_->message);
-  throw RunFailed(failure_->kind, failure_->message, *failure_->what);
-}
-
-bool Executor::wait_for(double seconds) {
-  std::unique_lock lock(mutex_);
-  const double end = now_seconds() + seconds;
-  for (;;) {
-    if (failure_) throw_failure_locked();
-    const double begin = now_seconds();
-    const double look = std::clamp(end - begin, 0.0, kLookSeconds);
-    if (wake_waiters_.wait_for(lock, std::chrono::duration<double>(look), [this] { return idle_locked(); })) {
-      if (failure_) throw_failure_locked();
-      return true;
-    }
-    if (std::optional<Failure> late = late_at_the_end_locked(std::min(now_seconds() - begin, kLookSeconds))) {
-      lock.unlock();
-      fail(std::move(*late));
-      lock.lock();
-    } else if (now_seconds() >= end) {
-      return false;
-    }
-  }
-}
-
 void Executor::wait() {
-  while (!wait_for(kForeverSeconds)) {
-  }
+  team_->wait();
 }
-
-std::vector<Whereabouts> Executor::whereabouts_locked(const std::vector<int>& ranks) const {
-  std::vector<Whereabouts> all;
-  for (const int number : ranks) {
-    const Rank* const rank = ranks_[static_cast<size_t>(number)].get();
-    if (rank == nullptr || !rank->here) continue;
-    Whereabouts one;
-    one.rank = number;
-    one.step = static_cast<StepId>(rank->claimed) - 1;
-    one.is_inside = rank->done < rank->claimed;
-    one.seconds = now_seconds() - rank->claimed_seconds;
-    if (const auto hold = rank->holds.find(one.step); hold != rank->holds.end())
-      one.held_seconds = hold->second;
-    all.push_back(one);
-  }
-  return all;
+bool Executor::wait_for(double seconds) {
+  return team_->wait_for(seconds);
 }
-
-// The end of a run is waited for like a collective, by the ranks that are there: who is still in a step of
-// its own when nothing has gone on for the whole time-out, is lost. While a rank waits in a collective, it is
-// for that rank to say who is missing, and of ranks in other processes it is for those to say.
-std::optional<Executor::Failure> Executor::late_at_the_end_locked(double looked_seconds) {
-  size_t progress = pass_;
-  std::vector<int> late;
-  bool meets = false;
-  for (const Rank* const rank : here_) {
-    progress += rank->claimed + rank->done + (rank->ready ? 1 : 0);
-    meets |= rank->meetings > 0;
-    if (!rank->ready || rank->done < target_)
-      late.push_back(rank->replica * plan_->program.ranks() + rank->index);
-  }
-  if (progress != std::exchange(seen_progress_, progress)) stalled_seconds_ = 0;
-  stalled_seconds_ += looked_seconds;
-  const bool awaited = !late.empty() && late.size() < here_.size();
-  const double patience = timeout_seconds(plan_->program.settings);
-  if (!awaited || meets || stalled_seconds_ < patience) return std::nullopt;
-  Failure failure;
-  failure.what = RunFailure{late, static_cast<StepId>(target_) - 1, true};
-  failure.message =
-      lost_at_the_end_message(plan_->program, *failure.what, stalled_seconds_, whereabouts_locked(late));
-  return failure;
+size_t Executor::position() const {
+  return team_->position();
 }
-
-// Who did not come may itself be waiting, in another group, for the one that is lost: of two clocks that
-// began nearly together the wrong one may end first.
-void Executor::find_lost_locked(RunFailure& failure) const {
-  const Program& program = plan_->program;
-  const auto rank_of = [this](int number) { return ranks_[static_cast<size_t>(number)].get(); };
-  for (size_t hop = 0; hop < ranks_.size(); ++hop) {
-    const auto waiting = std::find_if(failure.ranks.begin(), failure.ranks.end(), [&](int number) {
-      return rank_of(number) != nullptr && rank_of(number)->meetings > 0;
-    });
-    if (waiting == failure.ranks.end()) return;
-    const Rank& victim = *rank_of(*waiting);
-    const auto step = static_cast<StepId>(victim.claimed) - 1;
-    if (step < 0 || !is_collective(program.step(step).op)) return;  // it waits beside its own steps
-    std::vector<int> missing;
-    for (const int number : meeting_of(program, program.step(step), *waiting)) {
-      const Rank* const other = rank_of(number);
-      if (other == nullptr || !other->here) continue;  // nobody knows
-      const bool came =
-          other->claimed > victim.claimed ||
-          (other->claimed == victim.claimed && (other->meetings > 0 || other->done == other->claimed));
-      if (!came) missing.push_back(number);
-    }
-    if (missing.empty()) return;
-    failure.ranks = std::move(missing);
-    failure.step = step;
-  }
+size_t Executor::steps() const {
+  return team_->steps();
 }
-
-// What `rank` threw in `step`. A rank that waited for another in vain speaks for the other.
-void Executor::fail(int rank, StepId step, const std::exception& error) {
-  const Program& program = plan_->program;
-  Failure failure;
-  if (const auto* lost = dynamic_cast<const LostRanks*>(&error)) {
-    RunFailure what{{}, step, true};
-    const std::vector<int> members = meeting_of(program, program.step(step), rank);
-    for (const int place : lost->ranks()) what.ranks.push_back(members[static_cast<size_t>(place)]);
-    const std::lock_guard lock(mutex_);
-    find_lost_locked(what);
-    failure.message = lost_message(program, what, lost->waited_seconds(), whereabouts_locked(what.ranks));
-    failure.what = std::move(what);
-  } else {
-    const auto* known = dynamic_cast<const Error*>(&error);
-    if (known != nullptr) failure.kind = known->kind();
-    failure.what = RunFailure{{rank}, step, false};
-    failure.message =
-        fmt::format("{}, {}: {}", rank_text(program, rank), step_text(program, step), error.what());
-  }
-  fail(std::move(failure));
+CommunicatorInfo Executor::communicator() const {
+  return team_->communicator();
 }
-
-void Executor::fail(Failure failure) {
-  const std::string message = failure.message;
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-    if (failure_) return;  // the others fail because the first one did
-    failure_ = std::move(failure);
-  }
-  abort_all(message);
-  wake_ranks_.notify_all();
-  wake_waiters_.notify_all();
+const Seats& Executor::seats() const {
+  return team_->seats();
 }
-
-// Of a rank here: fetched, where that is needed, if somebody wants it.
-void Executor::show(Rank& rank, StepId step, const Tensor& tensor) const {
-  const bool wanted = std::any_of(observers_.begin(), observers_.end(),
-                                  [&](const auto& observer) { return observer->wants(tensor); });
-  if (wanted) show(rank.replica, rank.index, step, tensor, host_copy(rank, tensor));
+const RankTrace& Executor::trace(int rank) const {
+  return team_->trace(rank);
 }
-
-void Executor::show(int replica, int rank, StepId step, const Tensor& tensor, const void* data) const {
-  for (const auto& observer : observers_) {
-    if (!observer->wants(tensor)) continue;
-    if (replica == 0) {
-      observer->on_tensor(rank, step, tensor, data);
-    } else {
-      observer->on_replica_tensor(replica, rank, step, tensor, data);
-    }
-  }
+std::vector<std::vector<StepEvent>> Executor::events(int ranks) const {
+  return team_->events(ranks);
 }
-
-// The tensor's bytes where the host can read them: in place, or fetched.
-const void* Executor::host_copy(Rank& rank, const Tensor& tensor) const {
-  const void* data = rank.arenas->at(tensor.id);
-  if (rank.device->host_visible() || data == nullptr) return data;
-  if (rank.device->behind() != nullptr) rank.device->behind()->join_collectives();
-  rank.device->copy_to_host(rank.staging.data(), data, slice_bytes(rank, tensor));
-  return rank.staging.data();
-}
-
-// Has `fill` write the tensor's bytes, in place or where they are taken to the device from.
-template <typename Fill>
-void Executor::fill_tensor(Rank& rank, const Tensor& tensor, const Fill& fill) const {
-  void* const data = rank.arenas->at(tensor.id);
-  if (rank.device->host_visible() || data == nullptr) return fill(data);
-  fill(rank.staging.data());
-  rank.device->copy_to_device(data, rank.staging.data(), slice_bytes(rank, tensor));
-}
-
-size_t Executor::slice_bytes(const Rank& rank, const Tensor& tensor) const {
-  return static_cast<size_t>(local_bytes(tensor, plan_->program.ranks(), rank.index));
-}
-
-// Before the first step of a pass: its inputs, and the weights where a pass before it moved them.
-void Executor::feed_pass(Rank& rank, uint64_t pass, uint64_t weights_of) {
-  const Program& program = plan_->program;
-  const bool anew = rank.weights_of != weights_of;
-  rank.weights_of = weights_of;
-  const bool kept = !std::exchange(rank.written, false) && !anew;
-  for (const auto& observer : observers_)
-    if (rank.replica == 0) observer->on_pass(rank.index, pass, kept);
-  for (const Tensor& tensor : program.tensors) {
-    if (anew && is_lasting(tensor))
-      fill_tensor(rank, tensor, [&](void* data) { feed_->fill(tensor, rank.index, data); });
-    if (is_input(tensor) && program.settings.block == Block::Model)
-      fill_tensor(rank, tensor, [&](void* data) { feed_->fill_input(tensor, inputs_, rank.replica, data); });
-  }
-  for (const Tensor& tensor : program.tensors) {
-    const bool shown = is_input(tensor) || (tensor.kind == MemoryKind::Weight && is_lasting(tensor));
-    if (shown) show(rank, -1, tensor);
-  }
-}
-
-void Executor::run_step(Rank& rank, StepId id, double begin_of_pass, double held_seconds) {
-  const Program& program = plan_->program;
-  const Step& step = program.step(id);
-  const StepCost& cost = plan_->cost[static_cast<size_t>(rank.index)][static_cast<size_t>(id)];
-  RankContext context{program,
-                      rank.index,
-                      rank.replica,
-                      *rank.device,
-                      *rank.groups.neighbours,
-                      *rank.groups.copies,
-                      *rank.groups.holders,
-                      *rank.arenas,
-                      inputs_.numbers};
-  StepEvent event;
-  event.held_seconds = held_seconds;
-  event.flops = cost.flops;
-  if (rank.device->behind() != nullptr) {
-    ask_for_step(rank, step, context, event);
-    for (TensorId out : step.outputs) show(rank, id, program.tensor(out));
-    return;
-  }
-  event.begin_seconds = now_seconds() - begin_of_pass;
-  const CollectiveTimes times = [&] {
-    if (!is_collective(step.op)) return execute(step, context);
-    const InMeeting in_meeting(rank.meetings);
-    return execute(step, context);
-  }();
-  event.end_seconds = now_seconds() - begin_of_pass;
-  if (is_collective(step.op)) {
-    event.arrival_seconds = times.arrival_seconds - begin_of_pass;
-    event.all_arrived_seconds = times.all_arrived_seconds - begin_of_pass;
-    event.sent_bytes = times.sent_bytes;
-  }
-  event.high_water_bytes = rank.arenas->high_water_bytes();
-  rank.trace->publish(static_cast<size_t>(id), event);
-  for (TensorId out : step.outputs) show(rank, id, program.tensor(out));
-}
-
-// On a device that works behind its calls: asked for and marked, to be looked up when it has been done.
-void Executor::ask_for_step(Rank& rank, const Step& step, RankContext& context, StepEvent event) {
-  WorkBehind& behind = *rank.device->behind();
-  const bool meets = is_collective(step.op);
-  if (meets) behind.begin_collective();
-  behind.mark(begin_slot(step.id), meets && step.beside ? WorkOrder::Collectives : WorkOrder::Steps);
-  event.sent_bytes = execute(step, context).sent_bytes;
-  behind.mark(end_slot(step.id), meets ? WorkOrder::Collectives : WorkOrder::Steps);
-  if (meets && !step.beside) behind.join_collectives();
-  event.high_water_bytes = rank.arenas->high_water_bytes();
-  rank.asked.emplace_back(step.id, event);
-}
-
-// Looks up what was asked for, the oldest first, until no more than `left` steps are still asked for. `at` is
-// the step it waits for.
-void Executor::look_up(Rank& rank, size_t left, double begin_of_pass, StepId& at) {
-  const Program& program = plan_->program;
-  while (rank.asked.size() > left) {
-    auto [id, event] = rank.asked.front();
-    at = id;
-    WorkBehind& behind = *rank.device->behind();
-    event.begin_seconds = behind.marked_seconds(begin_slot(id)) - begin_of_pass;
-    event.end_seconds = behind.marked_seconds(end_slot(id)) - begin_of_pass;
-    if (is_collective(program.step(id).op)) {
-      // It is over, so all who met in it had arrived, and their marks can be read.
-      event.arrival_seconds = event.all_arrived_seconds = event.begin_seconds;
-      const int world = rank.replica * program.ranks() + rank.index;
-      for (const int other : meeting_of(program, program.step(id), world)) {
-        const Rank* const met = ranks_[static_cast<size_t>(other)].get();
-        if (met == nullptr || !met->here) continue;
-        WorkBehind& theirs = *met->device->behind();
-        const double arrival = theirs.marked_seconds(begin_slot(id)) - begin_of_pass;
-        event.all_arrived_seconds = std::max(event.all_arrived_seconds, arrival);
-      }
-      event.all_arrived_seconds = std::min(event.all_arrived_seconds, event.end_seconds);
-    }
-    rank.trace->publish(static_cast<size_t>(id), event);
-    rank.asked.pop_front();
-  }
-}
-
-double Executor::stand_still(double seconds) {
-  const double begin = now_seconds();
-  std::unique_lock lock(mutex_);
-  wake_ranks_.wait_for(lock, std::chrono::duration<double>(seconds),
-                       [this] { return stopping_ || halting_; });
-  return now_seconds() - begin;
-}
-
-// In the rank's own thread, or handed to the lane beside it.
-void Executor::begin_step(Rank& rank, StepId id, double begin_of_pass) {
-  const bool beside = plan_->program.step(id).beside;
-  if (!beside && rank.lane && behind_lane_[static_cast<size_t>(id)]) rank.lane->drain();
-  const auto late = rank.holds.find(id);
-  WorkBehind* const behind = rank.device->behind();
-  if (!beside && behind != nullptr && behind_lane_[static_cast<size_t>(id)]) behind->join_collectives();
-  if (behind != nullptr && late != rank.holds.end()) rank.device->synchronize();
-  const double held_seconds = late == rank.holds.end() ? 0 : stand_still(late->second);
-  if (!beside || !rank.lane) return run_step(rank, id, begin_of_pass, held_seconds);
-  rank.lane->submit([this, &rank, id, begin_of_pass, held_seconds] {
-    try {
-      run_step(rank, id, begin_of_pass, held_seconds);
-    } catch (const std::exception& error) {
-      fail(rank.replica * plan_->program.ranks() + rank.index, id, error);
-    }
-  });
-}
-
-// What depends on the kind of device that the rank has got.
-void Executor::prepare(Rank& rank) {
-  const Program& program = plan_->program;
-  for (Communicator* group :
-       {rank.groups.neighbours.get(), rank.groups.copies.get(), rank.groups.holders.get()})
-    group->attach(*rank.device);
-  if (!rank.device->host_visible()) {
-    size_t largest = 0;
-    for (const Tensor& tensor : program.tensors) largest = std::max(largest, slice_bytes(rank, tensor));
-    rank.staging.resize(largest);
-  }
-  if (rank.device->behind() != nullptr) return rank.device->behind()->provide_marks(2 * program.steps.size());
-  // A lane fetches into the same staging room as its rank, so it has one only where nothing is fetched.
-  const bool lanes =
-      std::any_of(program.steps.begin(), program.steps.end(), [](const Step& step) { return step.beside; });
-  if (lanes && rank.device->host_visible()) rank.lane = std::make_unique<SideLane>();
-}
-
-void Executor::rank_main(Rank& rank) {
-  const Program& program = plan_->program;
-  StepId at = -1;
-  try {
-    if (beside_ == Beside::AWindow) give_way_to_the_window();
-    const auto place = static_cast<size_t>(rank.replica * program.ranks() + rank.index);
-    const int threads = program.settings.threads_per_rank;
-    rank.device =
-        seats_->make_device(static_cast<int>(place), threads > 0 ? threads : seats_->cores_per_rank());
-    prepare(rank);
-    const Arenas* lent = lender_ == nullptr ? nullptr : lender_->ranks_[place]->arenas.get();
-    rank.arenas =
-        std::make_unique<Arenas>(*rank.device, program, plan_->memory[static_cast<size_t>(rank.index)], lent);
-    for (const Tensor& tensor : program.tensors) {
-      const bool fed_once = is_input(tensor) && program.settings.block != Block::Model;
-      const bool is_there = lender_ != nullptr && Arenas::is_lent(tensor.kind);
-      if (fed_once || (is_lasting(tensor) && !is_there))
-        fill_tensor(rank, tensor, [&](void* data) { feed_->fill(tensor, rank.index, data); });
-    }
-    std::unique_lock lock(mutex_);
-    rank.ready = true;
-    wake_waiters_.notify_all();
-    for (;;) {
-      const bool goes_on = rank.lane || rank.device->behind() != nullptr;
-      if (goes_on && rank.claimed >= target_ && rank.done < rank.claimed && !stopping_) {
-        const uint64_t pass = pass_;
-        const double begin_of_pass = pass_begin_seconds_;
-        lock.unlock();
-        if (rank.lane) rank.lane->drain();
-        look_up(rank, 0, begin_of_pass, at);
-        lock.lock();
-        if (pass == pass_) rank.done = rank.claimed;
-        wake_waiters_.notify_all();
-        continue;
-      }
-      wake_ranks_.wait(lock, [&] { return stopping_ || rank.claimed < target_; });
-      if (stopping_) break;
-      at = static_cast<StepId>(rank.claimed++);
-      rank.claimed_seconds = now_seconds();
-      const uint64_t pass = pass_;
-      const uint64_t weights_of = weights_of_;
-      const double begin_of_pass = pass_begin_seconds_;
-      lock.unlock();
-      if (at == 0 && rank.device->behind() != nullptr) rank.device->behind()->set_clock();
-      if (at == 0) feed_pass(rank, pass, weights_of);
-      begin_step(rank, at, begin_of_pass);
-      if (rank.asked.size() > kMostAsked) look_up(rank, kStillAsked, begin_of_pass, at);
-      lock.lock();
-      rank.high_water_bytes = rank.arenas->high_water_bytes();
-      const bool in_flight = (rank.lane && rank.lane->is_busy()) || !rank.asked.empty();
-      if (pass == pass_ && !in_flight) rank.done = rank.claimed;
-      if (rank.done >= target_) wake_waiters_.notify_all();
-    }
-  } catch (const std::exception& error) {
-    fail(rank.replica * program.ranks() + rank.index, at, error);
-  }
-  come_to_rest(rank);
-}
-
-// Memory is freed once the threads have ended: by then nothing that was asked for may work on it any more.
-void Executor::come_to_rest(Rank& rank) {
-  try {
-    if (rank.device && rank.device->behind() != nullptr) rank.device->synchronize();
-  } catch (const std::exception&) {
-    // What made the run fail has been said.
-  }
+BytesByKind Executor::high_water_bytes(int rank) const {
+  return team_->high_water_bytes(rank);
 }
 
 }  // namespace shardlens

@@ -14,7 +14,7 @@
 
 #include "engine/config/clock.h"
 #include "engine/config/error.h"
-#include "engine/runtime/run_failure.h"
+#include "engine/runtime/rank_team.h"
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
@@ -75,6 +75,13 @@ RunFailed failure_of(Executor& executor) {
   throw std::logic_error("the run ended well");
 }
 
+void wait_until_no_rank_is_abandoned() {
+  const double begin = now_seconds();
+  while (abandoned_ranks() > 0 && now_seconds() - begin < kPatienceOfTheTest)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(abandoned_ranks(), 0);
+}
+
 Settings impatient(Settings settings) {
   settings.timeout_seconds = kTimeoutSeconds;
   return settings;
@@ -116,8 +123,11 @@ TEST(LostRank, AHangingRankIsNamedWithItsStepAndTheCollectiveTheOthersWaitIn) {
                       HasSubstr("it has been in step " + std::to_string(step) + " (mlp.fc")));
     // What follows tells the same.
     EXPECT_THROW(executor.wait(), RunFailed);
-    hang->let_go();
   }
+  // The executor has gone, the rank has not.
+  EXPECT_EQ(abandoned_ranks(), 1);
+  hang->let_go();
+  wait_until_no_rank_is_abandoned();
 }
 
 TEST(LostRank, TheCallerMissesARankThatHangsAfterTheLastCollective) {
@@ -131,8 +141,9 @@ TEST(LostRank, TheCallerMissesARankThatHangsAfterTheLastCollective) {
     EXPECT_EQ(error.failure().ranks, std::vector{0});
     EXPECT_TRUE(error.failure().lost);
     EXPECT_THAT(error.what(), StartsWith("rank 0 is lost"));
-    hang->let_go();
   }
+  hang->let_go();
+  wait_until_no_rank_is_abandoned();
 }
 
 TEST(LostRank, WhoComesBeforeTheTimeOutIsOnlyLate) {
@@ -156,6 +167,7 @@ TEST(LostRank, WhoComesAfterTheTimeOutIsLostAndHeldUpOnPurposeIsSaid) {
   }
   // A rank that stands still hears that the run is over.
   EXPECT_LT(now_seconds() - begin, 40);
+  EXPECT_EQ(abandoned_ranks(), 0);
 }
 
 TEST(LostRank, NobodyIsLostWhileTheRunIsPaused) {
@@ -223,9 +235,10 @@ TEST(LostRank, AtRandomMomentsTheLostRankIsNamed) {
       EXPECT_THAT(error.what(),
                   HasSubstr("rank " + std::to_string(lost % 3) + " of replica " + std::to_string(lost / 3)));
       named += error.failure().ranks == std::vector{lost};
-      EXPECT_LT(now_seconds() - begin, kPatienceOfTheTest);
-      hang->let_go();
     }
+    EXPECT_LT(now_seconds() - begin, kPatienceOfTheTest);
+    hang->let_go();
+    wait_until_no_rank_is_abandoned();
   }
   RecordProperty("rounds", rounds);
   RecordProperty("named", named);

@@ -1,0 +1,215 @@
+// How a team's run ends early: a rank that threw, one that did not come, and threads that never end.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "engine/config/clock.h"
+#include "engine/device/work_behind.h"
+#include "engine/program/meeting.h"
+#include "engine/runtime/rank_team.h"
+
+namespace shardlens {
+namespace {
+
+// How often who waits for the ranks looks whether they go on. Only looks are counted, not the clock: while
+// the whole process is stopped, nobody is late.
+constexpr double kLookSeconds = 0.5;
+// A wait without an end, as long as a clock can say.
+constexpr double kForeverSeconds = 1e9;
+
+// What is waited for a rank that is known to hang: it may be on its way out.
+constexpr double kMomentSeconds = 0.2;
+
+std::atomic<int> abandoned_count{0};
+
+}  // namespace
+
+void RankTeam::throw_failure_locked() const {
+  if (!failure_->what) throw Error(failure_->kind, failure_->message);
+  throw RunFailed(failure_->kind, failure_->message, *failure_->what);
+}
+
+bool RankTeam::wait_for(double seconds) {
+  std::unique_lock lock(mutex_);
+  const double end = now_seconds() + seconds;
+  for (;;) {
+    if (failure_) throw_failure_locked();
+    const double begin = now_seconds();
+    const double look = std::clamp(end - begin, 0.0, kLookSeconds);
+    if (wake_waiters_.wait_for(lock, std::chrono::duration<double>(look), [this] { return idle_locked(); })) {
+      if (failure_) throw_failure_locked();
+      return true;
+    }
+    if (std::optional<Failure> late = late_at_the_end_locked(std::min(now_seconds() - begin, kLookSeconds))) {
+      lock.unlock();
+      fail(std::move(*late));
+      lock.lock();
+    } else if (now_seconds() >= end) {
+      return false;
+    }
+  }
+}
+
+void RankTeam::wait() {
+  while (!wait_for(kForeverSeconds)) {
+  }
+}
+
+std::vector<Whereabouts> RankTeam::whereabouts_locked(const std::vector<int>& ranks) const {
+  std::vector<Whereabouts> all;
+  for (const int number : ranks) {
+    const Rank* const rank = ranks_[static_cast<size_t>(number)].get();
+    if (rank == nullptr || !rank->here) continue;
+    Whereabouts one;
+    one.rank = number;
+    one.step = static_cast<StepId>(rank->claimed) - 1;
+    one.is_inside = rank->done < rank->claimed;
+    one.seconds = now_seconds() - rank->claimed_seconds;
+    if (const auto hold = rank->holds.find(one.step); hold != rank->holds.end())
+      one.held_seconds = hold->second;
+    all.push_back(one);
+  }
+  return all;
+}
+
+// The end of a run is waited for like a collective, by the ranks that are there: who is still in a step of
+// its own when nothing has gone on for the whole time-out, is lost. While a rank waits in a collective, it is
+// for that rank to say who is missing, and of ranks in other processes it is for those to say.
+std::optional<RankTeam::Failure> RankTeam::late_at_the_end_locked(double looked_seconds) {
+  size_t progress = pass_;
+  std::vector<int> late;
+  bool meets = false;
+  for (const Rank* const rank : here_) {
+    progress += rank->claimed + rank->done + (rank->ready ? 1 : 0);
+    meets |= rank->is_meeting();
+    if (!rank->ready || rank->done < target_)
+      late.push_back(rank->replica * plan_->program.ranks() + rank->index);
+  }
+  if (progress != std::exchange(seen_progress_, progress)) stalled_seconds_ = 0;
+  stalled_seconds_ += looked_seconds;
+  const bool awaited = !late.empty() && late.size() < here_.size();
+  const double patience = timeout_seconds(plan_->program.settings);
+  if (!awaited || meets || stalled_seconds_ < patience) return std::nullopt;
+  Failure failure;
+  failure.what = RunFailure{late, static_cast<StepId>(target_) - 1, true};
+  failure.message =
+      lost_at_the_end_message(plan_->program, *failure.what, stalled_seconds_, whereabouts_locked(late));
+  return failure;
+}
+
+// Who did not come may itself be waiting, in another group, for the one that is lost: of two clocks that
+// began nearly together the wrong one may end first.
+void RankTeam::find_lost_locked(RunFailure& failure) const {
+  const Program& program = plan_->program;
+  const auto rank_of = [this](int number) { return ranks_[static_cast<size_t>(number)].get(); };
+  // Who has not come to what `number` waits for, on its thread or beside it.
+  const auto missed_by = [&](int number, size_t lane, StepId step) {
+    std::vector<int> missing;
+    for (const int other : meeting_of(program, program.step(step), number)) {
+      const Rank* const rank = rank_of(other);
+      if (rank != nullptr && rank->here && rank->meetings[lane].step < step) missing.push_back(other);
+    }
+    return missing;
+  };
+  for (size_t hop = 0; hop < ranks_.size(); ++hop) {
+    bool moved = false;
+    for (const int number : failure.ranks) {
+      const Rank* const victim = rank_of(number);
+      if (victim == nullptr) continue;
+      for (size_t lane = 0; lane < victim->meetings.size() && !moved; ++lane) {
+        const StepId step = victim->meetings[lane].step;
+        if (!victim->meetings[lane].inside) continue;
+        std::vector<int> missing = missed_by(number, lane, step);
+        if (missing.empty()) continue;
+        failure.ranks = std::move(missing);
+        failure.step = step;
+        moved = true;
+      }
+      if (moved) break;
+    }
+    if (!moved) return;
+  }
+}
+
+// What `rank` threw in `step`. A rank that waited for another in vain speaks for the other.
+void RankTeam::fail(int rank, StepId step, const std::exception& error) {
+  const Program& program = plan_->program;
+  Failure failure;
+  if (const auto* lost = dynamic_cast<const LostRanks*>(&error)) {
+    RunFailure what{{}, step, true};
+    const std::vector<int> members = meeting_of(program, program.step(step), rank);
+    for (const int place : lost->ranks()) what.ranks.push_back(members[static_cast<size_t>(place)]);
+    const std::lock_guard lock(mutex_);
+    find_lost_locked(what);
+    failure.message = lost_message(program, what, lost->waited_seconds(), whereabouts_locked(what.ranks));
+    failure.what = std::move(what);
+  } else {
+    const auto* known = dynamic_cast<const Error*>(&error);
+    if (known != nullptr) failure.kind = known->kind();
+    failure.what = RunFailure{{rank}, step, false};
+    failure.message =
+        fmt::format("{}, {}: {}", rank_text(program, rank), step_text(program, step), error.what());
+  }
+  fail(std::move(failure));
+}
+
+void RankTeam::fail(Failure failure) {
+  const std::string message = failure.message;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    if (failure_) return;  // the others fail because the first one did
+    failure_ = std::move(failure);
+  }
+  abort_all(message);
+  wake_ranks_.notify_all();
+  wake_waiters_.notify_all();
+}
+
+// Memory is freed once the threads have ended: by then nothing that was asked for may work on it any more.
+void RankTeam::come_to_rest(Rank& rank) {
+  try {
+    if (rank.device && rank.device->behind() != nullptr) rank.device->synchronize();
+  } catch (const std::exception&) {
+    // What made the run fail has been said.
+  }
+  if (rank.lane) rank.lane->drain();
+  const std::lock_guard lock(mutex_);
+  rank.running = false;
+  if (rank.abandoned) --abandoned_count;
+  wake_waiters_.notify_all();
+}
+
+void RankTeam::disband() {
+  cancel("the run was given up");
+  std::vector<std::thread> ended;
+  {
+    std::unique_lock lock(mutex_);
+    const bool lost = failure_->what && failure_->what->lost;
+    const double patience =
+        lost ? kMomentSeconds : std::min(timeout_seconds(plan_->program.settings), kForeverSeconds);
+    wake_waiters_.wait_for(lock, std::chrono::duration<double>(patience), [this] {
+      return std::none_of(here_.begin(), here_.end(), [](const Rank* rank) { return rank->running; });
+    });
+    for (Rank* const rank : here_) {
+      if (!rank->thread.joinable()) continue;
+      if (rank->running) {
+        rank->abandoned = true;
+        ++abandoned_count;
+        rank->thread.detach();
+      } else {
+        ended.push_back(std::move(rank->thread));
+      }
+    }
+  }
+  for (std::thread& thread : ended) thread.join();
+  seats_->close();
+}
+
+int abandoned_ranks() {
+  return abandoned_count;
+}
+
+}  // namespace shardlens
