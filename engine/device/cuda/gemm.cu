@@ -47,12 +47,16 @@ uint32_t alignment(const void* pointer) {
 }
 
 /// The library adds a bias as it stores C. Where C and the bias are of different types, or of fp64, whose
-/// epilogues its documentation leaves open, C is the bias before the product is added to it.
-bool has_epilogue(const Gemm& gemm) {
+/// epilogues its documentation leaves open, or where it knows no such algorithm, C is the bias before the
+/// product is added to it.
+bool asks_for_epilogue(const Gemm& gemm) {
   return gemm.bias != nullptr && !gemm.accumulate && !gemm.wide_result && gemm.dtype != DType::Fp64;
 }
-bool starts_from_bias(const Gemm& gemm) {
-  return gemm.bias != nullptr && !has_epilogue(gemm);
+
+/// Of C, and of the bias where an epilogue may read it with C's width.
+uint32_t result_alignment(const Gemm& gemm) {
+  const uint32_t own = alignment(gemm.c);
+  return asks_for_epilogue(gemm) ? std::min(own, alignment(gemm.bias)) : own;
 }
 
 /// Every row of C becomes the bias, or 0 where there is none. A block takes a chunk of a row.
@@ -106,6 +110,7 @@ struct Products::Plan {
   Description product;
   MatrixLayout left, right, result;
   cublasLtMatmulAlgo_t algorithm{};
+  bool has_epilogue = false;
 };
 
 Products::Products(bool tf32) : tf32_(tf32) {
@@ -117,7 +122,8 @@ Products::~Products() {
   cublasLtDestroy(handle_);
 }
 
-std::unique_ptr<Products::Plan> Products::make_plan(const Operation& operation, const Gemm& gemm) const {
+std::unique_ptr<Products::Plan> Products::make_plan(const Operation& operation, const Gemm& gemm,
+                                                    bool epilogue) const {
   const std::string what = describe(gemm);
   const auto set = [&](cublasLtMatmulDesc_t description, cublasLtMatmulDescAttributes_t attribute,
                        const auto& value) {
@@ -131,6 +137,7 @@ std::unique_ptr<Products::Plan> Products::make_plan(const Operation& operation, 
                                           static_cast<uint64_t>(cols), stride));
   };
   auto plan = std::make_unique<Plan>();
+  plan->has_epilogue = epilogue;
   const cudaDataType_t type = data_type(gemm.dtype), result = data_type(result_type(gemm));
   const bool wide = gemm.dtype == DType::Fp64;
   const bool fast = tf32_ && gemm.dtype == DType::Fp32;
@@ -143,7 +150,7 @@ std::unique_ptr<Products::Plan> Products::make_plan(const Operation& operation, 
   // The library's first matrix is our B, its second our A.
   set(plan->product.handle, CUBLASLT_MATMUL_DESC_TRANSA, gemm.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(plan->product.handle, CUBLASLT_MATMUL_DESC_TRANSB, gemm.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
-  if (has_epilogue(gemm)) {
+  if (epilogue) {
     set(plan->product.handle, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
     set(plan->product.handle, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, type);
     set(plan->product.handle, CUBLASLT_MATMUL_DESC_BIAS_POINTER, gemm.bias);
@@ -164,18 +171,16 @@ std::unique_ptr<Products::Plan> Products::make_plan(const Operation& operation, 
   prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment(gemm.b));
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment(gemm.a));
-  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment(gemm.c));
-  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES,
-         std::min(alignment(gemm.c), has_epilogue(gemm) ? alignment(gemm.bias) : 256u));
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, result_alignment(gemm));
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, result_alignment(gemm));
   cublasLtMatmulHeuristicResult_t choice{};
   int found = 0;
-  check_blas(what, "cublasLtMatmulAlgoGetHeuristic",
-             cublasLtMatmulAlgoGetHeuristic(handle_, plan->product.handle, plan->left.handle,
-                                            plan->right.handle, plan->result.handle, plan->result.handle,
-                                            preference.handle, 1, &choice, &found));
-  if (found == 0)
-    throw run_error(what + " on the GPU: cublasLtMatmulAlgoGetHeuristic knows no algorithm for it");
-  check_blas(what, "cublasLtMatmulAlgoGetHeuristic", choice.state);
+  const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+      handle_, plan->product.handle, plan->left.handle, plan->right.handle, plan->result.handle,
+      plan->result.handle, preference.handle, 1, &choice, &found);
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED) return nullptr;
+  check_blas(what, "cublasLtMatmulAlgoGetHeuristic", status);
+  if (found == 0 || choice.state != CUBLAS_STATUS_SUCCESS) return nullptr;
   plan->algorithm = choice.algo;
   return plan;
 }
@@ -191,23 +196,30 @@ Products::Plan& Products::plan(const Operation& operation, const Gemm& gemm) {
                 gemm.ldb,
                 gemm.ldc,
                 gemm.wide_result,
-                has_epilogue(gemm),
+                asks_for_epilogue(gemm),
                 alignment(gemm.a),
                 alignment(gemm.b),
-                std::min(alignment(gemm.c), has_epilogue(gemm) ? alignment(gemm.bias) : 256u)};
+                result_alignment(gemm)};
   std::unique_ptr<Plan>& kept = plans_[key];
-  if (!kept) kept = make_plan(operation, gemm);
+  if (!kept && asks_for_epilogue(gemm)) kept = make_plan(operation, gemm, true);
+  if (!kept) kept = make_plan(operation, gemm, false);
+  if (!kept)
+    throw run_error(describe(gemm) +
+                    " on the GPU: cuBLASLt knows no algorithm for it; choose a hidden size, heads and a "
+                    "vocabulary that are multiples of 8, or another dtype");
   return *kept;
 }
 
 void Products::multiply(const Operation& operation, const Gemm& gemm) {
   Plan& plan = this->plan(operation, gemm);
   const std::string what = describe(gemm);
-  if (has_epilogue(gemm))
+  if (plan.has_epilogue)
     check_blas(what, "cublasLtMatmulDescSetAttribute",
                cublasLtMatmulDescSetAttribute(plan.product.handle, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
                                               &gemm.bias, sizeof gemm.bias));
-  const bool adds = gemm.accumulate || starts_from_bias(gemm);
+  const bool starts_from_bias = gemm.bias != nullptr && !plan.has_epilogue;
+  if (starts_from_bias) fill_rows(operation, gemm);
+  const bool adds = gemm.accumulate || starts_from_bias;
   const double one = 1, zero = 0;
   const float one_float = 1, zero_float = 0;
   const bool wide = gemm.dtype == DType::Fp64;
@@ -223,9 +235,10 @@ void Products::multiply(const Operation& operation, const Gemm& gemm) {
 void CudaDevice::gemm(const Gemm& gemm) {
   const Operation operation(*this, "a GEMM");
   if (gemm.m == 0 || gemm.n == 0) return;
-  // A sum over nothing is 0, or what it starts from.
-  if (starts_from_bias(gemm) || (gemm.k == 0 && !gemm.accumulate)) fill_rows(operation, gemm);
-  if (gemm.k > 0) products_->multiply(operation, gemm);
+  if (gemm.k > 0)
+    products_->multiply(operation, gemm);
+  else if (!gemm.accumulate)
+    fill_rows(operation, gemm);  // a sum over nothing is the bias, or 0
 }
 
 }  // namespace shardlens::cuda

@@ -22,9 +22,10 @@ namespace shardlens::cuda {
 
 /// Throws a run Error that names the operation, the call and what CUDA said, unless it succeeded.
 inline void check(const std::string& operation, const char* call, cudaError_t status) {
-  if (status != cudaSuccess)
-    throw run_error(operation + " on the GPU: " + call + " failed with " + cudaGetErrorName(status) + ": " +
-                    cudaGetErrorString(status));
+  if (status == cudaSuccess) return;
+  cudaGetLastError();  // it is not to be met again by the next launch
+  throw run_error(operation + " on the GPU: " + call + " failed with " + cudaGetErrorName(status) + ": " +
+                  cudaGetErrorString(status));
 }
 
 /// One operation while it is asked for, by whatever thread: its name for errors, the stream, the scratch.
@@ -56,15 +57,27 @@ class Operation {
     if (blocks > INT32_MAX)
       throw run_error(std::string(name_) + " on the GPU needs " + std::to_string(blocks) +
                       " blocks, more than a launch may have: choose a smaller batch or sequence");
-    if (shared_bytes > (size_t{48} << 10))
-      check("cudaFuncSetAttribute", cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                         static_cast<int>(shared_bytes)));
+    if (shared_bytes > (size_t{48} << 10)) allow_shared(kernel, shared_bytes);
     kernel<<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), shared_bytes, stream_>>>(
         static_cast<Parameters>(arguments)...);
     check("the launch of its kernel", cudaGetLastError());
   }
 
  private:
+  /// More than every GPU grants unasked.
+  template <class Kernel>
+  void allow_shared(Kernel* kernel, size_t bytes) const {
+    const cudaError_t status =
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
+    if (status == cudaErrorInvalidValue) {
+      cudaGetLastError();
+      throw run_error(std::string(name_) + " on the GPU needs " + std::to_string(bytes) +
+                      " bytes of shared memory a block, more than this GPU has: choose more heads, so that "
+                      "each is narrower, or a narrower dtype");
+    }
+    check("cudaFuncSetAttribute", status);
+  }
+
   const char* name_;
   cudaStream_t stream_;
   void* scratch_;

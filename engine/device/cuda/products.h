@@ -33,7 +33,8 @@ class Products {
   struct Plan;
 
   Plan& plan(const Operation& operation, const Gemm& gemm);
-  std::unique_ptr<Plan> make_plan(const Operation& operation, const Gemm& gemm) const;
+  /// Null where the library knows no algorithm. `epilogue`: the bias is added as C is stored.
+  std::unique_ptr<Plan> make_plan(const Operation& operation, const Gemm& gemm, bool epilogue) const;
 
   bool tf32_;
   cublasLtHandle_t handle_ = nullptr;
