@@ -1,0 +1,180 @@
+// Messages between processes by MPI: a module of its own (processes.h), the only file that includes its
+// header.
+//
+// One thread belongs to MPI: it starts it, and ends it when the last message has been. Starting waits for all
+// processes that mpirun started, which may be for ever, so whoever opens this waits for that thread with a
+// limit. All other calls come under one lock and none of them blocks, so MPI needs no threads of its own
+// kind.
+#include <mpi.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include "engine/comm/processes.h"
+#include "engine/config/module.h"
+
+namespace shardlens {
+namespace {
+
+// What mpirun tells its processes before MPI has started.
+std::string told(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value == nullptr ? "" : value;
+}
+
+void check(int code, const char* call) {
+  if (code == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING] = {};
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  throw std::runtime_error(std::string(call) + " failed: " + text);
+}
+
+// Shared with the thread, which is left behind when it never comes back.
+struct Start {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool started = false, ending = false, ended = false;
+  int problem = MPI_SUCCESS;
+  int threads = MPI_THREAD_SINGLE;
+};
+
+void start_and_end(const std::shared_ptr<Start>& start) {
+  int threads = MPI_THREAD_SINGLE;
+  const int problem = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &threads);
+  std::unique_lock lock(start->mutex);
+  start->problem = problem;
+  start->threads = threads;
+  start->started = true;
+  start->changed.notify_all();
+  start->changed.wait(lock, [&] { return start->ending; });
+  lock.unlock();
+  MPI_Finalize();
+  lock.lock();
+  start->ended = true;
+  start->changed.notify_all();
+}
+
+class MpiProcesses final : public Processes {
+ public:
+  explicit MpiProcesses(double timeout_seconds) : start_(std::make_shared<Start>()) {
+    std::thread([start = start_] { start_and_end(start); }).detach();
+    std::unique_lock lock(start_->mutex);
+    const auto limit = std::chrono::duration<double>(timeout_seconds);
+    if (!start_->changed.wait_for(lock, limit, [this] { return start_->started; })) {
+      const std::string rank = told("OMPI_COMM_WORLD_RANK"), size = told("OMPI_COMM_WORLD_SIZE");
+      throw std::runtime_error("process " + (rank.empty() ? "?" : rank) + " of " +
+                               (size.empty() ? "?" : size) + " waited " +
+                               std::to_string(static_cast<int>(timeout_seconds)) +
+                               " s, and not all of the others came: all processes that mpirun starts must "
+                               "be shardlens-cli with --comm mpi, and their machines must reach each other");
+    }
+    check(start_->problem, "MPI_Init_thread");
+    lock.unlock();
+    if (start_->threads < MPI_THREAD_SERIALIZED)
+      throw std::runtime_error("this MPI may be called by one thread only; Open MPI 4 may be by several");
+    check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    check(MPI_Comm_rank(MPI_COMM_WORLD, &index_), "MPI_Comm_rank");
+    check(MPI_Comm_size(MPI_COMM_WORLD, &count_), "MPI_Comm_size");
+    char name[MPI_MAX_PROCESSOR_NAME] = {};
+    int length = 0;
+    check(MPI_Get_processor_name(name, &length), "MPI_Get_processor_name");
+    host_.assign(name, static_cast<size_t>(length));
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+    check(MPI_Get_library_version(version, &length), "MPI_Get_library_version");
+    carrier_.assign(version, static_cast<size_t>(length));
+    carrier_ = carrier_.substr(0, carrier_.find(','));
+  }
+
+  // Ends MPI together with the other processes; one that never ends is left behind.
+  ~MpiProcesses() override {
+    std::unique_lock lock(start_->mutex);
+    start_->ending = true;
+    start_->changed.notify_all();
+    start_->changed.wait_for(lock, std::chrono::seconds(10), [this] { return start_->ended; });
+  }
+
+  int index() const override { return index_; }
+  int count() const override { return count_; }
+  std::string host() const override { return host_; }
+  std::string carrier() const override { return carrier_; }
+
+  Ticket send(int to, int tag, const void* bytes, size_t count) override {
+    const std::lock_guard lock(mutex_);
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(MPI_Isend(bytes, static_cast<int>(count), MPI_BYTE, to, tag, MPI_COMM_WORLD, &request),
+          "MPI_Isend");
+    return keep(request);
+  }
+
+  Ticket receive(int from, int tag, void* bytes, size_t count) override {
+    const std::lock_guard lock(mutex_);
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(MPI_Irecv(bytes, static_cast<int>(count), MPI_BYTE, from, tag, MPI_COMM_WORLD, &request),
+          "MPI_Irecv");
+    return keep(request);
+  }
+
+  bool is_done(Ticket ticket) override {
+    const std::lock_guard lock(mutex_);
+    const auto found = requests_.find(ticket);
+    int done = 0;
+    check(MPI_Test(&found->second, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    if (done != 0) requests_.erase(found);
+    return done != 0;
+  }
+
+  void give_up(Ticket ticket) override {
+    const std::lock_guard lock(mutex_);
+    const auto found = requests_.find(ticket);
+    MPI_Cancel(&found->second);
+    // A receive that has begun ends on its own unless its sender is gone, and then nobody writes.
+    int done = 0;
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
+    while (done == 0 && std::chrono::steady_clock::now() < limit)
+      if (MPI_Test(&found->second, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) break;
+    if (done == 0 && found->second != MPI_REQUEST_NULL) MPI_Request_free(&found->second);
+    requests_.erase(found);
+  }
+
+  std::optional<Incoming> incoming(int tag) override {
+    const std::lock_guard lock(mutex_);
+    int there = 0, count = 0;
+    MPI_Status status;
+    check(MPI_Iprobe(MPI_ANY_SOURCE, tag, MPI_COMM_WORLD, &there, &status), "MPI_Iprobe");
+    if (there == 0) return std::nullopt;
+    check(MPI_Get_count(&status, MPI_BYTE, &count), "MPI_Get_count");
+    return Incoming{status.MPI_SOURCE, static_cast<size_t>(count)};
+  }
+
+ private:
+  Ticket keep(MPI_Request request) {
+    requests_.emplace(++last_, request);
+    return last_;
+  }
+
+  const std::shared_ptr<Start> start_;
+  int index_ = 0, count_ = 1;
+  std::string host_, carrier_;
+  std::mutex mutex_;
+  std::map<Ticket, MPI_Request> requests_;
+  Ticket last_ = 0;
+};
+
+}  // namespace
+}  // namespace shardlens
+
+extern "C" const char* shardlens_module_version() {
+  return shardlens::kModuleVersion;
+}
+
+extern "C" shardlens::Processes* shardlens_mpi_processes(double timeout_seconds) {
+  return new shardlens::MpiProcesses(timeout_seconds);
+}

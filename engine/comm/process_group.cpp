@@ -1,0 +1,411 @@
+// The communicator over processes.
+//
+// The protocol, the same for every collective:
+//   1. A rank sends the others its request and the time it arrived at, and receives theirs. Who has all of
+//      them knows that all have arrived, and when the last one did.
+//   2. If the requests differ, all ranks see it, and all throw the same Error before any buffer is touched.
+//   3. Pieces of the tensors travel from where they are to where they are needed. All-reduce: rank r receives
+//      every rank's chunk r, sums them in rank order, and sends the sum to all; in blocks, so that what waits
+//      to be summed stays in the cache. Reduce-scatter: a rank receives its own range of every rank's tensor
+//      and sums it. The others move pieces alone.
+//   4. A rank is done when what it sends has left and what it receives is there. Nothing of a rank's memory
+//   is
+//      touched by another process, so nobody needs to meet again.
+//
+// Every rank can tell from the request alone who sends what to whom, and messages between two ranks arrive in
+// order, so a piece needs no name. Nobody waits inside MPI: waiting is asking again and again, and sleeping
+// in between where cores are scarce, so that a rank that waits can be told to give up.
+#include "engine/comm/process_group.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <mutex>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "engine/comm/local_kernels.h"
+#include "engine/comm/request.h"
+#include "engine/config/clock.h"
+#include "engine/config/error.h"
+
+namespace shardlens {
+
+namespace {
+
+constexpr int64_t kAlignment = 64;
+
+// What step 1 sends.
+struct Hello {
+  Request request;
+  double arrival_seconds = 0;  // on the clock of all
+};
+
+// How a rank passes the time until something is there.
+class Patience {
+ public:
+  explicit Patience(bool has_own_core) : spins_(has_own_core ? 2000 : 0), yields_(has_own_core ? 200 : 4) {}
+  void wait() {
+    ++turns_;
+    if (turns_ <= spins_) return;
+    if (turns_ <= spins_ + yields_) return std::this_thread::yield();
+    std::this_thread::sleep_for(turns_ < spins_ + 2 * yields_ + 100 ? std::chrono::microseconds(20)
+                                                                    : std::chrono::microseconds(200));
+  }
+
+ private:
+  const int spins_, yields_;
+  int turns_ = 0;
+};
+
+const char* at(const void* base, int64_t bytes) {
+  return static_cast<const char*>(base) + bytes;
+}
+char* at(void* base, int64_t bytes) {
+  return static_cast<char*>(base) + bytes;
+}
+
+// Memory that pieces wait in, kept from call to call.
+class Room {
+ public:
+  /// At least `bytes`, aligned; what was in it is lost.
+  char* of(int64_t bytes) {
+    const auto needed = static_cast<size_t>(bytes + kAlignment);
+    if (memory_.size() < needed) memory_.resize(needed);
+    const auto address = reinterpret_cast<uintptr_t>(memory_.data());
+    return memory_.data() + (kAlignment - address % kAlignment) % kAlignment;
+  }
+
+ private:
+  std::vector<char> memory_;
+};
+
+int64_t aligned(int64_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+class ProcessCommunicator final : public Communicator {
+ public:
+  ProcessCommunicator(Processes& processes, ProcessGroup group)
+      : processes_(processes), group_(std::move(group)), hellos_(group_.members.size()) {}
+
+  int rank() const override { return group_.rank; }
+  int ranks() const override { return static_cast<int>(group_.members.size()); }
+  CommunicatorInfo info() const override { return group_.info; }
+
+  CollectiveTimes all_reduce(DType dtype, int64_t count, void* data, Reduction reduction) override {
+    return collective(all_reduce_request(dtype, count, reduction), [&] {
+      int64_t largest = 0;
+      for (int r = 0; r < ranks(); ++r)
+        largest = std::max(largest, reduced_range(dtype, count, ranks(), r).size());
+      const int64_t block = std::max<int64_t>(1, static_cast<int64_t>(group_.block_bytes));
+      const auto blocks = static_cast<int>((largest * element_bytes(dtype) + block - 1) / block);
+      for (int b = 0; b < blocks; ++b) reduce_block(dtype, count, data, reduction, blocks, b);
+      const Range mine = reduced_range(dtype, count, ranks(), rank());
+      return 2 * others() * mine.size() * element_bytes(dtype);  // received from each, and sent back
+    });
+  }
+
+  CollectiveTimes reduce_scatter(DType dtype, const Slicing& slicing, const void* full,
+                                 void* shard) override {
+    return collective(sliced_request(Call::ReduceScatter, dtype, slicing), [&] {
+      const int64_t element = slicing.inner * element_bytes(dtype);
+      const Range mine = shard_range(slicing.extent, ranks(), rank());
+      const int64_t row = mine.size() * element;
+      char* packed = packed_.of(slicing.outer * slicing.extent * element + ranks() * kAlignment);
+      char* terms = terms_.of(ranks() * aligned(slicing.outer * row));
+      std::vector<const void*> from(static_cast<size_t>(ranks()));
+      for_each_other([&](int other) {
+        const Range theirs = shard_range(slicing.extent, ranks(), other);
+        const int64_t their_row = theirs.size() * element;
+        copy_rows(slicing.outer, their_row, at(full, theirs.begin * element), slicing.extent * element,
+                  packed, their_row);
+        send(other, packed, slicing.outer * their_row);
+        packed += aligned(slicing.outer * their_row);
+        from[static_cast<size_t>(other)] = terms;
+        receive(other, terms, slicing.outer * row);
+        terms += aligned(slicing.outer * row);
+      });
+      wait();
+      // Terms of the others lie row after row; this rank's own where they are in its tensor.
+      const int64_t count = mine.size() * slicing.inner;
+      std::vector<const void*> terms_of_row = from;
+      for (int64_t o = 0; o < slicing.outer && count > 0; ++o) {
+        for_each_other([&](int other) {
+          terms_of_row[static_cast<size_t>(other)] = at(from[static_cast<size_t>(other)], o * row);
+        });
+        terms_of_row[static_cast<size_t>(rank())] = at(full, (o * slicing.extent + mine.begin) * element);
+        sum_in_order(dtype, terms_of_row, 0, {&shard, 1}, o * count, count);
+      }
+      return others() * slicing.outer * row;
+    });
+  }
+
+  CollectiveTimes all_gather(DType dtype, const Slicing& slicing, const void* shard, void* full) override {
+    return collective(sliced_request(Call::AllGather, dtype, slicing), [&] {
+      const int64_t element = slicing.inner * element_bytes(dtype);
+      const Range mine = shard_range(slicing.extent, ranks(), rank());
+      const bool in_place = slicing.outer == 1;  // then a rank's slice is one piece of the whole
+      char* room = terms_.of(slicing.outer * slicing.extent * element);
+      const auto place = [&](int other) {
+        const Range theirs = shard_range(slicing.extent, ranks(), other);
+        return in_place ? at(full, theirs.begin * element) : room + slicing.outer * theirs.begin * element;
+      };
+      int64_t received = 0;
+      for_each_other([&](int other) {
+        const int64_t bytes = slicing.outer * shard_range(slicing.extent, ranks(), other).size() * element;
+        send(other, shard, slicing.outer * mine.size() * element);
+        receive(other, place(other), bytes);
+        received += bytes;
+      });
+      const auto put = [&](int owner, const void* slice) {
+        const Range range = shard_range(slicing.extent, ranks(), owner);
+        const int64_t row = range.size() * element;
+        copy_rows(slicing.outer, row, slice, row, at(full, range.begin * element), slicing.extent * element);
+      };
+      put(rank(), shard);
+      wait();
+      if (!in_place) for_each_other([&](int other) { put(other, place(other)); });
+      return received;
+    });
+  }
+
+  CollectiveTimes all_to_all(DType dtype, const Shape& shape, int from_dim, int to_dim, const void* from,
+                             void* to) override {
+    const Request request = exchange_request(dtype, shape, from_dim, to_dim);
+    return collective(request, [&] {
+      const auto& [outer, first, middle, second, inner] = request.extents;
+      const int64_t element = inner * element_bytes(dtype);
+      const bool first_to_second = request.which == 1;
+      // What goes from rank s to rank d is [outer, a, middle, b, inner]: the sender's slice of the axis that
+      // was sliced, the receiver's of the one that will be.
+      const auto block = [&](int s, int d) {
+        return Block{shard_range(first, ranks(), first_to_second ? s : d),
+                     shard_range(second, ranks(), first_to_second ? d : s)};
+      };
+      const auto bytes_of = [&](const Block& b) {
+        return outer * b.a.size() * middle * b.b.size() * element;
+      };
+      // Between a block and a tensor that has all of `second` (or all of `first`), both ways.
+      const auto move = [&](const Block& b, bool whole_second, const auto& copy) {
+        if (b.a.size() == 0 || b.b.size() == 0) return;  // an empty slice may have no address
+        const int64_t row = b.b.size() * element;
+        const int64_t rows = b.a.size() * middle;
+        for (int64_t o = 0; o < outer; ++o) {
+          if (whole_second)  // [outer, a, middle, second, inner]
+            copy(rows, row, o * rows * row, row, o * rows * second * element + b.b.begin * element,
+                 second * element);
+          else  // [outer, first, middle, b, inner]
+            copy(rows, row, o * rows * row, row, (o * first + b.a.begin) * middle * row, row);
+        }
+      };
+      const auto pack = [&](const Block& b, char* room) {
+        move(b, first_to_second,
+             [&](int64_t rows, int64_t row, int64_t packed, int64_t step, int64_t offset, int64_t stride) {
+               copy_rows(rows, row, at(from, offset), stride, room + packed, step);
+             });
+      };
+      const auto unpack = [&](const Block& b, const char* room) {
+        move(b, !first_to_second,
+             [&](int64_t rows, int64_t row, int64_t packed, int64_t step, int64_t offset, int64_t stride) {
+               copy_rows(rows, row, room + packed, step, at(to, offset), stride);
+             });
+      };
+      int64_t sends = 0, receives = 0;
+      for (int r = 0; r < ranks(); ++r) {
+        sends += aligned(bytes_of(block(rank(), r)));
+        receives += aligned(bytes_of(block(r, rank())));
+      }
+      char* out = packed_.of(sends);
+      char* in = terms_.of(receives);
+      std::vector<char*> arrived(static_cast<size_t>(ranks()));
+      int64_t received = 0;
+      for_each_other([&](int other) {
+        const Block theirs = block(rank(), other), mine = block(other, rank());
+        pack(theirs, out);
+        send(other, out, bytes_of(theirs));
+        out += aligned(bytes_of(theirs));
+        arrived[static_cast<size_t>(other)] = in;
+        receive(other, in, bytes_of(mine));
+        in += aligned(bytes_of(mine));
+        received += bytes_of(mine);
+      });
+      const Block own = block(rank(), rank());
+      pack(own, out);
+      unpack(own, out);
+      wait();
+      for_each_other([&](int other) { unpack(block(other, rank()), arrived[static_cast<size_t>(other)]); });
+      return received;
+    });
+  }
+
+  CollectiveTimes broadcast(DType dtype, int64_t count, int root, void* data) override {
+    return collective(broadcast_request(dtype, count, root, ranks()), [&] {
+      const int64_t bytes = count * element_bytes(dtype);
+      if (rank() != root) {
+        receive(root, data, bytes);
+        wait();
+        return bytes;
+      }
+      for_each_other([&](int other) { send(other, data, bytes); });
+      wait();
+      return int64_t{0};
+    });
+  }
+
+  void barrier() override {
+    collective({}, [] { return int64_t{0}; });
+  }
+
+  void abort(const std::string& why) override { fail(Error(ErrorKind::Cancelled, why)); }
+
+ private:
+  struct Block {
+    Range a, b;
+  };
+
+  // The protocol at the top of this file around one rank's `work`, which returns the bytes it counts as its
+  // own: what it received, and in an all-reduce also the sums it sent.
+  template <typename Work>
+  CollectiveTimes collective(const Request& request, const Work& work) {
+    check_request(request);
+    throw_if_failed();
+    CollectiveTimes times;
+    times.arrival_seconds = now_seconds();
+    const double offset = group_.clock_offset_seconds == nullptr ? 0 : group_.clock_offset_seconds->load();
+    hellos_[static_cast<size_t>(rank())] = {request, times.arrival_seconds + offset};
+    for_each_other([&](int other) {
+      send(other, &hellos_[static_cast<size_t>(rank())], sizeof(Hello));
+      receive(other, &hellos_[static_cast<size_t>(other)], sizeof(Hello));
+    });
+    wait();
+    check_agreement();
+    // When the last rank came. Clocks agree to within what is left of their difference, and no more.
+    double last = 0;
+    for (const Hello& hello : hellos_) last = std::max(last, hello.arrival_seconds);
+    times.all_arrived_seconds = std::clamp(last - offset, times.arrival_seconds, now_seconds());
+    if (!request.is_empty() && ranks() > 1) times.sent_bytes = work();
+    times.done_seconds = now_seconds();
+    return times;
+  }
+
+  // Block `b` of every rank's range: what each sums of it.
+  void reduce_block(DType dtype, int64_t count, void* data, Reduction reduction, int blocks, int b) {
+    const int64_t element = element_bytes(dtype);
+    const auto range = [&](int r) {
+      const Range whole = reduced_range(dtype, count, ranks(), r);
+      const Range part = shard_range(whole.size(), blocks, b);
+      return Range{whole.begin + part.begin, whole.begin + part.end};
+    };
+    const Range mine = range(rank());
+    const int64_t bytes = mine.size() * element;
+    char* terms = terms_.of(ranks() * aligned(bytes));
+    std::vector<const void*> from(static_cast<size_t>(ranks()));
+    void* own = at(data, mine.begin * element);
+    from[static_cast<size_t>(rank())] = own;
+    for_each_other([&](int other) {
+      const Range theirs = range(other);
+      receive(other, terms, bytes);
+      from[static_cast<size_t>(other)] = terms;
+      terms += aligned(bytes);
+      send(other, at(data, theirs.begin * element), theirs.size() * element);
+    });
+    wait();
+    if (bytes > 0)
+      (reduction == Reduction::Max ? max_in_order : sum_in_order)(dtype, from, 0, {&own, 1}, 0, mine.size());
+    for_each_other([&](int other) {
+      const Range theirs = range(other);
+      receive(other, at(data, theirs.begin * element), theirs.size() * element);
+      send(other, own, bytes);
+    });
+    wait();
+  }
+
+  void check_agreement() {
+    for (int other = 1; other < ranks(); ++other) {
+      const Request& first = hellos_[0].request;
+      const Request& theirs = hellos_[static_cast<size_t>(other)].request;
+      if (theirs == first) continue;
+      const Error error = run_error(describe_mismatch(first, other, theirs));
+      fail(error);
+      throw error;
+    }
+  }
+
+  void send(int to, const void* bytes, int64_t count) {
+    in_messages(count, [&](int64_t begin, size_t size) {
+      pending_.push_back(
+          processes_.send(group_.members[static_cast<size_t>(to)], group_.tag, at(bytes, begin), size));
+    });
+  }
+
+  void receive(int from, void* bytes, int64_t count) {
+    in_messages(count, [&](int64_t begin, size_t size) {
+      pending_.push_back(
+          processes_.receive(group_.members[static_cast<size_t>(from)], group_.tag, at(bytes, begin), size));
+    });
+  }
+
+  template <typename Carry>
+  void in_messages(int64_t count, const Carry& carry) {
+    const auto most = static_cast<int64_t>(group_.most_message_bytes);
+    for (int64_t begin = 0; begin < count; begin += most)
+      carry(begin, static_cast<size_t>(std::min(most, count - begin)));
+  }
+
+  // Until all that was asked for is done. Who is told to give up leaves nothing behind that could write into
+  // its memory.
+  void wait() {
+    Patience patience(group_.has_own_core);
+    for (;;) {
+      std::erase_if(pending_, [&](Processes::Ticket ticket) { return processes_.is_done(ticket); });
+      if (pending_.empty()) return;
+      if (failed_.load(std::memory_order_acquire)) break;
+      patience.wait();
+    }
+    for (const Processes::Ticket ticket : pending_) processes_.give_up(ticket);
+    pending_.clear();
+    throw_if_failed();
+  }
+
+  void fail(const Error& error) {
+    const std::lock_guard lock(mutex_);
+    if (failed_) return;
+    kind_ = error.kind();
+    why_ = error.what();
+    failed_.store(true, std::memory_order_release);
+  }
+
+  void throw_if_failed() {
+    if (!failed_.load(std::memory_order_acquire)) return;
+    const std::lock_guard lock(mutex_);
+    throw Error(kind_, why_);
+  }
+
+  int64_t others() const { return ranks() - 1; }
+
+  // The next rank first, so that not all send to the same one at the same time.
+  template <typename Visit>
+  void for_each_other(const Visit& visit) const {
+    for (int step = 1; step < ranks(); ++step) visit((rank() + step) % ranks());
+  }
+
+  Processes& processes_;
+  const ProcessGroup group_;
+  std::vector<Hello> hellos_;
+  std::vector<Processes::Ticket> pending_;
+  Room packed_, terms_;
+  std::mutex mutex_;
+  std::atomic<bool> failed_{false};
+  ErrorKind kind_ = ErrorKind::Cancelled;
+  std::string why_;
+};
+
+}  // namespace
+
+std::unique_ptr<Communicator> make_process_communicator(Processes& processes, ProcessGroup group) {
+  return std::make_unique<ProcessCommunicator>(processes, std::move(group));
+}
+
+}  // namespace shardlens
