@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "app/cli/verbs.h"
+#include "app/cli/world.h"
 #include "engine/config/error.h"
 #include "engine/config/suggest.h"
 #include "engine/runtime/rank_team.h"
@@ -17,7 +18,6 @@
 namespace {
 
 constexpr int kWrongRequest = 2;
-constexpr int kFailedRun = 3;
 
 constexpr const char* kExamples = R"(
 Examples
@@ -36,11 +36,6 @@ int end(int code) {
   if (shardlens::abandoned_ranks() == 0) return code;
   std::fflush(nullptr);
   std::_Exit(code);
-}
-
-int fail(int code, const char* message) {
-  fmt::print(stderr, "shardlens-cli: {}\n", message);
-  return code;
 }
 
 // A first word that is no verb gets an answer of our own: the nearest verb, and all of them.
@@ -90,21 +85,21 @@ int run(int argc, char** argv) {
       all.emplace_back(exported, cli::add_export(*exported));
       CLI::App* diff = app.add_subcommand("diff", "Lays two recordings side by side: where did they part?");
       all.emplace_back(diff, cli::add_diff(*diff));
+      for (CLI::App* ranks : {step, verify, train, eval, generate, bench}) cli::add_comm_options(*ranks);
       return all;
     }();
     check_verb(app, argc, argv);
     app.parse(argc, argv);
     for (const auto& [parsed, verb] : verbs) {
-      if (parsed->parsed()) return verb();
+      if (parsed->parsed()) return cli::run_in_world(*parsed, verb);
     }
     return 0;
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error);
     return code == 0 ? 0 : kWrongRequest;
-  } catch (const Error& error) {
-    return fail(error.kind() == ErrorKind::Request ? kWrongRequest : kFailedRun, error.what());
   } catch (const std::exception& error) {
-    return fail(kFailedRun, error.what());
+    cli::say(error);
+    return cli::exit_code_of(error);
   }
 }
 

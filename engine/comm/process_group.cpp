@@ -24,6 +24,7 @@
 #include <thread>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "engine/comm/local_kernels.h"
 #include "engine/comm/request.h"
@@ -35,6 +36,7 @@ namespace shardlens {
 namespace {
 
 constexpr int64_t kAlignment = 64;
+constexpr double kLongestLookSeconds = 0.5;
 
 // What step 1 sends.
 struct Hello {
@@ -42,20 +44,18 @@ struct Hello {
   double arrival_seconds = 0;  // on the clock of all
 };
 
-// How a rank passes the time until something is there.
+// How a rank passes the time until something is there. It never yields: on a busy machine that gives away a
+// whole slice of time, and who sleeps a moment is let in again first.
 class Patience {
  public:
-  explicit Patience(bool has_own_core) : spins_(has_own_core ? 2000 : 0), yields_(has_own_core ? 200 : 4) {}
+  explicit Patience(bool has_own_core) : spins_(has_own_core ? 2000 : 0) {}
   void wait() {
-    ++turns_;
-    if (turns_ <= spins_) return;
-    if (turns_ <= spins_ + yields_) return std::this_thread::yield();
-    std::this_thread::sleep_for(turns_ < spins_ + 2 * yields_ + 100 ? std::chrono::microseconds(20)
-                                                                    : std::chrono::microseconds(200));
+    if (++turns_ <= spins_) return;
+    std::this_thread::sleep_for(std::chrono::microseconds(turns_ < spins_ + 100 ? 20 : 200));
   }
 
  private:
-  const int spins_, yields_;
+  const int spins_;
   int turns_ = 0;
 };
 
@@ -95,7 +95,8 @@ class ProcessCommunicator final : public Communicator {
   CommunicatorInfo info() const override { return group_.info; }
 
   CollectiveTimes all_reduce(DType dtype, int64_t count, void* data, Reduction reduction) override {
-    return collective(all_reduce_request(dtype, count, reduction), [&] {
+    return collective(all_reduce_request(dtype, count, reduction), [&]() -> int64_t {
+      if (ranks() == 1) return 0;
       int64_t largest = 0;
       for (int r = 0; r < ranks(); ++r)
         largest = std::max(largest, reduced_range(dtype, count, ranks(), r).size());
@@ -264,6 +265,10 @@ class ProcessCommunicator final : public Communicator {
   struct Block {
     Range a, b;
   };
+  struct Pending {
+    Processes::Ticket ticket;
+    int rank;  // at the other end
+  };
 
   // The protocol at the top of this file around one rank's `work`, which returns the bytes it counts as its
   // own: what it received, and in an all-reduce also the sums it sent.
@@ -285,7 +290,7 @@ class ProcessCommunicator final : public Communicator {
     double last = 0;
     for (const Hello& hello : hellos_) last = std::max(last, hello.arrival_seconds);
     times.all_arrived_seconds = std::clamp(last - offset, times.arrival_seconds, now_seconds());
-    if (!request.is_empty() && ranks() > 1) times.sent_bytes = work();
+    if (!request.is_empty()) times.sent_bytes = work();
     times.done_seconds = now_seconds();
     return times;
   }
@@ -336,14 +341,15 @@ class ProcessCommunicator final : public Communicator {
   void send(int to, const void* bytes, int64_t count) {
     in_messages(count, [&](int64_t begin, size_t size) {
       pending_.push_back(
-          processes_.send(group_.members[static_cast<size_t>(to)], group_.tag, at(bytes, begin), size));
+          {processes_.send(group_.members[static_cast<size_t>(to)], group_.tag, at(bytes, begin), size), to});
     });
   }
 
   void receive(int from, void* bytes, int64_t count) {
     in_messages(count, [&](int64_t begin, size_t size) {
       pending_.push_back(
-          processes_.receive(group_.members[static_cast<size_t>(from)], group_.tag, at(bytes, begin), size));
+          {processes_.receive(group_.members[static_cast<size_t>(from)], group_.tag, at(bytes, begin), size),
+           from});
     });
   }
 
@@ -354,19 +360,44 @@ class ProcessCommunicator final : public Communicator {
       carry(begin, static_cast<size_t>(std::min(most, count - begin)));
   }
 
-  // Until all that was asked for is done. Who is told to give up leaves nothing behind that could write into
-  // its memory.
+  // Until all that was asked for is done. Who gives up leaves nothing behind that could write into its
+  // memory.
   void wait() {
     Patience patience(group_.has_own_core);
+    double waited = 0, looked = now_seconds();
     for (;;) {
-      std::erase_if(pending_, [&](Processes::Ticket ticket) { return processes_.is_done(ticket); });
+      std::erase_if(pending_, [&](const Pending& one) { return processes_.is_done(one.ticket); });
       if (pending_.empty()) return;
       if (failed_.load(std::memory_order_acquire)) break;
+      // While the whole process is stopped nobody is late: a look counts little, however long it took.
+      const double now = now_seconds();
+      waited += std::min(now - looked, kLongestLookSeconds);
+      looked = now;
+      if (waited > group_.patience_seconds) lose(waited);
       patience.wait();
     }
-    for (const Processes::Ticket ticket : pending_) processes_.give_up(ticket);
-    pending_.clear();
+    give_up_pending();
     throw_if_failed();
+  }
+
+  void give_up_pending() {
+    for (const Pending& one : pending_) processes_.give_up(one.ticket);
+    pending_.clear();
+  }
+
+  // Those that something is still to come from, or to be taken by.
+  [[noreturn]] void lose(double waited_seconds) {
+    std::vector<int> missing;
+    for (const Pending& one : pending_) missing.push_back(one.rank);
+    std::sort(missing.begin(), missing.end());
+    missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
+    give_up_pending();
+    const LostRanks lost(fmt::format("rank{} {} did not come to {} in {:.3g} s",
+                                     missing.size() == 1 ? "" : "s", fmt::join(missing, ", "),
+                                     describe(hellos_[static_cast<size_t>(rank())].request), waited_seconds),
+                         missing, waited_seconds);
+    fail(lost);
+    throw lost;
   }
 
   void fail(const Error& error) {
@@ -394,7 +425,7 @@ class ProcessCommunicator final : public Communicator {
   Processes& processes_;
   const ProcessGroup group_;
   std::vector<Hello> hellos_;
-  std::vector<Processes::Ticket> pending_;
+  std::vector<Pending> pending_;
   Room packed_, terms_;
   std::mutex mutex_;
   std::atomic<bool> failed_{false};

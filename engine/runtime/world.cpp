@@ -4,18 +4,11 @@
 #include <algorithm>
 
 #include "engine/device/device.h"
-#include "engine/program/program.h"
 #include "engine/runtime/backend.h"
+#include "engine/runtime/holders.h"
 
 namespace shardlens {
 namespace {
-
-// In how many copies the slices that are held more than once are held.
-int most_copies(const Program& program) {
-  int copies = 1;
-  for (const Tensor& tensor : program.tensors) copies = std::max(copies, tensor.layout.copies);
-  return copies;
-}
 
 class LocalSeats final : public Seats {
  public:

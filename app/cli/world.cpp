@@ -1,0 +1,121 @@
+// Joining the other processes.
+#include "app/cli/world.h"
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <sstream>
+#include <string>
+
+#include "engine/comm/processes.h"
+#include "engine/config/error.h"
+#include "engine/config/module.h"
+#include "engine/runtime/process_world.h"
+
+namespace shardlens::cli {
+namespace {
+
+constexpr int kWrongRequest = 2;
+constexpr int kFailedRun = 3;
+
+// "--comm" of the verb, or of what it is divided into; null where it has none.
+const CLI::App* with_comm(const CLI::App& app) {
+  if (app.get_option_no_throw("--comm") != nullptr) return &app;
+  for (const CLI::App* part : app.get_subcommands())
+    if (const CLI::App* found = with_comm(*part)) return found;
+  return nullptr;
+}
+
+// Every option of the verb with the value it has, given or not.
+JoinRequest request_of(const CLI::App& parsed) {
+  JoinRequest request;
+  request.version = kModuleVersion;
+  request.timeout_seconds = with_comm(parsed)->get_option("--comm-timeout")->as<double>();
+  request.options.push_back("verb=" + parsed.get_name());
+  std::istringstream lines(parsed.config_to_str(true, false));
+  for (std::string line; std::getline(lines, line);)
+    if (!line.empty()) request.options.push_back(line);
+  return request;
+}
+
+// T x D is the number of processes, unless a checkpoint has its own T and D.
+void check_size(const CLI::App& parsed, int processes) {
+  const auto value = [&](const char* name) {
+    const CLI::Option* option = parsed.get_option_no_throw(name);
+    return option == nullptr ? 1 : option->as<int>();
+  };
+  const CLI::Option* resume = parsed.get_option_no_throw("--resume");
+  if (parsed.get_option_no_throw("--tp") == nullptr || (resume != nullptr && resume->count() > 0)) return;
+  const int tp = value("--tp"), dp = value("--dp");
+  if (tp * dp == processes) return;
+  throw request_error(fmt::format(
+      "--tp {} --dp {} are {} rank{}, and mpirun started {} process{}: start it with -n {}, or give --tp and "
+      "--dp whose product is {}",
+      tp, dp, tp * dp, tp * dp == 1 ? "" : "s", processes, processes == 1 ? "" : "es", tp * dp, processes));
+}
+
+// The first process's part: what it throws is said before the others are let go, since mpirun ends all
+// processes as soon as one has failed.
+int run_first(ProcessWorld& world, const CLI::App& parsed, const Verb& verb) {
+  int code = 0;
+  try {
+    check_size(*with_comm(parsed), world.processes());
+    set_joined_world(&world);
+    code = verb();
+  } catch (const std::exception& error) {
+    say(error);
+    code = exit_code_of(error);
+  }
+  std::fflush(stdout);
+  set_joined_world(nullptr);
+  world.finish(code);
+  return code;
+}
+
+}  // namespace
+
+void add_comm_options(CLI::App& verb) {
+  const std::string group = "Processes";
+  verb.add_option(
+          "--comm",
+          "Where ranks live. local: threads of this process; mpi: each in a process of its own, T x D of "
+          "them, on one machine or several: mpirun -n 4 shardlens-cli … --tp 4 --comm mpi")
+      ->check(CLI::IsMember({"local", "mpi"}))
+      ->default_str("local")
+      ->group(group);
+  verb.add_option("--comm-timeout", "Seconds that the processes wait for each other at the start")
+      ->check(CLI::Range(1.0, 86400.0))
+      ->default_str("60")
+      ->group(group);
+}
+
+int exit_code_of(const std::exception& error) {
+  const auto* known = dynamic_cast<const Error*>(&error);
+  return known != nullptr && known->kind() == ErrorKind::Request ? kWrongRequest : kFailedRun;
+}
+
+void say(const std::exception& error) {
+  fmt::print(stderr, "shardlens-cli: {}\n", error.what());
+}
+
+int run_in_world(const CLI::App& parsed, const Verb& verb) {
+  const CLI::App* asked = with_comm(parsed);
+  if (asked == nullptr || asked->count("--comm") == 0 || (*asked)["--comm"]->as<std::string>() != "mpi")
+    return verb();
+  const JoinRequest request = request_of(parsed);
+  const std::unique_ptr<Processes> processes = open_mpi_processes(request.timeout_seconds);
+  const bool first = processes->index() == 0;
+  try {
+    ProcessWorld world(*processes, request);
+    if (first) return run_first(world, parsed, verb);
+    // What ends a run is the first process's to hear: it ends its step and saves.
+    std::signal(SIGINT, SIG_IGN);
+    std::signal(SIGTERM, SIG_IGN);
+    return world.serve();
+  } catch (const std::exception& error) {
+    if (first) say(error);
+    return exit_code_of(error);
+  }
+}
+
+}  // namespace shardlens::cli

@@ -1,0 +1,21 @@
+// A verb in the world it was asked for: in this process, or over the processes that mpirun started.
+#pragma once
+
+#include "app/cli/verbs.h"
+
+namespace shardlens::cli {
+
+/// Adds --comm to a verb that runs ranks.
+void add_comm_options(CLI::App& verb);
+
+/// Runs `verb`, which `parsed` asked for, and returns the exit code. With --comm mpi only the first process
+/// runs it, prints, and writes files; the others serve it, and end with the same code. Throws what the verb
+/// throws, and what joining throws.
+int run_in_world(const CLI::App& parsed, const Verb& verb);
+
+/// 2 for a wrong request, else 3: what the program ends with.
+int exit_code_of(const std::exception& error);
+/// Says it on stderr as the program does.
+void say(const std::exception& error);
+
+}  // namespace shardlens::cli

@@ -1,0 +1,241 @@
+// How the processes of a run meet: they say who they are and what they were asked for, the first one
+// compares, deals out the ranks, and sets the clocks.
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <map>
+
+#include "engine/config/clock.h"
+#include "engine/runtime/process_commands.h"
+#include "engine/runtime/process_world.h"
+
+namespace shardlens {
+namespace {
+
+constexpr int kPings = 30;
+constexpr double kAlignEverySeconds = 10;
+using Cores = std::array<uint64_t, 16>;  // bit by bit: which cores a process may use
+
+Cores own_cores() {
+  Cores cores{};
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return {1};
+  for (size_t core = 0; core < 64 * cores.size(); ++core)
+    if (CPU_ISSET(core, &set)) cores[core / 64] |= uint64_t{1} << core % 64;
+  return cores;
+}
+
+int count_of(const Cores& cores) {
+  int count = 0;
+  for (const uint64_t word : cores) count += __builtin_popcountll(word);
+  return count;
+}
+
+// Processes with the same one are timed by the same clock.
+std::string booted_machine() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  std::getline(file, id);
+  return id;
+}
+
+struct Introduction {
+  std::string version, host, machine;
+  Cores cores{};
+  std::vector<std::string> options;
+};
+
+Packet to_packet(const Introduction& self) {
+  Packet packet;
+  packet.put(self.version).put(self.host).put(self.machine).put(self.cores);
+  packet.put(static_cast<uint64_t>(self.options.size()));
+  for (const std::string& option : self.options) packet.put(option);
+  return packet;
+}
+
+Introduction take_introduction(Packet& packet) {
+  Introduction other;
+  other.version = packet.take_text();
+  other.host = packet.take_text();
+  other.machine = packet.take_text();
+  other.cores = packet.take<Cores>();
+  for (auto left = packet.take<uint64_t>(); left > 0; --left) other.options.push_back(packet.take_text());
+  return other;
+}
+
+// What two processes must have in common and have not; empty when there is nothing.
+std::string difference(const Introduction& first, int process, const Introduction& other) {
+  if (first.version != other.version) {
+    return fmt::format("process 0 on {} is {}, process {} on {} is {}: put the same build on all machines",
+                       first.host, first.version, process, other.host, other.version);
+  }
+  for (size_t i = 0; i < std::max(first.options.size(), other.options.size()); ++i) {
+    const std::string ours = i < first.options.size() ? first.options[i] : "nothing";
+    const std::string theirs = i < other.options.size() ? other.options[i] : "nothing";
+    if (ours == theirs) continue;
+    return fmt::format(
+        "process 0 was started with {}, process {} with {}: all processes of a run take the same options",
+        ours, process, theirs);
+  }
+  return {};
+}
+
+}  // namespace
+
+ProcessWorld::ProcessWorld(Processes& processes, const JoinRequest& request)
+    : processes_(processes),
+      commands_(processes, kCommandTag),
+      reports_(processes, kReportTag),
+      pings_(processes, kPingTag) {
+  if (commands()) {
+    compare(request);
+    listening_ = std::thread([this] { listen(); });
+  } else {
+    answer(request);
+  }
+}
+
+void ProcessWorld::compare(const JoinRequest& request) {
+  PacketLine line(processes_, kHelloTag);
+  std::vector<Introduction> all(static_cast<size_t>(processes()));
+  all[0] = {request.version, processes_.host(), booted_machine(), own_cores(), request.options};
+  std::vector<bool> here(all.size(), false);
+  here[0] = true;
+  std::string problem;
+  const double limit = now_seconds() + request.timeout_seconds;
+  for (int count = 1; count < processes(); ++count) {
+    auto packet = line.poll_for(limit - now_seconds());
+    if (!packet) break;
+    all[static_cast<size_t>(packet->first)] = take_introduction(packet->second);
+    here[static_cast<size_t>(packet->first)] = true;
+  }
+  for (int process = 1; process < processes() && problem.empty(); ++process) {
+    if (here[static_cast<size_t>(process)]) {
+      problem = difference(all[0], process, all[static_cast<size_t>(process)]);
+    } else {
+      problem = fmt::format(
+          "process {} of {} did not say in {:.0f} s what it runs, process 0 runs {}: all processes that "
+          "mpirun "
+          "starts must be shardlens-cli with --comm mpi",
+          process, processes(), request.timeout_seconds, all[0].version);
+    }
+  }
+  // Ranks of one machine follow each other, so that those who share a layer are close where that can be.
+  std::vector<std::string> hosts;
+  for (const Introduction& one : all)
+    if (std::find(hosts.begin(), hosts.end(), one.host) == hosts.end()) hosts.push_back(one.host);
+  own_clock_.assign(all.size(), false);
+  for (const std::string& host : hosts) {
+    Cores together{};
+    int ranks = 0;
+    for (const Introduction& one : all) {
+      if (one.host != host) continue;
+      ++ranks;
+      for (size_t word = 0; word < together.size(); ++word) together[word] |= one.cores[word];
+    }
+    for (size_t process = 0; process < all.size(); ++process) {
+      const Introduction& one = all[process];
+      if (one.host != host) continue;
+      const int cores = std::max(1, std::min(count_of(one.cores), count_of(together) / ranks));
+      places_.push_back({static_cast<int>(process), host, cores, ranks <= count_of(together)});
+      own_clock_[process] = one.host != all[0].host || one.machine != all[0].machine;
+    }
+  }
+  for (int process = 1; process < processes(); ++process) {
+    if (!here[static_cast<size_t>(process)]) continue;
+    Packet verdict;
+    verdict.put(problem).put(static_cast<int>(own_clock_[static_cast<size_t>(process)]));
+    verdict.put(static_cast<uint64_t>(places_.size()));
+    for (const Place& place : places_)
+      verdict.put(place.process).put(place.host).put(place.cores).put(place.has_own_core);
+    line.send(process, std::move(verdict));
+    if (problem.empty() && own_clock_[static_cast<size_t>(process)]) align_clock(process);
+  }
+  aligned_at_seconds_ = now_seconds();
+  if (!problem.empty()) throw request_error(problem);
+}
+
+void ProcessWorld::answer(const JoinRequest& request) {
+  PacketLine line(processes_, kHelloTag);
+  line.send(0,
+            to_packet({request.version, processes_.host(), booted_machine(), own_cores(), request.options}));
+  // The first process waits as long for all others, and then says what came of it.
+  auto verdict = line.poll_for(request.timeout_seconds + 10);
+  if (!verdict) {
+    throw request_error(
+        fmt::format("process 0 of {} did not say in {:.0f} s what it runs, process {} runs {}: all processes "
+                    "that mpirun starts must be shardlens-cli with --comm mpi",
+                    processes(), request.timeout_seconds, processes_.index(), request.version));
+  }
+  const std::string problem = verdict->second.take_text();
+  const bool own_clock = verdict->second.take<int>() != 0;
+  for (auto left = verdict->second.take<uint64_t>(); left > 0; --left) {
+    Place place;
+    place.process = verdict->second.take<int>();
+    place.host = verdict->second.take_text();
+    place.cores = verdict->second.take<int>();
+    place.has_own_core = verdict->second.take<bool>();
+    places_.push_back(place);
+  }
+  if (!problem.empty()) throw request_error(problem);
+  if (own_clock) answer_pings();
+}
+
+// Asks for the other's time again and again. The quickest answer was on its way least, so its time lies best
+// known between asking and hearing: in the middle, within half of what it took.
+void ProcessWorld::align_clock(int process) {
+  double shortest = 1e9, offset = 0;
+  for (int ping = 0; ping < kPings; ++ping) {
+    const double asked = now_seconds();
+    pings_.send(process, Packet().put(0.0).put(ping + 1 < kPings));
+    std::optional<std::pair<int, Packet>> answer;
+    while (!answer) answer = pings_.poll();
+    const double heard = now_seconds();
+    if (heard - asked >= shortest) continue;
+    shortest = heard - asked;
+    offset = (asked + heard) / 2 - answer->second.take<double>();
+  }
+  pings_.send(process, Packet().put(offset).put(false));
+  clock_residual_seconds_ = std::max(clock_residual_seconds_.load(), shortest / 2);
+}
+
+void ProcessWorld::answer_pings() {
+  for (bool more = true; more;) {
+    std::optional<std::pair<int, Packet>> ping;
+    while (!ping) ping = pings_.poll();
+    ping->second.take<double>();
+    more = ping->second.take<bool>();
+    pings_.send(0, Packet().put(now_seconds()));
+  }
+  auto result = pings_.poll_for(60);
+  if (result) clock_offset_seconds_ = result->second.take<double>();
+}
+
+// Clocks drift, so in a long run they are set again between passes.
+void ProcessWorld::align_clocks_again() {
+  if (now_seconds() - aligned_at_seconds_ < kAlignEverySeconds) return;
+  for (int process = 1; process < processes(); ++process) {
+    if (!own_clock_[static_cast<size_t>(process)]) continue;
+    commands_.send(process, Packet().put(ProcessCommand::Align));
+    align_clock(process);
+  }
+  aligned_at_seconds_ = now_seconds();
+}
+
+CommunicatorInfo ProcessWorld::info() const {
+  std::vector<std::string> hosts;
+  for (const Place& place : places_)
+    if (std::find(hosts.begin(), hosts.end(), place.host) == hosts.end()) hosts.push_back(place.host);
+  const bool measured = std::find(own_clock_.begin(), own_clock_.end(), true) != own_clock_.end();
+  return {"mpi", fmt::format("{} process{} on {} machine{}, {}{}", processes(), processes() == 1 ? "" : "es",
+                             hosts.size(), hosts.size() == 1 ? "" : "s", processes_.carrier(),
+                             measured ? fmt::format("; clocks agree within {:.0f} µs",
+                                                    clock_residual_seconds_.load() * 1e6)
+                                      : "")};
+}
+
+}  // namespace shardlens

@@ -1,0 +1,246 @@
+// The other processes' side: executors that run one rank as they are commanded, and what they report.
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <thread>
+
+#include "engine/config/clock.h"
+#include "engine/io/json.h"
+#include "engine/program/program_json.h"
+#include "engine/runtime/executor.h"
+#include "engine/runtime/plan.h"
+#include "engine/runtime/process_commands.h"
+#include "engine/runtime/process_world.h"
+
+namespace shardlens {
+
+// The one rank of an executor that is here.
+class ServingSeats final : public Seats {
+ public:
+  ServingSeats(ProcessWorld& world, int id, std::shared_ptr<const Plan> plan, int rank)
+      : world_(world), id_(id), plan_(std::move(plan)), rank_(rank) {}
+  bool is_here(int rank) const override { return rank == rank_; }
+  bool commands() const override { return false; }
+  int cores_per_rank() const override { return world_.places_[static_cast<size_t>(rank_)].cores; }
+  std::vector<RankGroups> make_groups(bool side_by_side) override {
+    std::vector<RankGroups> groups(world_.places_.size());
+    groups[static_cast<size_t>(rank_)] = world_.groups_of(id_, plan_->program, rank_, side_by_side);
+    return groups;
+  }
+
+ private:
+  ProcessWorld& world_;
+  const int id_;
+  const std::shared_ptr<const Plan> plan_;
+  const int rank_;
+};
+
+class ProcessWorld::Server {
+ public:
+  Server(ProcessWorld& world, int rank) : world_(world), rank_(rank) {}
+
+  int run() {
+    double last_command = now_seconds();
+    for (;;) {
+      if (auto packet = world_.commands_.poll()) {
+        last_command = now_seconds();
+        const auto command = packet->second.take<ProcessCommand>();
+        if (command == ProcessCommand::Finish) return packet->second.take<int>();
+        if (command == ProcessCommand::Align)
+          world_.answer_pings();
+        else
+          obey(command, packet->second.take<int>(), packet->second);
+      } else if (!report_who_stands() && !wait_for_a_rank()) {
+        const bool soon = now_seconds() - last_command < 0.05;
+        std::this_thread::sleep_for(std::chrono::microseconds(soon ? 20 : 500));
+      }
+    }
+  }
+
+ private:
+  struct Serving;
+
+  // Sends on what it is shown, of the tensors that are wanted.
+  class Shower : public StepObserver {
+   public:
+    Shower(Server& server, int id, const Program& program) : server_(server), id_(id), program_(program) {}
+    bool wants(const Tensor& tensor) const override {
+      return !wanted.empty() && wanted[static_cast<size_t>(tensor.id)] != 0;
+    }
+    void on_tensor(int rank, StepId step, const Tensor& tensor, const void* data) override {
+      on_replica_tensor(0, rank, step, tensor, data);
+    }
+    void on_replica_tensor(int, int rank, StepId step, const Tensor& tensor, const void* data) override {
+      if (!wants(tensor)) return;
+      const auto bytes = static_cast<uint64_t>(local_bytes(tensor, program_.ranks(), rank));
+      Packet packet = server_.report(ProcessReport::Seen, id_);
+      packet.put(step).put(tensor.id).put(bytes).put_bytes(data, static_cast<size_t>(bytes));
+      server_.world_.reports_.send(0, std::move(packet));
+    }
+    std::vector<char> wanted;  ///< by TensorId; changed only while the rank stands still
+
+   private:
+    Server& server_;
+    const int id_;
+    const Program& program_;
+  };
+
+  struct Serving {
+    std::shared_ptr<const Plan> plan;
+    std::shared_ptr<Shower> shower;
+    std::unique_ptr<Executor> executor;
+    bool owes_report = false;
+    uint64_t start = 0;
+  };
+
+  Packet report(ProcessReport kind, int id) const {
+    Packet packet;
+    packet.put(kind).put(id).put(rank_);
+    return packet;
+  }
+
+  void report_failure(int id, const std::exception& error) {
+    const auto* known = dynamic_cast<const Error*>(&error);
+    Packet packet = report(ProcessReport::Failed, id);
+    packet.put(known == nullptr ? ErrorKind::Run : known->kind()).put(std::string(error.what()));
+    world_.reports_.send(0, std::move(packet));
+  }
+
+  void obey(ProcessCommand command, int id, Packet& packet) {
+    if (command == ProcessCommand::Open) return open(id, packet);
+    const auto found = serving_.find(id);
+    if (found == serving_.end()) {  // it could not be opened, which was reported
+      if (command == ProcessCommand::Start) report_failure(id, run_error("its Program could not be opened"));
+      if (command == ProcessCommand::Read)
+        world_.reports_.send(0, report(ProcessReport::Piece, id).put(std::vector<char>()));
+      return;
+    }
+    Serving& serving = found->second;
+    Executor& executor = *serving.executor;
+    switch (command) {
+      case ProcessCommand::Start: {
+        serving.start = packet.take<uint64_t>();
+        const auto target = static_cast<size_t>(packet.take<uint64_t>());
+        const double begin = packet.take<double>() - world_.clock_offset_seconds_;
+        serving.shower->wanted = packet.take_list<char>();
+        executor.observe(serving.shower->wanted.empty()
+                             ? std::vector<std::shared_ptr<StepObserver>>{}
+                             : std::vector<std::shared_ptr<StepObserver>>{serving.shower});
+        serving.owes_report = true;
+        return executor.start(target, begin);
+      }
+      case ProcessCommand::Rewind:
+        return executor.rewind();
+      case ProcessCommand::NextPass:
+        return executor.next_pass();
+      case ProcessCommand::Inputs:
+        return executor.set_inputs(take_inputs(packet));
+      case ProcessCommand::Read: {
+        const auto tensor = packet.take<TensorId>();
+        std::vector<char> piece(static_cast<size_t>(packet.take<uint64_t>()));
+        executor.read_tensor(rank_, tensor, piece.data());
+        Packet answer = report(ProcessReport::Piece, id);
+        answer.put(piece);
+        return world_.reports_.send(0, std::move(answer));
+      }
+      case ProcessCommand::Write: {
+        const auto tensor = packet.take<TensorId>();
+        const auto bytes = static_cast<size_t>(packet.take<uint64_t>());
+        return executor.write_tensor(rank_, tensor, packet.take_bytes(bytes));
+      }
+      case ProcessCommand::Cancel:
+        return executor.cancel(packet.take_text());
+      case ProcessCommand::Close:
+        if (serving.owes_report) report_failure(id, Error(ErrorKind::Cancelled, "the run was given up"));
+        serving_.erase(found);
+        return;
+      case ProcessCommand::Open:
+      case ProcessCommand::Align:
+      case ProcessCommand::Finish:
+        return;
+    }
+  }
+
+  void open(int id, Packet& packet) {
+    try {
+      const int lender_id = packet.take<int>();
+      auto plan = std::make_shared<Plan>(
+          *make_plan(program_from_json(nlohmann::json::parse(packet.take_text()), "process 0's Program")));
+      plan->holds = packet.take_list<Hold>();
+      const auto lender = serving_.find(lender_id);
+      Serving serving;
+      serving.plan = plan;
+      serving.shower = std::make_shared<Shower>(*this, id, plan->program);
+      serving.executor =
+          std::make_unique<Executor>(plan, std::make_unique<ServingSeats>(world_, id, plan, rank_),
+                                     lender == serving_.end() ? nullptr : lender->second.executor.get());
+      serving.owes_report = true;
+      serving_.emplace(id, std::move(serving));
+    } catch (const std::exception& error) {
+      report_failure(id, error);
+    }
+  }
+
+  static PassInputs take_inputs(Packet& packet) {
+    PassInputs inputs;
+    inputs.numbers = packet.take<PassNumbers>();
+    inputs.loss_scale = packet.take<double>();
+    if (!packet.take<bool>()) return inputs;
+    auto batch = std::make_shared<Batch>();
+    batch->tokens = packet.take_list<int32_t>();
+    batch->labels = packet.take_list<int32_t>();
+    batch->positions = packet.take_list<int32_t>();
+    batch->token_types = packet.take_list<int32_t>();
+    batch->attention_mask = packet.take_list<int32_t>();
+    batch->sentence_labels = packet.take_list<int32_t>();
+    inputs.batch = std::move(batch);
+    return inputs;
+  }
+
+  // True when there was something to report.
+  bool report_who_stands() {
+    for (auto& [id, serving] : serving_) {
+      if (!serving.owes_report) continue;
+      try {
+        if (!serving.executor->wait_for(0)) continue;
+        const RankTrace& trace = serving.executor->trace(rank_);
+        const auto done = static_cast<std::ptrdiff_t>(trace.finished());
+        Packet packet = report(ProcessReport::Standing, id);
+        packet.put(serving.start).put(serving.executor->high_water_bytes(rank_));
+        packet.put(std::vector<StepEvent>(trace.events().begin(), trace.events().begin() + done));
+        world_.reports_.send(0, std::move(packet));
+      } catch (const std::exception& error) {
+        report_failure(id, error);
+      }
+      serving.owes_report = false;
+      return true;
+    }
+    return false;
+  }
+
+  // A short while, for one that computes; false when none does.
+  bool wait_for_a_rank() {
+    for (auto& [id, serving] : serving_) {
+      if (!serving.owes_report) continue;
+      try {
+        serving.executor->wait_for(0.0005);
+      } catch (const Error&) {
+        // It is reported next.
+      }
+      return true;
+    }
+    return false;
+  }
+
+  ProcessWorld& world_;
+  const int rank_;
+  std::map<int, Serving> serving_;  ///< by the number the first process gave it; lenders come first
+};
+
+int ProcessWorld::serve() {
+  const auto own = std::find_if(places_.begin(), places_.end(),
+                                [this](const Place& place) { return place.process == processes_.index(); });
+  return Server(*this, static_cast<int>(own - places_.begin())).run();
+}
+
+}  // namespace shardlens

@@ -1,0 +1,95 @@
+// A world of several processes, one rank in each. They meet at the start and are compared; then the first one
+// runs what was asked for and commands the others, which serve until it is over.
+//
+// Commands go from the first process to one of the others, reports come back; each side keeps its own order.
+// A command that sets a rank to work (open, start, read) is answered by exactly one report, or a failure;
+// before it come the tensors that were asked for. The ranks' own collectives travel beside all of this.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/comm/packets.h"
+#include "engine/comm/processes.h"
+#include "engine/runtime/world.h"
+
+namespace shardlens {
+
+/// What the processes of a run must have in common, and how long one waits for another.
+struct JoinRequest {
+  std::string version;               ///< of the program
+  std::vector<std::string> options;  ///< what was asked for, "name=value" each, in one order
+  double timeout_seconds = 60;
+};
+
+class ProcessWorld final : public World {
+ public:
+  /// Meets the other processes and compares. Throws the same request Error in all of them, with both sides'
+  /// values, when they are not of one version or were not asked for the same, and in those that are there
+  /// when one does not answer in time.
+  ProcessWorld(Processes& processes, const JoinRequest& request);
+  ~ProcessWorld() override;
+
+  /// Whether this is the process that runs what was asked for; the others serve().
+  bool commands() const { return processes_.index() == 0; }
+  int processes() const { return processes_.count(); }
+  /// "4 processes on 2 machines, Open MPI 4.1.4; clocks agree within 14 us"
+  CommunicatorInfo info() const;
+
+  std::unique_ptr<Seats> take_seats(std::shared_ptr<const Plan> plan, const Seats* lender) override;
+
+  /// Runs this process's rank as it is commanded, until the first process is done. Returns its exit code.
+  int serve();
+  /// From the first process, when it is done: lets the others end with `exit_code`.
+  void finish(int exit_code);
+
+ private:
+  friend class CommandingSeats;
+  friend class ServingSeats;
+  class Server;
+
+  struct Place {
+    int process = 0;
+    std::string host;
+    int cores = 1;              ///< for this rank to compute on
+    bool has_own_core = false;  ///< and nobody else on that machine needs them
+  };
+  void compare(const JoinRequest& request);
+  void answer(const JoinRequest& request);
+  void align_clock(int process);
+  void answer_pings();
+  void align_clocks_again();
+
+  void listen();
+  void expect();  ///< a report will come
+  void send(int rank, Packet packet);
+  RankGroups groups_of(int executor, const Program& program, int rank, bool side_by_side);
+
+  Processes& processes_;
+  PacketLine commands_, reports_, pings_;
+  std::vector<Place> places_;    ///< [rank]; ranks of one machine follow each other
+  std::vector<bool> own_clock_;  ///< [process]: its clock is not the first one's, but measured against it
+  std::atomic<double> clock_offset_seconds_{0};    ///< put this process's clock forward by it
+  std::atomic<double> clock_residual_seconds_{0};  ///< what the clocks may differ by; the first process knows
+  double aligned_at_seconds_ = 0;
+  int executors_ = 0;
+  bool finished_ = false;
+
+  // Of the first process: who hears what is reported.
+  std::mutex hearing_;  ///< held while a listener is told
+  std::map<int, SeatsListener*> listeners_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int expected_ = 0;  ///< reports that have not come
+  bool closing_ = false;
+  std::map<int, std::vector<char>> read_;  ///< [rank]: what was asked for and has come
+  std::thread listening_;
+};
+
+}  // namespace shardlens

@@ -1,0 +1,286 @@
+// Ranks as processes: what mpirun starts gives the bits of one process, refuses what does not fit together,
+// and ends when one of its processes does.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "tests/app/process.h"
+
+namespace shardlens {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kProgram = SHARDLENS_CLI_PROGRAM;
+// Leaks that a sanitizer would report are Open MPI's.
+const std::string kEnvironment =
+    "env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ASAN_OPTIONS=detect_leaks=0 ";
+
+// Why these tests cannot run here; empty when they can.
+std::string why_not() {
+  if (run_program("mpirun", "--version").code != 0) return "skipped: no mpirun on this machine";
+  if (!fs::exists(fs::path(kProgram).parent_path() / "libshardlens_mpi.so"))
+    return "skipped: this build found no MPI";
+  return {};
+}
+
+class Mpi : public testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string why = why_not();
+    if (!why.empty()) GTEST_SKIP() << why;
+    folder_ = fs::path(testing::TempDir()) / ("mpi_" + std::to_string(getpid()));
+    fs::create_directories(folder_);
+  }
+  void TearDown() override {
+    if (!folder_.empty()) fs::remove_all(folder_);
+  }
+
+  std::string in_folder(const std::string& name) const { return (folder_ / name).string(); }
+
+  // `count` processes with these arguments, or with those of each part of an MPMD command.
+  static Ended in_processes(int count, const std::string& arguments) {
+    return run_program(
+        kEnvironment + "timeout 200 mpirun --oversubscribe -n " + std::to_string(count) + " " + kProgram,
+        arguments + " --comm mpi");
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(Mpi, StepsLeaveTheBitsOfOneProcess) {
+  const std::string tiny = "step --model gpt2-tiny --seq 24 --updates 2 --lr 1e-3 ";
+  const std::pair<int, std::string> cases[] = {
+      {2, tiny + "--tp 2"},
+      {2, tiny + "--tp 2 --split megatron-sp --overlap-chunks 2"},
+      {2, tiny + "--tp 1 --dp 2 --dtype fp16"},
+      {3, tiny + "--tp 3"},  // 4 heads, so unevenly cut
+      {4, tiny + "--tp 2 --dp 2 --dtype bf16 --loss gather"},
+      {4, tiny + "--tp 4 --kv-heads 2"},
+      {8, tiny + "--tp 4 --dp 2"},
+      {4, "step --model gpt2 --layer --tp 4 --split reversed --dtype fp64 --batch 1 --seq 16"},
+  };
+  for (const auto& [count, arguments] : cases) {
+    const std::string ours = in_folder("local.safetensors"), theirs = in_folder("mpi.safetensors");
+    const Ended local = run_program(kProgram, arguments + " --dump " + ours);
+    ASSERT_EQ(local.code, 0) << local.err;
+    const Ended mpi = in_processes(count, arguments + " --dump " + theirs);
+    ASSERT_EQ(mpi.code, 0) << arguments << "\n" << mpi.err;
+    EXPECT_NE(mpi.out.find("mpi: " + std::to_string(count) + " processes on 1 machine"), std::string::npos)
+        << mpi.out;
+    EXPECT_TRUE(slurp(ours) == slurp(theirs)) << arguments;
+    fs::remove(theirs);
+  }
+}
+
+TEST_F(Mpi, VerifiesAgainstOneRankAndFindsAPlantedMistake) {
+  const std::string arguments = "verify --model gpt2-tiny --tp 2 --batch 2 --seq 16";
+  const Ended sound = in_processes(2, arguments);
+  EXPECT_EQ(sound.code, 0) << sound.err;
+  EXPECT_NE(sound.out.find("Sharded equals serial"), std::string::npos);
+  const Ended broken = in_processes(2, arguments + " --break skip-f");
+  EXPECT_EQ(broken.code, 1) << broken.err;
+  EXPECT_NE(broken.err.find("sharded differs from serial, first at tensor"), std::string::npos) << broken.err;
+}
+
+// Step, loss and norm of every line of a log, which has times too.
+std::string losses(const std::string& path) {
+  std::ifstream log(path);
+  std::string all;
+  for (std::string line; std::getline(log, line);) {
+    size_t end = 0;
+    for (int comma = 0; comma < 3 && end != std::string::npos; ++comma) end = line.find(',', end + 1);
+    all += line.substr(0, end) + "\n";
+  }
+  return all;
+}
+
+TEST_F(Mpi, TrainsAsOneProcessDoesAndEitherGoesOnFromTheOther) {
+  const std::string run = "train --data sample --batch 4 --seq 16 --tp 2 --dp 2 --validate-every 2 ";
+  const auto local = [&](const std::string& arguments) { return run_program(kProgram, arguments); };
+  const auto mpi = [&](const std::string& arguments) { return in_processes(4, arguments); };
+  const auto begin = [&](const auto& how, const std::string& name) {
+    const Ended ended =
+        how(run + "--steps 4 --checkpoint " + in_folder(name) + " --log " + in_folder(name) + ".csv");
+    EXPECT_EQ(ended.code, 0) << ended.err;
+  };
+  begin(local, "a");
+  begin(mpi, "b");
+  EXPECT_EQ(losses(in_folder("a.csv")), losses(in_folder("b.csv")));
+  EXPECT_EQ(std::count(losses(in_folder("a.csv")).begin(), losses(in_folder("a.csv")).end(), '\n'), 5);
+  const char* files[] = {"/model.safetensors", "/optimizer.safetensors"};
+  for (const char* file : files)
+    EXPECT_TRUE(slurp(in_folder("a") + file) == slurp(in_folder("b") + file)) << file;
+  // Each goes on from the other's.
+  const auto go_on = [&](const auto& how, const std::string& from, const std::string& to) {
+    const Ended ended =
+        how("train --resume " + in_folder(from) + " --tp 2 --dp 2 --steps 6 --checkpoint " + in_folder(to));
+    EXPECT_EQ(ended.code, 0) << ended.err;
+  };
+  go_on(local, "b", "c");
+  go_on(mpi, "a", "d");
+  for (const char* file : files)
+    EXPECT_TRUE(slurp(in_folder("c") + file) == slurp(in_folder("d") + file)) << file;
+}
+
+TEST_F(Mpi, WritesATextAsOneProcessDoes) {
+  const std::string model = in_folder("model");
+  ASSERT_EQ(
+      run_program(kProgram, "train --data sample --batch 2 --seq 16 --steps 1 --checkpoint " + model).code,
+      0);
+  const std::string write = "generate --model " + model + " --tp 2 --prompt Light --tokens 12 --json";
+  const Ended local = run_program(kProgram, write), mpi = in_processes(2, write);
+  ASSERT_EQ(local.code, 0) << local.err;
+  ASSERT_EQ(mpi.code, 0) << mpi.err;
+  EXPECT_EQ(nlohmann::json::parse(local.out)["text"], nlohmann::json::parse(mpi.out)["text"]);
+}
+
+TEST_F(Mpi, RecordsWhatEveryProcessDidInOneFile) {
+  const std::string path = in_folder("run.shardlens");
+  const Ended run =
+      in_processes(4, "step --model gpt2-tiny --tp 2 --dp 2 --batch 2 --seq 16 --updates 2 --record " + path +
+                          " --record-pictures all");
+  ASSERT_EQ(run.code, 0) << run.err;
+  const Ended info = run_program(kProgram, "info " + path);
+  EXPECT_EQ(info.code, 0) << info.err;
+  EXPECT_NE(info.out.find("mpi"), std::string::npos) << info.out;
+  EXPECT_NE(info.out.find("4 processes on 1 machine"), std::string::npos) << info.out;
+  // The same run by threads made the same pictures of the same tensors and carried the same bytes.
+  const std::string local = in_folder("local.shardlens");
+  ASSERT_EQ(
+      run_program(kProgram, "step --model gpt2-tiny --tp 2 --dp 2 --batch 2 --seq 16 --updates 2 --record " +
+                                local + " --record-pictures all")
+          .code,
+      0);
+  const Ended diff = run_program(kProgram, "diff " + path + " " + local);
+  EXPECT_EQ(diff.code, 0) << diff.out << diff.err;
+}
+
+TEST_F(Mpi, RefusesAnotherNumberOfProcessesNamingBoth) {
+  const Ended ended = in_processes(3, "step --model gpt2-tiny --tp 2 --seq 8");
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_NE(ended.err.find("--tp 2 --dp 1 are 2 ranks, and mpirun started 3 processes"), std::string::npos)
+      << ended.err;
+}
+
+TEST_F(Mpi, RefusesProcessesThatWereAskedForDifferentRuns) {
+  const std::string step = " step --model gpt2-tiny --tp 2 --seq 8 --comm mpi ";
+  const Ended ended =
+      run_program(kEnvironment + "timeout 200 mpirun --oversubscribe",
+                  "-n 1 " + kProgram + step + "--seed 1 : -n 1 " + kProgram + step + "--seed 2");
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_NE(ended.err.find("process 0 was started with seed=1, process 1 with seed=2"), std::string::npos)
+      << ended.err;
+}
+
+TEST_F(Mpi, DoesNotWaitForEverForAProcessThatNeverComes) {
+  const auto begin = std::chrono::steady_clock::now();
+  const Ended ended =
+      run_program(kEnvironment + "timeout 60 mpirun --oversubscribe",
+                  "-n 1 " + kProgram +
+                      " step --model gpt2-tiny --tp 2 --seq 8 --comm mpi --comm-timeout 2 : -n 1 sleep 50");
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_NE(ended.err.find("process 0 of 2 waited 2 s"), std::string::npos) << ended.err;
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(40));
+}
+
+TEST_F(Mpi, SaysWhatIsMissingWhereThereIsNoModule) {
+  const std::string alone = in_folder("shardlens-cli");
+  fs::copy_file(kProgram, alone);
+  const Ended ended = run_program(alone, "step --model gpt2-tiny --tp 2 --seq 8 --comm mpi");
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_NE(ended.err.find("libshardlens_mpi.so is not beside the program"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("libopenmpi-dev"), std::string::npos) << ended.err;
+  EXPECT_EQ(run_program(alone, "step --model gpt2-tiny --tp 2 --seq 8").code, 0);
+}
+
+TEST_F(Mpi, EndsWhenOneOfItsProcessesIsKilled) {
+  const std::string pids = in_folder("pids");
+  // Each process leaves its number and then is the program.
+  const std::string start = "sh -c 'echo $$ >> " + pids + "; exec " + kProgram +
+                            " train --data sample --batch 2 --seq 16 --tp 2 --steps 1000000 --comm mpi'";
+  Ended ended;
+  std::jthread job([&] {
+    ended = run_program(kEnvironment + "timeout 100 mpirun --oversubscribe -n 2", start + " > /dev/null");
+  });
+  std::vector<pid_t> started;
+  for (int turn = 0; turn < 600 && started.size() < 2; ++turn) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    started.clear();
+    std::ifstream file(pids);
+    for (pid_t pid; file >> pid;) started.push_back(pid);
+  }
+  ASSERT_EQ(started.size(), 2U);
+  std::this_thread::sleep_for(std::chrono::seconds(3));
+  const auto killed = std::chrono::steady_clock::now();
+  ASSERT_EQ(kill(started[1], SIGKILL), 0);
+  job.join();
+  EXPECT_NE(ended.code, 0);
+  EXPECT_LT(std::chrono::steady_clock::now() - killed, std::chrono::seconds(30));
+  EXPECT_NE(kill(started[0], 0), 0) << "a process is left behind";
+}
+
+// Two network namespaces with names of their own stand for two machines: nothing is shared but files.
+class MpiMachines : public Mpi {
+ protected:
+  void SetUp() override {
+    Mpi::SetUp();
+    if (IsSkipped()) return;
+    const std::string own = std::to_string(getpid() % 100000);
+    first_ = "sla" + own;
+    second_ = "slb" + own;
+    const std::string v = "v" + own;
+    const std::string make =
+        "ip netns add " + first_ + " && ip netns add " + second_ + " && ip link add " + v +
+        "a type veth peer name " + v + "b && ip link set " + v + "a netns " + first_ + " && ip link set " +
+        v + "b netns " + second_ + " && ip netns exec " + first_ + " ip addr add 10.213.7.1/24 dev " + v +
+        "a && ip netns exec " + second_ + " ip addr add 10.213.7.2/24 dev " + v + "b && ip netns exec " +
+        first_ + " ip link set " + v + "a up && ip netns exec " + second_ + " ip link set " + v +
+        "b up && ip netns exec " + first_ + " ip link set lo up && ip netns exec " + second_ +
+        " ip link set lo up && unshare --uts true";
+    const Ended made = run_program("sh -c", "'" + make + "'");
+    if (made.code != 0) GTEST_SKIP() << "skipped: no network namespaces here: " << made.err;
+    // What mpirun starts a machine's processes with, in place of ssh: MACHINE COMMAND.
+    std::ofstream agent(in_folder("agent"));
+    agent << "#!/bin/sh\ncase $1 in 10.213.7.1) name=" << first_ << ";; *) name=" << second_
+          << ";; esac\nshift\nexec ip netns exec $name unshare --uts sh -c \"hostname $name; $*\"\n";
+    agent.close();
+    fs::permissions(in_folder("agent"), fs::perms::owner_all);
+  }
+  void TearDown() override {
+    for (const std::string& name : {first_, second_})
+      if (!name.empty()) run_program("ip", "netns del " + name);
+    Mpi::TearDown();
+  }
+
+  std::string first_, second_;
+};
+
+TEST_F(MpiMachines, GiveTheBitsOfOneProcessAndStateWhatTheirClocksDifferBy) {
+  const std::string step = "step --model gpt2-tiny --tp 2 --dp 2 --batch 2 --seq 16 --updates 2 --lr 1e-3 ";
+  const std::string ours = in_folder("local.safetensors"), theirs = in_folder("mpi.safetensors");
+  ASSERT_EQ(run_program(kProgram, step + "--dump " + ours).code, 0);
+  const std::string network =
+      " --mca btl_tcp_if_include 10.213.7.0/24 --mca oob_tcp_if_include 10.213.7.0/24 --mca plm_rsh_agent ";
+  // Dealt out in turn: what shares a layer is to come together again.
+  const Ended mpi =
+      run_program(kEnvironment + "timeout 200 ip netns exec " + first_ + " unshare --uts sh -c",
+                  "'hostname " + first_ + "; exec mpirun --oversubscribe --map-by node" + network +
+                      in_folder("agent") + " -H 10.213.7.1:2,10.213.7.2:2 -n 4 " + kProgram + " " + step +
+                      "--comm mpi --dump " + theirs + " --record " + in_folder("run.shardlens") + "'");
+  ASSERT_EQ(mpi.code, 0) << mpi.err;
+  EXPECT_TRUE(slurp(ours) == slurp(theirs));
+  const Ended info = run_program(kProgram, "info " + in_folder("run.shardlens"));
+  EXPECT_NE(info.out.find("4 processes on 2 machines"), std::string::npos) << info.out;
+  EXPECT_NE(info.out.find("clocks agree within"), std::string::npos) << info.out;
+}
+
+}  // namespace
+}  // namespace shardlens
