@@ -113,8 +113,9 @@ TEST_F(Mpi, TrainsAsOneProcessDoesAndEitherGoesOnFromTheOther) {
   };
   begin(local, "a");
   begin(mpi, "b");
-  EXPECT_EQ(losses(in_folder("a.csv")), losses(in_folder("b.csv")));
-  EXPECT_EQ(std::count(losses(in_folder("a.csv")).begin(), losses(in_folder("a.csv")).end(), '\n'), 5);
+  const std::string curve = losses(in_folder("a.csv"));
+  EXPECT_EQ(curve, losses(in_folder("b.csv")));
+  EXPECT_EQ(std::count(curve.begin(), curve.end(), '\n'), 5) << curve;
   const char* files[] = {"/model.safetensors", "/optimizer.safetensors"};
   for (const char* file : files)
     EXPECT_TRUE(slurp(in_folder("a") + file) == slurp(in_folder("b") + file)) << file;
@@ -224,7 +225,12 @@ TEST_F(Mpi, EndsWhenOneOfItsProcessesIsKilled) {
   job.join();
   EXPECT_NE(ended.code, 0);
   EXPECT_LT(std::chrono::steady_clock::now() - killed, std::chrono::seconds(30));
-  EXPECT_NE(kill(started[0], 0), 0) << "a process is left behind";
+  bool left = true;
+  for (int turn = 0; turn < 200 && left; ++turn) {
+    left = kill(started[0], 0) == 0;
+    if (left) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  EXPECT_FALSE(left) << "process " << started[0] << " is left behind";
 }
 
 // Two network namespaces with names of their own stand for two machines: nothing is shared but files.
