@@ -54,11 +54,24 @@ void check_size(const CLI::App& parsed, int processes) {
       tp, dp, tp * dp, tp * dp == 1 ? "" : "s", processes, processes == 1 ? "" : "es", tp * dp, processes));
 }
 
+// What `bench` measures of threads of one process is nothing that several could answer.
+void check_what(const CLI::App& parsed) {
+  if (parsed.get_name() != "bench") return;
+  const std::string what = parsed.get_option("what")->as<std::string>();
+  if (what == "step" || what == "generate") return;
+  throw request_error(
+      fmt::format("bench {} measures this machine's threads: leave out --comm mpi. Over processes there are "
+                  "bench step and "
+                  "bench generate",
+                  what));
+}
+
 // The first process's part: what it throws is said before the others are let go, since mpirun ends all
 // processes as soon as one has failed.
 int run_first(ProcessWorld& world, const CLI::App& parsed, const Verb& verb) {
   int code = 0;
   try {
+    check_what(parsed);
     check_size(*with_comm(parsed), world.processes());
     set_joined_world(&world);
     code = verb();
@@ -105,15 +118,18 @@ int run_in_world(const CLI::App& parsed, const Verb& verb) {
   const JoinRequest request = request_of(parsed);
   const std::unique_ptr<Processes> processes = open_mpi_processes(request.timeout_seconds);
   const bool first = processes->index() == 0;
+  bool joined = false;
   try {
     ProcessWorld world(*processes, request);
+    joined = true;
     if (first) return run_first(world, parsed, verb);
     // What ends a run is the first process's to hear: it ends its step and saves.
     std::signal(SIGINT, SIG_IGN);
     std::signal(SIGTERM, SIG_IGN);
     return world.serve();
   } catch (const std::exception& error) {
-    if (first) say(error);
+    // All were refused for the same reason, which one of them says.
+    if (first || joined) say(error);
     return exit_code_of(error);
   }
 }

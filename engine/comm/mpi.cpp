@@ -104,7 +104,7 @@ class MpiProcesses final : public Processes {
     std::unique_lock lock(start_->mutex);
     start_->ending = true;
     start_->changed.notify_all();
-    start_->changed.wait_for(lock, std::chrono::seconds(10), [this] { return start_->ended; });
+    start_->changed.wait_for(lock, std::chrono::seconds(3), [this] { return start_->ended; });
   }
 
   int index() const override { return index_; }

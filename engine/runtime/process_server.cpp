@@ -1,4 +1,6 @@
 // The other processes' side: executors that run one rank as they are commanded, and what they report.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -13,6 +15,11 @@
 #include "engine/runtime/process_world.h"
 
 namespace shardlens {
+namespace {
+
+constexpr double kLongestSilenceSeconds = 5;
+
+}  // namespace
 
 // The one rank of an executor that is here.
 class ServingSeats final : public Seats {
@@ -44,6 +51,7 @@ class ProcessWorld::Server {
     for (;;) {
       if (auto packet = world_.commands_.poll()) {
         last_command = now_seconds();
+        failed_at_seconds_ = 0;
         const auto command = packet->second.take<ProcessCommand>();
         if (command == ProcessCommand::Finish) return packet->second.take<int>();
         if (command == ProcessCommand::Align)
@@ -51,6 +59,10 @@ class ProcessWorld::Server {
         else
           obey(command, packet->second.take<int>(), packet->second);
       } else if (!report_who_stands() && !wait_for_a_rank()) {
+        // A failure is answered at once, if there is anybody to hear of it.
+        if (failed_at_seconds_ > 0 && now_seconds() - failed_at_seconds_ > kLongestSilenceSeconds)
+          throw run_error(
+              fmt::format("rank 0 is lost, or its process is: it did not answer to this: {}", failure_));
         const bool soon = now_seconds() - last_command < 0.05;
         std::this_thread::sleep_for(std::chrono::microseconds(soon ? 20 : 500));
       }
@@ -104,6 +116,8 @@ class ProcessWorld::Server {
     Packet packet = report(ProcessReport::Failed, id);
     packet.put(known == nullptr ? ErrorKind::Run : known->kind()).put(std::string(error.what()));
     world_.reports_.send(0, std::move(packet));
+    failed_at_seconds_ = now_seconds();
+    failure_ = error.what();
   }
 
   void obey(ProcessCommand command, int id, Packet& packet) {
@@ -234,6 +248,8 @@ class ProcessWorld::Server {
 
   ProcessWorld& world_;
   const int rank_;
+  double failed_at_seconds_ = 0;  ///< when a failure was reported that nothing has come upon since; 0: none
+  std::string failure_;
   std::map<int, Serving> serving_;  ///< by the number the first process gave it; lenders come first
 };
 

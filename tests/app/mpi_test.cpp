@@ -8,6 +8,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -202,35 +203,87 @@ TEST_F(Mpi, SaysWhatIsMissingWhereThereIsNoModule) {
   EXPECT_EQ(run_program(alone, "step --model gpt2-tiny --tp 2 --seq 8").code, 0);
 }
 
-TEST_F(Mpi, EndsWhenOneOfItsProcessesIsKilled) {
-  const std::string pids = in_folder("pids");
-  // Each process leaves its number and then is the program.
-  const std::string start = "sh -c 'echo $$ >> " + pids + "; exec " + kProgram +
-                            " train --data sample --batch 2 --seq 16 --tp 2 --steps 1000000 --comm mpi'";
-  Ended ended;
-  std::jthread job([&] {
-    ended = run_program(kEnvironment + "timeout 100 mpirun --oversubscribe -n 2", start + " > /dev/null");
-  });
-  std::vector<pid_t> started;
-  for (int turn = 0; turn < 600 && started.size() < 2; ++turn) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    started.clear();
-    std::ifstream file(pids);
-    for (pid_t pid; file >> pid;) started.push_back(pid);
+// A training run of two processes that goes on until somebody stops it.
+class MpiFaults : public Mpi {
+ protected:
+  void start(const std::string& options) {
+    pids_ = in_folder("pids");
+    // Each process leaves its rank and its number, and then is the program.
+    const std::string one = "sh -c 'echo $OMPI_COMM_WORLD_RANK $$ >> " + pids_ + "; exec " + kProgram +
+                            " train --data sample --batch 2 --seq 16 --tp 2 --steps 1000000 --comm mpi " +
+                            options + "'";
+    job_ = std::jthread([this, one] {
+      ended_ = run_program(kEnvironment + "timeout 100 mpirun --oversubscribe -n 2",
+                           one + " > " + in_folder("out"));
+    });
+    for (int turn = 0; turn < 600 && processes_.size() < 2; ++turn) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      std::ifstream file(pids_);
+      int rank = 0;
+      for (pid_t pid = 0; file >> rank >> pid;) processes_[rank] = pid;
+    }
+    ASSERT_EQ(processes_.size(), 2U);
+    for (int turn = 0; turn < 600 && slurp(in_folder("out")).find("step ") == std::string::npos; ++turn)
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
   }
-  ASSERT_EQ(started.size(), 2U);
-  std::this_thread::sleep_for(std::chrono::seconds(3));
-  const auto killed = std::chrono::steady_clock::now();
-  ASSERT_EQ(kill(started[1], SIGKILL), 0);
-  job.join();
-  EXPECT_NE(ended.code, 0);
-  EXPECT_LT(std::chrono::steady_clock::now() - killed, std::chrono::seconds(30));
-  bool left = true;
-  for (int turn = 0; turn < 200 && left; ++turn) {
-    left = kill(started[0], 0) == 0;
-    if (left) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+
+  // Waits for the end, and that nothing is left.
+  double seconds_to_end() {
+    const auto begin = std::chrono::steady_clock::now();
+    job_.join();
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+    for (const auto& [rank, pid] : processes_) {
+      bool left = true;
+      for (int turn = 0; turn < 200 && left; ++turn) {
+        left = kill(pid, 0) == 0;
+        if (left) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      }
+      EXPECT_FALSE(left) << "rank " << rank << " is left behind";
+    }
+    return taken.count();
   }
-  EXPECT_FALSE(left) << "process " << started[0] << " is left behind";
+
+  std::string pids_;
+  std::map<int, pid_t> processes_;
+  std::jthread job_;
+  Ended ended_;
+};
+
+TEST_F(MpiFaults, EndWhenAProcessIsKilled) {
+  start("");
+  ASSERT_EQ(kill(processes_[1], SIGKILL), 0);
+  EXPECT_LT(seconds_to_end(), 30);
+  EXPECT_NE(ended_.code, 0);
+}
+
+TEST_F(MpiFaults, NameARankThatHangs) {
+  start("--timeout 2");
+  ASSERT_EQ(kill(processes_[1], SIGSTOP), 0);
+  EXPECT_LT(seconds_to_end(), 30);
+  EXPECT_EQ(ended_.code, 3);
+  EXPECT_NE(ended_.err.find("rank 1 is lost: not come to step "), std::string::npos) << ended_.err;
+}
+
+TEST_F(MpiFaults, NameTheFirstRankWhenItHangs) {
+  start("--timeout 2");
+  ASSERT_EQ(kill(processes_[0], SIGSTOP), 0);
+  EXPECT_LT(seconds_to_end(), 30);
+  EXPECT_EQ(ended_.code, 3);
+  EXPECT_NE(ended_.err.find("rank 0 is lost"), std::string::npos) << ended_.err;
+}
+
+TEST_F(Mpi, AFailureOfAnyRankEndsAll) {
+  const Ended ended = in_processes(4, "step --model gpt2-tiny --tp 2 --dp 2 --seq 16 --updates 3 --lr 1e30");
+  EXPECT_EQ(ended.code, 3);
+  EXPECT_NE(ended.err.find("that are NaN or infinite"), std::string::npos) << ended.err;
+}
+
+TEST_F(Mpi, RefusesWhatIsOnlyAboutThreads) {
+  const Ended ended = in_processes(2, "bench allreduce --tp 2");
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_NE(ended.err.find("bench allreduce measures this machine's threads"), std::string::npos)
+      << ended.err;
 }
 
 // Two network namespaces with names of their own stand for two machines: nothing is shared but files.
