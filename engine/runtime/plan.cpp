@@ -11,6 +11,7 @@
 #include "engine/config/validate.h"
 #include "engine/device/device.h"
 #include "engine/planner/planner.h"
+#include "engine/runtime/process_world.h"
 
 namespace shardlens {
 namespace {
@@ -90,13 +91,16 @@ void check_runnable(const Plan& plan) {
   const Settings& settings = plan.program.settings;
   validate_executable(settings);
   const bool evaluation = is_evaluation(plan.program);
-  refuse_if_too_large(settings, available_memory_bytes(), [evaluation](const Settings& smaller) {
+  refuse_if_too_large(settings, available_memory_bytes(), [evaluation, &plan](const Settings& smaller) {
     const Program program =
         evaluation && smaller.cache_tokens == 0 ? plan_evaluation(smaller) : plan_program(smaller);
     int64_t bytes = 0;
     for (int rank = 0; rank < program.ranks(); ++rank)
       bytes += total_bytes(plan_memory(program, rank).arena_bytes);
-    return bytes * program.replicas();
+    // Of ranks in several processes a machine holds its share.
+    const auto* const world = dynamic_cast<const ProcessWorld*>(&world_of(plan));
+    if (world == nullptr) return bytes * program.replicas();
+    return bytes * program.replicas() * world->most_ranks_on_a_machine() / world->processes();
   });
 }
 

@@ -226,6 +226,19 @@ void ProcessWorld::align_clocks_again() {
   aligned_at_seconds_ = now_seconds();
 }
 
+bool ProcessWorld::crosses_machines(int tp) const {
+  for (size_t rank = 1; rank < places_.size(); ++rank)
+    if (rank % static_cast<size_t>(tp) != 0 && places_[rank].host != places_[rank - 1].host) return true;
+  return false;
+}
+
+int ProcessWorld::most_ranks_on_a_machine() const {
+  std::map<std::string, int> ranks;
+  int most = 0;
+  for (const Place& place : places_) most = std::max(most, ++ranks[place.host]);
+  return most;
+}
+
 CommunicatorInfo ProcessWorld::info() const {
   std::vector<std::string> hosts;
   for (const Place& place : places_)

@@ -148,6 +148,7 @@ RankGroups ProcessWorld::groups_of(int executor, const Program& program, int ran
     made.clock_offset_seconds = &clock_offset_seconds_;
     made.patience_seconds = timeout_seconds(program.settings);
     made.info = info();
+    if (crosses_machines(tp)) made.info.reason += "; ranks of one layer meet across machines";
     return make_process_communicator(processes_, std::move(made));
   };
   const int copies = most_copies(program);

@@ -41,6 +41,9 @@ class ProcessWorld final : public World {
   int processes() const { return processes_.count(); }
   /// "4 processes on 2 machines, Open MPI 4.1.4; clocks agree within 14 us"
   CommunicatorInfo info() const;
+  /// Of this many ranks a layer, do some meet across machines?
+  bool crosses_machines(int tp) const;
+  int most_ranks_on_a_machine() const;
 
   std::unique_ptr<Seats> take_seats(std::shared_ptr<const Plan> plan, const Seats* lender) override;
 

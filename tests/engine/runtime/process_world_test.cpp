@@ -160,6 +160,11 @@ TEST(ProcessWorld, MeasuresTheClocksOfOtherMachines) {
         const std::string reason = world.info().reason;
         EXPECT_NE(reason.find("3 processes on 2 machines"), std::string::npos) << reason;
         EXPECT_NE(reason.find("clocks agree within"), std::string::npos) << reason;
+        // Processes 0 and 2 are on the first machine, and so are ranks 0 and 1.
+        EXPECT_EQ(world.most_ranks_on_a_machine(), 2);
+        EXPECT_FALSE(world.crosses_machines(1));
+        EXPECT_FALSE(world.crosses_machines(2));
+        EXPECT_TRUE(world.crosses_machines(3));
       },
       [](ThreadProcesses& processes, int index) { processes.host_name = index == 1 ? "there" : "here"; });
 }
