@@ -347,6 +347,9 @@ void Studio::take_snapshots() {
   train_ = std::move(trained);
   broken_ = std::move(broken);
   compared_ = std::move(compared);
+  if (differing->compared && differing->compared != differing_->compared)
+    for (const ComparedRun* run : {&differing->compared->b, &differing->compared->a})
+      if (!run->file.empty()) remember_recording(run->file);
   differing_ = std::move(differing);
   scaled_ = std::move(scaled);
   const std::shared_ptr<const ReplaySnapshot> before = std::move(replayed_);

@@ -12,9 +12,9 @@
 namespace shardlens::ui {
 namespace {
 
-constexpr float kColumnWidth = 400;
+constexpr float kColumnWidth = 384;
 constexpr float kKeyWidth = 104;
-constexpr float kRowHeight = 26;
+constexpr float kRowHeight = 22;
 constexpr float kTitleHeight = 36;
 constexpr float kGroupGap = 16;
 constexpr float kHeadingHeight = 40;
@@ -66,17 +66,19 @@ void draw_group(const Context& context, float unit, ImVec2 at, CommandGroup grou
 void draw_sheet(const Context& context) {
   ViewState& view = context.view;
   if (!view.sheet_open) return;
-  // Two columns: walking, running and choosing on the left, looking on the right.
-  const std::array<std::vector<CommandGroup>, 2> columns{
+  // Three columns, so that a small window shows them in type of full size: what acts, what shows, what
+  // replays.
+  const std::array<std::vector<CommandGroup>, 3> columns{
       {{CommandGroup::Walk, CommandGroup::Run, CommandGroup::Train, CommandGroup::Settings},
-       {CommandGroup::View, CommandGroup::Replay}}};
+       {CommandGroup::View},
+       {CommandGroup::Replay}}};
   float height = 0;  // of the higher column, in units
   for (const auto& groups : columns) {
     float column_height = -kGroupGap;
     for (const CommandGroup group : groups) column_height += group_height(1, lines_of(group)) + kGroupGap;
     height = std::max(height, column_height);
   }
-  const ImVec2 wanted{2 * kColumnWidth + 2 * kPadding, height + kHeadingHeight + 2 * kPadding};
+  const ImVec2 wanted{columns.size() * kColumnWidth + 2 * kPadding, height + kHeadingHeight + 2 * kPadding};
   const ImGuiViewport& viewport = *ImGui::GetMainViewport();
   const float room = std::min(viewport.Size.x / wanted.x, viewport.Size.y / wanted.y) * 0.98f;
   const float unit = std::min(context.px(1), room);

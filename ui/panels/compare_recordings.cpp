@@ -256,12 +256,11 @@ float draw_state(const Context& context, ImVec2 at, float width) {
 }
 
 void draw_part(const Context& context, const std::shared_ptr<const ComparedRuns>& runs, ImVec2 at,
-               float width) {
+               float width, float bottom) {
   DiffView& view = context.view.compare.diff;
   const int clicked = choice_row(context, "part", at, kParts, static_cast<int>(view.part));
   if (clicked >= 0) view.part = static_cast<DiffPart>(clicked);
   const float head = choice_row_height(context) + context.px(8);
-  const float bottom = ImGui::GetWindowPos().y + ImGui::GetWindowHeight() - context.px(8);
   const ImVec2 min{at.x, at.y + head}, size{width, std::max(context.px(120), bottom - at.y - head)};
   switch (view.part) {
     case DiffPart::Steps:
@@ -305,7 +304,7 @@ void draw_recordings(const Context& context) {
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float width = ImGui::GetContentRegionAvail().x;
+  const float width = ImGui::GetContentRegionAvail().x, bottom = at.y + ImGui::GetContentRegionAvail().y;
   draw_text(
       list, at, type.title,
       fitted(type.title, "Where did two runs part?", width - compare_choice_width(context) - context.px(16)));
@@ -326,7 +325,7 @@ void draw_recordings(const Context& context) {
       ImGui::EndPopup();
     }
     y += context.px(10);
-    draw_part(context, runs, {at.x, y}, width);
+    draw_part(context, runs, {at.x, y}, width, bottom);
   }
 }
 

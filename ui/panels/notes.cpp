@@ -34,6 +34,21 @@ bool matches(const std::string& filter, const std::string& place, const std::str
   return true;
 }
 
+/// The notes that hold the words of the filter, found again only when either changes.
+const std::vector<const ReplayNote*>& found_notes(const ReplaySnapshot& replay, const std::string& filter) {
+  static std::shared_ptr<const std::vector<ReplayNote>> known;
+  static std::string known_filter;
+  static std::vector<const ReplayNote*> found;
+  if (known != replay.notes || known_filter != filter) {
+    found.clear();
+    for (const ReplayNote& note : *replay.notes)
+      if (filter.empty() || matches(filter, place_of(replay, note), note.note.text)) found.push_back(&note);
+    known = replay.notes;
+    known_filter = filter;
+  }
+  return found;
+}
+
 TextTable copied(const ReplaySnapshot& replay) {
   TextTable table{
       {{"pass", Align::Right}, {"step", Align::Right}, {"rank"}, {"seconds", Align::Right}, {"note"}}, {}};
@@ -180,13 +195,9 @@ void draw_notes(const Context& c, float top) {
   const float room = ImGui::GetContentRegionAvail().x;
   ImVec2 pen = ImGui::GetCursorScreenPos();
   pen.y += c.px(4);
-  bool any = false;
-  for (const ReplayNote& note : *c.replay.notes) {
-    if (!matches(view.note_filter, place_of(c.replay, note), note.note.text)) continue;
-    pen.y += draw_note(c, note, pen, room) + c.px(4);
-    any = true;
-  }
-  if (!any)
+  const std::vector<const ReplayNote*>& found = found_notes(c.replay, view.note_filter);
+  for (const ReplayNote* note : found) pen.y += draw_note(c, *note, pen, room) + c.px(4);
+  if (found.empty())
     pen.y +=
         draw_wrapped(ImGui::GetWindowDrawList(), {pen.x, pen.y + c.px(4)}, in(type.body, c.theme.dim),
                      c.replay.notes->empty()

@@ -77,14 +77,18 @@ Axis axis_of(const Context& context, const std::vector<TimeRow>& rows, double lo
 void draw_axis(const Context& context, const Axis& axis, float top, float bottom) {
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
-  float written = 0;  // up to where
+  // Where decades lie close, every second or third has its figure: equally far apart, whatever they are.
+  float widest = 0;
+  for (double tick = axis.low; tick < axis.high * 1.5; tick *= 10)
+    widest = std::max(widest, text_width(type.mono_note, format_tick(tick)));
+  const float decade = std::max(1.0f, axis.x(axis.low * 10) - axis.x(axis.low));
+  const int every = std::max(1, static_cast<int>(std::ceil((widest + context.px(6)) / decade)));
+  int index = 0;
   for (double tick = axis.low; tick < axis.high * 1.5; tick *= 10) {
     const float x = std::round(axis.x(tick)) + 0.5f;
     list->AddLine({x, top}, {x, bottom}, faded(context.theme.line, 0.7f), 1);
     const std::string text = format_tick(tick);
-    const float half = text_width(type.mono_note, text) / 2;
-    if (x - half < written) continue;  // decades that lie close share their figures
-    written = x + half + context.px(6);
+    if (index++ % every != 0) continue;
     draw_text(list, {x, top - type.mono_note.size - context.px(3)}, type.mono_note, text, Align::Centre);
   }
   if (axis.has_predicted)

@@ -233,6 +233,7 @@ TEST_F(RecordingsPage, TheListOfFilesChoosesForIt) {
   EXPECT_FALSE(harness.studio().replayed().is_open()) << "it is compared, and not replayed";
   EXPECT_EQ(harness.view().compare.diff.b, b);
   EXPECT_TRUE(compared(harness)->compared);
+  EXPECT_THAT(harness.view().recent, ::testing::ElementsAre(a, b)) << "they are offered the next time";
 }
 
 }  // namespace

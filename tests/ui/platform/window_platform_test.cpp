@@ -1,9 +1,11 @@
 // The window on an X server. Without one only the refusal can be tested.
+#include <GLFW/glfw3.h>
 #include <gtest/gtest.h>
 #include <imgui.h>
 
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "engine/config/error.h"
 #include "ui/platform/platform.h"
@@ -32,6 +34,23 @@ TEST(WindowPlatform, DrawsWhatTheOffscreenPlatformDraws) {
   }
   const auto offscreen = make_offscreen_platform({640, 360});
   EXPECT_EQ(window.rgba == picture(*offscreen).rgba, true);
+}
+
+// No X server of a test sends files: the platform's own callback is given them as GLFW would.
+TEST(WindowPlatform, FilesDroppedOnItAreTakenOnce) {
+  if (!has_display()) GTEST_SKIP() << "no X server";
+  const auto platform = make_window_platform("shardlens test", {640, 360}, VerticalSync::off);
+  GLFWwindow* window = glfwGetCurrentContext();
+  ASSERT_NE(window, nullptr);
+  const GLFWdropfun dropped = glfwSetDropCallback(window, nullptr);
+  ASSERT_NE(dropped, nullptr) << "nobody listens to what is dropped";
+  const char* first[] = {"/tmp/one.shardlens", "/tmp/two.shardlens"};
+  const char* second[] = {"/tmp/three.shardlens"};
+  dropped(window, 2, first);
+  dropped(window, 1, second);
+  EXPECT_EQ(platform->take_dropped_files(),
+            (std::vector<std::string>{"/tmp/one.shardlens", "/tmp/two.shardlens", "/tmp/three.shardlens"}));
+  EXPECT_TRUE(platform->take_dropped_files().empty());
 }
 
 TEST(WindowPlatform, WithoutADisplayItSaysWhatWouldWork) {
