@@ -1,4 +1,4 @@
-// `info`: what a recording holds.
+// `info`: what a recording holds, or what this machine can compute on.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -9,7 +9,9 @@
 #include "app/cli/late_report.h"
 #include "app/cli/verbs.h"
 #include "engine/config/units.h"
+#include "engine/device/gpu_module.h"
 #include "engine/record/recording.h"
+#include "engine/runtime/choose.h"
 
 namespace shardlens::cli {
 namespace {
@@ -103,17 +105,71 @@ int print_info(const std::string& path, bool as_json) {
   return 0;
 }
 
+std::string or_none(const std::string& version) {
+  return version.empty() ? "none" : version;
+}
+
+int print_backends(bool as_json) {
+  const GpuFacts facts = gpu_facts();
+  const std::string nccl = facts.nccl_version == 0 ? "" : nccl_version_text(facts.nccl_version);
+  if (as_json) {
+    ordered_json gpus = ordered_json::array(), links = ordered_json::array();
+    for (const Gpu& gpu : facts.gpus) {
+      gpus.push_back({{"number", gpu.number},
+                      {"name", gpu.name},
+                      {"compute_capability", fmt::format("{}.{}", gpu.major, gpu.minor)},
+                      {"memory_bytes", gpu.memory_bytes},
+                      {"bus", gpu.bus}});
+    }
+    for (const GpuLink& link : facts.links)
+      links.push_back({{"from", link.from}, {"to", link.to}, {"kind", link.kind}});
+    const ordered_json json = {{"cpu", {{"cores", available_cores()}}},
+                               {"cuda",
+                                {{"usable", !facts.gpus.empty()},
+                                 {"why_not", facts.why_no_gpu},
+                                 {"gpus", gpus},
+                                 {"links", links},
+                                 {"driver", facts.driver},
+                                 {"runtime", facts.runtime},
+                                 {"cublaslt", facts.cublaslt},
+                                 {"nccl", nccl},
+                                 {"why_no_nccl", facts.why_no_nccl}}}};
+    fmt::print("{}\n", json.dump());
+    return 0;
+  }
+  fmt::print("cpu   {} core{}\n", available_cores(), available_cores() == 1 ? "" : "s");
+  if (facts.gpus.empty()) fmt::print("cuda  not usable: {}\n", facts.why_no_gpu);
+  for (const Gpu& gpu : facts.gpus)
+    fmt::print("cuda  GPU {}: {}, {}, compute capability {}.{}, at {}\n", gpu.number, gpu.name,
+               bytes_text(static_cast<double>(gpu.memory_bytes)), gpu.major, gpu.minor, gpu.bus);
+  for (const GpuLink& link : facts.links)
+    fmt::print("      GPU {} - GPU {}: {}\n", link.from, link.to, link.kind);
+  if (!facts.runtime.empty())
+    fmt::print("      driver {}, CUDA {}, cuBLASLt {}, NCCL {}\n", or_none(facts.driver), facts.runtime,
+               or_none(facts.cublaslt), or_none(nccl));
+  if (!facts.gpus.empty() && facts.nccl_version == 0) fmt::print("      {}\n", facts.why_no_nccl);
+  return 0;
+}
+
 }  // namespace
 
 Verb add_info(CLI::App& app) {
   auto path = std::make_shared<std::string>();
   auto as_json = std::make_shared<bool>(false);
-  app.add_option("recording", *path, "FILE.shardlens")->required();
+  auto backends = std::make_shared<bool>(false);
+  CLI::Option* const recording = app.add_option("recording", *path, "FILE.shardlens");
+  app.add_flag("--backends", *backends, "What this machine can compute on: cores, GPUs, their libraries")
+      ->excludes(recording);
   app.add_flag("--json", *as_json, "One JSON object on stdout, nothing else");
   app.footer(
       "\nExamples\n  shardlens-cli step --model gpt2 --layer --tp 4 --record layer.shardlens\n"
-      "  shardlens-cli info layer.shardlens\n");
-  return [path, as_json] { return print_info(*path, *as_json); };
+      "  shardlens-cli info layer.shardlens\n"
+      "  shardlens-cli info --backends\n");
+  return [path, as_json, backends] {
+    if (*backends) return print_backends(*as_json);
+    if (path->empty()) throw request_error("info: give a recording, FILE.shardlens, or --backends");
+    return print_info(*path, *as_json);
+  };
 }
 
 }  // namespace shardlens::cli

@@ -79,7 +79,8 @@ int run(int argc, char** argv) {
       CLI::App* data =
           app.add_subcommand("data", "Makes a corpus ready: cleaned, split, as token files; shows tokens");
       all.emplace_back(data, cli::add_data(*data));
-      CLI::App* info = app.add_subcommand("info", "Says what a recording holds");
+      CLI::App* info = app.add_subcommand(
+          "info", "Says what a recording holds, or (--backends) what there is to compute on");
       all.emplace_back(info, cli::add_info(*info));
       CLI::App* exported = app.add_subcommand("export", "Writes a recording as a trace or a table");
       all.emplace_back(exported, cli::add_export(*exported));

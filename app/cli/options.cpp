@@ -84,7 +84,20 @@ void add_model_options(CLI::App& verb, CommonOptions& o) {
   verb.add_option("--weights", o.weights,
                   "GPT-2 weights in Hugging Face's names (FILE.safetensors); seeded if left out")
       ->group(kGroup);
-  verb.add_option("--backend", o.backend, "cpu")->group(kGroup)->capture_default_str();
+  verb.add_option("--backend", o.backend, "cpu, cuda (GPUs), or auto: GPUs where there are any")
+      ->group(kGroup)
+      ->capture_default_str();
+  verb.add_option("--gpu", o.gpus, "GPUs that ranks are dealt out to, such as 0,2; all if left out")
+      ->group(kGroup)
+      ->type_name("LIST");
+  verb.add_option(
+          "--comm", o.comm,
+          "What ranks meet through: local (threads), nccl (a GPU each), local_cuda (ranks that share one), "
+          "auto (of "
+          "these what suits), or mpi, each rank in a process of its own, T x D of them, on one machine or "
+          "several: mpirun -n 4 shardlens-cli … --tp 4 --comm mpi")
+      ->group(kGroup)
+      ->capture_default_str();
   verb.add_option("--hardware", o.hardware, "Machine that times are predicted for")
       ->group(kGroup)
       ->capture_default_str();
@@ -145,10 +158,10 @@ std::vector<Delay> parse_delays(const std::vector<std::string>& texts) {
 }
 
 Settings to_settings(const CommonOptions& o) {
-  if (o.backend != "cpu") {
-    throw request_error(fmt::format("--backend {}: this build has no such backend; use cpu", o.backend));
-  }
   Settings settings;
+  settings.backend = parse_backend(o.backend);
+  settings.gpus = parse_gpus(o.gpus);
+  settings.communicator = parse_communicator(o.comm);
   settings.model = find_model(o.model);
   if (!o.norm.empty()) settings.model.norm = parse_norm_placement(o.norm);
   settings.split = find_split(o.split);

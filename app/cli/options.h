@@ -37,6 +37,8 @@ struct CommonOptions {
   std::string input = "normal";
   std::string weights;
   std::string backend = "cpu";
+  std::string gpus;           ///< --gpu: numbers with commas; empty: all
+  std::string comm = "auto";  ///< --comm
   std::string hardware = "this-machine";
   int threads_per_rank = 0;
   double timeout_seconds = Settings{}.timeout_seconds;

@@ -18,9 +18,9 @@ namespace {
 constexpr int kWrongRequest = 2;
 constexpr int kFailedRun = 3;
 
-// "--comm" of the verb, or of what it is divided into; null where it has none.
+// The verb that processes can run, or what it is divided into; null where it is none.
 const CLI::App* with_comm(const CLI::App& app) {
-  if (app.get_option_no_throw("--comm") != nullptr) return &app;
+  if (app.get_option_no_throw("--comm-timeout") != nullptr) return &app;
   for (const CLI::App* part : app.get_subcommands())
     if (const CLI::App* found = with_comm(*part)) return found;
   return nullptr;
@@ -89,13 +89,6 @@ int run_first(ProcessWorld& world, const CLI::App& parsed, const Verb& verb) {
 
 void add_comm_options(CLI::App& verb) {
   const std::string group = "Processes";
-  verb.add_option(
-          "--comm",
-          "Where ranks live. local: threads of this process; mpi: each in a process of its own, T x D of "
-          "them, on one machine or several: mpirun -n 4 shardlens-cli … --tp 4 --comm mpi")
-      ->check(CLI::IsMember({"local", "mpi"}))
-      ->default_str("local")
-      ->group(group);
   verb.add_option("--comm-timeout", "Seconds that the processes wait for each other at the start")
       ->check(CLI::Range(1.0, 86400.0))
       ->default_str("60")

@@ -5,7 +5,7 @@
 
 namespace shardlens::cli {
 
-/// Adds --comm to a verb that runs ranks.
+/// Adds to a verb that runs ranks, and has --comm, what is about processes.
 void add_comm_options(CLI::App& verb);
 
 /// Runs `verb`, which `parsed` asked for, and returns the exit code. With --comm mpi only the first process

@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/comm/carried.h"
 #include "engine/comm/comm.h"
 #include "engine/config/error.h"
 #include "engine/device/device.h"
@@ -61,6 +62,19 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 double percentile(std::vector<double>& values, double part) {
   std::sort(values.begin(), values.end());
   return values[static_cast<size_t>(part * static_cast<double>(values.size() - 1) + 0.5)];
+}
+
+Call call_of(Collective collective) {
+  switch (collective) {
+    case Collective::ReduceScatter:
+      return Call::ReduceScatter;
+    case Collective::AllGather:
+      return Call::AllGather;
+    case Collective::AllToAll:
+      return Call::AllToAll;
+    default:
+      return Call::AllReduce;
+  }
 }
 
 struct RankBuffers {
@@ -158,8 +172,10 @@ AllReducePoint measure(const AllReduceBench& bench, int ranks, int64_t bytes) {
   point.copy_seconds = percentile(rounds.copy_seconds, 0.5);
   point.copy_best_seconds = percentile(rounds.copy_seconds, 0);
   point.of_copy = point.copy_best_seconds / point.best_seconds;
-  point.algorithm_bytes_per_second = static_cast<double>(bytes) / point.median_seconds;
-  point.bus_bytes_per_second = point.algorithm_bytes_per_second * 2 * (ranks - 1) / ranks;
+  const int64_t counted = bench.collective == Collective::AllToAll ? bytes / ranks : bytes;
+  const Bandwidth rates = bandwidth(call_of(bench.collective), counted, ranks, point.median_seconds);
+  point.algorithm_bytes_per_second = rates.algorithm;
+  point.bus_bytes_per_second = rates.bus;
   return point;
 }
 

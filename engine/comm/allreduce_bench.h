@@ -42,8 +42,8 @@ struct AllReducePoint {
   /// limit: the all-reduce writes where it has just read, the copy to lines it did not have.
   double of_copy = 0;
 
-  double algorithm_bytes_per_second = 0;  ///< S / t
-  double bus_bytes_per_second = 0;        ///< S / t * 2(T-1)/T, what each rank's link would carry in a ring
+  double algorithm_bytes_per_second = 0;  ///< S / t; of an all-to-all S is what each rank holds
+  double bus_bytes_per_second = 0;        ///< bandwidth() of it: what each rank's link would carry in a ring
 };
 
 /// Alpha and beta of t = hops * alpha + sent / beta, fitted to points of one collective and number of ranks:

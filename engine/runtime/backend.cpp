@@ -1,6 +1,8 @@
-// The CPU: a share of the cores a rank, and groups of threads.
+// The CPU: a share of the cores a rank, and groups of threads. GPUs: devices and groups of their module.
 #include "engine/runtime/backend.h"
 
+#include "engine/device/gpu_module.h"
+#include "engine/runtime/choose.h"
 #include "engine/runtime/run_failure.h"
 
 namespace shardlens {
@@ -8,7 +10,8 @@ namespace {
 
 class CpuBackend final : public Backend {
  public:
-  explicit CpuBackend(double patience_seconds) : patience_seconds_(patience_seconds) {}
+  CpuBackend(double patience_seconds, std::string why)
+      : patience_seconds_(patience_seconds), why_(std::move(why)) {}
 
   std::unique_ptr<Device> make_device(int, int threads) override { return make_cpu_device(threads); }
 
@@ -16,14 +19,42 @@ class CpuBackend final : public Backend {
     return make_local_group(ranks, threads, patience_seconds_);
   }
 
+  std::string why() const override { return why_; }
+
  private:
+  const double patience_seconds_;
+  const std::string why_;
+};
+
+class GpuBackend final : public Backend {
+ public:
+  GpuBackend(Choice choice, double patience_seconds)
+      : choice_(std::move(choice)), patience_seconds_(patience_seconds) {}
+
+  std::unique_ptr<Device> make_device(int rank, int) override {
+    return gpu_module().make_device(choice_.gpu_of_rank[static_cast<size_t>(rank)]);
+  }
+
+  std::vector<std::unique_ptr<Communicator>> make_group(int ranks, int) override {
+    // A rank alone exchanges nothing: its group need not begin by a meeting of NCCL's.
+    if (choice_.communicator == CommunicatorChoice::Nccl && ranks > 1)
+      return gpu_module().make_nccl_group(ranks, choice_.reason, patience_seconds_);
+    return gpu_module().make_local_cuda_group(ranks, choice_.reason, patience_seconds_);
+  }
+
+ private:
+  const Choice choice_;
   const double patience_seconds_;
 };
 
 }  // namespace
 
 std::shared_ptr<Backend> make_backend(const Settings& settings) {
-  return std::make_shared<CpuBackend>(timeout_seconds(settings));
+  // Nobody opens a module who did not ask for GPUs.
+  const GpuFacts facts = settings.backend == BackendChoice::Cpu ? GpuFacts{} : gpu_facts();
+  const Choice choice = choose(settings, facts);
+  if (!choice.on_gpus) return std::make_shared<CpuBackend>(timeout_seconds(settings), choice.reason);
+  return std::make_shared<GpuBackend>(choice, timeout_seconds(settings));
 }
 
 }  // namespace shardlens

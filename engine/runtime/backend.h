@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "engine/comm/comm.h"
@@ -19,6 +20,9 @@ class Backend {
   virtual std::unique_ptr<Device> make_device(int rank, int threads) = 0;
   /// A group of `ranks`, one communicator each; `threads` is how many compute in all (make_local_group()).
   virtual std::vector<std::unique_ptr<Communicator>> make_group(int ranks, int threads) = 0;
+
+  /// Why the ranks compute here, where that is not what was asked for first; empty otherwise.
+  virtual std::string why() const { return {}; }
 };
 
 /// What the settings choose. Throws a request Error with the remedy where that is not there.

@@ -161,7 +161,7 @@ void RankTeam::begin() {
 }
 
 CommunicatorInfo RankTeam::communicator() const {
-  return here_.front()->groups.neighbours->info();
+  return seats_->announce(here_.front()->groups.neighbours->info());
 }
 
 const RankTrace& RankTeam::trace(int rank) const {
@@ -429,7 +429,15 @@ void RankTeam::ask_for_step(Rank& rank, const Step& step, RankContext& context, 
   const bool meets = is_collective(step.op);
   if (meets) behind.begin_collective();
   behind.mark(begin_slot(step.id), meets && step.beside ? WorkOrder::Collectives : WorkOrder::Steps);
-  event.sent_bytes = execute(step, context).sent_bytes;
+  if (meets) {  // it meets the others to ask
+    Meeting& meeting = rank.meetings[0];
+    meeting.step = step.id;
+    meeting.inside = true;
+    event.sent_bytes = execute(step, context).sent_bytes;
+    meeting.inside = false;
+  } else {
+    execute(step, context);
+  }
   behind.mark(end_slot(step.id), meets ? WorkOrder::Collectives : WorkOrder::Steps);
   if (meets && !step.beside) behind.join_collectives();
   event.high_water_bytes = rank.arenas->high_water_bytes();

@@ -52,6 +52,11 @@ class LocalSeats final : public Seats {
     return backend_->make_device(rank, threads);
   }
 
+  CommunicatorInfo announce(CommunicatorInfo info) const override {
+    if (!backend_->why().empty()) info.reason += "; " + backend_->why();
+    return info;
+  }
+
   const std::shared_ptr<Backend>& backend() const { return backend_; }
 
  private:

@@ -66,6 +66,9 @@ class Seats {
     return (void)rank, make_cpu_device(threads);
   }
 
+  /// What is to be said of the ranks' communicator beside what it says itself.
+  virtual CommunicatorInfo announce(CommunicatorInfo info) const { return info; }
+
   /// From now on, until it is closed, `listener` is told.
   virtual void open(SeatsListener& listener) { (void)listener; }
   virtual void close() {}

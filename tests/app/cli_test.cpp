@@ -170,7 +170,12 @@ TEST(Cli, WrongRequestsEndWithTwoAndNameTheRemedy) {
       {"verify --layer --split megatrom", "megatron"},
       {"verify --layer --dtype fp31", "fp32"},
       {"verify --layer --dtype bf16", "fp32"},
-      {"verify --layer --backend cuda", "cpu"},
+      {"verify --layer --backend gpu", "cuda"},
+      {"verify --layer --gpu 0", "add --backend cuda"},
+      {"verify --layer --gpu x", "numbers with commas"},
+      {"verify --layer --comm nccl", "--backend cuda"},
+      {"verify --layer --comm nvlink", "local_cuda"},
+      {"info", "--backends"},
       {"verify --layer --hardware v200", "v100"},
       {"verify --layer --break nothing", "skip-f"},
       {"verify --layer --break gelu-on-partial", "--split reversed"},
@@ -192,6 +197,35 @@ TEST(Cli, WrongRequestsEndWithTwoAndNameTheRemedy) {
     EXPECT_EQ(ended.code, 2) << request.arguments << "\n" << ended.err;
     EXPECT_TRUE(contains(ended.err + ended.out, request.must_say)) << request.arguments << "\n" << ended.err;
   }
+}
+
+// Without a GPU this says why; with one, which.
+TEST(Cli, BackendsAreNamedOrWhyTheyAreNotThere) {
+  const Ended text = run("info --backends");
+  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_TRUE(contains(text.out, "cpu   ")) << text.out;
+  const Ended ended = run("info --backends --json");
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  const auto json = nlohmann::json::parse(ended.out);
+  EXPECT_GT(json["cpu"]["cores"], 0);
+  const bool usable = json["cuda"]["usable"];
+  EXPECT_EQ(usable, json["cuda"]["why_not"] == "");
+  EXPECT_EQ(usable, !json["cuda"]["gpus"].empty());
+  const Ended on_gpus = run("verify --layer --tp 1 --backend cuda --batch 1 --seq 8");
+  EXPECT_EQ(on_gpus.code, usable ? 0 : 2) << on_gpus.err;
+  if (!usable) {
+    EXPECT_TRUE(contains(on_gpus.err, "use --backend cpu")) << on_gpus.err;
+  }
+}
+
+// auto takes the CPU where there is no GPU, and says that it does.
+TEST(Cli, AFallBackIsAnnounced) {
+  const auto json = nlohmann::json::parse(run("info --backends --json").out);
+  if (json["cuda"]["usable"]) GTEST_SKIP() << "there is a GPU to take";
+  const Ended ended = run("step --layer --tp 2 --backend auto --batch 1 --seq 8");
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  const std::string why = json["cuda"]["why_not"];
+  EXPECT_TRUE(contains(ended.out, why)) << ended.out << why;
 }
 
 TEST(Cli, AFileCutShortIsRefusedAndNothingIsWritten) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/config/error.h"
 #include "engine/config/hardware.h"
 #include "engine/config/heads.h"
 #include "engine/config/presets.h"
@@ -318,6 +319,36 @@ void draw_heads_policy(const Context& context, const Settings& wanted) {
   ImGui::Dummy({0, height + context.px(8)});
 }
 
+std::string backend_title(BackendChoice backend) {
+  switch (backend) {
+    case BackendChoice::Cpu:
+      return "CPU";
+    case BackendChoice::Cuda:
+      return "GPUs";
+    case BackendChoice::Auto:
+      break;
+  }
+  return "GPUs, else CPU";
+}
+
+/// What the ranks compute on, and on which GPUs. Why there are none is said by the run, which is refused.
+void draw_devices(const Context& context, const Settings& wanted) {
+  draw_choice(context, "Runs on", wanted, &Settings::backend,
+              std::array<BackendChoice, 3>{BackendChoice::Cpu, BackendChoice::Cuda, BackendChoice::Auto},
+              backend_title);
+  if (wanted.backend == BackendChoice::Cpu) return;
+  std::string gpus = gpus_text(wanted.gpus);
+  if (!path_row(context, "Which GPUs", "all, or such as 0,2", gpus)) return;
+  Settings changed = wanted;
+  try {
+    changed.gpus = parse_gpus(gpus);
+  } catch (const Error& error) {
+    context.view.said = error.what();
+    return;
+  }
+  if (changed != wanted) context.want(changed);
+}
+
 void draw_hardware(const Context& context, const Settings& wanted) {
   const std::vector<Hardware>& presets = hardware_presets();
   const int chosen = option_row(context, "Hardware", find_hardware(wanted.hardware).title, titles(presets));
@@ -355,6 +386,7 @@ void draw_run_settings(const Context& context, const Settings& wanted) {
   const bool new_weights = path_row(context, "Weights", "seeded, or a file", changed.weights_path);
   if (new_weights && changed != wanted) context.want(changed);
   if (number_row(context, "Seed", changed.seed)) context.want(changed);
+  draw_devices(context, wanted);
   draw_hardware(context, wanted);
 }
 

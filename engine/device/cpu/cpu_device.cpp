@@ -15,11 +15,32 @@ namespace {
 constexpr size_t kCacheLine = 64;
 constexpr size_t kHugePage = size_t{2} << 20;
 
+// What these kernels were compiled for, which a program that was carried to another machine may not find there.
+#if defined(__AVX512F__)
+constexpr const char* kNeeded = "AVX-512";
+bool machine_suffices() {
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl");
+}
+#elif defined(__AVX2__)
+constexpr const char* kNeeded = "AVX2";
+bool machine_suffices() {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+#else
+constexpr const char* kNeeded = "";
+bool machine_suffices() {
+  return true;
+}
+#endif
+
 }  // namespace
 
 CpuDevice::CpuDevice(int threads) : threads_(threads) {
   if (threads < 1)
     throw request_error("a CPU device needs at least 1 thread, not " + std::to_string(threads));
+  if (!machine_suffices())
+    throw run_error(std::string("this program was built for CPUs with ") + kNeeded +
+                    ", which this one has not: build it here");
 }
 
 std::string CpuDevice::name() const {

@@ -5,6 +5,8 @@
 #include <cuda_runtime.h>
 
 #include <atomic>
+#include <exception>
+#include <mutex>
 #include <vector>
 
 #include "engine/device/work_behind.h"
@@ -20,6 +22,9 @@ class CudaOrder final : public WorkBehind {
   CudaOrder& operator=(const CudaOrder&) = delete;
 
   cudaStream_t collectives() const { return collectives_; }
+  /// From now on marks throw `error`, the first there was: a collective was given up, and what it and all
+  /// after it made is not to be used. Any thread.
+  void fail(std::exception_ptr error);
 
   void begin_collective() override;
   void join_collectives() override;
@@ -39,6 +44,8 @@ class CudaOrder final : public WorkBehind {
   cudaEvent_t clock_ = nullptr;    ///< what marks are measured from
   std::atomic<double> clock_seconds_ = 0;
   std::vector<cudaEvent_t> marks_;
+  std::mutex mutex_;
+  std::exception_ptr failure_;
 };
 
 }  // namespace shardlens::cuda

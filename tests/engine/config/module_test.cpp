@@ -1,6 +1,7 @@
-// Modules that are not there, and files that are none.
+// A module is opened, or a sentence says why not and what to do.
 #include "engine/config/module.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -11,29 +12,52 @@
 namespace shardlens {
 namespace {
 
-std::string refusal(const std::string& file) {
+using ::testing::HasSubstr;
+
+std::string refusal(const std::string& file, const std::string& symbol) {
   try {
-    module_symbol(file, "anything", "install it");
+    module_symbol(file, symbol, "build it again");
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::Request);
+    EXPECT_THAT(error.what(), HasSubstr(file));
+    EXPECT_THAT(error.what(), HasSubstr("build it again"));
     return error.what();
   }
-  return "";
+  ADD_FAILURE() << file << " was opened";
+  return {};
 }
 
-TEST(Module, SaysWhatIsMissingAndWhatHelps) {
-  const std::string text = refusal("libshardlens_nothing.so");
-  EXPECT_NE(text.find("libshardlens_nothing.so is not beside the program in /"), std::string::npos) << text;
-  EXPECT_NE(text.find(": install it"), std::string::npos) << text;
+TEST(Module, GivesWhatItHas) {
+  using Number = int (*)();
+  const auto number =
+      reinterpret_cast<Number>(module_symbol("libshardlens_test_module.so", "shardlens_test_number", ""));
+  EXPECT_EQ(number(), 42);
 }
 
-TEST(Module, RefusesAFileThatIsNoLibrary) {
+TEST(Module, AbsentItSaysWhereItWasLookedFor) {
+  EXPECT_THAT(refusal("libshardlens_nowhere.so", "x"), HasSubstr("not beside the program"));
+}
+
+TEST(Module, WithoutTheSymbolItSaysWhich) {
+  EXPECT_THAT(refusal("libshardlens_test_module.so", "shardlens_other"), HasSubstr("shardlens_other"));
+}
+
+TEST(Module, OfAnotherVersionItSaysBoth) {
+  const std::string message = refusal("libshardlens_test_other_version.so", "shardlens_test_number");
+  EXPECT_THAT(message, HasSubstr("shardlens 0.0.9"));
+  EXPECT_THAT(message, HasSubstr(kModuleVersion));
+}
+
+TEST(Module, ALibraryThatIsNoModuleIsRefused) {
+  EXPECT_THAT(refusal("libshardlens_test_no_version.so", "shardlens_test_number"), HasSubstr("unknown"));
+}
+
+TEST(Module, AFileThatIsNoLibraryIsRefused) {
   const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-  const auto path = folder / "libshardlens_broken.so";
-  std::ofstream(path) << "not a library";
-  const std::string text = refusal("libshardlens_broken.so");
-  std::filesystem::remove(path);
-  EXPECT_NE(text.find("libshardlens_broken.so cannot be opened"), std::string::npos) << text;
+  const std::string name = "libshardlens_test_text.so";
+  std::ofstream(folder / name) << "this is a text\n";
+  EXPECT_THAT(refusal(name, "x"), HasSubstr("cannot be opened"));
+  std::filesystem::remove(folder / name);
 }
 
 }  // namespace

@@ -1,0 +1,361 @@
+// Ranks that share a GPU. A collective is met for on the host and done on the GPU, in each rank's order of
+// collectives, without the host waiting for the GPU:
+//   1. A rank publishes its request and its pointers, records an event behind all that it asked for before,
+//   and
+//      meets the others.
+//   2. All read all slots; where requests differ, all throw, before anything is asked for.
+//   3. Each rank's stream waits for all others' events, and is then asked for the rank's own part:
+//   all-reduce,
+//      chunk r of the sum, in rank order, into all buffers; reduce-scatter, its own shard; the others, copies
+//      out of the other ranks' buffers. It records a second event.
+//   4. They meet again, and each rank's stream waits for all others' second events: what is asked for
+//      afterwards may use the buffers again.
+// The parts are the local communicator's, so the bits are too. As there, abort() breaks the first meeting
+// alone, and what fails between the meetings is thrown behind the second.
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <utility>
+
+#include "engine/comm/barrier.h"
+#include "engine/comm/carried.h"
+#include "engine/comm/local_cuda.h"
+#include "engine/config/error.h"
+#include "engine/device/cuda/copy_rows.cuh"
+#include "engine/device/cuda/cuda_order.h"
+
+namespace shardlens {
+
+namespace {
+
+using cuda::check;
+
+constexpr int kMostRanks = 64;
+constexpr const char* kWhat = "a collective of ranks that share a GPU";
+
+/// All ranks' buffers, of `rows` rows of `count` elements that lie so far apart; by value to a kernel.
+template <class S>
+struct Buffers {
+  int64_t rows = 1, count = 0, from_stride = 0, to_stride = 0;
+  int from_count = 0, to_count = 0;
+  const S* from[kMostRanks] = {};
+  S* to[kMostRanks] = {};
+
+  __host__ __device__ int64_t packs_per_row() const { return cuda::pieces(count, cuda::kLanes<S>); }
+};
+
+struct SumOf {
+  template <class T>
+  __device__ T operator()(T a, T b) const {
+    return a + b;
+  }
+};
+struct LargerOf {
+  template <class T>
+  __device__ T operator()(T a, T b) const {
+    return b > a ? b : a;
+  }
+};
+
+// to[t][i] = from[0][i] + from[1][i] + … in rank order, a pack of elements a thread; an element of 16 bits is
+// summed in fp32 and rounded once. All of an element's reads come before its writes: targets may be sources.
+template <class S, class Combine>
+__global__ void combine_kernel(Buffers<S> buffers, bool aligned, Combine combine) {
+  using T = cuda::Computed<S>;
+  constexpr int kLanes = cuda::kLanes<S>;
+  const int64_t packs = buffers.packs_per_row(), threads = static_cast<int64_t>(gridDim.x) * blockDim.x;
+  for (int64_t p = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; p < buffers.rows * packs;
+       p += threads) {
+    const int64_t row = p / packs, col = p % packs * kLanes, left = buffers.count - col;
+    T total[kLanes], next[kLanes];
+    cuda::load_pack(buffers.from[0] + row * buffers.from_stride + col, left, aligned, T(0), total);
+    for (int rank = 1; rank < buffers.from_count; ++rank) {
+      cuda::load_pack(buffers.from[rank] + row * buffers.from_stride + col, left, aligned, T(0), next);
+#pragma unroll
+      for (int lane = 0; lane < kLanes; ++lane) total[lane] = combine(total[lane], next[lane]);
+    }
+    for (int rank = 0; rank < buffers.to_count; ++rank)
+      cuda::store_pack(buffers.to[rank] + row * buffers.to_stride + col, left, aligned, total);
+  }
+}
+
+struct Slot {
+  Request request;
+  const void* in = nullptr;
+  void* out = nullptr;
+  cudaEvent_t arrived = nullptr, done = nullptr;
+  std::atomic<uint64_t> meetings = 0;  // this rank has come to, two a collective
+};
+
+class Group {
+ public:
+  Group(int ranks, double patience_seconds)
+      : slots(static_cast<size_t>(ranks)), barrier(ranks, false, patience_seconds) {}
+
+  void fail(const Error& error) {
+    keep(std::make_exception_ptr(error));
+    barrier.break_up();
+  }
+  /// The same where ranks have not come to meeting number `meeting`.
+  void lose(const Request& request, uint64_t meeting, double waited_seconds) {
+    std::vector<int> missing;
+    std::string who;
+    for (size_t rank = 0; rank < slots.size(); ++rank) {
+      if (slots[rank].meetings >= meeting) continue;
+      missing.push_back(static_cast<int>(rank));
+      who += (who.empty() ? "rank " : ", ") + std::to_string(rank);
+    }
+    if (missing.empty()) return;  // the last one has just come
+    keep(std::make_exception_ptr(LostRanks(who + " did not come to the " + describe(request) + " in " +
+                                               std::to_string(static_cast<int64_t>(waited_seconds)) + " s",
+                                           missing, waited_seconds)));
+    barrier.give_up();
+  }
+  [[noreturn]] void throw_failure() {
+    const std::lock_guard lock(mutex_);
+    std::rethrow_exception(failure_);
+  }
+  void check_agreement() {
+    for (size_t other = 1; other < slots.size(); ++other) {
+      if (slots[other].request == slots[0].request) continue;
+      const Error error =
+          run_error(describe_mismatch(slots[0].request, static_cast<int>(other), slots[other].request));
+      fail(error);
+      throw error;
+    }
+  }
+
+  std::vector<Slot> slots;
+  Barrier barrier;
+
+ private:
+  void keep(std::exception_ptr failure) {
+    const std::lock_guard lock(mutex_);
+    if (!failure_) failure_ = std::move(failure);
+  }
+
+  std::mutex mutex_;
+  std::exception_ptr failure_;
+};
+
+class LocalCudaCommunicator final : public Communicator {
+ public:
+  LocalCudaCommunicator(std::shared_ptr<Group> group, int rank, std::string reason)
+      : group_(std::move(group)), rank_(rank), reason_(std::move(reason)) {}
+
+  ~LocalCudaCommunicator() override {
+    if (device_ == nullptr) return;
+    cudaSetDevice(device_->gpu());
+    if (slot().arrived != nullptr) cudaEventDestroy(slot().arrived);
+    if (slot().done != nullptr) cudaEventDestroy(slot().done);
+  }
+
+  int rank() const override { return rank_; }
+  int ranks() const override { return static_cast<int>(group_->slots.size()); }
+  CommunicatorInfo info() const override { return {"local_cuda", reason_}; }
+
+  void attach(Device& device) override {
+    device_ = dynamic_cast<cuda::CudaDevice*>(&device);
+    if (device_ == nullptr)
+      throw run_error("local_cuda joins ranks on GPUs, and this device is " + device.name());
+    check(kWhat, "cudaSetDevice", cudaSetDevice(device_->gpu()));
+    for (cudaEvent_t* event : {&slot().arrived, &slot().done})
+      check(kWhat, "cudaEventCreateWithFlags", cudaEventCreateWithFlags(event, cudaEventDisableTiming));
+  }
+
+  CollectiveTimes all_reduce(DType dtype, int64_t count, void* data, Reduction reduction) override {
+    return collective(all_reduce_request(dtype, count, reduction), data, data, [&] {
+      if (ranks() == 1) return;
+      const Range mine = reduced_range(dtype, count, ranks(), rank_);
+      combine(dtype, reduction, {1, mine.size(), mine.begin, 0}, nullptr);
+    });
+  }
+
+  CollectiveTimes reduce_scatter(DType dtype, const Slicing& slicing, const void* full,
+                                 void* shard) override {
+    return collective(sliced_request(Call::ReduceScatter, dtype, slicing), full, shard, [&] {
+      const Range mine = shard_range(slicing.extent, ranks(), rank_);
+      combine(dtype, Reduction::Sum,
+              {slicing.outer, mine.size() * slicing.inner, mine.begin * slicing.inner,
+               slicing.extent * slicing.inner},
+              shard);
+    });
+  }
+
+  CollectiveTimes all_gather(DType dtype, const Slicing& slicing, const void* shard, void* full) override {
+    return collective(sliced_request(Call::AllGather, dtype, slicing), shard, full, [&] {
+      const int64_t element = slicing.inner * element_bytes(dtype);
+      for (int step = 0; step < ranks(); ++step) {
+        const int other = (rank_ + step) % ranks();
+        const Range theirs = shard_range(slicing.extent, ranks(), other);
+        const int64_t row = theirs.size() * element;
+        copy(slicing.outer, row, in_of(other), row, static_cast<char*>(full) + theirs.begin * element,
+             slicing.extent * element);
+      }
+    });
+  }
+
+  CollectiveTimes all_to_all(DType dtype, const Shape& shape, int from_dim, int to_dim, const void* from,
+                             void* to) override {
+    const Request request = exchange_request(dtype, shape, from_dim, to_dim);
+    return collective(request, from, to, [&] {
+      const auto& [outer, first, middle, second, inner] = request.extents;
+      const int64_t element = inner * element_bytes(dtype);
+      const bool first_to_second = request.which == 1;
+      for (int step = 0; step < ranks(); ++step) {
+        const int other = (rank_ + step) % ranks();
+        const Range a = shard_range(first, ranks(), first_to_second ? other : rank_);
+        const Range b = shard_range(second, ranks(), first_to_second ? rank_ : other);
+        const int64_t block_row = b.size() * element, full_row = second * element;
+        for (int64_t o = 0; o < outer && a.size() > 0; ++o) {
+          const char* const theirs = static_cast<const char*>(in_of(other));
+          char* const mine = static_cast<char*>(to);
+          const int64_t narrow = o * a.size() * middle, wide = (o * first + a.begin) * middle;
+          if (first_to_second) {
+            copy(a.size() * middle, block_row, theirs + narrow * full_row + b.begin * element, full_row,
+                 mine + wide * block_row, block_row);
+          } else {
+            copy(a.size() * middle, block_row, theirs + wide * block_row, block_row,
+                 mine + narrow * full_row + b.begin * element, full_row);
+          }
+        }
+      }
+    });
+  }
+
+  CollectiveTimes broadcast(DType dtype, int64_t count, int root, void* data) override {
+    return collective(broadcast_request(dtype, count, root, ranks()), data, data, [&] {
+      const int64_t bytes = count * element_bytes(dtype);
+      if (rank_ != root) copy(1, bytes, in_of(root), bytes, data, bytes);
+    });
+  }
+
+  void barrier() override {
+    collective({}, nullptr, nullptr, [] {});
+  }
+
+  void abort(const std::string& why) override { group_->fail(Error(ErrorKind::Cancelled, why)); }
+
+ private:
+  Slot& slot() { return group_->slots[static_cast<size_t>(rank_)]; }
+  const void* in_of(int rank) const { return group_->slots[static_cast<size_t>(rank)].in; }
+  cudaStream_t stream() const { return device_->order().collectives(); }
+
+  // The protocol at the top of this file around one rank's `work`, which only asks the GPU for work.
+  template <typename Work>
+  CollectiveTimes collective(const Request& request, const void* in, void* out, const Work& work) {
+    check_request(request);
+    check(kWhat, "cudaSetDevice", cudaSetDevice(device_->gpu()));
+    device_->order().begin_collective();
+    Slot& own = slot();
+    check(kWhat, "cudaEventRecord", cudaEventRecord(own.arrived, stream()));
+    if (group_->barrier.broken()) group_->throw_failure();
+    own.request = request;
+    own.in = in;
+    own.out = out;
+    own.meetings = ++meetings_;
+    const auto late = [this, &request](double seconds) { group_->lose(request, meetings_, seconds); };
+    if (!group_->barrier.pass(late)) group_->throw_failure();
+    group_->check_agreement();
+    std::exception_ptr failure;
+    try {
+      wait_for_others(&Slot::arrived);
+      if (!request.is_empty()) work();
+      check(kWhat, "cudaEventRecord", cudaEventRecord(own.done, stream()));
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    own.meetings = ++meetings_;
+    if (!group_->barrier.pass_unbroken(late)) group_->throw_failure();
+    if (failure) std::rethrow_exception(failure);
+    wait_for_others(&Slot::done);
+    CollectiveTimes times;
+    times.sent_bytes = carried_bytes(request, ranks(), rank_);
+    return times;
+  }
+
+  void wait_for_others(cudaEvent_t Slot::*event) {
+    for (int other = 0; other < ranks(); ++other) {
+      if (other != rank_)
+        check(kWhat, "cudaStreamWaitEvent",
+              cudaStreamWaitEvent(stream(), group_->slots[static_cast<size_t>(other)].*event, 0));
+    }
+  }
+
+  void copy(int64_t rows, int64_t row_bytes, const void* from, int64_t from_stride, void* to,
+            int64_t to_stride) const {
+    if (rows == 0 || row_bytes == 0) return;
+    check(kWhat, "cudaMemcpy2DAsync",
+          cudaMemcpy2DAsync(to, static_cast<size_t>(to_stride), from, static_cast<size_t>(from_stride),
+                            static_cast<size_t>(row_bytes), static_cast<size_t>(rows),
+                            cudaMemcpyDeviceToDevice, stream()));
+  }
+
+  // Rows of elements in a larger matrix: row r is [begin + r·stride, begin + r·stride + count).
+  struct Rows {
+    int64_t rows, count, begin, stride;
+  };
+
+  // These rows of all ranks' `in`, into the same places of all ranks' `out` or, where `shard` is given, into
+  // it one behind the other.
+  void combine(DType dtype, Reduction reduction, const Rows& rows, void* shard) const {
+    if (rows.rows == 0 || rows.count == 0) return;
+    cuda::with_element_type(dtype, kWhat, [&](auto zero) {
+      using S = decltype(zero);
+      Buffers<S> buffers;
+      buffers.rows = rows.rows;
+      buffers.count = rows.count;
+      buffers.from_stride = rows.stride;
+      buffers.to_stride = shard == nullptr ? rows.stride : rows.count;
+      bool aligned = true;
+      for (const Slot& each : group_->slots) {
+        buffers.from[buffers.from_count++] = static_cast<const S*>(each.in) + rows.begin;
+        if (shard == nullptr) buffers.to[buffers.to_count++] = static_cast<S*>(each.out) + rows.begin;
+      }
+      if (shard != nullptr) buffers.to[buffers.to_count++] = static_cast<S*>(shard);
+      for (int i = 0; i < buffers.from_count; ++i)
+        aligned &= cuda::rows_aligned<S>(rows.rows == 1 ? 0 : buffers.from_stride, buffers.from[i]);
+      for (int i = 0; i < buffers.to_count; ++i)
+        aligned &= cuda::rows_aligned<S>(rows.rows == 1 ? 0 : buffers.to_stride, buffers.to[i]);
+      if (reduction == Reduction::Max) {
+        launch(buffers, aligned, LargerOf{});
+      } else {
+        launch(buffers, aligned, SumOf{});
+      }
+    });
+  }
+
+  template <class S, class Combine>
+  void launch(const Buffers<S>& buffers, bool aligned, Combine combine) const {
+    constexpr int kThreads = 256;
+    // Enough blocks to keep memory busy, few enough to leave the steps some room.
+    constexpr int64_t kMostBlocks = 1024;
+    const int64_t blocks = cuda::pieces(buffers.rows * buffers.packs_per_row(), kThreads);
+    combine_kernel<S, Combine>
+        <<<static_cast<unsigned>(std::min(blocks, kMostBlocks)), kThreads, 0, stream()>>>(buffers, aligned,
+                                                                                          combine);
+    check(kWhat, "the launch of its kernel", cudaGetLastError());
+  }
+
+  const std::shared_ptr<Group> group_;
+  const int rank_;
+  const std::string reason_;
+  cuda::CudaDevice* device_ = nullptr;
+  uint64_t meetings_ = 0;  // it has come to
+};
+
+}  // namespace
+
+std::vector<std::unique_ptr<Communicator>> make_local_cuda_group(int ranks, const std::string& reason,
+                                                                 double patience_seconds) {
+  if (ranks < 1 || ranks > kMostRanks)
+    throw request_error("a group of " + std::to_string(ranks) + " ranks on one GPU: give 1 to " +
+                        std::to_string(kMostRanks));
+  const auto group = std::make_shared<Group>(ranks, patience_seconds);
+  std::vector<std::unique_ptr<Communicator>> communicators;
+  for (int rank = 0; rank < ranks; ++rank)
+    communicators.push_back(std::make_unique<LocalCudaCommunicator>(group, rank, reason));
+  return communicators;
+}
+
+}  // namespace shardlens

@@ -1,0 +1,561 @@
+// Ranks with a GPU each, over NCCL. No call waits for the GPU or for other ranks: communicators are
+// non-blocking, and what is asked for goes into the rank's order of collectives.
+//
+// Slices that are uneven, or that do not lie one behind the other, travel through a packed copy in scratch
+// memory, rank by rank, that grows to the largest in the first pass and is kept.
+//
+// Failure: a watch beside the ranks asks NCCL for errors that came later, and looks for a collective that
+// this rank has come to and that has not been done in time. What it finds, or what abort() says, is the
+// group's failure, the first one stays: it is told to every rank's device, whose marks throw it, and every
+// rank's communicator is aborted, which ends what hangs on the GPU.
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "engine/comm/carried.h"
+#include "engine/comm/nccl.h"
+#include "engine/comm/nccl_library.h"
+#include "engine/config/clock.h"
+#include "engine/config/error.h"
+#include "engine/device/cuda/copy_rows.cuh"
+#include "engine/device/cuda/cuda_order.h"
+
+namespace shardlens {
+
+namespace {
+
+using cuda::check;
+
+constexpr const char* kWhat = "a collective by NCCL";
+constexpr auto kWatchInterval = std::chrono::milliseconds(20);
+constexpr auto kPollInterval = std::chrono::microseconds(200);
+
+ncclDataType_t data_type(DType dtype) {
+  switch (dtype) {
+    case DType::Fp32:
+      return ncclFloat32;
+    case DType::Fp64:
+      return ncclFloat64;
+    case DType::Fp16:
+      return ncclFloat16;
+    case DType::Bf16:
+      return ncclBfloat16;
+    case DType::Int32:
+      break;
+  }
+  return ncclInt32;
+}
+
+std::string list_of(const std::vector<int>& ranks) {
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  for (size_t i = 0; i < ranks.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
+  return text;
+}
+
+std::string seconds_text(double seconds) {
+  std::string text = std::to_string(seconds);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text + " s";
+}
+
+/// A collective that has been asked for, on one rank.
+struct Asked {
+  int64_t number = 0;  ///< of the rank's collectives, from 0
+  Request request;
+  cudaEvent_t arrived = nullptr, done = nullptr;
+  double arrived_seconds = -1;  ///< when the watch first saw that the rank had come to it
+};
+
+/// One rank as the watch sees it. Its lock also keeps abort() apart from the rank's calls.
+struct Member {
+  std::mutex mutex;
+  ncclComm_t comm = nullptr;
+  cuda::CudaDevice* device = nullptr;
+  bool attached = false;  ///< has come to the first meeting
+  int64_t asked = 0;
+  std::deque<Asked> pending;
+  std::vector<cudaEvent_t> spare;
+
+  cudaEvent_t event() {
+    if (spare.empty()) {
+      cudaEvent_t made = nullptr;
+      check(kWhat, "cudaEventCreateWithFlags", cudaEventCreateWithFlags(&made, cudaEventDisableTiming));
+      return made;
+    }
+    const cudaEvent_t kept = spare.back();
+    spare.pop_back();
+    return kept;
+  }
+};
+
+class Group {
+ public:
+  Group(int ranks, double patience_seconds)
+      : members(static_cast<size_t>(ranks)), patience_seconds(patience_seconds) {
+    for (auto& member : members) member = std::make_unique<Member>();
+  }
+  ~Group() {
+    {
+      const std::lock_guard lock(mutex_);
+      quit_ = true;
+    }
+    wake_.notify_all();
+    if (watch_.joinable()) watch_.join();
+  }
+
+  /// The same for all ranks, made by the first that asks.
+  ncclUniqueId id() {
+    const std::lock_guard lock(mutex_);
+    if (!id_) {
+      ncclUniqueId made;
+      if (nccl_library().unique_id(&made) != ncclSuccess)
+        throw run_error(std::string("NCCL could not begin a group: ") + nccl_library().last_error(nullptr));
+      id_ = made;
+      watch_ = std::thread([this] { watch(); });
+    }
+    return *id_;
+  }
+
+  template <class Failure>
+  void fail(const Failure& failure) {
+    const std::exception_ptr error = std::make_exception_ptr(failure);
+    {
+      const std::lock_guard lock(mutex_);
+      if (failure_) return;
+      failure_ = error;
+    }
+    for (const auto& member : members) {
+      const std::lock_guard lock(member->mutex);
+      if (member->device != nullptr) member->device->order().fail(error);
+      if (member->comm != nullptr) nccl_library().abort(member->comm);
+      member->comm = nullptr;
+    }
+  }
+  void throw_failure() {
+    const std::lock_guard lock(mutex_);
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+  /// Ranks that have not come to collective `number`.
+  std::vector<int> missing(int64_t number) {
+    std::vector<int> ranks;
+    for (size_t rank = 0; rank < members.size(); ++rank) {
+      Member& member = *members[rank];
+      const std::lock_guard lock(member.mutex);
+      bool came = member.asked > number;
+      for (const Asked& asked : member.pending)
+        if (asked.number == number) came = cudaEventQuery(asked.arrived) == cudaSuccess;
+      if (!came) ranks.push_back(static_cast<int>(rank));
+    }
+    return ranks;
+  }
+
+  std::vector<std::unique_ptr<Member>> members;
+  const double patience_seconds;
+
+ private:
+  void watch() {
+    std::unique_lock lock(mutex_);
+    while (!quit_ && !failure_) {
+      wake_.wait_for(lock, kWatchInterval);
+      lock.unlock();
+      for (size_t rank = 0; rank < members.size(); ++rank) look_at(static_cast<int>(rank));
+      lock.lock();
+    }
+  }
+
+  void look_at(int rank) {
+    Member& member = *members[static_cast<size_t>(rank)];
+    std::optional<Asked> late;
+    ncclResult_t error = ncclSuccess;
+    {
+      const std::lock_guard lock(member.mutex);
+      if (member.comm == nullptr || member.device == nullptr) return;
+      cudaSetDevice(member.device->gpu());
+      nccl_library().async_error(member.comm, &error);
+      while (!member.pending.empty() && cudaEventQuery(member.pending.front().done) == cudaSuccess) {
+        member.spare.push_back(member.pending.front().arrived);
+        member.spare.push_back(member.pending.front().done);
+        member.pending.pop_front();
+      }
+      if (!member.pending.empty()) {
+        Asked& oldest = member.pending.front();
+        if (oldest.arrived_seconds < 0 && cudaEventQuery(oldest.arrived) == cudaSuccess)
+          oldest.arrived_seconds = now_seconds();
+        const bool waits = oldest.arrived_seconds >= 0;
+        if (waits && now_seconds() - oldest.arrived_seconds > patience_seconds) late = oldest;
+      }
+    }
+    if (error != ncclSuccess && error != ncclInProgress) {
+      fail(run_error("NCCL on rank " + std::to_string(rank) + ": " + nccl_library().error_string(error)));
+    } else if (late) {
+      const std::vector<int> lost = missing(late->number);
+      if (lost.empty()) {
+        fail(run_error("the " + describe(late->request) + " was not done " + seconds_text(patience_seconds) +
+                       " after all ranks had come to it"));
+      } else {
+        fail(LostRanks(list_of(lost) + " did not come to the " + describe(late->request) + " in " +
+                           seconds_text(patience_seconds),
+                       lost, patience_seconds));
+      }
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::optional<ncclUniqueId> id_;
+  std::exception_ptr failure_;
+  bool quit_ = false;
+  std::thread watch_;
+};
+
+class NcclCommunicator final : public Communicator {
+ public:
+  NcclCommunicator(std::shared_ptr<Group> group, int rank, std::string reason)
+      : group_(std::move(group)), rank_(rank), reason_(std::move(reason)) {}
+
+  ~NcclCommunicator() override {
+    Member& own = member();
+    const std::lock_guard lock(own.mutex);
+    // Nothing is under way any more: this frees what it has without asking other ranks.
+    if (own.comm != nullptr) nccl_library().abort(own.comm);
+    own.comm = nullptr;
+    if (own.device == nullptr) return;
+    cudaSetDevice(own.device->gpu());
+    for (const Asked& asked : own.pending) {
+      cudaEventDestroy(asked.arrived);
+      cudaEventDestroy(asked.done);
+    }
+    own.pending.clear();
+    for (const cudaEvent_t event : own.spare) cudaEventDestroy(event);
+    own.spare.clear();
+    own.device = nullptr;
+    cudaFree(scratch_);
+  }
+
+  int rank() const override { return rank_; }
+  int ranks() const override { return static_cast<int>(group_->members.size()); }
+  CommunicatorInfo info() const override { return {"nccl", reason_}; }
+
+  void attach(Device& device) override {
+    device_ = dynamic_cast<cuda::CudaDevice*>(&device);
+    if (device_ == nullptr) throw run_error("NCCL joins ranks on GPUs, and this device is " + device.name());
+    check(kWhat, "cudaSetDevice", cudaSetDevice(device_->gpu()));
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = 0;
+    const ncclUniqueId id = group_->id();
+    Member& own = member();
+    {
+      const std::lock_guard lock(own.mutex);
+      own.attached = true;
+      demand("ncclCommInitRankConfig", nccl_library().init_rank(&own.comm, ranks(), id, rank_, &config));
+    }
+    const double begin = now_seconds();
+    while (in_progress("the first meeting")) {
+      if (now_seconds() - begin > group_->patience_seconds) lose_at_the_begin();
+      std::this_thread::sleep_for(kPollInterval);
+    }
+    const std::lock_guard lock(own.mutex);
+    own.device = device_;
+  }
+
+  CollectiveTimes all_reduce(DType dtype, int64_t count, void* data, Reduction reduction) override {
+    const ncclRedOp_t op = reduction == Reduction::Max ? ncclMax : ncclSum;
+    return collective(all_reduce_request(dtype, count, reduction), [&](ncclComm_t comm) {
+      demand("ncclAllReduce", nccl_library().all_reduce(data, data, static_cast<size_t>(count),
+                                                        data_type(dtype), op, comm, stream()));
+    });
+  }
+
+  CollectiveTimes reduce_scatter(DType dtype, const Slicing& slicing, const void* full,
+                                 void* shard) override {
+    return collective(sliced_request(Call::ReduceScatter, dtype, slicing), [&](ncclComm_t comm) {
+      const char* packed = pack(dtype, slicing, full);
+      if (is_even(slicing)) {
+        const int64_t count = slicing.outer * slicing.extent / ranks() * slicing.inner;
+        demand("ncclReduceScatter", nccl_library().reduce_scatter(packed, shard, static_cast<size_t>(count),
+                                                                  data_type(dtype), ncclSum, comm, stream()));
+        return;
+      }
+      together([&] {
+        for (int rank = 0; rank < ranks(); ++rank) {
+          const int64_t count = slice_count(slicing, rank);
+          demand("ncclReduce",
+                 nccl_library().reduce(packed, rank == rank_ ? shard : nullptr, static_cast<size_t>(count),
+                                       data_type(dtype), ncclSum, rank, comm, stream()));
+          packed += count * element_bytes(dtype);
+        }
+      });
+    });
+  }
+
+  CollectiveTimes all_gather(DType dtype, const Slicing& slicing, const void* shard, void* full) override {
+    return collective(sliced_request(Call::AllGather, dtype, slicing), [&](ncclComm_t comm) {
+      const bool in_place = slicing.outer == 1;  // slices lie one behind the other
+      char* const packed = in_place ? static_cast<char*>(full) : scratch(full_bytes(dtype, slicing));
+      if (is_even(slicing)) {
+        demand("ncclAllGather",
+               nccl_library().all_gather(shard, packed, static_cast<size_t>(slice_count(slicing, rank_)),
+                                         data_type(dtype), comm, stream()));
+      } else {
+        together([&] {
+          char* to = packed;
+          for (int rank = 0; rank < ranks(); ++rank) {
+            const int64_t count = slice_count(slicing, rank);
+            demand("ncclBroadcast", nccl_library().broadcast(shard, to, static_cast<size_t>(count),
+                                                             data_type(dtype), rank, comm, stream()));
+            to += count * element_bytes(dtype);
+          }
+        });
+      }
+      if (in_place) return;
+      const char* from = packed;
+      for_each_slice(dtype, slicing, [&](int64_t row_bytes, int64_t begin_bytes, int64_t full_row_bytes) {
+        copy(slicing.outer, row_bytes, from, row_bytes, static_cast<char*>(full) + begin_bytes,
+             full_row_bytes);
+        from += slicing.outer * row_bytes;
+      });
+    });
+  }
+
+  CollectiveTimes all_to_all(DType dtype, const Shape& shape, int from_dim, int to_dim, const void* from,
+                             void* to) override {
+    const Request request = exchange_request(dtype, shape, from_dim, to_dim);
+    return collective(request, [&](ncclComm_t comm) { exchange(request, from, to, comm); });
+  }
+
+  CollectiveTimes broadcast(DType dtype, int64_t count, int root, void* data) override {
+    return collective(broadcast_request(dtype, count, root, ranks()), [&](ncclComm_t comm) {
+      demand("ncclBroadcast", nccl_library().broadcast(data, data, static_cast<size_t>(count),
+                                                       data_type(dtype), root, comm, stream()));
+    });
+  }
+
+  void barrier() override {
+    float* const one = reinterpret_cast<float*>(scratch(sizeof(float)));
+    all_reduce(DType::Fp32, 1, one, Reduction::Sum);
+    device_->synchronize();
+  }
+
+  void abort(const std::string& why) override { group_->fail(Error(ErrorKind::Cancelled, why)); }
+
+ private:
+  Member& member() { return *group_->members[static_cast<size_t>(rank_)]; }
+  cudaStream_t stream() const { return device_->order().collectives(); }
+
+  void demand(const char* call, ncclResult_t result) const {
+    if (result == ncclSuccess || result == ncclInProgress) return;
+    throw run_error(std::string(kWhat) + ": " + call + " failed with " + nccl_library().error_string(result) +
+                    ": " + nccl_library().last_error(nullptr));
+  }
+
+  // Throws what has become of the group.
+  bool in_progress(const std::string& what) {
+    group_->throw_failure();
+    ncclResult_t state = ncclSuccess;
+    {
+      Member& own = member();
+      const std::lock_guard lock(own.mutex);
+      if (own.comm != nullptr) nccl_library().async_error(own.comm, &state);
+    }
+    if (state != ncclSuccess && state != ncclInProgress)
+      group_->fail(run_error("NCCL on rank " + std::to_string(rank_) + ", " + what + ": " +
+                             nccl_library().error_string(state)));
+    group_->throw_failure();
+    return state == ncclInProgress;
+  }
+
+  // The group's first meeting has taken too long.
+  void lose_at_the_begin() {
+    std::vector<int> lost;
+    for (size_t rank = 0; rank < group_->members.size(); ++rank) {
+      const std::lock_guard lock(group_->members[rank]->mutex);
+      if (!group_->members[rank]->attached) lost.push_back(static_cast<int>(rank));
+    }
+    const std::string when = " in " + seconds_text(group_->patience_seconds);
+    if (lost.empty()) {
+      group_->fail(run_error("NCCL did not begin" + when));
+    } else {
+      group_->fail(run_error(list_of(lost) + " did not come to the group's first meeting" + when));
+    }
+  }
+
+  // One collective: asked for behind the steps, and noted for the watch.
+  template <typename Work>
+  CollectiveTimes collective(const Request& request, const Work& work) {
+    check_request(request);
+    group_->throw_failure();
+    Member& own = member();
+    check(kWhat, "cudaSetDevice", cudaSetDevice(device_->gpu()));
+    device_->order().begin_collective();
+    if (!request.is_empty()) {
+      const std::lock_guard lock(own.mutex);
+      if (own.comm != nullptr) {
+        Asked asked{own.asked++, request, own.event(), own.event()};
+        check(kWhat, "cudaEventRecord", cudaEventRecord(asked.arrived, stream()));
+        work(own.comm);
+        check(kWhat, "cudaEventRecord", cudaEventRecord(asked.done, stream()));
+        own.pending.push_back(asked);
+      }
+    }
+    while (in_progress(describe(request))) std::this_thread::sleep_for(kPollInterval);
+    CollectiveTimes times;
+    times.sent_bytes = carried_bytes(request, ranks(), rank_);
+    return times;
+  }
+
+  template <typename Calls>
+  void together(const Calls& calls) const {
+    demand("ncclGroupStart", nccl_library().group_start());
+    calls();
+    demand("ncclGroupEnd", nccl_library().group_end());
+  }
+
+  bool is_even(const Slicing& slicing) const { return slicing.extent % ranks() == 0; }
+  int64_t slice_count(const Slicing& slicing, int rank) const {
+    return slicing.outer * shard_range(slicing.extent, ranks(), rank).size() * slicing.inner;
+  }
+  static int64_t full_bytes(DType dtype, const Slicing& slicing) {
+    return slicing.outer * slicing.extent * slicing.inner * element_bytes(dtype);
+  }
+
+  // Of every rank's slice: the bytes of its rows, where they begin in the full tensor's rows, and how long
+  // those are.
+  template <typename Visit>
+  void for_each_slice(DType dtype, const Slicing& slicing, const Visit& visit) const {
+    const int64_t element = slicing.inner * element_bytes(dtype);
+    for (int rank = 0; rank < ranks(); ++rank) {
+      const Range range = shard_range(slicing.extent, ranks(), rank);
+      visit(range.size() * element, range.begin * element, slicing.extent * element);
+    }
+  }
+
+  // A full tensor's slices one behind the other, rank by rank: in place where they lie so already.
+  const char* pack(DType dtype, const Slicing& slicing, const void* full) {
+    if (slicing.outer == 1) return static_cast<const char*>(full);
+    char* const packed = scratch(full_bytes(dtype, slicing));
+    char* to = packed;
+    for_each_slice(dtype, slicing, [&](int64_t row_bytes, int64_t begin_bytes, int64_t full_row_bytes) {
+      copy(slicing.outer, row_bytes, static_cast<const char*>(full) + begin_bytes, full_row_bytes, to,
+           row_bytes);
+      to += slicing.outer * row_bytes;
+    });
+    return packed;
+  }
+
+  // Each rank's block is packed, sent, received and put in its place; see the local communicator for the
+  // shapes.
+  void exchange(const Request& request, const void* from, void* to, ncclComm_t comm) {
+    const auto& [outer, first, middle, second, inner] = request.extents;
+    const int64_t element = inner * element_bytes(request.dtype);
+    const bool first_to_second = request.which == 1;
+    const auto block = [&](int slice_first, int slice_second) {
+      return outer * shard_range(first, ranks(), slice_first).size() * middle *
+             shard_range(second, ranks(), slice_second).size() * element;
+    };
+    const auto sent_to = [&](int other) {
+      return first_to_second ? block(rank_, other) : block(other, rank_);
+    };
+    const auto received_from = [&](int other) {
+      return first_to_second ? block(other, rank_) : block(rank_, other);
+    };
+    int64_t sent = 0, received = 0;
+    for (int other = 0; other < ranks(); ++other) {
+      sent += sent_to(other);
+      received += received_from(other);
+    }
+    char* const out = scratch(sent + received);
+    char* const in = out + sent;
+    const Range mine = shard_range(first_to_second ? first : second, ranks(), rank_);
+    const Range own = shard_range(first_to_second ? second : first, ranks(), rank_);
+    char* place = out;
+    for (int other = 0; other < ranks(); ++other) {
+      const Range theirs = shard_range(first_to_second ? second : first, ranks(), other);
+      const int64_t rows = first_to_second ? mine.size() * middle : theirs.size() * middle;
+      const int64_t row = (first_to_second ? theirs.size() : mine.size()) * element;
+      for (int64_t o = 0; o < outer; ++o) {
+        const char* const source =
+            static_cast<const char*>(from) +
+            (first_to_second ? o * mine.size() * middle * second * element + theirs.begin * element
+                             : (o * first + theirs.begin) * middle * mine.size() * element);
+        copy(rows, row, source, first_to_second ? second * element : row, place, row);
+        place += rows * row;
+      }
+    }
+    together([&] {
+      char* send_at = out;
+      char* receive_at = in;
+      for (int other = 0; other < ranks(); ++other) {
+        demand("ncclSend", nccl_library().send(send_at, static_cast<size_t>(sent_to(other)), ncclInt8, other,
+                                               comm, stream()));
+        demand("ncclRecv", nccl_library().receive(receive_at, static_cast<size_t>(received_from(other)),
+                                                  ncclInt8, other, comm, stream()));
+        send_at += sent_to(other);
+        receive_at += received_from(other);
+      }
+    });
+    place = in;
+    for (int other = 0; other < ranks(); ++other) {
+      const Range theirs = shard_range(first_to_second ? first : second, ranks(), other);
+      const int64_t rows = first_to_second ? theirs.size() * middle : own.size() * middle;
+      const int64_t row = (first_to_second ? own.size() : theirs.size()) * element;
+      for (int64_t o = 0; o < outer; ++o) {
+        char* const target =
+            static_cast<char*>(to) +
+            (first_to_second ? (o * first + theirs.begin) * middle * own.size() * element
+                             : o * own.size() * middle * second * element + theirs.begin * element);
+        copy(rows, row, place, row, target, first_to_second ? row : second * element);
+        place += rows * row;
+      }
+    }
+  }
+
+  void copy(int64_t rows, int64_t row_bytes, const void* from, int64_t from_stride, void* to,
+            int64_t to_stride) const {
+    if (rows == 0 || row_bytes == 0) return;
+    check(kWhat, "cudaMemcpy2DAsync",
+          cudaMemcpy2DAsync(to, static_cast<size_t>(to_stride), from, static_cast<size_t>(from_stride),
+                            static_cast<size_t>(row_bytes), static_cast<size_t>(rows),
+                            cudaMemcpyDeviceToDevice, stream()));
+  }
+
+  char* scratch(int64_t bytes) {
+    if (bytes > scratch_bytes_) {
+      check(kWhat, "cudaSetDevice", cudaSetDevice(device_->gpu()));
+      check(kWhat, "cudaStreamSynchronize", cudaStreamSynchronize(stream()));
+      check(kWhat, "cudaFree", cudaFree(scratch_));
+      scratch_ = nullptr;
+      scratch_bytes_ = 0;
+      check(kWhat, "cudaMalloc", cudaMalloc(&scratch_, static_cast<size_t>(bytes)));
+      scratch_bytes_ = bytes;
+    }
+    return static_cast<char*>(scratch_);
+  }
+
+  const std::shared_ptr<Group> group_;
+  const int rank_;
+  const std::string reason_;
+  cuda::CudaDevice* device_ = nullptr;
+  void* scratch_ = nullptr;
+  int64_t scratch_bytes_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::unique_ptr<Communicator>> make_nccl_group(int ranks, const std::string& reason,
+                                                           double patience_seconds) {
+  if (ranks < 1) throw request_error("a group of " + std::to_string(ranks) + " ranks: give 1 or more");
+  if (nccl_library().version == 0) throw request_error(nccl_library().why);
+  const auto group = std::make_shared<Group>(ranks, patience_seconds);
+  std::vector<std::unique_ptr<Communicator>> communicators;
+  for (int rank = 0; rank < ranks; ++rank)
+    communicators.push_back(std::make_unique<NcclCommunicator>(group, rank, reason));
+  return communicators;
+}
+
+}  // namespace shardlens

@@ -1,0 +1,34 @@
+// NCCL's functions, found in the library by their names when it is opened.
+#pragma once
+
+#include <nccl.h>
+
+#include <string>
+
+namespace shardlens {
+
+struct NcclLibrary {
+  int version = 0;  ///< as NCCL numbers itself; 0: it is not there, and `why` says so with a remedy
+  std::string why;
+
+  decltype(&ncclGetErrorString) error_string = nullptr;
+  decltype(&ncclGetLastError) last_error = nullptr;
+  decltype(&ncclGetUniqueId) unique_id = nullptr;
+  decltype(&ncclCommInitRankConfig) init_rank = nullptr;
+  decltype(&ncclCommGetAsyncError) async_error = nullptr;
+  decltype(&ncclCommAbort) abort = nullptr;
+  decltype(&ncclAllReduce) all_reduce = nullptr;
+  decltype(&ncclReduce) reduce = nullptr;
+  decltype(&ncclReduceScatter) reduce_scatter = nullptr;
+  decltype(&ncclAllGather) all_gather = nullptr;
+  decltype(&ncclBroadcast) broadcast = nullptr;
+  decltype(&ncclSend) send = nullptr;
+  decltype(&ncclRecv) receive = nullptr;
+  decltype(&ncclGroupStart) group_start = nullptr;
+  decltype(&ncclGroupEnd) group_end = nullptr;
+};
+
+/// Opened the first time it is asked for.
+const NcclLibrary& nccl_library();
+
+}  // namespace shardlens

@@ -1,0 +1,123 @@
+// What the program finds when it opens this module: facts about GPUs, devices on them, and groups of ranks.
+#include <cublasLt.h>
+
+#include "engine/comm/local_cuda.h"
+#include "engine/comm/nccl.h"
+#include "engine/config/module.h"
+#include "engine/device/cuda/nvml.h"
+#include "engine/device/cuda/operation.cuh"
+#include "engine/device/gpu_module.h"
+
+namespace shardlens {
+
+namespace {
+
+// 13000 is 13.0
+std::string cuda_version(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+std::string bus_of(int gpu) {
+  char text[32] = {};
+  return cudaDeviceGetPCIBusId(text, sizeof text, gpu) == cudaSuccess ? text : "";
+}
+
+class CudaModule final : public GpuModule {
+ public:
+  GpuFacts facts() override {
+    GpuFacts facts;
+    ask_for_versions(facts);
+    int count = 0;
+    const cudaError_t status = cudaGetDeviceCount(&count);
+    if (status == cudaErrorInsufficientDriver || status == cudaErrorStubLibrary) {
+      facts.why_no_gpu = facts.driver.empty()
+                             ? "there is no NVIDIA driver; it comes with the machine, not with this program"
+                             : "the NVIDIA driver (" + facts.driver + ") is older than CUDA " +
+                                   facts.runtime + " needs; update it";
+    } else if (status != cudaSuccess || count == 0) {
+      facts.why_no_gpu = std::string("the driver found no GPU (") + cudaGetErrorString(status) +
+                         "); look at nvidia-smi and CUDA_VISIBLE_DEVICES";
+    } else {
+      ask_for_gpus(facts, count);
+    }
+    return facts;
+  }
+
+  GpuMemory memory(int gpu) override {
+    GpuMemory memory;
+    if (!nvml_.memory(bus_of(gpu), &memory.used_bytes, &memory.total_bytes))
+      throw run_error("the driver does not say how much of GPU " + std::to_string(gpu) +
+                      "'s memory is in use");
+    return memory;
+  }
+
+  std::unique_ptr<Device> make_device(int gpu) override { return make_cuda_device(gpu); }
+
+  std::vector<std::unique_ptr<Communicator>> make_local_cuda_group(int ranks, const std::string& reason,
+                                                                   double patience_seconds) override {
+    return shardlens::make_local_cuda_group(ranks, reason, patience_seconds);
+  }
+
+  std::vector<std::unique_ptr<Communicator>> make_nccl_group(int ranks, const std::string& reason,
+                                                             double patience_seconds) override {
+    return shardlens::make_nccl_group(ranks, reason, patience_seconds);
+  }
+
+ private:
+  void ask_for_versions(GpuFacts& facts) const {
+    int driver = 0, runtime = 0;
+    if (cudaDriverGetVersion(&driver) == cudaSuccess && driver > 0)
+      facts.driver = nvml_.driver_version() + " (CUDA " + cuda_version(driver) + ")";
+    if (cudaRuntimeGetVersion(&runtime) == cudaSuccess) facts.runtime = cuda_version(runtime);
+    const size_t blas = cublasLtGetVersion();
+    facts.cublaslt = std::to_string(blas / 10000) + "." + std::to_string(blas / 100 % 100) + "." +
+                     std::to_string(blas % 100);
+    facts.nccl_version = nccl_version(&facts.why_no_nccl);
+  }
+
+  void ask_for_gpus(GpuFacts& facts, int count) const {
+    for (int number = 0; number < count; ++number) {
+      cudaDeviceProp properties{};
+      if (cudaGetDeviceProperties(&properties, number) != cudaSuccess) continue;
+      Gpu gpu;
+      gpu.number = number;
+      gpu.name = properties.name;
+      gpu.major = properties.major;
+      gpu.minor = properties.minor;
+      gpu.memory_bytes = static_cast<int64_t>(properties.totalGlobalMem);
+      gpu.bus = bus_of(number);
+      facts.gpus.push_back(gpu);
+    }
+    for (const Gpu& from : facts.gpus) {
+      for (const Gpu& to : facts.gpus) {
+        if (from.number >= to.number) continue;
+        int direct = 0;
+        cudaDeviceCanAccessPeer(&direct, from.number, to.number);
+        const bool nvlink = nvml_.joined_by_nvlink(from.bus, to.bus);
+        facts.links.push_back({from.number, to.number,
+                               nvlink   ? "NVLink"
+                               : direct ? "PCIe"
+                                        : "through the host"});
+      }
+    }
+    if (facts.gpus.empty()) facts.why_no_gpu = "no GPU tells what it is; look at nvidia-smi";
+  }
+
+  cuda::Nvml nvml_;
+};
+
+}  // namespace
+
+extern "C" {
+
+__attribute__((visibility("default"))) const char* shardlens_module_version() {
+  return kModuleVersion;
+}
+
+__attribute__((visibility("default"))) GpuModule* shardlens_cuda_module() {
+  static CudaModule module;
+  return &module;
+}
+}
+
+}  // namespace shardlens

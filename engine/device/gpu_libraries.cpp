@@ -1,0 +1,71 @@
+// Looking through folders.
+#include "engine/device/gpu_libraries.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+#include <system_error>
+
+namespace shardlens {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// A folder's entries in the order of their names; none where it cannot be read.
+std::vector<fs::path> entries(const fs::path& folder) {
+  std::vector<fs::path> found;
+  std::error_code problem;
+  for (fs::directory_iterator at(folder, problem), end; !problem && at != end; at.increment(problem))
+    found.push_back(at->path());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+void add_if_there(const fs::path& file, std::vector<std::string>& places) {
+  std::error_code ignored;
+  if (fs::exists(file, ignored)) places.push_back(file.string());
+}
+
+}  // namespace
+
+Surroundings Surroundings::of_this_process() {
+  Surroundings surroundings;
+  std::error_code ignored;
+  surroundings.program_folder = fs::read_symlink("/proc/self/exe", ignored).parent_path().string();
+  surroundings.asked_for = variable("SHARDLENS_CUDA_LIBRARIES");
+  for (const char* prefix : {"VIRTUAL_ENV", "CONDA_PREFIX"})
+    if (!variable(prefix).empty()) surroundings.pythons.push_back(variable(prefix));
+  if (!variable("HOME").empty()) surroundings.pythons.push_back(variable("HOME") + "/.local");
+  surroundings.pythons.insert(surroundings.pythons.end(), {"/usr/local", "/usr"});
+  if (!variable("CUDA_HOME").empty()) surroundings.toolkit = variable("CUDA_HOME");
+  return surroundings;
+}
+
+std::vector<std::string> library_places(const std::string& library, const Surroundings& surroundings) {
+  std::vector<std::string> places;
+  std::istringstream folders(surroundings.asked_for);
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (!folder.empty()) add_if_there(fs::path(folder) / library, places);
+  for (const char* beside : {".", "../lib"})
+    add_if_there(fs::path(surroundings.program_folder) / beside / library, places);
+  places.push_back(library);
+  for (const char* in_toolkit : {"lib64", "targets/x86_64-linux/lib"})
+    add_if_there(fs::path(surroundings.toolkit) / in_toolkit / library, places);
+  for (const std::string& python : surroundings.pythons) {
+    for (const fs::path& version : entries(fs::path(python) / "lib")) {
+      if (version.filename().string().rfind("python3", 0) != 0) continue;
+      for (const char* packages : {"site-packages", "dist-packages"})
+        for (const fs::path& package : entries(version / packages / "nvidia"))
+          add_if_there(package / "lib" / library, places);
+    }
+  }
+  return places;
+}
+
+}  // namespace shardlens

@@ -1,0 +1,65 @@
+// Finding the libraries the module needs, and opening it.
+#include "engine/device/gpu_module.h"
+
+#include <dlfcn.h>
+
+#include <optional>
+
+#include "engine/config/error.h"
+#include "engine/config/module.h"
+#include "engine/device/gpu_libraries.h"
+
+namespace shardlens {
+namespace {
+
+constexpr const char* kFile = "libshardlens_cuda.so";
+constexpr const char* kRemedy =
+    "the GPU part is built where CUDA's toolkit (nvcc 13) is found, and needs libcublasLt.so.13 to run: "
+    "install it "
+    "(pip install --user nvidia-cublas), or set SHARDLENS_CUDA_LIBRARIES to its folder";
+
+// What the module is linked to and NCCL, which it opens itself: a library that is open already is found by
+// its name.
+void open_libraries() {
+  for (const char* library : {"libcublasLt.so.13", "libnccl.so.2"}) {
+    for (const std::string& place : library_places(library, Surroundings::of_this_process()))
+      if (dlopen(place.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr) break;
+  }
+}
+
+struct Opened {
+  GpuModule* module = nullptr;
+  std::optional<Error> why_not;
+};
+
+const Opened& opened() {
+  static const Opened once = [] {
+    Opened opened;
+    try {
+      open_libraries();
+      using Entry = GpuModule* (*)();
+      opened.module = reinterpret_cast<Entry>(module_symbol(kFile, "shardlens_cuda_module", kRemedy))();
+    } catch (const Error& error) {
+      opened.why_not = error;
+    }
+    return opened;
+  }();
+  return once;
+}
+
+}  // namespace
+
+GpuModule& gpu_module() {
+  if (opened().why_not) throw *opened().why_not;
+  return *opened().module;
+}
+
+GpuFacts gpu_facts() {
+  if (!opened().why_not) return opened().module->facts();
+  GpuFacts facts;
+  facts.why_no_gpu = opened().why_not->what();
+  facts.why_no_nccl = "NCCL is for GPUs";
+  return facts;
+}
+
+}  // namespace shardlens

@@ -1,0 +1,47 @@
+// The module that computes on GPUs, libshardlens_cuda.so: built where CUDA's toolkit is, opened when GPUs are
+// asked for or about, and missing without harm. Nothing here knows CUDA.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/comm/comm.h"
+#include "engine/device/device.h"
+#include "engine/device/gpu_facts.h"
+
+namespace shardlens {
+
+/// Of one GPU, by its driver: all processes' memory counts.
+struct GpuMemory {
+  int64_t used_bytes = 0;
+  int64_t total_bytes = 0;
+};
+
+class GpuModule {
+ public:
+  virtual ~GpuModule() = default;
+
+  /// Asks the driver and the libraries. Never throws: what is not there is said.
+  virtual GpuFacts facts() = 0;
+  /// Throws a run Error where the driver does not say.
+  virtual GpuMemory memory(int gpu) = 0;
+  virtual std::unique_ptr<Device> make_device(int gpu) = 0;
+  /// Communicators of ranks that share a GPU, threads of this process; `reason` is for CommunicatorInfo, and
+  /// ranks wait for one another for `patience_seconds`.
+  virtual std::vector<std::unique_ptr<Communicator>> make_local_cuda_group(int ranks,
+                                                                           const std::string& reason,
+                                                                           double patience_seconds) = 0;
+  /// By NCCL, for threads of this process. They meet for the first time when they are attached to devices.
+  virtual std::vector<std::unique_ptr<Communicator>> make_nccl_group(int ranks, const std::string& reason,
+                                                                     double patience_seconds) = 0;
+};
+
+/// Opened the first time it is asked for; throws a request Error with the remedy, the same every time, where
+/// it cannot be.
+GpuModule& gpu_module();
+
+/// What is known of GPUs, also where there is no module: then why_no_gpu says so.
+GpuFacts gpu_facts();
+
+}  // namespace shardlens
