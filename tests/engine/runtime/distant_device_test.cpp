@@ -108,8 +108,8 @@ TEST_P(Distant, GenerationIsTheSameBits) {
     one.seq = 1;
     const auto one_plan = make_plan(one), many_plan = make_plan(many);
     Executor token(one_plan, take_local_seats(one_plan, with), nullptr);
+    token.wait();  // its memory is fed
     Executor prompt(many_plan, token);
-    token.wait();
     std::vector<std::byte> all;
     const auto pass = [&](Executor& executor, const std::vector<int32_t>& tokens, int32_t first) {
       auto batch = std::make_shared<Batch>();
