@@ -83,7 +83,7 @@ Metrics metrics_of(const Recording& recording, int64_t passes) {
 }
 
 bool is_time(const std::string& name) {
-  return name.ends_with("_seconds") || name.ends_with("_per_second");
+  return name.ends_with("_seconds") || name.ends_with("_per_second") || name.ends_with("_flops");
 }
 
 bool same_number(double a, double b) {

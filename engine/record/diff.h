@@ -42,7 +42,8 @@ struct MemoryDiff {
 /// A metric that both runs have in passes they share.
 struct MetricDiff {
   std::string name;
-  bool is_time = false;  ///< seconds, or something a second: never the same twice, and no sign of a parting
+  /// Seconds, or something a second (FLOP/s too): never the same twice, and no sign of a parting.
+  bool is_time = false;
   int64_t passes = 0;    ///< that have it in both
   int64_t first = -1;    ///< A's pass in which it differs first; -1: nowhere
   double a = 0, b = 0;   ///< there, or in the last pass where it differs nowhere

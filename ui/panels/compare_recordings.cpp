@@ -235,6 +235,8 @@ float draw_state(const Context& context, ImVec2 at, float width) {
     words = why_not_measured(context) + ". Then what A recorded is run here.";
   } else if (!context.diff.message.empty()) {
     words = context.diff.message;
+    if (!words.empty() && words.back() != '.') words += ".";
+    words += " Another recording can be chosen above.";
     label = view.b_here ? "Run it again" : "Try again";
   }
   if (words.empty()) return 0;
