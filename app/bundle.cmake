@@ -35,14 +35,17 @@ install(CODE [[
   file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${programs} MODULES ${modules}
     RESOLVED_DEPENDENCIES_VAR found UNRESOLVED_DEPENDENCIES_VAR missing
     PRE_EXCLUDE_REGEXES
-      # the system itself; everything else of it is found by these
-      "^(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|util|nsl|mvec|anl)|linux-vdso)\\.so"
+      # the system itself, with its C++ library: ours would ask for as new a C library as it was built with
+      "^(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|util|nsl|mvec|anl|stdc\\+\\+|gcc_s)|linux-vdso)\\.so"
       # the machine's own: its driver, what is as large as everything else together, its screen, its MPI
       "^lib(cuda|nvidia.*|cublasLt|cublas|nccl|cudnn.*)\\.so" "^lib(GL|EGL|GLX|GLdispatch|OpenGL|X11|X11-xcb|xcb.*|Xau|Xdmcp|Xext|drm|gbm)\\.so"
       "^lib(mpi|open-rte|open-pal)\\.so" "^libshardlens_"
     POST_EXCLUDE_REGEXES "^${root}/")
   foreach(library IN LISTS found)
-    file(INSTALL "${library}" DESTINATION "${CMAKE_INSTALL_PREFIX}/lib" FOLLOW_SYMLINK_CHAIN)
+    # Under the name it is asked for by, once: an archive may not know links.
+    get_filename_component(name "${library}" NAME)
+    message(STATUS "Installing: ${root}/lib/${name}")
+    file(COPY_FILE "${library}" "${root}/lib/${name}" ONLY_IF_DIFFERENT)
   endforeach()
   if(missing)
     message(STATUS "Not in the folder, the machine must have them: ${missing}")

@@ -26,8 +26,10 @@ cmake --install build/bundle --prefix "$folder" --strip >/dev/null
 (cd "$(dirname "$folder")" && zip -q -r -9 "$folder.zip" "$(basename "$folder")")
 
 bytes=$(stat -c %s "$folder.zip")
-glibc=$(find "$folder" -type f \( -name '*.so*' -o -path '*/bin/*' \) -exec objdump -T {} + 2>/dev/null |
-  grep -o 'GLIBC_2\.[0-9]*' | sort -uV | tail -n 1)
+newest() {
+  find "$folder" -type f \( -name '*.so*' -o -path '*/bin/*' \) -exec objdump -T {} + 2>/dev/null |
+    grep -o "$1" | sort -uV | tail -n 1
+}
 echo "bundle: $folder.zip: $((bytes / 1000000)) MB"
-echo "bundle: runs on x86-64 with AVX2 and $glibc or newer"
+echo "bundle: runs on x86-64 with AVX2, $(newest 'GLIBC_2\.[0-9]*') and $(newest 'GLIBCXX_3\.4\.[0-9]*') or newer"
 [ "$bytes" -lt 64000000 ] || fail "it is larger than 64 MB"
