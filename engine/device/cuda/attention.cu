@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(kTileThreads)
   using T = Computed<S>;
   using Size = Tile<T, kWidth>;
   constexpr int kPer = Size::kPer;
-  extern __shared__ __align__(16) unsigned char memory[];
+  unsigned char* memory = block_memory();
   auto* matrices = reinterpret_cast<typename Size::Matrix*>(memory);
   auto &q = matrices[0], &kv = matrices[1];
   auto& block = *reinterpret_cast<typename Size::Block*>(matrices + 2);

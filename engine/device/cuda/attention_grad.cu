@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(kTileThreads)
     query_grad_kernel(Attention<S> a, AttentionGrad<S> gradient, int64_t tiles) {
   using T = Computed<S>;
   using Size = Tile<T, kWidth>;
-  extern __shared__ __align__(16) unsigned char memory[];
+  unsigned char* memory = block_memory();
   auto* matrices = reinterpret_cast<typename Size::Matrix*>(memory);
   auto &q = matrices[0], &dc = matrices[1], &k = matrices[2], &v = matrices[3];
   auto& dscores = *reinterpret_cast<typename Size::Block*>(matrices + 4);
@@ -115,7 +115,7 @@ __global__ void __launch_bounds__(kTileThreads)
     key_grad_kernel(Attention<S> a, AttentionGrad<S> gradient, int64_t tiles) {
   using T = Computed<S>;
   using Size = Tile<T, kWidth>;
-  extern __shared__ __align__(16) unsigned char memory[];
+  unsigned char* memory = block_memory();
   auto* matrices = reinterpret_cast<typename Size::Matrix*>(memory);
   auto &k = matrices[0], &v = matrices[1], &q = matrices[2], &dc = matrices[3];
   auto* blocks = reinterpret_cast<typename Size::Block*>(matrices + 4);

@@ -98,7 +98,7 @@ template <class S, int kWidth>
 __global__ void __launch_bounds__(kBlockThreads)
     half_attention_kernel(Attention<S> a, HeadRows<S> context, int64_t tiles) {
   constexpr int kKeys = 64, N = kKeys / 8;
-  extern __shared__ __align__(16) unsigned char memory[];
+  unsigned char* memory = block_memory();
   S* q = reinterpret_cast<S*>(memory);
   S* k = q + kBlockRows * kRowStride<kWidth>;
   S* v = k + kKeys * kRowStride<kWidth>;
@@ -224,7 +224,7 @@ template <class S, int kWidth>
 __global__ void __launch_bounds__(kBlockThreads)
     half_query_grad_kernel(Attention<S> a, AttentionGrad<S> gradient, int64_t tiles) {
   constexpr int kKeys = kWidth <= 64 ? 64 : 32, N = kKeys / 8;
-  extern __shared__ __align__(16) unsigned char memory[];
+  unsigned char* memory = block_memory();
   S* q = reinterpret_cast<S*>(memory);
   S* dc = q + kBlockRows * kRowStride<kWidth>;
   S* k = dc + kBlockRows * kRowStride<kWidth>;
@@ -284,7 +284,7 @@ template <class S, int kWidth>
 __global__ void __launch_bounds__(kBlockThreads)
     half_key_grad_kernel(Attention<S> a, AttentionGrad<S> gradient, int64_t tiles) {
   constexpr int kQueries = kWidth <= 64 ? 64 : 32, N = kQueries / 8;
-  extern __shared__ __align__(16) unsigned char memory[];
+  unsigned char* memory = block_memory();
   S* k = reinterpret_cast<S*>(memory);
   S* v = k + kBlockRows * kRowStride<kWidth>;
   S* q = v + kBlockRows * kRowStride<kWidth>;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "engine/device/cuda/fragments.h"
+#include "engine/device/cuda/instructions.cuh"
 #include "engine/device/cuda/operation.cuh"
 
 namespace shardlens::cuda {
@@ -12,43 +13,6 @@ namespace shardlens::cuda {
 /// in different banks.
 template <int kWidth>
 inline constexpr int kRowStride = kWidth + 8;
-
-/// Four 8 × 8 matrices, each lane pointing at one row of one of them.
-template <class S>
-__device__ __forceinline__ void load_matrices(const S* row, uint32_t (&out)[4]) {
-  const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(row));
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
-               : "r"(address)
-               : "memory");
-}
-
-template <class S>
-__device__ __forceinline__ void load_transposed(const S* row, uint32_t (&out)[4]) {
-  const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(row));
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
-               : "r"(address)
-               : "memory");
-}
-
-/// sum [16, 8] += left [16, 16] · right [16, 8]
-template <class S>
-__device__ __forceinline__ void multiply_add(float (&sum)[4], const uint32_t (&left)[4], uint32_t right_low,
-                                             uint32_t right_high) {
-  if constexpr (std::is_same_v<S, __nv_bfloat16>)
-    asm volatile(
-        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-        "{%0, %1, %2, %3};"
-        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-        : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right_low), "r"(right_high));
-  else
-    asm volatile(
-        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-        "{%0, %1, %2, %3};"
-        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-        : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right_low), "r"(right_high));
-}
 
 /// Two neighbouring numbers, rounded, the first one in the low half.
 template <class S>

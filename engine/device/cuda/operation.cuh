@@ -16,6 +16,7 @@
 
 #include "engine/config/error.h"
 #include "engine/device/cuda/cuda_device.h"
+#include "engine/device/cuda/instructions.cuh"
 #include "engine/device/cuda/places.h"
 
 namespace shardlens::cuda {
@@ -58,8 +59,8 @@ class Operation {
       throw run_error(std::string(name_) + " on the GPU needs " + std::to_string(blocks) +
                       " blocks, more than a launch may have: choose a smaller batch or sequence");
     if (shared_bytes > (size_t{48} << 10)) allow_shared(kernel, shared_bytes);
-    kernel<<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), shared_bytes, stream_>>>(
-        static_cast<Parameters>(arguments)...);
+    start_kernel(kernel, static_cast<unsigned>(blocks), static_cast<unsigned>(threads), shared_bytes, stream_,
+                 static_cast<Parameters>(arguments)...);
     check("the launch of its kernel", cudaGetLastError());
   }
 

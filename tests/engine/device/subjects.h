@@ -1,15 +1,12 @@
 // The devices that are put to the test, and what their tests share.
 #pragma once
 
-#include "engine/device/gpu_module.h"
 #include "tests/engine/device/on_device.h"
 
 namespace shardlens {
 
-inline std::vector<Subject> subjects() {
-  const auto gpu = [] { return gpu_facts().gpus.empty() ? nullptr : gpu_module().make_device(0); };
-  return {{"CpuWithTwoThreads", [] { return make_cpu_device(2); }, true}, {"Gpu", gpu, false}};
-}
+/// Those of the test program at hand.
+std::vector<Subject> subjects();
 
 inline std::string subject_name(const testing::TestParamInfo<Subject>& info) {
   return info.param.name;

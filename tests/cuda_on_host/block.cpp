@@ -1,0 +1,114 @@
+// Fibers by ucontext.
+#include "tests/cuda_on_host/block.h"
+
+#include <ucontext.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+#include <vector>
+
+BlockPlace threadIdx, blockIdx, blockDim, gridDim;
+
+namespace on_host {
+namespace {
+
+constexpr size_t kStackBytes = size_t{256} << 10;
+constexpr size_t kMostSharedBytes = size_t{227} << 10;  // of a block on an H100; 163 KiB on an A100
+
+enum class State { Ready, WaitsForBlock, WaitsForWarp, Ended };
+
+struct Fiber {
+  ucontext_t context;
+  State state;
+};
+
+std::vector<Fiber> fibers;
+std::vector<std::vector<char>> stacks;
+ucontext_t turns;  // where fibers come back to
+alignas(128) unsigned char shared[kMostSharedBytes];
+const std::function<void()>* work = nullptr;
+
+void run_thread() {
+  (*work)();
+  Fiber& own = fibers[threadIdx.x];
+  own.state = State::Ended;
+  swapcontext(&own.context, &turns);
+}
+
+void wait_as(State state) {
+  Fiber& own = fibers[threadIdx.x];
+  own.state = state;
+  swapcontext(&own.context, &turns);
+}
+
+/// Lets fibers [begin, end) go on if all that have not ended are in `state`.
+bool release(unsigned begin, unsigned end, State state) {
+  bool any = false;
+  for (unsigned t = begin; t < end; ++t) {
+    if (fibers[t].state != state && fibers[t].state != State::Ended) return false;
+    any |= fibers[t].state == state;
+  }
+  for (unsigned t = begin; t < end; ++t)
+    if (fibers[t].state == state) fibers[t].state = State::Ready;
+  return any;
+}
+
+bool give_turns(unsigned threads, bool backwards) {
+  bool any = false;
+  for (unsigned i = 0; i < threads; ++i) {
+    const unsigned t = backwards ? threads - 1 - i : i;
+    if (fibers[t].state != State::Ready) continue;
+    threadIdx.x = t;
+    swapcontext(&turns, &fibers[t].context);
+    any = true;
+  }
+  for (unsigned first = 0; first < threads; first += 32)
+    any |= release(first, std::min(threads, first + 32), State::WaitsForWarp);
+  return release(0, threads, State::WaitsForBlock) || any;
+}
+
+}  // namespace
+
+void run_blocks(unsigned blocks, unsigned threads, size_t shared_bytes, const std::function<void()>& thread) {
+  if (threads == 0 || threads > 1024 || shared_bytes > kMostSharedBytes)
+    throw std::logic_error("a launch that no GPU takes");
+  work = &thread;
+  blockDim.x = threads;
+  gridDim.x = blocks;
+  fibers.resize(threads);
+  while (stacks.size() < threads) stacks.emplace_back(kStackBytes);
+  for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
+    std::memset(shared, 0xFF, shared_bytes);
+    for (unsigned t = 0; t < threads; ++t) {
+      fibers[t].state = State::Ready;
+      getcontext(&fibers[t].context);
+      fibers[t].context.uc_stack.ss_sp = stacks[t].data();
+      fibers[t].context.uc_stack.ss_size = kStackBytes;
+      fibers[t].context.uc_link = nullptr;
+      makecontext(&fibers[t].context, run_thread, 0);
+    }
+    while (give_turns(threads, blockIdx.x % 2 == 1)) {
+    }
+    const auto ended = [](const Fiber& fiber) { return fiber.state == State::Ended; };
+    if (std::all_of(fibers.begin(), fibers.end(), ended)) continue;
+    std::fputs("threads wait for others that never come\n", stderr);
+    std::abort();
+  }
+}
+
+void wait_for_block() {
+  wait_as(State::WaitsForBlock);
+}
+
+void wait_for_warp() {
+  wait_as(State::WaitsForWarp);
+}
+
+unsigned char* shared_memory() {
+  return shared;
+}
+
+}  // namespace on_host

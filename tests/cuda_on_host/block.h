@@ -1,0 +1,50 @@
+// A GPU's block of threads on a host, one block after the other and one thread at a time. Threads are fibers:
+// each runs until it waits for its warp or its block, and they take turns, in one order in even blocks and in
+// the other in odd ones, so that what only works by luck of the order comes out wrong in one of them. Threads
+// of which some wait and others never will are found and end the program. Shared memory begins as NaN.
+//
+// What this cannot show: races within a stretch between two barriers where every order happens to be right,
+// what several blocks do to each other at a time, limits of registers, and time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+struct BlockPlace {
+  unsigned x = 0;
+};
+extern BlockPlace threadIdx, blockIdx, blockDim, gridDim;
+
+namespace on_host {
+
+/// A thread's number in its warp, and its warp's in the block.
+inline unsigned lane() {
+  return threadIdx.x % 32;
+}
+inline unsigned warp() {
+  return threadIdx.x / 32;
+}
+
+/// Runs `thread` once for each thread of each block. Throws where a launch asks for more than a GPU has.
+void run_blocks(unsigned blocks, unsigned threads, size_t shared_bytes, const std::function<void()>& thread);
+
+/// Waits for the block's other threads, or the warp's; those that have ended are not waited for.
+void wait_for_block();
+void wait_for_warp();
+
+/// The memory the launch gave the block.
+unsigned char* shared_memory();
+
+/// `value` of another lane of the warp, all of which must ask.
+template <class T>
+T from_lane(T value, unsigned other) {
+  static T given[32][32];
+  given[warp()][lane()] = value;
+  wait_for_warp();
+  const T taken = given[warp()][other];
+  wait_for_warp();
+  return taken;
+}
+
+}  // namespace on_host

@@ -1,0 +1,143 @@
+// Products by their definition.
+#include <cublasLt.h>
+
+namespace {
+
+double read(const void* matrix, cudaDataType_t type, int64_t at) {
+  switch (type) {
+    case CUDA_R_32F:
+      return static_cast<double>(static_cast<const float*>(matrix)[at]);
+    case CUDA_R_64F:
+      return static_cast<const double*>(matrix)[at];
+    case CUDA_R_16F:
+      return static_cast<double>(__half2float(static_cast<const __half*>(matrix)[at]));
+    case CUDA_R_16BF:
+      return static_cast<double>(__bfloat162float(static_cast<const __nv_bfloat16*>(matrix)[at]));
+  }
+  return NAN;
+}
+
+void write(void* matrix, cudaDataType_t type, int64_t at, double value) {
+  if (type == CUDA_R_32F) static_cast<float*>(matrix)[at] = static_cast<float>(value);
+  if (type == CUDA_R_64F) static_cast<double*>(matrix)[at] = value;
+  if (type == CUDA_R_16F) static_cast<__half*>(matrix)[at] = __float2half_rn(static_cast<float>(value));
+  if (type == CUDA_R_16BF)
+    static_cast<__nv_bfloat16*>(matrix)[at] = __float2bfloat16_rn(static_cast<float>(value));
+}
+
+template <class T>
+cublasStatus_t take(T& field, const void* value, size_t bytes) {
+  if (bytes != sizeof field) return CUBLAS_STATUS_INVALID_VALUE;
+  std::memcpy(&field, value, bytes);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+template <class T>
+cublasStatus_t destroy(T* object) {
+  delete object;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+/// Element (row, col) of a matrix after its transposition.
+double element(const void* matrix, const HostMatrix& layout, cublasOperation_t operation, int64_t row,
+               int64_t col) {
+  return read(matrix, layout.type,
+              operation == CUBLAS_OP_N ? row + col * layout.stride : col + row * layout.stride);
+}
+
+}  // namespace
+
+const char* cublasLtGetStatusName(cublasStatus_t) {
+  return "CUBLAS_STATUS_INVALID_VALUE";
+}
+const char* cublasLtGetStatusString(cublasStatus_t) {
+  return "an argument has an illegal value";
+}
+cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
+  *handle = new HostHandle;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
+  return destroy(handle);
+}
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* product, cublasComputeType_t compute,
+                                        cudaDataType_t) {
+  *product = new HostProduct{.compute = compute};
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t product) {
+  return destroy(product);
+}
+cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t product,
+                                              cublasLtMatmulDescAttributes_t attribute, const void* value,
+                                              size_t bytes) {
+  switch (attribute) {
+    case CUBLASLT_MATMUL_DESC_TRANSA:
+      return take(product->transpose_a, value, bytes);
+    case CUBLASLT_MATMUL_DESC_TRANSB:
+      return take(product->transpose_b, value, bytes);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE:
+      return take(product->epilogue, value, bytes);
+    case CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE:
+      return take(product->bias_type, value, bytes);
+    case CUBLASLT_MATMUL_DESC_BIAS_POINTER:
+      return take(product->bias, value, bytes);
+  }
+  return CUBLAS_STATUS_INVALID_VALUE;
+}
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout, cudaDataType_t type, uint64_t rows,
+                                          uint64_t cols, int64_t stride) {
+  if (rows == 0 || cols == 0 || stride < static_cast<int64_t>(rows)) return CUBLAS_STATUS_INVALID_VALUE;
+  *layout = new HostMatrix{type, static_cast<int64_t>(rows), static_cast<int64_t>(cols), stride};
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
+  return destroy(layout);
+}
+cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* preference) {
+  *preference = new HostPreference;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
+  return destroy(preference);
+}
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t,
+                                                    cublasLtMatmulPreferenceAttributes_t attribute,
+                                                    const void*, size_t bytes) {
+  const size_t due =
+      attribute == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES ? sizeof(size_t) : sizeof(uint32_t);
+  return bytes == due ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
+}
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixLayout_t,
+                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                                              cublasLtMatrixLayout_t, cublasLtMatmulPreference_t, int,
+                                              cublasLtMatmulHeuristicResult_t* results, int* found) {
+  results->state = CUBLAS_STATUS_SUCCESS;
+  *found = 1;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, const void* alpha,
+                              const void* a, cublasLtMatrixLayout_t a_layout, const void* b,
+                              cublasLtMatrixLayout_t b_layout, const void* beta, const void* c,
+                              cublasLtMatrixLayout_t c_layout, void* d, cublasLtMatrixLayout_t d_layout,
+                              const cublasLtMatmulAlgo_t*, void*, size_t, cudaStream_t) {
+  const cublasOperation_t ta = product->transpose_a, tb = product->transpose_b;
+  const int64_t m = d_layout->rows, n = d_layout->cols,
+                k = ta == CUBLAS_OP_N ? a_layout->cols : a_layout->rows;
+  if ((ta == CUBLAS_OP_N ? a_layout->rows : a_layout->cols) != m) return CUBLAS_STATUS_INVALID_VALUE;
+  if ((tb == CUBLAS_OP_N ? b_layout->cols : b_layout->rows) != n) return CUBLAS_STATUS_INVALID_VALUE;
+  if ((tb == CUBLAS_OP_N ? b_layout->rows : b_layout->cols) != k) return CUBLAS_STATUS_INVALID_VALUE;
+  const cudaDataType_t scale = product->compute == CUBLAS_COMPUTE_64F ? CUDA_R_64F : CUDA_R_32F;
+  const double factor = read(alpha, scale, 0), share = read(beta, scale, 0);
+  for (int64_t col = 0; col < n; ++col)
+    for (int64_t row = 0; row < m; ++row) {
+      double sum = 0;
+      for (int64_t i = 0; i < k; ++i)
+        sum += element(a, *a_layout, ta, row, i) * element(b, *b_layout, tb, i, col);
+      sum *= factor;
+      if (share != 0) sum += share * read(c, c_layout->type, row + col * c_layout->stride);
+      if (product->epilogue == CUBLASLT_EPILOGUE_BIAS) sum += read(product->bias, product->bias_type, row);
+      write(d, d_layout->type, row + col * d_layout->stride, sum);
+    }
+  return CUBLAS_STATUS_SUCCESS;
+}

@@ -1,0 +1,12 @@
+// What is put to the test here: the CUDA device, its kernels played on the host.
+#include "tests/engine/device/subjects.h"
+
+#include "engine/device/cuda/cuda_device.h"
+
+namespace shardlens {
+
+std::vector<Subject> subjects() {
+  return {{"CudaPlayedOnTheHost", [] { return make_cuda_device(0); }}};
+}
+
+}  // namespace shardlens

@@ -1,0 +1,14 @@
+// What is put to the test here: the CPU with two threads, which owes the bits of one, and a GPU if there is
+// one.
+#include "tests/engine/device/subjects.h"
+
+#include "engine/device/gpu_module.h"
+
+namespace shardlens {
+
+std::vector<Subject> subjects() {
+  const auto gpu = [] { return gpu_facts().gpus.empty() ? nullptr : gpu_module().make_device(0); };
+  return {{"CpuWithTwoThreads", [] { return make_cpu_device(2); }, true}, {"Gpu", gpu, false}};
+}
+
+}  // namespace shardlens
