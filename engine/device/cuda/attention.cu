@@ -41,7 +41,7 @@ struct Scores {
 /// Two passes over the keys: the first finds the rows' statistics, the second computes P with them, keeps it
 /// if it is to be kept, and adds up P·V. So P and C are what they are by definition, to rounding.
 template <class S, int kWidth>
-__global__ void __launch_bounds__(kTileThreads)
+__global__ void __launch_bounds__(kTileThreads, 1)
     attention_kernel(Attention<S> a, HeadRows<S> context, int64_t tiles) {
   using T = Computed<S>;
   using Size = Tile<T, kWidth>;

@@ -79,7 +79,7 @@ __device__ __forceinline__ void score_gradients(const Attention<S>& a, const Att
 
 /// dQ of a tile of queries.
 template <class S, int kWidth>
-__global__ void __launch_bounds__(kTileThreads)
+__global__ void __launch_bounds__(kTileThreads, 1)
     query_grad_kernel(Attention<S> a, AttentionGrad<S> gradient, int64_t tiles) {
   using T = Computed<S>;
   using Size = Tile<T, kWidth>;
@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(kTileThreads)
 
 /// dK and dV of a tile of keys.
 template <class S, int kWidth>
-__global__ void __launch_bounds__(kTileThreads)
+__global__ void __launch_bounds__(kTileThreads, 1)
     key_grad_kernel(Attention<S> a, AttentionGrad<S> gradient, int64_t tiles) {
   using T = Computed<S>;
   using Size = Tile<T, kWidth>;

@@ -22,7 +22,7 @@ struct SumsOf {
 /// partial[chunk][term][col - first] = Σ over the chunk's rows of term(row, col, …), for `width` columns from
 /// `first` on. `term` gives kTerms packs for columns from col on, of which count are there.
 template <class S, int kTerms, class Term>
-__global__ void __launch_bounds__(32 * kSumRows)
+__global__ void __launch_bounds__(32 * kSumRows, 1)
     chunk_sums_kernel(RowSums cut, int64_t strips, int64_t first, int64_t width, Term term,
                       Computed<S>* partial) {
   using T = Computed<S>;
