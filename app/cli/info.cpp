@@ -119,6 +119,7 @@ int print_backends(bool as_json) {
                       {"name", gpu.name},
                       {"compute_capability", fmt::format("{}.{}", gpu.major, gpu.minor)},
                       {"memory_bytes", gpu.memory_bytes},
+                      {"used_bytes", gpu.used_bytes < 0 ? ordered_json() : ordered_json(gpu.used_bytes)},
                       {"bus", gpu.bus}});
     }
     for (const GpuLink& link : facts.links)
@@ -140,8 +141,12 @@ int print_backends(bool as_json) {
   fmt::print("cpu   {} core{}\n", available_cores(), available_cores() == 1 ? "" : "s");
   if (facts.gpus.empty()) fmt::print("cuda  not usable: {}\n", facts.why_no_gpu);
   for (const Gpu& gpu : facts.gpus)
-    fmt::print("cuda  GPU {}: {}, {}, compute capability {}.{}, at {}\n", gpu.number, gpu.name,
-               bytes_text(static_cast<double>(gpu.memory_bytes)), gpu.major, gpu.minor, gpu.bus);
+    fmt::print("cuda  GPU {}: {}, {}{}, compute capability {}.{}, at {}\n", gpu.number, gpu.name,
+               bytes_text(static_cast<double>(gpu.memory_bytes)),
+               gpu.used_bytes < 0
+                   ? ""
+                   : fmt::format(" ({} in use)", bytes_text(static_cast<double>(gpu.used_bytes))),
+               gpu.major, gpu.minor, gpu.bus);
   for (const GpuLink& link : facts.links)
     fmt::print("      GPU {} - GPU {}: {}\n", link.from, link.to, link.kind);
   if (!facts.runtime.empty())

@@ -12,7 +12,8 @@ struct Gpu {
   std::string name;          ///< "NVIDIA H200"
   int major = 0, minor = 0;  ///< compute capability
   int64_t memory_bytes = 0;
-  std::string bus;  ///< PCI address
+  int64_t used_bytes = -1;  ///< of it, by all processes; -1: the driver does not say
+  std::string bus;          ///< PCI address
 };
 
 /// How two GPUs reach each other's memory.

@@ -12,20 +12,12 @@
 
 namespace shardlens {
 
-/// Of one GPU, by its driver: all processes' memory counts.
-struct GpuMemory {
-  int64_t used_bytes = 0;
-  int64_t total_bytes = 0;
-};
-
 class GpuModule {
  public:
   virtual ~GpuModule() = default;
 
   /// Asks the driver and the libraries. Never throws: what is not there is said.
   virtual GpuFacts facts() = 0;
-  /// Throws a run Error where the driver does not say.
-  virtual GpuMemory memory(int gpu) = 0;
   virtual std::unique_ptr<Device> make_device(int gpu) = 0;
   /// Communicators of ranks that share a GPU, threads of this process; `reason` is for CommunicatorInfo, and
   /// ranks wait for one another for `patience_seconds`.

@@ -43,14 +43,6 @@ class CudaModule final : public GpuModule {
     return facts;
   }
 
-  GpuMemory memory(int gpu) override {
-    GpuMemory memory;
-    if (!nvml_.memory(bus_of(gpu), &memory.used_bytes, &memory.total_bytes))
-      throw run_error("the driver does not say how much of GPU " + std::to_string(gpu) +
-                      "'s memory is in use");
-    return memory;
-  }
-
   std::unique_ptr<Device> make_device(int gpu) override { return make_cuda_device(gpu); }
 
   std::vector<std::unique_ptr<Communicator>> make_local_cuda_group(int ranks, const std::string& reason,
@@ -86,6 +78,7 @@ class CudaModule final : public GpuModule {
       gpu.minor = properties.minor;
       gpu.memory_bytes = static_cast<int64_t>(properties.totalGlobalMem);
       gpu.bus = bus_of(number);
+      nvml_.memory(gpu.bus, &gpu.used_bytes, &gpu.memory_bytes);
       facts.gpus.push_back(gpu);
     }
     for (const Gpu& from : facts.gpus) {

@@ -15,7 +15,7 @@ class Nvml {
   Nvml& operator=(const Nvml&) = delete;
 
   std::string driver_version() const;  ///< "580.95.05"; empty where it is not known
-  /// Of the GPU at a PCI address; false where it is not known.
+  /// Of the GPU at a PCI address; false, and nothing is written, where it is not known.
   bool memory(const std::string& bus, int64_t* used_bytes, int64_t* total_bytes) const;
   bool joined_by_nvlink(const std::string& bus, const std::string& other_bus) const;
 
