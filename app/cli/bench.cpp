@@ -16,6 +16,7 @@
 #include "app/cli/plan_reports.h"
 #include "app/cli/record.h"
 #include "app/cli/verbs.h"
+#include "app/cli/world.h"
 #include "engine/comm/allreduce_bench.h"
 #include "engine/config/error.h"
 #include "engine/config/hardware_file.h"
@@ -24,6 +25,7 @@
 #include "engine/runtime/calibrate.h"
 #include "engine/runtime/ceiling.h"
 #include "engine/runtime/plan.h"
+#include "engine/runtime/process_world.h"
 #include "engine/runtime/record_bench.h"
 #include "engine/runtime/step_bench.h"
 #include "engine/train/generate_bench.h"
@@ -83,7 +85,9 @@ int bench_allreduce(const CommonOptions& options) {
   AllReduceBench bench;
   bench.ranks = {options.tp};
   bench.dtype = parse_dtype(options.dtype);
-  const std::vector<AllReducePoint> points = bench_all_reduce(bench);
+  ProcessWorld* const processes = joined_processes();
+  const std::vector<AllReducePoint> points =
+      processes == nullptr ? bench_all_reduce(bench) : processes->bench_all_reduce(bench);
   if (options.json) {
     ordered_json rows = ordered_json::array();
     for (const AllReducePoint& p : points) {
@@ -101,9 +105,9 @@ int bench_allreduce(const CommonOptions& options) {
     fmt::print("{}\n", ordered_json{{"allreduce", rows}}.dump());
     return 0;
   }
-  fmt::print(
-      "All-reduce over threads (local), {}, against a plain copy of the same bytes by the same threads\n\n",
-      machine_description());
+  const std::string over = processes == nullptr ? "threads (local)" : processes->info().reason + " (mpi)";
+  fmt::print("All-reduce over {}, {}, against a plain copy of the same bytes by the same ranks\n\n", over,
+             machine_description());
   fmt::print("{:>5} {:>10} {:>6} {:>12} {:>22} {:>12} {:>9} {:>12} {:>12}\n", "ranks", "tensor", "core",
              "median", "10 % … 90 %", "copy", "of copy", "alg. GB/s", "bus GB/s");
   for (const AllReducePoint& p : points) {

@@ -18,6 +18,8 @@ namespace {
 constexpr int kWrongRequest = 2;
 constexpr int kFailedRun = 3;
 
+ProcessWorld* joined = nullptr;
+
 // The verb that processes can run, or what it is divided into; null where it is none.
 const CLI::App* with_comm(const CLI::App& app) {
   if (app.get_option_no_throw("--comm-timeout") != nullptr) return &app;
@@ -58,11 +60,10 @@ void check_size(const CLI::App& parsed, int processes) {
 void check_what(const CLI::App& parsed) {
   if (parsed.get_name() != "bench") return;
   const std::string what = parsed.get_option("what")->as<std::string>();
-  if (what == "step" || what == "generate") return;
+  if (what == "step" || what == "allreduce") return;
   throw request_error(
       fmt::format("bench {} measures this machine's threads: leave out --comm mpi. Over processes there are "
-                  "bench step and "
-                  "bench generate",
+                  "bench step and bench allreduce",
                   what));
 }
 
@@ -74,6 +75,7 @@ int run_first(ProcessWorld& world, const CLI::App& parsed, const Verb& verb) {
     check_what(parsed);
     check_size(*with_comm(parsed), world.processes());
     set_joined_world(&world);
+    joined = &world;
     code = verb();
   } catch (const std::exception& error) {
     say(error);
@@ -81,6 +83,7 @@ int run_first(ProcessWorld& world, const CLI::App& parsed, const Verb& verb) {
   }
   std::fflush(stdout);
   set_joined_world(nullptr);
+  joined = nullptr;
   world.finish(code);
   return code;
 }
@@ -93,6 +96,10 @@ void add_comm_options(CLI::App& verb) {
       ->check(CLI::Range(1.0, 86400.0))
       ->default_str("60")
       ->group(group);
+}
+
+ProcessWorld* joined_processes() {
+  return joined;
 }
 
 int exit_code_of(const std::exception& error) {
@@ -111,10 +118,10 @@ int run_in_world(const CLI::App& parsed, const Verb& verb) {
   const JoinRequest request = request_of(parsed);
   const std::unique_ptr<Processes> processes = open_mpi_processes(request.timeout_seconds);
   const bool first = processes->index() == 0;
-  bool joined = false;
+  bool met = false;
   try {
     ProcessWorld world(*processes, request);
-    joined = true;
+    met = true;
     if (first) return run_first(world, parsed, verb);
     // What ends a run is the first process's to hear: it ends its step and saves.
     std::signal(SIGINT, SIG_IGN);
@@ -122,7 +129,7 @@ int run_in_world(const CLI::App& parsed, const Verb& verb) {
     return world.serve();
   } catch (const std::exception& error) {
     // All were refused for the same reason, which one of them says.
-    if (first || joined) say(error);
+    if (first || met) say(error);
     return exit_code_of(error);
   }
 }

@@ -3,6 +3,10 @@
 
 #include "app/cli/verbs.h"
 
+namespace shardlens {
+class ProcessWorld;
+}
+
 namespace shardlens::cli {
 
 /// Adds to a verb that runs ranks, and has --comm, what is about processes.
@@ -12,6 +16,9 @@ void add_comm_options(CLI::App& verb);
 /// runs it, prints, and writes files; the others serve it, and end with the same code. Throws what the verb
 /// throws, and what joining throws.
 int run_in_world(const CLI::App& parsed, const Verb& verb);
+
+/// The processes that the verb runs over; null: this one alone.
+ProcessWorld* joined_processes();
 
 /// 2 for a wrong request, else 3: what the program ends with.
 int exit_code_of(const std::exception& error);

@@ -137,6 +137,23 @@ void run_rank(Communicator& comm, const AllReduceBench& bench, int64_t bytes, co
   }
 }
 
+AllReducePoint point_of(const AllReduceBench& bench, Rounds& rounds, int ranks, int64_t bytes,
+                        bool core_per_rank) {
+  AllReducePoint point{.ranks = ranks, .bytes = bytes, .core_per_rank = core_per_rank};
+  point.median_seconds = percentile(rounds.all_reduce_seconds, 0.5);
+  point.p10_seconds = percentile(rounds.all_reduce_seconds, 0.1);
+  point.p90_seconds = percentile(rounds.all_reduce_seconds, 0.9);
+  point.best_seconds = percentile(rounds.all_reduce_seconds, 0);
+  point.copy_seconds = percentile(rounds.copy_seconds, 0.5);
+  point.copy_best_seconds = percentile(rounds.copy_seconds, 0);
+  point.of_copy = point.copy_best_seconds / point.best_seconds;
+  const int64_t counted = bench.collective == Collective::AllToAll ? bytes / ranks : bytes;
+  const Bandwidth rates = bandwidth(call_of(bench.collective), counted, ranks, point.median_seconds);
+  point.algorithm_bytes_per_second = rates.algorithm;
+  point.bus_bytes_per_second = rates.bus;
+  return point;
+}
+
 AllReducePoint measure(const AllReduceBench& bench, int ranks, int64_t bytes) {
   const bool core_per_rank = ranks <= available_cores();
   std::vector<RankBuffers> buffers(static_cast<size_t>(ranks));
@@ -164,22 +181,17 @@ AllReducePoint measure(const AllReduceBench& bench, int ranks, int64_t bytes) {
   }
   threads.clear();
 
-  AllReducePoint point{.ranks = ranks, .bytes = bytes, .core_per_rank = core_per_rank};
-  point.median_seconds = percentile(rounds.all_reduce_seconds, 0.5);
-  point.p10_seconds = percentile(rounds.all_reduce_seconds, 0.1);
-  point.p90_seconds = percentile(rounds.all_reduce_seconds, 0.9);
-  point.best_seconds = percentile(rounds.all_reduce_seconds, 0);
-  point.copy_seconds = percentile(rounds.copy_seconds, 0.5);
-  point.copy_best_seconds = percentile(rounds.copy_seconds, 0);
-  point.of_copy = point.copy_best_seconds / point.best_seconds;
-  const int64_t counted = bench.collective == Collective::AllToAll ? bytes / ranks : bytes;
-  const Bandwidth rates = bandwidth(call_of(bench.collective), counted, ranks, point.median_seconds);
-  point.algorithm_bytes_per_second = rates.algorithm;
-  point.bus_bytes_per_second = rates.bus;
-  return point;
+  return point_of(bench, rounds, ranks, bytes, core_per_rank);
 }
 
 }  // namespace
+
+AllReducePoint bench_rank(Communicator& communicator, const AllReduceBench& bench, int64_t bytes) {
+  Rounds rounds;
+  run_rank(communicator, bench, bytes, {allocate(bytes), allocate(bytes), allocate(bytes)}, rounds);
+  if (communicator.rank() != 0) return {};
+  return point_of(bench, rounds, communicator.ranks(), bytes, false);
+}
 
 LinkRate fit_alpha_beta(Collective collective, const std::vector<AllReducePoint>& points) {
   // Normal equations of 1 = (hops / t) alpha + (sent / t) (1 / beta).

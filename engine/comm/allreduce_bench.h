@@ -55,4 +55,10 @@ LinkRate fit_alpha_beta(Collective collective, const std::vector<AllReducePoint>
 /// it.
 std::vector<AllReducePoint> bench_all_reduce(const AllReduceBench& bench);
 
+class Communicator;
+
+/// One point, of ranks that are processes: every rank of the group calls it with the same `bench` and one of
+/// its sizes. The result is rank 0's to use.
+AllReducePoint bench_rank(Communicator& communicator, const AllReduceBench& bench, int64_t bytes);
+
 }  // namespace shardlens

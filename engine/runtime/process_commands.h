@@ -15,6 +15,7 @@ enum class ProcessCommand : int {
   Cancel,
   Close,
   Align,
+  Bench,
   Finish
 };
 enum class ProcessReport : int { Standing, Failed, Seen, Piece };

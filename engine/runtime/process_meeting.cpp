@@ -239,6 +239,17 @@ int ProcessWorld::most_ranks_on_a_machine() const {
   return most;
 }
 
+int ProcessWorld::cores() const {
+  int cores = 0;
+  for (const Place& place : places_) cores += place.cores;
+  return cores;
+}
+
+double cores_of_all_ranks(const Plan& plan) {
+  const auto* const world = dynamic_cast<const ProcessWorld*>(&world_of(plan));
+  return world == nullptr ? 1 : static_cast<double>(world->cores()) / available_cores();
+}
+
 CommunicatorInfo ProcessWorld::info() const {
   std::vector<std::string> hosts;
   for (const Place& place : places_)

@@ -122,6 +122,7 @@ class ProcessWorld::Server {
 
   void obey(ProcessCommand command, int id, Packet& packet) {
     if (command == ProcessCommand::Open) return open(id, packet);
+    if (command == ProcessCommand::Bench) return bench(id, packet);
     const auto found = serving_.find(id);
     if (found == serving_.end()) {  // it could not be opened, which was reported
       if (command == ProcessCommand::Start) report_failure(id, run_error("its Program could not be opened"));
@@ -170,6 +171,7 @@ class ProcessWorld::Server {
         return;
       case ProcessCommand::Open:
       case ProcessCommand::Align:
+      case ProcessCommand::Bench:
       case ProcessCommand::Finish:
         return;
     }
@@ -193,6 +195,14 @@ class ProcessWorld::Server {
     } catch (const std::exception& error) {
       report_failure(id, error);
     }
+  }
+
+  // All its rounds: nobody is commanded meanwhile.
+  void bench(int number, Packet& packet) {
+    AllReduceBench bench;
+    bench.dtype = packet.take<DType>();
+    bench.rounds = packet.take<int>();
+    bench_rank(*world_.group_of_all(number, rank_), bench, packet.take<int64_t>());
   }
 
   static PassInputs take_inputs(Packet& packet) {

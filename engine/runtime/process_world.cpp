@@ -161,6 +161,33 @@ RankGroups ProcessWorld::groups_of(int executor, const Program& program, int ran
   return groups;
 }
 
+std::unique_ptr<Communicator> ProcessWorld::group_of_all(int number, int rank) {
+  ProcessGroup group;
+  for (const Place& place : places_) group.members.push_back(place.process);
+  group.rank = rank;
+  group.tag = kGroupTag + number % kExecutorTags * 3;
+  group.has_own_core = places_[static_cast<size_t>(rank)].has_own_core;
+  group.clock_offset_seconds = &clock_offset_seconds_;
+  group.info = info();
+  return make_process_communicator(processes_, std::move(group));
+}
+
+std::vector<AllReducePoint> ProcessWorld::bench_all_reduce(const AllReduceBench& bench) {
+  const int number = executors_++;
+  const auto group = group_of_all(number, 0);
+  std::vector<AllReducePoint> points;
+  for (const int64_t bytes : bench.sizes_bytes) {
+    for (int rank = 1; rank < processes(); ++rank) {
+      Packet packet;
+      packet.put(ProcessCommand::Bench).put(number).put(bench.dtype).put(bench.rounds).put(bytes);
+      send(rank, std::move(packet));
+    }
+    points.push_back(bench_rank(*group, bench, bytes));
+    points.back().core_per_rank = places_.front().has_own_core;
+  }
+  return points;
+}
+
 void ProcessWorld::send(int rank, Packet packet) {
   commands_.send(places_[static_cast<size_t>(rank)].process, std::move(packet));
 }

@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/comm/allreduce_bench.h"
 #include "engine/comm/packets.h"
 #include "engine/comm/processes.h"
 #include "engine/runtime/world.h"
@@ -44,8 +45,12 @@ class ProcessWorld final : public World {
   /// Of this many ranks a layer, do some meet across machines?
   bool crosses_machines(int tp) const;
   int most_ranks_on_a_machine() const;
+  int cores() const;  ///< of all ranks together
 
   std::unique_ptr<Seats> take_seats(std::shared_ptr<const Plan> plan, const Seats* lender) override;
+
+  /// bench_rank() on all ranks as one group, for each of the sizes. From the first process.
+  std::vector<AllReducePoint> bench_all_reduce(const AllReduceBench& bench);
 
   /// Runs this process's rank as it is commanded, until the first process is done. Returns its exit code.
   int serve();
@@ -72,6 +77,7 @@ class ProcessWorld final : public World {
   void listen();
   void expect();  ///< a report will come
   void send(int rank, Packet packet);
+  std::unique_ptr<Communicator> group_of_all(int number, int rank);
   RankGroups groups_of(int executor, const Program& program, int rank, bool side_by_side);
 
   Processes& processes_;
@@ -94,5 +100,9 @@ class ProcessWorld final : public World {
   std::map<int, std::vector<char>> read_;  ///< [rank]: what was asked for and has come
   std::thread listening_;
 };
+
+/// The cores that the ranks of `plan` compute on, in multiples of those this process may use: what a ceiling
+/// measured here is multiplied by. 1 where all ranks are here.
+double cores_of_all_ranks(const Plan& plan);
 
 }  // namespace shardlens

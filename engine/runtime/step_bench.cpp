@@ -8,6 +8,7 @@
 #include "engine/device/device.h"
 #include "engine/runtime/ceiling.h"
 #include "engine/runtime/plan.h"
+#include "engine/runtime/process_world.h"
 
 namespace shardlens {
 
@@ -77,7 +78,8 @@ StepBench bench_step(const std::shared_ptr<const Plan>& plan, int repetitions,
     const Timing timing = time_once(executor, program);
     if (recording != nullptr) recording->take(executor);
     const double ceiling =
-        measure_gemm_ceiling(program.settings.dtype, shapes, available_cores(), 1, 1).best().median_flops;
+        measure_gemm_ceiling(program.settings.dtype, shapes, available_cores(), 1, 1).best().median_flops *
+        cores_of_all_ranks(*plan);
     timings.push_back(timing);
     seconds.push_back(timing.seconds);
     ceilings.push_back(ceiling);

@@ -13,6 +13,7 @@
 #include "engine/planner/planner.h"
 #include "engine/runtime/ceiling.h"
 #include "engine/runtime/plan.h"
+#include "engine/runtime/process_world.h"
 #include "engine/runtime/sampler.h"
 #include "engine/train/model_state.h"
 
@@ -97,7 +98,8 @@ Trainer::Trainer(TrainOptions options, std::shared_ptr<const BatchSource> traini
 }
 
 void Trainer::measure_ceiling() {
-  hold_against(measured_ceiling_flops(options_.settings.dtype, gemm_shapes(plan_->program, 0)));
+  hold_against(measured_ceiling_flops(options_.settings.dtype, gemm_shapes(plan_->program, 0)) *
+               cores_of_all_ranks(*plan_));
 }
 
 void Trainer::hold_against(double ceiling_flops) {

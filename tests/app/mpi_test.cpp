@@ -279,11 +279,22 @@ TEST_F(Mpi, AFailureOfAnyRankEndsAll) {
   EXPECT_NE(ended.err.find("that are NaN or infinite"), std::string::npos) << ended.err;
 }
 
+TEST_F(Mpi, MeasuresItsCollectives) {
+  const Ended ended = in_processes(2, "bench allreduce --tp 2 --json");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const nlohmann::json points = nlohmann::json::parse(ended.out)["allreduce"];
+  ASSERT_GE(points.size(), 3U);
+  for (const auto& point : points) {
+    EXPECT_EQ(point["ranks"], 2);
+    EXPECT_GT(point["median_seconds"].get<double>(), 0);
+    EXPECT_GT(point["bus_bytes_per_second"].get<double>(), 0);
+  }
+}
+
 TEST_F(Mpi, RefusesWhatIsOnlyAboutThreads) {
-  const Ended ended = in_processes(2, "bench allreduce --tp 2");
+  const Ended ended = in_processes(2, "bench gemm --tp 2");
   EXPECT_EQ(ended.code, 2);
-  EXPECT_NE(ended.err.find("bench allreduce measures this machine's threads"), std::string::npos)
-      << ended.err;
+  EXPECT_NE(ended.err.find("bench gemm measures this machine's threads"), std::string::npos) << ended.err;
 }
 
 // Two network namespaces with names of their own stand for two machines: nothing is shared but files.

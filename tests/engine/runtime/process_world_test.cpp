@@ -162,6 +162,7 @@ TEST(ProcessWorld, MeasuresTheClocksOfOtherMachines) {
         EXPECT_NE(reason.find("clocks agree within"), std::string::npos) << reason;
         // Processes 0 and 2 are on the first machine, and so are ranks 0 and 1.
         EXPECT_EQ(world.most_ranks_on_a_machine(), 2);
+        EXPECT_GE(world.cores(), 3);
         EXPECT_FALSE(world.crosses_machines(1));
         EXPECT_FALSE(world.crosses_machines(2));
         EXPECT_TRUE(world.crosses_machines(3));
