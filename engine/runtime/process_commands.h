@@ -18,7 +18,7 @@ enum class ProcessCommand : int {
   Bench,
   Finish
 };
-enum class ProcessReport : int { Standing, Failed, Seen, Piece };
+enum class ProcessReport : int { Standing, Failed, Seen, Piece, Alive };
 
 /// Tags of messages. Groups of ranks have three each from kGroupTag on, by the number of their executor.
 inline constexpr int kHelloTag = 1, kCommandTag = 2, kReportTag = 3, kPingTag = 4, kGroupTag = 16;

@@ -18,6 +18,7 @@ namespace shardlens {
 namespace {
 
 constexpr double kLongestSilenceSeconds = 5;
+constexpr double kSaidEverySeconds = 0.25;
 
 }  // namespace
 
@@ -246,6 +247,10 @@ class ProcessWorld::Server {
   bool wait_for_a_rank() {
     for (auto& [id, serving] : serving_) {
       if (!serving.owes_report) continue;
+      if (now_seconds() - said_seconds_ > kSaidEverySeconds) {
+        said_seconds_ = now_seconds();
+        world_.reports_.send(0, report(ProcessReport::Alive, id));
+      }
       try {
         serving.executor->wait_for(0.0005);
       } catch (const Error&) {
@@ -258,6 +263,7 @@ class ProcessWorld::Server {
 
   ProcessWorld& world_;
   const int rank_;
+  double said_seconds_ = 0;       ///< when it last said that it goes on
   double failed_at_seconds_ = 0;  ///< when a failure was reported that nothing has come upon since; 0: none
   std::string failure_;
   std::map<int, Serving> serving_;  ///< by the number the first process gave it; lenders come first

@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "engine/comm/process_group.h"
+#include "engine/config/clock.h"
 #include "engine/planner/holds.h"
 #include "engine/program/program_json.h"
 #include "engine/runtime/holders.h"
@@ -14,6 +15,13 @@
 #include "engine/runtime/run_failure.h"
 
 namespace shardlens {
+
+namespace {
+
+constexpr double kLongestLookSeconds = 0.5;
+constexpr double kSpokenForSeconds = 2;
+
+}  // namespace
 
 // An executor's ranks, of which one is here and the others are told.
 class CommandingSeats final : public Seats {
@@ -75,12 +83,13 @@ class CommandingSeats final : public Seats {
   }
 
   void read(int rank, TensorId tensor, void* host, size_t bytes) const override {
-    world_.expect();
+    world_.expect(rank);
     Packet packet;
     packet.put(ProcessCommand::Read).put(id_).put(tensor).put(static_cast<uint64_t>(bytes));
     world_.send(rank, std::move(packet));
     std::unique_lock lock(world_.mutex_);
-    world_.changed_.wait(lock, [&] { return world_.read_.contains(rank); });
+    world_.changed_.wait(lock, [&] { return world_.read_.contains(rank) || !world_.lost_.empty(); });
+    if (!world_.read_.contains(rank)) throw run_error(world_.lost_);
     const std::vector<char> piece = std::move(world_.read_.at(rank));
     world_.read_.erase(rank);
     if (piece.size() != bytes)
@@ -106,7 +115,7 @@ class CommandingSeats final : public Seats {
   void tell(ProcessCommand command, bool answered, const Fill& fill) const {
     for (int rank = 0; rank < world_.processes(); ++rank) {
       if (is_here(rank)) continue;
-      if (answered) world_.expect();
+      if (answered) world_.expect(rank);
       Packet packet;
       packet.put(command).put(id_);
       fill(packet);
@@ -129,6 +138,10 @@ std::unique_ptr<Seats> ProcessWorld::take_seats(std::shared_ptr<const Plan> plan
         "give --tp and --dp whose product is {}",
         settings.tp, settings.dp, ranks, ranks == 1 ? "" : "s", processes(), processes() == 1 ? "" : "es",
         ranks, processes()));
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    patience_seconds_ = timeout_seconds(settings);
   }
   return std::make_unique<CommandingSeats>(*this, executors_++, std::move(plan), lender);
 }
@@ -192,14 +205,38 @@ void ProcessWorld::send(int rank, Packet packet) {
   commands_.send(places_[static_cast<size_t>(rank)].process, std::move(packet));
 }
 
-void ProcessWorld::expect() {
+void ProcessWorld::expect(int rank) {
   const std::lock_guard lock(mutex_);
   ++expected_;
+  ++expected_of_[rank];
+  silent_seconds_[rank] = 0;
   changed_.notify_all();
+}
+
+// A process that has stopped says nothing, where one that is busy says that it is.
+void ProcessWorld::look_for_lost(double looked_seconds) {
+  std::string lost;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& [rank, owed] : expected_of_) {
+      if (owed <= 0) continue;
+      silent_seconds_[rank] += looked_seconds;
+      // The ranks that wait for it in a collective are to say so first: they know the step.
+      if (silent_seconds_[rank] < patience_seconds_ + kSpokenForSeconds || !lost_.empty()) continue;
+      lost = lost_ =
+          fmt::format("rank {} is lost: its process has said nothing for {:.1f} s (time-out {:.3g} s)", rank,
+                      silent_seconds_[rank], patience_seconds_);
+    }
+    changed_.notify_all();
+  }
+  if (lost.empty()) return;
+  const std::lock_guard lock(hearing_);
+  for (const auto& [executor, listener] : listeners_) listener->on_failure_elsewhere(ErrorKind::Run, lost);
 }
 
 // Sleeps while nobody was set to work, and asks for reports while somebody was.
 void ProcessWorld::listen() {
+  double looked = now_seconds();
   for (int idle_turns = 0;;) {
     {
       std::unique_lock lock(mutex_);
@@ -207,6 +244,10 @@ void ProcessWorld::listen() {
       if (closing_) return;
     }
     auto packet = reports_.poll();
+    // While this process is stopped nobody is late: a look counts little, however long it took.
+    const double now = now_seconds();
+    look_for_lost(std::min(now - looked, kLongestLookSeconds));
+    looked = now;
     if (!packet) {
       const bool soon = ++idle_turns < 100;
       std::this_thread::sleep_for(std::chrono::microseconds(soon ? 20 : 200));
@@ -217,6 +258,11 @@ void ProcessWorld::listen() {
     const auto kind = report.take<ProcessReport>();
     const int executor = report.take<int>();
     const int rank = report.take<int>();
+    {
+      const std::lock_guard lock(mutex_);
+      silent_seconds_[rank] = 0;
+    }
+    if (kind == ProcessReport::Alive) continue;
     if (kind == ProcessReport::Piece) {
       const std::lock_guard lock(mutex_);
       read_[rank] = report.take_list<char>();
@@ -245,6 +291,7 @@ void ProcessWorld::listen() {
     if (kind == ProcessReport::Seen) continue;
     const std::lock_guard lock(mutex_);
     --expected_;
+    --expected_of_[rank];
     changed_.notify_all();
   }
 }

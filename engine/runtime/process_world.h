@@ -75,7 +75,8 @@ class ProcessWorld final : public World {
   void align_clocks_again();
 
   void listen();
-  void expect();  ///< a report will come
+  void expect(int rank);  ///< a report will come
+  void look_for_lost(double looked_seconds);
   void send(int rank, Packet packet);
   std::unique_ptr<Communicator> group_of_all(int number, int rank);
   RankGroups groups_of(int executor, const Program& program, int rank, bool side_by_side);
@@ -95,7 +96,11 @@ class ProcessWorld final : public World {
   std::map<int, SeatsListener*> listeners_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  int expected_ = 0;  ///< reports that have not come
+  int expected_ = 0;                      ///< reports that have not come
+  std::map<int, int> expected_of_;        ///< [rank]: the same
+  std::map<int, double> silent_seconds_;  ///< [rank]: since anything came from one that owes a report
+  double patience_seconds_ = kNoTimeout;  ///< of the plan that was seated last
+  std::string lost_;                      ///< why nothing more is waited for; empty: it is
   bool closing_ = false;
   std::map<int, std::vector<char>> read_;  ///< [rank]: what was asked for and has come
   std::thread listening_;
