@@ -160,7 +160,8 @@ TEST(ProcessGroup, TimesOfAllRanksAreOnOneClock) {
     ASSERT_FALSE(failure) << failure->what();
   EXPECT_GT(times[0].all_arrived_seconds, times[0].arrival_seconds);
   EXPECT_LE(times[0].all_arrived_seconds, times[0].done_seconds);
-  EXPECT_EQ(times[1].all_arrived_seconds, times[1].arrival_seconds);
+  constexpr double kRounding = 1e-9;  // of a clock that was put forward and back
+  EXPECT_NEAR(times[1].all_arrived_seconds, times[1].arrival_seconds, kRounding);
 }
 
 }  // namespace
