@@ -77,9 +77,9 @@ RecordingWriter::~RecordingWriter() {
 void RecordingWriter::write_header(const RecordingHeader& header) {
   Database& db = *database_;
   // What was handed to the system outlives a kill, so a commit need not wait for the disk, which on a busy
-  // one takes more than the second a kill may cost; finish() waits. A picture takes a page or two.
+  // one takes more than the second a kill may cost; finish() waits.
   db.run(
-      fmt::format("PRAGMA page_size = 16384; PRAGMA application_id = {}; PRAGMA user_version = {}; "
+      fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}; "
                   "PRAGMA synchronous = OFF; PRAGMA journal_mode = DELETE;",
                   kRecordingId, kRecordingVersion));
   db.run("BEGIN");
