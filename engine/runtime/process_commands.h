@@ -16,6 +16,7 @@ enum class ProcessCommand : int {
   Close,
   Align,
   Bench,
+  Alive,  ///< nothing is wanted, but the first process goes on
   Finish
 };
 enum class ProcessReport : int { Standing, Failed, Seen, Piece, Alive };

@@ -18,6 +18,9 @@ namespace shardlens {
 namespace {
 
 constexpr double kLongestSilenceSeconds = 5;
+constexpr double kLongestLookSeconds = 0.5;
+// The ranks that wait for a lost one in a collective are to say so first: they know the step.
+constexpr double kSpokenForSeconds = 4;
 constexpr double kSaidEverySeconds = 0.25;
 
 }  // namespace
@@ -50,10 +53,13 @@ class ProcessWorld::Server {
   int run() {
     double last_command = now_seconds();
     for (;;) {
+      look_for_the_first();
       if (auto packet = world_.commands_.poll()) {
+        silent_seconds_ = 0;
+        const auto command = packet->second.take<ProcessCommand>();
+        if (command == ProcessCommand::Alive) continue;
         last_command = now_seconds();
         failed_at_seconds_ = 0;
-        const auto command = packet->second.take<ProcessCommand>();
         if (command == ProcessCommand::Finish) return packet->second.take<int>();
         if (command == ProcessCommand::Align)
           world_.answer_pings();
@@ -173,6 +179,7 @@ class ProcessWorld::Server {
       case ProcessCommand::Open:
       case ProcessCommand::Align:
       case ProcessCommand::Bench:
+      case ProcessCommand::Alive:
       case ProcessCommand::Finish:
         return;
     }
@@ -243,6 +250,20 @@ class ProcessWorld::Server {
     return false;
   }
 
+  // The first process says that it goes on also when it has no command. While this one is stopped nobody is
+  // late: a look counts little, however long it took.
+  void look_for_the_first() {
+    const double now = now_seconds();
+    silent_seconds_ += std::min(now - looked_seconds_, kLongestLookSeconds);
+    looked_seconds_ = now;
+    if (serving_.empty()) return;
+    const double patience = timeout_seconds(serving_.rbegin()->second.plan->program.settings);
+    if (silent_seconds_ < patience + kSpokenForSeconds) return;
+    throw run_error(
+        fmt::format("rank 0 is lost: its process has said nothing for {:.1f} s (time-out {:.3g} s)",
+                    silent_seconds_, patience));
+  }
+
   // A short while, for one that computes; false when none does.
   bool wait_for_a_rank() {
     for (auto& [id, serving] : serving_) {
@@ -263,6 +284,8 @@ class ProcessWorld::Server {
 
   ProcessWorld& world_;
   const int rank_;
+  double silent_seconds_ = 0;  ///< since anything came from the first process
+  double looked_seconds_ = now_seconds();
   double said_seconds_ = 0;       ///< when it last said that it goes on
   double failed_at_seconds_ = 0;  ///< when a failure was reported that nothing has come upon since; 0: none
   std::string failure_;

@@ -20,6 +20,9 @@ namespace {
 
 constexpr double kLongestLookSeconds = 0.5;
 constexpr double kSpokenForSeconds = 2;
+constexpr auto kSayEvery = std::chrono::seconds(1);
+// Nothing more is sent to a process that does not go on: what it has not taken fills the way to it.
+constexpr double kDoubtfulSeconds = 3;
 
 }  // namespace
 
@@ -234,15 +237,36 @@ void ProcessWorld::look_for_lost(double looked_seconds) {
   for (const auto& [executor, listener] : listeners_) listener->on_failure_elsewhere(ErrorKind::Run, lost);
 }
 
-// Sleeps while nobody was set to work, and asks for reports while somebody was.
+// So that those who wait to be commanded know that there is still somebody to do it.
+void ProcessWorld::say_alive() {
+  const std::lock_guard saying(saying_);
+  if (finished_) return;
+  for (int rank = 1; rank < processes(); ++rank) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (expected_of_[rank] > 0 && silent_seconds_[rank] > kDoubtfulSeconds) continue;
+    }
+    send(rank, Packet().put(ProcessCommand::Alive));
+  }
+}
+
+// Sleeps while nobody was set to work, but for saying that it is there, and asks for reports while somebody
+// was.
 void ProcessWorld::listen() {
   double looked = now_seconds();
+  auto said = std::chrono::steady_clock::now();
   for (int idle_turns = 0;;) {
+    bool asks = false;
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return closing_ || expected_ > 0; });
+      asks = changed_.wait_for(lock, kSayEvery, [this] { return closing_ || expected_ > 0; });
       if (closing_) return;
     }
+    if (const auto now = std::chrono::steady_clock::now(); now - said >= kSayEvery) {
+      said = now;
+      say_alive();
+    }
+    if (!asks) continue;
     auto packet = reports_.poll();
     // While this process is stopped nobody is late: a look counts little, however long it took.
     const double now = now_seconds();
@@ -297,6 +321,7 @@ void ProcessWorld::listen() {
 }
 
 void ProcessWorld::finish(int exit_code) {
+  const std::lock_guard saying(saying_);
   if (finished_) return;
   finished_ = true;
   for (int process = 1; process < processes(); ++process)

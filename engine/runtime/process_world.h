@@ -77,6 +77,7 @@ class ProcessWorld final : public World {
   void listen();
   void expect(int rank);  ///< a report will come
   void look_for_lost(double looked_seconds);
+  void say_alive();
   void send(int rank, Packet packet);
   std::unique_ptr<Communicator> group_of_all(int number, int rank);
   RankGroups groups_of(int executor, const Program& program, int rank, bool side_by_side);
@@ -89,6 +90,7 @@ class ProcessWorld final : public World {
   std::atomic<double> clock_residual_seconds_{0};  ///< what the clocks may differ by; the first process knows
   double aligned_at_seconds_ = 0;
   int executors_ = 0;
+  std::mutex saying_;  ///< held while the others are told that they are done, or that this process goes on
   bool finished_ = false;
 
   // Of the first process: who hears what is reported.
