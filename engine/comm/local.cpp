@@ -88,14 +88,12 @@ class Group {
 
   /// Throws the same on all ranks when their requests differ.
   void check_agreement() {
-    for (size_t other = 1; other < slots.size(); ++other) {
-      if (slots[other].request == slots[0].request) continue;
-      const Error error =
-          run_error(describe_mismatch(slots[0].request, static_cast<int>(other), slots[other].request));
-      // Broken before anyone leaves: no rank can come back and publish while another still compares.
-      fail(error);
-      throw error;
-    }
+    const auto error = disagreement(
+        ranks(), [this](int rank) -> const Request& { return slots[static_cast<size_t>(rank)].request; });
+    if (!error) return;
+    // Broken before anyone leaves: no rank can come back and publish while another still compares.
+    fail(*error);
+    throw *error;
   }
 
   std::vector<Slot> slots;
@@ -119,13 +117,6 @@ class Group {
   std::vector<int> lost_;
   double waited_seconds_ = 0;
 };
-
-const char* at(const void* base, int64_t bytes) {
-  return static_cast<const char*>(base) + bytes;
-}
-char* at(void* base, int64_t bytes) {
-  return static_cast<char*>(base) + bytes;
-}
 
 class LocalCommunicator final : public Communicator {
  public:
@@ -184,30 +175,15 @@ class LocalCommunicator final : public Communicator {
                              void* to) override {
     const Request request = exchange_request(dtype, shape, from_dim, to_dim);
     return collective(request, from, to, [&] {
-      const auto& [outer, first, middle, second, inner] = request.extents;
-      const int64_t element = inner * element_bytes(dtype);
-      const bool first_to_second = request.which == 1;
       int64_t fetched = 0;
       for_each_rank([&](int other) {
-        // The block this rank takes from the other one: the other's slice of one axis, its own of the other
-        // axis.
-        const Range a = shard_range(first, ranks(), first_to_second ? other : rank_);
-        const Range b = shard_range(second, ranks(), first_to_second ? rank_ : other);
-        const int64_t block_row = b.size() * element;
-        const int64_t full_row = second * element;
-        if (a.size() == 0 || b.size() == 0) return;  // an empty slice may have no address
-        if (other != rank_) fetched += outer * a.size() * middle * block_row;
-        for (int64_t o = 0; o < outer; ++o) {
-          if (first_to_second) {  // in [outer, a, middle, second, inner], out [outer, first, middle, b,
-                                  // inner]
-            copy_rows(a.size() * middle, block_row,
-                      at(in_of(other), o * a.size() * middle * full_row + b.begin * element), full_row,
-                      at(to, (o * first + a.begin) * middle * block_row), block_row);
-          } else {  // in [outer, first, middle, b, inner], out [outer, a, middle, second, inner]
-            copy_rows(a.size() * middle, block_row,
-                      at(in_of(other), (o * first + a.begin) * middle * block_row), block_row,
-                      at(to, o * a.size() * middle * full_row + b.begin * element), full_row);
-          }
+        const ExchangedBlock block(request, ranks(), other, rank_);
+        if (block.bytes() == 0) return;
+        if (other != rank_) fetched += block.bytes();
+        for (int64_t o = 0; o < block.outer; ++o) {
+          const auto source = block.in_source(o), target = block.in_target(o);
+          copy_rows(block.rows, block.row_bytes, at(in_of(other), source.begin_bytes), source.stride_bytes,
+                    at(to, target.begin_bytes), target.stride_bytes);
         }
       });
       return fetched;

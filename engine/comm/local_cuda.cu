@@ -116,13 +116,12 @@ class Group {
     std::rethrow_exception(failure_);
   }
   void check_agreement() {
-    for (size_t other = 1; other < slots.size(); ++other) {
-      if (slots[other].request == slots[0].request) continue;
-      const Error error =
-          run_error(describe_mismatch(slots[0].request, static_cast<int>(other), slots[other].request));
-      fail(error);
-      throw error;
-    }
+    const auto error = disagreement(static_cast<int>(slots.size()), [this](int rank) -> const Request& {
+      return slots[static_cast<size_t>(rank)].request;
+    });
+    if (!error) return;
+    fail(*error);
+    throw *error;
   }
 
   std::vector<Slot> slots;
@@ -199,25 +198,13 @@ class LocalCudaCommunicator final : public Communicator {
                              void* to) override {
     const Request request = exchange_request(dtype, shape, from_dim, to_dim);
     return collective(request, from, to, [&] {
-      const auto& [outer, first, middle, second, inner] = request.extents;
-      const int64_t element = inner * element_bytes(dtype);
-      const bool first_to_second = request.which == 1;
       for (int step = 0; step < ranks(); ++step) {
         const int other = (rank_ + step) % ranks();
-        const Range a = shard_range(first, ranks(), first_to_second ? other : rank_);
-        const Range b = shard_range(second, ranks(), first_to_second ? rank_ : other);
-        const int64_t block_row = b.size() * element, full_row = second * element;
-        for (int64_t o = 0; o < outer && a.size() > 0; ++o) {
-          const char* const theirs = static_cast<const char*>(in_of(other));
-          char* const mine = static_cast<char*>(to);
-          const int64_t narrow = o * a.size() * middle, wide = (o * first + a.begin) * middle;
-          if (first_to_second) {
-            copy(a.size() * middle, block_row, theirs + narrow * full_row + b.begin * element, full_row,
-                 mine + wide * block_row, block_row);
-          } else {
-            copy(a.size() * middle, block_row, theirs + wide * block_row, block_row,
-                 mine + narrow * full_row + b.begin * element, full_row);
-          }
+        const ExchangedBlock block(request, ranks(), other, rank_);
+        for (int64_t o = 0; o < block.outer && block.bytes() > 0; ++o) {
+          const auto source = block.in_source(o), target = block.in_target(o);
+          copy(block.rows, block.row_bytes, static_cast<const char*>(in_of(other)) + source.begin_bytes,
+               source.stride_bytes, static_cast<char*>(to) + target.begin_bytes, target.stride_bytes);
         }
       }
     });

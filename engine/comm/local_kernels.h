@@ -25,4 +25,12 @@ void max_in_order(DType dtype, std::span<const void* const> from, int64_t from_o
 void copy_rows(int64_t rows, int64_t row_bytes, const void* from, int64_t from_stride, void* to,
                int64_t to_stride);
 
+/// The address so many bytes behind one.
+inline const char* at(const void* base, int64_t bytes) {
+  return static_cast<const char*>(base) + bytes;
+}
+inline char* at(void* base, int64_t bytes) {
+  return static_cast<char*>(base) + bytes;
+}
+
 }  // namespace shardlens

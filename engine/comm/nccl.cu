@@ -448,69 +448,47 @@ class NcclCommunicator final : public Communicator {
     return packed;
   }
 
-  // Each rank's block is packed, sent, received and put in its place; see the local communicator for the
-  // shapes.
+  // Each rank's block is packed, sent, received and put in its place.
   void exchange(const Request& request, const void* from, void* to, ncclComm_t comm) {
-    const auto& [outer, first, middle, second, inner] = request.extents;
-    const int64_t element = inner * element_bytes(request.dtype);
-    const bool first_to_second = request.which == 1;
-    const auto block = [&](int slice_first, int slice_second) {
-      return outer * shard_range(first, ranks(), slice_first).size() * middle *
-             shard_range(second, ranks(), slice_second).size() * element;
-    };
-    const auto sent_to = [&](int other) {
-      return first_to_second ? block(rank_, other) : block(other, rank_);
-    };
-    const auto received_from = [&](int other) {
-      return first_to_second ? block(other, rank_) : block(rank_, other);
+    const auto block = [&](int sender, int receiver) {
+      return ExchangedBlock(request, ranks(), sender, receiver);
     };
     int64_t sent = 0, received = 0;
     for (int other = 0; other < ranks(); ++other) {
-      sent += sent_to(other);
-      received += received_from(other);
+      sent += block(rank_, other).bytes();
+      received += block(other, rank_).bytes();
     }
     char* const out = scratch(sent + received);
     char* const in = out + sent;
-    const Range mine = shard_range(first_to_second ? first : second, ranks(), rank_);
-    const Range own = shard_range(first_to_second ? second : first, ranks(), rank_);
     char* place = out;
     for (int other = 0; other < ranks(); ++other) {
-      const Range theirs = shard_range(first_to_second ? second : first, ranks(), other);
-      const int64_t rows = first_to_second ? mine.size() * middle : theirs.size() * middle;
-      const int64_t row = (first_to_second ? theirs.size() : mine.size()) * element;
-      for (int64_t o = 0; o < outer; ++o) {
-        const char* const source =
-            static_cast<const char*>(from) +
-            (first_to_second ? o * mine.size() * middle * second * element + theirs.begin * element
-                             : (o * first + theirs.begin) * middle * mine.size() * element);
-        copy(rows, row, source, first_to_second ? second * element : row, place, row);
-        place += rows * row;
+      const ExchangedBlock given = block(rank_, other);
+      for (int64_t o = 0; o < given.outer && given.bytes() > 0; ++o, place += given.rows * given.row_bytes) {
+        const auto source = given.in_source(o);
+        copy(given.rows, given.row_bytes, static_cast<const char*>(from) + source.begin_bytes,
+             source.stride_bytes, place, given.row_bytes);
       }
     }
     together([&] {
       char* send_at = out;
       char* receive_at = in;
       for (int other = 0; other < ranks(); ++other) {
-        demand("ncclSend", nccl_library().send(send_at, static_cast<size_t>(sent_to(other)), ncclInt8, other,
-                                               comm, stream()));
-        demand("ncclRecv", nccl_library().receive(receive_at, static_cast<size_t>(received_from(other)),
-                                                  ncclInt8, other, comm, stream()));
-        send_at += sent_to(other);
-        receive_at += received_from(other);
+        const int64_t to_other = block(rank_, other).bytes(), from_other = block(other, rank_).bytes();
+        demand("ncclSend",
+               nccl_library().send(send_at, static_cast<size_t>(to_other), ncclInt8, other, comm, stream()));
+        demand("ncclRecv", nccl_library().receive(receive_at, static_cast<size_t>(from_other), ncclInt8,
+                                                  other, comm, stream()));
+        send_at += to_other;
+        receive_at += from_other;
       }
     });
     place = in;
     for (int other = 0; other < ranks(); ++other) {
-      const Range theirs = shard_range(first_to_second ? first : second, ranks(), other);
-      const int64_t rows = first_to_second ? theirs.size() * middle : own.size() * middle;
-      const int64_t row = (first_to_second ? own.size() : theirs.size()) * element;
-      for (int64_t o = 0; o < outer; ++o) {
-        char* const target =
-            static_cast<char*>(to) +
-            (first_to_second ? (o * first + theirs.begin) * middle * own.size() * element
-                             : o * own.size() * middle * second * element + theirs.begin * element);
-        copy(rows, row, place, row, target, first_to_second ? row : second * element);
-        place += rows * row;
+      const ExchangedBlock taken = block(other, rank_);
+      for (int64_t o = 0; o < taken.outer && taken.bytes() > 0; ++o, place += taken.rows * taken.row_bytes) {
+        const auto target = taken.in_target(o);
+        copy(taken.rows, taken.row_bytes, place, taken.row_bytes, static_cast<char*>(to) + target.begin_bytes,
+             target.stride_bytes);
       }
     }
   }

@@ -36,7 +36,6 @@ namespace shardlens {
 namespace {
 
 constexpr int64_t kAlignment = 64;
-constexpr double kLongestLookSeconds = 0.5;
 
 // What step 1 sends.
 struct Hello {
@@ -58,13 +57,6 @@ class Patience {
   const int spins_;
   int turns_ = 0;
 };
-
-const char* at(const void* base, int64_t bytes) {
-  return static_cast<const char*>(base) + bytes;
-}
-char* at(void* base, int64_t bytes) {
-  return static_cast<char*>(base) + bytes;
-}
 
 // Memory that pieces wait in, kept from call to call.
 class Room {
@@ -176,63 +168,42 @@ class ProcessCommunicator final : public Communicator {
                              void* to) override {
     const Request request = exchange_request(dtype, shape, from_dim, to_dim);
     return collective(request, [&] {
-      const auto& [outer, first, middle, second, inner] = request.extents;
-      const int64_t element = inner * element_bytes(dtype);
-      const bool first_to_second = request.which == 1;
-      // What goes from rank s to rank d is [outer, a, middle, b, inner]: the sender's slice of the axis that
-      // was sliced, the receiver's of the one that will be.
-      const auto block = [&](int s, int d) {
-        return Block{shard_range(first, ranks(), first_to_second ? s : d),
-                     shard_range(second, ranks(), first_to_second ? d : s)};
+      const auto block = [&](int sender, int receiver) {
+        return ExchangedBlock(request, ranks(), sender, receiver);
       };
-      const auto bytes_of = [&](const Block& b) {
-        return outer * b.a.size() * middle * b.b.size() * element;
-      };
-      // Between a block and a tensor that has all of `second` (or all of `first`), both ways.
-      const auto move = [&](const Block& b, bool whole_second, const auto& copy) {
-        if (b.a.size() == 0 || b.b.size() == 0) return;  // an empty slice may have no address
-        const int64_t row = b.b.size() * element;
-        const int64_t rows = b.a.size() * middle;
-        for (int64_t o = 0; o < outer; ++o) {
-          if (whole_second)  // [outer, a, middle, second, inner]
-            copy(rows, row, o * rows * row, row, o * rows * second * element + b.b.begin * element,
-                 second * element);
-          else  // [outer, first, middle, b, inner]
-            copy(rows, row, o * rows * row, row, (o * first + b.a.begin) * middle * row, row);
+      const auto pack = [&](const ExchangedBlock& b, char* room) {
+        for (int64_t o = 0; o < b.outer && b.bytes() > 0; ++o, room += b.rows * b.row_bytes) {
+          const auto source = b.in_source(o);
+          copy_rows(b.rows, b.row_bytes, at(from, source.begin_bytes), source.stride_bytes, room,
+                    b.row_bytes);
         }
       };
-      const auto pack = [&](const Block& b, char* room) {
-        move(b, first_to_second,
-             [&](int64_t rows, int64_t row, int64_t packed, int64_t step, int64_t offset, int64_t stride) {
-               copy_rows(rows, row, at(from, offset), stride, room + packed, step);
-             });
-      };
-      const auto unpack = [&](const Block& b, const char* room) {
-        move(b, !first_to_second,
-             [&](int64_t rows, int64_t row, int64_t packed, int64_t step, int64_t offset, int64_t stride) {
-               copy_rows(rows, row, room + packed, step, at(to, offset), stride);
-             });
+      const auto unpack = [&](const ExchangedBlock& b, const char* room) {
+        for (int64_t o = 0; o < b.outer && b.bytes() > 0; ++o, room += b.rows * b.row_bytes) {
+          const auto target = b.in_target(o);
+          copy_rows(b.rows, b.row_bytes, room, b.row_bytes, at(to, target.begin_bytes), target.stride_bytes);
+        }
       };
       int64_t sends = 0, receives = 0;
       for (int r = 0; r < ranks(); ++r) {
-        sends += aligned(bytes_of(block(rank(), r)));
-        receives += aligned(bytes_of(block(r, rank())));
+        sends += aligned(block(rank(), r).bytes());
+        receives += aligned(block(r, rank()).bytes());
       }
       char* out = packed_.of(sends);
       char* in = terms_.of(receives);
       std::vector<char*> arrived(static_cast<size_t>(ranks()));
       int64_t received = 0;
       for_each_other([&](int other) {
-        const Block theirs = block(rank(), other), mine = block(other, rank());
+        const ExchangedBlock theirs = block(rank(), other), mine = block(other, rank());
         pack(theirs, out);
-        send(other, out, bytes_of(theirs));
-        out += aligned(bytes_of(theirs));
+        send(other, out, theirs.bytes());
+        out += aligned(theirs.bytes());
         arrived[static_cast<size_t>(other)] = in;
-        receive(other, in, bytes_of(mine));
-        in += aligned(bytes_of(mine));
-        received += bytes_of(mine);
+        receive(other, in, mine.bytes());
+        in += aligned(mine.bytes());
+        received += mine.bytes();
       });
-      const Block own = block(rank(), rank());
+      const ExchangedBlock own = block(rank(), rank());
       pack(own, out);
       unpack(own, out);
       wait();
@@ -262,9 +233,6 @@ class ProcessCommunicator final : public Communicator {
   void abort(const std::string& why) override { fail(Error(ErrorKind::Cancelled, why)); }
 
  private:
-  struct Block {
-    Range a, b;
-  };
   struct Pending {
     Processes::Ticket ticket;
     int rank;  // at the other end
@@ -328,14 +296,11 @@ class ProcessCommunicator final : public Communicator {
   }
 
   void check_agreement() {
-    for (int other = 1; other < ranks(); ++other) {
-      const Request& first = hellos_[0].request;
-      const Request& theirs = hellos_[static_cast<size_t>(other)].request;
-      if (theirs == first) continue;
-      const Error error = run_error(describe_mismatch(first, other, theirs));
-      fail(error);
-      throw error;
-    }
+    const auto error = disagreement(
+        ranks(), [this](int rank) -> const Request& { return hellos_[static_cast<size_t>(rank)].request; });
+    if (!error) return;
+    fail(*error);
+    throw *error;
   }
 
   void send(int to, const void* bytes, int64_t count) {
@@ -364,15 +329,13 @@ class ProcessCommunicator final : public Communicator {
   // memory.
   void wait() {
     Patience patience(group_.has_own_core);
-    double waited = 0, looked = now_seconds();
+    double waited = 0;
+    Looks looks;
     for (;;) {
       std::erase_if(pending_, [&](const Pending& one) { return processes_.is_done(one.ticket); });
       if (pending_.empty()) return;
       if (failed_.load(std::memory_order_acquire)) break;
-      // While the whole process is stopped nobody is late: a look counts little, however long it took.
-      const double now = now_seconds();
-      waited += std::min(now - looked, kLongestLookSeconds);
-      looked = now;
+      waited += looks.next_seconds();
       if (waited > group_.patience_seconds) lose(waited);
       patience.wait();
     }

@@ -79,17 +79,43 @@ void check_request(const Request& request) {
     throw request_error(fmt::format("{}: extents must be 0 or more", describe(request)));
 }
 
-std::string describe_mismatch(const Request& first, int other, const Request& others) {
-  return fmt::format(
-      "collective mismatch: rank 0 called {}, rank {} called {}; all ranks must make the same calls "
-      "in the same order",
-      describe(first), other, describe(others));
+std::optional<Error> disagreement(int ranks, const std::function<const Request&(int rank)>& request_of) {
+  for (int other = 1; other < ranks; ++other) {
+    if (request_of(other) == request_of(0)) continue;
+    return run_error(fmt::format(
+        "collective mismatch: rank 0 called {}, rank {} called {}; all ranks must make the same calls in the "
+        "same order",
+        describe(request_of(0)), other, describe(request_of(other))));
+  }
+  return std::nullopt;
 }
 
 Range reduced_range(DType dtype, int64_t count, int ranks, int rank) {
   const int64_t line = kCacheLineBytes / element_bytes(dtype);
   const Range lines = shard_range((count + line - 1) / line, ranks, rank);
   return {std::min(lines.begin * line, count), std::min(lines.end * line, count)};
+}
+
+ExchangedBlock::ExchangedBlock(const Request& request, int ranks, int sender, int receiver)
+    : outer(request.extents[0]), from_first_(request.which == 1) {
+  const auto& [outer_extent, first, middle, second, inner] = request.extents;
+  const Range a = shard_range(first, ranks, from_first_ ? sender : receiver);
+  const Range b = shard_range(second, ranks, from_first_ ? receiver : sender);
+  const int64_t element = inner * element_bytes(request.dtype);
+  rows = a.size() * middle;
+  row_bytes = b.size() * element;
+  begin_in_row_ = b.begin * element;
+  whole_row_bytes_ = second * element;
+  begin_row_ = a.begin * middle;
+  whole_rows_ = first * middle;
+}
+
+ExchangedBlock::Place ExchangedBlock::in_whole_second(int64_t o) const {
+  return {o * rows * whole_row_bytes_ + begin_in_row_, whole_row_bytes_};
+}
+
+ExchangedBlock::Place ExchangedBlock::in_whole_first(int64_t o) const {
+  return {(o * whole_rows_ + begin_row_) * row_bytes, row_bytes};
 }
 
 }  // namespace shardlens

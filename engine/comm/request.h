@@ -3,6 +3,8 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 
 #include "engine/comm/comm.h"
@@ -37,11 +39,38 @@ std::string describe(const Request& request);
 /// Throws a request Error for a dtype that ranks do not compute in, and for extents below 0.
 void check_request(const Request& request);
 
-/// "collective mismatch: rank 0 called …, rank 2 called …; …"
-std::string describe_mismatch(const Request& first, int other, const Request& others);
+/// What every rank throws when the ranks' requests differ: "collective mismatch: rank 0 called …, rank 2
+/// called …; …". Nothing where they agree.
+std::optional<Error> disagreement(int ranks, const std::function<const Request&(int rank)>& request_of);
 
 /// Which of `count` elements rank `rank` of `ranks` sums in an all-reduce: ranges end on cache lines,
 /// so that no line is written by two ranks. In elements.
 Range reduced_range(DType dtype, int64_t count, int ranks, int rank);
+
+/// What one rank gives another, or keeps, in an all-to-all: [outer, a, middle, b, inner], where of the two
+/// sliced dimensions one is the giver's slice and the other the taker's. In a message its rows lie one after
+/// the other; in both ranks' tensors they are `rows` rows for each of `outer`, a stride apart.
+struct ExchangedBlock {
+  /// Of a request of Call::AllToAll.
+  ExchangedBlock(const Request& request, int ranks, int sender, int receiver);
+
+  int64_t outer = 0, rows = 0, row_bytes = 0;
+  /// 0: there is nothing to move, and a tensor may have no address.
+  int64_t bytes() const { return outer * rows * row_bytes; }
+
+  struct Place {
+    int64_t begin_bytes = 0, stride_bytes = 0;
+  };
+  Place in_source(int64_t o) const { return from_first_ ? in_whole_second(o) : in_whole_first(o); }
+  Place in_target(int64_t o) const { return from_first_ ? in_whole_first(o) : in_whole_second(o); }
+
+ private:
+  Place in_whole_second(int64_t o) const;  ///< of [outer, a, middle, second, inner]
+  Place in_whole_first(int64_t o) const;   ///< of [outer, first, middle, b, inner]
+
+  bool from_first_ = true;  ///< the sender's tensor is sliced along `first`
+  int64_t begin_in_row_ = 0, whole_row_bytes_ = 0;
+  int64_t begin_row_ = 0, whole_rows_ = 0;
+};
 
 }  // namespace shardlens

@@ -18,7 +18,6 @@ namespace shardlens {
 namespace {
 
 constexpr double kLongestSilenceSeconds = 5;
-constexpr double kLongestLookSeconds = 0.5;
 // The ranks that wait for a lost one in a collective are to say so first: they know the step.
 constexpr double kSpokenForSeconds = 4;
 constexpr double kSaidEverySeconds = 0.25;
@@ -250,12 +249,9 @@ class ProcessWorld::Server {
     return false;
   }
 
-  // The first process says that it goes on also when it has no command. While this one is stopped nobody is
-  // late: a look counts little, however long it took.
+  // The first process says that it goes on also when it has no command.
   void look_for_the_first() {
-    const double now = now_seconds();
-    silent_seconds_ += std::min(now - looked_seconds_, kLongestLookSeconds);
-    looked_seconds_ = now;
+    silent_seconds_ += looks_.next_seconds();
     if (serving_.empty()) return;
     const double patience = timeout_seconds(serving_.rbegin()->second.plan->program.settings);
     if (silent_seconds_ < patience + kSpokenForSeconds) return;
@@ -285,7 +281,7 @@ class ProcessWorld::Server {
   ProcessWorld& world_;
   const int rank_;
   double silent_seconds_ = 0;  ///< since anything came from the first process
-  double looked_seconds_ = now_seconds();
+  Looks looks_;
   double said_seconds_ = 0;       ///< when it last said that it goes on
   double failed_at_seconds_ = 0;  ///< when a failure was reported that nothing has come upon since; 0: none
   std::string failure_;

@@ -18,7 +18,6 @@ namespace shardlens {
 
 namespace {
 
-constexpr double kLongestLookSeconds = 0.5;
 constexpr double kSpokenForSeconds = 2;
 constexpr auto kSayEvery = std::chrono::seconds(1);
 // Nothing more is sent to a process that does not go on: what it has not taken fills the way to it.
@@ -253,7 +252,7 @@ void ProcessWorld::say_alive() {
 // Sleeps while nobody was set to work, but for saying that it is there, and asks for reports while somebody
 // was.
 void ProcessWorld::listen() {
-  double looked = now_seconds();
+  Looks looks;
   auto said = std::chrono::steady_clock::now();
   for (int idle_turns = 0;;) {
     bool asks = false;
@@ -268,10 +267,7 @@ void ProcessWorld::listen() {
     }
     if (!asks) continue;
     auto packet = reports_.poll();
-    // While this process is stopped nobody is late: a look counts little, however long it took.
-    const double now = now_seconds();
-    look_for_lost(std::min(now - looked, kLongestLookSeconds));
-    looked = now;
+    look_for_lost(looks.next_seconds());
     if (!packet) {
       const bool soon = ++idle_turns < 100;
       std::this_thread::sleep_for(std::chrono::microseconds(soon ? 20 : 200));

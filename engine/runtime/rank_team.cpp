@@ -263,6 +263,7 @@ void RankTeam::start_at(size_t target, std::optional<double> begin_seconds) {
     start = ++starts_;
     wake_ranks_.notify_all();
     begin_seconds = pass_begin_seconds_;
+    if (here_.size() == followed_.size()) return;  // nobody elsewhere to be told
     for (const auto& observer : observers_) {
       wanted.resize(plan_->program.tensors.size(), false);
       for (const Tensor& tensor : plan_->program.tensors)
