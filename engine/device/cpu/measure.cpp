@@ -18,6 +18,14 @@ namespace {
 constexpr int64_t kGroup = 8192;   // numbers at most, and
 constexpr int64_t kGroupRows = 8;  // rows
 
+// Both looks at a group ask for the memory of the next one, so that it is on its way all the time. (Asked for
+// by the first look alone, pictures of a GPT-2 124M step took a fifth longer.)
+constexpr size_t kAhead = kGroup * sizeof(float);  // bytes
+
+void fetch(const char* at) {
+  __builtin_prefetch(at, 0, 2);
+}
+
 typedef uint64_t HashVector __attribute__((vector_size(64)));
 
 // 32 multiply-and-rotate streams over words of 8 bytes, so that no multiplication waits for the one before.
@@ -34,8 +42,8 @@ class Hash {
     const auto* at = static_cast<const unsigned char*>(data);
     HashVector lanes[4] = {lanes_[0], lanes_[1], lanes_[2], lanes_[3]};
     for (; bytes >= kStride; bytes -= kStride, at += kStride) {
-      // What is looked at next comes from memory meanwhile; past the end, nothing does.
-      for (size_t line = 0; line < kStride; line += 64) __builtin_prefetch(at + kAhead + line);
+      for (size_t line = 0; line < kStride; line += 64)
+        fetch(reinterpret_cast<const char*>(at) + kAhead + line);
       mix(lanes, at);
     }
     if (bytes > 0) {
@@ -56,7 +64,6 @@ class Hash {
   }
 
  private:
-  static constexpr size_t kAhead = 4096;
   static constexpr uint64_t kMultiplier = 0x9E3779B97F4A7C15ull;  // 2^64 / golden ratio
   static void mix(HashVector (&lanes)[4], const unsigned char* at) {
     for (size_t i = 0; i < 4; ++i) {
@@ -176,7 +183,9 @@ class Summary {
     Vector strip[vectors] = {};
     for (int64_t row = 0; row < rows; ++row)
       for (int64_t v = 0; v < vectors; ++v) {
-        const Vector numbers = few(values + row * stride + v * kLanes);
+        const T* const from = values + row * stride + v * kLanes;
+        fetch(reinterpret_cast<const char*>(from) + kAhead);
+        const Vector numbers = few(from);
         strip[v] += numbers;
         sums[v].lows = least(sums[v].lows, numbers);
         sums[v].highs = most(sums[v].highs, numbers);
