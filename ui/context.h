@@ -11,6 +11,7 @@
 
 #include "engine/runtime/comparison.h"
 #include "engine/runtime/history_reader.h"
+#include "engine/runtime/machine_watch.h"
 #include "engine/runtime/replay_snapshot.h"
 #include "engine/runtime/scaling_snapshot.h"
 #include "engine/runtime/snapshot.h"
@@ -105,6 +106,12 @@ struct CompareView {
 struct LateView {
   int rank = -1;  ///< of all T x D; -1: the selected rank
   int64_t milliseconds = 20;
+  double timeout_before_seconds = -1;  ///< of the settings, before a rank was lost on purpose; -1: none was
+};
+
+/// What is shown of a run that lost a rank, or of a training that did.
+struct FaultView {
+  bool run_details = false, training_details = false;  ///< the whole message
 };
 
 /// What the Inspector's pictures show of the selected tensor: the same part of every rank's piece.
@@ -214,6 +221,7 @@ struct ViewState {
   BreakView breaks;
   CompareView compare;
   LateView late;
+  FaultView fault;
   InspectorView inspector;
   ReplayView replay;
   HistoryView history;
@@ -257,6 +265,7 @@ struct Context {
   const ReplaySnapshot& replay;
   const Snapshot* beside;          ///< this machine's run of the recorded Program, timed; null: there is none
   const HistorySnapshot& history;  ///< the timeline of the recording that is open
+  const MachineFacts& machine;     ///< its memory and its GPUs, as they were told a moment ago
   ViewState& view;
   const Theme& theme;
   const Fonts& fonts;
@@ -273,53 +282,11 @@ struct Context {
   float px(float at_scale_one) const { return at_scale_one * view.ui_scale(); }
   /// The same, looking at something else in another way: for a panel that shows more than one plan.
   Context of(const Snapshot& other, ViewState& other_view) const {
-    return {other,
-            recorded,
-            train,
-            breaks,
-            scaling,
-            comparison,
-            diff,
-            replay,
-            nullptr,
-            history,
-            other_view,
-            theme,
-            fonts,
-            heatmaps,
-            outbox,
-            train_outbox,
-            break_outbox,
-            scaling_outbox,
-            comparison_outbox,
-            diff_outbox,
-            replay_outbox,
-            history_outbox};
+    return looking_at(other, nullptr, other_view, theme);
   }
   /// The same, looked at in another way and in other inks: for a figure on paper.
   Context with(ViewState& other_view, const Theme& other_theme) const {
-    return {snapshot,
-            recorded,
-            train,
-            breaks,
-            scaling,
-            comparison,
-            diff,
-            replay,
-            beside,
-            history,
-            other_view,
-            other_theme,
-            fonts,
-            heatmaps,
-            outbox,
-            train_outbox,
-            break_outbox,
-            scaling_outbox,
-            comparison_outbox,
-            diff_outbox,
-            replay_outbox,
-            history_outbox};
+    return looking_at(snapshot, beside, other_view, other_theme);
   }
   void send(Command command) const;
   void send(TrainCommand command) const;
@@ -333,6 +300,16 @@ struct Context {
   /// The settings as they are wanted now: read these, change a copy, and want() it.
   const Settings& wanted() const { return view.wanted.settings(snapshot); }
   void want(const Settings& settings) const;
+
+ private:
+  Context looking_at(const Snapshot& other, const Snapshot* other_beside, ViewState& other_view,
+                     const Theme& other_theme) const {
+    return {other,       recorded,      train,         breaks,         scaling,
+            comparison,  diff,          replay,        other_beside,   history,
+            machine,     other_view,    other_theme,   fonts,          heatmaps,
+            outbox,      train_outbox,  break_outbox,  scaling_outbox, comparison_outbox,
+            diff_outbox, replay_outbox, history_outbox};
+  }
 };
 
 // The panels. Each draws into the current Dear ImGui window, which the frame has begun.

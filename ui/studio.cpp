@@ -129,6 +129,7 @@ Studio::Studio(const Settings& settings, const Fonts& fonts, std::filesystem::pa
       snapshot_(session_.snapshot()),
       replayed_(replay_.snapshot()),
       read_(history_.snapshot()),
+      watched_(machine_.facts()),
       scaled_(scaling_.snapshot()),
       train_(training_.snapshot()),
       broken_(breaks_.snapshot()),
@@ -164,11 +165,12 @@ Studio::~Studio() {
 }
 
 Context Studio::context() {
-  return {*snapshot_,     recorded_,          *train_,         *broken_,           *scaled_,
-          *compared_,     *differing_,        *replayed_,      beside_.get(),      *read_,
-          view_,          theme(view_.theme), fonts_,          heatmaps_,          outbox_,
-          train_outbox_,  break_outbox_,      scaling_outbox_, comparison_outbox_, diff_outbox_,
-          replay_outbox_, history_outbox_};
+  return {*snapshot_,         recorded_,      *train_,         *broken_,
+          *scaled_,           *compared_,     *differing_,     *replayed_,
+          beside_.get(),      *read_,         *watched_,       view_,
+          theme(view_.theme), fonts_,         heatmaps_,       outbox_,
+          train_outbox_,      break_outbox_,  scaling_outbox_, comparison_outbox_,
+          diff_outbox_,       replay_outbox_, history_outbox_};
 }
 
 void Studio::prepare_style() {
@@ -339,6 +341,8 @@ void Studio::take_snapshots() {
   std::shared_ptr<const BreakSnapshot> broken = breaks_.snapshot();
   std::shared_ptr<const ScalingSnapshot> scaled = scaling_.snapshot();
   std::shared_ptr<const HistorySnapshot> read = history_.snapshot();
+  if (view_.tab == Tab::Memory || !view_.setup_hidden) machine_.look();
+  watched_ = machine_.facts();
   const bool changed = newest != snapshot_ || trained != train_ || broken != broken_ || scaled != scaled_ ||
                        compared != compared_ || differing != differing_ || replayed != replayed_ ||
                        read != read_;

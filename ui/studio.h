@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/runtime/comparison.h"
@@ -63,6 +64,7 @@ class Studio {
   Replay& replay() { return replay_; }
   const ReplaySnapshot& replayed() const { return *replayed_; }  ///< that the last frame drew
   HistoryReader& history() { return history_; }
+  MachineWatch& machine() { return machine_; }
   bool has_beside() const { return beside_ != nullptr; }  ///< this machine's run stands beside a recording
   const Heatmaps& heatmaps() const { return heatmaps_; }
 
@@ -106,14 +108,17 @@ class Studio {
   DiffSession diff_;
   Replay replay_;
   HistoryReader history_;
+  MachineWatch machine_;
   const Settings first_settings_;
   bool session_asked_;  ///< the Session has been given something to run
   std::shared_ptr<const Snapshot> snapshot_;
   std::shared_ptr<const ReplaySnapshot> replayed_;
-  std::shared_ptr<const HistorySnapshot> read_;        ///< of the recording's timeline
+  std::shared_ptr<const HistorySnapshot> read_;  ///< of the recording's timeline
+  std::shared_ptr<const MachineFacts> watched_;
   std::shared_ptr<const Snapshot> beside_;             ///< this machine's run of what was recorded
   std::shared_ptr<const RecordingFacts> looked_into_;  ///< the recording whose samples were asked for last
-  std::vector<TensorId> looked_at_;                    ///< and of which tensors
+  std::pair<int, StepId> looked_from_{};               ///< open part and selected step, which say
+  std::vector<TensorId> looked_at_;                    ///< of which tensors
   std::shared_ptr<const Plan> compared_plan_;  ///< of that run, once it was compared with the recorded one
   bool same_program_ = false;
   BeingRecorded recorded_;

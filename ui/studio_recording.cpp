@@ -124,9 +124,13 @@ void Studio::follow_diff_jump() {
 /// Of a recording the samples of what is on screen are read, and no others.
 void Studio::look_at_recording() {
   if (!replayed_->is_open()) return;
-  std::vector<TensorId> tensors = tensors_on_screen(replayed_->recording->plan, view_);
-  if (looked_into_ == replayed_->recording && looked_at_ == tensors) return;
-  looked_into_ = replayed_->recording;
+  const std::shared_ptr<const RecordingFacts>& recording = replayed_->recording;
+  const std::pair place(view_.open_section, view_.selected_step);
+  if (looked_into_ == recording && looked_from_ == place) return;
+  looked_from_ = place;
+  std::vector<TensorId> tensors = tensors_on_screen(recording->plan, view_);
+  if (looked_into_ == recording && looked_at_ == tensors) return;
+  looked_into_ = recording;
   looked_at_ = tensors;
   replay_.send(replay_command::Look{std::move(tensors)});
 }

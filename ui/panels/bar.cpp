@@ -13,7 +13,7 @@
 #include "engine/config/presets.h"
 #include "engine/config/splits.h"
 #include "engine/config/validate.h"
-#include "ui/commands/commands.h"
+#include "ui/commands/command_button.h"
 #include "ui/late.h"
 #include "ui/panels/bar_chips.h"
 #include "ui/panels/setup.h"
@@ -302,12 +302,10 @@ Row choose_row(const Context& c, const Settings& settings, float available) {
 
 /// A button that runs one of the table's commands.
 void draw_command(const Context& c, const char* id, const std::string& text, ButtonLook look,
-                  const char* command_id) {
-  const UiCommand& command = find_command(command_id);
-  std::string explanation = title_with_key(command) + "\n" + command.help;
-  if (c.replay.is_open() && !command.is_enabled(c))
-    explanation += "\nA recording is shown: close it, or run its settings here beside it.";
-  if (draw_button(c, id, text, look, command.is_enabled(c), explanation)) command.run(c);
+                  const char* command) {
+  const bool waits = c.replay.is_open() && !find_command(command).is_enabled(c);
+  command_button(c, command, text, look, id,
+                 waits ? "\nA recording is shown: close it, or run its settings here beside it." : "");
 }
 
 /// At the Bar's right end.

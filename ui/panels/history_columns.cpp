@@ -45,6 +45,18 @@ TimeColumns columns_of(const HistorySlice& slice, size_t rank, int64_t begin_ns,
   return columns;
 }
 
+int64_t events_of(const HistorySlice& slice, size_t rank, int64_t begin_ns, int64_t end_ns) {
+  const int shift = bucket_shift(slice.level);
+  begin_ns = std::max(begin_ns, slice.begin_ns());
+  end_ns = std::min(end_ns, slice.end_ns());
+  int64_t events = 0;
+  if (end_ns <= begin_ns) return events;
+  const int64_t last = ((end_ns - 1) >> shift) - slice.first_bucket;
+  for (int64_t bucket = (begin_ns >> shift) - slice.first_bucket; bucket <= last; ++bucket)
+    events += slice.buckets[rank][static_cast<size_t>(bucket)].events;
+  return events;
+}
+
 TimeColumns columns_of_all(const HistorySlice& slice, int64_t begin_ns, int64_t end_ns, int64_t ns) {
   TimeColumns columns = empty_columns(slice, begin_ns, end_ns, ns);
   for (size_t rank = 0; rank < slice.buckets.size(); ++rank) add_track(columns, slice, rank);

@@ -25,7 +25,9 @@ int64_t column_ns(double pixel_seconds, double least_pixels);
 /// What `slice` has of [begin_ns, end_ns) of a track, in columns of `ns`, a power of two; wider ones where
 /// its buckets are.
 TimeColumns columns_of(const HistorySlice& slice, size_t rank, int64_t begin_ns, int64_t end_ns, int64_t ns);
-/// The same of all tracks together, each counting alike.
+/// The events that it has there.
+int64_t events_of(const HistorySlice& slice, size_t rank, int64_t begin_ns, int64_t end_ns);
+/// The same columns of all tracks together, each counting alike.
 TimeColumns columns_of_all(const HistorySlice& slice, int64_t begin_ns, int64_t end_ns, int64_t ns);
 
 /// From the bottom: forward, backward, transfer, wait; what is left of the height is idle.

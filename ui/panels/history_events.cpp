@@ -2,8 +2,10 @@
 // amber, a line where the ranks of a collective met. Steps narrower than a pixel are drawn together.
 #include <imgui.h>
 
-#include <map>
+#include <algorithm>
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include "engine/program/meeting.h"
 #include "ui/panels/history_frame.h"
@@ -27,17 +29,40 @@ struct Drawn {
   ImVec2 selected_min, selected_max;
 };
 
+/// A rank that came to a collective.
+struct Arrival {
+  StepId step = 0;
+  int group = 0;  ///< the first rank of those that meet
+  int rank = 0;
+  int64_t arrived_ns = 0;
+};
+
+/// Ranks `first` to `last`, as far as they are seen, and when the last of them came.
 struct Meeting {
   int64_t arrived_ns = 0;
   int first = 0, last = 0;
 };
-using Meetings = std::map<std::pair<StepId, int>, Meeting>;  // by step and the first rank of its meeting
 
-void add_event(const HistoryFrame& frame, const HistoryPass& pass, int rank, StepId id, Drawn& drawn) {
+/// Adds what the arrivals of one pass make, and leaves none of them.
+void add_meetings(std::vector<Arrival>& arrivals, std::vector<Meeting>& meetings) {
+  const auto place = [](const Arrival& one) { return std::tuple(one.step, one.group, one.rank); };
+  std::sort(arrivals.begin(), arrivals.end(),
+            [&](const Arrival& a, const Arrival& b) { return place(a) < place(b); });
+  for (size_t i = 0; i < arrivals.size(); ++i) {
+    const Arrival& one = arrivals[i];
+    if (i == 0 || arrivals[i - 1].step != one.step || arrivals[i - 1].group != one.group)
+      meetings.push_back({0, one.rank, one.rank});
+    meetings.back().arrived_ns = std::max(meetings.back().arrived_ns, one.arrived_ns);
+    meetings.back().last = one.rank;
+  }
+  arrivals.clear();
+}
+
+void add_event(const HistoryFrame& frame, const HistoryPass& pass, int rank, StepId id,
+               const EventParts& parts, Drawn& drawn) {
   const Context& context = frame.context;
   const Theme& theme = context.theme;
   const Step& step = frame.program.step(id);
-  const EventParts parts = parts_of(step, pass.events[static_cast<size_t>(rank)][static_cast<size_t>(id)]);
   const float top = frame.y(rank), bottom = top + frame.height;
   const bool selected = frame.is_selected(pass, id);
   const float x0 = std::max(frame.x_of_ns(parts.begin_ns), frame.min.x - 4);
@@ -139,11 +164,11 @@ void draw_late_stretches(const HistoryFrame& frame) {
 void draw_history_events(const HistoryFrame& frame) {
   const int64_t from = frame.ns(frame.shown.begin), until = frame.ns(frame.shown.end);
   Drawn drawn;
-  std::vector<Meeting> all_meetings;
+  std::vector<Arrival> arrivals;
+  std::vector<Meeting> meetings;
   ImDrawList* list = ImGui::GetWindowDrawList();
   for (const std::shared_ptr<const HistoryPass>& pass : frame.slice()->passes) {
     if (pass->end_ns() < from || pass->begin_ns > until) continue;
-    Meetings meetings;
     for (int rank = 0; rank < frame.tracks; ++rank) {
       const std::vector<EventTimes>& track = pass->events[static_cast<size_t>(rank)];
       const size_t steps = std::min(track.size(), frame.program.steps.size());
@@ -151,25 +176,21 @@ void draw_history_events(const HistoryFrame& frame) {
         const EventTimes& event = track[id];
         if (event.end_ns < from || event.begin_ns > until) continue;
         const Step& step = frame.program.steps[id];
-        if (is_collective(step.op)) {
-          const int64_t arrived = parts_of(step, event).arrived_ns;
-          Meeting& meeting =
-              meetings
-                  .try_emplace({step.id, first_of_meeting(frame.program, step, rank)}, Meeting{0, rank, rank})
-                  .first->second;
-          meeting.arrived_ns = std::max(meeting.arrived_ns, arrived);
-          meeting.last = rank;
-        }
-        if (frame.in_view(rank)) add_event(frame, *pass, rank, step.id, drawn);
+        const bool meets = is_collective(step.op);
+        if (!meets && !frame.in_view(rank)) continue;
+        const EventParts parts = parts_of(step, event);
+        if (meets)
+          arrivals.push_back({step.id, first_of_meeting(frame.program, step, rank), rank, parts.arrived_ns});
+        if (frame.in_view(rank)) add_event(frame, *pass, rank, step.id, parts, drawn);
       }
     }
-    for (const auto& [key, meeting] : meetings) all_meetings.push_back(meeting);
+    add_meetings(arrivals, meetings);
   }
   fill_rects(list, drawn.compute);
   fill_rects(list, drawn.waits);
   fill_rects(list, drawn.transfers);
   draw_late_stretches(frame);
-  draw_meetings(frame, all_meetings);
+  draw_meetings(frame, meetings);
   draw_labels(frame, drawn.labels);
   const float width = drawn.selected_max.x - drawn.selected_min.x;
   if (width > 0)

@@ -310,12 +310,8 @@ bool draws_events(const HistorySnapshot& history, Stretch shown, float width) {
   const auto from = static_cast<int64_t>(shown.begin * 1e9), until = static_cast<int64_t>(shown.end * 1e9);
   if (slice.begin_ns() > from || slice.end_ns() < std::min(until, history.end_ns)) return false;
   int64_t most = 0;
-  for (size_t rank = 0; rank < slice.buckets.size(); ++rank) {
-    int64_t events = 0;
-    const TimeColumns columns = columns_of(slice, rank, from, until, bucket_ns(slice.level));
-    for (const TrackBucket& sum : columns.sums) events += sum.events;
-    most = std::max(most, events);
-  }
+  for (size_t rank = 0; rank < slice.buckets.size(); ++rank)
+    most = std::max(most, events_of(slice, rank, from, until));
   return static_cast<float>(most) * kEventPixels <= width;
 }
 

@@ -20,10 +20,6 @@ constexpr float kRowHeight = 22;
 constexpr double kWidestRatio = 4;  ///< the bar of B / A ends there, either way
 constexpr size_t kFewPoints = 80;   ///< of a curve: each is marked
 
-const char* phase_words(Phase phase) {
-  return phase == Phase::Forward ? "forward" : phase == Phase::Backward ? "backward" : "update";
-}
-
 ImU32 phase_colour(const Theme& theme, Phase phase) {
   return phase == Phase::Forward ? theme.forward : phase == Phase::Backward ? theme.backward : theme.dim;
 }
@@ -126,7 +122,7 @@ void draw_step(const Context& context, const ComparedRuns& runs, const DiffRow& 
   if (parts)
     outline_rect(list, at, {at.x + width, at.y + height}, theme.communication, context.px(3),
                  std::max(1.0f, context.px(1)));
-  if (c.phase > 0) draw_text(list, {c.phase, y}, quiet, phase_words(row.phase));
+  if (c.phase > 0) draw_text(list, {c.phase, y}, quiet, to_string(row.phase));
   const TextStyle figure = in(type.mono_note, theme.text);
   const auto time = [&](float x, double seconds, bool has) {
     if (x > 0)

@@ -21,18 +21,6 @@ std::string passes_words(int64_t passes) {
   return fmt::format("{} {}", grouped_text(passes), passes == 1 ? "pass" : "passes");
 }
 
-const char* phase_words(Phase phase) {
-  switch (phase) {
-    case Phase::Forward:
-      return "forward";
-    case Phase::Backward:
-      return "backward";
-    case Phase::Update:
-      return "update";
-  }
-  return "";
-}
-
 std::string bytes_words(int64_t bytes) {
   return bytes > 0 ? bytes_text(static_cast<double>(bytes)) : "";
 }
@@ -77,7 +65,7 @@ void describe_tensor(const ComparedRuns& runs, const Parting& parting, Answer& a
                            shape);
   else
     answer.lines.push_back(fmt::format("Step {}, {}, {}: {} · {}", parting.a_step + 1,
-                                       a.step(parting.a_step).name, phase_words(a.step(parting.a_step).phase),
+                                       a.step(parting.a_step).name, to_string(a.step(parting.a_step).phase),
                                        a.step(parting.a_step).equation, shape));
   if (parting.element) {
     const PartedElement& e = *parting.element;
@@ -373,7 +361,7 @@ TextTable steps_table(const std::vector<DiffRow>& rows, const std::vector<size_t
   const auto number = [](StepId step) { return step >= 0 ? std::to_string(step + 1) : std::string(); };
   for (const size_t place : places) {
     const DiffRow& row = rows[place];
-    table.rows.push_back({number(row.a), number(row.b), row.name, phase_words(row.phase),
+    table.rows.push_back({number(row.a), number(row.b), row.name, to_string(row.phase),
                           seconds_words(row.a_seconds), seconds_words(row.b_seconds),
                           row.ratio() > 0 ? ratio_words(row.a_seconds, row.b_seconds) : "",
                           seconds_words(row.a_wait_seconds), seconds_words(row.b_wait_seconds),

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <vector>
 
-#include "ui/commands/commands.h"
+#include "ui/commands/command_button.h"
 #include "ui/commands/walk.h"
 #include "ui/panels/replay_parts.h"
 #include "ui/widgets/controls.h"
@@ -104,15 +104,8 @@ void icon_button(const Context& c, const char* icon, const char* id) {
   if (ImGui::Button(fmt::format("{}###{}", icon, id).c_str(), {side, side})) command.run(c);
   ImGui::PopStyleVar();
   ImGui::EndDisabled();
-  tooltip(c, title_with_key(command) + "\n" + command.help);
+  tooltip(c, explanation(command));
   ImGui::SameLine(0, c.px(4));
-}
-
-void command_button(const Context& c, const std::string& text, const char* id) {
-  const UiCommand& command = find_command(id);
-  if (draw_button(c, id, text, ButtonLook::Plain, command.is_enabled(c),
-                  title_with_key(command) + "\n" + command.help))
-    command.run(c);
 }
 
 void draw_speed(const Context& c, const FieldText& text) {
@@ -218,11 +211,11 @@ void draw_replay_bar(const Context& c) {
   x = ImGui::GetCursorScreenPos().x;
   words(position_style(c), row.position);
   ImGui::SetCursorScreenPos({x + gap, at.y});
-  command_button(c, row.notes, "replay.notes");
+  command_button(c, "replay.notes", row.notes);
   ImGui::SameLine(0, gap);
-  command_button(c, row.here, "replay.run_here");
+  command_button(c, "replay.run_here", row.here);
   ImGui::SameLine(0, gap);
-  command_button(c, row.close, "replay.close");
+  command_button(c, "replay.close", row.close);
 }
 
 }  // namespace shardlens::ui

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "ui/commands/commands.h"
 #include "ui/panels/scaling_parts.h"
 
 namespace shardlens::ui {
@@ -53,19 +52,6 @@ SourceLook look_of(const Theme& theme, Source source) {
       return {theme.agreement, DotMark::Triangle, true};
   }
   return {};
-}
-
-float command_button(const Context& context, const char* id, const std::string& text, ButtonLook look,
-                     ImVec2 right_top) {
-  const UiCommand& command = find_command(id);
-  const float width = button_width(context, text);
-  const ImVec2 cursor = ImGui::GetCursorScreenPos();
-  ImGui::SetCursorScreenPos({right_top.x - width, right_top.y});
-  if (draw_button(context, id, text, look, command.is_enabled(context),
-                  title_with_key(command) + "\n" + command.help))
-    command.run(context);
-  ImGui::SetCursorScreenPos(cursor);
-  return width;
 }
 
 void draw_scaling(const Context& context) {

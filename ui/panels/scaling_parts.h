@@ -30,8 +30,4 @@ void draw_cluster(const Context& context, ImVec2 min, ImVec2 size);
 float draw_devices(const Context& context, const ClusterStudy& study, ImVec2 min, ImVec2 size);
 float draw_bubble(const Context& context, const ClusterStudy& study, ImVec2 min, ImVec2 size);
 
-/// A button that runs a command of the table, right-aligned at `right_top`; returns its width.
-float command_button(const Context& context, const char* command, const std::string& text, ButtonLook look,
-                     ImVec2 right_top);
-
 }  // namespace shardlens::ui

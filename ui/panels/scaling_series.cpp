@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "ui/commands/command_button.h"
 #include "ui/panels/scaling_parts.h"
 #include "ui/widgets/format.h"
 
@@ -87,10 +88,10 @@ Chart chart_of(const Context& context, ScalingPage page) {
 float draw_measuring(const Context& context, ImVec2 right_top) {
   const ScalingSnapshot& scaling = context.scaling;
   if (scaling.measures())
-    return command_button(context, "scaling.stop", "Stop", ButtonLook::Plain, right_top);
+    return command_button_at(context, "scaling.stop", "Stop", ButtonLook::Plain, right_top);
   const bool again = scaling.measured && scaling.measured->complete();
-  return command_button(context, "scaling.measure", again ? "Measure again" : "Measure on this machine",
-                        again ? ButtonLook::Plain : ButtonLook::Accent, right_top);
+  return command_button_at(context, "scaling.measure", again ? "Measure again" : "Measure on this machine",
+                           again ? ButtonLook::Plain : ButtonLook::Accent, right_top);
 }
 
 std::string words_of(const Context& context, Source source, ScalingPage page) {

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "engine/runtime/step_times.h"
+#include "ui/commands/command_button.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/scaling_parts.h"
 #include "ui/panels/traffic_parts.h"
@@ -249,11 +250,11 @@ float draw_calibration(const Context& context, const Settings& settings, ImVec2 
   std::string words = remark(context, settings);
   if (scaling.measures()) {
     words = fmt::format("{} ({})", scaling.activity, format_percent(scaling.share));
-    taken = command_button(context, "scaling.stop", "Stop", ButtonLook::Plain, right);
+    taken = command_button_at(context, "scaling.stop", "Stop", ButtonLook::Plain, right);
   } else if (context.replay.is_open()) {
     const bool runs = context.view.replay.beside;
-    taken = command_button(context, "replay.run_here", runs ? "Run here again" : "Run here too",
-                           runs ? ButtonLook::Plain : ButtonLook::Accent, right);
+    taken = command_button_at(context, "replay.run_here", runs ? "Run here again" : "Run here too",
+                              runs ? ButtonLook::Plain : ButtonLook::Accent, right);
   } else if (settings.hardware != "this-machine") {
     taken = button_width(context, "Predict for this machine");
     ImGui::SetCursorScreenPos({right.x - taken, at.y});
@@ -266,8 +267,9 @@ float draw_calibration(const Context& context, const Settings& settings, ImVec2 
   } else {
     const Hardware& hardware = find_hardware(settings.hardware);
     const bool known = hardware.is_calibrated() && hardware.flops(settings.dtype) > 0;
-    taken = command_button(context, "scaling.calibrate", known ? "Calibrate again" : "Calibrate this machine",
-                           known ? ButtonLook::Plain : ButtonLook::Accent, right);
+    taken =
+        command_button_at(context, "scaling.calibrate", known ? "Calibrate again" : "Calibrate this machine",
+                          known ? ButtonLook::Plain : ButtonLook::Accent, right);
   }
   const float room = width - taken - context.px(16);
   if (words.empty()) {  // nothing stands in the way: what the marks are

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-#include "ui/commands/commands.h"
+#include "ui/commands/command_button.h"
 #include "ui/panels/train_parts.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
@@ -95,11 +95,8 @@ std::vector<RunButton> run_buttons(const TrainSnapshot& train) {
 
 void draw_buttons(const Context& context, ImVec2 at, const std::vector<RunButton>& buttons) {
   for (const RunButton& button : buttons) {
-    const UiCommand& command = find_command(button.command);
     ImGui::SetCursorScreenPos(at);
-    if (draw_button(context, button.command, button.text, button.look, command.is_enabled(context),
-                    title_with_key(command) + "\n" + command.help))
-      command.run(context);
+    command_button(context, button.command, button.text, button.look);
     at.x += button_width(context, button.text) + context.px(8);
   }
 }

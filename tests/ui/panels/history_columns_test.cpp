@@ -43,6 +43,21 @@ TEST(HistoryColumns, AreTheSumsOfTheirBuckets) {
   }
 }
 
+TEST(HistoryColumns, HaveAsManyEventsAsAreCounted) {
+  HistorySlice slice = drawn_slice(5, 3, 137, 1000, 2);
+  for (size_t i = 0; i < slice.buckets[1].size(); ++i)
+    slice.buckets[1][i].events = static_cast<int64_t>(i % 7);
+  for (const auto& [begin, end] : {std::pair{slice.begin_ns(), slice.end_ns()},
+                                   {slice.begin_ns() + 3, slice.begin_ns() + 5},
+                                   {slice.begin_ns() + 17 * bucket_ns(3) - 1, slice.end_ns() - 1},
+                                   {int64_t{0}, slice.end_ns() * 2},
+                                   {slice.end_ns(), slice.end_ns() + 1}}) {
+    int64_t wanted = 0;
+    for (const TrackBucket& sum : columns_of(slice, 1, begin, end, 1).sums) wanted += sum.events;
+    EXPECT_EQ(events_of(slice, 1, begin, end), wanted) << begin << " " << end;
+  }
+}
+
 TEST(HistoryColumns, StandStillInTimeWhileTheViewMoves) {
   const HistorySlice slice = drawn_slice(2, 2, 0, 4000, 1);
   const int64_t ns = 4 * bucket_ns(2);

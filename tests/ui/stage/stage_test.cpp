@@ -132,6 +132,7 @@ class StageUnderTheMouse : public testing::Test {
   std::vector<ReplayCommand> replay_outbox;
   const BeingRecorded recorded;
   const HistorySnapshot history;
+  const MachineFacts machine;
   std::vector<HistoryCommand> history_outbox;
   Context context{snapshot,
                   recorded,
@@ -143,6 +144,7 @@ class StageUnderTheMouse : public testing::Test {
                   replay,
                   nullptr,
                   history,
+                  machine,
                   view,
                   theme(ThemeName::Dark),
                   platform->fonts(),
