@@ -18,6 +18,18 @@ namespace {
 constexpr int kBusyMilliseconds = 2000;
 constexpr int kLargestValue = 64 << 20;  // bytes of a text or a blob: far more than any of ours
 
+// As SQLite reads names that carry options.
+std::string uri(const std::string& path, const char* options) {
+  std::string escaped;
+  for (const char letter : std::filesystem::absolute(path).string()) {
+    if (letter == '%' || letter == '?' || letter == '#')
+      escaped += fmt::format("%{:02x}", static_cast<unsigned>(letter));
+    else
+      escaped += letter;
+  }
+  return "file://" + escaped + options;
+}
+
 bool is_utf8(const std::string& text) {
   try {
     (void)nlohmann::json(text).dump();
@@ -31,17 +43,19 @@ bool is_utf8(const std::string& text) {
 
 Database::Database(const std::string& path, Access access) : path_(path) {
   std::error_code ignored;
+  const bool is_new = access == Access::Create || access == Access::Forgotten;
   const bool is_there = std::filesystem::exists(path, ignored);
   if (access == Access::Create && is_there)
     throw request_error(fmt::format("{} is there already; name another file, or remove it", path));
-  if (access != Access::Create && !is_there)
-    throw request_error(fmt::format("{}: there is no such file", path));
-  if (access != Access::Create && !std::filesystem::is_regular_file(path, ignored))
+  if (!is_new && !is_there) throw request_error(fmt::format("{}: there is no such file", path));
+  if (!is_new && !std::filesystem::is_regular_file(path, ignored))
     throw request_error(fmt::format("{} is not a file", path));
-  const int flags = access == Access::Read     ? SQLITE_OPEN_READONLY
-                    : access == Access::Create ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-                                               : SQLITE_OPEN_READWRITE;
-  const int code = sqlite3_open_v2(path.c_str(), &handle_, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+  const int flags = access == Access::Read       ? SQLITE_OPEN_READONLY
+                    : access == Access::Unlocked ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
+                    : is_new                     ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+                                                 : SQLITE_OPEN_READWRITE;
+  const std::string name = access == Access::Unlocked ? uri(path, "?immutable=1") : path;
+  const int code = sqlite3_open_v2(name.c_str(), &handle_, flags | SQLITE_OPEN_NOMUTEX, nullptr);
   if (code != SQLITE_OK) {
     const std::string why = handle_ ? sqlite3_errmsg(handle_) : sqlite3_errstr(code);
     sqlite3_close(handle_);
@@ -69,6 +83,12 @@ void Database::fail(int code) const {
   if (primary == SQLITE_CORRUPT || primary == SQLITE_TOOBIG || primary == SQLITE_ERROR ||
       primary == SQLITE_MISMATCH || primary == SQLITE_FORMAT)
     throw request_error(fmt::format("{} is damaged: {}", path_, why));
+  if (primary == SQLITE_READONLY)
+    throw run_error(
+        fmt::format("{}: {}. A recording whose run was killed while it wrote is put right when it is first "
+                    "opened: copy it, "
+                    "with the file {}-journal, to a folder that can be written, and open it there",
+                    path_, why, std::filesystem::path(path_).filename().string()));
   if (primary == SQLITE_IOERR)
     throw run_error(fmt::format("{} could not be read or written ({}); is the disk full?", path_, why));
   throw run_error(fmt::format("{}: {}", path_, why));

@@ -17,10 +17,12 @@ class Statement;
 
 class Database {
  public:
-  enum class Access { Create, ReadWrite, Read };
+  enum class Access { Create, ReadWrite, Read, Unlocked, Forgotten };
 
   /// Create: a new file; one that is there is a request Error. ReadWrite and Read: a file that is there; a
-  /// request Error says when it is no database. What fails later throws a run Error with SQLite's reason.
+  /// request Error says when it is no database. Unlocked: the same for reading, without a lock and without a
+  /// look at whether it is being written, which the caller must know. Forgotten: of no path, gone with the
+  /// object. What fails later throws a run Error with SQLite's reason.
   Database(const std::string& path, Access access);
   ~Database();
   Database(const Database&) = delete;

@@ -18,49 +18,82 @@ constexpr int64_t kEventsAtOnce = 20'000;  // of building
 History::~History() = default;
 
 History::History(const std::string& path, std::shared_ptr<const Program> program)
-    : database_(open_database(path)), program_(std::move(program)) {
-  Statement all = database_->prepare(
-      "SELECT count(*), ifnull(min(begin_ns), 0), ifnull(min(ns), 0), ifnull(max(begin_ns), 0),"
-      " ifnull(max(ns), 0), ifnull(max(begin_ns + ns), 0) AS last_ns FROM passes");
-  all.step();
-  passes_ = all.integer(0);
-  longest_pass_ns_ = all.integer(4);
-  end_ns_ = all.integer(5);
-  const bool sound = all.integer(1) >= 0 && all.integer(2) >= 0 && all.integer(3) <= kMostRecordedNs &&
-                     longest_pass_ns_ <= kMostRecordedNs && end_ns_ >= 0 && end_ns_ <= kMostRecordedNs;
+    : file_(std::make_unique<RecordingFile>(path)),
+      live_(file_->writer() != WriterState::Gone),
+      own_(live_ ? std::make_unique<Database>("", Database::Access::Forgotten) : nullptr),
+      program_(std::move(program)) {
+  read_bounds();
+  if (!live_) finest_ = kept_overview(file_->own());
+}
+
+void History::read_bounds() {
+  struct Bounds {
+    int64_t passes, first_begin, shortest, last_begin, longest, end;
+  };
+  const Bounds bounds = file_->read([](Database& database) {
+    Statement all = database.prepare(
+        "SELECT count(*), ifnull(min(begin_ns), 0), ifnull(min(ns), 0), ifnull(max(begin_ns), 0),"
+        " ifnull(max(ns), 0), ifnull(max(begin_ns + ns), 0) AS last_ns FROM passes");
+    all.step();
+    return Bounds{all.integer(0), all.integer(1), all.integer(2),
+                  all.integer(3), all.integer(4), all.integer(5)};
+  });
+  const bool sound = bounds.first_begin >= 0 && bounds.shortest >= 0 &&
+                     bounds.last_begin <= kMostRecordedNs && bounds.longest <= kMostRecordedNs &&
+                     bounds.end >= 0 && bounds.end <= kMostRecordedNs;
   if (!sound) damaged("its passes have absurd times");
-  finest_ = kept_overview(*database_);
+  passes_ = bounds.passes;
+  longest_pass_ns_ = bounds.longest;
+  end_ns_ = bounds.end;
 }
 
 void History::damaged(const std::string& what) const {
-  throw request_error(fmt::format("{} is damaged: {}", database_->path(), what));
+  throw request_error(fmt::format("{} is damaged: {}", file_->path(), what));
+}
+
+bool History::follow() {
+  if (!live_ || file_->writer() == WriterState::Gone) return false;
+  read_bounds();
+  return true;
+}
+
+// Where the overview is, or grows.
+Database& History::tables() const {
+  return own_ ? *own_ : file_->own();
+}
+
+void History::begin_building() {
+  builder_ = std::make_unique<OverviewBuilder>(tables(), *program_);
+  const auto [ns, events] = file_->read([](Database& database) {
+    Statement first = database.prepare("SELECT pass, ns FROM passes ORDER BY pass LIMIT 1");
+    first.step();
+    Statement count = database.prepare("SELECT count(*) FROM events WHERE pass = ?");
+    count.bind(1, first.integer(0)).step();
+    return std::pair(first.integer(1), count.integer(0));
+  });
+  builder_->set_grain(ns, events / ranks());
 }
 
 double History::build_for(double seconds) {
-  if (passes_ == 0 && !ready()) finest_ = 0;  // there is nothing to build
-  if (ready()) return 1;
+  if (passes_ == 0 && !ready() && !live_) finest_ = 0;  // there is nothing to build
+  if (passes_ == 0 || (ready() && !is_behind())) return 1;
   const double until = now_seconds() + seconds;
-  if (!builder_) {
-    builder_ = std::make_unique<OverviewBuilder>(*database_, *program_);
-    Statement first = database_->prepare("SELECT pass, ns FROM passes ORDER BY pass LIMIT 1");
-    first.step();
-    Statement count = database_->prepare("SELECT count(*) FROM events WHERE pass = ?");
-    count.bind(1, first.integer(0)).step();
-    builder_->set_grain(first.integer(1), count.integer(0) / ranks());
-  }
+  if (!builder_) begin_building();
   bool more = true;
-  database_->run("BEGIN");
+  tables().run("BEGIN");
   try {
     while (more && now_seconds() < until) more = build_more();
-    if (!more) builder_->finish();
-    database_->run("COMMIT");
+    if (!more) builder_->flush();
+    tables().run("COMMIT");
   } catch (...) {
-    builder_.reset();
-    database_->run("ROLLBACK");
+    if (!live_) builder_.reset();
+    tables().run("ROLLBACK");
     throw;
   }
   if (more) return static_cast<double>(built_pass_) / static_cast<double>(passes_);
   finest_ = builder_->finest();
+  built_passes_ = passes_;
+  if (live_) return 1;
   try {
     builder_->keep(passes_);
   } catch (
@@ -72,26 +105,42 @@ double History::build_for(double seconds) {
 
 /// The next events into the overview; false: there are no more.
 bool History::build_more() {
-  Statement rows = database_->prepare(
-      "SELECT events.pass, passes.begin_ns, rank, step, events.begin_ns, end_ns, arrival_ns, met_ns "
-      "FROM events CROSS JOIN passes ON passes.pass = events.pass "
-      "WHERE (events.pass, rank, step) > (?, ?, ?) ORDER BY events.pass, rank, step LIMIT ?");
-  rows.bind(1, built_pass_).bind(2, built_rank_).bind(3, built_step_).bind(4, kEventsAtOnce);
-  int64_t count = 0;
-  for (; rows.step(); ++count) {
-    const int64_t pass = rows.integer(0), rank = rows.integer(2), step = rows.integer(3);
-    if (rank < 0 || rank >= ranks() || step < 0 || step >= static_cast<int64_t>(program_->steps.size()))
-      damaged(fmt::format("pass {} has an event of step {} on rank {}", pass, step, rank));
-    built_pass_ = pass, built_rank_ = rank, built_step_ = step;
-    builder_->add(pass, rows.integer(1), static_cast<int>(rank), static_cast<StepId>(step),
-                  {rows.integer(4), rows.integer(5), rows.integer(6), rows.integer(7)});
+  struct Event {
+    int64_t pass, pass_begin_ns, rank, step;
+    EventTimes times;
+  };
+  const std::vector<Event> events = file_->read([this](Database& database) {
+    Statement rows = database.prepare(
+        "SELECT events.pass, passes.begin_ns, rank, step, events.begin_ns, end_ns, arrival_ns, met_ns "
+        "FROM events CROSS JOIN passes ON passes.pass = events.pass "
+        "WHERE (events.pass, rank, step) > (?, ?, ?) ORDER BY events.pass, rank, step LIMIT ?");
+    rows.bind(1, built_pass_).bind(2, built_rank_).bind(3, built_step_).bind(4, kEventsAtOnce);
+    std::vector<Event> read;
+    while (rows.step()) {
+      const Event event{rows.integer(0),
+                        rows.integer(1),
+                        rows.integer(2),
+                        rows.integer(3),
+                        {rows.integer(4), rows.integer(5), rows.integer(6), rows.integer(7)}};
+      if (event.rank < 0 || event.rank >= ranks() || event.step < 0 ||
+          event.step >= static_cast<int64_t>(program_->steps.size()))
+        damaged(
+            fmt::format("pass {} has an event of step {} on rank {}", event.pass, event.step, event.rank));
+      read.push_back(event);
+    }
+    return read;
+  });
+  for (const Event& event : events) {
+    built_pass_ = event.pass, built_rank_ = event.rank, built_step_ = event.step;
+    builder_->add(event.pass, event.pass_begin_ns, static_cast<int>(event.rank),
+                  static_cast<StepId>(event.step), event.times);
   }
-  return count == kEventsAtOnce;
+  return static_cast<int64_t>(events.size()) == kEventsAtOnce;
 }
 
 std::vector<std::vector<TrackBucket>> History::buckets(int level, int64_t first, int64_t count) const {
   std::vector<std::vector<TrackBucket>> tracks(static_cast<size_t>(ranks()));
-  Statement rows = database_->prepare(
+  Statement rows = tables().prepare(
       "SELECT chunk, buckets FROM overview WHERE level = ? AND track = ? AND chunk BETWEEN ? AND ?");
   for (size_t rank = 0; rank < tracks.size(); ++rank) {
     tracks[rank].resize(static_cast<size_t>(count));
@@ -99,7 +148,7 @@ std::vector<std::vector<TrackBucket>> History::buckets(int level, int64_t first,
     rows.bind(3, first / kChunkBuckets).bind(4, (first + count - 1) / kChunkBuckets);
     while (rows.step()) {
       std::array<TrackBucket, kChunkBuckets> chunk;
-      unpack(rows.blob(1), chunk.data(), database_->path());
+      unpack(rows.blob(1), chunk.data(), file_->path());
       const int64_t begin = rows.integer(0) * kChunkBuckets - first;
       for (int64_t i = 0; i < kChunkBuckets; ++i)
         if (begin + i >= 0 && begin + i < count)
@@ -128,21 +177,22 @@ HistorySlice History::slice(int64_t begin_ns, int64_t end_ns, int64_t bucket) co
 }
 
 void History::add_passes(HistorySlice& slice) const {
-  Statement rows = database_->prepare(
-      "SELECT pass, begin_ns, ns FROM passes WHERE begin_ns < ? AND begin_ns >= ? AND begin_ns + ns > ? "
-      "ORDER BY begin_ns, pass LIMIT ?");
-  rows.bind(1, slice.end_ns()).bind(2, slice.begin_ns() - longest_pass_ns_);
-  rows.bind(3, slice.begin_ns()).bind(4, kMostSlicePasses + 1);
-  std::vector<std::shared_ptr<HistoryPass>> passes;
-  while (rows.step()) passes.push_back(pass_of(rows));
+  const auto passes = file_->read([&](Database& database) {
+    Statement rows = database.prepare(
+        "SELECT pass, begin_ns, ns FROM passes WHERE begin_ns < ? AND begin_ns >= ? AND begin_ns + ns > ? "
+        "ORDER BY begin_ns, pass LIMIT ?");
+    rows.bind(1, slice.end_ns()).bind(2, slice.begin_ns() - longest_pass_ns_);
+    rows.bind(3, slice.begin_ns()).bind(4, kMostSlicePasses + 1);
+    std::vector<std::shared_ptr<HistoryPass>> read;
+    while (rows.step()) read.push_back(pass_of(rows));
+    return read;
+  });
   slice.has_passes = static_cast<int64_t>(passes.size()) <= kMostSlicePasses;
   if (!slice.has_passes) return;
   int64_t events = 0;
   for (const auto& track : slice.buckets)
     for (const TrackBucket& bucket : track) events = std::min(events + bucket.events, kMostSliceEvents + 1);
   slice.has_events = events <= kMostSliceEvents;
-  Statement metrics = database_->prepare(
-      "SELECT substr(name, 1, 64), value FROM metrics WHERE pass = ? ORDER BY name LIMIT ?");
   int64_t room = 4 * kMostSliceEvents;  // passes are read whole, also where little of one is in view
   for (const std::shared_ptr<HistoryPass>& pass : passes) {
     const auto known = std::find_if(known_.begin(), known_.end(),
@@ -152,12 +202,10 @@ void History::add_passes(HistorySlice& slice) const {
       for (const auto& track : (*known)->events) room -= static_cast<int64_t>(track.size());
       continue;
     }
-    metrics.bind(1, pass->pass).bind(2, kMostMetrics);
-    while (metrics.step())
-      if (!metrics.is_null(1)) pass->metrics.emplace_back(metrics.text(0), metrics.number(1));
-    metrics.reset();
+    pass->metrics = metrics_of(pass->pass);
     if (slice.has_events) {
-      slice.has_events = read_events(*pass, room);
+      pass->events = read_events(*pass, room);
+      slice.has_events = pass->has_events();
       for (const auto& track : pass->events) room -= static_cast<int64_t>(track.size());
     }
     slice.passes.push_back(pass);
@@ -175,28 +223,40 @@ std::shared_ptr<HistoryPass> History::pass_of(Statement& row) const {
   return pass;
 }
 
-/// False, and none, where there are more than `most`.
-bool History::read_events(HistoryPass& pass, int64_t most) const {
-  Statement rows = database_->prepare(
-      "SELECT rank, step, begin_ns, end_ns, arrival_ns, met_ns FROM events WHERE pass = ? ORDER BY rank, "
-      "step LIMIT ?");
-  rows.bind(1, pass.pass).bind(2, std::max<int64_t>(0, most) + 1);
-  pass.events.resize(static_cast<size_t>(ranks()));
-  while (rows.step()) {
-    if (most-- <= 0) {
-      pass.events.clear();
-      return false;
+std::vector<Metric> History::metrics_of(int64_t pass) const {
+  return file_->read([pass](Database& database) {
+    Statement rows = database.prepare(
+        "SELECT substr(name, 1, 64), value FROM metrics WHERE pass = ? ORDER BY name LIMIT ?");
+    rows.bind(1, pass).bind(2, kMostMetrics);
+    std::vector<Metric> metrics;
+    while (rows.step())
+      if (!rows.is_null(1)) metrics.emplace_back(rows.text(0), rows.number(1));
+    return metrics;
+  });
+}
+
+/// [rank][step]; none where there are more than `most`.
+std::vector<std::vector<EventTimes>> History::read_events(const HistoryPass& pass, int64_t most) const {
+  using Tracks = std::vector<std::vector<EventTimes>>;
+  return file_->read([&](Database& database) -> Tracks {
+    Statement rows = database.prepare(
+        "SELECT rank, step, begin_ns, end_ns, arrival_ns, met_ns FROM events WHERE pass = ? ORDER BY rank, "
+        "step LIMIT ?");
+    rows.bind(1, pass.pass).bind(2, std::max<int64_t>(0, most) + 1);
+    Tracks tracks(static_cast<size_t>(ranks()));
+    for (int64_t count = 0; rows.step(); ++count) {
+      if (count >= most) return {};
+      const int64_t rank = rows.integer(0), step = rows.integer(1);
+      if (rank < 0 || rank >= ranks()) damaged(fmt::format("pass {} has events of rank {}", pass.pass, rank));
+      std::vector<EventTimes>& track = tracks[static_cast<size_t>(rank)];
+      const auto next = static_cast<int64_t>(track.size());
+      if (step != next || step >= static_cast<int64_t>(program_->steps.size()))
+        damaged(fmt::format("pass {}, rank {}: step {} where {} is expected", pass.pass, rank, step, next));
+      track.push_back(
+          placed({rows.integer(2), rows.integer(3), rows.integer(4), rows.integer(5)}, pass.begin_ns));
     }
-    const int64_t rank = rows.integer(0), step = rows.integer(1);
-    if (rank < 0 || rank >= ranks()) damaged(fmt::format("pass {} has events of rank {}", pass.pass, rank));
-    std::vector<EventTimes>& track = pass.events[static_cast<size_t>(rank)];
-    const auto next = static_cast<int64_t>(track.size());
-    if (step != next || step >= static_cast<int64_t>(program_->steps.size()))
-      damaged(fmt::format("pass {}, rank {}: step {} where {} is expected", pass.pass, rank, step, next));
-    track.push_back(
-        placed({rows.integer(2), rows.integer(3), rows.integer(4), rows.integer(5)}, pass.begin_ns));
-  }
-  return true;
+    return tracks;
+  });
 }
 
 }  // namespace shardlens

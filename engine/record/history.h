@@ -1,7 +1,8 @@
 // A recording read by time: what its tracks did in a stretch of it, however long, and where in it the next
 // thing of a kind is. It reads what is shown and no more: buckets of the overview, and the events themselves
 // where few are in view. A file without an overview (its writer was killed) gets one, built a little at a
-// time, and keeps it where it can be written.
+// time, and keeps it where it can be written. Of a file that is still being written it is built beside it, in
+// a database that is forgotten, and grows with it.
 #pragma once
 
 #include <memory>
@@ -12,6 +13,7 @@
 #include "engine/io/sqlite.h"
 #include "engine/record/overview.h"
 #include "engine/record/recording.h"
+#include "engine/record/recording_file.h"
 
 namespace shardlens {
 
@@ -80,8 +82,14 @@ class History {
   int64_t passes() const { return passes_; }
   int ranks() const { return program_->ranks() * program_->replicas(); }
 
+  /// Takes in what was committed since. False: its writer is gone; a History made anew is that of the file as
+  /// it stays.
+  bool follow();
+  bool is_behind() const { return live_ && built_passes_ < passes_; }  ///< of what it took in
+
   bool ready() const { return finest_.has_value(); }
-  /// Builds the overview for about `seconds`, where there is none yet; the share that is done.
+  /// Builds the overview for about `seconds`, where there is none yet or it is_behind(); the share that is
+  /// done.
   double build_for(double seconds);
 
   /// [begin_ns, end_ns) of the recording in buckets not wider than `bucket`, unless the finest are, or they
@@ -91,23 +99,32 @@ class History {
   std::optional<HistoryPlace> find(const HistoryQuestion& question) const;
 
  private:
+  void read_bounds();
+  Database& tables() const;
+  void begin_building();
   bool build_more();
   [[noreturn]] void damaged(const std::string& what) const;
   std::shared_ptr<HistoryPass> pass_of(Statement& row) const;
   std::vector<std::vector<TrackBucket>> buckets(int level, int64_t first, int64_t count) const;
   void add_passes(HistorySlice& slice) const;
-  bool read_events(HistoryPass& pass, int64_t most) const;
-  std::optional<HistoryPlace> place_of(int64_t pass, int rank, StepId step) const;
-  std::optional<HistoryPlace> next_of(const HistoryQuestion& question,
+  std::vector<Metric> metrics_of(int64_t pass) const;
+  std::vector<std::vector<EventTimes>> read_events(const HistoryPass& pass, int64_t most) const;
+  std::optional<HistoryPlace> place_of(Database& database, int64_t pass, int rank, StepId step) const;
+  std::optional<HistoryPlace> next_of(Database& database, const HistoryQuestion& question,
                                       const std::vector<StepId>& steps) const;
+  std::optional<HistoryPlace> slow_pass(const HistoryQuestion& question) const;
+  std::optional<HistoryPlace> long_wait(const HistoryQuestion& question) const;
 
-  std::unique_ptr<Database> database_;
+  const std::unique_ptr<RecordingFile> file_;
+  const bool live_;                ///< it was being written when this was made
+  std::unique_ptr<Database> own_;  ///< with the overview of such a file; null: it is in the file
   const std::shared_ptr<const Program> program_;
   int64_t end_ns_ = 0, longest_pass_ns_ = 0, passes_ = 0;
   std::optional<int> finest_;
 
   std::unique_ptr<OverviewBuilder> builder_;
   int64_t built_pass_ = -1, built_rank_ = -1, built_step_ = -1;  ///< the last event that is in it
+  int64_t built_passes_ = 0;                                     ///< that were there when it was complete
 
   /// The passes of the newest slice, so that the next one reads only what came into view.
   mutable std::vector<std::shared_ptr<const HistoryPass>> known_;

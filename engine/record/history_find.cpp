@@ -17,10 +17,10 @@ bool holds(const std::string& text, const std::string& words) {
 
 }  // namespace
 
-std::optional<HistoryPlace> History::place_of(int64_t pass, int rank, StepId step) const {
+std::optional<HistoryPlace> History::place_of(Database& database, int64_t pass, int rank, StepId step) const {
   if (rank < 0 || rank >= ranks() || step < 0 || step >= static_cast<StepId>(program_->steps.size()))
     return std::nullopt;
-  Statement row = database_->prepare(
+  Statement row = database.prepare(
       "SELECT passes.begin_ns, events.begin_ns, end_ns, arrival_ns, met_ns FROM events JOIN passes ON "
       "passes.pass = events.pass WHERE events.pass = ? AND rank = ? AND step = ?");
   row.bind(1, pass).bind(2, int64_t{rank}).bind(3, int64_t{step});
@@ -32,18 +32,18 @@ std::optional<HistoryPlace> History::place_of(int64_t pass, int rank, StepId ste
 }
 
 /// `steps` are the ids that are meant, ascending.
-std::optional<HistoryPlace> History::next_of(const HistoryQuestion& question,
+std::optional<HistoryPlace> History::next_of(Database& database, const HistoryQuestion& question,
                                              const std::vector<StepId>& steps) const {
   if (steps.empty()) return std::nullopt;
   const auto behind = std::upper_bound(steps.begin(), steps.end(), question.step);
   if (behind != steps.end())
-    if (auto found = place_of(question.pass, question.rank, *behind)) return found;
+    if (auto found = place_of(database, question.pass, question.rank, *behind)) return found;
   // In another pass it is the first of them: a rank has all steps up to its last.
   const auto first_in = [&](const char* which) -> std::optional<HistoryPlace> {
-    Statement rows = database_->prepare(which);
+    Statement rows = database.prepare(which);
     rows.bind(1, question.pass);
     while (rows.step())
-      if (auto found = place_of(rows.integer(0), question.rank, steps.front())) return found;
+      if (auto found = place_of(database, rows.integer(0), question.rank, steps.front())) return found;
     return std::nullopt;
   };
   if (auto found = first_in("SELECT pass FROM passes WHERE pass > ? ORDER BY pass")) return found;
@@ -52,33 +52,42 @@ std::optional<HistoryPlace> History::next_of(const HistoryQuestion& question,
   return found;
 }
 
-std::optional<HistoryPlace> History::find(const HistoryQuestion& question) const {
-  if (question.find == HistoryFind::SlowPass) {
-    if (passes_ == 0) return std::nullopt;
-    const int64_t number = question.number % passes_;
+std::optional<HistoryPlace> History::slow_pass(const HistoryQuestion& question) const {
+  if (passes_ == 0) return std::nullopt;
+  const int64_t number = question.number % passes_;
+  return file_->read([&](Database& database) -> std::optional<HistoryPlace> {
     Statement row =
-        database_->prepare("SELECT pass, begin_ns, ns FROM passes ORDER BY ns DESC, pass LIMIT 1 OFFSET ?");
+        database.prepare("SELECT pass, begin_ns, ns FROM passes ORDER BY ns DESC, pass LIMIT 1 OFFSET ?");
     row.bind(1, number);
     if (!row.step()) return std::nullopt;
     const auto pass = pass_of(row);
     return HistoryPlace{
         pass->pass, -1, -1, pass->begin_ns, pass->end_ns(), number, question.number >= passes_};
-  }
-  if (question.find == HistoryFind::LongWait) {
-    const int64_t count = database_->integer("SELECT count(*) FROM waits");
-    if (count == 0) return std::nullopt;
-    Statement row = database_->prepare("SELECT pass, rank, step FROM waits WHERE place = ?");
-    row.bind(1, question.number % count);
-    if (!row.step()) return std::nullopt;
-    const int64_t rank = row.integer(1), step = row.integer(2);
-    if (rank < 0 || rank >= ranks() || step < 0 || step >= static_cast<int64_t>(program_->steps.size()))
-      damaged("its longest waits are of ranks or steps that are not there");
-    auto found = place_of(row.integer(0), static_cast<int>(rank), static_cast<StepId>(step));
-    if (!found) return std::nullopt;
-    found->number = question.number % count;
-    found->wrapped = question.number >= count;
-    return found;
-  }
+  });
+}
+
+std::optional<HistoryPlace> History::long_wait(const HistoryQuestion& question) const {
+  if (!ready()) return std::nullopt;
+  const int64_t count = tables().integer("SELECT count(*) FROM waits");
+  if (count == 0) return std::nullopt;
+  Statement row = tables().prepare("SELECT pass, rank, step FROM waits WHERE place = ?");
+  row.bind(1, question.number % count);
+  if (!row.step()) return std::nullopt;
+  const int64_t pass = row.integer(0), rank = row.integer(1), step = row.integer(2);
+  if (rank < 0 || rank >= ranks() || step < 0 || step >= static_cast<int64_t>(program_->steps.size()))
+    damaged("its longest waits are of ranks or steps that are not there");
+  auto found = file_->read([&](Database& database) {
+    return place_of(database, pass, static_cast<int>(rank), static_cast<StepId>(step));
+  });
+  if (!found) return std::nullopt;
+  found->number = question.number % count;
+  found->wrapped = question.number >= count;
+  return found;
+}
+
+std::optional<HistoryPlace> History::find(const HistoryQuestion& question) const {
+  if (question.find == HistoryFind::SlowPass) return slow_pass(question);
+  if (question.find == HistoryFind::LongWait) return long_wait(question);
   std::vector<StepId> steps;
   for (const Step& step : program_->steps) {
     const bool meant = question.find == HistoryFind::Collective
@@ -86,7 +95,7 @@ std::optional<HistoryPlace> History::find(const HistoryQuestion& question) const
                            : holds(step.name, question.text) || holds(step.equation, question.text);
     if (meant) steps.push_back(step.id);
   }
-  return next_of(question, steps);
+  return file_->read([&](Database& database) { return next_of(database, question, steps); });
 }
 
 }  // namespace shardlens

@@ -205,19 +205,23 @@ void OverviewBuilder::remember_wait(const LongWait& wait) {
   std::push_heap(waits_.begin(), waits_.end(), waits_longer);
 }
 
-void OverviewBuilder::finish() {
-  if (finished_) return;
-  finished_ = true;
+void OverviewBuilder::flush() {
   for (int level = finest_; level < kOverviewLevels; ++level) store(level);
-  std::sort(waits_.begin(), waits_.end(), waits_longer);
-  Statement insert = database_.prepare("INSERT INTO temp.waits VALUES(?, ?, ?, ?, ?)");
-  for (size_t place = 0; place < waits_.size(); ++place)
+  std::vector<LongWait> longest = waits_;
+  std::sort(longest.begin(), longest.end(), waits_longer);
+  Statement insert = database_.prepare("INSERT OR REPLACE INTO temp.waits VALUES(?, ?, ?, ?, ?)");
+  for (size_t place = 0; place < longest.size(); ++place)
     insert.bind(1, static_cast<int64_t>(place))
-        .bind(2, waits_[place].pass)
-        .bind(3, int64_t{waits_[place].rank})
-        .bind(4, int64_t{waits_[place].step})
-        .bind(5, waits_[place].ns)
+        .bind(2, longest[place].pass)
+        .bind(3, int64_t{longest[place].rank})
+        .bind(4, int64_t{longest[place].step})
+        .bind(5, longest[place].ns)
         .run();
+}
+
+void OverviewBuilder::finish() {
+  if (!finished_) flush();
+  finished_ = true;
   waits_.clear();
 }
 

@@ -94,7 +94,9 @@ class OverviewBuilder {
   void set_grain(int64_t ns, int64_t events_of_a_track);
   /// An event of `rank` (counted through all replicas), times from the beginning of the pass.
   void add(int64_t pass, int64_t pass_begin_ns, int rank, StepId step, EventTimes times);
-  /// Stores what is still in memory; nothing is added afterwards.
+  /// Stores what is still in memory: the tables hold all that was added.
+  void flush();
+  /// The same; nothing is added afterwards.
   void finish();
   /// finish(), and the tables' content becomes the file's own, in a transaction of its own.
   void keep(int64_t passes);

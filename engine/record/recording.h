@@ -45,8 +45,11 @@
 namespace shardlens {
 
 class Database;
+class LiveLink;
 class OverviewBuilder;
+class RecordingFile;
 class Statement;
+enum class WriterState;
 
 inline constexpr int64_t kRecordingId = 0x53484C44;  ///< application_id of the file: "SHLD"
 inline constexpr int64_t kRecordingVersion = 2;      ///< user_version; a newer one is refused
@@ -125,7 +128,7 @@ using HashTable = std::vector<std::vector<std::optional<uint64_t>>>;
 
 /// Writes a recording from a thread of its own: offer() never waits for the disk. What is written is
 /// committed a few times a second, so a run killed at any moment leaves a file that opens and holds all but
-/// the last moment.
+/// the last moment, and a Recording of it can be read meanwhile.
 class RecordingWriter {
  public:
   /// Creates the file; throws a request Error when it is there already or cannot be made.
@@ -151,12 +154,14 @@ class RecordingWriter {
   void write_samples(const RecordedPass& pass, int64_t number, RecordingTotals& added);
   void write_parity(const RecordedPass& pass, int64_t number, RecordingTotals& added);
   void write_totals(const RecordingTotals& totals);
+  void commit();
   void add_to_overview(int64_t number, const RecordedPass& pass);
   class Pictures;
 
   const int ranks_, replicas_;
   RecordingLimits limits_;
   const Program program_;
+  std::unique_ptr<LiveLink> link_;      ///< there before the file, and until it is closed
   std::unique_ptr<Database> database_;  ///< the thread's own while it runs
   std::unique_ptr<Pictures> pictures_;
   std::unique_ptr<OverviewBuilder> overview_;  ///< null: it could not be kept up
@@ -172,8 +177,10 @@ class RecordingWriter {
   std::thread thread_;
 };
 
-/// A recording opened for reading. Reads what is asked for and no more. Every reading function throws a
-/// request Error that names the file where its content is not what a recording holds.
+/// A recording opened for reading, also while it is written: then what is asked for is what was committed by
+/// the time of asking, and the run that writes is never held up. Reads what is asked for and no more. Every
+/// reading function throws a request Error that names the file where its content is not what a recording
+/// holds.
 class Recording {
  public:
   /// Throws a request Error for a file that is no recording, was written by a newer version, or is damaged.
@@ -181,7 +188,12 @@ class Recording {
   ~Recording();
 
   const RecordingHeader& header() const { return header_; }  ///< memory: bytes by kind only
-  bool finished() const { return finished_; }                ///< false: the run was killed, or still records
+  bool finished() const;                                     ///< false: the run was killed, or still records
+  WriterState writer() const;  ///< looked at anew; Gone: nobody writes, and never will
+  /// Of one that is being written: the moment of the last commit, by now_seconds(), and a number that rises
+  /// with every commit.
+  double committed_seconds() const;
+  uint64_t generation() const;
   RecordingTotals totals() const;
   double started_unix_seconds() const { return started_unix_seconds_; }
 
@@ -215,8 +227,8 @@ class Recording {
 
   /// In the order of their moments.
   std::vector<Note> notes() const;
-  /// Each is in the file when it returns, and throws a run Error where the file cannot be written. add()
-  /// returns the note with its id.
+  /// Each is in the file when it returns, and throws a run Error where the file cannot be written, as while a
+  /// run writes it. add() returns the note with its id.
   Note add_note(Note note);
   void edit_note(int64_t id, const std::string& text);
   void remove_note(int64_t id);
@@ -225,7 +237,17 @@ class Recording {
   /// By tensor, picture and hash: ranks that hold the same share one sample, as they do in a run.
   using SharedSamples = std::map<std::tuple<int64_t, int64_t, int64_t>, std::shared_ptr<const TensorSample>>;
 
-  std::string text(const std::string& key) const;
+  std::string text(Database& database, const std::string& key) const;
+  void read_header();
+  RecordingTotals read_totals(Database& database) const;
+  RecordedPass read_pass(Database& database, int64_t index) const;
+  std::vector<Note> read_notes(Database& database) const;
+  SampleTable read_samples(Database& database, int64_t index) const;
+  HashTable read_hashes(Database& database, int64_t index) const;
+  ParityTable read_parity(Database& database, int64_t index, const std::vector<bool>& pictured) const;
+  void find_samples(Database& database, int64_t from, int64_t to, const std::vector<bool>& wanted,
+                    std::vector<std::vector<int64_t>>& passes) const;
+  std::vector<BytesByKind> memory_of(const char* column, const char* what) const;
   int64_t within(int64_t value, int64_t most,
                  const char* of) const;  ///< throws unless it is from 0 to `most`
   double seconds_of(int64_t nanoseconds) const;
@@ -234,9 +256,8 @@ class Recording {
   std::shared_ptr<const TensorSample> read_sample(const Statement& rows, SharedSamples& shared) const;
   [[noreturn]] void damaged(const std::string& what) const;
 
-  std::unique_ptr<Database> database_;
+  std::unique_ptr<RecordingFile> file_;
   RecordingHeader header_;
-  bool finished_ = false;
   double started_unix_seconds_ = 0;
 };
 

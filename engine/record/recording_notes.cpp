@@ -9,11 +9,13 @@
 #include "engine/config/error.h"
 #include "engine/io/sqlite.h"
 #include "engine/record/recording.h"
+#include "engine/record/recording_file.h"
 
 namespace shardlens {
 namespace {
 
-constexpr double kSeconds = 1e-9;  // of a nanosecond
+constexpr double kSeconds = 1e-9;        // of a nanosecond
+constexpr int64_t kPassesAtOnce = 1024;  // whose metrics are read
 
 int64_t nanoseconds(double seconds) {
   constexpr double kMost = 9e9;  // seconds that nanoseconds can count
@@ -30,43 +32,65 @@ std::string cut(const std::string& text) {
 }  // namespace
 
 int64_t Recording::passes() const {
-  const int64_t count = database_->integer("SELECT count(*) FROM passes");
-  if (count == 0) return 0;
-  const int64_t first = database_->integer("SELECT min(pass) FROM passes"),
-                last = database_->integer("SELECT max(pass) FROM passes");
-  if (first != 0 || last != count - 1)
-    damaged(fmt::format("it holds {} passes, and they are numbered {} to {}", count, first, last));
-  return count;
+  return file_->read([this](Database& database) -> int64_t {
+    const int64_t count = database.integer("SELECT count(*) FROM passes");
+    if (count == 0) return 0;
+    const int64_t first = database.integer("SELECT min(pass) FROM passes"),
+                  last = database.integer("SELECT max(pass) FROM passes");
+    if (first != 0 || last != count - 1)
+      damaged(fmt::format("it holds {} passes, and they are numbered {} to {}", count, first, last));
+    return count;
+  });
 }
 
 PassTime Recording::pass_time(int64_t index) const {
-  Statement row = database_->prepare("SELECT begin_ns, ns FROM passes WHERE pass = ?");
-  row.bind(1, index);
-  if (!row.step()) throw request_error(fmt::format("{} has no pass {}", database_->path(), index));
-  return {seconds_of(row.integer(0)), seconds_of(row.integer(1))};
+  return file_->read([&](Database& database) -> PassTime {
+    Statement row = database.prepare("SELECT begin_ns, ns FROM passes WHERE pass = ?");
+    row.bind(1, index);
+    if (!row.step()) throw request_error(fmt::format("{} has no pass {}", file_->path(), index));
+    return {seconds_of(row.integer(0)), seconds_of(row.integer(1))};
+  });
 }
 
 void Recording::metrics(int64_t first, int64_t last, int64_t stride,
                         const std::function<void(int64_t, const std::string&, double)>& take) const {
-  const auto read = [&](Statement& rows) {
-    while (rows.step()) take(rows.integer(0), rows.text(1), rows.number(2));
+  struct Value {
+    int64_t pass;
+    std::string name;
+    double value;
   };
-  if (stride == 1) {
-    Statement rows = database_->prepare(
-        "SELECT pass, name, value FROM metrics WHERE pass >= ? AND pass < ? ORDER BY pass, name");
-    rows.bind(1, first).bind(2, last);
-    return read(rows);
-  }
-  Statement rows = database_->prepare("SELECT pass, name, value FROM metrics WHERE pass = ? ORDER BY name");
-  for (int64_t pass = first; pass < last; pass += stride) {
-    rows.bind(1, pass);
-    read(rows);
-    rows.reset();
+  const auto read = [](Statement& rows, std::vector<Value>& values) {
+    while (rows.step()) values.push_back({rows.integer(0), rows.text(1), rows.number(2)});
+  };
+  for (int64_t begin = first; begin < last; begin += kPassesAtOnce * stride) {
+    const int64_t end = std::min(last, begin + kPassesAtOnce * stride);
+    const std::vector<Value> values = file_->read([&](Database& database) {
+      std::vector<Value> found;
+      if (stride == 1) {
+        Statement rows = database.prepare(
+            "SELECT pass, name, value FROM metrics WHERE pass >= ? AND pass < ? ORDER BY pass, name");
+        rows.bind(1, begin).bind(2, end);
+        read(rows, found);
+        return found;
+      }
+      Statement rows = database.prepare("SELECT pass, name, value FROM metrics WHERE pass = ? ORDER BY name");
+      for (int64_t pass = begin; pass < end; pass += stride) {
+        rows.bind(1, pass);
+        read(rows, found);
+        rows.reset();
+      }
+      return found;
+    });
+    for (const Value& one : values) take(one.pass, one.name, one.value);
   }
 }
 
 std::vector<Note> Recording::notes() const {
-  Statement rows = database_->prepare("SELECT id, ns, rank, step, text FROM notes ORDER BY ns, id LIMIT ?");
+  return file_->read([this](Database& database) { return read_notes(database); });
+}
+
+std::vector<Note> Recording::read_notes(Database& database) const {
+  Statement rows = database.prepare("SELECT id, ns, rank, step, text FROM notes ORDER BY ns, id LIMIT ?");
   rows.bind(1, kMostNotes);
   std::vector<Note> notes;
   const auto steps = static_cast<int64_t>(header_.program.steps.size());
@@ -86,26 +110,28 @@ std::vector<Note> Recording::notes() const {
 
 Note Recording::add_note(Note note) {
   note.text = cut(note.text);
-  database_->prepare("INSERT INTO notes(ns, rank, step, text) VALUES(?, ?, ?, ?)")
+  Database& database = file_->own();
+  database.prepare("INSERT INTO notes(ns, rank, step, text) VALUES(?, ?, ?, ?)")
       .bind(1, nanoseconds(note.seconds))
       .bind(2, int64_t{note.rank})
       .bind(3, int64_t{note.step})
       .bind(4, std::string_view(note.text))
       .run();
-  note.id = database_->integer("SELECT last_insert_rowid()");
+  note.id = database.integer("SELECT last_insert_rowid()");
   return note;
 }
 
 void Recording::edit_note(int64_t id, const std::string& text) {
   const std::string kept = cut(text);
-  database_->prepare("UPDATE notes SET text = ? WHERE id = ?")
+  file_->own()
+      .prepare("UPDATE notes SET text = ? WHERE id = ?")
       .bind(1, std::string_view(kept))
       .bind(2, id)
       .run();
 }
 
 void Recording::remove_note(int64_t id) {
-  database_->prepare("DELETE FROM notes WHERE id = ?").bind(1, id).run();
+  file_->own().prepare("DELETE FROM notes WHERE id = ?").bind(1, id).run();
 }
 
 }  // namespace shardlens

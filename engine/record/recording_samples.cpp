@@ -9,6 +9,7 @@
 #include "engine/config/error.h"
 #include "engine/io/sqlite.h"
 #include "engine/record/recording.h"
+#include "engine/record/recording_file.h"
 #include "engine/record/recording_pictures.h"
 
 namespace shardlens {
@@ -18,6 +19,7 @@ namespace {
 constexpr int64_t kMostCells = int64_t{1} << 24;
 
 constexpr int64_t kPassesLookedBack = 255;  // for the newest sample of a tensor
+constexpr size_t kTensorsAtOnce = 32;       // whose samples are read
 constexpr int kCoarseExtent = 32;           // of a picture for which there is little room
 
 int64_t held_bytes(const TensorSample& sample) {
@@ -211,9 +213,13 @@ std::shared_ptr<const TensorSample> Recording::read_sample(const Statement& rows
 }
 
 SampleTable Recording::samples(int64_t index) const {
+  return file_->read([&](Database& database) { return read_samples(database, index); });
+}
+
+SampleTable Recording::read_samples(Database& database, int64_t index) const {
   SampleTable table;
   SharedSamples shared;
-  Statement rows = database_->prepare(kSelectSamples);
+  Statement rows = database.prepare(kSelectSamples);
   rows.bind(1, index);
   while (rows.step()) {
     const int64_t rank = rows.integer(0), id = rows.integer(1);
@@ -226,67 +232,89 @@ SampleTable Recording::samples(int64_t index) const {
   return table;
 }
 
+// Which pass each is in, without touching a picture: the newest of the passes `from` to `to`.
+void Recording::find_samples(Database& database, int64_t from, int64_t to, const std::vector<bool>& wanted,
+                             std::vector<std::vector<int64_t>>& passes) const {
+  Statement rows = database.prepare(
+      "SELECT pass, rank, tensor FROM samples WHERE pass >= ? AND pass <= ? ORDER BY pass DESC, rank, "
+      "tensor");
+  rows.bind(1, from).bind(2, to);
+  const auto is_wanted = [&](size_t tensor) { return tensor < wanted.size() && wanted[tensor]; };
+  int64_t missing = 0;
+  for (const std::vector<int64_t>& rank : passes)
+    for (size_t tensor = 0; tensor < rank.size(); ++tensor) missing += is_wanted(tensor) && rank[tensor] < 0;
+  while (missing > 0 && rows.step()) {
+    const int64_t rank = rows.integer(1), tensor = rows.integer(2);
+    check_cell(rank, tensor, "samples");
+    int64_t& pass = passes[static_cast<size_t>(rank)][static_cast<size_t>(tensor)];
+    if (pass >= 0 || !is_wanted(static_cast<size_t>(tensor))) continue;
+    pass = rows.integer(0);
+    --missing;
+  }
+}
+
 LatestSamples Recording::latest_samples(int64_t index, const std::vector<bool>& wanted,
                                         const LatestSamples& known, int64_t most_bytes) const {
   const size_t tensors = header_.program.tensors.size();
   const auto ranks = static_cast<size_t>(header_.program.ranks());
   LatestSamples latest;
   latest.samples.assign(ranks, std::vector<std::shared_ptr<const TensorSample>>(tensors));
-  latest.passes.assign(ranks, std::vector<int64_t>(tensors, -1));
-  const auto is_wanted = [&](int64_t tensor) {
-    return static_cast<size_t>(tensor) < wanted.size() && wanted[static_cast<size_t>(tensor)];
-  };
-
-  // Which passes they are in, without touching a picture: from this one back, and then the first of all.
-  const auto look = [&](int64_t from, int64_t to) {
-    Statement rows = database_->prepare(
-        "SELECT pass, rank, tensor FROM samples WHERE pass >= ? AND pass <= ? ORDER BY pass DESC, rank, "
-        "tensor");
-    rows.bind(1, from).bind(2, to);
-    while (rows.step()) {
-      const int64_t rank = rows.integer(1), tensor = rows.integer(2);
-      check_cell(rank, tensor, "samples");
-      int64_t& pass = latest.passes[static_cast<size_t>(rank)][static_cast<size_t>(tensor)];
-      if (pass < 0 && is_wanted(tensor)) pass = rows.integer(0);
-    }
-  };
-  const int64_t first = std::max<int64_t>(0, index - kPassesLookedBack);
-  look(first, index);
-  if (first > 0) look(0, 0);
+  latest.passes = file_->read([&](Database& database) {
+    std::vector<std::vector<int64_t>> passes(ranks, std::vector<int64_t>(tensors, -1));
+    const int64_t first = std::max<int64_t>(0, index - kPassesLookedBack);
+    find_samples(database, first, index, wanted, passes);
+    if (first > 0) find_samples(database, 0, 0, wanted, passes);
+    return passes;
+  });
 
   int64_t bytes = 0;
-  SharedSamples shared;
   std::map<std::shared_ptr<const TensorSample>, std::shared_ptr<const TensorSample>>
-      held;  // as it was stored
-  Statement rows = database_->prepare(std::string(kSelectSamples) + " AND s.rank = ? AND s.tensor = ?");
-  for (size_t tensor = 0; tensor < tensors; ++tensor) {
-    for (size_t rank = 0; rank < ranks; ++rank) {
-      const int64_t pass = latest.passes[rank][tensor];
-      if (pass < 0) continue;
-      std::shared_ptr<const TensorSample>& cell = latest.samples[rank][tensor];
-      if (rank < known.passes.size() && known.passes[rank][tensor] == pass)
-        cell = known.samples[rank][tensor];
-      if (!cell) {
-        rows.bind(1, pass).bind(2, static_cast<int64_t>(rank)).bind(3, static_cast<int64_t>(tensor));
-        if (rows.step()) cell = read_sample(rows, shared);
-        rows.reset();
+      held;                                                        // as it was stored
+  using Cells = std::vector<std::shared_ptr<const TensorSample>>;  // [tensor of the group][rank]
+  for (size_t group = 0; group < tensors; group += kTensorsAtOnce) {
+    const size_t end = std::min(tensors, group + kTensorsAtOnce);
+    Cells cells = file_->read([&](Database& database) {
+      Cells read;
+      SharedSamples shared;
+      Statement rows = database.prepare(std::string(kSelectSamples) + " AND s.rank = ? AND s.tensor = ?");
+      for (size_t tensor = group; tensor < end; ++tensor)
+        for (size_t rank = 0; rank < ranks; ++rank) {
+          read.emplace_back();
+          const int64_t pass = latest.passes[rank][tensor];
+          if (pass < 0) continue;
+          if (rank < known.passes.size() && known.passes[rank][tensor] == pass)
+            read.back() = known.samples[rank][tensor];
+          if (read.back()) continue;
+          rows.bind(1, pass).bind(2, static_cast<int64_t>(rank)).bind(3, static_cast<int64_t>(tensor));
+          if (rows.step()) read.back() = read_sample(rows, shared);
+          rows.reset();
+        }
+      return read;
+    });
+    auto next = cells.begin();
+    for (size_t tensor = group; tensor < end; ++tensor)
+      for (size_t rank = 0; rank < ranks; ++rank) {
+        const std::shared_ptr<const TensorSample> cell = std::move(*next++);
+        if (!cell) continue;
+        // Ranks share what they hold alike, and what stands for it.
+        std::shared_ptr<const TensorSample>& stands = held[cell];
+        if (!stands) {
+          stands = bytes + held_bytes(*cell) > most_bytes ? coarse(*cell) : cell;
+          bytes += held_bytes(*stands);
+        }
+        latest.samples[rank][tensor] = stands;
       }
-      if (!cell) continue;
-      // Ranks share what they hold alike, and what stands for it.
-      std::shared_ptr<const TensorSample>& stands = held[cell];
-      if (!stands) {
-        stands = bytes + held_bytes(*cell) > most_bytes ? coarse(*cell) : cell;
-        bytes += held_bytes(*stands);
-      }
-      cell = stands;
-    }
   }
   return latest;
 }
 
 HashTable Recording::hashes(int64_t index) const {
+  return file_->read([&](Database& database) { return read_hashes(database, index); });
+}
+
+HashTable Recording::read_hashes(Database& database, int64_t index) const {
   HashTable table;
-  Statement rows = database_->prepare("SELECT rank, tensor, hash FROM samples WHERE pass = ?");
+  Statement rows = database.prepare("SELECT rank, tensor, hash FROM samples WHERE pass = ?");
   rows.bind(1, index);
   while (rows.step()) {
     const int64_t rank = rows.integer(0), tensor = rows.integer(1);
@@ -304,8 +332,13 @@ ParityTable Recording::parity(int64_t index) const {
 }
 
 ParityTable Recording::parity(int64_t index, const std::vector<bool>& pictured) const {
+  return file_->read([&](Database& database) { return read_parity(database, index, pictured); });
+}
+
+ParityTable Recording::read_parity(Database& database, int64_t index,
+                                   const std::vector<bool>& pictured) const {
   ParityTable table;
-  Statement rows = database_->prepare(
+  Statement rows = database.prepare(
       "SELECT q.tensor, q.relative_error, q.max_abs_error, q.bound, q.ranks_identical, q.picture,"
       " p.rows, p.cols, p.exact, p.data FROM parity q LEFT JOIN pictures p ON p.picture = q.picture"
       " WHERE q.pass = ?");

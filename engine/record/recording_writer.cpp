@@ -8,6 +8,7 @@
 #include "engine/config/error.h"
 #include "engine/io/sqlite.h"
 #include "engine/program/program_json.h"
+#include "engine/record/live_link.h"
 #include "engine/record/overview.h"
 #include "engine/record/recording.h"
 #include "engine/record/recording_pictures.h"
@@ -16,6 +17,8 @@ namespace shardlens {
 namespace {
 
 constexpr auto kCommitEvery = std::chrono::milliseconds(250);
+constexpr auto kBeatEvery = std::chrono::milliseconds(500);
+constexpr int64_t kNoSpillPages = 1 << 30;  // more than a batch can have
 
 int64_t nanoseconds(double seconds) {
   return std::isfinite(seconds) ? std::llround(seconds * 1e9) : 0;
@@ -63,8 +66,10 @@ RecordingWriter::RecordingWriter(const std::string& path, const RecordingHeader&
       replicas_(header.program.replicas()),
       limits_(limits),
       program_(header.program),
+      link_(std::make_unique<LiveLink>(path)),
       database_(std::make_unique<Database>(path, Database::Access::Create)) {
   write_header(header);
+  link_->made();
   overview_ = std::make_unique<OverviewBuilder>(*database_, program_);
   pictures_ = std::make_unique<Pictures>(*database_, limits_.file_bytes / 2);
   thread_ = std::thread([this] { main(); });
@@ -80,8 +85,10 @@ void RecordingWriter::write_header(const RecordingHeader& header) {
   // one takes more than the second a kill may cost; finish() waits.
   db.run(
       fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}; "
-                  "PRAGMA synchronous = OFF; PRAGMA journal_mode = DELETE;",
-                  kRecordingId, kRecordingVersion));
+                  "PRAGMA synchronous = OFF; PRAGMA journal_mode = DELETE;"
+                  // Pages change only in a commit, so that there is time to read between two.
+                  "PRAGMA main.cache_spill = {};",
+                  kRecordingId, kRecordingVersion, kNoSpillPages));
   db.run("BEGIN");
   db.run(
       "CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;"
@@ -254,7 +261,8 @@ void RecordingWriter::add_to_overview(int64_t number, const RecordedPass& pass) 
 void RecordingWriter::main() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return ending_ || !waiting_.empty(); });
+    while (!changed_.wait_for(lock, kBeatEvery, [this] { return ending_ || !waiting_.empty(); }))
+      link_->beat();
     if (waiting_.empty()) return;
     if (!ending_) changed_.wait_for(lock, kCommitEvery, [this] { return ending_; });  // one batch of many
     std::deque<RecordedPass> batch = std::move(waiting_);
@@ -268,10 +276,13 @@ void RecordingWriter::main() {
     try {
       database_->run("BEGIN");
       pictures_->begin();
-      for (const RecordedPass& pass : batch) write(pass, added);
+      for (const RecordedPass& pass : batch) {
+        write(pass, added);
+        link_->beat();
+      }
       add(reached, added);
       write_totals(reached);
-      database_->run("COMMIT");
+      commit();
       const int64_t bytes = database_->integer("PRAGMA page_count") * database_->integer("PRAGMA page_size");
       if (bytes > limits_.file_bytes)
         problem =
@@ -293,6 +304,20 @@ void RecordingWriter::main() {
     }
     waiting_bytes_ -= batch_bytes;
     if (!problem.empty()) totals_.problem = problem;
+  }
+}
+
+// Where it fails, pages that it changed are put back before anybody may read.
+void RecordingWriter::commit() {
+  const LiveLink::Change change(*link_);
+  try {
+    database_->run("COMMIT");
+  } catch (...) {
+    try {
+      database_->run("ROLLBACK");
+    } catch (const std::exception&) {  // SQLite may have rolled it back itself
+    }
+    throw;
   }
 }
 
@@ -318,6 +343,7 @@ RecordingTotals RecordingWriter::finish() {
     if (totals_.problem.empty() && totals_.dropped_passes > 0)
       totals_.problem = "the disk was slower than the run";
     try {
+      const LiveLink::Change change(*link_);
       database_->run("PRAGMA synchronous = FULL");
       write_totals(totals_);
       database_->run("UPDATE meta SET value = 1 WHERE key = 'finished'");
@@ -328,6 +354,7 @@ RecordingTotals RecordingWriter::finish() {
     }
     overview_.reset();
     database_.reset();
+    link_.reset();
   }
   return totals_;
 }

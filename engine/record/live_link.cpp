@@ -1,0 +1,247 @@
+// The record in FILE-live, its lock, and the list of what is being recorded.
+#include "engine/record/live_link.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <thread>
+
+#include "engine/config/clock.h"
+#include "engine/io/user_folder.h"
+#include "engine/record/sample.h"
+
+namespace shardlens {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kMagic = 0x3145'5649'4C4C'4853;  // "SHLLIVE1"
+constexpr double kBeatSeconds = 0.4;
+constexpr int kLooks = 5;  // at a record that is just being rewritten
+
+struct Record {
+  uint64_t magic = kMagic;
+  uint64_t generation = 0, beats = 0;
+  int64_t committed_unix_ns = 0;
+  uint64_t locked = 0;  ///< the writer could lock the file
+  std::array<char, 64> host{};
+  uint64_t check = 0;  ///< of all before it
+};
+
+uint64_t check_of(const Record& record) {
+  return hash_bytes(&record, offsetof(Record, check));
+}
+
+std::array<char, 64> this_host() {
+  std::array<char, 64> host{};
+  gethostname(host.data(), host.size() - 1);
+  return host;
+}
+
+std::string link_path(const std::string& recording) {
+  return recording + "-live";
+}
+
+struct flock whole(short kind) {
+  struct flock lock {};
+  lock.l_type = kind;
+  lock.l_whence = SEEK_SET;
+  return lock;
+}
+
+bool lock(int file) {
+  struct flock wish = whole(F_WRLCK);
+  return fcntl(file, F_OFD_SETLK, &wish) == 0;
+}
+
+// It is still what stands at `path`: nobody has taken it away since it was opened.
+bool stands_at(int file, const std::string& path) {
+  struct stat mine {
+  }, there{};
+  return fstat(file, &mine) == 0 && stat(path.c_str(), &there) == 0 && mine.st_ino == there.st_ino &&
+         mine.st_dev == there.st_dev;
+}
+
+int64_t unix_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+std::string running_folder() {
+  const std::string folder = user_folder("XDG_CACHE_HOME", ".cache");
+  return folder.empty() ? folder : folder + "/running";
+}
+
+// What stands in the list for a recording of this machine begins so.
+std::string listed_prefix() {
+  return std::string(this_host().data()) + "-";
+}
+
+// Written beside and put in place, so that it is never found half written. Empty where it cannot be made.
+std::string list(const std::string& recording) {
+  std::error_code failed;
+  const std::string folder = running_folder(), path = fs::absolute(recording, failed).lexically_normal();
+  if (folder.empty() || failed) return {};
+  fs::create_directories(folder, failed);
+  const std::string name =
+      fmt::format("{}/{}{:016x}", folder, listed_prefix(), hash_bytes(path.data(), path.size()));
+  const std::string beside = fmt::format("{}/.{}-{}", folder, getpid(), fs::path(name).filename().string());
+  std::ofstream(beside) << path;
+  fs::rename(beside, name, failed);
+  return failed ? std::string() : name;
+}
+
+}  // namespace
+
+LiveLink::LiveLink(const std::string& recording) : path_(link_path(recording)) {
+  std::error_code ignored;
+  if (fs::exists(recording, ignored)) return;  // it is somebody else's
+  for (int attempt = 0; attempt < kLooks && file_ < 0; ++attempt) {
+    file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (file_ < 0) return;
+    locked_ = lock(file_);
+    const bool held = !locked_ && (errno == EAGAIN || errno == EACCES);
+    if (held) unlink(path_.c_str());  // by who writes a file that was removed meanwhile: it keeps its own
+    if (!held && stands_at(file_, path_)) break;
+    close(file_);
+    file_ = -1;
+  }
+  if (file_ < 0) return;
+  committed_unix_ns_ = unix_ns();
+  write();
+  listed_ = list(recording);
+}
+
+LiveLink::~LiveLink() {
+  if (file_ < 0) return;
+  if (!listed_.empty()) unlink(listed_.c_str());
+  if (stands_at(file_, path_)) unlink(path_.c_str());
+  close(file_);
+}
+
+void LiveLink::beat() {
+  const double now = now_seconds();
+  if (now - beaten_seconds_ < kBeatSeconds) return;
+  beaten_seconds_ = now;
+  ++beats_;
+  write();
+}
+
+void LiveLink::turn() {
+  ++generation_;
+  if (generation_ % 2 == 0) committed_unix_ns_ = unix_ns();
+  write();
+}
+
+void LiveLink::write() {
+  if (file_ < 0) return;
+  Record record{kMagic, generation_, beats_, committed_unix_ns_, locked_ ? 1u : 0u, this_host(), 0};
+  record.check = check_of(record);
+  (void)!pwrite(file_, &record, sizeof record, 0);
+}
+
+LiveWatch::LiveWatch(const std::string& recording) {
+  file_ = open(link_path(recording).c_str(), O_RDONLY | O_CLOEXEC);
+  if (file_ < 0) return;
+  const bool readable = look();
+  if (!readable) beat_seconds_ = committed_seconds_ = now_seconds();
+  saw_lock_ = is_locked();
+  if (saw_lock_ || here_ || !readable) return;  // it is there, or died here, or is just being made
+  const double until = now_seconds() + kSilentSeconds;
+  for (beaten_ = false; !beaten_ && now_seconds() < until; look())
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+}
+
+LiveWatch::~LiveWatch() {
+  if (file_ >= 0) close(file_);
+}
+
+bool LiveWatch::is_locked() const {
+  struct flock asked = whole(F_WRLCK);
+  return fcntl(file_, F_OFD_GETLK, &asked) == 0 && asked.l_type != F_UNLCK;
+}
+
+bool LiveWatch::look() {
+  Record record;
+  bool read = false;
+  for (int attempt = 0; attempt < kLooks && !read; ++attempt)
+    read = pread(file_, &record, sizeof record, 0) == sizeof record && record.magic == kMagic &&
+           record.check == check_of(record);
+  if (!read) return false;
+  const double now = now_seconds();
+  if (record.beats != beats_ || beat_seconds_ == 0) {
+    beaten_ = true;
+    beat_seconds_ = now;
+  }
+  const bool same_host = record.host == this_host();
+  if (record.committed_unix_ns != committed_unix_ns_) {
+    const double ago = static_cast<double>(unix_ns() - record.committed_unix_ns) * 1e-9;
+    // Another machine's clock says little: there it is the moment at which it was first seen.
+    committed_seconds_ = now - (same_host ? std::max(0.0, ago) : 0);
+  }
+  here_ = same_host && record.locked != 0;
+  generation_ = record.generation;
+  beats_ = record.beats;
+  committed_unix_ns_ = record.committed_unix_ns;
+  return true;
+}
+
+uint64_t LiveWatch::generation() {
+  if (file_ >= 0) look();
+  return generation_;
+}
+
+WriterState LiveWatch::state() {
+  if (file_ < 0) return WriterState::Gone;
+  look();
+  const bool locked = is_locked(), silent = now_seconds() - beat_seconds_ > kSilentSeconds;
+  saw_lock_ |= locked;
+  if (locked) return silent ? WriterState::Silent : WriterState::Works;
+  if (!saw_lock_ && !here_ && beaten_ && !silent) return WriterState::Works;
+  close(file_);
+  file_ = -1;
+  return WriterState::Gone;
+}
+
+void remove_dead_link(const std::string& recording) {
+  const std::string path = link_path(recording);
+  const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (file < 0) return;
+  Record record;
+  const bool mine = pread(file, &record, sizeof record, 0) == sizeof record && record.host == this_host();
+  if (mine && lock(file) && stands_at(file, path)) unlink(path.c_str());
+  close(file);
+}
+
+std::vector<std::string> running_recordings() {
+  std::vector<std::string> running;
+  const std::string folder = running_folder();
+  if (folder.empty()) return running;
+  std::error_code failed;
+  fs::directory_iterator entries(folder, failed);
+  for (; !failed && entries != fs::directory_iterator(); entries.increment(failed)) {
+    if (!entries->path().filename().string().starts_with(listed_prefix())) continue;
+    std::ifstream in(entries->path());
+    std::string path;
+    std::getline(in, path);
+    if (LiveWatch(path).state() != WriterState::Gone)
+      running.push_back(path);
+    else
+      fs::remove(entries->path(), failed);
+  }
+  std::sort(running.begin(), running.end());
+  return running;
+}
+
+}  // namespace shardlens
