@@ -24,8 +24,11 @@ else
   xvfb-run -a -s "-screen 0 1920x1080x24" ctest --preset "$preset" -j "$(nproc)" "$@"
 fi
 
-# Once more than the suites: recordings from anywhere, for a minute. Not where only some tests were asked for.
+# Once more than the suites: the hot paths' instructions, and recordings from anywhere, for a minute. Not where only
+# some tests were asked for.
 if [ "$preset" = release ] && [ $# -eq 0 ]; then
+  echo "tests: counting instructions"
+  ./tests/instructions/run.sh
   echo "tests: harming recordings for a minute"
   ./tests/fuzz/run.sh 60
 fi

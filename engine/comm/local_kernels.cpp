@@ -2,16 +2,17 @@
 
 #include <cstring>
 
+#include "engine/device/cpu/vector.h"
 #include "engine/io/half.h"
 
 namespace shardlens {
 
 namespace {
 
-// A cache line of elements as one value: a register with AVX-512, two or four without.
-constexpr int64_t kLineBytes = 64;
+// A register of elements as one value.
+constexpr int64_t kRegisterBytes = cpu::kVectorBytes;
 template <typename Element>
-using Line [[gnu::vector_size(kLineBytes), gnu::aligned(alignof(Element)), gnu::may_alias]] = Element;
+using Register [[gnu::vector_size(kRegisterBytes), gnu::aligned(alignof(Element)), gnu::may_alias]] = Element;
 
 // Sums `kBlock` consecutive values. The sums stay in registers, whatever the number of ranks.
 template <typename Value, int kBlock>
@@ -34,16 +35,16 @@ inline void sum_block(std::span<const void* const> from, int64_t from_bytes, std
   }
 }
 
-// Blocks of four lines, which keeps several reads from memory under way; then lines; then elements.
+// Blocks of four registers, which keeps several reads from memory under way; then one by one; then elements.
 template <typename Element>
 void sum_elements(std::span<const void* const> from, int64_t from_bytes, std::span<void* const> to,
                   int64_t to_bytes, int64_t bytes) {
   int64_t done = 0;
-  for (; done + 4 * kLineBytes <= bytes; done += 4 * kLineBytes) {
-    sum_block<Line<Element>, 4>(from, from_bytes + done, to, to_bytes + done);
+  for (; done + 4 * kRegisterBytes <= bytes; done += 4 * kRegisterBytes) {
+    sum_block<Register<Element>, 4>(from, from_bytes + done, to, to_bytes + done);
   }
-  for (; done + kLineBytes <= bytes; done += kLineBytes) {
-    sum_block<Line<Element>, 1>(from, from_bytes + done, to, to_bytes + done);
+  for (; done + kRegisterBytes <= bytes; done += kRegisterBytes) {
+    sum_block<Register<Element>, 1>(from, from_bytes + done, to, to_bytes + done);
   }
   constexpr int64_t kElementBytes = sizeof(Element);
   for (; done < bytes; done += kElementBytes) {

@@ -54,10 +54,8 @@ constexpr T kHidden = T(-1e30);
 template <class T>
 T dot(const T* a, const T* b, int64_t count) {
   Vector<T> total{};
-  for (int64_t i = 0; i < count; i += kLanes<T>) {
-    const int64_t n = std::min(kLanes<T>, count - i);
-    total += load_part(a + i, n, T(0)) * load_part(b + i, n, T(0));
-  }
+  for_vectors<T>(count,
+                 [&](int64_t i, auto n) { total += load_part(a + i, n, T(0)) * load_part(b + i, n, T(0)); });
   return sum_lanes<T>(total);
 }
 

@@ -1,5 +1,4 @@
-// The plain passes over memory: bias, its gradient, residual sum, rounding, slicing. None has arithmetic
-// worth vectorising by hand: the compiler does, and one addition rounds the same wherever it stands.
+// The plain passes over memory: bias, its gradient, residual sum, rounding, slicing.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -67,11 +66,13 @@ void CpuDevice::add(DType dtype, int64_t count, const void* a, const void* b, vo
     using S = decltype(zero);
     using T = Computed<S>;
     parallel_for(threads_, pieces(count, kChunk), [&](int64_t piece) {
-      const S* left = static_cast<const S*>(a);
-      const S* right = static_cast<const S*>(b);
-      S* out = static_cast<S*>(y);
-      for (int64_t i = piece * kChunk; i < std::min(count, (piece + 1) * kChunk); ++i)
-        out[i] = S(T(left[i]) + T(right[i]));
+      const int64_t begin = piece * kChunk;
+      const S* left = static_cast<const S*>(a) + begin;
+      const S* right = static_cast<const S*>(b) + begin;
+      S* out = static_cast<S*>(y) + begin;
+      for_vectors<T>(std::min(kChunk, count - begin), [&](int64_t i, auto n) {
+        store_part(out + i, load_part(left + i, n, T(0)) + load_part(right + i, n, T(0)), n);
+      });
     });
   });
 }

@@ -74,11 +74,11 @@ void map(int threads, int64_t count, const void* in, const void* other, void* ou
   const S* second = static_cast<const S*>(other);
   S* result = static_cast<S*>(out);
   parallel_for(threads, (count + kChunk - 1) / kChunk, [&](int64_t piece) {
-    const int64_t end = std::min(count, (piece + 1) * kChunk);
-    for (int64_t i = piece * kChunk; i < end; i += kLanes<T>) {
-      const int64_t n = std::min(kLanes<T>, end - i);
+    const int64_t begin = piece * kChunk;
+    for_vectors<T>(std::min(kChunk, count - begin), [&](int64_t j, auto n) {
+      const int64_t i = begin + j;
       store_part(result + i, f(load_part(first + i, n, T(0)), load_part(second + i, n, T(0))), n);
-    }
+    });
   });
 }
 

@@ -15,12 +15,11 @@ namespace {
 /// y, which stays in cache, is read and written once for all of them.
 template <int R, class T, class S>
 void add_rows(const T* x, Rows<const S> b, int64_t n, T* y) {
-  for (int64_t i = 0; i < n; i += kLanes<T>) {
-    const int64_t count = std::min(kLanes<T>, n - i);
+  for_vectors<T>(n, [&](int64_t i, auto count) {
     Vector<T> sum = load_part(y + i, count, T(0));
     for (int r = 0; r < R; ++r) sum += load_part(b.at(r) + i, count, T(0)) * x[r];
     store_part<T>(y + i, sum, count);
-  }
+  });
 }
 
 /// x·row, both [k].

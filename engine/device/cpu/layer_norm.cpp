@@ -20,24 +20,23 @@ constexpr int64_t kColumnStrip = 64;  // columns of dgamma and dbeta a thread su
 template <class T, class Term>
 [[gnu::always_inline]] inline T sum_row(int64_t count, Term term) {
   Vector<T> total{};
-  for (int64_t i = 0; i < count; i += kLanes<T>) total += term(i, std::min(kLanes<T>, count - i));
+  for_vectors<T>(count, [&](int64_t i, auto n) { total += term(i, n); });
   return sum_lanes<T>(total);
 }
 
 template <class S, class T = Computed<S>>
 void normalize_row(int64_t cols, T epsilon, const S* x, const S* gamma, const S* beta, S* y, T* stats) {
-  const T mean = sum_row<T>(cols, [&](int64_t i, int64_t n) { return load_part(x + i, n, T(0)); }) /
-                 static_cast<T>(cols);
-  const T squares = sum_row<T>(cols, [&](int64_t i, int64_t n) {
+  const T mean =
+      sum_row<T>(cols, [&](int64_t i, auto n) { return load_part(x + i, n, T(0)); }) / static_cast<T>(cols);
+  const T squares = sum_row<T>(cols, [&](int64_t i, auto n) {
     const Vector<T> centred = load_part(x + i, n, mean) - mean;
     return centred * centred;
   });
   const T inverse = T(1) / std::sqrt(squares / static_cast<T>(cols) + epsilon);
-  for (int64_t i = 0; i < cols; i += kLanes<T>) {
-    const int64_t n = std::min(kLanes<T>, cols - i);
+  for_vectors<T>(cols, [&](int64_t i, auto n) {
     const Vector<T> hat = (load_part(x + i, n, mean) - mean) * inverse;
     store_part(y + i, hat * load_part(gamma + i, n, T(0)) + load_part(beta + i, n, T(0)), n);
-  }
+  });
   stats[0] = mean;
   stats[1] = inverse;
 }
@@ -68,23 +67,22 @@ struct GradRow {
   const S *x, *gamma, *dy;
   Moments<T> moments;
 
-  Vector<T> scaled(int64_t i, int64_t n) const {
+  Vector<T> scaled(int64_t i, auto n) const {
     return load_part(dy + i, n, T(0)) * load_part(gamma + i, n, T(0));
   }
-  Vector<T> hat(int64_t i, int64_t n) const {
+  Vector<T> hat(int64_t i, auto n) const {
     return (load_part(x + i, n, moments.mean) - moments.mean) * moments.inverse;
   }
   T sum_g() const {
-    return sum_row<T>(cols, [&](int64_t i, int64_t n) { return scaled(i, n); });
+    return sum_row<T>(cols, [&](int64_t i, auto n) { return scaled(i, n); });
   }
   T sum_gh() const {
-    return sum_row<T>(cols, [&](int64_t i, int64_t n) { return scaled(i, n) * hat(i, n); });
+    return sum_row<T>(cols, [&](int64_t i, auto n) { return scaled(i, n) * hat(i, n); });
   }
   void write(T mean_g, T mean_gh, S* dx) const {
-    for (int64_t i = 0; i < cols; i += kLanes<T>) {
-      const int64_t n = std::min(kLanes<T>, cols - i);
+    for_vectors<T>(cols, [&](int64_t i, auto n) {
       store_part(dx + i, (scaled(i, n) - mean_g - hat(i, n) * mean_gh) * moments.inverse, n);
-    }
+    });
   }
 };
 
@@ -180,8 +178,8 @@ void CpuDevice::layer_norm_sums(const CutNorm& norm, const void* x, void* sums) 
     for_rows(threads_, norm.rows, [&](int64_t row) {
       const S* in = static_cast<const S*>(x) + row * norm.cols;
       T* out = static_cast<T*>(sums) + 2 * row;
-      out[0] = sum_row<T>(norm.cols, [&](int64_t i, int64_t n) { return load_part(in + i, n, T(0)); });
-      out[1] = sum_row<T>(norm.cols, [&](int64_t i, int64_t n) {
+      out[0] = sum_row<T>(norm.cols, [&](int64_t i, auto n) { return load_part(in + i, n, T(0)); });
+      out[1] = sum_row<T>(norm.cols, [&](int64_t i, auto n) {
         const Vector<T> value = load_part(in + i, n, T(0));
         return value * value;
       });
@@ -199,11 +197,10 @@ void CpuDevice::layer_norm_apply(const CutNorm& norm, const void* x, const void*
       const auto [mean, inverse] = summed_moments(norm, static_cast<const T*>(sums), row);
       const S* in = static_cast<const S*>(x) + row * norm.cols;
       S* out = static_cast<S*>(y) + row * norm.cols;
-      for (int64_t i = 0; i < norm.cols; i += kLanes<T>) {
-        const int64_t n = std::min(kLanes<T>, norm.cols - i);
+      for_vectors<T>(norm.cols, [&](int64_t i, auto n) {
         const Vector<T> hat = (load_part(in + i, n, mean) - mean) * inverse;
         store_part(out + i, hat * load_part(gains + i, n, T(0)) + load_part(shifts + i, n, T(0)), n);
-      }
+      });
     });
   });
 }

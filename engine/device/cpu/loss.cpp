@@ -39,10 +39,10 @@ void CpuDevice::vocab_max(const VocabShard& shard, const void* logits, void* max
       const S* row = static_cast<const S*>(logits) + t * shard.columns.size();
       constexpr T kLowest = std::numeric_limits<T>::lowest();  // of a rank that holds nothing but padding
       Vector<T> largest = Vector<T>{} + kLowest;
-      for (int64_t i = 0; i < cols; i += kLanes<T>) {
-        const Vector<T> v = load_part(row + i, std::min(kLanes<T>, cols - i), kLowest);
+      for_vectors<T>(cols, [&](int64_t i, auto n) {
+        const Vector<T> v = load_part(row + i, n, kLowest);
         largest = v > largest ? v : largest;
-      }
+      });
       static_cast<T*>(max)[t] = std::max(kLowest, max_lanes<T>(largest));
     });
   });
@@ -71,10 +71,9 @@ void CpuDevice::sum_exp(const VocabShard& shard, const void* logits, const void*
       const S* row = static_cast<const S*>(logits) + t * shard.columns.size();
       const T top = static_cast<const T*>(max)[t];
       Vector<T> total{};
-      for (int64_t i = 0; i < cols; i += kLanes<T>) {
-        const int64_t n = std::min(kLanes<T>, cols - i);
+      for_vectors<T>(cols, [&](int64_t i, auto n) {
         total += exp<T>(load_part(row + i, n, -std::numeric_limits<T>::infinity()) - top);
-      }
+      });
       static_cast<T*>(sum)[t] = sum_lanes<T>(total);
     });
   });
@@ -118,10 +117,9 @@ void CpuDevice::cross_entropy_grad(const VocabShard& shard, const void* logits, 
       const int64_t label = labels[t] - shard.columns.begin;
       const bool mine = labels[t] >= 0 && label >= 0 && label < cols;
       const T label_logit = mine ? T(row[label]) : T(0);
-      for (int64_t i = 0; i < cols; i += kLanes<T>) {
-        const int64_t n = std::min(kLanes<T>, cols - i);
+      for_vectors<T>(cols, [&](int64_t i, auto n) {
         store_part(out + i, exp<T>(load_part(row + i, n, T(0)) - top) * inverse, n);
-      }
+      });
       std::fill(out + cols, out + width, S(T(0)));
       if (mine)  // from the logit, not from out: a difference is rounded to a 16-bit format once
         out[label] = S(exp<T>(Vector<T>{} + (label_logit - top))[0] * inverse - weight);

@@ -88,16 +88,16 @@ constexpr int64_t kFew = 64;
 }
 template <class T>
 [[gnu::always_inline]] inline cpu::DoubleVector few(const T* from) {
-  typedef T Eight __attribute__((vector_size(8 * sizeof(T))));
-  Eight numbers;
+  typedef T Numbers __attribute__((vector_size(cpu::kLanes<double> * sizeof(T))));
+  Numbers numbers;
   std::memcpy(&numbers, from, sizeof numbers);
   return __builtin_convertvector(numbers, cpu::DoubleVector);
 }
 
 // Halves first, the rest in double.
 double sum_wide(cpu::FloatVector vector) {
-  typedef float Eight __attribute__((vector_size(32)));
-  Eight low, high;
+  typedef float Half __attribute__((vector_size(cpu::kVectorBytes / 2)));
+  Half low, high;
   std::memcpy(&low, &vector, sizeof low);
   std::memcpy(&high, reinterpret_cast<const char*>(&vector) + sizeof low, sizeof high);
   return cpu::sum_lanes<double>(__builtin_convertvector(low, cpu::DoubleVector) +

@@ -17,7 +17,7 @@ struct RowStatistics {
 };
 
 template <class T>
-[[gnu::always_inline]] inline Vector<T> exponential(const T* scores, int64_t count, T scale, T top) {
+[[gnu::always_inline]] inline Vector<T> exponential(const T* scores, auto count, T scale, T top) {
   return exp<T>(load_part(scores, count, -std::numeric_limits<T>::infinity()) * scale - top);
 }
 
@@ -27,18 +27,17 @@ template <class T>
 RowStatistics<T> softmax_row(T* scores, int64_t valid, int64_t width, T scale) {
   constexpr T kLowest = -std::numeric_limits<T>::infinity();
   Vector<T> largest = Vector<T>{} + kLowest;
-  for (int64_t i = 0; i < valid; i += kLanes<T>) {
-    const Vector<T> v = load_part(scores + i, std::min(kLanes<T>, valid - i), kLowest);
+  for_vectors<T>(valid, [&](int64_t i, auto n) {
+    const Vector<T> v = load_part(scores + i, n, kLowest);
     largest = v > largest ? v : largest;
-  }
+  });
   const T top = max_lanes<T>(largest) * scale;
   Vector<T> sums{};
-  for (int64_t i = 0; i < valid; i += kLanes<T>) {
-    const int64_t n = std::min(kLanes<T>, valid - i);
+  for_vectors<T>(valid, [&](int64_t i, auto n) {
     const Vector<T> e = exponential(scores + i, n, scale, top);
     sums += e;
     store_part<T>(scores + i, e, n);
-  }
+  });
   const T inverse = T(1) / sum_lanes<T>(sums);
   for (int64_t i = 0; i < valid; ++i) scores[i] *= inverse;
   std::fill(scores + valid, scores + width, T(0));
@@ -48,10 +47,9 @@ RowStatistics<T> softmax_row(T* scores, int64_t valid, int64_t width, T scale) {
 /// The same again from the statistics.
 template <class T>
 void softmax_row_again(T* scores, int64_t valid, int64_t width, T scale, RowStatistics<T> row) {
-  for (int64_t i = 0; i < valid; i += kLanes<T>) {
-    const int64_t n = std::min(kLanes<T>, valid - i);
+  for_vectors<T>(valid, [&](int64_t i, auto n) {
     store_part<T>(scores + i, exponential(scores + i, n, scale, row.top) * row.inverse, n);
-  }
+  });
   std::fill(scores + valid, scores + width, T(0));
 }
 

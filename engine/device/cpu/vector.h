@@ -1,22 +1,30 @@
-// Arithmetic on 64 bytes at a time, with the compiler's vector extensions. The idea: one code path for every
-// element. A tail shorter than a vector is padded through a small buffer and takes the same instructions as
-// the rest, so an element's result depends on neither its position nor the count, and a shard's bits equal
-// the full tensor's.
+// Arithmetic on a register at a time, with the compiler's vector extensions. The idea: one code path for
+// every element. A tail shorter than a vector is padded through a small buffer and takes the same
+// instructions as the rest, so an element's result depends on neither its position nor the count, and a
+// shard's bits equal the full tensor's.
 #pragma once
 
 #include <bit>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "engine/io/half.h"
 
 namespace shardlens::cpu {
 
-typedef float FloatVector __attribute__((vector_size(64)));
-typedef double DoubleVector __attribute__((vector_size(64)));
-typedef int32_t Int32Vector __attribute__((vector_size(64)));
-typedef int64_t Int64Vector __attribute__((vector_size(64)));
+// As wide as the machine's registers: made of two, the compiler takes up to six times the instructions.
+#ifdef __AVX512F__
+inline constexpr int kVectorBytes = 64;
+#else
+inline constexpr int kVectorBytes = 32;
+#endif
+
+typedef float FloatVector __attribute__((vector_size(kVectorBytes)));
+typedef double DoubleVector __attribute__((vector_size(kVectorBytes)));
+typedef int32_t Int32Vector __attribute__((vector_size(kVectorBytes)));
+typedef int64_t Int64Vector __attribute__((vector_size(kVectorBytes)));
 
 template <class T>
 struct VectorTraits;
@@ -66,9 +74,9 @@ struct ComputedIn<Fp16> {
 template <class Stored>
 using Computed = typename ComputedIn<Stored>::Type;
 
-/// Elements in a vector: 16 floats or 8 doubles.
+/// Elements in a vector: 16 floats or 8 doubles with AVX-512, half as many without.
 template <class T>
-inline constexpr int64_t kLanes = 64 / static_cast<int64_t>(sizeof(T));
+inline constexpr int64_t kLanes = kVectorBytes / static_cast<int64_t>(sizeof(T));
 
 template <class T>
 [[gnu::always_inline]] inline Vector<T> load(const T* from) {
@@ -98,8 +106,8 @@ template <class T>
 }
 
 // A vector of 16-bit numbers is loaded as fp32 and rounded when it is stored.
-typedef uint16_t ShortVector __attribute__((vector_size(32)));
-typedef uint32_t WordVector __attribute__((vector_size(64)));
+typedef uint16_t ShortVector __attribute__((vector_size(kVectorBytes / 2)));
+typedef uint32_t WordVector __attribute__((vector_size(kVectorBytes)));
 
 /// The lanes from `count` on become `fill`, which need not be a number of the 16-bit format.
 [[gnu::always_inline]] inline FloatVector filled(FloatVector vector, int64_t count, float fill) {
@@ -129,14 +137,20 @@ typedef uint32_t WordVector __attribute__((vector_size(64)));
   std::memcpy(to, &bits, static_cast<size_t>(count) * sizeof(Fp16));
 }
 
+/// Calls body(i, n) for the n elements from i on of `count`: whole vectors, whose n the
+/// compiler knows, so that nothing is asked or copied byte by byte there, and then what is left.
+template <class T, class Body>
+[[gnu::always_inline]] inline void for_vectors(int64_t count, const Body& body) {
+  int64_t i = 0;
+  for (; i + kLanes<T> <= count; i += kLanes<T>) body(i, std::integral_constant<int64_t, kLanes<T>>());
+  if (i < count) body(i, count - i);
+}
+
 /// to[i] = from[i], widened or rounded where the types differ.
 template <class From, class To>
 inline void convert_row(const From* from, int64_t count, To* to) {
   using T = Computed<From>;
-  for (int64_t i = 0; i < count; i += kLanes<T>) {
-    const int64_t n = count - i < kLanes<T> ? count - i : kLanes<T>;
-    store_part(to + i, load_part(from + i, n, T(0)), n);
-  }
+  for_vectors<T>(count, [&](int64_t i, auto n) { store_part(to + i, load_part(from + i, n, T(0)), n); });
 }
 
 /// Sum and maximum over the lanes, halves first: always the same order. The maximum ignores NaN.
