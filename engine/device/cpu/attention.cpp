@@ -14,6 +14,7 @@
 #include "engine/device/cpu/cpu_device.h"
 #include "engine/device/cpu/dropout_mask.h"
 #include "engine/device/cpu/gemm.h"
+#include "engine/device/cpu/gemv.h"
 #include "engine/device/cpu/parallel.h"
 #include "engine/device/cpu/softmax_rows.h"
 #include "engine/device/cpu/vector.h"
@@ -357,6 +358,22 @@ void set_to_zero(Rows<T> matrix, int64_t rows, int64_t width) {
   for (int64_t row = 0; row < rows; ++row) std::fill_n(matrix.at(row), width, T(0));
 }
 
+/// One query of a (sequence, query head) pair against the `seen` first rows of K and V, whose numbers are
+/// used once: they are widened in registers, not in the workspace. `scores` has room for all columns of P.
+template <class S, class T = Computed<S>>
+void attend_once(const CacheShape& cache, const S* query, Rows<const S> k, Rows<const S> v, int64_t seen,
+                 T* scores, S* probs, S* context) {
+  const int64_t width = cache.head_dim;
+  static thread_local std::vector<T> row;
+  row.resize(static_cast<size_t>(width));
+  convert_row(query, width, row.data());
+  multiply_row(row.data(), k, true, seen, width, false, scores);
+  softmax_row<T>(scores, seen, cache.room, T(1) / std::sqrt(static_cast<T>(width)));
+  if (static_cast<void*>(scores) != probs) convert_row(scores, cache.room, probs);
+  multiply_row(scores, v, false, width, seen, false, row.data());
+  convert_row(row.data(), width, context);
+}
+
 /// Calls body(pair, member) for all pairs, those of a member by one thread.
 template <class Body>
 void for_pairs(int threads, int64_t pairs, Body&& body) {
@@ -407,6 +424,17 @@ void CpuDevice::cached_attention(const CacheShape& cache, const void* qkv, const
       const int64_t first = cache.first_position(pair / shape.heads), seen = first + shape.seq;
       const Workspace<Computed<S>> own(kept, workspace, member);
       const HeadPlace kept_place(key_pair(shared, shape.heads, pair), shared.heads, cache.room);
+      if (shape.seq == 1) {
+        const HeadPlace place(pair, shape.heads, 1);
+        S* const row = place.rows(static_cast<S*>(probs), 1, 0, cache.room).first;
+        Computed<S>* scores = own.probs.first;
+        if constexpr (std::is_same_v<S, Computed<S>>) scores = row;
+        return attend_once<S>(
+            cache, place.rows(static_cast<const S*>(qkv), cache.grouped ? 1 : 3, 0, shape.head_dim).first,
+            kept_place.rows(static_cast<const S*>(keys), 1, 0, shape.head_dim),
+            kept_place.rows(static_cast<const S*>(values), 1, 0, shape.head_dim), seen, scores, row,
+            place.rows(static_cast<S*>(context), 1, 0, shape.head_dim).first);
+      }
       Matrices<S> kept_rows(kept_place, seen, shape.head_dim, own.matrices);
       const Keys<Computed<S>> read{kept_rows.input(keys, 1, 0), kept_rows.input(values, 1, 0)};
       Matrices<S> queries({pair, shape.heads, shape.seq}, shape.seq, shape.head_dim, kept_rows.rest());

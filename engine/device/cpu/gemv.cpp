@@ -17,7 +17,11 @@ template <int R, class T, class S>
 void add_rows(const T* x, Rows<const S> b, int64_t n, T* y) {
   for_vectors<T>(n, [&](int64_t i, auto count) {
     Vector<T> sum = load_part(y + i, count, T(0));
-    for (int r = 0; r < R; ++r) sum += load_part(b.at(r) + i, count, T(0)) * x[r];
+    for (int r = 0; r < R; ++r) {
+      // Rows of 16-bit numbers end before the hardware has seen where they go: the next ones are asked for.
+      if constexpr (sizeof(S) < sizeof(T)) __builtin_prefetch(b.at(r + R) + i, 0, 2);
+      sum += load_part(b.at(r) + i, count, T(0)) * x[r];
+    }
     store_part<T>(y + i, sum, count);
   });
 }

@@ -37,28 +37,42 @@ Rows<const float> widen(Rows<const S> from, int64_t rows, int64_t cols, std::vec
   return {panel.data(), cols};
 }
 
+/// What the sums of a row of C begin with, `cols` of them.
+template <class S, class Result>
+void begin_row(const Gemm& gemm, const Result* c, Range cols, float* sums) {
+  if (gemm.accumulate)
+    convert_row(c, cols.size(), sums);
+  else if (gemm.bias != nullptr)
+    convert_row(static_cast<const S*>(gemm.bias) + cols.begin, cols.size(), sums);
+  else
+    std::fill_n(sums, cols.size(), 0.0f);
+}
+
+/// Columns of a C of one row. B is used once: it is widened in registers, not in scratch, and read in the
+/// order in which it lies.
+template <class S, class Result>
+void multiply_row_part(const Gemm& gemm, Range cols) {
+  static thread_local std::vector<float> row, sums;
+  row.resize(static_cast<size_t>(gemm.k));
+  sums.resize(static_cast<size_t>(cols.size()));
+  const Rows<const S> b{static_cast<const S*>(gemm.b), gemm.ldb};
+  Result* const c = static_cast<Result*>(gemm.c) + cols.begin;
+  convert_row(static_cast<const S*>(gemm.a), gemm.k, row.data());
+  begin_row<S>(gemm, c, cols, sums.data());
+  multiply_row(row.data(), gemm.transpose_b ? b.from(cols.begin) : b.from(0, cols.begin), gemm.transpose_b,
+               cols.size(), gemm.k, true, sums.data());
+  convert_row(sums.data(), cols.size(), c);
+}
+
 template <class S, class Result>
 void multiply_tile(const Gemm& gemm, Range rows, Range cols, Panels& panels) {
   const Rows<const S> a{static_cast<const S*>(gemm.a), gemm.lda}, b{static_cast<const S*>(gemm.b), gemm.ldb};
   const Rows<Result> c = Rows<Result>{static_cast<Result*>(gemm.c), gemm.ldc}.from(rows.begin, cols.begin);
   const int64_t m = rows.size(), n = cols.size();
   const Rows<float> sum{panels.c.data(), n};
-  for (int64_t row = 0; row < m; ++row) {
-    if (gemm.accumulate)
-      convert_row(c.at(row), n, sum.at(row));
-    else if (gemm.bias != nullptr)
-      convert_row(static_cast<const S*>(gemm.bias) + cols.begin, n, sum.at(row));
-    else
-      std::fill_n(sum.at(row), n, 0.0f);
-  }
+  for (int64_t row = 0; row < m; ++row) begin_row<S>(gemm, c.at(row), cols, sum.at(row));
   for (int64_t begin = 0; begin < gemm.k; begin += kDepth) {
     const int64_t depth = std::min(kDepth, gemm.k - begin);
-    if (m == 1 && !gemm.transpose_a) {  // B is used once: widened in registers, not in scratch
-      const auto part = gemm.transpose_b ? b.from(cols.begin, begin) : b.from(begin, cols.begin);
-      multiply_row(widen(a.from(rows.begin, begin), 1, depth, panels.a).first, part, gemm.transpose_b, n,
-                   depth, true, sum.first);
-      continue;
-    }
     Product<float> product{.transpose_a = gemm.transpose_a,
                            .transpose_b = gemm.transpose_b,
                            .m = m,
@@ -79,6 +93,10 @@ void multiply_tile(const Gemm& gemm, Range rows, Range cols, Panels& panels) {
 
 template <class S, class Result>
 void multiply_tiles(const Gemm& gemm, int threads) {
+  if (gemm.m == 1 && !gemm.transpose_a)
+    return parallel_for(threads, threads, [&](int64_t part) {
+      multiply_row_part<S, Result>(gemm, shard_range(gemm.n, threads, static_cast<int>(part)));
+    });
   const int64_t row_tiles = (gemm.m + kTileRows - 1) / kTileRows;
   const int64_t col_tiles = (gemm.n + kTileCols - 1) / kTileCols;
   parallel_for(threads, row_tiles * col_tiles, [&](int64_t tile) {

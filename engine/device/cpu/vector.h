@@ -154,13 +154,18 @@ inline void convert_row(const From* from, int64_t count, To* to) {
 }
 
 /// Sum and maximum over the lanes, halves first: always the same order. The maximum ignores NaN.
-template <class T>
-[[gnu::always_inline]] inline T sum_lanes(Vector<T> vector) {
-  T lanes[kLanes<T>];
-  store<T>(lanes, vector);
-  for (int64_t half = kLanes<T> / 2; half > 0; half /= 2)
-    for (int64_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
-  return lanes[0];
+template <class T, int bytes = kVectorBytes, class Lanes>
+[[gnu::always_inline]] inline T sum_lanes(Lanes lanes) {
+  constexpr int kHalf = bytes / 2;
+  if constexpr (kHalf == sizeof(T)) {
+    return lanes[0] + lanes[1];
+  } else {
+    typedef T Half __attribute__((vector_size(kHalf)));
+    Half low, high;
+    std::memcpy(&low, &lanes, sizeof low);
+    std::memcpy(&high, reinterpret_cast<const char*>(&lanes) + sizeof low, sizeof high);
+    return sum_lanes<T, kHalf>(low + high);
+  }
 }
 
 template <class T>
