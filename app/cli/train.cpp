@@ -12,6 +12,7 @@
 #include "app/cli/record.h"
 #include "app/cli/train_report.h"
 #include "app/cli/verbs.h"
+#include "app/cli/world.h"
 #include "engine/config/error.h"
 #include "engine/config/presets.h"
 #include "engine/config/splits.h"
@@ -52,6 +53,11 @@ void stop_on_signals() {
   action.sa_handler = [](int) { stop_requested = true; };
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   sigaction(SIGINT, &action, nullptr);
+  action.sa_sigaction = [](int, siginfo_t* sender, void*) {
+    stop_requested = true;
+    heed_mpirun(*sender);
+  };
+  action.sa_flags |= SA_SIGINFO;
   sigaction(SIGTERM, &action, nullptr);
 }
 

@@ -3,7 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
+#include <atomic>
 #include <csignal>
+#include <cstdlib>
 #include <sstream>
 #include <string>
 
@@ -19,6 +23,33 @@ constexpr int kWrongRequest = 2;
 constexpr int kFailedRun = 3;
 
 ProcessWorld* joined = nullptr;
+std::atomic<bool> told_to_end{false};
+
+// Ends the program when what it did has been written: what waits for a lost process, MPI's own end above all,
+// might wait for ever, and may not be torn down while it does.
+[[noreturn]] void leave(int code) {
+  std::fflush(nullptr);
+  std::_Exit(code);
+}
+
+// Whoever else sends it means what it always means.
+void end_by_signal(int signal, siginfo_t* sender, void*) {
+  heed_mpirun(*sender);
+  if (told_to_end) return;
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
+void heed_only_mpirun(int, siginfo_t* sender, void*) {
+  heed_mpirun(*sender);
+}
+
+void on_sigterm(void (*handler)(int, siginfo_t*, void*)) {
+  struct sigaction action {};
+  action.sa_sigaction = handler;
+  action.sa_flags = SA_SIGINFO;
+  sigaction(SIGTERM, &action, nullptr);
+}
 
 // The verb that processes can run, or what it is divided into; null where it is none.
 const CLI::App* with_comm(const CLI::App& app) {
@@ -33,6 +64,7 @@ JoinRequest request_of(const CLI::App& parsed) {
   JoinRequest request;
   request.version = kModuleVersion;
   request.timeout_seconds = with_comm(parsed)->get_option("--comm-timeout")->as<double>();
+  request.told_to_end = &told_to_end;
   request.options.push_back("verb=" + parsed.get_name());
   std::istringstream lines(parsed.config_to_str(true, false));
   for (std::string line; std::getline(lines, line);)
@@ -78,13 +110,18 @@ int run_first(ProcessWorld& world, const CLI::App& parsed, const Verb& verb) {
     joined = &world;
     code = verb();
   } catch (const std::exception& error) {
-    say(error);
+    if (told_to_end && world.has_just_gone_on())
+      say(run_error("rank 0 was stopped as a whole process, and the others ended meanwhile"));
+    else
+      say(error);
     code = exit_code_of(error);
   }
   std::fflush(stdout);
   set_joined_world(nullptr);
   joined = nullptr;
   world.finish(code);
+  if (code == kFailedRun) leave(code);
+  world.await_ends();
   return code;
 }
 
@@ -92,10 +129,15 @@ int run_first(ProcessWorld& world, const CLI::App& parsed, const Verb& verb) {
 
 void add_comm_options(CLI::App& verb) {
   const std::string group = "Processes";
-  verb.add_option("--comm-timeout", "Seconds that the processes wait for each other at the start")
+  verb.add_option("--comm-timeout",
+                  "Seconds that the processes wait for each other at the start and at the end")
       ->check(CLI::Range(1.0, 86400.0))
       ->default_str("60")
       ->group(group);
+}
+
+void heed_mpirun(const siginfo_t& sender) {
+  if (sender.si_pid == getppid()) told_to_end = true;
 }
 
 ProcessWorld* joined_processes() {
@@ -116,22 +158,36 @@ int run_in_world(const CLI::App& parsed, const Verb& verb) {
   if (asked == nullptr || asked->count("--comm") == 0 || (*asked)["--comm"]->as<std::string>() != "mpi")
     return verb();
   const JoinRequest request = request_of(parsed);
-  const std::unique_ptr<Processes> processes = open_mpi_processes(request.timeout_seconds);
-  const bool first = processes->index() == 0;
-  bool met = false;
+  std::unique_ptr<Processes> processes;
+  int code = 0;
   try {
+    processes = open_mpi_processes(request.timeout_seconds);
     ProcessWorld world(*processes, request);
-    met = true;
-    if (first) return run_first(world, parsed, verb);
-    // What ends a run is the first process's to hear: it ends its step and saves.
-    std::signal(SIGINT, SIG_IGN);
-    std::signal(SIGTERM, SIG_IGN);
-    return world.serve();
+    try {
+      if (world.commands()) {
+        on_sigterm(end_by_signal);
+        code = run_first(world, parsed, verb);
+      } else {
+        // What ends a run is the first process's to hear: it ends its step and saves.
+        std::signal(SIGINT, SIG_IGN);
+        on_sigterm(heed_only_mpirun);
+        code = world.serve();
+        if (code == kFailedRun) leave(code);
+      }
+    } catch (const std::exception& error) {
+      say(error);
+      leave(exit_code_of(error));
+    }
   } catch (const std::exception& error) {
     // All were refused for the same reason, which one of them says.
-    if (first || met) say(error);
-    return exit_code_of(error);
+    if (processes == nullptr || processes->index() == 0) say(error);
+    if (processes == nullptr) leave(exit_code_of(error));
+    code = exit_code_of(error);
   }
+  if (processes->end(request.timeout_seconds)) return code;
+  say(run_error(fmt::format("process {} of {}: not all of the others came to the end of the run in {:.0f} s",
+                            processes->index(), processes->count(), request.timeout_seconds)));
+  leave(kFailedRun);
 }
 
 }  // namespace shardlens::cli

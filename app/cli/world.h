@@ -1,6 +1,8 @@
 // A verb in the world it was asked for: in this process, or over the processes that mpirun started.
 #pragma once
 
+#include <csignal>
+
 #include "app/cli/verbs.h"
 
 namespace shardlens {
@@ -19,6 +21,10 @@ int run_in_world(const CLI::App& parsed, const Verb& verb);
 
 /// The processes that the verb runs over; null: this one alone.
 ProcessWorld* joined_processes();
+
+/// For who handles SIGTERM: mpirun tells its processes to end by it when it has lost one, and ends them
+/// itself a second later; who waits for another process then soon says which. Safe in a signal's handler.
+void heed_mpirun(const siginfo_t& sender);
 
 /// 2 for a wrong request, else 3: what the program ends with.
 int exit_code_of(const std::exception& error);

@@ -62,9 +62,13 @@ void start_and_end(const std::shared_ptr<Start>& start) {
   start->changed.notify_all();
 }
 
+// What nobody has waited for is waited for so long.
+constexpr double kLastSeconds = 3;
+
 class MpiProcesses final : public Processes {
  public:
-  explicit MpiProcesses(double timeout_seconds) : start_(std::make_shared<Start>()) {
+  explicit MpiProcesses(double timeout_seconds)
+      : start_(std::make_shared<Start>()), longest_call_(timeout_seconds) {
     // Asking must not cost what waiting inside MPI may: who asks sleeps in between by itself, and a call that
     // yields where cores are scarce would lose a slice of time each time. Between machines TCP is looked at
     // in every call and not a hundred times a second.
@@ -99,12 +103,14 @@ class MpiProcesses final : public Processes {
     carrier_ = carrier_.substr(0, carrier_.find(','));
   }
 
-  // Ends MPI together with the other processes; one that never ends is left behind.
-  ~MpiProcesses() override {
+  ~MpiProcesses() override { end(kLastSeconds); }
+
+  bool end(double seconds) override {
     std::unique_lock lock(start_->mutex);
     start_->ending = true;
     start_->changed.notify_all();
-    start_->changed.wait_for(lock, std::chrono::seconds(3), [this] { return start_->ended; });
+    return start_->changed.wait_for(lock, std::chrono::duration<double>(seconds),
+                                    [this] { return start_->ended; });
   }
 
   int index() const override { return index_; }
@@ -113,7 +119,7 @@ class MpiProcesses final : public Processes {
   std::string carrier() const override { return carrier_; }
 
   Ticket send(int to, int tag, const void* bytes, size_t count) override {
-    const std::lock_guard lock(mutex_);
+    const auto lock = own_mpi();
     MPI_Request request = MPI_REQUEST_NULL;
     check(MPI_Isend(bytes, static_cast<int>(count), MPI_BYTE, to, tag, MPI_COMM_WORLD, &request),
           "MPI_Isend");
@@ -121,7 +127,7 @@ class MpiProcesses final : public Processes {
   }
 
   Ticket receive(int from, int tag, void* bytes, size_t count) override {
-    const std::lock_guard lock(mutex_);
+    const auto lock = own_mpi();
     MPI_Request request = MPI_REQUEST_NULL;
     check(MPI_Irecv(bytes, static_cast<int>(count), MPI_BYTE, from, tag, MPI_COMM_WORLD, &request),
           "MPI_Irecv");
@@ -129,7 +135,7 @@ class MpiProcesses final : public Processes {
   }
 
   bool is_done(Ticket ticket) override {
-    const std::lock_guard lock(mutex_);
+    const auto lock = own_mpi();
     const auto found = requests_.find(ticket);
     int done = 0;
     check(MPI_Test(&found->second, &done, MPI_STATUS_IGNORE), "MPI_Test");
@@ -138,7 +144,7 @@ class MpiProcesses final : public Processes {
   }
 
   void give_up(Ticket ticket) override {
-    const std::lock_guard lock(mutex_);
+    const auto lock = own_mpi();
     const auto found = requests_.find(ticket);
     MPI_Cancel(&found->second);
     // A receive that has begun ends on its own unless its sender is gone, and then nobody writes.
@@ -151,7 +157,7 @@ class MpiProcesses final : public Processes {
   }
 
   std::optional<Incoming> incoming(int tag) override {
-    const std::lock_guard lock(mutex_);
+    const auto lock = own_mpi();
     int there = 0, count = 0;
     MPI_Status status;
     check(MPI_Iprobe(MPI_ANY_SOURCE, tag, MPI_COMM_WORLD, &there, &status), "MPI_Iprobe");
@@ -166,10 +172,19 @@ class MpiProcesses final : public Processes {
     return last_;
   }
 
+  // MPI does not block, but looks at memory it shares with the other processes: one that was stopped while it
+  // changed something there may hold up a call of ours.
+  std::unique_lock<std::timed_mutex> own_mpi() {
+    std::unique_lock lock(mutex_, longest_call_);
+    if (!lock) throw std::runtime_error("a call of MPI has not come back for a long time");
+    return lock;
+  }
+
   const std::shared_ptr<Start> start_;
+  const std::chrono::duration<double> longest_call_;
   int index_ = 0, count_ = 1;
   std::string host_, carrier_;
-  std::mutex mutex_;
+  std::timed_mutex mutex_;
   std::map<Ticket, MPI_Request> requests_;
   Ticket last_ = 0;
 };

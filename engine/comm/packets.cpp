@@ -1,6 +1,8 @@
 // Packets to messages.
 #include "engine/comm/packets.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <stdexcept>
@@ -9,6 +11,13 @@
 #include "engine/config/clock.h"
 
 namespace shardlens {
+namespace {
+
+// The ranks that wait for a lost one in a collective are to say so first: they know the step.
+constexpr double kSpokenForSeconds = 2;
+constexpr double kToldSeconds = 0.5;
+
+}  // namespace
 
 Packet& Packet::put_bytes(const void* bytes, size_t count) {
   const auto* first = static_cast<const char*>(bytes);
@@ -23,33 +32,59 @@ const char* Packet::take_bytes(size_t count) {
   return first;
 }
 
-void PacketLine::finish(Processes::Ticket ticket) {
-  while (!processes_.is_done(ticket)) std::this_thread::sleep_for(std::chrono::microseconds(20));
+// `bytes` are sent or received; they stay where they are when they are given up.
+void PacketLine::finish(Processes::Ticket ticket, int other, const char* what, std::vector<char>& bytes,
+                        double most_seconds) {
+  PatientWait wait(patience_.told_to_end, kToldSeconds);
+  while (!processes_.is_done(ticket)) {
+    if (wait.is_enough(std::min(most_seconds, patience_.seconds + kSpokenForSeconds))) {
+      processes_.give_up(ticket);
+      const std::lock_guard lock(mutex_);
+      late_.insert(other);
+      left_behind_.push_back(std::move(bytes));
+      throw LateProcess(other, fmt::format("has not {} for {:.1f} s", what, wait.waited_seconds()));
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
 }
 
-void PacketLine::send(int to, Packet packet) {
+void PacketLine::send(int to, Packet packet, double most_seconds) {
   std::vector<char>& bytes = packet.bytes_;
   const auto total = static_cast<uint64_t>(bytes.size());
   std::memcpy(bytes.data(), &total, sizeof total);
-  const std::lock_guard lock(sending_);
+  std::unique_lock sending(sending_, std::defer_lock);
+  for (PatientWait wait(patience_.told_to_end, kToldSeconds);
+       !sending.try_lock_for(std::chrono::milliseconds(20));) {
+    if (wait.is_enough(std::min(most_seconds, patience_.seconds + kSpokenForSeconds)))
+      throw LateProcess(to, fmt::format("could not be told anything for {:.1f} s", wait.waited_seconds()));
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (late_.contains(to)) throw LateProcess(to, "has not taken what it was told before");
+  }
   for (size_t begin = 0; begin < bytes.size(); begin += Processes::kMostBytes) {
     const size_t count = std::min(Processes::kMostBytes, bytes.size() - begin);
-    finish(processes_.send(to, tag_, bytes.data() + begin, count));
+    finish(processes_.send(to, tag_, bytes.data() + begin, count), to, "taken what it was told", bytes,
+           most_seconds);
   }
 }
 
 std::optional<std::pair<int, Packet>> PacketLine::poll() {
   const auto first = processes_.incoming(tag_);
   if (!first) return std::nullopt;
+  constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+  const char* const what = "sent the rest of a message";
   std::vector<char> bytes(first->count);
-  finish(processes_.receive(first->from, tag_, bytes.data(), first->count));
+  finish(processes_.receive(first->from, tag_, bytes.data(), first->count), first->from, what, bytes,
+         kNoLimit);
   uint64_t total = 0;
   std::memcpy(&total, bytes.data(), sizeof total);
   size_t there = bytes.size();
   bytes.resize(static_cast<size_t>(total));
   while (there < bytes.size()) {
     const size_t count = std::min(Processes::kMostBytes, bytes.size() - there);
-    finish(processes_.receive(first->from, tag_, bytes.data() + there, count));
+    finish(processes_.receive(first->from, tag_, bytes.data() + there, count), first->from, what, bytes,
+           kNoLimit);
     there += count;
   }
   return std::pair(first->from, Packet(std::move(bytes)));

@@ -4,14 +4,18 @@
 
 #include <cstddef>
 #include <cstring>
+#include <list>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "engine/comm/patience.h"
 #include "engine/comm/processes.h"
+#include "engine/config/error.h"
 
 namespace shardlens {
 
@@ -65,24 +69,43 @@ class Packet {
   size_t taken_ = sizeof(uint64_t);
 };
 
-/// Packets of one kind, by their tag. Any thread may send; one at a time receives.
+/// A process that did not take a packet in time, or did not send the rest of one.
+class LateProcess : public Error {
+ public:
+  LateProcess(int process, const std::string& message) : Error(ErrorKind::Run, message), process_(process) {}
+  int process() const { return process_; }
+
+ private:
+  int process_;
+};
+
+/// Packets of one kind, by their tag. Any thread may send; one at a time receives. Who waits for another
+/// process longer than `patience` says throws a LateProcess, and that process is sent nothing more.
 class PacketLine {
  public:
-  PacketLine(Processes& processes, int tag) : processes_(processes), tag_(tag) {}
+  /// `patience` outlives the line.
+  PacketLine(Processes& processes, int tag, const ProcessPatience& patience)
+      : processes_(processes), tag_(tag), patience_(patience) {}
 
-  /// Returns when the packet has left, which for a large one is when it is being received.
-  void send(int to, Packet packet);
+  /// Returns when the packet has left, which for a large one is when it is being received; waits for
+  /// `most_seconds`, where that is less than the patience.
+  void send(int to, Packet packet, double most_seconds = std::numeric_limits<double>::infinity());
   /// The oldest packet that is there, and who sent it.
   std::optional<std::pair<int, Packet>> poll();
   /// Waits for one.
   std::optional<std::pair<int, Packet>> poll_for(double seconds);
 
  private:
-  void finish(Processes::Ticket ticket);
+  void finish(Processes::Ticket ticket, int other, const char* what, std::vector<char>& bytes,
+              double most_seconds);
 
   Processes& processes_;
   const int tag_;
-  std::mutex sending_;  ///< a large packet is several messages
+  const ProcessPatience& patience_;
+  std::timed_mutex sending_;                  ///< a large packet is several messages
+  std::mutex mutex_;                          ///< of what follows
+  std::set<int> late_;                        ///< processes that are sent nothing more
+  std::list<std::vector<char>> left_behind_;  ///< what may still be read or written for them
 };
 
 }  // namespace shardlens

@@ -21,12 +21,14 @@
 #include <chrono>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "engine/comm/local_kernels.h"
+#include "engine/comm/patience.h"
 #include "engine/comm/request.h"
 #include "engine/config/clock.h"
 #include "engine/config/error.h"
@@ -36,6 +38,8 @@ namespace shardlens {
 namespace {
 
 constexpr int64_t kAlignment = 64;
+// Of the second that mpirun leaves.
+constexpr double kToldSeconds = 0.15;
 
 // What step 1 sends.
 struct Hello {
@@ -45,9 +49,9 @@ struct Hello {
 
 // How a rank passes the time until something is there. It never yields: on a busy machine that gives away a
 // whole slice of time, and who sleeps a moment is let in again first.
-class Patience {
+class Pastime {
  public:
-  explicit Patience(bool has_own_core) : spins_(has_own_core ? 2000 : 0) {}
+  explicit Pastime(bool has_own_core) : spins_(has_own_core ? 2000 : 0) {}
   void wait() {
     if (++turns_ <= spins_) return;
     std::this_thread::sleep_for(std::chrono::microseconds(turns_ < spins_ + 100 ? 20 : 200));
@@ -328,16 +332,14 @@ class ProcessCommunicator final : public Communicator {
   // Until all that was asked for is done. Who gives up leaves nothing behind that could write into its
   // memory.
   void wait() {
-    Patience patience(group_.has_own_core);
-    double waited = 0;
-    Looks looks;
+    Pastime pastime(group_.has_own_core);
+    PatientWait patience(group_.told_to_end, kToldSeconds);
     for (;;) {
       std::erase_if(pending_, [&](const Pending& one) { return processes_.is_done(one.ticket); });
       if (pending_.empty()) return;
       if (failed_.load(std::memory_order_acquire)) break;
-      waited += looks.next_seconds();
-      if (waited > group_.patience_seconds) lose(waited);
-      patience.wait();
+      if (patience.is_enough(group_.patience_seconds)) lose(patience.waited_seconds());
+      pastime.wait();
     }
     give_up_pending();
     throw_if_failed();
@@ -368,12 +370,14 @@ class ProcessCommunicator final : public Communicator {
     if (failed_) return;
     kind_ = error.kind();
     why_ = error.what();
+    if (const auto* lost = dynamic_cast<const LostRanks*>(&error)) lost_ = *lost;
     failed_.store(true, std::memory_order_release);
   }
 
   void throw_if_failed() {
     if (!failed_.load(std::memory_order_acquire)) return;
     const std::lock_guard lock(mutex_);
+    if (lost_) throw LostRanks(*lost_);
     throw Error(kind_, why_);
   }
 
@@ -394,6 +398,7 @@ class ProcessCommunicator final : public Communicator {
   std::atomic<bool> failed_{false};
   ErrorKind kind_ = ErrorKind::Cancelled;
   std::string why_;
+  std::optional<LostRanks> lost_;
 };
 
 }  // namespace

@@ -20,7 +20,8 @@ struct ProcessGroup {
   bool has_own_core = false;
   /// Seconds by which this process's clock must be put forward to be that of all; outlives the communicator.
   const std::atomic<double>* clock_offset_seconds = nullptr;
-  double patience_seconds = kNoTimeout;  ///< so long it waits for the others
+  double patience_seconds = kNoTimeout;            ///< so long it waits for the others
+  const std::atomic<bool>* told_to_end = nullptr;  ///< as ProcessPatience's
   CommunicatorInfo info;
   size_t most_message_bytes = Processes::kMostBytes;  ///< larger pieces travel in several messages
   size_t block_bytes = size_t{1} << 20;  ///< an all-reduce goes on in blocks of so many bytes a rank

@@ -41,6 +41,11 @@ class Processes {
   };
   /// A message that can be received at once, if there is one. One thread a tag asks for it.
   virtual std::optional<Incoming> incoming(int tag) = 0;
+
+  /// Ends together with the other processes; the last call. False: they did not all come in `seconds`, and
+  /// what waits for them is left behind, so that this process must end without tearing down what it uses
+  /// (std::_Exit).
+  virtual bool end(double seconds) { return (void)seconds, true; }
 };
 
 /// What the module gives: this process among those that mpirun started, once all of them are there. Its

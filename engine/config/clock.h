@@ -17,15 +17,21 @@ class Looks {
  public:
   /// Seconds since the look before, or since this was made; half a second at most.
   double next_seconds() {
-    const double now = now_seconds();
-    const double passed = std::min(now - last_seconds_, kLongestSeconds);
-    last_seconds_ = now;
-    return passed;
+    const double passed = now_seconds() - last_seconds_;
+    last_seconds_ += passed;
+    if (passed > kStoodStillSeconds) went_on_seconds_ = last_seconds_;
+    return std::min(passed, kLongestSeconds);
   }
+  /// Nobody looked because there was something else to do, which counts for nothing.
+  void skip() { last_seconds_ = now_seconds(); }
+
+  /// Whether this process stood still and has gone on a moment ago, seen from one that looks all the time.
+  bool has_just_gone_on() const { return last_seconds_ - went_on_seconds_ < kMomentSeconds; }
 
  private:
-  static constexpr double kLongestSeconds = 0.5;
+  static constexpr double kLongestSeconds = 0.5, kStoodStillSeconds = 1, kMomentSeconds = 3;
   double last_seconds_ = now_seconds();
+  double went_on_seconds_ = -1e9;
 };
 
 }  // namespace shardlens

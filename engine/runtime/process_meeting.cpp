@@ -88,19 +88,22 @@ std::string difference(const Introduction& first, int process, const Introductio
 
 ProcessWorld::ProcessWorld(Processes& processes, const JoinRequest& request)
     : processes_(processes),
-      commands_(processes, kCommandTag),
-      reports_(processes, kReportTag),
-      pings_(processes, kPingTag) {
-  if (commands()) {
-    compare(request);
-    listening_ = std::thread([this] { listen(); });
-  } else {
-    answer(request);
+      patience_{request.told_to_end, request.timeout_seconds},
+      commands_(processes, kCommandTag, patience_),
+      reports_(processes, kReportTag, patience_),
+      pings_(processes, kPingTag, patience_) {
+  try {
+    commands() ? compare(request) : answer(request);
+  } catch (const LateProcess& late) {
+    throw request_error(
+        fmt::format("process {} of {} is lost: it {} while the processes met; start the run again",
+                    late.process(), processes_.count(), late.what()));
   }
+  if (commands()) listening_ = std::thread([this] { listen(); });
 }
 
 void ProcessWorld::compare(const JoinRequest& request) {
-  PacketLine line(processes_, kHelloTag);
+  PacketLine line(processes_, kHelloTag, patience_);
   std::vector<Introduction> all(static_cast<size_t>(processes()));
   all[0] = {request.version, processes_.host(), booted_machine(), own_cores(), request.options};
   std::vector<bool> here(all.size(), false);
@@ -160,7 +163,7 @@ void ProcessWorld::compare(const JoinRequest& request) {
 }
 
 void ProcessWorld::answer(const JoinRequest& request) {
-  PacketLine line(processes_, kHelloTag);
+  PacketLine line(processes_, kHelloTag, patience_);
   line.send(0,
             to_packet({request.version, processes_.host(), booted_machine(), own_cores(), request.options}));
   // The first process waits as long for all others, and then says what came of it.
@@ -192,12 +195,11 @@ void ProcessWorld::align_clock(int process) {
   for (int ping = 0; ping < kPings; ++ping) {
     const double asked = now_seconds();
     pings_.send(process, Packet().put(0.0).put(ping + 1 < kPings));
-    std::optional<std::pair<int, Packet>> answer;
-    while (!answer) answer = pings_.poll();
+    Packet answer = next_ping(process);
     const double heard = now_seconds();
     if (heard - asked >= shortest) continue;
     shortest = heard - asked;
-    offset = (asked + heard) / 2 - answer->second.take<double>();
+    offset = (asked + heard) / 2 - answer.take<double>();
   }
   pings_.send(process, Packet().put(offset).put(false));
   clock_residual_seconds_ = std::max(clock_residual_seconds_.load(), shortest / 2);
@@ -205,14 +207,23 @@ void ProcessWorld::align_clock(int process) {
 
 void ProcessWorld::answer_pings() {
   for (bool more = true; more;) {
-    std::optional<std::pair<int, Packet>> ping;
-    while (!ping) ping = pings_.poll();
-    ping->second.take<double>();
-    more = ping->second.take<bool>();
+    Packet ping = next_ping(0);
+    ping.take<double>();
+    more = ping.take<bool>();
     pings_.send(0, Packet().put(now_seconds()));
   }
-  auto result = pings_.poll_for(60);
-  if (result) clock_offset_seconds_ = result->second.take<double>();
+  clock_offset_seconds_ = next_ping(0).take<double>();
+}
+
+// From that process. Asked for without a pause: how long it takes is what is measured.
+Packet ProcessWorld::next_ping(int process) {
+  constexpr double kToldSeconds = 0.5;
+  PatientWait wait(patience_.told_to_end, kToldSeconds);
+  for (;;) {
+    if (auto ping = pings_.poll()) return std::move(ping->second);
+    if (wait.is_enough(patience_.seconds))
+      throw LateProcess(process, fmt::format("has not answered for {:.1f} s", wait.waited_seconds()));
+  }
 }
 
 // Clocks drift, so in a long run they are set again between passes.
@@ -220,8 +231,13 @@ void ProcessWorld::align_clocks_again() {
   if (now_seconds() - aligned_at_seconds_ < kAlignEverySeconds) return;
   for (int process = 1; process < processes(); ++process) {
     if (!own_clock_[static_cast<size_t>(process)]) continue;
-    commands_.send(process, Packet().put(ProcessCommand::Align));
-    align_clock(process);
+    send(rank_of(process), "to set its clock", Packet().put(ProcessCommand::Align));
+    try {
+      align_clock(process);
+    } catch (const LateProcess& late) {
+      lose(rank_of(process), lost_text(late));
+      throw run_error(lost_text(late));
+    }
   }
   aligned_at_seconds_ = now_seconds();
 }

@@ -17,10 +17,13 @@
 namespace shardlens {
 namespace {
 
-constexpr double kLongestSilenceSeconds = 5;
-// The ranks that wait for a lost one in a collective are to say so first: they know the step.
-constexpr double kSpokenForSeconds = 4;
+// The ranks that wait for a lost one in a collective are to say so first, they know the step; and the first
+// process, if it is there.
+constexpr double kSpokenForSeconds = 4, kToldSeconds = 0.7;
 constexpr double kSaidEverySeconds = 0.25;
+// A failure is answered at once, if there is anybody to hear of it; by a process that says nothing any more
+// there is not. When all were told to end there is less time.
+constexpr double kAnswerSeconds = 5, kSilentSeconds = 1.5, kToldAnswerSeconds = 0.45;
 
 }  // namespace
 
@@ -50,33 +53,43 @@ class ProcessWorld::Server {
   Server(ProcessWorld& world, int rank) : world_(world), rank_(rank) {}
 
   int run() {
-    double last_command = now_seconds();
-    for (;;) {
-      look_for_the_first();
-      if (auto packet = world_.commands_.poll()) {
-        silent_seconds_ = 0;
-        const auto command = packet->second.take<ProcessCommand>();
-        if (command == ProcessCommand::Alive) continue;
-        last_command = now_seconds();
-        failed_at_seconds_ = 0;
-        if (command == ProcessCommand::Finish) return packet->second.take<int>();
-        if (command == ProcessCommand::Align)
-          world_.answer_pings();
-        else
-          obey(command, packet->second.take<int>(), packet->second);
-      } else if (!report_who_stands() && !wait_for_a_rank()) {
-        // A failure is answered at once, if there is anybody to hear of it.
-        if (failed_at_seconds_ > 0 && now_seconds() - failed_at_seconds_ > kLongestSilenceSeconds)
-          throw run_error(
-              fmt::format("rank 0 is lost, or its process is: it did not answer to this: {}", failure_));
-        const bool soon = now_seconds() - last_command < 0.05;
-        std::this_thread::sleep_for(std::chrono::microseconds(soon ? 20 : 500));
-      }
+    try {
+      return serve();
+    } catch (const LateProcess& late) {
+      throw run_error(world_.lost_text(late) + because());
     }
   }
 
  private:
   struct Serving;
+
+  int serve() {
+    double last_command = now_seconds();
+    for (;;) {
+      auto packet = world_.commands_.poll();
+      look_for_the_first();
+      if (packet) {
+        silent_seconds_ = 0;
+        const auto command = packet->second.take<ProcessCommand>();
+        if (command == ProcessCommand::Alive) continue;
+        last_command = now_seconds();
+        failed_at_seconds_ = 0;
+        if (command == ProcessCommand::Finish) {
+          world_.reports_.send(0, report(ProcessReport::Ends, -1));
+          return packet->second.take<int>();
+        }
+        if (command == ProcessCommand::Align)
+          world_.answer_pings();
+        else
+          obey(command, packet->second.take<int>(), packet->second);
+        looks_.skip();
+      } else if (!report_who_stands() && !wait_for_a_rank()) {
+        look_for_an_answer();
+        const bool soon = now_seconds() - last_command < 0.05;
+        std::this_thread::sleep_for(std::chrono::microseconds(soon ? 20 : 500));
+      }
+    }
+  }
 
   // Sends on what it is shown, of the tensors that are wanted.
   class Shower : public StepObserver {
@@ -121,10 +134,17 @@ class ProcessWorld::Server {
     const auto* known = dynamic_cast<const Error*>(&error);
     Packet packet = report(ProcessReport::Failed, id);
     packet.put(known == nullptr ? ErrorKind::Run : known->kind()).put(std::string(error.what()));
-    world_.reports_.send(0, std::move(packet));
+    const auto* failed = dynamic_cast<const RunFailed*>(&error);
+    packet.put(failed != nullptr);
+    if (failed != nullptr)
+      packet.put(failed->failure().lost).put(failed->failure().step).put(failed->failure().ranks);
     failed_at_seconds_ = now_seconds();
     failure_ = error.what();
+    world_.reports_.send(0, std::move(packet));
   }
+
+  // What is known of why this process gives up, behind that it does.
+  std::string because() const { return failure_.empty() ? "" : "; before that: " + failure_; }
 
   void obey(ProcessCommand command, int id, Packet& packet) {
     if (command == ProcessCommand::Open) return open(id, packet);
@@ -190,6 +210,7 @@ class ProcessWorld::Server {
       auto plan = std::make_shared<Plan>(
           *make_plan(program_from_json(nlohmann::json::parse(packet.take_text()), "process 0's Program")));
       plan->holds = packet.take_list<Hold>();
+      world_.patience_.seconds = timeout_seconds(plan->program.settings);
       const auto lender = serving_.find(lender_id);
       Serving serving;
       serving.plan = plan;
@@ -251,13 +272,40 @@ class ProcessWorld::Server {
 
   // The first process says that it goes on also when it has no command.
   void look_for_the_first() {
-    silent_seconds_ += looks_.next_seconds();
-    if (serving_.empty()) return;
-    const double patience = timeout_seconds(serving_.rbegin()->second.plan->program.settings);
-    if (silent_seconds_ < patience + kSpokenForSeconds) return;
-    throw run_error(
-        fmt::format("rank 0 is lost: its process has said nothing for {:.1f} s (time-out {:.3g} s)",
-                    silent_seconds_, patience));
+    const double passed = looks_.next_seconds();
+    silent_seconds_ += passed;
+    if (world_.patience_.is_told()) world_.told_seconds_ += passed;
+    if (world_.patience_.is_told() && looks_.has_just_gone_on())
+      throw run_error(
+          fmt::format("rank {} was stopped as a whole process, and the others ended meanwhile", rank_));
+    if (!world_.is_silent(silent_seconds_, kSpokenForSeconds, kToldSeconds)) return;
+    throw run_error(fmt::format(
+        "rank 0 is lost: its process has said nothing for {:.1f} s (time-out {:.3g} s), rank {} {}{}",
+        silent_seconds_, world_.patience_.seconds.load(), rank_, standing(), because()));
+  }
+
+  // Where the rank here is.
+  std::string standing() const {
+    for (const auto& [id, serving] : serving_) {
+      if (!serving.owes_report) continue;
+      const auto step = static_cast<StepId>(serving.executor->trace(rank_).finished());
+      return step < static_cast<StepId>(serving.executor->steps())
+                 ? "is in " + step_text(serving.plan->program, step)
+                 : "has done the last step";
+    }
+    return "stands between two passes";
+  }
+
+  // To a failure that was reported.
+  void look_for_an_answer() const {
+    if (failed_at_seconds_ <= 0) return;
+    const double waited = now_seconds() - failed_at_seconds_;
+    const double most = world_.patience_.is_told()         ? kToldAnswerSeconds
+                        : silent_seconds_ > kSilentSeconds ? kSilentSeconds
+                                                           : world_.patience_.seconds + kAnswerSeconds;
+    if (waited > most)
+      throw run_error(
+          fmt::format("rank 0 is lost, or its process is: it did not answer to this: {}", failure_));
   }
 
   // A short while, for one that computes; false when none does.

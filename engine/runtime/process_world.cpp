@@ -18,8 +18,13 @@ namespace shardlens {
 
 namespace {
 
-constexpr double kSpokenForSeconds = 2;
-constexpr auto kSayEvery = std::chrono::seconds(1);
+// Beyond the time-out: the ranks that wait for a lost one in a collective are to say so first, they know the
+// step. And when all were told to end.
+constexpr double kSpokenForSeconds = 2, kToldSeconds = 0.6;
+// What is only said to whom can still hear it.
+constexpr double kQuickSeconds = 1;
+constexpr bool kAnswered = true, kUnanswered = false;
+constexpr auto kSayEvery = std::chrono::milliseconds(250);
 // Nothing more is sent to a process that does not go on: what it has not taken fills the way to it.
 constexpr double kDoubtfulSeconds = 3;
 
@@ -49,12 +54,12 @@ class CommandingSeats final : public Seats {
       world_.listeners_[id_] = &listener;
     }
     const std::string program = program_to_json(plan_->program).dump();
-    tell(ProcessCommand::Open, true,
+    tell(ProcessCommand::Open, "to open its Program", kAnswered,
          [&](Packet& packet) { packet.put(lender_).put(program).put(plan_->holds); });
   }
 
   void close() override {
-    tell(ProcessCommand::Close, false, [](Packet&) {});
+    tell_if_heard(ProcessCommand::Close, [](Packet&) {});
     const std::lock_guard lock(world_.hearing_);
     world_.listeners_.erase(id_);
   }
@@ -62,20 +67,22 @@ class CommandingSeats final : public Seats {
   void start(uint64_t start, size_t target, double begin_seconds, std::vector<bool> wanted) override {
     world_.align_clocks_again();
     const std::vector<char> flags(wanted.begin(), wanted.end());
-    tell(ProcessCommand::Start, true, [&](Packet& packet) {
+    const std::string what =
+        "to come to the end of " + step_text(plan_->program, static_cast<StepId>(target) - 1);
+    tell(ProcessCommand::Start, what, kAnswered, [&](Packet& packet) {
       packet.put(start).put(static_cast<uint64_t>(target)).put(begin_seconds).put(flags);
     });
   }
 
   void rewind() override {
-    tell(ProcessCommand::Rewind, false, [](Packet&) {});
+    tell(ProcessCommand::Rewind, "to go back to step 0", kUnanswered, [](Packet&) {});
   }
   void next_pass() override {
-    tell(ProcessCommand::NextPass, false, [](Packet&) {});
+    tell(ProcessCommand::NextPass, "to begin the next pass", kUnanswered, [](Packet&) {});
   }
 
   void set_inputs(const PassInputs& inputs) override {
-    tell(ProcessCommand::Inputs, false, [&](Packet& packet) {
+    tell(ProcessCommand::Inputs, "the inputs of the next pass", kUnanswered, [&](Packet& packet) {
       packet.put(inputs.numbers).put(inputs.loss_scale).put(inputs.batch != nullptr);
       if (!inputs.batch) return;
       const Batch& batch = *inputs.batch;
@@ -85,10 +92,12 @@ class CommandingSeats final : public Seats {
   }
 
   void read(int rank, TensorId tensor, void* host, size_t bytes) const override {
-    world_.expect(rank);
+    const std::string what =
+        "to send its piece of " + plan_->program.tensor(tensor).name + ", between two passes";
+    world_.expect(rank, what);
     Packet packet;
     packet.put(ProcessCommand::Read).put(id_).put(tensor).put(static_cast<uint64_t>(bytes));
-    world_.send(rank, std::move(packet));
+    world_.send(rank, what, std::move(packet));
     std::unique_lock lock(world_.mutex_);
     world_.changed_.wait(lock, [&] { return world_.read_.contains(rank) || !world_.lost_.empty(); });
     if (!world_.read_.contains(rank)) throw run_error(world_.lost_);
@@ -103,26 +112,48 @@ class CommandingSeats final : public Seats {
     Packet packet;
     packet.put(ProcessCommand::Write).put(id_).put(tensor).put(static_cast<uint64_t>(bytes));
     packet.put_bytes(host, bytes);
-    world_.send(rank, std::move(packet));
+    world_.send(rank, "its piece of " + plan_->program.tensor(tensor).name + ", between two passes",
+                std::move(packet));
   }
 
   void cancel(const std::string& why) override {
-    tell(ProcessCommand::Cancel, false, [&](Packet& packet) { packet.put(why); });
+    tell_if_heard(ProcessCommand::Cancel, [&](Packet& packet) { packet.put(why); });
   }
+
+  double silent_seconds(int rank) const override {
+    const std::lock_guard lock(world_.mutex_);
+    const auto owed = world_.expected_of_.find(rank);
+    const bool is_asked = owed != world_.expected_of_.end() && owed->second > 0;
+    return is_asked ? world_.silent_seconds_.at(rank) : 0;
+  }
+  bool is_told_to_end() const override { return world_.patience_.is_told(); }
 
  private:
   int process_of(int rank) const { return world_.places_[static_cast<size_t>(rank)].process; }
 
+  template <typename Send>
+  void tell_each(const Send& send) const {
+    for (int rank = 0; rank < world_.processes(); ++rank)
+      if (!is_here(rank)) send(rank);
+  }
   template <typename Fill>
-  void tell(ProcessCommand command, bool answered, const Fill& fill) const {
-    for (int rank = 0; rank < world_.processes(); ++rank) {
-      if (is_here(rank)) continue;
-      if (answered) world_.expect(rank);
-      Packet packet;
-      packet.put(command).put(id_);
-      fill(packet);
-      world_.send(rank, std::move(packet));
-    }
+  Packet packet_of(ProcessCommand command, const Fill& fill) const {
+    Packet packet;
+    packet.put(command).put(id_);
+    fill(packet);
+    return packet;
+  }
+  // `what`: what the ranks are told, in words.
+  template <typename Fill>
+  void tell(ProcessCommand command, const std::string& what, bool answered, const Fill& fill) const {
+    tell_each([&](int rank) {
+      if (answered) world_.expect(rank, what);
+      world_.send(rank, what, packet_of(command, fill));
+    });
+  }
+  template <typename Fill>
+  void tell_if_heard(ProcessCommand command, const Fill& fill) const {
+    tell_each([&](int rank) { world_.send_if_heard(rank, packet_of(command, fill)); });
   }
 
   ProcessWorld& world_;
@@ -141,10 +172,7 @@ std::unique_ptr<Seats> ProcessWorld::take_seats(std::shared_ptr<const Plan> plan
         settings.tp, settings.dp, ranks, ranks == 1 ? "" : "s", processes(), processes() == 1 ? "" : "es",
         ranks, processes()));
   }
-  {
-    const std::lock_guard lock(mutex_);
-    patience_seconds_ = timeout_seconds(settings);
-  }
+  patience_.seconds = timeout_seconds(settings);
   return std::make_unique<CommandingSeats>(*this, executors_++, std::move(plan), lender);
 }
 
@@ -162,6 +190,7 @@ RankGroups ProcessWorld::groups_of(int executor, const Program& program, int ran
     made.has_own_core = place.has_own_core && !side_by_side;
     made.clock_offset_seconds = &clock_offset_seconds_;
     made.patience_seconds = timeout_seconds(program.settings);
+    made.told_to_end = patience_.told_to_end;
     made.info = info();
     if (crosses_machines(tp)) made.info.reason += "; ranks of one layer meet across machines";
     return make_process_communicator(processes_, std::move(made));
@@ -183,6 +212,8 @@ std::unique_ptr<Communicator> ProcessWorld::group_of_all(int number, int rank) {
   group.tag = kGroupTag + number % kExecutorTags * 3;
   group.has_own_core = places_[static_cast<size_t>(rank)].has_own_core;
   group.clock_offset_seconds = &clock_offset_seconds_;
+  group.patience_seconds = patience_.seconds;
+  group.told_to_end = patience_.told_to_end;
   group.info = info();
   return make_process_communicator(processes_, std::move(group));
 }
@@ -195,7 +226,7 @@ std::vector<AllReducePoint> ProcessWorld::bench_all_reduce(const AllReduceBench&
     for (int rank = 1; rank < processes(); ++rank) {
       Packet packet;
       packet.put(ProcessCommand::Bench).put(number).put(bench.dtype).put(bench.rounds).put(bytes);
-      send(rank, std::move(packet));
+      send(rank, "to measure an all-reduce", std::move(packet));
     }
     points.push_back(bench_rank(*group, bench, bytes));
     points.back().core_per_rank = places_.front().has_own_core;
@@ -203,37 +234,82 @@ std::vector<AllReducePoint> ProcessWorld::bench_all_reduce(const AllReduceBench&
   return points;
 }
 
-void ProcessWorld::send(int rank, Packet packet) {
-  commands_.send(places_[static_cast<size_t>(rank)].process, std::move(packet));
+int ProcessWorld::rank_of(int process) const {
+  const auto found = std::find_if(places_.begin(), places_.end(),
+                                  [&](const Place& place) { return place.process == process; });
+  return static_cast<int>(found - places_.begin());
 }
 
-void ProcessWorld::expect(int rank) {
+std::string ProcessWorld::lost_text(const LateProcess& late) const {
+  return fmt::format("rank {} is lost: its process {} (time-out {:.3g} s)", rank_of(late.process()),
+                     late.what(), patience_.seconds.load());
+}
+
+// Longer than the patience and `more_seconds`, or all of the time since this process was told to end, which
+// is `told_seconds`.
+bool ProcessWorld::is_silent(double silent_seconds, double more_seconds, double told_seconds) const {
+  return silent_seconds > patience_.seconds + more_seconds ||
+         (told_seconds_ > told_seconds && silent_seconds > told_seconds);
+}
+
+void ProcessWorld::send(int rank, const std::string& what, Packet packet) {
+  try {
+    commands_.send(places_[static_cast<size_t>(rank)].process, std::move(packet));
+  } catch (const LateProcess& late) {
+    lose(rank, lost_text(late) + ": " + what);
+    throw run_error(lost_text(late) + ": " + what);
+  }
+}
+
+void ProcessWorld::send_if_heard(int rank, Packet packet) {
+  try {
+    commands_.send(places_[static_cast<size_t>(rank)].process, std::move(packet), kQuickSeconds);
+  } catch (const std::exception&) {
+    // What it is told for has been said to the others.
+  }
+}
+
+void ProcessWorld::expect(int rank, const std::string& what) {
   const std::lock_guard lock(mutex_);
   ++expected_;
   ++expected_of_[rank];
+  asked_of_[rank] = what;
   silent_seconds_[rank] = 0;
   changed_.notify_all();
 }
 
-// A process that has stopped says nothing, where one that is busy says that it is.
-void ProcessWorld::look_for_lost(double looked_seconds) {
-  std::string lost;
+// From now on nothing is waited for.
+void ProcessWorld::lose(int rank, const std::string& why) {
   {
     const std::lock_guard lock(mutex_);
-    for (auto& [rank, owed] : expected_of_) {
-      if (owed <= 0) continue;
-      silent_seconds_[rank] += looked_seconds;
-      // The ranks that wait for it in a collective are to say so first: they know the step.
-      if (silent_seconds_[rank] < patience_seconds_ + kSpokenForSeconds || !lost_.empty()) continue;
-      lost = lost_ =
-          fmt::format("rank {} is lost: its process has said nothing for {:.1f} s (time-out {:.3g} s)", rank,
-                      silent_seconds_[rank], patience_seconds_);
-    }
+    if (!lost_.empty()) return;
+    lost_ = why;
     changed_.notify_all();
   }
-  if (lost.empty()) return;
   const std::lock_guard lock(hearing_);
-  for (const auto& [executor, listener] : listeners_) listener->on_failure_elsewhere(ErrorKind::Run, lost);
+  for (const auto& [executor, listener] : listeners_)
+    listener->on_failure_elsewhere(rank, ErrorKind::Run, why, std::nullopt);
+}
+
+// A process that has stopped says nothing, where one that is busy says that it is.
+void ProcessWorld::look_for_lost(double looked_seconds) {
+  if (patience_.is_told()) told_seconds_ += looked_seconds;
+  std::string why;
+  int lost = -1;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [rank, owed] : expected_of_) {
+      if (owed <= 0) continue;
+      double& silent = silent_seconds_[rank];
+      silent += looked_seconds;
+      if (lost >= 0 || !is_silent(silent, kSpokenForSeconds, kToldSeconds)) continue;
+      lost = rank;
+      why = fmt::format(
+          "rank {} is lost: its process has said nothing for {:.1f} s (time-out {:.3g} s); it was told {}",
+          rank, silent, patience_.seconds.load(), asked_of_[rank]);
+    }
+  }
+  if (lost >= 0) lose(lost, why);
 }
 
 // So that those who wait to be commanded know that there is still somebody to do it.
@@ -243,15 +319,29 @@ void ProcessWorld::say_alive() {
   for (int rank = 1; rank < processes(); ++rank) {
     {
       const std::lock_guard lock(mutex_);
-      if (expected_of_[rank] > 0 && silent_seconds_[rank] > kDoubtfulSeconds) continue;
+      if (!lost_.empty() || (expected_of_[rank] > 0 && silent_seconds_[rank] > kDoubtfulSeconds)) continue;
     }
-    send(rank, Packet().put(ProcessCommand::Alive));
+    send(rank, "that rank 0 is there", Packet().put(ProcessCommand::Alive));
+  }
+}
+
+void ProcessWorld::listen() {
+  try {
+    hear();
+  } catch (const LateProcess& late) {
+    const int rank = rank_of(late.process());
+    std::unique_lock lock(mutex_);
+    const std::string told = asked_of_[rank];
+    lock.unlock();
+    lose(rank, lost_text(late) + (told.empty() ? "" : "; it was told " + told));
+  } catch (const std::exception& error) {
+    lose(0, fmt::format("rank 0 can hear of the others no more: {}", error.what()));
   }
 }
 
 // Sleeps while nobody was set to work, but for saying that it is there, and asks for reports while somebody
 // was.
-void ProcessWorld::listen() {
+void ProcessWorld::hear() {
   Looks looks;
   auto said = std::chrono::steady_clock::now();
   for (int idle_turns = 0;;) {
@@ -261,67 +351,90 @@ void ProcessWorld::listen() {
       asks = changed_.wait_for(lock, kSayEvery, [this] { return closing_ || expected_ > 0; });
       if (closing_) return;
     }
+    const double passed = looks.next_seconds();
+    has_just_gone_on_ = looks.has_just_gone_on();
     if (const auto now = std::chrono::steady_clock::now(); now - said >= kSayEvery) {
       said = now;
       say_alive();
     }
     if (!asks) continue;
     auto packet = reports_.poll();
-    look_for_lost(looks.next_seconds());
-    if (!packet) {
-      const bool soon = ++idle_turns < 100;
-      std::this_thread::sleep_for(std::chrono::microseconds(soon ? 20 : 200));
-      continue;
+    if (packet) {
+      idle_turns = 0;
+      hear_one(packet->second);
     }
-    idle_turns = 0;
-    Packet& report = packet->second;
-    const auto kind = report.take<ProcessReport>();
-    const int executor = report.take<int>();
-    const int rank = report.take<int>();
-    {
-      const std::lock_guard lock(mutex_);
-      silent_seconds_[rank] = 0;
-    }
-    if (kind == ProcessReport::Alive) continue;
-    if (kind == ProcessReport::Piece) {
-      const std::lock_guard lock(mutex_);
-      read_[rank] = report.take_list<char>();
-    } else {
-      const std::lock_guard lock(hearing_);
-      const auto found = listeners_.find(executor);
-      if (found == listeners_.end()) {
-        // It is over for whom it was meant for.
-      } else if (kind == ProcessReport::Seen) {
-        const auto step = report.take<StepId>();
-        const auto tensor = report.take<TensorId>();
-        const std::vector<char> piece = report.take_list<char>();
-        found->second->on_tensor_elsewhere(rank, step, tensor, piece.data());
-      } else if (kind == ProcessReport::Failed) {
-        const auto error = report.take<ErrorKind>();
-        found->second->on_failure_elsewhere(error, report.take_text());
-      } else {
-        RankReport standing;
-        standing.rank = rank;
-        standing.start = report.take<uint64_t>();
-        standing.high_water_bytes = report.take<BytesByKind>();
-        standing.events = report.take_list<StepEvent>();
-        found->second->on_report(standing);
-      }
-    }
-    if (kind == ProcessReport::Seen) continue;
-    const std::lock_guard lock(mutex_);
-    --expected_;
-    --expected_of_[rank];
-    changed_.notify_all();
+    look_for_lost(passed);
+    if (packet) continue;
+    const bool soon = ++idle_turns < 100;
+    std::this_thread::sleep_for(std::chrono::microseconds(soon ? 20 : 200));
   }
+}
+
+void ProcessWorld::hear_one(Packet& report) {
+  const auto kind = report.take<ProcessReport>();
+  const int executor = report.take<int>();
+  const int rank = report.take<int>();
+  {
+    const std::lock_guard lock(mutex_);
+    silent_seconds_[rank] = 0;
+    if (kind == ProcessReport::Ends) ++ended_;
+  }
+  if (kind == ProcessReport::Alive) return;
+  if (kind == ProcessReport::Piece) {
+    const std::lock_guard lock(mutex_);
+    read_[rank] = report.take_list<char>();
+  } else if (kind != ProcessReport::Ends) {
+    const std::lock_guard lock(hearing_);
+    const auto found = listeners_.find(executor);
+    if (found == listeners_.end()) {
+      // It is over for whom it was meant for.
+    } else if (kind == ProcessReport::Seen) {
+      const auto step = report.take<StepId>();
+      const auto tensor = report.take<TensorId>();
+      const std::vector<char> piece = report.take_list<char>();
+      found->second->on_tensor_elsewhere(rank, step, tensor, piece.data());
+    } else if (kind == ProcessReport::Failed) {
+      const auto error = report.take<ErrorKind>();
+      const std::string message = report.take_text();
+      std::optional<RunFailure> what;
+      if (report.take<bool>()) {
+        what.emplace();
+        what->lost = report.take<bool>();
+        what->step = report.take<StepId>();
+        what->ranks = report.take_list<int>();
+      }
+      found->second->on_failure_elsewhere(rank, error, message, what);
+    } else {
+      RankReport standing;
+      standing.rank = rank;
+      standing.start = report.take<uint64_t>();
+      standing.high_water_bytes = report.take<BytesByKind>();
+      standing.events = report.take_list<StepEvent>();
+      found->second->on_report(standing);
+    }
+  }
+  if (kind == ProcessReport::Seen) return;
+  const std::lock_guard lock(mutex_);
+  --expected_;
+  --expected_of_[rank];
+  changed_.notify_all();
 }
 
 void ProcessWorld::finish(int exit_code) {
   const std::lock_guard saying(saying_);
   if (finished_) return;
   finished_ = true;
-  for (int process = 1; process < processes(); ++process)
-    commands_.send(process, Packet().put(ProcessCommand::Finish).put(exit_code));
+  for (int rank = 0; rank < processes(); ++rank) {
+    if (places_[static_cast<size_t>(rank)].process == processes_.index()) continue;
+    expect(rank, "to end");
+    send_if_heard(rank, Packet().put(ProcessCommand::Finish).put(exit_code));
+  }
+}
+
+void ProcessWorld::await_ends() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return ended_ == processes() - 1 || !lost_.empty(); });
+  if (!lost_.empty()) throw run_error(lost_);
 }
 
 ProcessWorld::~ProcessWorld() {

@@ -27,6 +27,7 @@ struct JoinRequest {
   std::string version;               ///< of the program
   std::vector<std::string> options;  ///< what was asked for, "name=value" each, in one order
   double timeout_seconds = 60;
+  const std::atomic<bool>* told_to_end = nullptr;  ///< as ProcessPatience's
 };
 
 class ProcessWorld final : public World {
@@ -54,8 +55,14 @@ class ProcessWorld final : public World {
 
   /// Runs this process's rank as it is commanded, until the first process is done. Returns its exit code.
   int serve();
-  /// From the first process, when it is done: lets the others end with `exit_code`.
+  /// From the first process, when it is done: lets the others end with `exit_code`. Never waits long.
   void finish(int exit_code);
+  /// Then: waits until they have said that they end. A run Error names one that does not.
+  void await_ends();
+
+  /// Whether this process was stopped as a whole and has gone on a moment ago: what it misses then, missed
+  /// it.
+  bool has_just_gone_on() const { return has_just_gone_on_; }
 
  private:
   friend class CommandingSeats;
@@ -72,17 +79,29 @@ class ProcessWorld final : public World {
   void answer(const JoinRequest& request);
   void align_clock(int process);
   void answer_pings();
+  Packet next_ping(int process);
   void align_clocks_again();
 
   void listen();
-  void expect(int rank);  ///< a report will come
+  void hear();
+  void hear_one(Packet& report);
+  void expect(int rank, const std::string& what);  ///< a report will come
   void look_for_lost(double looked_seconds);
+  void lose(int rank, const std::string& why);
+  std::string lost_text(const LateProcess& late) const;
+  int rank_of(int process) const;
+  bool is_silent(double silent_seconds, double more_seconds, double told_seconds) const;
   void say_alive();
-  void send(int rank, Packet packet);
+  /// A run Error names a rank that does not take it, and `what` it was told.
+  void send(int rank, const std::string& what, Packet packet);
+  /// The same for what is only said to whom can still hear it.
+  void send_if_heard(int rank, Packet packet);
   std::unique_ptr<Communicator> group_of_all(int number, int rank);
   RankGroups groups_of(int executor, const Program& program, int rank, bool side_by_side);
 
   Processes& processes_;
+  ProcessPatience patience_;  ///< of the start, then of the plan that was seated last
+  double told_seconds_ = 0;   ///< since this process was told to end, counted by who looks for others
   PacketLine commands_, reports_, pings_;
   std::vector<Place> places_;    ///< [rank]; ranks of one machine follow each other
   std::vector<bool> own_clock_;  ///< [process]: its clock is not the first one's, but measured against it
@@ -100,10 +119,12 @@ class ProcessWorld final : public World {
   std::condition_variable changed_;
   int expected_ = 0;                      ///< reports that have not come
   std::map<int, int> expected_of_;        ///< [rank]: the same
+  std::map<int, std::string> asked_of_;   ///< [rank]: what it owes a report of
   std::map<int, double> silent_seconds_;  ///< [rank]: since anything came from one that owes a report
-  double patience_seconds_ = kNoTimeout;  ///< of the plan that was seated last
   std::string lost_;                      ///< why nothing more is waited for; empty: it is
   bool closing_ = false;
+  int ended_ = 0;  ///< processes that have said that they end
+  std::atomic<bool> has_just_gone_on_{false};
   std::map<int, std::vector<char>> read_;  ///< [rank]: what was asked for and has come
   std::thread listening_;
 };

@@ -97,8 +97,9 @@ struct RankTeam::Elsewhere : SeatsListener {
     }
   }
 
-  void on_failure_elsewhere(ErrorKind kind, const std::string& message) override {
-    team_.fail(Failure{kind, message, {}});
+  void on_failure_elsewhere(int rank, ErrorKind kind, const std::string& message,
+                            const std::optional<RunFailure>& what) override {
+    team_.hear(rank, Failure{kind, message, what});
   }
 
  private:

@@ -20,7 +20,9 @@
 // A rank that is lost. Whoever waits for it in a collective says so when Settings::timeout_seconds have
 // passed (engine/comm/comm.h), and whoever calls wait() when the others have finished and it has not: that is
 // a failure like any other, of the rank that did not come. A paused run has no rank in a collective, so no
-// clock runs. A thread that hangs cannot be ended from outside; disband() lets it go.
+// clock runs. A thread that hangs cannot be ended from outside; disband() lets it go. Where every process
+// knows its own rank alone, one that waits for another in vain does not know whether that one is lost or
+// waits too; so the first process listens for a moment to what the others say before it believes one.
 #pragma once
 
 #include <array>
@@ -138,6 +140,9 @@ class RankTeam : public std::enable_shared_from_this<RankTeam> {
   size_t slice_bytes(const Rank& rank, const Tensor& tensor) const;
   void abort_all(const std::string& why);
   void fail(int rank, StepId step, const std::exception& error);
+  void hear(int rank, Failure failure);
+  std::optional<Failure> believed_locked() const;
+  bool all_are_here() const { return here_.size() == followed_.size(); }
   void fail(Failure failure);
   [[noreturn]] void throw_failure_locked() const;
   void find_lost_locked(RunFailure& failure) const;
@@ -171,6 +176,9 @@ class RankTeam : public std::enable_shared_from_this<RankTeam> {
   bool halting_ = false;  ///< pause() was called: nobody is late any longer
   bool stopping_ = false;
   std::optional<Failure> failure_;
+  /// What ranks say of others that they miss, where some live elsewhere: not yet believed.
+  std::vector<std::pair<int, Failure>> rumours_;
+  double first_rumour_seconds_ = 0;
   size_t seen_progress_ = 0;    ///< steps begun and finished by all ranks, at the last look
   double stalled_seconds_ = 0;  ///< that wait() has seen no more of them since
 };

@@ -16,6 +16,10 @@ namespace {
 // How often who waits for the ranks looks whether they go on. Only looks are counted, not the clock: while
 // the whole process is stopped, nobody is late.
 constexpr double kLookSeconds = 0.5;
+// The same where some live elsewhere, how long what one says of another is not yet believed, and from when on
+// a process is silent that should be heard all the time.
+constexpr double kLookElsewhereSeconds = 0.1, kRumourSeconds = 0.3, kToldRumourSeconds = 0.15;
+constexpr double kSilentSeconds = 1;
 // A wait without an end, as long as a clock can say.
 constexpr double kForeverSeconds = 1e9;
 
@@ -37,12 +41,16 @@ bool RankTeam::wait_for(double seconds) {
   for (;;) {
     if (failure_) throw_failure_locked();
     const double begin = now_seconds();
-    const double look = std::clamp(end - begin, 0.0, kLookSeconds);
+    const double most = all_are_here() ? kLookSeconds : kLookElsewhereSeconds;
+    const double look = std::clamp(end - begin, 0.0, most);
     if (wake_waiters_.wait_for(lock, std::chrono::duration<double>(look), [this] { return idle_locked(); })) {
       if (failure_) throw_failure_locked();
       return true;
     }
-    if (std::optional<Failure> late = late_at_the_end_locked(std::min(now_seconds() - begin, kLookSeconds))) {
+    std::optional<Failure> late = believed_locked();
+    if (!late && rumours_.empty())
+      late = late_at_the_end_locked(std::min(now_seconds() - begin, kLookSeconds));
+    if (late) {
       lock.unlock();
       fail(std::move(*late));
       lock.lock();
@@ -76,7 +84,8 @@ std::vector<Whereabouts> RankTeam::whereabouts_locked(const std::vector<int>& ra
 
 // The end of a run is waited for like a collective, by the ranks that are there: who is still in a step of
 // its own when nothing has gone on for the whole time-out, is lost. While a rank waits in a collective, it is
-// for that rank to say who is missing, and of ranks in other processes it is for those to say.
+// for that rank to say who is missing. Of a rank in another process nothing is known until it stands still:
+// those that wait for it there have twice the time to say so.
 std::optional<RankTeam::Failure> RankTeam::late_at_the_end_locked(double looked_seconds) {
   size_t progress = pass_;
   std::vector<int> late;
@@ -89,8 +98,16 @@ std::optional<RankTeam::Failure> RankTeam::late_at_the_end_locked(double looked_
   }
   if (progress != std::exchange(seen_progress_, progress)) stalled_seconds_ = 0;
   stalled_seconds_ += looked_seconds;
-  const bool awaited = !late.empty() && late.size() < here_.size();
-  const double patience = timeout_seconds(plan_->program.settings);
+  bool awaited = !late.empty() && late.size() < here_.size();
+  double patience = timeout_seconds(plan_->program.settings);
+  if (late.empty() && !all_are_here()) {
+    for (const Rank* const rank : followed_) {
+      if (!rank->here && !(rank->ready && rank->reported == starts_))
+        late.push_back(rank->replica * plan_->program.ranks() + rank->index);
+    }
+    awaited = !late.empty();
+    patience *= 2;
+  }
   if (!awaited || meets || stalled_seconds_ < patience) return std::nullopt;
   Failure failure;
   failure.what = RunFailure{late, static_cast<StepId>(target_) - 1, true};
@@ -152,7 +169,46 @@ void RankTeam::fail(int rank, StepId step, const std::exception& error) {
     failure.message =
         fmt::format("{}, {}: {}", rank_text(program, rank), step_text(program, step), error.what());
   }
-  fail(std::move(failure));
+  hear(rank, std::move(failure));
+}
+
+// Of what rank `rank` throws.
+void RankTeam::hear(int rank, Failure failure) {
+  if (all_are_here() || !failure.what || !failure.what->lost) return fail(std::move(failure));
+  const std::lock_guard lock(mutex_);
+  if (rumours_.empty()) first_rumour_seconds_ = now_seconds();
+  rumours_.emplace_back(rank, std::move(failure));
+  wake_waiters_.notify_all();
+}
+
+// Lost is whose process is silent; of those who speak none is.
+std::optional<RankTeam::Failure> RankTeam::believed_locked() const {
+  if (rumours_.empty()) return std::nullopt;
+  const bool told = seats_->is_told_to_end();
+  if (now_seconds() - first_rumour_seconds_ < (told ? kToldRumourSeconds : kRumourSeconds))
+    return std::nullopt;
+  const auto is_silent = [this](int rank) { return seats_->silent_seconds(rank) > kSilentSeconds; };
+  const auto speaks = [this](int rank) {
+    return std::any_of(rumours_.begin(), rumours_.end(), [&](const auto& one) { return one.first == rank; });
+  };
+  for (const auto& [from, failure] : rumours_) {
+    const std::vector<int>& lost = failure.what->ranks;
+    if (std::any_of(lost.begin(), lost.end(), is_silent)) return failure;
+  }
+  for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
+    if (!is_silent(rank) || speaks(rank)) continue;
+    Failure failure = rumours_.front().second;
+    failure.message =
+        fmt::format("{} is lost: its process has said nothing for {:.1f} s, and others wait: {}",
+                    rank_text(plan_->program, rank), seats_->silent_seconds(rank), failure.message);
+    failure.what->ranks = {rank};
+    return failure;
+  }
+  for (const auto& [from, failure] : rumours_) {
+    const std::vector<int>& lost = failure.what->ranks;
+    if (std::none_of(lost.begin(), lost.end(), speaks)) return failure;
+  }
+  return rumours_.front().second;
 }
 
 void RankTeam::fail(Failure failure) {

@@ -9,6 +9,8 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "engine/comm/comm.h"
@@ -16,6 +18,7 @@
 #include "engine/device/device.h"
 #include "engine/record/trace.h"
 #include "engine/runtime/batch.h"
+#include "engine/runtime/run_failure.h"
 #include "engine/runtime/snapshot.h"
 
 namespace shardlens {
@@ -44,7 +47,9 @@ class SeatsListener {
   virtual void on_report(const RankReport& report) = 0;
   /// As StepObserver::on_tensor().
   virtual void on_tensor_elsewhere(int rank, StepId step, TensorId tensor, const void* data) = 0;
-  virtual void on_failure_elsewhere(ErrorKind kind, const std::string& message) = 0;
+  /// What rank `rank` threw; `what` is null where it is not known.
+  virtual void on_failure_elsewhere(int rank, ErrorKind kind, const std::string& message,
+                                    const std::optional<RunFailure>& what) = 0;
 };
 
 /// An executor's ranks in a world, numbered replica by replica. Word to the ranks elsewhere that are followed
@@ -88,6 +93,11 @@ class Seats {
     (void)rank, (void)tensor, (void)host, (void)bytes;
   }
   virtual void cancel(const std::string& why) { (void)why; }
+  /// Since anything came from a rank elsewhere that was set to work: one that works says so several times a
+  /// second.
+  virtual double silent_seconds(int rank) const { return (void)rank, 0; }
+  /// Whether this process was told to end (ProcessPatience).
+  virtual bool is_told_to_end() const { return false; }
 };
 
 /// Seats for ranks that are threads of this process and compute on `backend`.

@@ -1,61 +1,14 @@
-// Ranks as processes: what mpirun starts gives the bits of one process, refuses what does not fit together,
-// and ends when one of its processes does.
-#include <gtest/gtest.h>
-#include <signal.h>
-#include <unistd.h>
-
+// Ranks as processes: what mpirun starts gives the bits of one process and refuses what does not fit
+// together.
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <thread>
 
-#include "tests/app/process.h"
+#include "tests/app/mpi.h"
 
 namespace shardlens {
 namespace {
-
-namespace fs = std::filesystem;
-
-const std::string kProgram = SHARDLENS_CLI_PROGRAM;
-// Leaks that a sanitizer would report are Open MPI's.
-const std::string kEnvironment =
-    "env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ASAN_OPTIONS=detect_leaks=0 ";
-
-// Why these tests cannot run here; empty when they can.
-std::string why_not() {
-  if (run_program("mpirun", "--version").code != 0) return "skipped: no mpirun on this machine";
-  if (!fs::exists(fs::path(kProgram).parent_path() / "libshardlens_mpi.so"))
-    return "skipped: this build found no MPI";
-  return {};
-}
-
-class Mpi : public testing::Test {
- protected:
-  void SetUp() override {
-    const std::string why = why_not();
-    if (!why.empty()) GTEST_SKIP() << why;
-    folder_ = fs::path(testing::TempDir()) / ("mpi_" + std::to_string(getpid()));
-    fs::create_directories(folder_);
-  }
-  void TearDown() override {
-    if (!folder_.empty()) fs::remove_all(folder_);
-  }
-
-  std::string in_folder(const std::string& name) const { return (folder_ / name).string(); }
-
-  // `count` processes with these arguments, or with those of each part of an MPMD command.
-  static Ended in_processes(int count, const std::string& arguments) {
-    return run_program(
-        kEnvironment + "timeout 200 mpirun --oversubscribe -n " + std::to_string(count) + " " + kProgram,
-        arguments + " --comm mpi");
-  }
-
-  fs::path folder_;
-};
 
 TEST_F(Mpi, StepsLeaveTheBitsOfOneProcess) {
   const std::string tiny = "step --model gpt2-tiny --seq 24 --updates 2 --lr 1e-3 ";
@@ -202,87 +155,6 @@ TEST_F(Mpi, SaysWhatIsMissingWhereThereIsNoModule) {
   EXPECT_NE(ended.err.find("libshardlens_mpi.so is not beside the program"), std::string::npos) << ended.err;
   EXPECT_NE(ended.err.find("libopenmpi-dev"), std::string::npos) << ended.err;
   EXPECT_EQ(run_program(alone, "step --model gpt2-tiny --tp 2 --seq 8").code, 0);
-}
-
-// A training run of two processes that goes on until somebody stops it.
-class MpiFaults : public Mpi {
- protected:
-  void start(const std::string& options) {
-    pids_ = in_folder("pids");
-    // Each process leaves its rank and its number, and then is the program.
-    const std::string one = "sh -c 'echo $OMPI_COMM_WORLD_RANK $$ >> " + pids_ + "; exec " + kProgram +
-                            " train --data sample --batch 2 --seq 16 --tp 2 --steps 1000000 --comm mpi " +
-                            options + "'";
-    job_ = std::jthread([this, one] {
-      ended_ = run_program(kEnvironment + "timeout 100 mpirun --oversubscribe -n 2",
-                           one + " > " + in_folder("out"));
-    });
-    for (int turn = 0; turn < 600 && processes_.size() < 2; ++turn) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
-      std::ifstream file(pids_);
-      int rank = 0;
-      for (pid_t pid = 0; file >> rank >> pid;) processes_[rank] = pid;
-    }
-    ASSERT_EQ(processes_.size(), 2U);
-    for (int turn = 0; turn < 600 && slurp(in_folder("out")).find("step ") == std::string::npos; ++turn)
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  }
-
-  // Waits for the end, and that nothing is left.
-  double seconds_to_end() {
-    const auto begin = std::chrono::steady_clock::now();
-    job_.join();
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-    for (const auto& [rank, pid] : processes_) {
-      bool left = true;
-      for (int turn = 0; turn < 200 && left; ++turn) {
-        left = kill(pid, 0) == 0;
-        if (left) std::this_thread::sleep_for(std::chrono::milliseconds(50));
-      }
-      EXPECT_FALSE(left) << "rank " << rank << " is left behind";
-    }
-    return taken.count();
-  }
-
-  std::string pids_;
-  std::map<int, pid_t> processes_;
-  std::jthread job_;
-  Ended ended_;
-};
-
-TEST_F(MpiFaults, EndWhenAProcessIsKilled) {
-  start("");
-  ASSERT_EQ(kill(processes_[1], SIGKILL), 0);
-  EXPECT_LT(seconds_to_end(), 30);
-  EXPECT_NE(ended_.code, 0);
-}
-
-// A process that stops between two passes, or half-way through a message, is not always found: these two run
-// on request until it is.
-class MpiHangs : public MpiFaults {
- protected:
-  void SetUp() override {
-    if (getenv("SHARDLENS_STRESS") == nullptr)
-      GTEST_SKIP() << "skipped: processes that hang are not found at every moment yet; set SHARDLENS_STRESS";
-    MpiFaults::SetUp();
-  }
-};
-
-TEST_F(MpiHangs, NameARankThatHangs) {
-  start("--timeout 2");
-  ASSERT_EQ(kill(processes_[1], SIGSTOP), 0);
-  EXPECT_LT(seconds_to_end(), 30);
-  EXPECT_EQ(ended_.code, 3);
-  EXPECT_NE(ended_.err.find("rank 1 is lost: "), std::string::npos) << ended_.err;
-}
-
-TEST_F(MpiHangs, NameTheFirstRankWhenItHangs) {
-  start("--timeout 2");
-  ASSERT_EQ(kill(processes_[0], SIGSTOP), 0);
-  EXPECT_LT(seconds_to_end(), 30);
-  EXPECT_EQ(ended_.code, 3);
-  EXPECT_NE(ended_.err.find("rank 0 is lost"), std::string::npos) << ended_.err;
 }
 
 TEST_F(Mpi, AFailureOfAnyRankEndsAll) {

@@ -136,6 +136,44 @@ TEST_F(CliTrain, AKillAtAnyMomentLeavesACheckpoint) {
   EXPECT_GT(before, 1);  // it came forward
 }
 
+// One command for the first start and for every other: killed twice, it comes to the bytes of the run that
+// nobody disturbed.
+TEST_F(CliTrain, RestartedByTheSameCommandItIsTheUninterruptedRun) {
+  const auto command = [&](const std::string& name) {
+    return tiny() + "--tp 2 --steps 120 --dropout 0.1 --checkpoint-every 10 --restart --checkpoint " +
+           path(name);
+  };
+  ASSERT_EQ(run(command("whole")).code, 0);
+  int64_t saved_step = 0;
+  for (int crash = 0; crash < 2; ++crash) {
+    const pid_t child = fork();
+    if (child == 0) {
+      const std::string line =
+          std::string("exec ") + SHARDLENS_CLI_PROGRAM + " " + command("parts") + " >/dev/null 2>&1";
+      execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
+      _exit(127);
+    }
+    const std::string saved = contents("parts/training.json");
+    for (int polls = 0; polls < 60000 && contents("parts/training.json") == saved; ++polls)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    kill(child, SIGKILL);
+    int status = 0;
+    waitpid(child, &status, 0);
+    ASSERT_TRUE(WIFSIGNALED(status)) << "it was done before it could be killed";
+    const auto step = nlohmann::json::parse(contents("parts/training.json"))["step"].get<int64_t>();
+    EXPECT_GT(step, saved_step);  // the second start went on where the first one was killed
+    EXPECT_LT(step, 120);
+    saved_step = step;
+  }
+  const Ended last = run(command("parts"));
+  ASSERT_EQ(last.code, 0) << last.err;
+  EXPECT_TRUE(contains(last.out, "resumed after step " + std::to_string(saved_step))) << last.out;
+  for (const auto& file : fs::directory_iterator(path("whole"))) {
+    const std::string name = file.path().filename();
+    EXPECT_TRUE(contents("whole/" + name) == contents("parts/" + name)) << name;
+  }
+}
+
 TEST_F(CliTrain, CtrlCSavesAndEndsWithZero) {
   // The shell sends the signal once a step has been printed.
   const Ended ended = run_program("sh", "-c \"" + std::string(SHARDLENS_CLI_PROGRAM) + " " + tiny() +
