@@ -33,6 +33,7 @@ inline constexpr int kWholeModel = -1;  ///< ViewState::open_section: every part
 /// What the Memory tab shows.
 struct MemoryView {
   bool this_layer = false;    ///< the second page: this layer as planned and measured, not the whole model
+  bool this_machine = false;  ///< the third: what its memory and its GPUs tell of themselves
   double parameters = 8.3e9;  ///< of the model against the wall
   std::string device = "v100-32gb";  ///< hardware preset whose memory is the wall
   int tp = 0;                        ///< the column explained beside the wall; 0: the smallest T that fits
@@ -128,7 +129,13 @@ struct TrainView {
   TrainChoices single;
   TrainChoices compared = comparison_choices();
 
-  train_command::Start wish() const { return comparison ? comparison_of(compared) : training_of(single); }
+  std::string checkpoints;  ///< the folder they go to
+
+  train_command::Start wish() const {
+    train_command::Start start = comparison ? comparison_of(compared) : training_of(single);
+    start.checkpoints = checkpoints;
+    return start;
+  }
 };
 
 /// The parts of the Break it tab, of which a small window shows one at a time.

@@ -30,11 +30,10 @@ constexpr std::pair<ScalingPage, const char*> kScalingPages[] = {{ScalingPage::W
                                                                  {ScalingPage::BreakEven, "break-even"},
                                                                  {ScalingPage::Cluster, "cluster"}};
 
-constexpr std::pair<ComparePage, const char*> kComparePages[] = {
-    {ComparePage::Splits, "splits"},
-    {ComparePage::Tournament, "tournament"},
-    {ComparePage::Sweep, "sweep"},
-    {ComparePage::Recordings, "recordings"}};
+constexpr std::pair<ComparePage, const char*> kComparePages[] = {{ComparePage::Splits, "splits"},
+                                                                 {ComparePage::Tournament, "tournament"},
+                                                                 {ComparePage::Sweep, "sweep"},
+                                                                 {ComparePage::Recordings, "recordings"}};
 
 ComparePage parse_compare_page(const std::string& name) {
   for (const auto& [page, text] : kComparePages) {
@@ -78,7 +77,9 @@ nlohmann::json as_json(const TrainChoices& choices) {
           {"decay", to_string(choices.decay)},
           {"dropout", choices.dropout},
           {"text", choices.text},
-          {"dtype", to_string(choices.dtype)}};
+          {"dtype", to_string(choices.dtype)},
+          {"checkpoint_every", choices.checkpoint_every},
+          {"timeout_seconds", choices.timeout_seconds}};
 }
 
 /// Throws for a preset that is not there any more, and for anything that is missing.
@@ -97,6 +98,10 @@ TrainChoices parse_choices(const nlohmann::json& json) {
   choices.dropout = json.at("dropout").get<double>();
   choices.text = json.at("text").get<std::string>();
   choices.dtype = parse_dtype(json.value("dtype", to_string(choices.dtype)));  // not in older files
+  choices.checkpoint_every = json.value("checkpoint_every", choices.checkpoint_every);
+  choices.timeout_seconds = json.value("timeout_seconds", choices.timeout_seconds);
+  if (choices.checkpoint_every < 0 || !(choices.timeout_seconds >= 0))
+    throw request_error("a training with less than no checkpoints or no time-out");
   for (const int64_t count : {choices.layers, static_cast<int64_t>(choices.tp),
                               static_cast<int64_t>(choices.dp), choices.batch, choices.seq, choices.steps}) {
     if (count < 1) throw request_error(fmt::format("a training with {} of something", count));
@@ -178,6 +183,10 @@ std::filesystem::path default_state_path() {
 
 std::filesystem::path default_recordings_folder() {
   return std::filesystem::path(user_folder("XDG_DATA_HOME", ".local/share")) / "recordings";
+}
+
+std::filesystem::path default_checkpoints_folder() {
+  return std::filesystem::path(user_folder("XDG_DATA_HOME", ".local/share")) / "checkpoints";
 }
 
 RememberedState read_state(const std::filesystem::path& path, std::string& problem) {

@@ -33,6 +33,8 @@ std::filesystem::path default_state_path();
 /// Where the studio puts recordings: $XDG_DATA_HOME/shardlens/recordings, or under ~/.local/share; the folder
 /// the studio was started in when the environment names no home.
 std::filesystem::path default_recordings_folder();
+/// The same of what is trained.
+std::filesystem::path default_checkpoints_folder();
 
 /// What `path` holds. The defaults when there is no such file, and also when it cannot be understood: then
 /// `problem` says what was wrong in one sentence, else it is left empty.

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "ui/commands/commands.h"
+#include "ui/panels/fault_bar.h"
 #include "ui/replayed_training.h"
 #include "ui/sections.h"
 #include "ui/veil.h"
@@ -138,6 +139,7 @@ Studio::Studio(const Settings& settings, const Fonts& fonts, std::filesystem::pa
       last_change_(Clock::now()),
       last_remembered_(Clock::now()) {
   view_.recordings = default_recordings_folder().string();
+  view_.train.checkpoints = default_checkpoints_folder().string();
   ImGuiIO& io = ImGui::GetIO();
   io.ConfigDockingAlwaysTabBar = false;
   io.ConfigWindowsMoveFromTitleBarOnly = true;
@@ -267,9 +269,13 @@ void Studio::draw_frozen(const Context& context) {
   if (train_->state == TrainState::Paused &&
       button("Go on", ButtonLook::Accent, "Training goes on; every panel shows the plan of before"))
     context.send(train_command::Resume{});
-  const bool skipped = curve.steps[static_cast<size_t>(frozen_->step - 1)]->report.skipped;
-  const std::string words = fmt::format("Training step {} of {}, frozen{}", grouped_text(frozen_->step),
-                                        curve.name, skipped ? ": it overflowed and was skipped" : "");
+  const auto index = static_cast<size_t>(frozen_->step - 1);
+  const bool ended = index >= curve.steps.size();  // a rank ended it
+  const bool skipped = !ended && curve.steps[index]->report.skipped;
+  const std::string words = fmt::format("Training step {} of {}{}", grouped_text(frozen_->step), curve.name,
+                                        ended     ? ", which a rank ended"
+                                        : skipped ? ", frozen: it overflowed and was skipped"
+                                                  : ", frozen");
   const TextStyle style{context.fonts.bold, context.px(kBodySize), theme.text};
   draw_text(list, {at.x, at.y + (height - style.size) / 2}, style, fitted(style, words, right - at.x));
   ImGui::SetCursorScreenPos({at.x, at.y + height + context.px(16)});
@@ -456,6 +462,14 @@ void Studio::frame() {
     below += height;
     draw_notes(now, below);
   }
+  const auto draw_fault = [&](const char* name, bool is_there, void (*draw)(const Context&)) {
+    if (!is_there) return;
+    const float height = std::floor(now.px(kReplayBarHeight));
+    draw_strip(now, name, below, height, draw);
+    below += height;
+  };
+  draw_fault("Fault", has_run_fault(now), draw_run_fault);
+  draw_fault("Training fault strip", has_training_fault(now), draw_training_fault);
 
   if (find_frames_ > 0) {
     --find_frames_;

@@ -36,6 +36,8 @@ TrainOptions options_of(const TrainChoices& choices) {
                       .decay = choices.decay};
   options.validate_every = std::max<int64_t>(1, choices.steps / kValidations);
   options.validation_batches = kValidationBatches;
+  options.checkpoint_every = choices.checkpoint_every;
+  settings.timeout_seconds = choices.timeout_seconds;
   return options;
 }
 

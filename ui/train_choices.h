@@ -18,7 +18,9 @@ struct TrainChoices {
   int64_t warmup = 20;
   Decay decay = Decay::Cosine;
   double dropout = 0;
-  std::string text;  ///< a file or a folder; empty: the built-in text
+  std::string text;              ///< a file or a folder; empty: the built-in text
+  int64_t checkpoint_every = 0;  ///< steps; 0: nothing is saved
+  double timeout_seconds = 20;   ///< how long ranks wait for one of them before it is lost; 0: for ever
 
   bool operator==(const TrainChoices&) const = default;
 };

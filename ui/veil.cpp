@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "ui/faults.h"
 #include "ui/widgets/paint.h"
 
 namespace shardlens::ui {
@@ -60,7 +61,8 @@ std::string difference(const Settings& of, const Settings& from) {
 
 std::string notice(const Snapshot& snapshot) {
   const bool stopped = has_stopped(snapshot);
-  if (!shows_stale(snapshot)) return stopped ? snapshot.message : std::string();
+  const bool told = shown_failure(snapshot) != nullptr;  // by the strip under the Bar
+  if (!shows_stale(snapshot)) return stopped && !told ? snapshot.message : std::string();
   const Settings& shown = snapshot.result->plan->program.settings;
   std::string shown_parts = difference(shown, snapshot.settings);
   std::string text =

@@ -15,6 +15,8 @@
 #include "app/studio/offscreen_parts.h"
 #include "engine/config/error.h"
 #include "engine/config/units.h"
+#include "engine/planner/holds.h"
+#include "ui/faults.h"
 
 namespace shardlens {
 namespace {
@@ -79,6 +81,53 @@ void train_shortly(const std::string& view, Platform& platform, ui::Studio& stud
   const std::shared_ptr<const TrainSnapshot> trained = studio.training().snapshot();
   if (trained->state == TrainState::Refused) throw request_error(trained->message);
   if (trained->state == TrainState::Failed) throw run_error(trained->message);
+}
+
+/// Draws until it is so; throws a run Error that says what has not happened.
+void draw_until(Platform& platform, ui::Studio& studio, const char* what, const auto& is_so) {
+  const auto begin = Clock::now();
+  while (!is_so()) {
+    if (seconds_since(begin) > kTimeoutSeconds)
+      throw run_error(fmt::format("{} after {:.0f} s", what, kTimeoutSeconds));
+    draw_frame(platform, studio);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
+/// Loses the last rank: of the run on the Stage, or of a training that has been saved.
+void lose_shortly(const std::string& view, Platform& platform, ui::Studio& studio) {
+  if (view == kLostView) {
+    const Program& program = studio.snapshot().plan->program;
+    const int last = program.ranks() * program.replicas() - 1;
+    if (last == 0) throw request_error("one rank alone is missed by nobody: give --tp 2 or more");
+    Settings settings = studio.snapshot().settings;
+    settings.timeout_seconds = ui::kLostAfterSeconds;
+    settings.delays = {
+        {last, delay_word(program, program.steps[program.steps.size() / 2].id), kLongestDelayMilliseconds}};
+    studio.session().send(command::SetSettings{settings});
+    draw_until(platform, studio, "no rank was lost", [&] { return studio.snapshot().failure.has_value(); });
+  } else if (view == kLostTrainView) {
+    ui::TrainView& train = studio.view().train;
+    train_command::Start start = ui::training_of(train.single);
+    TrainOptions& options = start.models.front().options;
+    train.form_open = false;
+    const std::filesystem::path scratch =
+        std::filesystem::temp_directory_path() / fmt::format("shardlens-lost-{}", getpid());
+    start.checkpoints = scratch.string();
+    options.checkpoint_every = 10;
+    options.settings.timeout_seconds = ui::kLostAfterSeconds;
+    studio.training().send(start);
+    const auto trained = [&] {
+      const auto now = studio.training().snapshot();
+      return now->curves.empty() ? 0 : now->curves.front()->saved_step;
+    };
+    draw_until(platform, studio, "no checkpoint was written", [&] { return trained() >= 20; });
+    studio.training().send(train_command::LoseRank{options.settings.tp * options.settings.dp - 1});
+    draw_until(platform, studio, "no rank was lost",
+               [&] { return studio.training().snapshot()->state == TrainState::Failed; });
+    std::error_code ignored;
+    std::filesystem::remove_all(scratch, ignored);
+  }
 }
 
 /// What a scaling view shows: priced and, where it has points of this machine, measured.
@@ -286,6 +335,7 @@ void OffscreenStudio::prepare_view(const std::string& view, const Options& optio
   compare_recordings(view, *platform_, studio_);
   train_shortly(view, *platform_, studio_);
   measure_shortly(view, *platform_, studio_);
+  lose_shortly(view, *platform_, studio_);
   if (view != kFrozenView) return;
   studio_.training().send(train_command::Freeze{});
   wait_for_frozen(true, *platform_, studio_);
@@ -356,6 +406,11 @@ void write_views(const Options& options) {
     write_png(shown.settled_picture(), path);
     studio.replay().send(replay_command::Close{});
     wait_for_replay(platform, studio, [](const ReplaySnapshot& replay) { return !replay.is_open(); });
+    if (name == kLostView) {  // what follows shows the run without a fault
+      studio.session().send(command::SetSettings{options.settings});
+      draw_until(platform, studio, "the run did not begin", [&] { return !studio.snapshot().failure; });
+      wait_for_rest(platform, studio);
+    }
     studio.training().send(train_command::LetGo{});
     wait_for_frozen(false, platform, studio);
     fmt::print("{}\n", std::filesystem::absolute(path).lexically_normal().string());

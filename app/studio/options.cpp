@@ -56,11 +56,12 @@ const char* const kExamples =
 
 const std::vector<std::string>& view_names() {
   static const std::vector<std::string> names{
-      "stage",          "memory",        "memory-layer", "traffic",       "traffic-times", "scaling",
-      "scaling-strong", "scaling-heads", "break-even",   "cluster",       "compare",       "tournament",
-      "sweep",          kRecordingsView, "train",        "train-compare", kFrozenView,     "program",
-      kBreakView,       kBreakLossView,  "palette",      "inspector",     "start",         "sheet",
-      "replay",         "replay-train",  "replay-notes", "replay-times",  "open-recording"};
+      "stage",      "memory",         "memory-layer",  "memory-machine", "traffic",       "traffic-times",
+      "scaling",    "scaling-strong", "scaling-heads", "break-even",     "cluster",       "compare",
+      "tournament", "sweep",          kRecordingsView, "train",          "train-compare", kFrozenView,
+      "program",    kBreakView,       kBreakLossView,  "palette",        "inspector",     "start",
+      "sheet",      "replay",         "replay-train",  "replay-notes",   "replay-times",  "open-recording",
+      kLostView,    kLostTrainView};
   return names;
 }
 
@@ -262,6 +263,7 @@ void show_view(const std::string& name, ui::ViewState& state) {
   state.sheet_open = name == "sheet";
   state.wide_inspector = name == "inspector";
   state.memory.this_layer = name == "memory-layer";
+  state.memory.this_machine = name == "memory-machine";
   state.traffic_times = name == "traffic-times" || name == "replay-times";
   state.replay.choosing = name == "open-recording";
   state.replay.notes_open = name == "replay-notes";
@@ -273,17 +275,17 @@ void show_view(const std::string& name, ui::ViewState& state) {
                        : name == "sweep"         ? ui::ComparePage::Sweep
                        : name == kRecordingsView ? ui::ComparePage::Recordings
                                                  : ui::ComparePage::Splits;
-  state.tab = name == "start"                ? ui::Tab::Start
-              : name.starts_with("memory")   ? ui::Tab::Memory
-              : state.traffic_times          ? ui::Tab::Traffic
-              : name == "replay-train"       ? ui::Tab::Train
-              : name.starts_with("traffic")  ? ui::Tab::Traffic
-              : page != kScalingViews.end()  ? ui::Tab::Scaling
-              : is_comparing_view(name)      ? ui::Tab::Compare
-              : is_training_view(name)       ? ui::Tab::Train
-              : name == "program"            ? ui::Tab::Program
-              : name.starts_with(kBreakView) ? ui::Tab::BreakIt
-                                             : ui::Tab::Stage;
+  state.tab = name == "start"                                    ? ui::Tab::Start
+              : name.starts_with("memory")                       ? ui::Tab::Memory
+              : state.traffic_times                              ? ui::Tab::Traffic
+              : name == "replay-train"                           ? ui::Tab::Train
+              : name.starts_with("traffic")                      ? ui::Tab::Traffic
+              : page != kScalingViews.end()                      ? ui::Tab::Scaling
+              : is_comparing_view(name)                          ? ui::Tab::Compare
+              : is_training_view(name) || name == kLostTrainView ? ui::Tab::Train
+              : name == "program"                                ? ui::Tab::Program
+              : name.starts_with(kBreakView)                     ? ui::Tab::BreakIt
+                                                                 : ui::Tab::Stage;
   state.focus_tab = true;
 }
 

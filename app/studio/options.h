@@ -66,6 +66,9 @@ inline constexpr const char* kFrozenView = "train-frozen";
 /// The views of the Break it tab: its faults, or what the one Options::fault names does; and its loss.
 inline constexpr const char* kBreakView = "break-it";
 inline constexpr const char* kBreakLossView = "break-it-loss";
+/// The views of a run and of a training that lose their last rank.
+inline constexpr const char* kLostView = "lost-rank";
+inline constexpr const char* kLostTrainView = "lost-rank-train";
 /// The page of the Compare tab that sets two recordings side by side.
 inline constexpr const char* kRecordingsView = "compare-recordings";
 /// Shows the view called `name` and nothing of another one.

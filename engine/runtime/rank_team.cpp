@@ -479,6 +479,7 @@ double RankTeam::stand_still(double seconds) {
   std::unique_lock lock(mutex_);
   wake_ranks_.wait_for(lock, std::chrono::duration<double>(seconds),
                        [this] { return stopping_ || halting_; });
+  if (stopping_) throw Error(ErrorKind::Cancelled, "the run was given up while it stood still");
   return now_seconds() - begin;
 }
 

@@ -38,8 +38,10 @@ std::string to_string(RunState state) {
 void Session::Worker::publish() {
   ++now_.version;
   // A first run of new settings fills its pictures while the old ones, greyed, are still shown. They change
-  // places when it stands still; one that never gets there leaves the old ones where they are.
-  const bool stands_still = now_.state == RunState::Done || now_.state == RunState::Paused;
+  // places when it stands still, also where a rank failed; one that never gets there leaves the old ones
+  // where they are.
+  const bool stands_still =
+      now_.state == RunState::Done || now_.state == RunState::Paused || now_.failure.has_value();
   const bool beside_an_older_one = now_.result && now_.result->plan != result_.plan && !stands_still;
   if (result_.plan && !beside_an_older_one) {
     if (sampler_) result_.samples = sampler_->samples();

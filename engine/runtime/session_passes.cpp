@@ -387,9 +387,24 @@ void Session::Worker::finish_pass() {
   publish();
 }
 
+// Of a run that ends early: how far each rank came, unless the run has been timed whole.
+void Session::Worker::keep_what_was_done() {
+  const Program& program = now_.plan->program;
+  now_.position = executor_->position();
+  if (result_.plan != now_.plan) return;
+  if (!result_.timed) result_.events = executor_->events(program.ranks() * program.replicas());
+  if (result_.parity.empty())
+    result_.not_compared = "The run ended early, so nothing of it was compared with T = 1.";
+}
+
 void Session::Worker::stop_with(RunState state, const std::string& message,
                                 std::optional<RunFailure> failure) {
   record_result();
+  const Pass pass = passes_.empty() ? Pass::Move : passes_.front();
+  const bool elsewhere = pass == Pass::Serial || pass == Pass::Ceiling || pass == Pass::LossFused ||
+                         pass == Pass::LossGathered;  // its steps are another plan's
+  if (elsewhere || !executor_) failure.reset();
+  if (failure) keep_what_was_done();
   passes_.clear();
   pass_running_ = false;
   executor_.reset();

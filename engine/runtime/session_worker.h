@@ -66,6 +66,7 @@ class Session::Worker {
   void move_to(size_t position);
   void stop_passes();
   void ensure_executor();
+  void keep_what_was_done();
   void stop_with(RunState state, const std::string& message, std::optional<RunFailure> failure = {});
   void publish();
   void record_result();

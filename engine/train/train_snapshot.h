@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -30,6 +31,10 @@ struct TrainCurve {
   int64_t stride = 1;  ///< of a long recording `steps` holds every so many-th step alone
   std::vector<ValidationReport> validations;
   std::string ended;  ///< why it stopped before its last step; empty while it goes on or is done
+  std::optional<RunFailure> failure;  ///< of `ended`: the ranks and the step of `plan`, where it was theirs
+  std::string checkpoint;             ///< the folder it is saved to; empty: it is not
+  int64_t saved_step = 0;             ///< after which it was saved last; 0: not yet
+  std::string save_problem;           ///< why the last save did not succeed
 
   bool done() const { return static_cast<int64_t>(steps.size()) >= options.steps; }
 };
@@ -76,6 +81,15 @@ struct Model {
 struct Start {
   std::vector<Model> models;
   std::string text;  ///< a file, a folder or a prepared corpus; empty: the built-in text
+  /// Where models with a TrainOptions::checkpoint_every are saved, each in a new folder of its own.
+  std::string checkpoints = {};
+};
+/// Begins what was given up or failed once more, each model from its last checkpoint, else from its first
+/// step.
+struct Restart {};
+/// In its next step this rank of all hangs, as one that crashed does.
+struct LoseRank {
+  int rank = 0;
 };
 struct Pause {};   ///< after the present step
 struct Resume {};  ///< goes on; lets a frozen step go
@@ -92,8 +106,8 @@ struct Record {
 struct LetGo {};  ///< the frozen step is no longer shown; the run stays paused
 }  // namespace train_command
 
-using TrainCommand =
-    std::variant<train_command::Start, train_command::Pause, train_command::Resume, train_command::Stop,
-                 train_command::Freeze, train_command::Record, train_command::LetGo>;
+using TrainCommand = std::variant<train_command::Start, train_command::Restart, train_command::LoseRank,
+                                  train_command::Pause, train_command::Resume, train_command::Stop,
+                                  train_command::Freeze, train_command::Record, train_command::LetGo>;
 
 }  // namespace shardlens

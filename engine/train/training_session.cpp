@@ -10,9 +10,13 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <ctime>
+#include <filesystem>
 #include <thread>
+#include <utility>
 
 #include "engine/config/error.h"
+#include "engine/runtime/hanging_rank.h"
 #include "engine/runtime/mailbox.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/run_recorder.h"
@@ -31,6 +35,49 @@ using Clock = std::chrono::steady_clock;
 constexpr double kPublishSeconds = 0.05;  // how often steps are published while they follow fast
 
 using Events = std::vector<std::vector<StepEvent>>;  // [rank][step], of the first replica
+
+/// Lets a rank go on when the step is over, however it ended.
+struct LetGo {
+  HangingRank* hanging = nullptr;
+  ~LetGo() {
+    if (hanging != nullptr) hanging->let_go();
+  }
+};
+
+/// The last step before the middle one of the collectives in which the ranks of a replica meet; where they
+/// never do, the middle of the Program.
+StepId middle_of(const Program& program) {
+  std::vector<StepId> before;
+  StepId last = 0;
+  for (const Step& step : program.steps) {
+    if (is_collective(step.op) && step.id > 0) before.push_back(last);
+    if (!is_collective(step.op) && !step.outputs.empty()) last = step.id;
+  }
+  return before.empty() ? static_cast<StepId>(program.steps.size() / 2) : before[before.size() / 2];
+}
+
+/// A new folder for the checkpoints of a model: two may begin in one second.
+std::string free_checkpoint(const train_command::Start& wish, const Settings& settings,
+                            const std::string& name) {
+  namespace fs = std::filesystem;
+  const std::string when =
+      fs::path(recording_name(settings, static_cast<double>(std::time(nullptr)))).stem().string();
+  const std::string which = wish.models.size() > 1 ? "_" + name : "";
+  fs::path folder = fs::path(wish.checkpoints) / (when + which);
+  for (int copy = 2; fs::exists(folder); ++copy)
+    folder = fs::path(wish.checkpoints) / fmt::format("{}{}-{}", when, which, copy);
+  fs::create_directories(folder.parent_path());
+  return folder.string();
+}
+
+/// What a curve keeps that goes on behind `step`.
+void keep_up_to(int64_t step, const TrainCurve& before, TrainCurve& curve) {
+  curve.saved_step = step;
+  for (const auto& known : before.steps)
+    if (known->report.step <= step) curve.steps.push_back(known);
+  for (const ValidationReport& known : before.validations)
+    if (known.step <= step) curve.validations.push_back(known);
+}
 
 /// The validation text, or nothing where it is shorter than one row.
 std::shared_ptr<const BatchSource> validation_batches(const TrainData& data, const Settings& settings) {
@@ -77,7 +124,8 @@ class TrainingSession::Worker {
 
   void send(TrainCommand command) {
     const bool ends_what_runs = std::holds_alternative<train_command::Stop>(command) ||
-                                std::holds_alternative<train_command::Start>(command);
+                                std::holds_alternative<train_command::Start>(command) ||
+                                std::holds_alternative<train_command::Restart>(command);
     mail_.send(std::move(command), [&](const auto&) {
       if (ends_what_runs) cancel_running();
     });
@@ -94,7 +142,8 @@ class TrainingSession::Worker {
     bool validates = false;  ///< there is a validation text of a row or more
     Events last_events;      ///< of the last step that nobody sampled
     int64_t events_step = 0;
-    std::shared_ptr<const Snapshot> last_shown;  ///< the last step of all, sampled
+    std::shared_ptr<const Snapshot> last_shown;  ///< the last step of all, sampled, or the one that failed
+    int64_t shown_step = 0;
     std::shared_ptr<const TrainCurve> published;
 
     bool goes_on() const { return trainer && curve.ended.empty() && !curve.done(); }
@@ -102,11 +151,16 @@ class TrainingSession::Worker {
 
   void main();
   void handle(TrainCommand command);
-  void start(const train_command::Start& wish);
+  void start(const train_command::Start& wish, const std::vector<Run>& before);
+  void restart();
+  void lose_rank(int rank);
   void freeze(size_t curve);
   void train_one_step();
   void make_step(Run& run, bool sampled);
+  void save_if_due(Run& run);
+  Result result_of(const Run& run) const;
   std::shared_ptr<const Snapshot> shown_step(const Run& run, const Sampler& sampler);
+  std::shared_ptr<const Snapshot> failed_step(const Run& run, const RunFailed& error);
   void finish_if_done();
   void stop_with(TrainState state, const std::string& message);
   void touch(Run& run) { run.published = nullptr; }
@@ -125,6 +179,8 @@ class TrainingSession::Worker {
   std::vector<Run> runs_;
   size_t turn_ = 0;
   std::optional<size_t> freeze_wanted_;
+  std::optional<int> lose_wanted_;  ///< a rank, in the next step
+  train_command::Start wish_;       ///< what is trained, or was last
   Clock::time_point last_published_;
   RunRecorder recordings_{"studio train"};
   std::thread thread_;
@@ -166,7 +222,12 @@ void TrainingSession::Worker::main() {
 }
 
 void TrainingSession::Worker::handle(TrainCommand command) {
-  if (const auto* wish = std::get_if<train_command::Start>(&command)) return start(*wish);
+  if (const auto* wish = std::get_if<train_command::Start>(&command)) {
+    wish_ = *wish;
+    return start(wish_, {});
+  }
+  if (std::holds_alternative<train_command::Restart>(command)) return restart();
+  if (const auto* wish = std::get_if<train_command::LoseRank>(&command)) return lose_rank(wish->rank);
   if (const auto* wish = std::get_if<train_command::Freeze>(&command)) return freeze(wish->curve);
   if (const auto* wish = std::get_if<train_command::Record>(&command)) {
     recordings_.set_folder(wish->folder);
@@ -187,10 +248,26 @@ void TrainingSession::Worker::handle(TrainCommand command) {
   publish();
 }
 
-void TrainingSession::Worker::start(const train_command::Start& wish) {
+void TrainingSession::Worker::restart() {
+  if (wish_.models.empty() || now_.state == TrainState::Preparing) return;
+  const std::vector<Run> before = std::move(runs_);
+  start(wish_, before);
+}
+
+void TrainingSession::Worker::lose_rank(int rank) {
+  if (now_.state != TrainState::Running && now_.state != TrainState::Paused) return;
+  lose_wanted_ = rank;
+  now_.frozen = nullptr;
+  now_.state = TrainState::Running;
+  publish();
+}
+
+/// `before`: what is begun once more; its curves go on behind their checkpoints.
+void TrainingSession::Worker::start(const train_command::Start& wish, const std::vector<Run>& before) {
   recordings_.close();
   runs_.clear();
   freeze_wanted_.reset();
+  lose_wanted_.reset();
   turn_ = 0;
   TrainSnapshot fresh;
   fresh.version = now_.version;
@@ -211,9 +288,17 @@ void TrainingSession::Worker::start(const train_command::Start& wish) {
     Run& run = runs_.emplace_back();
     run.curve.name = model.name;
     run.curve.options = model.options;
+    if (run.curve.options.checkpoint_every > 0)
+      run.curve.options.checkpoint = free_checkpoint(wish, run.curve.options.settings, model.name);
+    if (runs_.size() <= before.size()) {
+      const TrainCurve& known = before[runs_.size() - 1].curve;
+      if (!known.checkpoint.empty()) run.curve.options.checkpoint = known.checkpoint;
+      if (known.saved_step > 0) run.curve.options.resume = known.checkpoint;
+    }
+    run.curve.checkpoint = run.curve.options.checkpoint;
     now_.activity = fmt::format("preparing {}", model.name);
     publish();
-    TrainOptions options = model.options;
+    TrainOptions options = run.curve.options;
     options.beside = Beside::AWindow;
     options.text = {now_.text.name, data.train->tokens(), data.tokenizer};
     const Settings& settings = options.settings;
@@ -222,6 +307,8 @@ void TrainingSession::Worker::start(const train_command::Start& wish) {
     run.trainer = std::make_unique<Trainer>(
         options, make_batches(data.train, *data.tokenizer, settings, settings.seed), validation);
     run.curve.options = run.trainer->options();
+    if (!options.resume.empty())
+      keep_up_to(run.trainer->steps_done(), before[runs_.size() - 1].curve, run.curve);
     run.curve.plan = run.trainer->shared_plan();
     run.curve.communicator = run.trainer->executor().communicator();
     run.norms = std::make_shared<GradientNorms>(run.curve.plan->program);
@@ -244,8 +331,7 @@ void TrainingSession::Worker::freeze(size_t curve) {
   if (curve >= runs_.size()) return;
   Run& run = runs_[curve];
   if (run.last_shown) {
-    now_.frozen =
-        std::make_shared<FrozenStep>(FrozenStep{curve, run.curve.steps.back()->report.step, run.last_shown});
+    now_.frozen = std::make_shared<FrozenStep>(FrozenStep{curve, run.shown_step, run.last_shown});
     if (now_.state == TrainState::Running) now_.state = TrainState::Paused;
   } else if (run.goes_on() && (now_.state == TrainState::Running || now_.state == TrainState::Paused)) {
     freeze_wanted_ = curve;
@@ -265,6 +351,13 @@ void TrainingSession::Worker::train_one_step() {
   const bool frozen = freeze_wanted_ == curve;
   try {
     make_step(run, last || frozen);
+  } catch (const RunFailed& error) {
+    run.curve.failure = error.failure();
+    run.last_shown = failed_step(run, error);
+    run.shown_step = run.trainer->steps_done() + 1;
+    run.curve.ended = error.what();
+    run.trainer.reset();
+    touch(run);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::Cancelled) return;  // by a command that is in the queue
     run.curve.ended = error.what();
@@ -274,12 +367,11 @@ void TrainingSession::Worker::train_one_step() {
   if (frozen) {
     freeze_wanted_.reset();
     if (run.last_shown) {
-      now_.frozen = std::make_shared<FrozenStep>(
-          FrozenStep{curve, run.curve.steps.back()->report.step, run.last_shown});
+      now_.frozen = std::make_shared<FrozenStep>(FrozenStep{curve, run.shown_step, run.last_shown});
       now_.state = TrainState::Paused;
     }
   }
-  if (!run.curve.done()) run.last_shown = nullptr;
+  if (!run.curve.done() && !run.curve.failure) run.last_shown = nullptr;
   finish_if_done();
   const std::chrono::duration<double> since = Clock::now() - last_published_;
   if (since.count() > kPublishSeconds || now_.state != TrainState::Running) publish();
@@ -301,6 +393,13 @@ void TrainingSession::Worker::make_step(Run& run, bool sampled) {
         program, scaled ? Sampler::NotFinite::IsCounted : Sampler::NotFinite::StopsTheRun);
     observers.push_back(sampler);
   }
+  std::shared_ptr<HangingRank> hanging;
+  if (lose_wanted_ && *lose_wanted_ < program.ranks() * program.replicas()) {
+    hanging = std::make_shared<HangingRank>(*lose_wanted_, program.ranks(), middle_of(program));
+    observers.push_back(hanging);
+  }
+  lose_wanted_.reset();
+  const LetGo at_the_end{hanging.get()};
   trainer.observe(observers);
   struct Done {
     Worker& worker;
@@ -321,6 +420,7 @@ void TrainingSession::Worker::make_step(Run& run, bool sampled) {
   const int64_t number = trainer.steps_done();
   if (sampler) {
     run.last_shown = shown_step(run, *sampler);
+    run.shown_step = number;
   } else {
     run.last_events = trainer.executor().events(program.ranks());
     run.events_step = number;
@@ -328,17 +428,59 @@ void TrainingSession::Worker::make_step(Run& run, bool sampled) {
   const int64_t every = run.curve.options.validate_every;
   const bool due = every > 0 && (number % every == 0 || run.curve.done());
   if (due && run.validates) run.curve.validations.push_back(trainer.validate());
+  save_if_due(run);
   touch(run);
+}
+
+/// A disk that is full ends no training: the checkpoint before stands as it was.
+void TrainingSession::Worker::save_if_due(Run& run) {
+  const int64_t every = run.curve.options.checkpoint_every, step = run.trainer->steps_done();
+  if (run.curve.checkpoint.empty() || (step % every != 0 && !run.curve.done())) return;
+  try {
+    run.trainer->save();
+    run.curve.saved_step = step;
+    run.curve.save_problem.clear();
+  } catch (const Error& error) {
+    run.curve.save_problem = error.what();
+  }
+}
+
+/// What every step of a training is shown with.
+Result TrainingSession::Worker::result_of(const Run& run) const {
+  Result result;
+  result.plan = run.curve.plan;
+  result.communicator = run.curve.communicator;
+  result.machine = now_.machine;
+  return result;
+}
+
+/// The step that a rank ended: how far each of them came, and no values, for nobody looked at them.
+std::shared_ptr<const Snapshot> TrainingSession::Worker::failed_step(const Run& run, const RunFailed& error) {
+  const Program& program = run.curve.plan->program;
+  const Executor& executor = run.trainer->executor();
+  Result result = result_of(run);
+  result.samples = Sampler(program).samples();
+  result.events = executor.events(program.ranks() * program.replicas());
+  result.not_compared = "A training step is not run again on one rank.";
+  result.provenance =
+      fmt::format("measured in training step {}, until it ended", run.trainer->steps_done() + 1);
+  Snapshot shown;
+  shown.version = now_.version;
+  shown.settings = program.settings;
+  shown.plan = run.curve.plan;
+  shown.result = std::make_shared<const Result>(std::move(result));
+  shown.state = RunState::Failed;
+  shown.position = executor.position();
+  shown.message = error.what();
+  shown.failure = error.failure();
+  return std::make_shared<const Snapshot>(std::move(shown));
 }
 
 /// The step as the studio shows any run.
 std::shared_ptr<const Snapshot> TrainingSession::Worker::shown_step(const Run& run, const Sampler& sampler) {
   const Program& program = run.curve.plan->program;
   const int64_t step = run.curve.steps.back()->report.step;
-  Result result;
-  result.plan = run.curve.plan;
-  result.communicator = run.curve.communicator;
-  result.machine = now_.machine;
+  Result result = result_of(run);
   result.samples = sampler.samples();
   result.not_exact = why_not_exact(sampler.plan());
   result.not_compared =

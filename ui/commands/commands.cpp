@@ -13,6 +13,7 @@
 #include "engine/config/validate.h"
 #include "ui/commands/command_table.h"
 #include "ui/commands/walk.h"
+#include "ui/faults.h"
 #include "ui/late.h"
 
 namespace shardlens::ui {
@@ -105,6 +106,20 @@ void add_run_commands(std::vector<UiCommand>& table) {
                    .group = group,
                    .run = make_late,
                    .enabled = can_make_late});
+  table.push_back({.id = "run.lose_rank",
+                   .title = "Lose the selected rank",
+                   .help =
+                       "It hangs before the selected step, as one that crashed does: the others give it up "
+                       "after two seconds, and say so",
+                   .group = group,
+                   .run = lose_rank,
+                   .enabled = can_lose_rank});
+  table.push_back({.id = "run.again",
+                   .title = "Run again after a fault",
+                   .help = "Begin the run that failed once more; a rank that was lost on purpose is back",
+                   .group = group,
+                   .run = run_again,
+                   .enabled = can_run_again});
   table.push_back({.id = "run.nobody_late",
                    .title = "Make everybody on time",
                    .help = "No rank is late on purpose any longer",
@@ -165,13 +180,9 @@ void add_timeline_commands(std::vector<UiCommand>& table) {
 void add_view_commands(std::vector<UiCommand>& table) {
   const auto add = adder(table, CommandGroup::View);
   add("view.palette", "Command palette", "Find any command by name", {ImGuiMod_Ctrl | ImGuiKey_P},
-      [](const Context& c) {
-        c.view.toggle_cover(c.view.palette_open);
-      });
+      [](const Context& c) { c.view.toggle_cover(c.view.palette_open); });
   add("view.sheet", "Shortcut sheet", "All keys at a glance", {ImGuiMod_Shift | ImGuiKey_Slash, ImGuiKey_F1},
-      [](const Context& c) {
-        c.view.toggle_cover(c.view.sheet_open);
-      });
+      [](const Context& c) { c.view.toggle_cover(c.view.sheet_open); });
   add("view.fit", "Fit", "Fit the Stage's rows and the timeline's run into their panels", {ImGuiKey_F},
       [](const Context& c) {
         c.view.fit_stage = true;
@@ -400,8 +411,7 @@ void handle_keys(const Context& context) {
       break;
     }
   }
-  if (covered && ImGui::IsKeyPressed(ImGuiKey_Escape, false))
-    view.close_covers();
+  if (covered && ImGui::IsKeyPressed(ImGuiKey_Escape, false)) view.close_covers();
 }
 
 }  // namespace shardlens::ui

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ui/commands/command_table.h"
+#include "ui/faults.h"
 #include "ui/panels/compare_pages.h"
 #include "ui/panels/recordings_parts.h"
 #include "ui/panels/replay_parts.h"
@@ -91,6 +92,29 @@ void add_train_commands(std::vector<UiCommand>& table) {
   add(
       "train.stop", "Stop training", "Give the training up; its curves stay", {},
       [](const Context& c) { c.send(train_command::Stop{}); }, is_trained);
+  add(
+      "train.lose_rank", "Lose a rank of the training",
+      "In the next step the last rank hangs, as one that crashed does: the others give it up after the "
+      "form's "
+      "time-out, and say so",
+      {},
+      [](const Context& c) {
+        const Settings& settings = c.train.curves.front()->options.settings;
+        c.send(train_command::LoseRank{settings.tp * settings.dp - 1});
+      },
+      [](const Context& c) {
+        if (!is_trained(c) || c.train.curves.empty()) return false;
+        const Settings& settings = c.train.curves.front()->options.settings;
+        return settings.tp * settings.dp > 1 && settings.timeout_seconds > 0;
+      });
+  add(
+      "train.restart", "Restart training from its last checkpoint",
+      "What was given up or failed goes on where it was saved last; what was not saved begins anew", {},
+      [](const Context& c) {
+        show_tab(c, Tab::Train);
+        c.send(train_command::Restart{});
+      },
+      can_restart_training);
   add("train.compare", "Train post-LN against pre-LN",
       "The paper's Figure 7: two models from one seed, LayerNorm after the residual sum and before each "
       "block",

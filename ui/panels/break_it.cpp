@@ -8,6 +8,9 @@
 #include <vector>
 
 #include "engine/config/units.h"
+#include "ui/commands/commands.h"
+#include "ui/faults.h"
+#include "ui/late.h"
 #include "ui/panels/break_parts.h"
 #include "ui/panels/parts.h"
 #include "ui/widgets/controls.h"
@@ -110,6 +113,28 @@ float draw_toy(const Context& context, const BreakSettings& toy, ImVec2 at, floa
   return height + small_button_height(context) + context.px(16);
 }
 
+/// What no planted mistake does: a rank that is there no more.
+float draw_lost_rank(const Context& context, ImVec2 at, float width) {
+  const Type type(context);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float indent = context.px(44), room = width - indent;
+  float y = at.y;
+  draw_text(list, {at.x + context.px(6), y}, type.strong, ICON_FA_UNLINK);
+  draw_text(list, {at.x + indent, y}, type.strong, "A rank is lost");
+  y += type.strong.size + context.px(4);
+  const LateChoice choice = late_choice(context, context.snapshot.plan->program);
+  const std::string words = fmt::format(
+      "Rank {} hangs in the run on the Stage, as one that crashed. The others wait where they next "
+      "meet it, give it up after {} s and say so; Run again brings it back.",
+      choice.rank, kLostAfterSeconds);
+  y += draw_wrapped(list, {at.x + indent, y}, type.note, words, room) + context.px(4);
+  if (small_button(context, fmt::format("Lose rank {}", choice.rank), "lose", {at.x + indent, y})) {
+    lose_rank(context);
+    show_tab(context, Tab::Stage);
+  }
+  return y - at.y + small_button_height(context) + context.px(14);
+}
+
 void draw_list(const Context& context) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x - context.px(4);
@@ -122,6 +147,7 @@ void draw_list(const Context& context) {
   }
   if (breaks.toy) y += draw_toy(context, *breaks.toy, {at.x, y}, width);
   for (const BreakChoice& choice : breaks.choices) y += draw_choice(context, choice, {at.x, y}, width);
+  if (can_lose_rank(context)) y += draw_lost_rank(context, {at.x, y}, width);
   ImGui::SetCursorScreenPos(at);
   ImGui::Dummy({width, y - at.y});
 }

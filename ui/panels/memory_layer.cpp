@@ -204,7 +204,7 @@ void draw_memory_layer(const Context& context) {
       context, "This layer on each rank",
       "Dashed: planned before the run, from the steps that write and read each tensor. Solid: the most each "
       "arena held while it ran.",
-      context.px(180));
+      context.px(kPageChoices));
   if (!context.snapshot.plan) {
     const Type type(context);
     draw_wrapped(ImGui::GetWindowDrawList(), ImGui::GetCursorScreenPos(), type.body,

@@ -6,6 +6,8 @@
 
 namespace shardlens::ui {
 
+inline constexpr float kPageChoices = 288;  ///< of the head's width, at its right
+
 /// The whole model against one device: 16 bytes per parameter, a column per T (memory_wall.cpp).
 void draw_memory_wall(const Context& context);
 /// A column per T, its parts stacked, against the line of the device; a click explains a column
@@ -18,6 +20,9 @@ ImU32 wall_part_colour(size_t part);
 void draw_memory_layer(const Context& context);
 /// Bytes held while each step runs, stacked by kind; a click selects the step (memory_steps.cpp).
 void draw_live_bytes(const Context& context, ImVec2 min, ImVec2 size);
+
+/// What the machine tells of its memory and its GPUs (memory_machine.cpp).
+void draw_memory_machine(const Context& context);
 
 /// The rank whose bytes are explained: the selected one, else rank 0.
 size_t explained_rank(const Context& context);

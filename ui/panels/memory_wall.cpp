@@ -219,7 +219,7 @@ void draw_memory_wall(const Context& context) {
   page_head(context, "The memory wall",
             "Mixed-precision Adam keeps 16 bytes for every parameter through the whole run. Each column is "
             "one rank.",
-            context.px(180));
+            context.px(kPageChoices));
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const bool beside = room.x > context.px(900);

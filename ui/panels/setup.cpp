@@ -17,7 +17,10 @@
 #include "engine/config/validate.h"
 #include "engine/cost/heads_balance.h"
 #include "engine/device/device.h"
+#include "ui/faults.h"
 #include "ui/late.h"
+#include "ui/panels/machine_rows.h"
+#include "ui/widgets/controls.h"
 #include "ui/widgets/form.h"
 #include "ui/widgets/paint.h"
 #include "ui/widgets/snap.h"
@@ -87,7 +90,7 @@ void draw_degrees(const Context& context, const Settings& wanted) {
 void draw_refusal(const Context& context, const Settings& wanted) {
   const Snapshot& snapshot = context.snapshot;
   const bool refused = snapshot.state == RunState::Refused || snapshot.state == RunState::Failed;
-  if (!refused || snapshot.message.empty()) return;
+  if (!refused || snapshot.message.empty() || shown_failure(snapshot) != nullptr) return;
   const Theme& theme = context.theme;
   ImDrawList* list = ImGui::GetWindowDrawList();
   const Message message = split_message(snapshot.message);
@@ -331,11 +334,23 @@ std::string backend_title(BackendChoice backend) {
   return "GPUs, else CPU";
 }
 
-/// What the ranks compute on, and on which GPUs. Why there are none is said by the run, which is refused.
+/// What the ranks compute on, and on which GPUs; where there are none, why.
 void draw_devices(const Context& context, const Settings& wanted) {
   draw_choice(context, "Runs on", wanted, &Settings::backend,
               std::array<BackendChoice, 3>{BackendChoice::Cpu, BackendChoice::Cuda, BackendChoice::Auto},
               backend_title);
+  const GpuFacts& found = context.machine.gpus;
+  const TextStyle style{context.fonts.body, context.px(kSmallSize), context.theme.dim};
+  const bool none = context.machine.known && found.gpus.empty();
+  const bool on_cpu = wanted.backend == BackendChoice::Cpu;
+  std::string words = gpus_words(found);
+  if (!context.machine.known) words = "Asking the driver for GPUs …";
+  if (none) words = on_cpu ? "No GPU can be used here" : "No GPU can be used here: " + found.why_no_gpu + ".";
+  const float width = ImGui::GetContentRegionAvail().x;
+  const float height =
+      draw_wrapped(ImGui::GetWindowDrawList(), ImGui::GetCursorScreenPos(), style, words, width);
+  ImGui::Dummy({width, height + context.px(8)});
+  if (none && on_cpu) tooltip(context, found.why_no_gpu);
   if (wanted.backend == BackendChoice::Cpu) return;
   std::string gpus = gpus_text(wanted.gpus);
   if (!path_row(context, "Which GPUs", "all, or such as 0,2", gpus)) return;

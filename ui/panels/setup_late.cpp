@@ -6,6 +6,7 @@
 #include <array>
 
 #include "engine/planner/holds.h"
+#include "ui/faults.h"
 #include "ui/late.h"
 #include "ui/panels/setup.h"
 #include "ui/widgets/controls.h"
@@ -88,6 +89,27 @@ void draw_late_ranks(const Context& context, const Settings& wanted) {
                   true,
                   "The others wait for it where they next meet: the Timeline and Traffic show how long"))
     make_late(context);
+  ImGui::SameLine(0, context.px(8));
+  if (draw_button(context, "Lose", fmt::format(ICON_FA_UNLINK "  Lose rank {}", choice.rank),
+                  ButtonLook::Plain, true,
+                  fmt::format("It never comes: the others give it up after {} s, and the run ends. Run again "
+                              "brings it back",
+                              kLostAfterSeconds)))
+    lose_rank(context);
+  ImGui::Dummy({0, context.px(8)});
+  constexpr std::array<double, 6> kPatience{2, 5, 20, 60, 300, 0};
+  std::vector<std::string> names;
+  const auto name = [](double seconds) {
+    return seconds == 0 ? std::string("never") : fmt::format("{:g} s", seconds);
+  };
+  for (const double seconds : kPatience) names.push_back(name(seconds));
+  const int patience = option_row(context, "Lost after", name(wanted.timeout_seconds), names,
+                                  "How long ranks wait for one of them before it is lost and the run ends");
+  if (patience >= 0) {
+    Settings changed = wanted;
+    changed.timeout_seconds = kPatience[static_cast<size_t>(patience)];
+    context.want(changed);
+  }
 }
 
 }  // namespace shardlens::ui

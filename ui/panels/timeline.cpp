@@ -12,6 +12,7 @@
 #include "engine/config/hardware.h"
 #include "ui/commands/commands.h"
 #include "ui/commands/walk.h"
+#include "ui/faults.h"
 #include "ui/panels/history.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/timeline.h"
@@ -42,6 +43,9 @@ std::vector<std::string> summaries(const Snapshot& snapshot, const Tracks& track
     return {fmt::format("estimated on {} until a run is timed", machine), "estimated"};
   }
   const Result& result = *snapshot.result;
+  if (tracks.failure && !result.timed)
+    return {"measured until " + fault_words(tracks.plan->program, *tracks.failure),
+            "measured until the run ended"};
   if (!result.late.empty()) {
     const Lateness& late = result.late.front();
     const std::string more =

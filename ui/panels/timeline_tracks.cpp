@@ -2,6 +2,7 @@
 // a line where the last rank arrived. Only what is in view is drawn, and steps narrower than a pixel are
 // drawn together.
 #include <fmt/format.h>
+#include <icons_font_awesome_4.h>
 #include <imgui.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "ui/faults.h"
 #include "ui/panels/timeline.h"
 #include "ui/widgets/format.h"
 
@@ -132,6 +134,46 @@ void draw_holds(const Frame& frame, size_t rank) {
     draw_hold(frame.context, {frame.x(begin), frame.y(rank)},
               {frame.x(event.begin_seconds), frame.y(rank) + frame.height}, {frame.min.x, frame.max.x},
               event.held_seconds);
+  }
+}
+
+/// Behind a rank's last step, where the run was ended: who was lost or failed and where, in full ink; who
+/// waited in the tint of waiting.
+void draw_end(const Frame& frame, size_t rank) {
+  if (!frame.tracks.failure) return;
+  const Context& context = frame.context;
+  const Theme& theme = context.theme;
+  const RunFailure& failure = *frame.tracks.failure;
+  const std::vector<StepEvent>& events = frame.tracks.ranks()[rank];
+  const auto step = static_cast<size_t>(std::max(failure.step, 0));
+  const double end = step < events.size() ? events[step].end_seconds
+                     : events.empty()     ? frame.all.begin
+                                          : events.back().end_seconds;
+  const ImVec2 min{std::max(frame.x(end), frame.min.x), frame.y(rank)};
+  const ImVec2 max{frame.max.x - context.px(1), frame.y(rank) + frame.height};
+  if (max.x - min.x < context.px(8)) return;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const bool struck = is_struck(failure, static_cast<int>(rank));
+  std::vector<std::string> words;
+  if (struck) {
+    fill_rect(list, min, max, theme.card);
+    outline_rect(list, min, max, theme.text, context.px(2), std::max(1.0f, context.px(1.5f)));
+    const std::string who = fmt::format(ICON_FA_UNLINK "  rank {} ", rank);
+    words = {who + fault_place(frame.program(), failure), who + (failure.lost ? "lost" : "failed"),
+             ICON_FA_UNLINK};
+  } else if (failure.lost) {
+    fill_rect(list, min, max, faded(theme.communication, 0.24f));
+    const std::string whom =
+        failure.ranks.size() == 1 ? fmt::format(" for rank {}", failure.ranks.front()) : "";
+    words = {"waits" + whom + ", in vain", "waits"};
+  }
+  const TextStyle text =
+      timeline_text(context, struck ? context.fonts.bold : context.fonts.body, kSmallSize, theme.text);
+  if (frame.height < text.size) return;
+  for (const std::string& one : words) {
+    if (text_width(text, one) + context.px(12) > max.x - min.x) continue;
+    draw_text(list, {min.x + context.px(6), min.y + (frame.height - text.size) / 2}, text, one);
+    break;
   }
 }
 
@@ -324,6 +366,7 @@ void draw_tracks(const Context& context, const std::vector<NamedTracks>& runs) {
   Stretch all;
   for (const NamedTracks& run : runs) {
     ranks += static_cast<float>(run.tracks.ranks().size());
+    all.begin = axis_of(runs.front().tracks).begin;
     all.end = std::max(all.end, axis_of(run.tracks).end);
   }
   const float names = name * static_cast<float>(runs.size());
@@ -368,6 +411,7 @@ void draw_tracks(const Context& context, const std::vector<NamedTracks>& runs) {
       if (frame.y(rank) < frame.max.y && frame.y(rank) + frame.height > frame.min.y) {
         draw_compute(frame, rank);
         draw_holds(frame, rank);
+        draw_end(frame, rank);
       }
     }
     draw_collectives(frame);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ui/context.h"
+#include "ui/faults.h"
 
 namespace shardlens::ui {
 
@@ -35,6 +36,9 @@ Events estimated_events(const Program& program, const std::vector<std::vector<St
 
 namespace {
 
+constexpr double kRoomForFault = 2;          // the axis is so many times as long, to say what happened there
+constexpr double kLeastEndedSeconds = 1e-4;  // of a run that ended before a step was done
+
 /// The estimate of the plan that was asked about last, made once.
 std::shared_ptr<const Events> estimates_of(const std::shared_ptr<const Plan>& plan) {
   static std::shared_ptr<const Plan> known;
@@ -53,7 +57,10 @@ Tracks tracks_of(const Snapshot& snapshot) {
   const std::shared_ptr<const Result> result = shown_result(snapshot);
   tracks.plan = shared_shown_plan(snapshot);
   if (!tracks.plan) return tracks;
-  tracks.measured = result && result->timed;
+  const RunFailure* const failure = shown_failure(snapshot);
+  const bool ended = failure != nullptr && result && result->plan == snapshot.plan;
+  if (ended) tracks.failure = *failure;
+  tracks.measured = result && (result->timed || (ended && !result->events.empty()));
   tracks.replayed = tracks.measured && result->replayed;
   if (tracks.measured) {
     tracks.events = {result, &result->events};  // shared, not copied
@@ -63,6 +70,12 @@ Tracks tracks_of(const Snapshot& snapshot) {
   for (const std::vector<StepEvent>& events : tracks.ranks()) {
     if (!events.empty()) tracks.seconds = std::max(tracks.seconds, events.back().end_seconds);
   }
+  if (!ended) return tracks;
+  double begin = tracks.seconds;
+  for (const std::vector<StepEvent>& events : tracks.ranks())
+    if (!events.empty()) begin = std::min(begin, events.front().begin_seconds);
+  tracks.begin_seconds = begin;
+  tracks.seconds = begin + std::max(tracks.seconds - begin, kLeastEndedSeconds) * kRoomForFault;
   return tracks;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "engine/runtime/snapshot.h"
@@ -19,9 +20,11 @@ Events estimated_events(const Program& program, const std::vector<std::vector<St
 struct Tracks {
   std::shared_ptr<const Plan> plan;  ///< what was or will be run; null: nothing to show
   std::shared_ptr<const Events> events = std::make_shared<Events>();
-  double seconds = 0;  ///< when the last rank is done; 0: no times are known
+  double begin_seconds = 0;  ///< of the axis: of a run that ended early when its first step began
+  double seconds = 0;        ///< when the last rank is done; 0: no times are known
   bool measured = false;
-  bool replayed = false;  ///< measured where it was recorded
+  bool replayed = false;              ///< measured where it was recorded
+  std::optional<RunFailure> failure;  ///< a rank ended the run: some tracks are shorter than others
 
   const Events& ranks() const { return *events; }
 };
@@ -31,7 +34,7 @@ Tracks tracks_of(const Snapshot& snapshot);
 
 /// The whole axis of these tracks.
 inline Stretch axis_of(const Tracks& tracks) {
-  return {0, tracks.seconds};
+  return {tracks.begin_seconds, tracks.seconds};
 }
 
 /// A rectangle of a track: one step, or several neighbours that are each narrower than a pixel.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ui/commands/command_button.h"
+#include "ui/faults.h"
 #include "ui/panels/train_parts.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
@@ -38,6 +39,15 @@ std::string seconds_left(const TrainSnapshot& train) {
   return fmt::format("{:.0f} s left", left);
 }
 
+/// Of a curve that a rank ended: the strip under the Bar says more.
+std::string ended_words(const TrainCurve& curve) {
+  return fmt::format("Ended in step {}: {}. {}", grouped_text(static_cast<int64_t>(curve.steps.size()) + 1),
+                     fault_words(curve.plan->program, *curve.failure),
+                     curve.saved_step > 0
+                         ? fmt::format("It is saved up to step {}.", grouped_text(curve.saved_step))
+                         : "Nothing of it was saved: choose Checkpoint before a start.");
+}
+
 /// Where the run stands, in one line.
 std::string state_text(const TrainSnapshot& train) {
   switch (train.state) {
@@ -58,6 +68,7 @@ std::string state_text(const TrainSnapshot& train) {
     case TrainState::Refused:
       return "Not possible: " + train.message;
     case TrainState::Failed:
+      if (const TrainCurve* curve = failed_curve(train)) return ended_words(*curve);
       return "Failed: " + train.message;
   }
   return {};
@@ -90,7 +101,8 @@ std::vector<RunButton> run_buttons(const TrainSnapshot& train) {
   return {{begun ? ICON_FA_UNDO "  Start anew" : ICON_FA_PLAY "  Start", accent_if(!begun), "train.start"},
           {paused ? ICON_FA_PLAY "  Go on" : ICON_FA_PAUSE "  Pause", accent_if(paused), "train.pause"},
           {ICON_FA_STOP "  Stop", ButtonLook::Plain, "train.stop"},
-          {ICON_FA_SEARCH_PLUS "  Freeze", ButtonLook::Plain, "train.freeze"}};
+          {ICON_FA_SEARCH_PLUS "  Freeze", ButtonLook::Plain, "train.freeze"},
+          {ICON_FA_UNLINK "  Lose a rank", ButtonLook::Plain, "train.lose_rank"}};
 }
 
 void draw_buttons(const Context& context, ImVec2 at, const std::vector<RunButton>& buttons) {
@@ -135,6 +147,7 @@ float draw_state(const Context& context, ImVec2 at, float width) {
   if (const std::string what = run_text(train); !what.empty()) line(type.note, what);
   for (const auto& curve : train.curves) {
     if (!curve->ended.empty() && !wrong) line(type.body, curve->name + ": " + curve->ended);
+    if (!curve->save_problem.empty()) line(type.body, "Not saved: " + curve->save_problem);
   }
   return y - at.y;
 }

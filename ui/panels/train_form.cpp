@@ -114,6 +114,17 @@ void draw_teaching(const Context& context, TrainChoices& choices) {
                     [](double share) { return share == 0 ? "none" : format_percent(share); });
 }
 
+/// What is left when a rank is lost, and when it counts as lost.
+void draw_safety(const Context& context, TrainChoices& choices) {
+  heading(context, "When a rank is lost");
+  value_row<int64_t>(
+      context, "Checkpoint", std::array<int64_t, 6>{0, 10, 20, 50, 100, 500}, choices.checkpoint_every,
+      [](int64_t steps) { return steps == 0 ? std::string("none") : fmt::format("every {} steps", steps); });
+  value_row<double>(
+      context, "Lost after", std::array<double, 6>{2, 5, 20, 60, 300, 0}, choices.timeout_seconds,
+      [](double seconds) { return seconds == 0 ? std::string("no time") : fmt::format("{:g} s", seconds); });
+}
+
 void draw_text_choice(const Context& context, TrainChoices& choices) {
   heading(context, "Text");
   path_row(context, "File", "Genesis, built in", choices.text);
@@ -142,6 +153,7 @@ void draw_train_form(const Context& context) {
     draw_how_it_runs(context, choices);
     if (columns > 1) ImGui::TableNextColumn();
     draw_teaching(context, choices);
+    draw_safety(context, choices);
     if (columns > 2) ImGui::TableNextColumn();
     draw_text_choice(context, choices);
     ImGui::EndTable();

@@ -1,10 +1,12 @@
 // Everything of a row but its tensors: the words in the gutter, the ground of the selected row, bands with
 // their sentences, dotted lines where f and g do nothing, headings, and the heads of the lanes.
 #include <fmt/format.h>
+#include <icons_font_awesome_4.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "ui/faults.h"
 #include "ui/stage/meeting.h"
 #include "ui/stage/scene.h"
 #include "ui/widgets/format.h"
@@ -225,6 +227,7 @@ void draw_lane_heads(const Scene& scene, ImDrawList* list, Rect room) {
   const Theme& theme = scene.context.theme;
   const Fonts& fonts = scene.context.fonts;
   const Rect lanes = {{room.min.x + scene.measure.gutter, room.min.y}, room.max};
+  const RunFailure* const failure = shown_failure(scene.context.snapshot);
   list->PushClipRect(lanes.min, lanes.max, true);
   for (const Lane& lane : scene.lanes) {
     const float left = scene.lane_left(lane), right = left + lane.width;
@@ -243,8 +246,15 @@ void draw_lane_heads(const Scene& scene, ImDrawList* list, Rect room) {
     }
     const TextStyle name = scene.text(fonts.bold, kBodySize, theme.text);
     const TextStyle dim = scene.text(fonts.body, kSmallSize, theme.dim);
-    const std::string title =
+    std::string title =
         lane.group() ? fmt::format("ranks {}–{}", lane.first, lane.last) : fmt::format("rank {}", lane.first);
+    for (int rank = lane.first; failure != nullptr && rank <= lane.last; ++rank) {
+      if (!is_struck(*failure, rank)) continue;
+      const char* what = failure->lost ? "lost" : "failed";
+      title += lane.group() ? fmt::format(", {} {}", rank, what) : fmt::format(" {}", what);
+      title.insert(0, title.starts_with(ICON_FA_UNLINK) ? "" : ICON_FA_UNLINK "  ");
+      outline_rect(list, min, max, theme.text, scene.px(3), std::max(1.0f, scene.px(2)));
+    }
     const float x = min.x + bar + scene.px(8), middle = (min.y + max.y) / 2;
     draw_text(list, {x, middle - name.size * 0.56f}, name, fitted(name, title, max.x - x - scene.px(4)));
     std::string aside;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ui/faults.h"
 #include "ui/stage/meeting.h"
 #include "ui/stage/scene.h"
 #include "ui/stage/strip.h"
@@ -237,7 +238,7 @@ Notice notice_of(const Snapshot& snapshot) {
   Notice said{{}, notice(snapshot)};
   if (snapshot.state == RunState::Refused)
     said.title = snapshot.only_planned() ? "Planned, not run" : "These settings cannot run";
-  if (snapshot.state == RunState::Failed) said.title = "The run failed";
+  if (snapshot.state == RunState::Failed && !shown_failure(snapshot)) said.title = "The run failed";
   if (snapshot.state == RunState::Cancelled) said.title = "The run was cancelled";
   return said;
 }

@@ -124,6 +124,34 @@ TEST(Session, CancelLeavesAUsableSession) {
   EXPECT_EQ(snapshot->state, RunState::Done) << snapshot->message;
 }
 
+TEST(Session, ARunThatLosesARankShowsHowFarEachRankCame) {
+  Session session(small_layer(3));
+  const auto before = session.wait_until_idle(kLimitSeconds);
+  Settings settings = small_layer(3);
+  settings.timeout_seconds = 0.5;
+  settings.delays = {{1, "mlp.fc", 60'000}};
+  session.send(command::SetSettings{settings});
+  const auto failed = session.wait_until_idle(kLimitSeconds);
+  ASSERT_EQ(failed->state, RunState::Failed);
+  ASSERT_TRUE(failed->failure.has_value());
+  EXPECT_EQ(failed->failure->ranks, std::vector{1});
+  EXPECT_TRUE(failed->failure->lost);
+  EXPECT_FALSE(failed->stale()) << "it is shown in place of the run before";
+  const auto& events = failed->result->events;
+  ASSERT_EQ(events.size(), 3u);
+  const auto step = static_cast<size_t>(failed->failure->step);
+  EXPECT_LT(events[1].size(), step) << "it did not come to the collective";
+  for (const size_t rank : {size_t{0}, size_t{2}}) EXPECT_EQ(events[rank].size(), step) << "it waited there";
+  EXPECT_EQ(failed->position, events[1].size()) << "it begins nothing more, for nobody waits for it";
+  EXPECT_FALSE(failed->result->timed);
+  EXPECT_FALSE(failed->result->not_compared.empty());
+  session.send(command::SetSettings{small_layer(3)});
+  const auto again = session.wait_until_idle(kLimitSeconds);
+  EXPECT_EQ(again->state, RunState::Done) << again->message;
+  EXPECT_FALSE(again->failure.has_value());
+  EXPECT_TRUE(again->result->parity_summary.agrees);
+}
+
 TEST(Session, ManyQuickChangesEndWithTheLast) {
   Session session(small_layer(2));
   for (int tp : {3, 4, 6, 12, 1, 2, 3, 4}) session.send(command::SetSettings{small_layer(tp)});

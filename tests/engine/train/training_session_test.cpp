@@ -252,6 +252,76 @@ TEST(TrainingSession, EndsAtOnceInTheMiddleOfAStep) {
   EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), kTimeoutSeconds);
 }
 
+class LosingTraining : public TestFolder {
+ protected:
+  train_command::Start saved_every_five(Settings settings, int64_t steps) {
+    train_command::Start start{{model_of(std::move(settings), steps)}, ""};
+    start.models.front().options.checkpoint_every = 5;
+    start.checkpoints = path("checkpoints");
+    return start;
+  }
+
+  static std::vector<double> losses(const TrainSnapshot& train) {
+    std::vector<double> all;
+    for (const auto& step : train.curves.front()->steps) all.push_back(step->report.loss);
+    return all;
+  }
+};
+
+TEST_F(LosingTraining, ALostRankEndsItAndARestartGivesTheBitsOfARunThatLostNone) {
+  constexpr int64_t kSteps = 150;
+  for (const int lost : {0, 3}) {
+    Settings settings = small_model(2, 2);
+    settings.timeout_seconds = 0.5;
+    TrainingSession session;
+    session.send(saved_every_five(settings, kSteps));
+    wait_for(session, [](const TrainSnapshot& now) {
+      return !now.curves.empty() && now.curves.front()->saved_step >= 10;
+    });
+    session.send(train_command::LoseRank{lost});
+    const Snap failed = session.wait_until_idle(kTimeoutSeconds);
+    ASSERT_EQ(failed->state, TrainState::Failed);
+    const TrainCurve& curve = *failed->curves.front();
+    ASSERT_TRUE(curve.failure.has_value());
+    EXPECT_EQ(curve.failure->ranks, std::vector{lost});
+    EXPECT_TRUE(curve.failure->lost);
+    EXPECT_THAT(curve.ended, HasSubstr("is lost"));
+    EXPECT_EQ(curve.saved_step, static_cast<int64_t>(curve.steps.size()) / 5 * 5);
+    session.send(train_command::Freeze{});
+    const Snap shown = session.wait_until_idle(kTimeoutSeconds);
+    ASSERT_NE(shown->frozen, nullptr);
+    EXPECT_EQ(shown->frozen->step, static_cast<int64_t>(curve.steps.size()) + 1);
+    EXPECT_EQ(shown->frozen->shown->state, RunState::Failed);
+    EXPECT_EQ(shown->frozen->shown->result->events.size(), 4u);
+    session.send(train_command::Restart{});
+    const Snap last = session.wait_until_idle(kTimeoutSeconds);
+    ASSERT_EQ(last->state, TrainState::Done) << last->message;
+    EXPECT_EQ(last->curves.front()->saved_step, kSteps);
+    TrainingSession whole;
+    settings.timeout_seconds = 300;
+    const Snap wanted = trained(whole, {{model_of(settings, kSteps)}, ""});
+    EXPECT_EQ(losses(*last), losses(*wanted));
+  }
+}
+
+TEST_F(LosingTraining, WhatWasNotSavedBeginsAnew) {
+  Settings settings = small_model(2);
+  settings.timeout_seconds = 0.5;
+  TrainingSession session;
+  session.send(train_command::Restart{});
+  EXPECT_EQ(session.wait_until_idle(kTimeoutSeconds)->state, TrainState::Idle)
+      << "there is nothing to restart";
+  session.send(train_command::Start{{model_of(settings, 30)}, ""});
+  wait_for(session, [](const TrainSnapshot& now) { return now.state == TrainState::Running; });
+  session.send(train_command::LoseRank{1});
+  ASSERT_EQ(session.wait_until_idle(kTimeoutSeconds)->state, TrainState::Failed);
+  session.send(train_command::Restart{});
+  const Snap last = session.wait_until_idle(kTimeoutSeconds);
+  ASSERT_EQ(last->state, TrainState::Done) << last->message;
+  EXPECT_EQ(last->curves.front()->steps.size(), 30u);
+  EXPECT_EQ(last->curves.front()->saved_step, 0);
+}
+
 class TrainingRecording : public TestFolder {};
 
 TEST_F(TrainingRecording, EveryStepOfEachCurveIsInAFile) {

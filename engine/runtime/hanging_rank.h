@@ -1,0 +1,47 @@
+// A rank that stops coming, on purpose: what a crashed or hung process looks like to the others, for who
+// shows or tests it.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+
+#include "engine/runtime/observer.h"
+
+namespace shardlens {
+
+/// Holds one rank of all, replica by replica of `ranks`, after a step, until it is let go. The others miss
+/// it where they next meet it, and give it up after Settings::timeout_seconds.
+class HangingRank : public StepObserver {
+ public:
+  HangingRank(int rank, int ranks, StepId step) : rank_(rank), ranks_(ranks), step_(step) {}
+  ~HangingRank() override { let_go(); }
+
+  void on_tensor(int rank, StepId step, const Tensor&, const void*) override { look(rank, step); }
+  void on_replica_tensor(int replica, int rank, StepId step, const Tensor&, const void*) override {
+    look(replica * ranks_ + rank, step);
+  }
+
+  /// From any thread; it hangs no more.
+  void let_go() {
+    {
+      const std::lock_guard lock(mutex_);
+      free_ = true;
+    }
+    changed_.notify_all();
+  }
+
+ private:
+  void look(int rank, StepId step) {
+    if (rank != rank_ || step != step_) return;
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return free_; });
+  }
+
+  const int rank_, ranks_;
+  const StepId step_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool free_ = false;
+};
+
+}  // namespace shardlens

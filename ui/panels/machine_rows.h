@@ -1,0 +1,41 @@
+// What the machine tells of its memory, beside our own accounting, as rows: from facts alone, so that a
+// machine with GPUs can be drawn where there are none. Nothing here draws.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/runtime/machine_watch.h"
+#include "engine/runtime/snapshot.h"
+
+namespace shardlens::ui {
+
+/// One memory: a GPU's, or the machine's own.
+struct MemoryRow {
+  std::string name;            ///< "GPU 0: NVIDIA H200"
+  int64_t total_bytes = 0;     ///< 0: it is not known
+  int64_t used_bytes = -1;     ///< as `teller` says, by whoever uses it; -1: it does not say
+  std::string teller;          ///< "the driver", "the operating system"
+  int64_t planned_bytes = 0;   ///< arenas of the ranks that compute there
+  std::vector<int> ranks;      ///< those ranks, of all T x D
+  int64_t process_bytes = -1;  ///< resident of this process; -1: it is not known there
+
+  int64_t free_bytes() const { return used_bytes < 0 ? -1 : total_bytes - used_bytes; }
+};
+
+struct MachineRows {
+  std::vector<MemoryRow> memories;  ///< GPUs in their order, the machine's own last
+  std::vector<std::string> links;   ///< "GPU 0 – GPU 1: NVLink"; of many pairs by their kind
+  std::string no_gpu;               ///< a sentence; empty when there are GPUs
+};
+
+/// `plan` may be null: then nothing is planned anywhere.
+MachineRows machine_rows(const MachineFacts& facts, const Plan* plan);
+
+/// "rank 2", "ranks 0, 1 and 2", "ranks 0 to 7".
+std::string ranks_text(const std::vector<int>& ranks);
+/// "GPU 0: NVIDIA H200, 139 GiB", and of several alike "8 GPUs: NVIDIA H200, 139 GiB each, NVLink".
+std::string gpus_words(const GpuFacts& facts);
+
+}  // namespace shardlens::ui
