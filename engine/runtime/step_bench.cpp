@@ -56,6 +56,18 @@ Timing time_once(Executor& executor, const Program& program) {
   return timing;
 }
 
+// The rates of the fastest shape, one a repetition. It is the fastest over all repetitions: the best of each
+// would be the luckiest moment among all shapes, which no step can keep up for seconds.
+std::vector<double> rates_of_fastest(const std::vector<GemmCeiling>& ceilings) {
+  std::vector<double> fastest;
+  for (size_t shape = 0; shape < ceilings.front().rates.size(); ++shape) {
+    std::vector<double> rates;
+    for (const GemmCeiling& ceiling : ceilings) rates.push_back(ceiling.rates[shape].median_flops);
+    if (fastest.empty() || median_of(rates) > median_of(fastest)) fastest = rates;
+  }
+  return fastest;
+}
+
 }  // namespace
 
 StepBench bench_step(const std::shared_ptr<const Plan>& plan, int repetitions,
@@ -72,18 +84,20 @@ StepBench bench_step(const std::shared_ptr<const Plan>& plan, int repetitions,
   executor.observe({});
   if (recording != nullptr) recording->take(executor);
 
-  std::vector<double> seconds, ceilings, ratios;
+  std::vector<double> seconds, ratios;
+  std::vector<GemmCeiling> measured;
   std::vector<Timing> timings;
   for (int i = 0; i < repetitions; ++i) {
     const Timing timing = time_once(executor, program);
     if (recording != nullptr) recording->take(executor);
-    const double ceiling =
-        measure_gemm_ceiling(program.settings.dtype, shapes, available_cores(), 1, 1).best().median_flops *
-        cores_of_all_ranks(*plan);
+    measured.push_back(measure_gemm_ceiling(program.settings.dtype, shapes, available_cores(), 1, 1));
     timings.push_back(timing);
     seconds.push_back(timing.seconds);
-    ceilings.push_back(ceiling);
-    ratios.push_back(static_cast<double>(bench.flops) / timing.seconds / ceiling);
+  }
+  std::vector<double> ceilings = rates_of_fastest(measured);
+  for (size_t i = 0; i < ceilings.size(); ++i) {
+    ceilings[i] *= cores_of_all_ranks(*plan);
+    ratios.push_back(static_cast<double>(bench.flops) / seconds[i] / ceilings[i]);
   }
   for (int rank = 0; rank < program.ranks(); ++rank) {
     bench.planned_bytes.push_back(total_bytes(plan->memory[static_cast<size_t>(rank)].arena_bytes));

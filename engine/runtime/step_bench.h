@@ -29,7 +29,7 @@ struct StepBench {
   double collective_seconds =
       0;                     ///< of the median run: the slowest rank's time in collectives, waiting included
   int64_t flops = 0;         ///< model_flops() of the plan
-  double ceiling_flops = 0;  ///< FLOP/s, all cores: median over the rounds of the fastest product
+  double ceiling_flops = 0;  ///< FLOP/s, all cores: of the product whose median over the rounds is highest
   std::vector<OpTime> op_times;           ///< of the fastest run, longest first
   std::vector<int64_t> planned_bytes;     ///< per rank
   std::vector<int64_t> high_water_bytes;  ///< per rank, measured
