@@ -70,7 +70,7 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
   Settings& settings = options.settings;
   std::string model = "gpt2", split = "megatron", dtype = "fp32", block = "layer", recompute = "none", loss,
               theme, size, train_dtype, fault;
-  std::string heads_policy = "strict";
+  std::string heads_policy = "strict", backend = "cpu";
   std::vector<std::string> delays;
   std::optional<int> tp;
   int64_t kv_heads = 0;
@@ -112,6 +112,8 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
   app.add_option("--loss", loss, "Of a whole model: fused or gather");
   app.add_option("--delay", delays, "RANK:STEP:MS: a rank that is late before a step; several times")
       ->allow_extra_args(false);
+  app.add_option("--backend", backend, "cpu, cuda (GPUs), or auto: GPUs where there are any")
+      ->capture_default_str();
   app.add_option("--timeout", settings.timeout_seconds,
                  "Seconds ranks wait for one of them before it is lost and the run ends; 0: for ever")
       ->capture_default_str();
@@ -190,6 +192,7 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
   settings.dtype = parse_dtype(dtype);
   settings.block = parse_block(block);
   settings.recompute = parse_recompute(recompute);
+  settings.backend = parse_backend(backend);
   for (const std::string& delay : delays) settings.delays.push_back(parse_delay(delay));
   if (!loss.empty()) settings.split.loss = parse_loss_form(loss);
   const bool replays = !options.recording.empty() || is_replay_view(options.view);

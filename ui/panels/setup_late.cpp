@@ -85,16 +85,15 @@ void draw_late_ranks(const Context& context, const Settings& wanted) {
       fmt::format("before step {}, {}{}", choice.step + 1, program.step(choice.step).name,
                   context.view.selected_step >= 0 ? ", which is selected" : "");
   note(context, before, context.theme.dim);
-  if (draw_button(context, "Make late", fmt::format("Make rank {} late", choice.rank), ButtonLook::Plain,
-                  true,
+  if (draw_button(context, "Make late", "Make it late", ButtonLook::Plain, true,
                   "The others wait for it where they next meet: the Timeline and Traffic show how long"))
     make_late(context);
   ImGui::SameLine(0, context.px(8));
-  if (draw_button(context, "Lose", fmt::format(ICON_FA_UNLINK "  Lose rank {}", choice.rank),
-                  ButtonLook::Plain, true,
-                  fmt::format("It never comes: the others give it up after {} s, and the run ends. Run again "
-                              "brings it back",
-                              kLostAfterSeconds)))
+  if (draw_button(
+          context, "Lose", ICON_FA_UNLINK "  Lose it", ButtonLook::Plain, true,
+          fmt::format("The rank never comes: the others give it up after {} s, and the run ends. Run again "
+                      "brings it back",
+                      kLostAfterSeconds)))
     lose_rank(context);
   ImGui::Dummy({0, context.px(8)});
   constexpr std::array<double, 6> kPatience{2, 5, 20, 60, 300, 0};
