@@ -149,7 +149,7 @@ struct BreakView {
 };
 
 /// What the chosen recording is for.
-enum class ChosenFor { Replay, CompareA, CompareB };
+enum class ChosenFor { Replay, Attach, CompareA, CompareB };
 
 /// How the recording that is open is played and annotated, and how another one is chosen.
 struct ReplayView {

@@ -16,7 +16,9 @@ struct Column {
   double at(size_t i) const { return values ? (*values)[i] : otherwise; }
 };
 
-std::shared_ptr<const TrainCurve> curve_of(const RecordingFacts& facts, const MetricTable& metrics) {
+/// `before`: the curve of fewer rows of the same table, whose steps are taken over; null: there is none.
+std::shared_ptr<const TrainCurve> curve_of(const RecordingFacts& facts, const MetricTable& metrics,
+                                           const TrainCurve* before) {
   auto curve = std::make_shared<TrainCurve>();
   curve->plan = facts.plan;
   curve->communicator = facts.communicator;
@@ -28,7 +30,10 @@ std::shared_ptr<const TrainCurve> curve_of(const RecordingFacts& facts, const Me
       rate{metrics.column("learning_rate"), 0}, scale{metrics.column("loss_scale"), 1},
       skipped{metrics.column("skipped"), 0}, seconds{metrics.column("step_seconds"), 0},
       tokens{metrics.column("tokens_per_second")}, flops{metrics.column("flops_per_second"), 0};
-  for (size_t i = 0; i < metrics.rows(); ++i) {
+  const bool grows = before != nullptr && before->plan == facts.plan && before->stride == metrics.stride &&
+                     before->steps.size() <= metrics.rows();
+  if (grows) curve->steps = before->steps;
+  for (size_t i = curve->steps.size(); i < metrics.rows(); ++i) {
     auto step = std::make_shared<TrainStep>();
     step->report.step = static_cast<int64_t>(i) * metrics.stride + 1;
     step->report.loss = loss.at(i);
@@ -55,7 +60,9 @@ std::shared_ptr<const TrainSnapshot> replayed_training(const ReplaySnapshot& rep
   training->state = TrainState::Idle;
   if (replay.metrics && replay.metrics->column("loss") != nullptr) {
     training->state = TrainState::Done;
-    training->curves.push_back(curve_of(*replay.recording, *replay.metrics));
+    const bool any = made && !made->curves.empty();
+    training->curves.push_back(
+        curve_of(*replay.recording, *replay.metrics, any ? made->curves.front().get() : nullptr));
   }
   known = replay.metrics;
   made = std::move(training);

@@ -29,6 +29,7 @@ constexpr float kBarHeight = 48;
 constexpr float kReplayBarHeight = 44;
 constexpr double kBusyFrameSeconds = 1.0 / 30;
 constexpr double kIdleSeconds = 1;
+constexpr double kLiveFrameSeconds = 0.2;        ///< a run that is followed: what came, and how long ago
 constexpr double kMeasuringFrameSeconds = 0.25;  ///< frames take from the cores that are measured
 constexpr double kSettleSeconds = 0.8;           ///< tooltips and hovers need frames after the last event
 constexpr int kFirstFrames = 3;
@@ -349,10 +350,12 @@ void Studio::take_snapshots() {
   std::shared_ptr<const HistorySnapshot> read = history_.snapshot();
   if (view_.tab == Tab::Memory || !view_.setup_hidden) machine_.look();
   watched_ = machine_.facts();
+  // What a run somewhere else adds is drawn a few times a second, and takes no more of its cores than that.
+  const bool grew = replayed->is_live() && replayed_->is_live() && !replayed->playing;
   const bool changed = newest != snapshot_ || trained != train_ || broken != broken_ || scaled != scaled_ ||
                        compared != compared_ || differing != differing_ || replayed != replayed_ ||
                        read != read_;
-  if (changed || has_input()) last_change_ = Clock::now();
+  if ((changed && !grew) || has_input()) last_change_ = Clock::now();
   snapshot_ = std::move(newest);
   train_ = std::move(trained);
   broken_ = std::move(broken);
@@ -523,6 +526,7 @@ double Studio::idle_seconds() const {
       seconds_since(last_change_) < kSettleSeconds)
     return kBusyFrameSeconds;
   if (scaled_->measures()) return kMeasuringFrameSeconds;
+  if (replayed_->is_live()) return kLiveFrameSeconds;
   return ImGui::GetIO().WantTextInput ? 0.2 : kIdleSeconds;  // a text cursor blinks
 }
 

@@ -76,6 +76,7 @@ class Studio {
   void follow_calibration();
   void follow_replay(const ReplaySnapshot& before);
   void follow_recording(const ReplaySnapshot& before);
+  void follow_newest(double end_seconds);
   void remember_recording(const std::string& path);
   void run_recorded_settings();
   void look_at_recording();

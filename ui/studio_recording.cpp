@@ -57,7 +57,7 @@ void Studio::remember_recording(const std::string& path) {
 
 /// The timeline is that of the recording that is open.
 void Studio::follow_recording(const ReplaySnapshot& before) {
-  if (replayed_->recording == before.recording) return;
+  if (same_recording(replayed_->recording.get(), before.recording.get())) return;
   HistoryView anew;
   anew.numbers = view_.history.numbers;  // an answer on its way is none to the new one's questions
   view_.history = anew;
@@ -74,7 +74,8 @@ void Studio::follow_replay(const ReplaySnapshot& before) {
     view_.replay.choosing = false;
     view_.compare.diff.jump.reset();
   }
-  const bool opened = replayed_->is_open() && replayed_->recording != before.recording;
+  const bool opened =
+      replayed_->is_open() && !same_recording(replayed_->recording.get(), before.recording.get());
   if (opened) {
     view_.playing = view_.replay.choosing = false;
     view_.replay.beside = view_.replay.run_here = false;
@@ -96,6 +97,7 @@ void Studio::follow_replay(const ReplaySnapshot& before) {
     view_.replay.notes_open = false;
     return;
   }
+  if (replayed_->follows && !opened && before.recording) follow_newest(before.recording->seconds);
   const bool moved =
       !before.shown || before.shown->position != replayed_->shown->position || before.pass != replayed_->pass;
   if (replayed_->playing && moved && replayed_->shown->plan) {
@@ -103,6 +105,13 @@ void Studio::follow_replay(const ReplaySnapshot& before) {
     select_step(view_, replayed_->shown->plan->program, std::max(0, at - 1));
     view_.scroll_to_selection = true;
   }
+}
+
+/// The Timeline's stretch goes on with the recording, which ended at `end_seconds` before.
+void Studio::follow_newest(double end_seconds) {
+  Stretch& shown = view_.history.shown;
+  const double by = replayed_->recording->seconds - end_seconds;
+  if (shown.size() > 0 && by > 0) shown = {shown.begin + by, shown.end + by};
 }
 
 void Studio::open_recording(const std::string& path) {
@@ -126,10 +135,10 @@ void Studio::look_at_recording() {
   if (!replayed_->is_open()) return;
   const std::shared_ptr<const RecordingFacts>& recording = replayed_->recording;
   const std::pair place(view_.open_section, view_.selected_step);
-  if (looked_into_ == recording && looked_from_ == place) return;
+  if (same_recording(looked_into_.get(), recording.get()) && looked_from_ == place) return;
   looked_from_ = place;
   std::vector<TensorId> tensors = tensors_on_screen(recording->plan, view_);
-  if (looked_into_ == recording && looked_at_ == tensors) return;
+  if (same_recording(looked_into_.get(), recording.get()) && looked_at_ == tensors) return;
   looked_into_ = recording;
   looked_at_ = tensors;
   replay_.send(replay_command::Look{std::move(tensors)});

@@ -10,6 +10,7 @@
 #include "app/cli/verbs.h"
 #include "engine/config/units.h"
 #include "engine/device/gpu_module.h"
+#include "engine/record/live_link.h"
 #include "engine/record/recording.h"
 #include "engine/runtime/choose.h"
 
@@ -52,6 +53,7 @@ int print_info(const std::string& path, bool as_json) {
                          {"communicator", header.communicator},
                          {"started_unix_seconds", recording.started_unix_seconds()},
                          {"finished", recording.finished()},
+                         {"being_written", recording.writer() != WriterState::Gone},
                          {"model", settings.model.name},
                          {"ranks", settings.tp},
                          {"replicas", settings.dp},
@@ -81,7 +83,9 @@ int print_info(const std::string& path, bool as_json) {
              header.communicator, header.communicator_reason);
   fmt::print("{} pass{} of {} steps, {} events{}\n", grouped_text(totals.passes),
              totals.passes == 1 ? "" : "es", header.program.steps.size(), grouped_text(totals.events),
-             recording.finished() ? "" : "; the run was killed, or still records");
+             recording.writer() != WriterState::Gone ? "; the run still writes it"
+             : recording.finished()                  ? ""
+                                                     : "; the run was killed");
   fmt::print("pictures: {}; {} samples of tensors, {} different pictures\n", header.pictures,
              grouped_text(totals.samples), grouped_text(totals.pictures));
   if (totals.dropped_passes > 0)

@@ -21,7 +21,8 @@ PictureOptions picture_options(const RecordOptions& options) {
 void add_record_options(CLI::App& verb, RecordOptions& options) {
   const std::string group = "Recording";
   verb.add_option("--record", options.path,
-                  "FILE.shardlens: writes what every rank did, step by step, into one SQLite file")
+                  "FILE.shardlens: writes what every rank did, step by step, into one SQLite file; "
+                  "meanwhile shardlens --recording FILE.shardlens watches the run live")
       ->check(CLI::NonexistentPath)
       ->group(group);
   const auto option = [&](const char* name, auto& value, const char* help) {

@@ -221,7 +221,8 @@ void wait_for_replay(Platform& platform, ui::Studio& studio, const auto& is_so) 
   } while (!is_so(studio.replayed()));
 }
 
-/// Opens the recording that is named, or a short one, at the pass asked for, else in the middle.
+/// Opens the recording that is named, or a short one, at the pass asked for, else in the middle, or where the
+/// run is that still writes it.
 void show_recording(const std::string& view, const Options& options, ShortRecording& made, Platform& platform,
                     ui::Studio& studio) {
   const std::string path = options.recording.empty() ? made.path() : options.recording.string();
@@ -233,10 +234,11 @@ void show_recording(const std::string& view, const Options& options, ShortRecord
     throw request_error(
         passes == 0 ? fmt::format("--pass {}: the recording has no passes", *options.pass)
                     : fmt::format("--pass {}: the recording has passes 0 to {}", *options.pass, passes - 1));
+  const bool follows = opened->is_live() && !options.pass;  // a run that goes on is shown where it is
   const int64_t middle = options.pass.value_or(passes / 2);
-  studio.replay().send(replay_command::ShowPass{middle});
+  if (!follows) studio.replay().send(replay_command::ShowPass{middle});
   wait_for_replay(platform, studio, [&](const ReplaySnapshot& replay) {
-    return replay.is_open() && (replay.pass == middle || replay.recording->passes == 0);
+    return replay.is_open() && (follows || replay.pass == middle || replay.recording->passes == 0);
   });
   show_view(view, studio.view());
   draw_frame(platform, studio);

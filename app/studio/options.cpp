@@ -47,7 +47,8 @@ const char* const kExamples =
     "  shardlens --model gpt2-tiny --block model --tp 2   a whole model, from tokens to loss and back\n"
     "  shardlens --screenshot memory.png --view memory --size 1920x1080\n"
     "  shardlens --screenshot train.png --view train --train-dtype fp16   sixty steps, and their loss scale\n"
-    "  shardlens --recording run.shardlens            a run of another machine, replayed\n"
+    "  shardlens --recording run.shardlens            a run of another machine, replayed; one that still\n"
+    "                                                 records itself is watched live\n"
     "  shardlens --export stage.pdf --tp 4            for a paper; --export layer.svg --view timeline\n"
     "  shardlens --video layer.mp4 --size 1920x1080 --speed 2 --from 5 --to 12\n"
     "  shardlens --frame-benchmark --json             how fast frames are drawn here\n";
@@ -126,9 +127,11 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
       ->capture_default_str();
   app.add_option("--step", options.step, "The step selected at first: its number or its name");
   app.add_option("--open", options.open, "The part of a whole model that is open at first: \"layer 3\"");
-  app.add_option("--recording", options.recording,
-                 "FILE.shardlens, or gallery:NAME: replay it in place of a run; needs none of the hardware "
-                 "it was made on")
+  app.add_option(
+         "--recording", options.recording,
+         "FILE.shardlens, or gallery:NAME: replay it in place of a run, or watch the run that is still "
+         "writing it, which never knows; needs none of the hardware "
+         "it was made on")
       ->group("Recording");
   app.add_option("--compare", options.compared,
                  "Lays this beside --recording and says where the two part: FILE.shardlens, gallery:NAME, or "

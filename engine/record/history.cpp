@@ -113,8 +113,10 @@ bool History::build_more() {
     Statement rows = database.prepare(
         "SELECT events.pass, passes.begin_ns, rank, step, events.begin_ns, end_ns, arrival_ns, met_ns "
         "FROM events CROSS JOIN passes ON passes.pass = events.pass "
-        "WHERE (events.pass, rank, step) > (?, ?, ?) ORDER BY events.pass, rank, step LIMIT ?");
-    rows.bind(1, built_pass_).bind(2, built_rank_).bind(3, built_step_).bind(4, kEventsAtOnce);
+        "WHERE (events.pass, rank, step) > (?, ?, ?) AND events.pass < ? "
+        "ORDER BY events.pass, rank, step LIMIT ?");
+    rows.bind(1, built_pass_).bind(2, built_rank_).bind(3, built_step_).bind(4, end_pass());
+    rows.bind(5, kEventsAtOnce);
     std::vector<Event> read;
     while (rows.step()) {
       const Event event{rows.integer(0),
@@ -180,9 +182,9 @@ void History::add_passes(HistorySlice& slice) const {
   const auto passes = file_->read([&](Database& database) {
     Statement rows = database.prepare(
         "SELECT pass, begin_ns, ns FROM passes WHERE begin_ns < ? AND begin_ns >= ? AND begin_ns + ns > ? "
-        "ORDER BY begin_ns, pass LIMIT ?");
+        "AND pass < ? ORDER BY begin_ns, pass LIMIT ?");
     rows.bind(1, slice.end_ns()).bind(2, slice.begin_ns() - longest_pass_ns_);
-    rows.bind(3, slice.begin_ns()).bind(4, kMostSlicePasses + 1);
+    rows.bind(3, slice.begin_ns()).bind(4, end_pass()).bind(5, kMostSlicePasses + 1);
     std::vector<std::shared_ptr<HistoryPass>> read;
     while (rows.step()) read.push_back(pass_of(rows));
     return read;

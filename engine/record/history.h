@@ -5,6 +5,7 @@
 // a database that is forgotten, and grows with it.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -85,6 +86,7 @@ class History {
   /// Takes in what was committed since. False: its writer is gone; a History made anew is that of the file as
   /// it stays.
   bool follow();
+  bool is_live() const { return live_; }  ///< it was being written when this was made
   bool is_behind() const { return live_ && built_passes_ < passes_; }  ///< of what it took in
 
   bool ready() const { return finest_.has_value(); }
@@ -100,6 +102,8 @@ class History {
 
  private:
   void read_bounds();
+  /// Passes from this number on were committed after the last look, and are not there yet.
+  int64_t end_pass() const { return live_ ? passes_ : std::numeric_limits<int64_t>::max(); }
   Database& tables() const;
   void begin_building();
   bool build_more();

@@ -56,9 +56,9 @@ std::optional<HistoryPlace> History::slow_pass(const HistoryQuestion& question) 
   if (passes_ == 0) return std::nullopt;
   const int64_t number = question.number % passes_;
   return file_->read([&](Database& database) -> std::optional<HistoryPlace> {
-    Statement row =
-        database.prepare("SELECT pass, begin_ns, ns FROM passes ORDER BY ns DESC, pass LIMIT 1 OFFSET ?");
-    row.bind(1, number);
+    Statement row = database.prepare(
+        "SELECT pass, begin_ns, ns FROM passes WHERE pass < ? ORDER BY ns DESC, pass LIMIT 1 OFFSET ?");
+    row.bind(1, end_pass()).bind(2, number);
     if (!row.step()) return std::nullopt;
     const auto pass = pass_of(row);
     return HistoryPlace{

@@ -21,7 +21,6 @@ RecordingFile::RecordingFile(const std::string& path)
 
 // From here on nobody writes: what a killed writer left half written is put right by SQLite.
 void RecordingFile::settle() {
-  if (file_) require_same_file();
   database_ = open_database(path_);
   watch_.reset();
   remove_dead_link(path_);
@@ -39,6 +38,7 @@ void RecordingFile::require_same_file() {
 
 WriterState RecordingFile::writer() {
   if (!watch_) return WriterState::Gone;
+  if (file_) require_same_file();  // of one that was removed the writer writes no more, and says nothing
   const WriterState state = watch_->state();
   if (state == WriterState::Gone) settle();
   return state;

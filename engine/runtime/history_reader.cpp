@@ -1,5 +1,6 @@
 // The worker behind a HistoryReader. Commands come first; between them it builds the overview where there is
-// none. Of several stretches asked for in a row only the last is read.
+// none, and of a recording that a run still writes it takes in what came. Of several stretches asked for in a
+// row only the last is read.
 #include "engine/runtime/history_reader.h"
 
 #include <algorithm>
@@ -14,6 +15,7 @@ namespace {
 using namespace history_command;
 
 constexpr double kBuildSeconds = 0.05;   // between two looks into the queue
+constexpr double kFollowSeconds = 0.5;   // between two looks at a file that grows
 constexpr int64_t kWholeBuckets = 2048;  // of a track, in the coarse picture of everything
 
 }  // namespace
@@ -40,13 +42,18 @@ class HistoryReader::Worker {
 
  private:
   void main() {
-    while (mailbox_.wait(history_ && !history_->ready())) {
+    while (wait_for_work()) {
       try {
         if (auto command = mailbox_.take())
           std::visit([this](const auto& known) { handle(known); }, *command);
-        else
+        else if (live_ && !history_->is_behind())
+          follow();
+        else if (history_)
           build();
       } catch (const std::exception& error) {  // a damaged file, or a disk that is gone
+        const auto* known = dynamic_cast<const Error*>(&error);
+        if (live_ && known != nullptr && known->kind() != ErrorKind::Request) continue;  // it was busy
+        live_ = false;
         history_.reset();
         now_.whole = now_.slice = nullptr;
         now_.message = error.what();
@@ -55,18 +62,46 @@ class HistoryReader::Worker {
     }
   }
 
+  /// False when there will be none.
+  bool wait_for_work() {
+    if (history_ && (!history_->ready() || history_->is_behind()) && history_->passes() > 0)
+      return mailbox_.wait(true);
+    if (!live_) return mailbox_.wait(history_ && !history_->ready());
+    mailbox_.rest_for(kFollowSeconds);
+    return mailbox_.wait(true);
+  }
+
   void handle(const Open& wish) {
+    live_ = false;
     history_.reset();
     now_ = {};
     now_.path = wish.path;
-    history_ = std::make_unique<History>(wish.path, wish.program);
-    now_.end_ns = history_->end_ns();
-    now_.passes = history_->passes();
-    now_.ranks = history_->ranks();
+    program_ = wish.program;
+    open();
+  }
+
+  void open() {
+    history_ = std::make_unique<History>(now_.path, program_);
+    now_.live = live_ = history_->is_live();
+    tell();
     if (history_->ready()) look_at_all();
   }
 
+  void tell() {
+    now_.end_ns = history_->end_ns();
+    now_.passes = history_->passes();
+    now_.ranks = history_->ranks();
+  }
+
+  /// What was committed since; what is shown stays until the new is there.
+  void follow() {
+    const int64_t before = history_->passes();
+    if (!history_->follow()) return open();
+    if (history_->passes() > before) tell();
+  }
+
   void handle(const Close&) {
+    live_ = false;
     history_.reset();
     now_ = {};
   }
@@ -85,8 +120,9 @@ class HistoryReader::Worker {
   }
 
   void build() {
-    now_.built = history_->build_for(kBuildSeconds);
-    if (history_->ready()) look_at_all();
+    const double share = history_->build_for(kBuildSeconds);
+    if (!live_ || now_.built < 1) now_.built = share;  // what is there already is shown meanwhile
+    if (history_->ready() && !history_->is_behind()) look_at_all();
   }
 
   void look_at_all() {
@@ -101,6 +137,8 @@ class HistoryReader::Worker {
   // the worker's own
   HistorySnapshot now_;
   std::unique_ptr<History> history_;
+  std::shared_ptr<const Program> program_;
+  bool live_ = false;  ///< a run still writes it
   std::thread thread_;
 };
 

@@ -15,8 +15,9 @@ struct HistorySnapshot {
   std::string path;  ///< of the recording; empty: none is open
   int64_t end_ns = 0;
   int64_t passes = 0;
-  int ranks = 0;     ///< of all replicas; track r is always that of rank r, replica by replica
-  double built = 0;  ///< the share of the overview that is there; it is shown when it is 1
+  bool live = false;  ///< a run still writes it
+  int ranks = 0;      ///< of all replicas; track r is always that of rank r, replica by replica
+  double built = 0;   ///< the share of the overview that is there; it is shown when it is 1
   std::shared_ptr<const HistorySlice> whole;  ///< the whole recording, coarsely; null: not built yet
   std::shared_ptr<const HistorySlice> slice;  ///< what the newest answered Look asked for; null: none
   uint64_t slice_number = 0;                  ///< that Look's
@@ -25,7 +26,9 @@ struct HistorySnapshot {
   std::string message;                        ///< why it cannot be shown; empty: it can
 
   bool is_open() const { return !path.empty(); }
-  bool is_busy() const { return is_open() && built < 1 && message.empty(); }
+  bool is_busy() const { return is_open() && built < 1 && message.empty() && !waits(); }
+  /// Of a run that has committed no pass yet.
+  bool waits() const { return live && passes == 0; }
 };
 
 namespace history_command {

@@ -27,9 +27,13 @@ class Replay {
 };
 
 /// A recorded pass as the studio shows any run: the result of `plan`, whose provenance is "replayed on" the
-/// machine of `header`. `high_water_bytes` is per rank, of all replicas.
+/// machine of `header`, or "live on" it where the run goes on. `high_water_bytes` is per rank, of all
+/// replicas.
 std::shared_ptr<const Result> replayed_result(const RecordingHeader& header,
                                               const std::shared_ptr<const Plan>& plan, RecordedPass pass,
-                                              const std::vector<BytesByKind>& high_water_bytes);
+                                              const std::vector<BytesByKind>& high_water_bytes,
+                                              bool live = false);
+/// The same result as of a recording that is live, or no longer is.
+std::shared_ptr<const Result> with_liveness(const Result& result, bool live);
 
 }  // namespace shardlens

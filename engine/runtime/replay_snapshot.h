@@ -1,6 +1,6 @@
 // What the studio may know of a recording that is open, as immutable data, and what it may ask for. A
 // recording becomes Snapshots: `shown` is the usual one, of the pass that is looked at, so that panels draw
-// it as they draw a run.
+// it as they draw a run. One that a run still writes is live: it grows, and what is shown may follow its end.
 #pragma once
 
 #include <memory>
@@ -8,12 +8,14 @@
 #include <variant>
 #include <vector>
 
+#include "engine/record/live_link.h"
 #include "engine/record/recording.h"
 #include "engine/runtime/snapshot.h"
 
 namespace shardlens {
 
-/// What does not change while a recording is open.
+/// What is known of a recording that is open. Of one that grows new facts take the place of the old ones,
+/// with the same plan.
 struct RecordingFacts {
   std::string path;
   std::string verb;     ///< what was run: "step", "train"
@@ -28,6 +30,11 @@ struct RecordingFacts {
   double seconds = 0;                ///< from the beginning of the recording to the end of its last pass
   std::shared_ptr<const Plan> plan;  ///< of the recorded Program
 };
+
+/// Facts of one opened recording, or of none.
+inline bool same_recording(const RecordingFacts* a, const RecordingFacts* b) {
+  return (a ? a->plan : nullptr) == (b ? b->plan : nullptr);
+}
 
 /// The metrics of all passes, in columns. Of a very long recording every `stride`-th pass.
 struct MetricTable {
@@ -57,7 +64,8 @@ struct RecordingList {
   };
   std::string folder;  ///< absolute
   std::vector<Entry> entries;
-  std::string problem;  ///< why there are none
+  std::string problem;               ///< why there are none
+  std::vector<std::string> running;  ///< paths of those that are being written on this machine
 };
 
 struct ReplaySnapshot {
@@ -70,7 +78,10 @@ struct ReplaySnapshot {
   double pass_begin_seconds = 0;  ///< of `pass`, from the beginning of the recording
   double seconds = 0;             ///< where it stands, from the beginning of the recording
   bool playing = false;
-  double speed = 1;  ///< recorded seconds a second
+  double speed = 1;                        ///< recorded seconds a second
+  WriterState writer = WriterState::Gone;  ///< of the run that writes it; Gone: it grows no more
+  double committed_seconds = 0;            ///< live: when it last grew, by now_seconds()
+  bool follows = false;                    ///< live: the newest pass is shown, whichever that is
   std::shared_ptr<const std::vector<ReplayNote>>
       notes;                                   ///< in the order of their moments; null: none is open
   std::shared_ptr<const MetricTable> metrics;  ///< null: none is open
@@ -79,12 +90,14 @@ struct ReplaySnapshot {
   std::shared_ptr<const RecordingList> list;   ///< null until asked for
 
   bool is_open() const { return recording != nullptr; }
+  bool is_live() const { return writer != WriterState::Gone; }
 };
 
 namespace replay_command {
 struct Open {
   std::string path;
-};  ///< a file's, or "gallery:NAME" for one that came with the studio; one that is refused leaves what is open as it was
+};  ///< a file's, or "gallery:NAME" for one that came with the studio; one that is refused leaves what is
+    ///< open as it was
 struct Close {};
 struct ShowPass {
   int64_t pass = 0;
@@ -102,9 +115,12 @@ struct Play {
   double speed = 1;
 };  ///< recorded seconds a second; of a pass shown as a whole from its beginning, at the end from the first
 struct Pause {};
+struct Follow {
+  bool on = true;
+};  ///< of a live one: shows the newest pass, and every newer one; whatever moves elsewhere ends it
 struct AddNote {
   Note note;
-};  ///< its id is given by the file
+};  ///< its id is given by the file; of a live one it is kept here until the run has ended
 struct EditNote {
   int64_t id = 0;
   std::string text;
@@ -120,7 +136,7 @@ struct List {
 using ReplayCommand =
     std::variant<replay_command::Open, replay_command::Close, replay_command::ShowPass, replay_command::Seek,
                  replay_command::ShowStep, replay_command::Look, replay_command::Play, replay_command::Pause,
-                 replay_command::AddNote, replay_command::EditNote, replay_command::RemoveNote,
-                 replay_command::List>;
+                 replay_command::Follow, replay_command::AddNote, replay_command::EditNote,
+                 replay_command::RemoveNote, replay_command::List>;
 
 }  // namespace shardlens

@@ -72,6 +72,7 @@ struct Result {
   std::string machine;  ///< "AMD EPYC, 2 cores"
   std::string provenance = "measured";
   bool replayed = false;  ///< read from a recording: no figure of it was measured here and now
+  bool live = false;      ///< replayed, of a run that goes on there and is followed here
   bool timed = false;     ///< events are those of a whole, unsampled run
   std::shared_ptr<const TimeComparison> times;  ///< they beside the plan's prices; null until timed
   std::vector<std::vector<StepEvent>> events;   ///< [rank][step], measured; may be short
@@ -90,7 +91,7 @@ struct Result {
   double gemm_ceiling_flops = 0;  ///< FLOP/s of all cores together, measured in this process; 0: not yet
 
   /// What stands beside every figure of the run.
-  const char* how() const { return replayed ? "replayed" : "measured"; }
+  const char* how() const { return live ? "live" : replayed ? "replayed" : "measured"; }
 };
 
 enum class RunState { Planning, Running, Paused, Done, Refused, Failed, Cancelled };

@@ -16,6 +16,10 @@ bool replays(const Context& context) {
   return context.replay.is_open();
 }
 
+bool is_live(const Context& context) {
+  return context.replay.is_live();
+}
+
 bool has_passes(const Context& context) {
   return replays(context) && context.replay.recording->passes > 0;
 }
@@ -46,6 +50,13 @@ void add_replay_commands(std::vector<UiCommand>& table) {
           choose_recording(c, ChosenFor::Replay);
       },
       {});
+  add("replay.attach", "Attach to a running job …",
+      "Watch a run that records itself: its passes appear as they are committed. It never knows of it", {},
+      [](const Context& c) { choose_recording(c, ChosenFor::Attach); }, {});
+  add(
+      "replay.follow", "Follow the running job",
+      "Always show its newest pass. Going anywhere else ends that; this goes back to the newest",
+      {ImGuiKey_L}, [](const Context& c) { c.send(replay_command::Follow{!c.replay.follows}); }, is_live);
   add(
       "replay.close", "Close the recording", "Show what runs here again", {ImGuiMod_Ctrl | ImGuiKey_W},
       [](const Context& c) { c.send(replay_command::Close{}); }, replays);

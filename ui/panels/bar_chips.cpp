@@ -108,14 +108,13 @@ Chip provenance_chip(const Snapshot& snapshot, const Theme& theme) {
                 Mark::Ring);
   }
   if (snapshot.result->replayed) {
-    return Chip{
-        snapshot.result->provenance,
-        "replayed",
-        "replayed",
-        fmt::format("Times, values and memory were recorded on {}. Nothing of them was measured here.",
-                    snapshot.result->machine),
-        theme.agreement,
-        Mark::Dot};
+    return Chip{snapshot.result->provenance,
+                snapshot.result->how(),
+                snapshot.result->how(),
+                fmt::format("Times, values and memory {} recorded on {}. Nothing of them was measured here.",
+                            snapshot.result->live ? "are just being" : "were", snapshot.result->machine),
+                theme.agreement,
+                Mark::Dot};
   }
   const std::string where = snapshot.result->machine.empty() ? "" : " on " + snapshot.result->machine;
   return chip(snapshot.result->provenance,

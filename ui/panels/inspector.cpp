@@ -203,7 +203,7 @@ std::string checked_promise(const Subject& subject) {
   for (const auto& sample : subject.samples) {
     if (!sample) return {};
   }
-  const char* how = subject.result->replayed ? "Replayed" : "Measured";
+  const char* how = subject.result->live ? "Live" : subject.result->replayed ? "Replayed" : "Measured";
   for (size_t rank = 1; rank < subject.samples.size(); ++rank) {
     if (subject.samples[rank]->hash != subject.samples[0]->hash) {
       return fmt::format("{}: rank {} differs from rank 0.", how, rank);

@@ -148,10 +148,9 @@ void draw_time(const Context& context, const Subject& subject, Pen& pen) {
   std::string text = format_seconds(seconds);
   if (flops > 0) text += "  ·  " + format_flops(flops / seconds);
   const bool replayed = measured && subject.result->replayed;
-  const char* what = subject.ranks() > 1
-                         ? (replayed ? "this step, replayed, slowest" : "this step, slowest rank")
-                     : replayed ? "this step, replayed"
-                                : "this step";
+  std::string what = "this step";
+  if (replayed) what += std::string(", ") + subject.result->how();
+  if (subject.ranks() > 1) what += replayed ? ", slowest" : ", slowest rank";
   draw_fact(context, pen, measured ? what : "this step, estimated", text);
 }
 

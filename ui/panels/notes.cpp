@@ -18,6 +18,8 @@ namespace {
 
 constexpr float kWidth = 440;
 constexpr float kMostHeight = 520;
+constexpr const char* kLiveNotes =
+    "The run still writes this file: notes are kept in this window, and saved in the file when it has ended.";
 
 std::string lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
@@ -156,7 +158,7 @@ void draw_notes(const Context& c, float top) {
   const Type type(c);
   const ImGuiViewport& viewport = *ImGui::GetMainViewport();
   const float width = std::min(c.px(kWidth), viewport.Size.x - c.px(32));
-  float wanted = c.px(150);  // as high as its notes, within bounds
+  float wanted = c.px(c.replay.is_live() ? 190 : 150);  // as high as its notes, within bounds
   for (const ReplayNote& note : *c.replay.notes)
     if (wanted < c.px(kMostHeight)) wanted += note_height(c, note, width - c.px(48)) + c.px(4);
   const float height = std::min({wanted, c.px(kMostHeight), viewport.Size.y - top - c.px(32)});
@@ -185,6 +187,12 @@ void draw_notes(const Context& c, float top) {
   ImGui::SetCursorScreenPos({at.x, at.y + c.px(30)});
   draw_new_note(c);
   ImGui::Dummy({0, c.px(4)});
+  if (c.replay.is_live()) {
+    const ImVec2 below = ImGui::GetCursorScreenPos();
+    const float taken =
+        draw_wrapped(ImGui::GetWindowDrawList(), below, in(type.note, c.theme.text), kLiveNotes, inner);
+    ImGui::Dummy({1, taken + c.px(4)});
+  }
   if (c.replay.notes->size() > 1) {
     ImGui::SetNextItemWidth(inner);
     ImGui::InputTextWithHint("##filter", "find: words of a note, of a step, a pass", &view.note_filter);

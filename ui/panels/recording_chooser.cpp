@@ -28,6 +28,8 @@ const char* title_of(ChosenFor purpose) {
   switch (purpose) {
     case ChosenFor::Replay:
       return "Open a recording";
+    case ChosenFor::Attach:
+      return "Attach to a running job";
     case ChosenFor::CompareA:
       return "Compare: choose recording A";
     case ChosenFor::CompareB:
@@ -41,6 +43,7 @@ void take(const Context& c, const std::string& path) {
   DiffView& diff = c.view.compare.diff;
   switch (c.view.replay.chosen_for) {
     case ChosenFor::Replay:
+    case ChosenFor::Attach:
       return c.send(replay_command::Open{path});  // closes the list when it is open
     case ChosenFor::CompareA:
       diff.a = path;
@@ -95,6 +98,28 @@ void draw_folder(const Context& c, const RecordingList& files) {
   ImGui::Dummy({1, height + c.px(16)});
 }
 
+/// What is being recorded on this machine now.
+void draw_running(const Context& c, const RecordingList& files) {
+  const Type type(c);
+  if (files.running.empty() && c.view.replay.chosen_for != ChosenFor::Attach) return;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  draw_text(list, ImGui::GetCursorScreenPos(), in(type.note, c.theme.dim),
+            "Being recorded on this machine now");
+  ImGui::Dummy({0, type.note.size + c.px(4)});
+  for (const std::string& path : files.running)
+    if (draw_entry(c, "running:" + path, ICON_FA_CIRCLE, file_name(path), parent_of(path))) take(c, path);
+  if (files.running.empty()) {
+    const ImVec2 pen = ImGui::GetCursorScreenPos();
+    const float height =
+        draw_wrapped(list, {pen.x + c.px(12), pen.y + c.px(4)}, in(type.body, c.theme.dim),
+                     "Nothing. A job started with --record FILE.shardlens appears here while it runs; one "
+                     "whose file lies elsewhere is opened by its path.",
+                     c.px(kWidth - 80));
+    ImGui::Dummy({1, height + c.px(8)});
+  }
+  ImGui::Dummy({0, c.px(8)});
+}
+
 }  // namespace
 
 void draw_recording_chooser(const Context& c) {
@@ -127,7 +152,13 @@ void draw_recording_chooser(const Context& c) {
   const bool clicked = draw_button(c, "open path", "Open", ButtonLook::Accent, !view.path.empty(), "");
   if ((entered || clicked) && !view.path.empty()) take(c, view.path);
   ImGui::Dummy({0, c.px(4)});
+  static double listed_seconds = 0;  // what runs comes and goes while one looks
+  if (ImGui::GetTime() - listed_seconds > 1 && c.replay.list) {
+    listed_seconds = ImGui::GetTime();
+    c.send(replay_command::List{c.replay.list->folder});
+  }
   if (c.replay.list) {
+    draw_running(c, *c.replay.list);
     const ImVec2 pen = ImGui::GetCursorScreenPos();
     draw_text(ImGui::GetWindowDrawList(), pen, type.mono_note,
               fitted(type.mono_note, c.replay.list->folder, ImGui::GetContentRegionAvail().x));

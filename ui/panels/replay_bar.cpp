@@ -1,5 +1,6 @@
 // The strip of a recording that is open: what it is, a transport for its passes, where it stands in time, and
-// the ways on. One row that never overflows: it drops words before it drops anything that acts.
+// the ways on; of a run that is followed also how old the newest is. One row that never overflows: it drops
+// words before it drops anything that acts.
 #include <fmt/format.h>
 #include <icons_font_awesome_4.h>
 #include <imgui.h>
@@ -8,6 +9,7 @@
 #include <cmath>
 #include <vector>
 
+#include "engine/config/clock.h"
 #include "ui/commands/command_button.h"
 #include "ui/commands/walk.h"
 #include "ui/panels/replay_parts.h"
@@ -45,7 +47,7 @@ std::vector<Words> from_full_to_least() {
 
 struct Row {
   Words words;
-  std::string name, machine, position, notes, here, close;
+  std::string name, machine, age, follow, position, notes, here, close;
   FieldText speed;
   float scrubber = 0;
 };
@@ -60,13 +62,25 @@ TextStyle position_style(const Context& c) {
   return {c.fonts.body, c.px(kSmallSize), c.theme.text};
 }
 
+/// The same whatever the age is, so that nothing moves while it grows.
+float age_width(const Context& c, const Words& words) {
+  const bool silent = c.replay.writer == WriterState::Silent;
+  const std::string longest = silent ? kLongestAge : "00:00 min ago";
+  return text_width(position_style(c), (words.machine ? "" : "live \u00B7 ") + longest);
+}
+
 Row row_with(const Context& c, const Words& words, float available) {
   const ReplaySnapshot& replay = c.replay;
   Row row;
   row.words = words;
   if (words.name) row.name = file_name(replay.recording->path);
   if (words.machine)
-    row.machine = fmt::format("{}, recorded on {}", replay.recording->verb, replay.recording->machine);
+    row.machine = replay.recording->verb + (replay.is_live() ? ", live on " : ", recorded on ") +
+                  replay.recording->machine + (replay.is_live() ? ", being recorded" : "");
+  if (replay.is_live()) {
+    row.age = (words.machine ? "" : "live \u00B7 ") + age_text(replay, now_seconds());
+    row.follow = ICON_FA_EYE "  Follow";
+  }
   const std::vector<std::string> places = positions(replay);
   row.position = places[std::min(words.position, places.size() - 1)];
   const size_t notes = replay.notes ? replay.notes->size() : 0;
@@ -80,6 +94,7 @@ Row row_with(const Context& c, const Words& words, float available) {
   if (words.name) taken += text_width(name_style(c), row.name) + c.px(kGap);
   if (words.machine) taken += text_width(note_style(c), row.machine) + c.px(kGap);
   taken += text_width(position_style(c), row.position);
+  if (replay.is_live()) taken += age_width(c, words) + c.px(kGap) + button_width(c, row.follow) + c.px(kGap);
   taken += button_width(c, row.notes) + button_width(c, row.here) + button_width(c, row.close);
   row.scrubber = available - taken - 8 * c.px(kGap);
   return row;
@@ -187,15 +202,27 @@ void draw_replay_bar(const Context& c) {
     draw_text(list, {x, std::round(at.y + (height - style.size) / 2)}, style, text);
     x += text_width(style, text) + gap;
   };
-  words({c.fonts.body, c.px(kBodySize), c.theme.forward}, ICON_FA_FILM);
+  const bool live = replay.is_live();
+  words({c.fonts.body, c.px(kBodySize), live ? c.theme.recording : c.theme.forward},
+        live ? ICON_FA_CIRCLE : ICON_FA_FILM);
   words(name_style(c), row.name);
   words(note_style(c), row.machine);
+  if (live) {
+    const float end = x + age_width(c, row.words) + gap;
+    words(position_style(c), row.age);
+    x = end;
+  }
   ImGui::SetCursorScreenPos(at);
   ImGui::InvisibleButton("recording", {std::max(1.f, x - at.x - gap), height});
   const RecordingFacts& facts = *replay.recording;
   std::string about = fmt::format("{}\n`{}`, recorded on {}\ncommunicator {}: {}", facts.path, facts.verb,
                                   facts.machine, facts.communicator.name, facts.communicator.reason);
-  if (!facts.finished) about += "\nIts run was killed, or still records: everything up to there is here.";
+  if (live)
+    about +=
+        "\nThe run goes on and writes this file, and never knows that it is watched: what it has committed "
+        "is here within a second.";
+  else if (!facts.finished)
+    about += "\nIts run was killed: everything up to there is here.";
   if (facts.dropped_passes > 0)
     about += fmt::format("\n{} passes are not in it: {}", facts.dropped_passes, facts.problem);
   tooltip(c, about);
@@ -205,6 +232,10 @@ void draw_replay_bar(const Context& c) {
   icon_button(c, is_playing(c) ? ICON_FA_PAUSE : ICON_FA_PLAY, "run.play");
   icon_button(c, ICON_FA_FAST_FORWARD, "replay.next_pass");
   draw_speed(c, row.speed);
+  if (live) {
+    ImGui::SameLine(0, gap);
+    command_button(c, "replay.follow", row.follow, replay.follows ? ButtonLook::Accent : ButtonLook::Plain);
+  }
   ImGui::SameLine(0, gap * 2);
   draw_scrubber(c, row.scrubber);
   ImGui::SameLine(0, gap * 2);

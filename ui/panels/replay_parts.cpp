@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -83,6 +84,14 @@ std::string place_of(const ReplaySnapshot& replay, const ReplayNote& note) {
     words += fmt::format(" · step {}, {}", note.note.step + 1, program.step(note.note.step).name);
   if (note.note.rank >= 0) words += fmt::format(" · rank {}", note.note.rank);
   return words + " · " + moment_text(note.note.seconds);
+}
+
+std::string age_text(const ReplaySnapshot& replay, double now_seconds) {
+  const double age = std::max(0.0, now_seconds - replay.committed_seconds);
+  const std::string text = age < 10    ? fmt::format("{:.1f} s", age)
+                           : age < 100 ? fmt::format("{:.0f} s", age)
+                                       : moment_text(age);
+  return replay.writer == WriterState::Silent ? "stands still: " + text : text + " ago";
 }
 
 std::string file_name(const std::string& path) {

@@ -32,6 +32,11 @@ void go_to(const Context& context, const ReplayNote& note);
 /// Its place in words: "pass 12 · step 37, mlp.fc · rank 2 · 4.2 s".
 std::string place_of(const ReplaySnapshot& replay, const ReplayNote& note);
 
+/// Of a recording that a run still writes: how long ago it grew, or that the run stands still; the longest
+/// such text, for which there is always room.
+std::string age_text(const ReplaySnapshot& replay, double now_seconds);
+inline constexpr const char* kLongestAge = "stands still: 00:00 min";
+
 /// The file without its folder.
 std::string file_name(const std::string& path);
 

@@ -65,8 +65,7 @@ void draw_late_ranks(const Context& context, const Settings& wanted) {
   if (snapshot.result && !snapshot.stale()) {
     for (const Lateness& late : snapshot.result->late)
       note(context,
-           to_sentence(snapshot.result->plan->program, late) +
-               (snapshot.result->replayed ? " (replayed)." : " (measured)."),
+           to_sentence(snapshot.result->plan->program, late) + fmt::format(" ({}).", snapshot.result->how()),
            context.theme.text);
   }
   if (!has_others || !can_make_late(context)) return;

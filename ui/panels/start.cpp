@@ -9,6 +9,7 @@
 
 #include "engine/config/splits.h"
 #include "engine/record/gallery.h"
+#include "ui/commands/command_button.h"
 #include "ui/commands/commands.h"
 #include "ui/panels/parts.h"
 #include "ui/widgets/controls.h"
@@ -172,6 +173,8 @@ void draw_recent(const Context& c, const Type& type) {
   if (draw_button(c, "start:open", "Open a recording …", ButtonLook::Plain, true,
                   "A .shardlens file; one can also be dropped on the window"))
     find_command("replay.open").run(c);
+  ImGui::SameLine(0, c.px(8));
+  command_button(c, "replay.attach", "Attach to a running job …");
 }
 
 }  // namespace

@@ -50,12 +50,13 @@ std::vector<std::string> summaries(const Snapshot& snapshot, const Tracks& track
     const Lateness& late = result.late.front();
     const std::string more =
         result.late.size() > 1 ? fmt::format("  ·  and {} more", result.late.size() - 1) : "";
-    return {(result.replayed ? "replayed: " : "") + to_sentence(tracks.plan->program, late) + more,
+    return {(result.replayed ? std::string(result.how()) + ": " : "") +
+                to_sentence(tracks.plan->program, late) + more,
             fmt::format("rank {} late: {} waited, {} longer", late.rank, format_seconds(late.waited_seconds),
                         format_seconds(late.longer_seconds))};
   }
   const std::string times =
-      fmt::format("{}forward {}  ·  backward {}", result.replayed ? "replayed: " : "",
+      fmt::format("{}forward {}  ·  backward {}", result.replayed ? std::string(result.how()) + ": " : "",
                   format_seconds(result.forward_seconds), format_seconds(result.backward_seconds));
   if (result.flops_per_second <= 0) return {times};
   const std::string speed = format_flops(result.flops_per_second);
@@ -157,6 +158,7 @@ void draw_history(const Context& context, float reserve) {
   draw_search(context, after_buttons, right);
   ImGui::SetCursorScreenPos({at.x, at.y + context.px(28 + 6)});
   if (!history.message.empty()) return say(context, history.message);
+  if (history.waits()) return say(context, "The run has recorded no pass yet.");
   if (history.built < 1)
     return say(context,
                fmt::format("Reading the recording for the first time: {}", format_percent(history.built)));

@@ -1,6 +1,8 @@
 // The Traffic tab: every place where a layout is converted, in the order of the Program, with the reason, the
 // bytes each rank sends, and the time it took beside the time predicted. Below or above it, what the other
 // ways of cutting the same model would send.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -251,8 +253,10 @@ std::string provenance(const Context& context) {
   const Snapshot& snapshot = context.snapshot;
   std::string text;
   if (snapshot.result && !snapshot.stale())
-    text = (snapshot.result->replayed ? "Replayed on " : "Measured on ") + snapshot.result->machine +
-           ", communicator " + snapshot.result->communicator.name + ".";
+    text = fmt::format("{} on ", snapshot.result->live       ? "Live"
+                                 : snapshot.result->replayed ? "Replayed"
+                                                             : "Measured") +
+           snapshot.result->machine + ", communicator " + snapshot.result->communicator.name + ".";
   else if (snapshot.result)
     text = "The run shown belongs to older settings: nothing of this plan is measured yet.";
   else

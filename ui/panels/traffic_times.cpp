@@ -303,14 +303,15 @@ void draw_traffic_times(const Context& context, float reserve) {
   const bool timed = result != nullptr && result->times;
   const Settings& settings = plan.program.settings;
   const Hardware& hardware = find_hardware(settings.hardware);
-  page_head(context, "Times",
-            fmt::format("Predicted on {}: {}. {}", hardware.title, hardware.basis,
-                        !timed ? "Not timed yet."
-                        : result->replayed
-                            ? "Replayed on " + result->times->measured_on + ", the slowest rank of each step."
-                            : "Measured on " + result->times->measured_on +
-                                  ", the slowest rank of each step, beside the window."),
-            reserve);
+  page_head(
+      context, "Times",
+      fmt::format("Predicted on {}: {}. {}", hardware.title, hardware.basis,
+                  !timed             ? "Not timed yet."
+                  : result->replayed ? (result->live ? "Live on " : "Replayed on ") +
+                                           result->times->measured_on + ", the slowest rank of each step."
+                                     : "Measured on " + result->times->measured_on +
+                                           ", the slowest rank of each step, beside the window."),
+      reserve);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
   float y = at.y + context.px(6);

@@ -169,12 +169,14 @@ void draw_recorded(const Context& context) {
                                    : "This recording holds no training: its passes have no loss.");
   }
   const RecordingFacts& facts = *context.replay.recording;
-  line(type.body, fmt::format("{} steps, recorded by `{}`. Click a step to look at its pass.",
-                              grouped_text(facts.passes), facts.verb));
+  line(type.body,
+       fmt::format("{} steps{}, recorded by `{}`. Click a step to look at its pass.",
+                   grouped_text(facts.passes), context.replay.is_live() ? " so far" : "", facts.verb));
   const Settings& settings = facts.plan->program.settings;
-  line(type.note, fmt::format("{}, {} layers · T = {}, D = {} · {} · batch {} × {} · replayed on {}",
-                              settings.model.title, settings.model.layers, settings.tp, settings.dp,
-                              to_string(settings.dtype), settings.batch, settings.seq, train.machine));
+  line(type.note,
+       fmt::format("{}, {} layers · T = {}, D = {} · {} · batch {} × {} · {} on {}", settings.model.title,
+                   settings.model.layers, settings.tp, settings.dp, to_string(settings.dtype), settings.batch,
+                   settings.seq, context.replay.is_live() ? "live" : "replayed", train.machine));
   if (train.curves.front()->stride > 1)
     line(type.note, fmt::format("Of so many steps every {}th is drawn.", train.curves.front()->stride));
   y += context.px(kGap);

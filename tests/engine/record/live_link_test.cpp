@@ -270,6 +270,12 @@ TEST_F(LiveLinkTest, TheTimelineGrowsWithIt) {
     ASSERT_TRUE(live.follow());
     while (!live.ready() || live.is_behind()) live.build_for(0.01);
     EXPECT_EQ(live.passes(), static_cast<int64_t>(pass) + 1);
+    if (pass + 1 == drawn.passes().size()) break;
+    // What comes after the last look is not there until the next.
+    writer.offer(drawn.passes()[++pass]);
+    ASSERT_TRUE(comes([&] { return writer.is_settled(); }));
+    EXPECT_EQ(live.slice(0, live.end_ns(), 1'000'000).passes.size(), pass);
+    EXPECT_LT(live.find({HistoryFind::SlowPass, {}, 0, 0, -1, 0})->pass, static_cast<int64_t>(pass));
   }
   const HistorySlice whole = live.slice(0, live.end_ns(), 1'000'000);
   const auto slowest = live.find({HistoryFind::SlowPass, {}, 0, 0, -1, 0});
