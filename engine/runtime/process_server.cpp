@@ -279,9 +279,8 @@ class ProcessWorld::Server {
       throw run_error(
           fmt::format("rank {} was stopped as a whole process, and the others ended meanwhile", rank_));
     if (!world_.is_silent(silent_seconds_, kSpokenForSeconds, kToldSeconds)) return;
-    throw run_error(fmt::format(
-        "rank 0 is lost: its process has said nothing for {:.1f} s (time-out {:.3g} s), rank {} {}{}",
-        silent_seconds_, world_.patience_.seconds.load(), rank_, standing(), because()));
+    throw run_error(world_.lost_text(0, fmt::format("has said nothing for {:.1f} s", silent_seconds_)) +
+                    fmt::format("; rank {} {}{}", rank_, standing(), because()));
   }
 
   // Where the rank here is.

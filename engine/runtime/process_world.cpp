@@ -240,9 +240,13 @@ int ProcessWorld::rank_of(int process) const {
   return static_cast<int>(found - places_.begin());
 }
 
+std::string ProcessWorld::lost_text(int rank, const std::string& why) const {
+  return fmt::format("rank {} is lost: process {} of {} {} (time-out {:.3g} s)", rank,
+                     places_[static_cast<size_t>(rank)].process, processes(), why, patience_.seconds.load());
+}
+
 std::string ProcessWorld::lost_text(const LateProcess& late) const {
-  return fmt::format("rank {} is lost: its process {} (time-out {:.3g} s)", rank_of(late.process()),
-                     late.what(), patience_.seconds.load());
+  return lost_text(rank_of(late.process()), late.what());
 }
 
 // Longer than the patience and `more_seconds`, or all of the time since this process was told to end, which
@@ -304,9 +308,8 @@ void ProcessWorld::look_for_lost(double looked_seconds) {
       silent += looked_seconds;
       if (lost >= 0 || !is_silent(silent, kSpokenForSeconds, kToldSeconds)) continue;
       lost = rank;
-      why = fmt::format(
-          "rank {} is lost: its process has said nothing for {:.1f} s (time-out {:.3g} s); it was told {}",
-          rank, silent, patience_.seconds.load(), asked_of_[rank]);
+      why = lost_text(rank, fmt::format("has said nothing for {:.1f} s", silent)) + "; it was told " +
+            asked_of_[rank];
     }
   }
   if (lost >= 0) lose(lost, why);

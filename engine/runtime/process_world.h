@@ -88,6 +88,7 @@ class ProcessWorld final : public World {
   void expect(int rank, const std::string& what);  ///< a report will come
   void look_for_lost(double looked_seconds);
   void lose(int rank, const std::string& why);
+  std::string lost_text(int rank, const std::string& why) const;
   std::string lost_text(const LateProcess& late) const;
   int rank_of(int process) const;
   bool is_silent(double silent_seconds, double more_seconds, double told_seconds) const;
