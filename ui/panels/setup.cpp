@@ -93,8 +93,14 @@ void draw_refusal(const Context& context, const Settings& wanted) {
   if (!refused || snapshot.message.empty() || shown_failure(snapshot) != nullptr) return;
   const Theme& theme = context.theme;
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const Message message = split_message(snapshot.message);
+  Message message = split_message(snapshot.message);
   std::vector<Remedy> offers = remedies(wanted, 6);
+  const bool no_gpu = context.machine.known && context.machine.gpus.gpus.empty();
+  if (no_gpu && snapshot.only_planned() && snapshot.message.starts_with("--backend")) {
+    message = {"No GPU can be used here", "The row Runs on, below, says why."};
+    offers.push_back({"run on the CPU", wanted});
+    offers.back().settings.backend = BackendChoice::Cpu;
+  }
   if (!wanted.delays.empty()) offers.push_back({"nobody is late", without_delays(wanted)});
   if (snapshot.result && snapshot.result->plan) {
     const Settings& ran = snapshot.result->plan->program.settings;
