@@ -144,6 +144,8 @@ class RecordingWriter {
   RecordingTotals totals() const;
   int64_t file_bytes() const;
   bool is_settled() const;  ///< nothing waits to be written
+  /// What a sample has cost the writer's thread so far, in seconds of a processor; 0 before the first.
+  double seconds_per_sample() const;
   /// Writes what waits and the totals. Nothing is taken afterwards.
   RecordingTotals finish();
 
@@ -173,6 +175,7 @@ class RecordingWriter {
   int64_t waiting_bytes_ = 0;
   int64_t file_bytes_ = 0;
   RecordingTotals totals_;
+  double worked_seconds_ = 0;  ///< of a processor
   bool ending_ = false;
   std::thread thread_;
 };

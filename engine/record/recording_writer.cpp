@@ -1,5 +1,6 @@
 // The writer's thread: takes what waits, a few times a second, in one transaction.
 #include <fmt/format.h>
+#include <time.h>
 
 #include <chrono>
 #include <cmath>
@@ -22,6 +23,13 @@ constexpr int64_t kNoSpillPages = 1 << 30;  // more than a batch can have
 
 int64_t nanoseconds(double seconds) {
   return std::isfinite(seconds) ? std::llround(seconds * 1e9) : 0;
+}
+
+// That this thread has had.
+double processor_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
 int64_t bytes_of(const RecordedPass& pass) {
@@ -178,6 +186,11 @@ bool RecordingWriter::is_settled() const {
   return waiting_bytes_ == 0;
 }
 
+double RecordingWriter::seconds_per_sample() const {
+  const std::lock_guard lock(mutex_);
+  return totals_.samples > 0 ? worked_seconds_ / static_cast<double>(totals_.samples) : 0;
+}
+
 int64_t RecordingWriter::file_bytes() const {
   const std::lock_guard lock(mutex_);
   return file_bytes_;
@@ -303,6 +316,7 @@ void RecordingWriter::main() {
       totals_.dropped_passes += static_cast<int64_t>(batch.size());
     }
     waiting_bytes_ -= batch_bytes;
+    worked_seconds_ = processor_seconds();
     if (!problem.empty()) totals_.problem = problem;
   }
 }

@@ -87,9 +87,10 @@ std::shared_ptr<const TensorSample> PictureTaker::known_sample(int rank, StepId 
   return alike ? sample : nullptr;
 }
 
-SampleTable PictureTaker::take(double pass_seconds) {
+SampleTable PictureTaker::take(double pass_seconds, double writing_seconds) {
   SampleTable table(taken_.size(), std::vector<std::shared_ptr<const TensorSample>>(program_.tensors.size()));
   std::vector<double> seconds(program_.tensors.size(), 0);  // of the slowest rank: the others wait for it
+  std::vector<int> samples(program_.tensors.size(), 0);     // that will be written
   for (size_t rank = 0; rank < taken_.size(); ++rank)
     for (size_t id = 0; id < taken_[rank].size(); ++id) {
       Taken& taken = taken_[rank][id];
@@ -101,7 +102,10 @@ SampleTable PictureTaker::take(double pass_seconds) {
       if (rank > 0 && first && table[rank][id] && first->hash == table[rank][id]->hash &&
           first->shape == table[rank][id]->shape)
         table[rank][id] = first;
+      else if (table[rank][id])
+        ++samples[id];
     }
+  for (size_t id = 0; id < seconds.size(); ++id) seconds[id] += samples[id] * writing_seconds;
   if (budget_) budget_->pass_done(pass_seconds, seconds);
   return table;
 }

@@ -1,5 +1,5 @@
 // The observer that takes a recording's pictures: of the tensors whose turn it is, with the time each took
-// its rank, which its budget goes by.
+// its rank and takes to be written, which its budget goes by.
 #pragma once
 
 #include <memory>
@@ -33,9 +33,10 @@ class PictureTaker : public StepObserver {
 
   bool wants(const Tensor& tensor) const override;
 
-  /// What was taken in the pass that has just ended in `pass_seconds`; the next one begins with nothing. Call
-  /// while the ranks stand still.
-  SampleTable take(double pass_seconds);
+  /// What was taken in the pass that has just ended in `pass_seconds`; the next one begins with nothing. Each
+  /// sample will take `writing_seconds` of a processor to write, which ranks that have them all go without:
+  /// the budget pays for that too. Call while the ranks stand still.
+  SampleTable take(double pass_seconds, double writing_seconds = 0);
 
  private:
   struct Taken {

@@ -46,7 +46,7 @@ void Recorder::take(const Executor& executor, std::vector<Metric> metrics, Parit
   for (int rank = 0; rank < ranks_; ++rank) pass.high_water_bytes.push_back(executor.high_water_bytes(rank));
   pass.metrics = std::move(metrics);
   pass.parity = std::move(parity);
-  if (pictures_) pass.samples = pictures_->take(seconds_of(pass));
+  if (pictures_) pass.samples = pictures_->take(seconds_of(pass), writer_.seconds_per_sample());
   offer(std::move(pass));
 }
 

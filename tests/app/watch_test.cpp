@@ -42,12 +42,13 @@ class Watch : public TestFolder {
     execl("/bin/sh", "sh", "-c", ("exec " + command + " >/dev/null 2>&1").c_str(), nullptr);
     _exit(127);
   }
+  /// Every pass is held for a moment, so that a fast machine too is still at it when somebody looks.
   pid_t train(const std::string& name, int steps) {
-    return start(
-        std::string(SHARDLENS_CLI_PROGRAM) +
-        " train --model gpt2-tiny --batch 2 --seq 16 --threads 1 --tp 2 --data sample --record-budget "
-        "0 --steps " +
-        std::to_string(steps) + " --record " + path(name));
+    return start(std::string(SHARDLENS_CLI_PROGRAM) +
+                 " train --model gpt2-tiny --batch 2 --seq 16 --threads 1 --tp 2 --data sample --delay "
+                 "0:0:15 --record-budget "
+                 "0 --steps " +
+                 std::to_string(steps) + " --record " + path(name));
   }
   bool is_recording(const std::string& name) const {
     return LiveWatch(path(name)).state() != WriterState::Gone && std::filesystem::exists(path(name));

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "engine/runtime/executor.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/sampler.h"
@@ -63,6 +65,23 @@ TEST_F(PictureTakerTest, WeightsAreThoseOfThePassAtHand) {
   expect_the_same_in_a_pass();
   executor_->next_pass(inputs_);
   expect_the_same_in_a_pass();
+}
+
+// A pass earns 10 s here, and what has a price of seconds is its writing alone.
+TEST_F(PictureTakerTest, WritingIsPaidForToo) {
+  executor_->set_inputs(inputs_);
+  const auto next = [&](double writing_seconds) {
+    PictureTaker taker(plan_->program, {.taken = PictureOptions::Taken::UnderBudget, .budget_share = 0.01});
+    executor_->observe({std::shared_ptr<StepObserver>(&taker, [](StepObserver*) {})});
+    run();
+    taker.take(1000, writing_seconds);
+    executor_->observe({});
+    executor_->next_pass(inputs_);
+    return std::ranges::count_if(plan_->program.tensors,
+                                 [&](const Tensor& tensor) { return taker.wants(tensor); });
+  };
+  EXPECT_GT(next(0), 100);
+  EXPECT_EQ(next(1), 0);
 }
 
 TEST_F(PictureTakerTest, APassItDidNotSeeMovedThem) {
