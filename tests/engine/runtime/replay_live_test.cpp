@@ -164,7 +164,8 @@ TEST_F(ReplayLiveTest, ItsTimelineGrowsAndStaysWhenItEnds) {
   const auto until_passes = [&](int64_t passes) {
     const auto so = [&] {
       const auto now = reader.snapshot();
-      return now->passes == passes && now->built == 1 && now->whole;
+      // What is shown stays until the new is there: it reaches to the end then.
+      return now->passes == passes && now->built == 1 && now->whole && now->whole->end_ns() >= now->end_ns;
     };
     for (int i = 0; i < 1000 && !so(); ++i) std::this_thread::sleep_for(10ms);
     EXPECT_TRUE(so()) << reader.snapshot()->message;
