@@ -1,7 +1,8 @@
 #!/bin/sh
 # Makes build/shardlens-bundle and the same as a .zip: shardlens-cli, the GPU module if CUDA's toolkit is here, and
 # the libraries they need, to be put on a machine where nothing can be installed. Says how large it is, and which
-# system it runs on.
+# system it runs on. cuBLASLt and NCCL, nine tenths of a gigabyte, are the other machine's: gpu-libraries.sh in the
+# bundle fetches them where it has none.
 #
 #   app/bundle.sh [FOLDER]
 set -eu

@@ -19,11 +19,11 @@ std::string ranks_words(const Program& program, const std::vector<int>& ranks) {
   return "ranks " + words;
 }
 
+}  // namespace
+
 bool is_loss(const Delay& delay, const Settings& settings) {
   return settings.timeout_seconds > 0 && delay.milliseconds >= settings.timeout_seconds * 1e3;
 }
-
-}  // namespace
 
 std::string fault_place(const Program& program, const RunFailure& failure) {
   const char* what = failure.lost ? "lost" : "failed";
@@ -33,7 +33,7 @@ std::string fault_place(const Program& program, const RunFailure& failure) {
       is_collective(step.op) && !step.outputs.empty()
           ? fmt::format("{} of {}", to_string(step.op), program.tensor(step.outputs.front()).name)
           : step.name;
-  return fmt::format("{} in {}, step {} of {}", what, where, step.id + 1, program.steps.size());
+  return fmt::format("{} in {}, step {}", what, where, step.id);
 }
 
 std::string fault_words(const Program& program, const RunFailure& failure) {

@@ -11,10 +11,10 @@ namespace shardlens::ui {
 
 inline constexpr double kLostAfterSeconds = 2;  ///< where a rank is lost on purpose, for people who watch
 
-/// "rank 2 lost in all-reduce of mlp.z, step 41 of 57", or of one that failed "rank 2 failed in mlp.fc, step
-/// 40 of 57"; with `replica` where there are several.
+/// "rank 2 lost in all-reduce of mlp.z, step 40", or of one that failed "rank 2 failed in mlp.fc, step
+/// 40"; with `replica` where there are several.
 std::string fault_words(const Program& program, const RunFailure& failure);
-/// The same without the ranks, for the track of one of them: "lost in all-reduce of mlp.z, step 41 of 57".
+/// The same without the ranks, for the track of one of them: "lost in all-reduce of mlp.z, step 40".
 std::string fault_place(const Program& program, const RunFailure& failure);
 
 /// The snapshot shown is of a run that a rank ended; null: it is not.
@@ -28,6 +28,8 @@ inline bool is_struck(const RunFailure& failure, int rank) {
 /// The curve of the training that a rank ended, if one did and it was not begun once more; null: none.
 const TrainCurve* failed_curve(const TrainSnapshot& train);
 
+/// The others give the rank up before it comes.
+bool is_loss(const Delay& delay, const Settings& settings);
 bool can_lose_rank(const Context& context);
 /// The rank that would be made late hangs before that step, and the others soon give it up.
 void lose_rank(const Context& context);

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <set>
 
+#include "ui/faults.h"
+
 namespace shardlens::ui {
 
 LateChoice late_choice(const Context& context, const Program& program) {
@@ -47,6 +49,8 @@ Settings without_delays(Settings settings) {
 }
 
 std::string late_words(const Settings& settings) {
+  if (settings.delays.size() == 1 && is_loss(settings.delays[0], settings))
+    return fmt::format("rank {} never comes", settings.delays[0].rank);
   if (settings.delays.size() == 1)
     return fmt::format("rank {} is {} ms late", settings.delays[0].rank, settings.delays[0].milliseconds);
   std::set<int> ranks;

@@ -21,7 +21,7 @@ void make_late(const Context& context);
 
 Settings without_delays(Settings settings);
 
-/// "rank 2 is 20 ms late", and of several "3 ranks are late".
+/// "rank 2 is 20 ms late", "rank 2 never comes", and of several "3 ranks are late".
 std::string late_words(const Settings& settings);
 
 }  // namespace shardlens::ui

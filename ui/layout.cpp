@@ -166,8 +166,9 @@ void Layout::end(const Context& context, const std::string& hint) {
     list->PushClipRect(node.Pos, {node.Pos.x + node.Size.x, node.Pos.y + node.Size.y});
     const float thickness = std::round(context.px(3));
     float end_of_tabs = bar.Min.x;
+    node.TabBar->ScrollingAnim = node.TabBar->ScrollingTarget;  // at once: the tab that is open is in view
     for (const ImGuiTabItem& tab : node.TabBar->Tabs) {
-      const float left = bar.Min.x + tab.Offset;
+      const float left = bar.Min.x + tab.Offset - node.TabBar->ScrollingAnim;
       end_of_tabs = std::max(end_of_tabs, left + tab.Width);
       if (tab.ID != node.TabBar->VisibleTabId) continue;
       fill_rect(list, {left + context.px(8), bar.Max.y - thickness},

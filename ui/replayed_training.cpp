@@ -3,8 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+
+#include "engine/train/gradient_norms.h"
+#include "engine/train/step_metrics.h"
 
 namespace shardlens::ui {
 namespace {
@@ -30,8 +34,17 @@ std::shared_ptr<const TrainCurve> curve_of(const RecordingFacts& facts, const Me
       rate{metrics.column("learning_rate"), 0}, scale{metrics.column("loss_scale"), 1},
       skipped{metrics.column("skipped"), 0}, seconds{metrics.column("step_seconds"), 0},
       tokens{metrics.column("tokens_per_second")}, flops{metrics.column("flops_per_second"), 0};
+  // A training of the studio is recorded with the norms of its layers' gradients.
+  curve->groups = gradient_groups(facts.plan->program);
+  std::vector<Column> norms;
+  for (const std::string& group : curve->groups)
+    norms.push_back({metrics.column(gradient_norm_metric(group))});
+  if (std::none_of(norms.begin(), norms.end(), [](const Column& column) { return column.values; })) {
+    norms.clear();
+    curve->groups.clear();
+  }
   const bool grows = before != nullptr && before->plan == facts.plan && before->stride == metrics.stride &&
-                     before->steps.size() <= metrics.rows();
+                     before->groups == curve->groups && before->steps.size() <= metrics.rows();
   if (grows) curve->steps = before->steps;
   for (size_t i = curve->steps.size(); i < metrics.rows(); ++i) {
     auto step = std::make_shared<TrainStep>();
@@ -44,6 +57,7 @@ std::shared_ptr<const TrainCurve> curve_of(const RecordingFacts& facts, const Me
     step->report.seconds = seconds.at(i);
     step->report.tokens_per_second = tokens.at(i);
     step->report.flops_per_second = flops.at(i);
+    for (const Column& column : norms) step->gradient_norms.push_back(column.at(i));
     curve->steps.push_back(std::move(step));
   }
   return curve;

@@ -329,6 +329,8 @@ int bench_record(const CommonOptions& options, int repetitions, const std::strin
                       {"lowest_ratio", way.lowest_ratio},
                       {"highest_ratio", way.highest_ratio},
                       {"take_seconds", way.take_seconds},
+                      {"sampling_seconds", way.sampling_seconds},
+                      {"writing_seconds", way.writing_seconds},
                       {"events_per_step", way.events},
                       {"samples_per_step", way.samples},
                       {"file_bytes_per_step", way.file_bytes}});
@@ -343,15 +345,21 @@ int bench_record(const CommonOptions& options, int repetitions, const std::strin
              settings.tp, to_string(settings.dtype), settings.batch, settings.seq, machine_description());
   fmt::print("not recorded          {:.2f} ms median of {} rounds\n\n", bench.plain_seconds * 1e3,
              repetitions);
-  fmt::print("{:<22} {:>11} {:>10} {:>22} {:>12} {:>10} {:>12}\n", "recorded, pictures", "median",
-             "slower by", "lowest … highest", "stood still", "samples", "in the file");
+  fmt::print("{:<22} {:>11} {:>10} {:>20} {:>11} {:>11} {:>10} {:>8} {:>10}\n", "recorded, pictures",
+             "median", "slower by", "lowest … highest", "stood still", "sampling", "writing", "samples",
+             "file");
   for (const RecordedWay& way : bench.ways)
     fmt::print(
-        "{:<22} {:>8.2f} ms {:>+8.2f} % {:>22} {:>9.3f} ms {:>10.0f} {:>12}\n", way.pictures,
-        way.seconds * 1e3, 100 * (way.ratio - 1),
+        "{:<22} {:>8.2f} ms {:>+8.2f} % {:>20} {:>8.3f} ms {:>8.2f} ms {:>7.2f} ms {:>8.0f} {:>10}\n",
+        way.pictures, way.seconds * 1e3, 100 * (way.ratio - 1),
         fmt::format("{:+.2f} … {:+.2f} %", 100 * (way.lowest_ratio - 1), 100 * (way.highest_ratio - 1)),
-        way.take_seconds * 1e3, way.samples, bytes_text(way.file_bytes));
-  fmt::print("\nSamples and file: of a step, with {} events.\n", grouped_text(bench.ways.front().events));
+        way.take_seconds * 1e3, way.sampling_seconds * 1e3, way.writing_seconds * 1e3, way.samples,
+        bytes_text(way.file_bytes));
+  fmt::print(
+      "\nOf a step, with {} events. Sampling is of the rank it took longest; writing is the time of a core "
+      "that "
+      "the writer's thread had.\n",
+      grouped_text(bench.ways.front().events));
   return 0;
 }
 

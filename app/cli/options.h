@@ -39,6 +39,7 @@ struct CommonOptions {
   std::string backend = "cpu";
   std::string gpus;           ///< --gpu: numbers with commas; empty: all
   std::string comm = "auto";  ///< --comm
+  bool tf32 = false;
   std::string hardware = "this-machine";
   int threads_per_rank = 0;
   double timeout_seconds = Settings{}.timeout_seconds;

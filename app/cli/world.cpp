@@ -12,8 +12,11 @@
 #include <string>
 
 #include "engine/comm/processes.h"
+#include "engine/comm/siblings.h"
 #include "engine/config/error.h"
 #include "engine/config/module.h"
+#include "engine/config/settings.h"
+#include "engine/device/gpu_module.h"
 #include "engine/runtime/process_world.h"
 
 namespace shardlens::cli {
@@ -59,12 +62,23 @@ const CLI::App* with_comm(const CLI::App& app) {
   return nullptr;
 }
 
+// What the ranks are to compute on.
+Settings devices_of(const CLI::App& parsed) {
+  const CLI::App& verb = *with_comm(parsed);
+  Settings settings;
+  settings.backend = parse_backend(verb["--backend"]->as<std::string>());
+  settings.gpus = parse_gpus(verb["--gpu"]->as<std::string>());
+  settings.tf32 = verb["--tf32"]->count() > 0;
+  return settings;
+}
+
 // Every option of the verb with the value it has, given or not.
 JoinRequest request_of(const CLI::App& parsed) {
   JoinRequest request;
   request.version = kModuleVersion;
   request.timeout_seconds = with_comm(parsed)->get_option("--comm-timeout")->as<double>();
   request.told_to_end = &told_to_end;
+  if (devices_of(parsed).backend != BackendChoice::Cpu) request.gpus = gpu_facts();
   request.options.push_back("verb=" + parsed.get_name());
   std::istringstream lines(parsed.config_to_str(true, false));
   for (std::string line; std::getline(lines, line);)
@@ -106,11 +120,14 @@ int run_first(ProcessWorld& world, const CLI::App& parsed, const Verb& verb) {
   try {
     check_what(parsed);
     check_size(*with_comm(parsed), world.processes());
+    world.choose(devices_of(parsed));  // what cannot be is refused before anything is read
     set_joined_world(&world);
     joined = &world;
     code = verb();
   } catch (const std::exception& error) {
-    if (told_to_end && world.has_just_gone_on())
+    if (told_to_end && world.all_were_told_to_end())
+      say(run_error("interrupted: mpirun told all processes to end, and none was missing"));
+    else if (told_to_end && world.has_just_gone_on())
       say(run_error("rank 0 was stopped as a whole process, and the others ended meanwhile"));
     else
       say(error);
@@ -185,8 +202,9 @@ int run_in_world(const CLI::App& parsed, const Verb& verb) {
     code = exit_code_of(error);
   }
   if (processes->end(request.timeout_seconds)) return code;
-  say(run_error(fmt::format("process {} of {}: not all of the others came to the end of the run in {:.0f} s",
-                            processes->index(), processes->count(), request.timeout_seconds)));
+  say(run_error(fmt::format(
+      "process {} of {}: not all of the others came to the end of the run in {:.0f} s{}", processes->index(),
+      processes->count(), request.timeout_seconds, stopped_siblings_text(processes->count()))));
   leave(kFailedRun);
 }
 

@@ -7,6 +7,7 @@
 
 #include "app/studio/offscreen.h"
 #include "app/studio/options.h"
+#include "app/studio/start_benchmark.h"
 #include "app/studio/video.h"
 #include "engine/config/error.h"
 #include "engine/record/gallery.h"
@@ -56,6 +57,8 @@ void run(const Options& options) {
     write_views(options);
   } else if (options.frame_benchmark) {
     benchmark_frames(options);
+  } else if (options.start_benchmark) {
+    benchmark_start(options);
   } else {
     open_window(options);
   }

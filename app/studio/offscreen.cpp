@@ -386,7 +386,14 @@ void export_figure(const Options& options) {
     view.selected_tensor = kNoTensor;
     select_wanted(options, shown.studio().snapshot().plan->program, view);
   }
-  const auto kind = options.view == kTimelineFigure ? ui::FigureKind::Timeline : ui::FigureKind::Stage;
+  const bool whole = options.view == kRecordingFigure;
+  for (int i = 0; whole && i < kSettlingFrames; ++i) {  // its overview, then what is shown of it
+    shown.studio().history().wait_until_idle(kTimeoutSeconds);
+    shown.draw_frame();
+  }
+  const auto kind = whole                             ? ui::FigureKind::Recording
+                    : options.view == kTimelineFigure ? ui::FigureKind::Timeline
+                                                      : ui::FigureKind::Stage;
   shown.studio().write_figure({kind, options.theme.value_or(ui::ThemeName::Light), options.size},
                               options.figure);
 }

@@ -115,6 +115,7 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
       ->allow_extra_args(false);
   app.add_option("--backend", backend, "cpu, cuda (GPUs), or auto: GPUs where there are any")
       ->capture_default_str();
+  app.add_flag("--tf32", settings.tf32, "On GPUs: fp32 products round their operands to TF32's 11 bits");
   app.add_option("--timeout", settings.timeout_seconds,
                  "Seconds ranks wait for one of them before it is lost and the run ends; 0: for ever")
       ->capture_default_str();
@@ -145,8 +146,9 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
                  "Write this PNG without a display, once everything has run");
   app.add_option(
       "--export", options.figure,
-      "Write the Stage or, with --view timeline, the Timeline as vectors with text, without a "
-      "display: FILE.svg or FILE.pdf. Light unless --theme dark; --size in points of 1/96 inch, else "
+      "Write the Stage or, with --view timeline, the Timeline, or with --view recording that of all passes "
+      "of --recording, as vectors with text, without a display: FILE.svg or FILE.pdf. Light unless --theme "
+      "dark; --size in points of 1/96 inch, else "
       "960 wide and as high as needed");
   app.add_option(
       "--video", options.video,
@@ -171,6 +173,12 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
                  "Write a PNG of every view into this folder, without a display");
   app.add_flag("--frame-benchmark", options.frame_benchmark,
                "Print frame times without a display, idle and while ranks compute");
+  app.add_flag("--start-benchmark", options.start_benchmark,
+               "Start the studio over and over and print when its first frame and its layer were there; in a "
+               "window where there is a display");
+  app.add_option("--starts", options.benchmark_starts, "Starts in the benchmark")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
   app.add_option("--frames", options.benchmark_frames, "Frames of each kind in the benchmark")
       ->capture_default_str()
       ->check(CLI::Range(10, 100000));
@@ -223,8 +231,10 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
     throw request_error(
         "--view compare-recordings wants a second one: add --compare FILE.shardlens, or --compare here");
   if (!options.figure.empty()) {
-    if (options.view != "stage" && options.view != kTimelineFigure)
-      throw unknown_name("view of --export", options.view, {"stage", kTimelineFigure});
+    if (options.view != "stage" && options.view != kTimelineFigure && options.view != kRecordingFigure)
+      throw unknown_name("view of --export", options.view, {"stage", kTimelineFigure, kRecordingFigure});
+    if (options.view == kRecordingFigure && options.recording.empty())
+      throw request_error("--view recording draws all passes of one: add --recording FILE.shardlens");
     if (options.figure.extension() != ".svg" && options.figure.extension() != ".pdf")
       throw request_error(
           fmt::format("--export {}: the name says what is written: .svg or .pdf; for pixels use "
@@ -315,8 +325,9 @@ StepId find_step(const Program& program, const std::string& wanted) {
   const auto [end, error] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), number);
   const auto steps = static_cast<int>(program.steps.size());
   if (error == std::errc() && end == wanted.data() + wanted.size()) {
-    if (number >= 1 && number <= steps) return number - 1;
-    throw request_error(fmt::format("--step {} is not there; the program has steps 1 to {}", number, steps));
+    if (number >= 0 && number < steps) return number;
+    throw request_error(
+        fmt::format("--step {} is not there; the program has steps 0 to {}", number, steps - 1));
   }
   std::vector<std::string> names;
   for (const Step& step : program.steps) {

@@ -21,8 +21,8 @@ struct Options {
   bool lecture = false;
   std::string view = "stage";
   bool view_given = false;  ///< else a window opens on the view it was left with
-  std::string step;         ///< number (from 1, as on screen) or name; empty: the studio's own choice
-  std::string open;         ///< part of a whole model: "layer 3"; empty: all of it
+  std::string step;  ///< number (from 0, as on screen and in files) or name; empty: the studio's own choice
+  std::string open;  ///< part of a whole model: "layer 3"; empty: all of it
   std::filesystem::path screenshot;  ///< empty: none
   std::filesystem::path figure;      ///< .svg or .pdf of the Stage or the Timeline; empty: none
   std::filesystem::path video;       ///< .mp4, .gif or .mkv; empty: none
@@ -37,6 +37,8 @@ struct Options {
   std::filesystem::path recording;   ///< opened in place of a run; empty: none
   std::string compared;              ///< recording beside that one, or "here"; empty: none
   bool frame_benchmark = false;
+  bool start_benchmark = false;
+  int benchmark_starts = 10;
   int benchmark_frames = 600;
   bool json = false;
 };
@@ -48,8 +50,9 @@ std::optional<Options> read_options(int count, const char* const* arguments);
 /// The names that --view takes.
 const std::vector<std::string>& view_names();
 
-/// The view that only a figure has, beside the Stage.
+/// The views that only a figure has, beside the Stage: the times of one pass, and of a whole recording.
 inline constexpr const char* kTimelineFigure = "timeline";
+inline constexpr const char* kRecordingFigure = "recording";
 
 /// Puts what the options say about looks into `state`.
 void apply_looks(const Options& options, ui::ViewState& state);

@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "engine/comm/processes.h"
+#include "engine/comm/siblings.h"
 #include "engine/config/module.h"
 
 namespace shardlens {
@@ -84,7 +85,8 @@ class MpiProcesses final : public Processes {
                                (size.empty() ? "?" : size) + " waited " +
                                std::to_string(static_cast<int>(timeout_seconds)) +
                                " s, and not all of the others came: all processes that mpirun starts must "
-                               "be shardlens-cli with --comm mpi, and their machines must reach each other");
+                               "be shardlens-cli with --comm mpi, and their machines must reach each other" +
+                               stopped_siblings_text(std::atoi(size.c_str())));
     }
     check(start_->problem, "MPI_Init_thread");
     lock.unlock();

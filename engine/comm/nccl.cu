@@ -8,6 +8,11 @@
 // this rank has come to and that has not been done in time. What it finds, or what abort() says, is the
 // group's failure, the first one stays: it is told to every rank's device, whose marks throw it, and every
 // rank's communicator is aborted, which ends what hangs on the GPU.
+//
+// Where the other ranks are processes, NCCL begins by an id that rank 0 hands out, and ranks meet on the host
+// before each collective; the hosts run ahead of their GPUs, so the GPUs need not wait for it. Only what the
+// GPUs then do not finish is left to the watch, and it speaks last: the first process, which hears all, knows
+// better which one is silent.
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -33,6 +38,8 @@ using cuda::check;
 constexpr const char* kWhat = "a collective by NCCL";
 constexpr auto kWatchInterval = std::chrono::milliseconds(20);
 constexpr auto kPollInterval = std::chrono::microseconds(200);
+// Of ranks elsewhere: beyond this those have spoken who can name the lost one.
+constexpr double kSpokenForSeconds = 5;
 
 ncclDataType_t data_type(DType dtype) {
   switch (dtype) {
@@ -71,12 +78,17 @@ struct Asked {
   double arrived_seconds = -1;  ///< when the watch first saw that the rank had come to it
 };
 
+bool is_error(ncclResult_t state) {
+  return state != ncclSuccess && state != ncclInProgress;
+}
+
 /// One rank as the watch sees it. Its lock also keeps abort() apart from the rank's calls.
 struct Member {
   std::mutex mutex;
   ncclComm_t comm = nullptr;
   cuda::CudaDevice* device = nullptr;
-  bool attached = false;  ///< has come to the first meeting
+  bool attached = false;     ///< has come to the first meeting
+  double left_seconds = -1;  ///< when NCCL said that another rank is gone
   int64_t asked = 0;
   std::deque<Asked> pending;
   std::vector<cudaEvent_t> spare;
@@ -95,8 +107,12 @@ struct Member {
 
 class Group {
  public:
-  Group(int ranks, double patience_seconds)
-      : members(static_cast<size_t>(ranks)), patience_seconds(patience_seconds) {
+  /// `elsewhere`: where the other ranks are met; null: they are in this process.
+  Group(int ranks, double patience_seconds, std::unique_ptr<HostMeeting> elsewhere = nullptr)
+      : meeting(std::move(elsewhere)),
+        members(meeting ? 1 : static_cast<size_t>(ranks)),
+        ranks(ranks),
+        patience_seconds(patience_seconds) {
     for (auto& member : members) member = std::make_unique<Member>();
   }
   ~Group() {
@@ -108,22 +124,38 @@ class Group {
     if (watch_.joinable()) watch_.join();
   }
 
-  /// The same for all ranks, made by the first that asks.
+  /// Of rank `rank`, which is here.
+  Member& member(int rank) { return *members[meeting ? 0 : static_cast<size_t>(rank)]; }
+
+  /// The same for all ranks, made by the first that asks, or by rank 0.
   ncclUniqueId id() {
-    const std::lock_guard lock(mutex_);
-    if (!id_) {
-      ncclUniqueId made;
-      if (nccl_library().unique_id(&made) != ncclSuccess)
-        throw run_error(std::string("NCCL could not begin a group: ") + nccl_library().last_error(nullptr));
-      id_ = made;
-      watch_ = std::thread([this] { watch(); });
+    const std::lock_guard lock(beginning_);
+    if (id_) return *id_;
+    ncclUniqueId made{};
+    const bool makes = !meeting || meeting->rank() == 0;
+    if (makes && nccl_library().unique_id(&made) != ncclSuccess)
+      throw run_error(std::string("NCCL could not begin a group: ") + nccl_library().last_error(nullptr));
+    if (meeting) hand_out(made);
+    id_ = made;
+    watch_ = std::thread([this] { watch(); });
+    return made;
+  }
+
+  /// Returns when the ranks elsewhere, if there are such, have come with the same request.
+  void meet(const Request& request) {
+    if (!meeting) return;
+    try {
+      meeting->meet(request);
+    } catch (...) {
+      throw_failure();  // what it was given up for
+      throw;
     }
-    return *id_;
   }
 
   template <class Failure>
   void fail(const Failure& failure) {
     const std::exception_ptr error = std::make_exception_ptr(failure);
+    if (meeting) meeting->abort(failure.what());
     {
       const std::lock_guard lock(mutex_);
       if (failure_) return;
@@ -141,6 +173,9 @@ class Group {
     if (failure_) std::rethrow_exception(failure_);
   }
 
+  /// Of ranks elsewhere: a run that has lost one says so by itself soon, and which.
+  bool speaks_of_another(ncclResult_t error) const { return meeting && error == ncclRemoteError; }
+
   /// Ranks that have not come to collective `number`.
   std::vector<int> missing(int64_t number) {
     std::vector<int> ranks;
@@ -155,22 +190,35 @@ class Group {
     return ranks;
   }
 
-  std::vector<std::unique_ptr<Member>> members;
+  const std::unique_ptr<HostMeeting> meeting;
+  std::vector<std::unique_ptr<Member>> members;  ///< those that are here
+  const int ranks;
   const double patience_seconds;
 
  private:
+  void hand_out(ncclUniqueId& id) {
+    try {
+      meeting->hand_out(&id, sizeof id);
+    } catch (const LostRanks& lost) {
+      throw run_error(list_of(lost.ranks()) + " of the group did not come to its first meeting in " +
+                      seconds_text(lost.waited_seconds()));
+    }
+  }
+
   void watch() {
     std::unique_lock lock(mutex_);
     while (!quit_ && !failure_) {
       wake_.wait_for(lock, kWatchInterval);
       lock.unlock();
-      for (size_t rank = 0; rank < members.size(); ++rank) look_at(static_cast<int>(rank));
+      for (size_t place = 0; place < members.size(); ++place)
+        look_at(meeting ? meeting->rank() : static_cast<int>(place));
       lock.lock();
     }
   }
 
   void look_at(int rank) {
-    Member& member = *members[static_cast<size_t>(rank)];
+    Member& member = this->member(rank);
+    const double patience = patience_seconds + (meeting ? kSpokenForSeconds : 0);
     std::optional<Asked> late;
     ncclResult_t error = ncclSuccess;
     {
@@ -188,15 +236,19 @@ class Group {
         if (oldest.arrived_seconds < 0 && cudaEventQuery(oldest.arrived) == cudaSuccess)
           oldest.arrived_seconds = now_seconds();
         const bool waits = oldest.arrived_seconds >= 0;
-        if (waits && now_seconds() - oldest.arrived_seconds > patience_seconds) late = oldest;
+        if (waits && now_seconds() - oldest.arrived_seconds > patience) late = oldest;
       }
     }
-    if (error != ncclSuccess && error != ncclInProgress) {
+    if (speaks_of_another(error)) {
+      if (member.left_seconds < 0) member.left_seconds = now_seconds();
+      if (now_seconds() - member.left_seconds < kSpokenForSeconds) return;
+    }
+    if (is_error(error)) {
       fail(run_error("NCCL on rank " + std::to_string(rank) + ": " + nccl_library().error_string(error)));
     } else if (late) {
-      const std::vector<int> lost = missing(late->number);
+      const std::vector<int> lost = meeting ? std::vector<int>{} : missing(late->number);
       if (lost.empty()) {
-        fail(run_error("the " + describe(late->request) + " was not done " + seconds_text(patience_seconds) +
+        fail(run_error("the " + describe(late->request) + " was not done " + seconds_text(patience) +
                        " after all ranks had come to it"));
       } else {
         fail(LostRanks(list_of(lost) + " did not come to the " + describe(late->request) + " in " +
@@ -206,9 +258,10 @@ class Group {
     }
   }
 
+  std::mutex beginning_;  ///< of what follows it alone
+  std::optional<ncclUniqueId> id_;
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::optional<ncclUniqueId> id_;
   std::exception_ptr failure_;
   bool quit_ = false;
   std::thread watch_;
@@ -239,7 +292,7 @@ class NcclCommunicator final : public Communicator {
   }
 
   int rank() const override { return rank_; }
-  int ranks() const override { return static_cast<int>(group_->members.size()); }
+  int ranks() const override { return group_->ranks; }
   CommunicatorInfo info() const override { return {"nccl", reason_}; }
 
   void attach(Device& device) override {
@@ -345,7 +398,7 @@ class NcclCommunicator final : public Communicator {
   void abort(const std::string& why) override { group_->fail(Error(ErrorKind::Cancelled, why)); }
 
  private:
-  Member& member() { return *group_->members[static_cast<size_t>(rank_)]; }
+  Member& member() { return group_->member(rank_); }
   cudaStream_t stream() const { return device_->order().collectives(); }
 
   void demand(const char* call, ncclResult_t result) const {
@@ -363,7 +416,8 @@ class NcclCommunicator final : public Communicator {
       const std::lock_guard lock(own.mutex);
       if (own.comm != nullptr) nccl_library().async_error(own.comm, &state);
     }
-    if (state != ncclSuccess && state != ncclInProgress)
+    if (group_->speaks_of_another(state)) return true;  // until the watch has had enough of it
+    if (is_error(state))
       group_->fail(run_error("NCCL on rank " + std::to_string(rank_) + ", " + what + ": " +
                              nccl_library().error_string(state)));
     group_->throw_failure();
@@ -390,6 +444,7 @@ class NcclCommunicator final : public Communicator {
   CollectiveTimes collective(const Request& request, const Work& work) {
     check_request(request);
     group_->throw_failure();
+    group_->meet(request);
     Member& own = member();
     check(kWhat, "cudaSetDevice", cudaSetDevice(device_->gpu()));
     device_->order().begin_collective();
@@ -534,6 +589,14 @@ std::vector<std::unique_ptr<Communicator>> make_nccl_group(int ranks, const std:
   for (int rank = 0; rank < ranks; ++rank)
     communicators.push_back(std::make_unique<NcclCommunicator>(group, rank, reason));
   return communicators;
+}
+
+std::unique_ptr<Communicator> make_nccl_rank(std::unique_ptr<HostMeeting> meeting, const std::string& reason,
+                                             double patience_seconds) {
+  if (nccl_library().version == 0) throw request_error(nccl_library().why);
+  const int rank = meeting->rank(), ranks = meeting->ranks();
+  return std::make_unique<NcclCommunicator>(
+      std::make_shared<Group>(ranks, patience_seconds, std::move(meeting)), rank, reason);
 }
 
 }  // namespace shardlens

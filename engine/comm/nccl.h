@@ -1,6 +1,6 @@
-// The communicator over NVIDIA's library: ranks with a GPU each, threads of this process. The library is
-// opened when it is asked for and not linked: it is as large as everything else together, and many machines
-// have it.
+// The communicator over NVIDIA's library: ranks with a GPU each, threads of this process or processes of a
+// run. The library is opened when it is asked for and not linked: it is as large as everything else together,
+// and many machines have it.
 #pragma once
 
 #include <memory>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/comm/comm.h"
+#include "engine/comm/host_meeting.h"
 
 namespace shardlens {
 
@@ -19,5 +20,11 @@ int nccl_version(std::string* why);
 /// names it and the collective.
 std::vector<std::unique_ptr<Communicator>> make_nccl_group(int ranks, const std::string& reason,
                                                            double patience_seconds);
+
+/// This process's rank in a group of processes. They begin, and meet before every collective, in `meeting`,
+/// so that who does not come is lost there, to all others, by name; and requests are compared. A collective
+/// that all came to and that is not done in time is a run Error.
+std::unique_ptr<Communicator> make_nccl_rank(std::unique_ptr<HostMeeting> meeting, const std::string& reason,
+                                             double patience_seconds);
 
 }  // namespace shardlens

@@ -81,7 +81,7 @@ int64_t aligned(int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-class ProcessCommunicator final : public Communicator {
+class ProcessCommunicator final : public Communicator, public HostMeeting {
  public:
   ProcessCommunicator(Processes& processes, ProcessGroup group)
       : processes_(processes), group_(std::move(group)), hellos_(group_.members.size()) {}
@@ -217,21 +217,18 @@ class ProcessCommunicator final : public Communicator {
   }
 
   CollectiveTimes broadcast(DType dtype, int64_t count, int root, void* data) override {
-    return collective(broadcast_request(dtype, count, root, ranks()), [&] {
-      const int64_t bytes = count * element_bytes(dtype);
-      if (rank() != root) {
-        receive(root, data, bytes);
-        wait();
-        return bytes;
-      }
-      for_each_other([&](int other) { send(other, data, bytes); });
-      wait();
-      return int64_t{0};
-    });
+    return collective(broadcast_request(dtype, count, root, ranks()),
+                      [&] { return pass_on(root, data, count * element_bytes(dtype)); });
   }
 
-  void barrier() override {
-    collective({}, [] { return int64_t{0}; });
+  void barrier() override { meet({}); }
+
+  void meet(const Request& request) override {
+    collective(request, [] { return int64_t{0}; });
+  }
+
+  void hand_out(void* bytes, size_t count) override {
+    collective({}, [&] { return pass_on(0, bytes, static_cast<int64_t>(count)); });
   }
 
   void abort(const std::string& why) override { fail(Error(ErrorKind::Cancelled, why)); }
@@ -265,6 +262,17 @@ class ProcessCommunicator final : public Communicator {
     if (!request.is_empty()) times.sent_bytes = work();
     times.done_seconds = now_seconds();
     return times;
+  }
+
+  // The bytes of rank `root` to all others; what this rank received of them.
+  int64_t pass_on(int root, void* bytes, int64_t count) {
+    const bool receives = rank() != root;
+    if (receives)
+      receive(root, bytes, count);
+    else
+      for_each_other([&](int other) { send(other, bytes, count); });
+    wait();
+    return receives ? count : 0;
   }
 
   // Block `b` of every rank's range: what each sums of it.
@@ -404,6 +412,10 @@ class ProcessCommunicator final : public Communicator {
 }  // namespace
 
 std::unique_ptr<Communicator> make_process_communicator(Processes& processes, ProcessGroup group) {
+  return std::make_unique<ProcessCommunicator>(processes, std::move(group));
+}
+
+std::unique_ptr<HostMeeting> make_process_meeting(Processes& processes, ProcessGroup group) {
   return std::make_unique<ProcessCommunicator>(processes, std::move(group));
 }
 

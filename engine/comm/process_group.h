@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/comm/comm.h"
+#include "engine/comm/host_meeting.h"
 #include "engine/comm/processes.h"
 
 namespace shardlens {
@@ -31,5 +32,7 @@ struct ProcessGroup {
 /// other ranks are told by who told this one. A group that was aborted in the middle of a collective leaves
 /// messages behind: no later group may have its tag.
 std::unique_ptr<Communicator> make_process_communicator(Processes& processes, ProcessGroup group);
+/// The same without the data: the ranks' meetings alone.
+std::unique_ptr<HostMeeting> make_process_meeting(Processes& processes, ProcessGroup group);
 
 }  // namespace shardlens

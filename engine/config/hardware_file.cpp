@@ -14,8 +14,7 @@ namespace {
 void read_rates(const nlohmann::json& json, const std::string& source, Hardware& hardware) {
   for (const nlohmann::json& entry : json) {
     ObjectReader reader(entry, source + ", \"rates\"");
-    RateKey key{reader.string("op"), parse_dtype(reader.string("dtype")),
-                static_cast<int>(reader.integer("ranks"))};
+    RateKey key{reader.string("op"), reader.word("dtype", parse_dtype), reader.small_integer("ranks")};
     const RatePoint point{reader.number("work"), reader.number("per_second")};
     reader.finish();
     if (!(point.work > 0 && point.per_second > 0))
@@ -31,7 +30,7 @@ void read_links(const nlohmann::json& json, const std::string& source, Hardware&
   for (const nlohmann::json& entry : json) {
     ObjectReader reader(entry, source + ", \"links\"");
     const std::string collective = reader.string("collective");
-    const int ranks = static_cast<int>(reader.integer("ranks"));
+    const int ranks = reader.small_integer("ranks");
     hardware.links[{collective, ranks}] = {reader.number("latency_seconds"),
                                            reader.number("bytes_per_second")};
     reader.finish();
@@ -47,8 +46,8 @@ Hardware hardware_from_json(const nlohmann::json& json, const std::string& sourc
   hardware.title = reader.string("title");
   hardware.basis = reader.string("basis");
   hardware.memory_bytes = reader.integer("memory_bytes");
-  hardware.ranks_per_node = static_cast<int>(reader.integer("ranks_per_node"));
-  hardware.nodes = static_cast<int>(reader.integer_or("nodes", 0));
+  hardware.ranks_per_node = reader.small_integer("ranks_per_node");
+  hardware.nodes = reader.has("nodes") ? reader.small_integer("nodes") : 0;
   hardware.fp16_flops = reader.number_or("fp16_flops", 0);
   hardware.bf16_flops = reader.number_or("bf16_flops", 0);
   hardware.fp32_flops = reader.number_or("fp32_flops", 0);

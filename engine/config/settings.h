@@ -120,7 +120,7 @@ struct Delay {
 /// What ranks compute on. Auto: GPUs where there are any that can be used, the CPU otherwise.
 enum class BackendChoice { Cpu, Cuda, Auto };
 
-/// What ranks meet through. Auto: what suits where they compute, see choose_communicator().
+/// What ranks meet through. Auto: what suits where they compute, see choose().
 enum class CommunicatorChoice { Auto, Local, LocalCuda, Nccl, Mpi };
 
 struct Settings {
@@ -156,6 +156,8 @@ struct Settings {
   BackendChoice backend = BackendChoice::Cpu;
   std::vector<int> gpus;  ///< which GPUs ranks are dealt out to, in turn; empty: all
   CommunicatorChoice communicator = CommunicatorChoice::Auto;
+  bool tf32 =
+      false;  ///< on GPUs: fp32 products round their operands to 11 bits, and are several times faster
   std::vector<Delay> delays;
   double timeout_seconds = 300;  ///< how long ranks wait for one of them before it is lost; 0: for ever
 

@@ -1,41 +1,18 @@
 // Settings to JSON and back.
 #include "engine/config/settings_json.h"
 
-#include <fmt/format.h>
-
-#include <limits>
-
 #include "engine/config/error.h"
 #include "engine/io/json.h"
 
 namespace shardlens {
 namespace {
 
-// Reads a word of an enum; an unknown word is reported with the place it stands in.
-template <class Parse>
-auto word(ObjectReader& reader, const std::string& key, const Parse& parse) {
-  const std::string text = reader.string(key);
-  try {
-    return parse(text);
-  } catch (const Error& error) {
-    throw request_error(fmt::format("{}, \"{}\": {}", reader.where(), key, error.what()));
-  }
-}
-
-int small_integer(ObjectReader& reader, const std::string& key) {
-  const int64_t value = reader.integer(key);
-  if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max()) {
-    throw request_error(fmt::format("{}: \"{}\" is out of range: {}", reader.where(), key, value));
-  }
-  return static_cast<int>(value);
-}
-
 Model read_model(const nlohmann::json& json, const std::string& where) {
   ObjectReader reader(json, where);
   Model model;
   model.name = reader.string("name");
   model.title = reader.string("title");
-  model.architecture = word(reader, "architecture", parse_architecture);
+  model.architecture = reader.word("architecture", parse_architecture);
   model.layers = reader.integer("layers");
   model.hidden = reader.integer("hidden");
   model.heads = reader.integer("heads");
@@ -43,9 +20,9 @@ Model read_model(const nlohmann::json& json, const std::string& where) {
   model.ffn = reader.integer("ffn");
   model.vocab = reader.integer("vocab");
   model.positions = reader.integer("positions");
-  model.norm = word(reader, "norm", parse_norm_placement);
+  model.norm = reader.word("norm", parse_norm_placement);
   model.causal = reader.boolean("causal");
-  model.gelu = word(reader, "gelu", parse_gelu_form);
+  model.gelu = reader.word("gelu", parse_gelu_form);
   model.norm_epsilon = reader.number("norm_epsilon");
   model.pad_token = reader.integer("pad_token");
   model.tied = reader.boolean("tied");
@@ -57,13 +34,13 @@ Split read_split(const nlohmann::json& json, const std::string& where) {
   ObjectReader reader(json, where);
   Split split;
   split.name = reader.string("name");
-  split.attn_qkv = word(reader, "attn.qkv", parse_cut);
-  split.attn_proj = word(reader, "attn.proj", parse_cut);
-  split.mlp_fc = word(reader, "mlp.fc", parse_cut);
-  split.mlp_proj = word(reader, "mlp.proj", parse_cut);
-  split.embedding = word(reader, "embedding", parse_embedding_cut);
-  split.norm = word(reader, "norm", parse_norm_cut);
-  split.loss = word(reader, "loss", parse_loss_form);
+  split.attn_qkv = reader.word("attn.qkv", parse_cut);
+  split.attn_proj = reader.word("attn.proj", parse_cut);
+  split.mlp_fc = reader.word("mlp.fc", parse_cut);
+  split.mlp_proj = reader.word("mlp.proj", parse_cut);
+  split.embedding = reader.word("embedding", parse_embedding_cut);
+  split.norm = reader.word("norm", parse_norm_cut);
+  split.loss = reader.word("loss", parse_loss_form);
   reader.finish();
   return split;
 }
@@ -71,7 +48,7 @@ Split read_split(const nlohmann::json& json, const std::string& where) {
 InputSource read_input(const nlohmann::json& json, const std::string& where) {
   ObjectReader reader(json, where);
   InputSource input;
-  input.kind = word(reader, "kind", parse_input_kind);
+  input.kind = reader.word("kind", parse_input_kind);
   input.path = reader.string("path");
   reader.finish();
   return input;
@@ -87,7 +64,7 @@ std::vector<Delay> read_delays(ObjectReader& settings) {
   for (const nlohmann::json& value : list) {
     ObjectReader reader(value, where);
     Delay delay;
-    delay.rank = small_integer(reader, "rank");
+    delay.rank = reader.small_integer("rank");
     delay.step = reader.string("step");
     delay.milliseconds = reader.number("milliseconds");
     reader.finish();
@@ -100,9 +77,11 @@ std::vector<Delay> read_delays(ObjectReader& settings) {
 void read_devices(ObjectReader& settings_reader, Settings& settings) {
   if (!settings_reader.has("devices")) return;
   ObjectReader reader(settings_reader.child("devices"), settings_reader.where() + ", devices");
-  settings.backend = word(reader, "backend", parse_backend);
-  settings.gpus = word(reader, "gpus", parse_gpus);
-  settings.communicator = word(reader, "communicator", parse_communicator);
+  settings.backend = reader.word("backend", parse_backend);
+  settings.gpus = reader.word("gpus", parse_gpus);
+  settings.communicator = reader.word("communicator", parse_communicator);
+  // A file written before products could be rounded has none that are.
+  if (reader.has("tf32")) settings.tf32 = reader.boolean("tf32");
   reader.finish();
 }
 
@@ -176,7 +155,8 @@ nlohmann::ordered_json settings_to_json(const Settings& settings) {
   json["threads_per_rank"] = settings.threads_per_rank;
   json["devices"] = {{"backend", to_string(settings.backend)},
                      {"gpus", gpus_text(settings.gpus)},
-                     {"communicator", to_string(settings.communicator)}};
+                     {"communicator", to_string(settings.communicator)},
+                     {"tf32", settings.tf32}};
   json["delays"] = nlohmann::ordered_json::array();
   for (const Delay& delay : settings.delays)
     json["delays"].push_back(
@@ -190,28 +170,28 @@ Settings settings_from_json(const nlohmann::json& json, const std::string& sourc
   Settings settings;
   settings.model = read_model(reader.child("model"), source + ", model");
   settings.split = read_split(reader.child("split"), source + ", split");
-  settings.tp = small_integer(reader, "tp");
-  settings.dp = small_integer(reader, "dp");
-  settings.heads_policy = word(reader, "heads_policy", parse_heads_policy);
-  settings.dtype = word(reader, "dtype", parse_dtype);
+  settings.tp = reader.small_integer("tp");
+  settings.dp = reader.small_integer("dp");
+  settings.heads_policy = reader.word("heads_policy", parse_heads_policy);
+  settings.dtype = reader.word("dtype", parse_dtype);
   settings.batch = reader.integer("batch");
   settings.seq = reader.integer("seq");
   settings.seed = reader.unsigned_integer("seed");
-  settings.block = word(reader, "block", parse_block);
+  settings.block = reader.word("block", parse_block);
   settings.layer = reader.integer("layer");
-  settings.operands = word(reader, "operands", parse_operands);
-  settings.micro_batches = small_integer(reader, "micro_batches");
-  settings.overlap_chunks = small_integer(reader, "overlap_chunks");
-  settings.recompute = word(reader, "recompute", parse_recompute);
+  settings.operands = reader.word("operands", parse_operands);
+  settings.micro_batches = reader.small_integer("micro_batches");
+  settings.overlap_chunks = reader.small_integer("overlap_chunks");
+  settings.recompute = reader.word("recompute", parse_recompute);
   settings.dropout = reader.number("dropout");
   settings.update = reader.boolean("update");
   settings.cache_tokens = reader.integer("cache_tokens");
   settings.optimizer = read_optimizer(reader.child("optimizer"), source + ", optimizer");
-  settings.vocab_ranks = small_integer(reader, "vocab_ranks");
+  settings.vocab_ranks = reader.small_integer("vocab_ranks");
   settings.input = read_input(reader.child("input"), source + ", input");
   settings.weights_path = reader.string("weights_path");
   settings.hardware = reader.string("hardware");
-  settings.threads_per_rank = small_integer(reader, "threads_per_rank");
+  settings.threads_per_rank = reader.small_integer("threads_per_rank");
   read_devices(reader, settings);
   settings.delays = read_delays(reader);
   // A file written before ranks could be lost has the time-out that everybody has.

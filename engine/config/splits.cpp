@@ -24,12 +24,7 @@ Split split_from_json(const nlohmann::json& json, const std::string& source) {
   Split split;
   split.name = std::filesystem::path(source).stem().string();
   const auto read = [&](const char* key, auto& value, const auto& parse) {
-    if (!reader.has(key)) return;
-    try {
-      value = parse(reader.string(key));
-    } catch (const Error& error) {
-      throw request_error(source + ", \"" + key + "\": " + error.what());
-    }
+    if (reader.has(key)) value = reader.word(key, parse);
   };
   for (const CutKey& key : kCutKeys) read(key.key, split.*key.cut, parse_cut);
   read("embedding", split.embedding, parse_embedding_cut);

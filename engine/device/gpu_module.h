@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/comm/comm.h"
+#include "engine/comm/host_meeting.h"
 #include "engine/device/device.h"
 #include "engine/device/gpu_facts.h"
 
@@ -18,7 +19,7 @@ class GpuModule {
 
   /// Asks the driver and the libraries. Never throws: what is not there is said.
   virtual GpuFacts facts() = 0;
-  virtual std::unique_ptr<Device> make_device(int gpu) = 0;
+  virtual std::unique_ptr<Device> make_device(int gpu, bool tf32) = 0;  ///< tf32: as Settings::tf32
   /// Communicators of ranks that share a GPU, threads of this process; `reason` is for CommunicatorInfo, and
   /// ranks wait for one another for `patience_seconds`.
   virtual std::vector<std::unique_ptr<Communicator>> make_local_cuda_group(int ranks,
@@ -27,6 +28,10 @@ class GpuModule {
   /// By NCCL, for threads of this process. They meet for the first time when they are attached to devices.
   virtual std::vector<std::unique_ptr<Communicator>> make_nccl_group(int ranks, const std::string& reason,
                                                                      double patience_seconds) = 0;
+  /// By NCCL, this process's rank in a group of processes that meet in `meeting`.
+  virtual std::unique_ptr<Communicator> make_nccl_rank(std::unique_ptr<HostMeeting> meeting,
+                                                       const std::string& reason,
+                                                       double patience_seconds) = 0;
 };
 
 /// Opened the first time it is asked for; throws a request Error with the remedy, the same every time, where

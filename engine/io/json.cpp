@@ -105,6 +105,13 @@ int64_t ObjectReader::integer(const std::string& key) {
   return found.get<int64_t>();
 }
 
+int ObjectReader::small_integer(const std::string& key) {
+  const int64_t value = integer(key);
+  if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max())
+    throw request_error(where_ + ": \"" + key + "\" is out of range: " + std::to_string(value));
+  return static_cast<int>(value);
+}
+
 uint64_t ObjectReader::unsigned_integer(const std::string& key) {
   return require(key, &json::is_number_unsigned, "a whole number of at least 0").get<uint64_t>();
 }

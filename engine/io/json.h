@@ -7,6 +7,8 @@
 #include <set>
 #include <string>
 
+#include "engine/config/error.h"
+
 namespace shardlens {
 
 /// Parses `text`; `source` names it in errors. Refuses duplicate keys, trailing text, nesting past 64
@@ -26,6 +28,7 @@ class ObjectReader {
 
   bool has(const std::string& key);  ///< also counts as asking for it; true for null
   int64_t integer(const std::string& key);
+  int small_integer(const std::string& key);  ///< of 32 bits
   // The _or readers take null for absent.
   int64_t integer_or(const std::string& key, int64_t fallback);
   uint64_t unsigned_integer(const std::string& key);  ///< the full 64 bits, as a seed needs
@@ -35,6 +38,16 @@ class ObjectReader {
   bool boolean_or(const std::string& key, bool fallback);
   std::string string(const std::string& key);
   std::string string_or(const std::string& key, const std::string& fallback);
+  /// A text that `parse` takes for a word it knows; the Error of any other says where it stands.
+  template <class Parse>
+  auto word(const std::string& key, const Parse& parse) {
+    const std::string text = string(key);
+    try {
+      return parse(text);
+    } catch (const Error& error) {
+      throw request_error(where_ + ", \"" + key + "\": " + error.what());
+    }
+  }
   const nlohmann::json& child(const std::string& key);  ///< any value, for a nested reader
   /// Throws a request Error that names the first unknown key, the nearest known one and the list of known
   /// ones.

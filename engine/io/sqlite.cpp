@@ -159,7 +159,7 @@ Statement& Statement::bind_null(int at) {
 }
 
 Statement& Statement::bind_blob(int at, const void* data, size_t bytes) {
-  const int code = sqlite3_bind_blob64(handle_, at, bytes > 0 ? data : "", bytes, SQLITE_TRANSIENT);
+  const int code = sqlite3_bind_blob64(handle_, at, bytes > 0 ? data : "", bytes, SQLITE_STATIC);
   if (code != SQLITE_OK) database_->fail(code);
   return *this;
 }

@@ -61,7 +61,7 @@ class Statement {
   Statement& bind(int at, double value);
   Statement& bind(int at, std::string_view text);
   Statement& bind_null(int at);
-  Statement& bind_blob(int at, const void* data, size_t bytes);  ///< copied
+  Statement& bind_blob(int at, const void* data, size_t bytes);  ///< not copied: lasts until reset()
   bool step();                                                   ///< true: there is a row
   void run();                                                    ///< step() to the end, and reset()
   void reset();

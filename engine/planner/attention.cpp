@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "engine/config/heads.h"
-#include "engine/device/device.h"
+#include "engine/device/attention_scratch.h"
 #include "engine/planner/modules.h"
 
 namespace shardlens {
@@ -23,6 +23,14 @@ Shape per_head(const Model& model, const Tensor& q, int64_t last) {
 
 std::vector<TensorId> read_by(const AttentionInput& in) {
   return in.kv == kNoTensor ? std::vector{in.q} : std::vector{in.q, in.kv};
+}
+
+// Scratch for a step over `keys` keys joins what it writes, where what it runs on needs any.
+void add_scratch(Builder& b, const std::string& name, int64_t keys, std::vector<TensorId>& outputs) {
+  const Settings& settings = b.settings();
+  const int64_t elements =
+      attention_scratch_elements(settings.backend, settings.dtype, keys, settings.model.head_dim());
+  if (elements > 0) outputs.push_back(b.workspace(name, {elements}));
 }
 
 // The new tokens' keys and values join those of the tokens before them, which stay where their heads are, and
@@ -48,9 +56,7 @@ TensorId cached_attention(Builder& b, const AttentionInput& in, TensorId positio
   const TensorId c = b.activation("attn.context", "C", context_shape, heads);
   const TensorId p = b.activation("attn.probs", "P", probs_shape, heads);
   std::vector<TensorId> outputs{c, p};
-  if (settings.dtype != b.wide())
-    outputs.push_back(b.workspace("attn.core.workspace",
-                                  {attention_workspace_elements(settings.dtype, room, model.head_dim())}));
+  if (settings.dtype != b.wide()) add_scratch(b, "attn.core.workspace", room, outputs);
   b.step(Op::CachedAttention, "attn.core", "C = P · V,  P = softmax(Q · Kᵀ / √d)",
          {in.q, positions, all_k, all_v}, outputs, attributes);
   return c;
@@ -98,9 +104,7 @@ TensorId attention_core(Builder& b, AttentionInput in, const Visibility& visible
   std::vector<TensorId> inputs = read_by(in), outputs{c, p};
   if (mask != kNoTensor) inputs.push_back(mask);
   if (recompute || settings.dropout > 0 || settings.dtype != b.wide())
-    outputs.push_back(
-        b.workspace("attn.core.workspace",
-                    {attention_workspace_elements(settings.dtype, settings.seq, model.head_dim())}));
+    add_scratch(b, "attn.core.workspace", settings.seq, outputs);
   b.step(Op::Attention, "attn.core", "C = P · V,  P = softmax(Q · Kᵀ / √d)", inputs, outputs, attributes);
   b.on_backward([&b, in, c, p, mask, attributes] {
     const TensorId dc = b.gradient(c);
@@ -109,9 +113,7 @@ TensorId attention_core(Builder& b, AttentionInput in, const Visibility& visible
     if (in.kv != kNoTensor)
       writes.push_back(b.gradient_tensor(in.kv, key_gradient_layout(q_layout, b.tensor(in.kv).layout)));
     const std::vector<TensorId> gradients = writes;
-    const int64_t work =
-        attention_workspace_elements(b.settings().dtype, b.settings().seq, b.settings().model.head_dim());
-    writes.push_back(b.workspace("attn.workspace", {work}));
+    add_scratch(b, "attn.workspace", b.settings().seq, writes);
     reads.insert(reads.end(), {p, c, dc});
     if (mask != kNoTensor) reads.push_back(mask);
     b.step(Op::AttentionGrad, in.kv == kNoTensor ? "attn.core dQKV" : "attn.core dQ, dKV",

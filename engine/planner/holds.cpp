@@ -31,10 +31,10 @@ StepId step_of(const Program& program, const std::string& text) {
   std::vector<std::string> names;
   for (const Step& step : program.steps) names.push_back(step.name);
   const std::string nearest = nearest_name(text, names);
-  throw request_error(
-      fmt::format("there is no step \"{}\" to be late before. The nearest is \"{}\" (step {} of {}); `plan` "
-                  "lists them all.",
-                  text, nearest, step_of(program, nearest), count));
+  throw request_error(fmt::format(
+      "there is no step \"{}\" to be late before. The nearest is \"{}\" (step {} of 0 to {}); `plan` "
+      "lists them all.",
+      text, nearest, step_of(program, nearest), count - 1));
 }
 
 }  // namespace

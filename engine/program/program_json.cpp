@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "engine/config/error.h"
 #include "engine/config/settings_json.h"
 #include "engine/config/validate.h"
@@ -43,7 +45,7 @@ Layout layout_from_json(const json& value, const std::string& where, size_t dims
   const std::string kind = reader.string("kind");
   Layout layout;
   if (kind == "sharded" || (kind == "partial" && reader.has("dim"))) {
-    layout = sharded(static_cast<int>(reader.integer("dim")));
+    layout = sharded(reader.small_integer("dim"));
     if (kind == "partial") layout.kind = LayoutKind::Partial;
     layout.padded = reader.boolean_or("padded", false);
     const int64_t copies = reader.integer_or("copies", 1);
@@ -67,11 +69,19 @@ Layout layout_from_json(const json& value, const std::string& where, size_t dims
 }
 
 template <typename Integer>
+bool in_range(const json& number) {
+  return number.is_number_unsigned() ? std::in_range<Integer>(number.get<uint64_t>())
+                                     : std::in_range<Integer>(number.get<int64_t>());
+}
+
+template <typename Integer>
 std::vector<Integer> integers(const json& value, const std::string& where) {
   if (!value.is_array()) throw request_error(fmt::format("{} must be a list of integers", where));
   std::vector<Integer> result;
   for (const json& element : value) {
     if (!element.is_number_integer()) throw request_error(fmt::format("{} must hold integers only", where));
+    if (!in_range<Integer>(element))
+      throw request_error(fmt::format("{} holds {}, which is out of range", where, element.dump()));
     result.push_back(element.get<Integer>());
   }
   return result;
@@ -103,17 +113,18 @@ Tensor tensor_from_json(const json& value, TensorId id, size_t tensors, const st
     if (extent < 0)
       throw request_error(fmt::format("{}: shape {} has a negative extent", where, to_string(tensor.shape)));
   }
-  tensor.row_dims = static_cast<int>(reader.integer("row_dims"));
+  tensor.row_dims = reader.small_integer("row_dims");
   if (tensor.row_dims < 0 || static_cast<size_t>(tensor.row_dims) > tensor.shape.size()) {
     throw request_error(fmt::format("{}: row_dims {} does not fit shape {}", where, tensor.row_dims,
                                     to_string(tensor.shape)));
   }
-  const std::string dtype = reader.string("dtype");
-  tensor.dtype = dtype == to_string(DType::Int32) ? DType::Int32 : parse_dtype(dtype);
+  tensor.dtype = reader.word("dtype", [](const std::string& word) {
+    return word == to_string(DType::Int32) ? DType::Int32 : parse_dtype(word);
+  });
   tensor.layout = layout_from_json(reader.child("layout"), where + ", layout", tensor.shape.size());
   tensor.kind = enum_of(
       reader.string("kind"), MemoryKind::Workspace, [](MemoryKind kind) { return to_string(kind); }, where);
-  tensor.storage = static_cast<TensorId>(reader.integer("storage"));
+  tensor.storage = reader.small_integer("storage");
   if (tensor.storage < kNoTensor || tensor.storage >= static_cast<TensorId>(tensors)) {
     throw request_error(fmt::format("{}: storage {} is no tensor of this Program", where, tensor.storage));
   }
@@ -167,7 +178,7 @@ void check_references(const std::vector<TensorId>& ids, size_t tensors, const st
 Step step_from_json(const json& value, StepId id, size_t tensors, size_t steps, const std::string& where) {
   ObjectReader reader(value, where);
   Step step;
-  step.id = static_cast<StepId>(reader.integer("id"));
+  step.id = reader.small_integer("id");
   if (step.id != id) throw request_error(fmt::format("{}: id {} is out of order", where, step.id));
   step.op = enum_of(
       reader.string("op"), Op::Join, [](Op op) { return to_string(op); }, where);
@@ -175,7 +186,7 @@ Step step_from_json(const json& value, StepId id, size_t tensors, size_t steps, 
       reader.string("phase"), Phase::Update, [](Phase phase) { return to_string(phase); }, where);
   step.name = reader.string("name");
   step.block = reader.string("block");
-  step.layer = static_cast<int>(reader.integer("layer"));
+  step.layer = reader.small_integer("layer");
   step.axis = enum_of(
       reader.string("axis"), Axis::Dp, [](Axis axis) { return std::string(kAxes[static_cast<int>(axis)]); },
       where);
@@ -189,7 +200,7 @@ Step step_from_json(const json& value, StepId id, size_t tensors, size_t steps, 
   step.conjugate = enum_of(
       reader.string("conjugate"), Conjugate::G,
       [](Conjugate c) { return std::string(kConjugates[static_cast<int>(c)]); }, where);
-  step.pair = static_cast<StepId>(reader.integer("pair"));
+  step.pair = reader.small_integer("pair");
   if (step.pair < -1 || step.pair >= static_cast<StepId>(steps)) {
     throw request_error(fmt::format("{}: pair {} is no step of this Program", where, step.pair));
   }
@@ -200,14 +211,14 @@ Step step_from_json(const json& value, StepId id, size_t tensors, size_t steps, 
       attributes.string("gelu"), GeluForm::Erf,
       [](GeluForm form) { return std::string(kGeluForms[static_cast<int>(form)]); }, where);
   step.attributes.epsilon = attributes.number("epsilon");
-  step.attributes.round_limit = static_cast<int>(attributes.integer("round_limit"));
+  step.attributes.round_limit = attributes.small_integer("round_limit");
   step.attributes.transposed = attributes.boolean("transposed");
   step.attributes.no_gradient_id = attributes.integer("no_gradient_id");
   step.attributes.accumulate = attributes.boolean("accumulate");
   step.attributes.vocab = attributes.integer("vocab");
   step.attributes.dropout = attributes.number("dropout");
   step.attributes.stream = attributes.string("stream");
-  step.attributes.part = static_cast<int>(attributes.integer("part"));
+  step.attributes.part = attributes.small_integer("part");
   step.attributes.mask_draw = enum_of(
       attributes.string("mask_draw"), MaskDraw::OwnStreams, [](MaskDraw draw) { return to_string(draw); },
       where);

@@ -88,7 +88,7 @@ void require_identities(const Program& program, const std::string& source) {
                          (read[to] < 0 || read[to] > step.id) && from != to;
     if (!forward)
       throw request_error(
-          fmt::format("{}: step {}, {}, passes on what is not there yet", source, step.id + 1, step.name));
+          fmt::format("{}: step {}, {}, passes on what is not there yet", source, step.id, step.name));
   }
 }
 
@@ -104,15 +104,15 @@ void require_sound(const Program& program, const std::string& source) {
   for (const Step& step : program.steps) {
     const size_t least = least_inputs(program, step.op);
     if (step.inputs.size() < least || step.outputs.empty())
-      throw request_error(fmt::format("{}: step {}, {}, reads {} tensors, and {} takes {}", source,
-                                      step.id + 1, step.name, step.inputs.size(), to_string(step.op), least));
+      throw request_error(fmt::format("{}: step {}, {}, reads {} tensors, and {} takes {}", source, step.id,
+                                      step.name, step.inputs.size(), to_string(step.op), least));
     const int64_t rows = program.tensor(step.outputs[0]).shape[0];
     if (is_by_batch(step.op) && (step.attributes.batch < 1 || step.attributes.batch > rows))
-      throw request_error(fmt::format("{}: step {}, {}, has {} rows of a batch of {}", source, step.id + 1,
+      throw request_error(fmt::format("{}: step {}, {}, has {} rows of a batch of {}", source, step.id,
                                       step.name, rows, step.attributes.batch));
     if (step.layer < -1 || step.layer >= program.settings.model.layers)
       throw request_error(fmt::format("{}: step {}, {}, belongs to layer {}, and the model has {}", source,
-                                      step.id + 1, step.name, step.layer, program.settings.model.layers));
+                                      step.id, step.name, step.layer, program.settings.model.layers));
   }
   require_identities(program, source);
 }

@@ -51,8 +51,9 @@ class RecordingFile;
 class Statement;
 enum class WriterState;
 
-inline constexpr int64_t kRecordingId = 0x53484C44;  ///< application_id of the file: "SHLD"
-inline constexpr int64_t kRecordingVersion = 2;      ///< user_version; a newer one is refused
+inline constexpr int64_t kRecordingId = 0x53484C44;    ///< application_id of the file: "SHLD"
+inline constexpr int64_t kRecordingVersion = 3;        ///< user_version; a newer one is refused
+inline constexpr int64_t kOldestRecordingVersion = 2;  ///< that can be read: its pictures are in fp32
 
 /// What is known before the first pass.
 struct RecordingHeader {
@@ -144,7 +145,9 @@ class RecordingWriter {
   RecordingTotals totals() const;
   int64_t file_bytes() const;
   bool is_settled() const;  ///< nothing waits to be written
-  /// What a sample has cost the writer's thread so far, in seconds of a processor; 0 before the first.
+  /// What the writer's thread has had of a processor so far, in seconds, and what that is for each sample; 0
+  /// before the first.
+  double worked_seconds() const;
   double seconds_per_sample() const;
   /// Writes what waits and the totals. Nothing is taken afterwards.
   RecordingTotals finish();

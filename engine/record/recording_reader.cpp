@@ -89,7 +89,7 @@ void Recording::read_header() {
     if (database.integer("PRAGMA application_id") != kRecordingId)
       throw request_error(fmt::format("{} is a database, but no Shardlens recording", path));
     const int64_t version = database.integer("PRAGMA user_version");
-    if (version < kRecordingVersion)
+    if (version < kOldestRecordingVersion)
       throw request_error(
           fmt::format("{} is a recording of version {}, made before the first release; record "
                       "it anew",

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "engine/config/error.h"
+#include "engine/device/cells.h"
 #include "engine/io/sqlite.h"
 #include "engine/record/recording.h"
 #include "engine/record/recording_file.h"
@@ -56,31 +57,52 @@ void bind_row(Statement& insert, int at, std::optional<int64_t> picture) {
 
 }  // namespace
 
-std::optional<int64_t> RecordingWriter::Pictures::store(const Picture& picture,
+RecordingWriter::Pictures::Pictures(Database& database, int64_t most_bytes)
+    : insert_(database.prepare("INSERT INTO pictures VALUES(?, ?, ?, ?, ?)")), most_bytes_(most_bytes) {}
+
+std::optional<int64_t> RecordingWriter::Pictures::store(const TensorSample& sample, RecordingTotals& added) {
+  if (sample.picture.values.empty()) return std::nullopt;
+  const std::vector<std::byte> not_exact;
+  return store({sample.hash, sample.dtype, sample.matrix.rows, sample.matrix.cols, sample.picture.rows,
+                sample.picture.cols},
+               sample.picture, sample.stats.count <= kRecordedExactElements ? sample.exact : not_exact,
+               added);
+}
+
+std::optional<int64_t> RecordingWriter::Pictures::store(const Picture& picture, RecordingTotals& added) {
+  const uint64_t hash = hash_bytes(picture.values.data(), picture.values.size() * sizeof(float));
+  return store({hash, DType::Fp32, picture.rows, picture.cols, picture.rows, picture.cols}, picture, {},
+               added);
+}
+
+std::optional<int64_t> RecordingWriter::Pictures::store(const Key& key, const Picture& picture,
                                                         const std::vector<std::byte>& exact,
                                                         RecordingTotals& added) {
-  const bool is_exact = !exact.empty();
-  const void* data = is_exact ? static_cast<const void*>(exact.data()) : picture.values.data();
-  const size_t bytes = is_exact ? exact.size() : picture.values.size() * sizeof(float);
-  const Key key{hash_bytes(data, bytes), picture.rows, picture.cols, is_exact};
   for (const auto* known : {&this_pass_, &last_pass_}) {
     const auto found = known->find(key);
     if (found == known->end()) continue;
-    this_pass_[key] = found->second;
-    return found->second;
+    const int64_t row = found->second;
+    this_pass_.emplace(key, row);
+    return row;
   }
+  const size_t cells = picture.values.size();
+  const size_t bytes = exact.empty() ? (1 + cells) * sizeof(uint16_t) : exact.size();
   if (bytes_ + static_cast<int64_t>(bytes) > most_bytes_) {
     ++added.dropped_pictures;
     return std::nullopt;
   }
   bytes_ += static_cast<int64_t>(bytes);
   ++added.pictures;
-  Statement insert = database_.prepare("INSERT INTO pictures VALUES(?, ?, ?, ?, ?)");
-  insert.bind(1, next_)
+  if (exact.empty()) {
+    halves_.resize(1 + cells);
+    halves_[0] = static_cast<uint16_t>(
+        narrow_cells(picture.values.data(), static_cast<int64_t>(cells), halves_.data() + 1));
+  }
+  insert_.bind(1, next_)
       .bind(2, int64_t{picture.rows})
       .bind(3, int64_t{picture.cols})
-      .bind(4, int64_t{is_exact})
-      .bind_blob(5, data, bytes)
+      .bind(4, static_cast<int64_t>(exact.empty() ? PictureData::Halves : PictureData::Exact))
+      .bind_blob(5, exact.empty() ? static_cast<const void*>(halves_.data()) : exact.data(), bytes)
       .run();
   this_pass_[key] = next_;
   return next_++;
@@ -98,18 +120,12 @@ void RecordingWriter::Pictures::undo() {
 }
 
 void RecordingWriter::write_samples(const RecordedPass& pass, int64_t number, RecordingTotals& added) {
-  const std::vector<std::byte> not_exact;
   Statement insert = database_->prepare("INSERT INTO samples VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   for (size_t rank = 0; rank < pass.samples.size(); ++rank)
     for (size_t tensor = 0; tensor < pass.samples[rank].size(); ++tensor) {
       const TensorSample* sample = pass.samples[rank][tensor].get();
       if (sample == nullptr) continue;
       ++added.samples;
-      std::optional<int64_t> picture;
-      if (!sample->picture.values.empty()) {
-        const bool small = sample->stats.count <= kRecordedExactElements;
-        picture = pictures_->store(sample->picture, small ? sample->exact : not_exact, added);
-      }
       insert.bind(1, number)
           .bind(2, static_cast<int64_t>(rank))
           .bind(3, static_cast<int64_t>(tensor))
@@ -119,7 +135,7 @@ void RecordingWriter::write_samples(const RecordedPass& pass, int64_t number, Re
           .bind(7, sample->stats.rms)
           .bind(8, sample->stats.nan_count)
           .bind(9, static_cast<int64_t>(sample->hash));
-      bind_row(insert, 10, picture);
+      bind_row(insert, 10, pictures_->store(*sample, added));
       insert.run();
     }
 }
@@ -130,7 +146,7 @@ void RecordingWriter::write_parity(const RecordedPass& pass, int64_t number, Rec
     const TensorParity* parity = pass.parity[tensor].get();
     if (parity == nullptr || !parity->compared) continue;
     std::optional<int64_t> picture;
-    if (!parity->difference.values.empty()) picture = pictures_->store(parity->difference, {}, added);
+    if (!parity->difference.values.empty()) picture = pictures_->store(parity->difference, added);
     insert.bind(1, number)
         .bind(2, static_cast<int64_t>(tensor))
         .bind(3, parity->relative_error)
@@ -159,11 +175,24 @@ Picture Recording::picture_of(const Statement& row, int column, MatrixShape matr
     damaged(fmt::format("a picture of {} x {} cells shows a matrix of {} x {}", rows, cols, matrix.rows,
                         matrix.cols));
   Picture picture{static_cast<int>(rows), static_cast<int>(cols), {}};
-  if (row.integer(column + 2) != 0) return picture;
-  if (static_cast<int64_t>(data.size()) != rows * cols * static_cast<int64_t>(sizeof(float)))
+  const auto kind = static_cast<PictureData>(row.integer(column + 2));
+  if (kind == PictureData::Exact) return picture;
+  const bool halves = kind == PictureData::Halves;
+  const auto cells = static_cast<size_t>(rows * cols);
+  if ((!halves && kind != PictureData::Floats) ||
+      data.size() != (halves ? (1 + cells) * sizeof(uint16_t) : cells * sizeof(float)))
     damaged(fmt::format("a picture of {} x {} cells has {} bytes", rows, cols, data.size()));
-  picture.values.resize(static_cast<size_t>(rows * cols));
-  std::memcpy(picture.values.data(), data.data(), data.size());
+  picture.values.resize(cells);
+  if (!halves) {
+    std::memcpy(picture.values.data(), data.data(), data.size());
+    return picture;
+  }
+  std::vector<uint16_t> stored(1 + cells);
+  std::memcpy(stored.data(), data.data(), data.size());
+  const int exponent = static_cast<int16_t>(stored[0]);
+  if (exponent < kLeastCellExponent || exponent > kGreatestCellExponent)
+    damaged(fmt::format("a picture's cells are in units of 2^{}", exponent));
+  widen_cells(stored.data() + 1, rows * cols, exponent, picture.values.data());
   return picture;
 }
 
@@ -198,7 +227,7 @@ std::shared_ptr<const TensorSample> Recording::read_sample(const Statement& rows
   if (known && known->shape == sample.shape) return known;
   if (rows.is_null(9)) damaged(fmt::format("picture {} is missing", rows.integer(8)));
   sample.picture = picture_of(rows, 9, sample.matrix);
-  if (rows.integer(11) != 0) {
+  if (rows.integer(11) == static_cast<int64_t>(PictureData::Exact)) {
     const std::string_view data = rows.blob(12);
     const int64_t bytes = sample.stats.count * element_bytes(sample.dtype);
     if (sample.stats.count > kRecordedExactElements || static_cast<int64_t>(data.size()) != bytes)
@@ -354,7 +383,7 @@ ParityTable Recording::read_parity(Database& database, int64_t index,
     parity.bound = rows.number(3);
     parity.ranks_identical = rows.integer(4) != 0;
     if (!rows.is_null(5) && static_cast<size_t>(id) < pictured.size() && pictured[static_cast<size_t>(id)]) {
-      if (rows.is_null(6) || rows.integer(8) != 0)
+      if (rows.is_null(6) || rows.integer(8) == static_cast<int64_t>(PictureData::Exact))
         damaged(fmt::format("picture {} of an error is none", rows.integer(5)));
       parity.difference =
           picture_of(rows, 6, matrix_shape(header_.program.tensor(static_cast<TensorId>(id))));

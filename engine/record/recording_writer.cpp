@@ -186,6 +186,11 @@ bool RecordingWriter::is_settled() const {
   return waiting_bytes_ == 0;
 }
 
+double RecordingWriter::worked_seconds() const {
+  const std::lock_guard lock(mutex_);
+  return worked_seconds_;
+}
+
 double RecordingWriter::seconds_per_sample() const {
   const std::lock_guard lock(mutex_);
   return totals_.samples > 0 ? worked_seconds_ / static_cast<double>(totals_.samples) : 0;
@@ -367,6 +372,7 @@ RecordingTotals RecordingWriter::finish() {
       if (totals_.problem.empty()) totals_.problem = error.what();
     }
     overview_.reset();
+    pictures_.reset();
     database_.reset();
     link_.reset();
   }

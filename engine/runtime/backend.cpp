@@ -2,7 +2,6 @@
 #include "engine/runtime/backend.h"
 
 #include "engine/device/gpu_module.h"
-#include "engine/runtime/choose.h"
 #include "engine/runtime/run_failure.h"
 
 namespace shardlens {
@@ -28,11 +27,11 @@ class CpuBackend final : public Backend {
 
 class GpuBackend final : public Backend {
  public:
-  GpuBackend(Choice choice, double patience_seconds)
-      : choice_(std::move(choice)), patience_seconds_(patience_seconds) {}
+  GpuBackend(Choice choice, const Settings& settings)
+      : choice_(std::move(choice)), settings_(settings), patience_seconds_(timeout_seconds(settings)) {}
 
-  std::unique_ptr<Device> make_device(int rank, int) override {
-    return gpu_module().make_device(choice_.gpu_of_rank[static_cast<size_t>(rank)]);
+  std::unique_ptr<Device> make_device(int rank, int threads) override {
+    return make_chosen_device(choice_, settings_, rank, threads);
   }
 
   std::vector<std::unique_ptr<Communicator>> make_group(int ranks, int) override {
@@ -44,17 +43,24 @@ class GpuBackend final : public Backend {
 
  private:
   const Choice choice_;
+  const Settings settings_;
   const double patience_seconds_;
 };
 
 }  // namespace
+
+std::unique_ptr<Device> make_chosen_device(const Choice& choice, const Settings& settings, int rank,
+                                           int threads) {
+  if (!choice.on_gpus) return make_cpu_device(threads);
+  return gpu_module().make_device(choice.gpu_of_rank[static_cast<size_t>(rank)], settings.tf32);
+}
 
 std::shared_ptr<Backend> make_backend(const Settings& settings) {
   // Nobody opens a module who did not ask for GPUs.
   const GpuFacts facts = settings.backend == BackendChoice::Cpu ? GpuFacts{} : gpu_facts();
   const Choice choice = choose(settings, facts);
   if (!choice.on_gpus) return std::make_shared<CpuBackend>(timeout_seconds(settings), choice.reason);
-  return std::make_shared<GpuBackend>(choice, timeout_seconds(settings));
+  return std::make_shared<GpuBackend>(choice, settings);
 }
 
 }  // namespace shardlens

@@ -9,6 +9,7 @@
 #include "engine/comm/comm.h"
 #include "engine/config/settings.h"
 #include "engine/device/device.h"
+#include "engine/runtime/choose.h"
 
 namespace shardlens {
 
@@ -24,6 +25,10 @@ class Backend {
   /// Why the ranks compute here, where that is not what was asked for first; empty otherwise.
   virtual std::string why() const { return {}; }
 };
+
+/// Of rank `rank` as it was chosen for it; `threads` is how many a CPU's may have.
+std::unique_ptr<Device> make_chosen_device(const Choice& choice, const Settings& settings, int rank,
+                                           int threads);
 
 /// What the settings choose. Throws a request Error with the remedy where that is not there.
 std::shared_ptr<Backend> make_backend(const Settings& settings);

@@ -5,6 +5,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
 
 #include "engine/config/error.h"
 
@@ -21,8 +24,9 @@ std::string numbers_of(const std::vector<Gpu>& gpus) {
   return fmt::format("{}", fmt::join(numbers, ", "));
 }
 
-// The GPUs to use, as numbers: those asked for, or all.
-std::vector<int> gpus_asked_for(const Settings& settings, const GpuFacts& facts) {
+// Of those that `who` ("this machine") has, the GPUs to use, as numbers: those asked for, or all.
+std::vector<int> gpus_asked_for(const Settings& settings, const GpuFacts& facts,
+                                const std::string& who = "this machine") {
   std::vector<int> numbers;
   for (const Gpu& gpu : facts.gpus) {
     if (settings.gpus.empty()) numbers.push_back(gpu.number);
@@ -31,7 +35,7 @@ std::vector<int> gpus_asked_for(const Settings& settings, const GpuFacts& facts)
     const bool is_there = std::any_of(facts.gpus.begin(), facts.gpus.end(),
                                       [&](const Gpu& gpu) { return gpu.number == number; });
     if (!is_there) {
-      throw request_error(fmt::format("--gpu {}: this machine has {}, number {}", number,
+      throw request_error(fmt::format("--gpu {}: {} has {}, number {}", number, who,
                                       count(facts.gpus.size(), "GPU"), numbers_of(facts.gpus)));
     }
     if (std::find(numbers.begin(), numbers.end(), number) != numbers.end())
@@ -39,6 +43,21 @@ std::vector<int> gpus_asked_for(const Settings& settings, const GpuFacts& facts)
     numbers.push_back(number);
   }
   return numbers;
+}
+
+// What is about GPUs alone, where the CPU was asked for.
+void refuse_gpu_options(const Settings& settings) {
+  if (!settings.gpus.empty())
+    throw request_error("--gpu chooses among GPUs, and these ranks compute on the CPU; add --backend cuda");
+  if (settings.tf32)
+    throw request_error(
+        "--tf32 rounds what GPUs multiply, and these ranks compute on the CPU, in fp32; leave it out, or add "
+        "--backend cuda");
+}
+
+// Whether the CPU will do where GPUs cannot be used.
+bool may_fall_back(const Settings& settings) {
+  return settings.backend == BackendChoice::Auto && settings.gpus.empty() && !settings.tf32;
 }
 
 Choice on_cpu(const Settings& settings, const std::string& why) {
@@ -82,10 +101,12 @@ Choice on_gpus(const Settings& settings, const GpuFacts& facts) {
       throw request_error(
           "--comm local joins threads that compute on the CPU; on GPUs use --comm auto, nccl or local_cuda");
     case CommunicatorChoice::Mpi:
+      // A rank alone of such a run, to compare with.
+      if (ranks == 1) return shared_by_kernel(1, gpus.front(), "");
       throw request_error(
-          "--comm mpi carries collectives of ranks that compute on the CPU; use --backend cpu with it, or "
-          "run "
-          "the GPUs of one machine with --comm auto");
+          "--comm mpi joins processes that mpirun started, and this is one alone: start it by mpirun -n, or "
+          "use "
+          "--comm auto");
     case CommunicatorChoice::LocalCuda:
       return shared_by_kernel(ranks, gpus.front(), "");
     case CommunicatorChoice::Nccl:
@@ -108,6 +129,89 @@ Choice on_gpus(const Settings& settings, const GpuFacts& facts) {
           fmt::format("{}, {}, {}", count(ranks, "rank"), where, nccl)};
 }
 
+std::string name_of(const ProcessFacts& rank) {
+  return fmt::format("process {} on {}", rank.process, rank.host);
+}
+
+// Why ranks that are processes cannot all compute on GPUs, and what would help.
+struct Obstacle {
+  std::string why, remedy;
+};
+
+std::optional<Obstacle> some_have_no_gpu(const std::vector<ProcessFacts>& ranks) {
+  const auto has_gpus = [](const ProcessFacts& rank) { return !rank.facts.gpus.empty(); };
+  const auto none = std::find_if_not(ranks.begin(), ranks.end(), has_gpus);
+  if (none == ranks.end()) return std::nullopt;
+  const auto other = std::find_if(ranks.begin(), ranks.end(), has_gpus);
+  std::string why = fmt::format("{} has no GPU: {}", name_of(*none), none->facts.why_no_gpu);
+  if (other != ranks.end())
+    why = fmt::format("{} has {}, and {}", name_of(*other), count(other->facts.gpus.size(), "GPU"), why);
+  return Obstacle{why, "use --backend cpu"};
+}
+
+std::optional<Obstacle> nccl_is_not_one(const std::vector<ProcessFacts>& ranks) {
+  for (const ProcessFacts& rank : ranks) {
+    if (rank.facts.nccl_version == 0)
+      return Obstacle{fmt::format("{} has no NCCL, by which processes meet on GPUs: {}", name_of(rank),
+                                  rank.facts.why_no_nccl),
+                      "use --backend cpu"};
+    if (rank.facts.nccl_version != ranks.front().facts.nccl_version)
+      return Obstacle{fmt::format("{} has NCCL {}, {} has {}", name_of(ranks.front()),
+                                  nccl_version_text(ranks.front().facts.nccl_version), name_of(rank),
+                                  nccl_version_text(rank.facts.nccl_version)),
+                      "install the same on all machines"};
+  }
+  return std::nullopt;
+}
+
+// A GPU as all processes know it.
+std::pair<std::string, std::string> place_of(const ProcessFacts& rank, int number) {
+  for (const Gpu& gpu : rank.facts.gpus)
+    if (gpu.number == number && !gpu.bus.empty()) return {rank.host, gpu.bus};
+  return {rank.host, std::to_string(number)};
+}
+
+using RanksOnGpu = std::map<std::pair<std::string, std::string>, std::vector<int>>;
+
+std::vector<int> dealt_out(const Settings& settings, const std::vector<ProcessFacts>& ranks,
+                           RanksOnGpu& ranks_on) {
+  std::vector<int> gpu_of_rank;
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+    const ProcessFacts& own = ranks[rank];
+    const std::vector<int> gpus = gpus_asked_for(settings, own.facts, name_of(own));
+    const int taken = *std::min_element(gpus.begin(), gpus.end(), [&](int a, int b) {
+      return ranks_on[place_of(own, a)].size() < ranks_on[place_of(own, b)].size();
+    });
+    ranks_on[place_of(own, taken)].push_back(static_cast<int>(rank));
+    gpu_of_rank.push_back(taken);
+  }
+  return gpu_of_rank;
+}
+
+std::optional<Obstacle> nccl_refuses_to_share(const std::vector<ProcessFacts>& ranks,
+                                              const std::vector<int>& gpu_of_rank,
+                                              const RanksOnGpu& ranks_on) {
+  const int version = ranks.front().facts.nccl_version;
+  const auto shared =
+      std::find_if(ranks_on.begin(), ranks_on.end(), [](const auto& one) { return one.second.size() > 1; });
+  if (shared == ranks_on.end() || version >= kNcclSharesGpus) return std::nullopt;
+  const auto& [place, sharing] = *shared;
+  const bool one_host = std::all_of(ranks.begin(), ranks.end(),
+                                    [&](const ProcessFacts& rank) { return rank.host == place.first; });
+  const auto gpus = std::count_if(ranks_on.begin(), ranks_on.end(), [&](const auto& one) {
+    return one.first.first == place.first && !one.second.empty();
+  });
+  std::string remedy =
+      fmt::format("start at most {} process{} on {}", gpus, gpus == 1 ? "" : "es", place.first);
+  if (one_host) remedy += ", or leave out --comm mpi: as threads of one process, ranks share a GPU";
+  return Obstacle{
+      fmt::format("ranks {} would share GPU {} of {}, and NCCL {} refuses several ranks on a GPU, "
+                  "{} and newer do not",
+                  fmt::join(sharing, ", "), gpu_of_rank[static_cast<size_t>(sharing.front())], place.first,
+                  nccl_version_text(version), nccl_version_text(kNcclSharesGpus)),
+      remedy};
+}
+
 }  // namespace
 
 std::string nccl_version_text(int version) {
@@ -116,14 +220,52 @@ std::string nccl_version_text(int version) {
 
 Choice choose(const Settings& settings, const GpuFacts& facts) {
   if (settings.backend == BackendChoice::Cpu) {
-    if (!settings.gpus.empty())
-      throw request_error("--gpu chooses among GPUs, and these ranks compute on the CPU; add --backend cuda");
+    refuse_gpu_options(settings);
     return on_cpu(settings, "");
   }
   if (!facts.gpus.empty()) return on_gpus(settings, facts);
-  if (settings.backend == BackendChoice::Auto && settings.gpus.empty())
-    return on_cpu(settings, facts.why_no_gpu);
-  throw request_error(fmt::format("--backend cuda: {}; or use --backend cpu", facts.why_no_gpu));
+  if (may_fall_back(settings)) return on_cpu(settings, facts.why_no_gpu);
+  throw request_error(fmt::format("--backend cuda: {}; or use --backend cpu{}", facts.why_no_gpu,
+                                  settings.tf32 ? " without --tf32" : ""));
+}
+
+GpuRoom room_on_gpus(const Choice& choice, const GpuFacts& facts) {
+  GpuRoom room;
+  for (const Gpu& gpu : facts.gpus) {
+    const auto ranks =
+        static_cast<int>(std::count(choice.gpu_of_rank.begin(), choice.gpu_of_rank.end(), gpu.number));
+    if (ranks == 0) continue;
+    const int64_t free = gpu.memory_bytes - std::max<int64_t>(0, gpu.used_bytes);
+    room.least_bytes = room.gpus == 0 ? free : std::min(room.least_bytes, free);
+    room.most_ranks = std::max(room.most_ranks, ranks);
+    ++room.gpus;
+  }
+  return room;
+}
+
+Choice choose_over_processes(const Settings& settings, const std::vector<ProcessFacts>& ranks) {
+  if (settings.backend == BackendChoice::Cpu) {
+    refuse_gpu_options(settings);
+    return {false, CommunicatorChoice::Mpi, {}, ""};
+  }
+  const bool meet = ranks.size() > 1;
+  RanksOnGpu ranks_on;
+  std::vector<int> gpu_of_rank;
+  std::optional<Obstacle> obstacle = some_have_no_gpu(ranks);
+  if (!obstacle && meet) obstacle = nccl_is_not_one(ranks);
+  if (!obstacle) {
+    gpu_of_rank = dealt_out(settings, ranks, ranks_on);
+    if (meet) obstacle = nccl_refuses_to_share(ranks, gpu_of_rank, ranks_on);
+  }
+  if (obstacle && may_fall_back(settings)) return {false, CommunicatorChoice::Mpi, {}, obstacle->why};
+  if (obstacle)
+    throw request_error(fmt::format("--backend cuda --comm mpi: {}; {}", obstacle->why, obstacle->remedy));
+  const auto gpus = static_cast<size_t>(
+      std::count_if(ranks_on.begin(), ranks_on.end(), [](const auto& one) { return !one.second.empty(); }));
+  const std::string where = gpus < ranks.size() ? "sharing " + count(gpus, "GPU") : "a GPU each";
+  return {true, meet ? CommunicatorChoice::Nccl : CommunicatorChoice::LocalCuda, gpu_of_rank,
+          fmt::format("{}, {}, NCCL {}", count(ranks.size(), "rank"), where,
+                      nccl_version_text(ranks.front().facts.nccl_version))};
 }
 
 }  // namespace shardlens

@@ -3,7 +3,9 @@
 //   one rank a GPU                 nccl
 //   several ranks on a GPU         nccl where it can (2.30.3 and newer), else local_cuda, all on one GPU
 //   no GPU, or not asked for       local
-//   processes                      mpi, which is what starts them
+//   processes on CPUs              mpi
+//   processes, one a GPU           nccl, begun over mpi
+//   several processes on a GPU     nccl where it can, else refused: only threads reach each other's memory
 #pragma once
 
 #include <string>
@@ -19,15 +21,38 @@ inline constexpr int kNcclSharesGpus = 23003;
 
 struct Choice {
   bool on_gpus = false;
-  CommunicatorChoice communicator = CommunicatorChoice::Local;  ///< never Auto
-  std::vector<int> gpu_of_rank;                                 ///< by rank of all T x D; empty on the CPU
+  CommunicatorChoice communicator =
+      CommunicatorChoice::Local;  ///< never Auto; of the data, not of who starts
+  std::vector<int> gpu_of_rank;   ///< by rank of all T x D; empty on the CPU
   /// Why these, for CommunicatorInfo: "2 ranks, a GPU each, NCCL 2.28.9". A fall-back says what it falls back
   /// from.
   std::string reason;
 };
 
-/// Throws a request Error that names what is missing and what would work.
+/// For ranks that are threads of this process. Throws a request Error that names what is missing and what
+/// would work.
 Choice choose(const Settings& settings, const GpuFacts& facts);
+
+/// The memory of the GPUs that ranks of this process were dealt out to.
+struct GpuRoom {
+  int gpus = 0;             ///< that ranks are on
+  int most_ranks = 0;       ///< on one of them
+  int64_t least_bytes = 0;  ///< free on the fullest of them
+};
+GpuRoom room_on_gpus(const Choice& choice, const GpuFacts& facts);
+
+/// A rank that is a process of its own: where it is, and what it found there.
+struct ProcessFacts {
+  int process = 0;
+  std::string host;
+  GpuFacts facts;
+};
+
+/// For ranks that are processes, all of T x D in their order; the same on each of them. A rank takes, of the
+/// GPUs that its process sees, the one that the fewest have taken: so processes of a machine share out its
+/// GPUs in turn, and each keeps its own where whoever started them gave it one. Throws as choose() does, with
+/// both sides' values where processes differ.
+Choice choose_over_processes(const Settings& settings, const std::vector<ProcessFacts>& ranks);
 
 /// "2.28.9" for 22809.
 std::string nccl_version_text(int version);

@@ -337,7 +337,8 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
     case Op::AttentionGrad: {
       const size_t after_q = context.program.settings.model.is_grouped() ? 2 : 1;
       device.attention_grad(attention_shape(local, step, context), local.in(0), local.in(after_q),
-                            local.in(after_q + 1), local.in(after_q + 2), local.out(0), local.out(after_q));
+                            local.in(after_q + 1), local.in(after_q + 2), local.out(0),
+                            step.outputs.size() > after_q ? local.out(after_q) : nullptr);
       break;
     }
     case Op::CacheAppend:

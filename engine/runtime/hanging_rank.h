@@ -2,6 +2,7 @@
 // shows or tests it.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 
@@ -21,6 +22,8 @@ class HangingRank : public StepObserver {
     look(replica * ranks_ + rank, step);
   }
 
+  /// It has come to its step.
+  bool has_hung() const { return hung_; }
   /// From any thread; it hangs no more.
   void let_go() {
     {
@@ -33,12 +36,14 @@ class HangingRank : public StepObserver {
  private:
   void look(int rank, StepId step) {
     if (rank != rank_ || step != step_) return;
+    hung_ = true;
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return free_; });
   }
 
   const int rank_, ranks_;
   const StepId step_;
+  std::atomic<bool> hung_ = false;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool free_ = false;

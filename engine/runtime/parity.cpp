@@ -28,7 +28,8 @@ const std::vector<std::byte>* SerialReference::find(const std::string& value) co
 
 // Of a 16-bit format the rounding of single elements decides, not the sums, which are fp32: a sharded run
 // rounds each rank's partial sum before it is reduced, so its tensors differ by unit roundings of their own
-// size, which the layers hand on.
+// size, which the layers hand on. TF32 rounds what is multiplied alone, to as many bits as fp16 has: values
+// that differ in their last fp32 bits fall on different sides of such a step.
 constexpr double kHalfRoundings = 8;
 
 double parity_bound(const Settings& settings) {
@@ -41,7 +42,7 @@ double parity_bound(const Settings& settings) {
     case DType::Bf16:
       return kHalfRoundings * 0x1p-8;
     default:
-      return 3e-6;
+      return settings.tf32 ? kHalfRoundings * 0x1p-11 : 3e-6;
   }
 }
 

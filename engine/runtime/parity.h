@@ -28,7 +28,7 @@ class SerialReference : public StepObserver {
 };
 
 /// What relative_error may be: 0 with integer operands, else 5e-15 in fp64, 3e-6 in fp32 and eight unit
-/// roundings of a 16-bit format.
+/// roundings of a 16-bit format, or of TF32.
 double parity_bound(const Settings& settings);
 
 class ParityCheck : public StepObserver {

@@ -91,9 +91,12 @@ SampleTable PictureTaker::take(double pass_seconds, double writing_seconds) {
   SampleTable table(taken_.size(), std::vector<std::shared_ptr<const TensorSample>>(program_.tensors.size()));
   std::vector<double> seconds(program_.tensors.size(), 0);  // of the slowest rank: the others wait for it
   std::vector<int> samples(program_.tensors.size(), 0);     // that will be written
-  for (size_t rank = 0; rank < taken_.size(); ++rank)
+  seconds_ = 0;
+  for (size_t rank = 0; rank < taken_.size(); ++rank) {
+    double of_rank = 0;
     for (size_t id = 0; id < taken_[rank].size(); ++id) {
       Taken& taken = taken_[rank][id];
+      of_rank += taken.seconds;
       seconds[id] = std::max(seconds[id], taken.seconds);
       table[rank][id] = std::exchange(taken.sample, nullptr);
       taken.seconds = 0;
@@ -105,6 +108,8 @@ SampleTable PictureTaker::take(double pass_seconds, double writing_seconds) {
       else if (table[rank][id])
         ++samples[id];
     }
+    seconds_ = std::max(seconds_, of_rank);
+  }
   for (size_t id = 0; id < seconds.size(); ++id) seconds[id] += samples[id] * writing_seconds;
   if (budget_) budget_->pass_done(pass_seconds, seconds);
   return table;

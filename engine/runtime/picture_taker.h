@@ -37,6 +37,8 @@ class PictureTaker : public StepObserver {
   /// sample will take `writing_seconds` of a processor to write, which ranks that have them all go without:
   /// the budget pays for that too. Call while the ranks stand still.
   SampleTable take(double pass_seconds, double writing_seconds = 0);
+  /// What the pass taken last cost the rank it cost most.
+  double seconds() const { return seconds_; }
 
  private:
   struct Taken {
@@ -58,6 +60,7 @@ class PictureTaker : public StepObserver {
   std::vector<SampleDetail> details_;
   std::vector<std::vector<Taken>> taken_;  ///< [rank][tensor]; each written by one thread of its rank
   std::vector<Weights> weights_;           ///< [rank], likewise
+  double seconds_ = 0;
 };
 
 }  // namespace shardlens

@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <limits>
 #include <string>
 
 #include "engine/config/validate.h"
 #include "engine/device/device.h"
+#include "engine/device/gpu_module.h"
 #include "engine/planner/planner.h"
+#include "engine/runtime/choose.h"
 #include "engine/runtime/process_world.h"
 
 namespace shardlens {
@@ -38,6 +41,29 @@ std::shared_ptr<Plan> planned(Program program) {
   }
   plan->plan_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return plan;
+}
+
+// Where a run's arenas go: what is free there, and which part of all ranks' bytes it must hold.
+struct Room {
+  int64_t bytes = 0;
+  int64_t shares = 1, of = 1;
+};
+
+Room room_for(const Plan& plan) {
+  const Settings& settings = plan.program.settings;
+  const int64_t ranks = plan.program.ranks() * plan.program.replicas();
+  const auto* const world = dynamic_cast<const ProcessWorld*>(&world_of(plan));
+  if (world != nullptr) {
+    // A machine holds the share of its processes; how full other machines' GPUs are, only their drivers know.
+    const bool on_gpus = world->choose(settings).on_gpus;
+    return {on_gpus ? std::numeric_limits<int64_t>::max() : available_memory_bytes(),
+            world->most_ranks_on_a_machine(), world->processes()};
+  }
+  const GpuFacts facts = settings.backend == BackendChoice::Cpu ? GpuFacts{} : gpu_facts();
+  const Choice choice = choose(settings, facts);
+  if (!choice.on_gpus) return {available_memory_bytes(), 1, 1};
+  const GpuRoom room = room_on_gpus(choice, facts);
+  return {room.least_bytes * room.gpus, int64_t{room.most_ranks} * room.gpus, ranks};
 }
 
 }  // namespace
@@ -90,17 +116,15 @@ int64_t run_bytes(const Plan& plan) {
 void check_runnable(const Plan& plan) {
   const Settings& settings = plan.program.settings;
   validate_executable(settings);
+  const Room room = room_for(plan);
   const bool evaluation = is_evaluation(plan.program);
-  refuse_if_too_large(settings, available_memory_bytes(), [evaluation, &plan](const Settings& smaller) {
+  refuse_if_too_large(settings, room.bytes, [&](const Settings& smaller) {
     const Program program =
         evaluation && smaller.cache_tokens == 0 ? plan_evaluation(smaller) : plan_program(smaller);
     int64_t bytes = 0;
     for (int rank = 0; rank < program.ranks(); ++rank)
       bytes += total_bytes(plan_memory(program, rank).arena_bytes);
-    // Of ranks in several processes a machine holds its share.
-    const auto* const world = dynamic_cast<const ProcessWorld*>(&world_of(plan));
-    if (world == nullptr) return bytes * program.replicas();
-    return bytes * program.replicas() * world->most_ranks_on_a_machine() / world->processes();
+    return bytes * program.replicas() * room.shares / room.of;
   });
 }
 

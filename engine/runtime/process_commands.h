@@ -19,7 +19,15 @@ enum class ProcessCommand : int {
   Alive,  ///< nothing is wanted, but the first process goes on
   Finish
 };
-enum class ProcessReport : int { Standing, Failed, Seen, Piece, Alive, Ends };
+enum class ProcessReport : int {
+  Standing,
+  Failed,
+  Seen,
+  Piece,
+  Alive,
+  Told,  ///< it was told to end by who started it
+  Ends
+};
 
 /// Tags of messages. Groups of ranks have three each from kGroupTag on, by the number of their executor.
 inline constexpr int kHelloTag = 1, kCommandTag = 2, kReportTag = 3, kPingTag = 4, kGroupTag = 16;

@@ -47,13 +47,39 @@ struct Introduction {
   std::string version, host, machine;
   Cores cores{};
   std::vector<std::string> options;
+  GpuFacts gpus;
 };
+
+// What a choice needs of them.
+void put_gpus(Packet& packet, const GpuFacts& facts) {
+  packet.put(static_cast<uint64_t>(facts.gpus.size()));
+  for (const Gpu& gpu : facts.gpus) packet.put(gpu.number).put(gpu.bus);
+  packet.put(facts.why_no_gpu).put(facts.nccl_version).put(facts.why_no_nccl);
+}
+
+GpuFacts take_gpus(Packet& packet) {
+  GpuFacts facts;
+  facts.gpus.resize(static_cast<size_t>(packet.take<uint64_t>()));
+  for (Gpu& gpu : facts.gpus) {
+    gpu.number = packet.take<int>();
+    gpu.bus = packet.take_text();
+  }
+  facts.why_no_gpu = packet.take_text();
+  facts.nccl_version = packet.take<int>();
+  facts.why_no_nccl = packet.take_text();
+  return facts;
+}
+
+Introduction introduction(const Processes& processes, const JoinRequest& request) {
+  return {request.version, processes.host(), booted_machine(), own_cores(), request.options, request.gpus};
+}
 
 Packet to_packet(const Introduction& self) {
   Packet packet;
   packet.put(self.version).put(self.host).put(self.machine).put(self.cores);
   packet.put(static_cast<uint64_t>(self.options.size()));
   for (const std::string& option : self.options) packet.put(option);
+  put_gpus(packet, self.gpus);
   return packet;
 }
 
@@ -64,6 +90,7 @@ Introduction take_introduction(Packet& packet) {
   other.machine = packet.take_text();
   other.cores = packet.take<Cores>();
   for (auto left = packet.take<uint64_t>(); left > 0; --left) other.options.push_back(packet.take_text());
+  other.gpus = take_gpus(packet);
   return other;
 }
 
@@ -105,7 +132,7 @@ ProcessWorld::ProcessWorld(Processes& processes, const JoinRequest& request)
 void ProcessWorld::compare(const JoinRequest& request) {
   PacketLine line(processes_, kHelloTag, patience_);
   std::vector<Introduction> all(static_cast<size_t>(processes()));
-  all[0] = {request.version, processes_.host(), booted_machine(), own_cores(), request.options};
+  all[0] = introduction(processes_, request);
   std::vector<bool> here(all.size(), false);
   here[0] = true;
   std::string problem;
@@ -144,7 +171,7 @@ void ProcessWorld::compare(const JoinRequest& request) {
       const Introduction& one = all[process];
       if (one.host != host) continue;
       const int cores = std::max(1, std::min(count_of(one.cores), count_of(together) / ranks));
-      places_.push_back({static_cast<int>(process), host, cores, ranks <= count_of(together)});
+      places_.push_back({static_cast<int>(process), host, cores, ranks <= count_of(together), one.gpus});
       own_clock_[process] = one.host != all[0].host || one.machine != all[0].machine;
     }
   }
@@ -153,8 +180,10 @@ void ProcessWorld::compare(const JoinRequest& request) {
     Packet verdict;
     verdict.put(problem).put(static_cast<int>(own_clock_[static_cast<size_t>(process)]));
     verdict.put(static_cast<uint64_t>(places_.size()));
-    for (const Place& place : places_)
+    for (const Place& place : places_) {
       verdict.put(place.process).put(place.host).put(place.cores).put(place.has_own_core);
+      put_gpus(verdict, place.gpus);
+    }
     line.send(process, std::move(verdict));
     if (problem.empty() && own_clock_[static_cast<size_t>(process)]) align_clock(process);
   }
@@ -164,8 +193,7 @@ void ProcessWorld::compare(const JoinRequest& request) {
 
 void ProcessWorld::answer(const JoinRequest& request) {
   PacketLine line(processes_, kHelloTag, patience_);
-  line.send(0,
-            to_packet({request.version, processes_.host(), booted_machine(), own_cores(), request.options}));
+  line.send(0, to_packet(introduction(processes_, request)));
   // The first process waits as long for all others, and then says what came of it.
   auto verdict = line.poll_for(request.timeout_seconds + 10);
   if (!verdict) {
@@ -182,6 +210,7 @@ void ProcessWorld::answer(const JoinRequest& request) {
     place.host = verdict->second.take_text();
     place.cores = verdict->second.take<int>();
     place.has_own_core = verdict->second.take<bool>();
+    place.gpus = take_gpus(verdict->second);
     places_.push_back(place);
   }
   if (!problem.empty()) throw request_error(problem);
@@ -253,6 +282,12 @@ int ProcessWorld::most_ranks_on_a_machine() const {
   int most = 0;
   for (const Place& place : places_) most = std::max(most, ++ranks[place.host]);
   return most;
+}
+
+Choice ProcessWorld::choose(const Settings& settings) const {
+  std::vector<ProcessFacts> ranks;
+  for (const Place& place : places_) ranks.push_back({place.process, place.host, place.gpus});
+  return choose_over_processes(settings, ranks);
 }
 
 int ProcessWorld::cores() const {

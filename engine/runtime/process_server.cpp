@@ -9,6 +9,7 @@
 #include "engine/config/clock.h"
 #include "engine/io/json.h"
 #include "engine/program/program_json.h"
+#include "engine/runtime/backend.h"
 #include "engine/runtime/executor.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/process_commands.h"
@@ -31,20 +32,28 @@ constexpr double kAnswerSeconds = 5, kSilentSeconds = 1.5, kToldAnswerSeconds = 
 class ServingSeats final : public Seats {
  public:
   ServingSeats(ProcessWorld& world, int id, std::shared_ptr<const Plan> plan, int rank)
-      : world_(world), id_(id), plan_(std::move(plan)), rank_(rank) {}
+      : world_(world),
+        id_(id),
+        plan_(std::move(plan)),
+        choice_(world.choose(plan_->program.settings)),
+        rank_(rank) {}
   bool is_here(int rank) const override { return rank == rank_; }
   bool commands() const override { return false; }
   int cores_per_rank() const override { return world_.places_[static_cast<size_t>(rank_)].cores; }
   std::vector<RankGroups> make_groups(bool side_by_side) override {
     std::vector<RankGroups> groups(world_.places_.size());
-    groups[static_cast<size_t>(rank_)] = world_.groups_of(id_, plan_->program, rank_, side_by_side);
+    groups[static_cast<size_t>(rank_)] = world_.groups_of(id_, plan_->program, choice_, rank_, side_by_side);
     return groups;
+  }
+  std::unique_ptr<Device> make_device(int rank, int threads) override {
+    return make_chosen_device(choice_, plan_->program.settings, rank, threads);
   }
 
  private:
   ProcessWorld& world_;
   const int id_;
   const std::shared_ptr<const Plan> plan_;
+  const Choice choice_;
   const int rank_;
 };
 
@@ -66,6 +75,7 @@ class ProcessWorld::Server {
   int serve() {
     double last_command = now_seconds();
     for (;;) {
+      say_if_told();
       auto packet = world_.commands_.poll();
       look_for_the_first();
       if (packet) {
@@ -211,6 +221,7 @@ class ProcessWorld::Server {
           *make_plan(program_from_json(nlohmann::json::parse(packet.take_text()), "process 0's Program")));
       plan->holds = packet.take_list<Hold>();
       world_.patience_.seconds = timeout_seconds(plan->program.settings);
+      world_.tp_ = plan->program.ranks();
       const auto lender = serving_.find(lender_id);
       Serving serving;
       serving.plan = plan;
@@ -277,10 +288,19 @@ class ProcessWorld::Server {
     if (world_.patience_.is_told()) world_.told_seconds_ += passed;
     if (world_.patience_.is_told() && looks_.has_just_gone_on())
       throw run_error(
-          fmt::format("rank {} was stopped as a whole process, and the others ended meanwhile", rank_));
+          fmt::format("{} was stopped as a whole process, and the others ended meanwhile", own_text()));
     if (!world_.is_silent(silent_seconds_, kSpokenForSeconds, kToldSeconds)) return;
     throw run_error(world_.lost_text(0, fmt::format("has said nothing for {:.1f} s", silent_seconds_)) +
-                    fmt::format("; rank {} {}{}", rank_, standing(), because()));
+                    fmt::format("; {} {}{}", own_text(), standing(), because()));
+  }
+
+  std::string own_text() const { return world_.rank_text(rank_); }
+
+  // So that the first process can tell a run that was interrupted from one that has lost somebody.
+  void say_if_told() {
+    if (said_told_ || !world_.patience_.is_told()) return;
+    said_told_ = true;
+    world_.reports_.send(0, report(ProcessReport::Told, -1));
   }
 
   // Where the rank here is.
@@ -303,8 +323,8 @@ class ProcessWorld::Server {
                         : silent_seconds_ > kSilentSeconds ? kSilentSeconds
                                                            : world_.patience_.seconds + kAnswerSeconds;
     if (waited > most)
-      throw run_error(
-          fmt::format("rank 0 is lost, or its process is: it did not answer to this: {}", failure_));
+      throw run_error(fmt::format("{} is lost, or its process is: it did not answer to this: {}",
+                                  world_.rank_text(0), failure_));
   }
 
   // A short while, for one that computes; false when none does.
@@ -329,6 +349,7 @@ class ProcessWorld::Server {
   const int rank_;
   double silent_seconds_ = 0;  ///< since anything came from the first process
   Looks looks_;
+  bool said_told_ = false;
   double said_seconds_ = 0;       ///< when it last said that it goes on
   double failed_at_seconds_ = 0;  ///< when a failure was reported that nothing has come upon since; 0: none
   std::string failure_;

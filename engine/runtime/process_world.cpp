@@ -8,8 +8,10 @@
 
 #include "engine/comm/process_group.h"
 #include "engine/config/clock.h"
+#include "engine/device/gpu_module.h"
 #include "engine/planner/holds.h"
 #include "engine/program/program_json.h"
+#include "engine/runtime/backend.h"
 #include "engine/runtime/holders.h"
 #include "engine/runtime/process_commands.h"
 #include "engine/runtime/run_failure.h"
@@ -34,7 +36,7 @@ constexpr double kDoubtfulSeconds = 3;
 class CommandingSeats final : public Seats {
  public:
   CommandingSeats(ProcessWorld& world, int id, std::shared_ptr<const Plan> plan, const Seats* lender)
-      : world_(world), id_(id), plan_(std::move(plan)) {
+      : world_(world), id_(id), plan_(std::move(plan)), choice_(world.choose(plan_->program.settings)) {
     const auto* lending = dynamic_cast<const CommandingSeats*>(lender);
     lender_ = lending == nullptr ? -1 : lending->id_;
   }
@@ -44,8 +46,11 @@ class CommandingSeats final : public Seats {
 
   std::vector<RankGroups> make_groups(bool side_by_side) override {
     std::vector<RankGroups> groups(world_.places_.size());
-    groups[0] = world_.groups_of(id_, plan_->program, 0, side_by_side);
+    groups[0] = world_.groups_of(id_, plan_->program, choice_, 0, side_by_side);
     return groups;
+  }
+  std::unique_ptr<Device> make_device(int rank, int threads) override {
+    return make_chosen_device(choice_, plan_->program.settings, rank, threads);
   }
 
   void open(SeatsListener& listener) override {
@@ -54,14 +59,18 @@ class CommandingSeats final : public Seats {
       world_.listeners_[id_] = &listener;
     }
     const std::string program = program_to_json(plan_->program).dump();
-    tell(ProcessCommand::Open, "to open its Program", kAnswered,
-         [&](Packet& packet) { packet.put(lender_).put(program).put(plan_->holds); });
+    try {
+      tell(ProcessCommand::Open, "to open its Program", kAnswered,
+           [&](Packet& packet) { packet.put(lender_).put(program).put(plan_->holds); });
+    } catch (...) {
+      forget_listener();
+      throw;
+    }
   }
 
   void close() override {
     tell_if_heard(ProcessCommand::Close, [](Packet&) {});
-    const std::lock_guard lock(world_.hearing_);
-    world_.listeners_.erase(id_);
+    forget_listener();
   }
 
   void start(uint64_t start, size_t target, double begin_seconds, std::vector<bool> wanted) override {
@@ -129,6 +138,12 @@ class CommandingSeats final : public Seats {
   bool is_told_to_end() const override { return world_.patience_.is_told(); }
 
  private:
+  // It may be told right now of a rank that is lost: it lives until it has been.
+  void forget_listener() {
+    const std::lock_guard lock(world_.hearing_);
+    world_.listeners_.erase(id_);
+  }
+
   int process_of(int rank) const { return world_.places_[static_cast<size_t>(rank)].process; }
 
   template <typename Send>
@@ -159,6 +174,7 @@ class CommandingSeats final : public Seats {
   ProcessWorld& world_;
   const int id_;
   const std::shared_ptr<const Plan> plan_;
+  const Choice choice_;
   int lender_ = -1;
 };
 
@@ -173,15 +189,25 @@ std::unique_ptr<Seats> ProcessWorld::take_seats(std::shared_ptr<const Plan> plan
         ranks, processes()));
   }
   patience_.seconds = timeout_seconds(settings);
+  tp_ = plan->program.ranks();
   return std::make_unique<CommandingSeats>(*this, executors_++, std::move(plan), lender);
 }
 
-RankGroups ProcessWorld::groups_of(int executor, const Program& program, int rank, bool side_by_side) {
+RankGroups ProcessWorld::groups_of(int executor, const Program& program, const Choice& choice, int rank,
+                                   bool side_by_side) {
   const int tp = program.ranks();
   const int neighbour = rank % tp, replica = rank / tp;
   const int tag = kGroupTag + executor % kExecutorTags * 3;
   const Place& place = places_[static_cast<size_t>(rank)];
-  const auto group = [&](int kind, int first, int step, int ranks, int own) {
+  CommunicatorInfo about = info();
+  if (crosses_machines(tp)) about.reason += "; ranks of one layer meet across machines";
+  if (!choice.reason.empty())
+    about.reason = choice.on_gpus ? choice.reason + "; " + about.reason : about.reason + "; " + choice.reason;
+  const double patience = timeout_seconds(program.settings);
+  const auto group = [&](int kind, int first, int step, int ranks, int own) -> std::unique_ptr<Communicator> {
+    // A rank alone exchanges nothing: its group need not begin by a meeting.
+    if (choice.on_gpus && ranks == 1)
+      return std::move(gpu_module().make_local_cuda_group(1, about.reason, patience).front());
     ProcessGroup made;
     for (int r = 0; r < ranks; ++r)
       made.members.push_back(places_[static_cast<size_t>(first + r * step)].process);
@@ -189,11 +215,12 @@ RankGroups ProcessWorld::groups_of(int executor, const Program& program, int ran
     made.tag = tag + kind;
     made.has_own_core = place.has_own_core && !side_by_side;
     made.clock_offset_seconds = &clock_offset_seconds_;
-    made.patience_seconds = timeout_seconds(program.settings);
+    made.patience_seconds = patience;
     made.told_to_end = patience_.told_to_end;
-    made.info = info();
-    if (crosses_machines(tp)) made.info.reason += "; ranks of one layer meet across machines";
-    return make_process_communicator(processes_, std::move(made));
+    made.info = about;
+    if (!choice.on_gpus) return make_process_communicator(processes_, std::move(made));
+    return gpu_module().make_nccl_rank(make_process_meeting(processes_, std::move(made)), about.reason,
+                                       patience);
   };
   const int copies = most_copies(program);
   const int first_holder = neighbour / copies * copies;
@@ -240,8 +267,15 @@ int ProcessWorld::rank_of(int process) const {
   return static_cast<int>(found - places_.begin());
 }
 
+// Of one replica a rank's number says it all.
+std::string ProcessWorld::rank_text(int rank) const {
+  const int tp = tp_;
+  if (tp == 0 || tp == processes()) return fmt::format("rank {}", rank);
+  return fmt::format("rank {} of replica {}", rank % tp, rank / tp);
+}
+
 std::string ProcessWorld::lost_text(int rank, const std::string& why) const {
-  return fmt::format("rank {} is lost: process {} of {} {} (time-out {:.3g} s)", rank,
+  return fmt::format("{} is lost: process {} of {} {} (time-out {:.3g} s)", rank_text(rank),
                      places_[static_cast<size_t>(rank)].process, processes(), why, patience_.seconds.load());
 }
 
@@ -382,7 +416,8 @@ void ProcessWorld::hear_one(Packet& report) {
     silent_seconds_[rank] = 0;
     if (kind == ProcessReport::Ends) ++ended_;
   }
-  if (kind == ProcessReport::Alive) return;
+  if (kind == ProcessReport::Told) ++told_;
+  if (kind == ProcessReport::Alive || kind == ProcessReport::Told) return;
   if (kind == ProcessReport::Piece) {
     const std::lock_guard lock(mutex_);
     read_[rank] = report.take_list<char>();

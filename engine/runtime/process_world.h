@@ -18,6 +18,8 @@
 #include "engine/comm/allreduce_bench.h"
 #include "engine/comm/packets.h"
 #include "engine/comm/processes.h"
+#include "engine/device/gpu_facts.h"
+#include "engine/runtime/choose.h"
 #include "engine/runtime/world.h"
 
 namespace shardlens {
@@ -28,6 +30,7 @@ struct JoinRequest {
   std::vector<std::string> options;  ///< what was asked for, "name=value" each, in one order
   double timeout_seconds = 60;
   const std::atomic<bool>* told_to_end = nullptr;  ///< as ProcessPatience's
+  GpuFacts gpus = {};                              ///< what this process can use, where GPUs were asked for
 };
 
 class ProcessWorld final : public World {
@@ -47,6 +50,9 @@ class ProcessWorld final : public World {
   bool crosses_machines(int tp) const;
   int most_ranks_on_a_machine() const;
   int cores() const;  ///< of all ranks together
+  /// What `settings` choose for these ranks: the same on all processes. Throws choose_over_processes()'s
+  /// request Errors.
+  Choice choose(const Settings& settings) const;
 
   std::unique_ptr<Seats> take_seats(std::shared_ptr<const Plan> plan, const Seats* lender) override;
 
@@ -63,6 +69,9 @@ class ProcessWorld final : public World {
   /// Whether this process was stopped as a whole and has gone on a moment ago: what it misses then, missed
   /// it.
   bool has_just_gone_on() const { return has_just_gone_on_; }
+  /// Of the first process: whether every other one has said that it was told to end, as this one was: then
+  /// the run was interrupted, and who waits for another in vain has lost nobody.
+  bool all_were_told_to_end() const { return told_ == processes() - 1; }
 
  private:
   friend class CommandingSeats;
@@ -74,6 +83,7 @@ class ProcessWorld final : public World {
     std::string host;
     int cores = 1;              ///< for this rank to compute on
     bool has_own_core = false;  ///< and nobody else on that machine needs them
+    GpuFacts gpus;              ///< that its process can use
   };
   void compare(const JoinRequest& request);
   void answer(const JoinRequest& request);
@@ -91,6 +101,7 @@ class ProcessWorld final : public World {
   std::string lost_text(int rank, const std::string& why) const;
   std::string lost_text(const LateProcess& late) const;
   int rank_of(int process) const;
+  std::string rank_text(int rank) const;  ///< as the run that was seated last names it
   bool is_silent(double silent_seconds, double more_seconds, double told_seconds) const;
   void say_alive();
   /// A run Error names a rank that does not take it, and `what` it was told.
@@ -98,7 +109,8 @@ class ProcessWorld final : public World {
   /// The same for what is only said to whom can still hear it.
   void send_if_heard(int rank, Packet packet);
   std::unique_ptr<Communicator> group_of_all(int number, int rank);
-  RankGroups groups_of(int executor, const Program& program, int rank, bool side_by_side);
+  RankGroups groups_of(int executor, const Program& program, const Choice& choice, int rank,
+                       bool side_by_side);
 
   Processes& processes_;
   ProcessPatience patience_;  ///< of the start, then of the plan that was seated last
@@ -110,6 +122,7 @@ class ProcessWorld final : public World {
   std::atomic<double> clock_residual_seconds_{0};  ///< what the clocks may differ by; the first process knows
   double aligned_at_seconds_ = 0;
   int executors_ = 0;
+  std::atomic<int> tp_{0};  ///< of the plan that was seated last; 0: none yet
   std::mutex saying_;  ///< held while the others are told that they are done, or that this process goes on
   bool finished_ = false;
 
@@ -126,6 +139,7 @@ class ProcessWorld final : public World {
   bool closing_ = false;
   int ended_ = 0;  ///< processes that have said that they end
   std::atomic<bool> has_just_gone_on_{false};
+  std::atomic<int> told_{0};               ///< processes that have said that they were told to end
   std::map<int, std::vector<char>> read_;  ///< [rank]: what was asked for and has come
   std::thread listening_;
 };

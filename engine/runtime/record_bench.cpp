@@ -91,30 +91,34 @@ RecordBench bench_record(const std::shared_ptr<const Plan>& plan, const std::str
       if (recorder->totals().samples > first) break;
     }
   }
-  std::vector<double> plain, seconds[kWayCount], ratios[kWayCount];
+  std::vector<double> plain, seconds[kWayCount], ratios[kWayCount], samplings[kWayCount];
   int64_t bytes_before[kWayCount], samples_before[kWayCount];
+  double worked_before[kWayCount];
   for (size_t way = 0; way < kWayCount; ++way) {
     bytes_before[way] = recorders[way]->file_bytes();
     samples_before[way] = recorders[way]->totals().samples;
+    worked_before[way] = recorders[way]->writing_seconds();
   }
-  for (int round = 0; round < rounds; ++round) {
-    double plain_seconds = 0, way_seconds[kWayCount];
-    for (size_t turn = 0; turn <= kWayCount; ++turn) {
-      const size_t way = (turn + static_cast<size_t>(round)) % (kWayCount + 1);
-      wait_until_settled(recorders);
-      if (way == kWayCount) {
-        plain_seconds = step(0, nullptr);
-      } else {
-        step(way, recorders[way].get());  // is written during the next, which counts
-        way_seconds[way] = step(way, recorders[way].get());
-      }
-    }
-    plain.push_back(plain_seconds);
+  // The second of two steps counts: what the first recorded is written during it, and neither follows a
+  // pause, after which a machine may be faster for a while.
+  const auto counted_step = [&](size_t way, Recorder* recorder) {
+    wait_until_settled(recorders);
+    step(way, recorder);
+    return step(way, recorder);
+  };
+  for (int round = 0; round < rounds; ++round)
     for (size_t way = 0; way < kWayCount; ++way) {
-      seconds[way].push_back(way_seconds[way]);
-      ratios[way].push_back(way_seconds[way] / plain_seconds);
+      Recorder* const recorder = recorders[way].get();
+      double pair[2];  // plain, recorded; beside each other, as the machine's moods last for some steps
+      for (int turn = 0; turn < 2; ++turn) {
+        const bool recorded = (turn + round) % 2 == 1;
+        pair[recorded] = counted_step(way, recorded ? recorder : nullptr);
+        if (recorded) samplings[way].push_back(recorder->sampling_seconds());
+      }
+      plain.push_back(pair[0]);
+      seconds[way].push_back(pair[1]);
+      ratios[way].push_back(pair[1] / pair[0]);
     }
-  }
   bench.plain_seconds = median_of(plain);
   wait_until_settled(recorders);
   for (size_t way = 0; way < kWayCount; ++way) {
@@ -124,9 +128,11 @@ RecordBench bench_record(const std::shared_ptr<const Plan>& plan, const std::str
     recorded.lowest_ratio = *std::min_element(ratios[way].begin(), ratios[way].end());
     recorded.highest_ratio = *std::max_element(ratios[way].begin(), ratios[way].end());
     recorded.take_seconds = median_of(takes[way]);
+    recorded.sampling_seconds = median_of(samplings[way]);
     const RecordingTotals totals = recorders[way]->totals();
     if (totals.passes > 0) recorded.events = totals.events / totals.passes;
     const double steps = 2.0 * rounds;
+    recorded.writing_seconds = (recorders[way]->writing_seconds() - worked_before[way]) / steps;
     recorded.samples = static_cast<double>(totals.samples - samples_before[way]) / steps;
     recorded.file_bytes = static_cast<double>(recorders[way]->file_bytes() - bytes_before[way]) / steps;
   }

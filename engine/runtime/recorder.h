@@ -28,6 +28,10 @@ class Recorder {
   RecordingTotals totals() const { return writer_.totals(); }
   int64_t file_bytes() const { return writer_.file_bytes(); }
   bool is_settled() const { return writer_.is_settled(); }
+  /// What the pass taken last cost the rank its pictures cost most, and what all passes have cost the
+  /// writer's thread so far.
+  double sampling_seconds() const { return pictures_ ? pictures_->seconds() : 0; }
+  double writing_seconds() const { return writer_.worked_seconds(); }
   RecordingTotals finish() { return writer_.finish(); }
 
  private:

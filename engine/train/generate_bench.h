@@ -25,7 +25,7 @@ struct GenerateBench {
 };
 
 /// Feeds a seeded prompt of all of settings.seq but what is then written greedily, `rounds` times eight
-/// tokens, each round followed by a measurement of the ceiling. Throws a request Error where seq leaves no
+/// tokens, each token followed by a measurement of the ceiling. Throws a request Error where seq leaves no
 /// prompt.
 GenerateBench bench_generate(const Settings& settings, int rounds);
 

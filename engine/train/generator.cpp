@@ -57,26 +57,24 @@ void Generator::run(Pass& pass, std::span<const int32_t> tokens) {
   length_ += static_cast<int64_t>(tokens.size());
 }
 
-std::vector<double> Generator::logits_after(const Pass& pass) {
+const std::vector<double>& Generator::logits_after(const Pass& pass) {
   const Program& program = pass.plan->program;
   const auto is_logits = [](const Tensor& tensor) { return tensor.name == "logits"; };
   const Tensor& tensor = *std::find_if(program.tensors.begin(), program.tensors.end(), is_logits);
-  std::vector<double> logits(static_cast<size_t>(tensor.shape[1]));
-  std::vector<std::byte> slice;
+  logits_.resize(static_cast<size_t>(tensor.shape[1]));
   for (int rank = 0; rank < program.ranks(); ++rank) {
-    slice.resize(static_cast<size_t>(local_bytes(tensor, program.ranks(), rank)));
-    pass.executor->read_tensor(rank, tensor.id, slice.data());
+    slice_.resize(static_cast<size_t>(local_bytes(tensor, program.ranks(), rank)));
+    pass.executor->read_tensor(rank, tensor.id, slice_.data());
     for (const Placement& place : placements(tensor, program.ranks(), rank))
-      for (int64_t i = 0; i < place.cols.size(); ++i)
-        logits[static_cast<size_t>(place.cols.begin + i)] =
-            element_of(tensor.dtype, slice.data(), static_cast<size_t>(place.local_cols.begin + i));
+      elements_of(tensor.dtype, slice_.data() + place.local_cols.begin * element_bytes(tensor.dtype),
+                  static_cast<size_t>(place.cols.size()), logits_.data() + place.cols.begin);
     if (tensor.layout.kind == LayoutKind::Replicated) break;
   }
-  logits.resize(static_cast<size_t>(program.settings.model.vocab));  // without padding
-  return logits;
+  logits_.resize(static_cast<size_t>(program.settings.model.vocab));  // without padding
+  return logits_;
 }
 
-std::vector<double> Generator::feed(std::span<const int32_t> tokens) {
+const std::vector<double>& Generator::feed(std::span<const int32_t> tokens) {
   const int64_t words = settings_.model.vocab;
   for (const int32_t id : tokens) {
     if (id < 0 || id >= words)

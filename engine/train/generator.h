@@ -21,9 +21,9 @@ class Generator {
   /// from the end of the old one.
   explicit Generator(Settings settings);
 
-  /// Appends tokens and returns the logits of the one that follows, [vocab]. Throws a request Error when the
-  /// text grows longer than capacity() or a token is not the model's.
-  std::vector<double> feed(std::span<const int32_t> tokens);
+  /// Appends tokens and returns the logits of the one that follows, [vocab]; the next call writes its own
+  /// there. Throws a request Error when the text grows longer than capacity() or a token is not the model's.
+  const std::vector<double>& feed(std::span<const int32_t> tokens);
 
   int64_t length() const { return length_; }  ///< tokens fed so far
   int64_t capacity() const { return settings_.cache_tokens; }
@@ -40,11 +40,14 @@ class Generator {
 
   std::shared_ptr<const Plan> plan_of(int64_t new_tokens) const;
   void run(Pass& pass, std::span<const int32_t> tokens);
-  static std::vector<double> logits_after(const Pass& pass);
+  const std::vector<double>& logits_after(const Pass& pass);
 
   Settings settings_;
   int64_t length_ = 0;
   Pass one_token_;
+  // Kept, since memory of this size is the system's to give and to take back each time.
+  std::vector<double> logits_;
+  std::vector<std::byte> slice_;
 };
 
 }  // namespace shardlens

@@ -10,17 +10,18 @@
 
 namespace shardlens {
 
+/// "embedding", "layer 0", …, "head": where a parameter of the Program is first used.
+std::vector<std::string> gradient_groups(const Program& program);
+
 class GradientNorms : public StepObserver {
  public:
   /// Of a Program with an optimizer; another has no parameters to follow.
   explicit GradientNorms(const Program& program);
 
-  bool wants(const Tensor& tensor) const override {
-    return group_of_[static_cast<size_t>(tensor.id)] >= 0;
-  }
+  bool wants(const Tensor& tensor) const override { return group_of_[static_cast<size_t>(tensor.id)] >= 0; }
   void on_tensor(int rank, StepId step, const Tensor& tensor, const void* data) override;
 
-  /// "embedding", "layer 0", …, "head": where a parameter is first used.
+  /// gradient_groups() of the Program.
   const std::vector<std::string>& groups() const { return groups_; }
   /// Euclidean norm of each group's gradients in the last pass, before clipping. Call while the ranks are
   /// idle.

@@ -72,24 +72,32 @@ void copy_weights(const Executor& from, const Program& from_program, Executor& t
   }
 }
 
-double element_of(DType dtype, const std::byte* bytes, size_t index) {
-  const auto value = [&](auto zero) {
-    std::memcpy(&zero, bytes + index * sizeof zero, sizeof zero);
-    return zero;
+void elements_of(DType dtype, const std::byte* bytes, size_t count, double* to) {
+  const auto each = [&](auto stored, const auto& widened) {
+    for (size_t i = 0; i < count; ++i) {
+      std::memcpy(&stored, bytes + i * sizeof stored, sizeof stored);
+      to[i] = static_cast<double>(widened(stored));
+    }
   };
+  const auto itself = [](auto value) { return value; };
   switch (dtype) {
     case DType::Fp64:
-      return value(double{});
+      return each(double{}, itself);
     case DType::Fp16:
-      return static_cast<double>(half_to_float(value(uint16_t{})));
+      return each(uint16_t{}, half_to_float);
     case DType::Bf16:
-      return static_cast<double>(bfloat_to_float(value(uint16_t{})));
+      return each(uint16_t{}, bfloat_to_float);
     case DType::Int32:
-      return value(int32_t{});
+      return each(int32_t{}, itself);
     case DType::Fp32:
-      break;
+      return each(float{}, itself);
   }
-  return static_cast<double>(value(float{}));
+}
+
+double element_of(DType dtype, const std::byte* bytes, size_t index) {
+  double element = 0;
+  elements_of(dtype, bytes + index * static_cast<size_t>(element_bytes(dtype)), 1, &element);
+  return element;
 }
 
 void require_finite(const std::string& name, DType dtype, const std::vector<std::byte>& bytes) {

@@ -26,7 +26,9 @@ void copy_weights(const Executor& from, const Program& from_program, Executor& t
 /// Throws a run Error that names tensor and element unless all of `bytes` are finite numbers of `dtype`.
 void require_finite(const std::string& name, DType dtype, const std::vector<std::byte>& bytes);
 
-/// Element `index` of `bytes`, whatever their dtype.
+/// The first `count` elements of `bytes`, whatever their dtype.
+void elements_of(DType dtype, const std::byte* bytes, size_t count, double* to);
+/// Element `index` of `bytes`, likewise.
 double element_of(DType dtype, const std::byte* bytes, size_t index);
 
 /// Element `index` of a small tensor that every rank holds, as rank `rank` has it (numbered as

@@ -21,4 +21,8 @@ std::vector<Metric> metrics_of(const StepReport& report) {
   return metrics;
 }
 
+std::string gradient_norm_metric(const std::string& group) {
+  return "gradient_norm " + group;
+}
+
 }  // namespace shardlens

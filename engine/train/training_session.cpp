@@ -412,9 +412,14 @@ void TrainingSession::Worker::make_step(Run& run, bool sampled) {
     const Done done{*this};
     step.report = trainer.step();
   }
-  if (recorder != nullptr) recorder->take(trainer.executor(), metrics_of(step.report));
   step.gradient_norms = run.norms->norms();
   for (double& norm : step.gradient_norms) norm /= step.report.loss_scale;
+  if (recorder != nullptr) {
+    std::vector<Metric> metrics = metrics_of(step.report);
+    for (size_t group = 0; group < step.gradient_norms.size(); ++group)
+      metrics.emplace_back(gradient_norm_metric(run.norms->groups()[group]), step.gradient_norms[group]);
+    recorder->take(trainer.executor(), std::move(metrics));
+  }
   run.curve.ceiling_flops = trainer.ceiling_flops();
   run.curve.steps.push_back(std::make_shared<const TrainStep>(std::move(step)));
   const int64_t number = trainer.steps_done();

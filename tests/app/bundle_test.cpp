@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -66,6 +67,85 @@ TEST_F(Bundle, BringsTheModuleThatWasBuilt) {
   const std::string why = nlohmann::json::parse(ended.out)["cuda"]["why_not"];
   if (!fs::exists(folder_ / "lib/libshardlens_cuda.so")) GTEST_SKIP() << "built without CUDA: " << why;
   EXPECT_EQ(why.find("not beside the program"), std::string::npos) << why;
+}
+
+// The script that fetches NVIDIA's libraries, with a python3 that a test wrote: it never reaches a network.
+class GpuLibraries : public Bundle {
+ protected:
+  void SetUp() override {
+    fs::create_directory(tools_);
+    for (const char* tool :
+         {"sh", "dirname", "df", "awk", "find", "head", "mv", "rm", "stat", "mkdir", "touch"})
+      fs::create_symlink(fs::path("/usr/bin") / tool, tools_ / tool);
+  }
+  void TearDown() override {
+    fs::remove_all(tools_);
+    for (const char* file : {"libcublasLt.so.13", "libnccl.so.2"}) fs::remove(folder_ / "lib" / file);
+  }
+
+  // What `python3 -m pip install --target FOLDER …` does; FOLDER is the word behind --target.
+  void python(const std::string& installs) const {
+    std::ofstream file(tools_ / "python3");
+    file << "#!/bin/sh\n[ \"$3\" = install ] || exit 0\nwhile [ \"$1\" != --target ]; do shift; done\n"
+         << "to=$2; shift 2; asked=\"$*\"\n"
+         << installs << "\n";
+    file.close();
+    fs::permissions(tools_ / "python3", fs::perms::owner_all);
+  }
+  Ended fetch(const std::string& arguments = {}) const {
+    return run_program("env -i PATH=" + tools_.string() + " " + (folder_ / "gpu-libraries.sh").string(),
+                       arguments);
+  }
+  // What is in the bundle's folder, but for what was installed.
+  static bool is_clean() {
+    for (const auto& entry : fs::directory_iterator(folder_))
+      if (entry.path().filename().string().front() == '.') return false;
+    return true;
+  }
+
+  const fs::path tools_ = fs::path(::testing::TempDir()) / ("bundle_tools_" + std::to_string(getpid()));
+  static constexpr const char* kBoth =
+      "mkdir -p $to/nvidia/cu13/lib $to/nvidia/nccl/lib\n"
+      "touch $to/nvidia/cu13/lib/libcublasLt.so.13 $to/nvidia/nccl/lib/libnccl.so.2";
+};
+
+TEST_F(GpuLibraries, AreMovedIntoTheBundleOnce) {
+  python(kBoth);
+  const Ended ended = fetch();
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_TRUE(fs::exists(folder_ / "lib/libcublasLt.so.13"));
+  EXPECT_TRUE(fs::exists(folder_ / "lib/libnccl.so.2"));
+  EXPECT_TRUE(is_clean());
+  python("exit 1");
+  const Ended again = fetch();
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_NE(again.out.find("libnccl.so.2 is there"), std::string::npos) << again.out;
+}
+
+TEST_F(GpuLibraries, OnlyWhatWasAskedFor) {
+  python("[ \"$asked\" = 'nvidia-cublas>=13,<14' ] || exit 1\n" + std::string(kBoth));
+  EXPECT_EQ(fetch("cublas").code, 0);
+  EXPECT_TRUE(fs::exists(folder_ / "lib/libcublasLt.so.13"));
+  EXPECT_FALSE(fs::exists(folder_ / "lib/libnccl.so.2"));
+  const Ended wrong = fetch("cudnn");
+  EXPECT_EQ(wrong.code, 1);
+  EXPECT_NE(wrong.err.find("there is no cudnn to fetch: cublas or nccl"), std::string::npos) << wrong.err;
+}
+
+TEST_F(GpuLibraries, WhatFailsSaysWhatWouldWorkAndLeavesNothing) {
+  const auto refusal = [&](const std::string& text) {
+    const Ended ended = fetch();
+    EXPECT_EQ(ended.code, 1);
+    EXPECT_NE(ended.err.find(text), std::string::npos) << ended.err;
+    EXPECT_NE(ended.err.find("SHARDLENS_CUDA_LIBRARIES"), std::string::npos) << ended.err;
+    EXPECT_TRUE(is_clean());
+    EXPECT_FALSE(fs::exists(folder_ / "lib/libnccl.so.2"));
+  };
+  refusal("there is no python3");
+  python("mkdir -p $to/nvidia\nexit 1");
+  refusal("pip could not fetch nvidia-cublas>=13,<14 nvidia-nccl-cu13");
+  python("mkdir -p $to/nvidia");
+  refusal("what pip fetched has no libcublasLt.so.13");
 }
 
 }  // namespace

@@ -90,6 +90,31 @@ TEST_F(Figures, TheTimelineHasATrackARank) {
   EXPECT_EQ(found["images"], 0);
 }
 
+TEST_F(Figures, AWholeRecordingHasItsPassesOnOneAxis) {
+  const Ended recorded =
+      run_program(SHARDLENS_CLI_PROGRAM, "step --updates 3 --record " + path("run.shardlens") + kTinyModel);
+  ASSERT_EQ(recorded.code, 0) << recorded.err;
+  const Ended drawn = draw_offscreen("--export " + path("run.svg") + " --view recording --recording " +
+                                     path("run.shardlens"));
+  ASSERT_EQ(drawn.code, 0) << drawn.err;
+  const json found = read(path("run.svg"));
+  EXPECT_EQ(found["ranks"], (json{"rank 0", "rank 1"}));
+  EXPECT_EQ(found["images"], 0);
+  EXPECT_LT(found["height"], 300);
+  const auto is_named = [&](const std::string& pass) {  // as fully as there is room
+    return std::any_of(found["texts"].begin(), found["texts"].end(), [&](const std::string& text) {
+      return text == pass || text == "pass " + pass || text.starts_with("pass " + pass + " ");
+    });
+  };
+  EXPECT_TRUE(is_named("0"));
+  EXPECT_TRUE(is_named("1")) << "not only the one that is looked at";
+  for (const std::string text : found["texts"])
+    if (text.starts_with("replayed on ")) {
+      const std::string machine = text.substr(12);
+      EXPECT_EQ(machine.find(" on "), std::string::npos) << "the machine is named once: " << text;
+    }
+}
+
 TEST_F(Figures, AWholeModelIsAStripOfLayers) {
   ASSERT_EQ(draw_offscreen("--export " + path("model.svg") + " --block model" + kTinyModel).code, 0);
   const json found = read(path("model.svg"));
@@ -123,6 +148,7 @@ TEST_F(Figures, AWrongRequestNamesTheRemedy) {
   };
   refused("--export " + path("stage.png"), "--screenshot");
   refused("--export " + path("stage.svg") + " --view memory", "timeline");
+  refused("--export " + path("stage.svg") + " --view recording", "--recording");
   refused("--export " + path("absent/stage.svg"), "folder");
   refused("--export " + path("stage.svg") + " --size 99999x99999", "--size");
   refused("--screenshot " + path("a.png") + " --view timeline", "view");

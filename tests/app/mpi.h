@@ -40,10 +40,11 @@ class Mpi : public testing::Test {
 
   std::string in_folder(const std::string& name) const { return (folder_ / name).string(); }
 
-  // `count` processes with these arguments, or with those of each part of an MPMD command.
+  // `count` processes with these arguments, or with those of each part of an MPMD command. The limit only
+  // turns a hang into a failure; a sanitizer's build on a busy machine is slow.
   static Ended in_processes(int count, const std::string& arguments) {
     return run_program(
-        kEnvironment + "timeout 200 mpirun --oversubscribe -n " + std::to_string(count) + " " + kProgram,
+        kEnvironment + "timeout 500 mpirun --oversubscribe -n " + std::to_string(count) + " " + kProgram,
         arguments + " --comm mpi");
   }
 

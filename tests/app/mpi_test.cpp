@@ -126,6 +126,20 @@ TEST_F(Mpi, RefusesAnotherNumberOfProcessesNamingBoth) {
       << ended.err;
 }
 
+TEST_F(Mpi, SaysAtTheStartWhoHasNoGpu) {
+  if (run_program(kProgram, "info --backends").out.find("cuda  not usable") == std::string::npos)
+    GTEST_SKIP() << "skipped: there is a GPU";
+  const std::string step = "step --model gpt2-tiny --tp 2 --layer --seq 8 ";
+  const Ended refused = in_processes(2, step + "--backend cuda");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.err.find("--backend cuda --comm mpi: process 0 on "), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find(" has no GPU: "), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("; use --backend cpu"), std::string::npos) << refused.err;
+  const Ended fallen_back = in_processes(2, step + "--backend auto");
+  EXPECT_EQ(fallen_back.code, 0) << fallen_back.err;
+  EXPECT_NE(fallen_back.out.find(" has no GPU: "), std::string::npos) << fallen_back.out;
+}
+
 TEST_F(Mpi, RefusesProcessesThatWereAskedForDifferentRuns) {
   const std::string step = " step --model gpt2-tiny --tp 2 --seq 8 --comm mpi ";
   const Ended ended =

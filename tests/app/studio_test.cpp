@@ -87,6 +87,20 @@ TEST_F(StudioProgram, MeasuresFramesAsJson) {
   }
 }
 
+TEST_F(StudioProgram, MeasuresStartsAsJson) {
+  const Ended ended = run(kTiny + std::string("--start-benchmark --starts 2 --size 640x480 --json"));
+  ASSERT_EQ(ended.code, 0) << ended.out;
+  const nlohmann::json json = nlohmann::json::parse(ended.out);
+  EXPECT_EQ(json.at("starts"), 2);
+  double before = 0;
+  for (const char* part : {"main_seconds", "platform_seconds", "studio_seconds", "first_frame_seconds",
+                           "executed_seconds"}) {
+    EXPECT_GT(json.at(part).at("median_seconds"), before) << part;
+    EXPECT_GE(json.at(part).at("longest_seconds"), json.at(part).at("median_seconds"));
+    before = json.at(part).at("median_seconds");
+  }
+}
+
 TEST_F(StudioProgram, RefusesAWrongRequestAndNamesTheRemedy) {
   const std::string picture = "--screenshot " + (folder_ / "none.png").string() + " ";
   const std::pair<std::string, std::string> wrong[] = {
@@ -99,7 +113,7 @@ TEST_F(StudioProgram, RefusesAWrongRequestAndNamesTheRemedy) {
       {picture + "--size 0x0", "320x240"},
       {picture + "--scale 0", "between 0.5 and 4"},
       {picture + "--batch 0", "batch"},
-      {picture + kTiny + "--step 9999", "steps 1 to"},
+      {picture + kTiny + "--step 9999", "steps 0 to"},
       {picture + kTiny + "--step mlp.fcc", "mlp.fc"},
       {picture + "--no-such-option", "--help"},
       {std::string(kTiny) + "--screenshot /proc/nowhere/a.png", "choose another"},

@@ -24,17 +24,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class Watch : public TestFolder {
+class Watch : public TestFolderWithCache {
  protected:
-  void SetUp() override {
-    TestFolder::SetUp();
-    setenv("XDG_CACHE_HOME", path("cache").c_str(), 1);
-  }
-  void TearDown() override {
-    unsetenv("XDG_CACHE_HOME");
-    TestFolder::TearDown();
-  }
-
   static pid_t start(const std::string& command) {
     const pid_t child = fork();
     if (child != 0) return child;

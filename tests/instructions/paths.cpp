@@ -176,6 +176,13 @@ void add_generation(Paths& paths, Device& device, Buffers& x) {
   });
 }
 
+Settings whole(const std::string& model) {
+  Settings settings;
+  settings.model = model_preset(model);
+  settings.block = Block::Model;
+  return settings;
+}
+
 void add_around_the_device(Paths& paths, Buffers& x) {
   paths.add("all-reduce of 4, a rank's part", [&] {
     const void* const from[] = {x.a.data(), x.b.data(), x.c.data(), x.d.data()};
@@ -190,17 +197,13 @@ void add_around_the_device(Paths& paths, Buffers& x) {
     make_plan(settings);
   });
   paths.add("a plan of a whole GPT-2 at T = 4", [] {
-    Settings settings;
-    settings.model = model_preset("gpt2");
-    settings.block = Block::Model;
+    Settings settings = whole("gpt2");
     settings.update = true;
     settings.tp = 4;
     make_plan(settings);
   });
   paths.add("the price of 10^12 parameters", [] {
-    Settings settings;
-    settings.model = model_preset("gpt-1t");
-    settings.block = Block::Model;
+    Settings settings = whole("gpt-1t");
     settings.update = true;
     settings.tp = 8;
     settings.dp = 6;
@@ -211,12 +214,8 @@ void add_around_the_device(Paths& paths, Buffers& x) {
     settings.recompute = Recompute::Full;
     price_model(settings, find_hardware("a100-80gb"));
   });
-  paths.add("a tournament of 4 ranks", [] {
-    Settings settings;
-    settings.model = model_preset("gpt2");
-    settings.block = Block::Model;
-    hold_tournament(settings, 4, find_hardware("a100-80gb"), int64_t{80} << 30, 5);
-  });
+  paths.add("a tournament of 4 ranks",
+            [] { hold_tournament(whole("gpt2"), 4, find_hardware("a100-80gb"), int64_t{80} << 30, 5); });
 }
 
 }  // namespace

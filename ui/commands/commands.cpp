@@ -369,9 +369,9 @@ std::string key_text(ImGuiKeyChord chord) {
   const auto key = static_cast<ImGuiKey>(chord & ~ImGuiMod_Mask_);
   switch (key) {
     case ImGuiKey_LeftArrow:
-      return text + ICON_FA_ARROW_LEFT;
+      return (text.empty() ? text : text + " ") + ICON_FA_ARROW_LEFT;
     case ImGuiKey_RightArrow:
-      return text + ICON_FA_ARROW_RIGHT;
+      return (text.empty() ? text : text + " ") + ICON_FA_ARROW_RIGHT;
     case ImGuiKey_Equal:
       return text + "+";
     case ImGuiKey_Minus:

@@ -1,4 +1,4 @@
-// The Stage and the Timeline as figures, from the palette. A file is written where the program was started,
+// The Stage and the Timelines as figures, from the palette. A file is written where the program was started,
 // under a name that is free.
 #include <fmt/format.h>
 
@@ -34,16 +34,22 @@ void export_figure(const Context& context, FigureKind kind, const std::string& w
 
 void add_figure_commands(std::vector<UiCommand>& table) {
   const auto add = adder(table, CommandGroup::View);
-  for (const FigureKind kind : {FigureKind::Stage, FigureKind::Timeline}) {
-    const std::string what = kind == FigureKind::Stage ? "stage" : "timeline";
-    const std::string shown = kind == FigureKind::Stage ? "Stage" : "Timeline";
+  struct Kind {
+    FigureKind kind;
+    std::string what, shown;
+  };
+  for (const auto& [kind, what, shown] :
+       {Kind{FigureKind::Stage, "stage", "Stage"}, Kind{FigureKind::Timeline, "timeline", "Timeline"},
+        Kind{FigureKind::Recording, "recording", "whole recording"}}) {
     for (const std::string ending : {".svg", ".pdf"}) {
       const std::string format = ending == ".svg" ? "SVG" : "PDF";
       add(
           fmt::format("export.{}{}", what, ending), fmt::format("Export the {} as {}", shown, format),
           "Vectors with text for slides and papers, in the light theme; written where the studio was started",
-          {}, [=](const Context& c) { export_figure(c, kind, what, ending); },
-          [](const Context& c) { return shown_plan(c.snapshot) != nullptr; });
+          {}, [kind, what, ending](const Context& c) { export_figure(c, kind, what, ending); },
+          [kind](const Context& c) {
+            return kind == FigureKind::Recording ? shows_history(c) : shown_plan(c.snapshot) != nullptr;
+          });
     }
   }
 }

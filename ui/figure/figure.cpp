@@ -12,6 +12,7 @@
 #include "engine/config/error.h"
 #include "engine/config/hardware.h"
 #include "engine/io/atomic_file.h"
+#include "ui/panels/history.h"
 #include "ui/panels/timeline.h"
 
 namespace shardlens::ui {
@@ -20,7 +21,7 @@ namespace {
 constexpr float kPixels = 2;  // of the tape in a point: panels lay out on whole pixels
 constexpr float kWidth = 960, kFirstHeight = 540;
 constexpr float kPadding = 12, kCaption = 44;
-constexpr float kTrackPitch = 36, kAxis = 24;  // of the Timeline, where it has room
+constexpr float kTrackPitch = 36, kAxis = 24, kPassAxis = 42;  // of the Timeline, where it has room
 constexpr int kMostFrames = 8;
 
 /// A Dear ImGui context beside the window's, with the same fonts; current while it lives.
@@ -76,7 +77,8 @@ std::string title_of(const Settings& settings) {
 
 std::string provenance_of(const Snapshot& snapshot, const Plan& plan) {
   if (const std::shared_ptr<const Result> result = shown_result(snapshot))
-    return fmt::format("{} on {}", result->provenance, result->machine);
+    return result->replayed ? result->provenance  // which names the machine
+                            : fmt::format("{} on {}", result->provenance, result->machine);
   return fmt::format("estimated on {}, not run", find_hardware(plan.program.settings.hardware).title);
 }
 
@@ -101,19 +103,27 @@ void draw_page(const Context& context, FigureKind kind, const Plan& plan, ImVec2
                ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoBackground |
                    ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoNav);
   draw_caption(context, plan, size.x - 2 * context.px(kPadding));
-  if (kind == FigureKind::Stage) {
-    draw_stage(context);
-  } else {
-    draw_tracks(context, tracks_of(context.snapshot));
+  switch (kind) {
+    case FigureKind::Stage:
+      draw_stage(context);
+      break;
+    case FigureKind::Timeline:
+      draw_tracks(context, tracks_of(context.snapshot));
+      break;
+    case FigureKind::Recording:
+      draw_history_tracks(context);
+      break;
   }
   ImGui::End();
   ImGui::PopStyleVar(2);
 }
 
-float first_height(FigureKind kind, const Snapshot& snapshot) {
+float first_height(FigureKind kind, const Context& context) {
   if (kind == FigureKind::Stage) return kFirstHeight;
-  const auto ranks = static_cast<float>(tracks_of(snapshot).ranks().size());
-  return 2 * kPadding + kCaption + kAxis + kTrackPitch * std::max(1.0f, ranks);
+  const bool whole = kind == FigureKind::Recording;
+  const auto ranks = whole ? static_cast<float>(context.history.ranks)
+                           : static_cast<float>(tracks_of(context.snapshot).ranks().size());
+  return 2 * kPadding + kCaption + (whole ? kPassAxis : kAxis) + kTrackPitch * std::max(1.0f, ranks);
 }
 
 }  // namespace
@@ -123,6 +133,9 @@ Figure draw_figure(const Context& context, const FigureWish& wish) {
   if (!plan) throw request_error("there is no plan to draw yet");
   if (wish.kind == FigureKind::Timeline && tracks_of(context.snapshot).seconds <= 0)
     throw request_error("there are no times to draw: nothing was timed, and this machine is not calibrated");
+  const bool recorded = shows_history(context) && context.history.whole && context.history.passes > 0;
+  if (wish.kind == FigureKind::Recording && !recorded)
+    throw request_error("there is no timeline of a whole recording to draw: open one that holds a pass");
 
   ViewState view = context.view;
   view.scale = kPixels;
@@ -136,7 +149,7 @@ Figure draw_figure(const Context& context, const FigureWish& wish) {
   if (wish.kind == FigureKind::Timeline && view.selected_step < 0) shown.position = 0;
   const Context looking = context.of(shown, view);
   const Context paper_context = looking.with(view, inks);
-  ImVec2 size(kWidth * kPixels, first_height(wish.kind, context.snapshot) * kPixels);
+  ImVec2 size(kWidth * kPixels, first_height(wish.kind, context) * kPixels);
   if (wish.size)
     size = {kPixels * static_cast<float>(wish.size->width), kPixels * static_cast<float>(wish.size->height)};
 

@@ -1,5 +1,6 @@
-// A figure: the Stage or the Timeline on a page of its own, for slides and papers. The panels draw it
-// themselves, in a Dear ImGui context that carries a tape, so the window notices nothing of it.
+// A figure: the Stage, the Timeline or that of a whole recording on a page of its own, for slides and papers.
+// The panels draw it themselves, in a Dear ImGui context that carries a tape, so the window notices nothing
+// of it.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +12,11 @@
 
 namespace shardlens::ui {
 
-enum class FigureKind { Stage, Timeline };
+enum class FigureKind {
+  Stage,
+  Timeline,  ///< of one run or pass
+  Recording  ///< of all passes of the recording that is open, or the stretch that is shown of them
+};
 
 struct FigureWish {
   FigureKind kind = FigureKind::Stage;

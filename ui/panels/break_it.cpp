@@ -277,7 +277,7 @@ TextTable errors_table(const BreakReport& report, const BreakProbe& probe) {
                    {"verdict"}},
                   {}};
   for (const TensorError& error : probe.errors)
-    table.rows.push_back({error.step >= 0 ? std::to_string(error.step + 1) : "",
+    table.rows.push_back({error.step >= 0 ? std::to_string(error.step) : "",
                           error.step >= 0 ? program.step(error.step).name : "weight",
                           program.tensor(error.tensor).name, relative_error_text(error.relative_error),
                           format_error(report.bound), error.ranks_identical ? "" : "differ",

@@ -49,7 +49,7 @@ std::string pass_words(const Program& program, const TensorError& error) {
   if (error.step < 0) return "a weight, before the pass";
   const Step& step = program.step(error.step);
   const std::string where = step.layer >= 0 ? fmt::format(", layer {}", step.layer) : "";
-  return fmt::format("{}, step {} of {}{}", to_string(step.phase), error.step + 1, program.steps.size(),
+  return fmt::format("{}, step {}{}", to_string(step.phase), number_of(error.step, program.steps.size()),
                      where);
 }
 

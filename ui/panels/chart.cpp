@@ -7,6 +7,7 @@
 
 #include "ui/panels/parts.h"
 #include "ui/widgets/axis.h"
+#include "ui/widgets/label_places.h"
 
 namespace shardlens::ui {
 namespace {
@@ -29,6 +30,10 @@ struct Frame {
     return max.y - static_cast<float>(share) * (max.y - min.y);
   }
 };
+
+bool is_right_of_middle(const Frame& frame, float x) {
+  return x > (frame.min.x + frame.max.x) / 2;
+}
 
 void draw_axes(const Context& context, const Chart& chart, const Frame& frame) {
   const Type type(context);
@@ -59,7 +64,7 @@ void draw_axes(const Context& context, const Chart& chart, const Frame& frame) {
   if (!chart.x_line) return;
   const float x = std::round(frame.x(*chart.x_line)) + 0.5f;
   draw_dashed_line(list, {x, frame.min.y}, {x, frame.max.y}, theme.dim, 1, context.px(4));
-  const bool left = x > (frame.min.x + frame.max.x) / 2;
+  const bool left = is_right_of_middle(frame, x);
   draw_text(list, {x + (left ? -context.px(6) : context.px(6)), frame.min.y + context.px(2)}, type.note,
             chart.x_line_text, left ? Align::Right : Align::Left);
 }
@@ -86,48 +91,66 @@ void draw_curve(const Context& context, const ChartCurve& curve, const Frame& fr
   }
 }
 
-struct Label {
-  ImVec2 at;
-  double value;
-  std::string text;
-  ImU32 colour;
-};
-
-/// The figures, place by place, so that none covers another of its x.
+/// The figures: they keep clear of each other, of the marks and of the lines, and lie on the chart's ground
+/// where they cannot.
 void draw_labels(const Context& context, const Chart& chart, const Frame& frame) {
   const Type type(context);
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  std::map<double, std::vector<Label>> places;
+  LabelRoom room{
+      {{frame.min.x, frame.min.y - context.px(4)}, {frame.max.x + context.px(12), frame.max.y}}, {}, {}};
+  if (chart.y_title.empty()) room.bounds.min.y -= type.note.size;
+  if (chart.x_line) {
+    const float x = frame.x(*chart.x_line);
+    room.lines.push_back({{x, frame.min.y}, {x, frame.max.y}});
+    const float wide = text_width(type.note, chart.x_line_text) + context.px(8);
+    const float left = is_right_of_middle(frame, x) ? x - wide : x;
+    room.taken.push_back({{left, frame.min.y}, {left + wide, frame.min.y + type.note.size + context.px(4)}});
+  }
+  struct Figure {
+    std::string text;
+    ImU32 colour;
+    double value;
+  };
+  std::vector<Figure> figures;
+  std::vector<LabelWish> wishes;
+  std::map<double, std::vector<size_t>> places;
+  const auto add = [&](const ChartCurve& curve, double x, double y, const std::string& text) {
+    const ImVec2 at{frame.x(x), frame.y(y)};
+    if (curve.mark != DotMark::None) {
+      const float half = context.px(6);
+      room.taken.push_back({{at.x - half, at.y - half}, {at.x + half, at.y + half}});
+    }
+    if (text.empty()) return;
+    places[x].push_back(wishes.size());
+    const TextStyle style{context.fonts.bold, type.note.size, curve.colour};
+    wishes.push_back({at, {text_width(style, text), style.size}, 1});
+    figures.push_back({text, curve.colour, y});
+  };
   for (const ChartCurve& curve : chart.curves) {
-    for (const ChartDot& dot : curve.dots) {
-      if (!dot.label.empty())
-        places[dot.x].push_back({{frame.x(dot.x), frame.y(dot.y)}, dot.y, dot.label, curve.colour});
-      if (dot.to && !dot.to_label.empty())
-        places[dot.x].push_back({{frame.x(dot.x), frame.y(*dot.to)}, *dot.to, dot.to_label, curve.colour});
+    for (size_t i = 0; i < curve.dots.size(); ++i) {
+      const ChartDot& dot = curve.dots[i];
+      const ImVec2 at{frame.x(dot.x), frame.y(dot.y)};
+      if (i > 0) room.lines.push_back({{frame.x(curve.dots[i - 1].x), frame.y(curve.dots[i - 1].y)}, at});
+      add(curve, dot.x, dot.y, dot.label);
+      if (!dot.to) continue;
+      room.lines.push_back({at, {at.x, frame.y(*dot.to)}});
+      add(curve, dot.x, *dot.to, dot.to_label);
     }
   }
-  const float gap = context.px(8);
-  for (const auto& [x, labels] : places) {
+  for (const auto& [x, at_x] : places) {
     std::vector<double> values;
-    for (const Label& label : labels) values.push_back(label.value);
+    for (const size_t i : at_x) values.push_back(figures[i].value);
     const std::vector<int> sides = label_sides(values);
-    float last_beside = -1e9f;
-    for (size_t i = 0; i < labels.size(); ++i) {
-      const Label& label = labels[i];
-      const TextStyle style{context.fonts.bold, type.note.size, label.colour};
-      if (sides[i] == 0) {
-        float y = label.at.y - style.size / 2;
-        if (std::abs(y - last_beside) < style.size) y = last_beside + style.size;
-        last_beside = y;
-        const bool fits = label.at.x + gap + text_width(style, label.text) < frame.max.x + context.px(24);
-        draw_text(list, {label.at.x + (fits ? gap : -gap), y}, style, label.text,
-                  fits ? Align::Left : Align::Right);
-      } else {
-        const float y = sides[i] > 0 ? label.at.y - style.size - gap : label.at.y + gap;
-        draw_text(list, {label.at.x, y}, style, label.text, Align::Centre);
-      }
-    }
+    for (size_t i = 0; i < at_x.size(); ++i) wishes[at_x[i]].prefers = sides[i];
   }
+  const std::vector<ImVec2> corners = place_labels(wishes, room, context.px(8));
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImU32 ground = faded(context.theme.window, 0.75f);
+  for (size_t i = 0; i < figures.size(); ++i) {
+    const ImVec2 min = corners[i], size = wishes[i].size;
+    fill_rect(list, {min.x - context.px(1), min.y}, {min.x + size.x + context.px(1), min.y + size.y}, ground);
+  }
+  for (size_t i = 0; i < figures.size(); ++i)
+    draw_text(list, corners[i], {context.fonts.bold, type.note.size, figures[i].colour}, figures[i].text);
 }
 
 void draw_tooltip(const Context& context, const char* id, const Chart& chart, const Frame& frame) {

@@ -1,6 +1,5 @@
 // A chart of few points that a room must tell apart: curves over a logarithmic axis, each with its own mark
-// as well as its own colour, and the figure beside every point. Points at one place write their figures
-// above, beside and below, so that none covers another.
+// as well as its own colour, and the figure beside every point, where it covers nothing.
 #pragma once
 
 #include <functional>
@@ -45,8 +44,8 @@ void draw_chart(const Context& context, const char* id, const Chart& chart, ImVe
 /// A curve's mark alone, for a legend.
 void draw_mark(ImDrawList* list, ImVec2 centre, DotMark mark, float radius, ImU32 colour);
 
-/// Where the figures of points at one x go: -1 below, 0 beside, 1 above. The highest is above, the lowest
-/// below, the others beside.
+/// Where the figures of points at one x go when nothing is in their way: -1 below, 0 beside, 1 above. The
+/// highest is above, the lowest below, the others beside.
 std::vector<int> label_sides(const std::vector<double>& values);
 
 }  // namespace shardlens::ui

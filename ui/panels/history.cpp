@@ -53,7 +53,7 @@ std::string found_words(const HistoryPlace& place, HistoryFind find) {
   if (find == HistoryFind::SlowPass) return fmt::format("{}{}", rank_among("slowest"), wrapped);
   if (find == HistoryFind::LongWait)
     return fmt::format("{}, rank {}{}", rank_among("longest wait"), place.rank, wrapped);
-  return fmt::format("pass {}{}", place.pass + 1, wrapped);
+  return fmt::format("pass {}{}", place.pass, wrapped);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "ui/commands/walk.h"
 #include "ui/panels/history_frame.h"
 #include "ui/widgets/format.h"
+#include "ui/widgets/tape.h"
 
 namespace shardlens::ui {
 namespace {
@@ -20,6 +21,7 @@ constexpr float kMapHeight = 26, kAxisHeight = 20, kPassHeight = 18;
 constexpr double kZoomPerNotch = 0.8;
 constexpr double kMostRects = 8'000;  // of all columns together: what a software renderer draws in time
 constexpr float kEventPixels = 2;     // an event has on the average where events are drawn
+constexpr float kFlag = 9;            // of a note, on the axis
 constexpr float kLeastPassLabel = 84, kLeastPassLine = 5;
 
 std::array<ImU32, kBandCount> band_colours(const Theme& theme) {
@@ -60,18 +62,22 @@ void draw_axis(const HistoryFrame& frame) {
   const double zero = pass ? static_cast<double>(pass->begin_ns) * 1e-9 : 0;
   const Stretch named{frame.shown.begin - zero, frame.shown.end - zero};
   const std::vector<double> ticks = round_ticks(named, most);
+  std::vector<float> flags;
+  if (context.replay.notes)
+    for (const ReplayNote& note : *context.replay.notes)
+      flags.push_back(frame.x(note.note.seconds) + context.px(kFlag / 2));
   for (const double tick : ticks) {
     const double apart = ticks.size() > 1 ? ticks[1] - ticks[0] : frame.shown.size();
     const std::string text = tick == 0 ? "0" : tick_text(tick, apart, std::abs(named.end));
-    draw_axis_tick(context, frame.x(tick + zero), top, frame.max.y, frame.max.x, text);
+    draw_axis_tick(context, frame.x(tick + zero), top, frame.max.y, frame.max.x, text, flags);
   }
-  const std::string of = pass ? fmt::format("pass {}", grouped_text(pass->pass + 1)) : "recording";
+  const std::string of = pass ? fmt::format("pass {}", grouped_text(pass->pass)) : "recording";
   draw_text(list, {frame.min.x - context.px(kTrackLabelWidth), top + context.px(2)}, style, of);
 }
 
 /// "pass 12 · loss 3.21" from the fullest form to the shortest.
 std::vector<std::string> pass_names(const HistoryPass& pass) {
-  const std::string number = grouped_text(pass.pass + 1);
+  const std::string number = grouped_text(pass.pass);
   std::vector<std::string> names{"pass " + number, number};
   for (const auto& [name, value] : pass.metrics)
     if (name.starts_with("loss")) {
@@ -96,24 +102,32 @@ void draw_passes(const HistoryFrame& frame) {
   for (const int64_t factor : {2, 5, 10, 20, 50, 100, 200, 500})
     if (static_cast<double>(every) * pixels < context.px(kLeastPassLabel)) every = factor;
   const float top = frame.min.y - context.px(kPassHeight);
+  const bool paper = Tape::current() != nullptr;
+  const float playhead = frame.x(context.replay.seconds);
+  float free = frame.min.x;  // right of the names so far
   for (size_t i = 0; i < passes.size(); ++i) {
     const HistoryPass& pass = *passes[i];
     const float x0 = frame.x_of_ns(pass.begin_ns), x1 = frame.x_of_ns(pass.end_ns());
     if (x1 < frame.min.x || x0 > frame.max.x) continue;
     const bool named = pass.pass % every == 0;
-    if (pass.pass == context.replay.pass)
+    if (pass.pass == context.replay.pass && !paper)
       fill_rect(list, {std::max(x0, frame.min.x), top},
                 {std::min(x1, frame.max.x), frame.min.y - context.px(2)},
                 faded(context.theme.forward, 0.25f));
     if (x0 >= frame.min.x && (named || pixels >= context.px(kLeastPassLine)))
-      draw_line(list, {std::round(x0), top}, {std::round(x0), frame.max.y}, context.theme.line,
-                std::max(1.0f, context.px(1)));
+      draw_line(list, {std::round(x0), named ? top : frame.min.y}, {std::round(x0), frame.max.y},
+                context.theme.line, std::max(1.0f, context.px(1)));
     if (!named) continue;
-    const float from = std::max(x0, frame.min.x) + context.px(5);
+    float from = std::max(x0, frame.min.x) + context.px(5);
     const double room = every > 1 ? static_cast<double>(every) * pixels : static_cast<double>(x1 - from);
     for (const std::string& name : pass_names(pass)) {
-      if (text_width(style, name) + context.px(4) > room) continue;
+      const float width = text_width(style, name) + context.px(4);
+      if (static_cast<double>(width) > room) continue;
+      const float under = context.px(kPlayheadWide + 3);  // the playhead's head is clear of any name
+      if (!paper && from < playhead + under && from + width > playhead - under) from = playhead + under;
+      if (from < free || from + width > frame.max.x + context.px(8)) break;
       draw_text(list, {from, top}, style, name);
+      free = from + width + context.px(4);
       break;
     }
   }
@@ -151,13 +165,14 @@ const ReplayNote* draw_notes_on(const HistoryFrame& frame) {
   if (!context.replay.notes) return nullptr;
   const ReplayNote* under = nullptr;
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const float top = frame.min.y - context.px(kAxisHeight + kPassHeight), high = context.px(9);
+  const float top = frame.min.y - context.px(kAxisHeight + kPassHeight), high = context.px(kFlag);
   const ImVec2 mouse = ImGui::GetIO().MousePos;
   for (const ReplayNote& note : *context.replay.notes) {
     if (note.note.seconds < frame.shown.begin || note.note.seconds > frame.shown.end) continue;
     const float x = std::round(frame.x(note.note.seconds));
-    draw_line(list, {x, top}, {x, frame.min.y}, context.theme.text, std::max(1.0f, context.px(1)));
-    fill_triangle(list, {x, top}, {x + context.px(9), top + high / 2}, {x, top + high}, context.theme.text);
+    draw_line(list, {x, top}, {x, frame.min.y - context.px(kPassHeight)}, context.theme.text,
+              std::max(1.0f, context.px(1)));
+    fill_triangle(list, {x, top}, {x + high, top + high / 2}, {x, top + high}, context.theme.text);
     if (mouse.x >= x - context.px(3) && mouse.x <= x + context.px(10) && mouse.y >= top &&
         mouse.y < frame.min.y - context.px(kPassHeight))
       under = &note;
@@ -368,7 +383,9 @@ void draw_history_tracks(const Context& context) {
   const HistorySnapshot& history = context.history;
   ImGui::BeginChild("recording", {0, 0}, ImGuiChildFlags_None, ImGuiWindowFlags_NoScrollWithMouse);
   const ImVec2 origin = ImGui::GetWindowPos(), size = ImGui::GetWindowSize();
-  const float head = context.px(kMapHeight + kAxisHeight + kPassHeight);
+  // On paper nothing moves: no map to move in, no place where one stands, and nobody to ask for more.
+  const bool paper = Tape::current() != nullptr;
+  const float head = context.px((paper ? 0 : kMapHeight) + kAxisHeight + kPassHeight);
   const float room = size.y - head;
   const auto tracks = static_cast<float>(std::max(1, history.ranks));
   const float pitch = std::clamp(std::floor(room / tracks), context.px(kLeastTrackHeight + kLeastGap),
@@ -382,8 +399,8 @@ void draw_history_tracks(const Context& context) {
   const ImVec2 max{origin.x + size.x - bar, origin.y + size.y};
   ViewState& view = context.view;
   if (view.fit_timeline) view.history.shown = {};
-  follow_playhead(context, all);
-  draw_history_map(context, {min.x, origin.y}, {max.x, origin.y + context.px(kMapHeight - 4)});
+  if (!paper) follow_playhead(context, all);
+  if (!paper) draw_history_map(context, {min.x, origin.y}, {max.x, origin.y + context.px(kMapHeight - 4)});
   const Stretch shown = shown_of(view.history, history);
   const HistoryFrame frame{.context = context,
                            .program = plan->program,
@@ -410,9 +427,11 @@ void draw_history_tracks(const Context& context) {
   list->PopClipRect();
   draw_passes(frame);
   const ReplayNote* note = draw_notes_on(frame);
-  draw_playhead(frame);
-  handle_mouse(frame, most_scroll, note);
-  ask_for_slice(frame);
+  if (!paper) {
+    draw_playhead(frame);
+    handle_mouse(frame, most_scroll, note);
+    ask_for_slice(frame);
+  }
   ImGui::SetCursorScreenPos({origin.x, origin.y - ImGui::GetScrollY() + head + pitch * tracks - 1});
   ImGui::Dummy({1, 1});  // makes the window as high as the tracks, so that it scrolls when they do not fit
   ImGui::EndChild();

@@ -81,9 +81,14 @@ std::string provenance_of(const Context& context, const Subject& subject) {
   const std::vector<int64_t>& sampled_in = subject.result->sampled_in;
   const bool here = id >= sampled_in.size() || sampled_in[id] == context.replay.pass;
   // Values that are older than the pass say so before they say where they are from.
-  return here ? subject.result->provenance
-              : fmt::format("values of pass {}, {}", grouped_text(sampled_in[id] + 1),
-                            subject.result->provenance);
+  return here
+             ? subject.result->provenance
+             : fmt::format("values of pass {}, {}", grouped_text(sampled_in[id]), subject.result->provenance);
+}
+
+/// The same without the machine's name, where that has no room.
+std::string brief(const std::string& provenance) {
+  return provenance.substr(0, provenance.rfind(" on "));
 }
 
 void draw_head(const Context& context, const Subject& subject, Pen& pen) {
@@ -92,8 +97,10 @@ void draw_head(const Context& context, const Subject& subject, Pen& pen) {
   draw_text(pen.list, {pen.x, pen.y}, title, "Inspector");
   const TextStyle small = small_text(context, theme.dim);
   const float room = pen.width - text_width(title, "Inspector") - context.px(16);
-  draw_text(pen.list, {pen.x + pen.width, pen.y + context.px(1)}, small,
-            fitted(small, provenance_of(context, subject), room), Align::Right);
+  std::string provenance = provenance_of(context, subject);
+  if (text_width(small, provenance) > room) provenance = brief(provenance);
+  draw_text(pen.list, {pen.x + pen.width, pen.y + context.px(1)}, small, fitted(small, provenance, room),
+            Align::Right);
   pen.y += title.size + context.px(14);
 }
 

@@ -55,10 +55,10 @@ TextTable copied(const ReplaySnapshot& replay) {
   TextTable table{
       {{"pass", Align::Right}, {"step", Align::Right}, {"rank"}, {"seconds", Align::Right}, {"note"}}, {}};
   for (const ReplayNote& note : *replay.notes)
-    table.rows.push_back(
-        {std::to_string(note.pass + 1), note.note.step < 0 ? "" : std::to_string(note.note.step + 1),
-         note.note.rank < 0 ? "all" : std::to_string(note.note.rank),
-         fmt::format("{:.6f}", note.note.seconds), note.note.text.empty() ? "(bookmark)" : note.note.text});
+    table.rows.push_back({std::to_string(note.pass), note.note.step < 0 ? "" : std::to_string(note.note.step),
+                          note.note.rank < 0 ? "all" : std::to_string(note.note.rank),
+                          fmt::format("{:.6f}", note.note.seconds),
+                          note.note.text.empty() ? "(bookmark)" : note.note.text});
   return table;
 }
 

@@ -199,7 +199,7 @@ void draw_tensors(const Context& context, const Step& step, ImVec2 size) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImDrawList* list = ImGui::GetWindowDrawList();
   rule(context, at, size.x);
-  const std::string title = "Step " + std::to_string(step.id + 1) + " · " + step.name;
+  const std::string title = "Step " + std::to_string(step.id) + " · " + step.name;
   draw_text(list, {at.x, at.y + context.px(10)}, type.strong, fitted(type.strong, title, size.x));
   const bool converts = is_collective(step.op) || step.op == Op::Identity || step.op == Op::Slice;
   const std::string why = converts ? explain(program, step.id) : step.equation;

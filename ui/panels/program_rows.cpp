@@ -59,9 +59,9 @@ std::vector<ProgramRow> program_rows(const Plan& plan) {
     std::string more;
     if (step.outputs.size() > 1) more = " +" + std::to_string(step.outputs.size() - 1);
     rows.push_back({step.id,
-                    {std::to_string(step.id + 1), phase_word(step.phase), mark_of(step), step.name,
-                     step.equation, output.name + " : " + to_string(output.shape) + more,
-                     to_string(output.layout), shape_per_rank(program, output),
+                    {std::to_string(step.id), phase_word(step.phase), mark_of(step), step.name, step.equation,
+                     output.name + " : " + to_string(output.shape) + more, to_string(output.layout),
+                     shape_per_rank(program, output),
                      cost.flops > 0 ? format_flop_count(static_cast<double>(cost.flops)) : "",
                      sent > 0 ? bytes_text(static_cast<double>(sent)) : ""}});
   }

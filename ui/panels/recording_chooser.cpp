@@ -58,7 +58,7 @@ void take(const Context& c, const std::string& path) {
 
 /// A line with a mark, a name and dim words at its right. True when clicked.
 bool draw_entry(const Context& c, const std::string& id, const char* icon, const std::string& name,
-                const std::string& words) {
+                const std::string& words, bool live = false) {
   const Type type(c);
   const ImVec2 min = ImGui::GetCursorScreenPos();
   const ImVec2 max{min.x + ImGui::GetContentRegionAvail().x, min.y + c.px(kRowHeight)};
@@ -66,7 +66,8 @@ bool draw_entry(const Context& c, const std::string& id, const char* icon, const
   ImDrawList* list = ImGui::GetWindowDrawList();
   if (ImGui::IsItemHovered()) fill_rect(list, min, max, ImGui::GetColorU32(ImGuiCol_Header), c.px(4));
   const float y = (min.y + max.y - type.body.size) / 2;
-  draw_text(list, {min.x + c.px(20), y}, in(type.body, c.theme.dim), icon, Align::Centre);
+  draw_text(list, {min.x + c.px(20), y}, in(type.body, live ? c.theme.recording : c.theme.dim), icon,
+            Align::Centre);
   const float right = max.x - c.px(12);
   draw_text(list, {right, (min.y + max.y - type.mono_note.size) / 2}, type.mono_note, words, Align::Right);
   draw_text(list, {min.x + c.px(40), y}, in(type.body, c.theme.text),
@@ -107,7 +108,8 @@ void draw_running(const Context& c, const RecordingList& files) {
             "Being recorded on this machine now");
   ImGui::Dummy({0, type.note.size + c.px(4)});
   for (const std::string& path : files.running)
-    if (draw_entry(c, "running:" + path, ICON_FA_CIRCLE, file_name(path), parent_of(path))) take(c, path);
+    if (draw_entry(c, "running:" + path, ICON_FA_CIRCLE, file_name(path), parent_of(path), true))
+      take(c, path);
   if (files.running.empty()) {
     const ImVec2 pen = ImGui::GetCursorScreenPos();
     const float height =
@@ -145,8 +147,9 @@ void draw_recording_chooser(const Context& c) {
   ImGui::SetNextItemWidth(ImGui::GetContentRegionAvail().x - button - c.px(8));
   if (just_opened) ImGui::SetKeyboardFocusHere();
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(c.px(12), c.px(8)));
-  const bool entered = ImGui::InputTextWithHint("##path", "path of a .shardlens file, or of a folder",
-                                                &view.path, ImGuiInputTextFlags_EnterReturnsTrue);
+  const bool entered =
+      ImGui::InputTextWithHint("##path", "path of a .shardlens file, or of a folder", &view.path,
+                               ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_AutoSelectAll);
   ImGui::PopStyleVar();
   ImGui::SameLine(0, c.px(8));
   const bool clicked = draw_button(c, "open path", "Open", ButtonLook::Accent, !view.path.empty(), "");

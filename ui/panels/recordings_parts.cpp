@@ -256,7 +256,7 @@ void plot_curve(const Context& context, const char* id, const std::vector<Compar
                 bool is_b) {
   std::vector<double> x, y;
   for (const ComparedCurve::Point& point : points) {
-    x.push_back(point.pass + 1);
+    x.push_back(point.pass);
     y.push_back(point.value);
   }
   const ImU32 colour = run_colour(context.theme, is_b);
@@ -284,11 +284,11 @@ void draw_curve(const Context& context, const ComparedRuns& runs, const Compared
   Extent passes, values;
   for (const auto* points : {&curve.a, &curve.b}) {
     for (const ComparedCurve::Point& point : *points) {
-      passes.take(point.pass + 1);
+      passes.take(point.pass);
       values.take(point.value);
     }
   }
-  if (!(passes.low <= passes.high)) passes = {1, 1};
+  if (!(passes.low <= passes.high)) passes = {0, 0};
   if (!(values.low <= values.high)) values = {0, 1};
   const double pad = std::max((values.high - values.low) * 0.08, std::abs(values.high) * 1e-3 + 1e-12);
   const double edge = std::max(0.5, (passes.high - passes.low) * 0.02);
@@ -311,7 +311,7 @@ void draw_curve(const Context& context, const ComparedRuns& runs, const Compared
     plot_curve(context, "B", curve.b, true);
     if (const auto& parting = runs.diff.parting) {
       const ImVec2 low = ImPlot::GetPlotPos(), room = ImPlot::GetPlotSize();
-      const float x = std::round(ImPlot::PlotToPixels(static_cast<double>(parting->a_pass) + 1, 0).x);
+      const float x = std::round(ImPlot::PlotToPixels(static_cast<double>(parting->a_pass), 0).x);
       ImDrawList* list = ImPlot::GetPlotDrawList();
       ImPlot::PushPlotClipRect();
       draw_dashed_line(list, {x, low.y}, {x, low.y + room.y}, context.theme.communication, context.px(1.5f),
@@ -326,8 +326,8 @@ void draw_curve(const Context& context, const ComparedRuns& runs, const Compared
     if (ImPlot::IsPlotHovered()) {
       const double pass = std::round(ImPlot::GetPlotMousePos().x);
       const auto value = [&](const std::vector<ComparedCurve::Point>& points) {
-        const auto found = std::find_if(points.begin(), points.end(),
-                                        [&](const auto& point) { return point.pass + 1 == pass; });
+        const auto found =
+            std::find_if(points.begin(), points.end(), [&](const auto& point) { return point.pass == pass; });
         return found == points.end() ? std::string("–") : fmt::format("{:.9g}", found->value);
       };
       ImGui::SetTooltip("pass %.0f of A\nA %s\nB %s", pass, value(curve.a).c_str(), value(curve.b).c_str());

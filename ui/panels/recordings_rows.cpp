@@ -29,12 +29,11 @@ std::string seconds_words(double seconds) {
   return seconds > 0 ? format_seconds(seconds) : "";
 }
 
-/// "pass 3", or "pass 3 of A, 5 of B" where they begin at other training steps; passes count from 1.
+/// "pass 3", or "pass 3 of A, 5 of B" where they begin at other training steps.
 std::string pass_words(const Parting& parting) {
-  return parting.a_pass == parting.b_pass
-             ? fmt::format("pass {}", grouped_text(parting.a_pass + 1))
-             : fmt::format("pass {} of A, {} of B", grouped_text(parting.a_pass + 1),
-                           grouped_text(parting.b_pass + 1));
+  return parting.a_pass == parting.b_pass ? fmt::format("pass {}", grouped_text(parting.a_pass))
+                                          : fmt::format("pass {} of A, {} of B", grouped_text(parting.a_pass),
+                                                        grouped_text(parting.b_pass));
 }
 
 /// Enough digits to see that two numbers are two.
@@ -64,7 +63,7 @@ void describe_tensor(const ComparedRuns& runs, const Parting& parting, Answer& a
     answer.lines.push_back("Both were fed with it, before the first step: other weights or inputs · " +
                            shape);
   else
-    answer.lines.push_back(fmt::format("Step {}, {}, {}: {} · {}", parting.a_step + 1,
+    answer.lines.push_back(fmt::format("Step {}, {}, {}: {} · {}", parting.a_step,
                                        a.step(parting.a_step).name, to_string(a.step(parting.a_step).phase),
                                        a.step(parting.a_step).equation, shape));
   if (parting.element) {
@@ -358,7 +357,7 @@ TextTable steps_table(const std::vector<DiffRow>& rows, const std::vector<size_t
                    {"sends A", Align::Right},
                    {"sends B", Align::Right}},
                   {}};
-  const auto number = [](StepId step) { return step >= 0 ? std::to_string(step + 1) : std::string(); };
+  const auto number = [](StepId step) { return step >= 0 ? std::to_string(step) : std::string(); };
   for (const size_t place : places) {
     const DiffRow& row = rows[place];
     table.rows.push_back({number(row.a), number(row.b), row.name, to_string(row.phase),
@@ -401,7 +400,7 @@ TextTable curve_table(const ComparedCurve& curve) {
   for (const ComparedCurve::Point& point : curve.a) passes[point.pass].first = exact_value(point.value);
   for (const ComparedCurve::Point& point : curve.b) passes[point.pass].second = exact_value(point.value);
   for (const auto& [pass, values] : passes)
-    table.rows.push_back({fmt::format("{:.0f}", pass + 1), values.first, values.second});
+    table.rows.push_back({fmt::format("{:.0f}", pass), values.first, values.second});
   return table;
 }
 

@@ -78,10 +78,10 @@ void go_to(const Context& context, const ReplayNote& note) {
 }
 
 std::string place_of(const ReplaySnapshot& replay, const ReplayNote& note) {
-  std::string words = fmt::format("pass {}", grouped_text(note.pass + 1));
+  std::string words = fmt::format("pass {}", grouped_text(note.pass));
   const Program& program = replay.recording->plan->program;
   if (note.note.step >= 0 && static_cast<size_t>(note.note.step) < program.steps.size())
-    words += fmt::format(" · step {}, {}", note.note.step + 1, program.step(note.note.step).name);
+    words += fmt::format(" · step {}, {}", note.note.step, program.step(note.note.step).name);
   if (note.note.rank >= 0) words += fmt::format(" · rank {}", note.note.rank);
   return words + " · " + moment_text(note.note.seconds);
 }
@@ -100,14 +100,12 @@ std::string file_name(const std::string& path) {
 
 std::vector<std::string> positions(const ReplaySnapshot& replay) {
   const RecordingFacts& facts = *replay.recording;
-  if (facts.passes == 0) return {"no pass was recorded", "no pass"};
-  const std::string pass =
-      fmt::format("pass {} of {}", grouped_text(replay.pass + 1), grouped_text(facts.passes));
+  if (facts.passes == 0) return {replay.is_live() ? "no pass yet" : "no pass was recorded", "no pass"};
+  const std::string pass = "pass " + number_of(replay.pass, static_cast<size_t>(facts.passes));
   const std::string step =
-      fmt::format("step {} of {}", replay.shown->position, facts.plan->program.steps.size());
+      fmt::format("{} of {} steps", replay.shown->position, facts.plan->program.steps.size());
   const std::string time = fmt::format("{} of {}", moment_text(replay.seconds), moment_text(facts.seconds));
-  return {pass + " · " + step + " · " + time, pass + " · " + time, pass,
-          fmt::format("{}/{}", grouped_text(replay.pass + 1), grouped_text(facts.passes))};
+  return {pass + " · " + step + " · " + time, pass + " · " + time, pass, "pass " + grouped_text(replay.pass)};
 }
 
 }  // namespace shardlens::ui

@@ -115,9 +115,14 @@ Chart chart_of(const Context& context, const CrossingStudy& study) {
     most = std::max({most, value, needed});
     least = std::min({least, value, needed});
   }
-  for (double tick = std::pow(10, std::floor(std::log10(least))); tick < 10 * most; tick *= 10) {
-    chart.y_ticks.push_back(tick);
-    if (tick >= most) break;
+  for (int decade = static_cast<int>(std::floor(std::log10(least)));; ++decade) {
+    for (const double step : {1, 2, 5}) {
+      const double tick = step * std::pow(10, decade);
+      if (tick <= least) chart.y_ticks.clear();  // the axis begins with the last one below everything
+      chart.y_ticks.push_back(tick);
+      if (tick >= most) break;
+    }
+    if (chart.y_ticks.back() >= most) break;
   }
   chart.log_y = true;
   chart.x_text = [](double x) { return grouped_text(static_cast<int64_t>(x)); };

@@ -86,6 +86,16 @@ void draw_degrees(const Context& context, const Settings& wanted) {
   ImGui::Dummy({0, 0});
 }
 
+/// What is about GPUs alone goes when the CPU is chosen, which refuses it.
+Settings with_backend(Settings settings, BackendChoice backend) {
+  settings.backend = backend;
+  if (backend == BackendChoice::Cpu) {
+    settings.gpus.clear();
+    settings.tf32 = false;
+  }
+  return settings;
+}
+
 /// Why the settings cannot be run, and what can: only there when they cannot.
 void draw_refusal(const Context& context, const Settings& wanted) {
   const Snapshot& snapshot = context.snapshot;
@@ -98,8 +108,7 @@ void draw_refusal(const Context& context, const Settings& wanted) {
   const bool no_gpu = context.machine.known && context.machine.gpus.gpus.empty();
   if (no_gpu && snapshot.only_planned() && snapshot.message.starts_with("--backend")) {
     message = {"No GPU can be used here", "The row Runs on, below, says why."};
-    offers.push_back({"run on the CPU", wanted});
-    offers.back().settings.backend = BackendChoice::Cpu;
+    offers.push_back({"run on the CPU", with_backend(wanted, BackendChoice::Cpu)});
   }
   if (!wanted.delays.empty()) offers.push_back({"nobody is late", without_delays(wanted)});
   if (snapshot.result && snapshot.result->plan) {
@@ -340,11 +349,17 @@ std::string backend_title(BackendChoice backend) {
   return "GPUs, else CPU";
 }
 
+std::string products_title(bool tf32) {
+  return tf32 ? "TF32, operands of 11 bits" : "fp32";
+}
+
 /// What the ranks compute on, and on which GPUs; where there are none, why.
 void draw_devices(const Context& context, const Settings& wanted) {
-  draw_choice(context, "Runs on", wanted, &Settings::backend,
-              std::array<BackendChoice, 3>{BackendChoice::Cpu, BackendChoice::Cuda, BackendChoice::Auto},
-              backend_title);
+  constexpr std::array kBackends{BackendChoice::Cpu, BackendChoice::Cuda, BackendChoice::Auto};
+  std::vector<std::string> names;
+  for (const BackendChoice backend : kBackends) names.push_back(backend_title(backend));
+  const int chosen = option_row(context, "Runs on", backend_title(wanted.backend), names);
+  if (chosen >= 0) context.want(with_backend(wanted, kBackends[static_cast<size_t>(chosen)]));
   const GpuFacts& found = context.machine.gpus;
   const TextStyle style{context.fonts.body, context.px(kSmallSize), context.theme.dim};
   const bool none = context.machine.known && found.gpus.empty();
@@ -358,6 +373,8 @@ void draw_devices(const Context& context, const Settings& wanted) {
   ImGui::Dummy({width, height + context.px(8)});
   if (none && on_cpu) tooltip(context, found.why_no_gpu);
   if (wanted.backend == BackendChoice::Cpu) return;
+  if (wanted.dtype == DType::Fp32)
+    draw_choice(context, "Products", wanted, &Settings::tf32, std::array{false, true}, products_title);
   std::string gpus = gpus_text(wanted.gpus);
   if (!path_row(context, "Which GPUs", "all, or such as 0,2", gpus)) return;
   Settings changed = wanted;

@@ -80,9 +80,8 @@ void draw_late_ranks(const Context& context, const Settings& wanted) {
   slider_row(context, "Late by, ms", {kDelays.begin(), kDelays.end()}, context.view.late.milliseconds);
   context.view.late.milliseconds =
       std::clamp<int64_t>(context.view.late.milliseconds, 0, static_cast<int64_t>(kLongestDelayMilliseconds));
-  const std::string before =
-      fmt::format("before step {}, {}{}", choice.step + 1, program.step(choice.step).name,
-                  context.view.selected_step >= 0 ? ", which is selected" : "");
+  const std::string before = fmt::format("before step {}, {}{}", choice.step, program.step(choice.step).name,
+                                         context.view.selected_step >= 0 ? ", which is selected" : "");
   note(context, before, context.theme.dim);
   if (draw_button(context, "Make late", "Make it late", ButtonLook::Plain, true,
                   "The others wait for it where they next meet: the Timeline and Traffic show how long"))

@@ -1,5 +1,5 @@
 // The Start tab: what one can look at first. Things to try on the layer that runs here, recordings that came
-// with the studio, and those opened last.
+// with the studio, those opened last, and which lessons are to come.
 #include <fmt/format.h>
 #include <icons_font_awesome_4.h>
 #include <imgui.h>
@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "engine/config/lessons.h"
 #include "engine/config/splits.h"
 #include "engine/record/gallery.h"
 #include "ui/commands/command_button.h"
@@ -42,7 +43,7 @@ void show_split(const Context& c, const char* split) {
   settings.split = named_split(split);
   if (c.replay.is_open())
     c.send(command::SetSettings{settings});
-  else
+  else if (settings != c.wanted())  // else it has run, or runs: it is only looked at
     c.want(settings);
 }
 
@@ -111,12 +112,21 @@ void section(const Context& c, const Type& type, const char* title, const std::s
   ImGui::Dummy({0, type.figure.size + c.px(4)});
 }
 
-/// A grid of cards as wide as the page; returns the one clicked, or -1.
-int draw_cards(const Context& c, const Type& type, const std::vector<Card>& cards) {
+/// As many columns as the page has room for.
+struct Grid {
+  int columns;
+  float width;  ///< of each
+};
+Grid grid_of(const Context& c) {
   const float room = ImGui::GetContentRegionAvail().x;
   const int columns = std::clamp(static_cast<int>((room + c.px(kGap)) / c.px(kLeastCard + kGap)), 1, 3);
-  const float width =
-      std::floor((room - c.px(kGap) * static_cast<float>(columns - 1)) / static_cast<float>(columns));
+  return {columns,
+          std::floor((room - c.px(kGap) * static_cast<float>(columns - 1)) / static_cast<float>(columns))};
+}
+
+/// A grid of cards as wide as the page; returns the one clicked, or -1.
+int draw_cards(const Context& c, const Type& type, const std::vector<Card>& cards) {
+  const auto [columns, width] = grid_of(c);
   int clicked = -1;
   ImVec2 at = ImGui::GetCursorScreenPos();
   const float left = at.x;
@@ -177,6 +187,33 @@ void draw_recent(const Context& c, const Type& type) {
   command_button(c, "replay.attach", "Attach to a running job …");
 }
 
+/// Named so that one sees where this goes; nothing here looks as if it could be clicked.
+void draw_lessons(const Context& c, const Type& type) {
+  const std::vector<LessonToCome>& lessons = lessons_to_come();
+  if (lessons.empty()) return;
+  ImGui::Dummy({0, c.px(8)});
+  section(c, type, "Lessons", "to come; what each of them will answer");
+  const auto [columns, width] = grid_of(c);
+  const size_t rows = (lessons.size() + static_cast<size_t>(columns) - 1) / static_cast<size_t>(columns);
+  const float inner = width - c.px(kCardPadding), head = type.body.size + c.px(3);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  ImVec2 at = ImGui::GetCursorScreenPos();
+  const float left = at.x;
+  for (size_t row = 0; row < rows; ++row) {
+    float height = 0;
+    at.x = left;
+    for (size_t i = row; i < lessons.size(); i += rows) {  // in their order down each column
+      draw_text(list, at, in(type.body, c.theme.text), fitted(type.body, lessons[i].title, inner));
+      height =
+          std::max(height, head + draw_wrapped(list, {at.x, at.y + head}, type.note, lessons[i].asks, inner));
+      at.x += width + c.px(kGap);
+    }
+    at.y += height + c.px(10);
+  }
+  ImGui::SetCursorScreenPos({left, at.y});
+  ImGui::Dummy({0, c.px(8)});
+}
+
 }  // namespace
 
 void draw_start(const Context& c) {
@@ -187,6 +224,7 @@ void draw_start(const Context& c) {
   draw_live(c, type);
   draw_gallery(c, type);
   draw_recent(c, type);
+  draw_lessons(c, type);
   ImGui::EndChild();
 }
 

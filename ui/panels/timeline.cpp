@@ -121,7 +121,7 @@ void draw_header(const Context& context, const Tracks& tracks, float reserve = 0
   const float room = right - note_width - context.px(16) - after_buttons;
   if (tracks.plan && step >= 0 && step < static_cast<StepId>(tracks.plan->program.steps.size())) {
     const Step& selected = tracks.plan->program.step(step);
-    const std::string count = fmt::format("step {} of {}", step + 1, tracks.plan->program.steps.size());
+    const std::string count = "step " + number_of(step, tracks.plan->program.steps.size());
     const std::string& what = is_collective(selected.op) ? selected.name : selected.equation;
     const TextStyle& what_style = is_collective(selected.op) ? title : mono;
     // The count gives way when the equation needs its room.

@@ -2,6 +2,9 @@
 // their tracks, and what a track is drawn with.
 #pragma once
 
+#include <span>
+#include <string>
+
 #include "ui/context.h"
 #include "ui/panels/tracks.h"
 #include "ui/widgets/paint.h"
@@ -16,12 +19,14 @@ inline TextStyle timeline_text(const Context& context, ImFont* font, float size,
 }
 
 inline constexpr float kTrackLabelWidth = 72;  ///< left of the tracks, at scale 1
+inline constexpr float kPlayheadWide = 6;      ///< half the width of its head, at scale 1
 
 /// The rank's colour and name, left of its track, which is `height` high.
 void draw_rank_name(const Context& context, ImVec2 left_top, float height, size_t rank);
-/// A line of the axis at `x`, from `top` to `bottom`, and its name where it ends before `right`.
+/// A line of the axis at `x`, from `top` to `bottom`, and its name where it ends before `right` and none of
+/// the `marks` that stand on the axis, flags and playheads, would cover it.
 void draw_axis_tick(const Context& context, float x, float top, float bottom, float right,
-                    const std::string& name);
+                    const std::string& name, std::span<const float> marks);
 /// A triangle on the axis and a line through the tracks.
 void draw_playhead_at(const Context& context, float x, float top, float bottom);
 /// A rank that stood still on purpose for `held_seconds`, in the rectangle of its track; of the axis the

@@ -23,19 +23,22 @@ void draw_rank_name(const Context& context, ImVec2 left_top, float height, size_
 }
 
 void draw_axis_tick(const Context& context, float x, float top, float bottom, float right,
-                    const std::string& name) {
+                    const std::string& name, std::span<const float> marks) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const TextStyle style = timeline_text(context, context.fonts.body, kSmallSize, context.theme.dim);
   x = std::round(x);
   draw_line(list, {x, top + context.px(4)}, {x, bottom}, context.theme.ghost, std::max(1.0f, context.px(1)));
-  if (x + context.px(6) + text_width(style, name) < right)
-    draw_text(list, {x + context.px(6), top + context.px(2)}, style, name);
+  const float begin = x + context.px(6), end = begin + text_width(style, name),
+              half = context.px(kPlayheadWide);
+  const bool covered = std::any_of(marks.begin(), marks.end(),
+                                   [&](float mark) { return mark + half > begin && mark - half < end; });
+  if (end < right && !covered) draw_text(list, {begin, top + context.px(2)}, style, name);
 }
 
 void draw_playhead_at(const Context& context, float x, float top, float bottom) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   x = std::round(x);
-  const float wide = context.px(6);
+  const float wide = context.px(kPlayheadWide);
   fill_triangle(list, {x - wide, top - wide}, {x + wide, top - wide}, {x, top + context.px(2)},
                 context.theme.text);
   draw_line(list, {x, top}, {x, bottom}, context.theme.text, std::max(1.0f, context.px(1.5f)));

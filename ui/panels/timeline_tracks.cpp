@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,14 +50,6 @@ struct Frame {
 
 ImU32 phase_colour(const Theme& theme, Phase phase) {
   return phase == Phase::Forward ? theme.forward : theme.backward;
-}
-
-void draw_axis(const Frame& frame) {
-  const Context& context = frame.context;
-  const float top = frame.min.y - context.px(kAxisHeight);
-  const int most = std::max(2, static_cast<int>((frame.max.x - frame.min.x) / context.px(120)));
-  for (const double tick : round_ticks(frame.shown, most))
-    draw_axis_tick(context, frame.x(tick), top, frame.max.y, frame.max.x, format_tick(tick));
 }
 
 /// For each step in view the longest of its names that fits on every rank, so that it reads the same on all
@@ -222,8 +215,8 @@ void draw_collectives(const Frame& frame) {
   }
 }
 
-/// A triangle on the axis and a line through the tracks, where the selected step is done on the slowest rank.
-void draw_playhead(const Frame& frame) {
+/// Where the selected step is done on the slowest rank, as far as that is in view.
+std::optional<float> playhead_of(const Frame& frame) {
   const Context& context = frame.context;
   StepId step = context.view.selected_step;
   if (step < 0) step = static_cast<StepId>(context.snapshot.position) - 1;
@@ -232,9 +225,24 @@ void draw_playhead(const Frame& frame) {
     if (step >= 0 && step < static_cast<StepId>(rank.size()))
       at = std::max(at, rank[static_cast<size_t>(step)].end_seconds);
   }
-  if (at < frame.shown.begin || at > frame.shown.end) return;
-  const float top = frame.name.empty() ? frame.min.y - context.px(8) : frame.y(0);
-  draw_playhead_at(context, frame.x(at), top, frame.bottom());
+  if (at < frame.shown.begin || at > frame.shown.end) return std::nullopt;
+  return frame.x(at);
+}
+
+void draw_playhead(const Frame& frame) {
+  const std::optional<float> x = playhead_of(frame);
+  const float top = frame.name.empty() ? frame.min.y - frame.context.px(8) : frame.y(0);
+  if (x) draw_playhead_at(frame.context, *x, top, frame.bottom());
+}
+
+void draw_axis(const Frame& frame) {
+  const Context& context = frame.context;
+  const float top = frame.min.y - context.px(kAxisHeight);
+  const int most = std::max(2, static_cast<int>((frame.max.x - frame.min.x) / context.px(120)));
+  const std::optional<float> playhead = frame.name.empty() ? playhead_of(frame) : std::nullopt;
+  const std::vector<float> marks(playhead ? 1 : 0, playhead.value_or(0));
+  for (const double tick : round_ticks(frame.shown, most))
+    draw_axis_tick(context, frame.x(tick), top, frame.max.y, frame.max.x, format_tick(tick), marks);
 }
 
 TextStyle in_bold(const Context& context, TextStyle style) {

@@ -70,7 +70,7 @@ TextTable copied(const std::vector<TrafficRow>& rows, const std::string& how) {
                    {"why"}},
                   {}};
   for (const TrafficRow& row : rows)
-    table.rows.push_back({std::to_string(row.step + 1),
+    table.rows.push_back({std::to_string(row.step),
                           row.conjugate == Conjugate::F   ? "f"
                           : row.conjugate == Conjugate::G ? "g"
                                                           : "",

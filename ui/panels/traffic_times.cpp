@@ -201,7 +201,7 @@ TextTable copied(const std::vector<TimeRow>& rows, const std::string& how, bool 
                   {}};
   if (has_beside) table.columns.push_back({"measured here", Align::Right});
   for (const TimeRow& row : rows) {
-    table.rows.push_back({std::to_string(row.step + 1), row.name, to_string(row.kind),
+    table.rows.push_back({std::to_string(row.step), row.name, to_string(row.kind),
                           row.phase == Phase::Forward    ? "forward"
                           : row.phase == Phase::Backward ? "backward"
                                                          : "update",

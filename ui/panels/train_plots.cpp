@@ -221,6 +221,22 @@ void draw_steps_under_mouse(const Context& context) {
   step_tooltip(context.train, step);
 }
 
+/// Where a run ended that was to go on: in words beside its last step, where no curve is any more.
+void mark_end(const Context& context, double step, double loss) {
+  const Type type(context);
+  const char* words = "ended here";
+  const ImVec2 at = ImPlot::PlotToPixels(step, loss), low = ImPlot::GetPlotPos(),
+               size = ImPlot::GetPlotSize();
+  const float gap = context.px(10), width = text_width(type.note, words);
+  const bool right = at.x + gap + width < low.x + size.x;
+  const ImVec2 pen{right ? at.x + gap : at.x - width,
+                   right ? at.y - type.note.size / 2 : at.y - type.note.size - gap};
+  ImDrawList* list = ImPlot::GetPlotDrawList();
+  fill_rect(list, {pen.x - context.px(2), pen.y}, {pen.x + width + context.px(2), pen.y + type.note.size},
+            faded(context.theme.window, 0.75f));
+  draw_text(list, pen, in(type.note, context.theme.text), words);
+}
+
 void draw_loss(const Context& context, ImVec2 min, ImVec2 size) {
   const TrainSnapshot& train = context.train;
   const Theme& theme = context.theme;
@@ -283,8 +299,7 @@ void draw_loss(const Context& context, ImVec2 min, ImVec2 size) {
     }
     if (!curve.ended.empty()) {
       const StepReport& last = curve.steps.back()->report;
-      ImPlot::PlotText("ended here", static_cast<double>(last.step), loss_of(last),
-                       ImVec2(-context.px(40), -context.px(12)));
+      mark_end(context, static_cast<double>(last.step), loss_of(last));
     }
   }
   draw_steps_under_mouse(context);

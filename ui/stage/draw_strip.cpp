@@ -119,13 +119,28 @@ void side_tooltip(const Context& context, const Section& section, const Strip& s
   ImGui::EndTooltip();
 }
 
-/// The loss itself, once it was computed.
-std::string loss_text(const Program& program, const Result* result) {
+/// What a recording says of the loss of the pass that is looked at; NaN: nothing.
+double recorded_loss(const ReplaySnapshot& replay) {
+  const MetricTable* metrics = replay.metrics.get();
+  const std::vector<double>* losses = metrics ? metrics->column("loss") : nullptr;
+  if (losses == nullptr || replay.pass % metrics->stride != 0) return NAN;
+  const auto row = static_cast<size_t>(replay.pass / metrics->stride);
+  return row < losses->size() ? (*losses)[row] : NAN;
+}
+
+/// The loss itself, once it was computed; of a recording that of its pass, and of no other whose picture was
+/// taken.
+std::string loss_text(const Context& context, const Program& program, const Result* result) {
   if (result == nullptr || result->samples.empty()) return {};
+  const bool replayed = context.replay.is_open();
+  if (const double loss = replayed ? recorded_loss(context.replay) : NAN; std::isfinite(loss))
+    return fmt::format("loss {:.4f}", loss);
   for (size_t id = program.tensors.size(); id-- > 0;) {
     if (program.tensors[id].name != "loss") continue;
     const auto& sample = result->samples[0][id];
-    return sample ? fmt::format("loss {:.4f}", sample->stats.mean) : std::string();
+    const bool other_pass =
+        replayed && id < result->sampled_in.size() && result->sampled_in[id] != context.replay.pass;
+    return sample && !other_pass ? fmt::format("loss {:.4f}", sample->stats.mean) : std::string();
   }
   return {};
 }
@@ -163,7 +178,7 @@ void draw_strip_head(const Context& context, ImDrawList* list, const Rect& room,
   const float width = room.max.x - x - context.px(12);
   const std::string sizes = fitted(title, sizes_text(plan.program), width);
   draw_text(list, {x, room.min.y + context.px(6)}, title, sizes);
-  const std::string loss = loss_text(plan.program, result);
+  const std::string loss = loss_text(context, plan.program, result);
   if (!loss.empty() && text_width(title, sizes) + text_width(title, loss) + context.px(24) < width)
     draw_text(list, {room.max.x - context.px(12), room.min.y + context.px(6)}, title, loss, Align::Right);
   draw_text(list, {x, room.min.y + context.px(27)}, note,

@@ -219,7 +219,7 @@ void draw_corner(const Scene& scene, ImDrawList* list, Rect room) {
   if (!scene.result) {
     words = scene.context.snapshot.only_planned() ? "planned, not run" : "estimated, not run";
   } else if (scene.context.view.selected_step >= 0) {
-    words = fmt::format("step {} of {}", scene.context.view.selected_step + 1, steps);
+    words = "step " + number_of(scene.context.view.selected_step, steps);
   } else {
     words = fmt::format("{} of {} steps done", scene.stale ? steps : snapshot.position, steps);
   }

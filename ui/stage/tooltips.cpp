@@ -85,7 +85,7 @@ void step_tooltip(const Scene& scene, const Row& row) {
   if (!ImGui::BeginTooltip()) return;
   words(scene, fonts.mono, theme.text, step.equation);
   words(scene, fonts.body, theme.dim,
-        fmt::format("step {} of {}: {}", step.id + 1, scene.program().steps.size(), step.name));
+        fmt::format("step {}: {}", number_of(step.id, scene.program().steps.size()), step.name));
   words(scene, fonts.body, theme.text, explain(scene.program(), step.id));
   if (is_collective(step.op)) {
     const Result* measured = scene.progress(step.id) == Progress::Done ? scene.result.get() : nullptr;

@@ -146,7 +146,7 @@ void style_plots(const Theme& theme, float scale) {
   ImPlotStyle& plot = ImPlot::GetStyle();
   plot = ImPlotStyle();
   plot.PlotBorderSize = 0;
-  plot.MinorAlpha = 0;
+  plot.MinorAlpha = 1;  // a figure on an axis has its line, whether it is a round one or not
   plot.PlotPadding = ImVec2(8 * scale, 8 * scale);
   plot.LabelPadding = ImVec2(8 * scale, 4 * scale);
   plot.LegendPadding = ImVec2(8 * scale, 8 * scale);
@@ -161,7 +161,7 @@ void style_plots(const Theme& theme, float scale) {
   plot.Colors[ImPlotCol_TitleText] = vec(theme.text);
   plot.Colors[ImPlotCol_InlayText] = vec(theme.text);
   plot.Colors[ImPlotCol_AxisText] = vec(theme.dim);
-  plot.Colors[ImPlotCol_AxisGrid] = vec(theme.line);
+  plot.Colors[ImPlotCol_AxisGrid] = vec(faded(theme.line, 0.5f));
   plot.Colors[ImPlotCol_AxisTick] = vec(theme.line);
   plot.Colors[ImPlotCol_AxisBgHovered] = ImVec4(0, 0, 0, 0);
   plot.Colors[ImPlotCol_AxisBgActive] = ImVec4(0, 0, 0, 0);

@@ -26,6 +26,9 @@ std::string format_bandwidth(double bytes_per_second);
 std::string format_value(double value);
 /// An error or a bound in two digits: "2.1e-7"; exactly zero is "0".
 std::string format_error(double error);
+/// A step or a pass among all: "4 of 0–37". They count from 0 on the screen, as on the command line and in
+/// files; the steps of a training count from 1 everywhere.
+std::string number_of(int64_t number, size_t count);
 /// A share in [0, 1] as a percentage: "82 %", "0.4 %".
 std::string format_percent(double share);
 

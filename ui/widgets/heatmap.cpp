@@ -18,6 +18,10 @@ constexpr float kTexelPixels = 1.5f;  // no texel is drawn smaller
 constexpr int64_t kTile = 128;        // exact elements are uploaded in tiles of this many rows and columns
 constexpr int kPageExtent = 2048;     // pixels of a texture page in each direction
 constexpr int64_t kPageTexels = int64_t{kPageExtent} * kPageExtent;
+// Texels. Where the middle of a pixel falls on the edge of two texels, rounding would choose one of them by
+// the place in the page, which depends on what was drawn before: the same moment would not be the same
+// picture.
+constexpr float kOffTheEdges = 0.0037f;
 constexpr uint64_t kUnusedFrames = 120;  // a texture not drawn for so long is freed
 constexpr ImU32 kNotANumber = IM_COL32(255, 0, 220, 255);
 
@@ -275,10 +279,12 @@ struct Heatmaps::Impl {
   void draw(ImDrawList* list, const Pages::Place& place, ImVec2 min, ImVec2 max, ImVec2 uv0, ImVec2 uv1,
             float opacity) const {
     const auto u = [&](float part) {
-      return (static_cast<float>(place.x) + part * static_cast<float>(place.width)) / kPageExtent;
+      return (static_cast<float>(place.x) + part * static_cast<float>(place.width) + kOffTheEdges) /
+             kPageExtent;
     };
     const auto v = [&](float part) {
-      return (static_cast<float>(place.y) + part * static_cast<float>(place.height)) / kPageExtent;
+      return (static_cast<float>(place.y) + part * static_cast<float>(place.height) + kOffTheEdges) /
+             kPageExtent;
     };
     list->AddImage(ImTextureRef(static_cast<ImTextureID>(place.page)), min, max, {u(uv0.x), v(uv0.y)},
                    {u(uv1.x), v(uv1.y)},

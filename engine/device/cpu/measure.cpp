@@ -1,7 +1,7 @@
 // Measuring memory at the speed it is read. A matrix is taken in groups of a few whole rows, or of a part of
-// a long one, that stay in the nearest cache. There each is looked at twice: for its hash, and for its
-// statistics and the sums of its columns, of which block means are made when the last of their rows is
-// through.
+// a long one, for its hash, its statistics and the sums of its columns, of which block means are made when
+// the last of their rows is through. A group is looked at once where its rows are whole strides of the hash,
+// and else twice, for which it stays in the nearest cache.
 #include "engine/device/measure.h"
 
 #include <algorithm>
@@ -26,36 +26,52 @@ void fetch(const char* at) {
   __builtin_prefetch(at, 0, 2);
 }
 
+// One look alone needs less: that each line is in the nearest cache by the time it is read.
+constexpr size_t kJustAhead = 8192;  // bytes
+
 typedef uint64_t HashVector __attribute__((vector_size(64)));
+constexpr uint64_t kMultiplier = 0x9E3779B97F4A7C15ull;  // 2^64 / golden ratio
 
 // 32 multiply-and-rotate streams over words of 8 bytes, so that no multiplication waits for the one before.
 class Hash {
  public:
   static constexpr size_t kStride = 4 * sizeof(HashVector);
+  struct Streams {
+    HashVector lanes[4];
+  };
 
   Hash() {
     for (uint64_t i = 0; i < 4; ++i)
-      for (uint64_t lane = 0; lane < 8; ++lane) lanes_[i][lane] = 8 * i + lane + 1;
+      for (uint64_t lane = 0; lane < 8; ++lane) streams_.lanes[i][lane] = 8 * i + lane + 1;
+  }
+  /// The next vector of a quarter of the streams.
+  [[gnu::always_inline]] static void mix(HashVector& lanes, const void* at) {
+    HashVector words;
+    std::memcpy(&words, at, sizeof words);
+    const HashVector mixed = (lanes ^ words) * kMultiplier;
+    lanes = (mixed << 29) | (mixed >> 35);
   }
   // Whole strides, but for the last call: what it lacks is zeros.
   void add(const void* data, size_t bytes) {
     const auto* at = static_cast<const unsigned char*>(data);
-    HashVector lanes[4] = {lanes_[0], lanes_[1], lanes_[2], lanes_[3]};
+    Streams streams = streams_;
     for (; bytes >= kStride; bytes -= kStride, at += kStride) {
       for (size_t line = 0; line < kStride; line += 64)
         fetch(reinterpret_cast<const char*>(at) + kAhead + line);
-      mix(lanes, at);
+      for (size_t i = 0; i < 4; ++i) mix(streams.lanes[i], at + i * sizeof(HashVector));
     }
     if (bytes > 0) {
       unsigned char last[kStride] = {};
       std::memcpy(last, at, bytes);
-      mix(lanes, last);
+      for (size_t i = 0; i < 4; ++i) mix(streams.lanes[i], last + i * sizeof(HashVector));
     }
-    std::copy(lanes, lanes + 4, lanes_);
+    streams_ = streams;
   }
+  /// For whoever mixes whole strides by themselves.
+  Streams& streams() { return streams_; }
   uint64_t of(uint64_t total_bytes) const {
     uint64_t hash = total_bytes;
-    for (const HashVector& vector : lanes_)
+    for (const HashVector& vector : streams_.lanes)
       for (int lane = 0; lane < 8; ++lane) {
         hash = (hash ^ vector[lane]) * kMultiplier;
         hash = (hash << 29) | (hash >> 35);
@@ -64,16 +80,7 @@ class Hash {
   }
 
  private:
-  static constexpr uint64_t kMultiplier = 0x9E3779B97F4A7C15ull;  // 2^64 / golden ratio
-  static void mix(HashVector (&lanes)[4], const unsigned char* at) {
-    for (size_t i = 0; i < 4; ++i) {
-      HashVector words;
-      std::memcpy(&words, at + i * sizeof words, sizeof words);
-      const HashVector mixed = (lanes[i] ^ words) * kMultiplier;
-      lanes[i] = (mixed << 29) | (mixed >> 35);
-    }
-  }
-  HashVector lanes_[4];
+  Streams streams_;
 };
 
 // Numbers are summed a few at a time in `Few` and from there in double: floats as floats, which is as fast as
@@ -116,19 +123,59 @@ class Summary {
     static thread_local std::vector<Few<T>> columns;
     static thread_local std::vector<double> cells;
     static thread_local std::vector<int64_t> begins;
+    static thread_local std::vector<double> shares;
     columns.resize(static_cast<size_t>(cols));
     cells.assign(static_cast<size_t>(mean_cols), 0);
-    begins.clear();
-    for (int64_t cell = 0; cell <= mean_cols; ++cell) begins.push_back(begin_of(cell, mean_cols, cols));
+    begins.assign(1, 0);
+    shares.clear();
+    for (int64_t cell = 1; cell <= mean_cols; ++cell) {
+      begins.push_back(begin_of(cell, mean_cols, cols));
+      shares.push_back(
+          1 / static_cast<double>(begins[static_cast<size_t>(cell)] - begins[static_cast<size_t>(cell - 1)]));
+    }
     columns_ = columns.data();
     cells_ = cells.data();
     cell_begins_ = begins.data();
+    cell_shares_ = shares.data();
   }
 
   /// How many numbers the next group has: those of whole rows of one mean, or of a part of a row.
   int64_t next() const {
     if (cols_ > kGroup) return std::min(cols_ - col_, kGroup);
-    return cols_ * std::min({kGroupRows, kGroup / cols_, end_of_mean_row() - row_, kFew - summed_rows_});
+    const int64_t rows = takes_hash() ? kGroup / cols_ : std::min(kGroupRows, kGroup / cols_);
+    return cols_ * std::min({rows, end_of_mean_row() - row_, kFew - summed_rows_});
+  }
+
+  /// One look is enough: there are as many registers as it takes, and groups end where strides of the hash
+  /// do.
+  bool takes_hash() const {
+    return std::is_same_v<T, float> && sizeof(Vector) == sizeof(HashVector) &&
+           cols_ % (kSideBySide * kLanes) == 0;
+  }
+
+  /// The next group, and its hash.
+  void add(const T* values, int64_t count, Hash::Streams& streams) {
+    const int64_t width = std::min(count, cols_), rows = count / width;
+    Few<T>* const columns = columns_ + col_;
+    if (summed_rows_ == 0) std::fill_n(columns, width, Few<T>(0));
+    Sums sums[kSideBySide];
+    std::fill_n(sums, kSideBySide, Sums{lows_, highs_, {}, {}});
+    Hash::Streams mixed = streams;
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t col = 0; col < width; col += kSideBySide * kLanes)
+        for (int64_t v = 0; v < kSideBySide; ++v) {
+          const T* const from = values + row * width + col + v * kLanes;
+          __builtin_prefetch(reinterpret_cast<const char*>(from) + kJustAhead);
+          const Vector numbers = few(from);
+          Few<T>* const at = columns + col + v * kLanes;
+          cpu::store<Few<T>>(at, cpu::load<Few<T>>(at) + numbers);
+          sums[v].sums += numbers;
+          add_to(sums[v], numbers);
+          Hash::mix(mixed.lanes[v], from);
+        }
+    streams = mixed;
+    add_statistics(sums, values, rows, width, width);
+    end_of_group(rows, width);
   }
 
   /// The next group.
@@ -144,8 +191,7 @@ class Summary {
       add_strip<1>(values + col, rows, width, columns_ + col_ + col, sums);
     add_tail(values, rows, width, col);
     add_statistics(sums, values, rows, width, col);
-    col_ += width;
-    if (col_ == cols_) end_of_rows(rows);
+    end_of_group(rows, width);
   }
 
   /// Of all groups.
@@ -177,6 +223,12 @@ class Summary {
   static int64_t begin_of(int64_t cell, int64_t cells, int64_t extent) { return cell * extent / cells; }
   int64_t end_of_mean_row() const { return begin_of(mean_row_ + 1, mean_rows_, rows_); }
 
+  [[gnu::always_inline]] static void add_to(Sums& sums, Vector numbers) {
+    sums.lows = least(sums.lows, numbers);
+    sums.highs = most(sums.highs, numbers);
+    sums.squares += numbers * numbers;
+  }
+
   // `vectors` vectors of columns of a few rows, `stride` numbers apart.
   template <int64_t vectors>
   void add_strip(const T* values, int64_t rows, int64_t stride, Few<T>* columns, Sums* sums) const {
@@ -187,9 +239,7 @@ class Summary {
         fetch(reinterpret_cast<const char*>(from) + kAhead);
         const Vector numbers = few(from);
         strip[v] += numbers;
-        sums[v].lows = least(sums[v].lows, numbers);
-        sums[v].highs = most(sums[v].highs, numbers);
-        sums[v].squares += numbers * numbers;
+        add_to(sums[v], numbers);
       }
     for (int64_t v = 0; v < vectors; ++v) {
       sums[v].sums += strip[v];
@@ -243,7 +293,9 @@ class Summary {
     high_ = std::max(high_, number);
   }
 
-  void end_of_rows(int64_t rows) {
+  void end_of_group(int64_t rows, int64_t width) {
+    col_ += width;
+    if (col_ < cols_) return;
     col_ = 0;
     row_ += rows;
     summed_rows_ += rows;
@@ -256,21 +308,29 @@ class Summary {
   }
 
   double sum_columns(int64_t begin, int64_t end) const {
-    double sums[4] = {};
-    int64_t col = begin;
-    for (; col + 4 <= end; col += 4)
-      for (int64_t i = 0; i < 4; ++i) sums[i] += static_cast<double>(columns_[col + i]);
-    for (; col < end; ++col) sums[0] += static_cast<double>(columns_[col]);
-    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    typedef Few<T> Four __attribute__((vector_size(4 * sizeof(Few<T>))));
+    double sum = 0;
+    for (int64_t col = begin; col < end;) {
+      const int64_t stop = std::min(end, col + kFew);
+      Four sums = {};
+      for (; col + 4 <= stop; col += 4) {
+        Four columns;
+        std::memcpy(&columns, columns_ + col, sizeof columns);
+        sums += columns;
+      }
+      for (; col < stop; ++col) sum += static_cast<double>(columns_[col]);
+      sum += (static_cast<double>(sums[0]) + static_cast<double>(sums[1])) +
+             (static_cast<double>(sums[2]) + static_cast<double>(sums[3]));
+    }
+    return sum;
   }
 
   void write_means() {
-    const int64_t height = row_ - begin_of(mean_row_, mean_rows_, rows_);
-    for (int64_t cell = 0; cell < mean_cols_; ++cell) {
-      const int64_t width = cell_begins_[cell + 1] - cell_begins_[cell];
-      *means_++ = static_cast<float>(cells_[cell] / static_cast<double>(height * width));
-      cells_[cell] = 0;
-    }
+    const double share = 1 / static_cast<double>(row_ - begin_of(mean_row_, mean_rows_, rows_));  // of a row
+    for (int64_t cell = 0; cell < mean_cols_; ++cell)
+      means_[cell] = static_cast<float>(cells_[cell] * cell_shares_[cell] * share);
+    std::fill_n(cells_, mean_cols_, 0.0);
+    means_ += mean_cols_;
     ++mean_row_;
   }
 
@@ -279,6 +339,7 @@ class Summary {
   Few<T>* columns_;             // [cols], of the rows since they were last added to the cells
   double* cells_;               // [mean_cols]
   const int64_t* cell_begins_;  // [mean_cols + 1], columns
+  const double* cell_shares_;   // [mean_cols], of a column in its cell's mean
   int64_t row_ = 0, col_ = 0, mean_row_ = 0, summed_rows_ = 0;
 
   Vector lows_ = Vector{} + std::numeric_limits<Few<T>>::max();
@@ -299,15 +360,31 @@ const cpu::Computed<Stored>* widened(const Stored* group, int64_t count, cpu::Co
   }
 }
 
-// Takes `count` numbers; `before` is called with each group as it is stored.
-template <class Stored, class Before>
-void summarize(const Stored* stored, int64_t count, Summary<cpu::Computed<Stored>>& summary,
-               const Before& before) {
+// Takes `count` numbers and, where it is asked for, mixes their bytes into `hash`.
+template <class Stored>
+void summarize(const Stored* stored, int64_t count, Summary<cpu::Computed<Stored>>& summary, Hash* hash) {
   using T = cpu::Computed<Stored>;
+  if constexpr (std::is_same_v<Stored, float>)
+    if (summary.takes_hash()) {
+      Hash unasked;
+      Hash::Streams& streams = (hash ? hash : &unasked)->streams();
+      for (int64_t begin = 0, size; begin < count; begin += size)
+        summary.add(stored + begin, size = summary.next(), streams);
+      return;
+    }
   alignas(64) T buffer[std::is_same_v<Stored, T> ? 1 : kGroup];
+  const int64_t bytes = count * static_cast<int64_t>(sizeof(Stored));
+  int64_t hashed = 0;  // bytes
   for (int64_t begin = 0, size; begin < count; begin += size) {
     size = summary.next();
-    before(begin + size);
+    // A group may end within a stride, which is hashed whole then.
+    constexpr auto kStride = static_cast<int64_t>(Hash::kStride);
+    const int64_t end = (begin + size) * static_cast<int64_t>(sizeof(Stored));
+    const int64_t to = std::min((end + kStride - 1) / kStride * kStride, bytes);
+    if (hash && to > hashed) {
+      hash->add(reinterpret_cast<const char*>(stored) + hashed, static_cast<size_t>(to - hashed));
+      hashed = to;
+    }
     summary.add(widened(stored + begin, size, buffer), size);
   }
 }
@@ -337,21 +414,12 @@ Measured measure(DType dtype, const void* data, int64_t rows, int64_t cols, int 
   const int64_t count = rows * cols;
   with_type(dtype, [&](auto kind) {
     using Stored = decltype(kind);
-    const auto bytes = static_cast<size_t>(count) * sizeof(Stored);
     if (count > 0) {
       Summary<cpu::Computed<Stored>> summary(rows, cols, mean_rows, mean_cols, means);
-      size_t hashed = 0;  // bytes
-      summarize(static_cast<const Stored*>(data), count, summary, [&](int64_t end) {
-        // A group may end within a stride, which is hashed whole then.
-        const size_t strides =
-            (static_cast<size_t>(end) * sizeof(Stored) + Hash::kStride - 1) / Hash::kStride;
-        const size_t to = std::min(strides * Hash::kStride, bytes);
-        if (to > hashed) hash.add(static_cast<const char*>(data) + hashed, to - hashed);
-        hashed = std::max(hashed, to);
-      });
+      summarize(static_cast<const Stored*>(data), count, summary, &hash);
       summary.write(measured);
     }
-    measured.hash = hash.of(bytes);
+    measured.hash = hash.of(static_cast<size_t>(count) * sizeof(Stored));
   });
   return measured;
 }
@@ -362,7 +430,7 @@ void block_means(DType dtype, const void* data, int64_t rows, int64_t cols, int 
   with_type(dtype, [&](auto kind) {
     using Stored = decltype(kind);
     Summary<cpu::Computed<Stored>> summary(rows, cols, mean_rows, mean_cols, means);
-    summarize(static_cast<const Stored*>(data), rows * cols, summary, [](int64_t) {});
+    summarize(static_cast<const Stored*>(data), rows * cols, summary, nullptr);
   });
 }
 

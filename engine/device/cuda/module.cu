@@ -43,7 +43,7 @@ class CudaModule final : public GpuModule {
     return facts;
   }
 
-  std::unique_ptr<Device> make_device(int gpu) override { return make_cuda_device(gpu); }
+  std::unique_ptr<Device> make_device(int gpu, bool tf32) override { return make_cuda_device(gpu, {tf32}); }
 
   std::vector<std::unique_ptr<Communicator>> make_local_cuda_group(int ranks, const std::string& reason,
                                                                    double patience_seconds) override {
@@ -53,6 +53,11 @@ class CudaModule final : public GpuModule {
   std::vector<std::unique_ptr<Communicator>> make_nccl_group(int ranks, const std::string& reason,
                                                              double patience_seconds) override {
     return shardlens::make_nccl_group(ranks, reason, patience_seconds);
+  }
+
+  std::unique_ptr<Communicator> make_nccl_rank(std::unique_ptr<HostMeeting> meeting,
+                                               const std::string& reason, double patience_seconds) override {
+    return shardlens::make_nccl_rank(std::move(meeting), reason, patience_seconds);
   }
 
  private:

@@ -2,8 +2,12 @@
 // bits and counts the same bytes, however small the messages and blocks it travels in.
 #include "engine/comm/process_group.h"
 
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <cstring>
+#include <functional>
+#include <optional>
 
 #include "tests/engine/comm/drawn_collectives.h"
 #include "tests/engine/comm/group_of_ranks.h"
@@ -107,6 +111,90 @@ TEST(ProcessGroup, WhoWaitsForARankThatNeverComesCanBeToldToGiveUp) {
     EXPECT_STREQ(error.what(), "rank 1 was lost");
   }
   EXPECT_THROW(over.group[0]->barrier(), Error);
+}
+
+struct MeetingsOverThreads {
+  explicit MeetingsOverThreads(int ranks, double patience_seconds = kNoTimeout)
+      : processes(make_thread_processes(ranks)) {
+    for (int rank = 0; rank < ranks; ++rank) {
+      ProcessGroup place;
+      for (int r = 0; r < ranks; ++r) place.members.push_back(r);
+      place.rank = rank;
+      place.patience_seconds = patience_seconds;
+      group.push_back(make_process_meeting(*processes[static_cast<size_t>(rank)], std::move(place)));
+    }
+  }
+  std::vector<std::unique_ptr<ThreadProcesses>> processes;
+  std::vector<std::unique_ptr<HostMeeting>> group;
+};
+
+// What each rank throws, by rank.
+std::vector<std::optional<Error>> run_meetings(MeetingsOverThreads& over,
+                                               const std::function<void(HostMeeting&)>& run) {
+  std::vector<std::optional<Error>> thrown(over.group.size());
+  std::vector<std::jthread> threads;
+  for (auto& meeting : over.group) {
+    threads.emplace_back([&] {
+      try {
+        run(*meeting);
+      } catch (const Error& error) {
+        thrown[static_cast<size_t>(meeting->rank())] = error;
+      }
+    });
+  }
+  threads.clear();
+  return thrown;
+}
+
+TEST(HostMeeting, WhatRankZeroHasReachesAll) {
+  MeetingsOverThreads over(4);
+  std::vector<std::array<char, 128>> id(4);
+  for (size_t i = 0; i < id[0].size(); ++i) id[0][i] = static_cast<char>(3 * i);
+  for (const auto& error : run_meetings(over, [&](HostMeeting& meeting) {
+         auto& own = id[static_cast<size_t>(meeting.rank())];
+         meeting.hand_out(own.data(), own.size());
+       }))
+    EXPECT_FALSE(error) << error->what();
+  for (const auto& got : id) EXPECT_EQ(got, id[0]);
+}
+
+TEST(HostMeeting, NobodyGoesOnBeforeAllHaveCome) {
+  MeetingsOverThreads over(3);
+  std::array<std::atomic<int>, 3> came{};
+  const Request request = all_reduce_request(DType::Bf16, 100, Reduction::Sum);
+  for (const auto& error : run_meetings(over, [&](HostMeeting& meeting) {
+         for (int round = 1; round <= 200; ++round) {
+           came[static_cast<size_t>(meeting.rank())] = round;
+           meeting.meet(request);
+           for (const auto& other : came) EXPECT_GE(other, round);
+         }
+       }))
+    EXPECT_FALSE(error) << error->what();
+}
+
+TEST(HostMeeting, RanksThatDisagreeAllSaySo) {
+  MeetingsOverThreads over(3);
+  for (const auto& error : run_meetings(over, [&](HostMeeting& meeting) {
+         meeting.meet(all_reduce_request(DType::Fp32, meeting.rank() == 1 ? 7 : 8, Reduction::Sum));
+       })) {
+    ASSERT_TRUE(error);
+    EXPECT_NE(std::string(error->what()).find("rank 1 called all-reduce of 7 fp32"), std::string::npos);
+  }
+}
+
+TEST(HostMeeting, WhoDoesNotComeIsLostByName) {
+  MeetingsOverThreads over(3, 0.2);
+  std::vector<int> lost;
+  run_meetings(over, [&](HostMeeting& meeting) {
+    if (meeting.rank() == 2) return;
+    try {
+      meeting.meet(all_reduce_request(DType::Fp32, 8, Reduction::Sum));
+    } catch (const LostRanks& error) {
+      if (meeting.rank() == 0) lost = error.ranks();
+      throw;
+    }
+  });
+  EXPECT_EQ(lost, std::vector<int>{2});
 }
 
 TEST(ProcessGroup, NamesTheRanksThatDoNotComeInTime) {

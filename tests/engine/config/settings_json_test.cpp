@@ -51,6 +51,7 @@ Settings other_settings() {
   settings.backend = BackendChoice::Auto;
   settings.gpus = {0, 2};
   settings.communicator = CommunicatorChoice::LocalCuda;
+  settings.tf32 = true;
   settings.delays = {{3, "attn.proj", 20.5}};
   settings.timeout_seconds = 2.5;
   return settings;
@@ -67,12 +68,12 @@ TEST(SettingsJson, RoundTripsThroughText) {
 TEST(SettingsJson, EveryKeyIsNeededAndNoOtherAllowed) {
   const nlohmann::json whole = settings_to_json(other_settings());
   const nlohmann::json flat = whole.flatten();
-  EXPECT_EQ(flat.size(), 58u);
+  EXPECT_EQ(flat.size(), 59u);
   for (const auto& [place, value] : flat.items()) {
     nlohmann::json without = whole;
     const nlohmann::json::json_pointer pointer(place);
     without[pointer.parent_pointer()].erase(pointer.back());
-    if (place != "/timeout_seconds") {
+    if (place != "/timeout_seconds" && place != "/devices/tf32") {
       EXPECT_THROW(settings_from_json(without, "s"), Error) << place;
     }
     nlohmann::json wrong = whole;
@@ -97,6 +98,13 @@ TEST(SettingsJson, AFileFromBeforeThereWereGpusRanOnTheCpu) {
   json.erase("devices");
   EXPECT_EQ(settings_from_json(json, "s").backend, BackendChoice::Cpu);
   EXPECT_TRUE(settings_from_json(json, "s").gpus.empty());
+}
+
+TEST(SettingsJson, AFileFromBeforeProductsCouldBeRoundedHasNoneThatAre) {
+  nlohmann::json json = settings_to_json(other_settings());
+  EXPECT_TRUE(settings_from_json(json, "s").tf32);
+  json["devices"].erase("tf32");
+  EXPECT_FALSE(settings_from_json(json, "s").tf32);
 }
 
 TEST(SettingsJson, GpusAreAListOfNumbers) {

@@ -70,12 +70,26 @@ TEST(Measure, IsWhatAPlainLoopFinds) {
                            {61, 4099, 61, 64},
                            {3, 20001, 2, 64},
                            {700, 65, 3, 64},
+                           {1000, 768, 64, 64},
+                           {70, 192, 1, 64},
+                           {3, 16384, 2, 64},
                            {2, 15, 1, 1}}) {
     expect_as_a_plain_loop<float>(DType::Fp32, e);
     expect_as_a_plain_loop<double>(DType::Fp64, e);
     expect_as_a_plain_loop<int32_t>(DType::Int32, e);
     expect_as_a_plain_loop<Bf16>(DType::Bf16, e);
     expect_as_a_plain_loop<Fp16>(DType::Fp16, e);
+  }
+}
+
+TEST(Measure, TheMeansAloneAreTheSameToTheBit) {
+  for (const int64_t cols : {64, 100, 768, 16384}) {
+    std::vector<float> values = numbers<float>(200 * cols);
+    for (size_t i = 0; i < values.size(); ++i) values[i] /= static_cast<float>(i % 7 + 3);
+    std::vector<float> means(64 * 64), alone(64 * 64);
+    measure(DType::Fp32, values.data(), 200, cols, 64, 64, means.data());
+    block_means(DType::Fp32, values.data(), 200, cols, 64, 64, alone.data());
+    EXPECT_EQ(means, alone) << cols;
   }
 }
 
@@ -128,6 +142,24 @@ TEST(Measure, ManyFloatsAddUp) {
   EXPECT_NEAR(measured.sum / (count * value), 1, 1e-6);
   EXPECT_NEAR(measured.squares / (count * value * value), 1, 1e-6);
   for (const float mean : means) ASSERT_NEAR(mean, 0.1f, 1e-7f);
+}
+
+// However its rows lie: some ways of looking at them take one look, others two, or more than a group.
+TEST(Measure, TheHashIsOfTheBytesAlone) {
+  const std::vector<float> values = numbers<float>(300 * 192);
+  const auto count = static_cast<int64_t>(values.size());
+  std::set<uint64_t> hashes;
+  for (const int64_t cols : {1, 25, 64, 96, 192, 576, 960, 1920, 9600, 19200, 28800, 57600}) {
+    std::vector<float> means(64 * 64);
+    const int64_t rows = count / cols;
+    hashes.insert(measure(DType::Fp32, values.data(), rows, cols,
+                          static_cast<int>(std::min<int64_t>(rows, 64)),
+                          static_cast<int>(std::min<int64_t>(cols, 64)), means.data())
+                      .hash);
+  }
+  float mean = 0;
+  hashes.insert(measure(DType::Int32, values.data(), 300, 192, 1, 1, &mean).hash);
+  EXPECT_EQ(hashes.size(), 1u);
 }
 
 TEST(Measure, EveryBitChangesTheHash) {

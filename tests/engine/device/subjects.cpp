@@ -7,7 +7,7 @@
 namespace shardlens {
 
 std::vector<Subject> subjects() {
-  const auto gpu = [] { return gpu_facts().gpus.empty() ? nullptr : gpu_module().make_device(0); };
+  const auto gpu = [] { return gpu_facts().gpus.empty() ? nullptr : gpu_module().make_device(0, false); };
   return {{"CpuWithTwoThreads", [] { return make_cpu_device(2); }, true}, {"Gpu", gpu, false}};
 }
 

@@ -1,5 +1,6 @@
 // The strict reader: types, ranges, surprises.
 #include "engine/io/json.h"
+#include "engine/config/dtype.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,12 +32,14 @@ TEST_F(JsonTest, ReadsEveryType) {
 
 TEST_F(JsonTest, RefusesOtherTypesAndSurprises) {
   const nlohmann::json json =
-      parse_json(R"({"s": "x", "u": 18446744073709551615, "i": -3, "extra": 1})", "t");
+      parse_json(R"({"s": "x", "u": 18446744073709551615, "i": -3, "large": 4294967296, "extra": 1})", "t");
   ObjectReader reader(json, "t");
   EXPECT_THAT(error_of([&] { reader.integer("s"); }),
               HasSubstr("t: \"s\" must be a whole number, found \"x\""));
   EXPECT_THAT(error_of([&] { reader.integer("u"); }), HasSubstr("too large"));
   EXPECT_THAT(error_of([&] { reader.unsigned_integer("i"); }), HasSubstr("at least 0, found -3"));
+  EXPECT_THAT(error_of([&] { reader.small_integer("large"); }), HasSubstr("\"large\" is out of range"));
+  EXPECT_THAT(error_of([&] { reader.word("s", parse_dtype); }), HasSubstr("t, \"s\": unknown dtype \"x\""));
   EXPECT_THAT(error_of([&] { reader.boolean("i"); }), HasSubstr("true or false"));
   EXPECT_THAT(error_of([&] { reader.string("gone"); }), HasSubstr("\"gone\" is missing (expected a text)"));
   EXPECT_THAT(error_of([&] { reader.finish(); }), HasSubstr("unknown key \"extra\""));

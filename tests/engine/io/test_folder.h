@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -42,6 +43,19 @@ class TestFolder : public ::testing::Test {
   }
 
   std::filesystem::path folder_;
+};
+
+/// And a cache of its own in it, so that nobody's running recordings are seen, nor these by anybody.
+class TestFolderWithCache : public TestFolder {
+ protected:
+  void SetUp() override {
+    TestFolder::SetUp();
+    setenv("XDG_CACHE_HOME", path("cache").c_str(), 1);
+  }
+  void TearDown() override {
+    unsetenv("XDG_CACHE_HOME");
+    TestFolder::TearDown();
+  }
 };
 
 /// The message of the Error that `action` throws, or "no error".

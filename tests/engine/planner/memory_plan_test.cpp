@@ -4,6 +4,7 @@
 
 #include "engine/planner/planner.h"
 #include "tests/engine/small_layer.h"
+#include "tests/engine/small_model.h"
 
 namespace shardlens {
 namespace {
@@ -84,6 +85,30 @@ TEST(MemoryPlan, LiveBytesNeverExceedTheArena) {
   const MemoryPlan plan = plan_memory(program, 1);
   for (const BytesByKind& live : plan.live_bytes) {
     for (size_t kind = 0; kind < live.size(); ++kind) EXPECT_LE(live[kind], plan.arena_bytes[kind]);
+  }
+}
+
+// Where the ranks compute on GPUs for certain, nothing is set aside that they leave alone, and nothing else
+// changes.
+TEST(MemoryPlan, AttentionsScratchIsPlannedForWhatNeedsIt) {
+  for (const DType dtype : {DType::Fp32, DType::Bf16}) {
+    for (const Recompute recompute : {Recompute::None, Recompute::Selective}) {
+      Settings settings = testing::small_model(2);
+      settings.dtype = dtype;
+      settings.recompute = recompute;
+      const auto bytes = [&](BackendChoice backend) {
+        settings.backend = backend;
+        return plan_memory(plan_program(settings), 0).arena_bytes;
+      };
+      BytesByKind cpu = bytes(BackendChoice::Cpu);
+      const BytesByKind gpu = bytes(BackendChoice::Cuda);
+      constexpr auto kWorkspace = static_cast<size_t>(MemoryKind::Workspace);
+      EXPECT_EQ(bytes(BackendChoice::Auto), cpu) << "either of them";
+      EXPECT_GT(cpu[kWorkspace], 0);
+      EXPECT_EQ(gpu[kWorkspace], 0);
+      cpu[kWorkspace] = 0;
+      EXPECT_EQ(gpu, cpu);
+    }
   }
 }
 

@@ -112,6 +112,15 @@ TEST(Program, JsonThatRefersToNothingIsRefused) {
   bad = good;
   bad["steps"][1].erase("op");
   EXPECT_TRUE(refused(bad));
+  bad = good;
+  bad["tensors"][0]["dtype"] = "outputs";
+  EXPECT_TRUE(refused(bad));
+  bad = good;
+  bad["tensors"][0]["row_dims"] = int64_t{1} << 32;  // 0 in 32 bits
+  EXPECT_TRUE(refused(bad));
+  bad = good;
+  bad["steps"][3]["inputs"][0] = int64_t{1} << 32;
+  EXPECT_TRUE(refused(bad));
 }
 
 TEST(Program, ExplanationsAreMadeOfTheLayouts) {

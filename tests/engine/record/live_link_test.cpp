@@ -23,35 +23,19 @@
 #include "engine/record/recording_file.h"
 #include "tests/engine/io/test_folder.h"
 #include "tests/engine/record/drawn_recording.h"
+#include "tests/engine/record/wait.h"
 
 namespace shardlens {
 namespace {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
+using testing::can_be_opened;
+using testing::comes;
 using testing::DrawnRecording;
 
-class LiveLinkTest : public TestFolder {
+class LiveLinkTest : public TestFolderWithCache {
  protected:
-  void SetUp() override {
-    TestFolder::SetUp();
-    setenv("XDG_CACHE_HOME", path("cache").c_str(), 1);
-  }
-  void TearDown() override {
-    unsetenv("XDG_CACHE_HOME");
-    TestFolder::TearDown();
-  }
-
-  /// Until `is_so()`; false when it is not within five seconds.
-  template <typename IsSo>
-  static bool comes(IsSo is_so) {
-    for (int i = 0; i < 500; ++i) {
-      if (is_so()) return true;
-      std::this_thread::sleep_for(10ms);
-    }
-    return false;
-  }
-
   /// Another process that records `drawn` over and over, a pass every few milliseconds, until it is killed.
   pid_t start_writer(const std::string& file, const DrawnRecording& drawn) {
     const pid_t writer = fork();
@@ -148,8 +132,7 @@ TEST_F(LiveLinkTest, AKilledWriterIsGoneAtOnceAndItsFileStays) {
   const DrawnRecording drawn(4);
   const std::string file = path("run");
   const pid_t writer = start_writer(file, drawn);
-  ASSERT_TRUE(comes([&] { return fs::exists(file + "-live"); }));
-  std::this_thread::sleep_for(100ms);
+  ASSERT_TRUE(comes([&] { return can_be_opened(file); }));
   const Recording recording(file);
   ASSERT_TRUE(comes([&] { return recording.passes() > 100; }));
   EXPECT_EQ(recording.writer(), WriterState::Works);
@@ -168,8 +151,7 @@ TEST_F(LiveLinkTest, AWriterThatIsStoppedIsSilentAndReadableUntilItGoesOn) {
   const DrawnRecording drawn(5);
   const std::string file = path("run");
   const pid_t writer = start_writer(file, drawn);
-  ASSERT_TRUE(comes([&] { return fs::exists(file + "-live"); }));
-  std::this_thread::sleep_for(100ms);
+  ASSERT_TRUE(comes([&] { return can_be_opened(file); }));
   const Recording recording(file);
   ASSERT_TRUE(comes([&] { return recording.passes() > 100; }));
   end(writer, SIGSTOP);

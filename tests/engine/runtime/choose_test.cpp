@@ -108,6 +108,33 @@ TEST(Choose, GpusAreThoseAskedFor) {
   EXPECT_THAT(refusal(settings, machine(4, 0)), HasSubstr("add --backend cuda"));
 }
 
+TEST(Choose, RoundedProductsAreForGpus) {
+  Settings settings = wish(2);
+  settings.tf32 = true;
+  EXPECT_TRUE(choose(settings, machine(2, kOldNccl)).on_gpus);
+  settings.backend = BackendChoice::Auto;
+  EXPECT_TRUE(choose(settings, machine(2, kOldNccl)).on_gpus);
+  EXPECT_THAT(refusal(settings, machine(0, 0)),
+              HasSubstr("the driver found no GPU; or use --backend cpu without --tf32"));
+  settings.backend = BackendChoice::Cpu;
+  EXPECT_THAT(refusal(settings, machine(2, kOldNccl)),
+              HasSubstr("these ranks compute on the CPU, in fp32; leave it out, or add --backend cuda"));
+}
+
+TEST(Choose, RoomIsThatOfTheGpusThatRanksAreOn) {
+  GpuFacts facts = machine(3, kNewNccl);
+  for (Gpu& gpu : facts.gpus) gpu.memory_bytes = 1000;
+  facts.gpus[0].used_bytes = 900;
+  facts.gpus[1].used_bytes = -1;  // the driver does not say
+  facts.gpus[2].used_bytes = 400;
+  Settings settings = wish(3);
+  settings.gpus = {2, 1};
+  const GpuRoom room = room_on_gpus(choose(settings, facts), facts);
+  EXPECT_EQ(room.gpus, 2);
+  EXPECT_EQ(room.most_ranks, 2);
+  EXPECT_EQ(room.least_bytes, 600);
+}
+
 TEST(Choose, ForcedWhereItCanBe) {
   const Choice kernel =
       choose(wish(2, BackendChoice::Cuda, CommunicatorChoice::LocalCuda), machine(2, kOldNccl));
@@ -132,13 +159,130 @@ TEST(Choose, RefusedWithTheRemedyWhereItCannot) {
   EXPECT_THAT(refusal(forced(BackendChoice::Cuda, CommunicatorChoice::Local), machine(4, 0)),
               HasSubstr("--comm auto"));
   EXPECT_THAT(refusal(forced(BackendChoice::Cuda, CommunicatorChoice::Mpi), machine(4, 0)),
-              HasSubstr("--backend cpu"));
+              HasSubstr("start it by mpirun -n, or use --comm auto"));
   EXPECT_THAT(refusal(forced(BackendChoice::Cpu, CommunicatorChoice::Nccl), machine(4, kOldNccl)),
               HasSubstr("add --backend cuda"));
   EXPECT_THAT(refusal(forced(BackendChoice::Auto, CommunicatorChoice::LocalCuda), machine(0, 0)),
               HasSubstr("the driver found no GPU"));
   EXPECT_THAT(refusal(wish(2), machine(0, 0)),
               HasSubstr("--backend cuda: the driver found no GPU; or use --backend cpu"));
+}
+
+// Ranks that are processes.
+
+// A rank a letter, on the machine of that name; each has `gpus` GPUs.
+std::vector<ProcessFacts> processes(const std::string& hosts, int gpus, int nccl) {
+  std::vector<ProcessFacts> ranks;
+  for (const char host : hosts) {
+    ranks.push_back({static_cast<int>(ranks.size()), std::string(1, host), machine(gpus, nccl)});
+    for (Gpu& gpu : ranks.back().facts.gpus) gpu.bus = "bus " + std::to_string(gpu.number);
+  }
+  return ranks;
+}
+
+Settings over_processes(BackendChoice backend = BackendChoice::Cuda) {
+  return wish(1, backend, CommunicatorChoice::Mpi);
+}
+
+std::string refusal(const Settings& settings, const std::vector<ProcessFacts>& ranks) {
+  try {
+    choose_over_processes(settings, ranks);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Request);
+    return error.what();
+  }
+  ADD_FAILURE() << "nothing was refused";
+  return {};
+}
+
+TEST(ChooseOverProcesses, TheCpuUnlessAskedOtherwise) {
+  const Choice choice =
+      choose_over_processes(over_processes(BackendChoice::Cpu), processes("aabb", 4, kNewNccl));
+  EXPECT_FALSE(choice.on_gpus);
+  EXPECT_EQ(choice.communicator, CommunicatorChoice::Mpi);
+  EXPECT_EQ(choice.reason, "");
+  Settings settings = over_processes(BackendChoice::Cpu);
+  settings.gpus = {0};
+  EXPECT_THAT(refusal(settings, processes("aa", 4, kNewNccl)), HasSubstr("add --backend cuda"));
+  settings.gpus = {};
+  settings.tf32 = true;
+  EXPECT_THAT(refusal(settings, processes("aa", 4, kNewNccl)), HasSubstr("add --backend cuda"));
+}
+
+TEST(ChooseOverProcesses, AGpuEachOnEveryMachine) {
+  for (const BackendChoice backend : {BackendChoice::Cuda, BackendChoice::Auto}) {
+    const Choice choice = choose_over_processes(over_processes(backend), processes("aaabb", 4, kOldNccl));
+    EXPECT_TRUE(choice.on_gpus);
+    EXPECT_EQ(choice.communicator, CommunicatorChoice::Nccl);
+    EXPECT_THAT(choice.gpu_of_rank, ElementsAre(0, 1, 2, 0, 1));
+    EXPECT_EQ(choice.reason, "5 ranks, a GPU each, NCCL 2.28.9");
+  }
+}
+
+TEST(ChooseOverProcesses, AProcessKeepsTheGpuItWasGiven) {
+  // Each sees one GPU alone, which is its number 0.
+  std::vector<ProcessFacts> ranks = processes("aaa", 1, kOldNccl);
+  for (ProcessFacts& rank : ranks) rank.facts.gpus.front().bus = "bus " + std::to_string(rank.process);
+  const Choice choice = choose_over_processes(over_processes(), ranks);
+  EXPECT_THAT(choice.gpu_of_rank, ElementsAre(0, 0, 0));
+  EXPECT_EQ(choice.reason, "3 ranks, a GPU each, NCCL 2.28.9");
+}
+
+TEST(ChooseOverProcesses, GpusAreThoseAskedFor) {
+  Settings settings = over_processes();
+  settings.gpus = {3, 1};
+  EXPECT_THAT(choose_over_processes(settings, processes("aabb", 4, kOldNccl)).gpu_of_rank,
+              ElementsAre(3, 1, 3, 1));
+  std::vector<ProcessFacts> ranks = processes("aabb", 4, kOldNccl);
+  ranks.back().facts.gpus.resize(2);
+  EXPECT_THAT(refusal(settings, ranks), HasSubstr("--gpu 3: process 3 on b has 2 GPUs, number 0, 1"));
+}
+
+TEST(ChooseOverProcesses, NewNcclLetsProcessesShareAGpuAndOldDoesNot) {
+  const Choice sharing = choose_over_processes(over_processes(), processes("aaaab", 2, kNewNccl));
+  EXPECT_THAT(sharing.gpu_of_rank, ElementsAre(0, 1, 0, 1, 0));
+  EXPECT_EQ(sharing.reason, "5 ranks, sharing 3 GPUs, NCCL 2.30.3");
+  const std::string one_host = refusal(over_processes(), processes("aaaa", 2, kNewNccl - 1));
+  EXPECT_THAT(one_host,
+              HasSubstr("ranks 0, 2 would share GPU 0 of a, and NCCL 2.30.2 refuses several ranks on "
+                        "a GPU, 2.30.3 and newer do not; start at most 2 processes on a, or leave out "
+                        "--comm mpi: as threads of one process, ranks share a GPU"));
+  const std::string two_hosts = refusal(over_processes(), processes("abb", 1, kOldNccl));
+  EXPECT_THAT(two_hosts, HasSubstr("ranks 1, 2 would share GPU 0 of b"));
+  EXPECT_TRUE(two_hosts.ends_with("start at most 1 process on b")) << two_hosts;
+}
+
+TEST(ChooseOverProcesses, WhereSomeHaveNoGpuBothSidesAreNamed) {
+  std::vector<ProcessFacts> ranks = processes("aabb", 2, kOldNccl);
+  for (const size_t rank : {2, 3}) ranks[rank].facts = machine(0, 0);
+  EXPECT_EQ(
+      refusal(over_processes(), ranks),
+      "--backend cuda --comm mpi: process 0 on a has 2 GPUs, and process 2 on b has no GPU: the driver found "
+      "no GPU; use --backend cpu");
+  EXPECT_EQ(
+      refusal(over_processes(), processes("ab", 0, 0)),
+      "--backend cuda --comm mpi: process 0 on a has no GPU: the driver found no GPU; use --backend cpu");
+  const Choice fallen_back = choose_over_processes(over_processes(BackendChoice::Auto), ranks);
+  EXPECT_FALSE(fallen_back.on_gpus);
+  EXPECT_EQ(fallen_back.communicator, CommunicatorChoice::Mpi);
+  EXPECT_EQ(fallen_back.reason,
+            "process 0 on a has 2 GPUs, and process 2 on b has no GPU: the driver found no GPU");
+  Settings only_gpus = over_processes(BackendChoice::Auto);
+  only_gpus.tf32 = true;
+  EXPECT_THAT(refusal(only_gpus, ranks), HasSubstr("process 2 on b has no GPU"));
+}
+
+TEST(ChooseOverProcesses, NcclIsThereAndTheSameEverywhere) {
+  std::vector<ProcessFacts> ranks = processes("ab", 1, kOldNccl);
+  ranks[1].facts.nccl_version = kNewNccl;
+  EXPECT_THAT(refusal(over_processes(), ranks),
+              HasSubstr("process 0 on a has NCCL 2.28.9, process 1 on b has 2.30.3; install the same"));
+  ranks[1].facts = machine(1, 0);
+  EXPECT_THAT(refusal(over_processes(), ranks), HasSubstr("process 1 on b has no NCCL"));
+  EXPECT_THAT(refusal(over_processes(), ranks), HasSubstr("there is no libnccl.so.2; use --backend cpu"));
+  // A rank alone meets nobody.
+  EXPECT_EQ(choose_over_processes(over_processes(), processes("a", 1, 0)).communicator,
+            CommunicatorChoice::LocalCuda);
 }
 
 }  // namespace

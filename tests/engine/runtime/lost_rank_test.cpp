@@ -14,6 +14,7 @@
 
 #include "engine/config/clock.h"
 #include "engine/config/error.h"
+#include "engine/runtime/hanging_rank.h"
 #include "engine/runtime/rank_team.h"
 #include "tests/engine/small_model.h"
 
@@ -29,40 +30,6 @@ using ::testing::StartsWith;
 constexpr double kTimeoutSeconds = 0.2;
 // Of a machine that does something else meanwhile: a hang is for ever, so this says nothing about speed.
 constexpr double kPatienceOfTheTest = 60;
-
-// Stops one rank after one step, as a hang does, until it is let go.
-class Hang : public StepObserver {
- public:
-  /// `rank` of all, replica by replica of `ranks`.
-  Hang(int rank, int ranks, StepId step) : rank_(rank), ranks_(ranks), step_(step) {}
-  ~Hang() override { let_go(); }
-
-  void on_tensor(int rank, StepId step, const Tensor&, const void*) override { look(rank, step); }
-  void on_replica_tensor(int replica, int rank, StepId step, const Tensor&, const void*) override {
-    look(replica * ranks_ + rank, step);
-  }
-  void let_go() {
-    const std::lock_guard lock(mutex_);
-    free_ = true;
-    changed_.notify_all();
-  }
-  bool has_hung() const { return hung_; }
-
- private:
-  void look(int rank, StepId step) {
-    if (rank != rank_ || step != step_) return;
-    hung_ = true;
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return free_; });
-  }
-
-  const int rank_, ranks_;
-  const StepId step_;
-  std::atomic<bool> hung_ = false;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool free_ = false;
-};
 
 // What the run ended with.
 RunFailed failure_of(Executor& executor) {
@@ -107,7 +74,7 @@ TEST(LostRank, AHangingRankIsNamedWithItsStepAndTheCollectiveTheOthersWaitIn) {
   const StepId step = step_named(program, "mlp.fc");
   const Step& collective = program.step(first_collective_after(program, step));
   const Tensor& sum = program.tensor(collective.outputs[0]);
-  const auto hang = std::make_shared<Hang>(1, 3, step);
+  const auto hang = std::make_shared<HangingRank>(1, 3, step);
   {
     Executor executor(plan);
     executor.observe({hang});
@@ -133,7 +100,7 @@ TEST(LostRank, AHangingRankIsNamedWithItsStepAndTheCollectiveTheOthersWaitIn) {
 TEST(LostRank, TheCallerMissesARankThatHangsAfterTheLastCollective) {
   const auto plan = make_plan(impatient(small_layer(2)));
   const StepId last = static_cast<StepId>(plan->program.steps.size()) - 1;
-  const auto hang = std::make_shared<Hang>(0, 2, last);
+  const auto hang = std::make_shared<HangingRank>(0, 2, last);
   {
     Executor executor(plan);
     executor.observe({hang});
@@ -185,7 +152,7 @@ TEST(LostRank, NobodyIsLostWhileTheRunIsPaused) {
 TEST(LostRank, WithoutATimeOutItIsWaitedFor) {
   Settings settings = small_layer(2);
   settings.timeout_seconds = 0;
-  const auto hang = std::make_shared<Hang>(1, 2, 3);
+  const auto hang = std::make_shared<HangingRank>(1, 2, 3);
   Executor executor(make_plan(settings));
   executor.observe({hang});
   executor.start(executor.steps());
@@ -222,7 +189,7 @@ TEST(LostRank, AtRandomMomentsTheLostRankIsNamed) {
     const auto plan = make_plan(settings);
     const int lost = static_cast<int>(draw() % 6);
     const auto step = static_cast<StepId>(draw() % plan->program.steps.size());
-    const auto hang = std::make_shared<Hang>(lost, 3, step);
+    const auto hang = std::make_shared<HangingRank>(lost, 3, step);
     SCOPED_TRACE(::testing::Message() << "round " << round << ", rank " << lost << " after step " << step
                                       << " (" << plan->program.step(step).name << ")");
     const double begin = now_seconds();

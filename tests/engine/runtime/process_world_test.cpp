@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <optional>
+#include <thread>
 
 #include "engine/config/error.h"
 #include "engine/program/layout.h"
@@ -63,6 +65,47 @@ TEST(ProcessWorld, DoesNotWaitForEverForAPeer) {
   const std::vector<std::string> heard = meet({request, request, request}, false);
   EXPECT_NE(heard[0].find("process 2 of 3 did not say in 0 s"), std::string::npos) << heard[0];
   EXPECT_EQ(heard[1], heard[0]);
+}
+
+GpuFacts one_gpu(int nccl) {
+  GpuFacts facts;
+  facts.gpus.resize(1);
+  facts.gpus.front().bus = "bus 0";
+  facts.nccl_version = nccl;
+  return facts;
+}
+
+TEST(ProcessWorld, EveryProcessChoosesTheSameOfWhatAllFound) {
+  GpuFacts none;
+  none.why_no_gpu = "there is no driver";
+  none.why_no_nccl = "there is no NCCL";
+  for (const GpuFacts& second : {one_gpu(23003), none}) {
+    const auto processes = make_thread_processes(2);
+    std::vector<std::string> said(2);
+    std::vector<std::jthread> threads;
+    for (size_t i = 0; i < 2; ++i) {
+      threads.emplace_back([&, i] {
+        JoinRequest request{"1", {}, 20};
+        request.gpus = i == 0 ? one_gpu(23003) : second;
+        const ProcessWorld world(*processes[i], request);
+        Settings settings;
+        settings.backend = BackendChoice::Cuda;
+        try {
+          said[i] = world.choose(settings).reason;
+        } catch (const Error& error) {
+          EXPECT_EQ(error.kind(), ErrorKind::Request);
+          said[i] = error.what();
+        }
+      });
+    }
+    threads.clear();
+    EXPECT_EQ(said[0],
+              second.gpus.empty()
+                  ? "--backend cuda --comm mpi: process 0 on here has 1 GPU, and process 1 on here has no "
+                    "GPU: there is no driver; use --backend cpu"
+                  : "2 ranks, sharing 1 GPU, NCCL 2.30.3");
+    EXPECT_EQ(said[1], said[0]);
+  }
 }
 
 // Runs `first` in a world of `count` processes, of which the others serve.
@@ -151,6 +194,74 @@ TEST(ProcessWorld, AFailureElsewhereEndsTheRunHereAndNamesTheRank) {
       EXPECT_NE(std::string(error.what()).find("rank 1, step 5"), std::string::npos) << error.what();
     }
   });
+}
+
+// The way from one process to the others, which at some moment lets nothing through any more.
+class WayThatCloses final : public Processes {
+ public:
+  explicit WayThatCloses(Processes& processes) : processes_(processes) {}
+  int index() const override { return processes_.index(); }
+  int count() const override { return processes_.count(); }
+  std::string host() const override { return processes_.host(); }
+  std::string carrier() const override { return processes_.carrier(); }
+  Ticket send(int to, int tag, const void* bytes, size_t count) override {
+    if (!closed) return processes_.send(to, tag, bytes, count);
+    ++stuck;
+    return kStuck;
+  }
+  Ticket receive(int from, int tag, void* bytes, size_t count) override {
+    return processes_.receive(from, tag, bytes, count);
+  }
+  bool is_done(Ticket ticket) override { return ticket != kStuck && processes_.is_done(ticket); }
+  void give_up(Ticket ticket) override {
+    if (ticket != kStuck) processes_.give_up(ticket);
+  }
+  std::optional<Incoming> incoming(int tag) override { return processes_.incoming(tag); }
+
+  std::atomic<bool> closed = false;
+  std::atomic<int> stuck = 0;
+
+ private:
+  static constexpr Ticket kStuck = ~Ticket{0};
+  Processes& processes_;
+};
+
+// The thread that says that the first process goes on finds rank 1 lost, while the Program is being opened
+// there.
+TEST(ProcessWorld, WhoCouldNotOpenAProgramIsToldNothingAfterwards) {
+  class Listener : public SeatsListener {
+   public:
+    void on_report(const RankReport&) override {}
+    void on_tensor_elsewhere(int, StepId, TensorId, const void*) override {}
+    void on_failure_elsewhere(int rank, ErrorKind, const std::string&,
+                              const std::optional<RunFailure>&) override {
+      EXPECT_EQ(rank, 1);
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      told_too_late = gone.load();
+      ++told;
+    }
+    std::atomic<bool> gone = false, told_too_late = false;
+    std::atomic<int> told = 0;
+  };
+  Settings settings = testing::small_model(2);
+  settings.timeout_seconds = 0.2;
+  const auto plan = make_plan(settings);
+  const auto processes = make_thread_processes(2);
+  const JoinRequest request{"1", {}, 20};
+  Listener listener;
+  {
+    WayThatCloses way(*processes[0]);
+    std::jthread other([&] { const ProcessWorld world(*processes[1], request); });
+    ProcessWorld world(way, request);
+    other.join();
+    const std::unique_ptr<Seats> seats = world.take_seats(plan, nullptr);
+    way.closed = true;
+    while (way.stuck == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_THROW(seats->open(listener), Error);
+    listener.gone = true;
+  }
+  EXPECT_EQ(listener.told, 1);
+  EXPECT_FALSE(listener.told_too_late);
 }
 
 TEST(ProcessWorld, MeasuresTheClocksOfOtherMachines) {

@@ -11,46 +11,30 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <thread>
 
 #include "engine/runtime/history_reader.h"
 #include "engine/runtime/replay.h"
 #include "tests/engine/io/test_folder.h"
 #include "tests/engine/record/drawn_recording.h"
+#include "tests/engine/record/wait.h"
 
 namespace shardlens {
 namespace {
 
 using ::testing::HasSubstr;
 using namespace std::chrono_literals;
+using testing::can_be_opened;
+using testing::comes;
 using testing::DrawnRecording;
 using Shown = std::shared_ptr<const ReplaySnapshot>;
 
-class ReplayLiveTest : public TestFolder {
+class ReplayLiveTest : public TestFolderWithCache {
  protected:
-  void SetUp() override {
-    TestFolder::SetUp();
-    setenv("XDG_CACHE_HOME", path("cache").c_str(), 1);
-  }
-  void TearDown() override {
-    unsetenv("XDG_CACHE_HOME");
-    TestFolder::TearDown();
-  }
-
-  /// Passes `first` to `last`, one a second, whose metric is their number.
-  void offer(RecordingWriter& writer, int64_t first, int64_t last) {
-    for (int64_t number = first; number < last; ++number) {
-      RecordedPass pass = drawn_.passes()[static_cast<size_t>(number) % drawn_.passes().size()];
-      pass.begin_seconds = static_cast<double>(number);
-      pass.metrics = {{"loss", static_cast<double>(number)}};
-      writer.offer(std::move(pass));
-    }
-  }
-
   Shown until(const std::function<bool(const ReplaySnapshot&)>& is_so) {
-    for (int i = 0; i < 1000 && !is_so(*replay_.snapshot()); ++i) std::this_thread::sleep_for(10ms);
-    EXPECT_TRUE(is_so(*replay_.snapshot())) << replay_.snapshot()->message;
-    return replay_.snapshot();
+    EXPECT_TRUE(comes([&] { return is_so(*replay_->snapshot()); })) << replay_->snapshot()->message;
+    return replay_->snapshot();
   }
   static auto has(int64_t passes) {
     return [passes](const ReplaySnapshot& replay) {
@@ -60,13 +44,13 @@ class ReplayLiveTest : public TestFolder {
   }
 
   DrawnRecording drawn_{21};
-  Replay replay_;
+  std::optional<Replay> replay_{std::in_place};
 };
 
 TEST_F(ReplayLiveTest, FollowsTheNewestPassUntilSomebodyLooksElsewhere) {
   RecordingWriter writer(path("run"), drawn_.header());
-  offer(writer, 0, 3);
-  replay_.send(replay_command::Open{path("run")});
+  drawn_.offer(writer, 0, 3);
+  replay_->send(replay_command::Open{path("run")});
   Shown now = until(has(3));
   EXPECT_TRUE(now->is_live());
   EXPECT_TRUE(now->follows);
@@ -74,25 +58,25 @@ TEST_F(ReplayLiveTest, FollowsTheNewestPassUntilSomebodyLooksElsewhere) {
   EXPECT_EQ(now->shown->result->provenance, "live on this machine, being recorded");
   EXPECT_STREQ(now->shown->result->how(), "live");
   const auto plan = now->recording->plan;
-  offer(writer, 3, 5);
+  drawn_.offer(writer, 3, 5);
   now = until(has(5));
   EXPECT_EQ(now->pass, 4);
   EXPECT_EQ(now->recording->plan, plan);  // it is the same recording, and no other was opened
   EXPECT_EQ(now->metrics->column("loss")->back(), 4);
 
-  replay_.send(replay_command::ShowPass{1});
+  replay_->send(replay_command::ShowPass{1});
   now = until([](const ReplaySnapshot& replay) { return replay.pass == 1; });
   EXPECT_FALSE(now->follows);
-  offer(writer, 5, 7);
+  drawn_.offer(writer, 5, 7);
   now = until(has(7));
   EXPECT_EQ(now->pass, 1);
-  replay_.send(replay_command::Follow{});
+  replay_->send(replay_command::Follow{});
   now = until([](const ReplaySnapshot& replay) { return replay.pass == 6; });
   EXPECT_TRUE(now->follows);
 
-  replay_.send(replay_command::ShowPass{2});
+  replay_->send(replay_command::ShowPass{2});
   until([](const ReplaySnapshot& replay) { return replay.pass == 2; });
-  replay_.send(replay_command::AddNote{{0, 2, -1, -1, "here"}});
+  replay_->send(replay_command::AddNote{{0, 2, -1, -1, "here"}});
   now = until([](const ReplaySnapshot& replay) { return replay.notes->size() == 1; });
   EXPECT_FALSE(now->notes->front().saved);
   writer.finish();
@@ -108,31 +92,32 @@ TEST_F(ReplayLiveTest, FollowsTheNewestPassUntilSomebodyLooksElsewhere) {
 
 TEST_F(ReplayLiveTest, OneWithoutAPassYetShowsTheFirstThatComes) {
   RecordingWriter writer(path("run"), drawn_.header());
-  replay_.send(replay_command::Open{path("run")});
+  replay_->send(replay_command::Open{path("run")});
   Shown now = until(has(0));
   EXPECT_TRUE(now->is_live());
-  offer(writer, 0, 1);
+  drawn_.offer(writer, 0, 1);
   now = until(has(1));
   ASSERT_TRUE(now->shown->result);
   EXPECT_EQ(now->pass, 0);
 }
 
 TEST_F(ReplayLiveTest, AKilledRunIsSaidToBeGoneWithinSeconds) {
+  replay_.reset();  // a process that has several threads is not copied
   const pid_t run = fork();
   if (run == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     RecordingWriter writer(path("run"), drawn_.header());
     for (int64_t pass = 0;; ++pass) {
-      offer(writer, pass, pass + 1);
+      drawn_.offer(writer, pass, pass + 1);
       std::this_thread::sleep_for(20ms);
     }
   }
-  while (!std::filesystem::exists(path("run-live"))) std::this_thread::sleep_for(10ms);
-  std::this_thread::sleep_for(300ms);
-  replay_.send(replay_command::List{path("")});
+  ASSERT_TRUE(comes([&] { return can_be_opened(path("run")); }));
+  replay_.emplace();
+  replay_->send(replay_command::List{path("")});
   EXPECT_THAT(until([](const ReplaySnapshot& replay) { return replay.list != nullptr; })->list->running,
               ::testing::ElementsAre(path("run")));
-  replay_.send(replay_command::Open{path("run")});
+  replay_->send(replay_command::Open{path("run")});
   until([](const ReplaySnapshot& replay) { return replay.is_open() && replay.recording->passes > 30; });
   kill(run, SIGKILL);
   waitpid(run, nullptr, 0);
@@ -147,11 +132,11 @@ TEST_F(ReplayLiveTest, AKilledRunIsSaidToBeGoneWithinSeconds) {
 
 TEST_F(ReplayLiveTest, AFileThatIsTakenAwayIsClosed) {
   RecordingWriter writer(path("run"), drawn_.header());
-  offer(writer, 0, 2);
-  replay_.send(replay_command::Open{path("run")});
+  drawn_.offer(writer, 0, 2);
+  replay_->send(replay_command::Open{path("run")});
   until(has(2));
   std::filesystem::remove(path("run"));
-  offer(writer, 2, 4);
+  drawn_.offer(writer, 2, 4);
   EXPECT_THAT(until([](const ReplaySnapshot& replay) { return !replay.is_open(); })->message,
               HasSubstr("no longer there"));
 }
@@ -167,17 +152,16 @@ TEST_F(ReplayLiveTest, ItsTimelineGrowsAndStaysWhenItEnds) {
       // What is shown stays until the new is there: it reaches to the end then.
       return now->passes == passes && now->built == 1 && now->whole && now->whole->end_ns() >= now->end_ns;
     };
-    for (int i = 0; i < 1000 && !so(); ++i) std::this_thread::sleep_for(10ms);
-    EXPECT_TRUE(so()) << reader.snapshot()->message;
+    EXPECT_TRUE(comes(so)) << reader.snapshot()->message;
     return reader.snapshot();
   };
-  offer(writer, 0, 3);
+  drawn_.offer(writer, 0, 3);
   EXPECT_TRUE(until_passes(3)->live);
-  offer(writer, 3, 9);
+  drawn_.offer(writer, 3, 9);
   const auto live = until_passes(9);
   EXPECT_GT(live->end_ns, 8'000'000'000);
   writer.finish();
-  for (int i = 0; i < 500 && reader.snapshot()->live; ++i) std::this_thread::sleep_for(10ms);
+  EXPECT_TRUE(comes([&] { return !reader.snapshot()->live; }));
   const auto ended = until_passes(9);
   EXPECT_FALSE(ended->live);
   EXPECT_EQ(ended->whole->buckets, live->whole->buckets);

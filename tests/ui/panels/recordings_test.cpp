@@ -91,7 +91,7 @@ TEST_F(RecordingsPage, TwoThatPartSayWhereAndAClickGoesThere) {
   ASSERT_TRUE(compared(harness)->compared) << compared(harness)->message;
   const Answer said = answer(harness);
   EXPECT_EQ(said.verdict, Verdict::Parted);
-  EXPECT_EQ(said.headline, std::string("They part in pass 2 at ") + kChanged + ", rank 1");
+  EXPECT_EQ(said.headline, std::string("They part in pass 1 at ") + kChanged + ", rank 1");
   const RecordingDiff& diff = compared(harness)->compared->diff;
   ASSERT_TRUE(diff.parting->element);
   EXPECT_EQ(diff.parting->element->differing, 1);

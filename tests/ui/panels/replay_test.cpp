@@ -13,6 +13,7 @@
 #include "tests/engine/small_model.h"
 #include "tests/ui/studio_harness.h"
 #include "ui/commands/commands.h"
+#include "ui/figure/figure.h"
 #include "ui/panels/replay_parts.h"
 #include "ui/panels/tracks.h"
 #include "ui/panels/traffic_times_rows.h"
@@ -118,7 +119,23 @@ TEST_F(ReplayTab, KeysAndButtonsGoFromPassToPass) {
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Replay/###replay.next_pass"); });
   settle(harness);
   EXPECT_EQ(harness.studio().replayed().pass, 1);
-  EXPECT_THAT(positions(harness.studio().replayed()).front(), HasSubstr("pass 2 of 6 · step "));
+  EXPECT_THAT(positions(harness.studio().replayed()).front(), HasSubstr("pass 1 of 0–5 · "));
+}
+
+TEST_F(ReplayTab, TheLossAboveTheLayersIsThatOfThePassThatIsLookedAt) {
+  StudioHarness harness;
+  ASSERT_TRUE(open(harness, record()));
+  for (int pass = 0; pass < 3; ++pass) {
+    const Figure figure =
+        harness.studio().draw_figure({.kind = FigureKind::Stage, .theme = ThemeName::Light, .size = {}});
+    std::vector<std::string> losses;
+    for (const TapeMark& mark : figure.tape.marks())
+      if (const auto* words = std::get_if<mark::Words>(&mark.what); words && words->text.starts_with("loss "))
+        losses.push_back(words->text);
+    EXPECT_THAT(losses, ::testing::ElementsAre("loss " + std::to_string(9 - pass) + ".0000"));
+    harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_PageDown); });
+    settle(harness);
+  }
 }
 
 TEST_F(ReplayTab, StepsAreWalkedThroughAsInARun) {

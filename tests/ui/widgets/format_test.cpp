@@ -87,6 +87,12 @@ TEST(Format, ErrorsCarryTwoDigits) {
   EXPECT_EQ(format_error(9.97e-16), "1.0e-15");
 }
 
+TEST(Format, NumbersAmongAllCountFromZero) {
+  EXPECT_EQ(number_of(0, 38), "0 of 0\u201337");
+  EXPECT_EQ(number_of(0, 1), "0");
+  EXPECT_EQ(number_of(1234, 2000), "1,234 of 0\u20131,999");
+}
+
 TEST(Format, Percent) {
   EXPECT_EQ(format_percent(0.82), "82 %");
   EXPECT_EQ(format_percent(0.004), "0.4 %");

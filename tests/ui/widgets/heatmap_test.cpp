@@ -208,6 +208,26 @@ TEST_F(HeatmapTextures, APictureIsMadeOnceAndForgottenWhenNobodyLooks) {
   EXPECT_EQ(first.use_count(), 1) << "the cache lets go of the data it showed";
 }
 
+// Where the middle of a pixel falls on the edge of two cells, as it does somewhere for most of these widths.
+TEST_F(HeatmapTextures, APictureIsTheSameWhereverItLiesInItsPage) {
+  Image first;
+  for (int run = 0; run < 60; ++run) {
+    const Image image = frame([&](ImDrawList* list) {
+      for (int line = 0; line < 60; ++line) {
+        const int cols = 7 + line % 20;
+        std::vector<float> values(static_cast<size_t>(cols));
+        for (int col = 0; col < cols; ++col) values[static_cast<size_t>(col)] = col % 2 == 0 ? 1.0f : -1.0f;
+        const auto shown = sample(1, cols, values);
+        const auto y = static_cast<float>(2 * line);
+        heatmaps.draw(list, {3, y}, {static_cast<float>(3 + 2 * cols + line), y + 2}, shown, shown->picture,
+                      {});
+      }
+    });
+    if (run == 0) first = image;
+    ASSERT_EQ(image.rgba, first.rgba) << run;
+  }
+}
+
 TEST_F(HeatmapTextures, PagesDoNotGrowWithEveryRun) {
   for (int run = 0; run < 400; ++run) {
     const auto shown = sample(256, 256, std::vector<float>(256 * 256, 0.5f));

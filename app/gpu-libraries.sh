@@ -1,0 +1,54 @@
+#!/bin/sh
+# Fetches NVIDIA's cuBLASLt (550 MB) and NCCL (340 MB), which a bundle leaves to the machine it runs on, by pip and
+# without root, into the bundle's own lib/, where shardlens-cli looks first. For servers that have a driver and
+# neither CUDA's toolkit nor a PyTorch for CUDA 13; `bin/shardlens-cli info --backends` says what is missing.
+# One GPU needs no NCCL: `gpu-libraries.sh cublas` leaves it out.
+#
+#   ./gpu-libraries.sh [cublas] [nccl]
+set -eu
+cd "$(dirname "$0")"
+lib=$PWD/lib
+fetched_mb=1500 # unpacked by pip, of which half is kept
+
+fail() {
+  printf 'gpu-libraries: %s\n' "$*" >&2
+  exit 1
+}
+elsewhere="or fetch it where there is a network and copy it to $lib, or set SHARDLENS_CUDA_LIBRARIES to a folder that has it"
+
+[ -x bin/shardlens-cli ] || fail "there is no bin/shardlens-cli in $PWD: start the script that lies in the bundle"
+[ $# -gt 0 ] || set -- cublas nccl
+packages='' files=''
+for what; do
+  case $what in
+    cublas) package='nvidia-cublas>=13,<14' file=libcublasLt.so.13 ;;
+    nccl) package=nvidia-nccl-cu13 file=libnccl.so.2 ;;
+    *) fail "there is no $what to fetch: cublas or nccl, both if left out" ;;
+  esac
+  if [ -e "$lib/$file" ]; then
+    echo "gpu-libraries: $file is there"
+  else
+    packages="$packages $package" files="$files $file"
+  fi
+done
+[ -n "$files" ] || exit 0
+
+command -v python3 >/dev/null || fail "there is no python3 to fetch$files with; install one (Debian: python3-pip), $elsewhere"
+python3 -m pip --version >/dev/null 2>&1 ||
+  fail "python3 has no pip to fetch$files with; try python3 -m ensurepip --user, $elsewhere"
+free_mb=$(df -Pm . | awk 'NR == 2 { print $4 }')
+[ "$free_mb" -ge "$fetched_mb" ] || fail "$PWD has $free_mb MB free, and fetching$files takes $fetched_mb MB for a while"
+
+# Beside lib/, so that what is kept is moved and not copied; whatever happens, nothing half made stays.
+made=$PWD/.gpu-libraries.$$
+trap 'rm -rf "$made"' EXIT
+trap 'exit 1' HUP INT TERM
+# shellcheck disable=SC2086 # one word a package
+python3 -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: --no-cache-dir \
+  --target "$made" $packages || fail "pip could not fetch$packages; look at the network, $elsewhere"
+for file in $files; do
+  found=$(find "$made" -name "$file" -type f | head -n 1)
+  [ -n "$found" ] || fail "what pip fetched has no $file; $elsewhere"
+  mv "$found" "$lib/$file"
+  echo "gpu-libraries: lib/$file, $(($(stat -c %s "$lib/$file") / 1000000)) MB"
+done

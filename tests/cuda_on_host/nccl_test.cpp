@@ -1,0 +1,145 @@
+// The communicator over NCCL, between threads and between processes, with NCCL's calls played by their
+// definitions: what it packs, asks for and puts in place gives the local communicator's bits, and ranks that
+// are processes lose who does not come by name.
+#include "engine/comm/nccl.h"
+
+#include <gmock/gmock.h>
+
+#include "engine/comm/process_group.h"
+#include "engine/device/cuda/cuda_device.h"
+#include "tests/engine/comm/drawn_collectives.h"
+#include "tests/engine/comm/group_of_ranks.h"
+#include "tests/engine/comm/thread_processes.h"
+
+namespace shardlens {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct OverProcesses {
+  explicit OverProcesses(int ranks, double patience_seconds = 20) : processes(make_thread_processes(ranks)) {
+    for (int rank = 0; rank < ranks; ++rank) {
+      ProcessGroup place;
+      for (int r = 0; r < ranks; ++r) place.members.push_back(r);
+      place.rank = rank;
+      place.patience_seconds = patience_seconds;
+      group.push_back(
+          make_nccl_rank(make_process_meeting(*processes[static_cast<size_t>(rank)], std::move(place)),
+                         "threads in a test", patience_seconds));
+    }
+  }
+  std::vector<std::unique_ptr<ThreadProcesses>> processes;
+  std::vector<std::unique_ptr<Communicator>> group;
+};
+
+// As run_ranks(), each rank on a device of its own.
+Failures run_on_devices(std::vector<std::unique_ptr<Communicator>>& group,
+                        const std::function<void(Communicator&)>& body) {
+  std::vector<std::unique_ptr<Device>> devices;
+  for (size_t rank = 0; rank < group.size(); ++rank) devices.push_back(make_cuda_device(0));
+  Failures failures = run_ranks(group, [&](Communicator& comm) {
+    comm.attach(*devices[static_cast<size_t>(comm.rank())]);
+    body(comm);
+  });
+  group.clear();  // before the devices
+  return failures;
+}
+
+struct Outcome {
+  std::vector<std::vector<char>> left;
+  std::vector<int64_t> sent;
+  bool operator==(const Outcome&) const = default;
+};
+
+std::function<void(Communicator&)> all_of(const std::vector<DrawnCollective>& collectives, Outcome& outcome) {
+  return [&](Communicator& comm) {
+    const auto rank = static_cast<size_t>(comm.rank());
+    for (const DrawnCollective& drawn : collectives) {
+      int64_t sent = 0;
+      const std::vector<char> left = call_drawn(drawn, comm, sent);
+      outcome.left[rank].insert(outcome.left[rank].end(), left.begin(), left.end());
+      outcome.sent[rank] += sent;
+    }
+  };
+}
+
+TEST(NcclOnHost, GivesTheBitsAndCountsTheBytesOfTheLocalOne) {
+  std::mt19937 random(7);
+  for (int ranks = 1; ranks <= 5; ++ranks) {
+    std::vector<DrawnCollective> collectives;
+    for (int i = 0; i < 80; ++i) collectives.push_back(draw_collective(random, ranks));
+    const Outcome none{std::vector<std::vector<char>>(static_cast<size_t>(ranks)),
+                       std::vector<int64_t>(static_cast<size_t>(ranks))};
+    Outcome expected = none, threads = none, apart = none;
+    auto local = make_local_group(ranks);
+    for (const auto& failure : run_ranks(local, all_of(collectives, expected))) EXPECT_FALSE(failure);
+    auto nccl = make_nccl_group(ranks, "a test", 20);
+    for (const auto& failure : run_on_devices(nccl, all_of(collectives, threads)))
+      EXPECT_FALSE(failure) << failure->what();
+    EXPECT_TRUE(threads == expected) << ranks << " ranks, threads";
+    OverProcesses over(ranks);
+    for (const auto& failure : run_on_devices(over.group, all_of(collectives, apart)))
+      EXPECT_FALSE(failure) << failure->what();
+    EXPECT_TRUE(apart == expected) << ranks << " ranks, processes";
+  }
+}
+
+TEST(NcclOnHost, OfProcessesTheOneThatDoesNotComeIsLostByName) {
+  OverProcesses over(3, 0.3);
+  std::vector<int> lost;
+  const Failures failures = run_on_devices(over.group, [&](Communicator& comm) {
+    std::vector<float> data(8, 1);
+    comm.all_reduce(DType::Fp32, 8, data.data());
+    if (comm.rank() == 2) return;
+    try {
+      comm.all_reduce(DType::Fp32, 8, data.data());
+    } catch (const LostRanks& error) {
+      if (comm.rank() == 0) lost = error.ranks();
+      throw;
+    }
+  });
+  EXPECT_EQ(lost, std::vector<int>{2});
+  EXPECT_TRUE(failures[0] && failures[1] && !failures[2]);
+}
+
+TEST(NcclOnHost, ProcessesThatDisagreeAllSaySo) {
+  OverProcesses over(2);
+  for (const auto& failure : run_on_devices(over.group, [](Communicator& comm) {
+         std::vector<float> data(8, 1);
+         comm.all_reduce(DType::Fp32, 7 + comm.rank(), data.data());
+       })) {
+    ASSERT_TRUE(failure);
+    EXPECT_THAT(failure->what(), HasSubstr("rank 1 called all-reduce of 8 fp32"));
+  }
+}
+
+TEST(NcclOnHost, AProcessThatNeverBeginsIsNamed) {
+  OverProcesses over(3, 0.3);
+  std::vector<std::unique_ptr<Communicator>> two;
+  for (const int rank : {0, 2}) two.push_back(std::move(over.group[static_cast<size_t>(rank)]));
+  const auto device = make_cuda_device(0), other = make_cuda_device(0);
+  for (const auto& failure :
+       run_ranks(two, [&](Communicator& comm) { comm.attach(comm.rank() == 0 ? *device : *other); })) {
+    ASSERT_TRUE(failure);
+    EXPECT_THAT(failure->what(), HasSubstr("rank 1 of the group did not come to its first meeting in 0.3"));
+  }
+  two.clear();
+}
+
+TEST(NcclOnHost, WhoWaitsForAnotherProcessCanBeToldToGiveUp) {
+  OverProcesses over(2);
+  const Failures failures = run_on_devices(over.group, [&](Communicator& comm) {
+    std::vector<float> data(8, 1);
+    if (comm.rank() == 0) comm.all_reduce(DType::Fp32, 8, data.data());
+    if (comm.rank() == 1) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(30));
+      over.group[0]->abort("the run was given up");
+    }
+  });
+  ASSERT_TRUE(failures[0]);
+  EXPECT_EQ(failures[0]->kind(), ErrorKind::Cancelled);
+  EXPECT_STREQ(failures[0]->what(), "the run was given up");
+}
+
+}  // namespace
+}  // namespace shardlens

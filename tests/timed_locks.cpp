@@ -1,0 +1,17 @@
+// Linked into every program that is built with a sanitizer: a lock with a limit, as both sanitizers know it.
+// std::timed_mutex waits by pthread_mutex_clocklock, which the thread sanitizer of GCC 12 does not know: what
+// is taken so is to it never taken, and everything it guards a race. It knows pthread_mutex_timedlock, whose
+// limit is a time of day.
+#include <pthread.h>
+#include <time.h>
+
+extern "C" int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock,
+                                       const timespec* until) noexcept {
+  constexpr long kSecond = 1'000'000'000;
+  timespec by_clock{}, by_day{};
+  clock_gettime(clock, &by_clock);
+  clock_gettime(CLOCK_REALTIME, &by_day);
+  const long left = by_day.tv_nsec + until->tv_nsec - by_clock.tv_nsec + kSecond;  // at least 0
+  const timespec there{by_day.tv_sec + until->tv_sec - by_clock.tv_sec - 1 + left / kSecond, left % kSecond};
+  return pthread_mutex_timedlock(mutex, &there);
+}

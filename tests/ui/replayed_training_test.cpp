@@ -1,0 +1,56 @@
+// A training read back from a recording's metrics: its curve, and its layers' gradients where they are known.
+#include "ui/replayed_training.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "engine/runtime/plan.h"
+#include "engine/train/step_metrics.h"
+#include "tests/engine/small_model.h"
+
+namespace shardlens::ui {
+namespace {
+
+ReplaySnapshot replay_of(const std::vector<std::pair<std::string, std::vector<double>>>& columns) {
+  Settings settings = shardlens::testing::small_model(2);
+  settings.update = true;
+  auto facts = std::make_shared<RecordingFacts>();
+  facts->plan = make_plan(settings);
+  auto metrics = std::make_shared<MetricTable>();
+  for (const auto& [name, values] : columns) {
+    metrics->names.push_back(name);
+    metrics->values.push_back(values);
+  }
+  facts->passes = static_cast<int64_t>(metrics->rows());
+  ReplaySnapshot replay;
+  replay.recording = facts;
+  replay.metrics = metrics;
+  return replay;
+}
+
+TEST(ReplayedTraining, ShowsTheGradientsOfEachLayerInTheModelsOrder) {
+  // In a file names lie in the order of the alphabet.
+  const auto training = replayed_training(replay_of({{gradient_norm_metric("embedding"), {1, 2}},
+                                                     {gradient_norm_metric("head"), {3, 4}},
+                                                     {gradient_norm_metric("layer 0"), {5, 6}},
+                                                     {gradient_norm_metric("layer 1"), {7, 8}},
+                                                     {"loss", {0.5, 0.25}}}));
+  ASSERT_EQ(training->curves.size(), 1u);
+  const TrainCurve& curve = *training->curves.front();
+  EXPECT_EQ(curve.groups, (std::vector<std::string>{"embedding", "layer 0", "layer 1", "head"}));
+  ASSERT_EQ(curve.steps.size(), 2u);
+  EXPECT_EQ(curve.steps[1]->report.loss, 0.25);
+  EXPECT_EQ(curve.steps[0]->gradient_norms, (std::vector<double>{1, 5, 7, 3}));
+  EXPECT_EQ(curve.steps[1]->gradient_norms, (std::vector<double>{2, 6, 8, 4}));
+}
+
+TEST(ReplayedTraining, HasNoGradientsWhereNoneWereRecorded) {
+  const auto training = replayed_training(replay_of({{"loss", {0.5}}}));
+  ASSERT_EQ(training->curves.size(), 1u);
+  EXPECT_TRUE(training->curves.front()->groups.empty());
+  EXPECT_TRUE(training->curves.front()->steps.front()->gradient_norms.empty());
+}
+
+}  // namespace
+}  // namespace shardlens::ui
