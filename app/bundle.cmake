@@ -2,7 +2,7 @@
 # built in bin/, and in lib/ the modules and every library that a bare system does not have. The driver, cuBLASLt and
 # NCCL are the other machine's (engine/cuda.cmake); so are OpenGL and X11 for the studio.
 set(bundle_programs shardlens shardlens-cli)
-set(bundle_modules shardlens_cuda shardlens_mpi)
+set(bundle_modules shardlens_cuda shardlens_mpi shardlens_chart)
 foreach(target IN LISTS bundle_programs)
   if(TARGET ${target})
     # The old kind of search path, which the libraries' own libraries are searched by too.

@@ -1,17 +1,13 @@
-// `bench gemm|allreduce|step|generate`: speeds, each as a ratio to a ceiling measured in the same run. `bench
-// calibrate`: this machine, for predictions.
+// `bench gemm|allreduce|generate`: speeds, each as a ratio to a ceiling measured in the same run. `bench
+// calibrate`: this machine, for predictions. The other measurements have files of their own (bench.h).
 #include <fmt/format.h>
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <filesystem>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/bench.h"
 #include "app/cli/bench_timeline.h"
-#include "app/cli/late_report.h"
 #include "app/cli/options.h"
 #include "app/cli/plan_reports.h"
 #include "app/cli/record.h"
@@ -26,8 +22,6 @@
 #include "engine/runtime/ceiling.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/process_world.h"
-#include "engine/runtime/record_bench.h"
-#include "engine/runtime/step_bench.h"
 #include "engine/train/generate_bench.h"
 
 namespace shardlens::cli {
@@ -121,25 +115,6 @@ int bench_allreduce(const CommonOptions& options) {
   return 0;
 }
 
-// Predicted beside measured, by kind of step: rank by rank the slowest, waiting left out.
-void print_times(const TimeComparison& times, const Program& program) {
-  std::map<Op, StepTimes> by_op;
-  for (const Step& step : program.steps) {
-    const StepTimes& both = times.steps[static_cast<size_t>(step.id)];
-    by_op[step.op].predicted_seconds += both.predicted_seconds;
-    by_op[step.op].measured_seconds += both.measured_seconds;
-  }
-  fmt::print("\n{:<22} {:>12} {:>12}\n", "", "predicted", "measured");
-  for (const auto& [op, both] : by_op) {
-    if (std::max(both.predicted_seconds, both.measured_seconds) < times.measured_seconds / 1000) continue;
-    fmt::print("  {:<20} {:>9.2f} ms {:>9.2f} ms\n", to_string(op), both.predicted_seconds * 1e3,
-               both.measured_seconds * 1e3);
-  }
-  fmt::print("  {:<20} {:>9.2f} ms {:>9.2f} ms {:>+8.1f} %\n", "all", times.predicted_seconds * 1e3,
-             times.measured_seconds * 1e3, 100 * times.error());
-  fmt::print("predicted on {}\nmeasured on {}, the fastest run\n", times.predicted_on, times.measured_on);
-}
-
 int bench_calibrate(const CommonOptions& options, int repetitions, const std::string& out) {
   const std::string path = out.empty() ? calibration_path() : out;
   if (path.empty())
@@ -204,69 +179,6 @@ int bench_calibrate(const CommonOptions& options, int repetitions, const std::st
   return 0;
 }
 
-int bench_step(const CommonOptions& options, int repetitions, const RecordOptions& record) {
-  Settings settings = to_settings(options);
-  settings.update = settings.block == Block::Model;  // a whole step: with clipping and AdamW
-  const std::shared_ptr<const Plan> plan = make_plan(settings);
-  std::unique_ptr<Recorder> recorder;
-  const StepBench bench = shardlens::bench_step(plan, repetitions, [&](const Executor& executor) {
-    recorder = make_recorder(record, "bench step", *plan, executor.communicator());
-    return recorder.get();
-  });
-  finish_recording(recorder.get(), record, options.json ? stderr : stdout);
-  const Settings& s = plan->program.settings;
-  if (options.json) {
-    ordered_json op_seconds = ordered_json::object();
-    for (const OpTime& time : bench.op_times) op_seconds[to_string(time.op)] = time.seconds;
-    fmt::print("{}\n", ordered_json{{"step_seconds", bench.median_seconds},
-                                    {"lowest_seconds", bench.lowest_seconds},
-                                    {"highest_seconds", bench.highest_seconds},
-                                    {"repetitions", repetitions},
-                                    {"flops", bench.flops},
-                                    {"flops_per_second", bench.flops_per_second()},
-                                    {"gemm_ceiling_flops", bench.ceiling_flops},
-                                    {"of_gemm_ceiling", bench.of_ceiling},
-                                    {"collective_seconds", bench.collective_seconds},
-                                    {"op_seconds", op_seconds},
-                                    {"predicted_seconds", bench.times.predicted_seconds},
-                                    {"predicted_on", bench.times.predicted_on},
-                                    {"late", late_json(plan->program, bench.late)},
-                                    {"planned_bytes_per_rank", bench.planned_bytes},
-                                    {"high_water_bytes_per_rank", bench.high_water_bytes}}
-                           .dump());
-    return 0;
-  }
-  fmt::print("{} · {} · T = {} · split {} · {} · batch {} × sequence {} · {}\n\n", s.model.title,
-             s.block == Block::Model ? "whole model" : "one " + to_string(s.block), s.tp, s.split.name,
-             to_string(s.dtype), s.batch, s.seq, machine_description());
-  fmt::print("{:<21} {:.2f} ms median ({:.2f} … {:.2f} ms, {} repetitions)\n",
-             s.update ? "whole step with AdamW" : "forward and backward", bench.median_seconds * 1e3,
-             bench.lowest_seconds * 1e3, bench.highest_seconds * 1e3, repetitions);
-  fmt::print("in collectives        {:.2f} ms of it, waiting included\n", bench.collective_seconds * 1e3);
-  fmt::print("matrix products       {:.2f} GFLOP, the masked half of attention left out\n",
-             static_cast<double>(bench.flops) / 1e9);
-  fmt::print("speed                 {:.1f} GFLOP/s, all ranks together\n", bench.flops_per_second() / 1e9);
-  fmt::print("GEMM ceiling          {:.1f} GFLOP/s, measured in turn with the step\n",
-             bench.ceiling_flops / 1e9);
-  fmt::print("of the ceiling        {:.1f} %\n", 100 * bench.of_ceiling);
-  fmt::print("\nrank 0 in the fastest repetition\n");
-  for (const OpTime& time : bench.op_times) {
-    const double share = time.seconds / bench.lowest_seconds;
-    if (share >= 0.001)
-      fmt::print("  {:<20} {:>9.2f} ms {:>6.1f} %\n", to_string(time.op), time.seconds * 1e3, share * 100);
-  }
-  if (!bench.late.empty()) fmt::print("\n");
-  print_late(stdout, plan->program, bench.late);
-  if (bench.times.known()) print_times(bench.times, plan->program);
-  if (s.block == Block::Model) {
-    fmt::print("\ntokens                {:.0f} tokens/s\n",
-               static_cast<double>(s.batch * s.seq) / bench.median_seconds);
-    fmt::print("memory of rank 0      {} bytes high-water, {} planned\n",
-               grouped_text(bench.high_water_bytes[0]), grouped_text(bench.planned_bytes[0]));
-  }
-  return 0;
-}
-
 int bench_generate(const CommonOptions& options, int repetitions) {
   const Settings s = to_settings(options);
   const GenerateBench bench = shardlens::bench_generate(s, repetitions);
@@ -308,61 +220,6 @@ int bench_generate(const CommonOptions& options, int repetitions) {
   return 0;
 }
 
-int bench_record(const CommonOptions& options, int repetitions, const std::string& out,
-                 const RecordOptions& record) {
-  Settings settings = to_settings(options);
-  settings.update = settings.block == Block::Model;
-  const std::shared_ptr<const Plan> plan = make_plan(settings);
-  namespace fs = std::filesystem;
-  const bool kept = !out.empty();
-  const std::string path =
-      kept ? out : (fs::temp_directory_path() / fmt::format("bench-{}.shardlens", getpid())).string();
-  const RecordBench bench = shardlens::bench_record(plan, path, repetitions, picture_options(record));
-  if (!kept)
-    for (const std::string& made : record_bench_paths(path)) fs::remove(made);
-  if (options.json) {
-    ordered_json ways = ordered_json::array();
-    for (const RecordedWay& way : bench.ways)
-      ways.push_back({{"pictures", way.pictures},
-                      {"seconds", way.seconds},
-                      {"ratio", way.ratio},
-                      {"lowest_ratio", way.lowest_ratio},
-                      {"highest_ratio", way.highest_ratio},
-                      {"take_seconds", way.take_seconds},
-                      {"sampling_seconds", way.sampling_seconds},
-                      {"writing_seconds", way.writing_seconds},
-                      {"events_per_step", way.events},
-                      {"samples_per_step", way.samples},
-                      {"file_bytes_per_step", way.file_bytes}});
-    fmt::print(
-        "{}\n",
-        ordered_json{{"plain_seconds", bench.plain_seconds}, {"repetitions", repetitions}, {"recorded", ways}}
-            .dump());
-    return 0;
-  }
-  fmt::print("{} · {} · T = {} · {} · batch {} × sequence {} · {}\n\n", settings.model.title,
-             settings.block == Block::Model ? "a training step" : "one " + to_string(settings.block),
-             settings.tp, to_string(settings.dtype), settings.batch, settings.seq, machine_description());
-  fmt::print("not recorded          {:.2f} ms median of {} rounds\n\n", bench.plain_seconds * 1e3,
-             repetitions);
-  fmt::print("{:<22} {:>11} {:>10} {:>20} {:>11} {:>11} {:>10} {:>8} {:>10}\n", "recorded, pictures",
-             "median", "slower by", "lowest … highest", "stood still", "sampling", "writing", "samples",
-             "file");
-  for (const RecordedWay& way : bench.ways)
-    fmt::print(
-        "{:<22} {:>8.2f} ms {:>+8.2f} % {:>20} {:>8.3f} ms {:>8.2f} ms {:>7.2f} ms {:>8.0f} {:>10}\n",
-        way.pictures, way.seconds * 1e3, 100 * (way.ratio - 1),
-        fmt::format("{:+.2f} … {:+.2f} %", 100 * (way.lowest_ratio - 1), 100 * (way.highest_ratio - 1)),
-        way.take_seconds * 1e3, way.sampling_seconds * 1e3, way.writing_seconds * 1e3, way.samples,
-        bytes_text(way.file_bytes));
-  fmt::print(
-      "\nOf a step, with {} events. Sampling is of the rank it took longest; writing is the time of a core "
-      "that "
-      "the writer's thread had.\n",
-      grouped_text(bench.ways.front().events));
-  return 0;
-}
-
 }  // namespace
 
 Verb add_bench(CLI::App& app) {
@@ -375,20 +232,32 @@ Verb add_bench(CLI::App& app) {
          "whole model's training step; generate: token after token; calibrate: this machine, so that "
          "plans are priced on it; scaling: the paper's points, the model's curve, and this machine's own; "
          "overlap: row-parallel products reduced in parts beside the next part's product, or whole; "
-         "record: what being recorded costs; timeline: a long recording, drawn by lot, and what its timeline "
+         "record: what being recorded costs; trace: what being traced costs; plan: a trillion parameters "
+         "priced, and a tournament; timeline: a long recording, drawn by lot, and what its timeline "
          "costs")
       ->required()
       ->check(CLI::IsMember({"gemm", "allreduce", "step", "generate", "calibrate", "scaling", "overlap",
-                             "record", "timeline"}));
+                             "record", "trace", "plan", "timeline"}));
   app.add_option("--repetitions", *repetitions, "Timed repetitions; median and spread are printed")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   auto out = std::make_shared<std::string>();
   app.add_option(
       "--out", *out,
-      "record, timeline: the recordings, which then stay. calibrate: the file it is stored in, for "
+      "record, timeline: the recordings, which then stay. scaling: a folder for tables (CSV) and charts "
+      "(PNG) of "
+      "how a training step's time grows with the model, T, sequence and batch, beside the cost model's. "
+      "calibrate: the file it is stored in, for "
       "--hardware FILE.json; if left out, the one that this-machine is read from "
       "(shardlens/this-machine.json in $XDG_DATA_HOME or ~/.local/share)");
+  auto budget = std::make_shared<double>(GrowthWish{}.budget_seconds);
+  app.add_option(
+         "--budget", *budget,
+         "scaling --out: seconds it may take, calibration included; sizes that do not fit into it are "
+         "left out, and said")
+      ->check(CLI::Range(1.0, 1e5))
+      ->type_name("SECONDS")
+      ->capture_default_str();
   auto timeline = std::make_shared<TimelineWish>();
   app.add_option("--events", timeline->events, "timeline: events in it, at least")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
@@ -406,9 +275,10 @@ Verb add_bench(CLI::App& app) {
       "  shardlens-cli bench generate --tp 2\n"
       "  shardlens-cli bench allreduce --tp 2\n  shardlens-cli bench gemm --tp 2 --json\n"
       "  shardlens-cli bench calibrate\n  shardlens-cli bench scaling\n"
+      "  shardlens-cli bench scaling --out growth --budget 600\n"
       "  shardlens-cli bench overlap --layer --tp 2\n"
       "  shardlens-cli bench timeline --tp 4 --events 1000000 --file-mib 1024\n");
-  return [options, what, repetitions, out, timeline, record] {
+  return [options, what, repetitions, out, budget, timeline, record, &app] {
     if (!options->delays.empty() && *what != "step" && *what != "record")
       throw request_error(
           fmt::format("bench {} has no late ranks; leave out --delay, or choose bench step", *what));
@@ -417,8 +287,19 @@ Verb add_bench(CLI::App& app) {
       return print_timeline(to_settings(*options), *timeline, options->json);
     }
     if (*what != "step") refuse_recording(*record, "it goes with bench step");
+    if (*what == "scaling" && !out->empty()) {
+      if (app.get_option("--model")->count() > 0)
+        throw request_error(
+            "bench scaling --out runs models of its own, from a million to a billion parameters: leave out "
+            "--model, or --out to have one layer of it measured");
+      GrowthWish wish{*out, *budget};
+      if (app.get_option("--repetitions")->count() > 0) wish.repetitions = *repetitions;
+      return bench_growth(*options, wish);
+    }
     if (*what == "scaling") return print_scaling(to_settings(*options), *repetitions, options->json);
     if (*what == "record") return bench_record(*options, *repetitions, *out, *record);
+    if (*what == "trace") return bench_trace(*options, *repetitions);
+    if (*what == "plan") return bench_plan(*repetitions, options->json);
     if (*what == "overlap") return print_overlap(to_settings(*options), *repetitions, options->json);
     if (*what == "calibrate") return bench_calibrate(*options, *repetitions, *out);
     if (*what == "gemm") return bench_gemm(*options, *repetitions);

@@ -29,6 +29,10 @@ Executor::~Executor() {
 void Executor::observe(std::vector<std::shared_ptr<StepObserver>> observers) {
   team_->observe(std::move(observers));
 }
+void Executor::set_traced(bool traced) {
+  team_->set_traced(traced);
+}
+
 void Executor::start(size_t target) {
   team_->start(target);
 }

@@ -1,25 +1,13 @@
 // Asking the machine.
 #include "engine/runtime/machine_watch.h"
 
-#include <unistd.h>
-
-#include <fstream>
 #include <utility>
 
 #include "engine/config/hardware.h"
 #include "engine/device/gpu_module.h"
+#include "engine/runtime/resident.h"
 
 namespace shardlens {
-namespace {
-
-int64_t resident_bytes() {
-  std::ifstream file("/proc/self/statm");
-  int64_t pages = 0, resident = 0;
-  file >> pages >> resident;
-  return resident * sysconf(_SC_PAGESIZE);
-}
-
-}  // namespace
 
 MachineFacts ask_machine() {
   MachineFacts facts;

@@ -189,6 +189,11 @@ void RankTeam::observe(std::vector<std::shared_ptr<StepObserver>> observers) {
   observers_ = std::move(observers);
 }
 
+void RankTeam::set_traced(bool traced) {
+  const std::lock_guard lock(mutex_);
+  traced_ = traced;
+}
+
 void RankTeam::rewind_locked() {
   ++pass_;
   target_ = 0;
@@ -404,7 +409,7 @@ void RankTeam::run_step(Rank& rank, StepId id, double begin_of_pass, double held
     for (TensorId out : step.outputs) show(rank, id, program.tensor(out));
     return;
   }
-  event.begin_seconds = now_seconds() - begin_of_pass;
+  if (traced_) event.begin_seconds = now_seconds() - begin_of_pass;
   const CollectiveTimes times = [&] {
     if (!is_collective(step.op)) return execute(step, context);
     Meeting& meeting = rank.meetings[step.beside ? 1 : 0];
@@ -414,14 +419,16 @@ void RankTeam::run_step(Rank& rank, StepId id, double begin_of_pass, double held
     meeting.inside = false;
     return met;
   }();
-  event.end_seconds = now_seconds() - begin_of_pass;
-  if (is_collective(step.op)) {
-    event.arrival_seconds = times.arrival_seconds - begin_of_pass;
-    event.all_arrived_seconds = times.all_arrived_seconds - begin_of_pass;
-    event.sent_bytes = times.sent_bytes;
+  if (traced_) {
+    event.end_seconds = now_seconds() - begin_of_pass;
+    if (is_collective(step.op)) {
+      event.arrival_seconds = times.arrival_seconds - begin_of_pass;
+      event.all_arrived_seconds = times.all_arrived_seconds - begin_of_pass;
+      event.sent_bytes = times.sent_bytes;
+    }
+    event.high_water_bytes = rank.arenas->high_water_bytes();
+    rank.trace->publish(static_cast<size_t>(id), event);
   }
-  event.high_water_bytes = rank.arenas->high_water_bytes();
-  rank.trace->publish(static_cast<size_t>(id), event);
   for (TensorId out : step.outputs) show(rank, id, program.tensor(out));
 }
 

@@ -57,6 +57,7 @@ class RankTeam : public std::enable_shared_from_this<RankTeam> {
 
   // As the Executor's, which passes its calls on.
   void observe(std::vector<std::shared_ptr<StepObserver>> observers);
+  void set_traced(bool traced);
   void start(size_t target);
   void start(size_t target, double begin_seconds);
   void rewind();
@@ -159,6 +160,7 @@ class RankTeam : public std::enable_shared_from_this<RankTeam> {
   std::unique_ptr<Feed> feed_;
   std::unique_ptr<Seats> seats_;
   std::vector<std::shared_ptr<StepObserver>> observers_;  ///< changed only while idle
+  bool traced_ = true;                                    ///< changed only while idle
 
   mutable std::mutex mutex_;
   std::condition_variable wake_ranks_, wake_waiters_;

@@ -9,6 +9,7 @@
 #include "engine/runtime/ceiling.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/process_world.h"
+#include "engine/runtime/resident.h"
 
 namespace shardlens {
 
@@ -77,18 +78,24 @@ StepBench bench_step(const std::shared_ptr<const Plan>& plan, int repetitions,
   StepBench bench;
   bench.flops = model_flops(*plan);
   const std::vector<GemmShape> shapes = gemm_shapes(program, 0);
+  reset_resident_peak();
+  const int64_t resident_before = resident_bytes();
   Executor executor(plan);
   Recorder* const recording = recorder ? recorder(executor) : nullptr;
   if (recording != nullptr && recording->pictures()) executor.observe({recording->pictures()});
   time_once(executor, program);
   executor.observe({});
   if (recording != nullptr) recording->take(executor);
+  // Before the first measurement of the ceiling, whose operands are not the step's.
+  bench.start_resident_bytes = resident_peak_bytes() - resident_before;
+  reset_resident_peak();
 
   std::vector<double> seconds, ratios;
   std::vector<GemmCeiling> measured;
   std::vector<Timing> timings;
   for (int i = 0; i < repetitions; ++i) {
     const Timing timing = time_once(executor, program);
+    if (i == 0) bench.step_resident_bytes = resident_peak_bytes() - resident_before;
     if (recording != nullptr) recording->take(executor);
     measured.push_back(measure_gemm_ceiling(program.settings.dtype, shapes, available_cores(), 1, 1));
     timings.push_back(timing);
@@ -103,6 +110,9 @@ StepBench bench_step(const std::shared_ptr<const Plan>& plan, int repetitions,
     bench.planned_bytes.push_back(total_bytes(plan->memory[static_cast<size_t>(rank)].arena_bytes));
     bench.high_water_bytes.push_back(total_bytes(executor.high_water_bytes(rank)));
   }
+  for (int world = 0; world < program.ranks() * program.replicas(); ++world)
+    if (executor.seats().is_here(world))
+      bench.planned_here_bytes += bench.planned_bytes[static_cast<size_t>(world % program.ranks())];
   bench.median_seconds = median_of(seconds);
   bench.lowest_seconds = *std::min_element(seconds.begin(), seconds.end());
   bench.highest_seconds = *std::max_element(seconds.begin(), seconds.end());

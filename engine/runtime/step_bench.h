@@ -33,10 +33,19 @@ struct StepBench {
   std::vector<OpTime> op_times;           ///< of the fastest run, longest first
   std::vector<int64_t> planned_bytes;     ///< per rank
   std::vector<int64_t> high_water_bytes;  ///< per rank, measured
-  TimeComparison times;                   ///< of the fastest run
-  std::vector<Lateness> late;             ///< what late ranks cost in it
+  /// Of this process, its ranks and all they use, over what was resident before they began; 0 where the
+  /// system does not say.
+  int64_t start_resident_bytes = 0;  ///< the most until the step that warms up was done
+  int64_t step_resident_bytes = 0;   ///< the most during the first step timed
+  int64_t planned_here_bytes = 0;    ///< of all ranks that live in this process
+  TimeComparison times;              ///< of the fastest run
+  std::vector<Lateness> late;        ///< what late ranks cost in it
   double of_ceiling = 0;  ///< median over the rounds of this round's speed over this round's ceiling
 
+  /// Of a step: resident over planned.
+  double resident_of_plan() const {
+    return static_cast<double>(step_resident_bytes) / static_cast<double>(planned_here_bytes);
+  }
   double flops_per_second() const { return static_cast<double>(flops) / median_seconds; }
 };
 

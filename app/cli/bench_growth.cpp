@@ -1,0 +1,174 @@
+// `bench scaling --out FOLDER`: growth measured, printed, and written as a table and a chart an axis.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "app/cli/bench.h"
+#include "engine/config/error.h"
+#include "engine/config/hardware_file.h"
+#include "engine/config/presets.h"
+#include "engine/config/units.h"
+#include "engine/io/atomic_file.h"
+#include "engine/runtime/growth_bench.h"
+#include "engine/runtime/growth_chart.h"
+
+namespace shardlens::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+constexpr GrowthAxis kAxes[] = {GrowthAxis::Model, GrowthAxis::Ranks, GrowthAxis::Sequence,
+                                GrowthAxis::Batch};
+
+std::string path_of(const std::string& folder, GrowthAxis axis, const char* ending) {
+  return (fs::path(folder) / fmt::format("growth-{}{}", to_string(axis), ending)).string();
+}
+
+// Minutes before anything is written, so that nobody waits for a folder that cannot be written to.
+void check_folder(const std::string& folder) {
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  if (!fs::is_directory(folder, failed))
+    throw request_error(fmt::format("{} is no folder and cannot be made one ({}): choose another --out",
+                                    folder, failed ? failed.message() : "a file of that name is there"));
+  const AtomicFile probe(path_of(folder, GrowthAxis::Model, ".csv"));
+}
+
+// Nothing that draws is nothing to give the measurement up for.
+std::optional<DrawChart> find_drawer() {
+  try {
+    return open_chart_module();
+  } catch (const Error& error) {
+    fmt::print(stderr, "no charts will be drawn: {}\n", error.what());
+    return {};
+  }
+}
+
+std::string run_text(const GrowthRow& row) {
+  if (row.seconds.empty()) return "left out: " + row.left_out;
+  if (row.sampled.is_whole()) return fmt::format("{} ×", row.seconds.size());
+  return fmt::format("{} ×, as {} and {} of {} layers", row.seconds.size(), row.sampled.fewer,
+                     row.sampled.more, row.point.settings.model.layers);
+}
+
+std::string milliseconds(double seconds) {
+  return seconds > 0 ? fmt::format("{:.2f} ms", seconds * 1e3) : "";
+}
+
+std::string ratio(double value) {
+  return value > 0 ? fmt::format("{:.2f} ×", value) : "";
+}
+
+void print(const Growth& growth) {
+  fmt::print("A training step's time as it grows, {}, beside the cost model's on {}\n", growth.machine,
+             growth.hardware.basis);
+  for (const GrowthAxis axis : kAxes) {
+    fmt::print("\n{:<10} {:>12} {:>12} {:>24} {:>12} {:>9} {:>9}  {}\n", to_string(axis), "size", "median",
+               "fastest … slowest", "model", "of it", "growth", "run");
+    const GrowthRow* before = nullptr;
+    for (const GrowthRow& row : growth.rows) {
+      if (row.point.axis != axis) continue;
+      const bool measured = !row.seconds.empty();
+      const std::string spread = measured ? fmt::format("{:.2f} … {:.2f} ms", row.lowest_seconds() * 1e3,
+                                                        row.highest_seconds() * 1e3)
+                                          : "";
+      fmt::print("{:<10} {:>12} {:>12} {:>24} {:>12} {:>9} {:>9}  {}{}\n", "",
+                 grouped_text(static_cast<int64_t>(row.point.size)), milliseconds(row.median_seconds()),
+                 spread, milliseconds(row.predicted_seconds), ratio(row.of_prediction()),
+                 before == nullptr ? "" : ratio(growth_beyond_model(*before, row)), run_text(row),
+                 before != nullptr && grows_worse(*before, row) ? "; grows worse than the model says" : "");
+      if (measured) before = &row;
+    }
+  }
+  fmt::print(
+      "\nOf it: measured over the model's. Growth: that over the same of the row before; 1 is as the model "
+      "says. "
+      "{:.0f} s in all.\n",
+      growth.seconds);
+}
+
+ordered_json to_json(const Growth& growth, const std::string& folder) {
+  ordered_json rows = ordered_json::array();
+  const GrowthRow* before = nullptr;
+  for (const GrowthRow& row : growth.rows) {
+    const Settings& s = row.point.settings;
+    if (before != nullptr && before->point.axis != row.point.axis) before = nullptr;
+    ordered_json one = {{"axis", to_string(row.point.axis)},
+                        {"size", row.point.size},
+                        {"parameters", parameter_count(s.model)},
+                        {"tp", s.tp},
+                        {"batch", s.batch},
+                        {"seq", s.seq},
+                        {"planned_bytes", row.planned_bytes},
+                        {"predicted_seconds", row.predicted_seconds}};
+    if (row.left_out.empty()) {
+      one["repetitions"] = row.seconds.size();
+      one["median_seconds"] = row.median_seconds();
+      one["lowest_seconds"] = row.lowest_seconds();
+      one["highest_seconds"] = row.highest_seconds();
+      one["measured_over_predicted"] = row.of_prediction();
+      one["layers_run"] = row.sampled.is_whole() ? ordered_json{s.model.layers}
+                                                 : ordered_json{row.sampled.fewer, row.sampled.more};
+      if (before != nullptr) {
+        one["growth_over_predicted"] = growth_beyond_model(*before, row);
+        one["grows_worse"] = grows_worse(*before, row);
+      }
+      before = &row;
+    } else {
+      one["left_out"] = row.left_out;
+    }
+    rows.push_back(one);
+  }
+  return {{"folder", folder},
+          {"measured_on", growth.machine},
+          {"predicted_on", growth.hardware.basis},
+          {"seconds", growth.seconds},
+          {"memory_limit_bytes", growth.limits.memory_bytes},
+          {"points", rows}};
+}
+
+}  // namespace
+
+int bench_growth(const CommonOptions& options, const GrowthWish& wish) {
+  check_folder(wish.folder);
+  Settings base = to_settings(options);
+  if (base.backend != BackendChoice::Cpu)
+    throw request_error("bench scaling --out measures this machine's cores: leave out --backend");
+  base.weights_path.clear();
+  base.threads_per_rank = 0;
+  const std::optional<DrawChart> draw = find_drawer();
+  GrowthLimits limits;
+  limits.budget_seconds = wish.budget_seconds;
+  limits.repetitions = wish.repetitions;
+  Measuring measuring;
+  measuring.progress = [last = std::string()](const std::string& doing, double share) mutable {
+    if (doing == last) return;
+    last = doing;
+    fmt::print(stderr, "{:3.0f} %  {}\n", 100 * share, doing);
+  };
+  const Growth growth = measure_growth(base, limits, measuring);
+  // Printed before it is written: a full disk takes the files, not the minutes.
+  if (options.json) {
+    fmt::print("{}\n", to_json(growth, wish.folder).dump());
+  } else {
+    print(growth);
+  }
+  std::fflush(stdout);
+  for (const GrowthAxis axis : kAxes) {
+    write_file_atomically(path_of(wish.folder, axis, ".csv"), growth_csv(growth, axis));
+    if (!draw) continue;
+    std::string png;
+    (*draw)(growth_chart(growth, axis), png);
+    write_file_atomically(path_of(wish.folder, axis, ".png"), png);
+  }
+  write_hardware_file(growth.hardware, (fs::path(wish.folder) / "calibration.json").string());
+  if (!options.json)
+    fmt::print("Written to {}: growth-AXIS.csv{}, calibration.json\n", wish.folder,
+               draw ? ", growth-AXIS.png" : "");
+  return 0;
+}
+
+}  // namespace shardlens::cli

@@ -1,0 +1,105 @@
+// `bench record` and `bench trace`: what a run pays for being looked at.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/bench.h"
+#include "engine/config/units.h"
+#include "engine/runtime/plan.h"
+#include "engine/runtime/record_bench.h"
+#include "engine/runtime/trace_bench.h"
+
+namespace shardlens::cli {
+
+using nlohmann::ordered_json;
+
+int bench_record(const CommonOptions& options, int repetitions, const std::string& out,
+                 const RecordOptions& record) {
+  Settings settings = to_settings(options);
+  settings.update = settings.block == Block::Model;
+  const std::shared_ptr<const Plan> plan = make_plan(settings);
+  namespace fs = std::filesystem;
+  const bool kept = !out.empty();
+  const std::string path =
+      kept ? out : (fs::temp_directory_path() / fmt::format("bench-{}.shardlens", getpid())).string();
+  const RecordBench bench = shardlens::bench_record(plan, path, repetitions, picture_options(record));
+  if (!kept)
+    for (const std::string& made : record_bench_paths(path)) fs::remove(made);
+  if (options.json) {
+    ordered_json ways = ordered_json::array();
+    for (const RecordedWay& way : bench.ways)
+      ways.push_back({{"pictures", way.pictures},
+                      {"seconds", way.seconds},
+                      {"ratio", way.ratio},
+                      {"lowest_ratio", way.lowest_ratio},
+                      {"highest_ratio", way.highest_ratio},
+                      {"take_seconds", way.take_seconds},
+                      {"sampling_seconds", way.sampling_seconds},
+                      {"writing_seconds", way.writing_seconds},
+                      {"events_per_step", way.events},
+                      {"samples_per_step", way.samples},
+                      {"file_bytes_per_step", way.file_bytes}});
+    fmt::print(
+        "{}\n",
+        ordered_json{{"plain_seconds", bench.plain_seconds}, {"repetitions", repetitions}, {"recorded", ways}}
+            .dump());
+    return 0;
+  }
+  fmt::print("{} · {} · T = {} · {} · batch {} × sequence {} · {}\n\n", settings.model.title,
+             settings.block == Block::Model ? "a training step" : "one " + to_string(settings.block),
+             settings.tp, to_string(settings.dtype), settings.batch, settings.seq, machine_description());
+  fmt::print("not recorded          {:.2f} ms median of {} rounds\n\n", bench.plain_seconds * 1e3,
+             repetitions);
+  fmt::print("{:<22} {:>11} {:>10} {:>20} {:>11} {:>11} {:>10} {:>8} {:>10}\n", "recorded, pictures",
+             "median", "slower by", "lowest … highest", "stood still", "sampling", "writing", "samples",
+             "file");
+  for (const RecordedWay& way : bench.ways)
+    fmt::print(
+        "{:<22} {:>8.2f} ms {:>+8.2f} % {:>20} {:>8.3f} ms {:>8.2f} ms {:>7.2f} ms {:>8.0f} {:>10}\n",
+        way.pictures, way.seconds * 1e3, 100 * (way.ratio - 1),
+        fmt::format("{:+.2f} … {:+.2f} %", 100 * (way.lowest_ratio - 1), 100 * (way.highest_ratio - 1)),
+        way.take_seconds * 1e3, way.sampling_seconds * 1e3, way.writing_seconds * 1e3, way.samples,
+        bytes_text(way.file_bytes));
+  fmt::print(
+      "\nOf a step, with {} events. Sampling is of the rank it took longest; writing is the time of a core "
+      "that "
+      "the writer's thread had.\n",
+      grouped_text(bench.ways.front().events));
+  return 0;
+}
+
+int bench_trace(const CommonOptions& options, int repetitions) {
+  Settings settings = to_settings(options);
+  settings.update = settings.block == Block::Model;
+  const TraceBench bench = shardlens::bench_trace(make_plan(settings), repetitions);
+  if (options.json) {
+    fmt::print("{}\n", ordered_json{{"untraced_seconds", bench.untraced_seconds},
+                                    {"traced_seconds", bench.traced_seconds},
+                                    {"ratio", bench.ratio.median},
+                                    {"ratio_low", bench.ratio.low},
+                                    {"ratio_high", bench.ratio.high},
+                                    {"pairs", repetitions},
+                                    {"events_per_rank", bench.events},
+                                    {"event_seconds", bench.event_seconds},
+                                    {"share_by_events", bench.share_by_events()}}
+                           .dump());
+    return 0;
+  }
+  fmt::print("{} · {} · T = {} · {} · batch {} × sequence {} · {}\n\n", settings.model.title,
+             settings.block == Block::Model ? "a training step" : "one " + to_string(settings.block),
+             settings.tp, to_string(settings.dtype), settings.batch, settings.seq, machine_description());
+  fmt::print("not traced            {:.2f} ms median of {} steps\n", bench.untraced_seconds * 1e3,
+             repetitions);
+  fmt::print("traced                {:.2f} ms, {} events a rank\n", bench.traced_seconds * 1e3,
+             grouped_text(bench.events));
+  fmt::print("slower by             {:+.2f} % median of the pairs, 95 in 100 sure of {:+.2f} … {:+.2f} %\n",
+             100 * (bench.ratio.median - 1), 100 * (bench.ratio.low - 1), 100 * (bench.ratio.high - 1));
+  fmt::print("by its events alone   {:.4f} %, {:.0f} ns each\n", 100 * bench.share_by_events(),
+             bench.event_seconds * 1e9);
+  return 0;
+}
+
+}  // namespace shardlens::cli

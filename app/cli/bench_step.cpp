@@ -1,0 +1,118 @@
+// `bench step`: a layer, or a whole model's training step, against the GEMM ceiling and its plan.
+#include <fmt/format.h>
+
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/bench.h"
+#include "app/cli/late_report.h"
+#include "engine/config/units.h"
+#include "engine/device/device.h"
+#include "engine/runtime/plan.h"
+#include "engine/runtime/step_bench.h"
+
+namespace shardlens::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+// Predicted beside measured, by kind of step: rank by rank the slowest, waiting left out.
+void print_times(const TimeComparison& times, const Program& program) {
+  std::map<Op, StepTimes> by_op;
+  for (const Step& step : program.steps) {
+    const StepTimes& both = times.steps[static_cast<size_t>(step.id)];
+    by_op[step.op].predicted_seconds += both.predicted_seconds;
+    by_op[step.op].measured_seconds += both.measured_seconds;
+  }
+  fmt::print("\n{:<22} {:>12} {:>12}\n", "", "predicted", "measured");
+  for (const auto& [op, both] : by_op) {
+    if (std::max(both.predicted_seconds, both.measured_seconds) < times.measured_seconds / 1000) continue;
+    fmt::print("  {:<20} {:>9.2f} ms {:>9.2f} ms\n", to_string(op), both.predicted_seconds * 1e3,
+               both.measured_seconds * 1e3);
+  }
+  fmt::print("  {:<20} {:>9.2f} ms {:>9.2f} ms {:>+8.1f} %\n", "all", times.predicted_seconds * 1e3,
+             times.measured_seconds * 1e3, 100 * times.error());
+  fmt::print("predicted on {}\nmeasured on {}, the fastest run\n", times.predicted_on, times.measured_on);
+}
+
+void print_memory(const StepBench& bench, const Settings& settings) {
+  fmt::print("\nmemory of rank 0      {} bytes high-water, {} planned\n",
+             grouped_text(bench.high_water_bytes[0]), grouped_text(bench.planned_bytes[0]));
+  if (bench.step_resident_bytes == 0 || settings.backend != BackendChoice::Cpu) return;
+  fmt::print(
+      "memory of the process {} bytes resident at the step's peak, {:.3f} × the {} planned for its ranks\n",
+      grouped_text(bench.step_resident_bytes), bench.resident_of_plan(),
+      grouped_text(bench.planned_here_bytes));
+  fmt::print("                      over what it held before they began; {} until the first step was done\n",
+             grouped_text(bench.start_resident_bytes));
+}
+
+}  // namespace
+
+int bench_step(const CommonOptions& options, int repetitions, const RecordOptions& record) {
+  Settings settings = to_settings(options);
+  settings.update = settings.block == Block::Model;  // a whole step: with clipping and AdamW
+  const std::shared_ptr<const Plan> plan = make_plan(settings);
+  std::unique_ptr<Recorder> recorder;
+  const StepBench bench = shardlens::bench_step(plan, repetitions, [&](const Executor& executor) {
+    recorder = make_recorder(record, "bench step", *plan, executor.communicator());
+    return recorder.get();
+  });
+  finish_recording(recorder.get(), record, options.json ? stderr : stdout);
+  const Settings& s = plan->program.settings;
+  if (options.json) {
+    ordered_json op_seconds = ordered_json::object();
+    for (const OpTime& time : bench.op_times) op_seconds[to_string(time.op)] = time.seconds;
+    fmt::print("{}\n", ordered_json{{"step_seconds", bench.median_seconds},
+                                    {"lowest_seconds", bench.lowest_seconds},
+                                    {"highest_seconds", bench.highest_seconds},
+                                    {"repetitions", repetitions},
+                                    {"flops", bench.flops},
+                                    {"flops_per_second", bench.flops_per_second()},
+                                    {"gemm_ceiling_flops", bench.ceiling_flops},
+                                    {"of_gemm_ceiling", bench.of_ceiling},
+                                    {"collective_seconds", bench.collective_seconds},
+                                    {"op_seconds", op_seconds},
+                                    {"predicted_seconds", bench.times.predicted_seconds},
+                                    {"predicted_on", bench.times.predicted_on},
+                                    {"late", late_json(plan->program, bench.late)},
+                                    {"planned_bytes_per_rank", bench.planned_bytes},
+                                    {"high_water_bytes_per_rank", bench.high_water_bytes},
+                                    {"planned_bytes_here", bench.planned_here_bytes},
+                                    {"step_resident_bytes", bench.step_resident_bytes},
+                                    {"start_resident_bytes", bench.start_resident_bytes},
+                                    {"resident_of_plan", bench.resident_of_plan()}}
+                           .dump());
+    return 0;
+  }
+  fmt::print("{} · {} · T = {} · split {} · {} · batch {} × sequence {} · {}\n\n", s.model.title,
+             s.block == Block::Model ? "whole model" : "one " + to_string(s.block), s.tp, s.split.name,
+             to_string(s.dtype), s.batch, s.seq, machine_description());
+  fmt::print("{:<21} {:.2f} ms median ({:.2f} … {:.2f} ms, {} repetitions)\n",
+             s.update ? "whole step with AdamW" : "forward and backward", bench.median_seconds * 1e3,
+             bench.lowest_seconds * 1e3, bench.highest_seconds * 1e3, repetitions);
+  fmt::print("in collectives        {:.2f} ms of it, waiting included\n", bench.collective_seconds * 1e3);
+  fmt::print("matrix products       {:.2f} GFLOP, the masked half of attention left out\n",
+             static_cast<double>(bench.flops) / 1e9);
+  fmt::print("speed                 {:.1f} GFLOP/s, all ranks together\n", bench.flops_per_second() / 1e9);
+  fmt::print("GEMM ceiling          {:.1f} GFLOP/s, measured in turn with the step\n",
+             bench.ceiling_flops / 1e9);
+  fmt::print("of the ceiling        {:.1f} %\n", 100 * bench.of_ceiling);
+  fmt::print("\nrank 0 in the fastest repetition\n");
+  for (const OpTime& time : bench.op_times) {
+    const double share = time.seconds / bench.lowest_seconds;
+    if (share >= 0.001)
+      fmt::print("  {:<20} {:>9.2f} ms {:>6.1f} %\n", to_string(time.op), time.seconds * 1e3, share * 100);
+  }
+  if (!bench.late.empty()) fmt::print("\n");
+  print_late(stdout, plan->program, bench.late);
+  if (bench.times.known()) print_times(bench.times, plan->program);
+  if (s.block == Block::Model)
+    fmt::print("\ntokens                {:.0f} tokens/s\n",
+               static_cast<double>(s.batch * s.seq) / bench.median_seconds);
+  print_memory(bench, s);
+  return 0;
+}
+
+}  // namespace shardlens::cli

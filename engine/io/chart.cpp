@@ -1,0 +1,30 @@
+// The way to the module that draws.
+#include "engine/io/chart.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/config/module.h"
+
+namespace shardlens {
+
+DrawChart open_chart_module() {
+  return reinterpret_cast<DrawChart>(module_symbol(
+      "libshardlens_chart.so", "shardlens_draw_chart",
+      "it is built with the studio and needs cairo (Debian: libcairo2); the tables hold everything it would "
+      "draw"));
+}
+
+std::vector<double> round_steps(double low, double high) {
+  std::vector<double> steps;
+  for (int decade = static_cast<int>(std::floor(std::log10(low))) - 1;; ++decade) {
+    for (const double digit : {1.0, 2.0, 5.0}) {
+      const double step = digit * std::pow(10.0, decade);
+      if (step <= low) steps.clear();
+      steps.push_back(step);
+      if (step >= high && steps.size() > 1) return steps;
+    }
+  }
+}
+
+}  // namespace shardlens
