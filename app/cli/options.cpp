@@ -78,6 +78,12 @@ void add_model_options(CLI::App& verb, CommonOptions& o) {
           "Parts a row-parallel product is made in, each reduced while the next is computed; 1: whole")
       ->group(kGroup)
       ->capture_default_str();
+  verb.add_option(
+          "--fusion", o.fusion,
+          "Neighbouring passes over the same elements as one step: on, off, or auto: of whole models. "
+          "No bit depends on it")
+      ->group(kGroup)
+      ->capture_default_str();
   verb.add_option("--dropout", o.dropout, "Probability of a zero, on attention and the residual stream")
       ->group(kGroup)
       ->capture_default_str();
@@ -180,6 +186,7 @@ Settings to_settings(const CommonOptions& o) {
   settings.seed = o.seed;
   settings.block = is_whole_model(o) ? Block::Model : parse_block(o.block);
   settings.recompute = parse_recompute(o.recompute);
+  settings.fusion = parse_fusion(o.fusion);
   if (!o.loss.empty()) settings.split.loss = parse_loss_form(o.loss);
   settings.micro_batches = o.micro_batches;
   settings.overlap_chunks = o.overlap_chunks;

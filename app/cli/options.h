@@ -28,6 +28,7 @@ struct CommonOptions {
   std::optional<int64_t> layer;  ///< --layer [INDEX]
   std::string operands = "normal";
   std::string recompute = "none";
+  std::string fusion = "auto";
   std::string loss;  ///< --loss: empty: as the split says
   int micro_batches = 1;
   int overlap_chunks = 1;

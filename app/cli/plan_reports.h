@@ -29,4 +29,7 @@ int print_scaling(Settings settings, int repetitions, bool json);
 /// the settings say) against reduced whole.
 int print_overlap(const Settings& settings, int repetitions, bool json);
 
+/// `bench fusion`: the same, its passes over the same elements as one step against one by one.
+int print_fusion(Settings settings, int repetitions, bool json);
+
 }  // namespace shardlens::cli

@@ -125,6 +125,7 @@ TrainOptions to_resume_options(const TrainVerbOptions& o) {
   if (o.given("--dp")) settings.dp = o.common.dp;
   if (o.given("--micro-batches")) settings.micro_batches = o.common.micro_batches;
   if (o.given("--recompute")) settings.recompute = parse_recompute(o.common.recompute);
+  if (o.given("--fusion")) settings.fusion = parse_fusion(o.common.fusion);
   if (o.given("--split")) settings.split = find_split(o.common.split);
   if (o.given("--loss")) settings.split.loss = parse_loss_form(o.common.loss);
   settings.threads_per_rank = o.common.threads_per_rank;

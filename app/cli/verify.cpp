@@ -14,6 +14,7 @@
 #include "app/cli/verify_break.h"
 #include "app/cli/verify_sweep.h"
 #include "engine/config/error.h"
+#include "engine/planner/break_settings.h"
 #include "engine/planner/planner.h"
 #include "engine/program/fault.h"
 #include "engine/runtime/executor.h"
@@ -173,8 +174,9 @@ Verb add_verify(CLI::App& app) {
     settings.update =
         settings.block == Block::Model;  // at rate 0: the norm and the clipping are compared too
     const bool planted = !fault->empty();
+    if (planted) settings.fusion = Fusion::Off;  // step by step as the broken one
     const std::shared_ptr<const Plan> plan =
-        planted ? make_plan(plant(plan_program(settings), parse_fault(*fault))) : make_plan(settings);
+        planted ? make_plan(plan_broken(settings, parse_fault(*fault))) : make_plan(settings);
     check_runnable(*plan);
     auto serial = std::make_shared<SerialReference>();
     run_once(make_plan(plan_serial(settings)), serial);

@@ -69,8 +69,8 @@ const std::vector<std::string>& view_names() {
 std::optional<Options> read_options(int count, const char* const* arguments) {
   Options options;
   Settings& settings = options.settings;
-  std::string model = "gpt2", split = "megatron", dtype = "fp32", block = "layer", recompute = "none", loss,
-              theme, size, train_dtype, fault;
+  std::string model = "gpt2", split = "megatron", dtype = "fp32", block = "layer", recompute = "none",
+              fusion = "auto", loss, theme, size, train_dtype, fault;
   std::string heads_policy = "strict", backend = "cpu";
   std::vector<std::string> delays;
   std::optional<int> tp;
@@ -109,6 +109,9 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
       ->capture_default_str();
   app.add_option("--overlap-chunks", settings.overlap_chunks,
                  "Parts a row-parallel product is made in, each reduced while the next is computed")
+      ->capture_default_str();
+  app.add_option("--fusion", fusion,
+                 "Neighbouring passes over the same elements as one step: on, off, or auto: of whole models")
       ->capture_default_str();
   app.add_option("--loss", loss, "Of a whole model: fused or gather");
   app.add_option("--delay", delays, "RANK:STEP:MS: a rank that is late before a step; several times")
@@ -203,6 +206,7 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
   settings.dtype = parse_dtype(dtype);
   settings.block = parse_block(block);
   settings.recompute = parse_recompute(recompute);
+  settings.fusion = parse_fusion(fusion);
   settings.backend = parse_backend(backend);
   for (const std::string& delay : delays) settings.delays.push_back(parse_delay(delay));
   if (!loss.empty()) settings.split.loss = parse_loss_form(loss);

@@ -30,6 +30,7 @@ const Names<Block> kBlocks = {
     {Block::Layer, "layer"}, {Block::Mlp, "mlp"}, {Block::Attention, "attention"}, {Block::Model, "model"}};
 const Names<Recompute> kRecomputes = {
     {Recompute::None, "none"}, {Recompute::Selective, "selective"}, {Recompute::Full, "full"}};
+const Names<Fusion> kFusions = {{Fusion::Auto, "auto"}, {Fusion::On, "on"}, {Fusion::Off, "off"}};
 const Names<Architecture> kArchitectures = {{Architecture::Gpt, "gpt"}, {Architecture::Bert, "bert"}};
 const Names<NormPlacement> kNorms = {{NormPlacement::Pre, "pre"}, {NormPlacement::Post, "post"}};
 const Names<GeluForm> kGelus = {{GeluForm::Tanh, "tanh"}, {GeluForm::Erf, "erf"}};
@@ -83,6 +84,9 @@ std::string to_string(HeadsPolicy policy) {
 std::string to_string(Recompute recompute) {
   return name_of(kRecomputes, recompute);
 }
+std::string to_string(Fusion fusion) {
+  return name_of(kFusions, fusion);
+}
 std::string to_string(Block block) {
   return name_of(kBlocks, block);
 }
@@ -125,6 +129,9 @@ HeadsPolicy parse_heads_policy(const std::string& text) {
 }
 Recompute parse_recompute(const std::string& text) {
   return parse(kRecomputes, "recompute", text);
+}
+Fusion parse_fusion(const std::string& text) {
+  return parse(kFusions, "fusion", text);
 }
 Block parse_block(const std::string& text) {
   return parse(kBlocks, "block", text);

@@ -84,6 +84,10 @@ enum class Block { Layer, Mlp, Attention, Model };
 /// the fastest while it fits), the attention probabilities, or each layer from its input.
 enum class Recompute { None, Selective, Full };
 
+/// Whether neighbouring passes over the same elements are one step (planner/fusion.h): of whole models, which
+/// are to be fast, but not of a layer, whose steps are to be looked at; always; never. No bit depends on it.
+enum class Fusion { Auto, On, Off };
+
 /// Adam with decoupled weight decay, after the gradients' global norm has been clipped. The learning rate is
 /// given step by step, by the schedule.
 struct OptimizerSettings {
@@ -141,6 +145,7 @@ struct Settings {
   /// A row-parallel product is made in so many parts over the tokens, each reduced while the next one is
   /// computed; 1: reduced when it is whole.
   int overlap_chunks = 1;
+  Fusion fusion = Fusion::Auto;
   double dropout = 0;   ///< probability, on attention probabilities and on the residual stream
   bool update = false;  ///< a whole model: the optimizer's steps follow the backward pass
   /// A whole GPT: a pass of generation, over `seq` new tokens of each sequence, against a cache with room for
@@ -164,6 +169,7 @@ struct Settings {
   /// Sequences and tokens that one replica works on at a time: the batch over D and over its parts.
   int64_t micro_batch() const { return block == Block::Model ? batch / dp / micro_batches : batch; }
   int64_t tokens() const { return micro_batch() * seq; }
+  bool is_fused() const { return fusion == Fusion::Auto ? block == Block::Model : fusion == Fusion::On; }
   bool operator==(const Settings&) const = default;
 };
 
@@ -176,6 +182,7 @@ std::string to_string(LossForm form);              ///< "fused", "gather"
 std::string to_string(HeadsPolicy policy);         ///< "strict", "uneven", "padded"
 std::string to_string(Block block);                ///< "layer", "mlp", "attention", "model"
 std::string to_string(Recompute recompute);        ///< "none", "selective", "full"
+std::string to_string(Fusion fusion);              ///< "auto", "on", "off"
 std::string to_string(Architecture architecture);  ///< "gpt", "bert"
 std::string to_string(NormPlacement norm);         ///< "pre", "post"
 std::string to_string(GeluForm form);              ///< "tanh", "erf"
@@ -190,6 +197,7 @@ LossForm parse_loss_form(const std::string& text);
 HeadsPolicy parse_heads_policy(const std::string& text);
 Block parse_block(const std::string& text);
 Recompute parse_recompute(const std::string& text);
+Fusion parse_fusion(const std::string& text);
 Architecture parse_architecture(const std::string& text);
 NormPlacement parse_norm_placement(const std::string& text);
 GeluForm parse_gelu_form(const std::string& text);

@@ -140,6 +140,7 @@ nlohmann::ordered_json settings_to_json(const Settings& settings) {
   json["micro_batches"] = settings.micro_batches;
   json["overlap_chunks"] = settings.overlap_chunks;
   json["recompute"] = to_string(settings.recompute);
+  json["fusion"] = to_string(settings.fusion);
   json["dropout"] = settings.dropout;
   json["update"] = settings.update;
   json["cache_tokens"] = settings.cache_tokens;
@@ -183,6 +184,8 @@ Settings settings_from_json(const nlohmann::json& json, const std::string& sourc
   settings.micro_batches = reader.small_integer("micro_batches");
   settings.overlap_chunks = reader.small_integer("overlap_chunks");
   settings.recompute = reader.word("recompute", parse_recompute);
+  // A file written before steps could be fused holds plain ones.
+  settings.fusion = reader.has("fusion") ? reader.word("fusion", parse_fusion) : Fusion::Off;
   settings.dropout = reader.number("dropout");
   settings.update = reader.boolean("update");
   settings.cache_tokens = reader.integer("cache_tokens");

@@ -119,6 +119,22 @@ struct CacheShape {
   int64_t first_position(int64_t sequence) const;
 };
 
+/// What layer_norm() sums first: it then normalises sum [rows, cols] = x + (a + bias[cols]), which it writes.
+/// Every sum is rounded as if it had been stored. Without `a` it normalises x.
+struct SumBefore {
+  const void* a = nullptr;
+  const void* bias = nullptr;  ///< may be null
+  void* sum = nullptr;
+};
+
+/// The bias gradient that gelu_grad() makes beside dx [rows, cols]: db[cols] as bias_grad() makes it of dx.
+/// Without `db`: none.
+struct BiasSums {
+  int64_t cols = 0;
+  void* db = nullptr;
+  bool accumulate = false;
+};
+
 /// LayerNorm of rows whose columns are spread over the ranks: x is [rows, cols], a row has `hidden` columns
 /// on all ranks together. sums [rows, 2] are Σx and Σx² of whole rows, wide.
 struct CutNorm {
@@ -149,27 +165,29 @@ class Device {
 
   virtual void gemm(const Gemm& gemm) = 0;
 
-  /// y[rows, cols] = x + bias[cols]. y may be x.
-  virtual void bias_add(DType dtype, int64_t rows, int64_t cols, const void* x, const void* bias,
-                        void* y) = 0;
+  /// y[rows, cols] = x + bias[cols], and `addend` [rows, cols] plus that where there is one. y may be x.
+  virtual void bias_add(DType dtype, int64_t rows, int64_t cols, const void* x, const void* bias, void* y,
+                        const void* addend = nullptr) = 0;
   /// db[cols] = sum over rows of dy[rows, cols]; db is wide
   virtual void bias_grad(DType dtype, int64_t rows, int64_t cols, const void* dy, void* db,
                          bool accumulate = false) = 0;
 
   /// y = GeLU(x), tanh or erf form, over count elements. An element's result never depends on its position.
   virtual void gelu(DType dtype, GeluForm form, int64_t count, const void* x, void* y) = 0;
-  /// dx = dy * GeLU'(x)
-  virtual void gelu_grad(DType dtype, GeluForm form, int64_t count, const void* x, const void* dy,
-                         void* dx) = 0;
+  /// dx = dy * GeLU'(x), and what `sums` asks for of dx.
+  virtual void gelu_grad(DType dtype, GeluForm form, int64_t count, const void* x, const void* dy, void* dx,
+                         const BiasSums& sums = {}) = 0;
 
   /// y = gamma * (x - mean) / sqrt(var + epsilon) + beta per row; stats[rows, 2] = mean, 1/sqrt(var +
   /// epsilon), wide.
   virtual void layer_norm(DType dtype, int64_t rows, int64_t cols, double epsilon, const void* x,
-                          const void* gamma, const void* beta, void* y, void* stats) = 0;
-  /// dx[rows, cols]; dgamma[cols] and dbeta[cols], wide
+                          const void* gamma, const void* beta, void* y, void* stats,
+                          const SumBefore& sum = {}) = 0;
+  /// dx[rows, cols], plus `addend` where there is one, each rounded as if it had been stored; dgamma[cols]
+  /// and dbeta[cols], wide
   virtual void layer_norm_grad(DType dtype, int64_t rows, int64_t cols, const void* x, const void* gamma,
                                const void* stats, const void* dy, void* dx, void* dgamma, void* dbeta,
-                               bool accumulate = false) = 0;
+                               bool accumulate = false, const void* addend = nullptr) = 0;
 
   /// The parts of a LayerNorm over cut rows. sums[rows, 2] = Σx, Σx² over x's columns;
   virtual void layer_norm_sums(const CutNorm& norm, const void* x, void* sums) = 0;

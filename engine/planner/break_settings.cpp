@@ -89,9 +89,14 @@ Settings with_update(Settings settings) {
   return settings;
 }
 
+Program plan_broken(Settings settings, Fault fault) {
+  settings.fusion = Fusion::Off;
+  return plant(plan_program(settings), fault);
+}
+
 bool has_opportunity(const Settings& settings, Fault fault) {
   try {
-    plant(plan_program(one_layer_of(with_update(settings))), fault);
+    plan_broken(one_layer_of(with_update(settings)), fault);
     return true;
   } catch (const Error&) {
     return false;

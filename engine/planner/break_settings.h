@@ -13,6 +13,9 @@ namespace shardlens {
 /// happens to the gradients' norm is part of it.
 Settings with_update(Settings settings);
 
+/// plan_program() with the fault planted, in plain steps: a fault moves, copies or leaves out single ones.
+Program plan_broken(Settings settings, Fault fault);
+
 /// True when a Program of with_update(settings) gives the fault an opportunity. False too for settings that
 /// are not valid. One layer is planned, however many there are.
 bool has_opportunity(const Settings& settings, Fault fault);

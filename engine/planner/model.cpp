@@ -3,6 +3,7 @@
 // every collective is again the layouts' doing.
 #include <fmt/format.h>
 
+#include "engine/planner/fusion.h"
 #include "engine/planner/gradient_sums.h"
 #include "engine/planner/modules.h"
 #include "engine/planner/planner.h"
@@ -175,7 +176,7 @@ Program plan_model(const Settings& settings, bool gradients) {
   if (gradients) reduce_over_ranks(b);
   reduce_over_replicas(b, total, gradients);
   if (settings.update) update(b, loss_scale);
-  return b.take();
+  return fused(b.take());
 }
 
 Program plan_generation(Settings settings) {
@@ -197,7 +198,7 @@ Program plan_generation(Settings settings) {
     x = b.step(Op::Embedding, "last", fmt::format("Xlast = {}[last]", b.tensor(x).symbol), {last, x}, {rows});
   }
   gpt_logits(b, x);
-  return b.take();
+  return fused(b.take());
 }
 
 }  // namespace shardlens

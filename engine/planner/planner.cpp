@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/config/validate.h"
+#include "engine/planner/fusion.h"
 #include "engine/planner/gradient_sums.h"
 #include "engine/planner/modules.h"
 #include "engine/planner/overlap.h"
@@ -33,7 +34,7 @@ Program plan_layer(const Settings& settings) {
   const TensorId dy = b.input("grad.Y", "dY", shape, stream);
   b.finish(x, y, dy);
   reduce_over_ranks(b);
-  return b.take();
+  return fused(b.take());
 }
 
 }  // namespace

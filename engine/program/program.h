@@ -54,12 +54,12 @@ enum class Op {
   Linear,            ///< (X, W[, b]) -> Y = X·W + b
   LinearGradInput,   ///< (dY, W) -> dX = dY·Wᵀ
   LinearGradWeight,  ///< (X, dY) -> dW = Xᵀ·dY
-  BiasAdd,           ///< (Z, b) -> Y = Z + b, after a reduction
+  BiasAdd,           ///< (Z, b[, X]) -> Y = [X +] (Z + b), after a reduction
   BiasGrad,          ///< (dY) -> db = sum of dY over tokens
   Gelu,              ///< (H) -> G
-  GeluGrad,          ///< (H, dG) -> dH
-  LayerNorm,         ///< (X, gamma, beta) -> Y, stats [tokens, 2] = mean, 1/std
-  LayerNormGrad,     ///< (X, gamma, stats, dY) -> dX, dgamma, dbeta
+  GeluGrad,          ///< (H, dG) -> dH[, db = sum of dH over tokens]
+  LayerNorm,         ///< (X, gamma, beta[, A[, b]]) -> Y, stats [tokens, 2] = mean, 1/std[, X + (A + b)]
+  LayerNormGrad,     ///< (X, gamma, stats, dY[, dX of others]) -> dX, dgamma, dbeta
   LayerNormSums,     ///< (X) -> [tokens, 2] = Σx, Σx² over this rank's slice of hidden
   LayerNormApply,    ///< (X, gamma, beta, sums) -> Y, from the sums over the whole of hidden
   LayerNormGradSums,  ///< (X, gamma, sums, dY) -> [tokens, 2] = Σg, Σg·x̂ with g = gamma·dY; dgamma, dbeta

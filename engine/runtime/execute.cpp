@@ -28,6 +28,7 @@ class Local {
   const Tensor& input(size_t i) const { return context_.program.tensor(step_.inputs[i]); }
   const Tensor& output(size_t i) const { return context_.program.tensor(step_.outputs[i]); }
   void* in(size_t i) const { return context_.arenas.at(step_.inputs[i]); }
+  void* in_if(size_t i) const { return i < step_.inputs.size() ? in(i) : nullptr; }  ///< null: there is none
   void* out(size_t i) const { return context_.arenas.at(step_.outputs[i]); }
   Shape shape(const Tensor& tensor) const {
     return local_shape(tensor, context_.program.ranks(), context_.rank);
@@ -287,7 +288,8 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
       break;
     case Op::BiasAdd: {
       const int64_t cols = local.count(local.input(1));
-      device.bias_add(dtype, local.shape(local.input(0))[0], cols, local.in(0), local.in(1), local.out(0));
+      device.bias_add(dtype, local.shape(local.input(0))[0], cols, local.in(0), local.in(1), local.out(0),
+                      local.in_if(2));
       break;
     }
     case Op::BiasGrad: {
@@ -299,20 +301,25 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
     case Op::Gelu:
       device.gelu(dtype, attributes.gelu, local.count(local.output(0)), local.in(0), local.out(0));
       break;
-    case Op::GeluGrad:
+    case Op::GeluGrad: {
+      BiasSums sums;
+      if (step.outputs.size() > 1) sums = {local.count(local.output(1)), local.out(1), attributes.accumulate};
       device.gelu_grad(dtype, attributes.gelu, local.count(local.output(0)), local.in(0), local.in(1),
-                       local.out(0));
+                       local.out(0), sums);
       break;
+    }
     case Op::LayerNorm: {
       const MatrixShape x = local.matrix(local.input(0));
+      const SumBefore sum{local.in_if(3), local.in_if(4), step.outputs.size() > 2 ? local.out(2) : nullptr};
       device.layer_norm(dtype, x.rows, x.cols, attributes.epsilon, local.in(0), local.in(1), local.in(2),
-                        local.out(0), local.out(1));
+                        local.out(0), local.out(1), sum);
       break;
     }
     case Op::LayerNormGrad: {
       const MatrixShape x = local.matrix(local.input(0));
       device.layer_norm_grad(dtype, x.rows, x.cols, local.in(0), local.in(1), local.in(2), local.in(3),
-                             local.out(0), local.out(1), local.out(2), attributes.accumulate);
+                             local.out(0), local.out(1), local.out(2), attributes.accumulate,
+                             local.in_if(attributes.accumulate ? 6 : 4));
       break;
     }
     case Op::LayerNormSums:

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/config/error.h"
+#include "engine/planner/break_settings.h"
 #include "engine/planner/planner.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/sampler.h"
@@ -79,8 +80,7 @@ Sweeper::Sweeper(const Settings& settings, const std::vector<int>& degrees, std:
 Program Sweeper::program_at(int tp) const {
   Settings settings = sweep_.settings;
   settings.tp = tp;
-  Program program = plan_program(settings);
-  return fault_ ? plant(std::move(program), *fault_) : program;
+  return fault_ ? plan_broken(settings, *fault_) : plan_program(settings);
 }
 
 void Sweeper::plan(SweepPoint& point) {

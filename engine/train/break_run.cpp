@@ -61,13 +61,14 @@ void copy_state(const Executor& from, const Program& from_program, Executor& to,
 BreakRun::BreakRun(const BreakRequest& request, std::shared_ptr<const BatchSource> batches,
                    const std::string& text) {
   const bool trains = request.settings.block == Block::Model && batches != nullptr && request.steps > 0;
-  const Settings settings = with_update(request.settings);
+  Settings settings = with_update(request.settings);
+  settings.fusion = Fusion::Off;  // step by step as the broken one
   report_.fault = request.fault;
   report_.bound = parity_bound(settings);
   report_.wanted_steps = trains ? request.steps : 0;
   report_.text = trains ? text : std::string();
   sound_plan_ = make_plan(plan_program(settings));
-  report_.plan = make_plan(plant(sound_plan_->program, request.fault));
+  report_.plan = make_plan(plan_broken(settings, request.fault));
   check_runnable(*report_.plan);
   refuse_if_crowded(*sound_plan_, trains ? 3 : 2);
   reference_ = std::make_unique<Executor>(sound_plan_, request.beside);

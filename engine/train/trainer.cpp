@@ -10,6 +10,7 @@
 #include "engine/config/clock.h"
 #include "engine/config/error.h"
 #include "engine/config/model_config.h"
+#include "engine/planner/break_settings.h"
 #include "engine/planner/planner.h"
 #include "engine/runtime/ceiling.h"
 #include "engine/runtime/plan.h"
@@ -76,7 +77,7 @@ Trainer::Trainer(TrainOptions options, std::shared_ptr<const BatchSource> traini
     require_same_text(state, options_.text);
     options_.settings.weights_path = checkpoint_weights(options_.resume, state);
   }
-  plan_ = options_.fault ? make_plan(plant(plan_program(options_.settings), *options_.fault))
+  plan_ = options_.fault ? make_plan(plan_broken(options_.settings, *options_.fault))
                          : make_plan(options_.settings);
   check_runnable(*plan_);
   check_batch(options_.settings, training_->batch(0));

@@ -212,8 +212,9 @@ class DistantDevice final : public Device, public WorkBehind {
   void gemm(const Gemm& gemm) override {
     ask([=, this] { inner_->gemm(gemm); });
   }
-  void bias_add(DType dtype, int64_t rows, int64_t cols, const void* x, const void* bias, void* y) override {
-    ask([=, this] { inner_->bias_add(dtype, rows, cols, x, bias, y); });
+  void bias_add(DType dtype, int64_t rows, int64_t cols, const void* x, const void* bias, void* y,
+                const void* addend) override {
+    ask([=, this] { inner_->bias_add(dtype, rows, cols, x, bias, y, addend); });
   }
   void bias_grad(DType dtype, int64_t rows, int64_t cols, const void* dy, void* db,
                  bool accumulate) override {
@@ -222,19 +223,19 @@ class DistantDevice final : public Device, public WorkBehind {
   void gelu(DType dtype, GeluForm form, int64_t count, const void* x, void* y) override {
     ask([=, this] { inner_->gelu(dtype, form, count, x, y); }, "gelu");
   }
-  void gelu_grad(DType dtype, GeluForm form, int64_t count, const void* x, const void* dy,
-                 void* dx) override {
-    ask([=, this] { inner_->gelu_grad(dtype, form, count, x, dy, dx); });
+  void gelu_grad(DType dtype, GeluForm form, int64_t count, const void* x, const void* dy, void* dx,
+                 const BiasSums& sums) override {
+    ask([=, this] { inner_->gelu_grad(dtype, form, count, x, dy, dx, sums); });
   }
   void layer_norm(DType dtype, int64_t rows, int64_t cols, double epsilon, const void* x, const void* gamma,
-                  const void* beta, void* y, void* stats) override {
-    ask([=, this] { inner_->layer_norm(dtype, rows, cols, epsilon, x, gamma, beta, y, stats); });
+                  const void* beta, void* y, void* stats, const SumBefore& sum) override {
+    ask([=, this] { inner_->layer_norm(dtype, rows, cols, epsilon, x, gamma, beta, y, stats, sum); });
   }
   void layer_norm_grad(DType dtype, int64_t rows, int64_t cols, const void* x, const void* gamma,
                        const void* stats, const void* dy, void* dx, void* dgamma, void* dbeta,
-                       bool accumulate) override {
+                       bool accumulate, const void* addend) override {
     ask([=, this] {
-      inner_->layer_norm_grad(dtype, rows, cols, x, gamma, stats, dy, dx, dgamma, dbeta, accumulate);
+      inner_->layer_norm_grad(dtype, rows, cols, x, gamma, stats, dy, dx, dgamma, dbeta, accumulate, addend);
     });
   }
   void layer_norm_sums(const CutNorm& norm, const void* x, void* sums) override {

@@ -246,6 +246,19 @@ std::string reductions_title(int chunks) {
   return chunks == 1 ? "after the product" : fmt::format("beside it, in {} parts", chunks);
 }
 
+/// Where neighbouring passes over the same elements are one step.
+std::string fusion_title(Fusion fusion) {
+  switch (fusion) {
+    case Fusion::Auto:
+      return "in whole models";
+    case Fusion::On:
+      return "always";
+    case Fusion::Off:
+      break;
+  }
+  return "never";
+}
+
 std::string block_title(Block block) {
   switch (block) {
     case Block::Layer:
@@ -412,6 +425,8 @@ void draw_run_settings(const Context& context, const Settings& wanted) {
               [](DType dtype) { return to_string(dtype); });
   draw_choice(context, "Reductions", wanted, &Settings::overlap_chunks, std::array<int, 4>{1, 2, 4, 8},
               reductions_title);
+  draw_choice(context, "Fused steps", wanted, &Settings::fusion,
+              std::array<Fusion, 3>{Fusion::Auto, Fusion::On, Fusion::Off}, fusion_title);
   // A whole model's input are tokens, and its sums have no exact integers.
   if (wanted.block != Block::Model || wanted.operands == Operands::Integer) {
     draw_choice(context, "Values", wanted, &Settings::operands,

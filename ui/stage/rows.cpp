@@ -96,6 +96,7 @@ std::string note_of(const Program& program, const Step& step) {
     case Op::LinearGradWeight:
       return gradient_note(out);
     case Op::BiasAdd:
+      if (step.inputs.size() > 2) return "bias and residual sum";
       return program.ranks() > 1 && out.layout == kReplicated ? "bias, after the sum" : elementwise_note(out);
     case Op::BiasGrad:
       return gradient_note(out);
@@ -103,8 +104,9 @@ std::string note_of(const Program& program, const Step& step) {
     case Op::GeluGrad:
       return elementwise_note(out);
     case Op::LayerNorm:
+      return step.inputs.size() > 3 ? "sum, then each token whole" : "each token whole";
     case Op::LayerNormGrad:
-      return "each token whole";
+      return step.inputs.size() % 2 == 1 ? "each token whole, then sum" : "each token whole";
     case Op::LayerNormSums:
     case Op::LayerNormGradSums:
       return "two numbers a token";

@@ -24,12 +24,14 @@ class CpuDevice final : public Device {
   void synchronize() override {}
 
   void gemm(const Gemm& gemm) override;
-  void bias_add(DType dtype, int64_t rows, int64_t cols, const void* x, const void* bias, void* y) override;
+  void bias_add(DType dtype, int64_t rows, int64_t cols, const void* x, const void* bias, void* y,
+                const void* addend) override;
   void bias_grad(DType dtype, int64_t rows, int64_t cols, const void* dy, void* db, bool accumulate) override;
   void gelu(DType dtype, GeluForm form, int64_t count, const void* x, void* y) override;
-  void gelu_grad(DType dtype, GeluForm form, int64_t count, const void* x, const void* dy, void* dx) override;
+  void gelu_grad(DType dtype, GeluForm form, int64_t count, const void* x, const void* dy, void* dx,
+                 const BiasSums& sums) override;
   void layer_norm(DType dtype, int64_t rows, int64_t cols, double epsilon, const void* x, const void* gamma,
-                  const void* beta, void* y, void* stats) override;
+                  const void* beta, void* y, void* stats, const SumBefore& sum) override;
   void layer_norm_sums(const CutNorm& norm, const void* x, void* sums) override;
   void layer_norm_apply(const CutNorm& norm, const void* x, const void* gamma, const void* beta,
                         const void* sums, void* y) override;
@@ -39,7 +41,7 @@ class CpuDevice final : public Device {
                              const void* dy, const void* dsums, void* dx) override;
   void layer_norm_grad(DType dtype, int64_t rows, int64_t cols, const void* x, const void* gamma,
                        const void* stats, const void* dy, void* dx, void* dgamma, void* dbeta,
-                       bool accumulate) override;
+                       bool accumulate, const void* addend) override;
   void attention(const AttentionShape& shape, const void* qkv, void* saved, void* context,
                  void* workspace) override;
   void attention_grad(const AttentionShape& shape, const void* qkv, const void* saved, const void* context,

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "engine/device/cpu/column_sums.h"
 #include "engine/device/cpu/cpu_device.h"
 #include "engine/device/cpu/parallel.h"
 #include "engine/device/cpu/vector.h"
@@ -11,9 +12,7 @@ namespace shardlens::cpu {
 
 namespace {
 
-constexpr int64_t kChunk = 16384;      // elements a thread takes at a time
-constexpr int64_t kColumnStrip = 256;  // columns a thread sums at a time
-constexpr int64_t kRowGroup = 32;  // rows summed before they join the total: shortens the chain of roundings
+constexpr int64_t kChunk = 16384;  // elements a thread takes at a time
 
 int64_t pieces(int64_t count, int64_t size) {
   return (count + size - 1) / size;
@@ -21,7 +20,8 @@ int64_t pieces(int64_t count, int64_t size) {
 
 }  // namespace
 
-void CpuDevice::bias_add(DType dtype, int64_t rows, int64_t cols, const void* x, const void* bias, void* y) {
+void CpuDevice::bias_add(DType dtype, int64_t rows, int64_t cols, const void* x, const void* bias, void* y,
+                         const void* addend) {
   with_element_type(dtype, "a bias", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
@@ -31,7 +31,17 @@ void CpuDevice::bias_add(DType dtype, int64_t rows, int64_t cols, const void* x,
       for (int64_t row = piece * group; row < std::min(rows, (piece + 1) * group); ++row) {
         const S* in = static_cast<const S*>(x) + row * cols;
         S* out = static_cast<S*>(y) + row * cols;
-        for (int64_t col = 0; col < cols; ++col) out[col] = S(T(in[col]) + T(b[col]));
+        if (addend == nullptr) {
+          for_vectors<T>(cols, [&](int64_t i, auto n) {
+            store_part(out + i, load_part(in + i, n, T(0)) + load_part(b + i, n, T(0)), n);
+          });
+          continue;
+        }
+        const S* other = static_cast<const S*>(addend) + row * cols;
+        for_vectors<T>(cols, [&](int64_t i, auto n) {
+          const Vector<T> sum = as_stored<S>(load_part(in + i, n, T(0)) + load_part(b + i, n, T(0)));
+          store_part(out + i, load_part(other + i, n, T(0)) + sum, n);
+        });
       }
     });
   });
@@ -41,23 +51,8 @@ void CpuDevice::bias_grad(DType dtype, int64_t rows, int64_t cols, const void* d
                           bool accumulate) {
   with_element_type(dtype, "a bias gradient", [&](auto zero) {
     using S = decltype(zero);
-    using T = Computed<S>;
-    parallel_for(threads_, pieces(cols, kColumnStrip), [&](int64_t strip) {
-      const int64_t first = strip * kColumnStrip;
-      const int64_t width = std::min(kColumnStrip, cols - first);
-      T* sums = static_cast<T*>(db) + first;
-      T total[kColumnStrip] = {};
-      if (accumulate) std::copy_n(sums, width, total);
-      for (int64_t top = 0; top < rows; top += kRowGroup) {
-        T partial[kColumnStrip] = {};
-        for (int64_t row = top; row < std::min(rows, top + kRowGroup); ++row) {
-          const S* in = static_cast<const S*>(dy) + row * cols + first;
-          for (int64_t i = 0; i < width; ++i) partial[i] += T(in[i]);
-        }
-        for (int64_t i = 0; i < width; ++i) total[i] += partial[i];
-      }
-      std::copy_n(total, width, sums);
-    });
+    sum_columns(threads_, rows, cols, static_cast<const S*>(dy), static_cast<Computed<S>*>(db), accumulate,
+                [](int64_t, int64_t) {});
   });
 }
 

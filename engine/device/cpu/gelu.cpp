@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/device/cpu/column_sums.h"
 #include "engine/device/cpu/cpu_device.h"
 #include "engine/device/cpu/parallel.h"
 #include "engine/device/cpu/vector.h"
@@ -66,19 +67,24 @@ template <class T>
   return {x < Vector<T>{} ? tail : T(1) - tail, bell * T(kInverseSqrt2Pi)};
 }
 
-/// Applies f to every element: out[i] = f(in[i], other[i]).
+/// out[i] = f(first[i], second[i]) for the `count` elements from `begin` on.
 template <class S, class Function>
-void map(int threads, int64_t count, const void* in, const void* other, void* out, Function f) {
+[[gnu::always_inline]] inline void map_piece(int64_t begin, int64_t count, const S* first, const S* second,
+                                             S* out, const Function& f) {
   using T = Computed<S>;
-  const S* first = static_cast<const S*>(in);
-  const S* second = static_cast<const S*>(other);
-  S* result = static_cast<S*>(out);
+  for_vectors<T>(count, [&](int64_t j, auto n) {
+    const int64_t i = begin + j;
+    store_part(out + i, f(load_part(first + i, n, T(0)), load_part(second + i, n, T(0))), n);
+  });
+}
+
+/// The same for all elements.
+template <class S, class Function>
+void map(int threads, int64_t count, const void* in, const void* other, void* out, const Function& f) {
   parallel_for(threads, (count + kChunk - 1) / kChunk, [&](int64_t piece) {
     const int64_t begin = piece * kChunk;
-    for_vectors<T>(std::min(kChunk, count - begin), [&](int64_t j, auto n) {
-      const int64_t i = begin + j;
-      store_part(result + i, f(load_part(first + i, n, T(0)), load_part(second + i, n, T(0))), n);
-    });
+    map_piece(begin, std::min(kChunk, count - begin), static_cast<const S*>(in), static_cast<const S*>(other),
+              static_cast<S*>(out), f);
   });
 }
 
@@ -95,20 +101,27 @@ void CpuDevice::gelu(DType dtype, GeluForm form, int64_t count, const void* x, v
   });
 }
 
-void CpuDevice::gelu_grad(DType dtype, GeluForm form, int64_t count, const void* x, const void* dy,
-                          void* dx) {
+void CpuDevice::gelu_grad(DType dtype, GeluForm form, int64_t count, const void* x, const void* dy, void* dx,
+                          const BiasSums& sums) {
   with_element_type(dtype, "the gradient of GeLU", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
-    const auto chain = [](Gate<T> gate, Vector<T> v, Vector<T> d) {
-      return d * (gate.value + v * gate.slope);
+    const auto pass = [&](auto gate) {
+      const auto chain = [&](Vector<T> v, Vector<T> d) {
+        const Gate<T> at = gate(v);
+        return d * (at.value + v * at.slope);
+      };
+      if (sums.db == nullptr || sums.cols == 0) return map<S>(threads_, count, x, dy, dx, chain);
+      S* result = static_cast<S*>(dx);
+      sum_columns(threads_, count / sums.cols, sums.cols, result, static_cast<T*>(sums.db), sums.accumulate,
+                  [&](int64_t at, int64_t width) {
+                    map_piece(at, width, static_cast<const S*>(x), static_cast<const S*>(dy), result, chain);
+                  });
     };
     if (form == GeluForm::Tanh)
-      map<S>(threads_, count, x, dy, dx,
-             [&](Vector<T> v, Vector<T> d) { return chain(tanh_gate<T>(v), v, d); });
+      pass([](Vector<T> v) { return tanh_gate<T>(v); });
     else
-      map<S>(threads_, count, x, dy, dx,
-             [&](Vector<T> v, Vector<T> d) { return chain(erf_gate<T>(v), v, d); });
+      pass([](Vector<T> v) { return erf_gate<T>(v); });
   });
 }
 

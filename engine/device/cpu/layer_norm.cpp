@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/device/cpu/column_sums.h"
 #include "engine/device/cpu/cpu_device.h"
 #include "engine/device/cpu/parallel.h"
 #include "engine/device/cpu/vector.h"
@@ -12,8 +13,7 @@ namespace shardlens::cpu {
 
 namespace {
 
-constexpr int64_t kRowGroup =
-    32;  // rows a thread takes at a time; also the rows summed before joining a total
+// kRowGroup rows are also what a thread takes at a time.
 constexpr int64_t kColumnStrip = 64;  // columns of dgamma and dbeta a thread sums at a time
 
 /// Sum over i < count of term(vector i), where the vector's missing lanes at the end must contribute 0.
@@ -39,6 +39,16 @@ void normalize_row(int64_t cols, T epsilon, const S* x, const S* gamma, const S*
   });
   stats[0] = mean;
   stats[1] = inverse;
+}
+
+/// sum = x + (a + bias); bias may be null.
+template <class S, class T = Computed<S>>
+void sum_row_before(int64_t cols, const S* x, const S* a, const S* bias, S* sum) {
+  for_vectors<T>(cols, [&](int64_t i, auto n) {
+    Vector<T> term = load_part(a + i, n, T(0));
+    if (bias != nullptr) term = as_stored<S>(term + load_part(bias + i, n, T(0)));
+    store_part(sum + i, load_part(x + i, n, T(0)) + term, n);
+  });
 }
 
 /// A row's mean and 1/sqrt(var + epsilon).
@@ -79,26 +89,33 @@ struct GradRow {
   T sum_gh() const {
     return sum_row<T>(cols, [&](int64_t i, auto n) { return scaled(i, n) * hat(i, n); });
   }
-  void write(T mean_g, T mean_gh, S* dx) const {
-    for_vectors<T>(cols, [&](int64_t i, auto n) {
-      store_part(dx + i, (scaled(i, n) - mean_g - hat(i, n) * mean_gh) * moments.inverse, n);
-    });
+  Vector<T> gradient(int64_t i, auto n, T mean_g, T mean_gh) const {
+    return (scaled(i, n) - mean_g - hat(i, n) * mean_gh) * moments.inverse;
+  }
+  /// dx, plus the row `addend` unless that is null.
+  void write(T mean_g, T mean_gh, S* dx, const S* addend = nullptr) const {
+    if (addend == nullptr)
+      for_vectors<T>(cols,
+                     [&](int64_t i, auto n) { store_part(dx + i, gradient(i, n, mean_g, mean_gh), n); });
+    else
+      for_vectors<T>(cols, [&](int64_t i, auto n) {
+        const Vector<T> own = as_stored<S>(gradient(i, n, mean_g, mean_gh));
+        store_part(dx + i, own + load_part(addend + i, n, T(0)), n);
+      });
   }
 };
 
-/// dgamma = Σ dy·hat and dbeta = Σ dy over the rows, for `width` columns from `first` on; moments(row) are a
-/// row's.
+/// dgamma += Σ dy·hat and dbeta += Σ dy over the rows from `begin` to `end`, for `width` columns from `first`
+/// on; moments(row) are a row's.
 template <class S, class T = Computed<S>, class RowMoments>
-void grad_columns(int64_t rows, int64_t cols, int64_t first, int64_t width, const S* x,
-                  const RowMoments& moments, const S* dy, T* dgamma, T* dbeta, bool accumulate) {
+void grad_columns(int64_t begin, int64_t end, int64_t cols, int64_t first, int64_t width, const S* x,
+                  const RowMoments& moments, const S* dy, T* dgamma, T* dbeta) {
   T gamma_total[kColumnStrip] = {}, beta_total[kColumnStrip] = {};
-  if (accumulate) {
-    std::copy_n(dgamma + first, width, gamma_total);
-    std::copy_n(dbeta + first, width, beta_total);
-  }
-  for (int64_t top = 0; top < rows; top += kRowGroup) {
+  std::copy_n(dgamma + first, width, gamma_total);
+  std::copy_n(dbeta + first, width, beta_total);
+  for (int64_t top = begin; top < end; top += kRowGroup) {
     T gamma_part[kColumnStrip] = {}, beta_part[kColumnStrip] = {};
-    for (int64_t row = top; row < std::min(rows, top + kRowGroup); ++row) {
+    for (int64_t row = top; row < std::min(end, top + kRowGroup); ++row) {
       const auto [mean, inverse] = moments(row);
       const S* x_row = x + row * cols + first;
       const S* dy_row = dy + row * cols + first;
@@ -116,18 +133,6 @@ void grad_columns(int64_t rows, int64_t cols, int64_t first, int64_t width, cons
   std::copy_n(beta_total, width, dbeta + first);
 }
 
-/// grad_columns() for all columns.
-template <class S, class RowMoments>
-void all_grad_columns(int threads, int64_t rows, int64_t cols, const S* x, const RowMoments& moments,
-                      const S* dy, void* dgamma, void* dbeta, bool accumulate) {
-  using T = Computed<S>;
-  parallel_for(threads, (cols + kColumnStrip - 1) / kColumnStrip, [&](int64_t strip) {
-    const int64_t first = strip * kColumnStrip;
-    grad_columns<S>(rows, cols, first, std::min(kColumnStrip, cols - first), x, moments, dy,
-                    static_cast<T*>(dgamma), static_cast<T*>(dbeta), accumulate);
-  });
-}
-
 /// work(row) for every row, in groups.
 template <class Work>
 void for_rows(int threads, int64_t rows, const Work& work) {
@@ -136,38 +141,76 @@ void for_rows(int threads, int64_t rows, const Work& work) {
   });
 }
 
+/// grad_columns() for all columns and then work(row) for every row, which may overwrite the row of dy. One
+/// thread does both while a group of rows is in its cache; several share out the columns first, and then the
+/// rows. The sums are made in the same order.
+template <class S, class RowMoments, class Work>
+void grad_columns_and_rows(int threads, int64_t rows, int64_t cols, const S* x, const RowMoments& moments,
+                           const S* dy, void* dgamma, void* dbeta, bool accumulate, const Work& work) {
+  using T = Computed<S>;
+  if (!accumulate) {
+    std::fill_n(static_cast<T*>(dgamma), cols, T(0));
+    std::fill_n(static_cast<T*>(dbeta), cols, T(0));
+  }
+  const auto columns = [&](int64_t begin, int64_t end) {
+    parallel_for(threads, (cols + kColumnStrip - 1) / kColumnStrip, [&](int64_t strip) {
+      const int64_t first = strip * kColumnStrip;
+      grad_columns<S>(begin, end, cols, first, std::min(kColumnStrip, cols - first), x, moments, dy,
+                      static_cast<T*>(dgamma), static_cast<T*>(dbeta));
+    });
+  };
+  if (threads > 1) {
+    columns(0, rows);
+    for_rows(threads, rows, work);
+    return;
+  }
+  for (int64_t begin = 0; begin < rows; begin += kRowGroup) {
+    const int64_t end = std::min(rows, begin + kRowGroup);
+    columns(begin, end);
+    for (int64_t row = begin; row < end; ++row) work(row);
+  }
+}
+
 }  // namespace
 
 void CpuDevice::layer_norm(DType dtype, int64_t rows, int64_t cols, double epsilon, const void* x,
-                           const void* gamma, const void* beta, void* y, void* stats) {
+                           const void* gamma, const void* beta, void* y, void* stats, const SumBefore& sum) {
   with_element_type(dtype, "LayerNorm", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
     for_rows(threads_, rows, [&](int64_t row) {
-      normalize_row<S>(cols, static_cast<T>(epsilon), static_cast<const S*>(x) + row * cols,
-                       static_cast<const S*>(gamma), static_cast<const S*>(beta),
-                       static_cast<S*>(y) + row * cols, static_cast<T*>(stats) + 2 * row);
+      const S* in = static_cast<const S*>(x) + row * cols;
+      if (sum.a != nullptr) {
+        S* total = static_cast<S*>(sum.sum) + row * cols;
+        sum_row_before<S>(cols, in, static_cast<const S*>(sum.a) + row * cols,
+                          static_cast<const S*>(sum.bias), total);
+        in = total;
+      }
+      normalize_row<S>(cols, static_cast<T>(epsilon), in, static_cast<const S*>(gamma),
+                       static_cast<const S*>(beta), static_cast<S*>(y) + row * cols,
+                       static_cast<T*>(stats) + 2 * row);
     });
   });
 }
 
 void CpuDevice::layer_norm_grad(DType dtype, int64_t rows, int64_t cols, const void* x, const void* gamma,
                                 const void* stats, const void* dy, void* dx, void* dgamma, void* dbeta,
-                                bool accumulate) {
+                                bool accumulate, const void* addend) {
   with_element_type(dtype, "the gradient of LayerNorm", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
     const S* inputs = static_cast<const S*>(x);
     const S* grads = static_cast<const S*>(dy);
     const auto moments = [stats](int64_t row) { return stored_moments(static_cast<const T*>(stats), row); };
-    // Columns first: dx may be dy.
-    all_grad_columns<S>(threads_, rows, cols, inputs, moments, grads, dgamma, dbeta, accumulate);
-    for_rows(threads_, rows, [&](int64_t row) {
-      const GradRow<S> one{cols, inputs + row * cols, static_cast<const S*>(gamma), grads + row * cols,
-                           moments(row)};
-      const T count = static_cast<T>(cols);
-      one.write(one.sum_g() / count, one.sum_gh() / count, static_cast<S*>(dx) + row * cols);
-    });
+    grad_columns_and_rows<S>(
+        threads_, rows, cols, inputs, moments, grads, dgamma, dbeta, accumulate, [&](int64_t row) {
+          const GradRow<S> one{cols, inputs + row * cols, static_cast<const S*>(gamma), grads + row * cols,
+                               moments(row)};
+          const T count = static_cast<T>(cols);
+          S* out = static_cast<S*>(dx) + row * cols;
+          one.write(one.sum_g() / count, one.sum_gh() / count, out,
+                    addend == nullptr ? nullptr : static_cast<const S*>(addend) + row * cols);
+        });
   });
 }
 
@@ -214,14 +257,14 @@ void CpuDevice::layer_norm_grad_sums(const CutNorm& norm, const void* x, const v
     const S* inputs = static_cast<const S*>(x);
     const S* grads = static_cast<const S*>(dy);
     const auto moments = [&](int64_t row) { return summed_moments(norm, static_cast<const T*>(sums), row); };
-    all_grad_columns<S>(threads_, norm.rows, norm.cols, inputs, moments, grads, dgamma, dbeta, accumulate);
-    for_rows(threads_, norm.rows, [&](int64_t row) {
-      const GradRow<S> one{norm.cols, inputs + row * norm.cols, static_cast<const S*>(gamma),
-                           grads + row * norm.cols, moments(row)};
-      T* out = static_cast<T*>(dsums) + 2 * row;
-      out[0] = one.sum_g();
-      out[1] = one.sum_gh();
-    });
+    grad_columns_and_rows<S>(
+        threads_, norm.rows, norm.cols, inputs, moments, grads, dgamma, dbeta, accumulate, [&](int64_t row) {
+          const GradRow<S> one{norm.cols, inputs + row * norm.cols, static_cast<const S*>(gamma),
+                               grads + row * norm.cols, moments(row)};
+          T* out = static_cast<T*>(dsums) + 2 * row;
+          out[0] = one.sum_g();
+          out[1] = one.sum_gh();
+        });
   });
 }
 

@@ -137,6 +137,18 @@ typedef uint32_t WordVector __attribute__((vector_size(kVectorBytes)));
   std::memcpy(to, &bits, static_cast<size_t>(count) * sizeof(Fp16));
 }
 
+/// The vector as it is read again after it was stored as S: rounded, where that is a 16-bit format.
+template <class S>
+[[gnu::always_inline]] inline Vector<Computed<S>> as_stored(Vector<Computed<S>> vector) {
+  if constexpr (std::is_same_v<S, Computed<S>>) {
+    return vector;
+  } else {
+    S stored[kLanes<float>];
+    store_part(stored, vector, kLanes<float>);
+    return load_part(stored, kLanes<float>, 0.0f);
+  }
+}
+
 /// Calls body(i, n) for the n elements from i on of `count`: whole vectors, whose n the
 /// compiler knows, so that nothing is asked or copied byte by byte there, and then what is left.
 template <class T, class Body>

@@ -30,7 +30,8 @@ struct TanhGrad {
 /// A block takes a chunk of a row, a thread a pack of it: the bias is the same for every row and stays in
 /// cache.
 template <class S>
-__global__ void bias_add_kernel(RowChunks chunks, const S* x, const S* bias, S* y, bool aligned) {
+__global__ void bias_add_kernel(RowChunks chunks, const S* x, const S* bias, const S* addend, S* y,
+                                bool aligned) {
   const int64_t chunk = blockIdx.x, row = chunks.row(chunk), end = chunks.end(chunk);
   const int64_t col = chunks.begin(chunk) + int64_t{threadIdx.x} * kLanes<S>;
   if (col >= end) return;
@@ -40,6 +41,11 @@ __global__ void bias_add_kernel(RowChunks chunks, const S* x, const S* bias, S* 
   load_pack(bias + col, end - col, aligned, Computed<S>(0), shift);
 #pragma unroll
   for (int lane = 0; lane < kLanes<S>; ++lane) value[lane] += shift[lane];
+  if (addend != nullptr) {
+    load_pack(addend + at, end - col, aligned, Computed<S>(0), shift);
+#pragma unroll
+    for (int lane = 0; lane < kLanes<S>; ++lane) value[lane] = shift[lane] + as_stored<S>(value[lane]);
+  }
   store_pack(y + at, end - col, aligned, value);
 }
 
@@ -58,14 +64,16 @@ struct BiasTerm {
 
 }  // namespace
 
-void CudaDevice::bias_add(DType dtype, int64_t rows, int64_t cols, const void* x, const void* bias, void* y) {
+void CudaDevice::bias_add(DType dtype, int64_t rows, int64_t cols, const void* x, const void* bias, void* y,
+                          const void* addend) {
   with_element_type(dtype, "a bias", [&](auto zero) {
     using S = decltype(zero);
     constexpr int kThreads = 128;
     const RowChunks chunks{rows, cols, int64_t{kThreads} * kLanes<S>};
     Operation(*this, "a bias")
         .launch(bias_add_kernel<S>, chunks.count(), kThreads, 0, chunks, static_cast<const S*>(x),
-                static_cast<const S*>(bias), static_cast<S*>(y), rows_aligned<S>(cols, x, bias, y));
+                static_cast<const S*>(bias), static_cast<const S*>(addend), static_cast<S*>(y),
+                rows_aligned<S>(cols, x, bias, y, addend));  // no addend: address 0 is aligned
   });
 }
 

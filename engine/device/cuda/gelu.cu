@@ -30,12 +30,15 @@ void CudaDevice::gelu(DType dtype, GeluForm form, int64_t count, const void* x, 
   });
 }
 
-void CudaDevice::gelu_grad(DType dtype, GeluForm form, int64_t count, const void* x, const void* dy,
-                           void* dx) {
+void CudaDevice::gelu_grad(DType dtype, GeluForm form, int64_t count, const void* x, const void* dy, void* dx,
+                           const BiasSums& sums) {
   with_element_type(dtype, "the gradient of GeLU", [&](auto zero) {
     using S = decltype(zero);
     map<S>(Operation(*this, "the gradient of GeLU"), count, x, dy, dx, GeluGrad<Computed<S>>{form});
   });
+  // Blocks take elements there and columns here; dx is still in the second cache.
+  if (sums.db != nullptr && sums.cols > 0)
+    bias_grad(dtype, count / sums.cols, sums.cols, dx, sums.db, sums.accumulate);
 }
 
 }  // namespace shardlens::cuda

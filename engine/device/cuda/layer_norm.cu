@@ -57,14 +57,45 @@ __device__ __forceinline__ void write_row(int64_t cols, const S* x, const S* gam
   });
 }
 
+/// sum = x + (a + bias) of the packs of a row that are this thread's, which reads them again afterwards.
+template <class S>
+__device__ __forceinline__ void sum_row_before(int64_t cols, const S* x, const S* a, const S* bias,
+                                               bool aligned, S* sum) {
+  for_packs<S>(cols, [&](int64_t col, int64_t count) {
+    Computed<S> value[kLanes<S>], other[kLanes<S>];
+    load_pack(a + col, count, aligned, Computed<S>(0), value);
+    if (bias != nullptr) {
+      load_pack(bias + col, count, aligned, Computed<S>(0), other);
+#pragma unroll
+      for (int i = 0; i < kLanes<S>; ++i) value[i] = as_stored<S>(value[i] + other[i]);
+    }
+    load_pack(x + col, count, aligned, Computed<S>(0), other);
+#pragma unroll
+    for (int i = 0; i < kLanes<S>; ++i) value[i] = other[i] + value[i];
+    store_pack(sum + col, count, aligned, value);
+  });
+}
+
+/// SumBefore, typed; `sum` is null where x itself is normalised.
+template <class S>
+struct RowSum {
+  const S *a, *bias;
+  S* sum;
+};
+
 template <class S>
 __global__ void __launch_bounds__(kRowThreads)
-    layer_norm_kernel(int64_t cols, Computed<S> epsilon, const S* x, const S* gamma, const S* beta, S* y,
-                      Computed<S>* stats, bool aligned) {
+    layer_norm_kernel(int64_t cols, Computed<S> epsilon, const S* x, RowSum<S> before, const S* gamma,
+                      const S* beta, S* y, Computed<S>* stats, bool aligned) {
   using T = Computed<S>;
   __shared__ T shared[kRowThreads / 32];
   const int64_t row = blockIdx.x;
   const S* in = x + row * cols;
+  if (before.sum != nullptr) {
+    S* const whole = before.sum + row * cols;
+    sum_row_before<S>(cols, in, before.a + row * cols, before.bias, aligned, whole);
+    in = whole;
+  }
   T sum = 0;
   for_packs<S>(cols, [&](int64_t col, int64_t count) {
     T value[kLanes<S>];
@@ -158,16 +189,24 @@ __device__ __forceinline__ void grad_row_sums(int64_t cols, const S* x, const S*
   sum_gh = block_sum(gh_sum, shared);
 }
 
-/// dx = inverse·(g − mean(g) − hat·mean(g·hat)). dx may be dy: a thread has read what it overwrites.
+/// dx = inverse·(g − mean(g) − hat·mean(g·hat)), plus `addend` unless that is null. dx may be dy: a thread
+/// has read what it overwrites.
 template <class S, class T = Computed<S>>
 __device__ __forceinline__ void write_grad_row(int64_t cols, const S* x, const S* gamma, const S* dy,
-                                               Moments<T> moments, bool aligned, T mean_g, T mean_gh, S* dx) {
+                                               Moments<T> moments, bool aligned, T mean_g, T mean_gh, S* dx,
+                                               const S* addend = nullptr) {
   for_packs<S>(cols, [&](int64_t col, int64_t count) {
     const GradPack<S> pack(x, gamma, dy, col, count, moments, aligned);
     T value[kLanes<S>];
 #pragma unroll
     for (int i = 0; i < kLanes<S>; ++i)
       value[i] = (pack.g[i] - mean_g - pack.hat[i] * mean_gh) * moments.inverse;
+    if (addend != nullptr) {
+      T other[kLanes<S>];
+      load_pack(addend + col, count, aligned, T(0), other);
+#pragma unroll
+      for (int i = 0; i < kLanes<S>; ++i) value[i] = as_stored<S>(value[i]) + other[i];
+    }
     store_pack(dx + col, count, aligned, value);
   });
 }
@@ -175,7 +214,7 @@ __device__ __forceinline__ void write_grad_row(int64_t cols, const S* x, const S
 template <class S>
 __global__ void __launch_bounds__(kRowThreads)
     layer_norm_grad_kernel(int64_t cols, const S* x, const S* gamma, RowMoments<Computed<S>> moments,
-                           const S* dy, S* dx, bool aligned) {
+                           const S* dy, const S* addend, S* dx, bool aligned) {
   using T = Computed<S>;
   __shared__ T shared[kRowThreads / 32];
   const int64_t row = blockIdx.x;
@@ -184,7 +223,8 @@ __global__ void __launch_bounds__(kRowThreads)
   T sum_g, sum_gh;
   grad_row_sums<S>(cols, in, gamma, grad, own, aligned, shared, sum_g, sum_gh);
   const T count = static_cast<T>(cols);
-  write_grad_row<S>(cols, in, gamma, grad, own, aligned, sum_g / count, sum_gh / count, dx + row * cols);
+  write_grad_row<S>(cols, in, gamma, grad, own, aligned, sum_g / count, sum_gh / count, dx + row * cols,
+                    addend == nullptr ? nullptr : addend + row * cols);
 }
 
 template <class S>
@@ -244,20 +284,24 @@ void gain_sums(const Operation& operation, int64_t rows, int64_t cols, const voi
 }  // namespace
 
 void CudaDevice::layer_norm(DType dtype, int64_t rows, int64_t cols, double epsilon, const void* x,
-                            const void* gamma, const void* beta, void* y, void* stats) {
+                            const void* gamma, const void* beta, void* y, void* stats, const SumBefore& sum) {
   with_element_type(dtype, "LayerNorm", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
+    const RowSum<S> before{static_cast<const S*>(sum.a), static_cast<const S*>(sum.bias),
+                           sum.a == nullptr ? nullptr : static_cast<S*>(sum.sum)};
+    // What is not there is at address 0, which is aligned.
     Operation(*this, "LayerNorm")
         .launch(layer_norm_kernel<S>, rows, kRowThreads, 0, cols, static_cast<T>(epsilon),
-                static_cast<const S*>(x), static_cast<const S*>(gamma), static_cast<const S*>(beta),
-                static_cast<S*>(y), static_cast<T*>(stats), rows_aligned<S>(cols, x, gamma, beta, y));
+                static_cast<const S*>(x), before, static_cast<const S*>(gamma), static_cast<const S*>(beta),
+                static_cast<S*>(y), static_cast<T*>(stats),
+                rows_aligned<S>(cols, x, gamma, beta, y, sum.a, sum.bias, sum.sum));
   });
 }
 
 void CudaDevice::layer_norm_grad(DType dtype, int64_t rows, int64_t cols, const void* x, const void* gamma,
                                  const void* stats, const void* dy, void* dx, void* dgamma, void* dbeta,
-                                 bool accumulate) {
+                                 bool accumulate, const void* addend) {
   with_element_type(dtype, "the gradient of LayerNorm", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
@@ -266,8 +310,9 @@ void CudaDevice::layer_norm_grad(DType dtype, int64_t rows, int64_t cols, const 
     // Columns first: dx may be dy.
     gain_sums<S>(operation, rows, cols, x, moments, dy, dgamma, dbeta, accumulate);
     operation.launch(layer_norm_grad_kernel<S>, rows, kRowThreads, 0, cols, static_cast<const S*>(x),
-                     static_cast<const S*>(gamma), moments, static_cast<const S*>(dy), static_cast<S*>(dx),
-                     rows_aligned<S>(cols, x, gamma, dy, dx));
+                     static_cast<const S*>(gamma), moments, static_cast<const S*>(dy),
+                     static_cast<const S*>(addend), static_cast<S*>(dx),
+                     rows_aligned<S>(cols, x, gamma, dy, dx, addend));
   });
 }
 

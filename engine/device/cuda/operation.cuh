@@ -151,6 +151,12 @@ __device__ __forceinline__ S narrow(Computed<S> value) {
     return value;
 }
 
+/// The value as it is read again after it was stored as S: rounded, where that is a 16-bit format.
+template <class S>
+__device__ __forceinline__ Computed<S> as_stored(Computed<S> value) {
+  return widen(narrow<S>(value));
+}
+
 /// Elements in 16 bytes.
 template <class S>
 inline constexpr int kLanes = 16 / static_cast<int>(sizeof(S));

@@ -150,6 +150,8 @@ TEST_P(EveryDevice, BiasesAndTheirGradients) {
             dtype, {0, 0, true},
             [&](OnDevice& on) {
               on.device.bias_add(on.dtype, rows, cols, on.in(x), on.in(bias), on.out("x + b", rows * cols));
+              on.device.bias_add(on.dtype, rows, cols, on.in(whole), on.in(before),
+                                 on.out("whole + (whole + b)", rows * cols), on.in(whole));
               on.device.bias_grad(on.dtype, rows, cols, on.in(whole), on.out_wide("db of integers", cols));
               on.device.bias_grad(on.dtype, rows, cols, on.in(whole),
                                   on.in_out(on.wide(), "and more", before), true);
@@ -222,19 +224,28 @@ TEST_P(EveryDevice, LayerNorms) {
         for (size_t i = 0; i < x.size(); i += 2) x[i] += 6;
         x = rounded_to(dtype, x);
         const Numbers gamma = normal_in(dtype, cols, 2, 0.1, 1), beta = normal_in(dtype, cols, 3),
-                      dy = normal_in(dtype, rows * cols, 4), before = normal_in(wide_of(dtype), cols, 5);
+                      dy = normal_in(dtype, rows * cols, 4), before = normal_in(wide_of(dtype), cols, 5),
+                      whole = integers(rows * cols, 6), other = integers(rows * cols, 7),
+                      bias = integers(cols, 8);
         const Tolerance tolerance{64 + 4 * std::sqrt(static_cast<double>(std::max(rows, cols))), 2, false, 1};
-        EXPECT_TRUE(agree(dtype, tolerance,
-                          [&](OnDevice& on) {
-                            void* stats = on.out_wide("stats", 2 * rows);
-                            on.device.layer_norm(on.dtype, rows, cols, 1e-5, on.in(x), on.in(gamma),
-                                                 on.in(beta), on.out("y", rows * cols), stats);
-                            void* in_place = on.in_out(on.dtype, "dx", dy);
-                            on.device.layer_norm_grad(on.dtype, rows, cols, on.in(x), on.in(gamma), stats,
-                                                      in_place, in_place,
-                                                      on.in_out(on.wide(), "dgamma", before),
-                                                      on.in_out(on.wide(), "dbeta", before), true);
-                          }))
+        EXPECT_TRUE(agree(
+            dtype, tolerance,
+            [&](OnDevice& on) {
+              void* stats = on.out_wide("stats", 2 * rows);
+              on.device.layer_norm(on.dtype, rows, cols, 1e-5, on.in(x), on.in(gamma), on.in(beta),
+                                   on.out("y", rows * cols), stats);
+              void* in_place = on.in_out(on.dtype, "dx", dy);
+              on.device.layer_norm_grad(on.dtype, rows, cols, on.in(x), on.in(gamma), stats, in_place,
+                                        in_place, on.in_out(on.wide(), "dgamma", before),
+                                        on.in_out(on.wide(), "dbeta", before), true);
+              on.device.layer_norm_grad(on.dtype, rows, cols, on.in(x), on.in(gamma), stats, on.in(dy),
+                                        on.out("dx and more", rows * cols), on.out_wide("dgamma alone", cols),
+                                        on.out_wide("dbeta alone", cols), false, on.in(x));
+              // Of integers, whose sum no format rounds.
+              on.device.layer_norm(on.dtype, rows, cols, 1e-5, on.in(whole), on.in(gamma), on.in(beta),
+                                   on.out("y of a sum", rows * cols), on.out_wide("stats of a sum", 2 * rows),
+                                   {on.in(other), on.in(bias), on.out("the sum", rows * cols)});
+            }))
             << rows << " x " << cols;
       }
 }

@@ -143,8 +143,8 @@ TEST_F(HistoryTest, ARankWithoutEventsKeepsItsPlace) {
 }
 
 TEST_F(HistoryTest, ManyEventsComeAsBuckets) {
-  DrawnRecording drawn(2, 120, 2, 2);
-  const auto events = static_cast<int64_t>(120 * 4 * drawn.program.steps.size());
+  DrawnRecording drawn(2, 130, 2, 2);
+  const auto events = static_cast<int64_t>(130 * 4 * drawn.program.steps.size());
   ASSERT_GT(events, kMostSliceEvents) << "the test needs a longer recording";
   drawn.write(path("drawn"));
   const History history = open(drawn, path("drawn"));

@@ -1,6 +1,7 @@
-// One executor for each number of parts, run one after the other in every round.
-#include "engine/runtime/overlap_bench.h"
+// One executor for each variant, run one after the other in every round.
+#include "engine/runtime/variants_bench.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "engine/planner/planner.h"
@@ -14,7 +15,7 @@ namespace {
 struct Candidate {
   std::shared_ptr<const Plan> plan;
   std::unique_ptr<Executor> executor;
-  std::vector<double> seconds, of_whole, compute, collective;
+  std::vector<double> seconds, of_first, compute, collective;
 };
 
 double run_once(Candidate& candidate) {
@@ -39,14 +40,11 @@ double run_once(Candidate& candidate) {
 
 }  // namespace
 
-std::vector<OverlapPoint> bench_overlap(const Settings& settings, const std::vector<int>& chunks,
-                                        int rounds) {
+std::vector<VariantTime> bench_variants(const std::vector<Settings>& variants, int rounds) {
   std::vector<Candidate> candidates;
-  for (const int parts : chunks) {
-    Settings divided = settings;
-    divided.overlap_chunks = parts;
+  for (const Settings& settings : variants) {
     Candidate candidate;
-    candidate.plan = make_plan(divided);
+    candidate.plan = make_plan(settings);
     check_runnable(*candidate.plan);
     candidate.executor = std::make_unique<Executor>(candidate.plan);
     candidates.push_back(std::move(candidate));
@@ -58,20 +56,20 @@ std::vector<OverlapPoint> bench_overlap(const Settings& settings, const std::vec
     candidate.collective.clear();
   }
   for (int round = 0; round < rounds; ++round) {
-    double whole = 0;
+    double first = 0;
     for (Candidate& candidate : candidates) {
       const double seconds = run_once(candidate);
-      if (&candidate == &candidates.front()) whole = seconds;
-      candidate.of_whole.push_back(seconds / whole);
+      if (&candidate == &candidates.front()) first = seconds;
+      candidate.of_first.push_back(seconds / first);
     }
   }
-  std::vector<OverlapPoint> points;
-  for (size_t i = 0; i < candidates.size(); ++i) {
-    const Candidate& candidate = candidates[i];
-    points.push_back({chunks[i], median_of(candidate.seconds), median_of(candidate.of_whole),
-                      median_of(candidate.compute), median_of(candidate.collective)});
+  std::vector<VariantTime> times;
+  for (const Candidate& candidate : candidates) {
+    const auto [lowest, highest] = std::minmax_element(candidate.of_first.begin(), candidate.of_first.end());
+    times.push_back({median_of(candidate.seconds), median_of(candidate.of_first), *lowest, *highest,
+                     median_of(candidate.compute), median_of(candidate.collective)});
   }
-  return points;
+  return times;
 }
 
 }  // namespace shardlens

@@ -1,0 +1,88 @@
+// `bench overlap` and `bench fusion`: the same run in variants, in turn. Row-parallel products reduced whole
+// and in parts; passes over the same elements one by one and as one step.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "app/cli/plan_reports.h"
+#include "engine/device/device.h"
+#include "engine/runtime/plan.h"
+#include "engine/runtime/variants_bench.h"
+
+namespace shardlens::cli {
+namespace {
+
+struct Variant {
+  std::string title;
+  nlohmann::ordered_json json;  // what it is, as a file says it
+  Settings settings;
+};
+
+int print_variants(const std::vector<Variant>& variants, int repetitions, bool as_json,
+                   const std::string& kind, const std::string& remark) {
+  std::vector<Settings> all;
+  for (const Variant& variant : variants) all.push_back(variant.settings);
+  const std::vector<VariantTime> times = bench_variants(all, repetitions);
+  if (as_json) {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (size_t i = 0; i < times.size(); ++i) {
+      nlohmann::ordered_json point = variants[i].json;
+      point["step_seconds"] = times[i].median_seconds;
+      point["of_first"] = times[i].of_first;
+      point["lowest_of_first"] = times[i].lowest_of_first;
+      point["highest_of_first"] = times[i].highest_of_first;
+      point["compute_seconds"] = times[i].compute_seconds;
+      point["collective_seconds"] = times[i].collective_seconds;
+      list.push_back(std::move(point));
+    }
+    fmt::print("{}\n", nlohmann::ordered_json{{"repetitions", repetitions}, {"points", list}}.dump());
+    return 0;
+  }
+  const Settings& settings = variants.front().settings;
+  fmt::print("{} · {} · T = {} · split {} · {} · batch {} × sequence {} · {}\n\n", settings.model.title,
+             settings.block == Block::Model ? "whole model" : "one " + to_string(settings.block), settings.tp,
+             settings.split.name, to_string(settings.dtype), settings.batch, settings.seq,
+             machine_description());
+  fmt::print("{:<26} {:>12} {:>32} {:>18} {:>18}\n", kind, "median", "against the first", "rank 0 computes",
+             "rank 0 reduces");
+  for (size_t i = 0; i < times.size(); ++i)
+    fmt::print("{:<26} {:>9.2f} ms {:>32} {:>15.2f} ms {:>15.2f} ms\n", variants[i].title,
+               times[i].median_seconds * 1e3,
+               fmt::format("{:.1f} % ({:.1f} … {:.1f})", 100 * times[i].of_first,
+                           100 * times[i].lowest_of_first, 100 * times[i].highest_of_first),
+               times[i].compute_seconds * 1e3, times[i].collective_seconds * 1e3);
+  fmt::print("\n{} rounds, in each every variant in turn. {}\n", repetitions, remark);
+  return 0;
+}
+
+}  // namespace
+
+int print_overlap(const Settings& settings, int repetitions, bool as_json) {
+  std::vector<int> chunks{1, 2, 4, 8};
+  if (settings.overlap_chunks > 1) chunks = {1, settings.overlap_chunks};
+  std::vector<Variant> variants;
+  for (const int parts : chunks) {
+    Variant variant{parts == 1 ? "reduced whole" : fmt::format("reduced in {} parts", parts),
+                    {{"chunks", parts}},
+                    settings};
+    variant.settings.overlap_chunks = parts;
+    variants.push_back(std::move(variant));
+  }
+  return print_variants(variants, repetitions, as_json, "row-parallel products",
+                        "A part is reduced beside the next one's product; here the summing takes a core from "
+                        "the products, on a GPU it would not.");
+}
+
+int print_fusion(Settings settings, int repetitions, bool as_json) {
+  settings.update = settings.block == Block::Model;
+  std::vector<Variant> variants;
+  for (const Fusion fusion : {Fusion::Off, Fusion::On}) {
+    Variant variant{fusion == Fusion::On ? "fused" : "one by one", {{"fusion", to_string(fusion)}}, settings};
+    variant.settings.fusion = fusion;
+    variants.push_back(std::move(variant));
+  }
+  return print_variants(variants, repetitions, as_json, "passes over the same elements",
+                        "Both compute the same bits.");
+}
+
+}  // namespace shardlens::cli

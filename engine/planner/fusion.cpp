@@ -1,0 +1,177 @@
+// Looks for neighbours that can be one step, then takes out what has become of no use.
+#include "engine/planner/fusion.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+namespace shardlens {
+namespace {
+
+// A bias gradient stands behind the two products that read the same gradient, and their all-reduce.
+constexpr size_t kFarthestBiasGradient = 6;
+
+class Fuser {
+ public:
+  explicit Fuser(Program& program) : program_(program), readers_(program.tensors.size(), 0) {
+    for (const Step& step : program.steps)
+      for (const TensorId id : step.inputs) ++readers_[static_cast<size_t>(id)];
+    gone_.assign(program.steps.size(), false);
+    unused_.assign(program.tensors.size(), false);
+  }
+
+  void run() {
+    for (size_t i = 0; i < program_.steps.size(); ++i) {
+      if (gone_[i]) continue;
+      sum_into_bias(i);
+      sum_into_norm(i);
+      sum_into_norm_gradient(i);
+      bias_gradient_into_gelu(i);
+    }
+    compact_steps();
+    compact_tensors();
+  }
+
+ private:
+  Step& step(size_t i) { return program_.steps[i]; }
+
+  // The step after `i` that is still there and takes the output of `i` alone, if it is of that kind.
+  std::optional<size_t> next(size_t i, Op op) const {
+    size_t at = i + 1;
+    while (at < gone_.size() && gone_[at]) ++at;
+    if (at >= gone_.size() || program_.steps[at].op != op) return std::nullopt;
+    return at;
+  }
+
+  // What an Add adds to `term`, which nobody else reads; kNoTensor where it is no such sum.
+  TensorId other_term(const Step& add, TensorId term) const {
+    const Tensor& own = program_.tensor(term);
+    const bool alone = readers_[static_cast<size_t>(term)] == 1 && !own.keep && own.storage == kNoTensor;
+    if (!alone || add.inputs.size() != 2 || program_.tensor(add.outputs[0]).layout != own.layout)
+      return kNoTensor;
+    if (add.inputs[0] == term) return add.inputs[1];
+    return add.inputs[1] == term ? add.inputs[0] : kNoTensor;
+  }
+
+  // Step `first` takes over the output of the sum `add`, in place of its own first one.
+  void take_over(size_t first, size_t add) {
+    unused_[static_cast<size_t>(step(first).outputs[0])] = true;
+    step(first).outputs[0] = step(add).outputs[0];
+    gone_[add] = true;
+  }
+
+  // BiasAdd, Add -> one step that bears the sum's name.
+  void sum_into_bias(size_t i) {
+    if (step(i).op != Op::BiasAdd || step(i).inputs.size() != 2) return;
+    const std::optional<size_t> add = next(i, Op::Add);
+    if (!add || step(*add).layer != step(i).layer) return;
+    const TensorId other = other_term(step(*add), step(i).outputs[0]);
+    if (other == kNoTensor) return;
+    const std::string sum = step(i).equation.substr(step(i).equation.find('=') + 2);
+    take_over(i, *add);
+    step(i).inputs.push_back(other);
+    step(i).name = step(*add).name;
+    step(i).block = step(*add).block;
+    step(i).equation = fmt::format("{} = {} + {}", program_.tensor(step(i).outputs[0]).symbol,
+                                   program_.tensor(other).symbol, sum);
+  }
+
+  // A sum, LayerNorm of it -> one step, the norm.
+  void sum_into_norm(size_t i) {
+    const bool with_bias = step(i).op == Op::BiasAdd && step(i).inputs.size() == 3;
+    if (!with_bias && step(i).op != Op::Add) return;
+    const std::optional<size_t> norm = next(i, Op::LayerNorm);
+    const TensorId sum = step(i).outputs[0];
+    if (!norm || step(*norm).inputs[0] != sum || step(*norm).inputs.size() != 3 ||
+        step(*norm).layer != step(i).layer)
+      return;
+    Step fused = step(*norm);
+    const std::vector<TensorId> terms = step(i).inputs;  // Z, b, X or X, A
+    fused.inputs[0] = with_bias ? terms[2] : terms[0];
+    fused.inputs.push_back(with_bias ? terms[0] : terms[1]);
+    if (with_bias) fused.inputs.push_back(terms[1]);
+    fused.outputs.push_back(sum);
+    fused.equation = step(i).equation + "; " + fused.equation;
+    fused.id = step(i).id;
+    step(i) = std::move(fused);
+    gone_[*norm] = true;
+  }
+
+  // LayerNorm's gradient, the sum it joins -> one step.
+  void sum_into_norm_gradient(size_t i) {
+    if (step(i).op != Op::LayerNormGrad) return;
+    const std::optional<size_t> add = next(i, Op::Add);
+    if (!add) return;
+    const TensorId other = other_term(step(*add), step(i).outputs[0]);
+    if (other == kNoTensor) return;
+    take_over(i, *add);
+    step(i).inputs.push_back(other);
+    step(i).equation += fmt::format(" + {}", program_.tensor(other).symbol);
+  }
+
+  // GeLU's gradient, the gradient of the bias before it -> one step.
+  void bias_gradient_into_gelu(size_t i) {
+    if (step(i).op != Op::GeluGrad || step(i).outputs.size() != 1) return;
+    const size_t end = std::min(program_.steps.size(), i + 1 + kFarthestBiasGradient);
+    for (size_t at = i + 1; at < end; ++at) {
+      const Step& gradient = step(at);
+      if (gone_[at] || gradient.op != Op::BiasGrad || gradient.inputs[0] != step(i).outputs[0]) continue;
+      step(i).inputs.insert(step(i).inputs.end(), gradient.inputs.begin() + 1, gradient.inputs.end());
+      step(i).outputs.push_back(gradient.outputs[0]);
+      step(i).attributes.accumulate = gradient.attributes.accumulate;
+      step(i).equation += "; " + gradient.equation;
+      gone_[at] = true;
+      return;
+    }
+  }
+
+  void compact_steps() {
+    std::vector<StepId> moved(program_.steps.size(), -1);
+    std::vector<Step> kept;
+    kept.reserve(program_.steps.size());
+    for (size_t i = 0; i < program_.steps.size(); ++i) {
+      if (gone_[i]) continue;
+      moved[i] = static_cast<StepId>(kept.size());
+      kept.push_back(std::move(program_.steps[i]));
+      kept.back().id = moved[i];
+    }
+    for (Step& one : kept)
+      if (one.pair >= 0) one.pair = moved[static_cast<size_t>(one.pair)];
+    program_.steps = std::move(kept);
+  }
+
+  void compact_tensors() {
+    std::vector<TensorId> moved(program_.tensors.size(), kNoTensor);
+    std::vector<Tensor> kept;
+    kept.reserve(program_.tensors.size());
+    for (Tensor& tensor : program_.tensors) {
+      const auto at = static_cast<size_t>(tensor.id);
+      if (unused_[at]) continue;
+      moved[at] = static_cast<TensorId>(kept.size());
+      kept.push_back(std::move(tensor));
+      kept.back().id = moved[at];
+    }
+    for (Tensor& tensor : kept)
+      if (tensor.storage != kNoTensor) tensor.storage = moved[static_cast<size_t>(tensor.storage)];
+    program_.tensors = std::move(kept);
+    for (Step& one : program_.steps)
+      for (std::vector<TensorId>* ids : {&one.inputs, &one.outputs})
+        for (TensorId& id : *ids) id = moved[static_cast<size_t>(id)];
+  }
+
+  Program& program_;
+  std::vector<int> readers_;  // of each tensor
+  std::vector<bool> gone_;    // steps that are part of another now
+  std::vector<bool> unused_;  // tensors nobody writes any more
+};
+
+}  // namespace
+
+Program fused(Program program) {
+  if (program.settings.is_fused()) Fuser(program).run();
+  return program;
+}
+
+}  // namespace shardlens

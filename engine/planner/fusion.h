@@ -1,0 +1,17 @@
+// Fusion: passes over the same elements that follow one another become one step, which reads and writes them
+// once: a bias, the residual sum and the LayerNorm of it; a LayerNorm's gradient and the sum it joins; GeLU's
+// gradient and the gradient of the bias before it. What they compute is the same to the bit, each number
+// rounded where it was rounded before, so nothing but speed depends on it. (On a GPU the last bit may: there
+// a product and the sum after it can be rounded once.)
+#pragma once
+
+#include "engine/program/program.h"
+
+namespace shardlens {
+
+/// The Program with one step in the place of those that can be one, where its settings ask for it, or as it
+/// is. A sum that ends a layer stays apart from the norm that begins the
+/// next one, so that a layer remains a piece of its own. Tensors that are then never written are taken out.
+Program fused(Program program);
+
+}  // namespace shardlens
