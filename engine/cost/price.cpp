@@ -68,9 +68,13 @@ double compute_seconds(const StepCost& cost, const Program& program, const Step&
   if (hardware.is_calibrated()) {
     const double work = static_cast<double>(cost.flops > 0 ? cost.flops : cost.touched_bytes);
     if (work <= 0) return 0;
-    const double rate = hardware.measured_rate(to_string(step.op), program.settings.dtype,
-                                               program.ranks() * program.replicas(), work);
-    if (rate > 0) return work / rate;
+    const int ranks = program.ranks() * program.replicas();
+    const DType dtype = program.settings.dtype;
+    const auto bytes = static_cast<double>(cost.touched_bytes);
+    const double rate = hardware.measured_rate(to_string(step.op), dtype, ranks, work);
+    const double bringing =
+        cost.flops > 0 ? hardware.measured_rate(operands_of(to_string(step.op)), dtype, ranks, bytes) : 0;
+    if (rate > 0) return work / rate + (bringing > 0 ? bytes / bringing : 0);
   }
   // A product runs at the speed of what it multiplies, also where it sums into fp32.
   const double peak = cost.flops > 0 ? hardware.flops(program.tensor(step.inputs[0]).dtype) : 0;

@@ -3,6 +3,7 @@
 // measured always speak of the same thing.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "engine/config/hardware.h"
@@ -35,7 +36,14 @@ Ring dp_ring(int tp, int dp, const Hardware& hardware);
 /// Alpha and beta of a ring: what was measured for this collective, else the preset's links.
 LinkRate link_of(Collective collective, const Ring& ring, const Hardware& hardware);
 
-/// One rank's cost of every step. Where the preset was measured, a step takes what steps of its kind took.
+/// The name under which a measured preset keeps how fast a product's matrices are brought to it, bytes a
+/// second: what it takes beside its FLOPs, most of it where few tokens meet large weights.
+inline std::string operands_of(const std::string& op) {
+  return op + " operands";
+}
+
+/// One rank's cost of every step. Where the preset was measured, a step takes what steps of its kind took; a
+/// product what its FLOPs and its matrices do.
 /// Otherwise a step that computes takes the longer of its FLOPs at the peak of its dtype and its bytes at the
 /// memory's bandwidth, so an element-wise step, whose few FLOPs are not counted, is priced by its bytes. A
 /// collective takes collective_seconds().

@@ -61,18 +61,45 @@ struct Bin {
 };
 using Bins = std::map<RateKey, std::map<int, Bin>>;
 
-void add_rates(const Plan& plan, const std::vector<std::vector<double>>& seconds, Bins& bins) {
+void add(const RateKey& key, double work, double seconds, Bins& bins) {
+  Bin& bin = bins[key][static_cast<int>(std::floor(2 * std::log2(work)))];
+  bin.work += work;
+  bin.seconds += seconds;
+  ++bin.steps;
+}
+
+using Products = std::map<RateKey, std::vector<ProductTime>>;
+
+void add_rates(const Products& products, Hardware& hardware, Bins& bins) {
+  constexpr double kLeastOfFlops = 0.5;  // of a product's time
+  for (const auto& [key, times] : products) {
+    const double rate = operand_rate(times);
+    double bytes = 0;
+    for (const ProductTime& time : times) {
+      bytes += time.bytes;
+      const double left = rate > 0 ? time.seconds - time.bytes / rate : time.seconds;
+      add(key, time.flops, std::max(left, kLeastOfFlops * time.seconds), bins);
+    }
+    if (rate > 0)
+      hardware.rates[{operands_of(key.op), key.dtype, key.ranks}] = {
+          {bytes / static_cast<double>(times.size()), rate}};
+  }
+}
+
+void add_rates(const Plan& plan, const std::vector<std::vector<double>>& seconds, Products& products,
+               Bins& bins) {
   for (const Step& step : plan.program.steps) {
     if (is_collective(step.op)) continue;
     for (size_t rank = 0; rank < seconds.size(); ++rank) {
       const StepCost& cost = plan.cost[rank][static_cast<size_t>(step.id)];
-      const auto work = static_cast<double>(cost.flops > 0 ? cost.flops : cost.touched_bytes);
-      if (work <= 0) continue;
       const RateKey key{to_string(step.op), plan.program.settings.dtype, plan.program.ranks()};
-      Bin& bin = bins[key][static_cast<int>(std::floor(2 * std::log2(work)))];
-      bin.work += work;
-      bin.seconds += seconds[rank][static_cast<size_t>(step.id)];
-      ++bin.steps;
+      const double taken = seconds[rank][static_cast<size_t>(step.id)];
+      const auto flops = static_cast<double>(cost.flops), bytes = static_cast<double>(cost.touched_bytes);
+      if (flops > 0) {
+        products[key].push_back({flops, bytes, taken});
+      } else if (bytes > 0) {
+        add(key, bytes, taken, bins);
+      }
     }
   }
 }
@@ -140,6 +167,23 @@ std::string today() {
 
 }  // namespace
 
+double operand_rate(const std::vector<ProductTime>& times) {
+  double ff = 0, fb = 0, bb = 0, f = 0, b = 0;
+  for (const ProductTime& time : times) {
+    if (time.seconds <= 0) continue;
+    const double flops = time.flops / time.seconds, bytes = time.bytes / time.seconds;
+    ff += flops * flops;
+    fb += flops * bytes;
+    bb += bytes * bytes;
+    f += flops;
+    b += bytes;
+  }
+  const double determinant = ff * bb - fb * fb;
+  if (determinant <= 1e-9 * ff * bb) return 0;  // all of one intensity
+  const double seconds_a_byte = (b * ff - f * fb) / determinant;
+  return seconds_a_byte > 0 ? 1 / seconds_a_byte : 0;
+}
+
 std::vector<int> degrees_with_cores() {
   std::vector<int> degrees;
   for (int tp = 1; tp < available_cores(); tp *= 2) degrees.push_back(tp);
@@ -152,7 +196,8 @@ std::vector<Settings> calibration_models(DType dtype) {
     int64_t hidden, heads, batch, seq;
   };
   std::vector<Settings> models;
-  for (const Sizes& sizes : {Sizes{192, 4, 2, 96}, Sizes{448, 7, 4, 192}, Sizes{960, 15, 3, 320}}) {
+  for (const Sizes& sizes : {Sizes{192, 4, 2, 96}, Sizes{448, 7, 4, 192}, Sizes{960, 15, 3, 320},
+                             Sizes{704, 11, 1, 40}, Sizes{1216, 19, 1, 72}}) {
     Settings settings;
     settings.block = Block::Model;
     settings.model.name = "calibration";
@@ -184,6 +229,7 @@ Hardware calibrate(const std::vector<Settings>& models, int repetitions, const M
   hardware.links.clear();
   hardware.fp16_flops = hardware.bf16_flops = hardware.fp32_flops = hardware.fp64_flops = 0;
   Bins bins;
+  Products products;
   const std::vector<int> degrees = degrees_with_cores();
   // Of every T the models as Megatron cuts them and, for the collectives' sake, with the stream cut too.
   size_t runs = 0, done = 0;
@@ -203,13 +249,14 @@ Hardware calibrate(const std::vector<Settings>& models, int repetitions, const M
         check_runnable(*plan);
         const auto seconds =
             step_seconds(plan, repetitions, measuring.beside, [&] { measuring.tell(doing, share); });
-        if (is_first) add_rates(*plan, seconds, bins);
+        if (is_first) add_rates(*plan, seconds, products, bins);
         add_transfers(*plan, seconds, transfers);
       }
     }
     if (tp > 1) fit_links(tp, dtype, 2 * repetitions, transfers, hardware);
   }
   measuring.tell("products of 1024³ on every core, and copies", 1);
+  add_rates(products, hardware, bins);
   for (const auto& [key, by_work] : bins) {
     for (const auto& [half_octave, bin] : by_work)
       hardware.rates[key].push_back({bin.work / bin.steps, bin.work / bin.seconds});

@@ -17,7 +17,18 @@
 
 namespace shardlens {
 
-/// Whole models between a few and a few hundred GFLOP a step; none has the sizes of a preset. tp is 1.
+/// A product as it was measured. It takes time for its FLOPs and for its matrices, which few tokens share
+/// less.
+struct ProductTime {
+  double flops = 0, bytes = 0, seconds = 0;
+};
+
+/// Bytes a second of the matrices, by least squares of the relative errors of seconds = flops / F + bytes /
+/// B; 0 where the bytes explain nothing.
+double operand_rate(const std::vector<ProductTime>& times);
+
+/// Whole models between a few and a few hundred GFLOP a step, two of them of few tokens for their weights;
+/// none has the sizes of a preset. tp is 1.
 std::vector<Settings> calibration_models(DType dtype);
 
 /// T = 1, 2, 4, ... up to the number of cores, which comes last.

@@ -241,6 +241,14 @@ TEST(Price, MeasuredStepsTakeWhatTheirKindTook) {
       EXPECT_DOUBLE_EQ(cost.predicted_seconds, static_cast<double>(cost.touched_bytes) / 2039e9);
     }
   }
+  // And their matrices what bringing them took.
+  hardware.rates[{operands_of("linear"), DType::Fp32, 2}] = {{1e6, 4e9}};
+  const std::vector<StepCost> brought = price(program, hardware, 0);
+  for (const Step& step : program.steps) {
+    const auto i = static_cast<size_t>(step.id);
+    const double more = step.op == Op::Linear ? static_cast<double>(costs[i].touched_bytes) / 4e9 : 0;
+    EXPECT_DOUBLE_EQ(brought[i].predicted_seconds, costs[i].predicted_seconds + more) << step.name;
+  }
 }
 
 }  // namespace

@@ -148,7 +148,7 @@ TYPED_TEST(GemmTest, IntegersSumExactlyInAnyPieces) {
 /// hold them.
 TEST(GemmShardTest, ColumnShardsHaveTheBitsOfTheFullProduct) {
   if (!splits_keep_the_bits()) GTEST_SKIP() << "oneDNN's kernels for this processor depend on the shape";
-  const int64_t shapes[][3] = {{64, 2304, 768}, {64, 768, 3072}, {768, 1152, 1024}};
+  const int64_t shapes[][3] = {{64, 2304, 768}, {64, 3072, 768}, {64, 768, 3072}, {768, 1152, 1024}};
   const auto device = make_cpu_device(1);
   for (const auto& [m, n, k] : shapes)
     for (int orientation = 0; orientation < 3; ++orientation) {  // never both transposed in a layer
@@ -165,6 +165,34 @@ TEST(GemmShardTest, ColumnShardsHaveTheBitsOfTheFullProduct) {
             << m << " " << n << " " << k << " orientation " << orientation << " T " << ranks;
       }
     }
+}
+
+// Rows of B multiples of 4 KiB apart, of which B is copied into strips: the sums are those of the reference,
+// and the last strip takes a column along that would be left alone.
+TEST(GemmShardTest, CopiedStripsSumWhatTheWholeDoes) {
+  const auto device = make_cpu_device(1);
+  const int64_t m = 33, k = 512, stride = 2048;
+  const Case<float> whole(false, false, m, stride, k);
+  const std::vector<double> expected = whole.reference(true);
+  for (const int64_t n : {int64_t{512}, int64_t{1537}, stride}) {
+    std::vector<float> c(static_cast<size_t>(m * n), NAN);
+    device->gemm({.dtype = DType::Fp32,
+                  .m = m,
+                  .n = n,
+                  .k = k,
+                  .a = whole.a.data(),
+                  .lda = k,
+                  .b = whole.b.data(),
+                  .ldb = stride,
+                  .c = c.data(),
+                  .ldc = n,
+                  .bias = whole.bias.data()});
+    for (int64_t row = 0; row < m; ++row)
+      for (int64_t col = 0; col < n; ++col)
+        ASSERT_NEAR(c[static_cast<size_t>(row * n + col)], expected[static_cast<size_t>(row * stride + col)],
+                    2e-4)
+            << n << " " << row << " " << col;
+  }
 }
 
 TEST(GemmShardTest, RowShardsOfAWeightGradientHaveTheBitsOfTheFullOne) {

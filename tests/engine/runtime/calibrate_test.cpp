@@ -63,6 +63,17 @@ TEST(Calibrate, MeasuresEveryKindOfStepOnEveryDegreeWithCores) {
   }
 }
 
+TEST(OperandRate, FindsWhatTimesWereMadeOf) {
+  std::vector<ProductTime> times;
+  for (const double flops : {1e7, 1e9, 2e10})
+    for (const double bytes : {1e6, 3e7}) times.push_back({flops, bytes, flops / 1e11 + bytes / 2e10});
+  EXPECT_NEAR(operand_rate(times), 2e10, 1e3);
+  for (ProductTime& time : times) time.seconds = time.flops / 1e11;
+  EXPECT_TRUE(operand_rate(times) == 0 || operand_rate(times) > 1e15) << "bytes that cost nothing";
+  for (ProductTime& time : times) time.bytes = time.flops / 30;
+  EXPECT_EQ(operand_rate(times), 0) << "all of one intensity tell nothing of bytes";
+}
+
 TEST(StepTimes, BringPredictedAndMeasuredTogether) {
   Settings settings = small_model(2);
   settings.hardware = "a100-80gb";
