@@ -73,19 +73,27 @@ TEST(Sections, ALayerIsOnePart) {
   EXPECT_THAT(titles(make_sections(plan_program(settings))), ElementsAre("layer 2"));
 }
 
-TEST(Sections, AnOpenLayerShowsWhatComesIntoIt) {
-  const Program program = plan_program(tiny());
-  const Sections sections = make_sections(program);
-  const std::vector<stage::Row> rows = stage::rows_of(program, sections, 2);  // layer 1
+// What layer 1's rows begin with, forward and backward; none of them is of another layer.
+std::vector<std::string> inputs_of_layer_1(Fusion fusion) {
+  Settings settings = tiny();
+  settings.fusion = fusion;
+  const Program program = plan_program(settings);
   std::vector<std::string> inputs;
-  for (const stage::Row& row : rows) {
+  for (const stage::Row& row : stage::rows_of(program, make_sections(program), 2)) {
     if (row.kind == stage::RowKind::Input) inputs.push_back(row.title + " " + row.note);
     if (row.step >= 0) {
       EXPECT_EQ(program.step(row.step).layer, 1);
     }
   }
-  // Two gradients come from layer 2: past its residual sum and through its first norm.
-  EXPECT_THAT(inputs, ElementsAre("Y from layer 0", "dR from layer 2", "dY from layer 2"));
+  return inputs;
+}
+
+TEST(Sections, AnOpenLayerShowsWhatComesIntoIt) {
+  // Two gradients come from layer 2, past its residual sum and through its first norm; fused, the norm's
+  // gradient holds their sum.
+  EXPECT_THAT(inputs_of_layer_1(Fusion::Off),
+              ElementsAre("Y from layer 0", "dR from layer 2", "dY from layer 2"));
+  EXPECT_THAT(inputs_of_layer_1(Fusion::On), ElementsAre("Y from layer 0", "dY from layer 2"));
 }
 
 TEST(Strip, SharesTheStepOutAmongTheParts) {
