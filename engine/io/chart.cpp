@@ -16,9 +16,10 @@ DrawChart open_chart_module() {
 }
 
 std::vector<double> round_steps(double low, double high) {
+  const std::vector<double> few{1, 2, 5}, all{1, 2, 3, 4, 5, 6, 7, 8, 9};
   std::vector<double> steps;
   for (int decade = static_cast<int>(std::floor(std::log10(low))) - 1;; ++decade) {
-    for (const double digit : {1.0, 2.0, 5.0}) {
+    for (const double digit : high < 10 * low ? all : few) {
       const double step = digit * std::pow(10.0, decade);
       if (step <= low) steps.clear();
       steps.push_back(step);

@@ -49,7 +49,8 @@ using DrawChart = void (*)(const Chart& chart, std::string& png);
 /// Opens the module. Throws a request Error that says what is missing.
 DrawChart open_chart_module();
 
-/// The 1, 2 and 5 of every decade from `low` to `high`, with the nearest such beyond each end.
+/// The 1, 2 and 5 of every decade from `low` to `high`, with the nearest such beyond each end; every digit
+/// where the two are less than a decade apart.
 std::vector<double> round_steps(double low, double high);
 
 }  // namespace shardlens
