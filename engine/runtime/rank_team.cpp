@@ -2,7 +2,10 @@
 #include "engine/runtime/rank_team.h"
 
 #include <fmt/format.h>
+#include <sched.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -64,10 +67,25 @@ bool is_input(const Tensor& tensor) {
   return tensor.kind == MemoryKind::Input && tensor.storage == kNoTensor;
 }
 
-// A rank computes on every core it gets; a window must not wait for it. At the lowest priority the scheduler
-// lets a thread that draws go first at once, and the ranks lose only what drawing takes.
+// What the system knows of a thread's turn, as its call takes it; the C library has no name for it yet.
+struct Turn {
+  uint32_t size = sizeof(Turn), policy = SCHED_OTHER;
+  uint64_t flags = 0;
+  int32_t nice = 0;
+  uint32_t priority = 0;
+  uint64_t slice_ns = 0, deadline_ns = 0, period_ns = 0;
+};
+
+// A rank computes on every core it gets; a window must not wait for it. At the lowest priority the ranks lose
+// only what drawing takes. But a thread that wakes up waits for the slice of the one that runs, whoever that
+// is, a millisecond or three and several times a frame; so a rank's slice is as short as the system has it.
+// (Scheduled as idle, ranks would be put aside at once as well, and would starve where a compiler runs.)
 void give_way_to_the_window() {
   constexpr int kLowestPriority = 19;
+  Turn turn;
+  turn.nice = kLowestPriority;
+  turn.slice_ns = 100'000;
+  if (syscall(SYS_sched_setattr, 0, &turn, 0) == 0) return;
   setpriority(PRIO_PROCESS, 0, kLowestPriority);
 }
 
