@@ -55,8 +55,8 @@ TensorSample make_sample(const Tensor& tensor, int ranks, int rank, const void* 
   }
   if (count > 0 && count <= detail.exact_elements) {
     const size_t bytes = static_cast<size_t>(count * element_bytes(tensor.dtype));
-    sample.exact.resize(bytes);
-    std::memcpy(sample.exact.data(), data, bytes);
+    const auto* begin = static_cast<const std::byte*>(data);
+    sample.exact.assign(begin, begin + bytes);
   }
   return sample;
 }

@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstring>
+#include <span>
+#include <utility>
 
 #include "engine/config/error.h"
 #include "engine/io/half.h"
@@ -26,8 +29,8 @@ int64_t count_bad(const void* data, int64_t count) {
                   tensor.name, to_string(tensor.shape), bad, count));
 }
 
-bool same_bytes(const TensorSample& a, const TensorSample& b) {
-  return a.hash == b.hash && a.shape == b.shape && a.exact == b.exact;
+bool same_bytes(std::span<const std::byte> a, std::span<const std::byte> b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
 }
 
 }  // namespace
@@ -44,18 +47,37 @@ Sampler::Sampler(const Program& program, SamplePlan plan, NotFinite not_finite)
 void Sampler::on_tensor(int rank, StepId, const Tensor& tensor, const void* data) {
   if (tensor.kind == MemoryKind::Workspace) return;
   const auto id = static_cast<size_t>(tensor.id);
-  std::shared_ptr<const TensorSample> sample =
-      std::make_shared<TensorSample>(make_sample(tensor, ranks_, rank, data, plan_.details[id]));
+  SampleDetail detail = plan_.details[id];
+  const int64_t exact_elements = std::exchange(detail.exact_elements, 0);
+  auto seen = std::make_shared<TensorSample>(make_sample(tensor, ranks_, rank, data, detail));
+  const bool keeps = seen->stats.count <= exact_elements;
+  const std::span<const std::byte> bytes(
+      static_cast<const std::byte*>(data),
+      keeps ? static_cast<size_t>(seen->stats.count * element_bytes(tensor.dtype)) : 0);
+  // Replicated tensors are the same bits on every rank: the first one's are kept, and the others' not even
+  // copied. So they take turns.
+  std::unique_lock<std::mutex> turn;
+  if (tensor.layout.kind == LayoutKind::Replicated) turn = std::unique_lock(turns_[id % turns_.size()]);
+  std::shared_ptr<const TensorSample> sample = one_like(id, *seen);
+  if (!sample || !same_bytes(sample->exact, bytes)) {
+    seen->exact.assign(bytes.begin(), bytes.end());
+    sample = std::move(seen);
+  }
   {
     const std::lock_guard lock(mutex_);
-    // Replicated tensors are the same bits on every rank: keep them once.
-    for (const auto& other : samples_) {
-      if (other[id] && same_bytes(*other[id], *sample)) sample = other[id];
-    }
     samples_[static_cast<size_t>(rank)][id] = sample;
   }
   if (sample->stats.nan_count > 0 && not_finite_ == NotFinite::StopsTheRun)
     throw_not_finite(tensor, sample->stats.nan_count, sample->stats.count);
+}
+
+/// What another rank holds of the tensor, if it looks the same.
+std::shared_ptr<const TensorSample> Sampler::one_like(size_t id, const TensorSample& sample) const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& rank : samples_) {
+    if (rank[id] && rank[id]->hash == sample.hash && rank[id]->shape == sample.shape) return rank[id];
+  }
+  return nullptr;
 }
 
 SampleTable Sampler::samples() const {

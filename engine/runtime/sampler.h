@@ -2,6 +2,7 @@
 // the run at the first value that is not a number.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -32,9 +33,12 @@ class Sampler : public StepObserver {
   const SamplePlan& plan() const { return plan_; }
 
  private:
+  std::shared_ptr<const TensorSample> one_like(size_t id, const TensorSample& sample) const;
+
   int ranks_;
   NotFinite not_finite_;
   SamplePlan plan_;
+  std::array<std::mutex, 16> turns_;  ///< of ranks that hold the same; by tensor, several share one
   mutable std::mutex mutex_;
   SampleTable samples_;
 };
