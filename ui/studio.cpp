@@ -28,6 +28,7 @@ using Clock = std::chrono::steady_clock;
 constexpr float kBarHeight = 48;
 constexpr float kReplayBarHeight = 44;
 constexpr double kBusyFrameSeconds = 1.0 / 30;
+constexpr double kComputingFrameSeconds = 1.0 / 20;  ///< frames take from the cores that compute
 constexpr double kIdleSeconds = 1;
 constexpr double kLiveFrameSeconds = 0.2;        ///< a run that is followed: what came, and how long ago
 constexpr double kMeasuringFrameSeconds = 0.25;  ///< frames take from the cores that are measured
@@ -138,6 +139,7 @@ Studio::Studio(const Settings& settings, const Fonts& fonts, std::filesystem::pa
       compared_(comparison_.snapshot()),
       differing_(diff_.snapshot()),
       last_change_(Clock::now()),
+      last_touch_(Clock::now() - std::chrono::hours(1)),
       last_remembered_(Clock::now()) {
   view_.recordings = default_recordings_folder().string();
   view_.train.checkpoints = default_checkpoints_folder().string();
@@ -290,7 +292,9 @@ void Studio::draw_tab(const Context& context, const char* name, Tab tab, void (*
   const bool visible = begin_docked(context, name, context.theme.window);
   if (visible && ImGui::IsWindowFocused(ImGuiFocusedFlags_RootAndChildWindows) && !view_.focus_tab)
     view_.tab = tab;
-  if (visible) {
+  // In the first frames nothing is docked yet: every tab would draw, and ask for what it is about to show.
+  const bool settles = ImGui::GetFrameCount() <= kFirstFrames && view_.tab != tab;
+  if (visible && !settles) {
     // What trains or is priced beside the run has a state of its own to tell.
     const bool is_beside =
         tab == Tab::Start || tab == Tab::Train || tab == Tab::BreakIt || tab == Tab::Scaling;
@@ -348,15 +352,18 @@ void Studio::take_snapshots() {
   std::shared_ptr<const BreakSnapshot> broken = breaks_.snapshot();
   std::shared_ptr<const ScalingSnapshot> scaled = scaling_.snapshot();
   std::shared_ptr<const HistorySnapshot> read = history_.snapshot();
-  if (view_.tab == Tab::Memory || !view_.setup_hidden) machine_.look();
+  // Asking for GPUs loads their libraries: not before what is waited for at the start has run.
+  watches_ = watches_ || !is_busy(*newest);
+  if (watches_ && (view_.tab == Tab::Memory || !view_.setup_hidden)) machine_.look();
   watched_ = machine_.facts();
   // What a run somewhere else adds is drawn a few times a second, and takes no more of its cores than that.
   const bool grew = replayed->is_live() && replayed_->is_live() && !replayed->playing;
   const bool changed = newest != snapshot_ || trained != train_ || broken != broken_ || scaled != scaled_ ||
                        compared != compared_ || differing != differing_ || replayed != replayed_ ||
                        read != read_;
-  if ((changed && !grew) || has_input()) last_change_ = Clock::now();
-  snapshot_ = std::move(newest);
+  if (has_input()) last_touch_ = Clock::now();
+  if (changed && !grew) last_change_ = Clock::now();
+  if (newest != snapshot_) let_go_.take(std::exchange(snapshot_, std::move(newest)));
   train_ = std::move(trained);
   broken_ = std::move(broken);
   compared_ = std::move(compared);
@@ -433,7 +440,7 @@ void Studio::send_commands() {
   const bool asked = !outbox_.empty() || !train_outbox_.empty() || !break_outbox_.empty() ||
                      !replay_outbox_.empty() || !history_outbox_.empty();
   if (asked || !scaling_outbox_.empty() || !comparison_outbox_.empty() || !diff_outbox_.empty())
-    last_change_ = Clock::now();
+    last_touch_ = Clock::now();
   outbox_.clear();
   train_outbox_.clear();
   break_outbox_.clear();
@@ -521,10 +528,11 @@ Figure Studio::draw_figure(const FigureWish& wish) {
 
 double Studio::idle_seconds() const {
   const bool runs_beside = view_.replay.beside && is_busy(*session_.snapshot());
-  if (is_busy(*snapshot_) || runs_beside || train_->is_active() || broken_->is_active() || compared_->busy ||
-      differing_->busy || view_.playing || replayed_->playing || read_->is_busy() ||
-      seconds_since(last_change_) < kSettleSeconds)
+  if (view_.playing || replayed_->playing || read_->is_busy() || seconds_since(last_touch_) < kSettleSeconds)
     return kBusyFrameSeconds;
+  if (is_busy(*snapshot_) || runs_beside || train_->is_active() || broken_->is_active() || compared_->busy ||
+      differing_->busy || seconds_since(last_change_) < kSettleSeconds)
+    return kComputingFrameSeconds;
   if (scaled_->measures()) return kMeasuringFrameSeconds;
   if (replayed_->is_live()) return kLiveFrameSeconds;
   return ImGui::GetIO().WantTextInput ? 0.2 : kIdleSeconds;  // a text cursor blinks

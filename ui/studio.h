@@ -24,6 +24,7 @@
 #include "ui/context.h"
 #include "ui/figure/figure.h"
 #include "ui/layout.h"
+#include "ui/let_go.h"
 #include "ui/state_file.h"
 #include "ui/widgets/heatmap.h"
 
@@ -110,8 +111,10 @@ class Studio {
   Replay replay_;
   HistoryReader history_;
   MachineWatch machine_;
+  bool watches_ = false;  ///< the machine, from when the first run has ended
   const Settings first_settings_;
   bool session_asked_;  ///< the Session has been given something to run
+  LetGo let_go_;        ///< of what was shown before
   std::shared_ptr<const Snapshot> snapshot_;
   std::shared_ptr<const ReplaySnapshot> replayed_;
   std::shared_ptr<const HistorySnapshot> read_;  ///< of the recording's timeline
@@ -144,7 +147,8 @@ class Studio {
   std::vector<HistoryCommand> history_outbox_;
   ThemeName styled_theme_ = ThemeName::Dark;
   float styled_scale_ = 0;
-  std::chrono::steady_clock::time_point last_change_;
+  std::chrono::steady_clock::time_point last_change_;  ///< of what is shown
+  std::chrono::steady_clock::time_point last_touch_;   ///< of mouse or keys, or a command
   std::chrono::steady_clock::time_point last_remembered_;
 };
 

@@ -7,6 +7,7 @@
 #include <limits>
 #include <unordered_map>
 
+#include "ui/let_go.h"
 #include "ui/platform/gl.h"
 #include "ui/widgets/tape.h"
 
@@ -257,6 +258,7 @@ struct Heatmaps::Impl {
     uint64_t used = 0;
   };
   Pages pages;
+  LetGo let_go;  ///< of what only a picture still held
   std::unordered_map<TextureKey, Entry, TextureKeyHash> entries;
   std::unordered_map<SamplesKey, Scale, SamplesKeyHash> scales;
   uint64_t frame = 0;
@@ -383,8 +385,16 @@ void Heatmaps::end_frame() {
   ++impl_->frame;
   impl_->pages.free_retired();
   const auto unused = [&](uint64_t used) { return used + kUnusedFrames < impl_->frame; };
-  std::erase_if(impl_->entries, [&](const auto& entry) { return unused(entry.second.used); });
-  std::erase_if(impl_->scales, [&](const auto& entry) { return unused(entry.second.used); });
+  std::erase_if(impl_->entries, [&](auto& entry) {
+    if (!unused(entry.second.used)) return false;
+    impl_->let_go.take(std::move(entry.second.owner));
+    return true;
+  });
+  for (auto next = impl_->scales.begin(); next != impl_->scales.end();) {
+    const auto entry = next++;
+    if (unused(entry->second.used))
+      impl_->let_go.take(std::make_shared<SamplesKey>(std::move(impl_->scales.extract(entry).key())));
+  }
   // Pages that are mostly forgotten pictures start afresh; what is still looked at comes back in the next
   // frame.
   int64_t wanted = 0;
@@ -406,20 +416,56 @@ ImU32 colour_of(double value, ColourScale scale) {
   return Colouring(scale)(value);
 }
 
-ColourScale common_scale(const std::vector<std::shared_ptr<const TensorSample>>& samples_of_all_ranks) {
+namespace {
+
+/// Of a picture's finite values.
+struct Extent {
   double largest = 0, squares = 0, count = 0;
+};
+
+/// In lanes that are summed alike for every picture, so that it can be done several values at a time: a room
+/// waits for this when a new run has made all its pictures anew.
+Extent extent_of(const Picture& picture) {
+  constexpr size_t kLanes = 16;
+  std::array<double, kLanes> squares{}, count{};
+  std::array<float, kLanes> largest{};
+  const auto take = [&](size_t lane, float value) {
+    const float magnitude = std::abs(value);
+    const bool finite = magnitude <= std::numeric_limits<float>::max();
+    const float kept = finite ? magnitude : 0.0f;
+    largest[lane] = std::max(largest[lane], kept);
+    squares[lane] += static_cast<double>(kept) * static_cast<double>(kept);
+    count[lane] += finite ? 1.0 : 0.0;
+  };
+  const size_t whole = picture.values.size() / kLanes * kLanes;
+  for (size_t i = 0; i < whole; i += kLanes)
+    for (size_t lane = 0; lane < kLanes; ++lane) take(lane, picture.values[i + lane]);
+  for (size_t i = whole; i < picture.values.size(); ++i) take(i - whole, picture.values[i]);
+  Extent extent;
+  for (size_t lane = 0; lane < kLanes; ++lane) {
+    extent.largest = std::max(extent.largest, static_cast<double>(largest[lane]));
+    extent.squares += squares[lane];
+    extent.count += count[lane];
+  }
+  return extent;
+}
+
+}  // namespace
+
+ColourScale common_scale(const std::vector<std::shared_ptr<const TensorSample>>& samples_of_all_ranks) {
+  Extent all, last;
+  const TensorSample* before = nullptr;
   for (const auto& sample : samples_of_all_ranks) {
     if (!sample) continue;
-    for (const float value : sample->picture.values) {
-      if (!std::isfinite(value)) continue;
-      const double v = value;
-      largest = std::max(largest, std::abs(v));
-      squares += v * v;
-      count += 1;
-    }
+    // What all ranks hold alike is one sample.
+    if (sample.get() != before) last = extent_of(sample->picture);
+    before = sample.get();
+    all.largest = std::max(all.largest, last.largest);
+    all.squares += last.squares;
+    all.count += last.count;
   }
-  const double rms = count > 0 ? std::sqrt(squares / count) : 0;
-  const double limit = std::min(largest, 3 * rms);
+  const double rms = all.count > 0 ? std::sqrt(all.squares / all.count) : 0;
+  const double limit = std::min(all.largest, 3 * rms);
   return {ColourMap::Signed, limit > 0 ? limit : 1};
 }
 
