@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "app/studio/frame_benchmark.h"
 #include "app/studio/offscreen.h"
 #include "app/studio/options.h"
 #include "app/studio/start_benchmark.h"

@@ -1,4 +1,4 @@
-// Screenshots and the frame benchmark.
+// Screenshots, figures and pictures of all views, and what has to be done before each of them.
 #include "app/studio/offscreen.h"
 
 #include <fmt/format.h>
@@ -23,43 +23,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr PixelSize kDefaultSize{1920, 1080};
-constexpr double kTimeoutSeconds = 300;
-constexpr int kSettlingFrames = 8;
 constexpr int64_t kPictureSteps = 60;
 
 double seconds_since(Clock::time_point then) {
   return std::chrono::duration<double>(Clock::now() - then).count();
-}
-
-bool is_at_rest(const Snapshot& snapshot) {
-  return snapshot.state != RunState::Planning && snapshot.state != RunState::Running &&
-         snapshot.activity.empty() && !snapshot.stale();
-}
-
-void draw_frame(Platform& platform, ui::Studio& studio) {
-  platform.begin_frame();
-  studio.frame();
-  platform.render();
-  platform.present();
-}
-
-/// Draws until the engine has nothing left to do; throws a run Error when that never happens or the run
-/// failed.
-void wait_for_rest(Platform& platform, ui::Studio& studio) {
-  const auto begin = Clock::now();
-  while (!is_at_rest(studio.snapshot())) {
-    if (seconds_since(begin) > kTimeoutSeconds) {
-      throw run_error(fmt::format("the run has not finished after {:.0f} s ({})", kTimeoutSeconds,
-                                  to_string(studio.snapshot().state)));
-    }
-    draw_frame(platform, studio);
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  const Snapshot& snapshot = studio.snapshot();
-  // What can be planned but not run here is worth a picture: the studio says so itself.
-  if (snapshot.state == RunState::Refused && !snapshot.only_planned()) throw request_error(snapshot.message);
-  if (snapshot.state == RunState::Failed) throw run_error(snapshot.message);
 }
 
 /// A short training for the views that show one: seconds, of the model they begin with.
@@ -243,7 +210,7 @@ void show_recording(const std::string& view, const Options& options, ShortRecord
   show_view(view, studio.view());
   draw_frame(platform, studio);
   select_wanted(options, studio.snapshot().plan->program, studio.view());
-  if (view != "replay-times") return;
+  if (view != kTimesView) return;
   studio.view().replay.run_here = true;  // and this machine's run beside it
   const auto begin = Clock::now();
   do {
@@ -254,50 +221,37 @@ void show_recording(const std::string& view, const Options& options, ShortRecord
   } while (studio.view().replay.beside && !studio.has_beside());
 }
 
-struct FrameTimes {
-  size_t frames = 0;
-  double median_seconds = 0, p99_seconds = 0, longest_seconds = 0;
-};
-
-FrameTimes summary(std::vector<double> seconds) {
-  std::sort(seconds.begin(), seconds.end());
-  const auto at = [&](double share) {
-    return seconds[std::min(seconds.size() - 1,
-                            static_cast<size_t>(std::ceil(share * static_cast<double>(seconds.size()))) - 1)];
-  };
-  return {seconds.size(), at(0.5), at(0.99), seconds.back()};
-}
-
-FrameTimes time_frames(Platform& platform, ui::Studio& studio, int frames, bool computing) {
-  std::vector<double> seconds;
-  const auto begin = Clock::now();
-  while (seconds.size() < static_cast<size_t>(frames)) {
-    if (computing && is_at_rest(*studio.session().snapshot())) studio.session().send(command::Run{});
-    const auto frame_begin = Clock::now();
-    draw_frame(platform, studio);
-    const double frame_seconds = seconds_since(frame_begin);
-    // While ranks compute: only frames that were drawn beside a run count.
-    if (!computing || !is_at_rest(studio.snapshot())) seconds.push_back(frame_seconds);
-    if (seconds_since(begin) > kTimeoutSeconds)
-      throw run_error("the ranks did not compute long enough to measure");
-  }
-  return summary(std::move(seconds));
-}
-
-nlohmann::json as_json(const FrameTimes& times) {
-  return {{"frames", times.frames},
-          {"median_seconds", times.median_seconds},
-          {"p99_seconds", times.p99_seconds},
-          {"longest_seconds", times.longest_seconds}};
-}
-
-std::string as_text(const FrameTimes& times) {
-  return fmt::format("median {:.2f} ms, 99th percentile {:.2f} ms, longest {:.2f} ms ({} frames)",
-                     times.median_seconds * 1e3, times.p99_seconds * 1e3, times.longest_seconds * 1e3,
-                     times.frames);
-}
-
 }  // namespace
+
+bool is_at_rest(const Snapshot& snapshot) {
+  return snapshot.state != RunState::Planning && snapshot.state != RunState::Running &&
+         snapshot.activity.empty() && !snapshot.stale();
+}
+
+void draw_frame(Platform& platform, ui::Studio& studio) {
+  platform.begin_frame();
+  studio.frame();
+  platform.render();
+  platform.present();
+}
+
+/// Draws until the engine has nothing left to do; throws a run Error when that never happens or the run
+/// failed.
+void wait_for_rest(Platform& platform, ui::Studio& studio) {
+  const auto begin = Clock::now();
+  while (!is_at_rest(studio.snapshot())) {
+    if (seconds_since(begin) > kTimeoutSeconds) {
+      throw run_error(fmt::format("the run has not finished after {:.0f} s ({})", kTimeoutSeconds,
+                                  to_string(studio.snapshot().state)));
+    }
+    draw_frame(platform, studio);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  const Snapshot& snapshot = studio.snapshot();
+  // What can be planned but not run here is worth a picture: the studio says so itself.
+  if (snapshot.state == RunState::Refused && !snapshot.only_planned()) throw request_error(snapshot.message);
+  if (snapshot.state == RunState::Failed) throw run_error(snapshot.message);
+}
 
 void require_writable(const std::filesystem::path& path) {
   const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
@@ -415,123 +369,17 @@ void write_views(const Options& options) {
     write_png(shown.settled_picture(), path);
     studio.replay().send(replay_command::Close{});
     wait_for_replay(platform, studio, [](const ReplaySnapshot& replay) { return !replay.is_open(); });
-    if (name == kLostView) {  // what follows shows the run without a fault
+    if (name == kLostView || name == kTimesView) {  // what follows shows the run that was asked for
       studio.session().send(command::SetSettings{options.settings});
-      draw_until(platform, studio, "the run did not begin", [&] { return !studio.snapshot().failure; });
+      draw_until(platform, studio, "the run did not begin", [&] {
+        return !studio.snapshot().failure && studio.snapshot().settings == options.settings;
+      });
       wait_for_rest(platform, studio);
     }
     studio.training().send(train_command::LetGo{});
     wait_for_frozen(false, platform, studio);
     fmt::print("{}\n", std::filesystem::absolute(path).lexically_normal().string());
   }
-}
-
-namespace {
-
-constexpr double kScreenSeconds = 1.0 / 60;
-constexpr double kDeepestSeconds = 2e-3;  ///< of the stretch that is zoomed to
-
-/// What a person does with the timeline of a recording: `move(i)` before each frame, which then has the time
-/// that a screen gives it.
-FrameTimes time_moves(Platform& platform, ui::Studio& studio, int frames,
-                      const std::function<void(int)>& move) {
-  std::vector<double> seconds;
-  for (int i = 0; i < frames; ++i) {
-    const auto begin = Clock::now();
-    move(i);
-    draw_frame(platform, studio);
-    seconds.push_back(seconds_since(begin));
-    std::this_thread::sleep_for(std::chrono::duration<double>(kScreenSeconds - seconds.back()));
-  }
-  return summary(std::move(seconds));
-}
-
-/// Pans over the whole recording, zoomed in a little and much, and zooms in and out about many places.
-void benchmark_timeline(const Options& options) {
-  const PixelSize size = options.size.value_or(kDefaultSize);
-  const std::unique_ptr<Platform> platform = make_offscreen_platform(size);
-  ui::Studio studio(options.settings, platform->fonts(), {}, Session::Begin::WhenAsked);
-  apply_looks(options, studio.view());
-  const auto begin = Clock::now();
-  studio.open_recording(options.recording.string());
-  std::shared_ptr<const ReplaySnapshot> opened;
-  do {
-    draw_frame(*platform, studio);
-    opened = studio.replay().snapshot();
-    if (!opened->message.empty()) throw request_error(opened->message);
-    if (seconds_since(begin) > kTimeoutSeconds) throw run_error("the recording was not opened in time");
-  } while (!opened->is_open() || !studio.history().snapshot()->whole);
-  draw_frame(*platform, studio);
-  const double open_seconds = seconds_since(begin);
-  for (int i = 0; i < kSettlingFrames; ++i) draw_frame(*platform, studio);
-  const double whole = static_cast<double>(studio.history().snapshot()->end_ns) * 1e-9;
-  const int frames = options.benchmark_frames;
-  ui::Stretch& shown = studio.view().history.shown;
-  const auto pan = [&](double share) {
-    return time_moves(*platform, studio, frames, [&, share](int i) {
-      const double at = whole * (1 - share) * i / frames;
-      shown = {at, at + share * whole};
-    });
-  };
-  const FrameTimes overview = time_moves(*platform, studio, frames, [](int) {});
-  const FrameTimes far = pan(0.5), near = pan(std::min(0.5, 20 * kDeepestSeconds / whole));
-  constexpr int kOneWay = 90;  // frames
-  const FrameTimes zoom = time_moves(*platform, studio, frames, [&](int i) {
-    const double depth = 1 - std::abs((i % (2 * kOneWay)) / static_cast<double>(kOneWay) - 1);
-    const double width = whole * std::pow(std::min(1.0, kDeepestSeconds / whole), depth);
-    const double about = whole * std::fmod(0.37 * (1 + i / (2 * kOneWay)), 1.0);
-    shown = ui::clamped({about - width / 2, about + width / 2}, {0, whole});
-  });
-  const RecordingFacts& facts = *opened->recording;
-  const std::pair<const char*, const FrameTimes&> all[] = {
-      {"still", overview}, {"panning_far", far}, {"panning_near", near}, {"zooming", zoom}};
-  if (options.json) {
-    nlohmann::json json{{"width", size.width},
-                        {"height", size.height},
-                        {"renderer", platform->renderer()},
-                        {"file_bytes", facts.file_bytes},
-                        {"passes", facts.passes},
-                        {"open_seconds", open_seconds},
-                        {"frame_seconds_wanted", kScreenSeconds}};
-    for (const auto& [name, times] : all) json[name] = as_json(times);
-    fmt::print("{}\n", json.dump(2));
-    return;
-  }
-  fmt::print("{}x{}, {}\n{}: {} passes, {}, drawn {:.0f} ms after it was opened\n", size.width, size.height,
-             platform->renderer(), facts.path, grouped_text(facts.passes),
-             bytes_text(static_cast<double>(facts.file_bytes)), open_seconds * 1e3);
-  for (const auto& [name, times] : all)
-    fmt::print("{:<13} {}, of the {:.1f} ms of a frame\n", name, as_text(times), kScreenSeconds * 1e3);
-}
-
-}  // namespace
-
-void benchmark_frames(const Options& options) {
-  if (!options.recording.empty()) return benchmark_timeline(options);
-  const PixelSize size = options.size.value_or(kDefaultSize);
-  const std::unique_ptr<Platform> platform = make_offscreen_platform(size);
-  ui::Studio studio(options.settings, platform->fonts());
-  apply_looks(options, studio.view());
-  wait_for_rest(*platform, studio);
-  for (int i = 0; i < kSettlingFrames; ++i) draw_frame(*platform, studio);
-  const FrameTimes idle = time_frames(*platform, studio, options.benchmark_frames, false);
-  const FrameTimes computing = time_frames(*platform, studio, options.benchmark_frames, true);
-  const Settings& settings = options.settings;
-  if (options.json) {
-    const nlohmann::json json{{"width", size.width},
-                              {"height", size.height},
-                              {"renderer", platform->renderer()},
-                              {"model", settings.model.name},
-                              {"tp", settings.tp},
-                              {"view", options.view},
-                              {"idle", as_json(idle)},
-                              {"computing", as_json(computing)}};
-    fmt::print("{}\n", json.dump(2));
-    return;
-  }
-  fmt::print("{}x{}, {}\n{}, T = {}, view {}\n", size.width, size.height, platform->renderer(),
-             settings.model.title, settings.tp, options.view);
-  fmt::print("idle       {}\ncomputing  {}\n", as_text(idle), as_text(computing));
 }
 
 }  // namespace shardlens

@@ -1,5 +1,4 @@
-// The studio without a window: pictures of its views, and the time its frames take. Both draw with the code
-// that draws the window.
+// The studio without a window: pictures of its views, drawn with the code that draws the window.
 #pragma once
 
 #include "app/studio/options.h"
@@ -14,9 +13,5 @@ void export_figure(const Options& options);
 
 /// A picture of every view, into a folder that is made if it is not there; prints the path of each.
 void write_views(const Options& options);
-
-/// Draws frames with every panel open, first idle, then while all ranks compute, and prints median and 99th
-/// percentile of both.
-void benchmark_frames(const Options& options);
 
 }  // namespace shardlens

@@ -11,6 +11,17 @@
 
 namespace shardlens {
 
+inline constexpr PixelSize kDefaultSize{1920, 1080};
+inline constexpr double kTimeoutSeconds = 300;  ///< of anything that is waited for
+inline constexpr int kSettlingFrames = 8;
+
+/// Nothing runs, is planned or is compared.
+bool is_at_rest(const Snapshot& snapshot);
+void draw_frame(Platform& platform, ui::Studio& studio);
+/// Draws until the engine has nothing left to do; throws a run Error when that never happens or the run
+/// failed.
+void wait_for_rest(Platform& platform, ui::Studio& studio);
+
 /// A run may take a while; a file that cannot be written is better refused before it.
 void require_writable(const std::filesystem::path& path);
 

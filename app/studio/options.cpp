@@ -61,7 +61,7 @@ const std::vector<std::string>& view_names() {
       "scaling",    "scaling-strong", "scaling-heads", "break-even",     "cluster",       "compare",
       "tournament", "sweep",          kRecordingsView, "train",          "train-compare", kFrozenView,
       "program",    kBreakView,       kBreakLossView,  "palette",        "inspector",     "start",
-      "sheet",      "replay",         "replay-train",  "replay-notes",   "replay-times",  "open-recording",
+      "sheet",      "replay",         "replay-train",  "replay-notes",   kTimesView,      "open-recording",
       kLostView,    kLostTrainView};
   return names;
 }
@@ -284,7 +284,7 @@ void show_view(const std::string& name, ui::ViewState& state) {
   state.wide_inspector = name == "inspector";
   state.memory.this_layer = name == "memory-layer";
   state.memory.this_machine = name == "memory-machine";
-  state.traffic_times = name == "traffic-times" || name == "replay-times";
+  state.traffic_times = name == "traffic-times" || name == kTimesView;
   state.replay.choosing = name == "open-recording";
   state.replay.notes_open = name == "replay-notes";
   const auto page = kScalingViews.find(name);

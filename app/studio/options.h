@@ -72,6 +72,8 @@ inline constexpr const char* kBreakLossView = "break-it-loss";
 /// The views of a run and of a training that lose their last rank.
 inline constexpr const char* kLostView = "lost-rank";
 inline constexpr const char* kLostTrainView = "lost-rank-train";
+/// The view of a recording's times beside this machine's, which has run its settings for it.
+inline constexpr const char* kTimesView = "replay-times";
 /// The page of the Compare tab that sets two recordings side by side.
 inline constexpr const char* kRecordingsView = "compare-recordings";
 /// Shows the view called `name` and nothing of another one.

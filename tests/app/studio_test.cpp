@@ -84,6 +84,10 @@ TEST_F(StudioProgram, MeasuresFramesAsJson) {
     EXPECT_EQ(json.at(kind).at("frames"), 10);
     EXPECT_GT(json.at(kind).at("median_seconds"), 0);
     EXPECT_GE(json.at(kind).at("p99_seconds"), json.at(kind).at("median_seconds"));
+    EXPECT_GT(json.at(kind).at("own_median_seconds"), 0);
+    EXPECT_GE(json.at(kind).at("own_p99_seconds"), json.at(kind).at("own_median_seconds"));
+    // A thread cannot have worked longer than the frame took.
+    EXPECT_LE(json.at(kind).at("own_median_seconds"), json.at(kind).at("median_seconds"));
   }
 }
 

@@ -1,0 +1,210 @@
+// The frame benchmark. A frame is timed by the clock, and by what the window's own thread worked in it: the
+// first is what a person sees, the second says what is ours where other programs share the cores.
+#include "app/studio/frame_benchmark.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <ctime>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <vector>
+
+#include "app/studio/offscreen_parts.h"
+#include "engine/config/error.h"
+#include "engine/config/units.h"
+
+namespace shardlens {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point then) {
+  return std::chrono::duration<double>(Clock::now() - then).count();
+}
+
+/// What the calling thread has worked so far.
+double worked_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+struct FrameTimes {
+  size_t frames = 0;
+  double median_seconds = 0, p99_seconds = 0, longest_seconds = 0;
+  double own_median_seconds = 0, own_p99_seconds = 0;  ///< of the window's thread alone
+};
+
+/// Frames drawn one after the other.
+class Frames {
+ public:
+  void draw(Platform& platform, ui::Studio& studio) {
+    const auto begin = Clock::now();
+    const double worked = worked_seconds();
+    draw_frame(platform, studio);
+    own_.push_back(worked_seconds() - worked);
+    seconds_.push_back(seconds_since(begin));
+  }
+  /// The frame drawn last does not count.
+  void forget_last() {
+    seconds_.pop_back();
+    own_.pop_back();
+  }
+  size_t count() const { return seconds_.size(); }
+
+  FrameTimes summary() const {
+    std::vector<double> seconds = seconds_, own = own_;
+    std::sort(seconds.begin(), seconds.end());
+    std::sort(own.begin(), own.end());
+    const auto at = [](const std::vector<double>& sorted, double share) {
+      const auto place = static_cast<size_t>(std::ceil(share * static_cast<double>(sorted.size())));
+      return sorted[std::min(sorted.size(), place) - 1];
+    };
+    return {count(), at(seconds, 0.5), at(seconds, 0.99), seconds.back(), at(own, 0.5), at(own, 0.99)};
+  }
+
+ private:
+  std::vector<double> seconds_, own_;
+};
+
+FrameTimes time_frames(Platform& platform, ui::Studio& studio, int frames, bool computing) {
+  Frames drawn;
+  const auto begin = Clock::now();
+  while (drawn.count() < static_cast<size_t>(frames)) {
+    if (computing && is_at_rest(*studio.session().snapshot())) studio.session().send(command::Run{});
+    drawn.draw(platform, studio);
+    // While ranks compute: only frames that were drawn beside a run count.
+    if (computing && is_at_rest(studio.snapshot())) drawn.forget_last();
+    if (seconds_since(begin) > kTimeoutSeconds)
+      throw run_error("the ranks did not compute long enough to measure");
+  }
+  return drawn.summary();
+}
+
+nlohmann::json as_json(const FrameTimes& times) {
+  return {{"frames", times.frames},
+          {"median_seconds", times.median_seconds},
+          {"p99_seconds", times.p99_seconds},
+          {"longest_seconds", times.longest_seconds},
+          {"own_median_seconds", times.own_median_seconds},
+          {"own_p99_seconds", times.own_p99_seconds}};
+}
+
+std::string as_text(const FrameTimes& times) {
+  return fmt::format(
+      "median {:.2f} ms, 99th percentile {:.2f} ms, longest {:.2f} ms ({} frames); its own thread {:.2f} and "
+      "{:.2f} ms",
+      times.median_seconds * 1e3, times.p99_seconds * 1e3, times.longest_seconds * 1e3, times.frames,
+      times.own_median_seconds * 1e3, times.own_p99_seconds * 1e3);
+}
+
+constexpr double kScreenSeconds = 1.0 / 60;
+constexpr double kDeepestSeconds = 2e-3;  ///< of the stretch that is zoomed to
+
+/// What a person does with the timeline of a recording: `move(i)` before each frame, which then has the time
+/// that a screen gives it.
+FrameTimes time_moves(Platform& platform, ui::Studio& studio, int frames,
+                      const std::function<void(int)>& move) {
+  Frames drawn;
+  for (int i = 0; i < frames; ++i) {
+    const auto begin = Clock::now();
+    move(i);
+    drawn.draw(platform, studio);
+    std::this_thread::sleep_for(std::chrono::duration<double>(kScreenSeconds - seconds_since(begin)));
+  }
+  return drawn.summary();
+}
+
+/// Pans over the whole recording, zoomed in a little and much, and zooms in and out about many places.
+void benchmark_timeline(const Options& options) {
+  const PixelSize size = options.size.value_or(kDefaultSize);
+  const std::unique_ptr<Platform> platform = make_offscreen_platform(size);
+  ui::Studio studio(options.settings, platform->fonts(), {}, Session::Begin::WhenAsked);
+  apply_looks(options, studio.view());
+  const auto begin = Clock::now();
+  studio.open_recording(options.recording.string());
+  std::shared_ptr<const ReplaySnapshot> opened;
+  do {
+    draw_frame(*platform, studio);
+    opened = studio.replay().snapshot();
+    if (!opened->message.empty()) throw request_error(opened->message);
+    if (seconds_since(begin) > kTimeoutSeconds) throw run_error("the recording was not opened in time");
+  } while (!opened->is_open() || !studio.history().snapshot()->whole);
+  draw_frame(*platform, studio);
+  const double open_seconds = seconds_since(begin);
+  for (int i = 0; i < kSettlingFrames; ++i) draw_frame(*platform, studio);
+  const double whole = static_cast<double>(studio.history().snapshot()->end_ns) * 1e-9;
+  const int frames = options.benchmark_frames;
+  ui::Stretch& shown = studio.view().history.shown;
+  const auto pan = [&](double share) {
+    return time_moves(*platform, studio, frames, [&, share](int i) {
+      const double at = whole * (1 - share) * i / frames;
+      shown = {at, at + share * whole};
+    });
+  };
+  const FrameTimes overview = time_moves(*platform, studio, frames, [](int) {});
+  const FrameTimes far = pan(0.5), near = pan(std::min(0.5, 20 * kDeepestSeconds / whole));
+  constexpr int kOneWay = 90;  // frames
+  const FrameTimes zoom = time_moves(*platform, studio, frames, [&](int i) {
+    const double depth = 1 - std::abs((i % (2 * kOneWay)) / static_cast<double>(kOneWay) - 1);
+    const double width = whole * std::pow(std::min(1.0, kDeepestSeconds / whole), depth);
+    const double about = whole * std::fmod(0.37 * (1 + i / (2 * kOneWay)), 1.0);
+    shown = ui::clamped({about - width / 2, about + width / 2}, {0, whole});
+  });
+  const RecordingFacts& facts = *opened->recording;
+  const std::pair<const char*, const FrameTimes&> all[] = {
+      {"still", overview}, {"panning_far", far}, {"panning_near", near}, {"zooming", zoom}};
+  if (options.json) {
+    nlohmann::json json{{"width", size.width},
+                        {"height", size.height},
+                        {"renderer", platform->renderer()},
+                        {"file_bytes", facts.file_bytes},
+                        {"passes", facts.passes},
+                        {"open_seconds", open_seconds},
+                        {"frame_seconds_wanted", kScreenSeconds}};
+    for (const auto& [name, times] : all) json[name] = as_json(times);
+    fmt::print("{}\n", json.dump(2));
+    return;
+  }
+  fmt::print("{}x{}, {}\n{}: {} passes, {}, drawn {:.0f} ms after it was opened\n", size.width, size.height,
+             platform->renderer(), facts.path, grouped_text(facts.passes),
+             bytes_text(static_cast<double>(facts.file_bytes)), open_seconds * 1e3);
+  for (const auto& [name, times] : all)
+    fmt::print("{:<13} {}, of the {:.1f} ms of a frame\n", name, as_text(times), kScreenSeconds * 1e3);
+}
+
+}  // namespace
+
+void benchmark_frames(const Options& options) {
+  if (!options.recording.empty()) return benchmark_timeline(options);
+  const PixelSize size = options.size.value_or(kDefaultSize);
+  const std::unique_ptr<Platform> platform = make_offscreen_platform(size);
+  ui::Studio studio(options.settings, platform->fonts());
+  apply_looks(options, studio.view());
+  wait_for_rest(*platform, studio);
+  for (int i = 0; i < kSettlingFrames; ++i) draw_frame(*platform, studio);
+  const FrameTimes idle = time_frames(*platform, studio, options.benchmark_frames, false);
+  const FrameTimes computing = time_frames(*platform, studio, options.benchmark_frames, true);
+  const Settings& settings = options.settings;
+  if (options.json) {
+    const nlohmann::json json{{"width", size.width},
+                              {"height", size.height},
+                              {"renderer", platform->renderer()},
+                              {"model", settings.model.name},
+                              {"tp", settings.tp},
+                              {"view", options.view},
+                              {"idle", as_json(idle)},
+                              {"computing", as_json(computing)}};
+    fmt::print("{}\n", json.dump(2));
+    return;
+  }
+  fmt::print("{}x{}, {}\n{}, T = {}, view {}\n", size.width, size.height, platform->renderer(),
+             settings.model.title, settings.tp, options.view);
+  fmt::print("idle       {}\ncomputing  {}\n", as_text(idle), as_text(computing));
+}
+
+}  // namespace shardlens

@@ -1,0 +1,12 @@
+// The time that the studio's frames take, drawn without a window.
+#pragma once
+
+#include "app/studio/options.h"
+
+namespace shardlens {
+
+/// Draws frames with every panel open, first idle, then while all ranks compute, and prints median and 99th
+/// percentile of both; of a recording, what panning and zooming its timeline takes.
+void benchmark_frames(const Options& options);
+
+}  // namespace shardlens
