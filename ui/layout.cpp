@@ -12,7 +12,7 @@ namespace shardlens::ui {
 namespace {
 
 constexpr int kSettlingFrames = 3;
-constexpr float kNarrowWindow = 1500;
+constexpr float kNarrowCentre = 800;
 
 /// The leaf that holds `window`, or null while it floats or does not exist yet.
 ImGuiDockNode* node_of(const char* window) {
@@ -63,9 +63,27 @@ PanelSizes panel_sizes(ImVec2 size, float scale, bool wide_inspector) {
           .timeline = std::floor(std::min(full.timeline * scale, size.y * 0.30f))};
 }
 
+/// Into view with the tab that is open, when another one was opened or the bar has changed its width. Dear
+/// ImGui does this where a tab is clicked, not where its window is brought to the front.
+void Layout::show_open_tab(ImGuiTabBar& bar, float margin) {
+  const float width = bar.BarRect.GetWidth();
+  if (bar.VisibleTabId == open_tab_ && width == tabs_width_) return;
+  open_tab_ = bar.VisibleTabId;
+  tabs_width_ = width;
+  for (const ImGuiTabItem& tab : bar.Tabs) {
+    if (tab.ID != bar.VisibleTabId) continue;
+    const float most = std::max(0.0f, bar.WidthAllTabs - width);
+    const float last = tab.Offset - margin, first = tab.Offset + tab.Width + margin - width;
+    const float scroll = std::clamp(bar.ScrollingTarget, std::min(first, last), last);
+    bar.ScrollingTarget = std::clamp(scroll, 0.0f, most);
+  }
+}
+
 ImVec2 tab_padding(const Context& context) {
-  // All tabs of the centre side by side also in a small window.
-  const bool narrow = ImGui::GetMainViewport()->Size.x < context.px(kNarrowWindow);
+  // All tabs of the centre side by side also where it is narrow.
+  const ImGuiDockNode* centre = node_of("Stage");
+  const bool narrow =
+      (centre != nullptr ? centre->Size.x : ImGui::GetMainViewport()->Size.x) < context.px(kNarrowCentre);
   return {context.px(narrow ? 10 : 16), context.px(11)};
 }
 
@@ -166,6 +184,7 @@ void Layout::end(const Context& context, const std::string& hint) {
     list->PushClipRect(node.Pos, {node.Pos.x + node.Size.x, node.Pos.y + node.Size.y});
     const float thickness = std::round(context.px(3));
     float end_of_tabs = bar.Min.x;
+    if (&node == centre) show_open_tab(*node.TabBar, context.px(24));
     node.TabBar->ScrollingAnim = node.TabBar->ScrollingTarget;  // at once: the tab that is open is in view
     for (const ImGuiTabItem& tab : node.TabBar->Tabs) {
       const float left = bar.Min.x + tab.Offset - node.TabBar->ScrollingAnim;

@@ -9,6 +9,8 @@
 
 #include "ui/context.h"
 
+struct ImGuiTabBar;
+
 namespace shardlens::ui {
 
 struct PanelSizes {
@@ -20,7 +22,7 @@ struct PanelSizes {
 
 /// What the side panels take of a window of `size` pixels below the Bar at `scale`: their full measure where
 /// there is room, and never so much that the centre starves.
-PanelSizes panel_sizes(ImVec2 size, float scale);
+PanelSizes panel_sizes(ImVec2 size, float scale, bool wide_inspector);
 
 /// The padding of a panel's tab. Dear ImGui measures a docked window's content from it, so the dock space and
 /// every panel's Begin() must agree on it.
@@ -44,6 +46,7 @@ class Layout {
  private:
   void build(ImVec2 size, const PanelSizes& sizes);
   void follow(const PanelSizes& sizes, bool setup_hidden);
+  void show_open_tab(ImGuiTabBar& bar, float margin);
 
   ImGuiID root_ = 0;
   bool wanted_ = true;       ///< build the first layout in the next frame
@@ -51,6 +54,8 @@ class Layout {
   bool untouched_ = true;    ///< nobody has moved anything
   PanelSizes assigned_;
   bool setup_hidden_ = false;
+  ImGuiID open_tab_ = 0;  ///< of the centre, in the last frame
+  float tabs_width_ = 0;
   int settling_frames_ = 0;  ///< frames that still assign: the tree takes a frame or two to follow
 };
 

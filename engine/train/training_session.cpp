@@ -498,7 +498,7 @@ std::shared_ptr<const Snapshot> TrainingSession::Worker::shown_step(const Run& r
   if (run.events_step > 0) {
     set_times(result, run.last_events);
     result.provenance =
-        fmt::format("measured: values in training step {}, times in step {}", step, run.events_step);
+        fmt::format("measured: values of training step {}, times of step {}", step, run.events_step);
   }
   Snapshot shown;
   shown.version = now_.version;

@@ -84,7 +84,7 @@ void add_run_commands(std::vector<UiCommand>& table) {
                    .enabled = is_running});
   table.push_back({.id = "run.record",
                    .title = "Record, or stop recording",
-                   .help = "Write every run and every training step into a file, to be replayed anywhere",
+                   .help = "Write every run and training step into a file to replay",
                    .group = group,
                    .keys = {ImGuiMod_Ctrl | ImGuiKey_R},
                    .run = [](const Context& context) {

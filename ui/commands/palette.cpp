@@ -73,6 +73,17 @@ void draw_row(const Context& context, ImVec2 min, ImVec2 max, const Match& match
   if (x < right) draw_text(list, {x, small_y}, small, fitted(small, command.help, right - x));
 }
 
+/// The whole explanation of the chosen command, under the list, where every row has it as far as it fits.
+void draw_explanation(const Context& context, const std::string& words) {
+  const TextStyle style{context.fonts.body, context.px(kSmallSize), context.theme.text};
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x, height = context.px(44);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  list->AddLine({at.x, at.y + 0.5f}, {at.x + width, at.y + 0.5f}, context.theme.line, 1);
+  draw_wrapped(list, {at.x + context.px(12), at.y + context.px(9)}, style, words, width - context.px(24));
+  ImGui::Dummy({width, height});
+}
+
 /// What the palette remembers from frame to frame; starts anew whenever it opens.
 struct PaletteState {
   std::string typed;
@@ -113,7 +124,7 @@ void draw_palette(const Context& context) {
   }
 
   const float row = context.px(kRowHeight);
-  const float rows_that_fit = (viewport.Size.y - context.px(64 + 96)) / row;
+  const float rows_that_fit = (viewport.Size.y - context.px(64 + 140)) / row;
   const float rows =
       std::clamp(static_cast<float>(std::min(count, kMostRows)), 1.f, std::max(1.f, rows_that_fit));
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
@@ -140,6 +151,7 @@ void draw_palette(const Context& context) {
     draw_row(context, min, max, match, enabled);
   }
   ImGui::EndChild();
+  draw_explanation(context, count > 0 ? found[static_cast<size_t>(state.chosen)].command->help : "");
   ImGui::PopStyleVar();
 
   if (end_cover()) view.close_covers();

@@ -38,6 +38,14 @@ std::vector<Line> lines_of(CommandGroup group) {
     }
   }
   if (!degrees.keys.empty()) lines.push_back(degrees);
+  // The keys that count, Ctrl+1 to Ctrl+9, stand together in their order, wherever their commands were added.
+  const auto counts = [](const Line& line) {
+    return line.keys.starts_with("Ctrl+") && line.keys.size() == 6 && line.keys[5] >= '1' &&
+           line.keys[5] <= '9';
+  };
+  const auto first = std::find_if(lines.begin(), lines.end(), counts);
+  std::sort(first, std::stable_partition(first, lines.end(), counts),
+            [](const Line& a, const Line& b) { return a.keys < b.keys; });
   return lines;
 }
 

@@ -13,7 +13,7 @@ namespace shardlens::ui {
 Chip parity_chip(const Snapshot& snapshot, const Theme& theme) {
   Chip chip{.text = "not yet compared with serial",
             .short_text = "not compared",
-            .least_text = "\u2026",
+            .least_text = "",
             .tooltip = "Every activation and gradient will be compared with a run on one rank.",
             .colour = theme.dim,
             .mark = Mark::Ring};
@@ -82,7 +82,9 @@ Chip communicator_chip(const Snapshot& snapshot, const Theme& theme) {
 
 Chip provenance_chip(const Snapshot& snapshot, const Theme& theme) {
   const auto chip = [](const std::string& text, const std::string& tooltip, ImU32 colour, Mark mark) {
-    return Chip{text, text, text, tooltip, colour, mark};
+    // Where there is less room, what matters of it: "measured", "running on one rank".
+    const std::string brief = text.substr(0, text.find_first_of(":,"));
+    return Chip{text, brief, brief, tooltip, colour, mark};
   };
   switch (snapshot.state) {
     case RunState::Refused:

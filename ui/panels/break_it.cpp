@@ -331,7 +331,9 @@ void draw_results(const Context& context, ImVec2 at, ImVec2 size, bool low) {
     y += room + gap;
   }
   if (errors_shown) y += draw_words(context, words, {at.x, y}, size.x) + context.px(8);
-  if (loss_shown) draw_break_checks(context, report, {at.x, y}, size.x);
+  if (loss_shown) y += draw_break_checks(context, report, {at.x, y}, size.x) + gap;
+  // A page of its own for a loss that there is none of: where there is one instead.
+  if (low && loss_shown && !trains && breaks.toy) draw_toy(context, *breaks.toy, {at.x, y}, size.x);
 }
 
 /// The parts that this window shows one at a time; none: it shows everything.

@@ -104,8 +104,7 @@ float draw_table(const Context& context, const Sweep& sweep, ImVec2 at, float wi
     const float room = column.share * width - context.px(8);
     draw_text(list, {x, at.y}, in(type.note, theme.text),
               fitted(in(type.note, theme.text), column.head, room), Align::Right);
-    draw_text(list, {x, at.y + line}, type.faint_note, fitted(type.faint_note, column.note, room),
-              Align::Right);
+    draw_text(list, {x, at.y + line}, type.note, fitted(type.note, column.note, room), Align::Right);
   }
   float y = at.y + 2 * line + context.px(4);
   rule(context, {at.x, y}, width);
@@ -125,8 +124,7 @@ float draw_table(const Context& context, const Sweep& sweep, ImVec2 at, float wi
       const float room = kColumns[i].share * width - context.px(8);
       draw_text(list, {x, y}, in(i == 0 ? type.strong : type.mono, ink),
                 fitted(in(type.mono, ink), cells[i].text, room), Align::Right);
-      draw_text(list, {x, y + line}, type.faint_note, fitted(type.faint_note, cells[i].note, room),
-                Align::Right);
+      draw_text(list, {x, y + line}, type.note, fitted(type.note, cells[i].note, room), Align::Right);
     }
     if (!point.refused.empty()) {
       // Where figures are missing stands why.
@@ -179,7 +177,7 @@ void draw_weights(const Context& context, const Sweep& sweep, ImVec2 min, ImVec2
     const float middle = min.x + (static_cast<float>(i) + 0.5f) * step;
     draw_text(list, {middle, bottom + context.px(4)}, type.note, fmt::format("T = {}", p.tp), Align::Centre);
     if (!p.planned()) {
-      draw_text(list, {middle, bottom - context.px(18)}, type.faint_note, "refused", Align::Centre);
+      draw_text(list, {middle, bottom - context.px(18)}, type.note, "refused", Align::Centre);
       continue;
     }
     const auto height = [&](double count) { return static_cast<float>(count / most) * (bottom - top); };

@@ -136,7 +136,7 @@ float draw_totals(const Context& context, const SplitTrials& trials, const std::
       draw_text(list, {left, y + context.px(1)}, type.note,
                 fitted(type.note, label, right - left - value - context.px(8)));
       const bool known = one.amounts[i] > 0 || trials.trials[i].forward_collectives == 0;
-      draw_text(list, {right, y}, known ? type.mono : type.faint_note, one.texts[i], Align::Right);
+      draw_text(list, {right, y}, known ? type.mono : type.note, one.texts[i], Align::Right);
       if (most > 0 && one.amounts[i] > 0) {
         const float length = (right - left) * static_cast<float>(one.amounts[i] / most);
         const float bar = y + row - context.px(4);

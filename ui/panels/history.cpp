@@ -208,9 +208,11 @@ void draw_search(const Context& context, float left, float right) {
   if (note.empty())
     note = fmt::format("{} {}", grouped_text(history.passes), history.passes == 1 ? "pass" : "passes");
   const float room = right - x - gap;
-  if (room > context.px(60))
-    draw_text(ImGui::GetWindowDrawList(), {right, top + (height - style.size) / 2}, style,
-              fitted(style, note, room), Align::Right);
+  if (room <= context.px(60)) return;
+  draw_text(ImGui::GetWindowDrawList(), {right, top + (height - style.size) / 2}, style,
+            fitted(style, note, room), Align::Right);
+  draw_legend(context, x + context.px(16), right - std::min(room, text_width(style, note)) - context.px(32),
+              top + height / 2);
 }
 
 }  // namespace shardlens::ui

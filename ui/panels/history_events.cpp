@@ -74,7 +74,7 @@ void add_event(const HistoryFrame& frame, const HistoryPass& pass, int rank, Ste
   if (own_end - x0 >= 1 || !meets) {
     const ImU32 phase = step.phase == Phase::Forward ? theme.forward : theme.backward;
     const bool narrow = own_end - x0 < 1;
-    const ImU32 fill = selected ? phase : mixed(theme.panel, phase, narrow ? 0.4f : 0.58f);
+    const ImU32 fill = selected ? phase : mixed(theme.panel, phase, narrow ? 0.4f : kComputeTint);
     const float right = narrow ? x0 + 1 : std::max(own_end - context.px(1), x0 + 1);
     PlainRect* before = drawn.compute.empty() ? nullptr : &drawn.compute.back();
     // A heap of narrow ones is one block.
@@ -87,9 +87,9 @@ void add_event(const HistoryFrame& frame, const HistoryPass& pass, int rank, Ste
   if (meets) {
     if (met - arrived >= 1)
       drawn.waits.push_back(
-          {{arrived, top}, {met, bottom}, faded(theme.communication, selected ? 0.40f : 0.24f)});
+          {{arrived, top}, {met, bottom}, faded(theme.communication, selected ? 0.40f : kWaitingTint)});
     const float end = std::max(x1 - context.px(1), met + context.px(1));
-    const ImU32 solid = faded(theme.communication, selected ? 1.0f : 0.88f);
+    const ImU32 solid = faded(theme.communication, selected ? 1.0f : kTransferTint);
     PlainRect* before = drawn.transfers.empty() ? nullptr : &drawn.transfers.back();
     if (before && before->min.y == top && before->colour == solid && met - before->max.x < 1 && end - met < 2)
       before->max.x = std::max(before->max.x, end);

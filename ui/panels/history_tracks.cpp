@@ -25,8 +25,8 @@ constexpr float kFlag = 9;            // of a note, on the axis
 constexpr float kLeastPassLabel = 84, kLeastPassLine = 5;
 
 std::array<ImU32, kBandCount> band_colours(const Theme& theme) {
-  return {mixed(theme.panel, theme.forward, 0.58f), mixed(theme.panel, theme.backward, 0.58f),
-          faded(theme.communication, 0.88f), faded(theme.communication, 0.24f)};
+  return {mixed(theme.panel, theme.forward, kComputeTint), mixed(theme.panel, theme.backward, kComputeTint),
+          faded(theme.communication, kTransferTint), faded(theme.communication, kWaitingTint)};
 }
 
 /// So that at most kMostRects are drawn: the least width of a column.

@@ -86,9 +86,15 @@ std::string provenance_of(const Context& context, const Subject& subject) {
              : fmt::format("values of pass {}, {}", grouped_text(sampled_in[id]), subject.result->provenance);
 }
 
-/// The same without the machine's name, where that has no room.
-std::string brief(const std::string& provenance) {
-  return provenance.substr(0, provenance.rfind(" on "));
+/// The longest of these that fits: all of it; without the machine's name; without where the times are from,
+/// which are not of these values.
+std::string fitting(const TextStyle& style, const std::string& provenance, float room) {
+  std::string words = provenance;
+  for (const char* end : {" on ", ", times"}) {
+    if (text_width(style, words) <= room) break;
+    words = provenance.substr(0, provenance.find(end));
+  }
+  return fitted(style, words, room);
 }
 
 void draw_head(const Context& context, const Subject& subject, Pen& pen) {
@@ -97,10 +103,8 @@ void draw_head(const Context& context, const Subject& subject, Pen& pen) {
   draw_text(pen.list, {pen.x, pen.y}, title, "Inspector");
   const TextStyle small = small_text(context, theme.dim);
   const float room = pen.width - text_width(title, "Inspector") - context.px(16);
-  std::string provenance = provenance_of(context, subject);
-  if (text_width(small, provenance) > room) provenance = brief(provenance);
-  draw_text(pen.list, {pen.x + pen.width, pen.y + context.px(1)}, small, fitted(small, provenance, room),
-            Align::Right);
+  draw_text(pen.list, {pen.x + pen.width, pen.y + context.px(1)}, small,
+            fitting(small, provenance_of(context, subject), room), Align::Right);
   pen.y += title.size + context.px(14);
 }
 

@@ -156,7 +156,7 @@ float draw_kinds(const Context& context, ImVec2 at, float width) {
       draw_text(list, {right, y + context.px(1)}, in(figures, equal ? theme.agreement : theme.communication),
                 equal ? "=" : "≠", Align::Right);
     } else {
-      draw_text(list, {measured_x, y + context.px(1)}, in(figures, theme.faint), "not yet", Align::Right);
+      draw_text(list, {measured_x, y + context.px(1)}, in(figures, theme.dim), "not yet", Align::Right);
     }
     copied.rows.push_back({name, grouped_text(plan_bytes), marks ? grouped_text(run_bytes) : "not yet"});
     y += context.px(26);

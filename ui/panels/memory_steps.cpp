@@ -54,7 +54,7 @@ void draw_live_bytes(const Context& context, ImVec2 min, ImVec2 size) {
   const ByteUnit unit = unit_for(top);
   const std::string title = "Over one forward and backward pass";
   draw_text(list, min, type.strong, title);
-  const std::string says = "most at step " + std::to_string(peak + 1) + ", " + plan.program.steps[peak].name +
+  const std::string says = "most at step " + std::to_string(peak) + ", " + plan.program.steps[peak].name +
                            ": " + bytes_text(held) + " live on rank " + std::to_string(rank) + ", planned";
   draw_text(list, {min.x + size.x, min.y + context.px(2)}, type.note,
             fitted(type.note, says, size.x - text_width(type.strong, title) - context.px(16)), Align::Right);
@@ -113,7 +113,7 @@ void draw_live_bytes(const Context& context, ImVec2 min, ImVec2 size) {
   if (selected >= 0 && static_cast<size_t>(selected) < live.size()) {
     const float x = (x_of(static_cast<size_t>(selected)) + x_of(static_cast<size_t>(selected) + 1)) / 2;
     const std::string name =
-        "step " + std::to_string(selected + 1) + " · " + plan.program.step(selected).name + " · " +
+        "step " + std::to_string(selected) + " · " + plan.program.step(selected).name + " · " +
         bytes_text(static_cast<double>(total_bytes(live[static_cast<size_t>(selected)])));
     const float half = text_width(type.note, name) / 2;
     const float low = plot_min.x + text_width(type.note, "forward") + context.px(12) + half;
@@ -122,7 +122,7 @@ void draw_live_bytes(const Context& context, ImVec2 min, ImVec2 size) {
       draw_text(list, {std::clamp(x, low, high), label_y}, in(type.note, theme.text), name, Align::Centre);
   }
   if (hovered && ImGui::BeginTooltip()) {
-    ImGui::Text("step %zu, %s", under + 1, plan.program.steps[under].name.c_str());
+    ImGui::Text("step %zu, %s", under, plan.program.steps[under].name.c_str());
     for (MemoryKind kind : kStackOrder)
       if (bytes_of(live[under], kind) > 0)
         ImGui::Text("%12s  %s", bytes_text(static_cast<double>(bytes_of(live[under], kind))).c_str(),

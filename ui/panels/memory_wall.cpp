@@ -146,8 +146,7 @@ float draw_table(const Context& context, const Wall& wall, ImVec2 at, float widt
   const MakeTable make = [&] { return copied; };
   copy_button(context, "copy one rank", {right, head_y}, make);
   copyable_table("one rank", at, {right, y + context.px(36)}, make);
-  draw_text(list, {right - context.px(64), head_y + context.px(5)}, type.faint_note, "estimated",
-            Align::Right);
+  draw_text(list, {right - context.px(64), head_y + context.px(5)}, type.note, "estimated", Align::Right);
   return y + context.px(36) - at.y;
 }
 

@@ -11,7 +11,6 @@ Type::Type(const Context& context)
       strong{context.fonts.bold, context.px(kBodySize), context.theme.text},
       body{context.fonts.body, context.px(kBodySize), context.theme.text},
       note{context.fonts.body, context.px(kSmallSize), context.theme.dim},
-      faint_note{context.fonts.body, context.px(kSmallSize), context.theme.faint},
       mono{context.fonts.mono, context.px(kBodySize), context.theme.text},
       mono_note{context.fonts.mono, context.px(kSmallSize), context.theme.dim} {}
 

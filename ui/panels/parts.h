@@ -18,10 +18,9 @@ struct Type {
   TextStyle figure;  ///< bold, 1.2 × body: the numbers a room must read
   TextStyle strong;  ///< bold body
   TextStyle body;
-  TextStyle note;        ///< small and dim
-  TextStyle faint_note;  ///< small and faint
-  TextStyle mono;        ///< values
-  TextStyle mono_note;   ///< small values, dim
+  TextStyle note;       ///< small and dim
+  TextStyle mono;       ///< values
+  TextStyle mono_note;  ///< small values, dim
 };
 
 inline TextStyle in(TextStyle style, ImU32 colour) {

@@ -98,14 +98,14 @@ void draw_row(const Context& context, const ProgramRow& row) {
   ImGui::PopStyleColor();
   const bool collective = is_collective(step.op);
   const bool quiet = step.op == Op::Identity || step.op == Op::Slice;
-  const ImU32 ink = collective ? theme.communication : quiet ? theme.faint : theme.text;
+  const ImU32 ink = collective ? theme.communication : quiet ? theme.dim : theme.text;
   if (ImGui::TableNextColumn()) {
     ImGui::PushFont(context.fonts.italic, 0);
     coloured(collective ? theme.communication : theme.dim, row.cell(ProgramColumn::Mark));
     ImGui::PopFont();
   }
   if (ImGui::TableNextColumn()) coloured(ink, row.cell(ProgramColumn::Name));
-  if (ImGui::TableNextColumn()) coloured(quiet ? theme.faint : theme.text, row.cell(ProgramColumn::Equation));
+  if (ImGui::TableNextColumn()) coloured(quiet ? theme.dim : theme.text, row.cell(ProgramColumn::Equation));
   if (ImGui::TableNextColumn()) coloured(theme.dim, row.cell(ProgramColumn::Output));
   if (ImGui::TableNextColumn())
     coloured(layout_colour(theme, program.tensor(step.outputs.front()).layout),

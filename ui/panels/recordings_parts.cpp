@@ -112,7 +112,7 @@ void draw_step(const Context& context, const ComparedRuns& runs, const DiffRow& 
   fill_rect(list, {at.x, at.y + context.px(4)}, {at.x + context.px(4), at.y + height - context.px(4)},
             phase_colour(theme, row.phase));
   const TextStyle quiet = in(type.mono_note, theme.dim);
-  draw_text(list, {c.step, y}, quiet, row.a >= 0 ? std::to_string(row.a + 1) : "–", Align::Right);
+  draw_text(list, {c.step, y}, quiet, row.a >= 0 ? std::to_string(row.a) : "–", Align::Right);
   const ImU32 ink = row.collective ? theme.communication : theme.text;
   std::string name = row.name;
   if (!row.in_both()) name += row.a >= 0 ? "   only in A" : "   only in B";

@@ -84,8 +84,8 @@ float draw_formula(const Context& context, const CrossingStudy& study, ImVec2 at
   draw_text(list, {at.x, y}, type.mono, "doubling T pays while  C / K  >  2 (K′ / K − 1)");
   y += type.mono.size + context.px(6);
   const std::string numbers = fmt::format(
-      "C {}: the layer computes, T = {}.  K {}: its collectives inside the node.  K′ {}: the same over two "
-      "nodes, T = {}.",
+      "C {}: the layer computes, T\u00A0=\u00A0{}.  K {}: its collectives inside the node.  K′ {}: the same "
+      "over two nodes, T\u00A0=\u00A0{}.",
       format_seconds(even.compute_seconds), even.tp, format_seconds(even.near_seconds),
       format_seconds(even.far_seconds), 2 * even.tp);
   y += draw_wrapped(list, {at.x, y}, type.note, numbers, width) + context.px(6);
@@ -109,7 +109,7 @@ Chart chart_of(const Context& context, const CrossingStudy& study) {
     const double value = crossing.even.ratio(), needed = crossing.even.break_even_ratio();
     chart.x_ticks.push_back(x);
     ratio.dots.push_back(
-        {x, value, fmt::format("{:.3g}", value), std::nullopt, "",
+        {x, value, fmt::format("{:#.3g}", value), std::nullopt, "",
          fmt::format("hidden {}: C/K = {:.2f}, break-even {:.2f}", crossing.hidden, value, needed)});
     border.dots.push_back({x, needed, "", std::nullopt, "", ratio.dots.back().tooltip});
     most = std::max({most, value, needed});

@@ -1,5 +1,5 @@
-// The cluster as it stands: a square is a group of T devices, a column a stage of the model, a row a replica
-// of it; squares that touch share a node. And the pipeline's time, in which the bubble can be seen.
+// The cluster as it stands: a box is a group of T devices, a column a stage of the model, a row a replica
+// of it; boxes that touch share a node. And the pipeline's time, in which the bubble can be seen.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace shardlens::ui {
 namespace {
 
-/// Where the squares stand.
+/// Where the boxes stand.
 struct Grid {
   int64_t stages = 1, replicas = 1, shown = 1;  ///< `shown` of the replicas
   int64_t tp = 1, node = 1;
@@ -39,7 +39,7 @@ Grid grid_of(const Context& context, const ClusterStudy& study, ImVec2 at, ImVec
   return grid;
 }
 
-/// A square: its edges stand apart from those of other nodes, and a group of several nodes is parted.
+/// A box: its edges stand apart from those of other nodes, and a group of several nodes is parted.
 void draw_group(const Context& context, const Grid& grid, int64_t stage, int64_t replica, bool lit) {
   const Theme& theme = context.theme;
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -88,7 +88,7 @@ std::vector<std::string> ways(const ClusterStudy& study) {
   const auto wires = [](bool crosses) { return crosses ? "InfiniBand" : "NVLink"; };
   std::vector<std::string> lines;
   if (s.tp > 1)
-    lines.push_back(fmt::format("in a square: {} collectives, each device sends {}, {}",
+    lines.push_back(fmt::format("in a box: {} collectives, each device sends {}, {}",
                                 grouped_text(price.sum.tp_collectives), bytes(price.sum.tp_sent_bytes),
                                 wires(tp_ring(s.tp, s.dp, study.hardware).crosses_nodes)));
   if (study.stages > 1)
@@ -110,7 +110,7 @@ float draw_devices(const Context& context, const ClusterStudy& study, ImVec2 min
   const Pipeline& pipeline = study.price.pipeline;
   draw_text(list, min, type.strong,
             fitted(type.strong,
-                   fmt::format("A square is T = {}; columns are P = {} stages of {} {}, rows D = {}",
+                   fmt::format("A box is T = {}; columns are P = {} stages of {} {}, rows D = {}",
                                study.settings.tp, study.stages, pipeline.stage_layers,
                                pipeline.stage_layers == 1 ? "layer" : "layers", study.settings.dp),
                    size.x));
@@ -138,10 +138,10 @@ float draw_devices(const Context& context, const ClusterStudy& study, ImVec2 min
       draw_group(context, grid, stage, replica, stage == lit_stage && replica == lit_replica);
   }
   float y = at.y + height + context.px(6);
-  std::string nodes = fmt::format("squares that touch share a node of {}", grid.node);
+  std::string nodes = fmt::format("boxes that touch share a node of {}", grid.node);
   if (grid.tp >= grid.node)
-    nodes = grid.tp == grid.node ? fmt::format("a square is a node of {}", grid.node)
-                                 : fmt::format("a square is {} nodes of {}", grid.tp / grid.node, grid.node);
+    nodes = grid.tp == grid.node ? fmt::format("a box is a node of {}", grid.node)
+                                 : fmt::format("a box is {} nodes of {}", grid.tp / grid.node, grid.node);
   if (grid.shown < grid.replicas)
     nodes += fmt::format("; {} more replicas like these are not drawn", grid.replicas - grid.shown);
   draw_text(list, {min.x, y}, in(type.note, context.theme.text), fitted(type.note, nodes, size.x));

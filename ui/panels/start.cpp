@@ -74,7 +74,7 @@ struct Card {
 
 float card_height(const Context& c, const Type& type, const Card& card, float width) {
   const float inner = width - c.px(2 * kCardPadding);
-  const float note = card.note.empty() ? 0 : type.note.size + c.px(8);
+  const float note = card.note.empty() ? 0 : wrapped_height(type.note, card.note, inner) + c.px(8);
   return c.px(2 * kCardPadding) + type.strong.size + c.px(6) + wrapped_height(type.body, card.words, inner) +
          note;
 }
@@ -97,8 +97,8 @@ bool draw_card(const Context& c, const Type& type, const Card& card, ImVec2 at, 
   pen.y += type.strong.size + c.px(6);
   draw_wrapped(list, pen, in(type.body, c.theme.dim), card.words, inner);
   if (!card.note.empty())
-    draw_text(list, {pen.x, max.y - c.px(kCardPadding) - type.note.size}, type.note,
-              fitted(type.note, card.note, inner));
+    draw_wrapped(list, {pen.x, max.y - c.px(kCardPadding) - wrapped_height(type.note, card.note, inner)},
+                 type.note, card.note, inner);
   return clicked;
 }
 

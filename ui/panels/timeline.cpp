@@ -119,6 +119,7 @@ void draw_header(const Context& context, const Tracks& tracks, float reserve = 0
 
   const StepId step = context.view.selected_step;
   const float room = right - note_width - context.px(16) - after_buttons;
+  float end = after_buttons;
   if (tracks.plan && step >= 0 && step < static_cast<StepId>(tracks.plan->program.steps.size())) {
     const Step& selected = tracks.plan->program.step(step);
     const std::string count = "step " + number_of(step, tracks.plan->program.steps.size());
@@ -131,7 +132,10 @@ void draw_header(const Context& context, const Tracks& tracks, float reserve = 0
     draw_text(list, {after_buttons, at.y + (side - mono.size) / 2}, what_style, shown);
     const float count_x = after_buttons + text_width(what_style, shown) + context.px(12);
     if (counted) draw_text(list, {count_x, text_y}, small, count);
+    end = counted ? count_x + text_width(small, count) : after_buttons + text_width(what_style, shown);
   }
+  if (tracks.seconds > 0)
+    draw_legend(context, end + context.px(32), right - note_width - context.px(32), at.y + side / 2);
   ImGui::SetCursorScreenPos({at.x, at.y + side + context.px(4)});
 }
 

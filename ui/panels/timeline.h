@@ -19,7 +19,10 @@ inline TextStyle timeline_text(const Context& context, ImFont* font, float size,
 }
 
 inline constexpr float kTrackLabelWidth = 72;  ///< left of the tracks, at scale 1
-inline constexpr float kPlayheadWide = 6;      ///< half the width of its head, at scale 1
+// How much of its colour a block has on the panel's ground: compute, transfer, and waiting, where nothing is
+// selected.
+inline constexpr float kComputeTint = 0.58f, kTransferTint = 0.88f, kWaitingTint = 0.24f;
+inline constexpr float kPlayheadWide = 6;  ///< half the width of its head, at scale 1
 
 /// The rank's colour and name, left of its track, which is `height` high.
 void draw_rank_name(const Context& context, ImVec2 left_top, float height, size_t rank);
@@ -29,6 +32,9 @@ void draw_axis_tick(const Context& context, float x, float top, float bottom, fl
                     const std::string& name, std::span<const float> marks);
 /// A triangle on the axis and a line through the tracks.
 void draw_playhead_at(const Context& context, float x, float top, float bottom);
+/// What the tracks' colours are, right of `left` and left of `right`; nothing where that has no room. At
+/// `middle` from the top.
+void draw_legend(const Context& context, float left, float right, float middle);
 /// A rank that stood still on purpose for `held_seconds`, in the rectangle of its track; of the axis the
 /// pixels from `shown.x` to `shown.y` are seen.
 void draw_hold(const Context& context, ImVec2 min, ImVec2 max, ImVec2 shown, double held_seconds);

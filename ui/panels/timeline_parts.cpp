@@ -44,6 +44,27 @@ void draw_playhead_at(const Context& context, float x, float top, float bottom) 
   draw_line(list, {x, top}, {x, bottom}, context.theme.text, std::max(1.0f, context.px(1.5f)));
 }
 
+void draw_legend(const Context& context, float left, float right, float middle) {
+  const Theme& theme = context.theme;
+  const std::pair<const char*, ImU32> kinds[] = {
+      {"forward", mixed(theme.panel, theme.forward, kComputeTint)},
+      {"backward", mixed(theme.panel, theme.backward, kComputeTint)},
+      {"transfer", faded(theme.communication, kTransferTint)},
+      {"waiting", faded(theme.communication, kWaitingTint)}};
+  const TextStyle style = timeline_text(context, context.fonts.body, kSmallSize, theme.dim);
+  const float swatch = context.px(12), gap = context.px(16);
+  float width = -gap;
+  for (const auto& [words, colour] : kinds) width += swatch + context.px(6) + text_width(style, words) + gap;
+  if (width > right - left) return;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  float x = std::round(right - width);
+  for (const auto& [words, colour] : kinds) {
+    fill_rect(list, {x, middle - swatch / 2}, {x + swatch, middle + swatch / 2}, colour, context.px(2));
+    draw_text(list, {x + swatch + context.px(6), middle - style.size / 2}, style, words);
+    x += swatch + context.px(6) + text_width(style, words) + gap;
+  }
+}
+
 // An outline with what it is, and nothing in it, for nothing was done.
 void draw_hold(const Context& context, ImVec2 min, ImVec2 max, ImVec2 shown, double held_seconds) {
   max.x = std::max(max.x, min.x + context.px(2));

@@ -34,7 +34,7 @@ struct Frame {
   float scroll;                     ///< pixels scrolled down
   float top = 0;                    ///< of the first track, below `min`: other runs' may lie above it
   std::string name = {};            ///< of this run, above its tracks; empty where there is one alone
-  std::vector<std::string> labels;  ///< [step]; empty where none fits
+  std::vector<std::string> labels;  ///< [step]; empty where none fits on every rank
 
   const Program& program() const { return tracks.plan->program; }
   float x(double seconds) const {
@@ -50,6 +50,14 @@ struct Frame {
 
 ImU32 phase_colour(const Theme& theme, Phase phase) {
   return phase == Phase::Forward ? theme.forward : theme.backward;
+}
+
+/// The longest of the step's names that is at most `width` wide; empty where none is.
+std::string longest_name(const Program& program, const Step& step, const TextStyle& style, float width) {
+  const std::string symbol = step.outputs.empty() ? "" : program.tensor(step.outputs[0]).symbol;
+  for (const std::string& name : {step.equation, step.name, symbol})
+    if (!name.empty() && text_width(style, name) <= width) return name;
+  return {};
 }
 
 /// For each step in view the longest of its names that fits on every rank, so that it reads the same on all
@@ -71,12 +79,7 @@ std::vector<std::string> labels_for(const Frame& frame) {
     }
     const float width = static_cast<float>(shortest / frame.pixel_seconds()) - context.px(12);
     if (!in_view || width < context.px(8)) continue;
-    const std::string symbol = step.outputs.empty() ? "" : program.tensor(step.outputs[0]).symbol;
-    for (const std::string& name : {step.equation, step.name, symbol}) {
-      if (name.empty() || text_width(style, name) > width) continue;
-      labels[id] = name;
-      break;
-    }
+    labels[id] = longest_name(program, step, style, width);
   }
   return labels;
 }
@@ -95,7 +98,7 @@ void draw_compute(const Frame& frame, size_t rank) {
         context.view.selected_step >= block.first && context.view.selected_step <= block.last;
     const Step& step = frame.program().step(block.first);
     const ImU32 phase = phase_colour(theme, step.phase);
-    const ImU32 fill = selected ? phase : mixed(theme.panel, phase, block.joined() ? 0.4f : 0.58f);
+    const ImU32 fill = selected ? phase : mixed(theme.panel, phase, block.joined() ? 0.4f : kComputeTint);
     const float x0 = frame.x(block.begin_seconds);
     const float x1 = std::max(frame.x(block.end_seconds) - context.px(1), x0 + std::max(1.0f, context.px(1)));
     const float rounding = x1 - x0 > context.px(6) ? context.px(2) : 0;
@@ -109,7 +112,10 @@ void draw_compute(const Frame& frame, size_t rank) {
     const float room = std::min(x1, frame.max.x) - from - context.px(12);
     if (block.joined() || room < context.px(8)) continue;
     text.colour = legible_on(theme, fill);
-    const std::string label = fitted(text, frame.labels[static_cast<size_t>(block.first)], room);
+    const std::string& common = frame.labels[static_cast<size_t>(block.first)];
+    // Where one rank was too quick for a name, the others still say theirs.
+    const std::string label =
+        common.empty() ? longest_name(frame.program(), step, text, room) : fitted(text, common, room);
     if (!label.empty())
       draw_text(list, {from + context.px(6), top + (frame.height - text.size) / 2}, text, label);
   }
@@ -192,8 +198,9 @@ void draw_collectives(const Frame& frame) {
       const float arrival = frame.x(event.arrival_seconds);
       const float met = frame.x(event.all_arrived_seconds);
       const float end = std::max(frame.x(event.end_seconds) - context.px(1), met + context.px(2));
-      fill_rect(list, {arrival, top}, {met, bottom}, faded(theme.communication, selected ? 0.40f : 0.24f));
-      fill_rect(list, {met, top}, {end, bottom}, faded(theme.communication, selected ? 1.0f : 0.88f),
+      fill_rect(list, {arrival, top}, {met, bottom},
+                faded(theme.communication, selected ? 0.40f : kWaitingTint));
+      fill_rect(list, {met, top}, {end, bottom}, faded(theme.communication, selected ? 1.0f : kTransferTint),
                 end - met > context.px(6) ? context.px(2) : 0);
       if (selected) {
         const float half = context.px(1);

@@ -100,7 +100,7 @@ void draw_header(const Context& context, const Columns& columns, float y) {
   }
 }
 
-/// A conversion that sends nothing: one faint line. Returns the height it took.
+/// A conversion that sends nothing: one dim line. Returns the height it took.
 float draw_quiet_row(const Context& context, const TrafficRow& row, const Columns& columns, float y,
                      ImU32 ink) {
   const Type type(context);
@@ -151,7 +151,7 @@ void draw_collective_row(const Context& context, const TrafficRow& row, const Co
   if (row.measured) {
     draw_text(list, {columns.measured, first}, type.mono, format_seconds(row.transfer_seconds), Align::Right);
   } else {
-    draw_text(list, {columns.measured, first}, type.faint_note, "not yet", Align::Right);
+    draw_text(list, {columns.measured, first}, type.note, "not yet", Align::Right);
   }
   if (row.beside_seconds > 0) {
     draw_text(list, {columns.measured, second}, in(type.mono_note, theme.text),
@@ -195,7 +195,7 @@ float draw_rows(const Context& context, const std::vector<TrafficRow>& rows, con
     const float height = row.sends() ? context.px(27) + why + context.px(9) : context.px(26);
     const bool hovered =
         draw_step_row(context, "conversions", row.step, row.phase, {at.x, y}, {width, height});
-    const ImU32 quiet = selected || hovered ? theme.text : theme.faint;
+    const ImU32 quiet = selected || hovered ? theme.text : theme.dim;
     if (row.conjugate != Conjugate::None) {
       const TextStyle mark{context.fonts.italic, context.px(kBodySize * 1.2f),
                            row.sends() ? theme.communication : quiet};

@@ -150,7 +150,7 @@ float draw_loss_lens(const Context& context, const LossLens& lens, ImVec2 at, fl
         if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", ratio.c_str());
       }
     }
-    draw_text(list, {right, y + context.px(3)}, type.faint_note, line.provenance, Align::Right);
+    draw_text(list, {right, y + context.px(3)}, type.note, line.provenance, Align::Right);
     y += context.px(23);
   }
   copyable_table("loss lens", {at.x, lines_top}, {right, y}, [&] { return copied(lines); });

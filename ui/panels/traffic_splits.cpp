@@ -102,8 +102,8 @@ float draw_splits(const Context& context, const std::vector<SplitCost>& splits, 
   }
   copyable_table("cut in other ways", at, {right, y}, [&] { return copied(splits); });
   draw_text(
-      list, {at.x, y + context.px(4)}, type.faint_note,
-      fitted(type.faint_note,
+      list, {at.x, y + context.px(4)}, type.note,
+      fitted(type.note,
              "Planned and counted, not run: per rank. Edge: forward or backward. A click runs the split.",
              width));
   return y + context.px(24) - at.y;

@@ -239,6 +239,30 @@ std::string remark(const Context& context, const Settings& settings) {
   return {};
 }
 
+/// What the marks are, side by side as far as `width` goes and then below each other. Returns the height.
+float draw_legend(const Context& context, ImVec2 at, float width) {
+  const Type type(context);
+  const TextStyle words = in(type.body, context.theme.dim);
+  std::vector<std::pair<DotMark, std::string>> marks{{DotMark::Circle, "predicted"}};
+  if (context.beside == nullptr) {
+    marks.push_back({DotMark::Triangle, "measured, waiting left out"});
+  } else {
+    marks.push_back(
+        {DotMark::Triangle, "replayed on " + context.replay.recording->machine + ", waiting left out"});
+    marks.push_back({DotMark::Diamond, "measured here"});
+  }
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float indent = context.px(18), gap = context.px(18), line = words.size + context.px(6);
+  ImVec2 pen = at;
+  for (const auto& [mark, text] : marks) {
+    if (pen.x > at.x && pen.x + indent + text_width(words, text) > at.x + width) pen = {at.x, pen.y + line};
+    draw_mark(list, {pen.x + context.px(6), pen.y + words.size / 2}, mark, context.px(5), words.colour);
+    draw_text(list, {pen.x + indent, pen.y}, words, fitted(words, text, at.x + width - pen.x - indent));
+    pen.x += indent + text_width(words, text) + gap;
+  }
+  return pen.y + line - at.y;
+}
+
 /// The line with the remark at its left and what measures at its right. Returns the height.
 float draw_calibration(const Context& context, const Settings& settings, ImVec2 at, float width) {
   const Type type(context);
@@ -272,24 +296,8 @@ float draw_calibration(const Context& context, const Settings& settings, ImVec2 
                           known ? ButtonLook::Plain : ButtonLook::Accent, right);
   }
   const float room = width - taken - context.px(16);
-  if (words.empty()) {  // nothing stands in the way: what the marks are
-    const float middle = at.y + context.px(4) + type.body.size / 2;
-    draw_mark(list, {at.x + context.px(6), middle}, DotMark::Circle, context.px(5), theme.dim);
-    draw_text(list, {at.x + context.px(18), at.y + context.px(4)}, in(type.body, theme.dim), "predicted");
-    const float second = at.x + context.px(18) + text_width(type.body, "predicted") + context.px(24);
-    draw_mark(list, {second, middle}, DotMark::Triangle, context.px(5), theme.dim);
-    const std::string measured =
-        context.beside == nullptr ? std::string("measured, waiting left out")
-                                  : "replayed on " + context.replay.recording->machine + ", waiting left out";
-    draw_text(list, {second + context.px(12), at.y + context.px(4)}, in(type.body, theme.dim), measured);
-    if (context.beside != nullptr) {
-      const float third = second + context.px(12) + text_width(type.body, measured) + context.px(24);
-      draw_mark(list, {third, middle}, DotMark::Diamond, context.px(5), theme.dim);
-      draw_text(list, {third + context.px(12), at.y + context.px(4)}, in(type.body, theme.dim),
-                "measured here");
-    }
-    return context.px(kControlHeight);
-  }
+  if (words.empty())  // nothing stands in the way: what the marks are
+    return std::max(context.px(kControlHeight), draw_legend(context, {at.x, at.y + context.px(4)}, room));
   draw_wrapped(list, {at.x, at.y + context.px(4)}, in(type.body, theme.communication), words, room);
   return std::max(context.px(kControlHeight), wrapped_height(type.body, words, room) + context.px(4));
 }

@@ -469,7 +469,7 @@ void draw_norms(const Context& context, const TrainCurve& curve, const std::vect
     }
   }
   draw_text(list, {from.x, to.y + context.px(4)}, type.mono_note, "0");
-  draw_text(list, {to.x, to.y + context.px(4)}, type.mono_note, grouped_text(std::llround(all)),
+  draw_text(list, {to.x, to.y + context.px(4)}, type.mono_note, grouped_text(std::llround(all)) + " steps",
             Align::Right);
   ImGui::SetCursorScreenPos(from);
   ImGui::PushID(curve.name.c_str());
