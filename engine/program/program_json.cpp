@@ -245,9 +245,8 @@ void check_storage(const Program& program, const std::string& source) {
     const int64_t rows = tensor.shape.empty() ? 1 : tensor.shape[0];
     const int64_t stored_rows = storage.shape.empty() ? 1 : storage.shape[0];
     if (tensor.first_row < 0 || tensor.first_row > stored_rows - rows)
-      throw request_error(fmt::format("{}: tensor {} is rows {} to {} of {}, which has {}", source,
-                                      tensor.name, tensor.first_row, tensor.first_row + rows, storage.name,
-                                      stored_rows));
+      throw request_error(fmt::format("{}: tensor {} is {} rows from row {} on of {}, which has {}", source,
+                                      tensor.name, rows, tensor.first_row, storage.name, stored_rows));
   }
 }
 

@@ -43,14 +43,23 @@ std::string heads_note(const Tensor& tensor) {
   return tensor.layout.kind == LayoutKind::Sharded ? "local: whole heads" : "every head";
 }
 
+// Of what the step computes, the tensor that is drawn: of "R = X + O + b; V = LayerNorm(R)" the second
+// half, and of "C = P · V,  P = softmax(…)" the first clause. The tooltip and the Inspector show all.
+std::string drawn_equation(const Program& program, const Step& step) {
+  if (step.outputs.empty()) return step.equation;
+  const std::string own = program.tensor(step.outputs[0]).symbol + " =";
+  const size_t next = step.equation.find("; ");
+  const bool is_second = next != std::string::npos && step.equation.compare(next + 2, own.size(), own) == 0;
+  const std::string equation = is_second ? step.equation.substr(next + 2) : step.equation.substr(0, next);
+  return equation.substr(0, equation.find(",  "));
+}
+
 Row row_of(const Program& program, const Step& step) {
   Row row;
   row.step = step.id;
   row.tensor = step.outputs.empty() ? kNoTensor : step.outputs[0];
   row.phase = step.phase;
-  // Of "C = P · V,  P = softmax(…)" the gutter shows the first clause; the tooltip and the Inspector show
-  // all.
-  row.title = step.equation.substr(0, step.equation.find(",  "));
+  row.title = drawn_equation(program, step);
   row.note = note_of(program, step);
   if (program.ranks() == 1 && row.note == kSame) row.note = "one rank does it all";
   if (is_collective(step.op)) {
@@ -104,7 +113,7 @@ std::string note_of(const Program& program, const Step& step) {
     case Op::GeluGrad:
       return elementwise_note(out);
     case Op::LayerNorm:
-      return step.inputs.size() > 3 ? "sum, then each token whole" : "each token whole";
+      return step.inputs.size() > 3 ? step.equation.substr(0, step.equation.find("; ")) : "each token whole";
     case Op::LayerNormGrad:
       return step.inputs.size() % 2 == 1 ? "each token whole, then sum" : "each token whole";
     case Op::LayerNormSums:

@@ -1,6 +1,7 @@
 // The Stage's rows: generated from the Program alone, in its order, with words that follow from the layouts.
 #include "ui/stage/rows.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
@@ -95,6 +96,21 @@ TEST(StageRows, ProductsShowTheirWeightAndBiasRowsTheirBias) {
     EXPECT_EQ(row.kind == RowKind::Compact, step.op == Op::LinearGradWeight || step.op == Op::BiasGrad)
         << row.title;
   }
+}
+
+TEST(StageRows, AFusedStepIsTitledByWhatIsDrawnOfIt) {
+  Settings settings = program_of("megatron", 2).settings;
+  settings.fusion = Fusion::On;
+  const Program program = plan_program(settings);
+  std::vector<std::string> norm, gelu;
+  for (const Row& row : rows_of(program)) {
+    if (row.step < 0) continue;
+    const Step& step = program.step(row.step);
+    if (step.name == "ln2") norm = {row.title, row.note};
+    if (step.op == Op::GeluGrad) gelu = {row.title};
+  }
+  EXPECT_THAT(norm, ::testing::ElementsAre("V = LayerNorm(R)", "R = X + O + b"));
+  EXPECT_THAT(gelu, ::testing::ElementsAre("dH = dG ∘ GeLU'(H)"));
 }
 
 TEST(StageStack, RowsFollowEachOtherWithoutOverlap) {
