@@ -1,0 +1,79 @@
+// Operations that do what others do one after the other: the same bits, rounded where those store.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "engine/device/device.h"
+#include "engine/io/half.h"
+
+namespace shardlens {
+namespace {
+
+constexpr int64_t kRows = 67, kCols = 300;  // neither is a multiple of a vector or of a group of rows
+
+template <class S>
+std::vector<S> drawn(int64_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  std::vector<S> values;
+  for (int64_t i = 0; i < count; ++i) values.push_back(S(normal(random)));
+  return values;
+}
+
+template <class T>
+bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+}
+
+template <class S, class Wide>
+void expect_the_same_bits(DType dtype, int threads) {
+  const auto device = make_cpu_device(threads);
+  const int64_t count = kRows * kCols;
+  const std::vector<S> x = drawn<S>(count, 1), a = drawn<S>(count, 2), bias = drawn<S>(kCols, 3),
+                       gamma = drawn<S>(kCols, 4), beta = drawn<S>(kCols, 5), dy = drawn<S>(count, 6);
+  std::vector<S> term(count), sum(count), y(count), fused_sum(count), fused_y(count);
+  std::vector<Wide> stats(2 * kRows), fused_stats(2 * kRows);
+  device->bias_add(dtype, kRows, kCols, a.data(), bias.data(), term.data());
+  device->add(dtype, count, x.data(), term.data(), sum.data());
+  device->layer_norm(dtype, kRows, kCols, 1e-5, sum.data(), gamma.data(), beta.data(), y.data(),
+                     stats.data());
+  device->bias_add(dtype, kRows, kCols, a.data(), bias.data(), fused_sum.data(), x.data());
+  EXPECT_TRUE(same_bits(fused_sum, sum)) << "bias and sum";
+  fused_sum.assign(count, S(0.0f));
+  device->layer_norm(dtype, kRows, kCols, 1e-5, x.data(), gamma.data(), beta.data(), fused_y.data(),
+                     fused_stats.data(), {a.data(), bias.data(), fused_sum.data()});
+  EXPECT_TRUE(same_bits(fused_sum, sum)) << "bias, sum and norm";
+  EXPECT_TRUE(same_bits(fused_y, y) && same_bits(fused_stats, stats)) << "the norm";
+
+  std::vector<S> dx(count), all(count), fused_all(count);
+  std::vector<Wide> dgamma(kCols), dbeta(kCols), fused_dgamma(kCols), fused_dbeta(kCols);
+  device->layer_norm_grad(dtype, kRows, kCols, sum.data(), gamma.data(), stats.data(), dy.data(), dx.data(),
+                          dgamma.data(), dbeta.data());
+  device->add(dtype, count, dx.data(), a.data(), all.data());
+  device->layer_norm_grad(dtype, kRows, kCols, sum.data(), gamma.data(), stats.data(), dy.data(),
+                          fused_all.data(), fused_dgamma.data(), fused_dbeta.data(), false, a.data());
+  EXPECT_TRUE(same_bits(fused_all, all)) << "the norm's gradient and sum";
+  EXPECT_TRUE(same_bits(fused_dgamma, dgamma) && same_bits(fused_dbeta, dbeta));
+
+  std::vector<Wide> db(kCols), fused_db(kCols);
+  device->gelu_grad(dtype, GeluForm::Tanh, count, x.data(), dy.data(), dx.data());
+  device->bias_grad(dtype, kRows, kCols, dx.data(), db.data());
+  device->gelu_grad(dtype, GeluForm::Tanh, count, x.data(), dy.data(), all.data(),
+                    {kCols, fused_db.data(), false});
+  EXPECT_TRUE(same_bits(all, dx) && same_bits(fused_db, db)) << "GeLU's gradient and the bias's";
+}
+
+TEST(FusedOperations, GiveTheBitsOfThoseTheyStandFor) {
+  for (const int threads : {1, 3}) {
+    SCOPED_TRACE(threads);
+    expect_the_same_bits<float, float>(DType::Fp32, threads);
+    expect_the_same_bits<double, double>(DType::Fp64, threads);
+    expect_the_same_bits<Bf16, float>(DType::Bf16, threads);
+    expect_the_same_bits<Fp16, float>(DType::Fp16, threads);
+  }
+}
+
+}  // namespace
+}  // namespace shardlens
