@@ -7,21 +7,12 @@
 
 #include "engine/config/error.h"
 #include "engine/io/atomic_file.h"
+#include "engine/io/csv.h"
 
 namespace shardlens {
 namespace {
 
 constexpr std::array<const char*, 4> kTables{"steps", "collectives", "memory", "metrics"};
-
-// A field that may hold commas, in quotes.
-std::string quoted(const std::string& text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"') result += '"';
-    result += c;
-  }
-  return result + "\"";
-}
 
 std::string step_rows(const Program& program, const RecordedPass& pass, int64_t index, bool collectives) {
   std::string rows;
@@ -30,7 +21,7 @@ std::string step_rows(const Program& program, const RecordedPass& pass, int64_t 
       const Step& step = program.steps[i];
       const StepEvent& event = pass.events[rank][i];
       if (collectives && !is_collective(step.op)) continue;
-      const std::string head = fmt::format("{},{},{},{},{},{}", index, rank, i, quoted(step.name),
+      const std::string head = fmt::format("{},{},{},{},{},{}", index, rank, i, csv_quoted(step.name),
                                            to_string(step.op), to_string(step.phase));
       rows += collectives ? fmt::format("{},{},{:.9f},{:.9f},{:.9f}\n", head, event.sent_bytes,
                                         event.arrival_seconds, event.wait_seconds(), event.transfer_seconds())
@@ -80,7 +71,8 @@ void write_csv(const Recording& recording, RecordedTable table, int64_t first, i
       put(step_rows(program, pass, index, table == RecordedTable::Collectives));
       continue;
     }
-    for (const auto& [name, value] : pass.metrics) put(fmt::format("{},{},{}\n", index, quoted(name), value));
+    for (const auto& [name, value] : pass.metrics)
+      put(fmt::format("{},{},{}\n", index, csv_quoted(name), value));
   }
   file.commit();
 }

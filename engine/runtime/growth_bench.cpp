@@ -15,6 +15,7 @@
 #include "engine/config/units.h"
 #include "engine/config/validate.h"
 #include "engine/cost/model_price.h"
+#include "engine/io/csv.h"
 #include "engine/planner/planner.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/step_bench.h"
@@ -95,15 +96,6 @@ void run_row(GrowthRow& row, int repetitions, double deadline, const Measuring& 
     if (repetition >= 0) row.seconds.push_back(seconds);
     if (repetition >= 0 && now_seconds() > deadline) return;
   }
-}
-
-std::string quoted(const std::string& text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"') result += '"';
-    result += c;
-  }
-  return result + "\"";
 }
 
 std::string number_or_nothing(double value) {
@@ -239,13 +231,13 @@ std::string growth_csv(const Growth& growth, GrowthAxis axis) {
             : fmt::format("{} and {} of {} layers", row.sampled.fewer, row.sampled.more, s.model.layers);
     text +=
         fmt::format("{},{:.0f},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", to_string(axis),
-                    row.point.size, quoted(s.model.title), parameter_count(s.model), s.model.layers,
+                    row.point.size, csv_quoted(s.model.title), parameter_count(s.model), s.model.layers,
                     s.model.hidden, s.model.heads, s.tp, s.batch, s.seq, to_string(s.dtype),
                     row.planned_bytes, run, row.seconds.size(), number_or_nothing(row.median_seconds()),
                     number_or_nothing(row.lowest_seconds()), number_or_nothing(row.highest_seconds()),
                     number_or_nothing(row.predicted_seconds), number_or_nothing(row.of_prediction()),
                     number_or_nothing(before == nullptr ? 0 : growth_beyond_model(*before, row)),
-                    row.left_out.empty() ? "" : quoted(row.left_out));
+                    row.left_out.empty() ? "" : csv_quoted(row.left_out));
     if (measured) before = &row;
   }
   return text;

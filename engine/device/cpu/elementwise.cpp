@@ -6,6 +6,7 @@
 #include "engine/device/cpu/column_sums.h"
 #include "engine/device/cpu/cpu_device.h"
 #include "engine/device/cpu/parallel.h"
+#include "engine/device/cpu/residual_row.h"
 #include "engine/device/cpu/vector.h"
 
 namespace shardlens::cpu {
@@ -37,11 +38,7 @@ void CpuDevice::bias_add(DType dtype, int64_t rows, int64_t cols, const void* x,
           });
           continue;
         }
-        const S* other = static_cast<const S*>(addend) + row * cols;
-        for_vectors<T>(cols, [&](int64_t i, auto n) {
-          const Vector<T> sum = as_stored<S>(load_part(in + i, n, T(0)) + load_part(b + i, n, T(0)));
-          store_part(out + i, load_part(other + i, n, T(0)) + sum, n);
-        });
+        add_to_residual(cols, static_cast<const S*>(addend) + row * cols, in, b, out);
       }
     });
   });

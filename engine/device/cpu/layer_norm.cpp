@@ -7,6 +7,7 @@
 #include "engine/device/cpu/column_sums.h"
 #include "engine/device/cpu/cpu_device.h"
 #include "engine/device/cpu/parallel.h"
+#include "engine/device/cpu/residual_row.h"
 #include "engine/device/cpu/vector.h"
 
 namespace shardlens::cpu {
@@ -39,16 +40,6 @@ void normalize_row(int64_t cols, T epsilon, const S* x, const S* gamma, const S*
   });
   stats[0] = mean;
   stats[1] = inverse;
-}
-
-/// sum = x + (a + bias); bias may be null.
-template <class S, class T = Computed<S>>
-void sum_row_before(int64_t cols, const S* x, const S* a, const S* bias, S* sum) {
-  for_vectors<T>(cols, [&](int64_t i, auto n) {
-    Vector<T> term = load_part(a + i, n, T(0));
-    if (bias != nullptr) term = as_stored<S>(term + load_part(bias + i, n, T(0)));
-    store_part(sum + i, load_part(x + i, n, T(0)) + term, n);
-  });
 }
 
 /// A row's mean and 1/sqrt(var + epsilon).
@@ -182,8 +173,8 @@ void CpuDevice::layer_norm(DType dtype, int64_t rows, int64_t cols, double epsil
       const S* in = static_cast<const S*>(x) + row * cols;
       if (sum.a != nullptr) {
         S* total = static_cast<S*>(sum.sum) + row * cols;
-        sum_row_before<S>(cols, in, static_cast<const S*>(sum.a) + row * cols,
-                          static_cast<const S*>(sum.bias), total);
+        add_to_residual<S>(cols, in, static_cast<const S*>(sum.a) + row * cols,
+                           static_cast<const S*>(sum.bias), total);
         in = total;
       }
       normalize_row<S>(cols, static_cast<T>(epsilon), in, static_cast<const S*>(gamma),

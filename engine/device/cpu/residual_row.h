@@ -1,0 +1,21 @@
+// A row of the residual stream and what a block adds to it: what a bias and a LayerNorm sum first when they
+// are one step with the sum.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/device/cpu/vector.h"
+
+namespace shardlens::cpu {
+
+/// sum = x + (a + bias) over `cols` elements, a + bias rounded as if it had been stored; bias may be null.
+template <class S, class T = Computed<S>>
+void add_to_residual(int64_t cols, const S* x, const S* a, const S* bias, S* sum) {
+  for_vectors<T>(cols, [&](int64_t i, auto n) {
+    Vector<T> term = load_part(a + i, n, T(0));
+    if (bias != nullptr) term = as_stored<S>(term + load_part(bias + i, n, T(0)));
+    store_part(sum + i, load_part(x + i, n, T(0)) + term, n);
+  });
+}
+
+}  // namespace shardlens::cpu
