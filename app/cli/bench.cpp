@@ -18,6 +18,7 @@
 #include "engine/config/hardware_file.h"
 #include "engine/config/units.h"
 #include "engine/planner/planner.h"
+#include "engine/runtime/backend.h"
 #include "engine/runtime/calibrate.h"
 #include "engine/runtime/ceiling.h"
 #include "engine/runtime/plan.h"
@@ -75,18 +76,42 @@ int bench_gemm(const CommonOptions& options, int repetitions) {
   return 0;
 }
 
+// Memory of GPUs is measured with larger tensors too: their links need them.
+constexpr int64_t kGpuTensorBytes = int64_t{256} << 20;
+
+std::vector<AllReducePoint> measure_all_reduce(AllReduceBench bench, const Settings& settings) {
+  if (ProcessWorld* const processes = joined_processes(); processes != nullptr) {
+    if (processes->choose(settings).on_gpus) bench.sizes_bytes.push_back(kGpuTensorBytes);
+    return processes->bench_all_reduce(bench, settings);
+  }
+  const std::shared_ptr<Backend> backend = make_backend(settings);
+  if (!backend->on_gpus()) return bench_all_reduce(bench);
+  bench.sizes_bytes.push_back(kGpuTensorBytes);
+  return bench_all_reduce(bench, {[backend](int rank) { return backend->make_device(rank, 1); },
+                                  [backend](int ranks) { return backend->make_group(ranks, ranks); }});
+}
+
+// "threads (local)", "4 processes on 1 machine, Open MPI 4.1.4 (nccl), in the memory of cuda:0, …"
+std::string ranks_text(const AllReducePoint& point) {
+  const ProcessWorld* const processes = joined_processes();
+  const std::string over = processes == nullptr ? "threads" : processes->info().reason;
+  return fmt::format("{} ({}){}", over, point.communicator,
+                     point.device.empty() ? "" : ", in the memory of " + point.device);
+}
+
 int bench_allreduce(const CommonOptions& options) {
+  const Settings settings = to_settings(options);
   AllReduceBench bench;
-  bench.ranks = {options.tp};
-  bench.dtype = parse_dtype(options.dtype);
-  ProcessWorld* const processes = joined_processes();
-  const std::vector<AllReducePoint> points =
-      processes == nullptr ? bench_all_reduce(bench) : processes->bench_all_reduce(bench);
+  bench.ranks = {settings.tp};
+  bench.dtype = settings.dtype;
+  const std::vector<AllReducePoint> points = measure_all_reduce(bench, settings);
   if (options.json) {
     ordered_json rows = ordered_json::array();
     for (const AllReducePoint& p : points) {
       rows.push_back({{"ranks", p.ranks},
                       {"tensor_bytes", p.bytes},
+                      {"communicator", p.communicator},
+                      {"device", p.device.empty() ? ordered_json() : ordered_json(p.device)},
                       {"core_per_rank", p.core_per_rank},
                       {"median_seconds", p.median_seconds},
                       {"p10_seconds", p.p10_seconds},
@@ -99,17 +124,17 @@ int bench_allreduce(const CommonOptions& options) {
     fmt::print("{}\n", ordered_json{{"allreduce", rows}}.dump());
     return 0;
   }
-  const std::string over = processes == nullptr ? "threads (local)" : processes->info().reason + " (mpi)";
-  fmt::print("All-reduce over {}, {}, against a plain copy of the same bytes by the same ranks\n\n", over,
-             machine_description());
+  fmt::print("All-reduce over {}, {}, against a plain copy of the same bytes by the same ranks\n\n",
+             ranks_text(points.front()), machine_description());
   fmt::print("{:>5} {:>10} {:>6} {:>12} {:>22} {:>12} {:>9} {:>12} {:>12}\n", "ranks", "tensor", "core",
              "median", "10 % … 90 %", "copy", "of copy", "alg. GB/s", "bus GB/s");
   for (const AllReducePoint& p : points) {
-    fmt::print(
-        "{:>5} {:>10} {:>6} {:>9.2f} µs {:>22} {:>9.2f} µs {:>8.0f}% {:>12.2f} {:>12.2f}\n", p.ranks,
-        bytes_text(static_cast<double>(p.bytes)), p.core_per_rank ? "own" : "shared", p.median_seconds * 1e6,
-        fmt::format("{:.2f} … {:.2f} µs", p.p10_seconds * 1e6, p.p90_seconds * 1e6), p.copy_seconds * 1e6,
-        p.of_copy * 100, p.algorithm_bytes_per_second / 1e9, p.bus_bytes_per_second / 1e9);
+    const std::string core = !p.device.empty() ? "GPU" : p.core_per_rank ? "own" : "shared";
+    fmt::print("{:>5} {:>10} {:>6} {:>9.2f} µs {:>22} {:>9.2f} µs {:>8.0f}% {:>12.2f} {:>12.2f}\n", p.ranks,
+               bytes_text(static_cast<double>(p.bytes)), core, p.median_seconds * 1e6,
+               fmt::format("{:.2f} … {:.2f} µs", p.p10_seconds * 1e6, p.p90_seconds * 1e6),
+               p.copy_seconds * 1e6, p.of_copy * 100, p.algorithm_bytes_per_second / 1e9,
+               p.bus_bytes_per_second / 1e9);
   }
   fmt::print("\nBus bandwidth is S/t · 2(T-1)/T, as nccl-tests define it.\n");
   return 0;

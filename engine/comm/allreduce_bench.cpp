@@ -7,7 +7,9 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <memory>
+#include <mutex>
 #include <system_error>
 #include <thread>
 
@@ -22,16 +24,23 @@ namespace shardlens {
 
 namespace {
 
-constexpr int64_t kBatchBytes =
-    8 << 20;  // a batch repeats until it has moved this much, so that clocks resolve it
+// A batch repeats until it has moved this much, so that clocks resolve it. Of a device that works behind its
+// calls, whose memory is faster and which is waited for at the end of a batch, it is more.
+constexpr int64_t kBatchBytes = 8 << 20, kBatchBytesBehind = 1 << 30;
 constexpr int64_t kMostRepeats = 1000;
+// What buffers are filled with. Bits of 1 as fp32; the sums soon grow to infinity, which costs an adder no
+// more than any other number.
+constexpr char kFilling = 0x3f;
 
 struct Free {
-  void operator()(char* memory) const { std::free(memory); }
+  Device* device = nullptr;  // null: host memory
+  void operator()(char* memory) const { device == nullptr ? std::free(memory) : device->release(memory); }
 };
 using Buffer = std::unique_ptr<char, Free>;
 
-Buffer allocate(int64_t bytes) {
+Buffer allocate(Device* device, int64_t bytes) {
+  if (device != nullptr)
+    return {static_cast<char*>(device->allocate(static_cast<size_t>(bytes))), Free{device}};
   constexpr int64_t kAlignment = 4096;
   const int64_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   Buffer buffer(static_cast<char*>(std::aligned_alloc(kAlignment, static_cast<size_t>(rounded))));
@@ -77,8 +86,48 @@ Call call_of(Collective collective) {
   }
 }
 
-struct RankBuffers {
-  Buffer data, copy_from, copy_to;
+// One rank's, and the thread that uses them fills them: memory is where it was touched first.
+class RankBuffers {
+ public:
+  RankBuffers(Device* device, int64_t bytes)
+      : data(allocate(device, bytes)),
+        copy_from(allocate(device, bytes)),
+        copy_to(allocate(device, bytes)),
+        device_(device),
+        bytes_(bytes) {}
+
+  void fill() {
+    const auto size = static_cast<size_t>(bytes_);
+    const std::vector<char> filling(device_ == nullptr ? 0 : size, kFilling);
+    for (char* memory : {data.get(), copy_from.get(), copy_to.get()}) {
+      if (device_ == nullptr)
+        std::memset(memory, kFilling, size);
+      else
+        device_->copy_to_device(memory, filling.data(), size);
+    }
+  }
+
+  void copy(DType dtype) {
+    if (device_ != nullptr) {
+      const int64_t count = bytes_ / element_bytes(dtype);
+      return device_->slice(dtype, {1, count, 1}, {0, count}, copy_from.get(), copy_to.get());
+    }
+    std::memcpy(copy_to.get(), copy_from.get(), static_cast<size_t>(bytes_));
+    asm volatile("" : : "r"(copy_to.get()) : "memory");  // or equal copies would be folded into one
+  }
+
+  // Until what was asked for is done.
+  void wait() {
+    if (device_ != nullptr) device_->synchronize();
+  }
+
+  bool is_behind() const { return device_ != nullptr && device_->behind() != nullptr; }
+
+  const Buffer data, copy_from, copy_to;
+
+ private:
+  Device* const device_;
+  const int64_t bytes_;
 };
 
 struct Rounds {
@@ -104,29 +153,24 @@ void run_collective(Communicator& comm, const AllReduceBench& bench, int64_t cou
 }
 
 // What one rank's thread does. Rank 0 holds the watch: both batches begin and end with all ranks together.
-void run_rank(Communicator& comm, const AllReduceBench& bench, int64_t bytes, const RankBuffers& buffers,
+void run_rank(Communicator& comm, const AllReduceBench& bench, int64_t bytes, RankBuffers& buffers,
               Rounds& rounds) {
-  const int64_t repeats = std::clamp<int64_t>(kBatchBytes / bytes, 1, kMostRepeats);
+  const int64_t batch_bytes = buffers.is_behind() ? kBatchBytesBehind : kBatchBytes;
+  const int64_t repeats = std::clamp<int64_t>(batch_bytes / bytes, 1, kMostRepeats);
   const int64_t count = bytes / element_bytes(bench.dtype);
-  const size_t size = static_cast<size_t>(bytes);
-  // Touched first by the thread that uses them. Bits of 1 as fp32; the sums soon grow to infinity, which
-  // costs an adder no more than any other number.
-  for (char* memory : {buffers.data.get(), buffers.copy_from.get(), buffers.copy_to.get()}) {
-    std::memset(memory, 0x3f, size);
-  }
+  buffers.fill();
   for (int round = 0; round < bench.rounds; ++round) {
     comm.barrier();
     auto start = std::chrono::steady_clock::now();
     for (int64_t i = 0; i < repeats; ++i)
       run_collective(comm, bench, count, buffers.data.get(), buffers.copy_to.get());
+    buffers.wait();
     const double all_reduce = seconds_since(start);
 
     comm.barrier();
     start = std::chrono::steady_clock::now();
-    for (int64_t i = 0; i < repeats; ++i) {
-      std::memcpy(buffers.copy_to.get(), buffers.copy_from.get(), size);
-      asm volatile("" : : "r"(buffers.copy_to.get()) : "memory");  // or equal copies would be folded into one
-    }
+    for (int64_t i = 0; i < repeats; ++i) buffers.copy(bench.dtype);
+    buffers.wait();
     comm.barrier();
     const double copy = seconds_since(start);
 
@@ -137,9 +181,12 @@ void run_rank(Communicator& comm, const AllReduceBench& bench, int64_t bytes, co
   }
 }
 
-AllReducePoint point_of(const AllReduceBench& bench, Rounds& rounds, int ranks, int64_t bytes,
-                        bool core_per_rank) {
+AllReducePoint point_of(const AllReduceBench& bench, Rounds& rounds, const Communicator& comm,
+                        const Device* device, int64_t bytes, bool core_per_rank) {
+  const int ranks = comm.ranks();
   AllReducePoint point{.ranks = ranks, .bytes = bytes, .core_per_rank = core_per_rank};
+  point.communicator = comm.info().name;
+  if (device != nullptr) point.device = device->name();
   point.median_seconds = percentile(rounds.all_reduce_seconds, 0.5);
   point.p10_seconds = percentile(rounds.all_reduce_seconds, 0.1);
   point.p90_seconds = percentile(rounds.all_reduce_seconds, 0.9);
@@ -154,43 +201,56 @@ AllReducePoint point_of(const AllReduceBench& bench, Rounds& rounds, int ranks, 
   return point;
 }
 
-AllReducePoint measure(const AllReduceBench& bench, int ranks, int64_t bytes) {
-  const bool core_per_rank = ranks <= available_cores();
-  std::vector<RankBuffers> buffers(static_cast<size_t>(ranks));
-  for (RankBuffers& rank : buffers) rank = {allocate(bytes), allocate(bytes), allocate(bytes)};
+AllReducePoint measure(const AllReduceBench& bench, const BenchRanks& on, int ranks, int64_t bytes) {
+  const bool on_devices = on.make_device != nullptr;
+  const bool core_per_rank = !on_devices && ranks <= available_cores();
+  std::vector<std::unique_ptr<Device>> devices(static_cast<size_t>(ranks));
+  const auto group = on_devices ? on.make_group(ranks) : make_local_group(ranks);
+  std::vector<std::unique_ptr<RankBuffers>> buffers(static_cast<size_t>(ranks));
+  if (!on_devices)
+    for (auto& rank : buffers) rank = std::make_unique<RankBuffers>(nullptr, bytes);
 
   Rounds rounds;
-  const auto group = make_local_group(ranks);
+  std::mutex failing;
+  std::exception_ptr failure;  // the first one: the others fail because of it
   std::vector<std::jthread> threads;
-  try {
-    for (int rank = 0; rank < ranks; ++rank) {
-      threads.emplace_back([&, rank] {
-        if (core_per_rank) bind_to_core(rank);
-        try {
-          run_rank(*group[static_cast<size_t>(rank)], bench, bytes, buffers[static_cast<size_t>(rank)],
-                   rounds);
-        } catch (const Error&) {
-          // Only when the group was aborted below; the reason is thrown there.
-        }
-      });
+  const auto rank_main = [&](size_t rank) {
+    if (core_per_rank) bind_to_core(static_cast<int>(rank));
+    try {
+      if (on_devices) {
+        devices[rank] = on.make_device(static_cast<int>(rank));
+        group[rank]->attach(*devices[rank]);
+        buffers[rank] = std::make_unique<RankBuffers>(devices[rank].get(), bytes);
+      }
+      run_rank(*group[rank], bench, bytes, *buffers[rank], rounds);
+    } catch (const std::exception& error) {
+      const std::lock_guard lock(failing);
+      if (failure) return;
+      failure = std::current_exception();
+      group[rank]->abort(error.what());
     }
+  };
+  try {
+    for (size_t rank = 0; rank < group.size(); ++rank) threads.emplace_back(rank_main, rank);
   } catch (const std::system_error& error) {
     group[0]->abort("not all ranks started");
     throw run_error(fmt::format("all-reduce bench: cannot start {} threads ({}); choose fewer ranks", ranks,
                                 error.what()));
   }
   threads.clear();
-
-  return point_of(bench, rounds, ranks, bytes, core_per_rank);
+  if (failure) std::rethrow_exception(failure);
+  return point_of(bench, rounds, *group[0], devices[0].get(), bytes, core_per_rank);
 }
 
 }  // namespace
 
-AllReducePoint bench_rank(Communicator& communicator, const AllReduceBench& bench, int64_t bytes) {
+AllReducePoint bench_rank(Communicator& communicator, Device* device, const AllReduceBench& bench,
+                          int64_t bytes) {
   Rounds rounds;
-  run_rank(communicator, bench, bytes, {allocate(bytes), allocate(bytes), allocate(bytes)}, rounds);
+  RankBuffers buffers(device, bytes);
+  run_rank(communicator, bench, bytes, buffers, rounds);
   if (communicator.rank() != 0) return {};
-  return point_of(bench, rounds, communicator.ranks(), bytes, false);
+  return point_of(bench, rounds, communicator, device, bytes, false);
 }
 
 LinkRate fit_alpha_beta(Collective collective, const std::vector<AllReducePoint>& points) {
@@ -215,8 +275,8 @@ LinkRate fit_alpha_beta(Collective collective, const std::vector<AllReducePoint>
   return {0, ss / s1};  // noise hides the latency: bandwidth alone
 }
 
-std::vector<AllReducePoint> bench_all_reduce(const AllReduceBench& bench) {
-  if (bench.dtype != DType::Fp32 && bench.dtype != DType::Fp64) {
+std::vector<AllReducePoint> bench_all_reduce(const AllReduceBench& bench, const BenchRanks& on) {
+  if (on.make_device == nullptr && bench.dtype != DType::Fp32 && bench.dtype != DType::Fp64) {
     throw request_error(
         fmt::format("all-reduce bench in {}: CPU ranks compute in fp32 or fp64", to_string(bench.dtype)));
   }
@@ -235,7 +295,7 @@ std::vector<AllReducePoint> bench_all_reduce(const AllReduceBench& bench) {
   std::vector<AllReducePoint> points;
   for (const int ranks : bench.ranks) {
     for (const int64_t bytes : bench.sizes_bytes)
-      points.push_back(measure(bench, ranks, bytes / element * element));
+      points.push_back(measure(bench, on, ranks, bytes / element * element));
   }
   return points;
 }

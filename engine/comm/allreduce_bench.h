@@ -1,9 +1,12 @@
-// How fast the local collectives are, the all-reduce above all, against what this machine's memory allows: a
-// plain copy of the same bytes by the same threads in the same run. Both are timed in turn, round by round,
-// so that a noisy machine disturbs both.
+// How fast collectives are, the all-reduce above all, against what the ranks' memory allows: a plain copy of
+// the same bytes by the same ranks in the same run. Both are timed in turn, round by round, so that a noisy
+// machine disturbs both.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "engine/config/dtype.h"
@@ -12,12 +15,22 @@
 
 namespace shardlens {
 
+class Communicator;
+class Device;
+
 struct AllReduceBench {
   Collective collective = Collective::AllReduce;  ///< or reduce-scatter, all-gather, all-to-all
   std::vector<int> ranks = {2};
   std::vector<int64_t> sizes_bytes = {4 << 10, 64 << 10, 1 << 20, 16 << 20};  ///< of the tensor on each rank
   DType dtype = DType::Fp32;
   int rounds = 40;  ///< each round times a batch of all-reduces and a batch of copies
+};
+
+/// What the ranks compute on and meet through, where that is not threads on the CPU. Their devices live
+/// longer than their group.
+struct BenchRanks {
+  std::function<std::unique_ptr<Device>(int rank)> make_device;  ///< in the rank's own thread
+  std::function<std::vector<std::unique_ptr<Communicator>>(int ranks)> make_group;
 };
 
 /// One number of ranks at one size. Bandwidths are defined as nccl-tests defines them.
@@ -44,21 +57,25 @@ struct AllReducePoint {
 
   double algorithm_bytes_per_second = 0;  ///< S / t; of an all-to-all S is what each rank holds
   double bus_bytes_per_second = 0;        ///< bandwidth() of it: what each rank's link would carry in a ring
+
+  std::string communicator = {};  ///< "local"
+  std::string device = {};        ///< rank 0's, whose memory it is; empty: host memory
 };
 
 /// Alpha and beta of t = hops * alpha + sent / beta, fitted to points of one collective and number of ranks:
 /// least squares of the relative error of their best times.
 LinkRate fit_alpha_beta(Collective collective, const std::vector<AllReducePoint>& points);
 
-/// One point per number of ranks and size, in that order. Throws a request Error for ranks or rounds below 1,
-/// a size below one element, or a dtype CPU ranks do not compute in; a run Error when there is no memory for
-/// it.
-std::vector<AllReducePoint> bench_all_reduce(const AllReduceBench& bench);
-
-class Communicator;
+/// One point per number of ranks and size, in that order. On the CPU buffers are in host memory, and each
+/// rank has a core of its own where there are enough; ranks that `on` gives a device have theirs there.
+/// Throws a request Error for ranks or rounds below 1, a size below one element, or a dtype the ranks do not
+/// compute in; a run Error when there is no memory for it, and what the ranks' devices and group throw.
+std::vector<AllReducePoint> bench_all_reduce(const AllReduceBench& bench, const BenchRanks& on = {});
 
 /// One point, of ranks that are processes: every rank of the group calls it with the same `bench` and one of
-/// its sizes. The result is rank 0's to use.
-AllReducePoint bench_rank(Communicator& communicator, const AllReduceBench& bench, int64_t bytes);
+/// its sizes, and the device its communicator is attached to; null: the buffers are in host memory. The
+/// result is rank 0's to use.
+AllReducePoint bench_rank(Communicator& communicator, Device* device, const AllReduceBench& bench,
+                          int64_t bytes);
 
 }  // namespace shardlens

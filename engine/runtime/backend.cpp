@@ -41,6 +41,8 @@ class GpuBackend final : public Backend {
     return gpu_module().make_local_cuda_group(ranks, choice_.reason, patience_seconds_);
   }
 
+  bool on_gpus() const override { return true; }
+
  private:
   const Choice choice_;
   const Settings settings_;

@@ -22,6 +22,8 @@ class Backend {
   /// A group of `ranks`, one communicator each; `threads` is how many compute in all (make_local_group()).
   virtual std::vector<std::unique_ptr<Communicator>> make_group(int ranks, int threads) = 0;
 
+  /// Whether the devices are GPUs.
+  virtual bool on_gpus() const { return false; }
   /// Why the ranks compute here, where that is not what was asked for first; empty otherwise.
   virtual std::string why() const { return {}; }
 };

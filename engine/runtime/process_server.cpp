@@ -241,7 +241,11 @@ class ProcessWorld::Server {
     AllReduceBench bench;
     bench.dtype = packet.take<DType>();
     bench.rounds = packet.take<int>();
-    bench_rank(*world_.group_of_all(number, rank_), bench, packet.take<int64_t>());
+    bench.sizes_bytes = packet.take_list<int64_t>();
+    Settings settings;
+    settings.backend = packet.take<BackendChoice>();
+    settings.gpus = packet.take_list<int>();
+    world_.bench_own_rank(bench, settings, number, rank_);
   }
 
   static PassInputs take_inputs(Packet& packet) {

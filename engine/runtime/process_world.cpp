@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "engine/comm/process_group.h"
 #include "engine/config/clock.h"
 #include "engine/device/gpu_module.h"
 #include "engine/planner/holds.h"
@@ -205,9 +204,6 @@ RankGroups ProcessWorld::groups_of(int executor, const Program& program, const C
     about.reason = choice.on_gpus ? choice.reason + "; " + about.reason : about.reason + "; " + choice.reason;
   const double patience = timeout_seconds(program.settings);
   const auto group = [&](int kind, int first, int step, int ranks, int own) -> std::unique_ptr<Communicator> {
-    // A rank alone exchanges nothing: its group need not begin by a meeting.
-    if (choice.on_gpus && ranks == 1)
-      return std::move(gpu_module().make_local_cuda_group(1, about.reason, patience).front());
     ProcessGroup made;
     for (int r = 0; r < ranks; ++r)
       made.members.push_back(places_[static_cast<size_t>(first + r * step)].process);
@@ -218,9 +214,7 @@ RankGroups ProcessWorld::groups_of(int executor, const Program& program, const C
     made.patience_seconds = patience;
     made.told_to_end = patience_.told_to_end;
     made.info = about;
-    if (!choice.on_gpus) return make_process_communicator(processes_, std::move(made));
-    return gpu_module().make_nccl_rank(make_process_meeting(processes_, std::move(made)), about.reason,
-                                       patience);
+    return communicator(std::move(made), choice);
   };
   const int copies = most_copies(program);
   const int first_holder = neighbour / copies * copies;
@@ -232,31 +226,49 @@ RankGroups ProcessWorld::groups_of(int executor, const Program& program, const C
   return groups;
 }
 
-std::unique_ptr<Communicator> ProcessWorld::group_of_all(int number, int rank) {
+std::unique_ptr<Communicator> ProcessWorld::communicator(ProcessGroup group, const Choice& choice) {
+  if (!choice.on_gpus) return make_process_communicator(processes_, std::move(group));
+  const std::string reason = group.info.reason;
+  const double patience = group.patience_seconds;
+  // A rank alone exchanges nothing: its group need not begin by a meeting.
+  if (group.members.size() == 1)
+    return std::move(gpu_module().make_local_cuda_group(1, reason, patience).front());
+  return gpu_module().make_nccl_rank(make_process_meeting(processes_, std::move(group)), reason, patience);
+}
+
+std::vector<AllReducePoint> ProcessWorld::bench_all_reduce(const AllReduceBench& bench,
+                                                           const Settings& settings) {
+  const int number = executors_++;
+  for (int rank = 1; rank < processes(); ++rank) {
+    Packet packet;
+    packet.put(ProcessCommand::Bench).put(number).put(bench.dtype).put(bench.rounds).put(bench.sizes_bytes);
+    packet.put(settings.backend).put(settings.gpus);
+    send(rank, "to measure an all-reduce", std::move(packet));
+  }
+  return bench_own_rank(bench, settings, number, 0);
+}
+
+std::vector<AllReducePoint> ProcessWorld::bench_own_rank(const AllReduceBench& bench,
+                                                         const Settings& settings, int number, int rank) {
+  const Choice choice = choose(settings);
+  const Place& own = places_[static_cast<size_t>(rank)];
   ProcessGroup group;
   for (const Place& place : places_) group.members.push_back(place.process);
   group.rank = rank;
   group.tag = kGroupTag + number % kExecutorTags * 3;
-  group.has_own_core = places_[static_cast<size_t>(rank)].has_own_core;
+  group.has_own_core = own.has_own_core;
   group.clock_offset_seconds = &clock_offset_seconds_;
   group.patience_seconds = patience_.seconds;
   group.told_to_end = patience_.told_to_end;
   group.info = info();
-  return make_process_communicator(processes_, std::move(group));
-}
-
-std::vector<AllReducePoint> ProcessWorld::bench_all_reduce(const AllReduceBench& bench) {
-  const int number = executors_++;
-  const auto group = group_of_all(number, 0);
+  const std::unique_ptr<Device> device =
+      choice.on_gpus ? make_chosen_device(choice, settings, rank, own.cores) : nullptr;
+  const std::unique_ptr<Communicator> ranks = communicator(std::move(group), choice);
+  if (device) ranks->attach(*device);
   std::vector<AllReducePoint> points;
   for (const int64_t bytes : bench.sizes_bytes) {
-    for (int rank = 1; rank < processes(); ++rank) {
-      Packet packet;
-      packet.put(ProcessCommand::Bench).put(number).put(bench.dtype).put(bench.rounds).put(bytes);
-      send(rank, "to measure an all-reduce", std::move(packet));
-    }
-    points.push_back(bench_rank(*group, bench, bytes));
-    points.back().core_per_rank = places_.front().has_own_core;
+    points.push_back(bench_rank(*ranks, device.get(), bench, bytes));
+    points.back().core_per_rank = !device && own.has_own_core;
   }
   return points;
 }

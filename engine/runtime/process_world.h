@@ -17,6 +17,7 @@
 
 #include "engine/comm/allreduce_bench.h"
 #include "engine/comm/packets.h"
+#include "engine/comm/process_group.h"
 #include "engine/comm/processes.h"
 #include "engine/device/gpu_facts.h"
 #include "engine/runtime/choose.h"
@@ -56,8 +57,9 @@ class ProcessWorld final : public World {
 
   std::unique_ptr<Seats> take_seats(std::shared_ptr<const Plan> plan, const Seats* lender) override;
 
-  /// bench_rank() on all ranks as one group, for each of the sizes. From the first process.
-  std::vector<AllReducePoint> bench_all_reduce(const AllReduceBench& bench);
+  /// bench_rank() on all ranks as one group, for each of the sizes, on what `settings` choose for them. From
+  /// the first process.
+  std::vector<AllReducePoint> bench_all_reduce(const AllReduceBench& bench, const Settings& settings);
 
   /// Runs this process's rank as it is commanded, until the first process is done. Returns its exit code.
   int serve();
@@ -108,7 +110,11 @@ class ProcessWorld final : public World {
   void send(int rank, const std::string& what, Packet packet);
   /// The same for what is only said to whom can still hear it.
   void send_if_heard(int rank, Packet packet);
-  std::unique_ptr<Communicator> group_of_all(int number, int rank);
+  /// This process's rank in `bench`; `number` as an executor's.
+  std::vector<AllReducePoint> bench_own_rank(const AllReduceBench& bench, const Settings& settings,
+                                             int number, int rank);
+  /// By MPI, or by NCCL where ranks compute on GPUs.
+  std::unique_ptr<Communicator> communicator(ProcessGroup group, const Choice& choice);
   RankGroups groups_of(int executor, const Program& program, const Choice& choice, int rank,
                        bool side_by_side);
 

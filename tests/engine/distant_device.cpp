@@ -278,7 +278,7 @@ class DistantDevice final : public Device, public WorkBehind {
     ask([=, this] { inner_->round(dtype, count, limit, x, y); });
   }
   void slice(DType dtype, const Slicing& slicing, Range range, const void* full, void* shard) override {
-    ask([=, this] { inner_->slice(dtype, slicing, range, full, shard); });
+    ask([=, this] { inner_->slice(dtype, slicing, range, full, shard); }, "slice");
   }
   void embedding(DType dtype, int64_t tokens, int64_t width, Range rows, const int32_t* ids,
                  const void* table, void* y) override {

@@ -13,7 +13,8 @@ namespace shardlens::testing {
 
 struct DistantOptions {
   bool works_behind = false;
-  std::string fails_at;  ///< the operation that fails on rank `failing_rank`: "gelu", "tanh"; empty: none
+  std::string
+      fails_at;  ///< the operation that fails on rank `failing_rank`: "gelu", "tanh", "slice"; empty: none
   int failing_rank = 0;
   double collective_seconds = 0;  ///< a collective takes at least so long
 };

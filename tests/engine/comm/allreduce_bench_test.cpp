@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include "engine/comm/comm.h"
 #include "engine/config/error.h"
+#include "tests/engine/distant_device.h"
 
 namespace shardlens {
 namespace {
@@ -28,6 +32,54 @@ TEST(AllReduceBench, ReportsEveryPointWithFiguresThatAgree) {
     EXPECT_DOUBLE_EQ(point.algorithm_bytes_per_second, algorithm);
     EXPECT_DOUBLE_EQ(point.bus_bytes_per_second, point.ranks == 1 ? 0 : algorithm * 4 / 3);
   }
+}
+
+// Whoever touches their memory from outside their operations and collectives crashes.
+BenchRanks on_devices(bool works_behind, const std::string& fails_at = "") {
+  testing::DistantOptions options;
+  options.works_behind = works_behind;
+  options.fails_at = fails_at;
+  const auto backend = testing::make_distant_backend(options);
+  return {[backend](int rank) { return backend->make_device(rank, 1); },
+          [backend](int ranks) { return backend->make_group(ranks, ranks); }};
+}
+
+TEST(AllReduceBench, OfDevicesItMeasuresTheirMemory) {
+  for (const bool works_behind : {false, true}) {
+    const auto points =
+        bench_all_reduce({.ranks = {2}, .sizes_bytes = {1 << 20}, .dtype = DType::Fp32, .rounds = 1},
+                         on_devices(works_behind));
+    ASSERT_EQ(points.size(), 1u);
+    EXPECT_EQ(points[0].device, "distant");
+    EXPECT_FALSE(points[0].core_per_rank);
+    EXPECT_GT(points[0].best_seconds, 0);
+    EXPECT_GT(points[0].copy_best_seconds, 0);
+  }
+  const auto on_cpu = bench_all_reduce({.sizes_bytes = {1 << 10}, .rounds = 1});
+  EXPECT_EQ(on_cpu[0].device, "");
+  EXPECT_EQ(on_cpu[0].communicator, "local");
+}
+
+std::string failure_of(const BenchRanks& on) {
+  try {
+    bench_all_reduce({.ranks = {3}, .sizes_bytes = {1 << 10}, .rounds = 1}, on);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST(AllReduceBench, SaysWhatADeviceFailedOf) {
+  BenchRanks on = on_devices(false);
+  const auto make = on.make_device;
+  on.make_device = [make](int rank) {
+    if (rank == 1) throw run_error("GPU 1 is not there");
+    return make(rank);
+  };
+  EXPECT_EQ(failure_of(on), "GPU 1 is not there");
+  // It is the device that copies.
+  for (const bool works_behind : {false, true})
+    EXPECT_EQ(failure_of(on_devices(works_behind, "slice")), "the device has failed");
 }
 
 TEST(AllReduceBench, RefusesWhatCannotBeMeasured) {
