@@ -325,7 +325,8 @@ void validate_executable(const Settings& settings) {
   }
 }
 
-void refuse_if_too_large(const Settings& settings, int64_t available_bytes, const MemoryNeed& needed_bytes) {
+void refuse_if_too_large(const Settings& settings, int64_t available_bytes, const MemoryNeed& needed_bytes,
+                         const MemoryPlace& place) {
   const int64_t needed = needed_bytes(settings);
   if (needed <= available_bytes) return;
 
@@ -363,12 +364,14 @@ void refuse_if_too_large(const Settings& settings, int64_t available_bytes, cons
                      : settings.block == Block::Attention ? "attention block"
                      : settings.block == Block::Model     ? "model"
                                                           : "layer";
+  const std::string where =
+      !place.where.empty() ? place.where
+                           : fmt::format("{} {} together", settings.tp, settings.tp == 1 ? "rank" : "ranks");
   throw request_error(
-      fmt::format("this {} of {} at batch {}, sequence {} needs {} on {} {} together, and {} are free. "
-                  "{}{}.",
-                  part, settings.model.title, settings.batch, settings.seq,
-                  bytes_text(static_cast<double>(needed)), settings.tp, settings.tp == 1 ? "rank" : "ranks",
-                  bytes_text(static_cast<double>(available_bytes)), recomputed, remedy));
+      fmt::format("this {} of {} at batch {}, sequence {} needs {} on {}, and {} are free. {}{}{}.", part,
+                  settings.model.title, settings.batch, settings.seq, bytes_text(static_cast<double>(needed)),
+                  where, bytes_text(static_cast<double>(available_bytes)), recomputed, remedy,
+                  place.remedy.empty() ? "" : "; " + place.remedy));
 }
 
 }  // namespace shardlens

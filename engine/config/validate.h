@@ -21,7 +21,7 @@ inline constexpr int kLargestDegree = 4096;
 /// Ranks that one process runs as threads.
 inline constexpr int kMostLocalRanks = 64;
 inline constexpr double kLongestTimeoutSeconds = 1e6;  ///< that ranks wait for one of them
-inline constexpr int kMostOverlapChunks = 64;  ///< parts a row-parallel product is made in
+inline constexpr int kMostOverlapChunks = 64;          ///< parts a row-parallel product is made in
 
 /// Sizes of the model alone: positive, within the limits above, heads divide hidden.
 void validate_model(const Model& model);
@@ -43,13 +43,21 @@ std::vector<int> possible_degrees(const Model& model, Block block = Block::Layer
 std::vector<int> nearest_degrees(const Model& model, Block block, int tp,
                                  HeadsPolicy policy = HeadsPolicy::Strict);
 
-/// Bytes that a run of the settings needs in this process, all ranks together.
+/// Bytes that a run of the settings needs where memory is looked at.
 using MemoryNeed = std::function<int64_t(const Settings&)>;
+
+/// Where that is, for the words of a refusal.
+struct MemoryPlace {
+  std::string
+      where;  ///< "GPU 0, where ranks 0, 1 need 1.20 GiB each"; empty: "2 ranks together", all there are
+  std::string remedy;  ///< what helps beside a smaller run: "or choose an emptier GPU by --gpu"; may be empty
+};
 
 /// Throws a request Error before any allocation if `settings` need more than `available_bytes`: names both
 /// figures, of a whole model what it would have to compute again to fit, and the largest batch that fits or,
 /// where not even one sequence does, the largest sequence, or the smallest need. `needed_bytes` must not
 /// decrease in batch or seq, and is asked about 50 times at most.
-void refuse_if_too_large(const Settings& settings, int64_t available_bytes, const MemoryNeed& needed_bytes);
+void refuse_if_too_large(const Settings& settings, int64_t available_bytes, const MemoryNeed& needed_bytes,
+                         const MemoryPlace& place = {});
 
 }  // namespace shardlens

@@ -166,9 +166,7 @@ std::optional<Obstacle> nccl_is_not_one(const std::vector<ProcessFacts>& ranks) 
 
 // A GPU as all processes know it.
 std::pair<std::string, std::string> place_of(const ProcessFacts& rank, int number) {
-  for (const Gpu& gpu : rank.facts.gpus)
-    if (gpu.number == number && !gpu.bus.empty()) return {rank.host, gpu.bus};
-  return {rank.host, std::to_string(number)};
+  return {rank.host, gpu_identity(rank.facts, number)};
 }
 
 using RanksOnGpu = std::map<std::pair<std::string, std::string>, std::vector<int>>;
@@ -214,6 +212,12 @@ std::optional<Obstacle> nccl_refuses_to_share(const std::vector<ProcessFacts>& r
 
 }  // namespace
 
+std::string gpu_identity(const GpuFacts& facts, int number) {
+  for (const Gpu& gpu : facts.gpus)
+    if (gpu.number == number && !gpu.bus.empty()) return gpu.bus;
+  return std::to_string(number);
+}
+
 std::string nccl_version_text(int version) {
   return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
 }
@@ -227,20 +231,6 @@ Choice choose(const Settings& settings, const GpuFacts& facts) {
   if (may_fall_back(settings)) return on_cpu(settings, facts.why_no_gpu);
   throw request_error(fmt::format("--backend cuda: {}; or use --backend cpu{}", facts.why_no_gpu,
                                   settings.tf32 ? " without --tf32" : ""));
-}
-
-GpuRoom room_on_gpus(const Choice& choice, const GpuFacts& facts) {
-  GpuRoom room;
-  for (const Gpu& gpu : facts.gpus) {
-    const auto ranks =
-        static_cast<int>(std::count(choice.gpu_of_rank.begin(), choice.gpu_of_rank.end(), gpu.number));
-    if (ranks == 0) continue;
-    const int64_t free = gpu.memory_bytes - std::max<int64_t>(0, gpu.used_bytes);
-    room.least_bytes = room.gpus == 0 ? free : std::min(room.least_bytes, free);
-    room.most_ranks = std::max(room.most_ranks, ranks);
-    ++room.gpus;
-  }
-  return room;
 }
 
 Choice choose_over_processes(const Settings& settings, const std::vector<ProcessFacts>& ranks) {

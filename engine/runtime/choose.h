@@ -33,14 +33,6 @@ struct Choice {
 /// would work.
 Choice choose(const Settings& settings, const GpuFacts& facts);
 
-/// The memory of the GPUs that ranks of this process were dealt out to.
-struct GpuRoom {
-  int gpus = 0;             ///< that ranks are on
-  int most_ranks = 0;       ///< on one of them
-  int64_t least_bytes = 0;  ///< free on the fullest of them
-};
-GpuRoom room_on_gpus(const Choice& choice, const GpuFacts& facts);
-
 /// A rank that is a process of its own: where it is, and what it found there.
 struct ProcessFacts {
   int process = 0;
@@ -53,6 +45,10 @@ struct ProcessFacts {
 /// GPUs in turn, and each keeps its own where whoever started them gave it one. Throws as choose() does, with
 /// both sides' values where processes differ.
 Choice choose_over_processes(const Settings& settings, const std::vector<ProcessFacts>& ranks);
+
+/// GPU number `number` of a process as all of its machine know it: processes may count the same one
+/// otherwise.
+std::string gpu_identity(const GpuFacts& facts, int number);
 
 /// "2.28.9" for 22809.
 std::string nccl_version_text(int version);

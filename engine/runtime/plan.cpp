@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
-#include <limits>
+#include <numeric>
 #include <string>
 
 #include "engine/config/validate.h"
@@ -14,6 +14,7 @@
 #include "engine/device/gpu_module.h"
 #include "engine/planner/planner.h"
 #include "engine/runtime/choose.h"
+#include "engine/runtime/gpu_room.h"
 #include "engine/runtime/process_world.h"
 
 namespace shardlens {
@@ -43,27 +44,23 @@ std::shared_ptr<Plan> planned(Program program) {
   return plan;
 }
 
-// Where a run's arenas go: what is free there, and which part of all ranks' bytes it must hold.
-struct Room {
-  int64_t bytes = 0;
-  int64_t shares = 1, of = 1;
+// The part of all ranks' bytes that this machine's memory must hold: all of them, or the share of its
+// processes.
+struct Share {
+  int64_t ranks = 1, of = 1;
 };
 
-Room room_for(const Plan& plan) {
+Share share_of_this_machine(const ProcessWorld* world) {
+  if (world == nullptr) return {};
+  return {world->most_ranks_on_a_machine(), world->processes()};
+}
+
+// The GPUs that the plan's ranks compute on; none on the CPU.
+std::vector<GpuRoom> rooms_of(const Plan& plan, const ProcessWorld* world) {
   const Settings& settings = plan.program.settings;
-  const int64_t ranks = plan.program.ranks() * plan.program.replicas();
-  const auto* const world = dynamic_cast<const ProcessWorld*>(&world_of(plan));
-  if (world != nullptr) {
-    // A machine holds the share of its processes; how full other machines' GPUs are, only their drivers know.
-    const bool on_gpus = world->choose(settings).on_gpus;
-    return {on_gpus ? std::numeric_limits<int64_t>::max() : available_memory_bytes(),
-            world->most_ranks_on_a_machine(), world->processes()};
-  }
+  if (world != nullptr) return world->gpu_rooms(settings);
   const GpuFacts facts = settings.backend == BackendChoice::Cpu ? GpuFacts{} : gpu_facts();
-  const Choice choice = choose(settings, facts);
-  if (!choice.on_gpus) return {available_memory_bytes(), 1, 1};
-  const GpuRoom room = room_on_gpus(choice, facts);
-  return {room.least_bytes * room.gpus, int64_t{room.most_ranks} * room.gpus, ranks};
+  return gpu_rooms(choose(settings, facts), facts);
 }
 
 }  // namespace
@@ -116,15 +113,23 @@ int64_t run_bytes(const Plan& plan) {
 void check_runnable(const Plan& plan) {
   const Settings& settings = plan.program.settings;
   validate_executable(settings);
-  const Room room = room_for(plan);
   const bool evaluation = is_evaluation(plan.program);
-  refuse_if_too_large(settings, room.bytes, [&](const Settings& smaller) {
+  const auto needs = [&](const Settings& smaller) {
     const Program program =
         evaluation && smaller.cache_tokens == 0 ? plan_evaluation(smaller) : plan_program(smaller);
-    int64_t bytes = 0;
+    std::vector<int64_t> bytes;
     for (int rank = 0; rank < program.ranks(); ++rank)
-      bytes += total_bytes(plan_memory(program, rank).arena_bytes);
-    return bytes * program.replicas() * room.shares / room.of;
+      bytes.push_back(total_bytes(plan_memory(program, rank).arena_bytes));
+    return bytes;
+  };
+  const auto* const world = dynamic_cast<const ProcessWorld*>(&world_of(plan));
+  if (const std::vector<GpuRoom> rooms = rooms_of(plan, world); !rooms.empty())
+    return refuse_if_gpus_too_full(settings, rooms, needs);
+  const Share share = share_of_this_machine(world);
+  refuse_if_too_large(settings, available_memory_bytes(), [&](const Settings& smaller) {
+    const std::vector<int64_t> bytes = needs(smaller);
+    return std::accumulate(bytes.begin(), bytes.end(), int64_t{0}) * plan.program.replicas() * share.ranks /
+           share.of;
   });
 }
 

@@ -50,10 +50,11 @@ struct Introduction {
   GpuFacts gpus;
 };
 
-// What a choice needs of them.
+// What a choice needs of them, and whether there is room on them.
 void put_gpus(Packet& packet, const GpuFacts& facts) {
   packet.put(static_cast<uint64_t>(facts.gpus.size()));
-  for (const Gpu& gpu : facts.gpus) packet.put(gpu.number).put(gpu.bus);
+  for (const Gpu& gpu : facts.gpus)
+    packet.put(gpu.number).put(gpu.bus).put(gpu.memory_bytes).put(gpu.used_bytes);
   packet.put(facts.why_no_gpu).put(facts.nccl_version).put(facts.why_no_nccl);
 }
 
@@ -63,6 +64,8 @@ GpuFacts take_gpus(Packet& packet) {
   for (Gpu& gpu : facts.gpus) {
     gpu.number = packet.take<int>();
     gpu.bus = packet.take_text();
+    gpu.memory_bytes = packet.take<int64_t>();
+    gpu.used_bytes = packet.take<int64_t>();
   }
   facts.why_no_gpu = packet.take_text();
   facts.nccl_version = packet.take<int>();
@@ -284,10 +287,18 @@ int ProcessWorld::most_ranks_on_a_machine() const {
   return most;
 }
 
-Choice ProcessWorld::choose(const Settings& settings) const {
+std::vector<ProcessFacts> ProcessWorld::facts_of_ranks() const {
   std::vector<ProcessFacts> ranks;
   for (const Place& place : places_) ranks.push_back({place.process, place.host, place.gpus});
-  return choose_over_processes(settings, ranks);
+  return ranks;
+}
+
+Choice ProcessWorld::choose(const Settings& settings) const {
+  return choose_over_processes(settings, facts_of_ranks());
+}
+
+std::vector<GpuRoom> ProcessWorld::gpu_rooms(const Settings& settings) const {
+  return shardlens::gpu_rooms(choose(settings), facts_of_ranks());
 }
 
 int ProcessWorld::cores() const {

@@ -21,6 +21,7 @@
 #include "engine/comm/processes.h"
 #include "engine/device/gpu_facts.h"
 #include "engine/runtime/choose.h"
+#include "engine/runtime/gpu_room.h"
 #include "engine/runtime/world.h"
 
 namespace shardlens {
@@ -54,6 +55,8 @@ class ProcessWorld final : public World {
   /// What `settings` choose for these ranks: the same on all processes. Throws choose_over_processes()'s
   /// request Errors.
   Choice choose(const Settings& settings) const;
+  /// Of the GPUs that `settings` choose for them; empty on the CPU. As each process found them when it came.
+  std::vector<GpuRoom> gpu_rooms(const Settings& settings) const;
 
   std::unique_ptr<Seats> take_seats(std::shared_ptr<const Plan> plan, const Seats* lender) override;
 
@@ -87,6 +90,7 @@ class ProcessWorld final : public World {
     bool has_own_core = false;  ///< and nobody else on that machine needs them
     GpuFacts gpus;              ///< that its process can use
   };
+  std::vector<ProcessFacts> facts_of_ranks() const;
   void compare(const JoinRequest& request);
   void answer(const JoinRequest& request);
   void align_clock(int process);

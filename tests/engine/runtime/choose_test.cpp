@@ -121,20 +121,6 @@ TEST(Choose, RoundedProductsAreForGpus) {
               HasSubstr("these ranks compute on the CPU, in fp32; leave it out, or add --backend cuda"));
 }
 
-TEST(Choose, RoomIsThatOfTheGpusThatRanksAreOn) {
-  GpuFacts facts = machine(3, kNewNccl);
-  for (Gpu& gpu : facts.gpus) gpu.memory_bytes = 1000;
-  facts.gpus[0].used_bytes = 900;
-  facts.gpus[1].used_bytes = -1;  // the driver does not say
-  facts.gpus[2].used_bytes = 400;
-  Settings settings = wish(3);
-  settings.gpus = {2, 1};
-  const GpuRoom room = room_on_gpus(choose(settings, facts), facts);
-  EXPECT_EQ(room.gpus, 2);
-  EXPECT_EQ(room.most_ranks, 2);
-  EXPECT_EQ(room.least_bytes, 600);
-}
-
 TEST(Choose, ForcedWhereItCanBe) {
   const Choice kernel =
       choose(wish(2, BackendChoice::Cuda, CommunicatorChoice::LocalCuda), machine(2, kOldNccl));

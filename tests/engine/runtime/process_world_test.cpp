@@ -71,6 +71,8 @@ GpuFacts one_gpu(int nccl) {
   GpuFacts facts;
   facts.gpus.resize(1);
   facts.gpus.front().bus = "bus 0";
+  facts.gpus.front().memory_bytes = 1000;
+  facts.gpus.front().used_bytes = 200;
   facts.nccl_version = nccl;
   return facts;
 }
@@ -92,6 +94,10 @@ TEST(ProcessWorld, EveryProcessChoosesTheSameOfWhatAllFound) {
         settings.backend = BackendChoice::Cuda;
         try {
           said[i] = world.choose(settings).reason;
+          const std::vector<GpuRoom> rooms = world.gpu_rooms(settings);
+          ASSERT_EQ(rooms.size(), 1U);
+          EXPECT_EQ(rooms.front().ranks, (std::vector<int>{0, 1}));
+          EXPECT_EQ(rooms.front().free_bytes, 800);
         } catch (const Error& error) {
           EXPECT_EQ(error.kind(), ErrorKind::Request);
           said[i] = error.what();

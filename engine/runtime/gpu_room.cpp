@@ -1,0 +1,80 @@
+// Ranks by GPU, and the fullest one.
+#include "engine/runtime/gpu_room.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "engine/config/units.h"
+#include "engine/config/validate.h"
+
+namespace shardlens {
+namespace {
+
+// Bytes that the ranks of a room need together.
+int64_t need_of(const GpuRoom& room, const std::vector<int64_t>& needs) {
+  int64_t bytes = 0;
+  for (const int rank : room.ranks) bytes += needs[static_cast<size_t>(rank) % needs.size()];
+  return bytes;
+}
+
+MemoryPlace place_of(const GpuRoom& room, const std::vector<int64_t>& needs) {
+  int64_t most = 0;
+  for (const int rank : room.ranks) most = std::max(most, needs[static_cast<size_t>(rank) % needs.size()]);
+  const std::string bytes = bytes_text(static_cast<double>(most));
+  if (room.ranks.size() == 1)
+    return {fmt::format("{}, where rank {} is", room.name, room.ranks.front()),
+            "or choose an emptier GPU by --gpu, or a larger T"};
+  return {fmt::format("{}, where ranks {} need {} each", room.name, fmt::join(room.ranks, ", "), bytes),
+          "or let fewer ranks share a GPU"};
+}
+
+}  // namespace
+
+std::vector<GpuRoom> gpu_rooms(const Choice& choice, const std::vector<ProcessFacts>& ranks) {
+  const bool one_host = std::all_of(
+      ranks.begin(), ranks.end(), [&](const ProcessFacts& rank) { return rank.host == ranks.front().host; });
+  std::vector<GpuRoom> rooms;
+  std::map<std::pair<std::string, std::string>, size_t> places;
+  for (size_t rank = 0; rank < choice.gpu_of_rank.size(); ++rank) {
+    const ProcessFacts& own = ranks[rank];
+    const int number = choice.gpu_of_rank[rank];
+    const auto gpu = std::find_if(own.facts.gpus.begin(), own.facts.gpus.end(),
+                                  [&](const Gpu& one) { return one.number == number; });
+    const bool known = gpu != own.facts.gpus.end() && gpu->memory_bytes > 0;
+    const int64_t free = known ? gpu->memory_bytes - std::max<int64_t>(0, gpu->used_bytes)
+                               : std::numeric_limits<int64_t>::max();
+    const auto [place, is_new] =
+        places.try_emplace({own.host, gpu_identity(own.facts, number)}, rooms.size());
+    if (is_new) {
+      const std::string name = fmt::format("GPU {}", number);
+      rooms.push_back({one_host ? name : name + " of " + own.host, {}, free});
+    }
+    GpuRoom& room = rooms[place->second];
+    room.ranks.push_back(static_cast<int>(rank));
+    room.free_bytes = std::min(room.free_bytes, free);
+  }
+  return rooms;
+}
+
+std::vector<GpuRoom> gpu_rooms(const Choice& choice, const GpuFacts& facts) {
+  return gpu_rooms(choice, std::vector<ProcessFacts>(choice.gpu_of_rank.size(), {0, "", facts}));
+}
+
+void refuse_if_gpus_too_full(const Settings& settings, const std::vector<GpuRoom>& rooms,
+                             const RankNeeds& needs) {
+  if (rooms.empty()) return;
+  const std::vector<int64_t> now = needs(settings);
+  const auto lacks = [&](const GpuRoom& room) { return need_of(room, now) - room.free_bytes; };
+  const GpuRoom& fullest = *std::max_element(
+      rooms.begin(), rooms.end(), [&](const GpuRoom& a, const GpuRoom& b) { return lacks(a) < lacks(b); });
+  refuse_if_too_large(
+      settings, fullest.free_bytes, [&](const Settings& smaller) { return need_of(fullest, needs(smaller)); },
+      place_of(fullest, now));
+}
+
+}  // namespace shardlens
