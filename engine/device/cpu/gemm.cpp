@@ -87,37 +87,6 @@ int row_pieces(const Product<float>& product) {
   return static_cast<int>((product.m + kPackedRows - 1) / kPackedRows);
 }
 
-/// How C is cut over the threads: `rows` × `cols` tiles.
-struct Grid {
-  int64_t rows = 1, cols = 1;
-};
-
-/// The grid with the least to pack: op(B) is packed once for each row of tiles, op(A) once for each column.
-Grid choose_grid(int threads, int64_t m, int64_t n) {
-  Grid best;
-  int64_t least = -1;
-  for (int64_t rows = 1; rows <= threads; ++rows) {
-    if (threads % rows != 0) continue;
-    const Grid grid{std::clamp<int64_t>(m / kMinTile, 1, rows),
-                    std::clamp<int64_t>(n / kMinTile, 1, threads / rows)};
-    const int64_t packed = grid.rows * n + grid.cols * m;
-    const bool busier = grid.rows * grid.cols > best.rows * best.cols;
-    const bool equally_busy = grid.rows * grid.cols == best.rows * best.cols;
-    if (least < 0 || busier || (equally_busy && packed < least)) {
-      best = grid;
-      least = packed;
-    }
-  }
-  return best;
-}
-
-/// The rows or columns of tile `index` of `tiles`.
-Range tile_range(int64_t extent, int64_t tiles, int64_t index) {
-  const int64_t steps = (extent + kTileStep - 1) / kTileStep;
-  const Range range = shard_range(steps, static_cast<int>(tiles), static_cast<int>(index));
-  return {range.begin * kTileStep, std::min(extent, range.end * kTileStep)};
-}
-
 /// One tile of C = op(A)·op(B) + bias.
 template <class T>
 void multiply_tile(const Gemm& gemm, Range rows, Range cols) {
@@ -189,6 +158,31 @@ void multiply_copied(const Product<float>& product) {
 }
 
 }  // namespace
+
+// The least to pack: op(B) is packed once for each row of tiles, op(A) once for each column.
+Grid choose_grid(int threads, int64_t m, int64_t n) {
+  Grid best;
+  int64_t least = -1;
+  for (int64_t rows = 1; rows <= threads; ++rows) {
+    if (threads % rows != 0) continue;
+    const Grid grid{std::clamp<int64_t>(m / kMinTile, 1, rows),
+                    std::clamp<int64_t>(n / kMinTile, 1, threads / rows)};
+    const int64_t packed = grid.rows * n + grid.cols * m;
+    const bool busier = grid.rows * grid.cols > best.rows * best.cols;
+    const bool equally_busy = grid.rows * grid.cols == best.rows * best.cols;
+    if (least < 0 || busier || (equally_busy && packed < least)) {
+      best = grid;
+      least = packed;
+    }
+  }
+  return best;
+}
+
+Range tile_range(int64_t extent, int64_t tiles, int64_t index) {
+  const int64_t steps = (extent + kTileStep - 1) / kTileStep;
+  const Range range = shard_range(steps, static_cast<int>(tiles), static_cast<int>(index));
+  return {range.begin * kTileStep, std::min(extent, range.end * kTileStep)};
+}
 
 void multiply(const Product<float>& product) {
   if (is_trivial(product)) return;

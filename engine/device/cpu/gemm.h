@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "engine/program/layout.h"
+
 namespace shardlens::cpu {
 
 /// A row-major matrix in memory: row r begins at first + r * stride.
@@ -33,5 +35,14 @@ struct Product {
 /// end at multiples of 48 (or where C ends). Other parts, and oneDNN's older kernels, may round differently.
 void multiply(const Product<float>& product);
 void multiply(const Product<double>& product);
+
+/// How C is cut over threads: `rows` × `cols` tiles, each large enough to be worth its packing.
+struct Grid {
+  int64_t rows = 1, cols = 1;
+};
+Grid choose_grid(int threads, int64_t m, int64_t n);
+
+/// The rows, or columns, of tile `index` of `tiles` of `extent`.
+Range tile_range(int64_t extent, int64_t tiles, int64_t index);
 
 }  // namespace shardlens::cpu

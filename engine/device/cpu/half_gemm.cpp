@@ -1,10 +1,12 @@
-// C = op(A)·op(B) of 16-bit matrices, summed in fp32 and rounded once. A and B are widened a panel at a time
+// C = op(A)·op(B) of 16-bit matrices, summed in fp32 and rounded once. Where the processor has instructions for
+// bf16, bf16_gemm.cpp computes it. Otherwise A and B are widened a panel at a time
 // into scratch that stays in cache, and the fp32 product does the rest: a sum is broken where the fp32 one
 // would be, so that here too an element's bits do not depend on what part of C it is computed with.
 #include <algorithm>
 #include <type_traits>
 #include <vector>
 
+#include "engine/device/cpu/bf16_gemm.h"
 #include "engine/device/cpu/cpu_device.h"
 #include "engine/device/cpu/gemm.h"
 #include "engine/device/cpu/gemv.h"
@@ -115,6 +117,10 @@ void multiply_half(const Gemm& gemm, int threads) {
 }  // namespace
 
 void half_gemm(const Gemm& gemm, int threads) {
+  const bool is_row = gemm.m == 1 && !gemm.transpose_a;
+  const bool is_empty = gemm.m == 0 || gemm.n == 0 || gemm.k == 0;
+  if (gemm.dtype == DType::Bf16 && !is_row && !is_empty && has_bf16_instructions())
+    return bf16_gemm(gemm, threads);
   gemm.dtype == DType::Bf16 ? multiply_half<Bf16>(gemm, threads) : multiply_half<Fp16>(gemm, threads);
 }
 

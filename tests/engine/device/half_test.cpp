@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
+#include <utility>
 
 #include "engine/device/device.h"
 #include "engine/io/half.h"
@@ -79,6 +81,46 @@ TYPED_TEST(HalfTest, ProductsAreSummedInFp32AndRoundedOnce) {
                         1.01 * this->kUnit * std::abs(static_cast<double>(expected[i])) + 1e-3)
                 << ta << tb << bias << i;
         }
+}
+
+// The products of one GPT-2 small layer and of one wide enough that a library would break its sums: forward,
+// dX and dW, whole on one thread and on three, and a part of C by itself. bf16 may take a library's kernels.
+TYPED_TEST(HalfTest, APartHasTheBitsOfTheWholeProduct) {
+  using S = TypeParam;
+  struct Sizes {
+    int64_t m, n, k;
+  };
+  for (const auto& [m, n, k] : {Sizes{64, 2304, 768}, Sizes{400, 600, 1537}, Sizes{33, 90, 1024}})
+    for (const auto& [ta, tb] : {std::pair(false, false), std::pair(false, true), std::pair(true, false)}) {
+      const Both<S> a(m * k, 1), b(k * n, 2);
+      const auto product = [&, m = m, n = n, k = k, ta = ta, tb = tb](int threads, Range rows, Range cols) {
+        std::vector<S> c(static_cast<size_t>(rows.size() * cols.size()));
+        make_cpu_device(threads)->gemm({.dtype = this->kHalf,
+                                        .transpose_a = ta,
+                                        .transpose_b = tb,
+                                        .m = rows.size(),
+                                        .n = cols.size(),
+                                        .k = k,
+                                        .a = a.half.data() + (ta ? rows.begin : rows.begin * k),
+                                        .lda = ta ? m : k,
+                                        .b = b.half.data() + (tb ? cols.begin * k : cols.begin),
+                                        .ldb = tb ? k : n,
+                                        .c = c.data(),
+                                        .ldc = cols.size()});
+        return c;
+      };
+      const std::vector<S> whole = product(1, {0, m}, {0, n});
+      EXPECT_EQ(std::memcmp(whole.data(), product(3, {0, m}, {0, n}).data(), whole.size() * sizeof(S)), 0)
+          << m << " " << ta << tb << ", three threads";
+      const Range rows{m / 3, m / 3 + 17}, cols{n / 2, n};
+      const std::vector<S> part = product(1, rows, cols);
+      for (int64_t row = 0; row < rows.size(); ++row)
+        EXPECT_EQ(
+            std::memcmp(part.data() + row * cols.size(), whole.data() + (rows.begin + row) * n + cols.begin,
+                        static_cast<size_t>(cols.size()) * sizeof(S)),
+            0)
+            << m << " " << ta << tb << ", row " << row;
+    }
 }
 
 TYPED_TEST(HalfTest, AWeightsGradientStaysInFp32AndAddsUp) {

@@ -1,0 +1,211 @@
+// oneDNN's matmul primitive of bf16 matrices, made once for each shape and kept.
+//
+// Of oneDNN's two implementations of it only the one called gemm:jit is used. The other ("brg") is up to a
+// fifth faster where every operand is dense and neither is transposed, and slower with A transposed; but it
+// breaks a long sum by the whole shape, so that a shard and the full product would round differently (found
+// with AMX from k = 705 on), and oneDNN 2.6 was seen to end the program by an illegal instruction in it
+// (B transposed, m 455, n 567, k 1535). gemm:jit gave the same bits in 20,000 drawn parts of drawn products.
+#include "engine/device/cpu/bf16_gemm.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <array>
+#include <dnnl.hpp>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/device/cpu/cpu_device.h"
+#include "engine/device/cpu/gemm.h"
+#include "engine/device/cpu/parallel.h"
+
+namespace shardlens::cpu {
+
+namespace {
+
+// A result of 16 bits is summed in scratch of as many fp32 numbers as it has elements. Up to this many it is
+// computed at once, else in square tiles, each of which packs its operands anew.
+constexpr int64_t kMostAtOnce = int64_t{1} << 21;
+constexpr int64_t kTile = 384;
+
+// Shapes a thread keeps. A model's step has some twenty; a generation draws a new one with every prompt.
+constexpr size_t kKept = 128;
+
+using Data = dnnl::memory::data_type;
+
+/// What a primitive is made for: everything of a Gemm but where its matrices lie.
+struct Shape {
+  bool transpose_a, transpose_b, wide_result, accumulate, bias;
+  int64_t m, n, k, lda, ldb, ldc;
+
+  auto operator<=>(const Shape&) const = default;
+};
+
+/// A primitive and the descriptions of what it reads and writes.
+struct Product16 {
+  dnnl::matmul primitive;
+  dnnl::memory a, b, c, bias, scratch;
+};
+
+const dnnl::engine& the_engine() {
+  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+dnnl::memory::desc matrix(int64_t rows, int64_t cols, Data type, bool transposed, int64_t stride) {
+  using Dims = dnnl::memory::dims;
+  return {{rows, cols}, type, transposed ? Dims{1, stride} : Dims{stride, 1}};
+}
+
+/// The primitive of that description which gemm:jit computes.
+dnnl::matmul::primitive_desc described(const dnnl::matmul::desc& desc,
+                                       const dnnl::primitive_attr& attributes) {
+  dnnl_primitive_desc_iterator_t every = nullptr;
+  dnnl::error::wrap_c_api(
+      dnnl_primitive_desc_iterator_create(&every, &desc.data, attributes.get(), the_engine().get(), nullptr),
+      "no bf16 matrix product");
+  dnnl_status_t status = dnnl_success;
+  dnnl_primitive_desc_t found = nullptr;
+  while (status == dnnl_success && found == nullptr) {
+    dnnl_primitive_desc_t candidate = dnnl_primitive_desc_iterator_fetch(every);
+    const char* name = "";
+    dnnl_primitive_desc_query(candidate, dnnl_query_impl_info_str, 0, static_cast<void*>(&name));
+    if (std::string_view(name) == "gemm:jit") {
+      found = candidate;
+    } else {
+      dnnl_primitive_desc_destroy(candidate);
+      status = dnnl_primitive_desc_iterator_next(every);
+    }
+  }
+  dnnl_primitive_desc_iterator_destroy(every);
+  dnnl::error::wrap_c_api(found != nullptr ? dnnl_success : dnnl_unimplemented, "no gemm:jit for bf16");
+  return dnnl::matmul::primitive_desc(found);
+}
+
+Product16 made(const Shape& s) {
+  const Data result = s.wide_result ? Data::f32 : Data::bf16;
+  const dnnl::memory::desc a = matrix(s.m, s.k, Data::bf16, s.transpose_a, s.lda);
+  const dnnl::memory::desc b = matrix(s.k, s.n, Data::bf16, s.transpose_b, s.ldb);
+  const dnnl::memory::desc c = matrix(s.m, s.n, result, false, s.ldc);
+  const dnnl::memory::desc bias = s.bias ? matrix(1, s.n, Data::bf16, false, s.n) : dnnl::memory::desc();
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  if (s.accumulate) {
+    dnnl::post_ops sum;
+    sum.append_sum(1.0f);
+    attributes.set_post_ops(sum);
+  }
+  const dnnl::matmul::primitive_desc desc = described({a, b, bias, c}, attributes);
+  const auto at_no_place = [](const dnnl::memory::desc& of) {
+    return dnnl::memory(of, the_engine(), DNNL_MEMORY_NONE);
+  };
+  return {dnnl::matmul(desc),
+          at_no_place(a),
+          at_no_place(b),
+          at_no_place(c),
+          s.bias ? at_no_place(bias) : dnnl::memory(),
+          at_no_place(desc.scratchpad_desc())};
+}
+
+/// What a thread keeps from call to call: the primitives, and one scratch for all of them.
+class Kept {
+ public:
+  void multiply(const Gemm& gemm) {
+    Product16& product = of(gemm);
+    product.a.set_data_handle(const_cast<void*>(gemm.a));
+    product.b.set_data_handle(const_cast<void*>(gemm.b));
+    product.c.set_data_handle(gemm.c);
+    std::unordered_map<int, dnnl::memory> operands = {
+        {DNNL_ARG_SRC, product.a}, {DNNL_ARG_WEIGHTS, product.b}, {DNNL_ARG_DST, product.c}};
+    const size_t lines = (product.scratch.get_desc().get_size() + sizeof(Line) - 1) / sizeof(Line);
+    if (lines > 0) {
+      if (lines > scratch_.size()) scratch_ = std::vector<Line>(lines);
+      product.scratch.set_data_handle(scratch_.data());
+      operands.insert({DNNL_ARG_SCRATCHPAD, product.scratch});
+    }
+    if (gemm.bias != nullptr) {
+      product.bias.set_data_handle(const_cast<void*>(gemm.bias));
+      operands.insert({DNNL_ARG_BIAS, product.bias});
+    }
+    product.primitive.execute(stream_, operands);
+    stream_.wait();
+  }
+
+ private:
+  struct alignas(64) Line {
+    std::array<std::byte, 64> bytes;
+  };
+
+  Product16& of(const Gemm& gemm) {
+    const Shape shape{
+        gemm.transpose_a, gemm.transpose_b, gemm.wide_result, gemm.accumulate, gemm.bias != nullptr,
+        gemm.m,           gemm.n,           gemm.k,           gemm.lda,        gemm.ldb,
+        gemm.ldc};
+    const auto found = products_.find(shape);
+    if (found != products_.end()) return found->second;
+    if (products_.size() == kKept) products_.clear();
+    return products_.emplace(shape, made(shape)).first->second;
+  }
+
+  dnnl::stream stream_{the_engine()};
+  std::map<Shape, Product16> products_;
+  std::vector<Line> scratch_;
+};
+
+/// The part of it that yields C's `rows` and `cols`.
+Gemm part_of(const Gemm& gemm, Range rows, Range cols) {
+  const auto at = [](const void* first, int64_t row, int64_t stride, int64_t col) {
+    return static_cast<const Bf16*>(first) + row * stride + col;
+  };
+  Gemm part = gemm;
+  part.m = rows.size();
+  part.n = cols.size();
+  part.a = gemm.transpose_a ? at(gemm.a, 0, 0, rows.begin) : at(gemm.a, rows.begin, gemm.lda, 0);
+  part.b = gemm.transpose_b ? at(gemm.b, cols.begin, gemm.ldb, 0) : at(gemm.b, 0, 0, cols.begin);
+  const int64_t c = rows.begin * gemm.ldc + cols.begin;
+  part.c = gemm.wide_result ? static_cast<void*>(static_cast<float*>(gemm.c) + c)
+                            : static_cast<void*>(static_cast<Bf16*>(gemm.c) + c);
+  if (gemm.bias != nullptr) part.bias = static_cast<const Bf16*>(gemm.bias) + cols.begin;
+  return part;
+}
+
+void multiply(const Gemm& gemm) {
+  static thread_local Kept kept;
+  omp_set_num_threads(1);  // of this thread only: oneDNN would otherwise start a team in every rank
+  try {
+    kept.multiply(gemm);
+  } catch (const dnnl::error& error) {
+    throw run_error("oneDNN refused the bf16 GEMM m " + std::to_string(gemm.m) + ", n " +
+                    std::to_string(gemm.n) + ", k " + std::to_string(gemm.k) + ": " + error.what());
+  }
+}
+
+}  // namespace
+
+bool has_bf16_instructions() {
+  static const bool has = [] {
+    const auto isa = dnnl::get_effective_cpu_isa();
+    return isa == dnnl::cpu_isa::avx512_core_amx ||
+           (isa == dnnl::cpu_isa::avx512_core_bf16 && __builtin_cpu_is("amd"));
+  }();
+  return has;
+}
+
+void bf16_gemm(const Gemm& gemm, int threads) {
+  const Grid grid = choose_grid(threads, gemm.m, gemm.n);
+  parallel_for(threads, grid.rows * grid.cols, [&](int64_t tile) {
+    const Range rows = tile_range(gemm.m, grid.rows, tile / grid.cols);
+    const Range cols = tile_range(gemm.n, grid.cols, tile % grid.cols);
+    if (gemm.wide_result || rows.size() * cols.size() <= kMostAtOnce)
+      return multiply(part_of(gemm, rows, cols));
+    for (int64_t row = rows.begin; row < rows.end; row += kTile)
+      for (int64_t col = cols.begin; col < cols.end; col += kTile)
+        multiply(
+            part_of(gemm, {row, std::min(rows.end, row + kTile)}, {col, std::min(cols.end, col + kTile)}));
+  });
+}
+
+}  // namespace shardlens::cpu
