@@ -56,10 +56,9 @@ constexpr T kHidden = T(-1e30);
 
 template <class T>
 T dot(const T* a, const T* b, int64_t count) {
-  Vector<T> total{};
-  for_vectors<T>(count,
-                 [&](int64_t i, auto n) { total += load_part(a + i, n, T(0)) * load_part(b + i, n, T(0)); });
-  return sum_lanes<T>(total);
+  return sum_lanes<T>(fold_vectors<T>(count, Vector<T>{}, [&](Vector<T> total, int64_t i, auto n) {
+    return total + load_part(a + i, n, T(0)) * load_part(b + i, n, T(0));
+  }));
 }
 
 /// Where one head of one sequence lies in a tensor [tokens, parts, heads, width].

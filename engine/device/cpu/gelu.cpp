@@ -74,7 +74,7 @@ template <class S, class Function>
   using T = Computed<S>;
   for_vectors<T>(count, [&](int64_t j, auto n) {
     const int64_t i = begin + j;
-    store_part(out + i, f(load_part(first + i, n, T(0)), load_part(second + i, n, T(0))), n);
+    store_part(out + i, f(load_ahead(first + i, n, T(0)), load_ahead(second + i, n, T(0))), n);
   });
 }
 

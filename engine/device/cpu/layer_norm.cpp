@@ -20,15 +20,14 @@ constexpr int64_t kColumnStrip = 64;  // columns of dgamma and dbeta a thread su
 /// Sum over i < count of term(vector i), where the vector's missing lanes at the end must contribute 0.
 template <class T, class Term>
 [[gnu::always_inline]] inline T sum_row(int64_t count, Term term) {
-  Vector<T> total{};
-  for_vectors<T>(count, [&](int64_t i, auto n) { total += term(i, n); });
-  return sum_lanes<T>(total);
+  return sum_lanes<T>(fold_vectors<T>(
+      count, Vector<T>{}, [&](Vector<T> total, int64_t i, auto n) { return total + term(i, n); }));
 }
 
 template <class S, class T = Computed<S>>
 void normalize_row(int64_t cols, T epsilon, const S* x, const S* gamma, const S* beta, S* y, T* stats) {
   const T mean =
-      sum_row<T>(cols, [&](int64_t i, auto n) { return load_part(x + i, n, T(0)); }) / static_cast<T>(cols);
+      sum_row<T>(cols, [&](int64_t i, auto n) { return load_ahead(x + i, n, T(0)); }) / static_cast<T>(cols);
   const T squares = sum_row<T>(cols, [&](int64_t i, auto n) {
     const Vector<T> centred = load_part(x + i, n, mean) - mean;
     return centred * centred;
@@ -158,7 +157,11 @@ void grad_columns_and_rows(int threads, int64_t rows, int64_t cols, const S* x, 
   for (int64_t begin = 0; begin < rows; begin += kRowGroup) {
     const int64_t end = std::min(rows, begin + kRowGroup);
     columns(begin, end);
-    for (int64_t row = begin; row < end; ++row) work(row);
+    for (int64_t row = begin; row < end; ++row) {
+      ask_for(x + (row + kRowGroup) * cols, cols);
+      ask_for(dy + (row + kRowGroup) * cols, cols);
+      work(row);
+    }
   }
 }
 
@@ -212,7 +215,7 @@ void CpuDevice::layer_norm_sums(const CutNorm& norm, const void* x, void* sums) 
     for_rows(threads_, norm.rows, [&](int64_t row) {
       const S* in = static_cast<const S*>(x) + row * norm.cols;
       T* out = static_cast<T*>(sums) + 2 * row;
-      out[0] = sum_row<T>(norm.cols, [&](int64_t i, auto n) { return load_part(in + i, n, T(0)); });
+      out[0] = sum_row<T>(norm.cols, [&](int64_t i, auto n) { return load_ahead(in + i, n, T(0)); });
       out[1] = sum_row<T>(norm.cols, [&](int64_t i, auto n) {
         const Vector<T> value = load_part(in + i, n, T(0));
         return value * value;
@@ -232,7 +235,7 @@ void CpuDevice::layer_norm_apply(const CutNorm& norm, const void* x, const void*
       const S* in = static_cast<const S*>(x) + row * norm.cols;
       S* out = static_cast<S*>(y) + row * norm.cols;
       for_vectors<T>(norm.cols, [&](int64_t i, auto n) {
-        const Vector<T> hat = (load_part(in + i, n, mean) - mean) * inverse;
+        const Vector<T> hat = (load_ahead(in + i, n, mean) - mean) * inverse;
         store_part(out + i, hat * load_part(gains + i, n, T(0)) + load_part(shifts + i, n, T(0)), n);
       });
     });

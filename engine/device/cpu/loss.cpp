@@ -38,11 +38,11 @@ void CpuDevice::vocab_max(const VocabShard& shard, const void* logits, void* max
     for_tokens(threads_, shard.tokens, [&](int64_t t) {
       const S* row = static_cast<const S*>(logits) + t * shard.columns.size();
       constexpr T kLowest = std::numeric_limits<T>::lowest();  // of a rank that holds nothing but padding
-      Vector<T> largest = Vector<T>{} + kLowest;
-      for_vectors<T>(cols, [&](int64_t i, auto n) {
-        const Vector<T> v = load_part(row + i, n, kLowest);
-        largest = v > largest ? v : largest;
-      });
+      const Vector<T> largest =
+          fold_vectors<T>(cols, Vector<T>{} + kLowest, [&](Vector<T> so_far, int64_t i, auto n) {
+            const Vector<T> v = load_part(row + i, n, kLowest);
+            return v > so_far ? v : so_far;
+          });
       static_cast<T*>(max)[t] = std::max(kLowest, max_lanes<T>(largest));
     });
   });
@@ -70,9 +70,8 @@ void CpuDevice::sum_exp(const VocabShard& shard, const void* logits, const void*
     for_tokens(threads_, shard.tokens, [&](int64_t t) {
       const S* row = static_cast<const S*>(logits) + t * shard.columns.size();
       const T top = static_cast<const T*>(max)[t];
-      Vector<T> total{};
-      for_vectors<T>(cols, [&](int64_t i, auto n) {
-        total += exp<T>(load_part(row + i, n, -std::numeric_limits<T>::infinity()) - top);
+      const Vector<T> total = fold_vectors<T>(cols, Vector<T>{}, [&](Vector<T> so_far, int64_t i, auto n) {
+        return so_far + exp<T>(load_ahead(row + i, n, -std::numeric_limits<T>::infinity()) - top);
       });
       static_cast<T*>(sum)[t] = sum_lanes<T>(total);
     });
@@ -118,7 +117,7 @@ void CpuDevice::cross_entropy_grad(const VocabShard& shard, const void* logits, 
       const bool mine = labels[t] >= 0 && label >= 0 && label < cols;
       const T label_logit = mine ? T(row[label]) : T(0);
       for_vectors<T>(cols, [&](int64_t i, auto n) {
-        store_part(out + i, exp<T>(load_part(row + i, n, T(0)) - top) * inverse, n);
+        store_part(out + i, exp<T>(load_ahead(row + i, n, T(0)) - top) * inverse, n);
       });
       std::fill(out + cols, out + width, S(T(0)));
       if (mine)  // from the logit, not from out: a difference is rounded to a 16-bit format once

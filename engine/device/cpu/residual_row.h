@@ -12,9 +12,9 @@ namespace shardlens::cpu {
 template <class S, class T = Computed<S>>
 void add_to_residual(int64_t cols, const S* x, const S* a, const S* bias, S* sum) {
   for_vectors<T>(cols, [&](int64_t i, auto n) {
-    Vector<T> term = load_part(a + i, n, T(0));
+    Vector<T> term = load_ahead(a + i, n, T(0));
     if (bias != nullptr) term = as_stored<S>(term + load_part(bias + i, n, T(0)));
-    store_part(sum + i, load_part(x + i, n, T(0)) + term, n);
+    store_part(sum + i, load_ahead(x + i, n, T(0)) + term, n);
   });
 }
 

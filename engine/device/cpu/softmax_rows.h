@@ -26,17 +26,16 @@ template <class T>
 template <class T>
 RowStatistics<T> softmax_row(T* scores, int64_t valid, int64_t width, T scale) {
   constexpr T kLowest = -std::numeric_limits<T>::infinity();
-  Vector<T> largest = Vector<T>{} + kLowest;
-  for_vectors<T>(valid, [&](int64_t i, auto n) {
-    const Vector<T> v = load_part(scores + i, n, kLowest);
-    largest = v > largest ? v : largest;
-  });
+  const Vector<T> largest =
+      fold_vectors<T>(valid, Vector<T>{} + kLowest, [&](Vector<T> so_far, int64_t i, auto n) {
+        const Vector<T> v = load_part(scores + i, n, kLowest);
+        return v > so_far ? v : so_far;
+      });
   const T top = max_lanes<T>(largest) * scale;
-  Vector<T> sums{};
-  for_vectors<T>(valid, [&](int64_t i, auto n) {
+  const Vector<T> sums = fold_vectors<T>(valid, Vector<T>{}, [&](Vector<T> so_far, int64_t i, auto n) {
     const Vector<T> e = exponential(scores + i, n, scale, top);
-    sums += e;
     store_part<T>(scores + i, e, n);
+    return so_far + e;
   });
   const T inverse = T(1) / sum_lanes<T>(sums);
   for (int64_t i = 0; i < valid; ++i) scores[i] *= inverse;

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "engine/io/half.h"
 
@@ -137,6 +138,32 @@ typedef uint32_t WordVector __attribute__((vector_size(kVectorBytes)));
   std::memcpy(to, &bits, static_cast<size_t>(count) * sizeof(Fp16));
 }
 
+// A pass over memory that computes much on every element has few reads under way at a time and waits for
+// each: the sum of 25 million exponentials took 37 ms, and 12 with its numbers asked for this many bytes
+// ahead. (What lies past the end may be asked for as well: asking reads nothing.)
+inline constexpr uintptr_t kAheadBytes = 4096;
+
+/// Asks for the memory that the pass will come to which now reads `from`.
+[[gnu::always_inline]] inline void ask_ahead(const void* from) {
+  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(from) + kAheadBytes));
+}
+
+/// load_part() in a pass over memory.
+template <class S>
+[[gnu::always_inline]] inline auto load_ahead(const S* from, int64_t count, Computed<S> fill) {
+  ask_ahead(from);
+  return load_part(from, count, fill);
+}
+
+/// Asks for `count` elements from `from` on.
+template <class S>
+[[gnu::always_inline]] inline void ask_for(const S* from, int64_t count) {
+  constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(S));
+  for (int64_t i = 0; i < count; i += kLine)
+    __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(from) +
+                                                     static_cast<uintptr_t>(i) * sizeof(S)));
+}
+
 /// The vector as it is read again after it was stored as S: rounded, where that is a 16-bit format.
 template <class S>
 [[gnu::always_inline]] inline Vector<Computed<S>> as_stored(Vector<Computed<S>> vector) {
@@ -158,6 +185,18 @@ template <class T, class Body>
   if (i < count) body(i, count - i);
 }
 
+/// What body(value, i, n), called as above, makes of `value`, from `start` on: a sum, or a maximum. (As a
+/// variable that a body of for_vectors refers to, the compiler keeps it in memory, at two to three times the
+/// time.)
+template <class T, class Body>
+[[gnu::always_inline]] inline Vector<T> fold_vectors(int64_t count, Vector<T> start, const Body& body) {
+  Vector<T> value = start;
+  int64_t i = 0;
+  for (; i + kLanes<T> <= count; i += kLanes<T>)
+    value = body(value, i, std::integral_constant<int64_t, kLanes<T>>());
+  return i < count ? body(value, i, count - i) : value;
+}
+
 /// to[i] = from[i], widened or rounded where the types differ.
 template <class From, class To>
 inline void convert_row(const From* from, int64_t count, To* to) {
@@ -166,18 +205,17 @@ inline void convert_row(const From* from, int64_t count, To* to) {
 }
 
 /// Sum and maximum over the lanes, halves first: always the same order. The maximum ignores NaN.
-template <class T, int bytes = kVectorBytes, class Lanes>
+template <class T, class Lanes>
 [[gnu::always_inline]] inline T sum_lanes(Lanes lanes) {
-  constexpr int kHalf = bytes / 2;
-  if constexpr (kHalf == sizeof(T)) {
+  constexpr size_t kHalf = sizeof lanes / sizeof(T) / 2;
+  if constexpr (kHalf == 1)
     return lanes[0] + lanes[1];
-  } else {
-    typedef T Half __attribute__((vector_size(kHalf)));
-    Half low, high;
-    std::memcpy(&low, &lanes, sizeof low);
-    std::memcpy(&high, reinterpret_cast<const char*>(&lanes) + sizeof low, sizeof high);
-    return sum_lanes<T, kHalf>(low + high);
-  }
+  else  // by shuffles: a register of which parts were read through memory would be kept there all the time
+    return [&]<size_t... lane>(std::index_sequence<lane...>) {
+      return sum_lanes<T>(__builtin_shufflevector(lanes, lanes, lane...) +
+                          __builtin_shufflevector(lanes, lanes, (lane + kHalf)...));
+    }
+  (std::make_index_sequence<kHalf>());
 }
 
 template <class T>
