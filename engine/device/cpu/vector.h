@@ -4,6 +4,8 @@
 // shard's bits equal the full tensor's.
 #pragma once
 
+#include <immintrin.h>
+
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -106,6 +108,22 @@ template <class T>
   std::memcpy(to, &vector, static_cast<size_t>(count) * sizeof(T));
 }
 
+/// Writes a vector to where a register's bytes begin, past the caches: what it overwrites need not be
+/// fetched, and nothing else is driven out. settle_past_caches() must follow before another thread may learn
+/// of it.
+#ifdef __AVX512F__
+[[gnu::always_inline]] inline void store_past_caches(float* to, FloatVector vector) {
+  _mm512_stream_ps(to, __m512(vector));
+}
+#else
+[[gnu::always_inline]] inline void store_past_caches(float* to, FloatVector vector) {
+  _mm256_stream_ps(to, __m256(vector));
+}
+#endif
+[[gnu::always_inline]] inline void settle_past_caches() {
+  _mm_sfence();
+}
+
 // A vector of 16-bit numbers is loaded as fp32 and rounded when it is stored.
 typedef uint16_t ShortVector __attribute__((vector_size(kVectorBytes / 2)));
 typedef uint32_t WordVector __attribute__((vector_size(kVectorBytes)));
@@ -185,9 +203,8 @@ template <class T, class Body>
   if (i < count) body(i, count - i);
 }
 
-/// What body(value, i, n), called as above, makes of `value`, from `start` on: a sum, or a maximum. (As a
-/// variable that a body of for_vectors refers to, the compiler keeps it in memory, at two to three times the
-/// time.)
+/// What body(value, i, n), called as above, makes of `value`, from `start` on: a sum, or a maximum. (A
+/// variable that a body of for_vectors refers to is kept in memory.)
 template <class T, class Body>
 [[gnu::always_inline]] inline Vector<T> fold_vectors(int64_t count, Vector<T> start, const Body& body) {
   Vector<T> value = start;

@@ -123,30 +123,44 @@ TYPED_TEST(HalfTest, APartHasTheBitsOfTheWholeProduct) {
     }
 }
 
+// A small one, one past several tiles and one whose rows begin anywhere; and what lies around them.
 TYPED_TEST(HalfTest, AWeightsGradientStaysInFp32AndAddsUp) {
   using S = TypeParam;
-  const int64_t m = 30, n = 50, k = 400;
-  const Both<S> a(k * m, 1), b(k * n, 2);
   const auto device = make_cpu_device(1);
-  Gemm gemm;
-  gemm.dtype = this->kHalf;
-  gemm.wide_result = gemm.accumulate = gemm.transpose_a = true;
-  gemm.m = m;
-  gemm.n = n;
-  gemm.k = k;
-  gemm.lda = m;
-  gemm.ldb = gemm.ldc = n;
-  gemm.a = a.half.data();
-  gemm.b = b.half.data();
-  std::vector<float> result = normal<float>(m * n, 4), expected = result;
-  gemm.c = result.data();
-  device->gemm(gemm);
-  gemm.dtype = DType::Fp32;
-  gemm.a = a.wide.data();
-  gemm.b = b.wide.data();
-  gemm.c = expected.data();
-  device->gemm(gemm);
-  EXPECT_LT(relative_error(result, expected), 1e-6);
+  struct Sizes {
+    int64_t m, n, k;
+  };
+  for (const auto& [m, n, k] : {Sizes{30, 50, 400}, Sizes{400, 800, 100}, Sizes{390, 771, 33}})
+    for (const bool accumulate : {false, true}) {
+      const Both<S> a(k * m, 1), b(k * n, 2);
+      const int64_t stride = n + 5;
+      std::vector<float> result = normal<float>(m * stride, 4), expected = result;
+      Gemm gemm;
+      gemm.dtype = this->kHalf;
+      gemm.wide_result = gemm.transpose_a = true;
+      gemm.accumulate = accumulate;
+      gemm.m = m;
+      gemm.n = n;
+      gemm.k = k;
+      gemm.lda = m;
+      gemm.ldb = n;
+      gemm.ldc = stride;
+      gemm.a = a.half.data();
+      gemm.b = b.half.data();
+      gemm.c = result.data();
+      device->gemm(gemm);
+      gemm.dtype = DType::Fp32;
+      gemm.a = a.wide.data();
+      gemm.b = b.wide.data();
+      gemm.c = expected.data();
+      device->gemm(gemm);
+      EXPECT_LT(relative_error(result, expected), 1e-6) << m << " " << accumulate;
+      for (int64_t row = 0; row < m; ++row)
+        EXPECT_EQ(std::memcmp(result.data() + row * stride + n, expected.data() + row * stride + n,
+                              5 * sizeof(float)),
+                  0)
+            << m << ", right of row " << row;
+    }
 }
 
 /// Forward and backward pass in the element type S, as floats: C, then dQKV.
