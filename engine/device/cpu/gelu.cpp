@@ -67,24 +67,23 @@ template <class T>
   return {x < Vector<T>{} ? tail : T(1) - tail, bell * T(kInverseSqrt2Pi)};
 }
 
-/// out[i] = f(first[i], second[i]) for the `count` elements from `begin` on.
-template <class S, class Function>
-[[gnu::always_inline]] inline void map_piece(int64_t begin, int64_t count, const S* first, const S* second,
-                                             S* out, const Function& f) {
+/// out[i] = f(in[i] ...) for the `count` elements from `begin` on.
+template <class S, class Function, class... In>
+[[gnu::always_inline]] inline void map_piece(int64_t begin, int64_t count, S* out, const Function& f,
+                                             const In*... in) {
   using T = Computed<S>;
   for_vectors<T>(count, [&](int64_t j, auto n) {
     const int64_t i = begin + j;
-    store_part(out + i, f(load_ahead(first + i, n, T(0)), load_ahead(second + i, n, T(0))), n);
+    store_part(out + i, f(load_ahead(in + i, n, T(0))...), n);
   });
 }
 
 /// The same for all elements.
-template <class S, class Function>
-void map(int threads, int64_t count, const void* in, const void* other, void* out, const Function& f) {
+template <class S, class Function, class... In>
+void map(int threads, int64_t count, S* out, const Function& f, const In*... in) {
   parallel_for(threads, (count + kChunk - 1) / kChunk, [&](int64_t piece) {
     const int64_t begin = piece * kChunk;
-    map_piece(begin, std::min(kChunk, count - begin), static_cast<const S*>(in), static_cast<const S*>(other),
-              static_cast<S*>(out), f);
+    map_piece(begin, std::min(kChunk, count - begin), out, f, in...);
   });
 }
 
@@ -94,10 +93,14 @@ void CpuDevice::gelu(DType dtype, GeluForm form, int64_t count, const void* x, v
   with_element_type(dtype, "GeLU", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
+    const S* in = static_cast<const S*>(x);
+    S* out = static_cast<S*>(y);
     if (form == GeluForm::Tanh)
-      map<S>(threads_, count, x, x, y, [](Vector<T> v, Vector<T>) { return v * tanh_gate<T>(v).value; });
+      map(
+          threads_, count, out, [](Vector<T> v) { return v * tanh_gate<T>(v).value; }, in);
     else
-      map<S>(threads_, count, x, x, y, [](Vector<T> v, Vector<T>) { return v * erf_gate<T>(v).value; });
+      map(
+          threads_, count, out, [](Vector<T> v) { return v * erf_gate<T>(v).value; }, in);
   });
 }
 
@@ -106,17 +109,16 @@ void CpuDevice::gelu_grad(DType dtype, GeluForm form, int64_t count, const void*
   with_element_type(dtype, "the gradient of GeLU", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
+    const S *in = static_cast<const S*>(x), *grads = static_cast<const S*>(dy);
+    S* result = static_cast<S*>(dx);
     const auto pass = [&](auto gate) {
       const auto chain = [&](Vector<T> v, Vector<T> d) {
         const Gate<T> at = gate(v);
         return d * (at.value + v * at.slope);
       };
-      if (sums.db == nullptr || sums.cols == 0) return map<S>(threads_, count, x, dy, dx, chain);
-      S* result = static_cast<S*>(dx);
+      if (sums.db == nullptr || sums.cols == 0) return map(threads_, count, result, chain, in, grads);
       sum_columns(threads_, count / sums.cols, sums.cols, result, static_cast<T*>(sums.db), sums.accumulate,
-                  [&](int64_t at, int64_t width) {
-                    map_piece(at, width, static_cast<const S*>(x), static_cast<const S*>(dy), result, chain);
-                  });
+                  [&](int64_t at, int64_t width) { map_piece(at, width, result, chain, in, grads); });
     };
     if (form == GeluForm::Tanh)
       pass([](Vector<T> v) { return tanh_gate<T>(v); });
