@@ -16,6 +16,8 @@ namespace {
 // The ranks that wait for a lost one in a collective are to say so first: they know the step.
 constexpr double kSpokenForSeconds = 2;
 constexpr double kToldSeconds = 0.5;
+// What one that has ended had sent may still be on its way.
+constexpr double kEndedSeconds = 0.2;
 
 }  // namespace
 
@@ -37,12 +39,15 @@ void PacketLine::finish(Processes::Ticket ticket, int other, const char* what, s
                         double most_seconds) {
   PatientWait wait(patience_.told_to_end, kToldSeconds);
   while (!processes_.is_done(ticket)) {
-    if (wait.is_enough(std::min(most_seconds, patience_.seconds + kSpokenForSeconds))) {
+    const bool is_late = wait.is_enough(std::min(most_seconds, patience_.seconds + kSpokenForSeconds));
+    const bool has_ended = wait.waited_seconds() > kEndedSeconds && patience_.has_ended(other);
+    if (is_late || has_ended) {
       processes_.give_up(ticket);
       const std::lock_guard lock(mutex_);
       late_.insert(other);
       left_behind_.push_back(std::move(bytes));
-      throw LateProcess(other, fmt::format("has not {} for {:.1f} s", what, wait.waited_seconds()));
+      throw LateProcess(other, fmt::format("{}has not {} for {:.1f} s", has_ended ? "has ended, and " : "",
+                                           what, wait.waited_seconds()));
     }
     std::this_thread::sleep_for(std::chrono::microseconds(20));
   }

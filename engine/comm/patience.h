@@ -4,6 +4,7 @@
 #include <atomic>
 #include <limits>
 
+#include "engine/comm/departed.h"
 #include "engine/config/clock.h"
 
 namespace shardlens {
@@ -15,7 +16,9 @@ struct ProcessPatience {
   /// that second, so that there is time to say who was missed.
   const std::atomic<bool>* told_to_end = nullptr;
   std::atomic<double> seconds = std::numeric_limits<double>::infinity();
+  const DepartedProcesses* departed = nullptr;  ///< null: of no process it is known whether it has ended
 
+  bool has_ended(int process) const { return departed != nullptr && departed->has_ended(process); }
   bool is_told() const { return told_to_end != nullptr && told_to_end->load(); }
 };
 

@@ -22,7 +22,9 @@
 #include <cstring>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -40,6 +42,9 @@ namespace {
 constexpr int64_t kAlignment = 64;
 // Of the second that mpirun leaves.
 constexpr double kToldSeconds = 0.15;
+// How often who waits looks whether those it waits for have ended. What they sent before may still be on its
+// way, so that they are lost at the second look.
+constexpr double kLookSeconds = 0.03;
 
 // What step 1 sends.
 struct Hello {
@@ -342,11 +347,18 @@ class ProcessCommunicator final : public Communicator, public HostMeeting {
   void wait() {
     Pastime pastime(group_.has_own_core);
     PatientWait patience(group_.told_to_end, kToldSeconds);
+    double next_look_seconds = kLookSeconds;
+    bool some_have_ended = false;
     for (;;) {
       std::erase_if(pending_, [&](const Pending& one) { return processes_.is_done(one.ticket); });
       if (pending_.empty()) return;
       if (failed_.load(std::memory_order_acquire)) break;
       if (patience.is_enough(group_.patience_seconds)) lose(patience.waited_seconds());
+      if (patience.waited_seconds() > next_look_seconds) {
+        next_look_seconds = patience.waited_seconds() + kLookSeconds;
+        const bool had_ended = std::exchange(some_have_ended, !missing(true).empty());
+        if (had_ended && some_have_ended) lose(patience.waited_seconds());
+      }
       pastime.wait();
     }
     give_up_pending();
@@ -358,17 +370,28 @@ class ProcessCommunicator final : public Communicator, public HostMeeting {
     pending_.clear();
   }
 
-  // Those that something is still to come from, or to be taken by.
+  // Those that something is still to come from, or to be taken by; of them those whose process has ended.
+  std::vector<int> missing(bool ended_alone) const {
+    std::set<int> ranks;
+    for (const Pending& one : pending_) {
+      const int process = group_.members[static_cast<size_t>(one.rank)];
+      const bool ended = group_.departed != nullptr && group_.departed->has_ended(process);
+      if (ended || !ended_alone) ranks.insert(one.rank);
+    }
+    return {ranks.begin(), ranks.end()};
+  }
+
+  // Who has ended is what the others miss too.
   [[noreturn]] void lose(double waited_seconds) {
-    std::vector<int> missing;
-    for (const Pending& one : pending_) missing.push_back(one.rank);
-    std::sort(missing.begin(), missing.end());
-    missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
+    std::vector<int> ranks = missing(true);
+    const bool ended = !ranks.empty();
+    if (!ended) ranks = missing(false);
     give_up_pending();
-    const LostRanks lost(fmt::format("rank{} {} did not come to {} in {:.3g} s",
-                                     missing.size() == 1 ? "" : "s", fmt::join(missing, ", "),
-                                     describe(hellos_[static_cast<size_t>(rank())].request), waited_seconds),
-                         missing, waited_seconds);
+    const LostRanks lost(
+        fmt::format("rank{} {} did not come to {} in {:.3g} s{}", ranks.size() == 1 ? "" : "s",
+                    fmt::join(ranks, ", "), describe(hellos_[static_cast<size_t>(rank())].request),
+                    waited_seconds, ended ? ", and has ended" : ""),
+        ranks, waited_seconds);
     fail(lost);
     throw lost;
   }

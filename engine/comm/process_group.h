@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/comm/comm.h"
+#include "engine/comm/departed.h"
 #include "engine/comm/host_meeting.h"
 #include "engine/comm/processes.h"
 
@@ -23,6 +24,7 @@ struct ProcessGroup {
   const std::atomic<double>* clock_offset_seconds = nullptr;
   double patience_seconds = kNoTimeout;            ///< so long it waits for the others
   const std::atomic<bool>* told_to_end = nullptr;  ///< as ProcessPatience's
+  const DepartedProcesses* departed = nullptr;     ///< as ProcessPatience's; outlives the communicator
   CommunicatorInfo info;
   size_t most_message_bytes = Processes::kMostBytes;  ///< larger pieces travel in several messages
   size_t block_bytes = size_t{1} << 20;  ///< an all-reduce goes on in blocks of so many bytes a rank

@@ -48,6 +48,7 @@ struct Introduction {
   Cores cores{};
   std::vector<std::string> options;
   GpuFacts gpus;
+  ProcessIdentity identity;
 };
 
 // What a choice needs of them, and whether there is room on them.
@@ -74,7 +75,8 @@ GpuFacts take_gpus(Packet& packet) {
 }
 
 Introduction introduction(const Processes& processes, const JoinRequest& request) {
-  return {request.version, processes.host(), booted_machine(), own_cores(), request.options, request.gpus};
+  return {request.version, processes.host(), booted_machine(), own_cores(),
+          request.options, request.gpus,     own_identity()};
 }
 
 Packet to_packet(const Introduction& self) {
@@ -83,6 +85,7 @@ Packet to_packet(const Introduction& self) {
   packet.put(static_cast<uint64_t>(self.options.size()));
   for (const std::string& option : self.options) packet.put(option);
   put_gpus(packet, self.gpus);
+  packet.put(self.identity);
   return packet;
 }
 
@@ -94,6 +97,7 @@ Introduction take_introduction(Packet& packet) {
   other.cores = packet.take<Cores>();
   for (auto left = packet.take<uint64_t>(); left > 0; --left) other.options.push_back(packet.take_text());
   other.gpus = take_gpus(packet);
+  other.identity = packet.take<ProcessIdentity>();
   return other;
 }
 
@@ -118,7 +122,7 @@ std::string difference(const Introduction& first, int process, const Introductio
 
 ProcessWorld::ProcessWorld(Processes& processes, const JoinRequest& request)
     : processes_(processes),
-      patience_{request.told_to_end, request.timeout_seconds},
+      patience_{request.told_to_end, request.timeout_seconds, &departed_},
       commands_(processes, kCommandTag, patience_),
       reports_(processes, kReportTag, patience_),
       pings_(processes, kPingTag, patience_) {
@@ -129,6 +133,7 @@ ProcessWorld::ProcessWorld(Processes& processes, const JoinRequest& request)
         fmt::format("process {} of {} is lost: it {} while the processes met; start the run again",
                     late.process(), processes_.count(), late.what()));
   }
+  watch_siblings();
   if (commands()) listening_ = std::thread([this] { listen(); });
 }
 
@@ -174,7 +179,8 @@ void ProcessWorld::compare(const JoinRequest& request) {
       const Introduction& one = all[process];
       if (one.host != host) continue;
       const int cores = std::max(1, std::min(count_of(one.cores), count_of(together) / ranks));
-      places_.push_back({static_cast<int>(process), host, cores, ranks <= count_of(together), one.gpus});
+      places_.push_back({static_cast<int>(process), host, cores, ranks <= count_of(together), one.gpus,
+                         one.machine, one.identity});
       own_clock_[process] = one.host != all[0].host || one.machine != all[0].machine;
     }
   }
@@ -186,6 +192,7 @@ void ProcessWorld::compare(const JoinRequest& request) {
     for (const Place& place : places_) {
       verdict.put(place.process).put(place.host).put(place.cores).put(place.has_own_core);
       put_gpus(verdict, place.gpus);
+      verdict.put(place.machine).put(place.identity);
     }
     line.send(process, std::move(verdict));
     if (problem.empty() && own_clock_[static_cast<size_t>(process)]) align_clock(process);
@@ -214,10 +221,19 @@ void ProcessWorld::answer(const JoinRequest& request) {
     place.cores = verdict->second.take<int>();
     place.has_own_core = verdict->second.take<bool>();
     place.gpus = take_gpus(verdict->second);
+    place.machine = verdict->second.take_text();
+    place.identity = verdict->second.take<ProcessIdentity>();
     places_.push_back(place);
   }
   if (!problem.empty()) throw request_error(problem);
   if (own_clock) answer_pings();
+}
+
+void ProcessWorld::watch_siblings() {
+  const Place& own = places_[static_cast<size_t>(rank_of(processes_.index()))];
+  for (const Place& place : places_)
+    if (place.process != own.process && place.is_seen_from(own))
+      departed_.watch(place.process, place.identity);
 }
 
 // Asks for the other's time again and again. The quickest answer was on its way least, so its time lies best

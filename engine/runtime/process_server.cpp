@@ -25,6 +25,9 @@ constexpr double kSaidEverySeconds = 0.25;
 // A failure is answered at once, if there is anybody to hear of it; by a process that says nothing any more
 // there is not. When all were told to end there is less time.
 constexpr double kAnswerSeconds = 5, kSilentSeconds = 1.5, kToldAnswerSeconds = 0.45;
+// What the first process, seen to have ended, had said may still be on its way, and so may the step in which
+// it is missed.
+constexpr double kEndedSeconds = 0.3;
 
 }  // namespace
 
@@ -39,6 +42,7 @@ class ServingSeats final : public Seats {
         rank_(rank) {}
   bool is_here(int rank) const override { return rank == rank_; }
   bool commands() const override { return false; }
+  bool has_ended(int rank) const override { return world_.has_ended(rank); }
   int cores_per_rank() const override { return world_.places_[static_cast<size_t>(rank_)].cores; }
   std::vector<RankGroups> make_groups(bool side_by_side) override {
     std::vector<RankGroups> groups(world_.places_.size());
@@ -79,7 +83,7 @@ class ProcessWorld::Server {
       auto packet = world_.commands_.poll();
       look_for_the_first();
       if (packet) {
-        silent_seconds_ = 0;
+        silent_seconds_ = ended_seconds_ = 0;
         const auto command = packet->second.take<ProcessCommand>();
         if (command == ProcessCommand::Alive) continue;
         last_command = now_seconds();
@@ -293,6 +297,9 @@ class ProcessWorld::Server {
     if (world_.patience_.is_told() && looks_.has_just_gone_on())
       throw run_error(
           fmt::format("{} was stopped as a whole process, and the others ended meanwhile", own_text()));
+    ended_seconds_ = world_.has_ended(0) ? ended_seconds_ + passed : 0;
+    if (ended_seconds_ > kEndedSeconds)
+      throw run_error(fmt::format("{}; {} {}{}", world_.ended_text(0), own_text(), standing(), because()));
     if (!world_.is_silent(silent_seconds_, kSpokenForSeconds, kToldSeconds)) return;
     throw run_error(world_.lost_text(0, fmt::format("has said nothing for {:.1f} s", silent_seconds_)) +
                     fmt::format("; {} {}{}", own_text(), standing(), because()));
@@ -352,6 +359,7 @@ class ProcessWorld::Server {
   ProcessWorld& world_;
   const int rank_;
   double silent_seconds_ = 0;  ///< since anything came from the first process
+  double ended_seconds_ = 0;   ///< since it was seen to have ended, and nothing has come after all
   Looks looks_;
   bool said_told_ = false;
   double said_seconds_ = 0;       ///< when it last said that it goes on

@@ -22,6 +22,8 @@ namespace {
 // Beyond the time-out: the ranks that wait for a lost one in a collective are to say so first, they know the
 // step. And when all were told to end.
 constexpr double kSpokenForSeconds = 2, kToldSeconds = 0.6;
+// The same where a process is seen to have ended.
+constexpr double kEndedSeconds = 0.3;
 // What is only said to whom can still hear it.
 constexpr double kQuickSeconds = 1;
 constexpr bool kAnswered = true, kUnanswered = false;
@@ -134,6 +136,7 @@ class CommandingSeats final : public Seats {
     const bool is_asked = owed != world_.expected_of_.end() && owed->second > 0;
     return is_asked ? world_.silent_seconds_.at(rank) : 0;
   }
+  bool has_ended(int rank) const override { return world_.has_ended(rank); }
   bool is_told_to_end() const override { return world_.patience_.is_told(); }
 
  private:
@@ -213,6 +216,7 @@ RankGroups ProcessWorld::groups_of(int executor, const Program& program, const C
     made.clock_offset_seconds = &clock_offset_seconds_;
     made.patience_seconds = patience;
     made.told_to_end = patience_.told_to_end;
+    made.departed = &departed_;
     made.info = about;
     return communicator(std::move(made), choice);
   };
@@ -260,6 +264,7 @@ std::vector<AllReducePoint> ProcessWorld::bench_own_rank(const AllReduceBench& b
   group.clock_offset_seconds = &clock_offset_seconds_;
   group.patience_seconds = patience_.seconds;
   group.told_to_end = patience_.told_to_end;
+  group.departed = &departed_;
   group.info = info();
   const std::unique_ptr<Device> device =
       choice.on_gpus ? make_chosen_device(choice, settings, rank, own.cores) : nullptr;
@@ -293,6 +298,15 @@ std::string ProcessWorld::lost_text(int rank, const std::string& why) const {
 
 std::string ProcessWorld::lost_text(const LateProcess& late) const {
   return lost_text(rank_of(late.process()), late.what());
+}
+
+std::string ProcessWorld::ended_text(int rank) const {
+  return fmt::format("{} is lost: process {} of {} has ended", rank_text(rank),
+                     places_[static_cast<size_t>(rank)].process, processes());
+}
+
+bool ProcessWorld::has_ended(int rank) const {
+  return departed_.has_ended(places_[static_cast<size_t>(rank)].process);
 }
 
 // Longer than the patience and `more_seconds`, or all of the time since this process was told to end, which
@@ -352,10 +366,14 @@ void ProcessWorld::look_for_lost(double looked_seconds) {
       if (owed <= 0) continue;
       double& silent = silent_seconds_[rank];
       silent += looked_seconds;
-      if (lost >= 0 || !is_silent(silent, kSpokenForSeconds, kToldSeconds)) continue;
+      double& ended = ended_seconds_[rank];
+      ended = has_ended(rank) ? ended + looked_seconds : 0;
+      const bool is_lost = is_silent(silent, kSpokenForSeconds, kToldSeconds) || ended > kEndedSeconds;
+      if (lost >= 0 || !is_lost) continue;
       lost = rank;
-      why = lost_text(rank, fmt::format("has said nothing for {:.1f} s", silent)) + "; it was told " +
-            asked_of_[rank];
+      why = (ended > 0 ? ended_text(rank)
+                       : lost_text(rank, fmt::format("has said nothing for {:.1f} s", silent))) +
+            "; it was told " + asked_of_[rank];
     }
   }
   if (lost >= 0) lose(lost, why);

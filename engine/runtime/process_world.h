@@ -89,6 +89,9 @@ class ProcessWorld final : public World {
     int cores = 1;              ///< for this rank to compute on
     bool has_own_core = false;  ///< and nobody else on that machine needs them
     GpuFacts gpus;              ///< that its process can use
+    std::string machine;        ///< as it was booted; empty: not known
+    ProcessIdentity identity;
+    bool is_seen_from(const Place& other) const { return !machine.empty() && machine == other.machine; }
   };
   std::vector<ProcessFacts> facts_of_ranks() const;
   void compare(const JoinRequest& request);
@@ -106,6 +109,9 @@ class ProcessWorld final : public World {
   void lose(int rank, const std::string& why);
   std::string lost_text(int rank, const std::string& why) const;
   std::string lost_text(const LateProcess& late) const;
+  std::string ended_text(int rank) const;
+  bool has_ended(int rank) const;  ///< its process
+  void watch_siblings();
   int rank_of(int process) const;
   std::string rank_text(int rank) const;  ///< as the run that was seated last names it
   bool is_silent(double silent_seconds, double more_seconds, double told_seconds) const;
@@ -123,8 +129,9 @@ class ProcessWorld final : public World {
                        bool side_by_side);
 
   Processes& processes_;
-  ProcessPatience patience_;  ///< of the start, then of the plan that was seated last
-  double told_seconds_ = 0;   ///< since this process was told to end, counted by who looks for others
+  DepartedProcesses departed_;  ///< of those on this process's machine
+  ProcessPatience patience_;    ///< of the start, then of the plan that was seated last
+  double told_seconds_ = 0;     ///< since this process was told to end, counted by who looks for others
   PacketLine commands_, reports_, pings_;
   std::vector<Place> places_;    ///< [rank]; ranks of one machine follow each other
   std::vector<bool> own_clock_;  ///< [process]: its clock is not the first one's, but measured against it
@@ -145,6 +152,7 @@ class ProcessWorld final : public World {
   std::map<int, int> expected_of_;        ///< [rank]: the same
   std::map<int, std::string> asked_of_;   ///< [rank]: what it owes a report of
   std::map<int, double> silent_seconds_;  ///< [rank]: since anything came from one that owes a report
+  std::map<int, double> ended_seconds_;   ///< [rank]: since one that owes a report was seen to have ended
   std::string lost_;                      ///< why nothing more is waited for; empty: it is
   bool closing_ = false;
   int ended_ = 0;  ///< processes that have said that they end

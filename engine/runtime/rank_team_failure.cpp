@@ -161,6 +161,9 @@ void RankTeam::fail(int rank, StepId step, const std::exception& error) {
     const std::lock_guard lock(mutex_);
     find_lost_locked(what);
     failure.message = lost_message(program, what, lost->waited_seconds(), whereabouts_locked(what.ranks));
+    if (std::any_of(what.ranks.begin(), what.ranks.end(), [this](int one) { return seats_->has_ended(one); }))
+      failure.message +=
+          what.ranks.size() == 1 ? "; its process has ended" : "; a process of theirs has ended";
     failure.what = std::move(what);
   } else {
     const auto* known = dynamic_cast<const Error*>(&error);
@@ -181,9 +184,14 @@ void RankTeam::hear(int rank, Failure failure) {
   wake_waiters_.notify_all();
 }
 
-// Lost is whose process is silent; of those who speak none is.
+// Lost is whose process has ended or is silent; of those who speak none is.
 std::optional<RankTeam::Failure> RankTeam::believed_locked() const {
   if (rumours_.empty()) return std::nullopt;
+  for (const auto& [from, failure] : rumours_) {
+    const std::vector<int>& lost = failure.what->ranks;
+    if (std::any_of(lost.begin(), lost.end(), [this](int rank) { return seats_->has_ended(rank); }))
+      return failure;
+  }
   const bool told = seats_->is_told_to_end();
   if (now_seconds() - first_rumour_seconds_ < (told ? kToldRumourSeconds : kRumourSeconds))
     return std::nullopt;

@@ -96,6 +96,8 @@ class Seats {
   /// Since anything came from a rank elsewhere that was set to work: one that works says so several times a
   /// second.
   virtual double silent_seconds(int rank) const { return (void)rank, 0; }
+  /// Whether the process of a rank elsewhere is known to have ended.
+  virtual bool has_ended(int rank) const { return (void)rank, false; }
   /// Whether this process was told to end (ProcessPatience).
   virtual bool is_told_to_end() const { return false; }
 };

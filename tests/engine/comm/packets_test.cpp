@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "engine/config/clock.h"
+#include "tests/engine/comm/child_process.h"
 
 namespace shardlens {
 namespace {
@@ -63,6 +64,18 @@ TEST(PacketLine, WhoStopsInTheMiddleOfAPacketIsLate) {
   PacketLine line(processes, 1, patience);
   EXPECT_LT(late_after([&] { line.poll(); }, "has not sent the rest"), 30);
   EXPECT_EQ(processes.given_up, 1);
+}
+
+TEST(PacketLine, WhoHasEndedIsLateAtOnce) {
+  BesideAStopped processes;
+  ChildProcess child;
+  DepartedProcesses departed;
+  departed.watch(1, child.identity());
+  ProcessPatience patience{nullptr, 1e9, &departed};
+  PacketLine line(processes, 1, patience);
+  child.end();
+  EXPECT_LT(late_after([&] { line.send(1, Packet().put(7)); }, "has ended, and has not taken"), 30);
+  EXPECT_LT(late_after([&] { line.poll(); }, "has ended, and has not sent the rest"), 30);
 }
 
 TEST(Looks, CountALongAbsenceLittleAndKnowOfIt) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <optional>
 
+#include "tests/engine/comm/child_process.h"
 #include "tests/engine/comm/drawn_collectives.h"
 #include "tests/engine/comm/group_of_ranks.h"
 #include "tests/engine/comm/thread_processes.h"
@@ -222,6 +223,38 @@ TEST(ProcessGroup, NamesTheRanksThatDoNotComeInTime) {
     ASSERT_TRUE(failures[static_cast<size_t>(rank)]);
     EXPECT_NE(std::string(failures[static_cast<size_t>(rank)]->what())
                   .find("rank 1 did not come to all-reduce of 1 fp32 in 0.1"),
+              std::string::npos)
+        << failures[static_cast<size_t>(rank)]->what();
+  }
+}
+
+TEST(ProcessGroup, NamesWhoseProcessHasEndedWithoutWaitingForTheTimeOut) {
+  auto processes = make_thread_processes(3);
+  ChildProcess child;
+  DepartedProcesses departed;
+  departed.watch(1, child.identity());
+  std::vector<std::unique_ptr<Communicator>> group;
+  for (int rank = 0; rank < 3; ++rank) {
+    ProcessGroup place;
+    place.members = {2, 1, 0};
+    place.rank = rank;
+    place.departed = &departed;
+    group.push_back(make_process_communicator(*processes[static_cast<size_t>(2 - rank)], std::move(place)));
+  }
+  child.end();
+  const Failures failures = run_ranks(group, [](Communicator& comm) {
+    float one = 1;
+    if (comm.rank() == 1) return;
+    try {
+      comm.all_reduce(DType::Fp32, 1, &one);
+    } catch (const LostRanks& lost) {
+      EXPECT_EQ(lost.ranks(), std::vector<int>{1});
+      throw;
+    }
+  });
+  for (const int rank : {0, 2}) {
+    ASSERT_TRUE(failures[static_cast<size_t>(rank)]);
+    EXPECT_NE(std::string(failures[static_cast<size_t>(rank)]->what()).find(", and has ended"),
               std::string::npos)
         << failures[static_cast<size_t>(rank)]->what();
   }

@@ -1,0 +1,69 @@
+// Looking into /proc.
+#include "engine/comm/departed.h"
+
+#include <unistd.h>
+
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+
+#include "engine/config/clock.h"
+
+namespace shardlens {
+namespace {
+
+constexpr double kLookEverySeconds = 0.02;
+
+struct Standing {
+  char state = ' ';  // ' ': there is no such process
+  uint64_t started = 0;
+};
+
+Standing standing_of(int64_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  const std::string stat{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  // Behind the name, which may itself hold anything: the state, and eighteen numbers before the start.
+  const size_t name_end = stat.rfind(')');
+  Standing standing;
+  if (name_end == std::string::npos) return standing;
+  std::istringstream fields(stat.substr(name_end + 1));
+  fields >> standing.state;
+  std::string skipped;
+  for (int field = 0; field < 18; ++field) fields >> skipped;
+  fields >> standing.started;
+  return standing;
+}
+
+}  // namespace
+
+ProcessIdentity own_identity() {
+  const int64_t pid = getpid();
+  const Standing standing = standing_of(pid);
+  return standing.state == ' ' ? ProcessIdentity{} : ProcessIdentity{pid, standing.started};
+}
+
+bool goes_on(const ProcessIdentity& process) {
+  if (process.pid == 0) return false;
+  const Standing standing = standing_of(process.pid);
+  const bool is_over = standing.state == ' ' || standing.state == 'Z' || standing.state == 'X';
+  return !is_over && standing.started == process.started;
+}
+
+void DepartedProcesses::watch(int process, const ProcessIdentity& identity) {
+  if (goes_on(identity)) watched_[process].identity = identity;
+}
+
+bool DepartedProcesses::has_ended(int process) const {
+  const auto found = watched_.find(process);
+  if (found == watched_.end()) return false;
+  Watched& watched = found->second;
+  if (watched.ended) return true;
+  const double now = now_seconds();
+  if (now - watched.looked_at_seconds < kLookEverySeconds) return false;
+  watched.looked_at_seconds = now;
+  if (!goes_on(watched.identity)) watched.ended = true;
+  return watched.ended;
+}
+
+}  // namespace shardlens
