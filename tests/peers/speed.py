@@ -2,10 +2,12 @@
 
 GPT-2 124M, batch 4, sequence 256, fp32: forward, backward, clipping and AdamW, eager and compiled. As there, each
 round times one step and then the machine's ceiling, the fastest of the step's own matrix products, so that a
-noisy machine disturbs both; printed is the median of the rounds' ratios. FLOPs are those of the matrix products,
+noisy machine disturbs both; printed is the median of the rounds' ratios. In bf16 the weights stay fp32 and autocast
+rounds them for the products, PyTorch's own way of mixed precision. FLOPs are those of the matrix products,
 the masked half of attention left out. Both sides use the same number of threads; the ceiling here is torch.mm.
 
-    python speed.py [--threads 2] [--rounds 9] [--batch 4] [--seq 256] [--only eager|compiled]
+    python speed.py [--threads 2] [--rounds 9] [--batch 4] [--seq 256] [--dtype fp32|bf16]
+                    [--only eager|compiled]
 """
 
 import argparse
@@ -75,8 +77,8 @@ def seconds(work):
 
 
 class Ceiling:
-    def __init__(self, tokens):
-        self.operands = [(torch.randn(a), torch.randn(b)) for a, b in products(tokens)]
+    def __init__(self, tokens, dtype):
+        self.operands = [(torch.randn(a).to(dtype), torch.randn(b).to(dtype)) for a, b in products(tokens)]
         for a, b in self.operands:
             torch.mm(a, b)
 
@@ -98,7 +100,9 @@ def bench(name, compiled, arguments, ceiling):
 
     def step():
         adam.zero_grad(set_to_none=True)
-        forward(tokens[:, :-1], tokens[:, 1:]).backward()
+        with torch.autocast("cpu", torch.bfloat16, arguments.dtype == "bf16"):
+            loss = forward(tokens[:, :-1], tokens[:, 1:])
+        loss.backward()
         nn.utils.clip_grad_norm_(parameters, 1.0)
         adam.step()
 
@@ -119,12 +123,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for option, default in (("threads", 2), ("rounds", 9), ("batch", 4), ("seq", 256)):
         parser.add_argument("--" + option, type=int, default=default)
+    parser.add_argument("--dtype", choices=["fp32", "bf16"], default="fp32")
     parser.add_argument("--only", choices=["eager", "compiled"])
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     print(f"PyTorch {torch.__version__}, {arguments.threads} threads, batch {arguments.batch}, sequence "
-          f"{arguments.seq}, {step_flops(arguments.batch, arguments.seq) / 1e9:.1f} GFLOP a step")
-    ceiling = Ceiling(arguments.batch * arguments.seq)
+          f"{arguments.seq}, {arguments.dtype}, {step_flops(arguments.batch, arguments.seq) / 1e9:.1f} GFLOP a step")
+    ceiling = Ceiling(arguments.batch * arguments.seq, torch.bfloat16 if arguments.dtype == "bf16" else torch.float32)
     for name in ("eager", "compiled"):
         if arguments.only in (None, name):
             bench(name, name == "compiled", arguments, ceiling)
