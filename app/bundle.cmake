@@ -19,7 +19,7 @@ foreach(target IN LISTS bundle_modules)
 endforeach()
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/THIRD_PARTY.md" "${PROJECT_SOURCE_DIR}/README.md"
   DESTINATION .)
-install(PROGRAMS "${PROJECT_SOURCE_DIR}/app/gpu-libraries.sh" DESTINATION .)
+install(PROGRAMS "${PROJECT_SOURCE_DIR}/app/gpu-libraries.sh" "${PROJECT_SOURCE_DIR}/tests/gpu.sh" DESTINATION .)
 
 install(CODE [[
   set(root "${CMAKE_INSTALL_PREFIX}")

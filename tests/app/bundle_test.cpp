@@ -69,6 +69,39 @@ TEST_F(Bundle, BringsTheModuleThatWasBuilt) {
   EXPECT_EQ(why.find("not beside the program"), std::string::npos) << why;
 }
 
+TEST_F(Bundle, SaysThatThereIsNoGpuToBeginWith) {
+  const std::string script = "env -i PATH=/usr/bin:/bin " + (folder_ / "gpu.sh").string();
+  const Ended other = run_program(script, "speed");
+  EXPECT_EQ(other.code, 2);
+  EXPECT_NE(other.err.find("\"speed\" is no folder and no part; parts are tests, verify"), std::string::npos)
+      << other.err;
+  if (run("info --backends").out.find("cuda  not usable") == std::string::npos)
+    GTEST_SKIP() << "there is a GPU";
+  const Ended ended = run_program(script, "");
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(ended.out.rfind("skipped: no CUDA device (", 0), 0u) << ended.out;
+}
+
+// Of what it starts, by a shardlens-cli that a test wrote: one part fails and the others go on.
+TEST_F(Bundle, WhatFailsOnAGpuStopsNothingElse) {
+  const fs::path other = fs::path(::testing::TempDir()) / ("gpu_parts_" + std::to_string(getpid()));
+  fs::create_directories(other);
+  std::ofstream(other / "shardlens-cli") << "#!/bin/sh\ncase \"$*\" in\n  info*) echo 'cuda  1 GPU' ;;\n  "
+                                            "*'--tp 4'*) exit 3 ;;\n  *) echo done ;;\nesac\n";
+  fs::permissions(other / "shardlens-cli", fs::perms::owner_all);
+  const Ended ended = run_program("env -i PATH=/usr/bin:/bin " + (folder_ / "gpu.sh").string(),
+                                  other.string() + " verify tests --logs " + (other / "logs").string());
+  const std::string said = slurp(other / "logs/verify-tp8.log");
+  fs::remove_all(other);
+  EXPECT_EQ(ended.code, 1) << ended.err;
+  for (const char* line :
+       {"verify-tp2                   ok", "verify-tp4                   FAILED", "exit code 3",
+        "verify-tp8                   ok", "tests                        skipped"})
+    EXPECT_NE(ended.out.find(line), std::string::npos) << line << " in\n" << ended.out;
+  EXPECT_EQ(ended.out.find("bench"), std::string::npos) << "it was not asked for";
+  EXPECT_NE(said.find("done"), std::string::npos) << said;
+}
+
 // The script that fetches NVIDIA's libraries, with a python3 that a test wrote: it never reaches a network.
 class GpuLibraries : public Bundle {
  protected:
