@@ -88,11 +88,16 @@ ordered_json to_json(const Plan& plan) {
   }
   ordered_json memory = ordered_json::array();
   for (const MemoryPlan& rank : plan.memory) {
-    ordered_json kinds = ordered_json::object();
+    ordered_json kinds = ordered_json::object(), borrowed = ordered_json::object();
     for (int kind = 0; kind < kMemoryKinds; ++kind) {
-      kinds[to_string(static_cast<MemoryKind>(kind))] = rank.arena_bytes[static_cast<size_t>(kind)];
+      const auto at = static_cast<size_t>(kind);
+      kinds[to_string(static_cast<MemoryKind>(kind))] = rank.arena_bytes[at];
+      if (rank.borrowed_bytes[at] > 0)
+        borrowed[to_string(static_cast<MemoryKind>(kind))] = rank.borrowed_bytes[at];
     }
-    memory.push_back({{"total_bytes", total_bytes(rank.arena_bytes)}, {"bytes_by_kind", kinds}});
+    memory.push_back({{"total_bytes", total_bytes(rank.arena_bytes)},
+                      {"bytes_by_kind", kinds},
+                      {"bytes_in_other_arenas_by_kind", borrowed}});
   }
   int64_t flops = 0;
   for (const StepCost& cost : plan.cost[0]) flops += cost.flops;
@@ -158,6 +163,8 @@ void print(const Plan& plan) {
   }
   fmt::print("  {:<22} {:>14} bytes = {}\n", "total", grouped_text(total_bytes(plan.memory[0].arena_bytes)),
              bytes_text(static_cast<double>(total_bytes(plan.memory[0].arena_bytes))));
+  const std::string borrowed = explain_borrowing(plan.memory[0]);
+  if (!borrowed.empty()) fmt::print("  {}\n", borrowed);
   const std::string heads = heads_line(plan);
   if (!heads.empty()) fmt::print("\nHeads\n  {}\n", heads);
   const double seconds = predicted_seconds(plan);

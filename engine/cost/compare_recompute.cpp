@@ -1,6 +1,8 @@
 // Three plans, and what each keeps.
 #include "engine/cost/compare_recompute.h"
 
+#include <algorithm>
+
 #include "engine/planner/memory_plan.h"
 #include "engine/planner/planner.h"
 
@@ -11,7 +13,9 @@ std::array<RecomputeCost, 3> compare_recompute(Settings settings) {
   for (RecomputeCost& cost : costs) {
     settings.recompute = cost.recompute;
     const MemoryPlan memory = plan_memory(plan_program(settings), 0);
-    cost.activation_bytes = memory.arena_bytes[static_cast<size_t>(MemoryKind::Activation)];
+    for (const BytesByKind& live : memory.live_bytes)
+      cost.activation_bytes =
+          std::max(cost.activation_bytes, live[static_cast<size_t>(MemoryKind::Activation)]);
   }
   return costs;
 }

@@ -10,7 +10,7 @@ namespace shardlens {
 
 struct RecomputeCost {
   Recompute recompute = Recompute::None;
-  int64_t activation_bytes = 0;  ///< of rank 0
+  int64_t activation_bytes = 0;  ///< of rank 0: the most that live at once, wherever they lie
 };
 
 /// The three of them at the sizes of `settings`, from a plan each. Throws what plan_program() throws.

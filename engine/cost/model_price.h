@@ -1,9 +1,9 @@
 // What a training step of a whole model costs a rank, without planning all its layers. The idea: layers are
 // alike, so two small Programs that differ by one layer say what a layer costs, and the rest is a
 // multiplication; the same holds for the parts of a batch. The figures are those of the whole plan, exactly
-// (but for how many parts' activations are packed into an arena, where a percent is left open), so a model of
-// a trillion parameters is priced as quickly as a toy. Pipeline stages, which the engine does
-// not run, are known here alone.
+// (but for how activations and their gradients are packed into an arena, where two percent of a rank's memory
+// are left open), so a model of a trillion parameters is priced as quickly as a toy. Pipeline stages, which
+// the engine does not run, are known here alone.
 #pragma once
 
 #include "engine/cost/model_sample.h"

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 
 namespace shardlens {
 namespace {
@@ -139,6 +140,12 @@ TensorId Builder::gradient_tensor(TensorId of, Layout layout) {
   tensor.keep = false;
   tensor.kind = MemoryKind::ActivationGradient;
   return add(std::move(tensor));
+}
+
+TensorId Builder::gradient_over(TensorId of) {
+  const TensorId gradient = gradient_tensor(of, tensor(of).layout);
+  if (!tensor(of).keep) program_.tensors[static_cast<size_t>(gradient)].storage = of;
+  return gradient;
 }
 
 TensorId Builder::weight_gradient(TensorId weight, std::vector<TensorId>& inputs, Attributes& attributes,
@@ -320,6 +327,10 @@ TensorId Builder::gradient(TensorId of) {
   const TensorId converted = emit_conversion(sum, gradient_layout(tensor(of).layout), Conjugate::None);
   contributions_[of] = {converted};
   return converted;
+}
+
+void Builder::emit_postponed(TensorId weight) {
+  for (const auto& emit : std::exchange(postponed_[weight], {})) emit();
 }
 
 TensorId Builder::sum_of_contributions(TensorId of) {

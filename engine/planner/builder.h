@@ -38,6 +38,9 @@ class Builder {
                       DType dtype);
   /// The gradient of `of`, in `layout`: its shape and the letter d before its symbol.
   TensorId gradient_tensor(TensorId of, Layout layout);
+  /// The same in the layout of `of`, written over it where it is not kept: by its last reader, element by
+  /// element.
+  TensorId gradient_over(TensorId of);
   TensorId workspace(const std::string& name, const Shape& shape);
   /// The gradient of a parameter, which the step about to be added writes. Where an earlier step wrote one (a
   /// tied matrix, an earlier part of the batch) the new one shares its bytes and adds to it: `inputs` gets
@@ -89,6 +92,12 @@ class Builder {
   TensorId recomputed(TensorId x, const std::function<TensorId(TensorId)>& forward);
   /// The gradient of `of`, all contributions summed, in gradient_layout(of.layout).
   TensorId gradient(TensorId of);
+  /// For a matrix that is used twice: has the backward steps of its last use emitted before those of its
+  /// first, which calls emit_postponed(), instead of now.
+  void postpone(TensorId weight, std::function<void()> emit) {
+    postponed_[weight].push_back(std::move(emit));
+  }
+  void emit_postponed(TensorId weight);
   void add_gradient(TensorId of, TensorId gradient) { contributions_[of].push_back(gradient); }
 
   void set_block(const std::string& block) { block_ = block; }
@@ -153,6 +162,7 @@ class Builder {
   std::map<std::string, TensorId> weight_by_name_;
   std::map<TensorId, std::vector<TensorId>> weight_gradients_;
   std::vector<TapeEntry> tape_;
+  std::map<TensorId, std::vector<std::function<void()>>> postponed_;
   std::map<TensorId, std::vector<TensorId>> contributions_;
   std::map<TensorId, TensorId>
       token_slice_;  ///< what a tensor was gathered from, if that was cut over tokens

@@ -53,6 +53,7 @@ TensorId embedding(Builder& b, TensorId ids, const std::string& module, const st
   b.step(Op::Embedding, module, fmt::format("{} = {}[{}]", out_symbol, weight_symbol, b.tensor(ids).symbol),
          {ids, table}, {e});
   b.on_backward([&b, ids, table, e, module, no_gradient_id] {
+    b.emit_postponed(table);
     const TensorId de = b.gradient(e);
     std::vector<TensorId> inputs{ids, de};
     Attributes attributes;
@@ -99,12 +100,18 @@ TensorId vocab_logits(Builder& b, TensorId x, const std::string& parameter, cons
     b.step(Op::LinearGradInput, "logits dX", fmt::format("{} = dZ · {}", b.tensor(dx).symbol, symbol),
            {dlogits, table}, {dx}, attributes);
     b.add_gradient(x, dx);
-    std::vector<TensorId> reads{b.whole_again(x), dlogits};
-    Attributes weight_attributes = attributes;
-    const TensorId dtable = b.weight_gradient(table, reads, weight_attributes, x_layout);
-    b.step(Op::LinearGradWeight, "logits dW",
-           fmt::format("{} = dZᵀ · {}", b.tensor(dtable).symbol, b.tensor(x).symbol), reads, {dtable},
-           weight_attributes);
+    const auto weight_gradient = [&b, x, table, dlogits, symbol, x_layout, attributes] {
+      std::vector<TensorId> reads{b.whole_again(x), dlogits};
+      Attributes weight_attributes = attributes;
+      const TensorId dtable = b.weight_gradient(table, reads, weight_attributes, x_layout);
+      b.step(Op::LinearGradWeight, "logits dW",
+             fmt::format("{} = dZᵀ · {}", b.tensor(dtable).symbol, b.tensor(x).symbol), reads, {dtable},
+             weight_attributes);
+    };
+    // Of a tied matrix it is not needed before the lookup's: until then its bytes are room for others, and
+    // the gradient of the logits lies where they lay. Where layers are run again, little wants the room.
+    const bool later = b.settings().model.tied && b.settings().recompute != Recompute::Full;
+    later ? b.postpone(table, weight_gradient) : weight_gradient();
     if (bias != kNoTensor) bias_gradient(b, bias, product);
   });
   if (!is_hidden_cut) return product;

@@ -40,7 +40,7 @@ TensorId cross_entropy(Builder& b, TensorId logits, TensorId labels, TensorId to
   b.step(Op::CrossEntropy, module, "L = Σ tokens w (m + log s − t)", {m, t, s, token_weights}, {loss});
 
   b.on_backward([&b, logits, labels, m, s, token_weights, loss_scale, module, z, attributes] {
-    const TensorId dlogits = b.gradient_tensor(logits, b.tensor(logits).layout);
+    const TensorId dlogits = b.gradient_over(logits);
     std::vector<TensorId> inputs{logits, labels, m, s, token_weights};
     if (loss_scale != kNoTensor) inputs.push_back(loss_scale);
     b.step(Op::CrossEntropyGrad, module + " dZ", fmt::format("d{} = w (exp({} − m) / s − onehot)", z, z),

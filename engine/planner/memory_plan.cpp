@@ -1,8 +1,14 @@
-// Liveness analysis and the offsets that follow from it.
+// Liveness analysis and the places that follow from it.
 #include "engine/planner/memory_plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <numeric>
+
+#include "engine/config/units.h"
 
 namespace shardlens {
 namespace {
@@ -24,34 +30,16 @@ int64_t row_offset(const Program& program, const Tensor& tensor, int rank) {
   return offset;
 }
 
-}  // namespace
-
-int64_t total_bytes(const BytesByKind& bytes) {
-  return std::accumulate(bytes.begin(), bytes.end(), int64_t{0});
+bool is_there_before(MemoryKind kind) {
+  return kind == MemoryKind::Weight || kind == MemoryKind::Input || kind == MemoryKind::OptimizerState ||
+         kind == MemoryKind::KeyValueCache;
 }
 
-TensorId storage_of(const Program& program, TensorId tensor) {
-  while (program.tensor(tensor).storage != kNoTensor) tensor = program.tensor(tensor).storage;
-  return tensor;
-}
-
-MemoryPlan plan_memory(const Program& program, int rank) {
-  const size_t tensors = program.tensors.size();
-  const StepId end = static_cast<StepId>(program.steps.size());
-  MemoryPlan plan;
-  plan.offset.assign(tensors, 0);
-  plan.bytes.assign(tensors, 0);
-  plan.first_step.assign(tensors, -1);
-  plan.last_step.assign(tensors, -1);
-  plan.live_bytes.assign(program.steps.size(), BytesByKind{});
-
+// When every tensor that has bytes of its own holds them.
+void find_lifetimes(const Program& program, MemoryPlan& plan) {
   const auto touch = [&](TensorId id, StepId step) {
     const auto storage = static_cast<size_t>(storage_of(program, id));
     plan.last_step[storage] = std::max(plan.last_step[storage], step);
-  };
-  const auto is_there_before = [&](MemoryKind kind) {
-    return kind == MemoryKind::Weight || kind == MemoryKind::Input || kind == MemoryKind::OptimizerState ||
-           kind == MemoryKind::KeyValueCache;
   };
   for (const Step& step : program.steps) {
     for (TensorId id : step.outputs) {
@@ -62,51 +50,187 @@ MemoryPlan plan_memory(const Program& program, int rank) {
     }
     for (TensorId id : step.inputs) touch(id, step.id);
   }
-  std::vector<TensorId> order;
   for (const Tensor& tensor : program.tensors) {
     const bool stays =
         tensor.keep || tensor.kind == MemoryKind::WeightGradient || is_there_before(tensor.kind);
-    if (stays) touch(tensor.id, end);
-    if (tensor.storage != kNoTensor) continue;
-    plan.bytes[static_cast<size_t>(tensor.id)] = local_bytes(tensor, program.ranks(), rank);
-    order.push_back(tensor.id);
+    if (stays) touch(tensor.id, static_cast<StepId>(program.steps.size()));
+  }
+}
+
+// Bytes of an arena in which tensors are placed: the whole of it, or one layer's part of the gradients'.
+struct Room {
+  MemoryKind arena = MemoryKind::Activation;
+  int64_t begin = 0;  // in the arena
+  int64_t bytes = 0;
+  std::vector<TensorId> placed;
+};
+
+class Placer {
+ public:
+  Placer(const Program& program, MemoryPlan& plan) : program_(program), plan_(plan) {
+    for (int kind = 0; kind < kMemoryKinds; ++kind)
+      arenas_[static_cast<size_t>(kind)].arena = static_cast<MemoryKind>(kind);
   }
 
-  // Largest first, each at the lowest offset that no tensor living at the same time covers.
-  std::stable_sort(order.begin(), order.end(), [&](TensorId a, TensorId b) {
-    return plan.bytes[static_cast<size_t>(a)] > plan.bytes[static_cast<size_t>(b)];
-  });
-  std::vector<TensorId> placed;
-  for (TensorId id : order) {
+  void run() {
+    std::vector<TensorId> order;
+    for (const Tensor& tensor : program_.tensors)
+      if (tensor.storage == kNoTensor) order.push_back(tensor.id);
+    // Largest first, each at the lowest offset that no tensor living at the same time covers.
+    std::stable_sort(order.begin(), order.end(),
+                     [&](TensorId a, TensorId b) { return bytes_of(a) > bytes_of(b); });
+    std::array<std::vector<TensorId>, kMemoryKinds> of_kind;
+    for (TensorId id : order) of_kind[static_cast<size_t>(program_.tensor(id).kind)].push_back(id);
+    lay_out_gradients(of_kind[static_cast<size_t>(MemoryKind::WeightGradient)]);
+    for (size_t kind = 0; kind < of_kind.size(); ++kind) {
+      if (static_cast<MemoryKind>(kind) == MemoryKind::WeightGradient) continue;
+      for (TensorId id : of_kind[kind])
+        if (!borrow(id, static_cast<MemoryKind>(kind))) place_in_own(id, arenas_[kind]);
+    }
+    for (const Room& arena : arenas_) plan_.arena_bytes[static_cast<size_t>(arena.arena)] = arena.bytes;
+  }
+
+ private:
+  int64_t bytes_of(TensorId id) const { return plan_.bytes[static_cast<size_t>(id)]; }
+
+  // The layer of the step that first writes it; -1 for what stands outside the layers.
+  int layer_of(TensorId id) const {
+    const StepId first = plan_.first_step[static_cast<size_t>(id)];
+    return first < 0 ? -1 : program_.step(first).layer;
+  }
+
+  // The lowest offset in the room at which the tensor hits nothing that lives when it does.
+  int64_t lowest_offset(TensorId id, const Room& room) const {
     const auto i = static_cast<size_t>(id);
-    const MemoryKind kind = program.tensor(id).kind;
     std::vector<Range> taken;
-    for (TensorId other : placed) {
+    for (TensorId other : room.placed) {
       const auto o = static_cast<size_t>(other);
       const bool together =
-          plan.first_step[o] <= plan.last_step[i] && plan.first_step[i] <= plan.last_step[o];
-      if (program.tensor(other).kind == kind && together) {
-        taken.push_back({plan.offset[o], plan.offset[o] + aligned(plan.bytes[o])});
-      }
+          plan_.first_step[o] <= plan_.last_step[i] && plan_.first_step[i] <= plan_.last_step[o];
+      if (together) taken.push_back({plan_.offset[o], plan_.offset[o] + aligned(plan_.bytes[o])});
     }
     std::sort(taken.begin(), taken.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
-    int64_t offset = 0;
+    int64_t offset = room.begin;
     for (const Range& range : taken) {
-      if (offset + plan.bytes[i] <= range.begin) break;
+      if (offset + plan_.bytes[i] <= range.begin) break;
       offset = std::max(offset, range.end);
     }
-    plan.offset[i] = offset;
-    int64_t& arena = plan.arena_bytes[static_cast<size_t>(kind)];
-    arena = std::max(arena, offset + plan.bytes[i]);
-    placed.push_back(id);
-    for (StepId s = std::max(plan.first_step[i], 0); s <= std::min(plan.last_step[i], end - 1); ++s) {
-      plan.live_bytes[static_cast<size_t>(s)][static_cast<size_t>(kind)] += plan.bytes[i];
+    return offset;
+  }
+
+  void place(TensorId id, Room& room, int64_t offset) {
+    plan_.arena[static_cast<size_t>(id)] = room.arena;
+    plan_.offset[static_cast<size_t>(id)] = offset;
+    room.placed.push_back(id);
+  }
+
+  void place_in_own(TensorId id, Room& room) {
+    const int64_t offset = lowest_offset(id, room);
+    place(id, room, offset);
+    room.bytes = std::max(room.bytes, offset + bytes_of(id));
+  }
+
+  bool place_if_it_fits(TensorId id, Room& room) {
+    const int64_t offset = lowest_offset(id, room);
+    if (offset + bytes_of(id) > room.begin + room.bytes) return false;
+    place(id, room, offset);
+    return true;
+  }
+
+  // Layer by layer, one behind the other; they stay, so none shares bytes with another.
+  void lay_out_gradients(const std::vector<TensorId>& gradients) {
+    Room& arena = arenas_[static_cast<size_t>(MemoryKind::WeightGradient)];
+    std::map<int, std::vector<TensorId>> by_layer;
+    for (TensorId id : gradients) by_layer[layer_of(id)].push_back(id);
+    for (const auto& [layer, of_layer] : by_layer) {
+      Room& room = layers_[layer];
+      room.arena = arena.arena;
+      room.begin = aligned(arena.bytes);
+      for (TensorId id : of_layer) {
+        place(id, room, room.begin + aligned(room.bytes));
+        room.bytes = aligned(room.bytes) + bytes_of(id);
+      }
+      arena.bytes = room.begin + room.bytes;
     }
   }
+
+  // In bytes of weight gradients that are written later. A layer's activations find them in the layer below
+  // it, those of the lowest at the ends, those of the ends in the highest; what passes quickly, at the ends.
+  bool borrow(TensorId id, MemoryKind kind) {
+    if (kind != MemoryKind::Activation && kind != MemoryKind::ActivationGradient) return false;
+    const auto own = layers_.find(layer_of(id));
+    if (own == layers_.end()) return false;
+    if (kind == MemoryKind::ActivationGradient) return place_if_it_fits(id, layers_.begin()->second);
+    return place_if_it_fits(id, own == layers_.begin() ? layers_.rbegin()->second : std::prev(own)->second);
+  }
+
+  const Program& program_;
+  MemoryPlan& plan_;
+  std::array<Room, kMemoryKinds> arenas_;
+  std::map<int, Room>
+      layers_;  // of the gradients' arena: what stands outside the layers, then layer by layer
+};
+
+// What the tensors hold while each step runs, and what of it lies in other kinds' arenas.
+void count_live_bytes(const Program& program, MemoryPlan& plan) {
+  const auto end = static_cast<StepId>(program.steps.size());
+  std::vector<BytesByKind> borrowed(program.steps.size(), BytesByKind{});
+  for (const Tensor& tensor : program.tensors) {
+    const auto i = static_cast<size_t>(tensor.id);
+    const auto kind = static_cast<size_t>(tensor.kind);
+    if (tensor.storage != kNoTensor) continue;
+    for (StepId s = std::max(plan.first_step[i], 0); s <= std::min(plan.last_step[i], end - 1); ++s) {
+      plan.live_bytes[static_cast<size_t>(s)][kind] += plan.bytes[i];
+      if (plan.arena[i] != tensor.kind) borrowed[static_cast<size_t>(s)][kind] += plan.bytes[i];
+    }
+  }
+  for (const BytesByKind& step : borrowed)
+    for (size_t kind = 0; kind < step.size(); ++kind)
+      plan.borrowed_bytes[kind] = std::max(plan.borrowed_bytes[kind], step[kind]);
+}
+
+}  // namespace
+
+int64_t total_bytes(const BytesByKind& bytes) {
+  return std::accumulate(bytes.begin(), bytes.end(), int64_t{0});
+}
+
+std::string explain_borrowing(const MemoryPlan& plan) {
+  std::string what;
+  for (const MemoryKind kind : {MemoryKind::Activation, MemoryKind::ActivationGradient}) {
+    const int64_t bytes = plan.borrowed_bytes[static_cast<size_t>(kind)];
+    if (bytes == 0) continue;
+    what += fmt::format("{}{} of {}", what.empty() ? "" : " and ", bytes_text(static_cast<double>(bytes)),
+                        to_string(kind));
+  }
+  return what.empty() ? what : what + " lie in weight gradients' bytes until those are written.";
+}
+
+TensorId storage_of(const Program& program, TensorId tensor) {
+  while (program.tensor(tensor).storage != kNoTensor) tensor = program.tensor(tensor).storage;
+  return tensor;
+}
+
+MemoryPlan plan_memory(const Program& program, int rank) {
+  const size_t tensors = program.tensors.size();
+  MemoryPlan plan;
+  plan.arena.assign(tensors, MemoryKind::Activation);
+  plan.offset.assign(tensors, 0);
+  plan.bytes.assign(tensors, 0);
+  plan.first_step.assign(tensors, -1);
+  plan.last_step.assign(tensors, -1);
+  plan.live_bytes.assign(program.steps.size(), BytesByKind{});
+  find_lifetimes(program, plan);
+  for (const Tensor& tensor : program.tensors)
+    if (tensor.storage == kNoTensor)
+      plan.bytes[static_cast<size_t>(tensor.id)] = local_bytes(tensor, program.ranks(), rank);
+  Placer(program, plan).run();
+  count_live_bytes(program, plan);
   for (const Tensor& tensor : program.tensors) {
     const auto i = static_cast<size_t>(tensor.id);
     const auto s = static_cast<size_t>(storage_of(program, tensor.id));
     if (s == i) continue;
+    plan.arena[i] = plan.arena[s];
     plan.offset[i] = plan.offset[s] + row_offset(program, tensor, rank);
     plan.first_step[i] = plan.first_step[s];
     plan.last_step[i] = plan.last_step[s];

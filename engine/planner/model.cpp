@@ -86,20 +86,18 @@ TensorId gpt_logits(Builder& b, TensorId x) {
   b.rename(x, b.scoped("hidden"));
   b.keep(x);
   const std::string head = settings.model.tied ? "transformer.wte.weight" : "lm_head.weight";
-  const TensorId logits =
-      vocab_logits(b, x, head, settings.model.tied ? "Wte" : "Whead", table_layout(settings), "");
-  b.keep(logits);
-  return logits;
+  return vocab_logits(b, x, head, settings.model.tied ? "Wte" : "Whead", table_layout(settings), "");
 }
 
-TensorId gpt_loss(Builder& b, const Inputs& in, TensorId loss_scale) {
+TensorId gpt_loss(Builder& b, const Inputs& in, TensorId loss_scale, bool gradients) {
   const TensorId x = layers(b, gpt_embedding(b, in.tokens, in.positions), {});
   const TensorId logits = gpt_logits(b, x);
+  if (!gradients) b.keep(logits);
   return cross_entropy(b, logits, in.labels, in.token_weights, b.settings().model.vocab, "loss", loss_scale);
 }
 
 // Word, position and token-type embeddings, the layers, then the masked-word head and the sentence head.
-TensorId bert_loss(Builder& b, const Inputs& in, TensorId loss_scale) {
+TensorId bert_loss(Builder& b, const Inputs& in, TensorId loss_scale, bool gradients) {
   const Settings& settings = b.settings();
   const Model& model = settings.model;
   const bool post = model.norm == NormPlacement::Post;
@@ -130,7 +128,7 @@ TensorId bert_loss(Builder& b, const Inputs& in, TensorId loss_scale) {
   const std::string head = model.tied ? words : "cls.predictions.decoder.weight";
   const TensorId logits = vocab_logits(b, h, head, model.tied ? "Wword" : "Whead", table_layout(settings),
                                        "cls.predictions.bias");
-  b.keep(logits);
+  if (!gradients) b.keep(logits);
   const TensorId words_loss =
       cross_entropy(b, logits, in.labels, in.token_weights, model.vocab, "loss.words", loss_scale);
 
@@ -138,7 +136,7 @@ TensorId bert_loss(Builder& b, const Inputs& in, TensorId loss_scale) {
   const TensorId pooled =
       tanh(b, dense(first, "pooler", "bert.pooler.dense", "Q", model.hidden), "pooler.tanh", "P");
   const TensorId order = dense(pooled, "sentence", "cls.seq_relationship", "O", 2);
-  b.keep(order);
+  if (!gradients) b.keep(order);
   const TensorId order_loss =
       cross_entropy(b, order, in.sentence_labels, in.sentence_weights, 2, "loss.sentences", loss_scale);
   b.keep(words_loss);
@@ -159,7 +157,8 @@ Program plan_model(const Settings& settings, bool gradients) {
     b.set_micro_batch(part);
     const Inputs in = add_inputs(b);
     const bool gpt = settings.model.architecture == Architecture::Gpt;
-    const TensorId loss = gpt ? gpt_loss(b, in, loss_scale) : bert_loss(b, in, loss_scale);
+    const TensorId loss =
+        gpt ? gpt_loss(b, in, loss_scale, gradients) : bert_loss(b, in, loss_scale, gradients);
     if (gradients) b.play_backward();
     if (part == 0) {
       total = loss;
@@ -197,7 +196,7 @@ Program plan_generation(Settings settings) {
         b.activation("last.out", "Xlast", {settings.micro_batch(), settings.model.hidden}, layout);
     x = b.step(Op::Embedding, "last", fmt::format("Xlast = {}[last]", b.tensor(x).symbol), {last, x}, {rows});
   }
-  gpt_logits(b, x);
+  b.keep(gpt_logits(b, x));
   return fused(b.take());
 }
 

@@ -15,8 +15,8 @@ Program plan_program(const Settings& settings);
 
 /// The Program of a whole model (paper, section 3): embedding, layers, loss, their gradients and, with
 /// settings.update, the optimizer. Inputs are tokens, positions, labels and token weights (Int32 and wide
-/// floats, per part of the batch); results are "loss" [1], "logits" and "hidden". Without `gradients` it ends
-/// at the loss. settings are valid.
+/// floats, per part of the batch); results are "loss" [1], "hidden" and "logits", which give their bytes to
+/// their gradient. Without `gradients` it ends at the loss, and the logits stay. settings are valid.
 Program plan_model(const Settings& settings, bool gradients = true);
 
 /// A pass of generation, the whole of a GPT without a loss: settings.seq new tokens of each sequence at the

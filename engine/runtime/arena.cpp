@@ -35,7 +35,7 @@ void Arenas::release() {
 void* Arenas::at(TensorId tensor) {
   const TensorId storage = storage_of(program_, tensor);
   const auto i = static_cast<size_t>(storage);
-  const auto kind = static_cast<size_t>(program_.tensor(storage).kind);
+  const auto kind = static_cast<size_t>(plan_.arena[i]);
   const int64_t end = plan_.offset[i] + plan_.bytes[i];
   if (end > plan_.arena_bytes[kind]) {
     throw std::logic_error(fmt::format("tensor {} lies outside its arena of {} bytes",

@@ -48,7 +48,15 @@ std::shared_ptr<const Plan> plan_of(const RecordingHeader& header) {
   } catch (const Error&) {
     program.settings.hardware = "this-machine";
   }
-  return make_plan(std::move(program));
+  const std::shared_ptr<const Plan> today = make_plan(std::move(program));
+  auto plan = std::make_shared<Plan>(*today);
+  for (size_t rank = 0; rank < plan->memory.size(); ++rank) {
+    MemoryPlan& memory = plan->memory[rank];
+    if (rank >= header.memory.size() || memory.arena_bytes == header.memory[rank].arena_bytes) continue;
+    memory.arena_bytes = header.memory[rank].arena_bytes;  // as another version laid it out, and measured it
+    memory.borrowed_bytes = {};
+  }
+  return plan;
 }
 
 RecordingList list_of(const std::string& wanted) {

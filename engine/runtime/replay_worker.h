@@ -109,7 +109,8 @@ class Replay::Worker {
   std::thread thread_;
 };
 
-/// The Plan of what was recorded. Where the hardware it was priced on is not known here, this machine is.
+/// The Plan of what was recorded, in arenas as large as they were then. Where the hardware it was priced on
+/// is not known here, this machine is.
 std::shared_ptr<const Plan> plan_of(const RecordingHeader& header);
 /// The recordings in a folder; empty: where the program was started.
 RecordingList list_of(const std::string& wanted);

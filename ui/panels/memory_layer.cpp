@@ -181,6 +181,9 @@ float draw_kinds(const Context& context, ImVec2 at, float width) {
   y += draw_wrapped(list, {at.x, y + context.px(6)}, in(type.note, equal ? theme.agreement : theme.dim), says,
                     width) +
        context.px(10);
+  const std::string borrowed = explain_borrowing(plan.memory[rank]);
+  if (!borrowed.empty())
+    y += draw_wrapped(list, {at.x, y}, in(type.note, theme.dim), borrowed, width) + context.px(10);
   return y - at.y;
 }
 

@@ -120,6 +120,21 @@ TEST_F(ReplayTest, APassIsShownAsARunIs) {
   EXPECT_GT(result.forward_seconds, 0);
 }
 
+// What was measured is held against what was planned then, not against what would be planned now.
+TEST_F(ReplayTest, ShowsTheMemoryThatWasPlannedThen) {
+  const Plan plan = *make_plan(testing::small_model(2));
+  RecordingHeader header{"step", "a far machine", "local", "threads", plan.program, plan.memory, {}};
+  header.memory[1].arena_bytes[static_cast<size_t>(MemoryKind::Activation)] += 640;
+  RecordingWriter(path("old"), header).finish();
+  const Shown shown = opened(path("old"));
+  ASSERT_TRUE(shown->is_open()) << shown->message;
+  const std::vector<MemoryPlan>& memory = shown->recording->plan->memory;
+  EXPECT_EQ(memory[0].arena_bytes, plan.memory[0].arena_bytes);
+  EXPECT_EQ(memory[0].borrowed_bytes, plan.memory[0].borrowed_bytes);
+  EXPECT_EQ(memory[1].arena_bytes, header.memory[1].arena_bytes);
+  EXPECT_EQ(explain_borrowing(memory[1]), "");
+}
+
 TEST_F(ReplayTest, WalksThroughPassesMomentsAndSteps) {
   const Shown first = opened(recorded_by_hand("run", 5, 1e-3));
   ASSERT_TRUE(first->is_open()) << first->message;
