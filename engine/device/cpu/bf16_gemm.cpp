@@ -13,6 +13,7 @@
 #include <array>
 #include <dnnl.hpp>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -67,6 +68,11 @@ dnnl::memory::desc matrix(int64_t rows, int64_t cols, Data type, bool transposed
   return {{rows, cols}, type, transposed ? Dims{1, stride} : Dims{stride, 1}};
 }
 
+struct DestroyDesc {
+  void operator()(dnnl_primitive_desc_t desc) const { dnnl_primitive_desc_destroy(desc); }
+};
+using PrimitiveDesc = std::unique_ptr<dnnl_primitive_desc, DestroyDesc>;
+
 /// The primitive of that description which gemm:jit computes.
 dnnl::matmul::primitive_desc described(const dnnl::matmul::desc& desc,
                                        const dnnl::primitive_attr& attributes) {
@@ -89,6 +95,7 @@ dnnl::matmul::primitive_desc described(const dnnl::matmul::desc& desc,
   }
   dnnl_primitive_desc_iterator_destroy(every);
   dnnl::error::wrap_c_api(found != nullptr ? dnnl_success : dnnl_unimplemented, "no gemm:jit for bf16");
+  const PrimitiveDesc owned(found);  // what is returned holds a copy of it
   return dnnl::matmul::primitive_desc(found);
 }
 
