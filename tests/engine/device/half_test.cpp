@@ -2,6 +2,7 @@
 // same, and a result is rounded once. So an element may be off by half a unit in the last place of its own,
 // and where an operation hands on what it rounded before, by a few of them.
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <cmath>
 #include <cstring>
@@ -121,6 +122,32 @@ TYPED_TEST(HalfTest, APartHasTheBitsOfTheWholeProduct) {
             0)
             << m << " " << ta << tb << ", row " << row;
     }
+}
+
+// A generation has a product of a new size with every prompt. bf16 may take a library's kernels, and keep
+// some.
+TYPED_TEST(HalfTest, ProductsOfEverNewSizesHoldNoEverMoreMemory) {
+  using S = TypeParam;
+  constexpr int64_t kSizes = 1500, kRows = 8;  // more sizes than are kept
+  const std::vector<S> ones(static_cast<size_t>(2 * kSizes * kRows), S(1.0f));
+  std::vector<S> sums(static_cast<size_t>(kRows * kRows));
+  const auto device = make_cpu_device(1);
+  const auto held_after = [&](int64_t first_size) {
+    for (int64_t k = first_size; k < first_size + kSizes; ++k)
+      device->gemm({.dtype = this->kHalf,
+                    .m = kRows,
+                    .n = kRows,
+                    .k = k,
+                    .a = ones.data(),
+                    .lda = k,
+                    .b = ones.data(),
+                    .ldb = kRows,
+                    .c = sums.data(),
+                    .ldc = kRows});
+    return static_cast<int64_t>(mallinfo2().uordblks);
+  };
+  const int64_t before = held_after(1), after = held_after(1 + kSizes);
+  EXPECT_LT(after - before, kSizes * 100) << "bytes for " << kSizes << " sizes";
 }
 
 // A small one, one past several tiles and one whose rows begin anywhere; and what lies around them.
