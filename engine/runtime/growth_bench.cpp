@@ -193,7 +193,9 @@ Growth measure_growth(const std::vector<GrowthPoint>& points, const Hardware& ha
       late.push_back(&row);
       continue;
     }
-    const int repetitions = std::clamp(static_cast<int>(room / once) - 1, 1, limits.repetitions);
+    // Compared before it is a whole number: of tiny steps more fit than an int holds.
+    const double most = static_cast<double>(limits.repetitions);
+    const auto repetitions = static_cast<int>(std::clamp(room / once - 1, 1.0, most));
     run_row(row, repetitions, begin + limits.budget_seconds, measuring,
             std::min(1.0, elapsed / limits.budget_seconds));
   }
