@@ -158,8 +158,8 @@ void grad_columns_and_rows(int threads, int64_t rows, int64_t cols, const S* x, 
     const int64_t end = std::min(rows, begin + kRowGroup);
     columns(begin, end);
     for (int64_t row = begin; row < end; ++row) {
-      ask_for(x + (row + kRowGroup) * cols, cols);
-      ask_for(dy + (row + kRowGroup) * cols, cols);
+      ask_for(x, (row + kRowGroup) * cols, cols);
+      ask_for(dy, (row + kRowGroup) * cols, cols);
       work(row);
     }
   }

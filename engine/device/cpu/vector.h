@@ -173,11 +173,11 @@ template <class S>
   return load_part(from, count, fill);
 }
 
-/// Asks for `count` elements from `from` on.
+/// Asks for elements [first, first + count) of `from`, which need not be there.
 template <class S>
-[[gnu::always_inline]] inline void ask_for(const S* from, int64_t count) {
+[[gnu::always_inline]] inline void ask_for(const S* from, int64_t first, int64_t count) {
   constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(S));
-  for (int64_t i = 0; i < count; i += kLine)
+  for (int64_t i = first; i < first + count; i += kLine)
     __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(from) +
                                                      static_cast<uintptr_t>(i) * sizeof(S)));
 }
