@@ -38,7 +38,7 @@ T dot(const T* x, const S* row, int64_t k) {
   for (; i + kSums * kLanes<T> <= k; i += kSums * kLanes<T>)
     for (int s = 0; s < kSums; ++s) {
       const int64_t at = i + s * kLanes<T>;
-      sums[s] += load_part(row + at, kLanes<T>, T(0)) * load(x + at);
+      sums[s] += load_ahead(row + at, kLanes<T>, T(0)) * load(x + at);
     }
   for (; i < k; i += kLanes<T>) {
     const int64_t count = std::min(kLanes<T>, k - i);
@@ -106,6 +106,7 @@ float dot(const float* first, const Bf16* row, int64_t k) {
   int64_t i = 0;
   for (; i + 4 * kPairs <= k; i += 4 * kPairs)
     for (int s = 0; s < 2; ++s) {
+      ask_ahead(row + i + s * 2 * kPairs);
       const Pairs pairs = load_pairs(row + i + s * 2 * kPairs);
       sums[s].first += pairs.first * load(first + i / 2 + s * kPairs);
       sums[s].second += pairs.second * load(second + i / 2 + s * kPairs);
