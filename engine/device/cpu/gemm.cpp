@@ -70,11 +70,6 @@ bool is_trivial(const Product<T>& product) {
 }
 
 template <class T>
-bool is_one_row(const Product<T>& product) {
-  return product.m == 1 && !product.transpose_a;
-}
-
-template <class T>
 void multiply_row(const Product<T>& p) {
   multiply_row<T, T>(p.a.first, p.b, p.transpose_b, p.n, p.k, p.accumulate, p.c.first);
 }

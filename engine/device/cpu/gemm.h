@@ -29,6 +29,11 @@ struct Product {
   bool accumulate = false;
 };
 
+/// True of a product, or a Gemm, of a single row that lies as it is read: gemv.h computes it.
+bool is_one_row(const auto& product) {
+  return product.m == 1 && !product.transpose_a;
+}
+
 /// Computes it on the calling thread, with oneDNN in fp32 and Eigen in fp64; a single row by gemv.h. With
 /// oneDNN's AVX-512 kernels an element of C has the same bits whatever part of C it is computed with, as long
 /// as that has two columns and, when B is transposed, 16 rows. In fp64 that holds for parts that begin and

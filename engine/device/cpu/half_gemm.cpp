@@ -95,7 +95,7 @@ void multiply_tile(const Gemm& gemm, Range rows, Range cols, Panels& panels) {
 
 template <class S, class Result>
 void multiply_tiles(const Gemm& gemm, int threads) {
-  if (gemm.m == 1 && !gemm.transpose_a)
+  if (is_one_row(gemm))
     return parallel_for(threads, threads, [&](int64_t part) {
       multiply_row_part<S, Result>(gemm, shard_range(gemm.n, threads, static_cast<int>(part)));
     });
@@ -117,9 +117,8 @@ void multiply_half(const Gemm& gemm, int threads) {
 }  // namespace
 
 void half_gemm(const Gemm& gemm, int threads) {
-  const bool is_row = gemm.m == 1 && !gemm.transpose_a;
   const bool is_empty = gemm.m == 0 || gemm.n == 0 || gemm.k == 0;
-  if (gemm.dtype == DType::Bf16 && !is_row && !is_empty && has_bf16_instructions())
+  if (gemm.dtype == DType::Bf16 && !is_one_row(gemm) && !is_empty && has_bf16_instructions())
     return bf16_gemm(gemm, threads);
   gemm.dtype == DType::Bf16 ? multiply_half<Bf16>(gemm, threads) : multiply_half<Fp16>(gemm, threads);
 }
