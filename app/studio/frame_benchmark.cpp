@@ -1,5 +1,8 @@
 // The frame benchmark. A frame is timed by the clock, and by what the window's own thread worked in it: the
-// first is what a person sees, the second says what is ours where other programs share the cores.
+// first is what a person sees, the second says what is ours where other programs share the cores. Frames are
+// drawn as the studio draws them, only where they are not like the one before, and whole, which is what the
+// worst of them cost. Beside ranks that compute they come at a screen's pace: one after the other, nearly all
+// would repeat the last. What was tried for speed and what it gave: ui/platform/TRIED.md.
 #include "app/studio/frame_benchmark.h"
 
 #include <fmt/format.h>
@@ -10,6 +13,7 @@
 #include <ctime>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <thread>
 #include <vector>
 
@@ -37,6 +41,7 @@ struct FrameTimes {
   size_t frames = 0;
   double median_seconds = 0, p99_seconds = 0, longest_seconds = 0;
   double own_median_seconds = 0, own_p99_seconds = 0;  ///< of the window's thread alone
+  double drawn = 0;                                    ///< share of the picture, on average
 };
 
 /// Frames drawn one after the other.
@@ -48,11 +53,14 @@ class Frames {
     draw_frame(platform, studio);
     own_.push_back(worked_seconds() - worked);
     seconds_.push_back(seconds_since(begin));
+    const PixelSize size = platform.framebuffer_size();
+    drawn_.push_back(static_cast<double>(platform.drawn_pixels()) / (1.0 * size.width * size.height));
   }
   /// The frame drawn last does not count.
   void forget_last() {
     seconds_.pop_back();
     own_.pop_back();
+    drawn_.pop_back();
   }
   size_t count() const { return seconds_.size(); }
 
@@ -64,23 +72,45 @@ class Frames {
       const auto place = static_cast<size_t>(std::ceil(share * static_cast<double>(sorted.size())));
       return sorted[std::min(sorted.size(), place) - 1];
     };
-    return {count(), at(seconds, 0.5), at(seconds, 0.99), seconds.back(), at(own, 0.5), at(own, 0.99)};
+    return {count(),
+            at(seconds, 0.5),
+            at(seconds, 0.99),
+            seconds.back(),
+            at(own, 0.5),
+            at(own, 0.99),
+            std::accumulate(drawn_.begin(), drawn_.end(), 0.0) / count()};
   }
 
  private:
-  std::vector<double> seconds_, own_;
+  std::vector<double> seconds_, own_, drawn_;
 };
 
-FrameTimes time_frames(Platform& platform, ui::Studio& studio, int frames, bool computing) {
+constexpr double kScreenSeconds = 1.0 / 60;
+
+struct FrameKind {
+  const char* name;
+  bool computing;  ///< ranks compute beside them
+  bool whole;      ///< all of the picture is drawn, changed or not
+};
+constexpr FrameKind kKinds[] = {{"idle", false, false},
+                                {"idle_whole", false, true},
+                                {"computing", true, false},
+                                {"computing_whole", true, true}};
+
+FrameTimes time_frames(Platform& platform, ui::Studio& studio, int frames, FrameKind kind) {
   Frames drawn;
   const auto begin = Clock::now();
   while (drawn.count() < static_cast<size_t>(frames)) {
-    if (computing && is_at_rest(*studio.session().snapshot())) studio.session().send(command::Run{});
+    const auto frame_begin = Clock::now();
+    if (kind.computing && is_at_rest(*studio.session().snapshot())) studio.session().send(command::Run{});
+    if (kind.whole) platform.draw_whole();
     drawn.draw(platform, studio);
     // While ranks compute: only frames that were drawn beside a run count.
-    if (computing && is_at_rest(studio.snapshot())) drawn.forget_last();
+    if (kind.computing && is_at_rest(studio.snapshot())) drawn.forget_last();
     if (seconds_since(begin) > kTimeoutSeconds)
       throw run_error("the ranks did not compute long enough to measure");
+    if (kind.computing)
+      std::this_thread::sleep_for(std::chrono::duration<double>(kScreenSeconds - seconds_since(frame_begin)));
   }
   return drawn.summary();
 }
@@ -91,18 +121,18 @@ nlohmann::json as_json(const FrameTimes& times) {
           {"p99_seconds", times.p99_seconds},
           {"longest_seconds", times.longest_seconds},
           {"own_median_seconds", times.own_median_seconds},
-          {"own_p99_seconds", times.own_p99_seconds}};
+          {"own_p99_seconds", times.own_p99_seconds},
+          {"drawn_share", times.drawn}};
 }
 
 std::string as_text(const FrameTimes& times) {
   return fmt::format(
       "median {:.2f} ms, 99th percentile {:.2f} ms, longest {:.2f} ms ({} frames); its own thread {:.2f} and "
-      "{:.2f} ms",
+      "{:.2f} ms; {:.1f} % of the picture drawn",
       times.median_seconds * 1e3, times.p99_seconds * 1e3, times.longest_seconds * 1e3, times.frames,
-      times.own_median_seconds * 1e3, times.own_p99_seconds * 1e3);
+      times.own_median_seconds * 1e3, times.own_p99_seconds * 1e3, times.drawn * 100);
 }
 
-constexpr double kScreenSeconds = 1.0 / 60;
 constexpr double kDeepestSeconds = 2e-3;  ///< of the stretch that is zoomed to
 
 /// What a person does with the timeline of a recording: `move(i)` before each frame, which then has the time
@@ -187,24 +217,25 @@ void benchmark_frames(const Options& options) {
   apply_looks(options, studio.view());
   wait_for_rest(*platform, studio);
   for (int i = 0; i < kSettlingFrames; ++i) draw_frame(*platform, studio);
-  const FrameTimes idle = time_frames(*platform, studio, options.benchmark_frames, false);
-  const FrameTimes computing = time_frames(*platform, studio, options.benchmark_frames, true);
+  std::vector<FrameTimes> times;
+  for (const FrameKind& kind : kKinds)
+    times.push_back(time_frames(*platform, studio, options.benchmark_frames, kind));
   const Settings& settings = options.settings;
   if (options.json) {
-    const nlohmann::json json{{"width", size.width},
-                              {"height", size.height},
-                              {"renderer", platform->renderer()},
-                              {"model", settings.model.name},
-                              {"tp", settings.tp},
-                              {"view", options.view},
-                              {"idle", as_json(idle)},
-                              {"computing", as_json(computing)}};
+    nlohmann::json json{
+        {"width", size.width},          {"height", size.height}, {"renderer", platform->renderer()},
+        {"model", settings.model.name}, {"tp", settings.tp},     {"view", options.view}};
+    for (size_t i = 0; i < times.size(); ++i) json[kKinds[i].name] = as_json(times[i]);
     fmt::print("{}\n", json.dump(2));
     return;
   }
   fmt::print("{}x{}, {}\n{}, T = {}, view {}\n", size.width, size.height, platform->renderer(),
              settings.model.title, settings.tp, options.view);
-  fmt::print("idle       {}\ncomputing  {}\n", as_text(idle), as_text(computing));
+  for (size_t i = 0; i < times.size(); ++i) {
+    std::string name = kKinds[i].name;
+    std::replace(name.begin(), name.end(), '_', ' ');
+    fmt::print("{:<16} {}\n", name, as_text(times[i]));
+  }
 }
 
 }  // namespace shardlens

@@ -80,8 +80,9 @@ TEST_F(StudioProgram, MeasuresFramesAsJson) {
   const Ended ended = run(kTiny + std::string("--frame-benchmark --frames 10 --size 640x480 --json"));
   ASSERT_EQ(ended.code, 0) << ended.out;
   const nlohmann::json json = nlohmann::json::parse(ended.out);
-  for (const char* kind : {"idle", "computing"}) {
+  for (const char* kind : {"idle", "idle_whole", "computing", "computing_whole"}) {
     EXPECT_EQ(json.at(kind).at("frames"), 10);
+    EXPECT_LE(json.at(kind).at("drawn_share"), 1);
     EXPECT_GT(json.at(kind).at("median_seconds"), 0);
     EXPECT_GE(json.at(kind).at("p99_seconds"), json.at(kind).at("median_seconds"));
     EXPECT_GT(json.at(kind).at("own_median_seconds"), 0);
@@ -89,6 +90,8 @@ TEST_F(StudioProgram, MeasuresFramesAsJson) {
     // A thread cannot have worked longer than the frame took.
     EXPECT_LE(json.at(kind).at("own_median_seconds"), json.at(kind).at("median_seconds"));
   }
+  EXPECT_EQ(json.at("idle").at("drawn_share"), 0);
+  EXPECT_EQ(json.at("idle_whole").at("drawn_share"), 1);
 }
 
 TEST_F(StudioProgram, MeasuresStartsAsJson) {
@@ -97,8 +100,8 @@ TEST_F(StudioProgram, MeasuresStartsAsJson) {
   const nlohmann::json json = nlohmann::json::parse(ended.out);
   EXPECT_EQ(json.at("starts"), 2);
   double before = 0;
-  for (const char* part : {"main_seconds", "platform_seconds", "studio_seconds", "first_frame_seconds",
-                           "executed_seconds"}) {
+  for (const char* part :
+       {"main_seconds", "platform_seconds", "studio_seconds", "first_frame_seconds", "executed_seconds"}) {
     EXPECT_GT(json.at(part).at("median_seconds"), before) << part;
     EXPECT_GE(json.at(part).at("longest_seconds"), json.at(part).at("median_seconds"));
     before = json.at(part).at("median_seconds");

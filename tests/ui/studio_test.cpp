@@ -181,6 +181,34 @@ TEST(Studio, ThePaletteRunsACommandByAFewLetters) {
   EXPECT_EQ(harness.view().theme, ThemeName::Light);
 }
 
+// Only what changes is drawn, while ranks run, tabs change and the mouse passes: what is left on the screen
+// in the end must be what drawing all of it gives.
+TEST(Studio, ThePictureThatIsKeptIsTheOneDrawnWhole) {
+  StudioHarness harness({1920, 1080});
+  const auto expect_whole = [&](const char* when) {
+    harness.wait_until_at_rest();
+    harness.draw_frames(60);  // what moves has come to rest
+    const Image kept = harness.platform().read_pixels();
+    EXPECT_EQ(harness.platform().drawn_pixels(), 0) << when << ": a frame that repeats the last one";
+    harness.platform().draw_whole();
+    harness.draw_frames(1);
+    EXPECT_TRUE(kept.rgba == harness.platform().read_pixels().rgba) << when;
+  };
+  expect_whole("at the start");
+  harness.perform([](ImGuiTestContext& person) {
+    person.MouseMove("//Bar/T/4");
+    person.ItemClick("//Bar/T/2");
+    person.Yield(10);
+    person.KeyPress(ImGuiKey_RightArrow, 5);
+  });
+  expect_whole("after another run");
+  for (const Tab tab : {Tab::Memory, Tab::Traffic, Tab::Program, Tab::Stage}) {
+    harness.view().tab = tab;
+    harness.view().focus_tab = true;
+    expect_whole("in a tab");
+  }
+}
+
 TEST(Studio, WhatLiesBeneathThePaletteShowsNoTooltip) {
   StudioHarness harness({1920, 1080});
   harness.wait_until_at_rest();

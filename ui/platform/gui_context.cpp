@@ -57,16 +57,27 @@ void GuiContext::begin_frame() {
   ImGui::GetBackgroundDrawList()->AddCallback(ImGui::GetPlatformIO().DrawCallback_SetSamplerNearest, nullptr);
 }
 
-void GuiContext::render(PixelSize size) {
+int64_t GuiContext::render(PixelSize size) {
   ImGui::Render();
-  if (size.width == 0 || size.height == 0) return;  // an iconified window
+  if (size.width == 0 || size.height == 0) return 0;  // an iconified window
+  ImDrawData& data = *ImGui::GetDrawData();
   const ImVec4 ground = ImGui::GetStyleColorVec4(ImGuiCol_WindowBg);
+  const ImU32 ground_colour = ImGui::ColorConvertFloat4ToU32(ground);
+  const std::vector<PixelArea>& areas = changes_.find(data, ground_colour, size);
+  int64_t pixels = 0;
+  for (const PixelArea& area : areas) pixels += area.pixels();
+  if (pixels < int64_t{size.width} * size.height) draw_only(data, areas, size);
   glViewport(0, 0, size.width, size.height);
+  glEnable(GL_SCISSOR_TEST);
   glClearColor(ground.x, ground.y, ground.z, 1.0F);
-  glClear(GL_COLOR_BUFFER_BIT);
-  clear_opaque_rectangles(*ImGui::GetDrawData(), ImGui::ColorConvertFloat4ToU32(ground), kLeastClearedPixels,
-                          cleared_);
-  ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
+  for (const PixelArea& area : areas) {
+    glScissor(area.left, size.height - area.bottom, area.right - area.left, area.bottom - area.top);
+    glClear(GL_COLOR_BUFFER_BIT);
+  }
+  glDisable(GL_SCISSOR_TEST);
+  clear_opaque_rectangles(data, ground_colour, kLeastClearedPixels, cleared_);
+  ImGui_ImplOpenGL3_RenderDrawData(&data);  // and the textures, also where nothing is drawn
+  return pixels;
 }
 
 Image GuiContext::read_pixels(PixelSize size) const {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ui/platform/changes.h"
 #include "ui/platform/fonts.h"
 #include "ui/platform/gl.h"
 #include "ui/platform/image.h"
@@ -21,8 +22,11 @@ class GuiContext {
   GuiContext& operator=(const GuiContext&) = delete;
 
   void begin_frame();
-  // Ends the frame and draws it into the bound framebuffer, which is `size` large.
-  void render(PixelSize size);
+  // Ends the frame and draws it into the bound framebuffer, which is `size` large and holds the frame before:
+  // only what is another one in this frame is drawn. Returns how many pixels that were.
+  int64_t render(PixelSize size);
+  // The framebuffer does not hold the frame before: the next frame is drawn whole.
+  void forget_picture() { changes_.forget(); }
   // Reads the bound framebuffer.
   Image read_pixels(PixelSize size) const;
 
@@ -31,6 +35,7 @@ class GuiContext {
 
  private:
   ui::Fonts fonts_;
+  Changes changes_;
   std::vector<OpaqueRectangle> cleared_;
 };
 

@@ -12,6 +12,7 @@
 
 #include "engine/config/error.h"
 #include "ui/platform/gui_context.h"
+#include "ui/platform/kept_picture.h"
 #include "ui/platform/platform.h"
 
 namespace shardlens {
@@ -104,67 +105,46 @@ class SurfacelessContext {
 
 class OffscreenPlatform final : public Platform {
  public:
-  explicit OffscreenPlatform(PixelSize size) : gui_(&eglGetProcAddress), size_(size) {
+  explicit OffscreenPlatform(PixelSize size) : gui_(&eglGetProcAddress) {
     ImGui::GetIO().BackendPlatformName = "shardlens offscreen";
-    glGenFramebuffers(1, &framebuffer_);
-    glGenRenderbuffers(1, &colour_);
-    allocate();
-  }
-
-  ~OffscreenPlatform() override {
-    glDeleteRenderbuffers(1, &colour_);
-    glDeleteFramebuffers(1, &framebuffer_);
+    picture_.allocate(size);
   }
 
   void begin_frame(double) override {
     ImGuiIO& io = ImGui::GetIO();
-    io.DisplaySize = ImVec2(static_cast<float>(size_.width), static_cast<float>(size_.height));
+    const PixelSize size = picture_.size();
+    io.DisplaySize = ImVec2(static_cast<float>(size.width), static_cast<float>(size.height));
     io.DeltaTime = 1.0F / 60.0F;
     gui_.begin_frame();
   }
 
   void render() override {
-    glBindFramebuffer(GL_FRAMEBUFFER, framebuffer_);
-    gui_.render(size_);
+    picture_.bind();
+    drawn_pixels_ = gui_.render(picture_.size());
   }
 
   void present() override { glFinish(); }
-  Image read_pixels() override { return gui_.read_pixels(size_); }
+  Image read_pixels() override { return gui_.read_pixels(picture_.size()); }
   void wake() override {}
 
   void resize(PixelSize size) override {
-    size_ = size;
-    allocate();
+    picture_.allocate(size);
+    gui_.forget_picture();
   }
 
-  PixelSize framebuffer_size() const override { return size_; }
+  PixelSize framebuffer_size() const override { return picture_.size(); }
+  void draw_whole() override { gui_.forget_picture(); }
+  int64_t drawn_pixels() const override { return drawn_pixels_; }
   float dpi_scale() const override { return 1.0F; }
   bool should_close() const override { return false; }
   std::string renderer() const override { return gui_.renderer(); }
   const ui::Fonts& fonts() const override { return gui_.fonts(); }
 
  private:
-  void allocate() {
-    glBindRenderbuffer(GL_RENDERBUFFER, colour_);
-    glRenderbufferStorage(GL_RENDERBUFFER, GL_RGBA8, size_.width, size_.height);
-    glBindFramebuffer(GL_FRAMEBUFFER, framebuffer_);
-    glFramebufferRenderbuffer(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_RENDERBUFFER, colour_);
-    if (size_.width < 1 || size_.height < 1 ||
-        glCheckFramebufferStatus(GL_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE) {
-      GLint largest = 0;
-      glGetIntegerv(GL_MAX_RENDERBUFFER_SIZE, &largest);
-      throw request_error(
-          fmt::format("a picture of {}x{} pixels cannot be drawn; width and height must lie between 1 "
-                      "and {}",
-                      size_.width, size_.height, largest));
-    }
-  }
-
   SurfacelessContext context_;
   GuiContext gui_;
-  PixelSize size_;
-  GLuint framebuffer_ = 0;
-  GLuint colour_ = 0;
+  KeptPicture picture_;
+  int64_t drawn_pixels_ = 0;
 };
 
 }  // namespace

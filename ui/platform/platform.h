@@ -14,6 +14,7 @@
 // One platform at a time, used on the thread that made it; only wake() may be called from any thread.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,11 +33,18 @@ class Platform {
   // by 1/60 s.
   virtual void begin_frame(double wait_seconds = 0.0) = 0;
 
-  // Ends the frame and draws it over a ground of the style's WindowBg colour.
+  // Ends the frame and draws it over a ground of the style's WindowBg colour; of it, only what is not as it
+  // was in the frame before.
   virtual void render() = 0;
 
-  // Shows what was drawn; returns when the drawing is done.
+  // Shows what was drawn, if anything was; returns when the drawing is done.
   virtual void present() = 0;
+
+  // The next frame is drawn whole, whatever the last one was.
+  virtual void draw_whole() = 0;
+
+  // What render() drew last, in pixels.
+  virtual int64_t drawn_pixels() const = 0;
 
   // The picture drawn by render(), to be called before present().
   virtual Image read_pixels() = 0;

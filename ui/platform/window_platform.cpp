@@ -3,14 +3,17 @@
 #include <imgui.h>
 #include <imgui_impl_glfw.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "engine/config/error.h"
 #include "ui/platform/gui_context.h"
+#include "ui/platform/kept_picture.h"
 #include "ui/platform/platform.h"
 
 #define GLFW_INCLUDE_NONE
@@ -19,6 +22,10 @@
 namespace shardlens {
 
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kScreenTime{16};  // of a frame
 
 // GLFW is a process-wide service; its last error is fetched where a call fails.
 class GlfwLibrary {
@@ -44,7 +51,8 @@ class GlfwLibrary {
 
 class WindowPlatform final : public Platform {
  public:
-  WindowPlatform(const std::string& title, PixelSize size, VerticalSync vertical_sync) {
+  WindowPlatform(const std::string& title, PixelSize size, VerticalSync vertical_sync)
+      : paced_(vertical_sync == VerticalSync::on) {
     glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
     glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 3);
     glfwWindowHint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);
@@ -59,16 +67,21 @@ class WindowPlatform final : public Platform {
     glfwMakeContextCurrent(window_);
     glfwSwapInterval(vertical_sync == VerticalSync::on ? 1 : 0);
     gui_.emplace(&glfwGetProcAddress);
+    picture_.emplace();
     ImGui_ImplGlfw_InitForOpenGL(window_, true);
     glfwSetWindowUserPointer(window_, this);
     glfwSetDropCallback(window_, [](GLFWwindow* window, int count, const char** paths) {
       auto& self = *static_cast<WindowPlatform*>(glfwGetWindowUserPointer(window));
       self.dropped_.insert(self.dropped_.end(), paths, paths + count);
     });
+    glfwSetWindowRefreshCallback(window_, [](GLFWwindow* window) {
+      static_cast<WindowPlatform*>(glfwGetWindowUserPointer(window))->shown_ = false;
+    });
   }
 
   ~WindowPlatform() override {
     if (gui_) ImGui_ImplGlfw_Shutdown();
+    picture_.reset();
     gui_.reset();
     glfwDestroyWindow(window_);
   }
@@ -79,13 +92,43 @@ class WindowPlatform final : public Platform {
     } else {
       glfwPollEvents();
     }
+    frame_begin_ = Clock::now();
     ImGui_ImplGlfw_NewFrame();
     gui_->begin_frame();
   }
 
-  void render() override { gui_->render(framebuffer_size()); }
-  void present() override { glfwSwapBuffers(window_); }
-  Image read_pixels() override { return gui_->read_pixels(framebuffer_size()); }
+  void render() override {
+    const PixelSize size = framebuffer_size();
+    drawn_pixels_ = 0;
+    if (size.width == 0 || size.height == 0) {  // iconified
+      gui_->render(size);
+      return;
+    }
+    if (size != picture_->size()) {
+      picture_->allocate(size);
+      gui_->forget_picture();
+    }
+    picture_->bind();
+    drawn_pixels_ = gui_->render(size);
+    shown_ = shown_ && drawn_pixels_ == 0;
+  }
+
+  // What the window shows already is not shown again: where it is drawn in software, that is a copy of it
+  // all. Then the next frame waits as long as the screen would have let it, so that a moving mouse over
+  // nothing does not draw as many frames as it sends events.
+  void present() override {
+    if (!shown_) {
+      picture_->copy_to_window();
+      glfwSwapBuffers(window_);
+      shown_ = true;
+    } else if (paced_) {
+      std::this_thread::sleep_until(frame_begin_ + kScreenTime);
+    }
+  }
+
+  Image read_pixels() override { return gui_->read_pixels(picture_->size()); }
+  void draw_whole() override { gui_->forget_picture(); }
+  int64_t drawn_pixels() const override { return drawn_pixels_; }
   void wake() override { glfwPostEmptyEvent(); }
   void resize(PixelSize size) override { glfwSetWindowSize(window_, size.width, size.height); }
 
@@ -112,6 +155,11 @@ class WindowPlatform final : public Platform {
   GLFWwindow* window_ = nullptr;
   std::vector<std::string> dropped_;
   std::optional<GuiContext> gui_;
+  std::optional<KeptPicture> picture_;
+  int64_t drawn_pixels_ = 0;
+  bool shown_ = false;  // the window shows the picture
+  bool paced_;          // by the screen
+  Clock::time_point frame_begin_ = Clock::now();
 };
 
 }  // namespace
