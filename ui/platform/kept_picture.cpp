@@ -9,28 +9,33 @@ namespace shardlens {
 
 KeptPicture::KeptPicture() {
   glGenFramebuffers(1, &framebuffer_);
-  glGenRenderbuffers(1, &colour_);
+  glGenTextures(1, &colour_);
+  glBindTexture(GL_TEXTURE_2D, colour_);
+  glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_NEAREST);  // it has no smaller copies
 }
 
 KeptPicture::~KeptPicture() {
-  glDeleteRenderbuffers(1, &colour_);
+  glDeleteTextures(1, &colour_);
   glDeleteFramebuffers(1, &framebuffer_);
 }
 
 void KeptPicture::allocate(PixelSize size) {
   size_ = size;
-  glBindRenderbuffer(GL_RENDERBUFFER, colour_);
-  glRenderbufferStorage(GL_RENDERBUFFER, GL_RGBA8, size.width, size.height);
+  GLint largest = 0;
+  glGetIntegerv(GL_MAX_TEXTURE_SIZE, &largest);
+  const auto possible = [&](int extent) { return extent >= 1 && extent <= largest; };
   bind();
-  glFramebufferRenderbuffer(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_RENDERBUFFER, colour_);
-  if (size.width < 1 || size.height < 1 ||
-      glCheckFramebufferStatus(GL_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE) {
-    GLint largest = 0;
-    glGetIntegerv(GL_MAX_RENDERBUFFER_SIZE, &largest);
-    throw request_error(
-        fmt::format("a picture of {}x{} pixels cannot be drawn; width and height must lie between 1 and {}",
-                    size.width, size.height, largest));
+  if (possible(size.width) && possible(size.height)) {
+    glBindTexture(GL_TEXTURE_2D, colour_);
+    // In the order of bytes that windows have, or each copy to one would turn every pixel.
+    glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA, size.width, size.height, 0, GL_BGRA, GL_UNSIGNED_INT_8_8_8_8_REV,
+                 nullptr);
+    glFramebufferTexture2D(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, colour_, 0);
+    if (glCheckFramebufferStatus(GL_FRAMEBUFFER) == GL_FRAMEBUFFER_COMPLETE) return;
   }
+  throw request_error(
+      fmt::format("a picture of {}x{} pixels cannot be drawn; width and height must lie between 1 and {}",
+                  size.width, size.height, largest));
 }
 
 void KeptPicture::bind() const {
