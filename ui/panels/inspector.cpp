@@ -4,7 +4,7 @@
 #include "ui/panels/inspector.h"
 
 #include <fmt/format.h>
-#include <imgui.h>
+#include <imgui_internal.h>
 
 #include <algorithm>
 #include <cmath>
@@ -269,7 +269,12 @@ void select_tensor(ViewState& view, const Program& program, TensorId tensor) {
 void draw_inspector(const Context& context) {
   Subject subject = subject_of(context);
   const ImVec2 origin = ImGui::GetCursorScreenPos();
-  Pen pen{ImGui::GetWindowDrawList(), origin.x, origin.y, ImGui::GetContentRegionAvail().x};
+  // As wide with a scroll bar as without one: pictures are as high as they are wide, and where what they leave
+  // is just about enough, a bar would come and go with every frame.
+  const ImGuiWindow& window = *ImGui::GetCurrentWindow();
+  const float room = ImGui::GetContentRegionAvail().x -
+                     (window.ScrollbarY ? 0.0f : ImGui::GetStyle().ScrollbarSize);
+  Pen pen{ImGui::GetWindowDrawList(), origin.x, origin.y, room};
   draw_head(context, subject, pen);
   if (!subject.plan || subject.tensor_id == kNoTensor) {
     draw_nothing_selected(context, subject, pen);
