@@ -22,6 +22,18 @@ namespace shardlens {
 
 class WorkBehind;
 
+/// The bias gradient that gelu_grad() makes beside dx [rows, cols]: db[cols] as bias_grad() makes it of dx.
+/// Without `db`: none.
+struct BiasSums {
+  int64_t cols = 0;
+  void* db = nullptr;
+  bool accumulate = false;
+};
+
+/// What becomes of a product before it is stored: nothing; C = GeLU(H), where H is the product and its bias
+/// and is stored beside C; or C = the product ∘ GeLU'(H), where H is read.
+enum class AfterProduct { Nothing, Gelu, GeluGrad };
+
 /// C[m, n] = op(A)·op(B) (+ bias[n] on every row). Row-major; op(A) is [m, k] and op(B) is [k, n] after the
 /// transposition; lda, ldb, ldc are row strides in elements of the matrices as stored.
 struct Gemm {
@@ -38,6 +50,13 @@ struct Gemm {
   const void* bias = nullptr;
   bool wide_result = false;  ///< C is fp32 though A and B are 16 bits wide
   bool accumulate = false;   ///< C = C + op(A)·op(B); excludes a bias
+  /// Something: of C of the operands' dtype that is not accumulated, ldc = n. A device either does a product
+  /// and a pass, to the bits of gemm() and then gelu() or gelu_grad(), or rounds what lies between the two
+  /// not at all.
+  AfterProduct after = AfterProduct::Nothing;
+  GeluForm form = GeluForm::Tanh;
+  void* before = nullptr;  ///< H [m, n], in rows of n
+  BiasSums sums = {};      ///< with GeluGrad: of C
 };
 
 /// A dropout mask: element i of the full tensor is zero when the stream's i-th draw is below `probability`.
@@ -127,14 +146,6 @@ struct SumBefore {
   void* sum = nullptr;
 };
 
-/// The bias gradient that gelu_grad() makes beside dx [rows, cols]: db[cols] as bias_grad() makes it of dx.
-/// Without `db`: none.
-struct BiasSums {
-  int64_t cols = 0;
-  void* db = nullptr;
-  bool accumulate = false;
-};
-
 /// LayerNorm of rows whose columns are spread over the ranks: x is [rows, cols], a row has `hidden` columns
 /// on all ranks together. sums [rows, 2] are Σx and Σx² of whole rows, wide.
 struct CutNorm {
@@ -174,7 +185,7 @@ class Device {
 
   /// y = GeLU(x), tanh or erf form, over count elements. An element's result never depends on its position.
   virtual void gelu(DType dtype, GeluForm form, int64_t count, const void* x, void* y) = 0;
-  /// dx = dy * GeLU'(x), and what `sums` asks for of dx.
+  /// dx = dy * GeLU'(x), and what `sums` asks for of dx. dx may be dy.
   virtual void gelu_grad(DType dtype, GeluForm form, int64_t count, const void* x, const void* dy, void* dx,
                          const BiasSums& sums = {}) = 0;
 

@@ -12,6 +12,8 @@ namespace {
 
 // A bias gradient stands behind the two products that read the same gradient, and their all-reduce.
 constexpr size_t kFarthestBiasGradient = 6;
+// GeLU's gradient stands behind the product that makes what it reads, and behind its weight's gradient.
+constexpr size_t kFarthestGeluGradient = 3;
 
 class Fuser {
  public:
@@ -29,6 +31,11 @@ class Fuser {
       sum_into_norm(i);
       sum_into_norm_gradient(i);
       bias_gradient_into_gelu(i);
+    }
+    for (size_t i = 0; joins_gelu_to_products(program_.settings) && i < program_.steps.size(); ++i) {
+      if (gone_[i]) continue;
+      gelu_into_product(i);
+      gelu_gradient_into_product(i);
     }
     compact_steps();
     compact_tensors();
@@ -127,6 +134,44 @@ class Fuser {
     }
   }
 
+  // A product, GeLU of it -> one step that writes what GeLU was of as well.
+  void gelu_into_product(size_t i) {
+    if (step(i).op != Op::Linear || step(i).outputs.size() != 1) return;
+    const std::optional<size_t> gelu = next(i, Op::Gelu);
+    if (!gelu || step(*gelu).inputs[0] != step(i).outputs[0]) return;
+    step(i).outputs.insert(step(i).outputs.begin(), step(*gelu).outputs[0]);
+    step(i).attributes.gelu = step(*gelu).attributes.gelu;
+    step(i).equation += "; " + step(*gelu).equation;
+    gone_[*gelu] = true;
+  }
+
+  // A gradient of a product's input, GeLU's gradient of it -> one step, in the place of the first: what the
+  // second reads beside is there by then, and what it writes nobody looks at in between.
+  void gelu_gradient_into_product(size_t i) {
+    if (step(i).op != Op::LinearGradInput || step(i).inputs.size() != 2) return;
+    const TensorId product = step(i).outputs[0];
+    const Tensor& own = program_.tensor(product);
+    if (readers_[static_cast<size_t>(product)] != 1 || own.keep || own.storage != kNoTensor) return;
+    const size_t end = std::min(program_.steps.size(), i + 1 + kFarthestGeluGradient);
+    for (size_t at = i + 1; at < end; ++at) {
+      const Step& gradient = step(at);
+      if (gone_[at]) continue;
+      if (gradient.op != Op::GeluGrad || gradient.inputs[1] != product) {
+        if (gradient.op != Op::LinearGradWeight && gradient.op != Op::BiasGrad) return;
+        continue;
+      }
+      step(i).inputs.push_back(gradient.inputs[0]);
+      step(i).inputs.insert(step(i).inputs.end(), gradient.inputs.begin() + 2, gradient.inputs.end());
+      step(i).outputs = gradient.outputs;
+      step(i).attributes.gelu = gradient.attributes.gelu;
+      step(i).attributes.accumulate = gradient.attributes.accumulate;
+      step(i).equation += "; " + gradient.equation;
+      unused_[static_cast<size_t>(product)] = true;
+      gone_[at] = true;
+      return;
+    }
+  }
+
   void compact_steps() {
     std::vector<StepId> moved(program_.steps.size(), -1);
     std::vector<Step> kept;
@@ -168,6 +213,12 @@ class Fuser {
 };
 
 }  // namespace
+
+bool joins_gelu_to_products(const Settings& settings) {
+  const bool coarse = element_bytes(settings.dtype) == 2 || (settings.dtype == DType::Fp32 && settings.tf32);
+  return settings.is_fused() && settings.backend == BackendChoice::Cuda && coarse &&
+         settings.model.gelu == GeluForm::Tanh;
+}
 
 Program fused(Program program) {
   if (program.settings.is_fused()) Fuser(program).run();

@@ -51,8 +51,8 @@ struct Tensor {
 };
 
 enum class Op {
-  Linear,            ///< (X, W[, b]) -> Y = X·W + b
-  LinearGradInput,   ///< (dY, W) -> dX = dY·Wᵀ
+  Linear,            ///< (X, W[, b]) -> Y = X·W + b; or G = GeLU(H), H with H = X·W + b
+  LinearGradInput,   ///< (dY, W) -> dX = dY·Wᵀ; (dY, W, H) -> dH = dY·Wᵀ ∘ GeLU'(H)[, db]
   LinearGradWeight,  ///< (X, dY) -> dW = Xᵀ·dY
   BiasAdd,           ///< (Z, b[, X]) -> Y = [X +] (Z + b), after a reduction
   BiasGrad,          ///< (dY) -> db = sum of dY over tokens
@@ -126,7 +126,7 @@ std::string to_string(MaskDraw draw);  ///< "by-element", "one-stream", "own-str
 struct Attributes {
   bool causal = false;             ///< Attention, AttentionGrad
   int64_t batch = 0;               ///< Attention, CacheAppend, FirstToken and so on: tokens = batch * seq
-  GeluForm gelu = GeluForm::Tanh;  ///< Gelu, GeluGrad
+  GeluForm gelu = GeluForm::Tanh;  ///< Gelu, GeluGrad, and products that are one with them
   double epsilon = 0;              ///< LayerNorm and its parts
   int round_limit = 0;             ///< Round
   bool transposed = false;         ///< Linear and its gradients: W is stored [out, in], as an embedding is

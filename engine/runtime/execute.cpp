@@ -73,10 +73,9 @@ class Local {
   RankContext& context_;
 };
 
-// C = op(A)·op(B) (+ bias), or C += op(A)·op(B): every extent follows from the operands.
-void multiply(Device& device, const Local& local, const Operand& a, const Operand& b, const void* bias,
-              bool accumulate) {
-  Gemm gemm;
+// C = op(A)·op(B) (+ bias), or C += op(A)·op(B): every extent follows from the operands. `gemm` holds what
+// does not.
+void multiply(Device& device, const Local& local, const Operand& a, const Operand& b, Gemm gemm) {
   gemm.dtype = local.input(0).dtype;
   gemm.wide_result = local.dtype() != gemm.dtype;
   gemm.transpose_a = a.transposed;
@@ -90,27 +89,40 @@ void multiply(Device& device, const Local& local, const Operand& a, const Operan
   gemm.ldb = b.stored.cols;
   gemm.c = local.out(0);
   gemm.ldc = gemm.n;
-  gemm.bias = bias;
-  gemm.accumulate = accumulate;
   device.gemm(gemm);
 }
 
-// Y = X·W (+ b), or X·Wᵀ where W is stored [out, in]
+// Y = X·W (+ b), or X·Wᵀ where W is stored [out, in]; or GeLU of it, and it
 void linear(Device& device, const Local& local, const Step& step) {
-  multiply(device, local, local.operand(0), local.operand(1, step.attributes.transposed),
-           step.inputs.size() == 3 ? local.in(2) : nullptr, false);
+  Gemm gemm;
+  gemm.bias = local.in_if(2);
+  if (step.outputs.size() > 1) {
+    gemm.after = AfterProduct::Gelu;
+    gemm.form = step.attributes.gelu;
+    gemm.before = local.out(1);
+  }
+  multiply(device, local, local.operand(0), local.operand(1, step.attributes.transposed), gemm);
 }
 
-// dX = dY·Wᵀ, or dY·W
+// dX = dY·Wᵀ, or dY·W; or that ∘ GeLU'(H), and the sums of it over the tokens
 void linear_grad_input(Device& device, const Local& local, const Step& step) {
-  multiply(device, local, local.operand(0), local.operand(1, !step.attributes.transposed), nullptr, false);
+  Gemm gemm;
+  if (step.inputs.size() > 2) {
+    gemm.after = AfterProduct::GeluGrad;
+    gemm.form = step.attributes.gelu;
+    gemm.before = local.in(2);
+  }
+  if (step.outputs.size() > 1)
+    gemm.sums = {local.count(local.output(1)), local.out(1), step.attributes.accumulate};
+  multiply(device, local, local.operand(0), local.operand(1, !step.attributes.transposed), gemm);
 }
 
 // dW = Xᵀ·dY, or dYᵀ·X; added to what is there where an earlier step wrote it
 void linear_grad_weight(Device& device, const Local& local, const Step& step) {
   const size_t rows = step.attributes.transposed ? 1 : 0;  // the input whose columns become the rows of dW
-  multiply(device, local, local.operand(rows, true), local.operand(1 - rows), nullptr,
-           step.attributes.accumulate);
+  Gemm gemm;
+  gemm.accumulate = step.attributes.accumulate;
+  multiply(device, local, local.operand(rows, true), local.operand(1 - rows), gemm);
 }
 
 // The query heads of a rank, in QKV [tokens, 3, heads, head_dim] or, grouped, in Q [tokens, units, heads of

@@ -45,7 +45,38 @@ double element(const void* matrix, const HostMatrix& layout, cublasOperation_t o
               operation == CUBLAS_OP_N ? row + col * layout.stride : col + row * layout.stride);
 }
 
+cublasLtEpilogue_t last_epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+
+bool has_bias(cublasLtEpilogue_t epilogue) {
+  return epilogue == CUBLASLT_EPILOGUE_BIAS || epilogue == CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
+}
+
+bool has_before(cublasLtEpilogue_t epilogue) {
+  return epilogue != CUBLASLT_EPILOGUE_DEFAULT && epilogue != CUBLASLT_EPILOGUE_BIAS;
+}
+
+/// What the manual demands of the auxiliary matrix of a GeLU, in the type of D and as long as it.
+bool is_valid(const HostProduct& product, const HostMatrix& d) {
+  if (!has_before(product.epilogue)) return true;
+  return product.before != nullptr && product.before_stride % 8 == 0 && product.before_stride >= d.rows &&
+         product.compute != CUBLAS_COMPUTE_64F;
+}
+
+/// The share of x that GeLU lets through, by tanh; and by how much it grows with x.
+struct Gate {
+  double value, slope;
+};
+Gate gate_of(double x) {
+  const double scale = std::sqrt(2 / std::acos(-1.0)), cubic = 0.044715;
+  const double tanh = std::tanh(scale * (x + cubic * x * x * x));
+  return {(1 + tanh) / 2, (1 - tanh * tanh) / 2 * scale * (1 + 3 * cubic * x * x)};
+}
+
 }  // namespace
+
+cublasLtEpilogue_t last_epilogue_played() {
+  return last_epilogue;
+}
 
 const char* cublasLtGetStatusName(cublasStatus_t) {
   return "CUBLAS_STATUS_INVALID_VALUE";
@@ -82,6 +113,10 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t product,
       return take(product->bias_type, value, bytes);
     case CUBLASLT_MATMUL_DESC_BIAS_POINTER:
       return take(product->bias, value, bytes);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER:
+      return take(product->before, value, bytes);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD:
+      return take(product->before_stride, value, bytes);
   }
   return CUBLAS_STATUS_INVALID_VALUE;
 }
@@ -108,10 +143,12 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t,
       attribute == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES ? sizeof(size_t) : sizeof(uint32_t);
   return bytes == due ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
 }
-cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixLayout_t,
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t product,
                                               cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
-                                              cublasLtMatrixLayout_t, cublasLtMatmulPreference_t, int,
+                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t d,
+                                              cublasLtMatmulPreference_t, int,
                                               cublasLtMatmulHeuristicResult_t* results, int* found) {
+  if (!is_valid(*product, *d)) return CUBLAS_STATUS_INVALID_VALUE;
   results->state = CUBLAS_STATUS_SUCCESS;
   *found = 1;
   return CUBLAS_STATUS_SUCCESS;
@@ -127,6 +164,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, co
   if ((ta == CUBLAS_OP_N ? a_layout->rows : a_layout->cols) != m) return CUBLAS_STATUS_INVALID_VALUE;
   if ((tb == CUBLAS_OP_N ? b_layout->cols : b_layout->rows) != n) return CUBLAS_STATUS_INVALID_VALUE;
   if ((tb == CUBLAS_OP_N ? b_layout->rows : b_layout->cols) != k) return CUBLAS_STATUS_INVALID_VALUE;
+  if (!is_valid(*product, *d_layout)) return CUBLAS_STATUS_INVALID_VALUE;
+  last_epilogue = product->epilogue;
   const cudaDataType_t scale = product->compute == CUBLAS_COMPUTE_64F ? CUDA_R_64F : CUDA_R_32F;
   const double factor = read(alpha, scale, 0), share = read(beta, scale, 0);
   for (int64_t col = 0; col < n; ++col)
@@ -136,7 +175,18 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, co
         sum += element(a, *a_layout, ta, row, i) * element(b, *b_layout, tb, i, col);
       sum *= factor;
       if (share != 0) sum += share * read(c, c_layout->type, row + col * c_layout->stride);
-      if (product->epilogue == CUBLASLT_EPILOGUE_BIAS) sum += read(product->bias, product->bias_type, row);
+      if (has_bias(product->epilogue)) sum += read(product->bias, product->bias_type, row);
+      if (has_before(product->epilogue)) {
+        const int64_t at = row + col * product->before_stride;
+        if (product->epilogue == CUBLASLT_EPILOGUE_DGELU) {
+          const double x = read(product->before, d_layout->type, at);
+          const Gate gate = gate_of(x);
+          sum *= gate.value + x * gate.slope;
+        } else {
+          write(product->before, d_layout->type, at, sum);
+          sum *= gate_of(sum).value;
+        }
+      }
       write(d, d_layout->type, row + col * d_layout->stride, sum);
     }
   return CUBLAS_STATUS_SUCCESS;

@@ -26,6 +26,7 @@
 #include "engine/device/cpu/gemv.h"
 #include "engine/device/cpu/half_gemm.h"
 #include "engine/device/cpu/parallel.h"
+#include "engine/device/product_and_pass.h"
 
 namespace shardlens::cpu {
 
@@ -202,6 +203,7 @@ void multiply(const Product<double>& product) {
 }
 
 void CpuDevice::gemm(const Gemm& gemm) {
+  if (gemm.after != AfterProduct::Nothing) return product_and_pass(*this, gemm);
   if (is_half(gemm.dtype)) return half_gemm(gemm, threads_);
   with_wide_type(gemm.dtype, "a GEMM", [&](auto zero) {
     using T = decltype(zero);

@@ -1,6 +1,7 @@
 // The GEMM, by cuBLASLt. The library thinks in columns: a row-major matrix is to it the transposed one, so
 // C = op(A)·op(B) is asked for as Cᵀ = op(B)ᵀ·op(A)ᵀ, with A and B in each other's place and m and n in each
-// other's. Its bias is then one number for each of Cᵀ's rows, which are C's columns, as it should be.
+// other's. Its bias is then one number for each of Cᵀ's rows, which are C's columns, as it should be. What
+// GeLU is of, H, lies as C does, so it is to the library Hᵀ with a column of its own for each of our rows.
 //
 // Sums are fp32 (fp64 of fp64) and rounded once: where the library cuts a sum over k in parts, the parts may
 // meet in the computed type alone. TF32 is used only when asked for.
@@ -8,6 +9,7 @@
 #include <string>
 
 #include "engine/device/cuda/products.h"
+#include "engine/device/product_and_pass.h"
 
 namespace shardlens::cuda {
 
@@ -57,6 +59,23 @@ bool asks_for_epilogue(const Gemm& gemm) {
 uint32_t result_alignment(const Gemm& gemm) {
   const uint32_t own = alignment(gemm.c);
   return asks_for_epilogue(gemm) ? std::min(own, alignment(gemm.bias)) : own;
+}
+
+bool reads_bias(cublasLtEpilogue_t epilogue) {
+  return epilogue == CUBLASLT_EPILOGUE_BIAS || epilogue == CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
+}
+
+bool has_before(cublasLtEpilogue_t epilogue) {
+  return epilogue != CUBLASLT_EPILOGUE_DEFAULT && epilogue != CUBLASLT_EPILOGUE_BIAS;
+}
+
+/// The library's word for what a product is asked to do as it stores C.
+cublasLtEpilogue_t epilogue_of(const Gemm& gemm) {
+  if (gemm.after == AfterProduct::GeluGrad) return CUBLASLT_EPILOGUE_DGELU;
+  const bool bias = asks_for_epilogue(gemm);
+  if (gemm.after == AfterProduct::Gelu)
+    return bias ? CUBLASLT_EPILOGUE_GELU_AUX_BIAS : CUBLASLT_EPILOGUE_GELU_AUX;
+  return bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
 }
 
 /// Every row of C becomes the bias, or 0 where there is none. A block takes a chunk of a row.
@@ -110,7 +129,7 @@ struct Products::Plan {
   Description product;
   MatrixLayout left, right, result;
   cublasLtMatmulAlgo_t algorithm{};
-  bool has_epilogue = false;
+  cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
 };
 
 Products::Products(bool tf32) : tf32_(tf32) {
@@ -122,8 +141,20 @@ Products::~Products() {
   cublasLtDestroy(handle_);
 }
 
+/// Whether the library may be asked for what is to be after a product: its GeLU is the tanh form, good to 16
+/// bits or TF32 (engine/planner/fusion.h), and wants H's rows at multiples of 8 elements; and every address
+/// at the 16 bytes its vectors have.
+bool Products::has_after(const Gemm& gemm) const {
+  const bool coarse = element_bytes(gemm.dtype) == 2 || (gemm.dtype == DType::Fp32 && tf32_);
+  constexpr int64_t kRowStep = 8;
+  constexpr uint32_t kVectorBytes = 16;
+  return coarse && gemm.form == GeluForm::Tanh && !gemm.wide_result && !gemm.accumulate &&
+         gemm.ldc % kRowStep == 0 && alignment(gemm.before) >= kVectorBytes &&
+         result_alignment(gemm) >= kVectorBytes;
+}
+
 std::unique_ptr<Products::Plan> Products::make_plan(const Operation& operation, const Gemm& gemm,
-                                                    bool epilogue) const {
+                                                    cublasLtEpilogue_t epilogue) const {
   const std::string what = describe(gemm);
   const auto set = [&](cublasLtMatmulDesc_t description, cublasLtMatmulDescAttributes_t attribute,
                        const auto& value) {
@@ -137,7 +168,7 @@ std::unique_ptr<Products::Plan> Products::make_plan(const Operation& operation, 
                                           static_cast<uint64_t>(cols), stride));
   };
   auto plan = std::make_unique<Plan>();
-  plan->has_epilogue = epilogue;
+  plan->epilogue = epilogue;
   const cudaDataType_t type = data_type(gemm.dtype), result = data_type(result_type(gemm));
   const bool wide = gemm.dtype == DType::Fp64;
   const bool fast = tf32_ && gemm.dtype == DType::Fp32;
@@ -150,10 +181,15 @@ std::unique_ptr<Products::Plan> Products::make_plan(const Operation& operation, 
   // The library's first matrix is our B, its second our A.
   set(plan->product.handle, CUBLASLT_MATMUL_DESC_TRANSA, gemm.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(plan->product.handle, CUBLASLT_MATMUL_DESC_TRANSB, gemm.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
-  if (epilogue) {
-    set(plan->product.handle, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+  if (epilogue != CUBLASLT_EPILOGUE_DEFAULT)
+    set(plan->product.handle, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue);
+  if (reads_bias(epilogue)) {
     set(plan->product.handle, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, type);
     set(plan->product.handle, CUBLASLT_MATMUL_DESC_BIAS_POINTER, gemm.bias);
+  }
+  if (has_before(epilogue)) {
+    set(plan->product.handle, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, gemm.before);
+    set(plan->product.handle, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, gemm.ldc);
   }
   // Row-major [rows, cols] is column-major [cols, rows].
   lay_out(plan->left, type, gemm.transpose_b ? gemm.k : gemm.n, gemm.transpose_b ? gemm.n : gemm.k, gemm.ldb);
@@ -185,7 +221,7 @@ std::unique_ptr<Products::Plan> Products::make_plan(const Operation& operation, 
   return plan;
 }
 
-Products::Plan& Products::plan(const Operation& operation, const Gemm& gemm) {
+Products::Plan* Products::plan(const Operation& operation, const Gemm& gemm, cublasLtEpilogue_t epilogue) {
   const Key key{gemm.dtype,
                 gemm.transpose_a,
                 gemm.transpose_b,
@@ -196,28 +232,36 @@ Products::Plan& Products::plan(const Operation& operation, const Gemm& gemm) {
                 gemm.ldb,
                 gemm.ldc,
                 gemm.wide_result,
-                asks_for_epilogue(gemm),
+                epilogue,
                 alignment(gemm.a),
                 alignment(gemm.b),
-                result_alignment(gemm)};
-  std::unique_ptr<Plan>& kept = plans_[key];
-  if (!kept && asks_for_epilogue(gemm)) kept = make_plan(operation, gemm, true);
-  if (!kept) kept = make_plan(operation, gemm, false);
-  if (!kept)
-    throw run_error(describe(gemm) +
-                    " on the GPU: cuBLASLt knows no algorithm for it; choose a hidden size, heads and a "
-                    "vocabulary that are multiples of 8, or another dtype");
-  return *kept;
+                result_alignment(gemm),
+                has_before(epilogue) ? alignment(gemm.before) : 0};
+  auto kept = plans_.find(key);
+  if (kept == plans_.end()) kept = plans_.emplace(key, make_plan(operation, gemm, epilogue)).first;
+  return kept->second.get();
 }
 
-void Products::multiply(const Operation& operation, const Gemm& gemm) {
-  Plan& plan = this->plan(operation, gemm);
+bool Products::multiply(const Operation& operation, const Gemm& gemm) {
+  if (gemm.after != AfterProduct::Nothing && !has_after(gemm)) return false;
+  const cublasLtEpilogue_t epilogue = epilogue_of(gemm);
+  Plan* kept = plan(operation, gemm, epilogue);
+  if (kept == nullptr && gemm.after != AfterProduct::Nothing) return false;
+  if (kept == nullptr && epilogue != CUBLASLT_EPILOGUE_DEFAULT)
+    kept = plan(operation, gemm, CUBLASLT_EPILOGUE_DEFAULT);
   const std::string what = describe(gemm);
-  if (plan.has_epilogue)
+  if (kept == nullptr)
+    throw run_error(what +
+                    " on the GPU: cuBLASLt knows no algorithm for it; choose a hidden size, heads and a "
+                    "vocabulary that are multiples of 8, or another dtype");
+  Plan& plan = *kept;
+  const auto point = [&](cublasLtMatmulDescAttributes_t attribute, const void* address) {
     check_blas(what, "cublasLtMatmulDescSetAttribute",
-               cublasLtMatmulDescSetAttribute(plan.product.handle, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
-                                              &gemm.bias, sizeof gemm.bias));
-  const bool starts_from_bias = gemm.bias != nullptr && !plan.has_epilogue;
+               cublasLtMatmulDescSetAttribute(plan.product.handle, attribute, &address, sizeof address));
+  };
+  if (reads_bias(plan.epilogue)) point(CUBLASLT_MATMUL_DESC_BIAS_POINTER, gemm.bias);
+  if (has_before(plan.epilogue)) point(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, gemm.before);
+  const bool starts_from_bias = gemm.bias != nullptr && !reads_bias(plan.epilogue);
   if (starts_from_bias) fill_rows(operation, gemm);
   const bool adds = gemm.accumulate || starts_from_bias;
   const double one = 1, zero = 0;
@@ -230,10 +274,20 @@ void Products::multiply(const Operation& operation, const Gemm& gemm) {
       cublasLtMatmul(handle_, plan.product.handle, alpha, gemm.b, plan.left.handle, gemm.a, plan.right.handle,
                      beta, gemm.c, plan.result.handle, gemm.c, plan.result.handle, &plan.algorithm,
                      operation.scratch<void>(), operation.scratch_bytes(), operation.stream()));
+  return true;
 }
 
 void CudaDevice::gemm(const Gemm& gemm) {
   const Operation operation(*this, "a GEMM");
+  if (gemm.after != AfterProduct::Nothing) {
+    const bool empty = gemm.m == 0 || gemm.n == 0 || gemm.k == 0;
+    if (empty || !products_->multiply(operation, gemm)) return product_and_pass(*this, gemm);
+    // DGELU_BGRAD would store the sums in C's type, where they are wide here, and add up in an order of its
+    // own.
+    if (gemm.sums.db != nullptr)
+      bias_grad(gemm.dtype, gemm.m, gemm.n, gemm.c, gemm.sums.db, gemm.sums.accumulate);
+    return;
+  }
   if (gemm.m == 0 || gemm.n == 0) return;
   if (gemm.k > 0)
     products_->multiply(operation, gemm);

@@ -23,18 +23,22 @@ class Products {
   Products(const Products&) = delete;
   Products& operator=(const Products&) = delete;
 
-  /// C = op(A)·op(B) (+ C) (+ bias) where m, n and k are not 0.
-  void multiply(const Operation& operation, const Gemm& gemm);
+  /// C = op(A)·op(B) (+ C) (+ bias) where m, n and k are not 0; of what is to be after it all but the bias
+  /// gradient. False where the library has no such product: nothing was done then, and it is to be asked for
+  /// without.
+  bool multiply(const Operation& operation, const Gemm& gemm);
 
  private:
   /// What decides about a product's algorithm: everything but the addresses, of which the alignment counts.
-  using Key = std::tuple<DType, bool, bool, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, bool, bool,
-                         uint32_t, uint32_t, uint32_t>;
+  using Key = std::tuple<DType, bool, bool, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, bool,
+                         cublasLtEpilogue_t, uint32_t, uint32_t, uint32_t, uint32_t>;
   struct Plan;
 
-  Plan& plan(const Operation& operation, const Gemm& gemm);
-  /// Null where the library knows no algorithm. `epilogue`: the bias is added as C is stored.
-  std::unique_ptr<Plan> make_plan(const Operation& operation, const Gemm& gemm, bool epilogue) const;
+  bool has_after(const Gemm& gemm) const;
+  /// Kept from the first time on, also that there is none: null where the library knows no algorithm.
+  Plan* plan(const Operation& operation, const Gemm& gemm, cublasLtEpilogue_t epilogue);
+  std::unique_ptr<Plan> make_plan(const Operation& operation, const Gemm& gemm,
+                                  cublasLtEpilogue_t epilogue) const;
 
   bool tf32_;
   cublasLtHandle_t handle_ = nullptr;

@@ -11,13 +11,21 @@ enum cublasStatus_t { CUBLAS_STATUS_SUCCESS, CUBLAS_STATUS_INVALID_VALUE, CUBLAS
 enum cudaDataType_t { CUDA_R_32F, CUDA_R_64F, CUDA_R_16F, CUDA_R_16BF };
 enum cublasComputeType_t { CUBLAS_COMPUTE_32F, CUBLAS_COMPUTE_64F, CUBLAS_COMPUTE_32F_FAST_TF32 };
 enum cublasOperation_t { CUBLAS_OP_N, CUBLAS_OP_T };
-enum cublasLtEpilogue_t { CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_EPILOGUE_BIAS };
+enum cublasLtEpilogue_t {
+  CUBLASLT_EPILOGUE_DEFAULT,
+  CUBLASLT_EPILOGUE_BIAS,
+  CUBLASLT_EPILOGUE_GELU_AUX,
+  CUBLASLT_EPILOGUE_GELU_AUX_BIAS,
+  CUBLASLT_EPILOGUE_DGELU
+};
 enum cublasLtMatmulDescAttributes_t {
   CUBLASLT_MATMUL_DESC_TRANSA,
   CUBLASLT_MATMUL_DESC_TRANSB,
   CUBLASLT_MATMUL_DESC_EPILOGUE,
   CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE,
-  CUBLASLT_MATMUL_DESC_BIAS_POINTER
+  CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+  CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER,
+  CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD
 };
 enum cublasLtMatmulPreferenceAttributes_t {
   CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
@@ -35,12 +43,16 @@ struct HostProduct {
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   cudaDataType_t bias_type = CUDA_R_32F;
   const void* bias = nullptr;
+  void* before = nullptr;     ///< the auxiliary matrix: what GeLU is of
+  int64_t before_stride = 0;  ///< its leading dimension
 };
 struct HostMatrix {
   cudaDataType_t type;
   int64_t rows, cols, stride;
 };
 struct HostHandle {};
+/// What the last product played was asked to do as it stored its result.
+cublasLtEpilogue_t last_epilogue_played();
 struct HostPreference {};
 using cublasLtHandle_t = HostHandle*;
 using cublasLtMatmulDesc_t = HostProduct*;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "tests/engine/device/on_device.h"
@@ -109,6 +110,50 @@ TEST_P(EveryDevice, ProductsOfIntegersAreExactAndAddUp) {
                             }))
               << extent << wide << accumulate;
         }
+}
+
+// GeLU of a product, what it was of beside it, and its gradient of one, with the sums of that: by whatever
+// the device has for it. Rows of 24 are ones that libraries can have, rows of 17 are not.
+TEST_P(EveryDevice, ProductsWithGelu) {
+  for (const DType dtype : kDTypes)
+    for (const GeluForm form : {GeluForm::Tanh, GeluForm::Erf})
+      for (const auto& [m, n, k] :
+           {std::array<int64_t, 3>{40, 24, 32}, {5, 17, 3}, {1, 8, 16}, {0, 8, 8}, {3, 0, 8}, {3, 8, 0}}) {
+        const Numbers a = normal_in(dtype, m * k, 1), b = normal_in(dtype, k * n, 2),
+                      bias = normal_in(dtype, n, 3);
+        const Numbers h = normal_in(dtype, m * n, 4), db = normal_in(wide_of(dtype), n, 5);
+        // What lies between a product and the pass over it is rounded to the dtype, or not.
+        Tolerance tolerance = Tolerance::of_sum(std::max(k, m));
+        tolerance.computed += 32 + 4 * unit_of(dtype) / unit_of(wide_of(dtype));
+        tolerance.magnitude = 1;
+        EXPECT_TRUE(agree(dtype, tolerance,
+                          [&](OnDevice& on) {
+                            Gemm gemm = shape_of(on, false, false, m, n, k, 0);
+                            gemm.a = on.in(a);
+                            gemm.b = on.in(b);
+                            gemm.bias = on.in(bias);
+                            gemm.c = on.out("GeLU", m * n);
+                            gemm.after = AfterProduct::Gelu;
+                            gemm.form = form;
+                            gemm.before = on.out("what it is of", m * n);
+                            on.device.gemm(gemm);
+                          }))
+            << m << " " << n << " " << k;
+        for (const bool accumulate : {false, true})
+          EXPECT_TRUE(agree(dtype, tolerance,
+                            [&](OnDevice& on) {
+                              Gemm gemm = shape_of(on, false, true, m, n, k, 0);
+                              gemm.a = on.in(a);
+                              gemm.b = on.in(b);
+                              gemm.c = on.out("its gradient", m * n);
+                              gemm.after = AfterProduct::GeluGrad;
+                              gemm.form = form;
+                              gemm.before = on.in(h);
+                              gemm.sums = {n, on.in_out(on.wide(), "its sums", db), accumulate};
+                              on.device.gemm(gemm);
+                            }))
+              << m << " " << n << " " << k << " " << accumulate;
+      }
 }
 
 TEST_P(EveryDevice, PassesOverElements) {

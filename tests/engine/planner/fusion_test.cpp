@@ -28,6 +28,12 @@ Settings with(Settings settings, Fusion fusion) {
   return settings;
 }
 
+Settings for_gpus(Settings settings, DType dtype = DType::Bf16) {
+  settings.backend = BackendChoice::Cuda;
+  settings.dtype = dtype;
+  return settings;
+}
+
 int count(const Program& program, Op op) {
   return static_cast<int>(std::count_if(program.steps.begin(), program.steps.end(),
                                         [op](const Step& step) { return step.op == op; }));
@@ -83,7 +89,8 @@ TEST(Fusion, IsForWholeModelsUnlessAskedFor) {
 TEST(Fusion, LeavesAWholeProgram) {
   for (const char* split : {"megatron", "megatron-sp", "reversed", "row-row", "replicated"})
     for (const int tp : {1, 3})
-      for (Settings settings : {small_model(tp, 1, split), small_bert(tp, 1, split)}) {
+      for (Settings settings :
+           {small_model(tp, 1, split), small_bert(tp, 1, split), for_gpus(small_model(tp, 1, split))}) {
         settings.micro_batches = 2;
         settings.recompute = tp == 3 ? Recompute::Full : Recompute::None;
         const Program program = plan_program(settings);
@@ -113,9 +120,68 @@ TEST(Fusion, LeavesAWholeProgram) {
       }
 }
 
+TEST(Fusion, ForGpusGeluIsOneStepWithItsProduct) {
+  for (const char* split : {"megatron", "megatron-sp", "replicated"})
+    for (const int tp : {1, 2})
+      for (const int dp : {1, 2}) {
+        Settings settings = for_gpus(small_model(tp, dp, split));
+        settings.micro_batches = 2;
+        const Program program = plan_program(settings);
+        EXPECT_EQ(count(program, Op::Gelu) + count(program, Op::GeluGrad), 0) << split << tp << dp;
+        int forward = 0, backward = 0, added = 0;
+        for (const Step& step : program.steps) {
+          const auto symbol = [&](TensorId id) { return program.tensor(id).symbol; };
+          if (step.op == Op::Linear && step.outputs.size() == 2) {
+            ++forward;
+            EXPECT_TRUE(step.name.find("mlp.fc") != std::string::npos) << step.name;
+            EXPECT_EQ(step.equation, "H = V · Wfc + b; G = GeLU(H)");
+            EXPECT_EQ(symbol(step.outputs[0]), "G");
+            EXPECT_EQ(symbol(step.outputs[1]), "H");
+          }
+          if (step.op == Op::LinearGradInput && step.inputs.size() > 2) {
+            ++backward;
+            added += step.attributes.accumulate;
+            EXPECT_TRUE(step.name.find("mlp.proj dX") != std::string::npos) << step.name;
+            EXPECT_EQ(symbol(step.inputs[2]), "H");
+            EXPECT_EQ(step.inputs.size(), step.attributes.accumulate ? 4u : 3u);
+            EXPECT_EQ(symbol(step.outputs[0]), "dH");
+            EXPECT_EQ(step.outputs.size(), 2u);
+          }
+        }
+        const int layers = static_cast<int>(settings.model.layers);
+        EXPECT_EQ(forward, 2 * layers);
+        EXPECT_EQ(backward, 2 * layers);
+        EXPECT_EQ(added, layers) << "the second part's sums, to the first's";
+      }
+}
+
+TEST(Fusion, GeluStaysAStepWhereItsLastBitsCount) {
+  const auto passes = [](const Settings& settings) { return count(plan_program(settings), Op::GeluGrad); };
+  const Settings model = small_model(2);
+  Settings rounded = for_gpus(model, DType::Fp32), wherever = for_gpus(model);
+  rounded.tf32 = true;
+  wherever.backend = BackendChoice::Auto;
+  EXPECT_EQ(passes(for_gpus(model)), 0);
+  EXPECT_EQ(passes(for_gpus(model, DType::Fp16)), 0);
+  EXPECT_EQ(passes(rounded), 0);
+  for (const Settings& settings : {for_gpus(model, DType::Fp32), for_gpus(model, DType::Fp64),
+                                   for_gpus(small_bert(2)), wherever, with(for_gpus(model), Fusion::Off)})
+    EXPECT_GT(passes(settings), 0) << to_string(settings.dtype) << " " << settings.model.name;
+}
+
+// A Program with the room that the CPU's operations need, and one step where there is one on GPUs.
+Program fused_as_for_gpus(Settings settings) {
+  Program program = plan_program(with(settings, Fusion::Off));
+  program.settings = with(for_gpus(settings, settings.dtype), Fusion::On);
+  program = fused(std::move(program));
+  program.settings.backend = BackendChoice::Cpu;
+  return program;
+}
+
 // What the program computes that stays, of all ranks, by name.
-std::map<std::string, GatheredTensor> results(const Settings& settings) {
-  const std::shared_ptr<const Plan> plan = make_plan(plan_program(settings));
+std::map<std::string, GatheredTensor> results(Program program) {
+  const Settings settings = program.settings;
+  const std::shared_ptr<const Plan> plan = make_plan(std::move(program));
   const auto gathered = std::make_shared<Gather>(settings.tp, [](const Tensor& tensor) {
     return tensor.layout.kind != LayoutKind::Partial &&
            (tensor.keep || tensor.kind == MemoryKind::WeightGradient || tensor.name.starts_with("param."));
@@ -124,13 +190,16 @@ std::map<std::string, GatheredTensor> results(const Settings& settings) {
   return gathered->tensors();
 }
 
-std::string first_difference(const Settings& settings) {
-  const auto fused = results(with(settings, Fusion::On)), plain = results(with(settings, Fusion::Off));
+std::string first_difference(const Settings& settings, Program program) {
+  const auto fused = results(std::move(program)), plain = results(plan_program(with(settings, Fusion::Off)));
   if (fused.size() < 4 || fused.size() != plain.size())
     return fmt::format("{} and {} tensors", fused.size(), plain.size());
   for (const auto& [name, tensor] : plain)
     if (fused.at(name).bytes != tensor.bytes) return name;
   return "";
+}
+std::string first_difference(const Settings& settings) {
+  return first_difference(settings, plan_program(with(settings, Fusion::On)));
 }
 
 TEST(Fusion, ChangesNoBitOfALayer) {
@@ -162,12 +231,27 @@ TEST(Fusion, ChangesNoBitOfAModel) {
         }
 }
 
+// A device without such products makes them in two passes.
+TEST(Fusion, OfProductsAndGeluChangesNoBitOnTheCpu) {
+  for (const DType dtype : {DType::Bf16, DType::Fp16})
+    for (const int tp : {1, 2})
+      for (const Recompute recompute : {Recompute::None, Recompute::Full}) {
+        Settings settings = small_model(tp, tp, "megatron");
+        settings.dtype = dtype;
+        settings.micro_batches = 3 - tp;
+        settings.recompute = recompute;
+        const Program program = fused_as_for_gpus(settings);
+        EXPECT_EQ(count(program, Op::GeluGrad), 0);
+        EXPECT_EQ(first_difference(settings, program), "") << "T " << tp << " " << to_string(dtype);
+      }
+}
+
 // A column's sum is made in the same order by one thread and by several.
 TEST(Fusion, ThreadsChangeNoBit) {
   Settings settings = small_model(2);
-  const auto one = results(settings);
+  const auto one = results(plan_program(settings));
   settings.threads_per_rank = 3;
-  const auto three = results(settings);
+  const auto three = results(plan_program(settings));
   ASSERT_EQ(one.size(), three.size());
   for (const auto& [name, tensor] : one) EXPECT_EQ(three.at(name).bytes, tensor.bytes) << name;
 }

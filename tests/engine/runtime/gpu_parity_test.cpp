@@ -8,6 +8,7 @@
 
 #include "engine/device/gpu_module.h"
 #include "engine/io/half.h"
+#include "engine/planner/fusion.h"
 #include "engine/runtime/executor.h"
 #include "engine/runtime/gather.h"
 #include "tests/engine/small_model.h"
@@ -49,9 +50,16 @@ std::vector<double> values_of(const GatheredTensor& tensor) {
 // Every tensor within `bound` of the CPU's, relative to its own size.
 void expect_agreement(const Settings& settings, double bound) {
   const auto cpu = run_on(BackendChoice::Cpu, settings), gpu = run_on(BackendChoice::Cuda, settings);
-  ASSERT_EQ(cpu.size(), gpu.size());
-  for (const auto& [name, tensor] : cpu) {
-    const std::vector<double> expected = values_of(tensor), found = values_of(gpu.at(name));
+  // What lies between a product and GeLU's gradient is not there where the two are one step.
+  Settings on_gpus = settings;
+  on_gpus.backend = BackendChoice::Cuda;
+  if (joins_gelu_to_products(on_gpus)) {
+    ASSERT_GT(cpu.size(), gpu.size());
+  } else {
+    ASSERT_EQ(cpu.size(), gpu.size());
+  }
+  for (const auto& [name, tensor] : gpu) {
+    const std::vector<double> expected = values_of(cpu.at(name)), found = values_of(tensor);
     double difference = 0, size = 0;
     for (size_t i = 0; i < expected.size(); ++i) {
       difference += (found[i] - expected[i]) * (found[i] - expected[i]);
