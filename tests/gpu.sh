@@ -138,6 +138,8 @@ for tp in 2 4 8; do
   part "bench-allreduce-tp$tp" 30 "$cli" bench allreduce --tp "$tp" --backend cuda --gpu 0
 done
 part bench-generate 60 "$cli" bench generate --model gpt2 --dtype bf16 --tp 1 --backend cuda --gpu 0 --json
+part bench-trace 30 "$cli" bench trace --model gpt2-medium --dtype bf16 --tp 1 --batch 8 --seq 1024 --backend cuda \
+  --gpu 0 --json
 part bench-record 60 "$cli" bench record --model gpt2-medium --dtype bf16 --tp 2 --backend cuda --gpu 0 --json
 rm -f "$logs/demo.shardlens"
 part record 60 "$cli" step --model gpt2 --tp 4 --backend cuda --gpu 0 --record "$logs/demo.shardlens"

@@ -97,8 +97,10 @@ int bench_trace(const CommonOptions& options, int repetitions) {
              grouped_text(bench.events));
   fmt::print("slower by             {:+.2f} % median of the pairs, 95 in 100 sure of {:+.2f} … {:+.2f} %\n",
              100 * (bench.ratio.median - 1), 100 * (bench.ratio.low - 1), 100 * (bench.ratio.high - 1));
-  fmt::print("by its events alone   {:.4f} %, {:.0f} ns each\n", 100 * bench.share_by_events(),
-             bench.event_seconds * 1e9);
+  fmt::print(
+      "by its events alone   {:.4f} %, {:.0f} ns each{}\n", 100 * bench.share_by_events(),
+      bench.event_seconds * 1e9,
+      settings.backend == BackendChoice::Cpu ? "" : "; on a GPU its marks are in the line above alone");
   return 0;
 }
 

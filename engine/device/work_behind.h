@@ -26,8 +26,10 @@ class WorkBehind {
   virtual void set_clock() = 0;
   /// Notes in `slot` the moment between what was asked of `order` before and what is asked of it afterwards.
   virtual void mark(size_t slot, WorkOrder order) = 0;
-  /// When that was, in seconds of steady_clock. Waits until it has been, and throws a run Error where what
-  /// was asked before failed. Any thread.
+  /// Waits until that has been, and throws a run Error where what was asked before failed. Any thread. It
+  /// needs no clock.
+  virtual void wait_for_mark(size_t slot) = 0;
+  /// When that was, in seconds of steady_clock. Waits as wait_for_mark() does.
   virtual double marked_seconds(size_t slot) = 0;
 };
 

@@ -44,9 +44,9 @@ class Executor {
   /// Who sees tensors from the next start() on; call only while idle.
   void observe(std::vector<std::shared_ptr<StepObserver>> observers);
   /// Whether passes are traced from the next start() on, as they are if nobody says otherwise; untraced, a
-  /// pass leaves no events in trace(). To measure what tracing costs. A device that works behind its calls is
-  /// traced all the same: its marks say when a step is done. Ranks of this process alone. Call only while
-  /// idle.
+  /// pass leaves no events in trace(). To measure what tracing costs. What fails on a device that works
+  /// behind its calls is then known to the nearest hundred steps only. Ranks of this process alone. Call only
+  /// while idle.
   void set_traced(bool traced);
 
   /// Lets all ranks run until `target` steps are done; going back (target < position()) starts over from step

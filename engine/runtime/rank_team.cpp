@@ -35,12 +35,18 @@ constexpr double kFp16LossScale = 1024;
 constexpr size_t kMostAsked = 256;
 constexpr size_t kStillAsked = 128;
 
+// Of steps that are not traced every so many is marked, so that one of them is among those waited for.
+constexpr size_t kUntracedPerMark = kMostAsked - kStillAsked;
+
 // A step's marks on such a device.
 size_t begin_slot(StepId id) {
   return 2 * static_cast<size_t>(id);
 }
 size_t end_slot(StepId id) {
   return begin_slot(id) + 1;
+}
+bool is_marked_untraced(StepId id) {
+  return static_cast<size_t>(id) % kUntracedPerMark == kUntracedPerMark - 1;
 }
 
 // There before step 0 and from pass to pass; changed by an optimizer or, of a cache, by new tokens.
@@ -455,7 +461,8 @@ void RankTeam::ask_for_step(Rank& rank, const Step& step, RankContext& context, 
   WorkBehind& behind = *rank.device->behind();
   const bool meets = is_collective(step.op);
   if (meets) behind.begin_collective();
-  behind.mark(begin_slot(step.id), meets && step.beside ? WorkOrder::Collectives : WorkOrder::Steps);
+  if (traced_)
+    behind.mark(begin_slot(step.id), meets && step.beside ? WorkOrder::Collectives : WorkOrder::Steps);
   if (meets) {  // it meets the others to ask
     Meeting& meeting = rank.meetings[0];
     meeting.step = step.id;
@@ -465,7 +472,8 @@ void RankTeam::ask_for_step(Rank& rank, const Step& step, RankContext& context, 
   } else {
     execute(step, context);
   }
-  behind.mark(end_slot(step.id), meets ? WorkOrder::Collectives : WorkOrder::Steps);
+  if (traced_ || is_marked_untraced(step.id))
+    behind.mark(end_slot(step.id), meets ? WorkOrder::Collectives : WorkOrder::Steps);
   if (meets && !step.beside) behind.join_collectives();
   event.high_water_bytes = rank.arenas->high_water_bytes();
   rank.asked.emplace_back(step.id, event);
@@ -474,6 +482,7 @@ void RankTeam::ask_for_step(Rank& rank, const Step& step, RankContext& context, 
 // Looks up what was asked for, the oldest first, until no more than `left` steps are still asked for. `at` is
 // the step it waits for.
 void RankTeam::look_up(Rank& rank, size_t left, double begin_of_pass, StepId& at) {
+  if (!traced_) return wait_for_untraced(rank, left, at);
   const Program& program = plan_->program;
   while (rank.asked.size() > left) {
     auto [id, event] = rank.asked.front();
@@ -495,6 +504,24 @@ void RankTeam::look_up(Rank& rank, size_t left, double begin_of_pass, StepId& at
       event.all_arrived_seconds = std::min(event.all_arrived_seconds, event.end_seconds);
     }
     rank.trace->publish(static_cast<size_t>(id), event);
+    rank.asked.pop_front();
+  }
+}
+
+// The same where no step has marks of its own: all are waited for by a mark behind them, some by one among
+// them.
+void RankTeam::wait_for_untraced(Rank& rank, size_t left, StepId& at) {
+  WorkBehind& behind = *rank.device->behind();
+  if (left == 0 && !rank.asked.empty()) {
+    at = rank.asked.back().first;
+    behind.join_collectives();
+    behind.mark(end_slot(at), WorkOrder::Steps);
+    behind.wait_for_mark(end_slot(at));
+    rank.asked.clear();
+  }
+  while (rank.asked.size() > left) {
+    at = rank.asked.front().first;
+    if (is_marked_untraced(at)) behind.wait_for_mark(end_slot(at));
     rank.asked.pop_front();
   }
 }
@@ -588,7 +615,9 @@ void RankTeam::rank_main(Rank& rank) {
       const uint64_t weights_of = weights_of_;
       const double begin_of_pass = pass_begin_seconds_;
       lock.unlock();
-      if (at == 0 && rank.device->behind() != nullptr) rank.device->behind()->set_clock();
+      if (at == 0) rank.has_clock = false;
+      if (traced_ && rank.device->behind() != nullptr && !std::exchange(rank.has_clock, true))
+        rank.device->behind()->set_clock();
       if (at == 0) feed_pass(rank, pass, weights_of);
       begin_step(rank, at, begin_of_pass);
       if (rank.asked.size() > kMostAsked) look_up(rank, kStillAsked, begin_of_pass, at);

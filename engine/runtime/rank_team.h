@@ -10,12 +10,12 @@
 // steps run beside the others (gradients summed over the replicas, parts of a product over the ranks) a rank
 // has a lane beside its thread for them; a step that touches what such a step sums waits for the lane, and so
 // does a rank before it stands still. Where a device works behind its calls, a rank asks ahead of it; its
-// steps count as done, and their events are published, once their marks have been looked up. A rank that is
-// to be late (Plan::holds) stands still before its step's begin, out of the lock, until its time is over or
-// the run is paused or given up. The first failure is kept with its rank and step, the communicator is
-// aborted so that nobody waits for the rank that failed, and wait() throws it. Ranks that live in other
-// processes (world.h) have no thread here: they are told what the ranks here are told, and report when they
-// stand still.
+// steps count as done, and their events are published, once their marks have been looked up; of a pass that
+// is not traced it marks one step in many, and then that it has come to the end. A rank that is to be late
+// (Plan::holds) stands still before its step's begin, out of the lock, until its time is over or the run is
+// paused or given up. The first failure is kept with its rank and step, the communicator is aborted so that
+// nobody waits for the rank that failed, and wait() throws it. Ranks that live in other processes (world.h)
+// have no thread here: they are told what the ranks here are told, and report when they stand still.
 //
 // A rank that is lost. Whoever waits for it in a collective says so when Settings::timeout_seconds have
 // passed (engine/comm/comm.h), and whoever calls wait() when the others have finished and it has not: that is
@@ -107,6 +107,7 @@ class RankTeam : public std::enable_shared_from_this<RankTeam> {
     std::deque<std::pair<StepId, StepEvent>>
         asked;                        ///< of a device that works behind its calls, and not known
     std::map<StepId, double> holds;   ///< seconds it stands still before these steps
+    bool has_clock = false;           ///< its marks' clock is set, in this pass
     uint64_t weights_of = 0;          ///< which feeding its weights come from
     bool written = false;             ///< from outside, since the last pass
     bool ready = false;               ///< memory fed
@@ -129,6 +130,7 @@ class RankTeam : public std::enable_shared_from_this<RankTeam> {
   void run_step(Rank& rank, StepId id, double begin_of_pass, double held_seconds);
   void ask_for_step(Rank& rank, const Step& step, struct RankContext& context, StepEvent event);
   void look_up(Rank& rank, size_t left, double begin_of_pass, StepId& at);
+  void wait_for_untraced(Rank& rank, size_t left, StepId& at);
   void begin_step(Rank& rank, StepId id, double begin_of_pass);
   double stand_still(double seconds);
   void feed_pass(Rank& rank, uint64_t pass, uint64_t weights_of);

@@ -49,6 +49,16 @@ MedianRange median_range(std::vector<double> values) {
 TraceBench bench_trace(const std::shared_ptr<const Plan>& plan, int rounds) {
   check_runnable(*plan);
   Executor executor(plan);
+  return bench_trace(executor, plan->program, rounds);
+}
+
+TraceBench bench_trace(Executor& executor, const Program& program, int rounds) {
+  for (int world = 0; world < program.ranks() * program.replicas(); ++world) {
+    if (!executor.seats().is_here(world))
+      throw request_error(
+          "bench trace compares with steps that are not traced, and ranks in other processes are traced "
+          "always: leave out --comm mpi");
+  }
   const auto step = [&](bool traced) {
     executor.set_traced(traced);
     executor.next_pass();
@@ -59,19 +69,6 @@ TraceBench bench_trace(const std::shared_ptr<const Plan>& plan, int rounds) {
   };
   step(true);
   step(false);
-  const Program& program = plan->program;
-  for (int world = 0; world < program.ranks() * program.replicas(); ++world) {
-    if (!executor.seats().is_here(world))
-      throw request_error(
-          "bench trace compares with steps that are not traced, and ranks in other processes are traced "
-          "always: "
-          "leave out --comm mpi");
-  }
-  if (executor.trace(0).finished() > 0)
-    throw request_error(
-        "bench trace compares with steps that are not traced, and these ranks' devices are traced always: "
-        "leave "
-        "out --backend cuda");
   std::vector<double> untraced, traced, ratios;
   for (int round = 0; round < rounds; ++round) {
     double pair[2];

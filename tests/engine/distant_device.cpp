@@ -171,6 +171,7 @@ class DistantDevice final : public Device, public WorkBehind {
   void set_clock() override { synchronize(); }
   void mark(size_t slot, WorkOrder order) override {
     Queue& queue = order == WorkOrder::Steps ? steps_ : collectives_;
+    if (options_.marks) ++*options_.marks;
     const std::lock_guard lock(mutex_);
     marks_.at(slot).queue = &queue;
     marks_.at(slot).ticket = queue.submit([this, slot] {
@@ -178,7 +179,7 @@ class DistantDevice final : public Device, public WorkBehind {
       marks_.at(slot).seconds = now_seconds();
     });
   }
-  double marked_seconds(size_t slot) override {
+  void wait_for_mark(size_t slot) override {
     Mark mark;
     {
       const std::lock_guard lock(mutex_);
@@ -187,6 +188,9 @@ class DistantDevice final : public Device, public WorkBehind {
     if (mark.queue == nullptr) throw std::logic_error("nothing is marked there");
     mark.queue->wait(mark.ticket);
     mark.queue->throw_failure(mark.ticket);
+  }
+  double marked_seconds(size_t slot) override {
+    wait_for_mark(slot);
     const std::lock_guard lock(mutex_);
     return marks_.at(slot).seconds;
   }

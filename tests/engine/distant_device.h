@@ -3,6 +3,7 @@
 // steps and one for the collectives.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,7 +17,8 @@ struct DistantOptions {
   std::string
       fails_at;  ///< the operation that fails on rank `failing_rank`: "gelu", "tanh", "slice"; empty: none
   int failing_rank = 0;
-  double collective_seconds = 0;  ///< a collective takes at least so long
+  double collective_seconds = 0;                      ///< a collective takes at least so long
+  std::shared_ptr<std::atomic<int>> marks = nullptr;  ///< where there is one, counts all ranks' marks
 };
 
 /// Devices whose memory the host cannot touch, and groups whose collectives can.

@@ -99,13 +99,15 @@ void CudaOrder::fail(std::exception_ptr error) {
   if (!failure_) failure_ = std::move(error);
 }
 
-double CudaOrder::marked_seconds(size_t slot) {
+void CudaOrder::wait_for_mark(size_t slot) {
   check(kWhat, "cudaSetDevice", cudaSetDevice(gpu_));
   check("what was asked for before", "cudaEventSynchronize", cudaEventSynchronize(marks_.at(slot)));
-  {
-    const std::lock_guard lock(mutex_);
-    if (failure_) std::rethrow_exception(failure_);
-  }
+  const std::lock_guard lock(mutex_);
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+double CudaOrder::marked_seconds(size_t slot) {
+  wait_for_mark(slot);
   float milliseconds = 0;
   check(kWhat, "cudaEventElapsedTime", cudaEventElapsedTime(&milliseconds, clock_, marks_[slot]));
   return clock_seconds_ + static_cast<double>(milliseconds) * 1e-3;

@@ -31,6 +31,7 @@ class CudaOrder final : public WorkBehind {
   void provide_marks(size_t count) override;
   void set_clock() override;
   void mark(size_t slot, WorkOrder order) override;
+  void wait_for_mark(size_t slot) override;
   double marked_seconds(size_t slot) override;
 
  private:

@@ -258,5 +258,68 @@ TEST(DistantDeviceDeathTest, ItsMemoryIsReallyClosed) {
   device->release(const_cast<char*>(memory));
 }
 
+// Steps that are not traced leave no events, and no marks but those they are waited for by.
+TEST_P(Distant, UntracedStepsComputeTheSame) {
+  Settings settings = small_model(2);
+  settings.model.layers = 8;  // more steps than a rank may be ahead of its device
+  const auto plan = make_plan(settings);
+  DistantOptions options;
+  options.works_behind = GetParam();
+  options.marks = std::make_shared<std::atomic<int>>(0);
+  const auto weights_after = [&](const std::vector<bool>& traced, int& marks) {
+    Executor executor(plan, take_local_seats(plan, make_distant_backend(options)), nullptr);
+    for (const bool one : traced) {
+      executor.set_traced(one);
+      executor.next_pass();
+      *options.marks = 0;
+      executor.start(executor.steps());
+      executor.wait();
+      EXPECT_EQ(executor.trace(1).finished(), one ? executor.steps() : 0);
+      EXPECT_EQ(executor.position(), executor.steps());
+    }
+    marks = *options.marks;
+    Bytes bytes;
+    for (const Tensor& tensor : plan->program.tensors) {
+      if (tensor.kind != MemoryKind::Weight || tensor.storage != kNoTensor) continue;
+      std::vector<std::byte>& read = bytes[tensor.name];
+      read.resize(static_cast<size_t>(local_bytes(tensor, 2, 1)));
+      executor.read_tensor(1, tensor.id, read.data());
+    }
+    return bytes;
+  };
+  int traced = 0, untraced = 0;
+  const Bytes expected = weights_after({true, true, true}, traced);
+  EXPECT_EQ(weights_after({false, true, false}, untraced), expected);
+  const auto steps = static_cast<int>(plan->program.steps.size());
+  ASSERT_GT(steps, 256);
+  EXPECT_EQ(traced, GetParam() ? 2 * 2 * steps : 0);
+  EXPECT_LE(untraced, GetParam() ? 2 * (steps / 128 + 1) : 0);
+  EXPECT_GE(untraced, GetParam() ? 2 * 2 : 0);
+}
+
+// A failure of an untraced step ends the run, found at the end of a short pass and in the midst of a long
+// one.
+TEST(DistantDevice, UntracedFailuresAreFound) {
+  for (const int layers : {1, 8}) {
+    Settings settings = small_model(2);
+    settings.model.layers = layers;
+    const auto plan = make_plan(settings);
+    DistantOptions options;
+    options.works_behind = true;
+    options.fails_at = "gelu";
+    options.failing_rank = 1;
+    Executor executor(plan, take_local_seats(plan, make_distant_backend(options)), nullptr);
+    executor.set_traced(false);
+    executor.start(executor.steps());
+    try {
+      executor.wait();
+      FAIL() << "a step failed and nobody knew";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("the device has failed"), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find("rank 1"), std::string::npos) << error.what();
+    }
+  }
+}
+
 }  // namespace
 }  // namespace shardlens

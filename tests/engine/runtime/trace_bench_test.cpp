@@ -6,6 +6,8 @@
 #include "engine/runtime/executor.h"
 #include "engine/runtime/gather.h"
 #include "engine/runtime/plan.h"
+#include "engine/runtime/world.h"
+#include "tests/engine/distant_device.h"
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
@@ -57,6 +59,18 @@ TEST(TraceBench, CountsAnEventForEveryStepAndHoldsItsMedianInItsRange) {
   EXPECT_GE(bench.ratio.high, bench.ratio.median);
   EXPECT_DOUBLE_EQ(bench.share_by_events(),
                    static_cast<double>(bench.events) * bench.event_seconds / bench.untraced_seconds);
+}
+
+// Of ranks whose devices work behind their calls, which could not be untraced once.
+TEST(TraceBench, ComparesOnDevicesThatWorkBehindTheirCalls) {
+  const auto plan = make_plan(testing::small_model(2));
+  testing::DistantOptions options;
+  options.works_behind = true;
+  Executor executor(plan, take_local_seats(plan, testing::make_distant_backend(options)), nullptr);
+  const TraceBench bench = bench_trace(executor, plan->program, 2);
+  EXPECT_EQ(bench.events, static_cast<int64_t>(plan->program.steps.size()));
+  EXPECT_GT(bench.untraced_seconds, 0);
+  EXPECT_GT(bench.ratio.median, 0);
 }
 
 // The order statistics of the sign test: of nine the second and the second last, of a hundred the 41st and
