@@ -108,11 +108,11 @@ struct Member {
 class Group {
  public:
   /// `elsewhere`: where the other ranks are met; null: they are in this process.
-  Group(int ranks, double patience_seconds, std::unique_ptr<HostMeeting> elsewhere = nullptr)
+  Group(int count, double patience, std::unique_ptr<HostMeeting> elsewhere = nullptr)
       : meeting(std::move(elsewhere)),
-        members(meeting ? 1 : static_cast<size_t>(ranks)),
-        ranks(ranks),
-        patience_seconds(patience_seconds) {
+        members(meeting ? 1 : static_cast<size_t>(count)),
+        ranks(count),
+        patience_seconds(patience) {
     for (auto& member : members) member = std::make_unique<Member>();
   }
   ~Group() {
@@ -178,16 +178,16 @@ class Group {
 
   /// Ranks that have not come to collective `number`.
   std::vector<int> missing(int64_t number) {
-    std::vector<int> ranks;
+    std::vector<int> late;
     for (size_t rank = 0; rank < members.size(); ++rank) {
       Member& member = *members[rank];
       const std::lock_guard lock(member.mutex);
       bool came = member.asked > number;
       for (const Asked& asked : member.pending)
         if (asked.number == number) came = cudaEventQuery(asked.arrived) == cudaSuccess;
-      if (!came) ranks.push_back(static_cast<int>(rank));
+      if (!came) late.push_back(static_cast<int>(rank));
     }
-    return ranks;
+    return late;
   }
 
   const std::unique_ptr<HostMeeting> meeting;
