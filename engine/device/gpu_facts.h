@@ -7,6 +7,9 @@
 
 namespace shardlens {
 
+/// What every rank's device keeps for its operations and for the library of products to work in.
+inline constexpr int64_t kGpuScratchBytes = int64_t{64} << 20;
+
 struct Gpu {
   int number = 0;            ///< as the driver counts them
   std::string name;          ///< "NVIDIA H200"
@@ -14,6 +17,9 @@ struct Gpu {
   int64_t memory_bytes = 0;
   int64_t used_bytes = -1;  ///< of it, by all processes; -1: the driver does not say
   std::string bus;          ///< PCI address
+  /// What it had less once this process's first device on it was made, which brings along CUDA's context; -1:
+  /// there has been none yet, or the driver does not say.
+  int64_t context_bytes = -1;
 };
 
 /// How two GPUs reach each other's memory.

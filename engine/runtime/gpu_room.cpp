@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
+#include <set>
 #include <utility>
 
 #include "engine/config/units.h"
@@ -22,24 +24,44 @@ int64_t need_of(const GpuRoom& room, const std::vector<int64_t>& needs) {
   return bytes;
 }
 
+std::string reserve_text(const GpuRoom& room) {
+  if (room.reserve_bytes == 0) return "";
+  return fmt::format(" and {} more are set aside for CUDA and NCCL{}",
+                     bytes_text(static_cast<double>(room.reserve_bytes)),
+                     room.estimated ? " (an estimate)" : "");
+}
+
 MemoryPlace place_of(const GpuRoom& room, const std::vector<int64_t>& needs) {
   int64_t most = 0;
   for (const int rank : room.ranks) most = std::max(most, needs[static_cast<size_t>(rank) % needs.size()]);
   const std::string bytes = bytes_text(static_cast<double>(most));
   if (room.ranks.size() == 1)
-    return {fmt::format("{}, where rank {} is", room.name, room.ranks.front()),
+    return {fmt::format("{}, where rank {} is{}", room.name, room.ranks.front(), reserve_text(room)),
             "or choose an emptier GPU by --gpu, or a larger T"};
-  return {fmt::format("{}, where ranks {} need {} each", room.name, fmt::join(room.ranks, ", "), bytes),
+  return {fmt::format("{}, where ranks {} need {} each{}", room.name, fmt::join(room.ranks, ", "), bytes,
+                      reserve_text(room)),
           "or let fewer ranks share a GPU"};
+}
+
+// Groups of several ranks that each rank is in: its neighbours, its copies, and those who hold what it holds
+// where key heads are fewer than ranks.
+int groups_of_a_rank(const Settings& settings) {
+  const bool holders = settings.tp > 1 && settings.model.key_heads() < settings.tp;
+  return (settings.tp > 1 ? 1 : 0) + (settings.dp > 1 ? 1 : 0) + (holders ? 1 : 0);
 }
 
 }  // namespace
 
-std::vector<GpuRoom> gpu_rooms(const Choice& choice, const std::vector<ProcessFacts>& ranks) {
+std::vector<GpuRoom> gpu_rooms(const Settings& settings, const Choice& choice,
+                               const std::vector<ProcessFacts>& ranks) {
+  const bool by_nccl = choice.communicator == CommunicatorChoice::Nccl;
+  const int64_t rank_reserve =
+      kGpuScratchBytes + (by_nccl ? groups_of_a_rank(settings) * kNcclGroupBytes : 0);
   const bool one_host = std::all_of(
       ranks.begin(), ranks.end(), [&](const ProcessFacts& rank) { return rank.host == ranks.front().host; });
   std::vector<GpuRoom> rooms;
   std::map<std::pair<std::string, std::string>, size_t> places;
+  std::set<std::pair<size_t, int>> contexts;  // room, process
   for (size_t rank = 0; rank < choice.gpu_of_rank.size(); ++rank) {
     const ProcessFacts& own = ranks[rank];
     const int number = choice.gpu_of_rank[rank];
@@ -57,24 +79,41 @@ std::vector<GpuRoom> gpu_rooms(const Choice& choice, const std::vector<ProcessFa
     GpuRoom& room = rooms[place->second];
     room.ranks.push_back(static_cast<int>(rank));
     room.free_bytes = std::min(room.free_bytes, free);
+    room.reserve_bytes += rank_reserve;
+    const bool has_context = known && gpu->context_bytes >= 0;
+    if (!has_context && contexts.insert({place->second, own.process}).second)
+      room.reserve_bytes += kContextBytes;
+    room.estimated = room.estimated || !has_context || rank_reserve > kGpuScratchBytes;
   }
   return rooms;
 }
 
-std::vector<GpuRoom> gpu_rooms(const Choice& choice, const GpuFacts& facts) {
-  return gpu_rooms(choice, std::vector<ProcessFacts>(choice.gpu_of_rank.size(), {0, "", facts}));
+std::vector<GpuRoom> gpu_rooms(const Settings& settings, const Choice& choice, const GpuFacts& facts) {
+  return gpu_rooms(settings, choice, std::vector<ProcessFacts>(choice.gpu_of_rank.size(), {0, "", facts}));
 }
 
 void refuse_if_gpus_too_full(const Settings& settings, const std::vector<GpuRoom>& rooms,
                              const RankNeeds& needs) {
   if (rooms.empty()) return;
   const std::vector<int64_t> now = needs(settings);
-  const auto lacks = [&](const GpuRoom& room) { return need_of(room, now) - room.free_bytes; };
+  const auto lacks = [&](const GpuRoom& room) { return need_of(room, now) - room.left_bytes(); };
   const GpuRoom& fullest = *std::max_element(
       rooms.begin(), rooms.end(), [&](const GpuRoom& a, const GpuRoom& b) { return lacks(a) < lacks(b); });
   refuse_if_too_large(
-      settings, fullest.free_bytes, [&](const Settings& smaller) { return need_of(fullest, needs(smaller)); },
-      place_of(fullest, now));
+      settings, fullest.left_bytes(),
+      [&](const Settings& smaller) { return need_of(fullest, needs(smaller)); }, place_of(fullest, now));
+}
+
+MemoryDemand tightest_demand(const std::vector<GpuRoom>& rooms, const std::vector<int64_t>& rank_bytes,
+                             int64_t host_bytes, int64_t host_free_bytes) {
+  MemoryDemand tightest{"", host_bytes, host_free_bytes};
+  if (rooms.empty())
+    tightest.needed_bytes = std::accumulate(rank_bytes.begin(), rank_bytes.end(), host_bytes);
+  for (const GpuRoom& room : rooms) {
+    const MemoryDemand demand{" on " + room.name, need_of(room, rank_bytes), room.left_bytes()};
+    if (demand.lacking_bytes() > tightest.lacking_bytes()) tightest = demand;
+  }
+  return tightest;
 }
 
 }  // namespace shardlens

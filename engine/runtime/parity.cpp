@@ -295,13 +295,18 @@ std::string why_not_comparable(const Plan& plan, const Plan& serial) {
   for (const Tensor& tensor : serial.program.tensors) {
     if (tensor.kind != MemoryKind::Workspace) values_bytes += tensor.bytes();
   }
-  const int64_t needed = run_bytes(plan) + run_bytes(serial) + values_bytes;
-  const int64_t room = available_memory_bytes() / 2;
-  if (needed < room) return {};
+  // Twice as much as is needed must be there. A run on one rank is where this one's first rank is.
+  std::vector<int64_t> rank_bytes = arena_bytes_by_rank(plan);
+  rank_bytes.front() += run_bytes(serial);
+  for (int64_t& bytes : rank_bytes) bytes *= 2;
+  const MemoryDemand demand = memory_demand(plan, rank_bytes, 2 * values_bytes);
+  if (demand.lacking_bytes() < 0) return {};
   return fmt::format(
-      "Keeping every value of a run on one rank beside this one needs {}, more than the {} set aside for it. "
+      "Keeping every value of a run on one rank beside this one needs {}{}, more than the {} set aside for "
+      "it. "
       "A smaller batch, sequence or model is compared.",
-      bytes_text(static_cast<double>(needed)), bytes_text(static_cast<double>(room)));
+      bytes_text(static_cast<double>(demand.needed_bytes) / 2), demand.place,
+      bytes_text(static_cast<double>(demand.free_bytes) / 2));
 }
 
 ParitySummary summarise(const Program& program,

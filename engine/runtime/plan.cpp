@@ -60,7 +60,7 @@ std::vector<GpuRoom> rooms_of(const Plan& plan, const ProcessWorld* world) {
   const Settings& settings = plan.program.settings;
   if (world != nullptr) return world->gpu_rooms(settings);
   const GpuFacts facts = settings.backend == BackendChoice::Cpu ? GpuFacts{} : gpu_facts();
-  return gpu_rooms(choose(settings, facts), facts);
+  return gpu_rooms(settings, choose(settings, facts), facts);
 }
 
 }  // namespace
@@ -108,6 +108,18 @@ int64_t run_bytes(const Plan& plan) {
   int64_t bytes = 0;
   for (const MemoryPlan& memory : plan.memory) bytes += total_bytes(memory.arena_bytes);
   return bytes * plan.program.replicas();
+}
+
+std::vector<int64_t> arena_bytes_by_rank(const Plan& plan) {
+  std::vector<int64_t> bytes;
+  for (int replica = 0; replica < plan.program.replicas(); ++replica)
+    for (const MemoryPlan& memory : plan.memory) bytes.push_back(total_bytes(memory.arena_bytes));
+  return bytes;
+}
+
+MemoryDemand memory_demand(const Plan& plan, const std::vector<int64_t>& rank_bytes, int64_t host_bytes) {
+  const auto* const world = dynamic_cast<const ProcessWorld*>(&world_of(plan));
+  return tightest_demand(rooms_of(plan, world), rank_bytes, host_bytes, available_memory_bytes());
 }
 
 void check_runnable(const Plan& plan) {

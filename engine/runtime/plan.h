@@ -2,7 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
+#include "engine/runtime/gpu_room.h"
 #include "engine/runtime/snapshot.h"
 
 namespace shardlens {
@@ -21,6 +23,13 @@ int64_t model_flops(const Plan& plan);
 
 /// Bytes all ranks of a run need together in this process: the planned arenas.
 int64_t run_bytes(const Plan& plan);
+
+/// [rank of all T x D]: bytes of its arenas.
+std::vector<int64_t> arena_bytes_by_rank(const Plan& plan);
+
+/// What is asked and left of the tightest place (tightest_demand()) where the plan's ranks keep their memory:
+/// each takes `rank_bytes` [of all T x D] more, this process `host_bytes` of this machine's memory.
+MemoryDemand memory_demand(const Plan& plan, const std::vector<int64_t>& rank_bytes, int64_t host_bytes);
 
 /// Throws a request Error unless this machine can run the plan: dtype, degrees, and memory with the largest
 /// size that fits. Called before anything is allocated.

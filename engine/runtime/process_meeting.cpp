@@ -55,7 +55,7 @@ struct Introduction {
 void put_gpus(Packet& packet, const GpuFacts& facts) {
   packet.put(static_cast<uint64_t>(facts.gpus.size()));
   for (const Gpu& gpu : facts.gpus)
-    packet.put(gpu.number).put(gpu.bus).put(gpu.memory_bytes).put(gpu.used_bytes);
+    packet.put(gpu.number).put(gpu.bus).put(gpu.memory_bytes).put(gpu.used_bytes).put(gpu.context_bytes);
   packet.put(facts.why_no_gpu).put(facts.nccl_version).put(facts.why_no_nccl);
 }
 
@@ -67,6 +67,7 @@ GpuFacts take_gpus(Packet& packet) {
     gpu.bus = packet.take_text();
     gpu.memory_bytes = packet.take<int64_t>();
     gpu.used_bytes = packet.take<int64_t>();
+    gpu.context_bytes = packet.take<int64_t>();
   }
   facts.why_no_gpu = packet.take_text();
   facts.nccl_version = packet.take<int>();
@@ -314,7 +315,7 @@ Choice ProcessWorld::choose(const Settings& settings) const {
 }
 
 std::vector<GpuRoom> ProcessWorld::gpu_rooms(const Settings& settings) const {
-  return shardlens::gpu_rooms(choose(settings), facts_of_ranks());
+  return shardlens::gpu_rooms(settings, choose(settings), facts_of_ranks());
 }
 
 int ProcessWorld::cores() const {

@@ -160,13 +160,15 @@ void Session::Worker::plan_recompute() {
 
 void Session::Worker::queue_losses() {
   if (!now_.lens) return;
-  const int64_t needed = std::max(now_.lens->fused.peak_bytes, now_.lens->gathered.peak_bytes) *
-                         now_.settings.tp * now_.settings.dp;
-  if (needed > available_memory_bytes()) {
+  const int64_t each = std::max(now_.lens->fused.peak_bytes, now_.lens->gathered.peak_bytes);
+  const auto ranks = static_cast<size_t>(now_.settings.tp * now_.settings.dp);
+  const MemoryDemand demand = memory_demand(*now_.plan, std::vector<int64_t>(ranks, each), 0);
+  if (demand.lacking_bytes() > 0) {
     auto lens = std::make_shared<LossLens>(*now_.lens);
-    lens->note = fmt::format(
-        "Running both needs {} more, and {} are free. Choose a smaller batch or sequence.",
-        bytes_text(static_cast<double>(needed)), bytes_text(static_cast<double>(available_memory_bytes())));
+    lens->note =
+        fmt::format("Running both needs {} more{}, and {} are free. Choose a smaller batch or sequence.",
+                    bytes_text(static_cast<double>(demand.needed_bytes)), demand.place,
+                    bytes_text(static_cast<double>(demand.free_bytes)));
     now_.lens = std::move(lens);
     return publish();
   }

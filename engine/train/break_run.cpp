@@ -23,18 +23,22 @@ bool is_compared(const Tensor& tensor) {
   return tensor.kind != MemoryKind::Workspace && tensor.dtype != DType::Int32 && tensor.layout != kPartialMax;
 }
 
-// Three copies of the model stand in memory, and every value of a pass is kept while it is compared.
+// Three copies of the model stand where the ranks compute, and every value of a pass is kept in this
+// machine's memory while it is compared.
 void refuse_if_crowded(const Plan& plan, int copies) {
   int64_t values_bytes = 0;
   for (const Tensor& tensor : plan.program.tensors) {
     if (is_compared(tensor)) values_bytes += tensor.bytes();
   }
-  const int64_t needed = copies * run_bytes(plan) + 2 * values_bytes, free = available_memory_bytes();
-  if (needed <= free) return;
+  std::vector<int64_t> rank_bytes = arena_bytes_by_rank(plan);
+  for (int64_t& bytes : rank_bytes) bytes *= copies;
+  const MemoryDemand demand = memory_demand(plan, rank_bytes, 2 * values_bytes);
+  if (demand.lacking_bytes() <= 0) return;
   throw request_error(fmt::format(
-      "running it sound and broken, with every value compared, needs {}, and {} are free. Choose a smaller "
+      "running it sound and broken, with every value compared, needs {}{}, and {} are free. Choose a smaller "
       "model, batch or sequence",
-      bytes_text(static_cast<double>(needed)), bytes_text(static_cast<double>(free))));
+      bytes_text(static_cast<double>(demand.needed_bytes)), demand.place,
+      bytes_text(static_cast<double>(demand.free_bytes))));
 }
 
 TrainOptions training(const BreakRequest& request, std::optional<Fault> fault) {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "engine/device/device.h"
+#include "engine/device/gpu_facts.h"
 
 struct CUstream_st;
 
@@ -107,7 +108,7 @@ class CudaDevice final : public Device {
   friend class Operation;
 
   /// Scratch for one operation at a time: they follow each other in one stream.
-  static constexpr size_t kScratchBytes = size_t{64} << 20;
+  static constexpr size_t kScratchBytes = kGpuScratchBytes;
 
   void free_everything() noexcept;
   /// Throws what a kernel found wrong with numbers in the device's memory.

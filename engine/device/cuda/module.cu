@@ -1,6 +1,9 @@
 // What the program finds when it opens this module: facts about GPUs, devices on them, and groups of ranks.
 #include <cublasLt.h>
 
+#include <map>
+#include <mutex>
+
 #include "engine/comm/local_cuda.h"
 #include "engine/comm/nccl.h"
 #include "engine/config/module.h"
@@ -43,7 +46,10 @@ class CudaModule final : public GpuModule {
     return facts;
   }
 
-  std::unique_ptr<Device> make_device(int gpu, bool tf32) override { return make_cuda_device(gpu, {tf32}); }
+  std::unique_ptr<Device> make_device(int gpu, bool tf32) override {
+    make_context(gpu);
+    return make_cuda_device(gpu, {tf32});
+  }
 
   std::vector<std::unique_ptr<Communicator>> make_local_cuda_group(int ranks, const std::string& reason,
                                                                    double patience_seconds) override {
@@ -72,6 +78,26 @@ class CudaModule final : public GpuModule {
     facts.nccl_version = nccl_version(&facts.why_no_nccl);
   }
 
+  // This process's context on a GPU comes with the first call that needs it. Ranks make their devices in
+  // threads of their own, so it is made here, by the first, and what the GPU then has less is its.
+  void make_context(int gpu) {
+    const std::lock_guard lock(mutex_);
+    if (context_bytes_.count(gpu) > 0) return;
+    const std::string bus = bus_of(gpu);
+    int64_t before = 0, after = 0, all = 0;
+    const bool knows = nvml_.memory(bus, &before, &all);
+    cuda::check("GPU " + std::to_string(gpu), "cudaSetDevice", cudaSetDevice(gpu));
+    cuda::check("GPU " + std::to_string(gpu), "cudaFree", cudaFree(nullptr));
+    const bool known = knows && nvml_.memory(bus, &after, &all) && after >= before;
+    context_bytes_[gpu] = known ? after - before : -1;
+  }
+
+  int64_t context_bytes(int gpu) const {
+    const std::lock_guard lock(mutex_);
+    const auto made = context_bytes_.find(gpu);
+    return made == context_bytes_.end() ? -1 : made->second;
+  }
+
   void ask_for_gpus(GpuFacts& facts, int count) const {
     for (int number = 0; number < count; ++number) {
       cudaDeviceProp properties{};
@@ -84,6 +110,7 @@ class CudaModule final : public GpuModule {
       gpu.memory_bytes = static_cast<int64_t>(properties.totalGlobalMem);
       gpu.bus = bus_of(number);
       nvml_.memory(gpu.bus, &gpu.used_bytes, &gpu.memory_bytes);
+      gpu.context_bytes = context_bytes(number);
       facts.gpus.push_back(gpu);
     }
     for (const Gpu& from : facts.gpus) {
@@ -102,6 +129,8 @@ class CudaModule final : public GpuModule {
   }
 
   cuda::Nvml nvml_;
+  mutable std::mutex mutex_;
+  std::map<int, int64_t> context_bytes_;  // of the GPUs this process has had a device on
 };
 
 }  // namespace

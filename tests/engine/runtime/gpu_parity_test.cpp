@@ -11,6 +11,7 @@
 #include "engine/planner/fusion.h"
 #include "engine/runtime/executor.h"
 #include "engine/runtime/gather.h"
+#include "engine/runtime/gpu_room.h"
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
@@ -68,6 +69,13 @@ void expect_agreement(const Settings& settings, double bound) {
     EXPECT_LE(std::sqrt(difference), bound * std::sqrt(size) + 1e-30)
         << name << " " << to_string(settings.dtype) << " T = " << settings.tp;
   }
+}
+
+TEST_F(GpuParity, AContextTakesNoMoreThanIsSetAsideForIt) {
+  gpu_module().make_device(0, false);
+  const int64_t taken = gpu_facts().gpus.front().context_bytes;
+  if (taken < 0) GTEST_SKIP() << "skipped: the driver does not say what is used";
+  EXPECT_LE(taken, kContextBytes);
 }
 
 TEST_F(GpuParity, Layers) {

@@ -44,7 +44,7 @@ TEST(GpuRoom, IsThatOfTheGpusThatRanksAreOn) {
   const GpuFacts facts = machine({900, -1, 400});  // of the second the driver does not say
   Settings settings = wish(3);
   settings.gpus = {2, 1};
-  const auto rooms = gpu_rooms(choose(settings, facts), facts);
+  const auto rooms = gpu_rooms(settings, choose(settings, facts), facts);
   ASSERT_EQ(rooms.size(), 2u);
   EXPECT_EQ(rooms[0].name, "GPU 2");
   EXPECT_THAT(rooms[0].ranks, ElementsAre(0, 2));
@@ -54,14 +54,14 @@ TEST(GpuRoom, IsThatOfTheGpusThatRanksAreOn) {
   EXPECT_EQ(rooms[1].free_bytes, 1000);
   settings.backend = BackendChoice::Cpu;
   settings.gpus = {};
-  EXPECT_THAT(gpu_rooms(choose(settings, facts), facts), IsEmpty());
+  EXPECT_THAT(gpu_rooms(settings, choose(settings, facts), facts), IsEmpty());
 }
 
 TEST(GpuRoom, OfProcessesIsByMachineAndByWhomItLooksFullest) {
   // Processes 0 and 1 are on a and see one GPU each, the same; process 2 is on b.
   std::vector<ProcessFacts> ranks = {
       {0, "a", machine({100})}, {1, "a", machine({300})}, {2, "b", machine({0})}};
-  const auto rooms = gpu_rooms(choose_over_processes(wish(3), ranks), ranks);
+  const auto rooms = gpu_rooms(wish(3), choose_over_processes(wish(3), ranks), ranks);
   ASSERT_EQ(rooms.size(), 2u);
   EXPECT_EQ(rooms[0].name, "GPU 0 of a");
   EXPECT_THAT(rooms[0].ranks, ElementsAre(0, 1));
@@ -71,7 +71,7 @@ TEST(GpuRoom, OfProcessesIsByMachineAndByWhomItLooksFullest) {
   // The same number is another GPU where its place says so.
   ranks[1].facts.gpus.front().bus = "another";
   ranks.pop_back();
-  const auto each = gpu_rooms(choose_over_processes(wish(2), ranks), ranks);
+  const auto each = gpu_rooms(wish(2), choose_over_processes(wish(2), ranks), ranks);
   ASSERT_EQ(each.size(), 2u);
   EXPECT_EQ(each[1].name, "GPU 0");
   EXPECT_EQ(each[1].free_bytes, 700);
@@ -115,10 +115,80 @@ TEST(GpuRoom, ALargerPlanIsRefusedWithFiguresOfTheFullestGpu) {
 
 TEST(GpuRoom, WhatIsNotKnownRefusesNobody) {
   const GpuFacts facts = machine({0}, 0);
-  const auto rooms = gpu_rooms(choose(wish(1), facts), facts);
+  const auto rooms = gpu_rooms(wish(1), choose(wish(1), facts), facts);
   ASSERT_EQ(rooms.size(), 1u);
   EXPECT_EQ(rooms[0].free_bytes, std::numeric_limits<int64_t>::max());
   EXPECT_EQ(refusal(wish(1), rooms), "");
+}
+
+// A context a process, scratch a rank, and NCCL's buffers a rank in every group it is in.
+TEST(GpuRoom, CountsWhatCudaAndNcclTake) {
+  const auto reserve = [](const Settings& settings, const GpuFacts& facts) {
+    return gpu_rooms(settings, choose(settings, facts), facts).front();
+  };
+  EXPECT_EQ(reserve(wish(1), machine({0})).reserve_bytes, kContextBytes + kGpuScratchBytes);
+  EXPECT_TRUE(reserve(wish(1), machine({0})).estimated);
+  // Two ranks on one GPU, by NCCL: one context, two times the rest.
+  EXPECT_EQ(reserve(wish(2), machine({0})).reserve_bytes,
+            kContextBytes + 2 * (kGpuScratchBytes + kNcclGroupBytes));
+  EXPECT_EQ(reserve(wish(2, 2), machine({0})).reserve_bytes,
+            kContextBytes + 4 * (kGpuScratchBytes + 2 * kNcclGroupBytes));
+  EXPECT_EQ(reserve(wish(2, 2), machine({0, 0})).reserve_bytes,
+            kContextBytes + 2 * (kGpuScratchBytes + 2 * kNcclGroupBytes));
+  Settings few_keys = wish(4);
+  few_keys.model.kv_heads = 2;
+  EXPECT_EQ(reserve(few_keys, machine({0})).reserve_bytes,
+            kContextBytes + 4 * (kGpuScratchBytes + 2 * kNcclGroupBytes));
+  // Our own kernel has no buffers.
+  Settings own = wish(2);
+  own.communicator = CommunicatorChoice::LocalCuda;
+  EXPECT_EQ(reserve(own, machine({0})).reserve_bytes, kContextBytes + 2 * kGpuScratchBytes);
+  // A context that is there is among the used bytes, and then nothing is an estimate.
+  GpuFacts there = machine({300});
+  there.gpus.front().context_bytes = 300;
+  EXPECT_EQ(reserve(own, there).reserve_bytes, 2 * kGpuScratchBytes);
+  EXPECT_FALSE(reserve(own, there).estimated);
+  EXPECT_TRUE(reserve(wish(2), there).estimated) << "NCCL's buffers are";
+}
+
+TEST(GpuRoom, EveryProcessHasAContextOfItsOwn) {
+  const std::vector<ProcessFacts> ranks = {{0, "a", machine({0})}, {1, "a", machine({0})}};
+  const auto rooms = gpu_rooms(wish(2), choose_over_processes(wish(2), ranks), ranks);
+  ASSERT_EQ(rooms.size(), 1u);
+  EXPECT_EQ(rooms.front().reserve_bytes, 2 * (kContextBytes + kGpuScratchBytes + kNcclGroupBytes));
+}
+
+TEST(GpuRoom, WhatIsSetAsideIsNotForTheRanksAndIsSaid) {
+  const GpuRoom fits{"GPU 0", {0, 1, 2, 3}, 500, 100, true};
+  EXPECT_EQ(refusal(wish(2, 2), {fits}), "");
+  GpuRoom one_less = fits;
+  one_less.free_bytes = 499;
+  EXPECT_THAT(refusal(wish(2, 2), {one_less}),
+              HasSubstr("needs 400 B on GPU 0, where ranks 0, 1, 2, 3 need 120 B each and 100 B more are set "
+                        "aside for CUDA and NCCL (an estimate), and 399 B are free."));
+  EXPECT_THAT(
+      refusal(wish(1), {{"GPU 3", {0}, 60, 70, false}}),
+      HasSubstr("needs 200 B on GPU 3, where rank 0 is and 70 B more are set aside for CUDA and NCCL, "
+                "and 0 B are free."));
+}
+
+TEST(MemoryDemand, IsOfTheTightestPlace) {
+  // 1,000 bytes are free here, 300 and 250 on the GPUs, where two and one rank take 100 each.
+  const std::vector<GpuRoom> rooms = {{"GPU 0", {0, 1}, 320, 20}, {"GPU 1", {2}, 250}};
+  const auto demand = [&](const std::vector<int64_t>& ranks, int64_t host) {
+    const MemoryDemand tightest = tightest_demand(rooms, ranks, host, 1000);
+    return tightest.place + ": " + std::to_string(tightest.needed_bytes) + " of " +
+           std::to_string(tightest.free_bytes);
+  };
+  EXPECT_EQ(demand({100, 100, 100}, 0), " on GPU 0: 200 of 300");
+  EXPECT_EQ(demand({100, 100, 240}, 0), " on GPU 1: 240 of 250");
+  EXPECT_EQ(demand({100, 100, 100}, 901), ": 901 of 1000");
+  EXPECT_EQ(demand({100, 250, 100}, 999), " on GPU 0: 350 of 300");
+  // On CPUs ranks and what is kept beside them have one memory.
+  const MemoryDemand host = tightest_demand({}, {100, 100, 100}, 50, 1000);
+  EXPECT_EQ(host.place, "");
+  EXPECT_EQ(host.needed_bytes, 350);
+  EXPECT_EQ(host.lacking_bytes(), -650);
 }
 
 }  // namespace

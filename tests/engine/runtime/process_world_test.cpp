@@ -89,6 +89,7 @@ TEST(ProcessWorld, EveryProcessChoosesTheSameOfWhatAllFound) {
       threads.emplace_back([&, i] {
         JoinRequest request{"1", {}, 20};
         request.gpus = i == 0 ? one_gpu(23003) : second;
+        if (i == 1 && !second.gpus.empty()) request.gpus.gpus.front().context_bytes = 100;
         const ProcessWorld world(*processes[i], request);
         Settings settings;
         settings.backend = BackendChoice::Cuda;
@@ -98,6 +99,7 @@ TEST(ProcessWorld, EveryProcessChoosesTheSameOfWhatAllFound) {
           ASSERT_EQ(rooms.size(), 1U);
           EXPECT_EQ(rooms.front().ranks, (std::vector<int>{0, 1}));
           EXPECT_EQ(rooms.front().free_bytes, 800);
+          EXPECT_EQ(rooms.front().reserve_bytes, kContextBytes + 2 * kGpuScratchBytes) << "one has a context";
         } catch (const Error& error) {
           EXPECT_EQ(error.kind(), ErrorKind::Request);
           said[i] = error.what();
