@@ -17,8 +17,8 @@ namespace shardlens {
 /// report (a context with few kernels some 300 MB, pytorch/pytorch issue 107667; a communicator 544 and 688
 /// MB on A100s of one machine, NVIDIA/nccl issue 964), not measured by us yet. A context that is there
 /// already is among what the driver counts as used.
-inline constexpr int64_t kContextBytes = int64_t{512} << 20;     ///< of a process
-inline constexpr int64_t kNcclGroupBytes = int64_t{1024} << 20;  ///< of a rank in each group it meets by NCCL
+inline constexpr int64_t kContextBytes = int64_t{512} << 20;    ///< of a process
+inline constexpr int64_t kNcclGroupBytes = int64_t{704} << 20;  ///< of a rank in each group it meets by NCCL
 
 /// The memory of a GPU that ranks are on.
 struct GpuRoom {

@@ -10,8 +10,11 @@
 #include "engine/planner/planner.h"
 #include "engine/runtime/executor.h"
 #include "engine/runtime/gather.h"
+#include "engine/runtime/loss_lens.h"
+#include "engine/runtime/parity.h"
 #include "engine/runtime/sampler.h"
 #include "engine/runtime/world.h"
+#include "engine/train/model_state.h"
 #include "tests/engine/distant_device.h"
 #include "tests/engine/small_model.h"
 
@@ -256,6 +259,31 @@ TEST(DistantDeviceDeathTest, ItsMemoryIsReallyClosed) {
   device->copy_to_host(&back, const_cast<char*>(memory), 1);
   EXPECT_EQ(back, 1);
   device->release(const_cast<char*>(memory));
+}
+
+// Who compares a run with another, or reads its loss or a whole tensor of it, gets the device's copy.
+TEST_P(Distant, ComparisonsAndReadersGetCopies) {
+  const Settings settings = small_model(2);
+  const auto serial_plan = make_plan(plan_serial(settings)), plan = make_plan(settings);
+  const auto serial = std::make_shared<SerialReference>();
+  const auto serial_loss = std::make_shared<LossReader>(), loss = std::make_shared<LossReader>();
+  Executor alone(serial_plan);
+  alone.observe({serial, serial_loss});
+  alone.start(alone.steps());
+  alone.wait();
+  const auto check = std::make_shared<ParityCheck>(plan->program, serial, true);
+  Executor executor(plan, take_local_seats(plan, backend()), nullptr);
+  executor.observe({check, loss});
+  executor.start(executor.steps());
+  executor.wait();
+  EXPECT_TRUE(summarise(plan->program, check->results()).agrees);
+  EXPECT_GT(loss->loss(), 0);
+  EXPECT_NEAR(loss->loss(), serial_loss->loss(), 1e-5);
+  // What a state is copied, saved and gone on from by.
+  const TensorId weight = lasting_tensors(plan->program).front();
+  const std::vector<std::byte> whole = read_whole(executor, plan->program, weight);
+  write_whole(executor, plan->program, weight, whole);
+  EXPECT_EQ(read_whole(executor, plan->program, weight), whole);
 }
 
 // Steps that are not traced leave no events, and no marks but those they are waited for by.
