@@ -32,12 +32,15 @@ template <class T>
   Vector<T> v = x > limit ? limit : x;
   v = v < -limit ? -limit : v;
   const Vector<T> square = v * v;
-  const Vector<T> twice_u = v * (square * T(2 * kSqrt2OverPi * kCubic) + T(2 * kSqrt2OverPi));
-  const Vector<T> twice_du = square * T(6 * kSqrt2OverPi * kCubic) + T(2 * kSqrt2OverPi);
-  const Vector<T> e = exp<T>(twice_u < Vector<T>{} ? twice_u : -twice_u);  // in (0, 1]: never overflows
+  const Vector<T> zero{};
+  const Vector<T> twice_u =
+      v * multiply_add<T>(square, zero + T(2 * kSqrt2OverPi * kCubic), zero + T(2 * kSqrt2OverPi));
+  const Vector<T> twice_du =
+      multiply_add<T>(square, zero + T(6 * kSqrt2OverPi * kCubic), zero + T(2 * kSqrt2OverPi));
+  const Vector<T> e = exp<T>(twice_u < zero ? twice_u : -twice_u);  // in (0, 1]: never overflows
   const Vector<T> large = T(1) / (e + T(1));
   const Vector<T> small = e * large;
-  const Vector<T> value = twice_u < Vector<T>{} ? small : large;
+  const Vector<T> value = twice_u < zero ? small : large;
   return {value, large * small * twice_du};
 }
 
@@ -50,7 +53,7 @@ template <class T>
   const Vector<float> t = 1.0f / (z * 0.24f + 1.0f);
   Vector<float> polynomial{};
   for (int i = static_cast<int>(std::size(kCoefficients)) - 1; i >= 0; --i)
-    polynomial = polynomial * t + kCoefficients[i];
+    polynomial = multiply_add<float>(polynomial, t, Vector<float>{} + kCoefficients[i]);
   return bell * t * polynomial;
 }
 
@@ -117,7 +120,7 @@ void CpuDevice::gelu_grad(DType dtype, GeluForm form, int64_t count, const void*
     const auto pass = [&](auto gate) {
       const auto chain = [&](Vector<T> v, Vector<T> d) __attribute__((always_inline)) {
         const Gate<T> at = gate(v);
-        return d * (at.value + v * at.slope);
+        return d * multiply_add<T>(v, at.slope, at.value);
       };
       if (sums.db == nullptr || sums.cols == 0) return map(threads_, count, result, chain, in, grads);
       sum_columns(threads_, count / sums.cols, sums.cols, result, static_cast<T*>(sums.db), sums.accumulate,

@@ -40,7 +40,7 @@ void CpuDevice::vocab_max(const VocabShard& shard, const void* logits, void* max
       constexpr T kLowest = std::numeric_limits<T>::lowest();  // of a rank that holds nothing but padding
       const Vector<T> largest =
           fold_vectors<T>(cols, Vector<T>{} + kLowest, [&](Vector<T> so_far, int64_t i, auto n) {
-            const Vector<T> v = load_part(row + i, n, kLowest);
+            const Vector<T> v = load_ahead(row + i, n, kLowest);
             return v > so_far ? v : so_far;
           });
       static_cast<T*>(max)[t] = std::max(kLowest, max_lanes<T>(largest));

@@ -18,7 +18,8 @@ struct RowStatistics {
 
 template <class T>
 [[gnu::always_inline]] inline Vector<T> exponential(const T* scores, auto count, T scale, T top) {
-  return exp<T>(load_part(scores, count, -std::numeric_limits<T>::infinity()) * scale - top);
+  const Vector<T> score = load_part(scores, count, -std::numeric_limits<T>::infinity());
+  return exp<T>(multiply_add<T>(score, Vector<T>{} + scale, Vector<T>{} - top));
 }
 
 /// scores[0, valid) -> softmax(scale·scores); [valid, width) -> 0. Whole vectors; missing lanes count as

@@ -38,7 +38,7 @@ struct VectorTraits<float> {
   static constexpr int kMantissaBits = 23;
   static constexpr int kExponentBias = 127;
   static constexpr float kRoundMagic = 0x1.8p23f;  // adding and subtracting it rounds to the nearest integer
-  static constexpr float kExpMin = -87.3f;         // below it the result would be subnormal: 0 is returned
+  static constexpr float kExpMin = -86.98f;  // below it half the result would be subnormal: 0 is returned
   static constexpr float kExpMax = 88.7f;
   static constexpr float kLn2High = 0x1.62e4p-1f;  // 15 bits, so that n * kLn2High is exact
   static constexpr float kLn2Low = 0x1.7f7d1cp-20f;
@@ -51,7 +51,7 @@ struct VectorTraits<double> {
   static constexpr int kMantissaBits = 52;
   static constexpr int kExponentBias = 1023;
   static constexpr double kRoundMagic = 0x1.8p52;
-  static constexpr double kExpMin = -708.3;
+  static constexpr double kExpMin = -708.04;
   static constexpr double kExpMax = 709.7;
   static constexpr double kLn2High = 0x1.62e42fee00000p-1;  // 32 bits
   static constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
@@ -86,6 +86,23 @@ template <class T>
   Vector<T> vector;
   std::memcpy(&vector, from, sizeof vector);
   return vector;
+}
+
+/// a·b + c, rounded once: asked for, because the compiler is not to choose where it rounds.
+template <class T>
+[[gnu::always_inline]] inline Vector<T> multiply_add(Vector<T> a, Vector<T> b, Vector<T> c) {
+  constexpr bool kSingle = std::is_same_v<T, float>;
+#ifdef __AVX512F__
+  if constexpr (kSingle)
+    return FloatVector(_mm512_fmadd_ps(__m512(a), __m512(b), __m512(c)));
+  else
+    return DoubleVector(_mm512_fmadd_pd(__m512d(a), __m512d(b), __m512d(c)));
+#else
+  if constexpr (kSingle)
+    return FloatVector(_mm256_fmadd_ps(__m256(a), __m256(b), __m256(c)));
+  else
+    return DoubleVector(_mm256_fmadd_pd(__m256d(a), __m256d(b), __m256d(c)));
+#endif
 }
 
 template <class T>
@@ -128,6 +145,23 @@ template <class T>
 typedef uint16_t ShortVector __attribute__((vector_size(kVectorBytes / 2)));
 typedef uint32_t WordVector __attribute__((vector_size(kVectorBytes)));
 
+// The compiler takes both by halves. (Masks of all lanes: GCC 12 warns of the others' undefined operands.)
+#ifdef __AVX512BW__
+[[gnu::always_inline]] inline WordVector words_of(ShortVector shorts) {
+  return WordVector(_mm512_maskz_cvtepu16_epi32(0xFFFF, __m256i(shorts)));
+}
+[[gnu::always_inline]] inline ShortVector shorts_of(WordVector words) {
+  return ShortVector(_mm512_maskz_cvtepi32_epi16(0xFFFF, __m512i(words)));
+}
+#else
+[[gnu::always_inline]] inline WordVector words_of(ShortVector shorts) {
+  return WordVector(_mm256_cvtepu16_epi32(__m128i(shorts)));
+}
+[[gnu::always_inline]] inline ShortVector shorts_of(WordVector words) {
+  return __builtin_convertvector(words, ShortVector);
+}
+#endif
+
 /// The lanes from `count` on become `fill`, which need not be a number of the 16-bit format.
 [[gnu::always_inline]] inline FloatVector filled(FloatVector vector, int64_t count, float fill) {
   for (int64_t i = count; i < kLanes<float>; ++i) vector[i] = fill;
@@ -137,22 +171,22 @@ typedef uint32_t WordVector __attribute__((vector_size(kVectorBytes)));
 [[gnu::always_inline]] inline FloatVector load_part(const Bf16* from, int64_t count, float fill) {
   ShortVector bits{};
   std::memcpy(&bits, from, static_cast<size_t>(count) * sizeof(Bf16));
-  return filled(half::widen_bfloat<FloatVector>(__builtin_convertvector(bits, WordVector)), count, fill);
+  return filled(half::widen_bfloat<FloatVector>(words_of(bits)), count, fill);
 }
 
 [[gnu::always_inline]] inline FloatVector load_part(const Fp16* from, int64_t count, float fill) {
   ShortVector bits{};
   std::memcpy(&bits, from, static_cast<size_t>(count) * sizeof(Fp16));
-  return filled(half::widen_half<FloatVector>(__builtin_convertvector(bits, WordVector)), count, fill);
+  return filled(half::widen_half<FloatVector>(words_of(bits)), count, fill);
 }
 
 [[gnu::always_inline]] inline void store_part(Bf16* to, FloatVector vector, int64_t count) {
-  const ShortVector bits = __builtin_convertvector(half::round_bfloat<WordVector>(vector), ShortVector);
+  const ShortVector bits = shorts_of(half::round_bfloat<WordVector>(vector));
   std::memcpy(to, &bits, static_cast<size_t>(count) * sizeof(Bf16));
 }
 
 [[gnu::always_inline]] inline void store_part(Fp16* to, FloatVector vector, int64_t count) {
-  const ShortVector bits = __builtin_convertvector(half::round_half<WordVector>(vector), ShortVector);
+  const ShortVector bits = shorts_of(half::round_half<WordVector>(vector));
   std::memcpy(to, &bits, static_cast<size_t>(count) * sizeof(Fp16));
 }
 
@@ -185,13 +219,12 @@ template <class S>
 /// The vector as it is read again after it was stored as S: rounded, where that is a 16-bit format.
 template <class S>
 [[gnu::always_inline]] inline Vector<Computed<S>> as_stored(Vector<Computed<S>> vector) {
-  if constexpr (std::is_same_v<S, Computed<S>>) {
+  if constexpr (std::is_same_v<S, Bf16>)
+    return half::widen_bfloat<FloatVector>(half::round_bfloat<WordVector>(vector));
+  else if constexpr (std::is_same_v<S, Fp16>)
+    return half::widen_half<FloatVector>(half::round_half<WordVector>(vector));
+  else
     return vector;
-  } else {
-    S stored[kLanes<float>];
-    store_part(stored, vector, kLanes<float>);
-    return load_part(stored, kLanes<float>, 0.0f);
-  }
 }
 
 /// Calls body(i, n) for the n elements from i on of `count`: whole vectors, whose n the
@@ -245,7 +278,7 @@ template <class T>
 }
 
 /// e^x. The argument is reduced to x = n ln 2 + r with |r| <= ln(2)/2, where the Taylor polynomial of degree
-/// 7 (fp32) or 13 (fp64) is at rounding. Error under 2 ulp; 0 where the result would be subnormal, infinity
+/// 7 (fp32) or 13 (fp64) is at rounding. Error under 2 ulp; 0 below 2^-125 (fp32) or 2^-1021 (fp64), infinity
 /// above, NaN for NaN.
 template <class T>
 [[gnu::always_inline]] inline Vector<T> exp(Vector<T> x) {
@@ -256,14 +289,18 @@ template <class T>
   Vector<T> clamped = x < low ? low : x;  // a NaN compares false and stays
   clamped = clamped > high ? high : clamped;
 
-  const Vector<T> shifted = clamped * T(1.4426950408889634074) + Traits::kRoundMagic;
+  const Vector<T> shifted =
+      multiply_add<T>(clamped, Vector<T>{} + T(1.4426950408889634074), Vector<T>{} + Traits::kRoundMagic);
   const Vector<T> n = shifted - Traits::kRoundMagic;
-  const Vector<T> r = (clamped - n * Traits::kLn2High) - n * Traits::kLn2Low;
+  Vector<T> r = multiply_add<T>(n, Vector<T>{} - Traits::kLn2High, clamped);
+  r = multiply_add<T>(n, Vector<T>{} - Traits::kLn2Low, r);
 
-  T inverse_factorial[Traits::kExpDegree + 1] = {1};
-  for (int i = 1; i <= Traits::kExpDegree; ++i) inverse_factorial[i] = inverse_factorial[i - 1] / T(i);
-  Vector<T> polynomial = Vector<T>{} + inverse_factorial[Traits::kExpDegree];
-  for (int i = Traits::kExpDegree - 1; i >= 0; --i) polynomial = polynomial * r + inverse_factorial[i];
+  // Twice the polynomial, because the power of two is halved below.
+  T doubled[Traits::kExpDegree + 1] = {2};
+  for (int i = 1; i <= Traits::kExpDegree; ++i) doubled[i] = doubled[i - 1] / T(i);
+  Vector<T> polynomial = Vector<T>{} + doubled[Traits::kExpDegree];
+  for (int i = Traits::kExpDegree - 1; i >= 0; --i)
+    polynomial = multiply_add<T>(polynomial, r, Vector<T>{} + doubled[i]);
 
   // The low bits of `shifted` hold n; 2^(n-1) has exponent field n - 1 + bias. Halved, because n may be bias
   // + 1.
@@ -272,7 +309,7 @@ template <class T>
   bits = (bits + (Traits::kExponentBias - 1)) << Traits::kMantissaBits;
   Vector<T> half_power;
   std::memcpy(&half_power, &bits, sizeof half_power);
-  Vector<T> result = polynomial * T(2) * half_power;
+  Vector<T> result = polynomial * half_power;
 
   result = x < low ? Vector<T>{} : result;
   return x > high ? Vector<T>{} + std::numeric_limits<T>::infinity() : result;

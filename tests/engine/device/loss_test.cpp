@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "engine/device/device.h"
@@ -95,6 +96,43 @@ void expect_equal(const Losses& a, const Losses& b) {
 }
 
 // Labels at the first and last column of every shard there is, and at the last word before the padding.
+// Of a vocabulary of one word the sum is its exponential.
+template <class T>
+std::vector<T> exponentials(DType dtype, const std::vector<T>& x) {
+  std::vector<T> sums(x.size()), zeros(x.size(), T(0));
+  make_cpu_device(1)->sum_exp({dtype, static_cast<int64_t>(x.size()), {0, 1}, 1}, x.data(), zeros.data(),
+                              sums.data());
+  return sums;
+}
+
+template <class T>
+void expect_two_ulp(DType dtype, T lowest, T highest) {
+  std::vector<T> x;
+  constexpr int kSteps = 200'000;
+  for (int i = 0; i <= kSteps; ++i) x.push_back(lowest + (highest - lowest) * (T(i) / kSteps));
+  const std::vector<T> results = exponentials(dtype, x);
+  for (size_t i = 0; i < x.size(); ++i) {
+    const long double exact = std::exp(static_cast<long double>(x[i]));
+    const T near = static_cast<T>(exact);
+    const long double ulp = std::nextafter(near, std::numeric_limits<T>::infinity()) - near;
+    ASSERT_LE(std::abs(static_cast<long double>(results[i]) - exact), 2 * ulp) << "e^" << x[i];
+  }
+}
+
+TEST(Exponential, IsWithinTwoUnitsOfTheLastPlaceFromEndToEnd) {
+  expect_two_ulp<float>(DType::Fp32, -86.98f, 88.7f);
+  expect_two_ulp<double>(DType::Fp64, -708.04, 709.7);
+}
+
+TEST(Exponential, KeepsWhatIsNoNumberAndEndsInZeroAndInfinity) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const auto results =
+      exponentials<float>(DType::Fp32, {-kInfinity, -1e30f, -87.0f, 0.0f, 88.8f, kInfinity, std::nanf("")});
+  EXPECT_EQ(std::vector<float>(results.begin(), results.end() - 1),
+            (std::vector<float>{0, 0, 0, 1, kInfinity, kInfinity}));
+  EXPECT_TRUE(std::isnan(results.back()));
+}
+
 TEST(LossTest, LabelsAtTheBordersOfShardsAreFoundByExactlyOneRank) {
   for (const int ranks : {1, 2, 3, 5, 8}) {
     std::vector<int32_t> labels{static_cast<int32_t>(kVocab - 1)};
