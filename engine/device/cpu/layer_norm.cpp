@@ -14,14 +14,18 @@ namespace shardlens::cpu {
 
 namespace {
 
-// kRowGroup rows are also what a thread takes at a time.
-constexpr int64_t kColumnStrip = 64;  // columns of dgamma and dbeta a thread sums at a time
-
 /// Sum over i < count of term(vector i), where the vector's missing lanes at the end must contribute 0.
 template <class T, class Term>
-[[gnu::always_inline]] inline T sum_row(int64_t count, Term term) {
-  return sum_lanes<T>(fold_vectors<T>(
-      count, Vector<T>{}, [&](Vector<T> total, int64_t i, auto n) { return total + term(i, n); }));
+[[gnu::always_inline]] inline T sum_row(int64_t count, const Term& term) {
+  constexpr int kSums = 4;  // side by side: an addition takes four times as long as the next can wait for it
+  constexpr std::integral_constant<int64_t, kLanes<T>> kWhole;
+  Vector<T> sums[kSums] = {};
+  int64_t i = 0;
+  for (; i + kSums * kWhole <= count; i += kSums * kWhole)
+    for (int s = 0; s < kSums; ++s) sums[s] += term(i + s * kWhole, kWhole);
+  for (; i + kWhole <= count; i += kWhole) sums[0] += term(i, kWhole);
+  if (i < count) sums[0] += term(i, count - i);
+  return sum_lanes<T>((sums[0] + sums[1]) + (sums[2] + sums[3]));
 }
 
 template <class S, class T = Computed<S>>
@@ -59,69 +63,56 @@ Moments<T> summed_moments(const CutNorm& norm, const T* sums, int64_t row) {
   return {mean, T(1) / std::sqrt(variance + static_cast<T>(norm.epsilon))};
 }
 
-/// A row's Σg and Σg·hat over `cols` columns, with g = gamma·dy and hat = (x − mean)·inverse; and, from their
-/// means over the whole row, dx = inverse·(g − mean(g) − hat·mean(g·hat)).
+/// Σg and Σg·hat over a row's columns.
+template <class T>
+struct GradSums {
+  T g, g_hat;
+};
+
+/// A row of `cols` columns, with g = gamma·dy and hat = (x − mean)·inverse: what it adds to dgamma and dbeta,
+/// its sums, and, from their means over the whole row, dx = inverse·(g − mean(g) − hat·mean(g·hat)).
 template <class S, class T = Computed<S>>
 struct GradRow {
   int64_t cols;
   const S *x, *gamma, *dy;
   Moments<T> moments;
 
-  Vector<T> scaled(int64_t i, auto n) const {
-    return load_part(dy + i, n, T(0)) * load_part(gamma + i, n, T(0));
-  }
-  Vector<T> hat(int64_t i, auto n) const {
-    return (load_part(x + i, n, moments.mean) - moments.mean) * moments.inverse;
-  }
-  T sum_g() const {
-    return sum_row<T>(cols, [&](int64_t i, auto n) { return scaled(i, n); });
-  }
-  T sum_gh() const {
-    return sum_row<T>(cols, [&](int64_t i, auto n) { return scaled(i, n) * hat(i, n); });
-  }
-  Vector<T> gradient(int64_t i, auto n, T mean_g, T mean_gh) const {
-    return (scaled(i, n) - mean_g - hat(i, n) * mean_gh) * moments.inverse;
+  /// Its sums. dgamma += dy·hat and dbeta += dy on the way.
+  GradSums<T> add_to(T* dgamma, T* dbeta) const {
+    constexpr int kSums = 2;  // of each, side by side: see sum_row
+    constexpr std::integral_constant<int64_t, kLanes<T>> kWhole;
+    Vector<T> g[kSums] = {}, g_hat[kSums] = {};
+    const auto add = [&](int64_t i, auto n, Vector<T>& sum, Vector<T>& hat_sum)
+        __attribute__((always_inline)) {
+      const Vector<T> d = load_ahead(dy + i, n, T(0)), h = hat(load_ahead(x + i, n, moments.mean));
+      store_part<T>(dgamma + i, load_part(dgamma + i, n, T(0)) + d * h, n);
+      store_part<T>(dbeta + i, load_part(dbeta + i, n, T(0)) + d, n);
+      const Vector<T> scaled = d * load_part(gamma + i, n, T(0));
+      sum += scaled;
+      hat_sum += scaled * h;
+    };
+    int64_t i = 0;
+    for (; i + kSums * kWhole <= cols; i += kSums * kWhole)
+      for (int s = 0; s < kSums; ++s) add(i + s * kWhole, kWhole, g[s], g_hat[s]);
+    for (; i + kWhole <= cols; i += kWhole) add(i, kWhole, g[0], g_hat[0]);
+    if (i < cols) add(i, cols - i, g[0], g_hat[0]);
+    return {sum_lanes<T>(g[0] + g[1]), sum_lanes<T>(g_hat[0] + g_hat[1])};
   }
   /// dx, plus the row `addend` unless that is null.
   void write(T mean_g, T mean_gh, S* dx, const S* addend = nullptr) const {
-    if (addend == nullptr)
-      for_vectors<T>(cols,
-                     [&](int64_t i, auto n) { store_part(dx + i, gradient(i, n, mean_g, mean_gh), n); });
-    else
-      for_vectors<T>(cols, [&](int64_t i, auto n) {
-        const Vector<T> own = as_stored<S>(gradient(i, n, mean_g, mean_gh));
-        store_part(dx + i, own + load_part(addend + i, n, T(0)), n);
-      });
+    for_vectors<T>(cols, [&](int64_t i, auto n) {
+      const Vector<T> g = load_part(dy + i, n, T(0)) * load_part(gamma + i, n, T(0));
+      const Vector<T> own = (g - mean_g - hat(load_part(x + i, n, moments.mean)) * mean_gh) * moments.inverse;
+      if (addend == nullptr)
+        store_part(dx + i, own, n);
+      else
+        store_part(dx + i, as_stored<S>(own) + load_ahead(addend + i, n, T(0)), n);
+    });
   }
-};
 
-/// dgamma += Σ dy·hat and dbeta += Σ dy over the rows from `begin` to `end`, for `width` columns from `first`
-/// on; moments(row) are a row's.
-template <class S, class T = Computed<S>, class RowMoments>
-void grad_columns(int64_t begin, int64_t end, int64_t cols, int64_t first, int64_t width, const S* x,
-                  const RowMoments& moments, const S* dy, T* dgamma, T* dbeta) {
-  T gamma_total[kColumnStrip] = {}, beta_total[kColumnStrip] = {};
-  std::copy_n(dgamma + first, width, gamma_total);
-  std::copy_n(dbeta + first, width, beta_total);
-  for (int64_t top = begin; top < end; top += kRowGroup) {
-    T gamma_part[kColumnStrip] = {}, beta_part[kColumnStrip] = {};
-    for (int64_t row = top; row < std::min(end, top + kRowGroup); ++row) {
-      const auto [mean, inverse] = moments(row);
-      const S* x_row = x + row * cols + first;
-      const S* dy_row = dy + row * cols + first;
-      for (int64_t i = 0; i < width; ++i) {
-        gamma_part[i] += T(dy_row[i]) * ((T(x_row[i]) - mean) * inverse);
-        beta_part[i] += T(dy_row[i]);
-      }
-    }
-    for (int64_t i = 0; i < width; ++i) {
-      gamma_total[i] += gamma_part[i];
-      beta_total[i] += beta_part[i];
-    }
-  }
-  std::copy_n(gamma_total, width, dgamma + first);
-  std::copy_n(beta_total, width, dbeta + first);
-}
+ private:
+  Vector<T> hat(Vector<T> value) const { return (value - moments.mean) * moments.inverse; }
+};
 
 /// work(row) for every row, in groups.
 template <class Work>
@@ -131,38 +122,15 @@ void for_rows(int threads, int64_t rows, const Work& work) {
   });
 }
 
-/// grad_columns() for all columns and then work(row) for every row, which may overwrite the row of dy. One
-/// thread does both while a group of rows is in its cache; several share out the columns first, and then the
-/// rows. The sums are made in the same order.
-template <class S, class RowMoments, class Work>
-void grad_columns_and_rows(int threads, int64_t rows, int64_t cols, const S* x, const RowMoments& moments,
-                           const S* dy, void* dgamma, void* dbeta, bool accumulate, const Work& work) {
-  using T = Computed<S>;
-  if (!accumulate) {
-    std::fill_n(static_cast<T*>(dgamma), cols, T(0));
-    std::fill_n(static_cast<T*>(dbeta), cols, T(0));
-  }
-  const auto columns = [&](int64_t begin, int64_t end) {
-    parallel_for(threads, (cols + kColumnStrip - 1) / kColumnStrip, [&](int64_t strip) {
-      const int64_t first = strip * kColumnStrip;
-      grad_columns<S>(begin, end, cols, first, std::min(kColumnStrip, cols - first), x, moments, dy,
-                      static_cast<T*>(dgamma), static_cast<T*>(dbeta));
-    });
-  };
-  if (threads > 1) {
-    columns(0, rows);
-    for_rows(threads, rows, work);
-    return;
-  }
-  for (int64_t begin = 0; begin < rows; begin += kRowGroup) {
-    const int64_t end = std::min(rows, begin + kRowGroup);
-    columns(begin, end);
-    for (int64_t row = begin; row < end; ++row) {
-      ask_for(x, (row + kRowGroup) * cols, cols);
-      ask_for(dy, (row + kRowGroup) * cols, cols);
-      work(row);
-    }
-  }
+/// dgamma and dbeta over all rows, and work(row, sums) for every row, a GradRow, which may overwrite its dy.
+template <class S, class Row, class Work, class T = Computed<S>>
+void grad_rows(int threads, int64_t rows, int64_t cols, void* dgamma, void* dbeta, bool accumulate,
+               const Row& row_at, const Work& work) {
+  sum_rows<T, 2>(threads, rows, cols, {static_cast<T*>(dgamma), static_cast<T*>(dbeta)}, accumulate,
+                 [&](int64_t index, T* own) {
+                   const GradRow<S> row = row_at(index);
+                   work(index, row, row.add_to(own, own + cols));
+                 });
 }
 
 }  // namespace
@@ -193,18 +161,18 @@ void CpuDevice::layer_norm_grad(DType dtype, int64_t rows, int64_t cols, const v
   with_element_type(dtype, "the gradient of LayerNorm", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
-    const S* inputs = static_cast<const S*>(x);
-    const S* grads = static_cast<const S*>(dy);
-    const auto moments = [stats](int64_t row) { return stored_moments(static_cast<const T*>(stats), row); };
-    grad_columns_and_rows<S>(
-        threads_, rows, cols, inputs, moments, grads, dgamma, dbeta, accumulate, [&](int64_t row) {
-          const GradRow<S> one{cols, inputs + row * cols, static_cast<const S*>(gamma), grads + row * cols,
-                               moments(row)};
-          const T count = static_cast<T>(cols);
-          S* out = static_cast<S*>(dx) + row * cols;
-          one.write(one.sum_g() / count, one.sum_gh() / count, out,
-                    addend == nullptr ? nullptr : static_cast<const S*>(addend) + row * cols);
-        });
+    const auto row_at = [=](int64_t row) {
+      return GradRow<S>{cols, static_cast<const S*>(x) + row * cols, static_cast<const S*>(gamma),
+                        static_cast<const S*>(dy) + row * cols,
+                        stored_moments(static_cast<const T*>(stats), row)};
+    };
+    grad_rows<S>(threads_, rows, cols, dgamma, dbeta, accumulate, row_at,
+                 [&](int64_t index, const GradRow<S>& row, GradSums<T> sums) {
+                   const T count = static_cast<T>(cols);
+                   const int64_t first = index * cols;
+                   row.write(sums.g / count, sums.g_hat / count, static_cast<S*>(dx) + first,
+                             addend == nullptr ? nullptr : static_cast<const S*>(addend) + first);
+                 });
   });
 }
 
@@ -248,17 +216,16 @@ void CpuDevice::layer_norm_grad_sums(const CutNorm& norm, const void* x, const v
   with_element_type(norm.dtype, "the gradient of LayerNorm", [&](auto zero) {
     using S = decltype(zero);
     using T = Computed<S>;
-    const S* inputs = static_cast<const S*>(x);
-    const S* grads = static_cast<const S*>(dy);
-    const auto moments = [&](int64_t row) { return summed_moments(norm, static_cast<const T*>(sums), row); };
-    grad_columns_and_rows<S>(
-        threads_, norm.rows, norm.cols, inputs, moments, grads, dgamma, dbeta, accumulate, [&](int64_t row) {
-          const GradRow<S> one{norm.cols, inputs + row * norm.cols, static_cast<const S*>(gamma),
-                               grads + row * norm.cols, moments(row)};
-          T* out = static_cast<T*>(dsums) + 2 * row;
-          out[0] = one.sum_g();
-          out[1] = one.sum_gh();
-        });
+    const auto row_at = [&](int64_t row) {
+      return GradRow<S>{norm.cols, static_cast<const S*>(x) + row * norm.cols, static_cast<const S*>(gamma),
+                        static_cast<const S*>(dy) + row * norm.cols,
+                        summed_moments(norm, static_cast<const T*>(sums), row)};
+    };
+    grad_rows<S>(threads_, norm.rows, norm.cols, dgamma, dbeta, accumulate, row_at,
+                 [&](int64_t index, const GradRow<S>&, GradSums<T> own) {
+                   static_cast<T*>(dsums)[2 * index] = own.g;
+                   static_cast<T*>(dsums)[2 * index + 1] = own.g_hat;
+                 });
   });
 }
 
