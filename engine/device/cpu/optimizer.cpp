@@ -2,6 +2,7 @@
 // over parameter, gradient and both moments.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <vector>
 
 #include "engine/device/cpu/cpu_device.h"
@@ -13,8 +14,18 @@ namespace shardlens::cpu {
 namespace {
 
 constexpr int64_t kChunk = 16384;      // elements a thread takes at a time
+constexpr int64_t kAsked = 64;         // elements whose memory is asked for at once
 constexpr int64_t kSums = 16;          // running sums: enough to keep the adders busy
 constexpr double kClipEpsilon = 1e-6;  // keeps the factor finite when all gradients are zero
+
+/// A vector's worth of numbers as fp64.
+template <class T>
+[[gnu::always_inline]] inline Vector<double> widened(const T* from) {
+  typedef T Numbers __attribute__((vector_size(kLanes<double> * sizeof(T))));
+  Numbers numbers;
+  std::memcpy(&numbers, from, sizeof numbers);
+  return __builtin_convertvector(numbers, Vector<double>);
+}
 
 }  // namespace
 
@@ -27,14 +38,18 @@ void CpuDevice::square_sum(DType dtype, int64_t count, const void* values, doubl
     parallel_for(threads_, pieces, [&](int64_t piece) {
       const T* __restrict x = in + piece * kChunk;
       const int64_t size = std::min(kChunk, count - piece * kChunk);
-      double lanes[kSums] = {};
+      constexpr int64_t kParts = kSums / kLanes<double>;
+      Vector<double> parts[kParts] = {};
       int64_t i = 0;
       for (; i + kSums <= size; i += kSums) {
-        for (int64_t lane = 0; lane < kSums; ++lane) {
-          const double value = static_cast<double>(x[i + lane]);
-          lanes[lane] += value * value;
+        ask_ahead(x + i);
+        for (int64_t part = 0; part < kParts; ++part) {
+          const Vector<double> value = widened(x + i + part * kLanes<double>);
+          parts[part] += value * value;
         }
       }
+      double lanes[kSums];
+      std::memcpy(lanes, parts, sizeof lanes);
       for (; i < size; ++i) lanes[i % kSums] += static_cast<double>(x[i]) * static_cast<double>(x[i]);
       double sum = 0;
       for (const double lane : lanes) sum += lane;
@@ -81,11 +96,16 @@ void CpuDevice::adamw(const AdamWStep& step) {
       const T* __restrict g = static_cast<const T*>(step.gradient) + first;
       T* __restrict m = static_cast<T*>(step.first_moment) + first;
       T* __restrict v = static_cast<T*>(step.second_moment) + first;
-      for (int64_t i = 0; i < size; ++i) {
-        const T gradient = g[i] * factor;
-        m[i] = beta1 * m[i] + rest1 * gradient;
-        v[i] = beta2 * v[i] + rest2 * gradient * gradient;
-        p[i] = p[i] * keep - rate * m[i] / (std::sqrt(v[i]) * root + epsilon);
+      for (int64_t begin = 0; begin < size; begin += kAsked) {
+        for (const T* operand :
+             {g, static_cast<const T*>(p), static_cast<const T*>(m), static_cast<const T*>(v)})
+          ask_for(operand, begin + static_cast<int64_t>(kAheadBytes / sizeof(T)), kAsked);
+        for (int64_t i = begin; i < std::min(size, begin + kAsked); ++i) {
+          const T gradient = g[i] * factor;
+          m[i] = beta1 * m[i] + rest1 * gradient;
+          v[i] = beta2 * v[i] + rest2 * gradient * gradient;
+          p[i] = p[i] * keep - rate * m[i] / (std::sqrt(v[i]) * root + epsilon);
+        }
       }
       if (step.master != nullptr) convert_row(p, size, static_cast<S*>(step.parameter) + first);
     });
