@@ -1,8 +1,5 @@
 #include "engine/comm/allreduce_bench.h"
 
-#include <pthread.h>
-#include <sched.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -18,6 +15,7 @@
 #include "engine/comm/carried.h"
 #include "engine/comm/comm.h"
 #include "engine/config/error.h"
+#include "engine/device/cpu/cores.h"
 #include "engine/device/device.h"
 
 namespace shardlens {
@@ -47,20 +45,6 @@ Buffer allocate(Device* device, int64_t bytes) {
   if (!buffer)
     throw run_error(fmt::format("all-reduce bench: no memory for {} bytes; choose a smaller size", rounded));
   return buffer;
-}
-
-// The index-th core this process may use becomes the only one of the calling thread.
-void bind_to_core(int index) {
-  cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return;
-  for (int core = 0; core < CPU_SETSIZE; ++core) {
-    if (!CPU_ISSET(core, &allowed) || index-- > 0) continue;
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(core, &one);
-    pthread_setaffinity_np(pthread_self(), sizeof(one), &one);
-    return;
-  }
 }
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -215,7 +199,7 @@ AllReducePoint measure(const AllReduceBench& bench, const BenchRanks& on, int ra
   std::exception_ptr failure;  // the first one: the others fail because of it
   std::vector<std::jthread> threads;
   const auto rank_main = [&](size_t rank) {
-    if (core_per_rank) bind_to_core(static_cast<int>(rank));
+    if (core_per_rank) cpu::bind_to_core(static_cast<int>(rank));
     try {
       if (on_devices) {
         devices[rank] = on.make_device(static_cast<int>(rank));

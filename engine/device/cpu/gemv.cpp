@@ -1,6 +1,5 @@
-// The two forms of a row times a matrix, each reading B in the order it lies in, as one stream or eight side
-// by side, which is what the hardware's prefetchers keep up with: one core reads 95 % as fast as it can read
-// at all, where oneDNN's kernels reached 70 %.
+// The two forms of a row times a matrix, each reading B as one stream in the order it lies in and asking for
+// it ahead: as fast as a core can read at all, but for a tenth, where oneDNN's kernels reached 70 %.
 #include "engine/device/cpu/gemv.h"
 
 #include <algorithm>
@@ -14,37 +13,38 @@ namespace shardlens::cpu {
 
 namespace {
 
-/// y[0, n) += Σ x[r]·B[r, 0 … n) of R rows of B [k, n]: the rows' products are summed in registers, so that
-/// y, which stays in cache, is read and written once for all of them.
-template <int R, class T, class S>
-void add_rows(const T* x, Rows<const S> b, int64_t n, T* y) {
+/// y[0, n) += x·B[0, 0 … n) of the first row of B; y stays in cache.
+template <class T, class S>
+void add_row(T x, Rows<const S> b, int64_t n, T* y) {
   for_vectors<T>(n, [&](int64_t i, auto count) {
-    Vector<T> sum = load_part(y + i, count, T(0));
-    for (int r = 0; r < R; ++r) {
-      // Rows of 16-bit numbers end before the hardware has seen where they go: the next ones are asked for.
-      if constexpr (sizeof(S) < sizeof(T)) __builtin_prefetch(b.at(r + R) + i, 0, 2);
-      sum += load_part(b.at(r) + i, count, T(0)) * x[r];
-    }
+    const Vector<T> sum = load_part(y + i, count, T(0)) + load_ahead(b.first + i, count, T(0)) * x;
     store_part<T>(y + i, sum, count);
   });
+}
+
+/// Asks for what a dot product comes to soon; further ahead it is slower.
+[[gnu::always_inline]] inline void ask_soon(const void* from) {
+  constexpr uintptr_t kBytes = 1024;
+  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(from) + kBytes));
 }
 
 /// x·row, both [k].
 template <class T, class S>
 T dot(const T* x, const S* row, int64_t k) {
-  constexpr int kSums = 4;  // enough to keep the adders busy
+  constexpr int kSums = 2;  // lines at a time: with four they come from memory a quarter slower
   Vector<T> sums[kSums] = {};
   int64_t i = 0;
   for (; i + kSums * kLanes<T> <= k; i += kSums * kLanes<T>)
     for (int s = 0; s < kSums; ++s) {
       const int64_t at = i + s * kLanes<T>;
-      sums[s] += load_ahead(row + at, kLanes<T>, T(0)) * load(x + at);
+      ask_soon(row + at);
+      sums[s] += load_part(row + at, kLanes<T>, T(0)) * load(x + at);
     }
   for (; i < k; i += kLanes<T>) {
     const int64_t count = std::min(kLanes<T>, k - i);
     sums[0] += load_part(row + i, count, T(0)) * load_part(x + i, count, T(0));
   }
-  return sum_lanes<T>((sums[0] + sums[1]) + (sums[2] + sums[3]));
+  return sum_lanes<T>(sums[0] + sums[1]);
 }
 
 // A word of 32 bits is two bf16 numbers: shifted up it is the first as fp32, without its lower half the
@@ -70,9 +70,7 @@ struct Pairs {
   return __builtin_shuffle(pairs.first, pairs.second, lanes);
 }
 
-/// y[0, n) += x·B[0, 0 … n) of the first row of B. Of numbers this short a row at a time comes faster from
-/// memory than eight side by side, which end before the hardware has seen where they go; so the rows to come
-/// are asked for as well.
+/// The same of bf16, whose rows are short: whole rows ahead are asked for.
 void add_row(float x, Rows<const Bf16> b, int64_t n, float* y) {
   constexpr int64_t kRowsAhead = 8;
   int64_t i = 0;
@@ -106,7 +104,7 @@ float dot(const float* first, const Bf16* row, int64_t k) {
   int64_t i = 0;
   for (; i + 4 * kPairs <= k; i += 4 * kPairs)
     for (int s = 0; s < 2; ++s) {
-      ask_ahead(row + i + s * 2 * kPairs);
+      ask_soon(row + i + s * 2 * kPairs);
       const Pairs pairs = load_pairs(row + i + s * 2 * kPairs);
       sums[s].first += pairs.first * load(first + i / 2 + s * kPairs);
       sums[s].second += pairs.second * load(second + i / 2 + s * kPairs);
@@ -134,12 +132,7 @@ void multiply_row(const T* x, Rows<const S> b, bool transpose_b, int64_t n, int6
     return;
   }
   if (!accumulate) std::fill_n(y, n, T(0));
-  int64_t row = 0;
-  if constexpr (std::is_same_v<S, Bf16>)
-    for (; row < k; ++row) add_row(x[row], b.from(row), n, y);
-  constexpr int kRows = 8;
-  for (; row + kRows <= k; row += kRows) add_rows<kRows>(x + row, b.from(row), n, y);
-  for (; row < k; ++row) add_rows<1>(x + row, b.from(row), n, y);
+  for (int64_t row = 0; row < k; ++row) add_row(x[row], b.from(row), n, y);
 }
 
 template void multiply_row(const float*, Rows<const float>, bool, int64_t, int64_t, bool, float*);

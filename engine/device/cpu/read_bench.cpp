@@ -1,5 +1,6 @@
-// Reading as fast as can be: each thread four streams side by side, with nothing done to a number but adding
-// it up.
+// Reading as fast as can be: each thread one stream, asked for a little ahead, with nothing done to a number
+// but adding it up. (On a Xeon two cores read 37 GB/s so, 28 without asking, 32 as four streams side by
+// side.)
 #include "engine/device/read_bench.h"
 
 #include <sys/mman.h>
@@ -12,27 +13,28 @@
 #include <vector>
 
 #include "engine/config/error.h"
+#include "engine/device/cpu/cores.h"
 #include "engine/device/cpu/vector.h"
 
 namespace shardlens {
 
 namespace {
 
-constexpr int64_t kStreams = 4;
-constexpr int64_t kStep = 2 * cpu::kLanes<float>;  // of a stream: a pair of vectors
-constexpr size_t kHugePage = size_t{2} << 20;      // as a device's arenas are laid out
+constexpr int64_t kSums = 2;  // lines at a time. With four or eight it comes a quarter slower.
+constexpr int64_t kStep = kSums * cpu::kLanes<float>;
+constexpr int64_t kAhead = 256;                // floats
+constexpr size_t kHugePage = size_t{2} << 20;  // as a device's arenas are laid out
 
 float sum_of(const float* memory, int64_t count) {
-  using cpu::load;
-  const int64_t stream = count / kStreams;
-  cpu::Vector<float> sums[kStreams][2] = {};
-  for (int64_t i = 0; i < stream; i += kStep)
-    for (int64_t s = 0; s < kStreams; ++s) {
-      sums[s][0] += load(memory + s * stream + i);
-      sums[s][1] += load(memory + s * stream + i + kStep / 2);
+  cpu::Vector<float> sums[kSums] = {};
+  for (int64_t i = 0; i < count; i += kStep)
+    for (int64_t s = 0; s < kSums; ++s) {
+      const float* const from = memory + i + s * cpu::kLanes<float>;
+      __builtin_prefetch(from + kAhead);
+      sums[s] += cpu::load(from);
     }
   cpu::Vector<float> sum{};
-  for (const auto& pair : sums) sum += pair[0] + pair[1];
+  for (const auto& each : sums) sum += each;
   return cpu::sum_lanes<float>(sum);
 }
 
@@ -43,8 +45,8 @@ ReadBench::ReadBench(int64_t bytes, int threads)
   if (bytes < 1 || threads < 1)
     throw request_error("the read ceiling needs at least 1 byte and 1 thread, not " + std::to_string(bytes) +
                         " and " + std::to_string(threads));
-  const int64_t unit = kStreams * kStep, wanted = bytes / static_cast<int64_t>(sizeof(float)) / threads;
-  floats_per_thread_ = std::max<int64_t>(1, (wanted + unit - 1) / unit) * unit;
+  const int64_t wanted = bytes / static_cast<int64_t>(sizeof(float)) / threads;
+  floats_per_thread_ = std::max<int64_t>(1, (wanted + kStep - 1) / kStep) * kStep;
   const auto size = static_cast<size_t>(floats_per_thread_ * threads) * sizeof(float);
   const size_t rounded = (size + kHugePage - 1) / kHugePage * kHugePage;
   memory_ = static_cast<float*>(std::aligned_alloc(kHugePage, rounded));
@@ -67,6 +69,7 @@ double ReadBench::bytes_per_second() {
   std::vector<std::jthread> readers;
   for (int64_t thread = 0; thread < threads_; ++thread)
     readers.emplace_back([&, thread] {
+      cpu::bind_to_core(static_cast<int>(thread));
       ready.arrive_and_wait();
       sums[static_cast<size_t>(thread)] = sum_of(memory_ + thread * floats_per_thread_, floats_per_thread_);
     });
