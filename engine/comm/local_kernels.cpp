@@ -56,21 +56,12 @@ void sum_elements(std::span<const void* const> from, int64_t from_bytes, std::sp
 template <typename Element>
 void sum_half(std::span<const void* const> from, int64_t from_offset, std::span<void* const> to,
               int64_t to_offset, int64_t count) {
-  constexpr int64_t kBlock = 256;
-  float sums[kBlock];
-  for (int64_t done = 0; done < count; done += kBlock) {
-    const int64_t size = count - done < kBlock ? count - done : kBlock;
-    const auto at = [&](size_t rank) { return static_cast<const Element*>(from[rank]) + from_offset + done; };
-    for (int64_t i = 0; i < size; ++i) sums[i] = at(0)[i];
-    for (size_t rank = 1; rank < from.size(); ++rank) {
-      const Element* const source = at(rank);
-      for (int64_t i = 0; i < size; ++i) sums[i] += source[i];
-    }
-    for (void* const each : to) {
-      Element* const target = static_cast<Element*>(each) + to_offset + done;
-      for (int64_t i = 0; i < size; ++i) target[i] = Element(sums[i]);
-    }
-  }
+  const auto at = [&](size_t rank) { return static_cast<const Element*>(from[rank]) + from_offset; };
+  cpu::for_vectors<float>(count, [&](int64_t i, auto n) {
+    cpu::FloatVector sum = cpu::load_part(at(0) + i, n, 0.0f);
+    for (size_t rank = 1; rank < from.size(); ++rank) sum += cpu::load_part(at(rank) + i, n, 0.0f);
+    for (void* const each : to) cpu::store_part(static_cast<Element*>(each) + to_offset + i, sum, n);
+  });
 }
 
 }  // namespace
