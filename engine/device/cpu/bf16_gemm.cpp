@@ -28,16 +28,23 @@ namespace shardlens::cpu {
 
 namespace {
 
-// A large result in fp32, a weight's gradient, is made in tiles of this size and written past the caches,
-// where the next to read it would not find it anyway. Written by the library where it lies, line by line as
-// the kernel comes to them, it took a quarter more of the product's time.
-constexpr int64_t kLargeResult = int64_t{1} << 18;
-constexpr int64_t kResultRows = 384, kResultCols = 768;
+// What is computed at once: pieces of `rows` × `cols` of a result that has more than `most` elements. Each
+// piece packs its operands anew.
+struct Pieces {
+  int64_t most, rows, cols;
+};
 
-// A result of 16 bits is summed in scratch of as many fp32 numbers as it has elements. Up to this many it is
-// computed at once, else in square tiles, each of which packs its operands anew.
-constexpr int64_t kMostAtOnce = int64_t{1} << 21;
-constexpr int64_t kTile = 384;
+// A large result in fp32, a weight's gradient, is made in pieces that stay in the cache and then written past
+// it, where the next to read it would not find it anyway. Written by the library where it lies, line by line
+// as the kernel comes to them, it took a quarter more of the product's time.
+constexpr Pieces kWide{int64_t{1} << 18, 384, 768};
+
+// A result of 16 bits is summed in scratch of as many fp32 numbers as it has elements. Where packing B is
+// quick or the sum short, pieces whose scratch stays in the cache are a tenth faster and more; elsewhere they
+// cost more than they give.
+constexpr Pieces kInCache{int64_t{1} << 18, 256, 768};
+constexpr Pieces kOfLarge{int64_t{1} << 21, 384, 384};
+constexpr int64_t kShortSum = 384;
 
 // Shapes a thread keeps. A model's step has some twenty; a generation draws a new one with every prompt.
 constexpr size_t kKept = 128;
@@ -206,8 +213,13 @@ void write_past_caches(const float* from, int64_t count, float* to) {
   std::copy_n(from + done, count - done, to + done);
 }
 
+Pieces pieces_of(const Gemm& gemm) {
+  if (gemm.wide_result) return kWide;
+  return gemm.transpose_b || gemm.k <= kShortSum ? kInCache : kOfLarge;
+}
+
 void multiply_large(const Gemm& gemm) {
-  static thread_local std::vector<float> tile(kResultRows * kResultCols);
+  static thread_local std::vector<float> tile(kWide.rows * kWide.cols);
   const Rows<float> result{static_cast<float*>(gemm.c), gemm.ldc}, sums{tile.data(), gemm.n};
   if (gemm.accumulate)
     for (int64_t row = 0; row < gemm.m; ++row) std::copy_n(result.at(row), gemm.n, sums.at(row));
@@ -235,15 +247,13 @@ void bf16_gemm(const Gemm& gemm, int threads) {
   parallel_for(threads, grid.rows * grid.cols, [&](int64_t tile) {
     const Range rows = tile_range(gemm.m, grid.rows, tile / grid.cols);
     const Range cols = tile_range(gemm.n, grid.cols, tile % grid.cols);
-    const bool wide = gemm.wide_result;
-    if (rows.size() * cols.size() <= (wide ? kLargeResult : kMostAtOnce))
-      return multiply(part_of(gemm, rows, cols));
-    const int64_t most_rows = wide ? kResultRows : kTile, most_cols = wide ? kResultCols : kTile;
-    for (int64_t row = rows.begin; row < rows.end; row += most_rows)
-      for (int64_t col = cols.begin; col < cols.end; col += most_cols) {
-        const Gemm part = part_of(gemm, {row, std::min(rows.end, row + most_rows)},
-                                  {col, std::min(cols.end, col + most_cols)});
-        wide ? multiply_large(part) : multiply(part);
+    const Pieces pieces = pieces_of(gemm);
+    if (rows.size() * cols.size() <= pieces.most) return multiply(part_of(gemm, rows, cols));
+    for (int64_t row = rows.begin; row < rows.end; row += pieces.rows)
+      for (int64_t col = cols.begin; col < cols.end; col += pieces.cols) {
+        const Gemm part = part_of(gemm, {row, std::min(rows.end, row + pieces.rows)},
+                                  {col, std::min(cols.end, col + pieces.cols)});
+        gemm.wide_result ? multiply_large(part) : multiply(part);
       }
   });
 }
