@@ -50,8 +50,8 @@ std::string drawn_equation(const Program& program, const Step& step) {
   const std::string own = program.tensor(step.outputs[0]).symbol + " =";
   const size_t next = step.equation.find("; ");
   const bool is_second = next != std::string::npos && step.equation.compare(next + 2, own.size(), own) == 0;
-  const std::string equation = is_second ? step.equation.substr(next + 2) : step.equation.substr(0, next);
-  return equation.substr(0, equation.find(",  "));
+  const std::string equation = is_second ? step.equation.substr(next + 2) : step.equation;
+  return equation.substr(0, std::min(equation.find("; "), equation.find(",  ")));
 }
 
 Row row_of(const Program& program, const Step& step) {

@@ -111,6 +111,15 @@ TEST(StageRows, AFusedStepIsTitledByWhatIsDrawnOfIt) {
   }
   EXPECT_THAT(norm, ::testing::ElementsAre("V = LayerNorm(R)", "R = X + O + b"));
   EXPECT_THAT(gelu, ::testing::ElementsAre("dH = dG ∘ GeLU'(H)"));
+  // On GPUs products are one step with GeLU too, and with its gradient.
+  settings.backend = BackendChoice::Cuda;
+  settings.tf32 = true;
+  const Program on_gpus = plan_program(settings);
+  std::vector<std::string> products;
+  for (const Row& row : rows_of(on_gpus))
+    if (row.step >= 0 && on_gpus.step(row.step).equation.find("GeLU") != std::string::npos)
+      products.push_back(row.title);
+  EXPECT_THAT(products, ::testing::ElementsAre("G = GeLU(H)", "dH = dG ∘ GeLU'(H)"));
 }
 
 TEST(StageStack, RowsFollowEachOtherWithoutOverlap) {
