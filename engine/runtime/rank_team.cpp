@@ -83,14 +83,15 @@ struct Turn {
 };
 
 // A rank computes on every core it gets; a window must not wait for it. At the lowest priority the ranks lose
-// only what drawing takes. But a thread that wakes up waits for the slice of the one that runs, whoever that
-// is, a millisecond or three and several times a frame; so a rank's slice is as short as the system has it.
-// (Scheduled as idle, ranks would be put aside at once as well, and would starve where a compiler runs.)
+// only what drawing takes. As a batch, a rank that wakes up puts nobody aside, and where its slice is the
+// longest that the system has, whatever is not a rank has a shorter one and puts it aside at once. (Scheduled
+// as idle, ranks would starve where a compiler runs, and frames were no sooner done: ui/platform/TRIED.md.)
 void give_way_to_the_window() {
   constexpr int kLowestPriority = 19;
   Turn turn;
+  turn.policy = SCHED_BATCH;
   turn.nice = kLowestPriority;
-  turn.slice_ns = 100'000;
+  turn.slice_ns = 100'000'000;
   if (syscall(SYS_sched_setattr, 0, &turn, 0) == 0) return;
   setpriority(PRIO_PROCESS, 0, kLowestPriority);
 }
