@@ -36,15 +36,16 @@ void train_shortly(const std::string& view, Platform& platform, ui::Studio& stud
   train.single.steps = train.compared.steps = kPictureSteps;
   train.form_open = false;
   train.comparison = view == "train-compare";
-  studio.training().send(train.wish());
   const auto begin = Clock::now();
+  const uint64_t before = studio.training().wait_until_idle(kTimeoutSeconds)->version;
+  studio.training().send(train.wish());
   do {
     draw_frame(platform, studio);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     if (seconds_since(begin) > kTimeoutSeconds)
       throw run_error(fmt::format("the training has not finished after {:.0f} s", kTimeoutSeconds));
   } while (studio.training().snapshot()->is_active() ||
-           studio.training().snapshot()->state == TrainState::Idle);
+           studio.training().snapshot()->version == before);  // the last one's end is not this one's
   const std::shared_ptr<const TrainSnapshot> trained = studio.training().snapshot();
   if (trained->state == TrainState::Refused) throw request_error(trained->message);
   if (trained->state == TrainState::Failed) throw run_error(trained->message);

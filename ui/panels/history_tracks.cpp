@@ -125,7 +125,8 @@ void draw_passes(const HistoryFrame& frame) {
       if (static_cast<double>(width) > room) continue;
       const float under = context.px(kPlayheadWide + 3);  // the playhead's head is clear of any name
       if (!paper && from < playhead + under && from + width > playhead - under) from = playhead + under;
-      if (from < free || from + width > frame.max.x + context.px(8)) break;
+      if (from < free) break;
+      if (from + width > frame.max.x + context.px(4)) continue;  // the width has that much of a gap in it
       draw_text(list, {from, top}, style, name);
       free = from + width + context.px(4);
       break;

@@ -269,11 +269,11 @@ void select_tensor(ViewState& view, const Program& program, TensorId tensor) {
 void draw_inspector(const Context& context) {
   Subject subject = subject_of(context);
   const ImVec2 origin = ImGui::GetCursorScreenPos();
-  // As wide with a scroll bar as without one: pictures are as high as they are wide, and where what they leave
-  // is just about enough, a bar would come and go with every frame.
+  // As wide with a scroll bar as without one: pictures are as high as they are wide, and where what they
+  // leave is just about enough, a bar would come and go with every frame.
   const ImGuiWindow& window = *ImGui::GetCurrentWindow();
-  const float room = ImGui::GetContentRegionAvail().x -
-                     (window.ScrollbarY ? 0.0f : ImGui::GetStyle().ScrollbarSize);
+  const float room =
+      ImGui::GetContentRegionAvail().x - (window.ScrollbarY ? 0.0f : ImGui::GetStyle().ScrollbarSize);
   Pen pen{ImGui::GetWindowDrawList(), origin.x, origin.y, room};
   draw_head(context, subject, pen);
   if (!subject.plan || subject.tensor_id == kNoTensor) {

@@ -72,6 +72,15 @@ double steps_wanted(const TrainSnapshot& train) {
                     static_cast<double>(all));
 }
 
+/// "2.5", or "14 k", as beside the plot's name.
+int tick_text(double value, char* text, int size, void*) {
+  const bool large = std::abs(value) >= 1000;
+  const auto end =
+      fmt::format_to_n(text, size - 1, "{:g}{}", large ? value / 1000 : value, large ? " k" : "");
+  *end.out = '\0';
+  return static_cast<int>(end.out - text);
+}
+
 /// Everything every plot does the same way: no menus, no boxes, small type, this frame's colours.
 bool begin_plot(const Context& context, const char* id, ImVec2 min, ImVec2 size, double steps, double low,
                 double high, const char* y_label) {
@@ -87,6 +96,7 @@ bool begin_plot(const Context& context, const char* id, ImVec2 min, ImVec2 size,
   }
   ImPlot::SetupAxis(ImAxis_X1, nullptr, ImPlotAxisFlags_Lock | ImPlotAxisFlags_NoHighlight);
   ImPlot::SetupAxis(ImAxis_Y1, y_label, ImPlotAxisFlags_Lock | ImPlotAxisFlags_NoHighlight);
+  ImPlot::SetupAxisFormat(ImAxis_Y1, tick_text);
   ImPlot::SetupAxisLimits(ImAxis_X1, 0, steps, ImPlotCond_Always);
   ImPlot::SetupAxisLimits(ImAxis_Y1, low, high, ImPlotCond_Always);
   return true;
