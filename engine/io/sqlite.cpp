@@ -60,6 +60,11 @@ Database::Database(const std::string& path, Access access) : path_(path) {
     const std::string why = handle_ ? sqlite3_errmsg(handle_) : sqlite3_errstr(code);
     sqlite3_close(handle_);
     handle_ = nullptr;
+    if ((code & 0xff) == SQLITE_CANTOPEN && access == Access::Create)
+      throw request_error(
+          fmt::format("cannot write {}: {} is not a folder that can be written to; choose "
+                      "another one",
+                      path, std::filesystem::absolute(path).parent_path().string()));
     throw request_error(fmt::format("{}: {}", path, why));
   }
   sqlite3_busy_timeout(handle_, kBusyMilliseconds);

@@ -87,7 +87,10 @@ void Recording::read_header() {
   const std::string& path = file_->path();
   const std::string program = file_->read([&](Database& database) {
     if (database.integer("PRAGMA application_id") != kRecordingId)
-      throw request_error(fmt::format("{} is a database, but no Shardlens recording", path));
+      throw request_error(
+          fmt::format("{} holds no Shardlens recording: it is empty, was cut short or is "
+                      "another program's database",
+                      path));
     const int64_t version = database.integer("PRAGMA user_version");
     if (version < kOldestRecordingVersion)
       throw request_error(

@@ -163,6 +163,16 @@ TEST_F(RecordingTest, AFileThatIsNoneIsSaidToBe) {
   EXPECT_THAT(error_of(path("")), HasSubstr("is not a file"));
 }
 
+TEST_F(RecordingTest, AFolderThatIsNotThereIsNamed) {
+  try {
+    record(path("nowhere/run.shardlens"));
+    FAIL() << "a recording was written into a folder that does not exist";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Request);
+    EXPECT_THAT(error.what(), HasSubstr(path("nowhere") + " is not a folder"));
+  }
+}
+
 TEST_F(RecordingTest, ANewerVersionIsSaidToBe) {
   record(path("run.shardlens"));
   Database(path("run.shardlens"), Database::Access::ReadWrite)
