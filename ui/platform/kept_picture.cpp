@@ -7,7 +7,7 @@
 
 namespace shardlens {
 
-KeptPicture::KeptPicture() {
+KeptPicture::KeptPicture(Bytes bytes) : bytes_(bytes) {
   glGenFramebuffers(1, &framebuffer_);
   glGenTextures(1, &colour_);
   glBindTexture(GL_TEXTURE_2D, colour_);
@@ -27,9 +27,9 @@ void KeptPicture::allocate(PixelSize size) {
   bind();
   if (possible(size.width) && possible(size.height)) {
     glBindTexture(GL_TEXTURE_2D, colour_);
-    // In the order of bytes that windows have, or each copy to one would turn every pixel.
-    glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA, size.width, size.height, 0, GL_BGRA, GL_UNSIGNED_INT_8_8_8_8_REV,
-                 nullptr);
+    const bool of_windows = bytes_ == Bytes::OfWindows;
+    glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA, size.width, size.height, 0, of_windows ? GL_BGRA : GL_RGBA,
+                 of_windows ? GL_UNSIGNED_INT_8_8_8_8_REV : GL_UNSIGNED_BYTE, nullptr);
     glFramebufferTexture2D(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, colour_, 0);
     if (glCheckFramebufferStatus(GL_FRAMEBUFFER) == GL_FRAMEBUFFER_COMPLETE) return;
   }

@@ -9,7 +9,12 @@ namespace shardlens {
 
 class KeptPicture {
  public:
-  KeptPicture();
+  // The order of a pixel's bytes. A window's copies one without turning every pixel; but in it llvmpipe draws
+  // some rectangles by a shortcut that rounds otherwise, by 1 of 255, so a picture that is to be the same
+  // bytes wherever it lies is kept in the order of files.
+  enum class Bytes { OfWindows, OfFiles };
+
+  explicit KeptPicture(Bytes bytes);
   ~KeptPicture();
   KeptPicture(const KeptPicture&) = delete;
   KeptPicture& operator=(const KeptPicture&) = delete;
@@ -24,6 +29,7 @@ class KeptPicture {
   void copy_to_window() const;
 
  private:
+  Bytes bytes_;
   GLuint framebuffer_ = 0, colour_ = 0;
   PixelSize size_;
 };

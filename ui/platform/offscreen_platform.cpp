@@ -143,7 +143,7 @@ class OffscreenPlatform final : public Platform {
  private:
   SurfacelessContext context_;
   GuiContext gui_;
-  KeptPicture picture_;
+  KeptPicture picture_{KeptPicture::Bytes::OfFiles};
   int64_t drawn_pixels_ = 0;
 };
 

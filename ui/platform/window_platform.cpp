@@ -67,7 +67,7 @@ class WindowPlatform final : public Platform {
     glfwMakeContextCurrent(window_);
     glfwSwapInterval(vertical_sync == VerticalSync::on ? 1 : 0);
     gui_.emplace(&glfwGetProcAddress);
-    picture_.emplace();
+    picture_.emplace(KeptPicture::Bytes::OfWindows);
     ImGui_ImplGlfw_InitForOpenGL(window_, true);
     glfwSetWindowUserPointer(window_, this);
     glfwSetDropCallback(window_, [](GLFWwindow* window, int count, const char** paths) {
