@@ -50,6 +50,10 @@ constexpr int64_t kCopiedCols = 512;
 constexpr int64_t kCopiedStride = kCopiedCols + 16;
 constexpr int64_t kLeastCopiedRows = 32, kMostCopiedRows = 767;
 
+// oneDNN packs a panel of up to 9,984 columns by kSumLength rows of B, 15 MB a rank that no plan knows of; of
+// a vocabulary's columns it is given half as many at a time.
+constexpr int64_t kMostCols = 4992;
+
 // Tiles begin at common multiples of the libraries' register blocks, so that an element takes the kernel it
 // would take in the whole product, and none is so thin that it takes another (see multiply) or that packing
 // costs more than the threads gain.
@@ -109,8 +113,8 @@ bool is_copied(const Product<float>& product) {
          product.a.stride % kUnpackedStrideStep == 0 && product.b.stride % kAliasedStrideStep == 0;
 }
 
-void multiply_as_it_is(const Product<float>& product) {
-  omp_set_num_threads(1);  // of this thread only: oneDNN would otherwise start a team in every rank
+/// Columns few enough to be handed to oneDNN at once.
+void multiply_cols(const Product<float>& product) {
   const int pieces = row_pieces(product);
   for (int64_t begin = 0; begin < product.k; begin += kSumLength)
     for (int piece = 0; piece < pieces; ++piece) {
@@ -129,6 +133,19 @@ void multiply_as_it_is(const Product<float>& product) {
                         std::to_string(product.n) + ", k " + std::to_string(product.k) + " with status " +
                         std::to_string(status));
     }
+}
+
+void multiply_as_it_is(const Product<float>& product) {
+  omp_set_num_threads(1);  // of this thread only: oneDNN would otherwise start a team in every rank
+  for (int64_t col = 0, cols = 0; col < product.n; col += cols) {
+    // The last may be wider by what would be left: a few columns take another kernel.
+    cols = product.n - col < kMostCols + kMinTile ? product.n - col : kMostCols;
+    Product<float> piece = product;
+    piece.n = cols;
+    piece.b = product.transpose_b ? product.b.from(col) : product.b.from(0, col);
+    piece.c = product.c.from(0, col);
+    multiply_cols(piece);
+  }
 }
 
 // Strip by strip; a column's sum is what it would be in the whole product.
