@@ -195,6 +195,18 @@ TEST(GemmShardTest, CopiedStripsSumWhatTheWholeDoes) {
   }
 }
 
+// So many columns are handed to oneDNN in pieces.
+TEST(GemmShardTest, AVocabularysColumnsSumWhatTheyShould) {
+  const auto device = make_cpu_device(1);
+  for (const int64_t n : {5087, 5088, 10081})
+    for (const bool transpose_b : {false, true}) {
+      const Case<float> product(false, transpose_b, 3, n, 400);
+      const std::vector<float> c = product.run(*device, true);
+      const std::vector<double> expected = product.reference(true);
+      for (size_t i = 0; i < c.size(); ++i) ASSERT_NEAR(c[i], expected[i], 2e-4) << n << " element " << i;
+    }
+}
+
 TEST(GemmShardTest, RowShardsOfAWeightGradientHaveTheBitsOfTheFullOne) {
   if (!splits_keep_the_bits()) GTEST_SKIP() << "oneDNN's kernels for this processor depend on the shape";
   const auto device = make_cpu_device(1);
