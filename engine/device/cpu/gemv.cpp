@@ -22,12 +22,6 @@ void add_row(T x, Rows<const S> b, int64_t n, T* y) {
   });
 }
 
-/// Asks for what a dot product comes to soon; further ahead it is slower.
-[[gnu::always_inline]] inline void ask_soon(const void* from) {
-  constexpr uintptr_t kBytes = 1024;
-  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(from) + kBytes));
-}
-
 /// x·row, both [k].
 template <class T, class S>
 T dot(const T* x, const S* row, int64_t k) {
@@ -37,7 +31,7 @@ T dot(const T* x, const S* row, int64_t k) {
   for (; i + kSums * kLanes<T> <= k; i += kSums * kLanes<T>)
     for (int s = 0; s < kSums; ++s) {
       const int64_t at = i + s * kLanes<T>;
-      ask_soon(row + at);
+      ask_ahead<kSoonBytes>(row + at);
       sums[s] += load_part(row + at, kLanes<T>, T(0)) * load(x + at);
     }
   for (; i < k; i += kLanes<T>) {
@@ -104,7 +98,7 @@ float dot(const float* first, const Bf16* row, int64_t k) {
   int64_t i = 0;
   for (; i + 4 * kPairs <= k; i += 4 * kPairs)
     for (int s = 0; s < 2; ++s) {
-      ask_soon(row + i + s * 2 * kPairs);
+      ask_ahead<kSoonBytes>(row + i + s * 2 * kPairs);
       const Pairs pairs = load_pairs(row + i + s * 2 * kPairs);
       sums[s].first += pairs.first * load(first + i / 2 + s * kPairs);
       sums[s].second += pairs.second * load(second + i / 2 + s * kPairs);

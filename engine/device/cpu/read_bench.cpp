@@ -22,7 +22,6 @@ namespace {
 
 constexpr int64_t kSums = 2;  // lines at a time. With four or eight it comes a quarter slower.
 constexpr int64_t kStep = kSums * cpu::kLanes<float>;
-constexpr int64_t kAhead = 256;                // floats
 constexpr size_t kHugePage = size_t{2} << 20;  // as a device's arenas are laid out
 
 float sum_of(const float* memory, int64_t count) {
@@ -30,7 +29,7 @@ float sum_of(const float* memory, int64_t count) {
   for (int64_t i = 0; i < count; i += kStep)
     for (int64_t s = 0; s < kSums; ++s) {
       const float* const from = memory + i + s * cpu::kLanes<float>;
-      __builtin_prefetch(from + kAhead);
+      cpu::ask_ahead<cpu::kSoonBytes>(from);
       sums[s] += cpu::load(from);
     }
   cpu::Vector<float> sum{};
