@@ -13,25 +13,37 @@ namespace shardlens::cpu {
 
 namespace {
 
+// A dot product does little between two reads, and is fastest with less asked for ahead than other passes.
+constexpr uintptr_t kDotAheadBytes = 2048;
+
+/// How many elements ahead of one of B that lies which has its turn `bytes` later, where rows of `width` are
+/// read: so many on where they lie one behind the other, else in the row that comes then.
+template <class S>
+int64_t elements_ahead(Rows<const S> b, int64_t width, uintptr_t bytes) {
+  const auto elements = static_cast<int64_t>(bytes / sizeof(S));
+  return b.stride == width ? elements : (elements + width - 1) / width * b.stride;
+}
+
 /// y[0, n) += x·B[0, 0 … n) of the first row of B; y stays in cache.
 template <class T, class S>
-void add_row(T x, Rows<const S> b, int64_t n, T* y) {
+void add_row(T x, Rows<const S> b, int64_t n, int64_t ahead, T* y) {
   for_vectors<T>(n, [&](int64_t i, auto count) {
-    const Vector<T> sum = load_part(y + i, count, T(0)) + load_ahead(b.first + i, count, T(0)) * x;
+    ask_for(b.first, i + ahead, 1);
+    const Vector<T> sum = load_part(y + i, count, T(0)) + load_part(b.first + i, count, T(0)) * x;
     store_part<T>(y + i, sum, count);
   });
 }
 
 /// x·row, both [k].
 template <class T, class S>
-T dot(const T* x, const S* row, int64_t k) {
+T dot(const T* x, const S* row, int64_t k, int64_t ahead) {
   constexpr int kSums = 2;  // lines at a time: with four they come from memory a quarter slower
   Vector<T> sums[kSums] = {};
   int64_t i = 0;
   for (; i + kSums * kLanes<T> <= k; i += kSums * kLanes<T>)
     for (int s = 0; s < kSums; ++s) {
       const int64_t at = i + s * kLanes<T>;
-      ask_ahead<kSoonBytes>(row + at);
+      ask_for(row, at + ahead, 1);
       sums[s] += load_part(row + at, kLanes<T>, T(0)) * load(x + at);
     }
   for (; i < k; i += kLanes<T>) {
@@ -65,7 +77,7 @@ struct Pairs {
 }
 
 /// The same of bf16, whose rows are short: whole rows ahead are asked for.
-void add_row(float x, Rows<const Bf16> b, int64_t n, float* y) {
+void add_row(float x, Rows<const Bf16> b, int64_t n, int64_t, float* y) {
   constexpr int64_t kRowsAhead = 8;
   int64_t i = 0;
   for (; i + 2 * kPairs <= n; i += 2 * kPairs) {
@@ -92,13 +104,13 @@ const float* factors_of(const float* x, Rows<const Bf16>, int64_t k) {
 }
 
 /// x·row, both [k], x as factors_of() gives it.
-float dot(const float* first, const Bf16* row, int64_t k) {
+float dot(const float* first, const Bf16* row, int64_t k, int64_t ahead) {
   const float* const second = first + (k + 1) / 2;
   Pairs sums[2] = {};
   int64_t i = 0;
   for (; i + 4 * kPairs <= k; i += 4 * kPairs)
     for (int s = 0; s < 2; ++s) {
-      ask_ahead<kSoonBytes>(row + i + s * 2 * kPairs);
+      ask_for(row, i + s * 2 * kPairs + ahead, 1);
       const Pairs pairs = load_pairs(row + i + s * 2 * kPairs);
       sums[s].first += pairs.first * load(first + i / 2 + s * kPairs);
       sums[s].second += pairs.second * load(second + i / 2 + s * kPairs);
@@ -119,14 +131,16 @@ void multiply_row(const T* x, Rows<const S> b, bool transpose_b, int64_t n, int6
                   T* y) {
   if (transpose_b) {
     const T* const factors = factors_of(x, b, k);
+    const int64_t ahead = elements_ahead(b, k, kDotAheadBytes);
     for (int64_t row = 0; row < n; ++row) {
-      const T sum = dot(factors, b.at(row), k);
+      const T sum = dot(factors, b.at(row), k, ahead);
       y[row] = accumulate ? y[row] + sum : sum;
     }
     return;
   }
   if (!accumulate) std::fill_n(y, n, T(0));
-  for (int64_t row = 0; row < k; ++row) add_row(x[row], b.from(row), n, y);
+  const int64_t ahead = elements_ahead(b, n, kAheadBytes);
+  for (int64_t row = 0; row < k; ++row) add_row(x[row], b.from(row), n, ahead, y);
 }
 
 template void multiply_row(const float*, Rows<const float>, bool, int64_t, int64_t, bool, float*);

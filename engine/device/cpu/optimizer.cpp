@@ -100,14 +100,16 @@ void CpuDevice::adamw(const AdamWStep& step) {
         for (const T* operand :
              {g, static_cast<const T*>(p), static_cast<const T*>(m), static_cast<const T*>(v)})
           ask_for(operand, begin + static_cast<int64_t>(kAheadBytes / sizeof(T)), kAsked);
-        for (int64_t i = begin; i < std::min(size, begin + kAsked); ++i) {
+        const int64_t end = std::min(size, begin + kAsked);
+        for (int64_t i = begin; i < end; ++i) {
           const T gradient = g[i] * factor;
           m[i] = beta1 * m[i] + rest1 * gradient;
           v[i] = beta2 * v[i] + rest2 * gradient * gradient;
           p[i] = p[i] * keep - rate * m[i] / (std::sqrt(v[i]) * root + epsilon);
         }
+        if (step.master != nullptr)
+          convert_row(p + begin, end - begin, static_cast<S*>(step.parameter) + first + begin);
       }
-      if (step.master != nullptr) convert_row(p, size, static_cast<S*>(step.parameter) + first);
     });
   });
 }

@@ -194,13 +194,10 @@ typedef uint32_t WordVector __attribute__((vector_size(kVectorBytes)));
 // each: the sum of 25 million exponentials took 37 ms, and 12 with its numbers asked for this many bytes
 // ahead. (What lies past the end may be asked for as well: asking reads nothing.)
 inline constexpr uintptr_t kAheadBytes = 4096;
-// One that does next to nothing is fastest with less.
-inline constexpr uintptr_t kSoonBytes = 1024;
 
 /// Asks for the memory that the pass will come to which now reads `from`.
-template <uintptr_t kBytes = kAheadBytes>
 [[gnu::always_inline]] inline void ask_ahead(const void* from) {
-  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(from) + kBytes));
+  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(from) + kAheadBytes));
 }
 
 /// load_part() in a pass over memory.
