@@ -21,7 +21,8 @@ constexpr uintptr_t kDotAheadBytes = 2048;
 template <class S>
 int64_t elements_ahead(Rows<const S> b, int64_t width, uintptr_t bytes) {
   const auto elements = static_cast<int64_t>(bytes / sizeof(S));
-  return b.stride == width ? elements : (elements + width - 1) / width * b.stride;
+  if (b.stride == width || width == 0) return elements;
+  return (elements + width - 1) / width * b.stride;
 }
 
 /// y[0, n) += x·B[0, 0 … n) of the first row of B; y stays in cache.
