@@ -258,12 +258,13 @@ Verb add_bench(CLI::App& app) {
          "plans are priced on it; scaling: the paper's points, the model's curve, and this machine's own; "
          "overlap: row-parallel products reduced in parts beside the next part's product, or whole; "
          "fusion: passes over the same elements as one step, or one by one; "
+         "speedup: T ranks of one thread against T = 1 on one core; "
          "record: what being recorded costs; trace: what being traced costs; plan: a trillion parameters "
          "priced, and a tournament; timeline: a long recording, drawn by lot, and what its timeline "
          "costs")
       ->required()
       ->check(CLI::IsMember({"gemm", "allreduce", "step", "generate", "calibrate", "scaling", "overlap",
-                             "fusion", "record", "trace", "plan", "timeline"}));
+                             "fusion", "speedup", "record", "trace", "plan", "timeline"}));
   app.add_option("--repetitions", *repetitions, "Timed repetitions; median and spread are printed")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
@@ -303,6 +304,7 @@ Verb add_bench(CLI::App& app) {
       "  shardlens-cli bench calibrate\n  shardlens-cli bench scaling\n"
       "  shardlens-cli bench scaling --out growth --budget 600\n"
       "  shardlens-cli bench overlap --layer --tp 2\n  shardlens-cli bench fusion --tp 2\n"
+      "  shardlens-cli bench speedup --tp 2\n"
       "  shardlens-cli bench timeline --tp 4 --events 1000000 --file-mib 1024\n");
   return [options, what, repetitions, out, budget, timeline, record, &app] {
     if (!options->delays.empty() && *what != "step" && *what != "record")
@@ -328,6 +330,7 @@ Verb add_bench(CLI::App& app) {
     if (*what == "plan") return bench_plan(*repetitions, options->json);
     if (*what == "overlap") return print_overlap(to_settings(*options), *repetitions, options->json);
     if (*what == "fusion") return print_fusion(to_settings(*options), *repetitions, options->json);
+    if (*what == "speedup") return print_speedup(to_settings(*options), *repetitions, options->json);
     if (*what == "calibrate") return bench_calibrate(*options, *repetitions, *out);
     if (*what == "gemm") return bench_gemm(*options, *repetitions);
     if (*what == "allreduce") return bench_allreduce(*options);

@@ -1,10 +1,13 @@
-// `bench overlap` and `bench fusion`: the same run in variants, in turn. Row-parallel products reduced whole
-// and in parts; passes over the same elements one by one and as one step.
+// `bench overlap`, `bench fusion` and `bench speedup`: the same run in variants, in turn. Row-parallel
+// products reduced whole and in parts; passes over the same elements one by one and as one step; one core and
+// T of them.
 #include <fmt/format.h>
 
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/plan_reports.h"
+#include "engine/config/error.h"
 #include "engine/device/device.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/variants_bench.h"
@@ -18,8 +21,14 @@ struct Variant {
   Settings settings;
 };
 
+/// What there is to say of the measured times, behind the table.
+using Remark = std::function<std::string(const std::vector<VariantTime>&)>;
+Remark always(std::string text) {
+  return [text = std::move(text)](const std::vector<VariantTime>&) { return text; };
+}
+
 int print_variants(const std::vector<Variant>& variants, int repetitions, bool as_json,
-                   const std::string& kind, const std::string& remark) {
+                   const std::string& kind, const Remark& remark) {
   std::vector<Settings> all;
   for (const Variant& variant : variants) all.push_back(variant.settings);
   const std::vector<VariantTime> times = bench_variants(all, repetitions);
@@ -38,7 +47,7 @@ int print_variants(const std::vector<Variant>& variants, int repetitions, bool a
     fmt::print("{}\n", nlohmann::ordered_json{{"repetitions", repetitions}, {"points", list}}.dump());
     return 0;
   }
-  const Settings& settings = variants.front().settings;
+  const Settings& settings = variants.back().settings;
   fmt::print("{} · {} · T = {} · split {} · {} · batch {} × sequence {} · {}\n\n", settings.model.title,
              settings.block == Block::Model ? "whole model" : "one " + to_string(settings.block), settings.tp,
              settings.split.name, to_string(settings.dtype), settings.batch, settings.seq,
@@ -51,7 +60,7 @@ int print_variants(const std::vector<Variant>& variants, int repetitions, bool a
                fmt::format("{:.1f} % ({:.1f} … {:.1f})", 100 * times[i].of_first,
                            100 * times[i].lowest_of_first, 100 * times[i].highest_of_first),
                times[i].compute_seconds * 1e3, times[i].collective_seconds * 1e3);
-  fmt::print("\n{} rounds, in each every variant in turn. {}\n", repetitions, remark);
+  fmt::print("\n{} rounds, in each every variant in turn. {}\n", repetitions, remark(times));
   return 0;
 }
 
@@ -69,8 +78,8 @@ int print_overlap(const Settings& settings, int repetitions, bool as_json) {
     variants.push_back(std::move(variant));
   }
   return print_variants(variants, repetitions, as_json, "row-parallel products",
-                        "A part is reduced beside the next one's product; here the summing takes a core from "
-                        "the products, on a GPU it would not.");
+                        always("A part is reduced beside the next one's product; here the summing takes a "
+                               "core from the products, on a GPU it would not."));
 }
 
 int print_fusion(Settings settings, int repetitions, bool as_json) {
@@ -82,7 +91,24 @@ int print_fusion(Settings settings, int repetitions, bool as_json) {
     variants.push_back(std::move(variant));
   }
   return print_variants(variants, repetitions, as_json, "passes over the same elements",
-                        "Both compute the same bits.");
+                        always("Both compute the same bits."));
+}
+
+int print_speedup(Settings settings, int repetitions, bool as_json) {
+  if (settings.tp < 2)
+    throw request_error("T = 1 on one core is what the others are held against; give --tp 2 or more");
+  settings.update = settings.block == Block::Model;
+  settings.threads_per_rank = 1;
+  Settings alone = settings;
+  alone.tp = 1;
+  const std::string many = fmt::format("T = {}, a core each", settings.tp);
+  return print_variants({{"T = 1, one core", {{"tp", 1}}, alone}, {many, {{"tp", settings.tp}}, settings}},
+                        repetitions, as_json, "ranks of one thread",
+                        [&](const std::vector<VariantTime>& times) {
+                          return fmt::format("T = {} is {:.2f} × as fast as one core ({:.2f} … {:.2f}).",
+                                             settings.tp, 1 / times[1].of_first,
+                                             1 / times[1].highest_of_first, 1 / times[1].lowest_of_first);
+                        });
 }
 
 }  // namespace shardlens::cli

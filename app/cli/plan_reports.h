@@ -32,4 +32,7 @@ int print_overlap(const Settings& settings, int repetitions, bool json);
 /// `bench fusion`: the same, its passes over the same elements as one step against one by one.
 int print_fusion(Settings settings, int repetitions, bool json);
 
+/// `bench speedup`: the same with T ranks of one thread against T = 1 on one thread. Refuses T = 1.
+int print_speedup(Settings settings, int repetitions, bool json);
+
 }  // namespace shardlens::cli

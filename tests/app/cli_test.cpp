@@ -188,6 +188,7 @@ TEST(Cli, WrongRequestsEndWithTwoAndNameTheRemedy) {
       {"step --layer --input /nonexistent/x.npy", "/nonexistent/x.npy"},
       {"step --layer --weights /nonexistent/w.safetensors", "/nonexistent/w.safetensors"},
       {"bench speed", "gemm"},
+      {"bench speedup --tp 1", "--tp 2"},
       {"plan --model gpt2-tiny --seq 8 --cache 4", "cache of 8"},
       {"dance", "dance"},
       {"plan --tp two", "two"},
@@ -258,6 +259,17 @@ TEST(Cli, BenchPrintsRatiosAsJson) {
   EXPECT_GT(generated["tokens_per_second"].get<double>(), 0);
   EXPECT_GT(generated["of_read_ceiling"].get<double>(), 0);
   EXPECT_GT(generated["read_ceiling_bytes_per_second"].get<double>(), 0);
+}
+
+TEST(Cli, RanksAreTimedAgainstOneCore) {
+  const Ended ended = run(std::string("bench speedup --json --repetitions 1 --tp 2 ") + kTiny);
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const nlohmann::json points = nlohmann::json::parse(ended.out)["points"];
+  ASSERT_EQ(points.size(), 2u);
+  EXPECT_EQ(points[0]["tp"], 1);
+  EXPECT_EQ(points[0]["collective_seconds"], 0) << "one rank meets nobody";
+  EXPECT_EQ(points[1]["tp"], 2);
+  EXPECT_GT(points[1]["collective_seconds"], 0);
 }
 
 TEST(Cli, APassOfGenerationIsPlannedAndAgreesWithSerial) {
