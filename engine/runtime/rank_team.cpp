@@ -35,6 +35,9 @@ constexpr double kFp16LossScale = 1024;
 constexpr size_t kMostAsked = 256;
 constexpr size_t kStillAsked = 128;
 
+// How long ranks that are fed wait for the others, at most.
+constexpr double kMostFedApartSeconds = 10;
+
 // Of steps that are not traced every so many is marked, so that one of them is among those waited for.
 constexpr size_t kUntracedPerMark = kMostAsked - kStillAsked;
 
@@ -288,7 +291,13 @@ void RankTeam::start_at(size_t target, std::optional<double> begin_seconds) {
       rewind_locked();
       if (plan_->program.settings.update) ++weights_of_;
     }
-    if (here_.front()->claimed == 0) pass_begin_seconds_ = begin_seconds.value_or(now_seconds());
+    if (here_.front()->claimed == 0) {
+      pass_begin_seconds_ = begin_seconds.value_or(now_seconds());
+      begins_when_fed_ = all_are_here() && std::any_of(here_.begin(), here_.end(), [this](const Rank* rank) {
+                           return !rank->ready || rank->weights_of != weights_of_;
+                         });
+      fed_ = 0;
+    }
     halting_ = false;
     target_ = target;
     start = ++starts_;
@@ -411,6 +420,22 @@ void RankTeam::feed_pass(Rank& rank, uint64_t pass, uint64_t weights_of) {
     const bool shown = is_input(tensor) || (tensor.kind == MemoryKind::Weight && is_lasting(tensor));
     if (shown) show(rank, -1, tensor);
   }
+}
+
+// When the pass began for which a rank was just fed. Where much had to be made it waits for the others, but
+// not for ever: one that hangs is missed by those who meet without it.
+double RankTeam::begin_fed_pass() {
+  std::unique_lock lock(mutex_);
+  if (!begins_when_fed_) return pass_begin_seconds_;
+  const double most = std::min(timeout_seconds(plan_->program.settings), kMostFedApartSeconds);
+  if (++fed_ < here_.size())
+    wake_ranks_.wait_for(lock, std::chrono::duration<double>(most),
+                         [this] { return stopping_ || !begins_when_fed_; });
+  if (std::exchange(begins_when_fed_, false)) {
+    pass_begin_seconds_ = now_seconds();
+    wake_ranks_.notify_all();
+  }
+  return pass_begin_seconds_;
 }
 
 void RankTeam::run_step(Rank& rank, StepId id, double begin_of_pass, double held_seconds) {
@@ -614,12 +639,15 @@ void RankTeam::rank_main(Rank& rank) {
       rank.claimed_seconds = now_seconds();
       const uint64_t pass = pass_;
       const uint64_t weights_of = weights_of_;
-      const double begin_of_pass = pass_begin_seconds_;
+      double begin_of_pass = pass_begin_seconds_;
       lock.unlock();
       if (at == 0) rank.has_clock = false;
       if (traced_ && rank.device->behind() != nullptr && !std::exchange(rank.has_clock, true))
         rank.device->behind()->set_clock();
-      if (at == 0) feed_pass(rank, pass, weights_of);
+      if (at == 0) {
+        feed_pass(rank, pass, weights_of);
+        begin_of_pass = begin_fed_pass();
+      }
       begin_step(rank, at, begin_of_pass);
       if (rank.asked.size() > kMostAsked) look_up(rank, kStillAsked, begin_of_pass, at);
       lock.lock();

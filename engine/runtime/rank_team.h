@@ -134,6 +134,7 @@ class RankTeam : public std::enable_shared_from_this<RankTeam> {
   void begin_step(Rank& rank, StepId id, double begin_of_pass);
   double stand_still(double seconds);
   void feed_pass(Rank& rank, uint64_t pass, uint64_t weights_of);
+  double begin_fed_pass();
   void show(int replica, int rank, StepId step, const Tensor& tensor, const void* data) const;
   void start_at(size_t target, std::optional<double> begin_seconds);
   void show(Rank& rank, StepId step, const Tensor& tensor) const;
@@ -177,6 +178,9 @@ class RankTeam : public std::enable_shared_from_this<RankTeam> {
   uint64_t weights_of_ = 0;  ///< raised when weights and optimizer state must be fed anew
   PassInputs inputs_;
   double pass_begin_seconds_ = 0;
+  /// Memory or weights must be made first, which is no part of the pass: it begins when all ranks are fed.
+  bool begins_when_fed_ = false;
+  size_t fed_ = 0;        ///< ranks that wait for it
   bool halting_ = false;  ///< pause() was called: nobody is late any longer
   bool stopping_ = false;
   std::optional<Failure> failure_;

@@ -10,9 +10,11 @@
 #include <fstream>
 #include <limits>
 #include <map>
+#include <mutex>
 #include <stdexcept>
 #include <thread>
 
+#include "engine/config/clock.h"
 #include "engine/config/error.h"
 #include "engine/io/npy.h"
 #include "engine/io/safetensors.h"
@@ -20,6 +22,7 @@
 #include "engine/runtime/gather.h"
 #include "engine/runtime/sampler.h"
 #include "tests/engine/small_layer.h"
+#include "tests/engine/small_model.h"
 
 namespace shardlens {
 namespace {
@@ -55,6 +58,24 @@ class Laggard : public StepObserver {
   void on_tensor(int rank, StepId, const Tensor&, const void*) override {
     if (rank == 1) std::this_thread::sleep_for(std::chrono::microseconds(300));
   }
+};
+
+// Is slow while one rank is fed, and knows when the last of them was.
+class SlowFeed : public StepObserver {
+ public:
+  void on_pass(int rank, uint64_t, bool) override {
+    if (rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  void on_tensor(int, StepId step, const Tensor&, const void*) override {
+    if (step != -1) return;
+    const std::lock_guard lock(mutex_);
+    fed_seconds_ = std::max(fed_seconds_, now_seconds());
+  }
+  double fed_seconds() const { return fed_seconds_; }
+
+ private:
+  std::mutex mutex_;
+  double fed_seconds_ = 0;
 };
 
 // Counts the tensors it is shown.
@@ -184,6 +205,22 @@ TEST(Executor, CancelEndsARunFromAnotherThread) {
       EXPECT_EQ(error.kind(), ErrorKind::Cancelled);
     }
     other.join();
+  }
+}
+
+TEST(Executor, MakingWeightsAnewIsNoPartOfThePass) {
+  Executor executor(make_plan(testing::small_model(2)));
+  executor.start(executor.steps());
+  executor.wait();
+  const auto feed = std::make_shared<SlowFeed>();
+  executor.observe({feed});
+  executor.rewind();  // after an update, so the weights are drawn again
+  executor.start(executor.steps());
+  executor.wait();
+  const double ended = now_seconds();
+  for (int rank = 0; rank < 2; ++rank) {
+    EXPECT_GE(executor.trace(rank).events().front().begin_seconds, 0);
+    EXPECT_LE(executor.trace(rank).events().back().end_seconds, ended - feed->fed_seconds());
   }
 }
 
