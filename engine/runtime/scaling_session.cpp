@@ -31,8 +31,9 @@ constexpr int64_t kHiddenSizes[] = {1024, 2048, 3072, 4096, 6144, 8192, 12288, 1
 constexpr int kMostDrawnStages = 8, kMostDrawnParts = 48;
 constexpr int64_t kUsualHead = 64;  // features of a head, about
 
-/// A layer of `settings` so wide, in heads that twice T divides.
+/// A layer of `settings` so wide, in heads that twice T divides; of its own width it is itself.
 Settings of_width(Settings settings, int64_t hidden) {
+  if (hidden == settings.model.hidden) return settings;
   const int64_t group = 2 * settings.tp;
   settings.model.heads = std::max<int64_t>(1, (hidden / kUsualHead + group / 2) / group) * group;
   settings.model.hidden = hidden;
