@@ -104,7 +104,7 @@ void draw_passes(const HistoryFrame& frame) {
   const float top = frame.min.y - context.px(kPassHeight);
   const bool paper = Tape::current() != nullptr;
   const float playhead = frame.x(context.replay.seconds);
-  float free = frame.min.x;  // right of the names so far
+  float free = frame.min.x;  // right of the names so far: no line may cut one
   for (size_t i = 0; i < passes.size(); ++i) {
     const HistoryPass& pass = *passes[i];
     const float x0 = frame.x_of_ns(pass.begin_ns), x1 = frame.x_of_ns(pass.end_ns());
@@ -115,8 +115,8 @@ void draw_passes(const HistoryFrame& frame) {
                 {std::min(x1, frame.max.x), frame.min.y - context.px(2)},
                 faded(context.theme.forward, 0.25f));
     if (x0 >= frame.min.x && (named || pixels >= context.px(kLeastPassLine)))
-      draw_line(list, {std::round(x0), named ? top : frame.min.y}, {std::round(x0), frame.max.y},
-                context.theme.line, std::max(1.0f, context.px(1)));
+      draw_line(list, {std::round(x0), named && x0 >= free ? top : frame.min.y},
+                {std::round(x0), frame.max.y}, context.theme.line, std::max(1.0f, context.px(1)));
     if (!named) continue;
     float from = std::max(x0, frame.min.x) + context.px(5);
     const double room = every > 1 ? static_cast<double>(every) * pixels : static_cast<double>(x1 - from);

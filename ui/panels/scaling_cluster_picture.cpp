@@ -142,7 +142,7 @@ float draw_devices(const Context& context, const ClusterStudy& study, ImVec2 min
   if (grid.tp >= grid.node)
     nodes = grid.tp == grid.node ? fmt::format("a box is a node of {}", grid.node)
                                  : fmt::format("a box is {} nodes of {}", grid.tp / grid.node, grid.node);
-  nodes += "; bright: with the embedding or the loss";
+  nodes += "; in full colour: with the embedding or the loss";
   if (grid.shown < grid.replicas)
     nodes += fmt::format("; {} more replicas like these are not drawn", grid.replicas - grid.shown);
   draw_text(list, {min.x, y}, in(type.note, context.theme.text), fitted(type.note, nodes, size.x));

@@ -22,6 +22,7 @@ constexpr float kTrackHeight = 30, kTrackGap = 6;       // as long as the ranks 
 constexpr float kLeastTrackHeight = 13, kLeastGap = 2;  // then tracks shrink, and after that they scroll
 constexpr float kAxisHeight = 20;
 constexpr float kNameHeight = 18;  // of a run's name above its tracks, where there are several
+constexpr float kAroundName = 13;  // a block's seam, and its name's margins
 constexpr double kZoomPerNotch = 0.8;
 
 /// One frame of the panel: the data, the axis and the place where the tracks are drawn.
@@ -77,7 +78,7 @@ std::vector<std::string> labels_for(const Frame& frame) {
       in_view =
           in_view || (rank[id].end_seconds > frame.shown.begin && rank[id].begin_seconds < frame.shown.end);
     }
-    const float width = static_cast<float>(shortest / frame.pixel_seconds()) - context.px(12);
+    const float width = static_cast<float>(shortest / frame.pixel_seconds()) - context.px(kAroundName);
     if (!in_view || width < context.px(8)) continue;
     labels[id] = longest_name(program, step, style, width);
   }
@@ -109,14 +110,15 @@ void draw_compute(const Frame& frame, size_t rank) {
       selected_max = {x1 + half, bottom + half};
     }
     const float from = std::max(x0, frame.min.x);
-    const float room = std::min(x1, frame.max.x) - from - context.px(12);
+    const float room = std::min(x1 + context.px(1), frame.max.x) - from - context.px(kAroundName);
     if (block.joined() || room < context.px(8)) continue;
     text.colour = legible_on(theme, fill);
     const std::string& common = frame.labels[static_cast<size_t>(block.first)];
     // Where one rank was too quick for a name, the others still say theirs.
     const std::string label =
-        common.empty() ? longest_name(frame.program(), step, text, room) : fitted(text, common, room);
-    if (!label.empty())
+        common.empty() ? longest_name(frame.program(), step, text, room)
+                       : fitted(text, common, room + context.px(0.5f));  // half a pixel: sums are rounded
+    if (!label.empty() && label != "…")
       draw_text(list, {from + context.px(6), top + (frame.height - text.size) / 2}, text, label);
   }
   const float width = selected_max.x - selected_min.x;

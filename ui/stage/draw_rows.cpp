@@ -182,7 +182,9 @@ void draw_line(const Scene& scene, ImDrawList* list, size_t row_index) {
   const TextStyle style = scene.text(scene.context.fonts.body, kSmallSize, words_colour);
   std::string words = line_sentence(scene.program(), step);
   if (next) words = "next step: " + words;
-  words = fitted(style, words, right - left - scene.px(24));
+  const float room = right - left - scene.px(24);
+  if (text_width(style, words) > room) words.resize(std::min(words.find(", "), words.size()));
+  words = fitted(style, words, room);
   const bool legible = rect.height() >= style.size * 0.9f;
   const float half = legible ? text_width(style, words) / 2 + scene.px(10) : 0;
   const float centre = (left + right) / 2;
