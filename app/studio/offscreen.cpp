@@ -76,14 +76,14 @@ void lose_shortly(const std::string& view, Platform& platform, ui::Studio& studi
     draw_until(platform, studio, "no rank was lost", [&] { return studio.snapshot().failure.has_value(); });
   } else if (view == kLostTrainView) {
     ui::TrainView& train = studio.view().train;
+    train.single.checkpoint_every = 10;
+    train.single.timeout_seconds = ui::kLostAfterSeconds;
     train_command::Start start = ui::training_of(train.single);
-    TrainOptions& options = start.models.front().options;
+    const TrainOptions& options = start.models.front().options;
     train.form_open = false;
     const std::filesystem::path scratch =
         std::filesystem::temp_directory_path() / fmt::format("shardlens-lost-{}", getpid());
     start.checkpoints = scratch.string();
-    options.checkpoint_every = 10;
-    options.settings.timeout_seconds = ui::kLostAfterSeconds;
     studio.training().send(start);
     const auto trained = [&] {
       const auto now = studio.training().snapshot();
