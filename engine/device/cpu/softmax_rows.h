@@ -39,7 +39,9 @@ RowStatistics<T> softmax_row(T* scores, int64_t valid, int64_t width, T scale) {
     return so_far + e;
   });
   const T inverse = T(1) / sum_lanes<T>(sums);
-  for (int64_t i = 0; i < valid; ++i) scores[i] *= inverse;
+  for_vectors<T>(valid, [&](int64_t i, auto n) {
+    store_part<T>(scores + i, load_part(scores + i, n, T(0)) * inverse, n);
+  });
   std::fill(scores + valid, scores + width, T(0));
   return {top, inverse};
 }
@@ -58,10 +60,12 @@ void softmax_row_again(T* scores, int64_t valid, int64_t width, T scale, RowStat
 template <class T>
 void softmax_grad_row(const T* probs, const T* dropped, T* dprobs, int64_t valid, int64_t width, T delta,
                       T scale) {
-  if (dropped == nullptr)
-    for (int64_t i = 0; i < valid; ++i) dprobs[i] = probs[i] * (dprobs[i] - delta) * scale;
-  else
-    for (int64_t i = 0; i < valid; ++i) dprobs[i] = (dropped[i] * dprobs[i] - probs[i] * delta) * scale;
+  for_vectors<T>(valid, [&](int64_t i, auto n) {
+    const Vector<T> p = load_part(probs + i, n, T(0)), d = load_part(dprobs + i, n, T(0));
+    const Vector<T> product =
+        dropped == nullptr ? p * (d - delta) : load_part(dropped + i, n, T(0)) * d - p * delta;
+    store_part<T>(dprobs + i, product * scale, n);
+  });
   std::fill(dprobs + valid, dprobs + width, T(0));
 }
 

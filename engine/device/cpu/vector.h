@@ -1,10 +1,9 @@
 // Arithmetic on a register at a time, with the compiler's vector extensions. The idea: one code path for
-// every element. A tail shorter than a vector is padded through a small buffer and takes the same
-// instructions as the rest, so an element's result depends on neither its position nor the count, and a
-// shard's bits equal the full tensor's.
+// every element. A tail shorter than a vector is padded as it is read and takes the same instructions as the
+// rest, so an element's result depends on neither its position nor the count, and a shard's bits equal the
+// full tensor's. Registers are as wide as the machine's: made of two, the compiler takes up to six times the
+// instructions.
 #pragma once
-
-#include <immintrin.h>
 
 #include <bit>
 #include <cstdint>
@@ -14,18 +13,14 @@
 #include <utility>
 
 #include "engine/io/half.h"
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+#include "engine/device/cpu/registers_512.h"
+#else
+#include "engine/device/cpu/registers_256.h"
+#endif
 
 namespace shardlens::cpu {
 
-// As wide as the machine's registers: made of two, the compiler takes up to six times the instructions.
-#ifdef __AVX512F__
-inline constexpr int kVectorBytes = 64;
-#else
-inline constexpr int kVectorBytes = 32;
-#endif
-
-typedef float FloatVector __attribute__((vector_size(kVectorBytes)));
-typedef double DoubleVector __attribute__((vector_size(kVectorBytes)));
 typedef int32_t Int32Vector __attribute__((vector_size(kVectorBytes)));
 typedef int64_t Int64Vector __attribute__((vector_size(kVectorBytes)));
 
@@ -91,18 +86,7 @@ template <class T>
 /// a·b + c, rounded once: asked for, because the compiler is not to choose where it rounds.
 template <class T>
 [[gnu::always_inline]] inline Vector<T> multiply_add(Vector<T> a, Vector<T> b, Vector<T> c) {
-  constexpr bool kSingle = std::is_same_v<T, float>;
-#ifdef __AVX512F__
-  if constexpr (kSingle)
-    return FloatVector(_mm512_fmadd_ps(__m512(a), __m512(b), __m512(c)));
-  else
-    return DoubleVector(_mm512_fmadd_pd(__m512d(a), __m512d(b), __m512d(c)));
-#else
-  if constexpr (kSingle)
-    return FloatVector(_mm256_fmadd_ps(__m256(a), __m256(b), __m256(c)));
-  else
-    return DoubleVector(_mm256_fmadd_pd(__m256d(a), __m256d(b), __m256d(c)));
-#endif
+  return registers::multiply_add(a, b, c);
 }
 
 template <class T>
@@ -114,80 +98,66 @@ template <class T>
 template <class T>
 [[gnu::always_inline]] inline Vector<T> load_part(const T* from, int64_t count, T fill) {
   if (count == kLanes<T>) return load(from);
-  Vector<T> vector = Vector<T>{} + fill;
-  std::memcpy(&vector, from, static_cast<size_t>(count) * sizeof(T));
-  return vector;
+  return registers::load_first(from, count, Vector<T>{} + fill);
 }
 
 template <class T>
 [[gnu::always_inline]] inline void store_part(T* to, Vector<T> vector, int64_t count) {
   if (count == kLanes<T>) return store<T>(to, vector);
-  std::memcpy(to, &vector, static_cast<size_t>(count) * sizeof(T));
+  registers::store_first(to, vector, count);
 }
 
 /// Writes a vector to where a register's bytes begin, past the caches: what it overwrites need not be
 /// fetched, and nothing else is driven out. settle_past_caches() must follow before another thread may learn
 /// of it.
-#ifdef __AVX512F__
 [[gnu::always_inline]] inline void store_past_caches(float* to, FloatVector vector) {
-  _mm512_stream_ps(to, __m512(vector));
+  registers::stream(to, vector);
 }
-#else
-[[gnu::always_inline]] inline void store_past_caches(float* to, FloatVector vector) {
-  _mm256_stream_ps(to, __m256(vector));
-}
-#endif
 [[gnu::always_inline]] inline void settle_past_caches() {
   _mm_sfence();
 }
 
 // A vector of 16-bit numbers is loaded as fp32 and rounded when it is stored.
-typedef uint16_t ShortVector __attribute__((vector_size(kVectorBytes / 2)));
-typedef uint32_t WordVector __attribute__((vector_size(kVectorBytes)));
 
-// The compiler takes both by halves. (Masks of all lanes: GCC 12 warns of the others' undefined operands.)
-#ifdef __AVX512BW__
-[[gnu::always_inline]] inline WordVector words_of(ShortVector shorts) {
-  return WordVector(_mm512_maskz_cvtepu16_epi32(0xFFFF, __m256i(shorts)));
+/// As many as fit a vector of fp32; the lanes from `count` on are 0.
+template <class Half>
+[[gnu::always_inline]] inline ShortVector load_shorts(const Half* from, int64_t count) {
+  if (count < kLanes<float>) return registers::load_first(from, count);
+  ShortVector shorts;
+  std::memcpy(&shorts, from, sizeof shorts);
+  return shorts;
 }
-[[gnu::always_inline]] inline ShortVector shorts_of(WordVector words) {
-  return ShortVector(_mm512_maskz_cvtepi32_epi16(0xFFFF, __m512i(words)));
+
+template <class Half>
+[[gnu::always_inline]] inline void store_shorts(Half* to, ShortVector shorts, int64_t count) {
+  if (count < kLanes<float>) return registers::store_first(to, shorts, count);
+  std::memcpy(to, &shorts, sizeof shorts);
 }
-#else
-[[gnu::always_inline]] inline WordVector words_of(ShortVector shorts) {
-  return WordVector(_mm256_cvtepu16_epi32(__m128i(shorts)));
-}
-[[gnu::always_inline]] inline ShortVector shorts_of(WordVector words) {
-  return __builtin_convertvector(words, ShortVector);
-}
-#endif
 
 /// The lanes from `count` on become `fill`, which need not be a number of the 16-bit format.
 [[gnu::always_inline]] inline FloatVector filled(FloatVector vector, int64_t count, float fill) {
-  for (int64_t i = count; i < kLanes<float>; ++i) vector[i] = fill;
-  return vector;
+  if (count == kLanes<float>) return vector;
+  Int32Vector lanes;
+  for (int lane = 0; lane < kLanes<float>; ++lane) lanes[lane] = lane;
+  return lanes < static_cast<int32_t>(count) ? vector : FloatVector{} + fill;
 }
 
 [[gnu::always_inline]] inline FloatVector load_part(const Bf16* from, int64_t count, float fill) {
-  ShortVector bits{};
-  std::memcpy(&bits, from, static_cast<size_t>(count) * sizeof(Bf16));
-  return filled(half::widen_bfloat<FloatVector>(words_of(bits)), count, fill);
+  const WordVector words = registers::words_of(load_shorts(from, count));
+  return filled(half::widen_bfloat<FloatVector>(words), count, fill);
 }
 
 [[gnu::always_inline]] inline FloatVector load_part(const Fp16* from, int64_t count, float fill) {
-  ShortVector bits{};
-  std::memcpy(&bits, from, static_cast<size_t>(count) * sizeof(Fp16));
-  return filled(half::widen_half<FloatVector>(words_of(bits)), count, fill);
+  const WordVector words = registers::words_of(load_shorts(from, count));
+  return filled(half::widen_half<FloatVector>(words), count, fill);
 }
 
 [[gnu::always_inline]] inline void store_part(Bf16* to, FloatVector vector, int64_t count) {
-  const ShortVector bits = shorts_of(half::round_bfloat<WordVector>(vector));
-  std::memcpy(to, &bits, static_cast<size_t>(count) * sizeof(Bf16));
+  store_shorts(to, registers::shorts_of(half::round_bfloat<WordVector>(vector)), count);
 }
 
 [[gnu::always_inline]] inline void store_part(Fp16* to, FloatVector vector, int64_t count) {
-  const ShortVector bits = shorts_of(half::round_half<WordVector>(vector));
-  std::memcpy(to, &bits, static_cast<size_t>(count) * sizeof(Fp16));
+  store_shorts(to, registers::shorts_of(half::round_half<WordVector>(vector)), count);
 }
 
 // A pass over memory that computes much on every element has few reads under way at a time and waits for
@@ -254,27 +224,31 @@ inline void convert_row(const From* from, int64_t count, To* to) {
   for_vectors<T>(count, [&](int64_t i, auto n) { store_part(to + i, load_part(from + i, n, T(0)), n); });
 }
 
-/// Sum and maximum over the lanes, halves first: always the same order. The maximum ignores NaN.
-template <class T, class Lanes>
-[[gnu::always_inline]] inline T sum_lanes(Lanes lanes) {
+/// op(lanes, lanes) over all lanes, halves first: always the same order.
+template <class T, class Lanes, class Op>
+[[gnu::always_inline]] inline T fold_lanes(Lanes lanes, const Op& op) {
   constexpr size_t kHalf = sizeof lanes / sizeof(T) / 2;
   if constexpr (kHalf == 1)
-    return lanes[0] + lanes[1];
+    return op(lanes[0], lanes[1]);
   else  // by shuffles: a register of which parts were read through memory would be kept there all the time
     return [&]<size_t... lane>(std::index_sequence<lane...>) {
-      return sum_lanes<T>(__builtin_shufflevector(lanes, lanes, lane...) +
-                          __builtin_shufflevector(lanes, lanes, (lane + kHalf)...));
+      return fold_lanes<T>(op(__builtin_shufflevector(lanes, lanes, lane...),
+                              __builtin_shufflevector(lanes, lanes, (lane + kHalf)...)),
+                           op);
     }
   (std::make_index_sequence<kHalf>());
 }
 
+template <class T, class Lanes>
+[[gnu::always_inline]] inline T sum_lanes(Lanes lanes) {
+  return fold_lanes<T>(lanes, [](auto a, auto b) { return a + b; });
+}
+
+/// Ignores NaN.
 template <class T>
 [[gnu::always_inline]] inline T max_lanes(Vector<T> vector) {
-  T lanes[kLanes<T>];
-  store<T>(lanes, vector);
-  T largest = -std::numeric_limits<T>::infinity();
-  for (T lane : lanes) largest = lane > largest ? lane : largest;
-  return largest;
+  const Vector<T> numbers = vector == vector ? vector : Vector<T>{} - std::numeric_limits<T>::infinity();
+  return fold_lanes<T>(numbers, [](auto a, auto b) { return a > b ? a : b; });
 }
 
 /// e^x. The argument is reduced to x = n ln 2 + r with |r| <= ln(2)/2, where the Taylor polynomial of degree
