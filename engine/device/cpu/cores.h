@@ -3,8 +3,8 @@
 
 namespace shardlens::cpu {
 
-/// The index-th core that this process may use becomes the only one of the calling thread; with fewer, nothing
-/// changes.
+/// The index-th core that this process may use becomes the only one of the calling thread; with fewer,
+/// nothing changes.
 void bind_to_core(int index);
 
 }  // namespace shardlens::cpu

@@ -244,11 +244,10 @@ template <class T, class Lanes>
   return fold_lanes<T>(lanes, [](auto a, auto b) { return a + b; });
 }
 
-/// Ignores NaN.
+/// Of numbers: a maximum that starts below all of them takes no NaN in.
 template <class T>
 [[gnu::always_inline]] inline T max_lanes(Vector<T> vector) {
-  const Vector<T> numbers = vector == vector ? vector : Vector<T>{} - std::numeric_limits<T>::infinity();
-  return fold_lanes<T>(numbers, [](auto a, auto b) { return a > b ? a : b; });
+  return fold_lanes<T>(vector, [](auto a, auto b) { return a > b ? a : b; });
 }
 
 /// e^x. The argument is reduced to x = n ln 2 + r with |r| <= ln(2)/2, where the Taylor polynomial of degree
