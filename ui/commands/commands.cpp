@@ -411,7 +411,9 @@ void handle_keys(const Context& context) {
       break;
     }
   }
-  if (covered && ImGui::IsKeyPressed(ImGuiKey_Escape, false)) view.close_covers();
+  if (!ImGui::IsKeyPressed(ImGuiKey_Escape, false)) return;
+  if (covered) return view.close_covers();
+  ImGui::ClosePopupsExceptModals();  // menus: Dear ImGui's own keys, which would, are off
 }
 
 }  // namespace shardlens::ui

@@ -50,6 +50,21 @@ TEST(Setup, AValueCanBeTyped) {
   EXPECT_EQ(harness.snapshot().plan->program.settings.seq, 23);
 }
 
+TEST(Setup, EscapeClosesAMenuAndChangesNothing) {
+  StudioHarness harness;
+  const Settings before = settled(harness);
+  bool open = false, closed = false;
+  harness.perform([&](ImGuiTestContext& person) {
+    person.ItemClick("//Setup/dtype/choice");
+    open = ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup);
+    person.KeyPress(ImGuiKey_Escape);
+    closed = !ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup);
+  });
+  EXPECT_TRUE(open);
+  EXPECT_TRUE(closed);
+  EXPECT_EQ(settled(harness), before);
+}
+
 TEST(Setup, AnImpossibleDegreeSaysWhyAndOneClickHelps) {
   StudioHarness harness;
   settled(harness);
