@@ -113,8 +113,9 @@ std::string centre_hint(const Context& context) {
   const Program& program = plan->program;
   const StepId selected = context.view.selected_step;
   if (selected < 0 || static_cast<size_t>(selected) >= program.steps.size()) return {};
-  const std::string where = sections_of(shared_shown_plan(context.snapshot)).of(selected).title + ", " +
-                            program.step(selected).block + " block";
+  const std::string part = sections_of(shared_shown_plan(context.snapshot)).of(selected).title;
+  const std::string& block = program.step(selected).block;
+  const std::string where = part == block ? part : part + ", " + block + " block";
   if (context.view.tab == Tab::Stage && is_whole_model(program) && context.view.open_section == kWholeModel)
     return "click a part to open it";
   return context.view.tab == Tab::Stage ? where + " \u00B7 drag to pan, Ctrl+wheel to zoom, F fits" : where;

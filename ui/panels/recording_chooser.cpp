@@ -6,6 +6,7 @@
 #include <imgui_stdlib.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "ui/panels/parts.h"
 #include "ui/panels/replay_parts.h"
@@ -75,9 +76,13 @@ bool draw_entry(const Context& c, const std::string& id, const char* icon, const
   return clicked;
 }
 
-void draw_folder(const Context& c, const RecordingList& files) {
+/// `has_own`: there is a folder of what this studio recorded, which is offered from any other one.
+void draw_folder(const Context& c, const RecordingList& files, bool has_own) {
   const Type type(c);
   const std::string at = files.folder == "/" ? "/" : files.folder + "/";
+  if (has_own && files.folder != c.view.recordings &&
+      draw_entry(c, "own", ICON_FA_DOT_CIRCLE, "What was recorded here", ""))
+    c.send(replay_command::List{c.view.recordings});
   if (files.folder != "/" && draw_entry(c, "..", ICON_FA_ARROW_UP, "..", ""))
     c.send(replay_command::List{parent_of(files.folder)});
   for (const RecordingList::Entry& entry : files.entries) {
@@ -127,10 +132,15 @@ void draw_running(const Context& c, const RecordingList& files) {
 void draw_recording_chooser(const Context& c) {
   ReplayView& view = c.view.replay;
   if (!view.choosing) return;
+  static bool has_own = false;
   static int opened_frame = -2;  // the field takes the keyboard when the cover appears
   const int frame = ImGui::GetFrameCount();
   const bool just_opened = opened_frame != frame - 1;
   opened_frame = frame;
+  if (just_opened) {
+    std::error_code none;
+    has_own = std::filesystem::is_directory(c.view.recordings, none);
+  }
 
   const Type type(c);
   const ImGuiViewport& viewport = *ImGui::GetMainViewport();
@@ -169,7 +179,7 @@ void draw_recording_chooser(const Context& c) {
     const float most = viewport.Size.y - c.px(64) - (ImGui::GetCursorScreenPos().y - viewport.Pos.y);
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
     ImGui::BeginChild("recordings", {0, std::max(c.px(60), std::min(c.px(kRowHeight * kMostRows), most))});
-    draw_folder(c, *c.replay.list);
+    draw_folder(c, *c.replay.list, has_own);
     ImGui::EndChild();
     ImGui::PopStyleVar();
   }

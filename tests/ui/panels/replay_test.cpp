@@ -331,6 +331,25 @@ TEST_F(ReplayTab, IsChosenFromAListOrByItsPath) {
   EXPECT_TRUE(drawn_until(harness, [&](const ReplaySnapshot& replay) { return replay.is_open(); }));
 }
 
+TEST_F(ReplayTab, WhatWasRecordedHereIsAClickAway) {
+  record();
+  StudioHarness harness;
+  harness.view().recordings = std::filesystem::path(path("run.shardlens")).parent_path();
+  harness.perform([&](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_O);
+    person.Yield(3);
+    harness.studio().replay().wait_until_idle(kTimeoutSeconds);
+    person.Yield(3);
+    person.ItemClick("//Open a recording/**/own");
+    harness.studio().replay().wait_until_idle(kTimeoutSeconds);
+    person.Yield(3);
+    EXPECT_FALSE(person.ItemExists("//Open a recording/**/own"));
+    person.ItemClick("//Open a recording/**/run.shardlens");
+  });
+  settle(harness);
+  EXPECT_TRUE(harness.studio().replayed().is_open()) << harness.studio().replayed().message;
+}
+
 TEST_F(ReplayTab, OpeningIsFoundInThePaletteByAClick) {
   StudioHarness harness;
   harness.wait_until_at_rest();
