@@ -163,7 +163,8 @@ TEST(Lateness, NothingLeftOutIsThePassAsItWas) {
         EXPECT_GE(one.held_seconds, 0.003);
         EXPECT_GE(one.longer_seconds, -1e-9);
         EXPECT_LE(one.longer_seconds, one.held_seconds + 1e-9) << step.name;
-        EXPECT_LE(one.waited_seconds, 3 * one.held_seconds + 1e-9) << step.name;
+        // Each of the three others may wait on its thread and in its lane.
+        EXPECT_LE(one.waited_seconds, 2 * 3 * one.held_seconds + 1e-9) << step.name;
       }
     }
 }
