@@ -84,11 +84,12 @@ void Studio::follow_replay(const ReplaySnapshot& before) {
     training_.send(train_command::Pause{});  // two things that compute, and neither is looked at
     remember_recording(replayed_->recording->path);
     if (view_.tab == Tab::Start) {
-      view_.tab = replayed_->recording->verb == "train" ? Tab::Train : Tab::Stage;
+      view_.tab = replayed_->recording->verb.ends_with("train") ? Tab::Train : Tab::Stage;
       view_.focus_tab = true;
     }
   }
   if (!replayed_->is_open()) {
+    if (before.is_open()) view_.playing = false;  // a run stands until it is played itself
     const bool closed = before.is_open() || replayed_->messages != before.messages;
     if (closed && !session_asked_) {
       session_asked_ = true;

@@ -331,6 +331,18 @@ TEST_F(ReplayTab, IsChosenFromAListOrByItsPath) {
   EXPECT_TRUE(drawn_until(harness, [&](const ReplaySnapshot& replay) { return replay.is_open(); }));
 }
 
+TEST_F(ReplayTab, WhatIsPlayedStopsWhenItIsClosed) {
+  StudioHarness harness;
+  harness.studio().open_recording(record());
+  settle(harness);
+  ASSERT_TRUE(harness.studio().replayed().is_open());
+  harness.view().playing = true;
+  harness.draw_frames(1);
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_W); });
+  ASSERT_TRUE(drawn_until(harness, [](const ReplaySnapshot& replay) { return !replay.is_open(); }));
+  EXPECT_FALSE(harness.view().playing) << "the run of this machine would walk by itself";
+}
+
 TEST_F(ReplayTab, WhatWasRecordedHereIsAClickAway) {
   record();
   StudioHarness harness;
