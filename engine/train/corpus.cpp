@@ -126,6 +126,27 @@ void stage(const CorpusOptions& options, const Tokenizer& tokenizer, const std::
   writer.commit();
 }
 
+// The outermost folder of `folder` that is not there yet; empty where all are.
+fs::path first_missing(const std::string& folder) {
+  fs::path missing;
+  std::error_code unknown;
+  for (fs::path at = fs::absolute(folder).lexically_normal();
+       !fs::exists(at, unknown) && at.has_relative_path(); at = at.parent_path())
+    if (at.has_filename()) missing = at;
+  return missing;
+}
+
+// Removes `folder` and the empty ones around it up to `outermost`; nothing where that is empty.
+void remove_made(const std::string& folder, const fs::path& outermost) {
+  if (outermost.empty()) return;
+  std::error_code ignored;
+  fs::remove_all(folder, ignored);
+  for (fs::path at = fs::absolute(folder).lexically_normal(); at != outermost && at.has_relative_path();) {
+    at = at.parent_path();
+    fs::remove(at, ignored);
+  }
+}
+
 // How many documents go where.
 struct Shares {
   int64_t validation = 0, test = 0;
@@ -202,6 +223,7 @@ CorpusReport prepare_corpus(const CorpusOptions& options, const std::string& fol
                             const Progress& on_progress) {
   check(options);
   const std::shared_ptr<const Tokenizer> tokenizer = make_tokenizer(options, on_progress);
+  const fs::path made = first_missing(folder);
   std::error_code error;
   fs::create_directories(folder, error);
   if (error || !fs::is_directory(folder))
@@ -211,22 +233,23 @@ CorpusReport prepare_corpus(const CorpusOptions& options, const std::string& fol
   report.tokenizer = tokenizer->name();
   report.vocab_size = tokenizer->vocab_size();
   const std::string staged_path = join_path(folder, kStaged);
-  stage(options, *tokenizer, staged_path, on_progress, report);
   try {
+    stage(options, *tokenizer, staged_path, on_progress, report);
     const TokenFile staged(staged_path);
     const Shares found = shares(options, staged.documents());
     // From here on the folder holds no whole corpus until corpus.json is back.
     for (const char* file : {kFacts, "train.tokens", "validation.tokens", "test.tokens"})
       fs::remove(join_path(folder, file));
     split(options, found, *tokenizer, staged, folder, report);
-  } catch (...) {
     fs::remove(staged_path);
+    report.unigram_entropy_nats = unigram_entropy_nats(TokenFile(join_path(folder, "train.tokens")));
+    save_tokenizer(*tokenizer, join_path(folder, kTokenizer));
+    write_file_atomically(join_path(folder, kFacts), facts(options, report).dump(1) + "\n");
+  } catch (...) {
+    fs::remove(staged_path, error);
+    remove_made(folder, made);
     throw;
   }
-  fs::remove(staged_path);
-  report.unigram_entropy_nats = unigram_entropy_nats(TokenFile(join_path(folder, "train.tokens")));
-  save_tokenizer(*tokenizer, join_path(folder, kTokenizer));
-  write_file_atomically(join_path(folder, kFacts), facts(options, report).dump(1) + "\n");
   return report;
 }
 

@@ -162,8 +162,19 @@ TEST_F(CorpusTest, AFullDiskIsSaidAndLeavesNoHalfCorpus) {
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
   EXPECT_THAT(message, HasSubstr("cannot write"));
-  EXPECT_FALSE(is_corpus(path("corpus")));
-  EXPECT_TRUE(std::filesystem::is_empty(path("corpus")));
+  EXPECT_FALSE(std::filesystem::exists(path("corpus")));
+}
+
+TEST_F(CorpusTest, ARefusedCorpusLeavesNoFolderThatWasNotThere) {
+  const CorpusOptions few = options(lines(2));
+  for (const char* folder : {"new/deep/corpus", "new/deep/corpus/"})
+    EXPECT_THAT(error_of([&] { prepare_corpus(few, path(folder)); }), HasSubstr("too few"));
+  EXPECT_FALSE(std::filesystem::exists(path("new")));
+  std::filesystem::create_directories(path("there/own"));
+  EXPECT_THAT(error_of([&] { prepare_corpus(few, path("there/corpus")); }), HasSubstr("too few"));
+  EXPECT_THAT(error_of([&] { prepare_corpus(few, path("there/own")); }), HasSubstr("too few"));
+  EXPECT_FALSE(std::filesystem::exists(path("there/corpus")));
+  EXPECT_TRUE(std::filesystem::is_empty(path("there/own")));
 }
 
 TEST_F(CorpusTest, FilesThatDoNotBelongTogetherAreRefused) {
