@@ -38,10 +38,15 @@ std::shared_ptr<const TrainSnapshot> wait_until_idle(StudioHarness& harness) {
   return last;
 }
 
+std::chrono::steady_clock::time_point too_late() {
+  return std::chrono::steady_clock::now() + std::chrono::seconds(static_cast<int>(kTimeoutSeconds));
+}
+
 /// Draws frames until `is_so` of the newest training snapshot, as a window would meanwhile.
 template <typename Condition>
 void draw_until(StudioHarness& harness, const Condition& is_so) {
-  for (int i = 0; i < 5000 && !is_so(*harness.studio().training().snapshot()); ++i) {
+  const auto end = too_late();
+  while (!is_so(*harness.studio().training().snapshot()) && std::chrono::steady_clock::now() < end) {
     harness.draw_frames(1);
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
@@ -88,7 +93,11 @@ TEST(TrainTab, AFrozenStepIsOnTheStageAndGoingOnLetsItGo) {
   harness.perform([&](ImGuiTestContext& person) {
     person.KeyPress(ImGuiMod_Shift | ImGuiKey_F);
     TrainingSession& training = harness.studio().training();
-    for (int i = 0; i < 20000 && !training.snapshot()->frozen; ++i) person.SleepNoSkip(0.002f, 0.002f);
+    const auto end = too_late();
+    while (!training.snapshot()->frozen && std::chrono::steady_clock::now() < end) {
+      person.Yield();
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
     const auto frozen = training.snapshot()->frozen;
     IM_CHECK(frozen != nullptr);
     person.Yield(4);
