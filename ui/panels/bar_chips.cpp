@@ -22,6 +22,7 @@ Chip parity_chip(const Snapshot& snapshot, const Theme& theme) {
     chip.text = chip.short_text = chip.least_text = "not run";
     chip.tooltip = "Nothing has run, so nothing can be compared.";
   }
+  if (snapshot.stale()) return chip;  // what was compared is of other settings
   if (shown && !shown->not_compared.empty()) {
     chip.text = "not compared with serial";
     chip.tooltip = shown->not_compared;

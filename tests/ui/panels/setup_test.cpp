@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "tests/ui/studio_harness.h"
+#include "ui/panels/bar_chips.h"
 #include "ui/stage/rows.h"
 #include "ui/widgets/snap.h"
 
@@ -73,6 +74,8 @@ TEST(Setup, AnImpossibleDegreeSaysWhyAndOneClickHelps) {
   EXPECT_EQ(harness.snapshot().state, RunState::Refused);
   EXPECT_THAT(harness.snapshot().message, HasSubstr("12 heads"));
   EXPECT_TRUE(harness.snapshot().stale()) << "the old result stays, greyed";
+  EXPECT_THAT(parity_chip(harness.snapshot(), Theme{}).text, HasSubstr("not yet compared"))
+      << "and says nothing of these settings";
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/try T = 6"); });
   EXPECT_EQ(settled(harness).tp, 6);
   EXPECT_EQ(harness.snapshot().state, RunState::Done) << harness.snapshot().message;
