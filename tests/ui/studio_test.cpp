@@ -15,6 +15,7 @@
 #include "tests/ui/studio_harness.h"
 #include "ui/commands/commands.h"
 #include "ui/panels/bar_chips.h"
+#include "ui/widgets/tape.h"
 
 namespace shardlens::ui {
 namespace {
@@ -179,6 +180,28 @@ TEST(Studio, ThePaletteRunsACommandByAFewLetters) {
   });
   EXPECT_FALSE(harness.view().palette_open);
   EXPECT_EQ(harness.view().theme, ThemeName::Light);
+}
+
+TEST(Studio, ThePaletteDrawsWholeLetters) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  Tape tape;
+  harness.perform([&](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_P);
+    person.KeyChars("with another");
+    person.Yield(2);
+    ImGui::GetIO().UserData = &tape;
+    person.Yield();
+    ImGui::GetIO().UserData = nullptr;
+  });
+  bool whole = false;
+  for (const TapeMark& one : tape.marks()) {
+    const auto* words = std::get_if<mark::Words>(&one.what);
+    if (words == nullptr || words->text.empty()) continue;
+    EXPECT_NE(static_cast<unsigned char>(words->text.front()) & 0xC0, 0x80) << words->text;
+    whole = whole || words->text == " …";
+  }
+  EXPECT_TRUE(whole) << "of \"Compare the open recording with another …\", whose other letters were typed";
 }
 
 // Only what changes is drawn, while ranks run, tabs change and the mouse passes: what is left on the screen

@@ -23,7 +23,16 @@ struct Match {
   const UiCommand* command = nullptr;
   int score = 0;
   std::vector<uint8_t> letters;  ///< indices into the title
+
+  bool found_at(size_t index) const {
+    return std::find(letters.begin(), letters.end(), index) != letters.end();
+  }
 };
+
+/// A byte of UTF-8 that is not the first of its letter.
+bool is_inside_letter(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
+}
 
 std::vector<Match> matches_of(const std::string& typed) {
   std::vector<Match> found;
@@ -57,11 +66,16 @@ void draw_row(const Context& context, ImVec2 min, ImVec2 max, const Match& match
   const float title_y = (min.y + max.y - title.size) / 2;
   const float small_y = (min.y + max.y - small.size) / 2;
   float x = min.x + context.px(12);
-  for (size_t i = 0; i < command.title.size(); ++i) {
-    const bool found = std::find(match.letters.begin(), match.letters.end(), i) != match.letters.end();
-    const std::string_view letter = std::string_view(command.title).substr(i, 1);
-    draw_text(list, {x, title_y}, found ? hit : title, letter);
-    x += text_width(found ? hit : title, letter);
+  for (size_t i = 0; i < command.title.size();) {  // whole stretches: a letter may be of several bytes
+    const bool found = match.found_at(i);
+    size_t end = i + 1;
+    while (end < command.title.size() &&
+           (is_inside_letter(command.title[end]) || match.found_at(end) == found))
+      ++end;
+    const std::string_view stretch = std::string_view(command.title).substr(i, end - i);
+    draw_text(list, {x, title_y}, found ? hit : title, stretch);
+    x += text_width(found ? hit : title, stretch);
+    i = end;
   }
   float right = max.x - context.px(12);
   if (!command.keys.empty()) {
