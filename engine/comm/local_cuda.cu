@@ -12,6 +12,7 @@
 //      afterwards may use the buffers again.
 // The parts are the local communicator's, so the bits are too. As there, abort() breaks the first meeting
 // alone, and what fails between the meetings is thrown behind the second.
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <mutex>
@@ -318,9 +319,8 @@ class LocalCudaCommunicator final : public Communicator {
     // Enough blocks to keep memory busy, few enough to leave the steps some room.
     constexpr int64_t kMostBlocks = 1024;
     const int64_t blocks = cuda::pieces(buffers.rows * buffers.packs_per_row(), kThreads);
-    combine_kernel<S, Combine>
-        <<<static_cast<unsigned>(std::min(blocks, kMostBlocks)), kThreads, 0, stream()>>>(buffers, aligned,
-                                                                                          combine);
+    cuda::start_kernel(combine_kernel<S, Combine>, static_cast<unsigned>(std::min(blocks, kMostBlocks)),
+                       kThreads, 0, stream(), buffers, aligned, combine);
     check(kWhat, "the launch of its kernel", cudaGetLastError());
   }
 

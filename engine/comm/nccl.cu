@@ -1,8 +1,10 @@
 // Ranks with a GPU each, over NCCL. No call waits for the GPU or for other ranks: communicators are
-// non-blocking, and what is asked for goes into the rank's order of collectives.
+// non-blocking, and what is asked for goes into the rank's order of collectives. NCCL may put it there after
+// its call has returned, so what belongs behind it (a copy out of scratch memory, an event) is asked for when
+// the communicator is no longer in progress.
 //
 // Slices that are uneven, or that do not lie one behind the other, travel through a packed copy in scratch
-// memory, rank by rank, that grows to the largest in the first pass and is kept.
+// memory, rank by rank; it grows to the largest in the first pass, and all of it is kept.
 //
 // Failure: a watch beside the ranks asks NCCL for errors that came later, and looks for a collective that
 // this rank has come to and that has not been done in time. What it finds, or what abort() says, is the
@@ -38,6 +40,8 @@ using cuda::check;
 constexpr const char* kWhat = "a collective by NCCL";
 constexpr auto kWatchInterval = std::chrono::milliseconds(20);
 constexpr auto kPollInterval = std::chrono::microseconds(200);
+// NCCL has most calls on the stream by the time a thread has looked so often, without having slept.
+constexpr int kLooksAwake = 1000;
 // Of ranks elsewhere: beyond this those have spoken who can name the lost one.
 constexpr double kSpokenForSeconds = 5;
 
@@ -75,6 +79,7 @@ struct Asked {
   int64_t number = 0;  ///< of the rank's collectives, from 0
   Request request;
   cudaEvent_t arrived = nullptr, done = nullptr;
+  bool begun = false;           ///< all of it is on the stream, `done` behind it
   double arrived_seconds = -1;  ///< when the watch first saw that the rank had come to it
 };
 
@@ -226,7 +231,8 @@ class Group {
       if (member.comm == nullptr || member.device == nullptr) return;
       cudaSetDevice(member.device->gpu());
       nccl_library().async_error(member.comm, &error);
-      while (!member.pending.empty() && cudaEventQuery(member.pending.front().done) == cudaSuccess) {
+      while (!member.pending.empty() && member.pending.front().begun &&
+             cudaEventQuery(member.pending.front().done) == cudaSuccess) {
         member.spare.push_back(member.pending.front().arrived);
         member.spare.push_back(member.pending.front().done);
         member.pending.pop_front();
@@ -288,7 +294,7 @@ class NcclCommunicator final : public Communicator {
     for (const cudaEvent_t event : own.spare) cudaEventDestroy(event);
     own.spare.clear();
     own.device = nullptr;
-    cudaFree(scratch_);
+    for (void* const scratch : scratches_) cudaFree(scratch);
   }
 
   int rank() const override { return rank_; }
@@ -348,9 +354,10 @@ class NcclCommunicator final : public Communicator {
   }
 
   CollectiveTimes all_gather(DType dtype, const Slicing& slicing, const void* shard, void* full) override {
-    return collective(sliced_request(Call::AllGather, dtype, slicing), [&](ncclComm_t comm) {
-      const bool in_place = slicing.outer == 1;  // slices lie one behind the other
-      char* const packed = in_place ? static_cast<char*>(full) : scratch(full_bytes(dtype, slicing));
+    const bool in_place = slicing.outer == 1;  // slices lie one behind the other
+    char* packed = nullptr;
+    const auto gather = [&](ncclComm_t comm) {
+      packed = in_place ? static_cast<char*>(full) : scratch(full_bytes(dtype, slicing));
       if (is_even(slicing)) {
         demand("ncclAllGather",
                nccl_library().all_gather(shard, packed, static_cast<size_t>(slice_count(slicing, rank_)),
@@ -366,6 +373,8 @@ class NcclCommunicator final : public Communicator {
           }
         });
       }
+    };
+    return collective(sliced_request(Call::AllGather, dtype, slicing), gather, [&] {
       if (in_place) return;
       const char* from = packed;
       for_each_slice(dtype, slicing, [&](int64_t row_bytes, int64_t begin_bytes, int64_t full_row_bytes) {
@@ -379,7 +388,10 @@ class NcclCommunicator final : public Communicator {
   CollectiveTimes all_to_all(DType dtype, const Shape& shape, int from_dim, int to_dim, const void* from,
                              void* to) override {
     const Request request = exchange_request(dtype, shape, from_dim, to_dim);
-    return collective(request, [&](ncclComm_t comm) { exchange(request, from, to, comm); });
+    const char* received = nullptr;
+    return collective(
+        request, [&](ncclComm_t comm) { received = exchange(request, from, comm); },
+        [&] { unpack(request, received, to); });
   }
 
   CollectiveTimes broadcast(DType dtype, int64_t count, int root, void* data) override {
@@ -439,9 +451,19 @@ class NcclCommunicator final : public Communicator {
     }
   }
 
-  // One collective: asked for behind the steps, and noted for the watch.
-  template <typename Work>
-  CollectiveTimes collective(const Request& request, const Work& work) {
+  void wait_while_in_progress(const std::string& what) {
+    for (int looks = 0; in_progress(what); ++looks) {
+      if (looks < kLooksAwake)
+        std::this_thread::yield();
+      else
+        std::this_thread::sleep_for(kPollInterval);
+    }
+  }
+
+  // One collective: asked for behind the steps, `after` on the stream behind NCCL's `work`, and noted for the
+  // watch, from before NCCL is asked: to begin may be what takes for ever.
+  template <typename Work, typename After>
+  CollectiveTimes collective(const Request& request, const Work& work, const After& after) {
     check_request(request);
     group_->throw_failure();
     group_->meet(request);
@@ -449,25 +471,41 @@ class NcclCommunicator final : public Communicator {
     check(kWhat, "cudaSetDevice", cudaSetDevice(device_->gpu()));
     device_->order().begin_collective();
     if (!request.is_empty()) {
+      {
+        const std::lock_guard lock(own.mutex);
+        if (own.comm != nullptr) {
+          own.pending.push_back({own.asked++, request, own.event(), own.event()});
+          check(kWhat, "cudaEventRecord", cudaEventRecord(own.pending.back().arrived, stream()));
+          work(own.comm);
+        }
+      }
+      wait_while_in_progress(describe(request));
       const std::lock_guard lock(own.mutex);
       if (own.comm != nullptr) {
-        Asked asked{own.asked++, request, own.event(), own.event()};
-        check(kWhat, "cudaEventRecord", cudaEventRecord(asked.arrived, stream()));
-        work(own.comm);
-        check(kWhat, "cudaEventRecord", cudaEventRecord(asked.done, stream()));
-        own.pending.push_back(asked);
+        after();
+        check(kWhat, "cudaEventRecord", cudaEventRecord(own.pending.back().done, stream()));
+        own.pending.back().begun = true;
       }
     }
-    while (in_progress(describe(request))) std::this_thread::sleep_for(kPollInterval);
+    group_->throw_failure();
     CollectiveTimes times;
     times.sent_bytes = carried_bytes(request, ranks(), rank_);
     return times;
+  }
+  template <typename Work>
+  CollectiveTimes collective(const Request& request, const Work& work) {
+    return collective(request, work, [] {});
   }
 
   template <typename Calls>
   void together(const Calls& calls) const {
     demand("ncclGroupStart", nccl_library().group_start());
-    calls();
+    try {
+      calls();
+    } catch (...) {
+      nccl_library().group_end();  // or the thread's next call would wait for it
+      throw;
+    }
     demand("ncclGroupEnd", nccl_library().group_end());
   }
 
@@ -503,11 +541,13 @@ class NcclCommunicator final : public Communicator {
     return packed;
   }
 
-  // Each rank's block is packed, sent, received and put in its place.
-  void exchange(const Request& request, const void* from, void* to, ncclComm_t comm) {
-    const auto block = [&](int sender, int receiver) {
-      return ExchangedBlock(request, ranks(), sender, receiver);
-    };
+  ExchangedBlock block_of(const Request& request, int sender, int receiver) const {
+    return ExchangedBlock(request, ranks(), sender, receiver);
+  }
+
+  // Each rank's block is packed, sent and received. Returns where those received will lie, rank by rank.
+  const char* exchange(const Request& request, const void* from, ncclComm_t comm) {
+    const auto block = [&](int sender, int receiver) { return block_of(request, sender, receiver); };
     int64_t sent = 0, received = 0;
     for (int other = 0; other < ranks(); ++other) {
       sent += block(rank_, other).bytes();
@@ -537,9 +577,13 @@ class NcclCommunicator final : public Communicator {
         receive_at += from_other;
       }
     });
-    place = in;
+    return in;
+  }
+
+  // What was received, each rank's block into its place.
+  void unpack(const Request& request, const char* place, void* to) const {
     for (int other = 0; other < ranks(); ++other) {
-      const ExchangedBlock taken = block(other, rank_);
+      const ExchangedBlock taken = block_of(request, other, rank_);
       for (int64_t o = 0; o < taken.outer && taken.bytes() > 0; ++o, place += taken.rows * taken.row_bytes) {
         const auto target = taken.in_target(o);
         copy(taken.rows, taken.row_bytes, place, taken.row_bytes, static_cast<char*>(to) + target.begin_bytes,
@@ -557,24 +601,24 @@ class NcclCommunicator final : public Communicator {
                             cudaMemcpyDeviceToDevice, stream()));
   }
 
+  // Nothing is freed while collectives run: that would wait for all of the GPU, and where ranks share it for
+  // a collective that waits for this rank.
   char* scratch(int64_t bytes) {
     if (bytes > scratch_bytes_) {
       check(kWhat, "cudaSetDevice", cudaSetDevice(device_->gpu()));
-      check(kWhat, "cudaStreamSynchronize", cudaStreamSynchronize(stream()));
-      check(kWhat, "cudaFree", cudaFree(scratch_));
-      scratch_ = nullptr;
-      scratch_bytes_ = 0;
-      check(kWhat, "cudaMalloc", cudaMalloc(&scratch_, static_cast<size_t>(bytes)));
+      void* larger = nullptr;
+      check(kWhat, "cudaMalloc", cudaMalloc(&larger, static_cast<size_t>(bytes)));
+      scratches_.push_back(larger);
       scratch_bytes_ = bytes;
     }
-    return static_cast<char*>(scratch_);
+    return scratches_.empty() ? nullptr : static_cast<char*>(scratches_.back());
   }
 
   const std::shared_ptr<Group> group_;
   const int rank_;
   const std::string reason_;
   cuda::CudaDevice* device_ = nullptr;
-  void* scratch_ = nullptr;
+  std::vector<void*> scratches_;  ///< the last one is in use
   int64_t scratch_bytes_ = 0;
 };
 

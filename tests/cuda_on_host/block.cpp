@@ -72,9 +72,12 @@ bool give_turns(unsigned threads, bool backwards) {
 
 }  // namespace
 
-void run_blocks(unsigned blocks, unsigned threads, size_t shared_bytes, const std::function<void()>& thread) {
+void check_launch(unsigned threads, size_t shared_bytes) {
   if (threads == 0 || threads > 1024 || shared_bytes > kMostSharedBytes)
     throw std::logic_error("a launch that no GPU takes");
+}
+
+void run_blocks(unsigned blocks, unsigned threads, size_t shared_bytes, const std::function<void()>& thread) {
   work = &thread;
   blockDim.x = threads;
   gridDim.x = blocks;

@@ -26,7 +26,9 @@ inline unsigned warp() {
   return threadIdx.x / 32;
 }
 
-/// Runs `thread` once for each thread of each block. Throws where a launch asks for more than a GPU has.
+/// Throws where a launch asks for more than a GPU has.
+void check_launch(unsigned threads, size_t shared_bytes);
+/// Runs `thread` once for each thread of each block. One call at a time.
 void run_blocks(unsigned blocks, unsigned threads, size_t shared_bytes, const std::function<void()>& thread);
 
 /// Waits for the block's other threads, or the warp's; those that have ended are not waited for.

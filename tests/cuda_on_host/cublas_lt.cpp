@@ -1,6 +1,8 @@
 // Products by their definition.
 #include <cublasLt.h>
 
+#include <atomic>
+
 namespace {
 
 double read(const void* matrix, cudaDataType_t type, int64_t at) {
@@ -45,7 +47,7 @@ double element(const void* matrix, const HostMatrix& layout, cublasOperation_t o
               operation == CUBLAS_OP_N ? row + col * layout.stride : col + row * layout.stride);
 }
 
-cublasLtEpilogue_t last_epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+std::atomic<cublasLtEpilogue_t> last_epilogue = CUBLASLT_EPILOGUE_DEFAULT;
 
 bool has_bias(cublasLtEpilogue_t epilogue) {
   return epilogue == CUBLASLT_EPILOGUE_BIAS || epilogue == CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
@@ -157,7 +159,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, co
                               const void* a, cublasLtMatrixLayout_t a_layout, const void* b,
                               cublasLtMatrixLayout_t b_layout, const void* beta, const void* c,
                               cublasLtMatrixLayout_t c_layout, void* d, cublasLtMatrixLayout_t d_layout,
-                              const cublasLtMatmulAlgo_t*, void*, size_t, cudaStream_t) {
+                              const cublasLtMatmulAlgo_t*, void*, size_t, cudaStream_t stream) {
   const cublasOperation_t ta = product->transpose_a, tb = product->transpose_b;
   const int64_t m = d_layout->rows, n = d_layout->cols,
                 k = ta == CUBLAS_OP_N ? a_layout->cols : a_layout->rows;
@@ -166,28 +168,30 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, co
   if ((tb == CUBLAS_OP_N ? b_layout->rows : b_layout->cols) != k) return CUBLAS_STATUS_INVALID_VALUE;
   if (!is_valid(*product, *d_layout)) return CUBLAS_STATUS_INVALID_VALUE;
   last_epilogue = product->epilogue;
+  // The descriptions are read now, and may be another product's when it is done.
   const cudaDataType_t scale = product->compute == CUBLAS_COMPUTE_64F ? CUDA_R_64F : CUDA_R_32F;
   const double factor = read(alpha, scale, 0), share = read(beta, scale, 0);
-  for (int64_t col = 0; col < n; ++col)
-    for (int64_t row = 0; row < m; ++row) {
-      double sum = 0;
-      for (int64_t i = 0; i < k; ++i)
-        sum += element(a, *a_layout, ta, row, i) * element(b, *b_layout, tb, i, col);
-      sum *= factor;
-      if (share != 0) sum += share * read(c, c_layout->type, row + col * c_layout->stride);
-      if (has_bias(product->epilogue)) sum += read(product->bias, product->bias_type, row);
-      if (has_before(product->epilogue)) {
-        const int64_t at = row + col * product->before_stride;
-        if (product->epilogue == CUBLASLT_EPILOGUE_DGELU) {
-          const double x = read(product->before, d_layout->type, at);
-          const Gate gate = gate_of(x);
-          sum *= gate.value + x * gate.slope;
-        } else {
-          write(product->before, d_layout->type, at, sum);
-          sum *= gate_of(sum).value;
+  on_host::ask(stream, [=, of = *product, la = *a_layout, lb = *b_layout, lc = *c_layout, ld = *d_layout] {
+    for (int64_t col = 0; col < n; ++col)
+      for (int64_t row = 0; row < m; ++row) {
+        double sum = 0;
+        for (int64_t i = 0; i < k; ++i) sum += element(a, la, ta, row, i) * element(b, lb, tb, i, col);
+        sum *= factor;
+        if (share != 0) sum += share * read(c, lc.type, row + col * lc.stride);
+        if (has_bias(of.epilogue)) sum += read(of.bias, of.bias_type, row);
+        if (has_before(of.epilogue)) {
+          const int64_t at = row + col * of.before_stride;
+          if (of.epilogue == CUBLASLT_EPILOGUE_DGELU) {
+            const double x = read(of.before, ld.type, at);
+            const Gate gate = gate_of(x);
+            sum *= gate.value + x * gate.slope;
+          } else {
+            write(of.before, ld.type, at, sum);
+            sum *= gate_of(sum).value;
+          }
         }
+        write(d, ld.type, row + col * ld.stride, sum);
       }
-      write(d, d_layout->type, row + col * d_layout->stride, sum);
-    }
+  });
   return CUBLAS_STATUS_SUCCESS;
 }

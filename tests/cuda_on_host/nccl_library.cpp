@@ -1,7 +1,10 @@
-// NCCL played by threads: communicators that find each other by their id, and collectives by their
-// definitions, done when they are asked for. Sums are the local communicator's, in rank order.
+// NCCL played on streams: communicators that find each other by their id, and collectives by their
+// definitions. They are non-blocking, as nccl.cu asks for: a call returns before anything is on its stream,
+// where it comes while the communicator's state is asked for. There it waits until all ranks have come to it,
+// then each rank's part is done by the local communicator, so sums are that one's, in rank order.
 #include "engine/comm/nccl_library.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
@@ -9,27 +12,40 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "engine/comm/comm.h"
 #include "engine/comm/nccl.h"
+#include "tests/cuda_on_host/streams.h"
 
 namespace {
 
 using namespace shardlens;
 
+/// How often the state of a communicator is asked for until a call's work is on its stream.
+constexpr int kAskedBefore = 3;
+
+/// What the ranks of a group have asked for in one call each, by rank.
+struct PlayedCall {
+  std::vector<std::function<void()>> parts;
+  size_t came = 0;
+  bool done = false;
+};
+
 struct Board {
   std::mutex mutex;
   std::condition_variable changed;
   size_t came = 0;
+  std::atomic<bool> left = false;  ///< by a rank that aborted: nothing is done any more
   std::vector<std::unique_ptr<Communicator>> group;
+  std::deque<PlayedCall> calls;
   std::map<std::pair<int, int>, std::deque<std::vector<char>>> sent;  ///< from, to
 };
 
-std::mutex boards_mutex;
+std::mutex boards_mutex, mail_mutex;
 std::map<std::string, std::shared_ptr<Board>> boards;
-
-thread_local std::vector<std::function<void()>> receives;
 
 DType dtype_of(ncclDataType_t type) {
   switch (type) {
@@ -53,10 +69,87 @@ size_t bytes_of(size_t count, ncclDataType_t type) {
 struct ncclComm {
   std::shared_ptr<Board> board;
   int rank = 0;
+  std::shared_ptr<std::atomic<bool>> aborted = std::make_shared<std::atomic<bool>>(false);
+  size_t calls = 0;                ///< it has made
+  std::mutex mutex{};              ///< of what follows
+  int asked = 0;                   ///< since the last call, for its state
+  std::function<void()> begins{};  ///< puts that call on its stream
+
   Communicator& own() const { return *board->group[static_cast<size_t>(rank)]; }
   int ranks() const { return static_cast<int>(board->group.size()); }
   Slicing sliced(size_t count) const { return {1, static_cast<int64_t>(count) * ranks(), 1}; }
 };
+
+namespace {
+
+/// What one thread has asked for between ncclGroupStart() and ncclGroupEnd().
+struct OpenGroup {
+  int depth = 0;
+  ncclComm_t comm = nullptr;
+  cudaStream_t stream = nullptr;
+  std::vector<std::function<void()>> first, last;
+};
+thread_local OpenGroup open_group;
+
+/// On a stream: has come, waits for the other ranks, and the last one does all parts.
+bool take_part(Board& board, size_t number, size_t rank, const std::function<void()>& part, bool& came) {
+  const std::lock_guard lock(board.mutex);
+  PlayedCall& call = board.calls[number];
+  if (!came) {
+    came = true;
+    call.parts.resize(board.group.size());
+    call.parts[rank] = part;
+    if (++call.came == board.group.size() && !board.left) {
+      std::vector<std::jthread> ranks;
+      for (const auto& one : call.parts) ranks.emplace_back(one);
+      ranks.clear();
+      call.done = true;
+    }
+  }
+  return call.done;
+}
+
+ncclResult_t end_call() {
+  OpenGroup group = std::exchange(open_group, {});
+  if (group.comm == nullptr) return ncclSuccess;
+  ncclComm& comm = *group.comm;
+  const std::lock_guard lock(comm.mutex);
+  if (comm.begins) return ncclInvalidUsage;  // the call before is not on its stream yet
+  const size_t number = comm.calls++;
+  {
+    const std::lock_guard board(comm.board->mutex);
+    while (comm.board->calls.size() <= number) comm.board->calls.emplace_back();
+  }
+  const auto part = [first = std::move(group.first), last = std::move(group.last)] {
+    for (const auto& one : first) one();
+    for (const auto& one : last) one();
+  };
+  comm.asked = 0;
+  comm.begins = [stream = group.stream, board = comm.board, number, rank = static_cast<size_t>(comm.rank),
+                 part, aborted = comm.aborted] {
+    on_host::ask_again(stream, [board, number, rank, part, aborted, came = false]() mutable {
+      return *aborted || take_part(*board, number, rank, part, came);
+    });
+  };
+  return ncclInProgress;
+}
+
+/// One collective of a call, which a group may hold several of.
+ncclResult_t ask_for(ncclComm_t comm, cudaStream_t stream, std::function<void()> what,
+                     bool is_receive = false) {
+  open_group.comm = comm;
+  open_group.stream = stream;
+  (is_receive ? open_group.last : open_group.first).push_back(std::move(what));
+  return open_group.depth > 0 ? ncclSuccess : end_call();
+}
+
+void sum(const void* from, void* to, size_t count, ncclDataType_t type, ncclRedOp_t op, ncclComm_t comm) {
+  if (from != to && count > 0) std::memcpy(to, from, bytes_of(count, type));
+  comm->own().all_reduce(dtype_of(type), static_cast<int64_t>(count), to,
+                         op == ncclMax ? Reduction::Max : Reduction::Sum);
+}
+
+}  // namespace
 
 const char* ncclGetErrorString(ncclResult_t) {
   return "played";
@@ -72,7 +165,9 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
   std::memcpy(id->internal, text.data(), text.size());
   return ncclSuccess;
 }
-ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank, ncclConfig_t*) {
+ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank,
+                                    ncclConfig_t* config) {
+  if (config->blocking != 0) return ncclInvalidUsage;  // not played
   const std::lock_guard lock(boards_mutex);
   std::shared_ptr<Board>& board = boards[id.internal];
   if (!board) {
@@ -85,72 +180,85 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int ranks, ncclUniqueId id
   return ncclInProgress;
 }
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {
+  std::function<void()> begins;
+  {
+    const std::lock_guard lock(comm->mutex);
+    if (comm->begins && ++comm->asked >= kAskedBefore) begins = std::exchange(comm->begins, nullptr);
+    *error = comm->begins ? ncclInProgress : ncclSuccess;
+  }
+  if (begins) begins();
   const std::lock_guard lock(comm->board->mutex);
-  *error = comm->board->came < comm->board->group.size() ? ncclInProgress : ncclSuccess;
+  if (comm->board->came < comm->board->group.size()) *error = ncclInProgress;
   return ncclSuccess;
 }
+// What waits on a stream for other ranks goes on. What the communicator was may still be asked for by it.
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
-  delete comm;
+  static std::vector<std::unique_ptr<ncclComm>> aborted;
+  *comm->aborted = true;
+  comm->board->left = true;
+  on_host::look_again();
+  const std::lock_guard lock(boards_mutex);
+  aborted.emplace_back(comm);
   return ncclSuccess;
 }
 
 ncclResult_t ncclAllReduce(const void* from, void* to, size_t count, ncclDataType_t type, ncclRedOp_t op,
-                           ncclComm_t comm, cudaStream_t) {
-  if (from != to) std::memcpy(to, from, bytes_of(count, type));
-  comm->own().all_reduce(dtype_of(type), static_cast<int64_t>(count), to,
-                         op == ncclMax ? Reduction::Max : Reduction::Sum);
-  return ncclSuccess;
+                           ncclComm_t comm, cudaStream_t stream) {
+  return ask_for(comm, stream, [=] { sum(from, to, count, type, op, comm); });
 }
 ncclResult_t ncclReduce(const void* from, void* to, size_t count, ncclDataType_t type, ncclRedOp_t op,
                         int root, ncclComm_t comm, cudaStream_t stream) {
-  std::vector<char> sum(bytes_of(count, type) + 1);
-  ncclAllReduce(from, sum.data(), count, type, op, comm, stream);
-  if (comm->rank == root && count > 0) std::memcpy(to, sum.data(), bytes_of(count, type));
-  return ncclSuccess;
+  return ask_for(comm, stream, [=] {
+    std::vector<char> all(bytes_of(count, type) + 1);
+    sum(from, all.data(), count, type, op, comm);
+    if (comm->rank == root && count > 0) std::memcpy(to, all.data(), bytes_of(count, type));
+  });
 }
 ncclResult_t ncclReduceScatter(const void* from, void* to, size_t count, ncclDataType_t type, ncclRedOp_t,
-                               ncclComm_t comm, cudaStream_t) {
-  comm->own().reduce_scatter(dtype_of(type), comm->sliced(count), from, to);
-  return ncclSuccess;
+                               ncclComm_t comm, cudaStream_t stream) {
+  return ask_for(comm, stream,
+                 [=] { comm->own().reduce_scatter(dtype_of(type), comm->sliced(count), from, to); });
 }
 ncclResult_t ncclAllGather(const void* from, void* to, size_t count, ncclDataType_t type, ncclComm_t comm,
-                           cudaStream_t) {
-  comm->own().all_gather(dtype_of(type), comm->sliced(count), from, to);
-  return ncclSuccess;
+                           cudaStream_t stream) {
+  return ask_for(comm, stream,
+                 [=] { comm->own().all_gather(dtype_of(type), comm->sliced(count), from, to); });
 }
 ncclResult_t ncclBroadcast(const void* from, void* to, size_t count, ncclDataType_t type, int root,
-                           ncclComm_t comm, cudaStream_t) {
-  if (comm->rank == root && from != to && count > 0) std::memcpy(to, from, bytes_of(count, type));
-  comm->own().broadcast(dtype_of(type), static_cast<int64_t>(count), root, to);
-  return ncclSuccess;
+                           ncclComm_t comm, cudaStream_t stream) {
+  return ask_for(comm, stream, [=] {
+    if (comm->rank == root && from != to && count > 0) std::memcpy(to, from, bytes_of(count, type));
+    comm->own().broadcast(dtype_of(type), static_cast<int64_t>(count), root, to);
+  });
 }
 ncclResult_t ncclSend(const void* from, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
-                      cudaStream_t) {
-  const auto* first = static_cast<const char*>(from);
-  const std::lock_guard lock(comm->board->mutex);
-  comm->board->sent[{comm->rank, peer}].emplace_back(first, first + bytes_of(count, type));
-  comm->board->changed.notify_all();
-  return ncclSuccess;
+                      cudaStream_t stream) {
+  return ask_for(comm, stream, [=, board = comm->board] {
+    const auto* first = static_cast<const char*>(from);
+    const std::lock_guard lock(mail_mutex);
+    board->sent[{comm->rank, peer}].emplace_back(first, first + bytes_of(count, type));
+    board->changed.notify_all();
+  });
 }
 // A rank's sends go first: nobody waits for what is sent behind a receive.
-ncclResult_t ncclRecv(void* to, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t) {
-  receives.push_back([=] {
-    std::unique_lock lock(comm->board->mutex);
-    auto& box = comm->board->sent[{peer, comm->rank}];
-    comm->board->changed.wait(lock, [&] { return !box.empty(); });
+ncclResult_t ncclRecv(void* to, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+                      cudaStream_t stream) {
+  const auto receive = [=, board = comm->board] {
+    std::unique_lock lock(mail_mutex);
+    auto& box = board->sent[{peer, comm->rank}];
+    board->changed.wait(lock, [&] { return !box.empty(); });
     if (box.front().size() != bytes_of(count, type)) throw run_error("a message of another size was sent");
     if (!box.front().empty()) std::memcpy(to, box.front().data(), box.front().size());
     box.pop_front();
-  });
-  return ncclSuccess;
+  };
+  return ask_for(comm, stream, receive, true);
 }
 ncclResult_t ncclGroupStart() {
+  ++open_group.depth;
   return ncclSuccess;
 }
 ncclResult_t ncclGroupEnd() {
-  for (const auto& receive : receives) receive();
-  receives.clear();
-  return ncclSuccess;
+  return --open_group.depth > 0 ? ncclSuccess : end_call();
 }
 
 namespace shardlens {

@@ -7,8 +7,7 @@
 
 #include "engine/comm/process_group.h"
 #include "engine/device/cuda/cuda_device.h"
-#include "tests/engine/comm/drawn_collectives.h"
-#include "tests/engine/comm/group_of_ranks.h"
+#include "tests/cuda_on_host/on_gpus.h"
 #include "tests/engine/comm/thread_processes.h"
 
 namespace shardlens {
@@ -32,35 +31,11 @@ struct OverProcesses {
   std::vector<std::unique_ptr<Communicator>> group;
 };
 
-// As run_ranks(), each rank on a device of its own.
+// As run_ranks(), each rank on a GPU of its own.
 Failures run_on_devices(std::vector<std::unique_ptr<Communicator>>& group,
                         const std::function<void(Communicator&)>& body) {
-  std::vector<std::unique_ptr<Device>> devices;
-  for (size_t rank = 0; rank < group.size(); ++rank) devices.push_back(make_cuda_device(0));
-  Failures failures = run_ranks(group, [&](Communicator& comm) {
-    comm.attach(*devices[static_cast<size_t>(comm.rank())]);
-    body(comm);
-  });
-  group.clear();  // before the devices
-  return failures;
-}
-
-struct Outcome {
-  std::vector<std::vector<char>> left;
-  std::vector<int64_t> sent;
-  bool operator==(const Outcome&) const = default;
-};
-
-std::function<void(Communicator&)> all_of(const std::vector<DrawnCollective>& collectives, Outcome& outcome) {
-  return [&](Communicator& comm) {
-    const auto rank = static_cast<size_t>(comm.rank());
-    for (const DrawnCollective& drawn : collectives) {
-      int64_t sent = 0;
-      const std::vector<char> left = call_drawn(drawn, comm, sent);
-      outcome.left[rank].insert(outcome.left[rank].end(), left.begin(), left.end());
-      outcome.sent[rank] += sent;
-    }
-  };
+  return run_on_gpus(
+      group, [](int rank) { return rank; }, body);
 }
 
 TEST(NcclOnHost, GivesTheBitsAndCountsTheBytesOfTheLocalOne) {
@@ -68,9 +43,7 @@ TEST(NcclOnHost, GivesTheBitsAndCountsTheBytesOfTheLocalOne) {
   for (int ranks = 1; ranks <= 5; ++ranks) {
     std::vector<DrawnCollective> collectives;
     for (int i = 0; i < 80; ++i) collectives.push_back(draw_collective(random, ranks));
-    const Outcome none{std::vector<std::vector<char>>(static_cast<size_t>(ranks)),
-                       std::vector<int64_t>(static_cast<size_t>(ranks))};
-    Outcome expected = none, threads = none, apart = none;
+    Outcome expected(ranks), threads(ranks), apart(ranks);
     auto local = make_local_group(ranks);
     for (const auto& failure : run_ranks(local, all_of(collectives, expected))) EXPECT_FALSE(failure);
     auto nccl = make_nccl_group(ranks, "a test", 20);
@@ -82,6 +55,24 @@ TEST(NcclOnHost, GivesTheBitsAndCountsTheBytesOfTheLocalOne) {
       EXPECT_FALSE(failure) << failure->what();
     EXPECT_TRUE(apart == expected) << ranks << " ranks, processes";
   }
+}
+
+TEST(NcclOnHost, OfThreadsTheOneThatDoesNotComeIsLostByName) {
+  auto group = make_nccl_group(3, "a test", 0.3);
+  std::vector<int> lost;
+  const Failures failures = run_on_devices(group, [&](Communicator& comm) {
+    std::vector<float> data(8, 1);
+    comm.all_reduce(DType::Fp32, 8, data.data());
+    if (comm.rank() == 2) return;
+    try {
+      comm.all_reduce(DType::Fp32, 8, data.data());
+    } catch (const LostRanks& error) {
+      if (comm.rank() == 0) lost = error.ranks();
+      throw;
+    }
+  });
+  EXPECT_EQ(lost, std::vector<int>{2});
+  EXPECT_TRUE(failures[0] && failures[1] && !failures[2]);
 }
 
 TEST(NcclOnHost, OfProcessesTheOneThatDoesNotComeIsLostByName) {

@@ -1,5 +1,5 @@
-// CUDA's words and runtime as far as engine/device/cuda uses them, on a host: memory is the host's, a stream
-// is done with what it is asked at once, and kernels are run by block.h.
+// CUDA's words and runtime as far as engine/device/cuda uses them, on a host: memory is the host's, kernels
+// are run by block.h, and what a stream is asked for is done later, in an order drawn by lot (streams.h).
 #pragma once
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "tests/cuda_on_host/block.h"
+#include "tests/cuda_on_host/streams.h"
 
 #define __global__
 #define __device__
@@ -17,12 +18,13 @@
 #define __shared__ static
 #define __launch_bounds__(...)
 
-struct CUstream_st {};
-struct CUevent_st {};
-using cudaStream_t = CUstream_st*;
-using cudaEvent_t = CUevent_st*;
-
-enum cudaError_t { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2 };
+enum cudaError_t {
+  cudaSuccess = 0,
+  cudaErrorInvalidValue = 1,
+  cudaErrorMemoryAllocation = 2,
+  cudaErrorInvalidResourceHandle = 400,
+  cudaErrorNotReady = 600
+};
 enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
 inline constexpr unsigned cudaStreamNonBlocking = 1, cudaHostAllocMapped = 2, cudaEventDisableTiming = 2;
@@ -40,7 +42,8 @@ inline const char* cudaGetErrorString(cudaError_t status) {
 inline cudaError_t cudaGetLastError() {
   return cudaSuccess;
 }
-inline cudaError_t cudaSetDevice(int) {
+inline cudaError_t cudaSetDevice(int gpu) {
+  on_host::set_gpu(gpu);
   return cudaSuccess;
 }
 inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp*, int) {
@@ -48,17 +51,19 @@ inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp*, int) {
 }
 
 inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
-  *stream = new CUstream_st;
+  *stream = on_host::make_stream();
   return cudaSuccess;
 }
 inline cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  delete stream;
+  on_host::end_stream(stream);
   return cudaSuccess;
 }
-inline cudaError_t cudaStreamSynchronize(cudaStream_t) {
+inline cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  on_host::wait_for(stream);
   return cudaSuccess;
 }
-inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) {
+inline cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  on_host::let_wait(stream, event);
   return cudaSuccess;
 }
 inline cudaError_t cudaEventCreate(cudaEvent_t* event) {
@@ -72,17 +77,21 @@ inline cudaError_t cudaEventDestroy(cudaEvent_t event) {
   delete event;
   return cudaSuccess;
 }
-inline cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) {
+inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  on_host::record(event, stream);
   return cudaSuccess;
 }
-inline cudaError_t cudaEventQuery(cudaEvent_t) {
+inline cudaError_t cudaEventQuery(cudaEvent_t event) {
+  return on_host::has_been(event) ? cudaSuccess : cudaErrorNotReady;
+}
+inline cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  on_host::wait_for(event);
   return cudaSuccess;
 }
-inline cudaError_t cudaEventSynchronize(cudaEvent_t) {
-  return cudaSuccess;
-}
-inline cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t, cudaEvent_t) {
-  *milliseconds = 0;
+inline cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
+  if (!on_host::was_recorded(begin) || !on_host::was_recorded(end)) return cudaErrorInvalidResourceHandle;
+  if (!on_host::has_been(begin) || !on_host::has_been(end)) return cudaErrorNotReady;
+  *milliseconds = static_cast<float>(1e3 * (on_host::seconds_of(end) - on_host::seconds_of(begin)));
   return cudaSuccess;
 }
 
@@ -93,7 +102,9 @@ inline cudaError_t cudaMalloc(void** memory, size_t bytes) {
                 : std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
   return *memory == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
 }
+// As a GPU's driver does, it waits for all that the GPU was asked for.
 inline cudaError_t cudaFree(void* memory) {
+  if (memory != nullptr) on_host::wait_for_gpu();
   std::free(memory);
   return cudaSuccess;
 }
@@ -107,20 +118,23 @@ inline cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   *free = *total = 0;
   return cudaSuccess;
 }
-inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind, cudaStream_t) {
-  std::memcpy(to, from, bytes);
+inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind,
+                                   cudaStream_t stream) {
+  on_host::ask(stream, [=] { std::memcpy(to, from, bytes); });
   return cudaSuccess;
 }
-inline cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t) {
-  if (bytes > 0) std::memset(to, value, bytes);
+inline cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
+  if (bytes > 0) on_host::ask(stream, [=] { std::memset(to, value, bytes); });
   return cudaSuccess;
 }
 inline cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch,
-                                     size_t width, size_t height, cudaMemcpyKind, cudaStream_t) {
+                                     size_t width, size_t height, cudaMemcpyKind, cudaStream_t stream) {
   if (width > to_pitch || width > from_pitch) return cudaErrorInvalidValue;
-  for (size_t row = 0; row < height; ++row)
-    std::memcpy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch,
-                width);
+  on_host::ask(stream, [=] {
+    for (size_t row = 0; row < height; ++row)
+      std::memcpy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch,
+                  width);
+  });
   return cudaSuccess;
 }
 template <class Kernel>

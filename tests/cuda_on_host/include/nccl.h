@@ -10,7 +10,13 @@ using ncclComm_t = ncclComm*;
 struct ncclUniqueId {
   char internal[128];
 };
-enum ncclResult_t { ncclSuccess = 0, ncclInternalError = 3, ncclRemoteError = 6, ncclInProgress = 7 };
+enum ncclResult_t {
+  ncclSuccess = 0,
+  ncclInternalError = 3,
+  ncclInvalidUsage = 5,
+  ncclRemoteError = 6,
+  ncclInProgress = 7
+};
 enum ncclDataType_t { ncclInt8, ncclInt32, ncclFloat16, ncclFloat32, ncclFloat64, ncclBfloat16 };
 enum ncclRedOp_t { ncclSum, ncclMax };
 struct ncclConfig_t {

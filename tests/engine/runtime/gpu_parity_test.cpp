@@ -1,17 +1,14 @@
 // Runs on GPUs against the same runs on the CPU: only where there is a GPU.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "engine/device/gpu_module.h"
-#include "engine/io/half.h"
 #include "engine/planner/fusion.h"
-#include "engine/runtime/executor.h"
 #include "engine/runtime/gather.h"
 #include "engine/runtime/gpu_room.h"
+#include "tests/engine/agreement.h"
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
@@ -34,20 +31,6 @@ std::map<std::string, GatheredTensor> run_on(BackendChoice backend, Settings set
   return gather->tensors();
 }
 
-std::vector<double> values_of(const GatheredTensor& tensor) {
-  const int64_t count = element_count(tensor.shape);
-  std::vector<double> values(static_cast<size_t>(count));
-  if (is_half(tensor.dtype)) {
-    const std::vector<float> wide = widened(tensor.dtype, tensor.bytes.data(), count);
-    std::copy(wide.begin(), wide.end(), values.begin());
-  } else if (tensor.dtype == DType::Fp64) {
-    std::copy_n(reinterpret_cast<const double*>(tensor.bytes.data()), count, values.begin());
-  } else {
-    std::copy_n(reinterpret_cast<const float*>(tensor.bytes.data()), count, values.begin());
-  }
-  return values;
-}
-
 // Every tensor within `bound` of the CPU's, relative to its own size.
 void expect_agreement(const Settings& settings, double bound) {
   const auto cpu = run_on(BackendChoice::Cpu, settings), gpu = run_on(BackendChoice::Cuda, settings);
@@ -59,16 +42,8 @@ void expect_agreement(const Settings& settings, double bound) {
   } else {
     ASSERT_EQ(cpu.size(), gpu.size());
   }
-  for (const auto& [name, tensor] : gpu) {
-    const std::vector<double> expected = values_of(cpu.at(name)), found = values_of(tensor);
-    double difference = 0, size = 0;
-    for (size_t i = 0; i < expected.size(); ++i) {
-      difference += (found[i] - expected[i]) * (found[i] - expected[i]);
-      size += expected[i] * expected[i];
-    }
-    EXPECT_LE(std::sqrt(difference), bound * std::sqrt(size) + 1e-30)
-        << name << " " << to_string(settings.dtype) << " T = " << settings.tp;
-  }
+  testing::expect_agreement(cpu, gpu, bound,
+                            to_string(settings.dtype) + " T = " + std::to_string(settings.tp));
 }
 
 TEST_F(GpuParity, AContextTakesNoMoreThanIsSetAsideForIt) {

@@ -13,8 +13,10 @@ namespace shardlens::cuda {
 
 template <class... Parameters>
 void start_kernel(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, size_t shared_bytes,
-                  cudaStream_t, Parameters... arguments) {
-  on_host::run_blocks(blocks, threads, shared_bytes, [&] { kernel(arguments...); });
+                  cudaStream_t stream, Parameters... arguments) {
+  on_host::check_launch(threads, shared_bytes);
+  on_host::ask(stream,
+               [=] { on_host::run_blocks(blocks, threads, shared_bytes, [&] { kernel(arguments...); }); });
 }
 
 inline unsigned char* block_memory() {

@@ -1,0 +1,91 @@
+// Groups of ranks on played GPUs, and collectives whose caller waits for what they ask for.
+#pragma once
+
+#include "engine/device/cuda/cuda_device.h"
+#include "engine/device/work_behind.h"
+#include "tests/engine/comm/drawn_collectives.h"
+#include "tests/engine/comm/group_of_ranks.h"
+
+namespace shardlens {
+
+/// A rank's communicator whose calls return when they are done, or throw what became of them.
+class Waiting final : public Communicator {
+ public:
+  Waiting(Communicator& comm, Device& device) : comm_(comm), device_(device) {
+    comm_.attach(device_);
+    device_.behind()->provide_marks(1);
+  }
+
+  int rank() const override { return comm_.rank(); }
+  int ranks() const override { return comm_.ranks(); }
+  CommunicatorInfo info() const override { return comm_.info(); }
+  CollectiveTimes all_reduce(DType dtype, int64_t count, void* data, Reduction reduction) override {
+    return done(comm_.all_reduce(dtype, count, data, reduction));
+  }
+  CollectiveTimes reduce_scatter(DType dtype, const Slicing& slicing, const void* full,
+                                 void* shard) override {
+    return done(comm_.reduce_scatter(dtype, slicing, full, shard));
+  }
+  CollectiveTimes all_gather(DType dtype, const Slicing& slicing, const void* shard, void* full) override {
+    return done(comm_.all_gather(dtype, slicing, shard, full));
+  }
+  CollectiveTimes all_to_all(DType dtype, const Shape& shape, int from_dim, int to_dim, const void* from,
+                             void* to) override {
+    return done(comm_.all_to_all(dtype, shape, from_dim, to_dim, from, to));
+  }
+  CollectiveTimes broadcast(DType dtype, int64_t count, int root, void* data) override {
+    return done(comm_.broadcast(dtype, count, root, data));
+  }
+  void barrier() override { comm_.barrier(); }
+  void abort(const std::string& why) override { comm_.abort(why); }
+
+ private:
+  CollectiveTimes done(CollectiveTimes times) {
+    device_.behind()->mark(0, WorkOrder::Collectives);
+    device_.behind()->wait_for_mark(0);
+    return times;
+  }
+
+  Communicator& comm_;
+  Device& device_;
+};
+
+/// As run_ranks(), each rank on a device of GPU gpu_of(rank).
+template <class GpuOf>
+Failures run_on_gpus(std::vector<std::unique_ptr<Communicator>>& group, const GpuOf& gpu_of,
+                     const std::function<void(Communicator&)>& body) {
+  std::vector<std::unique_ptr<Device>> devices;
+  for (const auto& comm : group) devices.push_back(make_cuda_device(gpu_of(comm->rank())));
+  Failures failures = run_ranks(group, [&](Communicator& comm) {
+    for (size_t place = 0; place < group.size(); ++place) {
+      if (group[place].get() != &comm) continue;
+      Waiting waiting(comm, *devices[place]);
+      body(waiting);
+    }
+  });
+  group.clear();  // before the devices
+  return failures;
+}
+
+/// What drawn collectives left on each rank, and the bytes it counted.
+struct Outcome {
+  explicit Outcome(int ranks) : left(static_cast<size_t>(ranks)), sent(static_cast<size_t>(ranks)) {}
+  std::vector<std::vector<char>> left;
+  std::vector<int64_t> sent;
+  bool operator==(const Outcome&) const = default;
+};
+
+inline std::function<void(Communicator&)> all_of(const std::vector<DrawnCollective>& collectives,
+                                                 Outcome& outcome) {
+  return [&](Communicator& comm) {
+    const auto rank = static_cast<size_t>(comm.rank());
+    for (const DrawnCollective& drawn : collectives) {
+      int64_t sent = 0;
+      const std::vector<char> left = call_drawn(drawn, comm, sent);
+      outcome.left[rank].insert(outcome.left[rank].end(), left.begin(), left.end());
+      outcome.sent[rank] += sent;
+    }
+  };
+}
+
+}  // namespace shardlens

@@ -1,0 +1,115 @@
+// Ranks on played GPUs, whose streams run late and in an order drawn by lot: the communicator of ranks that
+// share a GPU against the local one to the bit, and whole models, step by step as a rank team asks for them,
+// against the CPU. An order that is not asked for between two streams shows here as wrong numbers.
+#include <gtest/gtest.h>
+
+#include "engine/comm/local_cuda.h"
+#include "engine/comm/nccl.h"
+#include "engine/runtime/backend.h"
+#include "engine/runtime/executor.h"
+#include "engine/runtime/plan.h"
+#include "engine/runtime/world.h"
+#include "tests/cuda_on_host/on_gpus.h"
+#include "tests/engine/agreement.h"
+#include "tests/engine/small_model.h"
+
+namespace shardlens {
+namespace {
+
+TEST(LocalCudaOnHost, GivesTheBitsAndCountsTheBytesOfTheLocalOne) {
+  std::mt19937 random(11);
+  for (int ranks = 1; ranks <= 5; ++ranks) {
+    std::vector<DrawnCollective> collectives;
+    for (int i = 0; i < 40; ++i) collectives.push_back(draw_collective(random, ranks));
+    Outcome expected(ranks), shared(ranks);
+    auto local = make_local_group(ranks);
+    for (const auto& failure : run_ranks(local, all_of(collectives, expected))) EXPECT_FALSE(failure);
+    auto group = make_local_cuda_group(ranks, "a test", 60);
+    for (const auto& failure : run_on_gpus(
+             group, [](int) { return 0; }, all_of(collectives, shared)))
+      EXPECT_FALSE(failure) << failure->what();
+    EXPECT_TRUE(shared == expected) << ranks << " ranks";
+  }
+}
+
+/// Ranks that share a GPU, or have one each.
+class Played final : public Backend {
+ public:
+  explicit Played(bool shares) : shares_(shares) {}
+  std::unique_ptr<Device> make_device(int rank, int) override { return make_cuda_device(shares_ ? 0 : rank); }
+  std::vector<std::unique_ptr<Communicator>> make_group(int ranks, int) override {
+    constexpr double kPatienceSeconds = 300;
+    return shares_ || ranks == 1 ? make_local_cuda_group(ranks, "a test", kPatienceSeconds)
+                                 : make_nccl_group(ranks, "a test", kPatienceSeconds);
+  }
+  bool on_gpus() const override { return true; }
+
+ private:
+  const bool shares_;
+};
+
+using Tensors = std::map<std::string, GatheredTensor>;
+
+// Weights after two updates whose passes nobody watches, so that the streams may run apart. Not the biases:
+// an update is as large where a gradient is all rounding, as the keys' biases' is.
+Tensors learned(const Settings& settings, const std::shared_ptr<Backend>& backend, bool traced) {
+  constexpr double kLearningRate = 0.01;
+  const auto plan = make_plan(settings);
+  const auto gather = std::make_shared<Gather>(settings.tp, [](const Tensor& tensor) {
+    return tensor.kind == MemoryKind::Weight && !tensor.name.ends_with(".bias");
+  });
+  Executor executor(plan, take_local_seats(plan, backend), nullptr);
+  executor.set_traced(traced);
+  const auto batch = std::make_shared<const Batch>(seeded_batch(settings));
+  for (int64_t pass = 1; pass <= 3; ++pass) {
+    executor.next_pass({batch, {kLearningRate, pass, 0}, 1});
+    if (pass == 3) executor.observe({gather});
+    executor.start(pass == 3 ? 1 : executor.steps());
+    executor.wait();
+  }
+  return gather->tensors();
+}
+
+// All that a pass leaves, each tensor fetched behind its step.
+Tensors watched(const Settings& settings, const std::shared_ptr<Backend>& backend, bool traced) {
+  const auto plan = make_plan(settings);
+  const auto gather = std::make_shared<Gather>(settings.tp, [](const Tensor& tensor) {
+    return tensor.kind != MemoryKind::Workspace && tensor.dtype != DType::Int32;
+  });
+  Executor executor(plan, take_local_seats(plan, backend), nullptr);
+  executor.set_traced(traced);
+  executor.observe({gather});
+  executor.start(executor.steps());
+  executor.wait();
+  return gather->tensors();
+}
+
+template <class Run>
+void expect_the_cpus_numbers(const Run& run, Settings settings, bool shares, bool traced, double bound) {
+  settings.backend = BackendChoice::Cpu;
+  const Tensors expected = run(settings, make_backend(settings), true);
+  settings.backend = BackendChoice::Cuda;
+  const Tensors found = run(settings, std::make_shared<Played>(shares), traced);
+  EXPECT_GT(found.size(), 10u);
+  testing::expect_agreement(expected, found, bound,
+                            to_string(settings.dtype) + " T = " + std::to_string(settings.tp) +
+                                (shares ? ", one GPU" : ", a GPU each"));
+}
+
+TEST(ModelsOnHost, LearnWhatTheyLearnOnTheCpu) {
+  for (const bool shares : {true, false}) {
+    expect_the_cpus_numbers(learned, testing::small_model(2, 2), shares, true, 1e-3);
+    expect_the_cpus_numbers(learned, testing::small_model(3, 1, "megatron-sp"), shares, false, 1e-3);
+  }
+}
+
+TEST(ModelsOnHost, HaveTheCpusTensors) {
+  expect_the_cpus_numbers(watched, testing::small_model(1), true, true, 1e-5);
+  expect_the_cpus_numbers(watched, testing::small_model(2, 1, "reversed"), false, true, 1e-5);
+  Settings half = testing::small_model(2);
+  half.dtype = DType::Bf16;
+  expect_the_cpus_numbers(watched, half, true, true, 5e-2);
+}
+
+}  // namespace
+}  // namespace shardlens

@@ -1,0 +1,132 @@
+// One lock, one lot.
+#include "tests/cuda_on_host/streams.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "engine/config/clock.h"
+
+namespace on_host {
+namespace {
+
+std::mutex mutex;
+std::condition_variable changed;
+std::vector<cudaStream_t> streams;
+std::mt19937 lot(20261122);
+
+thread_local int own_gpu = 0;
+
+/// Does the next work of one stream; false where none of them can go on.
+bool advance() {
+  std::vector<cudaStream_t> busy;
+  for (const cudaStream_t stream : streams)
+    if (!stream->work.empty()) busy.push_back(stream);
+  std::shuffle(busy.begin(), busy.end(), lot);
+  for (const cudaStream_t stream : busy) {
+    if (!stream->work.front()()) continue;
+    stream->work.pop_front();
+    changed.notify_all();
+    return true;
+  }
+  return false;
+}
+
+/// Often nothing, so that streams fall behind, and sometimes much.
+void advance_a_little() {
+  if (lot() % 4 != 0) return;
+  for (unsigned turns = static_cast<unsigned>(lot() % 8); turns > 0 && advance();) --turns;
+}
+
+template <class Over>
+void advance_until(const Over& over) {
+  std::unique_lock lock(mutex);
+  while (!over())
+    if (!advance()) changed.wait(lock);
+}
+
+}  // namespace
+
+void set_gpu(int gpu) {
+  own_gpu = gpu;
+}
+
+cudaStream_t make_stream() {
+  const std::lock_guard lock(mutex);
+  streams.push_back(new CUstream_st{own_gpu, {}});
+  return streams.back();
+}
+
+void end_stream(cudaStream_t stream) {
+  wait_for(stream);
+  const std::lock_guard lock(mutex);
+  std::erase(streams, stream);
+  delete stream;
+}
+
+void ask_again(cudaStream_t stream, Work work) {
+  const std::lock_guard lock(mutex);
+  stream->work.push_back(std::move(work));
+  changed.notify_all();
+  advance_a_little();
+}
+
+void record(cudaEvent_t event, cudaStream_t stream) {
+  const std::lock_guard lock(mutex);
+  stream->work.push_back([recorded = event->recorded, number = ++event->recorded->asked] {
+    recorded->done = std::max(recorded->done, number);
+    recorded->seconds = shardlens::now_seconds();
+    return true;
+  });
+  changed.notify_all();
+  advance_a_little();
+}
+
+void let_wait(cudaStream_t stream, cudaEvent_t event) {
+  const std::lock_guard lock(mutex);
+  stream->work.push_back(
+      [recorded = event->recorded, number = event->recorded->asked] { return recorded->done >= number; });
+}
+
+void wait_for(cudaStream_t stream) {
+  advance_until([stream] { return stream->work.empty(); });
+}
+
+void wait_for(cudaEvent_t event) {
+  advance_until(
+      [recorded = event->recorded, number = event->recorded->asked] { return recorded->done >= number; });
+}
+
+void wait_for_gpu() {
+  advance_until([gpu = own_gpu] {
+    return std::all_of(streams.begin(), streams.end(), [gpu](const cudaStream_t stream) {
+      return stream->gpu != gpu || stream->work.empty();
+    });
+  });
+}
+
+bool has_been(cudaEvent_t event) {
+  const std::lock_guard lock(mutex);
+  advance_a_little();
+  return event->recorded->done >= event->recorded->asked;
+}
+
+bool was_recorded(cudaEvent_t event) {
+  const std::lock_guard lock(mutex);
+  return event->recorded->asked > 0;
+}
+
+double seconds_of(cudaEvent_t event) {
+  const std::lock_guard lock(mutex);
+  return event->recorded->seconds;
+}
+
+void look_again() {
+  const std::lock_guard lock(mutex);
+  changed.notify_all();
+}
+
+}  // namespace on_host
