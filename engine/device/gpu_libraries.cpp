@@ -27,6 +27,20 @@ std::vector<fs::path> entries(const fs::path& folder) {
   return found;
 }
 
+// Of every python3 that a shell here would find: an environment need not be active to be first in PATH.
+std::vector<std::string> pythons_in_path() {
+  std::vector<std::string> prefixes;
+  std::istringstream folders(variable("PATH"));
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    std::error_code ignored;
+    if (folder.empty() || !fs::exists(fs::path(folder) / "python3", ignored)) continue;
+    const std::string prefix =
+        (fs::path(folder) / "python3").lexically_normal().parent_path().parent_path().string();
+    if (std::find(prefixes.begin(), prefixes.end(), prefix) == prefixes.end()) prefixes.push_back(prefix);
+  }
+  return prefixes;
+}
+
 void add_if_there(const fs::path& file, std::vector<std::string>& places) {
   std::error_code ignored;
   if (fs::exists(file, ignored)) places.push_back(file.string());
@@ -41,6 +55,7 @@ Surroundings Surroundings::of_this_process() {
   surroundings.asked_for = variable("SHARDLENS_CUDA_LIBRARIES");
   for (const char* prefix : {"VIRTUAL_ENV", "CONDA_PREFIX"})
     if (!variable(prefix).empty()) surroundings.pythons.push_back(variable(prefix));
+  for (const std::string& prefix : pythons_in_path()) surroundings.pythons.push_back(prefix);
   if (!variable("HOME").empty()) surroundings.pythons.push_back(variable("HOME") + "/.local");
   surroundings.pythons.insert(surroundings.pythons.end(), {"/usr/local", "/usr"});
   if (!variable("CUDA_HOME").empty()) surroundings.toolkit = variable("CUDA_HOME");

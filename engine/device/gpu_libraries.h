@@ -12,7 +12,7 @@ struct Surroundings {
   std::string program_folder;
   std::string asked_for;  ///< SHARDLENS_CUDA_LIBRARIES: folders with colons between them
   std::vector<std::string>
-      pythons;  ///< prefixes: of the active environment, of the user's own, /usr, /usr/local
+      pythons;  ///< prefixes: of the active environment, of those in PATH, of the user's own, /usr/local, /usr
   std::string toolkit = "/usr/local/cuda";
 
   static Surroundings of_this_process();

@@ -1,6 +1,7 @@
 // What the program finds when it opens this module: facts about GPUs, devices on them, and groups of ranks.
 #include <cublasLt.h>
 
+#include <cstdlib>
 #include <map>
 #include <mutex>
 
@@ -27,6 +28,11 @@ std::string bus_of(int gpu) {
 
 class CudaModule final : public GpuModule {
  public:
+  // A context is made with few connections to the GPU: streams that share one wait for each other, and every
+  // rank on a GPU has two of its own, beside NCCL's. Before CUDA is asked for anything; a choice made outside
+  // stands.
+  CudaModule() { setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0); }
+
   GpuFacts facts() override {
     GpuFacts facts;
     ask_for_versions(facts);

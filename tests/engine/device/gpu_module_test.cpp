@@ -81,5 +81,18 @@ TEST_F(GpuLibraries, FoundInTheirOrder) {
                           toolkit, python, newer));
 }
 
+// As on a server whose PyTorch is in an environment that nobody has activated.
+TEST_F(GpuLibraries, APythonIsFoundByThePathAlone) {
+  put("environment/bin/python3");
+  fs::create_directories(root_ / "tools/bin");
+  const std::string usual = getenv("PATH");
+  const std::string path = (root_ / "tools/bin").string() + "::" + (root_ / "environment/bin/").string();
+  setenv("PATH", path.c_str(), 1);
+  const std::vector<std::string> pythons = Surroundings::of_this_process().pythons;
+  setenv("PATH", usual.c_str(), 1);
+  EXPECT_THAT(pythons, ::testing::Contains((root_ / "environment").string()));
+  EXPECT_THAT(pythons, ::testing::Not(::testing::Contains((root_ / "tools").string())));
+}
+
 }  // namespace
 }  // namespace shardlens
