@@ -48,6 +48,7 @@ double element(const void* matrix, const HostMatrix& layout, cublasOperation_t o
 }
 
 std::atomic<cublasLtEpilogue_t> last_epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+std::atomic<cublasStatus_t> refusal = CUBLAS_STATUS_SUCCESS;
 
 bool has_bias(cublasLtEpilogue_t epilogue) {
   return epilogue == CUBLASLT_EPILOGUE_BIAS || epilogue == CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
@@ -78,6 +79,10 @@ Gate gate_of(double x) {
 
 cublasLtEpilogue_t last_epilogue_played() {
   return last_epilogue;
+}
+
+void refuse_epilogues(cublasStatus_t answer) {
+  refusal = answer;
 }
 
 const char* cublasLtGetStatusName(cublasStatus_t) {
@@ -151,6 +156,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
                                               cublasLtMatmulPreference_t, int,
                                               cublasLtMatmulHeuristicResult_t* results, int* found) {
   if (!is_valid(*product, *d)) return CUBLAS_STATUS_INVALID_VALUE;
+  if (product->epilogue != CUBLASLT_EPILOGUE_DEFAULT && refusal != CUBLAS_STATUS_SUCCESS) return refusal;
   results->state = CUBLAS_STATUS_SUCCESS;
   *found = 1;
   return CUBLAS_STATUS_SUCCESS;

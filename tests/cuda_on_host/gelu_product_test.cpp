@@ -77,6 +77,28 @@ TEST(GeluProduct, IsNotAskedForWhatTheLibraryHasNot) {
   EXPECT_EQ(epilogue_of({.after = AfterProduct::GeluGrad, .cols = 17}), CUBLASLT_EPILOGUE_DEFAULT);
 }
 
+TEST(GeluProduct, IsDoneInPiecesWhereTheLibraryRefuses) {
+  const auto cpu = make_cpu_device(1);
+  // What lies between the product and the pass is rounded.
+  Tolerance tolerance = Tolerance::of_sum(kDepth);
+  tolerance.computed += 32 + 4 * unit_of(DType::Bf16) / unit_of(DType::Fp32);
+  tolerance.magnitude = 1;
+  for (const cublasStatus_t answer : {CUBLAS_STATUS_NOT_SUPPORTED, CUBLAS_STATUS_INVALID_VALUE}) {
+    refuse_epilogues(answer);
+    for (const AfterProduct after : {AfterProduct::Gelu, AfterProduct::GeluGrad}) {
+      const auto device = make_cuda_device(0);
+      const Asked asked{.after = after};
+      const Outputs ours = results_of(*device, asked, DType::Bf16),
+                    exact = results_of(*cpu, asked, DType::Fp64);
+      EXPECT_EQ(last_epilogue_played(), CUBLASLT_EPILOGUE_DEFAULT);
+      ASSERT_EQ(ours.size(), exact.size());
+      for (size_t i = 0; i < ours.size(); ++i)
+        EXPECT_TRUE(is_near(ours[i], exact[i], DType::Bf16, tolerance));
+    }
+  }
+  refuse_epilogues(CUBLAS_STATUS_SUCCESS);
+}
+
 TEST(GeluProduct, WithTf32IsTheSame) {
   const auto device = make_cuda_device(0, {true}), cpu = make_cpu_device(1);
   for (const AfterProduct after : {AfterProduct::Gelu, AfterProduct::GeluGrad}) {

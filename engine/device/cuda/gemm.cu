@@ -215,6 +215,8 @@ std::unique_ptr<Products::Plan> Products::make_plan(const Operation& operation, 
       handle_, plan->product.handle, plan->left.handle, plan->right.handle, plan->result.handle,
       plan->result.handle, preference.handle, 1, &choice, &found);
   if (status == CUBLAS_STATUS_NOT_SUPPORTED) return nullptr;
+  // Which combinations of an epilogue with types and alignments it takes for a mistake is its own affair.
+  if (status == CUBLAS_STATUS_INVALID_VALUE && epilogue != CUBLASLT_EPILOGUE_DEFAULT) return nullptr;
   check_blas(what, "cublasLtMatmulAlgoGetHeuristic", status);
   if (found == 0 || choice.state != CUBLAS_STATUS_SUCCESS) return nullptr;
   plan->algorithm = choice.algo;
