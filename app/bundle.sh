@@ -4,9 +4,17 @@
 # system it runs on. cuBLASLt and NCCL, nine tenths of a gigabyte, are the other machine's: gpu-libraries.sh in the
 # bundle fetches them where it has none.
 #
-#   app/bundle.sh [FOLDER]
+# --tests puts the engine's tests in too, for tests/gpu.sh on a machine that cannot build them, and packs all of it as
+# .tar.gz, which keeps what may be started and which every machine can unpack.
+#
+#   app/bundle.sh [--tests] [FOLDER]
 set -eu
 cd "$(dirname "$0")/.."
+with_tests=
+if [ "${1:-}" = --tests ]; then
+  with_tests=1
+  shift
+fi
 folder=${1:-$PWD/build/shardlens-bundle}
 
 fail() {
@@ -14,23 +22,31 @@ fail() {
   exit 1
 }
 
-command -v zip >/dev/null || fail "zip is not here; install it (Debian: zip)"
+[ -n "$with_tests" ] || command -v zip >/dev/null || fail "zip is not here; install it (Debian: zip)"
 cmake --preset bundle >/dev/null
 targets=shardlens-cli
 for module in shardlens_cuda shardlens_mpi; do
   ! cmake --build build/bundle --target help | grep -q "^$module:" || targets="$targets $module"
 done
+[ -z "$with_tests" ] || targets="$targets engine_tests"
 # shellcheck disable=SC2086 # one word a target
 cmake --build build/bundle -j "$(nproc)" --target $targets
-rm -rf "$folder" "$folder.zip"
+rm -rf "$folder" "$folder.zip" "$folder.tar.gz"
 cmake --install build/bundle --prefix "$folder" --strip >/dev/null
-(cd "$(dirname "$folder")" && zip -q -r -9 "$folder.zip" "$(basename "$folder")")
+if [ -n "$with_tests" ]; then
+  cmake --install build/bundle --prefix "$folder" --strip --component tests >/dev/null
+  packed=$folder.tar.gz
+  tar -C "$(dirname "$folder")" -cf - "$(basename "$folder")" | gzip -9 >"$packed"
+else
+  packed=$folder.zip
+  (cd "$(dirname "$folder")" && zip -q -r -9 "$packed" "$(basename "$folder")")
+fi
 
-bytes=$(stat -c %s "$folder.zip")
+bytes=$(stat -c %s "$packed")
 newest() {
-  find "$folder" -type f \( -name '*.so*' -o -path '*/bin/*' \) -exec objdump -T {} + 2>/dev/null |
+  find "$folder" -type f \( -name '*.so*' -o -path '*/bin/*' -o -path '*/tests/*' \) -exec objdump -T {} + 2>/dev/null |
     grep -o "$1" | sort -uV | tail -n 1
 }
-echo "bundle: $folder.zip: $((bytes / 1000000)) MB"
+echo "bundle: $packed: $((bytes / 1000000)) MB"
 echo "bundle: runs on x86-64 with AVX2, $(newest 'GLIBC_2\.[0-9]*') and $(newest 'GLIBCXX_3\.4\.[0-9]*') or newer"
 [ "$bytes" -lt 64000000 ] || fail "it is larger than 64 MB"

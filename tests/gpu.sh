@@ -1,14 +1,17 @@
 #!/bin/sh
-# What is to be run first on a machine with a GPU, one after another, within 25 minutes: the operations' and the whole
-# model's tests against the CPU, T = 1 to 8 ranks on one GPU against one rank, times, what is recorded for the gallery,
-# and compute-sanitizer over the tests. Each part has a time limit and a log file of its own; one that fails stops no
-# other. At the end a table says what became of each. Without a GPU it says so, and is done.
+# What is to be run first on a machine with a GPU: the operations' and the whole model's tests against the CPU, T = 1 to
+# 8 ranks on one GPU against one rank, a recording for the gallery, times, and compute-sanitizer over the tests. Quick
+# and telling parts come first; each has a time limit, and one that fails stops no other. Every test has a process of
+# its own: a kernel that faults spoils all that its process asks of the GPU afterwards. Without a GPU it says so, and is
+# done.
 #
-#   tests/gpu.sh [BUILD or BUNDLE] [--logs FOLDER] [PART...]
+#   tests/gpu.sh [BUILD or BUNDLE] [--logs FOLDER] [--seconds N] [PART...]
 #
-# PART: tests, verify, bench, record, memcheck, racecheck, initcheck; all if left out. A bundle has no tests: there
-# compute-sanitizer looks at training steps. Exit code: 0 when nothing failed, 1 when something did, 2 for a wrong
-# request.
+# PART: tests, verify, record, bench, memcheck, racecheck, initcheck; all if left out, 25 minutes at most. --seconds:
+# nothing begins or goes on after so many. FOLDER then holds log.txt, with all that was printed as it was printed,
+# table.txt, what became of each part, and demo.shardlens. A bundle has tests if it was made with them
+# (app/bundle.sh --tests); where it has none, compute-sanitizer looks at training steps. Exit code: 0 when nothing
+# failed, 1 when something did, 2 for a wrong request.
 set -u
 
 fail() {
@@ -18,6 +21,7 @@ fail() {
 
 folder=
 logs=gpu-logs
+most=
 wanted=
 while [ $# -gt 0 ]; do
   case $1 in
@@ -26,10 +30,17 @@ while [ $# -gt 0 ]; do
       logs=$2
       shift
       ;;
-    tests | verify | bench | record | memcheck | racecheck | initcheck) wanted="$wanted $1" ;;
+    --seconds)
+      case ${2:-} in
+        '' | *[!0-9]*) fail "--seconds needs a number" ;;
+      esac
+      most=$2
+      shift
+      ;;
+    tests | verify | record | bench | memcheck | racecheck | initcheck) wanted="$wanted $1" ;;
     *)
       if [ -n "$folder" ] || [ ! -d "$1" ]; then
-        fail "\"$1\" is no folder and no part; parts are tests, verify, bench, record, memcheck, racecheck, initcheck"
+        fail "\"$1\" is no folder and no part; parts are tests, verify, record, bench, memcheck, racecheck, initcheck"
       fi
       folder=$1
       ;;
@@ -57,20 +68,27 @@ if ! found=$("$cli" info --backends); then
 fi
 case $found in
   *"cuda  not usable: "*)
-    printf 'skipped: no CUDA device (%s)\n' "$(printf '%s\n' "$found" | sed -n 's/^cuda  not usable: //p')"
+    why=$(printf '%s\n' "$found" | sed -n 's/^cuda  not usable: //p')
+    if command -v nvidia-smi >/dev/null && nvidia-smi -L; then
+      printf 'gpu: there is a GPU, and it cannot be used: %s\n' "$why" >&2
+      exit 1
+    fi
+    printf 'skipped: no CUDA device (%s)\n' "$why"
     exit 0
     ;;
 esac
 mkdir -p "$logs" || fail "cannot make the folder $logs"
 logs=$(cd "$logs" && pwd)
-printf '%s\n' "$found" | tee "$logs/backends.log"
-
+log=$logs/log.txt
 table=$logs/table.txt
 : >"$table"
+printf '%s\n' "$found" | tee "$log"
+
 failed=0
+begun=$(date +%s)
 
 note() {
-  printf '%-28s %-10s %6s  %s\n' "$1" "$2" "$3" "$4" | tee -a "$table"
+  printf '%-40s %-10s %6s  %s\n' "$1" "$2" "$3" "$4" | tee -a "$table"
 }
 
 # NAME SECONDS COMMAND...; its part is the name's first word.
@@ -86,68 +104,110 @@ part() {
     note "$name" skipped - "needs $2"
     return
   fi
-  log=$logs/$name.log
-  printf '%s\n\n' "$*" >"$log"
   begin=$(date +%s)
+  if [ -n "$most" ]; then
+    left=$((most - (begin - begun)))
+    if [ "$left" -le 5 ]; then
+      note "$name" "LEFT OUT" - "$most s are over"
+      failed=1
+      return
+    fi
+    [ "$left" -ge "$limit" ] || limit=$left
+  fi
+  printf '\n=== %s: %s\n' "$name" "$*" >>"$log"
+  before=$(wc -c <"$log")
   timeout -k 5 "$limit" "$@" >>"$log" 2>&1
   code=$?
   seconds=$(($(date +%s) - begin))s
   case $code in
-    0) note "$name" ok "$seconds" "" ;;
+    0)
+      if tail -c "+$((before + 1))" "$log" | grep -q '^\[  SKIPPED \]'; then
+        note "$name" skipped "$seconds" "see its place in $log"
+      else
+        note "$name" ok "$seconds" ""
+      fi
+      ;;
     124 | 137)
       failed=1
-      note "$name" "TIMED OUT" "$seconds" "after $limit s: $log"
+      note "$name" "TIMED OUT" "$seconds" "after $limit s"
       ;;
     *)
       failed=1
-      note "$name" FAILED "$seconds" "exit code $code: $log"
+      note "$name" FAILED "$seconds" "exit code $code: see its place in $log"
       ;;
   esac
 }
 
-# Only what runs on the GPU; the CPU's own tests are not what is asked here.
-filter='--gtest_filter=*EveryDevice*/Gpu:GpuParity.*'
-checked() {
-  if [ -z "$sanitizer" ]; then
-    part "$1" 180 "" "compute-sanitizer of CUDA's toolkit"
-  else
-    if [ -n "$tests" ]; then
-      part "$1" 180 "$sanitizer" --tool "$1" --error-exitcode 9 "$tests" "$filter"
-    else
-      part "$1" 180 "$sanitizer" --tool "$1" --error-exitcode 9 "$cli" step --model gpt2-tiny --tp 2 --seq 16 \
-        --updates 2 --lr 1e-3 --backend cuda
-    fi
-  fi
+# Only what runs on the GPU; the CPU's own tests are not what is asked here. A name a line: Suite.Test/Gpu.
+gpu_tests() {
+  "$tests" --gtest_list_tests --gtest_filter='GpuParity.*:*EveryDevice*/Gpu' |
+    sed -n 's/ *#.*//; /^[^ ].*\.$/h; /^  /{G; s/^  \(.*\)\n\(.*\)$/\2\1/p;}'
 }
-
 if [ -n "$tests" ]; then
-  part tests 240 "$tests" "$filter"
+  part tests-the-comparison 30 "$tests" '--gtest_filter=DeviceComparison.*'
+  for test in $(gpu_tests); do
+    short=${test#Devices/}
+    part "tests-${short%/Gpu}" 90 "$tests" "--gtest_filter=$test"
+  done
 else
-  part tests 240 "" "engine_tests, which are in a build and not in a bundle"
+  part tests 60 "" "engine_tests, which a bundle has if it was made with them"
 fi
+
+part verify-tiny 30 "$cli" verify --model gpt2-tiny --tp 1 --batch 1 --seq 16 --backend cuda --gpu 0
 for tp in 2 4 8; do
-  part "verify-tp$tp" 40 "$cli" verify --model gpt2 --heads-policy uneven --tp "$tp" --batch 1 --seq 64 --backend cuda --gpu 0
+  part "verify-tp$tp" 40 "$cli" verify --model gpt2 --heads-policy uneven --tp "$tp" --batch 1 --seq 64 --backend cuda \
+    --gpu 0 --comm local_cuda
 done
-part bench-step-tp1 120 "$cli" bench step --model megatron-1.2b --dtype bf16 --tp 1 --batch 8 --seq 1024 \
+case $found in
+  *"NCCL 2.30."[3-9]* | *"NCCL 2.3"[1-9]* | *"NCCL 2."[4-9][0-9]* | *"NCCL "[3-9].*)
+    part verify-nccl-tp2 40 "$cli" verify --model gpt2 --tp 2 --batch 1 --seq 64 --backend cuda --gpu 0 --comm nccl
+    ;;
+  *) part verify-nccl 40 "" "NCCL 2.30.3 or newer, by which ranks may share a GPU" ;;
+esac
+
+rm -f "$logs/demo.shardlens"
+part record 60 "$cli" step --model gpt2 --tp 4 --backend cuda --gpu 0 --comm local_cuda \
+  --record "$logs/demo.shardlens"
+
+part bench-step-tp1 200 "$cli" bench step --model megatron-1.2b --dtype bf16 --tp 1 --batch 8 --seq 1024 \
   --backend cuda --gpu 0 --json
 for tp in 2 4 8; do
   part "bench-step-tp$tp" 60 "$cli" bench step --model gpt2-medium --dtype bf16 --tp "$tp" --batch 8 --seq 1024 \
-    --backend cuda --gpu 0 --json
+    --backend cuda --gpu 0 --comm local_cuda --json
 done
-for tp in 2 4 8; do
-  part "bench-allreduce-tp$tp" 30 "$cli" bench allreduce --tp "$tp" --backend cuda --gpu 0
-done
-part bench-generate 60 "$cli" bench generate --model gpt2 --dtype bf16 --tp 1 --backend cuda --gpu 0 --json
 part bench-trace 30 "$cli" bench trace --model gpt2-medium --dtype bf16 --tp 1 --batch 8 --seq 1024 --backend cuda \
   --gpu 0 --json
-part bench-record 60 "$cli" bench record --model gpt2-medium --dtype bf16 --tp 2 --backend cuda --gpu 0 --json
-rm -f "$logs/demo.shardlens"
-part record 60 "$cli" step --model gpt2 --tp 4 --backend cuda --gpu 0 --record "$logs/demo.shardlens"
-for tool in memcheck racecheck initcheck; do
-  checked "$tool"
+for tp in 2 4 8; do
+  part "bench-allreduce-tp$tp" 30 "$cli" bench allreduce --tp "$tp" --backend cuda --gpu 0 --comm local_cuda
 done
+part bench-generate 60 "$cli" bench generate --model gpt2 --dtype bf16 --tp 1 --backend cuda --gpu 0 --json
+part bench-record 60 "$cli" bench record --model gpt2-medium --dtype bf16 --tp 2 --backend cuda --gpu 0 --json
+
+# Our kernels; the library's products take the tools many times as long, and their results are the tests' matter.
+# initcheck must see who writes, so it looks at all, and there no product is asked for.
+ours=
+[ -z "$sanitizer" ] || ! "$sanitizer" --help 2>&1 | grep -q -e --kernel-name || ours='--kernel-name kernel_substring=shardlens'
+# TOOL FILTER: of tests. Unquoted: options may be none or several.
+checked() {
+  tool=$1
+  filter=$2
+  shift 2
+  if [ -z "$sanitizer" ]; then
+    part "$tool" 180 "" "compute-sanitizer of CUDA's toolkit"
+  elif [ -n "$tests" ]; then
+    part "$tool" 180 "$sanitizer" --tool "$tool" --error-exitcode 9 "$@" "$tests" "--gtest_filter=$filter"
+  else
+    part "$tool" 180 "$sanitizer" --tool "$tool" --error-exitcode 9 "$@" "$cli" step --model gpt2-tiny --tp 2 \
+      --seq 16 --updates 2 --lr 1e-3 --backend cuda
+  fi
+}
+# shellcheck disable=SC2086 # options may be none or several
+checked memcheck '*EveryDevice*/Gpu:GpuParity.Layers:-*Product*' $ours
+# shellcheck disable=SC2086
+checked racecheck '*EveryDevice*/Gpu:-*Product*' $ours
+checked initcheck '*EveryDevice*/Gpu:-*Product*'
 
 printf '\n'
 cat "$table"
-printf '\nlogs: %s\n' "$logs"
+printf '\nin %s: log.txt, table.txt%s\n' "$logs" "$([ ! -e "$logs/demo.shardlens" ] || printf ', demo.shardlens')"
 exit $failed

@@ -82,24 +82,84 @@ TEST_F(Bundle, SaysThatThereIsNoGpuToBeginWith) {
   EXPECT_EQ(ended.out.rfind("skipped: no CUDA device (", 0), 0u) << ended.out;
 }
 
-// Of what it starts, by a shardlens-cli that a test wrote: one part fails and the others go on.
-TEST_F(Bundle, WhatFailsOnAGpuStopsNothingElse) {
-  const fs::path other = fs::path(::testing::TempDir()) / ("gpu_parts_" + std::to_string(getpid()));
-  fs::create_directories(other);
-  std::ofstream(other / "shardlens-cli") << "#!/bin/sh\ncase \"$*\" in\n  info*) echo 'cuda  1 GPU' ;;\n  "
-                                            "*'--tp 4'*) exit 3 ;;\n  *) echo done ;;\nesac\n";
-  fs::permissions(other / "shardlens-cli", fs::perms::owner_all);
-  const Ended ended = run_program("env -i PATH=/usr/bin:/bin " + (folder_ / "gpu.sh").string(),
-                                  other.string() + " verify tests --logs " + (other / "logs").string());
-  const std::string said = slurp(other / "logs/verify-tp8.log");
-  fs::remove_all(other);
+TEST_F(Bundle, WhereTheDriverShowsAGpuThatCannotBeUsedThatIsAFailure) {
+  if (run("info --backends").out.find("cuda  not usable") == std::string::npos)
+    GTEST_SKIP() << "there is a GPU";
+  const fs::path tools = fs::path(::testing::TempDir()) / ("gpu_tools_" + std::to_string(getpid()));
+  fs::create_directories(tools);
+  std::ofstream(tools / "nvidia-smi") << "#!/bin/sh\necho 'GPU 0: NVIDIA H200'\n";
+  fs::permissions(tools / "nvidia-smi", fs::perms::owner_all);
+  const Ended ended =
+      run_program("env -i PATH=" + tools.string() + ":/usr/bin:/bin " + (folder_ / "gpu.sh").string(), "");
+  fs::remove_all(tools);
+  EXPECT_EQ(ended.code, 1) << ended.out;
+  EXPECT_NE(ended.err.find("there is a GPU, and it cannot be used: "), std::string::npos) << ended.err;
+}
+
+// What gpu.sh makes of a shardlens-cli and an engine_tests that a test wrote.
+class GpuParts : public Bundle {
+ protected:
+  void SetUp() override {
+    put("shardlens-cli",
+        "case \"$*\" in\n  info*) echo 'cuda  1 GPU' ;;\n  *'--tp 4'*) exit 3 ;;\n"
+        "  *) echo done ;;\nesac");
+  }
+  void TearDown() override { fs::remove_all(folder); }
+
+  void put(const std::string& program, const std::string& script) const {
+    fs::create_directories((folder / program).parent_path());
+    std::ofstream(folder / program) << "#!/bin/sh\n" << script << "\n";
+    fs::permissions(folder / program, fs::perms::owner_all);
+  }
+  Ended gpu(const std::string& arguments) const {
+    return run_program("env -i PATH=/usr/bin:/bin " + (folder_ / "gpu.sh").string(),
+                       folder.string() + " --logs " + (folder / "logs").string() + " " + arguments);
+  }
+  // A line of the table.
+  static std::string line(std::string name, const std::string& state) {
+    name.resize(40, ' ');
+    return name + " " + state;
+  }
+
+  const fs::path folder = fs::path(::testing::TempDir()) / ("gpu_parts_" + std::to_string(getpid()));
+};
+
+TEST_F(GpuParts, WhatFailsStopsNothingElse) {
+  const Ended ended = gpu("verify tests");
   EXPECT_EQ(ended.code, 1) << ended.err;
-  for (const char* line :
-       {"verify-tp2                   ok", "verify-tp4                   FAILED", "exit code 3",
-        "verify-tp8                   ok", "tests                        skipped"})
-    EXPECT_NE(ended.out.find(line), std::string::npos) << line << " in\n" << ended.out;
+  for (const std::string& part :
+       {line("verify-tp2", "ok"), line("verify-tp4", "FAILED"), line("verify-tp8", "ok"),
+        line("verify-nccl", "skipped"), line("tests", "skipped")})
+    EXPECT_NE(ended.out.find(part), std::string::npos) << part << " in\n" << ended.out;
+  EXPECT_NE(ended.out.find("exit code 3"), std::string::npos) << ended.out;
   EXPECT_EQ(ended.out.find("bench"), std::string::npos) << "it was not asked for";
-  EXPECT_NE(said.find("done"), std::string::npos) << said;
+  const std::string said = slurp(folder / "logs/log.txt");
+  const size_t last = said.find("=== verify-tp8: ");
+  ASSERT_NE(last, std::string::npos) << said;
+  EXPECT_NE(said.find("done", last), std::string::npos) << said;
+}
+
+TEST_F(GpuParts, EveryTestHasAProcessOfItsOwnAndWhatWasSkippedIsNotOk) {
+  put("tests/engine_tests",
+      "case \"$*\" in\n"
+      "  --gtest_list*) printf 'Running\\nGpuParity.\\n  Layers\\nDevices/EveryDevice.\\n  Slices/Gpu  # "
+      "Gpu\\n"
+      "  Losses/Gpu  # Gpu\\n' ;;\n"
+      "  *=GpuParity.Layers) echo '[  SKIPPED ] GpuParity.Layers' ;;\n"
+      "  *=Devices/EveryDevice.Slices/Gpu) exit 1 ;;\nesac");
+  const Ended ended = gpu("tests");
+  EXPECT_EQ(ended.code, 1) << ended.err;
+  for (const std::string& part :
+       {line("tests-GpuParity.Layers", "skipped"), line("tests-EveryDevice.Slices", "FAILED"),
+        line("tests-EveryDevice.Losses", "ok")})
+    EXPECT_NE(ended.out.find(part), std::string::npos) << part << " in\n" << ended.out;
+}
+
+TEST_F(GpuParts, NothingBeginsWhenTheTimeIsOver) {
+  const Ended ended = gpu("verify --seconds 3");
+  EXPECT_EQ(ended.code, 1) << ended.err;
+  EXPECT_NE(ended.out.find(line("verify-tp2", "LEFT OUT")), std::string::npos) << ended.out;
+  EXPECT_EQ(slurp(folder / "logs/log.txt").find("done"), std::string::npos);
 }
 
 // The script that fetches NVIDIA's libraries, with a python3 that a test wrote: it never reaches a network.
