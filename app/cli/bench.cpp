@@ -39,8 +39,10 @@ int bench_gemm(const CommonOptions& options, int repetitions) {
   const Settings settings = to_settings(options);
   const Program program = plan_program(settings);
   const int ranks = std::min(settings.tp, available_cores());
-  const GemmCeiling ceiling = measure_gemm_ceiling(settings.dtype, gemm_shapes(program, 0), ranks,
-                                                   std::max(1, available_cores() / ranks), repetitions);
+  const GemmCeiling ceiling = settings.backend == BackendChoice::Cpu
+                                  ? measure_gemm_ceiling(settings.dtype, gemm_shapes(program, 0), ranks,
+                                                         std::max(1, available_cores() / ranks), repetitions)
+                                  : measure_ceiling(settings, gemm_shapes(program, 0), repetitions);
   if (options.json) {
     ordered_json rates = ordered_json::array();
     for (const GemmRate& rate : ceiling.rates) {
@@ -233,8 +235,9 @@ int bench_generate(const CommonOptions& options, int repetitions) {
              bench.tokens_per_second(), bench.prompt_tokens, bench.prompt_seconds * 1e3);
   fmt::print("weights read          {} bytes a token, all ranks together\n",
              grouped_text(bench.weight_bytes));
-  fmt::print("read ceiling          {:.1f} GB/s, all cores, measured in turn with the tokens\n",
-             bench.read_bytes_per_second / 1e9);
+  fmt::print(
+      "read ceiling          {:.1f} GB/s, measured in turn with the tokens, by all cores or by the GPUs\n",
+      bench.read_bytes_per_second / 1e9);
   fmt::print("of the ceiling        {:.1f} %\n", 100 * bench.of_read_ceiling);
   fmt::print("\nrank 0 in the last token\n");
   for (const OpTime& time : bench.op_times) {

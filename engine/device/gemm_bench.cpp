@@ -3,12 +3,15 @@
 #include "engine/device/gemm_bench.h"
 
 #include <algorithm>
+#include <atomic>
 #include <barrier>
 #include <chrono>
 #include <exception>
+#include <random>
 #include <thread>
 
 #include "engine/config/error.h"
+#include "engine/device/work_behind.h"
 #include "engine/io/half.h"
 
 namespace shardlens {
@@ -20,6 +23,16 @@ using Clock = std::chrono::steady_clock;
 constexpr int kMaxCalls = 1000;  // of a shape so small that it measures the call
 constexpr double kMinFlops =
     2e8;  // of one repetition and rank: long against the barrier, short against a scheduler's turn
+// Of a device that works behind its calls: long against being asked and waited for.
+constexpr double kMinFlopsBehind = 1e12;
+constexpr int64_t kDrawnNumbers = 1 << 20;
+
+void put(DType dtype, void* matrix, int64_t i, double value) {
+  if (dtype == DType::Fp32) static_cast<float*>(matrix)[i] = static_cast<float>(value);
+  if (dtype == DType::Fp64) static_cast<double*>(matrix)[i] = value;
+  if (dtype == DType::Bf16) static_cast<Bf16*>(matrix)[i] = Bf16(static_cast<float>(value));
+  if (dtype == DType::Fp16) static_cast<Fp16*>(matrix)[i] = Fp16(static_cast<float>(value));
+}
 
 /// A dense matrix of one rank in its device's memory.
 class Operand {
@@ -27,13 +40,11 @@ class Operand {
   Operand(Device& device, DType dtype, int64_t rows, int64_t cols)
       : device_(device), data_(device.allocate(static_cast<size_t>(rows * cols * element_bytes(dtype)))) {
     // Ordinary numbers: denormal or infinite ones could be slower.
-    for (int64_t i = 0; i < rows * cols; ++i) {
-      const double value = 0.25 + 0.5 * static_cast<double>(i % 7);
-      if (dtype == DType::Fp32) static_cast<float*>(data_)[i] = static_cast<float>(value);
-      if (dtype == DType::Fp64) static_cast<double*>(data_)[i] = value;
-      if (dtype == DType::Bf16) static_cast<Bf16*>(data_)[i] = Bf16(static_cast<float>(value));
-      if (dtype == DType::Fp16) static_cast<Fp16*>(data_)[i] = Fp16(static_cast<float>(value));
-    }
+    const int64_t count = rows * cols;
+    if (!device.host_visible())
+      draw(dtype, count);
+    else
+      for (int64_t i = 0; i < count; ++i) put(dtype, data_, i, 0.25 + 0.5 * static_cast<double>(i % 7));
   }
   ~Operand() { device_.release(data_); }
   Operand(const Operand&) = delete;
@@ -41,6 +52,19 @@ class Operand {
   void* data() const { return data_; }
 
  private:
+  // By lot, since a GPU draws less power for numbers with a pattern, and is faster; the same ones over and
+  // over.
+  void draw(DType dtype, int64_t count) {
+    const int64_t element = element_bytes(dtype), most = std::min(count, kDrawnNumbers);
+    std::vector<std::byte> numbers(static_cast<size_t>(most * element));
+    std::minstd_rand lot;
+    std::uniform_real_distribution<double> number(-1, 1);
+    for (int64_t i = 0; i < most; ++i) put(dtype, numbers.data(), i, number(lot));
+    for (int64_t first = 0; first < count; first += most)
+      device_.copy_to_device(static_cast<std::byte*>(data_) + first * element, numbers.data(),
+                             static_cast<size_t>(std::min(most, count - first) * element));
+  }
+
   Device& device_;
   void* data_;
 };
@@ -49,10 +73,15 @@ struct Interval {
   Clock::time_point begin, end;
 };
 
-/// One rank's part: an interval of `calls` products per repetition, the warm-up first.
-std::vector<Interval> run_rank(DType dtype, const GemmShape& shape, int threads, int repetitions, int calls,
+int calls_of(const GemmShape& shape, bool behind) {
+  const double least = behind ? kMinFlopsBehind : kMinFlops;
+  return static_cast<int>(std::clamp(least / shape.flops(), 1.0, double{kMaxCalls}));
+}
+
+/// One rank's part: an interval of calls_of() products per repetition, the warm-up first.
+std::vector<Interval> run_rank(DType dtype, const GemmShape& shape, Device* device, int repetitions,
                                std::barrier<>& together) {
-  const auto device = make_cpu_device(threads);
+  const int calls = calls_of(shape, device->behind() != nullptr);
   const int64_t a_rows = shape.transpose_a ? shape.k : shape.m,
                 a_cols = shape.transpose_a ? shape.m : shape.k;
   const int64_t b_rows = shape.transpose_b ? shape.n : shape.k,
@@ -82,9 +111,10 @@ std::vector<Interval> run_rank(DType dtype, const GemmShape& shape, int threads,
   return intervals;
 }
 
-GemmRate measure(DType dtype, const GemmShape& shape, int ranks, int threads, int repetitions) {
-  const int calls = static_cast<int>(std::clamp(kMinFlops / shape.flops(), 1.0, double{kMaxCalls}));
+GemmRate measure(DType dtype, const GemmShape& shape, int ranks, const MakeDevice& make_device,
+                 int repetitions) {
   std::barrier<> together(ranks);
+  std::atomic<int> calls = 0;
   std::vector<std::vector<Interval>> intervals(static_cast<size_t>(ranks));
   std::vector<std::exception_ptr> failures(static_cast<size_t>(ranks));
   {
@@ -92,7 +122,9 @@ GemmRate measure(DType dtype, const GemmShape& shape, int ranks, int threads, in
     for (size_t rank = 0; rank < intervals.size(); ++rank)
       group.emplace_back([&, rank] {
         try {
-          intervals[rank] = run_rank(dtype, shape, threads, repetitions, calls, together);
+          const auto device = make_device(static_cast<int>(rank));
+          calls = calls_of(shape, device->behind() != nullptr);
+          intervals[rank] = run_rank(dtype, shape, device.get(), repetitions, together);
         } catch (...) {
           failures[rank] = std::current_exception();
           together.arrive_and_drop();  // the others must not wait for this one
@@ -125,18 +157,20 @@ const GemmRate& GemmCeiling::best() const {
 }
 
 GemmCeiling measure_gemm_ceiling(DType dtype, const std::vector<GemmShape>& shapes, int ranks,
-                                 int threads_per_rank, int repetitions) {
+                                 int threads_per_rank, int repetitions, const MakeDevice& make_device) {
   if (ranks < 1 || threads_per_rank < 1 || repetitions < 1)
     throw request_error("the GEMM ceiling needs at least 1 rank, 1 thread and 1 repetition, not " +
                         std::to_string(ranks) + ", " + std::to_string(threads_per_rank) + " and " +
                         std::to_string(repetitions));
+  const MakeDevice on_cpu = [=](int) { return make_cpu_device(threads_per_rank); };
+  const MakeDevice& make = make_device ? make_device : on_cpu;
   GemmCeiling ceiling{ranks, threads_per_rank, repetitions, {}};
   for (const GemmShape& shape : shapes) {
     if (shape.m < 1 || shape.n < 1 || shape.k < 1)
       throw request_error("the GEMM ceiling cannot be measured on the empty shape m " +
                           std::to_string(shape.m) + ", n " + std::to_string(shape.n) + ", k " +
                           std::to_string(shape.k) + ": every size must be at least 1");
-    ceiling.rates.push_back(measure(dtype, shape, ranks, threads_per_rank, repetitions));
+    ceiling.rates.push_back(measure(dtype, shape, ranks, make, repetitions));
   }
   return ceiling;
 }

@@ -2,6 +2,8 @@
 // share it. Every percentage of a ceiling the program prints is relative to this, measured in the same run.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <vector>
 
 #include "engine/device/device.h"
@@ -38,10 +40,14 @@ struct GemmCeiling {
   const GemmRate& best() const;
 };
 
-/// Multiplies each shape on `ranks` CPU devices of `threads_per_rank` threads at once, every rank on operands
-/// of its own, `repetitions` times after a warm-up. A repetition lasts from the first rank's start to the
-/// last one's end. Throws a request Error when a count is below 1 or a shape is empty.
+/// What rank `rank` multiplies on; in its own thread.
+using MakeDevice = std::function<std::unique_ptr<Device>(int rank)>;
+
+/// Multiplies each shape on `ranks` devices at once, every rank on operands of its own, `repetitions` times
+/// after a warm-up: on CPUs of `threads_per_rank` threads unless `make_device` makes others. A repetition
+/// lasts from the first rank's start to the last one's end. Throws a request Error when a count is below 1 or
+/// a shape is empty.
 GemmCeiling measure_gemm_ceiling(DType dtype, const std::vector<GemmShape>& shapes, int ranks,
-                                 int threads_per_rank, int repetitions);
+                                 int threads_per_rank, int repetitions, const MakeDevice& make_device = {});
 
 }  // namespace shardlens

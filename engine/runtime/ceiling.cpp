@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/device/gpu_module.h"
+#include "engine/runtime/choose.h"
+
 namespace shardlens {
 
 std::vector<GemmShape> gemm_shapes(const Program& program, int rank) {
@@ -27,11 +30,35 @@ std::vector<GemmShape> gemm_shapes(const Program& program, int rank) {
   return shapes;
 }
 
-double measured_ceiling_flops(DType dtype, const std::vector<GemmShape>& shapes) {
+std::vector<int> gpus_of(const Settings& settings, const GpuFacts& facts) {
+  if (settings.backend == BackendChoice::Cpu) return {};
+  Settings here = settings;
+  if (here.communicator == CommunicatorChoice::Mpi) {  // this process's rank alone
+    here.communicator = CommunicatorChoice::Auto;
+    here.tp = here.dp = 1;
+  }
+  std::vector<int> gpus = choose(here, facts).gpu_of_rank;
+  std::sort(gpus.begin(), gpus.end());
+  gpus.erase(std::unique(gpus.begin(), gpus.end()), gpus.end());
+  return gpus;
+}
+
+GemmCeiling measure_ceiling(const Settings& settings, const std::vector<GemmShape>& shapes, int repetitions) {
+  // Nobody opens a module who did not ask for GPUs.
+  const std::vector<int> gpus =
+      settings.backend == BackendChoice::Cpu ? std::vector<int>{} : gpus_of(settings, gpu_facts());
+  if (gpus.empty()) return measure_gemm_ceiling(settings.dtype, shapes, available_cores(), 1, repetitions);
+  const MakeDevice on_gpus = [&](int rank) {
+    return gpu_module().make_device(gpus[static_cast<size_t>(rank)], settings.tf32);
+  };
+  return measure_gemm_ceiling(settings.dtype, shapes, static_cast<int>(gpus.size()), 1, repetitions, on_gpus);
+}
+
+double measured_ceiling_flops(const Settings& settings, const std::vector<GemmShape>& shapes) {
   constexpr int kRepetitions = 4;
   // Each shape once, to find the fastest; the largest may take seconds.
-  const GemmRate once = measure_gemm_ceiling(dtype, shapes, available_cores(), 1, 1).best();
-  const GemmRate again = measure_gemm_ceiling(dtype, {once.shape}, available_cores(), 1, kRepetitions).best();
+  const GemmRate once = measure_ceiling(settings, shapes, 1).best();
+  const GemmRate again = measure_ceiling(settings, {once.shape}, kRepetitions).best();
   return std::max(once.highest_flops, again.highest_flops);
 }
 

@@ -324,9 +324,11 @@ int ProcessWorld::cores() const {
   return cores;
 }
 
-double cores_of_all_ranks(const Plan& plan) {
+double ceilings_of_all_ranks(const Plan& plan) {
   const auto* const world = dynamic_cast<const ProcessWorld*>(&world_of(plan));
-  return world == nullptr ? 1 : static_cast<double>(world->cores()) / available_cores();
+  if (world == nullptr) return 1;
+  const size_t gpus = world->gpu_rooms(plan.program.settings).size();
+  return gpus > 0 ? static_cast<double>(gpus) : static_cast<double>(world->cores()) / available_cores();
 }
 
 CommunicatorInfo ProcessWorld::info() const {

@@ -162,8 +162,8 @@ class ProcessWorld final : public World {
   std::thread listening_;
 };
 
-/// The cores that the ranks of `plan` compute on, in multiples of those this process may use: what a ceiling
-/// measured here is multiplied by. 1 where all ranks are here.
-double cores_of_all_ranks(const Plan& plan);
+/// The cores or GPUs that the ranks of `plan` compute on, in multiples of those that a ceiling is measured on
+/// in this process (measure_ceiling()): what it is multiplied by. 1 where all ranks are here.
+double ceilings_of_all_ranks(const Plan& plan);
 
 }  // namespace shardlens

@@ -281,14 +281,11 @@ void Session::Worker::begin_pass() {
     case Pass::Ceiling:
       // In a thread of its own: a change of settings need not wait for it.
       if (!ceiling_.valid()) {
-        const DType dtype = now_.settings.dtype;
-        ceiling_ =
-            std::async(std::launch::async, [dtype, shapes = gemm_shapes(plan_serial(now_.settings), 0)] {
-              return std::make_pair(
-                  dtype, measure_gemm_ceiling(dtype, shapes, available_cores(), 1, kCeilingRepetitions)
-                             .best()
-                             .median_flops);
-            });
+        ceiling_ = std::async(std::launch::async, [settings = now_.settings,
+                                                   shapes = gemm_shapes(plan_serial(now_.settings), 0)] {
+          return std::make_pair(settings.dtype,
+                                measure_ceiling(settings, shapes, kCeilingRepetitions).best().median_flops);
+        });
       }
       break;
     case Pass::LossFused:

@@ -97,13 +97,13 @@ StepBench bench_step(const std::shared_ptr<const Plan>& plan, int repetitions,
     const Timing timing = time_once(executor, program);
     if (i == 0) bench.step_resident_bytes = resident_peak_bytes() - resident_before;
     if (recording != nullptr) recording->take(executor);
-    measured.push_back(measure_gemm_ceiling(program.settings.dtype, shapes, available_cores(), 1, 1));
+    measured.push_back(measure_ceiling(program.settings, shapes, 1));
     timings.push_back(timing);
     seconds.push_back(timing.seconds);
   }
   std::vector<double> ceilings = rates_of_fastest(measured);
   for (size_t i = 0; i < ceilings.size(); ++i) {
-    ceilings[i] *= cores_of_all_ranks(*plan);
+    ceilings[i] *= ceilings_of_all_ranks(*plan);
     ratios.push_back(static_cast<double>(bench.flops) / seconds[i] / ceilings[i]);
   }
   for (int rank = 0; rank < program.ranks(); ++rank) {

@@ -5,12 +5,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
+#include <memory>
 #include <span>
 
 #include "engine/config/error.h"
 #include "engine/device/device.h"
+#include "engine/device/device_read_bench.h"
+#include "engine/device/gpu_module.h"
 #include "engine/device/read_bench.h"
 #include "engine/runtime/batch.h"
+#include "engine/runtime/ceiling.h"
 #include "engine/train/generator.h"
 #include "engine/train/sampling.h"
 
@@ -36,6 +41,20 @@ int64_t weight_bytes_read(const Program& program) {
   return bytes;
 }
 
+// Reads `bytes` where the ranks' weights are, and returns bytes/s: in memory of the host, or of the ranks'
+// GPUs, which read side by side, as the first of them reads its part.
+std::function<double()> reading(const Settings& settings, int64_t bytes) {
+  const std::vector<int> gpus =
+      settings.backend == BackendChoice::Cpu ? std::vector<int>{} : gpus_of(settings, gpu_facts());
+  if (gpus.empty())
+    return
+        [read = std::make_shared<ReadBench>(bytes, available_cores())] { return read->bytes_per_second(); };
+  const auto count = static_cast<int64_t>(gpus.size());
+  const auto read =
+      std::make_shared<DeviceReadBench>(gpu_module().make_device(gpus.front(), settings.tf32), bytes / count);
+  return [read, count] { return static_cast<double>(count) * read->bytes_per_second(); };
+}
+
 }  // namespace
 
 GenerateBench bench_generate(const Settings& settings, int rounds) {
@@ -49,8 +68,8 @@ GenerateBench bench_generate(const Settings& settings, int rounds) {
   Generator generator(settings);
   const Program& program = generator.plan().program;
   bench.weight_bytes = weight_bytes_read(program);
-  ReadBench read(bench.weight_bytes, available_cores());
-  read.bytes_per_second();
+  const std::function<double()> read = reading(settings, bench.weight_bytes);
+  read();
 
   Settings prompt = settings;
   prompt.batch = 1;
@@ -69,7 +88,7 @@ GenerateBench bench_generate(const Settings& settings, int rounds) {
       const int32_t next = choose_token(logits, greedy, generator.length());
       generator.feed(std::span(&next, 1));
       token_seconds += seconds_since(token_begin);
-      read_seconds += static_cast<double>(bench.weight_bytes) / read.bytes_per_second();
+      read_seconds += static_cast<double>(bench.weight_bytes) / read();
     }
     if (round == 0) continue;
     seconds.push_back(token_seconds / kTokensPerRound);

@@ -99,8 +99,8 @@ Trainer::Trainer(TrainOptions options, std::shared_ptr<const BatchSource> traini
 }
 
 void Trainer::measure_ceiling() {
-  hold_against(measured_ceiling_flops(options_.settings.dtype, gemm_shapes(plan_->program, 0)) *
-               cores_of_all_ranks(*plan_));
+  hold_against(measured_ceiling_flops(options_.settings, gemm_shapes(plan_->program, 0)) *
+               ceilings_of_all_ranks(*plan_));
 }
 
 void Trainer::hold_against(double ceiling_flops) {

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "engine/config/error.h"
+#include "tests/engine/distant_device.h"
 
 namespace shardlens {
 namespace {
@@ -22,6 +25,24 @@ TEST(GemmBenchTest, MeasuresEveryShapeAndFindsTheFastest) {
       EXPECT_LE(rate.median_flops, rate.highest_flops);
       EXPECT_LE(rate.median_flops, ceiling.best().median_flops);
     }
+  }
+}
+
+// As on GPUs: the devices that were asked for, whose memory no host may touch and which work behind their
+// calls.
+TEST(GemmBenchTest, MeasuresOnTheDevicesItIsGiven) {
+  for (const bool behind : {false, true}) {
+    testing::DistantOptions options;
+    options.works_behind = behind;
+    const auto backend = testing::make_distant_backend(options);
+    std::atomic<int> made = 0;
+    const GemmCeiling ceiling =
+        measure_gemm_ceiling(DType::Bf16, {{false, true, 24, 16, 8}}, 2, 1, 2, [&](int rank) {
+          ++made;
+          return backend->make_device(rank, 1);
+        });
+    EXPECT_EQ(made, 2);
+    EXPECT_GT(ceiling.best().lowest_flops, 0);
   }
 }
 
