@@ -47,8 +47,8 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
+here=$(cd "$(dirname "$0")" && pwd)
 if [ -z "$folder" ]; then
-  here=$(cd "$(dirname "$0")" && pwd)
   folder=$here
   [ -x "$here/bin/shardlens-cli" ] || folder=$here/../build
 fi
@@ -91,15 +91,19 @@ note() {
   printf '%-40s %-10s %6s  %s\n' "$1" "$2" "$3" "$4" | tee -a "$table"
 }
 
+wants() {
+  case "$wanted " in
+    " " | *" $1 "*) ;;
+    *) false ;;
+  esac
+}
+
 # NAME SECONDS COMMAND...; its part is the name's first word.
 part() {
   name=$1
   limit=$2
   shift 2
-  case "$wanted " in
-    " " | *" ${name%%-*} "*) ;;
-    *) return ;;
-  esac
+  wants "${name%%-*}" || return
   if [ -z "$1" ]; then
     note "$name" skipped - "needs $2"
     return
@@ -171,6 +175,13 @@ part record 60 "$cli" step --model gpt2 --tp 4 --backend cuda --gpu 0 --comm loc
 
 part bench-step-tp1 200 "$cli" bench step --model megatron-1.2b --dtype bf16 --tp 1 --batch 8 --seq 1024 \
   --backend cuda --gpu 0 --json
+speed=$here/peers/speed.py
+[ -r "$speed" ] || speed=$folder/tests/speed.py
+if wants bench && [ -r "$speed" ] && python3 -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
+  part bench-pytorch 240 python3 -u "$speed" --model megatron-1.2b --device cuda --dtype bf16 --batch 8 --seq 1024
+else
+  part bench-pytorch 240 "" "a python3 with PyTorch for CUDA, and tests/peers/speed.py"
+fi
 for tp in 2 4 8; do
   part "bench-step-tp$tp" 60 "$cli" bench step --model gpt2-medium --dtype bf16 --tp "$tp" --batch 8 --seq 1024 \
     --backend cuda --gpu 0 --comm local_cuda --json
@@ -186,7 +197,9 @@ part bench-record 60 "$cli" bench record --model gpt2-medium --dtype bf16 --tp 2
 # Our kernels; the library's products take the tools many times as long, and their results are the tests' matter.
 # initcheck must see who writes, so it looks at all, and there no product is asked for.
 ours=
-[ -z "$sanitizer" ] || ! "$sanitizer" --help 2>&1 | grep -q -e --kernel-name || ours='--kernel-name kernel_substring=shardlens'
+if [ -n "$sanitizer" ] && "$sanitizer" --help 2>&1 | grep -q -e --kernel-name; then
+  ours='--kernel-name kernel_substring=shardlens'
+fi
 # TOOL FILTER: of tests. Unquoted: options may be none or several.
 checked() {
   tool=$1
