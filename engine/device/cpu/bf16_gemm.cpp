@@ -19,6 +19,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/device/cpu/bf16_blocks.h"
 #include "engine/device/cpu/cpu_device.h"
 #include "engine/device/cpu/gemm.h"
 #include "engine/device/cpu/parallel.h"
@@ -197,20 +198,11 @@ void multiply(const Gemm& gemm) {
   static thread_local Kept kept;
   omp_set_num_threads(1);  // of this thread only: oneDNN would otherwise start a team in every rank
   try {
-    kept.multiply(gemm);
+    has_blocks_for(gemm.k) ? multiply_in_blocks(gemm) : kept.multiply(gemm);
   } catch (const dnnl::error& error) {
     throw run_error("oneDNN refused the bf16 GEMM m " + std::to_string(gemm.m) + ", n " +
                     std::to_string(gemm.n) + ", k " + std::to_string(gemm.k) + ": " + error.what());
   }
-}
-
-/// to[0, count) = from[0, count), past the caches where `to` begins a line.
-void write_past_caches(const float* from, int64_t count, float* to) {
-  int64_t done = 0;
-  if (reinterpret_cast<uintptr_t>(to) % kVectorBytes == 0)
-    for (; done + kLanes<float> <= count; done += kLanes<float>)
-      store_past_caches(to + done, load(from + done));
-  std::copy_n(from + done, count - done, to + done);
 }
 
 Pieces pieces_of(const Gemm& gemm) {
@@ -227,7 +219,10 @@ void multiply_large(const Gemm& gemm) {
   into_tile.c = sums.first;
   into_tile.ldc = sums.stride;
   multiply(into_tile);
-  for (int64_t row = 0; row < gemm.m; ++row) write_past_caches(sums.at(row), gemm.n, result.at(row));
+  for (int64_t row = 0; row < gemm.m; ++row) {
+    const int64_t done = write_past_caches(sums.at(row), gemm.n, result.at(row));
+    std::copy_n(sums.at(row) + done, gemm.n - done, result.at(row) + done);
+  }
   settle_past_caches();
 }
 
@@ -248,7 +243,8 @@ void bf16_gemm(const Gemm& gemm, int threads) {
     const Range rows = tile_range(gemm.m, grid.rows, tile / grid.cols);
     const Range cols = tile_range(gemm.n, grid.cols, tile % grid.cols);
     const Pieces pieces = pieces_of(gemm);
-    if (rows.size() * cols.size() <= pieces.most) return multiply(part_of(gemm, rows, cols));
+    if (has_blocks_for(gemm.k) || rows.size() * cols.size() <= pieces.most)
+      return multiply(part_of(gemm, rows, cols));
     for (int64_t row = rows.begin; row < rows.end; row += pieces.rows)
       for (int64_t col = cols.begin; col < cols.end; col += pieces.cols) {
         const Gemm part = part_of(gemm, {row, std::min(rows.end, row + pieces.rows)},

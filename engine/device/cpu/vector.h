@@ -107,12 +107,8 @@ template <class T>
   registers::store_first(to, vector, count);
 }
 
-/// Writes a vector to where a register's bytes begin, past the caches: what it overwrites need not be
-/// fetched, and nothing else is driven out. settle_past_caches() must follow before another thread may learn
-/// of it.
-[[gnu::always_inline]] inline void store_past_caches(float* to, FloatVector vector) {
-  registers::stream(to, vector);
-}
+/// What was written past the caches arrives before what is written next: must follow before another thread
+/// may learn of it.
 [[gnu::always_inline]] inline void settle_past_caches() {
   _mm_sfence();
 }
@@ -158,6 +154,31 @@ template <class Half>
 
 [[gnu::always_inline]] inline void store_part(Fp16* to, FloatVector vector, int64_t count) {
   store_shorts(to, registers::shorts_of(half::round_half<WordVector>(vector)), count);
+}
+
+/// Writes past the caches as many of the `count` numbers as fill whole registers, none where `to` does not
+/// begin one, and returns how many; rounds them where `to` is a 16-bit format. settle_past_caches() must
+/// follow.
+inline int64_t write_past_caches(const float* from, int64_t count, float* to) {
+  if (reinterpret_cast<uintptr_t>(to) % kVectorBytes != 0) return 0;
+  int64_t done = 0;
+  for (; done + kLanes<float> <= count; done += kLanes<float>)
+    registers::stream(to + done, load(from + done));
+  return done;
+}
+template <class Half>
+int64_t write_past_caches(const float* from, int64_t count, Half* to) {
+  if (reinterpret_cast<uintptr_t>(to) % kVectorBytes != 0) return 0;
+  int64_t done = 0;
+  for (; done + 2 * kLanes<float> <= count; done += 2 * kLanes<float>) {
+    alignas(kVectorBytes) Half halves[2 * kLanes<float>];
+    for (const int64_t i : {int64_t{0}, kLanes<float>})
+      store_part(halves + i, load(from + done + i), kLanes<float>);
+    FloatVector bytes;
+    std::memcpy(&bytes, halves, sizeof bytes);
+    registers::stream(reinterpret_cast<float*>(to + done), bytes);
+  }
+  return done;
 }
 
 // A pass over memory that computes much on every element has few reads under way at a time and waits for

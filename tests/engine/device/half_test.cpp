@@ -128,27 +128,31 @@ TYPED_TEST(HalfTest, APartHasTheBitsOfTheWholeProduct) {
 // some.
 TYPED_TEST(HalfTest, ProductsOfEverNewSizesHoldNoEverMoreMemory) {
   using S = TypeParam;
-  constexpr int64_t kSizes = 1500, kRows = 8;  // more sizes than are kept
-  const std::vector<S> ones(static_cast<size_t>(3 * kSizes * kRows), S(1.0f));
+  constexpr int64_t kSizes = 1500, kRows = 32;  // more sizes than are kept
+  constexpr int64_t kLong = 3000;               // sums that are computed in another way than short ones
+  const std::vector<S> ones(static_cast<size_t>((kLong + 2 * kSizes) * kRows), S(1.0f));
   std::vector<S> sums(static_cast<size_t>(kRows * kRows));
   const auto device = make_cpu_device(1);
-  const auto held_after = [&](int64_t first_size) {
-    for (int64_t k = first_size; k < first_size + kSizes; ++k)
-      device->gemm({.dtype = this->kHalf,
-                    .m = kRows,
-                    .n = kRows,
-                    .k = k,
-                    .a = ones.data(),
-                    .lda = k,
-                    .b = ones.data(),
-                    .ldb = kRows,
-                    .c = sums.data(),
-                    .ldc = kRows});
+  const auto multiply = [&](int64_t k, int64_t stride) {
+    device->gemm({.dtype = this->kHalf,
+                  .m = kRows,
+                  .n = kRows,
+                  .k = k,
+                  .a = ones.data(),
+                  .lda = k,
+                  .b = ones.data(),
+                  .ldb = stride,
+                  .c = sums.data(),
+                  .ldc = kRows});
+  };
+  const auto held_after = [&](int64_t first) {
+    for (int64_t i = first; i < first + kSizes; ++i) multiply(kRows, kRows + i);
+    for (int64_t i = first; i < first + kSizes; ++i) multiply(kLong + i, kRows);
     return static_cast<int64_t>(mallinfo2().uordblks);
   };
-  held_after(1);  // what the tests before left in the library's own cache gives way to such sizes
-  const int64_t before = held_after(1 + kSizes), after = held_after(1 + 2 * kSizes);
-  EXPECT_LT(after - before, kSizes * 100) << "bytes for " << kSizes << " sizes";
+  const int64_t before = held_after(0),
+                after = held_after(kSizes);  // by then the library's own cache is full
+  EXPECT_LT(after - before, kSizes * 200) << "bytes for " << 2 * kSizes << " sizes";
 }
 
 // A small one, one past several tiles and one whose rows begin anywhere; and what lies around them.

@@ -1,0 +1,326 @@
+// bf16 products in blocks whose operands are copied as oneDNN's kernels for AMX want them: A dense, B in the
+// layout that oneDNN chooses for it. A block's sums stay in the cache and are rounded, or written past the
+// caches, from there. Called for a whole matrix the same kernels copy B anew for every few rows and write
+// where C lies, and oneDNN's other implementation (gemm:jit, bf16_gemm.cpp) reaches half of their speed.
+//
+// oneDNN breaks a long sum by the whole shape, with AMX from 705 terms on, so that a shard and the full
+// product would round differently. So a sum is cut here, by its length alone, into parts that are never
+// broken and are added up in order. Every extent is filled up with zeros to a multiple of 32: fewer kernels
+// are made, and none for the odd shapes in which oneDNN 2.6 was seen to end the program.
+#include "engine/device/cpu/bf16_blocks.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <dnnl.hpp>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/device/cpu/gemm.h"
+#include "engine/device/cpu/vector.h"
+
+namespace shardlens::cpu {
+
+namespace {
+
+constexpr int64_t kRows = 256, kCols = 384;  // of a block of C
+constexpr int64_t kLongestPart = 704;        // of a sum
+constexpr int64_t kMostParts = 3;
+constexpr int64_t kCopiedRows = 1024;  // of A at a time
+constexpr int64_t kGrain = 32;
+
+// A result this large is not found in the cache by who reads it next.
+constexpr int64_t kPastCachesBytes = int64_t{1} << 20;
+
+using Data = dnnl::memory::data_type;
+using Dims = dnnl::memory::dims;
+
+int64_t in_grains(int64_t extent) {
+  return (extent + kGrain - 1) / kGrain * kGrain;
+}
+
+const dnnl::engine& the_engine() {
+  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+dnnl::memory at_no_place(const dnnl::memory::desc& desc) {
+  return {desc, the_engine(), DNNL_MEMORY_NONE};
+}
+
+dnnl::memory::desc plain(int64_t rows, int64_t cols, Dims strides, Data type = Data::bf16) {
+  return {{rows, cols}, type, std::move(strides)};
+}
+
+dnnl::primitive_attr with_scratch_of_ours() {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attributes;
+}
+
+/// Memory that grows and is never read before it was written.
+class Scratch {
+ public:
+  template <class T>
+  T* room_for(int64_t elements) {
+    const size_t lines = (static_cast<size_t>(elements) * sizeof(T) + sizeof(Line) - 1) / sizeof(Line);
+    if (lines > lines_.size()) lines_ = std::vector<Line>(lines);
+    return reinterpret_cast<T*>(lines_.data());
+  }
+
+ private:
+  struct alignas(64) Line {
+    std::array<std::byte, 64> bytes;
+  };
+  std::vector<Line> lines_;
+};
+
+/// The parts that a sum of k terms is cut into: all but the last of the same length, in grains.
+std::vector<Range> parts_of_sum(int64_t k) {
+  const int64_t count = (k + kLongestPart - 1) / kLongestPart;
+  const int64_t length = in_grains((k + count - 1) / count);
+  std::vector<Range> parts;
+  for (int64_t begin = 0; begin < k; begin += length) parts.push_back({begin, std::min(k, begin + length)});
+  return parts;
+}
+
+/// A block's product: sums[m, n] = A[m, k]·B[k, n], or added to what is there.
+struct BlockProduct {
+  dnnl::matmul primitive;
+  dnnl::memory a, b, sums, scratch;
+};
+
+/// A copy in another layout.
+struct Copy {
+  dnnl::reorder primitive;
+  dnnl::memory from, to;
+};
+
+/// What a thread keeps from call to call: kernels by what they are made for, and room for the copies.
+class Blocks {
+ public:
+  void multiply(const Gemm& gemm) {
+    for (int64_t row = 0; row < gemm.m; row += kCopiedRows)
+      multiply_rows(gemm, {row, std::min(gemm.m, row + kCopiedRows)});
+  }
+
+ private:
+  struct Extents {
+    int64_t m, n, k;
+    bool accumulate;
+    auto operator<=>(const Extents&) const = default;
+  };
+  struct Source {
+    int64_t rows, cols, stride;
+    bool transposed, as_b;
+    int64_t to_stride;
+    auto operator<=>(const Source&) const = default;
+  };
+
+  void multiply_rows(const Gemm& gemm, Range rows) {
+    const std::vector<Range> parts = parts_of_sum(gemm.k);
+    const std::vector<const Bf16*> a = dense_a(gemm, rows, parts);
+    for (int64_t col = 0; col < gemm.n; col += kCols) {
+      const Range cols{col, std::min(gemm.n, col + kCols)};
+      const int64_t n = in_grains(cols.size());
+      const std::vector<const Bf16*> b = copy_b(gemm, cols, parts);
+      float* const sums = sums_.room_for<float>(kRows * n);
+      for (int64_t row = 0; row < rows.size(); row += kRows) {
+        const Range block{row, std::min(rows.size(), row + kRows)};
+        for (size_t part = 0; part < parts.size(); ++part) {
+          const int64_t k = in_grains(parts[part].size());
+          run(product({in_grains(block.size()), n, k, part > 0}), a[part] + row * k, b[part], sums);
+        }
+        write(gemm, {rows.begin + block.begin, rows.begin + block.end}, cols, {sums, n});
+      }
+    }
+  }
+
+  /// The rows of op(A), dense, part by part of the sum: where they lie, if they lie so.
+  std::vector<const Bf16*> dense_a(const Gemm& gemm, Range rows, const std::vector<Range>& parts) {
+    const auto* const first = static_cast<const Bf16*>(gemm.a);
+    const int64_t m = in_grains(rows.size());
+    const bool is_dense = !gemm.transpose_a && gemm.lda == gemm.k && in_grains(gemm.k) == gemm.k;
+    if (is_dense && m == rows.size() && parts.size() == 1) return {first + rows.begin * gemm.lda};
+    Bf16* to = a_.room_for<Bf16>(m * in_grains(gemm.k));
+    std::vector<const Bf16*> copies;
+    for (const Range part : parts) {
+      const int64_t k = in_grains(part.size());
+      if (m > rows.size() || k > part.size()) std::fill_n(to, m * k, Bf16(0.0f));
+      if (gemm.transpose_a) {
+        copy(copy_to_plain({rows.size(), part.size(), gemm.lda, true, false, k}),
+             first + part.begin * gemm.lda + rows.begin, to);
+      } else {
+        for (int64_t row = 0; row < rows.size(); ++row)
+          std::copy_n(first + (rows.begin + row) * gemm.lda + part.begin, part.size(), to + row * k);
+      }
+      copies.push_back(to);
+      to += m * k;
+    }
+    return copies;
+  }
+
+  /// The columns of op(B) in the layout of the kernels, part by part of the sum.
+  std::vector<const Bf16*> copy_b(const Gemm& gemm, Range cols, const std::vector<Range>& parts) {
+    const auto* const first = static_cast<const Bf16*>(gemm.b);
+    const int64_t n = in_grains(cols.size());
+    int64_t elements = 0;
+    for (const Range part : parts) elements += elements_of_b(in_grains(part.size()), n);
+    Bf16* to = b_.room_for<Bf16>(elements);
+    std::vector<const Bf16*> copies;
+    for (const Range part : parts) {
+      const int64_t k = in_grains(part.size());
+      const Bf16* from = gemm.transpose_b ? first + cols.begin * gemm.ldb + part.begin
+                                          : first + part.begin * gemm.ldb + cols.begin;
+      Source source{k, n, gemm.ldb, gemm.transpose_b, true, 0};
+      if (k > part.size() || n > cols.size()) {
+        from = filled_up({from, gemm.ldb}, gemm.transpose_b, part.size(), cols.size());
+        source = {k, n, n, false, true, 0};
+      }
+      copy(copy_to_b(source), from, to);
+      copies.push_back(to);
+      to += elements_of_b(k, n);
+    }
+    return copies;
+  }
+
+  /// op(B) [k, n] with zeros up to whole grains.
+  const Bf16* filled_up(Rows<const Bf16> b, bool transposed, int64_t k, int64_t n) {
+    const int64_t width = in_grains(n);
+    Bf16* const to = filled_.room_for<Bf16>(in_grains(k) * width);
+    std::fill_n(to, in_grains(k) * width, Bf16(0.0f));
+    for (int64_t row = 0; row < k; ++row)
+      for (int64_t col = 0; col < n; ++col)
+        to[row * width + col] = transposed ? b.at(col)[row] : b.at(row)[col];
+    return to;
+  }
+
+  /// Rounds a block's sums, with what they are added to, into C; or writes them as they are.
+  static void write(const Gemm& gemm, Range rows, Range cols, Rows<float> sums) {
+    const bool past = gemm.m * gemm.n * (gemm.wide_result ? 4 : 2) > kPastCachesBytes && !gemm.accumulate;
+    const auto* const bias = static_cast<const Bf16*>(gemm.bias);
+    for (int64_t row = 0; row < rows.size(); ++row) {
+      const int64_t at = (rows.begin + row) * gemm.ldc + cols.begin;
+      if (bias != nullptr) add_to(sums.at(row), bias + cols.begin, cols.size());
+      if (gemm.wide_result)
+        write_row(gemm, sums.at(row), cols.size(), past, static_cast<float*>(gemm.c) + at);
+      else
+        write_row(gemm, sums.at(row), cols.size(), past, static_cast<Bf16*>(gemm.c) + at);
+    }
+    if (past) settle_past_caches();
+  }
+
+  template <class S>
+  static void add_to(float* sums, const S* addend, int64_t count) {
+    for_vectors<float>(count, [&](int64_t i, auto n) {
+      store_part<float>(sums + i, load_part(sums + i, n, 0.0f) + load_part(addend + i, n, 0.0f), n);
+    });
+  }
+
+  template <class S>
+  static void write_row(const Gemm& gemm, float* sums, int64_t count, bool past, S* to) {
+    if (gemm.accumulate) add_to(sums, to, count);
+    const int64_t done = past ? write_past_caches(sums, count, to) : 0;
+    convert_row(sums + done, count - done, to + done);
+  }
+
+  void run(BlockProduct& product, const Bf16* a, const Bf16* b, float* sums) {
+    product.a.set_data_handle(const_cast<Bf16*>(a));
+    product.b.set_data_handle(const_cast<Bf16*>(b));
+    product.sums.set_data_handle(sums);
+    const auto scratch = static_cast<int64_t>(product.scratch.get_desc().get_size());
+    product.scratch.set_data_handle(scratch_.room_for<std::byte>(std::max<int64_t>(scratch, 1)));
+    product.primitive.execute(stream_, {{DNNL_ARG_SRC, product.a},
+                                        {DNNL_ARG_WEIGHTS, product.b},
+                                        {DNNL_ARG_DST, product.sums},
+                                        {DNNL_ARG_SCRATCHPAD, product.scratch}});
+    stream_.wait();
+  }
+
+  void copy(Copy& copy, const Bf16* from, Bf16* to) {
+    copy.from.set_data_handle(const_cast<Bf16*>(from));
+    copy.to.set_data_handle(to);
+    copy.primitive.execute(stream_, copy.from, copy.to);
+    stream_.wait();
+  }
+
+  static dnnl::matmul::primitive_desc describe(const Extents& extents, const dnnl::memory::desc& b) {
+    dnnl::primitive_attr attributes = with_scratch_of_ours();
+    if (extents.accumulate) {
+      dnnl::post_ops sum;
+      sum.append_sum(1.0f);
+      attributes.set_post_ops(sum);
+    }
+    return {{plain(extents.m, extents.k, {extents.k, 1}), b,
+             plain(extents.m, extents.n, {extents.n, 1}, Data::f32)},
+            attributes,
+            the_engine()};
+  }
+
+  /// The layout of B [k, n] for blocks of any rows: that which is best for the most.
+  const dnnl::memory::desc& layout_of_b(int64_t k, int64_t n) {
+    const auto found = layouts_.find({k, n});
+    if (found != layouts_.end()) return found->second;
+    const dnnl::memory::desc any({k, n}, Data::bf16, dnnl::memory::format_tag::any);
+    return layouts_.emplace(std::pair(k, n), describe({kRows, n, k, false}, any).weights_desc())
+        .first->second;
+  }
+
+  int64_t elements_of_b(int64_t k, int64_t n) {
+    return static_cast<int64_t>(layout_of_b(k, n).get_size() / sizeof(Bf16));
+  }
+
+  BlockProduct& product(const Extents& extents) {
+    const auto found = products_.find(extents);
+    if (found != products_.end()) return found->second;
+    const auto desc = describe(extents, layout_of_b(extents.k, extents.n));
+    return products_
+        .emplace(extents, BlockProduct{dnnl::matmul(desc), at_no_place(desc.src_desc()),
+                                       at_no_place(desc.weights_desc()), at_no_place(desc.dst_desc()),
+                                       at_no_place(desc.scratchpad_desc())})
+        .first->second;
+  }
+
+  Copy& copy_to_plain(const Source& source) {
+    return copy_of(source, plain(source.rows, source.cols, {source.to_stride, 1}));
+  }
+  Copy& copy_to_b(const Source& source) { return copy_of(source, layout_of_b(source.rows, source.cols)); }
+
+  Copy& copy_of(const Source& source, const dnnl::memory::desc& to) {
+    const auto found = copies_.find(source);
+    if (found != copies_.end()) return found->second;
+    if (copies_.size() == kKept) copies_.clear();
+    const dnnl::memory::desc from =
+        plain(source.rows, source.cols, source.transposed ? Dims{1, source.stride} : Dims{source.stride, 1});
+    const dnnl::reorder::primitive_desc desc(the_engine(), from, the_engine(), to);
+    return copies_.emplace(source, Copy{dnnl::reorder(desc), at_no_place(from), at_no_place(to)})
+        .first->second;
+  }
+
+  // A model's step has some forty; a generation draws new ones with every prompt.
+  static constexpr size_t kKept = 256;
+
+  dnnl::stream stream_{the_engine()};
+  std::map<std::pair<int64_t, int64_t>, dnnl::memory::desc> layouts_;
+  std::map<Extents, BlockProduct> products_;
+  std::map<Source, Copy> copies_;
+  Scratch a_, b_, filled_, sums_, scratch_;
+};
+
+}  // namespace
+
+bool has_blocks_for(int64_t k) {
+  static const bool has_amx = dnnl::get_effective_cpu_isa() == dnnl::cpu_isa::avx512_core_amx;
+  return has_amx && k <= kMostParts * kLongestPart;
+}
+
+void multiply_in_blocks(const Gemm& gemm) {
+  static thread_local Blocks blocks;
+  omp_set_num_threads(1);  // of this thread only: oneDNN would otherwise start a team in every rank
+  blocks.multiply(gemm);
+}
+
+}  // namespace shardlens::cpu

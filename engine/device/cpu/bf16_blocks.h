@@ -1,0 +1,16 @@
+// The matrix product of bf16 matrices in blocks laid out for AMX.
+#pragma once
+
+#include "engine/device/device.h"
+
+namespace shardlens::cpu {
+
+/// Whether multiply_in_blocks() computes a product whose sums have `k` terms: with AMX, and where its
+/// operands' copies stay small.
+bool has_blocks_for(int64_t k);
+
+/// Device::gemm of bf16 matrices on the calling thread. Sums are fp32, rounded once; an element has the same
+/// bits whatever part of C it is computed with. Throws what oneDNN throws.
+void multiply_in_blocks(const Gemm& gemm);
+
+}  // namespace shardlens::cpu
