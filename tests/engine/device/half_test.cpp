@@ -86,42 +86,50 @@ TYPED_TEST(HalfTest, ProductsAreSummedInFp32AndRoundedOnce) {
 
 // The products of one GPT-2 small layer and of one wide enough that a library would break its sums: forward,
 // dX and dW, whole on one thread and on three, and a part of C by itself. bf16 may take a library's kernels.
+// Sums are looked at as they are, and rounded: rounding would hide most of what differs.
 TYPED_TEST(HalfTest, APartHasTheBitsOfTheWholeProduct) {
   using S = TypeParam;
   struct Sizes {
     int64_t m, n, k;
   };
-  for (const auto& [m, n, k] : {Sizes{64, 2304, 768}, Sizes{400, 600, 1537}, Sizes{33, 90, 1024}})
-    for (const auto& [ta, tb] : {std::pair(false, false), std::pair(false, true), std::pair(true, false)}) {
-      const Both<S> a(m * k, 1), b(k * n, 2);
-      const auto product = [&, m = m, n = n, k = k, ta = ta, tb = tb](int threads, Range rows, Range cols) {
-        std::vector<S> c(static_cast<size_t>(rows.size() * cols.size()));
-        make_cpu_device(threads)->gemm({.dtype = this->kHalf,
-                                        .transpose_a = ta,
-                                        .transpose_b = tb,
-                                        .m = rows.size(),
-                                        .n = cols.size(),
-                                        .k = k,
-                                        .a = a.half.data() + (ta ? rows.begin : rows.begin * k),
-                                        .lda = ta ? m : k,
-                                        .b = b.half.data() + (tb ? cols.begin * k : cols.begin),
-                                        .ldb = tb ? k : n,
-                                        .c = c.data(),
-                                        .ldc = cols.size()});
-        return c;
-      };
-      const std::vector<S> whole = product(1, {0, m}, {0, n});
-      EXPECT_EQ(std::memcmp(whole.data(), product(3, {0, m}, {0, n}).data(), whole.size() * sizeof(S)), 0)
-          << m << " " << ta << tb << ", three threads";
-      const Range rows{m / 3, m / 3 + 17}, cols{n / 2, n};
-      const std::vector<S> part = product(1, rows, cols);
-      for (int64_t row = 0; row < rows.size(); ++row)
-        EXPECT_EQ(
-            std::memcmp(part.data() + row * cols.size(), whole.data() + (rows.begin + row) * n + cols.begin,
-                        static_cast<size_t>(cols.size()) * sizeof(S)),
-            0)
-            << m << " " << ta << tb << ", row " << row;
-    }
+  for (const auto& [m, n, k] : {Sizes{64, 2304, 768}, Sizes{400, 600, 1537}, Sizes{33, 90, 1024},
+                                Sizes{160, 416, 1024}, Sizes{224, 320, 1152}})
+    for (const auto& [ta, tb] : {std::pair(false, false), std::pair(false, true), std::pair(true, false)})
+      for (const size_t bytes : {sizeof(float), sizeof(S)}) {
+        const Both<S> a(m * k, 1), b(k * n, 2);
+        const auto product = [&, m = m, n = n, k = k, ta = ta, tb = tb](int threads, Range rows, Range cols) {
+          std::vector<std::byte> c(static_cast<size_t>(rows.size() * cols.size()) * bytes);
+          make_cpu_device(threads)->gemm({.dtype = this->kHalf,
+                                          .transpose_a = ta,
+                                          .transpose_b = tb,
+                                          .m = rows.size(),
+                                          .n = cols.size(),
+                                          .k = k,
+                                          .a = a.half.data() + (ta ? rows.begin : rows.begin * k),
+                                          .lda = ta ? m : k,
+                                          .b = b.half.data() + (tb ? cols.begin * k : cols.begin),
+                                          .ldb = tb ? k : n,
+                                          .c = c.data(),
+                                          .ldc = cols.size(),
+                                          .wide_result = bytes == sizeof(float)});
+          return c;
+        };
+        const std::vector<std::byte> whole = product(1, {0, m}, {0, n});
+        EXPECT_TRUE(same_bits(whole, product(3, {0, m}, {0, n})))
+            << m << " " << ta << tb << ", three threads";
+        for (const auto& [rows, cols] :
+             {std::pair(Range{m / 3, m / 3 + 17}, Range{n / 2, n}),
+              std::pair(Range{m / 14, m * 3 / 5}, Range{n * 5 / 6, n * 5 / 6 + 11})}) {
+          const std::vector<std::byte> part = product(1, rows, cols);
+          const size_t width = static_cast<size_t>(cols.size()) * bytes;
+          for (int64_t row = 0; row < rows.size(); ++row) {
+            const auto at = static_cast<size_t>((rows.begin + row) * n + cols.begin) * bytes;
+            EXPECT_EQ(std::memcmp(part.data() + static_cast<size_t>(row) * width, whole.data() + at, width),
+                      0)
+                << m << " " << ta << tb << ", row " << row;
+          }
+        }
+      }
 }
 
 // A generation has a product of a new size with every prompt. bf16 may take a library's kernels, and keep
@@ -130,7 +138,7 @@ TYPED_TEST(HalfTest, ProductsOfEverNewSizesHoldNoEverMoreMemory) {
   using S = TypeParam;
   constexpr int64_t kSizes = 1500, kRows = 32;  // more sizes than are kept
   constexpr int64_t kLong = 3000;               // sums that are computed in another way than short ones
-  const std::vector<S> ones(static_cast<size_t>((kLong + 2 * kSizes) * kRows), S(1.0f));
+  const std::vector<S> ones(static_cast<size_t>((kLong + 3 * kSizes) * kRows), S(1.0f));
   std::vector<S> sums(static_cast<size_t>(kRows * kRows));
   const auto device = make_cpu_device(1);
   const auto multiply = [&](int64_t k, int64_t stride) {
@@ -152,7 +160,9 @@ TYPED_TEST(HalfTest, ProductsOfEverNewSizesHoldNoEverMoreMemory) {
   };
   const int64_t before = held_after(0),
                 after = held_after(kSizes);  // by then the library's own cache is full
-  EXPECT_LT(after - before, kSizes * 200) << "bytes for " << 2 * kSizes << " sizes";
+  // What is kept is let go all at once, and swings by some MB; all that was ever made would be six times
+  // that.
+  EXPECT_LT(after - before, kSizes * 4000) << "bytes for " << 2 * kSizes << " sizes";
 }
 
 // A small one, one past several tiles and one whose rows begin anywhere; and what lies around them.
