@@ -178,16 +178,24 @@ float draw_figures(const Context& context, const ClusterStudy& study, ImVec2 at,
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
   const std::vector<Figure> figures = figures_of(context, study);
-  const float own = width / static_cast<float>(figures.size());
-  float x = at.x;
-  for (const Figure& figure : figures) {
-    draw_text(list, {x, at.y}, type.note, figure.label);
-    draw_text(list, {x, at.y + context.px(15)}, in(type.figure, figure.colour), figure.figure);
-    draw_text(list, {x, at.y + context.px(34)}, type.note,
+  float widest = 0;
+  for (const Figure& figure : figures)
+    widest = std::max({widest, text_width(type.note, figure.label), text_width(type.figure, figure.figure),
+                       text_width(type.note, figure.note)});
+  // Side by side, or two and two where they would lie over each other.
+  size_t columns = figures.size();
+  if (width / static_cast<float>(columns) < widest + context.px(6)) columns = 2;
+  const float own = width / static_cast<float>(columns), high = context.px(54);
+  for (size_t i = 0; i < figures.size(); ++i) {
+    const Figure& figure = figures[i];
+    const float x = at.x + own * static_cast<float>(i % columns),
+                top = at.y + high * static_cast<float>(i / columns);
+    draw_text(list, {x, top}, type.note, figure.label);
+    draw_text(list, {x, top + context.px(15)}, in(type.figure, figure.colour), figure.figure);
+    draw_text(list, {x, top + context.px(34)}, type.note,
               fitted(type.note, figure.note, own - context.px(6)));
-    x += own;
   }
-  float y = at.y + context.px(54);
+  float y = at.y + high * static_cast<float>((figures.size() + columns - 1) / columns);
   y += draw_parts(context, time_parts(context.theme, study), 0, "", {at.x, y}, width) + context.px(4);
   y += draw_parts(context, memory_parts(context.theme, study.price.memory_bytes),
                   static_cast<double>(study.hardware.memory_bytes), capacity(study.hardware), {at.x, y},
