@@ -150,12 +150,15 @@ class Blocks {
     for (const Range part : parts) {
       const int64_t k = in_grains(part.size());
       if (m > rows.size() || k > part.size()) std::fill_n(to, m * k, Bf16(0.0f));
-      if (gemm.transpose_a) {
-        copy(copy_to_plain({rows.size(), part.size(), gemm.lda, true, false, k}),
-             first + part.begin * gemm.lda + rows.begin, to);
-      } else {
-        for (int64_t row = 0; row < rows.size(); ++row)
-          std::copy_n(first + (rows.begin + row) * gemm.lda + part.begin, part.size(), to + row * k);
+      for (int64_t row = 0; row < rows.size(); row += kRows) {
+        const Range block{row, std::min(rows.size(), row + kRows)};
+        if (gemm.transpose_a) {  // a block at a time, or rows of many numbers drive each other out of the cache
+          copy(copy_to_plain({block.size(), part.size(), gemm.lda, true, false, k}),
+               first + part.begin * gemm.lda + rows.begin + row, to + row * k);
+        } else {
+          for (int64_t i = block.begin; i < block.end; ++i)
+            std::copy_n(first + (rows.begin + i) * gemm.lda + part.begin, part.size(), to + i * k);
+        }
       }
       copies.push_back(to);
       to += m * k;
