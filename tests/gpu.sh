@@ -7,8 +7,7 @@
 #
 #   tests/gpu.sh [BUILD or BUNDLE] [--logs FOLDER] [--seconds N] [PART...]
 #
-# PART: tests, verify, record, bench, memcheck, racecheck, initcheck; all if left out, 25 minutes at most. --seconds:
-# nothing begins or goes on after so many. FOLDER then holds log.txt, with all that was printed as it was printed,
+# PART: tests, verify, record, bench, memcheck, racecheck, initcheck; all if left out. --seconds: nothing begins or goes on after so many. FOLDER then holds log.txt, with all that was printed as it was printed,
 # table.txt, what became of each part, and demo.shardlens. A bundle has tests if it was made with them
 # (app/bundle.sh --tests); where it has none, compute-sanitizer looks at training steps. Exit code: 0 when nothing
 # failed, 1 when something did, 2 for a wrong request.
@@ -159,18 +158,18 @@ fi
 
 part verify-tiny 30 "$cli" verify --model gpt2-tiny --tp 1 --batch 1 --seq 16 --backend cuda --gpu 0
 for tp in 2 4 8; do
-  part "verify-tp$tp" 40 "$cli" verify --model gpt2 --heads-policy uneven --tp "$tp" --batch 1 --seq 64 --backend cuda \
+  part "verify-tp$tp" 90 "$cli" verify --model gpt2 --heads-policy uneven --tp "$tp" --batch 1 --seq 64 --backend cuda \
     --gpu 0 --comm local_cuda
 done
 case $found in
   *"NCCL 2.30."[3-9]* | *"NCCL 2.3"[1-9]* | *"NCCL 2."[4-9][0-9]* | *"NCCL "[3-9].*)
-    part verify-nccl-tp2 40 "$cli" verify --model gpt2 --tp 2 --batch 1 --seq 64 --backend cuda --gpu 0 --comm nccl
+    part verify-nccl-tp2 90 "$cli" verify --model gpt2 --tp 2 --batch 1 --seq 64 --backend cuda --gpu 0 --comm nccl
     ;;
-  *) part verify-nccl 40 "" "NCCL 2.30.3 or newer, by which ranks may share a GPU" ;;
+  *) part verify-nccl 90 "" "NCCL 2.30.3 or newer, by which ranks may share a GPU" ;;
 esac
 
 rm -f "$logs/demo.shardlens"
-part record 60 "$cli" step --model gpt2 --tp 4 --backend cuda --gpu 0 --comm local_cuda \
+part record 90 "$cli" step --model gpt2 --tp 4 --backend cuda --gpu 0 --comm local_cuda \
   --record "$logs/demo.shardlens"
 
 part bench-step-tp1 200 "$cli" bench step --model megatron-1.2b --dtype bf16 --tp 1 --batch 8 --seq 1024 \
@@ -183,16 +182,16 @@ else
   part bench-pytorch 240 "" "a python3 with PyTorch for CUDA, and tests/peers/speed.py"
 fi
 for tp in 2 4 8; do
-  part "bench-step-tp$tp" 60 "$cli" bench step --model gpt2-medium --dtype bf16 --tp "$tp" --batch 8 --seq 1024 \
+  part "bench-step-tp$tp" 90 "$cli" bench step --model gpt2-medium --dtype bf16 --tp "$tp" --batch 8 --seq 1024 \
     --backend cuda --gpu 0 --comm local_cuda --json
 done
-part bench-trace 30 "$cli" bench trace --model gpt2-medium --dtype bf16 --tp 1 --batch 8 --seq 1024 --backend cuda \
+part bench-trace 90 "$cli" bench trace --model gpt2-medium --dtype bf16 --tp 1 --batch 8 --seq 1024 --backend cuda \
   --gpu 0 --json
 for tp in 2 4 8; do
   part "bench-allreduce-tp$tp" 30 "$cli" bench allreduce --tp "$tp" --backend cuda --gpu 0 --comm local_cuda
 done
 part bench-generate 60 "$cli" bench generate --model gpt2 --dtype bf16 --tp 1 --backend cuda --gpu 0 --json
-part bench-record 60 "$cli" bench record --model gpt2-medium --dtype bf16 --tp 2 --backend cuda --gpu 0 --json
+part bench-record 90 "$cli" bench record --model gpt2-medium --dtype bf16 --tp 2 --backend cuda --gpu 0 --json
 
 # Our kernels; the library's products take the tools many times as long, and their results are the tests' matter.
 # initcheck must see who writes, so it looks at all, and there no product is asked for.

@@ -287,4 +287,9 @@ const NcclLibrary& nccl_library() {
   return library;
 }
 
+int nccl_version(std::string* why) {
+  why->clear();
+  return nccl_library().version;
+}
+
 }  // namespace shardlens

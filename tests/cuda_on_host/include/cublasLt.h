@@ -66,6 +66,9 @@ struct cublasLtMatmulHeuristicResult_t {
   cublasStatus_t state;
 };
 
+inline size_t cublasLtGetVersion() {
+  return 130000;
+}
 const char* cublasLtGetStatusName(cublasStatus_t status);
 const char* cublasLtGetStatusString(cublasStatus_t status);
 cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -22,6 +23,8 @@ enum cudaError_t {
   cudaSuccess = 0,
   cudaErrorInvalidValue = 1,
   cudaErrorMemoryAllocation = 2,
+  cudaErrorStubLibrary = 34,
+  cudaErrorInsufficientDriver = 35,
   cudaErrorInvalidResourceHandle = 400,
   cudaErrorNotReady = 600
 };
@@ -29,8 +32,13 @@ enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpy
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
 inline constexpr unsigned cudaStreamNonBlocking = 1, cudaHostAllocMapped = 2, cudaEventDisableTiming = 2;
 
+inline constexpr int kPlayedGpus = 2, kPlayedCuda = 13000;
+inline constexpr size_t kPlayedBytes = size_t{1} << 36;
+
 struct cudaDeviceProp {
   char name[256] = "played on the host";
+  int major = 9, minor = 0;
+  size_t totalGlobalMem = kPlayedBytes;
 };
 
 inline const char* cudaGetErrorName(cudaError_t status) {
@@ -44,6 +52,25 @@ inline cudaError_t cudaGetLastError() {
 }
 inline cudaError_t cudaSetDevice(int gpu) {
   on_host::set_gpu(gpu);
+  return cudaSuccess;
+}
+inline cudaError_t cudaGetDeviceCount(int* count) {
+  *count = kPlayedGpus;
+  return cudaSuccess;
+}
+inline cudaError_t cudaDriverGetVersion(int* version) {
+  *version = kPlayedCuda;
+  return cudaSuccess;
+}
+inline cudaError_t cudaRuntimeGetVersion(int* version) {
+  return cudaDriverGetVersion(version);
+}
+inline cudaError_t cudaDeviceGetPCIBusId(char* text, int bytes, int gpu) {
+  std::snprintf(text, static_cast<size_t>(bytes), "played:%d", gpu);
+  return cudaSuccess;
+}
+inline cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) {
+  *can = 1;
   return cudaSuccess;
 }
 inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp*, int) {
@@ -95,12 +122,14 @@ inline cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, 
   return cudaSuccess;
 }
 
+// Memory begins as NaN: what nobody wrote is seen.
 inline cudaError_t cudaMalloc(void** memory, size_t bytes) {
-  constexpr size_t kAlignment = 256, kMost = size_t{1} << 36;
-  *memory = bytes > kMost
-                ? nullptr
-                : std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
-  return *memory == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
+  constexpr size_t kAlignment = 256;
+  const size_t whole = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  *memory = bytes > kPlayedBytes ? nullptr : std::aligned_alloc(kAlignment, whole);
+  if (*memory == nullptr) return cudaErrorMemoryAllocation;
+  std::memset(*memory, 0xFF, whole);
+  return cudaSuccess;
 }
 // As a GPU's driver does, it waits for all that the GPU was asked for.
 inline cudaError_t cudaFree(void* memory) {
