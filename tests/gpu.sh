@@ -7,10 +7,11 @@
 #
 #   tests/gpu.sh [BUILD or BUNDLE] [--logs FOLDER] [--seconds N] [PART...]
 #
-# PART: tests, verify, record, bench, memcheck, racecheck, initcheck; all if left out. --seconds: nothing begins or goes on after so many. FOLDER then holds log.txt, with all that was printed as it was printed,
-# table.txt, what became of each part, and demo.shardlens. A bundle has tests if it was made with them
-# (app/bundle.sh --tests); where it has none, compute-sanitizer looks at training steps. Exit code: 0 when nothing
-# failed, 1 when something did, 2 for a wrong request.
+# PART: tests, verify, record, bench, memcheck, racecheck, initcheck; all if left out. --seconds: nothing begins or goes
+# on after so many. FOLDER then holds log.txt, with all that was printed as it was printed, table.txt, what became of
+# each part, and demo.shardlens. A bundle has tests if it was made with them (app/bundle.sh --tests); where it has none,
+# compute-sanitizer looks at training steps. Exit code: 0 when nothing failed, 1 when something did, 2 for a wrong
+# request.
 set -u
 
 fail() {
@@ -176,7 +177,8 @@ part bench-step-tp1 200 "$cli" bench step --model megatron-1.2b --dtype bf16 --t
   --backend cuda --gpu 0 --json
 speed=$here/peers/speed.py
 [ -r "$speed" ] || speed=$folder/tests/speed.py
-if wants bench && [ -r "$speed" ] && python3 -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
+if wants bench && [ -r "$speed" ] &&
+  python3 -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
   part bench-pytorch 240 python3 -u "$speed" --model megatron-1.2b --device cuda --dtype bf16 --batch 8 --seq 1024
 else
   part bench-pytorch 240 "" "a python3 with PyTorch for CUDA, and tests/peers/speed.py"
