@@ -12,14 +12,11 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <array>
-#include <cstring>
-#include <dnnl.hpp>
 #include <map>
-#include <unordered_map>
 #include <vector>
 
 #include "engine/device/cpu/gemm.h"
+#include "engine/device/cpu/onednn.h"
 #include "engine/device/cpu/vector.h"
 
 namespace shardlens::cpu {
@@ -36,47 +33,13 @@ constexpr int64_t kGrain = 32;
 constexpr int64_t kPastCachesBytes = int64_t{1} << 20;
 
 using Data = dnnl::memory::data_type;
-using Dims = dnnl::memory::dims;
+using onednn::at_no_place;
+using onednn::matrix;
+using onednn::the_engine;
 
 int64_t in_grains(int64_t extent) {
   return (extent + kGrain - 1) / kGrain * kGrain;
 }
-
-const dnnl::engine& the_engine() {
-  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
-  return engine;
-}
-
-dnnl::memory at_no_place(const dnnl::memory::desc& desc) {
-  return {desc, the_engine(), DNNL_MEMORY_NONE};
-}
-
-dnnl::memory::desc plain(int64_t rows, int64_t cols, Dims strides, Data type = Data::bf16) {
-  return {{rows, cols}, type, std::move(strides)};
-}
-
-dnnl::primitive_attr with_scratch_of_ours() {
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  return attributes;
-}
-
-/// Memory that grows and is never read before it was written.
-class Scratch {
- public:
-  template <class T>
-  T* room_for(int64_t elements) {
-    const size_t lines = (static_cast<size_t>(elements) * sizeof(T) + sizeof(Line) - 1) / sizeof(Line);
-    if (lines > lines_.size()) lines_ = std::vector<Line>(lines);
-    return reinterpret_cast<T*>(lines_.data());
-  }
-
- private:
-  struct alignas(64) Line {
-    std::array<std::byte, 64> bytes;
-  };
-  std::vector<Line> lines_;
-};
 
 /// The parts that a sum of k terms is cut into: all but the last of the same length, in grains.
 std::vector<Range> parts_of_sum(int64_t k) {
@@ -152,7 +115,8 @@ class Blocks {
       if (m > rows.size() || k > part.size()) std::fill_n(to, m * k, Bf16(0.0f));
       for (int64_t row = 0; row < rows.size(); row += kRows) {
         const Range block{row, std::min(rows.size(), row + kRows)};
-        if (gemm.transpose_a) {  // a block at a time, or rows of many numbers drive each other out of the cache
+        if (gemm.transpose_a) {  // a block at a time, or rows of many numbers drive each other out of the
+                                 // cache
           copy(copy_to_plain({block.size(), part.size(), gemm.lda, true, false, k}),
                first + part.begin * gemm.lda + rows.begin + row, to + row * k);
         } else {
@@ -251,15 +215,9 @@ class Blocks {
   }
 
   static dnnl::matmul::primitive_desc describe(const Extents& extents, const dnnl::memory::desc& b) {
-    dnnl::primitive_attr attributes = with_scratch_of_ours();
-    if (extents.accumulate) {
-      dnnl::post_ops sum;
-      sum.append_sum(1.0f);
-      attributes.set_post_ops(sum);
-    }
-    return {{plain(extents.m, extents.k, {extents.k, 1}), b,
-             plain(extents.m, extents.n, {extents.n, 1}, Data::f32)},
-            attributes,
+    return {{matrix(extents.m, extents.k, Data::bf16, false, extents.k), b,
+             matrix(extents.m, extents.n, Data::f32, false, extents.n)},
+            onednn::attributes(extents.accumulate),
             the_engine()};
   }
 
@@ -288,7 +246,7 @@ class Blocks {
   }
 
   Copy& copy_to_plain(const Source& source) {
-    return copy_of(source, plain(source.rows, source.cols, {source.to_stride, 1}));
+    return copy_of(source, matrix(source.rows, source.cols, Data::bf16, false, source.to_stride));
   }
   Copy& copy_to_b(const Source& source) { return copy_of(source, layout_of_b(source.rows, source.cols)); }
 
@@ -297,7 +255,7 @@ class Blocks {
     if (found != copies_.end()) return found->second;
     if (copies_.size() == kKept) copies_.clear();
     const dnnl::memory::desc from =
-        plain(source.rows, source.cols, source.transposed ? Dims{1, source.stride} : Dims{source.stride, 1});
+        matrix(source.rows, source.cols, Data::bf16, source.transposed, source.stride);
     const dnnl::reorder::primitive_desc desc(the_engine(), from, the_engine(), to);
     return copies_.emplace(source, Copy{dnnl::reorder(desc), at_no_place(from), at_no_place(to)})
         .first->second;
@@ -310,7 +268,7 @@ class Blocks {
   std::map<std::pair<int64_t, int64_t>, dnnl::memory::desc> layouts_;
   std::map<Extents, BlockProduct> products_;
   std::map<Source, Copy> copies_;
-  Scratch a_, b_, filled_, sums_, scratch_;
+  onednn::Scratch a_, b_, filled_, sums_, scratch_;
 };
 
 }  // namespace

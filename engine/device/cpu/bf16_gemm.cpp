@@ -1,17 +1,17 @@
-// oneDNN's matmul primitive of bf16 matrices, made once for each shape and kept.
+// bf16 products: in blocks where bf16_blocks.cpp has them, else by oneDNN's matmul primitive where the
+// matrices lie, made once for each shape and kept.
 //
-// Of oneDNN's two implementations of it only the one called gemm:jit is used. The other ("brg") is up to a
-// fifth faster where every operand is dense and neither is transposed, and slower with A transposed; but it
-// breaks a long sum by the whole shape, so that a shard and the full product would round differently (found
-// with AMX from k = 705 on), and oneDNN 2.6 was seen to end the program by an illegal instruction in it
-// (B transposed, m 455, n 567, k 1535). gemm:jit gave the same bits in 20,000 drawn parts of drawn products.
+// Of oneDNN's two implementations of it only the one called gemm:jit is used on matrices as they lie. The
+// other
+// ("brg") breaks a long sum by the whole shape, so that a shard and the full product would round differently
+// (found with AMX from k = 705 on), and oneDNN 2.6 was seen to end the program by an illegal instruction in
+// it (B transposed, m 455, n 567, k 1535). gemm:jit gave the same bits in 20,000 drawn parts of drawn
+// products.
 #include "engine/device/cpu/bf16_gemm.h"
 
 #include <omp.h>
 
 #include <algorithm>
-#include <array>
-#include <dnnl.hpp>
 #include <map>
 #include <memory>
 #include <string>
@@ -22,6 +22,7 @@
 #include "engine/device/cpu/bf16_blocks.h"
 #include "engine/device/cpu/cpu_device.h"
 #include "engine/device/cpu/gemm.h"
+#include "engine/device/cpu/onednn.h"
 #include "engine/device/cpu/parallel.h"
 #include "engine/device/cpu/vector.h"
 
@@ -51,6 +52,9 @@ constexpr int64_t kShortSum = 384;
 constexpr size_t kKept = 128;
 
 using Data = dnnl::memory::data_type;
+using onednn::at_no_place;
+using onednn::matrix;
+using onednn::the_engine;
 
 /// What a primitive is made for: everything of a Gemm but where its matrices lie.
 struct Shape {
@@ -65,16 +69,6 @@ struct Product16 {
   dnnl::matmul primitive;
   dnnl::memory a, b, c, bias, scratch;
 };
-
-const dnnl::engine& the_engine() {
-  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
-  return engine;
-}
-
-dnnl::memory::desc matrix(int64_t rows, int64_t cols, Data type, bool transposed, int64_t stride) {
-  using Dims = dnnl::memory::dims;
-  return {{rows, cols}, type, transposed ? Dims{1, stride} : Dims{stride, 1}};
-}
 
 struct DestroyDesc {
   void operator()(dnnl_primitive_desc_t desc) const { dnnl_primitive_desc_destroy(desc); }
@@ -113,17 +107,7 @@ Product16 made(const Shape& s) {
   const dnnl::memory::desc b = matrix(s.k, s.n, Data::bf16, s.transpose_b, s.ldb);
   const dnnl::memory::desc c = matrix(s.m, s.n, result, false, s.ldc);
   const dnnl::memory::desc bias = s.bias ? matrix(1, s.n, Data::bf16, false, s.n) : dnnl::memory::desc();
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  if (s.accumulate) {
-    dnnl::post_ops sum;
-    sum.append_sum(1.0f);
-    attributes.set_post_ops(sum);
-  }
-  const dnnl::matmul::primitive_desc desc = described({a, b, bias, c}, attributes);
-  const auto at_no_place = [](const dnnl::memory::desc& of) {
-    return dnnl::memory(of, the_engine(), DNNL_MEMORY_NONE);
-  };
+  const dnnl::matmul::primitive_desc desc = described({a, b, bias, c}, onednn::attributes(s.accumulate));
   return {dnnl::matmul(desc),
           at_no_place(a),
           at_no_place(b),
@@ -142,10 +126,9 @@ class Kept {
     product.c.set_data_handle(gemm.c);
     std::unordered_map<int, dnnl::memory> operands = {
         {DNNL_ARG_SRC, product.a}, {DNNL_ARG_WEIGHTS, product.b}, {DNNL_ARG_DST, product.c}};
-    const size_t lines = (product.scratch.get_desc().get_size() + sizeof(Line) - 1) / sizeof(Line);
-    if (lines > 0) {
-      if (lines > scratch_.size()) scratch_ = std::vector<Line>(lines);
-      product.scratch.set_data_handle(scratch_.data());
+    const auto scratch = static_cast<int64_t>(product.scratch.get_desc().get_size());
+    if (scratch > 0) {
+      product.scratch.set_data_handle(scratch_.room_for<std::byte>(scratch));
       operands.insert({DNNL_ARG_SCRATCHPAD, product.scratch});
     }
     if (gemm.bias != nullptr) {
@@ -157,10 +140,6 @@ class Kept {
   }
 
  private:
-  struct alignas(64) Line {
-    std::array<std::byte, 64> bytes;
-  };
-
   Product16& of(const Gemm& gemm) {
     const Shape shape{
         gemm.transpose_a, gemm.transpose_b, gemm.wide_result, gemm.accumulate, gemm.bias != nullptr,
@@ -174,7 +153,7 @@ class Kept {
 
   dnnl::stream stream_{the_engine()};
   std::map<Shape, Product16> products_;
-  std::vector<Line> scratch_;
+  onednn::Scratch scratch_;
 };
 
 /// The part of it that yields C's `rows` and `cols`.
