@@ -2,11 +2,10 @@
 // matrices lie, made once for each shape and kept.
 //
 // Of oneDNN's two implementations of it only the one called gemm:jit is used on matrices as they lie. The
-// other
-// ("brg") breaks a long sum by the whole shape, so that a shard and the full product would round differently
-// (found with AMX from k = 705 on), and oneDNN 2.6 was seen to end the program by an illegal instruction in
-// it (B transposed, m 455, n 567, k 1535). gemm:jit gave the same bits in 20,000 drawn parts of drawn
-// products.
+// other ("brg") breaks a long sum by the whole shape, so that a shard and the full product would round
+// differently (found with AMX from k = 705 on), and oneDNN 2.6 was seen to end the program by an illegal
+// instruction in it (B transposed, m 455, n 567, k 1535). gemm:jit gave the same bits in 20,000 drawn parts
+// of drawn products.
 #include "engine/device/cpu/bf16_gemm.h"
 
 #include <omp.h>
