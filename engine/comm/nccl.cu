@@ -42,6 +42,9 @@ constexpr auto kWatchInterval = std::chrono::milliseconds(20);
 constexpr auto kPollInterval = std::chrono::microseconds(200);
 // NCCL has most calls on the stream by the time a thread has looked so often, without having slept.
 constexpr int kLooksAwake = 1000;
+// The blocks of NCCL's kernels on a GPU that ranks share, all of theirs together: those of all ranks wait for
+// one another, so they must find room at once, beside the steps.
+constexpr int kBlocksOfAGpu = 32;
 // Of ranks elsewhere: beyond this those have spoken who can name the lost one.
 constexpr double kSpokenForSeconds = 5;
 
@@ -93,6 +96,7 @@ struct Member {
   ncclComm_t comm = nullptr;
   cuda::CudaDevice* device = nullptr;
   bool attached = false;     ///< has come to the first meeting
+  int gpu = -1;              ///< then, its device's
   double left_seconds = -1;  ///< when NCCL said that another rank is gone
   int64_t asked = 0;
   std::deque<Asked> pending;
@@ -180,6 +184,17 @@ class Group {
 
   /// Of ranks elsewhere: a run that has lost one says so by itself soon, and which.
   bool speaks_of_another(ncclResult_t error) const { return meeting && error == ncclRemoteError; }
+
+  /// How many of the ranks here are on GPU `gpu`; 0 while some have not come to the first meeting.
+  int ranks_on(int gpu) {
+    int sharing = 0;
+    for (const auto& member : members) {
+      const std::lock_guard lock(member->mutex);
+      if (!member->attached) return 0;
+      sharing += member->gpu == gpu ? 1 : 0;
+    }
+    return sharing;
+  }
 
   /// Ranks that have not come to collective `number`.
   std::vector<int> missing(int64_t number) {
@@ -312,13 +327,25 @@ class NcclCommunicator final : public Communicator {
     {
       const std::lock_guard lock(own.mutex);
       own.attached = true;
-      demand("ncclCommInitRankConfig", nccl_library().init_rank(&own.comm, ranks(), id, rank_, &config));
+      own.gpu = device_->gpu();
     }
     const double begin = now_seconds();
-    while (in_progress("the first meeting")) {
+    const auto wait_a_moment = [&] {
       if (now_seconds() - begin > group_->patience_seconds) lose_at_the_begin();
       std::this_thread::sleep_for(kPollInterval);
+    };
+    while (group_->ranks_on(own.gpu) == 0) {
+      group_->throw_failure();
+      wait_a_moment();
     }
+    const int sharing = group_->ranks_on(own.gpu);
+    if (sharing > 1) config.maxCTAs = std::max(1, kBlocksOfAGpu / sharing);
+    {
+      const std::lock_guard lock(own.mutex);
+      group_->throw_failure();
+      demand("ncclCommInitRankConfig", nccl_library().init_rank(&own.comm, ranks(), id, rank_, &config));
+    }
+    while (in_progress("the first meeting")) wait_a_moment();
     const std::lock_guard lock(own.mutex);
     own.device = device_;
   }

@@ -4,6 +4,7 @@
 #include "engine/comm/nccl.h"
 
 #include <gmock/gmock.h>
+#include <nccl.h>
 
 #include "engine/comm/process_group.h"
 #include "engine/device/cuda/cuda_device.h"
@@ -55,6 +56,26 @@ TEST(NcclOnHost, GivesTheBitsAndCountsTheBytesOfTheLocalOne) {
       EXPECT_FALSE(failure) << failure->what();
     EXPECT_TRUE(apart == expected) << ranks << " ranks, processes";
   }
+}
+
+// Where a GPU is waited for as a whole, as before memory is freed, ranks that share it wait for one another.
+TEST(NcclOnHost, RanksMayShareAGpuAndItsBlocks) {
+  constexpr int kRanks = 4;
+  std::mt19937 random(8);
+  std::vector<DrawnCollective> collectives;
+  for (int i = 0; i < 60; ++i) collectives.push_back(draw_collective(random, kRanks));
+  Outcome expected(kRanks), shared(kRanks);
+  auto local = make_local_group(kRanks);
+  for (const auto& failure : run_ranks(local, all_of(collectives, expected))) EXPECT_FALSE(failure);
+  auto group = make_nccl_group(kRanks, "a test", 60);
+  for (const auto& failure : run_on_gpus(
+           group, [](int) { return 0; }, all_of(collectives, shared)))
+    EXPECT_FALSE(failure) << failure->what();
+  EXPECT_TRUE(shared == expected);
+  EXPECT_EQ(last_blocks_allowed(), 8);
+  auto apart = make_nccl_group(2, "a test", 60);
+  for (const auto& failure : run_on_devices(apart, [](Communicator&) {})) EXPECT_FALSE(failure);
+  EXPECT_EQ(last_blocks_allowed(), 0);
 }
 
 TEST(NcclOnHost, OfThreadsTheOneThatDoesNotComeIsLostByName) {

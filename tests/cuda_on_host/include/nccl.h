@@ -21,9 +21,12 @@ enum ncclDataType_t { ncclInt8, ncclInt32, ncclFloat16, ncclFloat32, ncclFloat64
 enum ncclRedOp_t { ncclSum, ncclMax };
 struct ncclConfig_t {
   int blocking;
+  int maxCTAs;
 };
 #define NCCL_CONFIG_INITIALIZER \
-  { 1 }
+  { 1, 0 }
+/// What the communicator made last was allowed; 0: all that the library likes.
+int last_blocks_allowed();
 
 const char* ncclGetErrorString(ncclResult_t result);
 const char* ncclGetLastError(ncclComm_t comm);
