@@ -73,6 +73,18 @@ TEST(NcclOnHost, RanksMayShareAGpuAndItsBlocks) {
     EXPECT_FALSE(failure) << failure->what();
   EXPECT_TRUE(shared == expected);
   EXPECT_EQ(last_blocks_allowed(), 8);
+  // One comes last and needs more scratch than before.
+  auto growing = make_nccl_group(kRanks, "a test", 60);
+  for (const auto& failure : run_on_gpus(
+           growing, [](int) { return 0; },
+           [](Communicator& comm) {
+             for (const int64_t outer : {2, 4, 8}) {
+               std::vector<float> shard(static_cast<size_t>(outer), 1.0f), full(kRanks * shard.size());
+               if (comm.rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+               comm.all_gather(DType::Fp32, {outer, kRanks, 1}, shard.data(), full.data());
+             }
+           }))
+    EXPECT_FALSE(failure) << failure->what();
   auto apart = make_nccl_group(2, "a test", 60);
   for (const auto& failure : run_on_devices(apart, [](Communicator&) {})) EXPECT_FALSE(failure);
   EXPECT_EQ(last_blocks_allowed(), 0);
