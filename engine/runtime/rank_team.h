@@ -98,8 +98,8 @@ class RankTeam : public std::enable_shared_from_this<RankTeam> {
     int index = 0;     ///< among the T of its replica
     int replica = 0;   ///< among the D
     bool here = true;  ///< else it lives in another process, and what follows is what is known of it
+    std::unique_ptr<Device> device;  ///< outlives what follows, which is attached to it or in its memory
     RankGroups groups;
-    std::unique_ptr<Device> device;
     std::unique_ptr<Arenas> arenas;
     std::vector<std::byte> staging;  ///< room for any of its tensors where the host cannot touch the device's
     std::unique_ptr<RankTrace> trace;

@@ -1,6 +1,7 @@
 // Memory that is closed but while an operation runs, and two queues of work with a thread each.
 #include "tests/engine/distant_device.h"
 
+#include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -142,6 +143,8 @@ class DistantDevice final : public Device, public WorkBehind {
   std::string name() const override { return "distant"; }
   bool host_visible() const override { return false; }
   WorkBehind* behind() override { return options_.works_behind ? this : nullptr; }
+  /// Ends with the device.
+  std::weak_ptr<const int> life() const { return life_; }
 
   void* allocate(size_t bytes) override { return memory_->allocate(bytes); }
   void release(void* memory) noexcept override { memory_->release(memory); }
@@ -362,6 +365,7 @@ class DistantDevice final : public Device, public WorkBehind {
     }
   }
 
+  const std::shared_ptr<const int> life_ = std::make_shared<const int>();
   const DistantOptions options_;
   const int rank_;
   const std::shared_ptr<ClosedMemory> memory_;
@@ -376,11 +380,17 @@ class DistantDevice final : public Device, public WorkBehind {
 class DistantCommunicator final : public Communicator {
  public:
   explicit DistantCommunicator(std::unique_ptr<Communicator> inner) : inner_(std::move(inner)) {}
+  ~DistantCommunicator() override {
+    if (device_ != nullptr && life_.expired()) ADD_FAILURE() << "a communicator's device ended before it";
+  }
 
   int rank() const override { return inner_->rank(); }
   int ranks() const override { return inner_->ranks(); }
   CommunicatorInfo info() const override { return inner_->info(); }
-  void attach(Device& device) override { device_ = dynamic_cast<DistantDevice*>(&device); }
+  void attach(Device& device) override {
+    device_ = dynamic_cast<DistantDevice*>(&device);
+    life_ = device_->life();
+  }
 
   CollectiveTimes all_reduce(DType dtype, int64_t count, void* data, Reduction reduction) override {
     return collective([=](Communicator& inner) { return inner.all_reduce(dtype, count, data, reduction); });
@@ -417,6 +427,7 @@ class DistantCommunicator final : public Communicator {
 
   const std::unique_ptr<Communicator> inner_;
   DistantDevice* device_ = nullptr;
+  std::weak_ptr<const int> life_;
 };
 
 class DistantBackend final : public Backend {
