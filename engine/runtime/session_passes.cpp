@@ -128,7 +128,7 @@ void Session::Worker::ensure_executor() {
 void Session::Worker::queue_whole_run() {
   ensure_executor();
   passes_ = {Pass::Sample, Pass::WarmUp, Pass::Time};
-  if (!ceilings_.contains(now_.settings.dtype)) passes_.push_back(Pass::Ceiling);
+  if (!ceilings_.contains(ceiling_of(now_.settings))) passes_.push_back(Pass::Ceiling);
 }
 
 // Once the run is timed: what it takes on one rank is known well enough to say whether to try.
@@ -283,8 +283,13 @@ void Session::Worker::begin_pass() {
       if (!ceiling_.valid()) {
         ceiling_ = std::async(std::launch::async, [settings = now_.settings,
                                                    shapes = gemm_shapes(plan_serial(now_.settings), 0)] {
-          return std::make_pair(settings.dtype,
-                                measure_ceiling(settings, shapes, kCeilingRepetitions).best().median_flops);
+          double flops = 0;
+          try {
+            flops = measure_ceiling(settings, shapes, kCeilingRepetitions).best().median_flops;
+          } catch (const Error&) {
+            // No room on the GPU beside a run: what the run reaches will do.
+          }
+          return std::make_pair(ceiling_of(settings), flops);
         });
       }
       break;
@@ -340,7 +345,7 @@ void Session::Worker::finish_pass() {
       result_.times = std::make_shared<TimeComparison>(compare_times(*now_.plan, result_.events));
       to_record_ = true;
       queue_comparison();
-      if (const auto known = ceilings_.find(now_.settings.dtype); known != ceilings_.end()) {
+      if (const auto known = ceilings_.find(ceiling_of(now_.settings)); known != ceilings_.end()) {
         // It may be that of smaller products, or of a worse moment: then it is measured again, on this run's.
         if (result_.flops_per_second > known->second)
           passes_.push_back(Pass::Ceiling);
@@ -359,10 +364,10 @@ void Session::Worker::finish_pass() {
       parity_.reset();
       break;
     case Pass::Ceiling: {
-      const auto [dtype, flops] = ceiling_.get();
-      double& ceiling = ceilings_[dtype];
+      const auto [of, flops] = ceiling_.get();
+      double& ceiling = ceilings_[of];
       ceiling = std::max(ceiling, flops);
-      if (dtype == now_.settings.dtype) {
+      if (of == ceiling_of(now_.settings)) {
         ceiling = std::max(ceiling, result_.flops_per_second);  // what was reached can be reached
         result_.gemm_ceiling_flops = ceiling;
       } else {

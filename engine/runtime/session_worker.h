@@ -12,6 +12,7 @@
 #include <future>
 #include <map>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "engine/runtime/executor.h"
@@ -89,8 +90,14 @@ class Session::Worker {
   std::shared_ptr<SerialReference> serial_;
   Settings serial_settings_;
   std::shared_ptr<SerialReference> serial_in_progress_;
-  std::future<std::pair<DType, double>> ceiling_;  ///< being measured; may outlive the settings that asked
-  std::map<DType, double> ceilings_;  ///< FLOP/s of all cores together, measured once per process
+  /// What a ceiling is of: where ranks compute, TF32, and in what.
+  using CeilingOf = std::tuple<BackendChoice, bool, DType>;
+  static CeilingOf ceiling_of(const Settings& settings) {
+    return {settings.backend, settings.tf32, settings.dtype};
+  }
+  /// Being measured; may outlive the settings that asked.
+  std::future<std::pair<CeilingOf, double>> ceiling_;
+  std::map<CeilingOf, double> ceilings_;  ///< FLOP/s of all cores or GPUs together, measured once per process
   std::deque<Pass> passes_;
   bool pass_running_ = false;
   size_t move_target_ = 0;
