@@ -34,22 +34,23 @@ struct Column {
 };
 constexpr Column kColumns[] = {
     {"T", "", 0.05f},
-    {"weights a rank", "planned, measured", 0.18f},
+    {"weights a rank", "planned", 0.18f},
     {"1/T of all", "", 0.125f},
     {"replicated", "of them", 0.125f},
-    {"collectives", "fwd + bwd", 0.13f},
-    {"each rank sends", "planned", 0.15f},
-    {"worst error", "against T = 1", 0.12f},
-    {"step", "measured", 0.12f},
+    {"collectives", "fwd + bwd", 0.12f},
+    {"a rank sends", "planned", 0.145f},
+    {"worst error", "to T = 1", 0.12f},
+    {"step", "measured", 0.135f},
 };
 
 std::vector<Cell> cells_of(const SweepPoint& p) {
   std::vector<Cell> cells{{std::to_string(p.tp), ""}};
   if (!p.planned()) return cells;
-  cells.push_back(
-      {bytes(p.weight_bytes), p.measured ? bytes(p.measured_weight_bytes) + " measured" : "planned"});
+  const std::string held =
+      p.measured_weight_bytes == p.weight_bytes ? "as measured" : bytes(p.measured_weight_bytes) + " held";
+  cells.push_back({bytes(p.weight_bytes), p.measured ? held : ""});
   cells.push_back({bytes_text(p.ideal_weight_bytes), ""});
-  cells.push_back({p.tp == 1 ? "all of it" : bytes(p.replicated_weight_bytes),
+  cells.push_back({p.tp == 1 ? "all" : bytes(p.replicated_weight_bytes),
                    p.tp == 1 ? ""
                              : format_percent(static_cast<double>(p.replicated_weight_bytes) /
                                               static_cast<double>(p.weight_bytes))});
