@@ -9,8 +9,6 @@
 // are made, and none for the odd shapes in which oneDNN 2.6 was seen to end the program.
 #include "engine/device/cpu/bf16_blocks.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <map>
 #include <vector>
@@ -78,8 +76,8 @@ class Blocks {
   };
   struct Source {
     int64_t rows, cols, stride;
-    bool transposed, as_b;
-    int64_t to_stride;
+    bool transposed;
+    int64_t to_stride;  ///< 0: to B's layout
     auto operator<=>(const Source&) const = default;
   };
 
@@ -117,7 +115,7 @@ class Blocks {
         const Range block{row, std::min(rows.size(), row + kRows)};
         if (gemm.transpose_a) {  // a block at a time, or rows of many numbers drive each other out of the
                                  // cache
-          copy(copy_to_plain({block.size(), part.size(), gemm.lda, true, false, k}),
+          copy(copy_to_plain({block.size(), part.size(), gemm.lda, true, k}),
                first + part.begin * gemm.lda + rows.begin + row, to + row * k);
         } else {
           for (int64_t i = block.begin; i < block.end; ++i)
@@ -142,10 +140,10 @@ class Blocks {
       const int64_t k = in_grains(part.size());
       const Bf16* from = gemm.transpose_b ? first + cols.begin * gemm.ldb + part.begin
                                           : first + part.begin * gemm.ldb + cols.begin;
-      Source source{k, n, gemm.ldb, gemm.transpose_b, true, 0};
+      Source source{k, n, gemm.ldb, gemm.transpose_b, 0};
       if (k > part.size() || n > cols.size()) {
         from = filled_up({from, gemm.ldb}, gemm.transpose_b, part.size(), cols.size());
-        source = {k, n, n, false, true, 0};
+        source = {k, n, n, false, 0};
       }
       copy(copy_to_b(source), from, to);
       copies.push_back(to);
@@ -190,8 +188,7 @@ class Blocks {
   template <class S>
   static void write_row(const Gemm& gemm, float* sums, int64_t count, bool past, S* to) {
     if (gemm.accumulate) add_to(sums, to, count);
-    const int64_t done = past ? write_past_caches(sums, count, to) : 0;
-    convert_row(sums + done, count - done, to + done);
+    past ? write_past_caches(sums, count, to) : convert_row(sums, count, to);
   }
 
   void run(BlockProduct& product, const Bf16* a, const Bf16* b, float* sums) {
@@ -280,7 +277,6 @@ bool has_blocks_for(int64_t k) {
 
 void multiply_in_blocks(const Gemm& gemm) {
   static thread_local Blocks blocks;
-  omp_set_num_threads(1);  // of this thread only: oneDNN would otherwise start a team in every rank
   blocks.multiply(gemm);
 }
 

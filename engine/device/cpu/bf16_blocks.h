@@ -9,8 +9,9 @@ namespace shardlens::cpu {
 /// operands' copies stay small.
 bool has_blocks_for(int64_t k);
 
-/// Device::gemm of bf16 matrices on the calling thread. Sums are fp32, rounded once; an element has the same
-/// bits whatever part of C it is computed with. Throws what oneDNN throws.
+/// Device::gemm of bf16 matrices on the calling thread, whose own teams OpenMP must keep to one thread. Sums
+/// are fp32, rounded once; an element has the same bits whatever part of C it is computed with. Throws what
+/// oneDNN throws.
 void multiply_in_blocks(const Gemm& gemm);
 
 }  // namespace shardlens::cpu

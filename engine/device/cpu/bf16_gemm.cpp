@@ -197,10 +197,7 @@ void multiply_large(const Gemm& gemm) {
   into_tile.c = sums.first;
   into_tile.ldc = sums.stride;
   multiply(into_tile);
-  for (int64_t row = 0; row < gemm.m; ++row) {
-    const int64_t done = write_past_caches(sums.at(row), gemm.n, result.at(row));
-    std::copy_n(sums.at(row) + done, gemm.n - done, result.at(row) + done);
-  }
+  for (int64_t row = 0; row < gemm.m; ++row) write_past_caches(sums.at(row), gemm.n, result.at(row));
   settle_past_caches();
 }
 

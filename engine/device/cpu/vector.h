@@ -156,31 +156,6 @@ template <class Half>
   store_shorts(to, registers::shorts_of(half::round_half<WordVector>(vector)), count);
 }
 
-/// Writes past the caches as many of the `count` numbers as fill whole registers, none where `to` does not
-/// begin one, and returns how many; rounds them where `to` is a 16-bit format. settle_past_caches() must
-/// follow.
-inline int64_t write_past_caches(const float* from, int64_t count, float* to) {
-  if (reinterpret_cast<uintptr_t>(to) % kVectorBytes != 0) return 0;
-  int64_t done = 0;
-  for (; done + kLanes<float> <= count; done += kLanes<float>)
-    registers::stream(to + done, load(from + done));
-  return done;
-}
-template <class Half>
-int64_t write_past_caches(const float* from, int64_t count, Half* to) {
-  if (reinterpret_cast<uintptr_t>(to) % kVectorBytes != 0) return 0;
-  int64_t done = 0;
-  for (; done + 2 * kLanes<float> <= count; done += 2 * kLanes<float>) {
-    alignas(kVectorBytes) Half halves[2 * kLanes<float>];
-    for (const int64_t i : {int64_t{0}, kLanes<float>})
-      store_part(halves + i, load(from + done + i), kLanes<float>);
-    FloatVector bytes;
-    std::memcpy(&bytes, halves, sizeof bytes);
-    registers::stream(reinterpret_cast<float*>(to + done), bytes);
-  }
-  return done;
-}
-
 // A pass over memory that computes much on every element has few reads under way at a time and waits for
 // each: the sum of 25 million exponentials took 37 ms, and 12 with its numbers asked for this many bytes
 // ahead. (What lies past the end may be asked for as well: asking reads nothing.)
@@ -243,6 +218,23 @@ template <class From, class To>
 inline void convert_row(const From* from, int64_t count, To* to) {
   using T = Computed<From>;
   for_vectors<T>(count, [&](int64_t i, auto n) { store_part(to + i, load_part(from + i, n, T(0)), n); });
+}
+
+/// convert_row() past the caches, but for what lies in a register's bytes that are not all of the row: what
+/// is overwritten need not be fetched, and nothing else is driven out. settle_past_caches() must follow.
+template <class To>
+void write_past_caches(const float* from, int64_t count, To* to) {
+  constexpr int64_t kNumbers = kVectorBytes / static_cast<int64_t>(sizeof(To));  // of a register
+  int64_t done = 0;
+  if (reinterpret_cast<uintptr_t>(to) % kVectorBytes == 0)
+    for (; done + kNumbers <= count; done += kNumbers) {
+      alignas(kVectorBytes) To numbers[kNumbers];
+      convert_row(from + done, kNumbers, numbers);
+      FloatVector bytes;
+      std::memcpy(&bytes, numbers, sizeof bytes);
+      registers::stream(reinterpret_cast<float*>(to + done), bytes);
+    }
+  convert_row(from + done, count - done, to + done);
 }
 
 /// op(lanes, lanes) over all lanes, halves first: always the same order.
