@@ -43,10 +43,14 @@ std::vector<int> gpus_of(const Settings& settings, const GpuFacts& facts) {
   return gpus;
 }
 
-GemmCeiling measure_ceiling(const Settings& settings, const std::vector<GemmShape>& shapes, int repetitions) {
+std::vector<int> gpus_of(const Settings& settings) {
   // Nobody opens a module who did not ask for GPUs.
-  const std::vector<int> gpus =
-      settings.backend == BackendChoice::Cpu ? std::vector<int>{} : gpus_of(settings, gpu_facts());
+  if (settings.backend == BackendChoice::Cpu) return {};
+  return gpus_of(settings, gpu_facts());
+}
+
+GemmCeiling measure_ceiling(const Settings& settings, const std::vector<GemmShape>& shapes, int repetitions) {
+  const std::vector<int> gpus = gpus_of(settings);
   if (gpus.empty()) return measure_gemm_ceiling(settings.dtype, shapes, available_cores(), 1, repetitions);
   const MakeDevice on_gpus = [&](int rank) {
     return gpu_module().make_device(gpus[static_cast<size_t>(rank)], settings.tf32);

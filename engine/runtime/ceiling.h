@@ -17,6 +17,8 @@ std::vector<GemmShape> gemm_shapes(const Program& program, int rank);
 /// The GPUs that ranks of these settings would compute on in this process, by number, each once; none where
 /// they compute on the CPU.
 std::vector<int> gpus_of(const Settings& settings, const GpuFacts& facts);
+/// The same of this machine's GPUs, which are looked for only if they are asked for.
+std::vector<int> gpus_of(const Settings& settings);
 
 /// How fast what ranks of these settings compute on multiplies `shapes`: all cores of this process, a product
 /// each at a time, or its GPUs that they are on.

@@ -44,8 +44,7 @@ int64_t weight_bytes_read(const Program& program) {
 // Reads `bytes` where the ranks' weights are, and returns bytes/s: in memory of the host, or of the ranks'
 // GPUs, which read side by side, as the first of them reads its part.
 std::function<double()> reading(const Settings& settings, int64_t bytes) {
-  const std::vector<int> gpus =
-      settings.backend == BackendChoice::Cpu ? std::vector<int>{} : gpus_of(settings, gpu_facts());
+  const std::vector<int> gpus = gpus_of(settings);
   if (gpus.empty())
     return
         [read = std::make_shared<ReadBench>(bytes, available_cores())] { return read->bytes_per_second(); };
