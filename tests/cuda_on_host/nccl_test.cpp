@@ -32,29 +32,27 @@ struct OverProcesses {
   std::vector<std::unique_ptr<Communicator>> group;
 };
 
+int own_gpu(int rank) {
+  return rank;
+}
+int first_gpu(int) {
+  return 0;
+}
+
 // As run_ranks(), each rank on a GPU of its own.
 Failures run_on_devices(std::vector<std::unique_ptr<Communicator>>& group,
                         const std::function<void(Communicator&)>& body) {
-  return run_on_gpus(
-      group, [](int rank) { return rank; }, body);
+  return run_on_gpus(group, own_gpu, body);
 }
 
 TEST(NcclOnHost, GivesTheBitsAndCountsTheBytesOfTheLocalOne) {
   std::mt19937 random(7);
   for (int ranks = 1; ranks <= 5; ++ranks) {
-    std::vector<DrawnCollective> collectives;
-    for (int i = 0; i < 80; ++i) collectives.push_back(draw_collective(random, ranks));
-    Outcome expected(ranks), threads(ranks), apart(ranks);
-    auto local = make_local_group(ranks);
-    for (const auto& failure : run_ranks(local, all_of(collectives, expected))) EXPECT_FALSE(failure);
+    const DrawnAndDone drawn(random, ranks, 80);
     auto nccl = make_nccl_group(ranks, "a test", 20);
-    for (const auto& failure : run_on_devices(nccl, all_of(collectives, threads)))
-      EXPECT_FALSE(failure) << failure->what();
-    EXPECT_TRUE(threads == expected) << ranks << " ranks, threads";
+    drawn.expect_the_same(nccl, own_gpu, "threads");
     OverProcesses over(ranks);
-    for (const auto& failure : run_on_devices(over.group, all_of(collectives, apart)))
-      EXPECT_FALSE(failure) << failure->what();
-    EXPECT_TRUE(apart == expected) << ranks << " ranks, processes";
+    drawn.expect_the_same(over.group, own_gpu, "processes");
   }
 }
 
@@ -62,36 +60,26 @@ TEST(NcclOnHost, GivesTheBitsAndCountsTheBytesOfTheLocalOne) {
 TEST(NcclOnHost, RanksMayShareAGpuAndItsBlocks) {
   constexpr int kRanks = 4;
   std::mt19937 random(8);
-  std::vector<DrawnCollective> collectives;
-  for (int i = 0; i < 60; ++i) collectives.push_back(draw_collective(random, kRanks));
-  Outcome expected(kRanks), shared(kRanks);
-  auto local = make_local_group(kRanks);
-  for (const auto& failure : run_ranks(local, all_of(collectives, expected))) EXPECT_FALSE(failure);
   auto group = make_nccl_group(kRanks, "a test", 60);
-  for (const auto& failure : run_on_gpus(
-           group, [](int) { return 0; }, all_of(collectives, shared)))
-    EXPECT_FALSE(failure) << failure->what();
-  EXPECT_TRUE(shared == expected);
+  DrawnAndDone(random, kRanks, 60).expect_the_same(group, first_gpu, "one GPU");
   EXPECT_EQ(last_blocks_allowed(), 8);
   // One comes last and needs more scratch than before.
   auto growing = make_nccl_group(kRanks, "a test", 60);
-  for (const auto& failure : run_on_gpus(
-           growing, [](int) { return 0; },
-           [](Communicator& comm) {
-             for (const int64_t outer : {2, 4, 8}) {
-               std::vector<float> shard(static_cast<size_t>(outer), 1.0f), full(kRanks * shard.size());
-               if (comm.rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(50));
-               comm.all_gather(DType::Fp32, {outer, kRanks, 1}, shard.data(), full.data());
-             }
-           }))
+  for (const auto& failure : run_on_gpus(growing, first_gpu, [](Communicator& comm) {
+         for (const int64_t outer : {2, 4, 8}) {
+           std::vector<float> shard(static_cast<size_t>(outer), 1.0f), full(kRanks * shard.size());
+           if (comm.rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+           comm.all_gather(DType::Fp32, {outer, kRanks, 1}, shard.data(), full.data());
+         }
+       }))
     EXPECT_FALSE(failure) << failure->what();
   auto apart = make_nccl_group(2, "a test", 60);
   for (const auto& failure : run_on_devices(apart, [](Communicator&) {})) EXPECT_FALSE(failure);
   EXPECT_EQ(last_blocks_allowed(), 0);
 }
 
-TEST(NcclOnHost, OfThreadsTheOneThatDoesNotComeIsLostByName) {
-  auto group = make_nccl_group(3, "a test", 0.3);
+// Of three ranks the last one does not come to the second collective.
+void expect_lost_by_name(std::vector<std::unique_ptr<Communicator>>& group) {
   std::vector<int> lost;
   const Failures failures = run_on_devices(group, [&](Communicator& comm) {
     std::vector<float> data(8, 1);
@@ -108,22 +96,14 @@ TEST(NcclOnHost, OfThreadsTheOneThatDoesNotComeIsLostByName) {
   EXPECT_TRUE(failures[0] && failures[1] && !failures[2]);
 }
 
+TEST(NcclOnHost, OfThreadsTheOneThatDoesNotComeIsLostByName) {
+  auto group = make_nccl_group(3, "a test", 0.3);
+  expect_lost_by_name(group);
+}
+
 TEST(NcclOnHost, OfProcessesTheOneThatDoesNotComeIsLostByName) {
   OverProcesses over(3, 0.3);
-  std::vector<int> lost;
-  const Failures failures = run_on_devices(over.group, [&](Communicator& comm) {
-    std::vector<float> data(8, 1);
-    comm.all_reduce(DType::Fp32, 8, data.data());
-    if (comm.rank() == 2) return;
-    try {
-      comm.all_reduce(DType::Fp32, 8, data.data());
-    } catch (const LostRanks& error) {
-      if (comm.rank() == 0) lost = error.ranks();
-      throw;
-    }
-  });
-  EXPECT_EQ(lost, std::vector<int>{2});
-  EXPECT_TRUE(failures[0] && failures[1] && !failures[2]);
+  expect_lost_by_name(over.group);
 }
 
 TEST(NcclOnHost, ProcessesThatDisagreeAllSaySo) {

@@ -88,4 +88,26 @@ inline std::function<void(Communicator&)> all_of(const std::vector<DrawnCollecti
   };
 }
 
+/// Drawn collectives, and what the local communicator makes of them.
+struct DrawnAndDone {
+  DrawnAndDone(std::mt19937& random, int ranks, int count) : expected(ranks) {
+    for (int i = 0; i < count; ++i) collectives.push_back(draw_collective(random, ranks));
+    auto local = make_local_group(ranks);
+    for (const auto& failure : run_ranks(local, all_of(collectives, expected))) EXPECT_FALSE(failure);
+  }
+
+  /// Whether the same leave the same bits, and count the same bytes, on GPUs.
+  template <class GpuOf>
+  void expect_the_same(std::vector<std::unique_ptr<Communicator>>& group, const GpuOf& gpu_of,
+                       const std::string& what) const {
+    Outcome found(static_cast<int>(expected.left.size()));
+    for (const auto& failure : run_on_gpus(group, gpu_of, all_of(collectives, found)))
+      EXPECT_FALSE(failure) << failure->what();
+    EXPECT_TRUE(found == expected) << found.left.size() << " ranks, " << what;
+  }
+
+  std::vector<DrawnCollective> collectives;
+  Outcome expected;
+};
+
 }  // namespace shardlens

@@ -19,16 +19,10 @@ namespace {
 TEST(LocalCudaOnHost, GivesTheBitsAndCountsTheBytesOfTheLocalOne) {
   std::mt19937 random(11);
   for (int ranks = 1; ranks <= 5; ++ranks) {
-    std::vector<DrawnCollective> collectives;
-    for (int i = 0; i < 40; ++i) collectives.push_back(draw_collective(random, ranks));
-    Outcome expected(ranks), shared(ranks);
-    auto local = make_local_group(ranks);
-    for (const auto& failure : run_ranks(local, all_of(collectives, expected))) EXPECT_FALSE(failure);
     auto group = make_local_cuda_group(ranks, "a test", 60);
-    for (const auto& failure : run_on_gpus(
-             group, [](int) { return 0; }, all_of(collectives, shared)))
-      EXPECT_FALSE(failure) << failure->what();
-    EXPECT_TRUE(shared == expected) << ranks << " ranks";
+    DrawnAndDone(random, ranks, 40)
+        .expect_the_same(
+            group, [](int) { return 0; }, "one GPU");
   }
 }
 
