@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "engine/config/error.h"
+#include "engine/config/utf8.h"
 #include "engine/io/sqlite.h"
 #include "engine/record/recording.h"
 #include "engine/record/recording_file.h"
@@ -25,7 +26,7 @@ int64_t nanoseconds(double seconds) {
 std::string cut(const std::string& text) {
   if (text.size() <= kLongestNoteBytes) return text;
   size_t end = kLongestNoteBytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // not inside a letter
+  while (end > 0 && is_inside_character(text[end])) --end;
   return text.substr(0, end);
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "engine/config/error.h"
+#include "engine/config/utf8.h"
 #include "engine/io/json.h"
 #include "engine/record/sample.h"
 
@@ -67,11 +68,6 @@ std::vector<std::string> read_vocab_json(const json& vocab, const std::string& s
     tokens[at] = token;
   }
   return tokens;
-}
-
-size_t characters(std::string_view utf8) {
-  return static_cast<size_t>(
-      std::count_if(utf8.begin(), utf8.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
 }  // namespace
@@ -145,13 +141,13 @@ std::shared_ptr<const WordPieceTokenizer> WordPieceTokenizer::from_tokenizer_jso
 }
 
 void WordPieceTokenizer::encode_word(const std::string& word, std::vector<int32_t>& ids) const {
-  if (characters(word) > settings_.longest_word) return ids.push_back(unknown_);
+  if (character_count(word) > settings_.longest_word) return ids.push_back(unknown_);
   const size_t begin_of_word = ids.size();
   std::string candidate;
   for (size_t begin = 0; begin < word.size();) {
     size_t end = word.size();
     for (; end > begin; --end) {
-      if (end < word.size() && (word[end] & 0xC0) == 0x80) continue;  // inside a character
+      if (end < word.size() && is_inside_character(word[end])) continue;
       candidate = begin > 0 ? settings_.continuation : std::string();
       candidate.append(word, begin, end - begin);
       const auto found = ids_.find(candidate);

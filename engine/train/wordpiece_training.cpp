@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "engine/config/error.h"
+#include "engine/config/utf8.h"
 #include "engine/train/sentencepiece_training.h"
 #include "engine/train/wordpiece_tokenizer.h"
 
@@ -33,7 +34,7 @@ std::vector<std::string> word_lines(const std::vector<std::string>& texts) {
 }
 
 bool is_one_character(std::string_view utf8) {
-  return std::count_if(utf8.begin(), utf8.end(), [](char c) { return (c & 0xC0) != 0x80; }) == 1;
+  return character_count(utf8) == 1;
 }
 
 }  // namespace

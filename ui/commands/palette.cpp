@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "engine/config/utf8.h"
 #include "ui/commands/commands.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/paint.h"
@@ -28,11 +29,6 @@ struct Match {
     return std::find(letters.begin(), letters.end(), index) != letters.end();
   }
 };
-
-/// A byte of UTF-8 that is not the first of its letter.
-bool is_inside_letter(char byte) {
-  return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
-}
 
 std::vector<Match> matches_of(const std::string& typed) {
   std::vector<Match> found;
@@ -70,7 +66,7 @@ void draw_row(const Context& context, ImVec2 min, ImVec2 max, const Match& match
     const bool found = match.found_at(i);
     size_t end = i + 1;
     while (end < command.title.size() &&
-           (is_inside_letter(command.title[end]) || match.found_at(end) == found))
+           (is_inside_character(command.title[end]) || match.found_at(end) == found))
       ++end;
     const std::string_view stretch = std::string_view(command.title).substr(i, end - i);
     draw_text(list, {x, title_y}, found ? hit : title, stretch);

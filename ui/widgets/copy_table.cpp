@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "engine/config/utf8.h"
+
 namespace shardlens::ui {
 namespace {
 
@@ -21,11 +23,6 @@ std::string escaped(const std::string& cell) {
 }
 
 }  // namespace
-
-size_t character_count(const std::string& text) {
-  return static_cast<size_t>(std::count_if(
-      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
 
 std::string to_plain_text(const TextTable& table) {
   std::vector<size_t> widths;

@@ -35,7 +35,4 @@ void copyable_table(const char* id, ImVec2 min, ImVec2 max, const MakeTable& mak
 /// The entries "as text" and "as Markdown" of a menu, with `what` before them when it is not empty.
 void copy_entries(const std::string& what, const MakeTable& make);
 
-/// Characters (code points) in a UTF-8 text: what a monospaced column is wide.
-size_t character_count(const std::string& text);
-
 }  // namespace shardlens::ui
