@@ -310,13 +310,20 @@ void OffscreenStudio::show_moment(double seconds) {
   select_step(studio_.view(), shown.plan->program, std::max(0, position - 1));
 }
 
-Image OffscreenStudio::settled_picture() {
-  studio_.view().scroll_from_top = true;
+// A picture taken before what a frame asked for has come lacks a recording's values or the machine's GPUs.
+void OffscreenStudio::settle() {
   for (int i = 0; i < kSettlingFrames; ++i) {
+    studio_.replay().wait_until_idle(kTimeoutSeconds);
+    studio_.history().wait_until_idle(kTimeoutSeconds);
+    studio_.machine().wait_until_idle(kTimeoutSeconds);
     studio_.view().scroll_to_selection = true;
-    if (replays_) studio_.history().wait_until_idle(kTimeoutSeconds);  // what the frame before asked for
     draw_frame();
   }
+}
+
+Image OffscreenStudio::settled_picture() {
+  studio_.view().scroll_from_top = true;
+  settle();
   platform_->begin_frame();
   studio_.frame();
   platform_->render();
@@ -342,10 +349,7 @@ void export_figure(const Options& options) {
     select_wanted(options, shown.studio().snapshot().plan->program, view);
   }
   const bool whole = options.view == kRecordingFigure;
-  for (int i = 0; whole && i < kSettlingFrames; ++i) {  // its overview, then what is shown of it
-    shown.studio().history().wait_until_idle(kTimeoutSeconds);
-    shown.draw_frame();
-  }
+  shown.settle();
   const auto kind = whole                             ? ui::FigureKind::Recording
                     : options.view == kTimelineFigure ? ui::FigureKind::Timeline
                                                       : ui::FigureKind::Stage;

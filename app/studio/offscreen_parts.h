@@ -40,7 +40,9 @@ class OffscreenStudio {
   void prepare_view(const std::string& view, const Options& options);
   /// Seeks the recording to a moment, in seconds from its beginning, and selects the step that stands there.
   void show_moment(double seconds);
-  /// Draws until the panels have settled; the last frame.
+  /// Draws until the panels have found their place and have what they asked for.
+  void settle();
+  /// The frame after that.
   Image settled_picture();
 
  private:

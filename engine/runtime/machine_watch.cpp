@@ -1,6 +1,7 @@
 // Asking the machine.
 #include "engine/runtime/machine_watch.h"
 
+#include <chrono>
 #include <utility>
 
 #include "engine/config/hardware.h"
@@ -44,6 +45,12 @@ std::shared_ptr<const MachineFacts> MachineWatch::facts() const {
   return facts_;
 }
 
+std::shared_ptr<const MachineFacts> MachineWatch::wait_until_idle(double timeout_seconds) const {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, std::chrono::duration<double>(timeout_seconds), [this] { return !wanted_; });
+  return facts_;
+}
+
 void MachineWatch::main() {
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -55,6 +62,7 @@ void MachineWatch::main() {
     facts_ = std::move(told);
     answered_seconds_ = now_seconds();
     wanted_ = false;
+    changed_.notify_all();
   }
 }
 

@@ -34,12 +34,14 @@ class MachineWatch {
   /// Asks again where the last answer is older than `oldest_seconds`. Returns at once; any thread.
   void look(double oldest_seconds = 1);
   std::shared_ptr<const MachineFacts> facts() const;  ///< the newest answer; never null; any thread
+  /// Blocks until what was asked for is answered, or `timeout_seconds` have passed; the newest answer.
+  std::shared_ptr<const MachineFacts> wait_until_idle(double timeout_seconds) const;
 
  private:
   void main();
 
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
+  mutable std::condition_variable changed_;
   std::shared_ptr<const MachineFacts> facts_ = std::make_shared<MachineFacts>();
   double answered_seconds_ = 0;  ///< now_seconds() of the last answer
   bool wanted_ = false, closed_ = false;

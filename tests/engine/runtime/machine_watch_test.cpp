@@ -10,13 +10,6 @@
 namespace shardlens {
 namespace {
 
-std::shared_ptr<const MachineFacts> newer_than(const MachineWatch& watch, const MachineFacts* before) {
-  const double begin = now_seconds();
-  while (watch.facts().get() == before && now_seconds() - begin < 60)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  return watch.facts();
-}
-
 TEST(MachineWatch, TellsTheMemoryOfTheMachineAndOfThisProcess) {
   const MachineFacts facts = ask_machine();
   EXPECT_TRUE(facts.known);
@@ -41,13 +34,13 @@ TEST(MachineWatch, AsksWhenItIsAskedAndNotOftenerThanThat) {
   ASSERT_NE(nothing, nullptr);
   EXPECT_FALSE(nothing->known);
   watch.look();
-  const auto first = newer_than(watch, nothing.get());
+  const auto first = watch.wait_until_idle(60);
   EXPECT_TRUE(first->known);
   watch.look(3600);
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_EQ(watch.facts(), first) << "it is new enough";
   watch.look(0);
-  EXPECT_NE(newer_than(watch, first.get()), first);
+  EXPECT_NE(watch.wait_until_idle(60), first);
 }
 
 }  // namespace

@@ -4,8 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <thread>
 
 #include "engine/runtime/plan.h"
 #include "tests/ui/studio_harness.h"
@@ -128,12 +126,8 @@ TEST(MachineRows, TheMemoryTabShowsTheMachine) {
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Memory/page/this machine"); });
   EXPECT_TRUE(harness.view().memory.this_machine);
   // Asked because it is looked at, and answered by a thread of its own.
-  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(2);  // only ends a hang
-  while (!harness.studio().machine().facts()->known && std::chrono::steady_clock::now() < end) {
-    harness.draw_frames(1);
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  EXPECT_TRUE(harness.studio().machine().facts()->known);
+  EXPECT_TRUE(harness.studio().machine().wait_until_idle(120)->known);
+  harness.draw_frames(1);
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Memory/page/this layer"); });
   EXPECT_FALSE(harness.view().memory.this_machine);
   EXPECT_TRUE(harness.view().memory.this_layer);
