@@ -210,7 +210,8 @@ TEST(Studio, ThePictureThatIsKeptIsTheOneDrawnWhole) {
   StudioHarness harness({1920, 1080});
   const auto expect_whole = [&](const char* when) {
     harness.wait_until_at_rest();
-    harness.draw_frames(60);  // what moves has come to rest
+    harness.studio().machine().wait_until_idle(60);  // its answer is drawn too
+    harness.draw_frames(60);                         // what moves has come to rest
     const Image kept = harness.platform().read_pixels();
     EXPECT_EQ(harness.platform().drawn_pixels(), 0) << when << ": a frame that repeats the last one";
     harness.platform().draw_whole();

@@ -4,10 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <thread>
 
+#include "engine/config/clock.h"
 #include "ui/platform/platform.h"
 
 namespace shardlens::ui {
@@ -205,6 +208,9 @@ TEST_F(HeatmapTextures, APictureIsMadeOnceAndForgottenWhenNobodyLooks) {
   EXPECT_EQ(heatmaps.pictures(), 2u) << "a new run has new pictures, also when the numbers are the same";
   for (int i = 0; i < 200; ++i) draw(second);
   EXPECT_EQ(heatmaps.pictures(), 1u);
+  const double begin = now_seconds();  // another thread lets go
+  while (first.use_count() > 1 && now_seconds() - begin < 60)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_EQ(first.use_count(), 1) << "the cache lets go of the data it showed";
 }
 
