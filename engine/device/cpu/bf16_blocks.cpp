@@ -1,19 +1,19 @@
-// bf16 products in blocks whose operands are copied as oneDNN's kernels for AMX want them: A dense, B in the
-// layout that oneDNN chooses for it. A block's sums stay in the cache and are rounded, or written past the
-// caches, from there. Called for a whole matrix the same kernels copy B anew for every few rows and write
-// where C lies, and oneDNN's other implementation (gemm:jit, bf16_gemm.cpp) reaches half of their speed.
+// bf16 products in blocks whose operands are copied as oneDNN's kernels for AMX want them: A dense, B in
+// pairs (bf16_pairs.h). A block's sums stay in the cache and are rounded, or written past the caches, from
+// there. Called for a whole matrix the same kernels copy B anew for every few rows and write where C lies, and
+// oneDNN's other implementation (gemm:jit, bf16_gemm.cpp) reaches half of their speed.
 //
 // oneDNN breaks a long sum by the whole shape, with AMX from 705 terms on, so that a shard and the full
 // product would round differently. So a sum is cut here, by its length alone, into parts that are never
-// broken and are added up in order. Every extent is filled up with zeros to a multiple of 32: fewer kernels
-// are made, and none for the odd shapes in which oneDNN 2.6 was seen to end the program.
+// broken and are added up in order. Every extent is filled up with zeros: fewer kernels are made, and none for
+// the odd shapes in which oneDNN 2.6 was seen to end the program.
 #include "engine/device/cpu/bf16_blocks.h"
 
 #include <algorithm>
 #include <map>
 #include <vector>
 
-#include "engine/device/cpu/gemm.h"
+#include "engine/device/cpu/bf16_pairs.h"
 #include "engine/device/cpu/onednn.h"
 #include "engine/device/cpu/vector.h"
 
@@ -25,7 +25,7 @@ constexpr int64_t kRows = 256, kCols = 384;  // of a block of C
 constexpr int64_t kLongestPart = 704;        // of a sum
 constexpr int64_t kMostParts = 3;
 constexpr int64_t kCopiedRows = 1024;  // of A at a time
-constexpr int64_t kGrain = 32;
+constexpr int64_t kRowGrain = 32;
 
 // A result this large is not found in the cache by who reads it next.
 constexpr int64_t kPastCachesBytes = int64_t{1} << 20;
@@ -35,14 +35,20 @@ using onednn::at_no_place;
 using onednn::matrix;
 using onednn::the_engine;
 
-int64_t in_grains(int64_t extent) {
-  return (extent + kGrain - 1) / kGrain * kGrain;
+int64_t filled_up_rows(int64_t m) {
+  return filled_up(m, kRowGrain);
+}
+int64_t filled_up_cols(int64_t n) {
+  return filled_up(n, kPairedCols);
+}
+int64_t filled_up_terms(int64_t k) {
+  return filled_up(k, kPairedRows);
 }
 
-/// The parts that a sum of k terms is cut into: all but the last of the same length, in grains.
+/// The parts that a sum of k terms is cut into: all but the last of the same length, filled up.
 std::vector<Range> parts_of_sum(int64_t k) {
   const int64_t count = (k + kLongestPart - 1) / kLongestPart;
-  const int64_t length = in_grains((k + count - 1) / count);
+  const int64_t length = filled_up_terms((k + count - 1) / count);
   std::vector<Range> parts;
   for (int64_t begin = 0; begin < k; begin += length) parts.push_back({begin, std::min(k, begin + length)});
   return parts;
@@ -52,12 +58,6 @@ std::vector<Range> parts_of_sum(int64_t k) {
 struct BlockProduct {
   dnnl::matmul primitive;
   dnnl::memory a, b, sums, scratch;
-};
-
-/// A copy in another layout.
-struct Copy {
-  dnnl::reorder primitive;
-  dnnl::memory from, to;
 };
 
 /// What a thread keeps from call to call: kernels by what they are made for, and room for the copies.
@@ -74,26 +74,20 @@ class Blocks {
     bool accumulate;
     auto operator<=>(const Extents&) const = default;
   };
-  struct Source {
-    int64_t rows, cols, stride;
-    bool transposed;
-    int64_t to_stride;  ///< 0: to B's layout
-    auto operator<=>(const Source&) const = default;
-  };
 
   void multiply_rows(const Gemm& gemm, Range rows) {
     const std::vector<Range> parts = parts_of_sum(gemm.k);
     const std::vector<const Bf16*> a = dense_a(gemm, rows, parts);
     for (int64_t col = 0; col < gemm.n; col += kCols) {
       const Range cols{col, std::min(gemm.n, col + kCols)};
-      const int64_t n = in_grains(cols.size());
+      const int64_t n = filled_up_cols(cols.size());
       const std::vector<const Bf16*> b = copy_b(gemm, cols, parts);
       float* const sums = sums_.room_for<float>(kRows * n);
       for (int64_t row = 0; row < rows.size(); row += kRows) {
         const Range block{row, std::min(rows.size(), row + kRows)};
         for (size_t part = 0; part < parts.size(); ++part) {
-          const int64_t k = in_grains(parts[part].size());
-          run(product({in_grains(block.size()), n, k, part > 0}), a[part] + row * k, b[part], sums);
+          const int64_t k = filled_up_terms(parts[part].size());
+          run(product({filled_up_rows(block.size()), n, k, part > 0}), a[part] + row * k, b[part], sums);
         }
         write(gemm, {rows.begin + block.begin, rows.begin + block.end}, cols, {sums, n});
       }
@@ -103,24 +97,22 @@ class Blocks {
   /// The rows of op(A), dense, part by part of the sum: where they lie, if they lie so.
   std::vector<const Bf16*> dense_a(const Gemm& gemm, Range rows, const std::vector<Range>& parts) {
     const auto* const first = static_cast<const Bf16*>(gemm.a);
-    const int64_t m = in_grains(rows.size());
-    const bool is_dense = !gemm.transpose_a && gemm.lda == gemm.k && in_grains(gemm.k) == gemm.k;
+    const int64_t m = filled_up_rows(rows.size());
+    const bool is_dense = !gemm.transpose_a && gemm.lda == gemm.k && filled_up_terms(gemm.k) == gemm.k;
     if (is_dense && m == rows.size() && parts.size() == 1) return {first + rows.begin * gemm.lda};
-    Bf16* to = a_.room_for<Bf16>(m * in_grains(gemm.k));
+    Bf16* to = a_.room_for<Bf16>(m * filled_up_terms(gemm.k));
     std::vector<const Bf16*> copies;
     for (const Range part : parts) {
-      const int64_t k = in_grains(part.size());
-      if (m > rows.size() || k > part.size()) std::fill_n(to, m * k, Bf16(0.0f));
-      for (int64_t row = 0; row < rows.size(); row += kRows) {
-        const Range block{row, std::min(rows.size(), row + kRows)};
-        if (gemm.transpose_a) {  // a block at a time, or rows of many numbers drive each other out of the
-                                 // cache
-          copy(copy_to_plain({block.size(), part.size(), gemm.lda, true, k}),
-               first + part.begin * gemm.lda + rows.begin + row, to + row * k);
-        } else {
-          for (int64_t i = block.begin; i < block.end; ++i)
-            std::copy_n(first + (rows.begin + i) * gemm.lda + part.begin, part.size(), to + i * k);
-        }
+      const int64_t k = filled_up_terms(part.size());
+      if (gemm.transpose_a) {  // a block at a time, or rows of many numbers drive each other out of the cache
+        for (int64_t row = 0; row < rows.size(); row += kRows)
+          copy_transposed({first + part.begin * gemm.lda + rows.begin + row, gemm.lda},
+                          std::min(kRows, rows.size() - row), part.size(), to + row * k);
+      } else {
+        const Rows<const Bf16> from{first + rows.begin * gemm.lda + part.begin, gemm.lda};
+        for (int64_t row = 0; row < rows.size(); ++row)
+          std::fill_n(std::copy_n(from.at(row), part.size(), to + row * k), k - part.size(), Bf16(0.0f));
+        std::fill_n(to + rows.size() * k, (m - rows.size()) * k, Bf16(0.0f));
       }
       copies.push_back(to);
       to += m * k;
@@ -128,39 +120,20 @@ class Blocks {
     return copies;
   }
 
-  /// The columns of op(B) in the layout of the kernels, part by part of the sum.
+  /// The columns of op(B) in pairs, part by part of the sum.
   std::vector<const Bf16*> copy_b(const Gemm& gemm, Range cols, const std::vector<Range>& parts) {
     const auto* const first = static_cast<const Bf16*>(gemm.b);
-    const int64_t n = in_grains(cols.size());
-    int64_t elements = 0;
-    for (const Range part : parts) elements += elements_of_b(in_grains(part.size()), n);
-    Bf16* to = b_.room_for<Bf16>(elements);
+    const int64_t n = filled_up_cols(cols.size());
+    Bf16* to = b_.room_for<Bf16>(filled_up_terms(gemm.k) * n);
     std::vector<const Bf16*> copies;
     for (const Range part : parts) {
-      const int64_t k = in_grains(part.size());
       const Bf16* from = gemm.transpose_b ? first + cols.begin * gemm.ldb + part.begin
                                           : first + part.begin * gemm.ldb + cols.begin;
-      Source source{k, n, gemm.ldb, gemm.transpose_b, 0};
-      if (k > part.size() || n > cols.size()) {
-        from = filled_up({from, gemm.ldb}, gemm.transpose_b, part.size(), cols.size());
-        source = {k, n, n, false, 0};
-      }
-      copy(copy_to_b(source), from, to);
+      copy_in_pairs({from, gemm.ldb}, gemm.transpose_b, part.size(), cols.size(), to);
       copies.push_back(to);
-      to += elements_of_b(k, n);
+      to += filled_up_terms(part.size()) * n;
     }
     return copies;
-  }
-
-  /// op(B) [k, n] with zeros up to whole grains.
-  const Bf16* filled_up(Rows<const Bf16> b, bool transposed, int64_t k, int64_t n) {
-    const int64_t width = in_grains(n);
-    Bf16* const to = filled_.room_for<Bf16>(in_grains(k) * width);
-    std::fill_n(to, in_grains(k) * width, Bf16(0.0f));
-    for (int64_t row = 0; row < k; ++row)
-      for (int64_t col = 0; col < n; ++col)
-        to[row * width + col] = transposed ? b.at(col)[row] : b.at(row)[col];
-    return to;
   }
 
   /// Rounds a block's sums, with what they are added to, into C; or writes them as they are.
@@ -204,37 +177,18 @@ class Blocks {
     stream_.wait();
   }
 
-  void copy(Copy& copy, const Bf16* from, Bf16* to) {
-    copy.from.set_data_handle(const_cast<Bf16*>(from));
-    copy.to.set_data_handle(to);
-    copy.primitive.execute(stream_, copy.from, copy.to);
-    stream_.wait();
-  }
-
-  static dnnl::matmul::primitive_desc describe(const Extents& extents, const dnnl::memory::desc& b) {
+  static dnnl::matmul::primitive_desc describe(const Extents& extents) {
+    const dnnl::memory::desc b({extents.k, extents.n}, Data::bf16, dnnl::memory::format_tag::BA16a64b2a);
     return {{matrix(extents.m, extents.k, Data::bf16, false, extents.k), b,
              matrix(extents.m, extents.n, Data::f32, false, extents.n)},
             onednn::attributes(extents.accumulate),
             the_engine()};
   }
 
-  /// The layout of B [k, n] for blocks of any rows: that which is best for the most.
-  const dnnl::memory::desc& layout_of_b(int64_t k, int64_t n) {
-    const auto found = layouts_.find({k, n});
-    if (found != layouts_.end()) return found->second;
-    const dnnl::memory::desc any({k, n}, Data::bf16, dnnl::memory::format_tag::any);
-    return layouts_.emplace(std::pair(k, n), describe({kRows, n, k, false}, any).weights_desc())
-        .first->second;
-  }
-
-  int64_t elements_of_b(int64_t k, int64_t n) {
-    return static_cast<int64_t>(layout_of_b(k, n).get_size() / sizeof(Bf16));
-  }
-
   BlockProduct& product(const Extents& extents) {
     const auto found = products_.find(extents);
     if (found != products_.end()) return found->second;
-    const auto desc = describe(extents, layout_of_b(extents.k, extents.n));
+    const auto desc = describe(extents);
     return products_
         .emplace(extents, BlockProduct{dnnl::matmul(desc), at_no_place(desc.src_desc()),
                                        at_no_place(desc.weights_desc()), at_no_place(desc.dst_desc()),
@@ -242,30 +196,9 @@ class Blocks {
         .first->second;
   }
 
-  Copy& copy_to_plain(const Source& source) {
-    return copy_of(source, matrix(source.rows, source.cols, Data::bf16, false, source.to_stride));
-  }
-  Copy& copy_to_b(const Source& source) { return copy_of(source, layout_of_b(source.rows, source.cols)); }
-
-  Copy& copy_of(const Source& source, const dnnl::memory::desc& to) {
-    const auto found = copies_.find(source);
-    if (found != copies_.end()) return found->second;
-    if (copies_.size() == kKept) copies_.clear();
-    const dnnl::memory::desc from =
-        matrix(source.rows, source.cols, Data::bf16, source.transposed, source.stride);
-    const dnnl::reorder::primitive_desc desc(the_engine(), from, the_engine(), to);
-    return copies_.emplace(source, Copy{dnnl::reorder(desc), at_no_place(from), at_no_place(to)})
-        .first->second;
-  }
-
-  // A model's step has some forty; a generation draws new ones with every prompt.
-  static constexpr size_t kKept = 256;
-
   dnnl::stream stream_{the_engine()};
-  std::map<std::pair<int64_t, int64_t>, dnnl::memory::desc> layouts_;
   std::map<Extents, BlockProduct> products_;
-  std::map<Source, Copy> copies_;
-  onednn::Scratch a_, b_, filled_, sums_, scratch_;
+  onednn::Scratch a_, b_, sums_, scratch_;
 };
 
 }  // namespace

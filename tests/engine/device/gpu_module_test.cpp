@@ -5,10 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "engine/config/error.h"
 #include "engine/device/gpu_libraries.h"
+#include "tests/engine/io/test_folder.h"
 
 namespace shardlens {
 namespace {
@@ -41,26 +41,20 @@ TEST(GpuModule, ItsRefusalIsTheSameEveryTime) {
   EXPECT_EQ(gpu_facts().why_no_gpu, first);
 }
 
-class GpuLibraries : public ::testing::Test {
+class GpuLibraries : public TestFolder {
  protected:
-  GpuLibraries() : root_(fs::path(::testing::TempDir()) / "gpu_libraries") { fs::remove_all(root_); }
-  ~GpuLibraries() override { fs::remove_all(root_); }
-
-  std::string put(const std::string& file) {
-    fs::create_directories((root_ / file).parent_path());
-    std::ofstream(root_ / file) << "library";
-    return (root_ / file).string();
+  std::string put(const std::string& file) const {
+    fs::create_directories(fs::path(path(file)).parent_path());
+    return write(file, "library");
   }
   Surroundings surroundings() const {
     Surroundings surroundings;
-    surroundings.program_folder = (root_ / "program/bin").string();
-    surroundings.asked_for = (root_ / "asked").string() + "::" + (root_ / "nowhere").string();
-    surroundings.pythons = {(root_ / "python").string()};
-    surroundings.toolkit = (root_ / "cuda").string();
+    surroundings.program_folder = path("program/bin");
+    surroundings.asked_for = path("asked") + "::" + path("nowhere");
+    surroundings.pythons = {path("python")};
+    surroundings.toolkit = path("cuda");
     return surroundings;
   }
-
-  const fs::path root_;
 };
 
 TEST_F(GpuLibraries, OnlyTheLinkerIsAskedWhereNothingIsFound) {
@@ -71,27 +65,27 @@ TEST_F(GpuLibraries, FoundInTheirOrder) {
   const std::string python = put("python/lib/python3.11/site-packages/nvidia/nccl/lib/libnccl.so.2");
   const std::string newer = put("python/lib/python3.12/dist-packages/nvidia/cu13/lib/libnccl.so.2");
   const std::string toolkit = put("cuda/lib64/libnccl.so.2");
-  fs::create_directories(root_ / "program/bin");
+  fs::create_directories(path("program/bin"));
   put("program/lib/libnccl.so.2");
   const std::string asked = put("asked/libnccl.so.2");
   put("python/lib/python3.11/site-packages/nvidia/nccl/lib/libother.so");
   put("python/lib/perl/site-packages/nvidia/nccl/lib/libnccl.so.2");
   EXPECT_THAT(library_places("libnccl.so.2", surroundings()),
-              ElementsAre(asked, (root_ / "program/bin/../lib/libnccl.so.2").string(), "libnccl.so.2",
+              ElementsAre(asked, path("program/bin/../lib/libnccl.so.2"), "libnccl.so.2",
                           toolkit, python, newer));
 }
 
 // As on a server whose PyTorch is in an environment that nobody has activated.
 TEST_F(GpuLibraries, APythonIsFoundByThePathAlone) {
   put("environment/bin/python3");
-  fs::create_directories(root_ / "tools/bin");
+  fs::create_directories(path("tools/bin"));
   const std::string usual = getenv("PATH");
-  const std::string path = (root_ / "tools/bin").string() + "::" + (root_ / "environment/bin/").string();
-  setenv("PATH", path.c_str(), 1);
+  const std::string places = path("tools/bin") + "::" + path("environment/bin/");
+  setenv("PATH", places.c_str(), 1);
   const std::vector<std::string> pythons = Surroundings::of_this_process().pythons;
   setenv("PATH", usual.c_str(), 1);
-  EXPECT_THAT(pythons, ::testing::Contains((root_ / "environment").string()));
-  EXPECT_THAT(pythons, ::testing::Not(::testing::Contains((root_ / "tools").string())));
+  EXPECT_THAT(pythons, ::testing::Contains(path("environment")));
+  EXPECT_THAT(pythons, ::testing::Not(::testing::Contains(path("tools"))));
 }
 
 }  // namespace
