@@ -1,16 +1,17 @@
 // bf16 products in blocks whose operands are copied as oneDNN's kernels for AMX want them: A dense, B in
 // pairs (bf16_pairs.h). A block's sums stay in the cache and are rounded, or written past the caches, from
-// there. Called for a whole matrix the same kernels copy B anew for every few rows and write where C lies, and
-// oneDNN's other implementation (gemm:jit, bf16_gemm.cpp) reaches half of their speed.
+// there. Called for a whole matrix the same kernels copy B anew for every few rows and write where C lies,
+// and oneDNN's other implementation (gemm:jit, bf16_gemm.cpp) reaches half of their speed.
 //
 // oneDNN breaks a long sum by the whole shape, with AMX from 705 terms on, so that a shard and the full
 // product would round differently. So a sum is cut here, by its length alone, into parts that are never
-// broken and are added up in order. Every extent is filled up with zeros: fewer kernels are made, and none for
-// the odd shapes in which oneDNN 2.6 was seen to end the program.
+// broken and are added up in order. Every extent is filled up with zeros: fewer kernels are made, and none
+// for the odd shapes in which oneDNN 2.6 was seen to end the program.
 #include "engine/device/cpu/bf16_blocks.h"
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "engine/device/cpu/bf16_pairs.h"
@@ -23,8 +24,9 @@ namespace {
 
 constexpr int64_t kRows = 256, kCols = 384;  // of a block of C
 constexpr int64_t kLongestPart = 704;        // of a sum
-constexpr int64_t kMostParts = 3;
-constexpr int64_t kCopiedRows = 1024;  // of A at a time
+constexpr size_t kCopiedParts = 3;           // of a sum, at a time
+constexpr int64_t kCopiedRows = 1024;        // of A at a time
+constexpr int64_t kKeptCols = 3072;  // of C, whose sums are kept where not all parts are copied at a time
 constexpr int64_t kRowGrain = 32;
 
 // A result this large is not found in the cache by who reads it next.
@@ -43,6 +45,11 @@ int64_t filled_up_cols(int64_t n) {
 }
 int64_t filled_up_terms(int64_t k) {
   return filled_up(k, kPairedRows);
+}
+
+/// Terms of consecutive parts.
+int64_t filled_up_terms(std::span<const Range> parts) {
+  return filled_up_terms(parts.back().end - parts.front().begin);
 }
 
 /// The parts that a sum of k terms is cut into: all but the last of the same length, filled up.
@@ -64,8 +71,12 @@ struct BlockProduct {
 class Blocks {
  public:
   void multiply(const Gemm& gemm) {
+    const std::vector<Range> parts = parts_of_sum(gemm.k);
+    const int64_t step = parts.size() <= kCopiedParts ? gemm.n : kKeptCols;
     for (int64_t row = 0; row < gemm.m; row += kCopiedRows)
-      multiply_rows(gemm, {row, std::min(gemm.m, row + kCopiedRows)});
+      for (int64_t col = 0; col < gemm.n; col += step)
+        multiply(gemm, {row, std::min(gemm.m, row + kCopiedRows)}, {col, std::min(gemm.n, col + step)},
+                 parts);
   }
 
  private:
@@ -75,32 +86,43 @@ class Blocks {
     auto operator<=>(const Extents&) const = default;
   };
 
-  void multiply_rows(const Gemm& gemm, Range rows) {
-    const std::vector<Range> parts = parts_of_sum(gemm.k);
-    const std::vector<const Bf16*> a = dense_a(gemm, rows, parts);
-    for (int64_t col = 0; col < gemm.n; col += kCols) {
-      const Range cols{col, std::min(gemm.n, col + kCols)};
-      const int64_t n = filled_up_cols(cols.size());
-      const std::vector<const Bf16*> b = copy_b(gemm, cols, parts);
-      float* const sums = sums_.room_for<float>(kRows * n);
-      for (int64_t row = 0; row < rows.size(); row += kRows) {
-        const Range block{row, std::min(rows.size(), row + kRows)};
-        for (size_t part = 0; part < parts.size(); ++part) {
-          const int64_t k = filled_up_terms(parts[part].size());
-          run(product({filled_up_rows(block.size()), n, k, part > 0}), a[part] + row * k, b[part], sums);
+  using Parts = std::span<const Range>;
+
+  void multiply(const Gemm& gemm, Range rows, Range cols, Parts parts) {
+    const size_t copied = std::min(parts.size(), kCopiedParts);
+    const bool keeps = copied < parts.size();
+    const int64_t kept_rows = keeps ? filled_up_rows(rows.size()) : kRows;
+    float* const all_sums = sums_.room_for<float>(kept_rows * (keeps ? filled_up_cols(cols.size()) : kCols));
+    for (size_t first = 0; first < parts.size(); first += copied) {
+      const Parts now = parts.subspan(first, std::min(copied, parts.size() - first));
+      const std::vector<const Bf16*> a = dense_a(gemm, rows, now);
+      for (int64_t col = cols.begin; col < cols.end; col += kCols) {
+        const Range strip{col, std::min(cols.end, col + kCols)};
+        const int64_t n = filled_up_cols(strip.size());
+        const std::vector<const Bf16*> b = copy_b(gemm, strip, now);
+        for (int64_t row = 0; row < rows.size(); row += kRows) {
+          const Range block{row, std::min(rows.size(), row + kRows)};
+          float* const sums = keeps ? all_sums + kept_rows * (col - cols.begin) + row * n : all_sums;
+          for (size_t part = 0; part < now.size(); ++part) {
+            const int64_t k = filled_up_terms(now[part].size());
+            run(product({filled_up_rows(block.size()), n, k, first + part > 0}), a[part] + row * k, b[part],
+                sums);
+          }
+          if (first + copied >= parts.size())
+            write(gemm, {rows.begin + block.begin, rows.begin + block.end}, strip, {sums, n});
         }
-        write(gemm, {rows.begin + block.begin, rows.begin + block.end}, cols, {sums, n});
       }
     }
   }
 
   /// The rows of op(A), dense, part by part of the sum: where they lie, if they lie so.
-  std::vector<const Bf16*> dense_a(const Gemm& gemm, Range rows, const std::vector<Range>& parts) {
+  std::vector<const Bf16*> dense_a(const Gemm& gemm, Range rows, Parts parts) {
     const auto* const first = static_cast<const Bf16*>(gemm.a);
     const int64_t m = filled_up_rows(rows.size());
     const bool is_dense = !gemm.transpose_a && gemm.lda == gemm.k && filled_up_terms(gemm.k) == gemm.k;
-    if (is_dense && m == rows.size() && parts.size() == 1) return {first + rows.begin * gemm.lda};
-    Bf16* to = a_.room_for<Bf16>(m * filled_up_terms(gemm.k));
+    if (is_dense && m == rows.size() && parts.size() == 1 && parts[0].size() == gemm.k)
+      return {first + rows.begin * gemm.lda};
+    Bf16* to = a_.room_for<Bf16>(m * filled_up_terms(parts));
     std::vector<const Bf16*> copies;
     for (const Range part : parts) {
       const int64_t k = filled_up_terms(part.size());
@@ -121,10 +143,10 @@ class Blocks {
   }
 
   /// The columns of op(B) in pairs, part by part of the sum.
-  std::vector<const Bf16*> copy_b(const Gemm& gemm, Range cols, const std::vector<Range>& parts) {
+  std::vector<const Bf16*> copy_b(const Gemm& gemm, Range cols, Parts parts) {
     const auto* const first = static_cast<const Bf16*>(gemm.b);
     const int64_t n = filled_up_cols(cols.size());
-    Bf16* to = b_.room_for<Bf16>(filled_up_terms(gemm.k) * n);
+    Bf16* to = b_.room_for<Bf16>(filled_up_terms(parts) * n);
     std::vector<const Bf16*> copies;
     for (const Range part : parts) {
       const Bf16* from = gemm.transpose_b ? first + cols.begin * gemm.ldb + part.begin
@@ -203,9 +225,9 @@ class Blocks {
 
 }  // namespace
 
-bool has_blocks_for(int64_t k) {
+bool has_blocks() {
   static const bool has_amx = dnnl::get_effective_cpu_isa() == dnnl::cpu_isa::avx512_core_amx;
-  return has_amx && k <= kMostParts * kLongestPart;
+  return has_amx;
 }
 
 void multiply_in_blocks(const Gemm& gemm) {

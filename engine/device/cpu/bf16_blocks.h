@@ -5,9 +5,8 @@
 
 namespace shardlens::cpu {
 
-/// Whether multiply_in_blocks() computes a product whose sums have `k` terms: with AMX, and where its
-/// operands' copies stay small.
-bool has_blocks_for(int64_t k);
+/// Whether multiply_in_blocks() can be called: with AMX.
+bool has_blocks();
 
 /// Device::gemm of bf16 matrices on the calling thread, whose own teams OpenMP must keep to one thread. Sums
 /// are fp32, rounded once; an element has the same bits whatever part of C it is computed with. Throws what

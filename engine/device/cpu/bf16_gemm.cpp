@@ -1,4 +1,4 @@
-// bf16 products: in blocks where bf16_blocks.cpp has them, else by oneDNN's matmul primitive where the
+// bf16 products: with AMX in blocks (bf16_blocks.cpp), else by oneDNN's matmul primitive where the
 // matrices lie, made once for each shape and kept.
 //
 // Of oneDNN's two implementations of it only the one called gemm:jit is used on matrices as they lie. The
@@ -176,7 +176,7 @@ void multiply(const Gemm& gemm) {
   static thread_local Kept kept;
   omp_set_num_threads(1);  // of this thread only: oneDNN would otherwise start a team in every rank
   try {
-    has_blocks_for(gemm.k) ? multiply_in_blocks(gemm) : kept.multiply(gemm);
+    has_blocks() ? multiply_in_blocks(gemm) : kept.multiply(gemm);
   } catch (const dnnl::error& error) {
     throw run_error("oneDNN refused the bf16 GEMM m " + std::to_string(gemm.m) + ", n " +
                     std::to_string(gemm.n) + ", k " + std::to_string(gemm.k) + ": " + error.what());
@@ -218,8 +218,7 @@ void bf16_gemm(const Gemm& gemm, int threads) {
     const Range rows = tile_range(gemm.m, grid.rows, tile / grid.cols);
     const Range cols = tile_range(gemm.n, grid.cols, tile % grid.cols);
     const Pieces pieces = pieces_of(gemm);
-    if (has_blocks_for(gemm.k) || rows.size() * cols.size() <= pieces.most)
-      return multiply(part_of(gemm, rows, cols));
+    if (has_blocks() || rows.size() * cols.size() <= pieces.most) return multiply(part_of(gemm, rows, cols));
     for (int64_t row = rows.begin; row < rows.end; row += pieces.rows)
       for (int64_t col = cols.begin; col < cols.end; col += pieces.cols) {
         const Gemm part = part_of(gemm, {row, std::min(rows.end, row + pieces.rows)},

@@ -1,11 +1,10 @@
 // Two moves make all of these copies: the numbers of two rows side by side, and 16 × 16 pairs transposed.
-// oneDNN's reorder makes them too, at a fifth of the speed. Whoever has AMX has AVX-512, whatever the rest of
+// oneDNN's reorder makes them too, B as it lies at a quarter of the speed. Whoever has AMX has AVX-512, whatever the rest of
 // the program is compiled for.
 #include "engine/device/cpu/bf16_pairs.h"
 
 #include <immintrin.h>
 
-#include <algorithm>
 #include <array>
 
 #pragma GCC target("avx512f,avx512bw,avx512vl")
@@ -14,10 +13,10 @@ namespace shardlens::cpu {
 
 namespace {
 
-constexpr int64_t kLane = 16;                // pairs in a register
-constexpr int64_t kNumbers = 2 * kLane;      // in a register
+constexpr int64_t kLane = 16;                   // pairs in a register
+constexpr int64_t kNumbers = 2 * kLane;         // in a register
 constexpr int64_t kStripRow = 2 * kPairedCols;  // numbers of two rows of a strip
-constexpr int64_t kRowsAhead = 12;           // asked for
+constexpr int64_t kRowsAhead = 12;              // asked for
 
 using Register = __m512i;
 /// Not a std::array, whose template arguments would lose the register's alignment.
@@ -26,8 +25,7 @@ using Square = Register[kLane];
 /// The first `count` of a register's numbers, which alone are read; zeros after them.
 [[gnu::always_inline]] inline Register read(const Bf16* from, int64_t count) {
   if (count >= kNumbers) return _mm512_loadu_si512(from);
-  return count <= 0 ? _mm512_setzero_si512()
-                    : _mm512_maskz_loadu_epi16((__mmask32{1} << count) - 1, from);
+  return count <= 0 ? _mm512_setzero_si512() : _mm512_maskz_loadu_epi16((__mmask32{1} << count) - 1, from);
 }
 
 /// Number i of `from` of both registers, for 16 of them.
@@ -88,7 +86,8 @@ void pair_rows(Rows<const Bf16> b, int64_t k, int64_t n, Bf16* to) {
       }
       const Register upper = read(b.at(row) + col, row < k ? n - col : 0);
       const Register lower = read(b.at(row + 1) + col, row + 1 < k ? n - col : 0);
-      Bf16* const at = to + col / kPairedCols * kPairedCols * rows + row * kPairedCols + col % kPairedCols * 2;
+      Bf16* const at =
+          to + col / kPairedCols * kPairedCols * rows + row * kPairedCols + col % kPairedCols * 2;
       _mm512_storeu_si512(at, side_by_side<0>(upper, lower));
       _mm512_storeu_si512(at + kNumbers, side_by_side<kLane>(upper, lower));
     }
@@ -102,12 +101,10 @@ void pair_cols(Rows<const Bf16> b, int64_t k, int64_t n, Bf16* to) {
     for (int64_t row = 0; row < rows; row += kNumbers) {
       Square square;
 #pragma GCC unroll 16
-      for (int64_t i = 0; i < kLane; ++i)
-        square[i] = read(b.at(col + i) + row, col + i < n ? k - row : 0);
+      for (int64_t i = 0; i < kLane; ++i) square[i] = read(b.at(col + i) + row, col + i < n ? k - row : 0);
       transpose(square);
 #pragma GCC unroll 16
-      for (int64_t i = 0; i < kLane; ++i)
-        _mm512_storeu_si512(strip + (row / 2 + i) * kStripRow, square[i]);
+      for (int64_t i = 0; i < kLane; ++i) _mm512_storeu_si512(strip + (row / 2 + i) * kStripRow, square[i]);
     }
   }
 }

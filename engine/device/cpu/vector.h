@@ -148,12 +148,35 @@ template <class Half>
   return filled(half::widen_half<FloatVector>(words), count, fill);
 }
 
+template <class Half>
+[[gnu::always_inline]] inline ShortVector rounded(FloatVector vector) {
+  if constexpr (std::is_same_v<Half, Bf16>)
+    return registers::shorts_of(half::round_bfloat<WordVector>(vector));
+  else
+    return registers::shorts_of(half::round_half<WordVector>(vector));
+}
+
 [[gnu::always_inline]] inline void store_part(Bf16* to, FloatVector vector, int64_t count) {
-  store_shorts(to, registers::shorts_of(half::round_bfloat<WordVector>(vector)), count);
+  store_shorts(to, rounded<Bf16>(vector), count);
 }
 
 [[gnu::always_inline]] inline void store_part(Fp16* to, FloatVector vector, int64_t count) {
-  store_shorts(to, registers::shorts_of(half::round_half<WordVector>(vector)), count);
+  store_shorts(to, rounded<Fp16>(vector), count);
+}
+
+/// A register full of numbers of type To, of as many fp32. (Put together in memory they would be read back
+/// before they have arrived there.)
+template <class To>
+[[gnu::always_inline]] inline FloatVector packed(const float* from) {
+  if constexpr (sizeof(To) == sizeof(float)) {
+    return load(from);
+  } else {
+    const ShortVector low = rounded<To>(load(from)), high = rounded<To>(load(from + kLanes<float>));
+    return [&]<size_t... lane>(std::index_sequence<lane...>) {
+      return FloatVector(__builtin_shufflevector(low, high, lane...));
+    }
+    (std::make_index_sequence<2 * kLanes<float>>());
+  }
 }
 
 // A pass over memory that computes much on every element has few reads under way at a time and waits for
@@ -227,13 +250,8 @@ void write_past_caches(const float* from, int64_t count, To* to) {
   constexpr int64_t kNumbers = kVectorBytes / static_cast<int64_t>(sizeof(To));  // of a register
   int64_t done = 0;
   if (reinterpret_cast<uintptr_t>(to) % kVectorBytes == 0)
-    for (; done + kNumbers <= count; done += kNumbers) {
-      alignas(kVectorBytes) To numbers[kNumbers];
-      convert_row(from + done, kNumbers, numbers);
-      FloatVector bytes;
-      std::memcpy(&bytes, numbers, sizeof bytes);
-      registers::stream(reinterpret_cast<float*>(to + done), bytes);
-    }
+    for (; done + kNumbers <= count; done += kNumbers)
+      registers::stream(reinterpret_cast<float*>(to + done), packed<To>(from + done));
   convert_row(from + done, count - done, to + done);
 }
 

@@ -70,9 +70,9 @@ TEST_F(GpuLibraries, FoundInTheirOrder) {
   const std::string asked = put("asked/libnccl.so.2");
   put("python/lib/python3.11/site-packages/nvidia/nccl/lib/libother.so");
   put("python/lib/perl/site-packages/nvidia/nccl/lib/libnccl.so.2");
-  EXPECT_THAT(library_places("libnccl.so.2", surroundings()),
-              ElementsAre(asked, path("program/bin/../lib/libnccl.so.2"), "libnccl.so.2",
-                          toolkit, python, newer));
+  EXPECT_THAT(
+      library_places("libnccl.so.2", surroundings()),
+      ElementsAre(asked, path("program/bin/../lib/libnccl.so.2"), "libnccl.so.2", toolkit, python, newer));
 }
 
 // As on a server whose PyTorch is in an environment that nobody has activated.

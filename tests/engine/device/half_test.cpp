@@ -93,7 +93,7 @@ TYPED_TEST(HalfTest, APartHasTheBitsOfTheWholeProduct) {
     int64_t m, n, k;
   };
   for (const auto& [m, n, k] : {Sizes{64, 2304, 768}, Sizes{400, 600, 1537}, Sizes{33, 90, 1024},
-                                Sizes{160, 416, 1024}, Sizes{224, 320, 1152}})
+                                Sizes{160, 416, 1024}, Sizes{224, 320, 1152}, Sizes{48, 3200, 2500}})
     for (const auto& [ta, tb] : {std::pair(false, false), std::pair(false, true), std::pair(true, false)})
       for (const size_t bytes : {sizeof(float), sizeof(S)}) {
         const Both<S> a(m * k, 1), b(k * n, 2);
