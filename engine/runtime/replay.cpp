@@ -156,10 +156,10 @@ void Replay::Worker::open(const std::string& path_or_piece) {
     Shown shown;
     const Program& program = facts->plan->program;
     const bool few = program.tensors.size() * static_cast<size_t>(program.ranks()) <= kFewSamples;
-    std::vector<bool> wanted(program.tensors.size(), few);
+    auto looked_at = std::make_shared<const std::vector<bool>>(program.tensors.size(), few);
     if (facts->passes > 0) {
       shown = read_pass(*recording, facts->plan, live ? facts->passes - 1 : 0, high_water_bytes, live);
-      read_samples(*recording, wanted, {}, shown);
+      read_samples(*recording, *looked_at, {}, shown);
     }
     std::vector<ReplayNote> notes;
     for (Note& note : recording->notes()) {
@@ -176,7 +176,7 @@ void Replay::Worker::open(const std::string& path_or_piece) {
     now_.committed_seconds = recording_->committed_seconds();
     now_.message.clear();
     shown_ = std::move(shown);
-    wanted_ = std::move(wanted);
+    now_.looked_at = std::move(looked_at);
     notes_ = std::move(notes);
   } catch (const std::exception& error) {
     return say(error.what());
@@ -205,13 +205,13 @@ void Replay::Worker::close() {
 }
 
 void Replay::Worker::look_at(const std::vector<TensorId>& tensors) {
-  std::vector<bool> wanted(wanted_.size(), false);
+  std::vector<bool> wanted(now_.looked_at->size(), false);
   for (const TensorId id : tensors)
     if (id >= 0 && static_cast<size_t>(id) < wanted.size()) wanted[static_cast<size_t>(id)] = true;
-  if (wanted == wanted_) return;
-  wanted_ = std::move(wanted);
+  if (wanted == *now_.looked_at) return;
+  now_.looked_at = std::make_shared<const std::vector<bool>>(std::move(wanted));
   // What was coarse for want of room may have it now: nothing that is known is taken over.
-  read_samples(*recording_, wanted_, {}, shown_);
+  read_samples(*recording_, *now_.looked_at, {}, shown_);
 }
 
 // The last pass that has begun by then; what it costs does not grow with the recording.
@@ -225,7 +225,7 @@ int64_t Replay::Worker::pass_at(const Recording& recording, int64_t passes, doub
 void Replay::Worker::show_pass(int64_t pass) {
   if (shown_.result && shown_.pass == pass) return;
   Shown shown = read_pass(*recording_, now_.recording->plan, pass, high_water_bytes_, now_.is_live());
-  read_samples(*recording_, wanted_, shown_.samples, shown);
+  read_samples(*recording_, *now_.looked_at, shown_.samples, shown);
   shown_ = std::move(shown);
 }
 

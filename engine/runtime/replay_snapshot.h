@@ -74,6 +74,8 @@ struct ReplaySnapshot {
   /// The pass that is looked at; its position is that of `seconds`. Null: none is open. Without a result
   /// where the recording holds no pass.
   std::shared_ptr<const Snapshot> shown;
+  /// [tensor] Whether its samples were read, if any are recorded. Null: none is open.
+  std::shared_ptr<const std::vector<bool>> looked_at;
   int64_t pass = 0;
   double pass_begin_seconds = 0;  ///< of `pass`, from the beginning of the recording
   double seconds = 0;             ///< where it stands, from the beginning of the recording
@@ -90,6 +92,11 @@ struct ReplaySnapshot {
   std::shared_ptr<const RecordingList> list;   ///< null until asked for
 
   bool is_open() const { return recording != nullptr; }
+  /// Null of a sample means that there is none, not that it has not been read yet.
+  bool has_read(TensorId tensor) const {
+    return looked_at != nullptr && static_cast<size_t>(tensor) < looked_at->size() &&
+           (*looked_at)[static_cast<size_t>(tensor)];
+  }
   bool is_live() const { return writer != WriterState::Gone; }
 };
 

@@ -94,7 +94,6 @@ class Replay::Worker {
   ReplaySnapshot now_;
   std::unique_ptr<Recording> recording_;
   Shown shown_;
-  std::vector<bool> wanted_;  ///< [tensor]: its samples are shown
   size_t position_ = 0;
   bool whole_ = false;  ///< the pass was asked for as a whole: playing begins with its beginning
   std::vector<ReplayNote> notes_;

@@ -141,6 +141,11 @@ void handle_picture(const Context& context, const Subject& subject, int rank, Im
   }
 }
 
+const char* why_no_values(const Context& context, const Subject& subject) {
+  if (!subject.result || !subject.result->replayed) return "not run yet";
+  return context.replay.has_read(subject.tensor().id) ? "not recorded" : "reading …";
+}
+
 /// One rank's piece in the rectangle: values, outline by layout, numbers where they fit.
 void draw_piece(const Context& context, const Subject& subject, int rank, ImVec2 min, ImVec2 max, Pen& pen) {
   const Theme& theme = context.theme;
@@ -151,10 +156,7 @@ void draw_piece(const Context& context, const Subject& subject, int rank, ImVec2
   if (!sample || empty) {
     const TextStyle style = small_text(context, theme.dim);
     draw_text(pen.list, {(min.x + max.x) / 2, (min.y + max.y - style.size) / 2}, style,
-              empty                                        ? "holds nothing"
-              : subject.result && subject.result->replayed ? "not recorded"
-                                                           : "not run yet",
-              Align::Centre);
+              empty ? "holds nothing" : why_no_values(context, subject), Align::Centre);
   } else {
     const Part part = part_of(context.view.inspector, sample->matrix);
     pen.list->PushClipRect(min, max, true);

@@ -202,11 +202,12 @@ TEST_F(ReplayTest, ThePicturesOfWhatIsLookedAtAreTheNewestThereAre) {
     }
     writer.finish();
   }
-  opened(path("run"));
+  EXPECT_FALSE(opened(path("run"))->has_read(again)) << "nobody has looked";
   after(replay_command::Look{{again, once, -3, 1'000'000}});
   const Shown shown = after(replay_command::ShowPass{3});
   const Result& result = *shown->shown->result;
   const auto at = [&](TensorId id) { return static_cast<size_t>(id); };
+  EXPECT_TRUE(shown->has_read(again) && shown->has_read(once));
   ASSERT_TRUE(result.samples[0][at(again)]);
   EXPECT_EQ(result.samples[1][at(again)]->stats.max, 3);
   EXPECT_EQ(result.sampled_in[at(again)], 2);
@@ -216,6 +217,7 @@ TEST_F(ReplayTest, ThePicturesOfWhatIsLookedAtAreTheNewestThereAre) {
   for (const Tensor& tensor : program.tensors) {
     if (tensor.id == again || tensor.id == once) continue;
     EXPECT_FALSE(result.samples[0][at(tensor.id)]) << tensor.name << " is not looked at";
+    EXPECT_FALSE(shown->has_read(tensor.id));
   }
   const Shown second = after(replay_command::ShowPass{1});
   EXPECT_EQ(second->shown->result->sampled_in[at(again)], 0) << "what came later is not known yet";
