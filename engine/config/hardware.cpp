@@ -65,7 +65,7 @@ Hardware this_machine() {
   Hardware hardware;
   hardware.name = "this-machine";
   hardware.title = "this machine, " + std::to_string(cores) + (cores == 1 ? " core" : " cores");
-  hardware.basis = "not measured yet: bench calibrate measures it";
+  hardware.basis = "not measured yet: bench calibrate does it, or the studio's Calibrate this machine";
   hardware.memory_bytes = machine_memory_bytes();
   hardware.ranks_per_node = cores;
   hardware.nodes = 1;
@@ -78,7 +78,7 @@ Hardware this_machine() {
       throw request_error(path + " was measured on " + std::to_string(calibrated.ranks_per_node) + " cores");
     return as_this_machine(std::move(calibrated), hardware);
   } catch (const Error& error) {
-    hardware.basis = std::string(error.what()) + "; bench calibrate measures anew";
+    hardware.basis = std::string(error.what()) + "; bench calibrate, or the studio's Calibrate this machine, measures anew";
     return hardware;
   }
 }

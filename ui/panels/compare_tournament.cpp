@@ -384,8 +384,8 @@ void draw_tournament(const Context& context) {
   else if (!held->can_run)
     refused =
         held->wish.settings.hardware == kThisMachine
-            ? "Measure this machine first: shardlens-cli bench calibrate"
-            : "Only this machine can run them: choose it as hardware, after shardlens-cli bench calibrate";
+            ? "Measure this machine first: Ctrl+P, Calibrate this machine"
+            : "Only this machine can run them: choose it as hardware, once it is calibrated";
   const bool current = held != nullptr && held->wish == wish;
   if (compare_head(context, "Tournament of splits",
                    current ? explanation(held) : "Out of date: ranking every split for the settings of now.",
