@@ -165,14 +165,15 @@ TYPED_TEST(HalfTest, ProductsOfEverNewSizesHoldNoEverMoreMemory) {
   EXPECT_LT(after - before, kSizes * 4000) << "bytes for " << 2 * kSizes << " sizes";
 }
 
-// A small one, one past several tiles and one whose rows begin anywhere; and what lies around them.
+// A small one, one past several tiles, one whose rows begin anywhere and one whose sums are as long as its
+// rows; and what lies around them.
 TYPED_TEST(HalfTest, AWeightsGradientStaysInFp32AndAddsUp) {
   using S = TypeParam;
   const auto device = make_cpu_device(1);
   struct Sizes {
     int64_t m, n, k;
   };
-  for (const auto& [m, n, k] : {Sizes{30, 50, 400}, Sizes{400, 800, 100}, Sizes{390, 771, 33}})
+  for (const auto& [m, n, k] : {Sizes{30, 50, 400}, Sizes{400, 800, 100}, Sizes{390, 771, 33}, Sizes{1030, 3100, 2300}})
     for (const bool accumulate : {false, true}) {
       const Both<S> a(k * m, 1), b(k * n, 2);
       const int64_t stride = n + 5;
