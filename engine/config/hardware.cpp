@@ -22,6 +22,9 @@
 namespace shardlens {
 namespace {
 
+// What measures this machine, for `basis`.
+constexpr const char* kRemedy = "bench calibrate, or the studio's Calibrate this machine,";
+
 // A field of /proc/meminfo in bytes.
 std::optional<int64_t> meminfo_bytes(const std::string& field) {
   std::ifstream file("/proc/meminfo");
@@ -65,7 +68,7 @@ Hardware this_machine() {
   Hardware hardware;
   hardware.name = "this-machine";
   hardware.title = "this machine, " + std::to_string(cores) + (cores == 1 ? " core" : " cores");
-  hardware.basis = "not measured yet: bench calibrate does it, or the studio's Calibrate this machine";
+  hardware.basis = std::string("not measured yet: ") + kRemedy + " does it";
   hardware.memory_bytes = machine_memory_bytes();
   hardware.ranks_per_node = cores;
   hardware.nodes = 1;
@@ -78,7 +81,7 @@ Hardware this_machine() {
       throw request_error(path + " was measured on " + std::to_string(calibrated.ranks_per_node) + " cores");
     return as_this_machine(std::move(calibrated), hardware);
   } catch (const Error& error) {
-    hardware.basis = std::string(error.what()) + "; bench calibrate, or the studio's Calibrate this machine, measures anew";
+    hardware.basis = std::string(error.what()) + "; " + kRemedy + " measures anew";
     return hardware;
   }
 }

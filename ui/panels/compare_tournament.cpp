@@ -382,10 +382,9 @@ void draw_tournament(const Context& context) {
   if (held == nullptr || !held->refused.empty() || held->wish != wish)
     refused = "They are ranked first";
   else if (!held->can_run)
-    refused =
-        held->wish.settings.hardware == kThisMachine
-            ? "Measure this machine first: Ctrl+P, Calibrate this machine"
-            : "Only this machine can run them: choose it as hardware, once it is calibrated";
+    refused = held->wish.settings.hardware == kThisMachine
+                  ? "Measure this machine first: Ctrl+P, Calibrate this machine"
+                  : "Only this machine can run them: choose it as hardware, once it is calibrated";
   const bool current = held != nullptr && held->wish == wish;
   if (compare_head(context, "Tournament of splits",
                    current ? explanation(held) : "Out of date: ranking every split for the settings of now.",

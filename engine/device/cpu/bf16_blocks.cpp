@@ -27,7 +27,6 @@ constexpr int64_t kLongestPart = 704;        // of a sum
 constexpr size_t kCopiedParts = 3;           // of a sum, at a time
 constexpr int64_t kCopiedRows = 1024;        // of A at a time
 constexpr int64_t kKeptCols = 3072;  // of C, whose sums are kept where not all parts are copied at a time
-constexpr int64_t kRowGrain = 32;
 
 // A result this large is not found in the cache by who reads it next.
 constexpr int64_t kPastCachesBytes = int64_t{1} << 20;
@@ -38,7 +37,7 @@ using onednn::matrix;
 using onednn::the_engine;
 
 int64_t filled_up_rows(int64_t m) {
-  return filled_up(m, kRowGrain);
+  return filled_up(m, kPairedRows);
 }
 int64_t filled_up_cols(int64_t n) {
   return filled_up(n, kPairedCols);
@@ -88,11 +87,13 @@ class Blocks {
 
   using Parts = std::span<const Range>;
 
+  /// C's `rows` and `cols`: sums in one block's room after the other, or, where not all parts are copied at a
+  /// time, in room for all of them.
   void multiply(const Gemm& gemm, Range rows, Range cols, Parts parts) {
     const size_t copied = std::min(parts.size(), kCopiedParts);
     const bool keeps = copied < parts.size();
     const int64_t kept_rows = keeps ? filled_up_rows(rows.size()) : kRows;
-    float* const all_sums = sums_.room_for<float>(kept_rows * (keeps ? filled_up_cols(cols.size()) : kCols));
+    float* const sums = sums_.room_for<float>(kept_rows * (keeps ? filled_up_cols(cols.size()) : kCols));
     for (size_t first = 0; first < parts.size(); first += copied) {
       const Parts now = parts.subspan(first, std::min(copied, parts.size() - first));
       const std::vector<const Bf16*> a = dense_a(gemm, rows, now);
@@ -102,16 +103,22 @@ class Blocks {
         const std::vector<const Bf16*> b = copy_b(gemm, strip, now);
         for (int64_t row = 0; row < rows.size(); row += kRows) {
           const Range block{row, std::min(rows.size(), row + kRows)};
-          float* const sums = keeps ? all_sums + kept_rows * (col - cols.begin) + row * n : all_sums;
-          for (size_t part = 0; part < now.size(); ++part) {
-            const int64_t k = filled_up_terms(now[part].size());
-            run(product({filled_up_rows(block.size()), n, k, first + part > 0}), a[part] + row * k, b[part],
-                sums);
-          }
+          float* const at = keeps ? sums + kept_rows * (col - cols.begin) + row * n : sums;
+          multiply_block(now, a, b, block, first > 0, {at, n});
           if (first + copied >= parts.size())
-            write(gemm, {rows.begin + block.begin, rows.begin + block.end}, strip, {sums, n});
+            write(gemm, {rows.begin + block.begin, rows.begin + block.end}, strip, {at, n});
         }
       }
+    }
+  }
+
+  /// The sums of a block over `parts`, of whose rows `block` is; with `accumulate` added to what is there.
+  void multiply_block(Parts parts, const std::vector<const Bf16*>& a, const std::vector<const Bf16*>& b,
+                      Range block, bool accumulate, Rows<float> sums) {
+    for (size_t part = 0; part < parts.size(); ++part) {
+      const int64_t k = filled_up_terms(parts[part].size());
+      run(product({filled_up_rows(block.size()), sums.stride, k, accumulate || part > 0}),
+          a[part] + block.begin * k, b[part], sums.first);
     }
   }
 
@@ -120,7 +127,7 @@ class Blocks {
     const auto* const first = static_cast<const Bf16*>(gemm.a);
     const int64_t m = filled_up_rows(rows.size());
     const bool is_dense = !gemm.transpose_a && gemm.lda == gemm.k && filled_up_terms(gemm.k) == gemm.k;
-    if (is_dense && m == rows.size() && parts.size() == 1 && parts[0].size() == gemm.k)
+    if (is_dense && m == rows.size() && parts.front().size() == gemm.k)
       return {first + rows.begin * gemm.lda};
     Bf16* to = a_.room_for<Bf16>(m * filled_up_terms(parts));
     std::vector<const Bf16*> copies;

@@ -1,6 +1,6 @@
 // Two moves make all of these copies: the numbers of two rows side by side, and 16 × 16 pairs transposed.
-// oneDNN's reorder makes them too, B as it lies at a quarter of the speed. Whoever has AMX has AVX-512, whatever the rest of
-// the program is compiled for.
+// oneDNN's reorder makes them too, B as it lies at a quarter of the speed. Whoever has AMX has AVX-512,
+// whatever the rest of the program is compiled for.
 #include "engine/device/cpu/bf16_pairs.h"
 
 #include <immintrin.h>
@@ -75,6 +75,24 @@ template <int distance>
   exchange<1>(square);
 }
 
+/// The numbers of two rows side by side: of a register's first 16 columns, and of its last.
+struct Sides {
+  Register first, last;
+};
+
+/// Rows `row` and `row` + 1 of `matrix` [rows, cols] from column `col` on; what lies outside is zero.
+[[gnu::always_inline]] inline Sides two_rows(Rows<const Bf16> matrix, int64_t rows, int64_t cols, int64_t row,
+                                             int64_t col) {
+  const Register upper = read(matrix.at(row) + col, row < rows ? cols - col : 0);
+  const Register lower = read(matrix.at(row + 1) + col, row + 1 < rows ? cols - col : 0);
+  return {side_by_side<0>(upper, lower), side_by_side<kLane>(upper, lower)};
+}
+
+/// Where column `col` begins in pairs of `rows` filled-up rows.
+Bf16* column_in_pairs(Bf16* to, int64_t rows, int64_t col) {
+  return to + col / kPairedCols * kPairedCols * rows + col % kPairedCols * 2;
+}
+
 void pair_rows(Rows<const Bf16> b, int64_t k, int64_t n, Bf16* to) {
   const int64_t rows = filled_up(k, kPairedRows), cols = filled_up(n, kPairedCols);
   for (int64_t row = 0; row < rows; row += 2) {
@@ -84,12 +102,10 @@ void pair_rows(Rows<const Bf16> b, int64_t k, int64_t n, Bf16* to) {
         __builtin_prefetch(b.at(row + kRowsAhead) + col);
         __builtin_prefetch(b.at(row + kRowsAhead + 1) + col);
       }
-      const Register upper = read(b.at(row) + col, row < k ? n - col : 0);
-      const Register lower = read(b.at(row + 1) + col, row + 1 < k ? n - col : 0);
-      Bf16* const at =
-          to + col / kPairedCols * kPairedCols * rows + row * kPairedCols + col % kPairedCols * 2;
-      _mm512_storeu_si512(at, side_by_side<0>(upper, lower));
-      _mm512_storeu_si512(at + kNumbers, side_by_side<kLane>(upper, lower));
+      const Sides sides = two_rows(b, k, n, row, col);
+      Bf16* const at = column_in_pairs(to, rows, col) + row / 2 * kStripRow;
+      _mm512_storeu_si512(at, sides.first);
+      _mm512_storeu_si512(at + kNumbers, sides.last);
     }
   }
 }
@@ -97,7 +113,7 @@ void pair_rows(Rows<const Bf16> b, int64_t k, int64_t n, Bf16* to) {
 void pair_cols(Rows<const Bf16> b, int64_t k, int64_t n, Bf16* to) {
   const int64_t rows = filled_up(k, kPairedRows), cols = filled_up(n, kPairedCols);
   for (int64_t col = 0; col < cols; col += kLane) {
-    Bf16* const strip = to + col / kPairedCols * kPairedCols * rows + col % kPairedCols * 2;
+    Bf16* const strip = column_in_pairs(to, rows, col);
     for (int64_t row = 0; row < rows; row += kNumbers) {
       Square square;
 #pragma GCC unroll 16
@@ -123,11 +139,10 @@ void copy_transposed(Rows<const Bf16> a, int64_t m, int64_t k, Bf16* to) {
 #pragma GCC unroll 16
       for (int64_t i = 0; i < kLane; ++i) {
         const int64_t first = row + 2 * i;
-        const Register upper = read(a.at(first) + col, first < k ? m - col : 0);
-        const Register lower = read(a.at(first + 1) + col, first + 1 < k ? m - col : 0);
-        left[i] = side_by_side<0>(upper, lower);
-        right[i] = side_by_side<kLane>(upper, lower);
-        if (row + kNumbers + 2 * i + 1 < k) {
+        const Sides sides = two_rows(a, k, m, first, col);
+        left[i] = sides.first;
+        right[i] = sides.last;
+        if (first + kNumbers + 1 < k) {
           __builtin_prefetch(a.at(first + kNumbers) + col);
           __builtin_prefetch(a.at(first + kNumbers + 1) + col);
         }

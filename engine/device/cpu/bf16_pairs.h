@@ -20,7 +20,8 @@ inline int64_t filled_up(int64_t extent, int64_t grain) {
 /// both extents filled up.
 void copy_in_pairs(Rows<const Bf16> b, bool transposed, int64_t k, int64_t n, Bf16* to);
 
-/// A [m, k], given as [k, m], with rows of k filled up; `to` has room for m filled up to 32 rows.
+/// A [m, k], given as [k, m], with rows of k filled up; `to` has room for m filled up to
+/// kPairedRows.
 void copy_transposed(Rows<const Bf16> a, int64_t m, int64_t k, Bf16* to);
 
 }  // namespace shardlens::cpu

@@ -173,7 +173,8 @@ TYPED_TEST(HalfTest, AWeightsGradientStaysInFp32AndAddsUp) {
   struct Sizes {
     int64_t m, n, k;
   };
-  for (const auto& [m, n, k] : {Sizes{30, 50, 400}, Sizes{400, 800, 100}, Sizes{390, 771, 33}, Sizes{1030, 3100, 2300}})
+  for (const auto& [m, n, k] :
+       {Sizes{30, 50, 400}, Sizes{400, 800, 100}, Sizes{390, 771, 33}, Sizes{1030, 3100, 2300}})
     for (const bool accumulate : {false, true}) {
       const Both<S> a(k * m, 1), b(k * n, 2);
       const int64_t stride = n + 5;

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-
 #include "engine/runtime/plan.h"
 #include "tests/ui/studio_harness.h"
 
