@@ -138,30 +138,36 @@ template <class Half>
   return lanes < static_cast<int32_t>(count) ? vector : FloatVector{} + fill;
 }
 
+/// The numbers whose 16 bits are the lower ones of the words.
+template <class Half>
+[[gnu::always_inline]] inline FloatVector widened(WordVector words) {
+  if constexpr (std::is_same_v<Half, Bf16>)
+    return half::widen_bfloat<FloatVector>(words);
+  else
+    return half::widen_half<FloatVector>(words);
+}
+template <class Half>
+[[gnu::always_inline]] inline WordVector rounded(FloatVector vector) {
+  if constexpr (std::is_same_v<Half, Bf16>)
+    return half::round_bfloat<WordVector>(vector);
+  else
+    return half::round_half<WordVector>(vector);
+}
+
 [[gnu::always_inline]] inline FloatVector load_part(const Bf16* from, int64_t count, float fill) {
-  const WordVector words = registers::words_of(load_shorts(from, count));
-  return filled(half::widen_bfloat<FloatVector>(words), count, fill);
+  return filled(widened<Bf16>(registers::words_of(load_shorts(from, count))), count, fill);
 }
 
 [[gnu::always_inline]] inline FloatVector load_part(const Fp16* from, int64_t count, float fill) {
-  const WordVector words = registers::words_of(load_shorts(from, count));
-  return filled(half::widen_half<FloatVector>(words), count, fill);
-}
-
-template <class Half>
-[[gnu::always_inline]] inline ShortVector rounded(FloatVector vector) {
-  if constexpr (std::is_same_v<Half, Bf16>)
-    return registers::shorts_of(half::round_bfloat<WordVector>(vector));
-  else
-    return registers::shorts_of(half::round_half<WordVector>(vector));
+  return filled(widened<Fp16>(registers::words_of(load_shorts(from, count))), count, fill);
 }
 
 [[gnu::always_inline]] inline void store_part(Bf16* to, FloatVector vector, int64_t count) {
-  store_shorts(to, rounded<Bf16>(vector), count);
+  store_shorts(to, registers::shorts_of(rounded<Bf16>(vector)), count);
 }
 
 [[gnu::always_inline]] inline void store_part(Fp16* to, FloatVector vector, int64_t count) {
-  store_shorts(to, rounded<Fp16>(vector), count);
+  store_shorts(to, registers::shorts_of(rounded<Fp16>(vector)), count);
 }
 
 /// A register full of numbers of type To, of as many fp32. (Put together in memory they would be read back
@@ -171,7 +177,8 @@ template <class To>
   if constexpr (sizeof(To) == sizeof(float)) {
     return load(from);
   } else {
-    const ShortVector low = rounded<To>(load(from)), high = rounded<To>(load(from + kLanes<float>));
+    const ShortVector low = registers::shorts_of(rounded<To>(load(from))),
+                      high = registers::shorts_of(rounded<To>(load(from + kLanes<float>)));
     return [&]<size_t... lane>(std::index_sequence<lane...>) {
       return FloatVector(__builtin_shufflevector(low, high, lane...));
     }
@@ -208,12 +215,10 @@ template <class S>
 /// The vector as it is read again after it was stored as S: rounded, where that is a 16-bit format.
 template <class S>
 [[gnu::always_inline]] inline Vector<Computed<S>> as_stored(Vector<Computed<S>> vector) {
-  if constexpr (std::is_same_v<S, Bf16>)
-    return half::widen_bfloat<FloatVector>(half::round_bfloat<WordVector>(vector));
-  else if constexpr (std::is_same_v<S, Fp16>)
-    return half::widen_half<FloatVector>(half::round_half<WordVector>(vector));
-  else
+  if constexpr (std::is_same_v<S, Computed<S>>)
     return vector;
+  else
+    return widened<S>(rounded<S>(vector));
 }
 
 /// Calls body(i, n) for the n elements from i on of `count`: whole vectors, whose n the
