@@ -22,9 +22,6 @@
 namespace shardlens {
 namespace {
 
-// What measures this machine, for `basis`.
-constexpr const char* kRemedy = "bench calibrate, or the studio's Calibrate this machine,";
-
 // A field of /proc/meminfo in bytes.
 std::optional<int64_t> meminfo_bytes(const std::string& field) {
   std::ifstream file("/proc/meminfo");
@@ -68,7 +65,7 @@ Hardware this_machine() {
   Hardware hardware;
   hardware.name = "this-machine";
   hardware.title = "this machine, " + std::to_string(cores) + (cores == 1 ? " core" : " cores");
-  hardware.basis = std::string("not measured yet: ") + kRemedy + " does it";
+  hardware.basis = "not calibrated yet";
   hardware.memory_bytes = machine_memory_bytes();
   hardware.ranks_per_node = cores;
   hardware.nodes = 1;
@@ -81,7 +78,7 @@ Hardware this_machine() {
       throw request_error(path + " was measured on " + std::to_string(calibrated.ranks_per_node) + " cores");
     return as_this_machine(std::move(calibrated), hardware);
   } catch (const Error& error) {
-    hardware.basis = std::string(error.what()) + "; " + kRemedy + " measures anew";
+    hardware.basis = std::string(error.what()) + "; bench calibrate measures anew";
     return hardware;
   }
 }
