@@ -360,28 +360,70 @@ void set_to_zero(Rows<T> matrix, int64_t rows, int64_t width) {
   for (int64_t row = 0; row < rows; ++row) std::fill_n(matrix.at(row), width, T(0));
 }
 
-/// One query of a (sequence, query head) pair against the `seen` first rows of K and V, whose numbers are
-/// used once: they are widened in registers, not in the workspace. `scores` has room for all columns of P.
+/// What cached_attention() reads and writes, where queries are one a sequence.
+template <class S>
+struct OneQuery {
+  const CacheShape& cache;
+  KeyHeads shared;
+  const S *qkv, *keys, *values;
+  S *probs, *context;
+};
+
+/// The queries of some heads of one sequence against the `seen` first rows of K and V: a row of all those
+/// heads after the other, as they lie in the cache. Its numbers are used once, and widened in registers. Of
+/// `scores` a row a head.
 template <class S, class T = Computed<S>>
-void attend_once(const CacheShape& cache, const S* query, Rows<const S> k, Rows<const S> v, int64_t seen,
-                 T* scores, S* probs, S* context) {
-  const int64_t width = cache.head_dim;
-  static thread_local std::vector<T> row;
-  row.resize(static_cast<size_t>(width));
-  convert_row(query, width, row.data());
-  multiply_row(row.data(), k, true, seen, width, false, scores);
-  softmax_row<T>(scores, seen, cache.room, T(1) / std::sqrt(static_cast<T>(width)));
-  if (static_cast<void*>(scores) != probs) convert_row(scores, cache.room, probs);
-  multiply_row(scores, v, false, width, seen, false, row.data());
-  convert_row(row.data(), width, context);
+void attend_once(const OneQuery<S>& of, int64_t sequence, Range heads, int64_t seen, Rows<T> scores) {
+  const int64_t width = of.cache.head_dim, room = of.cache.room;
+  static thread_local std::vector<T> numbers;
+  numbers.resize(static_cast<size_t>(heads.size() * width));
+  const Rows<T> rows{numbers.data(), width};  // Q, then C
+  std::vector<RowProduct<T, S>> scoring, adding;
+  for (int64_t i = 0; i < heads.size(); ++i) {
+    const int64_t pair = sequence * of.cache.heads + heads.begin + i;
+    const HeadPlace query(pair, of.cache.heads, 1);
+    const HeadPlace kept(key_pair(of.shared, of.cache.heads, pair), of.shared.heads, room);
+    convert_row(query.rows(of.qkv, of.cache.grouped ? 1 : 3, 0, width).first, width, rows.at(i));
+    scoring.push_back({rows.at(i), kept.rows(of.keys, 1, 0, width), scores.at(i)});
+    adding.push_back({scores.at(i), kept.rows(of.values, 1, 0, width), rows.at(i)});
+  }
+  multiply_rows<T, S>(scoring, true, seen, width);
+  for (int64_t i = 0; i < heads.size(); ++i) {
+    S* const probs = of.probs + (sequence * of.cache.heads + heads.begin + i) * room;
+    softmax_row<T>(scores.at(i), seen, room, T(1) / std::sqrt(static_cast<T>(width)));
+    if constexpr (!std::is_same_v<S, T>) convert_row(scores.at(i), room, probs);
+  }
+  multiply_rows<T, S>(adding, false, width, seen);
+  S* const context = of.context + (sequence * of.cache.heads + heads.begin) * width;
+  convert_row(numbers.data(), heads.size() * width, context);
+}
+
+/// The same of (sequence, head) pairs, of as many at a time as a block has rows.
+template <class S, class T = Computed<S>>
+void attend_once(const OneQuery<S>& of, Range pairs, const Workspace<T>& workspace) {
+  const int64_t heads = of.cache.heads;
+  for (int64_t pair = pairs.begin, end; pair < pairs.end; pair = end) {
+    const int64_t sequence = pair / heads;
+    end = std::min({pairs.end, (sequence + 1) * heads, pair + kBlockRows});
+    Rows<T> scores = workspace.probs;
+    if constexpr (std::is_same_v<S, T>) scores = {of.probs + pair * of.cache.room, of.cache.room};
+    attend_once(of, sequence, {pair - sequence * heads, end - sequence * heads},
+                of.cache.first_position(sequence) + 1, scores);
+  }
+}
+
+/// Calls body(own pairs, member) for each thread's part of all pairs.
+template <class Body>
+void for_members(int threads, int64_t pairs, Body&& body) {
+  const int team = static_cast<int>(std::min<int64_t>(threads, std::max<int64_t>(pairs, 1)));
+  parallel_for(team, team,
+               [&](int64_t member) { body(shard_range(pairs, team, static_cast<int>(member)), member); });
 }
 
 /// Calls body(pair, member) for all pairs, those of a member by one thread.
 template <class Body>
 void for_pairs(int threads, int64_t pairs, Body&& body) {
-  const int team = static_cast<int>(std::min<int64_t>(threads, std::max<int64_t>(pairs, 1)));
-  parallel_for(team, team, [&](int64_t member) {
-    const Range own = shard_range(pairs, team, static_cast<int>(member));
+  for_members(threads, pairs, [&](Range own, int64_t member) {
     for (int64_t pair = own.begin; pair < own.end; ++pair) body(pair, member);
   });
 }
@@ -422,21 +464,22 @@ void CpuDevice::cached_attention(const CacheShape& cache, const void* qkv, const
     kept.seq = cache.room;
     const int threads = workspace == nullptr ? threads_ : std::min(threads_, kMaxTeam);
     const KeyHeads shared = cache.grouped ? cache.keys : KeyHeads{cache.heads, 1, 0};
+    if (shape.seq == 1) {
+      const OneQuery<S> of{cache,
+                           shared,
+                           static_cast<const S*>(qkv),
+                           static_cast<const S*>(keys),
+                           static_cast<const S*>(values),
+                           static_cast<S*>(probs),
+                           static_cast<S*>(context)};
+      return for_members(threads, shape.batch * shape.heads, [&](Range pairs, int64_t member) {
+        attend_once(of, pairs, Workspace<Computed<S>>(kept, workspace, member));
+      });
+    }
     for_pairs(threads, shape.batch * shape.heads, [&](int64_t pair, int64_t member) {
       const int64_t first = cache.first_position(pair / shape.heads), seen = first + shape.seq;
       const Workspace<Computed<S>> own(kept, workspace, member);
       const HeadPlace kept_place(key_pair(shared, shape.heads, pair), shared.heads, cache.room);
-      if (shape.seq == 1) {
-        const HeadPlace place(pair, shape.heads, 1);
-        S* const row = place.rows(static_cast<S*>(probs), 1, 0, cache.room).first;
-        Computed<S>* scores = own.probs.first;
-        if constexpr (std::is_same_v<S, Computed<S>>) scores = row;
-        return attend_once<S>(
-            cache, place.rows(static_cast<const S*>(qkv), cache.grouped ? 1 : 3, 0, shape.head_dim).first,
-            kept_place.rows(static_cast<const S*>(keys), 1, 0, shape.head_dim),
-            kept_place.rows(static_cast<const S*>(values), 1, 0, shape.head_dim), seen, scores, row,
-            place.rows(static_cast<S*>(context), 1, 0, shape.head_dim).first);
-      }
       Matrices<S> kept_rows(kept_place, seen, shape.head_dim, own.matrices);
       const Keys<Computed<S>> read{kept_rows.input(keys, 1, 0), kept_rows.input(values, 1, 0)};
       Matrices<S> queries({pair, shape.heads, shape.seq}, shape.seq, shape.head_dim, kept_rows.rest());

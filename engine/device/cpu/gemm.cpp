@@ -76,7 +76,7 @@ bool is_trivial(const Product<T>& product) {
 
 template <class T>
 void multiply_row(const Product<T>& p) {
-  multiply_row<T, T>(p.a.first, p.b, p.transpose_b, p.n, p.k, p.accumulate, p.c.first);
+  multiply_row(RowProduct<T, T>{p.a.first, p.b, p.c.first}, p.transpose_b, p.n, p.k, p.accumulate);
 }
 
 /// Pieces of rows to hand to oneDNN one after the other.

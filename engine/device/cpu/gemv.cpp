@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include "engine/device/cpu/vector.h"
@@ -13,45 +14,37 @@ namespace shardlens::cpu {
 
 namespace {
 
-// A dot product does little between two reads, and is fastest with less asked for ahead than other passes.
-constexpr uintptr_t kDotAheadBytes = 2048;
+// So far ahead that it has come by its turn, where rows lie one behind the other; of short rows far apart,
+// such as a head's in a cache, so much that most of them still profit.
+constexpr int64_t kAheadInStreamBytes = 16384, kAheadInRowsBytes = 2048;
 
-/// How many elements ahead of one of B that lies which has its turn `bytes` later, where rows of `width` are
+/// How many elements ahead of one of B that lies which is to be asked for with it, where rows of `width` are
 /// read: so many on where they lie one behind the other, else in the row that comes then.
 template <class S>
-int64_t elements_ahead(Rows<const S> b, int64_t width, uintptr_t bytes) {
-  const auto elements = static_cast<int64_t>(bytes / sizeof(S));
-  if (b.stride == width || width == 0) return elements;
-  return (elements + width - 1) / width * b.stride;
+int64_t elements_ahead(Rows<const S> b, int64_t width) {
+  constexpr auto kSize = static_cast<int64_t>(sizeof(S));
+  if (b.stride == width || width == 0) return kAheadInStreamBytes / kSize;
+  return (kAheadInRowsBytes / kSize + width - 1) / width * b.stride;
 }
 
 /// y[0, n) += x·B[0, 0 … n) of the first row of B; y stays in cache.
 template <class T, class S>
 void add_row(T x, Rows<const S> b, int64_t n, int64_t ahead, T* y) {
   for_vectors<T>(n, [&](int64_t i, auto count) {
-    ask_for(b.first, i + ahead, 1);
+    ask_for<2>(b.first, i + ahead, 1);
     const Vector<T> sum = load_part(y + i, count, T(0)) + load_part(b.first + i, count, T(0)) * x;
     store_part<T>(y + i, sum, count);
   });
 }
 
-/// x·row, both [k].
+/// x·row, both [k]. One running sum and a line at a time: with several the core runs further ahead of memory
+/// than what was asked for, and is slower for it.
 template <class T, class S>
 T dot(const T* x, const S* row, int64_t k, int64_t ahead) {
-  constexpr int kSums = 2;  // lines at a time: with four they come from memory a quarter slower
-  Vector<T> sums[kSums] = {};
-  int64_t i = 0;
-  for (; i + kSums * kLanes<T> <= k; i += kSums * kLanes<T>)
-    for (int s = 0; s < kSums; ++s) {
-      const int64_t at = i + s * kLanes<T>;
-      ask_for(row, at + ahead, 1);
-      sums[s] += load_part(row + at, kLanes<T>, T(0)) * load(x + at);
-    }
-  for (; i < k; i += kLanes<T>) {
-    const int64_t count = std::min(kLanes<T>, k - i);
-    sums[0] += load_part(row + i, count, T(0)) * load_part(x + i, count, T(0));
-  }
-  return sum_lanes<T>(sums[0] + sums[1]);
+  return sum_lanes<T>(fold_vectors<T>(k, Vector<T>{}, [&](Vector<T> sum, int64_t i, auto count) {
+    ask_for<2>(row, i + ahead, 1);
+    return sum + load_part(row + i, count, T(0)) * load_part(x + i, count, T(0));
+  }));
 }
 
 // A word of 32 bits is two bf16 numbers: shifted up it is the first as fp32, without its lower half the
@@ -77,12 +70,11 @@ struct Pairs {
   return __builtin_shuffle(pairs.first, pairs.second, lanes);
 }
 
-/// The same of bf16, whose rows are short: whole rows ahead are asked for.
-void add_row(float x, Rows<const Bf16> b, int64_t n, int64_t, float* y) {
-  constexpr int64_t kRowsAhead = 8;
+/// The same of bf16.
+void add_row(float x, Rows<const Bf16> b, int64_t n, int64_t ahead, float* y) {
   int64_t i = 0;
   for (; i + 2 * kPairs <= n; i += 2 * kPairs) {
-    __builtin_prefetch(b.at(kRowsAhead) + i, 0, 2);
+    ask_for<2>(b.first, i + ahead, 1);
     const Pairs pairs = load_pairs(b.first + i), products{pairs.first * x, pairs.second * x};
     store<float>(y + i, load(y + i) + interleave(products, 0));
     store<float>(y + i + kPairs, load(y + i + kPairs) + interleave(products, kPairs / 2));
@@ -90,33 +82,38 @@ void add_row(float x, Rows<const Bf16> b, int64_t n, int64_t, float* y) {
   for (; i < n; ++i) y[i] += static_cast<float>(b.first[i]) * x;
 }
 
-/// What dot() wants of x: itself, or for bf16 its even elements and then its odd ones. Valid until the next
-/// call.
+/// The x of each product as dot() wants it: itself, or for bf16 its even elements and then its odd ones.
+/// Valid until the next call.
 template <class T, class S>
-const T* factors_of(const T* x, Rows<const S>, int64_t) {
-  return x;
-}
-const float* factors_of(const float* x, Rows<const Bf16>, int64_t k) {
-  static thread_local std::vector<float> factors;
-  factors.resize(static_cast<size_t>(k));
-  const int64_t firsts = (k + 1) / 2;
-  for (int64_t i = 0; i < k; ++i) factors[static_cast<size_t>(i / 2 + (i % 2 == 0 ? 0 : firsts))] = x[i];
-  return factors.data();
+std::span<const T* const> factors_of(std::span<const RowProduct<T, S>> products, int64_t k) {
+  static thread_local std::vector<const T*> factors;
+  factors.clear();
+  for (const RowProduct<T, S>& product : products) factors.push_back(product.x);
+  if constexpr (std::is_same_v<S, Bf16>) {
+    static thread_local std::vector<T> numbers;
+    numbers.resize(products.size() * static_cast<size_t>(k));
+    const int64_t firsts = (k + 1) / 2;
+    for (size_t product = 0; product < products.size(); ++product) {
+      T* const to = numbers.data() + static_cast<int64_t>(product) * k;
+      for (int64_t i = 0; i < k; ++i) to[i / 2 + (i % 2 == 0 ? 0 : firsts)] = products[product].x[i];
+      factors[product] = to;
+    }
+  }
+  return factors;
 }
 
 /// x·row, both [k], x as factors_of() gives it.
 float dot(const float* first, const Bf16* row, int64_t k, int64_t ahead) {
   const float* const second = first + (k + 1) / 2;
-  Pairs sums[2] = {};
+  Pairs sums{};
   int64_t i = 0;
-  for (; i + 4 * kPairs <= k; i += 4 * kPairs)
-    for (int s = 0; s < 2; ++s) {
-      ask_for(row, i + s * 2 * kPairs + ahead, 1);
-      const Pairs pairs = load_pairs(row + i + s * 2 * kPairs);
-      sums[s].first += pairs.first * load(first + i / 2 + s * kPairs);
-      sums[s].second += pairs.second * load(second + i / 2 + s * kPairs);
-    }
-  float sum = sum_lanes<float>((sums[0].first + sums[1].first) + (sums[0].second + sums[1].second));
+  for (; i + 2 * kPairs <= k; i += 2 * kPairs) {
+    ask_for<2>(row, i + ahead, 1);
+    const Pairs pairs = load_pairs(row + i);
+    sums.first += pairs.first * load(first + i / 2);
+    sums.second += pairs.second * load(second + i / 2);
+  }
+  float sum = sum_lanes<float>(sums.first + sums.second);
   for (; i + 2 <= k; i += 2) {
     sum += static_cast<float>(row[i]) * first[i / 2];
     sum += static_cast<float>(row[i + 1]) * second[i / 2];
@@ -128,25 +125,30 @@ float dot(const float* first, const Bf16* row, int64_t k, int64_t ahead) {
 }  // namespace
 
 template <class T, class S>
-void multiply_row(const T* x, Rows<const S> b, bool transpose_b, int64_t n, int64_t k, bool accumulate,
-                  T* y) {
+void multiply_rows(std::span<const RowProduct<T, S>> products, bool transpose_b, int64_t n, int64_t k,
+                   bool accumulate) {
+  if (products.empty()) return;
+  const int64_t ahead = elements_ahead(products.front().b, transpose_b ? k : n);
   if (transpose_b) {
-    const T* const factors = factors_of(x, b, k);
-    const int64_t ahead = elements_ahead(b, k, kDotAheadBytes);
-    for (int64_t row = 0; row < n; ++row) {
-      const T sum = dot(factors, b.at(row), k, ahead);
-      y[row] = accumulate ? y[row] + sum : sum;
-    }
+    const std::span<const T* const> factors = factors_of(products, k);
+    for (int64_t row = 0; row < n; ++row)
+      for (size_t i = 0; i < products.size(); ++i) {
+        const T sum = dot(factors[i], products[i].b.at(row), k, ahead);
+        T& y = products[i].y[row];
+        y = accumulate ? y + sum : sum;
+      }
     return;
   }
-  if (!accumulate) std::fill_n(y, n, T(0));
-  const int64_t ahead = elements_ahead(b, n, kAheadBytes);
-  for (int64_t row = 0; row < k; ++row) add_row(x[row], b.from(row), n, ahead, y);
+  if (!accumulate)
+    for (const RowProduct<T, S>& product : products) std::fill_n(product.y, n, T(0));
+  for (int64_t row = 0; row < k; ++row)
+    for (const RowProduct<T, S>& product : products)
+      add_row(product.x[row], product.b.from(row), n, ahead, product.y);
 }
 
-template void multiply_row(const float*, Rows<const float>, bool, int64_t, int64_t, bool, float*);
-template void multiply_row(const double*, Rows<const double>, bool, int64_t, int64_t, bool, double*);
-template void multiply_row(const float*, Rows<const Bf16>, bool, int64_t, int64_t, bool, float*);
-template void multiply_row(const float*, Rows<const Fp16>, bool, int64_t, int64_t, bool, float*);
+template void multiply_rows(std::span<const RowProduct<float, float>>, bool, int64_t, int64_t, bool);
+template void multiply_rows(std::span<const RowProduct<double, double>>, bool, int64_t, int64_t, bool);
+template void multiply_rows(std::span<const RowProduct<float, Bf16>>, bool, int64_t, int64_t, bool);
+template void multiply_rows(std::span<const RowProduct<float, Fp16>>, bool, int64_t, int64_t, bool);
 
 }  // namespace shardlens::cpu

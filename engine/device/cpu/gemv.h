@@ -2,20 +2,37 @@
 // used once, so memory sets the pace and not arithmetic.
 #pragma once
 
+#include <span>
+
 #include "engine/device/cpu/gemm.h"
 #include "engine/io/half.h"
 
 namespace shardlens::cpu {
 
-/// y[n] = x[k]·B, or with `accumulate` y + x·B. B is stored [k, n] or, with `transpose_b`, [n, k], as S, and
-/// computed with as T: itself, or float of a 16-bit type. An element of y has the same bits whatever part of
-/// y it is computed with.
+/// One of the products of multiply_rows(): y[n] = x[k]·B, or y + x·B. B is stored [k, n] or, transposed,
+/// [n, k], as S, and computed with as T: itself, or float of a 16-bit type.
 template <class T, class S>
-void multiply_row(const T* x, Rows<const S> b, bool transpose_b, int64_t n, int64_t k, bool accumulate, T* y);
+struct RowProduct {
+  const T* x;
+  Rows<const S> b;
+  T* y;
+};
 
-extern template void multiply_row(const float*, Rows<const float>, bool, int64_t, int64_t, bool, float*);
-extern template void multiply_row(const double*, Rows<const double>, bool, int64_t, int64_t, bool, double*);
-extern template void multiply_row(const float*, Rows<const Bf16>, bool, int64_t, int64_t, bool, float*);
-extern template void multiply_row(const float*, Rows<const Fp16>, bool, int64_t, int64_t, bool, float*);
+/// Products of the same extents, a row of every B after the other's: matrices side by side in memory, such as
+/// the heads of a cache, are read as they lie. An element of a y has the same bits whatever it is computed
+/// with.
+template <class T, class S>
+void multiply_rows(std::span<const RowProduct<T, S>> products, bool transpose_b, int64_t n, int64_t k,
+                   bool accumulate = false);
+
+extern template void multiply_rows(std::span<const RowProduct<float, float>>, bool, int64_t, int64_t, bool);
+extern template void multiply_rows(std::span<const RowProduct<double, double>>, bool, int64_t, int64_t, bool);
+extern template void multiply_rows(std::span<const RowProduct<float, Bf16>>, bool, int64_t, int64_t, bool);
+extern template void multiply_rows(std::span<const RowProduct<float, Fp16>>, bool, int64_t, int64_t, bool);
+
+template <class T, class S>
+void multiply_row(const RowProduct<T, S>& product, bool transpose_b, int64_t n, int64_t k, bool accumulate) {
+  multiply_rows(std::span(&product, 1), transpose_b, n, k, accumulate);
+}
 
 }  // namespace shardlens::cpu

@@ -61,8 +61,8 @@ void multiply_row_part(const Gemm& gemm, Range cols) {
   Result* const c = static_cast<Result*>(gemm.c) + cols.begin;
   convert_row(static_cast<const S*>(gemm.a), gemm.k, row.data());
   begin_row<S>(gemm, c, cols, sums.data());
-  multiply_row(row.data(), gemm.transpose_b ? b.from(cols.begin) : b.from(0, cols.begin), gemm.transpose_b,
-               cols.size(), gemm.k, true, sums.data());
+  const Rows<const S> own = gemm.transpose_b ? b.from(cols.begin) : b.from(0, cols.begin);
+  multiply_row<float, S>({row.data(), own, sums.data()}, gemm.transpose_b, cols.size(), gemm.k, true);
   convert_row(sums.data(), cols.size(), c);
 }
 

@@ -30,7 +30,7 @@ float sum_of(const float* memory, int64_t count) {
   for (int64_t i = 0; i < count; i += kStep)
     for (int64_t s = 0; s < kSums; ++s) {
       const float* const from = memory + i + s * cpu::kLanes<float>;
-      cpu::ask_for(from, kAhead, 1);
+      cpu::ask_for<2>(from, kAhead, 1);
       sums[s] += cpu::load(from);
     }
   cpu::Vector<float> sum{};

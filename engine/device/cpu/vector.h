@@ -203,13 +203,16 @@ template <class S>
   return load_part(from, count, fill);
 }
 
-/// Asks for elements [first, first + count) of `from`, which need not be there.
-template <class S>
+/// Asks for elements [first, first + count) of `from`, which need not be there. A pass that does nothing but
+/// read asks for them in the second cache: the first has few reads under way at a time, which those whose
+/// turn it is need.
+template <int kCache = 1, class S>
 [[gnu::always_inline]] inline void ask_for(const S* from, int64_t first, int64_t count) {
   constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(S));
   for (int64_t i = first; i < first + count; i += kLine)
     __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(from) +
-                                                     static_cast<uintptr_t>(i) * sizeof(S)));
+                                                     static_cast<uintptr_t>(i) * sizeof(S)),
+                       0, kCache == 1 ? 3 : 2);
 }
 
 /// The vector as it is read again after it was stored as S: rounded, where that is a 16-bit format.
