@@ -1,5 +1,5 @@
 // The two forms of a row times a matrix, each reading B as one stream in the order it lies in and asking for
-// it ahead: as fast as a core can read at all, but for a tenth, where oneDNN's kernels reached 70 %.
+// it ahead: as fast as a core can read at all, but for 6 %, where oneDNN's kernels reached 70 %.
 #include "engine/device/cpu/gemv.h"
 
 #include <algorithm>
