@@ -146,6 +146,74 @@ TEST_P(EveryDeviceAttention, WithACacheMatchesTheCpu) {
       }
 }
 
+/// Row `at` of every sequence's `seq` rows.
+Numbers rows_at(const Numbers& all, int64_t batch, int64_t seq, int64_t at) {
+  const auto width = static_cast<int64_t>(all.size()) / (batch * seq);
+  Numbers rows;
+  for (int64_t sequence = 0; sequence < batch; ++sequence) {
+    const auto from = all.begin() + (sequence * seq + at) * width;
+    rows.insert(rows.end(), from, from + width);
+  }
+  return rows;
+}
+
+/// C of all of `c`, which is causal: without a cache, or with one and a token at a time.
+void attend_at_once(OnDevice& on, const Case& c, const Numbers& queries, const Numbers& kv) {
+  AttentionShape shape{.dtype = on.dtype, .batch = c.batch, .seq = c.seq, .heads = c.heads};
+  shape.head_dim = c.head_dim;
+  shape.causal = true;
+  shape.kv = on.in(kv);
+  shape.keys = c.keys;
+  const int64_t tokens = c.batch * c.seq, work = attention_workspace_elements(on.dtype, c.seq, c.head_dim);
+  on.device.attention(shape, on.in(queries), on.in(Numbers(static_cast<size_t>(tokens * c.heads * c.seq))),
+                      on.out("C", tokens * c.heads * c.head_dim),
+                      on.put(on.wide(), Numbers(static_cast<size_t>(work), NAN)));
+}
+void attend_by_token(OnDevice& on, const Case& c, const Numbers& queries, const Numbers& kv) {
+  const int64_t room = c.seq + 2;
+  CacheShape shape{.dtype = on.dtype, .batch = c.batch, .seq = 1, .room = room, .heads = c.heads};
+  shape.head_dim = c.head_dim;
+  shape.grouped = true;
+  shape.keys = c.keys;
+  const Numbers nothing(static_cast<size_t>(c.batch * room * c.keys.heads * c.head_dim), NAN);
+  void *keys = on.in(nothing), *values = on.in(nothing);
+  const int64_t work = attention_workspace_elements(on.dtype, room, c.head_dim);
+  void* workspace = on.put(on.wide(), Numbers(static_cast<size_t>(work), NAN));
+  void* probs = on.in(Numbers(static_cast<size_t>(c.batch * c.heads * room)));
+  for (int64_t at = 0; at < c.seq; ++at) {
+    const std::vector<int32_t> positions(static_cast<size_t>(c.batch), static_cast<int32_t>(at));
+    shape.positions = on.in_ids(positions);
+    on.device.cache_append(shape, on.in(rows_at(kv, c.batch, c.seq, at)), keys, values);
+    on.device.cached_attention(shape, on.in(rows_at(queries, c.batch, c.seq, at)), keys, values, probs,
+                               on.out("C of a token", c.batch * c.heads * c.head_dim), workspace);
+  }
+}
+
+// Heads lie side by side in a cache: one taken for another is the same mistake in every dtype, and shows
+// beside a pass without a cache.
+TEST_P(EveryDeviceAttention, ATokenAtATimeIsTheWholeSequenceAtOnce) {
+  for (const DType dtype : kDTypes)
+    for (const Case& c : {Case{2, 9, 3, 8, true, false, false, 0, {3, 1, 0}},
+                          Case{1, 9, 70, 4, true, false, false, 0, {70, 1, 0}},
+                          Case{3, 9, 5, 32, true, false, false, 0, {3, 2, 1}}}) {
+      const int64_t tokens = c.batch * c.seq;
+      const Numbers queries = normal_in(dtype, tokens * c.heads * c.head_dim, 1),
+                    kv = normal_in(dtype, tokens * 2 * c.keys.heads * c.head_dim, 2);
+      Output whole = operate(*make_cpu_device(1), DType::Fp64, 0, [&](OnDevice& on) {
+                       attend_at_once(on, c, queries, kv);
+                     }).front();
+      const Outputs by_token =
+          operate(device(), dtype, 0, [&](OnDevice& on) { attend_by_token(on, c, queries, kv); });
+      const Tolerance tolerance{64 + 4 * std::sqrt(static_cast<double>(90)), 4, false, 1e-3};
+      for (int64_t at = 0; at < c.seq; ++at) {
+        const Output expected{"", DType::Fp64,
+                              encode(DType::Fp64, rows_at(whole.numbers(), c.batch, c.seq, at))};
+        EXPECT_TRUE(is_near(by_token[static_cast<size_t>(at)], expected, dtype, tolerance))
+            << to_string(dtype) << ", token " << at << ", " << testing::PrintToString(c);
+      }
+    }
+}
+
 // At once or when the device is waited for; and then all is well again.
 TEST_P(EveryDeviceAttention, WrongPositionsInACacheAreReported) {
   const Case c{2, 3, 2, 8};
