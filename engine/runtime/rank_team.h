@@ -28,7 +28,6 @@
 #include <array>
 #include <atomic>
 #include <condition_variable>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -37,6 +36,7 @@
 #include <vector>
 
 #include "engine/runtime/arena.h"
+#include "engine/runtime/asked_steps.h"
 #include "engine/runtime/executor.h"
 #include "engine/runtime/feed.h"
 #include "engine/runtime/side_lane.h"
@@ -103,19 +103,17 @@ class RankTeam : public std::enable_shared_from_this<RankTeam> {
     std::unique_ptr<Arenas> arenas;
     std::vector<std::byte> staging;  ///< room for any of its tensors where the host cannot touch the device's
     std::unique_ptr<RankTrace> trace;
-    std::unique_ptr<SideLane> lane;  ///< null where no step runs beside the others on a thread
-    std::deque<std::pair<StepId, StepEvent>>
-        asked;                        ///< of a device that works behind its calls, and not known
-    std::map<StepId, double> holds;   ///< seconds it stands still before these steps
-    bool has_clock = false;           ///< its marks' clock is set, in this pass
-    uint64_t weights_of = 0;          ///< which feeding its weights come from
-    bool written = false;             ///< from outside, since the last pass
-    bool ready = false;               ///< memory fed
-    size_t claimed = 0;               ///< steps begun in this pass
-    size_t done = 0;                  ///< steps finished in this pass
-    double claimed_seconds = 0;       ///< when it began the step it is in
-    std::array<Meeting, 2> meetings;  ///< its thread's, and its lane's
-    uint64_t reported = 0;            ///< elsewhere: the start() it last stood still after
+    std::unique_ptr<SideLane> lane;     ///< null where no step runs beside the others on a thread
+    std::unique_ptr<AskedSteps> asked;  ///< null where its device does not work behind its calls
+    std::map<StepId, double> holds;     ///< seconds it stands still before these steps
+    uint64_t weights_of = 0;            ///< which feeding its weights come from
+    bool written = false;               ///< from outside, since the last pass
+    bool ready = false;                 ///< memory fed
+    size_t claimed = 0;                 ///< steps begun in this pass
+    size_t done = 0;                    ///< steps finished in this pass
+    double claimed_seconds = 0;         ///< when it began the step it is in
+    std::array<Meeting, 2> meetings;    ///< its thread's, and its lane's
+    uint64_t reported = 0;              ///< elsewhere: the start() it last stood still after
     BytesByKind high_water_bytes{};
     bool is_meeting() const { return meetings[0].inside || meetings[1].inside; }
     bool running = false;    ///< its thread has not ended
@@ -128,9 +126,9 @@ class RankTeam : public std::enable_shared_from_this<RankTeam> {
   void come_to_rest(Rank& rank);
   void prepare(Rank& rank);
   void run_step(Rank& rank, StepId id, double begin_of_pass, double held_seconds);
-  void ask_for_step(Rank& rank, const Step& step, struct RankContext& context, StepEvent event);
+  CollectiveTimes run(Rank& rank, const Step& step);
   void look_up(Rank& rank, size_t left, double begin_of_pass, StepId& at);
-  void wait_for_untraced(Rank& rank, size_t left, StepId& at);
+  double last_arrival(const Rank& rank, StepId id) const;
   void begin_step(Rank& rank, StepId id, double begin_of_pass);
   double stand_still(double seconds);
   void feed_pass(Rank& rank, uint64_t pass, uint64_t weights_of);

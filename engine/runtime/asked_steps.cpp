@@ -1,0 +1,76 @@
+// Marks before and behind every step, or behind one in many.
+#include "engine/runtime/asked_steps.h"
+
+#include <utility>
+
+namespace shardlens {
+namespace {
+
+// Of steps that are not traced every so many is marked, so that one of them is among those waited for.
+constexpr size_t kUntracedPerMark = AskedSteps::kMost - AskedSteps::kStill;
+
+size_t begin_slot(StepId id) {
+  return 2 * static_cast<size_t>(id);
+}
+size_t end_slot(StepId id) {
+  return begin_slot(id) + 1;
+}
+bool is_marked_untraced(StepId id) {
+  return static_cast<size_t>(id) % kUntracedPerMark == kUntracedPerMark - 1;
+}
+
+}  // namespace
+
+AskedSteps::AskedSteps(const Program& program, WorkBehind& behind) : behind_(behind) {
+  behind.provide_marks(2 * program.steps.size());
+}
+
+void AskedSteps::keep_time(StepId at, bool traced) {
+  if (at == 0) has_clock_ = false;
+  if (traced && !std::exchange(has_clock_, true)) behind_.set_clock();
+}
+
+void AskedSteps::ask(const Step& step, bool traced, const std::function<StepEvent()>& run) {
+  const bool meets = is_collective(step.op);
+  if (meets) behind_.begin_collective();
+  if (traced)
+    behind_.mark(begin_slot(step.id), meets && step.beside ? WorkOrder::Collectives : WorkOrder::Steps);
+  const StepEvent event = run();
+  if (traced || is_marked_untraced(step.id))
+    behind_.mark(end_slot(step.id), meets ? WorkOrder::Collectives : WorkOrder::Steps);
+  if (meets && !step.beside) behind_.join_collectives();
+  asked_.emplace_back(step.id, event);
+}
+
+void AskedSteps::look_up(size_t left, StepId& at, const std::function<void(StepId, StepEvent)>& done) {
+  while (asked_.size() > left) {
+    auto [id, event] = asked_.front();
+    at = id;
+    event.begin_seconds = began_seconds(id);
+    event.end_seconds = behind_.marked_seconds(end_slot(id));
+    done(id, event);
+    asked_.pop_front();
+  }
+}
+
+// All are waited for by a mark behind them, some by one among them.
+void AskedSteps::look_up_untraced(size_t left, StepId& at) {
+  if (left == 0 && !asked_.empty()) {
+    at = asked_.back().first;
+    behind_.join_collectives();
+    behind_.mark(end_slot(at), WorkOrder::Steps);
+    behind_.wait_for_mark(end_slot(at));
+    asked_.clear();
+  }
+  while (asked_.size() > left) {
+    at = asked_.front().first;
+    if (is_marked_untraced(at)) behind_.wait_for_mark(end_slot(at));
+    asked_.pop_front();
+  }
+}
+
+double AskedSteps::began_seconds(StepId step) const {
+  return behind_.marked_seconds(begin_slot(step));
+}
+
+}  // namespace shardlens
