@@ -4,27 +4,16 @@
 // the communicator is no longer in progress.
 //
 // Slices that are uneven, or that do not lie one behind the other, travel through a packed copy in scratch
-// memory, rank by rank; it grows to the largest in the first pass, and all of it is kept.
-//
-// Failure: a watch beside the ranks asks NCCL for errors that came later, and looks for a collective that
-// this rank has come to and that has not been done in time. What it finds, or what abort() says, is the
-// group's failure, the first one stays: it is told to every rank's device, whose marks throw it, and every
-// rank's communicator is aborted, which ends what hangs on the GPU.
-//
-// Where the other ranks are processes, NCCL begins by an id that rank 0 hands out, and ranks meet on the host
-// before each collective; the hosts run ahead of their GPUs, so the GPUs need not wait for it. Only what the
-// GPUs then do not finish is left to the watch, and it speaks last: the first process, which hears all, knows
-// better which one is silent.
+// memory, rank by rank; it grows to the largest in the first pass, and all of it is kept. What becomes of a
+// rank that fails or does not come is in nccl_group.h.
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
-#include <deque>
 #include <mutex>
-#include <optional>
 #include <thread>
 
 #include "engine/comm/carried.h"
 #include "engine/comm/nccl.h"
+#include "engine/comm/nccl_group.h"
 #include "engine/comm/nccl_library.h"
 #include "engine/config/clock.h"
 #include "engine/config/error.h"
@@ -38,15 +27,12 @@ namespace {
 using cuda::check;
 
 constexpr const char* kWhat = "a collective by NCCL";
-constexpr auto kWatchInterval = std::chrono::milliseconds(20);
 constexpr auto kPollInterval = std::chrono::microseconds(200);
 // NCCL has most calls on the stream by the time a thread has looked so often, without having slept.
 constexpr int kLooksAwake = 1000;
 // The blocks of NCCL's kernels on a GPU that ranks share, all of theirs together: those of all ranks wait for
 // one another, so they must find room at once, beside the steps.
 constexpr int kBlocksOfAGpu = 32;
-// Of ranks elsewhere: beyond this those have spoken who can name the lost one.
-constexpr double kSpokenForSeconds = 5;
 
 ncclDataType_t data_type(DType dtype) {
   switch (dtype) {
@@ -64,244 +50,20 @@ ncclDataType_t data_type(DType dtype) {
   return ncclInt32;
 }
 
-std::string list_of(const std::vector<int>& ranks) {
-  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-  for (size_t i = 0; i < ranks.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
-  return text;
-}
-
-std::string seconds_text(double seconds) {
-  std::string text = std::to_string(seconds);
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.back() == '.') text.pop_back();
-  return text + " s";
-}
-
-/// A collective that has been asked for, on one rank.
-struct Asked {
-  int64_t number = 0;  ///< of the rank's collectives, from 0
-  Request request;
-  cudaEvent_t arrived = nullptr, done = nullptr;
-  bool begun = false;           ///< all of it is on the stream, `done` behind it
-  double arrived_seconds = -1;  ///< when the watch first saw that the rank had come to it
-};
-
-bool is_error(ncclResult_t state) {
-  return state != ncclSuccess && state != ncclInProgress;
-}
-
-/// One rank as the watch sees it. Its lock also keeps abort() apart from the rank's calls.
-struct Member {
-  std::mutex mutex;
-  ncclComm_t comm = nullptr;
-  cuda::CudaDevice* device = nullptr;
-  bool attached = false;     ///< has come to the first meeting
-  int gpu = -1;              ///< then, its device's
-  double left_seconds = -1;  ///< when NCCL said that another rank is gone
-  int64_t asked = 0;
-  std::deque<Asked> pending;
-  std::vector<cudaEvent_t> spare;
-
-  cudaEvent_t event() {
-    if (spare.empty()) {
-      cudaEvent_t made = nullptr;
-      check(kWhat, "cudaEventCreateWithFlags", cudaEventCreateWithFlags(&made, cudaEventDisableTiming));
-      return made;
-    }
-    const cudaEvent_t kept = spare.back();
-    spare.pop_back();
-    return kept;
-  }
-};
-
-class Group {
- public:
-  /// `elsewhere`: where the other ranks are met; null: they are in this process.
-  Group(int count, double patience, std::unique_ptr<HostMeeting> elsewhere = nullptr)
-      : meeting(std::move(elsewhere)),
-        members(meeting ? 1 : static_cast<size_t>(count)),
-        ranks(count),
-        patience_seconds(patience) {
-    for (auto& member : members) member = std::make_unique<Member>();
-  }
-  ~Group() {
-    {
-      const std::lock_guard lock(mutex_);
-      quit_ = true;
-    }
-    wake_.notify_all();
-    if (watch_.joinable()) watch_.join();
-  }
-
-  /// Of rank `rank`, which is here.
-  Member& member(int rank) { return *members[meeting ? 0 : static_cast<size_t>(rank)]; }
-
-  /// The same for all ranks, made by the first that asks, or by rank 0.
-  ncclUniqueId id() {
-    const std::lock_guard lock(beginning_);
-    if (id_) return *id_;
-    ncclUniqueId made{};
-    const bool makes = !meeting || meeting->rank() == 0;
-    if (makes && nccl_library().unique_id(&made) != ncclSuccess)
-      throw run_error(std::string("NCCL could not begin a group: ") + nccl_library().last_error(nullptr));
-    if (meeting) hand_out(made);
-    id_ = made;
-    watch_ = std::thread([this] { watch(); });
-    return made;
-  }
-
-  /// Returns when the ranks elsewhere, if there are such, have come with the same request.
-  void meet(const Request& request) {
-    if (!meeting) return;
-    try {
-      meeting->meet(request);
-    } catch (...) {
-      throw_failure();  // what it was given up for
-      throw;
-    }
-  }
-
-  template <class Failure>
-  void fail(const Failure& failure) {
-    const std::exception_ptr error = std::make_exception_ptr(failure);
-    if (meeting) meeting->abort(failure.what());
-    {
-      const std::lock_guard lock(mutex_);
-      if (failure_) return;
-      failure_ = error;
-    }
-    for (const auto& member : members) {
-      const std::lock_guard lock(member->mutex);
-      if (member->device != nullptr) member->device->order().fail(error);
-      if (member->comm != nullptr) nccl_library().abort(member->comm);
-      member->comm = nullptr;
-    }
-  }
-  void throw_failure() {
-    const std::lock_guard lock(mutex_);
-    if (failure_) std::rethrow_exception(failure_);
-  }
-
-  /// Of ranks elsewhere: a run that has lost one says so by itself soon, and which.
-  bool speaks_of_another(ncclResult_t error) const { return meeting && error == ncclRemoteError; }
-
-  /// How many of the ranks here are on GPU `gpu`; 0 while some have not come to the first meeting.
-  int ranks_on(int gpu) {
-    int sharing = 0;
-    for (const auto& member : members) {
-      const std::lock_guard lock(member->mutex);
-      if (!member->attached) return 0;
-      sharing += member->gpu == gpu ? 1 : 0;
-    }
-    return sharing;
-  }
-
-  /// Ranks that have not come to collective `number`.
-  std::vector<int> missing(int64_t number) {
-    std::vector<int> late;
-    for (size_t rank = 0; rank < members.size(); ++rank) {
-      Member& member = *members[rank];
-      const std::lock_guard lock(member.mutex);
-      bool came = member.asked > number;
-      for (const Asked& asked : member.pending)
-        if (asked.number == number) came = cudaEventQuery(asked.arrived) == cudaSuccess;
-      if (!came) late.push_back(static_cast<int>(rank));
-    }
-    return late;
-  }
-
-  const std::unique_ptr<HostMeeting> meeting;
-  std::vector<std::unique_ptr<Member>> members;  ///< those that are here
-  const int ranks;
-  const double patience_seconds;
-
- private:
-  void hand_out(ncclUniqueId& id) {
-    try {
-      meeting->hand_out(&id, sizeof id);
-    } catch (const LostRanks& lost) {
-      throw run_error(list_of(lost.ranks()) + " of the group did not come to its first meeting in " +
-                      seconds_text(lost.waited_seconds()));
-    }
-  }
-
-  void watch() {
-    std::unique_lock lock(mutex_);
-    while (!quit_ && !failure_) {
-      wake_.wait_for(lock, kWatchInterval);
-      lock.unlock();
-      for (size_t place = 0; place < members.size(); ++place)
-        look_at(meeting ? meeting->rank() : static_cast<int>(place));
-      lock.lock();
-    }
-  }
-
-  void look_at(int rank) {
-    Member& member = this->member(rank);
-    const double patience = patience_seconds + (meeting ? kSpokenForSeconds : 0);
-    std::optional<Asked> late;
-    ncclResult_t error = ncclSuccess;
-    {
-      const std::lock_guard lock(member.mutex);
-      if (member.comm == nullptr || member.device == nullptr) return;
-      cudaSetDevice(member.device->gpu());
-      nccl_library().async_error(member.comm, &error);
-      while (!member.pending.empty() && member.pending.front().begun &&
-             cudaEventQuery(member.pending.front().done) == cudaSuccess) {
-        member.spare.push_back(member.pending.front().arrived);
-        member.spare.push_back(member.pending.front().done);
-        member.pending.pop_front();
-      }
-      if (!member.pending.empty()) {
-        Asked& oldest = member.pending.front();
-        if (oldest.arrived_seconds < 0 && cudaEventQuery(oldest.arrived) == cudaSuccess)
-          oldest.arrived_seconds = now_seconds();
-        const bool waits = oldest.arrived_seconds >= 0;
-        if (waits && now_seconds() - oldest.arrived_seconds > patience) late = oldest;
-      }
-    }
-    if (speaks_of_another(error)) {
-      if (member.left_seconds < 0) member.left_seconds = now_seconds();
-      if (now_seconds() - member.left_seconds < kSpokenForSeconds) return;
-    }
-    if (is_error(error)) {
-      fail(run_error("NCCL on rank " + std::to_string(rank) + ": " + nccl_library().error_string(error)));
-    } else if (late) {
-      const std::vector<int> lost = meeting ? std::vector<int>{} : missing(late->number);
-      if (lost.empty()) {
-        fail(run_error("the " + describe(late->request) + " was not done " + seconds_text(patience) +
-                       " after all ranks had come to it"));
-      } else {
-        fail(LostRanks(list_of(lost) + " did not come to the " + describe(late->request) + " in " +
-                           seconds_text(patience_seconds),
-                       lost, patience_seconds));
-      }
-    }
-  }
-
-  std::mutex beginning_;  ///< of what follows it alone
-  std::optional<ncclUniqueId> id_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::exception_ptr failure_;
-  bool quit_ = false;
-  std::thread watch_;
-};
-
 class NcclCommunicator final : public Communicator {
  public:
-  NcclCommunicator(std::shared_ptr<Group> group, int rank, std::string reason)
+  NcclCommunicator(std::shared_ptr<NcclGroup> group, int rank, std::string reason)
       : group_(std::move(group)), rank_(rank), reason_(std::move(reason)) {}
 
   ~NcclCommunicator() override {
-    Member& own = member();
+    NcclGroup::Member& own = member();
     const std::lock_guard lock(own.mutex);
     // Nothing is under way any more: this frees what it has without asking other ranks.
     if (own.comm != nullptr) nccl_library().abort(own.comm);
     own.comm = nullptr;
     if (own.device == nullptr) return;
     cudaSetDevice(own.device->gpu());
-    for (const Asked& asked : own.pending) {
+    for (const NcclGroup::Asked& asked : own.pending) {
       cudaEventDestroy(asked.arrived);
       cudaEventDestroy(asked.done);
     }
@@ -313,7 +75,7 @@ class NcclCommunicator final : public Communicator {
   }
 
   int rank() const override { return rank_; }
-  int ranks() const override { return group_->ranks; }
+  int ranks() const override { return group_->ranks(); }
   CommunicatorInfo info() const override { return {"nccl", reason_}; }
 
   void attach(Device& device) override {
@@ -323,7 +85,7 @@ class NcclCommunicator final : public Communicator {
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
     const ncclUniqueId id = group_->id();
-    Member& own = member();
+    NcclGroup::Member& own = member();
     {
       const std::lock_guard lock(own.mutex);
       own.attached = true;
@@ -331,7 +93,7 @@ class NcclCommunicator final : public Communicator {
     }
     const double begin = now_seconds();
     const auto wait_a_moment = [&] {
-      if (now_seconds() - begin > group_->patience_seconds) lose_at_the_begin();
+      if (now_seconds() - begin > group_->patience_seconds()) group_->fail_at_the_begin();
       std::this_thread::sleep_for(kPollInterval);
     };
     while (group_->ranks_on(own.gpu) == 0) {
@@ -437,7 +199,7 @@ class NcclCommunicator final : public Communicator {
   void abort(const std::string& why) override { group_->fail(Error(ErrorKind::Cancelled, why)); }
 
  private:
-  Member& member() { return group_->member(rank_); }
+  NcclGroup::Member& member() { return group_->member(rank_); }
   cudaStream_t stream() const { return device_->order().collectives(); }
 
   void demand(const char* call, ncclResult_t result) const {
@@ -451,31 +213,16 @@ class NcclCommunicator final : public Communicator {
     group_->throw_failure();
     ncclResult_t state = ncclSuccess;
     {
-      Member& own = member();
+      NcclGroup::Member& own = member();
       const std::lock_guard lock(own.mutex);
       if (own.comm != nullptr) nccl_library().async_error(own.comm, &state);
     }
     if (group_->speaks_of_another(state)) return true;  // until the watch has had enough of it
-    if (is_error(state))
+    if (NcclGroup::is_error(state))
       group_->fail(run_error("NCCL on rank " + std::to_string(rank_) + ", " + what + ": " +
                              nccl_library().error_string(state)));
     group_->throw_failure();
     return state == ncclInProgress;
-  }
-
-  // The group's first meeting has taken too long.
-  void lose_at_the_begin() {
-    std::vector<int> lost;
-    for (size_t rank = 0; rank < group_->members.size(); ++rank) {
-      const std::lock_guard lock(group_->members[rank]->mutex);
-      if (!group_->members[rank]->attached) lost.push_back(static_cast<int>(rank));
-    }
-    const std::string when = " in " + seconds_text(group_->patience_seconds);
-    if (lost.empty()) {
-      group_->fail(run_error("NCCL did not begin" + when));
-    } else {
-      group_->fail(run_error(list_of(lost) + " did not come to the group's first meeting" + when));
-    }
   }
 
   void wait_while_in_progress(const std::string& what) {
@@ -494,7 +241,7 @@ class NcclCommunicator final : public Communicator {
     check_request(request);
     group_->throw_failure();
     group_->meet(request);
-    Member& own = member();
+    NcclGroup::Member& own = member();
     check(kWhat, "cudaSetDevice", cudaSetDevice(device_->gpu()));
     device_->order().begin_collective();
     if (!request.is_empty()) {
@@ -641,7 +388,7 @@ class NcclCommunicator final : public Communicator {
     return scratches_.empty() ? nullptr : static_cast<char*>(scratches_.back());
   }
 
-  const std::shared_ptr<Group> group_;
+  const std::shared_ptr<NcclGroup> group_;
   const int rank_;
   const std::string reason_;
   cuda::CudaDevice* device_ = nullptr;
@@ -655,7 +402,7 @@ std::vector<std::unique_ptr<Communicator>> make_nccl_group(int ranks, const std:
                                                            double patience_seconds) {
   if (ranks < 1) throw request_error("a group of " + std::to_string(ranks) + " ranks: give 1 or more");
   if (nccl_library().version == 0) throw request_error(nccl_library().why);
-  const auto group = std::make_shared<Group>(ranks, patience_seconds);
+  const auto group = std::make_shared<NcclGroup>(ranks, patience_seconds);
   std::vector<std::unique_ptr<Communicator>> communicators;
   for (int rank = 0; rank < ranks; ++rank)
     communicators.push_back(std::make_unique<NcclCommunicator>(group, rank, reason));
@@ -667,7 +414,7 @@ std::unique_ptr<Communicator> make_nccl_rank(std::unique_ptr<HostMeeting> meetin
   if (nccl_library().version == 0) throw request_error(nccl_library().why);
   const int rank = meeting->rank(), ranks = meeting->ranks();
   return std::make_unique<NcclCommunicator>(
-      std::make_shared<Group>(ranks, patience_seconds, std::move(meeting)), rank, reason);
+      std::make_shared<NcclGroup>(ranks, patience_seconds, std::move(meeting)), rank, reason);
 }
 
 }  // namespace shardlens

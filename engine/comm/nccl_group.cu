@@ -1,0 +1,208 @@
+// The group's begin, its failure and its watch.
+#include "engine/comm/nccl_group.h"
+
+#include <chrono>
+#include <utility>
+
+#include "engine/comm/comm.h"
+#include "engine/config/clock.h"
+#include "engine/config/error.h"
+#include "engine/device/cuda/cuda_order.h"
+#include "engine/device/cuda/operation.cuh"
+
+namespace shardlens {
+namespace {
+
+constexpr auto kWatchInterval = std::chrono::milliseconds(20);
+// Of ranks elsewhere: beyond this those have spoken who can name the lost one.
+constexpr double kSpokenForSeconds = 5;
+
+std::string list_of(const std::vector<int>& ranks) {
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  for (size_t i = 0; i < ranks.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
+  return text;
+}
+
+std::string seconds_text(double seconds) {
+  std::string text = std::to_string(seconds);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text + " s";
+}
+
+}  // namespace
+
+cudaEvent_t NcclGroup::Member::event() {
+  if (spare.empty()) {
+    cudaEvent_t made = nullptr;
+    cuda::check("a collective by NCCL", "cudaEventCreateWithFlags",
+                cudaEventCreateWithFlags(&made, cudaEventDisableTiming));
+    return made;
+  }
+  const cudaEvent_t kept = spare.back();
+  spare.pop_back();
+  return kept;
+}
+
+NcclGroup::NcclGroup(int count, double patience, std::unique_ptr<HostMeeting> elsewhere)
+    : meeting_(std::move(elsewhere)),
+      members_(meeting_ ? 1 : static_cast<size_t>(count)),
+      ranks_(count),
+      patience_seconds_(patience) {
+  for (auto& member : members_) member = std::make_unique<Member>();
+}
+
+NcclGroup::~NcclGroup() {
+  {
+    const std::lock_guard lock(mutex_);
+    quit_ = true;
+  }
+  wake_.notify_all();
+  if (watch_.joinable()) watch_.join();
+}
+
+ncclUniqueId NcclGroup::id() {
+  const std::lock_guard lock(beginning_);
+  if (id_) return *id_;
+  ncclUniqueId made{};
+  const bool makes = !meeting_ || meeting_->rank() == 0;
+  if (makes && nccl_library().unique_id(&made) != ncclSuccess)
+    throw run_error(std::string("NCCL could not begin a group: ") + nccl_library().last_error(nullptr));
+  if (meeting_) hand_out(made);
+  id_ = made;
+  watch_ = std::thread([this] { watch(); });
+  return made;
+}
+
+void NcclGroup::hand_out(ncclUniqueId& id) {
+  try {
+    meeting_->hand_out(&id, sizeof id);
+  } catch (const LostRanks& lost) {
+    throw run_error(list_of(lost.ranks()) + " of the group did not come to its first meeting in " +
+                    seconds_text(lost.waited_seconds()));
+  }
+}
+
+void NcclGroup::meet(const Request& request) {
+  if (!meeting_) return;
+  try {
+    meeting_->meet(request);
+  } catch (...) {
+    throw_failure();  // what it was given up for
+    throw;
+  }
+}
+
+void NcclGroup::give_up(const std::exception_ptr& error, const std::string& why) {
+  if (meeting_) meeting_->abort(why);
+  {
+    const std::lock_guard lock(mutex_);
+    if (failure_) return;
+    failure_ = error;
+  }
+  for (const auto& member : members_) {
+    const std::lock_guard lock(member->mutex);
+    if (member->device != nullptr) member->device->order().fail(error);
+    if (member->comm != nullptr) nccl_library().abort(member->comm);
+    member->comm = nullptr;
+  }
+}
+
+void NcclGroup::fail_at_the_begin() {
+  std::vector<int> lost;
+  for (size_t rank = 0; rank < members_.size(); ++rank) {
+    const std::lock_guard lock(members_[rank]->mutex);
+    if (!members_[rank]->attached) lost.push_back(static_cast<int>(rank));
+  }
+  const std::string when = " in " + seconds_text(patience_seconds_);
+  if (lost.empty()) {
+    fail(run_error("NCCL did not begin" + when));
+  } else {
+    fail(run_error(list_of(lost) + " did not come to the group's first meeting" + when));
+  }
+}
+
+void NcclGroup::throw_failure() {
+  const std::lock_guard lock(mutex_);
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+int NcclGroup::ranks_on(int gpu) {
+  int sharing = 0;
+  for (const auto& member : members_) {
+    const std::lock_guard lock(member->mutex);
+    if (!member->attached) return 0;
+    sharing += member->gpu == gpu ? 1 : 0;
+  }
+  return sharing;
+}
+
+// Ranks that have not come to collective `number`.
+std::vector<int> NcclGroup::missing(int64_t number) {
+  std::vector<int> late;
+  for (size_t rank = 0; rank < members_.size(); ++rank) {
+    Member& member = *members_[rank];
+    const std::lock_guard lock(member.mutex);
+    bool came = member.asked > number;
+    for (const Asked& asked : member.pending)
+      if (asked.number == number) came = cudaEventQuery(asked.arrived) == cudaSuccess;
+    if (!came) late.push_back(static_cast<int>(rank));
+  }
+  return late;
+}
+
+void NcclGroup::watch() {
+  std::unique_lock lock(mutex_);
+  while (!quit_ && !failure_) {
+    wake_.wait_for(lock, kWatchInterval);
+    lock.unlock();
+    for (size_t place = 0; place < members_.size(); ++place)
+      look_at(meeting_ ? meeting_->rank() : static_cast<int>(place));
+    lock.lock();
+  }
+}
+
+void NcclGroup::look_at(int rank) {
+  Member& member = this->member(rank);
+  const double patience = patience_seconds_ + (meeting_ ? kSpokenForSeconds : 0);
+  std::optional<Asked> late;
+  ncclResult_t error = ncclSuccess;
+  {
+    const std::lock_guard lock(member.mutex);
+    if (member.comm == nullptr || member.device == nullptr) return;
+    cudaSetDevice(member.device->gpu());
+    nccl_library().async_error(member.comm, &error);
+    while (!member.pending.empty() && member.pending.front().begun &&
+           cudaEventQuery(member.pending.front().done) == cudaSuccess) {
+      member.spare.push_back(member.pending.front().arrived);
+      member.spare.push_back(member.pending.front().done);
+      member.pending.pop_front();
+    }
+    if (!member.pending.empty()) {
+      Asked& oldest = member.pending.front();
+      if (oldest.arrived_seconds < 0 && cudaEventQuery(oldest.arrived) == cudaSuccess)
+        oldest.arrived_seconds = now_seconds();
+      const bool waits = oldest.arrived_seconds >= 0;
+      if (waits && now_seconds() - oldest.arrived_seconds > patience) late = oldest;
+    }
+  }
+  if (speaks_of_another(error)) {
+    if (member.left_seconds < 0) member.left_seconds = now_seconds();
+    if (now_seconds() - member.left_seconds < kSpokenForSeconds) return;
+  }
+  if (is_error(error)) {
+    fail(run_error("NCCL on rank " + std::to_string(rank) + ": " + nccl_library().error_string(error)));
+  } else if (late) {
+    const std::vector<int> lost = meeting_ ? std::vector<int>{} : missing(late->number);
+    if (lost.empty()) {
+      fail(run_error("the " + describe(late->request) + " was not done " + seconds_text(patience) +
+                     " after all ranks had come to it"));
+    } else {
+      fail(LostRanks(list_of(lost) + " did not come to the " + describe(late->request) + " in " +
+                         seconds_text(patience_seconds_),
+                     lost, patience_seconds_));
+    }
+  }
+}
+
+}  // namespace shardlens

@@ -1,0 +1,108 @@
+// What the ranks of a group over NCCL share in one process: how it begins, what of it failed first, and a
+// watch beside the ranks. The watch asks NCCL for errors that came later, and looks for a collective that a
+// rank here has come to and that has not been done in time. What it finds, or what abort() says, is the
+// group's failure, the first one stays: it is told to every rank's device, whose marks throw it, and every
+// rank's communicator is aborted, which ends what hangs on the GPU.
+//
+// Where the other ranks are processes, NCCL begins by an id that rank 0 hands out, and ranks meet on the host
+// before each collective; the hosts run ahead of their GPUs, so the GPUs need not wait for it. Only what the
+// GPUs then do not finish is left to the watch, and it speaks last: the first process, which hears all, knows
+// better which one is silent.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "engine/comm/host_meeting.h"
+#include "engine/comm/nccl_library.h"
+#include "engine/comm/request.h"
+#include "engine/device/cuda/cuda_device.h"
+
+namespace shardlens {
+
+class NcclGroup {
+ public:
+  /// A collective that has been asked for, on one rank.
+  struct Asked {
+    int64_t number = 0;  ///< of the rank's collectives, from 0
+    Request request;
+    cudaEvent_t arrived = nullptr, done = nullptr;
+    bool begun = false;           ///< all of it is on the stream, `done` behind it
+    double arrived_seconds = -1;  ///< when the watch first saw that the rank had come to it
+  };
+
+  /// One rank as the watch sees it. Its lock also keeps abort() apart from the rank's calls.
+  struct Member {
+    std::mutex mutex;
+    ncclComm_t comm = nullptr;
+    cuda::CudaDevice* device = nullptr;
+    bool attached = false;     ///< has come to the first meeting
+    int gpu = -1;              ///< then, its device's
+    double left_seconds = -1;  ///< when NCCL said that another rank is gone
+    int64_t asked = 0;
+    std::deque<Asked> pending;
+    std::vector<cudaEvent_t> spare;
+
+    cudaEvent_t event();  ///< a spare one, or a new one
+  };
+
+  /// `elsewhere`: where the other ranks are met; null: they are in this process.
+  NcclGroup(int count, double patience, std::unique_ptr<HostMeeting> elsewhere = nullptr);
+  ~NcclGroup();
+  NcclGroup(const NcclGroup&) = delete;
+  NcclGroup& operator=(const NcclGroup&) = delete;
+
+  int ranks() const { return ranks_; }
+  double patience_seconds() const { return patience_seconds_; }
+  /// Of rank `rank`, which is here.
+  Member& member(int rank) { return *members_[meeting_ ? 0 : static_cast<size_t>(rank)]; }
+
+  /// The same for all ranks, made by the first that asks, or by rank 0.
+  ncclUniqueId id();
+  /// Returns when the ranks elsewhere, if there are such, have come with the same request.
+  void meet(const Request& request);
+
+  /// Gives the group up, unless it has been: `failure` is an Error, or one of its kinds.
+  template <class Failure>
+  void fail(const Failure& failure) {
+    give_up(std::make_exception_ptr(failure), failure.what());
+  }
+  /// The same for those who did not come to the group's first meeting, or for NCCL, which did not begin.
+  void fail_at_the_begin();
+  void throw_failure();
+
+  static bool is_error(ncclResult_t state) { return state != ncclSuccess && state != ncclInProgress; }
+  /// Of ranks elsewhere: a run that has lost one says so by itself soon, and which.
+  bool speaks_of_another(ncclResult_t error) const { return meeting_ && error == ncclRemoteError; }
+
+  /// How many of the ranks here are on GPU `gpu`; 0 while some have not come to the first meeting.
+  int ranks_on(int gpu);
+
+ private:
+  void give_up(const std::exception_ptr& error, const std::string& why);
+  void hand_out(ncclUniqueId& id);
+  std::vector<int> missing(int64_t number);
+  void watch();
+  void look_at(int rank);
+
+  const std::unique_ptr<HostMeeting> meeting_;
+  std::vector<std::unique_ptr<Member>> members_;  ///< those that are here
+  const int ranks_;
+  const double patience_seconds_;
+
+  std::mutex beginning_;  ///< of what follows it alone
+  std::optional<ncclUniqueId> id_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::exception_ptr failure_;
+  bool quit_ = false;
+  std::thread watch_;
+};
+
+}  // namespace shardlens

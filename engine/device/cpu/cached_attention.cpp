@@ -1,0 +1,107 @@
+// Attention of new tokens to a cache of keys and values: of several tokens a sequence by the forward pass of
+// a head, of one, as generation has it, by reading the cache once, as it lies.
+#include "engine/device/cpu/attention_head.h"
+#include "engine/device/cpu/cpu_device.h"
+#include "engine/device/cpu/gemv.h"
+
+namespace shardlens::cpu {
+
+namespace {
+
+/// What cached_attention() reads and writes, where queries are one a sequence.
+template <class S>
+struct OneQuery {
+  const CacheShape& cache;
+  KeyHeads shared;
+  const S *qkv, *keys, *values;
+  S *probs, *context;
+};
+
+/// The queries of some heads of one sequence against the `seen` first rows of K and V: a row of all those
+/// heads after the other, as they lie in the cache. Its numbers are used once, and widened in registers. Of
+/// `scores` a row a head.
+template <class S, class T = Computed<S>>
+void attend_once(const OneQuery<S>& of, int64_t sequence, Range heads, int64_t seen, Rows<T> scores) {
+  const int64_t width = of.cache.head_dim, room = of.cache.room;
+  static thread_local std::vector<T> numbers;
+  numbers.resize(static_cast<size_t>(heads.size() * width));
+  const Rows<T> rows{numbers.data(), width};  // Q, then C
+  std::vector<RowProduct<T, S>> scoring, adding;
+  for (int64_t i = 0; i < heads.size(); ++i) {
+    const int64_t pair = sequence * of.cache.heads + heads.begin + i;
+    const HeadPlace query(pair, of.cache.heads, 1);
+    const HeadPlace kept(key_pair(of.shared, of.cache.heads, pair), of.shared.heads, room);
+    convert_row(query.rows(of.qkv, of.cache.grouped ? 1 : 3, 0, width).first, width, rows.at(i));
+    scoring.push_back({rows.at(i), kept.rows(of.keys, 1, 0, width), scores.at(i)});
+    adding.push_back({scores.at(i), kept.rows(of.values, 1, 0, width), rows.at(i)});
+  }
+  multiply_rows<T, S>(scoring, true, seen, width);
+  for (int64_t i = 0; i < heads.size(); ++i) {
+    S* const probs = of.probs + (sequence * of.cache.heads + heads.begin + i) * room;
+    softmax_row<T>(scores.at(i), seen, room, T(1) / std::sqrt(static_cast<T>(width)));
+    if constexpr (!std::is_same_v<S, T>) convert_row(scores.at(i), room, probs);
+  }
+  multiply_rows<T, S>(adding, false, width, seen);
+  S* const context = of.context + (sequence * of.cache.heads + heads.begin) * width;
+  convert_row(numbers.data(), heads.size() * width, context);
+}
+
+/// The same of (sequence, head) pairs, of as many at a time as a block has rows.
+template <class S, class T = Computed<S>>
+void attend_once(const OneQuery<S>& of, Range pairs, const Workspace<T>& workspace) {
+  const int64_t heads = of.cache.heads;
+  for (int64_t pair = pairs.begin, end; pair < pairs.end; pair = end) {
+    const int64_t sequence = pair / heads;
+    end = std::min({pairs.end, (sequence + 1) * heads, pair + kBlockRows});
+    Rows<T> scores = workspace.probs;
+    if constexpr (std::is_same_v<S, T>) scores = {of.probs + pair * of.cache.room, of.cache.room};
+    attend_once(of, sequence, {pair - sequence * heads, end - sequence * heads},
+                of.cache.first_position(sequence) + 1, scores);
+  }
+}
+
+}  // namespace
+
+void CpuDevice::cached_attention(const CacheShape& cache, const void* qkv, const void* keys,
+                                 const void* values, void* probs, void* context, void* workspace) {
+  with_element_type(cache.dtype, "attention with a cache", [&](auto zero) {
+    using S = decltype(zero);
+    AttentionShape shape{.dtype = cache.dtype,
+                         .batch = cache.batch,
+                         .seq = cache.seq,
+                         .heads = cache.heads,
+                         .head_dim = cache.head_dim,
+                         .causal = true};
+    AttentionShape kept = shape;  // what the rows of the cache are to the rows of QKV
+    kept.seq = cache.room;
+    const int threads = workspace == nullptr ? threads_ : std::min(threads_, kMaxTeam);
+    const KeyHeads shared = cache.grouped ? cache.keys : KeyHeads{cache.heads, 1, 0};
+    if (shape.seq == 1) {
+      const OneQuery<S> of{cache,
+                           shared,
+                           static_cast<const S*>(qkv),
+                           static_cast<const S*>(keys),
+                           static_cast<const S*>(values),
+                           static_cast<S*>(probs),
+                           static_cast<S*>(context)};
+      return for_members(threads, shape.batch * shape.heads, [&](Range pairs, int64_t member) {
+        attend_once(of, pairs, Workspace<Computed<S>>(kept, workspace, member));
+      });
+    }
+    for_pairs(threads, shape.batch * shape.heads, [&](int64_t pair, int64_t member) {
+      const int64_t first = cache.first_position(pair / shape.heads), seen = first + shape.seq;
+      const Workspace<Computed<S>> own(kept, workspace, member);
+      const HeadPlace kept_place(key_pair(shared, shape.heads, pair), shared.heads, cache.room);
+      Matrices<S> kept_rows(kept_place, seen, shape.head_dim, own.matrices);
+      const Keys<Computed<S>> read{kept_rows.input(keys, 1, 0), kept_rows.input(values, 1, 0)};
+      Matrices<S> queries({pair, shape.heads, shape.seq}, shape.seq, shape.head_dim, kept_rows.rest());
+      const Head<S> head(shape, pair, queries.input(qkv, cache.grouped ? 1 : 3, 0), read, probs, first,
+                         cache.room);
+      const auto c = queries.output(context, 1, 0);
+      forward_head(head, c, own);
+      queries.store(c, context, 1, 0);
+    });
+  });
+}
+
+}  // namespace shardlens::cpu
