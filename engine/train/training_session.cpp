@@ -21,11 +21,10 @@
 #include "engine/runtime/plan.h"
 #include "engine/runtime/run_recorder.h"
 #include "engine/runtime/sampler.h"
-#include "engine/runtime/step_times.h"
 #include "engine/train/corpus.h"
-#include "engine/train/gradient_norms.h"
 #include "engine/train/step_metrics.h"
 #include "engine/train/train_data.h"
+#include "engine/train/trained_model.h"
 
 namespace shardlens {
 namespace {
@@ -33,8 +32,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double kPublishSeconds = 0.05;  // how often steps are published while they follow fast
-
-using Events = std::vector<std::vector<StepEvent>>;  // [rank][step], of the first replica
 
 /// Lets a rank go on when the step is over, however it ended.
 struct LetGo {
@@ -68,15 +65,6 @@ std::string free_checkpoint(const train_command::Start& wish, const Settings& se
     folder = fs::path(wish.checkpoints) / fmt::format("{}{}-{}", when, which, copy);
   fs::create_directories(folder.parent_path());
   return folder.string();
-}
-
-/// What a curve keeps that goes on behind `step`.
-void keep_up_to(int64_t step, const TrainCurve& before, TrainCurve& curve) {
-  curve.saved_step = step;
-  for (const auto& known : before.steps)
-    if (known->report.step <= step) curve.steps.push_back(known);
-  for (const ValidationReport& known : before.validations)
-    if (known.step <= step) curve.validations.push_back(known);
 }
 
 /// The validation text, or nothing where it is shorter than one row.
@@ -134,36 +122,17 @@ class TrainingSession::Worker {
   const Mailbox<TrainCommand, TrainSnapshot>& mail() const { return mail_; }
 
  private:
-  /// One model while it is trained.
-  struct Run {
-    TrainCurve curve;
-    std::shared_ptr<GradientNorms> norms;
-    std::unique_ptr<Trainer> trainer;
-    bool validates = false;  ///< there is a validation text of a row or more
-    Events last_events;      ///< of the last step that nobody sampled
-    int64_t events_step = 0;
-    std::shared_ptr<const Snapshot> last_shown;  ///< the last step of all, sampled, or the one that failed
-    int64_t shown_step = 0;
-    std::shared_ptr<const TrainCurve> published;
-
-    bool goes_on() const { return trainer && curve.ended.empty() && !curve.done(); }
-  };
-
   void main();
   void handle(TrainCommand command);
-  void start(const train_command::Start& wish, const std::vector<Run>& before);
+  void start(const train_command::Start& wish, const std::vector<TrainedModel>& before);
   void restart();
   void lose_rank(int rank);
   void freeze(size_t curve);
   void train_one_step();
-  void make_step(Run& run, bool sampled);
-  void save_if_due(Run& run);
-  Result result_of(const Run& run) const;
-  std::shared_ptr<const Snapshot> shown_step(const Run& run, const Sampler& sampler);
-  std::shared_ptr<const Snapshot> failed_step(const Run& run, const RunFailed& error);
+  void make_step(TrainedModel& run, bool sampled);
   void finish_if_done();
   void stop_with(TrainState state, const std::string& message);
-  void touch(Run& run) { run.published = nullptr; }
+  void touch(TrainedModel& run) { run.published = nullptr; }
   void publish();
   bool wait();
   void cancel_running() {
@@ -176,7 +145,7 @@ class TrainingSession::Worker {
 
   // the worker's own
   TrainSnapshot now_;
-  std::vector<Run> runs_;
+  std::vector<TrainedModel> runs_;
   size_t turn_ = 0;
   std::optional<size_t> freeze_wanted_;
   std::optional<int> lose_wanted_;  ///< a rank, in the next step
@@ -189,7 +158,7 @@ class TrainingSession::Worker {
 void TrainingSession::Worker::publish() {
   ++now_.version;
   now_.curves.clear();
-  for (Run& run : runs_) {
+  for (TrainedModel& run : runs_) {
     if (!run.published) run.published = std::make_shared<const TrainCurve>(run.curve);
     now_.curves.push_back(run.published);
   }
@@ -250,7 +219,7 @@ void TrainingSession::Worker::handle(TrainCommand command) {
 
 void TrainingSession::Worker::restart() {
   if (wish_.models.empty() || now_.state == TrainState::Preparing) return;
-  const std::vector<Run> before = std::move(runs_);
+  const std::vector<TrainedModel> before = std::move(runs_);
   start(wish_, before);
 }
 
@@ -263,7 +232,8 @@ void TrainingSession::Worker::lose_rank(int rank) {
 }
 
 /// `before`: what is begun once more; its curves go on behind their checkpoints.
-void TrainingSession::Worker::start(const train_command::Start& wish, const std::vector<Run>& before) {
+void TrainingSession::Worker::start(const train_command::Start& wish,
+                                    const std::vector<TrainedModel>& before) {
   recordings_.close();
   runs_.clear();
   freeze_wanted_.reset();
@@ -285,7 +255,7 @@ void TrainingSession::Worker::start(const train_command::Start& wish, const std:
   now_.text.tokenizer = data.tokenizer->name();
   now_.text.unigram_entropy_nats = unigram_entropy_nats(*data.train);
   for (const train_command::Model& model : wish.models) {
-    Run& run = runs_.emplace_back();
+    TrainedModel& run = runs_.emplace_back();
     run.curve.name = model.name;
     run.curve.options = model.options;
     if (run.curve.options.checkpoint_every > 0)
@@ -307,8 +277,7 @@ void TrainingSession::Worker::start(const train_command::Start& wish, const std:
     run.trainer = std::make_unique<Trainer>(
         options, make_batches(data.train, *data.tokenizer, settings, settings.seed), validation);
     run.curve.options = run.trainer->options();
-    if (!options.resume.empty())
-      keep_up_to(run.trainer->steps_done(), before[runs_.size() - 1].curve, run.curve);
+    if (!options.resume.empty()) run.keep_up_to(run.trainer->steps_done(), before[runs_.size() - 1].curve);
     run.curve.plan = run.trainer->shared_plan();
     run.curve.communicator = run.trainer->executor().communicator();
     run.norms = std::make_shared<GradientNorms>(run.curve.plan->program);
@@ -329,7 +298,7 @@ void TrainingSession::Worker::start(const train_command::Start& wish, const std:
 
 void TrainingSession::Worker::freeze(size_t curve) {
   if (curve >= runs_.size()) return;
-  Run& run = runs_[curve];
+  TrainedModel& run = runs_[curve];
   if (run.last_shown) {
     now_.frozen = std::make_shared<FrozenStep>(FrozenStep{curve, run.shown_step, run.last_shown});
     if (now_.state == TrainState::Running) now_.state = TrainState::Paused;
@@ -345,7 +314,7 @@ void TrainingSession::Worker::freeze(size_t curve) {
 void TrainingSession::Worker::train_one_step() {
   while (!runs_[turn_].goes_on()) turn_ = (turn_ + 1) % runs_.size();
   const size_t curve = turn_;
-  Run& run = runs_[curve];
+  TrainedModel& run = runs_[curve];
   turn_ = (turn_ + 1) % runs_.size();
   const bool last = run.trainer->steps_done() + 1 == run.curve.options.steps;
   const bool frozen = freeze_wanted_ == curve;
@@ -353,8 +322,7 @@ void TrainingSession::Worker::train_one_step() {
     make_step(run, last || frozen);
   } catch (const RunFailed& error) {
     run.curve.failure = error.failure();
-    run.last_shown = failed_step(run, error);
-    run.shown_step = run.trainer->steps_done() + 1;
+    run.show_failure(error, now_.machine, now_.version);
     run.curve.ended = error.what();
     run.trainer.reset();
     touch(run);
@@ -377,7 +345,7 @@ void TrainingSession::Worker::train_one_step() {
   if (since.count() > kPublishSeconds || now_.state != TrainState::Running) publish();
 }
 
-void TrainingSession::Worker::make_step(Run& run, bool sampled) {
+void TrainingSession::Worker::make_step(TrainedModel& run, bool sampled) {
   Trainer& trainer = *run.trainer;
   Recorder* const recorder = recordings_.open(run.curve.plan, run.curve.communicator, PictureOptions{});
   if (!mail_.begin_unless_called([&] { running_ = &trainer.executor(); }))
@@ -424,8 +392,7 @@ void TrainingSession::Worker::make_step(Run& run, bool sampled) {
   run.curve.steps.push_back(std::make_shared<const TrainStep>(std::move(step)));
   const int64_t number = trainer.steps_done();
   if (sampler) {
-    run.last_shown = shown_step(run, *sampler);
-    run.shown_step = number;
+    run.show_step(*sampler, now_.machine, now_.version);
   } else {
     run.last_events = trainer.executor().events(program.ranks());
     run.events_step = number;
@@ -433,90 +400,17 @@ void TrainingSession::Worker::make_step(Run& run, bool sampled) {
   const int64_t every = run.curve.options.validate_every;
   const bool due = every > 0 && (number % every == 0 || run.curve.done());
   if (due && run.validates) run.curve.validations.push_back(trainer.validate());
-  save_if_due(run);
+  run.save_if_due();
   touch(run);
 }
 
-/// A disk that is full ends no training: the checkpoint before stands as it was.
-void TrainingSession::Worker::save_if_due(Run& run) {
-  const int64_t every = run.curve.options.checkpoint_every, step = run.trainer->steps_done();
-  if (run.curve.checkpoint.empty() || (step % every != 0 && !run.curve.done())) return;
-  try {
-    run.trainer->save();
-    run.curve.saved_step = step;
-    run.curve.save_problem.clear();
-  } catch (const Error& error) {
-    run.curve.save_problem = error.what();
-  }
-}
-
-/// What every step of a training is shown with.
-Result TrainingSession::Worker::result_of(const Run& run) const {
-  Result result;
-  result.plan = run.curve.plan;
-  result.communicator = run.curve.communicator;
-  result.machine = now_.machine;
-  return result;
-}
-
-/// The step that a rank ended: how far each of them came, and no values, for nobody looked at them.
-std::shared_ptr<const Snapshot> TrainingSession::Worker::failed_step(const Run& run, const RunFailed& error) {
-  const Program& program = run.curve.plan->program;
-  const Executor& executor = run.trainer->executor();
-  Result result = result_of(run);
-  result.samples = Sampler(program).samples();
-  result.events = executor.events(program.ranks() * program.replicas());
-  result.not_compared = "A training step is not run again on one rank.";
-  result.provenance =
-      fmt::format("measured in training step {}, until it ended", run.trainer->steps_done() + 1);
-  Snapshot shown;
-  shown.version = now_.version;
-  shown.settings = program.settings;
-  shown.plan = run.curve.plan;
-  shown.result = std::make_shared<const Result>(std::move(result));
-  shown.state = RunState::Failed;
-  shown.position = executor.position();
-  shown.message = error.what();
-  shown.failure = error.failure();
-  return std::make_shared<const Snapshot>(std::move(shown));
-}
-
-/// The step as the studio shows any run.
-std::shared_ptr<const Snapshot> TrainingSession::Worker::shown_step(const Run& run, const Sampler& sampler) {
-  const Program& program = run.curve.plan->program;
-  const int64_t step = run.curve.steps.back()->report.step;
-  Result result = result_of(run);
-  result.samples = sampler.samples();
-  result.not_exact = why_not_exact(sampler.plan());
-  result.not_compared =
-      "A training step is not run again on one rank. Back at the plan, Run compares the same model with its "
-      "first weights.";
-  result.gemm_ceiling_flops = run.curve.ceiling_flops;
-  result.provenance = fmt::format("measured in training step {}", step);
-  for (int rank = 0; rank < program.ranks(); ++rank)
-    result.high_water_bytes.push_back(run.trainer->executor().high_water_bytes(rank));
-  if (run.events_step > 0) {
-    set_times(result, run.last_events);
-    result.provenance =
-        fmt::format("measured: values of training step {}, times of step {}", step, run.events_step);
-  }
-  Snapshot shown;
-  shown.version = now_.version;
-  shown.settings = program.settings;
-  shown.plan = run.curve.plan;
-  shown.result = std::make_shared<const Result>(std::move(result));
-  shown.state = RunState::Done;
-  shown.position = program.steps.size();
-  return std::make_shared<const Snapshot>(std::move(shown));
-}
-
 void TrainingSession::Worker::finish_if_done() {
-  for (const Run& run : runs_) {
+  for (const TrainedModel& run : runs_) {
     if (run.goes_on()) return;
   }
   std::string ended;
   bool any_done = false;
-  for (const Run& run : runs_) {
+  for (const TrainedModel& run : runs_) {
     any_done |= run.curve.done();
     ended += (ended.empty() || run.curve.ended.empty() ? "" : "\n") + run.curve.ended;
   }
@@ -527,7 +421,7 @@ void TrainingSession::Worker::finish_if_done() {
 
 void TrainingSession::Worker::stop_with(TrainState state, const std::string& message) {
   recordings_.close();
-  for (Run& run : runs_) run.trainer.reset();
+  for (TrainedModel& run : runs_) run.trainer.reset();
   freeze_wanted_.reset();
   now_.state = state;
   now_.message = message;

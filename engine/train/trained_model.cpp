@@ -1,0 +1,91 @@
+// What of a trained model's steps is kept, saved and shown.
+#include "engine/train/trained_model.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "engine/config/error.h"
+#include "engine/runtime/step_times.h"
+
+namespace shardlens {
+
+void TrainedModel::keep_up_to(int64_t step, const TrainCurve& before) {
+  curve.saved_step = step;
+  for (const auto& known : before.steps)
+    if (known->report.step <= step) curve.steps.push_back(known);
+  for (const ValidationReport& known : before.validations)
+    if (known.step <= step) curve.validations.push_back(known);
+}
+
+void TrainedModel::save_if_due() {
+  const int64_t every = curve.options.checkpoint_every, step = trainer->steps_done();
+  if (curve.checkpoint.empty() || (step % every != 0 && !curve.done())) return;
+  try {
+    trainer->save();
+    curve.saved_step = step;
+    curve.save_problem.clear();
+  } catch (const Error& error) {
+    curve.save_problem = error.what();
+  }
+}
+
+void TrainedModel::show_step(const Sampler& sampler, const std::string& machine, uint64_t version) {
+  const Program& program = curve.plan->program;
+  shown_step = curve.steps.back()->report.step;
+  Result result = result_on(machine);
+  result.samples = sampler.samples();
+  result.not_exact = why_not_exact(sampler.plan());
+  result.not_compared =
+      "A training step is not run again on one rank. Back at the plan, Run compares the same model with its "
+      "first weights.";
+  result.gemm_ceiling_flops = curve.ceiling_flops;
+  result.provenance = fmt::format("measured in training step {}", shown_step);
+  for (int rank = 0; rank < program.ranks(); ++rank)
+    result.high_water_bytes.push_back(trainer->executor().high_water_bytes(rank));
+  if (events_step > 0) {
+    set_times(result, last_events);
+    result.provenance =
+        fmt::format("measured: values of training step {}, times of step {}", shown_step, events_step);
+  }
+  Snapshot shown = snapshot_of(std::move(result), version);
+  shown.state = RunState::Done;
+  shown.position = program.steps.size();
+  last_shown = std::make_shared<const Snapshot>(std::move(shown));
+}
+
+void TrainedModel::show_failure(const RunFailed& error, const std::string& machine, uint64_t version) {
+  const Program& program = curve.plan->program;
+  const Executor& executor = trainer->executor();
+  shown_step = trainer->steps_done() + 1;
+  Result result = result_on(machine);
+  result.samples = Sampler(program).samples();
+  result.events = executor.events(program.ranks() * program.replicas());
+  result.not_compared = "A training step is not run again on one rank.";
+  result.provenance = fmt::format("measured in training step {}, until it ended", shown_step);
+  Snapshot shown = snapshot_of(std::move(result), version);
+  shown.state = RunState::Failed;
+  shown.position = executor.position();
+  shown.message = error.what();
+  shown.failure = error.failure();
+  last_shown = std::make_shared<const Snapshot>(std::move(shown));
+}
+
+/// What every step of a training is shown with.
+Result TrainedModel::result_on(const std::string& machine) const {
+  Result result;
+  result.plan = curve.plan;
+  result.communicator = curve.communicator;
+  result.machine = machine;
+  return result;
+}
+Snapshot TrainedModel::snapshot_of(Result result, uint64_t version) const {
+  Snapshot shown;
+  shown.version = version;
+  shown.settings = curve.plan->program.settings;
+  shown.plan = curve.plan;
+  shown.result = std::make_shared<const Result>(std::move(result));
+  return shown;
+}
+
+}  // namespace shardlens
