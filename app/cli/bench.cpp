@@ -11,6 +11,7 @@
 #include "app/cli/options.h"
 #include "app/cli/plan_reports.h"
 #include "app/cli/record.h"
+#include "app/cli/request.h"
 #include "app/cli/verbs.h"
 #include "app/cli/world.h"
 #include "engine/comm/allreduce_bench.h"
@@ -256,20 +257,13 @@ Verb add_bench(CLI::App& app) {
   auto repetitions = std::make_shared<int>(9);
   app.add_option(
          "what", *what,
-         "gemm: the layer's matrix products; allreduce: the communicator; step: a layer, or a "
-         "whole model's training step; generate: token after token; calibrate: this machine, so that "
-         "plans are priced on it; scaling: the paper's points, the model's curve, and this machine's own; "
-         "overlap: row-parallel products reduced in parts beside the next part's product, or whole; "
-         "fusion: passes over the same elements as one step, or one by one; "
-         "speedup: T ranks of one thread against T = 1 on one core; "
-         "record: what being recorded costs; trace: what being traced costs; plan: a trillion parameters "
-         "priced, and a tournament; timeline: a long recording, drawn by lot, and what its timeline "
-         "costs")
+         "gemm, allreduce, step, generate, calibrate, scaling, overlap, fusion, speedup, record, trace, plan "
+         "or timeline (the end of --help says what each measures)")
       ->required()
-      ->check(CLI::IsMember({"gemm", "allreduce", "step", "generate", "calibrate", "scaling", "overlap",
-                             "fusion", "speedup", "record", "trace", "plan", "timeline"}));
+      ->check(one_of("benchmark", {"gemm", "allreduce", "step", "generate", "calibrate", "scaling", "overlap",
+                                   "fusion", "speedup", "record", "trace", "plan", "timeline"}));
   app.add_option("--repetitions", *repetitions, "Timed repetitions; median and spread are printed")
-      ->check(CLI::Range(1, 1000))
+      ->check(between(int64_t{1}, int64_t{1000}))
       ->capture_default_str();
   auto out = std::make_shared<std::string>();
   app.add_option(
@@ -285,21 +279,35 @@ Verb add_bench(CLI::App& app) {
          "--budget", *budget,
          "scaling --out: seconds it may take, calibration included; sizes that do not fit into it are "
          "left out, and said")
-      ->check(CLI::Range(1.0, 1e5))
+      ->check(between(1.0, 1e5))
       ->type_name("SECONDS")
       ->capture_default_str();
   auto timeline = std::make_shared<TimelineWish>();
   app.add_option("--events", timeline->events, "timeline: events in it, at least")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
+      ->check(between(int64_t{1}, int64_t{1} << 40))
       ->capture_default_str();
   app.add_option("--file-mib", timeline->file_mib, "timeline: pictures make the file about so large")
-      ->check(CLI::Range(0, 1 << 20))
+      ->check(between(int64_t{0}, int64_t{1 << 20}))
       ->capture_default_str();
   add_common(app, *options);
   add_delay_option(app, *options);
   auto record = std::make_shared<RecordOptions>();
   add_record_options(app, *record);
   app.footer(
+      "\nWhat it measures\n"
+      "  gemm        the layer's matrix products\n"
+      "  allreduce   the communicator\n"
+      "  step        a whole model's training step, or with --layer a layer's pass\n"
+      "  generate    token after token\n"
+      "  calibrate   this machine, so that plans are priced on it\n"
+      "  scaling     the paper's points, the model's curve, and this machine's own\n"
+      "  overlap     row-parallel products reduced in parts beside the next part's product, or whole\n"
+      "  fusion      passes over the same elements as one step, or one by one\n"
+      "  speedup     T ranks of one thread against T = 1 on one core\n"
+      "  record      what being recorded costs\n"
+      "  trace       what being traced costs\n"
+      "  plan        how long it takes to price a trillion parameters, and a tournament\n"
+      "  timeline    a long recording, drawn by lot, and what its timeline costs\n"
       "\nExamples\n  shardlens-cli bench step --model gpt2 --tp 2 --batch 4 --seq 256\n"
       "  shardlens-cli bench step --model gpt2 --layer --tp 2\n"
       "  shardlens-cli bench generate --tp 2\n"

@@ -137,20 +137,18 @@ Verb add_data(CLI::App& app) {
   app.add_option("--test", corpus.test, "Share of the documents kept for the test")->capture_default_str();
   app.add_option("--seed", corpus.seed, "Decides which documents go where")->capture_default_str();
   app.add_option("--show", options->show, "Only show how the tokenizer cuts this text");
-  app.add_flag("--json", options->json, "One JSON object on stdout, nothing else there");
-  app.footer(
-      "\nA plain text is cut into documents at lines <|endoftext|>, at the first blank line after 4 KiB and "
-      "the first "
-      "line end after\n8 KiB. Bad Unicode is repaired: invalid bytes become U+FFFD, UTF-8 once read as "
-      "Latin-1 is "
-      "turned back, line ends become LF,\ncontrol characters go, and what is left is composed (NFC).\n"
-      "\nExamples\n"
-      "  shardlens-cli data --text sample --out corpus                              the sample corpus, as "
-      "bytes\n"
-      "  shardlens-cli data --text sample --tokenizer sentencepiece:4096 --out corpus\n"
-      "  shardlens-cli data --text books/ more.jsonl --tokenizer gpt2/ --out corpus  GPT-2's vocab.json and "
-      "merges.txt\n"
-      "  shardlens-cli data --tokenizer corpus --show \"In the beginning\"\n");
+  app.add_flag("--json", options->json, "One JSON object on stdout, nothing else");
+  app.footer(R"(
+A plain text is cut into documents at lines <|endoftext|>, at the first blank line after 4 KiB and the first line end after 8 KiB.
+Bad Unicode is repaired: invalid bytes become U+FFFD, UTF-8 once read as Latin-1 is turned back, line ends become LF, control characters go, and what is left is composed (NFC).
+
+Examples
+  shardlens-cli data --text sample --out corpus                       the sample corpus, as bytes
+  shardlens-cli data --text sample --tokenizer sentencepiece:4096 --out corpus
+  shardlens-cli data --text books/ more.jsonl --tokenizer gpt2/ --out corpus
+                                                                      GPT-2's vocab.json, merges.txt
+  shardlens-cli data --tokenizer corpus --show "In the beginning"
+)");
   return [options, &app] { return app.count("--show") > 0 ? show(*options) : prepare(*options); };
 }
 

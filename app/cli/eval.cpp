@@ -141,7 +141,7 @@ Verb add_eval(CLI::App& app) {
 Examples
   shardlens-cli eval --model run/ --text held-out.txt --tp 2
   shardlens-cli eval --model gpt2/ --text wiki.test.tokens --wikitext --batch 4
-  shardlens-cli eval --model bert-run/ --text held-out.txt --batch 8      masked words, sentence order
+  shardlens-cli eval --model bert-run/ --text held-out.txt --batch 8  masked words, sentence order
   shardlens-cli eval --model gpt2/ --cloze lambada.jsonl --batch 4
 )");
   return [o] { return run_eval(*o); };

@@ -3,12 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <iostream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "app/cli/help.h"
+#include "app/cli/request.h"
 #include "app/cli/verbs.h"
 #include "app/cli/world.h"
 #include "engine/config/error.h"
@@ -18,18 +23,30 @@
 namespace {
 
 constexpr int kWrongRequest = 2;
+constexpr int kFailedRun = 3;
 
 constexpr const char* kExamples = R"(
 Examples
-  shardlens-cli plan --model gpt2 --tp 4                    the Program, its collectives, memory and time
+  shardlens-cli plan --model gpt2 --tp 4              the Program, its collectives, memory and time
   shardlens-cli plan --model megatron-8.3b --tp 8 --dtype fp16 --hardware v100-32gb
   shardlens-cli verify --model gpt2 --layer --tp 4 --split reversed --dtype fp64
   shardlens-cli step --model gpt2 --layer --tp 2 --dump layer.safetensors
-  shardlens-cli bench step --tp 2                           FLOP/s against this machine's GEMM ceiling
-  shardlens-cli data --text sample --out corpus             a corpus made ready for training
+  shardlens-cli bench step --tp 2                     FLOP/s against this machine's GEMM ceiling
+  shardlens-cli data --text sample --out corpus       a corpus made ready for training
 
 Exit codes: 0 done, 1 the check failed, 2 the request was wrong, 3 the run failed.
 )";
+
+// What was printed and did not arrive, on a full disk say, was not done. A reader that has seen enough ends
+// the program by its signal before that.
+int printed(int code) {
+  std::cout.flush();
+  const bool all = std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good();
+  if (all || code == kFailedRun || code == kWrongRequest) return code;
+  shardlens::cli::say(
+      shardlens::run_error(fmt::format("standard output could not be written: {}", std::strerror(errno))));
+  return kFailedRun;
+}
 
 // What a hanging rank's thread may still use is not torn down.
 int end(int code) {
@@ -45,8 +62,7 @@ void check_verb(const CLI::App& app, int argc, char** argv) {
   std::vector<std::string> verbs;
   for (const CLI::App* verb : app.get_subcommands({})) verbs.push_back(verb->get_name());
   if (std::find(verbs.begin(), verbs.end(), word) != verbs.end()) return;
-  throw shardlens::request_error(
-      fmt::format("there is no verb '{}'; choose one of {}", word, fmt::join(verbs, ", ")));
+  throw shardlens::unknown_name("verb", word, verbs);
 }
 
 int run(int argc, char** argv) {
@@ -56,6 +72,7 @@ int run(int argc, char** argv) {
       "T ranks.",
       "shardlens-cli"};
   app.footer(kExamples);
+  cli::lay_out_help(app);
   app.require_subcommand(1);
   try {
     const std::vector<std::pair<CLI::App*, cli::Verb>> verbs = [&] {
@@ -74,19 +91,20 @@ int run(int argc, char** argv) {
       CLI::App* generate = app.add_subcommand("generate", "Writes on from a prompt, token by token");
       all.emplace_back(generate, cli::add_generate(*generate));
       CLI::App* bench =
-          app.add_subcommand("bench", "Measures gemm, allreduce and step, as ratios to a ceiling");
+          app.add_subcommand("bench", "Measures this machine and what runs on it, as ratios to a ceiling");
       all.emplace_back(bench, cli::add_bench(*bench));
       CLI::App* data =
           app.add_subcommand("data", "Makes a corpus ready: cleaned, split, as token files; shows tokens");
       all.emplace_back(data, cli::add_data(*data));
-      CLI::App* info = app.add_subcommand(
-          "info", "Says what a recording holds, or (--backends) what there is to compute on");
+      CLI::App* info =
+          app.add_subcommand("info", "Says what a recording holds, or (--backends) what computes here");
       all.emplace_back(info, cli::add_info(*info));
       CLI::App* exported = app.add_subcommand("export", "Writes a recording as a trace or a table");
       all.emplace_back(exported, cli::add_export(*exported));
       CLI::App* diff = app.add_subcommand("diff", "Lays two recordings side by side: where did they part?");
       all.emplace_back(diff, cli::add_diff(*diff));
       for (CLI::App* ranks : {step, verify, train, eval, generate, bench}) cli::add_comm_options(*ranks);
+      for (const auto& [parsed, verb] : all) cli::read_numbers_strictly(*parsed);
       return all;
     }();
     check_verb(app, argc, argv);
@@ -96,10 +114,14 @@ int run(int argc, char** argv) {
     }
     return 0;
   } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error);
-    return code == 0 ? 0 : kWrongRequest;
+    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error);
+    fmt::print(stderr, "shardlens-cli: {}\n", cli::sentence_of(error, app));
+    return kWrongRequest;
   } catch (const std::exception& error) {
-    cli::say(error);
+    if (std::ferror(stdout) != 0)  // what prints names no file
+      cli::say(run_error(fmt::format("standard output: {}", error.what())));
+    else
+      cli::say(error);
     return cli::exit_code_of(error);
   }
 }
@@ -107,5 +129,5 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return end(run(argc, argv));
+  return end(printed(run(argc, argv)));
 }

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "engine/config/error.h"
+#include "engine/config/hardware.h"
 #include "engine/config/presets.h"
 #include "engine/config/splits.h"
 #include "engine/runtime/stored_weights.h"
@@ -31,7 +32,7 @@ Operands parse_operands(const std::string& text) {
 
 void add_model_options(CLI::App& verb, CommonOptions& o) {
   verb.add_option("--model", o.model,
-                  "Preset (gpt2, bert-base, megatron-8.3b, …) or a folder with config.json")
+                  fmt::format("Preset ({}) or a folder with config.json", fmt::join(model_names(), ", ")))
       ->group(kGroup)
       ->capture_default_str();
   verb.add_option("--norm", o.norm,
@@ -55,8 +56,7 @@ void add_model_options(CLI::App& verb, CommonOptions& o) {
           "if left out")
       ->group(kGroup)
       ->type_name("HEADS");
-  verb.add_option("--split", o.split,
-                  "megatron, reversed, replicated, row-row, column-column, or a FILE.json")
+  verb.add_option("--split", o.split, fmt::format("{}, or a FILE.json", fmt::join(split_names(), ", ")))
       ->group(kGroup)
       ->capture_default_str();
   verb.add_option("--dtype", o.dtype, "fp32, fp64, bf16 or fp16")->group(kGroup)->capture_default_str();
@@ -108,7 +108,9 @@ void add_model_options(CLI::App& verb, CommonOptions& o) {
           "several: mpirun -n 4 shardlens-cli … --tp 4 --comm mpi")
       ->group(kGroup)
       ->capture_default_str();
-  verb.add_option("--hardware", o.hardware, "Machine that times are predicted for")
+  verb.add_option("--hardware", o.hardware,
+                  fmt::format("Machine that times are predicted for: {}, or a FILE.json of bench calibrate",
+                              fmt::join(hardware_names(), ", ")))
       ->group(kGroup)
       ->capture_default_str();
   verb.add_option("--threads", o.threads_per_rank, "Threads a rank computes with; 0: its share of the cores")

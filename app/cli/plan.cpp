@@ -9,6 +9,7 @@
 #include "app/cli/options.h"
 #include "app/cli/plan_price.h"
 #include "app/cli/plan_reports.h"
+#include "app/cli/request.h"
 #include "app/cli/verbs.h"
 #include "engine/config/presets.h"
 #include "engine/config/units.h"
@@ -193,31 +194,34 @@ Verb add_plan(CLI::App& app) {
   add_cache_option(app, *options);
   app.add_option("--pp", *stages,
                  "P: prices a training step in P pipeline stages, which the engine does not run (1: none), "
-                 "instead of printing its steps; any size in milliseconds");
+                 "instead of printing its steps; takes milliseconds at any size");
   app.add_flag("--tournament", *tournament,
                "Ranks every split on every T x D of the ranks by predicted time, within a limit of memory");
   app.add_option("--ranks", wish->ranks, "tournament: T x D; --tp times --dp if left out")
-      ->check(CLI::Range(1, 1 << 20));
+      ->check(between(int64_t{1}, int64_t{1 << 20}));
   app.add_option("--top", wish->listed, "tournament: how many are listed")
-      ->check(CLI::Range(1, 1000))
+      ->check(between(int64_t{1}, int64_t{1000}))
       ->capture_default_str();
   app.add_option("--memory", wish->memory_bytes, "tournament: bytes a rank may hold, such as 40e9")
-      ->check(CLI::PositiveNumber);
+      ->check(above_zero());
   app.add_option("--run", wish->run, "tournament: runs so many of the listed here, after bench calibrate")
-      ->check(CLI::Range(0, 100));
+      ->check(between(int64_t{0}, int64_t{100}));
   app.add_flag("--algebra", *algebra,
                "The layout algebra as Markdown: layouts, collectives, the linear layer");
   app.add_flag("--figures", *figures, "The worked figures of the texts, as printed and exact");
-  app.footer(
-      "\nExamples\n  shardlens-cli plan --model gpt2 --tp 4 --split reversed\n"
-      "  shardlens-cli plan --model gpt2 --tp 4 --batch 1 --seq 1 --cache 1024    # the next token\n"
-      "  shardlens-cli plan --model megatron-8.3b --tp 8 --dtype fp16 --seq 1024 --hardware v100-32gb "
-      "--json\n  shardlens-cli plan --model gpt-1t --tp 8 --pp 64 --dp 6 --micro-batches 512 --batch 3072 "
-      "--seq 2048 --dtype fp16 --recompute full --hardware a100-80gb\n"
-      "  shardlens-cli plan --tournament --model megatron-8.3b --ranks 16 --batch 16 --seq 1024 --dtype fp16 "
-      "--recompute full --hardware a100-80gb-2-nodes\n"
-      "  shardlens-cli plan --tournament --model gpt2-10m --ranks 2 --run 5\n"
-      "  shardlens-cli plan --figures\n  shardlens-cli plan --algebra\n");
+  app.footer(R"(
+Examples
+  shardlens-cli plan --model gpt2 --tp 4 --split reversed
+  shardlens-cli plan --model gpt2 --tp 4 --batch 1 --seq 1 --cache 1024    the next token
+  shardlens-cli plan --model megatron-8.3b --tp 8 --dtype fp16 --seq 1024 --hardware v100-32gb
+  shardlens-cli plan --model gpt-1t --tp 8 --pp 64 --dp 6 --micro-batches 512 --batch 3072 \
+      --seq 2048 --dtype fp16 --recompute full --hardware a100-80gb
+  shardlens-cli plan --tournament --model megatron-8.3b --ranks 16 --batch 16 --seq 1024 \
+      --dtype fp16 --recompute full --hardware a100-80gb-2-nodes
+  shardlens-cli plan --tournament --model gpt2-10m --ranks 2 --run 5
+  shardlens-cli plan --figures
+  shardlens-cli plan --algebra
+)");
   return [options, stages, wish, tournament, figures, algebra] {
     if (*algebra) {
       fmt::print("{}", algebra_table());

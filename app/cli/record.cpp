@@ -1,5 +1,6 @@
 // --record FILE.shardlens.
 #include "app/cli/record.h"
+#include "app/cli/request.h"
 
 #include <fmt/format.h>
 
@@ -23,25 +24,25 @@ void add_record_options(CLI::App& verb, RecordOptions& options) {
   verb.add_option("--record", options.path,
                   "FILE.shardlens: writes what every rank did, step by step, into one SQLite file; "
                   "meanwhile shardlens --recording FILE.shardlens watches the run live")
-      ->check(CLI::NonexistentPath)
+      ->check(new_file())
       ->group(group);
   const auto option = [&](const char* name, auto& value, const char* help) {
     return verb.add_option(name, value, help)->group(group)->capture_default_str();
   };
   option("--record-limit", options.most_megabytes,
          "Megabytes the recording may have; pictures take half of them at most")
-      ->check(CLI::PositiveNumber);
+      ->check(above_zero());
   option(
       "--record-pictures", options.pictures,
       "Of which tensors a picture, statistics and a hash are kept. all: of every one in every pass; off: of "
       "none; budget: of every one in the first pass, and then of as many a pass, in turn, as "
       "--record-budget pays for")
-      ->check(CLI::IsMember({"off", "budget", "all"}));
+      ->check(one_of("choice of pictures", {"off", "budget", "all"}));
   option("--record-budget", options.budget_percent, "Percent of the steps' time that pictures may take")
-      ->check(CLI::Range(0.0, 100.0));
+      ->check(between(0.0, 100.0));
   option("--record-picture-size", options.picture_size,
          "Rows and columns of a picture at most; pieces with no more elements are kept exactly")
-      ->check(CLI::Range(int64_t{1}, kPictureExtent));
+      ->check(between(int64_t{1}, int64_t{kPictureExtent}));
 }
 
 void refuse_recording(const RecordOptions& options, const std::string& why) {

@@ -69,17 +69,18 @@ Verb add_step(CLI::App& app) {
       "--dump", *dump,
       "Writes full tensors as safetensors. A whole model: loss, losses, logits, hidden, grad.<name> "
       "and, after updates, param.<name>. A layer: X, hidden (its output), grad.Y, grad.X, grad.<name>");
-  app.footer(
-      "\nA whole model takes any T here: heads that T does not divide are cut unevenly unless --heads-policy "
-      "says otherwise.\n"
-      "\nExamples\n  shardlens-cli step --model gpt2-tiny --tp 2 --updates 10 --lr 1e-3\n"
-      "  shardlens-cli step --model FOLDER --tokens tokens.npy --tp 2 --dp 2 --dtype fp64 --dump "
-      "out.safetensors\n"
-      "  shardlens-cli step --model gpt2 --layer --tp 4 --dump layer.safetensors\n"
-      "  shardlens-cli step --model gpt2 --layer --tp 4 --delay 2:attn.proj:20    what waiting for rank 2 "
-      "costs\n"
-      "  shardlens-cli step --model gpt2 --layer 3 --weights model.safetensors --input x.npy --batch 1 --seq "
-      "64\n");
+  app.footer(R"(
+A whole model takes any T here: heads that T does not divide are cut unevenly unless --heads-policy says otherwise.
+
+Examples
+  shardlens-cli step --model gpt2-tiny --tp 2 --updates 10 --lr 1e-3
+  shardlens-cli step --model FOLDER --tokens tokens.npy --tp 2 --dp 2 --dtype fp64 \
+      --dump out.safetensors
+  shardlens-cli step --model gpt2 --layer --tp 4 --dump layer.safetensors
+  shardlens-cli step --model gpt2 --layer --tp 4 --delay 2:attn.proj:20  what waiting costs
+  shardlens-cli step --model gpt2 --layer 3 --weights model.safetensors --input x.npy --batch 1 \
+      --seq 64
+)");
   return [options, model_options, record, dump] {
     if (is_whole_model(*options)) return run_model_step(*options, *model_options, *record, *dump);
     const std::shared_ptr<const Plan> plan = make_plan(to_settings(*options));

@@ -10,6 +10,7 @@
 #include "app/cli/late_report.h"
 #include "app/cli/options.h"
 #include "app/cli/record.h"
+#include "app/cli/request.h"
 #include "app/cli/verbs.h"
 #include "app/cli/verify_break.h"
 #include "app/cli/verify_sweep.h"
@@ -132,7 +133,7 @@ Verb add_verify(CLI::App& app) {
   auto* steps_option = app.add_option("--steps", *steps,
                                       "With --break, of a whole model: train it sound and broken, side by "
                                       "side on the built-in text, for so many steps, such as 50")
-                           ->check(CLI::Range(1, 100000));
+                           ->check(between(int64_t{1}, int64_t{100000}));
   CLI::Option* sweep =
       app.add_option(
              "--sweep", *degrees,
@@ -143,7 +144,7 @@ Verb add_verify(CLI::App& app) {
   app.footer(
       "\nRelative error is |sharded - serial| / |serial| over the gathered tensor; the bound is 5e-15 in "
       "fp64, "
-      "3e-6 in fp32\nand 0 with integer operands. Replicated tensors must also be the same bits on every "
+      "3e-6 in fp32 and 0 with integer operands. Replicated tensors must also be the same bits on every "
       "rank.\n"
       "\nExamples\n  shardlens-cli verify --model gpt2-tiny --tp 4 --dp 2\n  shardlens-cli verify --model "
       "gpt2 --layer --tp 4 --split reversed --dtype fp64\n"

@@ -1,5 +1,6 @@
 // Joining the other processes.
 #include "app/cli/world.h"
+#include "app/cli/request.h"
 
 #include <fmt/format.h>
 
@@ -148,7 +149,8 @@ void add_comm_options(CLI::App& verb) {
   const std::string group = "Processes";
   verb.add_option("--comm-timeout",
                   "Seconds that the processes wait for each other at the start and at the end")
-      ->check(CLI::Range(1.0, 86400.0))
+      ->check(between(1.0, 86400.0))
+      ->type_name("SECONDS")
       ->default_str("60")
       ->group(group);
 }

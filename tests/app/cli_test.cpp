@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <sstream>
 #include <string>
 
 #include "tests/app/process.h"
@@ -30,6 +33,40 @@ TEST(Cli, HelpTeachesWithExamples) {
     EXPECT_EQ(ended.code, 0) << verb;
     EXPECT_TRUE(contains(ended.out, "Examples")) << verb;
   }
+}
+
+// Characters, not bytes: the text is UTF-8.
+size_t columns(const std::string& line) {
+  return static_cast<size_t>(
+      std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+constexpr const char* kVerbs[] = {"",         "plan",  "step", "verify", "train",  "eval",
+                                  "generate", "bench", "data", "info",   "export", "diff"};
+
+TEST(Cli, HelpIsReadInAHundredColumns) {
+  for (const char* verb : kVerbs) {
+    std::istringstream lines(run(std::string(verb) + " --help").out);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(columns(line), 100u) << verb << ": " << line;
+  }
+}
+
+// Every option whose help asks for a number refuses what is none, and says so by its name.
+TEST(Cli, NumbersAreReadStrictly) {
+  for (const char* verb : kVerbs) {
+    if (std::string(verb).empty()) continue;
+    const std::string help = run(std::string(verb) + " --help").out;
+    const std::regex number(R"(^  (--[a-z0-9-]+) (INT|UINT|FLOAT|SECONDS|TOKENS|HEADS|\[INDEX\])\b)",
+                            std::regex::multiline);
+    for (std::sregex_iterator one(help.begin(), help.end(), number), end; one != end; ++one) {
+      const std::string option = (*one)[1];
+      const Ended ended = run(std::string(verb) + " " + option + "=1x");
+      EXPECT_EQ(ended.code, 2) << verb << " " << option;
+      EXPECT_TRUE(contains(ended.err, "\"1x\" is not a")) << verb << " " << option << ": " << ended.err;
+    }
+  }
+  // Digits after a zero are no octal number.
+  EXPECT_TRUE(contains(run("plan --model gpt2-tiny --layer --seq 0100").out, "sequence 100"));
 }
 
 TEST(Cli, PlanJsonOfMegatronHasTwoAllReducesEachWayAtEveryT) {
@@ -191,12 +228,41 @@ TEST(Cli, WrongRequestsEndWithTwoAndNameTheRemedy) {
       {"bench speedup --tp 1", "--tp 2"},
       {"plan --model gpt2-tiny --seq 8 --cache 4", "cache of 8"},
       {"dance", "dance"},
-      {"plan --tp two", "two"},
+      {"plan --tp two", "--tp: \"two\" is not a whole number"},
+      {"plan --tp ''", "--tp: \"\" is not a whole number"},
+      {"plan --batch 99999999999999999999", "99999999999999999999"},
+      {"plan --seed -1", "0 or more"},
+      {"plan --dropout nan", "--dropout: \"nan\" is not a number"},
+      {"plan --tournament --memory nan", "nan"},
+      {"plan --tournament --memory -1", "above 0"},
+      {"plan --tp 2 --tp 4", "--tp is given more than once"},
+      {"plan --modle gpt2", "did you mean --model?"},
+      {"plan --json=foo", "--json"},
+      {"plan --model gpt2 -- --tp", "after the verb"},
+      {"info --backends x.shardlens", "give one of them"},
+      {"plan extra", "extra"},
+      {"plann", "did you mean \"plan\"?"},
+      {"", "verify"},
+      {"export x.shardlens", "out is missing"},
+      {"bench step --repetitions 0", "choose from 1 to 1000"},
+      {"step --record . ", "give a name that nothing has yet"},
+      {"step --record-budget nan", "nan"},
+      {"train --comm-timeout 0", "choose from 1 to 86400"},
   };
   for (const WrongRequest& request : requests) {
     const Ended ended = run(request.arguments);
     EXPECT_EQ(ended.code, 2) << request.arguments << "\n" << ended.err;
     EXPECT_TRUE(contains(ended.err + ended.out, request.must_say)) << request.arguments << "\n" << ended.err;
+  }
+}
+
+TEST(Cli, OutputThatDoesNotArriveIsAFailedRun) {
+  if (access("/dev/full", W_OK) != 0) GTEST_SKIP() << "no /dev/full here";
+  for (const char* arguments : {"--help", "plan --figures", "plan --model gpt2-tiny --layer --json",
+                                "step --model gpt2-tiny --layer --seq 8 --batch 1"}) {
+    const Ended ended = run(std::string(arguments) + " > /dev/full");
+    EXPECT_EQ(ended.code, 3) << arguments;
+    EXPECT_TRUE(contains(ended.err, "standard output")) << ended.err;
   }
 }
 

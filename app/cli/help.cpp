@@ -1,0 +1,86 @@
+// The layout of --help.
+#include "app/cli/help.h"
+
+#include <memory>
+#include <sstream>
+
+#include "engine/config/utf8.h"
+
+namespace shardlens::cli {
+namespace {
+
+constexpr size_t kColumns = 100;
+constexpr size_t kNameColumns = 30;
+
+class Layout : public CLI::Formatter {
+ public:
+  Layout() { column_width(kNameColumns); }
+
+  std::string make_option_desc(const CLI::Option* option) const override {
+    return broken_into_lines(option->get_description(), kColumns - kNameColumns);
+  }
+
+  std::string make_description(const CLI::App* app) const override {
+    return broken_into_lines(app->get_description(), kColumns) + "\n";
+  }
+
+  // Paragraphs are broken anew, examples stay as they are.
+  std::string make_footer(const CLI::App* app) const override {
+    std::string out, paragraph;
+    const auto end_paragraph = [&] {
+      if (!paragraph.empty()) out += broken_into_lines(paragraph, kColumns) + '\n';
+      paragraph.clear();
+    };
+    std::istringstream lines(app->get_footer());
+    for (std::string line; std::getline(lines, line);) {
+      if (line.empty() || line[0] == ' ') {
+        end_paragraph();
+        out += line + '\n';
+      } else {
+        paragraph += line + ' ';
+      }
+    }
+    end_paragraph();
+    return out;
+  }
+
+  // "INT:INT in [1 - 9]" says it twice.
+  std::string make_option_opts(const CLI::Option* option) const override {
+    std::string text = CLI::Formatter::make_option_opts(option);
+    const size_t colon = text.find(':');
+    const size_t in = text.find(" in [");
+    if (colon != std::string::npos && in != std::string::npos && colon < in) text.erase(colon, in - colon);
+    return text;
+  }
+};
+
+}  // namespace
+
+std::string broken_into_lines(const std::string& text, size_t columns) {
+  std::string out;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!out.empty()) out += '\n';
+    std::istringstream words(line);
+    size_t used = 0;
+    for (std::string word; words >> word;) {
+      const size_t length = character_count(word);
+      if (used > 0 && used + 1 + length > columns) {
+        out += '\n';
+        used = 0;
+      } else if (used > 0) {
+        out += ' ';
+        ++used;
+      }
+      out += word;
+      used += length;
+    }
+  }
+  return out;
+}
+
+void lay_out_help(CLI::App& app) {
+  app.formatter(std::make_shared<Layout>());
+}
+
+}  // namespace shardlens::cli

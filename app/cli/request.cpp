@@ -1,0 +1,181 @@
+// Numbers and refusals of the command line.
+#include "app/cli/request.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <system_error>
+
+#include "engine/config/error.h"
+#include "engine/config/suggest.h"
+
+namespace shardlens::cli {
+namespace {
+
+// The whole of `text` as a T in decimal; nothing where it is more, less or too large.
+template <class T>
+std::optional<T> read(const std::string& text) {
+  T value{};
+  const char* begin = text.data() + (!text.empty() && text[0] == '+' ? 1 : 0);
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(begin, end, value);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
+// A checked whole number is handed on without leading zeros, which the parser would take for octal.
+template <class T>
+CLI::Validator whole_number(const char* expected) {
+  return CLI::Validator(
+      [expected](std::string& text) -> std::string {
+        const std::optional<T> value = read<T>(text);
+        if (!value) return fmt::format("\"{}\" is not {}", text, expected);
+        text = std::to_string(*value);
+        return {};
+      },
+      "");
+}
+
+// A number within limits, which --help gives too.
+template <class T>
+CLI::Validator within(T least, T most) {
+  return CLI::Validator(
+      [least, most](std::string& text) -> std::string {
+        const std::optional<T> value = read<T>(text);
+        if (value && *value >= least && *value <= most) return {};
+        return fmt::format("{} is not possible; choose from {} to {}", text, least, most);
+      },
+      fmt::format(" in [{} - {}]", least, most));
+}
+
+CLI::Validator finite_number() {
+  return CLI::Validator(
+      [](std::string& text) -> std::string {
+        const std::optional<double> value = read<double>(text);
+        if (value && std::isfinite(*value)) return {};
+        return fmt::format("\"{}\" is not a number; give one such as 0.5 or 1e-3", text);
+      },
+      "");
+}
+
+// The verb that was asked for, or the program where it came to none.
+const CLI::App& asked_for(const CLI::App& app) {
+  const std::vector<CLI::App*> verbs = app.get_subcommands();
+  return verbs.empty() ? app : *verbs.front();
+}
+
+std::string full_name(const CLI::App& verb) {
+  return verb.get_parent() == nullptr ? verb.get_name()
+                                      : verb.get_parent()->get_name() + " " + verb.get_name();
+}
+
+// What was left over belongs to nothing: an option with a typing error mostly.
+std::string left_over(const CLI::App& app) {
+  const CLI::App& verb = asked_for(app);
+  const std::vector<std::string> rest = app.remaining(true);
+  const auto is_option = [](const std::string& text) { return text.size() > 1 && text[0] == '-'; };
+  auto word = std::find_if(rest.begin(), rest.end(), is_option);
+  const std::string help = fmt::format("{} --help lists what there is", full_name(verb));
+  if (word == rest.end())
+    return fmt::format("\"{}\" is one word too many; {}", rest.empty() ? std::string() : rest.front(), help);
+  const std::string name = word->substr(0, word->find('='));
+  std::vector<std::string> names;
+  for (const CLI::Option* option : verb.get_options())
+    for (const std::string& known : option->get_lnames()) names.push_back("--" + known);
+  if (std::find(names.begin(), names.end(), name) != names.end())
+    return fmt::format("{} stands where no option is read: write it after the verb and before any --", name);
+  const std::string nearest = nearest_name(name, names);
+  const bool near = edit_distance(name, nearest) <= static_cast<int>(nearest.size()) / 3;
+  return fmt::format("{} is no option of {}{}; {}", name, verb.get_name(),
+                     near ? fmt::format("; did you mean {}?", nearest) : "", help);
+}
+
+std::string missing(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App& verb = asked_for(app);
+  if (&verb == &app) {
+    std::vector<std::string> verbs;
+    for (const CLI::App* one : app.get_subcommands({})) verbs.push_back(one->get_name());
+    return fmt::format("say what to do: one of {}; {} --help teaches them", join(verbs), app.get_name());
+  }
+  for (const CLI::Option* option : verb.get_options()) {
+    if (option->get_required() && option->count() == 0)
+      return fmt::format("{} is missing: {}; see {} --help", option->get_name(), option->get_description(),
+                         full_name(verb));
+  }
+  return error.what();
+}
+
+}  // namespace
+
+void read_numbers_strictly(CLI::App& verb) {
+  const std::set<std::string> whole{"INT", "HEADS", "TOKENS", "[INDEX]"}, real{"FLOAT", "SECONDS"};
+  for (CLI::Option* option : verb.get_options([](const CLI::Option*) { return true; })) {
+    const std::string type = option->get_type_name();
+    const std::string name = type.substr(0, type.find(':'));
+    if (whole.count(name) > 0)
+      option->transform(whole_number<int64_t>("a whole number; give one in digits, such as 2"));
+    if (name == "UINT")
+      option->transform(whole_number<uint64_t>("a whole number of 0 or more; give one in digits, such as 7"));
+    if (real.count(name) > 0) option->transform(finite_number());
+  }
+}
+
+CLI::Validator one_of(const std::string& what, std::vector<std::string> names) {
+  return CLI::Validator(
+      [what, names = std::move(names)](std::string& text) -> std::string {
+        if (std::find(names.begin(), names.end(), text) != names.end()) return {};
+        return unknown_name(what, text, names).what();
+      },
+      "");
+}
+
+CLI::Validator new_file() {
+  return CLI::Validator(
+      [](std::string& path) -> std::string {
+        std::error_code ignored;
+        if (!std::filesystem::exists(std::filesystem::symlink_status(path, ignored))) return {};
+        return path + " is there already; give a name that nothing has yet, or move it away";
+      },
+      "");
+}
+
+CLI::Validator above_zero() {
+  return CLI::Validator(
+      [](std::string& text) -> std::string {
+        const std::optional<double> value = read<double>(text);
+        return value && *value > 0 ? std::string() : fmt::format("{} is not above 0", text);
+      },
+      "");
+}
+
+CLI::Validator between(int64_t least, int64_t most) {
+  return within(least, most);
+}
+
+CLI::Validator between(double least, double most) {
+  return within(least, most);
+}
+
+std::string sentence_of(const CLI::ParseError& error, const CLI::App& app) {
+  const std::string said = error.what();
+  const std::string option = said.substr(0, said.find(':'));
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) return left_over(app);
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) return missing(app, error);
+  if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr)
+    return fmt::format("{}; see {} --help", said, full_name(asked_for(app)));
+  if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) return said + ": give one of them";
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+    if (said.find("At Most 1 ") != std::string::npos) return option + " is given more than once";
+    if (said.find(" missing") != std::string::npos)
+      return fmt::format("{} needs a value; see {} --help", option, full_name(asked_for(app)));
+  }
+  return said;
+}
+
+}  // namespace shardlens::cli

@@ -1,0 +1,27 @@
+// What a command line may say, before any verb looks at it: numbers are read strictly, and what the parser
+// refuses is said in a sentence that names the option, what was given and what would work.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace shardlens::cli {
+
+/// Every option of the verb that takes a number takes nothing else: decimal digits, within 64 bits or finite,
+/// no sign before a seed. To be called once all of them are there.
+void read_numbers_strictly(CLI::App& verb);
+
+/// One of `names`, or a request that names the nearest.
+CLI::Validator one_of(const std::string& what, std::vector<std::string> names);
+/// A name that nothing has yet: a run does not write over another's file.
+CLI::Validator new_file();
+CLI::Validator above_zero();
+CLI::Validator between(int64_t least, int64_t most);
+CLI::Validator between(double least, double most);
+
+/// What was wrong with the command line, and what would be right; one line without its end.
+std::string sentence_of(const CLI::ParseError& error, const CLI::App& app);
+
+}  // namespace shardlens::cli
