@@ -9,6 +9,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <sstream>
 #include <string>
 
@@ -164,12 +165,17 @@ ProcessWorld* joined_processes() {
 }
 
 int exit_code_of(const std::exception& error) {
+  if (dynamic_cast<const std::filesystem::filesystem_error*>(&error) != nullptr) return kWrongRequest;
   const auto* known = dynamic_cast<const Error*>(&error);
   return known != nullptr && known->kind() == ErrorKind::Request ? kWrongRequest : kFailedRun;
 }
 
 void say(const std::exception& error) {
-  fmt::print(stderr, "shardlens-cli: {}\n", error.what());
+  // The standard library's own words name a call, and the file last.
+  if (const auto* file = dynamic_cast<const std::filesystem::filesystem_error*>(&error))
+    fmt::print(stderr, "shardlens-cli: {}: {}\n", file->path1().string(), file->code().message());
+  else
+    fmt::print(stderr, "shardlens-cli: {}\n", error.what());
 }
 
 int run_in_world(const CLI::App& parsed, const Verb& verb) {

@@ -1,10 +1,14 @@
 // Calls into SQLite, with every return code looked at.
 #include "engine/io/sqlite.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -39,14 +43,30 @@ bool is_utf8(const std::string& text) {
   }
 }
 
+// Makes an empty file, which is a database without tables. Of two that make the same one, one does.
+void make_file(const std::string& path) {
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (file >= 0) {
+    close(file);
+    return;
+  }
+  if (errno == EEXIST)
+    throw request_error(fmt::format("{} is there already; name another file, or remove it", path));
+  if (errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == EROFS)
+    throw request_error(
+        fmt::format("cannot write {}: {} is not a folder that can be written to; choose "
+                    "another one",
+                    path, std::filesystem::absolute(path).parent_path().string()));
+  throw request_error(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+}
+
 }  // namespace
 
 Database::Database(const std::string& path, Access access) : path_(path) {
   std::error_code ignored;
   const bool is_new = access == Access::Create || access == Access::Forgotten;
   const bool is_there = std::filesystem::exists(path, ignored);
-  if (access == Access::Create && is_there)
-    throw request_error(fmt::format("{} is there already; name another file, or remove it", path));
+  if (access == Access::Create) make_file(path);
   if (!is_new && !is_there) throw request_error(fmt::format("{}: there is no such file", path));
   if (!is_new && !std::filesystem::is_regular_file(path, ignored))
     throw request_error(fmt::format("{} is not a file", path));
@@ -60,11 +80,7 @@ Database::Database(const std::string& path, Access access) : path_(path) {
     const std::string why = handle_ ? sqlite3_errmsg(handle_) : sqlite3_errstr(code);
     sqlite3_close(handle_);
     handle_ = nullptr;
-    if ((code & 0xff) == SQLITE_CANTOPEN && access == Access::Create)
-      throw request_error(
-          fmt::format("cannot write {}: {} is not a folder that can be written to; choose "
-                      "another one",
-                      path, std::filesystem::absolute(path).parent_path().string()));
+    if (access == Access::Create) std::filesystem::remove(path, ignored);
     throw request_error(fmt::format("{}: {}", path, why));
   }
   sqlite3_busy_timeout(handle_, kBusyMilliseconds);

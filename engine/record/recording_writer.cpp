@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <set>
 
 #include "engine/config/error.h"
@@ -76,10 +77,19 @@ RecordingWriter::RecordingWriter(const std::string& path, const RecordingHeader&
       program_(header.program),
       link_(std::make_unique<LiveLink>(path)),
       database_(std::make_unique<Database>(path, Database::Access::Create)) {
-  write_header(header);
+  try {
+    write_header(header);
+    overview_ = std::make_unique<OverviewBuilder>(*database_, program_);
+    pictures_ = std::make_unique<Pictures>(*database_, limits_.file_bytes / 2);
+  } catch (...) {  // on a full disk: what holds nothing would only be in the way of the next run
+    pictures_.reset();
+    overview_.reset();
+    database_.reset();
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+    throw;
+  }
   link_->made();
-  overview_ = std::make_unique<OverviewBuilder>(*database_, program_);
-  pictures_ = std::make_unique<Pictures>(*database_, limits_.file_bytes / 2);
   thread_ = std::thread([this] { main(); });
 }
 

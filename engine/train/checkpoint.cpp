@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <optional>
 
 #include "engine/config/error.h"
 #include "engine/config/model_config.h"
@@ -18,6 +19,7 @@
 #include "engine/io/atomic_file.h"
 #include "engine/io/json.h"
 #include "engine/io/safetensors.h"
+#include "engine/io/sole_writer.h"
 #include "engine/runtime/parameters.h"
 #include "engine/train/loss_scaler.h"
 #include "engine/train/model_state.h"
@@ -207,7 +209,9 @@ void check_checkpoint_place(const std::string& folder) {
 void save_checkpoint(const std::string& folder, const TrainingState& state, const TrainText& text,
                      const Executor& executor, const Program& program) {
   const fs::path path = place(folder), part = part_of(path);
+  std::optional<SoleWriter> sole;
   try {
+    sole.emplace(path.string());
     fs::remove_all(part);
     fs::create_directories(part);
     write_files(part, state, text, executor, program);
@@ -215,7 +219,7 @@ void save_checkpoint(const std::string& folder, const TrainingState& state, cons
     bring_to_disk(path.parent_path());
   } catch (const std::exception& error) {
     std::error_code ignored;
-    fs::remove_all(part, ignored);
+    if (sole) fs::remove_all(part, ignored);  // else it is another run's
     const bool before = fs::exists(path / kState);
     throw run_error(
         fmt::format("the checkpoint of step {} could not be saved: {}{}", state.step, error.what(),

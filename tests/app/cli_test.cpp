@@ -306,6 +306,18 @@ TEST(Cli, AFileCutShortIsRefusedAndNothingIsWritten) {
   EXPECT_FALSE(std::filesystem::exists(dump));
 }
 
+TEST(Cli, ANameThatNoFileCanHaveIsAWrongRequest) {
+  const std::string name(300, 'n');
+  for (const std::string& arguments :
+       {"step --model gpt2-tiny --seq 8 --dump " + name, "plan --model " + name + "/x",
+        "step --model gpt2-tiny --seq 8 --record " + name, "info " + name}) {
+    const Ended ended = run(arguments);
+    EXPECT_EQ(ended.code, 2) << ended.err;
+    EXPECT_TRUE(contains(ended.err, name.substr(0, 60)) && !contains(ended.err, "filesystem error"))
+        << ended.err;
+  }
+}
+
 TEST(Cli, ADumpThatCannotBeWrittenLeavesNothingBehind) {
   const Ended ended = run(std::string("step --tp 2 ") + kTiny + "--dump /nonexistent/folder/out.safetensors");
   EXPECT_NE(ended.code, 0);

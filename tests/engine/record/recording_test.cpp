@@ -3,7 +3,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -161,6 +163,22 @@ TEST_F(RecordingTest, AFileThatIsNoneIsSaidToBe) {
   Database(path("other"), Database::Access::Create).run("CREATE TABLE t(x)");
   EXPECT_THAT(error_of(path("other")), HasSubstr("no Shardlens recording"));
   EXPECT_THAT(error_of(path("")), HasSubstr("is not a file"));
+}
+
+// The limit on a file's size stands for a full disk.
+TEST_F(RecordingTest, WhatCannotBeBegunLeavesNoFile) {
+  rlimit old{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &old), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit = old;
+  limit.rlim_cur = 2'000;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  EXPECT_THROW(record(path("run.shardlens")), Error);
+  setrlimit(RLIMIT_FSIZE, &old);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_TRUE(fs::is_empty(path("")));
+  record(path("run.shardlens"));  // and once there is room again, under the same name
+  EXPECT_EQ(Recording(path("run.shardlens")).totals().passes, 3);
 }
 
 TEST_F(RecordingTest, AFolderThatIsNotThereIsNamed) {

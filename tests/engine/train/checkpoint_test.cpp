@@ -11,6 +11,7 @@
 
 #include "engine/config/presets.h"
 #include "engine/io/safetensors.h"
+#include "engine/io/sole_writer.h"
 #include "engine/train/bytes_tokenizer.h"
 #include "engine/train/model_state.h"
 #include "tests/engine/io/test_folder.h"
@@ -147,6 +148,23 @@ TEST_F(CheckpointTest, LeftoversOfAKillAreNoObstacle) {
   EXPECT_EQ(resumed(1, 1).steps_done(), 2);
   fs::rename(path("run"), path("run.previous"));  // killed between two moves
   EXPECT_EQ(resumed(1, 1).steps_done(), 2);
+}
+
+// As of two runs that were given one folder: the files of one do not come among those of the other.
+TEST_F(CheckpointTest, TwoRunsDoNotSaveToOneFolderAtOnce) {
+  Trainer trainer = trained(small_model(1), 1);
+  trainer.step();
+  {
+    const SoleWriter other(path("run"));
+    fs::create_directories(path("run.part"));
+    write("run.part/model.safetensors", "another's");
+    EXPECT_THAT(error_of([&] { trainer.save(); }),
+                AllOf(HasSubstr("another run is writing"), HasSubstr("stands as it was")));
+    EXPECT_EQ(contents("run.part/model.safetensors"), "another's");
+  }
+  trainer.save();
+  EXPECT_EQ(read_training_state(path("run")).step, 2);
+  EXPECT_EQ(files_in_folder(), 1u);
 }
 
 TEST_F(CheckpointTest, FilesOfAPersonStay) {

@@ -1,0 +1,47 @@
+// One writer at a time, by a lock that the system takes away when its holder ends, however it ends.
+#include "engine/io/sole_writer.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "engine/config/error.h"
+
+namespace shardlens {
+namespace {
+
+// False where the file was removed, or made anew, between being opened and being locked.
+bool is_at(int file, const std::string& path) {
+  struct stat opened {
+  }, named{};
+  return fstat(file, &opened) == 0 && stat(path.c_str(), &named) == 0 && opened.st_ino == named.st_ino &&
+         opened.st_dev == named.st_dev;
+}
+
+}  // namespace
+
+SoleWriter::SoleWriter(const std::string& path) : lock_path_(path + ".lock") {
+  do {
+    if (file_ >= 0) close(file_);
+    file_ = open(lock_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (file_ < 0) return;  // who cannot write here is told so when it tries
+    if (flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+      close(file_);
+      file_ = -1;
+      throw run_error(
+          fmt::format("another run is writing {} at this moment; give each run a place of its own", path));
+    }
+  } while (!is_at(file_, lock_path_));
+}
+
+SoleWriter::~SoleWriter() {
+  if (file_ < 0) return;
+  unlink(lock_path_.c_str());
+  close(file_);
+}
+
+}  // namespace shardlens

@@ -1,0 +1,23 @@
+// One writer at a time: two runs that were given the same place do not mix their files there.
+#pragma once
+
+#include <string>
+
+namespace shardlens {
+
+/// Holds the lock of `path` for as long as it lives: the file `path`.lock beside it, which goes with it. What
+/// a killed process leaves of it holds nobody up. Where the file system has no locks, this is none.
+class SoleWriter {
+ public:
+  /// Throws a run Error when somebody else, in this process or another one, holds it.
+  explicit SoleWriter(const std::string& path);
+  ~SoleWriter();
+  SoleWriter(const SoleWriter&) = delete;
+  SoleWriter& operator=(const SoleWriter&) = delete;
+
+ private:
+  std::string lock_path_;
+  int file_ = -1;
+};
+
+}  // namespace shardlens
