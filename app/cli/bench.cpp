@@ -24,7 +24,6 @@
 #include "engine/runtime/ceiling.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/process_world.h"
-#include "engine/train/generate_bench.h"
 
 namespace shardlens::cli {
 namespace {
@@ -204,48 +203,6 @@ int bench_calibrate(const CommonOptions& options, int repetitions, const std::st
         100 * check.times.error());
   }
   fmt::print("\nstored in {}\n", path);
-  return 0;
-}
-
-int bench_generate(const CommonOptions& options, int repetitions) {
-  const Settings s = to_settings(options);
-  const GenerateBench bench = shardlens::bench_generate(s, repetitions);
-  if (options.json) {
-    ordered_json op_seconds = ordered_json::object();
-    for (const OpTime& time : bench.op_times) op_seconds[to_string(time.op)] = time.seconds;
-    fmt::print("{}\n", ordered_json{{"token_seconds", bench.median_seconds},
-                                    {"lowest_seconds", bench.lowest_seconds},
-                                    {"highest_seconds", bench.highest_seconds},
-                                    {"tokens_per_second", bench.tokens_per_second()},
-                                    {"repetitions", repetitions},
-                                    {"prompt_tokens", bench.prompt_tokens},
-                                    {"prompt_seconds", bench.prompt_seconds},
-                                    {"weight_bytes", bench.weight_bytes},
-                                    {"read_ceiling_bytes_per_second", bench.read_bytes_per_second},
-                                    {"of_read_ceiling", bench.of_read_ceiling},
-                                    {"op_seconds", op_seconds}}
-                           .dump());
-    return 0;
-  }
-  fmt::print("{} · generation · T = {} · split {} · {} · {}\n\n", s.model.title, s.tp, s.split.name,
-             to_string(s.dtype), machine_description());
-  fmt::print("a token               {:.2f} ms median ({:.2f} … {:.2f} ms, {} rounds)\n",
-             bench.median_seconds * 1e3, bench.lowest_seconds * 1e3, bench.highest_seconds * 1e3,
-             repetitions);
-  fmt::print("speed                 {:.1f} tokens/s, after a prompt of {} tokens that took {:.0f} ms\n",
-             bench.tokens_per_second(), bench.prompt_tokens, bench.prompt_seconds * 1e3);
-  fmt::print("weights read          {} bytes a token, all ranks together\n",
-             grouped_text(bench.weight_bytes));
-  fmt::print(
-      "read ceiling          {:.1f} GB/s, measured in turn with the tokens, by all cores or by the GPUs\n",
-      bench.read_bytes_per_second / 1e9);
-  fmt::print("of the ceiling        {:.1f} %\n", 100 * bench.of_read_ceiling);
-  fmt::print("\nrank 0 in the last token\n");
-  for (const OpTime& time : bench.op_times) {
-    const double share = time.seconds / bench.median_seconds;
-    if (share >= 0.001)
-      fmt::print("  {:<20} {:>9.3f} ms {:>6.1f} %\n", to_string(time.op), time.seconds * 1e3, share * 100);
-  }
   return 0;
 }
 

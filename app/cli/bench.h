@@ -20,6 +20,9 @@ int bench_growth(const CommonOptions& options, const GrowthWish& wish);
 /// `bench step`.
 int bench_step(const CommonOptions& options, int repetitions, const RecordOptions& record);
 
+/// `bench generate`.
+int bench_generate(const CommonOptions& options, int repetitions);
+
 /// `bench record`; the recordings stay where `out` names them.
 int bench_record(const CommonOptions& options, int repetitions, const std::string& out,
                  const RecordOptions& record);

@@ -7,6 +7,7 @@
 
 #include "app/cli/bench.h"
 #include "app/cli/late_report.h"
+#include "app/cli/op_times.h"
 #include "engine/config/units.h"
 #include "engine/device/device.h"
 #include "engine/runtime/plan.h"
@@ -62,8 +63,6 @@ int bench_step(const CommonOptions& options, int repetitions, const RecordOption
   finish_recording(recorder.get(), record, options.json ? stderr : stdout);
   const Settings& s = plan->program.settings;
   if (options.json) {
-    ordered_json op_seconds = ordered_json::object();
-    for (const OpTime& time : bench.op_times) op_seconds[to_string(time.op)] = time.seconds;
     fmt::print("{}\n", ordered_json{{"step_seconds", bench.median_seconds},
                                     {"lowest_seconds", bench.lowest_seconds},
                                     {"highest_seconds", bench.highest_seconds},
@@ -73,7 +72,7 @@ int bench_step(const CommonOptions& options, int repetitions, const RecordOption
                                     {"gemm_ceiling_flops", bench.ceiling_flops},
                                     {"of_gemm_ceiling", bench.of_ceiling},
                                     {"collective_seconds", bench.collective_seconds},
-                                    {"op_seconds", op_seconds},
+                                    {"op_seconds", op_times_json(bench.op_times)},
                                     {"predicted_seconds", bench.times.predicted_seconds},
                                     {"predicted_on", bench.times.predicted_on},
                                     {"late", late_json(plan->program, bench.late)},
@@ -100,11 +99,7 @@ int bench_step(const CommonOptions& options, int repetitions, const RecordOption
              bench.ceiling_flops / 1e9);
   fmt::print("of the ceiling        {:.1f} %\n", 100 * bench.of_ceiling);
   fmt::print("\nrank 0 in the fastest repetition\n");
-  for (const OpTime& time : bench.op_times) {
-    const double share = time.seconds / bench.lowest_seconds;
-    if (share >= 0.001)
-      fmt::print("  {:<20} {:>9.2f} ms {:>6.1f} %\n", to_string(time.op), time.seconds * 1e3, share * 100);
-  }
+  print_op_times(bench.op_times, bench.lowest_seconds);
   if (!bench.late.empty()) fmt::print("\n");
   print_late(stdout, plan->program, bench.late);
   if (bench.times.known()) print_times(bench.times, plan->program);

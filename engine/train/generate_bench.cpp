@@ -86,7 +86,12 @@ GenerateBench bench_generate(const Settings& settings, int rounds) {
       const Clock::time_point token_begin = Clock::now();
       const int32_t next = choose_token(logits, greedy, generator.length());
       generator.feed(std::span(&next, 1));
-      token_seconds += seconds_since(token_begin);
+      const double seconds_of_token = seconds_since(token_begin);
+      token_seconds += seconds_of_token;
+      if (round > 0 && (bench.op_times.empty() || seconds_of_token < bench.fastest_token_seconds)) {
+        bench.fastest_token_seconds = seconds_of_token;
+        bench.op_times = time_by_op(generator.executor().trace(0), program);
+      }
       read_seconds += static_cast<double>(bench.weight_bytes) / read();
     }
     if (round == 0) continue;
@@ -99,7 +104,6 @@ GenerateBench bench_generate(const Settings& settings, int rounds) {
   bench.highest_seconds = *std::max_element(seconds.begin(), seconds.end());
   bench.read_bytes_per_second = median_of(ceilings);
   bench.of_read_ceiling = median_of(ratios);
-  bench.op_times = time_by_op(generator.executor().trace(0), program);
   return bench;
 }
 

@@ -22,6 +22,11 @@ TEST(GenerateBench, CountsEveryMatrixOnceForAToken) {
   EXPECT_GT(bench.of_read_ceiling, 0);
   EXPECT_LE(bench.lowest_seconds, bench.median_seconds);
   EXPECT_LE(bench.median_seconds, bench.highest_seconds);
+  EXPECT_LE(bench.fastest_token_seconds, bench.lowest_seconds);
+  double in_steps = 0;
+  for (const OpTime& time : bench.op_times) in_steps += time.seconds;
+  EXPECT_GT(in_steps, 0);
+  EXPECT_LE(in_steps, bench.fastest_token_seconds);
   EXPECT_THAT(error_of([&] { bench_generate(settings, 7); }), HasSubstr("Try --seq 128."));
 }
 

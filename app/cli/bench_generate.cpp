@@ -1,0 +1,52 @@
+// `bench generate`: token after token, against how fast this machine reads the weights.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "app/cli/bench.h"
+#include "app/cli/op_times.h"
+#include "engine/config/units.h"
+#include "engine/runtime/plan.h"
+#include "engine/train/generate_bench.h"
+
+namespace shardlens::cli {
+
+using nlohmann::ordered_json;
+
+int bench_generate(const CommonOptions& options, int repetitions) {
+  const Settings s = to_settings(options);
+  const GenerateBench bench = shardlens::bench_generate(s, repetitions);
+  if (options.json) {
+    fmt::print("{}\n", ordered_json{{"token_seconds", bench.median_seconds},
+                                    {"lowest_seconds", bench.lowest_seconds},
+                                    {"highest_seconds", bench.highest_seconds},
+                                    {"tokens_per_second", bench.tokens_per_second()},
+                                    {"repetitions", repetitions},
+                                    {"prompt_tokens", bench.prompt_tokens},
+                                    {"prompt_seconds", bench.prompt_seconds},
+                                    {"weight_bytes", bench.weight_bytes},
+                                    {"read_ceiling_bytes_per_second", bench.read_bytes_per_second},
+                                    {"of_read_ceiling", bench.of_read_ceiling},
+                                    {"op_seconds", op_times_json(bench.op_times)}}
+                           .dump());
+    return 0;
+  }
+  fmt::print("{} · generation · T = {} · split {} · {} · {}\n\n", s.model.title, s.tp, s.split.name,
+             to_string(s.dtype), machine_description());
+  fmt::print("a token               {:.2f} ms median ({:.2f} … {:.2f} ms, {} rounds)\n",
+             bench.median_seconds * 1e3, bench.lowest_seconds * 1e3, bench.highest_seconds * 1e3,
+             repetitions);
+  fmt::print("speed                 {:.1f} tokens/s, after a prompt of {} tokens that took {:.0f} ms\n",
+             bench.tokens_per_second(), bench.prompt_tokens, bench.prompt_seconds * 1e3);
+  fmt::print("weights read          {} bytes a token, all ranks together\n",
+             grouped_text(bench.weight_bytes));
+  fmt::print(
+      "read ceiling          {:.1f} GB/s, measured in turn with the tokens, by all cores or by the GPUs\n",
+      bench.read_bytes_per_second / 1e9);
+  fmt::print("of the ceiling        {:.1f} %\n", 100 * bench.of_read_ceiling);
+  fmt::print("\nrank 0 in the fastest token ({:.2f} ms)\n", bench.fastest_token_seconds * 1e3);
+  print_op_times(bench.op_times, bench.fastest_token_seconds);
+  return 0;
+}
+
+}  // namespace shardlens::cli

@@ -1,0 +1,22 @@
+// Both forms of the same list.
+#include "app/cli/op_times.h"
+
+#include <fmt/format.h>
+
+namespace shardlens::cli {
+
+nlohmann::ordered_json op_times_json(const std::vector<OpTime>& times) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (const OpTime& time : times) json[to_string(time.op)] = time.seconds;
+  return json;
+}
+
+void print_op_times(const std::vector<OpTime>& times, double whole_seconds) {
+  for (const OpTime& time : times) {
+    const double share = time.seconds / whole_seconds;
+    if (share >= 0.001)
+      fmt::print("  {:<20} {:>9.3f} ms {:>6.1f} %\n", to_string(time.op), time.seconds * 1e3, share * 100);
+  }
+}
+
+}  // namespace shardlens::cli
