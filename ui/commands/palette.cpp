@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "engine/config/utf8.h"
 #include "ui/commands/commands.h"
@@ -99,6 +100,7 @@ struct PaletteState {
   std::string typed;
   int chosen = 0;
   int opened_frame = -2;
+  bool refused = false;  ///< what was chosen is not possible now: one goes on typing
 };
 
 }  // namespace
@@ -118,7 +120,7 @@ void draw_palette(const Context& context) {
               {viewport.Pos.x + viewport.Size.x / 2, viewport.Pos.y + context.px(64)}, {0.5f, 0}, {width, 0},
               context.px(8), ImGuiWindowFlags_NoScrollbar);
   ImGui::SetNextItemWidth(-1);
-  if (just_opened) ImGui::SetKeyboardFocusHere();
+  if (just_opened || std::exchange(state.refused, false)) ImGui::SetKeyboardFocusHere();
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(context.px(12), context.px(8)));
   if (ImGui::InputTextWithHint("##search", "Type a few letters of a command", &state.typed)) state.chosen = 0;
   ImGui::PopStyleVar();
@@ -161,7 +163,12 @@ void draw_palette(const Context& context) {
     draw_row(context, min, max, match, enabled);
   }
   ImGui::EndChild();
-  draw_explanation(context, count > 0 ? found[static_cast<size_t>(state.chosen)].command->help : "");
+  if (count > 0) {
+    const UiCommand& chosen = *found[static_cast<size_t>(state.chosen)].command;
+    draw_explanation(context, (chosen.is_enabled(context) ? "" : "Not possible now. ") + chosen.help);
+  } else {
+    draw_explanation(context, "");
+  }
   ImGui::PopStyleVar();
 
   if (end_cover()) view.close_covers();
@@ -170,6 +177,8 @@ void draw_palette(const Context& context) {
     if (command.is_enabled(context)) {
       view.palette_open = false;
       command.run(context);
+    } else {
+      state.refused = true;
     }
   }
 }
