@@ -102,7 +102,7 @@ void draw_header(const Context& context, const Tracks& tracks, float reserve = 0
   const float after_buttons = draw_transport(context) + context.px(24);
   std::vector<std::string> notes = summaries(context.snapshot, tracks);
   TextStyle note_style = small;
-  if (context.snapshot.stale()) {
+  if (shows_stale(context.snapshot)) {
     const std::string& activity = context.snapshot.activity;
     notes = {activity.empty() ? "out of date" : "out of date, " + activity};
     note_style.colour = theme.text;
