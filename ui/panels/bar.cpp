@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <optional>
 #include <set>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "ui/commands/command_button.h"
 #include "ui/late.h"
 #include "ui/panels/bar_chips.h"
+#include "ui/panels/replay_parts.h"
 #include "ui/panels/setup.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
@@ -25,6 +27,7 @@ namespace shardlens::ui {
 namespace {
 
 constexpr float kGap = 8;
+constexpr size_t kParity = 1, kProvenance = 3;  // of the chips
 
 /// How much of itself the Bar shows.
 struct Detail {
@@ -39,7 +42,7 @@ struct Detail {
   ChipDetail others = ChipDetail::Full;
 
   ChipDetail chip(size_t index, const Chip& chip) const {
-    const ChipDetail detail = index == 1 ? parity : others;
+    const ChipDetail detail = index == kParity ? parity : others;
     return detail == ChipDetail::Least && chip.least_text.empty() ? ChipDetail::MarkOnly : detail;
   }
   ChipDetail late() const { return others == ChipDetail::MarkOnly ? ChipDetail::Least : others; }
@@ -233,7 +236,9 @@ void draw_size_list(const Context& c, Settings settings) {
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(c.px(8), c.px(8)));
   draw_number("Batch", settings.batch);
   draw_number("Sequence", settings.seq);
-  ImGui::TextDisabled("%s tokens", grouped_text(settings.batch * settings.seq).c_str());
+  const bool counts = settings.batch > 0 && settings.seq > 0 &&
+                      settings.batch <= std::numeric_limits<int64_t>::max() / settings.seq;
+  ImGui::TextDisabled("%s", counts ? (grouped_text(settings.batch * settings.seq) + " tokens").c_str() : "");
   ImGui::PopStyleVar();
 }
 
@@ -285,19 +290,49 @@ float row_width(const Context& c, const Row& row) {
   return width;
 }
 
+/// The row with what its chips say once a run is over. While it is under way they change several times a
+/// second, and no button may move from under the mouse for that.
+Row at_rest(const Snapshot& snapshot, Row row) {
+  const bool lasts = snapshot.state == RunState::Refused || snapshot.state == RunState::Failed ||
+                     snapshot.state == RunState::Cancelled || (snapshot.result && snapshot.result->replayed);
+  if (lasts) return row;
+  Chip& parity = row.chips[kParity];
+  parity.text = "equals serial \u00B7 0.0e-0 in dWproj";
+  parity.short_text = "= serial \u00B7 0.0e-0";
+  parity.least_text = "0.0e-0";
+  Chip& provenance = row.chips[kProvenance];
+  provenance.text = provenance.short_text = provenance.least_text = "out of date";
+  return row;
+}
+
+/// The last chip says less for the moment, rather than that the row is wider than `available` pixels; under
+/// the mouse it says all.
+Row fitted_row(const Context& c, Row row, float available) {
+  Chip& chip = row.chips[kProvenance];
+  const float excess = row_width(c, row) - available;
+  if (excess <= 0 || row.detail.chip(kProvenance, chip) == ChipDetail::MarkOnly) return row;
+  const std::string words = row.detail.others == ChipDetail::Full ? chip.text : chip.short_text;
+  chip.tooltip = words + "\n" + chip.tooltip;
+  chip.text = chip.short_text = chip.least_text =
+      chip_words(c, words, chip_width(c, chip, row.detail.others) - excess);
+  return row;
+}
+
 Row choose_row(const Context& c, const Settings& settings, float available) {
   Row row;
   row.degrees = degree_segments(settings);
   row.chips = {record_chip(c.recorded.runs, c.recorded.steps, c.theme), parity_chip(c.snapshot, c.theme),
                communicator_chip(c.snapshot, c.theme), provenance_chip(c.snapshot, c.theme)};
   if (!settings.delays.empty()) row.late = late_chip(settings, c.theme);
+  Row fits;
   for (const Detail& detail : details()) {
     row.detail = detail;
     row.fields = field_texts(settings, detail);
     row.buttons = button_texts(detail);
-    if (row_width(c, row) <= available) break;
+    fits = fitted_row(c, row, available);
+    if (row_width(c, at_rest(c.snapshot, row)) <= available && row_width(c, fits) <= available) break;
   }
-  return row;
+  return fits;
 }
 
 /// A button that runs one of the table's commands.
@@ -344,6 +379,7 @@ void draw_bar(const Context& c) {
     draw_list(c, id, clicked, [&] { content(c, settings); });
     ImGui::SameLine();
   };
+  const ImVec2 fields = ImGui::GetCursorScreenPos();
   ImGui::BeginDisabled(c.replay.is_open());  // these are the recording's
   draw_field_with_list("Model", row.fields.model, draw_model_list);
   if (row.detail.layer) draw_field_with_list("Layer", row.fields.layer, draw_layer_list);
@@ -358,6 +394,8 @@ void draw_bar(const Context& c) {
   if (row.detail.dtype) draw_field_with_list("dtype", row.fields.dtype, draw_dtype_list);
   draw_field_with_list("Size", row.fields.size, draw_size_list);
   ImGui::EndDisabled();
+  const ImVec2 buttons = ImGui::GetCursorScreenPos();
+  explain_fixed(c, fields, {buttons.x, buttons.y + c.px(kControlHeight)});
   draw_command(c, "Run", row.buttons.run, ButtonLook::Accent, "run.run");
   ImGui::SameLine();
   draw_command(c, "Step", row.buttons.step, ButtonLook::Plain, "walk.forward");

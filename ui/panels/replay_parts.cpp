@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 
+#include "ui/commands/commands.h"
 #include "ui/widgets/format.h"
 
 namespace shardlens::ui {
@@ -75,6 +76,16 @@ void go_to(const Context& context, const ReplayNote& note) {
   select_step(context.view, context.replay.recording->plan->program, note.note.step);
   context.view.selected_rank = note.note.rank;
   context.view.scroll_to_selection = true;
+}
+
+void explain_fixed(const Context& context, ImVec2 min, ImVec2 max) {
+  if (!context.replay.is_open() || !ImGui::IsMouseClicked(ImGuiMouseButton_Left)) return;
+  if (!ImGui::IsWindowHovered(ImGuiHoveredFlags_ChildWindows) || !ImGui::IsMouseHoveringRect(min, max))
+    return;
+  context.view.said = fmt::format(
+      "These are the settings of the recording, which stay as they are. Close it ({}) to choose others; "
+      "\"Run here too\" runs these on this machine.",
+      key_text(find_command("replay.close").keys.front()));
 }
 
 std::string place_of(const ReplaySnapshot& replay, const ReplayNote& note) {

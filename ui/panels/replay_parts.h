@@ -1,6 +1,8 @@
 // What the strip of a replay, its notes and its commands have in common.
 #pragma once
 
+#include <imgui.h>
+
 #include <span>
 #include <string>
 #include <vector>
@@ -36,6 +38,10 @@ std::string place_of(const ReplaySnapshot& replay, const ReplayNote& note);
 /// such text, for which there is always room.
 std::string age_text(const ReplaySnapshot& replay, double now_seconds);
 inline constexpr const char* kLongestAge = "stands still: 00:00 min";
+
+/// After what a recording shows of its own settings, drawn from `min` to `max` in this window: a click on it
+/// changes nothing, so it is answered by what would.
+void explain_fixed(const Context& context, ImVec2 min, ImVec2 max);
 
 /// The file without its folder.
 std::string file_name(const std::string& path);

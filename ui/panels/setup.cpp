@@ -20,6 +20,7 @@
 #include "ui/faults.h"
 #include "ui/late.h"
 #include "ui/panels/machine_rows.h"
+#include "ui/panels/replay_parts.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/form.h"
 #include "ui/widgets/paint.h"
@@ -459,6 +460,7 @@ void draw_setup(const Context& context) {
               {context.fonts.body, context.px(kSmallSize), context.theme.dim}, "of the recording",
               Align::Right);
   ImGui::Dummy({0, title.size + context.px(8)});
+  const ImVec2 fields = ImGui::GetCursorScreenPos();
   ImGui::BeginDisabled(replays);
   draw_model(context, wanted);
   draw_degrees(context, wanted);
@@ -470,6 +472,8 @@ void draw_setup(const Context& context) {
   draw_run_settings(context, wanted);
   draw_late_ranks(context, wanted);
   ImGui::EndDisabled();
+  const ImVec2 end{fields.x + ImGui::GetContentRegionAvail().x, ImGui::GetCursorScreenPos().y};
+  explain_fixed(context, fields, end);
   draw_memory_per_rank(context, wanted);
   ImGui::PopStyleVar();
 }

@@ -152,11 +152,20 @@ const std::string& chip_text(const Chip& chip, ChipDetail detail) {
          : detail == ChipDetail::Short ? chip.short_text
                                        : chip.least_text;
 }
+
+/// What a chip is wider than its words.
+float chip_padding(const Context& c) {
+  return c.px(12 + 8 + 8 + 12);
+}
 }  // namespace
+
+std::string chip_words(const Context& c, const std::string& words, float width) {
+  return fitted(chip_style(c), words, width - chip_padding(c));
+}
 
 float chip_width(const Context& c, const Chip& chip, ChipDetail detail) {
   if (detail == ChipDetail::MarkOnly) return c.px(kChipHeight);
-  return std::ceil(text_width(chip_style(c), chip_text(chip, detail)) + c.px(12 + 8 + 8 + 12));
+  return std::ceil(text_width(chip_style(c), chip_text(chip, detail)) + chip_padding(c));
 }
 
 bool draw_chip(const Context& c, const char* id, const Chip& chip, ChipDetail detail) {

@@ -50,6 +50,8 @@ struct Chip {
   Mark mark = Mark::Dot;
 };
 enum class ChipDetail { Full, Short, Least, MarkOnly };
+/// `words`, shortened so that a chip with them is at most `width` wide.
+std::string chip_words(const Context& context, const std::string& words, float width);
 float chip_width(const Context& context, const Chip& chip, ChipDetail detail);
 bool draw_chip(const Context& context, const char* id, const Chip& chip, ChipDetail detail);
 
