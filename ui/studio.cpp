@@ -217,6 +217,31 @@ void Studio::follow_selection() {
   view_.open_section = sections_of(followed_).of_step[static_cast<size_t>(view_.selected_step)];
 }
 
+/// Of what was clicked in this frame, before which `selected` was the step: one that the run has not reached
+/// is gone to; a moment of a recording takes the selection along, unless a step was chosen with it.
+void Studio::follow_clicks(const Context& context, StepId selected) {
+  const bool seeks = std::any_of(
+      replay_outbox_.begin(), replay_outbox_.end(),
+      [](const ReplayCommand& command) { return std::holds_alternative<replay_command::Seek>(command); });
+  const bool walks = std::any_of(outbox_.begin(), outbox_.end(), [](const Command& command) {
+    return std::holds_alternative<command::Seek>(command);
+  });
+  const bool selects = view_.selected_step != selected;
+  if (selects && !seeks && !walks) reach_selection(context);
+  if (!replay_outbox_.empty() || !outbox_.empty()) sought_ = seeks && !selects;
+}
+
+/// Whoever comes back to the Stage finds the step that was selected meanwhile.
+void Studio::find_on_stage() {
+  if (view_.tab == Tab::Stage) {
+    const std::pair place(followed_.get(), view_.selected_step);
+    if (std::exchange(left_stage_, false) && place != stage_place_) find_frames_ = kFindFrames;
+    stage_place_ = place;
+  } else {
+    left_stage_ = true;
+  }
+}
+
 /// A strip over the whole width of the window, `top` below its upper edge: the Bar, and that of a replay.
 void Studio::draw_strip(const Context& context, const char* name, float top, float height,
                         void (*draw)(const Context&)) {
@@ -306,7 +331,7 @@ void Studio::draw_tab(const Context& context, const char* name, Tab tab, void (*
   ImGui::End();
 }
 
-/// A sentence about the studio itself, at the bottom, until it is clicked away.
+/// A sentence about the studio itself, at the bottom, until it is closed.
 void Studio::draw_message(const Context& context) {
   if (!view_.said.empty()) message_ = std::exchange(view_.said, {});
   if (message_.empty()) return;
@@ -324,7 +349,7 @@ void Studio::draw_message(const Context& context) {
   ImGui::PopStyleColor();
   ImGui::PopStyleVar();
   ImGui::TextWrapped("%s", message_.c_str());
-  if (ImGui::Button("Close")) message_.clear();
+  if (ImGui::Button("Close  (Esc)")) message_.clear();
   ImGui::End();
 }
 
@@ -456,10 +481,16 @@ void Studio::frame() {
   take_snapshots();
   follow_program();
   follow_diff_jump();
+  find_on_stage();
   look_at_recording();
   prepare_style();
 
   const Context now = context();
+  const StepId selected = view_.selected_step;
+  // Escape closes what lies on top, and the message last.
+  const bool on_top = view_.covered() || ImGui::GetIO().WantTextInput ||
+                      ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup);
+  if (!on_top && ImGui::IsKeyPressed(ImGuiKey_Escape, false)) message_.clear();
   handle_keys(now);
   draw_palette(now);
   draw_sheet(now);
@@ -510,6 +541,7 @@ void Studio::frame() {
   draw_panel(now, "Timeline", draw_timeline, true);
   layout_.end(now, centre_hint(now));
   draw_message(now);
+  follow_clicks(now, selected);
 
   for (size_t i = 0; i < std::size(wishes); ++i) {
     if (granted[i]) *wishes[i] = false;

@@ -87,6 +87,8 @@ class Studio {
   void draw_frozen(const Context& context);
   void follow_program();
   void follow_selection();
+  void find_on_stage();
+  void follow_clicks(const Context& context, StepId selected);
   void draw_strip(const Context& context, const char* name, float top, float height,
                   void (*draw)(const Context&));
   void draw_panel(const Context& context, const char* name, void (*draw)(const Context&), bool is_result);
@@ -102,6 +104,9 @@ class Studio {
   Heatmaps heatmaps_;
   Layout layout_;
   Player player_;
+  bool sought_ = false;      ///< a moment of the recording was asked for last: the selection follows there
+  bool left_stage_ = false;  ///< another tab is in front
+  std::pair<const Plan*, StepId> stage_place_{};  ///< what was selected when the Stage was last in front
   Session session_;
   TrainingSession training_;
   BreakSession breaks_;

@@ -66,8 +66,8 @@ void Studio::follow_recording(const ReplaySnapshot& before) {
   history_.send(history_command::Open{replayed_->recording->path, {plan, &plan->program}});
 }
 
-/// What is said is shown; what is played is followed by the selection; what is closed gives its place to a
-/// run.
+/// What is said is shown; what is played or sought is followed by the selection; what is closed gives its
+/// place to a run.
 void Studio::follow_replay(const ReplaySnapshot& before) {
   if (replayed_->messages != before.messages) {
     message_ = replayed_->message;
@@ -77,6 +77,7 @@ void Studio::follow_replay(const ReplaySnapshot& before) {
   const bool opened =
       replayed_->is_open() && !same_recording(replayed_->recording.get(), before.recording.get());
   if (opened) {
+    if (replayed_->messages == before.messages) message_.clear();  // what could not be opened before it
     view_.playing = view_.replay.choosing = false;
     view_.replay.beside = view_.replay.run_here = false;
     view_.replay.edited = 0;
@@ -101,7 +102,7 @@ void Studio::follow_replay(const ReplaySnapshot& before) {
   if (replayed_->follows && !opened && before.recording) follow_newest(before.recording->seconds);
   const bool moved =
       !before.shown || before.shown->position != replayed_->shown->position || before.pass != replayed_->pass;
-  if (replayed_->playing && moved && replayed_->shown->plan) {
+  if ((replayed_->playing || sought_) && moved && replayed_->shown->plan) {
     const auto at = static_cast<StepId>(replayed_->shown->position);
     select_step(view_, replayed_->shown->plan->program, std::max(0, at - 1));
     view_.scroll_to_selection = true;

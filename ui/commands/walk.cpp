@@ -85,6 +85,15 @@ void walk_to(const Context& context, StepId step) {
   context.send(command::Seek{static_cast<size_t>(target) + 1});
 }
 
+void reach_selection(const Context& context) {
+  const RunState state = context.snapshot.state;
+  const StepId step = context.view.selected_step;
+  if (step < 0 || !can_walk(context) || is_playing(context)) return;
+  if (state != RunState::Paused && state != RunState::Done) return;  // it is on its way there
+  if (static_cast<size_t>(step) < context.snapshot.position) return;
+  context.send(command::Seek{static_cast<size_t>(step) + 1});
+}
+
 void walk_forward(const Context& context) {
   if (can_walk(context)) walk_to(context, beside(context, context.view.selected_step, 1));
 }

@@ -16,6 +16,10 @@ void walk_to_previous_collective(const Context& context);  ///< or to the first
 void walk_to_first(const Context& context);
 void walk_to_last(const Context& context);
 
+/// The selection changed by a click. A step that the run has not reached yet is gone to, so that the Stage
+/// holds what the Inspector shows; one that is done stays done, and so do those after it.
+void reach_selection(const Context& context);
+
 /// The selection has nowhere to go: it is at the last step of what is open.
 bool stands_at_the_end(const Context& context);
 

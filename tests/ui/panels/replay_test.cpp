@@ -214,6 +214,28 @@ TEST_F(ReplayTab, TheLineOfTheWholeRecordingGoesToAMoment) {
   });
   settle(harness);
   EXPECT_NEAR(harness.studio().replayed().seconds, 0.75 * whole, 0.01 * whole);
+  const auto steps = static_cast<StepId>(harness.studio().replayed().shown->position);
+  EXPECT_EQ(harness.view().selected_step, std::max(0, steps - 1)) << "the selection goes there too";
+}
+
+TEST_F(ReplayTab, AClickOnARecordingsSettingsSaysWhyTheyStay) {
+  StudioHarness harness;
+  ASSERT_TRUE(open(harness, record()));
+  const auto says_something = [] {
+    const ImGuiWindow* found = ImGui::FindWindowByName("Message");
+    return found != nullptr && found->Active && !found->Hidden;
+  };
+  for (const char* fixed : {"//Bar/T/1", "//Setup/T = 1"}) {
+    ASSERT_FALSE(says_something());
+    harness.perform([&](ImGuiTestContext& person) {
+      person.MouseMoveToPos(person.ItemInfo(fixed).RectFull.GetCenter());
+      person.MouseClick();
+    });
+    harness.draw_frames(2);
+    EXPECT_TRUE(says_something()) << fixed;
+    harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_Escape); });
+    harness.draw_frames(2);
+  }
 }
 
 TEST_F(ReplayTab, NotesAreWrittenFoundAndFollowed) {
@@ -296,10 +318,10 @@ TEST_F(ReplayTab, AFileThatIsNoneIsSaidAndChangesNothing) {
   EXPECT_THAT(harness.studio().replayed().message, HasSubstr("is no SQLite database"));
   EXPECT_EQ(harness.studio().replayed().recording, recording);
   harness.perform([](ImGuiTestContext& person) {
-    EXPECT_TRUE(person.ItemExists("//Message/Close")) << "it says so";
-    person.ItemClick("//Message/Close");
+    EXPECT_TRUE(person.ItemExists("//Message/Close  (Esc)")) << "it says so";
+    person.ItemClick("//Message/Close  (Esc)");
     person.Yield(3);
-    EXPECT_FALSE(person.ItemExists("//Message/Close"));
+    EXPECT_FALSE(person.ItemExists("//Message/Close  (Esc)"));
   });
 }
 
