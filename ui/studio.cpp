@@ -349,7 +349,9 @@ void Studio::draw_message(const Context& context) {
   ImGui::PopStyleColor();
   ImGui::PopStyleVar();
   ImGui::TextWrapped("%s", message_.c_str());
-  if (ImGui::Button("Close  (Esc)")) message_.clear();
+  if (ImGui::Button("Close")) message_.clear();
+  ImGui::SameLine();
+  ImGui::TextDisabled("Esc");
   ImGui::End();
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <set>
@@ -314,7 +315,7 @@ Row fitted_row(const Context& c, Row row, float available) {
   const std::string words = row.detail.others == ChipDetail::Full ? chip.text : chip.short_text;
   chip.tooltip = words + "\n" + chip.tooltip;
   chip.text = chip.short_text = chip.least_text =
-      chip_words(c, words, chip_width(c, chip, row.detail.others) - excess);
+      chip_words(c, words, std::floor(chip_width(c, chip, row.detail.others) - excess));
   return row;
 }
 
