@@ -12,6 +12,7 @@
 #include "app/cli/plan_reports.h"
 #include "app/cli/record.h"
 #include "app/cli/request.h"
+#include "app/cli/table.h"
 #include "app/cli/verbs.h"
 #include "app/cli/world.h"
 #include "engine/comm/allreduce_bench.h"
@@ -185,14 +186,15 @@ int bench_calibrate(const CommonOptions& options, int repetitions, const std::st
   for (const auto& [key, link] : hardware.links)
     fmt::print("{:<15} {:>8.2f} µs a hop, {:.1f} GB/s sent by each of {} ranks\n", key.first,
                link.latency_seconds * 1e6, link.bytes_per_second / 1e9, key.second);
-  fmt::print("\n{:<22} {:>5} {:>16} {:>16}\n", "kind of step", "ranks", "slowest", "fastest");
+  Table table({{"kind of step"}, {"ranks", true}, {"slowest", true}, {"fastest", true}});
   for (const auto& [key, points] : hardware.rates) {
     const auto [low, high] = std::minmax_element(
         points.begin(), points.end(),
         [](const RatePoint& a, const RatePoint& b) { return a.per_second < b.per_second; });
-    fmt::print("  {:<20} {:>5} {:>14.2f} G {:>14.2f} G\n", key.op, key.ranks, low->per_second / 1e9,
-               high->per_second / 1e9);
+    table.add({key.op, std::to_string(key.ranks), fmt::format("{:.2f} G", low->per_second / 1e9),
+               fmt::format("{:.2f} G", high->per_second / 1e9)});
   }
+  fmt::print("\n{}", table.text());
   fmt::print("of FLOP/s where a kind counts FLOPs, else of bytes a second; measured\n\n");
   for (const CalibrationCheck& check : checks) {
     fmt::print(

@@ -93,10 +93,11 @@ int run_eval(const EvalOptions& o) {
     json["words"] = p.words;
     if (!o.common.json) {
       fmt::print(
-          "perplexity {:.4f} over {} words ({} tokens, {:.4f} each; {:.4f} nats a token), windows of {} "
+          "perplexity {} over {} words ({} tokens, {:.4f} each; {:.4f} nats a token), windows of {} "
           "advancing by {}\n",
-          p.perplexity, grouped_text(p.words), grouped_text(p.tokens), p.per_token,
-          p.nats / static_cast<double>(p.tokens), settings.seq, o.overlap);
+          p.perplexity < 1e9 ? fmt::format("{:.4f}", p.perplexity) : fmt::format("{:.4e}", p.perplexity),
+          grouped_text(p.words), grouped_text(p.tokens), p.per_token, p.nats / static_cast<double>(p.tokens),
+          settings.seq, o.overlap);
     }
   }
   if (!o.cloze.empty()) {

@@ -10,6 +10,7 @@
 #include "app/cli/plan_price.h"
 #include "app/cli/plan_reports.h"
 #include "app/cli/request.h"
+#include "app/cli/table.h"
 #include "app/cli/verbs.h"
 #include "engine/config/presets.h"
 #include "engine/config/units.h"
@@ -122,22 +123,28 @@ void print(const Plan& plan) {
              whole ? "whole model" : "one " + to_string(s.block), s.tp, s.dp, s.split.name,
              to_string(s.dtype), s.batch, s.seq,
              s.cache_tokens > 0 ? fmt::format(" against a cache of {}", s.cache_tokens) : "");
-  fmt::print("{:>4}  {:<8}  {:<2} {:<34} {:<44} {:<13} {:>13}\n", "step", "phase", "", "equation",
-             "output [global shape]", "layout", "sent per rank");
+  Table table({{"step", true},
+               {"phase"},
+               {""},
+               {"equation"},
+               {"output [global shape]"},
+               {"layout"},
+               {"sent per rank", true}});
   int hidden_layer = -1;
   for (const Step& step : program.steps) {
     if (step.layer > 0) {  // all layers are alike: the first one is printed
       if (step.layer != hidden_layer && step.phase == Phase::Forward && hidden_layer < 0)
-        fmt::print("{:>4}  {:<8}     layers 1 to {} are like layer 0\n", "…", "forward", s.model.layers - 1);
+        table.add({"…", "forward", "", fmt::format("layers 1 to {} are like layer 0", s.model.layers - 1)});
       hidden_layer = step.layer;
       continue;
     }
     const Tensor& out = program.tensor(step.outputs[0]);
     const int64_t bytes = sent_bytes(program, step.id);
-    fmt::print("{:>4}  {:<8}  {:<2} {:<34} {:<44} {:<13} {:>13}\n", step.id, to_string(step.phase),
-               letter(step.conjugate), step.equation, fmt::format("{} {}", out.name, to_string(out.shape)),
-               to_string(out.layout), bytes ? bytes_text(static_cast<double>(bytes)) : "");
+    table.add({std::to_string(step.id), to_string(step.phase), letter(step.conjugate), step.equation,
+               fmt::format("{} {}", out.name, to_string(out.shape)), to_string(out.layout),
+               bytes ? bytes_text(static_cast<double>(bytes)) : ""});
   }
+  fmt::print("{}", table.text());
   fmt::print("\nCollectives (bytes each rank sends, ring)\n");
   const auto counts = count_collectives(program);
   if (counts.empty())

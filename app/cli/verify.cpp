@@ -11,6 +11,7 @@
 #include "app/cli/options.h"
 #include "app/cli/record.h"
 #include "app/cli/request.h"
+#include "app/cli/table.h"
 #include "app/cli/verbs.h"
 #include "app/cli/verify_break.h"
 #include "app/cli/verify_sweep.h"
@@ -104,14 +105,15 @@ void print(const Program& program, const ParityTable& table) {
              s.model.title, s.block == Block::Model ? "whole model" : "one " + to_string(s.block), s.tp,
              s.dp > 1 ? fmt::format(", D = {}", s.dp) : "", s.split.name, to_string(s.dtype),
              s.operands == Operands::Integer ? "integer" : "normal", s.batch, s.seq);
-  fmt::print("{:<52} {:<22} {:<12} {:>14} {:>10}  {}\n", "tensor", "shape", "layout", "relative error",
-             "bound", "");
+  Table lines({{"tensor"}, {"shape"}, {"layout"}, {"relative error", true}, {"bound", true}, {""}});
   for (const Tensor& tensor : program.tensors) {
     const auto& parity = table[static_cast<size_t>(tensor.id)];
     if (!parity) continue;
-    fmt::print("{:<52} {:<22} {:<12} {:>14.3e} {:>10.1e}  {}\n", tensor.name, to_string(tensor.shape),
-               to_string(tensor.layout), parity->relative_error, parity->bound, verdict(*parity));
+    lines.add({tensor.name, to_string(tensor.shape), to_string(tensor.layout),
+               fmt::format("{:.3e}", parity->relative_error), fmt::format("{:.1e}", parity->bound),
+               verdict(*parity)});
   }
+  fmt::print("{}", lines.text());
 }
 
 }  // namespace

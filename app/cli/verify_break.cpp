@@ -217,7 +217,7 @@ int break_all(const Settings& settings, int64_t steps, bool json) {
     const std::string curve =
         steps == 0 ? ""
         : loss.steps == 0
-            ? fmt::format("{:<26}", "ended")
+            ? fmt::format("{:<26}", report.ended.empty() ? "too few steps to say" : "ended")
             : fmt::format("{:<26}", fmt::format("{:.3f} {:.3f} {}", loss.sound, loss.broken,
                                                 loss.looks_healthy ? "looks healthy" : "shows"));
     fmt::print("{:<22} {:<34} {:>4} {:<34} {:>9}  {}{}\n", to_string(fault), possible->options,

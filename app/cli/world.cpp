@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
@@ -170,12 +171,14 @@ int exit_code_of(const std::exception& error) {
   return known != nullptr && known->kind() == ErrorKind::Request ? kWrongRequest : kFailedRun;
 }
 
+void say(const std::string& sentence) {
+  std::fputs(fmt::format("shardlens-cli: {}\n", sentence).c_str(), stderr);  // closed or not
+}
+
 void say(const std::exception& error) {
   // The standard library's own words name a call, and the file last.
-  if (const auto* file = dynamic_cast<const std::filesystem::filesystem_error*>(&error))
-    fmt::print(stderr, "shardlens-cli: {}: {}\n", file->path1().string(), file->code().message());
-  else
-    fmt::print(stderr, "shardlens-cli: {}\n", error.what());
+  const auto* file = dynamic_cast<const std::filesystem::filesystem_error*>(&error);
+  say(file != nullptr ? file->path1().string() + ": " + file->code().message() : std::string(error.what()));
 }
 
 int run_in_world(const CLI::App& parsed, const Verb& verb) {

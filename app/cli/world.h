@@ -28,7 +28,8 @@ void heed_mpirun(const siginfo_t& sender);
 
 /// 2 for a wrong request, else 3: what the program ends with.
 int exit_code_of(const std::exception& error);
-/// Says it on stderr as the program does.
+/// Says it on stderr as the program does; nowhere, where there is none.
+void say(const std::string& sentence);
 void say(const std::exception& error);
 
 }  // namespace shardlens::cli

@@ -136,7 +136,7 @@ void validate_whole_model(const Settings& settings) {
   if (settings.batch % parts != 0) {
     const int64_t less = settings.batch / parts * parts;
     throw request_error(fmt::format(
-        "batch = {} does not divide over {} replicas with {} parts each. Try batch {}{}.", settings.batch,
+        "batch = {} does not divide into D = {} times {} micro-batches. Try batch {}{}.", settings.batch,
         settings.dp, settings.micro_batches, less > 0 ? fmt::format("{} or ", less) : "", less + parts));
   }
   if (settings.operands == Operands::Integer) {

@@ -24,19 +24,39 @@ std::string temporary_name(const std::string& path) {
   return fmt::format("{}.{}-{}.part", path, getpid(), counter++);
 }
 
+std::string folder_of(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path();
+  return folder.empty() ? "." : folder;
+}
+
+// The name by which a file that has none yet can be given one.
+std::string handle_of(int file) {
+  return fmt::format("/proc/self/fd/{}", file);
+}
+
+// A file without a name, of which a kill leaves nothing; -1 where the file system has none.
+int open_nameless(const std::string& folder) {
+  const int file = open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  if (file < 0 || access(handle_of(file).c_str(), F_OK) == 0) return file;
+  close(file);
+  return -1;
+}
+
 }  // namespace
 
 AtomicFile::AtomicFile(const std::string& path) : path_(path), temporary_path_(temporary_name(path)) {
   if (std::filesystem::is_directory(path))
     throw request_error(fmt::format("cannot write {}: it is a folder", path));
-  file_ = open(temporary_path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  file_ = open_nameless(folder_of(path));
+  named_ = file_ < 0;
+  if (named_) file_ = open(temporary_path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (file_ < 0) throw request_error(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
 }
 
 AtomicFile::~AtomicFile() {
   if (file_ < 0) return;
   close(file_);
-  unlink(temporary_path_.c_str());
+  if (named_) unlink(temporary_path_.c_str());
 }
 
 void AtomicFile::fail(const char* what) const {
@@ -56,13 +76,16 @@ void AtomicFile::write(const void* data, size_t bytes) {
 
 void AtomicFile::commit() {
   if (fsync(file_) != 0) fail("bring to the disk");
+  if (!named_ &&
+      linkat(AT_FDCWD, handle_of(file_).c_str(), AT_FDCWD, temporary_path_.c_str(), AT_SYMLINK_FOLLOW) != 0)
+    fail("name");
+  named_ = true;
   if (std::rename(temporary_path_.c_str(), path_.c_str()) != 0) fail("put in its place");
   close(file_);
   file_ = -1;
   // The move itself reaches the disk with the folder; where a folder cannot be synchronised the file is still
   // whole.
-  const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
-  const int folder_file = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int folder_file = open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder_file < 0) return;
   fsync(folder_file);
   close(folder_file);

@@ -27,6 +27,7 @@ class AtomicFile {
 
   std::string path_;
   std::string temporary_path_;
+  bool named_ = false;  ///< the temporary file stands in its folder; else a kill leaves nothing of it
   int file_ = -1;
 };
 

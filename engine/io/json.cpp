@@ -48,6 +48,9 @@ json parse_json(const std::string& text, const std::string& source) {
   try {
     return json::parse(text, refuse_surprises);
   } catch (const json::parse_error& error) {
+    if (error.byte > text.size())
+      throw request_error(source + " is not valid JSON: it ends in the middle, after " +
+                          std::to_string(text.size()) + " bytes");
     throw request_error(source + " is not valid JSON at byte " + std::to_string(error.byte) + " of " +
                         std::to_string(text.size()));
   } catch (const json::exception&) {

@@ -64,7 +64,7 @@ BertSamples::BertSamples(std::shared_ptr<const TokenFile> file, const Tokenizer&
   }
   if (stretches_.empty())
     throw request_error(fmt::format("{} has no document of at least {} tokens; give it more text",
-                                    file_->path(), std::min(whole, kShortestStretch)));
+                                    file_->name(), std::min(whole, kShortestStretch)));
 }
 
 void BertSamples::append_sample(uint64_t index, Batch& out) const {

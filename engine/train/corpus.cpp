@@ -257,7 +257,7 @@ bool is_corpus(const std::string& folder) {
   return fs::is_regular_file(join_path(folder, kFacts));
 }
 
-Corpus open_corpus(const std::string& folder) {
+Corpus open_corpus(const std::string& folder, const std::string& name) {
   if (!is_corpus(folder))
     throw request_error(
         fmt::format("{} holds no corpus (no {}); prepare one with shardlens-cli data --text FILE --out {}",
@@ -270,7 +270,7 @@ Corpus open_corpus(const std::string& folder) {
   Corpus corpus;
   corpus.tokenizer = load_tokenizer(join_path(folder, kTokenizer));
   const auto open = [&](const char* file) {
-    const auto tokens = std::make_shared<const TokenFile>(join_path(folder, file));
+    const auto tokens = std::make_shared<const TokenFile>(join_path(folder, file), name);
     tokens->require(*corpus.tokenizer);
     return tokens;
   };

@@ -67,8 +67,9 @@ struct Corpus {
 /// True if prepare_corpus() finished in `folder`.
 bool is_corpus(const std::string& folder);
 
-/// Throws a request Error if the folder holds no whole corpus or its files do not belong together.
-Corpus open_corpus(const std::string& folder);
+/// Throws a request Error if the folder holds no whole corpus or its files do not belong together. `name` is
+/// what errors call its token files where the folder is a temporary one; empty: their paths.
+Corpus open_corpus(const std::string& folder, const std::string& name = {});
 
 /// -sum p ln p over the ids of a file.
 double unigram_entropy_nats(const TokenFile& file);

@@ -126,7 +126,7 @@ void TokenFileWriter::commit() {
   file_.commit();
 }
 
-TokenFile::TokenFile(const std::string& path) : path_(path) {
+TokenFile::TokenFile(const std::string& path, const std::string& name) : name_(name.empty() ? path : name) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) throw request_error(fmt::format("cannot open {}: {}", path, std::strerror(errno)));
   struct stat status {};
@@ -156,7 +156,7 @@ TokenFile::~TokenFile() {
 
 void TokenFile::open_and_check() {
   const auto refuse = [&](const std::string& why) {
-    throw request_error(fmt::format("{} {}; prepare the corpus again with shardlens-cli data", path_, why));
+    throw request_error(fmt::format("{} {}; prepare the corpus again with shardlens-cli data", name_, why));
   };
   Header header;
   if (size_ < sizeof(header) || std::memcmp(bytes_, kHeaderMagic.data(), kHeaderMagic.size()) != 0)
@@ -200,7 +200,7 @@ void TokenFile::open_and_check() {
 void TokenFile::read(int64_t first, int64_t count, int32_t* out) const {
   if (first < 0 || count < 0 || first + count > tokens_)
     throw std::logic_error(
-        fmt::format("tokens [{}, {}) of {}, which has {}", first, first + count, path_, tokens_));
+        fmt::format("tokens [{}, {}) of {}, which has {}", first, first + count, name_, tokens_));
   const unsigned char* tokens = bytes_ + sizeof(Header);
   if (token_bytes_ == 2) {
     const auto* from = reinterpret_cast<const uint16_t*>(tokens) + first;
@@ -225,7 +225,7 @@ void TokenFile::require(const Tokenizer& tokenizer) const {
                   "{} ({} entries, "
                   "fingerprint {:016x}); use the tokenizer that lies beside it, or prepare the corpus again "
                   "with this one",
-                  path_, source_.tokenizer, source_.vocab_size, source_.fingerprint, tokenizer.name(),
+                  name_, source_.tokenizer, source_.vocab_size, source_.fingerprint, tokenizer.name(),
                   tokenizer.vocab_size(), tokenizer.fingerprint()));
 }
 
@@ -235,7 +235,7 @@ void TokenFile::require_vocabulary(int64_t vocab_size) const {
       "{} has ids up to {} (tokenizer {}, {} entries), but the model's vocabulary has {}; choose a model "
       "with a "
       "vocabulary of at least {}, or prepare the corpus with a smaller tokenizer",
-      path_, source_.vocab_size - 1, source_.tokenizer, source_.vocab_size, vocab_size, source_.vocab_size));
+      name_, source_.vocab_size - 1, source_.tokenizer, source_.vocab_size, vocab_size, source_.vocab_size));
 }
 
 }  // namespace shardlens

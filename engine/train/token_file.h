@@ -61,12 +61,13 @@ class TokenFile {
  public:
   /// Opens and checks a file, reading it through once. Throws a request Error that names the file and says
   /// what is wrong: not a token file, another version, cut short, damaged.
-  explicit TokenFile(const std::string& path);
+  /// `name` is what errors call it; empty: its path.
+  explicit TokenFile(const std::string& path, const std::string& name = {});
   ~TokenFile();
   TokenFile(const TokenFile&) = delete;
   TokenFile& operator=(const TokenFile&) = delete;
 
-  const std::string& path() const { return path_; }
+  const std::string& name() const { return name_; }
   const TokenSource& source() const { return source_; }
   int64_t documents() const { return documents_; }
   int64_t tokens() const { return tokens_; }
@@ -86,7 +87,7 @@ class TokenFile {
  private:
   void open_and_check();
 
-  std::string path_;
+  std::string name_;
   const unsigned char* bytes_ = nullptr;  // the whole file, mapped
   size_t size_ = 0;
   TokenSource source_;

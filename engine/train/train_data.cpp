@@ -52,7 +52,7 @@ TrainData prepare(const std::string& where, const std::string& tokenizer) {
   if (documents < 2) options.validation = 0;
   const TemporaryFolder folder;
   prepare_corpus(options, folder.path());
-  const Corpus corpus = open_corpus(folder.path());
+  const Corpus corpus = open_corpus(folder.path(), where);
   return {corpus.tokenizer, corpus.train, corpus.validation};
 }
 
@@ -73,7 +73,7 @@ std::shared_ptr<const TokenFile> tokenise(const std::string& where, const Tokeni
     writer.add(ids);
   });
   writer.commit();
-  return std::make_shared<const TokenFile>(path);
+  return std::make_shared<const TokenFile>(path, where);
 }
 
 TrainData open_built_in_text(const Model& model) {

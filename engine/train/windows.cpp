@@ -38,11 +38,11 @@ Windows::Windows(std::shared_ptr<const TokenFile> file, int64_t seq, std::option
   if (count_ >= 1) return;
   if (file_->tokens() < 2)
     throw request_error(fmt::format("{} has {} tokens, and one row needs at least 2; give it more text",
-                                    file_->path(), file_->tokens()));
+                                    file_->name(), file_->tokens()));
   throw request_error(fmt::format(
       "{} has {} tokens, but one row of sequence {} needs {}; choose a sequence of at most {}, or more "
       "text",
-      file_->path(), file_->tokens(), seq, seq + 1, file_->tokens() - 1));
+      file_->name(), file_->tokens(), seq, seq + 1, file_->tokens() - 1));
 }
 
 int64_t Windows::window_of(int64_t index) const {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <sstream>
@@ -254,6 +255,37 @@ TEST(Cli, WrongRequestsEndWithTwoAndNameTheRemedy) {
     EXPECT_EQ(ended.code, 2) << request.arguments << "\n" << ended.err;
     EXPECT_TRUE(contains(ended.err + ended.out, request.must_say)) << request.arguments << "\n" << ended.err;
   }
+}
+
+// Nobody hears the message, and the exit code stands.
+TEST(Cli, WhereThereIsNoStderrNothingBreaks) {
+  EXPECT_EQ(run("plan --model gpt2 --tp 99 2>&-; echo $?").out, "2\n");
+}
+
+// Where a column begins, it begins in every line.
+TEST(Cli, TheStepsOfAPlanStandUnderEachOther) {
+  std::istringstream lines(run("plan --model gpt2 --tp 4 --split reversed").out);
+  size_t begins = 0, steps = 0;
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_TRUE(line.empty() || line.back() != ' ') << line;
+    const size_t at =
+        line.find("[global shape]") != std::string::npos ? line.find("output [") : line.find(" h.0.");
+    if (at == std::string::npos) continue;
+    const size_t column = columns(line.substr(0, at)) + (line[at] == ' ' ? 1 : 0);
+    if (begins == 0) begins = column;
+    EXPECT_EQ(column, begins) << line;
+    ++steps;
+  }
+  EXPECT_GE(steps, 15u);
+}
+
+TEST(Cli, ATextTooShortIsCalledByItsName) {
+  const std::string text = ::testing::TempDir() + "short_text_" + std::to_string(getpid()) + ".txt";
+  std::ofstream(text) << "In the beginning";
+  const Ended ended = run("train --data " + text);
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_TRUE(contains(ended.err, text + " has ")) << ended.err;
+  std::filesystem::remove(text);
 }
 
 TEST(Cli, OutputThatDoesNotArriveIsAFailedRun) {

@@ -1,9 +1,12 @@
 // A file appears whole or not at all.
 #include "engine/io/atomic_file.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <csignal>
 
@@ -33,10 +36,27 @@ TEST_F(AtomicFileTest, WithoutCommitNothingIsLeft) {
   {
     AtomicFile file(path("x"));
     file.write("new", 3);
-    EXPECT_EQ(files_in_folder(), 2u);
   }
   EXPECT_EQ(contents("x"), "old");
   EXPECT_EQ(files_in_folder(), 1u);
+}
+
+// A process that ends in the middle tidies up nothing.
+TEST_F(AtomicFileTest, AKillLeavesNothingBehind) {
+  const int nameless = open(path("").c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  if (nameless < 0) GTEST_SKIP() << "this file system has no files without a name";
+  close(nameless);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    AtomicFile file(path("x"));
+    file.write("new", 3);
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  EXPECT_EQ(files_in_folder(), 0u);
 }
 
 // The limit on a file's size stands for a full disk: the system refuses the write in the middle.

@@ -52,6 +52,7 @@ TEST_F(JsonTest, RefusesBrokenText) {
                 HasSubstr("broken.json is not valid JSON"))
         << text;
   }
+  EXPECT_THAT(error_of([&] { parse_json("{\"a\": 1", "t"); }), HasSubstr("in the middle, after 7 bytes"));
   EXPECT_THAT(error_of([&] { parse_json(R"({"a": {"b": 1, "b": 2}})", "t"); }),
               HasSubstr("\"b\" appears twice"));
   EXPECT_EQ(parse_json(R"({"a": {"b": 1}, "b": [{"b": 2}, {"b": 3}]})", "t").size(), 2u);
