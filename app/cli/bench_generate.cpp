@@ -33,9 +33,9 @@ int bench_generate(const CommonOptions& options, int repetitions) {
   }
   fmt::print("{} · generation · T = {} · split {} · {} · {}\n\n", s.model.title, s.tp, s.split.name,
              to_string(s.dtype), machine_description());
-  fmt::print("a token               {:.2f} ms median ({:.2f} … {:.2f} ms, {} rounds)\n",
-             bench.median_seconds * 1e3, bench.lowest_seconds * 1e3, bench.highest_seconds * 1e3,
-             repetitions);
+  fmt::print("a token               {:.2f} ms median ({:.2f} … {:.2f} ms, {} round{})\n",
+             bench.median_seconds * 1e3, bench.lowest_seconds * 1e3, bench.highest_seconds * 1e3, repetitions,
+             repetitions == 1 ? "" : "s");
   fmt::print("speed                 {:.1f} tokens/s, after a prompt of {} tokens that took {:.0f} ms\n",
              bench.tokens_per_second(), bench.prompt_tokens, bench.prompt_seconds * 1e3);
   fmt::print("weights read          {} bytes a token, all ranks together\n",
