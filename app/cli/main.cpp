@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "app/cli/help.h"
-#include "app/cli/request.h"
 #include "app/cli/verbs.h"
 #include "app/cli/world.h"
+#include "app/command_line/help.h"
+#include "app/command_line/request.h"
 #include "engine/config/error.h"
 #include "engine/config/suggest.h"
 #include "engine/runtime/rank_team.h"
@@ -72,6 +72,7 @@ int run(int argc, char** argv) {
       "T ranks.",
       "shardlens-cli"};
   app.footer(kExamples);
+  app.set_version_flag("--version", "shardlens-cli 0.1.0");
   cli::lay_out_help(app);
   app.require_subcommand(1);
   try {

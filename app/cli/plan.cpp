@@ -9,9 +9,10 @@
 #include "app/cli/options.h"
 #include "app/cli/plan_price.h"
 #include "app/cli/plan_reports.h"
-#include "app/cli/request.h"
 #include "app/cli/table.h"
 #include "app/cli/verbs.h"
+#include "app/command_line/request.h"
+#include "engine/config/error.h"
 #include "engine/config/presets.h"
 #include "engine/config/units.h"
 #include "engine/planner/algebra_table.h"
@@ -231,6 +232,7 @@ Examples
 )");
   return [options, stages, wish, tournament, figures, algebra] {
     if (*algebra) {
+      if (options->json) throw request_error("--algebra is a page of Markdown: leave out --json");
       fmt::print("{}", algebra_table());
       return 0;
     }

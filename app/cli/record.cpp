@@ -1,6 +1,6 @@
 // --record FILE.shardlens.
 #include "app/cli/record.h"
-#include "app/cli/request.h"
+#include "app/command_line/request.h"
 
 #include <fmt/format.h>
 

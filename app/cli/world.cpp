@@ -1,6 +1,6 @@
 // Joining the other processes.
 #include "app/cli/world.h"
-#include "app/cli/request.h"
+#include "app/command_line/request.h"
 
 #include <fmt/format.h>
 

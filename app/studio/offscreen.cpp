@@ -196,7 +196,9 @@ void show_recording(const std::string& view, const Options& options, ShortRecord
   const std::string path = options.recording.empty() ? made.path() : options.recording.string();
   studio.open_recording(path);
   const std::shared_ptr<const ReplaySnapshot> opened = studio.replay().wait_until_idle(kTimeoutSeconds);
-  if (!opened->is_open()) throw request_error(opened->message);
+  if (!opened->is_open())
+    throw request_error(opened->message.empty() ? path + " is a folder; name one of the recordings in it"
+                                                : opened->message);
   const int64_t passes = opened->recording->passes;
   if (options.pass && *options.pass >= passes)
     throw request_error(

@@ -9,7 +9,10 @@
 #include <cstdio>
 #include <map>
 
+#include "app/command_line/help.h"
+#include "app/command_line/request.h"
 #include "engine/config/error.h"
+#include "engine/config/hardware.h"
 #include "engine/config/presets.h"
 #include "engine/config/splits.h"
 #include "engine/config/suggest.h"
@@ -46,7 +49,7 @@ const char* const kExamples =
     "  shardlens --model bert-base --split reversed   where the extra all-reduce appears by itself\n"
     "  shardlens --model gpt2-tiny --block model --tp 2   a whole model, from tokens to loss and back\n"
     "  shardlens --screenshot memory.png --view memory --size 1920x1080\n"
-    "  shardlens --screenshot train.png --view train --train-dtype fp16   sixty steps, and their loss scale\n"
+    "  shardlens --screenshot train.png --view train --train-dtype fp16  sixty steps, and their loss scale\n"
     "  shardlens --recording run.shardlens            a run of another machine, replayed; one that still\n"
     "                                                 records itself is watched live\n"
     "  shardlens --export stage.pdf --tp 4            for a paper; --export layer.svg --view timeline\n"
@@ -78,11 +81,13 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
   float scale = 0;
 
   CLI::App app(
-      "Shardlens: see tensor parallelism run. Opens the studio on one transformer layer, cut over T ranks.");
+      "Shardlens: see tensor parallelism run. Opens the studio on one transformer layer, cut over T ranks.",
+      "shardlens");
+  cli::lay_out_help(app);
   app.footer(kExamples);
   app.set_version_flag("--version", "shardlens 0.1.0");
   app.add_option("--model", model,
-                 "A preset (gpt2, bert-base, megatron-8.3b, ...) or a folder with config.json")
+                 fmt::format("A preset ({}) or a folder with config.json", fmt::join(model_names(), ", ")))
       ->capture_default_str();
   app.add_option("--tp", tp, "Tensor-parallel degree T: the number of ranks (default 4)");
   app.add_option("--heads-policy", heads_policy, "Heads that T does not divide: strict, uneven or padded")
@@ -124,7 +129,9 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
       ->capture_default_str();
   app.add_option("--layer", settings.layer, "Which layer of the model")->capture_default_str();
   app.add_option("--seed", settings.seed, "Seed of weights and input")->capture_default_str();
-  app.add_option("--hardware", settings.hardware, "The machine whose times are predicted")
+  app.add_option("--hardware", settings.hardware,
+                 fmt::format("The machine whose times are predicted: {}, or a FILE.json of bench calibrate",
+                             fmt::join(hardware_names(), ", ")))
       ->capture_default_str();
 
   app.add_option("--view", options.view, fmt::format("{}", fmt::join(view_names(), ", ")))
@@ -159,18 +166,18 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
       "which keeps every pixel");
   app.add_option("--fps", options.fps, "Of a video: frames a second")
       ->capture_default_str()
-      ->check(CLI::Range(1.0, 240.0));
+      ->check(cli::between(1.0, 240.0));
   app.add_option("--speed", options.speed, "Of a video: 2 is twice as fast as the studio plays")
       ->capture_default_str()
-      ->check(CLI::Range(1e-9, 1e9));
+      ->check(cli::between(1e-9, 1e9));
   app.add_option("--from", options.from,
                  "Of a video: its first step, by number or name, or with --recording its first second");
   app.add_option("--to", options.to, "Of a video: its last step, or the second at which it ends");
   app.add_option("--pass", options.pass, "Of --recording without a window: which pass, from 0")
-      ->check(CLI::NonNegativeNumber);
+      ->check(cli::at_least_zero());
   app.add_option("--at", options.at_seconds,
                  "Of --recording without a window: which moment, in seconds from its beginning")
-      ->check(CLI::NonNegativeNumber)
+      ->check(cli::at_least_zero())
       ->excludes("--pass");
   app.add_option("--render-views", options.views,
                  "Write a PNG of every view into this folder, without a display");
@@ -181,11 +188,12 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
                "window where there is a display");
   app.add_option("--starts", options.benchmark_starts, "Starts in the benchmark")
       ->capture_default_str()
-      ->check(CLI::Range(1, 1000));
+      ->check(cli::between(int64_t{1}, int64_t{1000}));
   app.add_option("--frames", options.benchmark_frames, "Frames of each kind in the benchmark")
       ->capture_default_str()
-      ->check(CLI::Range(10, 100000));
+      ->check(cli::between(int64_t{10}, int64_t{100000}));
   app.add_flag("--json", options.json, "The benchmark's figures as one JSON object");
+  cli::read_numbers_strictly(app);
   try {
     app.parse(count, arguments);
   } catch (const CLI::ParseError& error) {
@@ -193,7 +201,7 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
       app.exit(error);
       return std::nullopt;
     }
-    throw request_error(fmt::format("{}; shardlens --help lists the options", error.what()));
+    throw request_error(cli::sentence_of(error, app));
   }
 
   if (options.frame_benchmark && app.count("--model") == 0)

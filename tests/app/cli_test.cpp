@@ -242,6 +242,7 @@ TEST(Cli, WrongRequestsEndWithTwoAndNameTheRemedy) {
       {"plan --model gpt2 -- --tp", "after the verb"},
       {"info --backends x.shardlens", "give one of them"},
       {"plan extra", "extra"},
+      {"plan --algebra --json", "leave out --json"},
       {"plann", "did you mean \"plan\"?"},
       {"", "verify"},
       {"export x.shardlens", "out is missing"},

@@ -123,6 +123,10 @@ TEST_F(StudioProgram, RefusesAWrongRequestAndNamesTheRemedy) {
       {picture + kTiny + "--step 9999", "steps 0 to"},
       {picture + kTiny + "--step mlp.fcc", "mlp.fc"},
       {picture + "--no-such-option", "--help"},
+      {picture + "--tp two", "\"two\" is not a whole number"},
+      {picture + "--pass -1 --recording x.shardlens", "below 0"},
+      {picture + "--at nan --recording x.shardlens", "\"nan\" is not a number"},
+      {picture + "--recording " + folder_.string(), "name one of the recordings"},
       {std::string(kTiny) + "--screenshot /proc/nowhere/a.png", "choose another"},
       {kTiny, "--screenshot"}};  // no display: the other way to see something
   for (const auto& [arguments, remedy] : wrong) {

@@ -1,5 +1,5 @@
 // Numbers and refusals of the command line.
-#include "app/cli/request.h"
+#include "app/command_line/request.h"
 
 #include <fmt/format.h>
 
@@ -91,7 +91,7 @@ std::string left_over(const CLI::App& app) {
   if (std::find(names.begin(), names.end(), name) != names.end())
     return fmt::format("{} stands where no option is read: write it after the verb and before any --", name);
   const std::string nearest = nearest_name(name, names);
-  const bool near = edit_distance(name, nearest) <= static_cast<int>(nearest.size()) / 3;
+  const bool near = edit_distance(name, nearest) <= 2;
   return fmt::format("{} is no option of {}{}; {}", name, verb.get_name(),
                      near ? fmt::format("; did you mean {}?", nearest) : "", help);
 }
@@ -150,6 +150,15 @@ CLI::Validator above_zero() {
       [](std::string& text) -> std::string {
         const std::optional<double> value = read<double>(text);
         return value && *value > 0 ? std::string() : fmt::format("{} is not above 0", text);
+      },
+      "");
+}
+
+CLI::Validator at_least_zero() {
+  return CLI::Validator(
+      [](std::string& text) -> std::string {
+        const std::optional<double> value = read<double>(text);
+        return value && *value >= 0 ? std::string() : fmt::format("{} is below 0", text);
       },
       "");
 }

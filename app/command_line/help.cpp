@@ -1,5 +1,5 @@
 // The layout of --help.
-#include "app/cli/help.h"
+#include "app/command_line/help.h"
 
 #include <memory>
 #include <sstream>
