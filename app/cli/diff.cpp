@@ -248,7 +248,7 @@ Verb add_diff(CLI::App& app) {
   auto live = std::make_shared<bool>(false);
   auto as_json = std::make_shared<bool>(false);
   app.add_option("a", *a, "FILE.shardlens, or gallery:NAME")->required();
-  app.add_option("b", *b, "FILE.shardlens, or --live");
+  app.add_option("b", *b, "FILE.shardlens, gallery:NAME, or --live");
   app.add_flag("--live", *live, "Runs A's settings here, as often as A did, and compares with that");
   app.add_flag("--json", *as_json, "One JSON object on stdout, nothing else");
   app.footer(

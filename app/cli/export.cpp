@@ -7,6 +7,7 @@
 #include "app/cli/verbs.h"
 #include "engine/config/error.h"
 #include "engine/record/chrome_trace.h"
+#include "engine/record/gallery.h"
 #include "engine/record/recording_csv.h"
 
 namespace shardlens::cli {
@@ -41,7 +42,7 @@ Passes parse_passes(const std::string& text, int64_t count) {
 }
 
 int run_export(const ExportOptions& o) {
-  const Recording recording(o.recording);
+  const Recording recording(recording_path(o.recording));
   const Passes passes = parse_passes(o.passes, recording.totals().passes);
   const std::string kind = std::filesystem::path(o.out).extension();
   if (kind == ".json") {
@@ -64,7 +65,7 @@ int run_export(const ExportOptions& o) {
 
 Verb add_export(CLI::App& app) {
   auto options = std::make_shared<ExportOptions>();
-  app.add_option("recording", options->recording, "FILE.shardlens")->required();
+  app.add_option("recording", options->recording, "FILE.shardlens, or gallery:NAME")->required();
   app.add_option("out", options->out, "FILE.json: a trace for Perfetto; FILE.csv: a table")->required();
   app.add_option("--table", options->table, "CSV: steps, collectives, memory or metrics")
       ->capture_default_str();

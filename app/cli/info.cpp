@@ -10,6 +10,7 @@
 #include "app/cli/verbs.h"
 #include "engine/config/units.h"
 #include "engine/device/gpu_module.h"
+#include "engine/record/gallery.h"
 #include "engine/record/live_link.h"
 #include "engine/record/recording.h"
 #include "engine/runtime/choose.h"
@@ -43,7 +44,7 @@ Share share_of(const Program& program, const std::vector<StepEvent>& events) {
 }
 
 int print_info(const std::string& path, bool as_json) {
-  const Recording recording(path);
+  const Recording recording(recording_path(path));
   const RecordingHeader& header = recording.header();
   const Settings& settings = header.program.settings;
   const RecordingTotals totals = recording.totals();
@@ -166,7 +167,7 @@ Verb add_info(CLI::App& app) {
   auto path = std::make_shared<std::string>();
   auto as_json = std::make_shared<bool>(false);
   auto backends = std::make_shared<bool>(false);
-  CLI::Option* const recording = app.add_option("recording", *path, "FILE.shardlens");
+  CLI::Option* const recording = app.add_option("recording", *path, "FILE.shardlens, or gallery:NAME");
   app.add_flag("--backends", *backends, "What this machine can compute on: cores, GPUs, their libraries")
       ->excludes(recording);
   app.add_flag("--json", *as_json, "One JSON object on stdout, nothing else");

@@ -200,9 +200,10 @@ Verb add_plan(CLI::App& app) {
        algebra = std::make_shared<bool>(false);
   add_common(app, *options);
   add_cache_option(app, *options);
-  app.add_option("--pp", *stages,
-                 "P: prices a training step in P pipeline stages, which the engine does not run (1: none), "
-                 "instead of printing its steps; takes milliseconds at any size");
+  CLI::Option* const priced = app.add_option(
+      "--pp", *stages,
+      "P: prices a training step in P pipeline stages, which the engine does not run (1: none), "
+      "instead of printing its steps; takes milliseconds at any size");
   app.add_flag("--tournament", *tournament,
                "Ranks every split on every T x D of the ranks by predicted time, within a limit of memory");
   app.add_option("--ranks", wish->ranks, "tournament: T x D; --tp times --dp if left out")
@@ -230,7 +231,7 @@ Examples
   shardlens-cli plan --figures
   shardlens-cli plan --algebra
 )");
-  return [options, stages, wish, tournament, figures, algebra] {
+  return [options, stages, priced, wish, tournament, figures, algebra] {
     if (*algebra) {
       if (options->json) throw request_error("--algebra is a page of Markdown: leave out --json");
       fmt::print("{}", algebra_table());
@@ -238,7 +239,7 @@ Examples
     }
     if (*figures) return print_figures(options->json);
     if (*tournament) return print_tournament(to_settings(*options), *wish, options->json);
-    if (*stages != 0) return print_price(to_settings(*options), *stages, options->json);
+    if (priced->count() > 0) return print_price(to_settings(*options), *stages, options->json);
     const std::shared_ptr<const Plan> plan = make_plan(to_settings(*options));
     if (options->json) {
       fmt::print("{}\n", to_json(*plan).dump());

@@ -81,7 +81,8 @@ Examples
   shardlens-cli step --model gpt2 --layer 3 --weights model.safetensors --input x.npy --batch 1 \
       --seq 64
 )");
-  return [options, model_options, record, dump] {
+  return [options, model_options, record, dump, &app] {
+    if (!is_whole_model(*options)) refuse_model_step(app);
     if (is_whole_model(*options)) return run_model_step(*options, *model_options, *record, *dump);
     const std::shared_ptr<const Plan> plan = make_plan(to_settings(*options));
     check_runnable(*plan);

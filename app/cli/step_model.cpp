@@ -19,6 +19,8 @@
 namespace shardlens::cli {
 namespace {
 
+constexpr const char* kGroup = "Whole model";
+
 using nlohmann::ordered_json;
 
 struct Integers {
@@ -102,7 +104,7 @@ void write_dump(const std::string& path, const std::map<std::string, DumpTensor>
 }  // namespace
 
 void add_model_step(CLI::App& app, ModelStepOptions& o) {
-  const std::string group = "Whole model";
+  const std::string group = kGroup;
   app.add_option("--tokens", o.tokens,
                  "FILE.npy, int32 or int64: [B, S+1] for GPT (labels are the next tokens), [B, S] for BERT; "
                  "seeded if left out")
@@ -126,6 +128,14 @@ void add_model_step(CLI::App& app, ModelStepOptions& o) {
   app.add_option("--eps", o.optimizer.epsilon, "Adam's")->group(group)->capture_default_str();
 }
 
+void refuse_model_step(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_group() == kGroup && option->count() > 0)
+      throw request_error(option->get_name() +
+                          " is for a whole model: leave it out, or leave out --layer and --block");
+  }
+}
+
 int run_model_step(const CommonOptions& common, const ModelStepOptions& o, const RecordOptions& record,
                    const std::string& dump_path) {
   Settings settings = to_settings(common);
@@ -140,6 +150,13 @@ int run_model_step(const CommonOptions& common, const ModelStepOptions& o, const
   request.updates = o.updates;
   request.learning_rate = o.learning_rate;
   request.dump = !dump_path.empty();
+  for (const auto& [name, path] : {std::pair{"--labels", &o.labels},
+                                   {"--token-types", &o.token_types},
+                                   {"--attention-mask", &o.attention_mask},
+                                   {"--sop", &o.sop}}) {
+    if (o.tokens.empty() && !path->empty())
+      throw request_error(fmt::format("{} {} belongs to tokens: give them too, with --tokens", name, *path));
+  }
   if (!o.tokens.empty()) {
     auto batch = std::make_shared<Batch>();
     const bool gpt = settings.model.architecture == Architecture::Gpt;

@@ -17,6 +17,10 @@ struct ModelStepOptions {
 
 void add_model_step(CLI::App& app, ModelStepOptions& options);
 
+/// For one layer: throws a request Error that names an option of add_model_step() that was given, which would
+/// do nothing.
+void refuse_model_step(const CLI::App& app);
+
 /// Runs, prints and dumps; returns the exit code.
 int run_model_step(const CommonOptions& common, const ModelStepOptions& options, const RecordOptions& record,
                    const std::string& dump_path);

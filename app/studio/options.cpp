@@ -49,7 +49,7 @@ const char* const kExamples =
     "  shardlens --model bert-base --split reversed   where the extra all-reduce appears by itself\n"
     "  shardlens --model gpt2-tiny --block model --tp 2   a whole model, from tokens to loss and back\n"
     "  shardlens --screenshot memory.png --view memory --size 1920x1080\n"
-    "  shardlens --screenshot train.png --view train --train-dtype fp16  sixty steps, and their loss scale\n"
+    "  shardlens --screenshot train.png --view train --train-dtype fp16  sixty steps, their loss scale\n"
     "  shardlens --recording run.shardlens            a run of another machine, replayed; one that still\n"
     "                                                 records itself is watched live\n"
     "  shardlens --export stage.pdf --tp 4            for a paper; --export layer.svg --view timeline\n"
