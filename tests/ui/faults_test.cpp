@@ -157,7 +157,12 @@ TEST(Faults, ATrainingThatLosesARankRestartsFromItsCheckpoint) {
     const auto now = training.snapshot();
     return !now->curves.empty() && now->curves.front()->saved_step >= 20;
   }));
-  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.lose_rank"); });
+  harness.perform([](ImGuiTestContext& person) {
+    person.ItemClick("//Train/train.lose_rank");
+    person.Yield(2);
+    IM_CHECK(person.ItemExists("//Message/Close"));  // what one waits for until it is given up
+    person.KeyPress(ImGuiKey_Escape);
+  });
   ASSERT_TRUE(draw_until(harness, [&] { return training.snapshot()->state == TrainState::Failed; }));
   const auto failed = training.snapshot();
   const TrainCurve* curve = failed_curve(*failed);

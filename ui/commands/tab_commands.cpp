@@ -1,4 +1,5 @@
 // The commands of the tabs that measure, train and break: what each starts, and how it is given up.
+#include <fmt/format.h>
 #include <imgui.h>
 
 #include <utility>
@@ -95,12 +96,16 @@ void add_train_commands(std::vector<UiCommand>& table) {
   add(
       "train.lose_rank", "Lose a rank of the training",
       "In the next step the last rank hangs, as one that crashed does: the others give it up after the "
-      "form's "
-      "time-out, and say so",
+      "form's time-out, and say so",
       {},
       [](const Context& c) {
         const Settings& settings = c.train.curves.front()->options.settings;
-        c.send(train_command::LoseRank{settings.tp * settings.dp - 1});
+        const int rank = settings.tp * settings.dp - 1;
+        c.send(train_command::LoseRank{rank});
+        c.view.said = fmt::format(
+            "Rank {} hangs in the next step. The others wait for it, and give it up after {:g} s: what Train "
+            "calls \"Lost after\" when a training begins.",
+            rank, settings.timeout_seconds);
       },
       [](const Context& c) {
         if (!is_trained(c) || c.train.curves.empty()) return false;

@@ -125,7 +125,10 @@ float draw_controls(const Context& context, ImVec2 at, float width) {
   const bool one_row = beside + buttons_width <= width;
   const ImVec2 place{at.x, one_row ? at.y + std::round((height - choices) / 2) : at.y};
   const int clicked = choice_row(context, "page", place, pages, view.comparison ? 1 : 0);
-  if (clicked >= 0) view.comparison = clicked == 1;
+  if (clicked >= 0 && view.comparison != (clicked == 1)) {
+    view.comparison = clicked == 1;
+    view.form_open = true;  // the curves are still those of what was trained
+  }
   if (one_row) {
     draw_buttons(context, {at.x + beside, at.y}, buttons);
     return height;
