@@ -33,7 +33,6 @@ constexpr double kIdleSeconds = 1;
 constexpr double kLiveFrameSeconds = 0.2;        ///< a run that is followed: what came, and how long ago
 constexpr double kMeasuringFrameSeconds = 0.25;  ///< frames take from the cores that are measured
 constexpr double kSettleSeconds = 0.8;           ///< tooltips and hovers need frames after the last event
-constexpr int kFirstFrames = 3;
 constexpr int kFindFrames = 6;
 constexpr double kRememberEverySeconds = 5;
 
@@ -519,9 +518,12 @@ void Studio::frame() {
     --find_frames_;
     view_.scroll_to_selection = true;
   }
-  if (ImGui::GetFrameCount() <= kFirstFrames)
+  if (view_.reset_layout) {
+    layout_.reset();
+    docked_from_ = ImGui::GetFrameCount() + kFirstFrames;
+  }
+  if (ImGui::GetFrameCount() <= docked_from_)
     view_.focus_tab = true;  // docked windows exist only after a frame
-  if (view_.reset_layout) layout_.reset();
   // A wish that stands by now is granted to every panel in this frame; one that a panel makes below stands
   // until the next, so that the panels drawn before it see it too.
   bool* const wishes[] = {&view_.focus_tab, &view_.scroll_to_selection, &view_.fit_stage, &view_.fit_timeline,

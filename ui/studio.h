@@ -104,8 +104,10 @@ class Studio {
   Heatmaps heatmaps_;
   Layout layout_;
   Player player_;
-  bool sought_ = false;      ///< a moment of the recording was asked for last: the selection follows there
-  bool left_stage_ = false;  ///< another tab is in front
+  bool sought_ = false;  ///< a moment of the recording was asked for last: the selection follows there
+  static constexpr int kFirstFrames = 3;          ///< until new windows are docked
+  int docked_from_ = kFirstFrames;                ///< the frame in which every window has found its place
+  bool left_stage_ = false;                       ///< another tab is in front
   std::pair<const Plan*, StepId> stage_place_{};  ///< what was selected when the Stage was last in front
   Session session_;
   TrainingSession training_;

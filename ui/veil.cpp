@@ -57,7 +57,7 @@ std::string difference(const Settings& of, const Settings& from) {
   if (of.tf32 != from.tf32) parts.push_back(of.tf32 ? "products in TF32" : "products in fp32");
   if (of.fusion != from.fusion) parts.push_back("fused steps " + to_string(of.fusion));
   if (of.hardware != from.hardware) parts.push_back(fmt::format("hardware {}", of.hardware));
-  if (parts.empty() && !(of == from)) parts.push_back("other settings");
+  if (parts.empty() && !(of == from)) parts.push_back("a run with other settings");
   return joined(parts);
 }
 

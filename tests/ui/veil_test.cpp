@@ -29,7 +29,7 @@ TEST(Difference, NamesOnlyWhatDiffers) {
   EXPECT_EQ(difference(a, b), "T = 4, split reversed, fp64");
   Settings other_seed = a;
   other_seed.seed = a.seed + 1;
-  EXPECT_EQ(difference(other_seed, a), "other settings");
+  EXPECT_EQ(difference(other_seed, a), "a run with other settings");
 }
 
 TEST(Notice, IsEmptyWhenWhatIsShownIsWhatIsWanted) {

@@ -58,7 +58,7 @@ void draw_delay(const Context& context, const Settings& wanted, size_t index) {
 void draw_late_ranks(const Context& context, const Settings& wanted) {
   const Snapshot& snapshot = context.snapshot;
   const bool has_others =
-      snapshot.plan && snapshot.plan->program.ranks() * snapshot.plan->program.replicas() > 1;
+      can_make_late(context) && snapshot.plan->program.ranks() * snapshot.plan->program.replicas() > 1;
   if (wanted.delays.empty() && !has_others) return;  // nobody would wait
   heading(context, "A late rank");
   for (size_t i = 0; i < wanted.delays.size(); ++i) draw_delay(context, wanted, i);
@@ -68,7 +68,7 @@ void draw_late_ranks(const Context& context, const Settings& wanted) {
            to_sentence(snapshot.result->plan->program, late) + fmt::format(" ({}).", snapshot.result->how()),
            context.theme.text);
   }
-  if (!has_others || !can_make_late(context)) return;
+  if (!has_others) return;
   const Program& program = snapshot.plan->program;
   const LateChoice choice = late_choice(context, program);
   std::vector<std::string> ranks;
