@@ -101,6 +101,19 @@ TEST(Sequences, InThePaletteOneTypesOnAfterWhatIsNotPossible) {
   EXPECT_EQ(harness.view().theme, ThemeName::Light);
 }
 
+TEST(Sequences, ThePaletteOffersFirstWhatIsPossible) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  harness.view().recordings = testing::TempDir();
+  harness.perform([](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_P);
+    person.KeyChars("record");  // "Close the recording" holds it too, and none is open
+    person.Yield(2);
+    person.KeyPress(ImGuiKey_Enter);
+  });
+  EXPECT_FALSE(harness.view().palette_open);
+}
+
 TEST(Sequences, EscapeClosesTheMessageAfterWhatLiesOnTop) {
   StudioHarness harness;
   harness.wait_until_at_rest();

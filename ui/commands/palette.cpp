@@ -23,6 +23,7 @@ constexpr int kMostRows = 12;
 /// A command that matches what was typed, and where.
 struct Match {
   const UiCommand* command = nullptr;
+  bool possible = true;  ///< now
   int score = 0;
   std::vector<uint8_t> letters;  ///< indices into the title
 
@@ -31,11 +32,12 @@ struct Match {
   }
 };
 
-std::vector<Match> matches_of(const std::string& typed) {
+/// Without letters in the table's order; else the best first, of those that would do something.
+std::vector<Match> matches_of(const Context& context, const std::string& typed) {
   std::vector<Match> found;
   for (const UiCommand& command : commands()) {
     if (command.id == "view.palette") continue;
-    Match match{&command, 0, {}};
+    Match match{&command, command.is_enabled(context), 0, {}};
     if (!typed.empty()) {
       uint8_t letters[32];
       int count = 0;
@@ -45,14 +47,17 @@ std::vector<Match> matches_of(const std::string& typed) {
     }
     found.push_back(std::move(match));
   }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const Match& a, const Match& b) { return a.score > b.score; });
+  if (typed.empty()) return found;
+  std::stable_sort(found.begin(), found.end(), [](const Match& a, const Match& b) {
+    return a.possible != b.possible ? a.possible : a.score > b.score;
+  });
   return found;
 }
 
 /// The title with the letters found in the accent colour, then the explanation as far as it fits, then the
 /// key.
-void draw_row(const Context& context, ImVec2 min, ImVec2 max, const Match& match, bool enabled) {
+void draw_row(const Context& context, ImVec2 min, ImVec2 max, const Match& match) {
+  const bool enabled = match.possible;
   ImDrawList* list = ImGui::GetWindowDrawList();
   const Theme& theme = context.theme;
   const TextStyle title{context.fonts.body, context.px(kBodySize), enabled ? theme.text : theme.faint};
@@ -125,7 +130,7 @@ void draw_palette(const Context& context) {
   if (ImGui::InputTextWithHint("##search", "Type a few letters of a command", &state.typed)) state.chosen = 0;
   ImGui::PopStyleVar();
 
-  const std::vector<Match> found = matches_of(state.typed);
+  const std::vector<Match> found = matches_of(context, state.typed);
   const int count = static_cast<int>(found.size());
   if (ImGui::IsKeyPressed(ImGuiKey_DownArrow)) ++state.chosen;
   if (ImGui::IsKeyPressed(ImGuiKey_UpArrow)) --state.chosen;
@@ -149,7 +154,6 @@ void draw_palette(const Context& context) {
   }
   for (int i = 0; i < count; ++i) {
     const Match& match = found[static_cast<size_t>(i)];
-    const bool enabled = match.command->is_enabled(context);
     const ImVec2 min = ImGui::GetCursorScreenPos();
     const ImVec2 max{min.x + ImGui::GetContentRegionAvail().x, min.y + row};
     if (ImGui::InvisibleButton(match.command->id.c_str(), {max.x - min.x, row})) run = i;
@@ -160,12 +164,12 @@ void draw_palette(const Context& context) {
       fill_rect(ImGui::GetWindowDrawList(), min, max, ImGui::GetColorU32(ImGuiCol_Header), context.px(4));
       ImGui::SetScrollHereY(0.5f);
     }
-    draw_row(context, min, max, match, enabled);
+    draw_row(context, min, max, match);
   }
   ImGui::EndChild();
   if (count > 0) {
-    const UiCommand& chosen = *found[static_cast<size_t>(state.chosen)].command;
-    draw_explanation(context, (chosen.is_enabled(context) ? "" : "Not possible now. ") + chosen.help);
+    const Match& chosen = found[static_cast<size_t>(state.chosen)];
+    draw_explanation(context, (chosen.possible ? "" : "Not possible now. ") + chosen.command->help);
   } else {
     draw_explanation(context, "");
   }
