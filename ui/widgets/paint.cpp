@@ -18,11 +18,16 @@ void snap(ImVec2& min, ImVec2& max) {
          std::max(std::round(max.y), min.y + (high ? 1.0f : 0.0f))};
 }
 
+/// Letters are kept for whole sizes and shown pixel by pixel: at a size between two they would lose columns.
+float letter_size(const TextStyle& style) {
+  return std::max(1.0f, std::round(style.size));
+}
+
 }  // namespace
 
 float text_width(const TextStyle& style, std::string_view text) {
   if (text.empty()) return 0;
-  return style.font->CalcTextSizeA(style.size, FLT_MAX, 0, text.data(), text.data() + text.size()).x;
+  return style.font->CalcTextSizeA(letter_size(style), FLT_MAX, 0, text.data(), text.data() + text.size()).x;
 }
 
 void draw_text(ImDrawList* list, ImVec2 at, const TextStyle& style, std::string_view text, Align align) {
@@ -30,8 +35,8 @@ void draw_text(ImDrawList* list, ImVec2 at, const TextStyle& style, std::string_
   if (Tape* tape = Tape::current()) return tape->note(list, mark::Words{at, style, align, std::string(text)});
   if (align == Align::Centre) at.x -= text_width(style, text) / 2;
   if (align == Align::Right) at.x -= text_width(style, text);
-  list->AddText(style.font, style.size, {std::round(at.x), std::round(at.y)}, style.colour, text.data(),
-                text.data() + text.size());
+  list->AddText(style.font, letter_size(style), {std::round(at.x), std::round(at.y)}, style.colour,
+                text.data(), text.data() + text.size());
 }
 
 std::string fitted(const TextStyle& style, std::string_view text, float width) {
@@ -41,13 +46,14 @@ std::string fitted(const TextStyle& style, std::string_view text, float width) {
   if (room <= 0) return std::string(kEllipsis);
   const char* end = text.data() + text.size();
   const char* cut = text.data();
-  style.font->CalcTextSizeA(style.size, room, 0, text.data(), end, &cut);
+  style.font->CalcTextSizeA(letter_size(style), room, 0, text.data(), end, &cut);
   return std::string(text.data(), cut) + std::string(kEllipsis);
 }
 
 float wrapped_height(const TextStyle& style, std::string_view text, float width) {
   if (text.empty()) return 0;
-  return style.font->CalcTextSizeA(style.size, FLT_MAX, width, text.data(), text.data() + text.size()).y;
+  return style.font->CalcTextSizeA(letter_size(style), FLT_MAX, width, text.data(), text.data() + text.size())
+      .y;
 }
 
 float draw_wrapped(ImDrawList* list, ImVec2 at, const TextStyle& style, std::string_view text, float width) {
@@ -56,7 +62,7 @@ float draw_wrapped(ImDrawList* list, ImVec2 at, const TextStyle& style, std::str
     ImVec2 line = at;
     const char* const end = text.data() + text.size();
     for (const char* from = text.data(); from < end; line.y += style.size) {
-      const char* to = style.font->CalcWordWrapPosition(style.size, from, end, width);
+      const char* to = style.font->CalcWordWrapPosition(letter_size(style), from, end, width);
       if (to == from && *to != '\n') ++to;  // not even one character fits
       draw_text(list, line, style, {from, to});
       while (to < end && *to == ' ') ++to;
@@ -64,8 +70,8 @@ float draw_wrapped(ImDrawList* list, ImVec2 at, const TextStyle& style, std::str
     }
     return line.y - at.y;
   }
-  list->AddText(style.font, style.size, {std::round(at.x), std::round(at.y)}, style.colour, text.data(),
-                text.data() + text.size(), width);
+  list->AddText(style.font, letter_size(style), {std::round(at.x), std::round(at.y)}, style.colour,
+                text.data(), text.data() + text.size(), width);
   return wrapped_height(style, text, width);
 }
 

@@ -31,6 +31,19 @@ class Rectangles : public testing::Test {
   }
 };
 
+// 13 pixels at 1.6 are 20.8: a letter that is drawn narrower than it is kept would lose a column.
+TEST_F(Rectangles, OfLettersAreAsLargeAsTheyAreKept) {
+  ImDrawList* list = ImGui::GetForegroundDrawList();
+  const int before = list->VtxBuffer.Size;
+  draw_text(list, {10, 10}, {ImGui::GetFont(), 20.8f, IM_COL32_WHITE}, "layer 0");
+  ASSERT_EQ(list->VtxBuffer.Size - before, 6 * 4);  // a space is not drawn
+  const auto atlas = static_cast<float>(ImGui::GetIO().Fonts->TexData->Width);
+  for (int letter = before; letter < list->VtxBuffer.Size; letter += 4) {
+    const ImDrawVert &first = list->VtxBuffer[letter], &opposite = list->VtxBuffer[letter + 2];
+    EXPECT_NEAR(opposite.pos.x - first.pos.x, (opposite.uv.x - first.uv.x) * atlas, 0.01f);
+  }
+}
+
 TEST_F(Rectangles, HaveEdgesOnPixelsAndTwoTriangles) {
   const auto corners = drawn([](ImDrawList* list) {
     fill_rect(list, {10.4f, 20.6f}, {30.5f, 40.2f}, IM_COL32_WHITE);
