@@ -60,7 +60,8 @@ int print_variants(const std::vector<Variant>& variants, int repetitions, bool a
                fmt::format("{:.1f} % ({:.1f} … {:.1f})", 100 * times[i].of_first,
                            100 * times[i].lowest_of_first, 100 * times[i].highest_of_first),
                times[i].compute_seconds * 1e3, times[i].collective_seconds * 1e3);
-  fmt::print("\n{} rounds, in each every variant in turn. {}\n", repetitions, remark(times));
+  fmt::print("\n{} round{}, in each every variant in turn. {}\n", repetitions, repetitions == 1 ? "" : "s",
+             remark(times));
   return 0;
 }
 

@@ -50,8 +50,8 @@ int run_generate(GenerateOptions o) {
         tokenizer->name(), tokenizer->vocab_size(), settings.model.title, settings.model.vocab));
   }
   const std::vector<int32_t> prompt = prompt_tokens(o, *tokenizer);
-  const auto wanted = static_cast<int64_t>(prompt.size()) + o.tokens;
-  settings.seq = std::min(wanted, settings.model.positions);
+  const int64_t positions = settings.model.positions;
+  settings.seq = std::min(static_cast<int64_t>(prompt.size()) + std::min(o.tokens, positions), positions);
   if (is_checkpoint(o.common.model)) {
     const int64_t trained = read_training_state(o.common.model).settings.seq;
     if (settings.seq > trained)

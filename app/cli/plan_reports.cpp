@@ -241,7 +241,7 @@ int print_scaling(Settings settings, int repetitions, bool json) {
   for (const ScalingPoint& p : points) {
     if (to_string(p.series) != series) {
       series = to_string(p.series);
-      fmt::print("\n{:<20} {:>24} {:>4} {:>4} {:>6} {:>8} {:>14} {:>12}\n", series, "model", "T", "D",
+      fmt::print("\n{:<18} {:<30} {:>4} {:>4} {:>6} {:>8} {:>14} {:>12}\n", series, "model", "T", "D",
                  "heads", "paper", "estimated", "PFLOP/s est.");
     }
     const bool speed_up = p.series == ScalingSeries::Strong;
@@ -250,7 +250,7 @@ int print_scaling(Settings settings, int repetitions, bool json) {
     };
     const std::string estimate =
         text(p.estimated) + (p.if_hidden > p.estimated ? fmt::format(" … {}", text(p.if_hidden)) : "");
-    fmt::print("{:<20} {:>24} {:>4} {:>4} {:>6} {:>8} {:>14} {:>12.3f}\n", "", p.model, p.tp, p.dp, p.heads,
+    fmt::print("{:<18} {:<30} {:>4} {:>4} {:>6} {:>8} {:>14} {:>12.3f}\n", "", p.model, p.tp, p.dp, p.heads,
                p.paper ? text(*p.paper) : "", estimate, p.flops_per_second / 1e15);
   }
   fmt::print("\n15.1 PFLOP/s on 512 GPUs are {:.1f} % of 512 times 39 TFLOP/s (the paper prints 76 %)\n",

@@ -176,8 +176,11 @@ std::string sentence_of(const CLI::ParseError& error, const CLI::App& app) {
   const std::string option = said.substr(0, said.find(':'));
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) return left_over(app);
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) return missing(app, error);
-  if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr)
-    return fmt::format("{}; see {} --help", said, full_name(asked_for(app)));
+  if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) {
+    const size_t what = said.find("--");  // after words of the library's: "--tp = 2147483648"
+    return fmt::format("{} is not possible; see {} --help",
+                       what == std::string::npos ? said : said.substr(what), full_name(asked_for(app)));
+  }
   if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) return said + ": give one of them";
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
     if (said.find("At Most 1 ") != std::string::npos) return option + " is given more than once";

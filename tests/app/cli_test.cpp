@@ -36,6 +36,12 @@ TEST(Cli, HelpTeachesWithExamples) {
   }
 }
 
+TEST(Cli, ATextEndsWithItsModelHoweverLongItMayBe) {
+  const Ended ended = run("generate --model gpt2-tiny --prompt a --tokens 9223372036854775807 --json");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  EXPECT_GT(nlohmann::json::parse(ended.out)["tokens"], 0);
+}
+
 // Characters, not bytes: the text is UTF-8.
 size_t columns(const std::string& line) {
   return static_cast<size_t>(
@@ -238,7 +244,8 @@ TEST(Cli, WrongRequestsEndWithTwoAndNameTheRemedy) {
       {"plan --tournament --memory -1", "above 0"},
       {"plan --tp 2 --tp 4", "--tp is given more than once"},
       {"plan --modle gpt2", "did you mean --model?"},
-      {"plan --json=foo", "--json"},
+      {"plan --json=foo", "--json = foo is not possible"},
+      {"plan --tp 2147483648", "--tp = 2147483648 is not possible"},
       {"plan --model gpt2 -- --tp", "after the verb"},
       {"info --backends x.shardlens", "give one of them"},
       {"plan extra", "extra"},
