@@ -179,6 +179,12 @@ void Layout::end(const Context& context, const std::string& hint) {
   for_each_leaf(ImGui::DockBuilderGetNode(root_), [&](ImGuiDockNode& node) {
     if (node.TabBar == nullptr || !node.IsVisible || node.HostWindow == nullptr || node.IsHiddenTabBar())
       return;
+    // A click on the corner of a panel that stands alone opens its tab, to be dragged by; nothing else closes
+    // it.
+    const ImRect panel(node.Pos, {node.Pos.x + node.Size.x, node.Pos.y + node.Size.y});
+    if (node.Windows.Size == 1 && !panel.Contains(ImGui::GetMousePos()) &&
+        !ImGui::IsMouseDown(ImGuiMouseButton_Left))
+      node.WantHiddenTabBarToggle = true;
     ImDrawList* list = node.HostWindow->DrawList;
     const ImRect bar = node.TabBar->BarRect;
     list->PushClipRect(node.Pos, {node.Pos.x + node.Size.x, node.Pos.y + node.Size.y});

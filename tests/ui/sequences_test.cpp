@@ -114,6 +114,22 @@ TEST(Sequences, ThePaletteOffersFirstWhatIsPossible) {
   EXPECT_FALSE(harness.view().palette_open);
 }
 
+TEST(Sequences, TheTabOfAPanelThatStandsAloneIsThereWhileTheMouseIs) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  harness.perform([](ImGuiTestContext& person) {
+    const ImGuiWindow* inspector = person.GetWindowByRef("Inspector");
+    ASSERT_TRUE(inspector->DockNode->IsHiddenTabBar());
+    person.MouseMoveToPos({inspector->Pos.x + 6, inspector->Pos.y + 2});
+    person.MouseClick();
+    person.Yield(4);
+    IM_CHECK(!inspector->DockNode->IsHiddenTabBar());
+    person.MouseMoveToPos({inspector->Pos.x - 200, inspector->Pos.y + 200});
+    person.Yield(4);
+    IM_CHECK(inspector->DockNode->IsHiddenTabBar());
+  });
+}
+
 TEST(Sequences, EscapeClosesTheMessageAfterWhatLiesOnTop) {
   StudioHarness harness;
   harness.wait_until_at_rest();
