@@ -72,9 +72,14 @@ struct Card {
   std::string id, icon, title, words, note;
 };
 
+/// Of a command line, whose two dashes the other face would draw as one.
+TextStyle note_style(const Context& c, const Type& type) {
+  return {c.fonts.mono, type.note.size, type.note.colour};
+}
+
 float card_height(const Context& c, const Type& type, const Card& card, float width) {
   const float inner = width - c.px(2 * kCardPadding);
-  const float note = card.note.empty() ? 0 : wrapped_height(type.note, card.note, inner) + c.px(8);
+  const float note = card.note.empty() ? 0 : wrapped_height(note_style(c, type), card.note, inner) + c.px(8);
   return c.px(2 * kCardPadding) + type.strong.size + c.px(6) + wrapped_height(type.body, card.words, inner) +
          note;
 }
@@ -96,9 +101,11 @@ bool draw_card(const Context& c, const Type& type, const Card& card, ImVec2 at, 
   draw_text(list, {pen.x + icon, pen.y}, type.strong, fitted(type.strong, card.title, inner - icon));
   pen.y += type.strong.size + c.px(6);
   draw_wrapped(list, pen, in(type.body, c.theme.dim), card.words, inner);
-  if (!card.note.empty())
-    draw_wrapped(list, {pen.x, max.y - c.px(kCardPadding) - wrapped_height(type.note, card.note, inner)},
-                 type.note, card.note, inner);
+  if (!card.note.empty()) {
+    const TextStyle note = note_style(c, type);
+    draw_wrapped(list, {pen.x, max.y - c.px(kCardPadding) - wrapped_height(note, card.note, inner)}, note,
+                 card.note, inner);
+  }
   return clicked;
 }
 
