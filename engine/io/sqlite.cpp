@@ -100,10 +100,13 @@ void Database::fail(int code) const {
   const int primary = code & 0xff;
   const std::string why = handle_ ? sqlite3_errmsg(handle_) : sqlite3_errstr(code);
   if (primary == SQLITE_FULL) throw run_error(fmt::format("{}: the disk is full", path_));
-  if (primary == SQLITE_NOTADB) throw request_error(fmt::format("{} is no SQLite database", path_));
+  if (primary == SQLITE_NOTADB)
+    throw request_error(
+        fmt::format("{} is no SQLite database, which a recording is: was another file meant?", path_));
   if (primary == SQLITE_CORRUPT || primary == SQLITE_TOOBIG || primary == SQLITE_ERROR ||
       primary == SQLITE_MISMATCH || primary == SQLITE_FORMAT)
-    throw request_error(fmt::format("{} is damaged: {}", path_, why));
+    throw request_error(
+        fmt::format("{} is damaged: {}. Where it was copied from it may be whole", path_, why));
   if (primary == SQLITE_READONLY)
     throw run_error(
         fmt::format("{}: {}. A recording whose run was killed while it wrote is put right when it is first "
