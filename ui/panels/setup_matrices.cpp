@@ -99,10 +99,13 @@ void draw_stripes(const Context& context, ImVec2 min, ImVec2 max, Cut cut, int r
   }
 }
 
-/// The picture of the cut: of the planned weight when the plan is the wanted one, else of the cut alone.
+/// The picture of the cut: of the planned weight once there is a plan of what is wanted, which is before it
+/// has run, else of the cut alone.
 void draw_picture(const Context& context, const Settings& wanted, const Matrix& matrix, const Plan* shown,
                   ImVec2 min, ImVec2 max) {
   ImDrawList* list = ImGui::GetWindowDrawList();
+  const Plan* planned = context.snapshot.plan.get();
+  if (planned != nullptr && planned->program.settings == wanted) shown = planned;
   const Cut cut = wanted.split.*matrix.cut;
   const int ranks = std::max(wanted.tp, 1);
   const StepId product = product_of(shown, matrix);
