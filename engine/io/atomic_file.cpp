@@ -29,6 +29,14 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
+// Of a link what it leads to: the link stays, and /dev/stdout is not replaced.
+std::string place_of(const std::string& path) {
+  std::error_code dangling;
+  if (!std::filesystem::is_symlink(path)) return path;
+  const std::string target = std::filesystem::canonical(path, dangling);
+  return dangling ? path : target;
+}
+
 // The name by which a file that has none yet can be given one.
 std::string handle_of(int file) {
   return fmt::format("/proc/self/fd/{}", file);
@@ -44,9 +52,14 @@ int open_nameless(const std::string& folder) {
 
 }  // namespace
 
-AtomicFile::AtomicFile(const std::string& path) : path_(path), temporary_path_(temporary_name(path)) {
+AtomicFile::AtomicFile(const std::string& name)
+    : path_(place_of(name)), temporary_path_(temporary_name(path_)) {
+  const std::string& path = path_;
   if (std::filesystem::is_directory(path))
     throw request_error(fmt::format("cannot write {}: it is a folder", path));
+  // Nothing is moved over /dev/null, nor over what others read from.
+  if (std::filesystem::exists(path) && !std::filesystem::is_regular_file(path))
+    throw request_error(fmt::format("cannot write {}: it is a device or a pipe; name a file", path));
   file_ = open_nameless(folder_of(path));
   named_ = file_ < 0;
   if (named_) file_ = open(temporary_path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);

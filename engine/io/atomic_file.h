@@ -10,7 +10,8 @@ namespace shardlens {
 
 class AtomicFile {
  public:
-  /// Creates a temporary file in the folder of `path`; throws a request Error that says why it cannot.
+  /// Creates a temporary file in the folder of `path`, or of what a link of that name leads to; throws a
+  /// request Error that says why it cannot, and where a folder, a device or a pipe stands there.
   explicit AtomicFile(const std::string& path);
   ~AtomicFile();  ///< removes the temporary file unless commit() succeeded
   AtomicFile(const AtomicFile&) = delete;

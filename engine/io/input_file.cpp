@@ -13,7 +13,8 @@
 
 namespace shardlens {
 
-InputFile::InputFile(const std::string& path) : path_(path), file_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+InputFile::InputFile(const std::string& path)
+    : path_(path), file_(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {
   if (file_ < 0) throw request_error(fmt::format("cannot open {}: {}", path, std::strerror(errno)));
   struct stat status {};
   if (fstat(file_, &status) != 0 || !S_ISREG(status.st_mode)) {

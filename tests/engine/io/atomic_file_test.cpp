@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 namespace shardlens {
 namespace {
 
+namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using AtomicFileTest = TestFolder;
 
@@ -57,6 +59,33 @@ TEST_F(AtomicFileTest, AKillLeavesNothingBehind) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
   EXPECT_EQ(files_in_folder(), 0u);
+}
+
+TEST_F(AtomicFileTest, NothingIsMovedOverADeviceOrAPipe) {
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  fs::create_symlink("/dev/null", path("null"));
+  for (const char* name : {"pipe", "null"}) {
+    try {
+      write_file_atomically(path(name), "text");
+      FAIL() << name;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::Request);
+      EXPECT_THAT(error.what(), HasSubstr("a device or a pipe"));
+    }
+  }
+  EXPECT_TRUE(fs::is_fifo(path("pipe")) && fs::is_symlink(path("null")));
+}
+
+TEST_F(AtomicFileTest, ALinkStaysAndWhatItLeadsToIsWritten) {
+  fs::create_directory(path("other"));
+  write("other/x", "old");
+  fs::create_symlink("other/x", path("link"));
+  write_file_atomically(path("link"), "new");
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+  EXPECT_EQ(contents("other/x"), "new");
+  fs::create_symlink("nowhere", path("dangling"));
+  write_file_atomically(path("dangling"), "new");
+  EXPECT_EQ(contents("dangling"), "new");
 }
 
 // The limit on a file's size stands for a full disk: the system refuses the write in the middle.
