@@ -33,16 +33,30 @@ MatrixShape shape_of(const Matrix& matrix, const Model& model) {
   return {model.ffn, model.hidden};
 }
 
-/// The step that multiplies by this matrix in `plan` (may be null); -1 when there is none.
-StepId product_of(const Plan* plan, const Matrix& matrix) {
+/// The step that multiplies by this matrix in `plan` (may be null); -1 when there is none. Of a whole model,
+/// in which each layer has one, that of `layer` or else of the first.
+StepId product_of(const Plan* plan, const Matrix& matrix, int64_t layer) {
   if (plan == nullptr) return -1;
+  const auto is_named = [](const std::string& step, const std::string& name) {
+    return step == name || step.ends_with("." + name);
+  };
+  StepId first = -1;
   for (const Step& step : plan->program.steps) {
     // Grouped queries have their keys and values in a matrix of their own; that of the queries stands for
     // both, which are cut alike.
-    const bool queries = step.name == "attn.q" && matrix.cut == &Split::attn_qkv;
-    if (step.op == Op::Linear && (step.name == matrix.name || queries)) return step.id;
+    const bool queries = matrix.cut == &Split::attn_qkv && is_named(step.name, "attn.q");
+    if (step.op != Op::Linear || (!queries && !is_named(step.name, matrix.name))) continue;
+    if (step.layer == layer) return step.id;
+    if (first < 0) first = step.id;
   }
-  return -1;
+  return first;
+}
+
+/// The layer whose step is selected in `plan` (may be null); -1: none.
+int64_t layer_looked_at(const Context& context, const Plan* plan) {
+  const StepId step = context.view.selected_step;
+  if (plan == nullptr || step < 0 || step >= static_cast<StepId>(plan->program.steps.size())) return -1;
+  return plan->program.step(step).layer;
 }
 
 /// Several whole copies, one behind the other: every rank has all of it.
@@ -108,7 +122,7 @@ void draw_picture(const Context& context, const Settings& wanted, const Matrix& 
   if (planned != nullptr && planned->program.settings == wanted) shown = planned;
   const Cut cut = wanted.split.*matrix.cut;
   const int ranks = std::max(wanted.tp, 1);
-  const StepId product = product_of(shown, matrix);
+  const StepId product = product_of(shown, matrix, layer_looked_at(context, shown));
   if (ranks == 1) {
     fill_rect(list, min, max, context.theme.ranks[0]);
   } else if (cut == Cut::Replicated) {
@@ -144,7 +158,7 @@ void draw_card(const Context& context, const Settings& wanted, const Matrix& mat
   const bool in_block =
       wanted.block == Block::Layer || wanted.block == Block::Model || wanted.block == matrix.block;
   const Plan* shown = shown_plan(context.snapshot);
-  const StepId product = product_of(shown, matrix);
+  const StepId product = product_of(shown, matrix, layer_looked_at(context, shown));
   const MatrixShape shape = shape_of(matrix, wanted.model);
   const std::string shape_text = fmt::format("{} × {}", shape.rows, shape.cols);
 

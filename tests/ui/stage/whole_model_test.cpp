@@ -54,6 +54,18 @@ TEST(WholeModel, APartIsOpenedWalkedThroughAndClosed) {
   EXPECT_EQ(harness.view().open_section, kWholeModel);
 }
 
+TEST(WholeModel, AMatrixCardLeadsToItsProductInTheLayerThatIsLookedAt) {
+  StudioHarness harness({1280, 720}, tiny_model());
+  harness.wait_until_at_rest();
+  const auto click = [&] {
+    harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/attn.qkv/show"); });
+    return program_of(harness).step(harness.view().selected_step).name;
+  };
+  EXPECT_EQ(click(), "h.0.attn.qkv");
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Stage/**/##stage_section_2"); });
+  EXPECT_EQ(click(), "h.1.attn.qkv");
+}
+
 TEST(WholeModel, TheLineAboveAPartLeadsOnAndBack) {
   StudioHarness harness({1280, 720}, tiny_model());
   harness.wait_until_at_rest();
