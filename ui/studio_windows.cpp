@@ -1,0 +1,151 @@
+// The studio's windows around what is drawn in them: strips, docked panels, the centre's tabs with the head
+// of a frozen training step, and the message at the bottom.
+#include <fmt/format.h>
+#include <imgui.h>
+#include <imgui_internal.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "ui/studio.h"
+#include "ui/veil.h"
+#include "ui/widgets/controls.h"
+#include "ui/widgets/format.h"
+#include "ui/widgets/paint.h"
+
+namespace shardlens::ui {
+namespace {
+
+bool begin_docked(const Context& context, const char* name, ImU32 ground) {
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, tab_padding(context));
+  ImGui::PushStyleColor(ImGuiCol_WindowBg, ground);
+  const bool visible = ImGui::Begin(name, nullptr, ImGuiWindowFlags_NoCollapse);
+  ImGui::PopStyleColor();
+  ImGui::PopStyleVar();
+  return visible;
+}
+
+/// A tab that a remembered layout does not know yet stands with the others.
+void dock_beside_stage() {
+  const ImGuiWindow* stage = ImGui::FindWindowByName("Stage");
+  if (stage != nullptr && stage->DockId != 0)
+    ImGui::SetNextWindowDockID(stage->DockId, ImGuiCond_FirstUseEver);
+}
+
+}  // namespace
+
+/// A strip over the whole width of the window, `top` below its upper edge: the Bar, and that of a replay.
+void Studio::draw_strip(const Context& context, const char* name, float top, float height,
+                        void (*draw)(const Context&)) {
+  const ImGuiViewport& viewport = *ImGui::GetMainViewport();
+  const ImVec2 min{viewport.Pos.x, viewport.Pos.y + top};
+  const float padding = std::round((height - context.px(kControlHeight)) / 2);
+  ImGui::SetNextWindowPos(min);
+  ImGui::SetNextWindowSize({viewport.Size.x, height});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(context.px(16), padding));
+  ImGui::PushStyleColor(ImGuiCol_WindowBg, context.theme.panel);
+  ImGui::Begin(name, nullptr,
+               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoMove |
+                   ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoSavedSettings |
+                   ImGuiWindowFlags_NoScrollWithMouse);
+  ImGui::PopStyleColor();
+  ImGui::PopStyleVar();
+  draw(context);
+  const float line = std::max(1.f, std::floor(context.px(1)));
+  fill_rect(ImGui::GetWindowDrawList(), {min.x, min.y + height - line},
+            {min.x + viewport.Size.x, min.y + height}, context.theme.line);
+  ImGui::End();
+}
+
+/// A docked panel; `is_result`: what it shows comes from a run and may be out of date.
+void Studio::draw_panel(const Context& context, const char* name, void (*draw)(const Context&),
+                        bool is_result) {
+  const bool visible = begin_docked(context, name, context.theme.panel);
+  if (visible) {
+    draw(context);
+    if (is_result) draw_veil(context);
+  }
+  ImGui::End();
+}
+
+/// The head of a tab that shows a training step: which one, and the ways on. The tab itself begins below it.
+void Studio::draw_frozen(const Context& context) {
+  if (!frozen_) return;
+  const Theme& theme = context.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x, height = context.px(kControlHeight);
+  const TrainCurve& curve = *train_->curves[frozen_->curve];
+  float right = at.x + width;
+  const auto button = [&](const char* text, ButtonLook look, const char* help) {
+    right -= button_width(context, text);
+    ImGui::SetCursorScreenPos({right, at.y});
+    const bool pressed = draw_button(context, text, text, look, true, help);
+    right -= context.px(8);
+    return pressed;
+  };
+  if (button("Back to the plan", ButtonLook::Plain,
+             "Every panel shows the plan of before; training stays held"))
+    context.send(train_command::LetGo{});
+  if (train_->state == TrainState::Paused &&
+      button("Go on", ButtonLook::Accent, "Training goes on; every panel shows the plan of before"))
+    context.send(train_command::Resume{});
+  const auto index = static_cast<size_t>(frozen_->step - 1);
+  const bool ended = index >= curve.steps.size();  // a rank ended it
+  const bool skipped = !ended && curve.steps[index]->report.skipped;
+  const std::string words = fmt::format("Training step {} of {}{}", grouped_text(frozen_->step), curve.name,
+                                        ended     ? ", which a rank ended"
+                                        : skipped ? ", frozen: it overflowed and was skipped"
+                                                  : ", frozen");
+  const TextStyle style{context.fonts.bold, context.px(kBodySize), theme.text};
+  draw_text(list, {at.x, at.y + (height - style.size) / 2}, style, fitted(style, words, right - at.x));
+  ImGui::SetCursorScreenPos({at.x, at.y + height + context.px(16)});
+}
+
+/// One of the centre's tabs, on the window's own ground. The Stage says itself what stands in its way; the
+/// others show the plan that is wanted.
+void Studio::draw_tab(const Context& context, const char* name, Tab tab, void (*draw)(const Context&)) {
+  if (view_.focus_tab && view_.tab == tab) ImGui::SetNextWindowFocus();
+  dock_beside_stage();
+  const bool visible = begin_docked(context, name, context.theme.window);
+  if (visible && ImGui::IsWindowFocused(ImGuiFocusedFlags_RootAndChildWindows) && !view_.focus_tab)
+    view_.tab = tab;
+  // In the first frames nothing is docked yet: every tab would draw, and ask for what it is about to show.
+  const bool settles = ImGui::GetFrameCount() <= kFirstFrames && view_.tab != tab;
+  if (visible && !settles) {
+    // What trains or is priced beside the run has a state of its own to tell.
+    const bool is_beside =
+        tab == Tab::Start || tab == Tab::Train || tab == Tab::BreakIt || tab == Tab::Scaling;
+    if (!is_beside) draw_frozen(context);
+    draw(context);
+    if (tab != Tab::Stage && !is_beside) draw_notice(context);
+  }
+  ImGui::End();
+}
+
+/// A sentence about the studio itself, at the bottom, until it is closed.
+void Studio::draw_message(const Context& context) {
+  if (!view_.said.empty()) message_ = std::exchange(view_.said, {});
+  if (message_.empty()) return;
+  const ImGuiViewport& viewport = *ImGui::GetMainViewport();
+  const float width = std::min(context.px(560), viewport.Size.x - context.px(32));
+  ImGui::SetNextWindowPos(
+      {viewport.Pos.x + viewport.Size.x / 2, viewport.Pos.y + viewport.Size.y - context.px(16)},
+      ImGuiCond_Always, {0.5f, 1});
+  ImGui::SetNextWindowSize({width, 0});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 1.0f);
+  ImGui::PushStyleColor(ImGuiCol_WindowBg, context.theme.card);
+  ImGui::Begin("Message", nullptr,
+               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoMove |
+                   ImGuiWindowFlags_NoSavedSettings);
+  ImGui::PopStyleColor();
+  ImGui::PopStyleVar();
+  ImGui::TextWrapped("%s", message_.c_str());
+  if (ImGui::Button("Close")) message_.clear();
+  ImGui::SameLine();
+  ImGui::TextDisabled("Esc");
+  ImGui::End();
+}
+
+}  // namespace shardlens::ui
