@@ -22,6 +22,8 @@ struct MemoryRow {
   int64_t process_bytes = -1;  ///< resident of this process; -1: it is not known there
 
   int64_t free_bytes() const { return used_bytes < 0 ? -1 : total_bytes - used_bytes; }
+  /// What is planned does not fit, even if nothing else were there.
+  bool is_exceeded() const { return total_bytes > 0 && planned_bytes > total_bytes; }
 };
 
 struct MachineRows {

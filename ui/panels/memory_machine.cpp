@@ -49,8 +49,11 @@ std::string told_words(const MemoryRow& row) {
 
 std::string planned_words(const MemoryRow& row) {
   if (row.ranks.empty()) return "Our accounting: no rank of this plan computes here";
-  return fmt::format("Our accounting: {} in the arenas of {}, as planned", memory_text(row.planned_bytes),
-                     ranks_text(row.ranks));
+  const std::string words = fmt::format("Our accounting: {} in the arenas of {}, as planned",
+                                        memory_text(row.planned_bytes), ranks_text(row.ranks));
+  if (!row.is_exceeded()) return words;
+  return fmt::format("{}; that is {:.3g} × what there is", words,
+                     static_cast<double>(row.planned_bytes) / static_cast<double>(row.total_bytes));
 }
 
 float draw_memory_row(const Context& context, const MemoryRow& row, ImVec2 at, float width) {
@@ -60,8 +63,9 @@ float draw_memory_row(const Context& context, const MemoryRow& row, ImVec2 at, f
   y += draw_share(context, {at.x, y}, width, std::max<int64_t>(0, row.used_bytes), row.total_bytes,
                   mixed(context.theme.card, context.theme.text, 0.45f), told_words(row)) +
        context.px(10);
-  y += draw_share(context, {at.x, y}, width, row.planned_bytes, row.total_bytes, context.theme.forward,
-                  planned_words(row));
+  y +=
+      draw_share(context, {at.x, y}, width, row.planned_bytes, row.total_bytes,
+                 row.is_exceeded() ? context.theme.communication : context.theme.forward, planned_words(row));
   return y - at.y + context.px(24);
 }
 

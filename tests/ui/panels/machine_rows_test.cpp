@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "engine/config/presets.h"
 #include "engine/runtime/plan.h"
 #include "tests/ui/studio_harness.h"
 
@@ -54,8 +55,20 @@ TEST(MachineRows, WithoutAGpuTheMachinesOwnMemoryIsShownAndWhyThereIsNone) {
   EXPECT_EQ(own.process_bytes, 3 * kGiB);
   EXPECT_EQ(own.planned_bytes, run_bytes(*plan)) << "what the run is refused by, where it does not fit";
   EXPECT_THAT(own.ranks, ElementsAre(0, 1, 2, 3));
+  EXPECT_FALSE(own.is_exceeded());
   EXPECT_EQ(rows.no_gpu, "No GPU can be used here: there is no NVIDIA driver.");
   EXPECT_THAT(rows.links, IsEmpty());
+}
+
+TEST(MachineRows, APlanThatIsLargerThanTheMachineSaysSo) {
+  Settings settings = small_settings();
+  settings.model = model_preset("gpt-1t");
+  settings.block = Block::Model;
+  settings.tp = 8;
+  const auto plan = make_plan(settings);
+  const MachineRows rows = machine_rows(machine_with(0), plan.get());
+  ASSERT_EQ(rows.memories.size(), 1u);
+  EXPECT_TRUE(rows.memories.front().is_exceeded());
 }
 
 TEST(MachineRows, EveryGpuHasItsRankAndTheDriversWordBesideOurs) {
