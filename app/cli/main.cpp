@@ -22,9 +22,6 @@
 
 namespace {
 
-constexpr int kWrongRequest = 2;
-constexpr int kFailedRun = 3;
-
 constexpr const char* kExamples = R"(
 Examples
   shardlens-cli plan --model gpt2 --tp 4              the Program, its collectives, memory and time
@@ -40,12 +37,13 @@ Exit codes: 0 done, 1 the check failed, 2 the request was wrong, 3 the run faile
 // What was printed and did not arrive, on a full disk say, was not done. A reader that has seen enough ends
 // the program by its signal before that.
 int printed(int code) {
+  namespace cli = shardlens::cli;
   std::cout.flush();
   const bool all = std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good();
-  if (all || code == kFailedRun || code == kWrongRequest) return code;
-  shardlens::cli::say(
+  if (all || code == cli::kFailedRun || code == cli::kWrongRequest) return code;
+  cli::say(
       shardlens::run_error(fmt::format("standard output could not be written: {}", std::strerror(errno))));
-  return kFailedRun;
+  return cli::kFailedRun;
 }
 
 // What a hanging rank's thread may still use is not torn down.
@@ -72,7 +70,7 @@ int run(int argc, char** argv) {
       "T ranks.",
       "shardlens-cli"};
   app.footer(kExamples);
-  app.set_version_flag("--version", "shardlens-cli 0.1.0");
+  cli::add_version(app);
   cli::lay_out_help(app);
   app.require_subcommand(1);
   try {
@@ -117,7 +115,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error);
     cli::say(cli::sentence_of(error, app));
-    return kWrongRequest;
+    return cli::kWrongRequest;
   } catch (const std::exception& error) {
     if (std::ferror(stdout) != 0)  // what prints names no file
       cli::say(run_error(fmt::format("standard output: {}", error.what())));

@@ -1,11 +1,11 @@
 // --record FILE.shardlens.
 #include "app/cli/record.h"
-#include "app/command_line/request.h"
 
 #include <fmt/format.h>
 
 #include <map>
 
+#include "app/command_line/request.h"
 #include "engine/config/error.h"
 #include "engine/config/units.h"
 #include "engine/train/step_metrics.h"

@@ -288,7 +288,7 @@ Verb add_train(CLI::App& app) {
 Examples
   shardlens-cli train --data book.txt --steps 200                 a toy, on bytes
   shardlens-cli train --model gpt2-10m --data corpus/ --tp 2 --dp 2 --steps 1000 --warmup 50
-  shardlens-cli train --data sample --dtype bf16 --checkpoint run with fp32 master weights
+  shardlens-cli train --data sample --dtype bf16 --checkpoint run    with fp32 master weights
   shardlens-cli train --data book.txt --checkpoint run --checkpoint-every 50 --restart
                                           begins, and after a crash goes on from the last checkpoint
   shardlens-cli train --model bert-tiny --norm pre --data book.txt  masked words and sentence order

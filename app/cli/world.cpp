@@ -1,6 +1,5 @@
 // Joining the other processes.
 #include "app/cli/world.h"
-#include "app/command_line/request.h"
 
 #include <fmt/format.h>
 
@@ -14,6 +13,7 @@
 #include <sstream>
 #include <string>
 
+#include "app/command_line/request.h"
 #include "engine/comm/processes.h"
 #include "engine/comm/siblings.h"
 #include "engine/config/error.h"
@@ -24,9 +24,6 @@
 
 namespace shardlens::cli {
 namespace {
-
-constexpr int kWrongRequest = 2;
-constexpr int kFailedRun = 3;
 
 ProcessWorld* joined = nullptr;
 std::atomic<bool> told_to_end{false};

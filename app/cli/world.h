@@ -26,7 +26,10 @@ ProcessWorld* joined_processes();
 /// itself a second later; who waits for another process then soon says which. Safe in a signal's handler.
 void heed_mpirun(const siginfo_t& sender);
 
-/// 2 for a wrong request, else 3: what the program ends with.
+/// What the program ends with where it has not done what was asked.
+inline constexpr int kWrongRequest = 2, kFailedRun = 3;
+
+/// One of these two.
 int exit_code_of(const std::exception& error);
 /// Says it on stderr as the program does; nowhere, where there is none.
 void say(const std::string& sentence);

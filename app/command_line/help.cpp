@@ -1,4 +1,4 @@
-// The layout of --help.
+// The layout of --help, and --version.
 #include "app/command_line/help.h"
 
 #include <memory>
@@ -81,6 +81,10 @@ std::string broken_into_lines(const std::string& text, size_t columns) {
 
 void lay_out_help(CLI::App& app) {
   app.formatter(std::make_shared<Layout>());
+}
+
+void add_version(CLI::App& app) {
+  app.set_version_flag("--version", app.get_name() + " " SHARDLENS_VERSION);
 }
 
 }  // namespace shardlens::cli

@@ -1,4 +1,4 @@
-// How --help is laid out: descriptions in a column of their own, broken between words.
+// What a program says of itself: --help, with descriptions in a column of their own, and --version.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,6 +8,9 @@ namespace shardlens::cli {
 
 /// Gives a program and its verbs help of at most 100 columns. Verbs added later take it over.
 void lay_out_help(CLI::App& app);
+
+/// --version, which prints the program's name and the project's version.
+void add_version(CLI::App& app);
 
 /// `text` in lines of at most `columns` characters, broken at spaces; a longer word has a line of its own.
 /// Line ends in it stay.

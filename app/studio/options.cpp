@@ -85,7 +85,7 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
       "shardlens");
   cli::lay_out_help(app);
   app.footer(kExamples);
-  app.set_version_flag("--version", "shardlens 0.1.0");
+  cli::add_version(app);
   app.add_option("--model", model,
                  fmt::format("A preset ({}) or a folder with config.json", fmt::join(model_names(), ", ")))
       ->capture_default_str();

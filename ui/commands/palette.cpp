@@ -177,10 +177,10 @@ void draw_palette(const Context& context) {
 
   if (end_cover()) view.close_covers();
   if (run >= 0 && run < count) {
-    const UiCommand& command = *found[static_cast<size_t>(run)].command;
-    if (command.is_enabled(context)) {
+    const Match& match = found[static_cast<size_t>(run)];
+    if (match.possible) {
       view.palette_open = false;
-      command.run(context);
+      match.command->run(context);
     } else {
       state.refused = true;
     }

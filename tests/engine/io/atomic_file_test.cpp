@@ -4,13 +4,11 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <csignal>
-
+#include "tests/engine/full_disk.h"
 #include "tests/engine/io/test_folder.h"
 
 namespace shardlens {
@@ -91,22 +89,15 @@ TEST_F(AtomicFileTest, ALinkStaysAndWhatItLeadsToIsWritten) {
 // The limit on a file's size stands for a full disk: the system refuses the write in the middle.
 TEST_F(AtomicFileTest, ARefusedWriteLeavesTheOldFile) {
   write("x", "old");
-  rlimit before{};
-  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  rlimit limit = before;
-  limit.rlim_cur = 100'000;
-  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
   std::string message;
   ErrorKind kind = ErrorKind::Request;
   try {
+    const testing::FullDisk disk(100'000);
     write_file_atomically(path("x"), std::string(1'000'000, 'x'));
   } catch (const Error& error) {
     message = error.what();
     kind = error.kind();
   }
-  setrlimit(RLIMIT_FSIZE, &before);
-  std::signal(SIGXFSZ, handler);
   EXPECT_THAT(message, HasSubstr("cannot write " + path("x")));
   EXPECT_EQ(kind, ErrorKind::Run);
   EXPECT_EQ(contents("x"), "old");

@@ -3,9 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -16,6 +14,7 @@
 #include "engine/planner/planner.h"
 #include "engine/program/program_json.h"
 #include "engine/runtime/recorder.h"
+#include "tests/engine/full_disk.h"
 #include "tests/engine/io/test_folder.h"
 #include "tests/engine/small_model.h"
 
@@ -167,15 +166,10 @@ TEST_F(RecordingTest, AFileThatIsNoneIsSaidToBe) {
 
 // The limit on a file's size stands for a full disk.
 TEST_F(RecordingTest, WhatCannotBeBegunLeavesNoFile) {
-  rlimit old{};
-  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &old), 0);
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  rlimit limit = old;
-  limit.rlim_cur = 2'000;
-  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
-  EXPECT_THROW(record(path("run.shardlens")), Error);
-  setrlimit(RLIMIT_FSIZE, &old);
-  std::signal(SIGXFSZ, handler);
+  {
+    const testing::FullDisk disk(2'000);
+    EXPECT_THROW(record(path("run.shardlens")), Error);
+  }
   EXPECT_TRUE(fs::is_empty(path("")));
   record(path("run.shardlens"));  // and once there is room again, under the same name
   EXPECT_EQ(Recording(path("run.shardlens")).totals().passes, 3);

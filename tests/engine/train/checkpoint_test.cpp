@@ -4,9 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
-#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "engine/config/presets.h"
@@ -14,6 +12,7 @@
 #include "engine/io/sole_writer.h"
 #include "engine/train/bytes_tokenizer.h"
 #include "engine/train/model_state.h"
+#include "tests/engine/full_disk.h"
 #include "tests/engine/io/test_folder.h"
 #include "tests/engine/train/small_training.h"
 
@@ -120,15 +119,10 @@ TEST_F(CheckpointTest, AFullDiskLeavesTheCheckpointBefore) {
   Trainer trainer = trained(small_model(1), 2);
   const std::string before = contents("run/model.safetensors");
   trainer.step();
-  rlimit old{};
-  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &old), 0);
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  rlimit limit = old;
-  limit.rlim_cur = 50'000;
-  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
-  const std::string message = error_of([&] { trainer.save(); });
-  setrlimit(RLIMIT_FSIZE, &old);
-  std::signal(SIGXFSZ, handler);
+  const std::string message = error_of([&] {
+    const testing::FullDisk disk(50'000);
+    trainer.save();
+  });
   EXPECT_THAT(message, AllOf(HasSubstr("of step 3 could not be saved"), HasSubstr("model.safetensors"),
                              HasSubstr("stands as it was")));
   EXPECT_EQ(contents("run/model.safetensors"), before);

@@ -4,15 +4,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
 #include <cmath>
-#include <csignal>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
 
 #include "engine/io/json.h"
+#include "tests/engine/full_disk.h"
 #include "tests/engine/io/test_folder.h"
 
 namespace shardlens {
@@ -151,16 +150,11 @@ TEST_F(CorpusTest, ARefusedCorpusLeavesTheOldOne) {
 }
 
 TEST_F(CorpusTest, AFullDiskIsSaidAndLeavesNoHalfCorpus) {
-  rlimit before{};
-  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
   const CorpusOptions chosen = options(lines(4000));
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  rlimit limit = before;
-  limit.rlim_cur = 1'500'000;  // the tokens take 3 MB
-  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
-  const std::string message = prepare_error(chosen);
-  setrlimit(RLIMIT_FSIZE, &before);
-  std::signal(SIGXFSZ, handler);
+  const std::string message = [&] {
+    const testing::FullDisk disk(1'500'000);  // the tokens take 3 MB
+    return prepare_error(chosen);
+  }();
   EXPECT_THAT(message, HasSubstr("cannot write"));
   EXPECT_FALSE(std::filesystem::exists(path("corpus")));
 }

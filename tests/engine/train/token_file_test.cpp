@@ -3,11 +3,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
-
-#include <csignal>
 
 #include "engine/train/bytes_tokenizer.h"
+#include "tests/engine/full_disk.h"
 #include "tests/engine/io/test_folder.h"
 
 namespace shardlens {
@@ -130,16 +128,10 @@ TEST_F(TokenFileTest, AnIdOutsideTheVocabularyIsNotWritten) {
 // The limit on a file's size stands for a full disk: the system refuses the write in the middle.
 TEST_F(TokenFileTest, AFullDiskIsSaidByNameAndLeavesTheOldFile) {
   write_tokens(BytesTokenizer(), {{1, 2, 3}});
-  rlimit before{};
-  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  rlimit limit = before;
-  limit.rlim_cur = 1'000'000;
-  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
-  const std::string message =
-      error_of([&] { write_tokens(BytesTokenizer(), {std::vector<int32_t>(2'000'000, 7)}); });
-  setrlimit(RLIMIT_FSIZE, &before);
-  std::signal(SIGXFSZ, handler);
+  const std::string message = error_of([&] {
+    const testing::FullDisk disk(1'000'000);
+    write_tokens(BytesTokenizer(), {std::vector<int32_t>(2'000'000, 7)});
+  });
   EXPECT_THAT(message, AllOf(HasSubstr("cannot write"), HasSubstr("x.tokens")));
   EXPECT_EQ(TokenFile(path("x.tokens")).tokens(), 3);
   EXPECT_EQ(files_in_folder(), 1u);
