@@ -1,6 +1,8 @@
 // What panels ask for, and the one selection that Stage, Inspector and Timeline share.
 #include "ui/context.h"
 
+#include "ui/veil.h"
+
 namespace shardlens::ui {
 
 void Context::send(Command command) const {
@@ -37,6 +39,8 @@ void Context::send(HistoryCommand command) const {
 
 void Context::want(const Settings& settings) const {
   if (replay.is_open()) return;  // what is recorded is not changed
+  if (settings == wanted() && !has_stopped(snapshot))
+    return;  // a click on what is chosen already runs nothing
   view.wanted.sent(snapshot, settings);
   send(command::SetSettings{settings});
 }

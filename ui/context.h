@@ -9,14 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "engine/runtime/comparison.h"
-#include "engine/runtime/history_reader.h"
-#include "engine/runtime/machine_watch.h"
-#include "engine/runtime/replay_snapshot.h"
-#include "engine/runtime/scaling_snapshot.h"
+#include "engine/runtime/recordings/history_reader.h"
+#include "engine/runtime/recordings/replay_snapshot.h"
+#include "engine/runtime/session/comparison.h"
+#include "engine/runtime/session/machine_watch.h"
+#include "engine/runtime/session/scaling_snapshot.h"
 #include "engine/runtime/snapshot.h"
-#include "engine/train/break_snapshot.h"
-#include "engine/train/diff_session.h"
+#include "engine/train/experiments/break_snapshot.h"
+#include "engine/train/experiments/diff_session.h"
 #include "engine/train/train_snapshot.h"
 #include "ui/theme/theme.h"
 #include "ui/train_choices.h"
@@ -122,18 +122,26 @@ struct InspectorView {
   bool enlarged = false;        ///< view.selected_rank is drawn large
 };
 
+/// The parts of the Train tab: where there is room, the choices stand beside the other two.
+enum class TrainPage { Choices, Curves, Text };
+
 /// What the Train tab trains.
 struct TrainView {
   bool comparison = false;  ///< post-LN against pre-LN instead of one model
-  bool form_open = true;    ///< where choices and curves do not fit side by side
+  TrainPage page = TrainPage::Choices;
   TrainChoices single;
   TrainChoices compared = comparison_choices();
+  WritingWish writing = writing_choices();
 
   std::string checkpoints;  ///< the folder they go to
+
+  /// What is trained is looked at.
+  void show_run() { page = page == TrainPage::Text ? TrainPage::Text : TrainPage::Curves; }
 
   train_command::Start wish() const {
     train_command::Start start = comparison ? comparison_of(compared) : training_of(single);
     start.checkpoints = checkpoints;
+    start.writing = writing;
     return start;
   }
 };

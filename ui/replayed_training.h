@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "engine/runtime/replay_snapshot.h"
+#include "engine/runtime/recordings/replay_snapshot.h"
 #include "engine/train/train_snapshot.h"
 
 namespace shardlens::ui {

@@ -109,6 +109,22 @@ TrainChoices parse_choices(const nlohmann::json& json) {
   return choices;
 }
 
+nlohmann::json as_json(const WritingWish& wish) {
+  return {{"prompt", wish.prompt},
+          {"tokens", wish.tokens},
+          {"temperature", wish.temperature},
+          {"every", wish.every}};
+}
+
+/// Throws for anything that is missing or below its least.
+WritingWish parse_writing(const nlohmann::json& json) {
+  const WritingWish wish{json.at("prompt").get<std::string>(), json.at("tokens").get<int64_t>(),
+                         json.at("temperature").get<double>(), json.at("every").get<int64_t>()};
+  if (wish.tokens < 1 || wish.every < 0 || !(wish.temperature >= 0))
+    throw request_error("a text of no tokens, or of less than no temperature");
+  return wish;
+}
+
 nlohmann::json as_json(const ScalingView& view) {
   const auto* page = std::find_if(std::begin(kScalingPages), std::end(kScalingPages),
                                   [&](const auto& entry) { return entry.first == view.page; });
@@ -168,6 +184,7 @@ RememberedState parse(const nlohmann::json& json) {
   if (json.contains("compare_splits"))
     state.compare_splits = parse_compared_splits(json.at("compare_splits"));
   if (json.contains("compared")) state.compared = parse_choices(json.at("compared"));
+  if (json.contains("writing")) state.writing = parse_writing(json.at("writing"));
   state.traffic_times = json.value("traffic_times", false);
   state.recent = json.value("recent", std::vector<std::string>());
   if (json.contains("scaling")) state.scaling = parse_scaling(json.at("scaling"));
@@ -217,6 +234,7 @@ void write_state(const RememberedState& state, const std::filesystem::path& path
                             {"layout", state.layout},
                             {"train", as_json(state.train)},
                             {"compared", as_json(state.compared)},
+                            {"writing", as_json(state.writing)},
                             {"traffic_times", state.traffic_times},
                             {"scaling", as_json(state.scaling)},
                             {"compare_page", page->second},

@@ -22,7 +22,8 @@ struct RememberedState {
   ScalingView scaling = {};
   ComparePage compare_page = ComparePage::Splits;
   std::array<std::string, 3> compare_splits = CompareView().splits;
-  std::vector<std::string> recent = {};  ///< paths of the recordings opened last
+  WritingWish writing = writing_choices();  ///< of the Train tab
+  std::vector<std::string> recent = {};     ///< paths of the recordings opened last
 
   bool operator==(const RememberedState&) const = default;
 };

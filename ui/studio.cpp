@@ -136,6 +136,7 @@ Studio::Studio(const Settings& settings, const Fonts& fonts, std::filesystem::pa
   view_.program_filter = remembered_.program_filter;
   view_.train.single = remembered_.train;
   view_.train.compared = remembered_.compared;
+  view_.train.writing = remembered_.writing;
   view_.traffic_times = remembered_.traffic_times;
   view_.scaling = remembered_.scaling;
   view_.compare.page = remembered_.compare_page;
@@ -353,10 +354,13 @@ void Studio::frame() {
 
   const Context now = context();
   const StepId selected = view_.selected_step;
-  // Escape closes what lies on top, and the message last.
+  // Escape closes what lies on top, then the message, and the notes last.
   const bool on_top = view_.covered() || ImGui::GetIO().WantTextInput ||
                       ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup);
-  if (!on_top && ImGui::IsKeyPressed(ImGuiKey_Escape, false)) message_.clear();
+  if (!on_top && ImGui::IsKeyPressed(ImGuiKey_Escape, false)) {
+    if (message_.empty()) view_.replay.notes_open = false;
+    message_.clear();
+  }
   handle_keys(now);
   draw_palette(now);
   draw_sheet(now);
@@ -456,6 +460,7 @@ void Studio::remember() {
                       view_.scaling,
                       view_.compare.page,
                       view_.compare.splits,
+                      view_.train.writing,
                       view_.recent};
   if (now == remembered_) return;
   remembered_ = std::move(now);

@@ -12,13 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include "engine/runtime/comparison.h"
-#include "engine/runtime/history_reader.h"
-#include "engine/runtime/replay.h"
-#include "engine/runtime/scaling_session.h"
-#include "engine/runtime/session.h"
-#include "engine/train/break_session.h"
-#include "engine/train/diff_session.h"
+#include "engine/runtime/recordings/history_reader.h"
+#include "engine/runtime/recordings/replay.h"
+#include "engine/runtime/session/comparison.h"
+#include "engine/runtime/session/scaling_session.h"
+#include "engine/runtime/session/session.h"
+#include "engine/train/experiments/break_session.h"
+#include "engine/train/experiments/diff_session.h"
 #include "engine/train/training_session.h"
 #include "ui/commands/walk.h"
 #include "ui/context.h"

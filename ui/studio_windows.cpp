@@ -13,6 +13,7 @@
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/paint.h"
+#include "ui/widgets/sentence.h"
 
 namespace shardlens::ui {
 namespace {
@@ -141,7 +142,7 @@ void Studio::draw_message(const Context& context) {
                    ImGuiWindowFlags_NoSavedSettings);
   ImGui::PopStyleColor();
   ImGui::PopStyleVar();
-  ImGui::TextWrapped("%s", message_.c_str());
+  ImGui::TextWrapped("%s", as_sentence(message_).c_str());
   if (ImGui::Button("Close")) message_.clear();
   ImGui::SameLine();
   ImGui::TextDisabled("Esc");

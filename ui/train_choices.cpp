@@ -67,6 +67,12 @@ TrainChoices comparison_choices(Architecture family) {
   return choices;
 }
 
+WritingWish writing_choices() {
+  WritingWish wish;
+  wish.every = 50;
+  return wish;
+}
+
 train_command::Start training_of(const TrainChoices& choices) {
   TrainOptions options = options_of(choices);
   return {{{options.settings.model.title, std::move(options)}}, choices.text};

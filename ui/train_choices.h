@@ -32,6 +32,9 @@ struct TrainChoices {
 /// bring that moment nearest.
 TrainChoices comparison_choices(Architecture family = Architecture::Gpt);
 
+/// What a model is asked to write, if nobody says otherwise.
+WritingWish writing_choices();
+
 /// One model. Throws a request Error for a preset that is not there.
 train_command::Start training_of(const TrainChoices& choices);
 

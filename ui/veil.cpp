@@ -9,6 +9,7 @@
 
 #include "ui/faults.h"
 #include "ui/widgets/paint.h"
+#include "ui/widgets/sentence.h"
 
 namespace shardlens::ui {
 namespace {
@@ -19,11 +20,6 @@ std::string joined(const std::vector<std::string>& parts) {
   std::string text;
   for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
   return text;
-}
-
-bool has_stopped(const Snapshot& snapshot) {
-  return snapshot.state == RunState::Refused || snapshot.state == RunState::Failed ||
-         snapshot.state == RunState::Cancelled;
 }
 
 /// Draws over the current window: a child that is begun last lies above the other children, and below popups.
@@ -42,6 +38,11 @@ void over_the_window(const auto& draw) {
 }
 
 }  // namespace
+
+bool has_stopped(const Snapshot& snapshot) {
+  return snapshot.state == RunState::Refused || snapshot.state == RunState::Failed ||
+         snapshot.state == RunState::Cancelled;
+}
 
 std::string difference(const Settings& of, const Settings& from) {
   std::vector<std::string> parts;
@@ -64,12 +65,12 @@ std::string difference(const Settings& of, const Settings& from) {
 std::string notice(const Snapshot& snapshot) {
   const bool stopped = has_stopped(snapshot);
   const bool told = shown_failure(snapshot) != nullptr;  // by the strip under the Bar
-  if (!shows_stale(snapshot)) return stopped && !told ? snapshot.message : std::string();
+  if (!shows_stale(snapshot)) return stopped && !told ? as_sentence(snapshot.message) : std::string();
   const Settings& shown = snapshot.result->plan->program.settings;
   std::string shown_parts = difference(shown, snapshot.settings);
   std::string text =
       "Out of date: this is " + (shown_parts.empty() ? std::string("an earlier run") : shown_parts) + ". ";
-  if (stopped) return text + snapshot.message;
+  if (stopped) return text + as_sentence(snapshot.message);
   const std::string wanted = difference(snapshot.settings, shown);
   return text + (snapshot.state == RunState::Planning ? "Planning " : "Running ") +
          (wanted.empty() ? "again" : wanted) + " \u2026";

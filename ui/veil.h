@@ -8,6 +8,9 @@
 
 namespace shardlens::ui {
 
+/// The run was refused, failed or was cancelled.
+bool has_stopped(const Snapshot& snapshot);
+
 /// What differs between two settings, as "T = 4, split megatron"; the values of `of`. Empty when nothing
 /// does.
 std::string difference(const Settings& of, const Settings& from);

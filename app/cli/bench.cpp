@@ -21,10 +21,10 @@
 #include "engine/config/units.h"
 #include "engine/planner/planner.h"
 #include "engine/runtime/backend.h"
-#include "engine/runtime/calibrate.h"
-#include "engine/runtime/ceiling.h"
+#include "engine/runtime/measure/calibrate.h"
+#include "engine/runtime/measure/ceiling.h"
 #include "engine/runtime/plan.h"
-#include "engine/runtime/process_world.h"
+#include "engine/runtime/processes/process_world.h"
 
 namespace shardlens::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include "app/cli/op_times.h"
 #include "engine/config/units.h"
 #include "engine/runtime/plan.h"
-#include "engine/train/generate_bench.h"
+#include "engine/train/generate/generate_bench.h"
 
 namespace shardlens::cli {
 

@@ -11,8 +11,8 @@
 #include "engine/config/presets.h"
 #include "engine/config/units.h"
 #include "engine/io/atomic_file.h"
-#include "engine/runtime/growth_bench.h"
-#include "engine/runtime/growth_chart.h"
+#include "engine/runtime/measure/growth_bench.h"
+#include "engine/runtime/measure/growth_chart.h"
 
 namespace shardlens::cli {
 namespace {

@@ -8,8 +8,8 @@
 #include "engine/config/presets.h"
 #include "engine/config/units.h"
 #include "engine/cost/plan_bench.h"
+#include "engine/runtime/measure/step_bench.h"
 #include "engine/runtime/plan.h"
-#include "engine/runtime/step_bench.h"
 
 namespace shardlens::cli {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "app/cli/bench.h"
 #include "engine/config/units.h"
+#include "engine/runtime/measure/record_bench.h"
+#include "engine/runtime/measure/trace_bench.h"
 #include "engine/runtime/plan.h"
-#include "engine/runtime/record_bench.h"
-#include "engine/runtime/trace_bench.h"
 
 namespace shardlens::cli {
 

@@ -10,8 +10,8 @@
 #include "app/cli/op_times.h"
 #include "engine/config/units.h"
 #include "engine/device/device.h"
+#include "engine/runtime/measure/step_bench.h"
 #include "engine/runtime/plan.h"
-#include "engine/runtime/step_bench.h"
 
 namespace shardlens::cli {
 namespace {

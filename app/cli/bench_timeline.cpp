@@ -7,8 +7,8 @@
 
 #include "app/cli/bench_timeline.h"
 #include "engine/config/units.h"
+#include "engine/runtime/measure/timeline_bench.h"
 #include "engine/runtime/plan.h"
-#include "engine/runtime/timeline_bench.h"
 
 namespace shardlens::cli {
 

@@ -9,8 +9,8 @@
 #include "app/cli/plan_reports.h"
 #include "engine/config/error.h"
 #include "engine/device/device.h"
+#include "engine/runtime/measure/variants_bench.h"
 #include "engine/runtime/plan.h"
-#include "engine/runtime/variants_bench.h"
 
 namespace shardlens::cli {
 namespace {

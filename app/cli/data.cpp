@@ -10,7 +10,7 @@
 #include "app/cli/verbs.h"
 #include "engine/config/error.h"
 #include "engine/config/units.h"
-#include "engine/train/corpus.h"
+#include "engine/train/data/corpus.h"
 
 namespace shardlens::cli {
 namespace {

@@ -11,7 +11,7 @@
 #include "engine/config/units.h"
 #include "engine/record/diff.h"
 #include "engine/record/gallery.h"
-#include "engine/train/run_again.h"
+#include "engine/train/experiments/run_again.h"
 
 namespace shardlens::cli {
 namespace {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -12,21 +13,23 @@
 #include "engine/config/units.h"
 #include "engine/io/input_file.h"
 #include "engine/train/checkpoint.h"
+#include "engine/train/data/train_data.h"
+#include "engine/train/data/wikitext.h"
 #include "engine/train/evaluation.h"
-#include "engine/train/train_data.h"
-#include "engine/train/wikitext.h"
 
 namespace shardlens::cli {
 namespace {
 
 using nlohmann::ordered_json;
 
+constexpr int64_t kOverlap = 32;  // or a whole window, where that is shorter
+
 struct EvalOptions {
   CommonOptions common;
   std::string text, cloze, tokenizer;
-  int64_t overlap = 32, words = 0;
+  int64_t overlap = kOverlap, words = 0;
   bool wikitext = false;
-  CLI::Option* seq = nullptr;
+  CLI::Option *seq = nullptr, *overlap_option = nullptr;
 };
 
 std::string read_text(const std::string& path) {
@@ -67,7 +70,7 @@ void evaluate_bert(const EvalOptions& o, const Settings& settings, const Tokeniz
              grouped_text(m.rows), settings.seq, order_loss);
 }
 
-int run_eval(const EvalOptions& o) {
+int run_eval(EvalOptions o) {
   if (o.text.empty() && o.cloze.empty())
     throw request_error(
         "nothing to evaluate on: give --text FILE for perplexity, --cloze FILE.jsonl for accuracy, or both");
@@ -75,6 +78,8 @@ int run_eval(const EvalOptions& o) {
     throw request_error(fmt::format("--words {}: give 1 or more, or 0 to count them", o.words));
   Settings settings = to_settings(o.common);
   if (o.seq->count() == 0) settings.seq = usual_sequence(o.common.model, settings.model);
+  if (settings.seq < 1) throw request_error(fmt::format("--seq {}: give 1 or more", settings.seq));
+  if (o.overlap_option->count() == 0) o.overlap = std::min(kOverlap, settings.seq);
   const auto tokenizer = tokenizer_for(o.common.model, o.tokenizer);
   ordered_json json = {
       {"model", settings.model.title}, {"ranks", settings.tp}, {"tokenizer", tokenizer->name()}};
@@ -131,9 +136,10 @@ Verb add_eval(CLI::App& app) {
   app.add_option("--tokenizer", o->tokenizer,
                  "bytes, or a tokenizer's file or folder; the model folder's own if left out")
       ->group(group);
-  app.add_option("--overlap", o->overlap, "Tokens a window advances by, the only ones scored")
-      ->group(group)
-      ->capture_default_str();
+  o->overlap_option =
+      app.add_option("--overlap", o->overlap, "Tokens a window advances by, the only ones scored")
+          ->group(group)
+          ->capture_default_str();
   app.add_option("--words", o->words,
                  "Original tokens the cross-entropy is divided by; 0: the text's words and line ends")
       ->group(group)
@@ -145,7 +151,10 @@ Examples
   shardlens-cli eval --model bert-run/ --text held-out.txt --batch 8  masked words, sentence order
   shardlens-cli eval --model gpt2/ --cloze lambada.jsonl --batch 4
 )");
-  return [o] { return run_eval(*o); };
+  return [o, &app] {
+    refuse_without_effect(app, {"--micro-batches", "--recompute", "--dropout"}, "nothing is learned");
+    return run_eval(*o);
+  };
 }
 
 }  // namespace shardlens::cli

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -11,8 +10,7 @@
 #include "app/cli/verbs.h"
 #include "engine/config/error.h"
 #include "engine/train/checkpoint.h"
-#include "engine/train/generator.h"
-#include "engine/train/sampling.h"
+#include "engine/train/generate/writing.h"
 
 namespace shardlens::cli {
 namespace {
@@ -27,16 +25,6 @@ struct GenerateOptions {
   bool greedy = false;
 };
 
-// The prompt as tokens; an end of text begins a text of its own.
-std::vector<int32_t> prompt_tokens(const GenerateOptions& o, const Tokenizer& tokenizer) {
-  std::vector<int32_t> ids = tokenizer.encode(o.prompt);
-  if (ids.empty() && tokenizer.end_of_text()) ids.push_back(*tokenizer.end_of_text());
-  if (ids.empty())
-    throw request_error(
-        "--prompt is empty and this tokenizer has no end of text to begin from; give a prompt");
-  return ids;
-}
-
 int run_generate(GenerateOptions o) {
   if (o.tokens < 1) throw request_error(fmt::format("--tokens {}: give 1 or more", o.tokens));
   if (o.greedy) o.sampling.temperature = 0;
@@ -44,12 +32,8 @@ int run_generate(GenerateOptions o) {
   validate(o.sampling);
   Settings settings = to_settings(o.common);
   const auto tokenizer = tokenizer_for(o.common.model, o.tokenizer);
-  if (tokenizer->vocab_size() > settings.model.vocab) {
-    throw request_error(fmt::format(
-        "the tokenizer {} has {} ids and {} only {}; give the tokenizer the model was trained with",
-        tokenizer->name(), tokenizer->vocab_size(), settings.model.title, settings.model.vocab));
-  }
-  const std::vector<int32_t> prompt = prompt_tokens(o, *tokenizer);
+  require_room_for_ids(*tokenizer, settings.model);
+  const std::vector<int32_t> prompt = prompt_tokens(o.prompt, *tokenizer);
   const int64_t positions = settings.model.positions;
   settings.seq = std::min(static_cast<int64_t>(prompt.size()) + std::min(o.tokens, positions), positions);
   if (is_checkpoint(o.common.model)) {
@@ -61,49 +45,29 @@ int run_generate(GenerateOptions o) {
   Generator generator(settings);
   if (!o.common.json) fmt::print("{}", o.prompt);
 
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point begin = Clock::now();
-  std::vector<double> logits = generator.feed(prompt);
-  const double prompt_seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  std::vector<int32_t> written;
-  std::string text;
-  const char* ended = "tokens";
-  for (;;) {
-    logits.resize(static_cast<size_t>(tokenizer->vocab_size()));  // ids beyond the tokenizer's have no text
-    const int32_t next = choose_token(logits, o.sampling, generator.length());
-    if (next == tokenizer->end_of_text()) {
-      ended = "end of text";
-      break;
-    }
-    written.push_back(next);
-    text += tokenizer->piece(next);
-    if (!o.common.json) {
-      fmt::print("{}", tokenizer->piece(next));
-      std::fflush(stdout);
-    }
-    if (static_cast<int64_t>(written.size()) == o.tokens) break;
-    if (generator.length() == generator.capacity()) {
-      ended = "positions";
-      break;
-    }
-    logits = generator.feed(std::span(&next, 1));
-  }
-  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count() - prompt_seconds;
+  const Writing writing =
+      write_on(generator, *tokenizer, prompt, o.tokens, o.sampling, [&](const std::string& piece) {
+        if (!o.common.json) {
+          fmt::print("{}", piece);
+          std::fflush(stdout);
+        }
+        return true;
+      });
   if (o.common.json) {
     const ordered_json json = {{"prompt", o.prompt},
-                               {"text", text},
-                               {"token_ids", written},
-                               {"tokens", written.size()},
-                               {"ended_by", ended},
-                               {"prompt_tokens", prompt.size()},
-                               {"prompt_seconds", prompt_seconds},
-                               {"generation_seconds", seconds},
+                               {"text", writing.text},
+                               {"token_ids", writing.token_ids},
+                               {"tokens", writing.token_ids.size()},
+                               {"ended_by", to_string(writing.end)},
+                               {"prompt_tokens", writing.prompt_tokens},
+                               {"prompt_seconds", writing.prompt_seconds},
+                               {"generation_seconds", writing.seconds},
                                {"ranks", settings.tp}};
     fmt::print("{}\n", json.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
     return 0;
   }
   fmt::print("\n");
-  if (std::string(ended) == "positions")
+  if (writing.end == WritingEnd::Positions)
     fmt::print(stderr, "the text ends here: {} has {} positions\n", settings.model.title,
                settings.model.positions);
   return 0;
@@ -136,7 +100,11 @@ Examples
   shardlens-cli generate --model run/ --prompt "In the beginning" --tp 2
   shardlens-cli generate --model run/ --prompt "And God" --temperature 0.8 --top-p 0.95 --tokens 300
 )");
-  return [o] { return run_generate(*o); };
+  return [o, &app] {
+    refuse_without_effect(app, {"--batch", "--seq", "--dp", "--micro-batches", "--recompute", "--dropout"},
+                          "one text is written, as long as --tokens says, and nothing is learned");
+    return run_generate(*o);
+  };
 }
 
 }  // namespace shardlens::cli

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "engine/runtime/step_bench.h"
+#include "engine/runtime/measure/step_bench.h"
 
 namespace shardlens::cli {
 

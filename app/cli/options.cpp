@@ -169,6 +169,13 @@ std::vector<Delay> parse_delays(const std::vector<std::string>& texts) {
   return delays;
 }
 
+void refuse_without_effect(const CLI::App& verb, const std::vector<std::string>& options,
+                           const std::string& why) {
+  for (const std::string& option : options)
+    if (verb.get_option(option)->count() > 0)
+      throw request_error(fmt::format("{} has no effect: {}; leave it out", option, why));
+}
+
 Settings to_settings(const CommonOptions& o) {
   Settings settings;
   settings.backend = parse_backend(o.backend);

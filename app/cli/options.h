@@ -63,6 +63,11 @@ std::vector<Delay> parse_delays(const std::vector<std::string>& texts);
 /// Adds what the verbs about a whole model share.
 void add_model_options(CLI::App& verb, CommonOptions& options);
 
+/// Throws a request Error that names the first of `options` that was given to the verb, which has no use for
+/// it. `why` goes on after "--batch has no effect: ".
+void refuse_without_effect(const CLI::App& verb, const std::vector<std::string>& options,
+                           const std::string& why);
+
 /// Throws a request Error for anything that names nothing.
 Settings to_settings(const CommonOptions& options);
 

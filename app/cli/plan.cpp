@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "app/cli/heads_report.h"
 #include "app/cli/options.h"
@@ -124,24 +125,22 @@ void print(const Plan& plan) {
              whole ? "whole model" : "one " + to_string(s.block), s.tp, s.dp, s.split.name,
              to_string(s.dtype), s.batch, s.seq,
              s.cache_tokens > 0 ? fmt::format(" against a cache of {}", s.cache_tokens) : "");
-  Table table({{"step", true},
-               {"phase"},
-               {""},
-               {"equation"},
-               {"output [global shape]"},
-               {"layout"},
-               {"sent per rank", true}});
+  Table table(
+      {{"step  ", true}, {"equation"}, {"output [global shape]", false, true}, {"layout"}, {"sent", true}});
   int hidden_layer = -1;
+  std::optional<Phase> phase;
   for (const Step& step : program.steps) {
     if (step.layer > 0) {  // all layers are alike: the first one is printed
       if (step.layer != hidden_layer && step.phase == Phase::Forward && hidden_layer < 0)
-        table.add({"…", "forward", "", fmt::format("layers 1 to {} are like layer 0", s.model.layers - 1)});
+        table.add({"…  ", fmt::format("layers 1 to {} are like layer 0", s.model.layers - 1)});
       hidden_layer = step.layer;
       continue;
     }
     const Tensor& out = program.tensor(step.outputs[0]);
     const int64_t bytes = sent_bytes(program, step.id);
-    table.add({std::to_string(step.id), to_string(step.phase), letter(step.conjugate), step.equation,
+    if (phase != step.phase) table.add({"", fmt::format("── {}", to_string(step.phase))});
+    phase = step.phase;
+    table.add({fmt::format("{} {:1}", step.id, letter(step.conjugate)), step.equation,
                fmt::format("{} {}", out.name, to_string(out.shape)), to_string(out.layout),
                bytes ? bytes_text(static_cast<double>(bytes)) : ""});
   }
@@ -204,17 +203,22 @@ Verb add_plan(CLI::App& app) {
       "--pp", *stages,
       "P: prices a training step in P pipeline stages, which the engine does not run (1: none), "
       "instead of printing its steps; takes milliseconds at any size");
-  app.add_flag("--tournament", *tournament,
-               "Ranks every split on every T x D of the ranks by predicted time, within a limit of memory");
+  CLI::Option* const held = app.add_flag(
+      "--tournament", *tournament,
+      "Ranks every split on every T x D of the ranks by predicted time, within a limit of memory");
   app.add_option("--ranks", wish->ranks, "tournament: T x D; --tp times --dp if left out")
-      ->check(between(int64_t{1}, int64_t{1 << 20}));
+      ->check(between(int64_t{1}, int64_t{1 << 20}))
+      ->needs(held);
   app.add_option("--top", wish->listed, "tournament: how many are listed")
       ->check(between(int64_t{1}, int64_t{1000}))
-      ->capture_default_str();
+      ->capture_default_str()
+      ->needs(held);
   app.add_option("--memory", wish->memory_bytes, "tournament: bytes a rank may hold, such as 40e9")
-      ->check(above_zero());
+      ->check(above_zero())
+      ->needs(held);
   app.add_option("--run", wish->run, "tournament: runs so many of the listed here, after bench calibrate")
-      ->check(between(int64_t{0}, int64_t{100}));
+      ->check(between(int64_t{0}, int64_t{100}))
+      ->needs(held);
   app.add_flag("--algebra", *algebra,
                "The layout algebra as Markdown: layouts, collectives, the linear layer");
   app.add_flag("--figures", *figures, "The worked figures of the texts, as printed and exact");

@@ -10,11 +10,12 @@
 #include "engine/config/error.h"
 #include "engine/config/heads.h"
 #include "engine/config/units.h"
+#include "engine/config/utf8.h"
 #include "engine/cost/figures.h"
 #include "engine/cost/scaling.h"
 #include "engine/cost/tournament.h"
-#include "engine/runtime/calibrate.h"
-#include "engine/runtime/measured_scaling.h"
+#include "engine/runtime/measure/calibrate.h"
+#include "engine/runtime/measure/measured_scaling.h"
 #include "engine/runtime/plan.h"
 
 namespace shardlens::cli {
@@ -54,11 +55,13 @@ void print(const Tournament& tournament, const Settings& s, const Hardware& hard
              "compute", "among T", "among D", "sent", "memory", "split");
   for (const size_t place : tournament.listed) {
     const Entrant& e = tournament.entrants[place];
-    fmt::print("{:>5} {:>4} {:>4} {:>9.2f} ms {:>8.2f} ms {:>8.2f} ms {:>8.2f} ms {:>11} {:>11}  {}\n",
+    // A cut that has no name of its own is told below its figures.
+    const bool is_long = character_count(e.split.name) > 20;
+    fmt::print("{:>5} {:>4} {:>4} {:>9.2f} ms {:>8.2f} ms {:>8.2f} ms {:>8.2f} ms {:>11} {:>11}{}{}\n",
                place + 1, e.tp, e.dp, e.seconds * 1e3, e.sum.compute_seconds * 1e3, e.sum.tp_seconds * 1e3,
                e.sum.dp_seconds * 1e3,
                bytes_text(static_cast<double>(e.sum.tp_sent_bytes + e.sum.dp_sent_bytes)),
-               bytes_text(static_cast<double>(e.memory_bytes)), e.split.name);
+               bytes_text(static_cast<double>(e.memory_bytes)), is_long ? "\n      " : "  ", e.split.name);
   }
   if (tournament.listed.empty())
     fmt::print("  none fits into {} a rank\n", bytes_text(static_cast<double>(tournament.limit_bytes)));

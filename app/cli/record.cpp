@@ -2,15 +2,40 @@
 #include "app/cli/record.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <map>
 
 #include "app/command_line/request.h"
 #include "engine/config/error.h"
 #include "engine/config/units.h"
+#include "engine/record/live_link.h"
 #include "engine/train/step_metrics.h"
 
 namespace shardlens::cli {
+namespace {
+
+std::string link_of_the_run;  // FILE-live, of the one recording a run writes
+
+// A run that a person ends leaves a recording that is whole as far as it came, and nobody who writes it.
+// Where the verb does something of its own at a signal, as `train` does, that stays.
+void leave_no_link_at_signals(const std::string& recording) {
+  link_of_the_run = live_link_path(recording);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction now {};
+    if (sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_DFL)
+      std::signal(signal, end_without_link);
+  }
+}
+
+}  // namespace
+
+void end_without_link(int signal) {
+  unlink(link_of_the_run.c_str());
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
 
 PictureOptions picture_options(const RecordOptions& options) {
   const std::map<std::string, PictureOptions::Taken> taken{{"off", PictureOptions::Taken::Off},
@@ -21,13 +46,16 @@ PictureOptions picture_options(const RecordOptions& options) {
 
 void add_record_options(CLI::App& verb, RecordOptions& options) {
   const std::string group = "Recording";
-  verb.add_option("--record", options.path,
-                  "FILE.shardlens: writes what every rank did, step by step, into one SQLite file; "
-                  "meanwhile shardlens --recording FILE.shardlens watches the run live")
-      ->check(new_file())
-      ->group(group);
+  CLI::Option* const record =
+      verb.add_option("--record", options.path,
+                      "FILE.shardlens: writes what every rank did, step by step, into one SQLite file; "
+                      "meanwhile shardlens --recording FILE.shardlens watches the run live")
+          ->check(new_file())
+          ->group(group);
   const auto option = [&](const char* name, auto& value, const char* help) {
-    return verb.add_option(name, value, help)->group(group)->capture_default_str();
+    CLI::Option* const added = verb.add_option(name, value, help)->group(group)->capture_default_str();
+    if (verb.get_name() != "bench") added->needs(record);  // `bench record` records by itself
+    return added;
   };
   option("--record-limit", options.most_megabytes,
          "Megabytes the recording may have; pictures take half of them at most")
@@ -54,7 +82,10 @@ std::unique_ptr<Recorder> make_recorder(const RecordOptions& options, const std:
   if (options.path.empty()) return nullptr;
   RecordingLimits limits;
   limits.file_bytes = static_cast<int64_t>(options.most_megabytes * 1e6);
-  return std::make_unique<Recorder>(options.path, verb, plan, communicator, limits, picture_options(options));
+  auto recorder =
+      std::make_unique<Recorder>(options.path, verb, plan, communicator, limits, picture_options(options));
+  leave_no_link_at_signals(options.path);
+  return recorder;
 }
 
 void finish_recording(Recorder* recorder, const RecordOptions& options, FILE* out) {

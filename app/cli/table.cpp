@@ -2,11 +2,67 @@
 #include "app/cli/table.h"
 
 #include <algorithm>
+#include <cctype>
+#include <numeric>
+#include <sstream>
 #include <utility>
 
 #include "engine/config/utf8.h"
 
 namespace shardlens::cli {
+namespace {
+
+std::vector<size_t> widths_of(const std::vector<std::vector<std::string>>& rows, size_t columns) {
+  std::vector<size_t> widths(columns);
+  for (const auto& row : rows)
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], character_count(row[i]));
+  return widths;
+}
+
+bool is_figure(const std::string& word) {
+  return !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) { return isdigit(c); });
+}
+
+// The words with those that are left out, as one "…" where they stand beside each other.
+std::string joined(const std::vector<std::string>& words, const std::vector<bool>& left_out) {
+  std::string name;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (left_out[i] && i > 0 && left_out[i - 1]) continue;
+    name += (i == 0 ? "" : ".") + (left_out[i] ? "…" : words[i]);
+  }
+  return name;
+}
+
+}  // namespace
+
+std::string shortened(const std::string& name_and_shape, size_t most) {
+  const size_t space = name_and_shape.find(' ');
+  std::string shape = space == std::string::npos ? "" : name_and_shape.substr(space);
+  std::vector<std::string> words;
+  std::istringstream name(name_and_shape.substr(0, space));
+  for (std::string word; std::getline(name, word, '.');) words.push_back(word);
+  if (words.empty()) return name_and_shape;
+  std::vector<bool> left_out(words.size());
+  const auto text = [&] { return joined(words, left_out) + shape; };
+  const auto is_too_long = [&] { return character_count(text()) > most; };
+  // A short word says more than the sign for it; what a figure numbers goes last.
+  const auto leave_out = [&](size_t shortest, bool before_figures) {
+    for (size_t i = 1; i + 2 < words.size() && is_too_long(); ++i)
+      if (words[i].size() >= shortest && !is_figure(words[i]) && is_figure(words[i + 1]) == before_figures)
+        left_out[i] = true;
+  };
+  leave_out(3, false);
+  if (const size_t form = words.back().find('@'); form != std::string::npos && is_too_long())
+    words.back().replace(form, std::string::npos, "@…");  // the layout says it too
+  if (is_too_long())
+    for (size_t at; (at = shape.find(", ")) != std::string::npos;) shape.erase(at + 1, 1);
+  leave_out(1, true);
+  constexpr size_t kHead = 6, kTail = 5;  // of a long word
+  for (size_t i = 1; i < words.size() && is_too_long(); ++i)
+    if (!left_out[i] && words[i].size() > kHead + kTail + 3 && words[i].find('@') == std::string::npos)
+      words[i].replace(kHead, words[i].size() - kHead - kTail, "…");
+  return text();
+}
 
 Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
   std::vector<std::string> titles;
@@ -19,11 +75,18 @@ void Table::add(std::vector<std::string> cells) {
 }
 
 std::string Table::text() const {
-  std::vector<size_t> widths(columns_.size());
-  for (const auto& row : rows_)
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], character_count(row[i]));
+  std::vector<std::vector<std::string>> rows = rows_;
+  std::vector<size_t> widths = widths_of(rows, columns_.size());
+  const size_t all = std::accumulate(widths.begin(), widths.end(), 2 * (widths.size() - 1));
+  for (size_t i = 0; i < columns_.size() && all > kMostColumns; ++i) {
+    if (!columns_[i].holds_a_name) continue;
+    const size_t most = widths[i] - std::min(widths[i], all - kMostColumns);
+    for (auto row = rows.begin() + 1; row != rows.end(); ++row)
+      if (i < row->size()) (*row)[i] = shortened((*row)[i], most);
+    widths = widths_of(rows, columns_.size());
+  }
   std::string out;
-  for (const auto& row : rows_) {
+  for (const auto& row : rows) {
     std::string line;
     for (size_t i = 0; i < row.size(); ++i) {
       const std::string blanks(widths[i] - character_count(row[i]), ' ');

@@ -7,12 +7,15 @@
 namespace shardlens::cli {
 
 /// A table of text: each column as wide as the longest of its cells, two spaces between them, none at the
-/// end of a line.
+/// end of a line. One that would be wider than kMostColumns shortens its names.
 class Table {
  public:
+  static constexpr size_t kMostColumns = 110;
+
   struct Column {
     std::string title;
     bool to_the_right = false;  ///< as numbers stand
+    bool holds_a_name = false;  ///< a tensor's, and its shape: as in shortened()
   };
 
   explicit Table(std::vector<Column> columns);
@@ -24,5 +27,10 @@ class Table {
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };
+
+/// "grad.bert.encoder.layer.0.output.dense.weight [512, 128]" in at most `most` characters where that is
+/// possible: words in the middle of the name become "…", and as a last resort the middle of a long word. The
+/// first word and the last two stay, and all figures.
+std::string shortened(const std::string& name_and_shape, size_t most);
 
 }  // namespace shardlens::cli

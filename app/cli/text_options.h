@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "engine/train/tokenizer.h"
+#include "engine/train/tokenizer/tokenizer.h"
 
 namespace shardlens::cli {
 

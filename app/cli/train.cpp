@@ -18,7 +18,7 @@
 #include "engine/config/splits.h"
 #include "engine/config/units.h"
 #include "engine/runtime/plan.h"
-#include "engine/train/train_data.h"
+#include "engine/train/data/train_data.h"
 #include "engine/train/trainer.h"
 
 namespace shardlens::cli {
@@ -50,14 +50,17 @@ std::atomic<bool> stop_requested{false};
 // The first Ctrl+C ends the run after its step; a second one ends the program.
 void stop_on_signals() {
   struct sigaction action {};
-  action.sa_handler = [](int) { stop_requested = true; };
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  action.sa_handler = [](int signal) {
+    stop_requested = true;
+    std::signal(signal, end_without_link);
+  };
   sigaction(SIGINT, &action, nullptr);
-  action.sa_sigaction = [](int, siginfo_t* sender, void*) {
+  action.sa_sigaction = [](int signal, siginfo_t* sender, void*) {
     stop_requested = true;
     heed_mpirun(*sender);
+    std::signal(signal, end_without_link);
   };
-  action.sa_flags |= SA_SIGINFO;
+  action.sa_flags = SA_SIGINFO;
   sigaction(SIGTERM, &action, nullptr);
 }
 
@@ -128,6 +131,14 @@ TrainOptions to_resume_options(const TrainVerbOptions& o) {
   if (o.given("--fusion")) settings.fusion = parse_fusion(o.common.fusion);
   if (o.given("--split")) settings.split = find_split(o.common.split);
   if (o.given("--loss")) settings.split.loss = parse_loss_form(o.common.loss);
+  if (o.given("--overlap-chunks")) settings.overlap_chunks = o.common.overlap_chunks;
+  if (o.given("--hardware")) settings.hardware = o.common.hardware;
+  // Another backend has GPUs and what ranks meet through of its own, not those of the first run.
+  const bool other_backend = o.given("--backend");
+  if (other_backend) settings.backend = parse_backend(o.common.backend);
+  if (other_backend || o.given("--gpu")) settings.gpus = parse_gpus(o.common.gpus);
+  if (other_backend || o.given("--comm")) settings.communicator = parse_communicator(o.common.comm);
+  if (other_backend || o.given("--tf32")) settings.tf32 = o.common.tf32;
   settings.threads_per_rank = o.common.threads_per_rank;
   settings.delays = parse_delays(o.common.delays);
   settings.timeout_seconds = o.common.timeout_seconds;
@@ -203,9 +214,25 @@ TrainOptions to_train_options(const TrainVerbOptions& o) {
     if (o.restart) restart(o, options);
   }
   if (options.steps < 1) throw request_error(fmt::format("--steps {}: give 1 or more", options.steps));
+  if (o.checkpoint_every > 0 && options.checkpoint.empty())
+    throw request_error(
+        fmt::format("--checkpoint-every {} saves nothing without a place: give --checkpoint FOLDER too",
+                    o.checkpoint_every));
   options.validate_every = o.validate_every;
   options.checkpoint_every = o.checkpoint_every;
   return options;
+}
+
+// Null where nobody asks for validation: a run that does not look at that part of the text needs none.
+std::shared_ptr<const BatchSource> wanted_validation(const TrainOptions& options, const TrainData& data,
+                                                     const std::string& text) {
+  if (options.validate_every == 0) return nullptr;
+  if (auto batches = validation_batches(data, options.settings)) return batches;
+  throw request_error(fmt::format(
+      "--validate-every {}: {} tokens of {} are kept for validation, and one row of sequence {} needs {}; "
+      "give more text or a shorter --seq, or leave --validate-every out",
+      options.validate_every, grouped_text(data.validation ? data.validation->tokens() : 0), text,
+      options.settings.seq, options.settings.seq + 1));
 }
 
 int run_train(const TrainVerbOptions& o) {
@@ -223,7 +250,7 @@ int run_train(const TrainVerbOptions& o) {
   options.text = {text, data.train->tokens(), data.tokenizer};
   FILE* out = o.common.json ? stderr : stdout;
   Trainer trainer(options, make_batches(data.train, *data.tokenizer, settings, settings.seed),
-                  make_batches(data.validation, *data.tokenizer, settings, std::nullopt));
+                  wanted_validation(options, data, text));
   fmt::print(out,
              "{} · {} parameters · T = {} · D = {} · {} · batch {} × sequence {} · {} tokens of text ({})\n",
              settings.model.title, grouped_text(parameter_count(settings.model)), settings.tp, settings.dp,
@@ -236,7 +263,7 @@ int run_train(const TrainVerbOptions& o) {
   say_seeded_heads(settings);
   trainer.measure_ceiling();
   stop_on_signals();
-  TrainReport report(out, options.steps, o.log, trainer.steps_done());
+  TrainReport report(out, options, o.log, trainer.steps_done());
   const auto recorder = make_recorder(o.record, "train", trainer.plan(), trainer.executor().communicator());
   if (recorder && recorder->pictures()) trainer.observe({recorder->pictures()});
   RecordedTraining watcher(report, trainer, recorder.get());

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -58,8 +59,11 @@ std::string line_of(const StepReport& r, int64_t steps) {
 
 }  // namespace
 
-TrainReport::TrainReport(FILE* out, int64_t steps, const std::string& csv, int64_t done)
-    : out_(out), live_(isatty(fileno(out)) != 0), steps_(steps) {
+TrainReport::TrainReport(FILE* out, const TrainOptions& options, const std::string& csv, int64_t done)
+    : out_(out),
+      live_(isatty(fileno(out)) != 0 && std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr),
+      steps_(options.steps),
+      validate_every_(options.validate_every) {
   if (!csv.empty()) open_csv(csv, done);
 }
 
@@ -75,13 +79,12 @@ TrainReport::~TrainReport() {
 void TrainReport::open_csv(const std::string& path, int64_t done) {
   csv_path_ = path;
   std::string kept = kHeader;
-  if (done > 0 && std::filesystem::exists(path)) {
-    std::ifstream file(path);
-    std::string line;
-    std::getline(file, line);
+  std::ifstream file(path);
+  std::string line;
+  if (std::getline(file, line)) {
     if (line + "\n" != kHeader)
       throw request_error(
-          fmt::format("{} is no log of a training run, so nothing is appended; give another --log", path));
+          fmt::format("{} is there already and no log of a training run; give another --log", path));
     while (std::getline(file, line)) {
       if (std::strtoll(line.c_str(), nullptr, 10) <= done && !line.empty()) kept += line + "\n";
     }
@@ -113,7 +116,6 @@ void TrainReport::note(const std::string& text) {
 }
 
 void TrainReport::on_step(const StepReport& report) {
-  if (csv_ && row_waits_) flush_row({});
   if (last_.ceiling_flops > 0 && report.ceiling_flops > last_.ceiling_flops) {
     note(
         fmt::format("{}  the GEMM ceiling is {:.1f} GFLOP/s, not {:.1f}: a step was faster, so the machine "
@@ -121,7 +123,8 @@ void TrainReport::on_step(const StepReport& report) {
                     step_text(report.step, steps_), report.ceiling_flops / 1e9, last_.ceiling_flops / 1e9));
   }
   last_ = report;
-  row_waits_ = csv_ != nullptr;
+  row_waits_ = csv_ && validate_every_ > 0 && report.step % validate_every_ == 0;
+  if (csv_ && !row_waits_) flush_row({});
   if (report.skipped) {
     return note(fmt::format(
         "{}  skipped on all ranks: gradients overflowed at loss scale {}; the next step's is "

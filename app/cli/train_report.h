@@ -13,9 +13,11 @@ namespace shardlens::cli {
 
 class TrainReport : public TrainObserver {
  public:
-  /// `out` is where lines go. `csv`, if not empty, is appended to; rows after step `done` of an earlier run
-  /// are dropped. Throws a request Error when the file is something else.
-  TrainReport(FILE* out, int64_t steps, const std::string& csv, int64_t done);
+  /// `out` is where lines go: one live line on a terminal, except under mpirun, which gives its processes a
+  /// terminal of its own wherever it prints. `csv`, if not empty, is appended to; rows after step `done` of
+  /// an earlier run are dropped. Throws a request Error when the file is something else. A row is written
+  /// before the run saves its step: a kill leaves no checkpoint ahead of the log.
+  TrainReport(FILE* out, const TrainOptions& options, const std::string& csv, int64_t done);
   ~TrainReport() override;
   TrainReport(const TrainReport&) = delete;
   TrainReport& operator=(const TrainReport&) = delete;
@@ -35,10 +37,10 @@ class TrainReport : public TrainObserver {
 
   FILE* out_;
   bool live_;
-  int64_t steps_;
+  int64_t steps_, validate_every_;
   std::string csv_path_;
   FILE* csv_ = nullptr;
-  bool row_waits_ = false;  ///< `last_` is not in the CSV yet: its validation may follow
+  bool row_waits_ = false;  ///< `last_` is not in the CSV yet: its validation follows
   bool line_open_ = false;
   StepReport last_;
   std::optional<ValidationReport> last_validation_;

@@ -20,10 +20,10 @@
 #include "engine/planner/planner.h"
 #include "engine/program/fault.h"
 #include "engine/runtime/executor.h"
+#include "engine/runtime/measure/sweep.h"
 #include "engine/runtime/parity.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/sampler.h"
-#include "engine/runtime/sweep.h"
 
 namespace shardlens::cli {
 namespace {
@@ -105,7 +105,8 @@ void print(const Program& program, const ParityTable& table) {
              s.model.title, s.block == Block::Model ? "whole model" : "one " + to_string(s.block), s.tp,
              s.dp > 1 ? fmt::format(", D = {}", s.dp) : "", s.split.name, to_string(s.dtype),
              s.operands == Operands::Integer ? "integer" : "normal", s.batch, s.seq);
-  Table lines({{"tensor"}, {"shape"}, {"layout"}, {"relative error", true}, {"bound", true}, {""}});
+  Table lines(
+      {{"tensor", false, true}, {"shape"}, {"layout"}, {"relative error", true}, {"bound", true}, {""}});
   for (const Tensor& tensor : program.tensors) {
     const auto& parity = table[static_cast<size_t>(tensor.id)];
     if (!parity) continue;
@@ -166,6 +167,8 @@ Verb add_verify(CLI::App& app) {
                                       sweep->count() > 0 ? "--sweep, and choose a T with --tp" : "--break"));
     if (sweep->count() > 0 || *fault == "all" || *steps > 0)
       refuse_recording(*record, "leave out --sweep and --steps, and name one mistake at most");
+    if (sweep->count() > 0 && *fault == "all")
+      throw request_error("--break all is at one T: leave out --sweep, and choose it with --tp");
     if (sweep->count() > 0) {
       settings.update = settings.block == Block::Model;
       const std::optional<Fault> planted =

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
+#include "app/cli/table.h"
 #include "engine/config/error.h"
 #include "engine/planner/break_settings.h"
-#include "engine/train/break_run.h"
-#include "engine/train/train_data.h"
+#include "engine/train/data/train_data.h"
+#include "engine/train/experiments/break_run.h"
 
 namespace shardlens::cli {
 namespace {
@@ -153,6 +155,11 @@ void require_whole_model(const Settings& settings) {
       "one layer does not train: leave out --layer and --block, and choose a small model such as gpt2-tiny");
 }
 
+// What stands before `end` where the text ends so.
+std::string before(const std::string& text, std::string_view end) {
+  return text.ends_with(end) ? text.substr(0, text.size() - end.size()) : text;
+}
+
 bool is_found(const BreakReport& report) {
   return std::any_of(report.probes.begin(), report.probes.end(),
                      [](const auto& probe) { return probe->finds(); });
@@ -193,14 +200,14 @@ int break_all(const Settings& settings, int64_t steps, bool json) {
   if (!json) {
     fmt::print("{}{}\n\n", title(settings),
                steps > 0 ? fmt::format(" · {} steps on {}", steps, kBuiltInText) : "");
-    fmt::print("{:<22} {:<34} {:>4} {:<34} {:>9}  {}{}\n", "fault", "with", "step", "begins at", "error",
+    fmt::print("{:<21} {:>4} {:<27} {:>8}  {}{}\n", "fault", "step", "begins at", "error",
                steps > 0 ? fmt::format("{:<26}", "loss, sound and broken") : "", "found by");
   }
   for (const Fault fault : all_faults()) {
     const std::optional<BreakSettings> possible = break_settings(settings, fault);
     if (!possible) {
       if (json) rows.push_back({{"fault", to_string(fault)}, {"needs", facts_of(fault).needs}});
-      if (!json) fmt::print("{:<22} needs {}\n", to_string(fault), facts_of(fault).needs);
+      if (!json) fmt::print("{:<21} needs {}\n", to_string(fault), facts_of(fault).needs);
       continue;
     }
     const BreakReport report = run_broken(possible->settings, fault, steps);
@@ -220,11 +227,15 @@ int break_all(const Settings& settings, int64_t steps, bool json) {
             ? fmt::format("{:<26}", report.ended.empty() ? "too few steps to say" : "ended")
             : fmt::format("{:<26}", fmt::format("{:.3f} {:.3f} {}", loss.sound, loss.broken,
                                                 loss.looks_healthy ? "looks healthy" : "shows"));
-    fmt::print("{:<22} {:<34} {:>4} {:<34} {:>9}  {}{}\n", to_string(fault), possible->options,
-               first ? std::to_string(first->step) : "-", names ? name_of(report, first->tensor) : "-",
+    fmt::print("{:<21} {:>4} {:<27} {:>8}  {}{}\n", to_string(fault),
+               first ? std::to_string(first->step) : "-",
+               names ? shortened(name_of(report, first->tensor), 27) : "-",
                names ? error_text(first->error) : "-", curve,
-               first ? to_string(first->check) : std::string("no check, in what was run"));
+               first ? before(to_string(first->check), " against a right run")
+                     : std::string("no check, in what was run"));
+    if (!possible->options.empty()) fmt::print("  with {}\n", possible->options);
   }
+  if (!json) fmt::print("\nActivations, gradients and their norm are held against a right run's.\n");
   if (json) fmt::print("{}\n", ordered_json{{"faults", rows}}.dump());
   return any ? 1 : 0;
 }

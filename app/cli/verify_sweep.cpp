@@ -8,7 +8,7 @@
 
 #include "engine/config/error.h"
 #include "engine/config/units.h"
-#include "engine/runtime/sweep.h"
+#include "engine/runtime/measure/sweep.h"
 
 namespace shardlens::cli {
 namespace {
@@ -68,11 +68,11 @@ void print_head(const Sweep& sweep) {
   fmt::print("{} · {} · split {} · {} · batch {} × sequence {} · every T against T = 1\n\n", s.model.title,
              s.block == Block::Model ? "whole model" : "one " + to_string(s.block), s.split.name,
              to_string(s.dtype), s.batch, s.seq);
-  fmt::print("{:>3} {:>11} {:>11} {:>11} {:>11} {:>11} {:>11} {:>11} {:>8} {:>11} {:>11}  {}\n", "",
-             "weights", "", "ideal", "of them", "a layer's", "each rank", "worst", "", "step", "step", "");
-  fmt::print("{:>3} {:>11} {:>11} {:>11} {:>11} {:>11} {:>11} {:>11} {:>8} {:>11} {:>11}  {}\n", "T",
-             "planned", "measured", "1/T", "replicated", "collectives", "sends", "error", "bound",
-             "predicted", "measured", "worst tensor");
+  fmt::print("{:>3} {:>9} {:>9} {:>9} {:>10} {:>11} {:>9} {:>8} {:>5} {:>10} {:>10}\n", "", "weights", "",
+             "ideal", "of them", "a layer's", "each rank", "worst", "", "step", "step");
+  fmt::print("{:>3} {:>9} {:>9} {:>9} {:>10} {:>11} {:>9} {:>8} {:>5} {:>10} {:>10}\n", "T", "planned",
+             "measured", "1/T", "replicated", "collectives", "sends", "error", "bound", "predicted",
+             "measured");
 }
 
 void print_row(const SweepPoint& p) {
@@ -80,17 +80,27 @@ void print_row(const SweepPoint& p) {
     fmt::print("{:>3} {}\n", p.tp, p.refused);
     return;
   }
-  fmt::print("{:>3} {:>11} {:>11} {:>11} {:>11} {:>11} {:>11} ", p.tp, bytes(p.weight_bytes),
+  fmt::print("{:>3} {:>9} {:>9} {:>9} {:>10} {:>11} {:>9} ", p.tp, bytes(p.weight_bytes),
              p.measured ? bytes(p.measured_weight_bytes) : "", bytes_text(p.ideal_weight_bytes),
              p.tp == 1 ? "" : bytes(p.replicated_weight_bytes),
              fmt::format("{} + {}", p.forward_collectives, p.backward_collectives), bytes(p.sent_bytes));
   if (p.measured) {
-    fmt::print("{:>11.2e} {:>8.0e} {:>11} {:>11}  {}{}\n", p.worst_relative_error, p.bound,
-               milliseconds(p.predicted_seconds), milliseconds(p.measured_seconds), p.worst_tensor,
-               p.agrees ? "" : fmt::format("; BROKEN, first at {}", p.first_broken));
+    fmt::print("{:>8.2e} {:>5.0e} {:>10} {:>10}{}\n", p.worst_relative_error, p.bound,
+               milliseconds(p.predicted_seconds), milliseconds(p.measured_seconds),
+               p.agrees ? "" : "  BROKEN");
   } else {
-    fmt::print("{:>11} {:>8} {:>11} {}\n", "", "", milliseconds(p.predicted_seconds), p.refused);
+    fmt::print("{:>8} {:>5} {:>10} {}\n", "", "", milliseconds(p.predicted_seconds), p.refused);
   }
+}
+
+// Below the table: names are longer than a column should be.
+void print_worst_tensors(const Sweep& sweep) {
+  std::vector<std::string> lines;
+  for (const SweepPoint& p : sweep.points)
+    if (p.measured && !p.worst_tensor.empty())
+      lines.push_back(fmt::format("{:>3} {}{}", p.tp, p.worst_tensor,
+                                  p.agrees ? "" : fmt::format("; broken first at {}", p.first_broken)));
+  if (!lines.empty()) fmt::print("\n  T worst tensor\n{}\n", fmt::join(lines, "\n"));
 }
 
 }  // namespace
@@ -129,6 +139,7 @@ int run_sweep(const Settings& settings, const std::vector<int>& degrees, std::op
   if (json) {
     fmt::print("{}\n", to_json(sweep).dump());
   } else {
+    print_worst_tensors(sweep);
     fmt::print(
         "\nWeights of the rank that holds most; a layer's collectives forward + backward; a step is one pass "
         "forward\nand backward{}, the fastest of three. Predicted on {};\nmeasured on {}.\n",

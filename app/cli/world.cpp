@@ -20,7 +20,7 @@
 #include "engine/config/module.h"
 #include "engine/config/settings.h"
 #include "engine/device/gpu_module.h"
-#include "engine/runtime/process_world.h"
+#include "engine/runtime/processes/process_world.h"
 
 namespace shardlens::cli {
 namespace {

@@ -182,6 +182,8 @@ std::string sentence_of(const CLI::ParseError& error, const CLI::App& app) {
                        what == std::string::npos ? said : said.substr(what), full_name(asked_for(app)));
   }
   if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) return said + ": give one of them";
+  if (dynamic_cast<const CLI::RequiresError*>(&error) != nullptr)
+    return said + ": give that too, or leave the first out";
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
     if (said.find("At Most 1 ") != std::string::npos) return option + " is given more than once";
     if (said.find(" missing") != std::string::npos)

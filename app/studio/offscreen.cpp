@@ -34,7 +34,7 @@ void train_shortly(const std::string& view, Platform& platform, ui::Studio& stud
   if (!is_training_view(view)) return;
   ui::TrainView& train = studio.view().train;
   train.single.steps = train.compared.steps = kPictureSteps;
-  train.form_open = false;
+  train.page = view == kWrittenView ? ui::TrainPage::Text : ui::TrainPage::Curves;
   train.comparison = view == "train-compare";
   const auto begin = Clock::now();
   const uint64_t before = studio.training().wait_until_idle(kTimeoutSeconds)->version;
@@ -80,7 +80,7 @@ void lose_shortly(const std::string& view, Platform& platform, ui::Studio& studi
     train.single.timeout_seconds = ui::kLostAfterSeconds;
     train_command::Start start = ui::training_of(train.single);
     const TrainOptions& options = start.models.front().options;
-    train.form_open = false;
+    train.page = ui::TrainPage::Curves;
     const std::filesystem::path scratch =
         std::filesystem::temp_directory_path() / fmt::format("shardlens-lost-{}", getpid());
     start.checkpoints = scratch.string();

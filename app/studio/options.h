@@ -64,6 +64,8 @@ bool is_scaling_view(const std::string& name);
 bool is_replay_view(const std::string& name);
 /// The views of the Compare tab, which show what was measured.
 bool is_comparing_view(const std::string& name);
+/// Of the views of a training, the one that shows what the model wrote.
+inline constexpr const char* kWrittenView = "train-text";
 /// Of the views of a training, the one that shows the last step of it on the Stage.
 inline constexpr const char* kFrozenView = "train-frozen";
 /// The views of the Break it tab: its faults, or what the one Options::fault names does; and its loss.

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "engine/runtime/recorder.h"
-#include "engine/train/batch_source.h"
-#include "engine/train/train_data.h"
+#include "engine/runtime/recordings/recorder.h"
+#include "engine/train/data/batch_source.h"
+#include "engine/train/data/train_data.h"
 #include "engine/train/trainer.h"
 #include "ui/train_choices.h"
 

@@ -1,6 +1,6 @@
 // How a training step's time grows: with the model from a million to a billion parameters, with T, with the
 // sequence and with the batch. Here are the sizes and what the cost model says of each;
-// engine/runtime/growth_bench.h runs them. GROWTH.md keeps what was found.
+// engine/runtime/measure/growth_bench.h runs them. GROWTH.md keeps what was found.
 #pragma once
 
 #include <cstdint>

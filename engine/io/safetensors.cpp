@@ -308,7 +308,8 @@ void SafetensorsFile::read(const StoredTensor& tensor, DType dtype, void* out) c
 }
 
 void write_safetensors(const std::string& path, const std::vector<TensorToStore>& tensors,
-                       const std::map<std::string, std::string>& metadata) {
+                       const std::map<std::string, std::string>& metadata,
+                       const std::function<void(const void* data, size_t bytes)>& written) {
   // Wide elements first, so that with a header of a multiple of eight bytes every tensor is aligned.
   std::vector<size_t> order(tensors.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -334,19 +335,23 @@ void write_safetensors(const std::string& path, const std::vector<TensorToStore>
   const uint64_t header_bytes = text.size();
 
   AtomicFile file(path);
-  file.write(&header_bytes, sizeof header_bytes);
-  file.write(text.data(), text.size());
+  const auto write = [&](const void* data, size_t bytes) {
+    file.write(data, bytes);
+    if (written) written(data, bytes);
+  };
+  write(&header_bytes, sizeof header_bytes);
+  write(text.data(), text.size());
   for (const size_t i : order) {
     const TensorToStore& tensor = tensors[i];
     const auto bytes = static_cast<size_t>(element_count(tensor.shape) * element_bytes(tensor.dtype));
     if (tensor.data != nullptr || !tensor.make) {
-      file.write(tensor.data, bytes);
+      write(tensor.data, bytes);
       continue;
     }
     const std::vector<std::byte> made = tensor.make();
     if (made.size() != bytes)
       throw std::logic_error("tensor " + tensor.name + " has another size than its shape");
-    file.write(made.data(), bytes);
+    write(made.data(), bytes);
   }
   file.commit();
 }

@@ -70,8 +70,10 @@ struct TensorToStore {
   std::function<std::vector<std::byte>()> make = {};
 };
 
-/// Writes a file atomically; on any error nothing is left behind and an old file stays as it was.
+/// Writes a file atomically; on any error nothing is left behind and an old file stays as it was. `written`
+/// is shown every byte in the file's order, as a checksum needs it.
 void write_safetensors(const std::string& path, const std::vector<TensorToStore>& tensors,
-                       const std::map<std::string, std::string>& metadata = {});
+                       const std::map<std::string, std::string>& metadata = {},
+                       const std::function<void(const void* data, size_t bytes)>& written = {});
 
 }  // namespace shardlens

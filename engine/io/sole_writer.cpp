@@ -24,7 +24,7 @@ bool is_at(int file, const std::string& path) {
 
 }  // namespace
 
-SoleWriter::SoleWriter(const std::string& path) : lock_path_(path + ".lock") {
+SoleWriter::SoleWriter(const std::string& path) : lock_path_(lock_of(path)) {
   do {
     if (file_ >= 0) close(file_);
     file_ = open(lock_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);

@@ -6,11 +6,14 @@
 namespace shardlens {
 
 /// Holds the lock of `path` for as long as it lives: the file `path`.lock beside it, which goes with it. What
-/// a killed process leaves of it holds nobody up. Where the file system has no locks, this is none.
+/// a killed process leaves of it holds nobody up, and goes with whoever takes it next. Where the file system
+/// has no locks, this is none.
 class SoleWriter {
  public:
   /// Throws a run Error when somebody else, in this process or another one, holds it.
   explicit SoleWriter(const std::string& path);
+  /// The lock's file.
+  static std::string lock_of(const std::string& path) { return path + ".lock"; }
   ~SoleWriter();
   SoleWriter(const SoleWriter&) = delete;
   SoleWriter& operator=(const SoleWriter&) = delete;

@@ -48,10 +48,6 @@ std::array<char, 64> this_host() {
   return host;
 }
 
-std::string link_path(const std::string& recording) {
-  return recording + "-live";
-}
-
 struct flock whole(short kind) {
   struct flock lock {};
   lock.l_type = kind;
@@ -104,7 +100,11 @@ std::string list(const std::string& recording) {
 
 }  // namespace
 
-LiveLink::LiveLink(const std::string& recording) : path_(link_path(recording)) {
+std::string live_link_path(const std::string& recording) {
+  return recording + "-live";
+}
+
+LiveLink::LiveLink(const std::string& recording) : path_(live_link_path(recording)) {
   std::error_code ignored;
   if (fs::exists(recording, ignored)) return;  // it is somebody else's
   for (int attempt = 0; attempt < kLooks && file_ < 0; ++attempt) {
@@ -152,7 +152,7 @@ void LiveLink::write() {
 }
 
 LiveWatch::LiveWatch(const std::string& recording) {
-  file_ = open(link_path(recording).c_str(), O_RDONLY | O_CLOEXEC);
+  file_ = open(live_link_path(recording).c_str(), O_RDONLY | O_CLOEXEC);
   if (file_ < 0) return;
   const bool readable = look();
   if (!readable) beat_seconds_ = committed_seconds_ = now_seconds();
@@ -215,7 +215,7 @@ WriterState LiveWatch::state() {
 }
 
 void remove_dead_link(const std::string& recording) {
-  const std::string path = link_path(recording);
+  const std::string path = live_link_path(recording);
   const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (file < 0) return;
   Record record;

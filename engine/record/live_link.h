@@ -94,6 +94,9 @@ class LiveWatch {
 
 inline constexpr double kSilentSeconds = 3;  ///< without a beat
 
+/// The link's file.
+std::string live_link_path(const std::string& recording);
+
 /// Takes away the link that a writer on this machine left behind when it was killed.
 void remove_dead_link(const std::string& recording);
 

@@ -15,7 +15,7 @@
 #include "engine/planner/planner.h"
 #include "engine/runtime/choose.h"
 #include "engine/runtime/gpu_room.h"
-#include "engine/runtime/process_world.h"
+#include "engine/runtime/processes/process_world.h"
 
 namespace shardlens {
 namespace {

@@ -12,6 +12,7 @@
 
 #include "engine/config/clock.h"
 #include "engine/config/error.h"
+#include "engine/runtime/checksum.h"
 #include "engine/runtime/feed.h"
 
 namespace shardlens {
@@ -79,6 +80,9 @@ RankTeam::RankTeam(std::shared_ptr<const Plan> plan, Beside beside, std::shared_
   if (lender_ && lent_places(*lender_->plan_) != lent_places(*plan_))
     throw std::logic_error("a Program can only run over the memory of one that lays out the same weights");
   feed_ = std::make_unique<Feed>(program);
+  // Weights that are borrowed were held against their checksum by whom they are borrowed from.
+  const std::string& weights = program.settings.weights_path;
+  if (!lender_ && !weights.empty()) require_as_saved(weights);
   behind_lane_ = steps_behind_lane(program);
   if (program.settings.block == Block::Model)
     inputs_.batch = std::make_shared<const Batch>(seeded_batch(program.settings));

@@ -20,6 +20,7 @@
 #include "engine/io/json.h"
 #include "engine/io/safetensors.h"
 #include "engine/io/sole_writer.h"
+#include "engine/runtime/checksum.h"
 #include "engine/runtime/parameters.h"
 #include "engine/train/loss_scaler.h"
 #include "engine/train/model_state.h"
@@ -31,7 +32,7 @@ namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
 constexpr int64_t kFormat = 1;
-constexpr const char* kState = "training.json";
+constexpr const char* kState = kCheckpointState;
 constexpr const char* kWeights = "model.safetensors";
 constexpr const char* kOptimizer = "optimizer.safetensors";
 
@@ -96,7 +97,9 @@ std::vector<TensorToStore> tensors_to_store(const Executor& executor, const Prog
   return stored;
 }
 
-ordered_json to_json(const TrainingState& state, const TrainText& text) {
+using Checksums = std::map<std::string, std::string>;  // of files, by name
+
+ordered_json to_json(const TrainingState& state, const TrainText& text, const Checksums& checksums) {
   Settings settings = state.settings;
   settings.weights_path.clear();
   ordered_json json = {{"format", kFormat},
@@ -115,6 +118,7 @@ ordered_json to_json(const TrainingState& state, const TrainText& text) {
                        {"text", {{"path", text.path}, {"tokens", text.tokens}}}};
   if (text.tokenizer)
     json["tokenizer"] = {{"name", text.tokenizer->name()}, {"fingerprint", text.tokenizer->fingerprint()}};
+  json["checksums"] = checksums;
   json["settings"] = settings_to_json(settings);
   return json;
 }
@@ -130,10 +134,15 @@ void write_files(const fs::path& part, const TrainingState& state, const TrainTe
   if (text.tokenizer) {
     for (const auto& [name, contents] : text.tokenizer->files()) write_file_atomically(in(name), contents);
   }
-  write_safetensors(in(kWeights), tensors_to_store(executor, program, MemoryKind::Weight), metadata);
-  write_safetensors(in(kOptimizer), tensors_to_store(executor, program, MemoryKind::OptimizerState),
-                    metadata);
-  write_file_atomically(in(kState), to_json(state, text).dump(2) + "\n");
+  Checksums checksums;
+  for (const auto& [name, kind] :
+       {std::pair{kWeights, MemoryKind::Weight}, {kOptimizer, MemoryKind::OptimizerState}}) {
+    Checksum checksum;
+    write_safetensors(in(name), tensors_to_store(executor, program, kind), metadata,
+                      [&](const void* data, size_t bytes) { checksum.add(data, bytes); });
+    checksums[name] = checksum.text();
+  }
+  write_file_atomically(in(kState), to_json(state, text, checksums).dump(2) + "\n");
 }
 
 [[noreturn]] void fail(const std::string& what, const fs::path& path) {
@@ -187,6 +196,17 @@ std::unique_ptr<SafetensorsFile> open_of_step(const fs::path& path, const Traini
   return file;
 }
 
+// Takes away what a kill in the middle of saving left beside the folder, unless another run saves there now.
+void tidy(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::exists(SoleWriter::lock_of(path.string()), ignored) && !fs::exists(part_of(path), ignored)) return;
+  try {
+    const SoleWriter sole(path.string());  // the lock goes with it
+    fs::remove_all(part_of(path), ignored);
+  } catch (const Error&) {
+  }
+}
+
 }  // namespace
 
 void check_checkpoint_place(const std::string& folder) {
@@ -199,6 +219,7 @@ void check_checkpoint_place(const std::string& folder) {
         "{} holds something that is no checkpoint of a training run (no {}); give a new or an empty folder",
         folder, kState));
   }
+  tidy(path);
   std::error_code error;
   fs::create_directories(part_of(path), error);
   if (error)
@@ -269,6 +290,7 @@ TrainingState read_training_state(const std::string& folder) {
     state.tokenizer_fingerprint = tokenizer.unsigned_integer("fingerprint");
     tokenizer.finish();
   }
+  reader.has("checksums");  // for who reads the tensors; absent in what older versions saved
   reader.finish();
   if (state.step < 0 || state.iteration < 0 || state.iteration > state.step)
     throw request_error(
@@ -289,6 +311,7 @@ std::string checkpoint_weights(const std::string& folder, const TrainingState& s
 void load_optimizer_state(const std::string& folder, const TrainingState& state, Executor& executor,
                           const Program& program) {
   const std::unique_ptr<SafetensorsFile> file = open_of_step(standing(folder) / kOptimizer, state);
+  require_as_saved(file->path());
   for (const TensorId id : lasting_tensors(program)) {
     const Tensor& tensor = program.tensor(id);
     if (tensor.kind != MemoryKind::OptimizerState) continue;

@@ -4,7 +4,8 @@
 //   config.json             the model (engine/config/model_config.h)
 //   model.safetensors       the parameters under Hugging Face's names
 //   optimizer.safetensors   adam.m.<name>, adam.v.<name>, in half precision master.<name> in fp32
-//   training.json           step, schedule, loss scale, settings, text and tokenizer
+//   training.json           step, schedule, loss scale, settings, text and tokenizer, and the checksums of
+//                           the two files of tensors (engine/runtime/checksum.h)
 //   tokenizer.json, …       the tokenizer's own files
 //
 // A checkpoint is written beside its place and changes places with the one before in one move of the file
@@ -16,7 +17,7 @@
 
 #include "engine/runtime/executor.h"
 #include "engine/train/schedule.h"
-#include "engine/train/tokenizer.h"
+#include "engine/train/tokenizer/tokenizer.h"
 
 namespace shardlens {
 
@@ -60,8 +61,8 @@ TrainingState read_training_state(const std::string& folder);
 /// Where a checkpoint's weights lie, after a look that they belong to the same step as the rest.
 std::string checkpoint_weights(const std::string& folder, const TrainingState& state);
 
-/// Gives the ranks, which are idle, the optimizer's state. Throws a request Error that names the tensor when
-/// the file does not fit the Program.
+/// Gives the ranks, which are idle, the optimizer's state. Throws a request Error when the file is not as it
+/// was saved, and one that names the tensor when it does not fit the Program.
 void load_optimizer_state(const std::string& folder, const TrainingState& state, Executor& executor,
                           const Program& program);
 

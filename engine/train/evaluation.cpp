@@ -11,7 +11,7 @@
 
 #include "engine/config/error.h"
 #include "engine/io/json.h"
-#include "engine/train/bert_samples.h"
+#include "engine/train/data/bert_samples.h"
 #include "engine/train/forward_pass.h"
 
 namespace shardlens {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "engine/config/settings.h"
-#include "engine/train/token_file.h"
-#include "engine/train/tokenizer.h"
+#include "engine/train/data/token_file.h"
+#include "engine/train/tokenizer/tokenizer.h"
 
 namespace shardlens {
 

@@ -20,7 +20,7 @@ void write_whole(Executor& executor, const Program& program, TensorId tensor,
                  const std::vector<std::byte>& whole);
 
 /// Copies every parameter from one executor's ranks to another's, by name. Both run the same model on the
-/// same T x D.
+/// same T, and `to` on no more replicas than `from`.
 void copy_weights(const Executor& from, const Program& from_program, Executor& to, const Program& to_program);
 
 /// Throws a run Error that names tensor and element unless all of `bytes` are finite numbers of `dtype`.

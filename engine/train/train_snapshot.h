@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/runtime/snapshot.h"
+#include "engine/train/generate/writing.h"
 #include "engine/train/trainer.h"
 
 namespace shardlens {
@@ -17,6 +18,27 @@ namespace shardlens {
 struct TrainStep {
   StepReport report;
   std::vector<double> gradient_norms;  ///< as TrainCurve::groups; before clipping
+};
+
+/// What models are asked to write while they are trained.
+struct WritingWish {
+  std::string prompt = "In the beginning";
+  int64_t tokens = 160;
+  double temperature = 0.8;  ///< as Sampling's; 0: always the likeliest token
+  int64_t every = 0;         ///< steps, from before the first on; 0: when asked alone
+
+  bool operator==(const WritingWish&) const = default;
+};
+
+/// What a model wrote with the weights it had after a step. A text longer than the rows it learns from goes
+/// on from its own second half: positions behind theirs were never learnt.
+struct WrittenText {
+  int64_t step = 0;  ///< 0: before the first
+  std::string prompt, text;
+  int64_t tokens = 0;  ///< written
+  double seconds = 0;
+  bool going_on = false;  ///< more will follow
+  WritingEnd end = WritingEnd::Tokens;
 };
 
 /// One model being trained. Two of them, trained in turn on the same batches, make a comparison.
@@ -30,12 +52,16 @@ struct TrainCurve {
   std::vector<std::shared_ptr<const TrainStep>> steps;
   int64_t stride = 1;  ///< of a long recording `steps` holds every so many-th step alone
   std::vector<ValidationReport> validations;
-  std::string ended;  ///< why it stopped before its last step; empty while it goes on or is done
+  std::vector<std::shared_ptr<const WrittenText>> texts;
+  std::string writing_problem;  ///< why the last text was not written
+  std::string ended;            ///< why it stopped before its last step; empty while it goes on or is done
   std::optional<RunFailure> failure;  ///< of `ended`: the ranks and the step of `plan`, where it was theirs
   std::string checkpoint;             ///< the folder it is saved to; empty: it is not
   int64_t saved_step = 0;             ///< after which it was saved last; 0: not yet
   std::string save_problem;           ///< why the last save did not succeed
 
+  /// An encoder fills words in and has none to add.
+  bool can_write() const { return options.settings.model.architecture == Architecture::Gpt; }
   bool done() const { return static_cast<int64_t>(steps.size()) >= options.steps; }
 };
 
@@ -83,6 +109,12 @@ struct Start {
   std::string text;  ///< a file, a folder or a prepared corpus; empty: the built-in text
   /// Where models with a TrainOptions::checkpoint_every are saved, each in a new folder of its own.
   std::string checkpoints = {};
+  WritingWish writing = {};  ///< of what can write: GPT models
+};
+/// What is written from now on; `now`: at once as well, by every model that is trained or done.
+struct Write {
+  WritingWish wish;
+  bool now = false;
 };
 /// Begins what was given up or failed once more, each model from its last checkpoint, else from its first
 /// step.
@@ -106,8 +138,9 @@ struct Record {
 struct LetGo {};  ///< the frozen step is no longer shown; the run stays paused
 }  // namespace train_command
 
-using TrainCommand = std::variant<train_command::Start, train_command::Restart, train_command::LoseRank,
-                                  train_command::Pause, train_command::Resume, train_command::Stop,
-                                  train_command::Freeze, train_command::Record, train_command::LetGo>;
+using TrainCommand =
+    std::variant<train_command::Start, train_command::Restart, train_command::Write, train_command::LoseRank,
+                 train_command::Pause, train_command::Resume, train_command::Stop, train_command::Freeze,
+                 train_command::Record, train_command::LetGo>;
 
 }  // namespace shardlens

@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/config/error.h"
 #include "engine/runtime/step_times.h"
+#include "engine/train/generate/writing.h"
 
 namespace shardlens {
 
@@ -16,6 +18,8 @@ void TrainedModel::keep_up_to(int64_t step, const TrainCurve& before) {
     if (known->report.step <= step) curve.steps.push_back(known);
   for (const ValidationReport& known : before.validations)
     if (known.step <= step) curve.validations.push_back(known);
+  for (const auto& known : before.texts)
+    if (known->step <= step) curve.texts.push_back(known);
 }
 
 void TrainedModel::save_if_due() {
@@ -27,6 +31,61 @@ void TrainedModel::save_if_due() {
     curve.save_problem.clear();
   } catch (const Error& error) {
     curve.save_problem = error.what();
+  }
+}
+
+bool TrainedModel::writes_now(const WritingWish& wish) const {
+  return trainer && curve.can_write() && wish.every > 0 &&
+         (trainer->steps_done() % wish.every == 0 || curve.done());
+}
+
+void TrainedModel::write(const WritingWish& wish, const std::function<bool()>& goes_on) {
+  WrittenText written;
+  written.step = trainer->steps_done();
+  written.prompt = wish.prompt;
+  written.going_on = true;
+  curve.writing_problem.clear();
+  curve.texts.push_back(std::make_shared<const WrittenText>(written));
+  try {
+    write_windows(wish, goes_on, written);
+    written.going_on = false;
+    curve.texts.back() = std::make_shared<const WrittenText>(written);
+  } catch (const Error& error) {
+    curve.texts.pop_back();
+    curve.writing_problem = error.what();
+    generator.reset();
+  }
+}
+
+/// Window after window as long as the rows that are learnt, each begun with the end of what is there.
+void TrainedModel::write_windows(const WritingWish& wish, const std::function<bool()>& goes_on,
+                                 WrittenText& written) {
+  const Tokenizer& tokenizer = *curve.options.text.tokenizer;
+  Settings settings = curve.plan->program.settings;
+  settings.weights_path.clear();  // they come from the trainer
+  require_room_for_ids(tokenizer, settings.model);
+  Sampling sampling;
+  sampling.temperature = wish.temperature;
+  sampling.seed = settings.seed;
+  validate(sampling);
+  std::vector<int32_t> ids = prompt_tokens(wish.prompt, tokenizer);
+  if (!generator) generator = std::make_unique<Generator>(settings, curve.options.beside);
+  generator->take_weights(trainer->executor(), curve.plan->program);
+  const auto half = static_cast<size_t>(std::max<int64_t>(1, settings.seq / 2));
+  for (bool more = true; more && written.tokens < wish.tokens; ++sampling.seed) {
+    generator->begin_anew();
+    const std::vector<int32_t> begin(ids.end() - static_cast<int64_t>(std::min(half, ids.size())), ids.end());
+    const Writing window = write_on(*generator, tokenizer, begin, wish.tokens - written.tokens, sampling,
+                                    [&](const auto& piece) {
+                                      written.text += piece;
+                                      ++written.tokens;
+                                      curve.texts.back() = std::make_shared<const WrittenText>(written);
+                                      return goes_on();
+                                    });
+    written.seconds += window.prompt_seconds + window.seconds;
+    written.end = window.end;
+    more = window.end == WritingEnd::Positions;
+    ids.insert(ids.end(), window.token_ids.begin(), window.token_ids.end());
   }
 }
 

@@ -12,9 +12,9 @@
 #include "engine/config/model_config.h"
 #include "engine/planner/break_settings.h"
 #include "engine/planner/planner.h"
-#include "engine/runtime/ceiling.h"
+#include "engine/runtime/measure/ceiling.h"
 #include "engine/runtime/plan.h"
-#include "engine/runtime/process_world.h"
+#include "engine/runtime/processes/process_world.h"
 #include "engine/runtime/sampler.h"
 #include "engine/train/model_state.h"
 

@@ -19,11 +19,11 @@
 #include "engine/runtime/hanging_rank.h"
 #include "engine/runtime/mailbox.h"
 #include "engine/runtime/plan.h"
-#include "engine/runtime/run_recorder.h"
+#include "engine/runtime/recordings/run_recorder.h"
 #include "engine/runtime/sampler.h"
-#include "engine/train/corpus.h"
+#include "engine/train/data/corpus.h"
+#include "engine/train/data/train_data.h"
 #include "engine/train/step_metrics.h"
-#include "engine/train/train_data.h"
 #include "engine/train/trained_model.h"
 
 namespace shardlens {
@@ -65,12 +65,6 @@ std::string free_checkpoint(const train_command::Start& wish, const Settings& se
     folder = fs::path(wish.checkpoints) / fmt::format("{}{}-{}", when, which, copy);
   fs::create_directories(folder.parent_path());
   return folder.string();
-}
-
-/// The validation text, or nothing where it is shorter than one row.
-std::shared_ptr<const BatchSource> validation_batches(const TrainData& data, const Settings& settings) {
-  const bool has_a_row = data.validation && data.validation->tokens() > settings.seq;
-  return has_a_row ? make_batches(data.validation, *data.tokenizer, settings, std::nullopt) : nullptr;
 }
 
 }  // namespace
@@ -127,6 +121,8 @@ class TrainingSession::Worker {
   void start(const train_command::Start& wish, const std::vector<TrainedModel>& before);
   void restart();
   void lose_rank(int rank);
+  void write(const train_command::Write& wish);
+  void write(TrainedModel& run);
   void freeze(size_t curve);
   void train_one_step();
   void make_step(TrainedModel& run, bool sampled);
@@ -198,6 +194,7 @@ void TrainingSession::Worker::handle(TrainCommand command) {
   if (std::holds_alternative<train_command::Restart>(command)) return restart();
   if (const auto* wish = std::get_if<train_command::LoseRank>(&command)) return lose_rank(wish->rank);
   if (const auto* wish = std::get_if<train_command::Freeze>(&command)) return freeze(wish->curve);
+  if (const auto* wish = std::get_if<train_command::Write>(&command)) return write(*wish);
   if (const auto* wish = std::get_if<train_command::Record>(&command)) {
     recordings_.set_folder(wish->folder);
   } else if (std::holds_alternative<train_command::LetGo>(command)) {
@@ -229,6 +226,25 @@ void TrainingSession::Worker::lose_rank(int rank) {
   now_.frozen = nullptr;
   now_.state = TrainState::Running;
   publish();
+}
+
+void TrainingSession::Worker::write(const train_command::Write& wish) {
+  wish_.writing = wish.wish;
+  for (TrainedModel& run : runs_) {
+    if (wish.now && run.trainer && run.curve.plan) write(run);
+  }
+  publish();
+}
+
+/// A command that comes meanwhile cuts the text short.
+void TrainingSession::Worker::write(TrainedModel& run) {
+  run.write(wish_.writing, [&] {
+    touch(run);
+    const std::chrono::duration<double> since = Clock::now() - last_published_;
+    if (since.count() > kPublishSeconds) publish();
+    return mail_.begin_unless_called([] {});
+  });
+  touch(run);
 }
 
 /// `before`: what is begun once more; its curves go on behind their checkpoints.
@@ -294,6 +310,10 @@ void TrainingSession::Worker::start(const train_command::Start& wish,
   now_.state = TrainState::Running;
   finish_if_done();
   publish();
+  for (TrainedModel& run : runs_) {
+    if (run.writes_now(wish_.writing)) write(run);
+  }
+  publish();
 }
 
 void TrainingSession::Worker::freeze(size_t curve) {
@@ -324,12 +344,12 @@ void TrainingSession::Worker::train_one_step() {
     run.curve.failure = error.failure();
     run.show_failure(error, now_.machine, now_.version);
     run.curve.ended = error.what();
-    run.trainer.reset();
+    run.let_go();
     touch(run);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::Cancelled) return;  // by a command that is in the queue
     run.curve.ended = error.what();
-    run.trainer.reset();
+    run.let_go();
     touch(run);
   }
   if (frozen) {
@@ -401,6 +421,7 @@ void TrainingSession::Worker::make_step(TrainedModel& run, bool sampled) {
   const bool due = every > 0 && (number % every == 0 || run.curve.done());
   if (due && run.validates) run.curve.validations.push_back(trainer.validate());
   run.save_if_due();
+  if (run.writes_now(wish_.writing)) write(run);
   touch(run);
 }
 
@@ -421,7 +442,7 @@ void TrainingSession::Worker::finish_if_done() {
 
 void TrainingSession::Worker::stop_with(TrainState state, const std::string& message) {
   recordings_.close();
-  for (TrainedModel& run : runs_) run.trainer.reset();
+  for (TrainedModel& run : runs_) run.let_go();
   freeze_wanted_.reset();
   now_.state = state;
   now_.message = message;

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "tests/app/process.h"
+#include "tests/engine/io/test_folder.h"
 
 namespace {
 
@@ -27,6 +28,8 @@ constexpr const char* kTiny = "--model gpt2-tiny --layer --batch 2 --seq 16 --th
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
+
+class CliFiles : public shardlens::TestFolder {};
 
 TEST(Cli, HelpTeachesWithExamples) {
   for (const char* verb : {"", "plan", "step", "verify", "bench"}) {
@@ -162,9 +165,9 @@ TEST(Cli, VerifySweepEndsWithOneWhereABoundBreaks) {
   EXPECT_TRUE(contains(ended.out, "BROKEN")) << ended.out;
 }
 
-TEST(Cli, StepDumpsFullShapesTheSameWhateverT) {
-  const std::string one = ::testing::TempDir() + "one.safetensors";
-  const std::string two = ::testing::TempDir() + "two.safetensors";
+TEST_F(CliFiles, StepDumpsFullShapesTheSameWhateverT) {
+  const std::string one = path("one.safetensors");
+  const std::string two = path("two.safetensors");
   ASSERT_EQ(run(std::string("step --operands integer --tp 1 ") + kTiny + "--dump " + one).code, 0);
   ASSERT_EQ(run(std::string("step --operands integer --tp 2 ") + kTiny + "--dump " + two).code, 0);
   EXPECT_FALSE(slurp(one).empty());
@@ -262,6 +265,13 @@ TEST(Cli, WrongRequestsEndWithTwoAndNameTheRemedy) {
       {"bench step --repetitions 0", "choose from 1 to 1000"},
       {"step --record . ", "give a name that nothing has yet"},
       {"step --record-budget nan", "nan"},
+      {"step --model gpt2-tiny --record-budget 2", "--record-budget requires --record"},
+      {"plan --model gpt2-tiny --run 2", "--run requires --tournament"},
+      {"verify --model gpt2-tiny --sweep 1,2 --break all", "leave out --sweep"},
+      {"generate --model gpt2-tiny --batch 2", "--batch has no effect"},
+      {"generate --model gpt2-tiny --seq 2", "--seq has no effect"},
+      {"generate --model gpt2-tiny --dp 2", "--dp has no effect"},
+      {"eval --model gpt2-tiny --dropout 0.1 --text x", "--dropout has no effect"},
       {"train --comm-timeout 0", "choose from 1 to 86400"},
   };
   for (const WrongRequest& request : requests) {
@@ -291,6 +301,48 @@ TEST(Cli, TheStepsOfAPlanStandUnderEachOther) {
     ++steps;
   }
   EXPECT_GE(steps, 15u);
+}
+
+// The tables, not the sentences about them: what stands between the title and the first sentence.
+TEST(Cli, TablesFitAHundredAndTenColumns) {
+  const std::string verify = "verify --batch 2 --seq 16 --threads 1 ";
+  for (const std::string& arguments :
+       {std::string("plan --model gpt2-tiny --tp 2 --dp 2"),
+        std::string("plan --model bert-tiny --tp 2 --split megatron-sp"),
+        std::string("plan --model gpt2 --tp 4 --split reversed"),
+        std::string("plan --model megatron-8.3b --tp 8 --dtype fp16 --seq 1024 --recompute full"),
+        std::string("plan --tournament --model gpt2-10m --ranks 2 --top 4 --hardware v100-32gb"),
+        verify + "--model gpt2-tiny --dp 2", verify + "--model bert-tiny",
+        verify + "--model gpt2-tiny --sweep 1,2", verify + "--model gpt2-tiny --break all"}) {
+    const Ended ended = run(arguments);
+    EXPECT_LE(ended.code, 1) << ended.err;
+    std::istringstream lines(ended.out.substr(0, ended.out.find("\nCollectives")));
+    std::string line;
+    std::getline(lines, line);  // the title
+    int rows = 0;
+    for (; std::getline(lines, line); ++rows) EXPECT_LE(columns(line), 110u) << arguments << "\n" << line;
+    EXPECT_GT(rows, 5) << arguments;
+  }
+}
+
+// Words of a name go, the figures stay.
+TEST(Cli, AShortenedNameKeepsItsFigures) {
+  const std::string wide = "--model bert-tiny --tp 2 --split megatron-sp --seq 32 ";
+  const nlohmann::json plan = nlohmann::json::parse(run("plan --json " + wide).out);
+  const std::string table = run("plan " + wide).out;
+  EXPECT_TRUE(contains(table, "….dense.weight")) << table;
+  int shown = 0;
+  for (const auto& tensor : plan["program"]["tensors"]) {
+    const std::string name = tensor["name"];
+    if (!contains(name, "grad.bert.encoder.layer.0.") || !name.ends_with(".weight")) continue;
+    std::string shape;
+    for (const auto& extent : tensor["shape"]) shape += (shape.empty() ? "" : ",") + extent.dump();
+    const std::regex row("grad\\.….*\\b0\\..*\\.weight \\[" +
+                         std::regex_replace(shape, std::regex(","), ", ?") + "\\]");
+    EXPECT_TRUE(std::regex_search(table, row)) << name << " [" << shape << "]\n" << table;
+    ++shown;
+  }
+  EXPECT_GE(shown, 5);
 }
 
 TEST(Cli, ATextTooShortIsCalledByItsName) {
@@ -341,10 +393,9 @@ TEST(Cli, AFallBackIsAnnounced) {
   EXPECT_TRUE(contains(ended.out, why)) << ended.out << why;
 }
 
-TEST(Cli, AFileCutShortIsRefusedAndNothingIsWritten) {
-  const std::string weights = ::testing::TempDir() + "cut.safetensors";
-  const std::string dump = ::testing::TempDir() + "never.safetensors";
-  std::filesystem::remove(dump);
+TEST_F(CliFiles, AFileCutShortIsRefusedAndNothingIsWritten) {
+  const std::string weights = path("cut.safetensors");
+  const std::string dump = path("never.safetensors");
   std::ofstream(weights, std::ios::binary) << "\x10\0\0\0\0\0\0\0{\"a\"";
   const Ended ended = run(std::string("step --tp 2 ") + kTiny + "--weights " + weights + " --dump " + dump);
   EXPECT_EQ(ended.code, 2) << ended.err;

@@ -65,6 +65,8 @@ TEST_F(Mpi, TrainsAsOneProcessDoesAndEitherGoesOnFromTheOther) {
     const Ended ended =
         how(run + "--steps 4 --checkpoint " + in_folder(name) + " --log " + in_folder(name) + ".csv");
     EXPECT_EQ(ended.code, 0) << ended.err;
+    // A pipe gets whole lines, also from mpirun, whose processes see a terminal.
+    EXPECT_EQ(ended.out.find("\x1b[K"), std::string::npos) << ended.out;
   };
   begin(local, "a");
   begin(mpi, "b");

@@ -137,11 +137,21 @@ TEST_F(CliTrain, AKillAtAnyMomentLeavesACheckpoint) {
 }
 
 // One command for the first start and for every other: killed twice, it comes to the bytes of the run that
-// nobody disturbed.
+// nobody disturbed, and so does its log. (Late steps, so that none follows the save before the kill.)
 TEST_F(CliTrain, RestartedByTheSameCommandItIsTheUninterruptedRun) {
   const auto command = [&](const std::string& name) {
-    return tiny() + "--tp 2 --steps 120 --dropout 0.1 --checkpoint-every 10 --restart --checkpoint " +
-           path(name);
+    return tiny() + "--tp 2 --steps 60 --dropout 0.1 --checkpoint-every 10 --delay 0:0:30 --restart --log " +
+           path(name + ".csv") + " --checkpoint " + path(name);
+  };
+  const auto values_logged = [&](const std::string& name) {
+    std::istringstream log(contents(name + ".csv"));
+    std::string values;
+    for (std::string line; std::getline(log, line);) {
+      size_t end = 0;
+      for (int column = 0; column < 6; ++column) end = line.find(',', end) + 1;  // times come after these
+      values += line.substr(0, end) + "\n";
+    }
+    return values;
   };
   ASSERT_EQ(run(command("whole")).code, 0);
   for (int crash = 0; crash < 2; ++crash) {
@@ -171,7 +181,8 @@ TEST_F(CliTrain, RestartedByTheSameCommandItIsTheUninterruptedRun) {
   ASSERT_NE(at, std::string::npos) << last.out;
   const int step = std::stoi(last.out.substr(at + resumed.size()));
   EXPECT_GE(step, 20);  // the second start went on where the first one was killed
-  EXPECT_LT(step, 120);
+  EXPECT_LT(step, 60);
+  EXPECT_EQ(values_logged("parts"), values_logged("whole"));
   for (const auto& file : fs::directory_iterator(path("whole"))) {
     const std::string name = file.path().filename();
     EXPECT_TRUE(contents("whole/" + name) == contents("parts/" + name)) << name;
@@ -309,9 +320,33 @@ TEST_F(CliTrain, WhatWasTrainedIn16BitsIsMeasuredAndWritesOn) {
   }
 }
 
+TEST_F(CliTrain, AModelOfShortRowsIsEvaluatedWithoutFurtherOptions) {
+  ASSERT_EQ(run("train --model gpt2-tiny --batch 2 --seq 16 --threads 1 --data " + book() +
+                " --steps 1 --checkpoint " + path("short"))
+                .code,
+            0);
+  const Ended ended = run("eval --model " + path("short") + " --text " + write("few.txt", "a few words"));
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_TRUE(contains(ended.out, "windows of 16 advancing by 16")) << ended.out;
+}
+
+// One document of twenty is kept for validation, and may be shorter than a row.
+TEST_F(CliTrain, ATextWhoseValidationPartIsShortTrainsWhereNobodyAsksForIt) {
+  std::string lines;
+  for (int i = 0; i < 20; ++i)
+    lines += nlohmann::json{{"text", std::string(160, static_cast<char>('a' + i))}}.dump() + "\n";
+  const std::string train = "train --model gpt2-tiny --batch 1 --seq 200 --threads 1 --steps 1 --data " +
+                            write("docs.jsonl", lines);
+  EXPECT_EQ(run(train).code, 0) << run(train).err;
+  const Ended asked = run(train + " --validate-every 1");
+  EXPECT_EQ(asked.code, 2);
+  EXPECT_TRUE(contains(asked.err, "kept for validation")) << asked.err;
+}
+
 TEST_F(CliTrain, WrongRequestsEndWithTwoAndNameTheRemedy) {
   write("empty.txt", "");
   write("short.txt", "too short");
+  write("no-validation.txt", std::string(400, 'x'));
   ASSERT_EQ(run(tiny() + "--tp 1 --steps 1 --checkpoint " + path("run")).code, 0);
   const std::string text = "train --data " + path("book.txt");
   const struct {
@@ -331,13 +366,24 @@ TEST_F(CliTrain, WrongRequestsEndWithTwoAndNameTheRemedy) {
       {tiny() + "--tokenizer " + path("nowhere"), "nowhere"},
       {text + " --batch 3 --dp 2", "batch"},
       {tiny() + "--checkpoint " + path("book.txt"), "is a file"},
+      {tiny() + "--steps 1 --log " + path("book.txt"), "no log of a training run"},
+      {"train --model gpt2-tiny --seq 8 --steps 2 --validate-every 2 --data " + path("no-validation.txt"),
+       "--validate-every 2"},
       {tiny() + "--checkpoint " + folder_.string(), "no checkpoint"},
       {tiny() + "--log /nonexistent/log.csv --steps 1", "/nonexistent/log.csv"},
       {"train --model bert-tiny --tokenizer bytes --data " + path("book.txt"), "wordpiece:N"},
       {"train --model bert-tiny --tokenizer wordpiece:9 --data " + path("book.txt"), "characters alone need"},
       {"train --model bert-tiny --norm middle --data " + path("book.txt"), "pre"},
       {"train --resume " + path("nowhere"), "training.json"},
+      {tiny() + "--steps 2 --checkpoint-every 1", "give --checkpoint FOLDER"},
       {"train --resume " + path("run") + " --lr 1", "--lr is the checkpoint's own"},
+      // What says how it is run is heard, and so is refused as at a first start.
+      {"train --resume " + path("run") + " --backend vulkan", "cuda"},
+      {"train --resume " + path("run") + " --gpu 0", "add --backend cuda"},
+      {"train --resume " + path("run") + " --tf32", "add --backend cuda"},
+      {"train --resume " + path("run") + " --comm nccl", "add --backend cuda"},
+      {"train --resume " + path("run") + " --overlap-chunks 99", "overlap parts"},
+      {"train --resume " + path("run") + " --hardware v200", "v100"},
       {"train --resume " + path("run") + " --data " + path("short.txt"), "tokens"},
       {"train --model " + path("run") + " --resume " + path("run"), "--model is the checkpoint's own"},
       {"eval", "--text"},
@@ -348,6 +394,7 @@ TEST_F(CliTrain, WrongRequestsEndWithTwoAndNameTheRemedy) {
       {"generate --model gpt2-tiny --prompt x --temperature -1", "temperature"},
       {"generate --model bert-base --prompt x", "encoder"},
       {"generate --model gpt2-tiny --tp 1 --prompt " + std::string(300, 'x'), "shorter prompt"},
+      {"eval --model gpt2-tiny --seq 0 --text " + path("book.txt"), "--seq 0"},
       {"eval --model gpt2-tiny --seq 999 --text " + path("book.txt"), "positions"},
   };
   for (const auto& request : requests) {

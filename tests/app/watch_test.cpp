@@ -135,6 +135,42 @@ TEST_F(Watch, InfoSaysThatItIsBeingWritten) {
   EXPECT_NE(dead.out.find("the run was killed"), std::string::npos) << dead.out;
 }
 
+// `train` ends its step and closes the file, and at a second signal ends at once, as others do at the first:
+// then the link goes with it.
+TEST_F(Watch, AJobThatAPersonEndsLeavesItsRecordingAlone) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    const std::string name = "ended by " + std::to_string(signal);
+    const pid_t job = start(std::string(SHARDLENS_CLI_PROGRAM) +
+                            " step --model gpt2-tiny --batch 2 --seq 16 --threads 1 --tp 2 --delay 0:0:15 "
+                            "--record-budget 0 --updates 1000000 --record '" +
+                            path(name) + "'");
+    wait_for(name, 2);
+    EXPECT_TRUE(std::filesystem::exists(live_link_path(path(name))));
+    kill(job, signal);
+    int status = 0;
+    waitpid(job, &status, 0);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == signal) << status;
+    EXPECT_FALSE(std::filesystem::exists(live_link_path(path(name)))) << name;
+    EXPECT_GE(Recording(path(name)).passes(), 2);
+  }
+}
+
+TEST_F(Watch, ATrainingThatIsToldTwiceToEndLeavesItsRecordingAlone) {
+  const pid_t job =
+      start(std::string(SHARDLENS_CLI_PROGRAM) +
+            " train --model gpt2-tiny --batch 2 --seq 16 --threads 1 --tp 2 --data sample --delay "
+            "0:0:2000 --record-budget 0 --record " +
+            path("run"));
+  wait_for("run", 1);
+  kill(job, SIGINT);
+  std::this_thread::sleep_for(100ms);
+  kill(job, SIGINT);  // its step lasts two seconds
+  int status = 0;
+  waitpid(job, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT) << status;
+  EXPECT_FALSE(std::filesystem::exists(live_link_path(path("run"))));
+}
+
 TEST_F(Watch, TheStudioDrawsAJobThatRuns) {
   const pid_t job = train("run.shardlens", 1'000'000);
   wait_for("run.shardlens", 5);

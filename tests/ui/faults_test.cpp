@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -12,7 +13,7 @@
 
 #include "engine/config/clock.h"
 #include "tests/ui/studio_harness.h"
-#include "ui/panels/tracks.h"
+#include "ui/panels/timeline/tracks.h"
 
 namespace shardlens::ui {
 namespace {
@@ -133,9 +134,8 @@ TEST(Faults, WhatIsLateAndNotLostStays) {
 }
 
 TEST(Faults, ATrainingThatLosesARankRestartsFromItsCheckpoint) {
-  const std::filesystem::path folder =
-      std::filesystem::path(::testing::TempDir()) / "checkpoints of a lost rank";
-  std::filesystem::remove_all(folder);
+  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) /
+                                       ("checkpoints of a lost rank " + std::to_string(getpid()));
   const double begin = now_seconds();
   StudioHarness harness;
   harness.wait_until_at_rest();

@@ -36,6 +36,7 @@ TEST_F(StateFile, WhatIsWrittenIsReadBack) {
   state.compared.peak = 7e-3;
   state.compare_page = ComparePage::Sweep;
   state.compare_splits = {"row-row", kOwnSplit, ""};
+  state.writing = {"And God said", 320, 0.5, 100};
   state.recent = {"/a/run.shardlens", "/b/run.shardlens"};
   write_state(state, path_);
   EXPECT_EQ(read_state(path_, problem_), state);

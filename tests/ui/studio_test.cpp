@@ -14,7 +14,7 @@
 #include "engine/record/recording.h"
 #include "tests/ui/studio_harness.h"
 #include "ui/commands/commands.h"
-#include "ui/panels/bar_chips.h"
+#include "ui/panels/bar/bar_chips.h"
 #include "ui/widgets/tape.h"
 
 namespace shardlens::ui {
@@ -63,6 +63,42 @@ TEST(Studio, AClickOnADegreeReplansAndRunsAgain) {
   EXPECT_EQ(harness.snapshot().result->events.size(), 2u);
 }
 
+TEST(Studio, AClickBesideACoverClosesItAndReachesNothing) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  const auto result = harness.snapshot().result;
+  for (const ImGuiKeyChord key :
+       {ImGuiKeyChord{ImGuiMod_Ctrl | ImGuiKey_P}, ImGuiKeyChord{ImGuiMod_Ctrl | ImGuiKey_O}}) {
+    harness.perform([&](ImGuiTestContext& person) {
+      const ImVec2 place = person.ItemInfo("//Bar/T/2").RectFull.GetCenter();
+      person.KeyPress(key);
+      person.Yield(4);
+      EXPECT_TRUE(harness.view().covered());
+      person.MouseMoveToPos(place);
+      person.MouseClick();
+      person.Yield(3);
+      EXPECT_FALSE(harness.view().covered());
+    });
+  }
+  harness.wait_until_at_rest();
+  EXPECT_EQ(harness.snapshot().settings.tp, 4);
+  EXPECT_EQ(harness.snapshot().result, result);
+}
+
+TEST(Studio, AClickOnWhatIsChosenAlreadyRunsNothing) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  const auto result = harness.snapshot().result;
+  harness.perform([](ImGuiTestContext& person) {
+    person.ItemClick("//Bar/T/4");
+    person.KeyPress(ImGuiKey_4);
+    person.ItemClick("//Bar/Split");
+    person.ItemClick("//$FOCUSED/##megatron");
+  });
+  harness.wait_until_at_rest();
+  EXPECT_EQ(harness.snapshot().result, result);
+}
+
 TEST(Studio, TheSelectionStaysOnItsStepWhenTheProgramChanges) {
   StudioHarness harness;
   harness.wait_until_at_rest();
@@ -100,6 +136,30 @@ TEST(Studio, TheBarsListsChangeModelSplitAndType) {
   EXPECT_EQ(settings.model.name, "bert-base");
   EXPECT_EQ(harness.snapshot().state, RunState::Done) << harness.snapshot().message;
   EXPECT_TRUE(harness.snapshot().result->parity_summary.agrees);
+}
+
+TEST(Studio, ALongListScrollsBelowItsFieldAndLeavesTheBarInSight) {
+  StudioHarness harness({1280, 720});
+  harness.view().set_lecture(true);
+  harness.wait_until_at_rest();
+  float field = 0, first = 0, second = 0;
+  harness.perform([&](ImGuiTestContext& person) {
+    field = person.ItemInfo("//Bar/Model").RectFull.Max.y;
+    person.ItemClick("//Bar/Model");
+    first = person.ItemInfo("//$FOCUSED/##GPT-2 small").RectFull.Min.y;
+    person.ItemClick("//$FOCUSED/##GPT 1 T");  // the last one can be scrolled to
+  });
+  EXPECT_GE(first, field);
+  harness.wait_until_at_rest();
+  EXPECT_EQ(harness.snapshot().settings.model.name, "gpt-1t");
+  harness.view().set_lecture(false);
+  harness.perform([&](ImGuiTestContext& person) {  // Setup's list has the same names
+    person.ItemClick("//Setup/Model/choice");
+    first = person.ItemInfo("//$FOCUSED/GPT-2 small").RectFull.Min.y;
+    second = person.ItemInfo("//$FOCUSED/GPT-2 medium").RectFull.Min.y;
+    person.KeyPress(ImGuiKey_Escape);
+  });
+  EXPECT_GE(second - first, 20) << "lines too close together to be hit";
 }
 
 TEST(Studio, WalksToTheNextCollectiveAndBack) {

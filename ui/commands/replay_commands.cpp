@@ -6,8 +6,8 @@
 
 #include "ui/commands/command_table.h"
 #include "ui/commands/walk.h"
-#include "ui/panels/history.h"
-#include "ui/panels/replay_parts.h"
+#include "ui/panels/recordings/replay_parts.h"
+#include "ui/panels/timeline/history.h"
 
 namespace shardlens::ui {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "ui/commands/command_table.h"
 #include "ui/faults.h"
-#include "ui/panels/compare_pages.h"
-#include "ui/panels/recordings_parts.h"
-#include "ui/panels/replay_parts.h"
+#include "ui/panels/compare/compare_pages.h"
+#include "ui/panels/recordings/recordings_parts.h"
+#include "ui/panels/recordings/replay_parts.h"
 
 namespace shardlens::ui {
 namespace {
@@ -68,7 +68,7 @@ void add_train_commands(std::vector<UiCommand>& table) {
   add("train.start", "Start training", "Train what the Train tab says, from the first step",
       {ImGuiMod_Shift | ImGuiKey_R}, [](const Context& c) {
         show_tab(c, Tab::Train);
-        c.view.train.form_open = false;
+        c.view.train.show_run();
         c.send(c.view.train.wish());
       });
   add(
@@ -120,13 +120,27 @@ void add_train_commands(std::vector<UiCommand>& table) {
         c.send(train_command::Restart{});
       },
       can_restart_training);
+  add(
+      "train.write", "Have the model write",
+      "What is trained, or was, goes on from the prompt of the Train tab's page \"text\", with the weights "
+      "it has now",
+      {},
+      [](const Context& c) {
+        show_tab(c, Tab::Train);
+        c.view.train.page = TrainPage::Text;
+        c.send(train_command::Write{c.view.train.writing, true});
+      },
+      [](const Context& c) {
+        if (!is_trained(c) && c.train.state != TrainState::Done) return false;
+        return !c.train.curves.empty() && c.train.curves.front()->can_write();
+      });
   add("train.compare", "Train post-LN against pre-LN",
       "The paper's Figure 7: two models from one seed, LayerNorm after the residual sum and before each "
       "block",
       {}, [](const Context& c) {
         show_tab(c, Tab::Train);
         c.view.train.comparison = true;
-        c.view.train.form_open = false;
+        c.view.train.show_run();
         c.send(c.view.train.wish());
       });
 }

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "ui/panels/history.h"
+#include "ui/panels/timeline/history.h"
 #include "ui/sections.h"
 
 namespace shardlens::ui {

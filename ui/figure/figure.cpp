@@ -12,8 +12,8 @@
 #include "engine/config/error.h"
 #include "engine/config/hardware.h"
 #include "engine/io/atomic_file.h"
-#include "ui/panels/history.h"
-#include "ui/panels/timeline.h"
+#include "ui/panels/timeline/history.h"
+#include "ui/panels/timeline/timeline.h"
 
 namespace shardlens::ui {
 namespace {

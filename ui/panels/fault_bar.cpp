@@ -9,18 +9,13 @@
 #include "ui/commands/command_button.h"
 #include "ui/faults.h"
 #include "ui/widgets/paint.h"
+#include "ui/widgets/sentence.h"
 
 namespace shardlens::ui {
 namespace {
 
 constexpr float kGap = 8;
 constexpr float kDetailsWidth = 760;
-
-std::string with_capital(std::string words) {
-  if (!words.empty() && words[0] >= 'a' && words[0] <= 'z')
-    words[0] = static_cast<char>(words[0] - 'a' + 'A');
-  return words;
-}
 
 /// The whole message below the strip, over what lies there.
 void draw_details(const Context& c, const char* name, const std::string& message) {
@@ -95,7 +90,7 @@ void draw_run_fault(const Context& c) {
   Strip strip{c};
   strip.command("run.again", ICON_FA_UNDO "  Run again", ButtonLook::Accent);
   strip.copy_and_details("Run fault", c.snapshot.message, c.view.fault.run_details);
-  strip.words(with_capital(fault_words(c.snapshot.plan->program, *c.snapshot.failure)));
+  strip.words(as_sentence(fault_words(c.snapshot.plan->program, *c.snapshot.failure)));
 }
 
 void draw_training_fault(const Context& c) {

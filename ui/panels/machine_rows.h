@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/runtime/machine_watch.h"
+#include "engine/runtime/session/machine_watch.h"
 #include "engine/runtime/snapshot.h"
 
 namespace shardlens::ui {

@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "ui/panels/parts.h"
-#include "ui/panels/replay_parts.h"
+#include "ui/panels/recordings/replay_parts.h"
 #include "ui/widgets/controls.h"
 
 namespace shardlens::ui {

@@ -12,6 +12,7 @@
 #include "ui/panels/parts.h"
 #include "ui/panels/program_rows.h"
 #include "ui/widgets/format.h"
+#include "ui/widgets/sentence.h"
 
 namespace shardlens::ui {
 namespace {
@@ -279,7 +280,7 @@ void draw_program(const Context& context) {
   const ImVec2 top = ImGui::GetCursorScreenPos();
   const float right = top.x + ImGui::GetContentRegionAvail().x;
   if (!snapshot.plan) {
-    page_head(context, "Program", snapshot.message.empty() ? "Planning." : snapshot.message, 0);
+    page_head(context, "Program", snapshot.message.empty() ? "Planning." : as_sentence(snapshot.message), 0);
     return;
   }
   const Plan& plan = *snapshot.plan;

@@ -9,6 +9,7 @@
 #include "engine/config/presets.h"
 #include "engine/config/splits.h"
 #include "engine/config/validate.h"
+#include "ui/widgets/sentence.h"
 
 namespace shardlens::ui {
 namespace {
@@ -119,10 +120,8 @@ Message split_message(const std::string& message) {
   const size_t colon = message.find(": ");
   const size_t stop = message.find(". ");
   const size_t at = std::min(colon, stop);
-  if (at == std::string::npos) return {message, {}};
-  std::string rest = message.substr(at + 2);
-  if (!rest.empty() && rest[0] >= 'a' && rest[0] <= 'z') rest[0] = static_cast<char>(rest[0] - 'a' + 'A');
-  return {message.substr(0, at), rest};
+  if (at == std::string::npos) return {as_sentence(message), {}};
+  return {as_sentence(message.substr(0, at)), as_sentence(message.substr(at + 2))};
 }
 
 Model named_by_its_sizes(Model model) {

@@ -92,7 +92,7 @@ std::string picture_only_words(const TensorSample& sample, const std::string& no
 
 std::string describe(const Program& program, const Tensor& tensor) {
   const bool whole = program.settings.block == Block::Model;
-  const std::string layer = fmt::format("layer {}", program.settings.layer);
+  const std::string layer = fmt::format("layer\u00A0{}", program.settings.layer);
   const StepId producer = producer_of(program, tensor.id);
   if (producer >= 0) {
     const Step& step = program.step(producer);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <imgui.h>
 #include <imgui_impl_opengl3.h>
+#include <imgui_internal.h>
 #include <implot.h>
 
 #include <algorithm>
@@ -20,6 +21,31 @@ constexpr float kLeastClearedPixels = 4096;  // below, a clear costs more than t
 std::string gl_text(GLenum name) {
   const GLubyte* text = glGetString(name);
   return text != nullptr ? reinterpret_cast<const char*>(text) : "unknown";
+}
+
+bool is_modifier(ImGuiKey key) {
+  return (key & ImGuiMod_Mask_) != 0 || (key >= ImGuiKey_LeftCtrl && key <= ImGuiKey_RightSuper);
+}
+
+/// What of the waiting input belongs to a later frame: a frame knows which keys went down in it, and of the
+/// modifiers only how they are at its end. So it ends where a modifier changes after a key went down: Ctrl+P
+/// struck within one frame, Ctrl let go first, is Ctrl+P, and P followed by Ctrl is not.
+ImVector<ImGuiInputEvent> take_later_input() {
+  ImVector<ImGuiInputEvent>& waiting = ImGui::GetCurrentContext()->InputEventsQueue;
+  bool struck = false;
+  int end = 0;
+  for (; end < waiting.Size; ++end) {
+    const ImGuiInputEvent& event = waiting[end];
+    if (event.Type != ImGuiInputEventType_Key) continue;
+    if (!is_modifier(event.Key.Key))
+      struck = struck || event.Key.Down;
+    else if (struck)
+      break;
+  }
+  ImVector<ImGuiInputEvent> later;
+  for (int i = end; i < waiting.Size; ++i) later.push_back(waiting[i]);
+  waiting.resize(end);
+  return later;
 }
 
 }  // namespace
@@ -51,7 +77,9 @@ GuiContext::~GuiContext() {
 
 void GuiContext::begin_frame() {
   ImGui_ImplOpenGL3_NewFrame();
+  const ImVector<ImGuiInputEvent> later = take_later_input();
   ImGui::NewFrame();
+  for (const ImGuiInputEvent& event : later) ImGui::GetCurrentContext()->InputEventsQueue.push_back(event);
   // Every texture is drawn texel by pixel (glyphs at whole pixels, heatmaps as blocks), so nothing is
   // filtered: the picture is sharper, and a software renderer reads one texel a pixel instead of four.
   ImGui::GetBackgroundDrawList()->AddCallback(ImGui::GetPlatformIO().DrawCallback_SetSamplerNearest, nullptr);

@@ -316,9 +316,10 @@ float draw_breadcrumb(const Context& context, const Plan& plan, const Sections& 
       link("##stage_whole_model", ICON_FA_ANGLE_LEFT "  " + plan.program.settings.model.title, true);
   draw_text(list, {x, y}, {context.fonts.body, words.size, theme.dim}, "/");
   x += context.px(14);
-  const std::string name = section.layer >= 0
-                               ? fmt::format("{} of {}", section.title, plan.program.settings.model.layers)
-                               : section.title;
+  const std::string name =
+      section.layer >= 0
+          ? "layer " + number_of(section.layer, static_cast<size_t>(plan.program.settings.model.layers))
+          : section.title;
   draw_text(list, {x, y}, here, name);
   x += text_width(here, name) + context.px(16);
   const int last = static_cast<int>(sections.list.size()) - 1;

@@ -2,6 +2,7 @@
 #include "ui/widgets/controls.h"
 
 #include <icons_font_awesome_4.h>
+#include <imgui_internal.h>
 
 #include <algorithm>
 #include <cmath>
@@ -197,8 +198,28 @@ bool draw_chip(const Context& c, const char* id, const Chip& chip, ChipDetail de
   return clicked;
 }
 
+namespace {
+
+/// A window without a picture below the cover and above all others: a click beside the cover closes it and
+/// reaches nothing that lies there, and nothing there explains itself meanwhile.
+void hold_mouse_beside() {
+  const ImGuiViewport& viewport = *ImGui::GetMainViewport();
+  ImGui::SetNextWindowPos(viewport.Pos);
+  ImGui::SetNextWindowSize(viewport.Size);
+  ImGui::Begin("Beside the cover", nullptr,
+               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoDocking |
+                   ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
+                   ImGuiWindowFlags_NoFocusOnAppearing);
+  // The cover, which begins after it and takes the focus, stands before it.
+  if (ImGui::IsWindowAppearing()) ImGui::BringWindowToDisplayFront(ImGui::GetCurrentWindow());
+  ImGui::End();
+}
+
+}  // namespace
+
 void begin_cover(const Context& c, const char* name, ImVec2 position, ImVec2 pivot, ImVec2 size,
                  float padding, ImGuiWindowFlags flags) {
+  hold_mouse_beside();
   ImGui::SetNextWindowPos(position, ImGuiCond_Always, pivot);
   ImGui::SetNextWindowSize(size);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(padding, padding));

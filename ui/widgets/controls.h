@@ -59,7 +59,7 @@ bool draw_chip(const Context& context, const char* id, const Chip& chip, ChipDet
 /// content. Ends with end_cover().
 void begin_cover(const Context& context, const char* name, ImVec2 position, ImVec2 pivot, ImVec2 size,
                  float padding, ImGuiWindowFlags flags);
-/// True when the person clicked beside the window.
+/// True when the person clicked beside the window, which nothing there hears of.
 bool end_cover();
 
 /// A tooltip for the last item, wrapped at a readable width. Also for items that are disabled.

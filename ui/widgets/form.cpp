@@ -46,12 +46,16 @@ void draw_value_with_caret(const Context& context, ImVec2 right_middle, const st
 }
 
 /// The list behind a choice that was just clicked. Returns the index chosen.
-int choose_from(const char* popup, const std::string& current, const std::vector<std::string>& options) {
+int choose_from(const Context& context, const char* popup, const std::string& current,
+                const std::vector<std::string>& options) {
   int chosen = -1;
   if (!ImGui::BeginPopup(popup)) return chosen;
+  // Lines far enough apart to be hit; the form's own rows have no space between them.
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(context.px(8), context.px(8)));
   for (size_t i = 0; i < options.size(); ++i) {
     if (ImGui::Selectable(options[i].c_str(), options[i] == current)) chosen = static_cast<int>(i);
   }
+  ImGui::PopStyleVar();
   ImGui::EndPopup();
   return chosen;
 }
@@ -135,7 +139,7 @@ int option_row(const Context& context, const char* label, const std::string& cur
   if (hovered && meaning != nullptr) ImGui::SetTooltip("%s", meaning);
   const float room = width - text_width(label_style(context), label) - caret_width(context) - context.px(12);
   draw_value_with_caret(context, {at.x + width, at.y + row / 2}, current, hovered, room);
-  const int chosen = choose_from("options", current, options);
+  const int chosen = choose_from(context, "options", current, options);
   ImGui::PopID();
   ImGui::SetCursorScreenPos({at.x, at.y + row});
   ImGui::Dummy({0, 0});
@@ -150,7 +154,7 @@ int option_at(const Context& context, const char* id, ImVec2 right_middle, const
   ImGui::SetCursorScreenPos({right_middle.x - width, right_middle.y - height / 2});
   if (ImGui::InvisibleButton("choice", {width, height})) ImGui::OpenPopup("options");
   draw_value_with_caret(context, right_middle, current, ImGui::IsItemHovered(), width);
-  const int chosen = choose_from("options", current, options);
+  const int chosen = choose_from(context, "options", current, options);
   ImGui::PopID();
   return chosen;
 }

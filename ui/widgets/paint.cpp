@@ -23,6 +23,37 @@ float letter_size(const TextStyle& style) {
   return std::max(1.0f, std::round(style.size));
 }
 
+/// On paper lines are as far apart as they are large; on the screen they begin on whole pixels.
+float line_height(const TextStyle& style) {
+  return Tape::current() ? style.size : letter_size(style);
+}
+
+/// Where the line that begins at `from` ends, which lies below `width`. Dear ImGui breaks behind a dot and a
+/// comma too, but "attn.proj" and "1,024" are one word: only one that no line can hold is broken.
+const char* end_of_line(const TextStyle& style, const char* from, const char* end, float width) {
+  if (width <= 0) return std::find(from, end, '\n');
+  const char* to = style.font->CalcWordWrapPosition(letter_size(style), from, end, width);
+  if (to == from && *to != '\n') ++to;  // not even one character fits
+  if (to == end || *to == ' ' || *to == '\n' || *(to - 1) == ' ') return to;
+  const std::string_view line(from, to);
+  const size_t blank = line.find_last_of(' ');
+  return blank == std::string_view::npos || blank == 0 ? to : from + blank;
+}
+
+/// Calls `each(line)` for each line of the wrapped text; returns the height of all.
+template <typename Each>
+float for_each_line(const TextStyle& style, std::string_view text, float width, const Each& each) {
+  const char* const end = text.data() + text.size();
+  float height = 0;
+  for (const char* from = text.data(); from < end; height += line_height(style)) {
+    const char* to = end_of_line(style, from, end, width);
+    each(std::string_view(from, to));
+    while (to < end && *to == ' ') ++to;
+    from = to < end && *to == '\n' ? to + 1 : to;
+  }
+  return height;
+}
+
 }  // namespace
 
 float text_width(const TextStyle& style, std::string_view text) {
@@ -51,28 +82,14 @@ std::string fitted(const TextStyle& style, std::string_view text, float width) {
 }
 
 float wrapped_height(const TextStyle& style, std::string_view text, float width) {
-  if (text.empty()) return 0;
-  return style.font->CalcTextSizeA(letter_size(style), FLT_MAX, width, text.data(), text.data() + text.size())
-      .y;
+  return for_each_line(style, text, width, [](std::string_view) {});
 }
 
 float draw_wrapped(ImDrawList* list, ImVec2 at, const TextStyle& style, std::string_view text, float width) {
-  if (text.empty()) return 0;
-  if (Tape::current()) {
-    ImVec2 line = at;
-    const char* const end = text.data() + text.size();
-    for (const char* from = text.data(); from < end; line.y += style.size) {
-      const char* to = style.font->CalcWordWrapPosition(letter_size(style), from, end, width);
-      if (to == from && *to != '\n') ++to;  // not even one character fits
-      draw_text(list, line, style, {from, to});
-      while (to < end && *to == ' ') ++to;
-      from = to < end && *to == '\n' ? to + 1 : to;
-    }
-    return line.y - at.y;
-  }
-  list->AddText(style.font, letter_size(style), {std::round(at.x), std::round(at.y)}, style.colour,
-                text.data(), text.data() + text.size(), width);
-  return wrapped_height(style, text, width);
+  return for_each_line(style, text, width, [&](std::string_view line) {
+    draw_text(list, at, style, line);
+    at.y += line_height(style);
+  });
 }
 
 ImU32 mixed(ImU32 from, ImU32 to, float amount) {

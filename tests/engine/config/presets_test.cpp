@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -21,7 +22,8 @@ class ModelFolder : public ::testing::Test {
  protected:
   void SetUp() override {
     folder_ = std::filesystem::path(::testing::TempDir()) /
-              (std::string("shardlens_") + ::testing::UnitTest::GetInstance()->current_test_info()->name());
+              (std::string("shardlens_") + ::testing::UnitTest::GetInstance()->current_test_info()->name() +
+               "_" + std::to_string(getpid()));
     std::filesystem::create_directories(folder_);
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
@@ -113,7 +115,7 @@ TEST_F(ModelFolder, ReadsGpt2Config) {
   EXPECT_EQ(model.vocab, 503);
   EXPECT_EQ(model.positions, 17);
   EXPECT_TRUE(model.causal);
-  EXPECT_EQ(model.title, "shardlens_ReadsGpt2Config");
+  EXPECT_EQ(model.title, folder_.filename());
   EXPECT_FALSE(model.is_grouped());
 }
 

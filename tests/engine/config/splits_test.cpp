@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -60,7 +61,7 @@ TEST(Splits, TextRoundTrips) {
 }
 
 TEST(Splits, FilesAreFoundByTheirPath) {
-  const std::string path = ::testing::TempDir() + "/shardlens_split.json";
+  const std::string path = ::testing::TempDir() + "/shardlens_split_" + std::to_string(getpid()) + ".json";
   std::ofstream(path) << R"({"attn.qkv": "row"})";
   EXPECT_EQ(find_split(path).attn_qkv, Cut::Row);
   std::filesystem::remove(path);

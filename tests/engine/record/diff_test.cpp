@@ -9,7 +9,7 @@
 
 #include "engine/io/sqlite.h"
 #include "engine/planner/planner.h"
-#include "engine/runtime/recorder.h"
+#include "engine/runtime/recordings/recorder.h"
 #include "tests/engine/io/test_folder.h"
 #include "tests/engine/small_model.h"
 

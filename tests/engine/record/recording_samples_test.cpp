@@ -13,7 +13,7 @@
 #include "engine/record/recording.h"
 #include "engine/runtime/parity.h"
 #include "engine/runtime/plan.h"
-#include "engine/runtime/recorder.h"
+#include "engine/runtime/recordings/recorder.h"
 #include "engine/runtime/sampler.h"
 #include "tests/engine/io/test_folder.h"
 #include "tests/engine/small_model.h"

@@ -10,7 +10,7 @@
 #include "engine/planner/planner.h"
 #include "engine/runtime/executor.h"
 #include "engine/runtime/gather.h"
-#include "engine/runtime/loss_lens.h"
+#include "engine/runtime/measure/loss_lens.h"
 #include "engine/runtime/parity.h"
 #include "engine/runtime/sampler.h"
 #include "engine/runtime/world.h"

@@ -21,6 +21,7 @@
 #include "engine/planner/planner.h"
 #include "engine/runtime/gather.h"
 #include "engine/runtime/sampler.h"
+#include "tests/engine/io/test_folder.h"
 #include "tests/engine/small_layer.h"
 #include "tests/engine/small_model.h"
 
@@ -260,13 +261,15 @@ TEST(Executor, EveryObserverSeesEveryOutputOnEveryRank) {
   EXPECT_EQ(counter->shown.load(), 3 * outputs);
 }
 
-TEST(Executor, InputFromAFileReachesTheRanks) {
+class ExecutorFiles : public TestFolder {};
+
+TEST_F(ExecutorFiles, InputFromAFileReachesTheRanks) {
   Settings settings = small_layer(2);
-  const std::string path = ::testing::TempDir() + "x.npy";
+  const std::string file = path("x.npy");
   std::vector<float> x(static_cast<size_t>(settings.tokens() * settings.model.hidden));
   for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 17) - 8.0f;
-  write_npy(path, NpyType::Float32, {settings.batch, settings.seq, settings.model.hidden}, x.data());
-  settings.input = {InputKind::Npy, path};
+  write_npy(file, NpyType::Float32, {settings.batch, settings.seq, settings.model.hidden}, x.data());
+  settings.input = {InputKind::Npy, file};
   const auto bytes = all_bytes(settings).at("X");
   ASSERT_EQ(bytes.size(), x.size() * sizeof(float));
   EXPECT_EQ(std::memcmp(bytes.data(), x.data(), bytes.size()), 0);
@@ -307,14 +310,14 @@ void write_layer_weights(const std::string& path, const Settings& settings, int 
   write_safetensors(path, stored);
 }
 
-TEST(Executor, WeightsFromACheckpointAreTheSameOnEveryT) {
-  const std::string path = ::testing::TempDir() + "layer3.safetensors";
-  write_layer_weights(path, small_layer(1), 3);
+TEST_F(ExecutorFiles, WeightsFromACheckpointAreTheSameOnEveryT) {
+  const std::string file = path("layer3.safetensors");
+  write_layer_weights(file, small_layer(1), 3);
   std::map<int, std::map<std::string, std::vector<std::byte>>> by_degree;
   for (int tp : {1, 3, 4}) {
     Settings settings = small_layer(tp);
     settings.layer = 3;
-    settings.weights_path = path;
+    settings.weights_path = file;
     by_degree[tp] = all_bytes(settings);
   }
   const std::string qkv = "transformer.h.3.attn.c_attn.weight";
@@ -326,11 +329,11 @@ TEST(Executor, WeightsFromACheckpointAreTheSameOnEveryT) {
   EXPECT_FLOAT_EQ(first, 0.03f * std::sin(21.0f));  // the third weight of the file
 }
 
-TEST(Executor, ACheckpointThatDoesNotFitIsRefusedBeforeTheRun) {
-  const std::string path = ::testing::TempDir() + "other.safetensors";
-  write_layer_weights(path, small_layer(1), 0);
+TEST_F(ExecutorFiles, ACheckpointThatDoesNotFitIsRefusedBeforeTheRun) {
+  const std::string file = path("other.safetensors");
+  write_layer_weights(file, small_layer(1), 0);
   const auto refusal = [&](Settings settings) -> std::string {
-    settings.weights_path = path;
+    settings.weights_path = file;
     try {
       Executor executor(make_plan(settings));
       return "";
@@ -344,15 +347,15 @@ TEST(Executor, ACheckpointThatDoesNotFitIsRefusedBeforeTheRun) {
   Settings wider = small_layer(2);
   wider.model.ffn = 768;
   EXPECT_NE(refusal(wider).find("768"), std::string::npos) << refusal(wider);
-  std::filesystem::resize_file(path, std::filesystem::file_size(path) - 100);
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) - 100);
   EXPECT_NE(refusal(small_layer(2)).find("other.safetensors"), std::string::npos);
 }
 
-TEST(Executor, NanInTheWeightsIsNamedWithTensorRankAndStep) {
-  const std::string path = ::testing::TempDir() + "nan.safetensors";
-  write_layer_weights(path, small_layer(1), 0, true);
+TEST_F(ExecutorFiles, NanInTheWeightsIsNamedWithTensorRankAndStep) {
+  const std::string file = path("nan.safetensors");
+  write_layer_weights(file, small_layer(1), 0, true);
   Settings settings = small_layer(2);
-  settings.weights_path = path;
+  settings.weights_path = file;
   Executor executor(make_plan(settings));
   try {
     executor.start(1);
@@ -366,13 +369,13 @@ TEST(Executor, NanInTheWeightsIsNamedWithTensorRankAndStep) {
   }
 }
 
-TEST(Executor, NanInTheInputIsNamedWithTensorRankAndStep) {
+TEST_F(ExecutorFiles, NanInTheInputIsNamedWithTensorRankAndStep) {
   Settings settings = small_layer(2);
-  const std::string path = ::testing::TempDir() + "nan.npy";
+  const std::string file = path("nan.npy");
   std::vector<float> x(static_cast<size_t>(settings.tokens() * settings.model.hidden), 1.0f);
   x[100] = std::numeric_limits<float>::quiet_NaN();
-  write_npy(path, NpyType::Float32, {settings.tokens(), settings.model.hidden}, x.data());
-  settings.input = {InputKind::Npy, path};
+  write_npy(file, NpyType::Float32, {settings.tokens(), settings.model.hidden}, x.data());
+  settings.input = {InputKind::Npy, file};
   Executor executor(make_plan(settings));
   try {
     executor.start(1);
@@ -386,15 +389,15 @@ TEST(Executor, NanInTheInputIsNamedWithTensorRankAndStep) {
   }
 }
 
-TEST(Executor, TextIsReadByByteAndMustBeLongEnough) {
+TEST_F(ExecutorFiles, TextIsReadByByteAndMustBeLongEnough) {
   Settings settings = small_layer(2);
-  const std::string path = ::testing::TempDir() + "text.txt";
-  std::ofstream(path) << std::string(48, 'a');
-  settings.input = {InputKind::Text, path};
+  const std::string file = path("text.txt");
+  std::ofstream(file) << std::string(48, 'a');
+  settings.input = {InputKind::Text, file};
   const auto bytes = all_bytes(settings).at("X");
   const size_t row = static_cast<size_t>(settings.model.hidden) * sizeof(float);
   EXPECT_EQ(std::memcmp(bytes.data(), bytes.data() + row, row), 0);  // equal bytes, equal rows
-  std::ofstream(path) << "short";
+  std::ofstream(file) << "short";
   EXPECT_THROW(Executor{make_plan(settings)}, Error);
 }
 

@@ -5,8 +5,8 @@
 
 #include <vector>
 
+#include "engine/runtime/measure/step_bench.h"
 #include "engine/runtime/plan.h"
-#include "engine/runtime/step_bench.h"
 #include "tests/engine/small_model.h"
 
 namespace shardlens {

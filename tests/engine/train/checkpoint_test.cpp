@@ -10,8 +10,8 @@
 #include "engine/config/presets.h"
 #include "engine/io/safetensors.h"
 #include "engine/io/sole_writer.h"
-#include "engine/train/bytes_tokenizer.h"
 #include "engine/train/model_state.h"
+#include "engine/train/tokenizer/bytes_tokenizer.h"
 #include "tests/engine/full_disk.h"
 #include "tests/engine/io/test_folder.h"
 #include "tests/engine/train/small_training.h"
@@ -140,6 +140,12 @@ TEST_F(CheckpointTest, LeftoversOfAKillAreNoObstacle) {
   trainer.save();
   EXPECT_FALSE(fs::exists(path("run.part")));
   EXPECT_EQ(resumed(1, 1).steps_done(), 2);
+  // And gone as soon as the next run begins, also one that has nothing to save.
+  fs::create_directories(path("run.part"));
+  write("run.part/model.safetensors", "half");
+  write("run.lock", "");
+  resumed(1, 1);
+  EXPECT_EQ(files_in_folder(), 2u) << "run and x";
   fs::rename(path("run"), path("run.previous"));  // killed between two moves
   EXPECT_EQ(resumed(1, 1).steps_done(), 2);
 }
@@ -217,6 +223,34 @@ TEST_F(CheckpointTest, WhatIsDamagedOrMissingIsNamed) {
   change("training.json",
          [](std::string& text) { text.replace(text.find("\"hidden\": 40"), 12, "\"hidden\": 80"); });
   EXPECT_THAT(resume_error(), AllOf(HasSubstr("model.safetensors"), HasSubstr("shape")));
+}
+
+// A number of another size that no other check would find: the last byte of both files is one of a tensor.
+TEST_F(CheckpointTest, OneBitOfATensorThatChangedIsRefused) {
+  trained(small_model(2), 2);
+  const auto flip = [](std::string& bytes) { bytes.back() ^= 1; };
+  for (const std::string file : {"model.safetensors", "optimizer.safetensors"}) {
+    change(file, flip);
+    EXPECT_THAT(resume_error(), AllOf(HasSubstr("run/" + file + " is damaged"), HasSubstr("from a copy")));
+    change(file, flip);
+    EXPECT_EQ(resume_error(), "no error");
+  }
+  // A model that is read for anything else too: evaluated, or trained anew.
+  TrainOptions options = small_training(small_model(2), 1);
+  options.settings.weights_path = path("run/model.safetensors");
+  EXPECT_NO_THROW(small_trainer(options));
+  change("model.safetensors", flip);
+  EXPECT_THAT(error_of([&] { small_trainer(options); }), HasSubstr("model.safetensors is damaged"));
+}
+
+TEST_F(CheckpointTest, OneOfAnOlderVersionHasNoChecksums) {
+  trained(small_model(1), 2);
+  change("training.json", [](std::string& text) {
+    nlohmann::ordered_json json = nlohmann::ordered_json::parse(text);
+    EXPECT_EQ(json.erase("checksums"), 1u);
+    text = json.dump();
+  });
+  EXPECT_EQ(resumed(1, 1).steps_done(), 2);
 }
 
 TEST_F(CheckpointTest, AnotherTextOrTokenizerIsRefused) {

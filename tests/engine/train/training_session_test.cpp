@@ -14,8 +14,8 @@
 #include "engine/config/clock.h"
 #include "engine/config/error.h"
 #include "engine/record/recording.h"
+#include "engine/train/data/train_data.h"
 #include "engine/train/gradient_norms.h"
-#include "engine/train/train_data.h"
 #include "tests/engine/io/test_folder.h"
 #include "tests/engine/small_model.h"
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ui/panels/memory_pages.h"
+#include "ui/panels/memory/memory_pages.h"
 
 namespace shardlens::ui {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "engine/config/presets.h"
 #include "tests/ui/studio_harness.h"
-#include "ui/panels/memory_figures.h"
+#include "ui/panels/memory/memory_figures.h"
 
 namespace shardlens::ui {
 namespace {

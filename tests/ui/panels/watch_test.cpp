@@ -12,7 +12,7 @@
 #include "tests/engine/io/test_folder.h"
 #include "tests/engine/record/drawn_recording.h"
 #include "tests/ui/studio_harness.h"
-#include "ui/panels/replay_parts.h"
+#include "ui/panels/recordings/replay_parts.h"
 #include "ui/theme/theme.h"
 
 namespace shardlens::ui {

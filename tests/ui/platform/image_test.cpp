@@ -2,6 +2,7 @@
 #include "ui/platform/image.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <string>
@@ -17,7 +18,8 @@ class ImageFile : public testing::Test {
   void TearDown() override { std::filesystem::remove_all(folder_); }
   std::filesystem::path folder_ =
       std::filesystem::path(testing::TempDir()) /
-      ("image_test." + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
+      ("image_test." + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()) + "." +
+       std::to_string(getpid()));
 };
 
 Image sample() {

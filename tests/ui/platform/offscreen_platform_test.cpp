@@ -5,6 +5,7 @@
 #include <imgui_internal.h>
 
 #include <array>
+#include <vector>
 
 #include "engine/config/error.h"
 #include "ui/platform/platform.h"
@@ -91,6 +92,51 @@ TEST(OffscreenPlatform, ResizesAndDrawsAtTheNewSize) {
 TEST(OffscreenPlatform, DockingIsOn) {
   const auto platform = make_offscreen_platform({64, 64});
   EXPECT_TRUE(ImGui::GetIO().ConfigFlags & ImGuiConfigFlags_DockingEnable);
+}
+
+// Somebody quick, or xdotool, does all of it between two frames, and lets go of the modifier first.
+TEST(OffscreenPlatform, AChordStruckWithinOneFrameKeepsItsModifier) {
+  const auto platform = make_offscreen_platform({64, 64});
+  ImGuiIO& io = ImGui::GetIO();
+  std::vector<ImGuiKeyChord> struck;
+  const auto frames = [&] {
+    for (int i = 0; i < 12; ++i) {
+      frame(*platform, [&](ImDrawList*) {
+        for (const ImGuiKey key : {ImGuiKey_P, ImGuiKey_Home, ImGuiKey_RightArrow})
+          if (ImGui::IsKeyPressed(key, false)) struck.push_back(io.KeyMods | key);
+      });
+    }
+  };
+  const auto press = [&](ImGuiKey modifier, ImGuiKey flag, ImGuiKey key) {
+    io.AddKeyEvent(flag, true);
+    io.AddKeyEvent(modifier, true);
+    io.AddKeyEvent(key, true);
+    io.AddKeyEvent(flag, false);
+    io.AddKeyEvent(modifier, false);
+    io.AddKeyEvent(key, false);
+  };
+  frames();
+  press(ImGuiKey_LeftCtrl, ImGuiMod_Ctrl, ImGuiKey_P);
+  frames();
+  EXPECT_EQ(struck, (std::vector<ImGuiKeyChord>{ImGuiMod_Ctrl | ImGuiKey_P}));
+
+  struck.clear();
+  io.AddKeyEvent(ImGuiMod_Ctrl, true);  // and the modifier a frame earlier
+  io.AddKeyEvent(ImGuiKey_LeftCtrl, true);
+  frames();
+  io.AddKeyEvent(ImGuiKey_P, true);
+  io.AddKeyEvent(ImGuiMod_Ctrl, false);
+  io.AddKeyEvent(ImGuiKey_LeftCtrl, false);
+  io.AddKeyEvent(ImGuiKey_P, false);
+  frames();
+  EXPECT_EQ(struck, (std::vector<ImGuiKeyChord>{ImGuiMod_Ctrl | ImGuiKey_P}));
+
+  struck.clear();
+  io.AddKeyEvent(ImGuiKey_Home, true);  // a plain key, and another one's modifier after it
+  io.AddKeyEvent(ImGuiKey_Home, false);
+  press(ImGuiKey_LeftShift, ImGuiMod_Shift, ImGuiKey_RightArrow);
+  frames();
+  EXPECT_EQ(struck, (std::vector<ImGuiKeyChord>{ImGuiKey_Home, ImGuiMod_Shift | ImGuiKey_RightArrow}));
 }
 
 TEST(OffscreenPlatform, AnImpossibleSizeIsARequestErrorThatNamesTheRange) {

@@ -144,7 +144,7 @@ TEST(WholeModel, ABatchThatReplicasDoNotDivideIsRefusedWithAWayOut) {
   harness.wait_until_at_rest();
   EXPECT_EQ(harness.snapshot().state, RunState::Refused);
   EXPECT_THAT(harness.snapshot().message, HasSubstr("Try batch 2 or 4"));
-  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/try batch 4"); });
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/**/try batch 4"); });
   harness.wait_until_at_rest();
   EXPECT_EQ(harness.snapshot().settings.batch, 4);
   EXPECT_EQ(harness.snapshot().state, RunState::Done) << harness.snapshot().message;

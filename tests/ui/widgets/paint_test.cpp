@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
+#include <variant>
 #include <vector>
 
 #include "ui/platform/platform.h"
+#include "ui/widgets/tape.h"
 
 namespace shardlens::ui {
 namespace {
@@ -74,6 +77,32 @@ TEST_F(Rectangles, AreOutlinedByWholePixelsInside) {
     EXPECT_EQ(corner.x, std::round(corner.x));
     EXPECT_TRUE(corner.x >= 10 && corner.x <= 30 && corner.y >= 20 && corner.y <= 40);
   }
+}
+
+// Dear ImGui alone would end the first line behind "mlp.".
+TEST_F(Rectangles, StayWholeAroundANameWhereTextIsWrapped) {
+  const TextStyle style{ImGui::GetFont(), 13, IM_COL32_WHITE};
+  ImDrawList* list = ImGui::GetForegroundDrawList();
+  const auto lines = [&](const char* text, const char* widest) {
+    Tape tape;
+    ImGui::GetIO().UserData = &tape;
+    const float width = text_width(style, widest) + 2;
+    const float height = draw_wrapped(list, {10, 10}, style, text, width);
+    EXPECT_EQ(height, wrapped_height(style, text, width));
+    ImGui::GetIO().UserData = nullptr;
+    std::vector<std::string> found;
+    for (const TapeMark& mark : tape.marks()) {
+      const auto& words = std::get<mark::Words>(mark.what);
+      EXPECT_EQ(words.at.y, 10 + 13 * static_cast<float>(found.size()));
+      found.push_back(words.text);
+    }
+    EXPECT_EQ(height, 13 * static_cast<float>(found.size()));
+    return found;
+  };
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(lines("qkv row, mlp.proj row", "qkv row, mlp.p"), (Lines{"qkv row,", "mlp.proj row"}));
+  EXPECT_EQ(lines("sends just 1,024 bytes", "sends just 1,02"), (Lines{"sends just", "1,024 bytes"}));
+  EXPECT_EQ(lines("at loss.sumexp", "loss.sum").front(), "at") << "though no line holds the rest";
 }
 
 }  // namespace

@@ -1,0 +1,37 @@
+// What a checkpoint's tensor files were when they were saved: safetensors has no checksum, so a bit that a
+// disk or a copy lost would be a number like any other. `training.json` beside them says under "checksums"
+// what each file's bytes gave; whoever reads weights holds the file against it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace shardlens {
+
+/// The file of a checkpoint that holds its checksums, beside its tensors.
+inline constexpr const char* kCheckpointState = "training.json";
+
+/// hash_bytes() over the hash_bytes() of a file's blocks of kBlockBytes, the last one as long as it is. One
+/// changed byte always gives another.
+class Checksum {
+ public:
+  static constexpr size_t kBlockBytes = 1 << 20;
+
+  /// The file's next bytes.
+  void add(const void* data, size_t bytes);
+  /// Of all that was added, as it is written in JSON: 16 hexadecimal digits.
+  std::string text() const;
+
+ private:
+  std::vector<uint64_t> blocks_;
+  std::vector<std::byte> begun_;  ///< of the block that is not full yet
+};
+
+/// Throws a request Error when the file at `path` is not what `training.json` beside it says was saved. Where
+/// there is none, or it says nothing of this file (another program's, an older version's), it is taken as it
+/// is. Reads the whole file.
+void require_as_saved(const std::string& path);
+
+}  // namespace shardlens

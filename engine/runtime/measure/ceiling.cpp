@@ -1,0 +1,69 @@
+// Reading matrix products off a Program.
+#include "engine/runtime/measure/ceiling.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/device/gpu_module.h"
+#include "engine/runtime/choose.h"
+
+namespace shardlens {
+
+std::vector<GemmShape> gemm_shapes(const Program& program, int rank) {
+  std::vector<GemmShape> shapes;
+  for (const Step& step : program.steps) {
+    const bool forward = step.op == Op::Linear;
+    const bool grad_input = step.op == Op::LinearGradInput;
+    const bool grad_weight = step.op == Op::LinearGradWeight;
+    if (!forward && !grad_input && !grad_weight) continue;
+    const Tensor& weight = program.tensor(grad_weight ? step.outputs[0] : step.inputs[1]);
+    MatrixShape w = local_matrix_shape(weight, program.ranks(), rank);
+    const bool turned = step.attributes.transposed;  // W is stored [out, in]
+    if (turned && !grad_weight) std::swap(w.rows, w.cols);
+    const int64_t tokens = program.tensor(step.inputs[0]).shape[0];
+    GemmShape shape{false, turned, tokens, w.cols, w.rows};
+    if (grad_input) shape = {false, !turned, tokens, w.rows, w.cols};
+    if (grad_weight) shape = {true, false, w.rows, w.cols, tokens};
+    const bool empty = shape.m == 0 || shape.n == 0 || shape.k == 0;
+    if (!empty && std::find(shapes.begin(), shapes.end(), shape) == shapes.end()) shapes.push_back(shape);
+  }
+  return shapes;
+}
+
+std::vector<int> gpus_of(const Settings& settings, const GpuFacts& facts) {
+  if (settings.backend == BackendChoice::Cpu) return {};
+  Settings here = settings;
+  if (here.communicator == CommunicatorChoice::Mpi) {  // this process's rank alone
+    here.communicator = CommunicatorChoice::Auto;
+    here.tp = here.dp = 1;
+  }
+  std::vector<int> gpus = choose(here, facts).gpu_of_rank;
+  std::sort(gpus.begin(), gpus.end());
+  gpus.erase(std::unique(gpus.begin(), gpus.end()), gpus.end());
+  return gpus;
+}
+
+std::vector<int> gpus_of(const Settings& settings) {
+  // Nobody opens a module who did not ask for GPUs.
+  if (settings.backend == BackendChoice::Cpu) return {};
+  return gpus_of(settings, gpu_facts());
+}
+
+GemmCeiling measure_ceiling(const Settings& settings, const std::vector<GemmShape>& shapes, int repetitions) {
+  const std::vector<int> gpus = gpus_of(settings);
+  if (gpus.empty()) return measure_gemm_ceiling(settings.dtype, shapes, available_cores(), 1, repetitions);
+  const MakeDevice on_gpus = [&](int rank) {
+    return gpu_module().make_device(gpus[static_cast<size_t>(rank)], settings.tf32);
+  };
+  return measure_gemm_ceiling(settings.dtype, shapes, static_cast<int>(gpus.size()), 1, repetitions, on_gpus);
+}
+
+double measured_ceiling_flops(const Settings& settings, const std::vector<GemmShape>& shapes) {
+  constexpr int kRepetitions = 4;
+  // Each shape once, to find the fastest; the largest may take seconds.
+  const GemmRate once = measure_ceiling(settings, shapes, 1).best();
+  const GemmRate again = measure_ceiling(settings, {once.shape}, kRepetitions).best();
+  return std::max(once.highest_flops, again.highest_flops);
+}
+
+}  // namespace shardlens

@@ -1,0 +1,76 @@
+// Trials, planned and run.
+#include "engine/runtime/measure/split_trials.h"
+
+#include <algorithm>
+
+#include "engine/config/error.h"
+#include "engine/planner/planner.h"
+#include "engine/runtime/plan.h"
+#include "engine/runtime/sampler.h"
+
+namespace shardlens {
+namespace {
+
+SplitTrial plan_trial(Settings settings, const Split& split) {
+  SplitTrial trial;
+  trial.split = settings.split = split;
+  try {
+    trial.plan = make_plan(plan_program(settings));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::Request) throw;
+    trial.refused = error.what();
+    return trial;
+  }
+  const Program& program = trial.plan->program;
+  for (const Step& step : program.steps) {
+    trial.sent_bytes += sent_bytes(program, step.id);
+    trial.flops += trial.plan->cost[0][static_cast<size_t>(step.id)].flops;
+    if (is_collective(step.op))
+      ++(step.phase == Phase::Forward ? trial.forward_collectives : trial.backward_collectives);
+  }
+  for (const MemoryPlan& rank : trial.plan->memory)
+    trial.planned_bytes = std::max(trial.planned_bytes, total_bytes(rank.arena_bytes));
+  trial.predicted_seconds = compare_times(*trial.plan, {}).predicted_seconds;
+  return trial;
+}
+
+}  // namespace
+
+bool SplitTrials::measured() const {
+  return std::all_of(trials.begin(), trials.end(),
+                     [](const SplitTrial& trial) { return trial.result || !trial.refused.empty(); });
+}
+
+SplitTrials plan_trials(const Settings& settings, const std::vector<Split>& splits) {
+  const Hardware& hardware = find_hardware(settings.hardware);
+  SplitTrials trials{settings, hardware.title + ": " + hardware.basis, machine_description(), {}};
+  for (const Split& split : splits) trials.trials.push_back(plan_trial(settings, split));
+  return trials;
+}
+
+void run_trial(SplitTrial& trial, const RunWish& wish) {
+  if (!trial.plan) return;
+  try {
+    // Beside other splits a tensor is a small picture: its exact values are not kept.
+    auto sampler = std::make_shared<Sampler>(trial.plan->program, plan_samples(trial.plan->program, 0),
+                                             Sampler::NotFinite::StopsTheRun);
+    MeasuredRun run = measure_run(trial.plan, {sampler}, wish);
+    auto result = std::make_shared<Result>();
+    result->plan = trial.plan;
+    result->communicator = run.communicator;
+    result->machine = run.times.measured_on;
+    result->samples = sampler->samples();
+    result->high_water_bytes = run.high_water_bytes;
+    set_times(*result, std::move(run.events));
+    trial.result = std::move(result);
+    trial.measured_seconds = run.times.measured_seconds;
+    for (const BytesByKind& rank : run.high_water_bytes)
+      trial.measured_bytes = std::max(trial.measured_bytes, total_bytes(rank));
+    trial.refused.clear();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::Request) throw;
+    trial.refused = error.what();
+  }
+}
+
+}  // namespace shardlens

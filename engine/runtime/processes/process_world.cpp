@@ -1,0 +1,354 @@
+// The first process's side: the thread that hears the other processes, and what is known of those that are
+// lost.
+#include "engine/runtime/processes/process_world.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "engine/config/clock.h"
+#include "engine/device/gpu_module.h"
+#include "engine/runtime/backend.h"
+#include "engine/runtime/holders.h"
+#include "engine/runtime/processes/process_commands.h"
+#include "engine/runtime/run_failure.h"
+
+namespace shardlens {
+
+namespace {
+
+// Beyond the time-out: the ranks that wait for a lost one in a collective are to say so first, they know the
+// step. And when all were told to end.
+constexpr double kSpokenForSeconds = 2, kToldSeconds = 0.6;
+// The same where a process is seen to have ended.
+constexpr double kEndedSeconds = 0.3;
+// What is only said to whom can still hear it.
+constexpr double kQuickSeconds = 1;
+constexpr auto kSayEvery = std::chrono::milliseconds(250);
+// Nothing more is sent to a process that does not go on: what it has not taken fills the way to it.
+constexpr double kDoubtfulSeconds = 3;
+
+}  // namespace
+
+RankGroups ProcessWorld::groups_of(int executor, const Program& program, const Choice& choice, int rank,
+                                   bool side_by_side) {
+  const int tp = program.ranks();
+  const int neighbour = rank % tp, replica = rank / tp;
+  const int tag = kGroupTag + executor % kExecutorTags * 3;
+  const Place& place = places_[static_cast<size_t>(rank)];
+  CommunicatorInfo about = info();
+  if (crosses_machines(tp)) about.reason += "; ranks of one layer meet across machines";
+  if (!choice.reason.empty())
+    about.reason = choice.on_gpus ? choice.reason + "; " + about.reason : about.reason + "; " + choice.reason;
+  const double patience = timeout_seconds(program.settings);
+  const auto group = [&](int kind, int first, int step, int ranks, int own) -> std::unique_ptr<Communicator> {
+    ProcessGroup made;
+    for (int r = 0; r < ranks; ++r)
+      made.members.push_back(places_[static_cast<size_t>(first + r * step)].process);
+    made.rank = own;
+    made.tag = tag + kind;
+    made.has_own_core = place.has_own_core && !side_by_side;
+    made.clock_offset_seconds = &clock_offset_seconds_;
+    made.patience_seconds = patience;
+    made.told_to_end = patience_.told_to_end;
+    made.departed = &departed_;
+    made.info = about;
+    return communicator(std::move(made), choice);
+  };
+  const int copies = most_copies(program);
+  const int first_holder = neighbour / copies * copies;
+  RankGroups groups;
+  groups.neighbours = group(0, replica * tp, 1, tp, neighbour);
+  groups.copies = group(1, neighbour, tp, program.replicas(), replica);
+  groups.holders =
+      group(2, replica * tp + first_holder, 1, std::min(copies, tp - first_holder), neighbour - first_holder);
+  return groups;
+}
+
+std::unique_ptr<Communicator> ProcessWorld::communicator(ProcessGroup group, const Choice& choice) {
+  if (!choice.on_gpus) return make_process_communicator(processes_, std::move(group));
+  const std::string reason = group.info.reason;
+  const double patience = group.patience_seconds;
+  // A rank alone exchanges nothing: its group need not begin by a meeting.
+  if (group.members.size() == 1)
+    return std::move(gpu_module().make_local_cuda_group(1, reason, patience).front());
+  return gpu_module().make_nccl_rank(make_process_meeting(processes_, std::move(group)), reason, patience);
+}
+
+std::vector<AllReducePoint> ProcessWorld::bench_all_reduce(const AllReduceBench& bench,
+                                                           const Settings& settings) {
+  const int number = executors_++;
+  for (int rank = 1; rank < processes(); ++rank) {
+    Packet packet;
+    packet.put(ProcessCommand::Bench).put(number).put(bench.dtype).put(bench.rounds).put(bench.sizes_bytes);
+    packet.put(settings.backend).put(settings.gpus);
+    send(rank, "to measure an all-reduce", std::move(packet));
+  }
+  return bench_own_rank(bench, settings, number, 0);
+}
+
+std::vector<AllReducePoint> ProcessWorld::bench_own_rank(const AllReduceBench& bench,
+                                                         const Settings& settings, int number, int rank) {
+  const Choice choice = choose(settings);
+  const Place& own = places_[static_cast<size_t>(rank)];
+  ProcessGroup group;
+  for (const Place& place : places_) group.members.push_back(place.process);
+  group.rank = rank;
+  group.tag = kGroupTag + number % kExecutorTags * 3;
+  group.has_own_core = own.has_own_core;
+  group.clock_offset_seconds = &clock_offset_seconds_;
+  group.patience_seconds = patience_.seconds;
+  group.told_to_end = patience_.told_to_end;
+  group.departed = &departed_;
+  group.info = info();
+  const std::unique_ptr<Device> device =
+      choice.on_gpus ? make_chosen_device(choice, settings, rank, own.cores) : nullptr;
+  const std::unique_ptr<Communicator> ranks = communicator(std::move(group), choice);
+  if (device) ranks->attach(*device);
+  std::vector<AllReducePoint> points;
+  for (const int64_t bytes : bench.sizes_bytes) {
+    points.push_back(bench_rank(*ranks, device.get(), bench, bytes));
+    points.back().core_per_rank = !device && own.has_own_core;
+  }
+  return points;
+}
+
+int ProcessWorld::rank_of(int process) const {
+  const auto found = std::find_if(places_.begin(), places_.end(),
+                                  [&](const Place& place) { return place.process == process; });
+  return static_cast<int>(found - places_.begin());
+}
+
+// Of one replica a rank's number says it all.
+std::string ProcessWorld::rank_text(int rank) const {
+  const int tp = tp_;
+  if (tp == 0 || tp == processes()) return fmt::format("rank {}", rank);
+  return fmt::format("rank {} of replica {}", rank % tp, rank / tp);
+}
+
+std::string ProcessWorld::lost_text(int rank, const std::string& why) const {
+  return fmt::format("{} is lost: process {} of {} {} (time-out {:.3g} s)", rank_text(rank),
+                     places_[static_cast<size_t>(rank)].process, processes(), why, patience_.seconds.load());
+}
+
+std::string ProcessWorld::lost_text(const LateProcess& late) const {
+  return lost_text(rank_of(late.process()), late.what());
+}
+
+std::string ProcessWorld::ended_text(int rank) const {
+  return fmt::format("{} is lost: process {} of {} has ended", rank_text(rank),
+                     places_[static_cast<size_t>(rank)].process, processes());
+}
+
+bool ProcessWorld::has_ended(int rank) const {
+  return departed_.has_ended(places_[static_cast<size_t>(rank)].process);
+}
+
+// Longer than the patience and `more_seconds`, or all of the time since this process was told to end, which
+// is `told_seconds`.
+bool ProcessWorld::is_silent(double silent_seconds, double more_seconds, double told_seconds) const {
+  return silent_seconds > patience_.seconds + more_seconds ||
+         (told_seconds_ > told_seconds && silent_seconds > told_seconds);
+}
+
+void ProcessWorld::send(int rank, const std::string& what, Packet packet) {
+  try {
+    commands_.send(places_[static_cast<size_t>(rank)].process, std::move(packet));
+  } catch (const LateProcess& late) {
+    lose(rank, lost_text(late) + ": " + what);
+    throw run_error(lost_text(late) + ": " + what);
+  }
+}
+
+void ProcessWorld::send_if_heard(int rank, Packet packet) {
+  try {
+    commands_.send(places_[static_cast<size_t>(rank)].process, std::move(packet), kQuickSeconds);
+  } catch (const std::exception&) {
+    // What it is told for has been said to the others.
+  }
+}
+
+void ProcessWorld::expect(int rank, const std::string& what) {
+  const std::lock_guard lock(mutex_);
+  ++expected_;
+  ++expected_of_[rank];
+  asked_of_[rank] = what;
+  silent_seconds_[rank] = 0;
+  changed_.notify_all();
+}
+
+// From now on nothing is waited for.
+void ProcessWorld::lose(int rank, const std::string& why) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!lost_.empty()) return;
+    lost_ = why;
+    changed_.notify_all();
+  }
+  const std::lock_guard lock(hearing_);
+  for (const auto& [executor, listener] : listeners_)
+    listener->on_failure_elsewhere(rank, ErrorKind::Run, why, std::nullopt);
+}
+
+// A process that has stopped says nothing, where one that is busy says that it is.
+void ProcessWorld::look_for_lost(double looked_seconds) {
+  if (patience_.is_told()) told_seconds_ += looked_seconds;
+  std::string why;
+  int lost = -1;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [rank, owed] : expected_of_) {
+      if (owed <= 0) continue;
+      double& silent = silent_seconds_[rank];
+      silent += looked_seconds;
+      double& ended = ended_seconds_[rank];
+      ended = has_ended(rank) ? ended + looked_seconds : 0;
+      const bool is_lost = is_silent(silent, kSpokenForSeconds, kToldSeconds) || ended > kEndedSeconds;
+      if (lost >= 0 || !is_lost) continue;
+      lost = rank;
+      why = (ended > 0 ? ended_text(rank)
+                       : lost_text(rank, fmt::format("has said nothing for {:.1f} s", silent))) +
+            "; it was told " + asked_of_[rank];
+    }
+  }
+  if (lost >= 0) lose(lost, why);
+}
+
+// So that those who wait to be commanded know that there is still somebody to do it.
+void ProcessWorld::say_alive() {
+  const std::lock_guard saying(saying_);
+  if (finished_) return;
+  for (int rank = 1; rank < processes(); ++rank) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!lost_.empty() || (expected_of_[rank] > 0 && silent_seconds_[rank] > kDoubtfulSeconds)) continue;
+    }
+    send(rank, "that rank 0 is there", Packet().put(ProcessCommand::Alive));
+  }
+}
+
+void ProcessWorld::listen() {
+  try {
+    hear();
+  } catch (const LateProcess& late) {
+    const int rank = rank_of(late.process());
+    std::unique_lock lock(mutex_);
+    const std::string told = asked_of_[rank];
+    lock.unlock();
+    lose(rank, lost_text(late) + (told.empty() ? "" : "; it was told " + told));
+  } catch (const std::exception& error) {
+    lose(0, fmt::format("rank 0 can hear of the others no more: {}", error.what()));
+  }
+}
+
+// Sleeps while nobody was set to work, but for saying that it is there, and asks for reports while somebody
+// was.
+void ProcessWorld::hear() {
+  Looks looks;
+  auto said = std::chrono::steady_clock::now();
+  for (int idle_turns = 0;;) {
+    bool asks = false;
+    {
+      std::unique_lock lock(mutex_);
+      asks = changed_.wait_for(lock, kSayEvery, [this] { return closing_ || expected_ > 0; });
+      if (closing_) return;
+    }
+    const double passed = looks.next_seconds();
+    has_just_gone_on_ = looks.has_just_gone_on();
+    if (const auto now = std::chrono::steady_clock::now(); now - said >= kSayEvery) {
+      said = now;
+      say_alive();
+    }
+    if (!asks) continue;
+    auto packet = reports_.poll();
+    if (packet) {
+      idle_turns = 0;
+      hear_one(packet->second);
+    }
+    look_for_lost(passed);
+    if (packet) continue;
+    const bool soon = ++idle_turns < 100;
+    std::this_thread::sleep_for(std::chrono::microseconds(soon ? 20 : 200));
+  }
+}
+
+void ProcessWorld::hear_one(Packet& report) {
+  const auto kind = report.take<ProcessReport>();
+  const int executor = report.take<int>();
+  const int rank = report.take<int>();
+  {
+    const std::lock_guard lock(mutex_);
+    silent_seconds_[rank] = 0;
+    if (kind == ProcessReport::Ends) ++ended_;
+  }
+  if (kind == ProcessReport::Told) ++told_;
+  if (kind == ProcessReport::Alive || kind == ProcessReport::Told) return;
+  if (kind == ProcessReport::Piece) {
+    const std::lock_guard lock(mutex_);
+    read_[rank] = report.take_list<char>();
+  } else if (kind != ProcessReport::Ends) {
+    const std::lock_guard lock(hearing_);
+    const auto found = listeners_.find(executor);
+    if (found == listeners_.end()) {
+      // It is over for whom it was meant for.
+    } else if (kind == ProcessReport::Seen) {
+      const auto step = report.take<StepId>();
+      const auto tensor = report.take<TensorId>();
+      const std::vector<char> piece = report.take_list<char>();
+      found->second->on_tensor_elsewhere(rank, step, tensor, piece.data());
+    } else if (kind == ProcessReport::Failed) {
+      const auto error = report.take<ErrorKind>();
+      const std::string message = report.take_text();
+      std::optional<RunFailure> what;
+      if (report.take<bool>()) {
+        what.emplace();
+        what->lost = report.take<bool>();
+        what->step = report.take<StepId>();
+        what->ranks = report.take_list<int>();
+      }
+      found->second->on_failure_elsewhere(rank, error, message, what);
+    } else {
+      RankReport standing;
+      standing.rank = rank;
+      standing.start = report.take<uint64_t>();
+      standing.high_water_bytes = report.take<BytesByKind>();
+      standing.events = report.take_list<StepEvent>();
+      found->second->on_report(standing);
+    }
+  }
+  if (kind == ProcessReport::Seen) return;
+  const std::lock_guard lock(mutex_);
+  --expected_;
+  --expected_of_[rank];
+  changed_.notify_all();
+}
+
+void ProcessWorld::finish(int exit_code) {
+  const std::lock_guard saying(saying_);
+  if (finished_) return;
+  finished_ = true;
+  for (int rank = 0; rank < processes(); ++rank) {
+    if (places_[static_cast<size_t>(rank)].process == processes_.index()) continue;
+    expect(rank, "to end");
+    send_if_heard(rank, Packet().put(ProcessCommand::Finish).put(exit_code));
+  }
+}
+
+void ProcessWorld::await_ends() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return ended_ == processes() - 1 || !lost_.empty(); });
+  if (!lost_.empty()) throw run_error(lost_);
+}
+
+ProcessWorld::~ProcessWorld() {
+  if (!listening_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+    changed_.notify_all();
+  }
+  listening_.join();
+}
+
+}  // namespace shardlens

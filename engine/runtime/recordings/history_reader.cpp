@@ -1,0 +1,160 @@
+// The worker behind a HistoryReader. Commands come first; between them it builds the overview where there is
+// none, and of a recording that a run still writes it takes in what came. Of several stretches asked for in a
+// row only the last is read.
+#include "engine/runtime/recordings/history_reader.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "engine/config/error.h"
+#include "engine/runtime/mailbox.h"
+
+namespace shardlens {
+namespace {
+
+using namespace history_command;
+
+constexpr double kBuildSeconds = 0.05;   // between two looks into the queue
+constexpr double kFollowSeconds = 0.5;   // between two looks at a file that grows
+constexpr int64_t kWholeBuckets = 2048;  // of a track, in the coarse picture of everything
+
+}  // namespace
+
+class HistoryReader::Worker {
+ public:
+  Worker() {
+    mailbox_.publish(std::make_shared<HistorySnapshot>());
+    thread_ = std::thread([this] { main(); });
+  }
+  ~Worker() {
+    mailbox_.close();
+    thread_.join();
+  }
+
+  void send(HistoryCommand command) {
+    const bool looks = std::holds_alternative<Look>(command);
+    mailbox_.send(std::move(command), [looks](Mailbox<HistoryCommand, HistorySnapshot>::Queue& queue) {
+      if (looks)
+        std::erase_if(queue, [](const HistoryCommand& old) { return std::holds_alternative<Look>(old); });
+    });
+  }
+  const Mailbox<HistoryCommand, HistorySnapshot>& mailbox() const { return mailbox_; }
+
+ private:
+  void main() {
+    while (wait_for_work()) {
+      try {
+        if (auto command = mailbox_.take())
+          std::visit([this](const auto& known) { handle(known); }, *command);
+        else if (live_ && !history_->is_behind())
+          follow();
+        else if (history_)
+          build();
+      } catch (const std::exception& error) {  // a damaged file, or a disk that is gone
+        const auto* known = dynamic_cast<const Error*>(&error);
+        if (live_ && known != nullptr && known->kind() != ErrorKind::Request) continue;  // it was busy
+        live_ = false;
+        history_.reset();
+        now_.whole = now_.slice = nullptr;
+        now_.message = error.what();
+      }
+      publish();
+    }
+  }
+
+  /// False when there will be none.
+  bool wait_for_work() {
+    if (history_ && (!history_->ready() || history_->is_behind()) && history_->passes() > 0)
+      return mailbox_.wait(true);
+    if (!live_) return mailbox_.wait(history_ && !history_->ready());
+    mailbox_.rest_for(kFollowSeconds);
+    return mailbox_.wait(true);
+  }
+
+  void handle(const Open& wish) {
+    live_ = false;
+    history_.reset();
+    now_ = {};
+    now_.path = wish.path;
+    program_ = wish.program;
+    open();
+  }
+
+  void open() {
+    history_ = std::make_unique<History>(now_.path, program_);
+    now_.live = live_ = history_->is_live();
+    tell();
+    if (history_->ready()) look_at_all();
+  }
+
+  void tell() {
+    now_.end_ns = history_->end_ns();
+    now_.passes = history_->passes();
+    now_.ranks = history_->ranks();
+  }
+
+  /// What was committed since; what is shown stays until the new is there.
+  void follow() {
+    const int64_t before = history_->passes();
+    if (!history_->follow()) return open();
+    if (history_->passes() > before) tell();
+  }
+
+  void handle(const Close&) {
+    live_ = false;
+    history_.reset();
+    now_ = {};
+  }
+
+  void handle(const Look& wish) {
+    if (!history_) return;
+    now_.slice_number = wish.number;
+    if (!history_->ready()) return;
+    now_.slice = std::make_shared<HistorySlice>(history_->slice(wish.begin_ns, wish.end_ns, wish.bucket_ns));
+  }
+
+  void handle(const Find& wish) {
+    if (!history_) return;
+    now_.found_number = wish.number;
+    now_.found = history_->find(wish.question);
+  }
+
+  void build() {
+    const double share = history_->build_for(kBuildSeconds);
+    if (!live_ || now_.built < 1) now_.built = share;  // what is there already is shown meanwhile
+    if (history_->ready() && !history_->is_behind()) look_at_all();
+  }
+
+  void look_at_all() {
+    now_.built = 1;
+    const int64_t bucket = std::max<int64_t>(1, 4 * now_.end_ns / kWholeBuckets);
+    now_.whole = std::make_shared<HistorySlice>(history_->slice(0, now_.end_ns, bucket));
+  }
+
+  void publish() { mailbox_.publish(std::make_shared<HistorySnapshot>(now_)); }
+
+  Mailbox<HistoryCommand, HistorySnapshot> mailbox_;
+  // the worker's own
+  HistorySnapshot now_;
+  std::unique_ptr<History> history_;
+  std::shared_ptr<const Program> program_;
+  bool live_ = false;  ///< a run still writes it
+  std::thread thread_;
+};
+
+HistoryReader::HistoryReader() : worker_(std::make_unique<Worker>()) {}
+HistoryReader::~HistoryReader() = default;
+
+void HistoryReader::send(HistoryCommand command) {
+  worker_->send(std::move(command));
+}
+
+std::shared_ptr<const HistorySnapshot> HistoryReader::snapshot() const {
+  return worker_->mailbox().snapshot();
+}
+
+std::shared_ptr<const HistorySnapshot> HistoryReader::wait_until_idle(double timeout_seconds) const {
+  return worker_->mailbox().wait_until_idle(timeout_seconds);
+}
+
+}  // namespace shardlens

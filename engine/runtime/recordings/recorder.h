@@ -1,0 +1,47 @@
+// A run on its way into a recording: copies what the ranks' tracks hold between two passes, which is all a
+// run pays for being recorded.
+#pragma once
+
+#include <optional>
+
+#include "engine/record/recording.h"
+#include "engine/runtime/executor.h"
+#include "engine/runtime/recordings/picture_taker.h"
+
+namespace shardlens {
+
+class Recorder {
+ public:
+  /// Creates the file; `verb` is what is run ("train"). Throws what RecordingWriter throws.
+  Recorder(const std::string& path, const std::string& verb, const Plan& plan,
+           const CommunicatorInfo& communicator, RecordingLimits limits = {},
+           const PictureOptions& pictures = {.taken = PictureOptions::Taken::Off});
+
+  /// Who takes the pictures: observes every pass that is recorded, from its start. Null where none are taken.
+  std::shared_ptr<StepObserver> pictures() const { return pictures_; }
+  /// The pass that `executor` has just ended, with the pictures taken since the last. Call while it stands
+  /// still.
+  void take(const Executor& executor, std::vector<Metric> metrics = {}, ParityTable parity = {});
+  /// A run as it is shown: times, samples and comparison, whatever passes they are from.
+  void take(const Result& result, std::vector<Metric> metrics = {});
+
+  RecordingTotals totals() const { return writer_.totals(); }
+  int64_t file_bytes() const { return writer_.file_bytes(); }
+  bool is_settled() const { return writer_.is_settled(); }
+  /// What the pass taken last cost the rank its pictures cost most, and what all passes have cost the
+  /// writer's thread so far.
+  double sampling_seconds() const { return pictures_ ? pictures_->seconds() : 0; }
+  double writing_seconds() const { return writer_.worked_seconds(); }
+  RecordingTotals finish() { return writer_.finish(); }
+
+ private:
+  void offer(RecordedPass pass);
+
+  const int ranks_;
+  std::shared_ptr<PictureTaker> pictures_;
+  RecordingWriter writer_;
+  std::optional<double> begin_seconds_;  ///< when the first pass began; what was prepared before is no part
+  double taken_until_seconds_ = 0;       ///< end of the pass taken last
+};
+
+}  // namespace shardlens

@@ -1,0 +1,90 @@
+// A Replay of a recording that a run still writes: looked at a few times a second, taken in as it is
+// committed, and an ordinary one as soon as its writer is gone.
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "engine/config/clock.h"
+#include "engine/config/error.h"
+#include "engine/runtime/recordings/replay_worker.h"
+
+namespace shardlens {
+namespace {
+
+constexpr double kLookSeconds = 0.25;  // between two looks at the writer
+constexpr double kTakeSeconds = 0.5;   // between two readings of what it wrote
+
+}  // namespace
+
+// False when there will be none.
+bool Replay::Worker::wait_for_work() {
+  const bool works = now_.playing || has_metrics_left();
+  if (works || !now_.is_live()) return mail_.wait(works);
+  mail_.rest_for(kLookSeconds);
+  return mail_.wait(true);
+}
+
+void Replay::Worker::look_at_writer() {
+  const double now = now_seconds();
+  if (!now_.is_live() || now - looked_seconds_ < kLookSeconds) return;
+  looked_seconds_ = now;
+  try {
+    const WriterState state = recording_->writer();
+    if (state == WriterState::Gone) return settle();
+    const bool changed = std::exchange(now_.writer, state) != state;
+    const uint64_t generation = recording_->generation();
+    const bool grew = generation != taken_generation_ && now - taken_seconds_ >= kTakeSeconds;
+    if (grew) {
+      take_in();
+      taken_generation_ = generation;
+      taken_seconds_ = now;
+    }
+    if (grew || changed) publish();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::Request) return;  // the writer was busy: the next look will do
+    close();                                         // the file is not there any more, or is another one
+    say(error.what());
+  }
+}
+
+// What was committed since.
+void Replay::Worker::take_in() {
+  auto facts = std::make_shared<RecordingFacts>(*now_.recording);
+  const int64_t passes = recording_->passes();
+  const RecordingTotals totals = recording_->totals();
+  facts->passes = passes;
+  facts->dropped_passes = totals.dropped_passes;
+  facts->problem = totals.problem;
+  if (passes > 0) facts->seconds = std::max(0.0, recording_->pass_time(passes - 1).end_seconds());
+  facts->finished = recording_->finished();
+  std::error_code ignored;
+  facts->file_bytes = static_cast<int64_t>(std::filesystem::file_size(facts->path, ignored));
+  high_water_bytes_ = recording_->high_water_bytes();
+  now_.recording = std::move(facts);
+  now_.committed_seconds = recording_->committed_seconds();
+  metrics_.complete = false;
+  if (passes == 0 || (shown_.result && !now_.follows)) return;
+  show_pass(passes - 1);
+  stand_after(shown_.done.size());
+  whole_ = true;
+}
+
+// The run has ended, one way or the other: what is shown stays, as a replay.
+void Replay::Worker::settle() {
+  const double silent = now_seconds() - now_.committed_seconds;
+  take_in();
+  now_.writer = WriterState::Gone;
+  now_.follows = false;
+  if (shown_.result) shown_.result = with_liveness(*shown_.result, false);
+  const std::string problem = save_notes();
+  publish_notes();
+  say(now_.recording->finished
+          ? std::string("The run has ended and its recording is complete. From now on it is replayed.")
+          : fmt::format(
+                "The run is gone without an end: it was killed, or its machine went down. All that it had "
+                "recorded until {:.0f} s ago is here, and is replayed from now on.",
+                silent));
+  if (!problem.empty()) say(problem);
+}
+
+}  // namespace shardlens

@@ -1,0 +1,117 @@
+// The Replay's worker: its thread, the recording that is open, and the clock it is played by. Private to the
+// replay's files.
+//
+// Protocol. Commands come by the mailbox; between them the worker reads what is left of the metrics, a
+// stretch at a time, while it plays it looks at the clock and moves on, and of a recording that a run still
+// writes it takes in what came. Only the pass shown is in memory; the next takes its place. A recording that
+// is refused, at whichever step of opening it, leaves everything as it was.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "engine/runtime/mailbox.h"
+#include "engine/runtime/recordings/replay.h"
+
+namespace shardlens {
+
+inline constexpr int64_t kMostMetricRows = 1 << 16;
+
+class Replay::Worker {
+ public:
+  Worker() {
+    publish();
+    thread_ = std::thread([this] { main(); });
+  }
+  ~Worker() {
+    mail_.close();
+    thread_.join();
+  }
+
+  /// Of several wishes to stand somewhere that wait in a row only the last counts.
+  void send(ReplayCommand command) {
+    const auto moves = [](const ReplayCommand& wish) {
+      return std::holds_alternative<replay_command::Seek>(wish) ||
+             std::holds_alternative<replay_command::ShowPass>(wish);
+    };
+    const bool is_move = moves(command);
+    mail_.send(std::move(command), [&](auto& queue) {
+      if (is_move && !queue.empty() && moves(queue.back())) queue.pop_back();
+    });
+  }
+
+  const Mailbox<ReplayCommand, ReplaySnapshot>& mail() const { return mail_; }
+
+ private:
+  /// The pass that is looked at.
+  struct Shown {
+    int64_t pass = 0;
+    PassTime time;
+    std::shared_ptr<const Result> result;  ///< null: the recording holds no pass
+    std::vector<double> done;              ///< [step], from the beginning of the pass
+    LatestSamples samples;                 ///< that are in the result
+  };
+
+  void main();
+  void handle(const ReplayCommand& command);
+  void open(const std::string& path_or_piece);
+  void close();
+  void publish();
+  void say(const std::string& message);
+
+  Shown read_pass(const Recording& recording, const std::shared_ptr<const Plan>& plan, int64_t pass,
+                  const std::vector<BytesByKind>& high_water_bytes, bool live) const;
+  static void read_samples(const Recording& recording, const std::vector<bool>& wanted,
+                           const LatestSamples& known, Shown& shown);
+  void look_at(const std::vector<TensorId>& tensors);
+  int64_t pass_at(const Recording& recording, int64_t passes, double seconds) const;
+  void show_pass(int64_t pass);
+  void stand_at(double seconds);
+  void stand_after(size_t position);
+  void advance();
+
+  void read_metrics();
+  void thin_metrics();
+  bool has_metrics_left() const { return recording_ != nullptr && !metrics_.complete; }
+  void write_note(const ReplayCommand& command);
+  std::string save_notes();
+
+  bool wait_for_work();
+  void look_at_writer();
+  void take_in();
+  void settle();
+  void publish_notes();
+
+  Mailbox<ReplayCommand, ReplaySnapshot> mail_;
+
+  // the worker's own
+  ReplaySnapshot now_;
+  std::unique_ptr<Recording> recording_;
+  Shown shown_;
+  size_t position_ = 0;
+  bool whole_ = false;  ///< the pass was asked for as a whole: playing begins with its beginning
+  std::vector<ReplayNote> notes_;
+  int64_t next_unsaved_ = -1;  ///< ids of notes that the file does not have
+  MetricTable metrics_;
+  int64_t metric_rows_ = 0;                        ///< read
+  std::vector<BytesByKind> high_water_bytes_;      ///< [rank, replica by replica]
+  double looked_seconds_ = 0, taken_seconds_ = 0;  ///< when the writer was looked at, and what it wrote read
+  uint64_t taken_generation_ = 0;
+  std::chrono::steady_clock::time_point played_at_;
+  double played_from_seconds_ = 0;
+  std::thread thread_;
+};
+
+/// The Plan of what was recorded, in arenas as large as they were then. Where the hardware it was priced on
+/// is not known here, this machine is.
+std::shared_ptr<const Plan> plan_of(const RecordingHeader& header);
+/// The recordings in a folder; empty: where the program was started.
+RecordingList list_of(const std::string& wanted);
+
+}  // namespace shardlens

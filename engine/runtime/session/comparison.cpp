@@ -1,0 +1,195 @@
+// The worker behind a Comparison.
+//
+// Protocol. send() appends to a queue under a lock; the worker takes one command after the other and does it
+// to its end. What measures is given up through a stop token: by Stop, by another measurement, and by the end
+// of it all. Of several plans asked for in a row only the last is made.
+#include "engine/runtime/session/comparison.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "engine/config/error.h"
+#include "engine/planner/planner.h"
+#include "engine/runtime/mailbox.h"
+#include "engine/runtime/plan.h"
+
+namespace shardlens {
+namespace {
+
+using namespace comparison_command;
+
+}  // namespace
+
+bool measures(const ComparisonCommand& command) {
+  return std::holds_alternative<RunSplits>(command) || std::holds_alternative<SweepDegrees>(command) ||
+         std::holds_alternative<RunTop>(command);
+}
+
+class Comparison::Worker {
+ public:
+  Worker() {
+    mail_.publish(std::make_shared<ComparisonSnapshot>());
+    thread_ = std::thread([this] { main(); });
+  }
+
+  ~Worker() {
+    mail_.close([this] { stop_.request_stop(); });
+    thread_.join();
+  }
+
+  void send(ComparisonCommand command) {
+    const bool gives_up = std::holds_alternative<Stop>(command), measures_too = measures(command);
+    const size_t kind = command.index();
+    mail_.send(std::move(command), [&](auto& queue) {
+      if (gives_up) std::erase_if(queue, measures);
+      if (gives_up || measures_too) stop_.request_stop();  // of what is measured now
+      if (!queue.empty() && !measures_too && queue.back().index() == kind) queue.pop_back();
+    });
+  }
+
+  const Mailbox<ComparisonCommand, ComparisonSnapshot>& mail() const { return mail_; }
+
+ private:
+  void main();
+  void handle(const PlanSplits& wish);
+  void handle(const RunSplits&);
+  void handle(const SweepDegrees& wish);
+  void handle(const HoldTournament& wish);
+  void handle(const RunTop& wish);
+  void handle(const Stop&) {}
+  void rest();
+  void publish();
+  /// Says what is measured now.
+  void measure(const std::string& activity) {
+    now_.measuring = true;
+    now_.activity = activity;
+    publish();
+  }
+  RunWish run_wish() const { return {.passes = 3, .beside = Beside::AWindow, .stop = token_}; }
+
+  // shared with callers
+  Mailbox<ComparisonCommand, ComparisonSnapshot> mail_;
+  std::stop_source stop_;  ///< of the command that is done now or taken next; under the mailbox's lock
+
+  // the worker's own
+  ComparisonSnapshot now_;
+  std::stop_token token_;
+  std::thread thread_;
+};
+
+void Comparison::Worker::publish() {
+  ++now_.version;
+  mail_.publish(std::make_shared<ComparisonSnapshot>(now_));
+}
+
+/// Nothing is done any more.
+void Comparison::Worker::rest() {
+  now_.busy = now_.measuring = false;
+  now_.activity.clear();
+  publish();
+}
+
+void Comparison::Worker::main() {
+  while (mail_.wait(false)) {
+    // Before the command is taken: what arrives from here on stops it.
+    token_ = mail_.locked([this] { return (stop_ = std::stop_source()).get_token(); });
+    const std::optional<ComparisonCommand> command = mail_.take();
+    if (!command) continue;
+    now_.busy = true;
+    if (measures(*command)) now_.message.clear();
+    try {
+      std::visit([this](const auto& wish) { handle(wish); }, *command);
+    } catch (const Error& error) {
+      now_.message =
+          error.kind() == ErrorKind::Cancelled ? "The measurement was stopped before its end." : error.what();
+    } catch (const std::exception& error) {
+      now_.message = error.what();
+    }
+    rest();
+  }
+}
+
+void Comparison::Worker::handle(const PlanSplits& wish) {
+  now_.trials = std::make_shared<SplitTrials>(plan_trials(wish.settings, wish.splits));
+}
+
+void Comparison::Worker::handle(const RunSplits&) {
+  if (!now_.trials) return;
+  SplitTrials trials = *now_.trials;
+  for (SplitTrial& trial : trials.trials) {
+    measure("measuring " + trial.split.name);
+    run_trial(trial, run_wish());
+    now_.trials = std::make_shared<SplitTrials>(trials);
+  }
+}
+
+void Comparison::Worker::handle(const SweepDegrees& wish) {
+  now_.activity = "planning";
+  publish();
+  Sweeper sweeper(wish.settings, wish.degrees);
+  for (;;) {
+    now_.sweep = std::make_shared<Sweep>(sweeper.sweep());
+    if (sweeper.is_done()) return;
+    measure(fmt::format("measuring T = {}", sweeper.next_degree()));
+    sweeper.run_next(run_wish());
+  }
+}
+
+void Comparison::Worker::handle(const HoldTournament& command) {
+  now_.activity = "ranking every split";
+  publish();
+  auto held = std::make_shared<HeldTournament>();
+  held->wish = command.wish;
+  const Settings& settings = command.wish.settings;
+  const Hardware& hardware = find_hardware(settings.hardware);
+  held->predicted_on = hardware.title + ": " + hardware.basis;
+  held->can_run = hardware.is_calibrated() && hardware.name == "this-machine";
+  const int ranks = command.wish.ranks;
+  const int64_t limit =
+      command.wish.limit_bytes > 0 ? command.wish.limit_bytes : memory_of_a_rank(hardware, ranks);
+  const auto begin = std::chrono::steady_clock::now();
+  try {
+    held->tournament = hold_tournament(settings, ranks, hardware, limit, command.wish.listed);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::Request) throw;
+    held->refused = error.what();
+  }
+  held->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const std::vector<Entrant>& entrants = held->tournament.entrants;
+  held->has_times = !entrants.empty() && entrants.back().seconds > 0;
+  held->megatron = static_cast<size_t>(
+      std::find_if(entrants.begin(), entrants.end(),
+                   [](const Entrant& entrant) { return entrant.split.name == "megatron"; }) -
+      entrants.begin());
+  now_.tournament = std::move(held);
+}
+
+void Comparison::Worker::handle(const RunTop& wish) {
+  if (!now_.tournament || !now_.tournament->can_run) return;
+  HeldTournament held = *now_.tournament;
+  held.runs.clear();
+  const size_t count = std::min(wish.count, held.tournament.listed.size());
+  for (size_t i = 0; i < count; ++i) {
+    measure(fmt::format("running number {} of {}", i + 1, count));
+    const Entrant& entrant = held.tournament.entrants[held.tournament.listed[i]];
+    const auto plan = make_plan(plan_program(settings_of(held.wish.settings, entrant)));
+    held.runs.push_back(measure_run(plan, {}, run_wish()).times);
+    now_.tournament = std::make_shared<HeldTournament>(held);
+  }
+}
+
+Comparison::Comparison() : worker_(std::make_unique<Worker>()) {}
+Comparison::~Comparison() = default;
+void Comparison::send(ComparisonCommand command) {
+  worker_->send(std::move(command));
+}
+std::shared_ptr<const ComparisonSnapshot> Comparison::snapshot() const {
+  return worker_->mail().snapshot();
+}
+std::shared_ptr<const ComparisonSnapshot> Comparison::wait_until_idle(double timeout_seconds) const {
+  return worker_->mail().wait_until_idle(timeout_seconds);
+}
+
+}  // namespace shardlens

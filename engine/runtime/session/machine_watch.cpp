@@ -1,0 +1,69 @@
+// Asking the machine.
+#include "engine/runtime/session/machine_watch.h"
+
+#include <chrono>
+#include <utility>
+
+#include "engine/config/hardware.h"
+#include "engine/device/gpu_module.h"
+#include "engine/runtime/resident.h"
+
+namespace shardlens {
+
+MachineFacts ask_machine() {
+  MachineFacts facts;
+  facts.known = true;
+  facts.memory_bytes = find_hardware("this-machine").memory_bytes;
+  facts.free_bytes = available_memory_bytes();
+  facts.process_bytes = resident_bytes();
+  facts.gpus = gpu_facts();
+  return facts;
+}
+
+MachineWatch::MachineWatch() : thread_([this] { main(); }) {}
+
+MachineWatch::~MachineWatch() {
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void MachineWatch::look(double oldest_seconds) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (wanted_ || (facts_->known && now_seconds() - answered_seconds_ < oldest_seconds)) return;
+    wanted_ = true;
+  }
+  changed_.notify_all();
+}
+
+std::shared_ptr<const MachineFacts> MachineWatch::facts() const {
+  const std::lock_guard lock(mutex_);
+  return facts_;
+}
+
+std::shared_ptr<const MachineFacts> MachineWatch::wait_until_idle(double timeout_seconds) const {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, std::chrono::duration<double>(timeout_seconds), [this] { return !wanted_; });
+  return facts_;
+}
+
+void MachineWatch::main() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return wanted_ || closed_; });
+    if (closed_) return;
+    lock.unlock();
+    auto told = std::make_shared<const MachineFacts>(ask_machine());
+    lock.lock();
+    facts_ = std::move(told);
+    answered_seconds_ = now_seconds();
+    wanted_ = false;
+    changed_.notify_all();
+  }
+}
+
+}  // namespace shardlens

@@ -1,0 +1,251 @@
+// The worker behind a ScalingSession.
+//
+// Protocol. send() appends to a queue under a lock; the pricing thread takes from it. A price takes
+// milliseconds, so it is never interrupted; of several wishes of one kind in a row only the last counts. A
+// measurement has a thread of its own, so that sliders are answered while it goes on; it asks often whether
+// it is to stop. Both change the one snapshot under the same lock, and what is published is never touched
+// again.
+#include "engine/runtime/session/scaling_session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "engine/config/error.h"
+#include "engine/config/hardware_file.h"
+#include "engine/config/presets.h"
+#include "engine/runtime/mailbox.h"
+#include "engine/runtime/plan.h"
+
+namespace shardlens {
+namespace {
+
+using namespace scaling_command;
+
+constexpr int kRepetitions = 9, kCalibrationRepetitions = 5;
+constexpr int64_t kHiddenSizes[] = {1024, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768};
+constexpr int kMostDrawnStages = 8, kMostDrawnParts = 48;
+constexpr int64_t kUsualHead = 64;  // features of a head, about
+
+/// A layer of `settings` so wide, in heads that twice T divides; of its own width it is itself.
+Settings of_width(Settings settings, int64_t hidden) {
+  if (hidden == settings.model.hidden) return settings;
+  const int64_t group = 2 * settings.tp;
+  settings.model.heads = std::max<int64_t>(1, (hidden / kUsualHead + group / 2) / group) * group;
+  settings.model.hidden = hidden;
+  settings.model.ffn = 4 * hidden;
+  return settings;
+}
+
+std::shared_ptr<const CrossingStudy> study(const PriceCrossing& wish) {
+  auto study = std::make_shared<CrossingStudy>();
+  study->settings = wish.settings;
+  try {
+    const Hardware& hardware = find_hardware(wish.settings.hardware);
+    study->predicted_on = hardware.title;
+    study->basis = hardware.basis;
+    study->settings.tp = hardware.ranks_per_node;
+    for (const int64_t hidden : kHiddenSizes) {
+      const Settings layer = of_width(study->settings, hidden);
+      if (hidden % layer.model.heads == 0) study->by_hidden.push_back({hidden, break_even(layer, hardware)});
+    }
+    study->even = break_even(study->settings, hardware);
+  } catch (const Error& error) {
+    study->refused = error.what();
+  }
+  return study;
+}
+
+/// The pipeline in few enough pieces to be seen, its bubble about as large. Backward computes twice what
+/// forward does, and once more what is recomputed.
+PipelineSchedule schedule_to_draw(const Settings& settings, int stages) {
+  const int drawn = std::min(stages, kMostDrawnStages);
+  const int64_t parts = (int64_t{settings.micro_batches} * drawn + stages / 2) / stages;
+  const double backward = settings.recompute == Recompute::Full ? 3 : 2;
+  return schedule_pipeline(drawn, static_cast<int>(std::clamp<int64_t>(parts, 1, kMostDrawnParts)), 1,
+                           backward);
+}
+
+std::shared_ptr<const ClusterStudy> study(const PriceCluster& wish) {
+  auto study = std::make_shared<ClusterStudy>();
+  study->settings = wish.settings;
+  study->stages = wish.stages;
+  const auto begin = std::chrono::steady_clock::now();
+  try {
+    study->hardware = find_hardware(wish.settings.hardware);
+    study->price = price_model(wish.settings, study->hardware, wish.stages);
+    study->schedule = schedule_to_draw(wish.settings, wish.stages);
+  } catch (const Error& error) {
+    study->refused = error.what();
+  }
+  study->price_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return study;
+}
+
+}  // namespace
+
+class ScalingSession::Worker {
+ public:
+  Worker() {
+    now_.machine = machine_description();
+    mail_.publish(std::make_shared<ScalingSnapshot>(now_));
+    thread_ = std::thread([this] { main(); });
+  }
+
+  ~Worker() {
+    {
+      const std::lock_guard lock(mutex_);
+      quit_ = stop_ = true;
+    }
+    mail_.close();
+    thread_.join();
+    if (measuring_.joinable()) measuring_.join();
+  }
+
+  void send(ScalingCommand command) {
+    if (const auto* stop = std::get_if<Stop>(&command)) {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+      why_ = stop->why;
+      return;
+    }
+    const size_t kind = command.index();
+    mail_.send(std::move(command), [kind](auto& queue) {
+      if (!queue.empty() && queue.back().index() == kind) queue.pop_back();
+    });
+  }
+
+  const Mailbox<ScalingCommand, ScalingSnapshot>& mail() const { return mail_; }
+
+ private:
+  void main() {
+    while (mail_.wait(false)) {
+      if (const std::optional<ScalingCommand> command = mail_.take()) handle(*command);
+    }
+  }
+
+  void handle(const ScalingCommand& command) {
+    if (std::holds_alternative<PricePaper>(command)) {
+      auto paper = std::make_shared<PaperScaling>();
+      paper->points = paper_scaling();
+      paper->predicted_on = paper_hardware().title;
+      paper->basis = paper_hardware().basis;
+      change([&](ScalingSnapshot& now) { now.paper = std::move(paper); });
+    } else if (const auto* crossing = std::get_if<PriceCrossing>(&command)) {
+      change([result = study(*crossing)](ScalingSnapshot& now) { now.crossing = result; });
+    } else if (const auto* cluster = std::get_if<PriceCluster>(&command)) {
+      change([result = study(*cluster)](ScalingSnapshot& now) { now.cluster = result; });
+    } else if (const auto* measure = std::get_if<Measure>(&command)) {
+      start("measuring this machine", [this, settings = measure->settings] { run_study(settings); });
+    } else if (const auto* calibration = std::get_if<Calibrate>(&command)) {
+      start("calibrating this machine", [this, dtype = calibration->dtype] { run_calibration(dtype); });
+    }
+  }
+
+  /// Changes the snapshot and publishes it.
+  void change(const std::function<void(ScalingSnapshot&)>& how) {
+    const std::lock_guard lock(mutex_);
+    how(now_);
+    ++now_.version;
+    mail_.publish(std::make_shared<ScalingSnapshot>(now_));
+  }
+
+  /// Begins a measurement on its thread, unless one goes on.
+  void start(const char* activity, std::function<void()> work) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (quit_ || now_.measures()) return;
+      stop_ = false;
+    }
+    change([&](ScalingSnapshot& now) {
+      now.activity = activity;
+      now.share = 0;
+      now.message.clear();
+    });
+    if (measuring_.joinable()) measuring_.join();
+    mail_.hold();
+    measuring_ = std::thread([this, work = std::move(work)] {
+      std::string message;
+      try {
+        work();
+      } catch (const std::exception& error) {
+        message = error.what();
+      }
+      change([&](ScalingSnapshot& now) {
+        now.activity.clear();
+        now.message = message;
+      });
+      mail_.release();
+    });
+  }
+
+  /// At the lowest priority, told about in the snapshot, and stopped at once.
+  Measuring measuring(const std::string& what) {
+    return {Beside::AWindow, [this, what](const std::string& doing, double share) {
+              const std::string activity = what + ": " + doing;
+              {
+                const std::lock_guard lock(mutex_);
+                if (stop_) throw Error(ErrorKind::Cancelled, why_);
+                if (now_.activity == activity && now_.share == share) return;
+              }
+              change([&](ScalingSnapshot& now) {
+                now.activity = activity;
+                now.share = share;
+              });
+            }};
+  }
+
+  void run_study(const Settings& settings) {
+    measure_scaling(settings, kRepetitions, measuring("measuring"), [this](const MeasuredScaling& so_far) {
+      change([&](ScalingSnapshot& now) { now.measured = std::make_shared<MeasuredScaling>(so_far); });
+    });
+  }
+
+  void run_calibration(DType dtype) {
+    const Hardware hardware =
+        calibrate(calibration_models(dtype), kCalibrationRepetitions, measuring("calibrating"));
+    adopt_calibration(hardware);
+    // Stored last: where it cannot be, this process has it all the same, and the message says why.
+    change([&](ScalingSnapshot& now) {
+      now.calibrated = std::make_shared<Hardware>(hardware);
+      now.stored_in.clear();
+    });
+    const std::string path = calibration_path();
+    if (path.empty())
+      throw request_error(
+          "measured, and used until the studio ends; there is no folder to store it in: set XDG_DATA_HOME or "
+          "HOME");
+    write_hardware_file(hardware, path);
+    change([&](ScalingSnapshot& now) { now.stored_in = path; });
+  }
+
+  Mailbox<ScalingCommand, ScalingSnapshot> mail_;
+
+  // shared by the two threads, and by who says stop
+  std::mutex mutex_;
+  ScalingSnapshot now_;
+  bool quit_ = false;
+  bool stop_ = false;
+  std::string why_ = "the studio ends";
+
+  std::thread thread_;     ///< prices
+  std::thread measuring_;  ///< measures; started and joined by the pricing thread, and by the destructor
+};
+
+ScalingSession::ScalingSession() : worker_(std::make_unique<Worker>()) {}
+ScalingSession::~ScalingSession() = default;
+void ScalingSession::send(ScalingCommand command) {
+  worker_->send(std::move(command));
+}
+std::shared_ptr<const ScalingSnapshot> ScalingSession::snapshot() const {
+  return worker_->mail().snapshot();
+}
+std::shared_ptr<const ScalingSnapshot> ScalingSession::wait_until_idle(double timeout_seconds) const {
+  return worker_->mail().wait_until_idle(timeout_seconds);
+}
+
+}  // namespace shardlens

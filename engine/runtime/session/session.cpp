@@ -1,0 +1,138 @@
+// The Session and its worker's loop: commands in, Snapshots out.
+#include "engine/runtime/session/session.h"
+
+#include <chrono>
+
+#include "engine/config/error.h"
+#include "engine/runtime/session/session_worker.h"
+
+namespace shardlens {
+namespace {
+
+constexpr double kPollSeconds = 0.005;     // how soon a new command interrupts a pass
+constexpr double kRecordingSeconds = 0.1;  // how soon it is known what the disk has got
+constexpr double kProgressSeconds = 0.05;  // how often a running pass is published
+
+}  // namespace
+
+std::string to_string(RunState state) {
+  switch (state) {
+    case RunState::Planning:
+      return "planning";
+    case RunState::Running:
+      return "running";
+    case RunState::Paused:
+      return "paused";
+    case RunState::Done:
+      return "done";
+    case RunState::Refused:
+      return "refused";
+    case RunState::Failed:
+      return "failed";
+    case RunState::Cancelled:
+      return "cancelled";
+  }
+  return {};
+}
+
+void Session::Worker::publish() {
+  ++now_.version;
+  // A first run of new settings fills its pictures while the old ones, greyed, are still shown. They change
+  // places when it stands still, also where a rank failed; one that never gets there leaves the old ones
+  // where they are.
+  const bool stands_still =
+      now_.state == RunState::Done || now_.state == RunState::Paused || now_.failure.has_value();
+  const bool beside_an_older_one = now_.result && now_.result->plan != result_.plan && !stands_still;
+  if (result_.plan && !beside_an_older_one) {
+    if (sampler_) result_.samples = sampler_->samples();
+    now_.result = std::make_shared<Result>(result_);
+  }
+  now_.recording = recordings_.state();
+  mail_.publish(std::make_shared<Snapshot>(now_));
+}
+
+// A run goes into its recording as it is shown, once all that is made of it is known: the times, the
+// pictures, the comparison.
+void Session::Worker::record_result() {
+  if (!std::exchange(to_record_, false) || !recordings_.is_on()) return;
+  if (sampler_) result_.samples = sampler_->samples();
+  std::vector<Metric> metrics;
+  if (result_.gemm_ceiling_flops > 0) metrics.emplace_back("gemm_ceiling_flops", result_.gemm_ceiling_flops);
+  // What the Session samples is sampled for the person who looks at it, recorded or not.
+  const PictureOptions none{.taken = PictureOptions::Taken::Off};
+  if (Recorder* recorder = recordings_.open(result_.plan, result_.communicator, none))
+    recorder->take(result_, std::move(metrics));
+}
+
+// While nothing runs, the writer still writes: what it has done is published.
+void Session::Worker::follow_recording() {
+  while (!recordings_.is_settled() && !mail_.rest_for(kRecordingSeconds)) {
+    if (recordings_.state() != now_.recording) publish();
+  }
+  if (recordings_.state() != now_.recording) publish();
+}
+
+// The next command; of several SetSettings in a row only the last counts.
+std::optional<Command> Session::Worker::take_command() {
+  std::optional<Command> command = mail_.take();
+  const auto sets = [](const Command& one) { return std::holds_alternative<command::SetSettings>(one); };
+  while (command && sets(*command)) {
+    std::optional<Command> next = mail_.take_if(sets);
+    if (!next) break;
+    command = std::move(next);
+  }
+  return command;
+}
+
+void Session::Worker::main() {
+  auto last_progress = std::chrono::steady_clock::now();
+  const auto wait = [&] {
+    if (passes_.empty()) follow_recording();
+    return mail_.wait(!passes_.empty());
+  };
+  while (wait()) {
+    try {
+      while (std::optional<Command> command = take_command()) handle(std::move(*command));
+      if (passes_.empty()) continue;
+      if (!pass_running_) begin_pass();
+      if (wait_for_pass(kPollSeconds)) {
+        finish_pass();
+      } else if (passes_.front() == Pass::Sample && std::chrono::steady_clock::now() - last_progress >
+                                                        std::chrono::duration<double>(kProgressSeconds)) {
+        last_progress = std::chrono::steady_clock::now();
+        now_.position = executor_->position();
+        publish();
+      }
+    } catch (const RunFailed& error) {
+      stop_with(error.kind() == ErrorKind::Request ? RunState::Refused : RunState::Failed, error.what(),
+                error.failure());
+    } catch (const Error& error) {
+      const RunState state = error.kind() == ErrorKind::Request     ? RunState::Refused
+                             : error.kind() == ErrorKind::Cancelled ? RunState::Cancelled
+                                                                    : RunState::Failed;
+      stop_with(state, error.what());
+    } catch (const std::exception& error) {
+      stop_with(RunState::Failed, error.what());
+    }
+  }
+  record_result();
+  recordings_.close();
+  executor_.reset();
+  serial_executor_.reset();
+  loss_executor_.reset();
+}
+
+Session::Session(const Settings& settings, Begin begin)
+    : worker_(std::make_unique<Worker>(settings, begin)) {}
+Session::~Session() = default;
+void Session::send(Command command) {
+  worker_->mail().send(std::move(command));
+}
+std::shared_ptr<const Snapshot> Session::snapshot() const {
+  return worker_->mail().snapshot();
+}
+std::shared_ptr<const Snapshot> Session::wait_until_idle(double timeout_seconds) const {
+  return worker_->mail().wait_until_idle(timeout_seconds);
+}
+
+}  // namespace shardlens

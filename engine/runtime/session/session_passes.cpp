@@ -1,0 +1,424 @@
+// What the Session's worker does with a command, and the passes a run is made of.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "engine/config/units.h"
+#include "engine/device/device.h"
+#include "engine/planner/planner.h"
+#include "engine/runtime/measure/ceiling.h"
+#include "engine/runtime/session/session_worker.h"
+#include "engine/runtime/step_times.h"
+
+namespace shardlens {
+namespace {
+
+constexpr int kCeilingRepetitions = 3;
+constexpr double kSlowSeconds =
+    30;  // a step that takes longer is not run again on one rank without being asked
+
+std::string activity_of(Pass pass) {
+  switch (pass) {
+    case Pass::Sample:
+      return "running and sampling every tensor";
+    case Pass::WarmUp:
+    case Pass::Time:
+      return "timing the run";
+    case Pass::Serial:
+      return "running on one rank, to compare with";
+    case Pass::Compare:
+      return "comparing every tensor with T = 1";
+    case Pass::Ceiling:
+      return "measuring this machine's GEMM ceiling";
+    case Pass::LossFused:
+      return "running the fused loss";
+    case Pass::LossGathered:
+      return "running the gathered loss";
+    case Pass::Move:
+      return {};
+  }
+  return {};
+}
+
+// Settings with the same serial run have the same values.
+Settings serial_settings(Settings settings) {
+  if (settings.block == Block::Model && settings.vocab_ranks == 0) settings.vocab_ranks = settings.tp;
+  settings.tp = settings.overlap_chunks = 1;
+  settings.recompute = Recompute::None;  // the same values, computed once
+  settings.delays.clear();
+  return settings;
+}
+
+}  // namespace
+
+void Session::Worker::handle(Command command) {
+  if (const auto* wish = std::get_if<command::SetSettings>(&command)) return set_settings(wish->settings);
+  if (std::holds_alternative<command::Cancel>(command)) {
+    if (!passes_.empty()) stop_with(RunState::Cancelled, "the run was cancelled; Run starts it again");
+    return;
+  }
+  if (std::holds_alternative<command::PlanRecompute>(command)) return plan_recompute();
+  if (const auto* wish = std::get_if<command::Record>(&command)) {
+    if (wish->folder.empty()) record_result();
+    recordings_.set_folder(wish->folder);
+    return publish();
+  }
+  if (!now_.plan || now_.state == RunState::Refused) return;  // nothing to run; the message says why
+  const size_t steps = now_.plan->program.steps.size();
+  const size_t position = now_.position;
+  if (std::holds_alternative<command::Run>(command)) {
+    const bool halfway =
+        sampler_ && executor_ && result_.plan == now_.plan && !result_.timed && position < steps;
+    stop_passes();
+    if (!halfway) sampler_.reset();
+    queue_whole_run();
+  } else if (std::holds_alternative<command::Pause>(command)) {
+    if (now_.state != RunState::Running) return;  // what is timed or compared afterwards is no run to halt
+    stop_passes();
+    now_.state = RunState::Paused;
+    publish();
+  } else if (const auto* seek = std::get_if<command::Seek>(&command)) {
+    move_to(std::min(seek->position, steps));
+  } else if (std::holds_alternative<command::CompareLosses>(command)) {
+    queue_losses();
+  } else if (std::holds_alternative<command::StepOnce>(command)) {
+    move_to(position >= steps ? 1 : position + 1);
+  } else if (std::holds_alternative<command::NextCollective>(command)) {
+    const std::vector<Step>& all = now_.plan->program.steps;
+    const size_t from = position >= steps ? 0 : position;
+    const auto next = std::find_if(all.begin() + static_cast<std::ptrdiff_t>(from), all.end(),
+                                   [](const Step& step) { return is_collective(step.op); });
+    move_to(next == all.end() ? steps : static_cast<size_t>(next->id) + 1);
+  }
+}
+
+void Session::Worker::set_settings(const Settings& settings) {
+  record_result();
+  recordings_.close();
+  executor_.reset();
+  serial_executor_.reset();
+  loss_executor_.reset();
+  passes_.clear();
+  pass_running_ = false;
+  parity_.reset();
+  now_.settings = settings;
+  now_.plan = nullptr;
+  now_.lens = nullptr;
+  now_.recompute = nullptr;
+  now_.message.clear();
+  now_.failure.reset();
+  now_.activity.clear();
+  now_.position = 0;
+  now_.plan = make_plan(settings);  // throws what the person must read
+  now_.state = RunState::Planning;
+  now_.lens = plan_loss_lens(*now_.plan);
+  publish();  // the new plan, the old result greyed
+  check_runnable(*now_.plan);
+  sampler_.reset();
+  queue_whole_run();
+}
+
+void Session::Worker::ensure_executor() {
+  if (executor_) return;
+  executor_ = std::make_unique<Executor>(now_.plan, Beside::AWindow);
+  now_.failure.reset();
+}
+
+void Session::Worker::queue_whole_run() {
+  ensure_executor();
+  passes_ = {Pass::Sample, Pass::WarmUp, Pass::Time};
+  if (!ceilings_.contains(ceiling_of(now_.settings))) passes_.push_back(Pass::Ceiling);
+}
+
+// Once the run is timed: what it takes on one rank is known well enough to say whether to try.
+void Session::Worker::queue_comparison() {
+  result_.not_compared.clear();
+  const bool known = serial_ && serial_settings_ == serial_settings(now_.settings);
+  const double seconds = result_.forward_seconds + result_.backward_seconds;
+  if (!known && seconds > kSlowSeconds) {
+    result_.not_compared = fmt::format(
+        "One step takes {:.0f} s here, and as long again on one rank: longer than the {:.0f} s a comparison "
+        "may take by itself. A smaller batch, sequence or model is compared.",
+        seconds, kSlowSeconds);
+    return;
+  }
+  if (!known) {
+    serial_ = nullptr;  // before its successor is made
+    result_.not_compared = why_not_comparable(*now_.plan, *make_plan(plan_serial(now_.settings)));
+    if (!result_.not_compared.empty()) return;
+  }
+  passes_.push_front(Pass::Compare);
+  if (!known) passes_.push_front(Pass::Serial);
+}
+
+void Session::Worker::plan_recompute() {
+  if (!now_.plan || now_.recompute) return;
+  now_.recompute = std::make_shared<const std::array<RecomputeCost, 3>>(compare_recompute(now_.settings));
+  publish();
+}
+
+void Session::Worker::queue_losses() {
+  if (!now_.lens) return;
+  const int64_t each = std::max(now_.lens->fused.peak_bytes, now_.lens->gathered.peak_bytes);
+  const auto ranks = static_cast<size_t>(now_.settings.tp * now_.settings.dp);
+  const MemoryDemand demand = memory_demand(*now_.plan, std::vector<int64_t>(ranks, each), 0);
+  if (demand.lacking_bytes() > 0) {
+    auto lens = std::make_shared<LossLens>(*now_.lens);
+    lens->note =
+        fmt::format("Running both needs {} more{}, and {} are free. Choose a smaller batch or sequence.",
+                    bytes_text(static_cast<double>(demand.needed_bytes)), demand.place,
+                    bytes_text(static_cast<double>(demand.free_bytes)));
+    now_.lens = std::move(lens);
+    return publish();
+  }
+  passes_.push_back(Pass::LossFused);
+  passes_.push_back(Pass::LossGathered);
+}
+
+// A first pass reads the loss and warms up, a second one is timed.
+void Session::Worker::begin_loss(LossForm form) {
+  loss_plan_ = make_plan(plan_program(with_loss(now_.settings, form)));
+  loss_executor_ = std::make_unique<Executor>(loss_plan_, Beside::AWindow);
+  loss_reader_ = std::make_shared<LossReader>();
+  loss_executor_->observe({loss_reader_});
+  loss_timed_ = false;
+  loss_executor_->start(loss_executor_->steps());
+}
+
+bool Session::Worker::wait_for_loss(double seconds) {
+  if (!loss_executor_->wait_for(seconds)) return false;
+  if (loss_timed_) return true;
+  loss_timed_ = true;
+  loss_executor_->observe({});
+  loss_executor_->rewind();
+  loss_executor_->start(loss_executor_->steps());
+  return false;
+}
+
+void Session::Worker::finish_loss(LossForm form) {
+  auto lens = std::make_shared<LossLens>(*now_.lens);
+  LossFigures& figures = form == LossForm::Fused ? lens->fused : lens->gathered;
+  figures.loss = loss_reader_->loss();
+  take_measured(figures, *loss_plan_, *loss_executor_);
+  now_.lens = std::move(lens);
+  loss_executor_.reset();
+  loss_plan_ = nullptr;
+}
+
+// Halts at a step boundary and forgets what was still to be done.
+void Session::Worker::stop_passes() {
+  record_result();
+  if (pass_running_ && executor_ && !passes_.empty() && passes_.front() != Pass::Ceiling) {
+    if (passes_.front() == Pass::Serial) {
+      serial_executor_.reset();
+    } else if (passes_.front() == Pass::LossFused || passes_.front() == Pass::LossGathered) {
+      loss_executor_.reset();
+    } else {
+      executor_->pause();
+      executor_->wait();
+      if (passes_.front() == Pass::Sample) now_.position = executor_->position();
+    }
+  }
+  passes_.clear();
+  pass_running_ = false;
+  now_.activity.clear();
+}
+
+// The position a person sees changes at once: what the steps before it left is known from the sampled pass,
+// and the engine, whose arenas hold the real state, follows.
+void Session::Worker::move_to(size_t position) {
+  const bool sampling = !passes_.empty() && passes_.front() == Pass::Sample;
+  if (sampling) stop_passes();
+  ensure_executor();
+  now_.position = position;
+  now_.state = position == now_.plan->program.steps.size() ? RunState::Done : RunState::Paused;
+  move_target_ = position;
+  if (passes_.empty() || passes_.back() != Pass::Move) passes_.push_back(Pass::Move);
+  publish();
+}
+
+void Session::Worker::begin_pass() {
+  const Pass pass = passes_.front();
+  pass_running_ = true;
+  if (pass != Pass::Move) now_.activity = activity_of(pass);
+  const size_t steps = now_.plan->program.steps.size();
+  switch (pass) {
+    case Pass::Sample:
+      if (!sampler_) {
+        sampler_ = std::make_shared<Sampler>(now_.plan->program);
+        executor_->rewind();
+        now_.position = 0;
+        result_ = Result{};
+        result_.plan = now_.plan;
+        result_.communicator = executor_->communicator();
+        result_.machine = machine_;
+        result_.not_exact = why_not_exact(sampler_->plan());
+      }
+      now_.state = RunState::Running;
+      executor_->observe({sampler_});
+      executor_->start(steps);
+      break;
+    case Pass::WarmUp:
+    case Pass::Time:
+      executor_->observe({});
+      executor_->rewind();
+      executor_->start(steps);
+      break;
+    case Pass::Serial:
+      serial_ = nullptr;
+      serial_in_progress_ = std::make_shared<SerialReference>();
+      serial_executor_ = std::make_unique<Executor>(make_plan(plan_serial(now_.settings)), Beside::AWindow);
+      serial_executor_->observe({serial_in_progress_});
+      serial_executor_->start(serial_executor_->steps());
+      break;
+    case Pass::Compare:
+      parity_ = std::make_shared<ParityCheck>(now_.plan->program, serial_, true);
+      executor_->observe({parity_});
+      executor_->rewind();
+      executor_->start(steps);
+      break;
+    case Pass::Ceiling:
+      // In a thread of its own: a change of settings need not wait for it.
+      if (!ceiling_.valid()) {
+        ceiling_ = std::async(std::launch::async, [settings = now_.settings,
+                                                   shapes = gemm_shapes(plan_serial(now_.settings), 0)] {
+          double flops = 0;
+          try {
+            flops = measure_ceiling(settings, shapes, kCeilingRepetitions).best().median_flops;
+          } catch (const Error&) {
+            // No room on the GPU beside a run: what the run reaches will do.
+          }
+          return std::make_pair(ceiling_of(settings), flops);
+        });
+      }
+      break;
+    case Pass::LossFused:
+      begin_loss(LossForm::Fused);
+      break;
+    case Pass::LossGathered:
+      begin_loss(LossForm::Gather);
+      break;
+    case Pass::Move:
+      // A first run may have been interrupted while it was sampled: keep sampling where it goes on.
+      executor_->observe(result_.timed || !sampler_ ? std::vector<std::shared_ptr<StepObserver>>{}
+                                                    : std::vector<std::shared_ptr<StepObserver>>{sampler_});
+      executor_->start(move_target_);
+      break;
+  }
+  publish();
+}
+
+// True when the pass that runs is over; what a rank threw, this throws.
+bool Session::Worker::wait_for_pass(double seconds) {
+  switch (passes_.front()) {
+    case Pass::Serial:
+      return serial_executor_->wait_for(seconds);
+    case Pass::LossFused:
+    case Pass::LossGathered:
+      return wait_for_loss(seconds);
+    case Pass::Ceiling:
+      return ceiling_.wait_for(std::chrono::duration<double>(seconds)) == std::future_status::ready;
+    default:
+      return executor_->wait_for(seconds);
+  }
+}
+
+void Session::Worker::finish_pass() {
+  const Pass pass = passes_.front();
+  passes_.pop_front();
+  pass_running_ = false;
+  const Program& program = now_.plan->program;
+  switch (pass) {
+    case Pass::Sample:
+      now_.position = program.steps.size();
+      now_.state = RunState::Done;
+      result_.high_water_bytes.clear();
+      for (int rank = 0; rank < program.ranks(); ++rank) {
+        result_.high_water_bytes.push_back(executor_->high_water_bytes(rank));
+      }
+      break;
+    case Pass::WarmUp:
+      break;
+    case Pass::Time:
+      set_times(result_, executor_->events(program.ranks() * program.replicas()));
+      result_.times = std::make_shared<TimeComparison>(compare_times(*now_.plan, result_.events));
+      to_record_ = true;
+      queue_comparison();
+      if (const auto known = ceilings_.find(ceiling_of(now_.settings)); known != ceilings_.end()) {
+        // It may be that of smaller products, or of a worse moment: then it is measured again, on this run's.
+        if (result_.flops_per_second > known->second)
+          passes_.push_back(Pass::Ceiling);
+        else
+          result_.gemm_ceiling_flops = known->second;
+      }
+      break;
+    case Pass::Serial:
+      serial_executor_.reset();
+      serial_ = std::move(serial_in_progress_);
+      serial_settings_ = serial_settings(now_.settings);
+      break;
+    case Pass::Compare:
+      result_.parity = parity_->results();
+      result_.parity_summary = summarise(program, result_.parity);
+      parity_.reset();
+      break;
+    case Pass::Ceiling: {
+      const auto [of, flops] = ceiling_.get();
+      double& ceiling = ceilings_[of];
+      ceiling = std::max(ceiling, flops);
+      if (of == ceiling_of(now_.settings)) {
+        ceiling = std::max(ceiling, result_.flops_per_second);  // what was reached can be reached
+        result_.gemm_ceiling_flops = ceiling;
+      } else {
+        passes_.push_back(Pass::Ceiling);  // begun for older settings; theirs is known now, ours is not
+      }
+      break;
+    }
+    case Pass::LossFused:
+      finish_loss(LossForm::Fused);
+      break;
+    case Pass::LossGathered:
+      finish_loss(LossForm::Gather);
+      break;
+    case Pass::Move:
+      break;
+  }
+  if (passes_.empty()) {
+    now_.activity.clear();
+    record_result();
+  }
+  publish();
+}
+
+// Of a run that ends early: how far each rank came, unless the run has been timed whole.
+void Session::Worker::keep_what_was_done() {
+  const Program& program = now_.plan->program;
+  now_.position = executor_->position();
+  if (result_.plan != now_.plan) return;
+  if (!result_.timed) result_.events = executor_->events(program.ranks() * program.replicas());
+  if (result_.parity.empty())
+    result_.not_compared = "The run ended early, so nothing of it was compared with T = 1.";
+}
+
+void Session::Worker::stop_with(RunState state, const std::string& message,
+                                std::optional<RunFailure> failure) {
+  record_result();
+  const Pass pass = passes_.empty() ? Pass::Move : passes_.front();
+  const bool elsewhere = pass == Pass::Serial || pass == Pass::Ceiling || pass == Pass::LossFused ||
+                         pass == Pass::LossGathered;  // its steps are another plan's
+  if (elsewhere || !executor_) failure.reset();
+  if (failure) keep_what_was_done();
+  passes_.clear();
+  pass_running_ = false;
+  executor_.reset();
+  serial_executor_.reset();
+  loss_executor_.reset();
+  now_.state = state;
+  now_.message = message;
+  now_.failure = std::move(failure);
+  now_.activity.clear();
+  publish();
+}
+
+}  // namespace shardlens

@@ -1,0 +1,109 @@
+// The Session's worker: its thread, its queue and the passes it makes. Private to the session's two files.
+//
+// Protocol. The worker takes from its mailbox between waits of a few milliseconds, so a new wish interrupts
+// whatever runs. What is to be done is a list of passes over the
+// Program: one that samples every tensor, two that are only timed (the first warms up), one serial run, one
+// that compares. Each pass is a real execution of the same Program; runs are deterministic, so pictures,
+// times and errors belong together though they were taken in different passes. A Snapshot is copied out after
+// every change and never touched again.
+#pragma once
+
+#include <deque>
+#include <future>
+#include <map>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include "engine/runtime/executor.h"
+#include "engine/runtime/mailbox.h"
+#include "engine/runtime/measure/loss_lens.h"
+#include "engine/runtime/parity.h"
+#include "engine/runtime/plan.h"
+#include "engine/runtime/recordings/run_recorder.h"
+#include "engine/runtime/sampler.h"
+#include "engine/runtime/session/session.h"
+
+namespace shardlens {
+
+enum class Pass { Sample, WarmUp, Time, Serial, Compare, Ceiling, Move, LossFused, LossGathered };
+
+class Session::Worker {
+ public:
+  Worker(const Settings& settings, Begin begin) {
+    now_.settings = settings;
+    machine_ = machine_description();
+    if (begin == Begin::WhenAsked) {
+      now_.state = RunState::Cancelled;
+      now_.message = "Nothing has run yet.";
+    }
+    publish();
+    if (begin == Begin::AtOnce) mail_.send(command::SetSettings{settings});
+    thread_ = std::thread([this] { main(); });
+  }
+
+  ~Worker() {
+    mail_.close();
+    thread_.join();
+  }
+
+  Mailbox<Command, Snapshot>& mail() { return mail_; }
+
+ private:
+  void main();
+  std::optional<Command> take_command();
+  void handle(Command command);
+  void set_settings(const Settings& settings);
+  void begin_pass();
+  bool wait_for_pass(double seconds);
+  void finish_pass();
+  void queue_whole_run();
+  void queue_comparison();
+  void plan_recompute();
+  void queue_losses();
+  void begin_loss(LossForm form);
+  bool wait_for_loss(double seconds);
+  void finish_loss(LossForm form);
+  void move_to(size_t position);
+  void stop_passes();
+  void ensure_executor();
+  void keep_what_was_done();
+  void stop_with(RunState state, const std::string& message, std::optional<RunFailure> failure = {});
+  void publish();
+  void record_result();
+  void follow_recording();
+
+  Mailbox<Command, Snapshot> mail_;
+
+  // the worker's own
+  Snapshot now_;
+  std::string machine_;
+  Result result_;
+  std::unique_ptr<Executor> executor_;
+  std::unique_ptr<Executor> serial_executor_;
+  std::unique_ptr<Executor> loss_executor_;  ///< the loss in one of its two forms
+  std::shared_ptr<const Plan> loss_plan_;
+  std::shared_ptr<LossReader> loss_reader_;
+  bool loss_timed_ = false;  ///< it has been read, and the pass that runs is the timed one
+  std::shared_ptr<Sampler> sampler_;
+  std::shared_ptr<ParityCheck> parity_;
+  std::shared_ptr<SerialReference> serial_;
+  Settings serial_settings_;
+  std::shared_ptr<SerialReference> serial_in_progress_;
+  /// What a ceiling is of: where ranks compute, TF32, and in what.
+  using CeilingOf = std::tuple<BackendChoice, bool, DType>;
+  static CeilingOf ceiling_of(const Settings& settings) {
+    return {settings.backend, settings.tf32, settings.dtype};
+  }
+  /// Being measured; may outlive the settings that asked.
+  std::future<std::pair<CeilingOf, double>> ceiling_;
+  std::map<CeilingOf, double> ceilings_;  ///< FLOP/s of all cores or GPUs together, measured once per process
+  std::deque<Pass> passes_;
+  bool pass_running_ = false;
+  size_t move_target_ = 0;
+  RunRecorder recordings_{"studio"};
+  bool to_record_ = false;  ///< the run is whole and timed, and not in its recording yet
+  std::thread thread_;
+};
+
+}  // namespace shardlens

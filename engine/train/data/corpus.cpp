@@ -1,0 +1,323 @@
+// A corpus made ready for training.
+#include "engine/train/data/corpus.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "engine/config/error.h"
+#include "engine/io/json.h"
+#include "engine/train/data/documents.h"
+#include "engine/train/data/near_duplicates.h"
+#include "engine/train/data/windows.h"
+#include "engine/train/tokenizer/clean_text.h"
+#include "engine/train/tokenizer/sentencepiece_tokenizer.h"
+#include "engine/train/tokenizer/wordpiece_tokenizer.h"
+
+namespace shardlens {
+namespace {
+
+namespace fs = std::filesystem;
+using Progress = std::function<void(const CorpusProgress&)>;
+
+constexpr std::string_view kSentencePiece = "sentencepiece:", kWordPiece = "wordpiece:";  // learned
+constexpr size_t kLearnedTextBytes = size_t{64} << 20;  // a vocabulary learned from more is no better
+constexpr const char* kFacts = "corpus.json";
+constexpr const char* kTokenizer = "tokenizer";
+constexpr const char* kStaged = "documents.tokens";
+constexpr const char* kTrain = "train.tokens";
+constexpr const char* kValidation = "validation.tokens";
+constexpr const char* kTest = "test.tokens";
+// All there is in a corpus, and while one is made.
+constexpr std::array<std::string_view, 6> kFiles = {kFacts, kTokenizer, kStaged, kTrain, kValidation, kTest};
+constexpr int kVersion = 1;
+
+std::string join_path(const std::string& folder, const char* file) {
+  return (fs::path(folder) / file).string();
+}
+
+void check(const CorpusOptions& options) {
+  if (options.sources.empty())
+    throw request_error("a corpus needs a text; give --text FILE or --text sample");
+  const bool shares_fit =
+      options.validation >= 0 && options.test >= 0 && options.validation + options.test < 1;
+  if (!shares_fit)
+    throw request_error(
+        fmt::format("validation {} and test {} are shares of the documents: at least 0, together below 1",
+                    options.validation, options.test));
+  if (!(options.jaccard > 0 && options.jaccard <= 1))
+    throw request_error(fmt::format("a Jaccard similarity of {} is not possible; choose above 0, at most 1",
+                                    options.jaccard));
+}
+
+// Calls on_document for every cleaned document of every source.
+void for_each_document(const CorpusOptions& options, const std::string& phase, const Progress& on_progress,
+                       const std::function<void(std::string&&, bool changed)>& on_document) {
+  CorpusProgress progress{phase, 0, 0, 0};
+  for (const std::string& source : options.sources) progress.bytes += source_bytes(source);
+  int64_t before = 0;
+  for (const std::string& source : options.sources) {
+    int64_t read = 0;
+    read_documents(source, [&](const std::string& document, int64_t bytes_read) {
+      std::string cleaned = clean_text(document);
+      const bool changed = cleaned != document;
+      on_document(std::move(cleaned), changed);
+      read = bytes_read;
+      progress.bytes_read = before + read;
+      ++progress.documents;
+      if (on_progress) on_progress(progress);
+    });
+    before += read;
+  }
+}
+
+std::shared_ptr<const Tokenizer> make_tokenizer(const CorpusOptions& options, const Progress& on_progress) {
+  const bool word_piece = options.tokenizer.starts_with(kWordPiece);
+  if (!word_piece && !options.tokenizer.starts_with(kSentencePiece)) return load_tokenizer(options.tokenizer);
+  const std::string number = options.tokenizer.substr((word_piece ? kWordPiece : kSentencePiece).size());
+  int32_t vocab_size = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), vocab_size);
+  if (error != std::errc() || end != number.data() + number.size())
+    throw request_error(fmt::format("\"{}\" is no vocabulary size; write for example {}8000",
+                                    options.tokenizer, word_piece ? kWordPiece : kSentencePiece));
+  std::vector<std::string> texts;
+  size_t bytes = 0;
+  for_each_document(options, "learning the vocabulary", on_progress, [&](std::string&& document, bool) {
+    if (bytes >= kLearnedTextBytes) return;
+    bytes += document.size();
+    texts.push_back(std::move(document));
+  });
+  if (word_piece) return WordPieceTokenizer::train(texts, vocab_size);
+  return SentencePieceTokenizer::train(texts, vocab_size);
+}
+
+// All documents that are kept, in order, in one file.
+void stage(const CorpusOptions& options, const Tokenizer& tokenizer, const std::string& path,
+           const Progress& on_progress, CorpusReport& report) {
+  TokenFileWriter writer(path, tokenizer);
+  NearDuplicates duplicates(options.jaccard);
+  int64_t longest = 0;
+  for_each_document(options, "encoding", on_progress, [&](std::string&& document, bool changed) {
+    ++report.documents_read;
+    report.documents_cleaned += changed;
+    std::vector<int32_t> ids = tokenizer.encode(document);
+    const auto tokens = static_cast<int64_t>(ids.size());
+    longest = std::max(longest, tokens);
+    if (tokens < options.shortest_tokens) {
+      ++report.documents_short;
+      return;
+    }
+    if (options.jaccard < 1 && duplicates.seen(document)) {
+      ++report.documents_duplicate;
+      return;
+    }
+    report.text_bytes += static_cast<int64_t>(document.size());
+    if (const auto end = tokenizer.end_of_text()) ids.push_back(*end);
+    writer.add(ids);
+  });
+  const std::string sources = fmt::format("{}", fmt::join(options.sources, ", "));
+  if (report.documents_read == 0)
+    throw request_error(fmt::format("there is no text in {}: the corpus is empty", sources));
+  if (writer.documents() == 0)
+    throw request_error(
+        fmt::format("nothing is left of the {} documents in {}: each has fewer than {} tokens (the longest "
+                    "{}); give it more text "
+                    "or lower --min-tokens",
+                    report.documents_read, sources, options.shortest_tokens, longest));
+  writer.commit();
+}
+
+// What a corpus may be put over: a corpus, or what a preparation that was broken off left of one.
+void check_place(const std::string& folder) {
+  std::error_code none;
+  if (fs::exists(join_path(folder, kFacts), none)) return;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, none)) {
+    const std::string name = entry.path().filename();
+    const bool ours = std::any_of(kFiles.begin(), kFiles.end(), [&](std::string_view file) {
+      return name == file || name.starts_with(std::string(file) + ".");  // half-written ones have more
+    });
+    if (ours) continue;
+    throw request_error(
+        fmt::format("{} holds something that is no corpus ({}, and no {}); give a new or an empty folder",
+                    folder, name, kFacts));
+  }
+}
+
+// The outermost folder of `folder` that is not there yet; empty where all are.
+fs::path first_missing(const std::string& folder) {
+  fs::path missing;
+  std::error_code unknown;
+  for (fs::path at = fs::absolute(folder).lexically_normal();
+       !fs::exists(at, unknown) && at.has_relative_path(); at = at.parent_path())
+    if (at.has_filename()) missing = at;
+  return missing;
+}
+
+// Removes `folder` and the empty ones around it up to `outermost`; nothing where that is empty.
+void remove_made(const std::string& folder, const fs::path& outermost) {
+  if (outermost.empty()) return;
+  std::error_code ignored;
+  fs::remove_all(folder, ignored);
+  for (fs::path at = fs::absolute(folder).lexically_normal(); at != outermost && at.has_relative_path();) {
+    at = at.parent_path();
+    fs::remove(at, ignored);
+  }
+}
+
+// How many documents go where.
+struct Shares {
+  int64_t validation = 0, test = 0;
+};
+
+// A share above 0 gets at least one document, and so does train.
+Shares shares(const CorpusOptions& options, int64_t documents) {
+  const auto of = [&](double share) {
+    return share == 0 ? 0 : std::max<int64_t>(1, std::llround(share * static_cast<double>(documents)));
+  };
+  const Shares found{of(options.validation), of(options.test)};
+  if (found.validation + found.test >= documents)
+    throw request_error(
+        fmt::format("{} documents are too few for train, validation and test; give it more text, or set "
+                    "--validation 0 --test 0",
+                    documents));
+  return found;
+}
+
+void split(const CorpusOptions& options, const Shares& shares, const Tokenizer& tokenizer,
+           const TokenFile& staged, const std::string& folder, CorpusReport& report) {
+  TokenFileWriter train_file(join_path(folder, kTrain), tokenizer);
+  std::optional<TokenFileWriter> validation_file, test_file;
+  if (shares.validation > 0) validation_file.emplace(join_path(folder, kValidation), tokenizer);
+  if (shares.test > 0) test_file.emplace(join_path(folder, kTest), tokenizer);
+  const int64_t documents = staged.documents();
+  for (int64_t i = 0; i < documents; ++i) {
+    const auto place = static_cast<int64_t>(
+        shuffled(static_cast<uint64_t>(i), static_cast<uint64_t>(documents), options.seed, 0));
+    TokenFileWriter& file = place < shares.test                       ? *test_file
+                            : place < shares.test + shares.validation ? *validation_file
+                                                                      : train_file;
+    file.add(staged.document(i));
+  }
+  const auto finish = [](TokenFileWriter& file) {
+    file.commit();
+    return SplitCounts{file.documents(), file.tokens()};
+  };
+  report.train = finish(train_file);
+  if (validation_file) report.validation = finish(*validation_file);
+  if (test_file) report.test = finish(*test_file);
+}
+
+nlohmann::ordered_json facts(const CorpusOptions& options, const CorpusReport& report) {
+  nlohmann::ordered_json json = {{"version", kVersion},
+                                 {"sources", options.sources},
+                                 {"shortest_tokens", options.shortest_tokens},
+                                 {"jaccard", options.jaccard},
+                                 {"seed", options.seed}};
+  json.update(to_json(report));
+  return json;
+}
+
+}  // namespace
+
+nlohmann::ordered_json to_json(const CorpusReport& report) {
+  const auto counts = [](const SplitCounts& split) {
+    return nlohmann::ordered_json{{"documents", split.documents}, {"tokens", split.tokens}};
+  };
+  return {{"tokenizer", report.tokenizer},
+          {"vocab_size", report.vocab_size},
+          {"documents_read", report.documents_read},
+          {"documents_cleaned", report.documents_cleaned},
+          {"documents_short", report.documents_short},
+          {"documents_duplicate", report.documents_duplicate},
+          {"text_bytes", report.text_bytes},
+          {"unigram_entropy_nats", report.unigram_entropy_nats},
+          {"train", counts(report.train)},
+          {"validation", counts(report.validation)},
+          {"test", counts(report.test)}};
+}
+
+CorpusReport prepare_corpus(const CorpusOptions& options, const std::string& folder,
+                            const Progress& on_progress) {
+  check(options);
+  check_place(folder);
+  const std::shared_ptr<const Tokenizer> tokenizer = make_tokenizer(options, on_progress);
+  const fs::path made = first_missing(folder);
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error || !fs::is_directory(folder)) {
+    const bool is_file = fs::exists(folder) && !fs::is_directory(folder);
+    throw request_error(fmt::format("cannot make the folder {}: {}", folder,
+                                    is_file ? "a file of that name is there" : error.message()));
+  }
+  CorpusReport report;
+  report.tokenizer = tokenizer->name();
+  report.vocab_size = tokenizer->vocab_size();
+  const std::string staged_path = join_path(folder, kStaged);
+  try {
+    stage(options, *tokenizer, staged_path, on_progress, report);
+    const TokenFile staged(staged_path);
+    const Shares found = shares(options, staged.documents());
+    // From here on the folder holds no whole corpus until corpus.json is back.
+    for (const char* file : {kFacts, kTrain, kValidation, kTest}) fs::remove(join_path(folder, file));
+    split(options, found, *tokenizer, staged, folder, report);
+    fs::remove(staged_path);
+    report.unigram_entropy_nats = unigram_entropy_nats(TokenFile(join_path(folder, kTrain)));
+    save_tokenizer(*tokenizer, join_path(folder, kTokenizer));
+    write_file_atomically(join_path(folder, kFacts), facts(options, report).dump(1) + "\n");
+  } catch (...) {
+    fs::remove(staged_path, error);
+    remove_made(folder, made);
+    throw;
+  }
+  return report;
+}
+
+bool is_corpus(const std::string& folder) {
+  return fs::is_regular_file(join_path(folder, kFacts));
+}
+
+Corpus open_corpus(const std::string& folder, const std::string& name) {
+  if (!is_corpus(folder))
+    throw request_error(
+        fmt::format("{} holds no corpus (no {}); prepare one with shardlens-cli data --text FILE --out {}",
+                    folder, kFacts, folder));
+  const std::string facts_path = join_path(folder, kFacts);
+  const nlohmann::json facts = read_json_file(facts_path);
+  if (!facts.is_object() || facts.value("version", 0) != kVersion)
+    throw request_error(
+        fmt::format("{} is not of version {}; prepare the corpus again", facts_path, kVersion));
+  Corpus corpus;
+  corpus.tokenizer = load_tokenizer(join_path(folder, kTokenizer));
+  const auto open = [&](const char* file) {
+    const auto tokens = std::make_shared<const TokenFile>(join_path(folder, file), name);
+    tokens->require(*corpus.tokenizer);
+    return tokens;
+  };
+  corpus.train = open(kTrain);
+  for (auto [file, target] : {std::pair{kValidation, &corpus.validation}, {kTest, &corpus.test}}) {
+    if (fs::exists(join_path(folder, file))) *target = open(file);
+  }
+  return corpus;
+}
+
+double unigram_entropy_nats(const TokenFile& file) {
+  std::vector<int64_t> counts(static_cast<size_t>(file.source().vocab_size));
+  for (int64_t i = 0; i < file.documents(); ++i) {
+    for (const int32_t id : file.document(i)) ++counts[static_cast<size_t>(id)];
+  }
+  double entropy = 0;
+  for (const int64_t count : counts) {
+    if (count == 0) continue;
+    const double share = static_cast<double>(count) / static_cast<double>(file.tokens());
+    entropy -= share * std::log(share);
+  }
+  return entropy;
+}
+
+}  // namespace shardlens

@@ -1,0 +1,241 @@
+// A corpus as token ids in one file.
+#include "engine/train/data/token_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+#include "engine/config/error.h"
+#include "engine/record/sample.h"
+
+namespace shardlens {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "token files are little-endian");
+
+constexpr uint32_t kVersion = 1;
+constexpr std::array<char, 8> kHeaderMagic = {'S', 'L', 'T', 'O', 'K', 'E', 'N', 'S'};
+constexpr std::array<char, 8> kFooterMagic = {'S', 'L', 'T', 'O', 'K', 'E', 'N', 'D'};
+constexpr size_t kBufferBytes = size_t{1} << 20;
+
+struct Header {
+  std::array<char, 8> magic = kHeaderMagic;
+  uint32_t version = kVersion;
+  uint32_t token_bytes = 0;
+  int32_t vocab_size = 0;
+  int32_t end_of_text = -1;
+  uint64_t fingerprint = 0;
+  std::array<char, 32> tokenizer{};  // zero-terminated
+};
+static_assert(sizeof(Header) == 64);
+
+struct Footer {
+  uint64_t documents = 0;
+  uint64_t tokens = 0;
+  uint64_t hash = 0;
+  std::array<char, 8> magic = kFooterMagic;
+};
+static_assert(sizeof(Footer) == 32);
+
+// The hash of a file is the chain of the hashes of its parts: header, each document, index.
+uint64_t chain(uint64_t hash, const void* part, size_t bytes) {
+  const std::array<uint64_t, 2> links = {hash, hash_bytes(part, bytes)};
+  return hash_bytes(links.data(), sizeof(links));
+}
+
+size_t padding(size_t bytes) {
+  return (8 - bytes % 8) % 8;
+}
+
+// The ids as they lie in the file.
+template <class Stored>
+std::vector<Stored> narrow(std::span<const int32_t> ids) {
+  return {ids.begin(), ids.end()};
+}
+
+}  // namespace
+
+TokenFileWriter::TokenFileWriter(const std::string& path, const Tokenizer& tokenizer)
+    : file_(path),
+      path_(path),
+      source_{tokenizer.name(), tokenizer.fingerprint(), tokenizer.vocab_size(),
+              tokenizer.end_of_text().value_or(-1)},
+      token_bytes_(source_.vocab_size <= 1 << 16 ? 2 : 4),
+      starts_{0} {
+  Header header;
+  header.token_bytes = static_cast<uint32_t>(token_bytes_);
+  header.vocab_size = source_.vocab_size;
+  header.end_of_text = source_.end_of_text;
+  header.fingerprint = source_.fingerprint;
+  if (source_.tokenizer.size() >= header.tokenizer.size())
+    throw std::logic_error("a tokenizer's name has at most 31 letters");
+  std::copy(source_.tokenizer.begin(), source_.tokenizer.end(), header.tokenizer.begin());
+  append(&header, sizeof(header));
+  hash_ = chain(hash_, &header, sizeof(header));
+}
+
+void TokenFileWriter::append(const void* data, size_t bytes) {
+  buffer_.append(static_cast<const char*>(data), bytes);
+  if (buffer_.size() >= kBufferBytes) flush();
+}
+
+void TokenFileWriter::flush() {
+  file_.write(buffer_.data(), buffer_.size());
+  buffer_.clear();
+}
+
+void TokenFileWriter::add(std::span<const int32_t> document) {
+  for (const int32_t id : document) {
+    if (id < 0 || id >= source_.vocab_size)
+      throw std::logic_error(
+          fmt::format("token {} lies outside the vocabulary of {}", id, source_.vocab_size));
+  }
+  const auto store = [&](const auto& ids) {
+    const size_t bytes = ids.size() * sizeof(ids[0]);
+    append(ids.data(), bytes);
+    hash_ = chain(hash_, ids.data(), bytes);
+  };
+  if (token_bytes_ == 2) {
+    store(narrow<uint16_t>(document));
+  } else {
+    store(narrow<uint32_t>(document));
+  }
+  starts_.push_back(starts_.back() + document.size());
+}
+
+void TokenFileWriter::commit() {
+  const uint64_t zeros = 0;
+  append(&zeros, padding(static_cast<size_t>(starts_.back()) * token_bytes_));
+  const size_t index_bytes = starts_.size() * sizeof(uint64_t);
+  append(starts_.data(), index_bytes);
+  Footer footer;
+  footer.documents = static_cast<uint64_t>(documents());
+  footer.tokens = starts_.back();
+  footer.hash = chain(hash_, starts_.data(), index_bytes);
+  append(&footer, sizeof(footer));
+  flush();
+  file_.commit();
+}
+
+TokenFile::TokenFile(const std::string& path, const std::string& name) : name_(name.empty() ? path : name) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) throw request_error(fmt::format("cannot open {}: {}", path, std::strerror(errno)));
+  struct stat status {};
+  const bool regular = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+  void* mapped = MAP_FAILED;
+  if (regular && status.st_size > 0) {
+    size_ = static_cast<size_t>(status.st_size);
+    mapped = mmap(nullptr, size_, PROT_READ, MAP_SHARED, file, 0);
+  }
+  const int reason = errno;
+  close(file);
+  if (!regular) throw request_error(fmt::format("{} is not a regular file", path));
+  if (size_ > 0 && mapped == MAP_FAILED)
+    throw run_error(fmt::format("cannot map {} into memory: {}", path, std::strerror(reason)));
+  bytes_ = size_ > 0 ? static_cast<const unsigned char*>(mapped) : nullptr;
+  try {
+    open_and_check();
+  } catch (...) {
+    if (bytes_) munmap(const_cast<unsigned char*>(bytes_), size_);
+    throw;
+  }
+}
+
+TokenFile::~TokenFile() {
+  munmap(const_cast<unsigned char*>(bytes_), size_);
+}
+
+void TokenFile::open_and_check() {
+  const auto refuse = [&](const std::string& why) {
+    throw request_error(fmt::format("{} {}; prepare the corpus again with shardlens-cli data", name_, why));
+  };
+  Header header;
+  if (size_ < sizeof(header) || std::memcmp(bytes_, kHeaderMagic.data(), kHeaderMagic.size()) != 0)
+    refuse("is not a token file (it does not begin with SLTOKENS)");
+  std::memcpy(&header, bytes_, sizeof(header));
+  if (header.version != kVersion)
+    refuse(fmt::format("is a token file of version {}, this program reads version {}", header.version,
+                       kVersion));
+
+  Footer footer;
+  if (size_ < sizeof(header) + sizeof(footer)) refuse("is cut short: it ends after its header");
+  std::memcpy(&footer, bytes_ + size_ - sizeof(footer), sizeof(footer));
+  if (footer.magic != kFooterMagic) refuse("is cut short: it does not end with SLTOKEND");
+  const bool plausible = (header.token_bytes == 2 || header.token_bytes == 4) && header.vocab_size > 0 &&
+                         header.tokenizer.back() == 0 && footer.tokens < size_ && footer.documents < size_;
+  const size_t token_bytes = plausible ? footer.tokens * header.token_bytes : 0;
+  const size_t index_at = sizeof(header) + token_bytes + padding(token_bytes);
+  const size_t index_bytes = plausible ? (footer.documents + 1) * sizeof(uint64_t) : 0;
+  if (!plausible || index_at + index_bytes + sizeof(footer) != size_)
+    refuse(fmt::format("is damaged: its {} bytes do not hold the {} tokens in {} documents it announces",
+                       size_, footer.tokens, footer.documents));
+
+  token_bytes_ = header.token_bytes;
+  documents_ = static_cast<int64_t>(footer.documents);
+  tokens_ = static_cast<int64_t>(footer.tokens);
+  starts_ = reinterpret_cast<const uint64_t*>(bytes_ + index_at);
+  source_ = {header.tokenizer.data(), header.fingerprint, header.vocab_size, header.end_of_text};
+  if (starts_[0] != 0 || starts_[documents_] != footer.tokens ||
+      !std::is_sorted(starts_, starts_ + documents_ + 1))
+    refuse("is damaged: its index of documents is not in order");
+
+  uint64_t hash = chain(0, &header, sizeof(header));
+  for (int64_t i = 0; i < documents_; ++i) {
+    hash = chain(hash, bytes_ + sizeof(header) + starts_[i] * token_bytes_,
+                 (starts_[i + 1] - starts_[i]) * token_bytes_);
+  }
+  hash = chain(hash, starts_, index_bytes);
+  if (hash != footer.hash) refuse("is damaged: its contents do not match its checksum");
+}
+
+void TokenFile::read(int64_t first, int64_t count, int32_t* out) const {
+  if (first < 0 || count < 0 || first + count > tokens_)
+    throw std::logic_error(
+        fmt::format("tokens [{}, {}) of {}, which has {}", first, first + count, name_, tokens_));
+  const unsigned char* tokens = bytes_ + sizeof(Header);
+  if (token_bytes_ == 2) {
+    const auto* from = reinterpret_cast<const uint16_t*>(tokens) + first;
+    std::copy(from, from + count, out);
+  } else {
+    const auto* from = reinterpret_cast<const uint32_t*>(tokens) + first;
+    std::copy(from, from + count, out);
+  }
+}
+
+std::vector<int32_t> TokenFile::document(int64_t index) const {
+  const int64_t first = document_begin(index);
+  std::vector<int32_t> ids(static_cast<size_t>(document_begin(index + 1) - first));
+  read(first, static_cast<int64_t>(ids.size()), ids.data());
+  return ids;
+}
+
+void TokenFile::require(const Tokenizer& tokenizer) const {
+  if (tokenizer.name() == source_.tokenizer && tokenizer.fingerprint() == source_.fingerprint) return;
+  throw request_error(
+      fmt::format("{} was made with the tokenizer {} ({} entries, fingerprint {:016x}), but the one given is "
+                  "{} ({} entries, "
+                  "fingerprint {:016x}); use the tokenizer that lies beside it, or prepare the corpus again "
+                  "with this one",
+                  name_, source_.tokenizer, source_.vocab_size, source_.fingerprint, tokenizer.name(),
+                  tokenizer.vocab_size(), tokenizer.fingerprint()));
+}
+
+void TokenFile::require_vocabulary(int64_t vocab_size) const {
+  if (vocab_size >= source_.vocab_size) return;
+  throw request_error(fmt::format(
+      "{} has ids up to {} (tokenizer {}, {} entries), but the model's vocabulary has {}; choose a model "
+      "with a "
+      "vocabulary of at least {}, or prepare the corpus with a smaller tokenizer",
+      name_, source_.vocab_size - 1, source_.tokenizer, source_.vocab_size, vocab_size, source_.vocab_size));
+}
+
+}  // namespace shardlens

@@ -1,0 +1,99 @@
+// A corpus as token ids in one file: written document by document, appearing whole or not at all, read
+// memory-mapped.
+//
+//   header   64 bytes: magic "SLTOKENS", version, bytes a token (2 or 4), vocabulary size, end-of-text id or
+//            -1, the tokenizer's fingerprint and name
+//   tokens   uint16 when the vocabulary has at most 65,536 entries, else uint32; zeros up to a multiple of 8
+//   index    uint64 x (documents + 1): where each document begins, in tokens, and where the last ends
+//   footer   32 bytes: documents, tokens, a hash of everything before, magic "SLTOKEND"
+//
+// All numbers are little-endian. What lies at the end is what is known last, so a corpus larger than memory
+// streams through, and a file that was cut short has no footer.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/io/atomic_file.h"
+#include "engine/train/tokenizer/tokenizer.h"
+
+namespace shardlens {
+
+/// What a token file says about the tokenizer it was made with.
+struct TokenSource {
+  std::string tokenizer;
+  uint64_t fingerprint = 0;
+  int32_t vocab_size = 0;
+  int32_t end_of_text = -1;  ///< -1: none
+};
+
+class TokenFileWriter {
+ public:
+  /// Throws a request Error if the file cannot be created.
+  TokenFileWriter(const std::string& path, const Tokenizer& tokenizer);
+
+  /// Appends a document, exactly these ids. Throws a run Error that names the file when the disk is full.
+  void add(std::span<const int32_t> document);
+
+  /// Writes index and footer and puts the file in its place.
+  void commit();
+
+  int64_t documents() const { return static_cast<int64_t>(starts_.size()) - 1; }
+  int64_t tokens() const { return static_cast<int64_t>(starts_.back()); }
+
+ private:
+  void append(const void* data, size_t bytes);
+  void flush();
+
+  AtomicFile file_;
+  std::string path_;
+  TokenSource source_;
+  size_t token_bytes_;
+  std::vector<uint64_t> starts_;
+  uint64_t hash_ = 0;
+  std::string buffer_;
+};
+
+class TokenFile {
+ public:
+  /// Opens and checks a file, reading it through once. Throws a request Error that names the file and says
+  /// what is wrong: not a token file, another version, cut short, damaged.
+  /// `name` is what errors call it; empty: its path.
+  explicit TokenFile(const std::string& path, const std::string& name = {});
+  ~TokenFile();
+  TokenFile(const TokenFile&) = delete;
+  TokenFile& operator=(const TokenFile&) = delete;
+
+  const std::string& name() const { return name_; }
+  const TokenSource& source() const { return source_; }
+  int64_t documents() const { return documents_; }
+  int64_t tokens() const { return tokens_; }
+
+  /// Where document `index` begins, in tokens; index == documents() gives the end of the last.
+  int64_t document_begin(int64_t index) const { return static_cast<int64_t>(starts_[index]); }
+
+  /// out[i] = token first + i, for 0 <= i < count.
+  void read(int64_t first, int64_t count, int32_t* out) const;
+  std::vector<int32_t> document(int64_t index) const;
+
+  /// Throws a request Error that names both unless the file was made with this very tokenizer.
+  void require(const Tokenizer& tokenizer) const;
+  /// Throws a request Error unless a model with `vocab_size` entries has one for every id of this file.
+  void require_vocabulary(int64_t vocab_size) const;
+
+ private:
+  void open_and_check();
+
+  std::string name_;
+  const unsigned char* bytes_ = nullptr;  // the whole file, mapped
+  size_t size_ = 0;
+  TokenSource source_;
+  size_t token_bytes_ = 0;
+  int64_t documents_ = 0, tokens_ = 0;
+  const uint64_t* starts_ = nullptr;
+};
+
+}  // namespace shardlens

@@ -1,0 +1,99 @@
+// Opening token files, or making them in a temporary folder.
+#include "engine/train/data/train_data.h"
+
+#include <fmt/format.h>
+#include <cstdlib>
+#include <filesystem>
+
+#include "engine/config/assets.h"
+#include "engine/config/error.h"
+#include "engine/io/atomic_file.h"
+#include "engine/train/data/corpus.h"
+#include "engine/train/data/documents.h"
+#include "engine/train/tokenizer/clean_text.h"
+
+namespace shardlens {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A folder of its own; the files in it stay readable once they are open.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() : path_(fs::temp_directory_path() / "shardlens-XXXXXX") {
+    std::string name = path_.string();
+    if (mkdtemp(name.data()) == nullptr)
+      throw run_error(fmt::format("cannot make a folder in {}", fs::temp_directory_path().string()));
+    path_ = name;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  std::string path() const { return path_.string(); }
+
+ private:
+  fs::path path_;
+};
+
+// As a whole corpus is prepared, but nothing is dropped: what a person hands over by name is read. One
+// document in twenty is for validation, where there are two or more.
+TrainData prepare(const std::string& where, const std::string& tokenizer) {
+  int64_t documents = 0;
+  read_documents(where, [&](const std::string&, int64_t) { ++documents; });
+  CorpusOptions options;
+  options.sources = {where};
+  options.tokenizer = tokenizer;
+  options.shortest_tokens = 1;
+  options.jaccard = 1;
+  options.test = 0;
+  if (documents < 2) options.validation = 0;
+  const TemporaryFolder folder;
+  prepare_corpus(options, folder.path());
+  const Corpus corpus = open_corpus(folder.path(), where);
+  return {corpus.tokenizer, corpus.train, corpus.validation};
+}
+
+}  // namespace
+
+std::string usual_tokenizer(const Model& model) {
+  if (has_tokenizer(model.name)) return model.name;
+  return model.architecture == Architecture::Gpt ? "bytes" : fmt::format("wordpiece:{}", model.vocab);
+}
+
+std::shared_ptr<const TokenFile> tokenise(const std::string& where, const Tokenizer& tokenizer) {
+  const TemporaryFolder folder;
+  const std::string path = (fs::path(folder.path()) / "text.tokens").string();
+  TokenFileWriter writer(path, tokenizer);
+  read_documents(where, [&](const std::string& document, int64_t) {
+    std::vector<int32_t> ids = tokenizer.encode(clean_text(document));
+    if (const auto end = tokenizer.end_of_text()) ids.push_back(*end);
+    writer.add(ids);
+  });
+  writer.commit();
+  return std::make_shared<const TokenFile>(path, where);
+}
+
+TrainData open_built_in_text(const Model& model) {
+  const TemporaryFolder folder;
+  const std::string path = (fs::path(folder.path()) / "genesis.txt").string();
+  write_file_atomically(path, std::string(asset("text/genesis.txt")));
+  return open_train_data(path, {}, model);
+}
+
+TrainData open_train_data(const std::string& where, const std::string& tokenizer, const Model& model) {
+  if (fs::path(where).extension() == ".tokens") {
+    TrainData data{load_tokenizer(tokenizer.empty() ? "bytes" : tokenizer),
+                   std::make_shared<const TokenFile>(where), nullptr};
+    data.train->require(*data.tokenizer);
+    return data;
+  }
+  if (!is_corpus(where)) return prepare(where, tokenizer.empty() ? usual_tokenizer(model) : tokenizer);
+  const Corpus corpus = open_corpus(where);
+  if (!tokenizer.empty()) corpus.train->require(*load_tokenizer(tokenizer));
+  return {corpus.tokenizer, corpus.train, corpus.validation};
+}
+
+}  // namespace shardlens

@@ -1,0 +1,214 @@
+// The worker behind a BreakSession.
+//
+// Protocol. send() appends to a queue under a lock; the worker takes everything from it between two steps. A
+// step is not interrupted but by Start, Stop, Clear and the end of the session, which cancel the run that is
+// going on; its executors exist as long as running_ points to it.
+#include "engine/train/experiments/break_session.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "engine/config/error.h"
+#include "engine/config/heads.h"
+#include "engine/config/presets.h"
+#include "engine/runtime/mailbox.h"
+#include "engine/train/data/train_data.h"
+#include "engine/train/experiments/break_run.h"
+
+namespace shardlens {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kPublishSeconds = 0.05;         // how often steps are published while they follow fast
+constexpr int64_t kManyParameters = 30'000'000;  // 50 steps take longer than a room waits
+constexpr int64_t kToyBatch = 4, kToySequence = 64;
+
+// The smallest model of the family, whole, where the settings are of one layer or of much more.
+std::optional<BreakSettings> toy_of(const Settings& settings) {
+  if (settings.block == Block::Model && parameter_count(settings.model) < kManyParameters)
+    return std::nullopt;
+  Settings toy;
+  toy.model = model_preset(settings.model.architecture == Architecture::Gpt ? "gpt2-tiny" : "bert-tiny");
+  toy.model.norm = settings.model.norm;
+  toy.split = settings.split;
+  toy.tp = std::clamp(settings.tp, 1, static_cast<int>(toy.model.heads));
+  toy.heads_policy = HeadsPolicy::Uneven;  // T is the model's, whatever the toy's heads
+  toy.dtype = settings.dtype;
+  toy.seed = settings.seed;
+  toy.dropout = settings.dropout;
+  toy.hardware = settings.hardware;
+  toy.batch = kToyBatch;
+  toy.seq = kToySequence;
+  toy.block = Block::Model;
+  const char* policy = divides_heads(toy.model, toy.tp) ? "" : " --heads-policy uneven";
+  return BreakSettings{toy, toy.model.title + ", whole model", "--model " + toy.model.name + policy};
+}
+
+}  // namespace
+
+class BreakSession::Worker {
+ public:
+  Worker() {
+    publish();
+    thread_ = std::thread([this] { main(); });
+  }
+
+  ~Worker() {
+    mail_.close([this] { cancel_running(); });
+    thread_.join();
+  }
+
+  void send(BreakCommand command) {
+    const bool only_looks = std::holds_alternative<break_command::Look>(command);
+    mail_.send(std::move(command), [&](const auto&) {
+      if (!only_looks) cancel_running();
+    });
+  }
+
+  const Mailbox<BreakCommand, BreakSnapshot>& mail() const { return mail_; }
+
+ private:
+  void main();
+  void handle(const BreakCommand& command);
+  void look(const Settings& settings);
+  void start(const break_command::Start& wish);
+  void make_step();
+  void let_go();
+  void stop_with(BreakState state, const std::string& message);
+  void publish();
+  void cancel_running() {
+    if (running_ != nullptr) running_->cancel();
+  }
+
+  // shared with callers
+  Mailbox<BreakCommand, BreakSnapshot> mail_;
+  BreakRun* running_ = nullptr;  ///< while it makes steps; under the mailbox's lock
+
+  // the worker's own
+  BreakSnapshot now_;
+  std::unique_ptr<BreakRun> run_;
+  Clock::time_point last_published_;
+  std::thread thread_;
+};
+
+void BreakSession::Worker::publish() {
+  ++now_.version;
+  last_published_ = Clock::now();
+  mail_.publish(std::make_shared<const BreakSnapshot>(now_));
+}
+
+void BreakSession::Worker::main() {
+  while (mail_.wait(run_ != nullptr)) {
+    try {
+      while (const std::optional<BreakCommand> command = mail_.take()) handle(*command);
+      if (run_) make_step();
+    } catch (const Error& error) {
+      // Cancelled by a command that is in the queue, and which says what comes next.
+      if (error.kind() == ErrorKind::Cancelled) {
+        let_go();
+        continue;
+      }
+      stop_with(error.kind() == ErrorKind::Request ? BreakState::Refused : BreakState::Failed, error.what());
+    } catch (const std::exception& error) {
+      stop_with(BreakState::Failed, error.what());
+    }
+  }
+  let_go();
+}
+
+void BreakSession::Worker::handle(const BreakCommand& command) {
+  if (const auto* wish = std::get_if<break_command::Look>(&command)) return look(wish->settings);
+  if (const auto* wish = std::get_if<break_command::Start>(&command)) return start(*wish);
+  let_go();
+  const bool clears = std::holds_alternative<break_command::Clear>(command);
+  if (clears) {
+    now_.planted.reset();
+    now_.report = nullptr;
+    now_.message.clear();
+    now_.state = BreakState::Idle;
+  } else if (now_.is_active()) {
+    now_.state = BreakState::Stopped;
+  }
+  publish();
+}
+
+void BreakSession::Worker::look(const Settings& settings) {
+  now_.looked_at = settings;
+  now_.choices.clear();
+  now_.toy = toy_of(settings);
+  for (const Fault fault : all_faults()) {
+    BreakChoice choice{fault, has_opportunity(settings, fault), {}};
+    // What only a whole model can get wrong is got wrong by one that trains in seconds.
+    const bool on_toy = now_.toy && facts_of(fault).settings.whole_model;
+    if (!choice.possible) choice.remedy = break_settings(on_toy ? now_.toy->settings : settings, fault);
+    if (!choice.possible && on_toy && choice.remedy) {
+      const std::string& more = choice.remedy->words;
+      choice.remedy->words = now_.toy->words + (more.empty() ? "" : ", " + more);
+    }
+    now_.choices.push_back(std::move(choice));
+  }
+  publish();
+}
+
+void BreakSession::Worker::start(const break_command::Start& wish) {
+  let_go();
+  now_.planted = wish.fault;
+  now_.report = nullptr;
+  now_.message.clear();
+  now_.state = BreakState::Preparing;
+  publish();
+  std::shared_ptr<const BatchSource> batches;
+  if (wish.settings.block == Block::Model) {
+    const TrainData data = open_built_in_text(wish.settings.model);
+    batches = make_batches(data.train, *data.tokenizer, wish.settings, wish.settings.seed);
+  }
+  BreakRequest request{wish.settings, wish.fault, wish.steps};
+  request.beside = Beside::AWindow;
+  run_ = std::make_unique<BreakRun>(request, batches, kBuiltInText);
+  now_.report = std::make_shared<const BreakReport>(run_->report());
+  now_.state = BreakState::Running;
+  publish();
+}
+
+void BreakSession::Worker::make_step() {
+  if (!mail_.begin_unless_called([this] { running_ = run_.get(); })) return;
+  run_->step();
+  const size_t looked_into = now_.report->probes.size();
+  const bool done = run_->done();
+  const std::chrono::duration<double> since = Clock::now() - last_published_;
+  if (!done && run_->report().probes.size() == looked_into && since.count() < kPublishSeconds) return;
+  now_.report = std::make_shared<const BreakReport>(run_->report());
+  if (done) {
+    now_.state = BreakState::Done;
+    let_go();
+  }
+  publish();
+}
+
+void BreakSession::Worker::let_go() {
+  mail_.locked([this] { running_ = nullptr; });
+  run_.reset();
+}
+
+void BreakSession::Worker::stop_with(BreakState state, const std::string& message) {
+  let_go();
+  now_.state = state;
+  now_.message = message;
+  publish();
+}
+
+BreakSession::BreakSession() : worker_(std::make_unique<Worker>()) {}
+BreakSession::~BreakSession() = default;
+void BreakSession::send(BreakCommand command) {
+  worker_->send(std::move(command));
+}
+std::shared_ptr<const BreakSnapshot> BreakSession::snapshot() const {
+  return worker_->mail().snapshot();
+}
+std::shared_ptr<const BreakSnapshot> BreakSession::wait_until_idle(double timeout_seconds) const {
+  return worker_->mail().wait_until_idle(timeout_seconds);
+}
+
+}  // namespace shardlens

@@ -1,0 +1,111 @@
+// The passes of a recording, made once more from its settings.
+#include "engine/train/experiments/run_again.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+
+#include "engine/config/error.h"
+#include "engine/config/hardware.h"
+#include "engine/runtime/plan.h"
+#include "engine/runtime/recordings/recorder.h"
+#include "engine/runtime/sampler.h"
+#include "engine/train/model_step.h"
+
+namespace shardlens {
+namespace {
+
+constexpr int64_t kMostPasses = 16;
+std::atomic<int> runs_again = 0;  // of this process: each has a file of its own
+constexpr PictureOptions kEveryTensor{.taken = PictureOptions::Taken::All, .extent = 1};  // for its hash
+
+// Where the hardware it was priced on is not known here, this machine is; it changes no value.
+Settings settings_here(Settings settings) {
+  try {
+    find_hardware(settings.hardware);
+  } catch (const Error&) {
+    settings.hardware = "this-machine";
+  }
+  return settings;
+}
+
+constexpr const char* kStopped = "the run that was to be compared was stopped";
+
+// The first pass is looked at, the second timed.
+void run_layer(const std::shared_ptr<const Plan>& plan, const std::string& path,
+               const std::stop_token& stop) {
+  Executor executor(plan);
+  const std::stop_callback cancel(stop, [&executor] { executor.cancel(kStopped); });
+  Recorder recorder(path, "step", *plan, executor.communicator(), {}, kEveryTensor);
+  executor.observe({std::make_shared<FiniteCheck>(plan->program.ranks()), recorder.pictures()});
+  executor.start(executor.steps());
+  executor.wait();
+  executor.observe({});
+  executor.rewind();
+  executor.start(executor.steps());
+  executor.wait();
+  recorder.take(executor);
+  recorder.finish();
+}
+
+void run_model(const std::shared_ptr<const Plan>& plan, const std::string& path, int passes,
+               double learning_rate, const std::stop_token& stop) {
+  ModelStepRequest request;
+  request.stop = stop;
+  request.updates = plan->program.settings.update ? passes : 0;
+  request.learning_rate = learning_rate;
+  std::unique_ptr<Recorder> recorder;
+  request.observer = [&](const Executor& executor) {
+    recorder = std::make_unique<Recorder>(path, "step", *plan, executor.communicator(), RecordingLimits{},
+                                          kEveryTensor);
+    return recorder->pictures();
+  };
+  request.after_pass = [&](const Executor& executor, double loss) {
+    recorder->take(executor, {{"loss", loss}});
+  };
+  run_model_step(plan, request);
+}
+
+}  // namespace
+
+RunAgain::RunAgain(const Recording& recording, const std::string& name, std::stop_token stop)
+    : path_((std::filesystem::temp_directory_path() /
+             fmt::format("run-again-{}-{}.shardlens", getpid(), ++runs_again))
+                .string()) {
+  try {
+    run(recording, name, stop);
+  } catch (...) {
+    std::filesystem::remove(path_);
+    throw;
+  }
+}
+
+RunAgain::~RunAgain() {
+  std::error_code ignored;
+  std::filesystem::remove(path_, ignored);
+}
+
+void RunAgain::run(const Recording& recording, const std::string& name, const std::stop_token& stop) {
+  const RecordingHeader& header = recording.header();
+  if (header.verb == "train")
+    throw request_error(fmt::format(
+        "{} is of a training, and the text it learned is not in it: record the same training here "
+        "and give both files",
+        name));
+  if (recording.passes() == 0) throw request_error(fmt::format("{} holds no pass to compare with", name));
+  const std::shared_ptr<const Plan> plan = make_plan(settings_here(header.program.settings));
+  check_runnable(*plan);
+  if (header.program.settings.block != Block::Model) return run_layer(plan, path_, stop);
+  double learning_rate = 0;
+  recording.metrics(0, 1, 1, [&](int64_t, const std::string& metric, double value) {
+    if (metric == "learning_rate") learning_rate = value;
+  });
+  // Only `step` counts its optimizer's steps as it will be done here.
+  const int64_t passes = header.verb == "step" ? std::min(recording.passes(), kMostPasses) : 1;
+  run_model(plan, path_, static_cast<int>(passes), learning_rate, stop);
+}
+
+}  // namespace shardlens

@@ -1,0 +1,28 @@
+// What a recording holds, run again here and recorded, to be compared with it.
+#pragma once
+
+#include <stop_token>
+#include <string>
+
+#include "engine/record/recording.h"
+
+namespace shardlens {
+
+class RunAgain {
+ public:
+  /// Runs and records as many passes as `recording` has, sixteen at most. Throws a request Error where its
+  /// settings alone do not say what was run: a training's text is not in its recording; a Cancelled Error
+  /// when `stop` asks for it.
+  RunAgain(const Recording& recording, const std::string& name, std::stop_token stop = {});
+  ~RunAgain();  ///< removes the file
+  RunAgain(const RunAgain&) = delete;
+  RunAgain& operator=(const RunAgain&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  void run(const Recording& recording, const std::string& name, const std::stop_token& stop);
+  std::string path_;
+};
+
+}  // namespace shardlens

@@ -1,0 +1,110 @@
+// Rounds of tokens beside rounds of plain reading.
+#include "engine/train/generate/generate_bench.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "engine/config/error.h"
+#include "engine/device/device.h"
+#include "engine/device/device_read_bench.h"
+#include "engine/device/gpu_module.h"
+#include "engine/device/read_bench.h"
+#include "engine/runtime/batch.h"
+#include "engine/runtime/measure/ceiling.h"
+#include "engine/train/generate/generator.h"
+#include "engine/train/generate/sampling.h"
+
+namespace shardlens {
+namespace {
+
+constexpr int64_t kTokensPerRound = 8;
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// Every product's matrix is read whole; of the embeddings a row is looked up.
+int64_t weight_bytes_read(const Program& program) {
+  int64_t bytes = 0;
+  for (const Step& step : program.steps) {
+    if (step.op != Op::Linear) continue;
+    for (int rank = 0; rank < program.ranks(); ++rank)
+      bytes += local_bytes(program.tensor(step.inputs[1]), program.ranks(), rank);
+  }
+  return bytes;
+}
+
+// Reads `bytes` where the ranks' weights are, and returns bytes/s: in memory of the host, or of the ranks'
+// GPUs, which read side by side, as the first of them reads its part.
+std::function<double()> reading(const Settings& settings, int64_t bytes) {
+  const std::vector<int> gpus = gpus_of(settings);
+  if (gpus.empty())
+    return
+        [read = std::make_shared<ReadBench>(bytes, available_cores())] { return read->bytes_per_second(); };
+  const auto count = static_cast<int64_t>(gpus.size());
+  const auto read =
+      std::make_shared<DeviceReadBench>(gpu_module().make_device(gpus.front(), settings.tf32), bytes / count);
+  return [read, count] { return static_cast<double>(count) * read->bytes_per_second(); };
+}
+
+}  // namespace
+
+GenerateBench bench_generate(const Settings& settings, int rounds) {
+  const int64_t written = kTokensPerRound * (rounds + 1);  // the first round warms up
+  GenerateBench bench;
+  bench.prompt_tokens = settings.seq - written;
+  if (bench.prompt_tokens < 1) {
+    throw request_error(fmt::format("{} rounds of {} tokens leave no prompt in a text of {}. Try --seq {}.",
+                                    rounds, kTokensPerRound, settings.seq, 2 * written));
+  }
+  Generator generator(settings);
+  const Program& program = generator.plan().program;
+  bench.weight_bytes = weight_bytes_read(program);
+  const std::function<double()> read = reading(settings, bench.weight_bytes);
+  read();
+
+  Settings prompt = settings;
+  prompt.batch = 1;
+  prompt.seq = bench.prompt_tokens;
+  const Clock::time_point begin = Clock::now();
+  const std::vector<double>& logits = generator.feed(seeded_batch(prompt).tokens);
+  bench.prompt_seconds = seconds_since(begin);
+
+  const Sampling greedy{.temperature = 0};
+  std::vector<double> seconds, ceilings, ratios;
+  for (int round = 0; round <= rounds; ++round) {
+    // A read beside each token: both see the same machine for as long.
+    double token_seconds = 0, read_seconds = 0;
+    for (int64_t i = 0; i < kTokensPerRound; ++i) {
+      const Clock::time_point token_begin = Clock::now();
+      const int32_t next = choose_token(logits, greedy, generator.length());
+      generator.feed(std::span(&next, 1));
+      const double seconds_of_token = seconds_since(token_begin);
+      token_seconds += seconds_of_token;
+      if (round > 0 && (bench.op_times.empty() || seconds_of_token < bench.fastest_token_seconds)) {
+        bench.fastest_token_seconds = seconds_of_token;
+        bench.op_times = time_by_op(generator.executor().trace(0), program);
+      }
+      read_seconds += static_cast<double>(bench.weight_bytes) / read();
+    }
+    if (round == 0) continue;
+    seconds.push_back(token_seconds / kTokensPerRound);
+    ceilings.push_back(kTokensPerRound * static_cast<double>(bench.weight_bytes) / read_seconds);
+    ratios.push_back(read_seconds / token_seconds);
+  }
+  bench.median_seconds = median_of(seconds);
+  bench.lowest_seconds = *std::min_element(seconds.begin(), seconds.end());
+  bench.highest_seconds = *std::max_element(seconds.begin(), seconds.end());
+  bench.read_bytes_per_second = median_of(ceilings);
+  bench.of_read_ceiling = median_of(ratios);
+  return bench;
+}
+
+}  // namespace shardlens

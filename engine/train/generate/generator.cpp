@@ -1,0 +1,109 @@
+// Passes over a text that grows.
+#include "engine/train/generate/generator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "engine/config/error.h"
+#include "engine/planner/planner.h"
+#include "engine/runtime/plan.h"
+#include "engine/train/model_state.h"
+
+namespace shardlens {
+namespace {
+
+// A longer prompt is run in several passes, so that what a pass needs beside weights and cache is bounded.
+constexpr int64_t kLongestPass = 256;
+
+Settings one_text(Settings settings) {
+  if (settings.model.architecture != Architecture::Gpt)
+    throw request_error(
+        fmt::format("{} is an encoder and writes no text; choose a GPT model", settings.model.title));
+  settings.block = Block::Model;
+  settings.dp = 1;
+  settings.batch = 1;
+  settings.micro_batches = 1;
+  settings.cache_tokens = settings.seq;
+  return settings;
+}
+
+}  // namespace
+
+Generator::Generator(Settings settings, Beside beside) : settings_(one_text(std::move(settings))) {
+  check_runnable(*plan_of(std::min(kLongestPass, capacity())));
+  one_token_.plan = plan_of(1);
+  one_token_.executor = std::make_unique<Executor>(one_token_.plan, beside);
+  one_token_.executor->wait();
+}
+
+void Generator::take_weights(const Executor& from, const Program& program) {
+  copy_weights(from, program, *one_token_.executor, one_token_.plan->program);
+}
+
+std::shared_ptr<const Plan> Generator::plan_of(int64_t new_tokens) const {
+  Settings settings = settings_;
+  settings.seq = new_tokens;
+  return make_plan(plan_program(settings));
+}
+
+void Generator::run(Pass& pass, std::span<const int32_t> tokens) {
+  Batch batch;
+  batch.tokens.assign(tokens.begin(), tokens.end());
+  batch.positions.resize(tokens.size());
+  std::iota(batch.positions.begin(), batch.positions.end(), static_cast<int32_t>(length_));
+  PassInputs inputs;
+  inputs.batch = std::make_shared<const Batch>(std::move(batch));
+  pass.executor->next_pass(inputs);
+  pass.executor->start(pass.executor->steps());
+  pass.executor->wait();
+  length_ += static_cast<int64_t>(tokens.size());
+}
+
+const std::vector<double>& Generator::logits_after(const Pass& pass) {
+  const Program& program = pass.plan->program;
+  const auto is_logits = [](const Tensor& tensor) { return tensor.name == "logits"; };
+  const Tensor& tensor = *std::find_if(program.tensors.begin(), program.tensors.end(), is_logits);
+  logits_.resize(static_cast<size_t>(tensor.shape[1]));
+  for (int rank = 0; rank < program.ranks(); ++rank) {
+    slice_.resize(static_cast<size_t>(local_bytes(tensor, program.ranks(), rank)));
+    pass.executor->read_tensor(rank, tensor.id, slice_.data());
+    for (const Placement& place : placements(tensor, program.ranks(), rank))
+      elements_of(tensor.dtype, slice_.data() + place.local_cols.begin * element_bytes(tensor.dtype),
+                  static_cast<size_t>(place.cols.size()), logits_.data() + place.cols.begin);
+    if (tensor.layout.kind == LayoutKind::Replicated) break;
+  }
+  logits_.resize(static_cast<size_t>(program.settings.model.vocab));  // without padding
+  return logits_;
+}
+
+const std::vector<double>& Generator::feed(std::span<const int32_t> tokens) {
+  const int64_t words = settings_.model.vocab;
+  for (const int32_t id : tokens) {
+    if (id < 0 || id >= words)
+      throw request_error(fmt::format("token {} is not one of the {} of the model", id, words));
+  }
+  const auto added = static_cast<int64_t>(tokens.size());
+  if (added == 0) throw request_error("there is no token to go on from; give at least one");
+  if (length() + added > capacity()) {
+    throw request_error(
+        fmt::format("a text of {} tokens is longer than the {} there is room for; give a shorter prompt",
+                    length() + added, capacity()));
+  }
+  Pass many;  // kept while it fits: all parts of a long prompt but the last are alike
+  for (;;) {
+    const int64_t count = std::min(kLongestPass, static_cast<int64_t>(tokens.size()));
+    if (count > 1 && (!many.plan || many.plan->program.settings.seq != count)) {
+      many.executor.reset();
+      many.plan = plan_of(count);
+      many.executor = std::make_unique<Executor>(many.plan, *one_token_.executor);
+    }
+    Pass& pass = count > 1 ? many : one_token_;
+    run(pass, tokens.first(static_cast<size_t>(count)));
+    tokens = tokens.subspan(static_cast<size_t>(count));
+    if (tokens.empty()) return logits_after(pass);
+  }
+}
+
+}  // namespace shardlens

@@ -1,0 +1,91 @@
+// Temperature, top-k, top-p.
+#include "engine/train/generate/sampling.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "engine/config/error.h"
+#include "engine/device/philox.h"
+
+namespace shardlens {
+namespace {
+
+// Uniform in [0, 1), 53 bits.
+double uniform(uint64_t seed, int64_t position) {
+  uint32_t words[2];
+  fill_words(RandomStream(seed, "sampling"), 2 * position, 2, words);
+  return std::ldexp(static_cast<double>((static_cast<uint64_t>(words[0]) << 21) ^ (words[1] >> 11)), -53);
+}
+
+size_t likeliest(const std::vector<double>& logits) {
+  return static_cast<size_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+}  // namespace
+
+void validate(const Sampling& s) {
+  if (!(s.temperature >= 0 && std::isfinite(s.temperature)))
+    throw request_error(
+        fmt::format("a temperature of {} is not possible; give 0 (greedy) or more", s.temperature));
+  if (s.top_k < 0)
+    throw request_error(fmt::format("top-k = {}: give 1 or more, or 0 for all tokens", s.top_k));
+  if (!(s.top_p > 0 && s.top_p <= 1))
+    throw request_error(fmt::format("top-p = {} is not possible; give more than 0 and at most 1", s.top_p));
+}
+
+std::vector<double> token_probabilities(const std::vector<double>& logits, const Sampling& sampling) {
+  std::vector<double> probabilities(logits.size(), 0.0);
+  const double highest = logits[likeliest(logits)];
+  if (sampling.temperature == 0) {
+    probabilities[likeliest(logits)] = 1;
+    return probabilities;
+  }
+  // A vocabulary is long and what is kept of it mostly short: nothing is sorted whole.
+  const auto likelier = [&](size_t a, size_t b) {
+    return logits[a] > logits[b] || (logits[a] == logits[b] && a < b);
+  };
+  std::vector<size_t> kept(logits.size());
+  std::iota(kept.begin(), kept.end(), size_t{0});
+  if (sampling.top_k > 0 && static_cast<size_t>(sampling.top_k) < kept.size()) {
+    std::nth_element(kept.begin(), kept.begin() + sampling.top_k, kept.end(), likelier);
+    kept.resize(static_cast<size_t>(sampling.top_k));
+  }
+  double sum = 0;
+  for (const size_t id : kept) {
+    probabilities[id] = std::exp((logits[id] - highest) / sampling.temperature);
+    sum += probabilities[id];
+  }
+  if (sampling.top_p < 1) {
+    const auto less_likely = [&](size_t a, size_t b) { return likelier(b, a); };
+    std::make_heap(kept.begin(), kept.end(), less_likely);
+    auto rest = kept.end();  // before it those that may be left out, after it those that stay
+    double reached = 0;
+    while (rest != kept.begin() && reached < sampling.top_p * sum) {
+      std::pop_heap(kept.begin(), rest, less_likely);
+      reached += probabilities[*--rest];
+    }
+    for (auto id = kept.begin(); id != rest; ++id) probabilities[*id] = 0;
+    sum = reached;
+  }
+  for (double& p : probabilities) p /= sum;
+  return probabilities;
+}
+
+int32_t choose_token(const std::vector<double>& logits, const Sampling& sampling, int64_t position) {
+  if (sampling.temperature == 0) return static_cast<int32_t>(likeliest(logits));
+  const std::vector<double> probabilities = token_probabilities(logits, sampling);
+  double left = uniform(sampling.seed, position);
+  size_t last = 0;  // rounding may leave a little
+  for (size_t id = 0; id < probabilities.size(); ++id) {
+    if (probabilities[id] == 0) continue;
+    last = id;
+    left -= probabilities[id];
+    if (left < 0) break;
+  }
+  return static_cast<int32_t>(last);
+}
+
+}  // namespace shardlens

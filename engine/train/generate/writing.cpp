@@ -1,0 +1,75 @@
+// Token after token.
+#include "engine/train/generate/writing.h"
+
+#include <fmt/format.h>
+
+#include "engine/config/clock.h"
+#include "engine/config/error.h"
+
+namespace shardlens {
+
+std::string to_string(WritingEnd end) {
+  switch (end) {
+    case WritingEnd::Tokens:
+      return "tokens";
+    case WritingEnd::EndOfText:
+      return "end of text";
+    case WritingEnd::Positions:
+      return "positions";
+    case WritingEnd::Stopped:
+      return "stopped";
+  }
+  return {};
+}
+
+std::vector<int32_t> prompt_tokens(const std::string& prompt, const Tokenizer& tokenizer) {
+  std::vector<int32_t> ids = tokenizer.encode(prompt);
+  if (ids.empty() && tokenizer.end_of_text()) ids.push_back(*tokenizer.end_of_text());
+  if (ids.empty())
+    throw request_error(
+        "the prompt is empty and this tokenizer has no end of text to begin from; give a prompt");
+  return ids;
+}
+
+void require_room_for_ids(const Tokenizer& tokenizer, const Model& model) {
+  if (tokenizer.vocab_size() <= model.vocab) return;
+  throw request_error(
+      fmt::format("the tokenizer {} has {} ids and {} only {}; give the tokenizer the model was trained with",
+                  tokenizer.name(), tokenizer.vocab_size(), model.title, model.vocab));
+}
+
+Writing write_on(Generator& generator, const Tokenizer& tokenizer, const std::vector<int32_t>& prompt,
+                 int64_t most, const Sampling& sampling,
+                 const std::function<bool(const std::string& piece)>& on_piece) {
+  Writing writing;
+  writing.prompt_tokens = static_cast<int64_t>(prompt.size());
+  const double begin = now_seconds();
+  std::vector<double> logits = generator.feed(prompt);
+  const double fed = now_seconds();
+  writing.prompt_seconds = fed - begin;
+  for (;;) {
+    logits.resize(static_cast<size_t>(tokenizer.vocab_size()));  // ids beyond the tokenizer's have no text
+    const int32_t next = choose_token(logits, sampling, generator.length());
+    if (next == tokenizer.end_of_text()) {
+      writing.end = WritingEnd::EndOfText;
+      break;
+    }
+    writing.token_ids.push_back(next);
+    const std::string piece = tokenizer.piece(next);
+    writing.text += piece;
+    if (!on_piece(piece)) {
+      writing.end = WritingEnd::Stopped;
+      break;
+    }
+    if (static_cast<int64_t>(writing.token_ids.size()) == most) break;
+    if (generator.length() == generator.capacity()) {
+      writing.end = WritingEnd::Positions;
+      break;
+    }
+    logits = generator.feed(std::span(&next, 1));
+  }
+  writing.seconds = now_seconds() - fed;
+  return writing;
+}
+
+}  // namespace shardlens

@@ -1,0 +1,24 @@
+// Every byte is a token: no vocabulary to train, nothing that cannot be written, and small enough for toys.
+#pragma once
+
+#include "engine/train/tokenizer/tokenizer.h"
+
+namespace shardlens {
+
+/// Ids 0 to 255 are the bytes, 256 ends a text. Its file is a tokenizer.json of a byte-level BPE without
+/// merges, so that Hugging Face's loaders give the same ids.
+class BytesTokenizer : public Tokenizer {
+ public:
+  static constexpr int32_t kEndOfText = 256;
+
+  std::string name() const override { return "bytes"; }
+  int32_t vocab_size() const override { return kEndOfText + 1; }
+  uint64_t fingerprint() const override;
+  std::optional<int32_t> end_of_text() const override { return kEndOfText; }
+  std::optional<int32_t> special(std::string_view token) const override;
+  std::vector<int32_t> encode(std::string_view text) const override;
+  std::string piece(int32_t id) const override;
+  std::map<std::string, std::string> files() const override;
+};
+
+}  // namespace shardlens

@@ -1,0 +1,220 @@
+// GPT-2's tokenizer, and the two forms in which its vocabulary is stored.
+#include "engine/train/tokenizer/gpt2_tokenizer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/config/error.h"
+#include "engine/io/json.h"
+#include "engine/record/sample.h"
+#include "engine/train/tokenizer/byte_alphabet.h"
+#include "engine/train/tokenizer/gpt2_split.h"
+
+namespace shardlens {
+namespace {
+
+using nlohmann::json;
+using Vocabulary = std::unordered_map<std::string, int32_t>;
+using MergeList = std::vector<std::pair<std::string, std::string>>;
+
+constexpr const char* kEndOfText = "<|endoftext|>";
+constexpr int64_t kLargestId = (int64_t{1} << 24) - 1;
+
+Vocabulary read_vocabulary(const json& vocab, const std::string& source) {
+  if (!vocab.is_object())
+    throw request_error(fmt::format("{}: the vocabulary is not an object of \"token\": id", source));
+  Vocabulary vocabulary;
+  for (const auto& [token, id] : vocab.items()) {
+    if (!id.is_number_integer() || id < 0 || id > kLargestId)
+      throw request_error(fmt::format("{}: the token {} has the id {}; ids are integers from 0 to {}", source,
+                                      token, id.dump(), kLargestId));
+    vocabulary.emplace(token, id.get<int32_t>());
+  }
+  return vocabulary;
+}
+
+std::pair<std::string, std::string> read_merge(const std::string& line, const std::string& where) {
+  const size_t space = line.find(' ');
+  if (space == std::string::npos || space == 0 || space + 1 == line.size() ||
+      line.find(' ', space + 1) != std::string::npos)
+    throw request_error(fmt::format("{}: \"{}\" is not two tokens with a space between", where, line));
+  return {line.substr(0, space), line.substr(space + 1)};
+}
+
+MergeList read_merges_txt(const std::string& text, const std::string& source) {
+  MergeList merges;
+  size_t line_number = 0;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    std::string line = text.substr(at, end - at);
+    at = end + 1;
+    ++line_number;
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    if (line.empty() || (line_number == 1 && line.starts_with("#version"))) continue;
+    merges.push_back(read_merge(line, fmt::format("{}/merges.txt, line {}", source, line_number)));
+  }
+  return merges;
+}
+
+// Merges are a list of "left right" or, since 2024, of ["left", "right"].
+MergeList read_merges_json(const json& list, const std::string& source) {
+  MergeList merges;
+  for (const json& merge : list) {
+    if (merge.is_array() && merge.size() == 2) {
+      merges.emplace_back(merge[0].get<std::string>(), merge[1].get<std::string>());
+    } else {
+      merges.push_back(read_merge(merge.get<std::string>(), source + ", merges"));
+    }
+  }
+  return merges;
+}
+
+bool is_set(const json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && !found->is_null() && *found != false && *found != "";
+}
+
+// What would change the tokens if it were ignored is refused by name.
+void require_byte_level(const json& tokenizer, const std::string& source) {
+  const auto refuse = [&](const std::string& what) {
+    throw request_error(
+        fmt::format("{}: {} is not supported; a byte-level BPE in GPT-2's form is (pre-tokenizer ByteLevel, "
+                    "no normalizer)",
+                    source, what));
+  };
+  for (const char* option :
+       {"dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback", "ignore_merges"}) {
+    if (is_set(tokenizer["model"], option)) refuse(fmt::format("\"{}\" of the model", option));
+  }
+  if (is_set(tokenizer, "normalizer")) refuse("a normalizer");
+  const json pre_tokenizer = tokenizer.value("pre_tokenizer", json());
+  if (!pre_tokenizer.is_object() || pre_tokenizer.value("type", "") != "ByteLevel")
+    refuse(fmt::format("the pre-tokenizer {}",
+                       pre_tokenizer.is_object() ? pre_tokenizer.value("type", "?") : pre_tokenizer.dump()));
+  if (!pre_tokenizer.value("use_regex", true)) refuse("ByteLevel without its regular expression");
+}
+
+std::array<int32_t, 256> byte_tokens(const Vocabulary& vocabulary, const std::string& source) {
+  std::array<int32_t, 256> ids{};
+  for (int byte = 0; byte < 256; ++byte) {
+    const auto found = vocabulary.find(byte_to_letter(static_cast<uint8_t>(byte)));
+    if (found == vocabulary.end())
+      throw request_error(fmt::format(
+          "{}: the vocabulary has no token for the byte {:#04x} (the letter {}); a byte-level vocabulary "
+          "holds all 256",
+          source, byte, byte_to_letter(static_cast<uint8_t>(byte))));
+    ids[static_cast<size_t>(byte)] = found->second;
+  }
+  return ids;
+}
+
+std::vector<Merge> merge_ids(const Vocabulary& vocabulary, const MergeList& merges,
+                             const std::string& source) {
+  std::vector<Merge> ids;
+  ids.reserve(merges.size());
+  for (const auto& [left, right] : merges) {
+    const auto id = [&](const std::string& token) {
+      const auto found = vocabulary.find(token);
+      if (found == vocabulary.end())
+        throw request_error(
+            fmt::format("{}: the merge \"{} {}\" needs the token {}, which the vocabulary does not have; do "
+                        "vocabulary and "
+                        "merges belong together?",
+                        source, left, right, token));
+      return found->second;
+    };
+    ids.push_back({id(left), id(right), id(left + right)});
+  }
+  return ids;
+}
+
+}  // namespace
+
+Gpt2Tokenizer::Gpt2Tokenizer(const Vocabulary& vocabulary, const MergeList& merges, SpecialTokens special,
+                             bool add_prefix_space, std::map<std::string, std::string> files,
+                             const std::string& source)
+    : special_(std::move(special)),
+      add_prefix_space_(add_prefix_space),
+      bpe_(byte_tokens(vocabulary, source), merge_ids(vocabulary, merges, source)),
+      files_(std::move(files)) {
+  int32_t largest = 0;
+  for (const auto& [token, id] : vocabulary) largest = std::max(largest, id);
+  for (const SpecialToken& token : special_.all()) largest = std::max(largest, token.id);
+  pieces_.resize(static_cast<size_t>(largest) + 1);
+  std::vector<bool> taken(pieces_.size());
+  for (const auto& [token, id] : vocabulary) {
+    if (taken[static_cast<size_t>(id)])
+      throw request_error(fmt::format("{}: two tokens have the id {}, one of them {}", source, id, token));
+    taken[static_cast<size_t>(id)] = true;
+    if (special_.contains(id)) continue;
+    const std::optional<std::string> bytes = letters_to_bytes(token);
+    if (!bytes)
+      throw request_error(
+          fmt::format("{}: the token {} (id {}) is not written in the byte-level alphabet; is this GPT-2's "
+                      "kind of vocabulary?",
+                      source, token, id));
+    pieces_[static_cast<size_t>(id)] = *bytes;
+  }
+
+  // Of what decides the tokens: pieces with their lengths, special tokens, merges, the prefix.
+  std::string identity = fmt::format("gpt2-bpe\n{}\n", add_prefix_space_);
+  for (const std::string& piece : pieces_) identity += fmt::format("{}:{}", piece.size(), piece);
+  for (const SpecialToken& token : special_.all()) identity += fmt::format("\n{} {}", token.id, token.text);
+  for (const auto& [left, right] : merges) identity += fmt::format("\n{} {}", left, right);
+  fingerprint_ = hash_bytes(identity.data(), identity.size());
+}
+
+std::shared_ptr<const Gpt2Tokenizer> Gpt2Tokenizer::from_vocab_and_merges(const std::string& vocab_json,
+                                                                          const std::string& merges_txt,
+                                                                          const std::string& source) {
+  const std::string vocab_source = source + "/vocab.json";
+  const Vocabulary vocabulary = read_vocabulary(parse_json(vocab_json, vocab_source), vocab_source);
+  std::vector<SpecialToken> special;
+  const auto end = vocabulary.find(kEndOfText);
+  if (end != vocabulary.end()) special.push_back({kEndOfText, end->second});
+  return std::shared_ptr<const Gpt2Tokenizer>(
+      new Gpt2Tokenizer(vocabulary, read_merges_txt(merges_txt, source), SpecialTokens(std::move(special)),
+                        false, {{"vocab.json", vocab_json}, {"merges.txt", merges_txt}}, source));
+}
+
+std::shared_ptr<const Gpt2Tokenizer> Gpt2Tokenizer::from_tokenizer_json(const std::string& text,
+                                                                        const json& tokenizer,
+                                                                        const std::string& source) {
+  require_byte_level(tokenizer, source);
+  const json& model = tokenizer["model"];
+  return std::shared_ptr<const Gpt2Tokenizer>(new Gpt2Tokenizer(
+      read_vocabulary(model.at("vocab"), source), read_merges_json(model.at("merges"), source),
+      read_added_tokens(tokenizer, source), tokenizer["pre_tokenizer"].value("add_prefix_space", false),
+      {{"tokenizer.json", text}}, source));
+}
+
+std::optional<int32_t> Gpt2Tokenizer::special(std::string_view token) const {
+  const SpecialToken* found = special_.find(token);
+  return found ? std::optional(found->id) : std::nullopt;
+}
+
+std::optional<int32_t> Gpt2Tokenizer::end_of_text() const {
+  const std::optional<int32_t> end = special(kEndOfText);
+  return end ? end : special("</s>");
+}
+
+std::vector<int32_t> Gpt2Tokenizer::encode(std::string_view text) const {
+  std::vector<int32_t> ids;
+  special_.split(
+      text,
+      [&](std::string_view part) {
+        std::string prefixed;
+        if (add_prefix_space_ && !part.starts_with(' ')) part = prefixed = " " + std::string(part);
+        for (const std::string_view piece : gpt2_split(part)) bpe_.encode(piece, ids);
+      },
+      [&](int32_t id) { ids.push_back(id); });
+  return ids;
+}
+
+std::string Gpt2Tokenizer::piece(int32_t id) const {
+  require_id(id);
+  return pieces_[static_cast<size_t>(id)];
+}
+
+}  // namespace shardlens

@@ -1,0 +1,150 @@
+// Text to token ids and back: what all tokenizers share, and which one lies where.
+#include "engine/train/tokenizer/tokenizer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "engine/config/error.h"
+#include "engine/io/atomic_file.h"
+#include "engine/io/input_file.h"
+#include "engine/io/json.h"
+#include "engine/train/tokenizer/bytes_tokenizer.h"
+#include "engine/train/tokenizer/gpt2_tokenizer.h"
+#include "engine/train/tokenizer/sentencepiece_tokenizer.h"
+#include "engine/train/tokenizer/wordpiece_tokenizer.h"
+
+namespace shardlens {
+namespace {
+
+namespace fs = std::filesystem;
+using TokenizerPointer = std::shared_ptr<const Tokenizer>;
+
+constexpr int64_t kLargestFileBytes = int64_t{1} << 28;
+
+std::string read_text(const fs::path& path) {
+  const InputFile file(path.string());
+  if (file.size() > kLargestFileBytes)
+    throw request_error(
+        fmt::format("{} is too large for a tokenizer's file ({} bytes)", path.string(), file.size()));
+  std::string text(static_cast<size_t>(file.size()), '\0');
+  file.read(0, text.data(), text.size());
+  return text;
+}
+
+TokenizerPointer from_tokenizer_json(const fs::path& path) {
+  const std::string source = path.string();
+  const std::string text = read_text(path);
+  // The one vocabulary that has a faster reader of its own, recognised by its bytes.
+  const BytesTokenizer bytes;
+  if (text == bytes.files().at("tokenizer.json")) return std::make_shared<BytesTokenizer>();
+  const nlohmann::json json = parse_json(text, source);
+  try {
+    // Files from before 2022 do not name the model's type; only a BPE has merges.
+    const nlohmann::json& model = json.at("model");
+    const std::string type = model.value("type", model.contains("merges") ? "BPE" : "WordPiece");
+    if (type == "BPE") return Gpt2Tokenizer::from_tokenizer_json(text, json, source);
+    if (type == "WordPiece") return WordPieceTokenizer::from_tokenizer_json(text, json, source);
+    throw request_error(
+        fmt::format("{}: the model {} is not supported; BPE and WordPiece are", source, type));
+  } catch (const nlohmann::json::exception& error) {
+    throw request_error(
+        fmt::format("{} is not a tokenizer of Hugging Face's form: {}", source, error.what()));
+  }
+}
+
+TokenizerPointer from_vocab_json(const fs::path& path) {
+  const fs::path folder = path.parent_path();
+  const fs::path merges = folder / "merges.txt";
+  if (!fs::exists(merges))
+    throw request_error(
+        fmt::format("{} has no merges.txt beside it; GPT-2's vocabulary is both files", path.string()));
+  return Gpt2Tokenizer::from_vocab_and_merges(read_text(path), read_text(merges), folder.string());
+}
+
+TokenizerPointer from_vocab_txt(const fs::path& path) {
+  const fs::path folder = path.parent_path();
+  const fs::path config = folder / "tokenizer_config.json";
+  try {
+    return WordPieceTokenizer::from_vocab_txt(read_text(path), fs::exists(config) ? read_text(config) : "",
+                                              folder.string());
+  } catch (const nlohmann::json::exception& error) {
+    throw request_error(fmt::format("{} is not as expected: {}", config.string(), error.what()));
+  }
+}
+
+TokenizerPointer from_model(const fs::path& path) {
+  return std::make_shared<SentencePieceTokenizer>(read_text(path), path.string());
+}
+
+// How each file is read, in the order in which a folder is searched.
+struct Form {
+  const char* file;
+  TokenizerPointer (*load)(const fs::path&);
+};
+constexpr Form kForms[] = {{"tokenizer.json", from_tokenizer_json},
+                           {"vocab.json", from_vocab_json},
+                           {"vocab.txt", from_vocab_txt},
+                           {"tokenizer.model", from_model}};
+
+constexpr const char* kWanted =
+    "a tokenizer is the word bytes, or a folder with tokenizer.json, vocab.json and merges.txt, vocab.txt, "
+    "or "
+    "tokenizer.model, or one of these files";
+
+}  // namespace
+
+std::string Tokenizer::decode(std::span<const int32_t> ids) const {
+  std::string text;
+  for (const int32_t id : ids) text += piece(id);
+  return text;
+}
+
+void Tokenizer::require_id(int32_t id) const {
+  if (id >= 0 && id < vocab_size()) return;
+  throw request_error(fmt::format("token {} lies outside the vocabulary of the tokenizer {}: ids are 0 to {}",
+                                  id, name(), vocab_size() - 1));
+}
+
+bool has_tokenizer(const std::string& where) {
+  const fs::path folder(where);
+  const auto in_it = [&](const Form& form) { return fs::exists(folder / form.file); };
+  return fs::is_directory(folder) &&
+         (std::any_of(std::begin(kForms), std::end(kForms), in_it) || has_tokenizer(folder / "tokenizer"));
+}
+
+TokenizerPointer load_tokenizer(const std::string& where) {
+  if (where == "bytes") return std::make_shared<BytesTokenizer>();
+  const fs::path path(where);
+  if (fs::is_directory(path)) {
+    for (const Form& form : kForms) {
+      if (fs::exists(path / form.file)) return form.load(path / form.file);
+    }
+    if (fs::is_directory(path / "tokenizer")) return load_tokenizer((path / "tokenizer").string());
+    throw request_error(fmt::format("the folder {} has no tokenizer; {}", where, kWanted));
+  }
+  if (!fs::exists(path)) throw request_error(fmt::format("there is no tokenizer at {}; {}", where, kWanted));
+  for (const Form& form : kForms) {
+    if (path.filename() == form.file) return form.load(path);
+  }
+  if (path.filename() == "merges.txt") return from_vocab_json(path.parent_path() / "vocab.json");
+  if (path.extension() == ".model") return from_model(path);
+  throw request_error(fmt::format("{} is not a tokenizer's file by its name; {}", where, kWanted));
+}
+
+void save_tokenizer(const Tokenizer& tokenizer, const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error || !fs::is_directory(folder))
+    throw request_error(fmt::format("cannot make the folder {}: {}", folder,
+                                    error ? error.message() : "a file of that name is there"));
+  const std::map<std::string, std::string> files = tokenizer.files();
+  for (const auto& [file, text] : files) write_file_atomically((fs::path(folder) / file).string(), text);
+  for (const char* file : {"tokenizer.json", "vocab.json", "merges.txt", "vocab.txt", "tokenizer_config.json",
+                           "tokenizer.model"}) {
+    if (!files.contains(file)) fs::remove(fs::path(folder) / file);
+  }
+}
+
+}  // namespace shardlens

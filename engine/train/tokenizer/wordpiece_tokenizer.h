@@ -1,0 +1,65 @@
+// BERT's tokenizer: words as bert_words() cuts them, each taken apart from the left by the longest piece the
+// vocabulary has. What is lost (case, accents, spaces) does not come back: decode() gives words with spaces
+// between.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+
+#include "engine/train/tokenizer/bert_words.h"
+#include "engine/train/tokenizer/special_tokens.h"
+#include "engine/train/tokenizer/tokenizer.h"
+
+namespace shardlens {
+
+class WordPieceTokenizer : public Tokenizer {
+ public:
+  /// From the text of vocab.txt, one token a line, its number the id. `config_json` is the text of a
+  /// tokenizer_config.json (do_lower_case, strip_accents, tokenize_chinese_chars) or empty; without it the
+  /// vocabulary is taken for an uncased one.
+  static std::shared_ptr<const WordPieceTokenizer> from_vocab_txt(const std::string& vocab_txt,
+                                                                  const std::string& config_json,
+                                                                  const std::string& source);
+  /// From a Hugging Face tokenizer.json with the model WordPiece.
+  static std::shared_ptr<const WordPieceTokenizer> from_tokenizer_json(const std::string& text,
+                                                                       const nlohmann::json& json,
+                                                                       const std::string& source);
+
+  /// Learns an uncased vocabulary of at most `entries`: [PAD] (0), [UNK], [CLS], [SEP], [MASK], every
+  /// frequent character as a word's beginning and as its continuation, and the pieces that byte-pair merges
+  /// find inside words, in that order. Its files are a vocab.txt as BERT has it. Throws a request Error when
+  /// the characters alone are more.
+  static std::shared_ptr<const WordPieceTokenizer> train(const std::vector<std::string>& texts,
+                                                         int32_t entries);
+
+  std::string name() const override { return "wordpiece"; }
+  int32_t vocab_size() const override { return static_cast<int32_t>(tokens_.size()); }
+  uint64_t fingerprint() const override { return fingerprint_; }
+  std::optional<int32_t> end_of_text() const override { return std::nullopt; }
+  std::optional<int32_t> special(std::string_view token) const override;
+  std::vector<int32_t> encode(std::string_view text) const override;
+  std::string piece(int32_t id) const override;
+  std::string decode(std::span<const int32_t> ids) const override;
+  std::map<std::string, std::string> files() const override { return files_; }
+
+ private:
+  struct Settings {
+    BertRules rules;
+    std::string continuation = "##";
+    std::string unknown = "[UNK]";
+    size_t longest_word = 100;  ///< characters; a longer word is [UNK]
+  };
+  WordPieceTokenizer(std::vector<std::string> tokens, Settings settings, SpecialTokens special,
+                     std::map<std::string, std::string> files, const std::string& source);
+  void encode_word(const std::string& word, std::vector<int32_t>& ids) const;
+
+  std::vector<std::string> tokens_;
+  std::unordered_map<std::string, int32_t> ids_;
+  Settings settings_;
+  SpecialTokens special_;
+  int32_t unknown_ = 0;
+  uint64_t fingerprint_ = 0;
+  std::map<std::string, std::string> files_;
+};
+
+}  // namespace shardlens

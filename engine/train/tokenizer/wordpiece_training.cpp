@@ -1,0 +1,75 @@
+// A WordPiece vocabulary from a text. SentencePiece finds the pieces of BERT's own words by byte-pair merges
+// and marks those that begin a word; WordPiece marks the others. The merges come in the order in which they
+// were made, so a shorter vocabulary is the beginning of a longer one.
+#include <fmt/format.h>
+#include <sentencepiece_processor.h>
+
+#include <algorithm>
+
+#include "engine/config/error.h"
+#include "engine/config/utf8.h"
+#include "engine/train/tokenizer/sentencepiece_training.h"
+#include "engine/train/tokenizer/wordpiece_tokenizer.h"
+
+namespace shardlens {
+namespace {
+
+constexpr std::string_view kWordBegins = "\u2581";
+constexpr int32_t kUsualCharacters = 1000;  // more than the alphabets of a text have
+
+// BERT's words with a space between, a line for each line of the text.
+std::vector<std::string> word_lines(const std::vector<std::string>& texts) {
+  std::vector<std::string> out;
+  for (const std::string& text : texts) {
+    std::string& lines = out.emplace_back();
+    for (size_t at = 0; at < text.size();) {
+      const size_t end = std::min(text.find('\n', at), text.size());
+      for (const std::string& word : bert_words(std::string_view(text).substr(at, end - at), {}))
+        lines += word + " ";
+      lines += '\n';
+      at = end + 1;
+    }
+  }
+  return out;
+}
+
+bool is_one_character(std::string_view utf8) {
+  return character_count(utf8) == 1;
+}
+
+}  // namespace
+
+std::shared_ptr<const WordPieceTokenizer> WordPieceTokenizer::train(const std::vector<std::string>& texts,
+                                                                    int32_t entries) {
+  // A text may have fewer pieces than are asked for: that is no error here. Nor are too few asked for, until
+  // it is known how many its characters need.
+  sentencepiece::SentencePieceProcessor pieces;
+  const auto status = pieces.LoadFromSerializedProto(train_sentencepiece(
+      word_lines(texts), std::max(entries, kUsualCharacters), {{"hard_vocab_limit", "false"}}));
+  if (!status.ok()) throw run_error(fmt::format("SentencePiece cannot read its model: {}", status.message()));
+  std::vector<std::string> tokens{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}, merged;
+  for (int id = 0; id < pieces.GetPieceSize(); ++id) {
+    std::string_view piece = pieces.IdToPiece(id);
+    if (pieces.IsUnknown(id) || piece == kWordBegins) continue;
+    if (is_one_character(piece)) {
+      tokens.insert(tokens.end(), {std::string(piece), "##" + std::string(piece)});
+      continue;
+    }
+    const bool begins = piece.starts_with(kWordBegins);
+    if (begins) piece.remove_prefix(kWordBegins.size());
+    if (begins && is_one_character(piece)) continue;  // it is there as a character
+    merged.push_back((begins ? "" : "##") + std::string(piece));
+  }
+  if (static_cast<int64_t>(tokens.size()) > entries) {
+    throw request_error(
+        fmt::format("a WordPiece vocabulary of {} is too small for this text: its characters alone need {}; "
+                    "choose a larger one, or a model with one",
+                    entries, tokens.size()));
+  }
+  const size_t room = static_cast<size_t>(entries) - tokens.size();
+  tokens.insert(tokens.end(), merged.begin(),
+                merged.begin() + static_cast<std::ptrdiff_t>(std::min(room, merged.size())));
+  return from_vocab_txt(fmt::format("{}\n", fmt::join(tokens, "\n")), "", "the learned vocabulary");
+}
+
+}  // namespace shardlens

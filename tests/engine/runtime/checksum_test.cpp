@@ -1,0 +1,75 @@
+// A file's checksum is that of its bytes, however they came, and no byte can change without it.
+#include "engine/runtime/checksum.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/engine/io/test_folder.h"
+
+namespace shardlens {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class ChecksumTest : public TestFolder {
+ protected:
+  // Two whole blocks and a bit, none like another.
+  static std::string some_bytes() {
+    std::string bytes(2 * Checksum::kBlockBytes + 21, '\0');
+    for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * i / 251 + i);
+    return bytes;
+  }
+  static std::string checksum_of(const std::string& bytes, size_t at_a_time) {
+    Checksum checksum;
+    for (size_t at = 0; at < bytes.size(); at += at_a_time)
+      checksum.add(bytes.data() + at, std::min(at_a_time, bytes.size() - at));
+    return checksum.text();
+  }
+  // As a checkpoint would be read: `bytes` in a file whose checksum is said to be `expected`.
+  std::string error_for(const std::string& bytes, const std::string& expected) {
+    write("training.json", "{\"checksums\": {\"x.safetensors\": \"" + expected + "\"}}");
+    write("x.safetensors", bytes);
+    return error_of([&] { require_as_saved(path("x.safetensors")); });
+  }
+};
+
+TEST_F(ChecksumTest, DoesNotDependOnHowTheBytesCome) {
+  const std::string bytes = some_bytes();
+  const std::string whole = checksum_of(bytes, bytes.size());
+  EXPECT_EQ(whole.size(), 16u);
+  for (const size_t at_a_time : {size_t{3}, size_t{4096}, Checksum::kBlockBytes, Checksum::kBlockBytes + 1})
+    EXPECT_EQ(checksum_of(bytes, at_a_time), whole) << at_a_time;
+  EXPECT_NE(checksum_of(bytes.substr(1), bytes.size()), whole);
+}
+
+TEST_F(ChecksumTest, OneBitAnywhereIsNoticed) {
+  std::string bytes = some_bytes();
+  const std::string whole = checksum_of(bytes, 1000);
+  EXPECT_EQ(error_for(bytes, whole), "no error");
+  const size_t block = Checksum::kBlockBytes;
+  for (const size_t at : {size_t{0}, size_t{77}, block - 1, block, 2 * block + 8, bytes.size() - 1}) {
+    bytes[at] ^= 4;
+    EXPECT_THAT(error_for(bytes, whole),
+                AllOf(HasSubstr("x.safetensors is damaged"), HasSubstr(whole),
+                      HasSubstr(checksum_of(bytes, bytes.size())), HasSubstr("from a copy")))
+        << at;
+    bytes[at] ^= 4;
+  }
+  EXPECT_NE(error_for(bytes + '\0', whole), "no error");
+}
+
+TEST_F(ChecksumTest, WhatNothingIsSaidOfIsTakenAsItIs) {
+  write("x.safetensors", "anything");
+  const auto error = [&] { return error_of([&] { require_as_saved(path("x.safetensors")); }); };
+  EXPECT_EQ(error(), "no error");
+  for (const char* text : {"{}", "{\"checksums\": {}}", "{\"checksums\": {\"other.safetensors\": \"0\"}}"}) {
+    write("training.json", text);
+    EXPECT_EQ(error(), "no error") << text;
+  }
+  write("training.json", "{\"checksums\": {\"x.safetensors\": 7}}");
+  EXPECT_THAT(error(), AllOf(HasSubstr("training.json, checksums"), HasSubstr("x.safetensors")));
+}
+
+}  // namespace
+}  // namespace shardlens

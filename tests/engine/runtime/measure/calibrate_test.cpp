@@ -1,0 +1,109 @@
+// A calibration holds what it says it measured, and prices every step with it; how close it comes on this
+// machine is a figure of `bench calibrate`, not a test.
+#include "engine/runtime/measure/calibrate.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/comm/allreduce_bench.h"
+#include "engine/config/error.h"
+#include "engine/device/device.h"
+#include "engine/planner/planner.h"
+#include "engine/runtime/plan.h"
+#include "tests/engine/small_model.h"
+
+namespace shardlens {
+namespace {
+
+using testing::small_model;
+
+TEST(FitAlphaBeta, FindsWhatPointsWereMadeOf) {
+  for (const Collective collective : {Collective::AllReduce, Collective::AllGather, Collective::AllToAll}) {
+    std::vector<AllReducePoint> points;
+    for (const int64_t bytes : {4096, 1 << 20, 64 << 20}) {
+      AllReducePoint point{.ranks = 4, .bytes = bytes};
+      const double hops = collective == Collective::AllReduce ? 6 : 3;
+      point.best_seconds = hops * 2e-6 + static_cast<double>(ring_sent_bytes(collective, bytes, 4)) / 10e9;
+      points.push_back(point);
+    }
+    const LinkRate fitted = fit_alpha_beta(collective, points);
+    EXPECT_NEAR(fitted.latency_seconds, 2e-6, 1e-11);
+    EXPECT_NEAR(fitted.bytes_per_second, 10e9, 1e5);
+  }
+  EXPECT_THROW(fit_alpha_beta(Collective::AllReduce, {}), Error);
+}
+
+TEST(CollectiveBench, TimesEveryCollective) {
+  for (const Collective collective :
+       {Collective::AllReduce, Collective::ReduceScatter, Collective::AllGather, Collective::AllToAll}) {
+    const auto points =
+        bench_all_reduce({.collective = collective, .ranks = {3}, .sizes_bytes = {1001, 4096}, .rounds = 2});
+    ASSERT_EQ(points.size(), 2u) << to_string(collective);
+    for (const AllReducePoint& point : points) EXPECT_GT(point.best_seconds, 0);
+  }
+}
+
+TEST(Calibrate, MeasuresEveryKindOfStepOnEveryDegreeWithCores) {
+  const Hardware hardware = calibrate({small_model(1)}, 1);
+  EXPECT_TRUE(hardware.is_calibrated());
+  EXPECT_EQ(hardware.name, "this-machine");
+  EXPECT_GT(hardware.fp32_flops, 0);
+  EXPECT_EQ(hardware.fp64_flops, 0);  // not asked for
+  EXPECT_GT(hardware.memory_bytes_per_second, 0);
+  EXPECT_EQ(degrees_with_cores().back(), available_cores());
+  for (const int tp : degrees_with_cores()) {
+    Settings settings = small_model(tp);
+    settings.model.layers = 3;  // another model than the one measured
+    const Program program = plan_program(settings);
+    for (const Step& step : program.steps) {
+      if (step.op == Op::Identity) continue;
+      const StepCost cost = price(program, hardware, 0)[static_cast<size_t>(step.id)];
+      EXPECT_GT(cost.predicted_seconds, 0) << step.name << " T " << tp;
+    }
+    EXPECT_EQ(hardware.links.count({"all-reduce", tp}), tp > 1 ? 1u : 0u);
+  }
+}
+
+TEST(OperandRate, FindsWhatTimesWereMadeOf) {
+  std::vector<ProductTime> times;
+  for (const double flops : {1e7, 1e9, 2e10})
+    for (const double bytes : {1e6, 3e7}) times.push_back({flops, bytes, flops / 1e11 + bytes / 2e10});
+  EXPECT_NEAR(operand_rate(times), 2e10, 1e3);
+  for (ProductTime& time : times) time.seconds = time.flops / 1e11;
+  EXPECT_TRUE(operand_rate(times) == 0 || operand_rate(times) > 1e15) << "bytes that cost nothing";
+  for (ProductTime& time : times) time.bytes = time.flops / 30;
+  EXPECT_EQ(operand_rate(times), 0) << "all of one intensity tell nothing of bytes";
+}
+
+TEST(StepTimes, BringPredictedAndMeasuredTogether) {
+  Settings settings = small_model(2);
+  settings.hardware = "a100-80gb";
+  const std::shared_ptr<const Plan> plan = make_plan(plan_program(settings));
+  const size_t steps = plan->program.steps.size();
+  std::vector<std::vector<StepEvent>> events(2, std::vector<StepEvent>(steps));
+  double clock = 0;
+  for (size_t step = 0; step < steps; ++step) {
+    for (size_t rank = 0; rank < 2; ++rank) {
+      StepEvent& event = events[rank][step];
+      event.begin_seconds = event.arrival_seconds = clock + 0.25 * static_cast<double>(rank);
+      event.all_arrived_seconds = clock + 0.25;  // rank 0 waits for rank 1
+      event.end_seconds = clock + 1;
+    }
+    clock += 1;
+  }
+  const TimeComparison times = compare_times(*plan, events);
+  ASSERT_EQ(times.steps.size(), steps);
+  EXPECT_DOUBLE_EQ(times.measured_seconds, static_cast<double>(steps));
+  double predicted = 0;
+  for (const Step& step : plan->program.steps) {
+    const StepTimes& both = times.steps[static_cast<size_t>(step.id)];
+    EXPECT_DOUBLE_EQ(both.measured_seconds, is_collective(step.op) ? 0.75 : 1);
+    EXPECT_EQ(both.predicted_seconds, plan->cost[0][static_cast<size_t>(step.id)].predicted_seconds);
+    predicted += both.predicted_seconds;
+  }
+  EXPECT_DOUBLE_EQ(times.predicted_seconds, predicted);
+  EXPECT_DOUBLE_EQ(times.error(), predicted / static_cast<double>(steps) - 1);
+  EXPECT_NE(times.predicted_on.find("A100"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace shardlens

@@ -1,0 +1,44 @@
+// What a run is held against: the cores, or the GPUs that its ranks are on.
+#include "engine/runtime/measure/ceiling.h"
+
+#include <gmock/gmock.h>
+
+#include "engine/runtime/choose.h"
+#include "tests/engine/small_model.h"
+
+namespace shardlens {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+GpuFacts machine(int gpus, int nccl) {
+  GpuFacts facts;
+  for (int i = 0; i < gpus; ++i) {
+    facts.gpus.emplace_back();
+    facts.gpus.back().number = i;
+  }
+  facts.nccl_version = nccl;
+  return facts;
+}
+
+TEST(Ceiling, IsOfTheGpusThatTheRanksAreOnEachOnce) {
+  Settings settings = testing::small_model(4);
+  EXPECT_THAT(gpus_of(settings, machine(4, kNcclSharesGpus)), IsEmpty()) << "they compute on the CPU";
+  settings.backend = BackendChoice::Cuda;
+  EXPECT_THAT(gpus_of(settings, machine(8, kNcclSharesGpus)), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(gpus_of(settings, machine(2, kNcclSharesGpus)), ElementsAre(0, 1)) << "two ranks on each";
+  EXPECT_THAT(gpus_of(settings, machine(2, 22809)), ElementsAre(0)) << "local_cuda joins those of one GPU";
+  settings.gpus = {1};
+  EXPECT_THAT(gpus_of(settings, machine(2, 22809)), ElementsAre(1));
+  settings.communicator = CommunicatorChoice::Mpi;
+  EXPECT_THAT(gpus_of(settings, machine(2, 22809)), ElementsAre(1)) << "this process's rank";
+}
+
+TEST(Ceiling, OnTheCpuItIsMeasured) {
+  const Settings settings = testing::small_layer(1);
+  EXPECT_GT(measured_ceiling_flops(settings, {{false, false, 32, 32, 32}}), 0);
+}
+
+}  // namespace
+}  // namespace shardlens

@@ -1,0 +1,169 @@
+#include "engine/runtime/session/session.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "engine/config/clock.h"
+#include "tests/engine/small_layer.h"
+
+namespace shardlens {
+namespace {
+
+using testing::small_layer;
+
+constexpr double kLimitSeconds = 120;  // generous: a sanitizer build on a busy machine
+
+size_t first_collective(const Program& program) {
+  size_t at = 0;
+  while (!is_collective(program.steps[at].op)) ++at;
+  return at;
+}
+
+TEST(Session, RunsAtOnceAndKnowsEverythingAboutTheRun) {
+  Session session(small_layer(4));
+  const auto snapshot = session.wait_until_idle(kLimitSeconds);
+  ASSERT_EQ(snapshot->state, RunState::Done) << snapshot->message;
+  ASSERT_NE(snapshot->result, nullptr);
+  const Result& result = *snapshot->result;
+  EXPECT_FALSE(snapshot->stale());
+  EXPECT_EQ(snapshot->position, snapshot->plan->program.steps.size());
+  EXPECT_TRUE(result.timed);
+  EXPECT_GT(result.forward_seconds, 0);
+  EXPECT_GT(result.backward_seconds, 0);
+  EXPECT_TRUE(result.parity_summary.agrees);
+  EXPECT_GT(result.gemm_ceiling_flops, 0);
+  EXPECT_EQ(result.communicator.name, "local");
+  for (int rank = 0; rank < 4; ++rank) {
+    const auto r = static_cast<size_t>(rank);
+    EXPECT_EQ(result.events[r].size(), snapshot->plan->program.steps.size());
+    EXPECT_EQ(result.high_water_bytes[r], snapshot->plan->memory[r].arena_bytes);
+    for (const Tensor& tensor : snapshot->plan->program.tensors) {
+      if (tensor.kind == MemoryKind::Workspace) continue;
+      EXPECT_NE(result.samples[r][static_cast<size_t>(tensor.id)], nullptr) << tensor.name;
+    }
+  }
+}
+
+TEST(Session, ReplicatedSamplesAreKeptOnce) {
+  Session session(small_layer(3));
+  const auto snapshot = session.wait_until_idle(kLimitSeconds);
+  ASSERT_NE(snapshot->result, nullptr);
+  for (const Tensor& tensor : snapshot->plan->program.tensors) {
+    if (tensor.layout != kReplicated || tensor.kind == MemoryKind::Workspace) continue;
+    const auto id = static_cast<size_t>(tensor.id);
+    EXPECT_EQ(snapshot->result->samples[0][id], snapshot->result->samples[2][id]) << tensor.name;
+  }
+}
+
+TEST(Session, StepsToTheNextCollectiveAndBack) {
+  Session session(small_layer(2));
+  auto snapshot = session.wait_until_idle(kLimitSeconds);
+  const size_t collective = first_collective(snapshot->plan->program);
+  session.send(command::Seek{0});
+  session.send(command::NextCollective{});
+  snapshot = session.wait_until_idle(kLimitSeconds);
+  EXPECT_EQ(snapshot->position, collective + 1);
+  EXPECT_EQ(snapshot->state, RunState::Paused);
+  session.send(command::StepOnce{});
+  EXPECT_EQ(session.wait_until_idle(kLimitSeconds)->position, collective + 2);
+  session.send(command::Seek{3});
+  EXPECT_EQ(session.wait_until_idle(kLimitSeconds)->position, 3u);
+  session.send(command::Run{});
+  snapshot = session.wait_until_idle(kLimitSeconds);
+  EXPECT_EQ(snapshot->state, RunState::Done);
+  EXPECT_EQ(snapshot->position, snapshot->plan->program.steps.size());
+}
+
+TEST(Session, NewSettingsReplanAndRunAgain) {
+  Session session(small_layer(2));
+  session.wait_until_idle(kLimitSeconds);
+  session.send(command::SetSettings{small_layer(6, "reversed")});
+  const auto snapshot = session.wait_until_idle(kLimitSeconds);
+  EXPECT_EQ(snapshot->settings.tp, 6);
+  EXPECT_EQ(snapshot->result->plan->program.settings.split.name, "reversed");
+  EXPECT_FALSE(snapshot->stale());
+  EXPECT_TRUE(snapshot->result->parity_summary.agrees);
+}
+
+TEST(Session, ARefusedChoiceKeepsTheOldResultAndSaysWhatWouldWork) {
+  Session session(small_layer(4));
+  session.wait_until_idle(kLimitSeconds);
+  session.send(command::SetSettings{small_layer(5)});
+  auto snapshot = session.wait_until_idle(kLimitSeconds);
+  EXPECT_EQ(snapshot->state, RunState::Refused);
+  EXPECT_NE(snapshot->message.find("4 or 6"), std::string::npos) << snapshot->message;
+  EXPECT_EQ(snapshot->plan, nullptr);
+  ASSERT_NE(snapshot->result, nullptr);
+  EXPECT_TRUE(snapshot->stale());
+  session.send(command::Run{});  // nothing to run; must not hang or throw
+  snapshot = session.wait_until_idle(kLimitSeconds);
+  EXPECT_EQ(snapshot->state, RunState::Refused);
+  session.send(command::SetSettings{small_layer(6)});
+  EXPECT_EQ(session.wait_until_idle(kLimitSeconds)->state, RunState::Done);
+}
+
+TEST(Session, PlannedOnlyPrecisionsShowAPlanAndSayWhy) {
+  Settings settings = small_layer(4);
+  settings.dtype = DType::Fp16;
+  Session session(settings);
+  const auto snapshot = session.wait_until_idle(kLimitSeconds);
+  EXPECT_EQ(snapshot->state, RunState::Refused);
+  EXPECT_NE(snapshot->plan, nullptr);
+  EXPECT_FALSE(snapshot->message.empty());
+}
+
+TEST(Session, CancelLeavesAUsableSession) {
+  Settings large = small_layer(4);
+  large.model.hidden = 768;
+  large.model.ffn = 3072;
+  large.seq = 64;
+  Session session(large);
+  session.send(command::Cancel{});
+  auto snapshot = session.wait_until_idle(kLimitSeconds);
+  EXPECT_TRUE(snapshot->state == RunState::Cancelled || snapshot->state == RunState::Done);
+  session.send(command::Run{});
+  snapshot = session.wait_until_idle(kLimitSeconds);
+  EXPECT_EQ(snapshot->state, RunState::Done) << snapshot->message;
+}
+
+TEST(Session, ARunThatLosesARankShowsHowFarEachRankCame) {
+  const double begin = now_seconds();
+  Session session(small_layer(3));
+  const auto before = session.wait_until_idle(kLimitSeconds);
+  Settings settings = small_layer(3);
+  // No step of a sound rank takes as long as a whole run did, also where ranks wait for a core.
+  settings.timeout_seconds = std::clamp(now_seconds() - begin, 0.5, 30.0);
+  settings.delays = {{1, "mlp.fc", 60'000}};
+  session.send(command::SetSettings{settings});
+  const auto failed = session.wait_until_idle(kLimitSeconds);
+  ASSERT_EQ(failed->state, RunState::Failed);
+  ASSERT_TRUE(failed->failure.has_value());
+  EXPECT_EQ(failed->failure->ranks, std::vector{1});
+  EXPECT_TRUE(failed->failure->lost);
+  EXPECT_FALSE(failed->stale()) << "it is shown in place of the run before";
+  const auto& events = failed->result->events;
+  ASSERT_EQ(events.size(), 3u);
+  const auto step = static_cast<size_t>(failed->failure->step);
+  EXPECT_LT(events[1].size(), step) << "it did not come to the collective";
+  for (const size_t rank : {size_t{0}, size_t{2}}) EXPECT_EQ(events[rank].size(), step) << "it waited there";
+  EXPECT_EQ(failed->position, events[1].size()) << "it begins nothing more, for nobody waits for it";
+  EXPECT_FALSE(failed->result->timed);
+  EXPECT_FALSE(failed->result->not_compared.empty());
+  session.send(command::SetSettings{small_layer(3)});
+  const auto again = session.wait_until_idle(kLimitSeconds);
+  EXPECT_EQ(again->state, RunState::Done) << again->message;
+  EXPECT_FALSE(again->failure.has_value());
+  EXPECT_TRUE(again->result->parity_summary.agrees);
+}
+
+TEST(Session, ManyQuickChangesEndWithTheLast) {
+  Session session(small_layer(2));
+  for (int tp : {3, 4, 6, 12, 1, 2, 3, 4}) session.send(command::SetSettings{small_layer(tp)});
+  const auto snapshot = session.wait_until_idle(kLimitSeconds);
+  EXPECT_EQ(snapshot->settings.tp, 4);
+  EXPECT_EQ(snapshot->result->plan, snapshot->plan);
+}
+
+}  // namespace
+}  // namespace shardlens

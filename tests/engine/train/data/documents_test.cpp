@@ -1,0 +1,102 @@
+// How sources are found and plain text is cut.
+#include "engine/train/data/documents.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <thread>
+
+#include "tests/engine/io/test_folder.h"
+
+namespace shardlens {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class DocumentsTest : public TestFolder {
+ protected:
+  static std::vector<std::string> read(const std::string& source) {
+    std::vector<std::string> documents;
+    read_documents(source, [&](std::string document, int64_t) { documents.push_back(std::move(document)); });
+    return documents;
+  }
+};
+
+TEST_F(DocumentsTest, JsonLinesHaveADocumentEach) {
+  const std::string file =
+      write("x.jsonl", "{\"text\": \"one\\ntwo\"}\n\n{\"id\": 3, \"text\": \"\\u00e9\"}");
+  EXPECT_THAT(read(file), ElementsAre("one\ntwo", "é"));
+}
+
+TEST_F(DocumentsTest, ABadJsonLineIsNamed) {
+  for (const char* line : {"{", "[]", "{\"text\": 3}", "{\"txt\": \"a\"}"}) {
+    const std::string file = write("x.jsonl", std::string("{\"text\": \"good\"}\n") + line + "\n");
+    EXPECT_THAT(error_of([&] { read(file); }), HasSubstr("x.jsonl, line 2")) << line;
+  }
+}
+
+TEST_F(DocumentsTest, PlainTextEndsAtMarksBlankLinesAndLines) {
+  EXPECT_THAT(read(write("a.txt", "one\n\ntwo\n<|endoftext|>\nthree")),
+              ElementsAre("one\n\ntwo\n", "three\n"));
+  // Paragraphs of 1000 bytes: the fifth passes 4 KiB, and its blank line ends the document.
+  const std::string paragraph = std::string(999, 'x') + "\n\n";
+  std::string text;
+  for (int i = 0; i < 7; ++i) text += paragraph;
+  const auto paragraphs = read(write("b.txt", text));
+  ASSERT_EQ(paragraphs.size(), 2u);
+  EXPECT_EQ(paragraphs[0].size(), 5 * paragraph.size());
+  EXPECT_EQ(paragraphs[1].size(), 2 * paragraph.size());
+  // Lines without blank ones: the ninth passes 8 KiB.
+  text.clear();
+  for (int i = 0; i < 10; ++i) text += std::string(999, 'x') + "\n";
+  const auto lines = read(write("c.txt", text));
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0].size(), 9000u);
+}
+
+TEST_F(DocumentsTest, BlankTextHasNoDocument) {
+  EXPECT_TRUE(read(write("a.txt", "")).empty());
+  EXPECT_TRUE(read(write("a.txt", " \n\n\t\n")).empty());
+}
+
+TEST_F(DocumentsTest, AFolderIsReadInOrderAndCountsItsBytes) {
+  std::filesystem::create_directory(path("sub"));
+  write("b.txt", "second\n");
+  write("a.jsonl", "{\"text\": \"first\"}\n");
+  write("sub/c.txt", "third\n");
+  write("ignored.png", "x");
+  EXPECT_THAT(read(folder_.string()), ElementsAre("first", "second\n", "third\n"));
+  EXPECT_EQ(source_bytes(folder_.string()), 7 + 18 + 6);
+  int64_t last = 0;
+  read_documents(folder_.string(), [&](const std::string&, int64_t bytes) { last = bytes; });
+  EXPECT_EQ(last, 7 + 18 + 6);
+}
+
+TEST_F(DocumentsTest, APipeIsATextToo) {
+  const std::string pipe = path("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::thread writer([&] { std::ofstream(pipe) << "through a pipe\n"; });
+  EXPECT_THAT(read(pipe), ElementsAre("through a pipe\n"));
+  writer.join();
+  EXPECT_EQ(source_bytes(pipe), 0);
+}
+
+TEST_F(DocumentsTest, WhatIsNotThereIsNamed) {
+  EXPECT_THAT(error_of([&] { read(path("none.txt")); }), AllOf(HasSubstr("none.txt"), HasSubstr("sample")));
+  EXPECT_THAT(error_of([&] { read(folder_.string()); }), HasSubstr(".jsonl"));
+}
+
+TEST_F(DocumentsTest, TheSampleIsTheChaptersOfTheKingJamesVersion) {
+  const std::vector<std::string> chapters = read("sample");
+  ASSERT_EQ(chapters.size(), 1189u);
+  EXPECT_TRUE(
+      chapters[0].starts_with("In the beginning God created the heaven and the earth.\nAnd the earth was"));
+  EXPECT_EQ(std::count(chapters[0].begin(), chapters[0].end(), '\n'), 31);
+  EXPECT_TRUE(chapters.back().ends_with("be with you all. Amen.\n"));
+}
+
+}  // namespace
+}  // namespace shardlens

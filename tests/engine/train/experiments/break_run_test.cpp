@@ -1,0 +1,236 @@
+// Every fault, planted and trained for 50 steps beside the sound model: it is found, where it begins has the
+// right name, and what the loss makes of it is measured.
+#include "engine/train/experiments/break_run.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <thread>
+
+#include "engine/config/error.h"
+#include "engine/planner/break_settings.h"
+#include "engine/planner/planner.h"
+#include "engine/train/experiments/break_session.h"
+#include "tests/engine/train/small_training.h"
+
+namespace shardlens {
+namespace {
+
+using testing::CountingBatches;
+using ::testing::HasSubstr;
+using testing::small_layer;
+using testing::small_model;
+
+constexpr int64_t kSteps = 50;
+
+BreakReport run_broken(const Settings& settings, Fault fault, int64_t steps = kSteps) {
+  BreakRequest request{settings, fault, steps};
+  BreakRun run(request, std::make_shared<CountingBatches>(settings), "numbers that count upward");
+  while (!run.done()) run.step();
+  return run.report();
+}
+
+std::string first_tensor(const BreakReport& report, const BreakProbe& probe) {
+  return probe.finds() ? report.plan->program.tensor(probe.first_error().tensor).name : "";
+}
+
+Settings breakable(Fault fault) {
+  return break_settings(small_model(2), fault).value().settings;
+}
+
+struct Case {
+  Fault fault;
+  int64_t step;  // where it first shows
+  const char* tensor;
+  Check check;
+};
+
+class EveryFault : public ::testing::TestWithParam<Case> {};
+
+TEST_P(EveryFault, IsFoundWhereItBegins) {
+  const auto [fault, step, tensor, check] = GetParam();
+  const BreakReport report = run_broken(breakable(fault), fault);
+  ASSERT_EQ(report.ended, "");
+  ASSERT_EQ(report.steps.size(), static_cast<size_t>(kSteps));
+  std::vector<int64_t> looked;
+  for (const auto& probe : report.probes) looked.push_back(probe->step);
+  EXPECT_EQ(looked, (std::vector<int64_t>{1, 2, 5, 10, 20, 50}));
+  for (const auto& probe : report.probes) {
+    EXPECT_EQ(probe->finds(), probe->step >= step) << "step " << probe->step;
+    if (probe->step == step) {
+      EXPECT_EQ(first_tensor(report, *probe), tensor);
+    }
+  }
+  const auto first = first_finding(report);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->step, step);
+  EXPECT_EQ(first->check, check);
+  EXPECT_NE(how_to_see(report).find(tensor), std::string::npos) << how_to_see(report);
+  const LossVerdict loss = loss_verdict(report);
+  EXPECT_EQ(loss.steps, 10);
+  EXPECT_EQ(loss.looks_healthy, loss.apart <= loss.ordinary);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Planted, EveryFault,
+    ::testing::Values(
+        // Biases begin at 0: what counts T times is nothing until they have learned.
+        Case{Fault::BiasBeforeReduction, 2, "h.0.attn.proj.out@partial", Check::Activations},
+        Case{Fault::SkipF, 1, "grad.h.1.ln2.out", Check::Gradients},
+        Case{Fault::SkipG, 1, "h.0.attn.proj.sum", Check::Activations},
+        Case{Fault::GeluOnPartial, 1, "h.0.mlp.gelu@partial", Check::Activations},
+        Case{Fault::QkvAcrossHeads, 1, "h.0.attn.qkv.out", Check::Activations},
+        Case{Fault::ReduceCopy, 1, "embedding", Check::Activations},
+        Case{Fault::LocalStatistics, 1, "h.0.ln1.sums", Check::Activations},
+        Case{Fault::OneDropoutStream, 1, "h.0.attn.context", Check::Activations},
+        Case{Fault::OwnDropoutStreams, 1, "embedding.dropped", Check::Activations},
+        Case{Fault::PaddedSoftmax, 1, "loss.sumexp@partial", Check::Activations},
+        Case{Fault::TiedGradientLost, 1, "grad.transformer.wte.weight", Check::Gradients},
+        Case{Fault::ClipInflated, 1, "squares.sharded@partial", Check::ClipNorm}),
+    [](const auto& param) {
+      std::string name = to_string(param.param.fault);
+      std::replace(name.begin(), name.end(), '-', '_');
+      return name;
+    });
+
+// Without the fault nothing differs by more than rounding, in any step: what is found is the fault.
+TEST(BreakRun, TheTensorsBeforeTheFaultAreTheSameBits) {
+  for (const Fault fault : {Fault::SkipG, Fault::LocalStatistics, Fault::BiasBeforeReduction}) {
+    const BreakReport report = run_broken(breakable(fault), fault, 5);
+    for (const auto& probe : report.probes) {
+      const size_t end = probe->finds() ? static_cast<size_t>(probe->first) : probe->errors.size();
+      for (size_t i = 0; i < end; ++i) {
+        const Tensor& tensor = report.plan->program.tensor(probe->errors[i].tensor);
+        if (tensor.layout.kind == LayoutKind::Partial) continue;  // its terms are added up in another order
+        EXPECT_EQ(probe->errors[i].relative_error, 0) << tensor.name << " in step " << probe->step;
+      }
+    }
+  }
+}
+
+// What earlier steps did to the weights is not taken for an error of this one.
+TEST(BreakRun, ItStartsAtTheSamePlaceInEveryStep) {
+  const std::pair<Fault, const char*> starts[] = {{Fault::QkvAcrossHeads, "h.0.attn.qkv.out"},
+                                                  {Fault::PaddedSoftmax, "loss.sumexp@partial"},
+                                                  {Fault::TiedGradientLost, "grad.transformer.wte.weight"},
+                                                  {Fault::ClipInflated, "squares.sharded@partial"}};
+  for (const auto& [fault, tensor] : starts) {
+    const BreakReport report = run_broken(breakable(fault), fault, 10);
+    for (const auto& probe : report.probes)
+      EXPECT_EQ(first_tensor(report, *probe), tensor) << to_string(fault) << " in step " << probe->step;
+  }
+}
+
+TEST(BreakRun, TheCurvesBeginTogetherAndThenDiffer) {
+  const BreakReport report = run_broken(breakable(Fault::BiasBeforeReduction), Fault::BiasBeforeReduction);
+  EXPECT_EQ(report.steps[0].sound_loss, report.steps[0].broken_loss) << "biases begin at 0";
+  EXPECT_NE(report.steps.back().sound_loss, report.steps.back().broken_loss);
+  EXPECT_LT(report.steps.back().sound_loss, report.steps.front().sound_loss);
+}
+
+TEST(BreakRun, ReplicasDivergeWhereNobodySumsTheGradient) {
+  const BreakReport report = run_broken(breakable(Fault::SkipF), Fault::SkipF);
+  const std::vector<Finding> all = findings(report);
+  const Finding& replicas = all[static_cast<size_t>(Check::Replicas)];
+  EXPECT_TRUE(replicas.sees);
+  EXPECT_EQ(replicas.step, 1);
+  const Spread forward = spread(report.plan->program, *report.probes[0], Phase::Forward);
+  EXPECT_EQ(forward.broken, 0) << "the forward pass of the first step is right";
+  EXPECT_GT(forward.compared, 20);
+  EXPECT_GT(spread(report.plan->program, *report.probes[0], Phase::Backward).broken, 20);
+}
+
+TEST(BreakRun, OneLayerIsRunOnceAndNotTrained) {
+  BreakRun run({small_layer(4), Fault::SkipF, kSteps}, nullptr, "");
+  while (!run.done()) run.step();
+  const BreakReport& report = run.report();
+  ASSERT_EQ(report.probes.size(), 1u);
+  EXPECT_EQ(report.probes[0]->step, 0);
+  EXPECT_EQ(first_tensor(report, *report.probes[0]), "grad.ln2.out");
+  EXPECT_TRUE(report.steps.empty());
+  EXPECT_EQ(loss_verdict(report).steps, 0);
+}
+
+TEST(BreakRun, WhatHasNoOpportunityIsRefusedWithTheRemedy) {
+  try {
+    BreakRun run({small_model(2), Fault::GeluOnPartial, kSteps},
+                 std::make_shared<CountingBatches>(small_model(2)), "");
+    FAIL() << "planted";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("--split reversed"));
+  }
+}
+
+// A loss that is one number apart from a curve that moves more than that says nothing.
+TEST(BreakReport, TheLossLooksHealthyWithinItsOwnUnrest) {
+  BreakReport report;
+  for (int i = 0; i < 20; ++i) {
+    const double sound = 2 + 0.1 * (i % 2);
+    report.steps.push_back({sound, sound + 0.05, 1, 1});
+  }
+  EXPECT_TRUE(loss_verdict(report).looks_healthy);
+  EXPECT_NEAR(loss_verdict(report).apart, 0.05, 1e-12);
+  EXPECT_NEAR(loss_verdict(report).ordinary, 0.1, 1e-12);
+  for (BreakStep& step : report.steps) step.broken_loss += 0.1;
+  EXPECT_FALSE(loss_verdict(report).looks_healthy);
+  report.steps.back().broken_loss = std::nan("");
+  EXPECT_FALSE(loss_verdict(report).looks_healthy);
+}
+
+Settings tiny_on_bytes() {
+  Settings settings = small_model(2);
+  settings.model.vocab = 257;
+  settings.model.positions = 64;
+  settings.seq = 16;
+  return settings;
+}
+
+TEST(BreakSession, LooksRunsAndForgets) {
+  BreakSession session;
+  session.send(break_command::Look{tiny_on_bytes()});
+  auto snapshot = session.wait_until_idle(60);
+  ASSERT_EQ(snapshot->choices.size(), all_faults().size());
+  EXPECT_EQ(snapshot->looked_at, tiny_on_bytes());
+  for (const BreakChoice& choice : snapshot->choices)
+    EXPECT_TRUE(choice.possible || choice.remedy) << to_string(choice.fault);
+  session.send(break_command::Start{tiny_on_bytes(), Fault::SkipG, 6});
+  snapshot = session.wait_until_idle(60);
+  ASSERT_EQ(snapshot->state, BreakState::Done) << snapshot->message;
+  EXPECT_EQ(snapshot->report->steps.size(), 6u);
+  EXPECT_EQ(snapshot->planted, Fault::SkipG);
+  session.send(break_command::Clear{});
+  snapshot = session.wait_until_idle(60);
+  EXPECT_FALSE(snapshot->planted);
+  EXPECT_FALSE(snapshot->report);
+}
+
+TEST(BreakSession, StopsAtOnceAndAnotherFaultTakesItsPlace) {
+  BreakSession session;
+  session.send(break_command::Start{tiny_on_bytes(), Fault::SkipG, 100000});
+  for (int i = 0; i < 5000 && (!session.snapshot()->report || session.snapshot()->report->steps.empty()); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  session.send(break_command::Start{tiny_on_bytes(), Fault::SkipF, 100000});
+  for (int i = 0; i < 5000 && (session.snapshot()->planted != Fault::SkipF || !session.snapshot()->report ||
+                               session.snapshot()->report->steps.empty());
+       ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  session.send(break_command::Stop{});
+  const auto snapshot = session.wait_until_idle(60);
+  EXPECT_EQ(snapshot->state, BreakState::Stopped) << snapshot->message;
+  ASSERT_TRUE(snapshot->report);
+  EXPECT_EQ(snapshot->report->fault, Fault::SkipF);
+  EXPECT_FALSE(snapshot->report->steps.empty());
+}
+
+TEST(BreakSession, WhatCannotBePlantedIsRefused) {
+  BreakSession session;
+  session.send(break_command::Start{tiny_on_bytes(), Fault::GeluOnPartial, 5});
+  const auto snapshot = session.wait_until_idle(60);
+  EXPECT_EQ(snapshot->state, BreakState::Refused);
+  EXPECT_THAT(snapshot->message, HasSubstr("--split reversed"));
+}
+
+}  // namespace
+}  // namespace shardlens

@@ -1,0 +1,55 @@
+// Every byte is a token.
+#include "engine/train/tokenizer/bytes_tokenizer.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "engine/config/error.h"
+#include "engine/train/tokenizer/byte_alphabet.h"
+
+namespace shardlens {
+namespace {
+
+TEST(BytesTokenizer, IdsAreTheBytes) {
+  const BytesTokenizer tokenizer;
+  std::string every_byte(256, '\0');
+  std::iota(every_byte.begin(), every_byte.end(), '\0');
+  const std::vector<int32_t> ids = tokenizer.encode(every_byte);
+  ASSERT_EQ(ids.size(), 256u);
+  for (int32_t i = 0; i < 256; ++i) EXPECT_EQ(ids[static_cast<size_t>(i)], i);
+  EXPECT_EQ(tokenizer.decode(ids), every_byte);
+  EXPECT_EQ(tokenizer.vocab_size(), 257);
+  EXPECT_EQ(tokenizer.end_of_text(), 256);
+  EXPECT_EQ(tokenizer.piece(256), "");
+}
+
+TEST(BytesTokenizer, RefusesIdsOutsideTheVocabulary) {
+  EXPECT_THROW(BytesTokenizer().piece(257), Error);
+  EXPECT_THROW(BytesTokenizer().piece(-1), Error);
+}
+
+TEST(BytesTokenizer, ItsFileIsAByteLevelVocabularyInOrder) {
+  const auto json = nlohmann::json::parse(BytesTokenizer().files().at("tokenizer.json"));
+  const auto& vocab = json["model"]["vocab"];
+  ASSERT_EQ(vocab.size(), 256u);
+  for (const auto& [letter, id] : vocab.items())
+    EXPECT_EQ(letters_to_bytes(letter), std::string(1, static_cast<char>(id.get<int>())));
+}
+
+TEST(ByteAlphabet, IsTheKnownOne) {
+  EXPECT_EQ(byte_to_letter('A'), "A");
+  EXPECT_EQ(byte_to_letter(' '), "\u0120");
+  EXPECT_EQ(byte_to_letter('\n'), "\u010A");
+  EXPECT_EQ(byte_to_letter(0), "\u0100");
+  EXPECT_EQ(byte_to_letter(0x7F), "\u0121");
+  EXPECT_EQ(byte_to_letter(0xAD), "\u0143");
+  EXPECT_EQ(byte_to_letter(0xFF), "\u00FF");
+  EXPECT_EQ(letters_to_bytes("\u0120caf\u00C3\u00A9"), " caf\xC3\xA9");
+  EXPECT_EQ(letters_to_bytes(" "), std::nullopt);       // a space is written U+0120
+  EXPECT_EQ(letters_to_bytes("\u4E2D"), std::nullopt);  // no byte has this letter
+}
+
+}  // namespace
+}  // namespace shardlens

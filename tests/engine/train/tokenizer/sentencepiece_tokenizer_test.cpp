@@ -1,0 +1,74 @@
+// SentencePiece: learning from a text, and that nothing of a text is lost.
+#include "engine/train/tokenizer/sentencepiece_tokenizer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/engine/io/test_folder.h"
+
+namespace shardlens {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// Words of three syllables, many times over.
+const std::vector<std::string>& some_texts() {
+  static const std::vector<std::string> texts = [] {
+    const char* syllables[] = {"ba", "che", "di", "fo", "gu", "ha", "je", "ki", "lo", "mu"};
+    std::vector<std::string> all(2);
+    for (int i = 0; i < 1000; ++i) {
+      std::string& text = all[static_cast<size_t>(i % 2)];
+      text += std::string(syllables[i % 10]) + syllables[i / 10 % 10] + syllables[i / 100] + " ";
+      if (i % 12 == 11) text += "\n";
+    }
+    return all;
+  }();
+  return texts;
+}
+
+TEST(SentencePieceTokenizer, LearnsExactlyTheVocabularyAskedFor) {
+  const auto tokenizer = SentencePieceTokenizer::train(some_texts(), 330);
+  EXPECT_EQ(tokenizer->vocab_size(), 330);
+  EXPECT_EQ(tokenizer->end_of_text(), 1);
+  EXPECT_EQ(tokenizer->piece(1), "");
+  EXPECT_TRUE(tokenizer->special("[MASK]"));
+  EXPECT_FALSE(tokenizer->special("ba"));
+  EXPECT_FALSE(tokenizer->special("nothing of the kind"));
+  const std::string& text = some_texts()[0];
+  EXPECT_LT(tokenizer->encode(text).size(), text.size() / 2);  // it learned something
+}
+
+TEST(SentencePieceTokenizer, TheSameTextGivesTheSameVocabulary) {
+  EXPECT_EQ(SentencePieceTokenizer::train(some_texts(), 330)->fingerprint(),
+            SentencePieceTokenizer::train(some_texts(), 330)->fingerprint());
+}
+
+TEST(SentencePieceTokenizer, ValidTextSurvivesByteForByte) {
+  const auto tokenizer = SentencePieceTokenizer::train(some_texts(), 330);
+  for (const std::string& text : {some_texts()[1], std::string("  two  spaces, a tab\tand \n\n line ends \n"),
+                                  std::string("\u4e2d\U0001F600e\u0301 \uFB01"), std::string("a\0b", 3),
+                                  std::string(), std::string(" ")}) {
+    const std::vector<int32_t> ids = tokenizer->encode(text);
+    EXPECT_EQ(tokenizer->decode(ids), text);
+    std::string streamed;
+    for (const int32_t id : ids) streamed += tokenizer->piece(id);
+    EXPECT_EQ(streamed, text);
+  }
+  EXPECT_EQ(tokenizer->decode(tokenizer->encode("a\xFFz")), "a\uFFFDz");  // no UTF-8: the stated rule
+}
+
+TEST(SentencePieceTokenizer, AnImpossibleVocabularySaysWhatWouldDo) {
+  EXPECT_THAT(error_of([] { SentencePieceTokenizer::train(some_texts(), 200); }), HasSubstr("at least 263"));
+  EXPECT_THAT(error_of([] { SentencePieceTokenizer::train(some_texts(), 50000); }),
+              AllOf(HasSubstr("50000 pieces"), HasSubstr("smaller vocabulary")));
+  EXPECT_THAT(error_of([] { SentencePieceTokenizer::train({}, 300); }), HasSubstr("more text"));
+}
+
+TEST(SentencePieceTokenizer, WhatIsNoModelIsRefusedByName) {
+  EXPECT_THAT(error_of([] { SentencePieceTokenizer("not a model", "some.model"); }), HasSubstr("some.model"));
+  EXPECT_THAT(error_of([] { SentencePieceTokenizer("", "empty.model"); }), HasSubstr("empty.model"));
+}
+
+}  // namespace
+}  // namespace shardlens

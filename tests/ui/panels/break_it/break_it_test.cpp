@@ -1,0 +1,270 @@
+// The Break it tab driven by a scripted person: switches plant, what is greyed says why and offers a way, and
+// the strip leads to the tensor at which an error starts.
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include "engine/config/presets.h"
+#include "tests/ui/studio_harness.h"
+#include "ui/commands/commands.h"
+#include "ui/panels/break_it/break_parts.h"
+
+namespace shardlens::ui {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr double kTimeoutSeconds = 120;
+
+/// A whole model of two layers that trains in milliseconds.
+Settings small_whole_model() {
+  Settings settings;
+  settings.model = model_preset("gpt2-tiny");
+  settings.model.layers = 2;
+  settings.model.hidden = 32;
+  settings.model.ffn = 128;
+  settings.block = Block::Model;
+  settings.tp = 2;
+  settings.batch = 2;
+  settings.seq = 16;
+  return settings;
+}
+
+std::shared_ptr<const BreakSnapshot> wait_until_idle(StudioHarness& harness) {
+  const auto last = harness.studio().breaks().wait_until_idle(kTimeoutSeconds);
+  harness.draw_frames(4);
+  return last;
+}
+
+void open_tab(StudioHarness& harness) {
+  harness.wait_until_at_rest();
+  harness.view().tab = Tab::BreakIt;
+  harness.view().focus_tab = true;
+  harness.draw_frames(4);
+  wait_until_idle(harness);
+}
+
+void click_in(StudioHarness& harness, const char* child, const std::string& item) {
+  harness.perform([&](ImGuiTestContext& person) {
+    person.SetRef(person.WindowInfo((std::string("//Break it/") + child).c_str()).ID);
+    person.ItemClick(item.c_str());
+  });
+}
+
+const BreakChoice& choice_of(const BreakSnapshot& snapshot, Fault fault) {
+  return snapshot.choices.at(static_cast<size_t>(fault));
+}
+
+TEST(BreakItTab, ASwitchPlantsAndTheStripLeadsToWhereItStarts) {
+  for (const PixelSize size : {PixelSize{1280, 720}, PixelSize{1920, 1080}}) {
+    StudioHarness harness(size, small_whole_model());
+    open_tab(harness);
+    const std::shared_ptr<const Result> before = harness.snapshot().result;
+    click_in(harness, "faults", "skip-g");
+    const auto last = wait_until_idle(harness);
+    ASSERT_EQ(last->state, BreakState::Done) << last->message;
+    EXPECT_EQ(last->planted, Fault::SkipG);
+    EXPECT_EQ(last->report->steps.size(), 50u);
+    EXPECT_EQ(harness.snapshot().result, before) << "the studio's own run is left alone";
+    std::string copied;
+    harness.perform([&](ImGuiTestContext& person) {
+      person.SetRef(person.WindowInfo("//Break it/results").ID);
+      person.MouseMove("starts at");
+      person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_C);
+      copied = ImGui::GetClipboardText();
+    });
+    EXPECT_NE(copied.find("h.0.attn.proj.sum"), std::string::npos) << copied;
+    click_in(harness, "results", "starts at");
+    harness.draw_frames(2);
+    const Program& shown = harness.snapshot().plan->program;
+    ASSERT_GE(harness.view().selected_tensor, 0);
+    EXPECT_EQ(shown.tensor(harness.view().selected_tensor).name, "h.0.attn.proj.sum");
+    click_in(harness, "results", "Switch off");
+    EXPECT_FALSE(wait_until_idle(harness)->planted);
+  }
+}
+
+TEST(BreakItTab, AFaultThatIsInvisibleAtFirstShowsLater) {
+  StudioHarness harness({1920, 1080}, small_whole_model());
+  open_tab(harness);
+  click_in(harness, "faults", "bias-before-reduction");
+  const auto last = wait_until_idle(harness);
+  ASSERT_EQ(last->state, BreakState::Done) << last->message;
+  EXPECT_FALSE(last->report->probes[0]->finds());
+  EXPECT_TRUE(last->report->probes[1]->finds());
+  harness.perform([&](ImGuiTestContext& person) {
+    person.SetRef(person.WindowInfo("//Break it/results").ID);
+    EXPECT_TRUE(person.ItemExists("starts at")) << "the first step in which something is wrong is shown";
+    person.ItemClick("probe/step 1");
+    person.Yield(2);
+    EXPECT_FALSE(person.ItemExists("starts at")) << "in step 1 every tensor is right";
+    EXPECT_EQ(harness.view().breaks.probe, 1);
+  });
+}
+
+TEST(BreakItTab, WhatIsGreyedOffersTheSettingsThatMakeItPossible) {
+  StudioHarness harness({1920, 1080}, small_whole_model());
+  open_tab(harness);
+  EXPECT_FALSE(choice_of(*harness.studio().breaks().snapshot(), Fault::GeluOnPartial).possible);
+  click_in(harness, "faults", "###remedy gelu-on-partial");
+  harness.wait_until_at_rest();
+  harness.draw_frames(3);
+  EXPECT_EQ(harness.snapshot().settings.split.name, "reversed");
+  const auto looked = wait_until_idle(harness);
+  EXPECT_TRUE(choice_of(*looked, Fault::GeluOnPartial).possible);
+  click_in(harness, "faults", "gelu-on-partial");
+  const auto last = wait_until_idle(harness);
+  ASSERT_EQ(last->state, BreakState::Done) << last->message;
+  EXPECT_TRUE(last->report->probes[0]->finds());
+}
+
+TEST(BreakItTab, OneLayerRunsOnceAndOffersAModelThatTrains) {
+  StudioHarness harness;
+  open_tab(harness);
+  click_in(harness, "faults", "skip-f");
+  auto last = wait_until_idle(harness);
+  ASSERT_EQ(last->state, BreakState::Done) << last->message;
+  EXPECT_EQ(last->report->wanted_steps, 0);
+  EXPECT_TRUE(last->report->probes[0]->finds());
+  click_in(harness, "faults", "###toy");
+  harness.draw_frames(3);
+  EXPECT_EQ(harness.view().wanted.settings(harness.snapshot()).model.name, "gpt2-tiny");
+  EXPECT_EQ(harness.view().wanted.settings(harness.snapshot()).block, Block::Model);
+}
+
+TEST(BreakItTab, StopGivesUpWhatRuns) {
+  Settings slow = small_whole_model();
+  slow.model.hidden = 256;
+  slow.model.ffn = 1024;
+  slow.seq = 256;
+  slow.batch = 8;
+  StudioHarness harness({1920, 1080}, slow);
+  open_tab(harness);
+  click_in(harness, "faults", "skip-g");
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(kTimeoutSeconds);
+  while (!harness.studio().breaks().snapshot()->report && std::chrono::steady_clock::now() < end) {
+    harness.draw_frames(1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  harness.draw_frames(2);
+  click_in(harness, "results", "Stop");
+  const auto last = wait_until_idle(harness);
+  EXPECT_EQ(last->state, BreakState::Stopped);
+  EXPECT_LT(last->report->steps.size(), 50u);
+}
+
+TEST(BreakItTab, EverythingIsWholeAtBothSizes) {
+  for (const PixelSize size : {PixelSize{1280, 720}, PixelSize{1920, 1080}}) {
+    StudioHarness harness(size, small_whole_model());
+    open_tab(harness);
+    click_in(harness, "faults", "tied-gradient-lost");
+    ASSERT_EQ(wait_until_idle(harness)->state, BreakState::Done);
+    harness.perform([&](ImGuiTestContext& person) {
+      const ImGuiTestItemInfo results = person.WindowInfo("//Break it/results");
+      ASSERT_NE(results.Window, nullptr);
+      EXPECT_EQ(results.Window->ScrollMax.y, 0) << "nothing to scroll at " << size.width;
+      person.SetRef(results.ID);
+      const auto expect_whole = [&](const std::vector<const char*>& items) {
+        std::vector<ImRect> places;
+        for (const char* item : items) {
+          const ImGuiTestItemInfo info = person.ItemInfo(item);
+          ASSERT_NE(info.ID, 0u) << item;
+          EXPECT_TRUE(results.Window->InnerRect.Contains(info.RectFull)) << item << " at " << size.width;
+          for (const ImRect& other : places) EXPECT_FALSE(other.Overlaps(info.RectFull)) << item;
+          places.push_back(info.RectFull);
+        }
+        EXPECT_GT(places[0].GetHeight(), 90) << "large enough to read at " << size.width;
+      };
+      const std::vector<const char*> curves{"##broken loss", "##broken norm", "Switch off"};
+      if (size.width >= 1920) {
+        expect_whole({"error of every tensor", "##broken loss", "##broken norm", "Switch off"});
+        return;
+      }
+      expect_whole({"error of every tensor", "Switch off"});
+      person.ItemClick("//Break it/page/what the loss shows");
+      person.SetRef(person.WindowInfo("//Break it/results").ID);
+      person.Yield(2);
+      expect_whole(curves);
+      EXPECT_EQ(results.Window->ScrollMax.y, 0);
+    });
+  }
+}
+
+TEST(BreakItTab, AKeyOpensItAndItsTabIsRemembered) {
+  const std::filesystem::path state =
+      std::filesystem::path(testing::TempDir()) / ("break-it-" + std::to_string(getpid()) + ".json");
+  {
+    StudioHarness harness({1280, 720}, small_settings(), state);
+    // In one script: where a script ends, the focus goes back to where it began.
+    harness.perform([&](ImGuiTestContext& person) {
+      person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_9);
+      person.Yield(4);
+      EXPECT_EQ(harness.view().tab, Tab::BreakIt);
+    });
+    harness.view().tab = Tab::BreakIt;
+    harness.view().focus_tab = true;
+    harness.draw_frames(4);
+  }
+  {
+    StudioHarness again({1280, 720}, small_settings(), state);
+    EXPECT_EQ(again.view().tab, Tab::BreakIt);
+  }
+  std::filesystem::remove(state);
+}
+
+TEST(BreakItTab, EveryFaultHasACommand) {
+  for (const Fault fault : all_faults())
+    EXPECT_THAT(find_command(std::string("break.") + to_string(fault)).title, HasSubstr(to_string(fault)));
+}
+
+BreakProbe probe_of(const std::vector<double>& errors) {
+  BreakProbe probe;
+  for (const double error : errors) {
+    probe.errors.push_back({static_cast<TensorId>(probe.errors.size()),
+                            static_cast<StepId>(probe.errors.size()), error, error<1, error> 0.1});
+  }
+  return probe;
+}
+
+TEST(BreakStrip, ColumnsShowTheWorstOfTheirTensors) {
+  const BreakProbe probe = probe_of({0, 0.5, 0, 0, 2, 0.3});
+  const auto columns = strip_columns(probe, 3);
+  ASSERT_EQ(columns.size(), 3u);
+  EXPECT_EQ(columns[0].worst, 1u);
+  EXPECT_TRUE(columns[0].broken);
+  EXPECT_FALSE(columns[0].ranks_differ);
+  EXPECT_FALSE(columns[1].broken);
+  EXPECT_EQ(columns[2].worst, 4u);
+  EXPECT_TRUE(columns[2].ranks_differ);
+  EXPECT_EQ(columns[2].end, probe.errors.size());
+  EXPECT_EQ(strip_columns(probe, 100).size(), probe.errors.size());
+}
+
+TEST(BreakStrip, StretchesFollowTheLayersForwardAndBack) {
+  Program program;
+  const auto add = [&](int layer, Phase phase, const char* block) {
+    Step step;
+    step.id = static_cast<StepId>(program.steps.size());
+    step.layer = layer;
+    step.phase = phase;
+    step.block = block;
+    program.steps.push_back(step);
+  };
+  add(-1, Phase::Forward, "embedding");
+  add(0, Phase::Forward, "attention");
+  add(0, Phase::Forward, "mlp");
+  add(1, Phase::Forward, "mlp");
+  add(1, Phase::Backward, "mlp");
+  const auto stretches = strip_stretches(program, probe_of({0, 0, 0, 0, 0}));
+  std::vector<std::string> names;
+  for (const StripStretch& stretch : stretches) names.push_back(stretch.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"embedding", "layer 0", "layer 1", "layer 1"}));
+  EXPECT_EQ(stretches[1].end - stretches[1].first, 2u);
+  EXPECT_EQ(stretches[3].phase, Phase::Backward);
+}
+
+}  // namespace
+}  // namespace shardlens::ui

@@ -1,0 +1,114 @@
+// The Inspector under a scripted hand: choosing tensors, zooming to the values, following the program.
+#include "ui/panels/inspector/inspector.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/ui/studio_harness.h"
+
+namespace shardlens::ui {
+namespace {
+
+const Program& program_of(const StudioHarness& harness) {
+  return harness.snapshot().plan->program;
+}
+
+StepId step_named(const Program& program, const std::string& name) {
+  for (const Step& step : program.steps) {
+    if (step.name == name) return step.id;
+  }
+  return -1;
+}
+
+/// A studio at rest with `step` selected.
+class Inspected {
+ public:
+  explicit Inspected(const std::string& step) {
+    harness.wait_until_at_rest();
+    select_step(harness.view(), program_of(harness), step_named(program_of(harness), step));
+    harness.draw_frames(2);
+  }
+  StudioHarness harness;
+};
+
+TEST(Inspector, AChipChoosesAnotherTensorOfTheStep) {
+  Inspected inspected("mlp.fc");
+  const Step& step = program_of(inspected.harness).step(inspected.harness.view().selected_step);
+  const TensorId weight = step.inputs[1];
+  const std::string chip = "//Inspector/reads:" + program_of(inspected.harness).tensor(weight).name;
+  inspected.harness.perform([&](ImGuiTestContext& person) { person.ItemClick(chip.c_str()); });
+  EXPECT_EQ(inspected.harness.view().selected_tensor, weight);
+  EXPECT_EQ(inspected.harness.view().selected_step, step.id) << "the step stays";
+}
+
+TEST(Inspector, TheWheelZoomsAllRanksAndADoubleClickShowsAll) {
+  Inspected inspected("mlp.fc");
+  inspected.harness.perform([](ImGuiTestContext& person) {
+    person.MouseMove("//Inspector/picture of rank 1");
+    person.MouseWheelY(6);
+  });
+  const InspectorView& zoom = inspected.harness.view().inspector;
+  EXPECT_GT(zoom.rows.size(), 0);
+  EXPECT_LT(zoom.rows.size(), 0.5);
+  EXPECT_LT(zoom.cols.size(), 0.5);
+  EXPECT_NEAR((zoom.rows.begin + zoom.rows.end) / 2, 0.5, 0.1) << "about the mouse";
+  inspected.harness.perform(
+      [](ImGuiTestContext& person) { person.ItemDoubleClick("//Inspector/picture of rank 1"); });
+  EXPECT_EQ(zoom.rows, Stretch());
+}
+
+TEST(Inspector, AClickEnlargesARankAndAnotherShrinksIt) {
+  Inspected inspected("mlp.fc");
+  inspected.harness.perform(
+      [](ImGuiTestContext& person) { person.ItemClick("//Inspector/picture of rank 2"); });
+  EXPECT_TRUE(inspected.harness.view().inspector.enlarged);
+  EXPECT_EQ(inspected.harness.view().selected_rank, 2);
+  inspected.harness.perform([](ImGuiTestContext& person) {
+    person.SleepNoSkip(1.0f, 0.1f);  // not a double click
+    person.ItemClick("//Inspector/large picture of rank 2");
+  });
+  EXPECT_FALSE(inspected.harness.view().inspector.enlarged);
+  EXPECT_EQ(inspected.harness.view().selected_rank, -1);
+}
+
+TEST(Inspector, NeedsLeadToTheProducerAndFeedsToTheConsumer) {
+  Inspected inspected("mlp.gelu");
+  inspected.harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Inspector/needs 0"); });
+  const Program& program = program_of(inspected.harness);
+  EXPECT_EQ(program.step(inspected.harness.view().selected_step).name, "mlp.fc");
+  inspected.harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Inspector/feeds 0"); });
+  EXPECT_EQ(program.step(inspected.harness.view().selected_step).name, "mlp.gelu");
+}
+
+TEST(Inspector, ATensorOfAnotherStepGivesWayToTheStepsOwn) {
+  Inspected inspected("mlp.fc");
+  inspected.harness.view().selected_tensor = 0;
+  inspected.harness.view().selected_step = step_named(program_of(inspected.harness), "mlp.proj");
+  inspected.harness.draw_frames(2);
+  const Step& step = program_of(inspected.harness).step(inspected.harness.view().selected_step);
+  EXPECT_EQ(inspected.harness.view().inspector.tensor, step.outputs.front());
+}
+
+// 96 sequences of 128 tokens: a Replicated activation of 96 columns has more than a million elements.
+TEST(Inspector, SaysWhichTensorIsAPictureOnly) {
+  Settings settings = small_settings();
+  settings.batch = 96;
+  settings.seq = 128;
+  settings.tp = 1;
+  StudioHarness harness({1920, 1080}, settings);
+  harness.wait_until_at_rest();
+  select_step(harness.view(), program_of(harness), step_named(program_of(harness), "mlp.fc"));
+  const auto says = [&](TensorId tensor) {
+    harness.view().selected_tensor = tensor;
+    harness.draw_frames(2);
+    bool found = false;
+    harness.perform([&](ImGuiTestContext& person) { found = person.ItemExists("//Inspector/picture only"); });
+    return found;
+  };
+  const Step& step = program_of(harness).step(harness.view().selected_step);
+  EXPECT_FALSE(harness.snapshot().result->not_exact.empty());
+  EXPECT_TRUE(says(step.outputs.front()));
+  EXPECT_FALSE(says(step.inputs[1])) << "the weight is small";
+}
+
+}  // namespace
+}  // namespace shardlens::ui

@@ -1,0 +1,531 @@
+// A recording in the studio under a scripted hand: opened, walked through, played, annotated, closed.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <thread>
+
+#include "engine/config/presets.h"
+#include "engine/io/sqlite.h"
+#include "engine/runtime/executor.h"
+#include "engine/runtime/recordings/recorder.h"
+#include "tests/engine/io/test_folder.h"
+#include "tests/engine/small_model.h"
+#include "tests/ui/studio_harness.h"
+#include "ui/commands/commands.h"
+#include "ui/figure/figure.h"
+#include "ui/panels/recordings/replay_parts.h"
+#include "ui/panels/timeline/tracks.h"
+#include "ui/panels/traffic/traffic_times_rows.h"
+
+namespace shardlens::ui {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr double kTimeoutSeconds = 120;
+constexpr int64_t kPasses = 6;
+
+class ReplayTab : public TestFolder {
+ protected:
+  // A small model on two ranks, really run; its loss falls by one a pass.
+  std::string record(const std::string& name = "run.shardlens") {
+    const std::shared_ptr<const Plan> plan = make_plan(testing::small_model(2));
+    Executor executor(plan);
+    Recorder recorder(path(name), "train", *plan, executor.communicator());
+    for (int64_t pass = 0; pass < kPasses; ++pass) {
+      executor.next_pass();
+      executor.start(executor.steps());
+      executor.wait();
+      recorder.take(
+          executor,
+          {{"loss", 9.0 - static_cast<double>(pass)}, {"gradient_norm", 1.0}, {"tokens_per_second", 100.0}});
+    }
+    recorder.finish();
+    return path(name);
+  }
+
+  /// Draws frames until `is_so` of what the last one showed.
+  template <typename Condition>
+  static bool drawn_until(StudioHarness& harness, const Condition& is_so) {
+    const auto begin = std::chrono::steady_clock::now();
+    while (!is_so(harness.studio().replayed())) {
+      if (std::chrono::steady_clock::now() - begin > std::chrono::duration<double>(kTimeoutSeconds))
+        return false;
+      harness.draw_frames(1);
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    harness.draw_frames(3);
+    return true;
+  }
+  static bool open(StudioHarness& harness, const std::string& file) {
+    harness.wait_until_at_rest();
+    harness.studio().open_recording(file);
+    return drawn_until(harness, [&](const ReplaySnapshot& replay) {
+      return replay.is_open() && replay.recording->path == file && replay.metrics->complete;
+    });
+  }
+  static void settle(StudioHarness& harness) {
+    harness.draw_frames(2);
+    harness.studio().replay().wait_until_idle(kTimeoutSeconds);
+    harness.draw_frames(3);
+  }
+};
+
+TEST_F(ReplayTab, TakesThePlaceOfWhatRunsAndGivesItBack) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  const auto live = harness.studio().session().snapshot();
+  ASSERT_TRUE(open(harness, record()));
+  const Snapshot& shown = harness.snapshot();
+  ASSERT_TRUE(shown.result);
+  EXPECT_TRUE(shown.result->replayed);
+  EXPECT_THAT(shown.result->provenance, HasSubstr("replayed on "));
+  EXPECT_EQ(shown.settings.model.vocab, 53);
+  EXPECT_GE(harness.view().selected_step, 0);
+  // What would change or run something waits, by click and by key.
+  harness.perform([](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiKey_R);
+    person.KeyPress(ImGuiKey_4);
+    person.KeyPress(ImGuiMod_Shift | ImGuiKey_R);
+    person.MouseMove("//Bar/Run");
+    person.MouseClick();
+    person.MouseMove("//Bar/Model");
+    person.MouseClick();
+  });
+  EXPECT_EQ(harness.studio().session().snapshot(), live);
+  EXPECT_EQ(harness.studio().training().snapshot()->state, TrainState::Idle);
+  EXPECT_TRUE(harness.studio().replayed().is_open());
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Replay/replay.close"); });
+  ASSERT_TRUE(drawn_until(harness, [](const ReplaySnapshot& replay) { return !replay.is_open(); }));
+  EXPECT_EQ(&harness.snapshot(), live.get()) << "the run of before is back";
+}
+
+TEST_F(ReplayTab, KeysAndButtonsGoFromPassToPass) {
+  StudioHarness harness;
+  ASSERT_TRUE(open(harness, record()));
+  const auto at = [&](ImGuiKeyChord key) {
+    harness.perform([&](ImGuiTestContext& person) { person.KeyPress(key); });
+    settle(harness);
+    return harness.studio().replayed().pass;
+  };
+  EXPECT_EQ(harness.studio().replayed().pass, 0);
+  EXPECT_EQ(at(ImGuiKey_PageDown), 1);
+  EXPECT_EQ(at(ImGuiKey_PageDown), 2);
+  EXPECT_EQ(at(ImGuiKey_PageUp), 1);
+  EXPECT_EQ(at(ImGuiMod_Ctrl | ImGuiKey_PageDown), kPasses - 1);
+  EXPECT_EQ(at(ImGuiKey_PageDown), kPasses - 1);
+  EXPECT_EQ(at(ImGuiMod_Ctrl | ImGuiKey_PageUp), 0);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Replay/###replay.next_pass"); });
+  settle(harness);
+  EXPECT_EQ(harness.studio().replayed().pass, 1);
+  EXPECT_THAT(positions(harness.studio().replayed()).front(), HasSubstr("pass 1 of 0–5 · "));
+}
+
+TEST_F(ReplayTab, TheLossAboveTheLayersIsThatOfThePassThatIsLookedAt) {
+  StudioHarness harness;
+  ASSERT_TRUE(open(harness, record()));
+  for (int pass = 0; pass < 3; ++pass) {
+    const Figure figure =
+        harness.studio().draw_figure({.kind = FigureKind::Stage, .theme = ThemeName::Light, .size = {}});
+    std::vector<std::string> losses;
+    for (const TapeMark& mark : figure.tape.marks())
+      if (const auto* words = std::get_if<mark::Words>(&mark.what); words && words->text.starts_with("loss "))
+        losses.push_back(words->text);
+    EXPECT_THAT(losses, ::testing::ElementsAre("loss " + std::to_string(9 - pass) + ".0000"));
+    harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_PageDown); });
+    settle(harness);
+  }
+}
+
+TEST_F(ReplayTab, StepsAreWalkedThroughAsInARun) {
+  StudioHarness harness;
+  ASSERT_TRUE(open(harness, record()));
+  harness.perform([](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiKey_Home);
+    person.KeyPress(ImGuiKey_RightArrow);
+    person.KeyPress(ImGuiKey_RightArrow);
+  });
+  settle(harness);
+  EXPECT_EQ(harness.view().selected_step, 2);
+  EXPECT_EQ(harness.snapshot().position, 3u);
+  EXPECT_EQ(harness.snapshot().state, RunState::Paused);
+}
+
+TEST_F(ReplayTab, SpacePlaysByTheClockAndTheSelectionFollows) {
+  StudioHarness harness;
+  ASSERT_TRUE(open(harness, record()));
+  harness.perform([](ImGuiTestContext& person) {
+    person.ItemClick("//Replay/speed");
+    person.ItemClick("//$FOCUSED/1\\/100");
+  });
+  ASSERT_EQ(harness.view().replay.speed, 0.01);
+  std::set<size_t> places;
+  harness.perform([&](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiKey_Space);
+    // It is played by the clock on the wall. A step in which the machine did something else lasts seconds at
+    // this speed, the others a few milliseconds: many are seen, however fast frames are drawn.
+    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(kTimeoutSeconds);
+    while (places.size() < 3 && std::chrono::steady_clock::now() < end) {
+      person.Yield();
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      const ReplaySnapshot& replay = harness.studio().replayed();
+      if (!replay.playing && replay.pass == kPasses - 1) break;
+      if (replay.playing && harness.view().selected_step + 1 == static_cast<StepId>(replay.shown->position))
+        places.insert(replay.shown->position);
+    }
+    person.KeyPress(ImGuiKey_Space);
+  });
+  EXPECT_GE(places.size(), 3u) << "of the steps that were played";
+  settle(harness);
+  EXPECT_FALSE(harness.studio().replayed().playing);
+  // Faster by key, and to the end.
+  harness.perform([](ImGuiTestContext& person) {
+    for (int i = 0; i < 4; ++i) person.KeyPress(ImGuiKey_Period);
+    person.KeyPress(ImGuiKey_Space);
+  });
+  ASSERT_TRUE(drawn_until(
+      harness, [](const ReplaySnapshot& replay) { return !replay.playing && replay.pass == kPasses - 1; }));
+  EXPECT_EQ(harness.view().replay.speed, 100);
+}
+
+TEST_F(ReplayTab, StepByStepGoesOnIntoTheNextPass) {
+  StudioHarness harness;
+  ASSERT_TRUE(open(harness, record()));
+  ASSERT_EQ(harness.view().replay.speed, 0) << "as a run is played";
+  harness.perform([&](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiKey_End);
+    harness.view().playing = true;  // Space at the end begins again
+    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(kTimeoutSeconds);
+    while (harness.studio().replayed().pass == 0 && std::chrono::steady_clock::now() < end) person.Yield();
+  });
+  EXPECT_EQ(harness.studio().replayed().pass, 1);
+  EXPECT_LT(harness.view().selected_step, 3);
+}
+
+TEST_F(ReplayTab, TheLineOfTheWholeRecordingGoesToAMoment) {
+  StudioHarness harness;
+  ASSERT_TRUE(open(harness, record()));
+  const double whole = harness.studio().replayed().recording->seconds;
+  harness.perform([](ImGuiTestContext& person) {
+    const ImRect line = person.ItemInfo("//Replay/moment").RectFull;
+    person.MouseMoveToPos({line.Min.x + 0.75f * line.GetWidth(), line.GetCenter().y});
+    person.MouseClick();
+  });
+  settle(harness);
+  EXPECT_NEAR(harness.studio().replayed().seconds, 0.75 * whole, 0.01 * whole);
+  const auto steps = static_cast<StepId>(harness.studio().replayed().shown->position);
+  EXPECT_EQ(harness.view().selected_step, std::max(0, steps - 1)) << "the selection goes there too";
+}
+
+TEST_F(ReplayTab, AClickOnARecordingsSettingsSaysWhyTheyStay) {
+  StudioHarness harness;
+  ASSERT_TRUE(open(harness, record()));
+  const auto says_something = [] {
+    const ImGuiWindow* found = ImGui::FindWindowByName("Message");
+    return found != nullptr && found->Active && !found->Hidden;
+  };
+  for (const char* fixed : {"//Bar/T/1", "//Setup/T = 1"}) {
+    ASSERT_FALSE(says_something());
+    harness.perform([&](ImGuiTestContext& person) {
+      person.MouseMoveToPos(person.ItemInfo(fixed).RectFull.GetCenter());
+      person.MouseClick();
+    });
+    harness.draw_frames(2);
+    EXPECT_TRUE(says_something()) << fixed;
+    harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_Escape); });
+    harness.draw_frames(2);
+  }
+}
+
+TEST_F(ReplayTab, NotesAreWrittenFoundAndFollowed) {
+  StudioHarness harness;
+  const std::string file = record();
+  ASSERT_TRUE(open(harness, file));
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_B); });
+  settle(harness);
+  harness.perform([](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_PageDown);
+    person.Yield(4);
+  });
+  settle(harness);
+  harness.view().selected_step = 5;
+  harness.perform([](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiKey_N);
+    person.Yield(3);
+    person.KeyCharsReplaceEnter("look here");
+  });
+  settle(harness);
+  ASSERT_EQ(Recording(file).notes().size(), 2u) << "they are in the file";
+  EXPECT_EQ(Recording(file).notes()[1].text, "look here");
+  EXPECT_EQ(Recording(file).notes()[1].step, 5);
+  EXPECT_EQ(harness.studio().replayed().pass, kPasses - 1) << "typing is not walking";
+
+  // Found by its words, and gone to.
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_PageUp); });
+  harness.view().replay.note_filter = "HERE look";
+  settle(harness);
+  harness.view().selected_step = 0;
+  const std::vector<ReplayNote> notes = *harness.studio().replayed().notes;
+  const std::string row = "//Notes/**/$$" + std::to_string(notes[1].note.id);
+  harness.perform([&](ImGuiTestContext& person) {
+    EXPECT_FALSE(person.ItemExists(("//Notes/**/$$" + std::to_string(notes[0].note.id) + "/go").c_str()));
+    person.ItemClick((row + "/go").c_str());
+  });
+  settle(harness);
+  EXPECT_EQ(harness.studio().replayed().pass, kPasses - 1);
+  EXPECT_EQ(harness.view().selected_step, 5);
+
+  // Changed, and removed.
+  harness.perform([&](ImGuiTestContext& person) {
+    person.ItemClick((row + "/edit").c_str());
+    person.ItemInputValue((row + "/##words").c_str(), "look there");
+  });
+  settle(harness);
+  EXPECT_EQ(Recording(file).notes()[1].text, "look there");
+  harness.view().replay.note_filter.clear();
+  settle(harness);
+  harness.perform([&](ImGuiTestContext& person) { person.ItemClick((row + "/remove").c_str()); });
+  settle(harness);
+  EXPECT_EQ(Recording(file).notes().size(), 1u);
+  harness.perform([&](ImGuiTestContext& person) {  // Escape leaves the words, and then the notes
+    person.KeyPress(ImGuiKey_N);
+    person.Yield(3);
+    person.KeyChars("B and N are letters here");
+    person.KeyPress(ImGuiKey_Escape);
+    person.Yield(3);
+    EXPECT_TRUE(harness.view().replay.notes_open);
+    person.KeyPress(ImGuiKey_Escape);
+    person.Yield(3);
+  });
+  EXPECT_FALSE(harness.view().replay.notes_open);
+}
+
+TEST_F(ReplayTab, AClickOnTheCurveGoesToItsPass) {
+  StudioHarness harness;
+  ASSERT_TRUE(open(harness, record()));
+  harness.view().tab = Tab::Train;
+  harness.view().focus_tab = true;
+  harness.draw_frames(4);
+  ASSERT_EQ(harness.studio().replayed().metrics->rows(), static_cast<size_t>(kPasses));
+  harness.perform([](ImGuiTestContext& person) {
+    const ImRect plot = person.ItemInfo("//Train/##loss").RectFull;
+    person.MouseMoveToPos({plot.Min.x + 0.7f * plot.GetWidth(), plot.GetCenter().y});
+    person.MouseClick();
+  });
+  settle(harness);
+  const int64_t pass = harness.studio().replayed().pass;
+  EXPECT_GE(pass, 3);
+  EXPECT_LE(pass, 4);
+}
+
+TEST_F(ReplayTab, AFileThatIsNoneIsSaidAndChangesNothing) {
+  StudioHarness harness;
+  ASSERT_TRUE(open(harness, record()));
+  const auto recording = harness.studio().replayed().recording;
+  write("foreign.shardlens", std::string(3000, 'x'));
+  harness.studio().open_recording(path("foreign.shardlens"));
+  settle(harness);
+  EXPECT_THAT(harness.studio().replayed().message, HasSubstr("is no SQLite database"));
+  EXPECT_EQ(harness.studio().replayed().recording, recording);
+  harness.perform([](ImGuiTestContext& person) {
+    EXPECT_TRUE(person.ItemExists("//Message/Close")) << "it says so";
+    person.ItemClick("//Message/Close");
+    person.Yield(3);
+    EXPECT_FALSE(person.ItemExists("//Message/Close"));
+  });
+}
+
+TEST_F(ReplayTab, IsChosenFromAListOrByItsPath) {
+  const std::string file = record();
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  harness.perform([&](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_O);
+    person.Yield(3);
+    person.KeyCharsReplaceEnter(path("").c_str());  // a folder is listed
+    harness.studio().replay().wait_until_idle(kTimeoutSeconds);
+    person.Yield(3);
+    EXPECT_TRUE(harness.view().replay.choosing);
+    ASSERT_TRUE(harness.studio().replay().snapshot()->list);
+    EXPECT_EQ(harness.studio().replay().snapshot()->list->folder + "/", path(""));
+    person.ItemClick("//Open a recording/**/run.shardlens");
+  });
+  settle(harness);
+  ASSERT_TRUE(harness.studio().replayed().is_open()) << harness.studio().replayed().message;
+  EXPECT_FALSE(harness.view().replay.choosing);
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_W); });
+  ASSERT_TRUE(drawn_until(harness, [&](const ReplaySnapshot& replay) { return !replay.is_open(); }));
+  harness.perform([&](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_O);
+    person.Yield(3);
+    person.KeyCharsReplaceEnter(file.c_str());
+  });
+  EXPECT_TRUE(drawn_until(harness, [&](const ReplaySnapshot& replay) { return replay.is_open(); }));
+}
+
+TEST_F(ReplayTab, WhatIsPlayedStopsWhenItIsClosed) {
+  StudioHarness harness;
+  harness.studio().open_recording(record());
+  settle(harness);
+  ASSERT_TRUE(harness.studio().replayed().is_open());
+  harness.view().playing = true;
+  harness.draw_frames(1);
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_W); });
+  ASSERT_TRUE(drawn_until(harness, [](const ReplaySnapshot& replay) { return !replay.is_open(); }));
+  EXPECT_FALSE(harness.view().playing) << "the run of this machine would walk by itself";
+}
+
+TEST_F(ReplayTab, WhatWasRecordedHereIsAClickAway) {
+  record();
+  StudioHarness harness;
+  harness.view().recordings = std::filesystem::path(path("run.shardlens")).parent_path();
+  harness.perform([&](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_O);
+    person.Yield(3);
+    harness.studio().replay().wait_until_idle(kTimeoutSeconds);
+    person.Yield(3);
+    person.ItemClick("//Open a recording/**/own");
+    harness.studio().replay().wait_until_idle(kTimeoutSeconds);
+    person.Yield(3);
+    EXPECT_FALSE(person.ItemExists("//Open a recording/**/own"));
+    person.ItemClick("//Open a recording/**/run.shardlens");
+  });
+  settle(harness);
+  EXPECT_TRUE(harness.studio().replayed().is_open()) << harness.studio().replayed().message;
+}
+
+// On one rank every tensor of the toy is held with its values, a few hundred megabytes a pass.
+TEST_F(ReplayTab, AWholeModelThatIsRecordedByAClickKeepsItsPictures) {
+  Settings settings;
+  settings.model = model_preset("gpt2-tiny");
+  settings.block = Block::Model;
+  settings.tp = 1;
+  settings.batch = 2;
+  settings.seq = 256;
+  StudioHarness harness({1280, 720}, settings);
+  harness.view().recordings = std::filesystem::path(path("run.shardlens")).parent_path() / "own";
+  harness.wait_until_at_rest();
+  const auto press = [&](ImGuiKeyChord key) {
+    harness.perform([key](ImGuiTestContext& person) { person.KeyPress(key); });
+    harness.wait_until_at_rest();
+  };
+  press(ImGuiMod_Ctrl | ImGuiKey_R);
+  press(ImGuiKey_R);
+  press(ImGuiMod_Ctrl | ImGuiKey_R);
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(harness.view().recordings))
+    files.push_back(entry.path());
+  ASSERT_EQ(files.size(), 1u);
+  const RecordingTotals totals = Recording(files.front().string()).totals();
+  EXPECT_GE(totals.passes, 1);
+  EXPECT_GT(totals.pictures, 100);
+  EXPECT_EQ(totals.dropped_pictures, 0);
+}
+
+TEST_F(ReplayTab, OpeningIsFoundInThePaletteByAClick) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  harness.perform([&](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_P);
+    person.Yield(3);
+    person.KeyChars("open a rec");
+    person.Yield(3);
+    person.ItemClick("//Command palette/**/replay.open");
+    person.Yield(3);
+  });
+  EXPECT_FALSE(harness.view().palette_open);
+  EXPECT_TRUE(harness.view().replay.choosing);
+}
+
+TEST_F(ReplayTab, ThisMachinesRunStandsBesideTheRecordedOne) {
+  StudioHarness harness;
+  ASSERT_TRUE(open(harness, record()));
+  EXPECT_FALSE(harness.studio().has_beside());
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Replay/replay.run_here"); });
+  ASSERT_TRUE(drawn_until(harness, [&](const ReplaySnapshot&) { return harness.studio().has_beside(); }));
+  EXPECT_TRUE(harness.snapshot().result->replayed) << "the recording is what is shown";
+  const auto here = harness.studio().session().snapshot();
+  EXPECT_EQ(here->settings, harness.snapshot().settings);
+  const std::vector<TimeRow> rows =
+      time_rows(*harness.snapshot().plan, *harness.snapshot().result, here->result.get());
+  double replayed = 0, measured = 0;
+  for (const TimeRow& row : rows) {
+    replayed += row.measured_seconds;
+    measured += row.beside_seconds;
+  }
+  EXPECT_GT(replayed, 0);
+  EXPECT_GT(measured, 0);
+  harness.view().tab = Tab::Traffic;
+  harness.view().focus_tab = harness.view().traffic_times = true;
+  harness.draw_frames(4);  // both are drawn
+  // The Timeline has them below each other: a click on this machine's last track selects a step too.
+  const Tracks live = tracks_of(*here);
+  const auto& events = live.ranks().back();
+  const auto longest = std::max_element(
+      events.begin(), events.end(), [](const auto& a, const auto& b) { return a.seconds() < b.seconds(); });
+  harness.view().timeline_begin_seconds = longest->begin_seconds;
+  harness.view().timeline_end_seconds = longest->end_seconds;
+  harness.view().selected_step = -1;
+  harness.perform([&](ImGuiTestContext& person) {
+    const ImRect area = person.ItemInfo("//Timeline/**/tracks").RectFull;
+    const float axis = 20, name = 18, tracks = area.GetHeight() - axis - 2 * name;
+    const float pitch = std::min(tracks / 4, 36.0f);
+    person.MouseMoveToPos(
+        {(area.Min.x + 72 + area.Max.x) / 2, area.Min.y + axis + 2 * name + 3.5f * pitch - 3});
+    person.MouseClick();
+    person.Yield(2);
+  });
+  EXPECT_EQ(harness.view().selected_step, static_cast<StepId>(longest - events.begin()));
+  // No line of the axis crosses the words above the tracks, wherever it stands.
+  ImRect words;
+  harness.perform([&](ImGuiTestContext& person) {
+    const ImVec2 tracks = person.ItemInfo("//Timeline/**/tracks").RectFull.Min;
+    words = {tracks + ImVec2(74, 21), tracks + ImVec2(150, 30)};
+    person.MouseMoveToPos({words.Min.x, words.Min.y - 200});
+  });
+  const auto drawn_words = [&](double begin, double end) {
+    harness.view().timeline_begin_seconds = begin;
+    harness.view().timeline_end_seconds = end;
+    harness.draw_frames(2);
+    const Image picture = harness.platform().read_pixels();
+    std::vector<uint8_t> pixels;
+    for (int y = static_cast<int>(words.Min.y); y < static_cast<int>(words.Max.y); ++y)
+      pixels.insert(pixels.end(), picture.pixel(static_cast<int>(words.Min.x), y),
+                    picture.pixel(static_cast<int>(words.Max.x), y));
+    return pixels;
+  };
+  const double whole = axis_of(live).size();
+  const std::vector<uint8_t> alone = drawn_words(0, whole);
+  EXPECT_GT(std::set<uint8_t>(alone.begin(), alone.end()).size(), 4u) << "there are words";
+  for (int i = 1; i <= 30; ++i)  // the axis passes by, line after line
+    EXPECT_EQ(drawn_words(whole * i / 60, whole * (i + 30) / 60) == alone, true) << i;
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Timeline/timeline of/the recording"); });
+  EXPECT_TRUE(harness.view().replay.whole_timeline);
+}
+
+TEST_F(ReplayTab, AStudioThatBeginsWithARecordingRunsNothingBeforeItIsClosed) {
+  const std::unique_ptr<Platform> platform = make_offscreen_platform({1280, 720});
+  const std::string file = record();
+  Studio studio(small_settings(), platform->fonts(), {}, Session::Begin::WhenAsked);
+  studio.open_recording(file);
+  const auto frame = [&] {
+    platform->begin_frame();
+    studio.frame();
+    platform->render();
+    platform->present();
+  };
+  studio.replay().wait_until_idle(kTimeoutSeconds);
+  for (int i = 0; i < 4; ++i) frame();
+  ASSERT_TRUE(studio.replayed().is_open());
+  EXPECT_EQ(studio.session().snapshot()->plan, nullptr);
+  studio.replay().send(replay_command::Close{});
+  studio.replay().wait_until_idle(kTimeoutSeconds);
+  for (int i = 0; i < 4; ++i) frame();
+  EXPECT_EQ(studio.session().wait_until_idle(kTimeoutSeconds)->settings, small_settings());
+  EXPECT_EQ(studio.session().snapshot()->state, RunState::Done);
+}
+
+}  // namespace
+}  // namespace shardlens::ui

@@ -1,0 +1,116 @@
+// What the timeline shows: estimated meetings, joined blocks, and what a click hits.
+#include "ui/panels/timeline/tracks.h"
+
+#include <gtest/gtest.h>
+
+namespace shardlens::ui {
+namespace {
+
+/// Two ranks, three steps: a product, an all-reduce, a product. Rank 1's first product takes twice as long.
+std::shared_ptr<Plan> uneven_plan() {
+  auto plan = std::make_shared<Plan>();
+  plan->program.settings.tp = 2;
+  for (const Op op : {Op::Linear, Op::AllReduce, Op::Linear}) {
+    Step step;
+    step.id = static_cast<StepId>(plan->program.steps.size());
+    step.op = op;
+    plan->program.steps.push_back(step);
+  }
+  plan->cost.assign(2, std::vector<StepCost>(3));
+  for (std::vector<StepCost>& rank : plan->cost) {
+    for (StepCost& cost : rank) cost.predicted_seconds = 1;
+  }
+  plan->cost[1][0].predicted_seconds = 2;
+  return plan;
+}
+
+std::vector<StepEvent> events_at(const std::vector<std::pair<double, double>>& spans) {
+  std::vector<StepEvent> events;
+  for (const auto& [begin, end] : spans) {
+    StepEvent event;
+    event.begin_seconds = begin;
+    event.end_seconds = end;
+    events.push_back(event);
+  }
+  return events;
+}
+
+Program products(size_t count) {
+  Program program;
+  program.steps.resize(count);
+  for (Step& step : program.steps) step.op = Op::Linear;
+  return program;
+}
+
+TEST(Tracks, RanksMeetAtACollective) {
+  const auto plan = uneven_plan();
+  const Events events = estimated_events(plan->program, plan->cost);
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_DOUBLE_EQ(events[0][1].wait_seconds(), 1) << "rank 0 waits for the slower one";
+  EXPECT_DOUBLE_EQ(events[1][1].wait_seconds(), 0);
+  EXPECT_DOUBLE_EQ(events[0][1].end_seconds, 3);
+  EXPECT_DOUBLE_EQ(events[1][1].end_seconds, 3);
+  EXPECT_DOUBLE_EQ(events[0][2].end_seconds, 4);
+}
+
+TEST(Tracks, AnEstimateIsShownUntilARunWasTimed) {
+  Snapshot snapshot;
+  EXPECT_EQ(tracks_of(snapshot).plan, nullptr);
+  snapshot.plan = uneven_plan();
+  EXPECT_FALSE(tracks_of(snapshot).measured);
+  EXPECT_DOUBLE_EQ(tracks_of(snapshot).seconds, 4);
+
+  auto result = std::make_shared<Result>();
+  result->plan = snapshot.plan;
+  result->events = {events_at({{0, 5}}), events_at({{0, 7}})};
+  snapshot.result = result;
+  EXPECT_FALSE(tracks_of(snapshot).measured) << "events of a sampled run are no timing";
+  result->timed = true;
+  EXPECT_TRUE(tracks_of(snapshot).measured);
+  EXPECT_DOUBLE_EQ(tracks_of(snapshot).seconds, 7);
+}
+
+TEST(Tracks, BlocksOutsideAreLeftOut) {
+  const auto blocks = blocks_in(products(3), events_at({{0, 1}, {1, 2}, {2, 3}}), {1.2, 1.8}, 0.01);
+  ASSERT_EQ(blocks.size(), 1u);
+  EXPECT_EQ(blocks[0].first, 1);
+}
+
+TEST(Tracks, NarrowNeighboursAreJoinedAndWideOnesAreNot) {
+  const auto blocks =
+      blocks_in(products(4), events_at({{0, 1}, {1, 1.001}, {1.001, 1.002}, {1.002, 3}}), {0, 3}, 0.01);
+  ASSERT_EQ(blocks.size(), 3u);
+  EXPECT_FALSE(blocks[0].joined());
+  EXPECT_TRUE(blocks[1].joined());
+  EXPECT_EQ(blocks[1].first, 1);
+  EXPECT_EQ(blocks[1].last, 2);
+  EXPECT_EQ(blocks[2].first, 3);
+}
+
+TEST(Tracks, ACollectiveIsNeverLostAmongNarrowBlocks) {
+  Program program = products(3);
+  program.steps[1].op = Op::AllReduce;
+  const auto blocks =
+      blocks_in(program, events_at({{0, 0.001}, {0.001, 0.002}, {0.002, 0.003}}), {0, 3}, 0.01);
+  ASSERT_EQ(blocks.size(), 2u);
+  EXPECT_EQ(blocks[0].last, 0);
+  EXPECT_EQ(blocks[1].first, 2);
+}
+
+TEST(Tracks, ManyNarrowStepsMakeFewBlocks) {
+  std::vector<std::pair<double, double>> spans;
+  for (int i = 0; i < 100'000; ++i) spans.emplace_back(i * 1e-5, (i + 1) * 1e-5);
+  EXPECT_LE(blocks_in(products(spans.size()), events_at(spans), {0, 1}, 1e-3).size(), 1000u);
+}
+
+TEST(Tracks, AClickHitsTheStepUnderIt) {
+  const auto events = events_at({{0, 1}, {1, 1}, {1, 2}, {3, 4}});
+  EXPECT_EQ(step_at(events, 0.5, 0.1), 0);
+  EXPECT_EQ(step_at(events, 1.5, 0.1), 2);
+  EXPECT_EQ(step_at(events, 2.95, 0.1), 3) << "within reach";
+  EXPECT_EQ(step_at(events, 2.5, 0.1), -1);
+  EXPECT_EQ(step_at(events_at({{0, 0}, {0, 1}}), 0, 0.1), 1) << "a step of no time lies under the border";
+}
+
+}  // namespace
+}  // namespace shardlens::ui

@@ -1,0 +1,272 @@
+// The Train tab driven by a scripted person: what is started learns, what is frozen is on the Stage, and what
+// is chosen is what is trained.
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <thread>
+
+#include "tests/ui/studio_harness.h"
+#include "ui/commands/commands.h"
+
+namespace shardlens::ui {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr double kTimeoutSeconds = 120;
+
+/// A model of one layer on 16 tokens, so that a step takes milliseconds.
+void choose_small(TrainChoices& choices, int64_t steps) {
+  choices.layers = 1;
+  choices.batch = 2;
+  choices.seq = 16;
+  choices.steps = steps;
+}
+
+void open_train(StudioHarness& harness, int64_t steps) {
+  harness.wait_until_at_rest();
+  choose_small(harness.view().train.single, steps);
+  choose_small(harness.view().train.compared, steps);
+  harness.view().tab = Tab::Train;
+  harness.view().focus_tab = true;
+  harness.draw_frames(4);
+}
+
+std::shared_ptr<const TrainSnapshot> wait_until_idle(StudioHarness& harness) {
+  const auto last = harness.studio().training().wait_until_idle(kTimeoutSeconds);
+  harness.draw_frames(4);
+  return last;
+}
+
+std::chrono::steady_clock::time_point too_late() {
+  return std::chrono::steady_clock::now() + std::chrono::seconds(static_cast<int>(kTimeoutSeconds));
+}
+
+/// Draws frames until `is_so` of the newest training snapshot, as a window would meanwhile.
+template <typename Condition>
+void draw_until(StudioHarness& harness, const Condition& is_so) {
+  const auto end = too_late();
+  while (!is_so(*harness.studio().training().snapshot()) && std::chrono::steady_clock::now() < end) {
+    harness.draw_frames(1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+}
+
+bool has_steps(const TrainSnapshot& train) {
+  return !train.curves.empty() && train.curves.front()->steps.size() > 2;
+}
+
+TEST(TrainTab, StartTrainsWhatIsChosen) {
+  StudioHarness harness;
+  open_train(harness, 12);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.start"); });
+  const auto last = wait_until_idle(harness);
+  ASSERT_EQ(last->state, TrainState::Done) << last->message;
+  ASSERT_EQ(last->curves.size(), 1u);
+  EXPECT_EQ(last->curves.front()->steps.size(), 12u);
+  EXPECT_EQ(last->curves.front()->plan->program.settings.model.layers, 1);
+}
+
+TEST(TrainTab, AModelWritesWhileItLearnsAndWhatItIsAskedFor) {
+  for (const PixelSize size : {PixelSize{1920, 1080}, PixelSize{1000, 700}}) {
+    StudioHarness harness(size);
+    open_train(harness, 20);
+    harness.view().train.writing = {"In the", 12, 0.8, 10};
+    harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.start"); });
+    ASSERT_EQ(wait_until_idle(harness)->curves.front()->texts.size(), 3u) << "after steps 0, 10 and 20";
+    harness.perform([](ImGuiTestContext& person) {
+      person.ItemClick("//Train/side/text");
+      person.ItemClick("//Train/**/##prompt");
+      person.KeyCharsReplaceEnter("And God said");
+    });
+    const auto asked = wait_until_idle(harness);
+    ASSERT_EQ(asked->curves.front()->texts.size(), 4u) << asked->curves.front()->writing_problem;
+    EXPECT_EQ(asked->curves.front()->texts.back()->prompt, "And God said");
+    harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/**/train.write"); });
+    EXPECT_EQ(wait_until_idle(harness)->curves.front()->texts.size(), 5u);
+  }
+}
+
+TEST(TrainTab, OnlyAGptModelIsAskedToWrite) {
+  StudioHarness harness;
+  open_train(harness, 2);
+  harness.view().train.single = with_model(harness.view().train.single, "bert-tiny");
+  choose_small(harness.view().train.single, 2);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.start"); });
+  const auto last = wait_until_idle(harness);
+  ASSERT_EQ(last->state, TrainState::Done) << last->message;
+  harness.perform([](ImGuiTestContext& person) {
+    person.ItemClick("//Train/side/text");
+    const ImGuiTestItemInfo button = person.ItemInfo("//Train/**/train.write");
+    IM_CHECK((button.ItemFlags & ImGuiItemFlags_Disabled) != 0);
+  });
+  EXPECT_EQ(last->curves.front()->texts.size(), 0u);
+}
+
+TEST(TrainTab, PauseHoldsTheRunAndGoesOn) {
+  StudioHarness harness;
+  open_train(harness, 100000);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.start"); });
+  draw_until(harness, has_steps);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.pause"); });
+  const auto paused = wait_until_idle(harness);
+  ASSERT_EQ(paused->state, TrainState::Paused) << paused->message;
+  const size_t steps = paused->curves.front()->steps.size();
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiMod_Shift | ImGuiKey_P); });
+  draw_until(harness, [&](const TrainSnapshot& train) { return train.curves.front()->steps.size() > steps; });
+  EXPECT_EQ(harness.studio().training().snapshot()->state, TrainState::Running);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.stop"); });
+  EXPECT_EQ(wait_until_idle(harness)->state, TrainState::Stopped);
+}
+
+TEST(TrainTab, AFrozenStepIsOnTheStageAndGoingOnLetsItGo) {
+  StudioHarness harness;
+  open_train(harness, 100000);
+  const Program before = harness.snapshot().plan->program;
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.start"); });
+  draw_until(harness, has_steps);
+  // In one script: where a script ends, the focus goes back to where it began.
+  harness.perform([&](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiMod_Shift | ImGuiKey_F);
+    TrainingSession& training = harness.studio().training();
+    const auto end = too_late();
+    while (!training.snapshot()->frozen && std::chrono::steady_clock::now() < end) {
+      person.Yield();
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    const auto frozen = training.snapshot()->frozen;
+    IM_CHECK(frozen != nullptr);
+    person.Yield(4);
+    EXPECT_EQ(harness.view().tab, Tab::Stage);
+    EXPECT_EQ(&harness.snapshot(), frozen->shown.get()) << "every panel shows the frozen step";
+    EXPECT_EQ(harness.snapshot().settings.block, Block::Model);
+    EXPECT_GE(harness.view().selected_step, 0) << "and one of its steps is selected";
+    person.KeyPress(ImGuiKey_RightArrow);
+    EXPECT_EQ(&harness.snapshot(), frozen->shown.get()) << "walking stays inside it";
+    person.ItemClick("//Stage/Go on");
+  });
+  draw_until(harness, [&](const TrainSnapshot& train) { return !train.frozen; });
+  harness.draw_frames(3);
+  EXPECT_EQ(harness.snapshot().plan->program, before) << "the plan of before is back";
+}
+
+TEST(TrainTab, ChangingThePlanLeavesTheFrozenStep) {
+  StudioHarness harness;
+  open_train(harness, 4);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.start"); });
+  wait_until_idle(harness);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.freeze"); });
+  ASSERT_TRUE(wait_until_idle(harness)->frozen);
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_R); });
+  draw_until(harness, [](const TrainSnapshot& train) { return !train.frozen; });
+  harness.wait_until_at_rest();
+  EXPECT_EQ(harness.snapshot().settings, small_settings());
+}
+
+TEST(TrainTab, TheComparisonTrainsBothPlacementsOfTheNorm) {
+  StudioHarness harness;
+  open_train(harness, 6);
+  harness.perform([](ImGuiTestContext& person) {
+    person.ItemClick("//Train/page/post-LN and pre-LN");
+    person.ItemClick("//Train/train.start");
+  });
+  const auto last = wait_until_idle(harness);
+  ASSERT_EQ(last->state, TrainState::Done) << last->message;
+  ASSERT_EQ(last->curves.size(), 2u);
+  EXPECT_EQ(last->curves[0]->plan->program.settings.model.norm, NormPlacement::Post);
+  EXPECT_EQ(last->curves[1]->plan->program.settings.model.norm, NormPlacement::Pre);
+  EXPECT_EQ(last->curves[0]->plan->program.settings.seed, last->curves[1]->plan->program.settings.seed);
+}
+
+TEST(TrainTab, AMissingTextIsSaid) {
+  StudioHarness harness;
+  open_train(harness, 6);
+  harness.view().train.single.text = "/no/such/text.txt";
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.start"); });
+  const auto last = wait_until_idle(harness);
+  EXPECT_EQ(last->state, TrainState::Refused);
+  EXPECT_THAT(last->message, HasSubstr("/no/such/text.txt"));
+}
+
+// Form and plots at both sizes: everything is there, whole, large enough to read, and beside one another.
+TEST(TrainTab, EveryPlotIsWholeAndNothingOverlaps) {
+  for (const PixelSize size : {PixelSize{1280, 720}, PixelSize{1920, 1080}}) {
+    for (const DType dtype : {DType::Fp32, DType::Fp16}) {
+      StudioHarness harness(size);
+      open_train(harness, 6);
+      harness.view().train.single.dtype = dtype;
+      const bool narrow = size.width < 1920;
+      harness.perform([&](ImGuiTestContext& person) {
+        const ImGuiTestItemInfo form = person.WindowInfo("//Train/form");
+        ASSERT_NE(form.Window, nullptr);
+        EXPECT_EQ(form.Window->ScrollMax.y, 0) << "the form needs no scrolling at " << size.width;
+        person.ItemClick("//Train/train.start");
+      });
+      ASSERT_EQ(wait_until_idle(harness)->state, TrainState::Done);
+      harness.perform([&](ImGuiTestContext& person) {
+        const std::string norms = "//Train/" + training_of(harness.view().train.single).models[0].name;
+        std::vector<std::string> items{"//Train/##loss", "//Train/##speed", norms + "/gradient norms",
+                                       "//Train/train.start", "//Train/train.freeze"};
+        if (dtype == DType::Fp16) items.push_back("//Train/##scale");
+        const ImRect window = person.WindowInfo("//Train").RectFull;
+        std::vector<ImRect> places;
+        for (const std::string& item : items) {
+          const ImGuiTestItemInfo info = person.ItemInfo(item.c_str());
+          ASSERT_NE(info.ID, 0u) << item;
+          const ImRect place = info.RectFull;
+          EXPECT_TRUE(window.Contains(place)) << item << " is cut at " << size.width;
+          for (size_t i = 0; i < places.size(); ++i)
+            EXPECT_FALSE(place.Overlaps(places[i])) << item << " lies on " << items[i];
+          places.push_back(place);
+          if (item.find("train.") != std::string::npos) continue;
+          EXPECT_GE(place.GetWidth(), 190) << item;
+          EXPECT_GE(place.GetHeight(), 90) << item;
+        }
+        EXPECT_EQ(person.ItemExists("//Train/##scale"), dtype == DType::Fp16);
+        if (!narrow) return;
+        person.ItemClick("//Train/side/choices");
+        person.Yield(4);
+        EXPECT_NE(person.WindowInfo("//Train/form").Window, nullptr);
+        EXPECT_FALSE(person.ItemExists("//Train/##loss")) << "the form has taken the curves' place";
+        person.ItemClick("//Train/side/curves");
+      });
+    }
+  }
+}
+
+TEST(TrainTab, TheDtypeIsChosenInTheForm) {
+  StudioHarness harness;
+  open_train(harness, 6);
+  harness.perform([](ImGuiTestContext& person) {
+    person.SetRef(person.WindowInfo("//Train/form").ID);
+    person.ItemClick("**/dtype/choice");
+    person.ItemClick("//$FOCUSED/fp16");
+  });
+  EXPECT_EQ(harness.view().train.single.dtype, DType::Fp16);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.start"); });
+  const auto last = wait_until_idle(harness);
+  ASSERT_EQ(last->state, TrainState::Done) << last->message;
+  EXPECT_EQ(last->curves.front()->plan->program.settings.dtype, DType::Fp16);
+  EXPECT_EQ(last->curves.front()->steps.front()->report.loss_scale, LossScaler::kFirstScale);
+}
+
+TEST(TrainTab, EverySizeThemeAndScaleIsDrawn) {
+  for (const PixelSize size : {PixelSize{1280, 720}, PixelSize{1920, 1080}}) {
+    StudioHarness harness(size);
+    open_train(harness, 4);
+    harness.studio().training().send(harness.view().train.wish());
+    wait_until_idle(harness);
+    for (const bool lecture : {false, true}) {
+      harness.view().set_lecture(lecture);
+      harness.view().theme = lecture ? ThemeName::Light : ThemeName::Dark;
+      harness.draw_frames(6);
+      harness.perform([](ImGuiTestContext& person) {
+        EXPECT_TRUE(person.ItemExists("//Train/train.start"));
+        EXPECT_TRUE(person.ItemExists("//Train/train.freeze"));
+      });
+    }
+  }
+}
+
+}  // namespace
+}  // namespace shardlens::ui

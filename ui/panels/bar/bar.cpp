@@ -1,0 +1,434 @@
+// The Bar: what is run, how it is cut, and what is true of it. One row that never overflows: when the window
+// is narrow it first drops hints and labels, then shortens the chips; what remains keeps its tooltip.
+#include <fmt/format.h>
+#include <icons_font_awesome_4.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <array>
+#include <cfloat>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "engine/config/presets.h"
+#include "engine/config/splits.h"
+#include "engine/config/validate.h"
+#include "ui/commands/command_button.h"
+#include "ui/late.h"
+#include "ui/panels/bar/bar_chips.h"
+#include "ui/panels/recordings/replay_parts.h"
+#include "ui/panels/setup/setup.h"
+#include "ui/widgets/controls.h"
+#include "ui/widgets/format.h"
+#include "ui/widgets/paint.h"
+
+namespace shardlens::ui {
+namespace {
+
+constexpr float kGap = 8;
+constexpr size_t kParity = 1, kProvenance = 3;  // of the chips
+
+/// How much of itself the Bar shows.
+struct Detail {
+  bool brand = true;
+  bool hint = true;
+  bool labels = true;
+  bool words = true;  ///< on the buttons; else icons
+  bool layer = true;
+  bool dtype = true;
+  bool pause = true;
+  ChipDetail parity = ChipDetail::Full;
+  ChipDetail others = ChipDetail::Full;
+
+  ChipDetail chip(size_t index, const Chip& chip) const {
+    const ChipDetail detail = index == kParity ? parity : others;
+    return detail == ChipDetail::Least && chip.least_text.empty() ? ChipDetail::MarkOnly : detail;
+  }
+  ChipDetail late() const { return others == ChipDetail::MarkOnly ? ChipDetail::Least : others; }
+};
+
+/// From everything to the least.
+std::vector<Detail> details() {
+  std::vector<Detail> all(1);
+  const auto then = [&](const auto& change) {
+    all.push_back(all.back());
+    change(all.back());
+  };
+  then([](Detail& d) { d.hint = false; });
+  then([](Detail& d) { d.parity = d.others = ChipDetail::Short; });
+  then([](Detail& d) { d.labels = false; });
+  then([](Detail& d) { d.brand = false; });
+  then([](Detail& d) { d.words = false; });
+  then([](Detail& d) { d.parity = d.others = ChipDetail::Least; });
+  then([](Detail& d) { d.others = ChipDetail::MarkOnly; });
+  then([](Detail& d) { d.pause = false; });
+  then([](Detail& d) { d.layer = false; });
+  then([](Detail& d) { d.dtype = false; });
+  then([](Detail& d) { d.parity = ChipDetail::MarkOnly; });
+  return all;
+}
+
+std::string split_cuts(const Split& split) {
+  const char* stream = split.norm == NormCut::Sequence   ? "; X over tokens"
+                       : split.norm == NormCut::Parallel ? "; X over hidden"
+                                                         : "";
+  return fmt::format("{}, {}, {}, {}{}", to_string(split.attn_qkv), to_string(split.attn_proj),
+                     to_string(split.mlp_fc), to_string(split.mlp_proj), stream);
+}
+
+std::string layer_text(const Settings& settings, bool has_label) {
+  if (settings.block == Block::Model) return has_label ? "all" : "whole model";
+  const std::string block = settings.block == Block::Layer ? "" : " " + to_string(settings.block);
+  return fmt::format("{}{}{}", has_label ? "" : "layer ", settings.layer, block);
+}
+
+struct Fields {
+  FieldText model, layer, split, dtype, size;
+};
+
+Fields field_texts(const Settings& settings, const Detail& detail) {
+  const auto label = [&](const char* text) { return detail.labels ? std::string(text) : std::string(); };
+  return {.model = {label("Model"), settings.model.title},
+          .layer = {label("Layer"), layer_text(settings, detail.labels)},
+          .split = {label("Split"), settings.split.name},
+          .dtype = {label("dtype"), to_string(settings.dtype)},
+          .size = {label("Batch \u00D7 seq"), fmt::format("{} \u00D7 {}", settings.batch, settings.seq)}};
+}
+
+/// The degrees worth a click: the possible ones up to 16, and the paper's 2, 4 and 8 even where they are not.
+std::vector<Segment> degree_segments(const Settings& settings) {
+  const std::vector<int> possible = possible_degrees(settings.model, settings.block, settings.heads_policy);
+  std::set<int> shown{1, 2, 4, 8, settings.tp};
+  for (const int tp : possible) {
+    // An MLP, and heads that need not divide, can be cut into any number: the smallest stand for them.
+    const bool any = settings.block == Block::Mlp || settings.heads_policy != HeadsPolicy::Strict;
+    if (tp <= (any ? 4 : 16)) shown.insert(tp);
+  }
+  std::vector<Segment> segments;
+  for (const int tp : shown) {
+    Segment segment;
+    segment.text = std::to_string(tp);
+    segment.chosen = tp == settings.tp;
+    segment.possible = std::find(possible.begin(), possible.end(), tp) != possible.end();
+    if (segment.possible) {
+      segment.tooltip =
+          tp == 1 ? "One rank: the serial program" : fmt::format("Cut every layer over {} ranks", tp);
+    } else {
+      std::string nearest;
+      for (const int other : nearest_degrees(settings.model, settings.block, tp, settings.heads_policy)) {
+        nearest += (nearest.empty() ? "" : " or ") + std::to_string(other);
+      }
+      segment.tooltip = fmt::format("{} heads do not divide by {}. Try {}, or click to read what else helps.",
+                                    settings.model.heads, tp, nearest);
+    }
+    segments.push_back(segment);
+  }
+  return segments;
+}
+
+/// `model` in place of the settings' own; T, layer and sequence move as little as they must to remain
+/// possible.
+Settings with_model(Settings settings, const Model& model) {
+  settings.model = model;
+  settings.layer = std::min(settings.layer, model.layers - 1);
+  settings.seq = std::min(settings.seq, model.positions);
+  const std::vector<int> possible = possible_degrees(model, settings.block, settings.heads_policy);
+  if (std::find(possible.begin(), possible.end(), settings.tp) == possible.end()) {
+    const auto above = std::upper_bound(possible.begin(), possible.end(), settings.tp);
+    settings.tp = above == possible.begin() ? 1 : *(above - 1);
+  }
+  return settings;
+}
+
+/// One line of a list: a title, and dim words at its right.
+bool draw_choice(const Context& c, const std::string& title, const std::string& words, bool chosen,
+                 float width) {
+  const ImVec2 min = ImGui::GetCursorScreenPos();
+  const float height = c.px(28);
+  const bool clicked = ImGui::Selectable(("##" + title).c_str(), chosen, 0, {c.px(width), height});
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const TextStyle style{chosen ? c.fonts.bold : c.fonts.body, c.px(kBodySize), c.theme.text};
+  const TextStyle small{c.fonts.body, c.px(kSmallSize), c.theme.dim};
+  draw_text(list, {min.x + c.px(4), min.y + (height - style.size) / 2}, style, title);
+  draw_text(list, {min.x + c.px(width - 4), min.y + (height - small.size) / 2}, small, words, Align::Right);
+  return clicked;
+}
+
+/// Opens `id`'s list under the field just drawn and draws `content` in it while it is open.
+void draw_list(const Context& c, const char* id, bool open, const auto& content) {
+  const ImVec2 below{ImGui::GetItemRectMin().x, ImGui::GetItemRectMax().y + c.px(4)};
+  const std::string popup = fmt::format("{} list", id);
+  if (open) ImGui::OpenPopup(popup.c_str());
+  ImGui::SetNextWindowPos(below, ImGuiCond_Appearing);
+  // What is longer than the window is high scrolls below its field instead of covering the Bar.
+  const ImGuiViewport& viewport = *ImGui::GetMainViewport();
+  ImGui::SetNextWindowSizeConstraints(
+      {0, 0}, {FLT_MAX, std::max(c.px(120), viewport.Pos.y + viewport.Size.y - below.y - c.px(8))});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(c.px(12), c.px(12)));
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(c.px(8), c.px(2)));
+  if (ImGui::BeginPopup(popup.c_str())) {
+    content();
+    ImGui::EndPopup();
+  }
+  ImGui::PopStyleVar(2);
+}
+
+void draw_model_list(const Context& c, const Settings& settings) {
+  for (const Model& model : model_presets()) {
+    const std::string words = fmt::format("{} \u00D7 {}, {} heads", model.layers, model.hidden, model.heads);
+    if (draw_choice(c, model.title, words, model.name == settings.model.name, 380)) {
+      c.want(with_model(settings, model));
+      ImGui::CloseCurrentPopup();
+    }
+  }
+}
+
+void draw_layer_list(const Context& c, Settings settings) {
+  const std::array<std::pair<Block, const char*>, 4> blocks{{{Block::Model, "all layers, embedding and loss"},
+                                                             {Block::Layer, "one layer"},
+                                                             {Block::Attention, "its attention block"},
+                                                             {Block::Mlp, "its MLP block"}}};
+  for (const auto& [block, words] : blocks) {
+    if (draw_choice(c, to_string(block), words, block == settings.block, 260)) {
+      c.want(with_block(settings, block));
+      ImGui::CloseCurrentPopup();
+    }
+  }
+  if (settings.block == Block::Model) return;
+  ImGui::Dummy({0, c.px(8)});
+  int layer = static_cast<int>(settings.layer);
+  ImGui::SetNextItemWidth(c.px(260));
+  if (ImGui::SliderInt("##layer", &layer, 0, static_cast<int>(settings.model.layers) - 1, "layer %d",
+                       ImGuiSliderFlags_AlwaysClamp)) {
+    settings.layer = layer;
+    c.want(settings);
+  }
+}
+
+void draw_split_list(const Context& c, Settings settings) {
+  for (const Split& split : named_splits()) {
+    if (draw_choice(c, split.name, split_cuts(split), split == settings.split, 400)) {
+      settings.split = split;
+      c.want(settings);
+      ImGui::CloseCurrentPopup();
+    }
+  }
+  ImGui::Dummy({0, c.px(4)});
+  ImGui::TextDisabled("How attn.qkv, attn.proj, mlp.fc and mlp.proj are cut, and the stream X between them");
+}
+
+void draw_dtype_list(const Context& c, Settings settings) {
+  const std::array<std::pair<DType, const char*>, 2> types{
+      {{DType::Fp32, "4 bytes an element"}, {DType::Fp64, "8 bytes, for verification"}}};
+  for (const auto& [dtype, words] : types) {
+    if (draw_choice(c, to_string(dtype), words, dtype == settings.dtype, 260)) {
+      settings.dtype = dtype;
+      c.want(settings);
+      ImGui::CloseCurrentPopup();
+    }
+  }
+}
+
+void draw_size_list(const Context& c, Settings settings) {
+  const auto draw_number = [&](const char* label, int64_t& number) {
+    ImGui::AlignTextToFramePadding();
+    ImGui::TextUnformatted(label);
+    ImGui::SameLine(c.px(112));
+    ImGui::SetNextItemWidth(c.px(140));
+    const int64_t step = 1;
+    ImGui::InputScalar(fmt::format("##{}", label).c_str(), ImGuiDataType_S64, &number, &step);
+    if (ImGui::IsItemDeactivatedAfterEdit()) c.want(settings);
+  };
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(c.px(8), c.px(8)));
+  draw_number("Batch", settings.batch);
+  draw_number("Sequence", settings.seq);
+  const bool counts = settings.batch > 0 && settings.seq > 0 &&
+                      settings.batch <= std::numeric_limits<int64_t>::max() / settings.seq;
+  ImGui::TextDisabled("%s", counts ? (grouped_text(settings.batch * settings.seq) + " tokens").c_str() : "");
+  ImGui::PopStyleVar();
+}
+
+struct Buttons {
+  std::string run, step, pause;
+};
+
+Buttons button_texts(const Detail& detail) {
+  if (!detail.words) return {ICON_FA_PLAY, ICON_FA_STEP_FORWARD, ICON_FA_PAUSE};
+  return {ICON_FA_PLAY "  Run", "Step  " ICON_FA_ARROW_RIGHT, ICON_FA_PAUSE};
+}
+
+/// Everything the row shows, measured before it is drawn.
+struct Row {
+  Detail detail;
+  Fields fields;
+  std::vector<Segment> degrees;
+  Buttons buttons;
+  std::array<Chip, 4> chips;  ///< what is recorded, parity, communicator, provenance
+  std::optional<Chip> late;   ///< while a rank is late on purpose
+};
+
+TextStyle brand_style(const Context& c) {
+  return {c.fonts.bold, c.px(17), c.theme.text};
+}
+TextStyle hint_style(const Context& c) {
+  return {c.fonts.mono, c.px(kSmallSize), c.theme.dim};
+}
+const char* const kHint = "Ctrl+P";
+
+float hint_width(const Context& c) {
+  return text_width(hint_style(c), kHint) + c.px(12 + 20 + 16);
+}
+
+float row_width(const Context& c, const Row& row) {
+  const float gap = c.px(kGap);
+  float width = row.detail.brand ? text_width(brand_style(c), "Shardlens") + c.px(20) : 0;
+  width += field_width(c, row.fields.model) + gap;
+  if (row.detail.layer) width += field_width(c, row.fields.layer) + gap;
+  width += segments_width(c, "T", row.degrees) + gap;
+  width += field_width(c, row.fields.split) + gap + field_width(c, row.fields.size) + gap;
+  if (row.detail.dtype) width += field_width(c, row.fields.dtype) + gap;
+  width += button_width(c, row.buttons.run) + gap + button_width(c, row.buttons.step);
+  if (row.detail.pause) width += gap + button_width(c, row.buttons.pause);
+  for (size_t i = 0; i < row.chips.size(); ++i)
+    width += gap + chip_width(c, row.chips[i], row.detail.chip(i, row.chips[i]));
+  if (row.late) width += gap + chip_width(c, *row.late, row.detail.late());
+  if (row.detail.hint) width += gap + hint_width(c);
+  return width;
+}
+
+/// The row with what its chips say once a run is over. While it is under way they change several times a
+/// second, and no button may move from under the mouse for that.
+Row at_rest(const Snapshot& snapshot, Row row) {
+  const bool lasts = snapshot.state == RunState::Refused || snapshot.state == RunState::Failed ||
+                     snapshot.state == RunState::Cancelled || (snapshot.result && snapshot.result->replayed);
+  if (lasts) return row;
+  Chip& parity = row.chips[kParity];
+  parity.text = "equals serial \u00B7 0.0e-0 in dWproj";
+  parity.short_text = "= serial \u00B7 0.0e-0";
+  parity.least_text = "0.0e-0";
+  Chip& provenance = row.chips[kProvenance];
+  provenance.text = provenance.short_text = provenance.least_text = "out of date";
+  return row;
+}
+
+/// The last chip says less for the moment, rather than that the row is wider than `available` pixels; under
+/// the mouse it says all.
+Row fitted_row(const Context& c, Row row, float available) {
+  Chip& chip = row.chips[kProvenance];
+  const float excess = row_width(c, row) - available;
+  if (excess <= 0 || row.detail.chip(kProvenance, chip) == ChipDetail::MarkOnly) return row;
+  const std::string words = row.detail.others == ChipDetail::Full ? chip.text : chip.short_text;
+  chip.tooltip = words + "\n" + chip.tooltip;
+  chip.text = chip.short_text = chip.least_text =
+      chip_words(c, words, std::floor(chip_width(c, chip, row.detail.others) - excess));
+  return row;
+}
+
+Row choose_row(const Context& c, const Settings& settings, float available) {
+  Row row;
+  row.degrees = degree_segments(settings);
+  row.chips = {record_chip(c.recorded.runs, c.recorded.steps, c.theme), parity_chip(c.snapshot, c.theme),
+               communicator_chip(c.snapshot, c.theme), provenance_chip(c.snapshot, c.theme)};
+  if (!settings.delays.empty()) row.late = late_chip(settings, c.theme);
+  Row fits;
+  for (const Detail& detail : details()) {
+    row.detail = detail;
+    row.fields = field_texts(settings, detail);
+    row.buttons = button_texts(detail);
+    fits = fitted_row(c, row, available);
+    if (row_width(c, at_rest(c.snapshot, row)) <= available && row_width(c, fits) <= available) break;
+  }
+  return fits;
+}
+
+/// A button that runs one of the table's commands.
+void draw_command(const Context& c, const char* id, const std::string& text, ButtonLook look,
+                  const char* command) {
+  const bool waits = c.replay.is_open() && !find_command(command).is_enabled(c);
+  command_button(c, command, text, look, id,
+                 waits ? "\nA recording is shown: close it, or run its settings here beside it." : "");
+}
+
+/// At the Bar's right end.
+void draw_hint(const Context& c, float top) {
+  const float width = hint_width(c);
+  ImGui::SetCursorScreenPos({ImGui::GetWindowPos().x + ImGui::GetWindowWidth() - width - c.px(16), top});
+  if (ImGui::InvisibleButton("palette", {width, c.px(kControlHeight)})) find_command("view.palette").run(c);
+  const ImVec2 min = ImGui::GetItemRectMin();
+  const ImVec2 max = ImGui::GetItemRectMax();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  outline_rect(list, min, max, ImGui::IsItemHovered() ? c.theme.faint : c.theme.line, c.px(4));
+  const TextStyle hint = hint_style(c);
+  const TextStyle icon{c.fonts.body, c.px(kSmallSize), c.theme.dim};
+  const float y = (min.y + max.y - hint.size) / 2;
+  draw_text(list, {min.x + c.px(12), y}, hint, kHint);
+  draw_text(list, {max.x - c.px(12), y}, icon, ICON_FA_SEARCH, Align::Right);
+  tooltip(c, find_command("view.palette").help);
+}
+
+}  // namespace
+
+void draw_bar(const Context& c) {
+  const Settings settings = c.wanted();
+  const Row row = choose_row(c, settings, ImGui::GetContentRegionAvail().x);
+  const float gap = c.px(kGap);
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(gap, 0));
+  if (row.detail.brand) {
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const TextStyle style = brand_style(c);
+    draw_text(ImGui::GetWindowDrawList(), {at.x, at.y + (c.px(kControlHeight) - style.size) / 2}, style,
+              "Shardlens");
+    ImGui::SetCursorScreenPos({at.x + text_width(style, "Shardlens") + c.px(20), at.y});
+  }
+  const auto draw_field_with_list = [&](const char* id, const FieldText& text, const auto& content) {
+    const bool clicked = draw_field(c, id, text);
+    draw_list(c, id, clicked, [&] { content(c, settings); });
+    ImGui::SameLine();
+  };
+  const ImVec2 fields = ImGui::GetCursorScreenPos();
+  ImGui::BeginDisabled(c.replay.is_open());  // these are the recording's
+  draw_field_with_list("Model", row.fields.model, draw_model_list);
+  if (row.detail.layer) draw_field_with_list("Layer", row.fields.layer, draw_layer_list);
+  const int degree = draw_segments(c, "T", "T", row.degrees);
+  if (degree >= 0) {
+    Settings changed = settings;
+    changed.tp = std::stoi(row.degrees[static_cast<size_t>(degree)].text);
+    c.want(changed);
+  }
+  ImGui::SameLine();
+  draw_field_with_list("Split", row.fields.split, draw_split_list);
+  if (row.detail.dtype) draw_field_with_list("dtype", row.fields.dtype, draw_dtype_list);
+  draw_field_with_list("Size", row.fields.size, draw_size_list);
+  ImGui::EndDisabled();
+  const ImVec2 buttons = ImGui::GetCursorScreenPos();
+  explain_fixed(c, fields, {buttons.x, buttons.y + c.px(kControlHeight)});
+  draw_command(c, "Run", row.buttons.run, ButtonLook::Accent, "run.run");
+  ImGui::SameLine();
+  draw_command(c, "Step", row.buttons.step, ButtonLook::Plain, "walk.forward");
+  if (row.detail.pause) {
+    ImGui::SameLine();
+    draw_command(c, "Pause", row.buttons.pause, ButtonLook::Plain, "run.pause");
+  }
+
+  const std::array<const char*, 4> ids{"record", "parity", "communicator", "provenance"};
+  const float top = ImGui::GetItemRectMin().y;
+  float right = ImGui::GetItemRectMax().x;
+  if (row.late) {
+    ImGui::SetCursorScreenPos({right + gap, top + c.px((kControlHeight - kChipHeight) / 2)});
+    if (draw_chip(c, "late", *row.late, row.detail.late())) c.want(without_delays(settings));
+    right = ImGui::GetItemRectMax().x;
+  }
+  for (size_t i = 0; i < row.chips.size(); ++i) {
+    ImGui::SetCursorScreenPos({right + gap, top + c.px((kControlHeight - kChipHeight) / 2)});
+    const bool clicked = draw_chip(c, ids[i], row.chips[i], row.detail.chip(i, row.chips[i]));
+    if (clicked && i == 0) find_command("run.record").run(c);
+    right = ImGui::GetItemRectMax().x;
+  }
+  if (row.detail.hint) draw_hint(c, top);
+  ImGui::PopStyleVar();
+}
+
+}  // namespace shardlens::ui

@@ -1,0 +1,178 @@
+// Words for the Bar's chips.
+#include "ui/panels/bar/bar_chips.h"
+
+#include <fmt/format.h>
+
+#include "engine/config/units.h"
+#include "ui/late.h"
+#include "ui/veil.h"
+#include "ui/widgets/format.h"
+#include "ui/widgets/sentence.h"
+
+namespace shardlens::ui {
+
+Chip parity_chip(const Snapshot& snapshot, const Theme& theme) {
+  Chip chip{.text = "not yet compared with serial",
+            .short_text = "not compared",
+            .least_text = "",
+            .tooltip = "Every activation and gradient will be compared with a run on one rank.",
+            .colour = theme.dim,
+            .mark = Mark::Ring};
+  const std::shared_ptr<const Result> shown = shown_result(snapshot);
+  if (snapshot.only_planned()) {
+    chip.text = chip.short_text = chip.least_text = "not run";
+    chip.tooltip = "Nothing has run, so nothing can be compared.";
+  }
+  if (snapshot.stale()) return chip;  // what was compared is of other settings
+  if (shown && !shown->not_compared.empty()) {
+    chip.text = "not compared with serial";
+    chip.tooltip = shown->not_compared;
+  }
+  if (!shown || !shown->parity_summary.known) return chip;
+  const Result& result = *shown;
+  const ParitySummary& parity = result.parity_summary;
+  const Program& program = result.plan->program;
+  const std::string error = format_error(parity.worst_relative_error);
+  const std::string worst = parity.worst_tensor == kNoTensor
+                                ? ""
+                                : fmt::format(" Worst tensor: {}, with a relative error of {}.",
+                                              program.tensor(parity.worst_tensor).name, error);
+  if (parity.agrees) {
+    const bool exact = parity.worst_relative_error == 0;
+    const std::string tensor =
+        exact || parity.worst_tensor == kNoTensor ? "" : " in " + program.tensor(parity.worst_tensor).symbol;
+    chip.text = exact ? "equals serial exactly" : fmt::format("equals serial \u00B7 {}{}", error, tensor);
+    chip.short_text = exact ? "exactly serial" : "= serial \u00B7 " + error;
+    chip.least_text = exact ? "exact" : error;
+    chip.tooltip = "Every tensor agrees with the run on one rank, within its bound." + worst;
+    chip.colour = theme.agreement;
+    chip.mark = Mark::Dot;
+  } else {
+    const std::string broken =
+        parity.first_broken == kNoTensor ? "" : program.tensor(parity.first_broken).name;
+    chip.text = fmt::format("differs from serial: {}", broken.empty() ? error : broken);
+    chip.short_text = chip.least_text = "differs";
+    chip.tooltip = (broken.empty() ? std::string("The run differs from the one on one rank.")
+                                   : fmt::format("{} is the first tensor that breaks its bound.", broken)) +
+                   worst;
+    chip.colour = theme.text;
+    chip.mark = Mark::Cross;
+  }
+  return chip;
+}
+
+Chip communicator_chip(const Snapshot& snapshot, const Theme& theme) {
+  if (!snapshot.result || snapshot.result->communicator.name.empty()) {
+    return {.text = "no ranks yet",
+            .short_text = "no ranks",
+            .least_text = "no ranks",
+            .tooltip = "The communicator and the reason for it appear with the first run.",
+            .colour = theme.dim,
+            .mark = Mark::Ring};
+  }
+  const CommunicatorInfo& info = snapshot.result->communicator;
+  std::string tooltip = fmt::format("The collectives {} on the communicator \"{}\": {}.",
+                                    snapshot.result->replayed ? "ran" : "run", info.name, info.reason);
+  if (!snapshot.result->machine.empty()) tooltip += "\n" + snapshot.result->machine;
+  return {.text = fmt::format("{}: {}", info.name, info.reason),
+          .short_text = info.name,
+          .least_text = info.name,
+          .tooltip = tooltip,
+          .colour = theme.forward,
+          .mark = Mark::Dot};
+}
+
+Chip provenance_chip(const Snapshot& snapshot, const Theme& theme) {
+  const auto chip = [](const std::string& text, const std::string& tooltip, ImU32 colour, Mark mark) {
+    // Where there is less room, what matters of it: "measured", "running on one rank".
+    const std::string brief = text.substr(0, text.find_first_of(":,"));
+    return Chip{text, brief, brief, tooltip, colour, mark};
+  };
+  switch (snapshot.state) {
+    case RunState::Refused:
+      if (snapshot.only_planned())
+        return chip("planned, not run", as_sentence(snapshot.message), theme.dim, Mark::Ring);
+      return chip("not possible", as_sentence(snapshot.message), theme.text, Mark::Cross);
+    case RunState::Failed:
+      return chip("failed", as_sentence(snapshot.message), theme.text, Mark::Cross);
+    case RunState::Cancelled:
+      return chip("cancelled", as_sentence(snapshot.message), theme.dim, Mark::Ring);
+    default:
+      break;
+  }
+  if (snapshot.stale()) return chip("out of date", notice(snapshot), theme.dim, Mark::Ring);
+  if (!snapshot.activity.empty()) {
+    return chip(snapshot.activity, "What is shown is right; this is still being worked on.", theme.forward,
+                Mark::Ring);
+  }
+  if (!snapshot.result) {
+    return chip("estimated", "Nothing has run yet: all numbers come from the plan.", theme.dim, Mark::Ring);
+  }
+  if (!snapshot.result->timed && !snapshot.result->replayed) {
+    return chip("not timed", "The steps have run one by one; times appear after a whole run.", theme.dim,
+                Mark::Ring);
+  }
+  if (snapshot.result->replayed) {
+    return Chip{snapshot.result->provenance,
+                snapshot.result->how(),
+                snapshot.result->how(),
+                fmt::format("Times, values and memory {} recorded on {}. Nothing of them was measured here.",
+                            snapshot.result->live ? "are just being" : "were", snapshot.result->machine),
+                theme.agreement,
+                Mark::Dot};
+  }
+  const std::string where = snapshot.result->machine.empty() ? "" : " on " + snapshot.result->machine;
+  return chip(snapshot.result->provenance,
+              fmt::format("Times, values and memory are {}{}.", snapshot.result->provenance, where),
+              theme.agreement, Mark::Dot);
+}
+
+Chip late_chip(const Settings& wanted, const Theme& theme) {
+  std::string tooltip = "Late on purpose: ";
+  for (const Delay& delay : wanted.delays)
+    tooltip += fmt::format("{}rank {} by {} ms before {}", &delay == &wanted.delays.front() ? "" : "; ",
+                           delay.rank, delay.milliseconds, delay.step);
+  const bool one = wanted.delays.size() == 1;
+  return {.text = late_words(wanted),
+          .short_text = one ? fmt::format("rank {} late", wanted.delays[0].rank) : "late",
+          .least_text = "late",
+          .tooltip = tooltip + ". A click makes everybody on time.",
+          .colour = theme.communication,
+          .mark = Mark::Cross};
+}
+
+Chip record_chip(const RecordingState& runs, const RecordingState& steps, const Theme& theme) {
+  const bool on = runs.on || steps.on;
+  const int64_t passes = runs.passes + steps.passes, dropped = runs.dropped_passes + steps.dropped_passes;
+  const int64_t pictures = runs.dropped_pictures + steps.dropped_pictures;
+  std::string files;
+  for (const auto& [state, what] : {std::pair{&runs, "Runs"}, std::pair{&steps, "Training steps"}}) {
+    if (!state->path.empty()) files += fmt::format("\n{}: {}", what, state->path);
+    if (state->files > 1) files += fmt::format(", and {} files before it", state->files - 1);
+    if (!state->problem.empty()) files += fmt::format("\n{}", state->problem);
+  }
+  Chip chip{.text = "Record",
+            .short_text = "Record",
+            .least_text = "",
+            .tooltip = "Write every run and every training step into a file, to be replayed anywhere.",
+            .colour = theme.recording,
+            .mark = Mark::Ring};
+  if (!on && !files.empty()) chip.tooltip += "\n\nRecorded last:" + files;
+  if (!on) return chip;
+  const std::string bytes = bytes_text(static_cast<double>(runs.bytes + steps.bytes));
+  const std::string count = fmt::format("{} {}", grouped_text(passes), passes == 1 ? "pass" : "passes");
+  chip.text =
+      fmt::format("recording \u00B7 {} \u00B7 {} \u00B7 dropped {}", count, bytes, dropped + pictures);
+  chip.short_text = fmt::format("{} \u00B7 {}", count, bytes);
+  chip.least_text = grouped_text(passes);
+  chip.mark = runs.problem.empty() && steps.problem.empty() ? Mark::Dot : Mark::Cross;
+  chip.tooltip = fmt::format(
+      "Recording: {} and {} in the file by now; {} passes and {} pictures dropped. A whole run is a pass, "
+      "and "
+      "so is a training step. Click to stop.{}",
+      count, bytes, dropped, pictures,
+      files.empty() ? "\nNothing has run since: Run writes the first pass." : files);
+  return chip;
+}
+
+}  // namespace shardlens::ui

@@ -1,0 +1,168 @@
+// The sound and the broken run beside each other: losses, gradient norms, and what each check found in them.
+#include <fmt/format.h>
+#include <implot.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "ui/panels/break_it/break_parts.h"
+#include "ui/panels/parts.h"
+#include "ui/widgets/format.h"
+
+namespace shardlens::ui {
+namespace {
+
+constexpr float kCheckHeight = 21;
+constexpr float kBothPlots = 460;  ///< a width in which the norms have room beside the losses
+
+ImVec4 vec(ImU32 colour) {
+  return ImGui::ColorConvertU32ToFloat4(colour);
+}
+
+/// One quantity of both runs, step by step.
+struct Pair {
+  const char* id;
+  const char* title;
+  double BreakStep::*sound;
+  double BreakStep::*broken;
+};
+
+/// Title and both newest values, in their curves' colours; returns the height it took.
+float draw_head(const Context& context, const BreakReport& report, const Pair& pair, ImVec2 at, float width) {
+  const Type type(context);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  draw_text(list, at, type.strong, pair.title);
+  float x = at.x + text_width(type.strong, pair.title) + context.px(14);
+  const float middle = std::round(at.y + type.strong.size / 2), swatch = context.px(14);
+  const auto legend = [&](const char* name, double value, ImU32 colour) {
+    const std::string text = fmt::format("{} {}", name, std::isfinite(value) ? format_value(value) : "NaN");
+    if (x + swatch + context.px(6) + text_width(type.note, text) > at.x + width) return;
+    list->AddLine({x, middle}, {x + swatch, middle}, colour, context.px(3));
+    x += swatch + context.px(6);
+    draw_text(list, {x, middle - type.note.size / 2}, in(type.note, context.theme.text), text);
+    x += text_width(type.note, text) + context.px(14);
+  };
+  if (!report.steps.empty()) {
+    legend("sound", report.steps.back().*pair.sound, sound_colour(context.theme));
+    legend("broken", report.steps.back().*pair.broken, context.theme.text);
+  }
+  return type.strong.size + context.px(6);
+}
+
+void draw_pair(const Context& context, const BreakReport& report, const Pair& pair, ImVec2 min, ImVec2 size) {
+  const float head = draw_head(context, report, pair, min, size.x);
+  std::vector<double> x, sound, broken;
+  double low = std::numeric_limits<double>::max(), high = std::numeric_limits<double>::lowest();
+  for (const BreakStep& step : report.steps) {
+    x.push_back(static_cast<double>(x.size() + 1));
+    sound.push_back(step.*pair.sound);
+    broken.push_back(step.*pair.broken);
+    for (const double value : {sound.back(), broken.back()}) {
+      if (!std::isfinite(value)) continue;
+      low = std::min(low, value);
+      high = std::max(high, value);
+    }
+  }
+  if (low > high) low = 0, high = 1;
+  const double room = std::max(0.02, 0.08 * (high - low));
+  ImGui::SetCursorScreenPos({min.x, min.y + head});
+  ImGui::PushFont(nullptr, kSmallSize);
+  ImPlot::PushStyleVar(ImPlotStyleVar_PlotPadding, ImVec2(context.px(2), context.px(4)));
+  constexpr ImPlotFlags kQuiet = ImPlotFlags_NoLegend | ImPlotFlags_NoMenus | ImPlotFlags_NoBoxSelect |
+                                 ImPlotFlags_NoMouseText | ImPlotFlags_NoTitle;
+  if (ImPlot::BeginPlot(pair.id, {size.x, size.y - head}, kQuiet)) {
+    constexpr ImPlotAxisFlags kStill = ImPlotAxisFlags_Lock | ImPlotAxisFlags_NoHighlight;
+    ImPlot::SetupAxis(ImAxis_X1, nullptr, kStill);
+    ImPlot::SetupAxis(ImAxis_Y1, nullptr, kStill);
+    ImPlot::SetupAxisLimits(ImAxis_X1, 0, static_cast<double>(report.wanted_steps) + 1, ImPlotCond_Always);
+    ImPlot::SetupAxisLimits(ImAxis_Y1, std::max(0.0, low - room), high + room, ImPlotCond_Always);
+    const auto line = [&](const char* id, const std::vector<double>& y, ImU32 colour, float weight) {
+      ImPlotSpec spec;
+      spec.LineColor = vec(colour);
+      spec.LineWeight = context.px(weight);
+      ImPlot::PlotLine(id, x.data(), y.data(), static_cast<int>(y.size()), spec);
+    };
+    // The broken one lies beneath, wider: where both agree it is the other's rim.
+    line("broken", broken, context.theme.text, 3.5f);
+    line("sound", sound, sound_colour(context.theme), 1.8f);
+    const int64_t step = ImPlot::IsPlotHovered() ? std::llround(ImPlot::GetPlotMousePos().x) : 0;
+    if (step >= 1 && step <= static_cast<int64_t>(report.steps.size())) {
+      const auto i = static_cast<size_t>(step - 1);
+      ImGui::SetTooltip("step %lld\n%s\nsound %s\nbroken %s", static_cast<long long>(step), pair.title,
+                        format_value(sound[i]).c_str(), format_value(broken[i]).c_str());
+    }
+    ImPlot::EndPlot();
+  }
+  ImPlot::PopStyleVar();
+  ImGui::PopFont();
+}
+
+std::string found_words(const BreakReport& report, const Finding& finding) {
+  if (!finding.sees) {
+    const LossVerdict loss = loss_verdict(report);
+    if (finding.check != Check::Loss) return "nothing";
+    if (report.wanted_steps == 0) return "nothing: one pass has no curve";
+    if (loss.steps == 0) return "too few steps yet";
+    return fmt::format("looks healthy: {} apart, and it moves {} from step to step", format_value(loss.apart),
+                       format_value(loss.ordinary));
+  }
+  if (finding.check == Check::Loss) return fmt::format("{} apart", format_value(finding.error));
+  const std::string& name = report.plan->program.tensor(finding.tensor).name;
+  const std::string error = relative_error_text(finding.error);
+  return finding.step == 0 ? fmt::format("{}, {}", name, error)
+                           : fmt::format("step {}: {}, {}", finding.step, name, error);
+}
+
+}  // namespace
+
+void draw_break_curves(const Context& context, const BreakReport& report, ImVec2 min, ImVec2 size) {
+  const Pair losses{"##broken loss", "Loss", &BreakStep::sound_loss, &BreakStep::broken_loss};
+  const Pair norms{"##broken norm", "Gradient norm", &BreakStep::sound_norm, &BreakStep::broken_norm};
+  if (size.x < context.px(kBothPlots)) return draw_pair(context, report, losses, min, size);
+  const float gap = context.px(16), left = std::floor((size.x - gap) * 0.55f);
+  draw_pair(context, report, losses, min, {left, size.y});
+  draw_pair(context, report, norms, {min.x + left + gap, min.y}, {size.x - left - gap, size.y});
+}
+
+float break_checks_height(const Context& context) {
+  return std::round(5 * context.px(kCheckHeight));
+}
+
+float draw_break_checks(const Context& context, const BreakReport& report, ImVec2 at, float width) {
+  const Type type(context);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const std::vector<Finding> all = findings(report);
+  float column = 0;
+  for (const Finding& finding : all)
+    column = std::max(column, text_width(type.body, to_string(finding.check)));
+  const float indent = context.px(20), radius = context.px(4);
+  const float found = std::min(indent + column + context.px(20), width * 0.5f);
+  float y = at.y;
+  for (const Finding& finding : all) {
+    const float middle = y + context.px(kCheckHeight) / 2;
+    const ImVec2 mark{at.x + radius + 1, std::round(middle)};
+    if (finding.sees)
+      list->AddCircleFilled(mark, radius, context.theme.text);
+    else
+      list->AddCircle(mark, radius, context.theme.faint, 0, context.px(1.5f));
+    const ImU32 ink = finding.sees ? context.theme.text : context.theme.dim;
+    const float top = middle - type.body.size / 2;
+    draw_text(list, {at.x + indent, top}, in(type.body, ink),
+              fitted(type.body, to_string(finding.check), found - indent - context.px(8)));
+    draw_text(list, {at.x + found, top}, in(type.body, ink),
+              fitted(type.body, found_words(report, finding), width - found));
+    y += context.px(kCheckHeight);
+  }
+  copyable_table("break checks", at, {at.x + width, y}, [&] {
+    TextTable table{{{"check"}, {"sees it"}, {"what it finds"}}, {}};
+    for (const Finding& finding : all)
+      table.rows.push_back(
+          {to_string(finding.check), finding.sees ? "yes" : "no", found_words(report, finding)});
+    return table;
+  });
+  return y - at.y;
+}
+
+}  // namespace shardlens::ui

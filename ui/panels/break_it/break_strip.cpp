@@ -1,0 +1,290 @@
+// The error of every tensor of one pass, in the order in which they are computed: where it starts, and how
+// far it spreads forward and then backward. Logarithmic, because one wrong sum and its rounding are eight
+// orders of magnitude apart.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ui/panels/break_it/break_parts.h"
+#include "ui/panels/parts.h"
+#include "ui/panels/tensor_words.h"
+#include "ui/widgets/axis.h"
+#include "ui/widgets/controls.h"
+#include "ui/widgets/format.h"
+
+namespace shardlens::ui {
+namespace {
+
+constexpr double kBelowBound = 1e-3;  ///< the axis begins so far below the bound
+constexpr double kTop = 10;
+constexpr float kLeastColumn = 2;  ///< pixels at scale 1
+
+/// The rectangle of the bars, and how errors become heights.
+struct Axes {
+  ImVec2 from, to;
+  double low = 1e-9, high = kTop;
+
+  float y(double error) const {
+    const double fraction = std::isfinite(error) ? log_fraction(std::max(error, low), low, high) : 1;
+    return std::round(to.y - static_cast<float>(fraction) * (to.y - from.y));
+  }
+  float x(size_t index, size_t count) const {
+    return std::round(from.x + (to.x - from.x) * static_cast<float>(index) / static_cast<float>(count));
+  }
+};
+
+ImU32 colour_of(const Theme& theme, const Program& program, const TensorError& error) {
+  if (!error.broken) return theme.faint;
+  if (error.step < 0) return theme.dim;
+  return program.step(error.step).phase == Phase::Forward ? theme.forward : theme.backward;
+}
+
+std::string error_words(const TensorError& error) {
+  if (error.relative_error == 0) return "right, to the last bit";
+  return "relative error " + relative_error_text(error.relative_error);
+}
+
+std::string pass_words(const Program& program, const TensorError& error) {
+  if (error.step < 0) return "a weight, before the pass";
+  const Step& step = program.step(error.step);
+  const std::string where = step.layer >= 0 ? fmt::format(", layer {}", step.layer) : "";
+  return fmt::format("{}, step {}{}", to_string(step.phase), number_of(error.step, program.steps.size()),
+                     where);
+}
+
+void select_like(const Context& context, const Program& broken, TensorId id) {
+  const std::shared_ptr<const Plan> plan = shared_shown_plan(context.snapshot);
+  if (!plan) return;
+  const TensorId like = tensor_like(plan->program, broken.tensor(id));
+  if (like == kNoTensor) return;
+  StepId step = producer_of(plan->program, like);
+  if (step < 0) {
+    const std::vector<StepId> readers = consumers_of(plan->program, like);
+    if (readers.empty()) return;
+    step = readers.front();
+  }
+  select_step(context.view, plan->program, step);
+  context.view.selected_tensor = like;
+  context.view.scroll_to_selection = true;
+}
+
+void draw_grid(const Context& context, const BreakReport& report, const Axes& axes) {
+  const Type type(context);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  fill_rect(list, axes.from, axes.to, context.theme.card);
+  const float least = type.mono_note.size + context.px(2);
+  float last = axes.to.y + least;
+  for (int power = static_cast<int>(std::ceil(std::log10(axes.low))); power <= 1; ++power) {
+    if ((power % 3) != 0) continue;
+    const float y = axes.y(std::pow(10.0, power));
+    if (last - y < least) continue;
+    last = y;
+    list->AddLine({axes.from.x, y + 0.5f}, {axes.to.x, y + 0.5f}, context.theme.line, 1);
+    draw_text(list, {axes.from.x - context.px(6), y - type.mono_note.size / 2}, type.mono_note,
+              power == 0 ? "1" : fmt::format("1e{}", power), Align::Right);
+  }
+  const float bound = axes.y(report.bound);
+  draw_dashed_line(list, {axes.from.x, bound}, {axes.to.x, bound}, context.theme.dim, context.px(1),
+                   context.px(4));
+}
+
+void draw_bars(const Context& context, const Program& program, const BreakProbe& probe,
+               const std::vector<StripColumn>& columns, const Axes& axes) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float cap = std::max(1.0f, std::round(context.px(2)));
+  for (const StripColumn& column : columns) {
+    const TensorError& error = probe.errors[column.worst];
+    const float left = axes.x(column.first, probe.errors.size());
+    const float right = std::max(left + 1, axes.x(column.end, probe.errors.size()));
+    const float gap = right - left > context.px(4) ? context.px(1) : 0;
+    const float top = std::min(axes.y(error.relative_error), axes.to.y - cap);
+    if (error.relative_error > 0 || column.broken)
+      fill_rect(list, {left, top}, {right - gap, axes.to.y}, colour_of(context.theme, program, error));
+    if (column.ranks_differ) fill_rect(list, {left, top - cap}, {right - gap, top}, context.theme.text);
+  }
+}
+
+void draw_stretches(const Context& context, const std::vector<StripStretch>& stretches, size_t count,
+                    const Axes& axes) {
+  const Type type(context);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float first_row = axes.to.y + context.px(3), second_row = first_row + type.note.size + context.px(2);
+  for (const StripStretch& stretch : stretches) {
+    const float left = axes.x(stretch.first, count), right = axes.x(stretch.end, count);
+    list->AddLine({left + 0.5f, axes.from.y}, {left + 0.5f, axes.to.y}, context.theme.line, 1);
+    for (const std::string& name : {stretch.name, stretch.brief}) {
+      if (text_width(type.note, name) + context.px(4) > right - left) continue;
+      draw_text(list, {(left + right) / 2, first_row}, type.note, name, Align::Centre);
+      break;
+    }
+  }
+  // Which pass, below: a stretch of stretches.
+  for (size_t i = 0; i < stretches.size();) {
+    size_t end = i + 1;
+    while (end < stretches.size() && stretches[end].phase == stretches[i].phase &&
+           stretches[end].weights == stretches[i].weights)
+      ++end;
+    const float left = axes.x(stretches[i].first, count), right = axes.x(stretches[end - 1].end, count);
+    const bool forward = stretches[i].phase == Phase::Forward;
+    const std::string name = to_string(stretches[i].phase);
+    const ImU32 colour = forward ? context.theme.forward : context.theme.backward;
+    if (!stretches[i].weights) {
+      fill_rect(list, {left + 1, second_row}, {right - 1, second_row + context.px(2)}, colour);
+      if (text_width(type.note, name) < right - left)
+        draw_text(list, {(left + right) / 2, second_row + context.px(4)}, in(type.note, context.theme.text),
+                  name, Align::Centre);
+    }
+    i = end;
+  }
+}
+
+/// The line at which the error starts, and its name above the bars, which selects it.
+void draw_start(const Context& context, const BreakReport& report, const BreakProbe& probe, ImVec2 label_min,
+                const Axes& axes) {
+  const Type type(context);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const Program& program = report.plan->program;
+  if (!probe.finds()) {
+    draw_text(list, {axes.from.x, label_min.y}, in(type.body, context.theme.agreement),
+              "every tensor is within its bound");
+    return;
+  }
+  const TensorError& first = probe.first_error();
+  const float x = axes.x(static_cast<size_t>(probe.first), probe.errors.size());
+  const std::string name = "starts at " + program.tensor(first.tensor).name;
+  const std::string words = fmt::format("{}, {}", name, error_words(first));
+  const float room = axes.to.x - axes.from.x;
+  const std::string text = fitted(type.strong, text_width(type.strong, words) <= room ? words : name, room);
+  const float width = text_width(type.strong, text);
+  const float left = std::clamp(x - context.px(2), axes.from.x, axes.to.x - width);
+  ImGui::SetCursorScreenPos({left, label_min.y});
+  if (ImGui::InvisibleButton("starts at", {width, type.strong.size + context.px(4)}))
+    select_like(context, program, first.tensor);
+  const bool hovered = ImGui::IsItemHovered();
+  tooltip(context, "Selects it on the Stage and in the Inspector: there it is as it should be.");
+  draw_text(list, {left, label_min.y}, in(type.strong, hovered ? context.theme.forward : context.theme.text),
+            text);
+  const float below = label_min.y + type.strong.size + context.px(3);
+  list->AddLine({x + 0.5f, below}, {x + 0.5f, axes.to.y}, context.theme.text, context.px(1.5f));
+}
+
+void draw_selected(const Context& context, const Program& broken, const BreakProbe& probe, const Axes& axes) {
+  const Plan* shown = shown_plan(context.snapshot);
+  const TensorId selected = context.view.selected_tensor;
+  if (shown == nullptr || selected == kNoTensor ||
+      static_cast<size_t>(selected) >= shown->program.tensors.size())
+    return;
+  const std::string& name = shown->program.tensor(selected).name;
+  for (size_t i = 0; i < probe.errors.size(); ++i) {
+    if (broken.tensor(probe.errors[i].tensor).name != name) continue;
+    const float x = (axes.x(i, probe.errors.size()) + axes.x(i + 1, probe.errors.size())) / 2;
+    const float size = context.px(5);
+    ImGui::GetWindowDrawList()->AddTriangleFilled({x - size, axes.to.y + size}, {x + size, axes.to.y + size},
+                                                  {x, axes.to.y}, context.theme.text);
+    return;
+  }
+}
+
+void answer_the_mouse(const Context& context, const BreakReport& report, const BreakProbe& probe,
+                      const std::vector<StripColumn>& columns, const Axes& axes) {
+  ImGui::SetCursorScreenPos(axes.from);
+  const bool clicked =
+      ImGui::InvisibleButton("error of every tensor", {axes.to.x - axes.from.x, axes.to.y - axes.from.y});
+  if (!ImGui::IsItemHovered() || columns.empty()) return;
+  const float share = (ImGui::GetIO().MousePos.x - axes.from.x) / (axes.to.x - axes.from.x);
+  const auto index =
+      static_cast<size_t>(std::clamp(share, 0.0f, 0.9999f) * static_cast<float>(probe.errors.size()));
+  const auto column =
+      std::find_if(columns.begin(), columns.end(), [&](const StripColumn& one) { return index < one.end; });
+  if (column == columns.end()) return;
+  const TensorError& error = probe.errors[column->worst];
+  const Program& program = report.plan->program;
+  const float left = axes.x(column->first, probe.errors.size());
+  const float right = axes.x(column->end, probe.errors.size());
+  outline_rect(ImGui::GetWindowDrawList(), {left - 1, axes.from.y}, {right + 1, axes.to.y},
+               context.theme.faint);
+  ImGui::SetTooltip("%s\n%s\n%s%s", program.tensor(error.tensor).name.c_str(),
+                    pass_words(program, error).c_str(), error_words(error).c_str(),
+                    error.ranks_identical ? "" : "\nits ranks hold different bits");
+  if (clicked) select_like(context, program, error.tensor);
+}
+
+}  // namespace
+
+std::string relative_error_text(double error) {
+  if (!std::isfinite(error)) return "not zero";
+  return error < 1e-2 ? format_error(error) : fmt::format("{:.2g}", error);
+}
+
+std::vector<StripColumn> strip_columns(const BreakProbe& probe, size_t most) {
+  std::vector<StripColumn> columns;
+  const size_t count = probe.errors.size();
+  const size_t wanted = std::min(count, std::max<size_t>(most, 1));
+  for (size_t c = 0; c < wanted; ++c) {
+    StripColumn column{c * count / wanted, (c + 1) * count / wanted};
+    column.worst = column.first;
+    for (size_t i = column.first; i < column.end; ++i) {
+      const TensorError &one = probe.errors[i], &worst = probe.errors[column.worst];
+      const bool worse = one.broken != worst.broken ? one.broken : one.relative_error > worst.relative_error;
+      if (worse) column.worst = i;
+      column.broken |= one.broken;
+      column.ranks_differ |= !one.ranks_identical;
+    }
+    columns.push_back(column);
+  }
+  return columns;
+}
+
+std::vector<StripStretch> strip_stretches(const Program& program, const BreakProbe& probe) {
+  std::vector<StripStretch> stretches;
+  for (size_t i = 0; i < probe.errors.size(); ++i) {
+    const StepId id = probe.errors[i].step;
+    StripStretch next{"weights", "weights", Phase::Forward, true, i, i + 1};
+    if (id >= 0) {
+      const Step& step = program.step(id);
+      next.weights = false;
+      next.phase = step.phase;
+      next.name = step.layer >= 0 ? fmt::format("layer {}", step.layer) : step.block;
+      next.brief = step.layer >= 0 ? std::to_string(step.layer) : step.block;
+    }
+    const bool goes_on = !stretches.empty() && stretches.back().name == next.name &&
+                         stretches.back().phase == next.phase && stretches.back().weights == next.weights;
+    if (goes_on)
+      stretches.back().end = i + 1;
+    else
+      stretches.push_back(std::move(next));
+  }
+  return stretches;
+}
+
+TensorId tensor_like(const Program& program, const Tensor& broken) {
+  TensorId like = kNoTensor;
+  for (const Tensor& tensor : program.tensors) {
+    if (tensor.name == broken.name) return tensor.id;
+    if (tensor.value == broken.value) like = tensor.id;
+  }
+  return like;
+}
+
+void draw_break_strip(const Context& context, const BreakReport& report, const BreakProbe& probe, ImVec2 min,
+                      ImVec2 size) {
+  const Type type(context);
+  Axes axes;
+  axes.low = std::max(report.bound, 1e-15) * kBelowBound;
+  const float label = type.strong.size + context.px(6);
+  const float below = 2 * type.note.size + context.px(12);
+  axes.from = {min.x + text_width(type.mono_note, "1e-15") + context.px(8), std::round(min.y + label)};
+  axes.to = {min.x + size.x - context.px(2), std::round(min.y + size.y - below)};
+  if (axes.to.y - axes.from.y < context.px(20) || probe.errors.empty()) return;
+  const auto most = static_cast<size_t>((axes.to.x - axes.from.x) / context.px(kLeastColumn));
+  const std::vector<StripColumn> columns = strip_columns(probe, most);
+  draw_grid(context, report, axes);
+  draw_stretches(context, strip_stretches(report.plan->program, probe), probe.errors.size(), axes);
+  draw_bars(context, report.plan->program, probe, columns, axes);
+  draw_start(context, report, probe, min, axes);
+  draw_selected(context, report.plan->program, probe, axes);
+  answer_the_mouse(context, report, probe, columns, axes);
+}
+
+}  // namespace shardlens::ui

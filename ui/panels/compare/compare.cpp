@@ -1,0 +1,106 @@
+// The Compare tab: what if we cut it differently? Three pages of one answer: two or three splits side by
+// side, all of them ranked, and one of them at several degrees. And a fourth: two runs that were recorded.
+#include <imgui.h>
+
+#include <algorithm>
+#include <array>
+
+#include "ui/panels/compare/compare_pages.h"
+#include "ui/panels/parts.h"
+#include "ui/veil.h"
+#include "ui/widgets/controls.h"
+
+namespace shardlens::ui {
+namespace {
+
+const std::array<std::string, 4> kPages{"side by side", "tournament", "sweep of T", "recordings"};
+
+}  // namespace
+
+std::string why_not_measured(const Context& context) {
+  const Snapshot& snapshot = context.snapshot;
+  if (context.comparison.measuring || context.diff.running || context.scaling.measures())
+    return "Something is measured already";
+  if (context.train.is_active())
+    return "Training computes on every core: pause it, and nothing disturbs what is measured";
+  if (context.breaks.is_active()) return "What is broken runs beside the sound one: it comes first";
+  if (snapshot.state == RunState::Planning || snapshot.state == RunState::Running ||
+      !snapshot.activity.empty())
+    return "The run on the Stage comes first";
+  return {};
+}
+
+Settings but_for_split(Settings settings) {
+  settings.split = Split{};
+  return settings;
+}
+
+Settings but_for_degree(Settings settings) {
+  settings.tp = 1;
+  return settings;
+}
+
+std::string out_of_date(const Settings& of, const Settings& wanted) {
+  if (of == wanted) return {};
+  return "Out of date: this is " + difference(of, wanted) + ".";
+}
+
+float compare_choice_width(const Context& context) {
+  return choice_row_width(context, kPages);
+}
+
+float measure_button_width(const Context& context, const std::string& label) {
+  return button_width(context, label);
+}
+
+float measure_button_middle(const Context& context, float y) {
+  return y + choice_row_height(context) + context.px(8 + kControlHeight / 2);
+}
+
+bool compare_head(const Context& context, const std::string& title, const std::string& explanation,
+                  const std::string& label, const std::string& refused) {
+  const Type type(context);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float room = ImGui::GetContentRegionAvail().x, right = at.x + room;
+  const bool measuring = context.comparison.measuring;
+  const std::string text = measuring ? "Stop: " + context.comparison.activity : label;
+  const float reserve = std::max(choice_row_width(context, kPages), button_width(context, text));
+  draw_text(list, at, type.title, title);
+  const float below = at.y + type.title.size + context.px(6);
+  const float words =
+      draw_wrapped(list, {at.x, below}, type.note, explanation, room - reserve - context.px(20));
+  const float top = measure_button_middle(context, at.y) - context.px(kControlHeight / 2);
+  ImGui::SetCursorScreenPos({right - button_width(context, text), top});
+  const bool clicked =
+      draw_button(context, "measure", text, measuring ? ButtonLook::Plain : ButtonLook::Accent,
+                  measuring || refused.empty(), measuring ? "What is measured so far stays" : refused);
+  if (clicked && measuring) context.send(comparison_command::Stop{});
+  ImGui::SetCursorScreenPos(
+      {at.x, std::max(below + words + context.px(6), top + context.px(kControlHeight + 8))});
+  ImGui::Dummy({0, 0});
+  ImGui::SetCursorScreenPos(
+      {at.x, std::max(below + words + context.px(6), top + context.px(kControlHeight + 8))});
+  return clicked && !measuring;
+}
+
+void draw_compare(const Context& context) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float right = at.x + ImGui::GetContentRegionAvail().x;
+  ComparePage& page = context.view.compare.page;
+  const int clicked = choice_row(context, "page", {right - choice_row_width(context, kPages), at.y}, kPages,
+                                 static_cast<int>(page));
+  if (clicked >= 0) page = static_cast<ComparePage>(clicked);
+  switch (page) {
+    case ComparePage::Splits:
+      return draw_side_by_side(context);
+    case ComparePage::Tournament:
+      return draw_tournament(context);
+    case ComparePage::Sweep:
+      return draw_sweep(context);
+    case ComparePage::Recordings:
+      return draw_recordings(context);
+  }
+}
+
+}  // namespace shardlens::ui

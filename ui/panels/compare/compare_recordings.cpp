@@ -1,0 +1,335 @@
+// Two recordings, or one and the same run made here: which two, and where did they part?
+#include <fmt/format.h>
+#include <icons_font_awesome_4.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <array>
+
+#include "engine/record/gallery.h"
+#include "ui/panels/compare/compare_pages.h"
+#include "ui/panels/parts.h"
+#include "ui/panels/recordings/recordings_parts.h"
+#include "ui/panels/recordings/replay_parts.h"
+#include "ui/widgets/controls.h"
+#include "ui/widgets/format.h"
+#include "ui/widgets/sentence.h"
+
+namespace shardlens::ui {
+namespace {
+
+constexpr float kPadding = 12;
+const std::array<std::string, 4> kParts{"steps", "totals", "memory", "losses"};
+
+DiffWish wish_of(const DiffView& view) {
+  return {view.a, view.b_here ? std::string() : view.b};
+}
+
+bool is_chosen(const DiffView& view) {
+  return !view.a.empty() && (view.b_here || !view.b.empty());
+}
+
+/// Asks for what is chosen, once. A run here waits for what computes, and then begins by a click.
+void ask(const Context& context) {
+  DiffView& view = context.view.compare.diff;
+  if (!is_chosen(view)) {
+    if (view.asked) context.send(diff_command::Clear{});
+    view.asked.reset();
+    return;
+  }
+  const DiffWish wish = wish_of(view);
+  if (view.asked == wish) return;
+  if (view.b_here && !why_not_measured(context).empty()) return;
+  view.asked = wish;
+  view.row = -1;
+  context.send(diff_command::Compare{wish});
+}
+
+void choose(DiffView& view, bool is_b, const std::string& path) {
+  (is_b ? view.b : view.a) = path;
+  if (is_b) view.b_here = false;
+}
+
+/// What A or B can be.
+void draw_choices(const Context& context, bool is_b) {
+  DiffView& view = context.view.compare.diff;
+  if (ImGui::MenuItem("Open a file …"))
+    choose_recording(context, is_b ? ChosenFor::CompareB : ChosenFor::CompareA);
+  if (is_b && ImGui::MenuItem("What A recorded, run here")) {
+    view.b_here = true;
+    view.asked.reset();
+  }
+  if (context.replay.is_open()) {
+    const std::string& open = context.replay.recording->path;
+    if (ImGui::MenuItem(("Open now: " + recording_title(open) + "##open").c_str())) choose(view, is_b, open);
+  }
+  if (!context.view.recent.empty()) {
+    ImGui::SeparatorText("Opened last");
+    for (size_t i = 0; i < context.view.recent.size(); ++i) {
+      const std::string& path = context.view.recent[i];
+      if (ImGui::MenuItem(fmt::format("{}##recent {}", file_name(path), i).c_str())) choose(view, is_b, path);
+      if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", path.c_str());
+    }
+  }
+  ImGui::SeparatorText("Gallery");
+  for (const GalleryPiece& piece : gallery()) {
+    if (ImGui::MenuItem(fmt::format("{}###{}", piece.title, piece.name).c_str()))
+      choose(view, is_b, "gallery:" + piece.name);
+    if (ImGui::IsItemHovered()) tooltip(context, piece.shows);
+  }
+}
+
+float slot_height(const Context& context) {
+  const Type type(context);
+  return context.px(2 * 8) + type.strong.size + context.px(4) + type.note.size;
+}
+
+/// A card that says which recording it is; a click offers others.
+void draw_slot(const Context& context, bool is_b, ImVec2 min, ImVec2 size) {
+  const Type type(context);
+  const Theme& theme = context.theme;
+  const DiffView& view = context.view.compare.diff;
+  const std::string& path = is_b ? view.b : view.a;
+  const bool here = is_b && view.b_here;
+  const char* id = is_b ? "recording B" : "recording A";
+  ImGui::SetCursorScreenPos(min);
+  ImGui::PushID(id);
+  if (ImGui::InvisibleButton("choice", size)) ImGui::OpenPopup("choices");
+  const bool hovered = ImGui::IsItemHovered();
+  tooltip(context, path.empty() || here ? "Another recording" : path);
+  ImGui::SetNextWindowSizeConstraints({size.x * 0.6f, 0}, {FLT_MAX, context.px(520)});
+  if (ImGui::BeginPopup("choices")) {
+    draw_choices(context, is_b);
+    ImGui::EndPopup();
+  }
+  ImGui::PopID();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImVec2 max{min.x + size.x, min.y + size.y};
+  fill_rect(list, min, max, theme.card, context.px(6));
+  outline_rect(list, min, max, hovered ? theme.forward : theme.line, context.px(6),
+               std::max(1.0f, context.px(1)));
+  const ImU32 colour = run_colour(theme, is_b);
+  fill_rect(list, min, {min.x + context.px(4), max.y}, colour, context.px(2));
+  const float left = min.x + context.px(16), top = min.y + context.px(8);
+  draw_text(list, {left, top}, in(type.strong, colour), is_b ? "B" : "A");
+  const float words = left + context.px(20), room = max.x - context.px(32) - words;
+  const bool none = path.empty() && !here;
+  const std::string title = here   ? "What A recorded, run here"
+                            : none ? "Choose a recording …"
+                                   : recording_title(path);
+  draw_text(list, {words, top}, in(type.strong, none ? theme.dim : theme.text),
+            fitted(type.strong, title, room));
+  const ComparedRuns* runs = context.diff.compared.get();
+  std::string says = none ? "a file, one opened before, or one of the gallery" : path;
+  if (runs != nullptr && context.diff.wish == wish_of(view))
+    says = run_words(is_b ? runs->b : runs->a, is_b ? runs->diff.b_passes : runs->diff.a_passes);
+  else if (here)
+    says = "on this machine";
+  draw_text(list, {words, top + type.strong.size + context.px(4)}, type.note, fitted(type.note, says, room));
+  draw_text(list, {max.x - context.px(16), (min.y + max.y - type.body.size) / 2}, in(type.body, theme.dim),
+            ICON_FA_CARET_DOWN, Align::Centre);
+}
+
+/// A, what exchanges them, and B; beside each other where there is room. Returns the height it took.
+float draw_slots(const Context& context, ImVec2 at, float width) {
+  DiffView& view = context.view.compare.diff;
+  const float height = slot_height(context), side = context.px(kControlHeight), gap = context.px(8);
+  const bool beside = width >= context.px(620);
+  const float slot = std::floor(beside ? (width - side - 2 * gap) / 2 : width - side - gap);
+  draw_slot(context, false, at, {slot, height});
+  const ImVec2 second =
+      beside ? ImVec2{at.x + slot + side + 2 * gap, at.y} : ImVec2{at.x, at.y + height + gap};
+  draw_slot(context, true, second, {slot, height});
+  const float bottom = second.y + height;
+  const ImVec2 middle{at.x + slot + gap, (at.y + bottom - side) / 2};
+  ImGui::SetCursorScreenPos(middle);
+  ImGui::BeginDisabled(view.b_here || (view.a.empty() && view.b.empty()));
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(0, 0));
+  if (ImGui::Button(ICON_FA_RETWEET "###swap", {side, side})) std::swap(view.a, view.b);
+  ImGui::PopStyleVar();
+  ImGui::EndDisabled();
+  tooltip(context, "A becomes B, and B A");
+  return bottom - at.y;
+}
+
+struct VerdictLook {
+  ImU32 colour;
+  const char* icon;
+};
+
+VerdictLook look_of(const Theme& theme, Verdict verdict) {
+  switch (verdict) {
+    case Verdict::Same:
+      return {theme.agreement, ICON_FA_CHECK};
+    case Verdict::Parted:
+      return {theme.communication, ICON_FA_CODE_BRANCH};
+    case Verdict::Unknown:
+      return {theme.dim, ICON_FA_QUESTION};
+  }
+  return {theme.dim, ICON_FA_QUESTION};
+}
+
+/// The answer in words, and the ways to the place. Returns the height it took.
+float draw_answer(const Context& context, const ComparedRuns& runs, ImVec2 at, float width) {
+  const Type type(context);
+  const Theme& theme = context.theme;
+  const Answer answer = answer_of(runs);
+  const VerdictLook look = look_of(theme, answer.verdict);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float pad = context.px(kPadding), icon = context.px(28);
+  const float left = at.x + pad + icon;
+
+  // The buttons first: the headline has what they leave.
+  float right = at.x + width - pad;
+  const auto button = [&](const char* id, const char* text, const char* help) {
+    right -= button_width(context, text);
+    ImGui::SetCursorScreenPos({right, at.y + context.px(8)});
+    const bool pressed = draw_button(context, id, text, ButtonLook::Plain, true, help);
+    right -= context.px(8);
+    return pressed;
+  };
+  split_layers(list, 2);
+  choose_layer(list, 1);
+  const bool parted = answer.verdict == Verdict::Parted;
+  if (!runs.b.file.empty() &&
+      button("show in B", parted ? "See it in B" : "Replay B", "Opens B, at this pass and step"))
+    show_parting(context, runs, true);
+  if (button("show in A", parted ? "See it in A" : "Replay A", "Opens A, at this pass and step"))
+    show_parting(context, runs, false);
+  float y = at.y + pad;
+  draw_text(list, {at.x + pad + context.px(8), y}, in(type.title, look.colour), look.icon, Align::Centre);
+  const TextStyle headline =
+      text_width(type.title, answer.headline) < right - left ? type.title : type.figure;
+  y += draw_wrapped(list, {left, y}, headline, answer.headline, right - left - context.px(8));
+  y = std::max(y + context.px(6), at.y + context.px(kControlHeight + 12));
+  const float room = width - 2 * pad - icon;
+  for (const std::string& words : answer.lines)
+    y += draw_wrapped(list, {left, y}, in(type.body, theme.text), words, room) + context.px(4);
+  std::string notes =
+      answer.notes.empty() ? std::string() : fmt::format("{}. ", fmt::join(answer.notes, " · "));
+  notes += unlike_words(runs);
+  if (!notes.empty()) y += draw_wrapped(list, {left, y}, type.note, notes, room) + context.px(4);
+  y += pad - context.px(4);
+  choose_layer(list, 0);
+  fill_rect(list, at, {at.x + width, y}, theme.card, context.px(6));
+  fill_rect(list, at, {at.x + context.px(4), y}, look.colour, context.px(2));
+  join_layers(list);
+  return y - at.y;
+}
+
+/// What is done now, or what stands in the way, and the button that changes it. Returns the height it took.
+float draw_state(const Context& context, ImVec2 at, float width) {
+  const Type type(context);
+  DiffView& view = context.view.compare.diff;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  std::string words, label, help;
+  const bool waits = view.b_here && view.asked != wish_of(view);
+  if (context.diff.busy) {
+    words = as_sentence(context.diff.activity) + " …";
+    label = "Stop";
+    help = "Gives the comparison up";
+  } else if (!is_chosen(view)) {
+    words =
+        "Two recordings of one thing: the same run twice, on two machines, before and after a change, or "
+        "with another split. The page says where their values part, and what takes longer in which.";
+  } else if (waits) {
+    words = why_not_measured(context) + ". Then what A recorded is run here.";
+  } else if (!context.diff.message.empty()) {
+    words = as_sentence(context.diff.message);
+    if (!words.empty() && words.back() != '.') words += ".";
+    words += " Another recording can be chosen above.";
+    label = view.b_here ? "Run it again" : "Try again";
+  }
+  if (words.empty()) return 0;
+  float taken = 0;
+  if (!label.empty()) {
+    taken = button_width(context, label) + context.px(16);
+    ImGui::SetCursorScreenPos({at.x + width - taken + context.px(16), at.y});
+    if (draw_button(context, "state", label, ButtonLook::Plain, true, help)) {
+      if (context.diff.busy)
+        context.send(diff_command::Stop{});
+      else
+        view.asked.reset();
+    }
+  }
+  const ImU32 ink = context.diff.message.empty() ? context.theme.dim : context.theme.communication;
+  const float height =
+      draw_wrapped(list, {at.x, at.y + context.px(7)}, in(type.body, ink), words, width - taken);
+  return std::max(height + context.px(7), label.empty() ? 0.0f : context.px(kControlHeight)) + context.px(8);
+}
+
+void draw_part(const Context& context, const std::shared_ptr<const ComparedRuns>& runs, ImVec2 at,
+               float width, float bottom) {
+  DiffView& view = context.view.compare.diff;
+  const int clicked = choice_row(context, "part", at, kParts, static_cast<int>(view.part));
+  if (clicked >= 0) view.part = static_cast<DiffPart>(clicked);
+  const float head = choice_row_height(context) + context.px(8);
+  const ImVec2 min{at.x, at.y + head}, size{width, std::max(context.px(120), bottom - at.y - head)};
+  switch (view.part) {
+    case DiffPart::Steps:
+      return draw_diff_steps(context, runs, min, size);
+    case DiffPart::Totals:
+      return draw_diff_totals(context, *runs, min, size);
+    case DiffPart::Memory:
+      return draw_diff_memory(context, *runs, min, size);
+    case DiffPart::Metrics:
+      return draw_diff_metrics(context, *runs, min, size);
+  }
+}
+
+}  // namespace
+
+ImU32 run_colour(const Theme& theme, bool is_b) {
+  return is_b ? theme.backward : theme.forward;
+}
+
+void show_parting(const Context& context, const ComparedRuns& runs, bool in_b) {
+  DiffJump jump;
+  jump.file = in_b ? runs.b.file : runs.a.file;
+  jump.step = 0;
+  if (const auto& parting = runs.diff.parting) {
+    jump.pass = in_b ? parting->b_pass : parting->a_pass;
+    jump.step = std::max(0, parting->a_step);
+    if (in_b) {
+      const auto pair = std::find_if(runs.diff.steps.begin(), runs.diff.steps.end(),
+                                     [&](const StepDiff& step) { return step.a == parting->a_step; });
+      jump.step = pair != runs.diff.steps.end() ? pair->b : 0;
+    }
+  }
+  context.view.compare.diff.jump = jump;
+  if (!context.replay.is_open() || context.replay.recording->path != jump.file)
+    context.send(replay_command::Open{jump.file});
+}
+
+void draw_recordings(const Context& context) {
+  ask(context);
+  const DiffView& view = context.view.compare.diff;
+  const Type type(context);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x, bottom = at.y + ImGui::GetContentRegionAvail().y;
+  draw_text(
+      list, at, type.title,
+      fitted(type.title, "Where did two runs part?", width - compare_choice_width(context) - context.px(16)));
+  float y = at.y + std::max(type.title.size, choice_row_height(context)) + context.px(10);
+  y += draw_slots(context, {at.x, y}, width) + context.px(8);
+  y += draw_state(context, {at.x, y}, width);
+  const std::shared_ptr<const ComparedRuns>& runs = context.diff.compared;
+  if (runs && is_chosen(view) && context.diff.wish == wish_of(view)) {
+    const float top = y;
+    y += draw_answer(context, *runs, {at.x, y}, width);
+    if (ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect({at.x, top}, {at.x + width, y})) {
+      if (ImGui::IsMouseReleased(ImGuiMouseButton_Right)) ImGui::OpenPopup("copy answer");
+      if (!ImGui::GetIO().WantTextInput && ImGui::IsKeyChordPressed(ImGuiMod_Ctrl | ImGuiKey_C))
+        ImGui::SetClipboardText(answer_text(*runs).c_str());
+    }
+    if (ImGui::BeginPopup("copy answer")) {
+      if (ImGui::MenuItem("Copy as text")) ImGui::SetClipboardText(answer_text(*runs).c_str());
+      ImGui::EndPopup();
+    }
+    y += context.px(10);
+    draw_part(context, runs, {at.x, y}, width, bottom);
+  }
+}
+
+}  // namespace shardlens::ui

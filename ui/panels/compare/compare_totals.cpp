@@ -1,0 +1,152 @@
+// What each split costs, below its Stage: every figure says whether it is planned, estimated or measured, and
+// bars of one scale through all columns say which split has more of it.
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+
+#include "ui/panels/compare/compare_pages.h"
+#include "ui/panels/parts.h"
+#include "ui/widgets/format.h"
+
+namespace shardlens::ui {
+namespace {
+
+/// One figure of every split.
+struct Total {
+  std::string label, short_label;
+  std::vector<std::string> texts;
+  std::vector<double> amounts;  ///< 0: unknown, no bar
+  ImU32 colour = 0;
+};
+
+template <class Amount, class Text>
+Total total(const SplitTrials& trials, const char* label, const char* short_label, ImU32 colour,
+            Amount amount, Text text) {
+  Total all{label, short_label, {}, {}, colour};
+  for (const SplitTrial& trial : trials.trials) {
+    all.amounts.push_back(trial.plan ? static_cast<double>(amount(trial)) : 0);
+    all.texts.push_back(trial.plan ? text(trial) : std::string());
+  }
+  return all;
+}
+
+std::string not_measured(const SplitTrial& trial) {
+  return trial.refused.empty() ? "not yet" : "cannot run here";
+}
+
+std::string bytes(int64_t count) {
+  return bytes_text(static_cast<double>(count));
+}
+
+std::string estimated(const SplitTrial& trial) {
+  return trial.predicted_seconds > 0 ? format_seconds(trial.predicted_seconds) : "no estimate";
+}
+
+/// What is counted from the Programs.
+std::vector<Total> counted(const Theme& theme, const SplitTrials& trials) {
+  return {total(
+              trials, "collectives, forward + backward", "collectives", theme.communication,
+              [](const SplitTrial& t) { return t.forward_collectives + t.backward_collectives; },
+              [](const SplitTrial& t) {
+                return fmt::format("{} + {}", t.forward_collectives, t.backward_collectives);
+              }),
+          total(
+              trials, "each rank sends, planned", "sends, planned", theme.communication,
+              [](const SplitTrial& t) { return t.sent_bytes; },
+              [](const SplitTrial& t) { return bytes(t.sent_bytes); })};
+}
+
+/// All figures, each in a row of its own.
+std::vector<Total> totals_of(const Theme& theme, const SplitTrials& trials) {
+  std::vector<Total> all = counted(theme, trials);
+  all.push_back(total(
+      trials, "rank 0 computes, planned", "computes, planned", theme.forward,
+      [](const SplitTrial& t) { return t.flops; },
+      [](const SplitTrial& t) { return format_flop_count(static_cast<double>(t.flops)); }));
+  all.push_back(total(
+      trials, "memory a rank, planned", "memory, planned", theme.forward,
+      [](const SplitTrial& t) { return t.planned_bytes; },
+      [](const SplitTrial& t) { return bytes(t.planned_bytes); }));
+  all.push_back(total(
+      trials, "memory a rank, measured", "memory, measured", theme.forward,
+      [](const SplitTrial& t) { return t.measured_bytes; },
+      [](const SplitTrial& t) { return t.result ? bytes(t.measured_bytes) : not_measured(t); }));
+  all.push_back(total(
+      trials, "a step, estimated", "step, estimated", theme.backward,
+      [](const SplitTrial& t) { return t.predicted_seconds; }, estimated));
+  all.push_back(total(
+      trials, "a step, measured", "step, measured", theme.backward,
+      [](const SplitTrial& t) { return t.measured_seconds; },
+      [](const SplitTrial& t) { return t.result ? format_seconds(t.measured_seconds) : not_measured(t); }));
+  return all;
+}
+
+/// The same where the window is low: planned or estimated, and measured, share a row.
+std::vector<Total> few_totals_of(const Theme& theme, const SplitTrials& trials) {
+  std::vector<Total> all = counted(theme, trials);
+  all.push_back(total(
+      trials, "memory planned, measured", "memory", theme.forward,
+      [](const SplitTrial& t) { return t.planned_bytes; },
+      [](const SplitTrial& t) {
+        return bytes(t.planned_bytes) + ", " + (t.result ? bytes(t.measured_bytes) : not_measured(t));
+      }));
+  all.push_back(total(
+      trials, "a step estimated, measured", "step", theme.backward,
+      [](const SplitTrial& t) { return t.result ? t.measured_seconds : t.predicted_seconds; },
+      [](const SplitTrial& t) {
+        return estimated(t) + ", " + (t.result ? format_seconds(t.measured_seconds) : not_measured(t));
+      }));
+  return all;
+}
+
+TextTable copied(const std::vector<Total>& totals, const SplitTrials& trials) {
+  TextTable table{{{"of each split"}}, {}};
+  for (const SplitTrial& trial : trials.trials) table.columns.push_back({trial.split.name, Align::Right});
+  for (const Total& one : totals) {
+    table.rows.push_back({one.label});
+    table.rows.back().insert(table.rows.back().end(), one.texts.begin(), one.texts.end());
+  }
+  return table;
+}
+
+}  // namespace
+
+float draw_totals(const Context& context, const SplitTrials& trials, const std::vector<float>& lefts, float y,
+                  float width, bool low, bool draw) {
+  const Type type(context);
+  const Theme& theme = context.theme;
+  const float row = context.px(22);
+  const std::vector<Total> totals = low ? few_totals_of(theme, trials) : totals_of(theme, trials);
+  const float height = row * static_cast<float>(totals.size()) + context.px(6);
+  if (!draw) return height;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float right_end = lefts.back() + width;
+  copyable_table("totals", {lefts.front(), y}, {right_end, y + height},
+                 [&] { return copied(totals_of(theme, trials), trials); });
+  rule(context, {lefts.front(), y}, right_end - lefts.front());
+  y += context.px(6);
+  for (const Total& one : totals) {
+    const double most = *std::max_element(one.amounts.begin(), one.amounts.end());
+    for (size_t i = 0; i < lefts.size(); ++i) {
+      const float right = lefts[i] + width - context.px(8), left = lefts[i] + context.px(8);
+      const float value = text_width(type.mono, one.texts[i]);
+      const bool whole = text_width(type.note, one.label) + value + context.px(12) <= right - left;
+      const std::string& label = whole ? one.label : one.short_label;
+      draw_text(list, {left, y + context.px(1)}, type.note,
+                fitted(type.note, label, right - left - value - context.px(8)));
+      const bool known = one.amounts[i] > 0 || trials.trials[i].forward_collectives == 0;
+      draw_text(list, {right, y}, known ? type.mono : type.note, one.texts[i], Align::Right);
+      if (most > 0 && one.amounts[i] > 0) {
+        const float length = (right - left) * static_cast<float>(one.amounts[i] / most);
+        const float bar = y + row - context.px(4);
+        fill_rect(list, {left, bar}, {left + std::max(1.0f, length), bar + std::max(1.0f, context.px(2))},
+                  faded(one.colour, one.amounts[i] == most ? 0.95f : 0.6f));
+      }
+    }
+    y += row;
+  }
+  return height;
+}
+
+}  // namespace shardlens::ui

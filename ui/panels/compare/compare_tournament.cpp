@@ -1,0 +1,431 @@
+// The tournament: every legal split of the model on every T x D, ranked by predicted time within a rank's
+// memory. A click takes one over, and the Stage shows and runs it; this machine, once it is calibrated, runs
+// the best ones and says whether the prediction's order held.
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "ui/commands/commands.h"
+#include "ui/panels/compare/compare_pages.h"
+#include "ui/panels/memory/memory_figures.h"
+#include "ui/panels/parts.h"
+#include "ui/panels/setup/setup.h"
+#include "ui/widgets/form.h"
+#include "ui/widgets/format.h"
+#include "ui/widgets/sentence.h"
+#include "ui/widgets/sort_head.h"
+
+namespace shardlens::ui {
+namespace {
+
+constexpr size_t kListed = 25;
+constexpr std::array<int, 3> kDivisors{1, 2, 4};
+
+const Hardware& hardware_of(const CompareView& view) {
+  if (!view.hardware.empty()) return find_hardware(view.hardware);
+  const Hardware& here = find_hardware(kThisMachine);
+  return here.is_calibrated() ? here : find_hardware("h100-80gb");
+}
+
+int ranks_of(const CompareView& view, const Settings& settings) {
+  return view.ranks > 0 ? view.ranks : std::max(2, settings.tp * settings.dp);
+}
+
+TournamentWish wish_of(const Context& context) {
+  const CompareView& view = context.view.compare;
+  const Hardware& hardware = hardware_of(view);
+  TournamentWish wish;
+  wish.ranks = ranks_of(view, context.snapshot.settings);
+  wish.settings = with_block(but_for_split(context.snapshot.settings), Block::Model);
+  wish.settings.tp = wish.settings.dp = 1;
+  wish.settings.layer = 0;
+  wish.settings.update = true;
+  wish.settings.hardware = hardware.name;
+  wish.limit_bytes = memory_of_a_rank(hardware, wish.ranks) / view.limit_divisor;
+  wish.listed = kListed;
+  return wish;
+}
+
+/// Asks for the tournament that is shown, once for each choice, and not while another one's best are run.
+void ask(const Context& context, const TournamentWish& wish) {
+  CompareView& view = context.view.compare;
+  if (view.asked_tournament == wish) return;
+  view.asked_tournament = wish;
+  if (context.comparison.measuring) context.send(comparison_command::Stop{});
+  context.send(comparison_command::HoldTournament{wish});
+}
+
+/// What a split has in place of megatron's cuts.
+std::string against_megatron(const Split& split) {
+  const Split usual;
+  std::vector<std::string> parts;
+  const auto part = [&](const char* what, const auto& cut, const auto& usual_cut) {
+    if (cut != usual_cut) parts.push_back(fmt::format("{} {}", what, to_string(cut)));
+  };
+  part("qkv", split.attn_qkv, usual.attn_qkv);
+  part("attn.proj", split.attn_proj, usual.attn_proj);
+  part("fc", split.mlp_fc, usual.mlp_fc);
+  part("mlp.proj", split.mlp_proj, usual.mlp_proj);
+  part("embedding", split.embedding, usual.embedding);
+  part("norm", split.norm, usual.norm);
+  part("loss", split.loss, usual.loss);
+  return parts.empty() ? "megatron" : fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string cuts_of(const Entrant& entrant) {
+  return entrant.tp == 1 ? "one rank a replica: nothing to cut" : against_megatron(entrant.split);
+}
+
+std::string gigabytes(int64_t bytes) {
+  return bytes_text(static_cast<double>(bytes));
+}
+
+void take_over(const Context& context, const Entrant& entrant) {
+  Settings settings = settings_of(context.wanted(), entrant);
+  settings.layer = 0;
+  settings.operands = Operands::Normal;
+  settings.split.name = named_by_its_cuts(settings.split).name;
+  context.want(settings);
+  show_tab(context, Tab::Stage);
+}
+
+/// Hardware, T x D and memory. Returns the height it took.
+float draw_choices(const Context& context, const TournamentWish& wish, ImVec2 at, float width) {
+  const Type type(context);
+  CompareView& view = context.view.compare;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const Hardware& hardware = hardware_of(view);
+  const float height = choice_row_height(context), label = context.px(76);
+  const auto middle = [&](float y) { return y + (height - type.note.size) / 2; };
+
+  std::vector<int> ranks{2, 4, 8, 16, 32, 64};
+  if (std::find(ranks.begin(), ranks.end(), wish.ranks) == ranks.end()) {
+    ranks.push_back(wish.ranks);
+    std::sort(ranks.begin(), ranks.end());
+  }
+  std::vector<std::string> names;
+  for (const int count : ranks) names.push_back(std::to_string(count));
+  draw_text(list, {at.x, middle(at.y)}, type.note, "T × D ranks");
+  const int chosen_ranks =
+      choice_row(context, "ranks", {at.x + label, at.y}, names,
+                 static_cast<int>(std::find(ranks.begin(), ranks.end(), wish.ranks) - ranks.begin()));
+  if (chosen_ranks >= 0) view.ranks = ranks[static_cast<size_t>(chosen_ranks)];
+
+  const int64_t memory = memory_of_a_rank(hardware, wish.ranks);
+  std::vector<std::string> limits;
+  for (const int divisor : kDivisors) limits.push_back(gigabytes(memory / divisor));
+  const float ranks_width = choice_row_width(context, names),
+              limits_width = choice_row_width(context, limits);
+  const float words = text_width(type.note, "a rank at most");
+  const float one_line = label + ranks_width + context.px(20) + words + context.px(10) + limits_width;
+  const bool wraps = one_line > width;
+  const float limit_y = wraps ? at.y + height + context.px(6) : at.y;
+  const float limit_x = wraps ? at.x : at.x + label + ranks_width + context.px(20);
+  draw_text(list, {limit_x, middle(limit_y)}, type.note, "a rank at most");
+  const int chosen_limit =
+      choice_row(context, "limit", {wraps ? at.x + label : limit_x + words + context.px(10), limit_y}, limits,
+                 static_cast<int>(std::find(kDivisors.begin(), kDivisors.end(), view.limit_divisor) -
+                                  kDivisors.begin()));
+  if (chosen_limit >= 0) view.limit_divisor = kDivisors[static_cast<size_t>(chosen_limit)];
+
+  // The machine on a line of its own where the first is full.
+  std::vector<std::string> titles;
+  for (const Hardware& preset : hardware_presets()) titles.push_back(preset.title);
+  const float machine = text_width(type.body, hardware.title) + text_width(type.note, "on") + context.px(60);
+  const bool beside = one_line + machine < width;
+  const float machine_y = beside ? at.y : limit_y + (wraps ? 0 : height + context.px(6));
+  const ImVec2 right_middle{at.x + width, machine_y + height / 2};
+  const int chosen = option_at(context, "hardware", right_middle, hardware.title, titles);
+  if (chosen >= 0) view.hardware = hardware_presets()[static_cast<size_t>(chosen)].name;
+  return machine_y + height - at.y;
+}
+
+struct Columns {
+  float place, degrees, cuts, time, share, memory, measured;  ///< cuts: left edge; the others right edges
+  float bar, bar_width;
+  float cuts_width;
+  bool cuts_below;  ///< where the columns are narrow: a line of its own under the figures
+};
+
+Columns columns_of(const Context& context, ImVec2 at, float width, bool runs) {
+  Columns c{};
+  float right = at.x + width - context.px(8);
+  const auto take = [&](float measure) {
+    const float edge = right;
+    right -= context.px(measure);
+    return edge;
+  };
+  if (runs) c.measured = take(140);
+  c.memory = take(84);
+  c.share = take(64);
+  c.time = take(80);
+  const bool bars = width > context.px(860);
+  c.bar_width = bars ? context.px(150) : 0;
+  c.bar = right - c.bar_width;
+  if (bars) right -= c.bar_width + context.px(16);
+  c.place = at.x + context.px(34);
+  c.degrees = c.place + context.px(60);
+  c.cuts = c.degrees + context.px(20);
+  c.cuts_width = (bars ? c.bar : c.time - context.px(84)) - c.cuts - context.px(8);
+  c.cuts_below = c.cuts_width < context.px(200);
+  if (c.cuts_below) {
+    c.cuts = at.x + context.px(16);
+    c.cuts_width = width - context.px(24);
+  }
+  return c;
+}
+
+double communication(const Entrant& entrant) {
+  const double total = entrant.sum.seconds();
+  return total > 0 ? (entrant.sum.tp_seconds + entrant.sum.dp_seconds) / total : 0;
+}
+
+/// One entrant's row, whose figures' line is `row` high; `run`: what it took here, or null.
+void draw_entrant(const Context& context, const HeldTournament& held, size_t place, const TimeComparison* run,
+                  const Columns& c, float y, float row, double most) {
+  const Type type(context);
+  const Theme& theme = context.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const Entrant& entrant = held.tournament.entrants[place];
+  const float mono = y + (row - type.mono.size) / 2;
+  draw_text(list, {c.place, mono}, in(type.mono, theme.dim), std::to_string(place + 1), Align::Right);
+  draw_text(list, {c.degrees, mono}, type.mono, fmt::format("{} × {}", entrant.tp, entrant.dp), Align::Right);
+  const float cuts = wrapped_height(type.body, cuts_of(entrant), c.cuts_width);
+  const float cuts_y = c.cuts_below ? y + row - context.px(2) : std::round(y + (row - cuts) / 2);
+  draw_wrapped(list, {c.cuts, cuts_y}, type.body, cuts_of(entrant), c.cuts_width);
+  if (held.has_times) {
+    draw_text(list, {c.time, mono}, type.mono, format_seconds(entrant.seconds), Align::Right);
+    draw_text(list, {c.share, mono}, in(type.mono, theme.communication),
+              format_percent(communication(entrant)), Align::Right);
+    if (c.bar_width > 0 && most > 0) {
+      const auto length = [&](double seconds) { return c.bar_width * static_cast<float>(seconds / most); };
+      const float middle = y + row / 2, top = middle - context.px(6), bottom = middle + context.px(6);
+      const float compute = length(entrant.sum.compute_seconds + entrant.sum.update_seconds);
+      const float end = compute + length(entrant.sum.tp_seconds + entrant.sum.dp_seconds);
+      fill_rect(list, {c.bar, top}, {c.bar + compute, bottom}, theme.forward);
+      fill_rect(list, {c.bar + compute, top}, {c.bar + end, bottom}, theme.communication);
+    }
+  }
+  if (entrant.memory_bytes > 0) {
+    draw_text(list, {c.memory, mono}, type.mono, gigabytes(entrant.memory_bytes), Align::Right);
+  } else {
+    draw_text(list, {c.memory, mono}, in(type.mono, theme.dim), "≥ " + gigabytes(entrant.state_bytes),
+              Align::Right);
+  }
+  if (run != nullptr)
+    draw_text(list, {c.measured, mono}, type.mono,
+              fmt::format("{} ({:+.0f} %)", format_seconds(run->measured_seconds), 100 * run->error()),
+              Align::Right);
+}
+
+/// What the tournament's list can be sorted by.
+enum class EntrantColumn { Place, Degree, Cuts, Time, Communication, Memory };
+
+int64_t memory_of(const Entrant& entrant) {
+  return entrant.memory_bytes > 0 ? entrant.memory_bytes : entrant.state_bytes;
+}
+
+/// In the order that is wanted; without one as they are ranked.
+void sort_places(const Tournament& tournament, const SortOrder& order, std::vector<size_t>& places) {
+  if (order.column < 0) return;
+  const auto before = [&](size_t i, size_t j) {
+    const Entrant &x = tournament.entrants[i], &y = tournament.entrants[j];
+    switch (static_cast<EntrantColumn>(order.column)) {
+      case EntrantColumn::Place:
+        return i < j;
+      case EntrantColumn::Degree:
+        return x.tp < y.tp;
+      case EntrantColumn::Cuts:
+        return cuts_of(x) < cuts_of(y);
+      case EntrantColumn::Time:
+        return x.seconds < y.seconds;
+      case EntrantColumn::Communication:
+        return communication(x) < communication(y);
+      case EntrantColumn::Memory:
+        return memory_of(x) < memory_of(y);
+    }
+    return false;
+  };
+  std::stable_sort(places.begin(), places.end(),
+                   [&](size_t i, size_t j) { return order.descending ? before(j, i) : before(i, j); });
+}
+
+/// The places listed, and megatron's below them where it is not among them.
+std::vector<size_t> listed_places(const HeldTournament& held, const SortOrder& order) {
+  std::vector<size_t> places = held.tournament.listed;
+  if (held.megatron < held.tournament.entrants.size() &&
+      std::find(places.begin(), places.end(), held.megatron) == places.end())
+    places.push_back(held.megatron);
+  sort_places(held.tournament, order, places);
+  return places;
+}
+
+/// What an entrant took here; null: it was not run.
+const TimeComparison* run_of(const HeldTournament& held, size_t place) {
+  const std::vector<size_t>& listed = held.tournament.listed;
+  const auto at = static_cast<size_t>(std::find(listed.begin(), listed.end(), place) - listed.begin());
+  return at < held.runs.size() ? &held.runs[at] : nullptr;
+}
+
+TextTable copied(const HeldTournament& held, const SortOrder& order) {
+  TextTable table{{{"place", Align::Right},
+                   {"T × D"},
+                   {"cuts that differ from megatron"},
+                   {"step, estimated", Align::Right},
+                   {"communication, estimated", Align::Right},
+                   {"memory a rank, planned", Align::Right},
+                   {"step, measured", Align::Right}},
+                  {}};
+  for (const size_t place : listed_places(held, order)) {
+    const Entrant& entrant = held.tournament.entrants[place];
+    const TimeComparison* run = run_of(held, place);
+    table.rows.push_back(
+        {std::to_string(place + 1), fmt::format("{} × {}", entrant.tp, entrant.dp), cuts_of(entrant),
+         held.has_times ? format_seconds(entrant.seconds) : "",
+         held.has_times ? format_percent(communication(entrant)) : "",
+         entrant.memory_bytes > 0 ? gigabytes(entrant.memory_bytes) : "≥ " + gigabytes(entrant.state_bytes),
+         run != nullptr ? format_seconds(run->measured_seconds) : ""});
+  }
+  return table;
+}
+
+/// The list. Returns the height it took.
+float draw_list(const Context& context, const HeldTournament& held, ImVec2 at, float width) {
+  const Type type(context);
+  const Theme& theme = context.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const Tournament& tournament = held.tournament;
+  const Columns c = columns_of(context, at, width, !held.runs.empty());
+  float y = at.y;
+  SortOrder& order = context.view.compare.order;
+  const auto head = [&](EntrantColumn column, float x, const char* words, Align align, float room) {
+    sort_head(context, {static_cast<int>(column), words, align, false, nullptr}, {x, y - context.px(3)}, room,
+              order);
+  };
+  head(EntrantColumn::Place, c.place, "place", Align::Right, c.place - at.x);
+  head(EntrantColumn::Degree, c.degrees, "T × D", Align::Right, context.px(54));
+  if (!c.cuts_below)
+    head(EntrantColumn::Cuts, c.cuts, "cuts that differ from megatron", Align::Left, c.cuts_width);
+  if (c.bar_width > 0) draw_text(list, {c.bar, y}, type.note, "computes, communicates");
+  head(EntrantColumn::Time, c.time, "step, est.", Align::Right, context.px(78));
+  head(EntrantColumn::Communication, c.share, "comm.", Align::Right, context.px(60));
+  head(EntrantColumn::Memory, c.memory, "memory", Align::Right, context.px(80));
+  if (!held.runs.empty()) draw_text(list, {c.measured, y}, type.note, "measured (est. is)", Align::Right);
+  y += context.px(20);
+  rule(context, {at.x, y}, width);
+  y += context.px(4);
+
+  const std::vector<size_t> places = listed_places(held, order);
+  const bool megatron_below = order.column < 0 && places.size() > tournament.listed.size();
+  double most = 0;
+  for (const size_t place : places) most = std::max(most, tournament.entrants[place].seconds);
+  ImGui::PushID("entrants");
+  for (size_t i = 0; i < places.size(); ++i) {
+    const Entrant& entrant = tournament.entrants[places[i]];
+    if (megatron_below && i + 1 == places.size()) {
+      rule(context, {at.x, y + context.px(2)}, width);
+      y += context.px(5);
+    }
+    const Settings now = settings_of(context.snapshot.settings, entrant);
+    Split shown = context.snapshot.settings.split;
+    shown.name = entrant.split.name;
+    const bool is_it = context.snapshot.settings.block == Block::Model &&
+                       now.tp == context.snapshot.settings.tp && now.dp == context.snapshot.settings.dp &&
+                       shown == entrant.split;
+    // As high as its cuts, which take as many lines as they need.
+    const float cuts = wrapped_height(type.body, cuts_of(entrant), c.cuts_width) + context.px(10);
+    const float figures = c.cuts_below ? context.px(28) : std::max(context.px(28), cuts);
+    const float row = c.cuts_below ? figures + cuts : figures;
+    ImGui::SetCursorScreenPos({at.x, y});
+    if (ImGui::InvisibleButton(fmt::format("place {}", places[i] + 1).c_str(), {width, row}))
+      take_over(context, entrant);
+    const bool hovered = ImGui::IsItemHovered();
+    if (is_it || hovered)
+      fill_rect(list, {at.x, y}, {at.x + width, y + row}, is_it ? faded(theme.forward, 0.16f) : theme.card,
+                context.px(4));
+    if (hovered)
+      ImGui::SetTooltip("%s\nA click takes it over: the Stage shows it, and runs it where this machine can",
+                        words_of(entrant.split).c_str());
+    draw_entrant(context, held, places[i], run_of(held, places[i]), c, y, figures, most);
+    y += row;
+  }
+  ImGui::PopID();
+  return y - at.y;
+}
+
+std::string explanation(const HeldTournament* held) {
+  if (held == nullptr) return "Ranking every legal split.";
+  if (!held->refused.empty()) return as_sentence(held->refused);
+  const Tournament& t = held->tournament;
+  std::string text = fmt::format(
+      "A training step of {} with AdamW, {}: {} plans of {} small Programs ranked in {} (measured). ",
+      held->wish.settings.model.title, to_string(held->wish.settings.dtype),
+      grouped_text(static_cast<int64_t>(t.entrants.size())), t.programs, format_seconds(held->seconds));
+  text += held->has_times ? "Estimated on " + held->predicted_on + "; memory planned. "
+                          : held->predicted_on + ": it states no speed, so this is no order. ";
+  if (t.listed.empty())
+    text += fmt::format("None fits into {} a rank.", gigabytes(t.limit_bytes));
+  else if (t.too_large > 0)
+    text += fmt::format("{} faster ones exceed {} a rank.", grouped_text(static_cast<int64_t>(t.too_large)),
+                        gigabytes(t.limit_bytes));
+  return text;
+}
+
+/// What the runs say of the prediction's order.
+std::string verdict(const HeldTournament& held) {
+  if (held.runs.size() < 2) return {};
+  std::vector<double> seconds;
+  for (const TimeComparison& run : held.runs) seconds.push_back(run.measured_seconds);
+  const PairOrder order = order_of(seconds);
+  return fmt::format("{} of {} pairs came in the predicted order{}. Measured on {}, the fastest of three.",
+                     order.agree, order.pairs, order.agree == order.pairs ? ": it held" : "",
+                     held.runs.front().measured_on);
+}
+
+}  // namespace
+
+void draw_tournament(const Context& context) {
+  const TournamentWish wish = wish_of(context);
+  ask(context, wish);
+  const HeldTournament* held = context.comparison.tournament.get();
+  std::string refused = why_not_measured(context);
+  if (held == nullptr || !held->refused.empty() || held->wish != wish)
+    refused = "They are ranked first";
+  else if (!held->can_run)
+    refused = held->wish.settings.hardware == kThisMachine
+                  ? "Measure this machine first: Ctrl+P, Calibrate this machine"
+                  : "Only this machine can run them: choose it as hardware, once it is calibrated";
+  const bool current = held != nullptr && held->wish == wish;
+  if (compare_head(context, "Tournament of splits",
+                   current ? explanation(held) : "Out of date: ranking every split for the settings of now.",
+                   "Run the top five", refused))
+    context.send(comparison_command::RunTop{});
+  const Type type(context);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x;
+  float y = at.y + context.px(2);
+  y += draw_choices(context, wish, {at.x, y}, width) + context.px(10);
+  for (const std::string& words :
+       {as_sentence(context.comparison.message), current ? verdict(*held) : std::string()}) {
+    if (!words.empty())
+      y += draw_wrapped(ImGui::GetWindowDrawList(), {at.x, y}, in(type.body, context.theme.text), words,
+                        width) +
+           context.px(6);
+  }
+  if (held != nullptr && held->refused.empty()) {
+    const float list_top = y;
+    y += draw_list(context, *held, {at.x, y}, width);
+    copyable_table("tournament", {at.x, list_top}, {at.x + width, y},
+                   [&] { return copied(*held, context.view.compare.order); });
+    if (!current)
+      fill_rect(ImGui::GetWindowDrawList(), {at.x, at.y}, {at.x + width, y},
+                faded(context.theme.window, 0.55f));
+  }
+  ImGui::SetCursorScreenPos(at);
+  ImGui::Dummy({width, y - at.y});
+}
+
+}  // namespace shardlens::ui

@@ -1,0 +1,302 @@
+// The Inspector: the selected tensor on all ranks. Its equation, its layout in words, a picture per rank, the
+// sum of the ranks against the serial run, and its figures. Everything shown is read from the Program and the
+// run's samples.
+#include "ui/panels/inspector/inspector.h"
+
+#include <fmt/format.h>
+#include <imgui_internal.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ui/panels/tensor_words.h"
+#include "ui/widgets/format.h"
+
+namespace shardlens::ui {
+namespace {
+
+bool belongs_to(const Step& step, TensorId tensor) {
+  const auto has = [tensor](const std::vector<TensorId>& ids) {
+    return std::find(ids.begin(), ids.end(), tensor) != ids.end();
+  };
+  return has(step.inputs) || has(step.outputs);
+}
+
+/// What is selected, in the plan that is on the screen.
+Subject subject_of(const Context& context) {
+  const Snapshot& snapshot = context.snapshot;
+  Subject subject;
+  subject.result = shown_result(snapshot);
+  subject.plan = shared_shown_plan(snapshot);
+  if (!subject.plan) return subject;
+  const Program& program = subject.program();
+  const StepId step = context.view.selected_step;
+  if (step >= 0 && step < static_cast<StepId>(program.steps.size())) subject.step = step;
+  TensorId tensor = context.view.selected_tensor;
+  if (tensor < 0 || tensor >= static_cast<TensorId>(program.tensors.size())) tensor = kNoTensor;
+  // The step leads: a tensor left over from another step or program gives way to the step's own output.
+  if (subject.step >= 0) {
+    const Step& selected = program.step(subject.step);
+    if (tensor == kNoTensor || !belongs_to(selected, tensor)) {
+      tensor = selected.outputs.empty() ? kNoTensor : selected.outputs.front();
+    }
+  }
+  subject.tensor_id = tensor;
+  if (tensor == kNoTensor) return subject;
+  subject.samples.resize(static_cast<size_t>(subject.ranks()));
+  if (!subject.result) return subject;
+  const size_t id = static_cast<size_t>(tensor);
+  for (size_t rank = 0; rank < subject.samples.size() && rank < subject.result->samples.size(); ++rank) {
+    if (id < subject.result->samples[rank].size()) subject.samples[rank] = subject.result->samples[rank][id];
+  }
+  if (id < subject.result->parity.size()) subject.parity = subject.result->parity[id];
+  if (subject.has_samples()) subject.scale = context.heatmaps.scale(subject.samples);
+  return subject;
+}
+
+/// Zoomed in, colours must follow the exact values: the pictures' block means are smaller.
+void follow_zoom(Subject& subject, const InspectorView& zoom) {
+  const Stretch all{0, 1};
+  if (!subject.has_samples() || (clamped(zoom.rows, all) == all && clamped(zoom.cols, all) == all)) return;
+  double largest = 0, squares = 0, count = 0;
+  for (const auto& sample : subject.samples) {
+    if (!sample) continue;
+    if (!sample->has_exact() && sample->stats.count > 0) return;
+    const TensorStats& stats = sample->stats;
+    largest = std::max({largest, std::abs(stats.min), std::abs(stats.max)});
+    squares += stats.rms * stats.rms * static_cast<double>(stats.count);
+    count += static_cast<double>(stats.count);
+  }
+  subject.exact = true;
+  const double limit = count > 0 ? std::min(largest, 3 * std::sqrt(squares / count)) : 0;
+  if (limit > 0) subject.scale.limit = limit;
+}
+
+std::string provenance_of(const Context& context, const Subject& subject) {
+  if (shows_stale(context.snapshot)) return "out of date";
+  const bool replayed = subject.result && subject.result->replayed;
+  if (!subject.has_samples() && !replayed) return subject.plan ? "planned" : "";
+  if (!replayed || !subject.has_samples()) return subject.result->provenance;
+  const auto id = static_cast<size_t>(subject.tensor_id);
+  const std::vector<int64_t>& sampled_in = subject.result->sampled_in;
+  const bool here = id >= sampled_in.size() || sampled_in[id] == context.replay.pass;
+  // Values that are older than the pass say so before they say where they are from.
+  return here
+             ? subject.result->provenance
+             : fmt::format("values of pass {}, {}", grouped_text(sampled_in[id]), subject.result->provenance);
+}
+
+/// The longest of these that fits: all of it; without the machine's name; without where the times are from,
+/// which are not of these values.
+std::string fitting(const TextStyle& style, const std::string& provenance, float room) {
+  std::string words = provenance;
+  for (const char* end : {" on ", ", times"}) {
+    if (text_width(style, words) <= room) break;
+    words = provenance.substr(0, provenance.find(end));
+  }
+  return fitted(style, words, room);
+}
+
+void draw_head(const Context& context, const Subject& subject, Pen& pen) {
+  const Theme& theme = context.theme;
+  const TextStyle title = bold_text(context, theme.text);
+  draw_text(pen.list, {pen.x, pen.y}, title, "Inspector");
+  const TextStyle small = small_text(context, theme.dim);
+  const float room = pen.width - text_width(title, "Inspector") - context.px(16);
+  draw_text(pen.list, {pen.x + pen.width, pen.y + context.px(1)}, small,
+            fitting(small, provenance_of(context, subject), room), Align::Right);
+  pen.y += title.size + context.px(14);
+}
+
+/// Equation in the largest size that fits, then what the tensor is.
+void draw_title(const Context& context, const Subject& subject, Pen& pen) {
+  const Theme& theme = context.theme;
+  const bool collective = subject.step >= 0 && is_collective(subject.program().step(subject.step).op);
+  std::string equation = subject.tensor().symbol;
+  if (subject.step >= 0) {
+    const Step& step = subject.program().step(subject.step);
+    const bool is_output =
+        std::find(step.outputs.begin(), step.outputs.end(), subject.tensor_id) != step.outputs.end();
+    if (collective) {
+      equation = step.name;
+    } else if (is_output && !step.equation.empty()) {
+      equation = step.equation;
+    }
+  }
+  TextStyle style{collective ? context.fonts.bold : context.fonts.mono, context.px(19), theme.text};
+  while (style.size > context.px(kBodySize) && text_width(style, equation) > pen.width) style.size -= 1;
+  pen.y += draw_wrapped(pen.list, {pen.x, pen.y}, style, equation, pen.width) + context.px(6);
+  pen.y += draw_wrapped(pen.list, {pen.x, pen.y}, small_text(context, theme.dim),
+                        describe(subject.program(), subject.tensor()), pen.width) +
+           context.px(10);
+}
+
+/// One clickable symbol for each tensor of the step: what it reads, an arrow, what it writes.
+void draw_chooser(const Context& context, const Subject& subject, Pen& pen) {
+  if (subject.step < 0) return;
+  const Theme& theme = context.theme;
+  const Step& step = subject.program().step(subject.step);
+  if (step.inputs.size() + step.outputs.size() < 2) return;
+  const float height = context.px(24);
+  const float gap = context.px(4);
+  float x = pen.x;
+  const auto advance_line = [&](float width) {
+    if (x + width <= pen.x + pen.width || x == pen.x) return;
+    x = pen.x;
+    pen.y += height + gap;
+  };
+  const auto chip = [&](TensorId id, const char* side) {
+    const Tensor& tensor = subject.program().tensor(id);
+    const bool selected = id == subject.tensor_id;
+    const TextStyle style = mono_text(context, theme.text);
+    const float width = text_width(style, tensor.symbol) + context.px(16);
+    advance_line(width);
+    ImGui::SetCursorScreenPos({x, pen.y});
+    if (ImGui::InvisibleButton(fmt::format("{}:{}", side, tensor.name).c_str(), {width, height})) {
+      context.view.selected_tensor = id;
+    }
+    const bool hovered = ImGui::IsItemHovered();
+    const ImVec2 min{x, pen.y}, max{x + width, pen.y + height};
+    fill_rect(pen.list, min, max, hovered || selected ? theme.line : theme.card, context.px(4));
+    if (selected)
+      outline_rect(pen.list, min, max, theme.forward, context.px(4), std::max(1.0f, context.px(1.5f)));
+    if (subject.ranks() > 1 && tensor.layout.kind == LayoutKind::Partial && !selected) {
+      draw_dashed_rect(pen.list, min, max, theme.communication, std::max(1.0f, context.px(1)), context.px(3));
+    }
+    draw_text(pen.list, {x + context.px(8), pen.y + (height - style.size) / 2}, style, tensor.symbol);
+    if (hovered) {
+      ImGui::SetTooltip("%s\n%s %s", tensor.name.c_str(), to_string(tensor.shape).c_str(),
+                        to_string(tensor.layout).c_str());
+    }
+    x += width + gap;
+  };
+  for (const TensorId id : step.inputs) chip(id, "reads");
+  const TextStyle arrow = small_text(context, theme.dim);
+  if (!step.inputs.empty() && !step.outputs.empty()) {
+    advance_line(context.px(24));
+    draw_text(pen.list, {x + context.px(4), pen.y + (height - arrow.size) / 2}, arrow, "→");
+    x += context.px(8) + text_width(arrow, "→") + gap;
+  }
+  for (const TensorId id : step.outputs) chip(id, "writes");
+  pen.y += height + context.px(12);
+}
+
+/// A card: a bold line and sentences below it; dashed amber for Partial, as everywhere.
+void draw_card(const Context& context, Pen& pen, const std::string& title, ImU32 title_colour,
+               const std::vector<std::string>& sentences, ImU32 outline, bool dashed) {
+  const float pad = context.px(12);
+  const TextStyle head = bold_text(context, title_colour);
+  const TextStyle text = small_text(context, context.theme.text);
+  float height = pad + head.size + context.px(4);
+  for (const std::string& sentence : sentences) {
+    height += wrapped_height(text, sentence, pen.width - 2 * pad) + context.px(2);
+  }
+  height += context.px(8);
+  const ImVec2 min{pen.x, pen.y}, max{pen.x + pen.width, pen.y + height};
+  fill_rect(pen.list, min, max, context.theme.card, context.px(6));
+  if (dashed) {
+    draw_dashed_rect(pen.list, min, max, outline, std::max(1.0f, context.px(1.5f)), context.px(5));
+  } else if (outline != 0) {
+    outline_rect(pen.list, min, max, outline, context.px(6), std::max(1.0f, context.px(1)));
+  }
+  float y = pen.y + context.px(10);
+  draw_text(pen.list, {pen.x + pad, y}, head, title);
+  y += head.size + context.px(4);
+  for (const std::string& sentence : sentences) {
+    y += draw_wrapped(pen.list, {pen.x + pad, y}, text, sentence, pen.width - 2 * pad) + context.px(2);
+  }
+  pen.y += height + context.px(12);
+}
+
+/// What was measured about the layout's promise: equal hashes where every rank must hold the same bits.
+std::string checked_promise(const Subject& subject) {
+  if (subject.ranks() == 1 || subject.tensor().layout.kind != LayoutKind::Replicated) return {};
+  for (const auto& sample : subject.samples) {
+    if (!sample) return {};
+  }
+  const char* how = subject.result->live ? "Live" : subject.result->replayed ? "Replayed" : "Measured";
+  for (size_t rank = 1; rank < subject.samples.size(); ++rank) {
+    if (subject.samples[rank]->hash != subject.samples[0]->hash) {
+      return fmt::format("{}: rank {} differs from rank 0.", how, rank);
+    }
+  }
+  return fmt::format("{}: {} equal hashes, {:016x}.", how, subject.ranks(), subject.samples[0]->hash);
+}
+
+void draw_layout_card(const Context& context, const Subject& subject, Pen& pen) {
+  const Theme& theme = context.theme;
+  const Tensor& tensor = subject.tensor();
+  std::vector<std::string> sentences{layout_sentence(tensor, subject.ranks())};
+  if (const std::string promise = checked_promise(subject); !promise.empty()) sentences.push_back(promise);
+  const bool partial = subject.is_partial();
+  draw_card(context, pen, layout_title(tensor, subject.ranks()), partial ? theme.communication : theme.text,
+            sentences, partial ? theme.communication : 0, partial);
+}
+
+void draw_nothing_selected(const Context& context, const Subject& subject, Pen& pen) {
+  const Theme& theme = context.theme;
+  const TextStyle text = body_text(context, theme.dim);
+  const char* const lines[] = {
+      "Click a tensor on the Stage to see it on every rank: its values, its layout, and its error against "
+      "one rank.",
+      "Click an amber band to read why the ranks had to meet there, and what it cost."};
+  if (!subject.plan) {
+    pen.y += draw_wrapped(pen.list, {pen.x, pen.y}, text, "There is no plan yet. Setup says why.", pen.width);
+    return;
+  }
+  for (const char* line : lines)
+    pen.y += draw_wrapped(pen.list, {pen.x, pen.y}, text, line, pen.width) + context.px(8);
+}
+
+}  // namespace
+
+bool Subject::has_samples() const {
+  return std::any_of(samples.begin(), samples.end(), [](const auto& sample) { return sample != nullptr; });
+}
+
+void select_tensor(ViewState& view, const Program& program, TensorId tensor) {
+  StepId step = producer_of(program, tensor);
+  if (step < 0) {
+    const std::vector<StepId> readers = consumers_of(program, tensor);
+    if (readers.empty()) return;
+    step = readers.front();
+  }
+  select_step(view, program, step);
+  view.selected_tensor = tensor;
+  view.scroll_to_selection = true;
+}
+
+void draw_inspector(const Context& context) {
+  Subject subject = subject_of(context);
+  const ImVec2 origin = ImGui::GetCursorScreenPos();
+  // As wide with a scroll bar as without one: pictures are as high as they are wide, and where what they
+  // leave is just about enough, a bar would come and go with every frame.
+  const ImGuiWindow& window = *ImGui::GetCurrentWindow();
+  const float room =
+      ImGui::GetContentRegionAvail().x - (window.ScrollbarY ? 0.0f : ImGui::GetStyle().ScrollbarSize);
+  Pen pen{ImGui::GetWindowDrawList(), origin.x, origin.y, room};
+  draw_head(context, subject, pen);
+  if (!subject.plan || subject.tensor_id == kNoTensor) {
+    draw_nothing_selected(context, subject, pen);
+  } else {
+    InspectorView& zoom = context.view.inspector;
+    if (zoom.tensor != subject.tensor_id) zoom = {subject.tensor_id, {}, {}, zoom.enlarged};
+    follow_zoom(subject, zoom);
+    draw_title(context, subject, pen);
+    draw_chooser(context, subject, pen);
+    if (subject.step >= 0 && is_collective(subject.program().step(subject.step).op)) {
+      draw_card(context, pen, "Why it is here", context.theme.communication,
+                {explain(subject.program(), subject.step)}, context.theme.communication, false);
+      draw_collective_facts(context, subject, pen);
+    }
+    draw_layout_card(context, subject, pen);
+    draw_rank_pictures(context, subject, pen);
+    draw_colour_bar(context, subject, pen);
+    draw_against_serial(context, subject, pen);
+    draw_facts(context, subject, pen);
+  }
+  ImGui::SetCursorScreenPos({origin.x, pen.y});
+  ImGui::Dummy({1, context.px(8)});
+}
+
+}  // namespace shardlens::ui

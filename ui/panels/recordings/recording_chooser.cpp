@@ -1,0 +1,191 @@
+// Choosing a recording: a path that is typed, or the files of a folder. The folder is read by the Replay's
+// thread, not while drawing.
+#include <fmt/format.h>
+#include <icons_font_awesome_4.h>
+#include <imgui.h>
+#include <imgui_stdlib.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "ui/panels/parts.h"
+#include "ui/panels/recordings/replay_parts.h"
+#include "ui/widgets/controls.h"
+#include "ui/widgets/format.h"
+#include "ui/widgets/sentence.h"
+
+namespace shardlens::ui {
+namespace {
+
+constexpr float kWidth = 640;
+constexpr float kRowHeight = 30;
+constexpr float kMostRows = 12;
+
+std::string parent_of(const std::string& folder) {
+  const size_t slash = folder.find_last_of('/');
+  return slash == 0 || slash == std::string::npos ? "/" : folder.substr(0, slash);
+}
+
+const char* title_of(ChosenFor purpose) {
+  switch (purpose) {
+    case ChosenFor::Replay:
+      return "Open a recording";
+    case ChosenFor::Attach:
+      return "Attach to a running job";
+    case ChosenFor::CompareA:
+      return "Compare: choose recording A";
+    case ChosenFor::CompareB:
+      return "Compare: choose recording B";
+  }
+  return "";
+}
+
+/// It is replayed, or laid beside another.
+void take(const Context& c, const std::string& path) {
+  DiffView& diff = c.view.compare.diff;
+  switch (c.view.replay.chosen_for) {
+    case ChosenFor::Replay:
+    case ChosenFor::Attach:
+      return c.send(replay_command::Open{path});  // closes the list when it is open
+    case ChosenFor::CompareA:
+      diff.a = path;
+      break;
+    case ChosenFor::CompareB:
+      diff.b = path;
+      diff.b_here = false;
+      break;
+  }
+  c.view.close_covers();
+}
+
+/// A line with a mark, a name and dim words at its right. True when clicked.
+bool draw_entry(const Context& c, const std::string& id, const char* icon, const std::string& name,
+                const std::string& words, bool live = false) {
+  const Type type(c);
+  const ImVec2 min = ImGui::GetCursorScreenPos();
+  const ImVec2 max{min.x + ImGui::GetContentRegionAvail().x, min.y + c.px(kRowHeight)};
+  const bool clicked = ImGui::InvisibleButton(id.c_str(), {max.x - min.x, max.y - min.y});
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  if (ImGui::IsItemHovered()) fill_rect(list, min, max, ImGui::GetColorU32(ImGuiCol_Header), c.px(4));
+  const float y = (min.y + max.y - type.body.size) / 2;
+  draw_text(list, {min.x + c.px(20), y}, in(type.body, live ? c.theme.recording : c.theme.dim), icon,
+            Align::Centre);
+  const float right = max.x - c.px(12);
+  draw_text(list, {right, (min.y + max.y - type.mono_note.size) / 2}, type.mono_note, words, Align::Right);
+  draw_text(list, {min.x + c.px(40), y}, in(type.body, c.theme.text),
+            fitted(type.body, name, right - text_width(type.mono_note, words) - c.px(16) - min.x - c.px(40)));
+  return clicked;
+}
+
+/// `has_own`: there is a folder of what this studio recorded, which is offered from any other one.
+void draw_folder(const Context& c, const RecordingList& files, bool has_own) {
+  const Type type(c);
+  const std::string at = files.folder == "/" ? "/" : files.folder + "/";
+  if (has_own && files.folder != c.view.recordings &&
+      draw_entry(c, "own", ICON_FA_DOT_CIRCLE, "What was recorded here", ""))
+    c.send(replay_command::List{c.view.recordings});
+  if (files.folder != "/" && draw_entry(c, "..", ICON_FA_ARROW_UP, "..", ""))
+    c.send(replay_command::List{parent_of(files.folder)});
+  for (const RecordingList::Entry& entry : files.entries) {
+    const std::string size = entry.is_folder ? "" : bytes_text(static_cast<double>(entry.bytes));
+    if (!draw_entry(c, entry.name, entry.is_folder ? ICON_FA_FOLDER : ICON_FA_FILM, entry.name, size))
+      continue;
+    if (entry.is_folder)
+      c.send(replay_command::List{at + entry.name});
+    else
+      take(c, at + entry.name);
+  }
+  const bool any_file = std::any_of(files.entries.begin(), files.entries.end(),
+                                    [](const auto& entry) { return !entry.is_folder; });
+  if (any_file && files.problem.empty()) return;
+  const ImVec2 pen = ImGui::GetCursorScreenPos();
+  const std::string says =
+      files.problem.empty() ? "No recordings in this folder." : as_sentence(files.problem);
+  const float height = draw_wrapped(ImGui::GetWindowDrawList(), {pen.x + c.px(12), pen.y + c.px(8)},
+                                    in(type.body, c.theme.dim), says, c.px(kWidth - 80));
+  ImGui::Dummy({1, height + c.px(16)});
+}
+
+/// What is being recorded on this machine now.
+void draw_running(const Context& c, const RecordingList& files) {
+  const Type type(c);
+  if (files.running.empty() && c.view.replay.chosen_for != ChosenFor::Attach) return;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  draw_text(list, ImGui::GetCursorScreenPos(), in(type.note, c.theme.dim),
+            "Being recorded on this machine now");
+  ImGui::Dummy({0, type.note.size + c.px(4)});
+  for (const std::string& path : files.running)
+    if (draw_entry(c, "running:" + path, ICON_FA_CIRCLE, file_name(path), parent_of(path), true))
+      take(c, path);
+  if (files.running.empty()) {
+    const ImVec2 pen = ImGui::GetCursorScreenPos();
+    const float height =
+        draw_wrapped(list, {pen.x + c.px(12), pen.y + c.px(4)}, in(type.body, c.theme.dim),
+                     "Nothing. A job started with --record FILE.shardlens appears here while it runs; one "
+                     "whose file lies elsewhere is opened by its path.",
+                     c.px(kWidth - 80));
+    ImGui::Dummy({1, height + c.px(8)});
+  }
+  ImGui::Dummy({0, c.px(8)});
+}
+
+}  // namespace
+
+void draw_recording_chooser(const Context& c) {
+  ReplayView& view = c.view.replay;
+  if (!view.choosing) return;
+  static bool has_own = false;
+  static int opened_frame = -2;  // the field takes the keyboard when the cover appears
+  const int frame = ImGui::GetFrameCount();
+  const bool just_opened = opened_frame != frame - 1;
+  opened_frame = frame;
+  if (just_opened) {
+    std::error_code none;
+    has_own = std::filesystem::is_directory(c.view.recordings, none);
+  }
+
+  const Type type(c);
+  const ImGuiViewport& viewport = *ImGui::GetMainViewport();
+  const float width = std::min(c.px(kWidth), viewport.WorkSize.x - c.px(32));
+  begin_cover(c, "Open a recording", {viewport.Pos.x + viewport.Size.x / 2, viewport.Pos.y + c.px(64)},
+              {0.5f, 0}, {width, 0}, c.px(16), ImGuiWindowFlags_NoScrollbar);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  draw_text(ImGui::GetWindowDrawList(), at, type.strong, title_of(view.chosen_for));
+  if (view.chosen_for == ChosenFor::Replay)
+    draw_text(ImGui::GetWindowDrawList(), {at.x + ImGui::GetContentRegionAvail().x, at.y + c.px(2)},
+              type.note, "or drop one on the window", Align::Right);
+  ImGui::Dummy({0, type.strong.size + c.px(4)});
+  const float button = button_width(c, "Open");
+  ImGui::SetNextItemWidth(ImGui::GetContentRegionAvail().x - button - c.px(8));
+  if (just_opened) ImGui::SetKeyboardFocusHere();
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(c.px(12), c.px(8)));
+  const bool entered =
+      ImGui::InputTextWithHint("##path", "path of a .shardlens file, or of a folder", &view.path,
+                               ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_AutoSelectAll);
+  ImGui::PopStyleVar();
+  ImGui::SameLine(0, c.px(8));
+  const bool clicked = draw_button(c, "open path", "Open", ButtonLook::Accent, !view.path.empty(), "");
+  if ((entered || clicked) && !view.path.empty()) take(c, view.path);
+  ImGui::Dummy({0, c.px(4)});
+  static double listed_seconds = 0;  // what runs comes and goes while one looks
+  if (ImGui::GetTime() - listed_seconds > 1 && c.replay.list) {
+    listed_seconds = ImGui::GetTime();
+    c.send(replay_command::List{c.replay.list->folder});
+  }
+  if (c.replay.list) {
+    draw_running(c, *c.replay.list);
+    const ImVec2 pen = ImGui::GetCursorScreenPos();
+    draw_text(ImGui::GetWindowDrawList(), pen, type.mono_note,
+              fitted(type.mono_note, c.replay.list->folder, ImGui::GetContentRegionAvail().x));
+    ImGui::Dummy({0, type.mono_note.size + c.px(4)});
+    const float most = viewport.Size.y - c.px(64) - (ImGui::GetCursorScreenPos().y - viewport.Pos.y);
+    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
+    ImGui::BeginChild("recordings", {0, std::max(c.px(60), std::min(c.px(kRowHeight * kMostRows), most))});
+    draw_folder(c, *c.replay.list, has_own);
+    ImGui::EndChild();
+    ImGui::PopStyleVar();
+  }
+  if (end_cover()) c.view.close_covers();
+}
+
+}  // namespace shardlens::ui

@@ -1,0 +1,74 @@
+// What is said of two recordings side by side: the answer in words, and the tables below it. Nothing here
+// draws.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/train/experiments/diff_session.h"
+#include "ui/widgets/copy_table.h"
+#include "ui/widgets/sort_order.h"
+
+namespace shardlens::ui {
+
+/// A recording as a person knows it: its file's name without folder and ending, or its title in the gallery.
+std::string recording_title(const std::string& path);
+/// "step of GPT-2 small · T = 4 · 3 passes · megatron · fp32 · 2 × 256 · AMD EPYC, 2 cores".
+std::string run_words(const ComparedRun& run, int64_t passes);
+
+enum class Verdict { Same, Parted, Unknown };
+
+/// Where did they part?
+struct Answer {
+  Verdict verdict = Verdict::Unknown;
+  std::string headline;
+  std::vector<std::string> lines;  ///< what else is known of it, the most important first
+  std::vector<std::string> notes;  ///< how much was compared, in short
+};
+Answer answer_of(const ComparedRuns& runs);
+/// In how far the two are not the same thing: settings and steps. Empty: they are.
+std::string unlike_words(const ComparedRuns& runs);
+
+/// A step of both Programs, or of one.
+struct DiffRow {
+  StepId a = -1, b = -1;  ///< -1: it has none
+  std::string name;
+  int layer = -1;
+  Phase phase = Phase::Forward;
+  bool collective = false;
+  double a_seconds = 0, b_seconds = 0;
+  double a_wait_seconds = 0, b_wait_seconds = 0;
+  int64_t a_sent_bytes = 0, b_sent_bytes = 0;
+
+  bool in_both() const { return a >= 0 && b >= 0; }
+  double ratio() const { return in_both() && a_seconds > 0 ? b_seconds / a_seconds : 0; }  ///< 0: none
+};
+
+/// In A's order; what only B has stands behind the step that comes before it there.
+std::vector<DiffRow> diff_rows(const ComparedRuns& runs);
+
+enum class DiffColumn { Step, Name, Phase, TimeA, TimeB, Ratio, WaitA, WaitB, SentA, SentB };
+/// Places of `rows` in this order; what one of the runs does not have comes last.
+std::vector<size_t> sorted_places(const std::vector<DiffRow>& rows, const SortOrder& order);
+
+/// One figure of both.
+struct FigureRow {
+  std::string name;
+  std::string a, b, ratio;
+  std::string help;
+  bool is_head = false;  ///< begins a group
+};
+std::vector<FigureRow> total_rows(const ComparedRuns& runs);
+std::vector<FigureRow> memory_rows(const ComparedRuns& runs);  ///< of the fullest rank, by kind
+
+/// "0.84", or "" without a ratio.
+std::string ratio_words(double a, double b);
+
+TextTable steps_table(const std::vector<DiffRow>& rows, const std::vector<size_t>& places);
+TextTable figures_table(const std::vector<FigureRow>& rows);
+TextTable ranks_table(const ComparedRuns& runs);  ///< memory of every rank by kind
+TextTable curve_table(const ComparedCurve& curve);
+/// The answer and what the two are, line by line.
+std::string answer_text(const ComparedRuns& runs);
+
+}  // namespace shardlens::ui

@@ -1,0 +1,122 @@
+// Words and wishes of a replay.
+#include "ui/panels/recordings/replay_parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "ui/commands/commands.h"
+#include "ui/widgets/format.h"
+
+namespace shardlens::ui {
+namespace {
+
+constexpr std::array<ReplaySpeed, 7> kSpeeds{{{0, "step by step"},
+                                              {1e-3, "1/1000"},
+                                              {1e-2, "1/100"},
+                                              {1e-1, "1/10"},
+                                              {1, "real time"},
+                                              {10, "× 10"},
+                                              {100, "× 100"}}};
+
+/// "4.2 s", or minutes and seconds where there are many.
+std::string moment_text(double seconds) {
+  if (seconds < 100) return format_seconds(seconds);
+  const auto whole = std::llround(seconds);
+  return fmt::format("{}:{:02} min", whole / 60, whole % 60);
+}
+
+}  // namespace
+
+std::span<const ReplaySpeed> replay_speeds() {
+  return kSpeeds;
+}
+
+size_t speed_index(double seconds_a_second) {
+  size_t at = 0;
+  while (at + 1 < kSpeeds.size() && kSpeeds[at].seconds_a_second < seconds_a_second) ++at;
+  return at;
+}
+
+void set_replay_speed(const Context& context, double seconds_a_second) {
+  const bool plays = context.replay.playing;
+  context.view.replay.speed = seconds_a_second;
+  if (plays && seconds_a_second > 0) context.send(replay_command::Play{seconds_a_second});
+  if (plays && seconds_a_second == 0) {
+    context.send(replay_command::Pause{});
+    context.view.playing = true;
+  } else if (context.view.playing && seconds_a_second > 0) {
+    context.view.playing = false;
+    context.send(replay_command::Play{seconds_a_second});
+  }
+}
+
+void choose_recording(const Context& context, ChosenFor purpose) {
+  context.view.close_covers();
+  context.view.replay.choosing = true;
+  context.view.replay.chosen_for = purpose;
+  context.send(replay_command::List{context.replay.list ? context.replay.list->folder : std::string()});
+}
+
+Note note_here(const Context& context, const std::string& text) {
+  Note note;
+  note.seconds = context.replay.seconds;
+  note.rank = context.view.selected_rank;
+  note.step = context.view.selected_step;
+  note.text = text;
+  return note;
+}
+
+void go_to(const Context& context, const ReplayNote& note) {
+  context.view.playing = false;
+  context.send(replay_command::Seek{note.note.seconds});
+  if (note.note.step < 0) return;
+  select_step(context.view, context.replay.recording->plan->program, note.note.step);
+  context.view.selected_rank = note.note.rank;
+  context.view.scroll_to_selection = true;
+}
+
+void explain_fixed(const Context& context, ImVec2 min, ImVec2 max) {
+  if (!context.replay.is_open() || !ImGui::IsMouseClicked(ImGuiMouseButton_Left)) return;
+  if (!ImGui::IsWindowHovered(ImGuiHoveredFlags_ChildWindows) || !ImGui::IsMouseHoveringRect(min, max))
+    return;
+  context.view.said = fmt::format(
+      "These are the settings of the recording, which stay as they are. Close it ({}) to choose others; "
+      "\"Run here too\" runs these on this machine.",
+      key_text(find_command("replay.close").keys.front()));
+}
+
+std::string place_of(const ReplaySnapshot& replay, const ReplayNote& note) {
+  std::string words = fmt::format("pass {}", grouped_text(note.pass));
+  const Program& program = replay.recording->plan->program;
+  if (note.note.step >= 0 && static_cast<size_t>(note.note.step) < program.steps.size())
+    words += fmt::format(" · step {}, {}", note.note.step, program.step(note.note.step).name);
+  if (note.note.rank >= 0) words += fmt::format(" · rank {}", note.note.rank);
+  return words + " · " + moment_text(note.note.seconds);
+}
+
+std::string age_text(const ReplaySnapshot& replay, double now_seconds) {
+  const double age = std::max(0.0, now_seconds - replay.committed_seconds);
+  const std::string text = age < 10    ? fmt::format("{:.1f} s", age)
+                           : age < 100 ? fmt::format("{:.0f} s", age)
+                                       : moment_text(age);
+  return replay.writer == WriterState::Silent ? "stands still: " + text : text + " ago";
+}
+
+std::string file_name(const std::string& path) {
+  return path.substr(path.find_last_of('/') + 1);
+}
+
+std::vector<std::string> positions(const ReplaySnapshot& replay) {
+  const RecordingFacts& facts = *replay.recording;
+  if (facts.passes == 0) return {replay.is_live() ? "no pass yet" : "no pass was recorded", "no pass"};
+  const std::string pass = "pass " + number_of(replay.pass, static_cast<size_t>(facts.passes));
+  const std::string step =
+      fmt::format("{} of {} steps", replay.shown->position, facts.plan->program.steps.size());
+  const std::string time = fmt::format("{} of {}", moment_text(replay.seconds), moment_text(facts.seconds));
+  return {pass + " · " + step + " · " + time, pass + " · " + time, pass, "pass " + grouped_text(replay.pass)};
+}
+
+}  // namespace shardlens::ui

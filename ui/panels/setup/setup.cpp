@@ -1,0 +1,493 @@
+// Setup: the model, T, the cut of each matrix, and how it is run. Every change is a Command at once; what
+// cannot be run says why, in the engine's own words, with the nearest settings that can to click on.
+#include "ui/panels/setup/setup.h"
+
+#include <fmt/format.h>
+#include <icons_font_awesome_4.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <array>
+
+#include "engine/config/error.h"
+#include "engine/config/hardware.h"
+#include "engine/config/heads.h"
+#include "engine/config/presets.h"
+#include "engine/config/splits.h"
+#include "engine/config/validate.h"
+#include "engine/cost/heads_balance.h"
+#include "engine/device/device.h"
+#include "ui/faults.h"
+#include "ui/late.h"
+#include "ui/panels/machine_rows.h"
+#include "ui/panels/recordings/replay_parts.h"
+#include "ui/widgets/controls.h"
+#include "ui/widgets/form.h"
+#include "ui/widgets/paint.h"
+#include "ui/widgets/snap.h"
+
+namespace shardlens::ui {
+namespace {
+
+constexpr std::array<int, 9> kDegrees{1, 2, 3, 4, 5, 6, 8, 12, 16};
+
+template <typename Value>
+std::vector<std::string> titles(const std::vector<Value>& values) {
+  std::vector<std::string> list;
+  for (const Value& value : values) list.push_back(value.title);
+  return list;
+}
+
+/// A chip per degree, the present one in the accent, those the model cannot be cut into faint. All can be
+/// clicked: the engine then says why not.
+void draw_degrees(const Context& context, const Settings& wanted) {
+  const Theme& theme = context.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x;
+  const float height = context.px(26);
+  const TextStyle label{context.fonts.body, context.px(kSmallSize), theme.dim};
+  draw_text(list, {at.x, at.y + (height - label.size) / 2}, label, "T");
+  const std::vector<int> possible = possible_degrees(wanted.model, wanted.block, wanted.heads_policy);
+  const float left = at.x + context.px(20);
+  // One line where the chips are wide enough to hit, else two.
+  const bool one_line = at.x + width - left >= context.px(22) * static_cast<float>(kDegrees.size());
+  const size_t in_line = one_line ? kDegrees.size() : (kDegrees.size() + 1) / 2;
+  const float chip = (at.x + width - left) / static_cast<float>(in_line);
+  const bool listed = std::find(kDegrees.begin(), kDegrees.end(), wanted.tp) != kDegrees.end();
+  for (size_t i = 0; i < kDegrees.size(); ++i) {
+    // A degree that is not in the list takes the place of the last one that is not larger.
+    int tp = kDegrees[i];
+    const int next = i + 1 < kDegrees.size() ? kDegrees[i + 1] : wanted.tp + 1;
+    if (!listed && wanted.tp > tp && wanted.tp < next) tp = wanted.tp;
+    const bool selected = tp == wanted.tp;
+    const bool fits = std::find(possible.begin(), possible.end(), tp) != possible.end();
+    const ImVec2 min{left + chip * static_cast<float>(i % in_line),
+                     at.y + height * static_cast<float>(i / in_line)};
+    const ImVec2 max{min.x + chip - context.px(2), min.y + height};
+    ImGui::SetCursorScreenPos(min);
+    if (ImGui::InvisibleButton(fmt::format("T = {}", tp).c_str(), {std::max(1.0f, max.x - min.x), height}) &&
+        !selected) {
+      Settings changed = wanted;
+      changed.tp = tp;
+      context.want(changed);
+    }
+    if (ImGui::IsItemHovered()) {
+      fill_rect(list, min, max, theme.line, context.px(4));
+      if (!fits) ImGui::SetTooltip("T = %d cannot cut this model: click to read why", tp);
+    }
+    if (selected) fill_rect(list, min, max, fits ? theme.forward : theme.line, context.px(4));
+    TextStyle style{selected ? context.fonts.bold : context.fonts.body, context.px(kBodySize), theme.text};
+    if (selected && fits) style.colour = legible_on(theme, theme.forward);
+    if (!fits && !selected) style.colour = theme.faint;
+    draw_text(list, {(min.x + max.x) / 2, min.y + (height - style.size) / 2}, style, std::to_string(tp),
+              Align::Centre);
+  }
+  ImGui::SetCursorScreenPos({at.x, at.y + height * (one_line ? 1 : 2) + context.px(6)});
+  ImGui::Dummy({0, 0});
+}
+
+/// What is about GPUs alone goes when the CPU is chosen, which refuses it.
+Settings with_backend(Settings settings, BackendChoice backend) {
+  settings.backend = backend;
+  if (backend == BackendChoice::Cpu) {
+    settings.gpus.clear();
+    settings.tf32 = false;
+  }
+  return settings;
+}
+
+/// Why the settings cannot be run, and what can: only there when they cannot, at the panel's lower edge over
+/// what lies there, so that no row moves away under the hand that changed it.
+void draw_refusal(const Context& context, const Settings& wanted) {
+  const Snapshot& snapshot = context.snapshot;
+  const bool refused = snapshot.state == RunState::Refused || snapshot.state == RunState::Failed;
+  if (!refused || snapshot.message.empty() || shown_failure(snapshot) != nullptr) return;
+  const Theme& theme = context.theme;
+  Message message = split_message(snapshot.message);
+  std::vector<Remedy> offers = remedies(wanted, 6);
+  const bool no_gpu = context.machine.known && context.machine.gpus.gpus.empty();
+  if (no_gpu && snapshot.only_planned() && snapshot.message.starts_with("--backend")) {
+    message = {"No GPU can be used here", "The row Runs on, below, says why."};
+    offers.push_back({"run on the CPU", with_backend(wanted, BackendChoice::Cpu)});
+  }
+  if (!wanted.delays.empty()) offers.push_back({"nobody is late", without_delays(wanted)});
+  if (snapshot.result && snapshot.result->plan) {
+    const Settings& ran = snapshot.result->plan->program.settings;
+    if (ran != wanted) offers.push_back({"what ran last", ran});
+  }
+  const float pad = context.px(12);
+  const TextStyle head{context.fonts.bold, context.px(kBodySize), theme.text};
+  const TextStyle body{context.fonts.body, context.px(kSmallSize), theme.text};
+  const float width = ImGui::GetContentRegionAvail().x;
+  const float inner = width - 2 * pad;
+  const float button = context.px(26), gap = context.px(6);
+
+  // Where each offer goes: as many in a line as fit.
+  std::vector<ImVec2> places;
+  std::vector<float> widths;
+  ImVec2 pen{0, 0};
+  for (const Remedy& offer : offers) {
+    const float wide = std::min(inner, text_width(body, offer.label) + context.px(20));
+    if (pen.x > 0 && pen.x + wide > inner) pen = {0, pen.y + button + gap};
+    places.push_back(pen);
+    widths.push_back(wide);
+    pen.x += wide + gap;
+  }
+  const float head_height = wrapped_height(head, message.headline, inner);
+  const float rest_height =
+      message.rest.empty() ? 0 : wrapped_height(body, message.rest, inner) + context.px(4);
+  const float offers_height = offers.empty() ? 0 : pen.y + button + context.px(8);
+  const float height = pad + head_height + rest_height + offers_height + pad;
+  const ImVec2 content_end = ImGui::GetCursorScreenPos();
+  const float margin = context.px(12);
+  const float low = ImGui::GetWindowPos().y + ImGui::GetWindowHeight();
+  const float high = std::max(low - height - 2 * margin, ImGui::GetWindowPos().y);
+  ImGui::SetCursorScreenPos({content_end.x, high});
+  ImGui::PushStyleColor(ImGuiCol_ChildBg, theme.panel);
+  ImGui::BeginChild("refusal", {width, low - high});
+  ImGui::PopStyleColor();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImVec2 at = ImGui::GetCursorScreenPos() + ImVec2(0, margin);
+  fill_rect(list, at, {at.x + width, at.y + height}, theme.card, context.px(6));
+  outline_rect(list, at, {at.x + width, at.y + height}, theme.text, context.px(6),
+               std::max(1.0f, context.px(1.5f)));
+  float y = at.y + pad;
+  y += draw_wrapped(list, {at.x + pad, y}, head, message.headline, inner);
+  if (!message.rest.empty())
+    y += context.px(4) + draw_wrapped(list, {at.x + pad, y + context.px(4)}, body, message.rest, inner);
+  y += context.px(8);
+  for (size_t i = 0; i < offers.size(); ++i) {
+    const ImVec2 min{at.x + pad + places[i].x, y + places[i].y};
+    const ImVec2 max{min.x + widths[i], min.y + button};
+    ImGui::SetCursorScreenPos(min);
+    if (ImGui::InvisibleButton(fmt::format("try {}", offers[i].label).c_str(), {widths[i], button})) {
+      context.want(offers[i].settings);
+    }
+    const bool hovered = ImGui::IsItemHovered();
+    const ImU32 fill = hovered ? theme.forward : mixed(theme.card, theme.forward, 0.85f);
+    fill_rect(list, min, max, fill, context.px(4));
+    TextStyle style = body;
+    style.colour = legible_on(theme, fill);
+    draw_text(list, {(min.x + max.x) / 2, min.y + (button - style.size) / 2}, style, offers[i].label,
+              Align::Centre);
+  }
+  ImGui::SetCursorScreenPos({at.x, at.y + height + margin - 1});
+  ImGui::Dummy({1, 1});
+  ImGui::EndChild();
+  ImGui::SetCursorScreenPos(content_end);
+  ImGui::Dummy({1, height + margin});  // the last rows can be scrolled up beside it
+}
+
+void draw_sizes(const Context& context, const Settings& wanted) {
+  Settings changed = wanted;
+  Model& model = changed.model;
+  bool any = false;
+  if (slider_row(context, "Hidden", hidden_stops(wanted.model), model.hidden)) {
+    // The MLP keeps its proportion.
+    const Model& before = wanted.model;
+    if (before.hidden > 0 && before.ffn % before.hidden == 0)
+      model.ffn = before.ffn / before.hidden * model.hidden;
+    any = true;
+  }
+  if (slider_row(context, "Heads", heads_stops(wanted.model), model.heads)) {
+    if (model.heads % std::max<int64_t>(model.key_heads(), 1) != 0) model.kv_heads = 0;
+    any = true;
+  }
+  int64_t key_heads = model.key_heads();
+  if (slider_row(context, "Key heads", key_heads_stops(wanted.model), key_heads)) {
+    model.kv_heads = key_heads == model.heads ? 0 : key_heads;
+    any = true;
+  }
+  any |= slider_row(context, "MLP width", ffn_stops(wanted.model), model.ffn);
+  any |= slider_row(context, "Layers", layers_stops(), model.layers);
+  if (any) {
+    changed.model = named_by_its_sizes(model);
+    changed.layer = std::clamp<int64_t>(changed.layer, 0, std::max<int64_t>(changed.model.layers - 1, 0));
+  }
+  any |= slider_row(context, "Sequence", sequence_stops(wanted.model), changed.seq);
+  any |= slider_row(context, "Batch", batch_stops(), changed.batch);
+  if (any && changed != wanted) context.want(changed);
+}
+
+void draw_model(const Context& context, const Settings& wanted) {
+  const std::vector<Model>& presets = model_presets();
+  const int chosen = option_row(context, "Model", wanted.model.title, titles(presets));
+  if (chosen < 0) return;
+  Settings changed = wanted;
+  changed.model = presets[static_cast<size_t>(chosen)];
+  changed.layer = 0;
+  changed.seq = std::min(changed.seq, changed.model.positions);
+  changed.weights_path.clear();
+  context.want(changed);
+}
+
+/// The heading of the cards with the named split at its right.
+void draw_split(const Context& context, const Settings& wanted) {
+  const ImVec2 top = ImGui::GetCursorScreenPos();
+  const float right = top.x + ImGui::GetContentRegionAvail().x;
+  const float width = right - top.x;
+  heading(context, width < context.px(160)   ? "Cuts"
+                   : width < context.px(224) ? "Matrix cuts"
+                                             : "How each matrix is cut");
+  const ImVec2 below = ImGui::GetCursorScreenPos();
+  const std::vector<std::string> names = split_names();
+  const int chosen =
+      option_at(context, "Split", {right, top.y + context.px(12 + kBodySize / 2)}, wanted.split.name, names);
+  ImGui::SetCursorScreenPos(below);
+  if (chosen < 0) return;
+  Settings changed = wanted;
+  changed.split = named_split(names[static_cast<size_t>(chosen)]);
+  context.want(changed);
+}
+
+/// A choice among the values of an enum, shown by `name`.
+template <typename Value, size_t N, typename Name>
+void draw_choice(const Context& context, const char* label, const Settings& wanted, Value Settings::*field,
+                 const std::array<Value, N>& values, Name name) {
+  std::vector<std::string> names;
+  for (const Value value : values) names.push_back(name(value));
+  const int chosen = option_row(context, label, name(wanted.*field), names);
+  if (chosen < 0) return;
+  Settings changed = wanted;
+  changed.*field = values[static_cast<size_t>(chosen)];
+  context.want(changed);
+}
+
+/// When a row-parallel product is summed over the ranks.
+std::string reductions_title(int chunks) {
+  return chunks == 1 ? "after the product" : fmt::format("beside it, in {} parts", chunks);
+}
+
+/// Where neighbouring passes over the same elements are one step.
+std::string fusion_title(Fusion fusion) {
+  switch (fusion) {
+    case Fusion::Auto:
+      return "in whole models";
+    case Fusion::On:
+      return "always";
+    case Fusion::Off:
+      break;
+  }
+  return "never";
+}
+
+std::string block_title(Block block) {
+  switch (block) {
+    case Block::Layer:
+      return "one layer";
+    case Block::Mlp:
+      return "MLP alone";
+    case Block::Attention:
+      return "attention alone";
+    case Block::Model:
+      return "whole model";
+  }
+  return {};
+}
+
+std::string input_title(InputKind kind) {
+  switch (kind) {
+    case InputKind::Normal:
+      return "seeded normal";
+    case InputKind::Npy:
+      return ".npy file";
+    case InputKind::Text:
+      return "text file";
+  }
+  return {};
+}
+
+void draw_input(const Context& context, const Settings& wanted) {
+  constexpr std::array<InputKind, 3> kKinds{InputKind::Normal, InputKind::Npy, InputKind::Text};
+  std::vector<std::string> names;
+  for (const InputKind kind : kKinds) names.push_back(input_title(kind));
+  const int chosen = option_row(context, "Input X", input_title(wanted.input.kind), names);
+  if (chosen >= 0) {
+    Settings changed = wanted;
+    changed.input.kind = kKinds[static_cast<size_t>(chosen)];
+    context.want(changed);
+  }
+  if (wanted.input.kind == InputKind::Normal) return;
+  Settings changed = wanted;
+  const char* hint = wanted.input.kind == InputKind::Npy ? "path of an .npy file" : "path of a text";
+  if (path_row(context, "Input file", hint, changed.input.path) && changed != wanted) context.want(changed);
+}
+
+std::string policy_title(HeadsPolicy policy) {
+  switch (policy) {
+    case HeadsPolicy::Strict:
+      return "must divide";
+    case HeadsPolicy::Uneven:
+      return "uneven";
+    case HeadsPolicy::Padded:
+      break;
+  }
+  return "zero heads";
+}
+
+/// What attention's time on the slowest rank was against the mean, of a run of these settings; 0: not known.
+double measured_imbalance(const Snapshot& snapshot) {
+  const bool measured = snapshot.result && snapshot.result->timed && !snapshot.stale();
+  if (!measured) return 0;
+  const Program& program = snapshot.result->plan->program;
+  std::vector<double> seconds;
+  for (const std::vector<StepEvent>& events : snapshot.result->events) {
+    seconds.push_back(0);
+    for (const Step& step : program.steps) {
+      const auto id = static_cast<size_t>(step.id);
+      if (is_between_heads(step.op) && id < events.size()) seconds.back() += events[id].seconds();
+    }
+  }
+  return imbalance(seconds);
+}
+
+/// Once heads need not divide: how that is done, and what it costs, counted and measured.
+void draw_heads_policy(const Context& context, const Settings& wanted) {
+  if (wanted.heads_policy == HeadsPolicy::Strict) return;
+  draw_choice(context, "Heads over T", wanted, &Settings::heads_policy,
+              std::array<HeadsPolicy, 3>{HeadsPolicy::Strict, HeadsPolicy::Uneven, HeadsPolicy::Padded},
+              policy_title);
+  if (!context.snapshot.plan || wanted.block == Block::Mlp) return;
+  std::string words = heads_share_text(wanted);
+  if (words.empty()) return;
+  words += " (counted)";
+  if (const double measured = measured_imbalance(context.snapshot); measured > 0)
+    words += fmt::format("; attention took the slowest rank {:.2f} times the mean ({}{})", measured,
+                         how_known(context.snapshot),
+                         wanted.tp > available_cores() ? ", ranks sharing cores" : "");
+  const TextStyle style{context.fonts.body, context.px(kSmallSize), context.theme.dim};
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float height =
+      draw_wrapped(ImGui::GetWindowDrawList(), at, style, words + ".", ImGui::GetContentRegionAvail().x);
+  ImGui::Dummy({0, height + context.px(8)});
+}
+
+std::string backend_title(BackendChoice backend) {
+  switch (backend) {
+    case BackendChoice::Cpu:
+      return "CPU";
+    case BackendChoice::Cuda:
+      return "GPUs";
+    case BackendChoice::Auto:
+      break;
+  }
+  return "GPUs, else CPU";
+}
+
+std::string products_title(bool tf32) {
+  return tf32 ? "TF32, operands of 11 bits" : "fp32";
+}
+
+/// What the ranks compute on, and on which GPUs; where there are none, why.
+void draw_devices(const Context& context, const Settings& wanted) {
+  constexpr std::array kBackends{BackendChoice::Cpu, BackendChoice::Cuda, BackendChoice::Auto};
+  std::vector<std::string> names;
+  for (const BackendChoice backend : kBackends) names.push_back(backend_title(backend));
+  const int chosen = option_row(context, "Runs on", backend_title(wanted.backend), names);
+  if (chosen >= 0) context.want(with_backend(wanted, kBackends[static_cast<size_t>(chosen)]));
+  const GpuFacts& found = context.machine.gpus;
+  const TextStyle style{context.fonts.body, context.px(kSmallSize), context.theme.dim};
+  const bool none = context.machine.known && found.gpus.empty();
+  const bool on_cpu = wanted.backend == BackendChoice::Cpu;
+  std::string words = gpus_words(found);
+  if (!context.machine.known) words = "Asking the driver for GPUs …";
+  if (none) words = on_cpu ? "No GPU can be used here" : "No GPU can be used here: " + found.why_no_gpu + ".";
+  const float width = ImGui::GetContentRegionAvail().x;
+  const float height =
+      draw_wrapped(ImGui::GetWindowDrawList(), ImGui::GetCursorScreenPos(), style, words, width);
+  ImGui::Dummy({width, height + context.px(8)});
+  if (none && on_cpu) tooltip(context, found.why_no_gpu);
+  if (wanted.backend == BackendChoice::Cpu) return;
+  if (wanted.dtype == DType::Fp32)
+    draw_choice(context, "Products", wanted, &Settings::tf32, std::array{false, true}, products_title);
+  std::string gpus = gpus_text(wanted.gpus);
+  if (!path_row(context, "Which GPUs", "all, or such as 0,2", gpus)) return;
+  Settings changed = wanted;
+  try {
+    changed.gpus = parse_gpus(gpus);
+  } catch (const Error& error) {
+    context.view.said = error.what();
+    return;
+  }
+  if (changed != wanted) context.want(changed);
+}
+
+void draw_hardware(const Context& context, const Settings& wanted) {
+  const std::vector<Hardware>& presets = hardware_presets();
+  const int chosen = option_row(context, "Hardware", find_hardware(wanted.hardware).title, titles(presets));
+  if (chosen < 0) return;
+  Settings changed = wanted;
+  changed.hardware = presets[static_cast<size_t>(chosen)].name;
+  context.want(changed);
+}
+
+void draw_part(const Context& context, const Settings& wanted) {
+  constexpr std::array<Block, 4> kBlocks{Block::Model, Block::Layer, Block::Attention, Block::Mlp};
+  std::vector<std::string> names;
+  for (const Block block : kBlocks) names.push_back(block_title(block));
+  const int chosen = option_row(context, "Part", block_title(wanted.block), names);
+  if (chosen >= 0) context.want(with_block(wanted, kBlocks[static_cast<size_t>(chosen)]));
+}
+
+void draw_run_settings(const Context& context, const Settings& wanted) {
+  heading(context, "What is run");
+  draw_part(context, wanted);
+  if (wanted.block == Block::Model) draw_whole_model(context, wanted);
+  draw_choice(context, "dtype", wanted, &Settings::dtype, std::array<DType, 2>{DType::Fp32, DType::Fp64},
+              [](DType dtype) { return to_string(dtype); });
+  draw_choice(context, "Reductions", wanted, &Settings::overlap_chunks, std::array<int, 4>{1, 2, 4, 8},
+              reductions_title);
+  draw_choice(context, "Fused steps", wanted, &Settings::fusion,
+              std::array<Fusion, 3>{Fusion::Auto, Fusion::On, Fusion::Off}, fusion_title);
+  // A whole model's input are tokens, and its sums have no exact integers.
+  if (wanted.block != Block::Model || wanted.operands == Operands::Integer) {
+    draw_choice(context, "Values", wanted, &Settings::operands,
+                std::array<Operands, 2>{Operands::Normal, Operands::Integer}, [](Operands operands) {
+                  return std::string(operands == Operands::Integer ? "integers, exact" : "normal");
+                });
+  }
+  if (wanted.block != Block::Model) draw_input(context, wanted);
+  Settings changed = wanted;
+  const bool new_weights = path_row(context, "Weights", "seeded, or a file", changed.weights_path);
+  if (new_weights && changed != wanted) context.want(changed);
+  if (number_row(context, "Seed", changed.seed)) context.want(changed);
+  draw_devices(context, wanted);
+  draw_hardware(context, wanted);
+}
+
+}  // namespace
+
+void draw_setup(const Context& context) {
+  const Settings wanted =
+      context.wanted();  // a copy: a change below must not alter what the rest of the frame shows
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {context.px(8), 0});
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const TextStyle title{context.fonts.bold, context.px(kBodySize), context.theme.text};
+  draw_text(list, at, title, "Setup");
+  const bool replays = context.replay.is_open();
+  if (replays)
+    draw_text(list, {at.x + ImGui::GetContentRegionAvail().x, at.y + context.px(2)},
+              {context.fonts.body, context.px(kSmallSize), context.theme.dim}, "of the recording",
+              Align::Right);
+  ImGui::Dummy({0, title.size + context.px(8)});
+  const ImVec2 fields = ImGui::GetCursorScreenPos();
+  ImGui::BeginDisabled(replays);
+  draw_model(context, wanted);
+  draw_degrees(context, wanted);
+  draw_heads_policy(context, wanted);
+  draw_sizes(context, wanted);
+  draw_split(context, wanted);
+  draw_matrices(context, wanted);
+  draw_run_settings(context, wanted);
+  draw_late_ranks(context, wanted);
+  ImGui::EndDisabled();
+  const ImVec2 end{fields.x + ImGui::GetContentRegionAvail().x, ImGui::GetCursorScreenPos().y};
+  explain_fixed(context, fields, end);
+  draw_memory_per_rank(context, wanted);
+  draw_refusal(context, wanted);
+  ImGui::PopStyleVar();
+}
+
+}  // namespace shardlens::ui

@@ -1,0 +1,292 @@
+// How each matrix is cut: a card per weight matrix with a picture of the cut in the ranks' colours. The
+// picture is drawn from the planned weight's own placements, so a fused QKV shows its three groups of
+// stripes. A click on a picture brings the next cut.
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <array>
+
+#include "engine/config/splits.h"
+#include "ui/panels/setup/setup.h"
+#include "ui/widgets/form.h"
+#include "ui/widgets/paint.h"
+
+namespace shardlens::ui {
+namespace {
+
+struct Matrix {
+  const char* name;  ///< of the product in the Program
+  Cut Split::*cut;
+  Block block;  ///< planned in this block and in the whole layer
+};
+constexpr std::array<Matrix, 4> kMatrices{{{"attn.qkv", &Split::attn_qkv, Block::Attention},
+                                           {"attn.proj", &Split::attn_proj, Block::Attention},
+                                           {"mlp.fc", &Split::mlp_fc, Block::Mlp},
+                                           {"mlp.proj", &Split::mlp_proj, Block::Mlp}}};
+
+MatrixShape shape_of(const Matrix& matrix, const Model& model) {
+  const std::string_view name = matrix.name;
+  if (name == "attn.qkv") return {model.hidden, model.hidden + 2 * model.key_heads() * model.head_dim()};
+  if (name == "attn.proj") return {model.hidden, model.hidden};
+  if (name == "mlp.fc") return {model.hidden, model.ffn};
+  return {model.ffn, model.hidden};
+}
+
+/// The step that multiplies by this matrix in `plan` (may be null); -1 when there is none. Of a whole model,
+/// in which each layer has one, that of `layer` or else of the first.
+StepId product_of(const Plan* plan, const Matrix& matrix, int64_t layer) {
+  if (plan == nullptr) return -1;
+  const auto is_named = [](const std::string& step, const std::string& name) {
+    return step == name || step.ends_with("." + name);
+  };
+  StepId first = -1;
+  for (const Step& step : plan->program.steps) {
+    // Grouped queries have their keys and values in a matrix of their own; that of the queries stands for
+    // both, which are cut alike.
+    const bool queries = matrix.cut == &Split::attn_qkv && is_named(step.name, "attn.q");
+    if (step.op != Op::Linear || (!queries && !is_named(step.name, matrix.name))) continue;
+    if (step.layer == layer) return step.id;
+    if (first < 0) first = step.id;
+  }
+  return first;
+}
+
+/// The layer whose step is selected in `plan` (may be null); -1: none.
+int64_t layer_looked_at(const Context& context, const Plan* plan) {
+  const StepId step = context.view.selected_step;
+  if (plan == nullptr || step < 0 || step >= static_cast<StepId>(plan->program.steps.size())) return -1;
+  return plan->program.step(step).layer;
+}
+
+/// Several whole copies, one behind the other: every rank has all of it.
+void draw_copies(const Context& context, ImVec2 min, ImVec2 max, int ranks, ImDrawList* list) {
+  const int copies = std::min(ranks, 3);
+  const float shift = context.px(3);
+  const ImVec2 size{max.x - min.x - shift * static_cast<float>(copies - 1),
+                    max.y - min.y - shift * static_cast<float>(copies - 1)};
+  for (int copy = copies - 1; copy >= 0; --copy) {
+    const ImVec2 at{min.x + shift * static_cast<float>(copy),
+                    min.y + shift * static_cast<float>(copies - 1 - copy)};
+    const ImVec2 end{at.x + size.x, at.y + size.y};
+    fill_rect(list, at, end, mixed(context.theme.card, context.theme.dim, 0.45f));
+    outline_rect(list, at, end, context.theme.dim, 0, std::max(1.0f, context.px(1)));
+  }
+}
+
+/// The planned weight in the ranks' colours, each part where it lies.
+void draw_placed(const Context& context, ImVec2 min, ImVec2 max, const Tensor& weight, int ranks,
+                 ImDrawList* list) {
+  const MatrixShape full = matrix_shape(weight);
+  const float w = max.x - min.x, h = max.y - min.y;
+  for (int rank = 0; rank < ranks; ++rank) {
+    for (const Placement& piece : placements(weight, ranks, rank)) {
+      const auto along = [](int64_t at, int64_t extent, float size) {
+        return static_cast<float>(at) / static_cast<float>(std::max<int64_t>(extent, 1)) * size;
+      };
+      const ImVec2 from{min.x + along(piece.cols.begin, full.cols, w),
+                        min.y + along(piece.rows.begin, full.rows, h)};
+      const ImVec2 to{min.x + along(piece.cols.end, full.cols, w),
+                      min.y + along(piece.rows.end, full.rows, h)};
+      const bool by_rows = weight.layout.dim < weight.row_dims;
+      const float thickness = by_rows ? to.y - from.y : to.x - from.x;
+      const float gap = thickness > context.px(4) ? context.px(1) : 0;
+      fill_rect(list, from, {to.x - (by_rows ? 0 : gap), to.y - (by_rows ? gap : 0)},
+                context.theme.ranks[rank % 8]);
+    }
+  }
+}
+
+/// Plain stripes, while there is no plan that has this matrix.
+void draw_stripes(const Context& context, ImVec2 min, ImVec2 max, Cut cut, int ranks, ImDrawList* list) {
+  const bool by_rows = cut == Cut::Row;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const float begin = static_cast<float>(rank) / static_cast<float>(ranks);
+    const float end = static_cast<float>(rank + 1) / static_cast<float>(ranks);
+    const float w = max.x - min.x, h = max.y - min.y;
+    const ImU32 colour = context.theme.ranks[rank % 8];
+    if (by_rows) {
+      fill_rect(list, {min.x, min.y + h * begin}, {max.x, min.y + h * end - context.px(1)}, colour);
+    } else {
+      fill_rect(list, {min.x + w * begin, min.y}, {min.x + w * end - context.px(1), max.y}, colour);
+    }
+  }
+}
+
+/// The picture of the cut: of the planned weight once there is a plan of what is wanted, which is before it
+/// has run, else of the cut alone.
+void draw_picture(const Context& context, const Settings& wanted, const Matrix& matrix, const Plan* shown,
+                  ImVec2 min, ImVec2 max) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const Plan* planned = context.snapshot.plan.get();
+  if (planned != nullptr && planned->program.settings == wanted) shown = planned;
+  const Cut cut = wanted.split.*matrix.cut;
+  const int ranks = std::max(wanted.tp, 1);
+  const StepId product = product_of(shown, matrix, layer_looked_at(context, shown));
+  if (ranks == 1) {
+    fill_rect(list, min, max, context.theme.ranks[0]);
+  } else if (cut == Cut::Replicated) {
+    draw_copies(context, min, max, ranks, list);
+  } else if (product >= 0 && shown->program.settings == wanted) {
+    const TensorId weight = shown->program.step(product).inputs[1];
+    draw_placed(context, min, max, shown->program.tensor(weight), ranks, list);
+  } else {
+    draw_stripes(context, min, max, cut, std::min(ranks, 64), list);
+  }
+}
+
+/// A picture takes clicks: each brings the next cut.
+bool draw_picture_button(const Context& context, ImVec2 min, ImVec2 max, const std::string& next) {
+  ImGui::SetCursorScreenPos(min);
+  const bool clicked = ImGui::InvisibleButton("picture", {max.x - min.x, max.y - min.y});
+  if (ImGui::IsItemHovered()) {
+    const float away = context.px(2);
+    outline_rect(ImGui::GetWindowDrawList(), {min.x - away, min.y - away}, {max.x + away, max.y + away},
+                 context.theme.text, 0, std::max(1.0f, context.px(1.5f)));
+    ImGui::SetTooltip("Click for the next cut: %s", next.c_str());
+  }
+  return clicked;
+}
+
+void draw_card(const Context& context, const Settings& wanted, const Matrix& matrix) {
+  const Theme& theme = context.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x;
+  const bool narrow = width < context.px(224);  // then the choice takes the shape's place below the name
+  const float height = context.px(56), pad = context.px(8), option_width = context.px(104);
+  const bool in_block =
+      wanted.block == Block::Layer || wanted.block == Block::Model || wanted.block == matrix.block;
+  const Plan* shown = shown_plan(context.snapshot);
+  const StepId product = product_of(shown, matrix, layer_looked_at(context, shown));
+  const MatrixShape shape = shape_of(matrix, wanted.model);
+  const std::string shape_text = fmt::format("{} × {}", shape.rows, shape.cols);
+
+  ImGui::PushID(matrix.name);
+  ImGui::SetNextItemAllowOverlap();
+  if (ImGui::InvisibleButton("show", {std::max(1.0f, width), height}) && product >= 0) {
+    select_step(context.view, shown->program, product);
+    context.view.selected_tensor = shown->program.step(product).inputs[1];
+    context.view.scroll_to_selection = true;
+  }
+  const bool hovered = ImGui::IsItemHovered();
+  if (hovered) {
+    ImGui::SetTooltip("%s, %s. %s", matrix.name, shape_text.c_str(),
+                      product >= 0 ? "Click to see where it is used" : "Not part of what is planned");
+  }
+  fill_rect(list, at, {at.x + width, at.y + height}, hovered ? theme.line : theme.card, context.px(6));
+  const ImVec2 min{at.x + pad, at.y + pad};
+  const ImVec2 max{min.x + context.px(width < context.px(160) ? 28 : 52), at.y + height - pad};
+  draw_picture(context, wanted, matrix, shown, min, max);
+  if (!in_block) fill_rect(list, min, max, faded(theme.card, 0.6f));
+
+  const float opacity = in_block ? 1.0f : 0.4f;
+  const TextStyle name{context.fonts.mono, context.px(kBodySize), faded(theme.text, opacity)};
+  const TextStyle size{context.fonts.mono, context.px(kSmallSize), faded(theme.dim, opacity)};
+  const float text_x = max.x + context.px(width < context.px(160) ? 8 : 12);
+  draw_text(list, {text_x, at.y + context.px(11)}, name, matrix.name);
+  if (!narrow) {
+    const float room = width - (text_x - at.x) - option_width + context.px(16);
+    draw_text(list, {text_x, at.y + context.px(31)}, size, fitted(size, shape_text, room));
+  }
+
+  static const std::vector<std::string> kCuts{to_string(Cut::Column), to_string(Cut::Row),
+                                              to_string(Cut::Replicated)};
+  const ImVec2 option{at.x + width - context.px(12), at.y + (narrow ? context.px(39) : height / 2)};
+  const auto current = static_cast<size_t>(
+      std::find(kCuts.begin(), kCuts.end(), to_string(wanted.split.*matrix.cut)) - kCuts.begin());
+  const size_t next = (current + 1) % kCuts.size();
+  int chosen = draw_picture_button(context, min, max, kCuts[next]) ? static_cast<int>(next) : -1;
+  if (const int listed = option_at(context, "cut", option, kCuts[current], kCuts); listed >= 0)
+    chosen = listed;
+  if (chosen >= 0) {
+    Settings changed = wanted;
+    changed.split.*matrix.cut = parse_cut(kCuts[static_cast<size_t>(chosen)]);
+    changed.split = named_by_its_cuts(changed.split);
+    context.want(changed);
+  }
+  ImGui::PopID();
+  ImGui::SetCursorScreenPos({at.x, at.y + height + context.px(6)});
+  ImGui::Dummy({0, 0});
+}
+
+/// How a picture shows a tensor.
+enum class Look { Whole, Rows, Columns };
+
+/// A cut that is no matrix product's: a low card with the picture of the cut, which takes clicks too. Returns
+/// the index chosen of `options`, or -1.
+int draw_low_card(const Context& context, int ranks, const char* name,
+                  const std::vector<std::string>& options, size_t current, Look look, const char* meaning) {
+  const Theme& theme = context.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x;
+  const bool narrow = width < context.px(224);  // then the choice stands below the name
+  const float height = context.px(narrow ? 46 : 36), pad = context.px(8);
+  ImGui::PushID(name);
+  fill_rect(list, at, {at.x + width, at.y + height}, theme.card, context.px(6));
+  const ImVec2 min{at.x + pad, at.y + pad};
+  const ImVec2 max{min.x + context.px(width < context.px(160) ? 28 : 52), at.y + height - pad};
+  if (ranks == 1) {
+    fill_rect(list, min, max, theme.ranks[0]);
+  } else if (look == Look::Whole) {
+    draw_copies(context, min, max, ranks, list);
+  } else {
+    draw_stripes(context, min, max, look == Look::Rows ? Cut::Row : Cut::Column, std::min(ranks, 64), list);
+  }
+  const size_t next = (current + 1) % options.size();
+  int chosen = draw_picture_button(context, min, max, options[next]) ? static_cast<int>(next) : -1;
+  const TextStyle label{context.fonts.body, context.px(kBodySize), theme.text};
+  const float text_x = max.x + context.px(12);
+  draw_text(list, {text_x, narrow ? at.y + context.px(5) : at.y + (height - label.size) / 2}, label, name);
+  ImGui::SetCursorScreenPos({text_x, at.y});
+  ImGui::Dummy({text_width(label, name), height});
+  if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", meaning);
+  const ImVec2 option{at.x + width - context.px(12), at.y + (narrow ? context.px(34) : height / 2)};
+  if (const int listed = option_at(context, "cut", option, options[current], options); listed >= 0)
+    chosen = listed;
+  ImGui::PopID();
+  ImGui::SetCursorScreenPos({at.x, at.y + height + context.px(6)});
+  ImGui::Dummy({0, 0});
+  return chosen;
+}
+
+/// A low card for `field` of the split.
+template <class Value, size_t N>
+void draw_field(const Context& context, const Settings& wanted, const char* name, Value Split::*field,
+                const std::array<Value, N>& values, const std::vector<std::string>& words,
+                const std::array<Look, N>& looks, const char* meaning) {
+  const auto current =
+      static_cast<size_t>(std::find(values.begin(), values.end(), wanted.split.*field) - values.begin());
+  const int chosen = draw_low_card(context, wanted.tp, name, words, current, looks[current], meaning);
+  if (chosen < 0) return;
+  Settings changed = wanted;
+  changed.split.*field = values[static_cast<size_t>(chosen)];
+  changed.split = named_by_its_cuts(changed.split);
+  context.want(changed);
+}
+
+}  // namespace
+
+void draw_matrices(const Context& context, const Settings& wanted) {
+  for (const Matrix& matrix : kMatrices) draw_card(context, wanted, matrix);
+  draw_field(
+      context, wanted, "Stream X", &Split::norm,
+      std::array{NormCut::Replicated, NormCut::Parallel, NormCut::Sequence}, {"whole", "hidden", "tokens"},
+      std::array{Look::Whole, Look::Columns, Look::Rows},
+      "The residual stream between the blocks, and the norms, dropouts and sums on it: whole on every rank,\n"
+      "cut over hidden (a norm reduces two numbers a token), or cut over tokens (sequence parallelism:\n"
+      "a reduce-scatter and an all-gather take each all-reduce's place).");
+  if (wanted.block != Block::Model) return;
+  draw_field(
+      context, wanted, "Embedding", &Split::embedding,
+      std::array{EmbeddingCut::Vocab, EmbeddingCut::Hidden, EmbeddingCut::Replicated},
+      {"vocabulary", "hidden", "replicated"}, std::array{Look::Rows, Look::Columns, Look::Whole},
+      "The table of words, tied to the output: cut over the vocabulary, over hidden, or whole everywhere.");
+  draw_field(context, wanted, "Loss", &Split::loss, std::array{LossForm::Fused, LossForm::Gather},
+             {"fused", "gathered"}, std::array{Look::Columns, Look::Whole},
+             "On logits that are cut over the vocabulary: three numbers a token are reduced, or all of them\n"
+             "are collected on every rank first.");
+}
+
+}  // namespace shardlens::ui

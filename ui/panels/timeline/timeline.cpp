@@ -1,0 +1,241 @@
+// The Timeline: one track a rank, with what was measured. Compute in the tint of its phase, waiting in faint
+// and transfer in solid amber, a line where the ranks meet. Before a run was timed it shows the plan's
+// estimate and says so. It draws what is in view and nothing else.
+#include <fmt/format.h>
+#include <icons_font_awesome_4.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "engine/config/hardware.h"
+#include "ui/commands/commands.h"
+#include "ui/commands/walk.h"
+#include "ui/faults.h"
+#include "ui/panels/parts.h"
+#include "ui/panels/timeline/history.h"
+#include "ui/panels/timeline/timeline.h"
+#include "ui/widgets/format.h"
+#include "ui/widgets/sentence.h"
+
+namespace shardlens::ui {
+namespace {
+
+void transport_button(const Context& context, const char* icon, const char* id) {
+  const UiCommand& command = find_command(id);
+  const bool enabled = command.is_enabled(context);
+  const float side = context.px(28);
+  ImGui::BeginDisabled(!enabled);
+  if (ImGui::Button(fmt::format("{}###{}", icon, id).c_str(), {side, side})) command.run(context);
+  ImGui::EndDisabled();
+  if (ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled | ImGuiHoveredFlags_DelayShort)) {
+    ImGui::SetTooltip("%s", title_with_key(command).c_str());
+  }
+}
+
+/// What the run measured, from the fullest form to the shortest: "forward 9.80 ms · backward 18.9 ms · 740
+/// GFLOP/s = 82 % of this machine's GEMM ceiling". Only what is known.
+std::vector<std::string> summaries(const Snapshot& snapshot, const Tracks& tracks) {
+  if (!tracks.plan) return {""};
+  if (!tracks.measured) {
+    if (tracks.seconds <= 0) return {"not timed yet"};
+    const std::string& machine = find_hardware(tracks.plan->program.settings.hardware).title;
+    return {fmt::format("estimated on {} until a run is timed", machine), "estimated"};
+  }
+  const Result& result = *snapshot.result;
+  if (tracks.failure && !result.timed)
+    return {"measured until " + fault_words(tracks.plan->program, *tracks.failure),
+            "measured until the run ended"};
+  if (!result.late.empty()) {
+    const Lateness& late = result.late.front();
+    const std::string more =
+        result.late.size() > 1 ? fmt::format("  ·  and {} more", result.late.size() - 1) : "";
+    return {(result.replayed ? std::string(result.how()) + ": " : "") +
+                to_sentence(tracks.plan->program, late) + more,
+            fmt::format("rank {} late: {} waited, {} longer", late.rank, format_seconds(late.waited_seconds),
+                        format_seconds(late.longer_seconds))};
+  }
+  const std::string how = result.replayed ? std::string(result.how()) + ": " : "";
+  const std::string times =
+      fmt::format("{}forward {}  ·  backward {}", how, format_seconds(result.forward_seconds),
+                  format_seconds(result.backward_seconds));
+  const std::string pass =
+      fmt::format("{}{} a pass", how, format_seconds(result.forward_seconds + result.backward_seconds));
+  if (result.flops_per_second <= 0) return {times, pass};
+  const std::string speed = format_flops(result.flops_per_second);
+  if (result.gemm_ceiling_flops <= 0) return {times + "  ·  " + speed, times, pass};
+  const std::string share = format_percent(result.flops_per_second / result.gemm_ceiling_flops);
+  return {fmt::format("{}  ·  {} = {} of this machine's GEMM ceiling", times, speed, share),
+          fmt::format("{}  ·  {} of the GEMM ceiling", times, share), times, pass};
+}
+
+/// The panel's name and the buttons that walk; where they end.
+float draw_transport(const Context& context) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float side = context.px(28);
+  const TextStyle title = timeline_text(context, context.fonts.bold, kBodySize, context.theme.text);
+  draw_text(ImGui::GetWindowDrawList(), {at.x, at.y + (side - title.size) / 2}, title, "Timeline");
+
+  ImGui::SetCursorScreenPos({at.x + context.px(96), at.y});
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {context.px(8), 0});
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {0, 0});
+  transport_button(context, ICON_FA_FAST_BACKWARD, "walk.first");
+  ImGui::SameLine();
+  transport_button(context, ICON_FA_STEP_BACKWARD, "walk.back");
+  ImGui::SameLine();
+  transport_button(context, is_playing(context) ? ICON_FA_PAUSE : ICON_FA_PLAY, "run.play");
+  ImGui::SameLine();
+  transport_button(context, ICON_FA_STEP_FORWARD, "walk.forward");
+  ImGui::SameLine();
+  transport_button(context, ICON_FA_FAST_FORWARD, "walk.next_collective");
+  ImGui::PopStyleVar(2);
+  return ImGui::GetItemRectMax().x;
+}
+
+/// `reserve` pixels at the right stay free.
+void draw_header(const Context& context, const Tracks& tracks, float reserve = 0) {
+  const Theme& theme = context.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float right = at.x + ImGui::GetContentRegionAvail().x - reserve;
+  const float side = context.px(28);
+  const TextStyle title = timeline_text(context, context.fonts.bold, kBodySize, theme.text);
+  const TextStyle small = timeline_text(context, context.fonts.body, kSmallSize, theme.dim);
+  const TextStyle mono = timeline_text(context, context.fonts.mono, kBodySize, theme.text);
+  const float after_buttons = draw_transport(context) + context.px(24);
+  std::vector<std::string> notes = summaries(context.snapshot, tracks);
+  TextStyle note_style = small;
+  if (shows_stale(context.snapshot)) {
+    const std::string& activity = context.snapshot.activity;
+    notes = {activity.empty() ? "out of date" : "out of date, " + activity};
+    note_style.colour = theme.text;
+  }
+  // The step's own line has the left half of what is free; the longest summary that leaves it that is shown.
+  const float note_room = (right - after_buttons) * 0.6f;
+  std::string note = notes.back();
+  for (auto fuller = notes.rbegin(); fuller != notes.rend(); ++fuller) {
+    if (text_width(small, *fuller) <= note_room) note = *fuller;
+  }
+  const float text_y = at.y + (side - small.size) / 2;
+  const float note_width = std::min(text_width(small, note), note_room);
+  draw_text(list, {right, text_y}, note_style, fitted(small, note, note_width + 1), Align::Right);
+
+  const StepId step = context.view.selected_step;
+  const float room = right - note_width - context.px(16) - after_buttons;
+  float end = after_buttons;
+  if (tracks.plan && step >= 0 && step < static_cast<StepId>(tracks.plan->program.steps.size())) {
+    const Step& selected = tracks.plan->program.step(step);
+    const std::string count = "step " + number_of(step, tracks.plan->program.steps.size());
+    const std::string& what = is_collective(selected.op) ? selected.name : selected.equation;
+    const TextStyle& what_style = is_collective(selected.op) ? title : mono;
+    // The count gives way when the equation needs its room.
+    const float beside_count = room - text_width(small, count) - context.px(12);
+    const bool counted = text_width(what_style, what) <= beside_count;
+    const std::string shown = fitted(what_style, what, counted ? beside_count : room);
+    draw_text(list, {after_buttons, at.y + (side - mono.size) / 2}, what_style, shown);
+    const float count_x = after_buttons + text_width(what_style, shown) + context.px(12);
+    if (counted) draw_text(list, {count_x, text_y}, small, count);
+    end = counted ? count_x + text_width(small, count) : after_buttons + text_width(what_style, shown);
+  }
+  if (tracks.seconds > 0)
+    draw_legend(context, end + context.px(32), right - note_width - context.px(32), at.y + side / 2);
+  ImGui::SetCursorScreenPos({at.x, at.y + side + context.px(4)});
+}
+
+void show(ViewState& view, Stretch stretch) {
+  view.timeline_begin_seconds = stretch.begin;
+  view.timeline_end_seconds = stretch.end;
+}
+
+void say(const Context& context, const std::string& sentence) {
+  const TextStyle style = timeline_text(context, context.fonts.body, kBodySize, context.theme.dim);
+  draw_wrapped(ImGui::GetWindowDrawList(), ImGui::GetCursorScreenPos(), style, sentence,
+               ImGui::GetContentRegionAvail().x);
+  ImGui::Dummy({1, 1});
+}
+
+/// The whole recording that is open, in place of one run.
+void draw_history(const Context& context, float reserve) {
+  const HistorySnapshot& history = context.history;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float right = at.x + ImGui::GetContentRegionAvail().x - reserve;
+  const float after_buttons = draw_transport(context) + context.px(24);
+  ImGui::SetCursorScreenPos({after_buttons, at.y});
+  follow_found(context);
+  draw_search(context, after_buttons, right);
+  ImGui::SetCursorScreenPos({at.x, at.y + context.px(28 + 6)});
+  if (!history.message.empty()) return say(context, as_sentence(history.message));
+  if (history.waits()) return say(context, "The run has recorded no pass yet.");
+  if (history.built < 1)
+    return say(context,
+               fmt::format("Reading the recording for the first time: {}", format_percent(history.built)));
+  if (history.passes == 0) return say(context, "The recording holds no pass.");
+  draw_history_tracks(context);
+}
+
+/// Where a run of this machine stands beside a recording: which of both is shown. Returns the width it took
+/// at the right of the head.
+float draw_choice(const Context& context) {
+  if (context.beside == nullptr) return 0;
+  const std::array<std::string, 2> choices{"this pass, and here", "the recording"};
+  const float width = choice_row_width(context, choices);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  bool& whole = context.view.replay.whole_timeline;
+  const int clicked =
+      choice_row(context, "timeline of", {at.x + ImGui::GetContentRegionAvail().x - width, at.y}, choices,
+                 whole ? 1 : 0);
+  if (clicked >= 0) whole = clicked == 1;
+  ImGui::SetCursorScreenPos(at);
+  return width + context.px(16);
+}
+
+/// The pass that is looked at above this machine's run of the same Program, on one axis.
+void draw_beside(const Context& context, float reserve) {
+  const Tracks recorded = tracks_of(context.snapshot);
+  draw_header(context, recorded, reserve);
+  const std::string machine = context.snapshot.result ? context.snapshot.result->provenance : std::string();
+  draw_tracks(context,
+              {{machine, recorded},
+               {"measured here, on " + context.beside->result->machine, tracks_of(*context.beside)}});
+}
+
+}  // namespace
+
+void pan_timeline(ViewState& view, const Snapshot& snapshot, double share) {
+  const Stretch all = axis_of(tracks_of(snapshot));
+  show(view, panned({view.timeline_begin_seconds, view.timeline_end_seconds}, share, all));
+}
+
+void zoom_timeline(ViewState& view, const Snapshot& snapshot, double factor) {
+  const Tracks tracks = tracks_of(snapshot);
+  const Stretch all = axis_of(tracks);
+  const Stretch shown = clamped({view.timeline_begin_seconds, view.timeline_end_seconds}, all);
+  double at = (shown.begin + shown.end) / 2;
+  const auto step = static_cast<size_t>(std::max(view.selected_step, 0));
+  if (view.selected_step >= 0 && !tracks.ranks().empty() && step < tracks.ranks().front().size()) {
+    const StepEvent& event = tracks.ranks().front()[step];
+    const double middle = (event.begin_seconds + event.end_seconds) / 2;
+    if (middle > shown.begin && middle < shown.end) at = middle;
+  }
+  show(view, zoomed(shown, factor, at, all, kSmallestStretchSeconds));
+}
+
+void draw_timeline(const Context& context) {
+  const float reserve = draw_choice(context);
+  if (shows_beside(context)) return draw_beside(context, reserve);
+  if (shows_history(context)) return draw_history(context, reserve);
+  const Tracks tracks = tracks_of(context.snapshot);
+  draw_header(context, tracks);
+  if (tracks.seconds > 0) {
+    draw_tracks(context, tracks);
+    return;
+  }
+  say(context,
+      tracks.plan
+          ? "The tracks appear when this run has been timed. Where the machine is calibrated (Traffic, "
+            "times), an estimate stands here until then."
+          : "There is no plan to run. Setup says why, and what would work.");
+}
+
+}  // namespace shardlens::ui

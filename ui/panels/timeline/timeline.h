@@ -1,0 +1,54 @@
+// What the Timeline of a run and that of a whole recording share: their head with transport and summary,
+// their tracks, and what a track is drawn with.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "ui/context.h"
+#include "ui/panels/timeline/tracks.h"
+#include "ui/widgets/paint.h"
+
+namespace shardlens::ui {
+
+inline constexpr double kSmallestStretchSeconds = 1e-6;  ///< the shortest stretch that is zoomed to
+
+/// A text style of the panel: `size` at scale 1.
+inline TextStyle timeline_text(const Context& context, ImFont* font, float size, ImU32 colour) {
+  return {font, context.px(size), colour};
+}
+
+inline constexpr float kTrackLabelWidth = 72;  ///< left of the tracks, at scale 1
+// How much of its colour a block has on the panel's ground: compute, transfer, and waiting, where nothing is
+// selected.
+inline constexpr float kComputeTint = 0.58f, kTransferTint = 0.88f, kWaitingTint = 0.24f;
+inline constexpr float kPlayheadWide = 6;  ///< half the width of its head, at scale 1
+
+/// The rank's colour and name, left of its track, which is `height` high.
+void draw_rank_name(const Context& context, ImVec2 left_top, float height, size_t rank);
+/// A line of the axis at `x`, from `top` to `bottom`, and its name where it ends before `right` and none of
+/// the `marks` that stand on the axis, flags and playheads, would cover it.
+void draw_axis_tick(const Context& context, float x, float top, float bottom, float right,
+                    const std::string& name, std::span<const float> marks);
+/// A triangle on the axis and a line through the tracks.
+void draw_playhead_at(const Context& context, float x, float top, float bottom);
+/// What the tracks' colours are, right of `left` and left of `right`; nothing where that has no room. At
+/// `middle` from the top.
+void draw_legend(const Context& context, float left, float right, float middle);
+/// A rank that stood still on purpose for `held_seconds`, in the rectangle of its track; of the axis the
+/// pixels from `shown.x` to `shown.y` are seen.
+void draw_hold(const Context& context, ImVec2 min, ImVec2 max, ImVec2 shown, double held_seconds);
+
+/// Axis, tracks, playhead and the mouse over them, in what is left of the window. There must be a time to
+/// show.
+void draw_tracks(const Context& context, const Tracks& tracks);
+
+/// The tracks of one run, and above them what they are.
+struct NamedTracks {
+  std::string name;  ///< "replayed on AMD EPYC, 2 cores"
+  Tracks tracks;
+};
+/// The same of several runs of one Program, below each other on one axis.
+void draw_tracks(const Context& context, const std::vector<NamedTracks>& runs);
+
+}  // namespace shardlens::ui

@@ -1,0 +1,122 @@
+// Events, blocks and hits of the timeline: see tracks.h.
+#include "ui/panels/timeline/tracks.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ui/context.h"
+#include "ui/faults.h"
+
+namespace shardlens::ui {
+
+Events estimated_events(const Program& program, const std::vector<std::vector<StepCost>>& cost) {
+  Events events(cost.size());
+  std::vector<double> now(cost.size(), 0.0);
+  for (size_t step = 0; step < program.steps.size(); ++step) {
+    const bool meets = is_collective(program.steps[step].op);
+    const double all_arrived = now.empty() ? 0 : *std::max_element(now.begin(), now.end());
+    for (size_t rank = 0; rank < cost.size(); ++rank) {
+      const StepCost& own = cost[rank][step];
+      StepEvent event;
+      event.begin_seconds = now[rank];
+      event.flops = own.flops;
+      event.sent_bytes = own.sent_bytes;
+      if (meets) {
+        event.arrival_seconds = now[rank];
+        event.all_arrived_seconds = all_arrived;
+        now[rank] = all_arrived;
+      }
+      now[rank] += own.predicted_seconds;
+      event.end_seconds = now[rank];
+      events[rank].push_back(event);
+    }
+  }
+  return events;
+}
+
+namespace {
+
+constexpr double kRoomForFault = 2;          // the axis is so many times as long, to say what happened there
+constexpr double kLeastEndedSeconds = 1e-4;  // of a run that ended before a step was done
+
+/// The estimate of the plan that was asked about last, made once.
+std::shared_ptr<const Events> estimates_of(const std::shared_ptr<const Plan>& plan) {
+  static std::shared_ptr<const Plan> known;
+  static std::shared_ptr<const Events> events;
+  if (known != plan) {
+    events = std::make_shared<Events>(estimated_events(plan->program, plan->cost));
+    known = plan;
+  }
+  return events;
+}
+
+}  // namespace
+
+Tracks tracks_of(const Snapshot& snapshot) {
+  Tracks tracks;
+  const std::shared_ptr<const Result> result = shown_result(snapshot);
+  tracks.plan = shared_shown_plan(snapshot);
+  if (!tracks.plan) return tracks;
+  const RunFailure* const failure = shown_failure(snapshot);
+  const bool ended = failure != nullptr && result && result->plan == snapshot.plan;
+  if (ended) tracks.failure = *failure;
+  tracks.measured = result && (result->timed || (ended && !result->events.empty()));
+  tracks.replayed = tracks.measured && result->replayed;
+  if (tracks.measured) {
+    tracks.events = {result, &result->events};  // shared, not copied
+  } else {
+    tracks.events = estimates_of(tracks.plan);
+  }
+  for (const std::vector<StepEvent>& events : tracks.ranks()) {
+    if (!events.empty()) tracks.seconds = std::max(tracks.seconds, events.back().end_seconds);
+  }
+  if (!ended) return tracks;
+  double begin = tracks.seconds;
+  for (const std::vector<StepEvent>& events : tracks.ranks())
+    if (!events.empty()) begin = std::min(begin, events.front().begin_seconds);
+  tracks.begin_seconds = begin;
+  tracks.seconds = begin + std::max(tracks.seconds - begin, kLeastEndedSeconds) * kRoomForFault;
+  return tracks;
+}
+
+std::vector<TrackBlock> blocks_in(const Program& program, const std::vector<StepEvent>& events, Stretch shown,
+                                  double pixel_seconds) {
+  std::vector<TrackBlock> blocks;
+  bool open = false;  // the last block is a heap of narrow ones and may take another
+  for (size_t step = 0; step < events.size(); ++step) {
+    const StepEvent& event = events[step];
+    const bool outside = event.end_seconds < shown.begin || event.begin_seconds > shown.end;
+    if (outside || is_collective(program.steps[step].op)) {
+      open = false;
+      continue;
+    }
+    const bool narrow = event.seconds() < pixel_seconds;
+    if (narrow && open && event.begin_seconds - blocks.back().end_seconds < pixel_seconds) {
+      blocks.back().last = static_cast<StepId>(step);
+      blocks.back().end_seconds = event.end_seconds;
+      continue;
+    }
+    blocks.push_back(
+        {static_cast<StepId>(step), static_cast<StepId>(step), event.begin_seconds, event.end_seconds});
+    open = narrow;
+  }
+  return blocks;
+}
+
+StepId step_at(const std::vector<StepEvent>& events, double at, double reach_seconds) {
+  StepId nearest = -1;
+  double nearest_distance = reach_seconds;
+  for (size_t step = 0; step < events.size(); ++step) {
+    const StepEvent& event = events[step];
+    const double distance = std::max({event.begin_seconds - at, at - event.end_seconds, 0.0});
+    // A step that takes no time lies under its neighbours' shared border: the longer one is meant.
+    if (distance < nearest_distance || (distance == 0 && nearest >= 0 && nearest_distance == 0 &&
+                                        event.seconds() > events[static_cast<size_t>(nearest)].seconds())) {
+      nearest = static_cast<StepId>(step);
+      nearest_distance = distance;
+    }
+  }
+  return nearest;
+}
+
+}  // namespace shardlens::ui

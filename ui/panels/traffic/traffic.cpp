@@ -1,0 +1,354 @@
+// The Traffic tab: every place where a layout is converted, in the order of the Program, with the reason, the
+// bytes each rank sends, and the time it took beside the time predicted. Below or above it, what the other
+// ways of cutting the same model would send.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+
+#include "engine/config/validate.h"
+#include "ui/panels/memory/memory_figures.h"
+#include "ui/panels/parts.h"
+#include "ui/panels/traffic/traffic_parts.h"
+#include "ui/panels/traffic/traffic_rows.h"
+#include "ui/widgets/format.h"
+#include "ui/widgets/sentence.h"
+
+namespace shardlens::ui {
+namespace {
+
+/// Where the columns of the table stand, from the width at hand.
+struct Columns {
+  bool wide = false;  ///< every figure has a column of its own, and every row says why
+  float left, text, text_width;
+  float full, sent, measured, predicted, bandwidth;  ///< right edges
+};
+
+Columns columns_of(const Context& context, float left, float width) {
+  Columns columns;
+  columns.wide = width > context.px(940);
+  columns.left = left;
+  columns.text = left + context.px(36);
+  float right = left + width - context.px(8);
+  columns.bandwidth = right;
+  if (columns.wide) right -= context.px(100);
+  columns.predicted = right;
+  if (columns.wide) right -= context.px(92);
+  columns.measured = right;
+  right -= context.px(columns.wide ? 148 : 132);
+  columns.sent = right;
+  right -= context.px(150);
+  columns.full = right;
+  if (columns.wide) right -= context.px(112);
+  columns.text_width = right - columns.text - context.px(12);
+  return columns;
+}
+
+std::string waited(const TrafficRow& row) {
+  return "waited " + format_seconds(row.wait_seconds) + " for rank " + std::to_string(row.last_rank);
+}
+
+std::string flow(const TrafficRow& row) {
+  return to_string(row.from) + " → " + to_string(row.to);
+}
+
+TextTable copied(const std::vector<TrafficRow>& rows, const std::string& how) {
+  TextTable table{{{"step", Align::Right},
+                   {"mark"},
+                   {"phase"},
+                   {"what"},
+                   {"tensor"},
+                   {"from → to"},
+                   {"shape"},
+                   {"full bytes", Align::Right},
+                   {"sent bytes per rank", Align::Right},
+                   {"transfer, " + how, Align::Right},
+                   {"wait, " + how, Align::Right},
+                   {"time, predicted", Align::Right},
+                   {"bus bandwidth", Align::Right},
+                   {"why"}},
+                  {}};
+  for (const TrafficRow& row : rows)
+    table.rows.push_back({std::to_string(row.step),
+                          row.conjugate == Conjugate::F   ? "f"
+                          : row.conjugate == Conjugate::G ? "g"
+                                                          : "",
+                          row.phase == Phase::Forward ? "forward" : "backward", to_string(row.op), row.symbol,
+                          flow(row), row.shape, grouped_text(row.full_bytes), grouped_text(row.sent_bytes),
+                          row.measured ? format_seconds(row.transfer_seconds) : "",
+                          row.measured ? format_seconds(row.wait_seconds) : "",
+                          row.predicted_seconds > 0 ? format_seconds(row.predicted_seconds) : "",
+                          row.measured ? format_bandwidth(row.bus_bytes_per_second) : "", row.why});
+  return table;
+}
+
+void draw_header(const Context& context, const Columns& columns, float y) {
+  const Type type(context);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  if (columns.wide) draw_text(list, {columns.full, y}, type.note, "full tensor", Align::Right);
+  draw_text(list, {columns.sent, y}, type.note, "each rank sends", Align::Right);
+  draw_text(list, {columns.measured, y}, type.note,
+            std::string(how_known(context.snapshot)) + (context.beside != nullptr ? ", below here"
+                                                        : columns.wide            ? ""
+                                                                                  : ", below α-β"),
+            Align::Right);
+  if (columns.wide) {
+    draw_text(list, {columns.predicted, y}, type.note, "α-β, " + device_word(priced_on(context).title),
+              Align::Right);
+    draw_text(list, {columns.bandwidth, y}, type.note, "bus bandwidth", Align::Right);
+  }
+}
+
+/// A conversion that sends nothing: one dim line. Returns the height it took.
+float draw_quiet_row(const Context& context, const TrafficRow& row, const Columns& columns, float y,
+                     ImU32 ink) {
+  const Type type(context);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const std::string what = row.op == Op::Slice ? "local slice" : "identity";
+  const TextStyle words = in(type.note, ink);
+  float x = columns.text;
+  draw_text(list, {x, y + context.px(5)}, words, what);
+  x += text_width(words, what) + context.px(8);
+  draw_text(list, {x, y + context.px(5)}, in(type.mono_note, ink), row.symbol);
+  x += text_width(type.mono_note, row.symbol) + context.px(16);
+  draw_text(list, {x, y + context.px(5)}, words,
+            fitted(words, row.op == Op::Slice ? flow(row) : to_string(row.to) + " already",
+                   columns.text + columns.text_width - x));
+  draw_text(list, {columns.sent, y + context.px(5)}, in(type.mono_note, ink), "0 B", Align::Right);
+  return context.px(26);
+}
+
+/// A collective: what and why at the left, its figures at the right, how they come about below them.
+void draw_collective_row(const Context& context, const TrafficRow& row, const Columns& columns, float y,
+                         bool says_why) {
+  const Type type(context);
+  const Theme& theme = context.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float first = y + context.px(7), second = first + context.px(20);
+  float x = columns.text;
+  draw_text(list, {x, first}, in(type.strong, theme.communication), to_string(row.op));
+  x += text_width(type.strong, to_string(row.op)) + context.px(8);
+  draw_text(list, {x, first}, type.mono, row.symbol);
+  x += text_width(type.mono, row.symbol) + context.px(16);
+  draw_text(list, {x, first + context.px(1)}, type.note,
+            fitted(type.note, flow(row), columns.text + columns.text_width - x));
+  if (says_why) {
+    draw_wrapped(list, {columns.text, second}, type.note, row.why, columns.text_width);
+  } else {
+    draw_text(list, {columns.text, second}, type.note,
+              fitted(type.note, row.shape + " · " + bytes_text(static_cast<double>(row.full_bytes)),
+                     columns.text_width));
+  }
+  if (columns.wide) {
+    draw_text(list, {columns.full, first}, type.mono, bytes_text(static_cast<double>(row.full_bytes)),
+              Align::Right);
+    draw_text(list, {columns.full, second}, type.mono_note, row.shape, Align::Right);
+  }
+  draw_text(list, {columns.sent, first}, type.mono, bytes_text(static_cast<double>(row.sent_bytes)),
+            Align::Right);
+  draw_text(list, {columns.sent, second}, type.mono_note, row.formula, Align::Right);
+  if (row.measured) {
+    draw_text(list, {columns.measured, first}, type.mono, format_seconds(row.transfer_seconds), Align::Right);
+  } else {
+    draw_text(list, {columns.measured, first}, type.note, "not yet", Align::Right);
+  }
+  if (row.beside_seconds > 0) {
+    draw_text(list, {columns.measured, second}, in(type.mono_note, theme.text),
+              "here " + format_seconds(row.beside_seconds), Align::Right);
+    if (!columns.wide) return;
+  }
+  if (!columns.wide) {  // one column for both: measured above what alpha-beta says
+    if (row.predicted_seconds > 0)
+      draw_text(list, {columns.measured, second}, type.mono_note, format_seconds(row.predicted_seconds),
+                Align::Right);
+    return;
+  }
+  if (row.measured && row.beside_seconds <= 0)
+    draw_text(list, {columns.measured, second}, in(type.note, mixed(theme.dim, theme.communication, 0.35f)),
+              waited(row), Align::Right);
+  if (row.predicted_seconds > 0)
+    draw_text(list, {columns.predicted, first}, in(type.mono, theme.dim),
+              format_seconds(row.predicted_seconds), Align::Right);
+  if (row.measured)
+    draw_text(list, {columns.bandwidth, first}, type.mono, format_bandwidth(row.bus_bytes_per_second),
+              Align::Right);
+}
+
+/// The table. Returns the height it took.
+float draw_rows(const Context& context, const std::vector<TrafficRow>& rows, const std::string& title,
+                ImVec2 at, float width) {
+  const Type type(context);
+  const Theme& theme = context.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const Columns columns = columns_of(context, at.x, width);
+  draw_text(list, at, type.strong, title);
+  float y = at.y + context.px(columns.wide ? 4 : 26);
+  draw_header(context, columns, y);
+  y += context.px(22);
+  rule(context, {at.x, y}, width);
+  y += context.px(4);
+  for (const TrafficRow& row : rows) {
+    const bool selected = row.step == context.view.selected_step;
+    const bool says_why = columns.wide || selected;
+    const float why = says_why ? wrapped_height(type.note, row.why, columns.text_width) : type.note.size;
+    const float height = row.sends() ? context.px(27) + why + context.px(9) : context.px(26);
+    const bool hovered =
+        draw_step_row(context, "conversions", row.step, row.phase, {at.x, y}, {width, height});
+    const ImU32 quiet = selected || hovered ? theme.text : theme.dim;
+    if (row.conjugate != Conjugate::None) {
+      const TextStyle mark{context.fonts.italic, context.px(kBodySize * 1.2f),
+                           row.sends() ? theme.communication : quiet};
+      draw_text(list, {at.x + context.px(20), y + context.px(row.sends() ? 5 : 2)}, mark,
+                row.conjugate == Conjugate::F ? "f" : "g", Align::Centre);
+    }
+    if (row.sends()) {
+      draw_collective_row(context, row, columns, y, says_why);
+    } else {
+      draw_quiet_row(context, row, columns, y, quiet);
+      if (hovered) ImGui::SetItemTooltip("%s", row.why.c_str());
+    }
+    y += height + context.px(2);
+  }
+  return y - at.y;
+}
+
+/// The rows of the plan and result that were asked about last, made once.
+const std::vector<TrafficRow>& rows_of(const Context& context, const Hardware& hardware) {
+  const Snapshot& snapshot = context.snapshot;
+  const std::shared_ptr<const Result> beside = context.beside != nullptr ? context.beside->result : nullptr;
+  static std::shared_ptr<const Plan> known_plan;
+  static std::shared_ptr<const Result> known_result, known_beside;
+  static std::string known_hardware;
+  static std::vector<TrafficRow> rows;
+  if (known_plan != snapshot.plan || known_result != snapshot.result || known_beside != beside ||
+      known_hardware != hardware.name) {
+    rows = traffic_rows(*snapshot.plan, snapshot.result.get(), hardware);
+    if (beside) add_beside(rows, *beside);
+    known_plan = snapshot.plan;
+    known_beside = beside;
+    known_result = snapshot.result;
+    known_hardware = hardware.name;
+  }
+  return rows;
+}
+
+/// Of a whole model the layer whose conversions are listed: the selected step's, else the first.
+int listed_layer(const Context& context, const Program& program) {
+  const StepId selected = context.view.selected_step;
+  if (selected < 0 || static_cast<size_t>(selected) >= program.steps.size()) return 0;
+  return std::max(program.step(selected).layer, 0);
+}
+
+void say(const Context& context, const std::string& text) {
+  const Type type(context);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x;
+  const float height =
+      draw_wrapped(ImGui::GetWindowDrawList(), {at.x, at.y + context.px(12)}, type.body, text, width);
+  ImGui::Dummy({width, height + context.px(12)});
+}
+
+std::string provenance(const Context& context) {
+  const Snapshot& snapshot = context.snapshot;
+  std::string text;
+  if (snapshot.result && !snapshot.stale())
+    text = fmt::format("{} on ", snapshot.result->live       ? "Live"
+                                 : snapshot.result->replayed ? "Replayed"
+                                                             : "Measured") +
+           snapshot.result->machine + ", communicator " + snapshot.result->communicator.name + ".";
+  else if (snapshot.result)
+    text = "The run shown belongs to older settings: nothing of this plan is measured yet.";
+  else
+    text = "Nothing has run yet.";
+  if (snapshot.result && !snapshot.stale()) {
+    for (const Lateness& late : snapshot.result->late) {
+      std::string sentence = to_sentence(snapshot.result->plan->program, late);
+      sentence[0] = 'R';
+      text += " " + sentence + ".";
+    }
+  }
+  const Hardware& hardware = priced_on(context);
+  return text + " Bytes are the plan's ring figures." +
+         (hardware.link_bytes_per_second > 0 ? " Predicted: alpha-beta on " + hardware.title + "." : "");
+}
+
+/// With one rank there is nothing to list; says so, and offers degrees to cut by.
+void draw_one_rank(const Context& context, float reserve) {
+  page_head(context, "Traffic", "What the ranks send each other in one forward and backward pass.", reserve);
+  say(context,
+      "One rank: nothing to send. Every tensor is whole where it is made, so no step needs a collective. Cut "
+      "the "
+      "layer to see where the ranks must meet:");
+  const Settings& settings = context.snapshot.plan->program.settings;
+  std::vector<int> degrees = possible_degrees(settings.model, settings.block, settings.heads_policy);
+  std::erase(degrees, 1);
+  degrees.resize(std::min<size_t>(degrees.size(), 5));
+  std::vector<std::string> labels;
+  for (int degree : degrees) labels.push_back("T = " + std::to_string(degree));
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const int clicked = choice_row(context, "degrees", {at.x, at.y + context.px(8)}, labels, -1);
+  if (clicked < 0) return;
+  Settings wanted = context.wanted();
+  wanted.tp = degrees[static_cast<size_t>(clicked)];
+  context.want(wanted);
+}
+
+}  // namespace
+
+void draw_traffic(const Context& context) {
+  const Snapshot& snapshot = context.snapshot;
+  if (!snapshot.plan) {
+    page_head(context, "Traffic", "What the ranks send each other in one forward and backward pass.", 0);
+    say(context, snapshot.message.empty() ? "Planning." : as_sentence(snapshot.message));
+    return;
+  }
+  const Plan& plan = *snapshot.plan;
+  const ImVec2 top = ImGui::GetCursorScreenPos();
+  const float right = top.x + ImGui::GetContentRegionAvail().x;
+  static const std::array<std::string, 2> pages{"collectives", "times"};
+  const float reserve = choice_row_width(context, pages) + context.px(84);
+  bool& times = context.view.traffic_times;
+  const int page =
+      choice_row(context, "page", {right - reserve + context.px(12), top.y}, pages, times ? 1 : 0);
+  if (page >= 0) times = page == 1;
+  if (times) {
+    copy_traffic_times(context, {right, top.y});
+    draw_traffic_times(context, reserve);
+    return;
+  }
+  const std::vector<TrafficRow>& rows = rows_of(context, priced_on(context));
+  if (plan.program.ranks() * plan.program.replicas() == 1) {
+    draw_one_rank(context, reserve);
+    return;
+  }
+  page_head(context, "Traffic", provenance(context), reserve);
+  copy_button(context, "copy traffic", {right, top.y}, [&] { return copied(rows, how_known(snapshot)); });
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  float y = at.y + context.px(6);
+  y += draw_summary(context, rows, {at.x, y}, room.x) + context.px(14);
+  const bool whole = plan.program.settings.block == Block::Model;
+  if (snapshot.lens) y += draw_loss_lens(context, *snapshot.lens, {at.x, y}, room.x) + context.px(18);
+  const bool splits_first =
+      !whole && !plan.splits.empty() && room.x > context.px(860) && room.y > context.px(560);
+  if (splits_first) y += draw_splits(context, plan.splits, {at.x, y}, room.x) + context.px(18);
+  const float rows_top = y;
+  if (whole) {
+    const int layer = listed_layer(context, plan.program);
+    const std::string title =
+        "Every conversion outside the layers and in layer " + std::to_string(layer) + ", as in every other";
+    y += draw_rows(context, rows_of_one_layer(rows, layer), title, {at.x, y}, room.x);
+  } else {
+    y += draw_rows(context, rows, "Every conversion, in the order of the Program", {at.x, y}, room.x);
+  }
+  copyable_table("conversions", {at.x, rows_top}, {right, y},
+                 [&] { return copied(rows, how_known(snapshot)); });
+  y += context.px(18);
+  if (!splits_first && !plan.splits.empty()) y += draw_splits(context, plan.splits, {at.x, y}, room.x);
+  ImGui::SetCursorScreenPos(at);
+  ImGui::Dummy({room.x, y - at.y});
+}
+
+}  // namespace shardlens::ui

@@ -1,0 +1,146 @@
+// Reads conversions out of a Plan and their times out of a Result.
+#include "ui/panels/traffic/traffic_rows.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "engine/cost/price.h"
+#include "ui/widgets/format.h"
+
+namespace shardlens::ui {
+namespace {
+
+bool is_conversion(const Step& step) {
+  return is_collective(step.op) || step.op == Op::Slice || step.op == Op::Identity;
+}
+
+void add_measured(TrafficRow& row, const Result& result) {
+  const size_t step = static_cast<size_t>(row.step);
+  double latest = -1;
+  for (size_t rank = 0; rank < result.events.size(); ++rank) {
+    if (result.events[rank].size() <= step) return;  // the run has not come this far
+    const StepEvent& event = result.events[rank][step];
+    row.transfer_seconds = std::max(row.transfer_seconds, event.transfer_seconds());
+    row.wait_seconds = std::max(row.wait_seconds, event.wait_seconds());
+    if (event.arrival_seconds > latest) {
+      latest = event.arrival_seconds;
+      row.last_rank = static_cast<int>(rank);
+    }
+  }
+  row.measured = !result.events.empty();
+  if (row.transfer_seconds > 0)
+    row.bus_bytes_per_second = static_cast<double>(row.sent_bytes) / row.transfer_seconds;
+}
+
+TrafficTotal add(TrafficTotal sum, const TrafficRow& row) {
+  sum.collectives += row.sends();
+  sum.measured += row.sends() && row.measured;
+  sum.sent_bytes += row.sent_bytes;
+  sum.transfer_seconds += row.transfer_seconds;
+  sum.wait_seconds += row.wait_seconds;
+  sum.predicted_seconds += row.predicted_seconds;
+  return sum;
+}
+
+}  // namespace
+
+std::string ring_formula(Op op, int64_t full_bytes, int ranks) {
+  const std::string bytes = bytes_text(static_cast<double>(full_bytes));
+  const std::string others = std::to_string(ranks - 1) + "/";
+  if (ranks < 2) return {};
+  switch (op) {
+    case Op::AllReduce:
+      return "2 × " + bytes + " × " + others + std::to_string(ranks);
+    case Op::ReduceScatter:
+    case Op::AllGather:
+      return bytes + " × " + others + std::to_string(ranks);
+    case Op::AllToAll:
+      return bytes + " × " + others + std::to_string(ranks * ranks);
+    default:
+      return {};
+  }
+}
+
+std::vector<TrafficRow> traffic_rows(const Plan& plan, const Result* result, const Hardware& hardware) {
+  const Program& program = plan.program;
+  std::vector<TrafficRow> rows;
+  for (const Step& step : program.steps) {
+    if (!is_conversion(step)) continue;
+    const Tensor& input = program.tensor(step.inputs.front());
+    const Tensor& output = program.tensor(step.outputs.front());
+    TrafficRow row;
+    row.step = step.id;
+    row.op = step.op;
+    row.phase = step.phase;
+    row.layer = step.layer;
+    row.conjugate = step.conjugate;
+    row.symbol = output.symbol;
+    row.from = input.layout;
+    row.to = output.layout;
+    row.shape = to_string(output.shape);
+    row.full_bytes = output.bytes();
+    row.sent_bytes = sent_bytes(program, step.id);
+    const bool over_replicas = step.axis == Axis::Dp;
+    const Ring ring = over_replicas ? dp_ring(program.ranks(), program.replicas(), hardware)
+                                    : tp_ring(program.ranks(), program.replicas(), hardware);
+    if (over_replicas) {  // a bucket of many gradients: what one rank holds of them
+      row.full_bytes = 0;
+      for (const TensorId id : step.outputs)
+        row.full_bytes += local_bytes(program.tensor(id), program.ranks(), 0);
+      if (step.outputs.size() > 1) row.shape = std::to_string(step.outputs.size()) + " gradients";
+      if (step.outputs.size() > 1) row.symbol = "gradients";
+    }
+    row.formula = ring_formula(step.op, row.full_bytes, ring.ranks);
+    row.why = explain(program, step.id);
+    if (row.sends())
+      row.predicted_seconds = collective_seconds(collective_of(step.op), row.sent_bytes, ring, hardware);
+    if (result && result->plan.get() == &plan && row.sends()) add_measured(row, *result);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+void add_beside(std::vector<TrafficRow>& rows, const Result& beside) {
+  for (TrafficRow& row : rows) {
+    if (!row.sends()) continue;
+    const auto step = static_cast<size_t>(row.step);
+    for (const std::vector<StepEvent>& rank : beside.events)
+      if (step < rank.size())
+        row.beside_seconds = std::max(row.beside_seconds, rank[step].transfer_seconds());
+  }
+}
+
+std::vector<TrafficRow> rows_of_one_layer(const std::vector<TrafficRow>& rows, int layer) {
+  std::vector<TrafficRow> shown;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(shown),
+               [layer](const TrafficRow& row) { return row.layer < 0 || row.layer == layer; });
+  return shown;
+}
+
+TrafficTotal total(const std::vector<TrafficRow>& rows, Phase phase) {
+  TrafficTotal sum;
+  for (const TrafficRow& row : rows)
+    if (row.phase == phase) sum = add(sum, row);
+  return sum;
+}
+
+TrafficTotal total(const std::vector<TrafficRow>& rows) {
+  TrafficTotal sum;
+  for (const TrafficRow& row : rows) sum = add(sum, row);
+  return sum;
+}
+
+std::string in_words(const std::vector<TrafficRow>& rows, Phase phase) {
+  std::vector<std::string> parts;
+  for (Op op : {Op::AllReduce, Op::ReduceScatter, Op::AllGather, Op::AllToAll}) {
+    const auto count = std::count_if(
+        rows.begin(), rows.end(), [&](const TrafficRow& row) { return row.op == op && row.phase == phase; });
+    if (count > 0) parts.push_back(std::to_string(count) + " " + to_string(op) + (count > 1 ? "s" : ""));
+  }
+  if (parts.empty()) return "nothing";
+  std::string words = parts.front();
+  for (size_t i = 1; i < parts.size(); ++i) words += (i + 1 < parts.size() ? ", " : " and ") + parts[i];
+  return words;
+}
+
+}  // namespace shardlens::ui

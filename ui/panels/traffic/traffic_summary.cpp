@@ -1,0 +1,105 @@
+// The figures above the Traffic table: what a rank sends in all and in each phase, and how long it takes.
+#include <algorithm>
+#include <string>
+
+#include "ui/panels/memory/memory_figures.h"
+#include "ui/panels/parts.h"
+#include "ui/panels/traffic/traffic_parts.h"
+#include "ui/widgets/format.h"
+
+namespace shardlens::ui {
+namespace {
+
+/// One figure of the summary: large, with what it is above and on what it stands below. Where the row is too
+/// long, the short note stands for the note.
+struct Figure {
+  std::string label;
+  ImU32 edge = 0;
+  std::string figure, note, short_note;
+};
+
+float figure_width(const Context& context, const Figure& figure, const std::string& note) {
+  const Type type(context);
+  return context.px(12) + std::max({text_width(type.note, figure.label),
+                                    text_width(type.figure, figure.figure), text_width(type.note, note)});
+}
+
+std::string count_words(int collectives) {
+  return std::to_string(collectives) + (collectives == 1 ? " collective" : " collectives");
+}
+
+std::vector<Figure> figures_of(const Context& context, const std::vector<TrafficRow>& rows) {
+  const Theme& theme = context.theme;
+  const TrafficTotal forward = total(rows, Phase::Forward), backward = total(rows, Phase::Backward),
+                     whole = total(rows);
+  const auto bytes = [](const TrafficTotal& sum) { return bytes_text(static_cast<double>(sum.sent_bytes)); };
+  std::vector<Figure> figures{{"each rank sends", theme.communication, bytes(whole),
+                               "ring: " + grouped_text(whole.sent_bytes) + " bytes", "ring figures"},
+                              {"forward", theme.forward, bytes(forward), in_words(rows, Phase::Forward),
+                               count_words(forward.collectives)},
+                              {"backward", theme.backward, bytes(backward), in_words(rows, Phase::Backward),
+                               count_words(backward.collectives)}};
+  if (whole.measured > 0) {
+    const std::string note = "and " + format_seconds(whole.wait_seconds) + " waiting";
+    const std::string how = how_known(context.snapshot);
+    figures.push_back({whole.measured == whole.collectives ? "transfer, " + how : how + " so far",
+                       theme.communication, format_seconds(whole.transfer_seconds), note, note});
+  }
+  if (whole.predicted_seconds > 0) {
+    const std::string device = device_word(priced_on(context).title);
+    figures.push_back({"transfer, predicted", theme.line, format_seconds(whole.predicted_seconds),
+                       "alpha-beta, " + device, device});
+  }
+  return figures;
+}
+
+}  // namespace
+
+const Hardware& priced_on(const Context& context) {
+  const Hardware& own = find_hardware(context.snapshot.plan->program.settings.hardware);
+  return own.link_bytes_per_second > 0 ? own : device_or_first(context.view.memory.device);
+}
+
+float draw_summary(const Context& context, const std::vector<TrafficRow>& rows, ImVec2 at, float width) {
+  const Type type(context);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const std::vector<Figure> figures = figures_of(context, rows);
+  const float gap = context.px(32);
+  float all = 0;
+  for (const Figure& figure : figures) all += figure_width(context, figure, figure.note) + gap;
+  const bool is_long = all - gap > width;
+  float x = at.x;
+  for (const Figure& figure : figures) {
+    const std::string& note = is_long ? figure.short_note : figure.note;
+    const float own = figure_width(context, figure, note);
+    if (x + own > at.x + width) break;
+    const float text_x = x + context.px(12);
+    fill_rect(list, {x, at.y}, {x + context.px(3), at.y + context.px(58)}, figure.edge, context.px(1.5f));
+    draw_text(list, {text_x, at.y}, type.note, figure.label);
+    draw_text(list, {text_x, at.y + context.px(18)}, type.figure, figure.figure);
+    draw_text(list, {text_x, at.y + context.px(42)}, type.note, note);
+    x += own + gap;
+  }
+  return context.px(66);
+}
+
+bool draw_step_row(const Context& context, const char* list_id, StepId step, Phase phase, ImVec2 at,
+                   ImVec2 size) {
+  const Theme& theme = context.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const bool selected = step == context.view.selected_step;
+  ImGui::SetCursorScreenPos(at);
+  ImGui::PushID(list_id);
+  if (ImGui::InvisibleButton(("step " + std::to_string(step)).c_str(), size))
+    select_step(context.view, context.snapshot.plan->program, step);
+  ImGui::PopID();
+  const bool hovered = ImGui::IsItemHovered();
+  const float right = at.x + size.x, bottom = at.y + size.y;
+  if (selected || hovered)
+    fill_rect(list, at, {right, bottom}, selected ? faded(theme.forward, 0.16f) : theme.card, context.px(4));
+  fill_rect(list, {at.x, at.y + 1}, {at.x + context.px(3), bottom - 1},
+            phase == Phase::Forward ? theme.forward : theme.backward);
+  return hovered;
+}
+
+}  // namespace shardlens::ui

@@ -1,0 +1,366 @@
+// The second page of the Traffic tab: what each step was predicted to take and what it took, on one
+// logarithmic axis. The prediction is the cost model's on the hardware of the settings; on this machine that
+// is its calibration, which can be made here.
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/runtime/step_times.h"
+#include "ui/commands/command_button.h"
+#include "ui/panels/parts.h"
+#include "ui/panels/scaling/scaling_parts.h"
+#include "ui/panels/traffic/traffic_parts.h"
+#include "ui/panels/traffic/traffic_times_rows.h"
+#include "ui/widgets/axis.h"
+#include "ui/widgets/format.h"
+#include "ui/widgets/sentence.h"
+
+namespace shardlens::ui {
+namespace {
+
+ImU32 kind_colour(const Theme& theme, TimeKind kind) {
+  switch (kind) {
+    case TimeKind::Product:
+      return theme.forward;
+    case TimeKind::Attention:
+      return theme.backward;
+    case TimeKind::ElementWise:
+      return theme.dim;
+    case TimeKind::Collective:
+      return theme.communication;
+  }
+  return theme.faint;
+}
+
+/// The axis that every row shares, and the columns beside it.
+struct Axis {
+  float left, right;                         ///< of the axis
+  double low, high;                          ///< seconds
+  float predicted, measured, beside, error;  ///< right edges of the figures
+  bool has_beside = false;                   ///< a recording, and this machine's run beside it
+  bool has_predicted = true;                 ///< else the axis takes the column's room
+  float x(double seconds) const {
+    return left + static_cast<float>(log_fraction(seconds, low, high)) * (right - left);
+  }
+};
+
+/// The times of one row or of a sum of rows, in seconds; 0: not known.
+struct Times {
+  double predicted = 0, measured = 0, beside = 0;
+};
+
+Axis axis_of(const Context& context, const std::vector<TimeRow>& rows, double longest, float left,
+             float width) {
+  double low = 1e-3, high = std::max(longest, 1e-5);
+  for (const TimeRow& row : rows) {
+    for (const double seconds : {row.predicted_seconds, row.measured_seconds, row.beside_seconds}) {
+      if (seconds > 0) low = std::min(low, seconds);
+      high = std::max(high, seconds);
+    }
+  }
+  Axis axis;
+  axis.low = std::pow(10, std::floor(std::log10(std::max(low, 1e-7))));
+  axis.high = std::pow(10, std::ceil(std::log10(high)));
+  axis.error = left + width - context.px(8);
+  axis.has_beside = context.beside != nullptr;
+  axis.beside = axis.error - context.px(72);
+  axis.measured = axis.has_beside ? axis.beside - context.px(80) : axis.beside;
+  axis.predicted = axis.measured - context.px(80);
+  axis.left = left + context.px(width > context.px(860) ? 236 : 184);
+  axis.has_predicted = !axis.has_beside || std::any_of(rows.begin(), rows.end(), [](const TimeRow& row) {
+    return row.predicted_seconds > 0;
+  });
+  axis.right = (axis.has_predicted ? axis.predicted : axis.measured) - context.px(88);
+  return axis;
+}
+
+void draw_axis(const Context& context, const Axis& axis, float top, float bottom) {
+  const Type type(context);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  // Where decades lie close, every second or third has its figure: equally far apart, whatever they are.
+  float widest = 0;
+  for (double tick = axis.low; tick < axis.high * 1.5; tick *= 10)
+    widest = std::max(widest, text_width(type.mono_note, format_tick(tick)));
+  const float decade = std::max(1.0f, axis.x(axis.low * 10) - axis.x(axis.low));
+  const int every = std::max(1, static_cast<int>(std::ceil((widest + context.px(6)) / decade)));
+  int index = 0;
+  for (double tick = axis.low; tick < axis.high * 1.5; tick *= 10) {
+    const float x = std::round(axis.x(tick)) + 0.5f;
+    list->AddLine({x, top}, {x, bottom}, faded(context.theme.line, 0.7f), 1);
+    const std::string text = format_tick(tick);
+    if (index++ % every != 0) continue;
+    draw_text(list, {x, top - type.mono_note.size - context.px(3)}, type.mono_note, text, Align::Centre);
+  }
+  if (axis.has_predicted)
+    draw_text(list, {axis.predicted, top - type.note.size - context.px(3)}, type.note, "predicted",
+              Align::Right);
+  draw_text(list, {axis.measured, top - type.note.size - context.px(3)}, type.note,
+            how_known(context.snapshot), Align::Right);
+  if (axis.has_beside)
+    draw_text(list, {axis.beside, top - type.note.size - context.px(3)}, type.note, "here", Align::Right);
+  draw_text(list, {axis.error, top - type.note.size - context.px(3)}, type.note,
+            axis.has_beside ? "difference" : "error", Align::Right);
+}
+
+/// The times of one row: a ring where it was predicted, a triangle where it was measured or replayed, and a
+/// diamond where this machine measured it beside a recording.
+void draw_times(const Context& context, const Axis& axis, float middle, const Times& times, ImU32 colour,
+                bool bold) {
+  const auto [predicted, measured, beside] = times;
+  const Type type(context);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float radius = context.px(bold ? 5 : 4);
+  const double from = axis.has_beside ? beside : predicted;
+  if (from > 0 && measured > 0)
+    list->AddLine({axis.x(from), middle}, {axis.x(measured), middle}, faded(colour, 0.6f), context.px(2));
+  if (predicted > 0) draw_mark(list, {axis.x(predicted), middle}, DotMark::Circle, radius, colour);
+  if (measured > 0) draw_mark(list, {axis.x(measured), middle}, DotMark::Triangle, radius, colour);
+  if (beside > 0) draw_mark(list, {axis.x(beside), middle}, DotMark::Diamond, radius, colour);
+  const TextStyle& style = bold ? type.mono : type.mono_note;
+  const float y = middle - style.size / 2;
+  if (axis.has_predicted)
+    draw_text(list, {axis.predicted, y}, in(style, context.theme.text),
+              predicted > 0 ? format_seconds(predicted) : "–", Align::Right);
+  draw_text(list, {axis.measured, y}, in(style, context.theme.text),
+            measured > 0 ? format_seconds(measured) : "–", Align::Right);
+  if (axis.has_beside)
+    draw_text(list, {axis.beside, y}, in(style, context.theme.text),
+              beside > 0 ? format_seconds(beside) : "–", Align::Right);
+  if (from > 0 && measured > 0)
+    draw_text(list, {axis.error, y}, style, fmt::format("{:+.0f} %", 100 * (from / measured - 1)),
+              Align::Right);
+}
+
+/// Whole, kind by kind, and waiting. Returns the height.
+float draw_totals(const Context& context, const Axis& axis, const std::vector<TimeRow>& rows,
+                  const TimeComparison& times, ImVec2 at) {
+  const Type type(context);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float row = context.px(24);
+  float y = at.y;
+  const auto line = [&](const std::string& name, const Times& sums, ImU32 colour, bool bold) {
+    const TextStyle& style = bold ? type.strong : type.body;
+    draw_text(list, {at.x + context.px(14), y + (row - style.size) / 2}, style,
+              fitted(style, name, axis.left - at.x - context.px(22)));
+    fill_rect(list, {at.x, y + context.px(6)}, {at.x + context.px(6), y + row - context.px(6)}, colour,
+              context.px(1));
+    draw_times(context, axis, y + row / 2, sums, colour, true);
+    y += row;
+  };
+  const double beside = context.beside != nullptr ? context.beside->result->times->measured_seconds : 0;
+  line("the whole pass", {times.predicted_seconds, times.measured_seconds, beside}, context.theme.text, true);
+  double waited = 0;
+  for (const TimeKind kind : kTimeKinds) {
+    const TimeTotal sum = total(rows, kind);
+    if (sum.steps == 0) continue;
+    line(to_string(kind), {sum.predicted_seconds, sum.measured_seconds, sum.beside_seconds},
+         kind_colour(context.theme, kind), false);
+    waited += sum.waited_seconds;
+  }
+  if (waited > 0) line("waiting for the last rank", {0, waited, 0}, context.theme.faint, false);
+  return y - at.y;
+}
+
+/// A row a step; a click selects it. Returns the height.
+float draw_steps(const Context& context, const Axis& axis, const std::vector<TimeRow>& rows, ImVec2 at,
+                 float width) {
+  const Type type(context);
+  const Theme& theme = context.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float height = context.px(21);
+  float y = at.y;
+  for (const TimeRow& row : rows) {
+    const bool hovered = draw_step_row(context, "times", row.step, row.phase, {at.x, y}, {width, height});
+    draw_text(list, {at.x + context.px(14), y + (height - type.mono_note.size) / 2},
+              in(type.mono_note, theme.text),
+              fitted(type.mono_note, row.name, axis.left - at.x - context.px(22)));
+    draw_times(context, axis, y + height / 2,
+               {row.predicted_seconds, row.measured_seconds, row.beside_seconds},
+               kind_colour(theme, row.kind), false);
+    if (hovered) {
+      std::string words = row.name + ", " + to_string(row.kind);
+      if (row.kind == TimeKind::Collective)
+        words += fmt::format("\n{} from when all ranks were there\nand {} waited before, by who came first",
+                             how_known(context.snapshot), format_seconds(row.waited_seconds));
+      ImGui::SetTooltip("%s", words.c_str());
+    }
+    y += height;
+  }
+  return y - at.y;
+}
+
+TextTable copied(const std::vector<TimeRow>& rows, const std::string& how, bool has_beside) {
+  TextTable table{{{"step", Align::Right},
+                   {"name"},
+                   {"kind"},
+                   {"phase"},
+                   {"predicted", Align::Right},
+                   {how, Align::Right},
+                   {"waited, " + how, Align::Right}},
+                  {}};
+  if (has_beside) table.columns.push_back({"measured here", Align::Right});
+  for (const TimeRow& row : rows) {
+    table.rows.push_back({std::to_string(row.step), row.name, to_string(row.kind),
+                          row.phase == Phase::Forward    ? "forward"
+                          : row.phase == Phase::Backward ? "backward"
+                                                         : "update",
+                          row.predicted_seconds > 0 ? format_seconds(row.predicted_seconds) : "",
+                          format_seconds(row.measured_seconds),
+                          row.waited_seconds > 0 ? format_seconds(row.waited_seconds) : ""});
+    if (has_beside) table.rows.back().push_back(format_seconds(row.beside_seconds));
+  }
+  return table;
+}
+
+/// What stands in the way of a prediction, or that another machine is priced than ran; empty: nothing.
+std::string remark(const Context& context, const Settings& settings) {
+  const Hardware& hardware = find_hardware(settings.hardware);
+  if (context.replay.is_open()) {
+    if (context.view.replay.beside && context.beside == nullptr)
+      return "This machine runs the recording's settings: its times will stand beside the recorded ones.";
+    return context.beside != nullptr
+               ? std::string()
+               : fmt::format(
+                     "Predicted for {}, replayed on {}. This machine's own times can stand beside them.",
+                     hardware.title, context.replay.recording->machine);
+  }
+  if (settings.hardware != "this-machine")
+    return fmt::format("Predicted for {}, measured on this machine: two machines, not an error of the model.",
+                       hardware.title);
+  if (!hardware.is_calibrated())
+    return "This machine is not calibrated, so nothing can be predicted for it: the button measures it in "
+           "half a "
+           "minute or so.";
+  if (hardware.flops(settings.dtype) <= 0)
+    return fmt::format("This machine is calibrated in another dtype than {}: the button measures it anew.",
+                       to_string(settings.dtype));
+  if (!context.scaling.message.empty()) return as_sentence(context.scaling.message);
+  return {};
+}
+
+/// What the marks are, side by side as far as `width` goes and then below each other. Returns the height.
+float draw_legend(const Context& context, ImVec2 at, float width) {
+  const Type type(context);
+  const TextStyle words = in(type.body, context.theme.dim);
+  std::vector<std::pair<DotMark, std::string>> marks{{DotMark::Circle, "predicted"}};
+  if (context.beside == nullptr) {
+    marks.push_back({DotMark::Triangle, "measured, waiting left out"});
+  } else {
+    marks.push_back(
+        {DotMark::Triangle, "replayed on " + context.replay.recording->machine + ", waiting left out"});
+    marks.push_back({DotMark::Diamond, "measured here"});
+  }
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float indent = context.px(18), gap = context.px(18), line = words.size + context.px(6);
+  ImVec2 pen = at;
+  for (const auto& [mark, text] : marks) {
+    if (pen.x > at.x && pen.x + indent + text_width(words, text) > at.x + width) pen = {at.x, pen.y + line};
+    draw_mark(list, {pen.x + context.px(6), pen.y + words.size / 2}, mark, context.px(5), words.colour);
+    draw_text(list, {pen.x + indent, pen.y}, words, fitted(words, text, at.x + width - pen.x - indent));
+    pen.x += indent + text_width(words, text) + gap;
+  }
+  return pen.y + line - at.y;
+}
+
+/// The line with the remark at its left and what measures at its right. Returns the height.
+float draw_calibration(const Context& context, const Settings& settings, ImVec2 at, float width) {
+  const Type type(context);
+  const Theme& theme = context.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ScalingSnapshot& scaling = context.scaling;
+  const ImVec2 right{at.x + width, at.y};
+  float taken = 0;
+  std::string words = remark(context, settings);
+  if (scaling.measures()) {
+    words = fmt::format("{} ({})", as_sentence(scaling.activity), format_percent(scaling.share));
+    taken = command_button_at(context, "scaling.stop", "Stop", ButtonLook::Plain, right);
+  } else if (context.replay.is_open()) {
+    const bool runs = context.view.replay.beside;
+    taken = command_button_at(context, "replay.run_here", runs ? "Run here again" : "Run here too",
+                              runs ? ButtonLook::Plain : ButtonLook::Accent, right);
+  } else if (settings.hardware != "this-machine") {
+    taken = button_width(context, "Predict for this machine");
+    ImGui::SetCursorScreenPos({right.x - taken, at.y});
+    if (draw_button(context, "this machine", "Predict for this machine", ButtonLook::Accent, true,
+                    "Price the plan on the machine that runs it")) {
+      Settings wanted = context.wanted();
+      wanted.hardware = "this-machine";
+      context.want(wanted);
+    }
+  } else {
+    const Hardware& hardware = find_hardware(settings.hardware);
+    const bool known = hardware.is_calibrated() && hardware.flops(settings.dtype) > 0;
+    taken =
+        command_button_at(context, "scaling.calibrate", known ? "Calibrate again" : "Calibrate this machine",
+                          known ? ButtonLook::Plain : ButtonLook::Accent, right);
+  }
+  const float room = width - taken - context.px(16);
+  if (words.empty())  // nothing stands in the way: what the marks are
+    return std::max(context.px(kControlHeight), draw_legend(context, {at.x, at.y + context.px(4)}, room));
+  draw_wrapped(list, {at.x, at.y + context.px(4)}, in(type.body, theme.communication), words, room);
+  return std::max(context.px(kControlHeight), wrapped_height(type.body, words, room) + context.px(4));
+}
+
+}  // namespace
+
+void draw_traffic_times(const Context& context, float reserve) {
+  const Snapshot& snapshot = context.snapshot;
+  const Plan& plan = *snapshot.plan;
+  const Result* result = snapshot.result && !snapshot.stale() ? snapshot.result.get() : nullptr;
+  const bool timed = result != nullptr && result->times;
+  const Settings& settings = plan.program.settings;
+  const Hardware& hardware = find_hardware(settings.hardware);
+  page_head(
+      context, "Times",
+      fmt::format("Predicted on {}: {}. {}", hardware.title, hardware.basis,
+                  !timed             ? "Not timed yet."
+                  : result->replayed ? (result->live ? "Live on " : "Replayed on ") +
+                                           result->times->measured_on + ", the slowest rank of each step."
+                                     : "Measured on " + result->times->measured_on +
+                                           ", the slowest rank of each step, beside the window."),
+      reserve);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x;
+  float y = at.y + context.px(6);
+  y += draw_calibration(context, settings, {at.x, y}, width) + context.px(28);
+  if (timed) {
+    const std::vector<TimeRow> all =
+        time_rows(plan, *result, context.beside != nullptr ? context.beside->result.get() : nullptr);
+    const bool whole = settings.block == Block::Model;
+    const int layer = context.view.selected_step < 0 ||
+                              static_cast<size_t>(context.view.selected_step) >= plan.program.steps.size()
+                          ? 0
+                          : std::max(0, plan.program.step(context.view.selected_step).layer);
+    const std::vector<TimeRow> rows = whole ? times_of_one_layer(all, layer) : all;
+    const Axis axis =
+        axis_of(context, rows, std::max(result->times->measured_seconds, result->times->predicted_seconds),
+                at.x, width);
+    const float top = y;
+    const float steps = context.px(21) * static_cast<float>(rows.size());
+    draw_axis(context, axis, top, top + context.px(24 * 6 + 34) + steps);
+    y += draw_totals(context, axis, all, *result->times, {at.x, y}) + context.px(12);
+    draw_text(ImGui::GetWindowDrawList(), {at.x, y}, Type(context).strong,
+              whole ? fmt::format("The steps outside the layers and in layer {}", layer) : "Step by step");
+    y += context.px(24);
+    const float steps_top = y;
+    y += draw_steps(context, axis, rows, {at.x, y}, width);
+    copyable_table("times", {at.x, steps_top}, {at.x + width, y},
+                   [&] { return copied(rows, how_known(snapshot), axis.has_beside); });
+  }
+  ImGui::SetCursorScreenPos(at);
+  ImGui::Dummy({width, y + context.px(8) - at.y});
+}
+
+void copy_traffic_times(const Context& context, ImVec2 right_top) {
+  const Snapshot& snapshot = context.snapshot;
+  if (!snapshot.result || snapshot.stale() || !snapshot.result->times) return;
+  const Result* beside = context.beside != nullptr ? context.beside->result.get() : nullptr;
+  copy_button(context, "copy times", right_top, [&] {
+    return copied(time_rows(*snapshot.plan, *snapshot.result, beside), how_known(snapshot),
+                  beside != nullptr);
+  });
+}
+
+}  // namespace shardlens::ui

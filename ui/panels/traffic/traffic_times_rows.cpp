@@ -1,0 +1,87 @@
+// Reads times out of a Result.
+#include "ui/panels/traffic/traffic_times_rows.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "engine/runtime/step_times.h"
+
+namespace shardlens::ui {
+
+TimeKind time_kind(Op op) {
+  if (is_collective(op)) return TimeKind::Collective;
+  switch (op) {
+    case Op::Linear:
+    case Op::LinearGradInput:
+    case Op::LinearGradWeight:
+      return TimeKind::Product;
+    case Op::Attention:
+    case Op::AttentionGrad:
+    case Op::CachedAttention:
+      return TimeKind::Attention;
+    default:
+      return TimeKind::ElementWise;
+  }
+}
+
+std::string to_string(TimeKind kind) {
+  switch (kind) {
+    case TimeKind::Product:
+      return "matrix products";
+    case TimeKind::Attention:
+      return "attention";
+    case TimeKind::ElementWise:
+      return "element-wise and norms";
+    case TimeKind::Collective:
+      return "collectives";
+  }
+  return {};
+}
+
+std::vector<TimeRow> time_rows(const Plan& plan, const Result& result, const Result* beside) {
+  std::vector<TimeRow> rows;
+  if (!result.times || result.times->steps.size() != plan.program.steps.size()) return rows;
+  const bool has_beside =
+      beside != nullptr && beside->times && beside->times->steps.size() == plan.program.steps.size();
+  for (const Step& step : plan.program.steps) {
+    if (step.op == Op::Identity) continue;
+    const auto at = static_cast<size_t>(step.id);
+    const StepTimes& both = result.times->steps[at];
+    TimeRow row{step.id,
+                step.name,
+                time_kind(step.op),
+                step.phase,
+                step.layer,
+                both.predicted_seconds,
+                both.measured_seconds};
+    if (has_beside) row.beside_seconds = beside->times->steps[at].measured_seconds;
+    if (row.kind == TimeKind::Collective) {
+      for (const std::vector<StepEvent>& rank : result.events)
+        row.waited_seconds = std::max(row.waited_seconds, rank[at].wait_seconds());
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<TimeRow> times_of_one_layer(const std::vector<TimeRow>& rows, int layer) {
+  std::vector<TimeRow> shown;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(shown),
+               [layer](const TimeRow& row) { return row.layer < 0 || row.layer == layer; });
+  return shown;
+}
+
+TimeTotal total(const std::vector<TimeRow>& rows, TimeKind kind) {
+  TimeTotal sum;
+  for (const TimeRow& row : rows) {
+    if (row.kind != kind) continue;
+    ++sum.steps;
+    sum.predicted_seconds += row.predicted_seconds;
+    sum.measured_seconds += row.measured_seconds;
+    sum.waited_seconds += row.waited_seconds;
+    sum.beside_seconds += row.beside_seconds;
+  }
+  return sum;
+}
+
+}  // namespace shardlens::ui

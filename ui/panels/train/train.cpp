@@ -1,0 +1,248 @@
+// The Train tab: what is trained and how, buttons that start and hold it, and the curves while they grow.
+#include <fmt/format.h>
+#include <icons_font_awesome_4.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "ui/commands/command_button.h"
+#include "ui/faults.h"
+#include "ui/panels/train/train_parts.h"
+#include "ui/widgets/controls.h"
+#include "ui/widgets/format.h"
+#include "ui/widgets/sentence.h"
+
+namespace shardlens::ui {
+namespace {
+
+constexpr float kFormWidth = 232;
+constexpr float kFormBeside = 860;  ///< a centre this wide has form and plots side by side
+constexpr float kGap = 12;
+
+std::string steps_text(const TrainSnapshot& train) {
+  std::string text;
+  for (const auto& curve : train.curves) {
+    text += fmt::format("{}step {} of {}", text.empty() ? "" : ", ",
+                        grouped_text(static_cast<int64_t>(curve->steps.size())),
+                        grouped_text(curve->options.steps));
+    if (train.curves.size() > 1) text += " (" + curve->name + ")";
+  }
+  return text;
+}
+
+std::string seconds_left(const TrainSnapshot& train) {
+  double left = 0;
+  for (const auto& curve : train.curves) {
+    if (!curve->steps.empty() && curve->ended.empty()) left += curve->steps.back()->report.seconds_left;
+  }
+  return fmt::format("{:.0f} s left", left);
+}
+
+/// Of a curve that a rank ended: the strip under the Bar says more.
+std::string ended_words(const TrainCurve& curve) {
+  return fmt::format("Ended in step {}: {}. {}", grouped_text(static_cast<int64_t>(curve.steps.size()) + 1),
+                     fault_words(curve.plan->program, *curve.failure),
+                     curve.saved_step > 0
+                         ? fmt::format("It is saved up to step {}.", grouped_text(curve.saved_step))
+                         : "Nothing of it was saved: choose Checkpoint before a start.");
+}
+
+/// Where the run stands, in one line.
+std::string state_text(const TrainSnapshot& train) {
+  switch (train.state) {
+    case TrainState::Idle:
+      return "Nothing has been trained yet. Start trains the model chosen here, live, beside the Stage.";
+    case TrainState::Preparing:
+      return train.activity.empty() ? "Preparing …" : "Preparing: " + train.activity + " …";
+    case TrainState::Running:
+      return fmt::format("{} · {}", as_sentence(steps_text(train)), seconds_left(train));
+    case TrainState::Paused:
+      if (train.frozen)
+        return fmt::format("Step {} is frozen: Stage and Inspector show it.", train.frozen->step);
+      return "Paused at " + steps_text(train);
+    case TrainState::Done:
+      return "Done: " + steps_text(train);
+    case TrainState::Stopped:
+      return "Stopped at " + steps_text(train);
+    case TrainState::Refused:
+      return "Not possible: " + train.message;
+    case TrainState::Failed:
+      if (const TrainCurve* curve = failed_curve(train)) return ended_words(*curve);
+      return "Failed: " + train.message;
+  }
+  return {};
+}
+
+/// What is being learnt by what, and where it was measured.
+std::string run_text(const TrainSnapshot& train) {
+  if (train.curves.empty() || !train.curves.front()->plan) return {};
+  const Settings& settings = train.curves.front()->plan->program.settings;
+  const std::string what = train.curves.size() > 1
+                               ? fmt::format("{}, {} layers, post-LN and pre-LN, same seed and batches",
+                                             settings.model.title, settings.model.layers)
+                               : fmt::format("{}, {} layers", settings.model.title, settings.model.layers);
+  return fmt::format("{} · T = {}, D = {} · {} · batch {} × {} · {}, {} tokens · measured on {}", what,
+                     settings.tp, settings.dp, to_string(settings.dtype), settings.batch, settings.seq,
+                     train.text.name, format_count(static_cast<double>(train.text.train_tokens)),
+                     train.machine);
+}
+
+struct RunButton {
+  std::string text;
+  ButtonLook look;
+  const char* command;
+};
+
+/// `brief`: for a row without room for more, in words that are about as long in every state: nothing moves
+/// when one is pressed.
+std::vector<RunButton> run_buttons(const TrainSnapshot& train, bool brief) {
+  const bool paused = train.state == TrainState::Paused;
+  const bool begun = train.is_active() || paused;
+  const auto accent_if = [](bool wanted) { return wanted ? ButtonLook::Accent : ButtonLook::Plain; };
+  const char* const anew = brief ? ICON_FA_UNDO "  Anew" : ICON_FA_UNDO "  Start anew";
+  return {{begun ? anew : ICON_FA_PLAY "  Start", accent_if(!begun), "train.start"},
+          {paused ? ICON_FA_PLAY "  Go on" : ICON_FA_PAUSE "  Pause", accent_if(paused), "train.pause"},
+          {ICON_FA_STOP "  Stop", ButtonLook::Plain, "train.stop"},
+          {ICON_FA_SEARCH_PLUS "  Freeze", ButtonLook::Plain, "train.freeze"},
+          {ICON_FA_UNLINK "  Lose a rank", ButtonLook::Plain, "train.lose_rank"}};
+}
+
+void draw_buttons(const Context& context, ImVec2 at, const std::vector<RunButton>& buttons) {
+  for (const RunButton& button : buttons) {
+    ImGui::SetCursorScreenPos(at);
+    command_button(context, button.command, button.text, button.look);
+    at.x += button_width(context, button.text) + context.px(8);
+  }
+}
+
+/// Which model, and the buttons, in one row where it is wide enough for both; returns its height.
+float draw_controls(const Context& context, ImVec2 at, float width) {
+  TrainView& view = context.view.train;
+  const std::array<std::string, 2> pages{"one model", "post-LN and pre-LN"};
+  std::vector<RunButton> buttons = run_buttons(context.train, false);
+  const auto width_of = [&] {
+    float sum = 0;
+    for (const RunButton& button : buttons) sum += button_width(context, button.text) + context.px(8);
+    return sum;
+  };
+  const float beside = choice_row_width(context, pages) + context.px(kGap + 4);
+  const float height = context.px(kControlHeight), choices = choice_row_height(context);
+  if (beside + width_of() > width) buttons = run_buttons(context.train, true);
+  const bool one_row = beside + width_of() <= width;
+  const ImVec2 place{at.x, one_row ? at.y + std::round((height - choices) / 2) : at.y};
+  const int clicked = choice_row(context, "page", place, pages, view.comparison ? 1 : 0);
+  if (clicked >= 0 && view.comparison != (clicked == 1)) {
+    view.comparison = clicked == 1;
+    view.page = TrainPage::Choices;  // the curves are still those of what was trained
+  }
+  if (one_row) {
+    draw_buttons(context, {at.x + beside, at.y}, buttons);
+    return height;
+  }
+  draw_buttons(context, {at.x, at.y + choices + context.px(kGap)}, buttons);
+  return choices + context.px(kGap) + height;
+}
+
+/// How the run stands, and what it is; returns the height.
+float draw_state(const Context& context, ImVec2 at, float width) {
+  const Type type(context);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const TrainSnapshot& train = context.train;
+  const bool wrong = train.state == TrainState::Refused || train.state == TrainState::Failed;
+  float y = at.y + draw_wrapped(list, at, wrong ? type.strong : type.body, state_text(train), width);
+  const auto line = [&](const TextStyle& style, const std::string& text) {
+    y += context.px(4) + draw_wrapped(list, {at.x, y + context.px(4)}, style, text, width);
+  };
+  if (const std::string what = run_text(train); !what.empty()) line(type.note, what);
+  for (const auto& curve : train.curves) {
+    if (!curve->ended.empty() && !wrong) line(type.body, curve->name + ": " + curve->ended);
+    if (!curve->save_problem.empty()) line(type.body, "Not saved: " + curve->save_problem);
+  }
+  return y - at.y;
+}
+
+/// Which part of what was trained is shown, and the choices where they do not stand `beside` it; `right_top`
+/// is the row's. Returns its width.
+float draw_pages(const Context& context, ImVec2 right_top, bool beside) {
+  TrainView& view = context.view.train;
+  std::vector<std::string> names{"curves", "text"};
+  std::vector<TrainPage> pages{TrainPage::Curves, TrainPage::Text};
+  if (!beside) {
+    names.insert(names.begin(), "choices");
+    pages.insert(pages.begin(), TrainPage::Choices);
+  }
+  const float width = choice_row_width(context, names);
+  const auto taken = std::find(pages.begin(), pages.end(), view.page);  // beside the choices, the curves
+  const auto shown = taken == pages.end() ? 0 : static_cast<int>(taken - pages.begin());
+  const int clicked = choice_row(context, "side", {right_top.x - width, right_top.y}, names, shown);
+  if (clicked >= 0) view.page = pages[static_cast<size_t>(clicked)];
+  return width;
+}
+
+/// What a recording holds of a training: its curves, and nothing to press but a step of them.
+void draw_recorded(const Context& context) {
+  const Type type(context);
+  const TrainSnapshot& train = context.train;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  float y = at.y;
+  const auto line = [&](const TextStyle& style, const std::string& text) {
+    y += draw_wrapped(list, {at.x, y}, style, text, room.x) + context.px(4);
+  };
+  if (train.curves.empty()) {
+    const bool reading = context.replay.metrics && !context.replay.metrics->complete;
+    return line(type.body, reading ? "Reading the recording's metrics …"
+                                   : "This recording holds no training: its passes have no loss.");
+  }
+  const RecordingFacts& facts = *context.replay.recording;
+  line(type.body,
+       fmt::format("{} steps{}, recorded by {}. Click a step to look at its pass.",
+                   grouped_text(facts.passes), context.replay.is_live() ? " so far" : "", facts.verb));
+  const Settings& settings = facts.plan->program.settings;
+  line(type.note,
+       fmt::format("{}, {} layers · T = {}, D = {} · {} · batch {} × {} · {} on {}", settings.model.title,
+                   settings.model.layers, settings.tp, settings.dp, to_string(settings.dtype), settings.batch,
+                   settings.seq, context.replay.is_live() ? "live" : "replayed", train.machine));
+  if (train.curves.front()->stride > 1)
+    line(type.note, fmt::format("Of so many steps every {}th is drawn.", train.curves.front()->stride));
+  y += context.px(kGap);
+  draw_train_plots(context, {at.x, y}, {room.x, std::max(context.px(80), at.y + room.y - y)});
+}
+
+}  // namespace
+
+void draw_train(const Context& context) {
+  if (context.replay.is_open()) return draw_recorded(context);
+  TrainView& view = context.view.train;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+
+  const bool beside = room.x >= context.px(kFormBeside);
+  // Without room for both, the form gives way to the curves and texts once there are any.
+  const bool has_curves = !context.train.curves.empty();
+  const bool form_shown = beside || view.page == TrainPage::Choices || !has_curves;
+  const bool run_shown = beside || !form_shown;
+
+  float y = at.y + draw_controls(context, at, room.x) + context.px(kGap);
+  float text_width = room.x;
+  if (has_curves) text_width -= draw_pages(context, {at.x + room.x, y}, beside) + context.px(kGap);
+  y += draw_state(context, {at.x, y}, text_width) + context.px(kGap);
+
+  const float height = std::max(context.px(80), at.y + room.y - y);
+  const float form_width = beside ? context.px(kFormWidth) : room.x;
+  if (form_shown) {
+    ImGui::SetCursorScreenPos({at.x, y - context.px(kGap)});
+    ImGui::BeginChild("form", {form_width, height + context.px(kGap)});
+    draw_train_form(context);
+    ImGui::EndChild();
+  }
+  if (!run_shown) return;
+  const float left = beside ? form_width + 2 * context.px(kGap) : 0;
+  const auto draw_run = has_curves && view.page == TrainPage::Text ? draw_train_text : draw_train_plots;
+  draw_run(context, {at.x + left, y}, {room.x - left, height});
+}
+
+}  // namespace shardlens::ui

@@ -1,0 +1,132 @@
+// The gradients of a training before they are clipped: the first place where one that goes wrong shows.
+#include <fmt/format.h>
+
+#include "ui/panels/train/train_plot.h"
+#include "ui/widgets/format.h"
+#include "ui/widgets/heatmap.h"
+
+namespace shardlens::ui {
+namespace {
+
+constexpr size_t kMostColumns = 120;  ///< of the picture
+constexpr double kSmallestNorm = 1e-12;
+
+double norm_of(const StepReport& report) {
+  return report.gradient_norm;
+}
+
+/// One line, where no more is known of the gradients: a recording has their norm, not each layer's.
+void draw_norm(const Context& context, const TrainCurve& curve, ImVec2 min, ImVec2 size) {
+  const Points points = of_steps(curve, norm_of);
+  Extent extent;
+  extent.take(points);
+  std::vector<Legend> legends;
+  if (!extent.empty())
+    legends.push_back({fmt::format("{}, before clipping", format_value(read_line(points).y.back())), 0});
+  const float head = draw_head(context, min, size.x, "Gradient norm", legends);
+  if (!begin_plot(context, "##norm", {min.x, min.y + head}, {size.x, size.y - head},
+                  steps_wanted(context.train), 0, extent.empty() ? 1 : 1.1 * std::max(extent.high, 1e-12),
+                  nullptr))
+    return;
+  const ImU32 colour = curve_colour(context.theme, 0);
+  plot_line("norm of each step", points, faded(colour, 0.35f), context.px(1));
+  plot_line("norm", read_line(points), colour, context.px(2));
+  draw_steps_under_mouse(context);
+  end_plot();
+}
+
+/// The gradients' picture of one curve, thinned: log10 of the norms, a row a group.
+std::vector<Points> norm_rows(const TrainCurve& curve) {
+  std::vector<Points> rows;
+  for (size_t group = 0; group < curve.groups.size(); ++group) {
+    rows.push_back(thinned(curve.steps.size(), kMostColumns, [&](size_t i) {
+      const double norm = curve.steps[i]->gradient_norms[group];
+      return norm < kSmallestNorm ? std::log10(kSmallestNorm) : std::log10(norm);
+    }));
+  }
+  return rows;
+}
+
+/// Gradient norms of one curve: a row a group in the model's own order, a column a stretch of steps, on the
+/// logarithmic scale that all curves share. Where all steps of a stretch overflowed the ground shows.
+void draw_norms(const Context& context, const TrainCurve& curve, const std::vector<Points>& rows,
+                const Extent& extent, const std::string& title, ImVec2 min, ImVec2 size) {
+  const Type type(context);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const size_t groups = curve.groups.size();
+  std::vector<Legend> legends;
+  if (!extent.empty())
+    legends.push_back(
+        {fmt::format("dark {} to bright {}, logarithmic", format_value(std::pow(10, extent.low)),
+                     format_value(std::pow(10, extent.high))),
+         0, false,
+         fmt::format("dark {} … bright {}, log", format_value(std::pow(10, extent.low)),
+                     format_value(std::pow(10, extent.high)))});
+  const float head = draw_head(context, min, size.x, title, legends);
+  float label = 0;
+  for (const std::string& group : curve.groups) label = std::max(label, text_width(type.note, group));
+  label += context.px(8);
+  const ImVec2 from{min.x + label, min.y + head};
+  const ImVec2 to{min.x + size.x - context.px(8), min.y + size.y - type.mono_note.size - context.px(8)};
+  list->AddRectFilled(from, to, context.theme.card);
+  if (groups == 0 || to.y - from.y < context.px(24)) return;
+  const float row = (to.y - from.y) / static_cast<float>(groups);
+  const double all = steps_wanted(context.train);
+  const double span = extent.empty() ? 1 : std::max(0.1, extent.high - extent.low);
+  const size_t every = static_cast<size_t>(std::ceil((type.note.size + context.px(1)) / row));
+  for (size_t group = 0; group < groups; ++group) {
+    const float top = std::round(from.y + row * static_cast<float>(group));
+    const float bottom = std::round(from.y + row * static_cast<float>(group + 1));
+    const bool named = group == 0 || group + 1 == groups || (group % every == 0 && group + every < groups);
+    if (named)
+      draw_text(list, {from.x - context.px(8), (top + bottom - type.note.size) / 2}, type.note,
+                curve.groups[group], Align::Right);
+    const Points& points = rows[group];
+    const double stretch = points.size() > 1 ? points.x[1] - points.x[0] : 1;
+    for (size_t i = 0; i < points.size(); ++i) {
+      if (!std::isfinite(points.y[i])) continue;
+      const auto place = [&](double step) {
+        return std::round(from.x + (to.x - from.x) * static_cast<float>(std::clamp(step / all, 0.0, 1.0)));
+      };
+      const float left = place(points.x[i] - stretch / 2 - 0.5),
+                  right = place(points.x[i] + stretch / 2 - 0.5);
+      list->AddRectFilled({left, top}, {std::max(right, left + 1), bottom},
+                          colour_of((points.y[i] - extent.low) / span, {ColourMap::Magnitude, 1}));
+    }
+  }
+  draw_text(list, {from.x, to.y + context.px(4)}, type.mono_note, "0");
+  draw_text(list, {to.x, to.y + context.px(4)}, type.mono_note, grouped_text(std::llround(all)) + " steps",
+            Align::Right);
+  ImGui::SetCursorScreenPos(from);
+  ImGui::PushID(curve.name.c_str());
+  ImGui::InvisibleButton("gradient norms", {to.x - from.x, to.y - from.y});
+  ImGui::PopID();
+  if (!ImGui::IsItemHovered()) return;
+  const ImVec2 mouse = ImGui::GetIO().MousePos;
+  const auto group = std::min(groups - 1, static_cast<size_t>((mouse.y - from.y) / row));
+  const auto step = static_cast<size_t>((mouse.x - from.x) / (to.x - from.x) * static_cast<float>(all));
+  if (step < curve.steps.size())
+    ImGui::SetTooltip("%s, step %lld\ngradient norm %s%s", curve.groups[group].c_str(),
+                      static_cast<long long>(step + 1),
+                      format_value(curve.steps[step]->gradient_norms[group]).c_str(),
+                      curve.steps[step]->report.skipped ? "\nskipped on all ranks: overflowed" : "");
+}
+
+}  // namespace
+
+void draw_gradients(const Context& context, const std::vector<ImVec2>& places, ImVec2 size) {
+  const auto& curves = context.train.curves;
+  if (context.replay.is_open()) return draw_norm(context, *curves.front(), places.front(), size);
+  std::vector<std::vector<Points>> rows;
+  Extent extent;
+  for (const auto& curve : curves) {
+    rows.push_back(norm_rows(*curve));
+    for (const Points& row : rows.back()) extent.take(row);
+  }
+  for (size_t i = 0; i < curves.size(); ++i) {
+    const std::string title = curves.size() > 1 ? "Gradient norms, " + curves[i]->name : "Gradient norms";
+    draw_norms(context, *curves[i], rows[i], extent, title, places[i], size);
+  }
+}
+
+}  // namespace shardlens::ui

@@ -1,0 +1,39 @@
+// The parts of the Train tab: what is chosen at the left, what was measured at the right.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "ui/panels/parts.h"
+#include "ui/widgets/form.h"
+
+namespace shardlens::ui {
+
+/// A row over a few values, each shown as `text(value)`; true when another one was chosen. `meaning` is the
+/// tooltip that says what is chosen.
+template <typename T, size_t N, typename Text>
+bool value_row(const Context& context, const char* label, const std::array<T, N>& values, T& value,
+               const Text& text, const char* meaning = nullptr) {
+  std::vector<std::string> options;
+  for (const T& option : values) options.push_back(text(option));
+  const int chosen = option_row(context, label, text(value), options, meaning);
+  if (chosen >= 0) value = values[static_cast<size_t>(chosen)];
+  return chosen >= 0;
+}
+
+/// The choices of one model or of the comparison, as rows of a form in the current window; changes them.
+void draw_train_form(const Context& context);
+
+/// The curves of what is trained, in `size` pixels from `min`: loss, and in fp16 the loss scale beside it;
+/// with room enough also speed and the gradients' norms.
+void draw_train_plots(const Context& context, ImVec2 min, ImVec2 size);
+
+/// What the models wrote with the weights of their steps, newest first, and what they are asked to write; in
+/// `size` pixels from `min`.
+void draw_train_text(const Context& context, ImVec2 min, ImVec2 size);
+
+/// The colour of a curve of a comparison, or of the only one there is.
+ImU32 curve_colour(const Theme& theme, size_t curve);
+
+}  // namespace shardlens::ui

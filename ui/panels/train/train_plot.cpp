@@ -1,0 +1,177 @@
+// The frame of a training's plots, and the words at the mouse.
+#include "ui/panels/train/train_plot.h"
+
+#include <fmt/format.h>
+#include <implot.h>
+
+#include "ui/widgets/format.h"
+
+namespace shardlens::ui {
+namespace {
+
+constexpr size_t kMostPoints = 600;     ///< of a curve
+constexpr double kSmoothShare = 0.025;  ///< of a curve's points, for the line that is read
+
+/// "2.5", or "14 k", as beside the plot's name.
+int tick_text(double value, char* text, int size, void*) {
+  const bool large = std::abs(value) >= 1000;
+  const auto end =
+      fmt::format_to_n(text, size - 1, "{:g}{}", large ? value / 1000 : value, large ? " k" : "");
+  *end.out = '\0';
+  return static_cast<int>(end.out - text);
+}
+
+std::string loss_text(const StepReport& report) {
+  if (!report.parts) return format_value(report.loss) + " nats a token";
+  return fmt::format("{}: hidden words {} nats a token, sentence order {}", format_value(report.loss),
+                     format_value(report.parts->words), format_value(report.parts->sentences));
+}
+
+/// What a plot shows at the mouse: the step under it, or -1.
+int64_t hovered_step() {
+  return ImPlot::IsPlotHovered() ? std::llround(ImPlot::GetPlotMousePos().x) : -1;
+}
+
+void draw_cursor(const Context& context, int64_t step) {
+  const ImVec2 low = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
+  const float x = ImPlot::PlotToPixels(static_cast<double>(step), 0).x;
+  ImPlot::GetPlotDrawList()->AddLine({x, low.y}, {x, low.y + size.y}, context.theme.faint, 1);
+}
+
+/// The lines of a tooltip about one step of every curve.
+void step_tooltip(const TrainSnapshot& train, int64_t step) {
+  std::string text;
+  for (const auto& curve : train.curves) {
+    const auto at = static_cast<size_t>(std::max<int64_t>(step - 1, 0) / curve->stride);
+    if (step < 1 || at >= curve->steps.size()) continue;
+    const StepReport& report = curve->steps[at]->report;
+    text += fmt::format("{}{}, step {}\nloss {}\ngradient norm {}\nlearning rate {:.2e}\n{} tokens/s",
+                        text.empty() ? "" : "\n\n", curve->name, report.step, loss_text(report),
+                        format_value(report.gradient_norm), report.learning_rate,
+                        format_count(report.tokens_per_second));
+    if (report.of_ceiling > 0)
+      text += fmt::format(", {} of the GEMM ceiling, {:.1f} GFLOP/s", format_percent(report.of_ceiling),
+                          report.ceiling_flops / 1e9);
+    const double first = curve->steps.front()->report.ceiling_flops;
+    if (report.ceiling_flops > first)
+      text += fmt::format(
+          "\nraised from {:.1f}: a step was faster, so the machine was\nbusy while it was measured",
+          first / 1e9);
+    if (is_scaled(*curve)) text += fmt::format("\nloss scale {}", scale_text(report.loss_scale));
+    if (report.skipped) text += "\nskipped on all ranks: the gradients overflowed";
+  }
+  if (!text.empty()) ImGui::SetTooltip("%s", text.c_str());
+}
+
+}  // namespace
+
+ImVec4 vec(ImU32 colour) {
+  return ImGui::ColorConvertU32ToFloat4(colour);
+}
+
+float draw_head(const Context& context, ImVec2 at, float width, const std::string& title,
+                const std::vector<Legend>& legends) {
+  const Type type(context);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  draw_text(list, at, type.strong, title);
+  float x = at.x + text_width(type.strong, title) + context.px(16);
+  const float middle = std::round(at.y + type.strong.size / 2);
+  const float y = middle - type.note.size / 2;
+  for (const Legend& legend : legends) {
+    const float swatch = context.px(14);
+    const float indent = legend.colour == 0 ? 0 : swatch + context.px(6);
+    const auto fits = [&](const std::string& text) {
+      return x + indent + text_width(type.note, text) <= at.x + width;
+    };
+    const std::string& text = fits(legend.text) || legend.brief.empty() ? legend.text : legend.brief;
+    if (!fits(text)) break;
+    if (legend.dashed) {
+      draw_dashed_line(list, {x, middle}, {x + swatch, middle}, legend.colour, context.px(2), context.px(3));
+    } else if (legend.colour != 0) {
+      list->AddLine({x, middle}, {x + swatch, middle}, legend.colour, context.px(3));
+    }
+    draw_text(list, {x + indent, y}, in(type.note, context.theme.text), text);
+    x += indent + text_width(type.note, text) + context.px(16);
+  }
+  return type.strong.size + context.px(8);
+}
+
+double steps_wanted(const TrainSnapshot& train) {
+  size_t longest = 0;
+  int64_t all = 1;
+  for (const auto& curve : train.curves) {
+    longest = std::max(longest, curve->steps.size() * static_cast<size_t>(curve->stride));
+    all = std::max(all, curve->options.steps);
+  }
+  // A long run is not drawn into the left corner of its plot: the axis grows with it.
+  return std::clamp(static_cast<double>(longest) * 1.25, std::min(50.0, static_cast<double>(all)),
+                    static_cast<double>(all));
+}
+
+bool begin_plot(const Context& context, const char* id, ImVec2 min, ImVec2 size, double steps, double low,
+                double high, const char* y_label) {
+  ImGui::SetCursorScreenPos(min);
+  ImGui::PushFont(nullptr, kSmallSize);
+  ImPlot::PushStyleVar(ImPlotStyleVar_PlotPadding, ImVec2(context.px(2), context.px(4)));
+  constexpr ImPlotFlags kQuiet = ImPlotFlags_NoLegend | ImPlotFlags_NoMenus | ImPlotFlags_NoBoxSelect |
+                                 ImPlotFlags_NoMouseText | ImPlotFlags_NoTitle;
+  if (!ImPlot::BeginPlot(id, size, kQuiet)) {
+    ImPlot::PopStyleVar();
+    ImGui::PopFont();
+    return false;
+  }
+  ImPlot::SetupAxis(ImAxis_X1, nullptr, ImPlotAxisFlags_Lock | ImPlotAxisFlags_NoHighlight);
+  ImPlot::SetupAxis(ImAxis_Y1, y_label, ImPlotAxisFlags_Lock | ImPlotAxisFlags_NoHighlight);
+  ImPlot::SetupAxisFormat(ImAxis_Y1, tick_text);
+  ImPlot::SetupAxisLimits(ImAxis_X1, 0, steps, ImPlotCond_Always);
+  ImPlot::SetupAxisLimits(ImAxis_Y1, low, high, ImPlotCond_Always);
+  return true;
+}
+
+void end_plot() {
+  ImPlot::EndPlot();
+  ImPlot::PopStyleVar();
+  ImGui::PopFont();
+}
+
+void plot_line(const char* id, const Points& points, ImU32 colour, float weight) {
+  ImPlotSpec spec;
+  spec.LineColor = vec(colour);
+  spec.LineWeight = weight;
+  ImPlot::PlotLine(id, points.x.data(), points.y.data(), static_cast<int>(points.size()), spec);
+}
+
+Points read_line(const Points& points) {
+  return smoothed(points, kSmoothShare * static_cast<double>(points.size()));
+}
+
+Points of_steps(const TrainCurve& curve, double (*value)(const StepReport&)) {
+  Points points =
+      thinned(curve.steps.size(), kMostPoints, [&](size_t i) { return value(curve.steps[i]->report); });
+  for (double& x : points.x) x = 1 + (x - 1) * static_cast<double>(curve.stride);
+  return points;
+}
+
+bool is_scaled(const TrainCurve& curve) {
+  return curve.options.settings.dtype == DType::Fp16;
+}
+
+std::string scale_text(double scale) {
+  return grouped_text(static_cast<int64_t>(scale));
+}
+
+void draw_steps_under_mouse(const Context& context) {
+  const int64_t step = hovered_step();
+  if (context.replay.is_open()) {
+    const ImVec2 low = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
+    const float x = std::round(ImPlot::PlotToPixels(static_cast<double>(context.replay.pass + 1), 0).x);
+    ImPlot::GetPlotDrawList()->AddLine({x, low.y}, {x, low.y + size.y}, context.theme.text, context.px(1.5f));
+    if (step >= 1 && ImGui::IsMouseClicked(ImGuiMouseButton_Left))
+      context.send(replay_command::ShowPass{step - 1});
+  }
+  if (step < 1) return;
+  draw_cursor(context, step);
+  step_tooltip(context.train, step);
+}
+
+}  // namespace shardlens::ui

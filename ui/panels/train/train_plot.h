@@ -1,0 +1,70 @@
+// What every plot of a training has alike: its head with what is drawn in which colour, its axes, its lines,
+// and what it says of the step under the mouse.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "ui/panels/train/train_parts.h"
+#include "ui/widgets/thinned.h"
+
+namespace shardlens::ui {
+
+/// A word in a plot's head, in its curve's colour, with its newest value.
+struct Legend {
+  std::string text;
+  ImU32 colour;
+  bool dashed = false;
+  std::string brief{};  ///< the same where there is less room; empty: no shorter
+};
+
+/// Name and legend of a plot; returns the height it took. Legends that do not fit even briefly are left out.
+float draw_head(const Context& context, ImVec2 at, float width, const std::string& title,
+                const std::vector<Legend>& legends);
+
+/// How many steps the axis of every plot has.
+double steps_wanted(const TrainSnapshot& train);
+
+/// Everything every plot does the same way: no menus, no boxes, small type, this frame's colours. False when
+/// it cannot be seen; else end_plot() ends it.
+bool begin_plot(const Context& context, const char* id, ImVec2 min, ImVec2 size, double steps, double low,
+                double high, const char* y_label);
+void end_plot();
+
+void plot_line(const char* id, const Points& points, ImU32 colour, float weight);
+/// The line that is read; the curve itself stays faint behind it.
+Points read_line(const Points& points);
+ImVec4 vec(ImU32 colour);
+
+/// The smallest and the largest finite value seen so far.
+struct Extent {
+  double low = std::numeric_limits<double>::max(), high = std::numeric_limits<double>::lowest();
+  bool empty() const { return low > high; }
+  void take(double value) {
+    if (!std::isfinite(value)) return;
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  void take(const Points& points) {
+    for (const double y : points.y) take(y);
+  }
+};
+
+/// A value of every step, thinned to what a plot can show.
+Points of_steps(const TrainCurve& curve, double (*value)(const StepReport&));
+
+/// The step under the mouse, and of a recording the pass that is shown; a click shows another.
+void draw_steps_under_mouse(const Context& context);
+
+/// Trained with a loss scale.
+bool is_scaled(const TrainCurve& curve);
+std::string scale_text(double scale);
+
+/// Gradient norms, a picture in each of `places`, of `size` pixels: of every curve a row a group of layers;
+/// of a recording, which has their norm alone, a line.
+void draw_gradients(const Context& context, const std::vector<ImVec2>& places, ImVec2 size);
+
+}  // namespace shardlens::ui

@@ -1,0 +1,237 @@
+// The curves of a training run. Everything drawn was measured, here or where it was recorded; the one
+// reference, the unigram entropy, is counted from the text itself.
+#include <fmt/format.h>
+#include <implot.h>
+
+#include "ui/panels/train/train_plot.h"
+#include "ui/widgets/format.h"
+
+namespace shardlens::ui {
+namespace {
+
+/// What stands beside the text's entropy: the loss, of a BERT that of the hidden words alone.
+double loss_of(const StepReport& report) {
+  return report.parts ? report.parts->words : report.loss;
+}
+double loss_of(const ValidationReport& report) {
+  return report.parts ? report.parts->words : report.loss;
+}
+double scale_of(const StepReport& report) {
+  return std::log2(report.loss_scale);
+}
+double speed_of(const StepReport& report) {
+  return report.tokens_per_second;
+}
+
+Points validations_of(const TrainCurve& curve) {
+  Points points;
+  for (const ValidationReport& report : curve.validations) {
+    points.x.push_back(static_cast<double>(report.step));
+    points.y.push_back(loss_of(report));
+  }
+  return points;
+}
+
+/// Where a run ended that was to go on: in words beside its last step, where no curve is any more.
+void mark_end(const Context& context, double step, double loss) {
+  const Type type(context);
+  const char* words = "ended here";
+  const ImVec2 at = ImPlot::PlotToPixels(step, loss), low = ImPlot::GetPlotPos(),
+               size = ImPlot::GetPlotSize();
+  const float gap = context.px(10), width = text_width(type.note, words);
+  const bool right = at.x + gap + width < low.x + size.x;
+  const ImVec2 pen{right ? at.x + gap : at.x - width,
+                   right ? at.y - type.note.size / 2 : at.y - type.note.size - gap};
+  ImDrawList* list = ImPlot::GetPlotDrawList();
+  fill_rect(list, {pen.x - context.px(2), pen.y}, {pen.x + width + context.px(2), pen.y + type.note.size},
+            faded(context.theme.window, 0.75f));
+  draw_text(list, pen, in(type.note, context.theme.text), words);
+}
+
+void draw_loss(const Context& context, ImVec2 min, ImVec2 size) {
+  const TrainSnapshot& train = context.train;
+  const Theme& theme = context.theme;
+  const bool comparison = train.curves.size() > 1;
+  const double entropy = train.text.unigram_entropy_nats;
+  std::vector<Legend> legends;
+  Extent extent;
+  if (entropy > 0) extent.take(entropy);
+  for (size_t i = 0; i < train.curves.size(); ++i) {
+    const TrainCurve& curve = *train.curves[i];
+    if (curve.steps.empty()) continue;
+    const Points read = read_line(of_steps(curve, loss_of));
+    legends.push_back(
+        {fmt::format("{} {}", comparison ? curve.name : "training", format_value(read.y.back())),
+         curve_colour(theme, i)});
+    if (!curve.validations.empty() && !comparison)
+      legends.push_back(
+          {fmt::format("validation {}", format_value(loss_of(curve.validations.back()))), theme.agreement});
+    extent.take(of_steps(curve, loss_of));
+  }
+  if (entropy > 0)
+    legends.push_back({fmt::format("unigram entropy of the text {}", format_value(entropy)), theme.dim, true,
+                       fmt::format("unigrams {}", format_value(entropy))});
+  const bool hidden_words =
+      !train.curves.empty() && train.curves[0]->options.settings.model.architecture == Architecture::Bert;
+  legends.push_back({hidden_words ? "nats a hidden token, step by step" : "nats a token, step by step", 0});
+  const float head = draw_head(context, min, size.x, "Loss", legends);
+  const double low = extent.empty() ? 0 : extent.low, high = extent.empty() ? 1 : extent.high;
+  const double room = std::max(0.05, 0.06 * (high - low));
+  if (!begin_plot(context, "##loss", {min.x, min.y + head}, {size.x, size.y - head}, steps_wanted(train),
+                  std::max(0.0, low - room), high + room, nullptr))
+    return;
+  if (entropy > 0) {
+    const ImVec2 at = ImPlot::PlotToPixels(0, entropy);
+    ImPlot::PushPlotClipRect();
+    draw_dashed_line(ImPlot::GetPlotDrawList(), {at.x, std::round(at.y)},
+                     {at.x + ImPlot::GetPlotSize().x, std::round(at.y)}, theme.dim, context.px(1.5f),
+                     context.px(6));
+    ImPlot::PopPlotClipRect();
+  }
+  for (size_t i = 0; i < train.curves.size(); ++i) {
+    const TrainCurve& curve = *train.curves[i];
+    if (curve.steps.empty()) continue;
+    const std::string& name = curve.name;
+    const ImU32 colour = curve_colour(theme, i);
+    const Points points = of_steps(curve, loss_of);
+    plot_line((name + " steps").c_str(), points, faded(colour, 0.35f), context.px(1));
+    plot_line(name.c_str(), read_line(points), colour, context.px(2.5f));
+    const Points checked = validations_of(curve);
+    if (checked.size() > 0) {
+      ImPlotSpec spec;
+      spec.LineColor = vec(comparison ? colour : theme.agreement);
+      spec.LineWeight = context.px(1.5f);
+      spec.Marker = ImPlotMarker_Circle;
+      spec.MarkerSize = context.px(3.5f);
+      spec.MarkerFillColor = vec(theme.window);
+      if (!comparison)
+        ImPlot::PlotLine((name + " validation").c_str(), checked.x.data(), checked.y.data(),
+                         static_cast<int>(checked.size()), spec);
+    }
+    if (!curve.ended.empty()) {
+      const StepReport& last = curve.steps.back()->report;
+      mark_end(context, static_cast<double>(last.step), loss_of(last));
+    }
+  }
+  draw_steps_under_mouse(context);
+  end_plot();
+}
+
+/// The loss scale of fp16 as a power of two, and the steps it skipped.
+void draw_scale(const Context& context, ImVec2 min, ImVec2 size) {
+  const TrainSnapshot& train = context.train;
+  const ImU32 skip_colour = context.theme.communication;
+  std::vector<Legend> legends;
+  Extent extent;
+  Points skips;
+  for (size_t i = 0; i < train.curves.size(); ++i) {
+    const TrainCurve& curve = *train.curves[i];
+    if (curve.steps.empty()) continue;
+    legends.push_back({scale_text(curve.steps.back()->report.loss_scale),
+                       train.curves.size() > 1 ? curve_colour(context.theme, i) : 0});
+    extent.take(of_steps(curve, scale_of));
+    for (const auto& step : curve.steps) {
+      if (!step->report.skipped) continue;
+      skips.x.push_back(static_cast<double>(step->report.step));
+      skips.y.push_back(scale_of(step->report));
+    }
+  }
+  if (skips.size() > 0) legends.push_back({fmt::format("{} skipped", skips.size()), skip_colour});
+  const float head = draw_head(context, min, size.x, "Loss scale", legends);
+  const double low = extent.empty() ? 0 : std::floor(extent.low) - 1,
+               high = extent.empty() ? 1 : std::ceil(extent.high) + 1;
+  if (!begin_plot(context, "##scale", {min.x, min.y + head}, {size.x, size.y - head}, steps_wanted(train),
+                  low, high, nullptr))
+    return;
+  // Only whole powers are scales.
+  const double every = std::max(1.0, std::ceil((high - low) / 4));
+  std::vector<double> ticks;
+  std::vector<std::string> words;
+  for (double power = low; power <= high; power += every) {
+    ticks.push_back(power);
+    words.push_back(fmt::format("2^{:g}", power));
+  }
+  std::vector<const char*> labels;
+  for (const std::string& word : words) labels.push_back(word.c_str());
+  ImPlot::SetupAxisTicks(ImAxis_Y1, ticks.data(), static_cast<int>(ticks.size()), labels.data());
+  for (size_t i = 0; i < train.curves.size(); ++i) {
+    const TrainCurve& curve = *train.curves[i];
+    if (!curve.steps.empty())
+      plot_line(curve.name.c_str(), of_steps(curve, scale_of), curve_colour(context.theme, i), context.px(2));
+  }
+  if (skips.size() > 0) {
+    ImPlotSpec spec;
+    spec.Marker = ImPlotMarker_Cross;
+    spec.MarkerSize = context.px(3.5f);
+    spec.MarkerLineColor = vec(skip_colour);
+    spec.LineWeight = context.px(2);
+    ImPlot::PlotScatter("skipped", skips.x.data(), skips.y.data(), static_cast<int>(skips.size()), spec);
+  }
+  draw_steps_under_mouse(context);
+  end_plot();
+}
+
+void draw_speed(const Context& context, ImVec2 min, ImVec2 size) {
+  const TrainSnapshot& train = context.train;
+  std::vector<Legend> legends;
+  Extent extent;
+  for (size_t i = 0; i < train.curves.size(); ++i) {
+    const TrainCurve& curve = *train.curves[i];
+    if (curve.steps.empty()) continue;
+    const StepReport& last = curve.steps.back()->report;
+    std::string text = format_count(read_line(of_steps(curve, speed_of)).y.back()) + " tokens/s";
+    if (last.of_ceiling > 0) text += fmt::format(", {} of the GEMM ceiling", format_percent(last.of_ceiling));
+    legends.push_back({text, train.curves.size() > 1 ? curve_colour(context.theme, i) : 0});
+    extent.take(of_steps(curve, speed_of));
+  }
+  const float head = draw_head(context, min, size.x, "Speed", legends);
+  if (!begin_plot(context, "##speed", {min.x, min.y + head}, {size.x, size.y - head}, steps_wanted(train), 0,
+                  extent.empty() ? 1 : 1.15 * extent.high, nullptr))
+    return;
+  for (size_t i = 0; i < train.curves.size(); ++i) {
+    const TrainCurve& curve = *train.curves[i];
+    if (curve.steps.empty()) continue;
+    const ImU32 colour = curve_colour(context.theme, i);
+    const Points points = of_steps(curve, speed_of);
+    plot_line((curve.name + " steps").c_str(), points, faded(colour, 0.35f), context.px(1));
+    plot_line(curve.name.c_str(), read_line(points), colour, context.px(2));
+  }
+  draw_steps_under_mouse(context);
+  end_plot();
+}
+
+}  // namespace
+
+ImU32 curve_colour(const Theme& theme, size_t curve) {
+  return curve == 0 ? theme.forward : theme.text;
+}
+
+void draw_train_plots(const Context& context, ImVec2 min, ImVec2 size) {
+  const TrainSnapshot& train = context.train;
+  const float gap = context.px(16);
+  const bool two_rows = size.y > context.px(220);
+  const float share = size.y > context.px(400) ? 0.58f : 0.5f;
+  const float upper = two_rows ? std::floor((size.y - gap) * share) : size.y;
+  const bool scaled = std::any_of(train.curves.begin(), train.curves.end(),
+                                  [](const auto& curve) { return is_scaled(*curve); });
+  const float scale_width = scaled ? std::floor((size.x - gap) * 0.36f) : 0;
+  draw_loss(context, min, {size.x - (scaled ? scale_width + gap : 0), upper});
+  if (scaled) draw_scale(context, {min.x + size.x - scale_width, min.y}, {scale_width, upper});
+  if (!two_rows || train.curves.empty()) return;
+  const ImVec2 below{min.x, min.y + upper + gap};
+  const float height = size.y - upper - gap;
+  const size_t pictures = train.curves.size();
+  // A comparison is about the gradients, one model about its speed as well.
+  const size_t parts = pictures > 1 ? pictures : 2;
+  const float width = std::floor((size.x - gap * static_cast<float>(parts - 1)) / static_cast<float>(parts));
+  std::vector<ImVec2> places;
+  for (size_t part = 0; part < parts; ++part)
+    places.push_back({below.x + static_cast<float>(part) * (width + gap), below.y});
+  if (pictures == 1) {
+    draw_speed(context, places.front(), {width, height});
+    places.erase(places.begin());
+  }
+  draw_gradients(context, places, {width, height});
+}
+
+}  // namespace shardlens::ui
