@@ -59,6 +59,11 @@ void expect_same(const TensorSample& kept, const TensorSample& was, const std::s
   expect_same(kept.picture, was.picture, kept.exact.empty());
 }
 
+// Whether two ranks hold the same numbers in the same shape.
+bool same_sample(const TensorSample& a, const TensorSample& b) {
+  return a.hash == b.hash && a.shape == b.shape;
+}
+
 class RecordingSamplesTest : public TestFolder {
  protected:
   // One pass of a whole model, looked at by a Sampler and a PictureTaker alike, and compared with one rank.
@@ -126,8 +131,12 @@ TEST_F(RecordingSamplesTest, AreBitForBitWhatTheRunShowed) {
         ++samples;
         EXPECT_EQ(*hashes[rank][id], live_[rank][id]->hash);
         expect_same(*kept[rank][id], *live_[rank][id], tensor.name);
-        // What ranks hold alike is one sample, as in the run.
-        EXPECT_EQ(kept[rank][id] == kept[0][id], live_[rank][id] == live_[0][id]) << tensor.name;
+        // What ranks hold alike is one sample. In the run only where they hold it by layout: those whose
+        // shards happen to be alike look at them at the same time, and do not wait for each other.
+        EXPECT_EQ(kept[rank][id] == kept[0][id], same_sample(*live_[rank][id], *live_[0][id])) << tensor.name;
+        if (tensor.layout.kind == LayoutKind::Replicated) {
+          EXPECT_EQ(live_[rank][id], live_[0][id]) << tensor.name;
+        }
       }
     EXPECT_EQ(recording.totals().samples, samples);
     EXPECT_LT(recording.totals().pictures, samples);  // equal ones are stored once
