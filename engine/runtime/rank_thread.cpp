@@ -187,7 +187,12 @@ double RankTeam::last_arrival(const Rank& rank, StepId id) const {
   double last = 0;
   for (const int other : meeting_of(program, program.step(id), rank.replica * program.ranks() + rank.index)) {
     const Rank* const met = ranks_[static_cast<size_t>(other)].get();
-    if (met != nullptr && met->here) last = std::max(last, met->asked->began_seconds(id));
+    if (met == nullptr || !met->here) continue;
+    try {
+      last = std::max(last, met->asked->began_seconds(id));
+    } catch (const std::exception&) {
+      // The other's device has failed, which is for that rank to say.
+    }
   }
   return last;
 }
