@@ -61,24 +61,36 @@ ReadBench::~ReadBench() {
 }
 
 // Threads of its own: those of a parallel region would wait for the next one awake, and take a core from the
-// ranks that are measured beside.
+// ranks that are measured beside. Each takes its own time: whoever started them is last to be given a core
+// that they hold, and would take the begin of the reading for later than it was.
 double ReadBench::bytes_per_second() {
   using Clock = std::chrono::steady_clock;
-  std::vector<float> sums(static_cast<size_t>(threads_));  // used, or nothing would be read
-  std::barrier ready(threads_ + 1);
+  struct Reading {
+    float sum = 0;  // used, or nothing would be read
+    Clock::time_point begin, end;
+  };
+  std::vector<Reading> readings(static_cast<size_t>(threads_));
+  std::barrier ready(threads_);
   std::vector<std::jthread> readers;
   for (int64_t thread = 0; thread < threads_; ++thread)
     readers.emplace_back([&, thread] {
       cpu::bind_to_core(static_cast<int>(thread));
+      Reading& own = readings[static_cast<size_t>(thread)];
       ready.arrive_and_wait();
-      sums[static_cast<size_t>(thread)] = sum_of(memory_ + thread * floats_per_thread_, floats_per_thread_);
+      own.begin = Clock::now();
+      own.sum = sum_of(memory_ + thread * floats_per_thread_, floats_per_thread_);
+      own.end = Clock::now();
     });
-  ready.arrive_and_wait();
-  const Clock::time_point begin = Clock::now();
   for (std::jthread& reader : readers) reader.join();
-  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  Reading all = readings.front();
+  for (const Reading& each : readings) {
+    all.sum = std::min(all.sum, each.sum);
+    all.begin = std::min(all.begin, each.begin);
+    all.end = std::max(all.end, each.end);
+  }
+  const double seconds = std::chrono::duration<double>(all.end - all.begin).count();
   const double bytes = static_cast<double>(floats_per_thread_ * threads_) * sizeof(float);
-  return sums.front() > 0 ? bytes / seconds : 0;
+  return all.sum > 0 ? bytes / seconds : 0;
 }
 
 }  // namespace shardlens
