@@ -112,6 +112,7 @@ class RankTeam : public std::enable_shared_from_this<RankTeam> {
     size_t claimed = 0;                 ///< steps begun in this pass
     size_t done = 0;                    ///< steps finished in this pass
     double claimed_seconds = 0;         ///< when it began the step it is in
+    int core = -1;                      ///< it began this pass on, where that is known
     std::array<Meeting, 2> meetings;    ///< its thread's, and its lane's
     uint64_t reported = 0;              ///< elsewhere: the start() it last stood still after
     BytesByKind high_water_bytes{};
@@ -131,6 +132,7 @@ class RankTeam : public std::enable_shared_from_this<RankTeam> {
   double last_arrival(const Rank& rank, StepId id) const;
   void begin_step(Rank& rank, StepId id, double begin_of_pass);
   double stand_still(double seconds);
+  void take_core_locked(Rank& rank);
   void feed_pass(Rank& rank, uint64_t pass, uint64_t weights_of);
   double begin_fed_pass();
   void show(int replica, int rank, StepId step, const Tensor& tensor, const void* data) const;

@@ -11,6 +11,7 @@
 
 #include "engine/config/clock.h"
 #include "engine/config/error.h"
+#include "engine/device/cpu/cores.h"
 #include "engine/program/meeting.h"
 #include "engine/runtime/execute.h"
 #include "engine/runtime/rank_team.h"
@@ -84,6 +85,18 @@ void RankTeam::fill_tensor(Rank& rank, const Tensor& tensor, const Fill& fill) c
 
 size_t RankTeam::slice_bytes(const Rank& rank, const Tensor& tensor) const {
   return static_cast<size_t>(local_bytes(tensor, plan_->program.ranks(), rank.index));
+}
+
+// Ranks that are woken together may find themselves on one core, where the kernel leaves them for as long as
+// a short pass takes: one waits for the other to give way then. Whoever begins the pass later moves.
+void RankTeam::take_core_locked(Rank& rank) {
+  rank.core = cpu::current_core();
+  std::vector<int> taken;
+  for (const Rank* const other : here_)
+    if (other != &rank && other->claimed > 0) taken.push_back(other->core);
+  if (rank.core < 0 || std::find(taken.begin(), taken.end(), rank.core) == taken.end()) return;
+  cpu::move_off_cores(taken);
+  rank.core = cpu::current_core();
 }
 
 // Before the first step of a pass: its inputs, and the weights where a pass before it moved them.
@@ -283,6 +296,7 @@ void RankTeam::rank_main(Rank& rank) {
       }
       wake_ranks_.wait(lock, [&] { return stopping_ || rank.claimed < target_; });
       if (stopping_) break;
+      if (rank.claimed == 0) take_core_locked(rank);
       at = static_cast<StepId>(rank.claimed++);
       rank.claimed_seconds = now_seconds();
       const uint64_t pass = pass_;

@@ -1,3 +1,4 @@
+// The calling thread's affinity, asked of the kernel.
 #include "engine/device/cpu/cores.h"
 
 #include <pthread.h>
@@ -16,6 +17,21 @@ void bind_to_core(int index) {
     pthread_setaffinity_np(pthread_self(), sizeof(one), &one);
     return;
   }
+}
+
+int current_core() {
+  return sched_getcpu();
+}
+
+void move_off_cores(std::span<const int> taken) {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return;
+  cpu_set_t others = allowed;
+  for (const int core : taken)
+    if (core >= 0 && core < CPU_SETSIZE) CPU_CLR(core, &others);
+  if (CPU_COUNT(&others) == 0) return;
+  pthread_setaffinity_np(pthread_self(), sizeof(others), &others);
+  pthread_setaffinity_np(pthread_self(), sizeof(allowed), &allowed);
 }
 
 }  // namespace shardlens::cpu
