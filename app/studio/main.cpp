@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "app/command_line/allocation.h"
 #include "app/studio/frame_benchmark.h"
 #include "app/studio/offscreen.h"
 #include "app/studio/options.h"
@@ -85,6 +86,7 @@ int run_program(int count, char** arguments) {
 }  // namespace shardlens
 
 int main(int count, char** arguments) {
+  shardlens::keep_freed_memory();
   const int code = shardlens::run_program(count, arguments);
   if (shardlens::abandoned_ranks() == 0) return code;
   std::fflush(nullptr);

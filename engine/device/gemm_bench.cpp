@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "engine/config/error.h"
+#include "engine/device/cpu/cores.h"
 #include "engine/device/work_behind.h"
 #include "engine/io/half.h"
 
@@ -112,7 +113,7 @@ std::vector<Interval> run_rank(DType dtype, const GemmShape& shape, Device* devi
 }
 
 GemmRate measure(DType dtype, const GemmShape& shape, int ranks, const MakeDevice& make_device,
-                 int repetitions) {
+                 bool core_per_rank, int repetitions) {
   std::barrier<> together(ranks);
   std::atomic<int> calls = 0;
   std::vector<std::vector<Interval>> intervals(static_cast<size_t>(ranks));
@@ -121,6 +122,7 @@ GemmRate measure(DType dtype, const GemmShape& shape, int ranks, const MakeDevic
     std::vector<std::jthread> group;
     for (size_t rank = 0; rank < intervals.size(); ++rank)
       group.emplace_back([&, rank] {
+        if (core_per_rank) cpu::bind_to_core(static_cast<int>(rank));
         try {
           const auto device = make_device(static_cast<int>(rank));
           calls = calls_of(shape, device->behind() != nullptr);
@@ -164,13 +166,14 @@ GemmCeiling measure_gemm_ceiling(DType dtype, const std::vector<GemmShape>& shap
                         std::to_string(repetitions));
   const MakeDevice on_cpu = [=](int) { return make_cpu_device(threads_per_rank); };
   const MakeDevice& make = make_device ? make_device : on_cpu;
+  const bool core_per_rank = !make_device && threads_per_rank == 1 && ranks <= available_cores();
   GemmCeiling ceiling{ranks, threads_per_rank, repetitions, {}};
   for (const GemmShape& shape : shapes) {
     if (shape.m < 1 || shape.n < 1 || shape.k < 1)
       throw request_error("the GEMM ceiling cannot be measured on the empty shape m " +
                           std::to_string(shape.m) + ", n " + std::to_string(shape.n) + ", k " +
                           std::to_string(shape.k) + ": every size must be at least 1");
-    ceiling.rates.push_back(measure(dtype, shape, ranks, make, repetitions));
+    ceiling.rates.push_back(measure(dtype, shape, ranks, make, core_per_rank, repetitions));
   }
   return ceiling;
 }
