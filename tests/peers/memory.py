@@ -19,9 +19,10 @@ import tempfile
 import torch
 from torch import nn
 
-from speed import VOCAB, Gpt2
+from speed import Gpt2, Size
 
 WARM_UPS = 2
+SIZE = Size("gpt2")
 
 
 def resident(field):
@@ -37,7 +38,7 @@ def reset_peak():
 
 def training_step(compiled, tokens):
     torch.manual_seed(1)
-    model = Gpt2()
+    model = Gpt2(SIZE)
     parameters = list(model.parameters())
     groups = [{"params": [p for p in parameters if p.dim() == 2], "weight_decay": 0.01},
               {"params": [p for p in parameters if p.dim() != 2], "weight_decay": 0.0}]
@@ -90,7 +91,7 @@ def main():
     arguments = parser.parse_args()
     if arguments.count:
         torch.set_num_threads(arguments.threads)
-        tokens = torch.randint(VOCAB, (arguments.batch, arguments.seq + 1))
+        tokens = torch.randint(SIZE.vocab, (arguments.batch, arguments.seq + 1))
         print((most_tensors if arguments.count == "tensors" else most_resident)(arguments.compiled, tokens))
         return
     print(f"PyTorch {torch.__version__}, {'compiled' if arguments.compiled else 'eager'}, {arguments.threads} threads, "
