@@ -48,7 +48,7 @@ bool reads_best_side_by_side() {
   return is_amd && std::is_same_v<T, S>;
 }
 
-/// The same of kSideBySide rows, one after the other in each element.
+/// add_row() of the first kSideBySide rows of B and elements of x: the same additions in the same order.
 template <class T, class S>
 void add_rows(const T* x, Rows<const S> b, int64_t n, T* y) {
   for_vectors<T>(n, [&](int64_t i, auto count) {
