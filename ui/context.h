@@ -28,6 +28,11 @@ namespace shardlens::ui {
 
 enum class Tab { Start, Stage, Memory, Traffic, Scaling, Compare, Train, Program, BreakIt };
 
+/// What trains, is broken or is priced beside the run, with a state of its own to tell.
+inline bool stands_beside_the_run(Tab tab) {
+  return tab == Tab::Start || tab == Tab::Train || tab == Tab::BreakIt || tab == Tab::Scaling;
+}
+
 inline constexpr int kWholeModel = -1;  ///< ViewState::open_section: every part, none of them open
 
 /// What the Memory tab shows.

@@ -83,10 +83,10 @@ bool computes(const Command& command) {
          std::holds_alternative<command::CompareLosses>(command);
 }
 
-/// What the centre's tab strip says at its right.
+/// What the centre's tab strip says at its right: where in the run the selected step stands.
 std::string centre_hint(const Context& context) {
   const Plan* plan = shown_plan(context.snapshot);
-  if (plan == nullptr) return {};
+  if (plan == nullptr || stands_beside_the_run(context.view.tab)) return {};
   const Program& program = plan->program;
   const StepId selected = context.view.selected_step;
   if (selected < 0 || static_cast<size_t>(selected) >= program.steps.size()) return {};

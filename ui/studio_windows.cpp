@@ -115,9 +115,7 @@ void Studio::draw_tab(const Context& context, const char* name, Tab tab, void (*
   // In the first frames nothing is docked yet: every tab would draw, and ask for what it is about to show.
   const bool settles = ImGui::GetFrameCount() <= kFirstFrames && view_.tab != tab;
   if (visible && !settles) {
-    // What trains or is priced beside the run has a state of its own to tell.
-    const bool is_beside =
-        tab == Tab::Start || tab == Tab::Train || tab == Tab::BreakIt || tab == Tab::Scaling;
+    const bool is_beside = stands_beside_the_run(tab);
     if (!is_beside) draw_frozen(context);
     draw(context);
     if (tab != Tab::Stage && !is_beside) draw_notice(context);
