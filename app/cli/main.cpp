@@ -14,11 +14,11 @@
 
 #include "app/cli/verbs.h"
 #include "app/cli/world.h"
-#include "app/command_line/allocation.h"
 #include "app/command_line/help.h"
 #include "app/command_line/request.h"
 #include "engine/config/error.h"
 #include "engine/config/suggest.h"
+#include "engine/device/cpu/allocation.h"
 #include "engine/runtime/rank_team.h"
 
 namespace {
@@ -129,6 +129,6 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  shardlens::keep_freed_memory();
+  shardlens::cpu::keep_freed_memory();
   return end(printed(run(argc, argv)));
 }

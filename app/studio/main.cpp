@@ -5,13 +5,13 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "app/command_line/allocation.h"
 #include "app/studio/frame_benchmark.h"
 #include "app/studio/offscreen.h"
 #include "app/studio/options.h"
 #include "app/studio/start_benchmark.h"
 #include "app/studio/video.h"
 #include "engine/config/error.h"
+#include "engine/device/cpu/allocation.h"
 #include "engine/record/gallery.h"
 #include "engine/record/recording.h"
 #include "engine/runtime/rank_team.h"
@@ -86,7 +86,7 @@ int run_program(int count, char** arguments) {
 }  // namespace shardlens
 
 int main(int count, char** arguments) {
-  shardlens::keep_freed_memory();
+  shardlens::cpu::keep_freed_memory();
   const int code = shardlens::run_program(count, arguments);
   if (shardlens::abandoned_ranks() == 0) return code;
   std::fflush(nullptr);

@@ -5,21 +5,19 @@
 #include <algorithm>
 #include <atomic>
 #include <barrier>
-#include <chrono>
 #include <exception>
 #include <random>
 #include <thread>
 
 #include "engine/config/error.h"
 #include "engine/device/cpu/cores.h"
+#include "engine/device/interval.h"
 #include "engine/device/work_behind.h"
 #include "engine/io/half.h"
 
 namespace shardlens {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr int kMaxCalls = 1000;  // of a shape so small that it measures the call
 constexpr double kMinFlops =
@@ -70,10 +68,6 @@ class Operand {
   void* data_;
 };
 
-struct Interval {
-  Clock::time_point begin, end;
-};
-
 int calls_of(const GemmShape& shape, bool behind) {
   const double least = behind ? kMinFlopsBehind : kMinFlops;
   return static_cast<int>(std::clamp(least / shape.flops(), 1.0, double{kMaxCalls}));
@@ -104,10 +98,10 @@ std::vector<Interval> run_rank(DType dtype, const GemmShape& shape, Device* devi
   std::vector<Interval> intervals;
   for (int repetition = 0; repetition <= repetitions; ++repetition) {
     together.arrive_and_wait();
-    const Clock::time_point begin = Clock::now();
+    const Interval::Clock::time_point begin = Interval::Clock::now();
     for (int call = 0; call < calls; ++call) device->gemm(gemm);
     device->synchronize();
-    intervals.push_back({begin, Clock::now()});
+    intervals.push_back({begin, Interval::Clock::now()});
   }
   return intervals;
 }
@@ -139,12 +133,8 @@ GemmRate measure(DType dtype, const GemmShape& shape, int ranks, const MakeDevic
   std::vector<double> rates;
   for (size_t repetition = 1; repetition <= static_cast<size_t>(repetitions); ++repetition) {
     Interval all = intervals[0][repetition];
-    for (const auto& rank : intervals) {
-      all.begin = std::min(all.begin, rank[repetition].begin);
-      all.end = std::max(all.end, rank[repetition].end);
-    }
-    rates.push_back(shape.flops() * ranks * calls /
-                    std::chrono::duration<double>(all.end - all.begin).count());
+    for (const auto& rank : intervals) all.include(rank[repetition]);
+    rates.push_back(shape.flops() * ranks * calls / all.seconds());
   }
   std::sort(rates.begin(), rates.end());
   return {shape, rates.front(), rates[rates.size() / 2], rates.back()};

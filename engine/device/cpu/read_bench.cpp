@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <barrier>
-#include <chrono>
 #include <cstdlib>
 #include <thread>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "engine/config/error.h"
 #include "engine/device/cpu/cores.h"
 #include "engine/device/cpu/vector.h"
+#include "engine/device/interval.h"
 
 namespace shardlens {
 
@@ -64,33 +64,24 @@ ReadBench::~ReadBench() {
 // ranks that are measured beside. Each takes its own time: whoever started them is last to be given a core
 // that they hold, and would take the begin of the reading for later than it was.
 double ReadBench::bytes_per_second() {
-  using Clock = std::chrono::steady_clock;
-  struct Reading {
-    float sum = 0;  // used, or nothing would be read
-    Clock::time_point begin, end;
-  };
-  std::vector<Reading> readings(static_cast<size_t>(threads_));
+  std::vector<float> sums(static_cast<size_t>(threads_));  // used, or nothing would be read
+  std::vector<Interval> intervals(static_cast<size_t>(threads_));
   std::barrier ready(threads_);
   std::vector<std::jthread> readers;
   for (int64_t thread = 0; thread < threads_; ++thread)
     readers.emplace_back([&, thread] {
       cpu::bind_to_core(static_cast<int>(thread));
-      Reading& own = readings[static_cast<size_t>(thread)];
+      Interval& own = intervals[static_cast<size_t>(thread)];
       ready.arrive_and_wait();
-      own.begin = Clock::now();
-      own.sum = sum_of(memory_ + thread * floats_per_thread_, floats_per_thread_);
-      own.end = Clock::now();
+      own.begin = Interval::Clock::now();
+      sums[static_cast<size_t>(thread)] = sum_of(memory_ + thread * floats_per_thread_, floats_per_thread_);
+      own.end = Interval::Clock::now();
     });
   for (std::jthread& reader : readers) reader.join();
-  Reading all = readings.front();
-  for (const Reading& each : readings) {
-    all.sum = std::min(all.sum, each.sum);
-    all.begin = std::min(all.begin, each.begin);
-    all.end = std::max(all.end, each.end);
-  }
-  const double seconds = std::chrono::duration<double>(all.end - all.begin).count();
+  Interval all = intervals.front();
+  for (const Interval& each : intervals) all.include(each);
   const double bytes = static_cast<double>(floats_per_thread_ * threads_) * sizeof(float);
-  return all.sum > 0 ? bytes / seconds : 0;
+  return sums.front() > 0 ? bytes / all.seconds() : 0;
 }
 
 }  // namespace shardlens
