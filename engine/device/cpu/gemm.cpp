@@ -1,6 +1,7 @@
 // The GEMM: oneDNN in fp32, Eigen in fp64 (which oneDNN lacks), and of a single row gemv.cpp. One product is
 // computed by one thread; a device with more threads cuts C into tiles. Nothing here lets the order of a sum
-// depend on m, n or the threads, so a column shard's bits are those of the full product's columns.
+// depend on m, n or the threads, so a column shard's bits are those of the full product's columns; where
+// oneDNN's kernels would (before AVX-512), BLIS takes its place.
 //
 // dnnl_sgemm and oneDNN's matmul primitive were both measured on GPT-2's shapes: equally fast within noise on
 // narrow shards, sgemm faster by up to a tenth on wide ones. sgemm needs no primitive per shape, so it is the
@@ -22,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/device/cpu/blis_gemm.h"
 #include "engine/device/cpu/cpu_device.h"
 #include "engine/device/cpu/gemv.h"
 #include "engine/device/cpu/half_gemm.h"
@@ -95,15 +97,15 @@ void multiply_tile(const Gemm& gemm, Range rows, Range cols) {
   if (gemm.bias != nullptr)  // the sum starts from the bias: one pass over C less than adding it at the end
     for (int64_t row = 0; row < rows.size(); ++row)
       std::copy_n(static_cast<const T*>(gemm.bias) + cols.begin, cols.size(), c.at(row));
-  multiply(Product<T>{.transpose_a = gemm.transpose_a,
-                      .transpose_b = gemm.transpose_b,
-                      .m = rows.size(),
-                      .n = cols.size(),
-                      .k = gemm.k,
-                      .a = gemm.transpose_a ? a.from(0, rows.begin) : a.from(rows.begin),
-                      .b = gemm.transpose_b ? b.from(cols.begin) : b.from(0, cols.begin),
-                      .c = c,
-                      .accumulate = gemm.accumulate || gemm.bias != nullptr});
+  multiply_part(Product<T>{.transpose_a = gemm.transpose_a,
+                           .transpose_b = gemm.transpose_b,
+                           .m = rows.size(),
+                           .n = cols.size(),
+                           .k = gemm.k,
+                           .a = gemm.transpose_a ? a.from(0, rows.begin) : a.from(rows.begin),
+                           .b = gemm.transpose_b ? b.from(cols.begin) : b.from(0, cols.begin),
+                           .c = c,
+                           .accumulate = gemm.accumulate || gemm.bias != nullptr});
 }
 
 /// True where B is copied before oneDNN sees it.
@@ -170,6 +172,13 @@ void multiply_copied(const Product<float>& product) {
   }
 }
 
+/// oneDNN's fp32 kernels before AVX-512 have others for a product's edges, and edges inside large ones.
+bool parts_keep_the_bits() {
+  static const bool keep =
+      (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core) == dnnl_cpu_isa_avx512_core;
+  return keep;
+}
+
 }  // namespace
 
 // The least to pack: op(B) is packed once for each row of tiles, op(A) once for each column.
@@ -217,6 +226,15 @@ void multiply(const Product<double>& product) {
   if (ta && !tb) c.noalias() += a.transpose() * b;
   if (!ta && tb) c.noalias() += a * b.transpose();
   if (!ta && !tb) c.noalias() += a * b;
+}
+
+void multiply_part(const Product<float>& product) {
+  const bool by_blis = !parts_keep_the_bits() && !is_one_row(product) && !is_trivial(product);
+  by_blis ? blis_multiply(product) : multiply(product);
+}
+
+void multiply_part(const Product<double>& product) {
+  multiply(product);
 }
 
 void CpuDevice::gemm(const Gemm& gemm) {
