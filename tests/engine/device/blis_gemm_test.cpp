@@ -1,0 +1,81 @@
+// What BLIS is taken for, on every processor, also where the device has no need of it: any part of C has the
+// bits it has in the whole, and a product is what it should be.
+#include "engine/device/cpu/blis_gemm.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/engine/device/operands.h"
+
+namespace shardlens::cpu {
+namespace {
+
+/// A product whose matrices lie in rows a few elements longer than they need to be.
+struct Whole {
+  bool ta, tb;
+  int64_t m, n, k;
+  int64_t lda = (ta ? m : k) + 3, ldb = (tb ? k : n) + 5;
+  std::vector<float> a = normal<float>((ta ? k : m) * lda, 1), b = normal<float>((tb ? n : k) * ldb, 2);
+  std::vector<float> before = normal<float>(m * n, 3);
+
+  float a_at(int64_t row, int64_t i) const {
+    return a[static_cast<size_t>(ta ? i * lda + row : row * lda + i)];
+  }
+  float b_at(int64_t i, int64_t col) const {
+    return b[static_cast<size_t>(tb ? col * ldb + i : i * ldb + col)];
+  }
+
+  /// [rows, cols] of C.
+  std::vector<float> part(Range rows, Range cols, bool accumulate) const {
+    std::vector<float> c;
+    for (int64_t row = rows.begin; row < rows.end; ++row)
+      for (int64_t col = cols.begin; col < cols.end; ++col)
+        c.push_back(accumulate ? before[static_cast<size_t>(row * n + col)] : NAN);
+    blis_multiply({.transpose_a = ta,
+                   .transpose_b = tb,
+                   .m = rows.size(),
+                   .n = cols.size(),
+                   .k = k,
+                   .a = {a.data() + (ta ? rows.begin : rows.begin * lda), lda},
+                   .b = {b.data() + (tb ? cols.begin * ldb : cols.begin), ldb},
+                   .c = {c.data(), cols.size()},
+                   .accumulate = accumulate});
+    return c;
+  }
+};
+
+TEST(BlisGemm, APartHasTheBitsOfTheWhole) {
+  const int64_t shapes[][3] = {{257, 301, 700}, {64, 1000, 384}, {7, 33, 1}, {400, 90, 1537}};
+  for (const auto& [m, n, k] : shapes)
+    for (int orientation = 0; orientation < 4; ++orientation)
+      for (const bool accumulate : {false, true}) {
+        const Whole whole{(orientation & 1) != 0, (orientation & 2) != 0, m, n, k};
+        const std::vector<float> all = whole.part({0, m}, {0, n}, accumulate);
+        for (const auto& [rows, cols] :
+             {std::pair(Range{m / 3, m}, Range{0, n}), std::pair(Range{0, m}, Range{n / 2, n / 2 + 11}),
+              std::pair(Range{m / 2, m / 2 + 1}, Range{n / 5, n - 2}),
+              std::pair(Range{1, 6}, Range{n - 1, n})})
+          EXPECT_TRUE(
+              same_bits(whole.part(rows, cols, accumulate), columns(shardlens::rows(all, n, rows), n, cols)))
+              << m << " × " << n << " × " << k << ", orientation " << orientation << ", from " << rows.begin
+              << ", " << cols.begin;
+      }
+}
+
+TEST(BlisGemm, IsTheProductAndAddsWhereAsked) {
+  for (int orientation = 0; orientation < 4; ++orientation)
+    for (const bool accumulate : {false, true}) {
+      const Whole whole{(orientation & 1) != 0, (orientation & 2) != 0, 37, 53, 600};
+      const std::vector<float> c = whole.part({0, whole.m}, {0, whole.n}, accumulate);
+      for (int64_t row = 0; row < whole.m; ++row)
+        for (int64_t col = 0; col < whole.n; ++col) {
+          const auto at = static_cast<size_t>(row * whole.n + col);
+          double sum = accumulate ? whole.before[at] : 0.0;
+          for (int64_t i = 0; i < whole.k; ++i)
+            sum += static_cast<double>(whole.a_at(row, i)) * static_cast<double>(whole.b_at(i, col));
+          ASSERT_NEAR(c[at], sum, 2e-4) << "orientation " << orientation << ", element " << at;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace shardlens::cpu
