@@ -40,10 +40,12 @@ int bench_gemm(const CommonOptions& options, int repetitions) {
   const Settings settings = to_settings(options);
   const Program program = plan_program(settings);
   const int ranks = std::min(settings.tp, available_cores());
-  const GemmCeiling ceiling = settings.backend == BackendChoice::Cpu
-                                  ? measure_gemm_ceiling(settings.dtype, gemm_shapes(program, 0), ranks,
-                                                         std::max(1, available_cores() / ranks), repetitions)
-                                  : measure_ceiling(settings, gemm_shapes(program, 0), repetitions);
+  const int threads =
+      settings.threads_per_rank > 0 ? settings.threads_per_rank : std::max(1, available_cores() / ranks);
+  const GemmCeiling ceiling =
+      settings.backend == BackendChoice::Cpu
+          ? measure_gemm_ceiling(settings.dtype, gemm_shapes(program, 0), ranks, threads, repetitions)
+          : measure_ceiling(settings, gemm_shapes(program, 0), repetitions);
   if (options.json) {
     ordered_json rates = ordered_json::array();
     for (const GemmRate& rate : ceiling.rates) {

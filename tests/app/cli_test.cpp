@@ -436,6 +436,12 @@ TEST(Cli, BenchPrintsRatiosAsJson) {
   EXPECT_GT(generated["read_ceiling_bytes_per_second"].get<double>(), 0);
 }
 
+TEST(Cli, ProductsAreTimedWithTheThreadsAskedFor) {
+  const Ended ended = run("bench gemm --model gpt2-tiny --layer --tp 1 --threads 3 --repetitions 1 --json");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(nlohmann::json::parse(ended.out)["threads_per_rank"], 3);
+}
+
 TEST(Cli, RanksAreTimedAgainstOneCore) {
   const Ended ended = run(std::string("bench speedup --json --repetitions 1 --tp 2 ") + kTiny);
   ASSERT_EQ(ended.code, 0) << ended.err;
