@@ -13,14 +13,11 @@ void blis_multiply(const Product<float>& product) {
   bli_rntm_set_num_threads(1, &how);
   bli_rntm_set_l3_sup(FALSE, &how);
   float one = 1.0f, beta = product.accumulate ? 1.0f : 0.0f;
-  // A transposed matrix is one whose rows are an element apart. BLIS takes what it only reads as its own.
-  const auto row_stride = [](bool transposed, int64_t stride) { return transposed ? 1 : stride; };
-  const auto col_stride = [](bool transposed, int64_t stride) { return transposed ? stride : 1; };
+  const auto given = [](bool transposed) { return transposed ? BLIS_TRANSPOSE : BLIS_NO_TRANSPOSE; };
   const auto& [ta, tb, m, n, k, a, b, c, accumulate] = product;
-  bli_sgemm_ex(BLIS_NO_TRANSPOSE, BLIS_NO_TRANSPOSE, m, n, k, &one, const_cast<float*>(a.first),
-               row_stride(ta, a.stride), col_stride(ta, a.stride), const_cast<float*>(b.first),
-               row_stride(tb, b.stride), col_stride(tb, b.stride), &beta, c.first, c.stride, 1, nullptr,
-               &how);
+  // BLIS takes what it only reads as writable.
+  bli_sgemm_ex(given(ta), given(tb), m, n, k, &one, const_cast<float*>(a.first), a.stride, 1,
+               const_cast<float*>(b.first), b.stride, 1, &beta, c.first, c.stride, 1, nullptr, &how);
 }
 
 }  // namespace shardlens::cpu

@@ -229,8 +229,8 @@ void multiply(const Product<double>& product) {
 }
 
 void multiply_part(const Product<float>& product) {
-  const bool by_blis = !parts_keep_the_bits() && !is_one_row(product) && !is_trivial(product);
-  by_blis ? blis_multiply(product) : multiply(product);
+  if (parts_keep_the_bits() || is_one_row(product)) return multiply(product);
+  if (!is_trivial(product)) blis_multiply(product);
 }
 
 void multiply_part(const Product<double>& product) {

@@ -1,7 +1,7 @@
 // C = op(A)·op(B) of 16-bit matrices, summed in fp32 and rounded once. Where the processor has instructions
 // for bf16, bf16_gemm.cpp computes it. Otherwise A and B are widened a panel at a time into scratch that
-// stays in cache, and the fp32 product does the rest: a sum is broken where the fp32 one would be, so that
-// here too an element's bits do not depend on what part of C it is computed with.
+// stays in cache, and the fp32 product does the rest: a sum is broken at multiples of the panels' depth, so
+// that here too an element's bits do not depend on what part of C it is computed with.
 #include <algorithm>
 #include <type_traits>
 #include <vector>
