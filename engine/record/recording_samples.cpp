@@ -45,6 +45,7 @@ std::shared_ptr<const TensorSample> coarse(const TensorSample& sample) {
     }
   for (size_t i = 0; i < cells.size(); ++i)
     if (cells[i] > 0) picture.values[i] /= static_cast<float>(cells[i]);
+  measure_extent(picture);
   return std::make_shared<const TensorSample>(std::move(small));
 }
 
@@ -174,7 +175,7 @@ Picture Recording::picture_of(const Statement& row, int column, MatrixShape matr
       cols > std::min(matrix.cols, kPictureExtent))
     damaged(fmt::format("a picture of {} x {} cells shows a matrix of {} x {}", rows, cols, matrix.rows,
                         matrix.cols));
-  Picture picture{static_cast<int>(rows), static_cast<int>(cols), {}};
+  Picture picture{static_cast<int>(rows), static_cast<int>(cols), {}, {}};
   const auto kind = static_cast<PictureData>(row.integer(column + 2));
   if (kind == PictureData::Exact) return picture;
   const bool halves = kind == PictureData::Halves;
@@ -185,6 +186,7 @@ Picture Recording::picture_of(const Statement& row, int column, MatrixShape matr
   picture.values.resize(cells);
   if (!halves) {
     std::memcpy(picture.values.data(), data.data(), data.size());
+    measure_extent(picture);
     return picture;
   }
   std::vector<uint16_t> stored(1 + cells);
@@ -193,6 +195,7 @@ Picture Recording::picture_of(const Statement& row, int column, MatrixShape matr
   if (exponent < kLeastCellExponent || exponent > kGreatestCellExponent)
     damaged(fmt::format("a picture's cells are in units of 2^{}", exponent));
   widen_cells(stored.data() + 1, rows * cols, exponent, picture.values.data());
+  measure_extent(picture);
   return picture;
 }
 

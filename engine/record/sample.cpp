@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "engine/device/measure.h"
 #include "engine/io/half.h"
@@ -44,6 +46,7 @@ TensorSample make_sample(const Tensor& tensor, int ranks, int rank, const void* 
   }
   const Measured measured = measure(tensor.dtype, data, sample.matrix.rows, sample.matrix.cols,
                                     sample.picture.rows, sample.picture.cols, sample.picture.values.data());
+  measure_extent(sample.picture);
   sample.hash = measured.hash;
   sample.stats.count = count;
   sample.stats.nan_count = measured.not_finite;
@@ -64,9 +67,36 @@ TensorSample make_sample(const Tensor& tensor, int ranks, int rank, const void* 
 Picture make_picture(const Tensor& tensor, int ranks, int rank, const void* data, int rows, int cols) {
   const MatrixShape matrix = local_matrix_shape(tensor, ranks, rank);
   if (matrix.rows * matrix.cols == 0) return {};
-  Picture picture{rows, cols, std::vector<float>(static_cast<size_t>(rows) * static_cast<size_t>(cols))};
+  Picture picture{rows, cols, std::vector<float>(static_cast<size_t>(rows) * static_cast<size_t>(cols)), {}};
   block_means(tensor.dtype, data, matrix.rows, matrix.cols, rows, cols, picture.values.data());
+  measure_extent(picture);
   return picture;
+}
+
+// In lanes that are summed alike for every picture, so that it can be done several values at a time.
+void measure_extent(Picture& picture) {
+  constexpr size_t kLanes = 16;
+  std::array<double, kLanes> squares{}, count{};
+  std::array<float, kLanes> largest{};
+  const auto take = [&](size_t lane, float value) {
+    const float magnitude = std::abs(value);
+    const bool finite = magnitude <= std::numeric_limits<float>::max();
+    const float kept = finite ? magnitude : 0.0f;
+    largest[lane] = std::max(largest[lane], kept);
+    squares[lane] += static_cast<double>(kept) * static_cast<double>(kept);
+    count[lane] += finite ? 1.0 : 0.0;
+  };
+  const size_t whole = picture.values.size() / kLanes * kLanes;
+  for (size_t i = 0; i < whole; i += kLanes)
+    for (size_t lane = 0; lane < kLanes; ++lane) take(lane, picture.values[i + lane]);
+  for (size_t i = whole; i < picture.values.size(); ++i) take(i - whole, picture.values[i]);
+  PictureExtent extent;
+  for (size_t lane = 0; lane < kLanes; ++lane) {
+    extent.largest = std::max(extent.largest, static_cast<double>(largest[lane]));
+    extent.squares += squares[lane];
+    extent.finite += static_cast<int64_t>(count[lane]);
+  }
+  picture.extent = extent;
 }
 
 namespace {

@@ -16,12 +16,24 @@ inline constexpr int64_t kPictureExtent = 256;  ///< at most this many rows and 
 inline constexpr int64_t kExactElements = int64_t{1}
                                           << 20;  ///< pieces up to this size keep their exact values
 
+/// Of a picture's finite cells, what its colours are scaled by.
+struct PictureExtent {
+  double largest = 0;  ///< magnitude
+  double squares = 0;  ///< their sum
+  int64_t finite = 0;  ///< how many there are
+};
+
 /// A matrix of floats, row-major: block means of the tensor it shows.
 struct Picture {
   int rows = 0;
   int cols = 0;
   std::vector<float> values;
+  PictureExtent extent;  ///< once measure_extent() was called
 };
+
+/// Fills in `extent`. Whoever makes a picture calls it, while the cells are in a cache: who draws a whole
+/// run's pictures anew would read them all from memory for it.
+void measure_extent(Picture& picture);
 
 struct TensorStats {
   double min = 0, max = 0, mean = 0, rms = 0;

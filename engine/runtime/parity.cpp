@@ -100,10 +100,11 @@ struct DifferencePicture {
     }
   }
   Picture means() const {
-    Picture picture{rows, cols, std::vector<float>(sums.size())};
+    Picture picture{rows, cols, std::vector<float>(sums.size()), {}};
     for (size_t i = 0; i < sums.size(); ++i) {
       picture.values[i] = counts[i] ? static_cast<float>(sums[i] / static_cast<double>(counts[i])) : 0.0f;
     }
+    measure_extent(picture);
     return picture;
   }
 };

@@ -19,6 +19,7 @@ constexpr float kTexelPixels = 1.5f;  // no texel is drawn smaller
 constexpr int64_t kTile = 128;        // exact elements are uploaded in tiles of this many rows and columns
 constexpr int kPageExtent = 2048;     // pixels of a texture page in each direction
 constexpr int64_t kPageTexels = int64_t{kPageExtent} * kPageExtent;
+constexpr size_t kSparePages = 2;
 // Texels. Where the middle of a pixel falls on the edge of two texels, rounding would choose one of them by
 // the place in the page, which depends on what was drawn before: the same moment would not be the same
 // picture.
@@ -146,7 +147,8 @@ struct SamplesKeyHash {
 };
 
 // Textures live together in a few large pages, so that a panel full of heatmaps is drawn without changing the
-// texture between them. Space is taken in shelves, left to right, and given back all at once.
+// texture between them. Space is taken in shelves, left to right, and given back all at once. Some pages that
+// were given back wait for their next use: a new one is memory that the driver clears first.
 class Pages {
  public:
   struct Place {
@@ -155,8 +157,8 @@ class Pages {
   };
 
   ~Pages() {
-    clear();
-    free_retired();
+    for (const std::vector<GLuint>* all : {&pages_, &retired_, &spare_})
+      glDeleteTextures(static_cast<GLsizei>(all->size()), all->data());
   }
 
   Place add(const Picture& picture, ColourScale scale) {
@@ -169,14 +171,18 @@ class Pages {
     return place;
   }
 
-  /// Forgets everything; the textures stay until free_retired(), for a frame that is built but not yet
-  /// rendered.
+  /// Forgets everything; the textures stay as they are until free_retired(), for a frame that is built but
+  /// not yet rendered.
   void clear() {
     retired_.insert(retired_.end(), pages_.begin(), pages_.end());
     pages_.clear();
     taken_ = 0;
   }
   void free_retired() {
+    while (!retired_.empty() && spare_.size() < kSparePages) {
+      spare_.push_back(retired_.back());
+      retired_.pop_back();
+    }
     glDeleteTextures(static_cast<GLsizei>(retired_.size()), retired_.data());
     retired_.clear();
   }
@@ -201,6 +207,11 @@ class Pages {
   }
 
   void begin_page() {
+    x_ = y_ = shelf_ = 0;
+    if (!spare_.empty()) {
+      pages_.push_back(spare_.back());
+      return spare_.pop_back();
+    }
     GLuint page = 0;
     glGenTextures(1, &page);
     glBindTexture(GL_TEXTURE_2D, page);
@@ -208,10 +219,9 @@ class Pages {
     glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAG_FILTER, GL_NEAREST);
     glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA, kPageExtent, kPageExtent, 0, GL_RGBA, GL_UNSIGNED_BYTE, nullptr);
     pages_.push_back(page);
-    x_ = y_ = shelf_ = 0;
   }
 
-  std::vector<GLuint> pages_, retired_;
+  std::vector<GLuint> pages_, retired_, spare_;
   int64_t taken_ = 0;
   int x_ = 0, y_ = 0, shelf_ = 0;
 };
@@ -233,16 +243,19 @@ Picture thinned(const Picture& picture, Stride stride) {
     return picture
         .values[static_cast<size_t>(row) * static_cast<size_t>(picture.cols) + static_cast<size_t>(col)];
   };
-  for (int row = 0; row < picture.rows; row += stride.rows) {
-    for (int col = 0; col < picture.cols; col += stride.cols) {
-      float value = at(row, col);
-      for (int r = row; r < std::min(row + stride.rows, picture.rows); ++r) {
-        for (int c = col; c < std::min(col + stride.cols, picture.cols); ++c) {
-          if (std::isnan(at(r, c))) value = at(r, c);
-        }
+  const auto seen = [&](int row, int col) {
+    float value = at(row, col);
+    for (int r = row; r < std::min(row + stride.rows, picture.rows); ++r) {
+      for (int c = col; c < std::min(col + stride.cols, picture.cols); ++c) {
+        if (std::isnan(at(r, c))) value = at(r, c);
       }
-      result.values.push_back(value);
     }
+    return value;
+  };
+  const bool all_finite = picture.extent.finite == static_cast<int64_t>(picture.values.size());
+  for (int row = 0; row < picture.rows; row += stride.rows) {
+    for (int col = 0; col < picture.cols; col += stride.cols)
+      result.values.push_back(all_finite ? at(row, col) : seen(row, col));
   }
   return result;
 }
@@ -416,55 +429,16 @@ ImU32 colour_of(double value, ColourScale scale) {
   return Colouring(scale)(value);
 }
 
-namespace {
-
-/// Of a picture's finite values.
-struct Extent {
-  double largest = 0, squares = 0, count = 0;
-};
-
-/// In lanes that are summed alike for every picture, so that it can be done several values at a time: a room
-/// waits for this when a new run has made all its pictures anew.
-Extent extent_of(const Picture& picture) {
-  constexpr size_t kLanes = 16;
-  std::array<double, kLanes> squares{}, count{};
-  std::array<float, kLanes> largest{};
-  const auto take = [&](size_t lane, float value) {
-    const float magnitude = std::abs(value);
-    const bool finite = magnitude <= std::numeric_limits<float>::max();
-    const float kept = finite ? magnitude : 0.0f;
-    largest[lane] = std::max(largest[lane], kept);
-    squares[lane] += static_cast<double>(kept) * static_cast<double>(kept);
-    count[lane] += finite ? 1.0 : 0.0;
-  };
-  const size_t whole = picture.values.size() / kLanes * kLanes;
-  for (size_t i = 0; i < whole; i += kLanes)
-    for (size_t lane = 0; lane < kLanes; ++lane) take(lane, picture.values[i + lane]);
-  for (size_t i = whole; i < picture.values.size(); ++i) take(i - whole, picture.values[i]);
-  Extent extent;
-  for (size_t lane = 0; lane < kLanes; ++lane) {
-    extent.largest = std::max(extent.largest, static_cast<double>(largest[lane]));
-    extent.squares += squares[lane];
-    extent.count += count[lane];
-  }
-  return extent;
-}
-
-}  // namespace
-
 ColourScale common_scale(const std::vector<std::shared_ptr<const TensorSample>>& samples_of_all_ranks) {
-  Extent all, last;
-  const TensorSample* before = nullptr;
+  PictureExtent all;
   for (const auto& sample : samples_of_all_ranks) {
     if (!sample) continue;
-    // What all ranks hold alike is one sample.
-    if (sample.get() != before) last = extent_of(sample->picture);
-    before = sample.get();
-    all.largest = std::max(all.largest, last.largest);
-    all.squares += last.squares;
-    all.count += last.count;
+    const PictureExtent& extent = sample->picture.extent;
+    all.largest = std::max(all.largest, extent.largest);
+    all.squares += extent.squares;
+    all.finite += extent.finite;
   }
-  const double rms = all.count > 0 ? std::sqrt(all.squares / all.count) : 0;
+  const double rms = all.finite > 0 ? std::sqrt(all.squares / static_cast<double>(all.finite)) : 0;
   const double limit = std::min(all.largest, 3 * rms);
   return {ColourMap::Signed, limit > 0 ? limit : 1};
 }

@@ -2,6 +2,7 @@
 #include "ui/widgets/whole_picture.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace shardlens::ui {
 namespace {
@@ -16,20 +17,29 @@ int64_t middle_of(int64_t cell, int64_t cells, int64_t extent) {
   return (2 * cell + 1) * extent / (2 * cells);
 }
 
+/// Which of a piece's own cells each cell of the whole shows in one direction; -1 outside the piece.
+std::vector<int64_t> own_cells(int64_t cells, int64_t extent, Range piece, int64_t local_begin,
+                               int64_t own_extent, int64_t own_cells) {
+  std::vector<int64_t> own(static_cast<size_t>(cells), -1);
+  for (int64_t cell = 0; cell < cells; ++cell) {
+    const int64_t element = middle_of(cell, cells, extent);
+    if (element >= piece.begin && element < piece.end)
+      own[static_cast<size_t>(cell)] = cell_of(local_begin + element - piece.begin, own_extent, own_cells);
+  }
+  return own;
+}
+
 void add_piece(Picture& whole, MatrixShape full, const TensorSample& sample, const Placement& piece) {
   const Picture& own = sample.picture;
-  for (int64_t row = 0; row < whole.rows; ++row) {
-    const int64_t element_row = middle_of(row, whole.rows, full.rows);
-    if (element_row < piece.rows.begin || element_row >= piece.rows.end) continue;
-    const int64_t own_row =
-        cell_of(piece.local_rows.begin + element_row - piece.rows.begin, sample.matrix.rows, own.rows);
-    for (int64_t col = 0; col < whole.cols; ++col) {
-      const int64_t element_col = middle_of(col, whole.cols, full.cols);
-      if (element_col < piece.cols.begin || element_col >= piece.cols.end) continue;
-      const int64_t own_col =
-          cell_of(piece.local_cols.begin + element_col - piece.cols.begin, sample.matrix.cols, own.cols);
-      whole.values[static_cast<size_t>(row * whole.cols + col)] +=
-          own.values[static_cast<size_t>(own_row * own.cols + own_col)];
+  const std::vector<int64_t> rows =
+      own_cells(whole.rows, full.rows, piece.rows, piece.local_rows.begin, sample.matrix.rows, own.rows);
+  const std::vector<int64_t> cols =
+      own_cells(whole.cols, full.cols, piece.cols, piece.local_cols.begin, sample.matrix.cols, own.cols);
+  float* cell = whole.values.data();
+  for (const int64_t row : rows) {
+    for (const int64_t col : cols) {
+      if (row >= 0 && col >= 0) *cell += own.values[static_cast<size_t>(row * own.cols + col)];
+      ++cell;
     }
   }
 }
@@ -56,6 +66,7 @@ Picture whole_picture(const Tensor& tensor, const RankSamples& samples) {
     if (sample.picture.values.empty()) continue;
     for (const Placement& piece : placements(tensor, ranks, rank)) add_piece(whole, full, sample, piece);
   }
+  measure_extent(whole);
   return whole;
 }
 

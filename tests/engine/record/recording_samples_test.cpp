@@ -250,7 +250,12 @@ TEST_F(RecordingSamplesTest, PicturesOfTheVersionBeforeAreRead) {
   for (size_t rank = 0; rank < now.size(); ++rank)
     for (size_t tensor = 0; tensor < now[rank].size(); ++tensor) {
       if (!now[rank][tensor]) continue;
-      EXPECT_EQ(then[rank][tensor]->picture.values, now[rank][tensor]->picture.values);
+      const Picture& picture = now[rank][tensor]->picture;
+      EXPECT_EQ(then[rank][tensor]->picture.values, picture.values);
+      const int64_t finite = std::count_if(picture.values.begin(), picture.values.end(),
+                                           [](float cell) { return std::isfinite(cell); });
+      EXPECT_EQ(picture.extent.finite, finite);
+      EXPECT_EQ(then[rank][tensor]->picture.extent.finite, finite);
       compared += now[rank][tensor]->exact.empty();
     }
   EXPECT_GT(compared, 10);

@@ -40,6 +40,19 @@ TEST(Sample, PicturesAreBlockMeansOfAtMost256Cells) {
   EXPECT_TRUE(sample.has_exact());
 }
 
+TEST(Sample, APicturesExtentIsThatOfItsFiniteCells) {
+  std::vector<float> values(static_cast<size_t>(5 * 7), 0.5f);  // whole groups of lanes, and a rest
+  values[3] = std::numeric_limits<float>::quiet_NaN();
+  values[19] = std::numeric_limits<float>::infinity();
+  values[34] = -12;
+  const PictureExtent extent = make_sample(matrix(5, 7), 1, 0, values.data()).picture.extent;
+  EXPECT_EQ(extent.largest, 12);
+  EXPECT_EQ(extent.squares, 32 * 0.25 + 144);
+  EXPECT_EQ(extent.finite, 33);
+  const PictureExtent cells = make_picture(matrix(5, 7), 1, 0, values.data(), 1, 7).extent;
+  EXPECT_EQ(cells.largest, std::abs((4 * 0.5 - 12) / 5));
+}
+
 TEST(Sample, ExactValuesUpToAMebiElement) {
   std::vector<float> values(static_cast<size_t>(kExactElements) + 1024, 1.0f);
   EXPECT_TRUE(make_sample(matrix(1024, 1024), 1, 0, values.data()).has_exact());

@@ -30,7 +30,8 @@ Channels channels(ImU32 colour) {
 std::shared_ptr<TensorSample> sample(int rows, int cols, std::vector<float> values) {
   auto result = std::make_shared<TensorSample>();
   result->matrix = {rows, cols};
-  result->picture = {rows, cols, std::move(values)};
+  result->picture = {rows, cols, std::move(values), {}};
+  measure_extent(result->picture);
   return result;
 }
 
@@ -118,7 +119,7 @@ TEST(Stride, KeepsTexelsAtTheSizeAsked) {
 }
 
 TEST(Thinned, KeepsValuesAsTheyAre) {
-  const Picture picture{2, 5, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}};
+  const Picture picture{2, 5, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, {}};
   const Picture thin = thinned(picture, {2, 2});
   EXPECT_EQ(thin.rows, 1);
   EXPECT_EQ(thin.cols, 3);
@@ -126,12 +127,15 @@ TEST(Thinned, KeepsValuesAsTheyAre) {
 }
 
 TEST(Thinned, NeverLosesANotANumber) {
-  Picture picture{8, 8, std::vector<float>(64, 1.0f)};
+  Picture picture{8, 8, std::vector<float>(64, 1.0f), {}};
   picture.values[63] = kNan;
-  const Picture thin = thinned(picture, {8, 4});
-  ASSERT_EQ(thin.values.size(), 2u);
-  EXPECT_EQ(thin.values[0], 1.0f);
-  EXPECT_TRUE(std::isnan(thin.values[1]));
+  for (const bool measured : {false, true}) {
+    if (measured) measure_extent(picture);
+    const Picture thin = thinned(picture, {8, 4});
+    ASSERT_EQ(thin.values.size(), 2u);
+    EXPECT_EQ(thin.values[0], 1.0f);
+    EXPECT_TRUE(std::isnan(thin.values[1]));
+  }
 }
 
 class HeatmapTextures : public testing::Test {
@@ -234,10 +238,14 @@ TEST_F(HeatmapTextures, APictureIsTheSameWhereverItLiesInItsPage) {
   }
 }
 
-TEST_F(HeatmapTextures, PagesDoNotGrowWithEveryRun) {
+TEST_F(HeatmapTextures, PagesDoNotGrowWithEveryRunAndShowTheNewest) {
   for (int run = 0; run < 400; ++run) {
-    const auto shown = sample(256, 256, std::vector<float>(256 * 256, 0.5f));
-    frame([&](ImDrawList* list) { heatmaps.draw(list, {0, 0}, {400, 400}, shown, shown->picture, {}); });
+    const float value = static_cast<float>(run % 7 - 3) / 3;
+    const auto shown = sample(256, 256, std::vector<float>(256 * 256, value));
+    const Image image = frame([&](ImDrawList* list) {
+      heatmaps.draw(list, {0, 0}, {400, 400}, shown, shown->picture, {});
+    });
+    ASSERT_EQ(colour_at(image, 100, 100), colour_of(value, {})) << run;
   }
   EXPECT_LE(heatmaps.pages(), 3u);
 }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ui/panels/inspector/inspector.h"
 #include "ui/panels/tensor_words.h"
@@ -396,9 +397,9 @@ void draw_against_serial(const Context& context, const Subject& subject, Pen& pe
   draw_text(pen.list, {pen.x, pen.y}, title, against_serial_title(subject));
   double largest = 0;
   if (compared) {
-    for (const float value : subject.parity->difference.values) {
-      largest = std::max(largest, std::abs(static_cast<double>(value)));
-    }
+    const Picture& difference = subject.parity->difference;
+    const bool all_finite = difference.extent.finite == static_cast<int64_t>(difference.values.size());
+    largest = all_finite ? difference.extent.largest : std::numeric_limits<double>::infinity();
   }
   const float right = pen.x + width + gap;
   const bool never = !compared && subject.result && !subject.result->not_compared.empty();

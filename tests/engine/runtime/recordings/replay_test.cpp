@@ -232,6 +232,7 @@ TEST_F(ReplayTest, ThePicturesOfWhatIsLookedAtAreTheNewestThereAre) {
   EXPECT_LE(small.picture.rows, 32);
   EXPECT_LT(small.picture.values.size(), full.values.size());
   EXPECT_EQ(small.picture.values.front(), full.values.front());
+  EXPECT_EQ(small.picture.extent.finite, static_cast<int64_t>(small.picture.values.size()));
   EXPECT_EQ(small.stats.max, 3);
 }
 
