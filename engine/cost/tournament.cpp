@@ -215,7 +215,7 @@ std::string words_of(const Split& split) {
     same.name = named.name;
     if (same == named) return named.name;
   }
-  return fmt::format("qkv {}, proj {}, fc {}, proj {}, embedding {}, norm {}, loss {}",
+  return fmt::format("qkv {}, attn.proj {}, fc {}, mlp.proj {}, embedding {}, norm {}, loss {}",
                      to_string(split.attn_qkv), to_string(split.attn_proj), to_string(split.mlp_fc),
                      to_string(split.mlp_proj), to_string(split.embedding), to_string(split.norm),
                      to_string(split.loss));

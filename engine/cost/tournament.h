@@ -33,7 +33,7 @@ struct Tournament {
 /// Every combination of cuts: of the four matrices, of the embedding and of the loss.
 std::vector<Split> all_splits();
 
-/// "qkv column, proj row, fc column, proj row, embedding vocab, loss fused", or a named split's name.
+/// "qkv column, attn.proj row, fc column, mlp.proj row, embedding vocab, …", or a named split's name.
 std::string words_of(const Split& split);
 
 /// T x D = `ranks` for a training step of `settings` (its T, D and split do not matter), ranked on `hardware`

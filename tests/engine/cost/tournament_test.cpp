@@ -1,7 +1,7 @@
 // Every split and T x D, each with the cost its own plan has.
 #include "engine/cost/tournament.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <algorithm>
 #include <set>
@@ -42,6 +42,13 @@ TEST(Tournament, EverySplitEntersOnce) {
 }
 
 // Put together from pieces, an entrant costs what its own plan costs.
+TEST(Tournament, ASplitWithoutANameIsToldByItsCuts) {
+  Split split;
+  split.attn_proj = Cut::Replicated;
+  EXPECT_THAT(words_of(split), ::testing::HasSubstr("attn.proj replicated"));
+  EXPECT_THAT(words_of(split), ::testing::HasSubstr("mlp.proj row"));
+}
+
 TEST(Tournament, EntrantsCostWhatTheirPlansCost) {
   const Hardware& hardware = find_hardware("v100-32gb");
   for (const int ranks : {3, 4}) {
