@@ -28,4 +28,8 @@ Stretch panned(Stretch shown, double share, Stretch all);
 /// makes them at most `most`.
 std::vector<double> round_ticks(Stretch shown, int most);
 
+/// The same and the next one at either end that is not a tick: the first and the last bound an axis that
+/// holds all of `shown`.
+std::vector<double> bounding_ticks(Stretch shown, int most);
+
 }  // namespace shardlens::ui

@@ -61,7 +61,19 @@ TEST(Ticks, AreNeverTooManyNorFarTooFew) {
   }
 }
 
+TEST(Ticks, ThatBoundAnAxisHoldAllOfItAndStayFew) {
+  EXPECT_EQ(bounding_ticks({0, 8}, 8).size(), 9u) << "0 to 8: none beyond what is a tick already";
+  for (double size = 1e-7; size < 1e4; size *= 1.37) {
+    const Stretch shown{size * 0.377, size * 1.377};
+    const std::vector<double> ticks = bounding_ticks(shown, 8);
+    EXPECT_LE(ticks.size(), 10u) << size;
+    EXPECT_LE(ticks.front(), shown.begin * (1 + 1e-5));
+    EXPECT_GE(ticks.back(), shown.end * (1 - 1e-5));
+  }
+}
+
 TEST(Ticks, OfNothingAreNone) {
+  EXPECT_TRUE(bounding_ticks({1, 1}, 5).empty());
   EXPECT_TRUE(round_ticks({1, 1}, 5).empty());
   EXPECT_TRUE(round_ticks({0, 1}, 0).empty());
 }

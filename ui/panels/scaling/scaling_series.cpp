@@ -10,10 +10,12 @@
 #include "ui/panels/scaling/scaling_parts.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/sentence.h"
+#include "ui/widgets/stretch.h"
 
 namespace shardlens::ui {
 namespace {
 
+constexpr int kMostTicks = 8;  ///< about; a busy machine measures what it likes
 constexpr std::array<Source, 3> kSources{Source::Paper, Source::Model, Source::Here};
 
 std::vector<double> powers_of_two(double from, double to) {
@@ -38,7 +40,7 @@ Chart axes_of(ScalingPage page, const std::vector<ScalingCurve>& curves) {
   chart.x_text = [](double x) { return fmt::format("{:g}", x); };
   if (page == ScalingPage::Strong) {
     chart.x_ticks = powers_of_two(1, most_x);
-    for (double y = 0; y <= std::max(8.0, std::ceil(high)); y += 2) chart.y_ticks.push_back(y);
+    chart.y_ticks = bounding_ticks({0, std::max(8.0, high)}, kMostTicks);
     chart.y_text = [](double y) { return fmt::format("{:g} ×", y); };
     chart.x_title = "ranks, T";
     return chart;
@@ -46,7 +48,7 @@ Chart axes_of(ScalingPage page, const std::vector<ScalingCurve>& curves) {
   chart.x_ticks = page == ScalingPage::Heads && !places.empty()
                       ? std::vector<double>(places.begin(), places.end())
                       : powers_of_two(1, most_x);
-  for (double y = std::floor(10 * (low - 0.1)) / 10; y < high + 0.15; y += 0.1) chart.y_ticks.push_back(y);
+  chart.y_ticks = bounding_ticks({low - 0.05, high + 0.05}, kMostTicks);
   chart.y_text = [](double y) { return fmt::format("{:.0f} %", 100 * y); };
   chart.x_title = page == ScalingPage::Heads ? "attention heads" : "ranks, T × D";
   return chart;
