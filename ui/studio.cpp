@@ -302,9 +302,10 @@ void Studio::send_commands() {
       [](const BreakCommand& command) { return std::holds_alternative<break_command::Start>(command); });
   const bool compares = std::any_of(comparison_outbox_.begin(), comparison_outbox_.end(), measures);
   const bool computing = trains || breaks || std::any_of(outbox_.begin(), outbox_.end(), computes);
-  if (scaled_->measures() && (computing || compares))
-    scaling_.send(scaling_command::Stop{
-        "A run began, and two at once would share the cores: the measurement was given up."});
+  if (scaled_->measures() && (computing || compares)) {
+    view_.said = "A run began, and two at once would share the cores: the measurement was given up.";
+    scaling_.send(scaling_command::Stop{view_.said});
+  }
   if (compared_->measuring && computing) comparison_.send(comparison_command::Stop{});
   if (differing_->running && (computing || compares)) diff_.send(diff_command::Stop{});
   for (DiffCommand& command : diff_outbox_) diff_.send(std::move(command));

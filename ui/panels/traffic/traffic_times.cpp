@@ -133,34 +133,58 @@ void draw_times(const Context& context, const Axis& axis, float middle, const Ti
               Align::Right);
 }
 
-/// Whole, kind by kind, and waiting. Returns the height.
-float draw_totals(const Context& context, const Axis& axis, const std::vector<TimeRow>& rows,
-                  const TimeComparison& times, ImVec2 at) {
-  const Type type(context);
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const float row = context.px(24);
-  float y = at.y;
-  const auto line = [&](const std::string& name, const Times& sums, ImU32 colour, bool bold) {
-    const TextStyle& style = bold ? type.strong : type.body;
-    draw_text(list, {at.x + context.px(14), y + (row - style.size) / 2}, style,
-              fitted(style, name, axis.left - at.x - context.px(22)));
-    fill_rect(list, {at.x, y + context.px(6)}, {at.x + context.px(6), y + row - context.px(6)}, colour,
-              context.px(1));
-    draw_times(context, axis, y + row / 2, sums, colour, true);
-    y += row;
-  };
+struct Sum {
+  std::string name;
+  Times times;
+  ImU32 colour;
+};
+
+/// Whole, kind by kind, and waiting.
+std::vector<Sum> sums_of(const Context& context, const std::vector<TimeRow>& rows,
+                         const TimeComparison& times) {
   const double beside = context.beside != nullptr ? context.beside->result->times->measured_seconds : 0;
-  line("the whole pass", {times.predicted_seconds, times.measured_seconds, beside}, context.theme.text, true);
+  std::vector<Sum> sums{
+      {"the whole pass", {times.predicted_seconds, times.measured_seconds, beside}, context.theme.text}};
   double waited = 0;
   for (const TimeKind kind : kTimeKinds) {
     const TimeTotal sum = total(rows, kind);
     if (sum.steps == 0) continue;
-    line(to_string(kind), {sum.predicted_seconds, sum.measured_seconds, sum.beside_seconds},
-         kind_colour(context.theme, kind), false);
+    sums.push_back({to_string(kind),
+                    {sum.predicted_seconds, sum.measured_seconds, sum.beside_seconds},
+                    kind_colour(context.theme, kind)});
     waited += sum.waited_seconds;
   }
-  if (waited > 0) line("waiting for the last rank", {0, waited, 0}, context.theme.faint, false);
+  if (waited > 0) sums.push_back({"waiting for the last rank", {0, waited, 0}, context.theme.faint});
+  return sums;
+}
+
+/// Returns the height.
+float draw_sums(const Context& context, const Axis& axis, const std::vector<Sum>& sums, ImVec2 at) {
+  const Type type(context);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float row = context.px(24);
+  float y = at.y;
+  for (const Sum& sum : sums) {
+    const TextStyle& style = &sum == &sums.front() ? type.strong : type.body;
+    draw_text(list, {at.x + context.px(14), y + (row - style.size) / 2}, style,
+              fitted(style, sum.name, axis.left - at.x - context.px(22)));
+    fill_rect(list, {at.x, y + context.px(6)}, {at.x + context.px(6), y + row - context.px(6)}, sum.colour,
+              context.px(1));
+    draw_times(context, axis, y + row / 2, sum.times, sum.colour, true);
+    y += row;
+  }
   return y - at.y;
+}
+
+TextTable copied(const std::vector<Sum>& sums, const std::string& how, bool has_beside) {
+  const auto cell = [](double seconds) { return seconds > 0 ? format_seconds(seconds) : std::string(); };
+  TextTable table{{{"time of"}, {"predicted", Align::Right}, {how, Align::Right}}, {}};
+  if (has_beside) table.columns.push_back({"measured here", Align::Right});
+  for (const Sum& sum : sums) {
+    table.rows.push_back({sum.name, cell(sum.times.predicted), cell(sum.times.measured)});
+    if (has_beside) table.rows.back().push_back(cell(sum.times.beside));
+  }
+  return table;
 }
 
 /// A row a step; a click selects it. Returns the height.
@@ -236,7 +260,6 @@ std::string remark(const Context& context, const Settings& settings) {
   if (hardware.flops(settings.dtype) <= 0)
     return fmt::format("This machine is calibrated in another dtype than {}: the button measures it anew.",
                        to_string(settings.dtype));
-  if (!context.scaling.message.empty()) return as_sentence(context.scaling.message);
   return {};
 }
 
@@ -273,6 +296,8 @@ float draw_calibration(const Context& context, const Settings& settings, ImVec2 
   const ImVec2 right{at.x + width, at.y};
   float taken = 0;
   std::string words = remark(context, settings);
+  if (!scaling.message.empty() && !context.replay.is_open())  // why the last measurement ended early
+    words = as_sentence(scaling.message) + (words.empty() ? "" : " " + words);
   if (scaling.measures()) {
     words = fmt::format("{} ({})", as_sentence(scaling.activity), format_percent(scaling.share));
     taken = command_button_at(context, "scaling.stop", "Stop", ButtonLook::Plain, right);
@@ -340,7 +365,12 @@ void draw_traffic_times(const Context& context, float reserve) {
     const float top = y;
     const float steps = context.px(21) * static_cast<float>(rows.size());
     draw_axis(context, axis, top, top + context.px(24 * 6 + 34) + steps);
-    y += draw_totals(context, axis, all, *result->times, {at.x, y}) + context.px(12);
+    const std::vector<Sum> sums = sums_of(context, all, *result->times);
+    const float sums_top = y;
+    y += draw_sums(context, axis, sums, {at.x, y});
+    copyable_table("sums", {at.x, sums_top}, {at.x + width, y},
+                   [&] { return copied(sums, how_known(snapshot), axis.has_beside); });
+    y += context.px(12);
     draw_text(ImGui::GetWindowDrawList(), {at.x, y}, Type(context).strong,
               whole ? fmt::format("The steps outside the layers and in layer {}", layer) : "Step by step");
     y += context.px(24);
@@ -348,6 +378,10 @@ void draw_traffic_times(const Context& context, float reserve) {
     y += draw_steps(context, axis, rows, {at.x, y}, width);
     copyable_table("times", {at.x, steps_top}, {at.x + width, y},
                    [&] { return copied(rows, how_known(snapshot), axis.has_beside); });
+  } else {
+    y -= context.px(12);  // no axis stands here, whose figures want room above them
+    y += draw_wrapped(ImGui::GetWindowDrawList(), {at.x, y}, Type(context).body, why_not_timed(snapshot),
+                      width);
   }
   ImGui::SetCursorScreenPos(at);
   ImGui::Dummy({width, y + context.px(8) - at.y});

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "engine/runtime/step_times.h"
+#include "ui/veil.h"
 
 namespace shardlens::ui {
 
@@ -62,6 +63,14 @@ std::vector<TimeRow> time_rows(const Plan& plan, const Result& result, const Res
     rows.push_back(std::move(row));
   }
   return rows;
+}
+
+std::string why_not_timed(const Snapshot& snapshot) {
+  if (const std::string why = notice(snapshot); !why.empty()) return why;
+  const bool goes_on = snapshot.state == RunState::Planning || snapshot.state == RunState::Running ||
+                       !snapshot.activity.empty();
+  return goes_on ? "Every step is timed once all have run."
+                 : "Every step is timed once all have run: press Run.";
 }
 
 std::vector<TimeRow> times_of_one_layer(const std::vector<TimeRow>& rows, int layer) {

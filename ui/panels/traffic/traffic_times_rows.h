@@ -33,6 +33,9 @@ struct TimeRow {
 /// same Program, or null.
 std::vector<TimeRow> time_rows(const Plan& plan, const Result& result, const Result* beside = nullptr);
 
+/// Where no step of the wanted plan is timed: what goes on or stands in the way, and what to do.
+std::string why_not_timed(const Snapshot& snapshot);
+
 /// Those outside the layers and in layer `layer`; all where there are no layers.
 std::vector<TimeRow> times_of_one_layer(const std::vector<TimeRow>& rows, int layer);
 

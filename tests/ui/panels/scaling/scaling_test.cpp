@@ -8,6 +8,7 @@
 #include "engine/config/hardware_file.h"
 #include "engine/runtime/step_times.h"
 #include "tests/ui/studio_harness.h"
+#include "ui/panels/traffic/traffic_times_rows.h"
 
 namespace shardlens::ui {
 namespace {
@@ -99,7 +100,11 @@ TEST(ScalingTab, ARunThatBeginsGivesTheMeasurementUp) {
   large.seq = 512;
   harness.studio().scaling().send(scaling_command::Measure{large});
   while (!harness.studio().scaling().snapshot()->measures()) usleep(1000);
-  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_2); });
+  harness.perform([](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiKey_2);
+    person.Yield(4);
+    EXPECT_TRUE(person.ItemExists("//Message/Close")) << "it is said wherever one looks";
+  });
   harness.studio().scaling().wait_until_idle(kTimeoutSeconds);
   EXPECT_THAT(harness.studio().scaling().snapshot()->message, HasSubstr("share the cores"));
 }
@@ -130,6 +135,40 @@ TEST_F(Times, StandBesideEachOtherAndAClickSelectsTheStep) {
   });
   EXPECT_TRUE(harness.view().traffic_times);
   EXPECT_EQ(harness.view().selected_step, step);
+}
+
+TEST_F(Times, BothTablesAreCopiedFromUnderTheMouse) {
+  StudioHarness harness;
+  harness.view().traffic_times = true;
+  open(harness, Tab::Traffic);
+  const StepId step = harness.snapshot().plan->program.steps.front().id;
+  std::string sums, steps;
+  harness.perform([&](ImGuiTestContext& person) {
+    const auto copied_at = [&](ImVec2 place) {
+      person.MouseMoveToPos(place);
+      person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_C);
+      return std::string(ImGui::GetClipboardText());
+    };
+    const ImRect row = person.ItemInfo(("//Traffic/times/step " + std::to_string(step)).c_str()).RectFull;
+    steps = copied_at(row.GetCenter());
+    sums = copied_at({row.GetCenter().x, row.Min.y - 3 * row.GetHeight()});  // above the steps' headline
+  });
+  EXPECT_THAT(steps, HasSubstr("ln1"));
+  EXPECT_THAT(sums, HasSubstr("the whole pass"));
+  EXPECT_THAT(sums, HasSubstr("matrix products"));
+}
+
+TEST_F(Times, ThatAreNotThereSayWhy) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/T = 5"); });
+  harness.wait_until_at_rest();
+  ASSERT_TRUE(harness.snapshot().stale());
+  EXPECT_THAT(why_not_timed(harness.snapshot()), HasSubstr("Out of date: this is T = 4"));
+  Snapshot planned = harness.snapshot();
+  planned.result = nullptr;
+  planned.state = RunState::Paused;
+  EXPECT_THAT(why_not_timed(planned), HasSubstr("press Run"));
 }
 
 TEST_F(Times, ACalibrationMadeHereIsStoredAndSeenAtOnce) {
