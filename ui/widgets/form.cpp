@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 #include <icons_font_awesome_4.h>
-#include <imgui.h>
+#include <imgui_internal.h>
 #include <misc/cpp/imgui_stdlib.h>
 
 #include <algorithm>
@@ -45,18 +45,20 @@ void draw_value_with_caret(const Context& context, ImVec2 right_middle, const st
             fitted(style, text, room), Align::Right);
 }
 
-/// The list behind a choice that was just clicked. Returns the index chosen.
-int choose_from(const Context& context, const char* popup, const std::string& current,
+/// The list behind a choice that was clicked: below it, or above where there is no room, never over it.
+/// Returns the index chosen.
+int choose_from(const Context& context, const char* popup, const ImRect& choice, const std::string& current,
                 const std::vector<std::string>& options) {
   int chosen = -1;
-  if (!ImGui::BeginPopup(popup)) return chosen;
+  constexpr ImGuiComboFlags kFlags = ImGuiComboFlags_HeightLargest | ImGuiComboFlags_PopupAlignLeft;
+  if (!ImGui::BeginComboPopup(ImGui::GetID(popup), choice, kFlags)) return chosen;
   // Lines far enough apart to be hit; the form's own rows have no space between them.
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(context.px(8), context.px(8)));
   for (size_t i = 0; i < options.size(); ++i) {
     if (ImGui::Selectable(options[i].c_str(), options[i] == current)) chosen = static_cast<int>(i);
   }
   ImGui::PopStyleVar();
-  ImGui::EndPopup();
+  ImGui::EndCombo();
   return chosen;
 }
 
@@ -139,7 +141,7 @@ int option_row(const Context& context, const char* label, const std::string& cur
   if (hovered && meaning != nullptr) ImGui::SetTooltip("%s", meaning);
   const float room = width - text_width(label_style(context), label) - caret_width(context) - context.px(12);
   draw_value_with_caret(context, {at.x + width, at.y + row / 2}, current, hovered, room);
-  const int chosen = choose_from(context, "options", current, options);
+  const int chosen = choose_from(context, "options", {at, {at.x + width, at.y + row}}, current, options);
   ImGui::PopID();
   ImGui::SetCursorScreenPos({at.x, at.y + row});
   ImGui::Dummy({0, 0});
@@ -151,10 +153,11 @@ int option_at(const Context& context, const char* id, ImVec2 right_middle, const
   const float height = context.px(kRow);
   const float width = text_width(value_style(context), current) + caret_width(context) + context.px(8);
   ImGui::PushID(id);
-  ImGui::SetCursorScreenPos({right_middle.x - width, right_middle.y - height / 2});
+  const ImVec2 at{right_middle.x - width, right_middle.y - height / 2};
+  ImGui::SetCursorScreenPos(at);
   if (ImGui::InvisibleButton("choice", {width, height})) ImGui::OpenPopup("options");
   draw_value_with_caret(context, right_middle, current, ImGui::IsItemHovered(), width);
-  const int chosen = choose_from(context, "options", current, options);
+  const int chosen = choose_from(context, "options", {at, {right_middle.x, at.y + height}}, current, options);
   ImGui::PopID();
   return chosen;
 }

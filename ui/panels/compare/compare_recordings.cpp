@@ -1,7 +1,7 @@
 // Two recordings, or one and the same run made here: which two, and where did they part?
 #include <fmt/format.h>
 #include <icons_font_awesome_4.h>
-#include <imgui.h>
+#include <imgui_internal.h>
 
 #include <algorithm>
 #include <array>
@@ -98,13 +98,13 @@ void draw_slot(const Context& context, bool is_b, ImVec2 min, ImVec2 size) {
   const bool hovered = ImGui::IsItemHovered();
   tooltip(context, path.empty() || here ? "Another recording" : path);
   ImGui::SetNextWindowSizeConstraints({size.x * 0.6f, 0}, {FLT_MAX, context.px(520)});
-  if (ImGui::BeginPopup("choices")) {
+  const ImVec2 max{min.x + size.x, min.y + size.y};
+  if (ImGui::BeginComboPopup(ImGui::GetID("choices"), {min, max}, ImGuiComboFlags_None)) {
     draw_choices(context, is_b);
-    ImGui::EndPopup();
+    ImGui::EndCombo();
   }
   ImGui::PopID();
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const ImVec2 max{min.x + size.x, min.y + size.y};
   fill_rect(list, min, max, theme.card, context.px(6));
   outline_rect(list, min, max, hovered ? theme.forward : theme.line, context.px(6),
                std::max(1.0f, context.px(1)));

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <imgui_internal.h>
 
 #include <algorithm>
 
@@ -64,6 +65,24 @@ TEST(Setup, EscapeClosesAMenuAndChangesNothing) {
   EXPECT_TRUE(open);
   EXPECT_TRUE(closed);
   EXPECT_EQ(settled(harness), before);
+}
+
+TEST(Setup, AListLiesBesideItsRowWhole) {
+  for (const PixelSize size : {PixelSize{1280, 720}, PixelSize{1920, 1080}}) {
+    StudioHarness harness(size);
+    settled(harness);
+    harness.perform([&](ImGuiTestContext& person) {
+      for (const char* row : {"//Setup/Model/choice", "//Setup/dtype/choice", "//Setup/Hardware/choice",
+                              "//Setup/mlp.fc/cut/choice"}) {
+        person.ItemClick(row);
+        person.Yield(3);  // its size is known a frame after it opened
+        const ImRect list = ImGui::GetCurrentContext()->OpenPopupStack.back().Window->Rect();
+        EXPECT_FALSE(list.Overlaps(person.ItemInfo(row).RectFull)) << row;
+        EXPECT_TRUE(ImRect({0, 0}, ImGui::GetMainViewport()->Size).Contains(list)) << row;
+        person.KeyPress(ImGuiKey_Escape);
+      }
+    });
+  }
 }
 
 TEST(Setup, AnImpossibleDegreeSaysWhyAndOneClickHelps) {
