@@ -22,6 +22,12 @@ bool belongs_to(const Step& step, TensorId tensor) {
   return has(step.inputs) || has(step.outputs);
 }
 
+/// Of a recording that is played again the values of a whole pass are there at once: those of a step that it
+/// has not come to yet are kept back, as the Stage does.
+bool is_ahead(const Snapshot& snapshot, StepId step) {
+  return step >= 0 && !shows_stale(snapshot) && static_cast<size_t>(step) >= snapshot.position;
+}
+
 /// What is selected, in the plan that is on the screen.
 Subject subject_of(const Context& context) {
   const Snapshot& snapshot = context.snapshot;
@@ -44,7 +50,7 @@ Subject subject_of(const Context& context) {
   subject.tensor_id = tensor;
   if (tensor == kNoTensor) return subject;
   subject.samples.resize(static_cast<size_t>(subject.ranks()));
-  if (!subject.result) return subject;
+  if (!subject.result || is_ahead(snapshot, producer_of(program, tensor))) return subject;
   const size_t id = static_cast<size_t>(tensor);
   for (size_t rank = 0; rank < subject.samples.size() && rank < subject.result->samples.size(); ++rank) {
     if (id < subject.result->samples[rank].size()) subject.samples[rank] = subject.result->samples[rank][id];

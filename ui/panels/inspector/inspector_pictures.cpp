@@ -221,8 +221,6 @@ float draw_caption(const Context& context, const Subject& subject, int rank, ImV
     const float room = width - name_width - context.px(6);
     if (text_width(value, full_text) <= room) {
       draw_text(list, {at.x + width, line}, value, full_text, Align::Right);
-    } else if (text_width(value, number) <= room) {
-      draw_text(list, {at.x + width, line}, value, number, Align::Right);
     } else {
       line += name.size + context.px(2);
       draw_text(list, {at.x, line}, value, text_width(value, full_text) <= width ? full_text : number);

@@ -33,7 +33,9 @@ class ReplayTab : public TestFolder {
   std::string record(const std::string& name = "run.shardlens") {
     const std::shared_ptr<const Plan> plan = make_plan(testing::small_model(2));
     Executor executor(plan);
-    Recorder recorder(path(name), "train", *plan, executor.communicator());
+    Recorder recorder(path(name), "train", *plan, executor.communicator(), {},
+                      {.taken = PictureOptions::Taken::All, .extent = 64});
+    executor.observe({recorder.pictures()});
     for (int64_t pass = 0; pass < kPasses; ++pass) {
       executor.next_pass();
       executor.start(executor.steps());
@@ -151,6 +153,29 @@ TEST_F(ReplayTab, StepsAreWalkedThroughAsInARun) {
   EXPECT_EQ(harness.view().selected_step, 2);
   EXPECT_EQ(harness.snapshot().position, 3u);
   EXPECT_EQ(harness.snapshot().state, RunState::Paused);
+}
+
+TEST_F(ReplayTab, TheInspectorShowsNoValuesOfAStepThatIsStillToCome) {
+  StudioHarness harness;
+  ASSERT_TRUE(open(harness, record()));
+  harness.perform([](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiKey_Home);
+    person.KeyPress(ImGuiKey_RightArrow);
+  });
+  settle(harness);
+  ASSERT_EQ(harness.snapshot().position, 2u);
+  const Program& program = harness.snapshot().plan->program;
+  const auto zooms = [&](StepId step) {  // only what has values can be looked into
+    select_step(harness.view(), program, step);
+    settle(harness);
+    harness.perform([](ImGuiTestContext& person) {
+      person.MouseMove("//Inspector/picture of rank 0");
+      person.MouseWheelY(6);
+    });
+    return harness.view().inspector.rows.size() > 0;
+  };
+  EXPECT_TRUE(zooms(1));
+  EXPECT_FALSE(zooms(4));
 }
 
 TEST_F(ReplayTab, SpacePlaysByTheClockAndTheSelectionFollows) {
