@@ -65,12 +65,16 @@ void add_scaling_commands(std::vector<UiCommand>& table) {
 // The letters of the Run commands, with Shift: the same acts on many steps instead of one.
 void add_train_commands(std::vector<UiCommand>& table) {
   const auto add = adder(table, CommandGroup::Train);
-  add("train.start", "Start training", "Train what the Train tab says, from the first step",
-      {ImGuiMod_Shift | ImGuiKey_R}, [](const Context& c) {
+  add(
+      "train.start", "Start training", "Train what the Train tab says, from the first step",
+      {ImGuiMod_Shift | ImGuiKey_R},
+      [](const Context& c) {
         show_tab(c, Tab::Train);
         c.view.train.show_run();
         c.send(c.view.train.wish());
-      });
+      },
+      // What begins already is not begun anew by the second half of a double click.
+      [](const Context& c) { return c.train.state != TrainState::Preparing; });
   add(
       "train.pause", "Pause training, or go on", "Hold all ranks after the present training step, or go on",
       {ImGuiMod_Shift | ImGuiKey_P},

@@ -95,18 +95,23 @@ struct RunButton {
   const char* command;
 };
 
-/// `brief`: for a row without room for more, in words that are about as long in every state: nothing moves
-/// when one is pressed.
-std::vector<RunButton> run_buttons(const TrainSnapshot& train, bool brief) {
+/// Brief words are about as long in every state: nothing moves when one is pressed.
+enum class ButtonWords { Full, Brief, None };
+
+std::vector<RunButton> run_buttons(const TrainSnapshot& train, ButtonWords words) {
   const bool paused = train.state == TrainState::Paused;
   const bool begun = train.is_active() || paused;
   const auto accent_if = [](bool wanted) { return wanted ? ButtonLook::Accent : ButtonLook::Plain; };
-  const char* const anew = brief ? ICON_FA_UNDO "  Anew" : ICON_FA_UNDO "  Start anew";
-  return {{begun ? anew : ICON_FA_PLAY "  Start", accent_if(!begun), "train.start"},
-          {paused ? ICON_FA_PLAY "  Go on" : ICON_FA_PAUSE "  Pause", accent_if(paused), "train.pause"},
-          {ICON_FA_STOP "  Stop", ButtonLook::Plain, "train.stop"},
-          {ICON_FA_SEARCH_PLUS "  Freeze", ButtonLook::Plain, "train.freeze"},
-          {ICON_FA_UNLINK "  Lose a rank", ButtonLook::Plain, "train.lose_rank"}};
+  const char* const anew = words == ButtonWords::Full ? ICON_FA_UNDO "  Start anew" : ICON_FA_UNDO "  Anew";
+  std::vector<RunButton> buttons{
+      {begun ? anew : ICON_FA_PLAY "  Start", accent_if(!begun), "train.start"},
+      {paused ? ICON_FA_PLAY "  Go on" : ICON_FA_PAUSE "  Pause", accent_if(paused), "train.pause"},
+      {ICON_FA_STOP "  Stop", ButtonLook::Plain, "train.stop"},
+      {ICON_FA_SEARCH_PLUS "  Freeze", ButtonLook::Plain, "train.freeze"},
+      {ICON_FA_UNLINK "  Lose a rank", ButtonLook::Plain, "train.lose_rank"}};
+  if (words == ButtonWords::None)
+    for (RunButton& button : buttons) button.text.resize(button.text.find(' '));
+  return buttons;
 }
 
 void draw_buttons(const Context& context, ImVec2 at, const std::vector<RunButton>& buttons) {
@@ -117,11 +122,12 @@ void draw_buttons(const Context& context, ImVec2 at, const std::vector<RunButton
   }
 }
 
-/// Which model, and the buttons, in one row where it is wide enough for both; returns its height.
+/// Which model, and the buttons: in one row, if need be without their words, or else in two. Returns the
+/// height.
 float draw_controls(const Context& context, ImVec2 at, float width) {
   TrainView& view = context.view.train;
   const std::array<std::string, 2> pages{"one model", "post-LN and pre-LN"};
-  std::vector<RunButton> buttons = run_buttons(context.train, false);
+  std::vector<RunButton> buttons;
   const auto width_of = [&] {
     float sum = 0;
     for (const RunButton& button : buttons) sum += button_width(context, button.text) + context.px(8);
@@ -129,7 +135,11 @@ float draw_controls(const Context& context, ImVec2 at, float width) {
   };
   const float beside = choice_row_width(context, pages) + context.px(kGap + 4);
   const float height = context.px(kControlHeight), choices = choice_row_height(context);
-  if (beside + width_of() > width) buttons = run_buttons(context.train, true);
+  for (const ButtonWords words : {ButtonWords::Full, ButtonWords::Brief, ButtonWords::None}) {
+    buttons = run_buttons(context.train, words);
+    if (beside + width_of() <= width) break;
+  }
+  if (beside + width_of() > width) buttons = run_buttons(context.train, ButtonWords::Brief);
   const bool one_row = beside + width_of() <= width;
   const ImVec2 place{at.x, one_row ? at.y + std::round((height - choices) / 2) : at.y};
   const int clicked = choice_row(context, "page", place, pages, view.comparison ? 1 : 0);

@@ -67,6 +67,21 @@ TEST(TrainTab, StartTrainsWhatIsChosen) {
   EXPECT_EQ(last->curves.front()->plan->program.settings.model.layers, 1);
 }
 
+TEST(TrainTab, WhatBeginsIsNotBegunAnewByASecondClick) {
+  StudioHarness harness;
+  open_train(harness, 12);
+  harness.perform([&](ImGuiTestContext& person) {
+    person.ItemClick("//Train/train.start");
+    bool waits = false;
+    while (!waits && !has_steps(*harness.studio().training().snapshot())) {
+      person.Yield();
+      waits = (person.ItemInfo("//Train/train.start").ItemFlags & ImGuiItemFlags_Disabled) != 0;
+    }
+    EXPECT_TRUE(waits);
+  });
+  EXPECT_EQ(wait_until_idle(harness)->state, TrainState::Done);
+}
+
 TEST(TrainTab, AModelWritesWhileItLearnsAndWhatItIsAskedFor) {
   for (const PixelSize size : {PixelSize{1920, 1080}, PixelSize{1000, 700}}) {
     StudioHarness harness(size);
