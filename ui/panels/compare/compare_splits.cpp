@@ -31,14 +31,15 @@ std::vector<Split> compared_splits(const CompareView& view, const Settings& sett
   return splits;
 }
 
-/// Asks for the plans that are shown, once for each choice.
+/// Asks for the plans that are shown, once for each choice. Another choice gives up what is measured; who
+/// comes here for the first time gives up nothing.
 void ask(const Context& context) {
   const Snapshot& snapshot = context.snapshot;
   if (!snapshot.plan) return;  // these settings are refused in words elsewhere
   CompareView& view = context.view.compare;
   comparison_command::PlanSplits wish{but_for_split(snapshot.settings),
                                       compared_splits(view, snapshot.settings)};
-  if (view.asked == wish) return;
+  if (view.asked == wish || (context.comparison.measuring && !view.asked)) return;
   view.asked = wish;
   if (context.comparison.measuring) context.send(comparison_command::Stop{});
   context.send(wish);
@@ -333,7 +334,8 @@ void draw_columns(const Context& context, Columns& columns, stage::Rect room) {
 
 std::string explanation(const Context& context) {
   const SplitTrials* trials = context.comparison.trials.get();
-  if (trials == nullptr) return "Planning.";
+  if (trials == nullptr)
+    return context.comparison.measuring ? "Planned when what is measured now is done." : "Planning.";
   if (!is_wanted(*trials, context)) {
     const std::string stale = out_of_date(trials->settings, but_for_split(context.wanted()));
     return stale.empty() ? "Out of date: planning the splits of now." : stale;

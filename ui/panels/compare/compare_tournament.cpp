@@ -49,10 +49,11 @@ TournamentWish wish_of(const Context& context) {
   return wish;
 }
 
-/// Asks for the tournament that is shown, once for each choice, and not while another one's best are run.
+/// Asks for the tournament that is shown, once for each choice. Another choice gives up what is measured; who
+/// comes here for the first time gives up nothing.
 void ask(const Context& context, const TournamentWish& wish) {
   CompareView& view = context.view.compare;
-  if (view.asked_tournament == wish) return;
+  if (view.asked_tournament == wish || (context.comparison.measuring && !view.asked_tournament)) return;
   view.asked_tournament = wish;
   if (context.comparison.measuring) context.send(comparison_command::Stop{});
   context.send(comparison_command::HoldTournament{wish});
@@ -356,8 +357,11 @@ float draw_list(const Context& context, const HeldTournament& held, ImVec2 at, f
   return y - at.y;
 }
 
-std::string explanation(const HeldTournament* held) {
-  if (held == nullptr) return "Ranking every legal split.";
+std::string explanation(const Context& context, const HeldTournament* held, bool current) {
+  if (held == nullptr)
+    return context.comparison.measuring ? "Every legal split is ranked when what is measured now is done."
+                                        : "Ranking every legal split.";
+  if (!current) return "Out of date: ranking every split for the settings of now.";
   if (!held->refused.empty()) return as_sentence(held->refused);
   const Tournament& t = held->tournament;
   std::string text = fmt::format(
@@ -399,9 +403,8 @@ void draw_tournament(const Context& context) {
                   ? "Measure this machine first: Ctrl+P, Calibrate this machine"
                   : "Only this machine can run them: choose it as hardware, once it is calibrated";
   const bool current = held != nullptr && held->wish == wish;
-  if (compare_head(context, "Tournament of splits",
-                   current ? explanation(held) : "Out of date: ranking every split for the settings of now.",
-                   "Run the top five", refused))
+  if (compare_head(context, "Tournament of splits", explanation(context, held, current), "Run the top five",
+                   refused))
     context.send(comparison_command::RunTop{});
   const Type type(context);
   const ImVec2 at = ImGui::GetCursorScreenPos();

@@ -221,6 +221,30 @@ TEST(CompareTab, WhatElseRunsEndsAMeasurement) {
   EXPECT_FALSE(compared(harness)->sweep->points.back().measured);
 }
 
+TEST(CompareTab, AFirstLookAtAnotherPageLeavesAMeasurementAlone) {
+  Settings settings = small_settings();
+  settings.model.hidden = 768;
+  settings.model.ffn = 3072;
+  settings.batch = 8;
+  settings.seq = 64;
+  StudioHarness harness({1920, 1080}, settings);
+  open(harness, ComparePage::Sweep);
+  ASSERT_FALSE(compared(harness)->trials) << "no other page was looked at";
+  harness.studio().comparison().send(comparison_command::SweepDegrees{settings, std::vector<int>(5, 4)});
+  while (!compared(harness)->measuring) std::this_thread::yield();
+  harness.draw_frames(2);
+  harness.perform([](ImGuiTestContext& person) {
+    person.ItemClick("//Compare/page/tournament");
+    person.Yield(3);
+    person.ItemClick("//Compare/page/side by side");
+    person.Yield(3);
+    person.ItemClick("//Compare/page/tournament");
+  });
+  settle(harness);
+  EXPECT_TRUE(compared(harness)->sweep->points.back().measured);
+  EXPECT_TRUE(compared(harness)->tournament) << "and then it is ranked";
+}
+
 TEST(CompareTab, HasCommandsThatShowItsPages) {
   StudioHarness harness;
   harness.wait_until_at_rest();
