@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "ui/commands/command_table.h"
@@ -16,6 +17,14 @@ namespace {
 /// Nothing else computes that would be measured with this machine.
 bool may_measure(const Context& context) {
   return why_not_measured(context).empty();
+}
+
+/// No model has made a step yet.
+bool begins_training(const Context& context) {
+  const auto& curves = context.train.curves;
+  return context.train.is_active() && std::all_of(curves.begin(), curves.end(), [](const auto& curve) {
+           return curve->steps.empty() && curve->ended.empty();
+         });
 }
 
 bool is_trained(const Context& context) {
@@ -73,8 +82,8 @@ void add_train_commands(std::vector<UiCommand>& table) {
         c.view.train.show_run();
         c.send(c.view.train.wish());
       },
-      // What begins already is not begun anew by the second half of a double click.
-      [](const Context& c) { return c.train.state != TrainState::Preparing; });
+      // What begins is not begun anew by the second half of a double click.
+      [](const Context& c) { return !begins_training(c); });
   add(
       "train.pause", "Pause training, or go on", "Hold all ranks after the present training step, or go on",
       {ImGuiMod_Shift | ImGuiKey_P},

@@ -32,12 +32,15 @@ std::string steps_text(const TrainSnapshot& train) {
   return text;
 }
 
+/// " · 12 s left"; nothing before every model has made a step.
 std::string seconds_left(const TrainSnapshot& train) {
   double left = 0;
   for (const auto& curve : train.curves) {
-    if (!curve->steps.empty() && curve->ended.empty()) left += curve->steps.back()->report.seconds_left;
+    if (!curve->ended.empty()) continue;
+    if (curve->steps.empty()) return {};
+    left += curve->steps.back()->report.seconds_left;
   }
-  return fmt::format("{:.0f} s left", left);
+  return fmt::format(" · {:.0f} s left", left);
 }
 
 /// Of a curve that a rank ended: the strip under the Bar says more.
@@ -57,7 +60,7 @@ std::string state_text(const TrainSnapshot& train) {
     case TrainState::Preparing:
       return train.activity.empty() ? "Preparing …" : "Preparing: " + train.activity + " …";
     case TrainState::Running:
-      return fmt::format("{} · {}", as_sentence(steps_text(train)), seconds_left(train));
+      return as_sentence(steps_text(train)) + seconds_left(train);
     case TrainState::Paused:
       if (train.frozen)
         return fmt::format("Step {} is frozen: Stage and Inspector show it.", train.frozen->step);
