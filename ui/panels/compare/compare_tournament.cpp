@@ -80,8 +80,9 @@ std::string cuts_of(const Entrant& entrant) {
   return entrant.tp == 1 ? "one rank a replica: nothing to cut" : against_megatron(entrant.split);
 }
 
+/// As devices are sold: an H100's 80 GB are 80 GB here too.
 std::string gigabytes(int64_t bytes) {
-  return bytes_text(static_cast<double>(bytes));
+  return decimal_bytes(static_cast<double>(bytes));
 }
 
 void take_over(const Context& context, const Entrant& entrant) {

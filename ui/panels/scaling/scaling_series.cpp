@@ -15,7 +15,7 @@
 namespace shardlens::ui {
 namespace {
 
-constexpr int kMostTicks = 8;  ///< about; a busy machine measures what it likes
+constexpr int kMostTicks = 7;  ///< about; a busy machine measures what it likes
 constexpr std::array<Source, 3> kSources{Source::Paper, Source::Model, Source::Here};
 
 std::vector<double> powers_of_two(double from, double to) {
