@@ -17,7 +17,7 @@ namespace shardlens::ui {
 namespace {
 
 constexpr float kGap = 12;
-constexpr float kLeastHeight = 120;  ///< in a lower window the page is scrolled
+constexpr float kLeastHeight = 110;  ///< in a lower window the page is scrolled
 constexpr float kLeastColumn = 300;  ///< texts of two models stand beside each other with this much for each
 
 /// The prompt and the button, and below them how it is written. A change holds from the next text on.
