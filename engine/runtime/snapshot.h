@@ -130,7 +130,8 @@ struct Seek {
 };                        ///< stand after the first `position` steps, also backwards
 struct CompareLosses {};  ///< run the loss fused and gathered, and measure both
 struct PlanRecompute {};  ///< plan what each way of recomputing keeps
-/// Records every whole run from now on into files of its own making in `folder`; an empty one ends that.
+/// Records every whole run from now on into files of its own making in `folder`; an empty one ends that, once
+/// a run that is whole has been compared, or at once where it comes a second time.
 struct Record {
   std::string folder;
 };

@@ -55,6 +55,7 @@ void Session::Worker::publish() {
 // pictures, the comparison.
 void Session::Worker::record_result() {
   if (!std::exchange(to_record_, false) || !recordings_.is_on()) return;
+  const bool last = std::exchange(last_recorded_, false);
   if (sampler_) result_.samples = sampler_->samples();
   std::vector<Metric> metrics;
   if (result_.gemm_ceiling_flops > 0) metrics.emplace_back("gemm_ceiling_flops", result_.gemm_ceiling_flops);
@@ -62,6 +63,7 @@ void Session::Worker::record_result() {
   const PictureOptions none{.taken = PictureOptions::Taken::Off};
   if (Recorder* recorder = recordings_.open(result_.plan, result_.communicator, none))
     recorder->take(result_, std::move(metrics));
+  if (last) recordings_.set_folder({});
 }
 
 // While nothing runs, the writer still writes: what it has done is published.

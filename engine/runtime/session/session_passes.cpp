@@ -60,7 +60,11 @@ void Session::Worker::handle(Command command) {
   }
   if (std::holds_alternative<command::PlanRecompute>(command)) return plan_recompute();
   if (const auto* wish = std::get_if<command::Record>(&command)) {
-    if (wish->folder.empty()) record_result();
+    // A run that is compared still is waited for, but by who asks twice.
+    const bool ends = wish->folder.empty();
+    if (ends && to_record_ && recordings_.is_on() && !std::exchange(last_recorded_, true)) return publish();
+    if (ends) record_result();
+    last_recorded_ = false;
     recordings_.set_folder(wish->folder);
     return publish();
   }

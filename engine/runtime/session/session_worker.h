@@ -102,7 +102,8 @@ class Session::Worker {
   bool pass_running_ = false;
   size_t move_target_ = 0;
   RunRecorder recordings_{"studio"};
-  bool to_record_ = false;  ///< the run is whole and timed, and not in its recording yet
+  bool to_record_ = false;      ///< the run is whole and timed, and not in its recording yet
+  bool last_recorded_ = false;  ///< with that run the recording ends
   std::thread thread_;
 };
 

@@ -4,8 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "engine/runtime/session/session.h"
 #include "tests/engine/io/test_folder.h"
@@ -74,6 +76,28 @@ TEST_F(SessionRecording, HoldsWhatTheSnapshotShows) {
   ASSERT_EQ(parity.size(), result.parity.size());
   for (size_t id = 0; id < parity.size(); ++id)
     EXPECT_EQ(parity[id] == nullptr, result.parity[id] == nullptr);
+}
+
+TEST_F(SessionRecording, EndsWithTheComparisonOfARunThatIsWhole) {
+  std::shared_ptr<const Snapshot> shown;
+  {
+    Settings settings = testing::small_layer(2);
+    settings.seq = 256;  // long enough to be asked while it is compared
+    Session session(settings);
+    session.wait_until_idle(kLimitSeconds);
+    session.send(command::Record{path("recordings")});
+    session.wait_until_idle(kLimitSeconds);
+    session.send(command::Run{});
+    while (session.snapshot()->result->timed) std::this_thread::yield();  // the run before
+    while (!session.snapshot()->result->timed) std::this_thread::yield();
+    session.send(command::Record{});
+    shown = session.wait_until_idle(kLimitSeconds);
+  }
+  EXPECT_FALSE(shown->recording.on);
+  ASSERT_EQ(shown->recording.passes, 1);
+  const ParityTable parity = Recording(shown->recording.path).parity(0);
+  ASSERT_EQ(parity.size(), shown->result->parity.size());
+  EXPECT_TRUE(std::any_of(parity.begin(), parity.end(), [](const auto& of) { return of && of->compared; }));
 }
 
 TEST_F(SessionRecording, AnotherPlanHasAFileOfItsOwnAndTheEndOfTheSessionEndsIt) {
