@@ -145,8 +145,10 @@ Verb add_verify(CLI::App& app) {
           ->expected(0, 1)
           ->type_name("[T,...]");
   app.footer(
-      "\nRelative error is |sharded - serial| / |serial| over the gathered tensor; the bound is 5e-15 in "
-      "fp64, "
+      "\nRelative error is |sharded - serial| / |serial| over the gathered tensor, of the labels' logits "
+      "over "
+      "what "
+      "as many logits have on the average, where that is more; the bound is 5e-15 in fp64, "
       "3e-6 in fp32 and 0 with integer operands. Replicated tensors must also be the same bits on every "
       "rank.\n"
       "\nExamples\n  shardlens-cli verify --model gpt2-tiny --tp 4 --dp 2\n  shardlens-cli verify --model "

@@ -66,9 +66,9 @@ struct Sums {
     serial_squares += other.serial_squares;
     if (!(other.max_abs_difference <= max_abs_difference)) max_abs_difference = other.max_abs_difference;
   }
-  double relative_error() const {
+  double relative_error(double least_squares) const {
     if (difference_squares == 0) return 0;
-    const double ratio = std::sqrt(difference_squares / serial_squares);
+    const double ratio = std::sqrt(difference_squares / std::max(serial_squares, least_squares));
     return std::isnan(ratio) ? std::numeric_limits<double>::infinity() : ratio;
   }
 };
@@ -181,6 +181,30 @@ Piece compare_total(const Tensor& tensor, const std::vector<double>& total, cons
   return piece;
 }
 
+// A label's logit has the errors of a sum as long as all logits are, however near to zero it comes out
+// itself, and where there are few tokens nothing makes up for that. What numbers that are picked out of a
+// tensor are measured by is at least as much as that tensor's would be: its mean square, for each of them.
+// By value; nothing for what is not picked.
+std::map<std::string, double> least_squares(const Program& program, const SerialReference& serial) {
+  std::map<std::string, double> least;
+  for (const Step& step : program.steps) {
+    if (step.op != Op::TargetLogit) continue;
+    const Tensor& source = program.tensor(step.inputs[0]);
+    const Tensor& picked = program.tensor(step.outputs[0]);
+    const std::vector<std::byte>* bytes = serial.find(source.value);
+    if (bytes == nullptr) continue;
+    with_type(source.dtype, [&]<typename T>(T) {
+      const auto* values = reinterpret_cast<const T*>(bytes->data());
+      const size_t count = bytes->size() / sizeof(T);
+      double squares = 0;
+      for (size_t i = 0; i < count; ++i) squares += std::pow(static_cast<double>(values[i]), 2);
+      least[picked.value] =
+          squares / static_cast<double>(count) * static_cast<double>(element_count(picked.shape));
+    });
+  }
+  return least;
+}
+
 }  // namespace
 
 struct ParityCheck::Comparison {
@@ -189,6 +213,7 @@ struct ParityCheck::Comparison {
   std::vector<uint64_t> hashes;  // per rank, Replicated tensors
   std::vector<double> total;     // Partial tensors: the sum of the terms shown so far
   Piece result;
+  double least_squares = 0;        // what its error is relative to at least: as in least_squares()
   double worst_replica_error = 0;  // Replicated: each rank's own error, the largest
   Picture difference;              // once all ranks have shown their piece
 
@@ -203,6 +228,7 @@ ParityCheck::ParityCheck(const Program& program, std::shared_ptr<const SerialRef
     : program_(program),
       serial_(std::move(serial)),
       picture_extent_(pictures ? picture_extent(program, 1) : 0) {
+  const std::map<std::string, double> least = least_squares(program, *serial_);
   for (const Tensor& tensor : program.tensors) {
     const bool is_sum = tensor.layout != kPartialMax;
     const bool comparable = tensor.kind != MemoryKind::Workspace && tensor.dtype != DType::Int32 && is_sum &&
@@ -211,6 +237,8 @@ ParityCheck::ParityCheck(const Program& program, std::shared_ptr<const SerialRef
     if (!comparable) continue;
     auto comparison = std::make_unique<Comparison>();
     comparison->hashes.assign(static_cast<size_t>(program.ranks()), 0);
+    if (const auto found = least.find(tensor.value); found != least.end())
+      comparison->least_squares = found->second;
     comparisons_[tensor.id] = std::move(comparison);
   }
 }
@@ -235,7 +263,8 @@ void ParityCheck::compare_piece(Comparison& comparison, const Tensor& tensor, in
   ++comparison.seen;
   comparison.hashes[static_cast<size_t>(rank)] = hash;
   if (replicated)
-    comparison.worst_replica_error = std::max(comparison.worst_replica_error, piece.sums.relative_error());
+    comparison.worst_replica_error =
+        std::max(comparison.worst_replica_error, piece.sums.relative_error(comparison.least_squares));
   comparison.result.sums.join(piece.sums);
   if (piece.picture && comparison.result.picture) comparison.result.picture->join(*piece.picture);
   if (piece.picture && !comparison.result.picture) comparison.result.picture = std::move(piece.picture);
@@ -277,8 +306,8 @@ std::vector<std::shared_ptr<const TensorParity>> ParityCheck::results() const {
     auto parity = std::make_shared<TensorParity>();
     parity->compared = true;
     parity->bound = bound;
-    parity->relative_error =
-        replicated ? comparison->worst_replica_error : comparison->result.sums.relative_error();
+    parity->relative_error = replicated ? comparison->worst_replica_error
+                                        : comparison->result.sums.relative_error(comparison->least_squares);
     parity->max_abs_error = comparison->result.sums.max_abs_difference;
     const std::vector<uint64_t>& hashes = comparison->hashes;
     const auto copies =

@@ -27,8 +27,9 @@ class SerialReference : public StepObserver {
   std::map<std::string, std::vector<std::byte>> values_;
 };
 
-/// What relative_error may be: 0 with integer operands, else 5e-15 in fp64, 3e-6 in fp32 and eight unit
-/// roundings of a 16-bit format, or of TF32.
+/// What relative_error may be (relative to the serial tensor, or for labels' logits to as many average ones
+/// if they are larger): 0 with integer operands, else 5e-15 in fp64, 3e-6 in fp32 and eight unit roundings of
+/// a 16-bit format, or of TF32.
 double parity_bound(const Settings& settings);
 
 class ParityCheck : public StepObserver {
