@@ -1,4 +1,4 @@
-// Checksums of a checkpoint's tensor files, made while they are written and compared before they are read.
+// Checksums of a checkpoint's files, made while they are written and compared before they are read.
 #include "engine/runtime/checksum.h"
 
 #include <fmt/format.h>
@@ -71,10 +71,35 @@ std::string Checksum::text() const {
   return text_of(all);
 }
 
+std::string state_checksum(nlohmann::json state) {
+  if (const auto checksums = state.find("checksums"); checksums != state.end() && checksums->is_object())
+    checksums->erase(kCheckpointState);
+  const std::string text = nlohmann::json::parse(state.dump()).dump();
+  Checksum checksum;
+  checksum.add(text.data(), text.size());
+  return checksum.text();
+}
+
+nlohmann::json read_checkpoint_state(const std::string& path) {
+  const nlohmann::json state = read_json_file(path);
+  ObjectReader reader(state, path);
+  if (!reader.has("checksums")) return state;
+  ObjectReader checksums(reader.child("checksums"), path + ", checksums");
+  if (!checksums.has(kCheckpointState)) return state;
+  const std::string expected = checksums.string(kCheckpointState);
+  const std::string found = state_checksum(state);
+  if (found == expected) return state;
+  throw request_error(fmt::format(
+      "{} is damaged: its checksum is {}, and when it was saved it was {}. Take the file from a copy of the "
+      "checkpoint, or go on from another one; one that was changed on purpose is taken as it is without "
+      "\"{}\" under \"checksums\"",
+      path, found, expected, kCheckpointState));
+}
+
 void require_as_saved(const std::string& path) {
   const fs::path state = fs::path(path).parent_path() / kCheckpointState;
   if (!fs::exists(state)) return;
-  const nlohmann::json json = read_json_file(state.string());
+  const nlohmann::json json = read_checkpoint_state(state.string());
   ObjectReader reader(json, state.string());
   if (!reader.has("checksums")) return;
   ObjectReader checksums(reader.child("checksums"), state.string() + ", checksums");

@@ -1,10 +1,12 @@
-// What a checkpoint's tensor files were when they were saved: safetensors has no checksum, so a bit that a
-// disk or a copy lost would be a number like any other. `training.json` beside them says under "checksums"
-// what each file's bytes gave; whoever reads weights holds the file against it.
+// What a checkpoint's files were when they were saved: neither safetensors nor JSON has a checksum, so a bit
+// that a disk or a copy lost would be a number like any other. `training.json` says under "checksums" what
+// the bytes of each file of tensors gave, and what its own values gave; whoever reads one holds it against
+// that.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -28,6 +30,13 @@ class Checksum {
   std::vector<uint64_t> blocks_;
   std::vector<std::byte> begun_;  ///< of the block that is not full yet
 };
+
+/// The checksum of training.json's values but for this one, however they are spaced and ordered.
+std::string state_checksum(nlohmann::json state);
+
+/// training.json's values; throws a request Error when they are not those that were saved. Where it says
+/// nothing of itself (an older version's), it is taken as it is.
+nlohmann::json read_checkpoint_state(const std::string& path);
 
 /// Throws a request Error when the file at `path` is not what `training.json` beside it says was saved. Where
 /// there is none, or it says nothing of this file (another program's, an older version's), it is taken as it

@@ -120,6 +120,7 @@ ordered_json to_json(const TrainingState& state, const TrainText& text, const Ch
     json["tokenizer"] = {{"name", text.tokenizer->name()}, {"fingerprint", text.tokenizer->fingerprint()}};
   json["checksums"] = checksums;
   json["settings"] = settings_to_json(settings);
+  json["checksums"][kState] = state_checksum(json);
   return json;
 }
 
@@ -261,7 +262,7 @@ TrainingState read_training_state(const std::string& folder) {
                     folder, kState));
   }
   const std::string where = path.string();
-  const nlohmann::json json = read_json_file(where);
+  const nlohmann::json json = read_checkpoint_state(where);
   ObjectReader reader(json, where);
   if (const int64_t format = reader.integer("format"); format != kFormat)
     throw request_error(fmt::format("{} has format {}; this version reads {}", where, format, kFormat));
@@ -290,7 +291,7 @@ TrainingState read_training_state(const std::string& folder) {
     state.tokenizer_fingerprint = tokenizer.unsigned_integer("fingerprint");
     tokenizer.finish();
   }
-  reader.has("checksums");  // for who reads the tensors; absent in what older versions saved
+  reader.has("checksums");  // held against the files where they are read
   reader.finish();
   if (state.step < 0 || state.iteration < 0 || state.iteration > state.step)
     throw request_error(

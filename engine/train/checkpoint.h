@@ -5,7 +5,7 @@
 //   model.safetensors       the parameters under Hugging Face's names
 //   optimizer.safetensors   adam.m.<name>, adam.v.<name>, in half precision master.<name> in fp32
 //   training.json           step, schedule, loss scale, settings, text and tokenizer, and the checksums of
-//                           the two files of tensors (engine/runtime/checksum.h)
+//                           the two files of tensors and of itself (engine/runtime/checksum.h)
 //   tokenizer.json, …       the tokenizer's own files
 //
 // A checkpoint is written beside its place and changes places with the one before in one move of the file

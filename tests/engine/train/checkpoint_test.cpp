@@ -10,6 +10,7 @@
 #include "engine/config/presets.h"
 #include "engine/io/safetensors.h"
 #include "engine/io/sole_writer.h"
+#include "engine/runtime/checksum.h"
 #include "engine/train/model_state.h"
 #include "engine/train/tokenizer/bytes_tokenizer.h"
 #include "tests/engine/full_disk.h"
@@ -21,6 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using testing::lasting_state;
 using testing::small_bert;
@@ -53,6 +55,15 @@ class CheckpointTest : public TestFolder {
     std::string bytes = contents("run/" + file);
     edit(bytes);
     write("run/" + file, bytes);
+  }
+  // A value of training.json that somebody changed on purpose: without the checksum of itself.
+  void change_value(const std::string& pointer, const nlohmann::json& value) {
+    change("training.json", [&](std::string& text) {
+      nlohmann::ordered_json json = nlohmann::ordered_json::parse(text);
+      EXPECT_EQ(json["checksums"].erase("training.json"), 1u);
+      json.at(nlohmann::ordered_json::json_pointer(pointer)) = value;
+      text = json.dump(2);
+    });
   }
 };
 
@@ -207,21 +218,16 @@ TEST_F(CheckpointTest, WhatIsDamagedOrMissingIsNamed) {
   change("training.json", [](std::string& text) { text.resize(text.size() / 2); });
   EXPECT_THAT(resume_error(), HasSubstr("training.json"));
   fresh();
-  change("training.json",
-         [](std::string& text) { text.replace(text.find("\"step\": 2"), 9, "\"step\": 3"); });
+  change_value("/step", 3);
   EXPECT_THAT(resume_error(), HasSubstr("do not belong together"));
   fresh();
-  change("training.json",
-         [](std::string& text) { text.replace(text.find("\"format\": 1"), 11, "\"format\": 9"); });
+  change_value("/format", 9);
   EXPECT_THAT(resume_error(), HasSubstr("format 9"));
   fresh();
-  change("training.json", [](std::string& text) {
-    text.replace(text.find("\"loss_scale\": 1.0"), 17, "\"loss_scale\": 0.0");
-  });
+  change_value("/loss_scale", 0.0);
   EXPECT_THAT(resume_error(), HasSubstr("a loss scale of 0"));
   fresh();
-  change("training.json",
-         [](std::string& text) { text.replace(text.find("\"hidden\": 40"), 12, "\"hidden\": 80"); });
+  change_value("/settings/model/hidden", 80);
   EXPECT_THAT(resume_error(), AllOf(HasSubstr("model.safetensors"), HasSubstr("shape")));
 }
 
@@ -241,6 +247,28 @@ TEST_F(CheckpointTest, OneBitOfATensorThatChangedIsRefused) {
   EXPECT_NO_THROW(small_trainer(options));
   change("model.safetensors", flip);
   EXPECT_THAT(error_of([&] { small_trainer(options); }), HasSubstr("model.safetensors is damaged"));
+}
+
+// A learning rate, a seed: numbers that would only make the run another one.
+TEST_F(CheckpointTest, ADigitOfTheStateThatChangedIsRefused) {
+  trained(small_model(2), 2);
+  const std::string saved = contents("run/training.json");
+  int digits = 0;
+  for (size_t at = 0; at < saved.size(); ++at) {
+    if (saved[at] < '1' || saved[at] > '8') continue;
+    change("training.json", [&](std::string& text) { ++text[at]; });
+    EXPECT_THAT(error_of([&] { read_training_state(path("run")); }),
+                AnyOf(HasSubstr("training.json is damaged"), HasSubstr("\"beta2\" appears twice")))
+        << saved.substr(at, 20);
+    EXPECT_THAT(error_of([&] { require_as_saved(path("run/model.safetensors")); }),
+                HasSubstr("training.json"));
+    write("run/training.json", saved);
+    ++digits;
+  }
+  EXPECT_GT(digits, 50);
+  // Spaces and the order of what is in it are nobody's damage.
+  change("training.json", [](std::string& text) { text = nlohmann::json::parse(text).dump(); });
+  EXPECT_EQ(resume_error(), "no error");
 }
 
 TEST_F(CheckpointTest, OneOfAnOlderVersionHasNoChecksums) {
