@@ -32,13 +32,6 @@ struct EvalOptions {
   CLI::Option *seq = nullptr, *overlap_option = nullptr;
 };
 
-std::string read_text(const std::string& path) {
-  const InputFile file(path);
-  std::string text(static_cast<size_t>(file.size()), '\0');
-  file.read(0, text.data(), text.size());
-  return text;
-}
-
 EvaluationProgress progress(const char* what) {
   return [what](int64_t done, int64_t all) {
     if (isatty(STDERR_FILENO))
@@ -86,7 +79,7 @@ int run_eval(EvalOptions o) {
   if (!o.text.empty() && settings.model.architecture == Architecture::Bert) {
     evaluate_bert(o, settings, *tokenizer, json);
   } else if (!o.text.empty()) {
-    std::string text = read_text(o.text);
+    std::string text = InputFile(o.text).text();
     const int64_t words = o.words > 0 ? o.words : original_tokens(text);
     if (o.wikitext) text = undo_wikitext(text);
     const Perplexity p =

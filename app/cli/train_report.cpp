@@ -9,11 +9,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <sstream>
 
 #include "engine/config/error.h"
 #include "engine/config/units.h"
 #include "engine/io/atomic_file.h"
+#include "engine/io/input_file.h"
 
 namespace shardlens::cli {
 namespace {
@@ -79,7 +80,7 @@ TrainReport::~TrainReport() {
 void TrainReport::open_csv(const std::string& path, int64_t done) {
   csv_path_ = path;
   std::string kept = kHeader;
-  std::ifstream file(path);
+  std::istringstream file(std::filesystem::exists(path) ? InputFile(path).text() : "");
   std::string line;
   if (std::getline(file, line)) {
     if (line + "\n" != kHeader)

@@ -45,4 +45,10 @@ void InputFile::read(int64_t offset, void* out, size_t bytes) const {
   }
 }
 
+std::string InputFile::text() const {
+  std::string text(static_cast<size_t>(size_), '\0');
+  read(0, text.data(), text.size());
+  return text;
+}
+
 }  // namespace shardlens

@@ -21,6 +21,7 @@ class InputFile {
 
   /// Reads `bytes` bytes at `offset` into `out`; throws a run Error if they are not all there. Any thread.
   void read(int64_t offset, void* out, size_t bytes) const;
+  std::string text() const;  ///< all of it
 
  private:
   std::string path_;

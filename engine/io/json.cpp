@@ -2,12 +2,12 @@
 #include "engine/io/json.h"
 
 #include <cmath>
-#include <fstream>
 #include <iterator>
 #include <limits>
 #include <vector>
 
 #include "engine/config/suggest.h"
+#include "engine/io/input_file.h"
 
 namespace shardlens {
 namespace {
@@ -17,7 +17,7 @@ using nlohmann::json;
 constexpr int kDeepestNesting = 64;
 constexpr int64_t kMostValues =
     8'000'000;  // a few letters each may take a hundred times their bytes in memory
-constexpr std::streamoff kLargestFile = 64ll << 20;
+constexpr int64_t kLargestFile = 64ll << 20;
 
 // What a value looks like in an error: short, whatever it is.
 std::string shown(const json& value) {
@@ -59,22 +59,12 @@ json parse_json(const std::string& text, const std::string& source) {
 }
 
 json read_json_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) throw request_error("cannot open " + path + "; check that it exists and is readable");
-  const std::streamoff bytes = file.tellg();
-  // A folder opens like a file and then reports an absurd size.
-  if (bytes < 0 || bytes == std::numeric_limits<std::streamoff>::max()) {
-    throw request_error(path + " is not a file that can be read");
+  const InputFile file(path);
+  if (file.size() > kLargestFile) {
+    throw request_error(path + " has " + std::to_string(file.size()) +
+                        " bytes; a JSON file may have at most " + std::to_string(kLargestFile));
   }
-  if (bytes > kLargestFile) {
-    throw request_error(path + " has " + std::to_string(bytes) + " bytes; a JSON file may have at most " +
-                        std::to_string(kLargestFile));
-  }
-  std::string text(static_cast<size_t>(bytes), '\0');
-  file.seekg(0);
-  file.read(text.data(), bytes);
-  if (!file) throw run_error("cannot read " + path + " to its end");
-  return parse_json(text, path);
+  return parse_json(file.text(), path);
 }
 
 ObjectReader::ObjectReader(const json& value, std::string where) : value_(value), where_(std::move(where)) {

@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <stdexcept>
 #include <utility>
 
 #include "engine/config/error.h"
 #include "engine/device/philox.h"
 #include "engine/io/half.h"
+#include "engine/io/input_file.h"
 #include "engine/io/npy.h"
 #include "engine/runtime/stored_weights.h"
 
@@ -106,16 +106,15 @@ std::vector<double> read_npy_input(const std::string& path, const Settings& sett
 
 // Bytes of the text look rows up in a seeded table [256, hidden].
 std::vector<double> read_text_input(const std::string& path, const Settings& settings) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw request_error(fmt::format("{}: the text cannot be opened; give a readable file", path));
-  std::string text(static_cast<size_t>(settings.tokens()), '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.gcount() < static_cast<std::streamsize>(text.size())) {
+  const InputFile file(path);
+  if (file.size() < settings.tokens()) {
     throw request_error(
         fmt::format("{}: the text has {} bytes and batch {} × sequence {} needs {}; give a longer text "
                     "or a smaller batch or sequence",
-                    path, file.gcount(), settings.batch, settings.seq, text.size()));
+                    path, file.size(), settings.batch, settings.seq, settings.tokens()));
   }
+  std::string text(static_cast<size_t>(settings.tokens()), '\0');
+  file.read(0, text.data(), text.size());
   const int64_t hidden = settings.model.hidden;
   std::vector<double> table(static_cast<size_t>(256 * hidden));
   fill_normal(RandomStream(settings.seed, "byte_embedding"), 0.0, 1.0, 0, 256 * hidden, DType::Fp64,

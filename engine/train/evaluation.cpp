@@ -6,10 +6,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <span>
+#include <sstream>
 
 #include "engine/config/error.h"
+#include "engine/io/input_file.h"
 #include "engine/io/json.h"
 #include "engine/train/data/bert_samples.h"
 #include "engine/train/forward_pass.h"
@@ -215,9 +216,7 @@ Cloze evaluate_cloze(const Settings& settings, const Tokenizer& tokenizer,
 }
 
 std::vector<std::string> read_cloze_file(const std::string& path) {
-  std::ifstream file(path);
-  if (!file)
-    throw request_error(fmt::format("{} cannot be opened; give a JSON-lines file with \"text\"", path));
+  std::istringstream file(InputFile(path).text());
   std::vector<std::string> texts;
   int64_t number = 0;
   for (std::string line; std::getline(file, line);) {

@@ -86,6 +86,7 @@ std::shared_ptr<const Tokenizer> make_tokenizer(const CorpusOptions& options, co
   if (error != std::errc() || end != number.data() + number.size())
     throw request_error(fmt::format("\"{}\" is no vocabulary size; write for example {}8000",
                                     options.tokenizer, word_piece ? kWordPiece : kSentencePiece));
+  for (const std::string& source : options.sources) require_many_reads(source);
   std::vector<std::string> texts;
   size_t bytes = 0;
   for_each_document(options, "learning the vocabulary", on_progress, [&](std::string&& document, bool) {

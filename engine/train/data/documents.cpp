@@ -146,6 +146,16 @@ int64_t source_bytes(const std::string& source) {
   return bytes;
 }
 
+void require_many_reads(const std::string& source) {
+  for (const std::string& file : source_files(source))
+    if (source != kSample && !fs::is_regular_file(file))
+      throw request_error(
+          fmt::format("{} is a pipe or a device and can be read once; what is done here reads the text more "
+                      "than once: save "
+                      "it in a file first",
+                      file));
+}
+
 void read_documents(const std::string& source, const OnDocument& on_document) {
   if (source == kSample) return read_sample(on_document);
   int64_t before = 0;

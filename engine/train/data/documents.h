@@ -22,6 +22,9 @@ using OnDocument = std::function<void(std::string document, int64_t bytes_read)>
 /// cannot be read.
 void read_documents(const std::string& source, const OnDocument& on_document);
 
+/// Throws a request Error where a source can be read only once, as a pipe can.
+void require_many_reads(const std::string& source);
+
 /// The files of a source (the word itself for the sample corpus); throws a request Error if there are none.
 std::vector<std::string> source_files(const std::string& source);
 

@@ -41,6 +41,7 @@ class TemporaryFolder {
 // As a whole corpus is prepared, but nothing is dropped: what a person hands over by name is read. One
 // document in twenty is for validation, where there are two or more.
 TrainData prepare(const std::string& where, const std::string& tokenizer) {
+  require_many_reads(where);
   int64_t documents = 0;
   read_documents(where, [&](const std::string&, int64_t) { ++documents; });
   CorpusOptions options;

@@ -28,9 +28,7 @@ std::string read_text(const fs::path& path) {
   if (file.size() > kLargestFileBytes)
     throw request_error(
         fmt::format("{} is too large for a tokenizer's file ({} bytes)", path.string(), file.size()));
-  std::string text(static_cast<size_t>(file.size()), '\0');
-  file.read(0, text.data(), text.size());
-  return text;
+  return file.text();
 }
 
 TokenizerPointer from_tokenizer_json(const fs::path& path) {

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "tests/engine/io/test_folder.h"
 
@@ -64,6 +65,8 @@ TEST_F(JsonTest, ReadsFiles) {
   EXPECT_EQ(read_json_file(write("x.json", "{\"a\": 1}"))["a"], 1);
   EXPECT_THAT(error_of([&] { read_json_file(path("absent.json")); }), HasSubstr("cannot open"));
   EXPECT_NE(error_of([&] { read_json_file(folder_.string()); }), "no error");
+  EXPECT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  EXPECT_THAT(error_of([&] { read_json_file(path("pipe")); }), HasSubstr("not a regular file"));
 }
 
 }  // namespace

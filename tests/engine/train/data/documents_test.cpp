@@ -82,6 +82,7 @@ TEST_F(DocumentsTest, APipeIsATextToo) {
   EXPECT_THAT(read(pipe), ElementsAre("through a pipe\n"));
   writer.join();
   EXPECT_EQ(source_bytes(pipe), 0);
+  EXPECT_THAT(error_of([&] { require_many_reads(pipe); }), HasSubstr("save it in a file first"));
 }
 
 TEST_F(DocumentsTest, WhatIsNotThereIsNamed) {

@@ -1,0 +1,46 @@
+// What shardlens-cli meets where it runs: files that are none, an environment that says odd things.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/app/process.h"
+#include "tests/engine/io/test_folder.h"
+
+namespace shardlens {
+namespace {
+
+using CliSurroundingFiles = TestFolder;
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// What waits for somebody to write into a pipe looks as if it hung.
+TEST_F(CliSurroundingFiles, APipeInPlaceOfAFileIsRefusedAtOnce) {
+  const std::string pipe = path("pipe.json");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& arguments : std::vector<std::string>{
+           "eval --model gpt2-tiny --cloze ", "eval --model gpt2-tiny --text ",
+           "plan --model gpt2-tiny --split ", "plan --hardware ", "step --layer --model gpt2-tiny --input ",
+           "train --steps 1 --data ", "train --steps 1 --data sample --log ",
+           "generate --model gpt2-tiny --tokenizer ",
+           "data --tokenizer wordpiece:512 --out " + path("corpus") + " --text ", "info "}) {
+    const Ended ended = run_program("timeout 20 " SHARDLENS_CLI_PROGRAM, arguments + pipe + " </dev/null");
+    EXPECT_EQ(ended.code, 2) << arguments << ended.err;
+    EXPECT_TRUE(contains(ended.err, pipe)) << arguments << ended.err;
+  }
+}
+
+TEST(CliSurroundings, ABlisToldOfAnotherProcessorIsNotHeeded) {
+  for (const char* type : {"9999", "nonsense", "0", "-1"}) {
+    const Ended ended =
+        run_program(std::string("env BLIS_ARCH_TYPE=") + type + " " + SHARDLENS_CLI_PROGRAM,
+                    std::string("step --tp 2 ") + "--model gpt2-tiny --layer --batch 2 --seq 16 --threads 1");
+    EXPECT_EQ(ended.code, 0) << type << ended.err;
+  }
+}
+
+}  // namespace
+}  // namespace shardlens
