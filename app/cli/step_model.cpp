@@ -202,7 +202,7 @@ int run_model_step(const CommonOptions& common, const ModelStepOptions& o, const
     const std::string norm = i < result.gradient_norms.size()
                                  ? fmt::format("  gradient norm {:.6f}", result.gradient_norms[i])
                                  : "";
-    fmt::print("  pass {:>3}  loss {:.9f}{}\n", i + 1, result.losses[i], norm);
+    fmt::print("  pass {:>3}  loss {:.9f}{}\n", i, result.losses[i], norm);
   }
   fmt::print("{} steps ({}: {}), last pass {:.2f} ms, measured on {}\n", plan->program.steps.size(),
              result.communicator.name, result.communicator.reason, result.pass_seconds * 1e3,

@@ -175,6 +175,13 @@ TEST_F(CliFiles, StepDumpsFullShapesTheSameWhateverT) {
 }
 
 // By `step` others compare their numbers with ours at any T; elsewhere uneven heads are asked for.
+// As in the step's recording and in the studio.
+TEST(Cli, PassesCountFromZero) {
+  const Ended ended = run("step --model gpt2-tiny --tp 2 --batch 1 --seq 8 --updates 2");
+  EXPECT_TRUE(contains(ended.out, "pass   0  loss") && contains(ended.out, "pass   1  loss")) << ended.out;
+  EXPECT_FALSE(contains(ended.out, "pass   2")) << ended.out;
+}
+
 TEST(Cli, HeadsThatTDoesNotDivideAreRunAndCounted) {
   const std::string model = "--json --model gpt2-tiny --batch 2 --seq 8 --threads 1 --tp 3 ";
   const Ended step = run("step " + model);
