@@ -5,6 +5,7 @@
 
 #include "app/cli/bench.h"
 #include "app/cli/op_times.h"
+#include "engine/config/counted.h"
 #include "engine/config/units.h"
 #include "engine/runtime/plan.h"
 #include "engine/train/generate/generate_bench.h"
@@ -33,9 +34,8 @@ int bench_generate(const CommonOptions& options, int repetitions) {
   }
   fmt::print("{} · generation · T = {} · split {} · {} · {}\n\n", s.model.title, s.tp, s.split.name,
              to_string(s.dtype), machine_description());
-  fmt::print("a token               {:.2f} ms median ({:.2f} … {:.2f} ms, {} round{})\n",
-             bench.median_seconds * 1e3, bench.lowest_seconds * 1e3, bench.highest_seconds * 1e3, repetitions,
-             repetitions == 1 ? "" : "s");
+  fmt::print("a token               {:.2f} ms median ({:.2f} … {:.2f} ms, {})\n", bench.median_seconds * 1e3,
+             bench.lowest_seconds * 1e3, bench.highest_seconds * 1e3, counted(repetitions, "round"));
   fmt::print("speed                 {:.1f} tokens/s, after a prompt of {} tokens that took {:.0f} ms\n",
              bench.tokens_per_second(), bench.prompt_tokens, bench.prompt_seconds * 1e3);
   fmt::print("weights read          {} bytes a token, all ranks together\n",

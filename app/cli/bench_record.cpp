@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/bench.h"
+#include "engine/config/counted.h"
 #include "engine/config/units.h"
 #include "engine/runtime/measure/record_bench.h"
 #include "engine/runtime/measure/trace_bench.h"
@@ -51,8 +52,8 @@ int bench_record(const CommonOptions& options, int repetitions, const std::strin
   fmt::print("{} · {} · T = {} · {} · batch {} × sequence {} · {}\n\n", settings.model.title,
              settings.block == Block::Model ? "a training step" : "one " + to_string(settings.block),
              settings.tp, to_string(settings.dtype), settings.batch, settings.seq, machine_description());
-  fmt::print("not recorded          {:.2f} ms median of {} round{}\n\n", bench.plain_seconds * 1e3,
-             repetitions, repetitions == 1 ? "" : "s");
+  fmt::print("not recorded          {:.2f} ms median of {}\n\n", bench.plain_seconds * 1e3,
+             counted(repetitions, "round"));
   fmt::print("{:<22} {:>11} {:>10} {:>20} {:>11} {:>11} {:>10} {:>8} {:>10}\n", "recorded, pictures",
              "median", "slower by", "lowest … highest", "stood still", "sampling", "writing", "samples",
              "file");

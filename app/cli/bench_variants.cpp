@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/plan_reports.h"
+#include "engine/config/counted.h"
 #include "engine/config/error.h"
 #include "engine/device/device.h"
 #include "engine/runtime/measure/variants_bench.h"
@@ -60,8 +61,7 @@ int print_variants(const std::vector<Variant>& variants, int repetitions, bool a
                fmt::format("{:.1f} % ({:.1f} … {:.1f})", 100 * times[i].of_first,
                            100 * times[i].lowest_of_first, 100 * times[i].highest_of_first),
                times[i].compute_seconds * 1e3, times[i].collective_seconds * 1e3);
-  fmt::print("\n{} round{}, in each every variant in turn. {}\n", repetitions, repetitions == 1 ? "" : "s",
-             remark(times));
+  fmt::print("\n{}, in each every variant in turn. {}\n", counted(repetitions, "round"), remark(times));
   return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/verbs.h"
+#include "engine/config/counted.h"
 #include "engine/config/error.h"
 #include "engine/config/units.h"
 #include "engine/record/diff.h"
@@ -25,7 +26,7 @@ std::string ratio(double a, double b) {
 }
 
 std::string pass_words(int64_t passes) {
-  return fmt::format("{} {}", grouped_text(passes), passes == 1 ? "pass" : "passes");
+  return counted(passes, "pass", "passes");
 }
 
 std::string run_words(const Recording& recording, int64_t passes) {
@@ -43,7 +44,7 @@ std::string step_words(const Program& program, StepId step) {
 
 void print_names(const char* whose, const Program& program, const std::vector<StepId>& steps) {
   if (steps.empty()) return;
-  fmt::print("only in {}: {} {}", whose, steps.size(), steps.size() == 1 ? "step" : "steps");
+  fmt::print("only in {}: {}", whose, counted(static_cast<int64_t>(steps.size()), "step"));
   for (size_t i = 0; i < std::min(steps.size(), kMostListed); ++i)
     fmt::print("{} {}", i == 0 ? ":" : ",", program.step(steps[i]).name);
   fmt::print("{}\n", steps.size() > kMostListed ? " …" : "");
@@ -62,8 +63,9 @@ void print_parting(const RecordingDiff& diff, const Program& a) {
   if (!diff.parting) {
     int64_t metrics = 0;
     for (const MetricDiff& one : diff.metrics) metrics += one.is_time ? 0 : one.passes;
-    fmt::print("the same values: {} hashes of {} and {} metrics are equal\n",
-               grouped_text(diff.compared_hashes), pass_words(diff.hashed_passes), grouped_text(metrics));
+    fmt::print("the same values: {} of {} and {} are equal\n",
+               counted(diff.compared_hashes, "hash", "hashes"), pass_words(diff.hashed_passes),
+               counted(metrics, "metric"));
   } else if (!diff.parting->metric.empty()) {
     const auto metric = std::find_if(diff.metrics.begin(), diff.metrics.end(),
                                      [&](const MetricDiff& one) { return one.name == diff.parting->metric; });
@@ -92,8 +94,7 @@ void print_times(const RecordingDiff& diff, const Program& a) {
   const auto row = [](const std::string& name, double of_a, double of_b) {
     fmt::print("  {:<32} {:>10.3f} ms {:>10.3f} ms {:>8}\n", name, of_a * 1e3, of_b * 1e3, ratio(of_a, of_b));
   };
-  fmt::print("\n{:<34} {:>13} {:>13} {:>8}\n",
-             fmt::format("mean of {} {}", diff.timed_passes, diff.timed_passes == 1 ? "pass" : "passes"), "A",
+  fmt::print("\n{:<34} {:>13} {:>13} {:>8}\n", fmt::format("mean of {}", pass_words(diff.timed_passes)), "A",
              "B", "B / A");
   row("a pass", diff.a_pass_seconds, diff.b_pass_seconds);
   double a_wait = 0, b_wait = 0;
@@ -127,8 +128,7 @@ void print_metrics(const RecordingDiff& diff) {
   for (const MetricDiff& metric : diff.metrics) {
     if (metric.is_time) continue;
     if (metric.first < 0)
-      fmt::print("  {:<32} equal in {} {}\n", metric.name, grouped_text(metric.passes),
-                 metric.passes == 1 ? "pass" : "passes");
+      fmt::print("  {:<32} equal in {}\n", metric.name, pass_words(metric.passes));
     else
       fmt::print("  {:<32} differs from pass {} on ({:.9g} and {:.9g}), by {:.3g} at most\n", metric.name,
                  metric.first, metric.a, metric.b, metric.largest);

@@ -8,6 +8,7 @@
 
 #include "app/cli/late_report.h"
 #include "app/cli/verbs.h"
+#include "engine/config/counted.h"
 #include "engine/config/units.h"
 #include "engine/device/gpu_module.h"
 #include "engine/record/gallery.h"
@@ -82,8 +83,8 @@ int print_info(const std::string& path, bool as_json) {
   fmt::print("T = {} · D = {} · split {} · {} · batch {} × sequence {} · {}: {}\n", settings.tp, settings.dp,
              settings.split.name, to_string(settings.dtype), settings.batch, settings.seq,
              header.communicator, header.communicator_reason);
-  fmt::print("{} pass{} of {} steps, {} events{}\n", grouped_text(totals.passes),
-             totals.passes == 1 ? "" : "es", header.program.steps.size(), grouped_text(totals.events),
+  fmt::print("{} of {} steps, {} events{}\n", counted(totals.passes, "pass", "passes"),
+             header.program.steps.size(), grouped_text(totals.events),
              recording.writer() != WriterState::Gone ? "; the run still writes it"
              : recording.finished()                  ? ""
                                                      : "; the run was killed");
@@ -143,7 +144,7 @@ int print_backends(bool as_json) {
     fmt::print("{}\n", json.dump());
     return 0;
   }
-  fmt::print("cpu   {} core{}\n", available_cores(), available_cores() == 1 ? "" : "s");
+  fmt::print("cpu   {}\n", counted(available_cores(), "core"));
   if (facts.gpus.empty()) fmt::print("cuda  not usable: {}\n", facts.why_no_gpu);
   for (const Gpu& gpu : facts.gpus)
     fmt::print("cuda  GPU {}: {}, {}{}, compute capability {}.{}, at {}\n", gpu.number, gpu.name,

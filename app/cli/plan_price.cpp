@@ -6,6 +6,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "engine/config/counted.h"
 #include "engine/config/presets.h"
 #include "engine/config/units.h"
 #include "engine/cost/model_price.h"
@@ -53,8 +54,8 @@ void print(const ModelPrice& price, const Settings& s, const Hardware& hardware,
   fmt::print("{} · {} parameters · T = {} · D = {} · P = {} · {} ranks · split {} · {}\n", s.model.title,
              grouped_text(parameter_count(s.model)), s.tp, s.dp, pipeline.stages, grouped_text(price.ranks),
              s.split.name, to_string(s.dtype));
-  fmt::print("batch {} × sequence {} in {} part{} a replica · recompute {} · a training step with AdamW\n\n",
-             s.batch, s.seq, s.micro_batches, s.micro_batches == 1 ? "" : "s", to_string(s.recompute));
+  fmt::print("batch {} × sequence {} in {} a replica · recompute {} · a training step with AdamW\n\n",
+             s.batch, s.seq, counted(s.micro_batches, "part"), to_string(s.recompute));
   if (pipeline.stages > 1) {
     fmt::print("Pipeline, in this estimate only: the engine runs no stages\n");
     fmt::print("  layers of a stage   {:>18}\n", pipeline.stage_layers);

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "app/command_line/request.h"
+#include "engine/config/counted.h"
 #include "engine/config/error.h"
 #include "engine/config/units.h"
 #include "engine/record/live_link.h"
@@ -91,8 +92,8 @@ std::unique_ptr<Recorder> make_recorder(const RecordOptions& options, const std:
 void finish_recording(Recorder* recorder, const RecordOptions& options, FILE* out) {
   if (recorder == nullptr) return;
   const RecordingTotals totals = recorder->finish();
-  fmt::print(out, "recorded {} {} ({} events, {} samples of tensors) in {}\n", grouped_text(totals.passes),
-             totals.passes == 1 ? "pass" : "passes", grouped_text(totals.events),
+  fmt::print(out, "recorded {} ({} events, {} samples of tensors) in {}\n",
+             counted(totals.passes, "pass", "passes"), grouped_text(totals.events),
              grouped_text(totals.samples), options.path);
   if (totals.dropped_passes > 0)
     fmt::print(out, "{} passes are not in it: {}\n", grouped_text(totals.dropped_passes), totals.problem);

@@ -9,6 +9,7 @@
 #include "app/cli/heads_report.h"
 #include "app/cli/late_report.h"
 #include "app/cli/step_options.h"
+#include "engine/config/counted.h"
 #include "engine/config/error.h"
 #include "engine/config/units.h"
 #include "engine/io/npy.h"
@@ -31,8 +32,9 @@ struct Integers {
 Integers read_integers(const std::string& path, const char* what, size_t dims) {
   const NpyArray array = read_npy(path);
   if (array.shape.size() != dims || element_count(array.shape) == 0) {
-    throw request_error(fmt::format("{}: {} have shape {}; a non-empty array of {} dimension{} is needed",
-                                    path, what, to_string(array.shape), dims, dims == 1 ? "" : "s"));
+    throw request_error(fmt::format("{}: {} have shape {}; a non-empty array of {} is needed", path, what,
+                                    to_string(array.shape),
+                                    counted(static_cast<int64_t>(dims), "dimension")));
   }
   return {array.shape, copy_integers(array, path)};
 }

@@ -16,6 +16,7 @@
 #include "app/command_line/request.h"
 #include "engine/comm/processes.h"
 #include "engine/comm/siblings.h"
+#include "engine/config/counted.h"
 #include "engine/config/error.h"
 #include "engine/config/module.h"
 #include "engine/config/settings.h"
@@ -97,9 +98,9 @@ void check_size(const CLI::App& parsed, int processes) {
   const int tp = value("--tp"), dp = value("--dp");
   if (tp * dp == processes) return;
   throw request_error(fmt::format(
-      "--tp {} --dp {} are {} rank{}, and mpirun started {} process{}: start it with -n {}, or give --tp and "
+      "--tp {} --dp {} are {}, and mpirun started {}: start it with -n {}, or give --tp and "
       "--dp whose product is {}",
-      tp, dp, tp * dp, tp * dp == 1 ? "" : "s", processes, processes == 1 ? "" : "es", tp * dp, processes));
+      tp, dp, counted(tp * dp, "rank"), counted(processes, "process", "processes"), tp * dp, processes));
 }
 
 // What `bench` measures of threads of one process is nothing that several could answer.

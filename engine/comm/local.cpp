@@ -31,6 +31,7 @@
 #include "engine/comm/local_kernels.h"
 #include "engine/comm/request.h"
 #include "engine/config/clock.h"
+#include "engine/config/counted.h"
 #include "engine/config/error.h"
 #include "engine/device/device.h"
 
@@ -127,8 +128,7 @@ class LocalCommunicator final : public Communicator {
   int ranks() const override { return group_->ranks(); }
 
   CommunicatorInfo info() const override {
-    return {"local", fmt::format("{} CPU thread{}, {} core{}", ranks(), ranks() == 1 ? "" : "s",
-                                 group_->cores, group_->cores == 1 ? "" : "s")};
+    return {"local", fmt::format("{}, {}", counted(ranks(), "CPU thread"), counted(group_->cores, "core"))};
   }
 
   CollectiveTimes all_reduce(DType dtype, int64_t count, void* data, Reduction reduction) override {

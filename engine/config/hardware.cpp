@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "engine/config/assets.h"
+#include "engine/config/counted.h"
 #include "engine/config/error.h"
 #include "engine/config/hardware_file.h"
 #include "engine/config/suggest.h"
@@ -64,7 +65,7 @@ Hardware this_machine() {
   const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   Hardware hardware;
   hardware.name = "this-machine";
-  hardware.title = "this machine, " + std::to_string(cores) + (cores == 1 ? " core" : " cores");
+  hardware.title = "this machine, " + counted(cores, "core");
   hardware.basis = "not calibrated yet";
   hardware.memory_bytes = machine_memory_bytes();
   hardware.ranks_per_node = cores;

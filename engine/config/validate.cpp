@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "engine/config/counted.h"
 #include "engine/config/error.h"
 #include "engine/config/hardware.h"
 #include "engine/config/heads.h"
@@ -56,8 +57,7 @@ bool pads_by_split(const Split& split) {
 }
 
 std::string heads_words(const Model& model) {
-  return fmt::format("{} {}{}", model.key_heads(), model.is_grouped() ? "key " : "",
-                     model.key_heads() == 1 ? "head" : "heads");
+  return counted(model.key_heads(), model.is_grouped() ? "key head" : "head");
 }
 
 // Why no policy helps, or only another one does; empty where the heads are not the matter.
@@ -68,7 +68,7 @@ std::string heads_reason(const Settings& settings) {
     return fmt::format("beyond {} zero heads would read key heads that are not zero", heads_words(model));
   if (settings.heads_policy != HeadsPolicy::Strict) return {};
   if (settings.tp > model.heads)
-    return fmt::format("there are only {} {} to share", model.heads, model.heads == 1 ? "head" : "heads");
+    return fmt::format("there are only {} to share", counted(model.heads, "head"));
   if (model.is_grouped() && settings.tp > model.key_heads() && settings.tp % model.key_heads() == 0)
     return fmt::format("{} heads do not divide by {}", model.heads, settings.tp);
   return fmt::format("{} {} not divide by {}", heads_words(model), model.key_heads() == 1 ? "does" : "do",
@@ -365,8 +365,7 @@ void refuse_if_too_large(const Settings& settings, int64_t available_bytes, cons
                      : settings.block == Block::Model     ? "model"
                                                           : "layer";
   const std::string where =
-      !place.where.empty() ? place.where
-                           : fmt::format("{} {} together", settings.tp, settings.tp == 1 ? "rank" : "ranks");
+      !place.where.empty() ? place.where : fmt::format("{} together", counted(settings.tp, "rank"));
   throw request_error(
       fmt::format("this {} of {} at batch {}, sequence {} needs {} on {}, and {} are free. {}{}{}.", part,
                   settings.model.title, settings.batch, settings.seq, bytes_text(static_cast<double>(needed)),

@@ -9,14 +9,11 @@
 #include <optional>
 #include <utility>
 
+#include "engine/config/counted.h"
 #include "engine/config/error.h"
 
 namespace shardlens {
 namespace {
-
-std::string count(size_t number, const std::string& noun) {
-  return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
-}
 
 std::string numbers_of(const std::vector<Gpu>& gpus) {
   std::vector<int> numbers;
@@ -36,7 +33,7 @@ std::vector<int> gpus_asked_for(const Settings& settings, const GpuFacts& facts,
                                       [&](const Gpu& gpu) { return gpu.number == number; });
     if (!is_there) {
       throw request_error(fmt::format("--gpu {}: {} has {}, number {}", number, who,
-                                      count(facts.gpus.size(), "GPU"), numbers_of(facts.gpus)));
+                                      counted(facts.gpus.size(), "GPU"), numbers_of(facts.gpus)));
     }
     if (std::find(numbers.begin(), numbers.end(), number) != numbers.end())
       throw request_error(fmt::format("--gpu names GPU {} twice; ranks share GPUs by themselves", number));
@@ -80,7 +77,7 @@ Choice on_cpu(const Settings& settings, const std::string& why) {
 
 // All ranks on the first of the GPUs, which their own kernel serves.
 Choice shared_by_kernel(size_t ranks, int gpu, const std::string& why) {
-  std::string reason = fmt::format("{} on GPU {}", count(ranks, "rank"), gpu);
+  std::string reason = fmt::format("{} on GPU {}", counted(ranks, "rank"), gpu);
   if (!why.empty()) reason += ": " + why;
   return {true, CommunicatorChoice::LocalCuda, std::vector<int>(ranks, gpu), reason};
 }
@@ -113,8 +110,8 @@ Choice on_gpus(const Settings& settings, const GpuFacts& facts) {
       if (!nccl_can) {
         throw request_error(fmt::format(
             "--comm nccl: {} on {}, and {}; use --comm local_cuda, by which ranks share a GPU{}",
-            count(ranks, "rank"), count(gpus.size(), "GPU"), why_not,
-            facts.nccl_version > 0 ? fmt::format(", or at most {}", count(gpus.size(), "rank")) : ""));
+            counted(ranks, "rank"), counted(gpus.size(), "GPU"), why_not,
+            facts.nccl_version > 0 ? fmt::format(", or at most {}", counted(gpus.size(), "rank")) : ""));
       }
       break;
     case CommunicatorChoice::Auto:
@@ -124,9 +121,9 @@ Choice on_gpus(const Settings& settings, const GpuFacts& facts) {
   }
   std::vector<int> gpu_of_rank;
   for (size_t rank = 0; rank < ranks; ++rank) gpu_of_rank.push_back(gpus[rank % gpus.size()]);
-  const std::string where = shared ? "sharing " + count(gpus.size(), "GPU") : "a GPU each";
+  const std::string where = shared ? "sharing " + counted(gpus.size(), "GPU") : "a GPU each";
   return {true, CommunicatorChoice::Nccl, gpu_of_rank,
-          fmt::format("{}, {}, {}", count(ranks, "rank"), where, nccl)};
+          fmt::format("{}, {}, {}", counted(ranks, "rank"), where, nccl)};
 }
 
 std::string name_of(const ProcessFacts& rank) {
@@ -145,7 +142,7 @@ std::optional<Obstacle> some_have_no_gpu(const std::vector<ProcessFacts>& ranks)
   const auto other = std::find_if(ranks.begin(), ranks.end(), has_gpus);
   std::string why = fmt::format("{} has no GPU: {}", name_of(*none), none->facts.why_no_gpu);
   if (other != ranks.end())
-    why = fmt::format("{} has {}, and {}", name_of(*other), count(other->facts.gpus.size(), "GPU"), why);
+    why = fmt::format("{} has {}, and {}", name_of(*other), counted(other->facts.gpus.size(), "GPU"), why);
   return Obstacle{why, "use --backend cpu"};
 }
 
@@ -200,7 +197,7 @@ std::optional<Obstacle> nccl_refuses_to_share(const std::vector<ProcessFacts>& r
     return one.first.first == place.first && !one.second.empty();
   });
   std::string remedy =
-      fmt::format("start at most {} process{} on {}", gpus, gpus == 1 ? "" : "es", place.first);
+      fmt::format("start at most {} on {}", counted(gpus, "process", "processes"), place.first);
   if (one_host) remedy += ", or leave out --comm mpi: as threads of one process, ranks share a GPU";
   return Obstacle{
       fmt::format("ranks {} would share GPU {} of {}, and NCCL {} refuses several ranks on a GPU, "
@@ -252,9 +249,9 @@ Choice choose_over_processes(const Settings& settings, const std::vector<Process
     throw request_error(fmt::format("--backend cuda --comm mpi: {}; {}", obstacle->why, obstacle->remedy));
   const auto gpus = static_cast<size_t>(
       std::count_if(ranks_on.begin(), ranks_on.end(), [](const auto& one) { return !one.second.empty(); }));
-  const std::string where = gpus < ranks.size() ? "sharing " + count(gpus, "GPU") : "a GPU each";
+  const std::string where = gpus < ranks.size() ? "sharing " + counted(gpus, "GPU") : "a GPU each";
   return {true, meet ? CommunicatorChoice::Nccl : CommunicatorChoice::LocalCuda, gpu_of_rank,
-          fmt::format("{}, {}, NCCL {}", count(ranks.size(), "rank"), where,
+          fmt::format("{}, {}, NCCL {}", counted(ranks.size(), "rank"), where,
                       nccl_version_text(ranks.front().facts.nccl_version))};
 }
 

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <string>
 
+#include "engine/config/counted.h"
 #include "engine/config/validate.h"
 #include "engine/device/device.h"
 #include "engine/device/gpu_module.h"
@@ -147,8 +148,7 @@ void check_runnable(const Plan& plan) {
 
 std::string machine_description() {
   const std::string cpu = value_in("/proc/cpuinfo", "model name");
-  const int cores = available_cores();
-  return fmt::format("{}, {} {}", cpu.empty() ? "unknown CPU" : cpu, cores, cores == 1 ? "core" : "cores");
+  return fmt::format("{}, {}", cpu.empty() ? "unknown CPU" : cpu, counted(available_cores(), "core"));
 }
 
 }  // namespace shardlens

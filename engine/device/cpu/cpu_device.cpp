@@ -8,6 +8,8 @@
 #include <cstring>
 #include <memory>
 
+#include "engine/config/counted.h"
+
 namespace shardlens::cpu {
 
 namespace {
@@ -15,7 +17,8 @@ namespace {
 constexpr size_t kCacheLine = 64;
 constexpr size_t kHugePage = size_t{2} << 20;
 
-// What these kernels were compiled for, which a program that was carried to another machine may not find there.
+// What these kernels were compiled for, which a program that was carried to another machine may not find
+// there.
 #if defined(__AVX512F__)
 constexpr const char* kNeeded = "AVX-512";
 bool machine_suffices() {
@@ -44,7 +47,7 @@ CpuDevice::CpuDevice(int threads) : threads_(threads) {
 }
 
 std::string CpuDevice::name() const {
-  return "cpu, " + std::to_string(threads_) + (threads_ == 1 ? " thread" : " threads");
+  return "cpu, " + counted(threads_, "thread");
 }
 
 void* CpuDevice::allocate(size_t bytes) {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/config/counted.h"
 #include "engine/program/program_json.h"
 #include "engine/runtime/backend.h"
 #include "engine/runtime/processes/process_commands.h"
@@ -167,11 +168,11 @@ std::unique_ptr<Seats> ProcessWorld::take_seats(std::shared_ptr<const Plan> plan
   const Settings& settings = plan->program.settings;
   const int ranks = plan->program.ranks() * plan->program.replicas();
   if (ranks != processes()) {
-    throw request_error(fmt::format(
-        "T = {} and D = {} are {} rank{}, and mpirun started {} process{}: start it with -n {}, or "
-        "give --tp and --dp whose product is {}",
-        settings.tp, settings.dp, ranks, ranks == 1 ? "" : "s", processes(), processes() == 1 ? "" : "es",
-        ranks, processes()));
+    throw request_error(
+        fmt::format("T = {} and D = {} are {}, and mpirun started {}: start it with -n {}, or "
+                    "give --tp and --dp whose product is {}",
+                    settings.tp, settings.dp, counted(ranks, "rank"),
+                    counted(processes(), "process", "processes"), ranks, processes()));
   }
   patience_.seconds = timeout_seconds(settings);
   tp_ = plan->program.ranks();

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "engine/config/clock.h"
+#include "engine/config/counted.h"
 #include "engine/runtime/processes/process_commands.h"
 #include "engine/runtime/processes/process_world.h"
 
@@ -336,8 +337,8 @@ CommunicatorInfo ProcessWorld::info() const {
   for (const Place& place : places_)
     if (std::find(hosts.begin(), hosts.end(), place.host) == hosts.end()) hosts.push_back(place.host);
   const bool measured = std::find(own_clock_.begin(), own_clock_.end(), true) != own_clock_.end();
-  return {"mpi", fmt::format("{} process{} on {} machine{}, {}{}", processes(), processes() == 1 ? "" : "es",
-                             hosts.size(), hosts.size() == 1 ? "" : "s", processes_.carrier(),
+  return {"mpi", fmt::format("{} on {}, {}{}", counted(processes(), "process", "processes"),
+                             counted(static_cast<int64_t>(hosts.size()), "machine"), processes_.carrier(),
                              measured ? fmt::format("; clocks agree within {:.0f} µs",
                                                     clock_residual_seconds_.load() * 1e6)
                                       : "")};
