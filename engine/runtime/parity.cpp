@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <span>
 
 #include "engine/config/hardware.h"
 #include "engine/config/units.h"
@@ -181,26 +182,39 @@ Piece compare_total(const Tensor& tensor, const std::vector<double>& total, cons
   return piece;
 }
 
+struct Squares {
+  double sum = 0, not_zero = 0;
+};
+
+Squares squares_of(DType dtype, const std::vector<std::byte>& bytes) {
+  return with_type(dtype, [&]<typename T>(T) {
+    Squares squares;
+    for (const T& stored : std::span(reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T))) {
+      const auto value = static_cast<double>(stored);
+      squares.sum += value * value;
+      squares.not_zero += value != 0;
+    }
+    return squares;
+  });
+}
+
 // A label's logit has the errors of a sum as long as all logits are, however near to zero it comes out
 // itself, and where there are few tokens nothing makes up for that. What numbers that are picked out of a
-// tensor are measured by is at least as much as that tensor's would be: its mean square, for each of them.
-// By value; nothing for what is not picked.
+// tensor are measured by is at least as much as that tensor's would be: its mean square, for each of them
+// (an ignored label picks nothing and leaves a zero). By value; nothing for what is not picked.
 std::map<std::string, double> least_squares(const Program& program, const SerialReference& serial) {
   std::map<std::string, double> least;
   for (const Step& step : program.steps) {
     if (step.op != Op::TargetLogit) continue;
     const Tensor& source = program.tensor(step.inputs[0]);
     const Tensor& picked = program.tensor(step.outputs[0]);
-    const std::vector<std::byte>* bytes = serial.find(source.value);
-    if (bytes == nullptr) continue;
-    with_type(source.dtype, [&]<typename T>(T) {
-      const auto* values = reinterpret_cast<const T*>(bytes->data());
-      const size_t count = bytes->size() / sizeof(T);
-      double squares = 0;
-      for (size_t i = 0; i < count; ++i) squares += std::pow(static_cast<double>(values[i]), 2);
-      least[picked.value] =
-          squares / static_cast<double>(count) * static_cast<double>(element_count(picked.shape));
-    });
+    const std::vector<std::byte>* from = serial.find(source.value);
+    const std::vector<std::byte>* to = serial.find(picked.value);
+    if (from == nullptr || to == nullptr || from->empty()) continue;
+    const double mean =
+        squares_of(source.dtype, *from).sum /
+        (static_cast<double>(from->size()) / static_cast<double>(element_bytes(source.dtype)));
+    least[picked.value] = mean * squares_of(picked.dtype, *to).not_zero;
   }
   return least;
 }

@@ -60,6 +60,32 @@ TEST(ModelParityOfOneToken, ItsLogitIsMeasuredByAllLogits) {
   }
 }
 
+// All logits 1, one label among many; whatever its own logit is, an error of 0.001 is one of 0.001, and the
+// labels that are ignored do not make it less.
+TEST(ModelParityOfOneToken, IgnoredLabelsDoNotDiluteAnError) {
+  const Program program = plan_program(small_model(1));
+  for (const float logit : {1.0f, 1e-6f}) {
+    auto serial = std::make_shared<SerialReference>();
+    std::vector<float> targets;
+    TensorId target = kNoTensor;
+    for (const Tensor& tensor : program.tensors) {
+      std::vector<float> values(static_cast<size_t>(element_count(tensor.shape)), 1.0f);
+      if (tensor.value == "loss.target") {
+        target = tensor.id;
+        std::fill(values.begin() + 1, values.end(), 0.0f);
+        values[0] = logit;
+        targets = values;
+      }
+      if (tensor.value == "logits" || tensor.id == target) serial->on_tensor(0, 0, tensor, values.data());
+    }
+    ASSERT_GT(targets.size(), 40u);
+    ParityCheck check(program, serial, false);
+    targets[0] += 1e-3f;
+    check.on_tensor(0, 0, program.tensor(target), targets.data());
+    EXPECT_NEAR(check.results()[static_cast<size_t>(target)]->relative_error, 1e-3, 1e-6) << logit;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     DegreesReplicasAndSplits, ModelParity,
     ::testing::Values(Case{2, 1, "megatron"}, Case{3, 1, "megatron"}, Case{4, 1, "megatron"},
