@@ -145,12 +145,9 @@ Verb add_verify(CLI::App& app) {
           ->expected(0, 1)
           ->type_name("[T,...]");
   app.footer(
-      "\nRelative error is |sharded - serial| / |serial| over the gathered tensor, of the labels' logits "
-      "over "
-      "what "
-      "as many logits have on the average, where that is more; the bound is 5e-15 in fp64, "
-      "3e-6 in fp32 and 0 with integer operands. Replicated tensors must also be the same bits on every "
-      "rank.\n"
+      "\nRelative error is |sharded - serial| / |serial| over the gathered tensor; a label's logit near zero "
+      "counts as large as logits are on the average. The bound is 5e-15 in fp64, 3e-6 in fp32 and 0 with "
+      "integer operands. Replicated tensors must also be the same bits on every rank.\n"
       "\nExamples\n  shardlens-cli verify --model gpt2-tiny --tp 4 --dp 2\n  shardlens-cli verify --model "
       "gpt2 --layer --tp 4 --split reversed --dtype fp64\n"
       "  shardlens-cli verify --model bert-base --layer --tp 3 --operands integer\n"
