@@ -82,9 +82,9 @@ TEST_F(SessionRecording, EndsWithTheComparisonOfARunThatIsWhole) {
   std::shared_ptr<const Snapshot> shown;
   {
     Settings settings = testing::small_layer(2);
-    settings.seq = 256;  // long enough to be asked while it is compared
+    settings.batch = 48;  // takes long enough to be asked while it is compared
     Session session(settings);
-    session.wait_until_idle(kLimitSeconds);
+    ASSERT_EQ(session.wait_until_idle(kLimitSeconds)->state, RunState::Done);
     session.send(command::Record{path("recordings")});
     session.wait_until_idle(kLimitSeconds);
     session.send(command::Run{});
