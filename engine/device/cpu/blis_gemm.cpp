@@ -5,8 +5,17 @@
 #include "engine/device/cpu/blis_gemm.h"
 
 #include <blis.h>
+#include <stdlib.h>
 
 namespace shardlens::cpu {
+namespace {
+
+// Told by BLIS_ARCH_TYPE, BLIS takes kernels that this processor may lack, and ends the program where it
+// knows none of that name. What it finds by itself is right; unset before main(), while nobody else reads the
+// environment.
+[[maybe_unused]] const bool kFindsByItself = unsetenv("BLIS_ARCH_TYPE") == 0;
+
+}  // namespace
 
 void blis_multiply(const Product<float>& product) {
   rntm_t how = BLIS_RNTM_INITIALIZER;
