@@ -205,34 +205,38 @@ TEST(CompareTab, ARowOfTheTournamentIsAsHighAsItsCuts) {
   EXPECT_GT(most, least + 10) << "the longest take a second line";
 }
 
-TEST(CompareTab, WhatElseRunsEndsAMeasurement) {
+/// Takes long enough to do something else meanwhile.
+Settings slow_settings() {
   Settings settings = small_settings();
   settings.model.hidden = 768;
   settings.model.ffn = 3072;
   settings.batch = 8;
   settings.seq = 64;
-  StudioHarness harness({1920, 1080}, settings);
-  open(harness, ComparePage::Splits);
-  harness.studio().comparison().send(comparison_command::SweepDegrees{settings, std::vector<int>(50, 4)});
+  return settings;
+}
+
+/// Has T = 4 measured `times` times, and returns while that goes on.
+void begin_measuring(StudioHarness& harness, int times) {
+  harness.studio().comparison().send(
+      comparison_command::SweepDegrees{slow_settings(), std::vector<int>(static_cast<size_t>(times), 4)});
   while (!compared(harness)->measuring) std::this_thread::yield();
   harness.draw_frames(2);
+}
+
+TEST(CompareTab, WhatElseRunsEndsAMeasurement) {
+  StudioHarness harness({1920, 1080}, slow_settings());
+  open(harness, ComparePage::Splits);
+  begin_measuring(harness, 50);
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/T = 2"); });
   settle(harness);
   EXPECT_FALSE(compared(harness)->sweep->points.back().measured);
 }
 
 TEST(CompareTab, AFirstLookAtAnotherPageLeavesAMeasurementAlone) {
-  Settings settings = small_settings();
-  settings.model.hidden = 768;
-  settings.model.ffn = 3072;
-  settings.batch = 8;
-  settings.seq = 64;
-  StudioHarness harness({1920, 1080}, settings);
+  StudioHarness harness({1920, 1080}, slow_settings());
   open(harness, ComparePage::Sweep);
   ASSERT_FALSE(compared(harness)->trials) << "no other page was looked at";
-  harness.studio().comparison().send(comparison_command::SweepDegrees{settings, std::vector<int>(5, 4)});
-  while (!compared(harness)->measuring) std::this_thread::yield();
-  harness.draw_frames(2);
+  begin_measuring(harness, 5);
   harness.perform([](ImGuiTestContext& person) {
     person.ItemClick("//Compare/page/tournament");
     person.Yield(3);
