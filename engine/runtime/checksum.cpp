@@ -74,7 +74,7 @@ std::string Checksum::text() const {
 std::string state_checksum(nlohmann::json state) {
   if (const auto checksums = state.find("checksums"); checksums != state.end() && checksums->is_object())
     checksums->erase(kCheckpointState);
-  const std::string text = nlohmann::json::parse(state.dump()).dump();
+  const std::string text = state.dump();
   Checksum checksum;
   checksum.add(text.data(), text.size());
   return checksum.text();

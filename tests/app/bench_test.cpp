@@ -11,26 +11,20 @@
 
 namespace {
 
+using shardlens::contains;
 using shardlens::Ended;
-
-Ended run(const std::string& arguments) {
-  return shardlens::run_program(SHARDLENS_CLI_PROGRAM, arguments);
-}
+using shardlens::run_cli;
 
 constexpr const char* kTiny = "--model gpt2-tiny --layer --batch 2 --seq 16 --threads 1 ";
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 TEST(Bench, PrintsRatiosAsJson) {
-  const Ended step = run(std::string("bench step --json --repetitions 2 --tp 2 ") + kTiny);
+  const Ended step = run_cli(std::string("bench step --json --repetitions 2 --tp 2 ") + kTiny);
   ASSERT_EQ(step.code, 0) << step.err;
   const nlohmann::json json = nlohmann::json::parse(step.out);
   EXPECT_GT(json["of_gemm_ceiling"].get<double>(), 0);
   EXPECT_GT(json["gemm_ceiling_flops"].get<double>(), 0);
   EXPECT_GT(json["step_seconds"].get<double>(), 0);
-  const Ended tokens = run("bench generate --json --repetitions 2 --tp 2 --model gpt2-tiny --seq 64");
+  const Ended tokens = run_cli("bench generate --json --repetitions 2 --tp 2 --model gpt2-tiny --seq 64");
   ASSERT_EQ(tokens.code, 0) << tokens.err;
   const nlohmann::json generated = nlohmann::json::parse(tokens.out);
   EXPECT_GT(generated["tokens_per_second"].get<double>(), 0);
@@ -39,13 +33,14 @@ TEST(Bench, PrintsRatiosAsJson) {
 }
 
 TEST(Bench, ProductsAreTimedWithTheThreadsAskedFor) {
-  const Ended ended = run("bench gemm --model gpt2-tiny --layer --tp 1 --threads 3 --repetitions 1 --json");
+  const Ended ended =
+      run_cli("bench gemm --model gpt2-tiny --layer --tp 1 --threads 3 --repetitions 1 --json");
   ASSERT_EQ(ended.code, 0) << ended.err;
   EXPECT_EQ(nlohmann::json::parse(ended.out)["threads_per_rank"], 3);
 }
 
 TEST(Bench, RanksAreTimedAgainstOneCore) {
-  const Ended ended = run(std::string("bench speedup --json --repetitions 1 --tp 2 ") + kTiny);
+  const Ended ended = run_cli(std::string("bench speedup --json --repetitions 1 --tp 2 ") + kTiny);
   ASSERT_EQ(ended.code, 0) << ended.err;
   const nlohmann::json points = nlohmann::json::parse(ended.out)["points"];
   ASSERT_EQ(points.size(), 2u);
@@ -57,19 +52,20 @@ TEST(Bench, RanksAreTimedAgainstOneCore) {
 
 TEST(Bench, CalibratesThisMachineIntoAFile) {
   const std::string path = ::testing::TempDir() + "calibration_" + std::to_string(getpid()) + ".json";
-  const Ended ended = run("bench calibrate --json --repetitions 1 --model gpt2-tiny --seq 64 --out " + path);
+  const Ended ended =
+      run_cli("bench calibrate --json --repetitions 1 --model gpt2-tiny --seq 64 --out " + path);
   ASSERT_EQ(ended.code, 0) << ended.err;
   const nlohmann::json json = nlohmann::json::parse(ended.out);
   EXPECT_EQ(json["file"], path);
   for (const nlohmann::json& check : json["checks"]) EXPECT_GT(check["predicted_seconds"], 0);
-  const Ended plan = run("plan --layer --model gpt2-tiny --seq 64 --tp 2 --hardware " + path);
+  const Ended plan = run_cli("plan --layer --model gpt2-tiny --seq 64 --tp 2 --hardware " + path);
   EXPECT_TRUE(contains(plan.out, "measured by bench calibrate")) << plan.out;
   std::filesystem::remove(path);
-  EXPECT_EQ(run("plan --hardware " + path).code, 2);
+  EXPECT_EQ(run_cli("plan --hardware " + path).code, 2);
 }
 
 TEST(Bench, ScalingSaysWhatIsEstimatedAndWhatMeasured) {
-  const Ended scaling = run("bench scaling --model gpt2-tiny --seq 64 --repetitions 1");
+  const Ended scaling = run_cli("bench scaling --model gpt2-tiny --seq 64 --repetitions 1");
   EXPECT_EQ(scaling.code, 0) << scaling.err;
   for (const char* part : {"77 %", "74 %", "2.98", "estimated on DGX-2H", "measured on", "C/K"})
     EXPECT_TRUE(contains(scaling.out, part)) << part;

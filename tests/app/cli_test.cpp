@@ -16,31 +16,25 @@
 
 namespace {
 
+using shardlens::contains;
 using shardlens::Ended;
+using shardlens::run_cli;
 using shardlens::slurp;
 
-Ended run(const std::string& arguments) {
-  return shardlens::run_program(SHARDLENS_CLI_PROGRAM, arguments);
-}
-
 constexpr const char* kTiny = "--model gpt2-tiny --layer --batch 2 --seq 16 --threads 1 ";
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 class CliFiles : public shardlens::TestFolder {};
 
 TEST(Cli, HelpTeachesWithExamples) {
   for (const char* verb : {"", "plan", "step", "verify", "bench"}) {
-    const Ended ended = run(std::string(verb) + " --help");
+    const Ended ended = run_cli(std::string(verb) + " --help");
     EXPECT_EQ(ended.code, 0) << verb;
     EXPECT_TRUE(contains(ended.out, "Examples")) << verb;
   }
 }
 
 TEST(Cli, ATextEndsWithItsModelHoweverLongItMayBe) {
-  const Ended ended = run("generate --model gpt2-tiny --prompt a --tokens 9223372036854775807 --json");
+  const Ended ended = run_cli("generate --model gpt2-tiny --prompt a --tokens 9223372036854775807 --json");
   ASSERT_EQ(ended.code, 0) << ended.err;
   EXPECT_GT(nlohmann::json::parse(ended.out)["tokens"], 0);
 }
@@ -56,7 +50,7 @@ constexpr const char* kVerbs[] = {"",         "plan",  "step", "verify", "train"
 
 TEST(Cli, HelpIsReadInAHundredColumns) {
   for (const char* verb : kVerbs) {
-    std::istringstream lines(run(std::string(verb) + " --help").out);
+    std::istringstream lines(run_cli(std::string(verb) + " --help").out);
     for (std::string line; std::getline(lines, line);) EXPECT_LE(columns(line), 100u) << verb << ": " << line;
   }
 }
@@ -65,23 +59,23 @@ TEST(Cli, HelpIsReadInAHundredColumns) {
 TEST(Cli, NumbersAreReadStrictly) {
   for (const char* verb : kVerbs) {
     if (std::string(verb).empty()) continue;
-    const std::string help = run(std::string(verb) + " --help").out;
+    const std::string help = run_cli(std::string(verb) + " --help").out;
     const std::regex number(R"(^  (--[a-z0-9-]+) (INT|UINT|FLOAT|SECONDS|TOKENS|HEADS|\[INDEX\])\b)",
                             std::regex::multiline);
     for (std::sregex_iterator one(help.begin(), help.end(), number), end; one != end; ++one) {
       const std::string option = (*one)[1];
-      const Ended ended = run(std::string(verb) + " " + option + "=1x");
+      const Ended ended = run_cli(std::string(verb) + " " + option + "=1x");
       EXPECT_EQ(ended.code, 2) << verb << " " << option;
       EXPECT_TRUE(contains(ended.err, "\"1x\" is not a")) << verb << " " << option << ": " << ended.err;
     }
   }
   // Digits after a zero are no octal number.
-  EXPECT_TRUE(contains(run("plan --model gpt2-tiny --layer --seq 0100").out, "sequence 100"));
+  EXPECT_TRUE(contains(run_cli("plan --model gpt2-tiny --layer --seq 0100").out, "sequence 100"));
 }
 
 TEST(Cli, PlanJsonOfMegatronHasTwoAllReducesEachWayAtEveryT) {
   for (int tp : {2, 3, 4, 6, 12}) {
-    const Ended ended = run("plan --json --layer --model gpt2 --tp " + std::to_string(tp));
+    const Ended ended = run_cli("plan --json --layer --model gpt2 --tp " + std::to_string(tp));
     ASSERT_EQ(ended.code, 0) << ended.err;
     const nlohmann::json json = nlohmann::json::parse(ended.out);
     const auto& counts = json["collective_counts"];
@@ -99,7 +93,7 @@ TEST(Cli, VerifyAgreesForEverySplit) {
   for (const char* split : {"megatron", "reversed", "replicated"}) {
     for (const char* dtype : {"fp32", "fp64"}) {
       const Ended ended =
-          run(std::string("verify --json --tp 2 ") + kTiny + "--split " + split + " --dtype " + dtype);
+          run_cli(std::string("verify --json --tp 2 ") + kTiny + "--split " + split + " --dtype " + dtype);
       ASSERT_EQ(ended.code, 0) << ended.err;
       const nlohmann::json json = nlohmann::json::parse(ended.out);
       EXPECT_TRUE(json["agrees"]);
@@ -109,7 +103,7 @@ TEST(Cli, VerifyAgreesForEverySplit) {
 }
 
 TEST(Cli, VerifyEndsWithOneAndNamesTheTensorOfAPlantedFault) {
-  const Ended ended = run(std::string("verify --tp 2 --break skip-f ") + kTiny);
+  const Ended ended = run_cli(std::string("verify --tp 2 --break skip-f ") + kTiny);
   EXPECT_EQ(ended.code, 1);
   EXPECT_TRUE(contains(ended.err, "grad.ln2.out")) << ended.err;
 }
@@ -118,7 +112,8 @@ TEST(Cli, VerifyEndsWithOneAndNamesTheTensorOfAPlantedFault) {
 constexpr const char* kTinyModel = "--model gpt2-tiny --tp 2 --batch 2 --seq 16 ";
 
 TEST(Cli, VerifyTrainsAPlantedFaultBesideTheSoundModel) {
-  const Ended ended = run(std::string("verify --json --break bias-before-reduction --steps 6 ") + kTinyModel);
+  const Ended ended =
+      run_cli(std::string("verify --json --break bias-before-reduction --steps 6 ") + kTinyModel);
   ASSERT_EQ(ended.code, 1) << ended.err;
   const nlohmann::json json = nlohmann::json::parse(ended.out);
   EXPECT_EQ(json["steps"].size(), 6u);
@@ -130,7 +125,7 @@ TEST(Cli, VerifyTrainsAPlantedFaultBesideTheSoundModel) {
 }
 
 TEST(Cli, VerifyBreaksEverythingInOneTable) {
-  const Ended ended = run(std::string("verify --json --break all ") + kTinyModel);
+  const Ended ended = run_cli(std::string("verify --json --break all ") + kTinyModel);
   ASSERT_EQ(ended.code, 1) << ended.err;
   const nlohmann::json json = nlohmann::json::parse(ended.out);
   ASSERT_EQ(json["faults"].size(), 12u);
@@ -141,7 +136,7 @@ TEST(Cli, VerifyBreaksEverythingInOneTable) {
 }
 
 TEST(Cli, VerifySweepsDegreesInOneTable) {
-  const Ended ended = run(std::string("verify --json --dtype fp64 --sweep 1,2,7 ") + kTiny);
+  const Ended ended = run_cli(std::string("verify --json --dtype fp64 --sweep 1,2,7 ") + kTiny);
   ASSERT_EQ(ended.code, 0) << ended.err;
   const nlohmann::json json = nlohmann::json::parse(ended.out);
   EXPECT_TRUE(json["agrees"]);
@@ -153,13 +148,13 @@ TEST(Cli, VerifySweepsDegreesInOneTable) {
   EXPECT_LE(points[1]["worst_relative_error"].get<double>(), 5e-15);
   EXPECT_TRUE(contains(points[2]["refused"], "Try")) << ended.out;
 
-  const Ended defaults = run(std::string("verify --sweep ") + kTiny);
+  const Ended defaults = run_cli(std::string("verify --sweep ") + kTiny);
   EXPECT_EQ(defaults.code, 0) << defaults.err;
   EXPECT_TRUE(contains(defaults.out, "\n 16 ")) << defaults.out;
 }
 
 TEST(Cli, VerifySweepEndsWithOneWhereABoundBreaks) {
-  const Ended ended = run(std::string("verify --sweep 2,4 --break skip-g ") + kTiny);
+  const Ended ended = run_cli(std::string("verify --sweep 2,4 --break skip-g ") + kTiny);
   EXPECT_EQ(ended.code, 1);
   EXPECT_TRUE(contains(ended.err, "T = 2 differs")) << ended.err;
   EXPECT_TRUE(contains(ended.out, "BROKEN")) << ended.out;
@@ -168,39 +163,39 @@ TEST(Cli, VerifySweepEndsWithOneWhereABoundBreaks) {
 TEST_F(CliFiles, StepDumpsFullShapesTheSameWhateverT) {
   const std::string one = path("one.safetensors");
   const std::string two = path("two.safetensors");
-  ASSERT_EQ(run(std::string("step --operands integer --tp 1 ") + kTiny + "--dump " + one).code, 0);
-  ASSERT_EQ(run(std::string("step --operands integer --tp 2 ") + kTiny + "--dump " + two).code, 0);
+  ASSERT_EQ(run_cli(std::string("step --operands integer --tp 1 ") + kTiny + "--dump " + one).code, 0);
+  ASSERT_EQ(run_cli(std::string("step --operands integer --tp 2 ") + kTiny + "--dump " + two).code, 0);
   EXPECT_FALSE(slurp(one).empty());
   EXPECT_EQ(slurp(one), slurp(two));
 }
 
-// By `step` others compare their numbers with ours at any T; elsewhere uneven heads are asked for.
 // As in the step's recording and in the studio.
 TEST(Cli, PassesCountFromZero) {
-  const Ended ended = run("step --model gpt2-tiny --tp 2 --batch 1 --seq 8 --updates 2");
+  const Ended ended = run_cli("step --model gpt2-tiny --tp 2 --batch 1 --seq 8 --updates 2");
   EXPECT_TRUE(contains(ended.out, "pass   0  loss") && contains(ended.out, "pass   1  loss")) << ended.out;
   EXPECT_FALSE(contains(ended.out, "pass   2")) << ended.out;
 }
 
+// By `step` others compare their numbers with ours at any T; elsewhere uneven heads are asked for.
 TEST(Cli, HeadsThatTDoesNotDivideAreRunAndCounted) {
   const std::string model = "--json --model gpt2-tiny --batch 2 --seq 8 --threads 1 --tp 3 ";
-  const Ended step = run("step " + model);
+  const Ended step = run_cli("step " + model);
   ASSERT_EQ(step.code, 0) << step.err;
   const nlohmann::json heads = nlohmann::json::parse(step.out)["heads"];
   EXPECT_EQ(heads["policy"], "uneven");
   EXPECT_EQ(heads["fullest_rank"], 2);
   EXPECT_NEAR(heads["attention_flops_imbalance"], 1.5, 1e-12);
   EXPECT_EQ(heads["attention_seconds_per_rank"].size(), 3u);
-  EXPECT_EQ(run("plan " + model).code, 2);
-  EXPECT_EQ(run("step " + model + "--heads-policy strict").code, 2);
-  const Ended padded = run("plan " + model + "--heads-policy padded");
+  EXPECT_EQ(run_cli("plan " + model).code, 2);
+  EXPECT_EQ(run_cli("step " + model + "--heads-policy strict").code, 2);
+  const Ended padded = run_cli("plan " + model + "--heads-policy padded");
   ASSERT_EQ(padded.code, 0) << padded.err;
   const nlohmann::json zeros = nlohmann::json::parse(padded.out)["heads"];
   EXPECT_NEAR(zeros["wasted_share"], 1.0 / 3, 1e-12);  // two of six
   EXPECT_NEAR(zeros["attention_flops_imbalance"], 1, 1e-12);
   for (const char* choice : {"--heads-policy uneven", "--heads-policy padded",
                              "--kv-heads 2 --heads-policy uneven", "--kv-heads 1 --heads-policy uneven"})
-    EXPECT_EQ(run("verify --dtype fp64 " + model + choice).code, 0) << choice;
+    EXPECT_EQ(run_cli("verify --dtype fp64 " + model + choice).code, 0) << choice;
 }
 
 struct WrongRequest {
@@ -282,7 +277,7 @@ TEST(Cli, WrongRequestsEndWithTwoAndNameTheRemedy) {
       {"train --comm-timeout 0", "choose from 1 to 86400"},
   };
   for (const WrongRequest& request : requests) {
-    const Ended ended = run(request.arguments);
+    const Ended ended = run_cli(request.arguments);
     EXPECT_EQ(ended.code, 2) << request.arguments << "\n" << ended.err;
     EXPECT_TRUE(contains(ended.err + ended.out, request.must_say)) << request.arguments << "\n" << ended.err;
   }
@@ -290,12 +285,12 @@ TEST(Cli, WrongRequestsEndWithTwoAndNameTheRemedy) {
 
 // Nobody hears the message, and the exit code stands.
 TEST(Cli, WhereThereIsNoStderrNothingBreaks) {
-  EXPECT_EQ(run("plan --model gpt2 --tp 99 2>&-; echo $?").out, "2\n");
+  EXPECT_EQ(run_cli("plan --model gpt2 --tp 99 2>&-; echo $?").out, "2\n");
 }
 
 // Where a column begins, it begins in every line.
 TEST(Cli, TheStepsOfAPlanStandUnderEachOther) {
-  std::istringstream lines(run("plan --model gpt2 --tp 4 --split reversed").out);
+  std::istringstream lines(run_cli("plan --model gpt2 --tp 4 --split reversed").out);
   size_t begins = 0, steps = 0;
   for (std::string line; std::getline(lines, line);) {
     EXPECT_TRUE(line.empty() || line.back() != ' ') << line;
@@ -321,7 +316,7 @@ TEST(Cli, TablesFitAHundredAndTenColumns) {
         std::string("plan --tournament --model gpt2-10m --ranks 2 --top 4 --hardware v100-32gb"),
         verify + "--model gpt2-tiny --dp 2", verify + "--model bert-tiny",
         verify + "--model gpt2-tiny --sweep 1,2", verify + "--model gpt2-tiny --break all"}) {
-    const Ended ended = run(arguments);
+    const Ended ended = run_cli(arguments);
     EXPECT_LE(ended.code, 1) << ended.err;
     std::istringstream lines(ended.out.substr(0, ended.out.find("\nCollectives")));
     std::string line;
@@ -335,8 +330,8 @@ TEST(Cli, TablesFitAHundredAndTenColumns) {
 // Words of a name go, the figures stay.
 TEST(Cli, AShortenedNameKeepsItsFigures) {
   const std::string wide = "--model bert-tiny --tp 2 --split megatron-sp --seq 32 ";
-  const nlohmann::json plan = nlohmann::json::parse(run("plan --json " + wide).out);
-  const std::string table = run("plan " + wide).out;
+  const nlohmann::json plan = nlohmann::json::parse(run_cli("plan --json " + wide).out);
+  const std::string table = run_cli("plan " + wide).out;
   EXPECT_TRUE(contains(table, "….dense.weight")) << table;
   int shown = 0;
   for (const auto& tensor : plan["program"]["tensors"]) {
@@ -355,7 +350,7 @@ TEST(Cli, AShortenedNameKeepsItsFigures) {
 TEST(Cli, ATextTooShortIsCalledByItsName) {
   const std::string text = ::testing::TempDir() + "short_text_" + std::to_string(getpid()) + ".txt";
   std::ofstream(text) << "In the beginning";
-  const Ended ended = run("train --data " + text);
+  const Ended ended = run_cli("train --data " + text);
   EXPECT_EQ(ended.code, 2);
   EXPECT_TRUE(contains(ended.err, text + " has ")) << ended.err;
   std::filesystem::remove(text);
@@ -365,7 +360,7 @@ TEST(Cli, OutputThatDoesNotArriveIsAFailedRun) {
   if (access("/dev/full", W_OK) != 0) GTEST_SKIP() << "no /dev/full here";
   for (const char* arguments : {"--help", "plan --figures", "plan --model gpt2-tiny --layer --json",
                                 "step --model gpt2-tiny --layer --seq 8 --batch 1"}) {
-    const Ended ended = run(std::string(arguments) + " > /dev/full");
+    const Ended ended = run_cli(std::string(arguments) + " > /dev/full");
     EXPECT_EQ(ended.code, 3) << arguments;
     EXPECT_TRUE(contains(ended.err, "standard output")) << ended.err;
   }
@@ -373,17 +368,17 @@ TEST(Cli, OutputThatDoesNotArriveIsAFailedRun) {
 
 // Without a GPU this says why; with one, which.
 TEST(Cli, BackendsAreNamedOrWhyTheyAreNotThere) {
-  const Ended text = run("info --backends");
+  const Ended text = run_cli("info --backends");
   EXPECT_EQ(text.code, 0) << text.err;
   EXPECT_TRUE(contains(text.out, "cpu   ")) << text.out;
-  const Ended ended = run("info --backends --json");
+  const Ended ended = run_cli("info --backends --json");
   EXPECT_EQ(ended.code, 0) << ended.err;
   const auto json = nlohmann::json::parse(ended.out);
   EXPECT_GT(json["cpu"]["cores"], 0);
   const bool usable = json["cuda"]["usable"];
   EXPECT_EQ(usable, json["cuda"]["why_not"] == "");
   EXPECT_EQ(usable, !json["cuda"]["gpus"].empty());
-  const Ended on_gpus = run("verify --layer --tp 1 --backend cuda --batch 1 --seq 8");
+  const Ended on_gpus = run_cli("verify --layer --tp 1 --backend cuda --batch 1 --seq 8");
   EXPECT_EQ(on_gpus.code, usable ? 0 : 2) << on_gpus.err;
   if (!usable) {
     EXPECT_TRUE(contains(on_gpus.err, "use --backend cpu")) << on_gpus.err;
@@ -392,9 +387,9 @@ TEST(Cli, BackendsAreNamedOrWhyTheyAreNotThere) {
 
 // auto takes the CPU where there is no GPU, and says that it does.
 TEST(Cli, AFallBackIsAnnounced) {
-  const auto json = nlohmann::json::parse(run("info --backends --json").out);
+  const auto json = nlohmann::json::parse(run_cli("info --backends --json").out);
   if (json["cuda"]["usable"]) GTEST_SKIP() << "there is a GPU to take";
-  const Ended ended = run("step --layer --tp 2 --backend auto --batch 1 --seq 8");
+  const Ended ended = run_cli("step --layer --tp 2 --backend auto --batch 1 --seq 8");
   EXPECT_EQ(ended.code, 0) << ended.err;
   const std::string why = json["cuda"]["why_not"];
   EXPECT_TRUE(contains(ended.out, why)) << ended.out << why;
@@ -404,7 +399,8 @@ TEST_F(CliFiles, AFileCutShortIsRefusedAndNothingIsWritten) {
   const std::string weights = path("cut.safetensors");
   const std::string dump = path("never.safetensors");
   std::ofstream(weights, std::ios::binary) << "\x10\0\0\0\0\0\0\0{\"a\"";
-  const Ended ended = run(std::string("step --tp 2 ") + kTiny + "--weights " + weights + " --dump " + dump);
+  const Ended ended =
+      run_cli(std::string("step --tp 2 ") + kTiny + "--weights " + weights + " --dump " + dump);
   EXPECT_EQ(ended.code, 2) << ended.err;
   EXPECT_TRUE(contains(ended.err, "cut.safetensors")) << ended.err;
   EXPECT_FALSE(std::filesystem::exists(dump));
@@ -415,7 +411,7 @@ TEST(Cli, ANameThatNoFileCanHaveIsAWrongRequest) {
   for (const std::string& arguments :
        {"step --model gpt2-tiny --seq 8 --dump " + name, "plan --model " + name + "/x",
         "step --model gpt2-tiny --seq 8 --record " + name, "info " + name}) {
-    const Ended ended = run(arguments);
+    const Ended ended = run_cli(arguments);
     EXPECT_EQ(ended.code, 2) << ended.err;
     EXPECT_TRUE(contains(ended.err, name.substr(0, 60)) && !contains(ended.err, "filesystem error"))
         << ended.err;
@@ -423,27 +419,28 @@ TEST(Cli, ANameThatNoFileCanHaveIsAWrongRequest) {
 }
 
 TEST(Cli, ADumpThatCannotBeWrittenLeavesNothingBehind) {
-  const Ended ended = run(std::string("step --tp 2 ") + kTiny + "--dump /nonexistent/folder/out.safetensors");
+  const Ended ended =
+      run_cli(std::string("step --tp 2 ") + kTiny + "--dump /nonexistent/folder/out.safetensors");
   EXPECT_NE(ended.code, 0);
   EXPECT_TRUE(contains(ended.err, "/nonexistent/folder")) << ended.err;
 }
 
 TEST(Cli, APassOfGenerationIsPlannedAndAgreesWithSerial) {
   const std::string pass = " --model gpt2-tiny --batch 2 --seq 5 --cache 32 --tp 3 --heads-policy uneven ";
-  const Ended plan = run("plan" + pass);
+  const Ended plan = run_cli("plan" + pass);
   EXPECT_EQ(plan.code, 0) << plan.err;
   EXPECT_TRUE(contains(plan.out, "key-value cache")) << plan.out;
   EXPECT_TRUE(contains(plan.out, "against a cache of 32")) << plan.out;
-  const Ended verify = run("verify --dtype fp64" + pass);
+  const Ended verify = run_cli("verify --dtype fp64" + pass);
   EXPECT_EQ(verify.code, 0) << verify.out << verify.err;
   EXPECT_TRUE(contains(verify.out, "h.0.attn.keys.appended")) << verify.out;
 }
 
 // A trillion parameters over T, D and P.
 TEST(Cli, PricesATrillionParametersInThreeDimensions) {
-  const Ended ended =
-      run("plan --json --model gpt-1t --tp 8 --pp 64 --dp 6 --micro-batches 512 --batch 3072 --seq 2048 "
-          "--dtype fp16 --recompute full --hardware a100-80gb");
+  const Ended ended = run_cli(
+      "plan --json --model gpt-1t --tp 8 --pp 64 --dp 6 --micro-batches 512 --batch 3072 --seq 2048 "
+      "--dtype fp16 --recompute full --hardware a100-80gb");
   ASSERT_EQ(ended.code, 0) << ended.err;
   const nlohmann::json json = nlohmann::json::parse(ended.out);
   EXPECT_EQ(json["ranks"], 3072);
@@ -453,15 +450,15 @@ TEST(Cli, PricesATrillionParametersInThreeDimensions) {
   EXPECT_LT(json["memory_bytes_per_rank"], json["memory_limit_bytes"]);
   EXPECT_EQ(json["predicted_on"], "A100 80 GB");
   EXPECT_TRUE(json["sources"].contains("link_latency_seconds"));
-  EXPECT_EQ(run("plan --model gpt2 --pp 13 --hardware a100-80gb").code, 2);  // 12 layers
-  EXPECT_EQ(run("plan --model gpt2 --tp 12 --dp 2 --hardware a100-80gb-2-nodes").code, 2);
+  EXPECT_EQ(run_cli("plan --model gpt2 --pp 13 --hardware a100-80gb").code, 2);  // 12 layers
+  EXPECT_EQ(run_cli("plan --model gpt2 --tp 12 --dp 2 --hardware a100-80gb-2-nodes").code, 2);
 }
 
 // Thousands of plans, the fastest that fit listed with their memory.
 TEST(Cli, TournamentRanksEverySplitWithinTheMemory) {
-  const Ended ended =
-      run("plan --json --tournament --model megatron-8.3b --ranks 16 --batch 16 --seq 1024 --dtype fp16 "
-          "--recompute full --hardware a100-80gb-2-nodes --top 4 --memory 40e9");
+  const Ended ended = run_cli(
+      "plan --json --tournament --model megatron-8.3b --ranks 16 --batch 16 --seq 1024 --dtype fp16 "
+      "--recompute full --hardware a100-80gb-2-nodes --top 4 --memory 40e9");
   ASSERT_EQ(ended.code, 0) << ended.err;
   const nlohmann::json json = nlohmann::json::parse(ended.out);
   EXPECT_GT(json["plans"], 1000);
@@ -475,14 +472,15 @@ TEST(Cli, TournamentRanksEverySplitWithinTheMemory) {
     EXPECT_LE(entrant["memory_bytes_per_rank"], 40e9);
   }
   EXPECT_EQ(json["basis"], "data-sheet peaks, a bound from below");
-  EXPECT_EQ(run("plan --tournament --model gpt2-tiny --ranks 2 --run 2 --hardware a100-80gb").code, 2);
+  EXPECT_EQ(run_cli("plan --tournament --model gpt2-tiny --ranks 2 --run 2 --hardware a100-80gb").code, 2);
 }
 
 TEST(Cli, TournamentRunsItsBestOnTheCalibratedMachine) {
   const std::string path = ::testing::TempDir() + "tournament_" + std::to_string(getpid()) + ".json";
-  ASSERT_EQ(run("bench calibrate --json --repetitions 1 --model gpt2-tiny --seq 64 --out " + path).code, 0);
+  ASSERT_EQ(run_cli("bench calibrate --json --repetitions 1 --model gpt2-tiny --seq 64 --out " + path).code,
+            0);
   const Ended ended =
-      run("plan --json --tournament --model gpt2-tiny --seq 64 --ranks 2 --run 2 --hardware " + path);
+      run_cli("plan --json --tournament --model gpt2-tiny --seq 64 --ranks 2 --run 2 --hardware " + path);
   ASSERT_EQ(ended.code, 0) << ended.err;
   const nlohmann::json json = nlohmann::json::parse(ended.out);
   ASSERT_EQ(json["runs"].size(), 2u);
@@ -495,7 +493,7 @@ TEST(Cli, TournamentRunsItsBestOnTheCalibratedMachine) {
 }
 
 TEST(Cli, FiguresOfTheTextsStandBesideTheExactOnes) {
-  const Ended figures = run("plan --figures");
+  const Ended figures = run_cli("plan --figures");
   EXPECT_EQ(figures.code, 0);
   EXPECT_TRUE(contains(figures.out, "117,440,512 bytes = 112 MiB, the same")) << figures.out;
 }

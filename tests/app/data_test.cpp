@@ -18,9 +18,7 @@ class CliData : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  static Ended data(const std::string& arguments) {
-    return run_program(SHARDLENS_CLI_PROGRAM, "data " + arguments);
-  }
+  static Ended data(const std::string& arguments) { return run_cli("data " + arguments); }
   std::string folder_;
 };
 

@@ -25,7 +25,7 @@ class Figures : public TestFolder {
   }
   /// The Program that is drawn.
   static json program() {
-    const Ended plan = run_program(SHARDLENS_CLI_PROGRAM, std::string("plan --layer --json") + kTinyModel);
+    const Ended plan = run_cli(std::string("plan --layer --json") + kTinyModel);
     EXPECT_EQ(plan.code, 0) << plan.err;
     return json::parse(plan.out)["program"];
   }
@@ -91,8 +91,7 @@ TEST_F(Figures, TheTimelineHasATrackARank) {
 }
 
 TEST_F(Figures, AWholeRecordingHasItsPassesOnOneAxis) {
-  const Ended recorded =
-      run_program(SHARDLENS_CLI_PROGRAM, "step --updates 3 --record " + path("run.shardlens") + kTinyModel);
+  const Ended recorded = run_cli("step --updates 3 --record " + path("run.shardlens") + kTinyModel);
   ASSERT_EQ(recorded.code, 0) << recorded.err;
   const Ended drawn = draw_offscreen("--export " + path("run.svg") + " --view recording --recording " +
                                      path("run.shardlens"));

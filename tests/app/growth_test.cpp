@@ -12,10 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Ended run(const std::string& arguments) {
-  return run_program(SHARDLENS_CLI_PROGRAM, arguments);
-}
-
 class GrowthFiles : public ::testing::Test {
  protected:
   void SetUp() override { fs::remove_all(folder_); }
@@ -35,7 +31,7 @@ uint32_t number_at(const std::string& bytes, size_t at) {
 // minutes.
 TEST_F(GrowthFiles, ATableAndAChartAnAxisAndTheCalibration) {
   const Ended ended =
-      run("bench scaling --json --repetitions 1 --budget 1 --tp 2 --seq 64 --out " + folder_ + "/made");
+      run_cli("bench scaling --json --repetitions 1 --budget 1 --tp 2 --seq 64 --out " + folder_ + "/made");
   ASSERT_EQ(ended.code, 0) << ended.err;
   const nlohmann::json json = nlohmann::json::parse(ended.out);
   EXPECT_EQ(json["points"].size(), 25u);
@@ -58,19 +54,19 @@ TEST_F(GrowthFiles, ATableAndAChartAnAxisAndTheCalibration) {
 
 TEST_F(GrowthFiles, RefusesAFolderThatCannotBeOne) {
   std::ofstream(folder_) << "a file";
-  const Ended file = run("bench scaling --out " + folder_);
+  const Ended file = run_cli("bench scaling --out " + folder_);
   EXPECT_EQ(file.code, 2);
   EXPECT_NE(file.err.find("choose another --out"), std::string::npos) << file.err;
-  const Ended nowhere = run("bench scaling --out /proc/nowhere/growth");
+  const Ended nowhere = run_cli("bench scaling --out /proc/nowhere/growth");
   EXPECT_EQ(nowhere.code, 2);
   EXPECT_NE(nowhere.err.find("/proc/nowhere/growth"), std::string::npos) << nowhere.err;
 }
 
 TEST_F(GrowthFiles, RefusesWhatItWouldNotObey) {
-  const Ended model = run("bench scaling --model gpt2 --out " + folder_);
+  const Ended model = run_cli("bench scaling --model gpt2 --out " + folder_);
   EXPECT_EQ(model.code, 2);
   EXPECT_NE(model.err.find("leave out --model"), std::string::npos) << model.err;
-  EXPECT_EQ(run("bench scaling --budget 0 --out " + folder_).code, 2);
+  EXPECT_EQ(run_cli("bench scaling --budget 0 --out " + folder_).code, 2);
   EXPECT_FALSE(fs::exists(folder_));
 }
 

@@ -39,9 +39,18 @@ inline Ended run_program(const std::string& program, const std::string& argument
   return ended;
 }
 
+/// Runs shardlens-cli.
+inline Ended run_cli(const std::string& arguments) {
+  return run_program(SHARDLENS_CLI_PROGRAM, arguments);
+}
+
 /// Runs the studio without a display.
 inline Ended draw_offscreen(const std::string& arguments) {
   return run_program(std::string("env -u DISPLAY ") + SHARDLENS_PROGRAM, arguments);
+}
+
+inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
 }
 
 /// What both programs make little of.

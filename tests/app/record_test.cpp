@@ -25,7 +25,6 @@ using nlohmann::json;
 
 class CliRecord : public TestFolder {
  protected:
-  static Ended run(const std::string& arguments) { return run_program(SHARDLENS_CLI_PROGRAM, arguments); }
   static std::string checks() { return test_data_folder() + "/exports/"; }
   /// What other people's parsers say of a file.
   static Ended checked_by(const std::string& script, const std::string& arguments) {
@@ -33,7 +32,7 @@ class CliRecord : public TestFolder {
   }
 
   json info(const std::string& file) {
-    const Ended ended = run("info --json " + path(file));
+    const Ended ended = run_cli("info --json " + path(file));
     EXPECT_EQ(ended.code, 0) << ended.err;
     return json::parse(ended.out, nullptr, false);
   }
@@ -43,8 +42,8 @@ class CliRecord : public TestFolder {
 };
 
 TEST_F(CliRecord, EveryVerbThatRunsRecordsAndInfoSaysWhat) {
-  ASSERT_EQ(run("step --model gpt2-tiny --layer --tp 2 --batch 2 --seq 16 --record " + path("layer")).code,
-            0);
+  ASSERT_EQ(
+      run_cli("step --model gpt2-tiny --layer --tp 2 --batch 2 --seq 16 --record " + path("layer")).code, 0);
   const json layer = info("layer");
   EXPECT_EQ(layer["verb"], "step");
   EXPECT_EQ(layer["passes"], 1);
@@ -52,19 +51,19 @@ TEST_F(CliRecord, EveryVerbThatRunsRecordsAndInfoSaysWhat) {
   EXPECT_TRUE(layer["finished"]);
   const std::string whole =
       "step --model gpt2-tiny --tp 2 --dp 2 --batch 4 --seq 16 --updates 3 --json --record ";
-  const Ended step = run(whole + path("model"));
+  const Ended step = run_cli(whole + path("model"));
   ASSERT_EQ(step.code, 0) << step.err;
   EXPECT_TRUE(json::accept(step.out)) << step.out;  // what is said of the recording goes elsewhere
   EXPECT_EQ(info("model")["passes"], 3);
   EXPECT_EQ(info("model")["high_water_bytes_per_rank"], json::parse(step.out)["high_water_bytes_per_rank"]);
-  ASSERT_EQ(run(trained("--steps 5 --record ") + path("run")).code, 0);
+  ASSERT_EQ(run_cli(trained("--steps 5 --record ") + path("run")).code, 0);
   EXPECT_EQ(info("run")["passes"], 5);
   EXPECT_EQ(info("run")["verb"], "train");
 }
 
 TEST_F(CliRecord, VerifyAndBenchRecordTheSameWay) {
   const std::string layer = " --model gpt2-tiny --layer --tp 2 --batch 2 --seq 16";
-  const Ended verified = run("verify" + layer + " --json --record " + path("verified"));
+  const Ended verified = run_cli("verify" + layer + " --json --record " + path("verified"));
   ASSERT_EQ(verified.code, 0) << verified.err;
   EXPECT_TRUE(json::accept(verified.out)) << verified.out;
   const json one = info("verified");
@@ -72,7 +71,7 @@ TEST_F(CliRecord, VerifyAndBenchRecordTheSameWay) {
   EXPECT_EQ(one["passes"], 1);
   EXPECT_EQ(one["events"], 2 * one["steps"].get<int>());
   EXPECT_GT(one["samples"], 0);
-  const Ended benched = run("bench step" + layer + " --repetitions 3 --json --record " + path("benched"));
+  const Ended benched = run_cli("bench step" + layer + " --repetitions 3 --json --record " + path("benched"));
   ASSERT_EQ(benched.code, 0) << benched.err;
   EXPECT_TRUE(json::accept(benched.out)) << benched.out;
   const json bench = info("benched");
@@ -80,7 +79,7 @@ TEST_F(CliRecord, VerifyAndBenchRecordTheSameWay) {
   EXPECT_EQ(bench["passes"], 4);  // one that warms up, and is pictured alone
   EXPECT_EQ(bench["samples"], one["samples"]);
   for (const char* other : {"verify --sweep 1,2", "bench gemm"}) {
-    const Ended refused = run(other + layer + " --record " + path("none"));
+    const Ended refused = run_cli(other + layer + " --record " + path("none"));
     EXPECT_EQ(refused.code, 2) << other;
     EXPECT_NE(refused.err.find("--record is for one run"), std::string::npos) << refused.err;
   }
@@ -88,7 +87,7 @@ TEST_F(CliRecord, VerifyAndBenchRecordTheSameWay) {
 
 TEST_F(CliRecord, PicturesFollowTheirOption) {
   const auto samples = [&](const std::string& name, const std::string& more) {
-    const Ended ended = run(trained("--steps 4 --record ") + path(name) + " " + more);
+    const Ended ended = run_cli(trained("--steps 4 --record ") + path(name) + " " + more);
     EXPECT_EQ(ended.code, 0) << ended.err;
     return info(name);
   };
@@ -98,23 +97,23 @@ TEST_F(CliRecord, PicturesFollowTheirOption) {
   const json none_later = samples("first", "--record-budget 0");
   EXPECT_EQ(none_later["pictures"], "0 % of step time");
   EXPECT_EQ(all["samples"], 4 * none_later["samples"].get<int64_t>());
-  EXPECT_EQ(run(trained("--steps 1 --record-pictures some --record ") + path("some")).code, 2);
+  EXPECT_EQ(run_cli(trained("--steps 1 --record-pictures some --record ") + path("some")).code, 2);
   // A size cap: pictures go first, and both the run and info say so.
   const Ended capped =
-      run(trained("--steps 4 --record-pictures all --record-limit 0.5 --record ") + path("capped"));
+      run_cli(trained("--steps 4 --record-pictures all --record-limit 0.5 --record ") + path("capped"));
   EXPECT_NE(capped.out.find("pictures are not in it: "), std::string::npos) << capped.out;
   EXPECT_GT(info("capped")["dropped_pictures"], 0);
-  EXPECT_NE(run("info " + path("capped")).out.find("pictures are not in it: "), std::string::npos);
+  EXPECT_NE(run_cli("info " + path("capped")).out.find("pictures are not in it: "), std::string::npos);
 }
 
 TEST_F(CliRecord, WhatIsThereIsNotWrittenOver) {
   write("mine", "kept");
   const Ended ended =
-      run("step --model gpt2-tiny --layer --tp 2 --batch 2 --seq 16 --record " + path("mine"));
+      run_cli("step --model gpt2-tiny --layer --tp 2 --batch 2 --seq 16 --record " + path("mine"));
   EXPECT_EQ(ended.code, 2);
   EXPECT_EQ(contents("mine"), "kept");
-  EXPECT_EQ(run("info " + path("mine")).code, 2);
-  EXPECT_EQ(run("info " + path("absent")).code, 2);
+  EXPECT_EQ(run_cli("info " + path("mine")).code, 2);
+  EXPECT_EQ(run_cli("info " + path("absent")).code, 2);
 }
 
 // Killed at any moment: the file opens, and every step that ended more than a second before is in it.
@@ -179,8 +178,8 @@ TEST_F(CliRecord, TheTraceIsWhatPerfettoReads) {
   for (const std::string more :
        {"--tp 2 --dp 2 --batch 4", "--tp 3 --heads-policy uneven --overlap-chunks 2"}) {
     const std::string name = path("run" + std::to_string(more.size()));
-    ASSERT_EQ(run("step --model gpt2-tiny --seq 16 --updates 2 --record " + name + " " + more).code, 0);
-    ASSERT_EQ(run("export " + name + " " + path("trace.json")).code, 0);
+    ASSERT_EQ(run_cli("step --model gpt2-tiny --seq 16 --updates 2 --record " + name + " " + more).code, 0);
+    ASSERT_EQ(run_cli("export " + name + " " + path("trace.json")).code, 0);
     const Ended checked =
         checked_by("check_trace.py", path("trace.json") + " " + checks() + "trace.schema.json");
     ASSERT_EQ(checked.code, 0) << checked.err;
@@ -199,15 +198,15 @@ TEST_F(CliRecord, TheTraceIsWhatPerfettoReads) {
 
 TEST_F(CliRecord, ALateRankIsSaidAndRecorded) {
   const std::string layer = "step --model gpt2-tiny --layer --tp 4 --batch 2 --seq 16 ";
-  const Ended late = run(layer + "--delay 2:attn.proj:20 --record " + path("late"));
+  const Ended late = run_cli(layer + "--delay 2:attn.proj:20 --record " + path("late"));
   ASSERT_EQ(late.code, 0) << late.err;
   EXPECT_NE(late.out.find("rank 2 was late by "), std::string::npos) << late.out;
   EXPECT_NE(late.out.find(" before attn.proj: "), std::string::npos) << late.out;
-  const Ended said = run("info " + path("late"));
+  const Ended said = run_cli("info " + path("late"));
   EXPECT_NE(said.out.find("rank 2 was late by "), std::string::npos) << said.out;
-  const Ended two =
-      run("step --model gpt2-tiny --tp 2 --dp 2 --batch 4 --seq 16 --json --delay "
-          "3:h.1.mlp.proj:10,0:1:5");
+  const Ended two = run_cli(
+      "step --model gpt2-tiny --tp 2 --dp 2 --batch 4 --seq 16 --json --delay "
+      "3:h.1.mlp.proj:10,0:1:5");
   ASSERT_EQ(two.code, 0) << two.err;
   const json found = json::parse(two.out)["late"];
   ASSERT_EQ(found.size(), 2u);
@@ -215,27 +214,28 @@ TEST_F(CliRecord, ALateRankIsSaidAndRecorded) {
   EXPECT_EQ(found[1]["step_name"], "h.1.mlp.proj");
   EXPECT_GE(found[1]["held_seconds"].get<double>(), 0.010);
   for (const char* wrong : {"2:attn.proj", "4:attn.proj:20", "2:attn.porj:20", "2:attn.proj:-1", "x:1:1"}) {
-    const Ended refused = run(layer + "--delay " + wrong);
+    const Ended refused = run_cli(layer + "--delay " + wrong);
     EXPECT_EQ(refused.code, 2) << wrong;
     EXPECT_NE(refused.err.find("shardlens-cli: "), std::string::npos) << refused.err;
   }
-  const Ended verified = run("verify --model gpt2-tiny --layer --tp 2 --batch 2 --seq 16 --delay 1:mlp.fc:5");
+  const Ended verified =
+      run_cli("verify --model gpt2-tiny --layer --tp 2 --batch 2 --seq 16 --delay 1:mlp.fc:5");
   EXPECT_EQ(verified.code, 0) << verified.err;
   EXPECT_NE(verified.out.find("rank 1 was late by "), std::string::npos) << verified.out;
 }
 
 TEST_F(CliRecord, DiffSaysWhereTwoRunsPart) {
   const std::string layer = "step --model gpt2-tiny --layer --tp 2 --batch 2 --seq 16 --threads 1 --record ";
-  ASSERT_EQ(run(layer + path("a")).code, 0);
-  ASSERT_EQ(run(layer + path("b")).code, 0);
-  ASSERT_EQ(run(layer + path("c") + " --seed 5").code, 0);
-  const Ended same = run("diff " + path("a") + " " + path("b"));
+  ASSERT_EQ(run_cli(layer + path("a")).code, 0);
+  ASSERT_EQ(run_cli(layer + path("b")).code, 0);
+  ASSERT_EQ(run_cli(layer + path("c") + " --seed 5").code, 0);
+  const Ended same = run_cli("diff " + path("a") + " " + path("b"));
   EXPECT_EQ(same.code, 0) << same.err;
   EXPECT_NE(same.out.find("the same values: "), std::string::npos) << same.out;
-  const Ended live = run("diff --json --live " + path("a"));
+  const Ended live = run_cli("diff --json --live " + path("a"));
   EXPECT_EQ(live.code, 0) << live.err;
   EXPECT_EQ(json::parse(live.out, nullptr, false)["same_values"], true);
-  const Ended other = run("diff --json " + path("a") + " " + path("c"));
+  const Ended other = run_cli("diff --json " + path("a") + " " + path("c"));
   EXPECT_EQ(other.code, 1) << other.err;
   const json found = json::parse(other.out, nullptr, false);
   EXPECT_EQ(found["same_values"], false);
@@ -244,29 +244,29 @@ TEST_F(CliRecord, DiffSaysWhereTwoRunsPart) {
   EXPECT_EQ(found["steps"].size(), 38u);
   write("none", "text");
   for (const std::string& wrong : {path("none"), path("absent"), std::string(), "--live " + path("b")})
-    EXPECT_EQ(run("diff " + path("a") + " " + wrong).code, 2) << wrong;
+    EXPECT_EQ(run_cli("diff " + path("a") + " " + wrong).code, 2) << wrong;
 }
 
 // What was updated is run again at the rate it was, and parts nowhere; a training's text is not in it.
 TEST_F(CliRecord, ARecordingIsRunAgainAndCompared) {
-  ASSERT_EQ(run("step --model gpt2-tiny --tp 2 --batch 2 --seq 16 --threads 1 --updates 3 --lr 0.01 "
-                "--record-pictures all --record " +
-                path("model"))
+  ASSERT_EQ(run_cli("step --model gpt2-tiny --tp 2 --batch 2 --seq 16 --threads 1 --updates 3 --lr 0.01 "
+                    "--record-pictures all --record " +
+                    path("model"))
                 .code,
             0);
-  const Ended live = run("diff --json --live " + path("model"));
+  const Ended live = run_cli("diff --json --live " + path("model"));
   EXPECT_EQ(live.code, 0) << live.err << live.out;
   EXPECT_EQ(json::parse(live.out, nullptr, false)["hashed_passes"], 3);
-  ASSERT_EQ(run(trained("--steps 2 --record ") + path("run")).code, 0);
-  const Ended refused = run("diff --live " + path("run"));
+  ASSERT_EQ(run_cli(trained("--steps 2 --record ") + path("run")).code, 0);
+  const Ended refused = run_cli("diff --live " + path("run"));
   EXPECT_EQ(refused.code, 2);
   EXPECT_NE(refused.err.find("text"), std::string::npos);
 }
 
 TEST_F(CliRecord, TablesHaveARowForEveryStep) {
-  ASSERT_EQ(run(trained("--steps 3 --record ") + path("run")).code, 0);
+  ASSERT_EQ(run_cli(trained("--steps 3 --record ") + path("run")).code, 0);
   const auto rows = [&](const std::string& table, const std::string& more = "") {
-    const Ended ended = run("export " + path("run") + " " + path("t.csv") + " --table " + table + more);
+    const Ended ended = run_cli("export " + path("run") + " " + path("t.csv") + " --table " + table + more);
     EXPECT_EQ(ended.code, 0) << ended.err;
     const std::string text = contents("t.csv");
     const std::string header = text.substr(0, text.find('\n'));
@@ -285,15 +285,15 @@ TEST_F(CliRecord, TablesHaveARowForEveryStep) {
   EXPECT_EQ(rows("metrics"), 3 * 10);
   for (const char* table : {"steps", "collectives", "memory", "metrics"}) {
     const std::string file = path(std::string(table) + ".csv");
-    ASSERT_EQ(run("export " + path("run") + " " + file + " --table " + table).code, 0);
+    ASSERT_EQ(run_cli("export " + path("run") + " " + file + " --table " + table).code, 0);
   }
   const Ended checked =
       checked_by("check_csv.py", path("run") + " " + path("steps.csv") + " " + path("collectives.csv") + " " +
                                      path("memory.csv") + " " + path("metrics.csv"));
   EXPECT_EQ(checked.code, 0) << checked.err;
-  EXPECT_EQ(run("export " + path("run") + " " + path("t.csv") + " --passes 3").code, 2);
-  EXPECT_EQ(run("export " + path("run") + " " + path("t.csv") + " --table steeps").code, 2);
-  EXPECT_EQ(run("export " + path("run") + " " + path("t.txt")).code, 2);
+  EXPECT_EQ(run_cli("export " + path("run") + " " + path("t.csv") + " --passes 3").code, 2);
+  EXPECT_EQ(run_cli("export " + path("run") + " " + path("t.csv") + " --table steeps").code, 2);
+  EXPECT_EQ(run_cli("export " + path("run") + " " + path("t.txt")).code, 2);
 }
 
 }  // namespace

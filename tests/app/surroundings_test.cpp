@@ -13,10 +13,6 @@ namespace {
 
 using CliSurroundingFiles = TestFolder;
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 // What waits for somebody to write into a pipe looks as if it hung.
 TEST_F(CliSurroundingFiles, APipeInPlaceOfAFileIsRefusedAtOnce) {
   const std::string pipe = path("pipe.json");

@@ -18,14 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 class CliTrain : public TestFolder {
  protected:
-  static Ended run(const std::string& arguments) { return run_program(SHARDLENS_CLI_PROGRAM, arguments); }
-
   // Twenty documents of a few KiB in lines that repeat with variations.
   std::string book() {
     std::string text;
@@ -46,7 +40,7 @@ nlohmann::json json_of(const Ended& ended) {
 
 TEST_F(CliTrain, PrintsOneObjectAndLogsEveryStep) {
   const nlohmann::json json =
-      json_of(run(tiny() + "--tp 2 --steps 4 --validate-every 2 --json --log " + path("log.csv")));
+      json_of(run_cli(tiny() + "--tp 2 --steps 4 --validate-every 2 --json --log " + path("log.csv")));
   EXPECT_EQ(json["steps"], 4);
   EXPECT_GT(json["loss"].get<double>(), 1);
   EXPECT_GT(json["validation_loss"].get<double>(), 1);
@@ -62,15 +56,15 @@ TEST_F(CliTrain, SkippedStepsAreSaidLoggedAndResumed) {
   const std::string half =
       "train --model gpt2-tiny --batch 1 --seq 2 --threads 1 --tp 2 --dtype fp16 --data " + book() +
       " --loss-scale 16777216 --decay-steps 14 ";
-  ASSERT_EQ(run(half + "--steps 14 --checkpoint " + path("whole")).code, 0);
-  const Ended first = run(half + "--steps 3 --log " + path("log.csv") + " --checkpoint " + path("parts"));
+  ASSERT_EQ(run_cli(half + "--steps 14 --checkpoint " + path("whole")).code, 0);
+  const Ended first = run_cli(half + "--steps 3 --log " + path("log.csv") + " --checkpoint " + path("parts"));
   ASSERT_EQ(first.code, 0) << first.err;
   EXPECT_TRUE(contains(first.out,
                        "skipped on all ranks: gradients overflowed at loss scale 16,777,216; the "
                        "next step's is 8,388,608"))
       << first.out;
   const nlohmann::json json =
-      json_of(run("train --json --resume " + path("parts") + " --steps 14 --log " + path("log.csv")));
+      json_of(run_cli("train --json --resume " + path("parts") + " --steps 14 --log " + path("log.csv")));
   EXPECT_GE(json["skipped_steps"].get<int>(), 3);
   EXPECT_LT(json["skipped_steps"].get<int>(), 14);
   EXPECT_LT(json["loss_scale"].get<double>(), 16777216 / 8);
@@ -85,7 +79,7 @@ TEST_F(CliTrain, SkippedStepsAreSaidLoggedAndResumed) {
 }
 
 TEST_F(CliTrain, PlainLinesWhereThereIsNoTerminal) {
-  const Ended ended = run(tiny() + "--steps 3 --tp 1");
+  const Ended ended = run_cli(tiny() + "--steps 3 --tp 1");
   ASSERT_EQ(ended.code, 0) << ended.err;
   EXPECT_TRUE(contains(ended.out, "step 3/3  loss ")) << ended.out;
   EXPECT_TRUE(contains(ended.out, "% of ceiling"));
@@ -93,12 +87,12 @@ TEST_F(CliTrain, PlainLinesWhereThereIsNoTerminal) {
 }
 
 TEST_F(CliTrain, ResumedIsByteForByteTheUninterruptedRun) {
-  ASSERT_EQ(run(tiny() + "--tp 2 --steps 6 --dropout 0.1 --checkpoint " + path("whole")).code, 0);
-  ASSERT_EQ(run(tiny() + "--tp 2 --steps 3 --decay-steps 6 --dropout 0.1 --log " + path("log.csv") +
-                " --checkpoint " + path("parts"))
+  ASSERT_EQ(run_cli(tiny() + "--tp 2 --steps 6 --dropout 0.1 --checkpoint " + path("whole")).code, 0);
+  ASSERT_EQ(run_cli(tiny() + "--tp 2 --steps 3 --decay-steps 6 --dropout 0.1 --log " + path("log.csv") +
+                    " --checkpoint " + path("parts"))
                 .code,
             0);
-  const Ended rest = run("train --resume " + path("parts") + " --steps 6 --log " + path("log.csv"));
+  const Ended rest = run_cli("train --resume " + path("parts") + " --steps 6 --log " + path("log.csv"));
   ASSERT_EQ(rest.code, 0) << rest.err;
   EXPECT_TRUE(contains(rest.out, "resumed after step 3"));
   for (const char* file : {"model.safetensors", "optimizer.safetensors"})
@@ -109,7 +103,7 @@ TEST_F(CliTrain, ResumedIsByteForByteTheUninterruptedRun) {
 
 // Killed again and again at any moment: what stands is always a whole checkpoint that a run goes on from.
 TEST_F(CliTrain, AKillAtAnyMomentLeavesACheckpoint) {
-  ASSERT_EQ(run(tiny() + "--tp 1 --steps 1 --decay constant --checkpoint " + path("run")).code, 0);
+  ASSERT_EQ(run_cli(tiny() + "--tp 1 --steps 1 --decay constant --checkpoint " + path("run")).code, 0);
   int64_t before = 1;
   for (int i = 0; i < 5; ++i) {
     const pid_t child = fork();
@@ -128,7 +122,7 @@ TEST_F(CliTrain, AKillAtAnyMomentLeavesACheckpoint) {
     int status = 0;
     waitpid(child, &status, 0);
     ASSERT_TRUE(WIFSIGNALED(status));
-    const Ended ended = run("train --resume " + path("run") + " --steps 1 --json");
+    const Ended ended = run_cli("train --resume " + path("run") + " --steps 1 --json");
     const nlohmann::json json = json_of(ended);
     EXPECT_GE(json["steps"].get<int64_t>(), before);
     before = json["steps"].get<int64_t>();
@@ -153,7 +147,7 @@ TEST_F(CliTrain, RestartedByTheSameCommandItIsTheUninterruptedRun) {
     }
     return values;
   };
-  ASSERT_EQ(run(command("whole")).code, 0);
+  ASSERT_EQ(run_cli(command("whole")).code, 0);
   for (int crash = 0; crash < 2; ++crash) {
     const pid_t child = fork();
     if (child == 0) {
@@ -174,7 +168,7 @@ TEST_F(CliTrain, RestartedByTheSameCommandItIsTheUninterruptedRun) {
     waitpid(child, &status, 0);
     ASSERT_TRUE(WIFSIGNALED(status)) << "it was done before it could be killed";
   }
-  const Ended last = run(command("parts"));
+  const Ended last = run_cli(command("parts"));
   ASSERT_EQ(last.code, 0) << last.err;
   const std::string resumed = "resumed after step ";
   const size_t at = last.out.find(resumed);
@@ -201,7 +195,7 @@ TEST_F(CliTrain, CtrlCSavesAndEndsWithZero) {
 }
 
 TEST_F(CliTrain, AFullDiskIsSaidAndNothingIsLost) {
-  ASSERT_EQ(run(tiny() + "--tp 1 --steps 1 --checkpoint " + path("run")).code, 0);
+  ASSERT_EQ(run_cli(tiny() + "--tp 1 --steps 1 --checkpoint " + path("run")).code, 0);
   const std::string before = contents("run/model.safetensors");
   // A limit on a file's size stands for the disk.
   const Ended ended =
@@ -217,8 +211,8 @@ TEST_F(CliTrain, AFullDiskIsSaidAndNothingIsLost) {
 
 TEST_F(CliTrain, ALossThatIsNoNumberEndsWithThree) {
   const Ended ended =
-      run("train --model gpt2-tiny --batch 2 --seq 32 --threads 1 --data " + book() +
-          " --tp 2 --steps 9 --lr 1e30 --clip 0 --checkpoint-every 1 --checkpoint " + path("run"));
+      run_cli("train --model gpt2-tiny --batch 2 --seq 32 --threads 1 --data " + book() +
+              " --tp 2 --steps 9 --lr 1e30 --clip 0 --checkpoint-every 1 --checkpoint " + path("run"));
   EXPECT_EQ(ended.code, 3);
   EXPECT_TRUE(contains(ended.err, "training stopped at step 2")) << ended.err;
   EXPECT_TRUE(contains(ended.err, "tensor ")) << ended.err;
@@ -227,18 +221,18 @@ TEST_F(CliTrain, ALossThatIsNoNumberEndsWithThree) {
 }
 
 TEST_F(CliTrain, EvalMeasuresWhatWasTrained) {
-  ASSERT_EQ(run(tiny() + "--tp 2 --steps 40 --checkpoint " + path("run")).code, 0);
+  ASSERT_EQ(run_cli(tiny() + "--tp 2 --steps 40 --checkpoint " + path("run")).code, 0);
   write("q.jsonl",
         "{\"text\": \"And the river were counted, and it was good.\"}\n{\"text\": \"it was zebra\"}\n");
   write("held.txt", contents("book.txt").substr(0, 1000));
   const std::string on =
       " --text " + path("held.txt") + " --cloze " + path("q.jsonl") + " --json --threads 1 --tp ";
-  const nlohmann::json one = json_of(run("eval --model " + path("run") + on + "1"));
-  const nlohmann::json two = json_of(run("eval --model " + path("run") + on + "2"));
+  const nlohmann::json one = json_of(run_cli("eval --model " + path("run") + on + "1"));
+  const nlohmann::json two = json_of(run_cli("eval --model " + path("run") + on + "2"));
   EXPECT_EQ(one["tokens"], 1000);
   EXPECT_EQ(one["cloze_examples"], 2);
   EXPECT_NEAR(one["nats"].get<double>(), two["nats"].get<double>(), 1e-3 * one["nats"].get<double>());
-  const double untrained = json_of(run("eval --model gpt2-tiny" + on + "1"))["nats"];
+  const double untrained = json_of(run_cli("eval --model gpt2-tiny" + on + "1"))["nats"];
   EXPECT_LT(one["nats"].get<double>(), untrained * 0.8);
 }
 
@@ -247,8 +241,8 @@ TEST_F(CliTrain, EvalMeasuresWhatWasTrained) {
 TEST_F(CliTrain, ABertLearnsFromAPlainText) {
   const std::string bert =
       "train --model bert-tiny --norm pre --batch 4 --seq 32 --threads 1 --lr 1e-3 --data " + book() + " ";
-  const nlohmann::json whole = json_of(run(bert + "--tp 2 --steps 6 --validate-every 3 --json --log " +
-                                           path("log.csv") + " --checkpoint " + path("whole")));
+  const nlohmann::json whole = json_of(run_cli(bert + "--tp 2 --steps 6 --validate-every 3 --json --log " +
+                                               path("log.csv") + " --checkpoint " + path("whole")));
   EXPECT_NEAR(whole["word_loss"].get<double>() + whole["order_loss"].get<double>(),
               whole["loss"].get<double>(), 1e-5);
   EXPECT_GT(whole["validation_word_loss"].get<double>(), 1);
@@ -258,14 +252,14 @@ TEST_F(CliTrain, ABertLearnsFromAPlainText) {
   EXPECT_TRUE(contains(contents("whole/config.json"), "megatron-bert"));
   EXPECT_TRUE(contents("whole/vocab.txt").starts_with("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n"));
 
-  ASSERT_EQ(run(bert + "--tp 2 --steps 3 --decay-steps 6 --checkpoint " + path("parts")).code, 0);
-  const Ended rest = run("train --resume " + path("parts") + " --steps 6");
+  ASSERT_EQ(run_cli(bert + "--tp 2 --steps 3 --decay-steps 6 --checkpoint " + path("parts")).code, 0);
+  const Ended rest = run_cli("train --resume " + path("parts") + " --steps 6");
   ASSERT_EQ(rest.code, 0) << rest.err;
   EXPECT_TRUE(contains(rest.out, " (words ")) << rest.out;
   EXPECT_TRUE(contents("whole/model.safetensors") == contents("parts/model.safetensors"));
 
-  const nlohmann::json eval = json_of(run("eval --threads 1 --tp 1 --batch 4 --json --model " +
-                                          path("whole") + " --text " + path("book.txt")));
+  const nlohmann::json eval = json_of(run_cli("eval --threads 1 --tp 1 --batch 4 --json --model " +
+                                              path("whole") + " --text " + path("book.txt")));
   EXPECT_GT(eval["masked_tokens"].get<int>(), 100);
   EXPECT_GE(eval["masked_accuracy"].get<double>(), 0);
   EXPECT_LT(eval["word_loss"].get<double>(), 7.6);  // ln 2048
@@ -273,29 +267,30 @@ TEST_F(CliTrain, ABertLearnsFromAPlainText) {
 
   // A new run from its weights cuts words as the old one did.
   const Ended anew =
-      run("train --model " + path("whole") + " --batch 4 --seq 32 --threads 1 --tp 1 --steps 1" + " --data " +
-          path("book.txt") + " --checkpoint " + path("anew"));
+      run_cli("train --model " + path("whole") + " --batch 4 --seq 32 --threads 1 --tp 1 --steps 1" +
+              " --data " + path("book.txt") + " --checkpoint " + path("anew"));
   ASSERT_EQ(anew.code, 0) << anew.err;
   EXPECT_TRUE(contents("anew/vocab.txt") == contents("whole/vocab.txt"));
 }
 
 TEST_F(CliTrain, GenerateWritesOnAsItWasTrained) {
-  ASSERT_EQ(run(tiny() + "--tp 2 --steps 120 --checkpoint " + path("run")).code, 0);
+  ASSERT_EQ(run_cli(tiny() + "--tp 2 --steps 120 --checkpoint " + path("run")).code, 0);
   const std::string prompt =
       "generate --threads 1 --model " + path("run") + " --prompt 'And the ' --tokens 30 ";
-  const nlohmann::json one = json_of(run(prompt + "--greedy --json --tp 1"));
+  const nlohmann::json one = json_of(run_cli(prompt + "--greedy --json --tp 1"));
   EXPECT_EQ(one["tokens"], 30);
-  EXPECT_EQ(one["text"], json_of(run(prompt + "--greedy --json --tp 2"))["text"]);
-  const Ended streamed = run(prompt + "--temperature 0 --tp 4");
+  EXPECT_EQ(one["text"], json_of(run_cli(prompt + "--greedy --json --tp 2"))["text"]);
+  const Ended streamed = run_cli(prompt + "--temperature 0 --tp 4");
   EXPECT_EQ(streamed.out, "And the " + one["text"].get<std::string>() + "\n");
-  const std::string drawn = run(prompt + "--temperature 1.5 --top-k 50 --seed 7 --tp 1").out;
-  EXPECT_EQ(drawn, run(prompt + "--temperature 1.5 --top-k 50 --seed 7 --tp 3 --heads-policy uneven").out);
+  const std::string drawn = run_cli(prompt + "--temperature 1.5 --top-k 50 --seed 7 --tp 1").out;
+  EXPECT_EQ(drawn,
+            run_cli(prompt + "--temperature 1.5 --top-k 50 --seed 7 --tp 3 --heads-policy uneven").out);
   EXPECT_NE(drawn, streamed.out);
   EXPECT_TRUE(contains(streamed.err, "was trained on texts of 32 tokens")) << streamed.err;
   const std::string brief = "generate --threads 1 --prompt 'And the ' --tokens 20 --model " + path("run");
-  EXPECT_FALSE(contains(run(brief).err, "was trained on"));
+  EXPECT_FALSE(contains(run_cli(brief).err, "was trained on"));
   const Ended long_one =
-      run("generate --threads 1 --greedy --json --tp 1 --tokens 999 --prompt x --model " + path("run"));
+      run_cli("generate --threads 1 --greedy --json --tp 1 --tokens 999 --prompt x --model " + path("run"));
   const nlohmann::json longest = json_of(long_one);
   EXPECT_EQ(longest["ended_by"], "positions");
   EXPECT_EQ(longest["tokens"], 256);  // the last one has no position of its own, and needs none
@@ -304,28 +299,28 @@ TEST_F(CliTrain, GenerateWritesOnAsItWasTrained) {
 TEST_F(CliTrain, WhatWasTrainedIn16BitsIsMeasuredAndWritesOn) {
   for (const std::string dtype : {"bf16", "fp16"}) {
     const std::string model = path("run_" + dtype);
-    ASSERT_EQ(run(tiny() + "--tp 2 --steps 40 --dtype " + dtype + " --checkpoint " + model).code, 0);
+    ASSERT_EQ(run_cli(tiny() + "--tp 2 --steps 40 --dtype " + dtype + " --checkpoint " + model).code, 0);
     write("held.txt", contents("book.txt").substr(0, 500));
     const std::string eval = "eval --threads 1 --json --text " + path("held.txt") + " --model " + model;
-    const double wide = json_of(run(eval + " --tp 1"))["nats"];
-    const double narrow = json_of(run(eval + " --tp 2 --dtype " + dtype))["nats"];
+    const double wide = json_of(run_cli(eval + " --tp 1"))["nats"];
+    const double narrow = json_of(run_cli(eval + " --tp 2 --dtype " + dtype))["nats"];
     EXPECT_NEAR(narrow / wide, 1, dtype == "bf16" ? 0x1p-8 * 6 : 0x1p-11 * 6) << dtype;  // sqrt(34) roundings
-    const double untrained =
-        json_of(run("eval --threads 1 --json --tp 1 --model gpt2-tiny --text " + path("held.txt")))["nats"];
+    const double untrained = json_of(
+        run_cli("eval --threads 1 --json --tp 1 --model gpt2-tiny --text " + path("held.txt")))["nats"];
     EXPECT_LT(wide, 0.8 * untrained);
     const std::string generate =
         "generate --threads 1 --json --greedy --tokens 20 --prompt 'And the ' --model " + model;
     for (const char* how : {" --tp 1", " --tp 2 --dtype bf16", " --tp 2 --dtype fp16"})
-      EXPECT_EQ(json_of(run(generate + how))["tokens"], 20) << dtype << how;
+      EXPECT_EQ(json_of(run_cli(generate + how))["tokens"], 20) << dtype << how;
   }
 }
 
 TEST_F(CliTrain, AModelOfShortRowsIsEvaluatedWithoutFurtherOptions) {
-  ASSERT_EQ(run("train --model gpt2-tiny --batch 2 --seq 16 --threads 1 --data " + book() +
-                " --steps 1 --checkpoint " + path("short"))
+  ASSERT_EQ(run_cli("train --model gpt2-tiny --batch 2 --seq 16 --threads 1 --data " + book() +
+                    " --steps 1 --checkpoint " + path("short"))
                 .code,
             0);
-  const Ended ended = run("eval --model " + path("short") + " --text " + write("few.txt", "a few words"));
+  const Ended ended = run_cli("eval --model " + path("short") + " --text " + write("few.txt", "a few words"));
   EXPECT_EQ(ended.code, 0) << ended.err;
   EXPECT_TRUE(contains(ended.out, "windows of 16 advancing by 16")) << ended.out;
 }
@@ -337,8 +332,8 @@ TEST_F(CliTrain, ATextWhoseValidationPartIsShortTrainsWhereNobodyAsksForIt) {
     lines += nlohmann::json{{"text", std::string(160, static_cast<char>('a' + i))}}.dump() + "\n";
   const std::string train = "train --model gpt2-tiny --batch 1 --seq 200 --threads 1 --steps 1 --data " +
                             write("docs.jsonl", lines);
-  EXPECT_EQ(run(train).code, 0) << run(train).err;
-  const Ended asked = run(train + " --validate-every 1");
+  EXPECT_EQ(run_cli(train).code, 0) << run_cli(train).err;
+  const Ended asked = run_cli(train + " --validate-every 1");
   EXPECT_EQ(asked.code, 2);
   EXPECT_TRUE(contains(asked.err, "kept for validation")) << asked.err;
 }
@@ -347,7 +342,7 @@ TEST_F(CliTrain, WrongRequestsEndWithTwoAndNameTheRemedy) {
   write("empty.txt", "");
   write("short.txt", "too short");
   write("no-validation.txt", std::string(400, 'x'));
-  ASSERT_EQ(run(tiny() + "--tp 1 --steps 1 --checkpoint " + path("run")).code, 0);
+  ASSERT_EQ(run_cli(tiny() + "--tp 1 --steps 1 --checkpoint " + path("run")).code, 0);
   const std::string text = "train --data " + path("book.txt");
   const struct {
     std::string arguments, must_say;
@@ -398,7 +393,7 @@ TEST_F(CliTrain, WrongRequestsEndWithTwoAndNameTheRemedy) {
       {"eval --model gpt2-tiny --seq 999 --text " + path("book.txt"), "positions"},
   };
   for (const auto& request : requests) {
-    const Ended ended = run(request.arguments);
+    const Ended ended = run_cli(request.arguments);
     EXPECT_EQ(ended.code, 2) << request.arguments << "\n" << ended.out << ended.err;
     EXPECT_TRUE(contains(ended.err, request.must_say)) << request.arguments << "\n" << ended.err;
   }

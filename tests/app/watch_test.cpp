@@ -126,12 +126,12 @@ TEST_F(Watch, AJobNeverKnowsOfItsWatchers) {
 TEST_F(Watch, InfoSaysThatItIsBeingWritten) {
   const pid_t job = train("run", 1'000'000);
   wait_for("run", 2);
-  const Ended live = run_program(SHARDLENS_CLI_PROGRAM, "info " + path("run"));
+  const Ended live = run_cli("info " + path("run"));
   EXPECT_EQ(live.code, 0) << live.err;
   EXPECT_NE(live.out.find("the run still writes it"), std::string::npos) << live.out;
   kill(job, SIGKILL);
   ended(job);
-  const Ended dead = run_program(SHARDLENS_CLI_PROGRAM, "info " + path("run"));
+  const Ended dead = run_cli("info " + path("run"));
   EXPECT_NE(dead.out.find("the run was killed"), std::string::npos) << dead.out;
 }
 

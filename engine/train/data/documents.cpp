@@ -151,8 +151,7 @@ void require_many_reads(const std::string& source) {
     if (source != kSample && !fs::is_regular_file(file))
       throw request_error(
           fmt::format("{} is a pipe or a device and can be read once; what is done here reads the text more "
-                      "than once: save "
-                      "it in a file first",
+                      "than once: save it in a file first",
                       file));
 }
 

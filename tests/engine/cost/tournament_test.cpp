@@ -41,7 +41,6 @@ TEST(Tournament, EverySplitEntersOnce) {
   }
 }
 
-// Put together from pieces, an entrant costs what its own plan costs.
 TEST(Tournament, ASplitWithoutANameIsToldByItsCuts) {
   Split split;
   split.attn_proj = Cut::Replicated;
@@ -49,6 +48,7 @@ TEST(Tournament, ASplitWithoutANameIsToldByItsCuts) {
   EXPECT_THAT(words_of(split), ::testing::HasSubstr("mlp.proj row"));
 }
 
+// Put together from pieces, an entrant costs what its own plan costs.
 TEST(Tournament, EntrantsCostWhatTheirPlansCost) {
   const Hardware& hardware = find_hardware("v100-32gb");
   for (const int ranks : {3, 4}) {
