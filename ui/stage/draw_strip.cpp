@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/config/counted.h"
 #include "engine/config/units.h"
 #include "ui/stage/strip.h"
 #include "ui/widgets/format.h"
@@ -42,7 +43,7 @@ std::string amount_text(StripUnit unit, double amount) {
 /// "2 × 1.50 MiB": how often the ranks meet, and what each sends in all.
 std::string meeting_text(const StripSide& side) {
   if (side.collectives == 0) return {};
-  return fmt::format("{} {} · {}", side.collectives, side.collectives == 1 ? "collective" : "collectives",
+  return fmt::format("{} · {}", counted(side.collectives, "collective"),
                      bytes_text(static_cast<double>(side.sent_bytes)));
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/config/counted.h"
 #include "engine/config/units.h"
 #include "ui/late.h"
 #include "ui/veil.h"
@@ -160,17 +161,16 @@ Chip record_chip(const RecordingState& runs, const RecordingState& steps, const 
   if (!on && !files.empty()) chip.tooltip += "\n\nRecorded last:" + files;
   if (!on) return chip;
   const std::string bytes = bytes_text(static_cast<double>(runs.bytes + steps.bytes));
-  const std::string count = fmt::format("{} {}", grouped_text(passes), passes == 1 ? "pass" : "passes");
+  const std::string count = counted(passes, "pass", "passes");
   chip.text =
       fmt::format("recording \u00B7 {} \u00B7 {} \u00B7 dropped {}", count, bytes, dropped + pictures);
   chip.short_text = fmt::format("{} \u00B7 {}", count, bytes);
   chip.least_text = grouped_text(passes);
   chip.mark = runs.problem.empty() && steps.problem.empty() ? Mark::Dot : Mark::Cross;
   chip.tooltip = fmt::format(
-      "Recording: {} and {} in the file by now; {} passes and {} pictures dropped. A whole run is a pass, "
-      "and "
-      "so is a training step. Click to stop.{}",
-      count, bytes, dropped, pictures,
+      "Recording: {} and {} in the file by now; {} and {} dropped. A whole run is a pass, and so is a "
+      "training step. Click to stop.{}",
+      count, bytes, counted(dropped, "pass", "passes"), counted(pictures, "picture"),
       files.empty() ? "\nNothing has run since: Run writes the first pass." : files);
   return chip;
 }

@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "engine/config/counted.h"
 #include "engine/record/gallery.h"
 #include "ui/widgets/format.h"
 
@@ -18,7 +19,7 @@ namespace {
 constexpr size_t kMostSettings = 4;
 
 std::string passes_words(int64_t passes) {
-  return fmt::format("{} {}", grouped_text(passes), passes == 1 ? "pass" : "passes");
+  return counted(passes, "pass", "passes");
 }
 
 std::string bytes_words(int64_t bytes) {
@@ -48,9 +49,7 @@ std::string compared_words(const RecordingDiff& diff) {
   if (diff.compared_hashes > 0)
     words =
         fmt::format("{} hashes of {}", grouped_text(diff.compared_hashes), passes_words(diff.hashed_passes));
-  if (values > 0)
-    words += fmt::format("{}{} {}", words.empty() ? "" : " and ", grouped_text(values),
-                         values == 1 ? "metric" : "metrics");
+  if (values > 0) words += (words.empty() ? "" : " and ") + counted(values, "metric");
   return words;
 }
 
@@ -127,8 +126,7 @@ std::string unlike_words(const ComparedRuns& runs) {
   if (!diff.settings.empty()) words = "Settings: " + settings_words(diff) + ". ";
   if (diff.same_program) return words;
   if (diff.steps.empty()) return words + "The two Programs have no step in common. ";
-  words += fmt::format("{} {} in both Programs", grouped_text(static_cast<int64_t>(diff.steps.size())),
-                       diff.steps.size() == 1 ? "step is" : "steps are");
+  words += counted(std::ssize(diff.steps), "step is", "steps are") + " in both Programs";
   if (!diff.only_a.empty()) words += fmt::format(", {} only in A", diff.only_a.size());
   if (!diff.only_b.empty()) words += fmt::format(", {} only in B", diff.only_b.size());
   return words + ".";

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/config/counted.h"
 #include "ui/panels/scaling/scaling_parts.h"
 #include "ui/widgets/format.h"
 
@@ -108,12 +109,12 @@ float draw_devices(const Context& context, const ClusterStudy& study, ImVec2 min
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
   const Pipeline& pipeline = study.price.pipeline;
-  draw_text(list, min, type.strong,
-            fitted(type.strong,
-                   fmt::format("A box is T = {}; columns are P = {} stages of {} {}, rows D = {}",
-                               study.settings.tp, study.stages, pipeline.stage_layers,
-                               pipeline.stage_layers == 1 ? "layer" : "layers", study.settings.dp),
-                   size.x));
+  draw_text(
+      list, min, type.strong,
+      fitted(type.strong,
+             fmt::format("A box is T = {}; columns are P = {} stages of {}, rows D = {}", study.settings.tp,
+                         study.stages, counted(pipeline.stage_layers, "layer"), study.settings.dp),
+             size.x));
   const std::vector<std::string> lines = ways(study);
   const float line = type.note.size + context.px(3);
   const float head = type.strong.size + context.px(8), foot = line * static_cast<float>(lines.size() + 1);

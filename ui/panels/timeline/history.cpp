@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/config/counted.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 
@@ -204,9 +205,7 @@ void draw_search(const Context& context, float left, float right) {
   const TextStyle style = timeline_text(context, context.fonts.body, kSmallSize, theme.dim);
   const HistorySnapshot& history = context.history;
   const std::string& said = view.said;
-  std::string note = said;
-  if (note.empty())
-    note = fmt::format("{} {}", grouped_text(history.passes), history.passes == 1 ? "pass" : "passes");
+  const std::string note = said.empty() ? counted(history.passes, "pass", "passes") : said;
   const float room = right - x - gap;
   if (room <= context.px(60)) return;
   draw_text(ImGui::GetWindowDrawList(), {right, top + (height - style.size) / 2}, style,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "engine/config/counted.h"
 #include "engine/cost/price.h"
 #include "ui/widgets/format.h"
 
@@ -135,7 +136,7 @@ std::string in_words(const std::vector<TrafficRow>& rows, Phase phase) {
   for (Op op : {Op::AllReduce, Op::ReduceScatter, Op::AllGather, Op::AllToAll}) {
     const auto count = std::count_if(
         rows.begin(), rows.end(), [&](const TrafficRow& row) { return row.op == op && row.phase == phase; });
-    if (count > 0) parts.push_back(std::to_string(count) + " " + to_string(op) + (count > 1 ? "s" : ""));
+    if (count > 0) parts.push_back(counted(count, to_string(op)));
   }
   if (parts.empty()) return "nothing";
   std::string words = parts.front();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 
+#include "engine/config/counted.h"
 #include "ui/panels/memory/memory_figures.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/traffic/traffic_parts.h"
@@ -24,10 +25,6 @@ float figure_width(const Context& context, const Figure& figure, const std::stri
                                     text_width(type.figure, figure.figure), text_width(type.note, note)});
 }
 
-std::string count_words(int collectives) {
-  return std::to_string(collectives) + (collectives == 1 ? " collective" : " collectives");
-}
-
 std::vector<Figure> figures_of(const Context& context, const std::vector<TrafficRow>& rows) {
   const Theme& theme = context.theme;
   const TrafficTotal forward = total(rows, Phase::Forward), backward = total(rows, Phase::Backward),
@@ -36,9 +33,9 @@ std::vector<Figure> figures_of(const Context& context, const std::vector<Traffic
   std::vector<Figure> figures{{"each rank sends", theme.communication, bytes(whole),
                                "ring: " + grouped_text(whole.sent_bytes) + " bytes", "ring figures"},
                               {"forward", theme.forward, bytes(forward), in_words(rows, Phase::Forward),
-                               count_words(forward.collectives)},
+                               counted(forward.collectives, "collective")},
                               {"backward", theme.backward, bytes(backward), in_words(rows, Phase::Backward),
-                               count_words(backward.collectives)}};
+                               counted(backward.collectives, "collective")}};
   if (whole.measured > 0) {
     const std::string note = "and " + format_seconds(whole.wait_seconds) + " waiting";
     const std::string how = how_known(context.snapshot);
