@@ -76,6 +76,10 @@ std::string notice(const Snapshot& snapshot) {
          (wanted.empty() ? "again" : wanted) + " \u2026";
 }
 
+std::string no_plan_words(const Snapshot& snapshot) {
+  return has_stopped(snapshot) ? "These settings have no plan to show; below stands why." : "Planning.";
+}
+
 void draw_veil(const Context& context) {
   if (!shows_stale(context.snapshot)) return;
   over_the_window([&](ImDrawList* list, ImVec2 min, ImVec2 max) {

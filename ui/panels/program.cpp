@@ -11,8 +11,8 @@
 #include "engine/program/program_json.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/program_rows.h"
+#include "ui/veil.h"
 #include "ui/widgets/format.h"
-#include "ui/widgets/sentence.h"
 
 namespace shardlens::ui {
 namespace {
@@ -280,7 +280,7 @@ void draw_program(const Context& context) {
   const ImVec2 top = ImGui::GetCursorScreenPos();
   const float right = top.x + ImGui::GetContentRegionAvail().x;
   if (!snapshot.plan) {
-    page_head(context, "Program", snapshot.message.empty() ? "Planning." : as_sentence(snapshot.message), 0);
+    page_head(context, "Program", no_plan_words(snapshot), 0);
     return;
   }
   const Plan& plan = *snapshot.plan;

@@ -7,8 +7,8 @@
 
 #include "ui/panels/memory/memory_pages.h"
 #include "ui/panels/parts.h"
+#include "ui/veil.h"
 #include "ui/widgets/format.h"
-#include "ui/widgets/sentence.h"
 #include "ui/widgets/stretch.h"
 
 namespace shardlens::ui {
@@ -212,8 +212,7 @@ void draw_memory_layer(const Context& context) {
   if (!context.snapshot.plan) {
     const Type type(context);
     draw_wrapped(ImGui::GetWindowDrawList(), ImGui::GetCursorScreenPos(), type.body,
-                 context.snapshot.message.empty() ? "Planning." : as_sentence(context.snapshot.message),
-                 ImGui::GetContentRegionAvail().x);
+                 no_plan_words(context.snapshot), ImGui::GetContentRegionAvail().x);
     return;
   }
   const ImVec2 at = ImGui::GetCursorScreenPos();

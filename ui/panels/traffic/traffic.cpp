@@ -13,8 +13,8 @@
 #include "ui/panels/parts.h"
 #include "ui/panels/traffic/traffic_parts.h"
 #include "ui/panels/traffic/traffic_rows.h"
+#include "ui/veil.h"
 #include "ui/widgets/format.h"
-#include "ui/widgets/sentence.h"
 
 namespace shardlens::ui {
 namespace {
@@ -301,7 +301,7 @@ void draw_traffic(const Context& context) {
   const Snapshot& snapshot = context.snapshot;
   if (!snapshot.plan) {
     page_head(context, "Traffic", "What the ranks send each other in one forward and backward pass.", 0);
-    say(context, snapshot.message.empty() ? "Planning." : as_sentence(snapshot.message));
+    say(context, no_plan_words(snapshot));
     return;
   }
   const Plan& plan = *snapshot.plan;
