@@ -32,11 +32,30 @@ void draw_letter(const Scene& scene, ImDrawList* list, const Rect& row, Conjugat
   draw_text(list, {x, (row.min.y + row.max.y) / 2 - style.size * 0.56f}, style, letter, Align::Centre);
 }
 
-// The layout's word, and the shape where there is room.
+// The layout's word and the shape. Where room is short the shape stays whole: it is written closer, and then
+// the word is shortened; its outline says the same.
 std::string layout_words(const Tensor& tensor, const TextStyle& style, float width) {
   const std::string word = to_string(tensor.layout);
-  const std::string both = word + " " + to_string(tensor.shape);
-  return text_width(style, both) <= width ? both : fitted(style, word, width);
+  std::string shape = " " + to_string(tensor.shape);
+  if (text_width(style, word + shape) <= width) return word + shape;
+  std::erase(shape, ' ');
+  shape.insert(0, " ");
+  return fitted(style, word, width - text_width(style, shape)) + shape;
+}
+
+// Whose lane it is, and which of its ranks was lost or failed: where room is short that alone stays.
+std::string lane_title(const Lane& lane, const RunFailure* failure, const TextStyle& style, float width) {
+  const std::string whose =
+      lane.group() ? fmt::format("ranks {}–{}", lane.first, lane.last) : fmt::format("rank {}", lane.first);
+  std::vector<std::string> struck;
+  for (int rank = lane.first; failure != nullptr && rank <= lane.last; ++rank)
+    if (is_struck(*failure, rank)) struck.push_back(fmt::format("{}", rank));
+  if (struck.empty()) return fitted(style, whose, width);
+  const char* what = failure->lost ? "lost" : "failed";
+  const std::string ranks = fmt::format("{} {}", fmt::join(struck, ", "), what);
+  const std::string whole = ICON_FA_UNLINK "  " + (lane.group() ? whose + ", " + ranks : whose + " " + what);
+  if (text_width(style, whole) <= width) return whole;
+  return fitted(style, ICON_FA_UNLINK " " + ranks, width);
 }
 
 // The band's parts that fit, joined.
@@ -248,17 +267,11 @@ void draw_lane_heads(const Scene& scene, ImDrawList* list, Rect room) {
     }
     const TextStyle name = scene.text(fonts.bold, kBodySize, theme.text);
     const TextStyle dim = scene.text(fonts.body, kSmallSize, theme.dim);
-    std::string title =
-        lane.group() ? fmt::format("ranks {}–{}", lane.first, lane.last) : fmt::format("rank {}", lane.first);
-    for (int rank = lane.first; failure != nullptr && rank <= lane.last; ++rank) {
-      if (!is_struck(*failure, rank)) continue;
-      const char* what = failure->lost ? "lost" : "failed";
-      title += lane.group() ? fmt::format(", {} {}", rank, what) : fmt::format(" {}", what);
-      title.insert(0, title.starts_with(ICON_FA_UNLINK) ? "" : ICON_FA_UNLINK "  ");
-      outline_rect(list, min, max, theme.text, scene.px(3), std::max(1.0f, scene.px(2)));
-    }
     const float x = min.x + bar + scene.px(8), middle = (min.y + max.y) / 2;
-    draw_text(list, {x, middle - name.size * 0.56f}, name, fitted(name, title, max.x - x - scene.px(4)));
+    const std::string title = lane_title(lane, failure, name, max.x - x - scene.px(4));
+    if (title.starts_with(ICON_FA_UNLINK))
+      outline_rect(list, min, max, theme.text, scene.px(3), std::max(1.0f, scene.px(2)));
+    draw_text(list, {x, middle - name.size * 0.56f}, name, title);
     std::string aside;
     if (lane.group()) {
       aside = "alike";
