@@ -2,8 +2,9 @@
 #include <imgui.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <string>
+#include <vector>
 
 #include "ui/commands/commands.h"
 #include "ui/widgets/controls.h"
@@ -19,6 +20,7 @@ constexpr float kTitleHeight = 36;
 constexpr float kGroupGap = 16;
 constexpr float kHeadingHeight = 40;
 constexpr float kPadding = 24;
+constexpr float kLeastShare = 0.9f;  ///< of its full size: smaller than that the sheet scrolls
 
 /// "1 2 3 4 6 8" stands for the six commands that set T, so the sheet shows them as one.
 struct Line {
@@ -69,46 +71,74 @@ void draw_group(const Context& context, float unit, ImVec2 at, CommandGroup grou
   }
 }
 
+float column_height(const std::vector<CommandGroup>& groups) {
+  float height = -kGroupGap;
+  for (const CommandGroup group : groups) height += group_height(1, lines_of(group)) + kGroupGap;
+  return height;
+}
+
+/// Three columns where they fit into `width` units: what acts, what shows, what replays. In fewer the last
+/// ones stand below the shortest of the others.
+std::vector<std::vector<CommandGroup>> columns_in(float width) {
+  std::vector<std::vector<CommandGroup>> columns{
+      {CommandGroup::Walk, CommandGroup::Run, CommandGroup::Train, CommandGroup::Settings},
+      {CommandGroup::View},
+      {CommandGroup::Replay}};
+  while (columns.size() > 1 &&
+         kLeastShare * (static_cast<float>(columns.size()) * kColumnWidth + 2 * kPadding) > width) {
+    const std::vector<CommandGroup> last = columns.back();
+    columns.pop_back();
+    auto& shortest = *std::min_element(columns.begin(), columns.end(), [](const auto& a, const auto& b) {
+      return column_height(a) < column_height(b);
+    });
+    shortest.insert(shortest.end(), last.begin(), last.end());
+  }
+  return columns;
+}
+
 }  // namespace
 
 void draw_sheet(const Context& context) {
   ViewState& view = context.view;
   if (!view.sheet_open) return;
-  // Three columns, so that a small window shows them in type of full size: what acts, what shows, what
-  // replays.
-  const std::array<std::vector<CommandGroup>, 3> columns{
-      {{CommandGroup::Walk, CommandGroup::Run, CommandGroup::Train, CommandGroup::Settings},
-       {CommandGroup::View},
-       {CommandGroup::Replay}}};
-  float height = 0;  // of the higher column, in units
-  for (const auto& groups : columns) {
-    float column_height = -kGroupGap;
-    for (const CommandGroup group : groups) column_height += group_height(1, lines_of(group)) + kGroupGap;
-    height = std::max(height, column_height);
-  }
-  const ImVec2 wanted{columns.size() * kColumnWidth + 2 * kPadding, height + kHeadingHeight + 2 * kPadding};
   const ImGuiViewport& viewport = *ImGui::GetMainViewport();
-  const float room = std::min(viewport.Size.x / wanted.x, viewport.Size.y / wanted.y) * 0.98f;
+  const ImVec2 most{viewport.Size.x * 0.98f, viewport.Size.y * 0.98f};
+  const auto columns = columns_in(most.x / context.px(1));
+  float height = 0;  // of the highest column, in units
+  for (const auto& groups : columns) height = std::max(height, column_height(groups));
+  const ImVec2 wanted{static_cast<float>(columns.size()) * kColumnWidth + 2 * kPadding,
+                      height + kHeadingHeight + 2 * kPadding};
+  const float room = std::min(most.x / wanted.x, std::max(most.y / wanted.y, kLeastShare * context.px(1)));
   const float unit = std::min(context.px(1), room);
+  const bool scrolls = wanted.y * unit > most.y;
   begin_cover(context, "Shortcuts",
               {viewport.Pos.x + viewport.Size.x / 2, viewport.Pos.y + viewport.Size.y / 2}, {0.5f, 0.5f},
-              {std::ceil(wanted.x * unit), std::ceil(wanted.y * unit)}, kPadding * unit,
+              {std::ceil(wanted.x * unit), std::ceil(std::min(wanted.y * unit, most.y))}, kPadding * unit,
               ImGuiWindowFlags_NoScrollbar);
-  const ImVec2 origin = ImGui::GetCursorScreenPos();
+  ImVec2 origin = ImGui::GetCursorScreenPos();
   ImDrawList* list = ImGui::GetWindowDrawList();
   const TextStyle heading{context.fonts.bold, unit * 20, context.theme.text};
   const TextStyle hint{context.fonts.body, unit * kSmallSize, context.theme.dim};
   draw_text(list, origin, heading, "Keys");
   draw_text(list, {origin.x + ImGui::GetContentRegionAvail().x, origin.y + unit * 4}, hint,
-            "Esc closes \u00B7 Ctrl+P finds every command by name", Align::Right);
+            scrolls ? "\u2191 \u2193 or the wheel show the rest \u00B7 Esc closes"
+                    : "Esc closes \u00B7 Ctrl+P finds every command by name",
+            Align::Right);
+  ImGui::SetCursorScreenPos({origin.x, origin.y + unit * kHeadingHeight});
+  ImGui::BeginChild("keys");
+  if (ImGui::IsKeyPressed(ImGuiKey_DownArrow)) ImGui::SetScrollY(ImGui::GetScrollY() + unit * 3 * kRowHeight);
+  if (ImGui::IsKeyPressed(ImGuiKey_UpArrow)) ImGui::SetScrollY(ImGui::GetScrollY() - unit * 3 * kRowHeight);
+  origin = ImGui::GetCursorScreenPos();
   for (size_t column = 0; column < columns.size(); ++column) {
-    ImVec2 at{origin.x + static_cast<float>(column) * unit * kColumnWidth, origin.y + unit * kHeadingHeight};
+    ImVec2 at{origin.x + static_cast<float>(column) * unit * kColumnWidth, origin.y};
     for (const CommandGroup group : columns[column]) {
       const std::vector<Line> lines = lines_of(group);
       draw_group(context, unit, at, group, lines);
       at.y += group_height(unit, lines) + unit * kGroupGap;
     }
   }
+  ImGui::Dummy({1, height * unit});
+  ImGui::EndChild();
   if (end_cover()) view.close_covers();
 }
 
