@@ -4,9 +4,11 @@
 #pragma once
 
 #include <array>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/runtime/recordings/history_reader.h"
@@ -207,6 +209,17 @@ struct HistoryView {
   std::string said;  ///< of the last search
 };
 
+/// A sentence about the studio itself, and the files it tells of: their paths stand below it.
+struct Said {
+  Said(std::string sentence = {}, std::vector<std::string> its_files = {})
+      : words(std::move(sentence)), files(std::move(its_files)) {}
+
+  std::string words;
+  std::vector<std::string> files;
+
+  bool empty() const { return words.empty(); }
+};
+
 /// What a person looks at. Belongs to the window, is remembered between starts, and never reaches the engine.
 struct ViewState {
   // one selection, shared by Stage, Inspector and Timeline
@@ -249,8 +262,9 @@ struct ViewState {
   std::string program_filter;       ///< words the Program tab's steps must hold
   double timeline_begin_seconds = 0, timeline_end_seconds = 0;  ///< shown stretch; equal: fit
   std::string recordings;                                       ///< folder that recordings go to
-  std::string said;  ///< a sentence about the studio itself; the frame shows it until it is clicked away
-  Wanted wanted;     ///< changes of the settings that no snapshot carries yet
+  Said said;                      ///< the frame shows it until it is clicked away
+  std::filesystem::path picture;  ///< what the window shows is to be written there; empty: nowhere
+  Wanted wanted;                  ///< changes of the settings that no snapshot carries yet
 
   /// Palette or sheet lies over everything: what is beneath says nothing about the mouse.
   bool covered() const { return palette_open || sheet_open || replay.choosing; }

@@ -28,6 +28,7 @@ constexpr double kLiveFrameSeconds = 0.2;        ///< a run that is followed: wh
 constexpr double kMeasuringFrameSeconds = 0.25;  ///< frames take from the cores that are measured
 constexpr double kSettleSeconds = 0.8;           ///< tooltips and hovers need frames after the last event
 constexpr int kFindFrames = 6;
+constexpr int kPictureFrames = 3;  ///< until a cover, a list and a message have gone
 constexpr double kRememberEverySeconds = 5;
 
 double seconds_since(Clock::time_point then) {
@@ -125,8 +126,8 @@ Studio::Studio(const Settings& settings, const Fonts& fonts, std::filesystem::pa
   io.ConfigDockingAlwaysTabBar = false;
   io.ConfigWindowsMoveFromTitleBarOnly = true;
   if (state_path_.empty()) return;
-  remembered_ = read_state(state_path_, message_);
-  if (!message_.empty()) spdlog::warn("{}", message_);
+  remembered_ = read_state(state_path_, message_.words);
+  if (!message_.empty()) spdlog::warn("{}", message_.words);
   view_.theme = remembered_.theme;
   view_.scale = remembered_.scale;
   view_.set_lecture(remembered_.lecture);
@@ -303,8 +304,8 @@ void Studio::send_commands() {
   const bool compares = std::any_of(comparison_outbox_.begin(), comparison_outbox_.end(), measures);
   const bool computing = trains || breaks || std::any_of(outbox_.begin(), outbox_.end(), computes);
   if (scaled_->measures() && (computing || compares)) {
-    view_.said = "A run began, and two at once would share the cores: the measurement was given up.";
-    scaling_.send(scaling_command::Stop{view_.said});
+    view_.said = {"A run began, and two at once would share the cores: the measurement was given up."};
+    scaling_.send(scaling_command::Stop{view_.said.words});
   }
   if (compared_->measuring && computing) comparison_.send(comparison_command::Stop{});
   if (differing_->running && (computing || compares)) diff_.send(diff_command::Stop{});
@@ -360,7 +361,7 @@ void Studio::frame() {
                       ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup);
   if (!on_top && ImGui::IsKeyPressed(ImGuiKey_Escape, false)) {
     if (message_.empty()) view_.replay.notes_open = false;
-    message_.clear();
+    message_ = {};
   }
   handle_keys(now);
   draw_palette(now);
@@ -427,6 +428,21 @@ void Studio::frame() {
 
 void Studio::write_figure(const FigureWish& wish, const std::filesystem::path& path) {
   ui::write_figure(context(), wish, path);
+}
+
+void Studio::write_picture(Platform& platform) {
+  if (view_.picture.empty()) return;
+  message_ = {};
+  last_touch_ = Clock::now();
+  if (++picture_frames_ < kPictureFrames) return;
+  picture_frames_ = 0;
+  const std::string path = std::exchange(view_.picture, {}).string();
+  try {
+    write_png(platform.read_pixels(), path);
+    view_.said = {"Written:", {path}};
+  } catch (const std::exception& error) {
+    view_.said = {error.what()};
+  }
 }
 
 Figure Studio::draw_figure(const FigureWish& wish) {

@@ -25,6 +25,7 @@
 #include "ui/figure/figure.h"
 #include "ui/layout.h"
 #include "ui/let_go.h"
+#include "ui/platform/platform.h"
 #include "ui/state_file.h"
 #include "ui/widgets/heatmap.h"
 
@@ -48,6 +49,9 @@ class Studio {
   void open_recording(const std::string& path);
   /// Writes what is looked at as a figure; see ui/figure/figure.h. Between frames.
   void write_figure(const FigureWish& wish, const std::filesystem::path& path);
+  /// Writes the picture that was asked for, as soon as nothing of the asking is in it. Between render() and
+  /// present().
+  void write_picture(Platform& platform);
   Figure draw_figure(const FigureWish& wish);
 
   /// How long nothing will change by itself: what a window may sleep for unless a person does something.
@@ -93,18 +97,20 @@ class Studio {
                   void (*draw)(const Context&));
   void draw_panel(const Context& context, const char* name, void (*draw)(const Context&), bool is_result);
   void draw_tab(const Context& context, const char* name, Tab tab, void (*draw)(const Context&));
+  void draw_file(const Context& context, const std::string& file);
   void draw_message(const Context& context);
   void remember();
 
   const Fonts& fonts_;
   std::filesystem::path state_path_;
   RememberedState remembered_;
-  std::string message_;  ///< shown until clicked: something about the studio itself
+  Said message_;  ///< shown until clicked
   ViewState view_;
   Heatmaps heatmaps_;
   Layout layout_;
   Player player_;
-  bool sought_ = false;  ///< a moment of the recording was asked for last: the selection follows there
+  int picture_frames_ = 0;  ///< drawn since a picture was asked for
+  bool sought_ = false;     ///< a moment of the recording was asked for last: the selection follows there
   static constexpr int kFirstFrames = 3;          ///< until new windows are docked
   int docked_from_ = kFirstFrames;                ///< the frame in which every window has found its place
   bool left_stage_ = false;                       ///< another tab is in front

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "engine/config/counted.h"
+#include "engine/config/units.h"
 #include "engine/record/gallery.h"
 #include "ui/sections.h"
 #include "ui/studio.h"
@@ -36,10 +38,10 @@ void Studio::take_beside(const std::shared_ptr<const Snapshot>& live, const Reco
     compared_plan_ = live->plan;
     same_program_ = live->plan->program == recording.plan->program;
     if (!same_program_)
-      message_ =
+      message_ = {
           "This machine runs the recording's settings, and they make another Program than the recorded one: "
-          "a "
-          "mistake was planted in it, or another version planned it. The two are not laid beside each other.";
+          "a mistake was planted in it, or another version planned it. The two are not laid beside each "
+          "other."};
   }
   if (same_program_) beside_ = live;
 }
@@ -77,7 +79,7 @@ void Studio::follow_replay(const ReplaySnapshot& before) {
   const bool opened =
       replayed_->is_open() && !same_recording(replayed_->recording.get(), before.recording.get());
   if (opened) {
-    if (replayed_->messages == before.messages) message_.clear();  // what could not be opened before it
+    if (replayed_->messages == before.messages) message_ = {};  // what could not be opened before it
     view_.playing = view_.replay.choosing = false;
     view_.replay.beside = view_.replay.run_here = false;
     view_.replay.edited = 0;
@@ -154,13 +156,34 @@ void Studio::run_recorded_settings() {
   session_.send(command::SetSettings{replayed_->recording->plan->program.settings});
 }
 
-/// What is recorded of runs and of training steps. A disk that is full stops neither, and is said once.
+/// Where the files are of a recording that has ended, and what is in them.
+Said ended_recording(const BeingRecorded& recorded) {
+  std::vector<std::string> files;
+  for (const RecordingState* state : {&recorded.runs, &recorded.steps})
+    if (!state->path.empty()) files.push_back(state->path);
+  if (files.empty()) return {"Nothing was recorded: nothing ran meanwhile. Record, then Run or train."};
+  const int64_t earlier = recorded.runs.files + recorded.steps.files - std::ssize(files);
+  const std::string bytes = bytes_text(static_cast<double>(recorded.runs.bytes + recorded.steps.bytes));
+  return {fmt::format(
+              "Recorded: {}, {}{}.", counted(recorded.runs.passes + recorded.steps.passes, "pass", "passes"),
+              bytes,
+              earlier > 0 ? fmt::format(", in the same folder {} before it", counted(earlier, "file")) : ""),
+          files};
+}
+
+/// What is recorded of runs and of training steps. A disk that is full stops neither, and is said once; so is
+/// where a recording is that has ended.
 void Studio::take_recording(const RecordingState& runs, const RecordingState& steps) {
+  bool went_wrong = false;
   using Change = std::pair<const RecordingState*, const RecordingState*>;
   for (const auto& [now, before] : {Change{&runs, &recorded_.runs}, Change{&steps, &recorded_.steps}})
-    if (!now->problem.empty() && now->problem != before->problem)
+    if (!now->problem.empty() && now->problem != before->problem) {
       message_ = fmt::format("{} The run goes on.", sentence(now->problem));
+      went_wrong = true;
+    }
+  const bool was_on = recorded_.runs.on || recorded_.steps.on;
   recorded_ = {runs, steps};
+  if (was_on && !runs.on && !steps.on && !went_wrong) message_ = ended_recording(recorded_);
 }
 
 }  // namespace shardlens::ui

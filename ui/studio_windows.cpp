@@ -1,6 +1,7 @@
 // The studio's windows around what is drawn in them: strips, docked panels, the centre's tabs with the head
 // of a frozen training step, and the message at the bottom.
 #include <fmt/format.h>
+#include <icons_font_awesome_4.h>
 #include <imgui.h>
 #include <imgui_internal.h>
 
@@ -123,6 +124,26 @@ void Studio::draw_tab(const Context& context, const char* name, Tab tab, void (*
   ImGui::End();
 }
 
+/// A file that a message tells of: where it is, and what can be done with it.
+void Studio::draw_file(const Context& context, const std::string& file) {
+  const TextStyle style{context.fonts.mono, context.px(kSmallSize), context.theme.text};
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x;
+  draw_text(ImGui::GetWindowDrawList(), {at.x, at.y + context.px(2)}, style,
+            fitted_in_middle(style, file, width));
+  ImGui::PushID(file.c_str());
+  ImGui::Dummy({width, style.size + context.px(4)});
+  tooltip(context, file);
+  if (file.ends_with(".shardlens")) {
+    if (draw_button(context, "Replay it", ICON_FA_PLAY "  Replay it", ButtonLook::Accent, true, ""))
+      open_recording(file);
+    ImGui::SameLine(0, context.px(8));
+  }
+  if (draw_button(context, "Copy the path", ICON_FA_COPY "  Copy the path", ButtonLook::Plain, true, ""))
+    ImGui::SetClipboardText(file.c_str());
+  ImGui::PopID();
+}
+
 /// A sentence about the studio itself, at the bottom, until it is closed.
 void Studio::draw_message(const Context& context) {
   if (!view_.said.empty()) message_ = std::exchange(view_.said, {});
@@ -140,8 +161,9 @@ void Studio::draw_message(const Context& context) {
                    ImGuiWindowFlags_NoSavedSettings);
   ImGui::PopStyleColor();
   ImGui::PopStyleVar();
-  ImGui::TextWrapped("%s", as_sentence(message_).c_str());
-  if (ImGui::Button("Close")) message_.clear();
+  ImGui::TextWrapped("%s", as_sentence(message_.words).c_str());
+  for (const std::string& file : message_.files) draw_file(context, file);
+  if (ImGui::Button("Close")) message_ = {};
   ImGui::SameLine();
   ImGui::TextDisabled("Esc");
   ImGui::End();

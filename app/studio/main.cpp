@@ -43,6 +43,7 @@ void open_window(const Options& options) {
       step_wanted = false;
     }
     platform->render();
+    studio.write_picture(*platform);
     platform->present();
     wait_seconds = studio.idle_seconds();
   }

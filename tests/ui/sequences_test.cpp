@@ -133,7 +133,7 @@ TEST(Sequences, TheTabOfAPanelThatStandsAloneIsThereWhileTheMouseIs) {
 TEST(Sequences, EscapeClosesTheMessageAfterWhatLiesOnTop) {
   StudioHarness harness;
   harness.wait_until_at_rest();
-  harness.view().said = "something";
+  harness.view().said = {"something"};
   harness.draw_frames(2);
   ASSERT_TRUE(says_something());
   harness.perform([](ImGuiTestContext& person) {

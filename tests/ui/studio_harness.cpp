@@ -51,6 +51,7 @@ void StudioHarness::draw_frame() {
   platform_->begin_frame();
   studio_->frame();
   platform_->render();
+  studio_->write_picture(*platform_);
   platform_->present();
   ImGuiTestEngine_PostSwap(engine_);
 }

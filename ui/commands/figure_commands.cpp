@@ -1,5 +1,5 @@
-// The Stage and the Timelines as figures, from the palette. A file is written where the program was started,
-// under a name that is free.
+// The window as a picture, and the Stage and the Timelines as figures. A file is written where the program
+// was started, under a name that is free.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -24,9 +24,9 @@ void export_figure(const Context& context, FigureKind kind, const std::string& w
   try {
     const std::filesystem::path path = free_name(what, ending);
     write_figure(context, {.kind = kind, .theme = ThemeName::Light, .size = {}}, path);
-    context.view.said = fmt::format("Written: {}", path.string());
+    context.view.said = {"Written:", {path.string()}};
   } catch (const std::exception& error) {
-    context.view.said = error.what();
+    context.view.said = {error.what()};
   }
 }
 
@@ -34,6 +34,9 @@ void export_figure(const Context& context, FigureKind kind, const std::string& w
 
 void add_figure_commands(std::vector<UiCommand>& table) {
   const auto add = adder(table, CommandGroup::View);
+  add("export.png", "Export the window as PNG",
+      "What the window shows, pixel by pixel; written where the studio was started",
+      {ImGuiMod_Ctrl | ImGuiKey_E}, [](const Context& c) { c.view.picture = free_name("window", ".png"); });
   struct Kind {
     FigureKind kind;
     std::string what, shown;

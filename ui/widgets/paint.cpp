@@ -81,6 +81,16 @@ std::string fitted(const TextStyle& style, std::string_view text, float width) {
   return std::string(text.data(), cut) + std::string(kEllipsis);
 }
 
+std::string fitted_in_middle(const TextStyle& style, std::string_view text, float width) {
+  if (text_width(style, text) <= width) return std::string(text);
+  static constexpr std::string_view kEllipsis = "…";
+  const size_t slash = text.find_last_of('/');
+  const std::string_view name = slash == std::string_view::npos ? text : text.substr(slash);
+  const float room = width - text_width(style, name);
+  if (name.size() == text.size() || room <= text_width(style, kEllipsis)) return fitted(style, name, width);
+  return fitted(style, text.substr(0, slash), room) + std::string(name);
+}
+
 float wrapped_height(const TextStyle& style, std::string_view text, float width) {
   return for_each_line(style, text, width, [](std::string_view) {});
 }

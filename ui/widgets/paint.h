@@ -31,6 +31,8 @@ void draw_text(ImDrawList* list, ImVec2 at, const TextStyle& style, std::string_
 
 /// The text, shortened with "…" so that it is at most `width` wide.
 std::string fitted(const TextStyle& style, std::string_view text, float width);
+/// The same, shortened in its middle: of a path both the beginning and the name of the file stay.
+std::string fitted_in_middle(const TextStyle& style, std::string_view text, float width);
 
 /// Text wrapped at `width`; returns the height it took.
 float draw_wrapped(ImDrawList* list, ImVec2 at, const TextStyle& style, std::string_view text, float width);

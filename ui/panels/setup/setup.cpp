@@ -407,7 +407,7 @@ void draw_devices(const Context& context, const Settings& wanted) {
   try {
     changed.gpus = parse_gpus(gpus);
   } catch (const Error& error) {
-    context.view.said = error.what();
+    context.view.said = {error.what()};
     return;
   }
   if (changed != wanted) context.want(changed);

@@ -1,0 +1,193 @@
+// What can be read on the screen where room is short or the studio has something to say: the words are taken
+// off a tape that one frame is drawn onto.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <icons_font_awesome_4.h>
+#include <imgui_internal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include "tests/ui/studio_harness.h"
+#include "ui/widgets/tape.h"
+
+namespace shardlens::ui {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr PixelSize kSmall{1280, 720};
+
+std::vector<mark::Words> words_on_screen(StudioHarness& harness) {
+  Tape tape;
+  ImGui::GetIO().UserData = &tape;
+  harness.draw_frames(1);
+  ImGui::GetIO().UserData = nullptr;
+  std::vector<mark::Words> found;
+  for (const TapeMark& one : tape.marks())
+    if (const auto* words = std::get_if<mark::Words>(&one.what)) found.push_back(*words);
+  return found;
+}
+
+/// Those inside a window.
+std::vector<std::string> texts_in(StudioHarness& harness, const char* window) {
+  const ImRect inside = ImGui::FindWindowByName(window)->Rect();
+  std::vector<std::string> texts;
+  for (const mark::Words& words : words_on_screen(harness))
+    if (inside.Contains(words.at)) texts.push_back(words.text);
+  return texts;
+}
+
+bool draw_until(StudioHarness& harness, const auto& is_so) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!is_so()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    harness.draw_frames(1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  harness.draw_frames(4);
+  return true;
+}
+
+TEST(WordsOnScreen, AShapeStandsBesideATensorWhereRoomIsShort) {
+  Settings settings = small_settings();
+  settings.model.hidden = 120;
+  settings.seq = 512;
+  StudioHarness harness(kSmall, settings);
+  harness.wait_until_at_rest();
+  harness.draw_frames(4);
+  EXPECT_THAT(texts_in(harness, "Stage"), Contains("Sharded(2) [1024,3,12,10]"));
+}
+
+TEST(WordsOnScreen, ALostRankIsCalledLostInLectureMode) {
+  StudioHarness harness(kSmall);
+  harness.wait_until_at_rest();
+  harness.view().late.rank = 3;
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/Lose"); });
+  ASSERT_TRUE(draw_until(harness, [&] { return harness.snapshot().failure.has_value(); }));
+  harness.view().set_lecture(true);
+  harness.draw_frames(8);
+  EXPECT_THAT(texts_in(harness, "Stage"), Contains(AllOf(StartsWith(ICON_FA_UNLINK), EndsWith("3 lost"))));
+}
+
+TEST(WordsOnScreen, TheSheetIsAsLargeAsEverythingElse) {
+  for (const PixelSize size : {kSmall, PixelSize{1920, 1080}}) {
+    StudioHarness harness(size);
+    harness.wait_until_at_rest();
+    for (const bool lecture : {false, true}) {
+      harness.view().set_lecture(lecture);
+      harness.view().sheet_open = true;
+      harness.draw_frames(4);
+      float size_of_words = 0;
+      for (const mark::Words& words : words_on_screen(harness))
+        if (words.text == "Command palette") size_of_words = words.style.size;
+      EXPECT_GE(size_of_words, 0.89f * kBodySize * harness.view().ui_scale())
+          << size.width << ", " << lecture;
+    }
+    // What does not fit is reached.
+    harness.perform([](ImGuiTestContext& person) {
+      for (int i = 0; i < 40; ++i) person.KeyPress(ImGuiKey_DownArrow);
+      person.Yield(2);
+    });
+    std::vector<std::string> shown;
+    for (const mark::Words& words : words_on_screen(harness)) shown.push_back(words.text);
+    EXPECT_THAT(shown, Contains("Show or hide the notes"));
+  }
+}
+
+TEST(WordsOnScreen, ARefusalStandsOnceOnTheTrafficView) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/T = 5"); });
+  harness.wait_until_at_rest();
+  ASSERT_EQ(harness.snapshot().state, RunState::Refused);
+  harness.view().tab = Tab::Traffic;
+  harness.view().focus_tab = true;
+  for (const bool times : {false, true}) {
+    harness.view().traffic_times = times;
+    harness.draw_frames(6);
+    const std::vector<std::string> texts = texts_in(harness, "Traffic");
+    EXPECT_EQ(
+        std::count_if(texts.begin(), texts.end(),
+                      [](const std::string& text) { return text.find("12 heads") != std::string::npos; }),
+        1)
+        << testing::PrintToString(texts);
+  }
+}
+
+/// Files the studio writes, in a folder that it was started in.
+class FilesOfTheStudio : public testing::Test {
+ protected:
+  FilesOfTheStudio() {
+    std::filesystem::create_directories(folder_);
+    std::filesystem::current_path(folder_);
+  }
+  ~FilesOfTheStudio() override {
+    std::filesystem::current_path(start_);
+    std::filesystem::remove_all(folder_);
+  }
+  const std::filesystem::path start_ = std::filesystem::current_path();
+  const std::filesystem::path folder_ =
+      std::filesystem::path(testing::TempDir()) /
+      ("a folder whose name is so long that it has no room below the message " + std::to_string(getpid()));
+};
+
+TEST_F(FilesOfTheStudio, ARecordingThatHasEndedSaysWhereItIsAndAClickReplaysIt) {
+  StudioHarness harness(kSmall);
+  harness.view().recordings = folder_.string();
+  harness.wait_until_at_rest();
+  const auto press = [&](ImGuiKeyChord key) {
+    harness.perform([key](ImGuiTestContext& person) { person.KeyPress(key); });
+    harness.wait_until_at_rest();
+  };
+  press(ImGuiMod_Ctrl | ImGuiKey_R);
+  press(ImGuiMod_Ctrl | ImGuiKey_R);
+  harness.draw_frames(2);
+  EXPECT_THAT(texts_in(harness, "Message"), Not(Contains(StartsWith("/")))) << "there is no file";
+  press(ImGuiMod_Ctrl | ImGuiKey_R);
+  press(ImGuiKey_R);
+  press(ImGuiMod_Ctrl | ImGuiKey_R);
+  ASSERT_TRUE(draw_until(harness, [&] { return !harness.studio().session().snapshot()->recording.on; }));
+  EXPECT_THAT(texts_in(harness, "Message"),
+              Contains(AllOf(StartsWith("/"), HasSubstr("…/"), EndsWith("_T4.shardlens"))));
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Message/**/Replay it"); });
+  EXPECT_TRUE(draw_until(harness, [&] { return harness.studio().replayed().is_open(); }));
+}
+
+TEST_F(FilesOfTheStudio, AKeyWritesWhatTheWindowShowsAndNothingOfTheAsking) {
+  StudioHarness harness(kSmall);
+  harness.wait_until_at_rest();
+  harness.view().said = {"something else"};
+  harness.draw_frames(2);
+  harness.perform([](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_P);
+    person.KeyChars("Export the window as PNG");
+    person.Yield(2);
+    person.KeyPress(ImGuiKey_Enter);
+    person.Yield(8);
+    EXPECT_TRUE(person.ItemExists("//Message/**/Copy the path"));
+    person.ItemClick("//Message/Close");
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_E);
+    person.Yield(8);
+    person.ItemClick("//Message/Close");
+  });
+  const Image first = read_png(folder_ / "shardlens-window-1.png"),
+              second = read_png(folder_ / "shardlens-window-2.png");
+  ASSERT_EQ(first.size, kSmall);
+  ASSERT_EQ(second.size, kSmall);
+  const auto part = [](const Image& image) {  // below the mouse, which the first one shows in its corner
+    return std::vector(image.pixel(0, 40), image.pixel(0, 480));
+  };
+  EXPECT_TRUE(part(first) == part(second));
+}
+
+}  // namespace
+}  // namespace shardlens::ui
