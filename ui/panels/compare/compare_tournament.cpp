@@ -185,6 +185,11 @@ double communication(const Entrant& entrant) {
   return total > 0 ? (entrant.sum.tp_seconds + entrant.sum.dp_seconds) / total : 0;
 }
 
+/// From 1; nothing where the hardware states no speed, since then there is no order.
+std::string place_text(const HeldTournament& held, size_t place) {
+  return held.has_times ? std::to_string(place + 1) : std::string();
+}
+
 /// One entrant's row, whose figures' line is `row` high; `run`: what it took here, or null.
 void draw_entrant(const Context& context, const HeldTournament& held, size_t place, const TimeComparison* run,
                   const Columns& c, float y, float row, double most) {
@@ -193,7 +198,7 @@ void draw_entrant(const Context& context, const HeldTournament& held, size_t pla
   ImDrawList* list = ImGui::GetWindowDrawList();
   const Entrant& entrant = held.tournament.entrants[place];
   const float mono = y + (row - type.mono.size) / 2;
-  draw_text(list, {c.place, mono}, in(type.mono, theme.dim), std::to_string(place + 1), Align::Right);
+  draw_text(list, {c.place, mono}, in(type.mono, theme.dim), place_text(held, place), Align::Right);
   draw_text(list, {c.degrees, mono}, type.mono, fmt::format("{} × {}", entrant.tp, entrant.dp), Align::Right);
   const float cuts = wrapped_height(type.body, cuts_of(entrant), c.cuts_width);
   const float cuts_y = c.cuts_below ? y + row - context.px(2) : std::round(y + (row - cuts) / 2);
@@ -285,7 +290,7 @@ TextTable copied(const HeldTournament& held, const SortOrder& order) {
     const Entrant& entrant = held.tournament.entrants[place];
     const TimeComparison* run = run_of(held, place);
     table.rows.push_back(
-        {std::to_string(place + 1), fmt::format("{} × {}", entrant.tp, entrant.dp), cuts_of(entrant),
+        {place_text(held, place), fmt::format("{} × {}", entrant.tp, entrant.dp), cuts_of(entrant),
          held.has_times ? format_seconds(entrant.seconds) : "",
          held.has_times ? format_percent(communication(entrant)) : "",
          entrant.memory_bytes > 0 ? gigabytes(entrant.memory_bytes) : "≥ " + gigabytes(entrant.state_bytes),
@@ -370,7 +375,7 @@ std::string explanation(const Context& context, const HeldTournament* held, bool
       held->wish.settings.model.title, to_string(held->wish.settings.dtype),
       grouped_text(static_cast<int64_t>(t.entrants.size())), t.programs, format_seconds(held->seconds));
   text += held->has_times ? "Estimated on " + held->predicted_on + "; memory planned. "
-                          : held->predicted_on + ": it states no speed, so this is no order. ";
+                          : as_sentence(held->predicted_on) + ": it states no speed, so this is no order. ";
   if (t.listed.empty())
     text += fmt::format("None fits into {} a rank.", gigabytes(t.limit_bytes));
   else if (t.too_large > 0)
@@ -399,14 +404,22 @@ void draw_tournament(const Context& context) {
   std::string refused = why_not_measured(context);
   if (held == nullptr || !held->refused.empty() || held->wish != wish)
     refused = "They are ranked first";
-  else if (!held->can_run)
-    refused = held->wish.settings.hardware == kThisMachine
-                  ? "Measure this machine first: Ctrl+P, Calibrate this machine"
-                  : "Only this machine can run them: choose it as hardware, once it is calibrated";
+  else if (!held->can_run && wish.settings.hardware != kThisMachine)
+    refused = "Only this machine can run them: choose it as hardware, and calibrate it";
   const bool current = held != nullptr && held->wish == wish;
-  if (compare_head(context, "Tournament of splits", explanation(context, held, current), "Run the top five",
-                   refused))
-    context.send(comparison_command::RunTop{});
+  // What is to be run here is ranked by this machine's own speed, which is measured first.
+  const bool calibrates = current && !held->can_run && wish.settings.hardware == kThisMachine;
+  const std::string label = context.scaling.measures()
+                                ? fmt::format("{} ({})", as_sentence(context.scaling.activity),
+                                              format_percent(context.scaling.share))
+                            : calibrates ? "Calibrate this machine"
+                                         : "Run the top five";
+  if (compare_head(context, "Tournament of splits", explanation(context, held, current), label, refused)) {
+    if (calibrates)
+      find_command("scaling.calibrate").run(context);
+    else
+      context.send(comparison_command::RunTop{});
+  }
   const Type type(context);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;

@@ -184,6 +184,22 @@ TEST(CompareTab, AnEntrantThatIsClickedIsTakenOverAndRun) {
   EXPECT_EQ(harness.snapshot().state, RunState::Done) << harness.snapshot().message;
 }
 
+// What runs here is ranked by what was measured here: the button leads there first.
+TEST(CompareTab, TheTournamentOfThisMachineBeginsWithItsCalibration) {
+  Settings settings = small_settings();
+  settings.model.layers = 1;
+  settings.model.vocab = 300;
+  StudioHarness harness({1920, 1080}, settings);
+  harness.view().compare.hardware = "this-machine";
+  open(harness, ComparePage::Tournament);
+  ASSERT_TRUE(compared(harness)->tournament);
+  if (compared(harness)->tournament->can_run) GTEST_SKIP() << "this machine is calibrated";
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Compare/measure"); });
+  harness.draw_frames(2);
+  EXPECT_TRUE(harness.studio().scaling().snapshot()->measures());
+  harness.studio().scaling().send(scaling_command::Stop{});
+}
+
 TEST(CompareTab, ARowOfTheTournamentIsAsHighAsItsCuts) {
   Settings settings = small_settings();
   settings.model.layers = 1;
