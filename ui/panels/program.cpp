@@ -8,6 +8,8 @@
 // after imgui.h, which it extends
 #include <misc/cpp/imgui_stdlib.h>
 
+#include "engine/config/counted.h"
+#include "engine/config/units.h"
 #include "engine/program/program_json.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/program_rows.h"
@@ -280,7 +282,7 @@ void draw_program(const Context& context) {
   const ImVec2 top = ImGui::GetCursorScreenPos();
   const float right = top.x + ImGui::GetContentRegionAvail().x;
   if (!snapshot.plan) {
-    page_head(context, "Program", no_plan_words(snapshot), 0);
+    page_head(context, "Program", no_plan_words(context), 0);
     return;
   }
   const Plan& plan = *snapshot.plan;
@@ -289,8 +291,8 @@ void draw_program(const Context& context) {
   const std::vector<ProgramRow>& shown = shown_rows(snapshot.plan, all, context.view.program_filter);
   page_head(
       context, "Program",
-      std::to_string(program.steps.size()) + " steps over " + std::to_string(program.tensors.size()) +
-          " tensors, one text for " +
+      counted(std::ssize(program.steps), "step") + " over " + counted(std::ssize(program.tensors), "tensor") +
+          ", one text for " +
           (program.ranks() == 1 ? "the one rank" : "all " + std::to_string(program.ranks()) + " ranks") +
           ". Planned in " + format_seconds(plan.plan_seconds) +
           ", measured. FLOPs and bytes are counted, not run.",
@@ -302,9 +304,8 @@ void draw_program(const Context& context) {
                            &context.view.program_filter);
   ImGui::SameLine();
   ImGui::AlignTextToFramePadding();
-  coloured(context.theme.dim, shown.size() == all.size() ? std::to_string(all.size()) + " steps"
-                                                         : std::to_string(shown.size()) + " of " +
-                                                               std::to_string(all.size()) + " steps");
+  coloured(context.theme.dim, (shown.size() == all.size() ? "" : grouped_text(std::ssize(shown)) + " of ") +
+                                  counted(std::ssize(all), "step"));
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const StepId selected = context.view.selected_step;
   const bool details =

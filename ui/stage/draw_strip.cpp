@@ -151,7 +151,7 @@ std::string sizes_text(const Program& program) {
   std::string text =
       fmt::format("{} · {} layers of {} · T = {}", s.model.title, s.model.layers, s.model.hidden, s.tp);
   if (s.dp > 1) text += fmt::format(" × D = {}", s.dp);
-  text += fmt::format(" · {} steps", program.steps.size());
+  text += " · " + counted(std::ssize(program.steps), "step");
   return text;
 }
 
