@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <imgui.h>
+#include <imgui_internal.h>
 
 #include <algorithm>
 #include <vector>
@@ -35,6 +36,11 @@ void over_the_window(const auto& draw) {
   draw(list, min, min + size);
   list->PopClipRect();
   ImGui::EndChild();
+}
+
+/// Its card says why nothing runs, in the same words.
+bool told_in_setup(const Context& context) {
+  return !context.view.setup_hidden && context.snapshot.state != RunState::Cancelled;
 }
 
 }  // namespace
@@ -76,8 +82,10 @@ std::string notice(const Snapshot& snapshot) {
          (wanted.empty() ? "again" : wanted) + " \u2026";
 }
 
-std::string no_plan_words(const Snapshot& snapshot) {
-  return has_stopped(snapshot) ? "These settings have no plan to show; below stands why." : "Planning.";
+std::string no_plan_words(const Context& context) {
+  if (!has_stopped(context.snapshot)) return "Planning.";
+  return fmt::format("These settings have no plan to show{}.",
+                     told_in_setup(context) ? ": Setup says why" : "");
 }
 
 void draw_veil(const Context& context) {
@@ -88,17 +96,22 @@ void draw_veil(const Context& context) {
 }
 
 void draw_notice(const Context& context) {
-  if (!has_stopped(context.snapshot)) return;
+  if (!has_stopped(context.snapshot) || told_in_setup(context)) return;
   const std::string line = notice(context.snapshot);
   if (line.empty()) return;
+  const TextStyle words{context.fonts.bold, context.px(kSmallSize), context.theme.text};
+  const float padding = context.px(12), margin = context.px(16);
+  const float width =
+      std::min(text_width(words, line) + 1, ImGui::GetWindowWidth() - 2 * margin - 2 * padding);
+  if (width < context.px(48)) return;
+  const float height = wrapped_height(words, line, width) + 2 * padding;
+  // The page goes on below its end, so that what the line covers can be scrolled out from under it.
+  const ImVec2 end = ImGui::GetCurrentWindow()->DC.CursorMaxPos;
+  ImGui::SetCursorScreenPos({ImGui::GetCursorScreenPos().x, end.y});
+  ImGui::Dummy({1, height + margin});
   over_the_window([&](ImDrawList* list, ImVec2 min, ImVec2 max) {
-    const TextStyle words{context.fonts.bold, context.px(kSmallSize), context.theme.text};
-    const float padding = context.px(12);
-    const float width = std::min(text_width(words, line) + 1, max.x - min.x - context.px(32) - 2 * padding);
-    if (width < context.px(48)) return;
-    const float height = wrapped_height(words, line, width);
-    const ImVec2 corner{(min.x + max.x - width) / 2 - padding, max.y - height - context.px(16) - 2 * padding};
-    const ImVec2 far{corner.x + width + 2 * padding, corner.y + height + 2 * padding};
+    const ImVec2 corner{(min.x + max.x - width) / 2 - padding, max.y - height - margin};
+    const ImVec2 far{corner.x + width + 2 * padding, corner.y + height};
     fill_rect(list, corner, far, context.theme.card, context.px(4));
     outline_rect(list, corner, far, context.theme.dim, context.px(4));
     draw_wrapped(list, {corner.x + padding, corner.y + padding}, words, line, width);

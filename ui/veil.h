@@ -18,14 +18,15 @@ std::string difference(const Settings& of, const Settings& from);
 /// The line for a snapshot: empty while what is shown is what is wanted and nothing went wrong.
 std::string notice(const Snapshot& snapshot);
 
-/// What a page says that has no plan to show. Why it was refused is the notice's to say, and is said once.
-std::string no_plan_words(const Snapshot& snapshot);
+/// What a page says that has no plan to show. Why, is said once: by Setup, or where that is hidden by the
+/// notice.
+std::string no_plan_words(const Context& context);
 
 /// Greys the current window, above its children, while the result it shows is out of date.
 void draw_veil(const Context& context);
 
 /// Writes notice() at the bottom of the current window, above its children, when the run was refused, failed
-/// or was cancelled.
+/// or was cancelled, and Setup does not say so.
 void draw_notice(const Context& context);
 
 }  // namespace shardlens::ui

@@ -103,7 +103,7 @@ TEST(WordsOnScreen, TheSheetIsAsLargeAsEverythingElse) {
   }
 }
 
-TEST(WordsOnScreen, ARefusalStandsOnceOnTheTrafficView) {
+TEST(WordsOnScreen, ARefusalStandsOnceBesideTheTrafficOfNothing) {
   StudioHarness harness;
   harness.wait_until_at_rest();
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/T = 5"); });
@@ -111,15 +111,13 @@ TEST(WordsOnScreen, ARefusalStandsOnceOnTheTrafficView) {
   ASSERT_EQ(harness.snapshot().state, RunState::Refused);
   harness.view().tab = Tab::Traffic;
   harness.view().focus_tab = true;
-  for (const bool times : {false, true}) {
-    harness.view().traffic_times = times;
+  for (const bool hidden : {false, true}) {
+    harness.view().setup_hidden = hidden;
     harness.draw_frames(6);
-    const std::vector<std::string> texts = texts_in(harness, "Traffic");
-    EXPECT_EQ(
-        std::count_if(texts.begin(), texts.end(),
-                      [](const std::string& text) { return text.find("12 heads") != std::string::npos; }),
-        1)
-        << testing::PrintToString(texts);
+    int times = 0;
+    for (const mark::Words& words : words_on_screen(harness))
+      times += words.text.find("12 heads") != std::string::npos;
+    EXPECT_EQ(times, 1) << (hidden ? "by the notice" : "in Setup");
   }
 }
 

@@ -211,8 +211,8 @@ void draw_memory_layer(const Context& context) {
       context.px(kPageChoices));
   if (!context.snapshot.plan) {
     const Type type(context);
-    draw_wrapped(ImGui::GetWindowDrawList(), ImGui::GetCursorScreenPos(), type.body,
-                 no_plan_words(context.snapshot), ImGui::GetContentRegionAvail().x);
+    draw_wrapped(ImGui::GetWindowDrawList(), ImGui::GetCursorScreenPos(), type.body, no_plan_words(context),
+                 ImGui::GetContentRegionAvail().x);
     return;
   }
   const ImVec2 at = ImGui::GetCursorScreenPos();

@@ -301,7 +301,7 @@ void draw_traffic(const Context& context) {
   const Snapshot& snapshot = context.snapshot;
   if (!snapshot.plan) {
     page_head(context, "Traffic", "What the ranks send each other in one forward and backward pass.", 0);
-    say(context, no_plan_words(snapshot));
+    say(context, no_plan_words(context));
     return;
   }
   const Plan& plan = *snapshot.plan;

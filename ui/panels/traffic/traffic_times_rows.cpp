@@ -66,7 +66,7 @@ std::vector<TimeRow> time_rows(const Plan& plan, const Result& result, const Res
 }
 
 std::string why_not_timed(const Snapshot& snapshot) {
-  if (has_stopped(snapshot)) return "Nothing of these settings is timed; below stands why.";
+  if (has_stopped(snapshot)) return "Nothing of these settings is timed.";
   if (const std::string why = notice(snapshot); !why.empty()) return why;
   const bool goes_on = snapshot.state == RunState::Planning || snapshot.state == RunState::Running ||
                        !snapshot.activity.empty();
