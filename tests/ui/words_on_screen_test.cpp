@@ -121,6 +121,15 @@ TEST(WordsOnScreen, ARefusalStandsOnceBesideTheTrafficOfNothing) {
   }
 }
 
+TEST(WordsOnScreen, TheHardwareOfARecordingIsTheMachineItWasMadeOn) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  harness.studio().open_recording("gallery:late-rank");
+  ASSERT_TRUE(draw_until(harness, [&] { return harness.studio().replayed().is_open(); }));
+  const std::string machine = harness.studio().replayed().recording->machine;
+  EXPECT_THAT(texts_in(harness, "Setup"), Contains(StartsWith(machine.substr(0, 8))));
+}
+
 /// Files the studio writes, in a folder that it was started in.
 class FilesOfTheStudio : public testing::Test {
  protected:

@@ -49,7 +49,7 @@ void show_split(const Context& c, const char* split) {
 
 constexpr Look kLooks[] = {
     {"stage", ICON_FA_TH_LARGE, "Walk through a layer",
-     "A GPT-2 layer, run on four ranks a moment ago. The arrow keys go through its steps.",
+     "Every rank's part of every tensor, as it ran a moment ago. The arrow keys go through the steps.",
      [](const Context& c) { show_split(c, "megatron"); }},
     {"reversed", ICON_FA_RANDOM, "Cut it the other way",
      "Row before column: where does the all-reduce go, and how wide does it get?",

@@ -20,6 +20,7 @@
 #include "ui/faults.h"
 #include "ui/late.h"
 #include "ui/panels/machine_rows.h"
+#include "ui/panels/memory/memory_figures.h"
 #include "ui/panels/recordings/replay_parts.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/form.h"
@@ -415,7 +416,11 @@ void draw_devices(const Context& context, const Settings& wanted) {
 
 void draw_hardware(const Context& context, const Settings& wanted) {
   const std::vector<Hardware>& presets = hardware_presets();
-  const int chosen = option_row(context, "Hardware", find_hardware(wanted.hardware).title, titles(presets));
+  // Of a recording "this machine" is the one it was made on.
+  const bool elsewhere = context.replay.is_open() && wanted.hardware == kThisMachine;
+  const std::string title =
+      elsewhere ? context.replay.recording->machine : find_hardware(wanted.hardware).title;
+  const int chosen = option_row(context, "Hardware", title, titles(presets));
   if (chosen < 0) return;
   Settings changed = wanted;
   changed.hardware = presets[static_cast<size_t>(chosen)].name;
