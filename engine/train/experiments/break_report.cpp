@@ -77,10 +77,9 @@ std::string loss_sentence(const BreakReport& report) {
   const LossVerdict verdict = loss_verdict(report);
   if (verdict.steps == 0) return {};
   return fmt::format(
-      " After {} steps the loss is {:.3f} against {:.3f}: {:.2g} apart, where it moves {:.2g} from one step "
-      "to "
-      "the next. The curve alone {}.",
-      report.steps.size(), verdict.broken, verdict.sound, verdict.apart, verdict.ordinary,
+      " Over the last {} of {} steps the loss is {:.3f} on average against {:.3f}. In a step the two are "
+      "{:.2g} apart, and from one step to the next it moves {:.2g}: the curve alone {}.",
+      verdict.steps, report.steps.size(), verdict.broken, verdict.sound, verdict.apart, verdict.ordinary,
       verdict.looks_healthy ? "looks healthy" : "shows it");
 }
 
