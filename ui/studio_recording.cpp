@@ -22,6 +22,21 @@ std::string sentence(const std::string& words) {
   return !words.empty() && words.back() == '.' ? words : words + ".";
 }
 
+/// Where the files are of a recording that has ended, and what is in them.
+Said ended_recording(const BeingRecorded& recorded) {
+  std::vector<std::string> files;
+  for (const RecordingState* state : {&recorded.runs, &recorded.steps})
+    if (!state->path.empty()) files.push_back(state->path);
+  if (files.empty()) return {"Nothing was recorded: nothing ran meanwhile. Record, then Run or train."};
+  const int64_t earlier = recorded.runs.files + recorded.steps.files - std::ssize(files);
+  const std::string bytes = bytes_text(static_cast<double>(recorded.runs.bytes + recorded.steps.bytes));
+  return {fmt::format(
+              "Recorded: {}, {}{}.", counted(recorded.runs.passes + recorded.steps.passes, "pass", "passes"),
+              bytes,
+              earlier > 0 ? fmt::format(", in the same folder {} before it", counted(earlier, "file")) : ""),
+          files};
+}
+
 }  // namespace
 
 /// This machine's run of the recorded settings, once it is timed; or why there will be none.
@@ -154,21 +169,6 @@ void Studio::run_recorded_settings() {
   if (!replayed_->is_open()) return;
   view_.replay.beside = session_asked_ = true;
   session_.send(command::SetSettings{replayed_->recording->plan->program.settings});
-}
-
-/// Where the files are of a recording that has ended, and what is in them.
-Said ended_recording(const BeingRecorded& recorded) {
-  std::vector<std::string> files;
-  for (const RecordingState* state : {&recorded.runs, &recorded.steps})
-    if (!state->path.empty()) files.push_back(state->path);
-  if (files.empty()) return {"Nothing was recorded: nothing ran meanwhile. Record, then Run or train."};
-  const int64_t earlier = recorded.runs.files + recorded.steps.files - std::ssize(files);
-  const std::string bytes = bytes_text(static_cast<double>(recorded.runs.bytes + recorded.steps.bytes));
-  return {fmt::format(
-              "Recorded: {}, {}{}.", counted(recorded.runs.passes + recorded.steps.passes, "pass", "passes"),
-              bytes,
-              earlier > 0 ? fmt::format(", in the same folder {} before it", counted(earlier, "file")) : ""),
-          files};
 }
 
 /// What is recorded of runs and of training steps. A disk that is full stops neither, and is said once; so is

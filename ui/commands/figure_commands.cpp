@@ -19,15 +19,27 @@ std::filesystem::path free_name(const std::string& what, const std::string& endi
   }
 }
 
-void export_figure(const Context& context, FigureKind kind, const std::string& what,
-                   const std::string& ending) {
+/// Hands `write` a free name; what goes wrong is said.
+void write_as(const Context& context, const std::string& what, const std::string& ending, const auto& write) {
   try {
-    const std::filesystem::path path = free_name(what, ending);
-    write_figure(context, {.kind = kind, .theme = ThemeName::Light, .size = {}}, path);
-    context.view.said = {"Written:", {path.string()}};
+    write(free_name(what, ending));
   } catch (const std::exception& error) {
     context.view.said = {error.what()};
   }
+}
+
+void export_figure(const Context& context, FigureKind kind, const std::string& what,
+                   const std::string& ending) {
+  write_as(context, what, ending, [&](const std::filesystem::path& path) {
+    write_figure(context, {.kind = kind, .theme = ThemeName::Light, .size = {}}, path);
+    context.view.said = {"Written:", {path.string()}};
+  });
+}
+
+/// The window is written when the palette has gone from it: see Studio::write_picture().
+void export_window(const Context& context) {
+  write_as(context, "window", ".png",
+           [&](const std::filesystem::path& path) { context.view.picture = path; });
 }
 
 }  // namespace
@@ -36,7 +48,7 @@ void add_figure_commands(std::vector<UiCommand>& table) {
   const auto add = adder(table, CommandGroup::View);
   add("export.png", "Export the window as PNG",
       "What the window shows, pixel by pixel; written where the studio was started",
-      {ImGuiMod_Ctrl | ImGuiKey_E}, [](const Context& c) { c.view.picture = free_name("window", ".png"); });
+      {ImGuiMod_Ctrl | ImGuiKey_E}, export_window);
   struct Kind {
     FigureKind kind;
     std::string what, shown;
