@@ -10,13 +10,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <new>
 #include <sstream>
 #include <string>
 
 #include "app/command_line/request.h"
 #include "engine/comm/processes.h"
 #include "engine/comm/siblings.h"
-#include "engine/config/counted.h"
 #include "engine/config/error.h"
 #include "engine/config/module.h"
 #include "engine/config/settings.h"
@@ -88,19 +88,14 @@ JoinRequest request_of(const CLI::App& parsed) {
 }
 
 // T x D is the number of processes, unless a checkpoint has its own T and D.
-void check_size(const CLI::App& parsed, int processes) {
+void check_size(const CLI::App& parsed, const ProcessWorld& world) {
   const auto value = [&](const char* name) {
     const CLI::Option* option = parsed.get_option_no_throw(name);
     return option == nullptr ? 1 : option->as<int>();
   };
   const CLI::Option* resume = parsed.get_option_no_throw("--resume");
   if (parsed.get_option_no_throw("--tp") == nullptr || (resume != nullptr && resume->count() > 0)) return;
-  const int tp = value("--tp"), dp = value("--dp");
-  if (tp * dp == processes) return;
-  throw request_error(fmt::format(
-      "--tp {} --dp {} are {}, and mpirun started {}: start it with -n {}, or give --tp and "
-      "--dp whose product is {}",
-      tp, dp, counted(tp * dp, "rank"), counted(processes, "process", "processes"), tp * dp, processes));
+  world.require_size(value("--tp"), value("--dp"));
 }
 
 // What `bench` measures of threads of one process is nothing that several could answer.
@@ -120,7 +115,7 @@ int run_first(ProcessWorld& world, const CLI::App& parsed, const Verb& verb) {
   int code = 0;
   try {
     check_what(parsed);
-    check_size(*with_comm(parsed), world.processes());
+    check_size(*with_comm(parsed), world);
     world.choose(devices_of(parsed));  // what cannot be is refused before anything is read
     set_joined_world(&world);
     joined = &world;
@@ -176,6 +171,8 @@ void say(const std::string& sentence) {
 void say(const std::exception& error) {
   // The standard library's own words name a call, and the file last.
   const auto* file = dynamic_cast<const std::filesystem::filesystem_error*>(&error);
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr)
+    return say("there is not enough memory for this: give less, or a smaller model");
   say(file != nullptr ? file->path1().string() + ": " + file->code().message() : std::string(error.what()));
 }
 

@@ -124,7 +124,7 @@ TEST_F(Mpi, RecordsWhatEveryProcessDidInOneFile) {
 TEST_F(Mpi, RefusesAnotherNumberOfProcessesNamingBoth) {
   const Ended ended = in_processes(3, "step --model gpt2-tiny --tp 2 --seq 8");
   EXPECT_EQ(ended.code, 2);
-  EXPECT_NE(ended.err.find("--tp 2 --dp 1 are 2 ranks, and mpirun started 3 processes"), std::string::npos)
+  EXPECT_NE(ended.err.find("T = 2 and D = 1 are 2 ranks, and mpirun started 3 processes"), std::string::npos)
       << ended.err;
 }
 

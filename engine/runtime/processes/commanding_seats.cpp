@@ -164,16 +164,18 @@ class CommandingSeats final : public Seats {
   int lender_ = -1;
 };
 
+void ProcessWorld::require_size(int tp, int dp) const {
+  const int64_t ranks = int64_t{tp} * dp;
+  if (ranks == processes()) return;
+  throw request_error(fmt::format(
+      "T = {} and D = {} are {}, and mpirun started {}: start it with -n {}, or give --tp and --dp whose "
+      "product is {}",
+      tp, dp, counted(ranks, "rank"), counted(processes(), "process", "processes"), ranks, processes()));
+}
+
 std::unique_ptr<Seats> ProcessWorld::take_seats(std::shared_ptr<const Plan> plan, const Seats* lender) {
   const Settings& settings = plan->program.settings;
-  const int ranks = plan->program.ranks() * plan->program.replicas();
-  if (ranks != processes()) {
-    throw request_error(
-        fmt::format("T = {} and D = {} are {}, and mpirun started {}: start it with -n {}, or "
-                    "give --tp and --dp whose product is {}",
-                    settings.tp, settings.dp, counted(ranks, "rank"),
-                    counted(processes(), "process", "processes"), ranks, processes()));
-  }
+  require_size(plan->program.ranks(), plan->program.replicas());
   patience_.seconds = timeout_seconds(settings);
   tp_ = plan->program.ranks();
   return std::make_unique<CommandingSeats>(*this, executors_++, std::move(plan), lender);

@@ -46,6 +46,8 @@ class ProcessWorld final : public World {
   /// Whether this is the process that runs what was asked for; the others serve().
   bool commands() const { return processes_.index() == 0; }
   int processes() const { return processes_.count(); }
+  /// Throws a request Error unless there is a process for each of T x D ranks.
+  void require_size(int tp, int dp) const;
   /// "4 processes on 2 machines, Open MPI 4.1.4; clocks agree within 14 us"
   CommunicatorInfo info() const;
   /// Of this many ranks a layer, do some meet across machines?
