@@ -27,14 +27,18 @@ std::string path_of(const std::string& folder, GrowthAxis axis, const char* endi
   return (fs::path(folder) / fmt::format("growth-{}{}", to_string(axis), ending)).string();
 }
 
-// Minutes before anything is written, so that nobody waits for a folder that cannot be written to.
+// Minutes before anything is written, so that nobody waits for a folder that cannot be written to. It is made
+// with the first file in it, so that a run that is given up leaves nothing.
 void check_folder(const std::string& folder) {
-  std::error_code failed;
-  fs::create_directories(folder, failed);
-  if (!fs::is_directory(folder, failed))
-    throw request_error(fmt::format("{} is no folder and cannot be made one ({}): choose another --out",
-                                    folder, failed ? failed.message() : "a file of that name is there"));
-  const AtomicFile probe(path_of(folder, GrowthAxis::Model, ".csv"));
+  std::error_code ignored;
+  fs::path standing = fs::absolute(folder).lexically_normal();
+  while (!fs::exists(standing, ignored) && standing.has_relative_path()) standing = standing.parent_path();
+  try {
+    const AtomicFile probe(path_of(standing, GrowthAxis::Model, ".csv"));
+  } catch (const Error& error) {
+    throw request_error(
+        fmt::format("no tables can be put into {} ({}): choose another --out", folder, error.what()));
+  }
 }
 
 // Nothing that draws is nothing to give the measurement up for.
@@ -157,6 +161,7 @@ int bench_growth(const CommonOptions& options, const GrowthWish& wish) {
     print(growth);
   }
   std::fflush(stdout);
+  fs::create_directories(wish.folder);
   for (const GrowthAxis axis : kAxes) {
     write_file_atomically(path_of(wish.folder, axis, ".csv"), growth_csv(growth, axis));
     if (!draw) continue;

@@ -62,6 +62,14 @@ TEST_F(GrowthFiles, RefusesAFolderThatCannotBeOne) {
   EXPECT_NE(nowhere.err.find("/proc/nowhere/growth"), std::string::npos) << nowhere.err;
 }
 
+// A measurement that is given up, however, leaves no empty folder.
+TEST_F(GrowthFiles, NothingStandsBeforeTheFirstResult) {
+  const Ended killed = run_program("timeout", std::string("-s KILL 0.5 ") + SHARDLENS_CLI_PROGRAM +
+                                                  " bench scaling --budget 600 --out " + folder_ + "/made");
+  EXPECT_EQ(killed.code, 137);
+  EXPECT_FALSE(fs::exists(folder_));
+}
+
 TEST_F(GrowthFiles, RefusesWhatItWouldNotObey) {
   const Ended model = run_cli("bench scaling --model gpt2 --out " + folder_);
   EXPECT_EQ(model.code, 2);
