@@ -32,15 +32,16 @@ SoleWriter::SoleWriter(const std::string& path) : lock_path_(lock_of(path)) {
     if (flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       close(file_);
       file_ = -1;
-      throw run_error(
-          fmt::format("another run is writing {} at this moment; give each run a place of its own", path));
+      throw request_error(fmt::format(
+          "another run writes to {} at this moment: wait for its end, or give this one a place of its own",
+          path));
     }
   } while (!is_at(file_, lock_path_));
 }
 
 SoleWriter::~SoleWriter() {
   if (file_ < 0) return;
-  unlink(lock_path_.c_str());
+  if (is_at(file_, lock_path_)) unlink(lock_path_.c_str());  // and no other run's
   close(file_);
 }
 

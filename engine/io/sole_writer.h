@@ -10,7 +10,7 @@ namespace shardlens {
 /// has no locks, this is none.
 class SoleWriter {
  public:
-  /// Throws a run Error when somebody else, in this process or another one, holds it.
+  /// Throws a request Error when somebody else, in this process or another one, holds it.
   explicit SoleWriter(const std::string& path);
   /// The lock's file.
   static std::string lock_of(const std::string& path) { return path + ".lock"; }

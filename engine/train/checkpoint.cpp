@@ -10,7 +10,6 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
-#include <optional>
 
 #include "engine/config/error.h"
 #include "engine/config/model_config.h"
@@ -19,7 +18,6 @@
 #include "engine/io/atomic_file.h"
 #include "engine/io/json.h"
 #include "engine/io/safetensors.h"
-#include "engine/io/sole_writer.h"
 #include "engine/runtime/checksum.h"
 #include "engine/runtime/parameters.h"
 #include "engine/train/loss_scaler.h"
@@ -197,20 +195,9 @@ std::unique_ptr<SafetensorsFile> open_of_step(const fs::path& path, const Traini
   return file;
 }
 
-// Takes away what a kill in the middle of saving left beside the folder, unless another run saves there now.
-void tidy(const fs::path& path) {
-  std::error_code ignored;
-  if (!fs::exists(SoleWriter::lock_of(path.string()), ignored) && !fs::exists(part_of(path), ignored)) return;
-  try {
-    const SoleWriter sole(path.string());  // the lock goes with it
-    fs::remove_all(part_of(path), ignored);
-  } catch (const Error&) {
-  }
-}
-
 }  // namespace
 
-void check_checkpoint_place(const std::string& folder) {
+std::unique_ptr<SoleWriter> take_checkpoint_place(const std::string& folder) {
   const fs::path path = place(folder);
   if (fs::exists(path) && !fs::is_directory(path))
     throw request_error(fmt::format("{} is a file; --checkpoint takes a folder", folder));
@@ -220,20 +207,21 @@ void check_checkpoint_place(const std::string& folder) {
         "{} holds something that is no checkpoint of a training run (no {}); give a new or an empty folder",
         folder, kState));
   }
-  tidy(path);
   std::error_code error;
+  fs::create_directories(path.parent_path(), error);
+  auto taken = std::make_unique<SoleWriter>(path.string());
+  fs::remove_all(part_of(path), error);  // what a kill in the middle of saving left
   fs::create_directories(part_of(path), error);
   if (error)
     throw request_error(fmt::format("checkpoints cannot be written beside {}: {}", folder, error.message()));
   fs::remove(part_of(path), error);
+  return taken;
 }
 
 void save_checkpoint(const std::string& folder, const TrainingState& state, const TrainText& text,
                      const Executor& executor, const Program& program) {
   const fs::path path = place(folder), part = part_of(path);
-  std::optional<SoleWriter> sole;
   try {
-    sole.emplace(path.string());
     fs::remove_all(part);
     fs::create_directories(part);
     write_files(part, state, text, executor, program);
@@ -241,7 +229,7 @@ void save_checkpoint(const std::string& folder, const TrainingState& state, cons
     bring_to_disk(path.parent_path());
   } catch (const std::exception& error) {
     std::error_code ignored;
-    if (sole) fs::remove_all(part, ignored);  // else it is another run's
+    fs::remove_all(part, ignored);
     const bool before = fs::exists(path / kState);
     throw run_error(
         fmt::format("the checkpoint of step {} could not be saved: {}{}", state.step, error.what(),

@@ -15,6 +15,7 @@
 #include <memory>
 #include <string>
 
+#include "engine/io/sole_writer.h"
 #include "engine/runtime/executor.h"
 #include "engine/train/schedule.h"
 #include "engine/train/tokenizer/tokenizer.h"
@@ -43,12 +44,13 @@ struct TrainingState {
   uint64_t tokenizer_fingerprint = 0;
 };
 
-/// Throws a request Error when a checkpoint may not be put there: a file, or a folder of something else.
-void check_checkpoint_place(const std::string& folder);
+/// Keeps other runs from saving there for as long as it lives. Throws a request Error when a checkpoint may
+/// not be put there: a file, a folder of something else, or one that another run saves to.
+std::unique_ptr<SoleWriter> take_checkpoint_place(const std::string& folder);
 
-/// Writes the tensors that stand in `executor`'s ranks, which are idle, and `state`. Throws a run Error that
-/// says what went wrong and that the checkpoint before stands as it was; also when a parameter is not a
-/// finite number, which no run could go on from.
+/// Writes the tensors that stand in `executor`'s ranks, which are idle, and `state`, to a place that is
+/// taken. Throws a run Error that says what went wrong and that the checkpoint before stands as it was; also
+/// when a parameter is not a finite number, which no run could go on from.
 void save_checkpoint(const std::string& folder, const TrainingState& state, const TrainText& text,
                      const Executor& executor, const Program& program);
 

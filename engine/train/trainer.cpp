@@ -67,7 +67,7 @@ Trainer::Trainer(TrainOptions options, std::shared_ptr<const BatchSource> traini
                                     LossScaler::kLargestScale));
   }
   if (!options_.checkpoint.empty()) {
-    check_checkpoint_place(options_.checkpoint);
+    place_ = take_checkpoint_place(options_.checkpoint);
     hugging_face_config(options_.settings.model, options_.settings.dtype);  // that it can be written
   }
   TrainingState state;
@@ -211,6 +211,7 @@ ValidationReport Trainer::validate() {
 }
 
 void Trainer::save() {
+  if (!place_) place_ = take_checkpoint_place(options_.checkpoint);
   TrainingState state;
   state.settings = options_.settings;
   state.schedule = options_.schedule;
@@ -223,6 +224,7 @@ void Trainer::save() {
   }
   save_checkpoint(options_.checkpoint, state, options_.text, *executor_, plan_->program);
   saved_ = done_;
+  if (done_ >= options_.steps) place_.reset();
 }
 
 void Trainer::run(TrainObserver& observer, const std::atomic<bool>& stop) {

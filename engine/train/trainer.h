@@ -84,7 +84,8 @@ class TrainObserver {
 class Trainer {
  public:
   /// Plans, checks, allocates and, resuming, reads the checkpoint. `validation` may be null. Throws a request
-  /// Error for settings that cannot be trained and for a checkpoint that does not fit them.
+  /// Error for settings that cannot be trained, for a checkpoint that does not fit them, and for one that
+  /// another run writes.
   Trainer(TrainOptions options, std::shared_ptr<const BatchSource> training,
           std::shared_ptr<const BatchSource> validation);
 
@@ -102,7 +103,8 @@ class Trainer {
   /// The mean loss over the first batches of the validation text: a forward pass on a plan of its own, with
   /// the present weights and without dropout. Neither parameters nor the optimizer's state are touched.
   ValidationReport validate();
-  /// Writes the checkpoint; see save_checkpoint().
+  /// Writes the checkpoint, to a place that no other run can take until the last step is saved or the trainer
+  /// ends; see save_checkpoint().
   void save();
   /// Steps until options().steps are done or `stop` is set, which is looked at between steps, validating and
   /// saving when it is time. The last state is saved too.
@@ -128,6 +130,7 @@ class Trainer {
   [[noreturn]] void explain_not_finite(const PassInputs& inputs, double loss, double norm);
 
   TrainOptions options_;
+  std::unique_ptr<SoleWriter> place_;  ///< of the checkpoint; null: none is written, or the last one has been
   std::shared_ptr<const BatchSource> training_, validation_;
   std::shared_ptr<const Plan> plan_, validation_plan_;
   std::vector<std::shared_ptr<StepObserver>> observers_;

@@ -216,7 +216,8 @@ void TrainingSession::Worker::handle(TrainCommand command) {
 
 void TrainingSession::Worker::restart() {
   if (wish_.models.empty() || now_.state == TrainState::Preparing) return;
-  const std::vector<TrainedModel> before = std::move(runs_);
+  std::vector<TrainedModel> before = std::move(runs_);
+  for (TrainedModel& run : before) run.let_go();  // also of the places they save to
   start(wish_, before);
 }
 

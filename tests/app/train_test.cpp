@@ -194,6 +194,35 @@ TEST_F(CliTrain, CtrlCSavesAndEndsWithZero) {
   EXPECT_TRUE(fs::exists(path("run/training.json")));
 }
 
+// The one that goes on, by whatever command, would overwrite what the other one saves. One that was killed
+// stands in nobody's way.
+TEST_F(CliTrain, AFolderThatAnotherTrainingSavesToIsRefused) {
+  const std::string command =
+      tiny() + "--tp 2 --steps 100000 --checkpoint-every 1 --restart --checkpoint " + path("run");
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::string line =
+        std::string("exec ") + SHARDLENS_CLI_PROGRAM + " " + command + " >/dev/null 2>&1";
+    execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
+    _exit(127);
+  }
+  for (int polls = 0; polls < 6000 && !fs::exists(path("run/training.json")); ++polls)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  for (const std::string& other :
+       {command, "train --resume " + path("run"), tiny() + "--checkpoint " + path("run")}) {
+    const Ended ended = run_cli(other);
+    EXPECT_EQ(ended.code, 2) << other;
+    EXPECT_TRUE(contains(ended.err, "another run writes to " + path("run"))) << ended.err;
+  }
+  kill(child, SIGKILL);
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFSIGNALED(status)) << "it did not go on";
+  const Ended ended = run_cli("train --resume " + path("run") + " --steps 1");
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_FALSE(fs::exists(path("run.lock")));
+}
+
 TEST_F(CliTrain, AFullDiskIsSaidAndNothingIsLost) {
   ASSERT_EQ(run_cli(tiny() + "--tp 1 --steps 1 --checkpoint " + path("run")).code, 0);
   const std::string before = contents("run/model.safetensors");

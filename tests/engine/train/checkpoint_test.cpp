@@ -9,7 +9,6 @@
 
 #include "engine/config/presets.h"
 #include "engine/io/safetensors.h"
-#include "engine/io/sole_writer.h"
 #include "engine/runtime/checksum.h"
 #include "engine/train/model_state.h"
 #include "engine/train/tokenizer/bytes_tokenizer.h"
@@ -137,19 +136,21 @@ TEST_F(CheckpointTest, AFullDiskLeavesTheCheckpointBefore) {
   EXPECT_THAT(message, AllOf(HasSubstr("of step 3 could not be saved"), HasSubstr("model.safetensors"),
                              HasSubstr("stands as it was")));
   EXPECT_EQ(contents("run/model.safetensors"), before);
-  EXPECT_EQ(files_in_folder(), 1u);
+  EXPECT_EQ(files_in_folder(), 2u) << "run and run.lock";
   trainer.save();  // and once there is room again
   EXPECT_EQ(read_training_state(path("run")).step, 3);
 }
 
 TEST_F(CheckpointTest, LeftoversOfAKillAreNoObstacle) {
-  Trainer trainer = trained(small_model(1), 1);
   write("x", "");
-  fs::create_directories(path("run.part"));
-  write("run.part/model.safetensors", "half");
-  trainer.step();
-  trainer.save();
-  EXPECT_FALSE(fs::exists(path("run.part")));
+  {
+    Trainer trainer = trained(small_model(1), 1);
+    fs::create_directories(path("run.part"));
+    write("run.part/model.safetensors", "half");
+    trainer.step();
+    trainer.save();
+    EXPECT_FALSE(fs::exists(path("run.part")));
+  }
   EXPECT_EQ(resumed(1, 1).steps_done(), 2);
   // And gone as soon as the next run begins, also one that has nothing to save.
   fs::create_directories(path("run.part"));
@@ -161,21 +162,19 @@ TEST_F(CheckpointTest, LeftoversOfAKillAreNoObstacle) {
   EXPECT_EQ(resumed(1, 1).steps_done(), 2);
 }
 
-// As of two runs that were given one folder: the files of one do not come among those of the other.
-TEST_F(CheckpointTest, TwoRunsDoNotSaveToOneFolderAtOnce) {
+// As of two runs that were given one folder, which would take turns overwriting each other's: the second is
+// refused for as long as the first may save.
+TEST_F(CheckpointTest, TwoRunsDoNotSaveToOneFolder) {
   Trainer trainer = trained(small_model(1), 1);
-  trainer.step();
-  {
-    const SoleWriter other(path("run"));
-    fs::create_directories(path("run.part"));
-    write("run.part/model.safetensors", "another's");
-    EXPECT_THAT(error_of([&] { trainer.save(); }),
-                AllOf(HasSubstr("another run is writing"), HasSubstr("stands as it was")));
-    EXPECT_EQ(contents("run.part/model.safetensors"), "another's");
-  }
+  fs::create_directories(path("run.part"));
+  write("run.part/model.safetensors", "being saved");
+  EXPECT_THAT(resume_error(),
+              AllOf(HasSubstr("another run writes to"), HasSubstr(path("run")), HasSubstr("wait")));
+  EXPECT_EQ(contents("run.part/model.safetensors"), "being saved");
+  while (trainer.steps_done() < trainer.options().steps) trainer.step();
   trainer.save();
-  EXPECT_EQ(read_training_state(path("run")).step, 2);
   EXPECT_EQ(files_in_folder(), 1u);
+  EXPECT_EQ(resumed(1, 1).steps_done(), trainer.steps_done());
 }
 
 TEST_F(CheckpointTest, FilesOfAPersonStay) {
@@ -185,9 +184,9 @@ TEST_F(CheckpointTest, FilesOfAPersonStay) {
   EXPECT_EQ(contents("run/notes.txt"), "mine");
   fs::create_directories(path("other"));
   write("other/thesis.tex", "mine");
-  EXPECT_THAT(error_of([&] { check_checkpoint_place(path("other")); }), HasSubstr("no checkpoint"));
-  EXPECT_THAT(error_of([&] { check_checkpoint_place(path("run/notes.txt")); }), HasSubstr("is a file"));
-  EXPECT_THAT(error_of([&] { check_checkpoint_place("/proc/none/run"); }), HasSubstr("/proc/none/run"));
+  EXPECT_THAT(error_of([&] { take_checkpoint_place(path("other")); }), HasSubstr("no checkpoint"));
+  EXPECT_THAT(error_of([&] { take_checkpoint_place(path("run/notes.txt")); }), HasSubstr("is a file"));
+  EXPECT_THAT(error_of([&] { take_checkpoint_place("/proc/none/run"); }), HasSubstr("/proc/none/run"));
 }
 
 TEST_F(CheckpointTest, ParametersThatAreNoNumbersAreNotSaved) {

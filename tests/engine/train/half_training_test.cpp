@@ -206,10 +206,12 @@ TEST_F(HalfTraining, TheLossScaleGoesOnFromItsWholeState) {
   TrainOptions options = small_training(in(DType::Fp16, small_model(2)), 9);
   options.checkpoint = path("run");
   options.first_loss_scale = 512;
-  Trainer trainer = small_trainer(options);
-  plant(trainer, {1});
-  for (int i = 0; i < 3; ++i) trainer.step();
-  trainer.save();
+  {
+    Trainer trainer = small_trainer(options);
+    plant(trainer, {1});
+    for (int i = 0; i < 3; ++i) trainer.step();
+    trainer.save();
+  }
   const TrainingState state = read_training_state(path("run"));
   EXPECT_EQ(state.step, 3);
   EXPECT_EQ(state.iteration, 2);
@@ -224,12 +226,14 @@ TEST_F(HalfTraining, TheLossScaleGoesOnFromItsWholeState) {
 TEST_F(HalfTraining, ARunGoesOnAtAnotherTOrD) {
   TrainOptions options = small_training(in(DType::Fp16, small_model(2)), 6);
   options.checkpoint = path("run");
-  Trainer trainer = small_trainer(options);
-  plant(trainer, {2});
-  for (int i = 0; i < 3; ++i) trainer.step();
-  trainer.save();
   std::vector<double> expected;
-  for (int i = 0; i < 3; ++i) expected.push_back(trainer.step().loss);
+  {
+    Trainer trainer = small_trainer(options);
+    plant(trainer, {2});
+    for (int i = 0; i < 3; ++i) trainer.step();
+    trainer.save();
+    for (int i = 0; i < 3; ++i) expected.push_back(trainer.step().loss);
+  }
   for (const auto& [tp, dp] : {std::pair{1, 1}, {3, 1}, {1, 2}, {2, 2}}) {
     TrainOptions other = resume_options(path("run"));
     other.settings.tp = tp;
