@@ -16,6 +16,7 @@
 #include "app/cli/world.h"
 #include "app/command_line/help.h"
 #include "app/command_line/request.h"
+#include "app/command_line/standard_streams.h"
 #include "engine/config/error.h"
 #include "engine/config/suggest.h"
 #include "engine/device/cpu/allocation.h"
@@ -129,6 +130,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  shardlens::cli::keep_standard_streams();
   shardlens::cpu::keep_freed_memory();
   return end(printed(run(argc, argv)));
 }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,19 @@ TEST_F(CliSurroundingFiles, APipeInPlaceOfAFileIsRefusedAtOnce) {
     EXPECT_EQ(ended.code, 2) << arguments << ended.err;
     EXPECT_TRUE(contains(ended.err, pipe)) << arguments << ended.err;
   }
+}
+
+// As of a program that was started without standard streams: the lowest numbers are free then, and what is
+// opened first, the log here, takes them if nothing else does.
+TEST_F(CliSurroundingFiles, WhatIsPrintedGoesIntoNoFile) {
+  const std::string text = write("book.txt", std::string(4000, 'x'));
+  const Ended ended = run_cli("train --data " + text + " --steps 2 --seq 8 --batch 1 --threads 1 --log " +
+                              path("log.csv") + " <&- >&-");
+  EXPECT_EQ(ended.code, 3);
+  EXPECT_TRUE(contains(ended.err, "standard output")) << ended.err;
+  const std::string log = contents("log.csv");
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 3) << log;
+  EXPECT_FALSE(contains(log, "GPT-2")) << log;
 }
 
 TEST(CliSurroundings, ABlisToldOfAnotherProcessorIsNotHeeded) {
