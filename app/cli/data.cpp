@@ -119,7 +119,8 @@ Verb add_data(CLI::App& app) {
   app.add_option(
          "--text", corpus.sources,
          "Plain text, JSON-lines (a \"text\" a line) or folders of them; the word sample for the King James "
-         "Version")
+         "Version; with a tokenizer that is not learned also a pipe, such as /dev/stdin, whose writer is "
+         "waited for")
       ->type_name("FILE...");
   app.add_option(
          "--tokenizer", corpus.tokenizer,
