@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <exception>
 
 #include "engine/config/error.h"
 
@@ -46,7 +47,13 @@ void InputFile::read(int64_t offset, void* out, size_t bytes) const {
 }
 
 std::string InputFile::text() const {
-  std::string text(static_cast<size_t>(size_), '\0');
+  std::string text;
+  try {
+    text.resize(static_cast<size_t>(size_));
+  } catch (const std::exception&) {
+    throw request_error(
+        fmt::format("{} has {} bytes, and there is no memory for them: give a smaller file", path_, size_));
+  }
   read(0, text.data(), text.size());
   return text;
 }

@@ -21,7 +21,7 @@ class InputFile {
 
   /// Reads `bytes` bytes at `offset` into `out`; throws a run Error if they are not all there. Any thread.
   void read(int64_t offset, void* out, size_t bytes) const;
-  std::string text() const;  ///< all of it
+  std::string text() const;  ///< all of it; throws a request Error where there is no memory for it
 
  private:
   std::string path_;
