@@ -133,6 +133,8 @@ Ring ring_of(const Program& program, const Step& step, const Hardware& hardware)
 }  // namespace
 
 std::vector<StepCost> price(const Program& program, const Hardware& hardware, int rank) {
+  // Without its products a Program's time would be a number that no run comes near.
+  const bool is_timed = hardware.flops(program.settings.dtype) > 0;
   std::vector<StepCost> costs;
   costs.reserve(program.steps.size());
   for (const Step& step : program.steps) {
@@ -156,7 +158,8 @@ std::vector<StepCost> price(const Program& program, const Hardware& hardware, in
           cost.touched_bytes += local_bytes(program.tensor(id), program.ranks(), rank);
       }
     }
-    cost.predicted_seconds = is_collective(step.op)
+    cost.predicted_seconds = !is_timed ? 0
+                             : is_collective(step.op)
                                  ? collective_seconds(collective_of(step.op), cost.sent_bytes,
                                                       ring_of(program, step, hardware), hardware)
                                  : compute_seconds(cost, program, step, hardware);

@@ -158,7 +158,7 @@ void Comparison::Worker::handle(const HoldTournament& command) {
   }
   held->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const std::vector<Entrant>& entrants = held->tournament.entrants;
-  held->has_times = !entrants.empty() && entrants.back().seconds > 0;
+  held->has_times = !entrants.empty() && entrants.back().sum.compute_seconds > 0;
   held->megatron = static_cast<size_t>(
       std::find_if(entrants.begin(), entrants.end(),
                    [](const Entrant& entrant) { return entrant.split.name == "megatron"; }) -

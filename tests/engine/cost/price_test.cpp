@@ -5,6 +5,7 @@
 
 #include "engine/config/presets.h"
 #include "engine/config/splits.h"
+#include "engine/cost/model_price.h"
 #include "engine/planner/planner.h"
 
 namespace shardlens {
@@ -173,9 +174,14 @@ TEST(Price, WhatAPresetDoesNotSayIsNotPredicted) {
   settings.dtype = DType::Bf16;  // a V100 has no bf16 arithmetic
   const Program program = plan_program(settings);
   const std::vector<StepCost> costs = price(program, find_hardware("v100-32gb"), 0);
-  for (const Step& step : program.steps) {
-    EXPECT_TRUE(step.op != Op::Linear || costs[static_cast<size_t>(step.id)].predicted_seconds == 0);
-  }
+  // Nor what else is in it, which would add up to a time without the products.
+  for (const Step& step : program.steps)
+    EXPECT_EQ(costs[static_cast<size_t>(step.id)].predicted_seconds, 0) << step.name;
+  settings.block = Block::Model;
+  settings.dp = 2;
+  EXPECT_EQ(price_model(settings, find_hardware("v100-32gb"), 3).step_seconds, 0);
+  settings.dtype = DType::Fp16;
+  EXPECT_GT(price_model(settings, find_hardware("v100-32gb"), 3).step_seconds, 0);
 }
 
 Hardware two_links() {
