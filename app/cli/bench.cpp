@@ -188,7 +188,10 @@ int bench_calibrate(const CommonOptions& options, int repetitions, const std::st
   for (const auto& [key, link] : hardware.links)
     fmt::print("{:<15} {:>8.2f} µs a hop, {:.1f} GB/s sent by each of {} ranks\n", key.first,
                link.latency_seconds * 1e6, link.bytes_per_second / 1e9, key.second);
-  Table table({{"kind of step"}, {"ranks", true}, {"slowest", true}, {"fastest", true}});
+  Table table({{"kind of step"},
+               {"ranks", Table::Holds::Number},
+               {"slowest", Table::Holds::Number},
+               {"fastest", Table::Holds::Number}});
   for (const auto& [key, points] : hardware.rates) {
     const auto [low, high] = std::minmax_element(
         points.begin(), points.end(),

@@ -25,6 +25,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
+constexpr double kMostBytes = 1e18;
+
 struct CollectiveCount {
   int forward = 0, backward = 0;  // the optimizer's with the backward pass
   int64_t sent_bytes = 0;         // per rank, forward and backward
@@ -125,8 +127,12 @@ void print(const Plan& plan) {
              whole ? "whole model" : "one " + to_string(s.block), s.tp, s.dp, s.split.name,
              to_string(s.dtype), s.batch, s.seq,
              s.cache_tokens > 0 ? fmt::format(" against a cache of {}", s.cache_tokens) : "");
-  Table table(
-      {{"step  ", true}, {"equation"}, {"output [global shape]", false, true}, {"layout"}, {"sent", true}});
+  using Holds = Table::Holds;
+  Table table({{"step  ", Holds::Number},
+               {"equation", Holds::Text},
+               {"output [global shape]", Holds::Name},
+               {"layout"},
+               {"sent", Holds::Number}});
   int hidden_layer = -1;
   std::optional<Phase> phase;
   for (const Step& step : program.steps) {
@@ -181,11 +187,7 @@ void print(const Plan& plan) {
     fmt::print("\nPredicted on {}: {:.2f} ms (estimated, alpha-beta; {})\n", hardware.title, seconds * 1e3,
                hardware.basis);
   } else {
-    fmt::print(
-        "\nNo time predicted: the preset {} does not state its speed in {}; try bench calibrate, or "
-        "--hardware "
-        "v100-32gb\n",
-        s.hardware, to_string(s.dtype));
+    fmt::print("\nNo time predicted: {}\n", no_time_text(find_hardware(s.hardware), s.dtype));
   }
 }
 
@@ -214,7 +216,7 @@ Verb add_plan(CLI::App& app) {
       ->capture_default_str()
       ->needs(held);
   app.add_option("--memory", wish->memory_bytes, "tournament: bytes a rank may hold, such as 40e9")
-      ->check(above_zero())
+      ->check(between(1.0, kMostBytes))
       ->needs(held);
   app.add_option("--run", wish->run, "tournament: runs so many of the listed here, after bench calibrate")
       ->check(between(int64_t{0}, int64_t{100}))

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/plan_reports.h"
 #include "engine/config/counted.h"
 #include "engine/config/presets.h"
 #include "engine/config/units.h"
@@ -82,7 +83,7 @@ void print(const ModelPrice& price, const Settings& s, const Hardware& hardware,
              bytes <= hardware.memory_bytes ? "fits into" : "exceeds",
              bytes_text(static_cast<double>(hardware.memory_bytes)));
   if (price.step_seconds <= 0) {
-    fmt::print("\nNo time: {} ({})\n", hardware.title, hardware.basis);
+    fmt::print("\nNo time predicted: {}\n", no_time_text(hardware, s.dtype));
   } else {
     fmt::print("\nTime, estimated on {} ({})\n", hardware.title, hardware.basis);
     const auto row = [](const char* what, double seconds) {

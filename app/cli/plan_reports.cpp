@@ -7,6 +7,8 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "app/command_line/help.h"
+#include "engine/config/counted.h"
 #include "engine/config/error.h"
 #include "engine/config/heads.h"
 #include "engine/config/units.h"
@@ -22,6 +24,9 @@ namespace shardlens::cli {
 namespace {
 
 using nlohmann::ordered_json;
+
+constexpr const char* kIndent = "      ";  // of a cut that has no name of its own, below its figures
+constexpr size_t kCutColumns = 94;
 
 std::vector<double> measured_seconds(const std::vector<CalibrationCheck>& checks) {
   std::vector<double> seconds;
@@ -48,20 +53,21 @@ void print(const Tournament& tournament, const Settings& s, const Hardware& hard
   fmt::print(
       "{} · T × D = {} ranks · {} · batch {} × sequence {} · recompute {} · a training step with AdamW\n",
       s.model.title, ranks, to_string(s.dtype), s.batch, s.seq, to_string(s.recompute));
-  fmt::print("{} plans of {} small Programs in {:.0f} ms (measured); at most {} a rank\n\n",
-             grouped_text(static_cast<int64_t>(tournament.entrants.size())), tournament.programs,
+  fmt::print("{} of {} small Programs in {:.0f} ms (measured); at most {} a rank\n\n",
+             counted(static_cast<int64_t>(tournament.entrants.size()), "plan"), tournament.programs,
              seconds * 1e3, bytes_text(static_cast<double>(tournament.limit_bytes)));
-  fmt::print("{:>5} {:>4} {:>4} {:>12} {:>11} {:>11} {:>11} {:>11} {:>11}  {}\n", "place", "T", "D", "step",
+  fmt::print("{:>5} {:>4} {:>4} {:>12} {:>11} {:>11} {:>11} {:>9} {:>9}  {}\n", "place", "T", "D", "step",
              "compute", "among T", "among D", "sent", "memory", "split");
   for (const size_t place : tournament.listed) {
     const Entrant& e = tournament.entrants[place];
-    // A cut that has no name of its own is told below its figures.
-    const bool is_long = character_count(e.split.name) > 20;
-    fmt::print("{:>5} {:>4} {:>4} {:>9.2f} ms {:>8.2f} ms {:>8.2f} ms {:>8.2f} ms {:>11} {:>11}{}{}\n",
-               place + 1, e.tp, e.dp, e.seconds * 1e3, e.sum.compute_seconds * 1e3, e.sum.tp_seconds * 1e3,
+    const bool is_named = character_count(e.split.name) < 14;
+    std::string split = (is_named ? "  " : "\n") + broken_into_lines(e.split.name, kCutColumns);
+    for (size_t at = 0; (at = split.find('\n', at)) != std::string::npos; ++at) split.insert(at + 1, kIndent);
+    fmt::print("{:>5} {:>4} {:>4} {:>9.2f} ms {:>8.2f} ms {:>8.2f} ms {:>8.2f} ms {:>9} {:>9}{}\n", place + 1,
+               e.tp, e.dp, e.seconds * 1e3, e.sum.compute_seconds * 1e3, e.sum.tp_seconds * 1e3,
                e.sum.dp_seconds * 1e3,
                bytes_text(static_cast<double>(e.sum.tp_sent_bytes + e.sum.dp_sent_bytes)),
-               bytes_text(static_cast<double>(e.memory_bytes)), is_long ? "\n      " : "  ", e.split.name);
+               bytes_text(static_cast<double>(e.memory_bytes)), split);
   }
   if (tournament.listed.empty())
     fmt::print("  none fits into {} a rank\n", bytes_text(static_cast<double>(tournament.limit_bytes)));
@@ -106,6 +112,14 @@ std::string value_text(double value, const std::string& unit) {
 
 }  // namespace
 
+std::string no_time_text(const Hardware& hardware, DType dtype) {
+  return fmt::format(
+      "the preset {} does not state its speed in {}; measure this machine by bench calibrate --dtype {}, or "
+      "give "
+      "another --hardware",
+      hardware.name, to_string(dtype), to_string(dtype));
+}
+
 int print_tournament(const Settings& settings, const TournamentWish& wish, bool json) {
   const Hardware& hardware = find_hardware(settings.hardware);
   const int ranks = wish.ranks > 0 ? wish.ranks : settings.tp * settings.dp;
@@ -117,6 +131,9 @@ int print_tournament(const Settings& settings, const TournamentWish& wish, bool 
         "and give --hardware this-machine");
   const auto begin = std::chrono::steady_clock::now();
   const Tournament tournament = hold_tournament(settings, ranks, hardware, limit, wish.listed);
+  if (tournament.entrants.back().sum.compute_seconds <= 0)
+    throw request_error("a tournament ranks by predicted time, and there is none: " +
+                        no_time_text(hardware, settings.dtype));
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   std::vector<CalibrationCheck> checks;
   for (size_t i = 0; i < std::min(tournament.listed.size(), static_cast<size_t>(std::max(0, wish.run)));

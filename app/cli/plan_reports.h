@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
+#include "engine/config/hardware.h"
 #include "engine/config/settings.h"
 
 namespace shardlens::cli {
@@ -14,6 +16,9 @@ struct TournamentWish {
   int run = 0;              ///< of the listed, so many are run here
   double memory_bytes = 0;  ///< limit a rank; 0: the preset's
 };
+
+/// Why no time is predicted, and what helps.
+std::string no_time_text(const Hardware& hardware, DType dtype);
 
 /// `plan --tournament`.
 int print_tournament(const Settings& settings, const TournamentWish& wish, bool json);

@@ -60,7 +60,7 @@ void add_record_options(CLI::App& verb, RecordOptions& options) {
   };
   option("--record-limit", options.most_megabytes,
          "Megabytes the recording may have; pictures take half of them at most")
-      ->check(above_zero());
+      ->check(between(1e-6, 1e12));
   option(
       "--record-pictures", options.pictures,
       "Of which tensors a picture, statistics and a hash are kept. all: of every one in every pass; off: of "

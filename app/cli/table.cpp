@@ -7,12 +7,15 @@
 #include <sstream>
 #include <utility>
 
+#include "app/command_line/help.h"
 #include "engine/config/utf8.h"
 
 namespace shardlens::cli {
 namespace {
 
-std::vector<size_t> widths_of(const std::vector<std::vector<std::string>>& rows, size_t columns) {
+using Rows = std::vector<std::vector<std::string>>;
+
+std::vector<size_t> widths_of(const Rows& rows, size_t columns) {
   std::vector<size_t> widths(columns);
   for (const auto& row : rows)
     for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], character_count(row[i]));
@@ -31,6 +34,28 @@ std::string joined(const std::vector<std::string>& words, const std::vector<bool
     name += (i == 0 ? "" : ".") + (left_out[i] ? "…" : words[i]);
   }
   return name;
+}
+
+Rows with_names_shortened(Rows rows, size_t column, size_t most) {
+  for (auto row = rows.begin() + 1; row != rows.end(); ++row)
+    if (column < row->size()) (*row)[column] = shortened((*row)[column], most);
+  return rows;
+}
+
+// What does not fit goes on in rows of its own.
+Rows with_texts_folded(const Rows& rows, size_t column, size_t most) {
+  Rows folded;
+  for (const auto& row : rows) {
+    folded.push_back(row);
+    if (column >= row.size() || character_count(row[column]) <= most) continue;
+    std::istringstream lines(broken_into_lines(row[column], most));
+    std::getline(lines, folded.back()[column]);
+    for (std::string line; std::getline(lines, line);) {
+      folded.emplace_back(column + 1);
+      folded.back()[column] = line;
+    }
+  }
+  return folded;
 }
 
 }  // namespace
@@ -75,22 +100,23 @@ void Table::add(std::vector<std::string> cells) {
 }
 
 std::string Table::text() const {
-  std::vector<std::vector<std::string>> rows = rows_;
-  std::vector<size_t> widths = widths_of(rows, columns_.size());
-  const size_t all = std::accumulate(widths.begin(), widths.end(), 2 * (widths.size() - 1));
-  for (size_t i = 0; i < columns_.size() && all > kMostColumns; ++i) {
-    if (!columns_[i].holds_a_name) continue;
-    const size_t most = widths[i] - std::min(widths[i], all - kMostColumns);
-    for (auto row = rows.begin() + 1; row != rows.end(); ++row)
-      if (i < row->size()) (*row)[i] = shortened((*row)[i], most);
-    widths = widths_of(rows, columns_.size());
+  Rows rows = rows_;
+  for (const Holds held : {Holds::Name, Holds::Text}) {
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      const std::vector<size_t> widths = widths_of(rows, columns_.size());
+      const size_t all = std::accumulate(widths.begin(), widths.end(), 2 * (widths.size() - 1));
+      if (columns_[i].holds != held || all <= kMostColumns) continue;
+      const size_t most = widths[i] - std::min(widths[i], all - kMostColumns);
+      rows = held == Holds::Name ? with_names_shortened(rows, i, most) : with_texts_folded(rows, i, most);
+    }
   }
+  const std::vector<size_t> widths = widths_of(rows, columns_.size());
   std::string out;
   for (const auto& row : rows) {
     std::string line;
     for (size_t i = 0; i < row.size(); ++i) {
       const std::string blanks(widths[i] - character_count(row[i]), ' ');
-      line += (i == 0 ? "" : "  ") + (columns_[i].to_the_right ? blanks + row[i] : row[i] + blanks);
+      line += (i == 0 ? "" : "  ") + (columns_[i].holds == Holds::Number ? blanks + row[i] : row[i] + blanks);
     }
     out += line.substr(0, line.find_last_not_of(' ') + 1) + '\n';
   }

@@ -7,15 +7,21 @@
 namespace shardlens::cli {
 
 /// A table of text: each column as wide as the longest of its cells, two spaces between them, none at the
-/// end of a line. One that would be wider than kMostColumns shortens its names.
+/// end of a line. One that would be wider than kMostColumns shortens its names; where that is not enough, it
+/// goes on with its texts on a further line.
 class Table {
  public:
-  static constexpr size_t kMostColumns = 110;
+  static constexpr size_t kMostColumns = 100;
 
+  enum class Holds {
+    Anything,
+    Number,  ///< stands to the right
+    Name,    ///< a tensor's, and its shape: as in shortened()
+    Text,    ///< of words, between which a line may end
+  };
   struct Column {
     std::string title;
-    bool to_the_right = false;  ///< as numbers stand
-    bool holds_a_name = false;  ///< a tensor's, and its shape: as in shortened()
+    Holds holds = Holds::Anything;
   };
 
   explicit Table(std::vector<Column> columns);

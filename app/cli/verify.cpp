@@ -105,8 +105,12 @@ void print(const Program& program, const ParityTable& table) {
              s.model.title, s.block == Block::Model ? "whole model" : "one " + to_string(s.block), s.tp,
              s.dp > 1 ? fmt::format(", D = {}", s.dp) : "", s.split.name, to_string(s.dtype),
              s.operands == Operands::Integer ? "integer" : "normal", s.batch, s.seq);
-  Table lines(
-      {{"tensor", false, true}, {"shape"}, {"layout"}, {"relative error", true}, {"bound", true}, {""}});
+  Table lines({{"tensor", Table::Holds::Name},
+               {"shape"},
+               {"layout"},
+               {"relative error", Table::Holds::Number},
+               {"bound", Table::Holds::Number},
+               {""}});
   for (const Tensor& tensor : program.tensors) {
     const auto& parity = table[static_cast<size_t>(tensor.id)];
     if (!parity) continue;

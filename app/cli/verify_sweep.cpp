@@ -6,6 +6,8 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/table.h"
+#include "app/command_line/help.h"
 #include "engine/config/error.h"
 #include "engine/config/units.h"
 #include "engine/runtime/measure/sweep.h"
@@ -68,9 +70,9 @@ void print_head(const Sweep& sweep) {
   fmt::print("{} · {} · split {} · {} · batch {} × sequence {} · every T against T = 1\n\n", s.model.title,
              s.block == Block::Model ? "whole model" : "one " + to_string(s.block), s.split.name,
              to_string(s.dtype), s.batch, s.seq);
-  fmt::print("{:>3} {:>9} {:>9} {:>9} {:>10} {:>11} {:>9} {:>8} {:>5} {:>10} {:>10}\n", "", "weights", "",
+  fmt::print("{:>3} {:>9} {:>9} {:>8} {:>10} {:>11} {:>9} {:>8} {:>5} {:>9} {:>9}\n", "", "weights", "",
              "ideal", "of them", "a layer's", "each rank", "worst", "", "step", "step");
-  fmt::print("{:>3} {:>9} {:>9} {:>9} {:>10} {:>11} {:>9} {:>8} {:>5} {:>10} {:>10}\n", "T", "planned",
+  fmt::print("{:>3} {:>9} {:>9} {:>8} {:>10} {:>11} {:>9} {:>8} {:>5} {:>9} {:>9}\n", "T", "planned",
              "measured", "1/T", "replicated", "collectives", "sends", "error", "bound", "predicted",
              "measured");
 }
@@ -80,16 +82,16 @@ void print_row(const SweepPoint& p) {
     fmt::print("{:>3} {}\n", p.tp, p.refused);
     return;
   }
-  fmt::print("{:>3} {:>9} {:>9} {:>9} {:>10} {:>11} {:>9} ", p.tp, bytes(p.weight_bytes),
+  fmt::print("{:>3} {:>9} {:>9} {:>8} {:>10} {:>11} {:>9} ", p.tp, bytes(p.weight_bytes),
              p.measured ? bytes(p.measured_weight_bytes) : "", bytes_text(p.ideal_weight_bytes),
              p.tp == 1 ? "" : bytes(p.replicated_weight_bytes),
              fmt::format("{} + {}", p.forward_collectives, p.backward_collectives), bytes(p.sent_bytes));
   if (p.measured) {
-    fmt::print("{:>8.2e} {:>5.0e} {:>10} {:>10}{}\n", p.worst_relative_error, p.bound,
+    fmt::print("{:>8.2e} {:>5.0e} {:>9} {:>9}{}\n", p.worst_relative_error, p.bound,
                milliseconds(p.predicted_seconds), milliseconds(p.measured_seconds),
                p.agrees ? "" : "  BROKEN");
   } else {
-    fmt::print("{:>8} {:>5} {:>10} {}\n", "", "", milliseconds(p.predicted_seconds), p.refused);
+    fmt::print("{:>8} {:>5} {:>9} {}\n", "", "", milliseconds(p.predicted_seconds), p.refused);
   }
 }
 
@@ -140,10 +142,11 @@ int run_sweep(const Settings& settings, const std::vector<int>& degrees, std::op
     fmt::print("{}\n", to_json(sweep).dump());
   } else {
     print_worst_tensors(sweep);
-    fmt::print(
-        "\nWeights of the rank that holds most; a layer's collectives forward + backward; a step is one pass "
-        "forward\nand backward{}, the fastest of three. Predicted on {};\nmeasured on {}.\n",
+    const std::string terms = fmt::format(
+        "Weights of the rank that holds most; a layer's collectives forward + backward; a step is one pass "
+        "forward and backward{}, the fastest of three. Predicted on {}; measured on {}.",
         settings.update ? " with the optimizer" : "", sweep.predicted_on, sweep.measured_on);
+    fmt::print("\n{}\n", broken_into_lines(terms, Table::kMostColumns));
   }
   if (sweep.agrees()) return 0;
   for (const SweepPoint& point : sweep.points) {

@@ -145,15 +145,6 @@ CLI::Validator new_file() {
       "");
 }
 
-CLI::Validator above_zero() {
-  return CLI::Validator(
-      [](std::string& text) -> std::string {
-        const std::optional<double> value = read<double>(text);
-        return value && *value > 0 ? std::string() : fmt::format("{} is not above 0", text);
-      },
-      "");
-}
-
 CLI::Validator at_least_zero() {
   return CLI::Validator(
       [](std::string& text) -> std::string {
@@ -178,7 +169,7 @@ std::string sentence_of(const CLI::ParseError& error, const CLI::App& app) {
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) return missing(app, error);
   if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) {
     const size_t what = said.find("--");  // after words of the library's: "--tp = 2147483648"
-    return fmt::format("{} is not possible; see {} --help",
+    return fmt::format("{} is not possible: no number so far from 0 is; see {} --help",
                        what == std::string::npos ? said : said.substr(what), full_name(asked_for(app)));
   }
   if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) return said + ": give one of them";

@@ -17,7 +17,6 @@ void read_numbers_strictly(CLI::App& verb);
 CLI::Validator one_of(const std::string& what, std::vector<std::string> names);
 /// A name that nothing has yet: a run does not write over another's file.
 CLI::Validator new_file();
-CLI::Validator above_zero();
 CLI::Validator at_least_zero();
 CLI::Validator between(int64_t least, int64_t most);
 CLI::Validator between(double least, double most);
