@@ -95,7 +95,8 @@ void check_size(const CLI::App& parsed, const ProcessWorld& world) {
   };
   const CLI::Option* resume = parsed.get_option_no_throw("--resume");
   if (parsed.get_option_no_throw("--tp") == nullptr || (resume != nullptr && resume->count() > 0)) return;
-  world.require_size(value("--tp"), value("--dp"));
+  const int tp = value("--tp"), dp = value("--dp");
+  if (tp > 0 && dp > 0) world.require_size(tp, dp);  // else the settings are refused
 }
 
 // What `bench` measures of threads of one process is nothing that several could answer.
