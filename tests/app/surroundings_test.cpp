@@ -30,12 +30,12 @@ TEST_F(CliSurroundingFiles, APipeInPlaceOfAFileIsRefusedAtOnce) {
   }
 }
 
-// As of a program that was started without standard streams: the lowest numbers are free then, and what is
-// opened first, the log here, takes them if nothing else does.
+// As of a program that was started without a standard stream: its number is free then, and a file that is
+// opened, the log here, takes it if nothing else does.
 TEST_F(CliSurroundingFiles, WhatIsPrintedGoesIntoNoFile) {
   const std::string text = write("book.txt", std::string(4000, 'x'));
   const Ended ended = run_cli("train --data " + text + " --steps 2 --seq 8 --batch 1 --threads 1 --log " +
-                              path("log.csv") + " <&- >&-");
+                              path("log.csv") + " >&-");
   EXPECT_EQ(ended.code, 3);
   EXPECT_TRUE(contains(ended.err, "standard output")) << ended.err;
   const std::string log = contents("log.csv");

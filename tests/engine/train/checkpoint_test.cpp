@@ -165,6 +165,12 @@ TEST_F(CheckpointTest, LeftoversOfAKillAreNoObstacle) {
 // As of two runs that were given one folder, which would take turns overwriting each other's: the second is
 // refused for as long as the first may save.
 TEST_F(CheckpointTest, TwoRunsDoNotSaveToOneFolder) {
+  TrainOptions options = small_training(small_model(1), 6);
+  options.checkpoint = path("run");
+  {
+    const Trainer has_not_saved_yet = small_trainer(options);
+    EXPECT_THAT(error_of([&] { small_trainer(options); }), HasSubstr("another run writes to"));
+  }
   Trainer trainer = trained(small_model(1), 1);
   fs::create_directories(path("run.part"));
   write("run.part/model.safetensors", "being saved");
