@@ -29,6 +29,9 @@ struct Picture {
   int cols = 0;
   std::vector<float> values;
   PictureExtent extent;  ///< once measure_extent() was called
+
+  /// Whether no cell is NaN or infinite, by its extent.
+  bool all_finite() const { return extent.finite == static_cast<int64_t>(values.size()); }
 };
 
 /// Fills in `extent`. Whoever makes a picture calls it, while the cells are in a cache: who draws a whole

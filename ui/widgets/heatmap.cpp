@@ -252,7 +252,7 @@ Picture thinned(const Picture& picture, Stride stride) {
     }
     return value;
   };
-  const bool all_finite = picture.extent.finite == static_cast<int64_t>(picture.values.size());
+  const bool all_finite = picture.all_finite();
   for (int row = 0; row < picture.rows; row += stride.rows) {
     for (int col = 0; col < picture.cols; col += stride.cols)
       result.values.push_back(all_finite ? at(row, col) : seen(row, col));

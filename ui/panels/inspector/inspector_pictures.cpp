@@ -396,8 +396,7 @@ void draw_against_serial(const Context& context, const Subject& subject, Pen& pe
   double largest = 0;
   if (compared) {
     const Picture& difference = subject.parity->difference;
-    const bool all_finite = difference.extent.finite == static_cast<int64_t>(difference.values.size());
-    largest = all_finite ? difference.extent.largest : std::numeric_limits<double>::infinity();
+    largest = difference.all_finite() ? difference.extent.largest : std::numeric_limits<double>::infinity();
   }
   const float right = pen.x + width + gap;
   const bool never = !compared && subject.result && !subject.result->not_compared.empty();
