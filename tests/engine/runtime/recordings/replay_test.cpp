@@ -1,9 +1,8 @@
-// A recording as Snapshots: what is shown of it, how it is played, its notes, and files that are none.
+// A recording as Snapshots: what is shown of it, how it is played, and files that are none.
 #include "engine/runtime/recordings/replay.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cmath>
@@ -14,68 +13,14 @@
 #include "engine/io/sqlite.h"
 #include "engine/planner/planner.h"
 #include "engine/program/fault.h"
-#include "engine/runtime/executor.h"
-#include "engine/runtime/recordings/recorder.h"
 #include "engine/runtime/step_times.h"
-#include "tests/engine/io/test_folder.h"
-#include "tests/engine/small_model.h"
+#include "tests/engine/runtime/recordings/replay_fixture.h"
 
 namespace shardlens {
 namespace {
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
-using Shown = std::shared_ptr<const ReplaySnapshot>;
-
-constexpr double kTimeoutSeconds = 120;
-
-class ReplayTest : public TestFolder {
- protected:
-  // Passes of a small model on 2 x 2 ranks, really run.
-  std::string record(const std::string& name, int passes = 4) {
-    const std::shared_ptr<const Plan> plan = make_plan(testing::small_model(2, 2));
-    Executor executor(plan);
-    Recorder recorder(path(name), "train", *plan, executor.communicator());
-    for (int pass = 0; pass < passes; ++pass) {
-      executor.next_pass();
-      executor.start(executor.steps());
-      executor.wait();
-      recorder.take(executor, {{"loss", 5.0 - pass}, {"gradient_norm", pass == 1 ? INFINITY : 1.5}});
-    }
-    recorder.finish();
-    return path(name);
-  }
-
-  // Passes that say they took a step every `step_seconds`, each a second after the one before.
-  std::string recorded_by_hand(const std::string& name, int passes, double step_seconds) {
-    const Plan plan = *make_plan(testing::small_model(2));
-    RecordingHeader header{"step", "a far machine, 8 cores", "nccl", "8 GPUs", plan.program, plan.memory, {}};
-    RecordingWriter writer(path(name), header);
-    for (int pass = 0; pass < passes; ++pass) {
-      RecordedPass made;
-      made.begin_seconds = pass;
-      for (int rank = 0; rank < 2; ++rank) {
-        made.events.emplace_back(plan.program.steps.size());
-        for (size_t step = 0; step < made.events.back().size(); ++step) {
-          StepEvent& event = made.events.back()[step];
-          event.begin_seconds = static_cast<double>(step) * step_seconds;
-          event.end_seconds = event.begin_seconds + step_seconds * (rank == 1 ? 1.0 : 0.5);
-        }
-      }
-      writer.offer(std::move(made));
-    }
-    writer.finish();
-    return path(name);
-  }
-
-  Shown after(const ReplayCommand& command) {
-    replay_.send(command);
-    return replay_.wait_until_idle(kTimeoutSeconds);
-  }
-  Shown opened(const std::string& file) { return after(replay_command::Open{file}); }
-
-  Replay replay_;
-};
 
 TEST_F(ReplayTest, NothingIsOpenAtFirst) {
   const Shown shown = replay_.wait_until_idle(kTimeoutSeconds);
@@ -370,86 +315,6 @@ TEST_F(ReplayTest, AProgramThatSettingsDoNotMakeIsShownAsRecorded) {
   EXPECT_EQ(shown->recording->passes, 0);
   EXPECT_EQ(shown->shown->result, nullptr) << "and it holds no pass";
   EXPECT_EQ(after(replay_command::ShowPass{1})->shown->result, nullptr);
-}
-
-TEST_F(ReplayTest, NotesAreInTheFile) {
-  const std::string file = record("run");
-  opened(file);
-  Note late, early;
-  late.seconds = replay_.snapshot()->recording->seconds;
-  late.text = "the loss – falls";
-  early.step = 7;
-  early.rank = 1;
-  after(replay_command::AddNote{late});
-  const Shown two = after(replay_command::AddNote{early});
-  ASSERT_EQ(two->notes->size(), 2u);
-  EXPECT_EQ((*two->notes)[0].note.step, 7) << "in the order of their moments";
-  EXPECT_EQ((*two->notes)[0].pass, 0);
-  EXPECT_EQ((*two->notes)[1].pass, 3);
-  EXPECT_TRUE((*two->notes)[0].saved);
-  const int64_t id = (*two->notes)[0].note.id;
-  after(replay_command::EditNote{id, "changed"});
-  EXPECT_EQ(Recording(file).notes()[0].text, "changed");
-  EXPECT_EQ(Recording(file).notes()[1].text, late.text);
-  after(replay_command::RemoveNote{id});
-  ASSERT_EQ(Recording(file).notes().size(), 1u);
-  after(replay_command::Close{});
-  EXPECT_EQ(opened(file)->notes->size(), 1u);
-}
-
-TEST_F(ReplayTest, ANoteThatCannotBeSavedIsKeptAndSavedLater) {
-  const std::string file = record("run");
-  opened(file);
-  Database other(file, Database::Access::ReadWrite);
-  other.run("BEGIN IMMEDIATE");
-  Note note;
-  note.text = "mine";
-  const Shown kept = after(replay_command::AddNote{note});
-  EXPECT_THAT(kept->message, HasSubstr("not saved"));
-  ASSERT_EQ(kept->notes->size(), 1u);
-  EXPECT_FALSE(kept->notes->front().saved);
-  EXPECT_EQ(kept->notes->front().note.text, "mine");
-  other.run("COMMIT");
-  const Shown saved = after(replay_command::AddNote{{}});
-  ASSERT_EQ(saved->notes->size(), 2u);
-  EXPECT_TRUE(saved->notes->front().saved);
-  EXPECT_EQ(Recording(file).notes().size(), 2u);
-}
-
-TEST_F(ReplayTest, AFileThatMayNotBeWrittenSaysSo) {
-  const std::string file = record("run");
-  const fs::perms may_read = fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read;
-  const fs::perms may_enter = fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec;
-  fs::permissions(file, may_read);
-  fs::permissions(path(""), may_read | may_enter);
-  const bool root = geteuid() == 0;
-  ASSERT_EQ(root ? seteuid(65534) : 0, 0);  // whom permissions bind
-  const Shown shown = opened(file);
-  const Shown kept = after(replay_command::AddNote{{}});
-  ASSERT_EQ(root ? seteuid(0) : 0, 0);
-  fs::permissions(path(""), fs::perms::owner_all);
-  ASSERT_TRUE(shown->is_open()) << shown->message;
-  EXPECT_THAT(kept->message, HasSubstr("not saved"));
-  ASSERT_EQ(kept->notes->size(), 1u);
-  EXPECT_FALSE(kept->notes->front().saved);
-}
-
-TEST_F(ReplayTest, HostileNotesAreRead) {
-  const std::string file = record("run");
-  Database(file, Database::Access::ReadWrite)
-      .run(
-          "INSERT INTO notes VALUES(1, -5, 99, -7, ''), (2, 9223372036854775807, 1, 123456789, "
-          "hex(zeroblob(100000)))");
-  const Shown shown = opened(file);
-  ASSERT_TRUE(shown->is_open()) << shown->message;
-  ASSERT_EQ(shown->notes->size(), 2u);
-  for (const ReplayNote& note : *shown->notes) {
-    EXPECT_GE(note.note.seconds, 0);
-    EXPECT_LT(note.note.step, static_cast<StepId>(shown->recording->plan->program.steps.size()));
-    EXPECT_LE(note.note.text.size(), kLongestNoteBytes);
-  }
-  Database(file, Database::Access::ReadWrite).run("INSERT INTO notes VALUES(3, 'x', 'y', 'z', 4)");
-  EXPECT_THAT(opened(file)->message, HasSubstr("ns is a text, and should be a whole number"));
 }
 
 TEST_F(ReplayTest, FoldersAreListed) {

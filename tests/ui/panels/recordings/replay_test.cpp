@@ -1,21 +1,12 @@
-// A recording in the studio under a scripted hand: opened, walked through, played, annotated, closed.
+// A recording in the studio under a scripted hand: opened, looked at, annotated, laid beside a run, closed.
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <chrono>
 #include <set>
-#include <thread>
 
 #include "engine/config/presets.h"
-#include "engine/io/sqlite.h"
-#include "engine/runtime/executor.h"
-#include "engine/runtime/recordings/recorder.h"
-#include "tests/engine/io/test_folder.h"
-#include "tests/engine/small_model.h"
-#include "tests/ui/studio_harness.h"
-#include "ui/commands/commands.h"
+#include "tests/ui/panels/recordings/replay_tab.h"
 #include "ui/figure/figure.h"
-#include "ui/panels/recordings/replay_parts.h"
 #include "ui/panels/timeline/tracks.h"
 #include "ui/panels/traffic/traffic_times_rows.h"
 
@@ -23,57 +14,6 @@ namespace shardlens::ui {
 namespace {
 
 using ::testing::HasSubstr;
-
-constexpr double kTimeoutSeconds = 120;
-constexpr int64_t kPasses = 6;
-
-class ReplayTab : public TestFolder {
- protected:
-  // A small model on two ranks, really run; its loss falls by one a pass.
-  std::string record(const std::string& name = "run.shardlens") {
-    const std::shared_ptr<const Plan> plan = make_plan(testing::small_model(2));
-    Executor executor(plan);
-    Recorder recorder(path(name), "train", *plan, executor.communicator(), {},
-                      {.taken = PictureOptions::Taken::All, .extent = 64});
-    executor.observe({recorder.pictures()});
-    for (int64_t pass = 0; pass < kPasses; ++pass) {
-      executor.next_pass();
-      executor.start(executor.steps());
-      executor.wait();
-      recorder.take(
-          executor,
-          {{"loss", 9.0 - static_cast<double>(pass)}, {"gradient_norm", 1.0}, {"tokens_per_second", 100.0}});
-    }
-    recorder.finish();
-    return path(name);
-  }
-
-  /// Draws frames until `is_so` of what the last one showed.
-  template <typename Condition>
-  static bool drawn_until(StudioHarness& harness, const Condition& is_so) {
-    const auto begin = std::chrono::steady_clock::now();
-    while (!is_so(harness.studio().replayed())) {
-      if (std::chrono::steady_clock::now() - begin > std::chrono::duration<double>(kTimeoutSeconds))
-        return false;
-      harness.draw_frames(1);
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    }
-    harness.draw_frames(3);
-    return true;
-  }
-  static bool open(StudioHarness& harness, const std::string& file) {
-    harness.wait_until_at_rest();
-    harness.studio().open_recording(file);
-    return drawn_until(harness, [&](const ReplaySnapshot& replay) {
-      return replay.is_open() && replay.recording->path == file && replay.metrics->complete;
-    });
-  }
-  static void settle(StudioHarness& harness) {
-    harness.draw_frames(2);
-    harness.studio().replay().wait_until_idle(kTimeoutSeconds);
-    harness.draw_frames(3);
-  }
-};
 
 TEST_F(ReplayTab, TakesThePlaceOfWhatRunsAndGivesItBack) {
   StudioHarness harness;
@@ -104,27 +44,6 @@ TEST_F(ReplayTab, TakesThePlaceOfWhatRunsAndGivesItBack) {
   EXPECT_EQ(&harness.snapshot(), live.get()) << "the run of before is back";
 }
 
-TEST_F(ReplayTab, KeysAndButtonsGoFromPassToPass) {
-  StudioHarness harness;
-  ASSERT_TRUE(open(harness, record()));
-  const auto at = [&](ImGuiKeyChord key) {
-    harness.perform([&](ImGuiTestContext& person) { person.KeyPress(key); });
-    settle(harness);
-    return harness.studio().replayed().pass;
-  };
-  EXPECT_EQ(harness.studio().replayed().pass, 0);
-  EXPECT_EQ(at(ImGuiKey_PageDown), 1);
-  EXPECT_EQ(at(ImGuiKey_PageDown), 2);
-  EXPECT_EQ(at(ImGuiKey_PageUp), 1);
-  EXPECT_EQ(at(ImGuiMod_Ctrl | ImGuiKey_PageDown), kPasses - 1);
-  EXPECT_EQ(at(ImGuiKey_PageDown), kPasses - 1);
-  EXPECT_EQ(at(ImGuiMod_Ctrl | ImGuiKey_PageUp), 0);
-  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Replay/###replay.next_pass"); });
-  settle(harness);
-  EXPECT_EQ(harness.studio().replayed().pass, 1);
-  EXPECT_THAT(positions(harness.studio().replayed()).front(), HasSubstr("pass 1 of 0–5 · "));
-}
-
 TEST_F(ReplayTab, TheLossAboveTheLayersIsThatOfThePassThatIsLookedAt) {
   StudioHarness harness;
   ASSERT_TRUE(open(harness, record()));
@@ -139,109 +58,6 @@ TEST_F(ReplayTab, TheLossAboveTheLayersIsThatOfThePassThatIsLookedAt) {
     harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_PageDown); });
     settle(harness);
   }
-}
-
-TEST_F(ReplayTab, StepsAreWalkedThroughAsInARun) {
-  StudioHarness harness;
-  ASSERT_TRUE(open(harness, record()));
-  harness.perform([](ImGuiTestContext& person) {
-    person.KeyPress(ImGuiKey_Home);
-    person.KeyPress(ImGuiKey_RightArrow);
-    person.KeyPress(ImGuiKey_RightArrow);
-  });
-  settle(harness);
-  EXPECT_EQ(harness.view().selected_step, 2);
-  EXPECT_EQ(harness.snapshot().position, 3u);
-  EXPECT_EQ(harness.snapshot().state, RunState::Paused);
-}
-
-TEST_F(ReplayTab, TheInspectorShowsNoValuesOfAStepThatIsStillToCome) {
-  StudioHarness harness;
-  ASSERT_TRUE(open(harness, record()));
-  harness.perform([](ImGuiTestContext& person) {
-    person.KeyPress(ImGuiKey_Home);
-    person.KeyPress(ImGuiKey_RightArrow);
-  });
-  settle(harness);
-  ASSERT_EQ(harness.snapshot().position, 2u);
-  const Program& program = harness.snapshot().plan->program;
-  const auto zooms = [&](StepId step) {  // only what has values can be looked into
-    select_step(harness.view(), program, step);
-    settle(harness);
-    harness.perform([](ImGuiTestContext& person) {
-      person.MouseMove("//Inspector/picture of rank 0");
-      person.MouseWheelY(6);
-    });
-    return harness.view().inspector.rows.size() > 0;
-  };
-  EXPECT_TRUE(zooms(1));
-  EXPECT_FALSE(zooms(4));
-}
-
-TEST_F(ReplayTab, SpacePlaysByTheClockAndTheSelectionFollows) {
-  StudioHarness harness;
-  ASSERT_TRUE(open(harness, record()));
-  harness.perform([](ImGuiTestContext& person) {
-    person.ItemClick("//Replay/speed");
-    person.ItemClick("//$FOCUSED/1\\/100");
-  });
-  ASSERT_EQ(harness.view().replay.speed, 0.01);
-  std::set<size_t> places;
-  harness.perform([&](ImGuiTestContext& person) {
-    person.KeyPress(ImGuiKey_Space);
-    // It is played by the clock on the wall. A step in which the machine did something else lasts seconds at
-    // this speed, the others a few milliseconds: many are seen, however fast frames are drawn.
-    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(kTimeoutSeconds);
-    while (places.size() < 3 && std::chrono::steady_clock::now() < end) {
-      person.Yield();
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
-      const ReplaySnapshot& replay = harness.studio().replayed();
-      if (!replay.playing && replay.pass == kPasses - 1) break;
-      if (replay.playing && harness.view().selected_step + 1 == static_cast<StepId>(replay.shown->position))
-        places.insert(replay.shown->position);
-    }
-    person.KeyPress(ImGuiKey_Space);
-  });
-  EXPECT_GE(places.size(), 3u) << "of the steps that were played";
-  settle(harness);
-  EXPECT_FALSE(harness.studio().replayed().playing);
-  // Faster by key, and to the end.
-  harness.perform([](ImGuiTestContext& person) {
-    for (int i = 0; i < 4; ++i) person.KeyPress(ImGuiKey_Period);
-    person.KeyPress(ImGuiKey_Space);
-  });
-  ASSERT_TRUE(drawn_until(
-      harness, [](const ReplaySnapshot& replay) { return !replay.playing && replay.pass == kPasses - 1; }));
-  EXPECT_EQ(harness.view().replay.speed, 100);
-}
-
-TEST_F(ReplayTab, StepByStepGoesOnIntoTheNextPass) {
-  StudioHarness harness;
-  ASSERT_TRUE(open(harness, record()));
-  ASSERT_EQ(harness.view().replay.speed, 0) << "as a run is played";
-  harness.perform([&](ImGuiTestContext& person) {
-    person.KeyPress(ImGuiKey_End);
-    harness.view().playing = true;  // Space at the end begins again
-    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(kTimeoutSeconds);
-    while (harness.studio().replayed().pass == 0 && std::chrono::steady_clock::now() < end) person.Yield();
-  });
-  EXPECT_EQ(harness.studio().replayed().pass, 1);
-  EXPECT_LT(harness.view().selected_step, 3);
-}
-
-TEST_F(ReplayTab, TheLineOfTheWholeRecordingGoesToAMoment) {
-  StudioHarness harness;
-  ASSERT_TRUE(open(harness, record()));
-  const double whole = harness.studio().replayed().recording->seconds;
-  harness.perform([](ImGuiTestContext& person) {
-    const ImRect line = person.ItemInfo("//Replay/moment").RectFull;
-    person.MouseMoveToPos({line.Min.x + 0.75f * line.GetWidth(), line.GetCenter().y});
-    person.MouseClick();
-  });
-  settle(harness);
-  EXPECT_NEAR(harness.studio().replayed().seconds, 0.75 * whole, 0.01 * whole);
-  const auto steps = static_cast<StepId>(harness.studio().replayed().shown->position);
-  EXPECT_EQ(harness.view().selected_step, std::max(0, steps - 1)) << "the selection goes there too";
 }
 
 TEST_F(ReplayTab, AClickOnARecordingsSettingsSaysWhyTheyStay) {
@@ -327,24 +143,6 @@ TEST_F(ReplayTab, NotesAreWrittenFoundAndFollowed) {
   EXPECT_FALSE(harness.view().replay.notes_open);
 }
 
-TEST_F(ReplayTab, AClickOnTheCurveGoesToItsPass) {
-  StudioHarness harness;
-  ASSERT_TRUE(open(harness, record()));
-  harness.view().tab = Tab::Train;
-  harness.view().focus_tab = true;
-  harness.draw_frames(4);
-  ASSERT_EQ(harness.studio().replayed().metrics->rows(), static_cast<size_t>(kPasses));
-  harness.perform([](ImGuiTestContext& person) {
-    const ImRect plot = person.ItemInfo("//Train/##loss").RectFull;
-    person.MouseMoveToPos({plot.Min.x + 0.7f * plot.GetWidth(), plot.GetCenter().y});
-    person.MouseClick();
-  });
-  settle(harness);
-  const int64_t pass = harness.studio().replayed().pass;
-  EXPECT_GE(pass, 3);
-  EXPECT_LE(pass, 4);
-}
-
 TEST_F(ReplayTab, AFileThatIsNoneIsSaidAndChangesNothing) {
   StudioHarness harness;
   ASSERT_TRUE(open(harness, record()));
@@ -388,18 +186,6 @@ TEST_F(ReplayTab, IsChosenFromAListOrByItsPath) {
     person.KeyCharsReplaceEnter(file.c_str());
   });
   EXPECT_TRUE(drawn_until(harness, [&](const ReplaySnapshot& replay) { return replay.is_open(); }));
-}
-
-TEST_F(ReplayTab, WhatIsPlayedStopsWhenItIsClosed) {
-  StudioHarness harness;
-  harness.studio().open_recording(record());
-  settle(harness);
-  ASSERT_TRUE(harness.studio().replayed().is_open());
-  harness.view().playing = true;
-  harness.draw_frames(1);
-  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_W); });
-  ASSERT_TRUE(drawn_until(harness, [](const ReplaySnapshot& replay) { return !replay.is_open(); }));
-  EXPECT_FALSE(harness.view().playing) << "the run of this machine would walk by itself";
 }
 
 TEST_F(ReplayTab, WhatWasRecordedHereIsAClickAway) {
