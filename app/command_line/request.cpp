@@ -169,7 +169,7 @@ std::string sentence_of(const CLI::ParseError& error, const CLI::App& app) {
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) return missing(app, error);
   if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) {
     const size_t what = said.find("--");  // after words of the library's: "--tp = 2147483648"
-    return fmt::format("{} is not possible: no number so far from 0 is; see {} --help",
+    return fmt::format("{} is not possible: too far from 0, or nothing that it takes; see {} --help",
                        what == std::string::npos ? said : said.substr(what), full_name(asked_for(app)));
   }
   if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) return said + ": give one of them";
