@@ -2,10 +2,12 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -42,6 +44,25 @@ inline Ended run_program(const std::string& program, const std::string& argument
 /// Runs shardlens-cli.
 inline Ended run_cli(const std::string& arguments) {
   return run_program(SHARDLENS_CLI_PROGRAM, arguments);
+}
+
+/// Begins shardlens-cli; it ends with whoever began it.
+inline pid_t begin_cli(const std::string& arguments) {
+  const pid_t child = fork();
+  if (child != 0) return child;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const std::string command =
+      std::string("exec ") + SHARDLENS_CLI_PROGRAM + " " + arguments + " >/dev/null 2>&1";
+  execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+  _exit(127);
+}
+
+/// Kills it. False: it had ended by itself.
+inline bool was_killed(pid_t begun) {
+  kill(begun, SIGKILL);
+  int status = 0;
+  waitpid(begun, &status, 0);
+  return WIFSIGNALED(status);
 }
 
 /// Runs the studio without a display.

@@ -1,8 +1,6 @@
 // --record, info and export as a person uses them; what a kill leaves; what other people's tools would read.
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -128,14 +126,7 @@ TEST_F(CliRecord, AKillLeavesWhatWasWritten) {
     const auto late = std::chrono::milliseconds(random() % 500);
     SCOPED_TRACE(late.count());
     const std::string name = "run" + std::to_string(i), log = "log" + std::to_string(i) + ".csv";
-    const pid_t child = fork();
-    if (child == 0) {
-      const std::string command = std::string("exec ") + SHARDLENS_CLI_PROGRAM + " " +
-                                  trained("--steps 1000000 --record " + path(name) + " --log " + path(log)) +
-                                  " >/dev/null 2>&1";
-      execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
-      _exit(127);
-    }
+    const pid_t child = begin_cli(trained("--steps 1000000 --record " + path(name) + " --log " + path(log)));
     // The log holds a step once the one after it has ended.
     const auto logged = [&] {
       const std::string text = contents(log);
@@ -148,10 +139,7 @@ TEST_F(CliRecord, AKillLeavesWhatWasWritten) {
     const auto written = [&] { return info(name)["passes"].get<int64_t>(); };
     for (int polls = 0; polls < 600 && written() < before; ++polls)
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    kill(child, SIGKILL);
-    int status = 0;
-    waitpid(child, &status, 0);
-    ASSERT_TRUE(WIFSIGNALED(status));
+    ASSERT_TRUE(was_killed(child));
     ASSERT_GE(before, 2);
     const json left = info(name);
     EXPECT_FALSE(left["finished"]);

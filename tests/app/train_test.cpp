@@ -106,22 +106,13 @@ TEST_F(CliTrain, AKillAtAnyMomentLeavesACheckpoint) {
   ASSERT_EQ(run_cli(tiny() + "--tp 1 --steps 1 --decay constant --checkpoint " + path("run")).code, 0);
   int64_t before = 1;
   for (int i = 0; i < 5; ++i) {
-    const pid_t child = fork();
-    if (child == 0) {
-      const std::string command = std::string("exec ") + SHARDLENS_CLI_PROGRAM + " train --resume " +
-                                  path("run") + " --steps 100000 --checkpoint-every 1 >/dev/null 2>&1";
-      execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
-      _exit(127);
-    }
+    const pid_t child = begin_cli("train --resume " + path("run") + " --steps 100000 --checkpoint-every 1");
     // The first is killed while it starts, the others so long after they have saved something.
     const std::string saved = contents("run/training.json");
     for (int polls = 0; i > 0 && polls < 6000 && contents("run/training.json") == saved; ++polls)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     std::this_thread::sleep_for(std::chrono::milliseconds(37 * (i + 1)));
-    kill(child, SIGKILL);
-    int status = 0;
-    waitpid(child, &status, 0);
-    ASSERT_TRUE(WIFSIGNALED(status));
+    ASSERT_TRUE(was_killed(child));
     const Ended ended = run_cli("train --resume " + path("run") + " --steps 1 --json");
     const nlohmann::json json = json_of(ended);
     EXPECT_GE(json["steps"].get<int64_t>(), before);
@@ -149,13 +140,7 @@ TEST_F(CliTrain, RestartedByTheSameCommandItIsTheUninterruptedRun) {
   };
   ASSERT_EQ(run_cli(command("whole")).code, 0);
   for (int crash = 0; crash < 2; ++crash) {
-    const pid_t child = fork();
-    if (child == 0) {
-      const std::string line =
-          std::string("exec ") + SHARDLENS_CLI_PROGRAM + " " + command("parts") + " >/dev/null 2>&1";
-      execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
-      _exit(127);
-    }
+    const pid_t child = begin_cli(command("parts"));
     const std::string saved = contents("parts/training.json");
     const auto has_saved_more = [&] {
       const std::string now = contents("parts/training.json");
@@ -163,10 +148,7 @@ TEST_F(CliTrain, RestartedByTheSameCommandItIsTheUninterruptedRun) {
     };
     for (int polls = 0; polls < 60000 && !has_saved_more(); ++polls)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    kill(child, SIGKILL);
-    int status = 0;
-    waitpid(child, &status, 0);
-    ASSERT_TRUE(WIFSIGNALED(status)) << "it was done before it could be killed";
+    ASSERT_TRUE(was_killed(child)) << "it was done before it could be killed";
   }
   const Ended last = run_cli(command("parts"));
   ASSERT_EQ(last.code, 0) << last.err;
@@ -199,13 +181,7 @@ TEST_F(CliTrain, CtrlCSavesAndEndsWithZero) {
 TEST_F(CliTrain, AFolderThatAnotherTrainingSavesToIsRefused) {
   const std::string command =
       tiny() + "--tp 2 --steps 100000 --checkpoint-every 1 --restart --checkpoint " + path("run");
-  const pid_t child = fork();
-  if (child == 0) {
-    const std::string line =
-        std::string("exec ") + SHARDLENS_CLI_PROGRAM + " " + command + " >/dev/null 2>&1";
-    execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
-    _exit(127);
-  }
+  const pid_t child = begin_cli(command);
   for (int polls = 0; polls < 6000 && !fs::exists(path("run/training.json")); ++polls)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   for (const std::string& other :
@@ -214,10 +190,7 @@ TEST_F(CliTrain, AFolderThatAnotherTrainingSavesToIsRefused) {
     EXPECT_EQ(ended.code, 2) << other;
     EXPECT_TRUE(contains(ended.err, "another run writes to " + path("run"))) << ended.err;
   }
-  kill(child, SIGKILL);
-  int status = 0;
-  waitpid(child, &status, 0);
-  ASSERT_TRUE(WIFSIGNALED(status)) << "it did not go on";
+  ASSERT_TRUE(was_killed(child)) << "it did not go on";
   const Ended ended = run_cli("train --resume " + path("run") + " --steps 1");
   EXPECT_EQ(ended.code, 0) << ended.err;
   EXPECT_FALSE(fs::exists(path("run.lock")));

@@ -26,20 +26,13 @@ using namespace std::chrono_literals;
 
 class Watch : public TestFolderWithCache {
  protected:
-  static pid_t start(const std::string& command) {
-    const pid_t child = fork();
-    if (child != 0) return child;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    execl("/bin/sh", "sh", "-c", ("exec " + command + " >/dev/null 2>&1").c_str(), nullptr);
-    _exit(127);
-  }
   /// Every pass is held for a moment, so that a fast machine too is still at it when somebody looks.
   pid_t train(const std::string& name, int steps) {
-    return start(std::string(SHARDLENS_CLI_PROGRAM) +
-                 " train --model gpt2-tiny --batch 2 --seq 16 --threads 1 --tp 2 --data sample --delay "
-                 "0:0:15 --record-budget "
-                 "0 --steps " +
-                 std::to_string(steps) + " --record " + path(name));
+    return begin_cli(
+        "train --model gpt2-tiny --batch 2 --seq 16 --threads 1 --tp 2 --data sample --delay "
+        "0:0:15 --record-budget "
+        "0 --steps " +
+        std::to_string(steps) + " --record " + path(name));
   }
   bool is_recording(const std::string& name) const {
     return LiveWatch(path(name)).state() != WriterState::Gone && std::filesystem::exists(path(name));
@@ -140,10 +133,10 @@ TEST_F(Watch, InfoSaysThatItIsBeingWritten) {
 TEST_F(Watch, AJobThatAPersonEndsLeavesItsRecordingAlone) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     const std::string name = "ended by " + std::to_string(signal);
-    const pid_t job = start(std::string(SHARDLENS_CLI_PROGRAM) +
-                            " step --model gpt2-tiny --batch 2 --seq 16 --threads 1 --tp 2 --delay 0:0:15 "
-                            "--record-budget 0 --updates 1000000 --record '" +
-                            path(name) + "'");
+    const pid_t job = begin_cli(
+        "step --model gpt2-tiny --batch 2 --seq 16 --threads 1 --tp 2 --delay 0:0:15 "
+        "--record-budget 0 --updates 1000000 --record '" +
+        path(name) + "'");
     wait_for(name, 2);
     EXPECT_TRUE(std::filesystem::exists(live_link_path(path(name))));
     kill(job, signal);
@@ -156,11 +149,10 @@ TEST_F(Watch, AJobThatAPersonEndsLeavesItsRecordingAlone) {
 }
 
 TEST_F(Watch, ATrainingThatIsToldTwiceToEndLeavesItsRecordingAlone) {
-  const pid_t job =
-      start(std::string(SHARDLENS_CLI_PROGRAM) +
-            " train --model gpt2-tiny --batch 2 --seq 16 --threads 1 --tp 2 --data sample --delay "
-            "0:0:2000 --record-budget 0 --record " +
-            path("run"));
+  const pid_t job = begin_cli(
+      "train --model gpt2-tiny --batch 2 --seq 16 --threads 1 --tp 2 --data sample --delay "
+      "0:0:2000 --record-budget 0 --record " +
+      path("run"));
   wait_for("run", 1);
   kill(job, SIGINT);
   std::this_thread::sleep_for(100ms);

@@ -7,9 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
-#include <thread>
 
 #include "engine/config/clock.h"
 #include "tests/ui/studio_harness.h"
@@ -25,25 +23,11 @@ using ::testing::StartsWith;
 
 constexpr double kTimeoutSeconds = 500;  ///< only turns a hang into a message; a loaded machine is slow
 
-/// Draws frames until it is so, as a window would meanwhile.
-template <typename Condition>
-bool draw_until(StudioHarness& harness, const Condition& is_so) {
-  const auto begin = std::chrono::steady_clock::now();
-  while (!is_so()) {
-    if (std::chrono::steady_clock::now() - begin > std::chrono::duration<double>(kTimeoutSeconds))
-      return false;
-    harness.draw_frames(1);
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
-  harness.draw_frames(4);
-  return true;
-}
-
 void lose_a_rank(StudioHarness& harness, int rank) {
   harness.wait_until_at_rest();
   harness.view().late.rank = rank;
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/Lose"); });
-  ASSERT_TRUE(draw_until(harness, [&] { return harness.snapshot().failure.has_value(); }));
+  ASSERT_TRUE(harness.draw_until([&] { return harness.snapshot().failure.has_value(); }));
 }
 
 TEST(Faults, ALostRankIsMarkedOnItsTrackAndTheRunGoesOnAtAClick) {
@@ -79,9 +63,9 @@ TEST(Faults, ALostRankIsMarkedOnItsTrackAndTheRunGoesOnAtAClick) {
     person.ItemClick("//Setup/T = 2");
   });
   EXPECT_EQ(harness.view().wanted.settings(harness.snapshot()).tp, 2);
-  ASSERT_TRUE(draw_until(harness, [&] { return harness.snapshot().settings.tp == 2; }));
+  ASSERT_TRUE(harness.draw_until([&] { return harness.snapshot().settings.tp == 2; }));
   harness.studio().session().send(command::SetSettings{failed.settings});
-  ASSERT_TRUE(draw_until(harness, [&] { return harness.snapshot().failure.has_value(); }));
+  ASSERT_TRUE(harness.draw_until([&] { return harness.snapshot().failure.has_value(); }));
 
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Fault/run.again"); });
   harness.wait_until_at_rest();
@@ -108,7 +92,7 @@ TEST(Faults, TheLastRowOfBreakItLosesARankAndShowsWhere) {
     person.ItemClick("lose");
     IM_CHECK_EQ(harness.view().tab, Tab::Stage);
   });
-  ASSERT_TRUE(draw_until(harness, [&] { return harness.snapshot().failure.has_value(); }));
+  ASSERT_TRUE(harness.draw_until([&] { return harness.snapshot().failure.has_value(); }));
   const RunFailure* failure = shown_failure(harness.snapshot());
   ASSERT_NE(failure, nullptr);
   EXPECT_TRUE(failure->lost);
@@ -153,7 +137,7 @@ TEST(Faults, ATrainingThatLosesARankRestartsFromItsCheckpoint) {
   harness.draw_frames(4);
   TrainingSession& training = harness.studio().training();
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.start"); });
-  ASSERT_TRUE(draw_until(harness, [&] {
+  ASSERT_TRUE(harness.draw_until([&] {
     const auto now = training.snapshot();
     return !now->curves.empty() && now->curves.front()->saved_step >= 20;
   }));
@@ -163,7 +147,7 @@ TEST(Faults, ATrainingThatLosesARankRestartsFromItsCheckpoint) {
     IM_CHECK(person.ItemExists("//Message/Close"));  // what one waits for until it is given up
     person.KeyPress(ImGuiKey_Escape);
   });
-  ASSERT_TRUE(draw_until(harness, [&] { return training.snapshot()->state == TrainState::Failed; }));
+  ASSERT_TRUE(harness.draw_until([&] { return training.snapshot()->state == TrainState::Failed; }));
   const auto failed = training.snapshot();
   const TrainCurve* curve = failed_curve(*failed);
   ASSERT_NE(curve, nullptr);
@@ -176,13 +160,13 @@ TEST(Faults, ATrainingThatLosesARankRestartsFromItsCheckpoint) {
   EXPECT_EQ(restart_words(*failed), "Restart from checkpoint of step " + std::to_string(saved));
 
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Training fault strip/Show"); });
-  ASSERT_TRUE(draw_until(harness, [&] { return training.snapshot()->frozen != nullptr; }));
+  ASSERT_TRUE(harness.draw_until([&] { return training.snapshot()->frozen != nullptr; }));
   EXPECT_EQ(training.snapshot()->frozen->step, done + 1);
   ASSERT_NE(shown_failure(harness.snapshot()), nullptr) << "Stage and Timeline show the step that ended";
   EXPECT_TRUE(tracks_of(harness.snapshot()).failure.has_value());
 
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Training fault strip/train.restart"); });
-  ASSERT_TRUE(draw_until(harness, [&] {
+  ASSERT_TRUE(harness.draw_until([&] {
     const auto now = training.snapshot();
     return now->state == TrainState::Running && !now->curves.empty() &&
            static_cast<int64_t>(now->curves.front()->steps.size()) > saved;

@@ -1,6 +1,9 @@
 // Binds the Test Engine to the offscreen platform and runs one scripted person at a time.
 #include "tests/ui/studio_harness.h"
 
+#include <chrono>
+#include <thread>
+
 #include "engine/config/presets.h"
 #include "engine/config/splits.h"
 
@@ -58,6 +61,17 @@ void StudioHarness::draw_frame() {
 
 void StudioHarness::draw_frames(int count) {
   for (int i = 0; i < count; ++i) draw_frame();
+}
+
+bool StudioHarness::draw_until(const std::function<bool()>& is_so) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(kTimeoutSeconds);
+  while (!is_so()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    draw_frames(1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  draw_frames(4);
+  return true;
 }
 
 void StudioHarness::wait_until_at_rest() {

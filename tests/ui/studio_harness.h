@@ -32,6 +32,8 @@ class StudioHarness {
   /// Waits until the engine has nothing left to do, and draws what it did.
   void wait_until_at_rest();
   void draw_frames(int count);
+  /// Draws frames, as a window would meanwhile, until `is_so`, and a few more. False: it has never been so.
+  bool draw_until(const std::function<bool()>& is_so);
 
   Studio& studio() { return *studio_; }
   const Snapshot& snapshot() const { return studio_->snapshot(); }

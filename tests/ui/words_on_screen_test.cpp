@@ -6,10 +6,7 @@
 #include <imgui_internal.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <chrono>
 #include <filesystem>
-#include <thread>
 
 #include "tests/ui/studio_harness.h"
 #include "ui/widgets/tape.h"
@@ -46,17 +43,6 @@ std::vector<std::string> texts_in(StudioHarness& harness, const char* window) {
   return texts;
 }
 
-bool draw_until(StudioHarness& harness, const auto& is_so) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (!is_so()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    harness.draw_frames(1);
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
-  harness.draw_frames(4);
-  return true;
-}
-
 TEST(WordsOnScreen, AShapeStandsBesideATensorWhereRoomIsShort) {
   Settings settings = small_settings();
   settings.model.hidden = 120;
@@ -72,7 +58,7 @@ TEST(WordsOnScreen, ALostRankIsCalledLostInLectureMode) {
   harness.wait_until_at_rest();
   harness.view().late.rank = 3;
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/Lose"); });
-  ASSERT_TRUE(draw_until(harness, [&] { return harness.snapshot().failure.has_value(); }));
+  ASSERT_TRUE(harness.draw_until([&] { return harness.snapshot().failure.has_value(); }));
   harness.view().set_lecture(true);
   harness.draw_frames(8);
   EXPECT_THAT(texts_in(harness, "Stage"), Contains(AllOf(StartsWith(ICON_FA_UNLINK), EndsWith("3 lost"))));
@@ -125,7 +111,7 @@ TEST(WordsOnScreen, TheHardwareOfARecordingIsTheMachineItWasMadeOn) {
   StudioHarness harness;
   harness.wait_until_at_rest();
   harness.studio().open_recording("gallery:late-rank");
-  ASSERT_TRUE(draw_until(harness, [&] { return harness.studio().replayed().is_open(); }));
+  ASSERT_TRUE(harness.draw_until([&] { return harness.studio().replayed().is_open(); }));
   const std::string machine = harness.studio().replayed().recording->machine;
   EXPECT_THAT(texts_in(harness, "Setup"), Contains(StartsWith(machine.substr(0, 8))));
 }
@@ -162,11 +148,11 @@ TEST_F(FilesOfTheStudio, ARecordingThatHasEndedSaysWhereItIsAndAClickReplaysIt) 
   press(ImGuiMod_Ctrl | ImGuiKey_R);
   press(ImGuiKey_R);
   press(ImGuiMod_Ctrl | ImGuiKey_R);
-  ASSERT_TRUE(draw_until(harness, [&] { return !harness.studio().session().snapshot()->recording.on; }));
+  ASSERT_TRUE(harness.draw_until([&] { return !harness.studio().session().snapshot()->recording.on; }));
   EXPECT_THAT(texts_in(harness, "Message"),
               Contains(AllOf(StartsWith("/"), HasSubstr("…/"), EndsWith("_T4.shardlens"))));
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Message/**/Replay it"); });
-  EXPECT_TRUE(draw_until(harness, [&] { return harness.studio().replayed().is_open(); }));
+  EXPECT_TRUE(harness.draw_until([&] { return harness.studio().replayed().is_open(); }));
 }
 
 TEST_F(FilesOfTheStudio, AKeyWritesWhatTheWindowShowsAndNothingOfTheAsking) {

@@ -24,7 +24,6 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using namespace std::chrono_literals;
 
-constexpr double kTimeoutSeconds = 120;
 constexpr const char* kFollow = "//Replay/replay.follow";
 
 class WatchedJob : public TestFolderWithCache {
@@ -42,15 +41,7 @@ class WatchedJob : public TestFolderWithCache {
   }
 
   static bool drawn_until(StudioHarness& harness, const std::function<bool(const ReplaySnapshot&)>& is_so) {
-    const auto begin = std::chrono::steady_clock::now();
-    while (!is_so(harness.studio().replayed())) {
-      if (std::chrono::steady_clock::now() - begin > std::chrono::duration<double>(kTimeoutSeconds))
-        return false;
-      harness.draw_frames(1);
-      std::this_thread::sleep_for(2ms);
-    }
-    harness.draw_frames(3);
-    return true;
+    return harness.draw_until([&] { return is_so(harness.studio().replayed()); });
   }
   static auto shows(int64_t pass, int64_t of) {
     return [=](const ReplaySnapshot& replay) {

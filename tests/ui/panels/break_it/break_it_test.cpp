@@ -3,9 +3,7 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <filesystem>
-#include <thread>
 
 #include "engine/config/presets.h"
 #include "tests/ui/studio_harness.h"
@@ -144,12 +142,7 @@ TEST(BreakItTab, StopGivesUpWhatRuns) {
   StudioHarness harness({1920, 1080}, slow);
   open_tab(harness);
   click_in(harness, "faults", "skip-g");
-  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(kTimeoutSeconds);
-  while (!harness.studio().breaks().snapshot()->report && std::chrono::steady_clock::now() < end) {
-    harness.draw_frames(1);
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
-  harness.draw_frames(2);
+  ASSERT_TRUE(harness.draw_until([&] { return harness.studio().breaks().snapshot()->report != nullptr; }));
   click_in(harness, "results", "Stop");
   const auto last = wait_until_idle(harness);
   EXPECT_EQ(last->state, BreakState::Stopped);

@@ -1,10 +1,8 @@
 // A studio with a recording open in it, for tests of what is seen and done there.
 #pragma once
 
-#include <chrono>
 #include <memory>
 #include <string>
-#include <thread>
 
 #include "engine/runtime/executor.h"
 #include "engine/runtime/recordings/recorder.h"
@@ -41,15 +39,7 @@ class ReplayTab : public TestFolder {
   /// Draws frames until `is_so` of what the last one showed.
   template <typename Condition>
   static bool drawn_until(StudioHarness& harness, const Condition& is_so) {
-    const auto begin = std::chrono::steady_clock::now();
-    while (!is_so(harness.studio().replayed())) {
-      if (std::chrono::steady_clock::now() - begin > std::chrono::duration<double>(kTimeoutSeconds))
-        return false;
-      harness.draw_frames(1);
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    }
-    harness.draw_frames(3);
-    return true;
+    return harness.draw_until([&] { return is_so(harness.studio().replayed()); });
   }
   static bool open(StudioHarness& harness, const std::string& file) {
     harness.wait_until_at_rest();
