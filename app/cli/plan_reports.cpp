@@ -128,11 +128,11 @@ int print_tournament(const Settings& settings, const TournamentWish& wish, bool 
     throw request_error(
         "--run holds a prediction against this machine: measure it first by bench calibrate, "
         "and give --hardware this-machine");
-  const auto begin = std::chrono::steady_clock::now();
-  const Tournament tournament = hold_tournament(settings, ranks, hardware, limit, wish.listed);
-  if (tournament.entrants.back().sum.compute_seconds <= 0)
+  if (hardware.flops(settings.dtype) <= 0)
     throw request_error("a tournament ranks by predicted time, and there is none: " +
                         no_time_text(hardware, settings.dtype));
+  const auto begin = std::chrono::steady_clock::now();
+  const Tournament tournament = hold_tournament(settings, ranks, hardware, limit, wish.listed);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   std::vector<CalibrationCheck> checks;
   for (size_t i = 0; i < std::min(tournament.listed.size(), static_cast<size_t>(std::max(0, wish.run)));

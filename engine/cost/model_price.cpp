@@ -106,9 +106,9 @@ ModelPrice price_model(const Settings& settings, const Hardware& hardware, int s
   if (settings.dp > 1)
     price.sum +=
         replica_costs(gradients_of(plan_model(with_sizes(settings, 1, 1))), layers, settings, hardware);
-  price.step_seconds =
-      busy / (1 - price.pipeline.bubble_fraction) + price.sum.dp_seconds + price.sum.update_seconds;
-  if (price.sum.compute_seconds <= 0) price.step_seconds = 0;  // what moves takes some time, but not all
+  if (hardware.flops(settings.dtype) > 0)  // else what moves takes some time, but not all
+    price.step_seconds =
+        busy / (1 - price.pipeline.bubble_fraction) + price.sum.dp_seconds + price.sum.update_seconds;
   return price;
 }
 

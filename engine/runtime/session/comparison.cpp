@@ -145,6 +145,7 @@ void Comparison::Worker::handle(const HoldTournament& command) {
   const Settings& settings = command.wish.settings;
   const Hardware& hardware = find_hardware(settings.hardware);
   held->predicted_on = hardware.title + ": " + hardware.basis;
+  held->has_times = hardware.flops(settings.dtype) > 0;
   held->can_run = hardware.is_calibrated() && hardware.name == "this-machine";
   const int ranks = command.wish.ranks;
   const int64_t limit =
@@ -158,7 +159,6 @@ void Comparison::Worker::handle(const HoldTournament& command) {
   }
   held->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const std::vector<Entrant>& entrants = held->tournament.entrants;
-  held->has_times = !entrants.empty() && entrants.back().sum.compute_seconds > 0;
   held->megatron = static_cast<size_t>(
       std::find_if(entrants.begin(), entrants.end(),
                    [](const Entrant& entrant) { return entrant.split.name == "megatron"; }) -
