@@ -2,6 +2,8 @@
 // either kept by the forward pass or computed again by the backward pass from Q, K and two numbers a row, by
 // the same calls in the same order: the same bits. Query heads may share a key head: they read it where it
 // is, and the backward pass adds up what they make of its gradient, one after the other.
+#include <memory>
+
 #include "engine/device/cpu/attention_head.h"
 #include "engine/device/cpu/cpu_device.h"
 
@@ -20,6 +22,22 @@ T dot(const T* a, const T* b, int64_t count) {
   return sum_lanes<T>(fold_vectors<T>(count, Vector<T>{}, [&](Vector<T> total, int64_t i, auto n) {
     return total + load_part(a + i, n, T(0)) * load_part(b + i, n, T(0));
   }));
+}
+
+/// Room for a head's matrices: in the workspace, or, where it has none because most are used as they lie, of
+/// the thread's own (at 1,024 tokens 2 MB that no plan counts).
+template <class S, class T = Computed<S>>
+T* room_for_matrices(const AttentionShape& shape, const Workspace<T>& workspace) {
+  if constexpr (!std::is_same_v<S, T>) return workspace.matrices;
+  static thread_local std::unique_ptr<T[]> room;
+  static thread_local int64_t held = 0;
+  const int64_t needed = kMatricesPerThread * shape.seq * shape.head_dim;
+  if (needed > held) {
+    room.reset();
+    room = std::make_unique_for_overwrite<T[]>(static_cast<size_t>(needed));
+    held = needed;
+  }
+  return room.get();
 }
 
 /// The query heads that read key head `key`.
@@ -106,7 +124,7 @@ void CpuDevice::attention(const AttentionShape& shape, const void* qkv, void* sa
     for_pairs(threads, shape.batch * shape.heads, [&](int64_t pair, int64_t member) {
       const Workspace<Computed<S>> own(shape, workspace, member);
       const HeadPlace key_place(key_pair(keys, shape.heads, pair), keys.heads, shape.seq);
-      Matrices<S> key_matrices(key_place, shape.seq, shape.head_dim, own.matrices);
+      Matrices<S> key_matrices(key_place, shape.seq, shape.head_dim, room_for_matrices<S>(shape, own));
       const auto read = keys_in<S>(shape, key_matrices, qkv);
       Matrices<S> matrices({pair, shape.heads, shape.seq}, shape.seq, shape.head_dim, key_matrices.rest());
       const Head<S> head(shape, pair, matrices, read, qkv, saved);
@@ -128,7 +146,8 @@ void CpuDevice::attention_grad(const AttentionShape& shape, const void* qkv, con
     const int64_t kv_parts = grouped ? 2 : 3, k_part = grouped ? 0 : 1, q_parts = grouped ? 1 : 3;
     for_pairs(std::min(threads_, kMaxTeam), shape.batch * keys.heads, [&](int64_t key, int64_t member) {
       const Workspace<T> own(shape, workspace, member);
-      Matrices<S> shared({key, keys.heads, shape.seq}, shape.seq, shape.head_dim, own.matrices);
+      Matrices<S> shared({key, keys.heads, shape.seq}, shape.seq, shape.head_dim,
+                         room_for_matrices<S>(shape, own));
       const Keys<T> read = keys_in<S>(shape, shared, qkv);
       const Rows<T> dk = shared.output(dkv, kv_parts, k_part), dv = shared.output(dkv, kv_parts, k_part + 1);
       set_to_zero(dk, shape.seq, shape.head_dim);

@@ -31,8 +31,16 @@ inline constexpr int64_t kBlocksPerThread = 3;
 // A head's matrices in fp32, for a 16-bit dtype: Q, K, V, C, dC, dQ, dK, dV.
 inline constexpr int64_t kMatricesPerThread = 8;
 
+// Rows of a block begin an odd number of cache lines apart: a block is also read by columns, and rows 4 KiB
+// apart would then share the few places that one cache set has.
+inline constexpr int64_t kLineElements = 16;
+inline int64_t block_stride(int64_t seq) {
+  return ((seq + kLineElements - 1) / kLineElements | 1) * kLineElements;
+}
+
 inline int64_t elements_per_thread(DType dtype, int64_t seq, int64_t head_dim) {
-  return kBlocksPerThread * kBlockRows * seq + (is_half(dtype) ? kMatricesPerThread * seq * head_dim : 0);
+  return kBlocksPerThread * kBlockRows * block_stride(seq) +
+         (is_half(dtype) ? kMatricesPerThread * seq * head_dim : 0);
 }
 
 /// The score of a key nobody may see. Finite, so that a row of nothing else becomes uniform and not NaN.
@@ -78,8 +86,8 @@ inline std::vector<Range> query_blocks(int64_t seq) {
   return ranges;
 }
 
-/// One thread's part of the workspace: blocks of [kBlockRows, seq], rows `seq` apart, and room for [seq,
-/// head_dim] matrices.
+/// One thread's part of the workspace: blocks of [kBlockRows, seq], rows block_stride(seq) apart, and room
+/// for [seq, head_dim] matrices.
 template <class T>
 struct Workspace {
   Rows<T> probs, dropped, dprobs;
@@ -89,15 +97,20 @@ struct Workspace {
     if (workspace == nullptr) return;
     T* first =
         static_cast<T*>(workspace) + member * elements_per_thread(shape.dtype, shape.seq, shape.head_dim);
-    probs = {first, shape.seq};
-    dropped = {first + kBlockRows * shape.seq, shape.seq};
-    dprobs = {first + 2 * kBlockRows * shape.seq, shape.seq};
-    matrices = first + kBlocksPerThread * kBlockRows * shape.seq;
+    const int64_t stride = block_stride(shape.seq), block = kBlockRows * stride;
+    probs = {first, stride};
+    dropped = {first + block, stride};
+    dprobs = {first + 2 * block, stride};
+    matrices = first + kBlocksPerThread * block;
   }
 };
 
-/// The matrices [rows, head_dim] of one head of one sequence as they are computed with: where they lie, or,
-/// of a 16-bit dtype, as copies in the workspace.
+/// A head's matrices whose rows are multiples of this many bytes apart (those of 8 or 16 heads of 64 side by
+/// side, say) are copied too where there is room: a column of them falls into a few sets of the first cache.
+inline constexpr int64_t kAliasedStrideBytes = 2048;
+
+/// The matrices [rows, head_dim] of one head of one sequence as they are computed with: where they lie, or as
+/// copies in `room`, which a 16-bit dtype must have and others may.
 template <class S, class T = Computed<S>>
 class Matrices {
  public:
@@ -106,26 +119,24 @@ class Matrices {
 
   Rows<const T> input(const void* tensor, int64_t parts, int64_t part) {
     const Rows<const S> stored = at(static_cast<const S*>(tensor), parts, part);
-    if constexpr (std::is_same_v<S, T>) {
-      return stored;
-    } else {
-      const Rows<T> copy = take();
-      for (int64_t row = 0; row < rows_; ++row) convert_row(stored.at(row), head_dim_, copy.at(row));
-      return as_const(copy);
-    }
+    if constexpr (std::is_same_v<S, T>)
+      if (stays(stored.stride)) return stored;
+    const Rows<T> copy = take();
+    for (int64_t row = 0; row < rows_; ++row) convert_row(stored.at(row), head_dim_, copy.at(row));
+    return as_const(copy);
   }
   Rows<T> output(void* tensor, int64_t parts, int64_t part) {
+    const Rows<S> stored = at(static_cast<S*>(tensor), parts, part);
     if constexpr (std::is_same_v<S, T>)
-      return at(static_cast<S*>(tensor), parts, part);
-    else
-      return take();
+      if (stays(stored.stride)) return stored;
+    return take();
   }
   /// Puts a finished output in its place.
   void store(Rows<T> result, void* tensor, int64_t parts, int64_t part) const {
-    if constexpr (!std::is_same_v<S, T>) {
-      const Rows<S> stored = at(static_cast<S*>(tensor), parts, part);
-      for (int64_t row = 0; row < rows_; ++row) convert_row(result.at(row), head_dim_, stored.at(row));
-    }
+    const Rows<S> stored = at(static_cast<S*>(tensor), parts, part);
+    if constexpr (std::is_same_v<S, T>)
+      if (stays(stored.stride)) return;
+    for (int64_t row = 0; row < rows_; ++row) convert_row(result.at(row), head_dim_, stored.at(row));
   }
   /// Where the next copy goes; null where none are made.
   T* rest() const { return next_; }
@@ -134,6 +145,9 @@ class Matrices {
   template <class E>
   Rows<E> at(E* tensor, int64_t parts, int64_t part) const {
     return place_.rows(tensor, parts, part, head_dim_);
+  }
+  bool stays(int64_t stride) const {
+    return next_ == nullptr || stride * static_cast<int64_t>(sizeof(S)) % kAliasedStrideBytes != 0;
   }
   Rows<T> take() {
     const Rows<T> rows{next_, head_dim_};
