@@ -31,11 +31,17 @@ inline constexpr int64_t kBlocksPerThread = 3;
 // A head's matrices in fp32, for a 16-bit dtype: Q, K, V, C, dC, dQ, dK, dV.
 inline constexpr int64_t kMatricesPerThread = 8;
 
-// Rows of a block begin an odd number of cache lines apart: a block is also read by columns, and rows 4 KiB
-// apart would then share the few places that one cache set has.
-inline constexpr int64_t kLineElements = 16;
+// A column of rows that are multiples of 2 KiB apart falls into a few sets of the first cache, which hold
+// less of it than a product wants. Attention's blocks are read by columns too.
+template <class T>
+bool is_aliased(int64_t stride) {
+  return stride * static_cast<int64_t>(sizeof(T)) % 2048 == 0;
+}
+
+/// Numbers from one row of a block to the next.
 inline int64_t block_stride(int64_t seq) {
-  return ((seq + kLineElements - 1) / kLineElements | 1) * kLineElements;
+  constexpr int64_t kLine = 16;
+  return is_aliased<float>(seq) ? seq + kLine : seq;
 }
 
 inline int64_t elements_per_thread(DType dtype, int64_t seq, int64_t head_dim) {
@@ -105,12 +111,9 @@ struct Workspace {
   }
 };
 
-/// A head's matrices whose rows are multiples of this many bytes apart (those of 8 or 16 heads of 64 side by
-/// side, say) are copied too where there is room: a column of them falls into a few sets of the first cache.
-inline constexpr int64_t kAliasedStrideBytes = 2048;
-
 /// The matrices [rows, head_dim] of one head of one sequence as they are computed with: where they lie, or as
-/// copies in `room`, which a 16-bit dtype must have and others may.
+/// copies in `room`. A 16-bit dtype must have it; others may, for rows that are aliased where they lie (of 8
+/// or 16 heads of 64 side by side, say).
 template <class S, class T = Computed<S>>
 class Matrices {
  public:
@@ -146,9 +149,7 @@ class Matrices {
   Rows<E> at(E* tensor, int64_t parts, int64_t part) const {
     return place_.rows(tensor, parts, part, head_dim_);
   }
-  bool stays(int64_t stride) const {
-    return next_ == nullptr || stride * static_cast<int64_t>(sizeof(S)) % kAliasedStrideBytes != 0;
-  }
+  bool stays(int64_t stride) const { return next_ == nullptr || !is_aliased<S>(stride); }
   Rows<T> take() {
     const Rows<T> rows{next_, head_dim_};
     next_ += rows_ * head_dim_;
