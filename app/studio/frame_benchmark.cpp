@@ -20,6 +20,7 @@
 #include "app/studio/offscreen_parts.h"
 #include "engine/config/error.h"
 #include "engine/config/units.h"
+#include "engine/runtime/executor.h"
 
 namespace shardlens {
 namespace {
@@ -210,6 +211,7 @@ void benchmark_timeline(const Options& options) {
 }  // namespace
 
 void benchmark_frames(const Options& options) {
+  set_beside_a_window(true);  // what is timed is one's, only not seen
   if (!options.recording.empty()) return benchmark_timeline(options);
   const PixelSize size = options.size.value_or(kDefaultSize);
   const std::unique_ptr<Platform> platform = make_offscreen_platform(size);

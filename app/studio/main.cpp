@@ -15,6 +15,7 @@
 #include "engine/device/cpu/allocation.h"
 #include "engine/record/gallery.h"
 #include "engine/record/recording.h"
+#include "engine/runtime/executor.h"
 #include "engine/runtime/rank_team.h"
 #include "ui/platform/platform.h"
 #include "ui/studio.h"
@@ -27,6 +28,7 @@ constexpr PixelSize kWindowSize{1600, 960};
 void open_window(const Options& options) {
   const bool replays = !options.recording.empty();
   if (replays) Recording{recording_path(options.recording.string())};  // refused before a window opens
+  set_beside_a_window(true);
   const std::unique_ptr<Platform> platform =
       make_window_platform("Shardlens", options.size.value_or(kWindowSize));
   ui::Studio studio(options.settings, platform->fonts(), ui::default_state_path(),

@@ -21,6 +21,7 @@
 
 #include "engine/config/clock.h"
 #include "engine/config/error.h"
+#include "engine/runtime/executor.h"
 #include "ui/platform/platform.h"
 #include "ui/studio.h"
 
@@ -61,6 +62,7 @@ void start_once(const Options& options, double started_seconds) {
   mark(0);
   const PixelSize size = options.size.value_or(kSize);
   const bool window = has_display();
+  set_beside_a_window(true);
   const std::unique_ptr<Platform> platform =
       window ? make_window_platform("Shardlens", size, VerticalSync::off) : make_offscreen_platform(size);
   mark(1);

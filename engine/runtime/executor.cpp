@@ -5,20 +5,20 @@
 
 namespace shardlens {
 
-Executor::Executor(std::shared_ptr<const Plan> plan, Beside beside)
-    : team_(std::make_shared<RankTeam>(plan, beside, nullptr, world_of(*plan).take_seats(plan, nullptr))) {
+Executor::Executor(std::shared_ptr<const Plan> plan)
+    : team_(std::make_shared<RankTeam>(plan, nullptr, world_of(*plan).take_seats(plan, nullptr))) {
   team_->begin();
 }
 
 Executor::Executor(std::shared_ptr<const Plan> plan, const Executor& lender)
-    : team_(std::make_shared<RankTeam>(plan, lender.team_->beside(), lender.team_,
-                                       world_of(*plan).take_seats(plan, &lender.seats()))) {
+    : team_(
+          std::make_shared<RankTeam>(plan, lender.team_, world_of(*plan).take_seats(plan, &lender.seats()))) {
   team_->begin();
 }
 
 Executor::Executor(std::shared_ptr<const Plan> plan, std::unique_ptr<Seats> seats, const Executor* lender)
-    : team_(std::make_shared<RankTeam>(std::move(plan), Beside::Nothing,
-                                       lender != nullptr ? lender->team_ : nullptr, std::move(seats))) {
+    : team_(std::make_shared<RankTeam>(std::move(plan), lender != nullptr ? lender->team_ : nullptr,
+                                       std::move(seats))) {
   team_->begin();
 }
 

@@ -19,15 +19,15 @@ namespace shardlens {
 
 class RankTeam;
 
-/// What shares the machine with the ranks: beside a window they compute at the lowest priority, so that the
-/// picture never waits for them.
-enum class Beside { Nothing, AWindow };
+/// Whether this process has a window: then ranks that begin from now on compute at the lowest priority, so
+/// that the picture never waits for them.
+void set_beside_a_window(bool is);
 
 class Executor {
  public:
   /// Starts the rank threads, which allocate and feed their memory and then stand before step 0. Feeding
   /// errors surface in wait().
-  explicit Executor(std::shared_ptr<const Plan> plan, Beside beside = Beside::Nothing);
+  explicit Executor(std::shared_ptr<const Plan> plan);
   /// Runs another Program over the weights, keys and values in `lender`'s memory, which must hold them alike,
   /// stand idle while this one runs, and outlive it: a prompt and then token after token are two Programs
   /// over one model.

@@ -69,10 +69,9 @@ struct RankTeam::Elsewhere : SeatsListener {
   RankTeam& team_;
 };
 
-RankTeam::RankTeam(std::shared_ptr<const Plan> plan, Beside beside, std::shared_ptr<RankTeam> lender,
+RankTeam::RankTeam(std::shared_ptr<const Plan> plan, std::shared_ptr<RankTeam> lender,
                    std::unique_ptr<Seats> seats)
     : plan_(std::move(plan)),
-      beside_(beside),
       lender_(std::move(lender)),
       seats_(std::move(seats)),
       elsewhere_(std::make_unique<Elsewhere>(*this)) {

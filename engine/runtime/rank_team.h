@@ -46,8 +46,7 @@ namespace shardlens {
 class RankTeam : public std::enable_shared_from_this<RankTeam> {
  public:
   /// The ranks of `seats`, without threads; `lender` may be null.
-  RankTeam(std::shared_ptr<const Plan> plan, Beside beside, std::shared_ptr<RankTeam> lender,
-           std::unique_ptr<Seats> seats);
+  RankTeam(std::shared_ptr<const Plan> plan, std::shared_ptr<RankTeam> lender, std::unique_ptr<Seats> seats);
   ~RankTeam();
   void begin();  ///< starts the threads; before anything else
   /// Gives up what runs, and waits until the threads have ended: of a run that lost a rank for a moment, else
@@ -73,7 +72,6 @@ class RankTeam : public std::enable_shared_from_this<RankTeam> {
   size_t position() const;
   size_t steps() const { return plan_->program.steps.size(); }
   CommunicatorInfo communicator() const;
-  Beside beside() const { return beside_; }
   const Seats& seats() const { return *seats_; }
   const RankTrace& trace(int rank) const;
   std::vector<std::vector<StepEvent>> events(int ranks) const;
@@ -157,7 +155,6 @@ class RankTeam : public std::enable_shared_from_this<RankTeam> {
   size_t position_locked() const;
 
   std::shared_ptr<const Plan> plan_;
-  Beside beside_;
   std::shared_ptr<RankTeam> lender_;  ///< null: all memory is this one's own
   std::vector<bool> behind_lane_;     ///< [step]: it waits until the rank's lane is empty
   std::unique_ptr<Feed> feed_;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <utility>
 
@@ -33,6 +34,8 @@ bool is_input(const Tensor& tensor) {
   return tensor.kind == MemoryKind::Input && tensor.storage == kNoTensor;
 }
 
+std::atomic<bool> is_beside_a_window = false;
+
 // What the system knows of a thread's turn, as its call takes it; the C library has no name for it yet.
 struct Turn {
   uint32_t size = sizeof(Turn), policy = SCHED_OTHER;
@@ -57,6 +60,10 @@ void give_way_to_the_window() {
 }
 
 }  // namespace
+
+void set_beside_a_window(bool is) {
+  is_beside_a_window = is;
+}
 
 // Of a rank here: fetched, where that is needed, if somebody wants it.
 void RankTeam::show(Rank& rank, StepId step, const Tensor& tensor) const {
@@ -263,7 +270,7 @@ void RankTeam::rank_main(Rank& rank) {
   const Program& program = plan_->program;
   StepId at = -1;
   try {
-    if (beside_ == Beside::AWindow) give_way_to_the_window();
+    if (is_beside_a_window) give_way_to_the_window();
     const auto place = static_cast<size_t>(rank.replica * program.ranks() + rank.index);
     const int threads = program.settings.threads_per_rank;
     rank.device =

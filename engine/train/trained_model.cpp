@@ -69,7 +69,7 @@ void TrainedModel::write_windows(const WritingWish& wish, const std::function<bo
   sampling.seed = settings.seed;
   validate(sampling);
   std::vector<int32_t> ids = prompt_tokens(wish.prompt, tokenizer);
-  if (!generator) generator = std::make_unique<Generator>(settings, curve.options.beside);
+  if (!generator) generator = std::make_unique<Generator>(settings);
   generator->take_weights(trainer->executor(), curve.plan->program);
   const auto half = static_cast<size_t>(std::max<int64_t>(1, settings.seq / 2));
   for (bool more = true; more && written.tokens < wish.tokens; ++sampling.seed) {

@@ -88,7 +88,7 @@ Trainer::Trainer(TrainOptions options, std::shared_ptr<const BatchSource> traini
   for (const auto& rank : plan_->cost)
     for (const StepCost& cost : rank) flops_ += causal ? cost.causal_flops : cost.flops;
   flops_ *= options_.settings.dp;
-  executor_ = std::make_unique<Executor>(plan_, options_.beside);
+  executor_ = std::make_unique<Executor>(plan_);
   executor_->wait();
   if (options_.resume.empty()) return;
   load_optimizer_state(options_.resume, state, *executor_, plan_->program);
@@ -184,7 +184,7 @@ ValidationReport Trainer::validate() {
   if (!validation_executor_) {
     validation_plan_ = make_plan(plan_evaluation(options_.settings));
     check_runnable(*validation_plan_);
-    validation_executor_ = std::make_unique<Executor>(validation_plan_, options_.beside);
+    validation_executor_ = std::make_unique<Executor>(validation_plan_);
     validation_executor_->wait();
   }
   const double begin = now_seconds();

@@ -37,7 +37,6 @@ struct TrainOptions {
   std::string resume;               ///< the checkpoint to go on from; empty: from the beginning
   double first_loss_scale = LossScaler::kFirstScale;  ///< fp16 alone; a run that goes on has its own
   TrainText text;                                     ///< what a checkpoint says of the text
-  Beside beside = Beside::Nothing;
   std::optional<Fault> fault;  ///< planted in the Program on purpose; nothing else knows of it
 };
 

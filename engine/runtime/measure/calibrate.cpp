@@ -31,11 +31,11 @@ double quartile(std::vector<double> values) {
 // Runs a plan and returns, [rank][step], what each step took; of a collective, from when all ranks were
 // there.
 std::vector<std::vector<double>> step_seconds(const std::shared_ptr<const Plan>& plan, int repetitions,
-                                              Beside beside, const std::function<void()>& tell) {
+                                              const std::function<void()>& tell) {
   const size_t steps = plan->program.steps.size();
   const auto ranks = static_cast<size_t>(plan->program.ranks());
   std::vector<std::vector<std::vector<double>>> all(ranks, std::vector<std::vector<double>>(steps));
-  Executor executor(plan, beside);
+  Executor executor(plan);
   for (int repetition = -1; repetition < repetitions; ++repetition) {  // the first one warms up
     tell();
     executor.next_pass();
@@ -247,8 +247,7 @@ Hardware calibrate(const std::vector<Settings>& models, int repetitions, const M
         const double share = static_cast<double>(done++) / static_cast<double>(runs);
         const std::shared_ptr<const Plan> plan = make_plan(plan_program(settings));
         check_runnable(*plan);
-        const auto seconds =
-            step_seconds(plan, repetitions, measuring.beside, [&] { measuring.tell(doing, share); });
+        const auto seconds = step_seconds(plan, repetitions, [&] { measuring.tell(doing, share); });
         if (is_first) add_rates(*plan, seconds, products, bins);
         add_transfers(*plan, seconds, transfers);
       }

@@ -36,7 +36,6 @@ std::vector<int> degrees_with_cores();
 
 /// How a measurement goes on beside whoever asked for it.
 struct Measuring {
-  Beside beside = Beside::Nothing;
   /// Told often what is measured and what share of all is done; may throw to give the rest up. May be empty.
   std::function<void(const std::string& doing, double share)> progress;
 

@@ -54,7 +54,7 @@ class Runner {
   Runner(const Settings& settings, const Measuring& measuring)
       : plan_(make_plan(plan_program(settings))), measuring_(measuring) {
     check_runnable(*plan_);
-    executor_ = std::make_unique<Executor>(plan_, measuring.beside);
+    executor_ = std::make_unique<Executor>(plan_);
   }
 
   double step(const std::string& doing, double share) {

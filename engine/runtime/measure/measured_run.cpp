@@ -19,7 +19,7 @@ void run_pass(Executor& executor, const std::stop_token& stop) {
 MeasuredRun measure_run(const std::shared_ptr<const Plan>& plan,
                         std::vector<std::shared_ptr<StepObserver>> observers, const RunWish& wish) {
   check_runnable(*plan);
-  Executor executor(plan, wish.beside);
+  Executor executor(plan);
   executor.observe(std::move(observers));
   run_pass(executor, wish.stop);
   executor.observe({});
@@ -45,7 +45,7 @@ MeasuredRun measure_run(const std::shared_ptr<const Plan>& plan,
 void observe_run(const std::shared_ptr<const Plan>& plan,
                  std::vector<std::shared_ptr<StepObserver>> observers, const RunWish& wish) {
   check_runnable(*plan);
-  Executor executor(plan, wish.beside);
+  Executor executor(plan);
   executor.observe(std::move(observers));
   run_pass(executor, wish.stop);
 }

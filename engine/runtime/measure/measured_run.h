@@ -13,8 +13,7 @@ namespace shardlens {
 
 /// How a plan is measured.
 struct RunWish {
-  int passes = 3;  ///< after the first
-  Beside beside = Beside::Nothing;
+  int passes = 3;             ///< after the first
   std::stop_token stop = {};  ///< gives the run up, which then throws a Cancelled Error
 };
 

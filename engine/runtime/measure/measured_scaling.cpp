@@ -68,7 +68,7 @@ Ran run(const Settings& settings, int repetitions, const Measuring& measuring, c
         double share) {
   const std::shared_ptr<const Plan> plan = make_plan(plan_program(settings));
   check_runnable(*plan);
-  Executor executor(plan, measuring.beside);
+  Executor executor(plan);
   Ran ran{std::numeric_limits<double>::max(), all_flops(*plan)};
   const auto begin = std::chrono::steady_clock::now();
   for (int repetition = -1; repetition < repetitions; ++repetition) {  // the first one warms up

@@ -67,7 +67,7 @@ class Comparison::Worker {
     now_.activity = activity;
     publish();
   }
-  RunWish run_wish() const { return {.passes = 3, .beside = Beside::AWindow, .stop = token_}; }
+  RunWish run_wish() const { return {.passes = 3, .stop = token_}; }
 
   // shared with callers
   Mailbox<ComparisonCommand, ComparisonSnapshot> mail_;

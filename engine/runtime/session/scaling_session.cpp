@@ -183,20 +183,20 @@ class ScalingSession::Worker {
     });
   }
 
-  /// At the lowest priority, told about in the snapshot, and stopped at once.
+  /// Told about in the snapshot, and stopped at once.
   Measuring measuring(const std::string& what) {
-    return {Beside::AWindow, [this, what](const std::string& doing, double share) {
-              const std::string activity = what + ": " + doing;
-              {
-                const std::lock_guard lock(mutex_);
-                if (stop_) throw Error(ErrorKind::Cancelled, why_);
-                if (now_.activity == activity && now_.share == share) return;
-              }
-              change([&](ScalingSnapshot& now) {
-                now.activity = activity;
-                now.share = share;
-              });
-            }};
+    return {[this, what](const std::string& doing, double share) {
+      const std::string activity = what + ": " + doing;
+      {
+        const std::lock_guard lock(mutex_);
+        if (stop_) throw Error(ErrorKind::Cancelled, why_);
+        if (now_.activity == activity && now_.share == share) return;
+      }
+      change([&](ScalingSnapshot& now) {
+        now.activity = activity;
+        now.share = share;
+      });
+    }};
   }
 
   void run_study(const Settings& settings) {

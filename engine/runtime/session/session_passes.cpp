@@ -125,7 +125,7 @@ void Session::Worker::set_settings(const Settings& settings) {
 
 void Session::Worker::ensure_executor() {
   if (executor_) return;
-  executor_ = std::make_unique<Executor>(now_.plan, Beside::AWindow);
+  executor_ = std::make_unique<Executor>(now_.plan);
   now_.failure.reset();
 }
 
@@ -183,7 +183,7 @@ void Session::Worker::queue_losses() {
 // A first pass reads the loss and warms up, a second one is timed.
 void Session::Worker::begin_loss(LossForm form) {
   loss_plan_ = make_plan(plan_program(with_loss(now_.settings, form)));
-  loss_executor_ = std::make_unique<Executor>(loss_plan_, Beside::AWindow);
+  loss_executor_ = std::make_unique<Executor>(loss_plan_);
   loss_reader_ = std::make_shared<LossReader>();
   loss_executor_->observe({loss_reader_});
   loss_timed_ = false;
@@ -272,7 +272,7 @@ void Session::Worker::begin_pass() {
     case Pass::Serial:
       serial_ = nullptr;
       serial_in_progress_ = std::make_shared<SerialReference>();
-      serial_executor_ = std::make_unique<Executor>(make_plan(plan_serial(now_.settings)), Beside::AWindow);
+      serial_executor_ = std::make_unique<Executor>(make_plan(plan_serial(now_.settings)));
       serial_executor_->observe({serial_in_progress_});
       serial_executor_->start(serial_executor_->steps());
       break;

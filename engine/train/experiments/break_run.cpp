@@ -47,7 +47,6 @@ TrainOptions training(const BreakRequest& request, std::optional<Fault> fault) {
   options.schedule = {request.learning_rate, request.learning_rate, std::min(kWarmup, request.steps),
                       request.steps, Decay::Constant};
   options.steps = request.steps;
-  options.beside = request.beside;
   options.fault = fault;
   return options;
 }
@@ -75,12 +74,12 @@ BreakRun::BreakRun(const BreakRequest& request, std::shared_ptr<const BatchSourc
   report_.plan = make_plan(plan_broken(settings, request.fault));
   check_runnable(*report_.plan);
   refuse_if_crowded(*sound_plan_, trains ? 3 : 2);
-  reference_ = std::make_unique<Executor>(sound_plan_, request.beside);
+  reference_ = std::make_unique<Executor>(sound_plan_);
   if (trains) {
     sound_ = std::make_unique<Trainer>(training(request, std::nullopt), batches, nullptr);
     broken_ = std::make_unique<Trainer>(training(request, request.fault), batches, nullptr);
   } else {
-    one_pass_ = std::make_unique<Executor>(report_.plan, request.beside);
+    one_pass_ = std::make_unique<Executor>(report_.plan);
   }
   reference_->wait();
 }

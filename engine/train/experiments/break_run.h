@@ -16,7 +16,6 @@ struct BreakRequest {
   Fault fault = Fault::SkipF;
   int64_t steps = 50;
   double learning_rate = 1e-3;  ///< after a warm-up of five steps; not decayed
-  Beside beside = Beside::Nothing;
 };
 
 class BreakRun {

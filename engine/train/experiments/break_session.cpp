@@ -164,8 +164,7 @@ void BreakSession::Worker::start(const break_command::Start& wish) {
     const TrainData data = open_built_in_text(wish.settings.model);
     batches = make_batches(data.train, *data.tokenizer, wish.settings, wish.settings.seed);
   }
-  BreakRequest request{wish.settings, wish.fault, wish.steps};
-  request.beside = Beside::AWindow;
+  const BreakRequest request{wish.settings, wish.fault, wish.steps};
   run_ = std::make_unique<BreakRun>(request, batches, kBuiltInText);
   now_.report = std::make_shared<const BreakReport>(run_->report());
   now_.state = BreakState::Running;

@@ -31,10 +31,10 @@ Settings one_text(Settings settings) {
 
 }  // namespace
 
-Generator::Generator(Settings settings, Beside beside) : settings_(one_text(std::move(settings))) {
+Generator::Generator(Settings settings) : settings_(one_text(std::move(settings))) {
   check_runnable(*plan_of(std::min(kLongestPass, capacity())));
   one_token_.plan = plan_of(1);
-  one_token_.executor = std::make_unique<Executor>(one_token_.plan, beside);
+  one_token_.executor = std::make_unique<Executor>(one_token_.plan);
   one_token_.executor->wait();
 }
 

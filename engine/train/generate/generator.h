@@ -19,7 +19,7 @@ class Generator {
   /// A text ends where the model's positions do. To slide on, every token kept would have to move to another
   /// position and all keys and values be computed again, for each token: whoever wants that begins a new text
   /// from the end of the old one.
-  explicit Generator(Settings settings, Beside beside = Beside::Nothing);
+  explicit Generator(Settings settings);
 
   /// Appends tokens and returns the logits of the one that follows, [vocab]; the next call writes its own
   /// there. Throws a request Error when the text grows longer than capacity() or a token is not the model's.

@@ -1,6 +1,7 @@
 #include "engine/runtime/executor.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <atomic>
 #include <chrono>
@@ -87,6 +88,38 @@ class Counter : public StepObserver {
   }
   std::atomic<int> shown{0};
 };
+
+// The lowest turn that a rank's thread had.
+class Turns : public StepObserver {
+ public:
+  void on_tensor(int, StepId, const Tensor&, const void*) override {
+    const int nice = getpriority(PRIO_PROCESS, 0);
+    const std::lock_guard lock(mutex_);
+    lowest_ = std::max(lowest_, nice);
+  }
+  int lowest() const { return lowest_; }
+
+ private:
+  std::mutex mutex_;
+  int lowest_ = -20;
+};
+
+TEST(Executor, RanksGiveWayToAWindowAndToNothingElse) {
+  const auto lowest_turn = [] {
+    const auto turns = std::make_shared<Turns>();
+    Executor executor(make_plan(small_layer(2)));
+    executor.observe({turns});
+    executor.start(executor.steps());
+    executor.wait();
+    return turns->lowest();
+  };
+  const int own = getpriority(PRIO_PROCESS, 0);
+  EXPECT_EQ(lowest_turn(), own);
+  set_beside_a_window(true);
+  EXPECT_EQ(lowest_turn(), 19);
+  set_beside_a_window(false);
+  EXPECT_EQ(lowest_turn(), own);
+}
 
 TEST(Executor, MeasuredHighWaterEqualsThePlanByKind) {
   for (const char* split : {"megatron", "reversed", "replicated"}) {
