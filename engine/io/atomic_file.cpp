@@ -42,6 +42,24 @@ std::string handle_of(int file) {
   return fmt::format("/proc/self/fd/{}", file);
 }
 
+// The system's words, and what would help.
+std::string reason_and_remedy(int reason) {
+  const std::string words = std::strerror(reason);
+  switch (reason) {
+    case ENOSPC:
+    case EDQUOT:
+      return words + "; make room there, or name a place on another disk";
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return words + "; name a folder that you may write to";
+    case ENOENT:
+      return words + "; name a folder that is there";
+    default:
+      return words;
+  }
+}
+
 // A file without a name, of which a kill leaves nothing; -1 where the file system has none.
 int open_nameless(const std::string& folder) {
   const int file = open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
@@ -63,7 +81,7 @@ AtomicFile::AtomicFile(const std::string& name)
   file_ = open_nameless(folder_of(path));
   named_ = file_ < 0;
   if (named_) file_ = open(temporary_path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (file_ < 0) throw request_error(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+  if (file_ < 0) throw request_error(fmt::format("cannot write {}: {}", path, reason_and_remedy(errno)));
 }
 
 AtomicFile::~AtomicFile() {
@@ -73,7 +91,7 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::fail(const char* what) const {
-  throw run_error(fmt::format("cannot {} {}: {}", what, path_, std::strerror(errno)));
+  throw run_error(fmt::format("cannot {} {}: {}", what, path_, reason_and_remedy(errno)));
 }
 
 void AtomicFile::write(const void* data, size_t bytes) {

@@ -3,14 +3,11 @@
 
 #include <fmt/format.h>
 #include <png.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <system_error>
 
 #include "engine/config/error.h"
+#include "engine/io/atomic_file.h"
 
 namespace shardlens {
 
@@ -38,22 +35,9 @@ std::vector<std::uint8_t> encode_png(const Image& image) {
 
 void write_png(const Image& image, const std::filesystem::path& path) {
   const std::vector<std::uint8_t> encoded = encode_png(image);
-  std::filesystem::path temporary = path;
-  temporary += fmt::format(".{}.part", getpid());
-  std::ofstream file(temporary, std::ios::binary);
-  file.write(reinterpret_cast<const char*>(encoded.data()), static_cast<std::streamsize>(encoded.size()));
-  file.close();
-  std::error_code fault;
-  if (file) {
-    std::filesystem::rename(temporary, path, fault);
-    if (!fault) return;
-  } else {
-    fault = std::error_code(errno, std::generic_category());
-  }
-  std::error_code ignored;
-  std::filesystem::remove(temporary, ignored);
-  throw request_error(fmt::format("cannot write {}: {}; choose an existing folder you may write to",
-                                  path.string(), fault.message()));
+  AtomicFile file(path.string());
+  file.write(encoded.data(), encoded.size());
+  file.commit();
 }
 
 Image read_png(const std::filesystem::path& path) {
