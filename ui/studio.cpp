@@ -363,6 +363,9 @@ void Studio::frame() {
     if (message_.empty()) view_.replay.notes_open = false;
     message_ = {};
   }
+  const ImVec2 mouse = ImGui::GetIO().MousePos;
+  if (!view_.picture.empty())
+    ImGui::GetIO().MousePos = {-FLT_MAX, -FLT_MAX};  // what it is over explains itself
   handle_keys(now);
   draw_palette(now);
   draw_sheet(now);
@@ -421,6 +424,7 @@ void Studio::frame() {
   for (size_t i = 0; i < std::size(wishes); ++i) {
     if (granted[i]) *wishes[i] = false;
   }
+  ImGui::GetIO().MousePos = mouse;
   heatmaps_.end_frame();
   send_commands();
   if (seconds_since(last_remembered_) > kRememberEverySeconds) remember();
@@ -441,7 +445,7 @@ void Studio::write_picture(Platform& platform) {
     write_png(platform.read_pixels(), path);
     view_.said = {"Written:", {path}};
   } catch (const std::exception& error) {
-    view_.said = {error.what()};
+    view_.said = failed_export(error);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <imgui.h>
 
+#include <exception>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -37,6 +38,9 @@ const UiCommand& find_command(std::string_view id);
 
 /// Brings a tab to the front.
 void show_tab(const Context& context, Tab tab);
+
+/// What is said of an export that failed.
+Said failed_export(const std::exception& error);
 
 /// "Shift+→", "Ctrl+P", "?": as it is printed on screen.
 std::string key_text(ImGuiKeyChord key);

@@ -12,7 +12,9 @@ namespace shardlens::ui {
 namespace {
 
 std::filesystem::path free_name(const std::string& what, const std::string& ending) {
-  const std::filesystem::path folder = std::filesystem::current_path();
+  std::error_code gone;
+  const std::filesystem::path folder = std::filesystem::current_path(gone);
+  if (gone) throw run_error("the folder the studio was started in is gone");
   for (int number = 1;; ++number) {
     std::filesystem::path path = folder / fmt::format("shardlens-{}-{}{}", what, number, ending);
     if (!std::filesystem::exists(path)) return path;
@@ -24,7 +26,7 @@ void write_as(const Context& context, const std::string& what, const std::string
   try {
     write(free_name(what, ending));
   } catch (const std::exception& error) {
-    context.view.said = {error.what()};
+    context.view.said = failed_export(error);
   }
 }
 
@@ -43,6 +45,11 @@ void export_window(const Context& context) {
 }
 
 }  // namespace
+
+Said failed_export(const std::exception& error) {
+  return {fmt::format("{}. Exports are written where the studio was started: start it in another folder.",
+                      error.what())};
+}
 
 void add_figure_commands(std::vector<UiCommand>& table) {
   const auto add = adder(table, CommandGroup::View);
