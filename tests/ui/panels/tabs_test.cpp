@@ -47,6 +47,27 @@ TEST(MemoryTab, DeviceModelAndColumnAreChosenByClicks) {
   EXPECT_EQ(memory.tp, 4);
 }
 
+TEST(MemoryTab, TheWallFollowsTheChosenModel) {
+  StudioHarness harness;
+  open(harness, Tab::Memory);
+  const double papers = static_cast<double>(parameter_count(model_preset("megatron-8.3b")));
+  EXPECT_EQ(harness.view().memory.parameters, papers) << "a layer so small is no wall";
+  const auto parameters_of = [&](const char* preset) {
+    Settings settings = harness.snapshot().settings;
+    settings.model = model_preset(preset);
+    settings.block = Block::Mlp;
+    harness.studio().session().send(command::SetSettings{settings});
+    harness.wait_until_at_rest();
+    return harness.view().memory.parameters;
+  };
+  const Model& medium = model_preset("gpt2-medium");
+  EXPECT_EQ(parameters_of("gpt2-medium"), static_cast<double>(parameter_count(medium)));
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Memory/marks/4.2 B"); });
+  EXPECT_EQ(harness.view().memory.parameters,
+            static_cast<double>(parameter_count(model_preset("megatron-4.2b"))))
+      << "until another is looked at here";
+}
+
 TEST(MemoryTab, TheSliderStopsAtAMarkThatIsNear) {
   StudioHarness harness;
   open(harness, Tab::Memory);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/config/hardware.h"
+#include "engine/config/presets.h"
 #include "ui/panels/memory/memory_pages.h"
 #include "ui/panels/parts.h"
 #include "ui/widgets/axis.h"
@@ -212,9 +213,23 @@ float draw_model_list(const Context& context, const Wall& wall, ImVec2 at, float
   return y - at.y;
 }
 
+/// The wall begins with the paper's largest model, before which one device is not enough. A model chosen in
+/// Setup is looked at here too, unless it is so small that the slider does not reach it.
+void look_at_chosen_model(const Context& context) {
+  MemoryView& view = context.view.memory;
+  const Model& chosen = context.wanted().model;
+  if (chosen == view.model) return;
+  view.model = chosen;
+  const auto parameters = static_cast<double>(parameter_count(chosen));
+  if (parameters < kSmallestModel || parameters > kLargestModel) return;
+  view.parameters = parameters;
+  view.tp = 0;
+}
+
 }  // namespace
 
 void draw_memory_wall(const Context& context) {
+  look_at_chosen_model(context);
   page_head(context, "The memory wall",
             "Mixed-precision Adam keeps 16 bytes for every parameter through the whole run. Each column is "
             "one rank.",
