@@ -13,6 +13,7 @@
 #include "ui/commands/command_button.h"
 #include "ui/commands/commands.h"
 #include "ui/panels/parts.h"
+#include "ui/panels/recordings/replay_parts.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 
@@ -175,9 +176,10 @@ void draw_gallery(const Context& c, const Type& type) {
 }
 
 void draw_recent(const Context& c, const Type& type) {
-  section(c, type, "Recent", c.view.recent.empty() ? "recordings you open are listed here" : "");
+  const std::vector<std::string>& recent = recent_there(c);
+  section(c, type, "Recent", recent.empty() ? "recordings you open are listed here" : "");
   std::vector<Card> cards;
-  for (const std::string& path : c.view.recent) {
+  for (const std::string& path : recent) {
     const std::filesystem::path file(path);
     cards.push_back({fmt::format("recent:{}", cards.size()),
                      ICON_FA_FILE,
@@ -186,7 +188,7 @@ void draw_recent(const Context& c, const Type& type) {
                      {}});
   }
   const int clicked = draw_cards(c, type, cards);
-  if (clicked >= 0) c.send(replay_command::Open{c.view.recent[static_cast<size_t>(clicked)]});
+  if (clicked >= 0) c.send(replay_command::Open{recent[static_cast<size_t>(clicked)]});
   if (draw_button(c, "start:open", "Open a recording …", ButtonLook::Plain, true,
                   "A .shardlens file; one can also be dropped on the window"))
     find_command("replay.open").run(c);

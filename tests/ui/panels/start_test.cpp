@@ -110,5 +110,30 @@ TEST_F(StartPage, WhatWasOpenedLastIsListedFirstAndRemembered) {
   EXPECT_EQ(harness.studio().replay().snapshot()->recording->path, second.string());
 }
 
+TEST_F(StartPage, ARecordingWhoseFileIsGoneIsNotListedUntilItIsBack) {
+  const fs::path there = folder_ / "there.shardlens", lost = folder_ / "lost.shardlens";
+  fs::copy_file(gallery_file("loss-fused"), there);
+  StudioHarness harness;
+  const auto lists = [&](const char* card) {
+    bool found = false;
+    harness.view().tab = Tab::Stage;
+    harness.view().focus_tab = true;
+    harness.draw_frames(4);
+    open(harness);
+    harness.perform([&](ImGuiTestContext& person) {
+      person.SetRef(person.WindowInfo("//Start/start page").ID);
+      found = person.ItemExists(card);
+    });
+    return found;
+  };
+  harness.view().recent = {lost.string(), there.string()};
+  EXPECT_TRUE(lists("recent:0"));
+  EXPECT_FALSE(lists("recent:1"));
+  click(harness, "recent:0");
+  EXPECT_EQ(harness.studio().replay().snapshot()->recording->path, there.string());
+  fs::copy_file(there, lost);
+  EXPECT_TRUE(lists("recent:1"));
+}
+
 }  // namespace
 }  // namespace shardlens::ui

@@ -63,10 +63,11 @@ void draw_choices(const Context& context, bool is_b) {
     const std::string& open = context.replay.recording->path;
     if (ImGui::MenuItem(("Open now: " + recording_title(open) + "##open").c_str())) choose(view, is_b, open);
   }
-  if (!context.view.recent.empty()) {
+  const std::vector<std::string>& recent = recent_there(context);
+  if (!recent.empty()) {
     ImGui::SeparatorText("Opened last");
-    for (size_t i = 0; i < context.view.recent.size(); ++i) {
-      const std::string& path = context.view.recent[i];
+    for (size_t i = 0; i < recent.size(); ++i) {
+      const std::string& path = recent[i];
       if (ImGui::MenuItem(fmt::format("{}##recent {}", file_name(path), i).c_str())) choose(view, is_b, path);
       if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", path.c_str());
     }

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
+#include <iterator>
 
 #include "ui/commands/commands.h"
 #include "ui/widgets/format.h"
@@ -103,6 +105,18 @@ std::string age_text(const ReplaySnapshot& replay, double now_seconds) {
                            : age < 100 ? fmt::format("{:.0f} s", age)
                                        : moment_text(age);
   return replay.writer == WriterState::Silent ? "stands still: " + text : text + " ago";
+}
+
+const std::vector<std::string>& recent_there(const Context& context) {
+  static std::vector<std::string> recent, there;
+  if (!ImGui::IsWindowAppearing() && recent == context.view.recent) return there;
+  recent = context.view.recent;
+  there.clear();
+  std::copy_if(recent.begin(), recent.end(), std::back_inserter(there), [](const std::string& path) {
+    std::error_code unknown;
+    return std::filesystem::exists(path, unknown);
+  });
+  return there;
 }
 
 std::string file_name(const std::string& path) {

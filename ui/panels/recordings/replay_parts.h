@@ -43,6 +43,10 @@ inline constexpr const char* kLongestAge = "stands still: 00:00 min";
 /// changes nothing, so it is answered by what would.
 void explain_fixed(const Context& context, ImVec2 min, ImVec2 max);
 
+/// The recordings opened last whose files are there, as was seen when the present window came up. The others
+/// stay remembered: a disk that is not mounted brings them back with it.
+const std::vector<std::string>& recent_there(const Context& context);
+
 /// The file without its folder.
 std::string file_name(const std::string& path);
 
