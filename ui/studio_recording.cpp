@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "engine/config/counted.h"
+#include "engine/config/presets.h"
 #include "engine/config/units.h"
 #include "engine/record/gallery.h"
 #include "ui/sections.h"
@@ -135,6 +136,41 @@ void Studio::follow_newest(double end_seconds) {
 
 void Studio::open_recording(const std::string& path) {
   replay_.send(replay_command::Open{path});
+  last_change_ = Clock::now();
+}
+
+void Studio::open_dropped(const std::string& path) {
+  const std::filesystem::path dropped(path);
+  std::error_code unknown;
+  const bool is_folder = std::filesystem::is_directory(dropped, unknown);
+  const std::filesystem::path folder = is_folder ? dropped : dropped.parent_path();
+  const bool may_be_model = is_folder || dropped.extension() == ".safetensors";
+  if (may_be_model && std::filesystem::exists(folder / "config.json", unknown)) return take_model(folder);
+  if (is_folder) {
+    view_.replay.chosen_for = ChosenFor::Replay;
+    view_.close_covers();
+    view_.replay.choosing = true;
+  }
+  open_recording(path);
+}
+
+/// The sizes and the weights of a model's folder, such as a checkpoint's, in place of those of Setup.
+void Studio::take_model(const std::filesystem::path& folder) {
+  if (replayed_->is_open()) {
+    message_ = {"A model goes to Setup, which shows what was recorded: close the recording (Ctrl+W) first."};
+    return;
+  }
+  try {
+    Settings changed = context().wanted();
+    changed.model = find_model(folder.string());
+    changed.weights_path = weights_of_model(folder.string());
+    changed.layer = 0;
+    changed.seq = std::min(changed.seq, changed.model.positions);
+    context().want(changed);
+    message_ = {};
+  } catch (const std::exception& error) {
+    message_ = {error.what()};
+  }
   last_change_ = Clock::now();
 }
 

@@ -204,14 +204,11 @@ Settings to_settings(const CommonOptions& o) {
   settings.layer = o.layer.value_or(0);
   settings.operands = parse_operands(o.operands);
   settings.input = parse_input(o.input);
-  settings.weights_path = o.weights;
+  settings.weights_path = o.weights.empty() ? weights_of_model(o.model) : o.weights;
   settings.hardware = o.hardware;
   settings.threads_per_rank = o.threads_per_rank;
   settings.delays = parse_delays(o.delays);
   settings.timeout_seconds = o.timeout_seconds;
-  // A model folder brings its weights along.
-  const std::filesystem::path in_folder = std::filesystem::path(o.model) / "model.safetensors";
-  if (o.weights.empty() && std::filesystem::exists(in_folder)) settings.weights_path = in_folder.string();
   return settings;
 }
 

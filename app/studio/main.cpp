@@ -39,7 +39,7 @@ void open_window(const Options& options) {
   double wait_seconds = 0;
   while (!platform->should_close()) {
     platform->begin_frame(wait_seconds);
-    for (const std::string& file : platform->take_dropped_files()) studio.open_recording(file);
+    for (const std::string& file : platform->take_dropped_files()) studio.open_dropped(file);
     studio.frame();
     if (step_wanted && studio.snapshot().plan) {
       select_wanted(options, studio.snapshot().plan->program, studio.view());

@@ -208,6 +208,7 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
     model = "gpt2-medium";  // its 16 heads divide by 8
   settings.tp = tp.value_or(options.frame_benchmark ? 8 : 4);
   settings.model = find_model(model);
+  settings.weights_path = weights_of_model(model);
   if (kv_heads != 0) settings.model.kv_heads = kv_heads == settings.model.heads ? 0 : kv_heads;
   settings.heads_policy = parse_heads_policy(heads_policy);
   settings.split = find_split(split);

@@ -133,6 +133,11 @@ Model find_model(const std::string& name_or_folder) {
   return folder ? read_hugging_face(name_or_folder) : model_preset(name_or_folder);
 }
 
+std::string weights_of_model(const std::string& name_or_folder) {
+  const std::filesystem::path weights = std::filesystem::path(name_or_folder) / "model.safetensors";
+  return std::filesystem::exists(weights) ? weights.string() : std::string();
+}
+
 int64_t layer_parameter_count(const Model& model) {
   const int64_t h = model.hidden, f = model.ffn;
   const int64_t qkv = h + 2 * model.key_heads() * model.head_dim();

@@ -164,5 +164,12 @@ TEST_F(ModelFolder, RefusesWithTheReason) {
   EXPECT_THAT(error_of(), HasSubstr("\"relu\" is not supported"));
 }
 
+TEST_F(ModelFolder, BringsItsWeightsAlong) {
+  EXPECT_EQ(weights_of_model(folder_.string()), "");
+  std::ofstream(folder_ / "model.safetensors") << "weights";
+  EXPECT_EQ(weights_of_model(folder_.string()), folder_ / "model.safetensors");
+  EXPECT_EQ(weights_of_model("gpt2"), "");
+}
+
 }  // namespace
 }  // namespace shardlens

@@ -1,0 +1,71 @@
+// What is dropped on the window: a model goes to Setup, a folder is looked into, anything else is opened.
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/ui/studio_harness.h"
+
+namespace shardlens::ui {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kTimeoutSeconds = 60;
+
+class Dropped : public ::testing::Test {
+ protected:
+  Dropped() : folder_(fs::path(::testing::TempDir()) / ("shardlens_dropped_" + std::to_string(getpid()))) {
+    fs::create_directories(folder_ / "model");
+    std::ofstream(folder_ / "model" / "config.json")
+        << R"({"model_type": "gpt2", "n_layer": 2, "n_embd": 48, "n_head": 4, "vocab_size": 64,)"
+        << R"( "n_positions": 8})";
+  }
+  ~Dropped() override { fs::remove_all(folder_); }
+
+  void drop(const fs::path& path) {
+    harness_.wait_until_at_rest();
+    harness_.studio().open_dropped(path.string());
+    harness_.studio().replay().wait_until_idle(kTimeoutSeconds);
+    harness_.draw_frames(3);
+    harness_.wait_until_at_rest();
+  }
+
+  fs::path folder_;
+  StudioHarness harness_;
+};
+
+TEST_F(Dropped, AModelBecomesSetups) {
+  drop(folder_ / "model");
+  const Settings& settings = harness_.snapshot().settings;
+  EXPECT_EQ(settings.model.title, "model");
+  EXPECT_EQ(settings.model.hidden, 48);
+  EXPECT_EQ(settings.seq, 8) << "as long as its positions";
+  EXPECT_EQ(settings.weights_path, "");
+  EXPECT_EQ(harness_.snapshot().state, RunState::Done) << harness_.snapshot().message;
+}
+
+TEST_F(Dropped, WeightsAreTakenWithTheModelTheyAreOf) {
+  const fs::path weights = folder_ / "model" / "model.safetensors";
+  std::ofstream(weights) << "none that can be read, which the run says";
+  drop(weights);
+  EXPECT_EQ(harness_.snapshot().settings.model.hidden, 48);
+  EXPECT_EQ(harness_.snapshot().settings.weights_path, weights);
+}
+
+TEST_F(Dropped, AnyOtherFolderIsLookedInto) {
+  drop(folder_);
+  EXPECT_TRUE(harness_.view().replay.choosing);
+  EXPECT_EQ(harness_.studio().replay().snapshot()->list->folder, folder_);
+}
+
+TEST_F(Dropped, AModelThatCannotBeReadChangesNothing) {
+  const Settings before = harness_.snapshot().settings;
+  std::ofstream(folder_ / "model" / "config.json") << "{}";
+  drop(folder_ / "model");
+  EXPECT_EQ(harness_.snapshot().settings, before);
+}
+
+}  // namespace
+}  // namespace shardlens::ui
