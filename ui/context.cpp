@@ -1,6 +1,8 @@
 // What panels ask for, and the one selection that Stage, Inspector and Timeline share.
 #include "ui/context.h"
 
+#include <imgui.h>
+
 #include "ui/veil.h"
 
 namespace shardlens::ui {
@@ -41,6 +43,20 @@ void Context::want(const Settings& settings) const {
   if (replay.is_open()) return;  // what is recorded is not changed
   if (settings == wanted() && !has_stopped(snapshot))
     return;  // a click on what is chosen already runs nothing
+  const ImGuiIO& io = ImGui::GetIO();
+  if (settings != wanted()) view.changes.changed(wanted(), io.MouseDown[0] ? io.MouseClickedTime[0] : 0);
+  ask_for(settings);
+}
+
+void Context::undo() const {
+  ask_for(view.changes.undo(wanted()));
+}
+
+void Context::redo() const {
+  ask_for(view.changes.redo(wanted()));
+}
+
+void Context::ask_for(const Settings& settings) const {
   view.wanted.sent(snapshot, settings);
   send(command::SetSettings{settings});
 }

@@ -20,6 +20,7 @@
 #include "engine/train/experiments/break_snapshot.h"
 #include "engine/train/experiments/diff_session.h"
 #include "engine/train/train_snapshot.h"
+#include "ui/settings_history.h"
 #include "ui/theme/theme.h"
 #include "ui/train_choices.h"
 #include "ui/widgets/sort_order.h"
@@ -266,6 +267,7 @@ struct ViewState {
   Said said;                      ///< the frame shows it until it is clicked away
   std::filesystem::path picture;  ///< what the window shows is to be written there; empty: nowhere
   Wanted wanted;                  ///< changes of the settings that no snapshot carries yet
+  SettingsHistory changes;        ///< of the settings, by hand
 
   /// Palette or sheet lies over everything: what is beneath says nothing about the mouse.
   bool covered() const { return palette_open || sheet_open || replay.choosing; }
@@ -335,8 +337,11 @@ struct Context {
   /// The settings as they are wanted now: read these, change a copy, and want() it.
   const Settings& wanted() const { return view.wanted.settings(snapshot); }
   void want(const Settings& settings) const;
+  void undo() const;  ///< wants what was wanted before the last change
+  void redo() const;
 
  private:
+  void ask_for(const Settings& settings) const;
   Context looking_at(const Snapshot& other, const Snapshot* other_beside, ViewState& other_view,
                      const Theme& other_theme) const {
     return {other,       recorded,      train,         breaks,         scaling,

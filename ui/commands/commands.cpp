@@ -45,6 +45,11 @@ bool degree_is_possible(const Context& context, int tp) {
   return std::find(possible.begin(), possible.end(), tp) != possible.end();
 }
 
+/// And not a text, whose own changes Ctrl+Z takes back.
+bool changes_settings(const Context& context) {
+  return context.view.palette_open || !ImGui::GetIO().WantTextInput;
+}
+
 bool is_running(const Context& context) {
   return context.snapshot.state == RunState::Running || context.snapshot.state == RunState::Planning;
 }
@@ -265,6 +270,16 @@ void add_settings_commands(std::vector<UiCommand>& table) {
          .run = [tp](const Context& context) { set_degree(context, tp); },
          .enabled = [tp](const Context& context) { return degree_is_possible(context, tp); }});
   }
+  const auto add = adder(table, CommandGroup::Settings);
+  add(
+      "settings.undo", "Undo", "Take the last change of the settings back", {ImGuiMod_Ctrl | ImGuiKey_Z},
+      [](const Context& c) { c.undo(); },
+      [](const Context& c) { return changes_settings(c) && c.view.changes.can_undo(); });
+  add(
+      "settings.redo", "Redo", "Make the change that was taken back again",
+      {ImGuiMod_Ctrl | ImGuiKey_Y, ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_Z},
+      [](const Context& c) { c.redo(); },
+      [](const Context& c) { return changes_settings(c) && c.view.changes.can_redo(); });
   for (const std::string& name : split_names()) {
     table.push_back({.id = "settings.split." + name,
                      .title = "Split: " + name,
