@@ -365,7 +365,7 @@ void Studio::frame() {
   }
   const ImVec2 mouse = ImGui::GetIO().MousePos;
   if (!view_.picture.empty())
-    ImGui::GetIO().MousePos = {-FLT_MAX, -FLT_MAX};  // what it is over explains itself
+    ImGui::GetIO().MousePos = {-FLT_MAX, -FLT_MAX};  // what it lies over explains itself
   handle_keys(now);
   draw_palette(now);
   draw_sheet(now);

@@ -12,6 +12,7 @@
 #include "engine/config/splits.h"
 #include "engine/config/validate.h"
 #include "ui/commands/command_table.h"
+#include "ui/commands/keys_of_controls.h"
 #include "ui/commands/walk.h"
 #include "ui/faults.h"
 #include "ui/late.h"
@@ -188,6 +189,10 @@ void add_view_commands(std::vector<UiCommand>& table) {
       [](const Context& c) { c.view.toggle_cover(c.view.palette_open); });
   add("view.sheet", "Shortcut sheet", "All keys at a glance", {ImGuiMod_Shift | ImGuiKey_Slash, ImGuiKey_F1},
       [](const Context& c) { c.view.toggle_cover(c.view.sheet_open); });
+  add("view.controls", "Go through the controls",
+      "Tab goes from one to the next, of Setup where the Stage is in front; Enter presses it, arrows "
+      "choose in a list, Esc ends that",
+      {ImGuiKey_Tab}, take_keys_to_controls);
   add("view.fit", "Fit", "Fit the Stage's rows and the timeline's run into their panels", {ImGuiKey_F},
       [](const Context& c) {
         c.view.fit_stage = true;
@@ -411,6 +416,7 @@ std::string title_with_key(const UiCommand& command) {
 
 void handle_keys(const Context& context) {
   ViewState& view = context.view;
+  follow_keys_of_controls(view);
   const bool typing = ImGui::GetIO().WantTextInput;
   const bool covered = view.covered();
   for (const UiCommand& command : commands()) {
@@ -418,7 +424,7 @@ void handle_keys(const Context& context) {
         command.id == "view.palette" || command.id == "view.sheet" || command.id == "replay.open";
     if (covered && !opens_or_closes) continue;
     for (const ImGuiKeyChord key : command.keys) {
-      if (typing && is_typed_by_text(key)) continue;
+      if ((typing && is_typed_by_text(key)) || is_for_controls(key)) continue;
       const bool repeats = command.group == CommandGroup::Walk;
       if (!(command.held ? down(key) : pressed(key, repeats)) || !command.is_enabled(context)) continue;
       if (command.group == CommandGroup::Walk) view.playing = false;

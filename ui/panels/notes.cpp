@@ -110,7 +110,7 @@ float draw_note(const Context& c, const ReplayNote& note, ImVec2 at, float width
   ImGui::PushID(static_cast<int>(note.note.id));
   ImGui::SetCursorScreenPos(at);
   ImGui::SetNextItemAllowOverlap();
-  const bool clicked = ImGui::InvisibleButton("go", {width, height});
+  const bool clicked = click_area("go", {width, height});
   const bool hovered = ImGui::IsItemHovered();
   const bool here = note.pass == c.replay.pass;
   if (hovered || here)
@@ -120,7 +120,7 @@ float draw_note(const Context& c, const ReplayNote& note, ImVec2 at, float width
             fitted(type.note, place, text_width));
   const auto icon = [&](const char* name, const char* glyph, float x, const char* help) {
     ImGui::SetCursorScreenPos({x, at.y + c.px(2)});
-    const bool pressed = ImGui::InvisibleButton(name, {c.px(26), c.px(26)});
+    const bool pressed = click_area(name, {c.px(26), c.px(26)});
     const ImU32 ink = ImGui::IsItemHovered() ? theme.text : theme.dim;
     draw_text(list, {x + c.px(13), at.y + c.px(8)}, {c.fonts.body, c.px(kSmallSize), ink}, glyph,
               Align::Centre);
@@ -180,7 +180,7 @@ void draw_notes(const Context& c, float top) {
   if (!c.replay.notes->empty())
     copy_button(c, "copy notes", {at.x + inner - c.px(36), at.y}, [&] { return copied(c.replay); });
   ImGui::SetCursorScreenPos({at.x + inner - c.px(24), at.y - c.px(2)});
-  if (ImGui::InvisibleButton("close notes", {c.px(24), c.px(24)})) view.notes_open = false;
+  if (click_area("close notes", {c.px(24), c.px(24)})) view.notes_open = false;
   const ImU32 ink = ImGui::IsItemHovered() ? c.theme.text : c.theme.dim;
   draw_text(ImGui::GetWindowDrawList(), {at.x + inner - c.px(12), at.y + c.px(2)},
             {c.fonts.body, c.px(kBodySize), ink}, ICON_FA_TIMES, Align::Centre);

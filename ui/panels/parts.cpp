@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "ui/widgets/controls.h"
+
 namespace shardlens::ui {
 
 Type::Type(const Context& context)
@@ -50,7 +52,7 @@ int choice_row(const Context& context, const char* id, ImVec2 at, std::span<cons
     const float width = std::round(text_width(type.note, labels[i]) + context.px(20));
     ImGui::SetCursorScreenPos(at);
     ImGui::PushID(id);
-    if (ImGui::InvisibleButton(labels[i].c_str(), {width, height})) clicked = static_cast<int>(i);
+    if (click_area(labels[i].c_str(), {width, height})) clicked = static_cast<int>(i);
     ImGui::PopID();
     const ImVec2 end(at.x + width, at.y + height);
     const bool is_taken = static_cast<int>(i) == taken;

@@ -88,7 +88,7 @@ float card_height(const Context& c, const Type& type, const Card& card, float wi
 /// True when clicked.
 bool draw_card(const Context& c, const Type& type, const Card& card, ImVec2 at, ImVec2 size) {
   ImGui::SetCursorScreenPos(at);
-  const bool clicked = ImGui::InvisibleButton(card.id.c_str(), size);
+  const bool clicked = click_area(card.id.c_str(), size);
   const bool hovered = ImGui::IsItemHovered() || ImGui::IsItemFocused();
   ImDrawList* list = ImGui::GetWindowDrawList();
   const ImVec2 max{at.x + size.x, at.y + size.y};
@@ -228,7 +228,8 @@ void draw_lessons(const Context& c, const Type& type) {
 void draw_start(const Context& c) {
   const Type type(c);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(c.px(kPadding), c.px(kPadding)));
-  ImGui::BeginChild("start page", {0, 0}, ImGuiChildFlags_AlwaysUseWindowPadding);
+  ImGui::BeginChild("start page", {0, 0},
+                    ImGuiChildFlags_AlwaysUseWindowPadding | ImGuiChildFlags_NavFlattened);
   ImGui::PopStyleVar();
   draw_live(c, type);
   draw_gallery(c, type);

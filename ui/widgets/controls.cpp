@@ -50,13 +50,17 @@ float segment_width(const Context& c, const Segment& segment) {
 
 }  // namespace
 
+bool click_area(const char* id, ImVec2 size) {
+  return ImGui::InvisibleButton(id, size, ImGuiButtonFlags_EnableNav);
+}
+
 float field_width(const Context& c, const FieldText& text) {
   const float label = text.label.empty() ? 0 : text_width(label_style(c), text.label) + c.px(kGap);
   return std::ceil(label + text_width(value_style(c), text.value) + 2 * c.px(kPadding));
 }
 
 bool draw_field(const Context& c, const char* id, const FieldText& text) {
-  const bool clicked = ImGui::InvisibleButton(id, {field_width(c, text), c.px(kControlHeight)});
+  const bool clicked = click_area(id, {field_width(c, text), c.px(kControlHeight)});
   const ItemBox box = last_item();
   draw_card(c, box, c.px(4));
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -95,7 +99,7 @@ int draw_segments(const Context& c, const char* id, const std::string& label,
     ImGui::SetCursorScreenPos({x, origin.y + inset});
     ImGui::BeginDisabled(!segment.possible);
     const float segment_size = segment_width(c, segment);
-    if (ImGui::InvisibleButton(segment.text.c_str(), {segment_size, height - 2 * inset})) {
+    if (click_area(segment.text.c_str(), {segment_size, height - 2 * inset})) {
       clicked = static_cast<int>(i);
     }
     ImGui::EndDisabled();
@@ -129,7 +133,7 @@ float button_width(const Context& c, const std::string& text) {
 bool draw_button(const Context& c, const char* id, const std::string& text, ButtonLook look, bool enabled,
                  const std::string& explanation) {
   ImGui::BeginDisabled(!enabled);
-  const bool clicked = ImGui::InvisibleButton(id, {button_width(c, text), c.px(kControlHeight)});
+  const bool clicked = click_area(id, {button_width(c, text), c.px(kControlHeight)});
   ImGui::EndDisabled();
   const ItemBox box = last_item();
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -171,7 +175,7 @@ float chip_width(const Context& c, const Chip& chip, ChipDetail detail) {
 
 bool draw_chip(const Context& c, const char* id, const Chip& chip, ChipDetail detail) {
   const float height = c.px(kChipHeight);
-  const bool clicked = ImGui::InvisibleButton(id, {chip_width(c, chip, detail), height});
+  const bool clicked = click_area(id, {chip_width(c, chip, detail), height});
   const ItemBox box = last_item();
   ImDrawList* list = ImGui::GetWindowDrawList();
   fill_rect(list, box.min, box.max, box.hovered ? c.theme.line : c.theme.card, height / 2);

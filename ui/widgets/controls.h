@@ -12,6 +12,10 @@
 
 namespace shardlens::ui {
 
+/// A place that takes a click, and Enter or Space once the keys have come to it; true then. What is there is
+/// drawn by whoever asks.
+bool click_area(const char* id, ImVec2 size);
+
 inline constexpr float kControlHeight = 32;
 inline constexpr float kChipHeight = 26;
 

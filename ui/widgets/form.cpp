@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/paint.h"
 #include "ui/widgets/snap.h"
@@ -94,7 +95,7 @@ bool slider_row(const Context& context, const char* label, const std::vector<int
   fill_rect(list, {begin, centre - half}, {knob, centre + half}, theme.forward, half);
   list->AddCircleFilled({knob, centre}, context.px(lit ? kKnob + 1 : kKnob), theme.text);
 
-  // The number: a click makes it a field.
+  // The number: a click makes it a field, of the same name, so that the keys stay on it.
   ImGuiStorage* storage = ImGui::GetStateStorage();
   const ImGuiID editing = ImGui::GetID("editing");
   const int editing_frames = storage->GetInt(editing, 0);  // 0: not, 1: just begun, 2: going on
@@ -112,7 +113,7 @@ bool slider_row(const Context& context, const char* label, const std::vector<int
     const bool left = editing_frames > 1 && !ImGui::IsItemActive();
     storage->SetInt(editing, left ? 0 : 2);
   } else {
-    if (ImGui::InvisibleButton("value", {right - value_left, row})) storage->SetInt(editing, 1);
+    if (click_area("##value", {right - value_left, row})) storage->SetInt(editing, 1);
     const TextStyle style = value_style(context);
     draw_text(list, {right, middle(at.y, row, style)}, style, std::to_string(value), Align::Right);
     if (ImGui::IsItemHovered()) {
@@ -136,7 +137,7 @@ int option_row(const Context& context, const char* label, const std::string& cur
   const float width = ImGui::GetContentRegionAvail().x;
   draw_text(list, {at.x, middle(at.y, row, label_style(context))}, label_style(context), label);
   ImGui::PushID(label);
-  if (ImGui::InvisibleButton("choice", {std::max(1.0f, width), row})) ImGui::OpenPopup("options");
+  if (click_area("choice", {std::max(1.0f, width), row})) ImGui::OpenPopup("options");
   const bool hovered = ImGui::IsItemHovered();
   if (hovered && meaning != nullptr) ImGui::SetTooltip("%s", meaning);
   const float room = width - text_width(label_style(context), label) - caret_width(context) - context.px(12);
@@ -155,7 +156,7 @@ int option_at(const Context& context, const char* id, ImVec2 right_middle, const
   ImGui::PushID(id);
   const ImVec2 at{right_middle.x - width, right_middle.y - height / 2};
   ImGui::SetCursorScreenPos(at);
-  if (ImGui::InvisibleButton("choice", {width, height})) ImGui::OpenPopup("options");
+  if (click_area("choice", {width, height})) ImGui::OpenPopup("options");
   draw_value_with_caret(context, right_middle, current, ImGui::IsItemHovered(), width);
   const int chosen = choose_from(context, "options", {at, {right_middle.x, at.y + height}}, current, options);
   ImGui::PopID();

@@ -23,7 +23,7 @@ bool sort_head(const Context& context, const SortColumn& column, ImVec2 at, floa
               height = sort_head_height(context);
   const float left = column.align == Align::Right ? at.x - width : at.x;
   ImGui::SetCursorScreenPos({left, at.y});
-  const bool clicked = ImGui::InvisibleButton(fmt::format("sort {}", column.words).c_str(), {width, height});
+  const bool clicked = click_area(fmt::format("sort {}", column.words).c_str(), {width, height});
   const bool hovered = ImGui::IsItemHovered();
   draw_text(ImGui::GetWindowDrawList(), {left, at.y + (height - type.note.size) / 2},
             in(type.note, sorts || hovered ? context.theme.text : context.theme.dim), words);

@@ -356,7 +356,7 @@ void draw_command(const Context& c, const char* id, const std::string& text, But
 void draw_hint(const Context& c, float top) {
   const float width = hint_width(c);
   ImGui::SetCursorScreenPos({ImGui::GetWindowPos().x + ImGui::GetWindowWidth() - width - c.px(16), top});
-  if (ImGui::InvisibleButton("palette", {width, c.px(kControlHeight)})) find_command("view.palette").run(c);
+  if (click_area("palette", {width, c.px(kControlHeight)})) find_command("view.palette").run(c);
   const ImVec2 min = ImGui::GetItemRectMin();
   const ImVec2 max = ImGui::GetItemRectMax();
   ImDrawList* list = ImGui::GetWindowDrawList();

@@ -66,7 +66,7 @@ float draw_choice(const Context& context, const BreakChoice& choice, ImVec2 at, 
   const float head = type.strong.size + context.px(4);
   ImGui::SetCursorScreenPos(at);
   ImGui::BeginDisabled(!may);
-  const bool clicked = ImGui::InvisibleButton(facts.name, {width, head + sentence});
+  const bool clicked = click_area(facts.name, {width, head + sentence});
   ImGui::EndDisabled();
   const bool hovered = ImGui::IsItemHovered();
   draw_switch(context, {at.x, at.y + context.px(1)}, on, choice.possible, hovered);

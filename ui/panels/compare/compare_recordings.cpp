@@ -95,7 +95,7 @@ void draw_slot(const Context& context, bool is_b, ImVec2 min, ImVec2 size) {
   const char* id = is_b ? "recording B" : "recording A";
   ImGui::SetCursorScreenPos(min);
   ImGui::PushID(id);
-  if (ImGui::InvisibleButton("choice", size)) ImGui::OpenPopup("choices");
+  if (click_area("choice", size)) ImGui::OpenPopup("choices");
   const bool hovered = ImGui::IsItemHovered();
   tooltip(context, path.empty() || here ? "Another recording" : path);
   ImGui::SetNextWindowSizeConstraints({size.x * 0.6f, 0}, {FLT_MAX, context.px(520)});

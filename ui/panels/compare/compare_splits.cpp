@@ -13,6 +13,7 @@
 #include "ui/panels/compare/compare_rows.h"
 #include "ui/panels/parts.h"
 #include "ui/stage/scene.h"
+#include "ui/widgets/controls.h"
 #include "ui/widgets/form.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/sentence.h"
@@ -286,7 +287,7 @@ void interact(const Context& context, const Columns& columns, const Lines& lines
     const bool again = std::any_of(lines.list.begin(), lines.list.begin() + static_cast<std::ptrdiff_t>(i),
                                    [&](const AlignedRow& before) { return before.key == line.key; });
     const std::string id = again ? fmt::format("##{} again {}", line.key, i) : "##" + line.key;
-    if (ImGui::InvisibleButton(id.c_str(), {view.width(), std::max(1.0f, lines.height[i])}))
+    if (click_area(id.c_str(), {view.width(), std::max(1.0f, lines.height[i])}))
       select_line(context, line.key, layer);
     if (context.view.covered() ||
         !ImGui::IsItemHovered(ImGuiHoveredFlags_DelayShort | ImGuiHoveredFlags_NoSharedDelay))

@@ -13,6 +13,7 @@
 #include "ui/panels/memory/memory_figures.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/setup/setup.h"
+#include "ui/widgets/controls.h"
 #include "ui/widgets/form.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/sentence.h"
@@ -347,8 +348,7 @@ float draw_list(const Context& context, const HeldTournament& held, ImVec2 at, f
     const float figures = c.cuts_below ? context.px(28) : std::max(context.px(28), cuts);
     const float row = c.cuts_below ? figures + cuts : figures;
     ImGui::SetCursorScreenPos({at.x, y});
-    if (ImGui::InvisibleButton(fmt::format("place {}", places[i] + 1).c_str(), {width, row}))
-      take_over(context, entrant);
+    if (click_area(fmt::format("place {}", places[i] + 1).c_str(), {width, row})) take_over(context, entrant);
     const bool hovered = ImGui::IsItemHovered();
     if (is_it || hovered)
       fill_rect(list, {at.x, y}, {at.x + width, y + row}, is_it ? faded(theme.forward, 0.16f) : theme.card,

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "ui/commands/keys_of_controls.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/recordings/replay_parts.h"
 #include "ui/widgets/controls.h"
@@ -64,7 +65,7 @@ bool draw_entry(const Context& c, const std::string& id, const char* icon, const
   const Type type(c);
   const ImVec2 min = ImGui::GetCursorScreenPos();
   const ImVec2 max{min.x + ImGui::GetContentRegionAvail().x, min.y + c.px(kRowHeight)};
-  const bool clicked = ImGui::InvisibleButton(id.c_str(), {max.x - min.x, max.y - min.y});
+  const bool clicked = click_area(id.c_str(), {max.x - min.x, max.y - min.y});
   ImDrawList* list = ImGui::GetWindowDrawList();
   if (ImGui::IsItemHovered()) fill_rect(list, min, max, ImGui::GetColorU32(ImGuiCol_Header), c.px(4));
   const float y = (min.y + max.y - type.body.size) / 2;
@@ -140,6 +141,7 @@ void draw_recording_chooser(const Context& c) {
   const bool just_opened = opened_frame != frame - 1;
   opened_frame = frame;
   if (just_opened) {
+    take_keys_to_controls(c);
     std::error_code none;
     has_own = std::filesystem::is_directory(c.view.recordings, none);
   }
@@ -180,7 +182,8 @@ void draw_recording_chooser(const Context& c) {
     ImGui::Dummy({0, type.mono_note.size + c.px(4)});
     const float most = viewport.Size.y - c.px(64) - (ImGui::GetCursorScreenPos().y - viewport.Pos.y);
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
-    ImGui::BeginChild("recordings", {0, std::max(c.px(60), std::min(c.px(kRowHeight * kMostRows), most))});
+    ImGui::BeginChild("recordings", {0, std::max(c.px(60), std::min(c.px(kRowHeight * kMostRows), most))},
+                      ImGuiChildFlags_NavFlattened);
     draw_folder(c, *c.replay.list, has_own);
     ImGui::EndChild();
     ImGui::PopStyleVar();

@@ -96,7 +96,7 @@ void draw_step(const Context& context, const ComparedRuns& runs, const DiffRow& 
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float height = context.px(kRowHeight), y = at.y + (height - type.mono_note.size) / 2;
   ImGui::SetCursorScreenPos(at);
-  if (ImGui::InvisibleButton(fmt::format("##{} {}", row.a, row.b).c_str(), {width, height}))
+  if (click_area(fmt::format("##{} {}", row.a, row.b).c_str(), {width, height}))
     select_row(context, runs, row, place);
   const bool hovered = ImGui::IsItemHovered();
   const bool selected = view.row == place;

@@ -67,8 +67,7 @@ void draw_degrees(const Context& context, const Settings& wanted) {
                      at.y + height * static_cast<float>(i / in_line)};
     const ImVec2 max{min.x + chip - context.px(2), min.y + height};
     ImGui::SetCursorScreenPos(min);
-    if (ImGui::InvisibleButton(fmt::format("T = {}", tp).c_str(), {std::max(1.0f, max.x - min.x), height}) &&
-        !selected) {
+    if (click_area(fmt::format("T = {}", tp).c_str(), {std::max(1.0f, max.x - min.x), height}) && !selected) {
       Settings changed = wanted;
       changed.tp = tp;
       context.want(changed);
@@ -162,7 +161,7 @@ void draw_refusal(const Context& context, const Settings& wanted) {
     const ImVec2 min{at.x + pad + places[i].x, y + places[i].y};
     const ImVec2 max{min.x + widths[i], min.y + button};
     ImGui::SetCursorScreenPos(min);
-    if (ImGui::InvisibleButton(fmt::format("try {}", offers[i].label).c_str(), {widths[i], button})) {
+    if (click_area(fmt::format("try {}", offers[i].label).c_str(), {widths[i], button})) {
       context.want(offers[i].settings);
     }
     const bool hovered = ImGui::IsItemHovered();

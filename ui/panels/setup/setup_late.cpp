@@ -35,7 +35,7 @@ void draw_delay(const Context& context, const Settings& wanted, size_t index) {
   const TextStyle style{context.fonts.body, context.px(kBodySize), context.theme.text};
   const TextStyle cross{context.fonts.body, context.px(kSmallSize), context.theme.communication};
   ImGui::SetCursorScreenPos({right - height, at.y});
-  if (ImGui::InvisibleButton(fmt::format("on time {}", index).c_str(), {height, height})) {
+  if (click_area(fmt::format("on time {}", index).c_str(), {height, height})) {
     Settings changed = wanted;
     changed.delays.erase(changed.delays.begin() + static_cast<std::ptrdiff_t>(index));
     context.want(changed);

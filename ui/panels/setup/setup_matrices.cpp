@@ -9,6 +9,7 @@
 
 #include "engine/config/splits.h"
 #include "ui/panels/setup/setup.h"
+#include "ui/widgets/controls.h"
 #include "ui/widgets/form.h"
 #include "ui/widgets/paint.h"
 
@@ -138,7 +139,7 @@ void draw_picture(const Context& context, const Settings& wanted, const Matrix& 
 /// A picture takes clicks: each brings the next cut.
 bool draw_picture_button(const Context& context, ImVec2 min, ImVec2 max, const std::string& next) {
   ImGui::SetCursorScreenPos(min);
-  const bool clicked = ImGui::InvisibleButton("picture", {max.x - min.x, max.y - min.y});
+  const bool clicked = click_area("picture", {max.x - min.x, max.y - min.y});
   if (ImGui::IsItemHovered()) {
     const float away = context.px(2);
     outline_rect(ImGui::GetWindowDrawList(), {min.x - away, min.y - away}, {max.x + away, max.y + away},
@@ -164,7 +165,7 @@ void draw_card(const Context& context, const Settings& wanted, const Matrix& mat
 
   ImGui::PushID(matrix.name);
   ImGui::SetNextItemAllowOverlap();
-  if (ImGui::InvisibleButton("show", {std::max(1.0f, width), height}) && product >= 0) {
+  if (click_area("show", {std::max(1.0f, width), height}) && product >= 0) {
     select_step(context.view, shown->program, product);
     context.view.selected_tensor = shown->program.step(product).inputs[1];
     context.view.scroll_to_selection = true;

@@ -5,6 +5,7 @@
 
 #include "ui/panels/parts.h"
 #include "ui/panels/traffic/traffic_parts.h"
+#include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 
 namespace shardlens::ui {
@@ -57,7 +58,7 @@ float draw_splits(const Context& context, const std::vector<SplitCost>& splits, 
     const bool is_it = split.split == settings.split;
     ImGui::SetCursorScreenPos({at.x - context.px(8), y});
     ImGui::PushID("splits");
-    const bool clicked = ImGui::InvisibleButton(split.split.name.c_str(), {width + context.px(8), row});
+    const bool clicked = click_area(split.split.name.c_str(), {width + context.px(8), row});
     const bool hovered = ImGui::IsItemHovered();
     ImGui::PopID();
     if (clicked && !is_it && split.refused.empty()) {

@@ -6,6 +6,7 @@
 #include "ui/panels/memory/memory_figures.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/traffic/traffic_parts.h"
+#include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 
 namespace shardlens::ui {
@@ -87,7 +88,7 @@ bool draw_step_row(const Context& context, const char* list_id, StepId step, Pha
   const bool selected = step == context.view.selected_step;
   ImGui::SetCursorScreenPos(at);
   ImGui::PushID(list_id);
-  if (ImGui::InvisibleButton(("step " + std::to_string(step)).c_str(), size))
+  if (click_area(("step " + std::to_string(step)).c_str(), size))
     select_step(context.view, context.snapshot.plan->program, step);
   ImGui::PopID();
   const bool hovered = ImGui::IsItemHovered();

@@ -58,13 +58,13 @@ TEST(ScalingTab, AClusterFollowsItsSliders) {
   EXPECT_EQ(before->price.ranks, 8 * 64 * 6);
   std::string copied;
   harness.perform([&](ImGuiTestContext& person) {
-    person.MouseMove("//Scaling/**/D replicas/value");
+    person.MouseMove("//Scaling/**/D replicas/##value");
     person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_C);
     copied = ImGui::GetClipboardText();
   });
   EXPECT_NE(copied.find("8 × 64 × 6"), std::string::npos) << copied;
   harness.perform([](ImGuiTestContext& person) {
-    person.ItemClick("//Scaling/**/D replicas/value");
+    person.ItemClick("//Scaling/**/D replicas/##value");
     person.KeyCharsReplaceEnter("12");
   });
   settle(harness);

@@ -45,7 +45,7 @@ TEST(Setup, AValueCanBeTyped) {
   StudioHarness harness;
   settled(harness);
   harness.perform([](ImGuiTestContext& person) {
-    person.ItemClick("//Setup/Sequence/value");
+    person.ItemClick("//Setup/Sequence/##value");
     person.KeyCharsReplaceEnter("23");
   });
   EXPECT_EQ(settled(harness).seq, 23);
@@ -108,7 +108,7 @@ TEST(Setup, ARefusalMovesNoRowAndIsReadWhereverOneHasScrolled) {
     harness.perform([&](ImGuiTestContext& person) { found = person.ItemInfo(item).RectFull.Min; });
     return found;
   };
-  const ImVec2 before = place("//Setup/Heads/value");
+  const ImVec2 before = place("//Setup/Heads/##value");
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/T = 5"); });
   settled(harness);
   ASSERT_EQ(harness.snapshot().state, RunState::Refused);
@@ -142,7 +142,7 @@ TEST(Setup, KeyHeadsAreShared) {
   StudioHarness harness;
   settled(harness);
   harness.perform([](ImGuiTestContext& person) {
-    person.ItemClick("//Setup/Key heads/value");
+    person.ItemClick("//Setup/Key heads/##value");
     person.KeyCharsReplaceEnter("2");
   });
   EXPECT_EQ(settled(harness).model.kv_heads, 2);

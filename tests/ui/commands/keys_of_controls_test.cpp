@@ -1,0 +1,116 @@
+// Everything in Setup and on the start page without a mouse: Tab hands the keys to the controls, Escape and a
+// click hand them back to the run.
+#include "ui/commands/keys_of_controls.h"
+
+#include <imgui_internal.h>
+
+#include "engine/record/gallery.h"
+#include "tests/ui/studio_harness.h"
+
+namespace shardlens::ui {
+namespace {
+
+constexpr double kTimeoutSeconds = 60;
+
+/// Presses Tab until the keys are at `item`; false: they never come there.
+bool tab_to(ImGuiTestContext& person, const char* item) {
+  const ImGuiID wanted = person.ItemInfo(item).ID;
+  for (int presses = 0; presses < 80; ++presses) {
+    if (ImGui::GetCurrentContext()->NavId == wanted && ImGui::GetIO().NavVisible) return true;
+    person.KeyPress(ImGuiKey_Tab);
+    person.Yield(3);
+  }
+  return false;
+}
+
+TEST(KeysOfControls, EveryKindOfFieldInSetupIsChanged) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  harness.perform([&](ImGuiTestContext& person) {
+    IM_CHECK(tab_to(person, "//Setup/T = 2"));
+    person.KeyPress(ImGuiKey_Enter);
+    IM_CHECK(tab_to(person, "//Setup/Sequence/##value"));
+    person.KeyPress(ImGuiKey_Enter);
+    person.KeyCharsReplaceEnter("23");
+    person.Yield(3);
+    IM_CHECK(tab_to(person, "//Setup/attn.qkv/picture"));
+    person.KeyPress(ImGuiKey_Enter);
+    IM_CHECK(tab_to(person, "//Setup/dtype/choice"));
+    person.KeyPress(ImGuiKey_Enter);
+    person.Yield(3);
+    person.KeyPress(ImGuiKey_DownArrow);
+    person.KeyPress(ImGuiKey_Enter);
+  });
+  harness.wait_until_at_rest();
+  const Settings& settings = harness.snapshot().settings;
+  EXPECT_EQ(settings.tp, 2);
+  EXPECT_EQ(settings.seq, 23);
+  EXPECT_NE(settings.split.attn_qkv, small_settings().split.attn_qkv);
+  EXPECT_EQ(settings.dtype, DType::Fp64);
+}
+
+TEST(KeysOfControls, ArrowsWalkThroughTheRunUntilTabAndAfterEscape) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  const StepId first = harness.view().selected_step;
+  const auto step_after = [&](std::vector<ImGuiKey> keys) {
+    harness.perform([&](ImGuiTestContext& person) {
+      for (const ImGuiKey key : keys) {
+        person.KeyPress(key);
+        person.Yield(3);
+      }
+    });
+    return harness.view().selected_step;
+  };
+  EXPECT_EQ(step_after({ImGuiKey_RightArrow}), first + 1);
+  EXPECT_EQ(step_after({ImGuiKey_Tab, ImGuiKey_RightArrow, ImGuiKey_RightArrow}), first + 1);
+  EXPECT_EQ(step_after({ImGuiKey_Escape, ImGuiKey_RightArrow}), first + 2);
+  EXPECT_EQ(step_after({ImGuiKey_Tab}), first + 2);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/T = 2"); });
+  EXPECT_FALSE(ImGui::GetIO().NavVisible) << "whoever clicks has the mouse in hand";
+}
+
+TEST(KeysOfControls, ACardOfTheStartPageIsOpened) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  harness.view().tab = Tab::Start;
+  harness.view().focus_tab = true;
+  harness.draw_frames(4);
+  harness.perform([&](ImGuiTestContext& person) {
+    person.SetRef(person.WindowInfo("//Start/start page").ID);
+    IM_CHECK(tab_to(person, "piece:late-rank"));
+    person.KeyPress(ImGuiKey_Enter);
+    harness.studio().replay().wait_until_idle(kTimeoutSeconds);
+    person.Yield(4);
+  });
+  ASSERT_TRUE(harness.studio().replay().snapshot()->is_open());
+  EXPECT_EQ(harness.studio().replay().snapshot()->recording->path, gallery_file("late-rank"));
+}
+
+TEST(KeysOfControls, AFolderIsEnteredInTheListOfRecordings) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  std::string before, after;
+  const auto listed = [&] {
+    harness.studio().replay().wait_until_idle(kTimeoutSeconds);
+    const auto list = harness.studio().replay().snapshot()->list;
+    return list ? list->folder : std::string();
+  };
+  harness.perform([&](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_O);
+    person.Yield(4);
+    before = listed();
+    person.Yield(4);
+    IM_CHECK(tab_to(person, "//Open a recording/**/.."));
+    person.KeyPress(ImGuiKey_Enter);
+    person.Yield(4);
+    after = listed();
+    person.KeyPress(ImGuiKey_Escape);
+  });
+  EXPECT_EQ(after, std::filesystem::path(before).parent_path());
+  EXPECT_FALSE(harness.view().replay.choosing);
+  EXPECT_FALSE(ImGui::GetIO().NavVisible);
+}
+
+}  // namespace
+}  // namespace shardlens::ui

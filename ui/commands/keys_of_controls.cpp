@@ -1,0 +1,63 @@
+// Dear ImGui's navigation by keyboard, on request.
+#include "ui/commands/keys_of_controls.h"
+
+#include <imgui_internal.h>
+
+#include <string_view>
+#include <utility>
+
+namespace shardlens::ui {
+namespace {
+
+void set_keys_of_controls(bool are_theirs) {
+  ImGuiConfigFlags& flags = ImGui::GetIO().ConfigFlags;
+  flags =
+      are_theirs ? flags | ImGuiConfigFlags_NavEnableKeyboard : flags & ~ImGuiConfigFlags_NavEnableKeyboard;
+  if (!are_theirs) ImGui::SetNavCursorVisible(false);
+}
+
+bool controls_have_keys() {
+  return (ImGui::GetIO().ConfigFlags & ImGuiConfigFlags_NavEnableKeyboard) != 0;
+}
+
+}  // namespace
+
+void take_keys_to_controls(const Context& context) {
+  if (controls_have_keys()) return;  // it goes on from control to control
+  set_keys_of_controls(true);
+  const ImGuiWindow* front = ImGui::GetCurrentContext()->NavWindow;
+  const bool has_none = front == nullptr || front->RootWindow->Name == std::string_view("Stage");
+  if (!has_none) return;
+  context.view.setup_hidden = false;
+  ImGui::SetWindowFocus("Setup");
+}
+
+void follow_keys_of_controls(const ViewState& view) {
+  static bool chose = false;
+  const bool has_chosen = std::exchange(chose, view.replay.choosing) && !view.replay.choosing;
+  if (view.palette_open || view.sheet_open || has_chosen) return set_keys_of_controls(false);
+  const bool clicked =
+      ImGui::IsMouseClicked(ImGuiMouseButton_Left) || ImGui::IsMouseClicked(ImGuiMouseButton_Right);
+  const bool left = ImGui::IsKeyPressed(ImGuiKey_Escape, false) && !ImGui::GetIO().WantTextInput;
+  if (controls_have_keys() && (clicked || left)) set_keys_of_controls(false);
+}
+
+bool is_for_controls(ImGuiKeyChord key) {
+  if (!controls_have_keys()) return false;
+  switch (key & ~ImGuiMod_Shift) {
+    case ImGuiKey_LeftArrow:
+    case ImGuiKey_RightArrow:
+    case ImGuiKey_UpArrow:
+    case ImGuiKey_DownArrow:
+    case ImGuiKey_Home:
+    case ImGuiKey_End:
+    case ImGuiKey_PageUp:
+    case ImGuiKey_PageDown:
+    case ImGuiKey_Space:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace shardlens::ui
