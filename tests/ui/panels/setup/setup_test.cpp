@@ -112,7 +112,7 @@ TEST(Setup, ARefusalMovesNoRowAndIsReadWhereverOneHasScrolled) {
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/T = 5"); });
   settled(harness);
   ASSERT_EQ(harness.snapshot().state, RunState::Refused);
-  EXPECT_EQ(place("//Setup/Heads/value").y, before.y);
+  EXPECT_EQ(place("//Setup/Heads/##value").y, before.y);
 
   const ImVec2 offer = place("//Setup/**/try T = 6");
   harness.perform([](ImGuiTestContext& person) { person.ScrollToBottom("//Setup"); });
