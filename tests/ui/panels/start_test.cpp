@@ -130,6 +130,7 @@ TEST_F(StartPage, ARecordingWhoseFileIsGoneIsNotListedUntilItIsBack) {
   EXPECT_TRUE(lists("recent:0"));
   EXPECT_FALSE(lists("recent:1"));
   click(harness, "recent:0");
+  ASSERT_TRUE(harness.studio().replay().snapshot()->is_open());
   EXPECT_EQ(harness.studio().replay().snapshot()->recording->path, there.string());
   fs::copy_file(there, lost);
   EXPECT_TRUE(lists("recent:1"));
