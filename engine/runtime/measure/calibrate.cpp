@@ -166,9 +166,9 @@ std::string today() {
   return fmt::format("{:04}-{:02}-{:02}", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday);
 }
 
-// What the basis of a calibration made on this machine begins with.
-std::string measured_here() {
-  return "measured by bench calibrate on " + machine_description();
+// "measured by bench calibrate on a processor, 4 cores" of the basis that calibrate() states.
+std::string measured_where(const std::string& basis) {
+  return basis.substr(0, basis.rfind(", ", basis.rfind(", ") - 1));  // less dtype and day
 }
 
 double& flops_of(Hardware& hardware, DType dtype) {
@@ -245,7 +245,8 @@ Hardware calibrate(const std::vector<Settings>& models, int repetitions, const M
   const int cores = available_cores();
   const DType dtype = models.front().dtype;
   Hardware hardware = find_hardware(kThisMachine);
-  hardware.basis = fmt::format("{}, {}, {}", measured_here(), to_string(dtype), today());
+  hardware.basis = fmt::format("measured by bench calibrate on {}, {}, {}", machine_description(),
+                               to_string(dtype), today());
   hardware.ranks_per_node = cores;
   hardware.rates.clear();
   hardware.links.clear();
@@ -305,7 +306,7 @@ Hardware calibrate(const std::vector<Settings>& models, int repetitions, const M
 }
 
 Hardware with_other_dtypes(Hardware measured, const Hardware& before) {
-  if (!before.basis.starts_with(measured_here())) return measured;
+  if (!before.basis.starts_with(measured_where(measured.basis) + ",")) return measured;
   std::vector<std::string> kept;
   for (const DType dtype : {DType::Fp32, DType::Fp64, DType::Bf16, DType::Fp16}) {
     if (measured.flops(dtype) > 0 || before.flops(dtype) <= 0) continue;
