@@ -9,6 +9,7 @@
 #include <cmath>
 #include <utility>
 
+#include "engine/config/hardware_file.h"
 #include "ui/commands/commands.h"
 #include "ui/panels/fault_bar.h"
 #include "ui/replayed_training.h"
@@ -281,7 +282,7 @@ void Studio::follow_calibration() {
   view_.compare.asked.reset();  // its plans and its tournament are priced anew too
   view_.compare.asked_tournament.reset();
   const Settings& settings = session_.snapshot()->settings;
-  if (settings.hardware == "this-machine" && session_asked_) session_.send(command::SetSettings{settings});
+  if (settings.hardware == kThisMachine && session_asked_) session_.send(command::SetSettings{settings});
 }
 
 /// What the panels asked for in this frame. Who changes the plan or runs it leaves the frozen step; walking

@@ -145,12 +145,24 @@ int bench_allreduce(const CommonOptions& options) {
   return 0;
 }
 
+// What was measured before and stored at `path`; nothing where no calibration lies there.
+Hardware calibration_at(const std::string& path) {
+  try {
+    return read_hardware_file(path);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 int bench_calibrate(const CommonOptions& options, int repetitions, const std::string& out) {
   const std::string path = out.empty() ? calibration_path() : out;
   if (path.empty())
     throw request_error(
         "there is no folder for a calibration: set XDG_DATA_HOME or HOME, or give --out FILE");
-  const Hardware hardware = calibrate(calibration_models(parse_dtype(options.dtype)), repetitions);
+  const DType dtype = parse_dtype(options.dtype);
+  require_writable(path);
+  const Hardware hardware =
+      with_other_dtypes(calibrate(calibration_models(dtype), repetitions), calibration_at(path));
   write_hardware_file(hardware, path);
   std::vector<CalibrationCheck> checks;
   for (const int tp : degrees_with_cores()) {
@@ -180,8 +192,7 @@ int bench_calibrate(const CommonOptions& options, int repetitions, const std::st
     return 0;
   }
   fmt::print("{}\n\n", hardware.basis);
-  const double flops = hardware.flops(parse_dtype(options.dtype));
-  fmt::print("GEMM ceiling    {:>8.1f} GFLOP/s a rank, {} at once (1024³, {})\n", flops / 1e9,
+  fmt::print("GEMM ceiling    {:>8.1f} GFLOP/s a rank, {} at once (1024³, {})\n", hardware.flops(dtype) / 1e9,
              hardware.ranks_per_node, options.dtype);
   fmt::print("memory          {:>8.1f} GB/s a rank, {} copying at once\n",
              hardware.memory_bytes_per_second / 1e9, hardware.ranks_per_node);
@@ -193,6 +204,7 @@ int bench_calibrate(const CommonOptions& options, int repetitions, const std::st
                {"slowest", Table::Holds::Number},
                {"fastest", Table::Holds::Number}});
   for (const auto& [key, points] : hardware.rates) {
+    if (key.dtype != dtype) continue;
     const auto [low, high] = std::minmax_element(
         points.begin(), points.end(),
         [](const RatePoint& a, const RatePoint& b) { return a.per_second < b.per_second; });
@@ -235,7 +247,7 @@ Verb add_bench(CLI::App& app) {
       "record, timeline: the recordings, which then stay. scaling: a folder for tables (CSV) and charts "
       "(PNG) of "
       "how a training step's time grows with the model, T, sequence and batch, beside the cost model's. "
-      "calibrate: the file it is stored in, for "
+      "calibrate: the file it is stored in, beside what it says of other dtypes, for "
       "--hardware FILE.json; if left out, the one that this-machine is read from "
       "(shardlens/this-machine.json in $XDG_DATA_HOME or ~/.local/share)");
   auto budget = std::make_shared<double>(GrowthWish{}.budget_seconds);

@@ -2,13 +2,15 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <filesystem>
+#include <list>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/bench.h"
 #include "engine/config/counted.h"
 #include "engine/config/units.h"
+#include "engine/io/user_folder.h"
+#include "engine/record/scratch_recording.h"
 #include "engine/runtime/measure/record_bench.h"
 #include "engine/runtime/measure/trace_bench.h"
 #include "engine/runtime/plan.h"
@@ -22,13 +24,13 @@ int bench_record(const CommonOptions& options, int repetitions, const std::strin
   Settings settings = to_settings(options);
   settings.update = settings.block == Block::Model;
   const std::shared_ptr<const Plan> plan = make_plan(settings);
-  namespace fs = std::filesystem;
   const bool kept = !out.empty();
   const std::string path =
-      kept ? out : (fs::temp_directory_path() / fmt::format("bench-{}.shardlens", getpid())).string();
-  const RecordBench bench = shardlens::bench_record(plan, path, repetitions, picture_options(record));
+      kept ? out : (temporary_folder() / fmt::format("bench-{}.shardlens", getpid())).string();
+  std::list<ScratchRecording> scratch;
   if (!kept)
-    for (const std::string& made : record_bench_paths(path)) fs::remove(made);
+    for (const std::string& made : record_bench_paths(path)) scratch.emplace_back(made);
+  const RecordBench bench = shardlens::bench_record(plan, path, repetitions, picture_options(record));
   if (options.json) {
     ordered_json ways = ordered_json::array();
     for (const RecordedWay& way : bench.ways)

@@ -2,25 +2,27 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "app/cli/bench_timeline.h"
 #include "engine/config/units.h"
+#include "engine/io/user_folder.h"
+#include "engine/record/scratch_recording.h"
 #include "engine/runtime/measure/timeline_bench.h"
 #include "engine/runtime/plan.h"
 
 namespace shardlens::cli {
 
 int print_timeline(const Settings& settings, const TimelineWish& wish, bool json) {
-  namespace fs = std::filesystem;
   const bool kept = !wish.out.empty();
   const std::string path =
-      kept ? wish.out : (fs::temp_directory_path() / fmt::format("bench-{}.shardlens", getpid())).string();
+      kept ? wish.out : (temporary_folder() / fmt::format("bench-{}.shardlens", getpid())).string();
+  std::optional<ScratchRecording> scratch;
+  if (!kept) scratch.emplace(path);
   const std::shared_ptr<const Plan> plan = make_plan(settings);
   const TimelineBench bench =
       bench_timeline(plan, path, wish.events, int64_t{wish.file_mib} << 20, wish.views);
-  if (!kept) fs::remove(path);
   if (json) {
     fmt::print("{}\n", nlohmann::ordered_json{{"passes", bench.passes},
                                               {"events", bench.events},

@@ -74,6 +74,7 @@ int run_eval(EvalOptions o) {
   if (settings.seq < 1) throw request_error(fmt::format("--seq {}: give 1 or more", settings.seq));
   if (o.overlap_option->count() == 0) o.overlap = std::min(kOverlap, settings.seq);
   const auto tokenizer = tokenizer_for(o.common.model, o.tokenizer);
+  say_untrained(settings);
   ordered_json json = {
       {"model", settings.model.title}, {"ranks", settings.tp}, {"tokenizer", tokenizer->name()}};
   if (!o.text.empty() && settings.model.architecture == Architecture::Bert) {

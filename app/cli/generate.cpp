@@ -42,6 +42,7 @@ int run_generate(GenerateOptions o) {
       fmt::print(stderr, "{} was trained on texts of {} tokens: it has never seen the positions after them\n",
                  o.common.model, trained);
   }
+  say_untrained(settings);
   Generator generator(settings);
   if (!o.common.json) fmt::print("{}", o.prompt);
 

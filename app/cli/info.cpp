@@ -91,10 +91,9 @@ int print_info(const std::string& path, bool as_json) {
   fmt::print("pictures: {}; {} samples of tensors, {} different pictures\n", header.pictures,
              grouped_text(totals.samples), grouped_text(totals.pictures));
   if (totals.dropped_passes > 0)
-    fmt::print("{} passes are not in it: {}\n", grouped_text(totals.dropped_passes), totals.problem);
+    fmt::print("{} not in it: {}\n", counted(totals.dropped_passes, "pass", "passes"), totals.problem);
   if (totals.dropped_pictures > 0)
-    fmt::print("{} pictures are not in it: {}\n", grouped_text(totals.dropped_pictures),
-               kWhyPicturesAreDropped);
+    fmt::print("{} not in it: {}\n", counted(totals.dropped_pictures, "picture"), kWhyPicturesAreDropped);
   if (totals.passes == 0) return 0;
   const RecordedPass last = recording.pass(totals.passes - 1);
   fmt::print("\nlast pass\n");

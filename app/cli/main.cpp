@@ -16,6 +16,7 @@
 #include "app/cli/world.h"
 #include "app/command_line/help.h"
 #include "app/command_line/request.h"
+#include "app/command_line/signals.h"
 #include "app/command_line/standard_streams.h"
 #include "engine/config/error.h"
 #include "engine/config/suggest.h"
@@ -131,6 +132,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   shardlens::cli::keep_standard_streams();
+  shardlens::cli::end_cleanly_at_signals();
   shardlens::cpu::keep_freed_memory();
   return end(printed(run(argc, argv)));
 }

@@ -218,6 +218,14 @@ void say_seeded_heads(const Settings& settings) {
   fmt::print(stderr, "{} has no {}: seeded instead\n", settings.weights_path, fmt::join(heads, ", no "));
 }
 
+void say_untrained(const Settings& settings) {
+  if (!settings.weights_path.empty()) return;
+  fmt::print(stderr,
+             "{} is untrained here: its weights are random, drawn from --seed; give a folder with weights "
+             "as --model, such as train --checkpoint makes, or --weights FILE.safetensors\n",
+             settings.model.title);
+}
+
 bool is_whole_model(const CommonOptions& options) {
   const auto given = [](const CLI::Option* option) { return option != nullptr && option->count() > 0; };
   return !given(options.layer_option) && !given(options.block_option);

@@ -41,7 +41,7 @@ struct CommonOptions {
   std::string gpus;           ///< --gpu: numbers with commas; empty: all
   std::string comm = "auto";  ///< --comm
   bool tf32 = false;
-  std::string hardware = "this-machine";
+  std::string hardware = Settings{}.hardware;
   int threads_per_rank = 0;
   double timeout_seconds = Settings{}.timeout_seconds;
   bool json = false;
@@ -73,6 +73,10 @@ Settings to_settings(const CommonOptions& options);
 
 /// Says on stderr which heads of the model start seeded because its weights file has none.
 void say_seeded_heads(const Settings& settings);
+
+/// Says on stderr that the model knows nothing, where it was given no weights: for verbs that are about what
+/// a model has learned.
+void say_untrained(const Settings& settings);
 
 /// True when the verb is about the whole model: no --layer and no --block were given.
 bool is_whole_model(const CommonOptions& options);

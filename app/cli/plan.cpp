@@ -166,8 +166,9 @@ void print(const Plan& plan) {
   }
   for (const Step& step : program.steps) {
     if (is_collective(step.op) && step.layer <= 0) {
-      fmt::print("  step {:>3} {} {} bytes: {}\n", step.id, letter(step.conjugate),
-                 grouped_text(sent_bytes(program, step.id)), explain(program, step.id));
+      print_hanging(
+          fmt::format("  step {:>3} {:1} ", step.id, letter(step.conjugate)),
+          fmt::format("{} bytes: {}", grouped_text(sent_bytes(program, step.id)), explain(program, step.id)));
     }
   }
   fmt::print("\nMemory of rank 0 (planned; the run allocates exactly this)\n");
@@ -178,16 +179,20 @@ void print(const Plan& plan) {
   fmt::print("  {:<22} {:>14} bytes = {}\n", "total", grouped_text(total_bytes(plan.memory[0].arena_bytes)),
              bytes_text(static_cast<double>(total_bytes(plan.memory[0].arena_bytes))));
   const std::string borrowed = explain_borrowing(plan.memory[0]);
-  if (!borrowed.empty()) fmt::print("  {}\n", borrowed);
+  if (!borrowed.empty()) print_hanging("  ", borrowed);
   const std::string heads = heads_line(plan);
-  if (!heads.empty()) fmt::print("\nHeads\n  {}\n", heads);
+  if (!heads.empty()) {
+    fmt::print("\nHeads\n");
+    print_hanging("  ", heads);
+  }
+  fmt::print("\n");
   const double seconds = predicted_seconds(plan);
   if (seconds > 0) {
     const Hardware& hardware = find_hardware(s.hardware);
-    fmt::print("\nPredicted on {}: {:.2f} ms (estimated, alpha-beta; {})\n", hardware.title, seconds * 1e3,
-               hardware.basis);
+    print_hanging("", fmt::format("Predicted on {}: {:.2f} ms (estimated, alpha-beta; {})", hardware.title,
+                                  seconds * 1e3, hardware.basis));
   } else {
-    fmt::print("\nNo time predicted: {}\n", no_time_text(find_hardware(s.hardware), s.dtype));
+    print_hanging("", "No time predicted: " + no_time_text(find_hardware(s.hardware), s.dtype));
   }
 }
 

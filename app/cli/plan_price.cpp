@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/plan_reports.h"
+#include "app/cli/table.h"
 #include "engine/config/counted.h"
 #include "engine/config/presets.h"
 #include "engine/config/units.h"
@@ -83,9 +84,11 @@ void print(const ModelPrice& price, const Settings& s, const Hardware& hardware,
              bytes <= hardware.memory_bytes ? "fits into" : "exceeds",
              bytes_text(static_cast<double>(hardware.memory_bytes)));
   if (price.step_seconds <= 0) {
-    fmt::print("\nNo time predicted: {}\n", no_time_text(hardware, s.dtype));
+    fmt::print("\n");
+    print_hanging("", "No time predicted: " + no_time_text(hardware, s.dtype));
   } else {
-    fmt::print("\nTime, estimated on {} ({})\n", hardware.title, hardware.basis);
+    fmt::print("\n");
+    print_hanging("", fmt::format("Time, estimated on {} ({})", hardware.title, hardware.basis));
     const auto row = [](const char* what, double seconds) {
       fmt::print("  {:<20}{:>18}\n", what, fmt::format("{:.3f} ms", seconds * 1e3));
     };
@@ -104,7 +107,8 @@ void print(const ModelPrice& price, const Settings& s, const Hardware& hardware,
     fmt::print("nothing is taken to overlap\n");
   }
   fmt::print("\nFigures of the preset\n");
-  for (const auto& [figure, source] : hardware.sources) fmt::print("  {:<24} {}\n", figure, source);
+  for (const auto& [figure, source] : hardware.sources)
+    print_hanging(fmt::format("  {:<24} ", figure), source);
   fmt::print("\npriced in {:.1f} ms (measured)\n", plan_seconds * 1e3);
 }
 

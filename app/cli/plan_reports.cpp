@@ -7,9 +7,11 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/table.h"
 #include "app/command_line/help.h"
 #include "engine/config/counted.h"
 #include "engine/config/error.h"
+#include "engine/config/hardware_file.h"
 #include "engine/config/heads.h"
 #include "engine/config/units.h"
 #include "engine/config/utf8.h"
@@ -83,7 +85,8 @@ void print(const Tournament& tournament, const Settings& s, const Hardware& hard
       break;
     }
   }
-  fmt::print("times estimated on {} ({}); memory planned\n", hardware.title, hardware.basis);
+  print_hanging("",
+                fmt::format("times estimated on {} ({}); memory planned", hardware.title, hardware.basis));
 }
 
 void print_runs(const std::vector<CalibrationCheck>& checks, const std::vector<size_t>& places) {
@@ -126,8 +129,9 @@ int print_tournament(const Settings& settings, const TournamentWish& wish, bool 
       wish.memory_bytes > 0 ? static_cast<int64_t>(wish.memory_bytes) : memory_of_a_rank(hardware, ranks);
   if (wish.run > 0 && !hardware.is_calibrated())
     throw request_error(
-        "--run holds a prediction against this machine: measure it first by bench calibrate, "
-        "and give --hardware this-machine");
+        fmt::format("--run holds a prediction against this machine: measure it first by bench calibrate, and "
+                    "give --hardware {}",
+                    kThisMachine));
   if (hardware.flops(settings.dtype) <= 0)
     throw request_error("a tournament ranks by predicted time, and there is none: " +
                         no_time_text(hardware, settings.dtype));
@@ -254,8 +258,10 @@ int print_scaling(Settings settings, int repetitions, bool json) {
                            .dump());
     return 0;
   }
-  fmt::print("The paper's points (measured there, 2019) and the model's curve (estimated on {}: {})\n",
-             paper_hardware().title, paper_hardware().basis);
+  print_hanging("",
+                fmt::format("The paper's points (measured there, 2019) and the model's curve (estimated on "
+                            "{}: {})",
+                            paper_hardware().title, paper_hardware().basis));
   std::string series;
   for (const ScalingPoint& p : points) {
     if (to_string(p.series) != series) {

@@ -2,41 +2,16 @@
 #include "app/cli/record.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <csignal>
 #include <map>
 
 #include "app/command_line/request.h"
 #include "engine/config/counted.h"
 #include "engine/config/error.h"
 #include "engine/config/units.h"
-#include "engine/record/live_link.h"
 #include "engine/train/step_metrics.h"
 
 namespace shardlens::cli {
-namespace {
-
-std::string link_of_the_run;  // FILE-live, of the one recording a run writes
-
-// A run that a person ends leaves a recording that is whole as far as it came, and nobody who writes it.
-// Where the verb does something of its own at a signal, as `train` does, that stays.
-void leave_no_link_at_signals(const std::string& recording) {
-  link_of_the_run = live_link_path(recording);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    struct sigaction now {};
-    if (sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_DFL)
-      std::signal(signal, end_without_link);
-  }
-}
-
-}  // namespace
-
-void end_without_link(int signal) {
-  unlink(link_of_the_run.c_str());
-  std::signal(signal, SIG_DFL);
-  std::raise(signal);
-}
 
 PictureOptions picture_options(const RecordOptions& options) {
   const std::map<std::string, PictureOptions::Taken> taken{{"off", PictureOptions::Taken::Off},
@@ -83,10 +58,7 @@ std::unique_ptr<Recorder> make_recorder(const RecordOptions& options, const std:
   if (options.path.empty()) return nullptr;
   RecordingLimits limits;
   limits.file_bytes = static_cast<int64_t>(options.most_megabytes * 1e6);
-  auto recorder =
-      std::make_unique<Recorder>(options.path, verb, plan, communicator, limits, picture_options(options));
-  leave_no_link_at_signals(options.path);
-  return recorder;
+  return std::make_unique<Recorder>(options.path, verb, plan, communicator, limits, picture_options(options));
 }
 
 void finish_recording(Recorder* recorder, const RecordOptions& options, FILE* out) {
@@ -96,9 +68,9 @@ void finish_recording(Recorder* recorder, const RecordOptions& options, FILE* ou
              counted(totals.passes, "pass", "passes"), grouped_text(totals.events),
              grouped_text(totals.samples), options.path);
   if (totals.dropped_passes > 0)
-    fmt::print(out, "{} passes are not in it: {}\n", grouped_text(totals.dropped_passes), totals.problem);
+    fmt::print(out, "{} not in it: {}\n", counted(totals.dropped_passes, "pass", "passes"), totals.problem);
   if (totals.dropped_pictures > 0)
-    fmt::print(out, "{} pictures are not in it: {}\n", grouped_text(totals.dropped_pictures),
+    fmt::print(out, "{} not in it: {}\n", counted(totals.dropped_pictures, "picture"),
                kWhyPicturesAreDropped);
 }
 

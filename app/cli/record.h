@@ -30,9 +30,6 @@ void refuse_recording(const RecordOptions& options, const std::string& why);
 std::unique_ptr<Recorder> make_recorder(const RecordOptions& options, const std::string& verb,
                                         const Plan& plan, const CommunicatorInfo& communicator);
 
-/// A signal's handler: ends the program by that signal, and leaves no FILE-live of a run that was recorded.
-void end_without_link(int signal);
-
 /// Ends the recording and says what is in it, and what is not; nothing where there is none.
 void finish_recording(Recorder* recorder, const RecordOptions& options, FILE* out);
 

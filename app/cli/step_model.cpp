@@ -39,21 +39,36 @@ Integers read_integers(const std::string& path, const char* what, size_t dims) {
   return {array.shape, copy_integers(array, path)};
 }
 
-int32_t as_id(int64_t value, const std::string& path) {
-  if (value < -100 || value > INT32_MAX)
-    throw request_error(fmt::format("{}: {} is no token id or label", path, value));
-  return static_cast<int32_t>(value);
+// What a file's numbers are, and what they may be.
+struct Ids {
+  const char* what;             ///< "tokens"
+  int64_t last;                 ///< 0 to that
+  bool may_be_ignored = false;  ///< -100, a label left out of the loss, is one of them
+};
+
+int32_t as_id(const Integers& array, size_t at, const std::string& path, const Ids& ids) {
+  const int64_t value = array.values[at];
+  const bool is_ignored = ids.may_be_ignored && value == kIgnoredLabel;
+  if ((value >= 0 && value <= ids.last) || is_ignored) return static_cast<int32_t>(value);
+  const size_t columns = array.shape.size() < 2 ? 1 : static_cast<size_t>(array.shape[1]);
+  throw request_error(fmt::format(
+      "{}: {} in row {}, column {}: {} are 0 to {}{}", path, value, at / columns, at % columns, ids.what,
+      ids.last, ids.may_be_ignored ? fmt::format(", or {} where ignored", kIgnoredLabel) : ""));
 }
 
-std::vector<int32_t> read_ids(const std::string& path, const char* what, const Shape& shape) {
-  const Integers array = read_integers(path, what, shape.size());
+std::vector<int32_t> as_ids(const Integers& array, const std::string& path, const Ids& wanted) {
+  std::vector<int32_t> ids;
+  for (size_t at = 0; at < array.values.size(); ++at) ids.push_back(as_id(array, at, path, wanted));
+  return ids;
+}
+
+std::vector<int32_t> read_ids(const std::string& path, const Ids& ids, const Shape& shape) {
+  const Integers array = read_integers(path, ids.what, shape.size());
   if (array.shape != shape) {
-    throw request_error(fmt::format("{}: {} have shape {}, and the tokens need {}", path, what,
+    throw request_error(fmt::format("{}: {} have shape {}, and the tokens need {}", path, ids.what,
                                     to_string(array.shape), to_string(shape)));
   }
-  std::vector<int32_t> ids;
-  for (const int64_t value : array.values) ids.push_back(as_id(value, path));
-  return ids;
+  return as_ids(array, path, ids);
 }
 
 // GPT: [B, S+1], inputs are all but the last column and labels all but the first.
@@ -70,13 +85,16 @@ void read_gpt(const ModelStepOptions& o, Settings& settings, Batch& batch) {
   if (columns < 2) throw request_error(o.tokens + ": tokens are [B, S+1], so two columns at least");
   settings.batch = array.shape[0];
   settings.seq = columns - 1;
-  for (int64_t row = 0; row < settings.batch; ++row) {
-    for (int64_t col = 0; col < settings.seq; ++col) {
-      const auto at = static_cast<size_t>(row * columns + col);
-      batch.tokens.push_back(as_id(array.values[at], o.tokens));
-      batch.labels.push_back(as_id(array.values[at + 1], o.tokens));
-    }
-  }
+  const auto ids_from = [&](int64_t first_column, const Ids& wanted) {
+    std::vector<int32_t> ids;
+    for (int64_t row = 0; row < settings.batch; ++row)
+      for (int64_t col = first_column; col < first_column + settings.seq; ++col)
+        ids.push_back(as_id(array, static_cast<size_t>(row * columns + col), o.tokens, wanted));
+    return ids;
+  };
+  const int64_t last = settings.model.vocab - 1;
+  batch.tokens = ids_from(0, {"tokens", last});
+  batch.labels = ids_from(1, {"labels", last, true});
 }
 
 // BERT: [B, S] each; no labels: nothing is in the loss but what --sop asks for.
@@ -84,16 +102,18 @@ void read_bert(const ModelStepOptions& o, Settings& settings, Batch& batch) {
   const Integers array = read_integers(o.tokens, "tokens", 2);
   settings.batch = array.shape[0];
   settings.seq = array.shape[1];
-  for (const int64_t value : array.values) batch.tokens.push_back(as_id(value, o.tokens));
+  const int64_t last = settings.model.vocab - 1;
+  batch.tokens = as_ids(array, o.tokens, {"tokens", last});
   const Shape shape = array.shape;
   if (o.labels.empty()) {
     batch.labels.assign(batch.tokens.size(), kIgnoredLabel);
   } else {
-    batch.labels = read_ids(o.labels, "labels", shape);
+    batch.labels = read_ids(o.labels, {"labels", last, true}, shape);
   }
-  if (!o.token_types.empty()) batch.token_types = read_ids(o.token_types, "token types", shape);
-  if (!o.attention_mask.empty()) batch.attention_mask = read_ids(o.attention_mask, "attention mask", shape);
-  if (!o.sop.empty()) batch.sentence_labels = read_ids(o.sop, "sentence labels", {shape[0]});
+  if (!o.token_types.empty()) batch.token_types = read_ids(o.token_types, {"token types", 1}, shape);
+  if (!o.attention_mask.empty())
+    batch.attention_mask = read_ids(o.attention_mask, {"attention masks", 1}, shape);
+  if (!o.sop.empty()) batch.sentence_labels = read_ids(o.sop, {"sentence labels", 1, true}, {shape[0]});
 }
 
 void write_dump(const std::string& path, const std::map<std::string, DumpTensor>& dump) {

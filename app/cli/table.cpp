@@ -1,6 +1,8 @@
 // A table of text.
 #include "app/cli/table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <numeric>
@@ -87,6 +89,10 @@ std::string shortened(const std::string& name_and_shape, size_t most) {
     if (!left_out[i] && words[i].size() > kHead + kTail + 3 && words[i].find('@') == std::string::npos)
       words[i].replace(kHead, words[i].size() - kHead - kTail, "…");
   return text();
+}
+
+void print_hanging(const std::string& lead, const std::string& text) {
+  fmt::print("{}\n", hanging(lead, text, Table::kMostColumns));
 }
 
 Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {

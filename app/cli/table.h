@@ -34,6 +34,10 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
+/// Prints `lead` and then `text`, in lines as wide as a table's at most; see hanging(). The same on a
+/// terminal as into a pipe: what a program reads is --json.
+void print_hanging(const std::string& lead, const std::string& text);
+
 /// "grad.bert.encoder.layer.0.output.dense.weight [512, 128]" in at most `most` characters where that is
 /// possible: words in the middle of the name become "…", and as a last resort the middle of a long word. The
 /// first word and the last two stay, and all figures.

@@ -13,6 +13,7 @@
 #include "app/cli/train_report.h"
 #include "app/cli/verbs.h"
 #include "app/cli/world.h"
+#include "app/command_line/signals.h"
 #include "engine/config/error.h"
 #include "engine/config/presets.h"
 #include "engine/config/splits.h"
@@ -52,13 +53,13 @@ void stop_on_signals() {
   struct sigaction action {};
   action.sa_handler = [](int signal) {
     stop_requested = true;
-    std::signal(signal, end_without_link);
+    std::signal(signal, end_by_signal);
   };
   sigaction(SIGINT, &action, nullptr);
   action.sa_sigaction = [](int signal, siginfo_t* sender, void*) {
     stop_requested = true;
     heed_mpirun(*sender);
-    std::signal(signal, end_without_link);
+    std::signal(signal, end_by_signal);
   };
   action.sa_flags = SA_SIGINFO;
   sigaction(SIGTERM, &action, nullptr);

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "app/command_line/request.h"
+#include "app/command_line/signals.h"
 #include "engine/comm/processes.h"
 #include "engine/comm/siblings.h"
 #include "engine/config/error.h"
@@ -37,11 +38,9 @@ std::atomic<bool> told_to_end{false};
 }
 
 // Whoever else sends it means what it always means.
-void end_by_signal(int signal, siginfo_t* sender, void*) {
+void end_unless_by_mpirun(int signal, siginfo_t* sender, void*) {
   heed_mpirun(*sender);
-  if (told_to_end) return;
-  std::signal(signal, SIG_DFL);
-  std::raise(signal);
+  if (!told_to_end) end_by_signal(signal);
 }
 
 void heed_only_mpirun(int, siginfo_t* sender, void*) {
@@ -189,7 +188,7 @@ int run_in_world(const CLI::App& parsed, const Verb& verb) {
     ProcessWorld world(*processes, request);
     try {
       if (world.commands()) {
-        on_sigterm(end_by_signal);
+        on_sigterm(end_unless_by_mpirun);
         code = run_first(world, parsed, verb);
       } else {
         // What ends a run is the first process's to hear: it ends its step and saves.

@@ -79,6 +79,14 @@ std::string broken_into_lines(const std::string& text, size_t columns) {
   return out;
 }
 
+std::string hanging(const std::string& lead, const std::string& text, size_t columns) {
+  const size_t indent = character_count(lead);
+  std::string lines = broken_into_lines(text, columns - indent);
+  for (size_t at = 0; (at = lines.find('\n', at)) != std::string::npos; ++at)
+    lines.insert(at + 1, indent, ' ');
+  return lead + lines;
+}
+
 void lay_out_help(CLI::App& app) {
   app.formatter(std::make_shared<Layout>());
 }

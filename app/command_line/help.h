@@ -16,4 +16,7 @@ void add_version(CLI::App& app);
 /// Line ends in it stay.
 std::string broken_into_lines(const std::string& text, size_t columns);
 
+/// `lead` and then `text` in lines of at most `columns`, the further ones below where the text begins.
+std::string hanging(const std::string& lead, const std::string& text, size_t columns);
+
 }  // namespace shardlens::cli

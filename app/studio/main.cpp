@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "app/command_line/signals.h"
 #include "app/command_line/standard_streams.h"
 #include "app/studio/frame_benchmark.h"
 #include "app/studio/offscreen.h"
@@ -91,6 +92,7 @@ int run_program(int count, char** arguments) {
 
 int main(int count, char** arguments) {
   shardlens::cli::keep_standard_streams();
+  shardlens::cli::end_cleanly_at_signals();
   shardlens::cpu::keep_freed_memory();
   const int code = shardlens::run_program(count, arguments);
   if (shardlens::abandoned_ranks() == 0) return code;

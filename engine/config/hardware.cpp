@@ -64,7 +64,7 @@ Hardware as_this_machine(Hardware calibrated, const Hardware& stated) {
 Hardware this_machine() {
   const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   Hardware hardware;
-  hardware.name = "this-machine";
+  hardware.name = kThisMachine;
   hardware.title = "this machine, " + counted(cores, "core");
   hardware.basis = "not calibrated yet";
   hardware.memory_bytes = machine_memory_bytes();

@@ -1,6 +1,8 @@
 // A preset to JSON and back.
 #include "engine/config/hardware_file.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 
 #include "engine/config/error.h"
@@ -111,17 +113,22 @@ Hardware read_hardware_file(const std::string& path) {
   return hardware_from_json(read_json_file(path), path);
 }
 
-void write_hardware_file(const Hardware& hardware, const std::string& path) {
+void require_writable(const std::string& path) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   std::error_code error;
   if (!folder.empty()) std::filesystem::create_directories(folder, error);
   if (error) throw request_error("cannot make the folder " + folder.string() + ": " + error.message());
+  const AtomicFile place(path);
+}
+
+void write_hardware_file(const Hardware& hardware, const std::string& path) {
+  require_writable(path);
   write_file_atomically(path, hardware_to_json(hardware).dump(2) + "\n");
 }
 
 std::string calibration_path() {
   const std::string folder = user_folder("XDG_DATA_HOME", ".local/share");
-  return folder.empty() ? folder : folder + "/this-machine.json";
+  return folder.empty() ? folder : fmt::format("{}/{}.json", folder, kThisMachine);
 }
 
 }  // namespace shardlens

@@ -9,6 +9,8 @@
 
 namespace shardlens {
 
+inline constexpr const char* kThisMachine = "this-machine";  ///< the preset of the machine at hand
+
 /// Throws a request Error that names the key of `source` that is wrong.
 Hardware hardware_from_json(const nlohmann::json& json, const std::string& source);
 nlohmann::ordered_json hardware_to_json(const Hardware& hardware);
@@ -17,7 +19,10 @@ Hardware read_hardware_file(const std::string& path);
 /// Atomically; makes the folder it lies in.
 void write_hardware_file(const Hardware& hardware, const std::string& path);
 
-/// From now on the preset "this-machine" is priced as `calibrated`, what it was until now stays valid for who
+/// Makes the folder, and throws what writing there would: before minutes of measuring.
+void require_writable(const std::string& path);
+
+/// From now on that preset is priced as `calibrated`, what it was until now stays valid for who
 /// still reads it. Any thread.
 void adopt_calibration(const Hardware& calibrated);
 

@@ -135,9 +135,10 @@ void validate_whole_model(const Settings& settings) {
   const int64_t parts = static_cast<int64_t>(settings.dp) * settings.micro_batches;
   if (settings.batch % parts != 0) {
     const int64_t less = settings.batch / parts * parts;
-    throw request_error(fmt::format(
-        "batch = {} does not divide into D = {} times {} micro-batches. Try batch {}{}.", settings.batch,
-        settings.dp, settings.micro_batches, less > 0 ? fmt::format("{} or ", less) : "", less + parts));
+    throw request_error(fmt::format("batch = {} does not divide into D = {} times {}. Try batch {}{}.",
+                                    settings.batch, settings.dp,
+                                    counted(settings.micro_batches, "micro-batch", "micro-batches"),
+                                    less > 0 ? fmt::format("{} or ", less) : "", less + parts));
   }
   if (settings.operands == Operands::Integer) {
     throw request_error(

@@ -37,10 +37,12 @@ SoleWriter::SoleWriter(const std::string& path) : lock_path_(lock_of(path)) {
           path));
     }
   } while (!is_at(file_, lock_path_));
+  fleeting_.emplace(lock_path_);
 }
 
 SoleWriter::~SoleWriter() {
   if (file_ < 0) return;
+  fleeting_.reset();
   if (is_at(file_, lock_path_)) unlink(lock_path_.c_str());  // and no other run's
   close(file_);
 }

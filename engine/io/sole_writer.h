@@ -1,7 +1,10 @@
 // One writer at a time: two runs that were given the same place do not mix their files there.
 #pragma once
 
+#include <optional>
 #include <string>
+
+#include "engine/io/fleeting.h"
 
 namespace shardlens {
 
@@ -21,6 +24,7 @@ class SoleWriter {
  private:
   std::string lock_path_;
   int file_ = -1;
+  std::optional<Fleeting> fleeting_;  ///< while the lock is held
 };
 
 }  // namespace shardlens

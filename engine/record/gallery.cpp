@@ -46,7 +46,7 @@ const std::vector<GalleryPiece>& gallery() {
 
 std::string gallery_folder() {
   const std::string folder = user_folder("XDG_CACHE_HOME", ".cache");
-  return (folder.empty() ? fs::temp_directory_path() / "shardlens" : fs::path(folder)) / "gallery";
+  return (folder.empty() ? temporary_folder() / "shardlens" : fs::path(folder)) / "gallery";
 }
 
 std::string gallery_file(const std::string& name, const std::string& folder) {
@@ -67,7 +67,8 @@ std::string gallery_file(const std::string& name, const std::string& folder) {
   fs::create_directories(path.parent_path(), error);
   if (error)
     throw request_error(
-        fmt::format("cannot make the folder {}: {}", path.parent_path().string(), error.message()));
+        fmt::format("cannot make the folder {}: {}; set XDG_CACHE_HOME to a folder that can be written to",
+                    path.parent_path().string(), error.message()));
   write_file_atomically(path.string(), std::string(bytes));
   return path.string();
 }

@@ -121,10 +121,14 @@ LiveLink::LiveLink(const std::string& recording) : path_(live_link_path(recordin
   committed_unix_ns_ = unix_ns();
   write();
   listed_ = list(recording);
+  fleeting_.emplace(path_);
+  if (!listed_.empty()) fleeting_listed_.emplace(listed_);
 }
 
 LiveLink::~LiveLink() {
   if (file_ < 0) return;
+  fleeting_.reset();
+  fleeting_listed_.reset();
   if (!listed_.empty()) unlink(listed_.c_str());
   if (stands_at(file_, path_)) unlink(path_.c_str());
   close(file_);

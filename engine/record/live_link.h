@@ -13,8 +13,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "engine/io/fleeting.h"
 
 namespace shardlens {
 
@@ -50,6 +53,7 @@ class LiveLink {
   void write();
 
   std::string path_, listed_;
+  std::optional<Fleeting> fleeting_, fleeting_listed_;
   int file_ = -1;
   bool locked_ = false;
   uint64_t generation_ = 1, beats_ = 0;

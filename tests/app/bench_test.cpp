@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "engine/config/hardware_file.h"
+#include "engine/runtime/plan.h"
 #include "tests/app/process.h"
 
 namespace {
@@ -50,8 +52,14 @@ TEST(Bench, RanksAreTimedAgainstOneCore) {
   EXPECT_GT(points[1]["collective_seconds"], 0);
 }
 
+// Beside what lies there of another dtype.
 TEST(Bench, CalibratesThisMachineIntoAFile) {
   const std::string path = ::testing::TempDir() + "calibration_" + std::to_string(getpid()) + ".json";
+  shardlens::Hardware before = shardlens::find_hardware(shardlens::kThisMachine);
+  before.basis = "measured by bench calibrate on " + shardlens::machine_description() + ", fp64, 2026-01-02";
+  before.fp64_flops = 1e9;
+  before.rates[{"linear", shardlens::DType::Fp64, 1}] = {{1e6, 1e9}};
+  shardlens::write_hardware_file(before, path);
   const Ended ended =
       run_cli("bench calibrate --json --repetitions 1 --model gpt2-tiny --seq 64 --out " + path);
   ASSERT_EQ(ended.code, 0) << ended.err;
@@ -59,7 +67,9 @@ TEST(Bench, CalibratesThisMachineIntoAFile) {
   EXPECT_EQ(json["file"], path);
   for (const nlohmann::json& check : json["checks"]) EXPECT_GT(check["predicted_seconds"], 0);
   const Ended plan = run_cli("plan --layer --model gpt2-tiny --seq 64 --tp 2 --hardware " + path);
-  EXPECT_TRUE(contains(plan.out, "measured by bench calibrate")) << plan.out;
+  EXPECT_TRUE(contains(plan.out, "measured by bench")) << plan.out;
+  const Ended other = run_cli("plan --layer --model gpt2-tiny --seq 64 --dtype fp64 --hardware " + path);
+  EXPECT_TRUE(contains(other.out, "Predicted on")) << other.out;
   std::filesystem::remove(path);
   EXPECT_EQ(run_cli("plan --hardware " + path).code, 2);
 }

@@ -10,8 +10,11 @@
 #include <regex>
 #include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "engine/config/utf8.h"
+#include "engine/io/npy.h"
 #include "tests/app/process.h"
 #include "tests/engine/io/test_folder.h"
 
@@ -345,6 +348,31 @@ TEST_F(CliFiles, AFileCutShortIsRefusedAndNothingIsWritten) {
   EXPECT_EQ(ended.code, 2) << ended.err;
   EXPECT_TRUE(contains(ended.err, "cut.safetensors")) << ended.err;
   EXPECT_FALSE(std::filesystem::exists(dump));
+}
+
+TEST_F(CliFiles, AnIdThatIsNoneIsNamedWithItsFileAndPlace) {
+  const auto ids = [&](const std::string& name, size_t at, int32_t id) {
+    std::vector<int32_t> values(18, 1);
+    values[at] = id;
+    shardlens::write_npy(path(name), shardlens::NpyType::Int32, {2, 9}, values.data());
+    return path(name);
+  };
+  const std::string good = ids("good.npy", 0, 1), large = ids("large.npy", 12, 600);
+  const std::string gpt = "step --model gpt2-tiny --tp 2 --threads 1 --tokens ",
+                    bert = "step --model bert-tiny --tp 2 --threads 1 --tokens " + good;
+  const std::pair<std::string, const char*> requests[] = {
+      {gpt + large, "large.npy: 600 in row 1, column 3: tokens are 0 to 256"},
+      {gpt + ids("end.npy", 17, 600), "end.npy: 600 in row 1, column 8: labels are 0 to 256, or -100"},
+      {gpt + ids("below.npy", 0, -100), "below.npy: -100 in row 0, column 0: tokens"},
+      {bert + " --labels " + ids("labels.npy", 1, -1), "labels.npy: -1 in row 0, column 1: labels"},
+      {bert + " --attention-mask " + ids("mask.npy", 9, 2), "mask.npy: 2 in row 1, column 0"},
+  };
+  for (const auto& [arguments, must_say] : requests) {
+    const Ended ended = run_cli(arguments);
+    EXPECT_EQ(ended.code, 2) << arguments;
+    EXPECT_TRUE(contains(ended.err, must_say)) << ended.err;
+  }
+  EXPECT_EQ(run_cli(gpt + ids("ignored.npy", 17, -100)).code, 0);
 }
 
 TEST(Cli, ANameThatNoFileCanHaveIsAWrongRequest) {

@@ -99,9 +99,9 @@ TEST_F(CliRecord, PicturesFollowTheirOption) {
   // A size cap: pictures go first, and both the run and info say so.
   const Ended capped =
       run_cli(trained("--steps 4 --record-pictures all --record-limit 0.5 --record ") + path("capped"));
-  EXPECT_NE(capped.out.find("pictures are not in it: "), std::string::npos) << capped.out;
+  EXPECT_NE(capped.out.find("pictures not in it: "), std::string::npos) << capped.out;
   EXPECT_GT(info("capped")["dropped_pictures"], 0);
-  EXPECT_NE(run_cli("info " + path("capped")).out.find("pictures are not in it: "), std::string::npos);
+  EXPECT_NE(run_cli("info " + path("capped")).out.find("pictures not in it: "), std::string::npos);
 }
 
 TEST_F(CliRecord, WhatIsThereIsNotWrittenOver) {
@@ -156,7 +156,7 @@ TEST_F(CliRecord, AFullDiskEndsTheRecordingAndNotTheRun) {
                             path("run") + "\"");
   EXPECT_EQ(ended.code, 0) << ended.err;
   EXPECT_NE(ended.out.find("pass  99"), std::string::npos) << ended.out;
-  EXPECT_NE(ended.out.find("passes are not in it: "), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("not in it: "), std::string::npos) << ended.out;
   EXPECT_NE(ended.out.find("is the disk full?"), std::string::npos) << ended.out;
   EXPECT_LT(info("run")["passes"], 100);
 }

@@ -43,6 +43,25 @@ TEST_F(CliSurroundingFiles, WhatIsPrintedGoesIntoNoFile) {
   EXPECT_FALSE(contains(log, "GPT-2")) << log;
 }
 
+TEST_F(CliSurroundingFiles, AFolderForTemporaryFilesThatIsNotThereIsNamed) {
+  const std::string nowhere = path("nowhere"), text = write("book.txt", std::string(4000, 'x'));
+  for (const std::string& arguments : {"train --steps 1 --data " + text + kTinyModel,
+                                       "bench record --layer --repetitions 1" + std::string(kTinyModel)}) {
+    const Ended ended = run_program("env TMPDIR=" + nowhere + " " + SHARDLENS_CLI_PROGRAM, arguments);
+    EXPECT_EQ(ended.code, 2) << arguments << ended.err;
+    EXPECT_TRUE(contains(ended.err, nowhere + ": set TMPDIR")) << ended.err;
+  }
+}
+
+// Told before it measures for minutes.
+TEST_F(CliSurroundingFiles, ACalibrationThatCannotBeStoredIsRefusedAtOnce) {
+  const Ended ended =
+      run_program("timeout 20 env -u XDG_DATA_HOME HOME=" + write("home", "") + " " + SHARDLENS_CLI_PROGRAM,
+                  "bench calibrate");
+  EXPECT_EQ(ended.code, 2) << ended.err;
+  EXPECT_TRUE(contains(ended.err, path("home"))) << ended.err;
+}
+
 TEST(CliSurroundings, ABlisToldOfAnotherProcessorIsNotHeeded) {
   for (const char* type : {"9999", "nonsense", "0", "-1"}) {
     const Ended ended =

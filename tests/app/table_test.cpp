@@ -55,6 +55,25 @@ TEST(CliTables, TablesFitAHundredColumns) {
   }
 }
 
+// Its sentences go on below their first words, and lose none.
+TEST(CliTables, TheSentencesOfAPlanFitAHundredColumns) {
+  for (const std::string& arguments :
+       {std::string("plan --model gpt2 --tp 4 --split reversed"),
+        std::string("plan --model gpt2 --tp 5 --heads-policy uneven --hardware a100-80gb"),
+        std::string("plan --model gpt2 --tp 2 --pp 2 --dtype fp16 --hardware v100-32gb")}) {
+    const Ended ended = run_cli(arguments);
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    std::istringstream lines(ended.out);
+    for (std::string line; std::getline(lines, line);)
+      EXPECT_LE(character_count(line), 100u) << arguments << "\n" << line;
+  }
+  const std::string arguments = "plan --model gpt2 --tp 4 --layer ";
+  const std::string text =
+      std::regex_replace(run_cli(arguments).out, std::regex("\n {13}(?! )"), " ");  // below the first word
+  for (const auto& collective : nlohmann::json::parse(run_cli(arguments + "--json").out)["collectives"])
+    EXPECT_TRUE(contains(text, " bytes: " + collective["why"].get<std::string>() + "\n")) << text;
+}
+
 // Words of a name go, the figures stay.
 TEST(CliTables, AShortenedNameKeepsItsFigures) {
   const std::string wide = "--model bert-tiny --tp 2 --split megatron-sp --seq 32 ";

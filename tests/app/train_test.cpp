@@ -317,6 +317,20 @@ TEST_F(CliTrain, WhatWasTrainedIn16BitsIsMeasuredAndWritesOn) {
   }
 }
 
+// Noise is what it writes, and it says why.
+TEST_F(CliTrain, AModelWithoutWeightsIsSaidToBeUntrained) {
+  const std::string few = write("few.txt", "a few words");
+  for (const std::string& arguments :
+       {std::string("generate --model gpt2-tiny --tokens 1 "), "eval --model gpt2-tiny --text " + few}) {
+    const Ended ended = run_cli(arguments + " --threads 1");
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    EXPECT_TRUE(contains(ended.err, "GPT-2 toy is untrained here")) << ended.err;
+  }
+  ASSERT_EQ(run_cli(tiny() + "--steps 1 --checkpoint " + path("run")).code, 0);
+  const Ended trained = run_cli("eval --model " + path("run") + " --threads 1 --text " + few);
+  EXPECT_FALSE(contains(trained.err, "untrained")) << trained.err;
+}
+
 TEST_F(CliTrain, AModelOfShortRowsIsEvaluatedWithoutFurtherOptions) {
   ASSERT_EQ(run_cli("train --model gpt2-tiny --batch 2 --seq 16 --threads 1 --data " + book() +
                     " --steps 1 --checkpoint " + path("short"))

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "engine/comm/allreduce_bench.h"
+#include "engine/config/hardware_file.h"
 #include "engine/config/splits.h"
 #include "engine/device/device.h"
 #include "engine/device/gemm_bench.h"
@@ -165,6 +166,28 @@ std::string today() {
   return fmt::format("{:04}-{:02}-{:02}", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday);
 }
 
+// "measured by bench calibrate on a processor, 4 cores" of the basis that calibrate() states.
+std::string measured_where(const std::string& basis) {
+  return basis.substr(0, basis.rfind(", ", basis.rfind(", ") - 1));  // less dtype and day
+}
+
+double& flops_of(Hardware& hardware, DType dtype) {
+  switch (dtype) {
+    case DType::Fp64:
+      return hardware.fp64_flops;
+    case DType::Fp16:
+      return hardware.fp16_flops;
+    case DType::Bf16:
+      return hardware.bf16_flops;
+    default:
+      return hardware.fp32_flops;
+  }
+}
+
+std::string flops_figure(DType dtype) {
+  return to_string(dtype) + "_flops";
+}
+
 }  // namespace
 
 double operand_rate(const std::vector<ProductTime>& times) {
@@ -221,7 +244,7 @@ std::vector<Settings> calibration_models(DType dtype) {
 Hardware calibrate(const std::vector<Settings>& models, int repetitions, const Measuring& measuring) {
   const int cores = available_cores();
   const DType dtype = models.front().dtype;
-  Hardware hardware = find_hardware("this-machine");
+  Hardware hardware = find_hardware(kThisMachine);
   hardware.basis = fmt::format("measured by bench calibrate on {}, {}, {}", machine_description(),
                                to_string(dtype), today());
   hardware.ranks_per_node = cores;
@@ -262,16 +285,12 @@ Hardware calibrate(const std::vector<Settings>& models, int repetitions, const M
   }
   const GemmCeiling ceiling = measure_gemm_ceiling(
       dtype, {{false, false, kCeilingSize, kCeilingSize, kCeilingSize}}, cores, 1, repetitions);
-  const double per_rank = ceiling.best().median_flops / cores;
-  (dtype == DType::Fp64   ? hardware.fp64_flops
-   : dtype == DType::Fp16 ? hardware.fp16_flops
-   : dtype == DType::Bf16 ? hardware.bf16_flops
-                          : hardware.fp32_flops) = per_rank;
+  flops_of(hardware, dtype) = ceiling.best().median_flops / cores;
   hardware.memory_bytes_per_second = copied_bytes_per_second(cores);
   const std::string when = "bench calibrate, " + today();
   hardware.sources = {{"memory_bytes", "the operating system"},
                       {"ranks_per_node", "the operating system: cores"},
-                      {to_string(dtype) + "_flops", when + ": a product of 1024³ on every core at once"},
+                      {flops_figure(dtype), when + ": a product of 1024³ on every core at once"},
                       {"memory_bytes_per_second", when + ": every core copies 64 MiB, read and written"},
                       {"rates", when + ": each kind of step in small models, all ranks at once"}};
   if (!hardware.links.empty()) {
@@ -283,6 +302,22 @@ Hardware calibrate(const std::vector<Settings>& models, int repetitions, const M
     hardware.sources.emplace_back("link_bytes_per_second", "links: the all-reduce over all cores");
   }
   return hardware;
+}
+
+Hardware with_other_dtypes(Hardware measured, const Hardware& before) {
+  if (!before.basis.starts_with(measured_where(measured.basis) + ",")) return measured;
+  std::vector<std::string> kept;
+  for (const DType dtype : {DType::Fp32, DType::Fp64, DType::Bf16, DType::Fp16}) {
+    if (measured.flops(dtype) > 0 || before.flops(dtype) <= 0) continue;
+    flops_of(measured, dtype) = before.flops(dtype);
+    for (const auto& [key, points] : before.rates)
+      if (key.dtype == dtype) measured.rates[key] = points;
+    for (const auto& source : before.sources)
+      if (source.first == flops_figure(dtype)) measured.sources.push_back(source);
+    kept.push_back(to_string(dtype));
+  }
+  if (!kept.empty()) measured.basis += fmt::format("; {} before", fmt::join(kept, ", "));
+  return measured;
 }
 
 CalibrationCheck check_calibration(const Settings& settings, const Hardware& hardware, int repetitions) {

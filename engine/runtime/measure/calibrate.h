@@ -48,6 +48,10 @@ struct Measuring {
 /// times, of which the lower quartile counts, so that a moment's disturbance does not.
 Hardware calibrate(const std::vector<Settings>& models, int repetitions, const Measuring& measuring = {});
 
+/// `measured` and, where `before` was measured on this machine too, what that one knows of other dtypes. What
+/// has none, memory's speed and the links', is the newer one's.
+Hardware with_other_dtypes(Hardware measured, const Hardware& before);
+
 /// `settings` run on this machine beside its price on `hardware`, which was measured here; the fastest of
 /// `repetitions` runs.
 struct CalibrationCheck {

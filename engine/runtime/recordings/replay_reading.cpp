@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "engine/config/error.h"
+#include "engine/config/hardware_file.h"
 #include "engine/config/units.h"
 #include "engine/runtime/parity.h"
 #include "engine/runtime/plan.h"
@@ -46,7 +47,7 @@ std::shared_ptr<const Plan> plan_of(const RecordingHeader& header) {
   try {
     find_hardware(program.settings.hardware);
   } catch (const Error&) {
-    program.settings.hardware = "this-machine";
+    program.settings.hardware = kThisMachine;
   }
   const std::shared_ptr<const Plan> today = make_plan(std::move(program));
   auto plan = std::make_shared<Plan>(*today);

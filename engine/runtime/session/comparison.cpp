@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "engine/config/error.h"
+#include "engine/config/hardware_file.h"
 #include "engine/planner/planner.h"
 #include "engine/runtime/mailbox.h"
 #include "engine/runtime/plan.h"
@@ -146,7 +147,7 @@ void Comparison::Worker::handle(const HoldTournament& command) {
   const Hardware& hardware = find_hardware(settings.hardware);
   held->predicted_on = hardware.title + ": " + hardware.basis;
   held->has_times = hardware.flops(settings.dtype) > 0;
-  held->can_run = hardware.is_calibrated() && hardware.name == "this-machine";
+  held->can_run = hardware.is_calibrated() && hardware.name == kThisMachine;
   const int ranks = command.wish.ranks;
   const int64_t limit =
       command.wish.limit_bytes > 0 ? command.wish.limit_bytes : memory_of_a_rank(hardware, ranks);

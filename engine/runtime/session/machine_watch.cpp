@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/config/hardware.h"
+#include "engine/config/hardware_file.h"
 #include "engine/device/gpu_module.h"
 #include "engine/runtime/resident.h"
 
@@ -13,7 +14,7 @@ namespace shardlens {
 MachineFacts ask_machine() {
   MachineFacts facts;
   facts.known = true;
-  facts.memory_bytes = find_hardware("this-machine").memory_bytes;
+  facts.memory_bytes = find_hardware(kThisMachine).memory_bytes;
   facts.free_bytes = available_memory_bytes();
   facts.process_bytes = resident_bytes();
   facts.gpus = gpu_facts();

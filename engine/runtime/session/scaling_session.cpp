@@ -206,8 +206,9 @@ class ScalingSession::Worker {
   }
 
   void run_calibration(DType dtype) {
-    const Hardware hardware =
-        calibrate(calibration_models(dtype), kCalibrationRepetitions, measuring("calibrating"));
+    const Hardware hardware = with_other_dtypes(
+        calibrate(calibration_models(dtype), kCalibrationRepetitions, measuring("calibrating")),
+        find_hardware(kThisMachine));
     adopt_calibration(hardware);
     // Stored last: where it cannot be, this process has it all the same, and the message says why.
     change([&](ScalingSnapshot& now) {

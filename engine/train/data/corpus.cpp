@@ -8,10 +8,13 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <list>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "engine/config/counted.h"
 #include "engine/config/error.h"
+#include "engine/io/fleeting.h"
 #include "engine/io/json.h"
 #include "engine/train/data/documents.h"
 #include "engine/train/data/near_duplicates.h"
@@ -171,6 +174,19 @@ void remove_made(const std::string& folder, const fs::path& outermost) {
   }
 }
 
+// What a signal must not leave: the documents' file and, where the folder is made for this corpus, all of it.
+std::list<Fleeting> unfinished(const std::string& folder, const fs::path& outermost) {
+  std::list<Fleeting> parts;
+  parts.emplace_back(join_path(folder, kStaged));
+  if (outermost.empty()) return parts;
+  for (const std::string_view file : kFiles) parts.emplace_back((fs::path(folder) / file).string());
+  for (fs::path at = fs::absolute(folder).lexically_normal(); at.has_relative_path(); at = at.parent_path()) {
+    if (at.has_filename()) parts.emplace_back(at.string());
+    if (at == outermost) break;
+  }
+  return parts;
+}
+
 // How many documents go where.
 struct Shares {
   int64_t validation = 0, test = 0;
@@ -184,9 +200,9 @@ Shares shares(const CorpusOptions& options, int64_t documents) {
   const Shares found{of(options.validation), of(options.test)};
   if (found.validation + found.test >= documents)
     throw request_error(
-        fmt::format("{} documents are too few for train, validation and test; give it more text, or set "
+        fmt::format("{} cannot be shared out among train, validation and test; give it more text, or set "
                     "--validation 0 --test 0",
-                    documents));
+                    counted(documents, "document")));
   return found;
 }
 
@@ -256,6 +272,7 @@ CorpusReport prepare_corpus(const CorpusOptions& options, const std::string& fol
     throw request_error(fmt::format("cannot make the folder {}: {}", folder,
                                     is_file ? "a file of that name is there" : error.message()));
   }
+  const std::list<Fleeting> parts = unfinished(folder, made);
   CorpusReport report;
   report.tokenizer = tokenizer->name();
   report.vocab_size = tokenizer->vocab_size();

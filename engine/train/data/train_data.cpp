@@ -2,12 +2,17 @@
 #include "engine/train/data/train_data.h"
 
 #include <fmt/format.h>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <optional>
 
 #include "engine/config/assets.h"
 #include "engine/config/error.h"
 #include "engine/io/atomic_file.h"
+#include "engine/io/fleeting.h"
+#include "engine/io/user_folder.h"
 #include "engine/train/data/corpus.h"
 #include "engine/train/data/documents.h"
 #include "engine/train/tokenizer/clean_text.h"
@@ -20,11 +25,13 @@ namespace fs = std::filesystem;
 // A folder of its own; the files in it stay readable once they are open.
 class TemporaryFolder {
  public:
-  TemporaryFolder() : path_(fs::temp_directory_path() / "shardlens-XXXXXX") {
+  TemporaryFolder() : path_(temporary_folder() / "shardlens-XXXXXX") {
     std::string name = path_.string();
     if (mkdtemp(name.data()) == nullptr)
-      throw run_error(fmt::format("cannot make a folder in {}", fs::temp_directory_path().string()));
+      throw request_error(fmt::format("cannot make a folder in {}: {}; set TMPDIR to another one",
+                                      path_.parent_path().string(), std::strerror(errno)));
     path_ = name;
+    fleeting_.emplace(name);
   }
   ~TemporaryFolder() {
     std::error_code ignored;
@@ -36,6 +43,7 @@ class TemporaryFolder {
 
  private:
   fs::path path_;
+  std::optional<Fleeting> fleeting_;
 };
 
 // As a whole corpus is prepared, but nothing is dropped: what a person hands over by name is read. One

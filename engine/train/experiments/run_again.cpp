@@ -10,6 +10,8 @@
 
 #include "engine/config/error.h"
 #include "engine/config/hardware.h"
+#include "engine/config/hardware_file.h"
+#include "engine/io/user_folder.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/recordings/recorder.h"
 #include "engine/runtime/sampler.h"
@@ -27,7 +29,7 @@ Settings settings_here(Settings settings) {
   try {
     find_hardware(settings.hardware);
   } catch (const Error&) {
-    settings.hardware = "this-machine";
+    settings.hardware = kThisMachine;
   }
   return settings;
 }
@@ -72,20 +74,9 @@ void run_model(const std::shared_ptr<const Plan>& plan, const std::string& path,
 }  // namespace
 
 RunAgain::RunAgain(const Recording& recording, const std::string& name, std::stop_token stop)
-    : path_((std::filesystem::temp_directory_path() /
-             fmt::format("run-again-{}-{}.shardlens", getpid(), ++runs_again))
-                .string()) {
-  try {
-    run(recording, name, stop);
-  } catch (...) {
-    std::filesystem::remove(path_);
-    throw;
-  }
-}
-
-RunAgain::~RunAgain() {
-  std::error_code ignored;
-  std::filesystem::remove(path_, ignored);
+    : scratch_(
+          (temporary_folder() / fmt::format("run-again-{}-{}.shardlens", getpid(), ++runs_again)).string()) {
+  run(recording, name, stop);
 }
 
 void RunAgain::run(const Recording& recording, const std::string& name, const std::stop_token& stop) {
@@ -98,14 +89,14 @@ void RunAgain::run(const Recording& recording, const std::string& name, const st
   if (recording.passes() == 0) throw request_error(fmt::format("{} holds no pass to compare with", name));
   const std::shared_ptr<const Plan> plan = make_plan(settings_here(header.program.settings));
   check_runnable(*plan);
-  if (header.program.settings.block != Block::Model) return run_layer(plan, path_, stop);
+  if (header.program.settings.block != Block::Model) return run_layer(plan, path(), stop);
   double learning_rate = 0;
   recording.metrics(0, 1, 1, [&](int64_t, const std::string& metric, double value) {
     if (metric == "learning_rate") learning_rate = value;
   });
   // Only `step` counts its optimizer's steps as it will be done here.
   const int64_t passes = header.verb == "step" ? std::min(recording.passes(), kMostPasses) : 1;
-  run_model(plan, path_, static_cast<int>(passes), learning_rate, stop);
+  run_model(plan, path(), static_cast<int>(passes), learning_rate, stop);
 }
 
 }  // namespace shardlens

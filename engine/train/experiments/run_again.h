@@ -5,6 +5,7 @@
 #include <string>
 
 #include "engine/record/recording.h"
+#include "engine/record/scratch_recording.h"
 
 namespace shardlens {
 
@@ -14,15 +15,13 @@ class RunAgain {
   /// settings alone do not say what was run: a training's text is not in its recording; a Cancelled Error
   /// when `stop` asks for it.
   RunAgain(const Recording& recording, const std::string& name, std::stop_token stop = {});
-  ~RunAgain();  ///< removes the file
-  RunAgain(const RunAgain&) = delete;
-  RunAgain& operator=(const RunAgain&) = delete;
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return scratch_.path(); }
 
  private:
   void run(const Recording& recording, const std::string& name, const std::stop_token& stop);
-  std::string path_;
+
+  ScratchRecording scratch_;
 };
 
 }  // namespace shardlens

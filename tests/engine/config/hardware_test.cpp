@@ -10,6 +10,7 @@
 
 #include "engine/config/error.h"
 #include "engine/config/hardware_file.h"
+#include "engine/config/settings.h"
 
 namespace shardlens {
 namespace {
@@ -91,6 +92,7 @@ TEST(Hardware, V100PeakAgreesWithThePaper) {
 }
 
 TEST(Hardware, ThisMachineIsAsked) {
+  EXPECT_EQ(Settings{}.hardware, kThisMachine);
   const Hardware& machine = find_hardware("this-machine");
   // Not measured, not known.
   EXPECT_EQ(machine.flops(DType::Fp32) + machine.flops(DType::Fp64) > 0, machine.is_calibrated());

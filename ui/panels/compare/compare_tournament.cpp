@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 
+#include "engine/config/hardware_file.h"
 #include "ui/commands/commands.h"
 #include "ui/panels/compare/compare_pages.h"
 #include "ui/panels/memory/memory_figures.h"

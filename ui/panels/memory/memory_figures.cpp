@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <string_view>
 
+#include "engine/config/hardware_file.h"
 #include "engine/config/presets.h"
 #include "ui/panels/memory/memory_figures.h"
 

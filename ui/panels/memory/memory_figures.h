@@ -11,7 +11,6 @@
 namespace shardlens::ui {
 
 inline constexpr double kSmallestModel = 1e8, kLargestModel = 1.4e12;  ///< ends of the slider, parameters
-inline constexpr const char* kThisMachine = "this-machine";            ///< the preset of the machine at hand
 
 /// Bytes in decimal units, as devices are sold: "1.99 GB", "16.6 GB", "133 GB", "16.0 TB".
 std::string decimal_bytes(double bytes);

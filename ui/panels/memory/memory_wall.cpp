@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/config/hardware.h"
+#include "engine/config/hardware_file.h"
 #include "engine/config/presets.h"
 #include "ui/panels/memory/memory_pages.h"
 #include "ui/panels/parts.h"

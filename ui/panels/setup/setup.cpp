@@ -11,6 +11,7 @@
 
 #include "engine/config/error.h"
 #include "engine/config/hardware.h"
+#include "engine/config/hardware_file.h"
 #include "engine/config/heads.h"
 #include "engine/config/presets.h"
 #include "engine/config/splits.h"

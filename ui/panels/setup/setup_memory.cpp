@@ -7,6 +7,7 @@
 #include <array>
 
 #include "engine/config/hardware.h"
+#include "engine/config/hardware_file.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/setup/setup.h"
 #include "ui/widgets/form.h"
@@ -68,7 +69,7 @@ void draw_memory_per_rank(const Context& context, const Settings& wanted) {
 
   // On this machine the ranks share one memory.
   const Hardware& hardware = find_hardware(wanted.hardware);
-  const bool shared = wanted.hardware == "this-machine";
+  const bool shared = wanted.hardware == kThisMachine;
   const double line = static_cast<double>(hardware.memory_bytes) / (shared ? std::max(wanted.tp, 1) : 1);
   const double total = static_cast<double>(total_bytes(fullest.bytes));
   const bool line_is_near = line > 0 && total > line / 12;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/config/hardware_file.h"
 #include "engine/runtime/step_times.h"
 #include "ui/commands/command_button.h"
 #include "ui/panels/parts.h"
@@ -250,7 +251,7 @@ std::string remark(const Context& context, const Settings& settings) {
                      "Predicted for {}, replayed on {}. This machine's own times can stand beside them.",
                      hardware.title, context.replay.recording->machine);
   }
-  if (settings.hardware != "this-machine")
+  if (settings.hardware != kThisMachine)
     return fmt::format("Predicted for {}, measured on this machine: two machines, not an error of the model.",
                        hardware.title);
   if (!hardware.is_calibrated())
@@ -258,7 +259,7 @@ std::string remark(const Context& context, const Settings& settings) {
            "half a "
            "minute or so.";
   if (hardware.flops(settings.dtype) <= 0)
-    return fmt::format("This machine is calibrated in another dtype than {}: the button measures it anew.",
+    return fmt::format("This machine is calibrated, but not in {}: the button measures it in that too.",
                        to_string(settings.dtype));
   return {};
 }
@@ -305,13 +306,13 @@ float draw_calibration(const Context& context, const Settings& settings, ImVec2 
     const bool runs = context.view.replay.beside;
     taken = command_button_at(context, "replay.run_here", runs ? "Run here again" : "Run here too",
                               runs ? ButtonLook::Plain : ButtonLook::Accent, right);
-  } else if (settings.hardware != "this-machine") {
+  } else if (settings.hardware != kThisMachine) {
     taken = button_width(context, "Predict for this machine");
     ImGui::SetCursorScreenPos({right.x - taken, at.y});
     if (draw_button(context, "this machine", "Predict for this machine", ButtonLook::Accent, true,
                     "Price the plan on the machine that runs it")) {
       Settings wanted = context.wanted();
-      wanted.hardware = "this-machine";
+      wanted.hardware = kThisMachine;
       context.want(wanted);
     }
   } else {

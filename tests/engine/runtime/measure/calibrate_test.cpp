@@ -63,6 +63,41 @@ TEST(Calibrate, MeasuresEveryKindOfStepOnEveryDegreeWithCores) {
   }
 }
 
+TEST(Calibrate, WhatWasMeasuredInAnotherDtypeStands) {
+  const std::string here = "measured by bench calibrate on " + machine_description();
+  Hardware fp32;
+  fp32.basis = here + ", fp32, 2026-01-02";
+  fp32.fp32_flops = 1e9;
+  fp32.rates[{"linear", DType::Fp32, 1}] = {{1, 2}};
+  fp32.links[{"all-reduce", 2}] = {1e-6, 1e9};
+  fp32.sources = {{"fp32_flops", "that day"}, {"rates", "that day"}};
+  Hardware bf16;
+  bf16.basis = here + ", bf16, 2026-01-03";
+  bf16.bf16_flops = 2e9;
+  bf16.rates[{"linear", DType::Bf16, 1}] = {{1, 4}};
+  bf16.links[{"all-reduce", 2}] = {2e-6, 2e9};
+  bf16.sources = {{"bf16_flops", "this day"}, {"rates", "this day"}};
+
+  const Hardware both = with_other_dtypes(bf16, fp32);
+  EXPECT_EQ(both.basis, bf16.basis + "; fp32 before");
+  EXPECT_EQ(both.fp32_flops, 1e9);
+  EXPECT_EQ(both.bf16_flops, 2e9);
+  EXPECT_EQ(both.rates.size(), 2u);
+  EXPECT_EQ(both.links, bf16.links);
+  EXPECT_EQ(both.sources.size(), 3u);
+
+  Hardware again = bf16;
+  again.bf16_flops = 3e9;
+  again.rates[{"linear", DType::Bf16, 1}] = {{1, 6}};
+  const Hardware third = with_other_dtypes(again, both);
+  EXPECT_EQ(third.bf16_flops, 3e9);
+  EXPECT_EQ(third.rates.at({"linear", DType::Bf16, 1}), again.rates.at({"linear", DType::Bf16, 1}));
+  EXPECT_EQ(third.fp32_flops, 1e9);
+
+  fp32.basis = "measured by bench calibrate on another machine, fp32, 2026-01-02";
+  EXPECT_EQ(with_other_dtypes(bf16, fp32), bf16);
+}
+
 TEST(OperandRate, FindsWhatTimesWereMadeOf) {
   std::vector<ProductTime> times;
   for (const double flops : {1e7, 1e9, 2e10})

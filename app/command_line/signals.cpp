@@ -1,0 +1,24 @@
+// Signals that end a program.
+#include "app/command_line/signals.h"
+
+#include <csignal>
+
+#include "engine/io/fleeting.h"
+
+namespace shardlens::cli {
+
+void end_by_signal(int signal) {
+  remove_fleeting();
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
+void end_cleanly_at_signals() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
+    struct sigaction now {};
+    if (sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_DFL)
+      std::signal(signal, end_by_signal);
+  }
+}
+
+}  // namespace shardlens::cli

@@ -1,0 +1,74 @@
+// What shardlens-cli leaves where a person ends it by a signal: nothing that only the run needed.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "tests/app/process.h"
+#include "tests/engine/io/test_folder.h"
+
+namespace shardlens {
+namespace {
+
+namespace fs = std::filesystem;
+
+class CliSignals : public TestFolderWithCache {
+ protected:
+  void SetUp() override {
+    TestFolderWithCache::SetUp();
+    fs::create_directory(path("left"));
+    setenv("TMPDIR", path("left").c_str(), 1);
+  }
+  void TearDown() override {
+    unsetenv("TMPDIR");
+    TestFolderWithCache::TearDown();
+  }
+
+  // Sends `signal` once `begun` holds, and expects the end and nothing in the folder "left".
+  void expect_nothing_left(const std::string& arguments, int signal, const std::function<bool()>& begun) {
+    const pid_t child = begin_cli(arguments);
+    for (int polls = 0; polls < 60'000 && !begun(); ++polls)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ASSERT_TRUE(begun()) << arguments;
+    kill(child, signal);
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == signal) << arguments << status;
+    for (const auto& entry : fs::recursive_directory_iterator(path("left")))
+      ADD_FAILURE() << arguments << " left " << entry.path();
+  }
+};
+
+// Until its first step a training has nothing to save.
+TEST_F(CliSignals, ATrainingThatHasHardlyBegunLeavesNoLock) {
+  const std::string text = write("book.txt", std::string(4000, 'x'));
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+    expect_nothing_left("train --data " + text + kTinyModel + "--checkpoint " + path("left/run"), signal,
+                        [&] { return fs::exists(path("left/run.lock")); });
+}
+
+TEST_F(CliSignals, ACorpusThatIsNotFinishedLeavesNoFolder) {
+  const std::string pipe = path("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const int writer = open(pipe.c_str(), O_RDWR | O_CLOEXEC);  // which says nothing
+  expect_nothing_left("data --text /dev/stdin --out " + path("left/all/corpus") + " < " + pipe, SIGINT,
+                      [&] { return fs::exists(path("left/all/corpus")); });
+  close(writer);
+}
+
+TEST_F(CliSignals, ABenchLeavesNoRecordings) {
+  expect_nothing_left("bench record --layer --repetitions 1000" + std::string(kTinyModel), SIGINT, [&] {
+    const auto left = fs::directory_iterator(path("left"));
+    return std::any_of(begin(left), end(left), [](const fs::directory_entry& entry) {
+      return entry.path().extension() == ".2" && entry.file_size() > 0;
+    });
+  });
+}
+
+}  // namespace
+}  // namespace shardlens
