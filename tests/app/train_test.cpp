@@ -196,6 +196,17 @@ TEST_F(CliTrain, AFolderThatAnotherTrainingSavesToIsRefused) {
   EXPECT_FALSE(fs::exists(path("run.lock")));
 }
 
+TEST_F(CliTrain, BegunAnewItDoesNotReplaceACheckpoint) {
+  const std::string command = tiny() + "--tp 1 --steps 1 --checkpoint " + path("run");
+  ASSERT_EQ(run_cli(command).code, 0);
+  const std::string before = contents("run/model.safetensors");
+  const Ended again = run_cli(command + " --seed 7");
+  EXPECT_EQ(again.code, 2);
+  EXPECT_TRUE(contains(again.err, path("run") + " holds the checkpoint of another run")) << again.err;
+  EXPECT_TRUE(contents("run/model.safetensors") == before);
+  EXPECT_EQ(run_cli(command + " --restart").code, 0);
+}
+
 TEST_F(CliTrain, AFullDiskIsSaidAndNothingIsLost) {
   ASSERT_EQ(run_cli(tiny() + "--tp 1 --steps 1 --checkpoint " + path("run")).code, 0);
   const std::string before = contents("run/model.safetensors");

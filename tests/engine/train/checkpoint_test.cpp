@@ -183,6 +183,24 @@ TEST_F(CheckpointTest, TwoRunsDoNotSaveToOneFolder) {
   EXPECT_EQ(resumed(1, 1).steps_done(), trainer.steps_done());
 }
 
+// Nor one run after the other: the first one's would be lost.
+TEST_F(CheckpointTest, AnotherRunsIsNotReplaced) {
+  trained(small_model(1), 2);
+  const std::string before = contents("run/training.json");
+  TrainOptions options = small_training(small_model(1), 6);
+  options.checkpoint = path("run");
+  EXPECT_THAT(error_of([&] { small_trainer(options); }),
+              AllOf(HasSubstr(path("run") + " holds the checkpoint of another run"), HasSubstr("--restart")));
+  fs::copy(path("run"), path("copy"));
+  options = resume_options(path("copy"));
+  options.checkpoint = path("run");
+  EXPECT_THAT(error_of([&] { small_trainer(options); }), HasSubstr("another run"));
+  EXPECT_EQ(contents("run/training.json"), before);
+  options.checkpoint = path("run") + "/";
+  options.resume = path("run");
+  EXPECT_NO_THROW(small_trainer(options)) << "it goes on with its own";
+}
+
 TEST_F(CheckpointTest, FilesOfAPersonStay) {
   Trainer trainer = trained(small_model(1), 1);
   write("run/notes.txt", "mine");
