@@ -218,6 +218,15 @@ std::unique_ptr<SoleWriter> take_checkpoint_place(const std::string& folder) {
   return taken;
 }
 
+void require_no_other_run(const std::string& folder, const std::string& resume) {
+  if (!is_checkpoint(folder) || (!resume.empty() && place(folder) == place(resume))) return;
+  throw request_error(
+      fmt::format("{0} holds the checkpoint of another run, which this one would replace: go on with it by "
+                  "--restart and the command it was begun with, or by --resume {0}; to begin anew, give "
+                  "another folder or remove this one",
+                  folder));
+}
+
 void save_checkpoint(const std::string& folder, const TrainingState& state, const TrainText& text,
                      const Executor& executor, const Program& program) {
   const fs::path path = place(folder), part = part_of(path);

@@ -48,6 +48,10 @@ struct TrainingState {
 /// not be put there: a file, a folder of something else, or one that another run saves to.
 std::unique_ptr<SoleWriter> take_checkpoint_place(const std::string& folder);
 
+/// Throws a request Error where `folder` holds the checkpoint of a run other than the one gone on with from
+/// `resume` (empty: none), since saving there would replace it.
+void require_no_other_run(const std::string& folder, const std::string& resume);
+
 /// Writes the tensors that stand in `executor`'s ranks, which are idle, and `state`, to a place that is
 /// taken. Throws a run Error that says what went wrong and that the checkpoint before stands as it was; also
 /// when a parameter is not a finite number, which no run could go on from.

@@ -68,6 +68,7 @@ Trainer::Trainer(TrainOptions options, std::shared_ptr<const BatchSource> traini
   }
   if (!options_.checkpoint.empty()) {
     place_ = take_checkpoint_place(options_.checkpoint);
+    require_no_other_run(options_.checkpoint, options_.resume);
     hugging_face_config(options_.settings.model, options_.settings.dtype);  // that it can be written
   }
   TrainingState state;
