@@ -43,11 +43,13 @@ TensorId summed(Program& program, TensorId of, const Tensor& whole_sum, int chun
   return program.tensors.back().id;
 }
 
-// The product of the dX that `sum` adds up, where steps stand between them that do not need dX; else -1.
+// The product of the dX that `sum` adds up, where steps stand between them that do not need dX and later ones
+// wait for the sum; else -1.
 StepId product_before(const Program& program, const Step& sum) {
   if (sum.op != Op::AllReduce || sum.axis != Axis::Tp || sum.phase != Phase::Backward) return -1;
   const StepId product = producer_of(program, sum.inputs[0]);
   if (sum.inputs.size() > 1 || product < 0 || program.step(product).op != Op::LinearGradInput) return -1;
+  if (consumers_of(program, sum.outputs[0]).empty()) return -1;
   const bool is_needed = std::ranges::any_of(consumers_of(program, sum.inputs[0]),
                                              [&](StepId reader) { return reader < sum.id; });
   return is_needed || product + 1 == sum.id ? -1 : product;
