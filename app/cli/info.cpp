@@ -28,7 +28,8 @@ std::string date_text(double unix_seconds) {
   return fmt::format("{:%Y-%m-%d %H:%M} UTC", utc);
 }
 
-// The share of a rank's time in collectives: waiting for others, and moving bytes.
+// The share of a rank's time in collectives: waiting for others, and moving bytes. What goes on beside its
+// steps takes none of it.
 struct Share {
   double seconds = 0, waiting = 0, moving = 0;
 };
@@ -37,7 +38,7 @@ Share share_of(const Program& program, const std::vector<StepEvent>& events) {
   Share share;
   for (size_t i = 0; i < events.size(); ++i) {
     share.seconds = std::max(share.seconds, events[i].end_seconds);
-    if (!is_collective(program.steps[i].op)) continue;
+    if (!is_collective(program.steps[i].op) || program.steps[i].beside) continue;
     share.waiting += events[i].wait_seconds();
     share.moving += events[i].transfer_seconds();
   }

@@ -4,10 +4,17 @@
 #include <fmt/format.h>
 
 namespace shardlens::cli {
+namespace {
+
+std::string name_of(const OpTime& time) {
+  return to_string(time.op) + (time.beside ? ", beside" : "");
+}
+
+}  // namespace
 
 nlohmann::ordered_json op_times_json(const std::vector<OpTime>& times) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  for (const OpTime& time : times) json[to_string(time.op)] = time.seconds;
+  for (const OpTime& time : times) json[name_of(time)] = time.seconds;
   return json;
 }
 
@@ -15,7 +22,7 @@ void print_op_times(const std::vector<OpTime>& times, double whole_seconds) {
   for (const OpTime& time : times) {
     const double share = time.seconds / whole_seconds;
     if (share >= 0.001)
-      fmt::print("  {:<20} {:>9.3f} ms {:>6.1f} %\n", to_string(time.op), time.seconds * 1e3, share * 100);
+      fmt::print("  {:<20} {:>9.3f} ms {:>6.1f} %\n", name_of(time), time.seconds * 1e3, share * 100);
   }
 }
 

@@ -173,17 +173,11 @@ class Fuser {
   }
 
   void compact_steps() {
-    std::vector<StepId> moved(program_.steps.size(), -1);
     std::vector<Step> kept;
     kept.reserve(program_.steps.size());
-    for (size_t i = 0; i < program_.steps.size(); ++i) {
-      if (gone_[i]) continue;
-      moved[i] = static_cast<StepId>(kept.size());
-      kept.push_back(std::move(program_.steps[i]));
-      kept.back().id = moved[i];
-    }
-    for (Step& one : kept)
-      if (one.pair >= 0) one.pair = moved[static_cast<size_t>(one.pair)];
+    for (size_t i = 0; i < program_.steps.size(); ++i)
+      if (!gone_[i]) kept.push_back(std::move(program_.steps[i]));
+    renumber(kept);
     program_.steps = std::move(kept);
   }
 

@@ -45,6 +45,7 @@ std::vector<Bucket> fill_buckets(Builder& b) {
 Step all_reduce(Axis axis, const std::string& name, std::vector<TensorId> inputs,
                 std::vector<TensorId> outputs) {
   Step step;
+  step.id = -1;  // until it is put among the others
   step.op = Op::AllReduce;
   step.phase = Phase::Backward;
   step.axis = axis;
@@ -57,21 +58,15 @@ Step all_reduce(Axis axis, const std::string& name, std::vector<TensorId> inputs
   return step;
 }
 
-// Puts each step after the one it names and numbers all steps anew.
+// Puts each step after the one it names.
 void insert(std::vector<Step>& steps, const std::vector<std::pair<StepId, Step>>& added) {
   std::vector<Step> result;
-  std::vector<StepId> moved(steps.size());
   auto next = added.begin();
-  for (Step& step : steps) {
-    const StepId old = step.id;
-    moved[static_cast<size_t>(old)] = static_cast<StepId>(result.size());
-    result.push_back(std::move(step));
-    for (; next != added.end() && next->first == old; ++next) result.push_back(next->second);
+  for (const Step& step : steps) {
+    result.push_back(step);
+    for (; next != added.end() && next->first == step.id; ++next) result.push_back(next->second);
   }
-  for (size_t i = 0; i < result.size(); ++i) {
-    result[i].id = static_cast<StepId>(i);
-    if (result[i].pair >= 0) result[i].pair = moved[static_cast<size_t>(result[i].pair)];
-  }
+  renumber(result);
   steps = std::move(result);
 }
 

@@ -1,4 +1,5 @@
-// One product and one all-reduce become a pair for each chunk, and a join.
+// An all-reduce moves forward to its product; one product and one all-reduce become a pair for each chunk,
+// and a join.
 #include "engine/planner/overlap.h"
 
 #include <fmt/format.h>
@@ -42,14 +43,40 @@ TensorId summed(Program& program, TensorId of, const Tensor& whole_sum, int chun
   return program.tensors.back().id;
 }
 
+// The product of the dX that `sum` adds up, where steps stand between them that do not need dX and later ones
+// wait for the sum; else -1.
+StepId product_before(const Program& program, const Step& sum) {
+  if (sum.op != Op::AllReduce || sum.axis != Axis::Tp || sum.phase != Phase::Backward) return -1;
+  const StepId product = producer_of(program, sum.inputs[0]);
+  if (sum.inputs.size() > 1 || product < 0 || program.step(product).op != Op::LinearGradInput) return -1;
+  if (consumers_of(program, sum.outputs[0]).empty()) return -1;
+  const bool is_needed = std::ranges::any_of(consumers_of(program, sum.inputs[0]),
+                                             [&](StepId reader) { return reader < sum.id; });
+  return is_needed || product + 1 == sum.id ? -1 : product;
+}
+
 }  // namespace
+
+void overlap_input_gradients(Program& program) {
+  if (program.replicas() > 1) return;
+  std::vector<Step> steps;
+  for (const Step& step : program.steps) {
+    const StepId product = product_before(program, step);
+    if (product < 0) {
+      steps.push_back(step);
+      continue;
+    }
+    const auto at = steps.insert(std::ranges::find(steps, product, &Step::id) + 1, step);
+    at->beside = true;
+  }
+  renumber(steps);
+  program.steps = std::move(steps);
+}
 
 void overlap_reductions(Program& program, int chunks) {
   std::vector<Step> steps;
-  std::vector<StepId> moved(program.steps.size());
   for (size_t i = 0; i < program.steps.size(); ++i) {
     const Step product = program.steps[i];
-    moved[i] = static_cast<StepId>(steps.size());
     if (!is_reduced_product(program, product)) {
       steps.push_back(product);
       continue;
@@ -63,7 +90,7 @@ void overlap_reductions(Program& program, int chunks) {
     join.name = "join " + whole_sum.value;
     join.equation = fmt::format("{} = its {} parts", whole_sum.symbol, parts);
     join.conjugate = Conjugate::None;
-    join.pair = -1;
+    join.id = join.pair = -1;
     join.inputs.clear();
     for (int part = 0; part < parts; ++part) {
       const Range range = shard_range(rows, parts, part);
@@ -81,16 +108,11 @@ void overlap_reductions(Program& program, int chunks) {
       reduce.outputs = {summed(program, piece.outputs[0], whole_sum, part)};
       join.inputs.push_back(reduce.outputs[0]);
       steps.push_back(std::move(piece));
-      moved[i] =
-          static_cast<StepId>(steps.size());  // the last part's is the one its other half is paired with
       steps.push_back(std::move(reduce));
     }
     steps.push_back(std::move(join));
   }
-  for (size_t i = 0; i < steps.size(); ++i) {
-    steps[i].id = static_cast<StepId>(i);
-    if (steps[i].pair >= 0) steps[i].pair = moved[static_cast<size_t>(steps[i].pair)];
-  }
+  renumber(steps);
   program.steps = std::move(steps);
 }
 

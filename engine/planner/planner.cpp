@@ -44,6 +44,7 @@ Program plan_program(const Settings& settings) {
   Program program = settings.cache_tokens > 0        ? plan_generation(settings)
                     : settings.block == Block::Model ? plan_model(settings)
                                                      : plan_layer(settings);
+  overlap_input_gradients(program);
   if (settings.overlap_chunks > 1) overlap_reductions(program, settings.overlap_chunks);
   return program;
 }

@@ -179,6 +179,18 @@ bool is_row_view(const Program& program, const Tensor& tensor) {
   return tensor.storage != kNoTensor && tensor.shape != program.tensor(tensor.storage).shape;
 }
 
+void renumber(std::vector<Step>& steps) {
+  StepId last = -1;
+  for (const Step& step : steps) last = std::max(last, step.id);
+  std::vector<StepId> moved(static_cast<size_t>(last + 1), -1);
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i].id >= 0) moved[static_cast<size_t>(steps[i].id)] = static_cast<StepId>(i);
+    steps[i].id = static_cast<StepId>(i);
+  }
+  for (Step& step : steps)
+    if (step.pair >= 0) step.pair = moved[static_cast<size_t>(step.pair)];
+}
+
 StepId producer_of(const Program& program, TensorId tensor) {
   for (const Step& step : program.steps) {
     if (std::find(step.outputs.begin(), step.outputs.end(), tensor) != step.outputs.end()) return step.id;

@@ -172,6 +172,10 @@ struct Program {
   bool operator==(const Program&) const = default;
 };
 
+/// Numbers `steps` as they stand now, pairs too. Each carries the id it had so far, a new one -1; of several
+/// made of one, the last is the half that its pair means.
+void renumber(std::vector<Step>& steps);
+
 /// The shape of `tensor` on one rank: the slice for Sharded, the whole otherwise.
 Shape local_shape(const Tensor& tensor, int ranks, int rank);
 int64_t local_bytes(const Tensor& tensor, int ranks, int rank);

@@ -86,10 +86,7 @@ RankTeam::RankTeam(std::shared_ptr<const Plan> plan, std::shared_ptr<RankTeam> l
   if (program.settings.block == Block::Model)
     inputs_.batch = std::make_shared<const Batch>(seeded_batch(program.settings));
   if (program.settings.dtype == DType::Fp16) inputs_.loss_scale = kFp16LossScale;
-  const bool tp_lanes = std::any_of(program.steps.begin(), program.steps.end(),
-                                    [](const Step& step) { return step.beside && step.axis == Axis::Tp; });
-  // Who waits for another rank beside a product of its own may not spin on the core that computes it.
-  std::vector<RankGroups> groups = seats_->make_groups(tp_lanes);
+  std::vector<RankGroups> groups = seats_->make_groups();
   for (int world = 0; world < program.ranks() * program.replicas(); ++world) {
     const bool here = seats_->is_here(world);
     ranks_.push_back(here || seats_->commands() ? std::make_unique<Rank>() : nullptr);

@@ -1,6 +1,6 @@
-// A second thread beside a rank's own, for what may go on while the rank computes: the gradients' all-reduces
-// over the replicas while the backward pass goes on, and those of a row-parallel product's first rows while
-// the next are computed.
+// A second thread beside a rank's own, for what may go on while the rank computes: an input gradient's
+// all-reduce while the weight's gradient is computed, those of a row-parallel product's first rows while the
+// next are, and the gradients' over the replicas while the backward pass goes on.
 #pragma once
 
 #include <condition_variable>
@@ -14,7 +14,8 @@
 
 namespace shardlens {
 
-/// [step]: it touches what an earlier step works on beside the others, so it waits until the lane is empty.
+/// [step]: it waits until the lane is empty, because it touches what an earlier step works on beside the
+/// others, or meets the ranks of the same axis, who make their calls in one order.
 std::vector<bool> steps_behind_lane(const Program& program);
 
 class SideLane {

@@ -17,10 +17,9 @@ class LocalSeats final : public Seats {
 
   bool is_here(int) const override { return true; }
 
-  std::vector<RankGroups> make_groups(bool side_by_side) override {
+  std::vector<RankGroups> make_groups() override {
     const Program& program = plan_->program;
     const int world = program.ranks() * program.replicas();
-    const int threads = side_by_side ? 2 * world : world;
     std::vector<RankGroups> groups(static_cast<size_t>(world));
     const auto at = [&](int replica, int rank) -> RankGroups& {
       return groups[static_cast<size_t>(replica * program.ranks() + rank)];
@@ -32,11 +31,11 @@ class LocalSeats final : public Seats {
     }
     const int holding = most_copies(program);
     for (int d = 0; d < program.replicas(); ++d) {
-      auto neighbours = backend_->make_group(program.ranks(), threads);
+      auto neighbours = backend_->make_group(program.ranks(), world);
       for (int r = 0; r < program.ranks(); ++r)
         at(d, r).neighbours = std::move(neighbours[static_cast<size_t>(r)]);
       for (int first = 0; first < program.ranks(); first += holding) {
-        auto holders = backend_->make_group(holding, threads);
+        auto holders = backend_->make_group(holding, world);
         for (int r = 0; r < holding && first + r < program.ranks(); ++r)
           at(d, first + r).holders = std::move(holders[static_cast<size_t>(r)]);
       }

@@ -61,9 +61,7 @@ class Seats {
   virtual bool is_here(int rank) const = 0;
   /// Whether this is the process that follows and commands the ranks elsewhere.
   virtual bool commands() const { return true; }
-  /// [rank]. `side_by_side`: ranks meet in collectives while they compute, so that waiting for one may not
-  /// take the core from the other.
-  virtual std::vector<RankGroups> make_groups(bool side_by_side) = 0;
+  virtual std::vector<RankGroups> make_groups() = 0;  ///< [rank]
   /// The cores that each rank here may compute on.
   virtual int cores_per_rank() const = 0;
   /// What rank `rank`, which is here, computes on; in its own thread. `threads` is how many a CPU's may have.

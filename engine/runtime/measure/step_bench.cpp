@@ -19,11 +19,11 @@ double median_of(std::vector<double> values) {
 }
 
 std::vector<OpTime> time_by_op(const RankTrace& trace, const Program& program) {
-  std::map<Op, double> seconds;
+  std::map<std::pair<Op, bool>, double> seconds;
   for (const Step& step : program.steps)
-    seconds[step.op] += trace.event(static_cast<size_t>(step.id)).seconds();
+    seconds[{step.op, step.beside}] += trace.event(static_cast<size_t>(step.id)).seconds();
   std::vector<OpTime> times;
-  for (const auto& [op, total] : seconds) times.push_back({op, total});
+  for (const auto& [kind, total] : seconds) times.push_back({kind.first, kind.second, total});
   std::sort(times.begin(), times.end(),
             [](const OpTime& a, const OpTime& b) { return a.seconds > b.seconds; });
   return times;
@@ -47,7 +47,8 @@ Timing time_once(Executor& executor, const Program& program) {
     const RankTrace& trace = executor.trace(rank);
     double in_collectives = 0;
     for (const Step& step : program.steps) {
-      if (is_collective(step.op)) in_collectives += trace.event(static_cast<size_t>(step.id)).seconds();
+      if (is_collective(step.op) && !step.beside)
+        in_collectives += trace.event(static_cast<size_t>(step.id)).seconds();
     }
     timing.seconds = std::max(timing.seconds, trace.event(program.steps.size() - 1).end_seconds);
     timing.collective_seconds = std::max(timing.collective_seconds, in_collectives);

@@ -11,9 +11,11 @@
 
 namespace shardlens {
 
-/// One kind of step's share of a run.
+/// One kind of step's share of a run. What goes on beside the others is a kind of its own: its time comes to
+/// no more of the run than the steps wait for it.
 struct OpTime {
   Op op = Op::Linear;
+  bool beside = false;
   double seconds = 0;  ///< of rank 0, all its steps of this kind, waiting included
 };
 
@@ -26,9 +28,9 @@ struct StepBench {
   double median_seconds = 0;
   double lowest_seconds = 0;
   double highest_seconds = 0;
-  double collective_seconds =
-      0;                     ///< of the median run: the slowest rank's time in collectives, waiting included
-  int64_t flops = 0;         ///< model_flops() of the plan
+  double collective_seconds = 0;  ///< of the median run: the slowest rank's in collectives but those beside
+                                  ///< its steps, waiting included
+  int64_t flops = 0;              ///< model_flops() of the plan
   double ceiling_flops = 0;  ///< FLOP/s, all cores: of the product whose median over the rounds is highest
   std::vector<OpTime> op_times;           ///< of the fastest run, longest first
   std::vector<int64_t> planned_bytes;     ///< per rank

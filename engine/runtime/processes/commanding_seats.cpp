@@ -29,9 +29,9 @@ class CommandingSeats final : public Seats {
   bool is_here(int rank) const override { return process_of(rank) == world_.processes_.index(); }
   int cores_per_rank() const override { return world_.places_.front().cores; }
 
-  std::vector<RankGroups> make_groups(bool side_by_side) override {
+  std::vector<RankGroups> make_groups() override {
     std::vector<RankGroups> groups(world_.places_.size());
-    groups[0] = world_.groups_of(id_, plan_->program, choice_, 0, side_by_side);
+    groups[0] = world_.groups_of(id_, plan_->program, choice_, 0);
     return groups;
   }
   std::unique_ptr<Device> make_device(int rank, int threads) override {

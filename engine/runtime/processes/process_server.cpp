@@ -44,9 +44,9 @@ class ServingSeats final : public Seats {
   bool commands() const override { return false; }
   bool has_ended(int rank) const override { return world_.has_ended(rank); }
   int cores_per_rank() const override { return world_.places_[static_cast<size_t>(rank_)].cores; }
-  std::vector<RankGroups> make_groups(bool side_by_side) override {
+  std::vector<RankGroups> make_groups() override {
     std::vector<RankGroups> groups(world_.places_.size());
-    groups[static_cast<size_t>(rank_)] = world_.groups_of(id_, plan_->program, choice_, rank_, side_by_side);
+    groups[static_cast<size_t>(rank_)] = world_.groups_of(id_, plan_->program, choice_, rank_);
     return groups;
   }
   std::unique_ptr<Device> make_device(int rank, int threads) override {

@@ -31,8 +31,7 @@ constexpr double kDoubtfulSeconds = 3;
 
 }  // namespace
 
-RankGroups ProcessWorld::groups_of(int executor, const Program& program, const Choice& choice, int rank,
-                                   bool side_by_side) {
+RankGroups ProcessWorld::groups_of(int executor, const Program& program, const Choice& choice, int rank) {
   const int tp = program.ranks();
   const int neighbour = rank % tp, replica = rank / tp;
   const int tag = kGroupTag + executor % kExecutorTags * 3;
@@ -48,7 +47,7 @@ RankGroups ProcessWorld::groups_of(int executor, const Program& program, const C
       made.members.push_back(places_[static_cast<size_t>(first + r * step)].process);
     made.rank = own;
     made.tag = tag + kind;
-    made.has_own_core = place.has_own_core && !side_by_side;
+    made.has_own_core = place.has_own_core;
     made.clock_offset_seconds = &clock_offset_seconds_;
     made.patience_seconds = patience;
     made.told_to_end = patience_.told_to_end;

@@ -127,8 +127,7 @@ class ProcessWorld final : public World {
                                              int number, int rank);
   /// By MPI, or by NCCL where ranks compute on GPUs.
   std::unique_ptr<Communicator> communicator(ProcessGroup group, const Choice& choice);
-  RankGroups groups_of(int executor, const Program& program, const Choice& choice, int rank,
-                       bool side_by_side);
+  RankGroups groups_of(int executor, const Program& program, const Choice& choice, int rank);
 
   Processes& processes_;
   DepartedProcesses departed_;  ///< of those on this process's machine

@@ -1,4 +1,5 @@
-// A row-parallel product in parts: what the Program says, and that it is the same as the product whole.
+// Sums beside the steps: an input gradient's while the weight's gradient is computed, and a row-parallel
+// product's in parts: what the Program says, and that it is the same as the product whole.
 #include "engine/planner/overlap.h"
 
 #include <gtest/gtest.h>
@@ -8,6 +9,7 @@
 #include "engine/config/error.h"
 #include "engine/planner/memory_plan.h"
 #include "engine/program/program_json.h"
+#include "engine/runtime/side_lane.h"
 #include "tests/engine/holds_the_lane.h"
 #include "tests/engine/parity_outcome.h"
 #include "tests/engine/small_model.h"
@@ -32,18 +34,76 @@ int count(const Program& program, Op op, bool beside) {
   }));
 }
 
+// [step]: a sum of a dX that goes on beside the steps.
+bool is_sum_of_dx(const Program& program, const Step& step) {
+  return step.beside && step.axis == Axis::Tp && step.op == Op::AllReduce &&
+         program.step(producer_of(program, step.inputs[0])).op == Op::LinearGradInput;
+}
+
+TEST(Overlap, AnInputGradientIsSummedWhileTheWeightsIsComputed) {
+  for (const Program& program : {plan_program(small_layer(3)), plan_program(small_model(2))}) {
+    int sums = 0;
+    for (const Step& step : program.steps) {
+      if (step.conjugate == Conjugate::F && step.op == Op::AllReduce) {
+        // But for the logits', whose weight's gradient waits for the embedding's.
+        EXPECT_EQ(is_sum_of_dx(program, step), step.layer >= 0 || program.ranks() == 3) << step.name;
+        EXPECT_EQ(program.step(step.pair).pair, step.id);
+      }
+      if (!is_sum_of_dx(program, step)) continue;
+      ++sums;
+      EXPECT_EQ(producer_of(program, step.inputs[0]), step.id - 1);
+      EXPECT_EQ(program.step(step.id + 1).op, Op::LinearGradWeight);
+      EXPECT_GT(consumers_of(program, step.outputs[0]).front(), step.id + 1);
+    }
+    EXPECT_EQ(sums, 2 * (program.settings.block == Block::Model ? program.settings.model.layers : 1));
+  }
+}
+
+// Their sums would wait for each other.
+TEST(Overlap, WithReplicasOnlyTheirSumsGoOnBeside) {
+  const Program program = plan_program(small_model(2, 2));
+  for (const Step& step : program.steps) EXPECT_EQ(step.beside, step.axis == Axis::Dp) << step.name;
+}
+
+TEST(Overlap, TheWeightsGradientIsComputedWhileTheInputsIsSummed) {
+  const std::shared_ptr<const Plan> plan = make_plan(small_layer(2));
+  auto holder = std::make_shared<testing::HoldsTheLane>(plan->program);
+  run(plan, {holder});
+  EXPECT_TRUE(holder->held());
+  EXPECT_TRUE(holder->went_on());
+}
+
+// Ranks make their calls in one order, whichever of their threads makes them.
+TEST(Overlap, NoCollectiveBeginsBeforeTheOnesInTheLaneHaveEnded) {
+  int met = 0;
+  for (const char* split : {"megatron", "megatron-sp", "reversed", "row-row", "column-column"}) {
+    const Program program = plan_program(small_layer(2, split));
+    const std::vector<bool> behind_lane = steps_behind_lane(program);
+    bool is_in_lane = false;
+    for (const Step& step : program.steps) {
+      if (step.beside) {
+        is_in_lane = true;
+      } else if (is_collective(step.op) && is_in_lane) {
+        ++met;
+        EXPECT_TRUE(behind_lane[static_cast<size_t>(step.id)]) << split << ": " << step.name;
+      }
+    }
+  }
+  EXPECT_GT(met, 0);
+}
+
 TEST(Overlap, EveryRowParallelProductIsDividedAndNothingElse) {
   const Program whole = plan_program(small_layer(2));
   const Program divided = plan_program(in_chunks(small_layer(2), 3));
-  EXPECT_EQ(count(whole, Op::AllReduce, false), 4);
-  EXPECT_EQ(count(divided, Op::AllReduce, false), 2);  // f's, whose sums no product of rows makes
-  EXPECT_EQ(count(divided, Op::AllReduce, true), 6);
+  EXPECT_EQ(count(whole, Op::AllReduce, false), 2);
+  EXPECT_EQ(count(divided, Op::AllReduce, false), 0);
+  EXPECT_EQ(count(divided, Op::AllReduce, true), 6 + 2);  // and f's, whose sums no product of rows makes
   EXPECT_EQ(count(divided, Op::Join, false), 2);
   int64_t whole_bytes = 0, divided_bytes = 0, rows = 0;
   for (const Step& step : whole.steps) whole_bytes += sent_bytes(whole, step.id);
   for (const Step& step : divided.steps) {
     divided_bytes += sent_bytes(divided, step.id);
-    if (step.beside) rows += divided.tensor(step.outputs[0]).shape[0];
+    if (step.beside && !is_sum_of_dx(divided, step)) rows += divided.tensor(step.outputs[0]).shape[0];
     if (step.pair >= 0) {
       EXPECT_EQ(divided.step(step.pair).conjugate, step.conjugate) << step.name;
     }

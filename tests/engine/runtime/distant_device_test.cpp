@@ -16,6 +16,7 @@
 #include "engine/runtime/world.h"
 #include "engine/train/model_state.h"
 #include "tests/engine/distant_device.h"
+#include "tests/engine/expect_in_order.h"
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
@@ -207,12 +208,9 @@ TEST(DistantDevice, TimesAreThoseOfTheWorkNotOfTheAsking) {
   executor.start(executor.steps());
   executor.wait();
   for (int rank = 0; rank < 2; ++rank) {
-    double last = 0;
+    testing::expect_in_order(plan->program, executor.trace(rank));
     for (const Step& step : plan->program.steps) {
       const StepEvent& event = executor.trace(rank).event(static_cast<size_t>(step.id));
-      EXPECT_GE(event.begin_seconds, last) << step.name;
-      EXPECT_GE(event.end_seconds, event.begin_seconds) << step.name;
-      last = event.end_seconds;
       if (!is_collective(step.op)) continue;
       EXPECT_GE(event.seconds(), options.collective_seconds) << step.name;
       const StepEvent& other = executor.trace(1 - rank).event(static_cast<size_t>(step.id));

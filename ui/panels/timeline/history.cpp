@@ -67,7 +67,8 @@ std::shared_ptr<const HistoryPass> pass_at(const HistorySlice& slice, double sec
   return found;
 }
 
-std::optional<HistoryHit> hit_in(const HistorySlice& slice, int rank, double seconds, double reach_seconds) {
+std::optional<HistoryHit> hit_in(const Program& program, const HistorySlice& slice, int rank, Lane lane,
+                                 double seconds, double reach_seconds) {
   std::optional<HistoryHit> nearest;
   const double at = seconds * 1e9;
   double nearest_distance = reach_seconds * 1e9;
@@ -77,7 +78,9 @@ std::optional<HistoryHit> hit_in(const HistorySlice& slice, int rank, double sec
                       at - static_cast<double>(pass->end_ns()) < nearest_distance;
     if (!near || static_cast<size_t>(rank) >= pass->events.size()) continue;
     const std::vector<EventTimes>& track = pass->events[static_cast<size_t>(rank)];
-    for (size_t step = 0; step < track.size(); ++step) {
+    const size_t steps = std::min(track.size(), program.steps.size());
+    for (size_t step = 0; step < steps; ++step) {
+      if (lane_of(program.steps[step]) != lane) continue;
       const EventTimes& event = track[step];
       const double distance =
           std::max({static_cast<double>(event.begin_ns) - at, at - static_cast<double>(event.end_ns), 0.0});

@@ -27,7 +27,8 @@ struct HistoryHit {
 };
 
 /// The event of `rank` under `seconds`, or the nearest one not farther than `reach_seconds`.
-std::optional<HistoryHit> hit_in(const HistorySlice& slice, int rank, double seconds, double reach_seconds);
+std::optional<HistoryHit> hit_in(const Program& program, const HistorySlice& slice, int rank, Lane lane,
+                                 double seconds, double reach_seconds);
 /// The pass under `seconds`; null: none, or they are not known.
 std::shared_ptr<const HistoryPass> pass_at(const HistorySlice& slice, double seconds);
 

@@ -63,7 +63,7 @@ void add_event(const HistoryFrame& frame, const HistoryPass& pass, int rank, Ste
   const Context& context = frame.context;
   const Theme& theme = context.theme;
   const Step& step = frame.program.step(id);
-  const float top = frame.y(rank), bottom = top + frame.height;
+  const auto [top, bottom] = part_of_track(lane_of(step), frame.y(rank), frame.height);
   const bool selected = frame.is_selected(pass, id);
   const float x0 = std::max(frame.x_of_ns(parts.begin_ns), frame.min.x - 4);
   const float arrived = std::clamp(frame.x_of_ns(parts.arrived_ns), x0, frame.max.x + 4);
@@ -95,7 +95,8 @@ void add_event(const HistoryFrame& frame, const HistoryPass& pass, int rank, Ste
       before->max.x = std::max(before->max.x, end);
     else
       drawn.transfers.push_back({{met, top}, {end, bottom}, solid});
-    if (end - met > context.px(kLeastLabel)) drawn.labels.push_back({met, end, top, id, theme.communication});
+    if (end - met > context.px(kLeastLabel) && !step.beside)
+      drawn.labels.push_back({met, end, top, id, theme.communication});
   }
   if (selected) {
     const float half = context.px(1);

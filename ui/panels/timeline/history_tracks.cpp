@@ -306,8 +306,13 @@ void handle_mouse(const HistoryFrame& frame, float most_scroll, const ReplayNote
     if (clicked) context.send(replay_command::Seek{at});
     return;
   }
-  const auto hit = hit_in(*frame.slice(), rank, at, 3 * frame.pixel_seconds());
-  if (!hit || hit->step >= static_cast<StepId>(frame.program.steps.size())) return;
+  const auto in_lane = [&](Lane lane) -> std::optional<HistoryHit> {
+    if (io.MousePos.y < part_of_track(lane, frame.y(rank), frame.height).top) return std::nullopt;
+    return hit_in(frame.program, *frame.slice(), rank, lane, at, 3 * frame.pixel_seconds());
+  };
+  const auto beside = in_lane(Lane::Beside);
+  const auto hit = beside ? beside : in_lane(Lane::Own);
+  if (!hit) return;
   show_event_tooltip(frame, *hit);
   if (!clicked) return;
   if (hit->pass->pass != context.replay.pass) context.send(replay_command::ShowPass{hit->pass->pass});

@@ -35,6 +35,12 @@ void draw_playhead_at(const Context& context, float x, float top, float bottom);
 /// What the tracks' colours are, right of `left` and left of `right`; nothing where that has no room. At
 /// `middle` from the top.
 void draw_legend(const Context& context, float left, float right, float middle);
+/// Where on a rank's track, from `top` on and `height` high, the steps of a lane are drawn: all over it, or
+/// in a strip along its bottom, over what the rank computes meanwhile.
+struct TrackPart {
+  float top, bottom;
+};
+TrackPart part_of_track(Lane lane, float top, float height);
 /// A rank that stood still on purpose for `held_seconds`, in the rectangle of its track; of the axis the
 /// pixels from `shown.x` to `shown.y` are seen.
 void draw_hold(const Context& context, ImVec2 min, ImVec2 max, ImVec2 shown, double held_seconds);

@@ -11,6 +11,11 @@
 
 namespace shardlens::ui {
 
+TrackPart part_of_track(Lane lane, float top, float height) {
+  constexpr float kStrip = 0.3f;
+  return {lane == Lane::Beside ? std::round(top + (1 - kStrip) * height) : top, top + height};
+}
+
 void draw_rank_name(const Context& context, ImVec2 left_top, float height, size_t rank) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const TextStyle text = timeline_text(context, context.fonts.body, kSmallSize, context.theme.text);

@@ -195,8 +195,7 @@ void draw_collectives(const Frame& frame) {
       const StepEvent& event = frame.tracks.ranks()[rank][id];
       if (event.end_seconds < frame.shown.begin || event.begin_seconds > frame.shown.end) continue;
       meeting = std::max(meeting, event.arrival_seconds);
-      const float top = frame.y(rank);
-      const float bottom = top + frame.height;
+      const auto [top, bottom] = part_of_track(lane_of(step), frame.y(rank), frame.height);
       const float arrival = frame.x(event.arrival_seconds);
       const float met = frame.x(event.all_arrived_seconds);
       const float end = std::max(frame.x(event.end_seconds) - context.px(1), met + context.px(2));
@@ -212,9 +211,8 @@ void draw_collectives(const Frame& frame) {
       const TextStyle text =
           timeline_text(context, context.fonts.mono, kSmallSize, legible_on(theme, theme.communication));
       const std::string name = to_string(step.op);
-      if (text_width(text, name) + context.px(12) < end - met) {
-        draw_text(list, {met + context.px(6), top + (frame.height - text.size) / 2}, text, name);
-      }
+      if (text.size <= bottom - top && text_width(text, name) + context.px(12) < end - met)
+        draw_text(list, {met + context.px(6), (top + bottom - text.size) / 2}, text, name);
     }
     if (meeting >= frame.shown.begin && meeting <= frame.shown.end && ranks > 1) {
       const float x = std::round(frame.x(meeting));
@@ -365,8 +363,13 @@ void handle_mouse(const std::vector<Frame>& runs, float most_scroll) {
   if (under == runs.end()) return;
   const auto rank = static_cast<size_t>((io.MousePos.y - under->y(0)) / under->pitch);
   if (rank >= under->ranks()) return;
-  const StepId step =
-      step_at(under->tracks.ranks()[rank], frame.seconds(io.MousePos.x), 3 * frame.pixel_seconds());
+  const auto in_lane = [&](Lane lane) {
+    const bool pointed_at = io.MousePos.y >= part_of_track(lane, under->y(rank), under->height).top;
+    return !pointed_at ? -1
+                       : step_at(frame.program(), under->tracks.ranks()[rank], lane,
+                                 frame.seconds(io.MousePos.x), 3 * frame.pixel_seconds());
+  };
+  const StepId beside = in_lane(Lane::Beside), step = beside >= 0 ? beside : in_lane(Lane::Own);
   if (step < 0) return;
   show_tooltip(*under, rank, step);
   const ImVec2 drag = ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 0);

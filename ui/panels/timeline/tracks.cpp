@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/runtime/side_lane.h"
 #include "ui/context.h"
 #include "ui/faults.h"
 
@@ -11,23 +12,27 @@ namespace shardlens::ui {
 
 Events estimated_events(const Program& program, const std::vector<std::vector<StepCost>>& cost) {
   Events events(cost.size());
-  std::vector<double> now(cost.size(), 0.0);
+  const std::vector<bool> behind_lane = steps_behind_lane(program);
+  std::vector<double> thread(cost.size(), 0.0), lane(cost.size(), 0.0);  // [rank]: when it is free
   for (size_t step = 0; step < program.steps.size(); ++step) {
     const bool meets = is_collective(program.steps[step].op);
-    const double all_arrived = now.empty() ? 0 : *std::max_element(now.begin(), now.end());
+    const bool beside = program.steps[step].beside;
+    std::vector<double> begins = thread;
+    for (size_t rank = 0; rank < cost.size(); ++rank)
+      if (beside || behind_lane[step]) begins[rank] = std::max(thread[rank], lane[rank]);
+    const double all_arrived = begins.empty() ? 0 : *std::max_element(begins.begin(), begins.end());
     for (size_t rank = 0; rank < cost.size(); ++rank) {
       const StepCost& own = cost[rank][step];
       StepEvent event;
-      event.begin_seconds = now[rank];
+      event.begin_seconds = begins[rank];
       event.flops = own.flops;
       event.sent_bytes = own.sent_bytes;
       if (meets) {
-        event.arrival_seconds = now[rank];
+        event.arrival_seconds = begins[rank];
         event.all_arrived_seconds = all_arrived;
-        now[rank] = all_arrived;
       }
-      now[rank] += own.predicted_seconds;
-      event.end_seconds = now[rank];
+      event.end_seconds = (meets ? all_arrived : begins[rank]) + own.predicted_seconds;
+      (beside ? lane : thread)[rank] = event.end_seconds;
       events[rank].push_back(event);
     }
   }
@@ -103,10 +108,12 @@ std::vector<TrackBlock> blocks_in(const Program& program, const std::vector<Step
   return blocks;
 }
 
-StepId step_at(const std::vector<StepEvent>& events, double at, double reach_seconds) {
+StepId step_at(const Program& program, const std::vector<StepEvent>& events, Lane lane, double at,
+               double reach_seconds) {
   StepId nearest = -1;
   double nearest_distance = reach_seconds;
   for (size_t step = 0; step < events.size(); ++step) {
+    if (lane_of(program.steps[step]) != lane) continue;
     const StepEvent& event = events[step];
     const double distance = std::max({event.begin_seconds - at, at - event.end_seconds, 0.0});
     // A step that takes no time lies under its neighbours' shared border: the longer one is meant.

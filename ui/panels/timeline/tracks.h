@@ -51,7 +51,14 @@ struct TrackBlock {
 std::vector<TrackBlock> blocks_in(const Program& program, const std::vector<StepEvent>& events, Stretch shown,
                                   double pixel_seconds);
 
+/// Whether steps that go on beside the others are meant, or the others.
+enum class Lane { Own, Beside };
+inline Lane lane_of(const Step& step) {
+  return step.beside ? Lane::Beside : Lane::Own;
+}
+
 /// The step under `at`, or the nearest one not farther than `reach_seconds`; -1: none.
-StepId step_at(const std::vector<StepEvent>& events, double at, double reach_seconds);
+StepId step_at(const Program& program, const std::vector<StepEvent>& events, Lane lane, double at,
+               double reach_seconds);
 
 }  // namespace shardlens::ui

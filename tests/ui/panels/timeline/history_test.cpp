@@ -344,12 +344,12 @@ TEST_F(HistoryPanel, ARankWithoutEventsKeepsItsTrack) {
   open();
   EXPECT_EQ(read().ranks, 4);
   ASSERT_EQ(read().slice->buckets.size(), 4u);
-  const auto hit =
-      hit_in(*read().slice, 2, 1e-9 * static_cast<double>(drawn_.event(3, 2, 5).begin_ns + 1), 1e-3);
+  const auto hit = hit_in(drawn_.program, *read().slice, 2, Lane::Own,
+                          1e-9 * static_cast<double>(drawn_.event(3, 2, 5).begin_ns + 1), 1e-3);
   ASSERT_TRUE(hit);
   EXPECT_EQ(hit->rank, 2);
   EXPECT_EQ(hit->pass->pass, 3);
-  EXPECT_FALSE(hit_in(*read().slice, 1, whole() / 2, 1));
+  EXPECT_FALSE(hit_in(drawn_.program, *read().slice, 1, Lane::Own, whole() / 2, 1));
 }
 
 TEST_F(HistoryPanel, ASmallWindowHasItToo) {

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "engine/planner/planner.h"
+
 namespace shardlens::ui {
 namespace {
 
@@ -105,11 +109,43 @@ TEST(Tracks, ManyNarrowStepsMakeFewBlocks) {
 
 TEST(Tracks, AClickHitsTheStepUnderIt) {
   const auto events = events_at({{0, 1}, {1, 1}, {1, 2}, {3, 4}});
-  EXPECT_EQ(step_at(events, 0.5, 0.1), 0);
-  EXPECT_EQ(step_at(events, 1.5, 0.1), 2);
-  EXPECT_EQ(step_at(events, 2.95, 0.1), 3) << "within reach";
-  EXPECT_EQ(step_at(events, 2.5, 0.1), -1);
-  EXPECT_EQ(step_at(events_at({{0, 0}, {0, 1}}), 0, 0.1), 1) << "a step of no time lies under the border";
+  const Program program = products(4);
+  const auto hit = [&](double at) { return step_at(program, events, Lane::Own, at, 0.1); };
+  EXPECT_EQ(hit(0.5), 0);
+  EXPECT_EQ(hit(1.5), 2);
+  EXPECT_EQ(hit(2.95), 3) << "within reach";
+  EXPECT_EQ(hit(2.5), -1);
+  EXPECT_EQ(step_at(program, events_at({{0, 0}, {0, 1}}), Lane::Own, 0, 0.1), 1)
+      << "a step of no time lies under the border";
+}
+
+// One is drawn over the other: which of them is meant depends on where on the track the mouse is.
+TEST(Tracks, AStepBesideTheOthersIsHitInItsOwnLane) {
+  Program program = products(3);
+  program.steps[1].beside = true;
+  const auto events = events_at({{0, 1}, {1, 2}, {1, 3}});
+  EXPECT_EQ(step_at(program, events, Lane::Beside, 1.5, 0.1), 1);
+  EXPECT_EQ(step_at(program, events, Lane::Own, 1.5, 0.1), 2);
+  EXPECT_EQ(step_at(program, events, Lane::Beside, 2.5, 0.1), -1);
+}
+
+// Before anything has run: the weight's gradient begins with the sum of the input's, and what needs that sum
+// when both are done.
+TEST(Tracks, AnEstimateLetsStepsGoOnBesideTheOthers) {
+  Settings settings;
+  settings.tp = 2;
+  const Program program = plan_program(settings);
+  const std::vector<std::vector<StepCost>> cost(
+      2, std::vector<StepCost>(program.steps.size(), {.predicted_seconds = 1}));
+  const Events events = estimated_events(program, cost);
+  const auto sum = std::ranges::find(program.steps, true, &Step::beside);
+  ASSERT_NE(sum, program.steps.end());
+  const auto at = [&](StepId step) { return events[0][static_cast<size_t>(step)]; };
+  EXPECT_EQ(program.step(sum->id + 1).op, Op::LinearGradWeight);
+  EXPECT_EQ(at(sum->id + 1).begin_seconds, at(sum->id).begin_seconds);
+  const StepId needs_it = consumers_of(program, sum->outputs[0]).front();
+  EXPECT_GE(at(needs_it).begin_seconds, at(sum->id).end_seconds);
+  EXPECT_EQ(at(needs_it).begin_seconds, at(needs_it - 1).end_seconds);
 }
 
 }  // namespace
