@@ -6,16 +6,17 @@
 // rank claims a step under the lock, runs it without, and publishes its event without. Raising the target
 // lets ranks go on; pausing lowers it to the furthest step any rank has claimed, so that all stop at one
 // boundary and no collective is left half met. Going back is going again from the start: the run is
-// deterministic, so the bits are the same; weights that an optimizer has moved are fed anew. Where
-// steps run beside the others (gradients summed over the replicas, parts of a product over the ranks) a rank
-// has a lane beside its thread for them; a step that touches what such a step sums waits for the lane, and so
-// does a rank before it stands still. Where a device works behind its calls, a rank asks ahead of it; its
-// steps count as done, and their events are published, once their marks have been looked up; of a pass that
-// is not traced it marks one step in many, and then that it has come to the end. A rank that is to be late
-// (Plan::holds) stands still before its step's begin, out of the lock, until its time is over or the run is
-// paused or given up. The first failure is kept with its rank and step, the communicator is aborted so that
-// nobody waits for the rank that failed, and wait() throws it. Ranks that live in other processes (world.h)
-// have no thread here: they are told what the ranks here are told, and report when they stand still.
+// deterministic, so the bits are the same; weights that an optimizer has moved are fed anew. Where steps run
+// beside the others (input gradients and parts of a product summed over the ranks, gradients over the
+// replicas) a rank has a lane beside its thread for them; a step that touches what such a step sums, or meets
+// the same ranks, waits for the lane, and so does a rank before it stands still. Where a device works behind
+// its calls, a rank asks ahead of it; its steps count as done, and their events are published, once their
+// marks have been looked up; of a pass that is not traced it marks one step in many, and then that it has
+// come to the end. A rank that is to be late (Plan::holds) stands still before its step's begin, out of the
+// lock, until its time is over or the run is paused or given up. The first failure is kept with its rank and
+// step, the communicator is aborted so that nobody waits for the rank that failed, and wait() throws it.
+// Ranks that live in other processes (world.h) have no thread here: they are told what the ranks here are
+// told, and report when they stand still.
 //
 // A rank that is lost. Whoever waits for it in a collective says so when Settings::timeout_seconds have
 // passed (engine/comm/comm.h), and whoever calls wait() when the others have finished and it has not: that is

@@ -16,6 +16,7 @@
 #include "engine/config/settings_json.h"
 #include "engine/config/units.h"
 #include "engine/io/atomic_file.h"
+#include "engine/io/fleeting.h"
 #include "engine/io/json.h"
 #include "engine/io/safetensors.h"
 #include "engine/runtime/checksum.h"
@@ -211,6 +212,7 @@ std::unique_ptr<SoleWriter> take_checkpoint_place(const std::string& folder) {
   fs::create_directories(path.parent_path(), error);
   auto taken = std::make_unique<SoleWriter>(path.string());
   fs::remove_all(part_of(path), error);  // what a kill in the middle of saving left
+  const Fleeting trial(part_of(path).string());
   fs::create_directories(part_of(path), error);
   if (error)
     throw request_error(fmt::format("checkpoints cannot be written beside {}: {}", folder, error.message()));

@@ -35,6 +35,7 @@ class CliSignals : public TestFolderWithCache {
     for (int polls = 0; polls < 60'000 && !begun(); ++polls)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     ASSERT_TRUE(begun()) << arguments;
+    std::this_thread::sleep_for(std::chrono::milliseconds(3));  // until what was made is known as fleeting
     kill(child, signal);
     int status = 0;
     waitpid(child, &status, 0);

@@ -242,6 +242,7 @@ void show_event_tooltip(const HistoryFrame& frame, const HistoryHit& hit) {
   if (!step.equation.empty()) ImGui::TextUnformatted(step.equation.c_str());
   ImGui::Text("begin  %s into the pass", time(parts.begin_ns - hit.pass->begin_ns).c_str());
   ImGui::Text("took   %s", time(parts.end_ns - parts.begin_ns).c_str());
+  if (step.beside) ImGui::TextUnformatted("beside the steps that follow");
   if (is_collective(step.op)) {
     ImGui::Text("wait   %s", time(parts.met_ns - parts.arrived_ns).c_str());
     ImGui::Text("moved  %s in %s",

@@ -12,7 +12,7 @@
 namespace shardlens::ui {
 
 TrackPart part_of_track(Lane lane, float top, float height) {
-  constexpr float kStrip = 0.3f;
+  constexpr float kStrip = 0.25f;
   return {lane == Lane::Beside ? std::round(top + (1 - kStrip) * height) : top, top + height};
 }
 

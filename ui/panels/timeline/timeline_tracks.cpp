@@ -299,6 +299,7 @@ void show_tooltip(const Frame& frame, size_t rank, StepId id) {
               : frame.tracks.replayed ? ", replayed"
               : !frame.name.empty()   ? ", measured here"
                                       : "");
+  if (step.beside) ImGui::TextUnformatted("beside the steps that follow");
   if (is_collective(step.op)) {
     ImGui::Text("wait   %s", format_seconds(event.wait_seconds()).c_str());
     ImGui::Text("moved  %s in %s", bytes_text(static_cast<double>(event.sent_bytes)).c_str(),
