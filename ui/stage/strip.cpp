@@ -49,6 +49,7 @@ Strip make_strip(const Plan& plan, const Result* result, const Sections& section
   Strip strip;
   strip.unit = unit_of(plan, result);
   strip.rows.resize(sections.list.size());
+  double thread_free = 0, lane_free = 0;  // of the lane's sums over the ranks; those over replicas have a row
   for (const Step& step : program.steps) {
     const auto s = static_cast<size_t>(step.id);
     StripRow& row = strip.rows[static_cast<size_t>(sections.of_step[s])];
@@ -64,6 +65,13 @@ Strip make_strip(const Plan& plan, const Result* result, const Sections& section
       case StripUnit::Measured: {
         if (s >= result->events[0].size()) break;
         const StepEvent& event = result->events[0][s];
+        if (step.beside && step.axis == Axis::Tp) {
+          lane_free = event.end_seconds;
+          break;
+        }
+        // Of what went on beside the steps counts what they waited for it.
+        append(side, Kind::Wait, std::min(lane_free, event.begin_seconds) - thread_free);
+        if (!step.beside) thread_free = event.end_seconds;
         if (meets) {
           append(side, Kind::Wait, event.wait_seconds());
           append(side, Kind::Transfer, event.transfer_seconds());

@@ -24,7 +24,7 @@ struct StripSegment {
 /// One side of a row.
 struct StripSide {
   std::vector<StripSegment> segments;
-  double amount = 0;  ///< sum over the segments
+  double amount = 0;  ///< sum over the segments: of what goes on beside the steps what they wait for it
   double communication = 0;
   int collectives = 0;
   int64_t sent_bytes = 0;

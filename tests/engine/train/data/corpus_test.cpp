@@ -165,7 +165,8 @@ TEST_F(CorpusTest, ARefusedCorpusLeavesNoFolderThatWasNotThere) {
     EXPECT_THAT(error_of([&] { prepare_corpus(few, path(folder)); }), HasSubstr("cannot be shared out"));
   EXPECT_FALSE(std::filesystem::exists(path("new")));
   std::filesystem::create_directories(path("there/own"));
-  EXPECT_THAT(error_of([&] { prepare_corpus(few, path("there/corpus")); }), HasSubstr("cannot be shared out"));
+  EXPECT_THAT(error_of([&] { prepare_corpus(few, path("there/corpus")); }),
+              HasSubstr("cannot be shared out"));
   EXPECT_THAT(error_of([&] { prepare_corpus(few, path("there/own")); }), HasSubstr("cannot be shared out"));
   EXPECT_FALSE(std::filesystem::exists(path("there/corpus")));
   EXPECT_TRUE(std::filesystem::is_empty(path("there/own")));
