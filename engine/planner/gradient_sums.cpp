@@ -62,9 +62,10 @@ Step all_reduce(Axis axis, const std::string& name, std::vector<TensorId> inputs
 void insert(std::vector<Step>& steps, const std::vector<std::pair<StepId, Step>>& added) {
   std::vector<Step> result;
   auto next = added.begin();
-  for (const Step& step : steps) {
-    result.push_back(step);
-    for (; next != added.end() && next->first == step.id; ++next) result.push_back(next->second);
+  for (Step& step : steps) {
+    const StepId id = step.id;
+    result.push_back(std::move(step));
+    for (; next != added.end() && next->first == id; ++next) result.push_back(next->second);
   }
   renumber(result);
   steps = std::move(result);

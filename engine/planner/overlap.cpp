@@ -43,34 +43,41 @@ TensorId summed(Program& program, TensorId of, const Tensor& whole_sum, int chun
   return program.tensors.back().id;
 }
 
-// The product of the dX that `sum` adds up, where steps stand between them that do not need dX and later ones
-// wait for the sum; else -1.
-StepId product_before(const Program& program, const Step& sum) {
-  if (sum.op != Op::AllReduce || sum.axis != Axis::Tp || sum.phase != Phase::Backward) return -1;
-  const StepId product = producer_of(program, sum.inputs[0]);
-  if (sum.inputs.size() > 1 || product < 0 || program.step(product).op != Op::LinearGradInput) return -1;
-  if (consumers_of(program, sum.outputs[0]).empty()) return -1;
-  const bool is_needed = std::ranges::any_of(consumers_of(program, sum.inputs[0]),
-                                             [&](StepId reader) { return reader < sum.id; });
-  return is_needed || product + 1 == sum.id ? -1 : product;
+using Place = std::vector<Step>::iterator;
+
+bool is_in(TensorId tensor, const std::vector<TensorId>& tensors) {
+  return std::ranges::find(tensors, tensor) != tensors.end();
+}
+
+// The place behind the product of the dX that `sum` adds up, if later steps wait for the sum; `sum` itself if
+// not, or if a step between them needs dX. It need not be looked for any further than there.
+Place earliest(std::vector<Step>& steps, Place sum) {
+  if (sum->op != Op::AllReduce || sum->axis != Axis::Tp || sum->phase != Phase::Backward ||
+      sum->inputs.size() > 1)
+    return sum;
+  const TensorId dx = sum->inputs[0], whole = sum->outputs[0];
+  if (std::none_of(sum + 1, steps.end(), [&](const Step& later) { return is_in(whole, later.inputs); }))
+    return sum;
+  for (Place behind = sum; behind != steps.begin(); --behind) {
+    const Step& before = *std::prev(behind);
+    if (is_in(dx, before.outputs)) return before.op == Op::LinearGradInput ? behind : sum;
+    if (is_in(dx, before.inputs)) break;
+  }
+  return sum;
 }
 
 }  // namespace
 
 void overlap_input_gradients(Program& program) {
   if (program.replicas() > 1) return;
-  std::vector<Step> steps;
-  for (const Step& step : program.steps) {
-    const StepId product = product_before(program, step);
-    if (product < 0) {
-      steps.push_back(step);
-      continue;
-    }
-    const auto at = steps.insert(std::ranges::find(steps, product, &Step::id) + 1, step);
-    at->beside = true;
+  bool is_moved = false;
+  for (Place sum = program.steps.begin(); sum != program.steps.end(); ++sum) {
+    const Place place = earliest(program.steps, sum);
+    if (place == sum) continue;
+    sum->beside = is_moved = true;
+    std::rotate(place, sum, sum + 1);
   }
-  renumber(steps);
-  program.steps = std::move(steps);
+  if (is_moved) renumber(program.steps);
 }
 
 void overlap_reductions(Program& program, int chunks) {
