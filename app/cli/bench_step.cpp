@@ -56,9 +56,12 @@ int bench_step(const CommonOptions& options, int repetitions, const RecordOption
   settings.update = settings.block == Block::Model;  // a whole step: with clipping and AdamW
   const std::shared_ptr<const Plan> plan = make_plan(settings);
   std::unique_ptr<Recorder> recorder;
-  const StepBench bench = shardlens::bench_step(plan, repetitions, [&](const Executor& executor) {
-    recorder = make_recorder(record, "bench step", *plan, executor.communicator());
-    return recorder.get();
+  StepBench bench;
+  run_recorded(recorder, [&] {
+    bench = shardlens::bench_step(plan, repetitions, [&](const Executor& executor) {
+      recorder = make_recorder(record, "bench step", *plan, executor.communicator());
+      return recorder.get();
+    });
   });
   finish_recording(recorder.get(), record, options.json ? stderr : stdout);
   const Settings& s = plan->program.settings;

@@ -56,6 +56,7 @@ int print_info(const std::string& path, bool as_json) {
                          {"communicator", header.communicator},
                          {"started_unix_seconds", recording.started_unix_seconds()},
                          {"finished", recording.finished()},
+                         {"failure", recording.failure()},
                          {"being_written", recording.writer() != WriterState::Gone},
                          {"model", settings.model.name},
                          {"ranks", settings.tp},
@@ -89,6 +90,8 @@ int print_info(const std::string& path, bool as_json) {
              recording.writer() != WriterState::Gone ? "; the run still writes it"
              : recording.finished()                  ? ""
                                                      : "; the run was killed");
+  if (const std::string failure = recording.failure(); !failure.empty())
+    fmt::print("the run failed: {}\n", failure);
   fmt::print("pictures: {}; {} samples of tensors, {} different pictures\n", header.pictures,
              grouped_text(totals.samples), grouped_text(totals.pictures));
   if (totals.dropped_passes > 0)

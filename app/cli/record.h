@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <exception>
 #include <memory>
 #include <string>
 
@@ -29,6 +30,17 @@ void refuse_recording(const RecordOptions& options, const std::string& why);
 /// Null where nothing is to be recorded.
 std::unique_ptr<Recorder> make_recorder(const RecordOptions& options, const std::string& verb,
                                         const Plan& plan, const CommunicatorInfo& communicator);
+
+/// Calls `run`, which is what is recorded. Where it throws, the recording is ended with what it threw.
+template <typename Run>
+void run_recorded(const std::unique_ptr<Recorder>& recorder, const Run& run) {
+  try {
+    run();
+  } catch (const std::exception& error) {
+    if (recorder) recorder->finish(error.what());
+    throw;
+  }
+}
 
 /// Ends the recording and says what is in it, and what is not; nothing where there is none.
 void finish_recording(Recorder* recorder, const RecordOptions& options, FILE* out);

@@ -94,19 +94,19 @@ Examples
     std::vector<std::shared_ptr<StepObserver>> observers{std::make_shared<FiniteCheck>(program.ranks()),
                                                          gather};
     if (recorder && recorder->pictures()) observers.push_back(recorder->pictures());
-    executor.observe(observers);
-    executor.start(executor.steps());
-    executor.wait();
-    if (!dump->empty()) write_dump(*dump, program, *gather);
-    // The first pass touched fresh memory and was observed; time a second one.
-    executor.observe({});
-    executor.rewind();
-    executor.start(executor.steps());
-    executor.wait();
-    if (recorder) {
-      recorder->take(executor);  // the times of this pass, the pictures of the first
-      finish_recording(recorder.get(), *record, options->json ? stderr : stdout);
-    }
+    run_recorded(recorder, [&] {
+      executor.observe(observers);
+      executor.start(executor.steps());
+      executor.wait();
+      if (!dump->empty()) write_dump(*dump, program, *gather);
+      // The first pass touched fresh memory and was observed; time a second one.
+      executor.observe({});
+      executor.rewind();
+      executor.start(executor.steps());
+      executor.wait();
+      if (recorder) recorder->take(executor);  // the times of this pass, the pictures of the first
+    });
+    finish_recording(recorder.get(), *record, options->json ? stderr : stdout);
     double seconds = 0;
     for (int rank = 0; rank < program.ranks(); ++rank) {
       seconds = std::max(seconds, executor.trace(rank).event(program.steps.size() - 1).end_seconds);

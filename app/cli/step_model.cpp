@@ -200,7 +200,8 @@ int run_model_step(const CommonOptions& common, const ModelStepOptions& o, const
     if (recorder) recorder->take(executor, {{"loss", loss}, {"learning_rate", o.learning_rate}});
     late = last_lateness(plan->program, executor);
   };
-  const ModelStepResult result = shardlens::run_model_step(plan, request);
+  ModelStepResult result;
+  run_recorded(recorder, [&] { result = shardlens::run_model_step(plan, request); });
   finish_recording(recorder.get(), record, common.json ? stderr : stdout);
   if (request.dump) write_dump(dump_path, result.dump);
   if (common.json) {

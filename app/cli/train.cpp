@@ -268,7 +268,7 @@ int run_train(const TrainVerbOptions& o) {
   const auto recorder = make_recorder(o.record, "train", trainer.plan(), trainer.executor().communicator());
   if (recorder && recorder->pictures()) trainer.observe({recorder->pictures()});
   RecordedTraining watcher(report, trainer, recorder.get());
-  trainer.run(watcher, stop_requested);
+  run_recorded(recorder, [&] { trainer.run(watcher, stop_requested); });
   finish_recording(recorder.get(), o.record, out);
   const StepReport& last = report.last();
   const std::vector<Lateness> late = last_lateness(trainer.plan().program, trainer.executor());

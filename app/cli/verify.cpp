@@ -50,18 +50,21 @@ ParityTable run_checked(const std::shared_ptr<const Plan>& plan,
   std::vector<std::shared_ptr<StepObserver>> observers{std::make_shared<FiniteCheck>(plan->program.ranks()),
                                                        check};
   if (recorder && recorder->pictures()) observers.push_back(recorder->pictures());
-  executor.observe(observers);
-  executor.start(executor.steps());
-  executor.wait();
-  ParityTable table = check->results();
-  late = last_lateness(plan->program, executor);
-  if (!recorder) return table;
-  executor.observe({});
-  executor.rewind();
-  executor.start(executor.steps());
-  executor.wait();
-  recorder->take(executor, {{"worst_relative_error", summarise(plan->program, table).worst_relative_error}},
-                 table);
+  ParityTable table;
+  run_recorded(recorder, [&] {
+    executor.observe(observers);
+    executor.start(executor.steps());
+    executor.wait();
+    table = check->results();
+    late = last_lateness(plan->program, executor);
+    if (!recorder) return;
+    executor.observe({});
+    executor.rewind();
+    executor.start(executor.steps());
+    executor.wait();
+    recorder->take(executor, {{"worst_relative_error", summarise(plan->program, table).worst_relative_error}},
+                   table);
+  });
   finish_recording(recorder.get(), record, out);
   return table;
 }

@@ -149,8 +149,9 @@ class RecordingWriter {
   /// before the first.
   double worked_seconds() const;
   double seconds_per_sample() const;
-  /// Writes what waits and the totals. Nothing is taken afterwards.
-  RecordingTotals finish();
+  /// Writes what waits, the totals, and what ended the run before it was done; nothing did where `failure` is
+  /// empty. Nothing is taken afterwards.
+  RecordingTotals finish(const std::string& failure = {});
 
  private:
   void main();
@@ -195,7 +196,8 @@ class Recording {
 
   const RecordingHeader& header() const { return header_; }  ///< memory: bytes by kind only
   bool finished() const;                                     ///< false: the run was killed, or still records
-  WriterState writer() const;  ///< looked at anew; Gone: nobody writes, and never will
+  std::string failure() const;  ///< what ended it before it was done; empty: nothing did, as far as it knew
+  WriterState writer() const;   ///< looked at anew; Gone: nobody writes, and never will
   /// Of one that is being written: the moment of the last commit, by now_seconds(), and a number that rises
   /// with every commit.
   double committed_seconds() const;

@@ -137,6 +137,13 @@ bool Recording::finished() const {
   });
 }
 
+std::string Recording::failure() const {
+  return file_->read([](Database& database) {
+    Statement failure = database.prepare("SELECT value FROM meta WHERE key = 'failure'");
+    return failure.step() ? failure.text(0) : std::string();  // older recordings have none
+  });
+}
+
 WriterState Recording::writer() const {
   return file_->writer();
 }

@@ -361,7 +361,7 @@ void RecordingWriter::write_totals(const RecordingTotals& totals) {
   meta.bind(1, std::string_view("problem")).bind(2, std::string_view(totals.problem)).run();
 }
 
-RecordingTotals RecordingWriter::finish() {
+RecordingTotals RecordingWriter::finish(const std::string& failure) {
   {
     const std::lock_guard lock(mutex_);
     ending_ = true;
@@ -375,6 +375,7 @@ RecordingTotals RecordingWriter::finish() {
       const LiveLink::Change change(*link_);
       database_->run("PRAGMA synchronous = FULL");
       write_totals(totals_);
+      database_->prepare("INSERT INTO meta VALUES('failure', ?)").bind(1, std::string_view(failure)).run();
       database_->run("UPDATE meta SET value = 1 WHERE key = 'finished'");
       if (overview_) overview_->keep(next_pass_);
       file_bytes_ = database_->integer("PRAGMA page_count") * database_->integer("PRAGMA page_size");

@@ -12,6 +12,7 @@
 #include <sstream>
 #include <thread>
 
+#include "engine/record/recording.h"
 #include "tests/app/mpi.h"
 
 namespace shardlens {
@@ -113,6 +114,16 @@ class MpiFaults : public Mpi {
 
 TEST_F(MpiFaults, ARankThatIsKilledIsNamedByTheOthers) {
   strike_in_training(2, 1, SIGKILL);
+}
+
+// So whoever watches it is told too.
+TEST_F(MpiFaults, ARecordingSaysWhichRankWasLost) {
+  start_training(2, "--record " + in_folder("run.shardlens"));
+  ASSERT_EQ(kill(processes_[1], SIGKILL), 0);
+  seconds_to_end();
+  const Recording recording(in_folder("run.shardlens"));
+  EXPECT_GT(recording.passes(), 0);
+  EXPECT_THAT(recording.failure(), HasSubstr("rank 1 is lost"));
 }
 
 TEST_F(MpiFaults, TheFirstRankIsNamedWhenItIsKilled) {

@@ -212,6 +212,28 @@ TEST_F(CliRecord, ALateRankIsSaidAndRecorded) {
   EXPECT_NE(verified.out.find("rank 1 was late by "), std::string::npos) << verified.out;
 }
 
+// Every verb that records: what it had is kept, and why there is no more.
+TEST_F(CliRecord, ARunThatLosesARankSaysSoInItsRecording) {
+  const std::string model = " --model gpt2-tiny --tp 2 --batch 2 --seq 16 --timeout 0.3 --record ";
+  const std::pair<std::string, std::string> verbs[] = {
+      {"step", " --delay 1:mlp.fc:3000 --layer"},
+      {"verify", " --delay 1:mlp.fc:3000 --layer"},
+      {"step", " --delay 1:h.0.mlp.fc:3000"},
+      {"bench step", " --delay 1:h.0.mlp.fc:3000"},
+      {"train", " --data sample --steps 2 --delay 1:h.0.mlp.fc:3000"}};
+  int number = 0;
+  for (const auto& [verb, delay] : verbs) {
+    const std::string file = path("lost" + std::to_string(++number));
+    const Ended lost = run_cli(verb + model + file + delay);
+    ASSERT_EQ(lost.code, 3) << verb << lost.out << lost.err;
+    const Ended said = run_cli("info " + file);
+    EXPECT_NE(said.out.find("the run failed: "), std::string::npos) << verb << said.out << said.err;
+    EXPECT_NE(said.out.find("rank 1 is lost"), std::string::npos) << verb << said.out;
+    const json told = json::parse(run_cli("info --json " + file).out);
+    EXPECT_NE(told["failure"].get<std::string>().find("rank 1 is lost"), std::string::npos) << verb;
+  }
+}
+
 TEST_F(CliRecord, DiffSaysWhereTwoRunsPart) {
   const std::string layer = "step --model gpt2-tiny --layer --tp 2 --batch 2 --seq 16 --threads 1 --record ";
   ASSERT_EQ(run_cli(layer + path("a")).code, 0);

@@ -32,7 +32,8 @@ class Recorder {
   /// writer's thread so far.
   double sampling_seconds() const { return pictures_ ? pictures_->seconds() : 0; }
   double writing_seconds() const { return writer_.worked_seconds(); }
-  RecordingTotals finish() { return writer_.finish(); }
+  /// `failure`: what ended the run before it was done.
+  RecordingTotals finish(const std::string& failure = {}) { return writer_.finish(failure); }
 
  private:
   void offer(RecordedPass pass);

@@ -141,6 +141,7 @@ void Replay::Worker::open(const std::string& path_or_piece) {
     facts->communicator = {header.communicator, header.communicator_reason};
     facts->started_unix_seconds = recording->started_unix_seconds();
     facts->finished = recording->finished();
+    facts->failure = recording->failure();
     std::error_code ignored;
     facts->file_bytes = static_cast<int64_t>(std::filesystem::file_size(path, ignored));
     facts->passes = recording->passes();

@@ -57,6 +57,7 @@ void Replay::Worker::take_in() {
   facts->problem = totals.problem;
   if (passes > 0) facts->seconds = std::max(0.0, recording_->pass_time(passes - 1).end_seconds());
   facts->finished = recording_->finished();
+  facts->failure = recording_->failure();
   std::error_code ignored;
   facts->file_bytes = static_cast<int64_t>(std::filesystem::file_size(facts->path, ignored));
   high_water_bytes_ = recording_->high_water_bytes();
@@ -78,12 +79,17 @@ void Replay::Worker::settle() {
   if (shown_.result) shown_.result = with_liveness(*shown_.result, false);
   const std::string problem = save_notes();
   publish_notes();
-  say(now_.recording->finished
-          ? std::string("The run has ended and its recording is complete. From now on it is replayed.")
-          : fmt::format(
-                "The run is gone without an end: it was killed, or its machine went down. All that it had "
-                "recorded until {:.0f} s ago is here, and is replayed from now on.",
-                silent));
+  const RecordingFacts& facts = *now_.recording;
+  if (!facts.finished)
+    say(fmt::format(
+        "The run is gone without an end: it was killed, or its machine went down. All that it had "
+        "recorded until {:.0f} s ago is here, and is replayed from now on.",
+        silent));
+  else if (!facts.failure.empty())
+    say(fmt::format("The run has failed: {}. All that it had recorded is here, and is replayed from now on.",
+                    facts.failure));
+  else
+    say("The run has ended and its recording is complete. From now on it is replayed.");
   if (!problem.empty()) say(problem);
 }
 

@@ -23,6 +23,7 @@ struct RecordingFacts {
   CommunicatorInfo communicator;
   double started_unix_seconds = 0;
   bool finished = false;  ///< false: the run was killed, or still records
+  std::string failure;    ///< what ended it before it was done
   int64_t file_bytes = 0;
   int64_t passes = 0;
   int64_t dropped_passes = 0;  ///< that were run and are not in the file; `problem` says why

@@ -62,6 +62,18 @@ class RecordingTest : public TestFolder {
   std::vector<BytesByKind> high_water_;
 };
 
+TEST_F(RecordingTest, SaysWhatEndedItsRun) {
+  record(path("done.shardlens"));
+  EXPECT_EQ(Recording(path("done.shardlens")).failure(), "");
+  RecordingHeader header;
+  header.program = plan_program(testing::small_model(2, 2));
+  RecordingWriter writer(path("failed.shardlens"), header);
+  writer.finish("rank 1 is lost");
+  const Recording recording(path("failed.shardlens"));
+  EXPECT_TRUE(recording.finished());  // the file is whole, the run is not
+  EXPECT_EQ(recording.failure(), "rank 1 is lost");
+}
+
 TEST_F(RecordingTest, HoldsWhatTheRunMeasured) {
   const auto live = record(path("run.shardlens"));
   EXPECT_EQ(totals_.passes, 3);

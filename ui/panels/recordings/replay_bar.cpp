@@ -223,6 +223,8 @@ void draw_replay_bar(const Context& c) {
         "is here within a second.";
   else if (!facts.finished)
     about += "\nIts run was killed: everything up to there is here.";
+  else if (!facts.failure.empty())
+    about += fmt::format("\nIts run failed: {}. Everything up to there is here.", facts.failure);
   if (facts.dropped_passes > 0)
     about += fmt::format("\n{} passes are not in it: {}", facts.dropped_passes, facts.problem);
   tooltip(c, about);

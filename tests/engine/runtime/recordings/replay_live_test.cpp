@@ -90,6 +90,18 @@ TEST_F(ReplayLiveTest, FollowsTheNewestPassUntilSomebodyLooksElsewhere) {
   EXPECT_EQ(Recording(path("run")).notes().size(), 1u);
 }
 
+TEST_F(ReplayLiveTest, ARunThatFailsSaysWhy) {
+  RecordingWriter writer(path("run"), drawn_.header());
+  drawn_.offer(writer, 0, 2);
+  replay_->send(replay_command::Open{path("run")});
+  until(has(2));
+  writer.finish("rank 1 is lost");
+  const Shown now = until([](const ReplaySnapshot& replay) { return !replay.is_live(); });
+  EXPECT_EQ(now->recording->failure, "rank 1 is lost");
+  EXPECT_THAT(now->message, HasSubstr("The run has failed: rank 1 is lost"));
+  EXPECT_TRUE(now->shown->result);
+}
+
 TEST_F(ReplayLiveTest, OneWithoutAPassYetShowsTheFirstThatComes) {
   RecordingWriter writer(path("run"), drawn_.header());
   replay_->send(replay_command::Open{path("run")});
