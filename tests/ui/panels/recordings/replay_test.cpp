@@ -273,9 +273,15 @@ TEST_F(ReplayTab, ThisMachinesRunStandsBesideTheRecordedOne) {
   harness.draw_frames(4);  // both are drawn
   // The Timeline has them below each other: a click on this machine's last track selects a step too.
   const Tracks live = tracks_of(*here);
+  // (Not one that goes on beside the others: the middle of a track is theirs.)
+  const Program& program = live.plan->program;
   const auto& events = live.ranks().back();
+  const auto own_seconds = [&](const StepEvent& event) {
+    const auto id = static_cast<StepId>(&event - events.data());
+    return lane_of(program.step(id)) == Lane::Own ? event.seconds() : 0;
+  };
   const auto longest = std::max_element(
-      events.begin(), events.end(), [](const auto& a, const auto& b) { return a.seconds() < b.seconds(); });
+      events.begin(), events.end(), [&](const auto& a, const auto& b) { return own_seconds(a) < own_seconds(b); });
   harness.view().timeline_begin_seconds = longest->begin_seconds;
   harness.view().timeline_end_seconds = longest->end_seconds;
   harness.view().selected_step = -1;
