@@ -16,7 +16,7 @@ struct RecordOptions {
   std::string path;              ///< empty: nothing is recorded
   double most_megabytes = 1024;  ///< the file grows no further
   std::string pictures = "budget";
-  double budget_percent = 1;  ///< of step time
+  double budget_percent = PictureOptions{}.budget_share * 100;  ///< of step time
   int64_t picture_size = PictureOptions().extent;
 };
 

@@ -63,7 +63,7 @@ struct RecordingHeader {
   Program program;
   std::vector<MemoryPlan> memory;                ///< per rank of a replica
   std::vector<std::vector<int64_t>> step_flops;  ///< [rank of a replica][step]
-  std::string pictures = "off";  ///< which tensors are pictured: "off", "all", "1 % of step time"
+  std::string pictures = "off";  ///< which tensors are pictured: "off", "all", "0.75 % of step time"
 };
 
 using Metric = std::pair<std::string, double>;

@@ -13,7 +13,7 @@ namespace shardlens {
 
 /// One way of recording against none.
 struct RecordedWay {
-  std::string pictures;  ///< "off", "1 % of step time", "all"
+  std::string pictures;  ///< "off", "0.75 % of step time", "all"
   double seconds = 0;    ///< median step, to the moment the next may begin
   double ratio = 1, lowest_ratio = 1,
          highest_ratio = 1;     ///< to the plain step beside it; median and spread
