@@ -59,11 +59,12 @@ class HistoryPanel : public TestFolder {
     settle();
   }
 
-  /// A step of the pass that takes long enough to be clicked, on that rank.
+  /// A step of the pass that takes long enough to be clicked, on that rank, in the middle of its track.
   StepId long_step(size_t pass, size_t rank) const {
     StepId longest = 0;
     int64_t most = 0;
     for (const Step& step : drawn_.program.steps) {
+      if (step.beside) continue;
       const EventTimes event = drawn_.event(pass, rank, static_cast<size_t>(step.id));
       if (event.end_ns - event.begin_ns <= most) continue;
       most = event.end_ns - event.begin_ns;
