@@ -9,18 +9,18 @@
 namespace shardlens::ui {
 namespace {
 
+bool controls_have_keys() {
+  return (ImGui::GetIO().ConfigFlags & ImGuiConfigFlags_NavEnableKeyboard) != 0;
+}
+
+}  // namespace
+
 void set_keys_of_controls(bool are_theirs) {
   ImGuiConfigFlags& flags = ImGui::GetIO().ConfigFlags;
   flags =
       are_theirs ? flags | ImGuiConfigFlags_NavEnableKeyboard : flags & ~ImGuiConfigFlags_NavEnableKeyboard;
   if (!are_theirs) ImGui::SetNavCursorVisible(false);
 }
-
-bool controls_have_keys() {
-  return (ImGui::GetIO().ConfigFlags & ImGuiConfigFlags_NavEnableKeyboard) != 0;
-}
-
-}  // namespace
 
 void take_keys_to_controls(const Context& context) {
   if (controls_have_keys()) return;  // it goes on from control to control

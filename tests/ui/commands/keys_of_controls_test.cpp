@@ -87,6 +87,18 @@ TEST(KeysOfControls, ACardOfTheStartPageIsOpened) {
   EXPECT_EQ(harness.studio().replay().snapshot()->recording->path, gallery_file("late-rank"));
 }
 
+TEST(KeysOfControls, TheListOfRecordingsLeavesSetupHidden) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  harness.perform([](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiKey_F11);
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_O);
+    person.Yield(4);
+    person.KeyPress(ImGuiKey_Escape);
+  });
+  EXPECT_TRUE(harness.view().setup_hidden);
+}
+
 TEST(KeysOfControls, AFolderIsEnteredInTheListOfRecordings) {
   StudioHarness harness;
   harness.wait_until_at_rest();

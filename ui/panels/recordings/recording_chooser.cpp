@@ -141,7 +141,7 @@ void draw_recording_chooser(const Context& c) {
   const bool just_opened = opened_frame != frame - 1;
   opened_frame = frame;
   if (just_opened) {
-    take_keys_to_controls(c);
+    set_keys_of_controls(true);
     std::error_code none;
     has_own = std::filesystem::is_directory(c.view.recordings, none);
   }
