@@ -60,10 +60,12 @@ void lose_rank(const Context& context) {
   const Program& program = context.snapshot.plan->program;
   const LateChoice choice = late_choice(context, program);
   Settings changed = context.wanted();
+  const bool lost_another = std::any_of(changed.delays.begin(), changed.delays.end(),
+                                        [&](const Delay& delay) { return is_loss(delay, changed); });
+  double& timeout_before = context.view.late.timeout_before_seconds;
+  if (!lost_another || timeout_before < 0) timeout_before = changed.timeout_seconds;
   std::erase_if(changed.delays, [&](const Delay& delay) { return delay.rank == choice.rank; });
   changed.delays.push_back({choice.rank, delay_word(program, choice.step), kLongestDelayMilliseconds});
-  LateView& late = context.view.late;
-  if (late.timeout_before_seconds < 0) late.timeout_before_seconds = changed.timeout_seconds;
   changed.timeout_seconds = kLostAfterSeconds;
   context.want(changed);
 }
@@ -82,9 +84,7 @@ bool can_run_again(const Context& context) {
 }
 
 void run_again(const Context& context) {
-  double& timeout_before = context.view.late.timeout_before_seconds;
-  const Settings again = without_losses(context.wanted(), timeout_before);
-  timeout_before = -1;
+  const Settings again = without_losses(context.wanted(), context.view.late.timeout_before_seconds);
   if (again == context.wanted()) {
     context.send(command::Run{});
   } else {

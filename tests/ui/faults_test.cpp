@@ -77,6 +77,34 @@ TEST(Faults, ALostRankIsMarkedOnItsTrackAndTheRunGoesOnAtAClick) {
   EXPECT_FALSE(tracks_of(harness.snapshot()).failure.has_value());
 }
 
+TEST(Faults, TheTimeoutComesBackHoweverTheRankDid) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  const Settings before = harness.snapshot().settings;
+  const auto run_again = [&] {
+    ASSERT_TRUE(harness.draw_until([&] { return harness.snapshot().failure.has_value(); }));
+    harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Fault/run.again"); });
+    harness.wait_until_at_rest();
+  };
+  const auto undo = [&] {
+    harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_Z); });
+  };
+  lose_a_rank(harness, 2);
+  run_again();
+  undo();
+  run_again();
+  EXPECT_EQ(harness.snapshot().settings, before);
+  lose_a_rank(harness, 2);
+  undo();
+  harness.wait_until_at_rest();
+  Settings patient = before;
+  patient.timeout_seconds = 60;
+  harness.studio().session().send(command::SetSettings{patient});
+  lose_a_rank(harness, 2);
+  run_again();
+  EXPECT_EQ(harness.snapshot().settings, patient) << "as it was when the rank was lost last";
+}
+
 TEST(Faults, TheLastRowOfBreakItLosesARankAndShowsWhere) {
   StudioHarness harness;
   harness.wait_until_at_rest();
