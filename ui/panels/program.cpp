@@ -13,6 +13,7 @@
 #include "engine/program/program_json.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/program_rows.h"
+#include "ui/stage/meeting.h"
 #include "ui/veil.h"
 #include "ui/widgets/format.h"
 
@@ -205,7 +206,7 @@ void draw_tensors(const Context& context, const Step& step, ImVec2 size) {
   const std::string title = "Step " + std::to_string(step.id) + " · " + step.name;
   draw_text(list, {at.x, at.y + context.px(10)}, type.strong, fitted(type.strong, title, size.x));
   const bool converts = is_collective(step.op) || step.op == Op::Identity || step.op == Op::Slice;
-  const std::string why = converts ? explain(program, step.id) : step.equation;
+  const std::string why = converts ? stage::reason_of(program, step.id) : step.equation;
   const float height =
       draw_wrapped(list, {at.x, at.y + context.px(31)}, converts ? type.note : type.mono_note, why, size.x);
   const float used = context.px(37) + height;

@@ -47,6 +47,12 @@ std::string collective_title(const Program& program, const Step& step) {
   return fmt::format("{} {}", to_string(collective_of(step.op)), program.tensor(step.inputs[0]).symbol);
 }
 
+std::string reason_of(const Program& program, StepId step) {
+  return explain(program, step) + (program.step(step).beside
+                                       ? " The steps after it go on meanwhile, until one needs its result."
+                                       : "");
+}
+
 std::vector<std::string> band_parts(const Program& program, const Step& step, const Meeting& meeting) {
   std::vector<std::string> parts{collective_title(program, step)};
   const std::string sent = bytes_text(static_cast<double>(sent_bytes(program, step.id))) + " sent per rank";
@@ -56,13 +62,15 @@ std::vector<std::string> band_parts(const Program& program, const Step& step, co
   if (meeting.source == Meeting::Source::Measured) {
     time = format_seconds(meeting.seconds);
     if (meeting.wait_seconds > kWorthNaming * meeting.seconds) {
-      time += fmt::format(", of it {} waiting for rank {}", format_seconds(meeting.wait_seconds),
-                          meeting.last_rank);
+      time +=
+          fmt::format(", of it {} {} rank {}{}", format_seconds(meeting.wait_seconds),
+                      step.beside ? "until" : "waiting for", meeting.last_rank, step.beside ? " came" : "");
     }
   } else if (meeting.source == Meeting::Source::Estimated) {
     time = format_seconds(meeting.seconds) + " estimated";
   }
   parts.push_back(tensor);
+  if (step.beside) parts.push_back("beside the next steps");
   parts.push_back(sent);
   if (!time.empty()) parts.push_back(time);
   return parts;

@@ -23,6 +23,9 @@ Meeting meeting_of(const Plan& plan, const Result* result, StepId step);
 /// "all-reduce Z" in words: the collective and the symbol of what it converts.
 std::string collective_title(const Program& program, const Step& step);
 
+/// Why the step is there, and of one beside the others that they go on meanwhile.
+std::string reason_of(const Program& program, StepId step);
+
 /// The band's sentence in parts, the most telling first; a narrow band shows as many as fit, joined by " · ".
 std::vector<std::string> band_parts(const Program& program, const Step& step, const Meeting& meeting);
 

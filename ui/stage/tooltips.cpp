@@ -86,7 +86,7 @@ void step_tooltip(const Scene& scene, const Row& row) {
   words(scene, fonts.mono, theme.text, step.equation);
   words(scene, fonts.body, theme.dim,
         fmt::format("step {}: {}", number_of(step.id, scene.program().steps.size()), step.name));
-  words(scene, fonts.body, theme.text, explain(scene.program(), step.id));
+  words(scene, fonts.body, theme.text, reason_of(scene.program(), step.id));
   if (is_collective(step.op)) {
     const Result* measured = scene.progress(step.id) == Progress::Done ? scene.result.get() : nullptr;
     const Meeting meeting = meeting_of(*scene.plan, measured, step.id);

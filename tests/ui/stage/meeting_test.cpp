@@ -4,11 +4,15 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "engine/planner/planner.h"
 
 namespace shardlens::ui::stage {
 namespace {
 
+using testing::Contains;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -75,6 +79,20 @@ TEST(StageBand, SaysTensorBytesTimeAndWhomTheyWaitedFor) {
   EXPECT_EQ(
       sentence,
       "all-reduce O · 3.00 MiB tensor · 4.50 MiB sent per rank · 5.00 ms, of it 3.00 ms waiting for rank 3");
+}
+
+TEST(StageBand, WhatGoesOnBesideTheStepsIsNotCalledWaiting) {
+  const Plan plan = plan_of(4);
+  const Result result = result_of(plan);
+  const auto& steps = plan.program.steps;
+  const auto beside = std::find_if(steps.begin(), steps.end(), [](const Step& step) { return step.beside; });
+  ASSERT_NE(beside, steps.end());
+  const std::vector<std::string> parts =
+      band_parts(plan.program, *beside, meeting_of(plan, &result, beside->id));
+  EXPECT_THAT(parts, Contains("beside the next steps"));
+  EXPECT_EQ(parts.back(), "5.00 ms, of it 3.00 ms until rank 3 came");
+  EXPECT_THAT(reason_of(plan.program, beside->id), EndsWith("go on meanwhile, until one needs its result."));
+  EXPECT_THAT(reason_of(plan.program, first(plan.program, Op::AllReduce).id), Not(HasSubstr("meanwhile")));
 }
 
 TEST(StageBand, AnEstimateIsCalledOneAndNothingKnownSaysNothing) {

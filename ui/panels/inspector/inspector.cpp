@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "ui/panels/tensor_words.h"
+#include "ui/stage/meeting.h"
 #include "ui/widgets/format.h"
 
 namespace shardlens::ui {
@@ -292,7 +293,7 @@ void draw_inspector(const Context& context) {
     draw_chooser(context, subject, pen);
     if (subject.step >= 0 && is_collective(subject.program().step(subject.step).op)) {
       draw_card(context, pen, "Why it is here", context.theme.communication,
-                {explain(subject.program(), subject.step)}, context.theme.communication, false);
+                {stage::reason_of(subject.program(), subject.step)}, context.theme.communication, false);
       draw_collective_facts(context, subject, pen);
     }
     draw_layout_card(context, subject, pen);

@@ -53,22 +53,38 @@ void draw_playhead_at(const Context& context, float x, float top, float bottom) 
 
 void draw_legend(const Context& context, float left, float right, float middle) {
   const Theme& theme = context.theme;
-  const std::pair<const char*, ImU32> kinds[] = {
-      {"forward", mixed(theme.panel, theme.forward, kComputeTint)},
-      {"backward", mixed(theme.panel, theme.backward, kComputeTint)},
-      {"transfer", faded(theme.communication, kTransferTint)},
-      {"waiting", faded(theme.communication, kWaitingTint)}};
+  struct Kind {
+    const char* words;
+    ImU32 colour;
+    Lane lane = Lane::Own;
+  };
+  const Kind all[] = {{"forward", mixed(theme.panel, theme.forward, kComputeTint)},
+                      {"backward", mixed(theme.panel, theme.backward, kComputeTint)},
+                      {"transfer", faded(theme.communication, kTransferTint)},
+                      {"waiting", faded(theme.communication, kWaitingTint)},
+                      {"beside the steps", faded(theme.communication, kTransferTint), Lane::Beside}};
   const TextStyle style = timeline_text(context, context.fonts.body, kSmallSize, theme.dim);
   const float swatch = context.px(12), gap = context.px(16);
+  const auto width_of = [&](const Kind& kind) {
+    return swatch + context.px(6) + text_width(style, kind.words) + gap;
+  };
   float width = -gap;
-  for (const auto& [words, colour] : kinds) width += swatch + context.px(6) + text_width(style, words) + gap;
+  for (const Kind& kind : all) width += width_of(kind);
+  std::span<const Kind> shown(all);
+  if (width > right - left) {  // the last one is told by the mouse too
+    width -= width_of(all[4]);
+    shown = shown.first(4);
+  }
   if (width > right - left) return;
   ImDrawList* list = ImGui::GetWindowDrawList();
   float x = std::round(right - width);
-  for (const auto& [words, colour] : kinds) {
-    fill_rect(list, {x, middle - swatch / 2}, {x + swatch, middle + swatch / 2}, colour, context.px(2));
-    draw_text(list, {x + swatch + context.px(6), middle - style.size / 2}, style, words);
-    x += swatch + context.px(6) + text_width(style, words) + gap;
+  for (const Kind& kind : shown) {
+    const auto [top, bottom] = part_of_track(kind.lane, std::round(middle - swatch / 2), swatch);
+    if (kind.lane == Lane::Beside)  // below what a rank computes meanwhile
+      fill_rect(list, {x, bottom - swatch}, {x + swatch, bottom}, all[1].colour, context.px(2));
+    fill_rect(list, {x, top}, {x + swatch, bottom}, kind.colour, context.px(kind.lane == Lane::Own ? 2 : 1));
+    draw_text(list, {x + swatch + context.px(6), middle - style.size / 2}, style, kind.words);
+    x += width_of(kind);
   }
 }
 

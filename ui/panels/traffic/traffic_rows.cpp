@@ -6,6 +6,7 @@
 
 #include "engine/config/counted.h"
 #include "engine/cost/price.h"
+#include "ui/stage/meeting.h"
 #include "ui/widgets/format.h"
 
 namespace shardlens::ui {
@@ -92,7 +93,7 @@ std::vector<TrafficRow> traffic_rows(const Plan& plan, const Result* result, con
       if (step.outputs.size() > 1) row.symbol = "gradients";
     }
     row.formula = ring_formula(step.op, row.full_bytes, ring.ranks);
-    row.why = explain(program, step.id);
+    row.why = stage::reason_of(program, step.id);
     if (row.sends())
       row.predicted_seconds = collective_seconds(collective_of(step.op), row.sent_bytes, ring, hardware);
     if (result && result->plan.get() == &plan && row.sends()) add_measured(row, *result);

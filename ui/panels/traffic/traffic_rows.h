@@ -21,7 +21,7 @@ struct TrafficRow {
   int64_t full_bytes = 0;  ///< S: of the whole tensor
   int64_t sent_bytes = 0;  ///< by each rank, ring figure
   std::string formula;     ///< sent_bytes written out: "2 × 3.00 MiB × 3/4"; empty when nothing is sent
-  std::string why;         ///< explain()
+  std::string why;         ///< reason_of()
   double predicted_seconds = 0;  ///< alpha-beta on the hardware asked about; 0: it does not say its links
 
   bool measured = false;            ///< the four below are
