@@ -47,8 +47,8 @@ class Studio {
 
   /// Shows a recording in place of what runs. One that is refused is said, and changes nothing.
   void open_recording(const std::string& path);
-  /// What was dropped on the window: a model's folder, or its weights, becomes Setup's; what is in another
-  /// folder is listed; anything else is opened as a recording. Between frames.
+  /// What was dropped on the window: a model's folder, or weights that lie in one, become Setup's; what is in
+  /// another folder is listed; anything else is opened as a recording. Between frames.
   void open_dropped(const std::string& path);
   /// Writes what is looked at as a figure; see ui/figure/figure.h. Between frames.
   void write_figure(const FigureWish& wish, const std::filesystem::path& path);
@@ -85,7 +85,7 @@ class Studio {
   void follow_replay(const ReplaySnapshot& before);
   void follow_recording(const ReplaySnapshot& before);
   void follow_newest(double end_seconds);
-  void take_model(const std::filesystem::path& folder);
+  void take_model(const std::filesystem::path& folder, const std::string& weights);
   void remember_recording(const std::string& path);
   void run_recorded_settings();
   void look_at_recording();

@@ -144,8 +144,18 @@ void Studio::open_dropped(const std::string& path) {
   std::error_code unknown;
   const bool is_folder = std::filesystem::is_directory(dropped, unknown);
   const std::filesystem::path folder = is_folder ? dropped : dropped.parent_path();
-  const bool may_be_model = is_folder || dropped.extension() == ".safetensors";
-  if (may_be_model && std::filesystem::exists(folder / "config.json", unknown)) return take_model(folder);
+  const bool is_weights = !is_folder && dropped.extension() == ".safetensors";
+  const bool has_model = std::filesystem::exists(folder / "config.json", unknown);
+  if (is_weights && !has_model) {
+    message_ = {
+        fmt::format("{} holds weights, and the folder it lies in has no config.json, which says of what "
+                    "model. If it is the one that Setup shows, choose the file under Weights there.",
+                    dropped.filename().string())};
+    last_change_ = Clock::now();
+    return;
+  }
+  if (has_model && (is_folder || is_weights))
+    return take_model(folder, is_weights ? path : weights_of_model(folder.string()));
   if (is_folder) {
     view_.replay.chosen_for = ChosenFor::Replay;
     view_.close_covers();
@@ -154,8 +164,8 @@ void Studio::open_dropped(const std::string& path) {
   open_recording(path);
 }
 
-/// The sizes and the weights of a model's folder, such as a checkpoint's, in place of those of Setup.
-void Studio::take_model(const std::filesystem::path& folder) {
+/// The sizes of a model's folder, such as a checkpoint's, and weights of it, in place of those of Setup.
+void Studio::take_model(const std::filesystem::path& folder, const std::string& weights) {
   if (replayed_->is_open()) {
     message_ = {"A model goes to Setup, which shows what was recorded: close the recording (Ctrl+W) first."};
     return;
@@ -163,7 +173,7 @@ void Studio::take_model(const std::filesystem::path& folder) {
   try {
     Settings changed = context().wanted();
     changed.model = find_model(folder.string());
-    changed.weights_path = weights_of_model(folder.string());
+    changed.weights_path = weights;
     changed.layer = 0;
     changed.seq = std::min(changed.seq, changed.model.positions);
     context().want(changed);

@@ -54,6 +54,36 @@ TEST_F(Dropped, WeightsAreTakenWithTheModelTheyAreOf) {
   EXPECT_EQ(harness_.snapshot().settings.weights_path, weights);
 }
 
+TEST_F(Dropped, AnotherModelIsChosenWithoutItsWeights) {
+  const fs::path weights = folder_ / "model" / "model.safetensors";
+  std::ofstream(weights) << "none that can be read, which the run says";
+  drop(weights);
+  harness_.perform([](ImGuiTestContext& person) {
+    person.ItemClick("//Bar/Model");
+    person.ItemClick("//$FOCUSED/##GPT-2 toy");
+  });
+  harness_.wait_until_at_rest();
+  EXPECT_EQ(harness_.snapshot().settings.model.name, "gpt2-tiny");
+  EXPECT_EQ(harness_.snapshot().state, RunState::Done) << harness_.snapshot().message;
+}
+
+TEST_F(Dropped, OfSeveralWeightsThoseAreTakenThatWereDropped) {
+  for (const char* name : {"model.safetensors", "model.fp16.safetensors"})
+    std::ofstream(folder_ / "model" / name) << "none that can be read, which the run says";
+  drop(folder_ / "model" / "model.fp16.safetensors");
+  EXPECT_EQ(harness_.snapshot().settings.model.hidden, 48);
+  EXPECT_EQ(harness_.snapshot().settings.weights_path, folder_ / "model" / "model.fp16.safetensors");
+}
+
+TEST_F(Dropped, WeightsWithoutTheirModelSayWhatIsMissing) {
+  const Settings before = harness_.snapshot().settings;
+  std::ofstream(folder_ / "stray.safetensors") << "whatever";
+  drop(folder_ / "stray.safetensors");
+  EXPECT_EQ(harness_.snapshot().settings, before);
+  EXPECT_EQ(harness_.studio().replayed().message, "") << "nobody took it for a recording";
+  harness_.perform([](ImGuiTestContext& person) { EXPECT_TRUE(person.ItemExists("//Message/Close")); });
+}
+
 TEST_F(Dropped, AnyOtherFolderIsLookedInto) {
   drop(folder_);
   EXPECT_TRUE(harness_.view().replay.choosing);

@@ -133,6 +133,7 @@ std::vector<Segment> degree_segments(const Settings& settings) {
 /// possible.
 Settings with_model(Settings settings, const Model& model) {
   settings.model = model;
+  settings.weights_path.clear();
   settings.layer = std::min(settings.layer, model.layers - 1);
   settings.seq = std::min(settings.seq, model.positions);
   const std::vector<int> possible = possible_degrees(model, settings.block, settings.heads_policy);
