@@ -1,8 +1,7 @@
 // What panels ask for, and the one selection that Stage, Inspector and Timeline share.
 #include "ui/context.h"
 
-#include <imgui.h>
-
+#include "ui/panels/recordings/replay_parts.h"
 #include "ui/veil.h"
 
 namespace shardlens::ui {
@@ -40,20 +39,18 @@ void Context::send(HistoryCommand command) const {
 }
 
 void Context::want(const Settings& settings) const {
-  if (replay.is_open()) return;  // what is recorded is not changed
+  if (replay.is_open()) return say_recording_stays(*this);
   if (settings == wanted() && !has_stopped(snapshot))
     return;  // a click on what is chosen already runs nothing
-  const ImGuiIO& io = ImGui::GetIO();
-  if (settings != wanted()) view.changes.changed(wanted(), io.MouseDown[0] ? io.MouseClickedTime[0] : 0);
   ask_for(settings);
 }
 
 void Context::undo() const {
-  ask_for(view.changes.undo(wanted()));
+  ask_for(view.changes.undo());
 }
 
 void Context::redo() const {
-  ask_for(view.changes.redo(wanted()));
+  ask_for(view.changes.redo());
 }
 
 void Context::ask_for(const Settings& settings) const {

@@ -267,7 +267,7 @@ struct ViewState {
   Said said;                      ///< the frame shows it until it is clicked away
   std::filesystem::path picture;  ///< what the window shows is to be written there; empty: nowhere
   Wanted wanted;                  ///< changes of the settings that no snapshot carries yet
-  SettingsHistory changes;        ///< of the settings, by hand
+  SettingsHistory changes;        ///< of the settings, to be taken back
 
   /// Palette or sheet lies over everything: what is beneath says nothing about the mouse.
   bool covered() const { return palette_open || sheet_open || replay.choosing; }
@@ -334,10 +334,11 @@ struct Context {
   void send(ReplayCommand command) const;
   void send(HistoryCommand command) const;
 
-  /// The settings as they are wanted now: read these, change a copy, and want() it.
+  /// The settings as they are wanted now: read these, change a copy, and want() it. Those of a recording
+  /// stay, which it says.
   const Settings& wanted() const { return view.wanted.settings(snapshot); }
   void want(const Settings& settings) const;
-  void undo() const;  ///< wants what was wanted before the last change
+  void undo() const;  ///< wants what ran before the last change
   void redo() const;
 
  private:

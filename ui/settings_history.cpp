@@ -2,31 +2,14 @@
 #include "ui/settings_history.h"
 
 namespace shardlens::ui {
-namespace {
 
-Settings exchange(std::vector<Settings>& from, std::vector<Settings>& to, const Settings& now) {
-  to.push_back(now);
-  Settings other = from.back();
-  from.pop_back();
-  return other;
-}
-
-}  // namespace
-
-void SettingsHistory::changed(const Settings& before, double grip) {
+void SettingsHistory::ran(const Settings& settings, double grip) {
+  if (!run_.empty() && settings == run_[at_]) return;  // run again, or what undo() or redo() said
   const bool goes_on = grip != 0 && grip == grip_ && can_undo() && !can_redo();
   grip_ = grip;
-  if (goes_on) return;
-  past_.push_back(before);
-  future_.clear();
-}
-
-Settings SettingsHistory::undo(const Settings& now) {
-  return exchange(past_, future_, now);
-}
-
-Settings SettingsHistory::redo(const Settings& now) {
-  return exchange(future_, past_, now);
+  if (!run_.empty()) run_.resize(goes_on ? at_ : at_ + 1);
+  run_.push_back(settings);
+  at_ = run_.size() - 1;
 }
 
 }  // namespace shardlens::ui

@@ -1,7 +1,7 @@
-// What the settings were before they were changed by hand, so that a change can be taken back, and made
-// again.
+// What was run before, so that a change of the settings can be taken back, and made again.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "engine/config/settings.h"
@@ -10,18 +10,19 @@ namespace shardlens::ui {
 
 class SettingsHistory {
  public:
-  /// `before` give way to others. `grip` tells one hold of the mouse from another, and is 0 where it holds
-  /// nothing: all that one drag changes is one change.
-  void changed(const Settings& before, double grip);
+  /// `settings` are run in place of those before. `grip` tells one hold of the mouse from another, and is 0
+  /// where it holds nothing: all that one drag changes is one change.
+  void ran(const Settings& settings, double grip);
 
-  bool can_undo() const { return !past_.empty(); }
-  bool can_redo() const { return !future_.empty(); }
-  /// What is to stand in place of `now`; only where it can.
-  Settings undo(const Settings& now);
-  Settings redo(const Settings& now);
+  bool can_undo() const { return at_ > 0; }
+  bool can_redo() const { return at_ + 1 < run_.size(); }
+  /// What is to be run now; only where it can.
+  const Settings& undo() { return run_[--at_]; }
+  const Settings& redo() { return run_[++at_]; }
 
  private:
-  std::vector<Settings> past_, future_;  ///< the last one is the nearest
+  std::vector<Settings> run_;  ///< one after the other
+  size_t at_ = 0;              ///< of these what is run now; later ones were taken back
   double grip_ = 0;
 };
 

@@ -121,6 +121,7 @@ Studio::Studio(const Settings& settings, const Fonts& fonts, std::filesystem::pa
       last_change_(Clock::now()),
       last_touch_(Clock::now() - std::chrono::hours(1)),
       last_remembered_(Clock::now()) {
+  view_.changes.ran(settings, 0);
   view_.recordings = default_recordings_folder().string();
   view_.train.checkpoints = default_checkpoints_folder().string();
   ImGuiIO& io = ImGui::GetIO();
@@ -236,8 +237,8 @@ void Studio::take_snapshots() {
     view_.focus_tab = true;
   }
   take_recording(newest->recording, trained->recording);
-  frozen_ = replays ? nullptr : trained->frozen;
-  if (frozen_) newest = frozen_->shown;
+  frozen_ = trained->frozen;
+  if (frozen_ && !replays) newest = frozen_->shown;
   beside_ = nullptr;
   if (replays) {
     if (view_.replay.beside) take_beside(newest, *replayed->recording);
@@ -289,7 +290,8 @@ void Studio::follow_calibration() {
 /// through it moves nothing but the selection. What else computes gives up a measurement beside it, whose
 /// times would be of both.
 void Studio::send_commands() {
-  if (view_.replay.run_here) run_recorded_settings();
+  const bool runs_here = std::exchange(view_.replay.run_here, false) && replayed_->is_open();
+  if (runs_here) run_recorded_settings();
   const bool closes = std::any_of(
       replay_outbox_.begin(), replay_outbox_.end(),
       [](const ReplayCommand& command) { return std::holds_alternative<replay_command::Close>(command); });
@@ -303,7 +305,8 @@ void Studio::send_commands() {
       break_outbox_.begin(), break_outbox_.end(),
       [](const BreakCommand& command) { return std::holds_alternative<break_command::Start>(command); });
   const bool compares = std::any_of(comparison_outbox_.begin(), comparison_outbox_.end(), measures);
-  const bool computing = trains || breaks || std::any_of(outbox_.begin(), outbox_.end(), computes);
+  const bool computing =
+      runs_here || trains || breaks || std::any_of(outbox_.begin(), outbox_.end(), computes);
   if (scaled_->measures() && (computing || compares)) {
     view_.said = {"A run began, and two at once would share the cores: the measurement was given up."};
     scaling_.send(scaling_command::Stop{view_.said.words});
@@ -327,7 +330,10 @@ void Studio::send_commands() {
     const bool leaves = std::holds_alternative<command::SetSettings>(command) ||
                         std::holds_alternative<command::Run>(command);
     if (frozen_ && leaves) training_.send(train_command::LetGo{});
-    if (!frozen_ || leaves) session_.send(std::move(command));
+    if (const auto* change = std::get_if<command::SetSettings>(&command))
+      run_settings(change->settings);
+    else if (!frozen_ || leaves)
+      session_.send(std::move(command));
   }
   for (TrainCommand& command : train_outbox_) training_.send(std::move(command));
   for (BreakCommand& command : break_outbox_) breaks_.send(std::move(command));

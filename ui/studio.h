@@ -87,6 +87,7 @@ class Studio {
   void follow_newest(double end_seconds);
   void take_model(const std::filesystem::path& folder, const std::string& weights);
   void remember_recording(const std::string& path);
+  void run_settings(const Settings& settings);
   void run_recorded_settings();
   void look_at_recording();
   void follow_diff_jump();
@@ -152,8 +153,8 @@ class Studio {
   std::shared_ptr<const BreakSnapshot> broken_;
   std::shared_ptr<const ComparisonSnapshot> compared_;
   std::shared_ptr<const DiffSnapshot> differing_;
-  std::shared_ptr<const FrozenStep>
-      frozen_;  ///< the training step that is shown in place of the Session's run
+  /// The training step that is shown in place of the Session's run, unless a recording is.
+  std::shared_ptr<const FrozenStep> frozen_;
   std::vector<Command> outbox_;
   std::vector<TrainCommand> train_outbox_;
   std::vector<BreakCommand> break_outbox_;

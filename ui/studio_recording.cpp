@@ -1,6 +1,7 @@
 // The studio's part in recordings: one that is opened takes the place of what runs, this machine's run may
 // stand beside it, and what is being recorded is told.
 #include <fmt/format.h>
+#include <imgui.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -110,10 +111,7 @@ void Studio::follow_replay(const ReplaySnapshot& before) {
   if (!replayed_->is_open()) {
     if (before.is_open()) view_.playing = false;  // a run stands until it is played itself
     const bool closed = before.is_open() || replayed_->messages != before.messages;
-    if (closed && !session_asked_) {
-      session_asked_ = true;
-      session_.send(command::SetSettings{first_settings_});
-    }
+    if (closed && !session_asked_) run_settings(first_settings_);
     view_.replay.notes_open = false;
     return;
   }
@@ -209,12 +207,18 @@ void Studio::look_at_recording() {
   replay_.send(replay_command::Look{std::move(tensors)});
 }
 
+/// In place of what this machine runs; Undo brings that back.
+void Studio::run_settings(const Settings& settings) {
+  session_asked_ = true;
+  const ImGuiIO& io = ImGui::GetIO();
+  view_.changes.ran(settings, io.MouseDown[0] ? io.MouseClickedTime[0] : 0);
+  session_.send(command::SetSettings{settings});
+}
+
 /// This machine's own run of what was recorded, to stand beside it.
 void Studio::run_recorded_settings() {
-  view_.replay.run_here = false;
-  if (!replayed_->is_open()) return;
-  view_.replay.beside = session_asked_ = true;
-  session_.send(command::SetSettings{replayed_->recording->plan->program.settings});
+  view_.replay.beside = true;
+  run_settings(replayed_->recording->plan->program.settings);
 }
 
 /// What is recorded of runs and of training steps. A disk that is full stops neither, and is said once; so is

@@ -73,7 +73,7 @@ void Studio::draw_panel(const Context& context, const char* name, void (*draw)(c
 
 /// The head of a tab that shows a training step: which one, and the ways on. The tab itself begins below it.
 void Studio::draw_frozen(const Context& context) {
-  if (!frozen_) return;
+  if (!frozen_ || replayed_->is_open()) return;
   const Theme& theme = context.theme;
   ImDrawList* list = ImGui::GetWindowDrawList();
   const ImVec2 at = ImGui::GetCursorScreenPos();

@@ -14,32 +14,36 @@ Settings of_degree(int tp) {
 
 TEST(SettingsHistory, GoesBackAndForth) {
   SettingsHistory history;
+  history.ran(of_degree(1), 0);
   EXPECT_FALSE(history.can_undo());
-  history.changed(of_degree(1), 0);
-  history.changed(of_degree(2), 0);
-  EXPECT_EQ(history.undo(of_degree(3)).tp, 2);
-  EXPECT_EQ(history.undo(of_degree(2)).tp, 1);
+  history.ran(of_degree(2), 0);
+  history.ran(of_degree(3), 0);
+  for (const int tp : {2, 1}) {
+    EXPECT_EQ(history.undo().tp, tp);
+    history.ran(of_degree(tp), 0);  // as it is asked to
+  }
   EXPECT_FALSE(history.can_undo());
-  EXPECT_EQ(history.redo(of_degree(1)).tp, 2);
-  EXPECT_EQ(history.redo(of_degree(2)).tp, 3);
+  EXPECT_EQ(history.redo().tp, 2);
+  EXPECT_EQ(history.redo().tp, 3);
   EXPECT_FALSE(history.can_redo());
 }
 
 TEST(SettingsHistory, ANewChangeForgetsWhatWasTakenBack) {
   SettingsHistory history;
-  history.changed(of_degree(1), 0);
-  history.undo(of_degree(2));
-  history.changed(of_degree(1), 0);
+  for (const int tp : {1, 2}) history.ran(of_degree(tp), 0);
+  history.undo();
+  history.ran(of_degree(4), 0);
   EXPECT_FALSE(history.can_redo());
-  EXPECT_EQ(history.undo(of_degree(4)).tp, 1);
+  EXPECT_EQ(history.undo().tp, 1);
 }
 
 TEST(SettingsHistory, OneDragIsOneChange) {
   SettingsHistory history;
-  for (const int tp : {1, 2, 3}) history.changed(of_degree(tp), 7.5);
-  history.changed(of_degree(4), 9.5);
-  EXPECT_EQ(history.undo(of_degree(6)).tp, 4);
-  EXPECT_EQ(history.undo(of_degree(4)).tp, 1);
+  history.ran(of_degree(1), 0);
+  for (const int tp : {2, 3, 4}) history.ran(of_degree(tp), 7.5);
+  history.ran(of_degree(6), 9.5);
+  EXPECT_EQ(history.undo().tp, 4);
+  EXPECT_EQ(history.undo().tp, 1);
   EXPECT_FALSE(history.can_undo());
 }
 

@@ -33,8 +33,9 @@ void change_speed(const Context& context, int by) {
 
 /// Runs, trains or changes what is run.
 bool acts_on_the_run(const UiCommand& command) {
-  return command.id == "run.run" || command.id == "run.pause" || command.id == "run.cancel" ||
-         command.id.starts_with("train.") || command.group == CommandGroup::Settings;
+  if (command.id == "run.play" || command.id == "run.record") return false;
+  return command.id.starts_with("run.") || command.id.starts_with("train.") ||
+         command.group == CommandGroup::Settings;
 }
 
 }  // namespace

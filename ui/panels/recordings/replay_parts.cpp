@@ -84,6 +84,10 @@ void explain_fixed(const Context& context, ImVec2 min, ImVec2 max) {
   if (!context.replay.is_open() || !ImGui::IsMouseClicked(ImGuiMouseButton_Left)) return;
   if (!ImGui::IsWindowHovered(ImGuiHoveredFlags_ChildWindows) || !ImGui::IsMouseHoveringRect(min, max))
     return;
+  say_recording_stays(context);
+}
+
+void say_recording_stays(const Context& context) {
   context.view.said = fmt::format(
       "These are the settings of the recording, which stay as they are. Close it ({}) to choose others; "
       "\"Run here too\" runs these on this machine.",

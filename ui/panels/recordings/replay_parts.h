@@ -42,6 +42,8 @@ inline constexpr const char* kLongestAge = "stands still: 00:00 min";
 /// After what a recording shows of its own settings, drawn from `min` to `max` in this window: a click on it
 /// changes nothing, so it is answered by what would.
 void explain_fixed(const Context& context, ImVec2 min, ImVec2 max);
+/// The same answer to whoever wants other settings meanwhile.
+void say_recording_stays(const Context& context);
 
 /// The recordings opened last whose files are there, as was seen when the present window came up. The others
 /// stay remembered: a disk that is not mounted brings them back with it.

@@ -178,6 +178,64 @@ TEST(TrainTab, ChangingThePlanLeavesTheFrozenStep) {
   EXPECT_EQ(harness.snapshot().settings, small_settings());
 }
 
+TEST(TrainTab, UndoReachesThePlanBehindAFrozenStep) {
+  StudioHarness harness;
+  open_train(harness, 4);
+  const auto degree_after = [&](ImGuiKeyChord key) {
+    harness.perform([key](ImGuiTestContext& person) { person.KeyPress(key); });
+    harness.wait_until_at_rest();
+    draw_until(harness, [](const TrainSnapshot& train) { return !train.frozen; });
+    harness.draw_frames(3);
+    return harness.snapshot().settings.tp;
+  };
+  EXPECT_EQ(degree_after(ImGuiKey_2), 2);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.start"); });
+  wait_until_idle(harness);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.freeze"); });
+  ASSERT_TRUE(wait_until_idle(harness)->frozen);
+  EXPECT_EQ(degree_after(ImGuiMod_Ctrl | ImGuiKey_Z), small_settings().tp);
+  EXPECT_EQ(degree_after(ImGuiMod_Ctrl | ImGuiKey_Y), 2);
+  EXPECT_EQ(harness.snapshot().settings.block, Block::Layer) << "and not the training's";
+}
+
+TEST(TrainTab, AFrozenStepWaitsBehindARecording) {
+  StudioHarness harness;
+  open_train(harness, 4);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.start"); });
+  wait_until_idle(harness);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.freeze"); });
+  ASSERT_TRUE(wait_until_idle(harness)->frozen);
+  const auto shows_recording = [&](bool wanted) {
+    harness.studio().replay().wait_until_idle(kTimeoutSeconds);
+    harness.draw_frames(6);
+    return harness.studio().replayed().is_open() == wanted;
+  };
+  const auto show = [&](Tab tab) {
+    harness.view().tab = tab;
+    harness.view().focus_tab = true;
+    harness.draw_frames(4);
+  };
+  show(Tab::Memory);
+  harness.studio().open_recording("gallery:late-rank");
+  ASSERT_TRUE(shows_recording(true));
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_W); });
+  ASSERT_TRUE(shows_recording(false));
+  EXPECT_EQ(harness.view().tab, Tab::Memory) << "it was seen before";
+  EXPECT_EQ(harness.snapshot().settings.block, Block::Model) << "and is shown again";
+  // Who goes on to something else from the recording has left it.
+  harness.studio().open_recording("gallery:late-rank");
+  ASSERT_TRUE(shows_recording(true));
+  show(Tab::Start);
+  harness.perform([](ImGuiTestContext& person) {
+    person.SetRef(person.WindowInfo("//Start/start page").ID);
+    person.ItemClick("look:reversed");
+  });
+  ASSERT_TRUE(shows_recording(false));
+  draw_until(harness, [](const TrainSnapshot& train) { return !train.frozen; });
+  harness.wait_until_at_rest();
+  EXPECT_EQ(harness.snapshot().settings.split.name, "reversed");
+}
+
 TEST(TrainTab, TheComparisonTrainsBothPlacementsOfTheNorm) {
   StudioHarness harness;
   open_train(harness, 6);
