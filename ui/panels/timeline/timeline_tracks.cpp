@@ -85,13 +85,21 @@ std::vector<std::string> labels_for(const Frame& frame) {
   return labels;
 }
 
-void draw_compute(const Frame& frame, size_t rank) {
+/// A step's name, drawn when everything else is there: the strip and the lines of what goes on beside the
+/// steps pass below it.
+struct Name {
+  ImVec2 at;
+  ImU32 colour;
+  std::string words;
+};
+
+void draw_compute(const Frame& frame, size_t rank, std::vector<Name>& names) {
   const Context& context = frame.context;
   const Theme& theme = context.theme;
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float top = frame.y(rank);
   const float bottom = top + frame.height;
-  TextStyle text = timeline_text(context, context.fonts.mono, kSmallSize, theme.text);
+  const TextStyle text = timeline_text(context, context.fonts.mono, kSmallSize, theme.text);
   ImVec2 selected_min, selected_max;  // outlined when all blocks are there, or its neighbours would cover it
   for (const TrackBlock& block :
        blocks_in(frame.program(), frame.tracks.ranks()[rank], frame.shown, frame.pixel_seconds())) {
@@ -112,14 +120,14 @@ void draw_compute(const Frame& frame, size_t rank) {
     const float from = std::max(x0, frame.min.x);
     const float room = std::min(x1 + context.px(1), frame.max.x) - from - context.px(kAroundName);
     if (block.joined() || room < context.px(8)) continue;
-    text.colour = legible_on(theme, fill);
     const std::string& common = frame.labels[static_cast<size_t>(block.first)];
     // Where one rank was too quick for a name, the others still say theirs.
     const std::string label =
         common.empty() ? longest_name(frame.program(), step, text, room)
                        : fitted(text, common, room + context.px(0.5f));  // half a pixel: sums are rounded
     if (!label.empty() && label != "…")
-      draw_text(list, {from + context.px(6), top + (frame.height - text.size) / 2}, text, label);
+      names.push_back(
+          {{from + context.px(6), top + (frame.height - text.size) / 2}, legible_on(theme, fill), label});
   }
   const float width = selected_max.x - selected_min.x;
   if (width > 0)
@@ -438,14 +446,18 @@ void draw_tracks(const Context& context, const std::vector<NamedTracks>& runs) {
     draw_labels(frame);
     list->PopClipRect();
     list->PushClipRect({frame.min.x - context.px(2), frame.min.y - context.px(3)}, frame.max, true);
+    std::vector<Name> steps;
     for (size_t rank = 0; rank < frame.ranks(); ++rank) {
       if (frame.y(rank) < frame.max.y && frame.y(rank) + frame.height > frame.min.y) {
-        draw_compute(frame, rank);
+        draw_compute(frame, rank, steps);
         draw_holds(frame, rank);
         draw_end(frame, rank);
       }
     }
     draw_collectives(frame);
+    for (const Name& step : steps)
+      draw_text(list, step.at, timeline_text(context, context.fonts.mono, kSmallSize, step.colour),
+                step.words);
     list->PopClipRect();
     draw_playhead(frame);
   }
