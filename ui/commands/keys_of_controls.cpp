@@ -36,6 +36,7 @@ void follow_keys_of_controls(const ViewState& view) {
   static bool chose = false;
   const bool has_chosen = std::exchange(chose, view.replay.choosing) && !view.replay.choosing;
   if (view.palette_open || view.sheet_open || has_chosen) return set_keys_of_controls(false);
+  if (view.replay.choosing) return;  // a list has them, whatever is clicked in it
   const bool clicked =
       ImGui::IsMouseClicked(ImGuiMouseButton_Left) || ImGui::IsMouseClicked(ImGuiMouseButton_Right);
   const bool left = ImGui::IsKeyPressed(ImGuiKey_Escape, false) && !ImGui::GetIO().WantTextInput;

@@ -99,6 +99,19 @@ TEST(KeysOfControls, TheListOfRecordingsLeavesSetupHidden) {
   EXPECT_TRUE(harness.view().setup_hidden);
 }
 
+TEST(KeysOfControls, AClickInTheListOfRecordingsLeavesThemThere) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  harness.perform([&](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_O);
+    harness.studio().replay().wait_until_idle(kTimeoutSeconds);
+    person.Yield(4);
+    person.ItemClick("//Open a recording/##path");
+    IM_CHECK(tab_to(person, "//Open a recording/**/.."));
+    person.KeyPress(ImGuiKey_Escape);
+  });
+}
+
 TEST(KeysOfControls, AFolderIsEnteredInTheListOfRecordings) {
   StudioHarness harness;
   harness.wait_until_at_rest();
