@@ -122,6 +122,7 @@ class NcclCommunicator final : public Communicator {
 
   CollectiveTimes reduce_scatter(DType dtype, const Slicing& slicing, const void* full,
                                  void* shard) override {
+    if (slicing.outer > 1) scratch(full_bytes(dtype, slicing));
     return collective(sliced_request(Call::ReduceScatter, dtype, slicing), [&](ncclComm_t comm) {
       const char* packed = pack(dtype, slicing, full);
       if (is_even(slicing)) {
@@ -144,9 +145,8 @@ class NcclCommunicator final : public Communicator {
 
   CollectiveTimes all_gather(DType dtype, const Slicing& slicing, const void* shard, void* full) override {
     const bool in_place = slicing.outer == 1;  // slices lie one behind the other
-    char* packed = nullptr;
+    char* const packed = in_place ? static_cast<char*>(full) : scratch(full_bytes(dtype, slicing));
     const auto gather = [&](ncclComm_t comm) {
-      packed = in_place ? static_cast<char*>(full) : scratch(full_bytes(dtype, slicing));
       if (is_even(slicing)) {
         demand("ncclAllGather",
                nccl_library().all_gather(shard, packed, static_cast<size_t>(slice_count(slicing, rank_)),
@@ -178,6 +178,7 @@ class NcclCommunicator final : public Communicator {
                              void* to) override {
     const Request request = exchange_request(dtype, shape, from_dim, to_dim);
     const char* received = nullptr;
+    scratch(exchanged_bytes(request));
     return collective(
         request, [&](ncclComm_t comm) { received = exchange(request, from, comm); },
         [&] { unpack(request, received, to); });
@@ -240,7 +241,7 @@ class NcclCommunicator final : public Communicator {
   CollectiveTimes collective(const Request& request, const Work& work, const After& after) {
     check_request(request);
     group_->throw_failure();
-    group_->meet(request);
+    group_->meet(rank_, request);
     NcclGroup::Member& own = member();
     check(kWhat, "cudaSetDevice", cudaSetDevice(device_->gpu()));
     device_->order().begin_collective();
@@ -254,6 +255,9 @@ class NcclCommunicator final : public Communicator {
         }
       }
       wait_while_in_progress(describe(request));
+    }
+    group_->part(rank_, request);
+    if (!request.is_empty()) {
       const std::lock_guard lock(own.mutex);
       if (own.comm != nullptr) {
         after();
@@ -319,16 +323,22 @@ class NcclCommunicator final : public Communicator {
     return ExchangedBlock(request, ranks(), sender, receiver);
   }
 
+  int64_t sent_bytes(const Request& request) const {
+    int64_t bytes = 0;
+    for (int other = 0; other < ranks(); ++other) bytes += block_of(request, rank_, other).bytes();
+    return bytes;
+  }
+  int64_t exchanged_bytes(const Request& request) const {
+    int64_t bytes = sent_bytes(request);
+    for (int other = 0; other < ranks(); ++other) bytes += block_of(request, other, rank_).bytes();
+    return bytes;
+  }
+
   // Each rank's block is packed, sent and received. Returns where those received will lie, rank by rank.
   const char* exchange(const Request& request, const void* from, ncclComm_t comm) {
     const auto block = [&](int sender, int receiver) { return block_of(request, sender, receiver); };
-    int64_t sent = 0, received = 0;
-    for (int other = 0; other < ranks(); ++other) {
-      sent += block(rank_, other).bytes();
-      received += block(other, rank_).bytes();
-    }
-    char* const out = scratch(sent + received);
-    char* const in = out + sent;
+    char* const out = scratch(exchanged_bytes(request));
+    char* const in = out + sent_bytes(request);
     char* place = out;
     for (int other = 0; other < ranks(); ++other) {
       const ExchangedBlock given = block(rank_, other);
@@ -368,15 +378,11 @@ class NcclCommunicator final : public Communicator {
 
   void copy(int64_t rows, int64_t row_bytes, const void* from, int64_t from_stride, void* to,
             int64_t to_stride) const {
-    if (rows == 0 || row_bytes == 0) return;
-    check(kWhat, "cudaMemcpy2DAsync",
-          cudaMemcpy2DAsync(to, static_cast<size_t>(to_stride), from, static_cast<size_t>(from_stride),
-                            static_cast<size_t>(row_bytes), static_cast<size_t>(rows),
-                            cudaMemcpyDeviceToDevice, stream()));
+    cuda::copy_rows(kWhat, stream(), rows, row_bytes, from, from_stride, to, to_stride);
   }
 
   // Nothing is freed while collectives run: that would wait for all of the GPU, and where ranks share it for
-  // a collective that waits for this rank.
+  // a collective that waits for this rank. To get more may wait too, so it is asked for before ranks meet.
   char* scratch(int64_t bytes) {
     if (bytes > scratch_bytes_) {
       check(kWhat, "cudaSetDevice", cudaSetDevice(device_->gpu()));

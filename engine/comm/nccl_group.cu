@@ -48,7 +48,8 @@ NcclGroup::NcclGroup(int count, double patience, std::unique_ptr<HostMeeting> el
     : meeting_(std::move(elsewhere)),
       members_(meeting_ ? 1 : static_cast<size_t>(count)),
       ranks_(count),
-      patience_seconds_(patience) {
+      patience_seconds_(patience),
+      barrier_(static_cast<int>(members_.size()), false, patience) {
   for (auto& member : members_) member = std::make_unique<Member>();
 }
 
@@ -83,14 +84,42 @@ void NcclGroup::hand_out(ncclUniqueId& id) {
   }
 }
 
-void NcclGroup::meet(const Request& request) {
-  if (!meeting_) return;
+void NcclGroup::meet(int rank, const Request& request) {
+  if (!meeting_) {
+    member(rank).meets_for = request;
+    pass(rank, request);
+    const auto error =
+        disagreement(ranks_, [this](int other) -> const Request& { return member(other).meets_for; });
+    if (error) fail(*error);
+    return throw_failure();
+  }
   try {
     meeting_->meet(request);
   } catch (...) {
     throw_failure();  // what it was given up for
     throw;
   }
+}
+
+void NcclGroup::part(int rank, const Request& request) {
+  if (!meeting_) pass(rank, request);
+}
+
+void NcclGroup::pass(int rank, const Request& request) {
+  const uint64_t meeting = ++member(rank).meetings;
+  const auto late = [&](double) {
+    std::vector<int> lost;
+    for (int other = 0; other < ranks_; ++other)
+      if (member(other).meetings < meeting) lost.push_back(other);
+    if (!lost.empty()) fail(lost_ranks(lost, request));  // else the last one has just come
+  };
+  if (!barrier_.pass(late)) throw_failure();
+}
+
+LostRanks NcclGroup::lost_ranks(const std::vector<int>& lost, const Request& request) const {
+  return LostRanks(
+      list_of(lost) + " did not come to the " + describe(request) + " in " + seconds_text(patience_seconds_),
+      lost, patience_seconds_);
 }
 
 void NcclGroup::give_up(const std::exception_ptr& error, const std::string& why) {
@@ -100,6 +129,7 @@ void NcclGroup::give_up(const std::exception_ptr& error, const std::string& why)
     if (failure_) return;
     failure_ = error;
   }
+  barrier_.break_up();
   for (const auto& member : members_) {
     const std::lock_guard lock(member->mutex);
     if (member->device != nullptr) member->device->order().fail(error);
@@ -198,9 +228,7 @@ void NcclGroup::look_at(int rank) {
       fail(run_error("the " + describe(late->request) + " was not done " + seconds_text(patience) +
                      " after all ranks had come to it"));
     } else {
-      fail(LostRanks(list_of(lost) + " did not come to the " + describe(late->request) + " in " +
-                         seconds_text(patience_seconds_),
-                     lost, patience_seconds_));
+      fail(lost_ranks(lost, late->request));
     }
   }
 }

@@ -4,13 +4,19 @@
 // group's failure, the first one stays: it is told to every rank's device, whose marks throw it, and every
 // rank's communicator is aborted, which ends what hangs on the GPU.
 //
-// Where the other ranks are processes, NCCL begins by an id that rank 0 hands out, and ranks meet on the host
-// before each collective; the hosts run ahead of their GPUs, so the GPUs need not wait for it. Only what the
-// GPUs then do not finish is left to the watch, and it speaks last: the first process, which hears all, knows
-// better which one is silent.
+// Ranks meet on the host before each collective; the hosts run ahead of their GPUs, so the GPUs need not wait
+// for it. Ranks that are threads meet behind it too. A rank's part of a collective keeps the GPU busy until
+// all ranks have asked for theirs, and much that a host asks of CUDA (memory, a kernel's first launch) may
+// wait for what runs: between the two meetings nobody asks for anything but NCCL's part, so it always comes.
+//
+// Where the other ranks are processes, NCCL begins by an id that rank 0 hands out. Only what the GPUs do not
+// finish is left to the watch, and it speaks last: the first process, which hears all, knows better which one
+// is silent.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <exception>
 #include <memory>
@@ -19,6 +25,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/comm/barrier.h"
 #include "engine/comm/host_meeting.h"
 #include "engine/comm/nccl_library.h"
 #include "engine/comm/request.h"
@@ -46,6 +53,8 @@ class NcclGroup {
     int gpu = -1;              ///< then, its device's
     double left_seconds = -1;  ///< when NCCL said that another rank is gone
     int64_t asked = 0;
+    Request meets_for;                   ///< the request it came to the last meeting with
+    std::atomic<uint64_t> meetings = 0;  ///< it has come to, where ranks are threads: two a collective
     std::deque<Asked> pending;
     std::vector<cudaEvent_t> spare;
 
@@ -65,8 +74,11 @@ class NcclGroup {
 
   /// The same for all ranks, made by the first that asks, or by rank 0.
   ncclUniqueId id();
-  /// Returns when the ranks elsewhere, if there are such, have come with the same request.
-  void meet(const Request& request);
+  /// Returns when all ranks have come with the same request. Throws what the group was given up for, such as
+  /// ranks that did not come in time or came with another one.
+  void meet(int rank, const Request& request);
+  /// Returns when the ranks that are threads of this process have all asked NCCL for their part of `request`.
+  void part(int rank, const Request& request);
 
   /// Gives the group up, unless it has been: `failure` is an Error, or one of its kinds.
   template <class Failure>
@@ -87,6 +99,8 @@ class NcclGroup {
  private:
   void give_up(const std::exception_ptr& error, const std::string& why);
   void hand_out(ncclUniqueId& id);
+  void pass(int rank, const Request& request);
+  LostRanks lost_ranks(const std::vector<int>& lost, const Request& request) const;
   std::vector<int> missing(int64_t number);
   void watch();
   void look_at(int rank);
@@ -95,6 +109,7 @@ class NcclGroup {
   std::vector<std::unique_ptr<Member>> members_;  ///< those that are here
   const int ranks_;
   const double patience_seconds_;
+  Barrier barrier_;  ///< of ranks that are threads
 
   std::mutex beginning_;  ///< of what follows it alone
   std::optional<ncclUniqueId> id_;

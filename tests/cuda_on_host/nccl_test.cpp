@@ -117,6 +117,17 @@ TEST(NcclOnHost, ProcessesThatDisagreeAllSaySo) {
   }
 }
 
+TEST(NcclOnHost, ThreadsThatDisagreeAllSaySo) {
+  auto group = make_nccl_group(2, "a test", 60);
+  for (const auto& failure : run_on_devices(group, [](Communicator& comm) {
+         std::vector<float> data(8, 1);
+         comm.all_reduce(DType::Fp32, 7 + comm.rank(), data.data());
+       })) {
+    ASSERT_TRUE(failure);
+    EXPECT_THAT(failure->what(), HasSubstr("rank 1 called all-reduce of 8 fp32"));
+  }
+}
+
 TEST(NcclOnHost, AProcessThatNeverBeginsIsNamed) {
   OverProcesses over(3, 0.3);
   std::vector<std::unique_ptr<Communicator>> two;
