@@ -272,11 +272,7 @@ class LocalCudaCommunicator final : public Communicator {
 
   void copy(int64_t rows, int64_t row_bytes, const void* from, int64_t from_stride, void* to,
             int64_t to_stride) const {
-    if (rows == 0 || row_bytes == 0) return;
-    check(kWhat, "cudaMemcpy2DAsync",
-          cudaMemcpy2DAsync(to, static_cast<size_t>(to_stride), from, static_cast<size_t>(from_stride),
-                            static_cast<size_t>(row_bytes), static_cast<size_t>(rows),
-                            cudaMemcpyDeviceToDevice, stream()));
+    cuda::copy_rows(kWhat, stream(), rows, row_bytes, from, from_stride, to, to_stride);
   }
 
   // Rows of elements in a larger matrix: row r is [begin + r·stride, begin + r·stride + count).
