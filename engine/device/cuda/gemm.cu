@@ -40,25 +40,22 @@ std::string describe(const Gemm& gemm) {
          std::to_string(gemm.k) + " in " + to_string(gemm.dtype);
 }
 
-/// The largest power of two, up to 256, that an address is a multiple of: what the library asks about.
+/// The largest power of two, up to 16, that an address is a multiple of: what the library asks about. Its
+/// loads are no wider, and arenas put the same tensor at other multiples of 64 on other ranks, which are to
+/// be given the same algorithm.
 uint32_t alignment(const void* pointer) {
   const auto address = reinterpret_cast<uintptr_t>(pointer);
-  uint32_t bytes = 256;
+  uint32_t bytes = 16;
   while (address % bytes != 0) bytes /= 2;
   return bytes;
 }
 
 /// The library adds a bias as it stores C. Where C and the bias are of different types, or of fp64, whose
-/// epilogues its documentation leaves open, or where it knows no such algorithm, C is the bias before the
-/// product is added to it.
+/// epilogues its documentation leaves open, where the bias is not aligned, which no preference can say of it,
+/// or where it knows no such algorithm, C is the bias before the product is added to it.
 bool asks_for_epilogue(const Gemm& gemm) {
-  return gemm.bias != nullptr && !gemm.accumulate && !gemm.wide_result && gemm.dtype != DType::Fp64;
-}
-
-/// Of C, and of the bias where an epilogue may read it with C's width.
-uint32_t result_alignment(const Gemm& gemm) {
-  const uint32_t own = alignment(gemm.c);
-  return asks_for_epilogue(gemm) ? std::min(own, alignment(gemm.bias)) : own;
+  return gemm.bias != nullptr && !gemm.accumulate && !gemm.wide_result && gemm.dtype != DType::Fp64 &&
+         alignment(gemm.bias) == 16;
 }
 
 bool reads_bias(cublasLtEpilogue_t epilogue) {
@@ -150,7 +147,7 @@ bool Products::has_after(const Gemm& gemm) const {
   constexpr uint32_t kVectorBytes = 16;
   return coarse && gemm.form == GeluForm::Tanh && !gemm.wide_result && !gemm.accumulate &&
          gemm.ldc % kRowStep == 0 && alignment(gemm.before) >= kVectorBytes &&
-         result_alignment(gemm) >= kVectorBytes;
+         alignment(gemm.c) >= kVectorBytes && (gemm.bias == nullptr || asks_for_epilogue(gemm));
 }
 
 std::unique_ptr<Products::Plan> Products::make_plan(const Operation& operation, const Gemm& gemm,
@@ -207,8 +204,8 @@ std::unique_ptr<Products::Plan> Products::make_plan(const Operation& operation, 
   prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment(gemm.b));
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment(gemm.a));
-  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, result_alignment(gemm));
-  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, result_alignment(gemm));
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment(gemm.c));
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment(gemm.c));
   cublasLtMatmulHeuristicResult_t choice{};
   int found = 0;
   const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
@@ -237,7 +234,7 @@ Products::Plan* Products::plan(const Operation& operation, const Gemm& gemm, cub
                 epilogue,
                 alignment(gemm.a),
                 alignment(gemm.b),
-                result_alignment(gemm),
+                alignment(gemm.c),
                 has_before(epilogue) ? alignment(gemm.before) : 0};
   auto kept = plans_.find(key);
   if (kept == plans_.end()) kept = plans_.emplace(key, make_plan(operation, gemm, epilogue)).first;
