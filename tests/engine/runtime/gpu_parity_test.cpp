@@ -23,6 +23,12 @@ class GpuParity : public ::testing::Test {
 
 std::map<std::string, GatheredTensor> run_on(BackendChoice backend, Settings settings) {
   settings.backend = backend;
+  if (backend == BackendChoice::Cuda) {
+    // Whatever NCCL there is: ranks that share a GPU by it are another test's matter.
+    settings.gpus = {0};
+    settings.communicator = CommunicatorChoice::LocalCuda;
+    settings.timeout_seconds = 30;  // a hang is named before whoever runs the tests ends them
+  }
   const auto plan = make_plan(settings);
   const auto gather = std::make_shared<Gather>(settings.tp, [](const Tensor& t) {
     return t.kind != MemoryKind::Workspace && t.dtype != DType::Int32;
