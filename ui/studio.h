@@ -48,7 +48,7 @@ class Studio {
   /// Shows a recording in place of what runs. One that is refused is said, and changes nothing.
   void open_recording(const std::string& path);
   /// What was dropped on the window: a model's folder, or weights that lie in one, become Setup's; what is in
-  /// another folder is listed; anything else is opened as a recording. Between frames.
+  /// another folder is listed; anything else is a recording, for what one is being chosen. Between frames.
   void open_dropped(const std::string& path);
   /// Writes what is looked at as a figure; see ui/figure/figure.h. Between frames.
   void write_figure(const FigureWish& wish, const std::filesystem::path& path);

@@ -10,6 +10,7 @@
 #include "engine/config/presets.h"
 #include "engine/config/units.h"
 #include "engine/record/gallery.h"
+#include "ui/panels/recordings/replay_parts.h"
 #include "ui/sections.h"
 #include "ui/studio.h"
 
@@ -154,6 +155,7 @@ void Studio::open_dropped(const std::string& path) {
   }
   if (has_model && (is_folder || is_weights))
     return take_model(folder, is_weights ? path : weights_of_model(folder.string()));
+  if (view_.replay.choosing) return take_chosen(context(), path);
   if (is_folder) {
     view_.replay.chosen_for = ChosenFor::Replay;
     view_.close_covers();

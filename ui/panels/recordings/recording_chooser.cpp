@@ -41,24 +41,6 @@ const char* title_of(ChosenFor purpose) {
   return "";
 }
 
-/// It is replayed, or laid beside another.
-void take(const Context& c, const std::string& path) {
-  DiffView& diff = c.view.compare.diff;
-  switch (c.view.replay.chosen_for) {
-    case ChosenFor::Replay:
-    case ChosenFor::Attach:
-      return c.send(replay_command::Open{path});  // closes the list when it is open
-    case ChosenFor::CompareA:
-      diff.a = path;
-      break;
-    case ChosenFor::CompareB:
-      diff.b = path;
-      diff.b_here = false;
-      break;
-  }
-  c.view.close_covers();
-}
-
 /// A line with a mark, a name and dim words at its right. True when clicked.
 bool draw_entry(const Context& c, const std::string& id, const char* icon, const std::string& name,
                 const std::string& words, bool live = false) {
@@ -94,7 +76,7 @@ void draw_folder(const Context& c, const RecordingList& files, bool has_own) {
     if (entry.is_folder)
       c.send(replay_command::List{at + entry.name});
     else
-      take(c, at + entry.name);
+      take_chosen(c, at + entry.name);
   }
   const bool any_file = std::any_of(files.entries.begin(), files.entries.end(),
                                     [](const auto& entry) { return !entry.is_folder; });
@@ -117,7 +99,7 @@ void draw_running(const Context& c, const RecordingList& files) {
   ImGui::Dummy({0, type.note.size + c.px(4)});
   for (const std::string& path : files.running)
     if (draw_entry(c, "running:" + path, ICON_FA_CIRCLE, file_name(path), parent_of(path), true))
-      take(c, path);
+      take_chosen(c, path);
   if (files.running.empty()) {
     const ImVec2 pen = ImGui::GetCursorScreenPos();
     const float height =
@@ -167,7 +149,7 @@ void draw_recording_chooser(const Context& c) {
   ImGui::PopStyleVar();
   ImGui::SameLine(0, c.px(8));
   const bool clicked = draw_button(c, "open path", "Open", ButtonLook::Accent, !view.path.empty(), "");
-  if ((entered || clicked) && !view.path.empty()) take(c, view.path);
+  if ((entered || clicked) && !view.path.empty()) take_chosen(c, view.path);
   ImGui::Dummy({0, c.px(4)});
   static double listed_seconds = 0;  // what runs comes and goes while one looks
   if (ImGui::GetTime() - listed_seconds > 1 && c.replay.list) {

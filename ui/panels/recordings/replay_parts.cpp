@@ -62,6 +62,22 @@ void choose_recording(const Context& context, ChosenFor purpose) {
   context.send(replay_command::List{context.replay.list ? context.replay.list->folder : std::string()});
 }
 
+void take_chosen(const Context& context, const std::string& path) {
+  const ChosenFor purpose = context.view.replay.chosen_for;
+  std::error_code unknown;
+  const bool is_replayed = purpose == ChosenFor::Replay || purpose == ChosenFor::Attach;
+  if (is_replayed || std::filesystem::is_directory(path, unknown))  // which is listed
+    return context.send(replay_command::Open{path});  // closes the list when a recording is open
+  DiffView& diff = context.view.compare.diff;
+  if (purpose == ChosenFor::CompareA) {
+    diff.a = path;
+  } else {
+    diff.b = path;
+    diff.b_here = false;
+  }
+  context.view.close_covers();
+}
+
 Note note_here(const Context& context, const std::string& text) {
   Note note;
   note.seconds = context.replay.seconds;

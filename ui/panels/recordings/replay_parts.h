@@ -24,6 +24,8 @@ void set_replay_speed(const Context& context, double seconds_a_second);
 
 /// Opens the list of recordings: which one is to be replayed, or compared?
 void choose_recording(const Context& context, ChosenFor purpose);
+/// What was chosen there is replayed, or laid beside another.
+void take_chosen(const Context& context, const std::string& path);
 
 /// A note about the moment and the step that are looked at.
 Note note_here(const Context& context, const std::string& text);
