@@ -8,8 +8,10 @@
 // rank that fails or does not come is in nccl_group.h.
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "engine/comm/carried.h"
 #include "engine/comm/nccl.h"
@@ -50,27 +52,40 @@ ncclDataType_t data_type(DType dtype) {
   return ncclInt32;
 }
 
+constexpr auto kNothing = [] {};
+
+// Before NCCL is asked for anything; a choice made outside stands.
+void prepare_to_share(int ranks_per_gpu) {
+  // Sums in NVLink's switches are of memory on GPUs that differ.
+  if (ranks_per_gpu > 1) setenv("NCCL_NVLS_ENABLE", "0", 0);
+}
+
 class NcclCommunicator final : public Communicator {
  public:
-  NcclCommunicator(std::shared_ptr<NcclGroup> group, int rank, std::string reason)
-      : group_(std::move(group)), rank_(rank), reason_(std::move(reason)) {}
+  NcclCommunicator(std::shared_ptr<NcclGroup> group, int rank, int ranks_per_gpu, std::string reason)
+      : group_(std::move(group)), rank_(rank), ranks_per_gpu_(ranks_per_gpu), reason_(std::move(reason)) {}
 
   ~NcclCommunicator() override {
     NcclGroup::Member& own = member();
-    const std::lock_guard lock(own.mutex);
+    ncclComm_t comm = nullptr;
+    std::deque<NcclGroup::Asked> pending;
+    std::vector<cudaEvent_t> events;
+    {
+      const std::lock_guard lock(own.mutex);
+      own.device = nullptr;
+      comm = std::exchange(own.comm, nullptr);
+      pending.swap(own.pending);
+      events.swap(own.spare);
+    }
     // Nothing is under way any more: this frees what it has without asking other ranks.
-    if (own.comm != nullptr) nccl_library().abort(own.comm);
-    own.comm = nullptr;
-    if (own.device == nullptr) return;
-    cudaSetDevice(own.device->gpu());
-    for (const NcclGroup::Asked& asked : own.pending) {
+    if (comm != nullptr) nccl_library().abort(comm);
+    if (device_ == nullptr) return;
+    cudaSetDevice(device_->gpu());
+    for (const NcclGroup::Asked& asked : pending) {
       cudaEventDestroy(asked.arrived);
       cudaEventDestroy(asked.done);
     }
-    own.pending.clear();
-    for (const cudaEvent_t event : own.spare) cudaEventDestroy(event);
-    own.spare.clear();
-    own.device = nullptr;
+    for (const cudaEvent_t event : events) cudaEventDestroy(event);
     for (void* const scratch : scratches_) cudaFree(scratch);
   }
 
@@ -89,32 +104,25 @@ class NcclCommunicator final : public Communicator {
     {
       const std::lock_guard lock(own.mutex);
       own.attached = true;
-      own.gpu = device_->gpu();
     }
-    const double begin = now_seconds();
-    const auto wait_a_moment = [&] {
-      if (now_seconds() - begin > group_->patience_seconds()) group_->fail_at_the_begin();
-      std::this_thread::sleep_for(kPollInterval);
-    };
-    while (group_->ranks_on(own.gpu) == 0) {
-      group_->throw_failure();
-      wait_a_moment();
-    }
-    const int sharing = group_->ranks_on(own.gpu);
-    if (sharing > 1) config.maxCTAs = std::max(1, kBlocksOfAGpu / sharing);
+    if (ranks_per_gpu_ > 1) config.maxCTAs = std::max(1, kBlocksOfAGpu / ranks_per_gpu_);
     {
       const std::lock_guard lock(own.mutex);
       group_->throw_failure();
       demand("ncclCommInitRankConfig", nccl_library().init_rank(&own.comm, ranks(), id, rank_, &config));
     }
-    while (in_progress("the first meeting")) wait_a_moment();
+    const double begin = now_seconds();
+    while (in_progress("the first meeting")) {
+      if (now_seconds() - begin > group_->patience_seconds()) group_->fail_at_the_begin();
+      std::this_thread::sleep_for(kPollInterval);
+    }
     const std::lock_guard lock(own.mutex);
     own.device = device_;
   }
 
   CollectiveTimes all_reduce(DType dtype, int64_t count, void* data, Reduction reduction) override {
     const ncclRedOp_t op = reduction == Reduction::Max ? ncclMax : ncclSum;
-    return collective(all_reduce_request(dtype, count, reduction), [&](ncclComm_t comm) {
+    return collective(all_reduce_request(dtype, count, reduction), kNothing, [&](ncclComm_t comm) {
       demand("ncclAllReduce", nccl_library().all_reduce(data, data, static_cast<size_t>(count),
                                                         data_type(dtype), op, comm, stream()));
     });
@@ -122,9 +130,9 @@ class NcclCommunicator final : public Communicator {
 
   CollectiveTimes reduce_scatter(DType dtype, const Slicing& slicing, const void* full,
                                  void* shard) override {
-    if (slicing.outer > 1) scratch(full_bytes(dtype, slicing));
-    return collective(sliced_request(Call::ReduceScatter, dtype, slicing), [&](ncclComm_t comm) {
-      const char* packed = pack(dtype, slicing, full);
+    const char* packed = nullptr;
+    const auto gather_rows = [&] { packed = pack(dtype, slicing, full); };
+    return collective(sliced_request(Call::ReduceScatter, dtype, slicing), gather_rows, [&](ncclComm_t comm) {
       if (is_even(slicing)) {
         const int64_t count = slicing.outer * slicing.extent / ranks() * slicing.inner;
         demand("ncclReduceScatter", nccl_library().reduce_scatter(packed, shard, static_cast<size_t>(count),
@@ -145,7 +153,10 @@ class NcclCommunicator final : public Communicator {
 
   CollectiveTimes all_gather(DType dtype, const Slicing& slicing, const void* shard, void* full) override {
     const bool in_place = slicing.outer == 1;  // slices lie one behind the other
-    char* const packed = in_place ? static_cast<char*>(full) : scratch(full_bytes(dtype, slicing));
+    char* packed = nullptr;
+    const auto make_room = [&] {
+      packed = in_place ? static_cast<char*>(full) : scratch(full_bytes(dtype, slicing));
+    };
     const auto gather = [&](ncclComm_t comm) {
       if (is_even(slicing)) {
         demand("ncclAllGather",
@@ -163,7 +174,7 @@ class NcclCommunicator final : public Communicator {
         });
       }
     };
-    return collective(sliced_request(Call::AllGather, dtype, slicing), gather, [&] {
+    return collective(sliced_request(Call::AllGather, dtype, slicing), make_room, gather, [&] {
       if (in_place) return;
       const char* from = packed;
       for_each_slice(dtype, slicing, [&](int64_t row_bytes, int64_t begin_bytes, int64_t full_row_bytes) {
@@ -177,15 +188,20 @@ class NcclCommunicator final : public Communicator {
   CollectiveTimes all_to_all(DType dtype, const Shape& shape, int from_dim, int to_dim, const void* from,
                              void* to) override {
     const Request request = exchange_request(dtype, shape, from_dim, to_dim);
-    const char* received = nullptr;
-    scratch(exchanged_bytes(request));
+    const int64_t sent = sent_bytes(request);
+    char* out = nullptr;
     return collective(
-        request, [&](ncclComm_t comm) { received = exchange(request, from, comm); },
-        [&] { unpack(request, received, to); });
+        request,
+        [&] {
+          out = scratch(sent + received_bytes(request));
+          pack(request, from, out);
+        },
+        [&](ncclComm_t comm) { exchange(request, out, out + sent, comm); },
+        [&] { unpack(request, out + sent, to); });
   }
 
   CollectiveTimes broadcast(DType dtype, int64_t count, int root, void* data) override {
-    return collective(broadcast_request(dtype, count, root, ranks()), [&](ncclComm_t comm) {
+    return collective(broadcast_request(dtype, count, root, ranks()), kNothing, [&](ncclComm_t comm) {
       demand("ncclBroadcast", nccl_library().broadcast(data, data, static_cast<size_t>(count),
                                                        data_type(dtype), root, comm, stream()));
     });
@@ -235,44 +251,48 @@ class NcclCommunicator final : public Communicator {
     }
   }
 
-  // One collective: asked for behind the steps, `after` on the stream behind NCCL's `work`, and noted for the
-  // watch, from before NCCL is asked: to begin may be what takes for ever.
-  template <typename Work, typename After>
-  CollectiveTimes collective(const Request& request, const Work& work, const After& after) {
+  // One collective, asked for behind the steps: on the stream `before`, NCCL's `work`, and `after`. It is
+  // noted for the watch from before NCCL is asked: to begin may be what takes for ever. What CUDA is asked
+  // for may take for ever too, so none of it is under the lock that the watch and abort() need.
+  template <typename Before, typename Work, typename After>
+  CollectiveTimes collective(const Request& request, const Before& before, const Work& work,
+                             const After& after) {
     check_request(request);
     group_->throw_failure();
-    group_->meet(rank_, request);
     NcclGroup::Member& own = member();
     check(kWhat, "cudaSetDevice", cudaSetDevice(device_->gpu()));
     device_->order().begin_collective();
+    NcclGroup::Asked asked{0, request};
+    if (!request.is_empty()) {
+      before();
+      own.take_events(asked);
+      check(kWhat, "cudaEventRecord", cudaEventRecord(asked.arrived, stream()));
+    }
+    group_->meet(rank_, request);
     if (!request.is_empty()) {
       {
         const std::lock_guard lock(own.mutex);
-        if (own.comm != nullptr) {
-          own.pending.push_back({own.asked++, request, own.event(), own.event()});
-          check(kWhat, "cudaEventRecord", cudaEventRecord(own.pending.back().arrived, stream()));
-          work(own.comm);
-        }
+        asked.number = own.asked++;
+        own.pending.push_back(asked);
+        if (own.comm != nullptr) work(own.comm);
       }
       wait_while_in_progress(describe(request));
     }
     group_->part(rank_, request);
     if (!request.is_empty()) {
+      after();
+      check(kWhat, "cudaEventRecord", cudaEventRecord(asked.done, stream()));
       const std::lock_guard lock(own.mutex);
-      if (own.comm != nullptr) {
-        after();
-        check(kWhat, "cudaEventRecord", cudaEventRecord(own.pending.back().done, stream()));
-        own.pending.back().begun = true;
-      }
+      own.pending.back().begun = true;
     }
     group_->throw_failure();
     CollectiveTimes times;
     times.sent_bytes = carried_bytes(request, ranks(), rank_);
     return times;
   }
-  template <typename Work>
-  CollectiveTimes collective(const Request& request, const Work& work) {
-    return collective(request, work, [] {});
+  template <typename Before, typename Work>
+  CollectiveTimes collective(const Request& request, const Before& before, const Work& work) {
+    return collective(request, before, work, kNothing);
   }
 
   template <typename Calls>
@@ -328,31 +348,30 @@ class NcclCommunicator final : public Communicator {
     for (int other = 0; other < ranks(); ++other) bytes += block_of(request, rank_, other).bytes();
     return bytes;
   }
-  int64_t exchanged_bytes(const Request& request) const {
-    int64_t bytes = sent_bytes(request);
+  int64_t received_bytes(const Request& request) const {
+    int64_t bytes = 0;
     for (int other = 0; other < ranks(); ++other) bytes += block_of(request, other, rank_).bytes();
     return bytes;
   }
 
-  // Each rank's block is packed, sent and received. Returns where those received will lie, rank by rank.
-  const char* exchange(const Request& request, const void* from, ncclComm_t comm) {
-    const auto block = [&](int sender, int receiver) { return block_of(request, sender, receiver); };
-    char* const out = scratch(exchanged_bytes(request));
-    char* const in = out + sent_bytes(request);
-    char* place = out;
+  // What is to be sent, one rank's block behind the other's.
+  void pack(const Request& request, const void* from, char* place) const {
     for (int other = 0; other < ranks(); ++other) {
-      const ExchangedBlock given = block(rank_, other);
+      const ExchangedBlock given = block_of(request, rank_, other);
       for (int64_t o = 0; o < given.outer && given.bytes() > 0; ++o, place += given.rows * given.row_bytes) {
         const auto source = given.in_source(o);
         copy(given.rows, given.row_bytes, static_cast<const char*>(from) + source.begin_bytes,
              source.stride_bytes, place, given.row_bytes);
       }
     }
+  }
+
+  // Each rank's block is sent, and one received from each, one behind the other.
+  void exchange(const Request& request, const char* send_at, char* receive_at, ncclComm_t comm) const {
     together([&] {
-      char* send_at = out;
-      char* receive_at = in;
       for (int other = 0; other < ranks(); ++other) {
-        const int64_t to_other = block(rank_, other).bytes(), from_other = block(other, rank_).bytes();
+        const int64_t to_other = block_of(request, rank_, other).bytes(),
+                      from_other = block_of(request, other, rank_).bytes();
         demand("ncclSend",
                nccl_library().send(send_at, static_cast<size_t>(to_other), ncclInt8, other, comm, stream()));
         demand("ncclRecv", nccl_library().receive(receive_at, static_cast<size_t>(from_other), ncclInt8,
@@ -361,7 +380,6 @@ class NcclCommunicator final : public Communicator {
         receive_at += from_other;
       }
     });
-    return in;
   }
 
   // What was received, each rank's block into its place.
@@ -395,7 +413,7 @@ class NcclCommunicator final : public Communicator {
   }
 
   const std::shared_ptr<NcclGroup> group_;
-  const int rank_;
+  const int rank_, ranks_per_gpu_;
   const std::string reason_;
   cuda::CudaDevice* device_ = nullptr;
   std::vector<void*> scratches_;  ///< the last one is in use
@@ -404,23 +422,26 @@ class NcclCommunicator final : public Communicator {
 
 }  // namespace
 
-std::vector<std::unique_ptr<Communicator>> make_nccl_group(int ranks, const std::string& reason,
+std::vector<std::unique_ptr<Communicator>> make_nccl_group(int ranks, int ranks_per_gpu,
+                                                           const std::string& reason,
                                                            double patience_seconds) {
   if (ranks < 1) throw request_error("a group of " + std::to_string(ranks) + " ranks: give 1 or more");
   if (nccl_library().version == 0) throw request_error(nccl_library().why);
+  prepare_to_share(ranks_per_gpu);
   const auto group = std::make_shared<NcclGroup>(ranks, patience_seconds);
   std::vector<std::unique_ptr<Communicator>> communicators;
   for (int rank = 0; rank < ranks; ++rank)
-    communicators.push_back(std::make_unique<NcclCommunicator>(group, rank, reason));
+    communicators.push_back(std::make_unique<NcclCommunicator>(group, rank, ranks_per_gpu, reason));
   return communicators;
 }
 
-std::unique_ptr<Communicator> make_nccl_rank(std::unique_ptr<HostMeeting> meeting, const std::string& reason,
-                                             double patience_seconds) {
+std::unique_ptr<Communicator> make_nccl_rank(std::unique_ptr<HostMeeting> meeting, int ranks_per_gpu,
+                                             const std::string& reason, double patience_seconds) {
   if (nccl_library().version == 0) throw request_error(nccl_library().why);
+  prepare_to_share(ranks_per_gpu);
   const int rank = meeting->rank(), ranks = meeting->ranks();
   return std::make_unique<NcclCommunicator>(
-      std::make_shared<NcclGroup>(ranks, patience_seconds, std::move(meeting)), rank, reason);
+      std::make_shared<NcclGroup>(ranks, patience_seconds, std::move(meeting)), rank, ranks_per_gpu, reason);
 }
 
 }  // namespace shardlens

@@ -17,14 +17,15 @@ int nccl_version(std::string* why);
 
 /// One communicator a rank. They find each other when they are attached to their devices. A rank that does
 /// not come, there or to a collective, is lost after `patience_seconds`: then all throw a run Error that
-/// names it and the collective.
-std::vector<std::unique_ptr<Communicator>> make_nccl_group(int ranks, const std::string& reason,
+/// names it and the collective. `ranks_per_gpu`: the most that are on one GPU, of all groups' ranks.
+std::vector<std::unique_ptr<Communicator>> make_nccl_group(int ranks, int ranks_per_gpu,
+                                                           const std::string& reason,
                                                            double patience_seconds);
 
 /// This process's rank in a group of processes. They begin, and meet before every collective, in `meeting`,
 /// so that who does not come is lost there, to all others, by name; and requests are compared. A collective
 /// that all came to and that is not done in time is a run Error.
-std::unique_ptr<Communicator> make_nccl_rank(std::unique_ptr<HostMeeting> meeting, const std::string& reason,
-                                             double patience_seconds);
+std::unique_ptr<Communicator> make_nccl_rank(std::unique_ptr<HostMeeting> meeting, int ranks_per_gpu,
+                                             const std::string& reason, double patience_seconds);
 
 }  // namespace shardlens

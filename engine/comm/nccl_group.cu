@@ -32,16 +32,19 @@ std::string seconds_text(double seconds) {
 
 }  // namespace
 
-cudaEvent_t NcclGroup::Member::event() {
-  if (spare.empty()) {
-    cudaEvent_t made = nullptr;
+void NcclGroup::Member::take_events(Asked& of) {
+  for (cudaEvent_t* const event : {&of.arrived, &of.done}) {
+    {
+      const std::lock_guard lock(mutex);
+      if (!spare.empty()) {
+        *event = spare.back();
+        spare.pop_back();
+        continue;
+      }
+    }
     cuda::check("a collective by NCCL", "cudaEventCreateWithFlags",
-                cudaEventCreateWithFlags(&made, cudaEventDisableTiming));
-    return made;
+                cudaEventCreateWithFlags(event, cudaEventDisableTiming));
   }
-  const cudaEvent_t kept = spare.back();
-  spare.pop_back();
-  return kept;
 }
 
 NcclGroup::NcclGroup(int count, double patience, std::unique_ptr<HostMeeting> elsewhere)
@@ -133,7 +136,7 @@ void NcclGroup::give_up(const std::exception_ptr& error, const std::string& why)
   for (const auto& member : members_) {
     const std::lock_guard lock(member->mutex);
     if (member->device != nullptr) member->device->order().fail(error);
-    if (member->comm != nullptr) nccl_library().abort(member->comm);
+    if (member->comm != nullptr) aborts_.emplace_back([comm = member->comm] { nccl_library().abort(comm); });
     member->comm = nullptr;
   }
 }
@@ -155,16 +158,6 @@ void NcclGroup::fail_at_the_begin() {
 void NcclGroup::throw_failure() {
   const std::lock_guard lock(mutex_);
   if (failure_) std::rethrow_exception(failure_);
-}
-
-int NcclGroup::ranks_on(int gpu) {
-  int sharing = 0;
-  for (const auto& member : members_) {
-    const std::lock_guard lock(member->mutex);
-    if (!member->attached) return 0;
-    sharing += member->gpu == gpu ? 1 : 0;
-  }
-  return sharing;
 }
 
 // Ranks that have not come to collective `number`.

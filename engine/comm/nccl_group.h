@@ -2,7 +2,8 @@
 // watch beside the ranks. The watch asks NCCL for errors that came later, and looks for a collective that a
 // rank here has come to and that has not been done in time. What it finds, or what abort() says, is the
 // group's failure, the first one stays: it is told to every rank's device, whose marks throw it, and every
-// rank's communicator is aborted, which ends what hangs on the GPU.
+// rank's communicator is aborted, which ends what hangs on the GPU. Nobody waits for that: what is freed with
+// a group's last communicator may wait for what hangs in another group, until that is aborted too.
 //
 // Ranks meet on the host before each collective; the hosts run ahead of their GPUs, so the GPUs need not wait
 // for it. Ranks that are threads meet behind it too. A rank's part of a collective keeps the GPU busy until
@@ -50,7 +51,6 @@ class NcclGroup {
     ncclComm_t comm = nullptr;
     cuda::CudaDevice* device = nullptr;
     bool attached = false;     ///< has come to the first meeting
-    int gpu = -1;              ///< then, its device's
     double left_seconds = -1;  ///< when NCCL said that another rank is gone
     int64_t asked = 0;
     Request meets_for;                   ///< the request it came to the last meeting with
@@ -58,7 +58,7 @@ class NcclGroup {
     std::deque<Asked> pending;
     std::vector<cudaEvent_t> spare;
 
-    cudaEvent_t event();  ///< a spare one, or a new one
+    void take_events(Asked& of);  ///< spare ones, or new ones
   };
 
   /// `elsewhere`: where the other ranks are met; null: they are in this process.
@@ -93,9 +93,6 @@ class NcclGroup {
   /// Of ranks elsewhere: a run that has lost one says so by itself soon, and which.
   bool speaks_of_another(ncclResult_t error) const { return meeting_ && error == ncclRemoteError; }
 
-  /// How many of the ranks here are on GPU `gpu`; 0 while some have not come to the first meeting.
-  int ranks_on(int gpu);
-
  private:
   void give_up(const std::exception_ptr& error, const std::string& why);
   void hand_out(ncclUniqueId& id);
@@ -118,6 +115,7 @@ class NcclGroup {
   std::exception_ptr failure_;
   bool quit_ = false;
   std::thread watch_;
+  std::vector<std::jthread> aborts_;
 };
 
 }  // namespace shardlens

@@ -26,11 +26,13 @@ class GpuModule {
                                                                            const std::string& reason,
                                                                            double patience_seconds) = 0;
   /// By NCCL, for threads of this process. They meet for the first time when they are attached to devices.
-  virtual std::vector<std::unique_ptr<Communicator>> make_nccl_group(int ranks, const std::string& reason,
+  /// `ranks_per_gpu`: the most that are on one GPU, of all ranks.
+  virtual std::vector<std::unique_ptr<Communicator>> make_nccl_group(int ranks, int ranks_per_gpu,
+                                                                     const std::string& reason,
                                                                      double patience_seconds) = 0;
   /// By NCCL, this process's rank in a group of processes that meet in `meeting`.
   virtual std::unique_ptr<Communicator> make_nccl_rank(std::unique_ptr<HostMeeting> meeting,
-                                                       const std::string& reason,
+                                                       int ranks_per_gpu, const std::string& reason,
                                                        double patience_seconds) = 0;
 };
 

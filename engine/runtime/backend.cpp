@@ -37,7 +37,7 @@ class GpuBackend final : public Backend {
   std::vector<std::unique_ptr<Communicator>> make_group(int ranks, int) override {
     // A rank alone exchanges nothing: its group need not begin by a meeting of NCCL's.
     if (choice_.communicator == CommunicatorChoice::Nccl && ranks > 1)
-      return gpu_module().make_nccl_group(ranks, choice_.reason, patience_seconds_);
+      return gpu_module().make_nccl_group(ranks, choice_.ranks_per_gpu, choice_.reason, patience_seconds_);
     return gpu_module().make_local_cuda_group(ranks, choice_.reason, patience_seconds_);
   }
 

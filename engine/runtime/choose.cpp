@@ -79,7 +79,7 @@ Choice on_cpu(const Settings& settings, const std::string& why) {
 Choice shared_by_kernel(size_t ranks, int gpu, const std::string& why) {
   std::string reason = fmt::format("{} on GPU {}", counted(ranks, "rank"), gpu);
   if (!why.empty()) reason += ": " + why;
-  return {true, CommunicatorChoice::LocalCuda, std::vector<int>(ranks, gpu), reason};
+  return {true, CommunicatorChoice::LocalCuda, std::vector<int>(ranks, gpu), reason, static_cast<int>(ranks)};
 }
 
 Choice on_gpus(const Settings& settings, const GpuFacts& facts) {
@@ -123,7 +123,8 @@ Choice on_gpus(const Settings& settings, const GpuFacts& facts) {
   for (size_t rank = 0; rank < ranks; ++rank) gpu_of_rank.push_back(gpus[rank % gpus.size()]);
   const std::string where = shared ? "sharing " + counted(gpus.size(), "GPU") : "a GPU each";
   return {true, CommunicatorChoice::Nccl, gpu_of_rank,
-          fmt::format("{}, {}, {}", counted(ranks, "rank"), where, nccl)};
+          fmt::format("{}, {}, {}", counted(ranks, "rank"), where, nccl),
+          static_cast<int>((ranks + gpus.size() - 1) / gpus.size())};
 }
 
 std::string name_of(const ProcessFacts& rank) {
@@ -250,9 +251,12 @@ Choice choose_over_processes(const Settings& settings, const std::vector<Process
   const auto gpus = static_cast<size_t>(
       std::count_if(ranks_on.begin(), ranks_on.end(), [](const auto& one) { return !one.second.empty(); }));
   const std::string where = gpus < ranks.size() ? "sharing " + counted(gpus, "GPU") : "a GPU each";
+  size_t most = 0;
+  for (const auto& [place, sharing] : ranks_on) most = std::max(most, sharing.size());
   return {true, meet ? CommunicatorChoice::Nccl : CommunicatorChoice::LocalCuda, gpu_of_rank,
           fmt::format("{}, {}, NCCL {}", counted(ranks.size(), "rank"), where,
-                      nccl_version_text(ranks.front().facts.nccl_version))};
+                      nccl_version_text(ranks.front().facts.nccl_version)),
+          static_cast<int>(most)};
 }
 
 }  // namespace shardlens

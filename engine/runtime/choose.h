@@ -27,6 +27,7 @@ struct Choice {
   /// Why these, for CommunicatorInfo: "2 ranks, a GPU each, NCCL 2.28.9". A fall-back says what it falls back
   /// from.
   std::string reason;
+  int ranks_per_gpu = 1;  ///< the most that are on one GPU
 };
 
 /// For ranks that are threads of this process. Throws a request Error that names what is missing and what

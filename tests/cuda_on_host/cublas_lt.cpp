@@ -48,7 +48,7 @@ double element(const void* matrix, const HostMatrix& layout, cublasOperation_t o
 }
 
 std::atomic<cublasLtEpilogue_t> last_epilogue = CUBLASLT_EPILOGUE_DEFAULT;
-std::atomic<cublasStatus_t> refusal = CUBLAS_STATUS_SUCCESS;
+std::atomic<cublasStatus_t> refusal = CUBLAS_STATUS_SUCCESS, late_refusal = CUBLAS_STATUS_SUCCESS;
 
 bool has_bias(cublasLtEpilogue_t epilogue) {
   return epilogue == CUBLASLT_EPILOGUE_BIAS || epilogue == CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
@@ -81,8 +81,8 @@ cublasLtEpilogue_t last_epilogue_played() {
   return last_epilogue;
 }
 
-void refuse_epilogues(cublasStatus_t answer) {
-  refusal = answer;
+void refuse_epilogues(cublasStatus_t answer, bool late) {
+  (late ? late_refusal : refusal) = answer;
 }
 
 const char* cublasLtGetStatusName(cublasStatus_t) {
@@ -173,6 +173,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, co
   if ((tb == CUBLAS_OP_N ? b_layout->cols : b_layout->rows) != n) return CUBLAS_STATUS_INVALID_VALUE;
   if ((tb == CUBLAS_OP_N ? b_layout->rows : b_layout->cols) != k) return CUBLAS_STATUS_INVALID_VALUE;
   if (!is_valid(*product, *d_layout)) return CUBLAS_STATUS_INVALID_VALUE;
+  if (product->epilogue != CUBLASLT_EPILOGUE_DEFAULT && late_refusal != CUBLAS_STATUS_SUCCESS)
+    return late_refusal;
   last_epilogue = product->epilogue;
   // The descriptions are read now, and may be another product's when it is done.
   const cudaDataType_t scale = product->compute == CUBLAS_COMPUTE_64F ? CUDA_R_64F : CUDA_R_32F;

@@ -34,7 +34,9 @@ Outputs results_of(Device& device, const Asked& asked, DType dtype) {
     gemm.c = on.out("C", count);
     gemm.after = asked.after;
     gemm.form = asked.form;
-    if (asked.after == AfterProduct::Gelu) {
+    if (asked.after == AfterProduct::Nothing) {
+      gemm.bias = on.in(normal_in(asked.dtype, asked.cols, 3));
+    } else if (asked.after == AfterProduct::Gelu) {
       if (asked.bias) gemm.bias = on.in(normal_in(asked.dtype, asked.cols, 3));
       gemm.before = on.out("H", count);
     } else {
@@ -72,7 +74,7 @@ TEST(GeluProduct, IsAskedInFp32WithTf32Alone) {
 TEST(GeluProduct, IsNotAskedForWhatTheLibraryHasNot) {
   EXPECT_EQ(epilogue_of({.form = GeluForm::Erf}), CUBLASLT_EPILOGUE_BIAS);
   EXPECT_EQ(epilogue_of({.cols = 17}), CUBLASLT_EPILOGUE_BIAS);
-  EXPECT_EQ(epilogue_of({.shift = 1}), CUBLASLT_EPILOGUE_BIAS);
+  EXPECT_EQ(epilogue_of({.shift = 1}), CUBLASLT_EPILOGUE_DEFAULT);  // nor with a bias
   EXPECT_EQ(epilogue_of({.after = AfterProduct::GeluGrad, .form = GeluForm::Erf}), CUBLASLT_EPILOGUE_DEFAULT);
   EXPECT_EQ(epilogue_of({.after = AfterProduct::GeluGrad, .cols = 17}), CUBLASLT_EPILOGUE_DEFAULT);
 }
@@ -83,20 +85,27 @@ TEST(GeluProduct, IsDoneInPiecesWhereTheLibraryRefuses) {
   Tolerance tolerance = Tolerance::of_sum(kDepth);
   tolerance.computed += 32 + 4 * unit_of(DType::Bf16) / unit_of(DType::Fp32);
   tolerance.magnitude = 1;
-  for (const cublasStatus_t answer : {CUBLAS_STATUS_NOT_SUPPORTED, CUBLAS_STATUS_INVALID_VALUE}) {
-    refuse_epilogues(answer);
-    for (const AfterProduct after : {AfterProduct::Gelu, AfterProduct::GeluGrad}) {
+  const auto expect_pieces = [&](bool late) {
+    for (const AfterProduct after : {AfterProduct::Nothing, AfterProduct::Gelu, AfterProduct::GeluGrad}) {
       const auto device = make_cuda_device(0);
       const Asked asked{.after = after};
-      const Outputs ours = results_of(*device, asked, DType::Bf16),
-                    exact = results_of(*cpu, asked, DType::Fp64);
-      EXPECT_EQ(last_epilogue_played(), CUBLASLT_EPILOGUE_DEFAULT);
-      ASSERT_EQ(ours.size(), exact.size());
-      for (size_t i = 0; i < ours.size(); ++i)
-        EXPECT_TRUE(is_near(ours[i], exact[i], DType::Bf16, tolerance));
+      const Outputs exact = results_of(*cpu, asked, DType::Fp64);
+      for (int time = 0; time < 2; ++time) {
+        const Outputs ours = results_of(*device, asked, DType::Bf16);
+        EXPECT_EQ(last_epilogue_played(), CUBLASLT_EPILOGUE_DEFAULT);
+        ASSERT_EQ(ours.size(), exact.size());
+        for (size_t i = 0; i < ours.size(); ++i)
+          EXPECT_TRUE(is_near(ours[i], exact[i], DType::Bf16, tolerance)) << (late ? "late" : "at once");
+      }
     }
+  };
+  for (const bool late : {false, true}) {
+    for (const cublasStatus_t answer : {CUBLAS_STATUS_NOT_SUPPORTED, CUBLAS_STATUS_INVALID_VALUE}) {
+      refuse_epilogues(answer, late);
+      expect_pieces(late);
+    }
+    refuse_epilogues(CUBLAS_STATUS_SUCCESS, late);
   }
-  refuse_epilogues(CUBLAS_STATUS_SUCCESS);
 }
 
 TEST(GeluProduct, WithTf32IsTheSame) {

@@ -5,6 +5,7 @@
 #include "engine/comm/nccl_library.h"
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
@@ -24,7 +25,8 @@ namespace {
 
 using namespace shardlens;
 
-/// How often the state of a communicator is asked for until a call's work is on its stream.
+/// How often the state of a communicator is asked for until a call's work is on its stream. Each rank's takes
+/// a millisecond longer than the one's before.
 constexpr int kAskedBefore = 3;
 
 /// What the ranks of a group have asked for in one call each, by rank.
@@ -45,7 +47,8 @@ struct Board {
 };
 
 std::mutex boards_mutex, mail_mutex;
-std::atomic<int> blocks_allowed = 0;
+std::atomic<int> blocks_allowed = 0, begun = 0, awaited_aborts = 0, aborts = 0;
+std::atomic<bool> met = true;
 std::map<std::string, std::shared_ptr<Board>> boards;
 
 DType dtype_of(ncclDataType_t type) {
@@ -155,6 +158,18 @@ void sum(const void* from, void* to, size_t count, ncclDataType_t type, ncclRedO
 int last_blocks_allowed() {
   return blocks_allowed;
 }
+int calls_begun() {
+  return begun;
+}
+void let_aborts_wait_for(int count) {
+  awaited_aborts = count;
+  aborts = 0;
+  met = true;
+}
+bool aborts_met() {
+  awaited_aborts = 0;
+  return met;
+}
 
 const char* ncclGetErrorString(ncclResult_t) {
   return "played";
@@ -192,13 +207,23 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {
     if (comm->begins && ++comm->asked >= kAskedBefore) begins = std::exchange(comm->begins, nullptr);
     *error = comm->begins ? ncclInProgress : ncclSuccess;
   }
-  if (begins) begins();
+  if (begins) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(comm->rank));
+    begins();
+    ++begun;
+  }
   const std::lock_guard lock(comm->board->mutex);
   if (comm->board->came < comm->board->group.size()) *error = ncclInProgress;
   return ncclSuccess;
 }
 // What waits on a stream for other ranks goes on. What the communicator was may still be asked for by it.
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
+  ++aborts;
+  const auto begin = std::chrono::steady_clock::now();
+  while (aborts < awaited_aborts && met) {
+    std::this_thread::yield();
+    if (std::chrono::steady_clock::now() - begin > std::chrono::seconds(2)) met = false;
+  }
   static std::vector<std::unique_ptr<ncclComm>> aborted;
   *comm->aborted = true;
   comm->board->left = true;

@@ -6,9 +6,12 @@
 #include <gmock/gmock.h>
 #include <nccl.h>
 
+#include <cstdlib>
+#include <future>
+
 #include "engine/comm/process_group.h"
 #include "engine/device/cuda/cuda_device.h"
-#include "tests/cuda_on_host/on_gpus.h"
+#include "tests/engine/comm/on_gpus.h"
 #include "tests/engine/comm/thread_processes.h"
 
 namespace shardlens {
@@ -24,7 +27,7 @@ struct OverProcesses {
       place.rank = rank;
       place.patience_seconds = patience_seconds;
       group.push_back(
-          make_nccl_rank(make_process_meeting(*processes[static_cast<size_t>(rank)], std::move(place)),
+          make_nccl_rank(make_process_meeting(*processes[static_cast<size_t>(rank)], std::move(place)), 1,
                          "threads in a test", patience_seconds));
     }
   }
@@ -32,11 +35,11 @@ struct OverProcesses {
   std::vector<std::unique_ptr<Communicator>> group;
 };
 
-int own_gpu(int rank) {
-  return rank;
+std::unique_ptr<Device> own_gpu(int rank) {
+  return make_cuda_device(rank);
 }
-int first_gpu(int) {
-  return 0;
+std::unique_ptr<Device> first_gpu(int) {
+  return make_cuda_device(0);
 }
 
 // As run_ranks(), each rank on a GPU of its own.
@@ -49,7 +52,7 @@ TEST(NcclOnHost, GivesTheBitsAndCountsTheBytesOfTheLocalOne) {
   std::mt19937 random(7);
   for (int ranks = 1; ranks <= 5; ++ranks) {
     const DrawnAndDone drawn(random, ranks, 80);
-    auto nccl = make_nccl_group(ranks, "a test", 20);
+    auto nccl = make_nccl_group(ranks, 1, "a test", 20);
     drawn.expect_the_same(nccl, own_gpu, "threads");
     OverProcesses over(ranks);
     drawn.expect_the_same(over.group, own_gpu, "processes");
@@ -59,12 +62,19 @@ TEST(NcclOnHost, GivesTheBitsAndCountsTheBytesOfTheLocalOne) {
 // Where a GPU is waited for as a whole, as before memory is freed, ranks that share it wait for one another.
 TEST(NcclOnHost, RanksMayShareAGpuAndItsBlocks) {
   constexpr int kRanks = 4;
+  unsetenv("NCCL_NVLS_ENABLE");
+  auto apart = make_nccl_group(2, 1, "a test", 60);
+  for (const auto& failure : run_on_devices(apart, [](Communicator&) {})) EXPECT_FALSE(failure);
+  EXPECT_EQ(last_blocks_allowed(), 0);
+  EXPECT_EQ(std::getenv("NCCL_NVLS_ENABLE"), nullptr);
+  // Beside them ranks of other groups.
   std::mt19937 random(8);
-  auto group = make_nccl_group(kRanks, "a test", 60);
+  auto group = make_nccl_group(kRanks, 2 * kRanks, "a test", 60);
+  EXPECT_STREQ(std::getenv("NCCL_NVLS_ENABLE"), "0");
   DrawnAndDone(random, kRanks, 60).expect_the_same(group, first_gpu, "one GPU");
-  EXPECT_EQ(last_blocks_allowed(), 8);
+  EXPECT_EQ(last_blocks_allowed(), 4);
   // One comes last and needs more scratch than before.
-  auto growing = make_nccl_group(kRanks, "a test", 60);
+  auto growing = make_nccl_group(kRanks, kRanks, "a test", 60);
   for (const auto& failure : run_on_gpus(growing, first_gpu, [](Communicator& comm) {
          for (const int64_t outer : {2, 4, 8}) {
            std::vector<float> shard(static_cast<size_t>(outer), 1.0f), full(kRanks * shard.size());
@@ -73,9 +83,92 @@ TEST(NcclOnHost, RanksMayShareAGpuAndItsBlocks) {
          }
        }))
     EXPECT_FALSE(failure) << failure->what();
-  auto apart = make_nccl_group(2, "a test", 60);
-  for (const auto& failure : run_on_devices(apart, [](Communicator&) {})) EXPECT_FALSE(failure);
-  EXPECT_EQ(last_blocks_allowed(), 0);
+}
+
+/// Ranks on devices of the first GPU, whose calls do not wait for what they ask for.
+struct OnOneGpu {
+  explicit OnOneGpu(int ranks) : group(make_nccl_group(ranks, ranks, "a test", 5)) {
+    while (devices.size() < group.size()) devices.push_back(make_cuda_device(0));
+  }
+  ~OnOneGpu() { group.clear(); }
+
+  using Body = std::function<void(Communicator&, Device&)>;
+  Failures run(const Body& body) {
+    return run_ranks(group, [&](Communicator& comm) {
+      Device& device = *devices[static_cast<size_t>(comm.rank())];
+      comm.attach(device);
+      body(comm, device);
+    });
+  }
+  void expect_done(const Body& body) {
+    for (const auto& failure : run(body)) EXPECT_FALSE(failure) << failure->what();
+  }
+
+  std::vector<std::unique_ptr<Device>> devices;
+  std::vector<std::unique_ptr<Communicator>> group;
+};
+
+// Memory is freed when all of the GPU is done: what runs there may not wait for what this rank has still to
+// ask for.
+TEST(NcclOnHost, ARankThatWaitsForTheGpuKeepsNobodyWaiting) {
+  OnOneGpu ranks(3);
+  ranks.expect_done([](Communicator& comm, Device& device) {
+    void* const data = device.allocate(sizeof(float));
+    for (int i = 0; i < 4; ++i) {
+      if (comm.rank() == 2) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        device.release(device.allocate(1));
+      }
+      comm.all_reduce(DType::Fp32, 1, data);
+    }
+    device.synchronize();
+    device.release(data);
+  });
+}
+
+TEST(NcclOnHost, WhoGoesOnKnowsThatAllRanksPartsAreOnTheirStreams) {
+  OnOneGpu ranks(3);
+  const int before = calls_begun();
+  ranks.expect_done([&](Communicator& comm, Device& device) {
+    void* const data = device.allocate(sizeof(float));
+    for (int i = 1; i <= 4; ++i) {
+      comm.all_reduce(DType::Fp32, 1, data);
+      EXPECT_GE(calls_begun() - before, 3 * i) << "rank " << comm.rank();
+    }
+    device.synchronize();
+    device.release(data);
+  });
+}
+
+// What a group frees with its last communicator waits for what runs on the GPU, which may be another group's.
+TEST(NcclOnHost, GroupsAreGivenUpSideBySide) {
+  OnOneGpu ranks(2), others(2);
+  for (OnOneGpu* const group : {&ranks, &others}) group->expect_done([](Communicator&, Device&) {});
+  let_aborts_wait_for(4);
+  for (OnOneGpu* const group : {&ranks, &others}) group->group.front()->abort("the run was given up");
+  for (OnOneGpu* const group : {&ranks, &others}) group->group.clear();
+  EXPECT_TRUE(aborts_met());
+}
+
+TEST(NcclOnHost, WhoWaitsForMemoryCanBeToldToGiveUp) {
+  constexpr int64_t kRows = 3, kCols = 512;  // neither as many bytes as anything else
+  OnOneGpu ranks(2);
+  on_host::stuck_bytes = 2 * kRows * kCols * sizeof(float);
+  std::future<Failures> failures = std::async(std::launch::async, [&] {
+    return ranks.run([](Communicator& comm, Device&) {
+      std::vector<float> shard(kRows * kCols, 1), full(2 * shard.size());
+      comm.all_gather(DType::Fp32, {kRows, 2, kCols}, shard.data(), full.data());
+    });
+  });
+  while (on_host::stuck_allocations < 2) std::this_thread::yield();
+  std::future<void> told =
+      std::async(std::launch::async, [&] { ranks.group.front()->abort("the run was given up"); });
+  EXPECT_EQ(told.wait_for(std::chrono::seconds(5)), std::future_status::ready);
+  on_host::stuck_bytes = 0;
+  for (const auto& failure : failures.get()) {
+    ASSERT_TRUE(failure);
+    EXPECT_STREQ(failure->what(), "the run was given up");
+  }
 }
 
 // Of three ranks the last one does not come to the second collective.
@@ -97,7 +190,7 @@ void expect_lost_by_name(std::vector<std::unique_ptr<Communicator>>& group) {
 }
 
 TEST(NcclOnHost, OfThreadsTheOneThatDoesNotComeIsLostByName) {
-  auto group = make_nccl_group(3, "a test", 0.3);
+  auto group = make_nccl_group(3, 1, "a test", 0.3);
   expect_lost_by_name(group);
 }
 
@@ -118,7 +211,7 @@ TEST(NcclOnHost, ProcessesThatDisagreeAllSaySo) {
 }
 
 TEST(NcclOnHost, ThreadsThatDisagreeAllSaySo) {
-  auto group = make_nccl_group(2, "a test", 60);
+  auto group = make_nccl_group(2, 1, "a test", 60);
   for (const auto& failure : run_on_devices(group, [](Communicator& comm) {
          std::vector<float> data(8, 1);
          comm.all_reduce(DType::Fp32, 7 + comm.rank(), data.data());

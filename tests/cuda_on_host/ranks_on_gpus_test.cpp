@@ -5,12 +5,13 @@
 
 #include "engine/comm/local_cuda.h"
 #include "engine/comm/nccl.h"
+#include "engine/device/cuda/cuda_device.h"
 #include "engine/runtime/backend.h"
 #include "engine/runtime/executor.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/world.h"
-#include "tests/cuda_on_host/on_gpus.h"
 #include "tests/engine/agreement.h"
+#include "tests/engine/comm/on_gpus.h"
 #include "tests/engine/small_model.h"
 
 namespace shardlens {
@@ -22,7 +23,7 @@ TEST(LocalCudaOnHost, GivesTheBitsAndCountsTheBytesOfTheLocalOne) {
     auto group = make_local_cuda_group(ranks, "a test", 60);
     DrawnAndDone(random, ranks, 40)
         .expect_the_same(
-            group, [](int) { return 0; }, "one GPU");
+            group, [](int) { return make_cuda_device(0); }, "one GPU");
   }
 }
 
@@ -34,7 +35,7 @@ class Played final : public Backend {
   std::vector<std::unique_ptr<Communicator>> make_group(int ranks, int) override {
     constexpr double kPatienceSeconds = 300;
     return shares_ || ranks == 1 ? make_local_cuda_group(ranks, "a test", kPatienceSeconds)
-                                 : make_nccl_group(ranks, "a test", kPatienceSeconds);
+                                 : make_nccl_group(ranks, 1, "a test", kPatienceSeconds);
   }
   bool on_gpus() const override { return true; }
 

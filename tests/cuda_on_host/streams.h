@@ -3,6 +3,8 @@
 // for another and is not told to, numbers come out wrong. All of it happens while some thread asks or waits.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -32,6 +34,10 @@ using cudaStream_t = CUstream_st*;
 using cudaEvent_t = CUevent_st*;
 
 namespace on_host {
+
+/// cudaMalloc() of so many bytes does not return until this is another number; how often that has begun.
+inline std::atomic<size_t> stuck_bytes = 0;
+inline std::atomic<int> stuck_allocations = 0;
 
 /// The calling thread's GPU from now on.
 void set_gpu(int gpu);

@@ -73,9 +73,16 @@ void CudaDevice::release(void* memory) noexcept {
   cudaFree(memory);
 }
 
+// Before a copy of memory that is not pinned. CUDA would wait in the copy, and keep other threads from asking
+// the GPU for anything meanwhile: for ever, where it waits for what one of them is to ask for.
+void CudaDevice::wait_for_steps(const Operation& operation) {
+  operation.check("cudaStreamSynchronize", cudaStreamSynchronize(operation.stream()));
+}
+
 void CudaDevice::copy_to_device(void* to, const void* from_host, size_t bytes) {
   if (bytes == 0) return;
   const Operation operation(*this, "a copy to the GPU");
+  wait_for_steps(operation);
   operation.check("cudaMemcpyAsync",
                   cudaMemcpyAsync(to, from_host, bytes, cudaMemcpyHostToDevice, operation.stream()));
   synchronize();
@@ -84,6 +91,7 @@ void CudaDevice::copy_to_device(void* to, const void* from_host, size_t bytes) {
 void CudaDevice::copy_to_host(void* to_host, const void* from, size_t bytes) {
   if (bytes == 0) return;
   const Operation operation(*this, "a copy from the GPU");
+  wait_for_steps(operation);
   operation.check("cudaMemcpyAsync",
                   cudaMemcpyAsync(to_host, from, bytes, cudaMemcpyDeviceToHost, operation.stream()));
   synchronize();

@@ -58,11 +58,21 @@ __global__ void embedding_grad_kernel(RowChunks chunks, Range rows, int64_t no_g
 #pragma unroll
     for (int i = 0; i < kLanes<T>; ++i) sum[part * kLanes<T> + i] = values[i];
   }
-  for (int64_t at = place; at < chunks.rows && ids[at] == id; ++at) {
-    T value[kLanes<S>];
-    load_pack(dy + tokens[at] * chunks.length + col, count, aligned, T(0), value);
+  constexpr int kAtOnce = 8;  // tokens' packs that are fetched together, and added one after the other
+  for (int64_t at = place; at < chunks.rows && ids[at] == id; at += kAtOnce) {
+    T value[kAtOnce][kLanes<S>];
+    bool adds[kAtOnce];
 #pragma unroll
-    for (int i = 0; i < kLanes<S>; ++i) sum[i] += value[i];
+    for (int k = 0; k < kAtOnce; ++k) {
+      adds[k] = at + k < chunks.rows && ids[at + k] == id;
+      if (adds[k]) load_pack(dy + tokens[at + k] * chunks.length + col, count, aligned, T(0), value[k]);
+    }
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      if (!adds[k]) break;
+#pragma unroll
+      for (int i = 0; i < kLanes<S>; ++i) sum[i] += value[k][i];
+    }
   }
 #pragma unroll
   for (int part = 0; part < kParts; ++part) {
@@ -114,7 +124,7 @@ void CudaDevice::embedding_grad(DType dtype, int64_t tokens, int64_t width, Rang
     using S = decltype(zero);
     using T = Computed<S>;
     const Operation operation(*this, "the gradient of an embedding");
-    if (!accumulate)
+    if (!accumulate && rows.size() * width > 0)
       operation.check("cudaMemsetAsync",
                       cudaMemsetAsync(dtable, 0, static_cast<size_t>(rows.size() * width) * sizeof(T),
                                       operation.stream()));
@@ -152,6 +162,7 @@ void CudaDevice::first_token_grad(DType dtype, int64_t batch, int64_t seq, int64
                                   void* dx) {
   const Operation operation(*this, "the gradient of the first tokens");
   const int64_t row = width * element_bytes(dtype);
+  if (batch * seq * row == 0) return;
   operation.check("cudaMemsetAsync",
                   cudaMemsetAsync(dx, 0, static_cast<size_t>(batch * seq * row), operation.stream()));
   copy_rows(operation, batch, row, dy, row, dx, seq * row);

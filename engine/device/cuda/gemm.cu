@@ -66,6 +66,13 @@ bool has_before(cublasLtEpilogue_t epilogue) {
   return epilogue != CUBLASLT_EPILOGUE_DEFAULT && epilogue != CUBLASLT_EPILOGUE_BIAS;
 }
 
+/// Of a product with an epilogue. Which combinations of one with types and alignments the library takes for a
+/// mistake is its own affair.
+bool is_refusal(cublasStatus_t status, cublasLtEpilogue_t epilogue) {
+  return epilogue != CUBLASLT_EPILOGUE_DEFAULT &&
+         (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE);
+}
+
 /// The library's word for what a product is asked to do as it stores C.
 cublasLtEpilogue_t epilogue_of(const Gemm& gemm) {
   if (gemm.after == AfterProduct::GeluGrad) return CUBLASLT_EPILOGUE_DGELU;
@@ -211,16 +218,15 @@ std::unique_ptr<Products::Plan> Products::make_plan(const Operation& operation, 
   const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
       handle_, plan->product.handle, plan->left.handle, plan->right.handle, plan->result.handle,
       plan->result.handle, preference.handle, 1, &choice, &found);
-  if (status == CUBLAS_STATUS_NOT_SUPPORTED) return nullptr;
-  // Which combinations of an epilogue with types and alignments it takes for a mistake is its own affair.
-  if (status == CUBLAS_STATUS_INVALID_VALUE && epilogue != CUBLASLT_EPILOGUE_DEFAULT) return nullptr;
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED || is_refusal(status, epilogue)) return nullptr;
   check_blas(what, "cublasLtMatmulAlgoGetHeuristic", status);
   if (found == 0 || choice.state != CUBLAS_STATUS_SUCCESS) return nullptr;
   plan->algorithm = choice.algo;
   return plan;
 }
 
-Products::Plan* Products::plan(const Operation& operation, const Gemm& gemm, cublasLtEpilogue_t epilogue) {
+std::unique_ptr<Products::Plan>& Products::plan(const Operation& operation, const Gemm& gemm,
+                                                cublasLtEpilogue_t epilogue) {
   const Key key{gemm.dtype,
                 gemm.transpose_a,
                 gemm.transpose_b,
@@ -238,22 +244,22 @@ Products::Plan* Products::plan(const Operation& operation, const Gemm& gemm, cub
                 has_before(epilogue) ? alignment(gemm.before) : 0};
   auto kept = plans_.find(key);
   if (kept == plans_.end()) kept = plans_.emplace(key, make_plan(operation, gemm, epilogue)).first;
-  return kept->second.get();
+  return kept->second;
 }
 
 bool Products::multiply(const Operation& operation, const Gemm& gemm) {
   if (gemm.after != AfterProduct::Nothing && !has_after(gemm)) return false;
   const cublasLtEpilogue_t epilogue = epilogue_of(gemm);
-  Plan* kept = plan(operation, gemm, epilogue);
-  if (kept == nullptr && gemm.after != AfterProduct::Nothing) return false;
-  if (kept == nullptr && epilogue != CUBLASLT_EPILOGUE_DEFAULT)
-    kept = plan(operation, gemm, CUBLASLT_EPILOGUE_DEFAULT);
+  std::unique_ptr<Plan>* kept = &plan(operation, gemm, epilogue);
+  if (*kept == nullptr && gemm.after != AfterProduct::Nothing) return false;
+  if (*kept == nullptr && epilogue != CUBLASLT_EPILOGUE_DEFAULT)
+    kept = &plan(operation, gemm, CUBLASLT_EPILOGUE_DEFAULT);
   const std::string what = describe(gemm);
-  if (kept == nullptr)
+  if (*kept == nullptr)
     throw run_error(what +
                     " on the GPU: cuBLASLt knows no algorithm for it; choose a hidden size, heads and a "
                     "vocabulary that are multiples of 8, or another dtype");
-  Plan& plan = *kept;
+  Plan& plan = **kept;
   const auto point = [&](cublasLtMatmulDescAttributes_t attribute, const void* address) {
     check_blas(what, "cublasLtMatmulDescSetAttribute",
                cublasLtMatmulDescSetAttribute(plan.product.handle, attribute, &address, sizeof address));
@@ -268,11 +274,15 @@ bool Products::multiply(const Operation& operation, const Gemm& gemm) {
   const bool wide = gemm.dtype == DType::Fp64;
   const void* alpha = wide ? static_cast<const void*>(&one) : &one_float;
   const void* beta = wide ? static_cast<const void*>(adds ? &one : &zero) : (adds ? &one_float : &zero_float);
-  check_blas(
-      what, "cublasLtMatmul",
+  const cublasStatus_t status =
       cublasLtMatmul(handle_, plan.product.handle, alpha, gemm.b, plan.left.handle, gemm.a, plan.right.handle,
                      beta, gemm.c, plan.result.handle, gemm.c, plan.result.handle, &plan.algorithm,
-                     operation.scratch<void>(), operation.scratch_bytes(), operation.stream()));
+                     operation.scratch<void>(), operation.scratch_bytes(), operation.stream());
+  if (is_refusal(status, plan.epilogue)) {
+    kept->reset();  // the heuristic was wrong
+    return multiply(operation, gemm);
+  }
+  check_blas(what, "cublasLtMatmul", status);
   return true;
 }
 

@@ -62,14 +62,15 @@ class CudaModule final : public GpuModule {
     return shardlens::make_local_cuda_group(ranks, reason, patience_seconds);
   }
 
-  std::vector<std::unique_ptr<Communicator>> make_nccl_group(int ranks, const std::string& reason,
+  std::vector<std::unique_ptr<Communicator>> make_nccl_group(int ranks, int ranks_per_gpu,
+                                                             const std::string& reason,
                                                              double patience_seconds) override {
-    return shardlens::make_nccl_group(ranks, reason, patience_seconds);
+    return shardlens::make_nccl_group(ranks, ranks_per_gpu, reason, patience_seconds);
   }
 
-  std::unique_ptr<Communicator> make_nccl_rank(std::unique_ptr<HostMeeting> meeting,
+  std::unique_ptr<Communicator> make_nccl_rank(std::unique_ptr<HostMeeting> meeting, int ranks_per_gpu,
                                                const std::string& reason, double patience_seconds) override {
-    return shardlens::make_nccl_rank(std::move(meeting), reason, patience_seconds);
+    return shardlens::make_nccl_rank(std::move(meeting), ranks_per_gpu, reason, patience_seconds);
   }
 
  private:

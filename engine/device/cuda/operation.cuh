@@ -21,12 +21,36 @@
 
 namespace shardlens::cuda {
 
+/// Whether it says what became of a kernel: then every call says it from now on, whatever it asks for.
+inline bool is_of_a_kernel(cudaError_t status) {
+  switch (status) {
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchFailure:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorAssert:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorECCUncorrectable:
+      return true;
+    default:
+      return false;
+  }
+}
+
 /// Throws a run Error that names the operation, the call and what CUDA said, unless it succeeded.
 inline void check(const std::string& operation, const char* call, cudaError_t status) {
   if (status == cudaSuccess) return;
   cudaGetLastError();  // it is not to be met again by the next launch
-  throw run_error(operation + " on the GPU: " + call + " failed with " + cudaGetErrorName(status) + ": " +
-                  cudaGetErrorString(status));
+  throw run_error(
+      operation + " on the GPU: " + call + " failed with " + cudaGetErrorName(status) + ": " +
+      cudaGetErrorString(status) +
+      (is_of_a_kernel(status)
+           ? "; what failed may be a kernel asked for before, by this rank or another on the GPU: "
+             "CUDA_LAUNCH_BLOCKING=1 shows which"
+           : ""));
 }
 
 /// One operation while it is asked for, by whatever thread: its name for errors, the stream, the scratch.

@@ -36,7 +36,7 @@ class Products {
 
   bool has_after(const Gemm& gemm) const;
   /// Kept from the first time on, also that there is none: null where the library knows no algorithm.
-  Plan* plan(const Operation& operation, const Gemm& gemm, cublasLtEpilogue_t epilogue);
+  std::unique_ptr<Plan>& plan(const Operation& operation, const Gemm& gemm, cublasLtEpilogue_t epilogue);
   std::unique_ptr<Plan> make_plan(const Operation& operation, const Gemm& gemm,
                                   cublasLtEpilogue_t epilogue) const;
 

@@ -72,7 +72,8 @@ std::unique_ptr<Communicator> ProcessWorld::communicator(ProcessGroup group, con
   // A rank alone exchanges nothing: its group need not begin by a meeting.
   if (group.members.size() == 1)
     return std::move(gpu_module().make_local_cuda_group(1, reason, patience).front());
-  return gpu_module().make_nccl_rank(make_process_meeting(processes_, std::move(group)), reason, patience);
+  return gpu_module().make_nccl_rank(make_process_meeting(processes_, std::move(group)), choice.ranks_per_gpu,
+                                     reason, patience);
 }
 
 std::vector<AllReducePoint> ProcessWorld::bench_all_reduce(const AllReduceBench& bench,

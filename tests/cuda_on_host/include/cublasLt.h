@@ -53,8 +53,9 @@ struct HostMatrix {
 struct HostHandle {};
 /// What the last product played was asked to do as it stored its result.
 cublasLtEpilogue_t last_epilogue_played();
-/// From now on no epilogue is taken, with this answer; CUBLAS_STATUS_SUCCESS: all are again.
-void refuse_epilogues(cublasStatus_t answer);
+/// From now on no epilogue is taken, with this answer, where an algorithm is asked for or, `late`, the
+/// product itself; CUBLAS_STATUS_SUCCESS: all are again.
+void refuse_epilogues(cublasStatus_t answer, bool late = false);
 struct HostPreference {};
 using cublasLtHandle_t = HostHandle*;
 using cublasLtMatmulDesc_t = HostProduct*;

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "tests/cuda_on_host/block.h"
 #include "tests/cuda_on_host/streams.h"
@@ -25,15 +26,25 @@ enum cudaError_t {
   cudaErrorMemoryAllocation = 2,
   cudaErrorStubLibrary = 34,
   cudaErrorInsufficientDriver = 35,
+  cudaErrorECCUncorrectable = 214,
   cudaErrorInvalidResourceHandle = 400,
-  cudaErrorNotReady = 600
+  cudaErrorNotReady = 600,
+  cudaErrorIllegalAddress = 700,
+  cudaErrorLaunchTimeout = 702,
+  cudaErrorAssert = 710,
+  cudaErrorHardwareStackError = 714,
+  cudaErrorIllegalInstruction = 715,
+  cudaErrorMisalignedAddress = 716,
+  cudaErrorInvalidAddressSpace = 717,
+  cudaErrorInvalidPc = 718,
+  cudaErrorLaunchFailure = 719
 };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
 inline constexpr unsigned cudaStreamNonBlocking = 1, cudaHostAllocMapped = 2, cudaEventDisableTiming = 2;
 
 inline constexpr int kPlayedGpus = 2, kPlayedCuda = 13000;
-inline constexpr size_t kPlayedBytes = size_t{1} << 36;
+inline constexpr size_t kPlayedBytes = size_t{1} << 36, kPlayedPitch = INT32_MAX;
 
 struct cudaDeviceProp {
   char name[256] = "played on the host";
@@ -124,6 +135,10 @@ inline cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, 
 
 // Memory begins as NaN: what nobody wrote is seen.
 inline cudaError_t cudaMalloc(void** memory, size_t bytes) {
+  if (bytes > 0 && bytes == on_host::stuck_bytes) {
+    ++on_host::stuck_allocations;
+    while (bytes == on_host::stuck_bytes) std::this_thread::yield();
+  }
   constexpr size_t kAlignment = 256;
   const size_t whole = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   *memory = bytes > kPlayedBytes ? nullptr : std::aligned_alloc(kAlignment, whole);
@@ -153,12 +168,14 @@ inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cud
   return cudaSuccess;
 }
 inline cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
+  if (to == nullptr) return cudaErrorInvalidValue;
   if (bytes > 0) on_host::ask(stream, [=] { std::memset(to, value, bytes); });
   return cudaSuccess;
 }
 inline cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch,
                                      size_t width, size_t height, cudaMemcpyKind, cudaStream_t stream) {
-  if (width > to_pitch || width > from_pitch) return cudaErrorInvalidValue;
+  if (width > to_pitch || width > from_pitch || std::max(to_pitch, from_pitch) > kPlayedPitch)
+    return cudaErrorInvalidValue;
   on_host::ask(stream, [=] {
     for (size_t row = 0; row < height; ++row)
       std::memcpy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch,

@@ -27,6 +27,11 @@ struct ncclConfig_t {
   { 1, 0 }
 /// What the communicator made last was allowed; 0: all that the library likes.
 int last_blocks_allowed();
+/// How many calls of communicators have come to be on their streams.
+int calls_begun();
+/// From now on communicators are aborted when so many are being, or after some seconds; whether they met so.
+void let_aborts_wait_for(int count);
+bool aborts_met();
 
 const char* ncclGetErrorString(ncclResult_t result);
 const char* ncclGetLastError(ncclComm_t comm);

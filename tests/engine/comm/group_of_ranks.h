@@ -27,7 +27,7 @@ inline Failures run_ranks(std::vector<std::unique_ptr<Communicator>>& group,
       try {
         body(*group[rank]);
         // A rank that left on a failed assertion must not leave the others waiting for it.
-        if (testing::Test::HasFatalFailure()) group[rank]->abort("an assertion failed");
+        if (::testing::Test::HasFatalFailure()) group[rank]->abort("an assertion failed");
       } catch (const Error& error) {
         failures[rank] = error;
       }

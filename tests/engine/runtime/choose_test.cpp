@@ -60,6 +60,7 @@ TEST(Choose, NcclForARankAGpu) {
   EXPECT_EQ(choice.communicator, CommunicatorChoice::Nccl);
   EXPECT_THAT(choice.gpu_of_rank, ElementsAre(0, 1, 2, 3));
   EXPECT_EQ(choice.reason, "4 ranks, a GPU each, NCCL 2.28.9");
+  EXPECT_EQ(choice.ranks_per_gpu, 1);
 }
 
 TEST(Choose, RanksOfAllReplicasCount) {
@@ -74,6 +75,8 @@ TEST(Choose, TheFirstNcclThatSharesGpusDoesAndTheOneBeforeDoesNot) {
   EXPECT_EQ(sharing.communicator, CommunicatorChoice::Nccl);
   EXPECT_THAT(sharing.gpu_of_rank, ElementsAre(0, 1, 0, 1));
   EXPECT_EQ(sharing.reason, "4 ranks, sharing 2 GPUs, NCCL 2.30.3");
+  EXPECT_EQ(sharing.ranks_per_gpu, 2);
+  EXPECT_EQ(choose(wish(4), machine(3, kNewNccl)).ranks_per_gpu, 2);
   const Choice before = choose(wish(4), machine(2, kNewNccl - 1));
   EXPECT_EQ(before.communicator, CommunicatorChoice::LocalCuda);
   EXPECT_THAT(before.gpu_of_rank, ElementsAre(0, 0, 0, 0));
@@ -228,6 +231,7 @@ TEST(ChooseOverProcesses, NewNcclLetsProcessesShareAGpuAndOldDoesNot) {
   const Choice sharing = choose_over_processes(over_processes(), processes("aaaab", 2, kNewNccl));
   EXPECT_THAT(sharing.gpu_of_rank, ElementsAre(0, 1, 0, 1, 0));
   EXPECT_EQ(sharing.reason, "5 ranks, sharing 3 GPUs, NCCL 2.30.3");
+  EXPECT_EQ(sharing.ranks_per_gpu, 2);
   const std::string one_host = refusal(over_processes(), processes("aaaa", 2, kNewNccl - 1));
   EXPECT_THAT(one_host,
               HasSubstr("ranks 0, 2 would share GPU 0 of a, and NCCL 2.30.2 refuses several ranks on "

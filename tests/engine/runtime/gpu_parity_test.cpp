@@ -6,6 +6,7 @@
 
 #include "engine/device/gpu_module.h"
 #include "engine/planner/fusion.h"
+#include "engine/runtime/choose.h"
 #include "engine/runtime/gather.h"
 #include "engine/runtime/gpu_room.h"
 #include "tests/engine/agreement.h"
@@ -24,10 +25,13 @@ class GpuParity : public ::testing::Test {
 std::map<std::string, GatheredTensor> run_on(BackendChoice backend, Settings settings) {
   settings.backend = backend;
   if (backend == BackendChoice::Cuda) {
+    settings.gpus = {gpu_facts().gpus.front().number};
     // Whatever NCCL there is: ranks that share a GPU by it are another test's matter.
-    settings.gpus = {0};
-    settings.communicator = CommunicatorChoice::LocalCuda;
+    if (settings.communicator == CommunicatorChoice::Auto)
+      settings.communicator = CommunicatorChoice::LocalCuda;
     settings.timeout_seconds = 30;  // a hang is named before whoever runs the tests ends them
+  } else {
+    settings.communicator = CommunicatorChoice::Auto;
   }
   const auto plan = make_plan(settings);
   const auto gather = std::make_shared<Gather>(settings.tp, [](const Tensor& t) {
@@ -73,6 +77,27 @@ TEST_F(GpuParity, WholeModelsOfEverySplit) {
     for (const int tp : {1, 2}) expect_agreement(testing::small_model(tp, 2, split), 1e-5);
   }
   expect_agreement(testing::small_bert(2), 1e-5);
+}
+
+// Rows cut by hidden size become rows cut by tokens.
+Settings with_an_all_to_all(int tp) {
+  Settings settings = testing::small_model(tp, 1, "megatron-sp");
+  settings.split.embedding = EmbeddingCut::Hidden;
+  return settings;
+}
+
+TEST_F(GpuParity, AnAllToAll) {
+  expect_agreement(with_an_all_to_all(2), 1e-5);
+  expect_agreement(with_an_all_to_all(3), 1e-5);
+}
+
+TEST_F(GpuParity, RanksThatShareAGpuByNccl) {
+  if (gpu_facts().nccl_version < kNcclSharesGpus) GTEST_SKIP() << "skipped: no NCCL by which they may";
+  for (Settings settings : {testing::small_model(2), testing::small_model(2, 2, "megatron-sp"),
+                            with_an_all_to_all(2), with_an_all_to_all(3)}) {
+    settings.communicator = CommunicatorChoice::Nccl;
+    expect_agreement(settings, 1e-5);
+  }
 }
 
 TEST_F(GpuParity, SixteenBits) {

@@ -1,0 +1,48 @@
+// What is asked of CUDA's runtime outside any operation's own test: its errors in words, and copies of rows.
+#include <gmock/gmock.h>
+#include <sys/mman.h>
+
+#include "engine/device/cuda/copy_rows.cuh"
+
+namespace shardlens {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string words_for(cudaError_t status) {
+  try {
+    cuda::check("an operation", "cudaLaunchKernel", status);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+// By the time that CUDA says what became of a kernel others have been asked for.
+TEST(CudaCalls, WhatAKernelDidMayBeAnEarlierOnes) {
+  EXPECT_THAT(words_for(cudaErrorIllegalAddress), HasSubstr("may be a kernel asked for before"));
+  EXPECT_THAT(words_for(cudaErrorMemoryAllocation), Not(HasSubstr("before")));
+  EXPECT_EQ(words_for(cudaSuccess), "");
+}
+
+// CUDA copies rows in one call that lie no more than 2 GiB apart.
+TEST(CudaCalls, RowsAreCopiedHoweverFarTheyLieApart) {
+  constexpr int64_t kRows = 3, kApart = int64_t{3} << 30;
+  constexpr size_t kBytes = kRows * kApart;
+  void* const far =
+      mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(far, MAP_FAILED);
+  const char text[] = "onetwosix";
+  char back[sizeof text] = {};
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+  cuda::copy_rows("a test", stream, kRows, 3, text, 3, far, kApart);
+  cuda::copy_rows("a test", stream, kRows, 3, far, kApart, back, 3);
+  cudaStreamDestroy(stream);
+  munmap(far, kBytes);
+  EXPECT_STREQ(back, text);
+}
+
+}  // namespace
+}  // namespace shardlens
