@@ -20,17 +20,18 @@ using nlohmann::ordered_json;
 
 // Predicted beside measured, by kind of step: rank by rank the slowest, waiting left out.
 void print_times(const TimeComparison& times, const Program& program) {
-  std::map<Op, StepTimes> by_op;
+  std::map<std::pair<Op, bool>, StepTimes> by_op;
   for (const Step& step : program.steps) {
     const StepTimes& both = times.steps[static_cast<size_t>(step.id)];
-    by_op[step.op].predicted_seconds += both.predicted_seconds;
-    by_op[step.op].measured_seconds += both.measured_seconds;
+    StepTimes& sum = by_op[{step.op, step.beside}];
+    sum.predicted_seconds += both.predicted_seconds;
+    sum.measured_seconds += both.measured_seconds;
   }
   fmt::print("\n{:<22} {:>12} {:>12}\n", "", "predicted", "measured");
-  for (const auto& [op, both] : by_op) {
+  for (const auto& [kind, both] : by_op) {
     if (std::max(both.predicted_seconds, both.measured_seconds) < times.measured_seconds / 1000) continue;
-    fmt::print("  {:<20} {:>9.2f} ms {:>9.2f} ms\n", to_string(op), both.predicted_seconds * 1e3,
-               both.measured_seconds * 1e3);
+    fmt::print("  {:<20} {:>9.2f} ms {:>9.2f} ms\n", op_name(kind.first, kind.second),
+               both.predicted_seconds * 1e3, both.measured_seconds * 1e3);
   }
   fmt::print("  {:<20} {:>9.2f} ms {:>9.2f} ms {:>+8.1f} %\n", "all", times.predicted_seconds * 1e3,
              times.measured_seconds * 1e3, 100 * times.error());

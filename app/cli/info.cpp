@@ -28,16 +28,18 @@ std::string date_text(double unix_seconds) {
   return fmt::format("{:%Y-%m-%d %H:%M} UTC", utc);
 }
 
-// The share of a rank's time in collectives: waiting for others, and moving bytes. What goes on beside its
-// steps takes none of it.
+// The share of a rank's time in collectives: waiting for others, and moving bytes. Of what goes on beside its
+// steps counts what they wait for it.
 struct Share {
   double seconds = 0, waiting = 0, moving = 0;
 };
 
 Share share_of(const Program& program, const std::vector<StepEvent>& events) {
   Share share;
+  const std::vector<double> waited = seconds_waited_beside(program, events);
   for (size_t i = 0; i < events.size(); ++i) {
     share.seconds = std::max(share.seconds, events[i].end_seconds);
+    share.waiting += waited[i];
     if (!is_collective(program.steps[i].op) || program.steps[i].beside) continue;
     share.waiting += events[i].wait_seconds();
     share.moving += events[i].transfer_seconds();

@@ -4,17 +4,14 @@
 #include <fmt/format.h>
 
 namespace shardlens::cli {
-namespace {
 
-std::string name_of(const OpTime& time) {
-  return to_string(time.op) + (time.beside ? ", beside" : "");
+std::string op_name(Op op, bool beside) {
+  return to_string(op) + (beside ? ", beside" : "");
 }
-
-}  // namespace
 
 nlohmann::ordered_json op_times_json(const std::vector<OpTime>& times) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  for (const OpTime& time : times) json[name_of(time)] = time.seconds;
+  for (const OpTime& time : times) json[op_name(time.op, time.beside)] = time.seconds;
   return json;
 }
 
@@ -22,7 +19,8 @@ void print_op_times(const std::vector<OpTime>& times, double whole_seconds) {
   for (const OpTime& time : times) {
     const double share = time.seconds / whole_seconds;
     if (share >= 0.001)
-      fmt::print("  {:<20} {:>9.3f} ms {:>6.1f} %\n", name_of(time), time.seconds * 1e3, share * 100);
+      fmt::print("  {:<20} {:>9.3f} ms {:>6.1f} %\n", op_name(time.op, time.beside), time.seconds * 1e3,
+                 share * 100);
   }
 }
 

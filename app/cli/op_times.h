@@ -2,11 +2,15 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
 
 #include "engine/runtime/measure/step_bench.h"
 
 namespace shardlens::cli {
+
+/// "all-reduce", or "all-reduce, beside" where it goes on beside the other steps.
+std::string op_name(Op op, bool beside);
 
 /// Seconds by kind of step.
 nlohmann::ordered_json op_times_json(const std::vector<OpTime>& times);

@@ -16,6 +16,7 @@
 #include "engine/config/error.h"
 #include "engine/config/presets.h"
 #include "engine/config/units.h"
+#include "engine/cost/pass_time.h"
 #include "engine/planner/algebra_table.h"
 #include "engine/program/program_json.h"
 #include "engine/runtime/plan.h"
@@ -55,12 +56,6 @@ std::map<std::string, CollectiveCount> count_collectives(const Program& program,
 
 const char* letter(Conjugate conjugate) {
   return conjugate == Conjugate::F ? "f" : conjugate == Conjugate::G ? "g" : "";
-}
-
-double predicted_seconds(const Plan& plan) {
-  double total = 0;
-  for (const StepCost& cost : plan.cost[0]) total += cost.predicted_seconds;
-  return total;
 }
 
 ordered_json to_json(const Plan& plan) {
@@ -112,7 +107,7 @@ ordered_json to_json(const Plan& plan) {
                       {"collectives", collectives},
                       {"memory_per_rank", memory},
                       {"flops_rank_0", flops},
-                      {"predicted_seconds", predicted_seconds(plan)},
+                      {"predicted_seconds", predicted_pass_seconds(program, plan.cost)},
                       {"plan_seconds", plan.plan_seconds}};
   out["heads"] = heads_json(plan);
   out["program"] = program_to_json(program);
@@ -186,7 +181,7 @@ void print(const Plan& plan) {
     print_hanging("  ", heads);
   }
   fmt::print("\n");
-  const double seconds = predicted_seconds(plan);
+  const double seconds = predicted_pass_seconds(program, plan.cost);
   if (seconds > 0) {
     const Hardware& hardware = find_hardware(s.hardware);
     print_hanging("", fmt::format("Predicted on {}: {:.2f} ms (estimated, alpha-beta; {})", hardware.title,

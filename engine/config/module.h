@@ -8,7 +8,7 @@ namespace shardlens {
 
 /// What a module and the program that opens it must agree on, since they pass C++ objects to each other. A
 /// module answers it from its extern "C" function `const char* shardlens_module_version()`.
-inline constexpr const char* kModuleVersion = "shardlens 0.1.0, modules 4, " __VERSION__;
+inline constexpr const char* kModuleVersion = "shardlens 0.1.0, modules 5, " __VERSION__;
 
 /// Opens `file` (libshardlens_mpi.so), which lies beside the running program or in ../lib seen from there,
 /// and returns the address of its extern "C" symbol. The module stays open until the program ends. Throws a

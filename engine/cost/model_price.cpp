@@ -103,9 +103,11 @@ ModelPrice price_model(const Settings& settings, const Hardware& hardware, int s
   }
   const double busy = price.sum.compute_seconds + price.sum.tp_seconds +
                       2 * static_cast<double>(parts) * price.pipeline.hop_seconds;
-  if (settings.dp > 1)
-    price.sum +=
-        replica_costs(gradients_of(plan_model(with_sizes(settings, 1, 1))), layers, settings, hardware);
+  if (settings.dp > 1) {
+    const Program gradients = plan_model(with_sizes(settings, 1, 1));
+    price.sum += replica_costs(gradients_of(gradients, shardlens::price(gradients, hardware, 0)), layers,
+                               settings, hardware);
+  }
   if (hardware.flops(settings.dtype) > 0)  // else what moves takes some time, but not all
     price.step_seconds =
         busy / (1 - price.pipeline.bubble_fraction) + price.sum.dp_seconds + price.sum.update_seconds;

@@ -25,7 +25,7 @@ struct Pipeline {
 struct ModelPrice {
   CostSum sum;  ///< rank 0 of the slowest stage, a whole step, no bubble
   Pipeline pipeline;
-  double step_seconds = 0;   ///< estimated: sum, hops and bubble; nothing overlaps
+  double step_seconds = 0;   ///< estimated: sum, hops and bubble; nothing overlaps, as in the paper's system
   BytesByKind memory_bytes;  ///< rank 0 of the fullest stage: planned; with stages estimated from above, as
                              ///< each is counted with both ends of the model
   int64_t ranks = 1;         ///< T x D x P

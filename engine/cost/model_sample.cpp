@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <map>
 
-#include "engine/planner/planner.h"
 #include "engine/planner/gradient_sums.h"
+#include "engine/planner/planner.h"
 
 namespace shardlens {
 namespace {
@@ -109,59 +109,114 @@ ModelSample sample_model(const Settings& settings, int64_t layers, int64_t parts
   });
 }
 
-GradientBytes gradients_of(const Program& program) {
+Gradients gradients_of(const Program& program, const std::vector<StepCost>& costs) {
   struct Gradient {
     StepId completed = -1;
     int layer = -1;
     int64_t bytes = 0;
   };
-  std::map<TensorId, Gradient> by_storage;  // a tied matrix's second gradient adds to the first
+  std::map<TensorId, Gradient> by_storage;              // a tied matrix's second gradient adds to the first
+  std::vector<double> ends(program.steps.size(), 0.0);  // [step], of those that are not beside the others
+  double clock = 0, layer_begin = -1, layer_end = 0;
   for (const Step& step : program.steps) {
     if (step.phase == Phase::Update || step.axis == Axis::Dp) continue;
+    const bool in_layer = step.phase == Phase::Backward && step.layer >= 0;
+    if (in_layer && layer_begin < 0) layer_begin = clock;
+    clock += costs[static_cast<size_t>(step.id)].predicted_seconds;
+    ends[static_cast<size_t>(step.id)] = clock;
+    if (in_layer) layer_end = clock;
     for (const TensorId out : step.outputs) {
       const Tensor& tensor = program.tensor(out);
       if (tensor.kind == MemoryKind::WeightGradient)
         by_storage[storage_of(program, out)] = {step.id, step.layer, local_bytes(tensor, program.ranks(), 0)};
     }
   }
-  std::vector<Gradient> gradients;
-  for (const auto& [storage, gradient] : by_storage) gradients.push_back(gradient);
-  std::stable_sort(gradients.begin(), gradients.end(),
+  std::vector<Gradient> in_order;
+  for (const auto& [storage, gradient] : by_storage) in_order.push_back(gradient);
+  std::stable_sort(in_order.begin(), in_order.end(),
                    [](const Gradient& a, const Gradient& b) { return a.completed < b.completed; });
-  GradientBytes bytes;
-  for (const Gradient& gradient : gradients) {
-    std::vector<int64_t>& part = gradient.layer >= 0   ? bytes.layer
-                                 : bytes.layer.empty() ? bytes.head
-                                                       : bytes.embedding;
-    part.push_back(gradient.bytes);
+  Gradients gradients;
+  gradients.layer.seconds = layer_end - layer_begin;
+  gradients.embedding.seconds = clock - layer_end;
+  for (const Gradient& gradient : in_order) {
+    const auto add_to = [&](Gradients::Part& part, double end) {
+      part.gradients.push_back({gradient.bytes, end - ends[static_cast<size_t>(gradient.completed)]});
+    };
+    if (gradient.layer >= 0) {
+      add_to(gradients.layer, layer_end);
+    } else if (gradients.layer.gradients.empty()) {
+      add_to(gradients.head, layer_begin);
+    } else {
+      add_to(gradients.embedding, clock);
+    }
   }
-  return bytes;
+  return gradients;
 }
 
-CostSum replica_costs(const GradientBytes& gradients, int64_t layers, const Settings& settings,
+namespace {
+
+// One all-reduce among the replicas.
+struct Bucket {
+  int64_t gradient_bytes = 0, sent_bytes = 0;
+  double seconds = 0;
+  double left_seconds = 0;  // of the backward pass, when it can begin
+};
+
+// Those of the gradients, and last the loss.
+std::vector<Bucket> buckets_of(const Gradients& gradients, int64_t layers, const Settings& settings,
+                               const Hardware& hardware) {
+  using Gradient = Gradients::Part::One;
+  std::vector<Gradient> all;
+  const auto add = [&](const Gradients::Part& part, double behind_seconds) {
+    for (const Gradient& one : part.gradients) all.push_back({one.bytes, one.left_seconds + behind_seconds});
+  };
+  const auto below = [&](int64_t some_layers) {
+    return static_cast<double>(some_layers) * gradients.layer.seconds + gradients.embedding.seconds;
+  };
+  add(gradients.head, below(layers));
+  for (int64_t layer = layers; layer-- > 0;) add(gradients.layer, below(layer));
+  add(gradients.embedding, 0);
+  std::vector<int64_t> bytes;
+  for (const Gradient& one : all) bytes.push_back(one.bytes);
+  const std::vector<size_t> bucket = bucket_of(bytes);
+  std::vector<Bucket> buckets(bucket.back() + 1);
+  for (size_t i = 0; i < all.size(); ++i) {
+    Bucket& into = buckets[bucket[i]];
+    into.gradient_bytes += all[i].bytes;
+    into.sent_bytes += ring_sent_bytes(Collective::AllReduce, all[i].bytes, settings.dp);
+    into.left_seconds = all[i].left_seconds;
+  }
+  const DType wide = settings.dtype == DType::Fp64 ? DType::Fp64 : DType::Fp32;
+  buckets.push_back(
+      {element_bytes(wide), ring_sent_bytes(Collective::AllReduce, element_bytes(wide), settings.dp)});
+  const Ring ring = dp_ring(settings.tp, settings.dp, hardware);
+  for (Bucket& one : buckets)
+    one.seconds = collective_seconds(Collective::AllReduce, one.sent_bytes, ring, hardware);
+  return buckets;
+}
+
+}  // namespace
+
+CostSum replica_costs(const Gradients& gradients, int64_t layers, const Settings& settings,
                       const Hardware& hardware) {
   CostSum sum;
   if (settings.dp == 1) return sum;
-  std::vector<int64_t> bytes = gradients.head;
-  for (int64_t layer = 0; layer < layers; ++layer)
-    bytes.insert(bytes.end(), gradients.layer.begin(), gradients.layer.end());
-  bytes.insert(bytes.end(), gradients.embedding.begin(), gradients.embedding.end());
-  const std::vector<size_t> bucket = bucket_of(bytes);
-  std::vector<int64_t> sent(bucket.back() + 1, 0);
-  for (size_t i = 0; i < bytes.size(); ++i) {
-    sent[bucket[i]] += ring_sent_bytes(Collective::AllReduce, bytes[i], settings.dp);
-    sum.touched_bytes += 2 * bytes[i];
-  }
-  const DType wide = settings.dtype == DType::Fp64 ? DType::Fp64 : DType::Fp32;
-  sent.push_back(ring_sent_bytes(Collective::AllReduce, element_bytes(wide), settings.dp));
-  sum.touched_bytes += 2 * element_bytes(wide);
-  const Ring ring = dp_ring(settings.tp, settings.dp, hardware);
-  for (const int64_t one : sent) {
+  for (const Bucket& one : buckets_of(gradients, layers, settings, hardware)) {
+    sum.touched_bytes += 2 * one.gradient_bytes;
     ++sum.dp_collectives;
-    sum.dp_sent_bytes += one;
-    sum.dp_seconds += collective_seconds(Collective::AllReduce, one, ring, hardware);
+    sum.dp_sent_bytes += one.sent_bytes;
+    sum.dp_seconds += one.seconds;
   }
   return sum;
+}
+
+double replica_wait_seconds(const Gradients& gradients, int64_t layers, const Settings& settings,
+                            const Hardware& hardware) {
+  if (settings.dp == 1) return 0;
+  const std::vector<Bucket> buckets = buckets_of(gradients, layers, settings, hardware);
+  double lane_free = -buckets.front().left_seconds;  // from the end of the backward pass
+  for (const Bucket& one : buckets) lane_free = std::max(lane_free, -one.left_seconds) + one.seconds;
+  return lane_free;
 }
 
 }  // namespace shardlens

@@ -49,15 +49,26 @@ ModelSample sample_of(const Program& program, const Hardware& hardware);
 /// with_sizes(settings, layers, parts) planned whole where it is small, and else from four that are.
 ModelSample sample_model(const Settings& settings, int64_t layers, int64_t parts, const Hardware& hardware);
 
-/// Rank 0's bytes of gradients in the order in which a backward pass completes them.
-struct GradientBytes {
-  std::vector<int64_t> head, layer, embedding;
+/// Rank 0's gradients in the order in which a backward pass completes them.
+struct Gradients {
+  struct Part {
+    struct One {
+      int64_t bytes = 0;
+      double left_seconds = 0;  ///< from when it is complete to the end of its part of the backward pass
+    };
+    std::vector<One> gradients;
+    double seconds = 0;  ///< of this part of the backward pass; of the head it does not matter
+  };
+  Part head, layer, embedding;
 };
-/// Of a model of one layer.
-GradientBytes gradients_of(const Program& program);
+/// Of a model of one layer; `costs` are rank 0's.
+Gradients gradients_of(const Program& program, const std::vector<StepCost>& costs);
 
 /// The all-reduces among the replicas of a model of `layers`: buckets of gradients, and the loss.
-CostSum replica_costs(const GradientBytes& gradients, int64_t layers, const Settings& settings,
+CostSum replica_costs(const Gradients& gradients, int64_t layers, const Settings& settings,
                       const Hardware& hardware);
+/// What a rank waits for them after its backward pass, beside which they go on (engine/cost/pass_time.h).
+double replica_wait_seconds(const Gradients& gradients, int64_t layers, const Settings& settings,
+                            const Hardware& hardware);
 
 }  // namespace shardlens

@@ -10,6 +10,7 @@
 #include "engine/config/error.h"
 #include "engine/config/splits.h"
 #include "engine/config/validate.h"
+#include "engine/cost/pass_time.h"
 #include "engine/planner/planner.h"
 
 namespace shardlens {
@@ -73,7 +74,7 @@ struct Piece {
   CostSum sum;
   int64_t state_bytes = 0;
   int64_t cut_weights = 0;
-  GradientBytes gradients;
+  Gradients gradients;
 
   Piece& operator-=(const Piece& other) {
     CostSum less = other.sum;
@@ -92,10 +93,9 @@ std::optional<Piece> plan_piece(Settings settings, const Split& split, int64_t l
   Piece piece;
   try {
     settings = with_sizes(settings, layers, settings.micro_batches);
-    validate(settings);
-    const Program program = plan_model(settings);
+    const Program program = plan_program(settings);
     ++tournament.programs;
-    const std::vector<StepCost> costs = price(program, hardware, 0);
+    const std::vector<StepCost> costs = costs_in_turn(program, price(program, hardware, 0));
     for (const Step& step : program.steps)
       if (step.axis == Axis::Tp) piece.sum.add(step, costs[static_cast<size_t>(step.id)]);
     for (const Tensor& tensor : program.tensors) {
@@ -104,7 +104,7 @@ std::optional<Piece> plan_piece(Settings settings, const Split& split, int64_t l
                          tensor.kind == MemoryKind::OptimizerState;
       if (stays && tensor.storage == kNoTensor) piece.state_bytes += local_bytes(tensor, program.ranks(), 0);
     }
-    if (settings.dp > 1) piece.gradients = gradients_of(program);
+    if (settings.dp > 1) piece.gradients = gradients_of(program, costs);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::Request) throw;
     return std::nullopt;
@@ -160,9 +160,10 @@ void enter(const Settings& settings, const Hardware& hardware, Tournament& tourn
         entrant.sum = layer.sum;
         entrant.sum *= settings.model.layers;
         entrant.sum += end.sum;
-        const GradientBytes gradients{end.gradients.head, layer.gradients.layer, end.gradients.embedding};
+        const Gradients gradients{end.gradients.head, layer.gradients.layer, end.gradients.embedding};
         entrant.sum += replica_costs(gradients, settings.model.layers, settings, hardware);
         if (layer.cut_weights + end.cut_weights == 0) entrant.sum = uncut(settings, entrant.split, hardware);
+        entrant.sum.dp_seconds = replica_wait_seconds(gradients, settings.model.layers, settings, hardware);
         entrant.seconds = entrant.sum.seconds();
         entrant.state_bytes = settings.model.layers * layer.state_bytes + end.state_bytes;
         tournament.entrants.push_back(std::move(entrant));

@@ -14,7 +14,7 @@ struct Entrant {
   Split split;  ///< its name is a named split's, or the cuts in words
   int tp = 1;
   int dp = 1;
-  CostSum sum;               ///< a training step of rank 0
+  CostSum sum;  ///< a training step of rank 0; of sums beside the steps the seconds that those wait for them
   double seconds = 0;        ///< estimated
   int64_t state_bytes = 0;   ///< weights, gradients and optimizer's state of rank 0: the least it holds
   int64_t memory_bytes = 0;  ///< planned; 0 unless it is among those listed

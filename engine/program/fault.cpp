@@ -172,6 +172,7 @@ void gelu_on_partial(Program& program) {
 
 void leave_out(Step& collective) {
   collective.op = Op::Identity;
+  collective.beside = false;
 }
 
 void skip(Program& program, Fault fault, Conjugate mark, Phase phase) {

@@ -372,12 +372,17 @@ RecordingTotals RecordingWriter::finish(const std::string& failure) {
     if (totals_.problem.empty() && totals_.dropped_passes > 0)
       totals_.problem = "the disk was slower than the run";
     try {
-      const LiveLink::Change change(*link_);
-      database_->run("PRAGMA synchronous = FULL");
+      // Handed to the system at once: mpirun kills the others a second after it has lost one, and the disk
+      // may take longer.
+      database_->run("BEGIN");
       write_totals(totals_);
       database_->prepare("INSERT INTO meta VALUES('failure', ?)").bind(1, std::string_view(failure)).run();
-      database_->run("UPDATE meta SET value = 1 WHERE key = 'finished'");
-      if (overview_) overview_->keep(next_pass_);
+      constexpr const char* kFinish = "UPDATE meta SET value = 1 WHERE key = 'finished'";
+      database_->run(kFinish);
+      commit();
+      const LiveLink::Change change(*link_);
+      database_->run("PRAGMA synchronous = FULL");
+      overview_ ? overview_->keep(next_pass_) : database_->run(kFinish);  // and all before it is on the disk
       file_bytes_ = database_->integer("PRAGMA page_count") * database_->integer("PRAGMA page_size");
     } catch (const std::exception& error) {
       if (totals_.problem.empty()) totals_.problem = error.what();

@@ -27,6 +27,11 @@ struct StepEvent {
   double transfer_seconds() const { return end_seconds - all_arrived_seconds; }
 };
 
+/// [step], of one rank's events: of a step that goes on beside the others, how long the rank's own thread
+/// stood still meanwhile because it had to wait for the lane (engine/program/beside.h); 0 of the others, and
+/// of steps that have no event.
+std::vector<double> seconds_waited_beside(const Program& program, const std::vector<StepEvent>& events);
+
 /// One rank's track: one event per step, published in step order: an event that comes early, because a step
 /// before it goes on beside the rank, waits for that step's.
 class RankTrace {

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "engine/program/beside.h"
 #include "engine/program/meeting.h"
-#include "engine/runtime/side_lane.h"
 
 namespace shardlens {
 namespace {

@@ -12,6 +12,7 @@
 
 #include "engine/config/clock.h"
 #include "engine/config/error.h"
+#include "engine/program/beside.h"
 #include "engine/runtime/checksum.h"
 #include "engine/runtime/feed.h"
 

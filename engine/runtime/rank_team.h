@@ -36,6 +36,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/program/beside.h"
 #include "engine/runtime/arena.h"
 #include "engine/runtime/asked_steps.h"
 #include "engine/runtime/executor.h"

@@ -8,15 +8,8 @@
 #include <functional>
 #include <mutex>
 #include <thread>
-#include <vector>
-
-#include "engine/program/program.h"
 
 namespace shardlens {
-
-/// [step]: it waits until the lane is empty, because it touches what an earlier step works on beside the
-/// others, or meets the ranks of the same axis, who make their calls in one order.
-std::vector<bool> steps_behind_lane(const Program& program);
 
 class SideLane {
  public:

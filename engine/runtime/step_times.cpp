@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/cost/heads_balance.h"
+#include "engine/cost/pass_time.h"
 #include "engine/runtime/plan.h"
 
 namespace shardlens {
@@ -17,19 +18,24 @@ TimeComparison compare_times(const Plan& plan, const std::vector<std::vector<Ste
   times.predicted_on = fmt::format("{}: {}", hardware.title, hardware.basis);
   times.measured_on = machine_description();
   times.steps.resize(plan.program.steps.size());
+  std::vector<std::vector<double>> waited_beside;
+  for (const std::vector<StepEvent>& rank : events)
+    waited_beside.push_back(seconds_waited_beside(plan.program, rank));
   for (size_t step = 0; step < times.steps.size(); ++step) {
     StepTimes& both = times.steps[step];
     for (const std::vector<StepCost>& rank : plan.cost)
       both.predicted_seconds = std::max(both.predicted_seconds, rank[step].predicted_seconds);
-    for (const std::vector<StepEvent>& rank : events) {
-      if (step >= rank.size()) continue;
-      const StepEvent& event = rank[step];
+    for (size_t rank = 0; rank < events.size(); ++rank) {
+      if (step >= events[rank].size()) continue;
+      const StepEvent& event = events[rank][step];
       const double waited = is_collective(plan.program.steps[step].op) ? event.wait_seconds() : 0;
       both.measured_seconds = std::max(both.measured_seconds, event.seconds() - waited);
+      both.waited_seconds =
+          std::max(both.waited_seconds, plan.program.steps[step].beside ? waited_beside[rank][step] : waited);
       times.measured_seconds = std::max(times.measured_seconds, event.end_seconds);
     }
-    times.predicted_seconds += both.predicted_seconds;
   }
+  times.predicted_seconds = predicted_pass_seconds(plan.program, plan.cost);
   return times;
 }
 

@@ -13,13 +13,15 @@ namespace shardlens {
 struct StepTimes {
   double predicted_seconds = 0;
   double measured_seconds = 0;  ///< waiting for other ranks left out, as the prediction has none
+  double waited_seconds = 0;    ///< of a collective: for the last rank; of one that goes on beside the steps:
+                                ///< what these waited for it
 };
 
 struct TimeComparison {
   std::string predicted_on;      ///< the preset, and what its figures are
   std::string measured_on;       ///< the machine that ran
   std::vector<StepTimes> steps;  ///< [step]
-  double predicted_seconds = 0;  ///< sum over the steps; 0: the preset does not state its speed
+  double predicted_seconds = 0;  ///< predicted_pass_seconds(); 0: the preset does not state its speed
   double measured_seconds = 0;   ///< from the start to the last rank's end, waiting included
 
   bool known() const { return predicted_seconds > 0 && measured_seconds > 0; }

@@ -221,7 +221,9 @@ std::unique_ptr<SoleWriter> take_checkpoint_place(const std::string& folder) {
 }
 
 void require_no_other_run(const std::string& folder, const std::string& resume) {
-  if (!is_checkpoint(folder) || (!resume.empty() && place(folder) == place(resume))) return;
+  std::error_code unknown;
+  const bool goes_on = !resume.empty() && fs::equivalent(standing(folder), standing(resume), unknown);
+  if (!is_checkpoint(folder) || goes_on) return;
   throw request_error(
       fmt::format("{0} holds the checkpoint of another run, which this one would replace: go on with it by "
                   "--restart and the command it was begun with, or by --resume {0}; to begin anew, give "

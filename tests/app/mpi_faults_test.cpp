@@ -54,8 +54,8 @@ class MpiFaults : public Mpi {
                             kProgram + " " + verb + " --comm mpi --timeout " +
                             std::to_string(kTimeoutSeconds) + " --comm-timeout " +
                             std::to_string(kStartSeconds) + "'";
-    const std::string mpirun =
-        kEnvironment + "timeout -s KILL 150 mpirun --oversubscribe -n " + std::to_string(count);
+    const std::string mpirun = kEnvironment + "timeout -s KILL 150 mpirun " + mpirun_options_ +
+                               "--oversubscribe -n " + std::to_string(count);
     job_ =
         std::jthread([this, mpirun, one] { ended_ = run_program(mpirun, one + " > " + in_folder("out")); });
     for (int turn = 0; turn < 3000 && processes_.size() < static_cast<size_t>(count); ++turn) {
@@ -107,6 +107,7 @@ class MpiFaults : public Mpi {
     EXPECT_THAT(ended_.err, AnyOf(HasSubstr(name), HasSubstr("rank " + std::to_string(rank) + " is lost")));
   }
 
+  std::string mpirun_options_;
   std::map<int, pid_t> processes_;
   std::jthread job_;
   Ended ended_;
@@ -116,8 +117,9 @@ TEST_F(MpiFaults, ARankThatIsKilledIsNamedByTheOthers) {
   strike_in_training(2, 1, SIGKILL);
 }
 
-// So whoever watches it is told too.
+// So whoever watches it is told too. The second that mpirun leaves is not enough on every disk.
 TEST_F(MpiFaults, ARecordingSaysWhichRankWasLost) {
+  mpirun_options_ = "--mca odls_base_sigkill_timeout 20 ";
   start_training(2, "--record " + in_folder("run.shardlens"));
   ASSERT_EQ(kill(processes_[1], SIGKILL), 0);
   seconds_to_end();

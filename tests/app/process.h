@@ -51,6 +51,7 @@ inline pid_t begin_cli(const std::string& arguments) {
   const pid_t child = fork();
   if (child != 0) return child;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  for (const int one : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) signal(one, SIG_DFL);  // a ctest behind & or nohup
   const std::string command =
       std::string("exec ") + SHARDLENS_CLI_PROGRAM + " " + arguments + " >/dev/null 2>&1";
   execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);

@@ -212,15 +212,44 @@ TEST_F(CliRecord, ALateRankIsSaidAndRecorded) {
   EXPECT_NE(verified.out.find("rank 1 was late by "), std::string::npos) << verified.out;
 }
 
+// One that is late for a sum beside the steps: the others go on for a while, and then wait for it.
+TEST_F(CliRecord, WhatIsWaitedForASumBesideTheStepsIsCounted) {
+  const std::string layer = " --model gpt2-tiny --layer --tp 2 --batch 2 --seq 16 ";
+  const json planned = json::parse(run_cli("plan --json" + layer).out)["program"]["steps"];
+  int product = -1;  // of the first such sum
+  for (const json& step : planned)
+    if (product < 0 && step["beside"] == true) product = step["id"].get<int>() - 1;
+  ASSERT_EQ(planned[static_cast<size_t>(product)]["op"], "linear-grad-input");
+  const std::string late = layer + "--delay 1:" + std::to_string(product) + ":300 ";
+  ASSERT_EQ(run_cli("step" + late + "--record " + path("late")).code, 0);
+  const Ended said = run_cli("info " + path("late"));
+  const size_t of_it = said.out.find("of it ", said.out.find("rank 0"));
+  ASSERT_NE(of_it, std::string::npos) << said.out;
+  EXPECT_GT(std::stod(said.out.substr(of_it + 6)), 250) << said.out;
+  const json bench = json::parse(run_cli("bench step --json --repetitions 1" + late).out);
+  EXPECT_GT(bench["collective_seconds"], 0.25) << bench;
+  EXPECT_LT(bench["collective_seconds"], bench["step_seconds"]) << bench;
+}
+
+// Of what was predicted and of what was measured it is a kind of its own, as it takes no time of the others'.
+TEST_F(CliRecord, WhatGoesOnBesideTheStepsIsAKindOfItsOwn) {
+  const Ended bench =
+      run_cli("bench step --model gpt2-tiny --layer --tp 2 --repetitions 1 --hardware a100-80gb");
+  ASSERT_EQ(bench.code, 0) << bench.err;
+  const size_t table = bench.out.find("predicted");
+  ASSERT_NE(table, std::string::npos) << bench.out;
+  EXPECT_NE(bench.out.find("all-reduce, beside", table), std::string::npos) << bench.out;
+}
+
 // Every verb that records: what it had is kept, and why there is no more.
 TEST_F(CliRecord, ARunThatLosesARankSaysSoInItsRecording) {
-  const std::string model = " --model gpt2-tiny --tp 2 --batch 2 --seq 16 --timeout 0.3 --record ";
+  const std::string model = " --model gpt2-tiny --tp 2 --batch 2 --seq 16 --timeout 2 --record ";
   const std::pair<std::string, std::string> verbs[] = {
-      {"step", " --delay 1:mlp.fc:3000 --layer"},
-      {"verify", " --delay 1:mlp.fc:3000 --layer"},
-      {"step", " --delay 1:h.0.mlp.fc:3000"},
-      {"bench step", " --delay 1:h.0.mlp.fc:3000"},
-      {"train", " --data sample --steps 2 --delay 1:h.0.mlp.fc:3000"}};
+      {"step", " --delay 1:mlp.fc:20000 --layer"},
+      {"verify", " --delay 1:mlp.fc:20000 --layer"},
+      {"step", " --delay 1:h.0.mlp.fc:20000"},
+      {"bench step", " --delay 1:h.0.mlp.fc:20000"},
+      {"train", " --data sample --steps 2 --delay 1:h.0.mlp.fc:20000"}};
   int number = 0;
   for (const auto& [verb, delay] : verbs) {
     const std::string file = path("lost" + std::to_string(++number));

@@ -29,13 +29,14 @@ class CliSignals : public TestFolderWithCache {
     TestFolderWithCache::TearDown();
   }
 
-  // Sends `signal` once `begun` holds, and expects the end and nothing in the folder "left".
-  void expect_nothing_left(const std::string& arguments, int signal, const std::function<bool()>& begun) {
+  // Sends `signal` `pause` after `begun` holds, and expects the end and nothing in the folder "left".
+  void expect_nothing_left(const std::string& arguments, int signal, const std::function<bool()>& begun,
+                           std::chrono::milliseconds pause = std::chrono::milliseconds(50)) {
     const pid_t child = begin_cli(arguments);
     for (int polls = 0; polls < 60'000 && !begun(); ++polls)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     ASSERT_TRUE(begun()) << arguments;
-    std::this_thread::sleep_for(std::chrono::milliseconds(3));  // until what was made is known as fleeting
+    std::this_thread::sleep_for(pause);
     kill(child, signal);
     int status = 0;
     waitpid(child, &status, 0);
@@ -60,6 +61,23 @@ TEST_F(CliSignals, ACorpusThatIsNotFinishedLeavesNoFolder) {
   expect_nothing_left("data --text /dev/stdin --out " + path("left/all/corpus") + " < " + pipe, SIGINT,
                       [&] { return fs::exists(path("left/all/corpus")); });
   close(writer);
+}
+
+// The text's own folder, at any moment from when there are tokens in it.
+TEST_F(CliSignals, ATextThatIsBeingPreparedLeavesNoFolder) {
+  std::string words;
+  for (int word = 0; words.size() < 24'000'000; ++word) words += std::to_string(word * 7919) + " ";
+  const std::string text = write("book.txt", words);
+  for (const int pause : {0, 5, 20})
+    expect_nothing_left(
+        "train --steps 1 --data " + text + kTinyModel, SIGINT,
+        [&] {
+          const auto left = fs::directory_iterator(path("left"));
+          return std::any_of(begin(left), end(left), [](const fs::directory_entry& entry) {
+            return fs::exists(entry.path() / "train.tokens");
+          });
+        },
+        std::chrono::milliseconds(pause));
 }
 
 TEST_F(CliSignals, ABenchLeavesNoRecordings) {

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
+#include "engine/program/beside.h"
 #include "engine/program/program.h"
 #include "engine/record/trace.h"
-#include "engine/runtime/side_lane.h"
 
 namespace shardlens::testing {
 

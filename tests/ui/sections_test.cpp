@@ -8,7 +8,7 @@
 
 #include "engine/config/presets.h"
 #include "engine/planner/planner.h"
-#include "engine/runtime/side_lane.h"
+#include "engine/program/beside.h"
 #include "ui/stage/rows.h"
 #include "ui/stage/strip.h"
 

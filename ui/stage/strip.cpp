@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "engine/cost/pass_time.h"
+
 namespace shardlens::ui::stage {
 namespace {
 
@@ -49,7 +51,10 @@ Strip make_strip(const Plan& plan, const Result* result, const Sections& section
   Strip strip;
   strip.unit = unit_of(plan, result);
   strip.rows.resize(sections.list.size());
-  double thread_free = 0, lane_free = 0;  // of the lane's sums over the ranks; those over replicas have a row
+  std::vector<std::vector<StepEvent>> predicted{{}};
+  if (strip.unit == StripUnit::Estimated) predicted = predicted_events(program, {plan.cost[0]});
+  const auto& events = (strip.unit == StripUnit::Measured ? result->events : predicted)[0];
+  const std::vector<double> waited = seconds_waited_beside(program, events);
   for (const Step& step : program.steps) {
     const auto s = static_cast<size_t>(step.id);
     StripRow& row = strip.rows[static_cast<size_t>(sections.of_step[s])];
@@ -61,31 +66,18 @@ Strip make_strip(const Plan& plan, const Result* result, const Sections& section
       side.sent_bytes += sent_bytes(program, step.id);
     }
     const Kind compute = runs_again(step) ? Kind::Again : Kind::Compute;
-    switch (strip.unit) {
-      case StripUnit::Measured: {
-        if (s >= result->events[0].size()) break;
-        const StepEvent& event = result->events[0][s];
-        if (step.beside && step.axis == Axis::Tp) {
-          lane_free = event.end_seconds;
-          break;
-        }
-        // Of what went on beside the steps counts what they waited for it.
-        append(side, Kind::Wait, std::min(lane_free, event.begin_seconds) - thread_free);
-        if (!step.beside) thread_free = event.end_seconds;
-        if (meets) {
-          append(side, Kind::Wait, event.wait_seconds());
-          append(side, Kind::Transfer, event.transfer_seconds());
-        } else {
-          append(side, compute, event.seconds());
-        }
-        break;
+    if (strip.unit == StripUnit::Flops) {
+      if (!plan.cost.empty()) append(side, compute, static_cast<double>(plan.cost[0][s].flops));
+    } else if (s < events.size()) {
+      const StepEvent& event = events[s];
+      if (step.beside && step.axis == Axis::Tp) {
+        append(side, Kind::Wait, waited[s]);  // of the steps, for it; those over replicas have a row
+      } else if (meets) {
+        append(side, Kind::Wait, event.wait_seconds());
+        append(side, Kind::Transfer, event.transfer_seconds());
+      } else {
+        append(side, compute, event.seconds());
       }
-      case StripUnit::Estimated:
-        append(side, meets ? Kind::Transfer : compute, plan.cost[0][s].predicted_seconds);
-        break;
-      case StripUnit::Flops:
-        if (!plan.cost.empty()) append(side, compute, static_cast<double>(plan.cost[0][s].flops));
-        break;
     }
   }
   for (const StripRow& row : strip.rows)

@@ -268,7 +268,10 @@ Hardware calibrate(const std::vector<Settings>& models, int repetitions, const M
         const std::string doing =
             fmt::format("T = {}, {}{}", tp, settings.model.title, is_first ? "" : ", its stream cut too");
         const double share = static_cast<double>(done++) / static_cast<double>(runs);
-        const std::shared_ptr<const Plan> plan = make_plan(plan_program(settings));
+        // What goes on beside another step shares its core, and neither's time is its own.
+        Program program = plan_program(settings);
+        for (Step& step : program.steps) step.beside = false;
+        const std::shared_ptr<const Plan> plan = make_plan(std::move(program));
         check_runnable(*plan);
         const auto seconds = step_seconds(plan, repetitions, [&] { measuring.tell(doing, share); });
         if (is_first) add_rates(*plan, seconds, products, bins);

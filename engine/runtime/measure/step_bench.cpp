@@ -45,10 +45,11 @@ Timing time_once(Executor& executor, const Program& program) {
   Timing timing;
   for (int rank = 0; rank < program.ranks() * program.replicas(); ++rank) {
     const RankTrace& trace = executor.trace(rank);
+    const std::vector<double> waited = seconds_waited_beside(program, trace.events());
     double in_collectives = 0;
     for (const Step& step : program.steps) {
-      if (is_collective(step.op) && !step.beside)
-        in_collectives += trace.event(static_cast<size_t>(step.id)).seconds();
+      const auto at = static_cast<size_t>(step.id);
+      in_collectives += step.beside ? waited[at] : is_collective(step.op) ? trace.event(at).seconds() : 0;
     }
     timing.seconds = std::max(timing.seconds, trace.event(program.steps.size() - 1).end_seconds);
     timing.collective_seconds = std::max(timing.collective_seconds, in_collectives);

@@ -179,7 +179,7 @@ std::list<Fleeting> unfinished(const std::string& folder, const fs::path& outerm
   std::list<Fleeting> parts;
   parts.emplace_back(join_path(folder, kStaged));
   if (outermost.empty()) return parts;
-  for (const std::string_view file : kFiles) parts.emplace_back((fs::path(folder) / file).string());
+  for (const std::string& file : corpus_files()) parts.emplace_back((fs::path(folder) / file).string());
   for (fs::path at = fs::absolute(folder).lexically_normal(); at.has_relative_path(); at = at.parent_path()) {
     if (at.has_filename()) parts.emplace_back(at.string());
     if (at == outermost) break;
@@ -259,12 +259,19 @@ nlohmann::ordered_json to_json(const CorpusReport& report) {
           {"test", counts(report.test)}};
 }
 
+std::vector<std::string> corpus_files() {
+  std::vector<std::string> files(kFiles.begin(), kFiles.end());
+  for (const std::string_view file : kTokenizerFiles) files.push_back((fs::path(kTokenizer) / file).string());
+  return files;
+}
+
 CorpusReport prepare_corpus(const CorpusOptions& options, const std::string& folder,
                             const Progress& on_progress) {
   check(options);
   check_place(folder);
   const std::shared_ptr<const Tokenizer> tokenizer = make_tokenizer(options, on_progress);
   const fs::path made = first_missing(folder);
+  const std::list<Fleeting> parts = unfinished(folder, made);
   std::error_code error;
   fs::create_directories(folder, error);
   if (error || !fs::is_directory(folder)) {
@@ -272,7 +279,6 @@ CorpusReport prepare_corpus(const CorpusOptions& options, const std::string& fol
     throw request_error(fmt::format("cannot make the folder {}: {}", folder,
                                     is_file ? "a file of that name is there" : error.message()));
   }
-  const std::list<Fleeting> parts = unfinished(folder, made);
   CorpusReport report;
   report.tokenizer = tokenizer->name();
   report.vocab_size = tokenizer->vocab_size();

@@ -64,6 +64,9 @@ struct Corpus {
   std::shared_ptr<const TokenFile> validation, test;  ///< null if the share asked for was 0
 };
 
+/// All that prepare_corpus() may write into its folder, by path from there.
+std::vector<std::string> corpus_files();
+
 /// True if prepare_corpus() finished in `folder`.
 bool is_corpus(const std::string& folder);
 

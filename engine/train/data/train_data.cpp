@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <optional>
+#include <list>
 
 #include "engine/config/assets.h"
 #include "engine/config/error.h"
@@ -22,16 +22,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder of its own; the files in it stay readable once they are open.
+// A folder of its own for `files`; they stay readable once they are open.
 class TemporaryFolder {
  public:
-  TemporaryFolder() : path_(temporary_folder() / "shardlens-XXXXXX") {
+  explicit TemporaryFolder(const std::vector<std::string>& files)
+      : path_(temporary_folder() / "shardlens-XXXXXX") {
     std::string name = path_.string();
     if (mkdtemp(name.data()) == nullptr)
       throw request_error(fmt::format("cannot make a folder in {}: {}; set TMPDIR to another one",
                                       path_.parent_path().string(), std::strerror(errno)));
     path_ = name;
-    fleeting_.emplace(name);
+    fleeting_.emplace_back(name);
+    for (const std::string& file : files) fleeting_.emplace_back((path_ / file).string());
   }
   ~TemporaryFolder() {
     std::error_code ignored;
@@ -43,7 +45,7 @@ class TemporaryFolder {
 
  private:
   fs::path path_;
-  std::optional<Fleeting> fleeting_;
+  std::list<Fleeting> fleeting_;
 };
 
 // As a whole corpus is prepared, but nothing is dropped: what a person hands over by name is read. One
@@ -59,7 +61,7 @@ TrainData prepare(const std::string& where, const std::string& tokenizer) {
   options.jaccard = 1;
   options.test = 0;
   if (documents < 2) options.validation = 0;
-  const TemporaryFolder folder;
+  const TemporaryFolder folder(corpus_files());
   prepare_corpus(options, folder.path());
   const Corpus corpus = open_corpus(folder.path(), where);
   return {corpus.tokenizer, corpus.train, corpus.validation};
@@ -73,7 +75,7 @@ std::string usual_tokenizer(const Model& model) {
 }
 
 std::shared_ptr<const TokenFile> tokenise(const std::string& where, const Tokenizer& tokenizer) {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder({"text.tokens"});
   const std::string path = (fs::path(folder.path()) / "text.tokens").string();
   TokenFileWriter writer(path, tokenizer);
   read_documents(where, [&](const std::string& document, int64_t) {
@@ -86,7 +88,7 @@ std::shared_ptr<const TokenFile> tokenise(const std::string& where, const Tokeni
 }
 
 TrainData open_built_in_text(const Model& model) {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder({"genesis.txt"});
   const std::string path = (fs::path(folder.path()) / "genesis.txt").string();
   write_file_atomically(path, std::string(asset("text/genesis.txt")));
   return open_train_data(path, {}, model);

@@ -139,10 +139,8 @@ void save_tokenizer(const Tokenizer& tokenizer, const std::string& folder) {
                                     error ? error.message() : "a file of that name is there"));
   const std::map<std::string, std::string> files = tokenizer.files();
   for (const auto& [file, text] : files) write_file_atomically((fs::path(folder) / file).string(), text);
-  for (const char* file : {"tokenizer.json", "vocab.json", "merges.txt", "vocab.txt", "tokenizer_config.json",
-                           "tokenizer.model"}) {
-    if (!files.contains(file)) fs::remove(fs::path(folder) / file);
-  }
+  for (const std::string_view file : kTokenizerFiles)
+    if (!files.contains(std::string(file))) fs::remove(fs::path(folder) / file);
 }
 
 }  // namespace shardlens

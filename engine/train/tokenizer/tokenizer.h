@@ -4,6 +4,7 @@
 // A tokenizer is constant once built, and may be used from several threads at once.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -54,6 +55,10 @@ std::shared_ptr<const Tokenizer> load_tokenizer(const std::string& where);
 
 /// True if load_tokenizer() finds one of a tokenizer's files in the folder `where`.
 bool has_tokenizer(const std::string& where);
+
+/// The names that a tokenizer's files have.
+inline constexpr std::array<std::string_view, 6> kTokenizerFiles = {
+    "tokenizer.json", "vocab.json", "merges.txt", "vocab.txt", "tokenizer_config.json", "tokenizer.model"};
 
 /// Writes the tokenizer's files into `folder`, which is made if it is not there, each atomically, and takes
 /// away those of another tokenizer, so that load_tokenizer() finds this one.

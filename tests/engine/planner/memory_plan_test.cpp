@@ -10,7 +10,7 @@
 
 #include "engine/config/presets.h"
 #include "engine/planner/planner.h"
-#include "engine/runtime/side_lane.h"
+#include "engine/program/beside.h"
 #include "tests/engine/small_layer.h"
 #include "tests/engine/small_model.h"
 

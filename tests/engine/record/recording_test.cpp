@@ -4,10 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "engine/config/error.h"
 #include "engine/io/sqlite.h"
@@ -72,6 +74,30 @@ TEST_F(RecordingTest, SaysWhatEndedItsRun) {
   const Recording recording(path("failed.shardlens"));
   EXPECT_TRUE(recording.finished());  // the file is whole, the run is not
   EXPECT_EQ(recording.failure(), "rank 1 is lost");
+}
+
+// A kill may come a second after a rank was lost, and a commit that is waited for takes as long on some
+// disks.
+TEST_F(RecordingTest, IsFinishedInTwoCommits) {
+  const std::shared_ptr<const Plan> plan = make_plan(testing::small_model(2));
+  Executor executor(plan);
+  Recorder recorder(path("a"), "step", *plan, executor.communicator());
+  executor.next_pass();
+  executor.start(executor.steps());
+  executor.wait();
+  recorder.take(executor);
+  while (!recorder.is_settled()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const auto commits = [&] {  // SQLite counts them in its header
+    std::ifstream file(path("a"), std::ios::binary);
+    unsigned char count[4] = {};
+    file.seekg(24).read(reinterpret_cast<char*>(count), sizeof(count));
+    return count[0] << 24 | count[1] << 16 | count[2] << 8 | count[3];
+  };
+  const int before = commits();
+  ASSERT_GT(before, 0);
+  recorder.finish("rank 1 is lost");
+  EXPECT_EQ(commits() - before, 2) << "what is said of it, and the overview";
+  EXPECT_EQ(Recording(path("a")).failure(), "rank 1 is lost");
 }
 
 TEST_F(RecordingTest, HoldsWhatTheRunMeasured) {

@@ -145,6 +145,8 @@ TEST(Parity, ReplicatedTensorsThatDifferBetweenRanksAreFound) {
 
 TEST(Parity, AFaultWithoutAnOpportunityIsRefused) {
   EXPECT_THROW(plant(plan_program(small_layer(1)), Fault::SkipF), Error);
+  for (const Step& step : plant(plan_program(small_layer(2)), Fault::SkipF).steps)
+    EXPECT_FALSE(step.op == Op::Identity && step.beside) << step.name << " is no collective";
   EXPECT_THROW(plant(plan_program(small_layer(4, "replicated")), Fault::SkipG), Error);
 }
 

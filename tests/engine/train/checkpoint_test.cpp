@@ -199,6 +199,9 @@ TEST_F(CheckpointTest, AnotherRunsIsNotReplaced) {
   options.checkpoint = path("run") + "/";
   options.resume = path("run");
   EXPECT_NO_THROW(small_trainer(options)) << "it goes on with its own";
+  fs::create_directory_symlink(path("run"), path("link"));
+  options.checkpoint = path("link");
+  EXPECT_NO_THROW(small_trainer(options)) << "by whatever name";
 }
 
 TEST_F(CheckpointTest, FilesOfAPersonStay) {

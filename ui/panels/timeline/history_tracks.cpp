@@ -213,12 +213,16 @@ void show_column_tooltip(const HistoryFrame& frame, int rank, double seconds) {
   ImGui::Text("rank %d, %s", rank, format_seconds(static_cast<double>(width) * 1e-9).c_str());
   ImGui::PopStyleColor();
   const int64_t busy = sum.forward_ns + sum.backward_ns + sum.transfer_ns + sum.wait_ns;
+  // As the column is drawn: what goes on beside the steps takes of its height.
+  const int64_t all = std::max(width, busy);
   ImGui::PushFont(context.fonts.mono, kSmallSize);
-  ImGui::Text("forward   %s", share_text(sum.forward_ns, width).c_str());
-  ImGui::Text("backward  %s", share_text(sum.backward_ns, width).c_str());
-  ImGui::Text("transfer  %s", share_text(sum.transfer_ns, width).c_str());
-  ImGui::Text("waiting   %s", share_text(sum.wait_ns, width).c_str());
+  ImGui::Text("forward   %s", share_text(sum.forward_ns, all).c_str());
+  ImGui::Text("backward  %s", share_text(sum.backward_ns, all).c_str());
+  ImGui::Text("transfer  %s", share_text(sum.transfer_ns, all).c_str());
+  ImGui::Text("waiting   %s", share_text(sum.wait_ns, all).c_str());
   if (busy < width) ImGui::Text("idle      %s", share_text(width - busy, width).c_str());
+  if (busy > width)
+    ImGui::Text("of %s of the time: steps go on beside others", share_text(busy, width).c_str());
   ImGui::Text("%s events begin in it", grouped_text(sum.events).c_str());
   ImGui::PopFont();
   ImGui::EndTooltip();

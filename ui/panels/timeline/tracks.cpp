@@ -4,40 +4,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/runtime/side_lane.h"
+#include "engine/cost/pass_time.h"
 #include "ui/context.h"
 #include "ui/faults.h"
 
 namespace shardlens::ui {
-
-Events estimated_events(const Program& program, const std::vector<std::vector<StepCost>>& cost) {
-  Events events(cost.size());
-  const std::vector<bool> behind_lane = steps_behind_lane(program);
-  std::vector<double> thread(cost.size(), 0.0), lane(cost.size(), 0.0);  // [rank]: when it is free
-  for (size_t step = 0; step < program.steps.size(); ++step) {
-    const bool meets = is_collective(program.steps[step].op);
-    const bool beside = program.steps[step].beside;
-    std::vector<double> begins = thread;
-    for (size_t rank = 0; rank < cost.size(); ++rank)
-      if (beside || behind_lane[step]) begins[rank] = std::max(thread[rank], lane[rank]);
-    const double all_arrived = begins.empty() ? 0 : *std::max_element(begins.begin(), begins.end());
-    for (size_t rank = 0; rank < cost.size(); ++rank) {
-      const StepCost& own = cost[rank][step];
-      StepEvent event;
-      event.begin_seconds = begins[rank];
-      event.flops = own.flops;
-      event.sent_bytes = own.sent_bytes;
-      if (meets) {
-        event.arrival_seconds = begins[rank];
-        event.all_arrived_seconds = all_arrived;
-      }
-      event.end_seconds = (meets ? all_arrived : begins[rank]) + own.predicted_seconds;
-      (beside ? lane : thread)[rank] = event.end_seconds;
-      events[rank].push_back(event);
-    }
-  }
-  return events;
-}
 
 namespace {
 
@@ -49,7 +20,7 @@ std::shared_ptr<const Events> estimates_of(const std::shared_ptr<const Plan>& pl
   static std::shared_ptr<const Plan> known;
   static std::shared_ptr<const Events> events;
   if (known != plan) {
-    events = std::make_shared<Events>(estimated_events(plan->program, plan->cost));
+    events = std::make_shared<Events>(predicted_events(plan->program, plan->cost));
     known = plan;
   }
   return events;

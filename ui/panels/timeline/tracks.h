@@ -14,9 +14,6 @@ namespace shardlens::ui {
 
 using Events = std::vector<std::vector<StepEvent>>;  ///< [rank][step], seconds since the run began
 
-/// When each step would run if every step took its predicted time: ranks go on alone and meet at collectives.
-Events estimated_events(const Program& program, const std::vector<std::vector<StepCost>>& cost);
-
 struct Tracks {
   std::shared_ptr<const Plan> plan;  ///< what was or will be run; null: nothing to show
   std::shared_ptr<const Events> events = std::make_shared<Events>();

@@ -30,6 +30,7 @@ ImU32 kind_colour(const Theme& theme, TimeKind kind) {
     case TimeKind::ElementWise:
       return theme.dim;
     case TimeKind::Collective:
+    case TimeKind::Beside:
       return theme.communication;
   }
   return theme.faint;
@@ -140,22 +141,23 @@ struct Sum {
   ImU32 colour;
 };
 
-/// Whole, kind by kind, and waiting.
+/// Whole, kind by kind and waiting, and last what goes on beside all that.
 std::vector<Sum> sums_of(const Context& context, const std::vector<TimeRow>& rows,
                          const TimeComparison& times) {
   const double beside = context.beside != nullptr ? context.beside->result->times->measured_seconds : 0;
   std::vector<Sum> sums{
       {"the whole pass", {times.predicted_seconds, times.measured_seconds, beside}, context.theme.text}};
   double waited = 0;
+  for (const TimeKind kind : kTimeKinds) waited += total(rows, kind).waited_seconds;
   for (const TimeKind kind : kTimeKinds) {
+    if (kind == TimeKind::Beside && waited > 0)
+      sums.push_back({"waiting", {0, waited, 0}, context.theme.faint});
     const TimeTotal sum = total(rows, kind);
     if (sum.steps == 0) continue;
     sums.push_back({to_string(kind),
                     {sum.predicted_seconds, sum.measured_seconds, sum.beside_seconds},
                     kind_colour(context.theme, kind)});
-    waited += sum.waited_seconds;
   }
-  if (waited > 0) sums.push_back({"waiting for the last rank", {0, waited, 0}, context.theme.faint});
   return sums;
 }
 
@@ -209,6 +211,8 @@ float draw_steps(const Context& context, const Axis& axis, const std::vector<Tim
       if (row.kind == TimeKind::Collective)
         words += fmt::format("\n{} from when all ranks were there\nand {} waited before, by who came first",
                              how_known(context.snapshot), format_seconds(row.waited_seconds));
+      if (row.kind == TimeKind::Beside)
+        words += fmt::format("\nwhich waited {} for it", format_seconds(row.waited_seconds));
       ImGui::SetTooltip("%s", words.c_str());
     }
     y += height;

@@ -9,9 +9,10 @@
 
 namespace shardlens::ui {
 
-TimeKind time_kind(Op op) {
-  if (is_collective(op)) return TimeKind::Collective;
-  switch (op) {
+TimeKind time_kind(const Step& step) {
+  if (step.beside) return TimeKind::Beside;
+  if (is_collective(step.op)) return TimeKind::Collective;
+  switch (step.op) {
     case Op::Linear:
     case Op::LinearGradInput:
     case Op::LinearGradWeight:
@@ -35,6 +36,8 @@ std::string to_string(TimeKind kind) {
       return "element-wise and norms";
     case TimeKind::Collective:
       return "collectives";
+    case TimeKind::Beside:
+      return "beside the steps";
   }
   return {};
 }
@@ -50,16 +53,13 @@ std::vector<TimeRow> time_rows(const Plan& plan, const Result& result, const Res
     const StepTimes& both = result.times->steps[at];
     TimeRow row{step.id,
                 step.name,
-                time_kind(step.op),
+                time_kind(step),
                 step.phase,
                 step.layer,
                 both.predicted_seconds,
-                both.measured_seconds};
+                both.measured_seconds,
+                both.waited_seconds};
     if (has_beside) row.beside_seconds = beside->times->steps[at].measured_seconds;
-    if (row.kind == TimeKind::Collective) {
-      for (const std::vector<StepEvent>& rank : result.events)
-        row.waited_seconds = std::max(row.waited_seconds, rank[at].wait_seconds());
-    }
     rows.push_back(std::move(row));
   }
   return rows;

@@ -10,12 +10,13 @@
 
 namespace shardlens::ui {
 
-enum class TimeKind { Product, Attention, ElementWise, Collective };
-inline constexpr std::array<TimeKind, 4> kTimeKinds{TimeKind::Product, TimeKind::Attention,
-                                                    TimeKind::ElementWise, TimeKind::Collective};
-TimeKind time_kind(Op op);
-std::string to_string(
-    TimeKind kind);  ///< "matrix products", "attention", "element-wise and norms", "collectives"
+/// Beside: what goes on beside the others' time and is no part of their sum.
+enum class TimeKind { Product, Attention, ElementWise, Collective, Beside };
+inline constexpr std::array<TimeKind, 5> kTimeKinds{
+    TimeKind::Product, TimeKind::Attention, TimeKind::ElementWise, TimeKind::Collective, TimeKind::Beside};
+TimeKind time_kind(const Step& step);
+/// "matrix products", "attention", "element-wise and norms", "collectives", "beside the steps"
+std::string to_string(TimeKind kind);
 
 struct TimeRow {
   StepId step = 0;
@@ -25,7 +26,8 @@ struct TimeRow {
   int layer = -1;
   double predicted_seconds = 0;  ///< 0: not known
   double measured_seconds = 0;   ///< the slowest rank's, waiting left out
-  double waited_seconds = 0;     ///< the longest that a rank waited for another; collectives only
+  double waited_seconds = 0;     ///< collectives: the longest that a rank waited for another; of one beside
+                                 ///< the steps, that a rank's steps waited for it
   double beside_seconds = 0;     ///< as measured_seconds, of this machine's run beside a recording; 0: none
 };
 

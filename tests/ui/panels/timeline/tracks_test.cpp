@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "engine/cost/pass_time.h"
 #include "engine/planner/planner.h"
 
 namespace shardlens::ui {
@@ -48,7 +49,7 @@ Program products(size_t count) {
 
 TEST(Tracks, RanksMeetAtACollective) {
   const auto plan = uneven_plan();
-  const Events events = estimated_events(plan->program, plan->cost);
+  const Events events = predicted_events(plan->program, plan->cost);
   ASSERT_EQ(events.size(), 2u);
   EXPECT_DOUBLE_EQ(events[0][1].wait_seconds(), 1) << "rank 0 waits for the slower one";
   EXPECT_DOUBLE_EQ(events[1][1].wait_seconds(), 0);
@@ -137,7 +138,7 @@ TEST(Tracks, AnEstimateLetsStepsGoOnBesideTheOthers) {
   const Program program = plan_program(settings);
   const std::vector<std::vector<StepCost>> cost(
       2, std::vector<StepCost>(program.steps.size(), {.predicted_seconds = 1}));
-  const Events events = estimated_events(program, cost);
+  const Events events = predicted_events(program, cost);
   const auto sum = std::ranges::find(program.steps, true, &Step::beside);
   ASSERT_NE(sum, program.steps.end());
   const auto at = [&](StepId step) { return events[0][static_cast<size_t>(step)]; };

@@ -1,0 +1,57 @@
+// Step by step, all ranks abreast.
+#include "engine/cost/pass_time.h"
+
+#include <algorithm>
+
+#include "engine/program/beside.h"
+
+namespace shardlens {
+
+std::vector<std::vector<StepEvent>> predicted_events(const Program& program,
+                                                     const std::vector<std::vector<StepCost>>& cost) {
+  std::vector<std::vector<StepEvent>> events(cost.size());
+  const std::vector<bool> behind_lane = steps_behind_lane(program);
+  std::vector<double> thread(cost.size(), 0.0), lane(cost.size(), 0.0);  // [rank]: when it is free
+  for (size_t step = 0; step < program.steps.size(); ++step) {
+    const bool meets = is_collective(program.steps[step].op);
+    const bool beside = program.steps[step].beside;
+    std::vector<double> begins = thread;
+    for (size_t rank = 0; rank < cost.size(); ++rank)
+      if (beside || behind_lane[step]) begins[rank] = std::max(thread[rank], lane[rank]);
+    const double all_arrived = begins.empty() ? 0 : *std::max_element(begins.begin(), begins.end());
+    for (size_t rank = 0; rank < cost.size(); ++rank) {
+      const StepCost& own = cost[rank][step];
+      StepEvent event;
+      event.begin_seconds = begins[rank];
+      event.flops = own.flops;
+      event.sent_bytes = own.sent_bytes;
+      if (meets) {
+        event.arrival_seconds = begins[rank];
+        event.all_arrived_seconds = all_arrived;
+      }
+      event.end_seconds = (meets ? all_arrived : begins[rank]) + own.predicted_seconds;
+      (beside ? lane : thread)[rank] = event.end_seconds;
+      events[rank].push_back(event);
+    }
+  }
+  return events;
+}
+
+double predicted_pass_seconds(const Program& program, const std::vector<std::vector<StepCost>>& cost) {
+  double seconds = 0;
+  for (const std::vector<StepEvent>& rank : predicted_events(program, cost))
+    for (const StepEvent& event : rank) seconds = std::max(seconds, event.end_seconds);
+  return seconds;
+}
+
+std::vector<StepCost> costs_in_turn(const Program& program, std::vector<StepCost> costs) {
+  const std::vector<double> waited =
+      seconds_waited_beside(program, predicted_events(program, {costs}).front());
+  for (const Step& step : program.steps) {
+    const auto at = static_cast<size_t>(step.id);
+    if (step.beside) costs[at].predicted_seconds = waited[at];
+  }
+  return costs;
+}
+
+}  // namespace shardlens
