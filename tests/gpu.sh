@@ -211,13 +211,12 @@ if [ -n "$sanitizer" ] && "$sanitizer" --help 2>&1 | grep -q -e --kernel-name; t
   ours='--kernel-name kernel_substring=shardlens'
 fi
 # TOOL FILTER OPTION...: of tests, each for itself, so that what the first ones show is there whatever becomes of the
-# last. Kernels are loaded when they are launched: the tools look at all that are loaded.
+# last.
 checked() {
   tool=$1
   filter=$2
   shift 2
   wants "$tool" || return
-  export CUDA_MODULE_LOADING=LAZY
   if [ -z "$sanitizer" ]; then
     part "$tool" 180 "" "compute-sanitizer of CUDA's toolkit"
   elif [ -n "$tests" ]; then
