@@ -53,19 +53,18 @@ struct Hello {
 };
 
 // How a rank passes the time until something is there. It never yields: on a busy machine that gives away a
-// whole slice of time, and who sleeps a moment is let in again first. It asks without a pause no longer than
-// a meeting of threads does, since what waits in a lane takes the core from the rank's own steps.
+// whole slice of time, and who sleeps a moment is let in again first.
 class Pastime {
  public:
-  explicit Pastime(bool has_own_core) : spin_seconds_(has_own_core ? 50e-6 : 0) {}
-  void wait(double waited_seconds) {
-    if (waited_seconds < spin_seconds_) return;
-    std::this_thread::sleep_for(std::chrono::microseconds(++naps_ < 100 ? 20 : 200));
+  explicit Pastime(bool has_own_core) : spins_(has_own_core ? 2000 : 0) {}
+  void wait() {
+    if (++turns_ <= spins_) return;
+    std::this_thread::sleep_for(std::chrono::microseconds(turns_ < spins_ + 100 ? 20 : 200));
   }
 
  private:
-  const double spin_seconds_;
-  int naps_ = 0;
+  const int spins_;
+  int turns_ = 0;
 };
 
 // Memory that pieces wait in, kept from call to call.
@@ -360,7 +359,7 @@ class ProcessCommunicator final : public Communicator, public HostMeeting {
         const bool had_ended = std::exchange(some_have_ended, !missing(true).empty());
         if (had_ended && some_have_ended) lose(patience.waited_seconds());
       }
-      pastime.wait(patience.waited_seconds());
+      pastime.wait();
     }
     give_up_pending();
     throw_if_failed();

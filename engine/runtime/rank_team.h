@@ -36,7 +36,6 @@
 #include <thread>
 #include <vector>
 
-#include "engine/program/beside.h"
 #include "engine/runtime/arena.h"
 #include "engine/runtime/asked_steps.h"
 #include "engine/runtime/executor.h"
