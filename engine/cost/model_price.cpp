@@ -106,7 +106,8 @@ ModelPrice price_model(const Settings& settings, const Hardware& hardware, int s
   if (settings.dp > 1) {
     const Program gradients = plan_model(with_sizes(settings, 1, 1));
     price.sum += replica_costs(gradients_of(gradients, shardlens::price(gradients, hardware, 0)), layers,
-                               settings, hardware);
+                               settings, hardware)
+                     .sum;
   }
   if (hardware.flops(settings.dtype) > 0)  // else what moves takes some time, but not all
     price.step_seconds =

@@ -167,6 +167,8 @@ std::vector<Bucket> buckets_of(const Gradients& gradients, int64_t layers, const
                                const Hardware& hardware) {
   using Gradient = Gradients::Part::One;
   std::vector<Gradient> all;
+  const size_t of_layers = static_cast<size_t>(layers) * gradients.layer.gradients.size();
+  all.reserve(gradients.head.gradients.size() + of_layers + gradients.embedding.gradients.size());
   const auto add = [&](const Gradients::Part& part, double behind_seconds) {
     for (const Gradient& one : part.gradients) all.push_back({one.bytes, one.left_seconds + behind_seconds});
   };
@@ -177,6 +179,7 @@ std::vector<Bucket> buckets_of(const Gradients& gradients, int64_t layers, const
   for (int64_t layer = layers; layer-- > 0;) add(gradients.layer, below(layer));
   add(gradients.embedding, 0);
   std::vector<int64_t> bytes;
+  bytes.reserve(all.size());
   for (const Gradient& one : all) bytes.push_back(one.bytes);
   const std::vector<size_t> bucket = bucket_of(bytes);
   std::vector<Bucket> buckets(bucket.back() + 1);
@@ -197,26 +200,21 @@ std::vector<Bucket> buckets_of(const Gradients& gradients, int64_t layers, const
 
 }  // namespace
 
-CostSum replica_costs(const Gradients& gradients, int64_t layers, const Settings& settings,
-                      const Hardware& hardware) {
-  CostSum sum;
-  if (settings.dp == 1) return sum;
-  for (const Bucket& one : buckets_of(gradients, layers, settings, hardware)) {
-    sum.touched_bytes += 2 * one.gradient_bytes;
-    ++sum.dp_collectives;
-    sum.dp_sent_bytes += one.sent_bytes;
-    sum.dp_seconds += one.seconds;
-  }
-  return sum;
-}
-
-double replica_wait_seconds(const Gradients& gradients, int64_t layers, const Settings& settings,
-                            const Hardware& hardware) {
-  if (settings.dp == 1) return 0;
+ReplicaCosts replica_costs(const Gradients& gradients, int64_t layers, const Settings& settings,
+                           const Hardware& hardware) {
+  ReplicaCosts costs;
+  if (settings.dp == 1) return costs;
   const std::vector<Bucket> buckets = buckets_of(gradients, layers, settings, hardware);
   double lane_free = -buckets.front().left_seconds;  // from the end of the backward pass
-  for (const Bucket& one : buckets) lane_free = std::max(lane_free, -one.left_seconds) + one.seconds;
-  return lane_free;
+  for (const Bucket& one : buckets) {
+    costs.sum.touched_bytes += 2 * one.gradient_bytes;
+    ++costs.sum.dp_collectives;
+    costs.sum.dp_sent_bytes += one.sent_bytes;
+    costs.sum.dp_seconds += one.seconds;
+    lane_free = std::max(lane_free, -one.left_seconds) + one.seconds;
+  }
+  costs.wait_seconds = lane_free;
+  return costs;
 }
 
 }  // namespace shardlens

@@ -64,11 +64,12 @@ struct Gradients {
 /// Of a model of one layer; `costs` are rank 0's.
 Gradients gradients_of(const Program& program, const std::vector<StepCost>& costs);
 
+struct ReplicaCosts {
+  CostSum sum;
+  double wait_seconds = 0;  ///< a rank's, after its backward pass, beside which they go on (pass_time.h)
+};
 /// The all-reduces among the replicas of a model of `layers`: buckets of gradients, and the loss.
-CostSum replica_costs(const Gradients& gradients, int64_t layers, const Settings& settings,
-                      const Hardware& hardware);
-/// What a rank waits for them after its backward pass, beside which they go on (engine/cost/pass_time.h).
-double replica_wait_seconds(const Gradients& gradients, int64_t layers, const Settings& settings,
-                            const Hardware& hardware);
+ReplicaCosts replica_costs(const Gradients& gradients, int64_t layers, const Settings& settings,
+                           const Hardware& hardware);
 
 }  // namespace shardlens

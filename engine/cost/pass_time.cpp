@@ -12,10 +12,12 @@ std::vector<std::vector<StepEvent>> predicted_events(const Program& program,
   std::vector<std::vector<StepEvent>> events(cost.size());
   const std::vector<bool> behind_lane = steps_behind_lane(program);
   std::vector<double> thread(cost.size(), 0.0), lane(cost.size(), 0.0);  // [rank]: when it is free
+  std::vector<double> begins;                                            // [rank], of a step
+  for (std::vector<StepEvent>& rank : events) rank.reserve(program.steps.size());
   for (size_t step = 0; step < program.steps.size(); ++step) {
     const bool meets = is_collective(program.steps[step].op);
     const bool beside = program.steps[step].beside;
-    std::vector<double> begins = thread;
+    begins = thread;
     for (size_t rank = 0; rank < cost.size(); ++rank)
       if (beside || behind_lane[step]) begins[rank] = std::max(thread[rank], lane[rank]);
     const double all_arrived = begins.empty() ? 0 : *std::max_element(begins.begin(), begins.end());
@@ -45,6 +47,7 @@ double predicted_pass_seconds(const Program& program, const std::vector<std::vec
 }
 
 std::vector<StepCost> costs_in_turn(const Program& program, std::vector<StepCost> costs) {
+  if (std::ranges::none_of(program.steps, &Step::beside)) return costs;
   const std::vector<double> waited =
       seconds_waited_beside(program, predicted_events(program, {costs}).front());
   for (const Step& step : program.steps) {

@@ -161,9 +161,10 @@ void enter(const Settings& settings, const Hardware& hardware, Tournament& tourn
         entrant.sum *= settings.model.layers;
         entrant.sum += end.sum;
         const Gradients gradients{end.gradients.head, layer.gradients.layer, end.gradients.embedding};
-        entrant.sum += replica_costs(gradients, settings.model.layers, settings, hardware);
+        const ReplicaCosts replicas = replica_costs(gradients, settings.model.layers, settings, hardware);
+        entrant.sum += replicas.sum;
         if (layer.cut_weights + end.cut_weights == 0) entrant.sum = uncut(settings, entrant.split, hardware);
-        entrant.sum.dp_seconds = replica_wait_seconds(gradients, settings.model.layers, settings, hardware);
+        entrant.sum.dp_seconds = replicas.wait_seconds;
         entrant.seconds = entrant.sum.seconds();
         entrant.state_bytes = settings.model.layers * layer.state_bytes + end.state_bytes;
         tournament.entrants.push_back(std::move(entrant));

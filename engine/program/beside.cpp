@@ -16,11 +16,12 @@ std::vector<bool> steps_behind_lane(const Program& program) {
   std::set<Axis> axes_in_lane;
   std::vector<bool> behind(program.steps.size(), false);
   for (const Step& step : program.steps) {
+    if (!step.beside && in_lane.empty()) continue;
     bool waits = is_collective(step.op) && axes_in_lane.contains(step.axis);
     for (const std::vector<TensorId>* tensors : {&step.inputs, &step.outputs}) {
       for (const TensorId id : *tensors) {
         if (step.beside) in_lane.insert(place_of(id));
-        waits = waits || (!in_lane.empty() && in_lane.contains(place_of(id)));
+        waits = waits || in_lane.contains(place_of(id));
       }
     }
     if (step.beside) {
