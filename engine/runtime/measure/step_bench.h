@@ -28,7 +28,7 @@ struct StepBench {
   double median_seconds = 0;
   double lowest_seconds = 0;
   double highest_seconds = 0;
-  double collective_seconds = 0;  ///< of the median run: the slowest rank's in collectives but those beside
+  double collective_seconds = 0;  ///< of the median run: the slowest rank's in collectives; of those beside the steps what they wait for
                                   ///< its steps, waiting included
   int64_t flops = 0;              ///< model_flops() of the plan
   double ceiling_flops = 0;  ///< FLOP/s, all cores: of the product whose median over the rounds is highest
