@@ -28,8 +28,8 @@ struct StepBench {
   double median_seconds = 0;
   double lowest_seconds = 0;
   double highest_seconds = 0;
-  double collective_seconds = 0;  ///< of the median run: the slowest rank's in collectives; of those beside the steps what they wait for
-                                  ///< its steps, waiting included
+  double collective_seconds = 0;  ///< of the median run: the slowest rank's in collectives, waiting included;
+                                  ///< of those beside the steps what these wait for them
   int64_t flops = 0;              ///< model_flops() of the plan
   double ceiling_flops = 0;  ///< FLOP/s, all cores: of the product whose median over the rounds is highest
   std::vector<OpTime> op_times;           ///< of the fastest run, longest first
