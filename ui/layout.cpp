@@ -12,7 +12,8 @@ namespace shardlens::ui {
 namespace {
 
 constexpr int kSettlingFrames = 3;
-constexpr float kNarrowCentre = 800;
+constexpr float kNarrowCentre = 800, kNarrowestCentre = 600;
+constexpr float kMostOfTimeline = 0.34f;  // four ranks in a lecture at 1280x720
 
 /// The leaf that holds `window`, or null while it floats or does not exist yet.
 ImGuiDockNode* node_of(const char* window) {
@@ -60,7 +61,7 @@ PanelSizes panel_sizes(ImVec2 size, float scale, bool wide_inspector) {
   };
   return {.setup = side(full.setup, 236, 0.20f, 0.30f),
           .inspector = wide_inspector ? std::floor(size.x / 2) : side(full.inspector, 240, 0.24f, 0.34f),
-          .timeline = std::floor(std::min(full.timeline * scale, size.y * 0.30f))};
+          .timeline = std::floor(std::min(full.timeline * scale, size.y * kMostOfTimeline))};
 }
 
 /// Into view with the tab that is open, when another one was opened or the bar has changed its width. Dear
@@ -82,9 +83,11 @@ void Layout::show_open_tab(ImGuiTabBar& bar, float margin) {
 ImVec2 tab_padding(const Context& context) {
   // All tabs of the centre side by side also where it is narrow.
   const ImGuiDockNode* centre = node_of("Stage");
-  const bool narrow =
-      (centre != nullptr ? centre->Size.x : ImGui::GetMainViewport()->Size.x) < context.px(kNarrowCentre);
-  return {context.px(narrow ? 10 : 16), context.px(11)};
+  const float width = centre != nullptr ? centre->Size.x : ImGui::GetMainViewport()->Size.x;
+  const float beside_a_name = width < context.px(kNarrowestCentre) ? 6
+                              : width < context.px(kNarrowCentre)  ? 10
+                                                                   : 16;
+  return {context.px(beside_a_name), context.px(11)};
 }
 
 void Layout::restore(const std::string& ini) {

@@ -177,6 +177,7 @@ void Studio::take_model(const std::filesystem::path& folder, const std::string& 
     changed.layer = 0;
     changed.seq = std::min(changed.seq, changed.model.positions);
     context().want(changed);
+    view_.replay.choosing = false;  // the list would hide what was asked for
     message_ = {};
   } catch (const std::exception& error) {
     message_ = {error.what()};

@@ -90,6 +90,14 @@ TEST_F(Dropped, AnyOtherFolderIsLookedInto) {
   EXPECT_EQ(harness_.studio().replay().snapshot()->list->folder, folder_);
 }
 
+TEST_F(Dropped, AModelOnTheListOfRecordingsIsSeenAtOnce) {
+  drop(folder_);
+  ASSERT_TRUE(harness_.view().replay.choosing);
+  drop(folder_ / "model");
+  EXPECT_EQ(harness_.snapshot().settings.model.hidden, 48);
+  EXPECT_FALSE(harness_.view().replay.choosing);
+}
+
 TEST_F(Dropped, AModelThatCannotBeReadChangesNothing) {
   const Settings before = harness_.snapshot().settings;
   std::ofstream(folder_ / "model" / "config.json") << "{}";
