@@ -24,7 +24,7 @@ TEST(StudioRecording, TheRedButtonRecordsTheNextRunAndSaysSo) {
     harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Bar/record"); });
     harness.wait_until_at_rest();
     EXPECT_TRUE(harness.studio().session().snapshot()->recording.on);
-    EXPECT_TRUE(harness.studio().training().snapshot()->recording.on);
+    EXPECT_TRUE(harness.studio().training().wait_until_idle(60)->recording.on) << "a thread of its own";
     harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_R); });
     harness.wait_until_at_rest();
     harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_R); });
