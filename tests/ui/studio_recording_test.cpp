@@ -14,6 +14,8 @@ namespace {
 
 using testing::HasSubstr;
 
+constexpr double kTimeoutSeconds = 60;
+
 TEST(StudioRecording, TheRedButtonRecordsTheNextRunAndSaysSo) {
   const std::filesystem::path folder =
       std::filesystem::path(testing::TempDir()) / ("studio_recordings_" + std::to_string(getpid()));
@@ -24,7 +26,7 @@ TEST(StudioRecording, TheRedButtonRecordsTheNextRunAndSaysSo) {
     harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Bar/record"); });
     harness.wait_until_at_rest();
     EXPECT_TRUE(harness.studio().session().snapshot()->recording.on);
-    EXPECT_TRUE(harness.studio().training().wait_until_idle(60)->recording.on) << "a thread of its own";
+    EXPECT_TRUE(harness.studio().training().wait_until_idle(kTimeoutSeconds)->recording.on) << "its own thread";
     harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_R); });
     harness.wait_until_at_rest();
     harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_R); });

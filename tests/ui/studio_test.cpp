@@ -390,6 +390,8 @@ TEST(Studio, EverythingFitsAt1280x720) {
       EXPECT_FALSE(stage.Overlaps(window(name)->Rect())) << name << " lies over the Stage";
     }
     EXPECT_GE(stage.GetWidth(), 640) << "the centre starves";
+    const ImGuiTabBar& tabs = *window("Stage")->DockNode->TabBar;
+    EXPECT_LE(tabs.WidthAllTabs, tabs.BarRect.GetWidth()) << "a tab is cut";
     // The Bar's content ends inside the window.
     EXPECT_LE(window("Bar")->ContentSize.x + window("Bar")->WindowPadding.x * 2, 1280.5f);
   }

@@ -64,6 +64,22 @@ TEST(WordsOnScreen, ALostRankIsCalledLostInLectureMode) {
   EXPECT_THAT(texts_in(harness, "Stage"), Contains(AllOf(StartsWith(ICON_FA_UNLINK), EndsWith("3 lost"))));
 }
 
+TEST(WordsOnScreen, FourRanksHaveTheirTracksWhereRoomIsShort) {
+  StudioHarness harness(kSmall);
+  harness.wait_until_at_rest();
+  ASSERT_EQ(harness.snapshot().settings.tp, 4);
+  for (const bool lecture : {false, true}) {
+    harness.view().set_lecture(lecture);
+    harness.draw_frames(8);
+    const ImRect timeline = ImGui::FindWindowByName("Timeline")->Rect();
+    std::vector<std::string> whole;
+    for (const mark::Words& words : words_on_screen(harness))
+      if (timeline.Contains(words.at) && words.at.y + words.style.size <= timeline.Max.y)
+        whole.push_back(words.text);
+    EXPECT_THAT(whole, Contains("rank 3")) << lecture;
+  }
+}
+
 TEST(WordsOnScreen, TheSheetIsAsLargeAsEverythingElse) {
   for (const PixelSize size : {kSmall, PixelSize{1920, 1080}}) {
     StudioHarness harness(size);
