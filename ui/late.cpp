@@ -43,6 +43,12 @@ void make_late(const Context& context) {
   context.want(changed);
 }
 
+std::string delay_words(const Delay& delay, const Settings& settings) {
+  const std::string how =
+      is_loss(delay, settings) ? std::string("never comes") : fmt::format("{} ms", delay.milliseconds);
+  return fmt::format("rank {}, {}, before {}", delay.rank, how, delay.step);
+}
+
 Settings without_delays(Settings settings) {
   settings.delays.clear();
   return settings;

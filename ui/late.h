@@ -19,6 +19,10 @@ bool can_make_late(const Context& context);
 /// Adds the choice to what is wanted; a delay of the same rank before the same step is replaced.
 void make_late(const Context& context);
 
+/// "rank 2, 20 ms, before attn.proj", or of one that is given up first "rank 2, never comes, before
+/// attn.proj".
+std::string delay_words(const Delay& delay, const Settings& settings);
+
 Settings without_delays(Settings settings);
 
 /// "rank 2 is 20 ms late", "rank 2 never comes", and of several "3 ranks are late".

@@ -282,7 +282,7 @@ void Studio::follow_calibration() {
   calibrated_ = scaled_->calibrated;
   view_.compare.asked.reset();  // its plans and its tournament are priced anew too
   view_.compare.asked_tournament.reset();
-  const Settings& settings = session_.snapshot()->settings;
+  const Settings& settings = view_.wanted.settings(*session_.snapshot());  // with a change on its way there
   if (settings.hardware == kThisMachine && session_asked_) session_.send(command::SetSettings{settings});
 }
 

@@ -109,7 +109,9 @@ class Studio {
   const Fonts& fonts_;
   std::filesystem::path state_path_;
   RememberedState remembered_;
-  Said message_;  ///< shown until clicked
+  Said message_;           ///< shown until it is clicked away or read
+  std::string told_;       ///< its words in the last frame
+  double told_since_ = 0;  ///< ImGui's time at which they were first shown
   ViewState view_;
   Heatmaps heatmaps_;
   Layout layout_;

@@ -19,6 +19,8 @@
 namespace shardlens::ui {
 namespace {
 
+constexpr double kReadingSeconds = 20;
+
 bool begin_docked(const Context& context, const char* name, ImU32 ground) {
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, tab_padding(context));
   ImGui::PushStyleColor(ImGuiCol_WindowBg, ground);
@@ -144,9 +146,12 @@ void Studio::draw_file(const Context& context, const std::string& file) {
   ImGui::PopID();
 }
 
-/// A sentence about the studio itself, at the bottom, until it is closed.
+/// A sentence about the studio itself, at the bottom, until it is closed or has been there long enough to be
+/// read; one about files stays, with what can be done with them.
 void Studio::draw_message(const Context& context) {
   if (!view_.said.empty()) message_ = std::exchange(view_.said, {});
+  if (std::exchange(told_, message_.words) != message_.words) told_since_ = ImGui::GetTime();
+  if (message_.files.empty() && ImGui::GetTime() > told_since_ + kReadingSeconds) message_ = {};
   if (message_.empty()) return;
   const ImGuiViewport& viewport = *ImGui::GetMainViewport();
   const float width = std::min(context.px(560), viewport.Size.x - context.px(32));
@@ -163,6 +168,7 @@ void Studio::draw_message(const Context& context) {
   ImGui::PopStyleVar();
   ImGui::TextWrapped("%s", as_sentence(message_.words).c_str());
   for (const std::string& file : message_.files) draw_file(context, file);
+  if (ImGui::IsWindowHovered(ImGuiHoveredFlags_ChildWindows)) told_since_ = ImGui::GetTime();  // being read
   if (ImGui::Button("Close")) message_ = {};
   ImGui::SameLine();
   ImGui::TextDisabled("Esc");

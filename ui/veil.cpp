@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "engine/config/counted.h"
 #include "ui/faults.h"
+#include "ui/late.h"
 #include "ui/widgets/paint.h"
 #include "ui/widgets/sentence.h"
 
@@ -64,22 +66,39 @@ std::string difference(const Settings& of, const Settings& from) {
   if (of.tf32 != from.tf32) parts.push_back(of.tf32 ? "products in TF32" : "products in fp32");
   if (of.fusion != from.fusion) parts.push_back("fused steps " + to_string(of.fusion));
   if (of.hardware != from.hardware) parts.push_back(fmt::format("hardware {}", of.hardware));
-  if (parts.empty() && !(of == from)) parts.push_back("a run with other settings");
+  if (of.dp != from.dp) parts.push_back(fmt::format("D = {}", of.dp));
+  if (of.micro_batches != from.micro_batches)
+    parts.push_back(fmt::format("{} micro-batches", of.micro_batches));
+  if (of.recompute != from.recompute) parts.push_back("recompute " + to_string(of.recompute));
+  if (of.overlap_chunks != from.overlap_chunks)
+    parts.push_back(fmt::format("products reduced in {}", counted(of.overlap_chunks, "part", "parts")));
+  if (of.dropout != from.dropout) parts.push_back(fmt::format("dropout {}", of.dropout));
+  if (of.seed != from.seed) parts.push_back(fmt::format("seed {}", of.seed));
+  if (of.delays != from.delays) parts.push_back(of.delays.empty() ? "every rank on time" : late_words(of));
+  if (of.timeout_seconds != from.timeout_seconds)
+    parts.push_back(of.timeout_seconds == 0 ? "ranks that wait for ever"
+                                            : fmt::format("ranks lost after {} s", of.timeout_seconds));
+  if (parts.empty() && !(of == from)) parts.push_back("other settings");
   return joined(parts);
 }
 
 std::string notice(const Snapshot& snapshot) {
+  return notice(snapshot, snapshot.settings);
+}
+
+std::string notice(const Snapshot& snapshot, const Settings& wanted) {
   const bool stopped = has_stopped(snapshot);
   const bool told = shown_failure(snapshot) != nullptr;  // by the strip under the Bar
   if (!shows_stale(snapshot)) return stopped && !told ? as_sentence(snapshot.message) : std::string();
   const Settings& shown = snapshot.result->plan->program.settings;
-  std::string shown_parts = difference(shown, snapshot.settings);
+  std::string shown_parts = difference(shown, wanted);
   std::string text =
       "Out of date: this is " + (shown_parts.empty() ? std::string("an earlier run") : shown_parts) + ". ";
   if (stopped) return text + as_sentence(snapshot.message);
-  const std::string wanted = difference(snapshot.settings, shown);
-  return text + (snapshot.state == RunState::Planning ? "Planning " : "Running ") +
-         (wanted.empty() ? "again" : wanted) + " \u2026";
+  // What was asked for since waits for what is given up for it.
+  const bool runs = snapshot.state != RunState::Planning && wanted == snapshot.settings;
+  const std::string next = difference(wanted, shown);
+  return text + (runs ? "Running " : "Planning ") + (next.empty() ? "again" : next) + " \u2026";
 }
 
 std::string no_plan_words(const Context& context) {
@@ -97,7 +116,7 @@ void draw_veil(const Context& context) {
 
 void draw_notice(const Context& context) {
   if (!has_stopped(context.snapshot) || told_in_setup(context)) return;
-  const std::string line = notice(context.snapshot);
+  const std::string line = notice(context.snapshot, context.wanted());
   if (line.empty()) return;
   const TextStyle words{context.fonts.bold, context.px(kSmallSize), context.theme.text};
   const float padding = context.px(12), margin = context.px(16);

@@ -17,6 +17,8 @@ std::string difference(const Settings& of, const Settings& from);
 
 /// The line for a snapshot: empty while what is shown is what is wanted and nothing went wrong.
 std::string notice(const Snapshot& snapshot);
+/// The same where `wanted` may be newer than what the snapshot is about.
+std::string notice(const Snapshot& snapshot, const Settings& wanted);
 
 /// What a page says that has no plan to show. Why, is said once: by Setup, or where that is hidden by the
 /// notice.

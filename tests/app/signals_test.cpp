@@ -66,7 +66,7 @@ TEST_F(CliSignals, ACorpusThatIsNotFinishedLeavesNoFolder) {
 // The text's own folder, at any moment from when there are tokens in it.
 TEST_F(CliSignals, ATextThatIsBeingPreparedLeavesNoFolder) {
   std::string words;
-  for (int word = 0; words.size() < 24'000'000; ++word) words += std::to_string(word * 7919) + " ";
+  for (int64_t word = 0; words.size() < 24'000'000; ++word) words += std::to_string(word * 7919) + " ";
   const std::string text = write("book.txt", words);
   for (const int pause : {0, 5, 20})
     expect_nothing_left(

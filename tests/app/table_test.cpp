@@ -70,7 +70,8 @@ TEST(CliTables, TheSentencesOfAPlanFitAHundredColumns) {
   const std::string arguments = "plan --model gpt2 --tp 4 --layer ";
   const std::string text =
       std::regex_replace(run_cli(arguments).out, std::regex("\n {13}(?! )"), " ");  // below the first word
-  for (const auto& collective : nlohmann::json::parse(run_cli(arguments + "--json").out)["collectives"])
+  const nlohmann::json plan = nlohmann::json::parse(run_cli(arguments + "--json").out);
+  for (const auto& collective : plan["collectives"])
     EXPECT_TRUE(contains(text, " bytes: " + collective["why"].get<std::string>() + "\n")) << text;
 }
 

@@ -29,7 +29,12 @@ TEST(Difference, NamesOnlyWhatDiffers) {
   EXPECT_EQ(difference(a, b), "T = 4, split reversed, fp64");
   Settings other_seed = a;
   other_seed.seed = a.seed + 1;
-  EXPECT_EQ(difference(other_seed, a), "a run with other settings");
+  EXPECT_EQ(difference(other_seed, a), "seed " + std::to_string(other_seed.seed));
+  Settings lost = a;
+  lost.delays = {{3, "attn.proj", 60000}};
+  lost.timeout_seconds = 2;
+  EXPECT_EQ(difference(lost, a), "rank 3 never comes, ranks lost after 2 s");
+  EXPECT_EQ(difference(a, lost), "every rank on time, ranks lost after 300 s");
 }
 
 TEST(Notice, IsEmptyWhenWhatIsShownIsWhatIsWanted) {
@@ -50,6 +55,17 @@ TEST(Notice, SaysWhatIsShownAndWhatIsWanted) {
   snapshot.state = RunState::Planning;
   EXPECT_THAT(notice(snapshot), HasSubstr("Out of date: this is T = 4"));
   EXPECT_THAT(notice(snapshot), HasSubstr("Planning T = 6"));
+}
+
+TEST(Notice, NamesWhatWasAskedForLast) {
+  Snapshot snapshot;
+  snapshot.result = result_of(snapshot.settings);
+  snapshot.settings.tp = 6;
+  snapshot.state = RunState::Running;
+  EXPECT_THAT(notice(snapshot), HasSubstr("Running T = 6"));
+  Settings newest = snapshot.settings;
+  newest.tp = 2;
+  EXPECT_THAT(notice(snapshot, newest), HasSubstr("Planning T = 2"));
 }
 
 TEST(Notice, CarriesTheRemedyOfARefusal) {

@@ -80,6 +80,13 @@ TEST(WordsOnScreen, FourRanksHaveTheirTracksWhereRoomIsShort) {
   }
 }
 
+TEST(WordsOnScreen, AnAllReducesShadesAreNamedWhereTheLegendHasNoRoomForMore) {
+  StudioHarness harness(kSmall);
+  harness.wait_until_at_rest();
+  EXPECT_THAT(texts_in(harness, "Timeline"),
+              AllOf(Contains("transfer"), Contains("waiting"), Not(Contains("backward"))));
+}
+
 TEST(WordsOnScreen, TheSheetIsAsLargeAsEverythingElse) {
   for (const PixelSize size : {kSmall, PixelSize{1920, 1080}}) {
     StudioHarness harness(size);

@@ -234,8 +234,9 @@ struct Notice {
   std::string words;  ///< empty: there is nothing to say
 };
 
-Notice notice_of(const Snapshot& snapshot) {
-  Notice said{{}, notice(snapshot)};
+Notice notice_of(const Context& context) {
+  const Snapshot& snapshot = context.snapshot;
+  Notice said{{}, notice(snapshot, context.wanted())};
   if (snapshot.state == RunState::Refused)
     said.title = snapshot.only_planned() ? "Planned, not run" : "These settings cannot run";
   if (snapshot.state == RunState::Failed && !shown_failure(snapshot)) said.title = "The run failed";
@@ -279,7 +280,7 @@ void draw_stage(const Context& context) {
   const std::shared_ptr<const Plan> plan = shared_shown_plan(snapshot);
 
   float top = origin.y;
-  const Notice said = notice_of(snapshot);
+  const Notice said = notice_of(context);
   const float margin = context.px(8);
   if (!said.words.empty()) {
     const float width = room.x - 2 * margin;

@@ -7,11 +7,14 @@
 #include <misc/cpp/imgui_stdlib.h>
 
 #include <algorithm>
+#include <optional>
+#include <type_traits>
 
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/paint.h"
 #include "ui/widgets/snap.h"
+#include "ui/widgets/typed.h"
 
 namespace shardlens::ui {
 namespace {
@@ -44,6 +47,26 @@ void draw_value_with_caret(const Context& context, ImVec2 right_middle, const st
   draw_text(list, {right_middle.x, right_middle.y - caret.size / 2}, caret, ICON_FA_CARET_DOWN, Align::Right);
   draw_text(list, {right_middle.x - caret_width(context), right_middle.y - style.size / 2}, style,
             fitted(style, text, room), Align::Right);
+}
+
+/// What was typed into a field; a text that is no such number changes nothing and is told.
+template <class T>
+void take_typed(const Context& context, const std::string& text, T& value) {
+  if (const std::optional<T> number = typed_number<T>(text))
+    value = *number;
+  else
+    context.view.said = not_typed(text, std::is_signed_v<T>);
+}
+
+/// A field for a number, of the next item's width; true when another was typed and Enter pressed or the field
+/// left.
+template <class T>
+bool draw_number(const Context& context, const char* id, T& value) {
+  const T before = value;
+  std::string text = std::to_string(value);
+  ImGui::InputText(id, &text, ImGuiInputTextFlags_AutoSelectAll);
+  if (ImGui::IsItemDeactivatedAfterEdit()) take_typed(context, text, value);
+  return value != before;
 }
 
 /// The list behind a choice that was clicked: below it, or above where there is no room, never over it.
@@ -104,11 +127,10 @@ bool slider_row(const Context& context, const char* label, const std::vector<int
     ImGui::SetNextItemWidth(right - value_left);
     ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {context.px(4), context.px(4)});
     if (editing_frames == 1) ImGui::SetKeyboardFocusHere();
-    int64_t typed = value;
-    if (ImGui::InputScalar("##value", ImGuiDataType_S64, &typed, nullptr, nullptr, "%lld",
-                           ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_AutoSelectAll)) {
-      value = typed;
-    }
+    std::string text = std::to_string(value);
+    if (ImGui::InputText("##value", &text,
+                         ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_AutoSelectAll))
+      take_typed(context, text, value);
     ImGui::PopStyleVar();
     const bool left = editing_frames > 1 && !ImGui::IsItemActive();
     storage->SetInt(editing, left ? 0 : 2);
@@ -120,7 +142,7 @@ bool slider_row(const Context& context, const char* label, const std::vector<int
       ImGui::SetMouseCursor(ImGuiMouseCursor_TextInput);
       list->AddLine({right - text_width(style, std::to_string(value)), at.y + row - context.px(5)},
                     {right, at.y + row - context.px(5)}, theme.faint);
-      ImGui::SetTooltip("Click to type a value");
+      ImGui::SetTooltip("Click or Enter: type a value");
     }
   }
   ImGui::PopID();
@@ -190,12 +212,13 @@ void end_field_row(const Context& context, ImVec2 at) {
 bool number_row(const Context& context, const char* label, uint64_t& value) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   begin_field_row(context, label, context.px(104));
-  uint64_t typed = value;
-  ImGui::InputScalar("##value", ImGuiDataType_U64, &typed);
-  const bool changed = ImGui::IsItemDeactivatedAfterEdit() && typed != value;
-  if (changed) value = typed;
+  const bool changed = draw_number(context, "##value", value);
   end_field_row(context, at);
   return changed;
+}
+
+bool number_field(const Context& context, const char* id, int64_t& value) {
+  return draw_number(context, id, value);
 }
 
 bool path_row(const Context& context, const char* label, const char* hint, std::string& path) {

@@ -24,6 +24,8 @@ int option_at(const Context& context, const char* id, ImVec2 right_middle, const
 
 /// A number or a path that is typed; true when it was changed and Enter pressed or the field left.
 bool number_row(const Context& context, const char* label, uint64_t& value);
+/// The same without a row of its own: of the next item's width.
+bool number_field(const Context& context, const char* id, int64_t& value);
 bool path_row(const Context& context, const char* label, const char* hint, std::string& path);
 
 /// A bold heading with room above it.

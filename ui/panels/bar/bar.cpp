@@ -11,6 +11,7 @@
 #include <limits>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "engine/config/presets.h"
@@ -22,6 +23,7 @@
 #include "ui/panels/recordings/replay_parts.h"
 #include "ui/panels/setup/setup.h"
 #include "ui/widgets/controls.h"
+#include "ui/widgets/form.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/paint.h"
 
@@ -238,10 +240,19 @@ void draw_size_list(const Context& c, Settings settings) {
     ImGui::AlignTextToFramePadding();
     ImGui::TextUnformatted(label);
     ImGui::SameLine(c.px(112));
-    ImGui::SetNextItemWidth(c.px(140));
-    const int64_t step = 1;
-    ImGui::InputScalar(fmt::format("##{}", label).c_str(), ImGuiDataType_S64, &number, &step);
-    if (ImGui::IsItemDeactivatedAfterEdit()) c.want(settings);
+    ImGui::SetNextItemWidth(c.px(92));
+    ImGui::PushID(label);
+    bool changed = number_field(c, "##number", number);
+    for (const auto& [sign, step] : {std::pair{"-", -1}, std::pair{"+", 1}}) {
+      ImGui::SameLine(0, c.px(4));
+      if (ImGui::Button(sign, {ImGui::GetFrameHeight(), 0})) {
+        constexpr int64_t kMost = std::numeric_limits<int64_t>::max() - 1;
+        number = std::max<int64_t>(std::clamp<int64_t>(number, 0, kMost) + step, 1);
+        changed = true;
+      }
+    }
+    ImGui::PopID();
+    if (changed) c.want(settings);
   };
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(c.px(8), c.px(8)));
   draw_number("Batch", settings.batch);

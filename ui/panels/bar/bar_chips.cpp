@@ -5,6 +5,7 @@
 
 #include "engine/config/counted.h"
 #include "engine/config/units.h"
+#include "ui/faults.h"
 #include "ui/late.h"
 #include "ui/veil.h"
 #include "ui/widgets/format.h"
@@ -131,12 +132,12 @@ Chip provenance_chip(const Snapshot& snapshot, const Theme& theme) {
 Chip late_chip(const Settings& wanted, const Theme& theme) {
   std::string tooltip = "Late on purpose: ";
   for (const Delay& delay : wanted.delays)
-    tooltip += fmt::format("{}rank {} by {} ms before {}", &delay == &wanted.delays.front() ? "" : "; ",
-                           delay.rank, delay.milliseconds, delay.step);
+    tooltip += (&delay == &wanted.delays.front() ? "" : "; ") + delay_words(delay, wanted);
   const bool one = wanted.delays.size() == 1;
+  const char* how = one && is_loss(wanted.delays[0], wanted) ? "lost" : "late";
   return {.text = late_words(wanted),
-          .short_text = one ? fmt::format("rank {} late", wanted.delays[0].rank) : "late",
-          .least_text = "late",
+          .short_text = one ? fmt::format("rank {} {}", wanted.delays[0].rank, how) : how,
+          .least_text = how,
           .tooltip = tooltip + ". A click makes everybody on time.",
           .colour = theme.communication,
           .mark = Mark::Cross};

@@ -185,9 +185,9 @@ void draw_sizes(const Context& context, const Settings& wanted) {
   Model& model = changed.model;
   bool any = false;
   if (slider_row(context, "Hidden", hidden_stops(wanted.model), model.hidden)) {
-    // The MLP keeps its proportion.
+    // The MLP keeps its proportion, and its width where the new one is none that a model can have.
     const Model& before = wanted.model;
-    if (before.hidden > 0 && before.ffn % before.hidden == 0)
+    if (before.hidden > 0 && model.hidden > 0 && before.ffn % before.hidden == 0)
       model.ffn = before.ffn / before.hidden * model.hidden;
     any = true;
   }

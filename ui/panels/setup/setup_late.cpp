@@ -46,8 +46,7 @@ void draw_delay(const Context& context, const Settings& wanted, size_t index) {
   }
   draw_text(list, {right - height / 2, at.y + (height - cross.size) / 2}, cross, ICON_FA_TIMES,
             Align::Centre);
-  const std::string words =
-      fmt::format("rank {}, {} ms, before {}", delay.rank, delay.milliseconds, delay.step);
+  const std::string words = delay_words(delay, wanted);
   draw_text(list, {at.x, at.y + (height - style.size) / 2}, style,
             fitted(style, words, right - height - at.x - context.px(4)));
   ImGui::SetCursorScreenPos({at.x, at.y + height});

@@ -98,14 +98,17 @@ void draw_placed(const Context& context, ImVec2 min, ImVec2 max, const Tensor& w
   }
 }
 
-/// Plain stripes, while there is no plan that has this matrix.
-void draw_stripes(const Context& context, ImVec2 min, ImVec2 max, Cut cut, int ranks, ImDrawList* list) {
+/// Plain stripes, while there is no plan that has this matrix: of each of `groups` columns side by side every
+/// rank has its share.
+void draw_stripes(const Context& context, ImVec2 min, ImVec2 max, Cut cut, int groups, int ranks,
+                  ImDrawList* list) {
   const bool by_rows = cut == Cut::Row;
-  for (int rank = 0; rank < ranks; ++rank) {
-    const float begin = static_cast<float>(rank) / static_cast<float>(ranks);
-    const float end = static_cast<float>(rank + 1) / static_cast<float>(ranks);
-    const float w = max.x - min.x, h = max.y - min.y;
-    const ImU32 colour = context.theme.ranks[rank % 8];
+  const int stripes = by_rows ? ranks : groups * ranks;
+  const float w = max.x - min.x, h = max.y - min.y;
+  for (int stripe = 0; stripe < stripes; ++stripe) {
+    const float begin = static_cast<float>(stripe) / static_cast<float>(stripes);
+    const float end = static_cast<float>(stripe + 1) / static_cast<float>(stripes);
+    const ImU32 colour = context.theme.ranks[stripe % ranks % 8];
     if (by_rows) {
       fill_rect(list, {min.x, min.y + h * begin}, {max.x, min.y + h * end - context.px(1)}, colour);
     } else {
@@ -132,7 +135,9 @@ void draw_picture(const Context& context, const Settings& wanted, const Matrix& 
     const TensorId weight = shown->program.step(product).inputs[1];
     draw_placed(context, min, max, shown->program.tensor(weight), ranks, list);
   } else {
-    draw_stripes(context, min, max, cut, std::min(ranks, 64), list);
+    // Queries, keys and values are each cut across their heads; grouped ones are two matrices.
+    const bool fused = matrix.cut == &Split::attn_qkv && wanted.model.key_heads() == wanted.model.heads;
+    draw_stripes(context, min, max, cut, fused ? 3 : 1, std::min(ranks, 64), list);
   }
 }
 
@@ -233,7 +238,8 @@ int draw_low_card(const Context& context, int ranks, const char* name,
   } else if (look == Look::Whole) {
     draw_copies(context, min, max, ranks, list);
   } else {
-    draw_stripes(context, min, max, look == Look::Rows ? Cut::Row : Cut::Column, std::min(ranks, 64), list);
+    draw_stripes(context, min, max, look == Look::Rows ? Cut::Row : Cut::Column, 1, std::min(ranks, 64),
+                 list);
   }
   const size_t next = (current + 1) % options.size();
   int chosen = draw_picture_button(context, min, max, options[next]) ? static_cast<int>(next) : -1;

@@ -68,13 +68,18 @@ void draw_legend(const Context& context, float left, float right, float middle) 
   const auto width_of = [&](const Kind& kind) {
     return swatch + context.px(6) + text_width(style, kind.words) + gap;
   };
-  float width = -gap;
-  for (const Kind& kind : all) width += width_of(kind);
-  std::span<const Kind> shown(all);
-  if (width > right - left) {  // the last one is told by the mouse too
-    width -= width_of(all[4]);
-    shown = shown.first(4);
-  }
+  const auto row_width = [&](std::span<const Kind> kinds) {
+    float width = -gap;
+    for (const Kind& kind : kinds) width += width_of(kind);
+    return width;
+  };
+  // Where room is short: what is beside the steps is told by the mouse too, and the passes by their colours
+  // on the Stage; an all-reduce's two shades are told apart nowhere else.
+  const std::span<const Kind> every(all);
+  std::span<const Kind> shown = every;
+  for (const std::span<const Kind> fewer : {every.first(4), every.subspan(2, 2)})
+    if (row_width(shown) > right - left) shown = fewer;
+  const float width = row_width(shown);
   if (width > right - left) return;
   ImDrawList* list = ImGui::GetWindowDrawList();
   float x = std::round(right - width);

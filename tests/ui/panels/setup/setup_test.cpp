@@ -52,6 +52,37 @@ TEST(Setup, AValueCanBeTyped) {
   EXPECT_EQ(harness.snapshot().plan->program.settings.seq, 23);
 }
 
+TEST(Setup, ATypedNumberIsReadWholeOrRefused) {
+  StudioHarness harness;
+  settled(harness);
+  const auto type = [&](const char* text) {
+    harness.perform([&](ImGuiTestContext& person) {
+      person.ItemClick("//Setup/Sequence/##value");
+      person.KeyCharsReplaceEnter(text);
+    });
+    return settled(harness).seq;
+  };
+  EXPECT_EQ(type("1,024"), 1024);
+  EXPECT_EQ(type("2e1"), 20);
+  EXPECT_EQ(type("12 tokens"), 20);
+  harness.draw_frames(2);
+  EXPECT_NE(ImGui::FindWindowByName("Message"), nullptr);
+}
+
+TEST(Setup, TheMlpKeepsItsWidthBesideAHiddenSizeOfZero) {
+  StudioHarness harness;
+  const int64_t before = settled(harness).model.ffn;
+  for (const char* hidden : {"0", "96"}) {
+    harness.perform([&](ImGuiTestContext& person) {
+      person.ItemClick("//Setup/Hidden/##value");
+      person.KeyCharsReplaceEnter(hidden);
+    });
+    settled(harness);
+  }
+  EXPECT_EQ(settled(harness).model.ffn, before);
+  EXPECT_EQ(harness.snapshot().state, RunState::Done) << harness.snapshot().message;
+}
+
 TEST(Setup, EscapeClosesAMenuAndChangesNothing) {
   StudioHarness harness;
   const Settings before = settled(harness);
@@ -277,6 +308,11 @@ TEST(Setup, TheSeedIsTyped) {
   harness.perform([](ImGuiTestContext& person) {
     person.ItemInput("//Setup/Seed/##value");
     person.KeyCharsReplaceEnter("77");
+  });
+  EXPECT_EQ(settled(harness).seed, 77u);
+  harness.perform([](ImGuiTestContext& person) {
+    person.ItemInput("//Setup/Seed/##value");
+    person.KeyCharsReplaceEnter("-7");
   });
   EXPECT_EQ(settled(harness).seed, 77u);
 }
