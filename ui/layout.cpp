@@ -66,7 +66,7 @@ PanelSizes panel_sizes(ImVec2 size, float scale, bool wide_inspector) {
 
 /// Into view with the tab that is open, when another one was opened or the bar has changed its width. Dear
 /// ImGui does this where a tab is clicked, not where its window is brought to the front.
-void Layout::show_open_tab(ImGuiTabBar& bar, float margin) {
+void DockTree::show_open_tab(ImGuiTabBar& bar, float margin) {
   const float width = bar.BarRect.GetWidth();
   if (bar.VisibleTabId == open_tab_ && width == tabs_width_) return;
   open_tab_ = bar.VisibleTabId;
@@ -90,7 +90,7 @@ ImVec2 tab_padding(const Context& context) {
   return {context.px(beside_a_name), context.px(11)};
 }
 
-void Layout::restore(const std::string& ini) {
+void DockTree::restore(const std::string& ini) {
   if (ini.empty()) return;
   ImGui::LoadIniSettingsFromMemory(ini.data(), ini.size());
   wanted_ = false;
@@ -98,14 +98,14 @@ void Layout::restore(const std::string& ini) {
   restored_frames_ = kSettlingFrames;
 }
 
-std::string Layout::remembered() const {
+std::string DockTree::remembered() const {
   if (untouched_) return {};
   size_t length = 0;
   const char* text = ImGui::SaveIniSettingsToMemory(&length);
   return {text, length};
 }
 
-void Layout::build(ImVec2 size, const PanelSizes& sizes) {
+void DockTree::build(ImVec2 size, const PanelSizes& sizes) {
   assigned_ = sizes;
   ImGui::DockBuilderRemoveNode(root_);
   ImGui::DockBuilderAddNode(root_, static_cast<int>(ImGuiDockNodeFlags_DockSpace) |
@@ -131,7 +131,7 @@ void Layout::build(ImVec2 size, const PanelSizes& sizes) {
 
 /// Gives the side panels their measure again when the window or the scale has changed; notices when a person
 /// has moved a border or a panel, and then leaves everything alone.
-void Layout::follow(const PanelSizes& sizes, bool setup_hidden) {
+void DockTree::follow(const PanelSizes& sizes, bool setup_hidden) {
   if (!untouched_) return;
   if (!(sizes == assigned_) || setup_hidden != setup_hidden_) {
     assigned_ = sizes;
@@ -150,7 +150,7 @@ void Layout::follow(const PanelSizes& sizes, bool setup_hidden) {
                has_size("Timeline", ImGuiAxis_Y, assigned_.timeline);
 }
 
-void Layout::begin(const Context& context, float top) {
+void DockTree::begin(const Context& context, float top) {
   const ImGuiViewport& viewport = *ImGui::GetMainViewport();
   const ImVec2 position{viewport.Pos.x, viewport.Pos.y + top};
   const ImVec2 size{viewport.Size.x, std::max(1.f, viewport.Size.y - top)};
@@ -177,7 +177,7 @@ void Layout::begin(const Context& context, float top) {
   ImGui::End();
 }
 
-void Layout::end(const Context& context, const std::string& hint) {
+void DockTree::end(const Context& context, const std::string& hint) {
   const ImGuiDockNode* centre = node_of("Stage");
   for_each_leaf(ImGui::DockBuilderGetNode(root_), [&](ImGuiDockNode& node) {
     if (node.TabBar == nullptr || !node.IsVisible || node.HostWindow == nullptr || node.IsHiddenTabBar())

@@ -28,7 +28,8 @@ PanelSizes panel_sizes(ImVec2 size, float scale, bool wide_inspector);
 /// every panel's Begin() must agree on it.
 ImVec2 tab_padding(const Context& context);
 
-class Layout {
+/// Not named for its layout: shardlens::Layout is a tensor's, and a header here may mean that one.
+class DockTree {
  public:
   /// Forgets what was moved: the first layout again.
   void reset() { wanted_ = true; }

@@ -20,6 +20,14 @@ struct Column {
   double at(size_t i) const { return values ? (*values)[i] : otherwise; }
 };
 
+/// Which step a row is of: what its pass says, since a recording may begin in the middle of a training and
+/// lack passes that the disk was too slow for; else the one `stride` behind that of the row before.
+int64_t step_after(int64_t before, int64_t stride, double recorded) {
+  constexpr double kMost = 1e15;
+  return recorded >= static_cast<double>(before + 1) && recorded < kMost ? std::llround(recorded)
+                                                                         : before + stride;
+}
+
 /// `before`: the curve of fewer rows of the same table, whose steps are taken over; null: there is none.
 std::shared_ptr<const TrainCurve> curve_of(const RecordingFacts& facts, const MetricTable& metrics,
                                            const TrainCurve* before) {
@@ -27,13 +35,13 @@ std::shared_ptr<const TrainCurve> curve_of(const RecordingFacts& facts, const Me
   curve->plan = facts.plan;
   curve->communicator = facts.communicator;
   curve->options.settings = facts.plan->program.settings;
-  curve->options.steps = facts.passes;
   curve->name = facts.plan->program.settings.model.title;
   curve->stride = metrics.stride;
-  const Column loss{metrics.column("loss")}, norm{metrics.column("gradient_norm")},
-      rate{metrics.column("learning_rate"), 0}, scale{metrics.column("loss_scale"), 1},
-      skipped{metrics.column("skipped"), 0}, seconds{metrics.column("step_seconds"), 0},
-      tokens{metrics.column("tokens_per_second")}, flops{metrics.column("flops_per_second"), 0};
+  const Column number{metrics.column("step")}, loss{metrics.column("loss")},
+      norm{metrics.column("gradient_norm")}, rate{metrics.column("learning_rate"), 0},
+      scale{metrics.column("loss_scale"), 1}, skipped{metrics.column("skipped"), 0},
+      seconds{metrics.column("step_seconds"), 0}, tokens{metrics.column("tokens_per_second")},
+      flops{metrics.column("flops_per_second"), 0};
   // A training of the studio is recorded with the norms of its layers' gradients.
   curve->groups = gradient_groups(facts.plan->program);
   std::vector<Column> norms;
@@ -46,9 +54,10 @@ std::shared_ptr<const TrainCurve> curve_of(const RecordingFacts& facts, const Me
   const bool grows = before != nullptr && before->plan == facts.plan && before->stride == metrics.stride &&
                      before->groups == curve->groups && before->steps.size() <= metrics.rows();
   if (grows) curve->steps = before->steps;
+  int64_t last = grows && !curve->steps.empty() ? curve->steps.back()->report.step : 1 - metrics.stride;
   for (size_t i = curve->steps.size(); i < metrics.rows(); ++i) {
     auto step = std::make_shared<TrainStep>();
-    step->report.step = static_cast<int64_t>(i) * metrics.stride + 1;
+    last = step->report.step = step_after(last, metrics.stride, number.at(i));
     step->report.loss = loss.at(i);
     step->report.gradient_norm = norm.at(i);
     step->report.learning_rate = rate.at(i);
@@ -60,6 +69,8 @@ std::shared_ptr<const TrainCurve> curve_of(const RecordingFacts& facts, const Me
     for (const Column& column : norms) step->gradient_norms.push_back(column.at(i));
     curve->steps.push_back(std::move(step));
   }
+  const int64_t first = curve->steps.empty() ? 1 : curve->steps.front()->report.step;
+  curve->options.steps = std::max(last, first - 1 + facts.passes);
   return curve;
 }
 

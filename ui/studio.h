@@ -114,7 +114,7 @@ class Studio {
   double told_since_ = 0;  ///< ImGui's time at which they were first shown
   ViewState view_;
   Heatmaps heatmaps_;
-  Layout layout_;
+  DockTree layout_;
   Player player_;
   int picture_frames_ = 0;  ///< drawn since a picture was asked for
   bool sought_ = false;     ///< a moment of the recording was asked for last: the selection follows there
@@ -133,8 +133,9 @@ class Studio {
   MachineWatch machine_;
   bool watches_ = false;  ///< the machine, from when the first run has ended
   const Settings first_settings_;
-  bool session_asked_;  ///< the Session has been given something to run
-  LetGo let_go_;        ///< of what was shown before
+  bool session_asked_;           ///< the Session has been given something to run
+  bool training_waits_ = false;  ///< for the recording that was opened to be closed
+  LetGo let_go_;                 ///< of what was shown before
   std::shared_ptr<const Snapshot> snapshot_;
   std::shared_ptr<const ReplaySnapshot> replayed_;
   std::shared_ptr<const HistorySnapshot> read_;  ///< of the recording's timeline

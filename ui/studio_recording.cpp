@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "engine/config/counted.h"
 #include "engine/config/presets.h"
@@ -102,7 +103,14 @@ void Studio::follow_replay(const ReplaySnapshot& before) {
     view_.replay.beside = view_.replay.run_here = false;
     view_.replay.edited = 0;
     view_.wanted = {};
-    training_.send(train_command::Pause{});  // two things that compute, and neither is looked at
+    // It would not be seen, and would disturb what is measured beside the recording.
+    if (training_.snapshot()->is_active()) {
+      training_.send(train_command::Pause{});
+      training_waits_ = true;
+      message_ = {
+          "Training is paused while a recording is shown in its place, and goes on when that is closed "
+          "(Ctrl+W)."};
+    }
     remember_recording(replayed_->recording->path);
     if (view_.tab == Tab::Start) {
       view_.tab = replayed_->recording->verb.ends_with("train") ? Tab::Train : Tab::Stage;
@@ -111,6 +119,7 @@ void Studio::follow_replay(const ReplaySnapshot& before) {
   }
   if (!replayed_->is_open()) {
     if (before.is_open()) view_.playing = false;  // a run stands until it is played itself
+    if (std::exchange(training_waits_, false)) train_outbox_.emplace_back(train_command::Resume{});
     const bool closed = before.is_open() || replayed_->messages != before.messages;
     if (closed && !session_asked_) run_settings(first_settings_);
     view_.replay.notes_open = false;

@@ -297,6 +297,13 @@ Verb add_bench(CLI::App& app) {
     if (!options->delays.empty() && *what != "step" && *what != "record")
       throw request_error(
           fmt::format("bench {} has no late ranks; leave out --delay, or choose bench step", *what));
+    if (*what == "record") {
+      refuse_without_effect(app, {"--record-limit"}, "bench record keeps all that it records");
+    } else if (record->path.empty()) {
+      refuse_without_effect(
+          app, {"--record-limit", "--record-pictures", "--record-budget", "--record-picture-size"},
+          "nothing is recorded without --record FILE.shardlens");
+    }
     if (*what == "timeline") {
       timeline->out = *out;
       return print_timeline(to_settings(*options), *timeline, options->json);

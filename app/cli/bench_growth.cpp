@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "app/cli/bench.h"
+#include "app/cli/or_null.h"
 #include "engine/config/error.h"
 #include "engine/config/hardware_file.h"
 #include "engine/config/presets.h"
@@ -67,7 +68,7 @@ std::string ratio(double value) {
 }
 
 void print(const Growth& growth) {
-  fmt::print("A training step's time as it grows, {}, beside the cost model's on {}\n", growth.machine,
+  fmt::print("A training step's time as it grows, {}, beside the cost model's ({})\n", growth.machine,
              growth.hardware.basis);
   for (const GrowthAxis axis : kAxes) {
     fmt::print("\n{:<10} {:>12} {:>12} {:>24} {:>12} {:>9} {:>9}  {}\n", to_string(axis), "size", "median",
@@ -107,7 +108,7 @@ ordered_json to_json(const Growth& growth, const std::string& folder) {
                         {"batch", s.batch},
                         {"seq", s.seq},
                         {"planned_bytes", row.planned_bytes},
-                        {"predicted_seconds", row.predicted_seconds}};
+                        {"predicted_seconds", or_null(row.predicted_seconds, row.predicted_seconds > 0)}};
     if (row.left_out.empty()) {
       one["repetitions"] = row.seconds.size();
       one["median_seconds"] = row.median_seconds();

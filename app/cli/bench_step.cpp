@@ -8,6 +8,7 @@
 #include "app/cli/bench.h"
 #include "app/cli/late_report.h"
 #include "app/cli/op_times.h"
+#include "app/cli/or_null.h"
 #include "engine/config/units.h"
 #include "engine/device/device.h"
 #include "engine/runtime/measure/step_bench.h"
@@ -18,11 +19,11 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Predicted beside measured, by kind of step: rank by rank the slowest, waiting left out.
+// Predicted beside measured, by kind of step: the mean of the ranks, waiting left out.
 void print_times(const TimeComparison& times, const Program& program) {
   std::map<std::pair<Op, bool>, StepTimes> by_op;
   for (const Step& step : program.steps) {
-    const StepTimes& both = times.steps[static_cast<size_t>(step.id)];
+    const StepTimes& both = times.means[static_cast<size_t>(step.id)];
     StepTimes& sum = by_op[{step.op, step.beside}];
     sum.predicted_seconds += both.predicted_seconds;
     sum.measured_seconds += both.measured_seconds;
@@ -35,7 +36,8 @@ void print_times(const TimeComparison& times, const Program& program) {
   }
   fmt::print("  {:<20} {:>9.2f} ms {:>9.2f} ms {:>+8.1f} %\n", "all", times.predicted_seconds * 1e3,
              times.measured_seconds * 1e3, 100 * times.error());
-  fmt::print("predicted on {}\nmeasured on {}, the fastest run\n", times.predicted_on, times.measured_on);
+  fmt::print("predicted on {}\nmeasured on {}, the fastest run, kinds of steps as the mean of the ranks\n",
+             times.predicted_on, times.measured_on);
 }
 
 void print_memory(const StepBench& bench, const Settings& settings) {
@@ -67,30 +69,33 @@ int bench_step(const CommonOptions& options, int repetitions, const RecordOption
   finish_recording(recorder.get(), record, options.json ? stderr : stdout);
   const Settings& s = plan->program.settings;
   if (options.json) {
-    fmt::print("{}\n", ordered_json{{"step_seconds", bench.median_seconds},
-                                    {"lowest_seconds", bench.lowest_seconds},
-                                    {"highest_seconds", bench.highest_seconds},
-                                    {"repetitions", repetitions},
-                                    {"flops", bench.flops},
-                                    {"flops_per_second", bench.flops_per_second()},
-                                    {"gemm_ceiling_flops", bench.ceiling_flops},
-                                    {"of_gemm_ceiling", bench.of_ceiling},
-                                    {"collective_seconds", bench.collective_seconds},
-                                    {"op_seconds", op_times_json(bench.op_times)},
-                                    {"predicted_seconds", bench.times.predicted_seconds},
-                                    {"predicted_on", bench.times.predicted_on},
-                                    {"late", late_json(plan->program, bench.late)},
-                                    {"planned_bytes_per_rank", bench.planned_bytes},
-                                    {"high_water_bytes_per_rank", bench.high_water_bytes},
-                                    {"planned_bytes_here", bench.planned_here_bytes},
-                                    {"step_resident_bytes", bench.step_resident_bytes},
-                                    {"start_resident_bytes", bench.start_resident_bytes},
-                                    {"resident_of_plan", bench.resident_of_plan()}}
-                           .dump());
+    const double predicted = bench.times.predicted_seconds;
+    const bool is_resident = bench.step_resident_bytes > 0;
+    fmt::print("{}\n",
+               ordered_json{{"step_seconds", bench.median_seconds},
+                            {"lowest_seconds", bench.lowest_seconds},
+                            {"highest_seconds", bench.highest_seconds},
+                            {"repetitions", repetitions},
+                            {"flops", bench.flops},
+                            {"flops_per_second", bench.flops_per_second()},
+                            {"gemm_ceiling_flops", bench.ceiling_flops},
+                            {"of_gemm_ceiling", bench.of_ceiling},
+                            {"collective_seconds", bench.collective_seconds},
+                            {"op_seconds", op_times_json(bench.op_times)},
+                            {"predicted_seconds", or_null(predicted, predicted > 0)},
+                            {"predicted_on", bench.times.predicted_on},
+                            {"late", late_json(plan->program, bench.late)},
+                            {"planned_bytes_per_rank", bench.planned_bytes},
+                            {"high_water_bytes_per_rank", bench.high_water_bytes},
+                            {"planned_bytes_here", bench.planned_here_bytes},
+                            {"step_resident_bytes", or_null(bench.step_resident_bytes, is_resident)},
+                            {"start_resident_bytes", or_null(bench.start_resident_bytes, is_resident)},
+                            {"resident_of_plan", or_null(bench.resident_of_plan(), is_resident)}}
+                   .dump());
     return 0;
   }
-  fmt::print("{} · {} · T = {} · split {} · {} · batch {} × sequence {} · {}\n\n", s.model.title,
-             s.block == Block::Model ? "whole model" : "one " + to_string(s.block), s.tp, s.split.name,
+  fmt::print("{} · {} · T = {} · D = {} · split {} · {} · batch {} × sequence {} · {}\n\n", s.model.title,
+             s.block == Block::Model ? "whole model" : "one " + to_string(s.block), s.tp, s.dp, s.split.name,
              to_string(s.dtype), s.batch, s.seq, machine_description());
   fmt::print("{:<21} {:.2f} ms median ({:.2f} … {:.2f} ms, {} repetitions)\n",
              s.update ? "whole step with AdamW" : "forward and backward", bench.median_seconds * 1e3,

@@ -49,9 +49,10 @@ int print_variants(const std::vector<Variant>& variants, int repetitions, bool a
     return 0;
   }
   const Settings& settings = variants.back().settings;
-  fmt::print("{} · {} · T = {} · split {} · {} · batch {} × sequence {} · {}\n\n", settings.model.title,
+  fmt::print("{} · {} · T = {} · D = {} · split {} · {} · batch {} × sequence {} · {}\n\n",
+             settings.model.title,
              settings.block == Block::Model ? "whole model" : "one " + to_string(settings.block), settings.tp,
-             settings.split.name, to_string(settings.dtype), settings.batch, settings.seq,
+             settings.dp, settings.split.name, to_string(settings.dtype), settings.batch, settings.seq,
              machine_description());
   fmt::print("{:<26} {:>12} {:>32} {:>18} {:>18}\n", kind, "median", "against the first", "rank 0 computes",
              "rank 0 reduces");

@@ -7,7 +7,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/options.h"
 #include "app/cli/verbs.h"
+#include "app/command_line/request.h"
 #include "engine/config/error.h"
 #include "engine/config/units.h"
 #include "engine/train/data/corpus.h"
@@ -129,6 +131,7 @@ Verb add_data(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--out", options->out, "Folder for the corpus: token files, the tokenizer, corpus.json");
   app.add_option("--min-tokens", corpus.shortest_tokens, "Shorter documents are dropped")
+      ->check(at_least_zero())
       ->capture_default_str();
   app.add_option("--jaccard", corpus.jaccard,
                  "Documents more similar than this to an earlier one are dropped; 1 keeps all")
@@ -137,7 +140,7 @@ Verb add_data(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--test", corpus.test, "Share of the documents kept for the test")->capture_default_str();
   app.add_option("--seed", corpus.seed, "Decides which documents go where")->capture_default_str();
-  app.add_option("--show", options->show, "Only show how the tokenizer cuts this text");
+  app.add_option("--show", options->show, "Only show how the tokenizer cuts this text")->type_name(kWords);
   app.add_flag("--json", options->json, "One JSON object on stdout, nothing else");
   app.footer(R"(
 A plain text is cut into documents at lines <|endoftext|>, at the first blank line after 4 KiB and the first line end after 8 KiB.
@@ -150,7 +153,13 @@ Examples
                                                                       GPT-2's vocab.json, merges.txt
   shardlens-cli data --tokenizer corpus --show "In the beginning"
 )");
-  return [options, &app] { return app.count("--show") > 0 ? show(*options) : prepare(*options); };
+  return [options, &app] {
+    if (app.count("--show") == 0) return prepare(*options);
+    refuse_without_effect(
+        app, {"--text", "--out", "--min-tokens", "--jaccard", "--validation", "--test", "--seed"},
+        "--show only shows how its own text is cut");
+    return show(*options);
+  };
 }
 
 }  // namespace shardlens::cli

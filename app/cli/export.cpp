@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "app/cli/options.h"
 #include "app/cli/verbs.h"
 #include "engine/config/error.h"
 #include "engine/record/chrome_trace.h"
@@ -41,10 +42,11 @@ Passes parse_passes(const std::string& text, int64_t count) {
   return {first, last + 1};
 }
 
-int run_export(const ExportOptions& o) {
+int run_export(const CLI::App& app, const ExportOptions& o) {
+  const std::string kind = std::filesystem::path(o.out).extension();
+  if (kind == ".json") refuse_without_effect(app, {"--table"}, "a trace is no table, which FILE.csv is");
   const Recording recording(recording_path(o.recording));
   const Passes passes = parse_passes(o.passes, recording.totals().passes);
-  const std::string kind = std::filesystem::path(o.out).extension();
   if (kind == ".json") {
     write_chrome_trace(recording, passes.first, passes.last, o.out);
   } else if (kind == ".csv") {
@@ -73,7 +75,7 @@ Verb add_export(CLI::App& app) {
   app.footer(
       "\nExamples\n  shardlens-cli export layer.shardlens trace.json           opens in ui.perfetto.dev\n"
       "  shardlens-cli export run.shardlens loss.csv --table metrics\n");
-  return [options] { return run_export(*options); };
+  return [options, &app] { return run_export(app, *options); };
 }
 
 }  // namespace shardlens::cli

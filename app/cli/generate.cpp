@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "app/cli/options.h"
 #include "app/cli/text_options.h"
 #include "app/cli/verbs.h"
+#include "app/command_line/request.h"
 #include "engine/config/error.h"
 #include "engine/train/checkpoint.h"
 #include "engine/train/generate/writing.h"
@@ -44,12 +46,11 @@ int run_generate(GenerateOptions o) {
   }
   say_untrained(settings);
   Generator generator(settings);
-  if (!o.common.json) fmt::print("{}", o.prompt);
-
+  std::string begin = o.prompt;  // printed with the first token: a prompt that is refused is not printed
   const Writing writing =
       write_on(generator, *tokenizer, prompt, o.tokens, o.sampling, [&](const std::string& piece) {
         if (!o.common.json) {
-          fmt::print("{}", piece);
+          fmt::print("{}{}", std::exchange(begin, {}), piece);
           std::fflush(stdout);
         }
         return true;
@@ -67,7 +68,7 @@ int run_generate(GenerateOptions o) {
     fmt::print("{}\n", json.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
     return 0;
   }
-  fmt::print("\n");
+  fmt::print("{}\n", begin);
   if (writing.end == WritingEnd::Positions)
     fmt::print(stderr, "the text ends here: {} has {} positions\n", settings.model.title,
                settings.model.positions);
@@ -81,9 +82,9 @@ Verb add_generate(CLI::App& app) {
   add_model_options(app, o->common);
   const std::string group = "Generation";
   const auto option = [&](const char* name, auto& value, const char* help) {
-    app.add_option(name, value, help)->group(group)->capture_default_str();
+    return app.add_option(name, value, help)->group(group)->capture_default_str();
   };
-  option("--prompt", o->prompt, "Text to go on from");
+  option("--prompt", o->prompt, "Text to go on from")->type_name(kWords);
   option("--tokens", o->tokens, "Tokens to write at most");
   option("--temperature", o->sampling.temperature,
          "Below 1 more likely tokens, above 1 more surprising ones; 0: greedy");

@@ -34,7 +34,8 @@ Examples
   shardlens-cli bench step --tp 2                     FLOP/s against this machine's GEMM ceiling
   shardlens-cli data --text sample --out corpus       a corpus made ready for training
 
-Exit codes: 0 done, 1 the check failed, 2 the request was wrong, 3 the run failed.
+Exit codes: 0 done, 1 the check failed, 2 the request was wrong, 3 the run failed; ended by a signal, as a
+shell tells it, 130 (Ctrl+C) or 143 (SIGTERM), before which train ends its step and saves.
 )";
 
 // What was printed and did not arrive, on a full disk say, was not done. A reader that has seen enough ends
@@ -106,7 +107,7 @@ int run(int argc, char** argv) {
       CLI::App* diff = app.add_subcommand("diff", "Lays two recordings side by side: where did they part?");
       all.emplace_back(diff, cli::add_diff(*diff));
       for (CLI::App* ranks : {step, verify, train, eval, generate, bench}) cli::add_comm_options(*ranks);
-      for (const auto& [parsed, verb] : all) cli::read_numbers_strictly(*parsed);
+      for (const auto& [parsed, verb] : all) cli::read_values_strictly(*parsed);
       return all;
     }();
     check_verb(app, argc, argv);
@@ -134,5 +135,9 @@ int main(int argc, char** argv) {
   shardlens::cli::keep_standard_streams();
   shardlens::cli::end_cleanly_at_signals();
   shardlens::cpu::keep_freed_memory();
-  return end(printed(run(argc, argv)));
+  const int code = printed(run(argc, argv));
+  // By the signal itself: so a shell ends its loop around the program too.
+  if (code > shardlens::cli::kStoppedBySignal)
+    shardlens::cli::end_by_signal(code - shardlens::cli::kStoppedBySignal);
+  return end(code);
 }

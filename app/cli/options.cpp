@@ -193,7 +193,15 @@ Settings to_settings(const CommonOptions& o) {
   settings.batch = o.batch;
   settings.seq = o.seq;
   settings.seed = o.seed;
-  settings.block = is_whole_model(o) ? Block::Model : parse_block(o.block);
+  const bool is_whole = is_whole_model(o);
+  settings.block = is_whole ? Block::Model : parse_block(o.block);
+  if (!is_whole && settings.block == Block::Model)
+    throw request_error("--block model is what there is without --block and --layer: leave both out");
+  if (is_whole && o.input != "normal")
+    throw request_error(
+        fmt::format("--input {} is for one layer, and a whole model reads tokens: add --layer, or leave it "
+                    "out",
+                    o.input));
   settings.recompute = parse_recompute(o.recompute);
   settings.fusion = parse_fusion(o.fusion);
   if (!o.loss.empty()) settings.split.loss = parse_loss_form(o.loss);

@@ -8,6 +8,7 @@
 
 #include "app/cli/heads_report.h"
 #include "app/cli/options.h"
+#include "app/cli/or_null.h"
 #include "app/cli/plan_price.h"
 #include "app/cli/plan_reports.h"
 #include "app/cli/table.h"
@@ -19,6 +20,7 @@
 #include "engine/cost/pass_time.h"
 #include "engine/planner/algebra_table.h"
 #include "engine/program/program_json.h"
+#include "engine/runtime/choose.h"
 #include "engine/runtime/plan.h"
 
 namespace shardlens::cli {
@@ -63,18 +65,21 @@ ordered_json to_json(const Plan& plan) {
   ordered_json collectives = ordered_json::array();
   for (const Step& step : program.steps) {
     if (!is_collective(step.op)) continue;
-    const Tensor& tensor = program.tensor(step.outputs[0]);
-    collectives.push_back(
-        {{"step", step.id},
-         {"name", to_string(step.op)},
-         {"phase", to_string(step.phase)},
-         {"layer", step.layer},
-         {"conjugate", letter(step.conjugate)},
-         {"tensor", tensor.name},
-         {"tensor_bytes", tensor.bytes()},
-         {"sent_bytes_per_rank", sent_bytes(program, step.id)},
-         {"predicted_seconds", plan.cost[0][static_cast<size_t>(step.id)].predicted_seconds},
-         {"why", explain(program, step.id)}});
+    int64_t bytes = 0;  // of a bucket, all its tensors
+    for (const TensorId output : step.outputs) bytes += program.tensor(output).bytes();
+    const double seconds = plan.cost[0][static_cast<size_t>(step.id)].predicted_seconds;
+    collectives.push_back({{"step", step.id},
+                           {"name", to_string(step.op)},
+                           {"phase", to_string(step.phase)},
+                           {"axis", to_string(step.axis)},
+                           {"layer", step.layer},
+                           {"conjugate", letter(step.conjugate)},
+                           {"tensor", program.tensor(step.outputs[0]).name},
+                           {"tensors", step.outputs.size()},
+                           {"tensor_bytes", bytes},
+                           {"sent_bytes_per_rank", sent_bytes(program, step.id)},
+                           {"predicted_seconds", or_null(seconds, seconds > 0)},
+                           {"why", explain(program, step.id)}});
   }
   ordered_json counts = ordered_json::object();
   for (const auto& [name, count] : count_collectives(program)) {
@@ -102,12 +107,13 @@ ordered_json to_json(const Plan& plan) {
   }
   int64_t flops = 0;
   for (const StepCost& cost : plan.cost[0]) flops += cost.flops;
+  const double seconds = predicted_pass_seconds(program, plan.cost);
   ordered_json out = {{"collective_counts", counts},
                       {"collective_counts_per_layer", per_layer},
                       {"collectives", collectives},
                       {"memory_per_rank", memory},
                       {"flops_rank_0", flops},
-                      {"predicted_seconds", predicted_pass_seconds(program, plan.cost)},
+                      {"predicted_seconds", or_null(seconds, seconds > 0)},
                       {"plan_seconds", plan.plan_seconds}};
   out["heads"] = heads_json(plan);
   out["program"] = program_to_json(program);
@@ -237,16 +243,28 @@ Examples
   shardlens-cli plan --figures
   shardlens-cli plan --algebra
 )");
-  return [options, stages, priced, wish, tournament, figures, algebra] {
+  return [options, stages, priced, wish, tournament, figures, algebra, &app] {
     if (*algebra) {
       if (options->json) throw request_error("--algebra is a page of Markdown: leave out --json");
+      refuse_without_effect(app, {"--figures", "--tournament", "--pp"}, "--algebra prints its page alone");
       fmt::print("{}", algebra_table());
       return 0;
     }
-    if (*figures) return print_figures(options->json);
-    if (*tournament) return print_tournament(to_settings(*options), *wish, options->json);
-    if (priced->count() > 0) return print_price(to_settings(*options), *stages, options->json);
-    const std::shared_ptr<const Plan> plan = make_plan(to_settings(*options));
+    if (*figures) {
+      refuse_without_effect(app, {"--tournament", "--pp"}, "--figures prints its own alone");
+      return print_figures(options->json);
+    }
+    const Settings settings = to_settings(*options);
+    // A run on the CPU refuses what is about GPUs alone. One on GPUs is planned where there are none, too.
+    if (settings.backend == BackendChoice::Cpu) choose(settings, {});
+    if (*tournament) {
+      refuse_without_effect(app, {"--pp", "--layer", "--block", "--split", "--loss"},
+                            "every split of the whole model is ranked, on T x D ranks");
+      if (wish->ranks > 0) refuse_without_effect(app, {"--tp", "--dp"}, "every T x D of --ranks is ranked");
+      return print_tournament(settings, *wish, options->json);
+    }
+    if (priced->count() > 0) return print_price(settings, *stages, options->json);
+    const std::shared_ptr<const Plan> plan = make_plan(settings);
     if (options->json) {
       fmt::print("{}\n", to_json(*plan).dump());
     } else {

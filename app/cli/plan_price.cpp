@@ -6,6 +6,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/or_null.h"
 #include "app/cli/plan_reports.h"
 #include "app/cli/table.h"
 #include "engine/config/counted.h"
@@ -24,6 +25,7 @@ ordered_json to_json(const ModelPrice& price, const Hardware& hardware, double p
     memory[to_string(static_cast<MemoryKind>(kind))] = price.memory_bytes[static_cast<size_t>(kind)];
   ordered_json sources = ordered_json::object();
   for (const auto& [figure, source] : hardware.sources) sources[figure] = source;
+  const auto predicted = [&](double seconds) { return or_null(seconds, price.step_seconds > 0); };
   return {{"ranks", price.ranks},
           {"stages", price.pipeline.stages},
           {"stage_layers", price.pipeline.stage_layers},
@@ -36,11 +38,11 @@ ordered_json to_json(const ModelPrice& price, const Hardware& hardware, double p
           {"tp_sent_bytes_per_rank", price.sum.tp_sent_bytes},
           {"dp_collectives", price.sum.dp_collectives},
           {"dp_sent_bytes_per_rank", price.sum.dp_sent_bytes},
-          {"compute_seconds", price.sum.compute_seconds},
-          {"tp_seconds", price.sum.tp_seconds},
-          {"dp_seconds", price.sum.dp_seconds},
-          {"update_seconds", price.sum.update_seconds},
-          {"predicted_seconds", price.step_seconds},
+          {"compute_seconds", predicted(price.sum.compute_seconds)},
+          {"tp_seconds", predicted(price.sum.tp_seconds)},
+          {"dp_seconds", predicted(price.sum.dp_seconds)},
+          {"update_seconds", predicted(price.sum.update_seconds)},
+          {"predicted_seconds", predicted(price.step_seconds)},
           {"memory_bytes_per_rank", total_bytes(price.memory_bytes)},
           {"memory_limit_bytes", hardware.memory_bytes},
           {"bytes_by_kind", memory},

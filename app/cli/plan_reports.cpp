@@ -117,9 +117,10 @@ std::string value_text(double value, const std::string& unit) {
 
 std::string no_time_text(const Hardware& hardware, DType dtype) {
   return fmt::format(
-      "the preset {} does not state its speed in {}; measure this machine by bench calibrate --dtype {}, "
+      "the preset {} does not state its speed in {} ({}); measure this machine by bench calibrate --dtype "
+      "{}, "
       "or give another --hardware",
-      hardware.name, to_string(dtype), to_string(dtype));
+      hardware.name, to_string(dtype), hardware.basis, to_string(dtype));
 }
 
 int print_tournament(const Settings& settings, const TournamentWish& wish, bool json) {

@@ -83,7 +83,7 @@ Examples
 )");
   return [options, model_options, record, dump, &app] {
     if (!is_whole_model(*options)) refuse_model_step(app);
-    if (is_whole_model(*options)) return run_model_step(*options, *model_options, *record, *dump);
+    if (is_whole_model(*options)) return run_model_step(app, *options, *model_options, *record, *dump);
     const std::shared_ptr<const Plan> plan = make_plan(to_settings(*options));
     check_runnable(*plan);
     const Program& program = plan->program;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "app/cli/heads_report.h"
 #include "app/cli/late_report.h"
@@ -116,6 +117,18 @@ void read_bert(const ModelStepOptions& o, Settings& settings, Batch& batch) {
   if (!o.sop.empty()) batch.sentence_labels = read_ids(o.sop, {"sentence labels", 1, true}, {shape[0]});
 }
 
+// The sizes that a file of tokens has are the run's; those that were asked for beside it are the same.
+void require_same_sizes(const CLI::App& app, const CommonOptions& asked, const Settings& has,
+                        const std::string& tokens) {
+  for (const auto& [option, wanted, found] :
+       {std::tuple{"--batch", asked.batch, has.batch}, {"--seq", asked.seq, has.seq}}) {
+    if (app.get_option(option)->count() > 0 && wanted != found)
+      throw request_error(fmt::format(
+          "{} {} and --tokens {} contradict each other: the file's batch is {} × sequence {}; leave {} out",
+          option, wanted, tokens, has.batch, has.seq, option));
+  }
+}
+
 void write_dump(const std::string& path, const std::map<std::string, DumpTensor>& dump) {
   std::vector<TensorToStore> stored;
   for (const auto& [name, tensor] : dump)
@@ -158,11 +171,12 @@ void refuse_model_step(const CLI::App& app) {
   }
 }
 
-int run_model_step(const CommonOptions& common, const ModelStepOptions& o, const RecordOptions& record,
-                   const std::string& dump_path) {
+int run_model_step(const CLI::App& app, const CommonOptions& common, const ModelStepOptions& o,
+                   const RecordOptions& record, const std::string& dump_path) {
   Settings settings = to_settings(common);
   // By this verb others compare their numbers with ours, at any T: nothing is refused for its heads.
-  if (common.heads_policy.empty()) settings.heads_policy = HeadsPolicy::Uneven;
+  if (common.heads_policy.empty() && settings.tp > 0 && settings.model.heads % settings.tp != 0)
+    settings.heads_policy = HeadsPolicy::Uneven;
   if (!std::isfinite(o.learning_rate) || o.learning_rate < 0)
     throw request_error(fmt::format("--lr {}: give a number of 0 or more, such as 1e-3", o.learning_rate));
   if (o.updates < 0) throw request_error(fmt::format("--updates {}: give 0 or more", o.updates));
@@ -183,6 +197,7 @@ int run_model_step(const CommonOptions& common, const ModelStepOptions& o, const
     auto batch = std::make_shared<Batch>();
     const bool gpt = settings.model.architecture == Architecture::Gpt;
     gpt ? read_gpt(o, settings, *batch) : read_bert(o, settings, *batch);
+    require_same_sizes(app, common, settings, o.tokens);
     request.batch = batch;
     const int64_t parts =
         static_cast<int64_t>(std::max(1, settings.dp)) * std::max(1, settings.micro_batches);

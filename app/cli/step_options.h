@@ -22,7 +22,7 @@ void add_model_step(CLI::App& app, ModelStepOptions& options);
 void refuse_model_step(const CLI::App& app);
 
 /// Runs, prints and dumps; returns the exit code.
-int run_model_step(const CommonOptions& common, const ModelStepOptions& options, const RecordOptions& record,
-                   const std::string& dump_path);
+int run_model_step(const CLI::App& app, const CommonOptions& common, const ModelStepOptions& options,
+                   const RecordOptions& record, const std::string& dump_path);
 
 }  // namespace shardlens::cli

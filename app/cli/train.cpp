@@ -9,10 +9,12 @@
 
 #include "app/cli/late_report.h"
 #include "app/cli/options.h"
+#include "app/cli/or_null.h"
 #include "app/cli/record.h"
 #include "app/cli/train_report.h"
 #include "app/cli/verbs.h"
 #include "app/cli/world.h"
+#include "app/command_line/request.h"
 #include "app/command_line/signals.h"
 #include "engine/config/error.h"
 #include "engine/config/presets.h"
@@ -47,19 +49,22 @@ struct TrainVerbOptions {
 };
 
 std::atomic<bool> stop_requested{false};
+std::atomic<int> stopped_by{0};  // the signal
 
 // The first Ctrl+C ends the run after its step; a second one ends the program.
+void stop_after_step(int signal) {
+  stopped_by = signal;
+  stop_requested = true;
+  std::signal(signal, end_by_signal);
+}
+
 void stop_on_signals() {
   struct sigaction action {};
-  action.sa_handler = [](int signal) {
-    stop_requested = true;
-    std::signal(signal, end_by_signal);
-  };
+  action.sa_handler = stop_after_step;
   sigaction(SIGINT, &action, nullptr);
   action.sa_sigaction = [](int signal, siginfo_t* sender, void*) {
-    stop_requested = true;
     heed_mpirun(*sender);
-    std::signal(signal, end_by_signal);
+    stop_after_step(signal);
   };
   action.sa_flags = SA_SIGINFO;
   sigaction(SIGTERM, &action, nullptr);
@@ -106,7 +111,7 @@ void add_options(CLI::App& verb, TrainVerbOptions& o) {
           "Goes on from what --checkpoint has saved, and begins where it has saved nothing yet: the same "
           "command after every crash as for the first start")
       ->group(group);
-  option("--log", o.log, "FILE.csv with every step");
+  option("--log", o.log, "FILE.csv with every step; a run that goes on writes on in its own");
   add_record_options(verb, o.record);
 }
 
@@ -213,6 +218,9 @@ TrainOptions to_train_options(const TrainVerbOptions& o) {
     if (o.given("--loss-scale") && options.settings.dtype != DType::Fp16)
       throw request_error("only --dtype fp16 has a loss scale: the others reach as far as fp32");
     if (o.restart) restart(o, options);
+    // As with --record: a run that begins does not write over another's.
+    const std::string taken = o.restart ? std::string() : new_file()(o.log);
+    if (!taken.empty()) throw request_error("--log: " + taken);
   }
   if (options.steps < 1) throw request_error(fmt::format("--steps {}: give 1 or more", options.steps));
   if (o.checkpoint_every > 0 && options.checkpoint.empty())
@@ -248,7 +256,7 @@ int run_train(const TrainVerbOptions& o) {
   const std::string tokenizer =
       options.resume.empty() || o.given("--tokenizer") ? o.tokenizer : options.resume;
   const TrainData data = open_train_data(text, tokenizer, settings.model);
-  options.text = {text, data.train->tokens(), data.tokenizer};
+  options.text = {text, data.train->tokens(), data.tokenizer, data.train->hash()};
   FILE* out = o.common.json ? stderr : stdout;
   Trainer trainer(options, make_batches(data.train, *data.tokenizer, settings, settings.seed),
                   wanted_validation(options, data, text));
@@ -271,23 +279,24 @@ int run_train(const TrainVerbOptions& o) {
   run_recorded(recorder, [&] { trainer.run(watcher, stop_requested); });
   finish_recording(recorder.get(), o.record, out);
   const StepReport& last = report.last();
+  const bool ran = last.step > 0, stopped = trainer.steps_done() < options.steps;
   const std::vector<Lateness> late = last_lateness(trainer.plan().program, trainer.executor());
   if (!late.empty()) fmt::print(out, "in step {}:\n", trainer.steps_done());
   print_late(out, trainer.plan().program, late);
-  if (trainer.steps_done() < options.steps) {
+  if (stopped) {
     fmt::print(out, "stopped after step {} of {}{}\n", trainer.steps_done(), options.steps,
                options.checkpoint.empty() ? "; nothing was saved, since no --checkpoint was given"
                                           : fmt::format("; go on with --resume {}", options.checkpoint));
   }
   if (o.common.json) {
     ordered_json json = {{"steps", trainer.steps_done()},
-                         {"stopped", trainer.steps_done() < options.steps},
-                         {"loss", last.step > 0 ? ordered_json(last.loss) : ordered_json()},
-                         {"gradient_norm", last.gradient_norm},
-                         {"loss_scale", last.loss_scale},
+                         {"stopped", stopped},
+                         {"loss", or_null(last.loss, ran)},
+                         {"gradient_norm", or_null(last.gradient_norm, ran)},
+                         {"loss_scale", or_null(last.loss_scale, ran)},
                          {"skipped_steps", trainer.steps_done() - trainer.updates()},
-                         {"tokens_per_second", last.tokens_per_second},
-                         {"flops_per_second", last.flops_per_second},
+                         {"tokens_per_second", or_null(last.tokens_per_second, ran)},
+                         {"flops_per_second", or_null(last.flops_per_second, ran)},
                          {"gemm_ceiling_flops", trainer.ceiling_flops()},
                          {"parameters", parameter_count(settings.model)},
                          {"ranks", settings.tp},
@@ -304,7 +313,7 @@ int run_train(const TrainVerbOptions& o) {
     }
     fmt::print("{}\n", json.dump());
   }
-  return 0;
+  return stopped ? kStoppedBySignal + stopped_by : 0;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
@@ -63,7 +64,7 @@ std::string line_of(const StepReport& r, int64_t steps) {
 TrainReport::TrainReport(FILE* out, const TrainOptions& options, const std::string& csv, int64_t done)
     : out_(out),
       live_(isatty(fileno(out)) != 0 && std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr),
-      steps_(options.steps),
+      steps_(std::max(options.steps, done)),
       validate_every_(options.validate_every) {
   if (!csv.empty()) open_csv(csv, done);
 }

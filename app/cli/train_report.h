@@ -37,7 +37,8 @@ class TrainReport : public TrainObserver {
 
   FILE* out_;
   bool live_;
-  int64_t steps_, validate_every_;
+  int64_t steps_;  ///< in all; those that were done before, where fewer are asked for now
+  int64_t validate_every_;
   std::string csv_path_;
   FILE* csv_ = nullptr;
   bool row_waits_ = false;  ///< `last_` is not in the CSV yet: its validation follows

@@ -7,8 +7,8 @@
 
 namespace shardlens::cli {
 
-/// What a verb ends with: 0 done, 1 the check failed. Requests that are wrong (2) and runs that fail (3)
-/// throw.
+/// What a verb ends with: 0 done, 1 the check failed, or kStoppedBySignal and the signal. Requests that are
+/// wrong (2) and runs that fail (3) throw.
 using Verb = std::function<int()>;
 
 Verb add_plan(CLI::App& app);

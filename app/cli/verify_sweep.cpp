@@ -6,6 +6,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/or_null.h"
 #include "app/cli/table.h"
 #include "app/command_line/help.h"
 #include "engine/config/error.h"
@@ -27,7 +28,7 @@ ordered_json to_json(const SweepPoint& p) {
     json["collectives_per_layer"] = {{"forward", p.forward_collectives},
                                      {"backward", p.backward_collectives}};
     json["sent_bytes_per_rank"] = p.sent_bytes;
-    json["predicted_seconds"] = p.predicted_seconds;
+    json["predicted_seconds"] = or_null(p.predicted_seconds, p.predicted_seconds > 0);
   }
   if (p.measured) {
     json["measured_weight_bytes_per_rank"] = p.measured_weight_bytes;

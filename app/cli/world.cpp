@@ -72,6 +72,23 @@ Settings devices_of(const CLI::App& parsed) {
   return settings;
 }
 
+// A number that mpirun gave this process, Open MPI's or, by PMI, another's; `usual` where there is none.
+int given_by_mpirun(const char* open_mpi, const char* pmi, int usual) {
+  for (const char* name : {open_mpi, pmi})
+    if (const char* const value = std::getenv(name)) return std::atoi(value);
+  return usual;
+}
+
+// Who forgets --comm mpi has every process do all of the work.
+void say_if_one_of_several() {
+  const int processes = given_by_mpirun("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", 1);
+  if (processes > 1 && given_by_mpirun("OMPI_COMM_WORLD_RANK", "PMI_RANK", 0) == 0)
+    say(
+        fmt::format("mpirun has started {} processes, and each runs all of this by itself; add --comm mpi, "
+                    "and they share the ranks",
+                    processes));
+}
+
 // Every option of the verb with the value it has, given or not.
 JoinRequest request_of(const CLI::App& parsed) {
   JoinRequest request;
@@ -178,8 +195,11 @@ void say(const std::exception& error) {
 
 int run_in_world(const CLI::App& parsed, const Verb& verb) {
   const CLI::App* asked = with_comm(parsed);
-  if (asked == nullptr || asked->count("--comm") == 0 || (*asked)["--comm"]->as<std::string>() != "mpi")
+  if (asked == nullptr) return verb();
+  if ((*asked)["--comm"]->as<std::string>() != "mpi") {
+    say_if_one_of_several();
     return verb();
+  }
   const JoinRequest request = request_of(parsed);
   std::unique_ptr<Processes> processes;
   int code = 0;

@@ -1,4 +1,4 @@
-// Numbers and refusals of the command line.
+// Values and refusals of the command line.
 #include "app/command_line/request.h"
 
 #include <fmt/format.h>
@@ -18,15 +18,19 @@
 namespace shardlens::cli {
 namespace {
 
-// The whole of `text` as a T in decimal; nothing where it is more, less or too large.
+// The whole of `text` as a T in decimal; result_out_of_range where it is a number that no T is.
 template <class T>
-std::optional<T> read(const std::string& text) {
-  T value{};
+std::errc read_into(T& value, const std::string& text) {
   const char* begin = text.data() + (!text.empty() && text[0] == '+' ? 1 : 0);
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(begin, end, value);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return value;
+  return stop == end ? error : std::errc::invalid_argument;
+}
+
+template <class T>
+std::optional<T> read(const std::string& text) {
+  T value{};
+  return read_into(value, text) == std::errc() ? std::optional<T>(value) : std::nullopt;
 }
 
 // A checked whole number is handed on without leading zeros, which the parser would take for octal.
@@ -34,9 +38,12 @@ template <class T>
 CLI::Validator whole_number(const char* expected) {
   return CLI::Validator(
       [expected](std::string& text) -> std::string {
-        const std::optional<T> value = read<T>(text);
-        if (!value) return fmt::format("\"{}\" is not {}", text, expected);
-        text = std::to_string(*value);
+        T value{};
+        const std::errc error = read_into(value, text);
+        if (error == std::errc::result_out_of_range)
+          return fmt::format("{} is not possible: too far from 0; give one nearer to it, such as 2", text);
+        if (error != std::errc()) return fmt::format("\"{}\" is not {}", text, expected);
+        text = std::to_string(value);
         return {};
       },
       "");
@@ -60,6 +67,20 @@ CLI::Validator finite_number() {
         const std::optional<double> value = read<double>(text);
         if (value && std::isfinite(*value)) return {};
         return fmt::format("\"{}\" is not a number; give one such as 0.5 or 1e-3", text);
+      },
+      "");
+}
+
+// The parser takes the word behind "--checkpoint" or "--checkpoint=" for its value, whatever it is.
+CLI::Validator a_value() {
+  return CLI::Validator(
+      [](std::string& text) -> std::string {
+        if (text.empty())
+          return "the value is empty, as that of a variable that is not set; give one, or leave the option "
+                 "out";
+        if (text.starts_with("--"))
+          return fmt::format("\"{}\" is an option, where a value should stand; give one", text);
+        return {};
       },
       "");
 }
@@ -99,6 +120,7 @@ std::string left_over(const CLI::App& app) {
 std::string missing(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& verb = asked_for(app);
   if (&verb == &app) {
+    if (!app.remaining().empty()) return left_over(app);
     std::vector<std::string> verbs;
     for (const CLI::App* one : app.get_subcommands({})) verbs.push_back(one->get_name());
     return fmt::format("say what to do: one of {}; {} --help teaches them", join(verbs), app.get_name());
@@ -113,11 +135,12 @@ std::string missing(const CLI::App& app, const CLI::ParseError& error) {
 
 }  // namespace
 
-void read_numbers_strictly(CLI::App& verb) {
+void read_values_strictly(CLI::App& verb) {
   const std::set<std::string> whole{"INT", "HEADS", "TOKENS", "[INDEX]"}, real{"FLOAT", "SECONDS"};
   for (CLI::Option* option : verb.get_options([](const CLI::Option*) { return true; })) {
     const std::string type = option->get_type_name();
     const std::string name = type.substr(0, type.find(':'));
+    if (name != kWords) option->transform(a_value());
     if (whole.count(name) > 0)
       option->transform(whole_number<int64_t>("a whole number; give one in digits, such as 2"));
     if (name == "UINT")

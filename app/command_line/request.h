@@ -1,4 +1,4 @@
-// What a command line may say, before any verb looks at it: numbers are read strictly, and what the parser
+// What a command line may say, before any verb looks at it: values are read strictly, and what the parser
 // refuses is said in a sentence that names the option, what was given and what would work.
 #pragma once
 
@@ -9,9 +9,14 @@
 
 namespace shardlens::cli {
 
+/// The type of an option that takes any words, none too.
+inline constexpr const char* kWords = "WORDS";
+
 /// Every option of the verb that takes a number takes nothing else: decimal digits, within 64 bits or finite,
-/// no sign before a seed. To be called once all of them are there.
-void read_numbers_strictly(CLI::App& verb);
+/// no sign before a seed. And none but kWords takes an empty value, as a variable has that is not set: the
+/// option would seem to be left out; or the next option for its value. To be called once all of them are
+/// there.
+void read_values_strictly(CLI::App& verb);
 
 /// One of `names`, or a request that names the nearest.
 CLI::Validator one_of(const std::string& what, std::vector<std::string> names);

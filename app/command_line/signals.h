@@ -7,6 +7,10 @@ namespace shardlens::cli {
 /// remove what is fleeting (engine/io/fleeting.h) first. Those that somebody ignores, as nohup does, stay so.
 void end_cleanly_at_signals();
 
+/// A verb that a signal stopped before all was done, and that ended in order, returns this plus the signal:
+/// the exit code as a shell tells it.
+inline constexpr int kStoppedBySignal = 128;
+
 /// The handler: removes what is fleeting and ends the program by `signal`.
 void end_by_signal(int signal);
 

@@ -24,14 +24,11 @@
 namespace shardlens {
 namespace {
 
-constexpr PixelSize kWindowSize{1600, 960};
-
 void open_window(const Options& options) {
   const bool replays = !options.recording.empty();
   if (replays) Recording{recording_path(options.recording.string())};  // refused before a window opens
   set_beside_a_window(true);
-  const std::unique_ptr<Platform> platform =
-      make_window_platform("Shardlens", options.size.value_or(kWindowSize));
+  const std::unique_ptr<Platform> platform = make_window_platform("Shardlens", options.size);
   ui::Studio studio(options.settings, platform->fonts(), ui::default_state_path(),
                     replays ? Session::Begin::WhenAsked : Session::Begin::AtOnce);
   if (replays) studio.open_recording(options.recording.string());

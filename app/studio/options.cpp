@@ -43,6 +43,16 @@ ui::ThemeName parse_theme(const std::string& name) {
   throw unknown_name("theme", name, {"dark", "light"});
 }
 
+// A model's folder, or weights in one, is a word that a person may write where a recording stands.
+void refuse_model(const std::filesystem::path& path) {
+  std::error_code ignored;
+  const bool is_weights = path.extension() == ".safetensors";
+  if (!is_weights && !std::filesystem::exists(path / "config.json", ignored)) return;
+  const std::filesystem::path folder = is_weights ? std::filesystem::absolute(path).parent_path() : path;
+  throw request_error(fmt::format("{} is of a model, and no recording: open the model by --model {}",
+                                  path.string(), folder.string()));
+}
+
 const char* const kExamples =
     "Examples:\n"
     "  shardlens --tp 4                               GPT-2 small's first layer on four ranks\n"
@@ -50,7 +60,7 @@ const char* const kExamples =
     "  shardlens --model gpt2-tiny --block model --tp 2   a whole model, from tokens to loss and back\n"
     "  shardlens --screenshot memory.png --view memory --size 1920x1080\n"
     "  shardlens --screenshot train.png --view train --train-dtype fp16  sixty steps, their loss scale\n"
-    "  shardlens --recording run.shardlens            a run of another machine, replayed; one that still\n"
+    "  shardlens run.shardlens                        a run of another machine, replayed; one that still\n"
     "                                                 records itself is watched live\n"
     "  shardlens --export stage.pdf --tp 4            for a paper; --export layer.svg --view timeline\n"
     "  shardlens --video layer.mp4 --size 1920x1080 --speed 2 --from 5 --to 12\n"
@@ -144,6 +154,8 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
          "writing it, which never knows; needs none of the hardware "
          "it was made on")
       ->group("Recording");
+  app.add_option("recording", options.recording, "FILE.shardlens, or gallery:NAME: short for --recording")
+      ->excludes("--recording");
   app.add_option("--compare", options.compared,
                  "Lays this beside --recording and says where the two part: FILE.shardlens, gallery:NAME, or "
                  "here for a run on this machine")
@@ -193,7 +205,7 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
       ->capture_default_str()
       ->check(cli::between(int64_t{10}, int64_t{100000}));
   app.add_flag("--json", options.json, "The benchmark's figures as one JSON object");
-  cli::read_numbers_strictly(app);
+  cli::read_values_strictly(app);
   try {
     app.parse(count, arguments);
   } catch (const CLI::ParseError& error) {
@@ -204,6 +216,7 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
     throw request_error(cli::sentence_of(error, app));
   }
 
+  if (!options.recording.empty()) refuse_model(options.recording);
   if (options.frame_benchmark && app.count("--model") == 0)
     model = "gpt2-medium";  // its 16 heads divide by 8
   settings.tp = tp.value_or(options.frame_benchmark ? 8 : 4);

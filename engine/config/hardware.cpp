@@ -59,31 +59,6 @@ Hardware as_this_machine(Hardware calibrated, const Hardware& stated) {
   return calibrated;
 }
 
-// As `bench calibrate` left it, or as the operating system states it. A calibration that cannot be read or is
-// of another machine must not keep a program from starting: it is left out, and `basis` says why.
-Hardware this_machine() {
-  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  Hardware hardware;
-  hardware.name = kThisMachine;
-  hardware.title = "this machine, " + counted(cores, "core");
-  hardware.basis = "not calibrated yet";
-  hardware.memory_bytes = machine_memory_bytes();
-  hardware.ranks_per_node = cores;
-  hardware.nodes = 1;
-  hardware.sources = {{"memory_bytes", "the operating system"}, {"ranks_per_node", "the operating system"}};
-  const std::string path = calibration_path();
-  if (path.empty() || !std::filesystem::exists(path)) return hardware;
-  try {
-    Hardware calibrated = read_hardware_file(path);
-    if (calibrated.ranks_per_node != cores)
-      throw request_error(path + " was measured on " + std::to_string(calibrated.ranks_per_node) + " cores");
-    return as_this_machine(std::move(calibrated), hardware);
-  } catch (const Error& error) {
-    hardware.basis = std::string(error.what()) + "; bench calibrate measures anew";
-    return hardware;
-  }
-}
-
 Hardware two_nodes_of(Hardware hardware) {
   hardware.name += "-2-nodes";
   hardware.title += ", 2 nodes";
@@ -92,7 +67,7 @@ Hardware two_nodes_of(Hardware hardware) {
 }
 
 std::vector<Hardware> read_presets() {
-  std::vector<Hardware> presets = {this_machine()};
+  std::vector<Hardware> presets = {this_machine(calibration_path())};
   const nlohmann::json json = parse_json(std::string(asset("hardware.json")), "hardware.json");
   for (const nlohmann::json& entry : json) presets.push_back(hardware_from_json(entry, "hardware.json"));
   const size_t devices = presets.size();
@@ -122,6 +97,28 @@ const Hardware& hardware_of_file(const std::string& path) {
 }
 
 }  // namespace
+
+Hardware this_machine(const std::string& calibration) {
+  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  Hardware hardware;
+  hardware.name = kThisMachine;
+  hardware.title = "this machine, " + counted(cores, "core");
+  hardware.basis = "not calibrated yet";
+  hardware.memory_bytes = machine_memory_bytes();
+  hardware.ranks_per_node = cores;
+  hardware.nodes = 1;
+  hardware.sources = {{"memory_bytes", "the operating system"}, {"ranks_per_node", "the operating system"}};
+  if (calibration.empty() || !std::filesystem::exists(calibration)) return hardware;
+  try {
+    Hardware calibrated = read_hardware_file(calibration);
+    if (calibrated.ranks_per_node == cores) return as_this_machine(std::move(calibrated), hardware);
+    hardware.basis = calibration + " was measured on " + counted(calibrated.ranks_per_node, "core");
+  } catch (const Error& error) {
+    hardware.basis = std::string("the calibration is damaged or cannot be read: ") + error.what();
+  }
+  hardware.basis += "; bench calibrate writes it anew";
+  return hardware;
+}
 
 double Hardware::flops(DType dtype) const {
   switch (dtype) {

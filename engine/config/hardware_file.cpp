@@ -13,6 +13,22 @@
 namespace shardlens {
 namespace {
 
+// Far beyond any machine, and every price stays a number.
+constexpr double kHighestRate = 1e30, kLongestLatency = 3600;
+
+void check_rate(const std::string& where, const char* key, double rate) {
+  if (rate == 0 || (rate >= 1 && rate <= kHighestRate)) return;
+  throw request_error(
+      fmt::format("{}: \"{}\" = {} is not possible. Give from 1 to {} a second, or 0 where it is not known.",
+                  where, key, rate, kHighestRate));
+}
+
+void check_latency(const std::string& where, const char* key, double seconds) {
+  if (seconds >= 0 && seconds <= kLongestLatency) return;
+  throw request_error(fmt::format("{}: \"{}\" = {} is not possible. Give from 0 to {} seconds.", where, key,
+                                  seconds, kLongestLatency));
+}
+
 void read_rates(const nlohmann::json& json, const std::string& source, Hardware& hardware) {
   for (const nlohmann::json& entry : json) {
     ObjectReader reader(entry, source + ", \"rates\"");
@@ -33,9 +49,11 @@ void read_links(const nlohmann::json& json, const std::string& source, Hardware&
     ObjectReader reader(entry, source + ", \"links\"");
     const std::string collective = reader.string("collective");
     const int ranks = reader.small_integer("ranks");
-    hardware.links[{collective, ranks}] = {reader.number("latency_seconds"),
-                                           reader.number("bytes_per_second")};
+    const LinkRate link{reader.number("latency_seconds"), reader.number("bytes_per_second")};
     reader.finish();
+    check_latency(reader.where(), "latency_seconds", link.latency_seconds);
+    check_rate(reader.where(), "bytes_per_second", link.bytes_per_second);
+    hardware.links[{collective, ranks}] = link;
   }
 }
 
@@ -68,6 +86,16 @@ Hardware hardware_from_json(const nlohmann::json& json, const std::string& sourc
   reader.finish();
   if (hardware.memory_bytes < 1 || hardware.ranks_per_node < 1 || hardware.nodes < 0)
     throw request_error(source + ": memory_bytes and ranks_per_node must be 1 or more, nodes 0 or more");
+  for (const auto& [key, rate] : {std::pair{"fp16_flops", hardware.fp16_flops},
+                                  {"bf16_flops", hardware.bf16_flops},
+                                  {"fp32_flops", hardware.fp32_flops},
+                                  {"fp64_flops", hardware.fp64_flops},
+                                  {"memory_bytes_per_second", hardware.memory_bytes_per_second},
+                                  {"link_bytes_per_second", hardware.link_bytes_per_second},
+                                  {"node_bytes_per_second", hardware.node_bytes_per_second}})
+    check_rate(source, key, rate);
+  check_latency(source, "link_latency_seconds", hardware.link_latency_seconds);
+  check_latency(source, "node_latency_seconds", hardware.node_latency_seconds);
   return hardware;
 }
 

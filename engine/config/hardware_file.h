@@ -16,6 +16,9 @@ Hardware hardware_from_json(const nlohmann::json& json, const std::string& sourc
 nlohmann::ordered_json hardware_to_json(const Hardware& hardware);
 
 Hardware read_hardware_file(const std::string& path);
+/// This machine as the file `calibration` has it, or as the operating system states it. A file that is
+/// damaged or of another machine must not keep a program from starting: it is left out, and `basis` says why.
+Hardware this_machine(const std::string& calibration);
 /// Atomically; makes the folder it lies in.
 void write_hardware_file(const Hardware& hardware, const std::string& path);
 

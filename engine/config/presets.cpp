@@ -60,6 +60,22 @@ GeluForm gelu_form(const std::string& activation, const std::string& where) {
       "\" is not supported; known: gelu (erf), gelu_new, gelu_pytorch_tanh, gelu_fast (tanh)");
 }
 
+// What a config.json may ask for beside sizes that makes the model another function than the one computed
+// here. Neither what matters to training alone (dropout, the first weights) nor what no number depends on.
+void refuse_other_functions(const nlohmann::json& config, bool gpt, const std::string& where) {
+  using nlohmann::json;
+  json known = {{"add_cross_attention", false}, {"pruned_heads", json::object()}};
+  known.update(
+      gpt ? json{{"scale_attn_weights", true}, {"scale_attn_by_inverse_layer_idx", false}}
+          : json{{"position_embedding_type", "absolute"}, {"is_decoder", false}, {"type_vocab_size", 2}});
+  for (const auto& [key, value] : known.items()) {
+    const auto found = config.find(key);
+    if (found == config.end() || found->is_null() || *found == value) continue;
+    throw request_error(where + ": \"" + key + "\": " + found->dump() +
+                        " is not supported; known: " + value.dump());
+  }
+}
+
 // config.json holds dozens of keys that do not concern the sizes, so unknown ones are no error here.
 Model read_hugging_face(const std::string& folder) {
   const std::string path = folder + "/config.json";
@@ -75,6 +91,7 @@ Model read_hugging_face(const std::string& folder) {
                         "\" is not supported; known: gpt2, bert, megatron-bert");
   }
   const bool gpt = type == "gpt2";
+  refuse_other_functions(json, gpt, path);
   Model model = architecture_defaults(gpt ? Architecture::Gpt : Architecture::Bert);
   if (type == "megatron-bert") model.norm = NormPlacement::Pre;
   model.tied = reader.boolean_or("tie_word_embeddings", true);
@@ -134,8 +151,13 @@ Model find_model(const std::string& name_or_folder) {
 }
 
 std::string weights_of_model(const std::string& name_or_folder) {
-  const std::filesystem::path weights = std::filesystem::path(name_or_folder) / "model.safetensors";
-  return std::filesystem::exists(weights) ? weights.string() : std::string();
+  const std::filesystem::path folder = name_or_folder, weights = folder / "model.safetensors";
+  // A checkpoint, and what other programs have in its place: such a model was trained.
+  for (const std::filesystem::path& sign :
+       {weights, folder / "training.json", folder / "model.safetensors.index.json",
+        folder / "pytorch_model.bin"})
+    if (std::filesystem::exists(sign)) return weights.string();
+  return {};
 }
 
 int64_t layer_parameter_count(const Model& model) {

@@ -20,7 +20,8 @@ Model model_preset(const std::string& name);
 /// A preset name, or a folder that holds a Hugging Face config.json of a `gpt2` or `bert` model: what
 /// `--model` takes. Anything with a slash, or that is a folder, is read as a folder.
 Model find_model(const std::string& name_or_folder);
-/// The weights that a folder of that name brings along; empty: none.
+/// The weights that a folder of that name brings along, and those it should but does not: reading them says
+/// that they are missing, where random ones would pass for a trained model's. Empty: none.
 std::string weights_of_model(const std::string& name_or_folder);
 
 /// Parameters by where they sit. Weights and biases are counted exactly; the output embedding is tied to the

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "engine/config/counted.h"
 #include "engine/config/error.h"
@@ -14,6 +15,9 @@
 
 namespace shardlens {
 namespace {
+
+// What is added so that nobody divides by 0: less would be 0 where it is added in fp32.
+constexpr double kLeastEpsilon = std::numeric_limits<float>::denorm_min();
 
 void check_range(const std::string& what, int64_t value, int64_t lowest, int64_t highest) {
   if (value >= lowest && value <= highest) return;
@@ -157,8 +161,8 @@ void validate_whole_model(const Settings& settings) {
   fraction("beta1", o.beta1);
   fraction("beta2", o.beta2);
   fraction("weight decay", o.weight_decay);
-  if (!(o.epsilon > 0))
-    throw request_error(fmt::format("epsilon = {} must be above 0, such as 1e-8.", o.epsilon));
+  if (!(o.epsilon >= kLeastEpsilon))
+    throw request_error(fmt::format("epsilon = {} must be above 0, in fp32 too, such as 1e-8.", o.epsilon));
   if (!(o.clip >= 0)) throw request_error(fmt::format("clip = {} must be 0 (not clipped) or above.", o.clip));
 }
 
@@ -226,9 +230,11 @@ void validate_model(const Model& model) {
     throw request_error(fmt::format("{} heads do not divide by {} key heads. Try {} key heads.", model.heads,
                                     model.key_heads(), alternatives(nearest)));
   }
-  if (!(model.norm_epsilon > 0 && model.norm_epsilon < 1)) {
-    throw request_error(fmt::format(
-        "norm epsilon = {} is not possible. Choose between 0 and 1, such as 1e-5.", model.norm_epsilon));
+  if (!(model.norm_epsilon >= kLeastEpsilon && model.norm_epsilon < 1)) {
+    throw request_error(
+        fmt::format("norm epsilon = {} is not possible. Choose above 0, in fp32 too, and below 1, such as "
+                    "1e-5.",
+                    model.norm_epsilon));
   }
 }
 

@@ -16,7 +16,6 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr const char* kAxes[] = {"tp", "dp"};
 constexpr const char* kConjugates[] = {"none", "f", "g"};
 constexpr const char* kGeluForms[] = {"tanh", "erf"};
 
@@ -142,7 +141,7 @@ ordered_json step_to_json(const Step& step) {
           {"name", step.name},
           {"block", step.block},
           {"layer", step.layer},
-          {"axis", kAxes[static_cast<int>(step.axis)]},
+          {"axis", to_string(step.axis)},
           {"beside", step.beside},
           {"equation", step.equation},
           {"inputs", step.inputs},
@@ -188,8 +187,7 @@ Step step_from_json(const json& value, StepId id, size_t tensors, size_t steps, 
   step.block = reader.string("block");
   step.layer = reader.small_integer("layer");
   step.axis = enum_of(
-      reader.string("axis"), Axis::Dp, [](Axis axis) { return std::string(kAxes[static_cast<int>(axis)]); },
-      where);
+      reader.string("axis"), Axis::Dp, [](Axis axis) { return to_string(axis); }, where);
   step.beside = reader.boolean("beside");
   step.equation = reader.string("equation");
   step.inputs = integers<TensorId>(reader.child("inputs"), where + ", inputs");
@@ -251,6 +249,10 @@ void check_storage(const Program& program, const std::string& source) {
 }
 
 }  // namespace
+
+std::string to_string(Axis axis) {
+  return axis == Axis::Tp ? "tp" : "dp";
+}
 
 ordered_json program_to_json(const Program& program) {
   ordered_json tensors = ordered_json::array();

@@ -2,10 +2,14 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "engine/program/program.h"
 
 namespace shardlens {
+
+/// As it is written: "tp" or "dp".
+std::string to_string(Axis axis);
 
 nlohmann::ordered_json program_to_json(const Program& program);
 

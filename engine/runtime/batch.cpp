@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "engine/config/error.h"
 #include "engine/device/philox.h"
 
@@ -23,6 +25,17 @@ void check(const std::vector<int32_t>& ids, const std::string& what, int64_t row
     throw request_error(fmt::format("{}: {} in row {}, column {} lies outside {} to {}{}", what, id,
                                     static_cast<int64_t>(i) / cols, static_cast<int64_t>(i) % cols, lowest,
                                     highest, may_be_ignored ? " and is not -100 (ignored)" : ""));
+  }
+}
+
+// The softmax over no key at all is no number.
+void check_that_all_attend(const std::vector<int32_t>& attention_mask, int64_t cols) {
+  for (auto row = attention_mask.begin(); row != attention_mask.end(); row += cols) {
+    if (std::any_of(row, row + cols, [](int32_t there) { return there != 0; })) continue;
+    throw request_error(
+        fmt::format("attention mask: row {} is 0 everywhere, so it has nothing to attend to; give 1 at its "
+                    "tokens, 0 at padding alone",
+                    (row - attention_mask.begin()) / cols));
   }
 }
 
@@ -72,6 +85,7 @@ void check_batch(const Settings& settings, const Batch& batch) {
   check(batch.labels, "labels", rows, cols, 0, last, true);
   if (!batch.token_types.empty()) check(batch.token_types, "token types", rows, cols, 0, 1, false);
   if (!batch.attention_mask.empty()) check(batch.attention_mask, "attention mask", rows, cols, 0, 1, false);
+  check_that_all_attend(batch.attention_mask, cols);
   if (!batch.sentence_labels.empty()) check(batch.sentence_labels, "sentence labels", rows, 1, 0, 1, true);
 }
 

@@ -67,7 +67,11 @@ Choice on_cpu(const Settings& settings, const std::string& why) {
                       to_string(settings.communicator), why.empty() ? "" : " (" + why + ")",
                       why.empty() ? "add --backend cuda" : "give the ranks a GPU"));
     case CommunicatorChoice::Mpi:
-      return {false, CommunicatorChoice::Mpi, {}, ""};
+      // A rank alone of such a run is its own process's.
+      return {false,
+              CommunicatorChoice::Mpi,
+              {},
+              settings.tp * settings.dp == 1 ? "one rank meets nobody, so not by mpi either" : ""};
     case CommunicatorChoice::Auto:
     case CommunicatorChoice::Local:
       break;

@@ -136,11 +136,11 @@ std::vector<Lateness> lateness_of(const Program& program, const std::vector<std:
 
 std::string to_sentence(const Program& program, const Lateness& lateness) {
   const auto ms = [](double seconds) { return fmt::format("{:.1f} ms", seconds * 1e3); };
-  const std::string others =
-      lateness.waiting_ranks == 0 ? "nobody waited for it"
-      : lateness.waiting_ranks == 1
-          ? fmt::format("1 rank waited {}", ms(lateness.waited_seconds))
-          : fmt::format("{} ranks waited {} together", lateness.waiting_ranks, ms(lateness.waited_seconds));
+  const std::string others = lateness.waiting_ranks == 0 ? "nobody waited for it"
+                             : lateness.waiting_ranks == 1
+                                 ? fmt::format("1 rank waited {} longer", ms(lateness.waited_seconds))
+                                 : fmt::format("{} ranks together waited {} longer", lateness.waiting_ranks,
+                                               ms(lateness.waited_seconds));
   const std::string pass = lateness.longer_seconds < 5e-5
                                ? "the pass took no longer"
                                : fmt::format("the pass took {} longer", ms(lateness.longer_seconds));

@@ -17,8 +17,8 @@ struct Lateness {
   int rank = 0;  ///< of all T x D, replica by replica
   StepId step = 0;
   double held_seconds = 0;    ///< it stood still for so long
-  int waiting_ranks = 0;      ///< others that waited for it
-  double waited_seconds = 0;  ///< by all of them together
+  int waiting_ranks = 0;      ///< others that waited longer for it
+  double waited_seconds = 0;  ///< by so much, all of them together; what they waited anyway is not in it
   double longer_seconds = 0;  ///< the pass took
   bool operator==(const Lateness&) const = default;
 };
@@ -27,8 +27,8 @@ struct Lateness {
 /// replicas that are left out, what they did is taken to stay the same.
 std::vector<Lateness> lateness_of(const Program& program, const std::vector<std::vector<StepEvent>>& events);
 
-/// "rank 2 was late by 20.0 ms before attn.proj: 3 ranks waited 59.8 ms together, the pass took 20.1 ms
-/// longer"
+/// "rank 2 was late by 20.0 ms before attn.proj: 3 ranks together waited 59.8 ms longer, the pass took
+/// 20.1 ms longer"
 std::string to_sentence(const Program& program, const Lateness& lateness);
 
 }  // namespace shardlens

@@ -11,6 +11,15 @@
 #include "engine/runtime/plan.h"
 
 namespace shardlens {
+namespace {
+
+// One of so many ranks' figures, taken into the most of them and into their mean.
+void take(double seconds, size_t ranks, double& most, double& mean) {
+  most = std::max(most, seconds);
+  mean += seconds / static_cast<double>(ranks);
+}
+
+}  // namespace
 
 TimeComparison compare_times(const Plan& plan, const std::vector<std::vector<StepEvent>>& events) {
   const Hardware& hardware = find_hardware(plan.program.settings.hardware);
@@ -18,20 +27,24 @@ TimeComparison compare_times(const Plan& plan, const std::vector<std::vector<Ste
   times.predicted_on = fmt::format("{}: {}", hardware.title, hardware.basis);
   times.measured_on = machine_description();
   times.steps.resize(plan.program.steps.size());
-  std::vector<std::vector<double>> waited_beside;
-  for (const std::vector<StepEvent>& rank : events)
-    waited_beside.push_back(seconds_waited_beside(plan.program, rank));
-  for (size_t step = 0; step < times.steps.size(); ++step) {
-    StepTimes& both = times.steps[step];
-    for (const std::vector<StepCost>& rank : plan.cost)
-      both.predicted_seconds = std::max(both.predicted_seconds, rank[step].predicted_seconds);
-    for (size_t rank = 0; rank < events.size(); ++rank) {
-      if (step >= events[rank].size()) continue;
-      const StepEvent& event = events[rank][step];
-      const double waited = is_collective(plan.program.steps[step].op) ? event.wait_seconds() : 0;
-      both.measured_seconds = std::max(both.measured_seconds, event.seconds() - waited);
-      both.waited_seconds =
-          std::max(both.waited_seconds, plan.program.steps[step].beside ? waited_beside[rank][step] : waited);
+  times.means.resize(plan.program.steps.size());
+  for (const std::vector<StepCost>& rank : plan.cost)
+    for (size_t step = 0; step < times.steps.size(); ++step)
+      take(rank[step].predicted_seconds, plan.cost.size(), times.steps[step].predicted_seconds,
+           times.means[step].predicted_seconds);
+  for (const std::vector<StepEvent>& rank : events) {
+    const std::vector<double> waited_beside = seconds_waited_beside(plan.program, rank);
+    for (size_t at = 0; at < std::min(rank.size(), times.steps.size()); ++at) {
+      const Step& step = plan.program.steps[at];
+      const StepEvent& event = rank[at];
+      const bool meets = is_collective(step.op);
+      StepTimes &most = times.steps[at], &mean = times.means[at];
+      take(meets ? event.transfer_seconds() : event.seconds(), events.size(), most.measured_seconds,
+           mean.measured_seconds);
+      take(step.beside ? waited_beside[at]
+           : meets     ? event.wait_seconds()
+                       : 0,
+           events.size(), most.waited_seconds, mean.waited_seconds);
       times.measured_seconds = std::max(times.measured_seconds, event.end_seconds);
     }
   }

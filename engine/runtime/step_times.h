@@ -9,10 +9,11 @@
 
 namespace shardlens {
 
-/// Of one step, the slowest rank's.
+/// Of one step.
 struct StepTimes {
   double predicted_seconds = 0;
-  double measured_seconds = 0;  ///< waiting for other ranks left out, as the prediction has none
+  double measured_seconds = 0;  ///< waiting for other ranks left out, as the prediction has none: of a
+                                ///< collective from when all were there
   double waited_seconds = 0;    ///< of a collective: for the last rank; of one that goes on beside the steps:
                                 ///< what these waited for it
 };
@@ -20,7 +21,9 @@ struct StepTimes {
 struct TimeComparison {
   std::string predicted_on;      ///< the preset, and what its figures are
   std::string measured_on;       ///< the machine that ran
-  std::vector<StepTimes> steps;  ///< [step]
+  std::vector<StepTimes> steps;  ///< [step], each figure that of the rank that has the most of it
+  std::vector<StepTimes> means;  ///< [step], over the ranks: measured and waited add up to no more than the
+                                 ///< pass, where what goes on beside the steps is left out
   double predicted_seconds = 0;  ///< predicted_pass_seconds(); 0: the preset does not state its speed
   double measured_seconds = 0;   ///< from the start to the last rank's end, waiting included
 

@@ -43,9 +43,16 @@ fs::path previous_of(const fs::path& folder) {
 }
 
 // Without a trailing slash, so that names can be put beside it.
-fs::path place(const std::string& folder) {
-  const fs::path path = fs::absolute(folder).lexically_normal();
+fs::path canonical_name(const fs::path& folder) {
+  const fs::path path = fs::weakly_canonical(folder);
   return path.has_filename() ? path : path.parent_path();
+}
+
+// Of a link the folder that it leads to, there or not: the link stays, and one folder has one lock.
+fs::path place(const std::string& folder) {
+  fs::path path = canonical_name(fs::absolute(folder));
+  while (fs::is_symlink(path)) path = canonical_name(path.parent_path() / fs::read_symlink(path));
+  return path;
 }
 
 // Where the newest whole checkpoint lies: where two folders cannot change places in one move, a kill between
@@ -115,6 +122,7 @@ ordered_json to_json(const TrainingState& state, const TrainText& text, const Ch
                        {"loss_scale", state.loss_scale},
                        {"scale_good_steps", state.scale_good_steps},
                        {"text", {{"path", text.path}, {"tokens", text.tokens}}}};
+  if (text.hash != 0) json["text"]["hash"] = text.hash;
   if (text.tokenizer)
     json["tokenizer"] = {{"name", text.tokenizer->name()}, {"fingerprint", text.tokenizer->fingerprint()}};
   json["checksums"] = checksums;
@@ -285,6 +293,7 @@ TrainingState read_training_state(const std::string& folder) {
   ObjectReader text(reader.child("text"), where + ", text");
   state.text_path = text.string("path");
   state.text_tokens = text.integer("tokens");
+  if (text.has("hash")) state.text_hash = text.unsigned_integer("hash");
   text.finish();
   if (reader.has("tokenizer")) {
     ObjectReader tokenizer(reader.child("tokenizer"), where + ", tokenizer");
@@ -338,11 +347,14 @@ void require_same_text(const TrainingState& state, const TrainText& text) {
         state.tokenizer, state.tokenizer_fingerprint, text.path, text.tokenizer->name(),
         text.tokenizer->fingerprint()));
   }
-  if (text.tokens != state.text_tokens) {
+  const bool as_many = text.tokens == state.text_tokens;
+  const bool hashes_known = text.hash != 0 && state.text_hash != 0;
+  if (!as_many || (hashes_known && text.hash != state.text_hash)) {
     throw request_error(fmt::format(
         "the checkpoint was trained on {} ({} tokens) and {} has {}; a run goes on with the text it began "
         "with, or --model begins a new one from its weights",
-        state.text_path, grouped_text(state.text_tokens), text.path, grouped_text(text.tokens)));
+        state.text_path, grouped_text(state.text_tokens), text.path,
+        as_many ? "as many, but not the same" : grouped_text(text.tokens)));
   }
 }
 

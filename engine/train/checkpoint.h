@@ -27,6 +27,7 @@ struct TrainText {
   std::string path;
   int64_t tokens = 0;
   std::shared_ptr<const Tokenizer> tokenizer;  ///< null: no text, as in a test
+  uint64_t hash = 0;                           ///< TokenFile::hash(); 0: not known
 };
 
 /// Everything a run goes on from beside its tensors.
@@ -40,7 +41,8 @@ struct TrainingState {
   int64_t scale_good_steps = 0;  ///< since the loss scale last changed
   std::string text_path;
   int64_t text_tokens = 0;
-  std::string tokenizer;  ///< its name; empty: none
+  uint64_t text_hash = 0;  ///< 0: an older version's, which did not keep it
+  std::string tokenizer;   ///< its name; empty: none
   uint64_t tokenizer_fingerprint = 0;
 };
 

@@ -286,7 +286,7 @@ void TrainingSession::Worker::start(const train_command::Start& wish,
     now_.activity = fmt::format("preparing {}", model.name);
     publish();
     TrainOptions options = run.curve.options;
-    options.text = {now_.text.name, data.train->tokens(), data.tokenizer};
+    options.text = {now_.text.name, data.train->tokens(), data.tokenizer, data.train->hash()};
     const Settings& settings = options.settings;
     const auto validation = validation_batches(data, settings);
     run.validates = validation != nullptr;

@@ -34,6 +34,13 @@ TEST(Bench, PrintsRatiosAsJson) {
   EXPECT_GT(generated["read_ceiling_bytes_per_second"].get<double>(), 0);
 }
 
+TEST(Bench, ItsHeadNamesTheReplicas) {
+  const Ended ended =
+      run_cli("bench step --repetitions 1 --model gpt2-tiny --tp 1 --dp 2 --batch 2 --seq 16 --threads 1");
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_TRUE(contains(ended.out, "T = 1 · D = 2 · ")) << ended.out;
+}
+
 TEST(Bench, ProductsAreTimedWithTheThreadsAskedFor) {
   const Ended ended =
       run_cli("bench gemm --model gpt2-tiny --layer --tp 1 --threads 3 --repetitions 1 --json");

@@ -73,6 +73,59 @@ TEST(Cli, NumbersAreReadStrictly) {
   EXPECT_TRUE(contains(run_cli("plan --model gpt2-tiny --layer --seq 0100").out, "sequence 100"));
 }
 
+// As of a variable that is not set: a run would begin anew, or save nothing, and seem to be done.
+TEST(Cli, AnEmptyValueIsNotTakenForNone) {
+  for (const char* verb : kVerbs) {
+    if (std::string(verb).empty()) continue;
+    const std::string help = run_cli(std::string(verb) + " --help").out;
+    const std::regex text(R"(^  (--[a-z0-9-]+) (TEXT|POLICY|LIST|FILE|R:S:MS))", std::regex::multiline);
+    for (std::sregex_iterator one(help.begin(), help.end(), text), end; one != end; ++one) {
+      const std::string option = (*one)[1];
+      const Ended ended = run_cli(std::string(verb) + " " + option + " ''");
+      EXPECT_EQ(ended.code, 2) << verb << " " << option;
+      EXPECT_TRUE(contains(ended.err, option + ": the value is empty")) << verb << " " << ended.err;
+    }
+  }
+  EXPECT_TRUE(contains(run_cli("export '' x.csv").err, "recording: the value is empty"));
+  // Words may be none.
+  EXPECT_EQ(run_cli("generate --model gpt2-tiny --prompt '' --tokens 1").code, 0);
+  EXPECT_EQ(run_cli("data --show ''").code, 0);
+}
+
+TEST(Cli, PlanJsonOfABucketHasTheBytesOfAllItsTensors) {
+  const Ended ended = run_cli("plan --json --model gpt2-tiny --dp 2 --tp 2 --seq 24");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const nlohmann::json json = nlohmann::json::parse(ended.out);
+  const nlohmann::json& program = json["program"];
+  size_t largest = 0;
+  for (const auto& collective : json["collectives"]) {
+    const nlohmann::json& step = program["steps"][collective["step"].get<size_t>()];
+    EXPECT_EQ(collective["axis"], step["axis"]);
+    EXPECT_EQ(collective["tensors"], step["outputs"].size());
+    int64_t bytes = 0;
+    for (const auto& output : step["outputs"]) {
+      int64_t elements = 1;
+      for (const auto& extent : program["tensors"][output.get<size_t>()]["shape"])
+        elements *= extent.get<int64_t>();
+      bytes += elements * 4;
+    }
+    EXPECT_EQ(collective["tensor_bytes"], bytes) << collective;
+    if (collective["axis"] == "dp") largest = std::max(largest, step["outputs"].size());
+  }
+  EXPECT_GT(largest, 1u);
+}
+
+// The preset does not state its speed in bf16.
+TEST(Cli, PlanJsonHasNoTimeWhereNoneIsPredicted) {
+  const std::string unknown = "plan --json --model gpt2-tiny --tp 2 --dtype bf16 --hardware v100-32gb";
+  const nlohmann::json plan = nlohmann::json::parse(run_cli(unknown).out);
+  EXPECT_TRUE(plan["predicted_seconds"].is_null()) << plan["predicted_seconds"];
+  for (const auto& collective : plan["collectives"]) EXPECT_TRUE(collective["predicted_seconds"].is_null());
+  const nlohmann::json price = nlohmann::json::parse(run_cli(unknown + " --pp 1").out);
+  for (const char* key : {"predicted_seconds", "compute_seconds", "tp_seconds", "update_seconds"})
+    EXPECT_TRUE(price[key].is_null()) << key << price[key];
+}
+
 TEST(Cli, PlanJsonOfMegatronHasTwoAllReducesEachWayAtEveryT) {
   for (int tp : {2, 3, 4, 6, 12}) {
     const Ended ended = run_cli("plan --json --layer --model gpt2 --tp " + std::to_string(tp));
@@ -268,6 +321,26 @@ TEST(Cli, WrongRequestsEndWithTwoAndNameTheRemedy) {
       {"", "verify"},
       {"export x.shardlens", "out is missing"},
       {"bench step --repetitions 0", "choose from 1 to 1000"},
+      {"--jsn", "--jsn is no option of shardlens-cli"},
+      {"train --data sample --checkpoint --restart", "--checkpoint: \"--restart\" is an option"},
+      {"train --data sample --resume= --restart", "--resume: \"--restart\" is an option"},
+      {"plan --tp 9223372036854775808", "--tp: 9223372036854775808 is not possible: too far from 0"},
+      {"plan --seed 18446744073709551616", "too far from 0"},
+      {"plan --model gpt2-tiny --gpu 0", "add --backend cuda"},
+      {"plan --model gpt2-tiny --tf32", "add --backend cuda"},
+      {"plan --figures --algebra", "--figures has no effect"},
+      {"plan --figures --pp 2", "--pp has no effect"},
+      {"plan --tournament --pp 2", "--pp has no effect"},
+      {"plan --tournament --layer", "--layer has no effect"},
+      {"plan --tournament --split reversed", "--split has no effect"},
+      {"plan --tournament --ranks 4 --tp 2", "--tp has no effect"},
+      {"plan --layer --block model", "leave both out"},
+      {"step --model gpt2-tiny --input x.npy", "add --layer"},
+      {"verify --model gpt2-tiny --input x.npy", "add --layer"},
+      {"bench step --record-limit 5", "nothing is recorded without --record"},
+      {"bench record --record-limit 5", "--record-limit has no effect"},
+      {"data --show hi --out c9", "--out has no effect"},
+      {"export x.shardlens x.json --table metrics", "--table has no effect"},
       {"step --record . ", "give a name that nothing has yet"},
       {"step --record-budget nan", "nan"},
       {"step --model gpt2-tiny --record-budget 2", "--record-budget requires --record"},
@@ -339,6 +412,28 @@ TEST(Cli, AFallBackIsAnnounced) {
   EXPECT_TRUE(contains(ended.out, why)) << ended.out << why;
 }
 
+TEST(Cli, APromptThatIsRefusedIsNotPrinted) {
+  const Ended ended = run_cli("generate --model gpt2-tiny --tp 1 --prompt " + std::string(300, 'x'));
+  EXPECT_EQ(ended.code, 2) << ended.err;
+  EXPECT_EQ(ended.out, "");
+}
+
+// One of them says it. (MPI's own variables stand for an mpirun.)
+TEST(Cli, SeveralProcessesThatDoNotShareTheWorkAreTold) {
+  const auto started = [](const std::string& variables) {
+    return shardlens::run_program("env " + variables + " " + SHARDLENS_CLI_PROGRAM,
+                                  std::string("verify --tp 1 ") + kTiny);
+  };
+  for (const char* first : {"OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0", "PMI_SIZE=2 PMI_RANK=0"}) {
+    const Ended ended = started(first);
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    EXPECT_TRUE(contains(ended.err, "mpirun has started 2 processes")) << first << ended.err;
+    EXPECT_TRUE(contains(ended.err, "add --comm mpi")) << first << ended.err;
+  }
+  for (const char* other : {"OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=1", "OMPI_COMM_WORLD_SIZE=1"})
+    EXPECT_FALSE(contains(started(other).err, "mpirun")) << other;
+}
+
 TEST_F(CliFiles, AFileCutShortIsRefusedAndNothingIsWritten) {
   const std::string weights = path("cut.safetensors");
   const std::string dump = path("never.safetensors");
@@ -373,6 +468,38 @@ TEST_F(CliFiles, AnIdThatIsNoneIsNamedWithItsFileAndPlace) {
     EXPECT_TRUE(contains(ended.err, must_say)) << ended.err;
   }
   EXPECT_EQ(run_cli(gpt + ids("ignored.npy", 17, -100)).code, 0);
+}
+
+TEST_F(CliFiles, SizesThatATokenFileContradictsAreRefused) {
+  const std::string tokens = path("tokens.npy");
+  const std::vector<int32_t> ids(18, 1);
+  shardlens::write_npy(tokens, shardlens::NpyType::Int32, {2, 9}, ids.data());
+  const std::string step = "step --model gpt2-tiny --tp 2 --threads 1 --tokens " + tokens;
+  for (const std::string size : {"--batch 7", "--seq 9"}) {
+    const Ended ended = run_cli(step + " " + size);
+    EXPECT_EQ(ended.code, 2) << size;
+    EXPECT_TRUE(contains(ended.err, size + " and --tokens " + tokens + " contradict each other"))
+        << ended.err;
+  }
+  EXPECT_EQ(run_cli(step + " --batch 2 --seq 8").code, 0);
+  EXPECT_EQ(run_cli(step + " --dp 4").code, 0);  // more rows are added than the file has
+}
+
+// What no key is there for is no number.
+TEST_F(CliFiles, ARowThatMayAttendToNothingIsRefused) {
+  std::vector<int32_t> values(18, 1);
+  const std::string tokens = path("tokens.npy"), mask = path("mask.npy");
+  shardlens::write_npy(tokens, shardlens::NpyType::Int32, {2, 9}, values.data());
+  const std::string step =
+      "step --model bert-tiny --tp 2 --threads 1 --tokens " + tokens + " --attention-mask " + mask;
+  std::fill(values.begin() + 10, values.end(), 0);  // all but one of row 1
+  shardlens::write_npy(mask, shardlens::NpyType::Int32, {2, 9}, values.data());
+  EXPECT_EQ(run_cli(step).code, 0);
+  values[9] = 0;
+  shardlens::write_npy(mask, shardlens::NpyType::Int32, {2, 9}, values.data());
+  const Ended ended = run_cli(step);
+  EXPECT_EQ(ended.code, 2) << ended.err;
+  EXPECT_TRUE(contains(ended.err, "attention mask: row 1 is 0 everywhere")) << ended.err;
 }
 
 TEST(Cli, ANameThatNoFileCanHaveIsAWrongRequest) {

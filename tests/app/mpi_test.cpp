@@ -128,6 +128,12 @@ TEST_F(Mpi, RefusesAnotherNumberOfProcessesNamingBoth) {
       << ended.err;
 }
 
+TEST_F(Mpi, ARankAloneSaysThatItMeetsNobody) {
+  const Ended ended = in_processes(1, "step --model gpt2-tiny --tp 1 --seq 8");
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_NE(ended.out.find("one rank meets nobody, so not by mpi either"), std::string::npos) << ended.out;
+}
+
 TEST_F(Mpi, SaysAtTheStartWhoHasNoGpu) {
   if (run_program(kProgram, "info --backends").out.find("cuda  not usable") == std::string::npos)
     GTEST_SKIP() << "skipped: there is a GPU";

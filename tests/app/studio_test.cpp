@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -108,8 +109,20 @@ TEST_F(StudioProgram, MeasuresStartsAsJson) {
   }
 }
 
+TEST_F(StudioProgram, AFileByItselfIsTheRecording) {
+  const std::filesystem::path path = folder_ / "replay.png", recording = folder_ / "run.shardlens";
+  const std::string record = SHARDLENS_CLI_PROGRAM " step " + std::string(kTiny) + "--record ";
+  ASSERT_EQ(std::system((record + recording.string() + " >/dev/null").c_str()), 0);
+  const Ended ended = run(recording.string() + " --view replay --size 640x480 --screenshot " + path.string());
+  EXPECT_EQ(ended.code, 0) << ended.out;
+  EXPECT_EQ(png_size(path), std::pair(640, 480));
+}
+
 TEST_F(StudioProgram, RefusesAWrongRequestAndNamesTheRemedy) {
   const std::string picture = "--screenshot " + (folder_ / "none.png").string() + " ";
+  const std::filesystem::path model = folder_ / "model";
+  std::filesystem::create_directory(model);
+  std::ofstream(model / "config.json") << "{}";
   const std::pair<std::string, std::string> wrong[] = {
       {picture + "--model gpt2 --tp 5", "4"},
       {picture + "--model gtp2", "gpt2"},
@@ -127,6 +140,11 @@ TEST_F(StudioProgram, RefusesAWrongRequestAndNamesTheRemedy) {
       {picture + "--pass -1 --recording x.shardlens", "below 0"},
       {picture + "--at nan --recording x.shardlens", "\"nan\" is not a number"},
       {picture + "--recording " + folder_.string(), "name one of the recordings"},
+      {picture + folder_.string() + "/none.shardlens", "there is no such file"},
+      {picture + "a.shardlens --recording b.shardlens", "give one of them"},
+      {picture + model.string(), "open the model by --model " + model.string()},
+      {picture + (model / "model.safetensors").string(), "open the model by --model " + model.string()},
+      {picture + "--compare ''", "--compare: the value is empty"},
       {std::string(kTiny) + "--screenshot /proc/nowhere/a.png", "choose another"},
       {kTiny, "--screenshot"}};  // no display: the other way to see something
   for (const auto& [arguments, remedy] : wrong) {

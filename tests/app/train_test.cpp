@@ -165,15 +165,56 @@ TEST_F(CliTrain, RestartedByTheSameCommandItIsTheUninterruptedRun) {
   }
 }
 
-TEST_F(CliTrain, CtrlCSavesAndEndsWithZero) {
+TEST_F(CliTrain, CtrlCSavesAndEndsByTheSignal) {
   // The shell sends the signal once a step has been printed.
   const Ended ended = run_program("sh", "-c \"" + std::string(SHARDLENS_CLI_PROGRAM) + " " + tiny() +
                                             "--tp 2 --steps 100000 --checkpoint " + path("run") + " > " +
                                             path("out") + " & pid=\\$!; until grep -q 'loss' " + path("out") +
                                             "; do sleep 0.1; done; kill -INT \\$pid; wait \\$pid\"");
-  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(ended.code, 128 + SIGINT) << ended.err;
   EXPECT_TRUE(contains(contents("out"), "go on with --resume " + path("run"))) << contents("out");
   EXPECT_TRUE(fs::exists(path("run/training.json")));
+}
+
+// A shell's `train && eval` goes no further, and its loop around `train` ends at Ctrl+C, as with a program
+// that hears no signal.
+TEST_F(CliTrain, WhoeverWaitsForAStoppedTrainingSeesTheSignal) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const std::string run = "run" + std::to_string(signal), log = run + ".csv";
+    const pid_t child =
+        begin_cli(tiny() + "--tp 2 --steps 100000 --log " + path(log) + " --checkpoint " + path(run));
+    const auto logged = [&] { return contains(contents(log), "\n1,"); };
+    for (int polls = 0; polls < 60000 && !logged(); ++polls)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    kill(child, signal);
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == signal) << status;
+    EXPECT_TRUE(fs::exists(path(run + "/training.json")));
+    EXPECT_FALSE(fs::exists(path(run + ".lock")));
+  }
+}
+
+TEST_F(CliTrain, ALogOfAnotherRunIsNotWrittenOver) {
+  const std::string command = tiny() + "--tp 1 --steps 1 --log " + path("log.csv");
+  ASSERT_EQ(run_cli(command).code, 0);
+  const std::string before = contents("log.csv");
+  const Ended again = run_cli(command);
+  EXPECT_EQ(again.code, 2);
+  EXPECT_TRUE(contains(again.err, "--log: " + path("log.csv") + " is there already")) << again.err;
+  EXPECT_EQ(contents("log.csv"), before);
+}
+
+// Fewer steps than were done before are none.
+TEST_F(CliTrain, ARunThatIsDoneSaysSoInItsOwnSteps) {
+  ASSERT_EQ(run_cli(tiny() + "--tp 1 --steps 4 --checkpoint " + path("run")).code, 0);
+  const std::string again = "train --resume " + path("run") + " --steps 2 --checkpoint ";
+  const Ended ended = run_cli(again + path("copy"));
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_TRUE(contains(ended.out, "step 4/4  saved to " + path("copy"))) << ended.out;
+  const nlohmann::json json = json_of(run_cli(again + path("other") + " --json"));
+  for (const char* key : {"loss", "gradient_norm", "tokens_per_second"})
+    EXPECT_TRUE(json[key].is_null()) << key << json[key];
 }
 
 // The one that goes on, by whatever command, would overwrite what the other one saves. One that was killed
@@ -388,7 +429,7 @@ TEST_F(CliTrain, WrongRequestsEndWithTwoAndNameTheRemedy) {
       {tiny() + "--tokenizer " + path("nowhere"), "nowhere"},
       {text + " --batch 3 --dp 2", "batch"},
       {tiny() + "--checkpoint " + path("book.txt"), "is a file"},
-      {tiny() + "--steps 1 --log " + path("book.txt"), "no log of a training run"},
+      {"train --resume " + path("run") + " --log " + path("book.txt"), "no log of a training run"},
       {"train --model gpt2-tiny --seq 8 --steps 2 --validate-every 2 --data " + path("no-validation.txt"),
        "--validate-every 2"},
       {tiny() + "--checkpoint " + folder_.string(), "no checkpoint"},

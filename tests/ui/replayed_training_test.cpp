@@ -1,4 +1,5 @@
-// A training read back from a recording's metrics: its curve, and its layers' gradients where they are known.
+// A training read back from a recording's metrics: its curve, counted as the training counted, and its
+// layers' gradients where they are known.
 #include "ui/replayed_training.h"
 
 #include <gtest/gtest.h>
@@ -43,6 +44,29 @@ TEST(ReplayedTraining, ShowsTheGradientsOfEachLayerInTheModelsOrder) {
   EXPECT_EQ(curve.steps[1]->report.loss, 0.25);
   EXPECT_EQ(curve.steps[0]->gradient_norms, (std::vector<double>{1, 5, 7, 3}));
   EXPECT_EQ(curve.steps[1]->gradient_norms, (std::vector<double>{2, 6, 8, 4}));
+}
+
+std::vector<int64_t> numbers(const TrainCurve& curve) {
+  std::vector<int64_t> numbers;
+  for (const auto& step : curve.steps) numbers.push_back(step->report.step);
+  return numbers;
+}
+
+TEST(ReplayedTraining, CountsStepsAsTheTrainingDid) {
+  // Begun in the middle, with a pass that the disk was too slow for.
+  const auto training = replayed_training(replay_of({{"loss", {4, 3, 2}}, {"step", {101, 102, 104}}}));
+  ASSERT_EQ(training->curves.size(), 1u);
+  EXPECT_EQ(numbers(*training->curves.front()), (std::vector<int64_t>{101, 102, 104}));
+  EXPECT_EQ(training->curves.front()->options.steps, 104);
+}
+
+TEST(ReplayedTraining, CountsItselfWhereARecordingDoesNot) {
+  const auto without = replayed_training(replay_of({{"loss", {4, 3, 2}}}));
+  EXPECT_EQ(numbers(*without->curves.front()), (std::vector<int64_t>{1, 2, 3}));
+  EXPECT_EQ(without->curves.front()->options.steps, 3);
+  const double nan = std::nan("");
+  const auto foreign = replayed_training(replay_of({{"loss", {4, 3, 2, 1}}, {"step", {nan, 7, 7, 1e300}}}));
+  EXPECT_EQ(numbers(*foreign->curves.front()), (std::vector<int64_t>{1, 7, 8, 9}));
 }
 
 TEST(ReplayedTraining, HasNoGradientsWhereNoneWereRecorded) {

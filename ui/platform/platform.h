@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -71,8 +72,9 @@ class Platform {
 
 enum class VerticalSync { on, off };
 
-// Opens a window of `size` pixels. Throws Error when there is no display or no OpenGL 3.3.
-std::unique_ptr<Platform> make_window_platform(const std::string& title, PixelSize size,
+// Opens a window of `size` pixels; without one, of 1600 × 960 or what the screen has room for. Throws Error
+// when there is no display or no OpenGL 3.3.
+std::unique_ptr<Platform> make_window_platform(const std::string& title, std::optional<PixelSize> size,
                                                VerticalSync vertical_sync = VerticalSync::on);
 
 // Draws without a display. Throws Error when there is no EGL or no OpenGL 3.3.

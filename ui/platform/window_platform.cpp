@@ -3,6 +3,7 @@
 #include <imgui.h>
 #include <imgui_impl_glfw.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <optional>
@@ -49,14 +50,26 @@ class GlfwLibrary {
   }
 };
 
+constexpr PixelSize kFirstSize{1600, 960};
+
+/// That of a window nobody gave a size: no part of it lies beside the screen.
+PixelSize first_size() {
+  PixelSize room;
+  if (GLFWmonitor* screen = glfwGetPrimaryMonitor())
+    glfwGetMonitorWorkarea(screen, nullptr, nullptr, &room.width, &room.height);
+  if (room.width <= 0 || room.height <= 0) return kFirstSize;  // GLFW cannot tell
+  return {std::min(room.width, kFirstSize.width), std::min(room.height, kFirstSize.height)};
+}
+
 class WindowPlatform final : public Platform {
  public:
-  WindowPlatform(const std::string& title, PixelSize size, VerticalSync vertical_sync)
+  WindowPlatform(const std::string& title, std::optional<PixelSize> wanted, VerticalSync vertical_sync)
       : paced_(vertical_sync == VerticalSync::on) {
     glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
     glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 3);
     glfwWindowHint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);
     glfwWindowHint(GLFW_OPENGL_FORWARD_COMPAT, GLFW_TRUE);
+    const PixelSize size = wanted.value_or(first_size());
     window_ = glfwCreateWindow(size.width, size.height, title.c_str(), nullptr, nullptr);
     if (window_ == nullptr) {
       throw run_error(
@@ -164,7 +177,7 @@ class WindowPlatform final : public Platform {
 
 }  // namespace
 
-std::unique_ptr<Platform> make_window_platform(const std::string& title, PixelSize size,
+std::unique_ptr<Platform> make_window_platform(const std::string& title, std::optional<PixelSize> size,
                                                VerticalSync vertical_sync) {
   return std::make_unique<WindowPlatform>(title, size, vertical_sync);
 }

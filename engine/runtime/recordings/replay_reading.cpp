@@ -17,7 +17,7 @@ namespace shardlens {
 namespace {
 
 constexpr int64_t kMetricRowsAtOnce = 1 << 12;
-constexpr size_t kMostMetrics = 32;
+constexpr size_t kMostMetrics = 128;  // a training's own, and the norms of its layers' gradients
 constexpr size_t kMostListed = 2'000;
 constexpr const char* kExtension = ".shardlens";
 constexpr int64_t kSampleBytes = int64_t{64} << 20;  // of pictures and values, all tensors together

@@ -188,13 +188,13 @@ void TokenFile::open_and_check() {
       !std::is_sorted(starts_, starts_ + documents_ + 1))
     refuse("is damaged: its index of documents is not in order");
 
-  uint64_t hash = chain(0, &header, sizeof(header));
+  hash_ = chain(0, &header, sizeof(header));
   for (int64_t i = 0; i < documents_; ++i) {
-    hash = chain(hash, bytes_ + sizeof(header) + starts_[i] * token_bytes_,
-                 (starts_[i + 1] - starts_[i]) * token_bytes_);
+    hash_ = chain(hash_, bytes_ + sizeof(header) + starts_[i] * token_bytes_,
+                  (starts_[i + 1] - starts_[i]) * token_bytes_);
   }
-  hash = chain(hash, starts_, index_bytes);
-  if (hash != footer.hash) refuse("is damaged: its contents do not match its checksum");
+  hash_ = chain(hash_, starts_, index_bytes);
+  if (hash_ != footer.hash) refuse("is damaged: its contents do not match its checksum");
 }
 
 void TokenFile::read(int64_t first, int64_t count, int32_t* out) const {

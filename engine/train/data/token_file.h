@@ -71,6 +71,8 @@ class TokenFile {
   const TokenSource& source() const { return source_; }
   int64_t documents() const { return documents_; }
   int64_t tokens() const { return tokens_; }
+  /// Of all its contents, which were held against it when the file was opened.
+  uint64_t hash() const { return hash_; }
 
   /// Where document `index` begins, in tokens; index == documents() gives the end of the last.
   int64_t document_begin(int64_t index) const { return static_cast<int64_t>(starts_[index]); }
@@ -93,6 +95,7 @@ class TokenFile {
   TokenSource source_;
   size_t token_bytes_ = 0;
   int64_t documents_ = 0, tokens_ = 0;
+  uint64_t hash_ = 0;
   const uint64_t* starts_ = nullptr;
 };
 

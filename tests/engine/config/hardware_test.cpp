@@ -15,6 +15,10 @@
 namespace shardlens {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
 TEST(Hardware, PresetsAreComplete) {
   EXPECT_THAT(hardware_names(), ::testing::ElementsAre("this-machine", "v100-32gb", "a100-80gb", "h100-80gb",
                                                        "h200-141gb", "v100-32gb-2-nodes", "a100-80gb-2-nodes",
@@ -72,6 +76,60 @@ TEST(Hardware, AFileCarriesACalibration) {
   broken = hardware_to_json(hardware);
   broken["memory"] = 3;
   EXPECT_THROW(hardware_from_json(broken, "mine.json"), Error);
+}
+
+TEST(Hardware, FiguresThatNoMachineHasAreRefused) {
+  Hardware hardware = find_hardware("a100-80gb");
+  hardware.links[{"all-reduce", 2}] = {1.5e-6, 9e9};
+  const nlohmann::json sound = hardware_to_json(hardware);
+  const auto refused = [&](const std::string& pointer, double value) {
+    nlohmann::json json = sound;
+    json[nlohmann::json::json_pointer(pointer)] = value;
+    try {
+      hardware_from_json(json, "mine.json");
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  for (const std::string rate :
+       {"/fp16_flops", "/bf16_flops", "/fp32_flops", "/fp64_flops", "/memory_bytes_per_second",
+        "/link_bytes_per_second", "/node_bytes_per_second", "/links/0/bytes_per_second"}) {
+    for (const double value : {-1.0, 1e-300, 1e308}) {
+      EXPECT_THAT(refused(rate, value),
+                  AllOf(StartsWith("mine.json"), HasSubstr(rate.substr(rate.rfind('/') + 1) + "\" = "),
+                        HasSubstr("Give from 1 to 1e+30 a second")));
+    }
+    EXPECT_EQ(refused(rate, 0), "no error") << "nobody knows it";
+  }
+  for (const std::string latency :
+       {"/link_latency_seconds", "/node_latency_seconds", "/links/0/latency_seconds"}) {
+    for (const double value : {-1.0, 1e308})
+      EXPECT_THAT(refused(latency, value),
+                  AllOf(HasSubstr("latency_seconds\" = "), HasSubstr("Give from 0 to 3600 seconds")));
+  }
+}
+
+// It must not keep a program from starting, nor pass for none.
+TEST(Hardware, ADamagedCalibrationIsNamed) {
+  const std::string path =
+      ::testing::TempDir() + "hardware_test_" + std::to_string(getpid()) + "/this-machine.json";
+  EXPECT_EQ(this_machine(path).basis, "not calibrated yet");
+  Hardware calibrated = this_machine(path);
+  calibrated.basis = "measured by a test";
+  calibrated.rates[{"linear", DType::Fp32, 1}] = {{1e6, 1.25e9}};
+  write_hardware_file(calibrated, path);
+  EXPECT_EQ(this_machine(path), calibrated);
+  std::filesystem::resize_file(path, 20);
+  const Hardware left = this_machine(path);
+  EXPECT_FALSE(left.is_calibrated());
+  EXPECT_THAT(left.basis,
+              AllOf(HasSubstr("the calibration is damaged"), HasSubstr(path), HasSubstr("ends in the middle"),
+                    HasSubstr("bench calibrate writes it anew")));
+  ++calibrated.ranks_per_node;
+  write_hardware_file(calibrated, path);
+  EXPECT_THAT(this_machine(path).basis, AllOf(HasSubstr("was measured on"), HasSubstr("writes it anew")));
+  std::filesystem::remove_all(std::filesystem::path(path).parent_path());
 }
 
 TEST(Hardware, MeasuredRatesLieBetweenWhatWasMeasured) {

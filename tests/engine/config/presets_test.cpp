@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <tuple>
 
 #include "engine/config/error.h"
 #include "engine/config/model_config.h"
@@ -164,10 +165,40 @@ TEST_F(ModelFolder, RefusesWithTheReason) {
   EXPECT_THAT(error_of(), HasSubstr("\"relu\" is not supported"));
 }
 
+TEST_F(ModelFolder, RefusesAnotherFunction) {
+  const std::string gpt = R"({"model_type": "gpt2", "n_layer": 2, "n_embd": 60, "n_head": 5,
+    "vocab_size": 503, "n_positions": 17)";
+  const std::string bert = R"({"model_type": "bert", "num_hidden_layers": 3, "hidden_size": 48,
+    "num_attention_heads": 3, "intermediate_size": 100, "vocab_size": 99, "max_position_embeddings": 64)";
+  const std::tuple<std::string, std::string, std::string> other[] = {
+      {gpt, R"("scale_attn_weights": false)", "known: true"},
+      {gpt, R"("scale_attn_by_inverse_layer_idx": true)", "known: false"},
+      {gpt, R"("add_cross_attention": true)", "known: false"},
+      {gpt, R"("pruned_heads": {"0":[1]})", "known: {}"},
+      {bert, R"("position_embedding_type": "relative_key")", "known: \"absolute\""},
+      {bert, R"("is_decoder": true)", "known: false"},
+      {bert, R"("add_cross_attention": true)", "known: false"},
+      {bert, R"("type_vocab_size": 1)", "known: 2"}};
+  for (const auto& [sizes, asked, known] : other) {
+    write_config(sizes + ", " + asked + "}");
+    EXPECT_THAT(error_of(), HasSubstr("config.json: " + asked + " is not supported; " + known));
+  }
+  write_config(gpt + R"(, "scale_attn_weights": true, "reorder_and_upcast_attn": true, "use_cache": false,
+    "pruned_heads": {}, "chunk_size_feed_forward": 8})");
+  EXPECT_EQ(error_of(), "no error");
+  write_config(bert +
+               R"(, "position_embedding_type": "absolute", "is_decoder": null, "type_vocab_size": 2})");
+  EXPECT_EQ(error_of(), "no error");
+}
+
 TEST_F(ModelFolder, BringsItsWeightsAlong) {
   EXPECT_EQ(weights_of_model(folder_.string()), "");
-  std::ofstream(folder_ / "model.safetensors") << "weights";
-  EXPECT_EQ(weights_of_model(folder_.string()), folder_ / "model.safetensors");
+  for (const char* file :
+       {"training.json", "model.safetensors.index.json", "pytorch_model.bin", "model.safetensors"}) {
+    std::ofstream(folder_ / file) << "of a model that was trained";
+    EXPECT_EQ(weights_of_model(folder_.string()), folder_ / "model.safetensors") << file;
+    std::filesystem::remove(folder_ / file);
+  }
   EXPECT_EQ(weights_of_model("gpt2"), "");
 }
 

@@ -165,6 +165,14 @@ TEST(Validate, SizesMustFitTogether) {
   EXPECT_THAT(refusal([](Settings& s) { s.input.kind = InputKind::Npy; }), HasSubstr("needs a file"));
   EXPECT_THAT(refusal([](Settings& s) { s.model.norm_epsilon = std::numeric_limits<double>::quiet_NaN(); }),
               HasSubstr("epsilon"));
+  EXPECT_THAT(refusal([](Settings& s) { s.model.norm_epsilon = 1e-320; }), HasSubstr("in fp32 too"));
+  for (const double epsilon : {1e-320, 0.0, -1e-8, std::numeric_limits<double>::quiet_NaN()}) {
+    EXPECT_THAT(refusal([&](Settings& s) {
+                  s.block = Block::Model;
+                  s.optimizer.epsilon = epsilon;
+                }),
+                HasSubstr("must be above 0, in fp32 too, such as 1e-8"));
+  }
   // Each size is legal and the product is not.
   EXPECT_THAT(refusal([](Settings& s) {
                 s.model.positions = kLargestPositions;

@@ -131,8 +131,14 @@ TEST(Choose, ForcedWhereItCanBe) {
   EXPECT_THAT(kernel.gpu_of_rank, ElementsAre(0, 0));
   const Choice nccl = choose(wish(1, BackendChoice::Cuda, CommunicatorChoice::Nccl), machine(1, kOldNccl));
   EXPECT_EQ(nccl.communicator, CommunicatorChoice::Nccl);
-  EXPECT_EQ(choose(wish(2, BackendChoice::Cpu, CommunicatorChoice::Mpi), machine(0, 0)).communicator,
-            CommunicatorChoice::Mpi);
+  const Choice mpi = choose(wish(2, BackendChoice::Cpu, CommunicatorChoice::Mpi), machine(0, 0));
+  EXPECT_EQ(mpi.communicator, CommunicatorChoice::Mpi);
+  EXPECT_EQ(mpi.reason, "");
+}
+
+TEST(Choose, ARankAloneIsToldThatMpiIsNotUsed) {
+  EXPECT_THAT(choose(wish(1, BackendChoice::Cpu, CommunicatorChoice::Mpi), machine(0, 0)).reason,
+              HasSubstr("not by mpi"));
 }
 
 TEST(Choose, RefusedWithTheRemedyWhereItCannot) {

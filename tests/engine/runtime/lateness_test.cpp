@@ -68,8 +68,27 @@ TEST(Lateness, WhereAllAreAlikeAllOthersWaitAsLong) {
   EXPECT_NEAR(late[0].longer_seconds, 0.020, 1e-9);
   EXPECT_EQ(
       to_sentence(program, late[0]),
-      "rank 2 was late by 20.0 ms before attn.proj: 3 ranks waited 60.0 ms together, the pass took 20.0 "
-      "ms longer");
+      "rank 2 was late by 20.0 ms before attn.proj: 3 ranks together waited 60.0 ms longer, the pass took "
+      "20.0 ms longer");
+}
+
+// Ranks that are not alike wait for each other every time: only what is added to that is the late one's.
+TEST(Lateness, WhatRanksWaitAnywayIsNotPutDownToTheLateOne) {
+  const Program program = plan_program(testing::small_layer(4));
+  const StepId step = step_named(program, "attn.proj");
+  const std::vector<double> took{0.001, 0.011, 0.030, 0.021};
+  const Events events = schedule(program, {{2, step, 0.020}}, [&](int rank, StepId at) {
+    return at == step ? took[static_cast<size_t>(rank)] : 1e-3;
+  });
+  double waited = 0;
+  for (const auto& rank : events)
+    waited += rank[static_cast<size_t>(step_named(program, "all-reduce attn.proj.sum"))].wait_seconds();
+  EXPECT_NEAR(waited, 0.117, 1e-9);
+  const auto late = lateness_of(program, events);
+  ASSERT_EQ(late.size(), 1u);
+  EXPECT_NEAR(late[0].waited_seconds, 0.060, 1e-9);
+  EXPECT_NEAR(late[0].longer_seconds, 0.020, 1e-9);
+  EXPECT_THAT(to_sentence(program, late[0]), ::testing::HasSubstr("3 ranks together waited 60.0 ms longer"));
 }
 
 TEST(Lateness, WhatASlowerRankHidesCostsNothing) {

@@ -204,6 +204,23 @@ TEST_F(CheckpointTest, AnotherRunsIsNotReplaced) {
   EXPECT_NO_THROW(small_trainer(options)) << "by whatever name";
 }
 
+// What is saved, and what is locked, is the folder that a link leads to, there or not.
+TEST_F(CheckpointTest, ALinkStaysAndWhatItLeadsToIsTheCheckpoint) {
+  fs::create_directories(path("disk"));
+  fs::create_directory_symlink(path("disk"), path("run"));
+  const Trainer trainer = trained(small_model(1), 2);
+  EXPECT_TRUE(fs::is_symlink(path("run")));
+  EXPECT_EQ(read_training_state(path("disk")).step, 2);
+  EXPECT_THAT(error_of([&] { small_trainer(resume_options(path("disk"))); }),
+              HasSubstr("another run writes to"));
+  fs::create_directory_symlink("disk/later", path("new"));
+  TrainOptions options = small_training(small_model(1), 6);
+  options.checkpoint = path("new/");
+  small_trainer(options).save();
+  EXPECT_TRUE(fs::is_symlink(path("new")));
+  EXPECT_EQ(read_training_state(path("disk/later")).step, 0);
+}
+
 TEST_F(CheckpointTest, FilesOfAPersonStay) {
   Trainer trainer = trained(small_model(1), 1);
   write("run/notes.txt", "mine");
@@ -240,6 +257,12 @@ TEST_F(CheckpointTest, WhatIsDamagedOrMissingIsNamed) {
   fresh();
   fs::remove(path("run/optimizer.safetensors"));
   EXPECT_THAT(resume_error(), AllOf(HasSubstr("optimizer.safetensors is missing"), HasSubstr("--model")));
+  fresh();
+  fs::remove(path("run/model.safetensors"));
+  EXPECT_THAT(resume_error(), HasSubstr("model.safetensors is missing"));
+  TrainOptions anew = small_training(small_model(1), 1);
+  anew.settings.weights_path = weights_of_model(path("run"));
+  EXPECT_THAT(error_of([&] { small_trainer(anew); }), HasSubstr("cannot open " + anew.settings.weights_path));
   fresh();
   change("training.json", [](std::string& text) { text.resize(text.size() / 2); });
   EXPECT_THAT(resume_error(), HasSubstr("training.json"));
@@ -320,6 +343,13 @@ TEST_F(CheckpointTest, AnotherTextOrTokenizerIsRefused) {
   options = resume_options(path("run"));
   options.text = {"book.txt", 1000, std::make_shared<BytesTokenizer>()};
   EXPECT_NO_THROW(small_trainer(options));
+  options.text.hash = ~uint64_t{0};
+  small_trainer(options).save();  // the one before, as of an older version, knows no hash
+  EXPECT_NO_THROW(small_trainer(options));
+  options.text.hash = 7;
+  EXPECT_THAT(error_of([&] { small_trainer(options); }),
+              AllOf(HasSubstr("1,000 tokens"), HasSubstr("as many, but not the same"),
+                    HasSubstr("goes on with the text it began with")));
   options.text.tokens = 999;
   EXPECT_THAT(error_of([&] { small_trainer(options); }), AllOf(HasSubstr("1,000 tokens"), HasSubstr("999")));
   options.text.tokenizer = std::make_shared<OtherTokenizer>();

@@ -361,6 +361,7 @@ TEST_F(TrainingRecording, EveryStepOfEachCurveIsInAFile) {
         ASSERT_NE(metric, metrics.end()) << name;
         EXPECT_EQ(metric->second, value) << name;
       };
+      expect_metric("step", static_cast<double>(was.report.step));
       expect_metric("loss", was.report.loss);
       ASSERT_EQ(was.gradient_norms.size(), curve.groups.size());
       for (size_t group = 0; group < curve.groups.size(); ++group)

@@ -28,7 +28,7 @@ TEST(WindowPlatform, DrawsWhatTheOffscreenPlatformDraws) {
   };
   Image window;
   {
-    const auto platform = make_window_platform("shardlens test", {640, 360}, VerticalSync::off);
+    const auto platform = make_window_platform("shardlens test", PixelSize{640, 360}, VerticalSync::off);
     ASSERT_EQ(platform->framebuffer_size(), (PixelSize{640, 360}));
     window = picture(*platform);
   }
@@ -39,7 +39,7 @@ TEST(WindowPlatform, DrawsWhatTheOffscreenPlatformDraws) {
 // No X server of a test sends files: the platform's own callback is given them as GLFW would.
 TEST(WindowPlatform, FilesDroppedOnItAreTakenOnce) {
   if (!has_display()) GTEST_SKIP() << "no X server";
-  const auto platform = make_window_platform("shardlens test", {640, 360}, VerticalSync::off);
+  const auto platform = make_window_platform("shardlens test", PixelSize{640, 360}, VerticalSync::off);
   GLFWwindow* window = glfwGetCurrentContext();
   ASSERT_NE(window, nullptr);
   const GLFWdropfun dropped = glfwSetDropCallback(window, nullptr);
@@ -58,7 +58,7 @@ TEST(WindowPlatform, WithoutADisplayItSaysWhatWouldWork) {
   const std::string saved = display != nullptr ? display : "";
   unsetenv("DISPLAY");
   try {
-    make_window_platform("shardlens test", {640, 360});
+    make_window_platform("shardlens test", PixelSize{640, 360});
     FAIL() << "a window opened without a display";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::Request);

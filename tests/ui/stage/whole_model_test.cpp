@@ -101,7 +101,7 @@ TEST(WholeModel, IsChosenInSetupAndLeftAgain) {
   EXPECT_EQ(harness.snapshot().settings.block, Block::Model);
   ASSERT_EQ(harness.snapshot().state, RunState::Done) << harness.snapshot().message;
   EXPECT_TRUE(harness.snapshot().result->parity_summary.agrees);
-  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/Batch parts/slider"); });
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/Micro-batches/slider"); });
   harness.wait_until_at_rest();
   EXPECT_GT(harness.snapshot().settings.micro_batches, 1);
 }

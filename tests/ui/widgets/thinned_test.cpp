@@ -1,8 +1,9 @@
-// Thinning keeps the mean and the ends of a history, however long it is.
+// Thinning keeps the mean and the ends of a history, or its peaks, however long it is.
 #include "ui/widgets/thinned.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -35,13 +36,21 @@ TEST(Thinned, NeverMoreThanAsked) {
   EXPECT_EQ(thinned(0, 100, [](size_t) { return 1.0; }).size(), 0u);
 }
 
+TEST(Peaks, OneStaysSeenHoweverLongTheHistoryGrows) {
+  for (const size_t count : {50u, 100u, 101u, 1000u, 12345u}) {
+    const Points points = peaks(count, 100, [](size_t i) { return i == 20 ? 14.0 : 2.0; });
+    EXPECT_EQ(*std::max_element(points.y.begin(), points.y.end()), 14) << count;
+    EXPECT_EQ(points.x, thinned(count, 100, [](size_t) { return 1.0; }).x) << count;
+  }
+}
+
 TEST(Smoothed, LeavesAConstantAloneAndFollowsAStep) {
   const Points flat = smoothed({{1, 2, 3}, {5, 5, 5}}, 4);
   for (const double y : flat.y) EXPECT_DOUBLE_EQ(y, 5);
   const Points step = smoothed(thinned(100, 100, [](size_t i) { return i < 50 ? 0.0 : 1.0; }), 5);
   EXPECT_DOUBLE_EQ(step.y[49], 0);
-  EXPECT_GT(step.y.back(), 0.99);
-  EXPECT_LT(step.y[51], 0.5) << "it is a mean, not the newest value";
+  EXPECT_DOUBLE_EQ(step.y.back(), 1);
+  EXPECT_DOUBLE_EQ(step.y[51], 0.4) << "it is the mean of the last five, not the newest value";
 }
 
 TEST(Thinned, WhatOverflowedCountsInNoMean) {
@@ -52,7 +61,10 @@ TEST(Thinned, WhatOverflowedCountsInNoMean) {
   EXPECT_EQ(points.y[0], 2);
   EXPECT_EQ(points.y[1], 4);
   EXPECT_TRUE(std::isnan(points.y[2]));
-  const Points line = smoothed(points, 1e-9);
+  const Points highest = peaks(values.size(), 3, [&](size_t i) { return values[i]; });
+  EXPECT_EQ(highest.y[0], 2);
+  EXPECT_TRUE(std::isnan(highest.y[2]));
+  const Points line = smoothed(points, 1);
   EXPECT_EQ(line.y[1], 4);
   EXPECT_TRUE(std::isfinite(line.y[2])) << "the line that is read goes on";
 }

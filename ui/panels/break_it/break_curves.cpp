@@ -99,10 +99,14 @@ void draw_pair(const Context& context, const BreakReport& report, const Pair& pa
   ImGui::PopFont();
 }
 
+}  // namespace
+
 std::string found_words(const BreakReport& report, const Finding& finding) {
   if (!finding.sees) {
-    const LossVerdict loss = loss_verdict(report);
+    if (finding.check == Check::ClipNorm && report.plan->program.settings.block != Block::Model)
+      return "nothing: one layer has no global norm";
     if (finding.check != Check::Loss) return "nothing";
+    const LossVerdict loss = loss_verdict(report);
     if (report.wanted_steps == 0) return "nothing: one pass has no curve";
     if (loss.steps == 0) return "too few steps yet";
     return fmt::format("looks healthy: {} apart, and it moves {} from step to step", format_value(loss.apart),
@@ -114,8 +118,6 @@ std::string found_words(const BreakReport& report, const Finding& finding) {
   return finding.step == 0 ? fmt::format("{}, {}", name, error)
                            : fmt::format("step {}: {}, {}", finding.step, name, error);
 }
-
-}  // namespace
 
 void draw_break_curves(const Context& context, const BreakReport& report, ImVec2 min, ImVec2 size) {
   const Pair losses{"##broken loss", "Loss", &BreakStep::sound_loss, &BreakStep::broken_loss};

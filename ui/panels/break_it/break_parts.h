@@ -38,6 +38,9 @@ void draw_break_strip(const Context& context, const BreakReport& report, const B
 /// The loss of both runs and the norm of their gradients, in `size` pixels from `min`.
 void draw_break_curves(const Context& context, const BreakReport& report, ImVec2 min, ImVec2 size);
 
+/// What one check found, or why it has nothing to look at: "step 1: grad.h.1.ln2.out, 0.71".
+std::string found_words(const BreakReport& report, const Finding& finding);
+
 /// What each check found, a line each. Returns the height it took.
 float draw_break_checks(const Context& context, const BreakReport& report, ImVec2 at, float width);
 float break_checks_height(const Context& context);

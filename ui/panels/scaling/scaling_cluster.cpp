@@ -54,7 +54,7 @@ void draw_form(const Context& context) {
   slider_row(context, "T", cluster_tp_stops(chosen), view.tp);
   slider_row(context, "P stages", cluster_pp_stops(chosen), view.pp);
   slider_row(context, "D replicas", cluster_dp_stops(), view.dp);
-  slider_row(context, "parts", cluster_parts_stops(), view.parts);
+  slider_row(context, "Micro-batches", cluster_parts_stops(), view.parts);
   for (int64_t* count : {&view.tp, &view.pp, &view.dp, &view.parts})
     *count = std::clamp<int64_t>(*count, 1, 65536);
 }
@@ -210,7 +210,7 @@ TextTable copied(const Context& context, const ClusterStudy& study) {
   const Settings& s = study.settings;
   table.rows.push_back({"model", s.model.title, study.hardware.title});
   table.rows.push_back({"T × P × D", fmt::format("{} × {} × {}", s.tp, study.price.pipeline.stages, s.dp),
-                        fmt::format("{} parts of a batch", s.micro_batches)});
+                        fmt::format("{} micro-batches", s.micro_batches)});
   for (const Figure& figure : figures_of(context, study))
     table.rows.push_back({figure.label, figure.figure, figure.note});
   for (const Part& part : time_parts(context.theme, study))
@@ -220,17 +220,23 @@ TextTable copied(const Context& context, const ClusterStudy& study) {
   return table;
 }
 
-std::string basis_words(const ClusterStudy& study) {
-  const Settings& s = study.settings;
-  return fmt::format(
-      "Estimated on {}: {}; nothing overlaps. fp16, AdamW, layers recomputed, batch {} × sequence {}. FLOPs "
-      "count "
-      "recomputing; memory from above. Priced in {} (measured).",
-      study.hardware.title, study.hardware.basis, grouped_text(s.batch), grouped_text(s.seq),
-      format_seconds(study.price_seconds));
-}
-
 }  // namespace
+
+std::string cluster_basis(const ClusterStudy& study) {
+  const Settings& s = study.settings;
+  const auto bytes = [&](MemoryKind kind) {
+    return static_cast<double>(bytes_of(study.price.memory_bytes, kind));
+  };
+  const double of_weights = bytes(MemoryKind::Weight) / static_cast<double>(element_bytes(s.dtype));
+  const double kept =
+      bytes(MemoryKind::Weight) + bytes(MemoryKind::WeightGradient) + bytes(MemoryKind::OptimizerState);
+  return fmt::format(
+      "Estimated on {}: {}; nothing overlaps. fp16, AdamW, layers recomputed, batch {} × sequence {}. {:.0f} "
+      "bytes a parameter, as gradients add up in fp32: the memory wall's 16 have them in half precision. "
+      "FLOPs count recomputing; memory from above. Priced in {} (measured).",
+      study.hardware.title, study.hardware.basis, grouped_text(s.batch), grouped_text(s.seq),
+      kept / of_weights, format_seconds(study.price_seconds));
+}
 
 void draw_cluster(const Context& context, ImVec2 min, ImVec2 size) {
   const Type type(context);
@@ -253,7 +259,7 @@ void draw_cluster(const Context& context, ImVec2 min, ImVec2 size) {
                  study == nullptr ? "Being priced." : as_sentence(study->refused), width);
   } else {
     y = std::max(y, right.y + draw_figures(context, *study, right, width)) + context.px(8);
-    const std::string basis = basis_words(*study);
+    const std::string basis = cluster_basis(*study);
     const float foot = wrapped_height(type.note, basis, size.x);
     const float height = std::max(context.px(130), min.y + size.y - y - foot - context.px(20));
     const float left = std::floor((size.x - gap) * 0.6f);

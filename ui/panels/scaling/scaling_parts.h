@@ -1,6 +1,8 @@
 // The pages of the Scaling tab.
 #pragma once
 
+#include <string>
+
 #include "ui/panels/chart.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/scaling/scaling_rows.h"
@@ -25,6 +27,8 @@ void draw_break_even(const Context& context, ImVec2 min, ImVec2 size);
 
 /// T x D x P devices and a model on them.
 void draw_cluster(const Context& context, ImVec2 min, ImVec2 size);
+/// What its figures are, and why a parameter keeps more there than the memory wall says.
+std::string cluster_basis(const ClusterStudy& study);
 /// The devices by stage and replica, and the pipeline's time (scaling_cluster_picture.cpp). Both return the
 /// height they took.
 float draw_devices(const Context& context, const ClusterStudy& study, ImVec2 min, ImVec2 size);

@@ -97,7 +97,7 @@ void draw_whole_model(const Context& context, const Settings& wanted) {
   int64_t replicas = wanted.dp, parts = wanted.micro_batches;
   const std::vector<int64_t> stops{1, 2, 3, 4, 6, 8, 16};
   if (slider_row(context, "Replicas D", stops, replicas)) changed.dp = static_cast<int>(replicas);
-  if (slider_row(context, "Batch parts", stops, parts)) changed.micro_batches = static_cast<int>(parts);
+  if (slider_row(context, "Micro-batches", stops, parts)) changed.micro_batches = static_cast<int>(parts);
 
   const int recompute =
       option_row(context, "Recompute", recompute_title(wanted.recompute), recompute_options(context));

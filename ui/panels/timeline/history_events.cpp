@@ -3,6 +3,7 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -14,10 +15,12 @@ namespace shardlens::ui {
 namespace {
 
 constexpr float kLeastLabel = 28;     // pixels of a block that may be named
+constexpr float kAroundName = 12;     // pixels of a block beside its name
 constexpr float kMeetingsApart = 12;  // pixels for each line that joins ranks
 
 struct Label {
   float x0, x1, y;
+  float room;  ///< for a name, were all of the block in view
   StepId step;
   ImU32 ground;
 };
@@ -71,6 +74,10 @@ void add_event(const HistoryFrame& frame, const HistoryPass& pass, int rank, Ste
   const float x1 = std::clamp(frame.x_of_ns(parts.end_ns), x0, frame.max.x + 4);
   const bool meets = is_collective(step.op);
   const float own_end = meets ? arrived : x1;
+  const auto room = [&](int64_t begin_ns, int64_t end_ns) {
+    return static_cast<float>(static_cast<double>(end_ns - begin_ns) * 1e-9 / frame.pixel_seconds()) -
+           context.px(kAroundName);
+  };
   if (own_end - x0 >= 1 || !meets) {
     const ImU32 phase = step.phase == Phase::Forward ? theme.forward : theme.backward;
     const bool narrow = own_end - x0 < 1;
@@ -82,7 +89,9 @@ void add_event(const HistoryFrame& frame, const HistoryPass& pass, int rank, Ste
       before->max.x = std::max(before->max.x, right);
     else
       drawn.compute.push_back({{x0, top}, {right, bottom}, fill});
-    if (own_end - x0 > context.px(kLeastLabel)) drawn.labels.push_back({x0, own_end, top, id, fill});
+    if (own_end - x0 > context.px(kLeastLabel))
+      drawn.labels.push_back(
+          {x0, own_end, top, room(parts.begin_ns, meets ? parts.arrived_ns : parts.end_ns), id, fill});
   }
   if (meets) {
     if (met - arrived >= 1)
@@ -96,7 +105,7 @@ void add_event(const HistoryFrame& frame, const HistoryPass& pass, int rank, Ste
     else
       drawn.transfers.push_back({{met, top}, {end, bottom}, solid});
     if (end - met > context.px(kLeastLabel) && !step.beside)
-      drawn.labels.push_back({met, end, top, id, theme.communication});
+      drawn.labels.push_back({met, x1, top, room(parts.met_ns, parts.end_ns), id, theme.communication});
   }
   if (selected) {
     const float half = context.px(1);
@@ -110,22 +119,21 @@ void draw_labels(const HistoryFrame& frame, const std::vector<Label>& labels) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   TextStyle text = timeline_text(context, context.fonts.mono, kSmallSize, 0);
   if (frame.height < text.size) return;
+  const auto width = [&text](const std::string& name) { return text_width(text, name); };
+  std::map<StepId, std::vector<float>> rooms;
+  for (const Label& label : labels) rooms[label.step].push_back(label.room);
+  std::map<StepId, std::string> names;
+  for (const auto& [step, of_blocks] : rooms)
+    names[step] = common_name(names_of(frame.program, frame.program.step(step)), of_blocks, width);
   for (const Label& label : labels) {
-    const Step& step = frame.program.step(label.step);
+    const std::string& name = names[label.step];
     const float from = std::max(label.x0, frame.min.x);
-    const float room = std::min(label.x1, frame.max.x) - from - context.px(12);
-    if (room < context.px(8)) continue;
+    const float room = std::min(label.x1, frame.max.x) - from - context.px(kAroundName);
+    if (name.empty() || width(name) > label.room || room < context.px(8)) continue;
+    const std::string shown = fitted(text, name, room + context.px(0.5f));  // half a pixel: sums are rounded
+    if (shown == "…") continue;
     text.colour = legible_on(context.theme, label.ground);
-    std::vector<std::string> names{to_string(step.op)};
-    if (!is_collective(step.op)) {
-      names = {step.equation, step.name};
-      if (!step.outputs.empty()) names.push_back(frame.program.tensor(step.outputs[0]).symbol);
-    }
-    for (const std::string& name : names) {
-      if (name.empty() || text_width(text, name) > room) continue;
-      draw_text(list, {from + context.px(6), label.y + (frame.height - text.size) / 2}, text, name);
-      break;
-    }
+    draw_text(list, {from + context.px(6), label.y + (frame.height - text.size) / 2}, text, shown);
   }
 }
 

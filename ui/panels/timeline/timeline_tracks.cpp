@@ -35,7 +35,7 @@ struct Frame {
   float scroll;                     ///< pixels scrolled down
   float top = 0;                    ///< of the first track, below `min`: other runs' may lie above it
   std::string name = {};            ///< of this run, above its tracks; empty where there is one alone
-  std::vector<std::string> labels;  ///< [step]; empty where none fits on every rank
+  std::vector<std::string> labels;  ///< [step]; empty where no block has room for a name
 
   const Program& program() const { return tracks.plan->program; }
   float x(double seconds) const {
@@ -44,6 +44,10 @@ struct Frame {
   }
   double seconds(float x_pixels) const { return shown.begin + (x_pixels - min.x) * pixel_seconds(); }
   double pixel_seconds() const { return shown.size() / std::max(1.0f, max.x - min.x); }
+  /// The room for a name that a block so long has.
+  float name_room(double seconds) const {
+    return static_cast<float>(seconds / pixel_seconds()) - context.px(kAroundName);
+  }
   float y(size_t rank) const { return min.y + top + static_cast<float>(rank) * pitch - scroll; }
   size_t ranks() const { return tracks.ranks().size(); }
   float bottom() const { return name.empty() ? max.y : y(ranks() - 1) + height; }
@@ -53,34 +57,28 @@ ImU32 phase_colour(const Theme& theme, Phase phase) {
   return phase == Phase::Forward ? theme.forward : theme.backward;
 }
 
-/// The longest of the step's names that is at most `width` wide; empty where none is.
-std::string longest_name(const Program& program, const Step& step, const TextStyle& style, float width) {
-  const std::string symbol = step.outputs.empty() ? "" : program.tensor(step.outputs[0]).symbol;
-  for (const std::string& name : {step.equation, step.name, symbol})
-    if (!name.empty() && text_width(style, name) <= width) return name;
-  return {};
-}
-
-/// For each step in view the longest of its names that fits on every rank, so that it reads the same on all
-/// tracks; empty where none fits.
+/// For each step in view what its blocks are called.
 std::vector<std::string> labels_for(const Frame& frame) {
   const Context& context = frame.context;
   const Program& program = frame.program();
   const TextStyle style = timeline_text(context, context.fonts.mono, kSmallSize, 0);
   std::vector<std::string> labels(program.steps.size());
+  std::vector<float> rooms;  // of a step's blocks
   for (size_t id = 0; id < labels.size(); ++id) {
     const Step& step = program.steps[id];
-    double shortest = frame.all.size();
-    bool in_view = false;
+    if (is_collective(step.op)) continue;  // of no block: see draw_collectives()
+    rooms.clear();
+    bool in_view = false, is_wide = false;
     for (const auto& rank : frame.tracks.ranks()) {
       if (id >= rank.size()) continue;
-      shortest = std::min(shortest, rank[id].seconds());
+      rooms.push_back(frame.name_room(rank[id].seconds()));
+      is_wide = is_wide || rooms.back() >= context.px(8);
       in_view =
           in_view || (rank[id].end_seconds > frame.shown.begin && rank[id].begin_seconds < frame.shown.end);
     }
-    const float width = static_cast<float>(shortest / frame.pixel_seconds()) - context.px(kAroundName);
-    if (!in_view || width < context.px(8)) continue;
-    labels[id] = longest_name(program, step, style, width);
+    if (!in_view || !is_wide) continue;
+    labels[id] = common_name(names_of(program, step), rooms,
+                             [&](const std::string& name) { return text_width(style, name); });
   }
   return labels;
 }
@@ -119,13 +117,12 @@ void draw_compute(const Frame& frame, size_t rank, std::vector<Name>& names) {
     }
     const float from = std::max(x0, frame.min.x);
     const float room = std::min(x1 + context.px(1), frame.max.x) - from - context.px(kAroundName);
-    if (block.joined() || room < context.px(8)) continue;
     const std::string& common = frame.labels[static_cast<size_t>(block.first)];
-    // Where one rank was too quick for a name, the others still say theirs.
-    const std::string label =
-        common.empty() ? longest_name(frame.program(), step, text, room)
-                       : fitted(text, common, room + context.px(0.5f));  // half a pixel: sums are rounded
-    if (!label.empty() && label != "…")
+    if (block.joined() || common.empty() || room < context.px(8)) continue;
+    if (text_width(text, common) > frame.name_room(block.end_seconds - block.begin_seconds)) continue;
+    // Less of it where the block goes on out of view; half a pixel: sums are rounded.
+    const std::string label = fitted(text, common, room + context.px(0.5f));
+    if (label != "…")
       names.push_back(
           {{from + context.px(6), top + (frame.height - text.size) / 2}, legible_on(theme, fill), label});
   }

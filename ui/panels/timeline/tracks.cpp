@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "engine/cost/pass_time.h"
 #include "ui/context.h"
@@ -77,6 +78,26 @@ std::vector<TrackBlock> blocks_in(const Program& program, const std::vector<Step
     open = narrow;
   }
   return blocks;
+}
+
+std::vector<std::string> names_of(const Program& program, const Step& step) {
+  if (is_collective(step.op)) return {to_string(step.op)};
+  std::vector<std::string> names{step.equation, step.name};
+  if (!step.outputs.empty()) names.push_back(program.tensor(step.outputs[0]).symbol);
+  std::erase(names, "");
+  return names;
+}
+
+std::string common_name(const std::vector<std::string>& names, const std::vector<float>& rooms,
+                        const std::function<float(const std::string&)>& width) {
+  constexpr float kNone = std::numeric_limits<float>::max();
+  float least = kNone, narrowest = kNone;
+  for (const std::string& name : names) least = std::min(least, width(name));
+  for (const float room : rooms)
+    if (room >= least) narrowest = std::min(narrowest, room);
+  if (narrowest == kNone) return {};
+  return *std::find_if(names.begin(), names.end(),
+                       [&](const std::string& name) { return width(name) <= narrowest; });
 }
 
 StepId step_at(const Program& program, const std::vector<StepEvent>& events, Lane lane, double at,

@@ -3,8 +3,10 @@
 // that the number of rectangles follows the panel's width and not the length of the program.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "engine/runtime/snapshot.h"
@@ -47,6 +49,14 @@ struct TrackBlock {
 /// left out: however short, each is drawn by itself.
 std::vector<TrackBlock> blocks_in(const Program& program, const std::vector<StepEvent>& events, Stretch shown,
                                   double pixel_seconds);
+
+/// What a step may be called on its blocks, the most telling name first.
+std::vector<std::string> names_of(const Program& program, const Step& step);
+
+/// The one name that all blocks of a step bear, so that it reads the same on every track: the first that fits
+/// into the narrowest of `rooms` that any name fits into; empty where none does. Narrower blocks have none.
+std::string common_name(const std::vector<std::string>& names, const std::vector<float>& rooms,
+                        const std::function<float(const std::string&)>& width);
 
 /// Whether steps that go on beside the others are meant, or the others.
 enum class Lane { Own, Beside };

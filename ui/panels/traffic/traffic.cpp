@@ -47,6 +47,7 @@ Columns columns_of(const Context& context, float left, float width) {
 }
 
 std::string waited(const TrafficRow& row) {
+  if (row.goes_beside) return "steps waited " + format_seconds(row.wait_seconds);
   return "waited " + format_seconds(row.wait_seconds) + " for rank " + std::to_string(row.last_rank);
 }
 
@@ -90,9 +91,9 @@ void draw_header(const Context& context, const Columns& columns, float y) {
   if (columns.wide) draw_text(list, {columns.full, y}, type.note, "full tensor", Align::Right);
   draw_text(list, {columns.sent, y}, type.note, "each rank sends", Align::Right);
   draw_text(list, {columns.measured, y}, type.note,
-            std::string(how_known(context.snapshot)) + (context.beside != nullptr ? ", below here"
+            std::string(how_known(context.snapshot)) + (context.beside != nullptr ? ", then here"
                                                         : columns.wide            ? ""
-                                                                                  : ", below α-β"),
+                                                                                  : ", then α-β"),
             Align::Right);
   if (columns.wide) {
     draw_text(list, {columns.predicted, y}, type.note, "α-β, " + device_word(priced_on(context).title),

@@ -16,20 +16,21 @@ bool is_conversion(const Step& step) {
   return is_collective(step.op) || step.op == Op::Slice || step.op == Op::Identity;
 }
 
-void add_measured(TrafficRow& row, const Result& result) {
+void add_measured(TrafficRow& row, const Result& result, const TimeComparison& times) {
   const size_t step = static_cast<size_t>(row.step);
   double latest = -1;
   for (size_t rank = 0; rank < result.events.size(); ++rank) {
     if (result.events[rank].size() <= step) return;  // the run has not come this far
     const StepEvent& event = result.events[rank][step];
-    row.transfer_seconds = std::max(row.transfer_seconds, event.transfer_seconds());
-    row.wait_seconds = std::max(row.wait_seconds, event.wait_seconds());
     if (event.arrival_seconds > latest) {
       latest = event.arrival_seconds;
       row.last_rank = static_cast<int>(rank);
     }
   }
   row.measured = !result.events.empty();
+  row.transfer_seconds = times.steps[step].measured_seconds;
+  row.wait_seconds = times.steps[step].waited_seconds;
+  row.mean = times.means[step];
   if (row.transfer_seconds > 0)
     row.bus_bytes_per_second = static_cast<double>(row.sent_bytes) / row.transfer_seconds;
 }
@@ -38,8 +39,8 @@ TrafficTotal add(TrafficTotal sum, const TrafficRow& row) {
   sum.collectives += row.sends();
   sum.measured += row.sends() && row.measured;
   sum.sent_bytes += row.sent_bytes;
-  sum.transfer_seconds += row.transfer_seconds;
-  sum.wait_seconds += row.wait_seconds;
+  sum.transfer_seconds += row.mean.measured_seconds;
+  sum.wait_seconds += row.mean.waited_seconds;
   sum.predicted_seconds += row.predicted_seconds;
   return sum;
 }
@@ -65,6 +66,8 @@ std::string ring_formula(Op op, int64_t full_bytes, int ranks) {
 
 std::vector<TrafficRow> traffic_rows(const Plan& plan, const Result* result, const Hardware& hardware) {
   const Program& program = plan.program;
+  TimeComparison times;
+  if (result && result->plan.get() == &plan) times = compare_times(plan, result->events);
   std::vector<TrafficRow> rows;
   for (const Step& step : program.steps) {
     if (!is_conversion(step)) continue;
@@ -75,6 +78,7 @@ std::vector<TrafficRow> traffic_rows(const Plan& plan, const Result* result, con
     row.op = step.op;
     row.phase = step.phase;
     row.layer = step.layer;
+    row.goes_beside = step.beside;
     row.conjugate = step.conjugate;
     row.symbol = output.symbol;
     row.from = input.layout;
@@ -96,7 +100,7 @@ std::vector<TrafficRow> traffic_rows(const Plan& plan, const Result* result, con
     row.why = stage::reason_of(program, step.id);
     if (row.sends())
       row.predicted_seconds = collective_seconds(collective_of(step.op), row.sent_bytes, ring, hardware);
-    if (result && result->plan.get() == &plan && row.sends()) add_measured(row, *result);
+    if (!times.steps.empty() && row.sends()) add_measured(row, *result, times);
     rows.push_back(std::move(row));
   }
   return rows;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/runtime/snapshot.h"
+#include "engine/runtime/step_times.h"
 
 namespace shardlens::ui {
 
@@ -13,7 +13,8 @@ struct TrafficRow {
   StepId step = 0;
   Op op = Op::Identity;
   Phase phase = Phase::Forward;
-  int layer = -1;  ///< of a whole model; -1 outside the layers
+  int layer = -1;            ///< of a whole model; -1 outside the layers
+  bool goes_beside = false;  ///< the steps after it go on meanwhile
   Conjugate conjugate = Conjugate::None;
   std::string symbol;  ///< the letter of the tensor that is converted: "dV"
   Layout from, to;
@@ -24,9 +25,11 @@ struct TrafficRow {
   std::string why;         ///< reason_of()
   double predicted_seconds = 0;  ///< alpha-beta on the hardware asked about; 0: it does not say its links
 
-  bool measured = false;            ///< the four below are
+  bool measured = false;            ///< the figures below are
   double transfer_seconds = 0;      ///< slowest rank, from the last arrival to its end
-  double wait_seconds = 0;          ///< the longest that a rank waited for the last one
+  double wait_seconds = 0;          ///< the longest that a rank waited for the last one; of a collective
+                                    ///< beside the steps, that a rank's steps waited for it
+  StepTimes mean{};                 ///< the same as the mean over the ranks
   int last_rank = 0;                ///< the one they waited for
   double bus_bytes_per_second = 0;  ///< sent_bytes / transfer_seconds, as nccl-tests defines bus bandwidth
 
@@ -45,6 +48,8 @@ void add_beside(std::vector<TrafficRow>& rows, const Result& beside);
 /// The rows worth a line each: of a whole model's layers, which send the same, only layer `layer`.
 std::vector<TrafficRow> rows_of_one_layer(const std::vector<TrafficRow>& rows, int layer);
 
+/// Of transfers and waiting the means over the ranks, as the page of times has them: they are parts of a
+/// pass.
 struct TrafficTotal {
   int collectives = 0;
   int measured = 0;  ///< of them

@@ -131,8 +131,7 @@ void draw_times(const Context& context, const Axis& axis, float middle, const Ti
     draw_text(list, {axis.beside, y}, in(style, context.theme.text),
               beside > 0 ? format_seconds(beside) : "–", Align::Right);
   if (from > 0 && measured > 0)
-    draw_text(list, {axis.error, y}, style, fmt::format("{:+.0f} %", 100 * (from / measured - 1)),
-              Align::Right);
+    draw_text(list, {axis.error, y}, style, difference_text(from, measured), Align::Right);
 }
 
 struct Sum {
@@ -243,7 +242,8 @@ TextTable copied(const std::vector<TimeRow>& rows, const std::string& how, bool 
   return table;
 }
 
-/// What stands in the way of a prediction, or that another machine is priced than ran; empty: nothing.
+/// What stands in the way of a prediction or makes it wrong, or that another machine is priced than ran;
+/// empty: nothing.
 std::string remark(const Context& context, const Settings& settings) {
   const Hardware& hardware = find_hardware(settings.hardware);
   if (context.replay.is_open()) {
@@ -265,7 +265,15 @@ std::string remark(const Context& context, const Settings& settings) {
   if (hardware.flops(settings.dtype) <= 0)
     return fmt::format("This machine is calibrated, but not in {}: the button measures it in that too.",
                        to_string(settings.dtype));
-  return {};
+  return short_of_cores(settings, hardware);
+}
+
+/// Where the times are from, and of which ranks they are: the parts of a pass can be held against it only
+/// where each is the mean.
+std::string how_timed(const Result& result) {
+  return fmt::format(
+      "{} on {}{}: each step as its slowest rank took it, sums and waiting as the mean of the ranks.",
+      result.how(), result.times->measured_on, result.replayed ? "" : " while this window was drawn");
 }
 
 /// What the marks are, side by side as far as `width` goes and then below each other. Returns the height.
@@ -274,10 +282,10 @@ float draw_legend(const Context& context, ImVec2 at, float width) {
   const TextStyle words = in(type.body, context.theme.dim);
   std::vector<std::pair<DotMark, std::string>> marks{{DotMark::Circle, "predicted"}};
   if (context.beside == nullptr) {
-    marks.push_back({DotMark::Triangle, "measured, waiting left out"});
+    marks.push_back({DotMark::Triangle, "measured, waiting in a row of its own"});
   } else {
-    marks.push_back(
-        {DotMark::Triangle, "replayed on " + context.replay.recording->machine + ", waiting left out"});
+    marks.push_back({DotMark::Triangle,
+                     "replayed on " + context.replay.recording->machine + ", waiting in a row of its own"});
     marks.push_back({DotMark::Diamond, "measured here"});
   }
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -342,15 +350,10 @@ void draw_traffic_times(const Context& context, float reserve) {
   const bool timed = result != nullptr && result->times;
   const Settings& settings = plan.program.settings;
   const Hardware& hardware = find_hardware(settings.hardware);
-  page_head(
-      context, "Times",
-      fmt::format("Predicted on {}: {}. {}", hardware.title, hardware.basis,
-                  !timed             ? "Not timed yet."
-                  : result->replayed ? (result->live ? "Live on " : "Replayed on ") +
-                                           result->times->measured_on + ", the slowest rank of each step."
-                                     : "Measured on " + result->times->measured_on +
-                                           ", the slowest rank of each step, beside the window."),
-      reserve);
+  page_head(context, "Times",
+            fmt::format("Predicted on {}: {}. {}", hardware.title, hardware.basis,
+                        timed ? as_sentence(how_timed(*result)) : "Not timed yet."),
+            reserve);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
   float y = at.y + context.px(6);

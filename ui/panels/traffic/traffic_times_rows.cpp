@@ -1,10 +1,13 @@
 // Reads times out of a Result.
 #include "ui/panels/traffic/traffic_times_rows.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 
-#include "engine/runtime/step_times.h"
+#include "engine/config/counted.h"
+#include "ui/panels/memory/memory_figures.h"
 #include "ui/veil.h"
 
 namespace shardlens::ui {
@@ -59,7 +62,11 @@ std::vector<TimeRow> time_rows(const Plan& plan, const Result& result, const Res
                 both.predicted_seconds,
                 both.measured_seconds,
                 both.waited_seconds};
-    if (has_beside) row.beside_seconds = beside->times->steps[at].measured_seconds;
+    row.mean = result.times->means[at];
+    if (has_beside) {
+      row.beside_seconds = beside->times->steps[at].measured_seconds;
+      row.mean_beside_seconds = beside->times->means[at].measured_seconds;
+    }
     rows.push_back(std::move(row));
   }
   return rows;
@@ -86,12 +93,28 @@ TimeTotal total(const std::vector<TimeRow>& rows, TimeKind kind) {
   for (const TimeRow& row : rows) {
     if (row.kind != kind) continue;
     ++sum.steps;
-    sum.predicted_seconds += row.predicted_seconds;
-    sum.measured_seconds += row.measured_seconds;
-    sum.waited_seconds += row.waited_seconds;
-    sum.beside_seconds += row.beside_seconds;
+    sum.predicted_seconds += row.mean.predicted_seconds;
+    sum.measured_seconds += row.mean.measured_seconds;
+    sum.waited_seconds += row.mean.waited_seconds;
+    sum.beside_seconds += row.mean_beside_seconds;
   }
   return sum;
+}
+
+std::string difference_text(double seconds, double other_seconds) {
+  const double ratio = seconds / other_seconds;
+  if (ratio > 2) return "× " + ratio_text(ratio);
+  if (ratio < 0.5) return "÷ " + ratio_text(1 / ratio);
+  return fmt::format("{:+.0f} %", 100 * (ratio - 1));
+}
+
+std::string short_of_cores(const Settings& settings, const Hardware& hardware) {
+  const int ranks = settings.tp * settings.dp;
+  if (settings.backend != BackendChoice::Cpu || ranks <= hardware.ranks_per_node) return {};
+  return fmt::format(
+      "{} ranks share {}: collectives are predicted as if each rank had a core, and take longer where ranks "
+      "wait for one.",
+      ranks, counted(hardware.ranks_per_node, "core"));
 }
 
 }  // namespace shardlens::ui

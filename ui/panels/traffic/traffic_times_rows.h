@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/runtime/snapshot.h"
+#include "engine/runtime/step_times.h"
 
 namespace shardlens::ui {
 
@@ -25,10 +25,12 @@ struct TimeRow {
   Phase phase = Phase::Forward;
   int layer = -1;
   double predicted_seconds = 0;  ///< 0: not known
-  double measured_seconds = 0;   ///< the slowest rank's, waiting left out
+  double measured_seconds = 0;   ///< the slowest rank's, as all but the means, waiting left out
   double waited_seconds = 0;     ///< collectives: the longest that a rank waited for another; of one beside
                                  ///< the steps, that a rank's steps waited for it
   double beside_seconds = 0;     ///< as measured_seconds, of this machine's run beside a recording; 0: none
+  StepTimes mean{};              ///< over the ranks
+  double mean_beside_seconds = 0;
 };
 
 /// Every step that takes time, in order; empty where the result was not timed. `beside`: another run of the
@@ -41,10 +43,19 @@ std::string why_not_timed(const Snapshot& snapshot);
 /// Those outside the layers and in layer `layer`; all where there are no layers.
 std::vector<TimeRow> times_of_one_layer(const std::vector<TimeRow>& rows, int layer);
 
+/// What an average rank spent: every step's slowest rank summed would be more than the pass.
 struct TimeTotal {
   int steps = 0;
   double predicted_seconds = 0, measured_seconds = 0, waited_seconds = 0, beside_seconds = 0;
 };
 TimeTotal total(const std::vector<TimeRow>& rows, TimeKind kind);
+
+/// One time against another: "+12 %", and where it is more than twice or less than half of it, of which
+/// percents give no idea, "× 3.1" or "÷ 224".
+std::string difference_text(double seconds, double other_seconds);
+
+/// Where more ranks compute than there are cores, what a prediction on `hardware`, this machine, leaves out;
+/// else empty.
+std::string short_of_cores(const Settings& settings, const Hardware& hardware);
 
 }  // namespace shardlens::ui

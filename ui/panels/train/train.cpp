@@ -211,9 +211,12 @@ void draw_recorded(const Context& context) {
                                    : "This recording holds no training: its passes have no loss.");
   }
   const RecordingFacts& facts = *context.replay.recording;
+  const auto& steps = train.curves.front()->steps;
+  const int64_t first = steps.empty() ? 1 : steps.front()->report.step;
   line(type.body,
-       fmt::format("{} steps{}, recorded by {}. Click a step to look at its pass.",
-                   grouped_text(facts.passes), context.replay.is_live() ? " so far" : "", facts.verb));
+       fmt::format("{} steps{}{}, recorded by {}. Click a step to look at its pass.",
+                   grouped_text(facts.passes), context.replay.is_live() ? " so far" : "",
+                   first > 1 ? fmt::format(" from step {} on", grouped_text(first)) : "", facts.verb));
   const Settings& settings = facts.plan->program.settings;
   line(type.note,
        fmt::format("{}, {} layers · T = {}, D = {} · {} · batch {} × {} · {} on {}", settings.model.title,

@@ -22,11 +22,12 @@ void draw_norm(const Context& context, const TrainCurve& curve, ImVec2 min, ImVe
   extent.take(points);
   std::vector<Legend> legends;
   if (!extent.empty())
-    legends.push_back({fmt::format("{}, before clipping", format_value(read_line(points).y.back())), 0});
+    legends.push_back(
+        {fmt::format("{} before clipping{}", format_value(read_line(points).y.back()), mean_words(curve)),
+         0});
   const float head = draw_head(context, min, size.x, "Gradient norm", legends);
-  if (!begin_plot(context, "##norm", {min.x, min.y + head}, {size.x, size.y - head},
-                  steps_wanted(context.train), 0, extent.empty() ? 1 : 1.1 * std::max(extent.high, 1e-12),
-                  nullptr))
+  if (!begin_plot(context, "##norm", {min.x, min.y + head}, {size.x, size.y - head}, step_axis(context.train),
+                  0, extent.empty() ? 1 : 1.1 * std::max(extent.high, 1e-12), nullptr))
     return;
   const ImU32 colour = curve_colour(context.theme, 0);
   plot_line("norm of each step", points, faded(colour, 0.35f), context.px(1));
@@ -35,20 +36,8 @@ void draw_norm(const Context& context, const TrainCurve& curve, ImVec2 min, ImVe
   end_plot();
 }
 
-/// The gradients' picture of one curve, thinned: log10 of the norms, a row a group.
-std::vector<Points> norm_rows(const TrainCurve& curve) {
-  std::vector<Points> rows;
-  for (size_t group = 0; group < curve.groups.size(); ++group) {
-    rows.push_back(thinned(curve.steps.size(), kMostColumns, [&](size_t i) {
-      const double norm = curve.steps[i]->gradient_norms[group];
-      return norm < kSmallestNorm ? std::log10(kSmallestNorm) : std::log10(norm);
-    }));
-  }
-  return rows;
-}
-
 /// Gradient norms of one curve: a row a group in the model's own order, a column a stretch of steps, on the
-/// logarithmic scale that all curves share. Where all steps of a stretch overflowed the ground shows.
+/// logarithmic scale that all curves share: the largest of them. Where all overflowed the ground shows.
 void draw_norms(const Context& context, const TrainCurve& curve, const std::vector<Points>& rows,
                 const Extent& extent, const std::string& title, ImVec2 min, ImVec2 size) {
   const Type type(context);
@@ -62,6 +51,10 @@ void draw_norms(const Context& context, const TrainCurve& curve, const std::vect
          0, false,
          fmt::format("dark {} … bright {}, log", format_value(std::pow(10, extent.low)),
                      format_value(std::pow(10, extent.high)))});
+  const size_t stretch = stretch_of(curve.steps.size(), kMostColumns);
+  if (stretch > 1)
+    legends.push_back(
+        {fmt::format("the largest of {} steps", stretch), 0, false, fmt::format("largest of {}", stretch)});
   const float head = draw_head(context, min, size.x, title, legends);
   float label = 0;
   for (const std::string& group : curve.groups) label = std::max(label, text_width(type.note, group));
@@ -71,7 +64,7 @@ void draw_norms(const Context& context, const TrainCurve& curve, const std::vect
   list->AddRectFilled(from, to, context.theme.card);
   if (groups == 0 || to.y - from.y < context.px(24)) return;
   const float row = (to.y - from.y) / static_cast<float>(groups);
-  const double all = steps_wanted(context.train);
+  const double all = step_axis(context.train).end;
   const double span = extent.empty() ? 1 : std::max(0.1, extent.high - extent.low);
   const size_t every = static_cast<size_t>(std::ceil((type.note.size + context.px(1)) / row));
   for (size_t group = 0; group < groups; ++group) {
@@ -82,14 +75,13 @@ void draw_norms(const Context& context, const TrainCurve& curve, const std::vect
       draw_text(list, {from.x - context.px(8), (top + bottom - type.note.size) / 2}, type.note,
                 curve.groups[group], Align::Right);
     const Points& points = rows[group];
-    const double stretch = points.size() > 1 ? points.x[1] - points.x[0] : 1;
     for (size_t i = 0; i < points.size(); ++i) {
       if (!std::isfinite(points.y[i])) continue;
-      const auto place = [&](double step) {
-        return std::round(from.x + (to.x - from.x) * static_cast<float>(std::clamp(step / all, 0.0, 1.0)));
+      const auto place = [&](size_t steps) {
+        const double share = std::min(1.0, static_cast<double>(steps) / all);
+        return std::round(from.x + (to.x - from.x) * static_cast<float>(share));
       };
-      const float left = place(points.x[i] - stretch / 2 - 0.5),
-                  right = place(points.x[i] + stretch / 2 - 0.5);
+      const float left = place(i * stretch), right = place(std::min((i + 1) * stretch, curve.steps.size()));
       list->AddRectFilled({left, top}, {std::max(right, left + 1), bottom},
                           colour_of((points.y[i] - extent.low) / span, {ColourMap::Magnitude, 1}));
     }
@@ -105,14 +97,29 @@ void draw_norms(const Context& context, const TrainCurve& curve, const std::vect
   const ImVec2 mouse = ImGui::GetIO().MousePos;
   const auto group = std::min(groups - 1, static_cast<size_t>((mouse.y - from.y) / row));
   const auto step = static_cast<size_t>((mouse.x - from.x) / (to.x - from.x) * static_cast<float>(all));
-  if (step < curve.steps.size())
-    ImGui::SetTooltip("%s, step %lld\ngradient norm %s%s", curve.groups[group].c_str(),
-                      static_cast<long long>(step + 1),
-                      format_value(curve.steps[step]->gradient_norms[group]).c_str(),
-                      curve.steps[step]->report.skipped ? "\nskipped on all ranks: overflowed" : "");
+  if (step >= curve.steps.size()) return;
+  std::string text = fmt::format("{}, step {}\ngradient norm {}", curve.groups[group], step + 1,
+                                 format_value(curve.steps[step]->gradient_norms[group]));
+  if (curve.steps[step]->report.skipped) text += "\nskipped on all ranks: overflowed";
+  const size_t column = step / stretch;
+  if (const double shown = rows[group].y[column]; stretch > 1 && std::isfinite(shown))
+    text += fmt::format("\nshown: {}, the largest of steps {} to {}", format_value(std::pow(10, shown)),
+                        column * stretch + 1, std::min((column + 1) * stretch, curve.steps.size()));
+  ImGui::SetTooltip("%s", text.c_str());
 }
 
 }  // namespace
+
+std::vector<Points> norm_rows(const TrainCurve& curve) {
+  std::vector<Points> rows;
+  for (size_t group = 0; group < curve.groups.size(); ++group) {
+    rows.push_back(peaks(curve.steps.size(), kMostColumns, [&](size_t i) {
+      const double norm = curve.steps[i]->gradient_norms[group];
+      return norm < kSmallestNorm ? std::log10(kSmallestNorm) : std::log10(norm);
+    }));
+  }
+  return rows;
+}
 
 void draw_gradients(const Context& context, const std::vector<ImVec2>& places, ImVec2 size) {
   const auto& curves = context.train.curves;

@@ -9,8 +9,8 @@
 namespace shardlens::ui {
 namespace {
 
-constexpr size_t kMostPoints = 600;     ///< of a curve
-constexpr double kSmoothShare = 0.025;  ///< of a curve's points, for the line that is read
+constexpr size_t kMostPoints = 600;  ///< of a curve
+constexpr double kMeanShare = 0.05;  ///< of a curve's points, for the line that is read
 
 /// "2.5", or "14 k", as beside the plot's name.
 int tick_text(double value, char* text, int size, void*) {
@@ -25,6 +25,10 @@ std::string loss_text(const StepReport& report) {
   if (!report.parts) return format_value(report.loss) + " nats a token";
   return fmt::format("{}: hidden words {} nats a token, sentence order {}", format_value(report.loss),
                      format_value(report.parts->words), format_value(report.parts->sentences));
+}
+
+size_t points_in_mean(size_t points) {
+  return static_cast<size_t>(std::max(1.0, std::round(kMeanShare * static_cast<double>(points))));
 }
 
 /// What a plot shows at the mouse: the step under it, or -1.
@@ -42,8 +46,8 @@ void draw_cursor(const Context& context, int64_t step) {
 void step_tooltip(const TrainSnapshot& train, int64_t step) {
   std::string text;
   for (const auto& curve : train.curves) {
-    const auto at = static_cast<size_t>(std::max<int64_t>(step - 1, 0) / curve->stride);
-    if (step < 1 || at >= curve->steps.size()) continue;
+    const size_t at = place_of(*curve, step);
+    if (at == curve->steps.size()) continue;
     const StepReport& report = curve->steps[at]->report;
     text += fmt::format("{}{}, step {}\nloss {}\ngradient norm {}\nlearning rate {:.2e}\n{} tokens/s",
                         text.empty() ? "" : "\n\n", curve->name, report.step, loss_text(report),
@@ -77,39 +81,44 @@ float draw_head(const Context& context, ImVec2 at, float width, const std::strin
   float x = at.x + text_width(type.strong, title) + context.px(16);
   const float middle = std::round(at.y + type.strong.size / 2);
   const float y = middle - type.note.size / 2;
+  const float swatch = context.px(14), gap = context.px(16);
+  const auto indent_of = [&](const Legend& legend) {
+    return legend.colour == 0 ? 0 : swatch + context.px(6);
+  };
+  float whole = -gap;
+  for (const Legend& legend : legends) whole += indent_of(legend) + text_width(type.note, legend.text) + gap;
+  const bool brief = x + whole > at.x + width;
   for (const Legend& legend : legends) {
-    const float swatch = context.px(14);
-    const float indent = legend.colour == 0 ? 0 : swatch + context.px(6);
-    const auto fits = [&](const std::string& text) {
-      return x + indent + text_width(type.note, text) <= at.x + width;
-    };
-    const std::string& text = fits(legend.text) || legend.brief.empty() ? legend.text : legend.brief;
-    if (!fits(text)) break;
+    const float indent = indent_of(legend);
+    const std::string& text = brief && !legend.brief.empty() ? legend.brief : legend.text;
+    if (x + indent + text_width(type.note, text) > at.x + width) break;
     if (legend.dashed) {
       draw_dashed_line(list, {x, middle}, {x + swatch, middle}, legend.colour, context.px(2), context.px(3));
     } else if (legend.colour != 0) {
       list->AddLine({x, middle}, {x + swatch, middle}, legend.colour, context.px(3));
     }
     draw_text(list, {x + indent, y}, in(type.note, context.theme.text), text);
-    x += indent + text_width(type.note, text) + context.px(16);
+    x += indent + text_width(type.note, text) + gap;
   }
   return type.strong.size + context.px(8);
 }
 
-double steps_wanted(const TrainSnapshot& train) {
-  size_t longest = 0;
-  int64_t all = 1;
+StepAxis step_axis(const TrainSnapshot& train) {
+  int64_t begin = 0, longest = 0, all = 1;
   for (const auto& curve : train.curves) {
-    longest = std::max(longest, curve->steps.size() * static_cast<size_t>(curve->stride));
-    all = std::max(all, curve->options.steps);
+    if (!curve->steps.empty()) {
+      begin = curve->steps.front()->report.step - 1;
+      longest = std::max(longest, curve->steps.back()->report.step - begin);
+    }
+    all = std::max(all, curve->options.steps - begin);
   }
   // A long run is not drawn into the left corner of its plot: the axis grows with it.
-  return std::clamp(static_cast<double>(longest) * 1.25, std::min(50.0, static_cast<double>(all)),
-                    static_cast<double>(all));
+  const auto from = static_cast<double>(begin), most = static_cast<double>(all);
+  return {from, from + std::clamp(static_cast<double>(longest) * 1.25, std::min(50.0, most), most)};
 }
 
-bool begin_plot(const Context& context, const char* id, ImVec2 min, ImVec2 size, double steps, double low,
-                double high, const char* y_label) {
+bool begin_plot(const Context& context, const char* id, ImVec2 min, ImVec2 size, const StepAxis& steps,
+                double low, double high, const char* y_label) {
   ImGui::SetCursorScreenPos(min);
   ImGui::PushFont(nullptr, kSmallSize);
   ImPlot::PushStyleVar(ImPlotStyleVar_PlotPadding, ImVec2(context.px(2), context.px(4)));
@@ -123,7 +132,7 @@ bool begin_plot(const Context& context, const char* id, ImVec2 min, ImVec2 size,
   ImPlot::SetupAxis(ImAxis_X1, nullptr, ImPlotAxisFlags_Lock | ImPlotAxisFlags_NoHighlight);
   ImPlot::SetupAxis(ImAxis_Y1, y_label, ImPlotAxisFlags_Lock | ImPlotAxisFlags_NoHighlight);
   ImPlot::SetupAxisFormat(ImAxis_Y1, tick_text);
-  ImPlot::SetupAxisLimits(ImAxis_X1, 0, steps, ImPlotCond_Always);
+  ImPlot::SetupAxisLimits(ImAxis_X1, steps.begin, steps.end, ImPlotCond_Always);
   ImPlot::SetupAxisLimits(ImAxis_Y1, low, high, ImPlotCond_Always);
   return true;
 }
@@ -141,15 +150,34 @@ void plot_line(const char* id, const Points& points, ImU32 colour, float weight)
   ImPlot::PlotLine(id, points.x.data(), points.y.data(), static_cast<int>(points.size()), spec);
 }
 
-Points read_line(const Points& points) {
-  return smoothed(points, kSmoothShare * static_cast<double>(points.size()));
+Points of_steps(const TrainCurve& curve, double (*value)(const StepReport&)) {
+  const auto means_of = [&](auto of_report) {
+    return thinned(curve.steps.size(), kMostPoints,
+                   [&](size_t i) -> double { return of_report(curve.steps[i]->report); })
+        .y;
+  };
+  return {means_of([](const StepReport& report) { return static_cast<double>(report.step); }),
+          means_of(value)};
 }
 
-Points of_steps(const TrainCurve& curve, double (*value)(const StepReport&)) {
-  Points points =
-      thinned(curve.steps.size(), kMostPoints, [&](size_t i) { return value(curve.steps[i]->report); });
-  for (double& x : points.x) x = 1 + (x - 1) * static_cast<double>(curve.stride);
-  return points;
+Points read_line(const Points& points) {
+  return smoothed(points, points_in_mean(points.size()));
+}
+
+std::string mean_words(const TrainCurve& curve) {
+  const size_t stretch = stretch_of(curve.steps.size(), kMostPoints);
+  const size_t points = (curve.steps.size() + stretch - 1) / stretch;
+  const size_t steps = points_in_mean(points) * stretch;
+  if (steps == 1) return {};
+  return fmt::format(", mean of {} steps", grouped_text(static_cast<int64_t>(steps) * curve.stride));
+}
+
+size_t place_of(const TrainCurve& curve, int64_t step) {
+  const auto& steps = curve.steps;
+  const auto after =
+      std::ranges::upper_bound(steps, step, {}, [](const auto& known) { return known->report.step; });
+  if (after == steps.begin() || step >= (*std::prev(after))->report.step + curve.stride) return steps.size();
+  return static_cast<size_t>(after - steps.begin()) - 1;
 }
 
 bool is_scaled(const TrainCurve& curve) {
@@ -163,11 +191,19 @@ std::string scale_text(double scale) {
 void draw_steps_under_mouse(const Context& context) {
   const int64_t step = hovered_step();
   if (context.replay.is_open()) {
-    const ImVec2 low = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
-    const float x = std::round(ImPlot::PlotToPixels(static_cast<double>(context.replay.pass + 1), 0).x);
-    ImPlot::GetPlotDrawList()->AddLine({x, low.y}, {x, low.y + size.y}, context.theme.text, context.px(1.5f));
-    if (step >= 1 && ImGui::IsMouseClicked(ImGuiMouseButton_Left))
-      context.send(replay_command::ShowPass{step - 1});
+    const TrainCurve& curve = *context.train.curves.front();
+    const auto step_of = [&](size_t row) { return curve.steps[row]->report.step; };
+    const int64_t pass = context.replay.pass;
+    if (const auto row = static_cast<size_t>(pass / curve.stride); row < curve.steps.size()) {
+      const ImVec2 low = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
+      const auto shown = static_cast<double>(step_of(row) + pass % curve.stride);
+      const float x = std::round(ImPlot::PlotToPixels(shown, 0).x);
+      ImPlot::GetPlotDrawList()->AddLine({x, low.y}, {x, low.y + size.y}, context.theme.text,
+                                         context.px(1.5f));
+    }
+    const size_t row = place_of(curve, step);
+    if (row < curve.steps.size() && ImGui::IsMouseClicked(ImGuiMouseButton_Left))
+      context.send(replay_command::ShowPass{static_cast<int64_t>(row) * curve.stride + step - step_of(row)});
   }
   if (step < 1) return;
   draw_cursor(context, step);

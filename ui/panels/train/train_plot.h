@@ -21,22 +21,25 @@ struct Legend {
   std::string brief{};  ///< the same where there is less room; empty: no shorter
 };
 
-/// Name and legend of a plot; returns the height it took. Legends that do not fit even briefly are left out.
+/// Name and legend of a plot; returns the height it took. Where the legends do not all fit they are brief,
+/// and what does not fit even so is left out.
 float draw_head(const Context& context, ImVec2 at, float width, const std::string& title,
                 const std::vector<Legend>& legends);
 
-/// How many steps the axis of every plot has.
-double steps_wanted(const TrainSnapshot& train);
+/// The steps that the axis of every plot reaches over, from before the first: a recording may have begun in
+/// the middle.
+struct StepAxis {
+  double begin, end;
+};
+StepAxis step_axis(const TrainSnapshot& train);
 
 /// Everything every plot does the same way: no menus, no boxes, small type, this frame's colours. False when
 /// it cannot be seen; else end_plot() ends it.
-bool begin_plot(const Context& context, const char* id, ImVec2 min, ImVec2 size, double steps, double low,
-                double high, const char* y_label);
+bool begin_plot(const Context& context, const char* id, ImVec2 min, ImVec2 size, const StepAxis& steps,
+                double low, double high, const char* y_label);
 void end_plot();
 
 void plot_line(const char* id, const Points& points, ImU32 colour, float weight);
-/// The line that is read; the curve itself stays faint behind it.
-Points read_line(const Points& points);
 ImVec4 vec(ImU32 colour);
 
 /// The smallest and the largest finite value seen so far.
@@ -55,6 +58,19 @@ struct Extent {
 
 /// A value of every step, thinned to what a plot can show.
 Points of_steps(const TrainCurve& curve, double (*value)(const StepReport&));
+/// The line that is read of them, of means up to each step; the curve itself stays faint behind it.
+Points read_line(const Points& points);
+/// What those are means of, behind the line's name: ", mean of 10 steps"; nothing where each is of one.
+std::string mean_words(const TrainCurve& curve);
+
+/// Where in the curve's steps `step` is, or of a thinned recording the last one before it; none: their size.
+size_t place_of(const TrainCurve& curve, int64_t step);
+
+/// How fast the newest steps were, and which share of the ceiling that is: both of the same steps.
+Legend speed_legend(const TrainCurve& curve);
+
+/// log10 of the norms of a curve's gradients, a row a group: of each column's steps the largest.
+std::vector<Points> norm_rows(const TrainCurve& curve);
 
 /// The step under the mouse, and of a recording the pass that is shown; a click shows another.
 void draw_steps_under_mouse(const Context& context);

@@ -22,6 +22,9 @@ double scale_of(const StepReport& report) {
 double speed_of(const StepReport& report) {
   return report.tokens_per_second;
 }
+double flops_of(const StepReport& report) {
+  return report.flops_per_second;
+}
 
 Points validations_of(const TrainCurve& curve) {
   Points points;
@@ -59,10 +62,10 @@ void draw_loss(const Context& context, ImVec2 min, ImVec2 size) {
   for (size_t i = 0; i < train.curves.size(); ++i) {
     const TrainCurve& curve = *train.curves[i];
     if (curve.steps.empty()) continue;
+    const std::string name = comparison ? curve.name : "training";
     const Points read = read_line(of_steps(curve, loss_of));
-    legends.push_back(
-        {fmt::format("{} {}", comparison ? curve.name : "training", format_value(read.y.back())),
-         curve_colour(theme, i)});
+    legends.push_back({fmt::format("{}{} {}", name, mean_words(curve), format_value(read.y.back())),
+                       curve_colour(theme, i)});
     if (!curve.validations.empty() && !comparison)
       legends.push_back(
           {fmt::format("validation {}", format_value(loss_of(curve.validations.back()))), theme.agreement});
@@ -73,11 +76,12 @@ void draw_loss(const Context& context, ImVec2 min, ImVec2 size) {
                        fmt::format("unigrams {}", format_value(entropy))});
   const bool hidden_words =
       !train.curves.empty() && train.curves[0]->options.settings.model.architecture == Architecture::Bert;
-  legends.push_back({hidden_words ? "nats a hidden token, step by step" : "nats a token, step by step", 0});
+  const std::string unit = hidden_words ? "nats a hidden token" : "nats a token";
+  legends.push_back({unit + ", step by step", 0, false, unit});
   const float head = draw_head(context, min, size.x, "Loss", legends);
   const double low = extent.empty() ? 0 : extent.low, high = extent.empty() ? 1 : extent.high;
   const double room = std::max(0.05, 0.06 * (high - low));
-  if (!begin_plot(context, "##loss", {min.x, min.y + head}, {size.x, size.y - head}, steps_wanted(train),
+  if (!begin_plot(context, "##loss", {min.x, min.y + head}, {size.x, size.y - head}, step_axis(train),
                   std::max(0.0, low - room), high + room, nullptr))
     return;
   if (entropy > 0) {
@@ -140,8 +144,8 @@ void draw_scale(const Context& context, ImVec2 min, ImVec2 size) {
   const float head = draw_head(context, min, size.x, "Loss scale", legends);
   const double low = extent.empty() ? 0 : std::floor(extent.low) - 1,
                high = extent.empty() ? 1 : std::ceil(extent.high) + 1;
-  if (!begin_plot(context, "##scale", {min.x, min.y + head}, {size.x, size.y - head}, steps_wanted(train),
-                  low, high, nullptr))
+  if (!begin_plot(context, "##scale", {min.x, min.y + head}, {size.x, size.y - head}, step_axis(train), low,
+                  high, nullptr))
     return;
   // Only whole powers are scales.
   const double every = std::max(1.0, std::ceil((high - low) / 4));
@@ -178,14 +182,11 @@ void draw_speed(const Context& context, ImVec2 min, ImVec2 size) {
   for (size_t i = 0; i < train.curves.size(); ++i) {
     const TrainCurve& curve = *train.curves[i];
     if (curve.steps.empty()) continue;
-    const StepReport& last = curve.steps.back()->report;
-    std::string text = format_count(read_line(of_steps(curve, speed_of)).y.back()) + " tokens/s";
-    if (last.of_ceiling > 0) text += fmt::format(", {} of the GEMM ceiling", format_percent(last.of_ceiling));
-    legends.push_back({text, train.curves.size() > 1 ? curve_colour(context.theme, i) : 0});
+    legends.push_back(speed_legend(curve));
     extent.take(of_steps(curve, speed_of));
   }
   const float head = draw_head(context, min, size.x, "Speed", legends);
-  if (!begin_plot(context, "##speed", {min.x, min.y + head}, {size.x, size.y - head}, steps_wanted(train), 0,
+  if (!begin_plot(context, "##speed", {min.x, min.y + head}, {size.x, size.y - head}, step_axis(train), 0,
                   extent.empty() ? 1 : 1.15 * extent.high, nullptr))
     return;
   for (size_t i = 0; i < train.curves.size(); ++i) {
@@ -201,6 +202,16 @@ void draw_speed(const Context& context, ImVec2 min, ImVec2 size) {
 }
 
 }  // namespace
+
+Legend speed_legend(const TrainCurve& curve) {
+  const std::string speed = format_count(read_line(of_steps(curve, speed_of)).y.back()) + " tokens/s";
+  const std::string mean = mean_words(curve);
+  const double ceiling = curve.steps.back()->report.ceiling_flops;
+  if (ceiling <= 0) return {speed + mean, 0};
+  const std::string share = format_percent(read_line(of_steps(curve, flops_of)).y.back() / ceiling);
+  return {fmt::format("{}, {} of the GEMM ceiling{}", speed, share, mean), 0, false,
+          fmt::format("{}, {} of the ceiling{}", speed, share, mean)};
+}
 
 ImU32 curve_colour(const Theme& theme, size_t curve) {
   return curve == 0 ? theme.forward : theme.text;

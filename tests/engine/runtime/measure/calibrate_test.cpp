@@ -133,6 +133,8 @@ TEST(StepTimes, BringPredictedAndMeasuredTogether) {
   for (const Step& step : plan->program.steps) {
     const StepTimes& both = times.steps[static_cast<size_t>(step.id)];
     EXPECT_DOUBLE_EQ(both.measured_seconds, is_collective(step.op) ? 0.75 : 1);
+    EXPECT_DOUBLE_EQ(times.means[static_cast<size_t>(step.id)].measured_seconds,
+                     is_collective(step.op) ? 0.75 : 0.875);
     EXPECT_EQ(both.predicted_seconds, plan->cost[0][static_cast<size_t>(step.id)].predicted_seconds);
     predicted += both.predicted_seconds;
   }

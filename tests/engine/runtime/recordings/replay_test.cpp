@@ -222,6 +222,19 @@ TEST_F(ReplayTest, MetricsComeInColumns) {
   EXPECT_EQ(shown->metrics->column("nothing"), nullptr);
 }
 
+TEST_F(ReplayTest, ADeepModelsGradientsPushNoOtherMetricOut) {
+  const std::string file = recorded_by_hand("run", 1, 1e-3);
+  Database(file, Database::Access::ReadWrite)
+      .run(
+          "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 47)"
+          " INSERT INTO metrics SELECT 0, 'gradient_norm layer ' || i, i FROM n;"
+          "INSERT INTO metrics VALUES(0, 'step', 101);");
+  const Shown shown = opened(file);
+  ASSERT_NE(shown->metrics->column("gradient_norm layer 47"), nullptr);
+  ASSERT_NE(shown->metrics->column("step"), nullptr);
+  EXPECT_EQ(shown->metrics->column("step")->front(), 101);
+}
+
 TEST_F(ReplayTest, OfVeryManyPassesSomeMetricsAreRead) {
   const std::string file = recorded_by_hand("run", 1, 1e-3);
   Database(file, Database::Access::ReadWrite)

@@ -58,6 +58,15 @@ TEST_F(TokenFileTest, ReadsBackWhatWasWrittenInTwoAndFourBytes) {
   }
 }
 
+TEST_F(TokenFileTest, TheHashTellsTextsOfOneLengthApart) {
+  const auto hash = [&](const std::vector<std::vector<int32_t>>& documents) {
+    return TokenFile(write_tokens(BytesTokenizer(), documents)).hash();
+  };
+  EXPECT_EQ(hash({{1, 2, 3}, {4}}), hash({{1, 2, 3}, {4}}));
+  EXPECT_NE(hash({{1, 2, 3}, {4}}), hash({{1, 2, 3}, {5}}));
+  EXPECT_NE(hash({{1, 2, 3}, {4}}), hash({{1, 2}, {3, 4}}));
+}
+
 TEST_F(TokenFileTest, StreamsDocumentsLargerThanItsBuffer) {
   std::vector<int32_t> large(3'000'000);
   for (size_t i = 0; i < large.size(); ++i) large[i] = static_cast<int32_t>(i * 7 % 257);

@@ -127,6 +127,10 @@ TEST(BreakItTab, OneLayerRunsOnceAndOffersAModelThatTrains) {
   ASSERT_EQ(last->state, BreakState::Done) << last->message;
   EXPECT_EQ(last->report->wanted_steps, 0);
   EXPECT_TRUE(last->report->probes[0]->finds());
+  std::vector<std::string> found;
+  for (const Finding& finding : findings(*last->report)) found.push_back(found_words(*last->report, finding));
+  EXPECT_EQ(found[static_cast<size_t>(Check::ClipNorm)], "nothing: one layer has no global norm");
+  EXPECT_EQ(found[static_cast<size_t>(Check::Loss)], "nothing: one pass has no curve");
   click_in(harness, "faults", "###toy");
   harness.draw_frames(3);
   EXPECT_EQ(harness.view().wanted.settings(harness.snapshot()).model.name, "gpt2-tiny");

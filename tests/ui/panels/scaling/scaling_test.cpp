@@ -8,6 +8,7 @@
 #include "engine/config/hardware_file.h"
 #include "engine/runtime/step_times.h"
 #include "tests/ui/studio_harness.h"
+#include "ui/panels/scaling/scaling_parts.h"
 #include "ui/panels/traffic/traffic_times_rows.h"
 
 namespace shardlens::ui {
@@ -56,6 +57,7 @@ TEST(ScalingTab, AClusterFollowsItsSliders) {
   const auto before = harness.studio().scaling().snapshot()->cluster;
   ASSERT_TRUE(before);
   EXPECT_EQ(before->price.ranks, 8 * 64 * 6);
+  EXPECT_THAT(cluster_basis(*before), HasSubstr("18 bytes a parameter")) << "the memory wall says 16";
   std::string copied;
   harness.perform([&](ImGuiTestContext& person) {
     person.MouseMove("//Scaling/**/D replicas/##value");

@@ -108,6 +108,29 @@ TEST(Tracks, ManyNarrowStepsMakeFewBlocks) {
   EXPECT_LE(blocks_in(products(spans.size()), events_at(spans), {0, 1}, 1e-3).size(), 1000u);
 }
 
+TEST(Tracks, AllBlocksOfAStepBearOneName) {
+  const std::vector<std::string> names{"dWproj = Gᵀ·dY", "mlp.proj dW", "dWproj"};
+  const auto letters = [](const std::string& name) { return static_cast<float>(name.size()); };
+  const auto name = [&](const std::vector<float>& rooms) { return common_name(names, rooms, letters); };
+  EXPECT_EQ(name({40, 30, 100}), names[0]);
+  EXPECT_EQ(name({40, 12, 100}), "mlp.proj dW") << "the narrowest says which";
+  EXPECT_EQ(name({40, 12, 7}), "dWproj");
+  EXPECT_EQ(name({40, 12, 3}), "mlp.proj dW") << "a block too narrow for any name has no say";
+  EXPECT_EQ(name({5, 3}), "");
+  EXPECT_EQ(name({}), "");
+}
+
+TEST(Tracks, AStepIsCalledByItsEquationFirst) {
+  Program program = products(2);
+  program.tensors.resize(1);
+  program.tensors[0].symbol = "QKV";
+  program.steps[0].name = "attn.qkv";
+  program.steps[0].outputs = {0};
+  program.steps[1].op = Op::AllReduce;
+  EXPECT_EQ(names_of(program, program.steps[0]), (std::vector<std::string>{"attn.qkv", "QKV"}));
+  EXPECT_EQ(names_of(program, program.steps[1]), (std::vector<std::string>{to_string(Op::AllReduce)}));
+}
+
 TEST(Tracks, AClickHitsTheStepUnderIt) {
   const auto events = events_at({{0, 1}, {1, 1}, {1, 2}, {3, 4}});
   const Program program = products(4);

@@ -7,11 +7,16 @@
 
 #include "tests/ui/studio_harness.h"
 #include "ui/commands/commands.h"
+#include "ui/widgets/tape.h"
 
 namespace shardlens::ui {
 namespace {
 
+using testing::AllOf;
+using testing::Contains;
+using testing::EndsWith;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 constexpr double kTimeoutSeconds = 120;
 
@@ -236,6 +241,38 @@ TEST(TrainTab, AFrozenStepWaitsBehindARecording) {
   EXPECT_EQ(harness.snapshot().settings.split.name, "reversed");
 }
 
+TEST(TrainTab, ATrainingWaitsForARecordingToBeClosedAndSaysSo) {
+  StudioHarness harness;
+  open_train(harness, 100000);
+  TrainingSession& training = harness.studio().training();
+  const auto press = [&](ImGuiKeyChord key) {
+    harness.perform([key](ImGuiTestContext& person) { person.KeyPress(key); });
+  };
+  const auto look_at_a_recording = [&] {
+    harness.studio().open_recording("gallery:late-rank");
+    ASSERT_TRUE(harness.draw_until([&] { return harness.studio().replayed().is_open(); }));
+    ASSERT_EQ(training.wait_until_idle(kTimeoutSeconds)->state, TrainState::Paused);
+  };
+  const auto close_it = [&] {
+    press(ImGuiMod_Ctrl | ImGuiKey_W);
+    ASSERT_TRUE(harness.draw_until([&] { return !harness.studio().replayed().is_open(); }));
+  };
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.start"); });
+  draw_until(harness, has_steps);
+  look_at_a_recording();
+  harness.perform([](ImGuiTestContext& person) { EXPECT_TRUE(person.ItemExists("//Message/Close")); });
+  const size_t steps = training.snapshot()->curves.front()->steps.size();
+  close_it();
+  draw_until(harness, [&](const TrainSnapshot& train) { return train.curves.front()->steps.size() > steps; });
+  EXPECT_EQ(training.snapshot()->state, TrainState::Running);
+  // One that was held before stays held.
+  press(ImGuiMod_Shift | ImGuiKey_P);
+  ASSERT_EQ(wait_until_idle(harness)->state, TrainState::Paused);
+  look_at_a_recording();
+  close_it();
+  EXPECT_EQ(wait_until_idle(harness)->state, TrainState::Paused);
+}
+
 TEST(TrainTab, TheComparisonTrainsBothPlacementsOfTheNorm) {
   StudioHarness harness;
   open_train(harness, 6);
@@ -304,6 +341,26 @@ TEST(TrainTab, EveryPlotIsWholeAndNothingOverlaps) {
         person.ItemClick("//Train/side/curves");
       });
     }
+  }
+}
+
+TEST(TrainTab, MeansAndPeaksOfSeveralStepsSaySo) {
+  for (const PixelSize size : {PixelSize{1280, 720}, PixelSize{1920, 1080}}) {
+    StudioHarness harness(size);
+    open_train(harness, 140);
+    harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.start"); });
+    ASSERT_EQ(wait_until_idle(harness)->state, TrainState::Done);
+    Tape tape;
+    ImGui::GetIO().UserData = &tape;
+    harness.draw_frames(1);
+    ImGui::GetIO().UserData = nullptr;
+    std::vector<std::string> shown;
+    for (const TapeMark& one : tape.marks())
+      if (const auto* words = std::get_if<mark::Words>(&one.what)) shown.push_back(words->text);
+    EXPECT_THAT(shown, Contains(StartsWith("training, mean of 7 steps "))) << size.width;
+    EXPECT_THAT(shown, Contains(AllOf(HasSubstr("tokens/s"), EndsWith(", mean of 7 steps")))) << size.width;
+    if (size.width < 1920) continue;
+    EXPECT_THAT(shown, Contains(HasSubstr("largest of 2")));
   }
 }
 
