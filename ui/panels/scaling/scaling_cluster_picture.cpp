@@ -93,7 +93,7 @@ std::vector<std::string> ways(const ClusterStudy& study) {
                                 grouped_text(price.sum.tp_collectives), bytes(price.sum.tp_sent_bytes),
                                 wires(tp_ring(s.tp, s.dp, study.hardware).crosses_nodes)));
   if (study.stages > 1)
-    lines.push_back(fmt::format("along a row: {} a part and hop, {} in all, {}",
+    lines.push_back(fmt::format("along a row: {} a micro-batch and hop, {} in all, {}",
                                 bytes(price.pipeline.hop_bytes), bytes(price.pipeline.sent_bytes),
                                 wires(price.ranks > study.hardware.ranks_per_node)));
   if (s.dp > 1)
@@ -174,10 +174,10 @@ float draw_bubble(const Context& context, const ClusterStudy& study, ImVec2 min,
       fitted(type.strong, "Bubble: stages wait " + format_percent(pipeline.bubble_fraction) + " of the time",
              size.x));
   const int parts = study.settings.micro_batches;
-  std::string words = fmt::format("(P − 1) / (m + P − 1) = {} / {}, m = {} parts.", study.stages - 1,
+  std::string words = fmt::format("(P − 1) / (m + P − 1) = {} / {}, m = {} micro-batches.", study.stages - 1,
                                   parts + study.stages - 1, parts);
   if (schedule.stages != study.stages || schedule.parts != parts)
-    words += fmt::format(" Drawn with {} stages and {} parts: {}.", schedule.stages, schedule.parts,
+    words += fmt::format(" Drawn with {} stages and {} micro-batches: {}.", schedule.stages, schedule.parts,
                          format_percent(schedule.idle_share()));
   words += " Forward, then backward in turn; grey waits.";
   const float foot = wrapped_height(type.note, words, size.x);
