@@ -17,6 +17,10 @@ struct GrowthWish {
 /// `bench scaling --out FOLDER`: how a training step's time grows, as tables and charts in the folder.
 int bench_growth(const CommonOptions& options, const GrowthWish& wish);
 
+/// What was measured and where, as a head line: the model, or the layer of it, its ranks, `split` where it is
+/// not empty, and sizes.
+void print_head(const Settings& settings, const char* whole_model, const std::string& split);
+
 /// `bench step`.
 int bench_step(const CommonOptions& options, int repetitions, const RecordOptions& record);
 

@@ -51,10 +51,7 @@ int bench_record(const CommonOptions& options, int repetitions, const std::strin
             .dump());
     return 0;
   }
-  fmt::print("{} · {} · T = {} · D = {} · {} · batch {} × sequence {} · {}\n\n", settings.model.title,
-             settings.block == Block::Model ? "a training step" : "one " + to_string(settings.block),
-             settings.tp, settings.dp, to_string(settings.dtype), settings.batch, settings.seq,
-             machine_description());
+  print_head(settings, "a training step", "");
   fmt::print("not recorded          {:.2f} ms median of {}\n\n", bench.plain_seconds * 1e3,
              counted(repetitions, "round"));
   fmt::print("{:<22} {:>11} {:>10} {:>20} {:>11} {:>11} {:>10} {:>8} {:>10}\n", "recorded, pictures",
@@ -92,10 +89,7 @@ int bench_trace(const CommonOptions& options, int repetitions) {
                            .dump());
     return 0;
   }
-  fmt::print("{} · {} · T = {} · D = {} · {} · batch {} × sequence {} · {}\n\n", settings.model.title,
-             settings.block == Block::Model ? "a training step" : "one " + to_string(settings.block),
-             settings.tp, settings.dp, to_string(settings.dtype), settings.batch, settings.seq,
-             machine_description());
+  print_head(settings, "a training step", "");
   fmt::print("not traced            {:.2f} ms median of {} steps\n", bench.untraced_seconds * 1e3,
              repetitions);
   fmt::print("traced                {:.2f} ms, {} events a rank\n", bench.traced_seconds * 1e3,

@@ -54,6 +54,13 @@ void print_memory(const StepBench& bench, const Settings& settings) {
 
 }  // namespace
 
+void print_head(const Settings& settings, const char* whole_model, const std::string& split) {
+  fmt::print("{} · {} · T = {} · D = {} · {}{} · batch {} × sequence {} · {}\n\n", settings.model.title,
+             settings.block == Block::Model ? whole_model : "one " + to_string(settings.block), settings.tp,
+             settings.dp, split.empty() ? "" : "split " + split + " · ", to_string(settings.dtype),
+             settings.batch, settings.seq, machine_description());
+}
+
 int bench_step(const CommonOptions& options, int repetitions, const RecordOptions& record) {
   Settings settings = to_settings(options);
   settings.update = settings.block == Block::Model;  // a whole step: with clipping and AdamW
@@ -94,9 +101,7 @@ int bench_step(const CommonOptions& options, int repetitions, const RecordOption
                    .dump());
     return 0;
   }
-  fmt::print("{} · {} · T = {} · D = {} · split {} · {} · batch {} × sequence {} · {}\n\n", s.model.title,
-             s.block == Block::Model ? "whole model" : "one " + to_string(s.block), s.tp, s.dp, s.split.name,
-             to_string(s.dtype), s.batch, s.seq, machine_description());
+  print_head(s, "whole model", s.split.name);
   fmt::print("{:<21} {:.2f} ms median ({:.2f} … {:.2f} ms, {} repetitions)\n",
              s.update ? "whole step with AdamW" : "forward and backward", bench.median_seconds * 1e3,
              bench.lowest_seconds * 1e3, bench.highest_seconds * 1e3, repetitions);

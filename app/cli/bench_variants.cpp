@@ -6,6 +6,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/bench.h"
 #include "app/cli/plan_reports.h"
 #include "engine/config/counted.h"
 #include "engine/config/error.h"
@@ -49,11 +50,7 @@ int print_variants(const std::vector<Variant>& variants, int repetitions, bool a
     return 0;
   }
   const Settings& settings = variants.back().settings;
-  fmt::print("{} · {} · T = {} · D = {} · split {} · {} · batch {} × sequence {} · {}\n\n",
-             settings.model.title,
-             settings.block == Block::Model ? "whole model" : "one " + to_string(settings.block), settings.tp,
-             settings.dp, settings.split.name, to_string(settings.dtype), settings.batch, settings.seq,
-             machine_description());
+  print_head(settings, "whole model", settings.split.name);
   fmt::print("{:<26} {:>12} {:>32} {:>18} {:>18}\n", kind, "median", "against the first", "rank 0 computes",
              "rank 0 reduces");
   for (size_t i = 0; i < times.size(); ++i)

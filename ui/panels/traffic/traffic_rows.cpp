@@ -66,8 +66,11 @@ std::string ring_formula(Op op, int64_t full_bytes, int ranks) {
 
 std::vector<TrafficRow> traffic_rows(const Plan& plan, const Result* result, const Hardware& hardware) {
   const Program& program = plan.program;
-  TimeComparison times;
-  if (result && result->plan.get() == &plan) times = compare_times(plan, result->events);
+  // A run that is not timed yet is compared as far as it has come.
+  std::shared_ptr<const TimeComparison> times;
+  if (result && result->plan.get() == &plan)
+    times = result->times ? result->times
+                          : std::make_shared<const TimeComparison>(compare_times(plan, result->events));
   std::vector<TrafficRow> rows;
   for (const Step& step : program.steps) {
     if (!is_conversion(step)) continue;
@@ -100,7 +103,7 @@ std::vector<TrafficRow> traffic_rows(const Plan& plan, const Result* result, con
     row.why = stage::reason_of(program, step.id);
     if (row.sends())
       row.predicted_seconds = collective_seconds(collective_of(step.op), row.sent_bytes, ring, hardware);
-    if (!times.steps.empty() && row.sends()) add_measured(row, *result, times);
+    if (times && row.sends()) add_measured(row, *result, *times);
     rows.push_back(std::move(row));
   }
   return rows;
