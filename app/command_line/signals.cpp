@@ -1,6 +1,7 @@
 // Signals that end a program.
 #include "app/command_line/signals.h"
 
+#include <cerrno>
 #include <csignal>
 
 #include "engine/io/fleeting.h"
@@ -8,9 +9,11 @@
 namespace shardlens::cli {
 
 void end_by_signal(int signal) {
+  const int kept = errno;  // what the signal interrupted goes on until this has returned
   remove_fleeting();
   std::signal(signal, SIG_DFL);
   std::raise(signal);
+  errno = kept;
 }
 
 void end_cleanly_at_signals() {
