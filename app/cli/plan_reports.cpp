@@ -117,9 +117,8 @@ std::string value_text(double value, const std::string& unit) {
 
 std::string no_time_text(const Hardware& hardware, DType dtype) {
   return fmt::format(
-      "the preset {} does not state its speed in {} ({}); measure this machine by bench calibrate --dtype "
-      "{}, "
-      "or give another --hardware",
+      "the preset {} does not state its speed in {} ({}); measure this machine by bench calibrate "
+      "--dtype {}, or give another --hardware",
       hardware.name, to_string(dtype), hardware.basis, to_string(dtype));
 }
 

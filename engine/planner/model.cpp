@@ -124,7 +124,7 @@ TensorId bert_loss(Builder& b, const Inputs& in, TensorId loss_scale, bool gradi
   };
   TensorId h = dense(x, "transform", "cls.predictions.transform.dense", "T", model.hidden);
   h = gelu(b, h, "transform.gelu", "G");
-  h = layer_norm(b, h, "transform.norm", "cls.predictions.transform.LayerNorm", "V");
+  h = layer_norm(b, h, "transform.norm", "cls.predictions.transform.LayerNorm", "N");
   const std::string head = model.tied ? words : "cls.predictions.decoder.weight";
   const TensorId logits = vocab_logits(b, h, head, model.tied ? "Wword" : "Whead", table_layout(settings),
                                        "cls.predictions.bias");

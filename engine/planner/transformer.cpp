@@ -56,8 +56,8 @@ TensorId pre_norm_layer(Builder& b, TensorId x, const Visibility& visible) {
   const TensorId u = layer_norm(b, x, "ln1", "ln1", "U");
   const TensorId a = dropout(b, attention(b, u, "A", visible), "attn.dropped", "A'");
   const TensorId r = residual(b, x, a, "attn.residual", "R");
-  const TensorId v = layer_norm(b, r, "ln2", "ln2", "V");
-  const TensorId m = dropout(b, mlp(b, v, "M"), "mlp.dropped", "M'");
+  const TensorId n = layer_norm(b, r, "ln2", "ln2", "N");  // V is attention's values
+  const TensorId m = dropout(b, mlp(b, n, "M"), "mlp.dropped", "M'");
   return residual(b, r, m, "Y", "Y");
 }
 

@@ -204,7 +204,7 @@ void History::add_passes(HistorySlice& slice) const {
       for (const auto& track : (*known)->events) room -= static_cast<int64_t>(track.size());
       continue;
     }
-    pass->metrics = metrics_of(pass->pass);
+    pass->loss = loss_of(pass->pass);
     if (slice.has_events) {
       pass->events = read_events(*pass, room);
       slice.has_events = pass->has_events();
@@ -225,15 +225,12 @@ std::shared_ptr<HistoryPass> History::pass_of(Statement& row) const {
   return pass;
 }
 
-std::vector<Metric> History::metrics_of(int64_t pass) const {
-  return file_->read([pass](Database& database) {
-    Statement rows = database.prepare(
-        "SELECT substr(name, 1, 64), value FROM metrics WHERE pass = ? ORDER BY name LIMIT ?");
-    rows.bind(1, pass).bind(2, kMostMetrics);
-    std::vector<Metric> metrics;
-    while (rows.step())
-      if (!rows.is_null(1)) metrics.emplace_back(rows.text(0), rows.number(1));
-    return metrics;
+std::optional<double> History::loss_of(int64_t pass) const {
+  return file_->read([pass](Database& database) -> std::optional<double> {
+    Statement row = database.prepare("SELECT value FROM metrics WHERE pass = ? AND name = 'loss'");
+    row.bind(1, pass);
+    if (!row.step() || row.is_null(0)) return std::nullopt;
+    return row.number(0);
   });
 }
 

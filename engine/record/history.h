@@ -22,7 +22,7 @@ namespace shardlens {
 struct HistoryPass {
   int64_t pass = 0;
   int64_t begin_ns = 0, ns = 0;
-  std::vector<Metric> metrics;                  ///< at most kMostMetrics
+  std::optional<double> loss;                   ///< of a training, and of a run that has one
   std::vector<std::vector<EventTimes>> events;  ///< [rank, replica by replica][step]; empty: not read
 
   int64_t end_ns() const { return begin_ns + ns; }
@@ -70,7 +70,6 @@ struct HistoryPlace {
 inline constexpr int64_t kMostSlicePasses = 512;
 inline constexpr int64_t kMostSliceEvents = 60'000;
 inline constexpr int64_t kMostSliceBuckets = int64_t{1} << 20;  ///< of all tracks together
-inline constexpr int64_t kMostMetrics = 16;                     ///< of a pass
 
 /// Every function throws a request Error that names the file where its content is not what a recording holds.
 class History {
@@ -111,7 +110,7 @@ class History {
   std::shared_ptr<HistoryPass> pass_of(Statement& row) const;
   std::vector<std::vector<TrackBucket>> buckets(int level, int64_t first, int64_t count) const;
   void add_passes(HistorySlice& slice) const;
-  std::vector<Metric> metrics_of(int64_t pass) const;
+  std::optional<double> loss_of(int64_t pass) const;
   std::vector<std::vector<EventTimes>> read_events(const HistoryPass& pass, int64_t most) const;
   std::optional<HistoryPlace> place_of(Database& database, int64_t pass, int rank, StepId step) const;
   std::optional<HistoryPlace> next_of(Database& database, const HistoryQuestion& question,

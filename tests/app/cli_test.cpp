@@ -1,22 +1,17 @@
-// shardlens-cli as a person uses it: what it prints, and what it ends with when the request is wrong.
-#include <fcntl.h>
+// shardlens-cli as a person uses it: its help, how options are read, and what it says and ends with when the
+// request is wrong or the machine lacks something.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <sstream>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "engine/config/utf8.h"
-#include "engine/io/npy.h"
 #include "tests/app/process.h"
-#include "tests/engine/io/test_folder.h"
 
 namespace {
 
@@ -24,11 +19,8 @@ using shardlens::character_count;
 using shardlens::contains;
 using shardlens::Ended;
 using shardlens::run_cli;
-using shardlens::slurp;
 
 constexpr const char* kTiny = "--model gpt2-tiny --layer --batch 2 --seq 16 --threads 1 ";
-
-class CliFiles : public shardlens::TestFolder {};
 
 TEST(Cli, HelpTeachesWithExamples) {
   for (const char* verb : {"", "plan", "step", "verify", "bench"}) {
@@ -90,165 +82,6 @@ TEST(Cli, AnEmptyValueIsNotTakenForNone) {
   // Words may be none.
   EXPECT_EQ(run_cli("generate --model gpt2-tiny --prompt '' --tokens 1").code, 0);
   EXPECT_EQ(run_cli("data --show ''").code, 0);
-}
-
-TEST(Cli, PlanJsonOfABucketHasTheBytesOfAllItsTensors) {
-  const Ended ended = run_cli("plan --json --model gpt2-tiny --dp 2 --tp 2 --seq 24");
-  ASSERT_EQ(ended.code, 0) << ended.err;
-  const nlohmann::json json = nlohmann::json::parse(ended.out);
-  const nlohmann::json& program = json["program"];
-  size_t largest = 0;
-  for (const auto& collective : json["collectives"]) {
-    const nlohmann::json& step = program["steps"][collective["step"].get<size_t>()];
-    EXPECT_EQ(collective["axis"], step["axis"]);
-    EXPECT_EQ(collective["tensors"], step["outputs"].size());
-    int64_t bytes = 0;
-    for (const auto& output : step["outputs"]) {
-      int64_t elements = 1;
-      for (const auto& extent : program["tensors"][output.get<size_t>()]["shape"])
-        elements *= extent.get<int64_t>();
-      bytes += elements * 4;
-    }
-    EXPECT_EQ(collective["tensor_bytes"], bytes) << collective;
-    if (collective["axis"] == "dp") largest = std::max(largest, step["outputs"].size());
-  }
-  EXPECT_GT(largest, 1u);
-}
-
-// The preset does not state its speed in bf16.
-TEST(Cli, PlanJsonHasNoTimeWhereNoneIsPredicted) {
-  const std::string unknown = "plan --json --model gpt2-tiny --tp 2 --dtype bf16 --hardware v100-32gb";
-  const nlohmann::json plan = nlohmann::json::parse(run_cli(unknown).out);
-  EXPECT_TRUE(plan["predicted_seconds"].is_null()) << plan["predicted_seconds"];
-  for (const auto& collective : plan["collectives"]) EXPECT_TRUE(collective["predicted_seconds"].is_null());
-  const nlohmann::json price = nlohmann::json::parse(run_cli(unknown + " --pp 1").out);
-  for (const char* key : {"predicted_seconds", "compute_seconds", "tp_seconds", "update_seconds"})
-    EXPECT_TRUE(price[key].is_null()) << key << price[key];
-}
-
-TEST(Cli, PlanJsonOfMegatronHasTwoAllReducesEachWayAtEveryT) {
-  for (int tp : {2, 3, 4, 6, 12}) {
-    const Ended ended = run_cli("plan --json --layer --model gpt2 --tp " + std::to_string(tp));
-    ASSERT_EQ(ended.code, 0) << ended.err;
-    const nlohmann::json json = nlohmann::json::parse(ended.out);
-    const auto& counts = json["collective_counts"];
-    EXPECT_EQ(counts.size(), 1u);
-    EXPECT_EQ(counts["all-reduce"]["forward"], 2);
-    EXPECT_EQ(counts["all-reduce"]["backward"], 2);
-    const int64_t full_bytes = int64_t{4} * 256 * 768 * 4;
-    for (const auto& collective : json["collectives"]) {
-      EXPECT_EQ(collective["sent_bytes_per_rank"], 2 * full_bytes * (tp - 1) / tp);
-    }
-  }
-}
-
-TEST(Cli, VerifyAgreesForEverySplit) {
-  for (const char* split : {"megatron", "reversed", "replicated"}) {
-    for (const char* dtype : {"fp32", "fp64"}) {
-      const Ended ended =
-          run_cli(std::string("verify --json --tp 2 ") + kTiny + "--split " + split + " --dtype " + dtype);
-      ASSERT_EQ(ended.code, 0) << ended.err;
-      const nlohmann::json json = nlohmann::json::parse(ended.out);
-      EXPECT_TRUE(json["agrees"]);
-      EXPECT_GT(json["tensors"].size(), 40u);
-    }
-  }
-}
-
-TEST(Cli, VerifyEndsWithOneAndNamesTheTensorOfAPlantedFault) {
-  const Ended ended = run_cli(std::string("verify --tp 2 --break skip-f ") + kTiny);
-  EXPECT_EQ(ended.code, 1);
-  EXPECT_TRUE(contains(ended.err, "grad.ln2.out")) << ended.err;
-}
-
-// A model of 257 bytes that trains 6 steps in a second.
-constexpr const char* kTinyModel = "--model gpt2-tiny --tp 2 --batch 2 --seq 16 ";
-
-TEST(Cli, VerifyTrainsAPlantedFaultBesideTheSoundModel) {
-  const Ended ended =
-      run_cli(std::string("verify --json --break bias-before-reduction --steps 6 ") + kTinyModel);
-  ASSERT_EQ(ended.code, 1) << ended.err;
-  const nlohmann::json json = nlohmann::json::parse(ended.out);
-  EXPECT_EQ(json["steps"].size(), 6u);
-  EXPECT_EQ(json["steps"][0]["sound_loss"], json["steps"][0]["broken_loss"]);
-  EXPECT_FALSE(json["probes"][0].contains("first_broken")) << "biases begin at 0";
-  EXPECT_EQ(json["probes"][1]["first_broken"], "h.0.attn.proj.out@partial");
-  EXPECT_EQ(json["checks"][0]["step"], 2);
-  EXPECT_TRUE(contains(json["how_to_see"].get<std::string>(), "In step 1 every tensor is right"));
-}
-
-TEST(Cli, VerifyBreaksEverythingInOneTable) {
-  const Ended ended = run_cli(std::string("verify --json --break all ") + kTinyModel);
-  ASSERT_EQ(ended.code, 1) << ended.err;
-  const nlohmann::json json = nlohmann::json::parse(ended.out);
-  ASSERT_EQ(json["faults"].size(), 12u);
-  for (const auto& row : json["faults"]) {
-    const bool found = row["probes"][0].contains("first_broken");
-    EXPECT_EQ(found, row["fault"] != "bias-before-reduction") << row["fault"];
-  }
-}
-
-TEST(Cli, VerifySweepsDegreesInOneTable) {
-  const Ended ended = run_cli(std::string("verify --json --dtype fp64 --sweep 1,2,7 ") + kTiny);
-  ASSERT_EQ(ended.code, 0) << ended.err;
-  const nlohmann::json json = nlohmann::json::parse(ended.out);
-  EXPECT_TRUE(json["agrees"]);
-  const nlohmann::json& points = json["points"];
-  ASSERT_EQ(points.size(), 3u);
-  EXPECT_EQ(points[1]["measured_weight_bytes_per_rank"], points[1]["weight_bytes_per_rank"]);
-  EXPECT_LT(points[1]["weight_bytes_per_rank"].get<double>(),
-            0.51 * points[0]["weight_bytes_per_rank"].get<double>());
-  EXPECT_LE(points[1]["worst_relative_error"].get<double>(), 5e-15);
-  EXPECT_TRUE(contains(points[2]["refused"], "Try")) << ended.out;
-
-  const Ended defaults = run_cli(std::string("verify --sweep ") + kTiny);
-  EXPECT_EQ(defaults.code, 0) << defaults.err;
-  EXPECT_TRUE(contains(defaults.out, "\n 16 ")) << defaults.out;
-}
-
-TEST(Cli, VerifySweepEndsWithOneWhereABoundBreaks) {
-  const Ended ended = run_cli(std::string("verify --sweep 2,4 --break skip-g ") + kTiny);
-  EXPECT_EQ(ended.code, 1);
-  EXPECT_TRUE(contains(ended.err, "T = 2 differs")) << ended.err;
-  EXPECT_TRUE(contains(ended.out, "BROKEN")) << ended.out;
-}
-
-TEST_F(CliFiles, StepDumpsFullShapesTheSameWhateverT) {
-  const std::string one = path("one.safetensors");
-  const std::string two = path("two.safetensors");
-  ASSERT_EQ(run_cli(std::string("step --operands integer --tp 1 ") + kTiny + "--dump " + one).code, 0);
-  ASSERT_EQ(run_cli(std::string("step --operands integer --tp 2 ") + kTiny + "--dump " + two).code, 0);
-  EXPECT_FALSE(slurp(one).empty());
-  EXPECT_EQ(slurp(one), slurp(two));
-}
-
-// As in the step's recording and in the studio.
-TEST(Cli, PassesCountFromZero) {
-  const Ended ended = run_cli("step --model gpt2-tiny --tp 2 --batch 1 --seq 8 --updates 2");
-  EXPECT_TRUE(contains(ended.out, "pass   0  loss") && contains(ended.out, "pass   1  loss")) << ended.out;
-  EXPECT_FALSE(contains(ended.out, "pass   2")) << ended.out;
-}
-
-// By `step` others compare their numbers with ours at any T; elsewhere uneven heads are asked for.
-TEST(Cli, HeadsThatTDoesNotDivideAreRunAndCounted) {
-  const std::string model = "--json --model gpt2-tiny --batch 2 --seq 8 --threads 1 --tp 3 ";
-  const Ended step = run_cli("step " + model);
-  ASSERT_EQ(step.code, 0) << step.err;
-  const nlohmann::json heads = nlohmann::json::parse(step.out)["heads"];
-  EXPECT_EQ(heads["policy"], "uneven");
-  EXPECT_EQ(heads["fullest_rank"], 2);
-  EXPECT_NEAR(heads["attention_flops_imbalance"], 1.5, 1e-12);
-  EXPECT_EQ(heads["attention_seconds_per_rank"].size(), 3u);
-  EXPECT_EQ(run_cli("plan " + model).code, 2);
-  EXPECT_EQ(run_cli("step " + model + "--heads-policy strict").code, 2);
-  const Ended padded = run_cli("plan " + model + "--heads-policy padded");
-  ASSERT_EQ(padded.code, 0) << padded.err;
-  const nlohmann::json zeros = nlohmann::json::parse(padded.out)["heads"];
-  EXPECT_NEAR(zeros["wasted_share"], 1.0 / 3, 1e-12);  // two of six
-  EXPECT_NEAR(zeros["attention_flops_imbalance"], 1, 1e-12);
-  for (const char* choice : {"--heads-policy uneven", "--heads-policy padded",
-                             "--kv-heads 2 --heads-policy uneven", "--kv-heads 1 --heads-policy uneven"})
-    EXPECT_EQ(run_cli("verify --dtype fp64 " + model + choice).code, 0) << choice;
 }
 
 struct WrongRequest {
@@ -434,74 +267,6 @@ TEST(Cli, SeveralProcessesThatDoNotShareTheWorkAreTold) {
     EXPECT_FALSE(contains(started(other).err, "mpirun")) << other;
 }
 
-TEST_F(CliFiles, AFileCutShortIsRefusedAndNothingIsWritten) {
-  const std::string weights = path("cut.safetensors");
-  const std::string dump = path("never.safetensors");
-  std::ofstream(weights, std::ios::binary) << "\x10\0\0\0\0\0\0\0{\"a\"";
-  const Ended ended =
-      run_cli(std::string("step --tp 2 ") + kTiny + "--weights " + weights + " --dump " + dump);
-  EXPECT_EQ(ended.code, 2) << ended.err;
-  EXPECT_TRUE(contains(ended.err, "cut.safetensors")) << ended.err;
-  EXPECT_FALSE(std::filesystem::exists(dump));
-}
-
-TEST_F(CliFiles, AnIdThatIsNoneIsNamedWithItsFileAndPlace) {
-  const auto ids = [&](const std::string& name, size_t at, int32_t id) {
-    std::vector<int32_t> values(18, 1);
-    values[at] = id;
-    shardlens::write_npy(path(name), shardlens::NpyType::Int32, {2, 9}, values.data());
-    return path(name);
-  };
-  const std::string good = ids("good.npy", 0, 1), large = ids("large.npy", 12, 600);
-  const std::string gpt = "step --model gpt2-tiny --tp 2 --threads 1 --tokens ",
-                    bert = "step --model bert-tiny --tp 2 --threads 1 --tokens " + good;
-  const std::pair<std::string, const char*> requests[] = {
-      {gpt + large, "large.npy: 600 in row 1, column 3: tokens are 0 to 256"},
-      {gpt + ids("end.npy", 17, 600), "end.npy: 600 in row 1, column 8: labels are 0 to 256, or -100"},
-      {gpt + ids("below.npy", 0, -100), "below.npy: -100 in row 0, column 0: tokens"},
-      {bert + " --labels " + ids("labels.npy", 1, -1), "labels.npy: -1 in row 0, column 1: labels"},
-      {bert + " --attention-mask " + ids("mask.npy", 9, 2), "mask.npy: 2 in row 1, column 0"},
-  };
-  for (const auto& [arguments, must_say] : requests) {
-    const Ended ended = run_cli(arguments);
-    EXPECT_EQ(ended.code, 2) << arguments;
-    EXPECT_TRUE(contains(ended.err, must_say)) << ended.err;
-  }
-  EXPECT_EQ(run_cli(gpt + ids("ignored.npy", 17, -100)).code, 0);
-}
-
-TEST_F(CliFiles, SizesThatATokenFileContradictsAreRefused) {
-  const std::string tokens = path("tokens.npy");
-  const std::vector<int32_t> ids(18, 1);
-  shardlens::write_npy(tokens, shardlens::NpyType::Int32, {2, 9}, ids.data());
-  const std::string step = "step --model gpt2-tiny --tp 2 --threads 1 --tokens " + tokens;
-  for (const std::string size : {"--batch 7", "--seq 9"}) {
-    const Ended ended = run_cli(step + " " + size);
-    EXPECT_EQ(ended.code, 2) << size;
-    EXPECT_TRUE(contains(ended.err, size + " and --tokens " + tokens + " contradict each other"))
-        << ended.err;
-  }
-  EXPECT_EQ(run_cli(step + " --batch 2 --seq 8").code, 0);
-  EXPECT_EQ(run_cli(step + " --dp 4").code, 0);  // more rows are added than the file has
-}
-
-// What no key is there for is no number.
-TEST_F(CliFiles, ARowThatMayAttendToNothingIsRefused) {
-  std::vector<int32_t> values(18, 1);
-  const std::string tokens = path("tokens.npy"), mask = path("mask.npy");
-  shardlens::write_npy(tokens, shardlens::NpyType::Int32, {2, 9}, values.data());
-  const std::string step =
-      "step --model bert-tiny --tp 2 --threads 1 --tokens " + tokens + " --attention-mask " + mask;
-  std::fill(values.begin() + 10, values.end(), 0);  // all but one of row 1
-  shardlens::write_npy(mask, shardlens::NpyType::Int32, {2, 9}, values.data());
-  EXPECT_EQ(run_cli(step).code, 0);
-  values[9] = 0;
-  shardlens::write_npy(mask, shardlens::NpyType::Int32, {2, 9}, values.data());
-  const Ended ended = run_cli(step);
-  EXPECT_EQ(ended.code, 2) << ended.err;
-  EXPECT_TRUE(contains(ended.err, "attention mask: row 1 is 0 everywhere")) << ended.err;
-}
-
 TEST(Cli, ANameThatNoFileCanHaveIsAWrongRequest) {
   const std::string name(300, 'n');
   for (const std::string& arguments :
@@ -512,86 +277,6 @@ TEST(Cli, ANameThatNoFileCanHaveIsAWrongRequest) {
     EXPECT_TRUE(contains(ended.err, name.substr(0, 60)) && !contains(ended.err, "filesystem error"))
         << ended.err;
   }
-}
-
-TEST(Cli, ADumpThatCannotBeWrittenLeavesNothingBehind) {
-  const Ended ended =
-      run_cli(std::string("step --tp 2 ") + kTiny + "--dump /nonexistent/folder/out.safetensors");
-  EXPECT_NE(ended.code, 0);
-  EXPECT_TRUE(contains(ended.err, "/nonexistent/folder")) << ended.err;
-}
-
-TEST(Cli, APassOfGenerationIsPlannedAndAgreesWithSerial) {
-  const std::string pass = " --model gpt2-tiny --batch 2 --seq 5 --cache 32 --tp 3 --heads-policy uneven ";
-  const Ended plan = run_cli("plan" + pass);
-  EXPECT_EQ(plan.code, 0) << plan.err;
-  EXPECT_TRUE(contains(plan.out, "key-value cache")) << plan.out;
-  EXPECT_TRUE(contains(plan.out, "against a cache of 32")) << plan.out;
-  const Ended verify = run_cli("verify --dtype fp64" + pass);
-  EXPECT_EQ(verify.code, 0) << verify.out << verify.err;
-  EXPECT_TRUE(contains(verify.out, "h.0.attn.keys.appended")) << verify.out;
-}
-
-// A trillion parameters over T, D and P.
-TEST(Cli, PricesATrillionParametersInThreeDimensions) {
-  const Ended ended = run_cli(
-      "plan --json --model gpt-1t --tp 8 --pp 64 --dp 6 --micro-batches 512 --batch 3072 --seq 2048 "
-      "--dtype fp16 --recompute full --hardware a100-80gb");
-  ASSERT_EQ(ended.code, 0) << ended.err;
-  const nlohmann::json json = nlohmann::json::parse(ended.out);
-  EXPECT_EQ(json["ranks"], 3072);
-  EXPECT_EQ(json["stage_layers"], 2);
-  EXPECT_NEAR(json["bubble_fraction"].get<double>(), 63.0 / 575, 1e-12);
-  EXPECT_GT(json["predicted_seconds"], 0);
-  EXPECT_LT(json["memory_bytes_per_rank"], json["memory_limit_bytes"]);
-  EXPECT_EQ(json["predicted_on"], "A100 80 GB");
-  EXPECT_TRUE(json["sources"].contains("link_latency_seconds"));
-  EXPECT_EQ(run_cli("plan --model gpt2 --pp 13 --hardware a100-80gb").code, 2);  // 12 layers
-  EXPECT_EQ(run_cli("plan --model gpt2 --tp 12 --dp 2 --hardware a100-80gb-2-nodes").code, 2);
-}
-
-// Thousands of plans, the fastest that fit listed with their memory.
-TEST(Cli, TournamentRanksEverySplitWithinTheMemory) {
-  const Ended ended = run_cli(
-      "plan --json --tournament --model megatron-8.3b --ranks 16 --batch 16 --seq 1024 --dtype fp16 "
-      "--recompute full --hardware a100-80gb-2-nodes --top 4 --memory 40e9");
-  ASSERT_EQ(ended.code, 0) << ended.err;
-  const nlohmann::json json = nlohmann::json::parse(ended.out);
-  EXPECT_GT(json["plans"], 1000);
-  EXPECT_LT(json["programs"], json["plans"]);
-  ASSERT_EQ(json["listed"].size(), 4u);
-  double last = 0;
-  for (const nlohmann::json& entrant : json["listed"]) {
-    EXPECT_GE(entrant["predicted_seconds"], last);
-    last = entrant["predicted_seconds"];
-    EXPECT_EQ(entrant["tp"].get<int>() * entrant["dp"].get<int>(), 16);
-    EXPECT_LE(entrant["memory_bytes_per_rank"], 40e9);
-  }
-  EXPECT_EQ(json["basis"], "data-sheet peaks, a bound from below");
-  EXPECT_EQ(run_cli("plan --tournament --model gpt2-tiny --ranks 2 --run 2 --hardware a100-80gb").code, 2);
-}
-
-TEST(Cli, TournamentRunsItsBestOnTheCalibratedMachine) {
-  const std::string path = ::testing::TempDir() + "tournament_" + std::to_string(getpid()) + ".json";
-  ASSERT_EQ(run_cli("bench calibrate --json --repetitions 1 --model gpt2-tiny --seq 64 --out " + path).code,
-            0);
-  const Ended ended =
-      run_cli("plan --json --tournament --model gpt2-tiny --seq 64 --ranks 2 --run 2 --hardware " + path);
-  ASSERT_EQ(ended.code, 0) << ended.err;
-  const nlohmann::json json = nlohmann::json::parse(ended.out);
-  ASSERT_EQ(json["runs"].size(), 2u);
-  EXPECT_EQ(json["pairs"], 1);
-  for (const nlohmann::json& one : json["runs"]) {
-    EXPECT_GT(one["predicted_seconds"], 0);
-    EXPECT_GT(one["measured_seconds"], 0);
-  }
-  std::filesystem::remove(path);
-}
-
-TEST(Cli, FiguresOfTheTextsStandBesideTheExactOnes) {
-  const Ended figures = run_cli("plan --figures");
-  EXPECT_EQ(figures.code, 0);
-  EXPECT_TRUE(contains(figures.out, "117,440,512 bytes = 112 MiB, the same")) << figures.out;
 }
 
 }  // namespace

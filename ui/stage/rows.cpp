@@ -43,7 +43,7 @@ std::string heads_note(const Tensor& tensor) {
   return tensor.layout.kind == LayoutKind::Sharded ? "local: whole heads" : "every head";
 }
 
-// Of what the step computes, the tensor that is drawn: of "R = X + O + b; V = LayerNorm(R)" the second
+// Of what the step computes, the tensor that is drawn: of "R = X + O + b; N = LayerNorm(R)" the second
 // half, and of "C = P · V,  P = softmax(…)" the first clause. The tooltip and the Inspector show all.
 std::string drawn_equation(const Program& program, const Step& step) {
   if (step.outputs.empty()) return step.equation;

@@ -60,7 +60,7 @@ TEST(Fusion, ALayersPassesBecomeOneWhereTheyFollowEachOther) {
   EXPECT_EQ(named(fused, "ln2").inputs.size(), 5u);
   EXPECT_EQ(named(fused, "ln2").outputs.size(), 3u);
   EXPECT_EQ(named(fused, "ln1").inputs.size(), 3u);  // of the layer's input, which is no sum of this layer
-  EXPECT_EQ(named(fused, "ln2").equation, "R = X + O + b; V = LayerNorm(R)");
+  EXPECT_EQ(named(fused, "ln2").equation, "R = X + O + b; N = LayerNorm(R)");
   for (const Step& step : fused.steps) {
     if (step.op == Op::LayerNormGrad) {
       EXPECT_EQ(step.inputs.size(), 5u) << step.name;
@@ -134,7 +134,7 @@ TEST(Fusion, ForGpusGeluIsOneStepWithItsProduct) {
           if (step.op == Op::Linear && step.outputs.size() == 2) {
             ++forward;
             EXPECT_TRUE(step.name.find("mlp.fc") != std::string::npos) << step.name;
-            EXPECT_EQ(step.equation, "H = V · Wfc + b; G = GeLU(H)");
+            EXPECT_EQ(step.equation, "H = N · Wfc + b; G = GeLU(H)");
             EXPECT_EQ(symbol(step.outputs[0]), "G");
             EXPECT_EQ(symbol(step.outputs[1]), "H");
           }

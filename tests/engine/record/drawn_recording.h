@@ -68,7 +68,10 @@ class DrawnRecording {
   RecordedPass draw_pass(double begin) {
     RecordedPass pass;
     pass.begin_seconds = begin;
-    pass.metrics = {{"loss", between(1, 5)}};
+    // As a training of many layers has: what is shown of a pass is found among them.
+    for (int layer = 0; layer < 40; ++layer)
+      pass.metrics.emplace_back("gradient_norm h." + std::to_string(layer), between(0, 1));
+    pass.metrics.emplace_back("loss", between(1, 5));
     for (int rank = 0; rank < ranks(); ++rank) {
       std::vector<StepEvent> track;
       double now = between(0, 1e-4);

@@ -5,7 +5,6 @@
 #include <sys/mman.h>
 
 #include <cstring>
-
 #include <vector>
 
 #include "engine/runtime/measure/step_bench.h"

@@ -109,7 +109,7 @@ TEST(StageRows, AFusedStepIsTitledByWhatIsDrawnOfIt) {
     if (step.name == "ln2") norm = {row.title, row.note};
     if (step.op == Op::GeluGrad) gelu = {row.title};
   }
-  EXPECT_THAT(norm, ::testing::ElementsAre("V = LayerNorm(R)", "R = X + O + b"));
+  EXPECT_THAT(norm, ::testing::ElementsAre("N = LayerNorm(R)", "R = X + O + b"));
   EXPECT_THAT(gelu, ::testing::ElementsAre("dH = dG ∘ GeLU'(H)"));
   // On GPUs products are one step with GeLU too, and with its gradient.
   settings.backend = BackendChoice::Cuda;

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ui/faults.h"
 #include "ui/panels/inspector/inspector.h"
 #include "ui/panels/tensor_words.h"
 #include "ui/widgets/controls.h"
@@ -143,7 +144,8 @@ void handle_picture(const Context& context, const Subject& subject, int rank, Im
 }
 
 const char* why_no_values(const Context& context, const Subject& subject) {
-  if (!subject.result || !subject.result->replayed) return "not run yet";
+  if (!subject.result || !subject.result->replayed)
+    return shown_failure(context.snapshot) != nullptr ? "a rank was lost" : "not run yet";
   return context.replay.has_read(subject.tensor().id) ? "not recorded" : "reading …";
 }
 

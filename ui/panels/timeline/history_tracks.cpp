@@ -79,11 +79,8 @@ void draw_axis(const HistoryFrame& frame) {
 std::vector<std::string> pass_names(const HistoryPass& pass) {
   const std::string number = grouped_text(pass.pass);
   std::vector<std::string> names{"pass " + number, number};
-  for (const auto& [name, value] : pass.metrics)
-    if (name.starts_with("loss")) {
-      names.insert(names.begin(), fmt::format("pass {} \u00B7 loss {}", number, format_value(value)));
-      break;
-    }
+  if (pass.loss)
+    names.insert(names.begin(), fmt::format("pass {} \u00B7 loss {}", number, format_value(*pass.loss)));
   return names;
 }
 

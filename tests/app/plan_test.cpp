@@ -1,0 +1,140 @@
+// `plan` as a person uses it: its JSON, prices and tournament.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/app/process.h"
+
+namespace {
+
+using shardlens::contains;
+using shardlens::Ended;
+using shardlens::run_cli;
+
+TEST(CliPlan, JsonOfMegatronHasTwoAllReducesEachWayAtEveryT) {
+  for (int tp : {2, 3, 4, 6, 12}) {
+    const Ended ended = run_cli("plan --json --layer --model gpt2 --tp " + std::to_string(tp));
+    ASSERT_EQ(ended.code, 0) << ended.err;
+    const nlohmann::json json = nlohmann::json::parse(ended.out);
+    const auto& counts = json["collective_counts"];
+    EXPECT_EQ(counts.size(), 1u);
+    EXPECT_EQ(counts["all-reduce"]["forward"], 2);
+    EXPECT_EQ(counts["all-reduce"]["backward"], 2);
+    const int64_t full_bytes = int64_t{4} * 256 * 768 * 4;
+    for (const auto& collective : json["collectives"]) {
+      EXPECT_EQ(collective["sent_bytes_per_rank"], 2 * full_bytes * (tp - 1) / tp);
+    }
+  }
+}
+
+TEST(CliPlan, JsonOfABucketHasTheBytesOfAllItsTensors) {
+  const Ended ended = run_cli("plan --json --model gpt2-tiny --dp 2 --tp 2 --seq 24");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const nlohmann::json json = nlohmann::json::parse(ended.out);
+  const nlohmann::json& program = json["program"];
+  size_t largest = 0;
+  for (const auto& collective : json["collectives"]) {
+    const nlohmann::json& step = program["steps"][collective["step"].get<size_t>()];
+    EXPECT_EQ(collective["axis"], step["axis"]);
+    EXPECT_EQ(collective["tensors"], step["outputs"].size());
+    int64_t bytes = 0;
+    for (const auto& output : step["outputs"]) {
+      int64_t elements = 1;
+      for (const auto& extent : program["tensors"][output.get<size_t>()]["shape"])
+        elements *= extent.get<int64_t>();
+      bytes += elements * 4;
+    }
+    EXPECT_EQ(collective["tensor_bytes"], bytes) << collective;
+    if (collective["axis"] == "dp") largest = std::max(largest, step["outputs"].size());
+  }
+  EXPECT_GT(largest, 1u);
+}
+
+// The preset does not state its speed in bf16.
+TEST(CliPlan, JsonHasNoTimeWhereNoneIsPredicted) {
+  const std::string unknown = "plan --json --model gpt2-tiny --tp 2 --dtype bf16 --hardware v100-32gb";
+  const nlohmann::json plan = nlohmann::json::parse(run_cli(unknown).out);
+  EXPECT_TRUE(plan["predicted_seconds"].is_null()) << plan["predicted_seconds"];
+  for (const auto& collective : plan["collectives"]) EXPECT_TRUE(collective["predicted_seconds"].is_null());
+  const nlohmann::json price = nlohmann::json::parse(run_cli(unknown + " --pp 1").out);
+  for (const char* key : {"predicted_seconds", "compute_seconds", "tp_seconds", "update_seconds"})
+    EXPECT_TRUE(price[key].is_null()) << key << price[key];
+}
+
+// A trillion parameters over T, D and P.
+TEST(CliPlan, PricesATrillionParametersInThreeDimensions) {
+  const Ended ended = run_cli(
+      "plan --json --model gpt-1t --tp 8 --pp 64 --dp 6 --micro-batches 512 --batch 3072 --seq 2048 "
+      "--dtype fp16 --recompute full --hardware a100-80gb");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const nlohmann::json json = nlohmann::json::parse(ended.out);
+  EXPECT_EQ(json["ranks"], 3072);
+  EXPECT_EQ(json["stage_layers"], 2);
+  EXPECT_NEAR(json["bubble_fraction"].get<double>(), 63.0 / 575, 1e-12);
+  EXPECT_GT(json["predicted_seconds"], 0);
+  EXPECT_LT(json["memory_bytes_per_rank"], json["memory_limit_bytes"]);
+  EXPECT_EQ(json["predicted_on"], "A100 80 GB");
+  EXPECT_TRUE(json["sources"].contains("link_latency_seconds"));
+  EXPECT_EQ(run_cli("plan --model gpt2 --pp 13 --hardware a100-80gb").code, 2);  // 12 layers
+  EXPECT_EQ(run_cli("plan --model gpt2 --tp 12 --dp 2 --hardware a100-80gb-2-nodes").code, 2);
+}
+
+// Thousands of plans, the fastest that fit listed with their memory.
+TEST(CliPlan, TournamentRanksEverySplitWithinTheMemory) {
+  const Ended ended = run_cli(
+      "plan --json --tournament --model megatron-8.3b --ranks 16 --batch 16 --seq 1024 --dtype fp16 "
+      "--recompute full --hardware a100-80gb-2-nodes --top 4 --memory 40e9");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const nlohmann::json json = nlohmann::json::parse(ended.out);
+  EXPECT_GT(json["plans"], 1000);
+  EXPECT_LT(json["programs"], json["plans"]);
+  ASSERT_EQ(json["listed"].size(), 4u);
+  double last = 0;
+  for (const nlohmann::json& entrant : json["listed"]) {
+    EXPECT_GE(entrant["predicted_seconds"], last);
+    last = entrant["predicted_seconds"];
+    EXPECT_EQ(entrant["tp"].get<int>() * entrant["dp"].get<int>(), 16);
+    EXPECT_LE(entrant["memory_bytes_per_rank"], 40e9);
+  }
+  EXPECT_EQ(json["basis"], "data-sheet peaks, a bound from below");
+  EXPECT_EQ(run_cli("plan --tournament --model gpt2-tiny --ranks 2 --run 2 --hardware a100-80gb").code, 2);
+}
+
+TEST(CliPlan, TournamentRunsItsBestOnTheCalibratedMachine) {
+  const std::string path = ::testing::TempDir() + "tournament_" + std::to_string(getpid()) + ".json";
+  ASSERT_EQ(run_cli("bench calibrate --json --repetitions 1 --model gpt2-tiny --seq 64 --out " + path).code,
+            0);
+  const Ended ended =
+      run_cli("plan --json --tournament --model gpt2-tiny --seq 64 --ranks 2 --run 2 --hardware " + path);
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const nlohmann::json json = nlohmann::json::parse(ended.out);
+  ASSERT_EQ(json["runs"].size(), 2u);
+  EXPECT_EQ(json["pairs"], 1);
+  for (const nlohmann::json& one : json["runs"]) {
+    EXPECT_GT(one["predicted_seconds"], 0);
+    EXPECT_GT(one["measured_seconds"], 0);
+  }
+  std::filesystem::remove(path);
+}
+
+TEST(CliPlan, FiguresOfTheTextsStandBesideTheExactOnes) {
+  const Ended figures = run_cli("plan --figures");
+  EXPECT_EQ(figures.code, 0);
+  EXPECT_TRUE(contains(figures.out, "117,440,512 bytes = 112 MiB, the same")) << figures.out;
+}
+
+TEST(CliPlan, APassOfGenerationIsPlannedAndAgreesWithSerial) {
+  const std::string pass = " --model gpt2-tiny --batch 2 --seq 5 --cache 32 --tp 3 --heads-policy uneven ";
+  const Ended plan = run_cli("plan" + pass);
+  EXPECT_EQ(plan.code, 0) << plan.err;
+  EXPECT_TRUE(contains(plan.out, "key-value cache")) << plan.out;
+  EXPECT_TRUE(contains(plan.out, "against a cache of 32")) << plan.out;
+  const Ended verify = run_cli("verify --dtype fp64" + pass);
+  EXPECT_EQ(verify.code, 0) << verify.out << verify.err;
+  EXPECT_TRUE(contains(verify.out, "h.0.attn.keys.appended")) << verify.out;
+}
+
+}  // namespace

@@ -1,0 +1,139 @@
+// `step` as a person uses it: what it dumps, counts and refuses of the files it is given.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/io/npy.h"
+#include "tests/app/process.h"
+#include "tests/engine/io/test_folder.h"
+
+namespace {
+
+using shardlens::contains;
+using shardlens::Ended;
+using shardlens::run_cli;
+using shardlens::slurp;
+
+constexpr const char* kTiny = "--model gpt2-tiny --layer --batch 2 --seq 16 --threads 1 ";
+
+class CliStep : public shardlens::TestFolder {};
+
+TEST_F(CliStep, StepDumpsFullShapesTheSameWhateverT) {
+  const std::string one = path("one.safetensors");
+  const std::string two = path("two.safetensors");
+  ASSERT_EQ(run_cli(std::string("step --operands integer --tp 1 ") + kTiny + "--dump " + one).code, 0);
+  ASSERT_EQ(run_cli(std::string("step --operands integer --tp 2 ") + kTiny + "--dump " + two).code, 0);
+  EXPECT_FALSE(slurp(one).empty());
+  EXPECT_EQ(slurp(one), slurp(two));
+}
+
+// As in the step's recording and in the studio.
+TEST_F(CliStep, PassesCountFromZero) {
+  const Ended ended = run_cli("step --model gpt2-tiny --tp 2 --batch 1 --seq 8 --updates 2");
+  EXPECT_TRUE(contains(ended.out, "pass   0  loss") && contains(ended.out, "pass   1  loss")) << ended.out;
+  EXPECT_FALSE(contains(ended.out, "pass   2")) << ended.out;
+}
+
+// By `step` others compare their numbers with ours at any T; elsewhere uneven heads are asked for.
+TEST_F(CliStep, HeadsThatTDoesNotDivideAreRunAndCounted) {
+  const std::string model = "--json --model gpt2-tiny --batch 2 --seq 8 --threads 1 --tp 3 ";
+  const Ended step = run_cli("step " + model);
+  ASSERT_EQ(step.code, 0) << step.err;
+  const nlohmann::json heads = nlohmann::json::parse(step.out)["heads"];
+  EXPECT_EQ(heads["policy"], "uneven");
+  EXPECT_EQ(heads["fullest_rank"], 2);
+  EXPECT_NEAR(heads["attention_flops_imbalance"], 1.5, 1e-12);
+  EXPECT_EQ(heads["attention_seconds_per_rank"].size(), 3u);
+  EXPECT_EQ(run_cli("plan " + model).code, 2);
+  EXPECT_EQ(run_cli("step " + model + "--heads-policy strict").code, 2);
+  const Ended padded = run_cli("plan " + model + "--heads-policy padded");
+  ASSERT_EQ(padded.code, 0) << padded.err;
+  const nlohmann::json zeros = nlohmann::json::parse(padded.out)["heads"];
+  EXPECT_NEAR(zeros["wasted_share"], 1.0 / 3, 1e-12);  // two of six
+  EXPECT_NEAR(zeros["attention_flops_imbalance"], 1, 1e-12);
+  for (const char* choice : {"--heads-policy uneven", "--heads-policy padded",
+                             "--kv-heads 2 --heads-policy uneven", "--kv-heads 1 --heads-policy uneven"})
+    EXPECT_EQ(run_cli("verify --dtype fp64 " + model + choice).code, 0) << choice;
+}
+
+TEST_F(CliStep, AFileCutShortIsRefusedAndNothingIsWritten) {
+  const std::string weights = path("cut.safetensors");
+  const std::string dump = path("never.safetensors");
+  std::ofstream(weights, std::ios::binary) << "\x10\0\0\0\0\0\0\0{\"a\"";
+  const Ended ended =
+      run_cli(std::string("step --tp 2 ") + kTiny + "--weights " + weights + " --dump " + dump);
+  EXPECT_EQ(ended.code, 2) << ended.err;
+  EXPECT_TRUE(contains(ended.err, "cut.safetensors")) << ended.err;
+  EXPECT_FALSE(std::filesystem::exists(dump));
+}
+
+TEST_F(CliStep, AnIdThatIsNoneIsNamedWithItsFileAndPlace) {
+  const auto ids = [&](const std::string& name, size_t at, int32_t id) {
+    std::vector<int32_t> values(18, 1);
+    values[at] = id;
+    shardlens::write_npy(path(name), shardlens::NpyType::Int32, {2, 9}, values.data());
+    return path(name);
+  };
+  const std::string good = ids("good.npy", 0, 1), large = ids("large.npy", 12, 600);
+  const std::string gpt = "step --model gpt2-tiny --tp 2 --threads 1 --tokens ",
+                    bert = "step --model bert-tiny --tp 2 --threads 1 --tokens " + good;
+  const std::pair<std::string, const char*> requests[] = {
+      {gpt + large, "large.npy: 600 in row 1, column 3: tokens are 0 to 256"},
+      {gpt + ids("end.npy", 17, 600), "end.npy: 600 in row 1, column 8: labels are 0 to 256, or -100"},
+      {gpt + ids("below.npy", 0, -100), "below.npy: -100 in row 0, column 0: tokens"},
+      {bert + " --labels " + ids("labels.npy", 1, -1), "labels.npy: -1 in row 0, column 1: labels"},
+      {bert + " --attention-mask " + ids("mask.npy", 9, 2), "mask.npy: 2 in row 1, column 0"},
+  };
+  for (const auto& [arguments, must_say] : requests) {
+    const Ended ended = run_cli(arguments);
+    EXPECT_EQ(ended.code, 2) << arguments;
+    EXPECT_TRUE(contains(ended.err, must_say)) << ended.err;
+  }
+  EXPECT_EQ(run_cli(gpt + ids("ignored.npy", 17, -100)).code, 0);
+}
+
+TEST_F(CliStep, SizesThatATokenFileContradictsAreRefused) {
+  const std::string tokens = path("tokens.npy");
+  const std::vector<int32_t> ids(18, 1);
+  shardlens::write_npy(tokens, shardlens::NpyType::Int32, {2, 9}, ids.data());
+  const std::string step = "step --model gpt2-tiny --tp 2 --threads 1 --tokens " + tokens;
+  for (const std::string size : {"--batch 7", "--seq 9"}) {
+    const Ended ended = run_cli(step + " " + size);
+    EXPECT_EQ(ended.code, 2) << size;
+    EXPECT_TRUE(contains(ended.err, size + " and --tokens " + tokens + " contradict each other"))
+        << ended.err;
+  }
+  EXPECT_EQ(run_cli(step + " --batch 2 --seq 8").code, 0);
+  EXPECT_EQ(run_cli(step + " --dp 4").code, 0);  // more rows are added than the file has
+}
+
+// What no key is there for is no number.
+TEST_F(CliStep, ARowThatMayAttendToNothingIsRefused) {
+  std::vector<int32_t> values(18, 1);
+  const std::string tokens = path("tokens.npy"), mask = path("mask.npy");
+  shardlens::write_npy(tokens, shardlens::NpyType::Int32, {2, 9}, values.data());
+  const std::string step =
+      "step --model bert-tiny --tp 2 --threads 1 --tokens " + tokens + " --attention-mask " + mask;
+  std::fill(values.begin() + 10, values.end(), 0);  // all but one of row 1
+  shardlens::write_npy(mask, shardlens::NpyType::Int32, {2, 9}, values.data());
+  EXPECT_EQ(run_cli(step).code, 0);
+  values[9] = 0;
+  shardlens::write_npy(mask, shardlens::NpyType::Int32, {2, 9}, values.data());
+  const Ended ended = run_cli(step);
+  EXPECT_EQ(ended.code, 2) << ended.err;
+  EXPECT_TRUE(contains(ended.err, "attention mask: row 1 is 0 everywhere")) << ended.err;
+}
+
+TEST_F(CliStep, ADumpThatCannotBeWrittenLeavesNothingBehind) {
+  const Ended ended =
+      run_cli(std::string("step --tp 2 ") + kTiny + "--dump /nonexistent/folder/out.safetensors");
+  EXPECT_NE(ended.code, 0);
+  EXPECT_TRUE(contains(ended.err, "/nonexistent/folder")) << ended.err;
+}
+
+}  // namespace

@@ -1,0 +1,88 @@
+// `verify` as a person uses it: splits that agree, planted faults, tables of degrees.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/app/process.h"
+
+namespace {
+
+using shardlens::contains;
+using shardlens::Ended;
+using shardlens::run_cli;
+
+constexpr const char* kTiny = "--model gpt2-tiny --layer --batch 2 --seq 16 --threads 1 ";
+
+TEST(CliVerify, AgreesForEverySplit) {
+  for (const char* split : {"megatron", "reversed", "replicated"}) {
+    for (const char* dtype : {"fp32", "fp64"}) {
+      const Ended ended =
+          run_cli(std::string("verify --json --tp 2 ") + kTiny + "--split " + split + " --dtype " + dtype);
+      ASSERT_EQ(ended.code, 0) << ended.err;
+      const nlohmann::json json = nlohmann::json::parse(ended.out);
+      EXPECT_TRUE(json["agrees"]);
+      EXPECT_GT(json["tensors"].size(), 40u);
+    }
+  }
+}
+
+TEST(CliVerify, EndsWithOneAndNamesTheTensorOfAPlantedFault) {
+  const Ended ended = run_cli(std::string("verify --tp 2 --break skip-f ") + kTiny);
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_TRUE(contains(ended.err, "grad.ln2.out")) << ended.err;
+}
+
+// A model of 257 bytes that trains 6 steps in a second.
+constexpr const char* kTinyModel = "--model gpt2-tiny --tp 2 --batch 2 --seq 16 ";
+
+TEST(CliVerify, TrainsAPlantedFaultBesideTheSoundModel) {
+  const Ended ended =
+      run_cli(std::string("verify --json --break bias-before-reduction --steps 6 ") + kTinyModel);
+  ASSERT_EQ(ended.code, 1) << ended.err;
+  const nlohmann::json json = nlohmann::json::parse(ended.out);
+  EXPECT_EQ(json["steps"].size(), 6u);
+  EXPECT_EQ(json["steps"][0]["sound_loss"], json["steps"][0]["broken_loss"]);
+  EXPECT_FALSE(json["probes"][0].contains("first_broken")) << "biases begin at 0";
+  EXPECT_EQ(json["probes"][1]["first_broken"], "h.0.attn.proj.out@partial");
+  EXPECT_EQ(json["checks"][0]["step"], 2);
+  EXPECT_TRUE(contains(json["how_to_see"].get<std::string>(), "In step 1 every tensor is right"));
+}
+
+TEST(CliVerify, BreaksEverythingInOneTable) {
+  const Ended ended = run_cli(std::string("verify --json --break all ") + kTinyModel);
+  ASSERT_EQ(ended.code, 1) << ended.err;
+  const nlohmann::json json = nlohmann::json::parse(ended.out);
+  ASSERT_EQ(json["faults"].size(), 12u);
+  for (const auto& row : json["faults"]) {
+    const bool found = row["probes"][0].contains("first_broken");
+    EXPECT_EQ(found, row["fault"] != "bias-before-reduction") << row["fault"];
+  }
+}
+
+TEST(CliVerify, SweepsDegreesInOneTable) {
+  const Ended ended = run_cli(std::string("verify --json --dtype fp64 --sweep 1,2,7 ") + kTiny);
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const nlohmann::json json = nlohmann::json::parse(ended.out);
+  EXPECT_TRUE(json["agrees"]);
+  const nlohmann::json& points = json["points"];
+  ASSERT_EQ(points.size(), 3u);
+  EXPECT_EQ(points[1]["measured_weight_bytes_per_rank"], points[1]["weight_bytes_per_rank"]);
+  EXPECT_LT(points[1]["weight_bytes_per_rank"].get<double>(),
+            0.51 * points[0]["weight_bytes_per_rank"].get<double>());
+  EXPECT_LE(points[1]["worst_relative_error"].get<double>(), 5e-15);
+  EXPECT_TRUE(contains(points[2]["refused"], "Try")) << ended.out;
+
+  const Ended defaults = run_cli(std::string("verify --sweep ") + kTiny);
+  EXPECT_EQ(defaults.code, 0) << defaults.err;
+  EXPECT_TRUE(contains(defaults.out, "\n 16 ")) << defaults.out;
+}
+
+TEST(CliVerify, SweepEndsWithOneWhereABoundBreaks) {
+  const Ended ended = run_cli(std::string("verify --sweep 2,4 --break skip-g ") + kTiny);
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_TRUE(contains(ended.err, "T = 2 differs")) << ended.err;
+  EXPECT_TRUE(contains(ended.out, "BROKEN")) << ended.out;
+}
+
+}  // namespace
