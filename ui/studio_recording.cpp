@@ -128,7 +128,8 @@ void Studio::follow_replay(const ReplaySnapshot& before) {
   if (replayed_->follows && !opened && before.recording) follow_newest(before.recording->seconds);
   const bool moved =
       !before.shown || before.shown->position != replayed_->shown->position || before.pass != replayed_->pass;
-  if ((replayed_->playing || sought_) && moved && replayed_->shown->plan) {
+  const bool follows = replayed_->playing || before.playing || sought_;  // the last move of a play ends it
+  if (follows && moved && replayed_->shown->plan) {
     const auto at = static_cast<StepId>(replayed_->shown->position);
     select_step(view_, replayed_->shown->plan->program, std::max(0, at - 1));
     view_.scroll_to_selection = true;

@@ -135,7 +135,7 @@ TEST_F(Figures, APdfSaysTheSameAndEmbedsItsFaces) {
     EXPECT_THAT(line, testing::ContainsRegex("yes +yes +yes")) << "embedded, cut down, with its characters";
   const std::string said = run_program("pdftotext -layout", path("stage.pdf") + " -").out;
   for (const char* words :
-       {"T = 2", "rank 0", "rank 1", "QKV = U · Wqkv + b", "dV = dH · Wfcᵀ", "all-reduce dU"})
+       {"T = 2", "rank 0", "rank 1", "QKV = U · Wqkv + b", "dN = dH · Wfcᵀ", "all-reduce dU"})
     EXPECT_THAT(said, HasSubstr(words));
 }
 

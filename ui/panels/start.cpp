@@ -177,7 +177,7 @@ void draw_gallery(const Context& c, const Type& type) {
 
 void draw_recent(const Context& c, const Type& type) {
   const std::vector<std::string>& recent = recent_there(c);
-  section(c, type, "Recent", recent.empty() ? "recordings you open are listed here" : "");
+  section(c, type, "Recent", recent.empty() ? "recordings that you open from files are listed here" : "");
   std::vector<Card> cards;
   for (const std::string& path : recent) {
     const std::filesystem::path file(path);

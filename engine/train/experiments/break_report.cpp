@@ -77,8 +77,11 @@ std::string loss_sentence(const BreakReport& report) {
   const LossVerdict verdict = loss_verdict(report);
   if (verdict.steps == 0) return {};
   return fmt::format(
-      " Over the last {} of {} steps the loss is {:.3f} on average against {:.3f}. In a step the two are "
-      "{:.2g} apart, and from one step to the next it moves {:.2g}: the curve alone {}.",
+      " Over the last {} of {} steps the broken loss is {:.3f} on average, the sound one {:.3f}. In a step "
+      "the "
+      "two are {:.2g} apart on average, and from one step to the next the sound one moves {:.2g}: the curve "
+      "alone "
+      "{}.",
       verdict.steps, report.steps.size(), verdict.broken, verdict.sound, verdict.apart, verdict.ordinary,
       verdict.looks_healthy ? "looks healthy" : "shows it");
 }
@@ -104,7 +107,7 @@ bool BreakReport::done() const {
 std::string to_string(Check check) {
   switch (check) {
     case Check::Activations:
-      return "activations against a right run";
+      return "weights and activations against a right run";
     case Check::Gradients:
       return "gradients against a right run";
     case Check::Replicas:

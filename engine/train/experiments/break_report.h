@@ -60,13 +60,13 @@ struct BreakReport {
 
 /// What a person may look at to see that something is wrong.
 enum class Check {
-  Activations,  ///< every activation against a right run
+  Activations,  ///< every weight and activation of the pass against a right run
   Gradients,    ///< every gradient against a right run
   Replicas,     ///< what all ranks should hold alike, rank against rank: needs no right run
   ClipNorm,     ///< the gradients' global norm against a right run
   Loss,         ///< the loss curve alone
 };
-std::string to_string(Check check);  ///< "activations against T = 1"
+std::string to_string(Check check);  ///< "gradients against a right run"
 
 /// What one check saw in the whole report.
 struct Finding {

@@ -29,7 +29,7 @@ struct Pair {
   double BreakStep::*broken;
 };
 
-/// Title and both newest values, in their curves' colours; returns the height it took.
+/// Title and both values of the newest step, in their curves' colours; returns the height it took.
 float draw_head(const Context& context, const BreakReport& report, const Pair& pair, ImVec2 at, float width) {
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -47,6 +47,9 @@ float draw_head(const Context& context, const BreakReport& report, const Pair& p
   if (!report.steps.empty()) {
     legend("sound", report.steps.back().*pair.sound, sound_colour(context.theme));
     legend("broken", report.steps.back().*pair.broken, context.theme.text);
+    const std::string of = fmt::format("in step {}", report.steps.size());
+    if (x + text_width(type.note, of) <= at.x + width)
+      draw_text(list, {x, middle - type.note.size / 2}, type.note, of);
   }
   return type.strong.size + context.px(6);
 }

@@ -152,16 +152,21 @@ void draw_list(const Context& context) {
   ImGui::Dummy({width, y - at.y});
 }
 
-std::string run_words(const BreakReport& report) {
-  const Settings& settings = report.plan->program.settings;
+std::string settings_words(const Settings& settings) {
   const std::string what = settings.block == Block::Model
                                ? fmt::format("{}, {} layers", settings.model.title, settings.model.layers)
                                : fmt::format("{}, one {}", settings.model.title, to_string(settings.block));
-  std::string words =
-      fmt::format("{} · T = {} · split {}{} · {} · batch {} × {}", what, settings.tp, settings.split.name,
-                  settings.dropout > 0 ? fmt::format(" · dropout {}", settings.dropout) : "",
-                  to_string(settings.dtype), settings.batch, settings.seq);
+  return fmt::format("{} · T = {} · split {}{} · {} · batch {} × {}", what, settings.tp, settings.split.name,
+                     settings.dropout > 0 ? fmt::format(" · dropout {}", settings.dropout) : "",
+                     to_string(settings.dtype), settings.batch, settings.seq);
+}
+
+/// What the report is of, and what to do where that is set no more.
+std::string run_words(const BreakReport& report, const Settings& wanted) {
+  const std::string of = settings_words(report.plan->program.settings), now = settings_words(wanted);
+  std::string words = of;
   if (!report.text.empty()) words += " · " + report.text;
+  if (of != now) words += fmt::format(". Set meanwhile: {}. Run again runs that.", now);
   return words;
 }
 
@@ -216,7 +221,7 @@ float draw_head(const Context& context, ImVec2 at, float width) {
   float y = at.y + context.px(kControlHeight) + context.px(6);
   y += draw_wrapped(list, {at.x, y}, type.body, facts.sentence, width) + context.px(4);
   std::string words = state_words(breaks);
-  if (breaks.report) words += " · " + run_words(*breaks.report);
+  if (breaks.report) words += " · " + run_words(*breaks.report, context.wanted());
   const bool wrong = breaks.state == BreakState::Refused || breaks.state == BreakState::Failed;
   y += draw_wrapped(list, {at.x, y}, wrong ? type.strong : type.note, words, width);
   return y - at.y + context.px(10);

@@ -65,7 +65,7 @@ TextTable copied(const std::vector<TrafficRow>& rows, const std::string& how) {
                    {"shape"},
                    {"full bytes", Align::Right},
                    {"sent bytes per rank", Align::Right},
-                   {"transfer, " + how, Align::Right},
+                   {"transfer of the slowest rank, " + how, Align::Right},
                    {"wait, " + how, Align::Right},
                    {"time, predicted", Align::Right},
                    {"bus bandwidth", Align::Right},
@@ -91,9 +91,9 @@ void draw_header(const Context& context, const Columns& columns, float y) {
   if (columns.wide) draw_text(list, {columns.full, y}, type.note, "full tensor", Align::Right);
   draw_text(list, {columns.sent, y}, type.note, "each rank sends", Align::Right);
   draw_text(list, {columns.measured, y}, type.note,
-            std::string(how_known(context.snapshot)) + (context.beside != nullptr ? ", then here"
-                                                        : columns.wide            ? ""
-                                                                                  : ", then α-β"),
+            columns.wide && context.beside == nullptr
+                ? std::string(how_known(context.snapshot)) + ", slowest rank"
+                : std::string("slowest rank, then ") + (context.beside != nullptr ? "here" : "α-β"),
             Align::Right);
   if (columns.wide) {
     draw_text(list, {columns.predicted, y}, type.note, "α-β, " + device_word(priced_on(context).title),

@@ -38,11 +38,11 @@ std::vector<Figure> figures_of(const Context& context, const std::vector<Traffic
                               {"backward", theme.backward, bytes(backward), in_words(rows, Phase::Backward),
                                counted(backward.collectives, "collective")}};
   if (whole.measured > 0) {
-    const std::string waiting = "and " + format_seconds(whole.wait_seconds) + " waiting";
+    const std::string waiting = format_seconds(whole.wait_seconds) + " waiting";
     const std::string how = how_known(context.snapshot);
     figures.push_back({whole.measured == whole.collectives ? "transfer, " + how : how + " so far",
                        theme.communication, format_seconds(whole.transfer_seconds),
-                       waiting + ", the ranks' mean", waiting});
+                       "the ranks' mean, and " + waiting, "mean; " + waiting});
   }
   if (whole.predicted_seconds > 0) {
     const std::string device = device_word(priced_on(context).title);

@@ -109,6 +109,8 @@ TEST_F(ReplayTab, SpacePlaysByTheClockAndTheSelectionFollows) {
   ASSERT_TRUE(drawn_until(
       harness, [](const ReplaySnapshot& replay) { return !replay.playing && replay.pass == kPasses - 1; }));
   EXPECT_EQ(harness.view().replay.speed, 100);
+  const ReplaySnapshot& ended = harness.studio().replayed();
+  EXPECT_EQ(harness.view().selected_step + 1, static_cast<StepId>(ended.shown->position)) << "the last one";
 }
 
 TEST_F(ReplayTab, StepByStepGoesOnIntoTheNextPass) {
