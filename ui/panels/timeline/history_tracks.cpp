@@ -3,6 +3,7 @@
 #include <icons_font_awesome_4.h>
 #include <imgui.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
@@ -115,21 +116,24 @@ void draw_passes(const HistoryFrame& frame) {
       draw_line(list, {std::round(x0), named && x0 >= free ? top : frame.min.y},
                 {std::round(x0), frame.max.y}, context.theme.line, std::max(1.0f, context.px(1)));
     if (!named) continue;
-    float from = std::max(x0, frame.min.x) + context.px(5);
-    const double room = every > 1 ? static_cast<double>(every) * pixels : static_cast<double>(x1 - from);
+    const float begin = std::max(x0, frame.min.x) + context.px(5);
+    const auto next = std::find_if(passes.begin() + static_cast<std::ptrdiff_t>(i) + 1, passes.end(),
+                                   [every](const auto& other) { return other->pass % every == 0; });
+    float end = frame.max.x + context.px(4);  // names have that much of a gap in them
+    if (next != passes.end()) end = std::min(end, frame.x_of_ns((*next)->begin_ns) + context.px(5));
     for (const std::string& name : pass_names(pass)) {
       const float width = text_width(style, name) + context.px(4);
-      if (static_cast<double>(width) > room) continue;
+      float from = begin;
       const float under = context.px(kPlayheadWide + 3);  // the playhead's head is clear of any name
       if (!paper && from < playhead + under && from + width > playhead - under) {
         from = playhead + under;
         // Beside the playhead stands the name of its own pass, or none.
-        if (pass.pass != context.replay.pass && from > x1) break;
+        if (pass.pass != context.replay.pass && from > x1) continue;
       }
+      if (from + width > end) continue;
       if (from < free) break;
-      if (from + width > frame.max.x + context.px(4)) continue;  // the width has that much of a gap in it
       draw_text(list, {from, top}, style, name);
-      free = from + width + context.px(4);
+      free = from + width;
       break;
     }
   }
