@@ -272,7 +272,8 @@ std::string provenance(const Context& context) {
   }
   const Hardware& hardware = priced_on(context);
   return text + " Bytes are the plan's ring figures." +
-         (hardware.link_bytes_per_second > 0 ? " Predicted: alpha-beta on " + hardware.title + "." : "");
+         (hardware.link_bytes_per_second > 0 ? " Predicted: alpha-beta (α-β) on " + hardware.title + "."
+                                             : "");
 }
 
 /// With one rank there is nothing to list; says so, and offers degrees to cut by.
