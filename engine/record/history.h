@@ -22,7 +22,7 @@ namespace shardlens {
 struct HistoryPass {
   int64_t pass = 0;
   int64_t begin_ns = 0, ns = 0;
-  std::optional<double> loss;                   ///< of a training, and of a run that has one
+  std::optional<double> loss;                   ///< nats a token; none: the run has none
   std::vector<std::vector<EventTimes>> events;  ///< [rank, replica by replica][step]; empty: not read
 
   int64_t end_ns() const { return begin_ns + ns; }

@@ -15,12 +15,11 @@ namespace {
 
 using shardlens::contains;
 using shardlens::Ended;
+using shardlens::kTinyLayer;
 using shardlens::run_cli;
 
-constexpr const char* kTiny = "--model gpt2-tiny --layer --batch 2 --seq 16 --threads 1 ";
-
 TEST(Bench, PrintsRatiosAsJson) {
-  const Ended step = run_cli(std::string("bench step --json --repetitions 2 --tp 2 ") + kTiny);
+  const Ended step = run_cli(std::string("bench step --json --repetitions 2 --tp 2 ") + kTinyLayer);
   ASSERT_EQ(step.code, 0) << step.err;
   const nlohmann::json json = nlohmann::json::parse(step.out);
   EXPECT_GT(json["of_gemm_ceiling"].get<double>(), 0);
@@ -49,7 +48,7 @@ TEST(Bench, ProductsAreTimedWithTheThreadsAskedFor) {
 }
 
 TEST(Bench, RanksAreTimedAgainstOneCore) {
-  const Ended ended = run_cli(std::string("bench speedup --json --repetitions 1 --tp 2 ") + kTiny);
+  const Ended ended = run_cli(std::string("bench speedup --json --repetitions 1 --tp 2 ") + kTinyLayer);
   ASSERT_EQ(ended.code, 0) << ended.err;
   const nlohmann::json points = nlohmann::json::parse(ended.out)["points"];
   ASSERT_EQ(points.size(), 2u);

@@ -18,9 +18,8 @@ namespace {
 using shardlens::character_count;
 using shardlens::contains;
 using shardlens::Ended;
+using shardlens::kTinyLayer;
 using shardlens::run_cli;
-
-constexpr const char* kTiny = "--model gpt2-tiny --layer --batch 2 --seq 16 --threads 1 ";
 
 TEST(Cli, HelpTeachesWithExamples) {
   for (const char* verb : {"", "plan", "step", "verify", "bench"}) {
@@ -255,7 +254,7 @@ TEST(Cli, APromptThatIsRefusedIsNotPrinted) {
 TEST(Cli, SeveralProcessesThatDoNotShareTheWorkAreTold) {
   const auto started = [](const std::string& variables) {
     return shardlens::run_program("env " + variables + " " + SHARDLENS_CLI_PROGRAM,
-                                  std::string("verify --tp 1 ") + kTiny);
+                                  std::string("verify --tp 1 ") + kTinyLayer);
   };
   for (const char* first : {"OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0", "PMI_SIZE=2 PMI_RANK=0"}) {
     const Ended ended = started(first);

@@ -76,6 +76,7 @@ inline bool contains(const std::string& text, const std::string& part) {
 }
 
 /// What both programs make little of.
+inline constexpr const char* kTinyLayer = "--model gpt2-tiny --layer --batch 2 --seq 16 --threads 1 ";
 inline constexpr const char* kTinyModel = " --model gpt2-tiny --tp 2 --batch 1 --seq 8 ";
 
 }  // namespace shardlens

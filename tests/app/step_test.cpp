@@ -16,18 +16,17 @@ namespace {
 
 using shardlens::contains;
 using shardlens::Ended;
+using shardlens::kTinyLayer;
 using shardlens::run_cli;
 using shardlens::slurp;
-
-constexpr const char* kTiny = "--model gpt2-tiny --layer --batch 2 --seq 16 --threads 1 ";
 
 class CliStep : public shardlens::TestFolder {};
 
 TEST_F(CliStep, StepDumpsFullShapesTheSameWhateverT) {
   const std::string one = path("one.safetensors");
   const std::string two = path("two.safetensors");
-  ASSERT_EQ(run_cli(std::string("step --operands integer --tp 1 ") + kTiny + "--dump " + one).code, 0);
-  ASSERT_EQ(run_cli(std::string("step --operands integer --tp 2 ") + kTiny + "--dump " + two).code, 0);
+  ASSERT_EQ(run_cli(std::string("step --operands integer --tp 1 ") + kTinyLayer + "--dump " + one).code, 0);
+  ASSERT_EQ(run_cli(std::string("step --operands integer --tp 2 ") + kTinyLayer + "--dump " + two).code, 0);
   EXPECT_FALSE(slurp(one).empty());
   EXPECT_EQ(slurp(one), slurp(two));
 }
@@ -66,7 +65,7 @@ TEST_F(CliStep, AFileCutShortIsRefusedAndNothingIsWritten) {
   const std::string dump = path("never.safetensors");
   std::ofstream(weights, std::ios::binary) << "\x10\0\0\0\0\0\0\0{\"a\"";
   const Ended ended =
-      run_cli(std::string("step --tp 2 ") + kTiny + "--weights " + weights + " --dump " + dump);
+      run_cli(std::string("step --tp 2 ") + kTinyLayer + "--weights " + weights + " --dump " + dump);
   EXPECT_EQ(ended.code, 2) << ended.err;
   EXPECT_TRUE(contains(ended.err, "cut.safetensors")) << ended.err;
   EXPECT_FALSE(std::filesystem::exists(dump));
@@ -131,7 +130,7 @@ TEST_F(CliStep, ARowThatMayAttendToNothingIsRefused) {
 
 TEST_F(CliStep, ADumpThatCannotBeWrittenLeavesNothingBehind) {
   const Ended ended =
-      run_cli(std::string("step --tp 2 ") + kTiny + "--dump /nonexistent/folder/out.safetensors");
+      run_cli(std::string("step --tp 2 ") + kTinyLayer + "--dump /nonexistent/folder/out.safetensors");
   EXPECT_NE(ended.code, 0);
   EXPECT_TRUE(contains(ended.err, "/nonexistent/folder")) << ended.err;
 }

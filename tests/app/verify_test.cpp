@@ -10,15 +10,14 @@ namespace {
 
 using shardlens::contains;
 using shardlens::Ended;
+using shardlens::kTinyLayer;
 using shardlens::run_cli;
-
-constexpr const char* kTiny = "--model gpt2-tiny --layer --batch 2 --seq 16 --threads 1 ";
 
 TEST(CliVerify, AgreesForEverySplit) {
   for (const char* split : {"megatron", "reversed", "replicated"}) {
     for (const char* dtype : {"fp32", "fp64"}) {
-      const Ended ended =
-          run_cli(std::string("verify --json --tp 2 ") + kTiny + "--split " + split + " --dtype " + dtype);
+      const Ended ended = run_cli(std::string("verify --json --tp 2 ") + kTinyLayer + "--split " + split +
+                                  " --dtype " + dtype);
       ASSERT_EQ(ended.code, 0) << ended.err;
       const nlohmann::json json = nlohmann::json::parse(ended.out);
       EXPECT_TRUE(json["agrees"]);
@@ -28,7 +27,7 @@ TEST(CliVerify, AgreesForEverySplit) {
 }
 
 TEST(CliVerify, EndsWithOneAndNamesTheTensorOfAPlantedFault) {
-  const Ended ended = run_cli(std::string("verify --tp 2 --break skip-f ") + kTiny);
+  const Ended ended = run_cli(std::string("verify --tp 2 --break skip-f ") + kTinyLayer);
   EXPECT_EQ(ended.code, 1);
   EXPECT_TRUE(contains(ended.err, "grad.ln2.out")) << ended.err;
 }
@@ -61,7 +60,7 @@ TEST(CliVerify, BreaksEverythingInOneTable) {
 }
 
 TEST(CliVerify, SweepsDegreesInOneTable) {
-  const Ended ended = run_cli(std::string("verify --json --dtype fp64 --sweep 1,2,7 ") + kTiny);
+  const Ended ended = run_cli(std::string("verify --json --dtype fp64 --sweep 1,2,7 ") + kTinyLayer);
   ASSERT_EQ(ended.code, 0) << ended.err;
   const nlohmann::json json = nlohmann::json::parse(ended.out);
   EXPECT_TRUE(json["agrees"]);
@@ -73,13 +72,13 @@ TEST(CliVerify, SweepsDegreesInOneTable) {
   EXPECT_LE(points[1]["worst_relative_error"].get<double>(), 5e-15);
   EXPECT_TRUE(contains(points[2]["refused"], "Try")) << ended.out;
 
-  const Ended defaults = run_cli(std::string("verify --sweep ") + kTiny);
+  const Ended defaults = run_cli(std::string("verify --sweep ") + kTinyLayer);
   EXPECT_EQ(defaults.code, 0) << defaults.err;
   EXPECT_TRUE(contains(defaults.out, "\n 16 ")) << defaults.out;
 }
 
 TEST(CliVerify, SweepEndsWithOneWhereABoundBreaks) {
-  const Ended ended = run_cli(std::string("verify --sweep 2,4 --break skip-g ") + kTiny);
+  const Ended ended = run_cli(std::string("verify --sweep 2,4 --break skip-g ") + kTinyLayer);
   EXPECT_EQ(ended.code, 1);
   EXPECT_TRUE(contains(ended.err, "T = 2 differs")) << ended.err;
   EXPECT_TRUE(contains(ended.out, "BROKEN")) << ended.out;

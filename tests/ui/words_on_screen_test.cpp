@@ -64,6 +64,39 @@ TEST(WordsOnScreen, ALostRankIsCalledLostInLectureMode) {
   EXPECT_THAT(texts_in(harness, "Stage"), Contains(AllOf(StartsWith(ICON_FA_UNLINK), EndsWith("3 lost"))));
 }
 
+TEST(WordsOnScreen, WhatALostRankKeptFromBeingComputedIsNotCalledNotRunYet) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/Lose"); });
+  ASSERT_TRUE(harness.draw_until([&] { return harness.snapshot().failure.has_value(); }));
+  const Program& program = harness.snapshot().plan->program;
+  select_step(harness.view(), program, static_cast<StepId>(program.steps.size()) - 1);
+  harness.draw_frames(4);
+  const std::vector<std::string> texts = texts_in(harness, "Inspector");
+  EXPECT_THAT(texts, Contains("a rank was lost"));
+  EXPECT_THAT(texts, Not(Contains("not run yet")));
+}
+
+TEST(WordsOnScreen, ABrokenRunOfOtherSettingsThanThoseSetNowSaysSo) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  harness.view().tab = Tab::BreakIt;
+  harness.view().focus_tab = true;
+  harness.draw_frames(4);
+  Settings settings = harness.snapshot().settings;
+  harness.studio().breaks().send(break_command::Start{settings, Fault::SkipF});
+  harness.studio().breaks().wait_until_idle(30);
+  harness.draw_frames(4);
+  const auto said = HasSubstr("Set meanwhile: ");
+  EXPECT_THAT(texts_in(harness, "Break it"), Not(Contains(said)));
+  settings.tp = 2;
+  harness.studio().session().send(command::SetSettings{settings});
+  ASSERT_TRUE(harness.draw_until([&] { return harness.snapshot().settings.tp == 2; }));
+  harness.wait_until_at_rest();
+  harness.draw_frames(4);
+  EXPECT_THAT(texts_in(harness, "Break it"), Contains(said));
+}
+
 TEST(WordsOnScreen, FourRanksHaveTheirTracksWhereRoomIsShort) {
   StudioHarness harness(kSmall);
   harness.wait_until_at_rest();

@@ -78,10 +78,8 @@ std::string loss_sentence(const BreakReport& report) {
   if (verdict.steps == 0) return {};
   return fmt::format(
       " Over the last {} of {} steps the broken loss is {:.3f} on average, the sound one {:.3f}. In a step "
-      "the "
-      "two are {:.2g} apart on average, and from one step to the next the sound one moves {:.2g}: the curve "
-      "alone "
-      "{}.",
+      "the two are {:.2g} apart on average, and from one step to the next the sound one moves {:.2g}: the "
+      "curve alone {}.",
       verdict.steps, report.steps.size(), verdict.broken, verdict.sound, verdict.apart, verdict.ordinary,
       verdict.looks_healthy ? "looks healthy" : "shows it");
 }

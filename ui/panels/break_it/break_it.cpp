@@ -161,12 +161,14 @@ std::string settings_words(const Settings& settings) {
                      to_string(settings.dtype), settings.batch, settings.seq);
 }
 
-/// What the report is of, and what to do where that is set no more.
-std::string run_words(const BreakReport& report, const Settings& wanted) {
+/// What the report is of, and, of a run that has ended, what to do where that is set no more.
+std::string run_words(const BreakSnapshot& breaks, const Settings& wanted) {
+  const BreakReport& report = *breaks.report;
   const std::string of = settings_words(report.plan->program.settings), now = settings_words(wanted);
   std::string words = of;
   if (!report.text.empty()) words += " · " + report.text;
-  if (of != now) words += fmt::format(". Set meanwhile: {}. Run again runs that.", now);
+  if (!breaks.is_active() && of != now)
+    words += fmt::format(". Set meanwhile: {}. Run again runs that.", now);
   return words;
 }
 
@@ -221,7 +223,7 @@ float draw_head(const Context& context, ImVec2 at, float width) {
   float y = at.y + context.px(kControlHeight) + context.px(6);
   y += draw_wrapped(list, {at.x, y}, type.body, facts.sentence, width) + context.px(4);
   std::string words = state_words(breaks);
-  if (breaks.report) words += " · " + run_words(*breaks.report, context.wanted());
+  if (breaks.report) words += " · " + run_words(breaks, context.wanted());
   const bool wrong = breaks.state == BreakState::Refused || breaks.state == BreakState::Failed;
   y += draw_wrapped(list, {at.x, y}, wrong ? type.strong : type.note, words, width);
   return y - at.y + context.px(10);

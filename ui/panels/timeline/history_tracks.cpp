@@ -102,7 +102,7 @@ void draw_passes(const HistoryFrame& frame) {
   const float top = frame.min.y - context.px(kPassHeight);
   const bool paper = Tape::current() != nullptr;
   const float playhead = frame.x(context.replay.seconds);
-  float free = frame.min.x;  // right of the names so far: no line may cut one
+  float free = frame.min.x;  // right of the last name: no line may cut it
   for (size_t i = 0; i < passes.size(); ++i) {
     const HistoryPass& pass = *passes[i];
     const float x0 = frame.x_of_ns(pass.begin_ns), x1 = frame.x_of_ns(pass.end_ns());
@@ -131,7 +131,6 @@ void draw_passes(const HistoryFrame& frame) {
         if (pass.pass != context.replay.pass && from > x1) continue;
       }
       if (from + width > end) continue;
-      if (from < free) break;
       draw_text(list, {from, top}, style, name);
       free = from + width;
       break;
