@@ -76,9 +76,10 @@ class Placer {
     std::vector<TensorId> order;
     for (const Tensor& tensor : program_.tensors)
       if (tensor.storage == kNoTensor) order.push_back(tensor.id);
-    // Largest first, each at the lowest offset that no tensor living at the same time covers.
-    std::stable_sort(order.begin(), order.end(),
-                     [&](TensorId a, TensorId b) { return bytes_of(a) > bytes_of(b); });
+    // Each at the lowest offset that no tensor living at the same time covers, the largest first; those that
+    // always live in the order in which they are read, so that who asks for memory ahead asks for the next.
+    const auto key = [&](TensorId id) { return is_there_before(program_.tensor(id).kind) ? 0 : bytes_of(id); };
+    std::stable_sort(order.begin(), order.end(), [&](TensorId a, TensorId b) { return key(a) > key(b); });
     std::array<std::vector<TensorId>, kMemoryKinds> of_kind;
     for (TensorId id : order) of_kind[static_cast<size_t>(program_.tensor(id).kind)].push_back(id);
     lay_out_gradients(of_kind[static_cast<size_t>(MemoryKind::WeightGradient)]);

@@ -1,5 +1,6 @@
 // Attention of new tokens to a cache of keys and values: of several tokens a sequence by the forward pass of
 // a head, of one, as generation has it, by reading the cache once, as it lies.
+#include "engine/device/cpu/aligned.h"
 #include "engine/device/cpu/attention_head.h"
 #include "engine/device/cpu/cpu_device.h"
 #include "engine/device/cpu/gemv.h"
@@ -23,7 +24,7 @@ struct OneQuery {
 template <class S, class T = Computed<S>>
 void attend_once(const OneQuery<S>& of, int64_t sequence, Range heads, int64_t seen, Rows<T> scores) {
   const int64_t width = of.cache.head_dim, room = of.cache.room;
-  static thread_local std::vector<T> numbers;
+  static thread_local Aligned<T> numbers;
   numbers.resize(static_cast<size_t>(heads.size() * width));
   const Rows<T> rows{numbers.data(), width};  // Q, then C
   std::vector<RowProduct<T, S>> scoring, adding;

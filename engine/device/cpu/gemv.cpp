@@ -8,63 +8,67 @@
 #include <type_traits>
 #include <vector>
 
+#include "engine/device/cpu/aligned.h"
 #include "engine/device/cpu/vector.h"
 
 namespace shardlens::cpu {
 
 namespace {
 
+// Which cache a stream is asked for in, as the processor does best (TRIED.md).
+enum class Into { First = 1, Second = 2 };
+
+Into best_cache() {
+  static const bool is_amd = __builtin_cpu_is("amd");
+  return is_amd ? Into::First : Into::Second;
+}
+
 // So far ahead that it has come by its turn, where rows lie one behind the other; of short rows far apart,
 // such as a head's in a cache, so much that most of them still profit.
-constexpr int64_t kAheadInStreamBytes = 16384, kAheadInRowsBytes = 2048;
+constexpr int64_t ahead_in_stream_bytes(Into cache) {
+  return cache == Into::First ? 10240 : 16384;
+}
+constexpr int64_t kAheadInRowsBytes = 2048;
 
 /// How many elements ahead of one of B that lies which is to be asked for with it, where rows of `width` are
 /// read: so many on where they lie one behind the other, else in the row that comes then.
-template <class S>
+template <Into kCache, class S>
 int64_t elements_ahead(Rows<const S> b, int64_t width) {
   constexpr auto kSize = static_cast<int64_t>(sizeof(S));
-  if (b.stride == width || width == 0) return kAheadInStreamBytes / kSize;
+  if (b.stride == width || width == 0) return ahead_in_stream_bytes(kCache) / kSize;
   return (kAheadInRowsBytes / kSize + width - 1) / width * b.stride;
 }
 
-/// y[0, n) += x·B[0, 0 … n) of the first row of B; y stays in cache.
-template <class T, class S>
+template <Into kCache, class S>
+[[gnu::always_inline]] inline void ask(const S* from, int64_t element) {
+  ask_for<static_cast<int>(kCache)>(from, element, 1);
+}
+
+/// y[0, n) += x·B[0, 0 … n) of the first row of B; y stays in cache. Two vectors a turn: a turn of one, eight
+/// instructions, is a fifth slower on a Zen 5 with some orders of them, which are the compiler's to choose.
+template <Into kCache, class T, class S>
 void add_row(T x, Rows<const S> b, int64_t n, int64_t ahead, T* y) {
-  for_vectors<T>(n, [&](int64_t i, auto count) {
-    ask_for<2>(b.first, i + ahead, 1);
+  const auto add = [&](int64_t i, auto count) {
     const Vector<T> sum = load_part(y + i, count, T(0)) + load_part(b.first + i, count, T(0)) * x;
     store_part<T>(y + i, sum, count);
-  });
+  };
+  constexpr std::integral_constant<int64_t, kLanes<T>> kWhole;
+  int64_t i = 0;
+  for (; i + 2 * kLanes<T> <= n; i += 2 * kLanes<T>) {
+    ask<kCache>(b.first, i + ahead);
+    ask<kCache>(b.first, i + kLanes<T> + ahead);
+    add(i, kWhole);
+    add(i + kLanes<T>, kWhole);
+  }
+  for_vectors<T>(n - i, [&](int64_t rest, auto count) { add(i + rest, count); });
 }
 
-// Eight rows at a time, with nothing asked for: an AMD core's own reading ahead keeps up with that, and a
-// line asked for is a load more. A Xeon's does not (TRIED.md). Rows of 16 bits, half as long, both read best
-// one by one.
-constexpr int64_t kSideBySide = 8;
-
-template <class T, class S>
-bool reads_best_side_by_side() {
-  static const bool is_amd = __builtin_cpu_is("amd");
-  return is_amd && std::is_same_v<T, S>;
-}
-
-/// add_row() of the first kSideBySide rows of B and elements of x: the same additions in the same order.
-template <class T, class S>
-void add_rows(const T* x, Rows<const S> b, int64_t n, T* y) {
-  for_vectors<T>(n, [&](int64_t i, auto count) {
-    Vector<T> sum = load_part(y + i, count, T(0));
-    for (int64_t row = 0; row < kSideBySide; ++row)
-      sum = sum + load_part(b.at(row) + i, count, T(0)) * x[row];
-    store_part<T>(y + i, sum, count);
-  });
-}
-
-/// x·row, both [k]. One running sum and a line at a time: with several the core runs further ahead of memory
-/// than what was asked for, and is slower for it.
-template <class T, class S>
+/// x·row, both [k]. One running sum: with several the core runs further ahead of memory than what was asked
+/// for, and is slower for it.
+template <Into kCache, class T, class S>
 T dot(const T* x, const S* row, int64_t k, int64_t ahead) {
   return sum_lanes<T>(fold_vectors<T>(k, Vector<T>{}, [&](Vector<T> sum, int64_t i, auto count) {
-    ask_for<2>(row, i + ahead, 1);
+    ask<kCache>(row, i + ahead);
     return sum + load_part(row + i, count, T(0)) * load_part(x + i, count, T(0));
   }));
 }
@@ -93,10 +97,11 @@ struct Pairs {
 }
 
 /// The same of bf16.
+template <Into kCache>
 void add_row(float x, Rows<const Bf16> b, int64_t n, int64_t ahead, float* y) {
   int64_t i = 0;
   for (; i + 2 * kPairs <= n; i += 2 * kPairs) {
-    ask_for<2>(b.first, i + ahead, 1);
+    ask<kCache>(b.first, i + ahead);
     const Pairs pairs = load_pairs(b.first + i), products{pairs.first * x, pairs.second * x};
     store<float>(y + i, load(y + i) + interleave(products, 0));
     store<float>(y + i + kPairs, load(y + i + kPairs) + interleave(products, kPairs / 2));
@@ -112,7 +117,7 @@ std::span<const T* const> factors_of(std::span<const RowProduct<T, S>> products,
   factors.clear();
   for (const RowProduct<T, S>& product : products) factors.push_back(product.x);
   if constexpr (std::is_same_v<S, Bf16>) {
-    static thread_local std::vector<T> numbers;
+    static thread_local Aligned<T> numbers;
     numbers.resize(products.size() * static_cast<size_t>(k));
     const int64_t firsts = (k + 1) / 2;
     for (size_t product = 0; product < products.size(); ++product) {
@@ -125,12 +130,13 @@ std::span<const T* const> factors_of(std::span<const RowProduct<T, S>> products,
 }
 
 /// x·row, both [k], x as factors_of() gives it.
+template <Into kCache>
 float dot(const float* first, const Bf16* row, int64_t k, int64_t ahead) {
   const float* const second = first + (k + 1) / 2;
   Pairs sums{};
   int64_t i = 0;
   for (; i + 2 * kPairs <= k; i += 2 * kPairs) {
-    ask_for<2>(row, i + ahead, 1);
+    ask<kCache>(row, i + ahead);
     const Pairs pairs = load_pairs(row + i);
     sums.first += pairs.first * load(first + i / 2);
     sums.second += pairs.second * load(second + i / 2);
@@ -144,18 +150,15 @@ float dot(const float* first, const Bf16* row, int64_t k, int64_t ahead) {
   return sum;
 }
 
-}  // namespace
-
-template <class T, class S>
-void multiply_rows(std::span<const RowProduct<T, S>> products, bool transpose_b, int64_t n, int64_t k,
-                   bool accumulate) {
-  if (products.empty()) return;
-  const int64_t ahead = elements_ahead(products.front().b, transpose_b ? k : n);
+template <Into kCache, class T, class S>
+void multiply_rows_from(std::span<const RowProduct<T, S>> products, bool transpose_b, int64_t n, int64_t k,
+                        bool accumulate) {
+  const int64_t ahead = elements_ahead<kCache>(products.front().b, transpose_b ? k : n);
   if (transpose_b) {
     const std::span<const T* const> factors = factors_of(products, k);
     for (int64_t row = 0; row < n; ++row)
       for (size_t i = 0; i < products.size(); ++i) {
-        const T sum = dot(factors[i], products[i].b.at(row), k, ahead);
+        const T sum = dot<kCache>(factors[i], products[i].b.at(row), k, ahead);
         T& y = products[i].y[row];
         y = accumulate ? y + sum : sum;
       }
@@ -163,13 +166,21 @@ void multiply_rows(std::span<const RowProduct<T, S>> products, bool transpose_b,
   }
   if (!accumulate)
     for (const RowProduct<T, S>& product : products) std::fill_n(product.y, n, T(0));
-  int64_t row = 0;
-  if (products.size() == 1 && products.front().b.stride == n && reads_best_side_by_side<T, S>())
-    for (const auto& [x, b, y] = products.front(); row + kSideBySide <= k; row += kSideBySide)
-      add_rows(x + row, b.from(row), n, y);
-  for (; row < k; ++row)
+  for (int64_t row = 0; row < k; ++row)
     for (const RowProduct<T, S>& product : products)
-      add_row(product.x[row], product.b.from(row), n, ahead, product.y);
+      add_row<kCache>(product.x[row], product.b.from(row), n, ahead, product.y);
+}
+
+}  // namespace
+
+template <class T, class S>
+void multiply_rows(std::span<const RowProduct<T, S>> products, bool transpose_b, int64_t n, int64_t k,
+                   bool accumulate) {
+  if (products.empty()) return;
+  if (best_cache() == Into::First)
+    multiply_rows_from<Into::First>(products, transpose_b, n, k, accumulate);
+  else
+    multiply_rows_from<Into::Second>(products, transpose_b, n, k, accumulate);
 }
 
 template void multiply_rows(std::span<const RowProduct<float, float>>, bool, int64_t, int64_t, bool);

@@ -9,6 +9,7 @@
 #include "engine/device/cpu/bf16_gemm.h"
 #include "engine/device/cpu/cpu_device.h"
 #include "engine/device/cpu/gemm.h"
+#include "engine/device/cpu/aligned.h"
 #include "engine/device/cpu/gemv.h"
 #include "engine/device/cpu/half_gemm.h"
 #include "engine/device/cpu/parallel.h"
@@ -54,7 +55,7 @@ void begin_row(const Gemm& gemm, const Result* c, Range cols, float* sums) {
 /// order in which it lies.
 template <class S, class Result>
 void multiply_row_part(const Gemm& gemm, Range cols) {
-  static thread_local std::vector<float> row, sums;
+  static thread_local Aligned<float> row, sums;
   row.resize(static_cast<size_t>(gemm.k));
   sums.resize(static_cast<size_t>(cols.size()));
   const Rows<const S> b{static_cast<const S*>(gemm.b), gemm.ldb};
