@@ -78,7 +78,9 @@ class Placer {
       if (tensor.storage == kNoTensor) order.push_back(tensor.id);
     // Each at the lowest offset that no tensor living at the same time covers, the largest first; those that
     // always live in the order in which they are read, so that who asks for memory ahead asks for the next.
-    const auto key = [&](TensorId id) { return is_there_before(program_.tensor(id).kind) ? 0 : bytes_of(id); };
+    const auto key = [&](TensorId id) {
+      return is_there_before(program_.tensor(id).kind) ? 0 : bytes_of(id);
+    };
     std::stable_sort(order.begin(), order.end(), [&](TensorId a, TensorId b) { return key(a) > key(b); });
     std::array<std::vector<TensorId>, kMemoryKinds> of_kind;
     for (TensorId id : order) of_kind[static_cast<size_t>(program_.tensor(id).kind)].push_back(id);

@@ -6,10 +6,10 @@
 #include <type_traits>
 #include <vector>
 
+#include "engine/device/cpu/aligned.h"
 #include "engine/device/cpu/bf16_gemm.h"
 #include "engine/device/cpu/cpu_device.h"
 #include "engine/device/cpu/gemm.h"
-#include "engine/device/cpu/aligned.h"
 #include "engine/device/cpu/gemv.h"
 #include "engine/device/cpu/half_gemm.h"
 #include "engine/device/cpu/parallel.h"
