@@ -104,15 +104,6 @@ TEST(Studio, TheSelectionStaysOnItsStepWhenTheProgramChanges) {
   EXPECT_EQ(program_of(harness).step(harness.view().selected_step).name, name);
 }
 
-TEST(Studio, AnImpossibleDegreeIsNotTaken) {
-  StudioHarness harness;
-  harness.wait_until_at_rest();
-  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_8); });  // 12 heads
-  harness.wait_until_at_rest();
-  EXPECT_EQ(harness.snapshot().settings.tp, 4);
-  EXPECT_EQ(harness.snapshot().state, RunState::Done);
-}
-
 TEST(Studio, TheBarsListsChangeModelSplitAndType) {
   StudioHarness harness;
   harness.wait_until_at_rest();

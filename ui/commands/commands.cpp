@@ -9,6 +9,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "engine/config/error.h"
 #include "engine/config/splits.h"
 #include "engine/config/validate.h"
 #include "ui/commands/command_table.h"
@@ -44,6 +45,16 @@ bool degree_is_possible(const Context& context, int tp) {
   const Settings& settings = context.wanted();
   const std::vector<int> possible = possible_degrees(settings.model, settings.block, settings.heads_policy);
   return std::find(possible.begin(), possible.end(), tp) != possible.end();
+}
+
+void say_why_not_degree(const Context& context, int tp) {
+  Settings settings = context.wanted();
+  settings.tp = tp;
+  try {
+    validate(settings);
+  } catch (const Error& error) {
+    context.view.said = {error.what()};
+  }
 }
 
 /// And not a text, whose own changes Ctrl+Z takes back.
@@ -273,7 +284,8 @@ void add_settings_commands(std::vector<UiCommand>& table) {
          .group = CommandGroup::Settings,
          .keys = degree.keys,
          .run = [tp](const Context& context) { set_degree(context, tp); },
-         .enabled = [tp](const Context& context) { return degree_is_possible(context, tp); }});
+         .enabled = [tp](const Context& context) { return degree_is_possible(context, tp); },
+         .refuse = [tp](const Context& context) { say_why_not_degree(context, tp); }});
   }
   const auto add = adder(table, CommandGroup::Settings);
   add(
@@ -426,7 +438,11 @@ void handle_keys(const Context& context) {
     for (const ImGuiKeyChord key : command.keys) {
       if ((typing && is_typed_by_text(key)) || is_for_controls(key)) continue;
       const bool repeats = command.group == CommandGroup::Walk;
-      if (!(command.held ? down(key) : pressed(key, repeats)) || !command.is_enabled(context)) continue;
+      if (!(command.held ? down(key) : pressed(key, repeats))) continue;
+      if (!command.is_enabled(context)) {
+        if (command.refuse) command.refuse(context);
+        continue;
+      }
       if (command.group == CommandGroup::Walk) view.playing = false;
       command.run(context);
       break;

@@ -117,6 +117,13 @@ void hold_back_while_replaying(std::vector<UiCommand>& table) {
     command.enabled = [own = std::move(command.enabled)](const Context& context) {
       return !context.replay.is_open() && (!own || own(context));
     };
+    command.refuse = [own = std::move(command.refuse)](const Context& context) {
+      if (context.replay.is_open()) {
+        if (!ImGui::GetIO().WantTextInput) say_recording_stays(context);
+      } else if (own) {
+        own(context);
+      }
+    };
   }
 }
 

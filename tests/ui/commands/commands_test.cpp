@@ -3,9 +3,12 @@
 #include "ui/commands/commands.h"
 
 #include <gtest/gtest.h>
+#include <imgui_internal.h>
 
 #include <map>
 #include <set>
+
+#include "tests/ui/studio_harness.h"
 
 namespace shardlens::ui {
 namespace {
@@ -49,6 +52,17 @@ TEST(Commands, HasTheKeysThatWereAskedFor) {
 
 TEST(Commands, AnUnknownIdIsAnError) {
   EXPECT_THROW(find_command("view.nothing"), std::out_of_range);
+}
+
+TEST(Commands, AKeyThatCannotBeTakenNowSaysWhy) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_8); });  // 12 heads
+  harness.wait_until_at_rest();
+  EXPECT_EQ(harness.snapshot().settings.tp, 4);
+  EXPECT_EQ(harness.snapshot().state, RunState::Done);
+  const ImGuiWindow* message = ImGui::FindWindowByName("Message");
+  EXPECT_TRUE(message != nullptr && message->Active);
 }
 
 }  // namespace

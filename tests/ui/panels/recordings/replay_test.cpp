@@ -6,6 +6,7 @@
 
 #include "engine/config/presets.h"
 #include "tests/ui/panels/recordings/replay_tab.h"
+#include "ui/commands/commands.h"
 #include "ui/figure/figure.h"
 #include "ui/panels/timeline/tracks.h"
 #include "ui/panels/traffic/traffic_times_rows.h"
@@ -75,6 +76,14 @@ TEST_F(ReplayTab, AClickOnARecordingsSettingsSaysWhyTheyStay) {
     });
     harness.draw_frames(2);
     EXPECT_TRUE(says_something()) << fixed;
+    harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_Escape); });
+    harness.draw_frames(2);
+  }
+  for (const ImGuiKeyChord key : {ImGuiKeyChord(ImGuiKey_2), ImGuiKeyChord(ImGuiMod_Ctrl | ImGuiKey_Z)}) {
+    ASSERT_FALSE(says_something());
+    harness.perform([&](ImGuiTestContext& person) { person.KeyPress(key); });
+    harness.draw_frames(2);
+    EXPECT_TRUE(says_something()) << key_text(key);
     harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_Escape); });
     harness.draw_frames(2);
   }
