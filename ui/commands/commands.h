@@ -27,7 +27,7 @@ struct UiCommand {
   std::function<bool(const Context&)> enabled = {};  ///< empty: always
   /// Says why not, to whom presses its key while it is not enabled; empty: nothing is said.
   std::function<void(const Context&)> refuse = {};
-  bool held = false;                                 ///< runs in every frame while its key is down
+  bool held = false;  ///< runs in every frame while its key is down
 
   bool is_enabled(const Context& context) const { return !enabled || enabled(context); }
 };
