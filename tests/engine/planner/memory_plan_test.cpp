@@ -225,6 +225,21 @@ TEST(MemoryPlan, WeightsPerRankFallAsOneOverT) {
   EXPECT_EQ(weights(1), 12 * weights(12));
 }
 
+// One behind the other, as a pass from the first layer to the last reads them.
+TEST(MemoryPlan, WeightsLieInTheOrderInWhichTheyAreRead) {
+  const Program program = plan_program(small_model(2));
+  const MemoryPlan plan = plan_memory(program, 1);
+  int64_t end = 0;
+  for (const Step& step : program.steps) {
+    if (step.op != Op::Linear || step.layer < 0) continue;
+    const auto weight = static_cast<size_t>(step.inputs[1]);
+    EXPECT_GE(plan.offset[weight], end) << step.name;
+    end = plan.offset[weight] + plan.bytes[weight];
+  }
+  EXPECT_GT(end, 0);
+  EXPECT_LE(end, plan.arena_bytes[index_of(MemoryKind::Weight)]);
+}
+
 TEST(MemoryPlan, InPlaceTensorsNeedNoBytesOfTheirOwn) {
   const Program program = plan_program(small_layer(2));
   const MemoryPlan plan = plan_memory(program, 0);
