@@ -62,7 +62,7 @@ target_link_options(shardlens_cuda PRIVATE -Wl,-z,defs)
 set_target_properties(shardlens_cuda PROPERTIES
   CUDA_STANDARD 20 CUDA_RUNTIME_LIBRARY Static CXX_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden
   LIBRARY_OUTPUT_DIRECTORY "${SHARDLENS_PROGRAM_DIR}"
-  BUILD_RPATH_USE_ORIGIN ON SKIP_BUILD_RPATH ON INSTALL_RPATH "$ORIGIN:$ORIGIN/../lib")
+  BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN:$ORIGIN/../lib")
 # Programs find it beside themselves or in ../lib: so do the tests', which are built elsewhere.
 add_custom_command(TARGET shardlens_cuda POST_BUILD
   COMMAND ${CMAKE_COMMAND} -E make_directory "${CMAKE_BINARY_DIR}/lib"

@@ -30,6 +30,18 @@ int64_t carried_bytes(const Request& request, int ranks, int rank) {
   return 0;
 }
 
+int64_t packed_bytes(const Request& request, int ranks, int rank) {
+  const auto& [outer, extent, inner, d, e] = request.extents;
+  if (request.call == Call::ReduceScatter || request.call == Call::AllGather)
+    return outer == 1 ? 0 : outer * extent * inner * element_bytes(request.dtype);
+  if (request.call != Call::AllToAll) return 0;
+  int64_t bytes = 0;
+  for (int other = 0; other < ranks; ++other)
+    bytes += ExchangedBlock(request, ranks, rank, other).bytes() +
+             ExchangedBlock(request, ranks, other, rank).bytes();
+  return bytes;
+}
+
 Bandwidth bandwidth(Call call, int64_t bytes, int ranks, double seconds) {
   const double n = ranks;
   double factor = 1;

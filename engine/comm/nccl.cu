@@ -71,6 +71,7 @@ class NcclCommunicator final : public Communicator {
     std::deque<NcclGroup::Asked> pending;
     std::vector<cudaEvent_t> events;
     {
+      const std::lock_guard looking(own.looking);
       const std::lock_guard lock(own.mutex);
       own.device = nullptr;
       comm = std::exchange(own.comm, nullptr);
@@ -130,9 +131,10 @@ class NcclCommunicator final : public Communicator {
 
   CollectiveTimes reduce_scatter(DType dtype, const Slicing& slicing, const void* full,
                                  void* shard) override {
+    const Request request = sliced_request(Call::ReduceScatter, dtype, slicing);
     const char* packed = nullptr;
-    const auto gather_rows = [&] { packed = pack(dtype, slicing, full); };
-    return collective(sliced_request(Call::ReduceScatter, dtype, slicing), gather_rows, [&](ncclComm_t comm) {
+    const auto gather_rows = [&] { packed = pack(request, slicing, full); };
+    return collective(request, gather_rows, [&](ncclComm_t comm) {
       if (is_even(slicing)) {
         const int64_t count = slicing.outer * slicing.extent / ranks() * slicing.inner;
         demand("ncclReduceScatter", nccl_library().reduce_scatter(packed, shard, static_cast<size_t>(count),
@@ -152,10 +154,11 @@ class NcclCommunicator final : public Communicator {
   }
 
   CollectiveTimes all_gather(DType dtype, const Slicing& slicing, const void* shard, void* full) override {
-    const bool in_place = slicing.outer == 1;  // slices lie one behind the other
+    const Request request = sliced_request(Call::AllGather, dtype, slicing);
+    const bool in_place = bytes_to_pack(request) == 0;
     char* packed = nullptr;
     const auto make_room = [&] {
-      packed = in_place ? static_cast<char*>(full) : scratch(full_bytes(dtype, slicing));
+      packed = in_place ? static_cast<char*>(full) : scratch(bytes_to_pack(request));
     };
     const auto gather = [&](ncclComm_t comm) {
       if (is_even(slicing)) {
@@ -174,7 +177,7 @@ class NcclCommunicator final : public Communicator {
         });
       }
     };
-    return collective(sliced_request(Call::AllGather, dtype, slicing), make_room, gather, [&] {
+    return collective(request, make_room, gather, [&] {
       if (in_place) return;
       const char* from = packed;
       for_each_slice(dtype, slicing, [&](int64_t row_bytes, int64_t begin_bytes, int64_t full_row_bytes) {
@@ -193,7 +196,7 @@ class NcclCommunicator final : public Communicator {
     return collective(
         request,
         [&] {
-          out = scratch(sent + received_bytes(request));
+          out = scratch(bytes_to_pack(request));
           pack(request, from, out);
         },
         [&](ncclComm_t comm) { exchange(request, out, out + sent, comm); },
@@ -311,9 +314,7 @@ class NcclCommunicator final : public Communicator {
   int64_t slice_count(const Slicing& slicing, int rank) const {
     return slicing.outer * shard_range(slicing.extent, ranks(), rank).size() * slicing.inner;
   }
-  static int64_t full_bytes(DType dtype, const Slicing& slicing) {
-    return slicing.outer * slicing.extent * slicing.inner * element_bytes(dtype);
-  }
+  int64_t bytes_to_pack(const Request& request) const { return packed_bytes(request, ranks(), rank_); }
 
   // Of every rank's slice: the bytes of its rows, where they begin in the full tensor's rows, and how long
   // those are.
@@ -327,15 +328,16 @@ class NcclCommunicator final : public Communicator {
   }
 
   // A full tensor's slices one behind the other, rank by rank: in place where they lie so already.
-  const char* pack(DType dtype, const Slicing& slicing, const void* full) {
-    if (slicing.outer == 1) return static_cast<const char*>(full);
-    char* const packed = scratch(full_bytes(dtype, slicing));
+  const char* pack(const Request& request, const Slicing& slicing, const void* full) {
+    if (bytes_to_pack(request) == 0) return static_cast<const char*>(full);
+    char* const packed = scratch(bytes_to_pack(request));
     char* to = packed;
-    for_each_slice(dtype, slicing, [&](int64_t row_bytes, int64_t begin_bytes, int64_t full_row_bytes) {
-      copy(slicing.outer, row_bytes, static_cast<const char*>(full) + begin_bytes, full_row_bytes, to,
-           row_bytes);
-      to += slicing.outer * row_bytes;
-    });
+    for_each_slice(request.dtype, slicing,
+                   [&](int64_t row_bytes, int64_t begin_bytes, int64_t full_row_bytes) {
+                     copy(slicing.outer, row_bytes, static_cast<const char*>(full) + begin_bytes,
+                          full_row_bytes, to, row_bytes);
+                     to += slicing.outer * row_bytes;
+                   });
     return packed;
   }
 
@@ -346,11 +348,6 @@ class NcclCommunicator final : public Communicator {
   int64_t sent_bytes(const Request& request) const {
     int64_t bytes = 0;
     for (int other = 0; other < ranks(); ++other) bytes += block_of(request, rank_, other).bytes();
-    return bytes;
-  }
-  int64_t received_bytes(const Request& request) const {
-    int64_t bytes = 0;
-    for (int other = 0; other < ranks(); ++other) bytes += block_of(request, other, rank_).bytes();
     return bytes;
   }
 
@@ -405,7 +402,14 @@ class NcclCommunicator final : public Communicator {
     if (bytes > scratch_bytes_) {
       check(kWhat, "cudaSetDevice", cudaSetDevice(device_->gpu()));
       void* larger = nullptr;
-      check(kWhat, "cudaMalloc", cudaMalloc(&larger, static_cast<size_t>(bytes)));
+      const cudaError_t status = cudaMalloc(&larger, static_cast<size_t>(bytes));
+      if (status == cudaErrorMemoryAllocation)
+        throw run_error("NCCL carries slices through a packed copy, and GPU " +
+                        std::to_string(device_->gpu()) + " has no room left for one of " +
+                        std::to_string(bytes) +
+                        " bytes: choose a smaller batch or sequence, or, where the ranks share the GPU, "
+                        "--comm local_cuda, which needs none");
+      check(kWhat, "cudaMalloc", status);
       scratches_.push_back(larger);
       scratch_bytes_ = bytes;
     }

@@ -47,6 +47,31 @@ void NcclGroup::Member::take_events(Asked& of) {
   }
 }
 
+std::optional<NcclGroup::Asked> NcclGroup::Member::front() {
+  const std::lock_guard lock(mutex);
+  if (pending.empty()) return std::nullopt;
+  return pending.front();
+}
+
+std::optional<NcclGroup::Asked> NcclGroup::Member::oldest_pending() {
+  std::optional<Asked> oldest = front();
+  while (oldest && oldest->begun && cudaEventQuery(oldest->done) == cudaSuccess) {
+    {
+      const std::lock_guard lock(mutex);
+      spare.push_back(oldest->arrived);
+      spare.push_back(oldest->done);
+      pending.pop_front();
+    }
+    oldest = front();
+  }
+  if (oldest && oldest->arrived_seconds < 0 && cudaEventQuery(oldest->arrived) == cudaSuccess) {
+    oldest->arrived_seconds = now_seconds();
+    const std::lock_guard lock(mutex);
+    pending.front().arrived_seconds = oldest->arrived_seconds;
+  }
+  return oldest;
+}
+
 NcclGroup::NcclGroup(int count, double patience, std::unique_ptr<HostMeeting> elsewhere)
     : meeting_(std::move(elsewhere)),
       members_(meeting_ ? 1 : static_cast<size_t>(count)),
@@ -165,10 +190,16 @@ std::vector<int> NcclGroup::missing(int64_t number) {
   std::vector<int> late;
   for (size_t rank = 0; rank < members_.size(); ++rank) {
     Member& member = *members_[rank];
-    const std::lock_guard lock(member.mutex);
-    bool came = member.asked > number;
-    for (const Asked& asked : member.pending)
-      if (asked.number == number) came = cudaEventQuery(asked.arrived) == cudaSuccess;
+    const std::lock_guard looking(member.looking);
+    bool came = false;
+    cudaEvent_t arrived = nullptr;
+    {
+      const std::lock_guard lock(member.mutex);
+      came = member.asked > number;
+      for (const Asked& asked : member.pending)
+        if (asked.number == number) arrived = asked.arrived;
+    }
+    if (arrived != nullptr) came = cudaEventQuery(arrived) == cudaSuccess;
     if (!came) late.push_back(static_cast<int>(rank));
   }
   return late;
@@ -188,27 +219,20 @@ void NcclGroup::watch() {
 void NcclGroup::look_at(int rank) {
   Member& member = this->member(rank);
   const double patience = patience_seconds_ + (meeting_ ? kSpokenForSeconds : 0);
-  std::optional<Asked> late;
+  std::optional<Asked> oldest;
   ncclResult_t error = ncclSuccess;
   {
-    const std::lock_guard lock(member.mutex);
-    if (member.comm == nullptr || member.device == nullptr) return;
-    cudaSetDevice(member.device->gpu());
-    nccl_library().async_error(member.comm, &error);
-    while (!member.pending.empty() && member.pending.front().begun &&
-           cudaEventQuery(member.pending.front().done) == cudaSuccess) {
-      member.spare.push_back(member.pending.front().arrived);
-      member.spare.push_back(member.pending.front().done);
-      member.pending.pop_front();
+    const std::lock_guard looking(member.looking);
+    {
+      const std::lock_guard lock(member.mutex);
+      if (member.comm == nullptr || member.device == nullptr) return;
+      cudaSetDevice(member.device->gpu());
+      nccl_library().async_error(member.comm, &error);
     }
-    if (!member.pending.empty()) {
-      Asked& oldest = member.pending.front();
-      if (oldest.arrived_seconds < 0 && cudaEventQuery(oldest.arrived) == cudaSuccess)
-        oldest.arrived_seconds = now_seconds();
-      const bool waits = oldest.arrived_seconds >= 0;
-      if (waits && now_seconds() - oldest.arrived_seconds > patience) late = oldest;
-    }
+    oldest = member.oldest_pending();
   }
+  const bool late =
+      oldest && oldest->arrived_seconds >= 0 && now_seconds() - oldest->arrived_seconds > patience;
   if (speaks_of_another(error)) {
     if (member.left_seconds < 0) member.left_seconds = now_seconds();
     if (now_seconds() - member.left_seconds < kSpokenForSeconds) return;
@@ -216,12 +240,12 @@ void NcclGroup::look_at(int rank) {
   if (is_error(error)) {
     fail(run_error("NCCL on rank " + std::to_string(rank) + ": " + nccl_library().error_string(error)));
   } else if (late) {
-    const std::vector<int> lost = meeting_ ? std::vector<int>{} : missing(late->number);
+    const std::vector<int> lost = meeting_ ? std::vector<int>{} : missing(oldest->number);
     if (lost.empty()) {
-      fail(run_error("the " + describe(late->request) + " was not done " + seconds_text(patience) +
+      fail(run_error("the " + describe(oldest->request) + " was not done " + seconds_text(patience) +
                      " after all ranks had come to it"));
     } else {
-      fail(lost_ranks(lost, late->request));
+      fail(lost_ranks(lost, oldest->request));
     }
   }
 }

@@ -45,9 +45,11 @@ class NcclGroup {
     double arrived_seconds = -1;  ///< when the watch first saw that the rank had come to it
   };
 
-  /// One rank as the watch sees it. Its lock also keeps abort() apart from the rank's calls.
+  /// One rank as the watch sees it. Its lock also keeps abort() apart from the rank's calls: nobody asks CUDA
+  /// for anything under it, which may wait for what only abort() ends.
   struct Member {
     std::mutex mutex;
+    std::mutex looking;  ///< held while the watch asks CUDA about the rank's events; taken before `mutex`
     ncclComm_t comm = nullptr;
     cuda::CudaDevice* device = nullptr;
     bool attached = false;     ///< has come to the first meeting
@@ -59,6 +61,10 @@ class NcclGroup {
     std::vector<cudaEvent_t> spare;
 
     void take_events(Asked& of);  ///< spare ones, or new ones
+    /// The oldest that is not done, with when it was seen to have come; moves those that are to the spare
+    /// ones. With `looking` held, by the watch alone: nobody else takes from `pending` meanwhile.
+    std::optional<Asked> oldest_pending();
+    std::optional<Asked> front();
   };
 
   /// `elsewhere`: where the other ranks are met; null: they are in this process.

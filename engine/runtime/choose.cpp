@@ -121,6 +121,12 @@ Choice on_gpus(const Settings& settings, const GpuFacts& facts) {
     case CommunicatorChoice::Auto:
       if (ranks == 1) return shared_by_kernel(1, gpus.front(), "");
       if (!nccl_can) return shared_by_kernel(ranks, gpus.front(), why_not);
+      // What one group's collective waits for, a rank may ask of CUDA behind another group's, which waits for
+      // the first: NcclGroup keeps apart only the ranks of one.
+      if (shared && groups_of_a_rank(settings) > 1)
+        return shared_by_kernel(ranks, gpus.front(),
+                                fmt::format("NCCL lets ranks of one group share a GPU, and each is in {}",
+                                            groups_of_a_rank(settings)));
       break;
   }
   std::vector<int> gpu_of_rank;
@@ -213,6 +219,11 @@ std::optional<Obstacle> nccl_refuses_to_share(const std::vector<ProcessFacts>& r
 }
 
 }  // namespace
+
+int groups_of_a_rank(const Settings& settings) {
+  const bool holders = settings.tp > 1 && settings.model.key_heads() < settings.tp;
+  return (settings.tp > 1 ? 1 : 0) + (settings.dp > 1 ? 1 : 0) + (holders ? 1 : 0);
+}
 
 std::string gpu_identity(const GpuFacts& facts, int number) {
   for (const Gpu& gpu : facts.gpus)

@@ -1,7 +1,8 @@
 // Where the ranks of a run compute and what they meet through: a rule over facts, the same on every machine.
 //
 //   one rank a GPU                 nccl
-//   several ranks on a GPU         nccl where it can (2.30.3 and newer), else local_cuda, all on one GPU
+//   several ranks on a GPU         nccl where it can (2.30.3 and newer, each rank in one group), else
+//                                  local_cuda, all on one GPU
 //   no GPU, or not asked for       local
 //   processes on CPUs              mpi
 //   processes, one a GPU           nccl, begun over mpi
@@ -29,6 +30,10 @@ struct Choice {
   std::string reason;
   int ranks_per_gpu = 1;  ///< the most that are on one GPU
 };
+
+/// Groups of several ranks that each rank of a run is in: its neighbours, its copies, and those who hold what
+/// it holds where key heads are fewer than ranks.
+int groups_of_a_rank(const Settings& settings);
 
 /// For ranks that are threads of this process. Throws a request Error that names what is missing and what
 /// would work.

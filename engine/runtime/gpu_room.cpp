@@ -8,9 +8,11 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <utility>
 
+#include "engine/comm/carried.h"
 #include "engine/config/units.h"
 #include "engine/config/validate.h"
 
@@ -26,9 +28,8 @@ int64_t need_of(const GpuRoom& room, const std::vector<int64_t>& needs) {
 
 std::string reserve_text(const GpuRoom& room) {
   if (room.reserve_bytes == 0) return "";
-  return fmt::format(" and {} more are set aside for CUDA and NCCL{}",
-                     bytes_text(static_cast<double>(room.reserve_bytes)),
-                     room.estimated ? " (an estimate)" : "");
+  return fmt::format(" and {} more are set aside for CUDA and NCCL (an estimate)",
+                     bytes_text(static_cast<double>(room.reserve_bytes)));
 }
 
 MemoryPlace place_of(const GpuRoom& room, const std::vector<int64_t>& needs) {
@@ -43,11 +44,21 @@ MemoryPlace place_of(const GpuRoom& room, const std::vector<int64_t>& needs) {
           "or let fewer ranks share a GPU"};
 }
 
-// Groups of several ranks that each rank is in: its neighbours, its copies, and those who hold what it holds
-// where key heads are fewer than ranks.
-int groups_of_a_rank(const Settings& settings) {
-  const bool holders = settings.tp > 1 && settings.model.key_heads() < settings.tp;
-  return (settings.tp > 1 ? 1 : 0) + (settings.dp > 1 ? 1 : 0) + (holders ? 1 : 0);
+// Of a step that takes slices from one layout to another: what its ranks ask their communicator for.
+std::optional<Request> sliced_request_of(const Program& program, const Step& step) {
+  if (collective_of(step.op) == Collective::None) return std::nullopt;
+  const Tensor& from = program.tensor(step.inputs[0]);
+  const Tensor& to = program.tensor(step.outputs[0]);
+  switch (step.op) {
+    case Op::ReduceScatter:
+      return sliced_request(Call::ReduceScatter, to.dtype, slicing(to.shape, to.layout.dim));
+    case Op::AllGather:
+      return sliced_request(Call::AllGather, from.dtype, slicing(from.shape, from.layout.dim));
+    case Op::AllToAll:
+      return exchange_request(from.dtype, from.shape, from.layout.dim, to.layout.dim);
+    default:
+      return std::nullopt;
+  }
 }
 
 }  // namespace
@@ -61,7 +72,7 @@ std::vector<GpuRoom> gpu_rooms(const Settings& settings, const Choice& choice,
       ranks.begin(), ranks.end(), [&](const ProcessFacts& rank) { return rank.host == ranks.front().host; });
   std::vector<GpuRoom> rooms;
   std::map<std::pair<std::string, std::string>, size_t> places;
-  std::set<std::pair<size_t, int>> contexts;  // room, process
+  std::set<std::pair<size_t, int>> processes;  // room, process
   for (size_t rank = 0; rank < choice.gpu_of_rank.size(); ++rank) {
     const ProcessFacts& own = ranks[rank];
     const int number = choice.gpu_of_rank[rank];
@@ -77,19 +88,31 @@ std::vector<GpuRoom> gpu_rooms(const Settings& settings, const Choice& choice,
       rooms.push_back({one_host ? name : name + " of " + own.host, {}, free});
     }
     GpuRoom& room = rooms[place->second];
+    room.by_nccl = by_nccl;
     room.ranks.push_back(static_cast<int>(rank));
     room.free_bytes = std::min(room.free_bytes, free);
     room.reserve_bytes += rank_reserve;
     const bool has_context = known && gpu->context_bytes >= 0;
-    if (!has_context && contexts.insert({place->second, own.process}).second)
-      room.reserve_bytes += kContextBytes;
-    room.estimated = room.estimated || !has_context || rank_reserve > kGpuScratchBytes;
+    if (processes.insert({place->second, own.process}).second)
+      room.reserve_bytes += kKernelsBytes + (has_context ? 0 : kContextBytes);
   }
   return rooms;
 }
 
 std::vector<GpuRoom> gpu_rooms(const Settings& settings, const Choice& choice, const GpuFacts& facts) {
   return gpu_rooms(settings, choice, std::vector<ProcessFacts>(choice.gpu_of_rank.size(), {0, "", facts}));
+}
+
+int64_t packed_copies_bytes(const Program& program, int rank) {
+  int64_t largest = 0, all = 0;
+  for (const Step& step : program.steps) {
+    const std::optional<Request> request = sliced_request_of(program, step);
+    const int64_t bytes = request ? packed_bytes(*request, program.ranks(), rank) : 0;
+    if (bytes <= largest) continue;
+    largest = bytes;
+    all += bytes;
+  }
+  return all;
 }
 
 void refuse_if_gpus_too_full(const Settings& settings, const std::vector<GpuRoom>& rooms,

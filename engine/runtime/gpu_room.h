@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/config/settings.h"
+#include "engine/program/program.h"
 #include "engine/runtime/choose.h"
 
 namespace shardlens {
@@ -18,6 +19,7 @@ namespace shardlens {
 /// MB on A100s of one machine, NVIDIA/nccl issue 964), not measured by us yet. A context that is there
 /// already is among what the driver counts as used.
 inline constexpr int64_t kContextBytes = int64_t{512} << 20;    ///< of a process
+inline constexpr int64_t kKernelsBytes = int64_t{256} << 20;    ///< of a process: loaded when first launched
 inline constexpr int64_t kNcclGroupBytes = int64_t{704} << 20;  ///< of a rank in each group it meets by NCCL
 
 /// The memory of a GPU that ranks are on.
@@ -27,7 +29,7 @@ struct GpuRoom {
   int64_t free_bytes =
       0;  ///< before the run, by whom it looks fullest; all there can be where it is not known
   int64_t reserve_bytes = 0;  ///< of it, for the ranks' scratch, CUDA and NCCL
-  bool estimated = false;     ///< the reserve is not the scratch alone
+  bool by_nccl = false;       ///< the ranks meet by NCCL, and need packed_copies_bytes() too
 
   int64_t left_bytes() const { return free_bytes > reserve_bytes ? free_bytes - reserve_bytes : 0; }
 };
@@ -38,7 +40,12 @@ std::vector<GpuRoom> gpu_rooms(const Settings& settings, const Choice& choice, c
 std::vector<GpuRoom> gpu_rooms(const Settings& settings, const Choice& choice,
                                const std::vector<ProcessFacts>& ranks);
 
-/// [neighbour, of T]: bytes that a run of the settings needs for each rank's arenas.
+/// Bytes that rank `rank` of a replica needs beside its arenas for slices that NCCL carries through packed
+/// copies (packed_bytes()): room is made for the largest so far, in the steps' order, and all of it is kept.
+int64_t packed_copies_bytes(const Program& program, int rank);
+
+/// [neighbour, of T]: bytes that a run of the settings needs for each rank's arenas, and for its packed
+/// copies where it meets others by NCCL.
 using RankNeeds = std::function<std::vector<int64_t>(const Settings&)>;
 
 /// Throws a request Error where the ranks on a GPU need more than is left there, of the fullest one: what

@@ -127,17 +127,19 @@ void check_runnable(const Plan& plan) {
   const Settings& settings = plan.program.settings;
   validate_executable(settings);
   const bool evaluation = is_evaluation(plan.program);
+  const auto* const world = dynamic_cast<const ProcessWorld*>(&world_of(plan));
+  const std::vector<GpuRoom> rooms = rooms_of(plan, world);
+  const bool packs = !rooms.empty() && rooms.front().by_nccl;
   const auto needs = [&](const Settings& smaller) {
     const Program program =
         evaluation && smaller.cache_tokens == 0 ? plan_evaluation(smaller) : plan_program(smaller);
     std::vector<int64_t> bytes;
     for (int rank = 0; rank < program.ranks(); ++rank)
-      bytes.push_back(total_bytes(plan_memory(program, rank).arena_bytes));
+      bytes.push_back(total_bytes(plan_memory(program, rank).arena_bytes) +
+                      (packs ? packed_copies_bytes(program, rank) : 0));
     return bytes;
   };
-  const auto* const world = dynamic_cast<const ProcessWorld*>(&world_of(plan));
-  if (const std::vector<GpuRoom> rooms = rooms_of(plan, world); !rooms.empty())
-    return refuse_if_gpus_too_full(settings, rooms, needs);
+  if (!rooms.empty()) return refuse_if_gpus_too_full(settings, rooms, needs);
   const Share share = share_of_this_machine(world);
   refuse_if_too_large(settings, available_memory_bytes(), [&](const Settings& smaller) {
     const std::vector<int64_t> bytes = needs(smaller);

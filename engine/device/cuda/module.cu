@@ -16,6 +16,9 @@ namespace shardlens {
 
 namespace {
 
+// Of a whole board's memory CUDA sees a little less than the driver counts, of a part at most half.
+constexpr double kWholeBoard = 0.9;
+
 // 13000 is 13.0
 std::string cuda_version(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
@@ -105,6 +108,16 @@ class CudaModule final : public GpuModule {
     return made == context_bytes_.end() ? -1 : made->second;
   }
 
+  // The driver counts by the board. Where CUDA has a part of it alone (MIG), what is used of that part is not
+  // known.
+  void ask_for_memory(Gpu& gpu) const {
+    int64_t used = 0, all = 0;
+    if (!nvml_.memory(gpu.bus, &used, &all)) return;
+    if (static_cast<double>(gpu.memory_bytes) < kWholeBoard * static_cast<double>(all)) return;
+    gpu.used_bytes = used;
+    gpu.memory_bytes = all;
+  }
+
   void ask_for_gpus(GpuFacts& facts, int count) const {
     for (int number = 0; number < count; ++number) {
       cudaDeviceProp properties{};
@@ -116,7 +129,7 @@ class CudaModule final : public GpuModule {
       gpu.minor = properties.minor;
       gpu.memory_bytes = static_cast<int64_t>(properties.totalGlobalMem);
       gpu.bus = bus_of(number);
-      nvml_.memory(gpu.bus, &gpu.used_bytes, &gpu.memory_bytes);
+      ask_for_memory(gpu);
       gpu.context_bytes = context_bytes(number);
       facts.gpus.push_back(gpu);
     }

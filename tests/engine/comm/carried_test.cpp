@@ -39,6 +39,18 @@ TEST(Carried, IsWhatTheLocalCommunicatorCounts) {
   }
 }
 
+TEST(Carried, WhatLiesInOnePieceIsNotPacked) {
+  for (const Call call : {Call::ReduceScatter, Call::AllGather}) {
+    EXPECT_EQ(packed_bytes(sliced_request(call, DType::Fp32, {1, 7, 5}), 2, 0), 0);
+    EXPECT_EQ(packed_bytes(sliced_request(call, DType::Fp32, {3, 7, 5}), 2, 0), 3 * 7 * 5 * 4);
+  }
+  // All of its three rows of seven goes out, and its four columns of six come in, or three.
+  const Request exchange = exchange_request(DType::Bf16, {6, 7}, 0, 1);
+  EXPECT_EQ(packed_bytes(exchange, 2, 0), (3 * 7 + 6 * 4) * 2);
+  EXPECT_EQ(packed_bytes(exchange, 2, 1), (3 * 7 + 6 * 3) * 2);
+  EXPECT_EQ(packed_bytes(all_reduce_request(DType::Fp32, 9, Reduction::Sum), 2, 0), 0);
+}
+
 // The factors as nccl-tests' page on performance gives them.
 TEST(Carried, BandwidthIsThatOfNcclTests) {
   const double seconds = 0.5;

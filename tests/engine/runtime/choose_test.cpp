@@ -82,6 +82,21 @@ TEST(Choose, TheFirstNcclThatSharesGpusDoesAndTheOneBeforeDoesNot) {
   EXPECT_THAT(before.gpu_of_rank, ElementsAre(0, 0, 0, 0));
 }
 
+// A collective of one group may wait for another's of the same GPU.
+TEST(Choose, RanksInTwoGroupsShareAGpuByKernelUnlessAsked) {
+  Settings settings = wish(2);
+  settings.dp = 2;
+  const Choice choice = choose(settings, machine(2, kNewNccl));
+  EXPECT_EQ(choice.communicator, CommunicatorChoice::LocalCuda);
+  EXPECT_EQ(choice.reason, "4 ranks on GPU 0: NCCL lets ranks of one group share a GPU, and each is in 2");
+  EXPECT_EQ(choose(settings, machine(4, kNewNccl)).communicator, CommunicatorChoice::Nccl);
+  settings.communicator = CommunicatorChoice::Nccl;
+  EXPECT_EQ(choose(settings, machine(2, kNewNccl)).communicator, CommunicatorChoice::Nccl);
+  settings = wish(4);
+  settings.model.kv_heads = 2;
+  EXPECT_EQ(choose(settings, machine(2, kNewNccl)).communicator, CommunicatorChoice::LocalCuda);
+}
+
 TEST(Choose, AFallBackSaysWhatItFallsBackFrom) {
   EXPECT_EQ(choose(wish(2), machine(1, kOldNccl)).reason,
             "2 ranks on GPU 0: NCCL 2.28.9 refuses several ranks on a GPU, 2.30.3 and newer do not");

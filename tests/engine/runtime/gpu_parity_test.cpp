@@ -60,7 +60,7 @@ TEST_F(GpuParity, AContextTakesNoMoreThanIsSetAsideForIt) {
   gpu_module().make_device(0, false);
   const int64_t taken = gpu_facts().gpus.front().context_bytes;
   if (taken < 0) GTEST_SKIP() << "skipped: the driver does not say what is used";
-  EXPECT_LE(taken, kContextBytes);
+  EXPECT_LE(taken, kContextBytes + kKernelsBytes);
 }
 
 TEST_F(GpuParity, Layers) {
@@ -93,7 +93,7 @@ TEST_F(GpuParity, AnAllToAll) {
 
 TEST_F(GpuParity, RanksThatShareAGpuByNccl) {
   if (gpu_facts().nccl_version < kNcclSharesGpus) GTEST_SKIP() << "skipped: no NCCL by which they may";
-  for (Settings settings : {testing::small_model(2), testing::small_model(2, 2, "megatron-sp"),
+  for (Settings settings : {testing::small_model(2), testing::small_model(2, 1, "megatron-sp"),
                             with_an_all_to_all(2), with_an_all_to_all(3)}) {
     settings.communicator = CommunicatorChoice::Nccl;
     expect_agreement(settings, 1e-5);

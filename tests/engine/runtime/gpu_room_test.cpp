@@ -4,10 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <string>
 
 #include "engine/config/error.h"
+#include "engine/planner/planner.h"
+#include "tests/engine/small_model.h"
 
 namespace shardlens {
 namespace {
@@ -126,50 +129,72 @@ TEST(GpuRoom, CountsWhatCudaAndNcclTake) {
   const auto reserve = [](const Settings& settings, const GpuFacts& facts) {
     return gpu_rooms(settings, choose(settings, facts), facts).front();
   };
-  EXPECT_EQ(reserve(wish(1), machine({0})).reserve_bytes, kContextBytes + kGpuScratchBytes);
-  EXPECT_TRUE(reserve(wish(1), machine({0})).estimated);
+  const int64_t process = kContextBytes + kKernelsBytes;
+  EXPECT_EQ(reserve(wish(1), machine({0})).reserve_bytes, process + kGpuScratchBytes);
   // Two ranks on one GPU, by NCCL: one context, two times the rest.
-  EXPECT_EQ(reserve(wish(2), machine({0})).reserve_bytes,
-            kContextBytes + 2 * (kGpuScratchBytes + kNcclGroupBytes));
-  EXPECT_EQ(reserve(wish(2, 2), machine({0})).reserve_bytes,
-            kContextBytes + 4 * (kGpuScratchBytes + 2 * kNcclGroupBytes));
-  EXPECT_EQ(reserve(wish(2, 2), machine({0, 0})).reserve_bytes,
-            kContextBytes + 2 * (kGpuScratchBytes + 2 * kNcclGroupBytes));
+  EXPECT_EQ(reserve(wish(2), machine({0})).reserve_bytes, process + 2 * (kGpuScratchBytes + kNcclGroupBytes));
+  Settings in_two_groups = wish(2, 2);
+  in_two_groups.communicator = CommunicatorChoice::Nccl;
+  EXPECT_EQ(reserve(in_two_groups, machine({0})).reserve_bytes,
+            process + 4 * (kGpuScratchBytes + 2 * kNcclGroupBytes));
+  EXPECT_EQ(reserve(in_two_groups, machine({0, 0})).reserve_bytes,
+            process + 2 * (kGpuScratchBytes + 2 * kNcclGroupBytes));
   Settings few_keys = wish(4);
   few_keys.model.kv_heads = 2;
+  few_keys.communicator = CommunicatorChoice::Nccl;
   EXPECT_EQ(reserve(few_keys, machine({0})).reserve_bytes,
-            kContextBytes + 4 * (kGpuScratchBytes + 2 * kNcclGroupBytes));
+            process + 4 * (kGpuScratchBytes + 2 * kNcclGroupBytes));
   // Our own kernel has no buffers.
   Settings own = wish(2);
   own.communicator = CommunicatorChoice::LocalCuda;
-  EXPECT_EQ(reserve(own, machine({0})).reserve_bytes, kContextBytes + 2 * kGpuScratchBytes);
-  // A context that is there is among the used bytes, and then nothing is an estimate.
+  EXPECT_EQ(reserve(own, machine({0})).reserve_bytes, process + 2 * kGpuScratchBytes);
+  // A context that is there is among the used bytes; kernels not launched yet are not.
   GpuFacts there = machine({300});
   there.gpus.front().context_bytes = 300;
-  EXPECT_EQ(reserve(own, there).reserve_bytes, 2 * kGpuScratchBytes);
-  EXPECT_FALSE(reserve(own, there).estimated);
-  EXPECT_TRUE(reserve(wish(2), there).estimated) << "NCCL's buffers are";
+  EXPECT_EQ(reserve(own, there).reserve_bytes, kKernelsBytes + 2 * kGpuScratchBytes);
+}
+
+// Of a vocabulary cut in two, each rank's half of the logits of all tokens becomes the whole on both.
+TEST(GpuRoom, CountsWhatNcclPacks) {
+  Settings settings = testing::small_model(2);
+  settings.split.loss = LossForm::Gather;
+  const Program program = plan_program(settings);
+  const auto gather = std::find_if(program.steps.begin(), program.steps.end(),
+                                   [](const Step& step) { return step.op == Op::AllGather; });
+  ASSERT_NE(gather, program.steps.end());
+  EXPECT_EQ(packed_copies_bytes(program, 0), program.tensor(gather->outputs[0]).bytes());
+  settings.split.loss = LossForm::Fused;
+  EXPECT_EQ(packed_copies_bytes(plan_program(settings), 0), 0);
+}
+
+TEST(GpuRoom, ByNcclSaysSo) {
+  const auto by_nccl = [](const Settings& settings) {
+    const GpuFacts facts = machine({0});
+    return gpu_rooms(settings, choose(settings, facts), facts).front().by_nccl;
+  };
+  EXPECT_TRUE(by_nccl(wish(2)));
+  EXPECT_FALSE(by_nccl(wish(1)));
 }
 
 TEST(GpuRoom, EveryProcessHasAContextOfItsOwn) {
   const std::vector<ProcessFacts> ranks = {{0, "a", machine({0})}, {1, "a", machine({0})}};
   const auto rooms = gpu_rooms(wish(2), choose_over_processes(wish(2), ranks), ranks);
   ASSERT_EQ(rooms.size(), 1u);
-  EXPECT_EQ(rooms.front().reserve_bytes, 2 * (kContextBytes + kGpuScratchBytes + kNcclGroupBytes));
+  EXPECT_EQ(rooms.front().reserve_bytes,
+            2 * (kContextBytes + kKernelsBytes + kGpuScratchBytes + kNcclGroupBytes));
 }
 
 TEST(GpuRoom, WhatIsSetAsideIsNotForTheRanksAndIsSaid) {
-  const GpuRoom fits{"GPU 0", {0, 1, 2, 3}, 500, 100, true};
+  const GpuRoom fits{"GPU 0", {0, 1, 2, 3}, 500, 100};
   EXPECT_EQ(refusal(wish(2, 2), {fits}), "");
   GpuRoom one_less = fits;
   one_less.free_bytes = 499;
   EXPECT_THAT(refusal(wish(2, 2), {one_less}),
               HasSubstr("needs 400 B on GPU 0, where ranks 0, 1, 2, 3 need 120 B each and 100 B more are set "
                         "aside for CUDA and NCCL (an estimate), and 399 B are free."));
-  EXPECT_THAT(
-      refusal(wish(1), {{"GPU 3", {0}, 60, 70, false}}),
-      HasSubstr("needs 200 B on GPU 3, where rank 0 is and 70 B more are set aside for CUDA and NCCL, "
-                "and 0 B are free."));
+  EXPECT_THAT(refusal(wish(1), {{"GPU 3", {0}, 60, 70}}),
+              HasSubstr("needs 200 B on GPU 3, where rank 0 is and 70 B more are set aside for CUDA and NCCL "
+                        "(an estimate), and 0 B are free."));
 }
 
 TEST(MemoryDemand, IsOfTheTightestPlace) {
