@@ -20,8 +20,9 @@ namespace shardlens::ui {
 namespace {
 
 constexpr float kListWidth = 320;
-constexpr float kListBeside = 860;  ///< a centre this wide has switches and results side by side
-constexpr float kLow = 560;         ///< a lower one shows switches, errors and curves one at a time
+constexpr float kListBeside = 860;    ///< a centre this wide has switches and results side by side
+constexpr float kLow = 560;           ///< a lower one shows switches, errors and curves one at a time
+constexpr float kLeastPicture = 132;  ///< a lower one is not read: the page scrolls instead
 constexpr float kGap = 12;
 
 /// Asks the engine which faults the wanted settings give an opportunity to, once for each.
@@ -328,6 +329,8 @@ void draw_results(const Context& context, ImVec2 at, ImVec2 size, bool low) {
   float room = at.y + size.y - y;
   if (errors_shown) room -= words_height(context, words, size.x) + gap;
   if (loss_shown) room -= break_checks_height(context) + gap;
+  const int pictures = (errors_shown ? 1 : 0) + (loss_shown && trains ? 1 : 0);
+  room = std::max(room, static_cast<float>(pictures) * context.px(kLeastPicture));
   if (errors_shown) {
     const float strip = std::floor(loss_shown && trains ? room * 0.56f : room);
     y += draw_errors(context, report, {at.x, y}, {size.x, strip}) + gap;
@@ -337,10 +340,14 @@ void draw_results(const Context& context, ImVec2 at, ImVec2 size, bool low) {
     draw_break_curves(context, report, {at.x, y}, {size.x, room});
     y += room + gap;
   }
-  if (errors_shown) y += draw_words(context, words, {at.x, y}, size.x) + context.px(8);
-  if (loss_shown) y += draw_break_checks(context, report, {at.x, y}, size.x) + gap;
+  if (errors_shown) y += draw_words(context, words, {at.x, y}, size.x);
+  if (errors_shown && loss_shown) y += gap;
+  if (loss_shown) y += draw_break_checks(context, report, {at.x, y}, size.x);
   // A page of its own for a loss that there is none of: where there is one instead.
-  if (low && loss_shown && !trains && breaks.toy) draw_toy(context, *breaks.toy, {at.x, y}, size.x);
+  if (low && loss_shown && !trains && breaks.toy)
+    y += gap + draw_toy(context, *breaks.toy, {at.x, y + gap}, size.x);
+  ImGui::SetCursorScreenPos(at);
+  ImGui::Dummy({size.x, std::floor(y - at.y)});
 }
 
 /// The parts that this window shows one at a time; none: it shows everything.
