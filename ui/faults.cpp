@@ -31,7 +31,9 @@ std::string fault_place(const Program& program, const RunFailure& failure) {
   const Step& step = program.step(failure.step);
   const std::string where =
       is_collective(step.op) && !step.outputs.empty()
-          ? fmt::format("{} of {}", to_string(step.op), program.tensor(step.outputs.front()).name)
+          ? fmt::format("{} of {}", to_string(step.op),
+                        step.outputs.size() == 1 ? program.tensor(step.outputs.front()).name
+                                                 : converted_words(program, step))
           : step.name;
   return fmt::format("{} in {}, step {}", what, where, step.id);
 }

@@ -22,7 +22,7 @@ SplitCost cost_of(Settings settings, const Split& split) {
     for (const Step& step : program.steps)
       if (is_collective(step.op))
         cost.meetings.push_back(
-            {step.op, step.phase, program.tensor(step.outputs.front()).symbol, sent_bytes(program, step.id)});
+            {step.op, step.phase, converted_words(program, step), sent_bytes(program, step.id)});
     for (const Meeting& meeting : cost.meetings) cost.sent_bytes += meeting.sent_bytes;
     for (const StepCost& step : price(program, find_hardware(settings.hardware), 0)) cost.flops += step.flops;
     cost.arena_bytes = total_bytes(plan_memory(program, 0).arena_bytes);

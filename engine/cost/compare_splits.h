@@ -14,7 +14,7 @@ namespace shardlens {
 struct Meeting {
   Op op = Op::AllReduce;
   Phase phase = Phase::Forward;
-  std::string symbol;      ///< of the tensor that is converted
+  std::string symbol;      ///< of what is converted: "dV", "6 gradients"
   int64_t sent_bytes = 0;  ///< by each rank, ring figure
 };
 

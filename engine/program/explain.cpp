@@ -96,6 +96,15 @@ std::string explain(const Program& program, StepId id) {
   if (step.axis == Axis::Dp) return explain_replicas(program, step);
   const Tensor& in = program.tensor(step.inputs[0]);
   const Tensor& out = program.tensor(step.outputs[0]);
+  if (step.outputs.size() > 1)
+    return fmt::format(
+        "The backward pass leaves of {} {}, but whoever takes them next needs {}: {} → {} is one {}{} for "
+        "all of them.",
+        converted_words(program, step), holds(in.layout),
+        out.layout == kReplicated ? "the whole of each" : "its own slice of each, summed",
+        to_string(in.layout), to_string(out.layout), to_string(step.op),
+        is_among_copies(program, step) ? fmt::format(" among those {} ranks", group_ranks(program, step))
+                                       : "");
   const Step* before = origin(program, in.id);
   const Step* after = first_consumer(program, out.id);
   const std::string wanted_by =

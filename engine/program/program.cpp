@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "engine/config/counted.h"
+
 namespace shardlens {
 
 std::string to_string(MemoryKind kind) {
@@ -225,33 +227,41 @@ int64_t staying_bytes(const Tensor& in, const Tensor& out, int ranks) {
 
 }  // namespace
 
+std::string converted_words(const Program& program, const Step& step) {
+  const Tensor& first = program.tensor(step.outputs[0]);
+  if (step.outputs.size() == 1) return first.symbol;
+  return counted(step.outputs.size(), first.kind == MemoryKind::WeightGradient ? "gradient" : "tensor");
+}
+
+int64_t converted_bytes(const Program& program, const Step& step, int rank) {
+  // Over the replicas every rank reduces its own slices with the same rank of the others, and over the copies
+  // of a slice with those that hold it too.
+  const bool of_slices = step.axis == Axis::Dp || is_among_copies(program, step);
+  int64_t bytes = 0;
+  for (const TensorId id : step.outputs) {
+    const Tensor& out = program.tensor(id);
+    bytes += of_slices ? local_bytes(out, program.ranks(), rank) : out.bytes();
+  }
+  return bytes;
+}
+
 int64_t group_sent_bytes(const Program& program, StepId id, int rank) {
   const Step& step = program.step(id);
   const int64_t others = group_ranks(program, step) - 1;
-  int64_t bytes = 0;  // of a bucket, all its tensors
-  for (const TensorId output : step.outputs) {
-    const Tensor& out = program.tensor(output);
-    // Over the replicas every rank reduces its own slices with the same rank of the others, and over the
-    // copies of a slice with those that hold it too.
-    const bool of_slices = step.axis == Axis::Dp || is_among_copies(program, step);
-    const int64_t full = of_slices ? local_bytes(out, program.ranks(), rank) : out.bytes();
-    switch (collective_of(step.op)) {
-      case Collective::AllReduce:
-        bytes += 2 * others * full;
-        break;
-      case Collective::ReduceScatter:
-      case Collective::AllGather:
-        bytes += others * full;
-        break;
-      case Collective::AllToAll:
-        bytes += full - staying_bytes(program.tensor(step.inputs[0]), out, program.ranks());
-        break;
-      case Collective::None:
-      case Collective::Slice:
-        break;
-    }
+  switch (collective_of(step.op)) {
+    case Collective::AllReduce:
+      return 2 * others * converted_bytes(program, step, rank);
+    case Collective::ReduceScatter:
+    case Collective::AllGather:
+      return others * converted_bytes(program, step, rank);
+    case Collective::AllToAll:
+      return converted_bytes(program, step, rank) -
+             staying_bytes(program.tensor(step.inputs[0]), program.tensor(step.outputs[0]), program.ranks());
+    case Collective::None:
+    case Collective::Slice:
+      break;
   }
-  return bytes;
+  return 0;
 }
 
 int64_t sent_bytes(const Program& program, StepId id) {

@@ -198,6 +198,12 @@ bool is_among_copies(const Program& program, const Step& step);
 /// The ranks that meet in a collective: the T of a layer, the D copies of one, or those that hold a slice.
 int group_ranks(const Program& program, const Step& step);
 
+/// What a conversion step converts, as it is said: the tensor's symbol, or "6 gradients" of a bucket.
+std::string converted_words(const Program& program, const Step& step);
+/// Bytes of all that, as rank `rank` and those it meets see it: whole tensors, or, where they hold the same
+/// slices, that slice of each.
+int64_t converted_bytes(const Program& program, const Step& step, int rank);
+
 /// Bytes that the ranks `rank` (of its replica) meets in `step` send together, none left out: what their
 /// communicators count. The ring's figure, which is the least possible. 0 for anything that is no collective.
 int64_t group_sent_bytes(const Program& program, StepId step, int rank);

@@ -97,9 +97,11 @@ std::string describe(const Program& program, const Tensor& tensor) {
   if (producer >= 0) {
     const Step& step = program.step(producer);
     const std::string phase = to_string(step.phase);
+    // Several of one step go by the same letter.
+    const std::string name = step.outputs.size() > 1 ? tensor.name + ": " : "";
     // A whole model's names say the layer: "h.2.ln1".
-    return whole ? fmt::format("output of {}, {}", step.name, phase)
-                 : fmt::format("output of {}, {}, {}", step.name, phase, layer);
+    return whole ? fmt::format("{}output of {}, {}", name, step.name, phase)
+                 : fmt::format("{}output of {}, {}, {}", name, step.name, phase, layer);
   }
   if (tensor.kind == MemoryKind::OptimizerState) return "state of the optimizer";
   if (tensor.kind == MemoryKind::KeyValueCache) return "kept from the tokens before";

@@ -31,7 +31,8 @@ std::vector<ShapeLine> shape_lines(const Tensor& tensor, int ranks);
 /// `not_exact` is the run's own sentence about it (Result::not_exact).
 std::string picture_only_words(const TensorSample& sample, const std::string& not_exact);
 
-/// What the tensor is: "output of mlp.proj, forward, layer 0", "weight of mlp.fc, layer 0".
+/// What the tensor is: "output of mlp.proj, forward, layer 0", "parameter, layer 0"; by name where its step
+/// has several outputs.
 std::string describe(const Program& program, const Tensor& tensor);
 
 }  // namespace shardlens::ui

@@ -44,7 +44,7 @@ Meeting meeting_of(const Plan& plan, const Result* result, StepId step) {
 }
 
 std::string collective_title(const Program& program, const Step& step) {
-  return fmt::format("{} {}", to_string(collective_of(step.op)), program.tensor(step.inputs[0]).symbol);
+  return fmt::format("{} {}", to_string(collective_of(step.op)), converted_words(program, step));
 }
 
 std::string reason_of(const Program& program, StepId step) {
@@ -56,8 +56,8 @@ std::string reason_of(const Program& program, StepId step) {
 std::vector<std::string> band_parts(const Program& program, const Step& step, const Meeting& meeting) {
   std::vector<std::string> parts{collective_title(program, step)};
   const std::string sent = bytes_text(static_cast<double>(sent_bytes(program, step.id))) + " sent per rank";
-  const std::string tensor =
-      bytes_text(static_cast<double>(program.tensor(step.inputs[0]).bytes())) + " tensor";
+  const std::string tensor = bytes_text(static_cast<double>(converted_bytes(program, step, 0))) +
+                             (step.outputs.size() == 1 ? " tensor" : " together");
   std::string time;
   if (meeting.source == Meeting::Source::Measured) {
     time = format_seconds(meeting.seconds);

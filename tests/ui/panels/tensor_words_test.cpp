@@ -3,6 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "engine/config/splits.h"
+#include "engine/planner/planner.h"
+
 namespace shardlens::ui {
 namespace {
 
@@ -51,6 +56,18 @@ TEST(TensorWords, OneRankHoldsTheWhole) {
   const Tensor tensor = tensor_of({8, 8}, 1, sharded(1));
   EXPECT_EQ(layout_title(tensor, 1), "Whole");
   EXPECT_EQ(shape_lines(tensor, 1).front().who, "rank 0");
+}
+
+TEST(TensorWords, OneOfSeveralOutputsIsNamed) {
+  Settings settings;
+  settings.tp = 2;
+  settings.split = named_split("megatron-sp");
+  const Program program = plan_program(settings);
+  const auto bucket = std::find_if(program.steps.begin(), program.steps.end(),
+                                   [](const Step& step) { return step.op == Op::AllReduce; });
+  ASSERT_NE(bucket, program.steps.end());
+  const Tensor& second = program.tensor(bucket->outputs[1]);
+  EXPECT_EQ(describe(program, second).find(second.name + ": output of all-reduce gradients"), 0u);
 }
 
 TEST(TensorWords, ReplicatedHasOneShape) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "engine/config/splits.h"
 #include "engine/planner/planner.h"
 
 namespace shardlens::ui::stage {
@@ -79,6 +80,19 @@ TEST(StageBand, SaysTensorBytesTimeAndWhomTheyWaitedFor) {
   EXPECT_EQ(
       sentence,
       "all-reduce O · 3.00 MiB tensor · 4.50 MiB sent per rank · 5.00 ms, of it 3.00 ms waiting for rank 3");
+}
+
+TEST(StageBand, OfABucketItNamesHowManyAndCountsThemAll) {
+  Settings settings;
+  settings.tp = 4;
+  settings.split = named_split("megatron-sp");
+  const Program program = plan_program(settings);
+  const Step& bucket = first(program, Op::AllReduce);
+  const std::vector<std::string> parts = band_parts(program, bucket, {});
+  ASSERT_GE(parts.size(), 3u);
+  EXPECT_EQ(parts[0], "all-reduce 6 gradients");
+  EXPECT_EQ(parts[1], "18.0 KiB together");
+  EXPECT_EQ(parts[2], "27.0 KiB sent per rank");
 }
 
 TEST(StageBand, WhatGoesOnBesideTheStepsIsNotCalledWaiting) {

@@ -190,7 +190,9 @@ void draw_collective_facts(const Context& context, const Subject& subject, Pen& 
   const size_t id = static_cast<size_t>(subject.step);
   const float facts_top = pen.y;
   pen.facts.rows.clear();
-  draw_fact(context, pen, "tensor", bytes_text(static_cast<double>(subject.tensor().bytes())));
+  const bool one = step.outputs.size() == 1;
+  draw_fact(context, pen, one ? "tensor" : converted_words(subject.program(), step) + ", together",
+            bytes_text(static_cast<double>(converted_bytes(subject.program(), step, 0))));
   draw_fact(context, pen, "each rank sends, ring",
             fmt::format("{}  {}", grouped_text(sent_bytes(subject.program(), step.id)),
                         bytes_text(static_cast<double>(sent_bytes(subject.program(), step.id)))));

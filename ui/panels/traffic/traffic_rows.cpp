@@ -83,23 +83,16 @@ std::vector<TrafficRow> traffic_rows(const Plan& plan, const Result* result, con
     row.layer = step.layer;
     row.goes_beside = step.beside;
     row.conjugate = step.conjugate;
-    row.symbol = output.symbol;
+    row.symbol = converted_words(program, step);
     row.from = input.layout;
     row.to = output.layout;
-    row.shape = to_string(output.shape);
-    row.full_bytes = output.bytes();
+    row.shape = step.outputs.size() > 1 ? "each its own" : to_string(output.shape);
+    row.full_bytes = converted_bytes(program, step, 0);
     row.sent_bytes = sent_bytes(program, step.id);
     const bool over_replicas = step.axis == Axis::Dp;
     const Ring ring = over_replicas ? dp_ring(program.ranks(), program.replicas(), hardware)
                                     : tp_ring(program.ranks(), program.replicas(), hardware);
-    if (over_replicas) {  // a bucket of many gradients: what one rank holds of them
-      row.full_bytes = 0;
-      for (const TensorId id : step.outputs)
-        row.full_bytes += local_bytes(program.tensor(id), program.ranks(), 0);
-      if (step.outputs.size() > 1) row.shape = std::to_string(step.outputs.size()) + " gradients";
-      if (step.outputs.size() > 1) row.symbol = "gradients";
-    }
-    row.formula = ring_formula(step.op, row.full_bytes, ring.ranks);
+    row.formula = ring_formula(step.op, row.full_bytes, group_ranks(program, step));
     row.why = stage::reason_of(program, step.id);
     if (row.sends())
       row.predicted_seconds = collective_seconds(collective_of(step.op), row.sent_bytes, ring, hardware);

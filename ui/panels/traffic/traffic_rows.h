@@ -16,10 +16,10 @@ struct TrafficRow {
   int layer = -1;            ///< of a whole model; -1 outside the layers
   bool goes_beside = false;  ///< the steps after it go on meanwhile
   Conjugate conjugate = Conjugate::None;
-  std::string symbol;  ///< the letter of the tensor that is converted: "dV"
+  std::string symbol;  ///< of what is converted: "dV", "6 gradients"
   Layout from, to;
-  std::string shape;       ///< global: "[1024, 768]"
-  int64_t full_bytes = 0;  ///< S: of the whole tensor
+  std::string shape;       ///< global: "[1024, 768]"; "each its own" of several
+  int64_t full_bytes = 0;  ///< S: converted_bytes()
   int64_t sent_bytes = 0;  ///< by each rank, ring figure
   std::string formula;     ///< sent_bytes written out: "2 × 3.00 MiB × 3/4"; empty when nothing is sent
   std::string why;         ///< reason_of()

@@ -56,6 +56,20 @@ TEST(TrafficRows, WordsJoinDifferentCollectives) {
       "nothing");
 }
 
+// The norms' gains and shifts and the biases after row-parallel products: six vectors of 768.
+TEST(TrafficRows, ABucketIsCountedAsAWhole) {
+  const auto rows = traffic_rows(*plan_of(4, "megatron-sp"), nullptr, find_hardware("v100-32gb"));
+  const auto bucket =
+      std::find_if(rows.begin(), rows.end(), [](const TrafficRow& row) { return row.op == Op::AllReduce; });
+  ASSERT_NE(bucket, rows.end());
+  EXPECT_EQ(bucket->symbol, "6 gradients");
+  EXPECT_EQ(bucket->full_bytes, 6 * 768 * 4);
+  EXPECT_EQ(bucket->sent_bytes, 2 * 6 * 768 * 4 * 3 / 4);
+  EXPECT_EQ(bucket->formula, "2 × 18.0 KiB × 3/4");
+  EXPECT_THAT(bucket->why, HasSubstr("6 gradients one term of a sum on each rank (Partial)"));
+  EXPECT_THAT(bucket->why, HasSubstr("one all-reduce for all of them"));
+}
+
 TEST(TrafficRows, FormulaIsTheRing) {
   EXPECT_EQ(ring_formula(Op::AllReduce, 3 << 20, 4), "2 × 3.00 MiB × 3/4");
   EXPECT_EQ(ring_formula(Op::AllGather, 3 << 20, 4), "3.00 MiB × 3/4");
