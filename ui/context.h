@@ -20,6 +20,7 @@
 #include "engine/train/experiments/break_snapshot.h"
 #include "engine/train/experiments/diff_session.h"
 #include "engine/train/train_snapshot.h"
+#include "ui/panels/remedies.h"
 #include "ui/settings_history.h"
 #include "ui/theme/theme.h"
 #include "ui/train_choices.h"
@@ -211,13 +212,19 @@ struct HistoryView {
   std::string said;  ///< of the last search
 };
 
-/// A sentence about the studio itself, and the files it tells of: their paths stand below it.
+/// A sentence about the studio itself, with the files it tells of, whose paths stand below it, or with
+/// changes of the settings that help, to be clicked: those are there as long as the settings are the ones it
+/// is about.
 struct Said {
   Said(std::string sentence = {}, std::vector<std::string> its_files = {})
       : words(std::move(sentence)), files(std::move(its_files)) {}
+  Said(std::string sentence, const Settings& its_settings, std::vector<Remedy> its_offers)
+      : words(std::move(sentence)), offers(std::move(its_offers)), about(its_settings) {}
 
   std::string words;
   std::vector<std::string> files;
+  std::vector<Remedy> offers;
+  std::optional<Settings> about;
 
   bool empty() const { return words.empty(); }
 };

@@ -103,6 +103,7 @@ class Studio {
   void draw_panel(const Context& context, const char* name, void (*draw)(const Context&), bool is_result);
   void draw_tab(const Context& context, const char* name, Tab tab, void (*draw)(const Context&));
   void draw_file(const Context& context, const std::string& file);
+  void draw_offers(const Context& context);
   void draw_message(const Context& context);
   void remember();
 

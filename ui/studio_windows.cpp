@@ -146,12 +146,28 @@ void Studio::draw_file(const Context& context, const std::string& file) {
   ImGui::PopID();
 }
 
+/// What would help, as buttons: as many in a line as fit.
+void Studio::draw_offers(const Context& context) {
+  const float left = ImGui::GetCursorScreenPos().x, end = left + ImGui::GetContentRegionAvail().x;
+  const float gap = context.px(8);
+  float x = left;
+  for (const Remedy& offer : message_.offers) {
+    const float width = button_width(context, offer.label);
+    if (x > left && x + width <= end) ImGui::SameLine(0, gap);
+    if (x + width > end) x = left;
+    x += width + gap;
+    if (draw_button(context, offer.label.c_str(), offer.label, ButtonLook::Accent, true, ""))
+      context.want(offer.settings);
+  }
+}
+
 /// A sentence about the studio itself, at the bottom, until it is closed or has been there long enough to be
 /// read; one about files stays, with what can be done with them.
 void Studio::draw_message(const Context& context) {
   if (!view_.said.empty()) message_ = std::exchange(view_.said, {});
   if (std::exchange(told_, message_.words) != message_.words) told_since_ = ImGui::GetTime();
   if (message_.files.empty() && ImGui::GetTime() > told_since_ + kReadingSeconds) message_ = {};
+  if (message_.about && *message_.about != context.wanted()) message_ = {};
   if (message_.empty()) return;
   const ImGuiViewport& viewport = *ImGui::GetMainViewport();
   const float width = std::min(context.px(560), viewport.Size.x - context.px(32));
@@ -168,6 +184,7 @@ void Studio::draw_message(const Context& context) {
   ImGui::PopStyleVar();
   ImGui::TextWrapped("%s", as_sentence(message_.words).c_str());
   for (const std::string& file : message_.files) draw_file(context, file);
+  draw_offers(context);
   if (ImGui::IsWindowHovered(ImGuiHoveredFlags_ChildWindows)) told_since_ = ImGui::GetTime();  // being read
   if (ImGui::Button("Close")) message_ = {};
   ImGui::SameLine();

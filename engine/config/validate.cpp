@@ -74,8 +74,8 @@ std::string heads_reason(const Settings& settings) {
   if (settings.tp > model.heads)
     return fmt::format("there are only {} to share", counted(model.heads, "head"));
   if (model.is_grouped() && settings.tp > model.key_heads() && settings.tp % model.key_heads() == 0)
-    return fmt::format("{} heads do not divide by {}", model.heads, settings.tp);
-  return fmt::format("{} {} not divide by {}", heads_words(model), model.key_heads() == 1 ? "does" : "do",
+    return fmt::format("{} heads are not divisible by {}", model.heads, settings.tp);
+  return fmt::format("{} {} not divisible by {}", heads_words(model), model.key_heads() == 1 ? "is" : "are",
                      settings.tp);
 }
 
@@ -217,7 +217,7 @@ void validate_model(const Model& model) {
   check_range("vocab", model.vocab, 1, kLargestVocab);
   check_range("positions", model.positions, 1, kLargestPositions);
   if (model.hidden % model.heads != 0) {
-    throw request_error(fmt::format("hidden = {} does not divide by {} heads. Try {} heads.", model.hidden,
+    throw request_error(fmt::format("hidden = {} is not divisible by {} heads. Try {} heads.", model.hidden,
                                     model.heads, alternatives(nearest_head_counts(model))));
   }
   check_range("key heads", model.kv_heads, 0, model.heads);  // 0: as many as heads
@@ -227,8 +227,8 @@ void validate_model(const Model& model) {
       if (model.heads % keys == 0) nearest.push_back(static_cast<int>(keys));
     for (int64_t keys = model.key_heads(); nearest.size() < 2; ++keys)
       if (model.heads % keys == 0) nearest.push_back(static_cast<int>(keys));
-    throw request_error(fmt::format("{} heads do not divide by {} key heads. Try {} key heads.", model.heads,
-                                    model.key_heads(), alternatives(nearest)));
+    throw request_error(fmt::format("{} heads are not divisible by {} key heads. Try {} key heads.",
+                                    model.heads, model.key_heads(), alternatives(nearest)));
   }
   if (!(model.norm_epsilon >= kLeastEpsilon && model.norm_epsilon < 1)) {
     throw request_error(

@@ -71,7 +71,7 @@ TEST(Notice, NamesWhatWasAskedForLast) {
 TEST(Notice, CarriesTheRemedyOfARefusal) {
   Snapshot snapshot;
   snapshot.state = RunState::Refused;
-  snapshot.message = "12 heads do not divide by 5; try 4 or 6";
+  snapshot.message = "12 heads are not divisible by 5; try 4 or 6";
   EXPECT_EQ(notice(snapshot), snapshot.message);
   snapshot.result = result_of(snapshot.settings);
   EXPECT_THAT(notice(snapshot), HasSubstr("try 4 or 6"));

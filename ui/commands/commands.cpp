@@ -17,6 +17,7 @@
 #include "ui/commands/walk.h"
 #include "ui/faults.h"
 #include "ui/late.h"
+#include "ui/panels/remedies.h"
 
 namespace shardlens::ui {
 namespace {
@@ -53,7 +54,7 @@ void say_why_not_degree(const Context& context, int tp) {
   try {
     validate(settings);
   } catch (const Error& error) {
-    context.view.said = {error.what()};
+    context.view.said = {error.what(), context.wanted(), remedies(settings, 4)};
   }
 }
 

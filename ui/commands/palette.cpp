@@ -183,6 +183,10 @@ void draw_palette(const Context& context) {
       match.command->run(context);
     } else {
       state.refused = true;
+      if (match.command->refuse) {  // in words of its own, which the list would cover
+        view.palette_open = false;
+        match.command->refuse(context);
+      }
     }
   }
 }

@@ -155,7 +155,7 @@ TEST_F(ModelFolder, RefusesWithTheReason) {
   EXPECT_THAT(error_of(), HasSubstr("\"n_embd\" must be a whole number"));
   const std::string tail = R"(, "n_head": 5, "vocab_size": 503, "n_positions": 17)";
   write_config(R"({"model_type": "gpt2", "n_layer": 2, "n_embd": 62)" + tail + "}");
-  EXPECT_THAT(error_of(), HasSubstr("hidden = 62 does not divide by 5 heads"));
+  EXPECT_THAT(error_of(), HasSubstr("hidden = 62 is not divisible by 5 heads"));
   write_config(R"({"model_type": "gpt2", "n_layer": 2, "n_embd": 9000000000000000000)" + tail + "}");
   EXPECT_THAT(error_of(), HasSubstr("hidden = 9000000000000000000 is not possible"));
   write_config(R"({"model_type": "gpt2", "n_layer": -2, "n_embd": 60)" + tail + "}");

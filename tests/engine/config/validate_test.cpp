@@ -58,7 +58,7 @@ TEST(Validate, DegreesDivideTheHeads) {
 TEST(Validate, ImpossibleDegreesGetTheNearest) {
   EXPECT_EQ(
       refusal([](Settings& s) { s.tp = 5; }),
-      "T = 5 is not possible: 12 heads do not divide by 5. Try 4 or 6, or choose the heads policy uneven or "
+      "T = 5 is not possible: 12 heads are not divisible by 5. Try 4 or 6, or choose the heads policy uneven or "
       "padded.");
   EXPECT_EQ(refusal([](Settings& s) { s.tp = 16; }),
             "T = 16 is not possible: there are only 12 heads to share. Try 12, or choose the heads policy "
@@ -111,14 +111,14 @@ TEST(Validate, GroupedQueriesDivideByTheirKeyHeads) {
   model.kv_heads = 4;
   EXPECT_THAT(possible_degrees(model), ElementsAre(1, 2, 4, 12));
   EXPECT_EQ(grouped(4, 3),
-            "T = 3 is not possible: 4 key heads do not divide by 3. Try 2 or 4, or choose the heads policy "
+            "T = 3 is not possible: 4 key heads are not divisible by 3. Try 2 or 4, or choose the heads policy "
             "uneven or padded.");
   EXPECT_THAT(grouped(4, 8),
-              HasSubstr("12 heads do not divide by 8. Try 4 or 12, or choose the heads policy uneven."));
+              HasSubstr("12 heads are not divisible by 8. Try 4 or 12, or choose the heads policy uneven."));
   EXPECT_EQ(grouped(4, 8, HeadsPolicy::Uneven), "no error");
   EXPECT_THAT(grouped(4, 8, HeadsPolicy::Padded),
               HasSubstr("zero heads would read key heads that are not zero"));
-  EXPECT_EQ(grouped(5, 1), "12 heads do not divide by 5 key heads. Try 4 or 6 key heads.");
+  EXPECT_EQ(grouped(5, 1), "12 heads are not divisible by 5 key heads. Try 4 or 6 key heads.");
   EXPECT_THAT(grouped(13, 1), HasSubstr("key heads = 13"));
   EXPECT_THAT(grouped(-1, 1), HasSubstr("key heads = -1"));
 }
@@ -156,7 +156,7 @@ TEST(Validate, ZeroNegativeAndAbsurdSizes) {
 
 TEST(Validate, SizesMustFitTogether) {
   EXPECT_EQ(refusal([](Settings& s) { s.model.heads = 13; }),
-            "hidden = 768 does not divide by 13 heads. Try 12 or 16 heads.");
+            "hidden = 768 is not divisible by 13 heads. Try 12 or 16 heads.");
   EXPECT_THAT(refusal([](Settings& s) { s.seq = 1025; }), HasSubstr("Try 1024."));
   EXPECT_THAT(refusal([](Settings& s) { s.layer = 12; }),
               HasSubstr("layer = 12 is not possible. Choose from 0 to 11."));

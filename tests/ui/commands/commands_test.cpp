@@ -65,5 +65,45 @@ TEST(Commands, AKeyThatCannotBeTakenNowSaysWhy) {
   EXPECT_TRUE(message != nullptr && message->Active);
 }
 
+TEST(Commands, WhatHelpsIsAButtonAndTheMessageGoesWithIt) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  const auto is_said = [] {
+    const ImGuiWindow* const message = ImGui::FindWindowByName("Message");
+    return message != nullptr && message->Active;
+  };
+  harness.perform([](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiKey_8);
+    person.ItemClick("//Message/run with uneven heads");
+  });
+  harness.wait_until_at_rest();
+  EXPECT_EQ(harness.snapshot().settings.tp, 8);
+  EXPECT_EQ(harness.snapshot().settings.heads_policy, HeadsPolicy::Uneven);
+  EXPECT_FALSE(is_said());
+  // It goes as well where the settings are changed another way.
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_Z); });
+  harness.wait_until_at_rest();
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_8); });
+  EXPECT_TRUE(is_said());
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_2); });
+  harness.wait_until_at_rest();
+  EXPECT_EQ(harness.snapshot().settings.tp, 2);
+  EXPECT_FALSE(is_said());
+}
+
+TEST(Commands, ThePaletteSaysTheSame) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  harness.perform([](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_P);
+    person.KeyChars("T = 8");
+    person.KeyPress(ImGuiKey_Enter);
+  });
+  harness.wait_until_at_rest();
+  EXPECT_FALSE(harness.view().palette_open);
+  const ImGuiWindow* message = ImGui::FindWindowByName("Message");
+  EXPECT_TRUE(message != nullptr && message->Active);
+}
+
 }  // namespace
 }  // namespace shardlens::ui

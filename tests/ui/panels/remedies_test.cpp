@@ -52,9 +52,9 @@ TEST(Remedies, WhatIsOfferedRuns) {
 }
 
 TEST(Remedies, AMessageHasAHeadline) {
-  const Message message = split_message("T = 5 is not possible: 12 heads do not divide by 5. Try 4 or 6.");
+  const Message message = split_message("T = 5 is not possible: 12 heads are not divisible by 5. Try 4 or 6.");
   EXPECT_EQ(message.headline, "T = 5 is not possible");
-  EXPECT_EQ(message.rest, "12 heads do not divide by 5. Try 4 or 6.");
+  EXPECT_EQ(message.rest, "12 heads are not divisible by 5. Try 4 or 6.");
   EXPECT_EQ(split_message("cancelled").headline, "Cancelled");
   EXPECT_EQ(split_message("the file ends early: give a whole one").rest, "Give a whole one") << "a sentence";
 }

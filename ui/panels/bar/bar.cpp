@@ -123,8 +123,9 @@ std::vector<Segment> degree_segments(const Settings& settings) {
       for (const int other : nearest_degrees(settings.model, settings.block, tp, settings.heads_policy)) {
         nearest += (nearest.empty() ? "" : " or ") + std::to_string(other);
       }
-      segment.tooltip = fmt::format("{} heads do not divide by {}. Try {}, or click to read what else helps.",
-                                    settings.model.heads, tp, nearest);
+      segment.tooltip =
+          fmt::format("{} heads are not divisible by {}. Try {}, or click to read what else helps.",
+                      settings.model.heads, tp, nearest);
     }
     segments.push_back(segment);
   }

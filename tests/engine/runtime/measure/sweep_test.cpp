@@ -71,7 +71,7 @@ TEST(Sweep, OfAWholeModelOneLayersCollectivesAreCounted) {
 
 TEST(Sweep, WhatIsNotPossibleSaysWhyAndTheRestGoesOn) {
   const Sweep sweep = swept(small_layer(1), {5, 2});
-  EXPECT_THAT(sweep.points[0].refused, HasSubstr("12 heads do not divide by 5"));
+  EXPECT_THAT(sweep.points[0].refused, HasSubstr("12 heads are not divisible by 5"));
   EXPECT_FALSE(sweep.points[0].measured);
   EXPECT_TRUE(sweep.points[1].measured);
   EXPECT_TRUE(sweep.agrees());
