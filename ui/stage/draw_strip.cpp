@@ -16,7 +16,7 @@ namespace {
 
 constexpr float kLeastRow = 9, kMostRow = 44;
 constexpr float kHead = 72;      // the lines above the rows
-constexpr float kWordsRow = 17;  // from this height on every row has words
+constexpr float kWordsRow = 14;  // from this height on every row has words
 constexpr float kLabelWidth = 124;
 
 /// The strip of what was shown last: made again only when plan or result change.
