@@ -25,9 +25,9 @@ bool value_row(const Context& context, const char* label, const std::array<T, N>
 /// The choices of one model or of the comparison, as rows of a form in the current window; changes them.
 void draw_train_form(const Context& context);
 
-/// The curves of what is trained, in `size` pixels from `min`: loss, and in fp16 the loss scale beside it;
-/// with room enough also speed and the gradients' norms.
-void draw_train_plots(const Context& context, ImVec2 min, ImVec2 size);
+/// The curves of what is trained, in `room` pixels from `min`: loss, and in fp16 the loss scale beside it;
+/// below them, where a low room scrolls, speed and the gradients' norms.
+void draw_train_plots(const Context& context, ImVec2 min, ImVec2 room);
 
 /// What the models wrote with the weights of their steps, newest first, and what they are asked to write; in
 /// `size` pixels from `min`.

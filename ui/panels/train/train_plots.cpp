@@ -9,6 +9,8 @@
 namespace shardlens::ui {
 namespace {
 
+constexpr float kLeastRow = 132;  ///< of plots below a loss that fills the page
+
 /// What stands beside the text's entropy: the loss, of a BERT that of the hidden words alone.
 double loss_of(const StepReport& report) {
   return report.parts ? report.parts->words : report.loss;
@@ -217,20 +219,27 @@ ImU32 curve_colour(const Theme& theme, size_t curve) {
   return curve == 0 ? theme.forward : theme.text;
 }
 
-void draw_train_plots(const Context& context, ImVec2 min, ImVec2 size) {
+void draw_train_plots(const Context& context, ImVec2 min, ImVec2 room) {
   const TrainSnapshot& train = context.train;
   const float gap = context.px(16);
-  const bool two_rows = size.y > context.px(220);
-  const float share = size.y > context.px(400) ? 0.58f : 0.5f;
-  const float upper = two_rows ? std::floor((size.y - gap) * share) : size.y;
+  ImGui::SetCursorScreenPos(min);
+  ImGui::BeginChild("plots", room);
+  min = ImGui::GetCursorScreenPos();
+  // Without room for two rows the loss fills the page, and the others are scrolled to.
+  const bool fits = room.y > context.px(220);
+  const float share = room.y > context.px(400) ? 0.58f : 0.5f;
+  const float upper = fits ? std::floor((room.y - gap) * share) : room.y;
+  const float height = train.curves.empty() ? 0 : fits ? room.y - upper - gap : context.px(kLeastRow);
+  ImGui::Dummy({1, height > 0 ? upper + gap + height : upper});
+  // The last step's number stands half behind the axis' end.
+  const ImVec2 size{ImGui::GetContentRegionAvail().x - context.px(8), upper};
   const bool scaled = std::any_of(train.curves.begin(), train.curves.end(),
                                   [](const auto& curve) { return is_scaled(*curve); });
   const float scale_width = scaled ? std::floor((size.x - gap) * 0.36f) : 0;
   draw_loss(context, min, {size.x - (scaled ? scale_width + gap : 0), upper});
   if (scaled) draw_scale(context, {min.x + size.x - scale_width, min.y}, {scale_width, upper});
-  if (!two_rows || train.curves.empty()) return;
+  if (height == 0) return ImGui::EndChild();
   const ImVec2 below{min.x, min.y + upper + gap};
-  const float height = size.y - upper - gap;
   const size_t pictures = train.curves.size();
   // A comparison is about the gradients, one model about its speed as well.
   const size_t parts = pictures > 1 ? pictures : 2;
@@ -243,6 +252,7 @@ void draw_train_plots(const Context& context, ImVec2 min, ImVec2 size) {
     places.erase(places.begin());
   }
   draw_gradients(context, places, {width, height});
+  ImGui::EndChild();
 }
 
 }  // namespace shardlens::ui

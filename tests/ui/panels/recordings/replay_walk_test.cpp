@@ -150,7 +150,8 @@ TEST_F(ReplayTab, AClickOnTheCurveGoesToItsPass) {
   harness.draw_frames(4);
   ASSERT_EQ(harness.studio().replayed().metrics->rows(), static_cast<size_t>(kPasses));
   harness.perform([](ImGuiTestContext& person) {
-    const ImRect plot = person.ItemInfo("//Train/##loss").RectFull;
+    const ImRect plot =
+        person.ItemInfo(person.GetID("##loss", person.WindowInfo("//Train/plots").ID)).RectFull;
     person.MouseMoveToPos({plot.Min.x + 0.7f * plot.GetWidth(), plot.GetCenter().y});
     person.MouseClick();
   });

@@ -43,6 +43,11 @@ std::shared_ptr<const TrainSnapshot> wait_until_idle(StudioHarness& harness) {
   return last;
 }
 
+/// Of what stands among the plots, in their own window.
+ImGuiID plot_id(ImGuiTestContext& person, const std::string& item) {
+  return person.GetID(item.c_str(), person.WindowInfo("//Train/plots").ID);
+}
+
 std::chrono::steady_clock::time_point too_late() {
   return std::chrono::steady_clock::now() + std::chrono::seconds(static_cast<int>(kTimeoutSeconds));
 }
@@ -70,6 +75,28 @@ TEST(TrainTab, StartTrainsWhatIsChosen) {
   ASSERT_EQ(last->curves.size(), 1u);
   EXPECT_EQ(last->curves.front()->steps.size(), 12u);
   EXPECT_EQ(last->curves.front()->plan->program.settings.model.layers, 1);
+}
+
+TEST(TrainTab, ALowPageIsScrolledFromTheLossToSpeedAndNorms) {
+  StudioHarness harness({1280, 720});
+  harness.view().lecture = true;
+  open_train(harness, 4);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.start"); });
+  wait_until_idle(harness);
+  harness.view().train.page = TrainPage::Curves;
+  harness.draw_frames(4);
+  ImGuiWindow* plots = nullptr;
+  for (ImGuiWindow* window : ImGui::GetCurrentContext()->Windows)
+    if (window->WasActive && std::string(window->Name).find("/plots_") != std::string::npos) plots = window;
+  ASSERT_NE(plots, nullptr);
+  EXPECT_EQ(plots->Scroll.y, 0);
+  ASSERT_GT(plots->ScrollMax.y, 0);
+  harness.perform([&](ImGuiTestContext& person) {
+    person.MouseMoveToPos(plots->InnerClipRect.GetCenter());
+    person.MouseWheelY(-20);
+  });
+  harness.draw_frames(4);
+  EXPECT_EQ(plots->Scroll.y, plots->ScrollMax.y);
 }
 
 TEST(TrainTab, WhatBeginsIsNotBegunAnewByASecondClick) {
@@ -314,30 +341,35 @@ TEST(TrainTab, EveryPlotIsWholeAndNothingOverlaps) {
       });
       ASSERT_EQ(wait_until_idle(harness)->state, TrainState::Done);
       harness.perform([&](ImGuiTestContext& person) {
-        const std::string norms = "//Train/" + training_of(harness.view().train.single).models[0].name;
-        std::vector<std::string> items{"//Train/##loss", "//Train/##speed", norms + "/gradient norms",
-                                       "//Train/train.start", "//Train/train.freeze"};
-        if (dtype == DType::Fp16) items.push_back("//Train/##scale");
+        const auto on_page = [&](const std::string& item) { return plot_id(person, item); };
+        const std::string norms = training_of(harness.view().train.single).models[0].name;
+        std::vector<std::pair<std::string, ImGuiID>> items{
+            {"loss", on_page("##loss")},
+            {"speed", on_page("##speed")},
+            {"norms", on_page(norms + "/gradient norms")},
+            {"train.start", person.GetID("//Train/train.start")},
+            {"train.freeze", person.GetID("//Train/train.freeze")}};
+        if (dtype == DType::Fp16) items.emplace_back("scale", on_page("##scale"));
         const ImRect window = person.WindowInfo("//Train").RectFull;
         std::vector<ImRect> places;
-        for (const std::string& item : items) {
-          const ImGuiTestItemInfo info = person.ItemInfo(item.c_str());
+        for (const auto& [item, id] : items) {
+          const ImGuiTestItemInfo info = person.ItemInfo(id);
           ASSERT_NE(info.ID, 0u) << item;
           const ImRect place = info.RectFull;
           EXPECT_TRUE(window.Contains(place)) << item << " is cut at " << size.width;
           for (size_t i = 0; i < places.size(); ++i)
-            EXPECT_FALSE(place.Overlaps(places[i])) << item << " lies on " << items[i];
+            EXPECT_FALSE(place.Overlaps(places[i])) << item << " lies on " << items[i].first;
           places.push_back(place);
           if (item.find("train.") != std::string::npos) continue;
           EXPECT_GE(place.GetWidth(), 190) << item;
           EXPECT_GE(place.GetHeight(), 90) << item;
         }
-        EXPECT_EQ(person.ItemExists("//Train/##scale"), dtype == DType::Fp16);
+        EXPECT_EQ(person.ItemExists(on_page("##scale")), dtype == DType::Fp16);
         if (!narrow) return;
         person.ItemClick("//Train/side/choices");
         person.Yield(4);
         EXPECT_NE(person.WindowInfo("//Train/form").Window, nullptr);
-        EXPECT_FALSE(person.ItemExists("//Train/##loss")) << "the form has taken the curves' place";
+        EXPECT_FALSE(person.ItemExists(items.front().second)) << "the form has taken the curves' place";
         person.ItemClick("//Train/side/curves");
       });
     }
