@@ -250,9 +250,10 @@ struct ViewState {
   bool sheet_open = false;
   bool fit_stage = false;  ///< F: the Stage fits its rows into the panel in this frame
   bool fit_timeline = false;
-  bool setup_hidden = false;    ///< U: no Setup, more Stage; lecture mode begins without it
-  bool wide_inspector = false;  ///< I: the Inspector takes half the window
-  bool reset_layout = false;    ///< put every panel back to its first place in this frame
+  bool setup_hidden = false;     ///< U: no Setup, more Stage; lecture mode begins without it
+  bool timeline_hidden = false;  ///< T: no Timeline, for a window that is low
+  bool wide_inspector = false;   ///< I: the Inspector takes half the window
+  bool reset_layout = false;     ///< put every panel back to its first place in this frame
   float stage_zoom = 1.0f;
   int open_section = kWholeModel;  ///< of a whole model: the part whose rows the Stage shows
   MemoryView memory;

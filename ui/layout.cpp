@@ -131,11 +131,13 @@ void DockTree::build(ImVec2 size, const PanelSizes& sizes) {
 
 /// Gives the side panels their measure again when the window or the scale has changed; notices when a person
 /// has moved a border or a panel, and then leaves everything alone.
-void DockTree::follow(const PanelSizes& sizes, bool setup_hidden) {
+void DockTree::follow(const PanelSizes& sizes, const ViewState& view) {
   if (!untouched_) return;
-  if (!(sizes == assigned_) || setup_hidden != setup_hidden_) {
+  if (!(sizes == assigned_) || view.setup_hidden != setup_hidden_ ||
+      view.timeline_hidden != timeline_hidden_) {
     assigned_ = sizes;
-    setup_hidden_ = setup_hidden;
+    setup_hidden_ = view.setup_hidden;
+    timeline_hidden_ = view.timeline_hidden;
     settling_frames_ = kSettlingFrames;
   }
   if (settling_frames_ > 0) {
@@ -145,9 +147,9 @@ void DockTree::follow(const PanelSizes& sizes, bool setup_hidden) {
     set_size("Timeline", ImGuiAxis_Y, assigned_.timeline);
     return;
   }
-  untouched_ = (setup_hidden || has_size("Setup", ImGuiAxis_X, assigned_.setup)) &&
+  untouched_ = (setup_hidden_ || has_size("Setup", ImGuiAxis_X, assigned_.setup)) &&
                has_size("Inspector", ImGuiAxis_X, assigned_.inspector) &&
-               has_size("Timeline", ImGuiAxis_Y, assigned_.timeline);
+               (timeline_hidden_ || has_size("Timeline", ImGuiAxis_Y, assigned_.timeline));
 }
 
 void DockTree::begin(const Context& context, float top) {
@@ -169,7 +171,7 @@ void DockTree::begin(const Context& context, float top) {
     build(size, sizes);
     wanted_ = false;
   } else {
-    follow(sizes, context.view.setup_hidden);
+    follow(sizes, context.view);
   }
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, tab_padding(context));
   ImGui::DockSpace(root_, ImVec2(0, 0), ImGuiDockNodeFlags_AutoHideTabBar);

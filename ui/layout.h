@@ -46,7 +46,7 @@ class DockTree {
 
  private:
   void build(ImVec2 size, const PanelSizes& sizes);
-  void follow(const PanelSizes& sizes, bool setup_hidden);
+  void follow(const PanelSizes& sizes, const ViewState& view);
   void show_open_tab(ImGuiTabBar& bar, float margin);
 
   ImGuiID root_ = 0;
@@ -54,7 +54,7 @@ class DockTree {
   int restored_frames_ = 0;  ///< frames until a restored layout is judged
   bool untouched_ = true;    ///< nobody has moved anything
   PanelSizes assigned_;
-  bool setup_hidden_ = false;
+  bool setup_hidden_ = false, timeline_hidden_ = false;
   ImGuiID open_tab_ = 0;  ///< of the centre, in the last frame
   float tabs_width_ = 0;
   int settling_frames_ = 0;  ///< frames that still assign: the tree takes a frame or two to follow

@@ -423,7 +423,7 @@ void Studio::frame() {
   draw_tab(now, "Program", Tab::Program, draw_program);
   draw_tab(now, "Break it", Tab::BreakIt, draw_break_it);
   draw_panel(now, "Inspector", draw_inspector, true);
-  draw_panel(now, "Timeline", draw_timeline, true);
+  if (!view_.timeline_hidden) draw_panel(now, "Timeline", draw_timeline, true);
   layout_.end(now, centre_hint(now));
   draw_message(now);
   follow_clicks(now, selected);

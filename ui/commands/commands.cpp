@@ -218,6 +218,8 @@ void add_view_commands(std::vector<UiCommand>& table) {
       {ImGuiKey_F11}, [](const Context& c) { c.view.set_lecture(!c.view.lecture); });
   add("view.setup", "Show or hide Setup", "More room for the Stage; the Bar holds what changes most",
       {ImGuiKey_U}, [](const Context& c) { c.view.setup_hidden = !c.view.setup_hidden; });
+  add("view.timeline", "Show or hide the Timeline", "More room above it, where the window is low",
+      {ImGuiKey_T}, [](const Context& c) { c.view.timeline_hidden = !c.view.timeline_hidden; });
   add("view.theme", "Switch theme", "Dark, or the high-contrast light theme for projectors",
       {ImGuiMod_Ctrl | ImGuiKey_T}, [](const Context& c) {
         c.view.theme = c.view.theme == ThemeName::Dark ? ThemeName::Light : ThemeName::Dark;
@@ -259,7 +261,11 @@ void add_view_commands(std::vector<UiCommand>& table) {
   add("view.wide_inspector", "Wide Inspector", "The Inspector takes half the window, or its own place again",
       {ImGuiKey_I}, [](const Context& c) { c.view.wide_inspector = !c.view.wide_inspector; });
   add("view.reset_layout", "Reset the layout", "Put every panel back to its first place", {},
-      [](const Context& c) { c.view.reset_layout = true; });
+      [](const Context& c) {
+        c.view.reset_layout = true;
+        c.view.setup_hidden = c.view.lecture;
+        c.view.timeline_hidden = false;
+      });
 }
 
 void add_settings_commands(std::vector<UiCommand>& table) {

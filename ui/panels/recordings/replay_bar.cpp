@@ -21,6 +21,7 @@ namespace {
 
 constexpr float kGap = 8;
 constexpr float kLeastScrubber = 96, kGoodScrubber = 220;
+constexpr float kLongestName = 180;
 
 /// How much of itself the strip shows.
 struct Words {
@@ -73,7 +74,8 @@ Row row_with(const Context& c, const Words& words, float available) {
   const ReplaySnapshot& replay = c.replay;
   Row row;
   row.words = words;
-  if (words.name) row.name = file_name(replay.recording->path);
+  if (words.name)
+    row.name = fitted_in_middle(name_style(c), file_name(replay.recording->path), c.px(kLongestName));
   if (words.machine)
     row.machine = replay.recording->verb + (replay.is_live() ? ", live on " : ", recorded on ") +
                   replay.recording->machine + (replay.is_live() ? ", being recorded" : "");
