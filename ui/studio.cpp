@@ -329,7 +329,7 @@ void Studio::send_commands() {
     session_asked_ = true;
     const bool leaves = std::holds_alternative<command::SetSettings>(command) ||
                         std::holds_alternative<command::Run>(command);
-    if (frozen_ && leaves) training_.send(train_command::LetGo{});
+    if (frozen_ && leaves) leave_frozen();
     if (const auto* change = std::get_if<command::SetSettings>(&command))
       run_settings(change->settings);
     else if (!frozen_ || leaves)

@@ -102,6 +102,7 @@ class Studio {
                   void (*draw)(const Context&));
   void draw_panel(const Context& context, const char* name, void (*draw)(const Context&), bool is_result);
   void draw_tab(const Context& context, const char* name, Tab tab, void (*draw)(const Context&));
+  void leave_frozen();
   void draw_file(const Context& context, const std::string& file);
   void draw_offers(const Context& context);
   void draw_message(const Context& context);

@@ -107,6 +107,15 @@ void Studio::draw_frozen(const Context& context) {
   ImGui::SetCursorScreenPos({at.x, at.y + height + context.px(16)});
 }
 
+/// A change of the plan leaves the training step that every panel shows; it says so, and where that one went.
+void Studio::leave_frozen() {
+  training_.send(train_command::LetGo{});
+  const bool held = training_.snapshot()->state == TrainState::Paused;
+  view_.said = fmt::format("The panels show the plan again. Training step {} is no longer shown{}.",
+                           grouped_text(frozen_->step),
+                           held ? ": training is held, and Freeze, in Train, shows its step again" : "");
+}
+
 /// One of the centre's tabs, on the window's own ground. The Stage says itself what stands in its way; the
 /// others show the plan that is wanted.
 void Studio::draw_tab(const Context& context, const char* name, Tab tab, void (*draw)(const Context&)) {

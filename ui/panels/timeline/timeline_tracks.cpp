@@ -11,8 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "engine/config/counted.h"
+#include "engine/device/device.h"
 #include "ui/faults.h"
 #include "ui/panels/timeline/timeline.h"
+#include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 
 namespace shardlens::ui {
@@ -316,6 +319,20 @@ void show_tooltip(const Frame& frame, size_t rank, StepId id) {
   ImGui::EndTooltip();
 }
 
+/// Between two steps of a rank under the mouse: how long nothing ran there, and why that may be.
+void explain_gap(const Frame& frame, size_t rank) {
+  const std::optional<Stretch> gap =
+      gap_at(frame.program(), frame.tracks.ranks()[rank], frame.seconds(ImGui::GetIO().MousePos.x));
+  if (!gap || !frame.tracks.measured) return;
+  const int ranks = frame.program().ranks() * frame.program().replicas(), cores = available_cores();
+  const bool on_cpu = frame.program().settings.backend == BackendChoice::Cpu;
+  const bool shares = on_cpu && !frame.tracks.replayed && ranks > cores;
+  tooltip(
+      frame.context,
+      fmt::format("Rank {} did nothing for {}, between two steps{}", rank, format_seconds(gap->size()),
+                  shares ? fmt::format(": {} ranks take turns on {}", ranks, counted(cores, "core")) : ""));
+}
+
 void follow_selection(const Frame& frame) {
   ViewState& view = frame.context.view;
   const StepId step = view.selected_step;
@@ -376,7 +393,7 @@ void handle_mouse(const std::vector<Frame>& runs, float most_scroll) {
                                  frame.seconds(io.MousePos.x), 3 * frame.pixel_seconds());
   };
   const StepId beside = in_lane(Lane::Beside), step = beside >= 0 ? beside : in_lane(Lane::Own);
-  if (step < 0) return;
+  if (step < 0) return explain_gap(*under, rank);
   show_tooltip(*under, rank, step);
   const ImVec2 drag = ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 0);
   // A second click shows the whole run: what lies under the mouse then is not what was clicked.

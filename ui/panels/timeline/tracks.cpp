@@ -118,4 +118,18 @@ StepId step_at(const Program& program, const std::vector<StepEvent>& events, Lan
   return nearest;
 }
 
+std::optional<Stretch> gap_at(const Program& program, const std::vector<StepEvent>& events, double at) {
+  Stretch gap{-1, -1};
+  for (size_t step = 0; step < events.size(); ++step) {
+    if (lane_of(program.steps[step]) != Lane::Own) continue;
+    const StepEvent& event = events[step];
+    if (event.begin_seconds <= at && at <= event.end_seconds) return std::nullopt;
+    if (event.end_seconds < at) gap.begin = std::max(gap.begin, event.end_seconds);
+    if (event.begin_seconds > at)
+      gap.end = gap.end < 0 ? event.begin_seconds : std::min(gap.end, event.begin_seconds);
+  }
+  if (gap.begin < 0 || gap.end < 0) return std::nullopt;  // before the first or after the last
+  return gap;
+}
+
 }  // namespace shardlens::ui

@@ -64,6 +64,10 @@ inline Lane lane_of(const Step& step) {
   return step.beside ? Lane::Beside : Lane::Own;
 }
 
+/// Where `at` lies between two steps of the rank's own lane: from the one's end to the other's begin. Nothing
+/// on a step, before the first and after the last.
+std::optional<Stretch> gap_at(const Program& program, const std::vector<StepEvent>& events, double at);
+
 /// The step under `at`, or the nearest one not farther than `reach_seconds`; -1: none.
 StepId step_at(const Program& program, const std::vector<StepEvent>& events, Lane lane, double at,
                double reach_seconds);

@@ -143,6 +143,15 @@ TEST(Tracks, AClickHitsTheStepUnderIt) {
       << "a step of no time lies under the border";
 }
 
+TEST(Tracks, AGapIsFromOneStepsEndToTheNextOnesBegin) {
+  Program program = products(4);
+  program.steps[2].beside = true;
+  const auto events = events_at({{0, 1}, {1, 2}, {2, 9}, {3, 4}});
+  const auto gap = [&](double at) { return gap_at(program, events, at); };
+  EXPECT_EQ(gap(2.5), (Stretch{2, 3})) << "what goes on beside the steps does not fill it";
+  for (const double at : {-0.5, 0.5, 1.0, 3.5, 4.5}) EXPECT_EQ(gap(at), std::nullopt) << at;
+}
+
 // One is drawn over the other: which of them is meant depends on where on the track the mouse is.
 TEST(Tracks, AStepBesideTheOthersIsHitInItsOwnLane) {
   Program program = products(3);

@@ -210,6 +210,20 @@ TEST(TrainTab, ChangingThePlanLeavesTheFrozenStep) {
   EXPECT_EQ(harness.snapshot().settings, small_settings());
 }
 
+TEST(TrainTab, WhatLeavesTheFrozenStepSaysSo) {
+  StudioHarness harness;
+  open_train(harness, 4);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.start"); });
+  wait_until_idle(harness);
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.freeze"); });
+  ASSERT_TRUE(wait_until_idle(harness)->frozen);
+  harness.perform([](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiKey_1);
+    person.Yield(4);
+    EXPECT_TRUE(person.ItemExists("//Message/Close"));
+  });
+}
+
 TEST(TrainTab, UndoReachesThePlanBehindAFrozenStep) {
   StudioHarness harness;
   open_train(harness, 4);
