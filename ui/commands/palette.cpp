@@ -183,10 +183,8 @@ void draw_palette(const Context& context) {
       match.command->run(context);
     } else {
       state.refused = true;
-      if (match.command->refuse) {  // in words of its own, which the list would cover
-        view.palette_open = false;
-        match.command->refuse(context);
-      }
+      if (match.command->refuse) match.command->refuse(context);
+      if (!view.said.empty()) view.palette_open = false;  // what is said would lie below it
     }
   }
 }

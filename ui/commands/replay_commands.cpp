@@ -119,7 +119,7 @@ void hold_back_while_replaying(std::vector<UiCommand>& table) {
     };
     command.refuse = [own = std::move(command.refuse)](const Context& context) {
       if (context.replay.is_open()) {
-        if (!ImGui::GetIO().WantTextInput) say_recording_stays(context);
+        if (context.view.palette_open || !ImGui::GetIO().WantTextInput) say_recording_stays(context);
       } else if (own) {
         own(context);
       }

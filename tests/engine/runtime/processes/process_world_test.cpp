@@ -99,7 +99,8 @@ TEST(ProcessWorld, EveryProcessChoosesTheSameOfWhatAllFound) {
           ASSERT_EQ(rooms.size(), 1U);
           EXPECT_EQ(rooms.front().ranks, (std::vector<int>{0, 1}));
           EXPECT_EQ(rooms.front().free_bytes, 800);
-          EXPECT_EQ(rooms.front().reserve_bytes, kContextBytes + 2 * kGpuScratchBytes) << "one has a context";
+          EXPECT_EQ(rooms.front().reserve_bytes, kContextBytes + 2 * (kKernelsBytes + kGpuScratchBytes))
+              << "one has a context";
         } catch (const Error& error) {
           EXPECT_EQ(error.kind(), ErrorKind::Request);
           said[i] = error.what();
