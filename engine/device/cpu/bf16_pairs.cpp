@@ -7,20 +7,17 @@
 
 #include <array>
 
+#include "engine/device/cpu/square.h"
+
 #pragma GCC target("avx512f,avx512bw,avx512vl")
 
 namespace shardlens::cpu {
 
 namespace {
 
-constexpr int64_t kLane = 16;                   // pairs in a register
 constexpr int64_t kNumbers = 2 * kLane;         // in a register
 constexpr int64_t kStripRow = 2 * kPairedCols;  // numbers of two rows of a strip
 constexpr int64_t kRowsAhead = 12;              // asked for
-
-using Register = __m512i;
-/// Not a std::array, whose template arguments would lose the register's alignment.
-using Square = Register[kLane];
 
 /// The first `count` of a register's numbers, which alone are read; zeros after them.
 [[gnu::always_inline]] inline Register read(const Bf16* from, int64_t count) {
@@ -40,39 +37,6 @@ template <int from>
     return order;
   }();
   return _mm512_permutex2var_epi16(upper, _mm512_load_si512(kOrder.data()), lower);
-}
-
-/// Of every 2 × 2 blocks of `distance` × `distance` the two off the diagonal change places.
-template <int distance>
-[[gnu::always_inline]] inline void exchange(Square& square) {
-  struct Orders {
-    std::array<uint32_t, kLane> upper{}, lower{};
-  };
-  alignas(64) static constexpr auto kOrders = [] {
-    Orders orders;
-    for (uint32_t i = 0; i < kLane; ++i) {
-      const bool right = (i & distance) != 0;
-      orders.upper[i] = right ? i - distance + kLane : i;
-      orders.lower[i] = right ? i + kLane : i + distance;
-    }
-    return orders;
-  }();
-  const Register upper_order = _mm512_load_si512(kOrders.upper.data());
-  const Register lower_order = _mm512_load_si512(kOrders.lower.data());
-#pragma GCC unroll 16
-  for (size_t row = 0; row < kLane; ++row) {
-    if ((row & distance) != 0) continue;
-    const Register upper = square[row], lower = square[row + distance];
-    square[row] = _mm512_permutex2var_epi32(upper, upper_order, lower);
-    square[row + distance] = _mm512_permutex2var_epi32(upper, lower_order, lower);
-  }
-}
-
-[[gnu::always_inline]] inline void transpose(Square& square) {
-  exchange<8>(square);
-  exchange<4>(square);
-  exchange<2>(square);
-  exchange<1>(square);
 }
 
 /// The numbers of two rows side by side: of a register's first 16 columns, and of its last.

@@ -28,6 +28,7 @@
 #include "engine/device/cpu/gemv.h"
 #include "engine/device/cpu/half_gemm.h"
 #include "engine/device/cpu/parallel.h"
+#include "engine/device/cpu/transposed.h"
 #include "engine/device/product_and_pass.h"
 
 namespace shardlens::cpu {
@@ -43,6 +44,12 @@ constexpr int64_t kSumLength = 384;
 // few rows at a time.
 constexpr int64_t kPackedRows = 192;
 constexpr int64_t kUnpackedStrideStep = 256;
+
+// On an AMD core it is faster still, for more rows than that, to copy B as it is read, a strip of columns
+// after the other, a sum of kSumLength long, which stays in the second cache. The sums are the same, in the
+// same order.
+constexpr int64_t kTransposedCols = 384;
+constexpr int64_t kTransposedPadding = 16;  // so that rows of a strip are not a power of two apart
 
 // Neither transposed, B's rows multiples of 4 KiB apart and A of fewer than 768 rows: there oneDNN takes up
 // to twice as long as elsewhere (m 256, n 4096, k 2048: 49 % of what its best shape reaches; from 768 rows on
@@ -74,6 +81,13 @@ bool is_trivial(const Product<T>& product) {
   for (int64_t row = 0; !product.accumulate && row < product.m; ++row)
     std::fill_n(product.c.at(row), product.n, T(0));
   return true;
+}
+
+/// Of the processor, and oneDNN may use it.
+bool has_avx512() {
+  static const bool has =
+      (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core) == dnnl_cpu_isa_avx512_core;
+  return has;
 }
 
 template <class T>
@@ -172,11 +186,38 @@ void multiply_copied(const Product<float>& product) {
   }
 }
 
+/// True where B, transposed, is copied before oneDNN sees it.
+bool is_copied_transposed(const Product<float>& product) {
+  static const bool pays = __builtin_cpu_is("amd") && has_avx512();
+  return pays && row_pieces(product) > 1;
+}
+
+// Strip by strip; a column's sum is what it would be in the whole product.
+void multiply_copied_transposed(const Product<float>& product) {
+  thread_local std::vector<float> strip;
+  for (int64_t col = 0, cols = 0; col < product.n; col += cols) {
+    // The last may be wider by what would be left: a few columns take another kernel.
+    cols = product.n - col < kTransposedCols + kMinTile ? product.n - col : kTransposedCols;
+    const int64_t stride = in_squares(cols) + kTransposedPadding;
+    strip.resize(static_cast<size_t>(in_squares(kSumLength) * stride));
+    for (int64_t begin = 0; begin < product.k; begin += kSumLength) {
+      Product<float> piece = product;
+      piece.transpose_b = false;
+      piece.n = cols;
+      piece.k = std::min(kSumLength, product.k - begin);
+      piece.accumulate = product.accumulate || begin > 0;
+      piece.a = product.a.from(0, begin);
+      piece.b = {strip.data(), stride};
+      piece.c = product.c.from(0, col);
+      copy_transposed(product.b.from(col, begin), cols, piece.k, {strip.data(), stride});
+      multiply_as_it_is(piece);
+    }
+  }
+}
+
 /// oneDNN's fp32 kernels before AVX-512 have others for a product's edges, and edges inside large ones.
 bool parts_keep_the_bits() {
-  static const bool keep =
-      (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core) == dnnl_cpu_isa_avx512_core;
-  return keep;
+  return has_avx512();
 }
 
 }  // namespace
@@ -210,6 +251,7 @@ void multiply(const Product<float>& product) {
   if (is_trivial(product)) return;
   if (is_one_row(product)) return multiply_row(product);
   if (is_copied(product)) return multiply_copied(product);
+  if (is_copied_transposed(product)) return multiply_copied_transposed(product);
   multiply_as_it_is(product);
 }
 

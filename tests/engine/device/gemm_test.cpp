@@ -186,6 +186,24 @@ TEST(GemmShardTest, CopiedStripsSumWhatTheWholeDoes) {
   }
 }
 
+// B transposed is copied in strips of columns where A has many rows, on some processors, and not for the last
+// of them: the sums are those of the reference, and a few rows alone have the same bits.
+TEST(GemmShardTest, StripsOfATransposedBSumWhatTheWholeDoes) {
+  const auto device = make_cpu_device(1);
+  const int64_t m = 200, few = 64, k = 777;
+  for (const int64_t n : {97, 383, 479, 480, 769}) {
+    const Case<float> whole(false, true, m, n, k);
+    const std::vector<float> c = whole.run(*device, true);
+    const std::vector<double> expected = whole.reference(true);
+    for (size_t i = 0; i < c.size(); ++i) ASSERT_NEAR(c[i], expected[i], 3e-4) << n << " element " << i;
+    Case<float> part(false, true, few, n, k);
+    part.a = rows(whole.a, k, {0, few});
+    part.b = whole.b;
+    part.bias = whole.bias;
+    EXPECT_TRUE(same_bits(part.run(*device, true), rows(c, n, {0, few}))) << n;
+  }
+}
+
 // So many columns are handed to oneDNN in pieces.
 TEST(GemmShardTest, AVocabularysColumnsSumWhatTheyShould) {
   const auto device = make_cpu_device(1);
