@@ -282,6 +282,11 @@ void draw_lane_heads(const Scene& scene, ImDrawList* list, Rect room) {
     if (x + text_width(name, title) + scene.px(16) + text_width(dim, aside) <= max.x) {
       draw_text(list, {max.x - scene.px(8), middle - dim.size * 0.56f}, dim, aside, Align::Right);
     }
+    const bool hovered =
+        ImGui::IsWindowHovered(ImGuiHoveredFlags_ChildWindows) && ImGui::IsMouseHoveringRect(min, max);
+    if (hovered && !aside.empty())
+      ImGui::SetTooltip("%s", lane.group() ? "These ranks hold shards of the same shapes: drawn once"
+                                           : (aside + " in this rank's arenas; Memory says of what").c_str());
   }
   list->PopClipRect();
 }
