@@ -4,16 +4,13 @@
 #include <cstdint>
 
 #include "engine/device/cpu/gemm.h"
+#include "engine/device/cpu/transposed.h"
 #include "engine/io/half.h"
 
 namespace shardlens::cpu {
 
 /// The extents of copies are whole multiples of these, filled up with zeros.
 inline constexpr int64_t kPairedRows = 32, kPairedCols = 64;
-
-inline int64_t filled_up(int64_t extent, int64_t grain) {
-  return (extent + grain - 1) / grain * grain;
-}
 
 /// B as its product reads it: strips of 64 columns, in them rows by twos, the two numbers of a column side by
 /// side (oneDNN's BA16a64b2a). `b` is B [k, n]; with `transposed` it is given as [n, k]. `to` has room for

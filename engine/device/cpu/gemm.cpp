@@ -198,8 +198,8 @@ void multiply_copied_transposed(const Product<float>& product) {
   for (int64_t col = 0, cols = 0; col < product.n; col += cols) {
     // The last may be wider by what would be left: a few columns take another kernel.
     cols = product.n - col < kTransposedCols + kMinTile ? product.n - col : kTransposedCols;
-    const int64_t stride = in_squares(cols) + kTransposedPadding;
-    strip.resize(static_cast<size_t>(in_squares(kSumLength) * stride));
+    const int64_t stride = filled_up(cols, kSquare) + kTransposedPadding;
+    strip.resize(static_cast<size_t>(filled_up(kSumLength, kSquare) * stride));
     for (int64_t begin = 0; begin < product.k; begin += kSumLength) {
       Product<float> piece = product;
       piece.transpose_b = false;

@@ -7,13 +7,16 @@
 
 namespace shardlens::cpu {
 
-/// An extent of a copy, which is made in whole squares.
-inline int64_t in_squares(int64_t extent) {
-  return (extent + 15) / 16 * 16;
+/// copy_transposed() writes whole squares of this extent.
+inline constexpr int64_t kSquare = 16;
+
+/// To a multiple of `grain`.
+inline int64_t filled_up(int64_t extent, int64_t grain) {
+  return (extent + grain - 1) / grain * grain;
 }
 
-/// `from` [rows, cols] as [cols, rows] in `to`, which has room for both extents in_squares(): what lies there
-/// beyond them is written with zeros. Only where the processor has AVX-512.
+/// `from` [rows, cols] as [cols, rows] in `to`, which has room for both extents filled up to kSquare: what
+/// lies there beyond them is written with zeros. Only where the processor has AVX-512.
 void copy_transposed(Rows<const float> from, int64_t rows, int64_t cols, Rows<float> to);
 
 }  // namespace shardlens::cpu
