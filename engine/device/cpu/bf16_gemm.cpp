@@ -214,9 +214,8 @@ bool has_bf16_instructions() {
 
 void bf16_gemm(const Gemm& gemm, int threads) {
   const Grid grid = choose_grid(threads, gemm.m, gemm.n);
-  parallel_for(threads, grid.rows * grid.cols, [&](int64_t tile) {
-    const Range rows = tile_range(gemm.m, grid.rows, tile / grid.cols);
-    const Range cols = tile_range(gemm.n, grid.cols, tile % grid.cols);
+  parallel_for(threads, grid.rows * grid.cols, [&](int64_t index) {
+    const auto [rows, cols] = tile_of(grid, gemm.m, gemm.n, index);
     const Pieces pieces = pieces_of(gemm);
     if (has_blocks() || rows.size() * cols.size() <= pieces.most) return multiply(part_of(gemm, rows, cols));
     for (int64_t row = rows.begin; row < rows.end; row += pieces.rows)

@@ -43,7 +43,8 @@ void multiply(const Product<double>& product);
 /// The same for what may be a part of a larger product, a shard's or a thread's: an element of C has the same
 /// bits whatever part of C it is computed with, as long as that has two columns and, when B is transposed, 16
 /// rows. oneDNN's AVX-512 kernels give that, those for older processors do not: there BLIS computes it. In
-/// fp64 it holds for parts that begin and end at multiples of 48 (or where C ends).
+/// fp64 it holds for parts whose columns begin and end at multiples of 48 and rows at multiples of 16 (or
+/// where C ends).
 void multiply_part(const Product<float>& product);
 void multiply_part(const Product<double>& product);
 
@@ -53,7 +54,10 @@ struct Grid {
 };
 Grid choose_grid(int threads, int64_t m, int64_t n);
 
-/// The rows, or columns, of tile `index` of `tiles` of `extent`.
-Range tile_range(int64_t extent, int64_t tiles, int64_t index);
+struct Tile {
+  Range rows, cols;
+};
+/// Tile `index` of [m, n], one of grid.rows × grid.cols.
+Tile tile_of(const Grid& grid, int64_t m, int64_t n, int64_t index);
 
 }  // namespace shardlens::cpu

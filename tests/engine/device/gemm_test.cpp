@@ -2,6 +2,7 @@
 // depend on how many other columns are computed with it.
 #include <gtest/gtest.h>
 
+#include "engine/device/cpu/gemm.h"
 #include "engine/device/device.h"
 #include "tests/engine/device/operands.h"
 
@@ -86,8 +87,8 @@ TYPED_TEST(GemmTest, EmptyInnerDimensionYieldsTheBias) {
 
 TYPED_TEST(GemmTest, ThreadsDoNotChangeTheBits) {
   // Tall, wide, and with rows and columns that do not fill the last tile; k past the longest unbroken sum.
-  const int64_t shapes[][3] = {
-      {200, 300, 500}, {37, 1000, 70}, {515, 20, 900}, {193, 97, 33}, {1, 1003, 517}};
+  const int64_t shapes[][3] = {{200, 300, 500}, {37, 1000, 70}, {515, 20, 900},
+                               {515, 290, 400}, {193, 97, 33},  {1, 1003, 517}};
   for (const auto& [m, n, k] : shapes)
     for (int orientation = 0; orientation < 4; ++orientation) {
       const Case<TypeParam> gemm(orientation & 1, orientation & 2, m, n, k);
@@ -138,6 +139,20 @@ TYPED_TEST(GemmTest, IntegersSumExactlyInAnyPieces) {
 
 /// The products of one GPT-2 small layer in few tokens, forward, dX and dW, cut as the last rank of T would
 /// hold them.
+// 1,024 tokens of two threads were once 528 and 496, and one thread waited for the other.
+TEST(GemmTiles, OfTheShapesOfGpt2AreEqual) {
+  const int64_t shapes[][2] = {{1024, 768}, {1024, 2304}, {1024, 3072}, {768, 2304}, {3072, 768}, {768, 768}};
+  for (const auto& [m, n] : shapes)
+    for (const int threads : {2, 4}) {
+      const cpu::Grid grid = cpu::choose_grid(threads, m, n);
+      ASSERT_EQ(grid.rows * grid.cols, threads);
+      for (int64_t tile = 0; tile < threads; ++tile) {
+        const auto [rows, cols] = cpu::tile_of(grid, m, n, tile);
+        EXPECT_EQ(rows.size() * cols.size() * threads, m * n) << m << " " << n << " tile " << tile;
+      }
+    }
+}
+
 TEST(GemmShardTest, ColumnShardsHaveTheBitsOfTheFullProduct) {
   const int64_t shapes[][3] = {{64, 2304, 768}, {64, 3072, 768}, {64, 768, 3072}, {768, 1152, 1024}};
   const auto device = make_cpu_device(1);
