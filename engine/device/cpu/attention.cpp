@@ -82,28 +82,18 @@ void backward_head(const Head<S>& head, const HeadGradient<T>& gradient, const W
     const Rows<const T> dc = gradient.dcontext.from(queries.begin), c = gradient.context.from(queries.begin);
     const Rows<T> dscores = workspace.dprobs;
     const auto add_to = [&](Rows<T> result, Rows<T> block, Rows<const T> in) {
-      multiply(Product<T>{.transpose_a = true,
-                          .m = keys,
-                          .n = width,
-                          .k = rows,
-                          .a = as_const(block),
-                          .b = in,
-                          .c = result,
-                          .accumulate = true});
+      multiply(HeadProduct<T>{.a = {block.first, 1, block.stride}, .b = in, .c = result, .accumulate = true},
+               keys, width, [&](Range of_keys) {
+                 return Needed{width, {head.first_query_of(of_keys.begin, queries), rows}};
+               });
     };
     add_to(gradient.dv, used, dc);
-    multiply(Product<T>{
-        .transpose_b = true, .m = rows, .n = keys, .k = width, .a = dc, .b = head.v, .c = dscores});
+    multiply_by_keys<S, T>(head, queries, dc, head.keys.turned_v, dscores);
     for (int64_t row = 0; row < rows; ++row)
       softmax_grad_row<T>(probs.at(row), head.has_dropout() ? used.at(row) : nullptr, dscores.at(row),
                           head.keys_of(queries.begin + row), keys, dot<T>(dc.at(row), c.at(row), width),
                           head.scale);
-    multiply(Product<T>{.m = rows,
-                        .n = width,
-                        .k = keys,
-                        .a = as_const(dscores),
-                        .b = head.k,
-                        .c = gradient.dq.from(queries.begin)});
+    multiply_over_keys<S, T>(head, queries, as_const(dscores), head.keys.k, gradient.dq.from(queries.begin));
     add_to(gradient.dk, dscores, head.q.from(queries.begin));
   }
 }
@@ -125,7 +115,8 @@ void CpuDevice::attention(const AttentionShape& shape, const void* qkv, void* sa
       const Workspace<Computed<S>> own(shape, workspace, member);
       const HeadPlace key_place(key_pair(keys, shape.heads, pair), keys.heads, shape.seq);
       Matrices<S> key_matrices(key_place, shape.seq, shape.head_dim, room_for_matrices<S>(shape, own));
-      const auto read = keys_in<S>(shape, key_matrices, qkv);
+      auto read = keys_in<S>(shape, key_matrices, qkv);
+      read.turn_k(shape.seq, shape.head_dim);
       Matrices<S> matrices({pair, shape.heads, shape.seq}, shape.seq, shape.head_dim, key_matrices.rest());
       const Head<S> head(shape, pair, matrices, read, qkv, saved);
       const auto c = matrices.output(context, 1, 0);
@@ -148,7 +139,9 @@ void CpuDevice::attention_grad(const AttentionShape& shape, const void* qkv, con
       const Workspace<T> own(shape, workspace, member);
       Matrices<S> shared({key, keys.heads, shape.seq}, shape.seq, shape.head_dim,
                          room_for_matrices<S>(shape, own));
-      const Keys<T> read = keys_in<S>(shape, shared, qkv);
+      Keys<T> read = keys_in<S>(shape, shared, qkv);
+      if (shape.recompute) read.turn_k(shape.seq, shape.head_dim);
+      read.turn_v(shape.seq, shape.head_dim);
       const Rows<T> dk = shared.output(dkv, kv_parts, k_part), dv = shared.output(dkv, kv_parts, k_part + 1);
       set_to_zero(dk, shape.seq, shape.head_dim);
       set_to_zero(dv, shape.seq, shape.head_dim);

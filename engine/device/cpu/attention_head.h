@@ -11,6 +11,7 @@
 
 #include "engine/device/cpu/dropout_mask.h"
 #include "engine/device/cpu/gemm.h"
+#include "engine/device/cpu/head_product.h"
 #include "engine/device/cpu/parallel.h"
 #include "engine/device/cpu/softmax_rows.h"
 #include "engine/device/cpu/vector.h"
@@ -18,10 +19,8 @@
 
 namespace shardlens::cpu {
 
-// Query rows of one product: small enough to skip most of a causal triangle and to stay in cache. Of a short
-// sequence half as many, because the blocks at its diagonal are more of its triangle.
+// Query rows whose P is in the cache at a time.
 inline constexpr int64_t kBlockRows = 64;
-inline constexpr int64_t kShortSequence = 512;
 
 // Threads that may share a pass which needs workspace: each has blocks of its own, for P, P with dropout, and
 // dP.
@@ -85,8 +84,7 @@ Rows<const T> as_const(Rows<T> rows) {
 
 /// [0, seq) in equal blocks of at most kBlockRows.
 inline std::vector<Range> query_blocks(int64_t seq) {
-  const int64_t most = seq > kShortSequence ? kBlockRows : kBlockRows / 2;
-  const int count = static_cast<int>((seq + most - 1) / most);
+  const int count = static_cast<int>((seq + kBlockRows - 1) / kBlockRows);
   std::vector<Range> ranges;
   for (int block = 0; block < count; ++block) ranges.push_back(shard_range(seq, count, block));
   return ranges;
@@ -161,10 +159,21 @@ class Matrices {
   T* next_;
 };
 
-/// K and V of one (sequence, key head) pair.
+/// K and V of one (sequence, key head) pair, [keys, head_dim], and turned for the pass that asks for it,
+/// until the thread's next pair is.
 template <class T>
 struct Keys {
   Rows<const T> k, v;
+  Rows<const T> turned_k = {}, turned_v = {};
+
+  void turn_k(int64_t keys, int64_t head_dim) {
+    static thread_local Aligned<T> room;
+    turned_k = turned(k, keys, head_dim, room);
+  }
+  void turn_v(int64_t keys, int64_t head_dim) {
+    static thread_local Aligned<T> room;
+    turned_v = turned(v, keys, head_dim, room);
+  }
 };
 template <class S, class T = Computed<S>>
 Keys<T> keys_in(const AttentionShape& shape, Matrices<S>& matrices, const void* qkv) {
@@ -178,7 +187,8 @@ template <class S, class T = Computed<S>>
 struct Head {
   const AttentionShape& shape;
   int64_t pair;
-  Rows<const T> q, k, v;
+  Rows<const T> q;
+  Keys<T> keys;
   Rows<S> probs;                  // first is null when P is not kept
   Rows<RowStatistics<T>> kept;    // [seq, 1], first is null when P is kept
   const int32_t* mask = nullptr;  // of the sequence's keys; null: all may be seen
@@ -186,9 +196,9 @@ struct Head {
   int64_t columns;                // of P
   T scale;
 
-  Head(const AttentionShape& s, int64_t index, Matrices<S>& matrices, const Keys<T>& keys, const void* qkv,
+  Head(const AttentionShape& s, int64_t index, Matrices<S>& matrices, const Keys<T>& read, const void* qkv,
        void* saved)
-      : shape(s), pair(index), k(keys.k), v(keys.v), columns(s.seq), scale(scale_of(s)) {
+      : shape(s), pair(index), keys(read), columns(s.seq), scale(scale_of(s)) {
     q = matrices.input(qkv, shape.kv == nullptr ? 3 : 1, 0);
     const HeadPlace place(pair, shape.heads, shape.seq);
     if (shape.recompute)
@@ -198,21 +208,18 @@ struct Head {
     if (shape.mask != nullptr) mask = shape.mask + pair / shape.heads * shape.seq;
   }
   /// Queries that stand at `position` among the keys of a cache, whose room P's rows have.
-  Head(const AttentionShape& s, int64_t index, Rows<const T> query, const Keys<T>& keys, void* all_probs,
+  Head(const AttentionShape& s, int64_t index, Rows<const T> query, const Keys<T>& read, void* all_probs,
        int64_t position, int64_t room)
-      : shape(s),
-        pair(index),
-        q(query),
-        k(keys.k),
-        v(keys.v),
-        first(position),
-        columns(room),
-        scale(scale_of(s)) {
+      : shape(s), pair(index), q(query), keys(read), first(position), columns(room), scale(scale_of(s)) {
     probs = HeadPlace(pair, shape.heads, shape.seq).rows(static_cast<S*>(all_probs), 1, 0, room);
   }
   static T scale_of(const AttentionShape& s) { return T(1) / std::sqrt(static_cast<T>(s.head_dim)); }
   /// Keys that `query` sees: the first ones.
   int64_t keys_of(int64_t query) const { return shape.causal ? first + query + 1 : shape.seq; }
+  /// The first of a block of queries that sees `key`, counted in the block.
+  int64_t first_query_of(int64_t key, Range queries) const {
+    return shape.causal ? std::clamp<int64_t>(key - first - queries.begin, 0, queries.size()) : 0;
+  }
   bool has_dropout() const { return shape.dropout.probability > 0; }
   /// Where the probabilities of a block of queries are computed: where they are kept, if they can be.
   Rows<T> block(Range queries, const Workspace<T>& workspace) const {
@@ -222,18 +229,32 @@ struct Head {
   }
 };
 
+/// A·B of a block of queries, A [queries, head_dim], B [head_dim, keys]: the keys that each sees.
+template <class S, class T>
+void multiply_by_keys(const Head<S>& head, Range queries, Rows<const T> a, Rows<const T> b, Rows<T> c) {
+  multiply(HeadProduct<T>{.a = {a.first, a.stride, 1}, .b = b, .c = c}, queries.size(),
+           head.keys_of(queries.end - 1), [&](Range rows) {
+             return Needed{head.keys_of(queries.begin + rows.end - 1), {0, head.shape.head_dim}};
+           });
+}
+
+/// A·B of a block of queries, A [queries, keys] with zeros for those a query does not see, B [keys,
+/// head_dim].
+template <class S, class T>
+void multiply_over_keys(const Head<S>& head, Range queries, Rows<const T> a, Rows<const T> b, Rows<T> c) {
+  const int64_t width = head.shape.head_dim;
+  multiply(HeadProduct<T>{.a = {a.first, a.stride, 1}, .b = b, .c = c}, queries.size(), width,
+           [&](Range rows) {
+             return Needed{width, {0, head.keys_of(queries.begin + rows.end - 1)}};
+           });
+}
+
 /// Q·Kᵀ of a block of queries, with hidden keys at kHidden.
 template <class S, class T>
 void score_block(const Head<S>& head, Range queries, Rows<T> scores) {
-  const int64_t rows = queries.size(), keys = head.keys_of(queries.end - 1);
-  multiply(Product<T>{.transpose_b = true,
-                      .m = rows,
-                      .n = keys,
-                      .k = head.shape.head_dim,
-                      .a = head.q.from(queries.begin),
-                      .b = head.k,
-                      .c = scores});
+  multiply_by_keys<S, T>(head, queries, head.q.from(queries.begin), head.keys.turned_k, scores);
   if (head.mask == nullptr) return;
+  const int64_t rows = queries.size(), keys = head.keys_of(queries.end - 1);
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t key = 0; key < keys; ++key)
       if (head.mask[key] == 0) scores.at(row)[key] = kHidden<T>;
@@ -271,12 +292,8 @@ void forward_head(const Head<S>& head, Rows<T> context, const Workspace<T>& work
       if (keeps && kRounded) convert_row(probs.at(row), head.columns, head.probs.at(query));
     }
     if (head.has_dropout()) drop_block(head, queries, as_const(probs), workspace.dropped);
-    multiply(Product<T>{.m = rows,
-                        .n = head.shape.head_dim,
-                        .k = keys,
-                        .a = as_const(head.has_dropout() ? workspace.dropped : probs),
-                        .b = head.v,
-                        .c = context.from(queries.begin)});
+    multiply_over_keys<S, T>(head, queries, as_const(head.has_dropout() ? workspace.dropped : probs),
+                             head.keys.v, context.from(queries.begin));
   }
 }
 

@@ -94,7 +94,8 @@ void CpuDevice::cached_attention(const CacheShape& cache, const void* qkv, const
       const Workspace<Computed<S>> own(kept, workspace, member);
       const HeadPlace kept_place(key_pair(shared, shape.heads, pair), shared.heads, cache.room);
       Matrices<S> kept_rows(kept_place, seen, shape.head_dim, own.matrices);
-      const Keys<Computed<S>> read{kept_rows.input(keys, 1, 0), kept_rows.input(values, 1, 0)};
+      Keys<Computed<S>> read{kept_rows.input(keys, 1, 0), kept_rows.input(values, 1, 0)};
+      read.turn_k(seen, shape.head_dim);
       Matrices<S> queries({pair, shape.heads, shape.seq}, shape.seq, shape.head_dim, kept_rows.rest());
       const Head<S> head(shape, pair, queries.input(qkv, cache.grouped ? 1 : 3, 0), read, probs, first,
                          cache.room);

@@ -49,14 +49,12 @@ constexpr int64_t kUnpackedStrideStep = 256;
 // after the other, a sum of kSumLength long, which stays in the second cache. The sums are the same, in the
 // same order.
 constexpr int64_t kTransposedCols = 384;
-constexpr int64_t kTransposedPadding = 16;  // so that rows of a strip are not a power of two apart
 
 // Neither transposed, B's rows multiples of 4 KiB apart and A of fewer than 768 rows: there oneDNN takes up
 // to twice as long as elsewhere (m 256, n 4096, k 2048: 49 % of what its best shape reaches; from 768 rows on
 // 96). From strips of another stride, into which B is copied, it does not: 74 to 90 %.
 constexpr int64_t kAliasedStrideStep = 1024;
-constexpr int64_t kCopiedCols = 512;
-constexpr int64_t kCopiedStride = kCopiedCols + 16;
+constexpr int64_t kAliasedCols = 512;
 constexpr int64_t kLeastCopiedRows = 32, kMostCopiedRows = 767;
 
 // oneDNN packs a panel of up to 9,984 columns by kSumLength rows of B, 15 MB a rank that no plan knows of; of
@@ -113,21 +111,21 @@ void multiply_tile(const Gemm& gemm, Range rows, Range cols) {
   if (gemm.bias != nullptr)  // the sum starts from the bias: one pass over C less than adding it at the end
     for (int64_t row = 0; row < rows.size(); ++row)
       std::copy_n(static_cast<const T*>(gemm.bias) + cols.begin, cols.size(), c.at(row));
-  multiply_part(Product<T>{.transpose_a = gemm.transpose_a,
-                           .transpose_b = gemm.transpose_b,
-                           .m = rows.size(),
-                           .n = cols.size(),
-                           .k = gemm.k,
-                           .a = gemm.transpose_a ? a.from(0, rows.begin) : a.from(rows.begin),
-                           .b = gemm.transpose_b ? b.from(cols.begin) : b.from(0, cols.begin),
-                           .c = c,
-                           .accumulate = gemm.accumulate || gemm.bias != nullptr});
+  multiply(Product<T>{.transpose_a = gemm.transpose_a,
+                      .transpose_b = gemm.transpose_b,
+                      .m = rows.size(),
+                      .n = cols.size(),
+                      .k = gemm.k,
+                      .a = gemm.transpose_a ? a.from(0, rows.begin) : a.from(rows.begin),
+                      .b = gemm.transpose_b ? b.from(cols.begin) : b.from(0, cols.begin),
+                      .c = c,
+                      .accumulate = gemm.accumulate || gemm.bias != nullptr});
 }
 
-/// True where B is copied before oneDNN sees it.
-bool is_copied(const Product<float>& product) {
+/// True where B is copied before oneDNN sees it, because of how far apart its rows are.
+bool is_aliased(const Product<float>& product) {
   return !product.transpose_a && !product.transpose_b && product.m >= kLeastCopiedRows &&
-         product.m <= kMostCopiedRows && product.n >= kCopiedCols &&
+         product.m <= kMostCopiedRows && product.n >= kAliasedCols &&
          product.a.stride % kUnpackedStrideStep == 0 && product.b.stride % kAliasedStrideStep == 0;
 }
 
@@ -166,42 +164,18 @@ void multiply_as_it_is(const Product<float>& product) {
   }
 }
 
-// Strip by strip; a column's sum is what it would be in the whole product.
-void multiply_copied(const Product<float>& product) {
-  thread_local std::vector<float> strip;
-  strip.resize(kSumLength * kCopiedStride);
-  for (int64_t col = 0, cols = 0; col < product.n; col += cols) {
-    // The last may be wider by what would be left: a single column takes another kernel.
-    cols = product.n - col <= kCopiedStride ? product.n - col : kCopiedCols;
-    for (int64_t begin = 0; begin < product.k; begin += kSumLength) {
-      Product<float> piece = product;
-      piece.n = cols;
-      piece.k = std::min(kSumLength, product.k - begin);
-      piece.accumulate = product.accumulate || begin > 0;
-      piece.a = product.a.from(0, begin);
-      piece.b = {strip.data(), kCopiedStride};
-      piece.c = product.c.from(0, col);
-      for (int64_t row = 0; row < piece.k; ++row)
-        std::copy_n(product.b.at(begin + row) + col, cols, strip.data() + row * kCopiedStride);
-      multiply_as_it_is(piece);
-    }
-  }
-}
-
-/// True where B, transposed, is copied before oneDNN sees it.
-bool is_copied_transposed(const Product<float>& product) {
-  static const bool pays = __builtin_cpu_is("amd") && has_avx512();
-  return pays && row_pieces(product) > 1;
-}
-
-// Strip by strip; a column's sum is what it would be in the whole product.
-void multiply_copied_transposed(const Product<float>& product) {
-  thread_local std::vector<float> strip;
+/// With B copied, `step` columns by kSumLength terms at a time, by copy(columns, terms, strip); a column's
+/// sum is what it would be in the whole product.
+template <class Copy>
+void multiply_in_strips(const Product<float>& product, int64_t step, const Copy& copy) {
+  constexpr int64_t kPadding = 16;  // so that rows of a strip are not a power of two apart
+  thread_local std::vector<float> room;
   for (int64_t col = 0, cols = 0; col < product.n; col += cols) {
     // The last may be wider by what would be left: a few columns take another kernel.
-    cols = product.n - col < kTransposedCols + kMinTile ? product.n - col : kTransposedCols;
-    const int64_t stride = filled_up(cols, kSquare) + kTransposedPadding;
-    strip.resize(static_cast<size_t>(filled_up(kSumLength, kSquare) * stride));
+    cols = product.n - col < step + kMinTile ? product.n - col : step;
+    const int64_t stride = filled_up(cols, kSquare) + kPadding;
+    room.resize(static_cast<size_t>(filled_up(kSumLength, kSquare) * stride));
+    const Rows<float> strip{room.data(), stride};
     for (int64_t begin = 0; begin < product.k; begin += kSumLength) {
       Product<float> piece = product;
       piece.transpose_b = false;
@@ -209,12 +183,23 @@ void multiply_copied_transposed(const Product<float>& product) {
       piece.k = std::min(kSumLength, product.k - begin);
       piece.accumulate = product.accumulate || begin > 0;
       piece.a = product.a.from(0, begin);
-      piece.b = {strip.data(), stride};
+      piece.b = {strip.first, strip.stride};
       piece.c = product.c.from(0, col);
-      copy_transposed(product.b.from(col, begin), cols, piece.k, {strip.data(), stride});
+      copy(Range{col, col + cols}, Range{begin, begin + piece.k}, strip);
       multiply_as_it_is(piece);
     }
   }
+}
+
+void copy_strip(Rows<const float> b, Range cols, Range terms, Rows<float> strip) {
+  for (int64_t term = terms.begin; term < terms.end; ++term)
+    std::copy_n(b.at(term) + cols.begin, cols.size(), strip.at(term - terms.begin));
+}
+
+/// True where B, transposed, is copied before oneDNN sees it.
+bool is_copied_transposed(const Product<float>& product) {
+  static const bool pays = __builtin_cpu_is("amd");
+  return pays && row_pieces(product) > 1;
 }
 
 /// Part `index` of `parts` of `extent`, in whole steps.
@@ -222,11 +207,6 @@ Range part_in_steps(int64_t extent, int64_t step, int64_t parts, int64_t index) 
   const int64_t steps = (extent + step - 1) / step;
   const Range range = shard_range(steps, static_cast<int>(parts), static_cast<int>(index));
   return {range.begin * step, std::min(extent, range.end * step)};
-}
-
-/// oneDNN's fp32 kernels before AVX-512 have others for a product's edges, and edges inside large ones.
-bool parts_keep_the_bits() {
-  return has_avx512();
 }
 
 }  // namespace
@@ -258,8 +238,17 @@ Tile tile_of(const Grid& grid, int64_t m, int64_t n, int64_t index) {
 void multiply(const Product<float>& product) {
   if (is_trivial(product)) return;
   if (is_one_row(product)) return multiply_row(product);
-  if (is_copied(product)) return multiply_copied(product);
-  if (is_copied_transposed(product)) return multiply_copied_transposed(product);
+  // oneDNN's kernels before AVX-512 have others for a product's edges, and edges inside large ones.
+  if (!has_avx512()) return blis_multiply(product);
+  const Rows<const float> b = product.b;
+  if (is_aliased(product))
+    return multiply_in_strips(product, kAliasedCols, [&](Range cols, Range terms, Rows<float> strip) {
+      copy_strip(b, cols, terms, strip);
+    });
+  if (is_copied_transposed(product))
+    return multiply_in_strips(product, kTransposedCols, [&](Range cols, Range terms, Rows<float> strip) {
+      copy_transposed(b.from(cols.begin, terms.begin), cols.size(), terms.size(), strip);
+    });
   multiply_as_it_is(product);
 }
 
@@ -276,15 +265,6 @@ void multiply(const Product<double>& product) {
   if (ta && !tb) c.noalias() += a.transpose() * b;
   if (!ta && tb) c.noalias() += a * b.transpose();
   if (!ta && !tb) c.noalias() += a * b;
-}
-
-void multiply_part(const Product<float>& product) {
-  if (parts_keep_the_bits() || is_one_row(product)) return multiply(product);
-  if (!is_trivial(product)) blis_multiply(product);
-}
-
-void multiply_part(const Product<double>& product) {
-  multiply(product);
 }
 
 void CpuDevice::gemm(const Gemm& gemm) {

@@ -34,19 +34,13 @@ bool is_one_row(const auto& product) {
   return product.m == 1 && !product.transpose_a;
 }
 
-/// Computes it on the calling thread, with oneDNN in fp32 and Eigen in fp64; a single row by gemv.h. Which
-/// way an element of C is rounded may depend on the sizes: what is computed whole, always in the same sizes,
-/// may be computed so.
+/// Computes it on the calling thread: with oneDNN's AVX-512 kernels in fp32, or BLIS where there are none,
+/// with Eigen in fp64, a single row by gemv.h. An element of C has the same bits whatever part of C it is
+/// computed with, a shard's or a thread's, as long as that has two columns and, when B is transposed, 16
+/// rows. In fp64 it holds for parts whose columns begin and end at multiples of 48 and rows at multiples of
+/// 16 (or where C ends).
 void multiply(const Product<float>& product);
 void multiply(const Product<double>& product);
-
-/// The same for what may be a part of a larger product, a shard's or a thread's: an element of C has the same
-/// bits whatever part of C it is computed with, as long as that has two columns and, when B is transposed, 16
-/// rows. oneDNN's AVX-512 kernels give that, those for older processors do not: there BLIS computes it. In
-/// fp64 it holds for parts whose columns begin and end at multiples of 48 and rows at multiples of 16 (or
-/// where C ends).
-void multiply_part(const Product<float>& product);
-void multiply_part(const Product<double>& product);
 
 /// How C is cut over threads: `rows` × `cols` tiles, each large enough to be worth its packing.
 struct Grid {

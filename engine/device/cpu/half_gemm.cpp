@@ -89,7 +89,7 @@ void multiply_tile(const Gemm& gemm, Range rows, Range cols, Panels& panels) {
                                  : widen(a.from(rows.begin, begin), m, depth, panels.a);
     product.b = gemm.transpose_b ? widen(b.from(cols.begin, begin), n, depth, panels.b)
                                  : widen(b.from(begin, cols.begin), depth, n, panels.b);
-    multiply_part(product);
+    multiply(product);
   }
   for (int64_t row = 0; row < m; ++row) convert_row(sum.at(row), n, c.at(row));
 }

@@ -1,5 +1,4 @@
-// Attention against its definition; heads, threads and formats. (finite_difference_test.cpp has its
-// gradient.)
+// Attention and its gradient against their definitions; heads, threads and formats.
 #include <gtest/gtest.h>
 
 #include "engine/device/device.h"
@@ -46,6 +45,45 @@ Result reference(const AttentionShape& s, const std::vector<T>& qkv) {
   return result;
 }
 
+/// dQKV by the definition, from its own P.
+template <class T>
+std::vector<double> reference_gradient(const AttentionShape& s, const std::vector<T>& qkv,
+                                       const std::vector<T>& dcontext) {
+  const std::vector<double> all_probs = reference(s, qkv).probs;
+  std::vector<double> dqkv(qkv.size());
+  const auto index = [&](int64_t token, int64_t part, int64_t head) {
+    return static_cast<size_t>(((token * 3 + part) * s.heads + head) * s.head_dim);
+  };
+  const auto width = static_cast<size_t>(s.head_dim);
+  for (int64_t token = 0; token < tokens(s); ++token)
+    for (int64_t head = 0; head < s.heads; ++head) {
+      const int64_t first = token / s.seq * s.seq;
+      const double* probs = all_probs.data() + (token * s.heads + head) * s.seq;
+      const T* dc = dcontext.data() + (token * s.heads + head) * s.head_dim;
+      std::vector<double> dprobs(static_cast<size_t>(s.seq));
+      double delta = 0;
+      for (int64_t key = 0; key < s.seq; ++key) {
+        double& dprob = dprobs[static_cast<size_t>(key)];
+        for (size_t i = 0; i < width; ++i) {
+          dprob += static_cast<double>(dc[i]) * static_cast<double>(qkv[index(first + key, 2, head) + i]);
+          dqkv[index(first + key, 2, head) + i] += probs[key] * static_cast<double>(dc[i]);
+        }
+        delta += probs[key] * dprob;
+      }
+      for (int64_t key = 0; key < s.seq; ++key) {
+        const double dscore =
+            probs[key] * (dprobs[static_cast<size_t>(key)] - delta) / std::sqrt(static_cast<double>(width));
+        for (size_t i = 0; i < width; ++i) {
+          dqkv[index(token, 0, head) + i] +=
+              dscore * static_cast<double>(qkv[index(first + key, 1, head) + i]);
+          dqkv[index(first + key, 1, head) + i] +=
+              dscore * static_cast<double>(qkv[index(token, 0, head) + i]);
+        }
+      }
+    }
+  return dqkv;
+}
+
 template <class T>
 struct Forward {
   std::vector<T> probs, context;
@@ -74,21 +112,54 @@ class AttentionTest : public testing::Test {};
 using Types = testing::Types<float, double>;
 TYPED_TEST_SUITE(AttentionTest, Types);
 
+// Tokens and a head's width: of single ones, of parts of a register and of groups of rows, and past a block.
+constexpr int64_t kSizes[][2] = {{1, 8}, {2, 1}, {5, 64}, {9, 33}, {64, 8}, {150, 80}, {131, 20}};
+
 TYPED_TEST(AttentionTest, MatchesTheDefinition) {
   using T = TypeParam;
   const auto device = make_cpu_device(1);
   for (const bool causal : {false, true})
-    for (const int64_t seq : {1, 5, 64, 150}) {
-      const AttentionShape s{kDType<T>, 2, seq, 3, 8, causal};
+    for (const auto& [seq, width] : kSizes) {
+      SCOPED_TRACE(testing::Message() << seq << " tokens, heads of " << width << (causal ? ", causal" : ""));
+      const AttentionShape s{kDType<T>, 2, seq, 3, width, causal};
       const std::vector<T> qkv = normal<T>(tokens(s) * 3 * s.heads * s.head_dim, 7);
       const Forward<T> forward(*device, s, qkv);
       const Result expected = reference(s, qkv);
-      EXPECT_LT(relative_error(forward.probs, expected.probs), kBound<T>) << seq << causal;
-      EXPECT_LT(relative_error(forward.context, expected.context), kBound<T>) << seq << causal;
+      EXPECT_LT(relative_error(forward.probs, expected.probs), kBound<T>);
+      EXPECT_LT(relative_error(forward.context, expected.context), kBound<T>);
       for (int64_t token = 0; causal && token < tokens(s); ++token)
         for (int64_t key = token % seq + 1; key < seq; ++key)
           ASSERT_EQ(forward.probs[static_cast<size_t>(token * s.heads * seq + key)], T(0));
     }
+}
+
+TYPED_TEST(AttentionTest, ItsGradientMatchesTheDefinition) {
+  using T = TypeParam;
+  const auto device = make_cpu_device(1);
+  for (const bool causal : {false, true})
+    for (const auto& [seq, width] : kSizes) {
+      if (seq == 1) continue;  // its P is 1, and what is left of dQ and dK is rounding
+      SCOPED_TRACE(testing::Message() << seq << " tokens, heads of " << width << (causal ? ", causal" : ""));
+      const AttentionShape s{kDType<T>, 2, seq, 3, width, causal};
+      const std::vector<T> qkv = normal<T>(tokens(s) * 3 * s.heads * s.head_dim, 7);
+      const std::vector<T> dcontext = normal<T>(tokens(s) * s.heads * s.head_dim, 8);
+      EXPECT_LT(relative_error(backward(*device, s, qkv, Forward<T>(*device, s, qkv), dcontext),
+                               reference_gradient(s, qkv, dcontext)),
+                kBound<T>);
+    }
+}
+
+TYPED_TEST(AttentionTest, WhatComesLaterChangesNoBits) {
+  using T = TypeParam;
+  const auto device = make_cpu_device(1);
+  const int64_t heads = 2, width = 24, seq = 150;
+  const std::vector<T> qkv = normal<T>(seq * 3 * heads * width, 7);
+  const std::vector<T> whole =
+      Forward<T>(*device, AttentionShape{kDType<T>, 1, seq, heads, width, true}, qkv).context;
+  for (const int64_t first : {1, 37, 64, 140}) {
+    const Forward<T> part(*device, AttentionShape{kDType<T>, 1, first, heads, width, true}, qkv);
+    EXPECT_TRUE(same_bits(part.context, rows(whole, heads * width, {0, first}))) << first;
+  }
 }
 
 /// Heads [range) of a tensor [tokens, parts, heads, width].

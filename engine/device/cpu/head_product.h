@@ -1,0 +1,128 @@
+// The matrix products inside a head of attention. They are small, and a library packs operands anew for each
+// that are read in turn here, and computes what the causal mask hides: here a group of C's rows takes only
+// the columns and the terms it needs. A group of rows by a few registers' width of columns is summed in
+// registers, an element's terms always one after the other, whatever else is computed with it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "engine/device/cpu/aligned.h"
+#include "engine/device/cpu/gemm.h"
+#include "engine/device/cpu/transposed.h"
+#include "engine/device/cpu/vector.h"
+#include "engine/program/layout.h"
+
+namespace shardlens::cpu {
+
+/// C = A·B, with `accumulate` added to C. B [k, n] and C [m, n] lie row by row; A [m, k] as it is or
+/// transposed.
+template <class T>
+struct HeadProduct {
+  struct Operand {
+    const T* first = nullptr;
+    int64_t row = 0, term = 0;  ///< numbers from one row, and from one term of a sum, to the next
+  } a;
+  Rows<const T> b;
+  Rows<T> c;
+  bool accumulate = false;
+};
+
+/// What some of C's rows need: their first columns, and some terms of the sums.
+struct Needed {
+  int64_t columns = 0;
+  Range terms;
+};
+
+// Sums in registers: as many as there are beside a row of B and an element of A, and enough for the latency
+// of a multiply-add.
+inline constexpr int64_t kGroupRows = 6;
+inline constexpr int64_t kGroupVectors = kVectorBytes == 64 ? 4 : 2;
+
+/// `rows` of C from `row` on, `vectors` registers of columns from `column` on, of whose last `tail` count.
+template <class T, int64_t rows, int64_t vectors>
+[[gnu::always_inline]] inline void multiply_group(const HeadProduct<T>& product, int64_t row, int64_t column,
+                                                  auto tail, Range terms) {
+  const auto lanes = [&](int64_t v) { return v == vectors - 1 ? int64_t{tail} : kLanes<T>; };
+  T* const c = product.c.at(row) + column;
+  const int64_t c_stride = product.c.stride, a_row = product.a.row;
+  Vector<T> sums[rows][vectors];
+#pragma GCC unroll 6
+  for (int64_t r = 0; r < rows; ++r)
+#pragma GCC unroll 4
+    for (int64_t v = 0; v < vectors; ++v)
+      sums[r][v] =
+          product.accumulate ? load_part(c + r * c_stride + v * kLanes<T>, lanes(v), T(0)) : Vector<T>{};
+  const T* a = product.a.first + row * a_row + terms.begin * product.a.term;
+  const T* b = product.b.at(terms.begin) + column;
+  for (int64_t term = terms.begin; term < terms.end; ++term) {
+    Vector<T> b_row[vectors];
+#pragma GCC unroll 4
+    for (int64_t v = 0; v < vectors; ++v) {
+      b_row[v] = load_part(b + v * kLanes<T>, lanes(v), T(0));
+      asm("" : "+v"(b_row[v]));  // read once into a register, not again by every multiply-add
+    }
+#pragma GCC unroll 6
+    for (int64_t r = 0; r < rows; ++r) {
+      const Vector<T> element = a[r * a_row] - Vector<T>{};
+#pragma GCC unroll 4
+      for (int64_t v = 0; v < vectors; ++v) sums[r][v] = multiply_add<T>(element, b_row[v], sums[r][v]);
+    }
+    a += product.a.term;
+    b += product.b.stride;
+  }
+#pragma GCC unroll 6
+  for (int64_t r = 0; r < rows; ++r)
+#pragma GCC unroll 4
+    for (int64_t v = 0; v < vectors; ++v) store_part(c + r * c_stride + v * kLanes<T>, sums[r][v], lanes(v));
+}
+
+/// The same of `columns`, at most kGroupVectors registers of them.
+template <class T, int64_t rows, int64_t vectors = kGroupVectors>
+inline void multiply_columns(const HeadProduct<T>& product, int64_t row, Range columns, Range terms) {
+  const int64_t tail = columns.size() - (vectors - 1) * kLanes<T>;
+  if (tail == kLanes<T>)
+    return multiply_group<T, rows, vectors>(product, row, columns.begin,
+                                            std::integral_constant<int64_t, kLanes<T>>(), terms);
+  if (tail > 0) return multiply_group<T, rows, vectors>(product, row, columns.begin, tail, terms);
+  if constexpr (vectors > 1) multiply_columns<T, rows, vectors - 1>(product, row, columns, terms);
+}
+
+/// What needed(rows of C) says of the first m rows of C; the rest of C stays as it is. Columns come first, so
+/// that B's stay in the first cache from one group of rows to the next.
+template <class T, class NeededBy>
+void multiply(const HeadProduct<T>& product, int64_t m, int64_t n, const NeededBy& needed) {
+  constexpr int64_t kWidth = kGroupVectors * kLanes<T>;
+  for (int64_t column = 0; column < n; column += kWidth) {
+    int64_t row = 0;
+    const auto in_groups_of = [&](auto rows) {
+      for (; row + rows <= m; row += rows) {
+        const Needed of = needed(Range{row, row + rows});
+        const Range columns{column, std::min(of.columns, column + kWidth)};
+        if (columns.size() > 0) multiply_columns<T, rows>(product, row, columns, of.terms);
+      }
+    };
+    in_groups_of(std::integral_constant<int64_t, kGroupRows>());
+    in_groups_of(std::integral_constant<int64_t, 2>());
+    in_groups_of(std::integral_constant<int64_t, 1>());
+  }
+}
+
+/// A copy of `from` [rows, cols] as [cols, rows], in `room`.
+template <class T>
+Rows<const T> turned(Rows<const T> from, int64_t rows, int64_t cols, Aligned<T>& room) {
+  constexpr int64_t kPadding = 16;  // so that rows are not a power of two apart
+  const int64_t stride = filled_up(rows, kSquare) + kPadding;
+  const auto needed = static_cast<size_t>(filled_up(cols, kSquare) * stride);
+  if (room.size() < needed) room.resize(needed);
+  const Rows<T> to{room.data(), stride};
+  if constexpr (std::is_same_v<T, float> && kVectorBytes == 64)
+    copy_transposed(from, rows, cols, to);
+  else
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t col = 0; col < cols; ++col) to.at(col)[row] = from.at(row)[col];
+  return {to.first, to.stride};
+}
+
+}  // namespace shardlens::cpu
