@@ -23,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/device/cpu/allocation.h"
 #include "engine/device/cpu/blis_gemm.h"
 #include "engine/device/cpu/cpu_device.h"
 #include "engine/device/cpu/gemv.h"
@@ -57,9 +58,10 @@ constexpr int64_t kAliasedStrideStep = 1024;
 constexpr int64_t kAliasedCols = 512;
 constexpr int64_t kLeastCopiedRows = 32, kMostCopiedRows = 767;
 
-// oneDNN packs a panel of up to 9,984 columns by kSumLength rows of B, 15 MB a rank that no plan knows of; of
-// a vocabulary's columns it is given half as many at a time.
+// oneDNN packs a panel of up to 9,984 columns by kSumLength rows of B, 15 MB a rank that no plan knows of. Of
+// a vocabulary's columns it is given a few at a time, which is as fast.
 constexpr int64_t kMostCols = 4992;
+constexpr int64_t kVocabularyCols = 1536;
 
 // Tiles begin at common multiples of the libraries' register blocks, so that an element takes the kernel it
 // would take in the whole product, and none is so thin that it takes another (see multiply) or that packing
@@ -153,9 +155,11 @@ void multiply_cols(const Product<float>& product) {
 
 void multiply_as_it_is(const Product<float>& product) {
   omp_set_num_threads(1);  // of this thread only: oneDNN would otherwise start a team in every rank
+  join_freed_memory();
+  const int64_t step = product.n > kMostCols ? kVocabularyCols : product.n;
   for (int64_t col = 0, cols = 0; col < product.n; col += cols) {
     // The last may be wider by what would be left: a few columns take another kernel.
-    cols = product.n - col < kMostCols + kMinTile ? product.n - col : kMostCols;
+    cols = product.n - col < step + kMinTile ? product.n - col : step;
     Product<float> piece = product;
     piece.n = cols;
     piece.b = product.transpose_b ? product.b.from(col) : product.b.from(0, col);

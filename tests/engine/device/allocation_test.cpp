@@ -1,9 +1,11 @@
-// Freed memory stays with the program: room that is taken, freed and taken again costs no page anew.
+// Freed memory stays with the program, and in one piece: room that is taken, freed and taken again costs no page anew.
 #include "engine/device/cpu/allocation.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
@@ -25,11 +27,17 @@ void take_and_free(size_t bytes) {
   std::free(room);
 }
 
-TEST(Allocation, RoomIsTakenFromTheKernelOnce) {
+class Allocation : public testing::Test {
+ protected:
+  void SetUp() override {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "a sanitizer's malloc is not glibc's";
+    GTEST_SKIP() << "a sanitizer's malloc is not glibc's";
 #endif
-  keep_freed_memory();
+    keep_freed_memory();
+  }
+};
+
+TEST_F(Allocation, RoomIsTakenFromTheKernelOnce) {
   std::thread([] {  // as a rank's: of an arena that is not the main one
     constexpr size_t kBytes = 8 << 20;
     take_and_free(kBytes);
@@ -38,6 +46,23 @@ TEST(Allocation, RoomIsTakenFromTheKernelOnce) {
     EXPECT_LT(pages_taken() - before, 100);  // of the 20,480 that the ten have
   })
       .join();
+}
+
+TEST_F(Allocation, RoomsOfSeveralSizesAreTheSameMemory) {
+  std::thread([] {
+    join_freed_memory();
+    constexpr size_t kSizes[] = {2967232, 2377408, 1787584};  // of a step's products, more or less
+    uintptr_t first = UINTPTR_MAX, last = 0;
+    for (int round = 0; round < 15; ++round)
+      for (const size_t bytes : kSizes) {
+        void* room = nullptr;
+        ASSERT_EQ(posix_memalign(&room, 64, bytes), 0);
+        first = std::min(first, reinterpret_cast<uintptr_t>(room));
+        last = std::max(last, reinterpret_cast<uintptr_t>(room) + bytes);
+        std::free(room);
+      }
+    EXPECT_LT(last - first, 2 * kSizes[0]);  // without, five times as much
+  }).join();
 }
 
 }  // namespace
