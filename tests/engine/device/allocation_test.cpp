@@ -1,4 +1,5 @@
-// Freed memory stays with the program, and in one piece: room that is taken, freed and taken again costs no page anew.
+// Freed memory stays with the program, and in one piece: room that is taken, freed and taken again costs no
+// page anew.
 #include "engine/device/cpu/allocation.h"
 
 #include <gtest/gtest.h>
