@@ -77,8 +77,8 @@ std::string about(const ClusterStudy& study, const Grid& grid, int64_t stage, in
   const int64_t first_node = rank / grid.node, last_node = (rank + grid.tp - 1) / grid.node;
   return fmt::format("stage {} of {}, replica {} of {}\nlayers {} to {}{}\nranks {} to {}, {}", stage + 1,
                      grid.stages, replica + 1, grid.replicas, first, last, ends, rank, rank + grid.tp - 1,
-                     first_node == last_node ? fmt::format("node {}", first_node + 1)
-                                             : fmt::format("nodes {} to {}", first_node + 1, last_node + 1));
+                     first_node == last_node ? fmt::format("node {}", first_node)
+                                             : fmt::format("nodes {} to {}", first_node, last_node));
 }
 
 /// What travels along which way, and over which wires.
