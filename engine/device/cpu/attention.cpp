@@ -88,12 +88,12 @@ void backward_head(const Head<S>& head, const HeadGradient<T>& gradient, const W
                });
     };
     add_to(gradient.dv, used, dc);
-    multiply_by_keys<S, T>(head, queries, dc, head.keys.turned_v, dscores);
+    multiply_by_keys(head, queries, dc, head.keys.turned_v, dscores);
     for (int64_t row = 0; row < rows; ++row)
       softmax_grad_row<T>(probs.at(row), head.has_dropout() ? used.at(row) : nullptr, dscores.at(row),
                           head.keys_of(queries.begin + row), keys, dot<T>(dc.at(row), c.at(row), width),
                           head.scale);
-    multiply_over_keys<S, T>(head, queries, as_const(dscores), head.keys.k, gradient.dq.from(queries.begin));
+    multiply_over_keys(head, queries, as_const(dscores), head.keys.k, gradient.dq.from(queries.begin));
     add_to(gradient.dk, dscores, head.q.from(queries.begin));
   }
 }

@@ -252,7 +252,7 @@ void multiply_over_keys(const Head<S>& head, Range queries, Rows<const T> a, Row
 /// Q·Kᵀ of a block of queries, with hidden keys at kHidden.
 template <class S, class T>
 void score_block(const Head<S>& head, Range queries, Rows<T> scores) {
-  multiply_by_keys<S, T>(head, queries, head.q.from(queries.begin), head.keys.turned_k, scores);
+  multiply_by_keys(head, queries, head.q.from(queries.begin), head.keys.turned_k, scores);
   if (head.mask == nullptr) return;
   const int64_t rows = queries.size(), keys = head.keys_of(queries.end - 1);
   for (int64_t row = 0; row < rows; ++row)
@@ -292,8 +292,8 @@ void forward_head(const Head<S>& head, Rows<T> context, const Workspace<T>& work
       if (keeps && kRounded) convert_row(probs.at(row), head.columns, head.probs.at(query));
     }
     if (head.has_dropout()) drop_block(head, queries, as_const(probs), workspace.dropped);
-    multiply_over_keys<S, T>(head, queries, as_const(head.has_dropout() ? workspace.dropped : probs),
-                             head.keys.v, context.from(queries.begin));
+    multiply_over_keys(head, queries, as_const(head.has_dropout() ? workspace.dropped : probs), head.keys.v,
+                       context.from(queries.begin));
   }
 }
 

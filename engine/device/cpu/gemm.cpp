@@ -21,8 +21,8 @@
 #include <Eigen/Core>
 #include <algorithm>
 #include <string>
-#include <vector>
 
+#include "engine/device/cpu/aligned.h"
 #include "engine/device/cpu/allocation.h"
 #include "engine/device/cpu/blis_gemm.h"
 #include "engine/device/cpu/cpu_device.h"
@@ -153,54 +153,63 @@ void multiply_cols(const Product<float>& product) {
     }
 }
 
+/// Calls body(columns) for all columns of C, `step` at a time. The last may be more by what would be left: a
+/// few columns take another kernel.
+template <class Body>
+void for_columns(int64_t n, int64_t step, const Body& body) {
+  for (int64_t begin = 0, end = 0; begin < n; begin = end) {
+    end = n - begin < step + kMinTile ? n : begin + step;
+    body(Range{begin, end});
+  }
+}
+
 void multiply_as_it_is(const Product<float>& product) {
   omp_set_num_threads(1);  // of this thread only: oneDNN would otherwise start a team in every rank
   join_freed_memory();
-  const int64_t step = product.n > kMostCols ? kVocabularyCols : product.n;
-  for (int64_t col = 0, cols = 0; col < product.n; col += cols) {
-    // The last may be wider by what would be left: a few columns take another kernel.
-    cols = product.n - col < step + kMinTile ? product.n - col : step;
+  for_columns(product.n, product.n > kMostCols ? kVocabularyCols : product.n, [&](Range cols) {
     Product<float> piece = product;
-    piece.n = cols;
-    piece.b = product.transpose_b ? product.b.from(col) : product.b.from(0, col);
-    piece.c = product.c.from(0, col);
+    piece.n = cols.size();
+    piece.b = product.transpose_b ? product.b.from(cols.begin) : product.b.from(0, cols.begin);
+    piece.c = product.c.from(0, cols.begin);
     multiply_cols(piece);
-  }
+  });
 }
 
-/// With B copied, `step` columns by kSumLength terms at a time, by copy(columns, terms, strip); a column's
-/// sum is what it would be in the whole product.
-template <class Copy>
-void multiply_in_strips(const Product<float>& product, int64_t step, const Copy& copy) {
-  constexpr int64_t kPadding = 16;  // so that rows of a strip are not a power of two apart
-  thread_local std::vector<float> room;
-  for (int64_t col = 0, cols = 0; col < product.n; col += cols) {
-    // The last may be wider by what would be left: a few columns take another kernel.
-    cols = product.n - col < step + kMinTile ? product.n - col : step;
-    const int64_t stride = filled_up(cols, kSquare) + kPadding;
-    room.resize(static_cast<size_t>(filled_up(kSumLength, kSquare) * stride));
-    const Rows<float> strip{room.data(), stride};
-    for (int64_t begin = 0; begin < product.k; begin += kSumLength) {
-      Product<float> piece = product;
-      piece.transpose_b = false;
-      piece.n = cols;
-      piece.k = std::min(kSumLength, product.k - begin);
-      piece.accumulate = product.accumulate || begin > 0;
-      piece.a = product.a.from(0, begin);
-      piece.b = {strip.first, strip.stride};
-      piece.c = product.c.from(0, col);
-      copy(Range{col, col + cols}, Range{begin, begin + piece.k}, strip);
-      multiply_as_it_is(piece);
-    }
-  }
-}
+/// Some columns and terms of op(B), as they lie in B, into the rows of a strip.
+using CopyStrip = void (*)(Rows<const float> b, Range cols, Range terms, Rows<float> strip);
 
-void copy_strip(Rows<const float> b, Range cols, Range terms, Rows<float> strip) {
+void copy_as_it_is(Rows<const float> b, Range cols, Range terms, Rows<float> strip) {
   for (int64_t term = terms.begin; term < terms.end; ++term)
     std::copy_n(b.at(term) + cols.begin, cols.size(), strip.at(term - terms.begin));
 }
 
-/// True where B, transposed, is copied before oneDNN sees it.
+void copy_turned(Rows<const float> b, Range cols, Range terms, Rows<float> strip) {
+  copy_transposed(b.from(cols.begin, terms.begin), cols.size(), terms.size(), strip);
+}
+
+/// With op(B) copied, `step` columns by kSumLength terms at a time; a column's sum is what it would be in the
+/// whole product.
+void multiply_in_strips(const Product<float>& product, int64_t step, CopyStrip copy) {
+  static thread_local Aligned<float> kept;
+  for_columns(product.n, step, [&](Range cols) {
+    const Rows<float> strip = room_for_copy(kSumLength, cols.size(), kept);
+    for (int64_t begin = 0; begin < product.k; begin += kSumLength) {
+      const Range terms{begin, std::min(product.k, begin + kSumLength)};
+      copy(product.b, cols, terms, strip);
+      Product<float> piece = product;
+      piece.transpose_b = false;
+      piece.n = cols.size();
+      piece.k = terms.size();
+      piece.accumulate = product.accumulate || begin > 0;
+      piece.a = product.a.from(0, begin);
+      piece.b = {strip.first, strip.stride};
+      piece.c = product.c.from(0, cols.begin);
+      multiply_as_it_is(piece);
+    }
+  });
+}
+
+/// True where B, transposed, is copied before oneDNN sees it: of a processor with AVX-512.
 bool is_copied_transposed(const Product<float>& product) {
   static const bool pays = __builtin_cpu_is("amd");
   return pays && row_pieces(product) > 1;
@@ -244,15 +253,8 @@ void multiply(const Product<float>& product) {
   if (is_one_row(product)) return multiply_row(product);
   // oneDNN's kernels before AVX-512 have others for a product's edges, and edges inside large ones.
   if (!has_avx512()) return blis_multiply(product);
-  const Rows<const float> b = product.b;
-  if (is_aliased(product))
-    return multiply_in_strips(product, kAliasedCols, [&](Range cols, Range terms, Rows<float> strip) {
-      copy_strip(b, cols, terms, strip);
-    });
-  if (is_copied_transposed(product))
-    return multiply_in_strips(product, kTransposedCols, [&](Range cols, Range terms, Rows<float> strip) {
-      copy_transposed(b.from(cols.begin, terms.begin), cols.size(), terms.size(), strip);
-    });
+  if (is_aliased(product)) return multiply_in_strips(product, kAliasedCols, copy_as_it_is);
+  if (is_copied_transposed(product)) return multiply_in_strips(product, kTransposedCols, copy_turned);
   multiply_as_it_is(product);
 }
 

@@ -112,11 +112,7 @@ void multiply(const HeadProduct<T>& product, int64_t m, int64_t n, const NeededB
 /// A copy of `from` [rows, cols] as [cols, rows], in `room`.
 template <class T>
 Rows<const T> turned(Rows<const T> from, int64_t rows, int64_t cols, Aligned<T>& room) {
-  constexpr int64_t kPadding = 16;  // so that rows are not a power of two apart
-  const int64_t stride = filled_up(rows, kSquare) + kPadding;
-  const auto needed = static_cast<size_t>(filled_up(cols, kSquare) * stride);
-  if (room.size() < needed) room.resize(needed);
-  const Rows<T> to{room.data(), stride};
+  const Rows<T> to = room_for_copy(cols, rows, room);
   if constexpr (std::is_same_v<T, float> && kVectorBytes == 64)
     copy_transposed(from, rows, cols, to);
   else
