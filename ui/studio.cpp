@@ -29,7 +29,6 @@ constexpr double kLiveFrameSeconds = 0.2;        ///< a run that is followed: wh
 constexpr double kMeasuringFrameSeconds = 0.25;  ///< frames take from the cores that are measured
 constexpr double kSettleSeconds = 0.8;           ///< tooltips and hovers need frames after the last event
 constexpr int kFindFrames = 6;
-constexpr int kPictureFrames = 3;  ///< until a cover, a list and a message have gone
 constexpr double kRememberEverySeconds = 5;
 
 double seconds_since(Clock::time_point then) {
@@ -435,29 +434,6 @@ void Studio::frame() {
   heatmaps_.end_frame();
   send_commands();
   if (seconds_since(last_remembered_) > kRememberEverySeconds) remember();
-}
-
-void Studio::write_figure(const FigureWish& wish, const std::filesystem::path& path) {
-  ui::write_figure(context(), wish, path);
-}
-
-void Studio::write_picture(Platform& platform) {
-  if (view_.picture.empty()) return;
-  message_ = {};
-  last_touch_ = Clock::now();
-  if (++picture_frames_ < kPictureFrames) return;
-  picture_frames_ = 0;
-  const std::string path = std::exchange(view_.picture, {}).string();
-  try {
-    write_png(platform.read_pixels(), path);
-    view_.said = {"Written:", {path}};
-  } catch (const std::exception& error) {
-    view_.said = failed_export(error);
-  }
-}
-
-Figure Studio::draw_figure(const FigureWish& wish) {
-  return ui::draw_figure(context(), wish);
 }
 
 double Studio::idle_seconds() const {

@@ -22,11 +22,6 @@ float stage_scroll() {
   return -1;
 }
 
-bool says_something() {
-  const ImGuiWindow* found = ImGui::FindWindowByName("Message");
-  return found != nullptr && found->Active && !found->Hidden;
-}
-
 TEST(Sequences, AClickOnAStepThatHasNotRunYetGoesThere) {
   StudioHarness harness;
   harness.wait_until_at_rest();
@@ -135,16 +130,16 @@ TEST(Sequences, EscapeClosesTheMessageAfterWhatLiesOnTop) {
   harness.wait_until_at_rest();
   harness.view().said = {"something"};
   harness.draw_frames(2);
-  ASSERT_TRUE(says_something());
+  ASSERT_TRUE(is_shown("Message"));
   harness.perform([](ImGuiTestContext& person) {
     person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_P);
     person.KeyPress(ImGuiKey_Escape);
   });
   EXPECT_FALSE(harness.view().palette_open);
-  EXPECT_TRUE(says_something());
+  EXPECT_TRUE(is_shown("Message"));
   harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_Escape); });
   harness.draw_frames(2);
-  EXPECT_FALSE(says_something());
+  EXPECT_FALSE(is_shown("Message"));
 }
 
 }  // namespace

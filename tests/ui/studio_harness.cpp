@@ -1,6 +1,8 @@
 // Binds the Test Engine to the offscreen platform and runs one scripted person at a time.
 #include "tests/ui/studio_harness.h"
 
+#include <imgui_internal.h>
+
 #include <chrono>
 #include <thread>
 
@@ -41,6 +43,11 @@ StudioHarness::StudioHarness(PixelSize size, const Settings& settings,
   ImGuiTestEngine_Start(engine_, ImGui::GetCurrentContext());
   studio_ = std::make_unique<Studio>(settings, platform_->fonts(), state_path);
   draw_frames(4);
+}
+
+bool is_shown(const char* window) {
+  const ImGuiWindow* const found = ImGui::FindWindowByName(window);
+  return found != nullptr && found->Active && !found->Hidden;
 }
 
 StudioHarness::~StudioHarness() {

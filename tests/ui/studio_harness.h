@@ -17,6 +17,9 @@ namespace shardlens::ui {
 /// A layer with GPT-2 small's twelve heads, an eighth as wide, on two sequences of 16 tokens and four ranks.
 Settings small_settings();
 
+/// Whether the last frame had this window.
+bool is_shown(const char* window);
+
 class StudioHarness {
  public:
   explicit StudioHarness(PixelSize size = {1920, 1080}, const Settings& settings = small_settings(),

@@ -4,11 +4,8 @@
 
 #include <gtest/gtest.h>
 #include <imgui_internal.h>
-#include <unistd.h>
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 
 #include "tests/ui/studio_harness.h"
 #include "ui/commands/commands.h"
@@ -23,11 +20,6 @@ const Program& program_of(const StudioHarness& harness) {
 
 ImGuiWindow* window(const char* name) {
   return ImGui::FindWindowByName(name);
-}
-
-bool is_shown(const char* name) {
-  const ImGuiWindow* found = window(name);
-  return found != nullptr && found->Active && !found->Hidden;
 }
 
 TEST(Studio, OpensOnALayerThatHasRunAndEqualsTheSerialOne) {
@@ -427,83 +419,6 @@ TEST(Studio, SaysSoWhileTheResultIsOutOfDate) {
   EXPECT_TRUE(was_veiled);
   harness.wait_until_at_rest();
   EXPECT_FALSE(harness.snapshot().stale());
-}
-
-class RememberedStudio : public testing::Test {
- protected:
-  RememberedStudio() { std::filesystem::create_directories(folder_); }
-  ~RememberedStudio() override { std::filesystem::remove_all(folder_); }
-  const std::filesystem::path folder_ =
-      std::filesystem::path(testing::TempDir()) / ("shardlens-studio-" + std::to_string(getpid()));
-  const std::filesystem::path path_ = folder_ / "studio.json";
-};
-
-TEST_F(RememberedStudio, ComesBackAsItWasLeft) {
-  float width = 0;
-  {
-    StudioHarness harness({1600, 900}, small_settings(), path_);
-    harness.perform([](ImGuiTestContext& person) {
-      const ImGuiWindow* setup = person.GetWindowByRef("Setup");
-      const ImVec2 border(setup->Pos.x + setup->Size.x, setup->Pos.y + setup->Size.y / 2);
-      person.MouseMoveToPos(border);
-      person.MouseDragWithDelta(ImVec2(-60, 0));
-      person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_T);
-      person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_3);
-      person.Yield(2);
-    });
-    width = window("Setup")->Size.x;
-    EXPECT_LT(width, 250);
-    harness.view().memory.this_layer = true;
-    harness.view().program_filter = "all-reduce";
-  }
-  StudioHarness harness({1600, 900}, small_settings(), path_);
-  harness.draw_frames(4);
-  EXPECT_EQ(window("Setup")->Size.x, width);
-  EXPECT_EQ(harness.view().theme, ThemeName::Light);
-  EXPECT_TRUE(is_shown("Traffic"));
-  EXPECT_TRUE(harness.view().memory.this_layer);
-  EXPECT_EQ(harness.view().program_filter, "all-reduce");
-}
-
-TEST_F(RememberedStudio, ABrokenFileGivesTheFirstLayoutAndAMessage) {
-  std::ofstream(path_) << "{ broken";
-  StudioHarness harness({1600, 900}, small_settings(), path_);
-  harness.draw_frames(2);
-  EXPECT_TRUE(is_shown("Message"));
-  EXPECT_TRUE(is_shown("Start"));
-  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Message/Close"); });
-  harness.draw_frames(2);
-  EXPECT_FALSE(is_shown("Message"));
-}
-
-TEST_F(RememberedStudio, ALayoutThatIsNonsenseGivesWayToTheFirstOne) {
-  RememberedState nonsense;
-  nonsense.layout =
-      "[Window][Setup]\nPos=-9,nan\nDockId=0x99\n[Docking][Data]\nDockNode ID=0xFFFF Parent=0x1 "
-      "SizeRef=x\n";
-  write_state(nonsense, path_);
-  StudioHarness harness({1600, 900}, small_settings(), path_);
-  harness.draw_frames(8);
-  EXPECT_TRUE(is_shown("Setup"));
-  EXPECT_TRUE(window("Setup")->DockIsActive);
-  EXPECT_EQ(window("Setup")->Size.x, 288);
-}
-
-TEST_F(RememberedStudio, AMovedLayoutIsPutBackOnRequest) {
-  StudioHarness harness({1600, 900});
-  harness.perform([](ImGuiTestContext& person) {
-    const ImGuiWindow* setup = person.GetWindowByRef("Setup");
-    person.MouseMoveToPos(ImVec2(setup->Pos.x + setup->Size.x, setup->Pos.y + setup->Size.y / 2));
-    person.MouseDragWithDelta(ImVec2(80, 0));
-    person.Yield(4);
-    IM_CHECK_GT(window("Setup")->Size.x, 350.0f);
-    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_P);
-    person.KeyChars("reset");
-    person.Yield(2);
-    person.KeyPress(ImGuiKey_Enter);
-    person.Yield(6);
-  });
-  EXPECT_EQ(window("Setup")->Size.x, 288);
 }
 
 }  // namespace

@@ -16,11 +16,6 @@ namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
 
-bool is_tooltip_shown() {
-  const ImGuiWindow* tooltip = ImGui::FindWindowByName("##Tooltip_00");
-  return tooltip != nullptr && tooltip->Active && !tooltip->Hidden;
-}
-
 TEST(ExportedWindow, HoldsNoTooltipAndTheWindowHasItAgainAfterwards) {
   StudioHarness harness;
   harness.wait_until_at_rest();
@@ -30,11 +25,11 @@ TEST(ExportedWindow, HoldsNoTooltipAndTheWindowHasItAgainAfterwards) {
   harness.perform([&](ImGuiTestContext& person) {
     person.MouseMove(tensor.c_str());
     person.SleepNoSkip(1, 1.0f / 60);
-    IM_CHECK(is_tooltip_shown());
+    IM_CHECK(is_shown("##Tooltip_00"));
     harness.view().picture = file;
-    for (person.Yield(); !harness.view().picture.empty(); person.Yield()) IM_CHECK(!is_tooltip_shown());
+    for (person.Yield(); !harness.view().picture.empty(); person.Yield()) IM_CHECK(!is_shown("##Tooltip_00"));
     person.SleepNoSkip(1, 1.0f / 60);
-    IM_CHECK(is_tooltip_shown());
+    IM_CHECK(is_shown("##Tooltip_00"));
   });
   EXPECT_TRUE(fs::remove(file)) << "it was written";
 }

@@ -64,26 +64,22 @@ TEST_F(ReplayTab, TheLossAboveTheLayersIsThatOfThePassThatIsLookedAt) {
 TEST_F(ReplayTab, AClickOnARecordingsSettingsSaysWhyTheyStay) {
   StudioHarness harness;
   ASSERT_TRUE(open(harness, record()));
-  const auto says_something = [] {
-    const ImGuiWindow* found = ImGui::FindWindowByName("Message");
-    return found != nullptr && found->Active && !found->Hidden;
-  };
   for (const char* fixed : {"//Bar/T/1", "//Setup/T = 1"}) {
-    ASSERT_FALSE(says_something());
+    ASSERT_FALSE(is_shown("Message"));
     harness.perform([&](ImGuiTestContext& person) {
       person.MouseMoveToPos(person.ItemInfo(fixed).RectFull.GetCenter());
       person.MouseClick();
     });
     harness.draw_frames(2);
-    EXPECT_TRUE(says_something()) << fixed;
+    EXPECT_TRUE(is_shown("Message")) << fixed;
     harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_Escape); });
     harness.draw_frames(2);
   }
   for (const ImGuiKeyChord key : {ImGuiKeyChord(ImGuiKey_2), ImGuiKeyChord(ImGuiMod_Ctrl | ImGuiKey_Z)}) {
-    ASSERT_FALSE(says_something());
+    ASSERT_FALSE(is_shown("Message"));
     harness.perform([&](ImGuiTestContext& person) { person.KeyPress(key); });
     harness.draw_frames(2);
-    EXPECT_TRUE(says_something()) << key_text(key);
+    EXPECT_TRUE(is_shown("Message")) << key_text(key);
     harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_Escape); });
     harness.draw_frames(2);
   }
@@ -289,8 +285,9 @@ TEST_F(ReplayTab, ThisMachinesRunStandsBesideTheRecordedOne) {
     const auto id = static_cast<StepId>(&event - events.data());
     return lane_of(program.step(id)) == Lane::Own ? event.seconds() : 0;
   };
-  const auto longest = std::max_element(
-      events.begin(), events.end(), [&](const auto& a, const auto& b) { return own_seconds(a) < own_seconds(b); });
+  const auto longest = std::max_element(events.begin(), events.end(), [&](const auto& a, const auto& b) {
+    return own_seconds(a) < own_seconds(b);
+  });
   harness.view().timeline_begin_seconds = longest->begin_seconds;
   harness.view().timeline_end_seconds = longest->end_seconds;
   harness.view().selected_step = -1;
