@@ -253,6 +253,7 @@ struct ViewState {
   bool setup_hidden = false;     ///< U: no Setup, more Stage; lecture mode begins without it
   bool timeline_hidden = false;  ///< T: no Timeline, for a window that is low
   bool wide_inspector = false;   ///< I: the Inspector takes half the window
+  bool page_alone = true;        ///< side_panels(): T and I end it, for as long as the lecture lasts
   bool reset_layout = false;     ///< put every panel back to its first place in this frame
   float stage_zoom = 1.0f;
   int open_section = kWholeModel;  ///< of a whole model: the part whose rows the Stage shows
@@ -286,7 +287,10 @@ struct ViewState {
     close_covers();
     cover = opens;
   }
-  void set_lecture(bool on) { lecture = setup_hidden = on; }
+  void set_lecture(bool on) {
+    lecture = setup_hidden = on;
+    page_alone = true;
+  }
   float ui_scale() const { return scale * (lecture ? 1.6f : 1.0f); }
 };
 

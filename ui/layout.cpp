@@ -12,7 +12,8 @@ namespace shardlens::ui {
 namespace {
 
 constexpr int kSettlingFrames = 3;
-constexpr float kNarrowCentre = 800, kNarrowestCentre = 600;
+constexpr float kNarrowCentre = 900, kNarrowestCentre = 600;
+constexpr ImVec2 kSmallWindow{1000, 570};
 constexpr float kMostOfTimeline = 0.34f;  // four ranks in a lecture at 1280x720
 
 /// The leaf that holds `window`, or null while it floats or does not exist yet.
@@ -62,6 +63,24 @@ PanelSizes panel_sizes(ImVec2 size, float scale, bool wide_inspector) {
   return {.setup = side(full.setup, 236, 0.20f, 0.30f),
           .inspector = wide_inspector ? std::floor(size.x / 2) : side(full.inspector, 240, 0.24f, 0.34f),
           .timeline = std::floor(std::min(full.timeline * scale, size.y * kMostOfTimeline))};
+}
+
+SidePanels side_panels(const ViewState& view, ImVec2 size) {
+  const bool small = size.x < kSmallWindow.x * view.ui_scale() || size.y < kSmallWindow.y * view.ui_scale();
+  const bool tells_of_step = view.tab == Tab::Stage || view.tab == Tab::Program;
+  const bool alone = small && view.page_alone && !tells_of_step;
+  return {.setup = !view.setup_hidden, .inspector = !alone, .timeline = !alone && !view.timeline_hidden};
+}
+
+void show_or_hide_timeline(ViewState& view) {
+  view.timeline_hidden = side_panels(view, ImGui::GetMainViewport()->Size).timeline;
+  if (!view.timeline_hidden) view.page_alone = false;
+}
+
+void widen_inspector(ViewState& view) {
+  const bool shown = side_panels(view, ImGui::GetMainViewport()->Size).inspector;
+  view.page_alone &= shown;
+  view.wide_inspector = shown && !view.wide_inspector;
 }
 
 /// Into view with the tab that is open, when another one was opened or the bar has changed its width. Dear
@@ -131,13 +150,11 @@ void DockTree::build(ImVec2 size, const PanelSizes& sizes) {
 
 /// Gives the side panels their measure again when the window or the scale has changed; notices when a person
 /// has moved a border or a panel, and then leaves everything alone.
-void DockTree::follow(const PanelSizes& sizes, const ViewState& view) {
+void DockTree::follow(const PanelSizes& sizes, const SidePanels& shown) {
   if (!untouched_) return;
-  if (!(sizes == assigned_) || view.setup_hidden != setup_hidden_ ||
-      view.timeline_hidden != timeline_hidden_) {
+  if (!(sizes == assigned_) || !(shown == shown_)) {
     assigned_ = sizes;
-    setup_hidden_ = view.setup_hidden;
-    timeline_hidden_ = view.timeline_hidden;
+    shown_ = shown;
     settling_frames_ = kSettlingFrames;
   }
   if (settling_frames_ > 0) {
@@ -147,9 +164,9 @@ void DockTree::follow(const PanelSizes& sizes, const ViewState& view) {
     set_size("Timeline", ImGuiAxis_Y, assigned_.timeline);
     return;
   }
-  untouched_ = (setup_hidden_ || has_size("Setup", ImGuiAxis_X, assigned_.setup)) &&
-               has_size("Inspector", ImGuiAxis_X, assigned_.inspector) &&
-               (timeline_hidden_ || has_size("Timeline", ImGuiAxis_Y, assigned_.timeline));
+  untouched_ = (!shown_.setup || has_size("Setup", ImGuiAxis_X, assigned_.setup)) &&
+               (!shown_.inspector || has_size("Inspector", ImGuiAxis_X, assigned_.inspector)) &&
+               (!shown_.timeline || has_size("Timeline", ImGuiAxis_Y, assigned_.timeline));
 }
 
 void DockTree::begin(const Context& context, float top) {
@@ -171,7 +188,7 @@ void DockTree::begin(const Context& context, float top) {
     build(size, sizes);
     wanted_ = false;
   } else {
-    follow(sizes, context.view);
+    follow(sizes, side_panels(context.view, viewport.Size));
   }
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, tab_padding(context));
   ImGui::DockSpace(root_, ImVec2(0, 0), ImGuiDockNodeFlags_AutoHideTabBar);

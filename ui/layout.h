@@ -24,6 +24,24 @@ struct PanelSizes {
 /// there is room, and never so much that the centre starves.
 PanelSizes panel_sizes(ImVec2 size, float scale, bool wide_inspector);
 
+/// Which panels stand beside the centre.
+struct SidePanels {
+  bool setup = true;
+  bool inspector = true;
+  bool timeline = true;
+  bool operator==(const SidePanels&) const = default;
+};
+
+/// What a person wants to see of them, in a window of `size` pixels. In a small one (a lecture's, at 1280x720)
+/// a page that does not tell of the selected step has the room of the Inspector and the Timeline as well, which
+/// would leave it no line of its own.
+SidePanels side_panels(const ViewState& view, ImVec2 size);
+
+/// Hides the Timeline, or shows it where it is not, also beside a page that had its room.
+void show_or_hide_timeline(ViewState& view);
+/// Half the window for the Inspector, or its own place again; one that is not there is shown.
+void widen_inspector(ViewState& view);
+
 /// The padding of a panel's tab. Dear ImGui measures a docked window's content from it, so the dock space and
 /// every panel's Begin() must agree on it.
 ImVec2 tab_padding(const Context& context);
@@ -46,7 +64,7 @@ class DockTree {
 
  private:
   void build(ImVec2 size, const PanelSizes& sizes);
-  void follow(const PanelSizes& sizes, const ViewState& view);
+  void follow(const PanelSizes& sizes, const SidePanels& shown);
   void show_open_tab(ImGuiTabBar& bar, float margin);
 
   ImGuiID root_ = 0;
@@ -54,7 +72,7 @@ class DockTree {
   int restored_frames_ = 0;  ///< frames until a restored layout is judged
   bool untouched_ = true;    ///< nobody has moved anything
   PanelSizes assigned_;
-  bool setup_hidden_ = false, timeline_hidden_ = false;
+  SidePanels shown_;
   ImGuiID open_tab_ = 0;  ///< of the centre, in the last frame
   float tabs_width_ = 0;
   int settling_frames_ = 0;  ///< frames that still assign: the tree takes a frame or two to follow

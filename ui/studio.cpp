@@ -84,8 +84,11 @@ bool computes(const Command& command) {
          std::holds_alternative<command::CompareLosses>(command);
 }
 
-/// What the centre's tab strip says at its right: where in the run the selected step stands.
+/// What the centre's tab strip says at its right: how a hidden panel comes back, else where in the run the
+/// selected step stands.
 std::string centre_hint(const Context& context) {
+  const SidePanels beside = side_panels(context.view, ImGui::GetMainViewport()->Size);
+  if (!beside.timeline) return "T shows the Timeline";
   const Plan* plan = shown_plan(context.snapshot);
   if (plan == nullptr || stands_beside_the_run(context.view.tab)) return {};
   const Program& program = plan->program;
@@ -411,7 +414,8 @@ void Studio::frame() {
   bool granted[std::size(wishes)];
   for (size_t i = 0; i < std::size(wishes); ++i) granted[i] = *wishes[i];
   layout_.begin(now, below);
-  if (!view_.setup_hidden) draw_panel(now, "Setup", draw_setup, false);
+  const SidePanels beside = side_panels(view_, ImGui::GetMainViewport()->Size);
+  if (beside.setup) draw_panel(now, "Setup", draw_setup, false);
   draw_tab(now, "Start", Tab::Start, draw_start);
   draw_tab(now, "Stage", Tab::Stage, draw_stage);
   draw_tab(now, "Memory", Tab::Memory, draw_memory);
@@ -421,8 +425,8 @@ void Studio::frame() {
   draw_tab(now, "Train", Tab::Train, draw_train);
   draw_tab(now, "Program", Tab::Program, draw_program);
   draw_tab(now, "Break it", Tab::BreakIt, draw_break_it);
-  draw_panel(now, "Inspector", draw_inspector, true);
-  if (!view_.timeline_hidden) draw_panel(now, "Timeline", draw_timeline, true);
+  if (beside.inspector) draw_panel(now, "Inspector", draw_inspector, true);
+  if (beside.timeline) draw_panel(now, "Timeline", draw_timeline, true);
   layout_.end(now, centre_hint(now));
   draw_message(now);
   follow_clicks(now, selected);

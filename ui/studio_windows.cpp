@@ -24,7 +24,9 @@ constexpr double kReadingSeconds = 20;
 bool begin_docked(const Context& context, const char* name, ImU32 ground) {
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, tab_padding(context));
   ImGui::PushStyleColor(ImGuiCol_WindowBg, ground);
-  const bool visible = ImGui::Begin(name, nullptr, ImGuiWindowFlags_NoCollapse);
+  // A panel that comes with a tab takes no focus from it, which would leave another tab in front.
+  const bool visible =
+      ImGui::Begin(name, nullptr, ImGuiWindowFlags_NoCollapse | ImGuiWindowFlags_NoFocusOnAppearing);
   ImGui::PopStyleColor();
   ImGui::PopStyleVar();
   return visible;

@@ -17,6 +17,7 @@
 #include "ui/commands/walk.h"
 #include "ui/faults.h"
 #include "ui/late.h"
+#include "ui/layout.h"
 #include "ui/panels/remedies.h"
 
 namespace shardlens::ui {
@@ -219,7 +220,7 @@ void add_view_commands(std::vector<UiCommand>& table) {
   add("view.setup", "Show or hide Setup", "More room for the Stage; the Bar holds what changes most",
       {ImGuiKey_U}, [](const Context& c) { c.view.setup_hidden = !c.view.setup_hidden; });
   add("view.timeline", "Show or hide the Timeline", "More room above it, where the window is low",
-      {ImGuiKey_T}, [](const Context& c) { c.view.timeline_hidden = !c.view.timeline_hidden; });
+      {ImGuiKey_T}, [](const Context& c) { show_or_hide_timeline(c.view); });
   add("view.theme", "Switch theme", "Dark, or the high-contrast light theme for projectors",
       {ImGuiMod_Ctrl | ImGuiKey_T}, [](const Context& c) {
         c.view.theme = c.view.theme == ThemeName::Dark ? ThemeName::Light : ThemeName::Dark;
@@ -259,12 +260,13 @@ void add_view_commands(std::vector<UiCommand>& table) {
         show_tab(c, Tab::Compare);
       });
   add("view.wide_inspector", "Wide Inspector", "The Inspector takes half the window, or its own place again",
-      {ImGuiKey_I}, [](const Context& c) { c.view.wide_inspector = !c.view.wide_inspector; });
+      {ImGuiKey_I}, [](const Context& c) { widen_inspector(c.view); });
   add("view.reset_layout", "Reset the layout", "Put every panel back to its first place", {},
       [](const Context& c) {
         c.view.reset_layout = true;
         c.view.setup_hidden = c.view.lecture;
         c.view.timeline_hidden = false;
+        c.view.page_alone = true;
       });
 }
 

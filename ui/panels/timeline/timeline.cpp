@@ -16,6 +16,7 @@
 #include "ui/panels/parts.h"
 #include "ui/panels/timeline/history.h"
 #include "ui/panels/timeline/timeline.h"
+#include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/sentence.h"
 
@@ -70,12 +71,25 @@ std::vector<std::string> summaries(const Snapshot& snapshot, const Tracks& track
           fmt::format("{}  ·  {} of the GEMM ceiling", times, share), times, pass};
 }
 
+/// Beside the panel's name, which ends at `at`.
+void draw_hide_button(const Context& context, ImVec2 at, float side) {
+  const UiCommand& command = find_command("view.timeline");
+  ImGui::SetCursorScreenPos(at);
+  if (click_area("hide", {side * 0.8f, side})) command.run(context);
+  const TextStyle mark = timeline_text(context, context.fonts.body, kSmallSize,
+                                       ImGui::IsItemHovered() ? context.theme.text : context.theme.dim);
+  draw_text(ImGui::GetWindowDrawList(), {at.x + side * 0.4f, at.y + (side - mark.size) / 2}, mark,
+            ICON_FA_CHEVRON_DOWN, Align::Centre);
+  tooltip(context, title_with_key(command));
+}
+
 /// The panel's name and the buttons that walk; where they end.
 float draw_transport(const Context& context) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float side = context.px(28);
   const TextStyle title = timeline_text(context, context.fonts.bold, kBodySize, context.theme.text);
   draw_text(ImGui::GetWindowDrawList(), {at.x, at.y + (side - title.size) / 2}, title, "Timeline");
+  draw_hide_button(context, {at.x + text_width(title, "Timeline"), at.y}, side);
 
   ImGui::SetCursorScreenPos({at.x + context.px(96), at.y});
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {context.px(8), 0});
