@@ -16,7 +16,7 @@ namespace {
 
 constexpr float kLeastRow = 9, kMostRow = 44;
 constexpr float kHead = 72;      // the lines above the rows
-constexpr float kWordsRow = 14;  // from this height on every row has words
+constexpr float kLeastWords = 11;  // rows as high as words of this size have some, each its own
 constexpr float kLabelWidth = 124;
 
 /// The strip of what was shown last: made again only when plan or result change.
@@ -68,6 +68,11 @@ struct SidePlace {
   bool backward = false;
 };
 
+/// Pixels of the words of a row so high.
+float words_size(const Context& context, float row_height) {
+  return std::min(std::round(context.px(kSmallSize)), std::max(row_height, context.px(kLeastWords)));
+}
+
 void draw_side(const Context& context, ImDrawList* list, const Strip& strip, const StripSide& side,
                const SidePlace& place, bool words, bool done) {
   if (side.first < 0) return;
@@ -86,7 +91,7 @@ void draw_side(const Context& context, ImDrawList* list, const Strip& strip, con
     x = end;
   }
   if (!words) return;
-  const TextStyle mono{context.fonts.mono, std::round(context.px(kSmallSize)), theme.text};
+  const TextStyle mono{context.fonts.mono, words_size(context, place.rect.height()), theme.text};
   const TextStyle note{context.fonts.body, mono.size, theme.dim};
   const float y = (place.rect.min.y + place.rect.max.y) / 2 - mono.size * 0.56f;
   const float left = std::max(x, place.rect.min.x) + context.px(8);
@@ -234,7 +239,7 @@ void draw_strip(const Context& context, const std::shared_ptr<const Plan>& plan,
 
   // Low rows share the words of every fourth, eighth, …: as many as there is room for.
   size_t words_every = 1;
-  while (static_cast<float>(words_every) * row_height < context.px(kWordsRow)) words_every *= 2;
+  while (static_cast<float>(words_every) * row_height < context.px(kLeastWords)) words_every *= 2;
   const size_t position = result ? context.snapshot.position : program.steps.size();
   const StepId selected = context.view.selected_step;
   const int selected_section = selected >= 0 && static_cast<size_t>(selected) < sections.of_step.size()
@@ -269,13 +274,13 @@ void draw_strip(const Context& context, const std::shared_ptr<const Plan>& plan,
     const bool has_turn = section.layer % static_cast<int>(words_every) == 0 && !crowded;
     const bool words = outside || is_selected || words_every == 1 || has_turn;
     if (words) {
-      const float size = std::min(std::round(context.px(kSmallSize)), std::max(row_height, context.px(11)));
+      const float size = words_size(context, row_height);
       const TextStyle name{outside || is_selected ? context.fonts.bold : context.fonts.body, size,
                            theme.text};
       draw_text(list, {room.min.x + pad, y + row_height / 2 - size * 0.56f}, name,
                 fitted(name, section.title, label));
     }
-    const bool side_words = row_height >= context.px(11) && words;
+    const bool side_words = row_height >= context.px(kLeastWords) && words;
     const auto done = [&](const StripSide& one) {
       return static_cast<size_t>(std::max(one.first, 0)) < position;
     };

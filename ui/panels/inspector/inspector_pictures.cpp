@@ -156,10 +156,12 @@ void draw_piece(const Context& context, const Subject& subject, int rank, ImVec2
   const float thin = std::max(1.0f, context.px(1.5f));
   fill_rect(pen.list, min, max, theme.ghost);
   const bool empty = sample && sample->matrix.rows * sample->matrix.cols == 0;
-  if (!sample || empty) {
+  const auto draw_within = [&](const char* words) {
     const TextStyle style = small_text(context, theme.dim);
-    draw_text(pen.list, {(min.x + max.x) / 2, (min.y + max.y - style.size) / 2}, style,
-              empty ? "holds nothing" : why_no_values(context, subject), Align::Centre);
+    draw_text(pen.list, {(min.x + max.x) / 2, (min.y + max.y - style.size) / 2}, style, words, Align::Centre);
+  };
+  if (!sample || empty) {
+    draw_within(empty ? "holds nothing" : why_no_values(context, subject));
   } else {
     const Part part = part_of(context.view.inspector, sample->matrix);
     pen.list->PushClipRect(min, max, true);
@@ -171,7 +173,10 @@ void draw_piece(const Context& context, const Subject& subject, int rank, ImVec2
       const ImVec2 uv1{static_cast<float>(part.cols.end), static_cast<float>(part.rows.end)};
       context.heatmaps.draw(pen.list, min, max, sample, sample->picture, subject.scale, uv0, uv1);
       const bool small = sample->matrix.rows <= 24 && sample->matrix.cols <= 24;
-      if (small && sample->has_exact()) draw_numbers(context, subject, *sample, part, min, max, pen.list);
+      if (small && sample->has_exact())
+        draw_numbers(context, subject, *sample, part, min, max, pen.list);
+      else if (const TensorStats& all = sample->stats; all.min == 0 && all.max == 0 && all.nan_count == 0)
+        draw_within("all 0");  // of an empty picture nobody knows
     }
     pen.list->PopClipRect();
   }
