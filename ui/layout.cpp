@@ -14,7 +14,7 @@ namespace {
 constexpr int kSettlingFrames = 3;
 constexpr float kNarrowCentre = 900, kNarrowestCentre = 600;
 constexpr ImVec2 kSmallWindow{1000, 570};
-constexpr float kMostOfTimeline = 0.34f;  // four ranks in a lecture at 1280x720
+constexpr float kMostOfTimeline = 0.305f;  // four ranks in a lecture at 1280x720
 
 /// The leaf that holds `window`, or null while it floats or does not exist yet.
 ImGuiDockNode* node_of(const char* window) {
@@ -182,7 +182,7 @@ void DockTree::begin(const Context& context, float top) {
                    ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBackground);
   ImGui::PopStyleVar();
   root_ = ImGui::GetID("panels");
-  const PanelSizes sizes = panel_sizes(size, context.view.ui_scale(), context.view.wide_inspector);
+  const PanelSizes sizes = panel_sizes(viewport.Size, context.view.ui_scale(), context.view.wide_inspector);
   if (restored_frames_ > 0 && --restored_frames_ == 0) wanted_ = !holds_a_panel(root_);
   if (wanted_) {
     build(size, sizes);

@@ -20,8 +20,8 @@ struct PanelSizes {
   bool operator==(const PanelSizes&) const = default;
 };
 
-/// What the side panels take of a window of `size` pixels below the Bar at `scale`: their full measure where
-/// there is room, and never so much that the centre starves.
+/// What the side panels take of a window of `size` pixels at `scale`: their full measure where there is room,
+/// and never so much that the centre starves. Strips below the Bar take of the centre alone.
 PanelSizes panel_sizes(ImVec2 size, float scale, bool wide_inspector);
 
 /// Which panels stand beside the centre.
@@ -32,9 +32,9 @@ struct SidePanels {
   bool operator==(const SidePanels&) const = default;
 };
 
-/// What a person wants to see of them, in a window of `size` pixels. In a small one (a lecture's, at 1280x720)
-/// a page that does not tell of the selected step has the room of the Inspector and the Timeline as well, which
-/// would leave it no line of its own.
+/// What a person wants to see of them, in a window of `size` pixels. In a small one (a lecture's, at
+/// 1280x720) a page that does not tell of the selected step has the room of the Inspector and the Timeline as
+/// well, which would leave it no line of its own.
 SidePanels side_panels(const ViewState& view, ImVec2 size);
 
 /// Hides the Timeline, or shows it where it is not, also beside a page that had its room.

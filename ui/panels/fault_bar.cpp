@@ -5,6 +5,8 @@
 #include <icons_font_awesome_4.h>
 
 #include <algorithm>
+#include <initializer_list>
+#include <string>
 
 #include "ui/commands/command_button.h"
 #include "ui/faults.h"
@@ -16,6 +18,10 @@ namespace {
 
 constexpr float kGap = 8;
 constexpr float kDetailsWidth = 760;
+constexpr const char* kCopy = ICON_FA_COPY "  Copy";
+constexpr const char* kDetails = ICON_FA_CHEVRON_DOWN "  Details";
+constexpr const char* kLessDetails = ICON_FA_CHEVRON_UP "  Details";
+constexpr const char* kShow = ICON_FA_SEARCH_PLUS "  Show";
 
 /// The whole message below the strip, over what lies there.
 void draw_details(const Context& c, const char* name, const std::string& message) {
@@ -36,43 +42,56 @@ void draw_details(const Context& c, const char* name, const std::string& message
   ImGui::End();
 }
 
-/// From the right: buttons, and then what is left for the words.
+/// From the right: buttons, and then what is left for the words. Where these would be cut, buttons without a
+/// command of their own show their icons alone.
 struct Strip {
   const Context& c;
+  std::string text;  ///< what happened
   ImVec2 at = ImGui::GetCursorScreenPos();
   float left = ImGui::GetCursorScreenPos().x;
   float right = left + ImGui::GetContentRegionAvail().x;
+  bool brief = false;
 
-  bool button(const char* id, const std::string& text, const char* help) {
-    right -= button_width(c, text);
+  TextStyle bold() const { return {c.fonts.bold, c.px(kBodySize), c.theme.text}; }
+  float words_left() const { return left + c.px(28); }
+
+  /// Of the buttons to come, before the first of them.
+  void make_room(std::initializer_list<const char*> buttons) {
+    float room = right - words_left() - c.px(kGap);
+    for (const char* button : buttons) room -= button_width(c, button) + c.px(kGap);
+    brief = room < text_width(bold(), text);
+  }
+
+  bool button(const char* id, const char* icon, const std::string& text_of_all, const char* help) {
+    const std::string shown = brief ? icon : text_of_all;
+    right -= button_width(c, shown);
     ImGui::SetCursorScreenPos({right, at.y});
-    const bool pressed = draw_button(c, id, text, ButtonLook::Plain, true, help);
+    const bool pressed = draw_button(c, id, shown, ButtonLook::Plain, true, help);
     right -= c.px(kGap);
     return pressed;
   }
 
-  void command(const char* id, const std::string& text, ButtonLook look) {
-    right -= command_button_at(c, id, text, look, {right, at.y}) + c.px(kGap);
+  void command(const char* id, const std::string& label, ButtonLook look) {
+    right -= command_button_at(c, id, label, look, {right, at.y}) + c.px(kGap);
   }
 
   void copy_and_details(const char* name, const std::string& message, bool& details) {
-    if (button("Copy", ICON_FA_COPY "  Copy", "The whole message, to be pasted elsewhere"))
+    if (button("Copy", ICON_FA_COPY, kCopy, "Copy the whole message, to be pasted elsewhere"))
       ImGui::SetClipboardText(message.c_str());
-    if (button("Details", details ? ICON_FA_CHEVRON_UP "  Details" : ICON_FA_CHEVRON_DOWN "  Details",
-               "The whole message"))
+    if (button("Details", details ? ICON_FA_CHEVRON_UP : ICON_FA_CHEVRON_DOWN,
+               details ? kLessDetails : kDetails, "The whole message"))
       details = !details;
     if (details) draw_details(c, name, message);
   }
 
-  void words(const std::string& text) {
+  void words() {
     ImDrawList* list = ImGui::GetWindowDrawList();
     const TextStyle icon{c.fonts.body, c.px(17), c.theme.communication};
-    const TextStyle bold{c.fonts.bold, c.px(kBodySize), c.theme.text};
     const float middle = at.y + c.px(kControlHeight) / 2;
     draw_text(list, {left, std::round(middle - icon.size / 2)}, icon, ICON_FA_UNLINK);
-    const float x = left + c.px(28);
-    draw_text(list, {x, std::round(middle - bold.size / 2)}, bold,
-              fitted(bold, text, right - x - c.px(kGap)));
+    const float x = words_left();
+    draw_text(list, {x, std::round(middle - bold().size / 2)}, bold(),
+              fitted(bold(), text, right - x - c.px(kGap)));
   }
 };
 
@@ -87,25 +106,31 @@ bool has_training_fault(const Context& c) {
 }
 
 void draw_run_fault(const Context& c) {
-  Strip strip{c};
+  Strip strip{c, as_sentence(fault_words(c.snapshot.plan->program, *c.snapshot.failure))};
   strip.command("run.again", ICON_FA_UNDO "  Run again", ButtonLook::Accent);
+  strip.make_room({kCopy, kDetails});
   strip.copy_and_details("Run fault", c.snapshot.message, c.view.fault.run_details);
-  strip.words(as_sentence(fault_words(c.snapshot.plan->program, *c.snapshot.failure)));
+  strip.words();
 }
 
 void draw_training_fault(const Context& c) {
   const TrainCurve& curve = *failed_curve(c.train);
-  Strip strip{c};
-  strip.command("train.restart", ICON_FA_UNDO "  " + restart_words(c.train), ButtonLook::Accent);
-  strip.copy_and_details("Training fault", curve.ended, c.view.fault.training_details);
   const int64_t step = static_cast<int64_t>(curve.steps.size()) + 1;
-  if (c.train.frozen == nullptr &&
-      strip.button("Show", ICON_FA_SEARCH_PLUS "  Show", "That training step on the Stage and the Timeline"))
+  const std::string& model = curve.plan->program.settings.model.title;
+  const std::string which = c.train.curves.size() > 1 ? fmt::format("{} of {}", model, curve.name) : model;
+  Strip strip{c, fmt::format("Training {}, step {}: {}", which, step,
+                             fault_words(curve.plan->program, *curve.failure))};
+  strip.command("train.restart", ICON_FA_UNDO "  " + restart_words(c.train), ButtonLook::Accent);
+  if (c.train.frozen == nullptr)
+    strip.make_room({kCopy, kDetails, kShow});
+  else
+    strip.make_room({kCopy, kDetails});
+  strip.copy_and_details("Training fault", curve.ended, c.view.fault.training_details);
+  if (c.train.frozen == nullptr && strip.button("Show", ICON_FA_SEARCH_PLUS, kShow,
+                                                "Show that training step on the Stage and the Timeline"))
     for (size_t i = 0; i < c.train.curves.size(); ++i)
       if (c.train.curves[i].get() == &curve) c.send(train_command::Freeze{i});
-  const std::string which = c.train.curves.size() > 1 ? " of " + curve.name : "";
-  strip.words(
-      fmt::format("Training step {}{}: {}", step, which, fault_words(curve.plan->program, *curve.failure)));
+  strip.words();
 }
 
 }  // namespace shardlens::ui

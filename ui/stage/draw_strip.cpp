@@ -15,7 +15,7 @@ namespace shardlens::ui::stage {
 namespace {
 
 constexpr float kLeastRow = 9, kMostRow = 44;
-constexpr float kHead = 72;      // the lines above the rows
+constexpr float kHead = 72;        // the lines above the rows
 constexpr float kLeastWords = 11;  // rows as high as words of this size have some, each its own
 constexpr float kLabelWidth = 124;
 
