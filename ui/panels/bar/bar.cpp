@@ -42,11 +42,13 @@ struct Detail {
   bool layer = true;
   bool dtype = true;
   bool pause = true;
+  bool degrees = true;  ///< all that are worth a click; else the paper's and the chosen one
   ChipDetail parity = ChipDetail::Full;
+  ChipDetail provenance = ChipDetail::Full;
   ChipDetail others = ChipDetail::Full;
 
   ChipDetail chip(size_t index, const Chip& chip) const {
-    const ChipDetail detail = index == kParity ? parity : others;
+    const ChipDetail detail = index == kParity ? parity : index == kProvenance ? provenance : others;
     return detail == ChipDetail::Least && chip.least_text.empty() ? ChipDetail::MarkOnly : detail;
   }
   ChipDetail late() const { return others == ChipDetail::MarkOnly ? ChipDetail::Least : others; }
@@ -60,15 +62,17 @@ std::vector<Detail> details() {
     change(all.back());
   };
   then([](Detail& d) { d.hint = false; });
-  then([](Detail& d) { d.parity = d.others = ChipDetail::Short; });
+  then([](Detail& d) { d.parity = d.provenance = d.others = ChipDetail::Short; });
   then([](Detail& d) { d.labels = false; });
   then([](Detail& d) { d.brand = false; });
   then([](Detail& d) { d.words = false; });
-  then([](Detail& d) { d.parity = d.others = ChipDetail::Least; });
-  then([](Detail& d) { d.others = ChipDetail::MarkOnly; });
+  then([](Detail& d) { d.parity = d.provenance = d.others = ChipDetail::Least; });
   then([](Detail& d) { d.pause = false; });
   then([](Detail& d) { d.layer = false; });
   then([](Detail& d) { d.dtype = false; });
+  then([](Detail& d) { d.degrees = false; });
+  then([](Detail& d) { d.others = ChipDetail::MarkOnly; });
+  then([](Detail& d) { d.provenance = ChipDetail::MarkOnly; });
   then([](Detail& d) { d.parity = ChipDetail::MarkOnly; });
   return all;
 }
@@ -100,14 +104,15 @@ Fields field_texts(const Settings& settings, const Detail& detail) {
           .size = {label("Batch \u00D7 seq"), fmt::format("{} \u00D7 {}", settings.batch, settings.seq)}};
 }
 
-/// The degrees worth a click: the possible ones up to 16, and the paper's 2, 4 and 8 even where they are not.
-std::vector<Segment> degree_segments(const Settings& settings) {
+/// The degrees worth a click: the possible ones up to 16 if `all`, and the paper's 2, 4 and 8 even where they
+/// are not.
+std::vector<Segment> degree_segments(const Settings& settings, bool all) {
   const std::vector<int> possible = possible_degrees(settings.model, settings.block, settings.heads_policy);
   std::set<int> shown{1, 2, 4, 8, settings.tp};
   for (const int tp : possible) {
     // An MLP, and heads that need not divide, can be cut into any number: the smallest stand for them.
     const bool any = settings.block == Block::Mlp || settings.heads_policy != HeadsPolicy::Strict;
-    if (tp <= (any ? 4 : 16)) shown.insert(tp);
+    if (all && tp <= (any ? 4 : 16)) shown.insert(tp);
   }
   std::vector<Segment> segments;
   for (const int tp : shown) {
@@ -333,16 +338,15 @@ Row fitted_row(const Context& c, Row row, float available) {
   Chip& chip = row.chips[kProvenance];
   const float excess = row_width(c, row) - available;
   if (excess <= 0 || row.detail.chip(kProvenance, chip) == ChipDetail::MarkOnly) return row;
-  const std::string words = row.detail.others == ChipDetail::Full ? chip.text : chip.short_text;
+  const std::string words = row.detail.provenance == ChipDetail::Full ? chip.text : chip.short_text;
   chip.tooltip = words + "\n" + chip.tooltip;
   chip.text = chip.short_text = chip.least_text =
-      chip_words(c, words, std::floor(chip_width(c, chip, row.detail.others) - excess));
+      chip_words(c, words, std::floor(chip_width(c, chip, row.detail.provenance) - excess));
   return row;
 }
 
 Row choose_row(const Context& c, const Settings& settings, float available) {
   Row row;
-  row.degrees = degree_segments(settings);
   row.chips = {record_chip(c.recorded.runs, c.recorded.steps, c.theme), parity_chip(c.snapshot, c.theme),
                communicator_chip(c.snapshot, c.theme), provenance_chip(c.snapshot, c.theme)};
   if (!settings.delays.empty()) row.late = late_chip(settings, c.theme);
@@ -350,6 +354,7 @@ Row choose_row(const Context& c, const Settings& settings, float available) {
   for (const Detail& detail : details()) {
     row.detail = detail;
     row.fields = field_texts(settings, detail);
+    row.degrees = degree_segments(settings, detail.degrees);
     row.buttons = button_texts(detail);
     fits = fitted_row(c, row, available);
     if (row_width(c, at_rest(c.snapshot, row)) <= available && row_width(c, fits) <= available) break;
