@@ -48,7 +48,7 @@ std::vector<Words> from_full_to_least() {
 
 struct Row {
   Words words;
-  std::string name, machine, age, follow, position, notes, here, close;
+  std::string name, machine, age, ended, follow, position, notes, here, close;
   FieldText speed;
   float scrubber = 0;
 };
@@ -59,8 +59,20 @@ TextStyle name_style(const Context& c) {
 TextStyle note_style(const Context& c) {
   return {c.fonts.body, c.px(kSmallSize), c.theme.dim};
 }
+TextStyle ended_style(const Context& c) {
+  return {c.fonts.bold, c.px(kSmallSize), c.theme.communication};
+}
 TextStyle position_style(const Context& c) {
   return {c.fonts.body, c.px(kSmallSize), c.theme.text};
+}
+
+/// How the run came to an end of which nobody thought; empty where it ended as it should, or goes on.
+std::string early_end(const ReplaySnapshot& replay, bool brief) {
+  if (replay.is_live()) return {};
+  const RecordingFacts& facts = *replay.recording;
+  if (!facts.finished) return brief ? "killed" : "its run was killed";
+  if (!facts.failure.empty()) return brief ? "failed" : "its run failed";
+  return {};
 }
 
 /// The same whatever the age is, so that nothing moves while it grows.
@@ -79,6 +91,7 @@ Row row_with(const Context& c, const Words& words, float available) {
   if (words.machine)
     row.machine = replay.recording->verb + (replay.is_live() ? ", live on " : ", recorded on ") +
                   replay.recording->machine + (replay.is_live() ? ", being recorded" : "");
+  row.ended = early_end(replay, !words.machine);
   if (replay.is_live()) {
     row.age = (words.machine ? "" : "live \u00B7 ") + age_text(replay, now_seconds());
     row.follow = ICON_FA_EYE "  Follow";
@@ -95,6 +108,7 @@ Row row_with(const Context& c, const Words& words, float available) {
   float taken = c.px(24) + 3 * c.px(kControlHeight + 4) + field_width(c, row.speed);
   if (words.name) taken += text_width(name_style(c), row.name) + c.px(kGap);
   if (words.machine) taken += text_width(note_style(c), row.machine) + c.px(kGap);
+  if (!row.ended.empty()) taken += text_width(ended_style(c), row.ended) + c.px(kGap);
   taken += text_width(position_style(c), row.position);
   if (replay.is_live()) taken += age_width(c, words) + c.px(kGap) + button_width(c, row.follow) + c.px(kGap);
   taken += button_width(c, row.notes) + button_width(c, row.here) + button_width(c, row.close);
@@ -209,6 +223,7 @@ void draw_replay_bar(const Context& c) {
         live ? ICON_FA_CIRCLE : ICON_FA_FILM);
   words(name_style(c), row.name);
   words(note_style(c), row.machine);
+  words(ended_style(c), row.ended);
   if (live) {
     const float end = x + age_width(c, row.words) + gap;
     words(position_style(c), row.age);
