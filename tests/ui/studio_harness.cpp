@@ -97,4 +97,23 @@ void StudioHarness::perform(const std::function<void(ImGuiTestContext&)>& steps)
   ImGuiTestEngine_UnregisterTest(engine_, test);
 }
 
+std::vector<mark::Words> words_on_screen(StudioHarness& harness) {
+  Tape tape;
+  ImGui::GetIO().UserData = &tape;
+  harness.draw_frames(1);
+  ImGui::GetIO().UserData = nullptr;
+  std::vector<mark::Words> found;
+  for (const TapeMark& one : tape.marks())
+    if (const auto* words = std::get_if<mark::Words>(&one.what)) found.push_back(*words);
+  return found;
+}
+
+std::vector<std::string> texts_in(StudioHarness& harness, const char* window) {
+  const ImRect inside = ImGui::FindWindowByName(window)->Rect();
+  std::vector<std::string> texts;
+  for (const mark::Words& words : words_on_screen(harness))
+    if (inside.Contains(words.at)) texts.push_back(words.text);
+  return texts;
+}
+
 }  // namespace shardlens::ui

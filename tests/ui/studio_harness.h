@@ -8,9 +8,12 @@
 
 #include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "ui/platform/platform.h"
 #include "ui/studio.h"
+#include "ui/widgets/tape.h"
 
 namespace shardlens::ui {
 
@@ -50,5 +53,10 @@ class StudioHarness {
   ImGuiTestEngine* engine_ = nullptr;
   std::unique_ptr<Studio> studio_;
 };
+
+/// Every text that a frame draws.
+std::vector<mark::Words> words_on_screen(StudioHarness& harness);
+/// Those that begin inside a window.
+std::vector<std::string> texts_in(StudioHarness& harness, const char* window);
 
 }  // namespace shardlens::ui

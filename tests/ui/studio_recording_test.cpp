@@ -26,7 +26,8 @@ TEST(StudioRecording, TheRedButtonRecordsTheNextRunAndSaysSo) {
     harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Bar/record"); });
     harness.wait_until_at_rest();
     EXPECT_TRUE(harness.studio().session().snapshot()->recording.on);
-    EXPECT_TRUE(harness.studio().training().wait_until_idle(kTimeoutSeconds)->recording.on) << "its own thread";
+    EXPECT_TRUE(harness.studio().training().wait_until_idle(kTimeoutSeconds)->recording.on)
+        << "its own thread";
     harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_R); });
     harness.wait_until_at_rest();
     harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_R); });

@@ -380,23 +380,6 @@ TEST(Studio, EverythingFitsAt1280x720) {
   }
 }
 
-TEST(Studio, TheTimelineGivesItsRoomToTheTabAndTakesItBack) {
-  StudioHarness harness({1280, 720});
-  harness.wait_until_at_rest();
-  const float stage = window("Stage")->Size.y, timeline = window("Timeline")->Size.y;
-  const auto press_t = [](ImGuiTestContext& person) {
-    person.KeyPress(ImGuiKey_T);
-    person.Yield(6);
-  };
-  harness.perform(press_t);
-  EXPECT_FALSE(is_shown("Timeline"));
-  EXPECT_GE(window("Stage")->Size.y, stage + timeline);
-  harness.perform(press_t);
-  EXPECT_TRUE(is_shown("Timeline"));
-  EXPECT_EQ(window("Timeline")->Size.y, timeline);
-  EXPECT_EQ(window("Stage")->Size.y, stage);
-}
-
 TEST(Studio, SaysSoWhileTheResultIsOutOfDate) {
   StudioHarness harness;
   harness.wait_until_at_rest();

@@ -9,7 +9,6 @@
 #include <filesystem>
 
 #include "tests/ui/studio_harness.h"
-#include "ui/widgets/tape.h"
 
 namespace shardlens::ui {
 namespace {
@@ -22,26 +21,6 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 constexpr PixelSize kSmall{1280, 720};
-
-std::vector<mark::Words> words_on_screen(StudioHarness& harness) {
-  Tape tape;
-  ImGui::GetIO().UserData = &tape;
-  harness.draw_frames(1);
-  ImGui::GetIO().UserData = nullptr;
-  std::vector<mark::Words> found;
-  for (const TapeMark& one : tape.marks())
-    if (const auto* words = std::get_if<mark::Words>(&one.what)) found.push_back(*words);
-  return found;
-}
-
-/// Those inside a window.
-std::vector<std::string> texts_in(StudioHarness& harness, const char* window) {
-  const ImRect inside = ImGui::FindWindowByName(window)->Rect();
-  std::vector<std::string> texts;
-  for (const mark::Words& words : words_on_screen(harness))
-    if (inside.Contains(words.at)) texts.push_back(words.text);
-  return texts;
-}
 
 TEST(WordsOnScreen, AShapeStandsBesideATensorWhereRoomIsShort) {
   Settings settings = small_settings();

@@ -19,6 +19,7 @@ namespace shardlens::ui {
 namespace {
 
 using shardlens::testing::DrawnRecording;
+using ::testing::Contains;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
@@ -215,6 +216,7 @@ TEST_F(WatchedJob, ThatIsStoppedStandsStillAndThatIsKilledIsGone) {
   EXPECT_TRUE(exists(harness, "//Message/Close"));
   EXPECT_FALSE(exists(harness, kFollow));
   EXPECT_FALSE(has_live_mark(harness));
+  EXPECT_THAT(texts_in(harness, "Replay"), Contains(HasSubstr("killed")));
   EXPECT_THAT(harness.snapshot().result->provenance, StartsWith("replayed on "));
 }
 

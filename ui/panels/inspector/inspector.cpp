@@ -87,10 +87,9 @@ std::string provenance_of(const Context& context, const Subject& subject) {
   const auto id = static_cast<size_t>(subject.tensor_id);
   const std::vector<int64_t>& sampled_in = subject.result->sampled_in;
   const bool here = id >= sampled_in.size() || sampled_in[id] == context.replay.pass;
-  // Values that are older than the pass say so before they say where they are from.
-  return here
-             ? subject.result->provenance
-             : fmt::format("values of pass {}, {}", grouped_text(sampled_in[id]), subject.result->provenance);
+  // A recording keeps pictures of some passes alone; the Bar says that all of it is replayed.
+  return here ? subject.result->provenance
+              : fmt::format("values last kept in pass {}", grouped_text(sampled_in[id]));
 }
 
 /// The longest of these that fits: all of it; without the machine's name; without where the times are from,
