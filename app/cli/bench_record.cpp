@@ -1,16 +1,14 @@
 // `bench record` and `bench trace`: what a run pays for being looked at.
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <list>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "app/cli/bench.h"
 #include "engine/config/counted.h"
 #include "engine/config/units.h"
-#include "engine/io/user_folder.h"
-#include "engine/record/scratch_recording.h"
+#include "engine/io/temporary_folder.h"
 #include "engine/runtime/measure/record_bench.h"
 #include "engine/runtime/measure/trace_bench.h"
 #include "engine/runtime/plan.h"
@@ -19,17 +17,21 @@ namespace shardlens::cli {
 
 using nlohmann::ordered_json;
 
+constexpr const char* kScratchName = "bench.shardlens";
+
 int bench_record(const CommonOptions& options, int repetitions, const std::string& out,
                  const RecordOptions& record) {
   Settings settings = to_settings(options);
   settings.update = settings.block == Block::Model;
   const std::shared_ptr<const Plan> plan = make_plan(settings);
-  const bool kept = !out.empty();
-  const std::string path =
-      kept ? out : (temporary_folder() / fmt::format("bench-{}.shardlens", getpid())).string();
-  std::list<ScratchRecording> scratch;
-  if (!kept)
-    for (const std::string& made : record_bench_paths(path)) scratch.emplace_back(made);
+  std::optional<TemporaryFolder> scratch;
+  if (out.empty()) {
+    std::vector<std::string> files;
+    for (const std::string& name : record_bench_paths(kScratchName))
+      for (const std::string& file : files_of_recording(name)) files.push_back(file);
+    scratch.emplace(files);
+  }
+  const std::string path = scratch ? scratch->path_of(kScratchName) : out;
   const RecordBench bench = shardlens::bench_record(plan, path, repetitions, picture_options(record));
   if (options.json) {
     ordered_json ways = ordered_json::array();

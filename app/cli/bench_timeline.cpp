@@ -1,25 +1,24 @@
 // Draws the recording, measures and prints.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "app/cli/bench_timeline.h"
 #include "engine/config/units.h"
-#include "engine/io/user_folder.h"
-#include "engine/record/scratch_recording.h"
+#include "engine/io/temporary_folder.h"
+#include "engine/record/recording.h"
 #include "engine/runtime/measure/timeline_bench.h"
 #include "engine/runtime/plan.h"
 
 namespace shardlens::cli {
 
+constexpr const char* kScratchName = "bench.shardlens";
+
 int print_timeline(const Settings& settings, const TimelineWish& wish, bool json) {
-  const bool kept = !wish.out.empty();
-  const std::string path =
-      kept ? wish.out : (temporary_folder() / fmt::format("bench-{}.shardlens", getpid())).string();
-  std::optional<ScratchRecording> scratch;
-  if (!kept) scratch.emplace(path);
+  std::optional<TemporaryFolder> scratch;
+  if (wish.out.empty()) scratch.emplace(files_of_recording(kScratchName));
+  const std::string path = scratch ? scratch->path_of(kScratchName) : wish.out;
   const std::shared_ptr<const Plan> plan = make_plan(settings);
   const TimelineBench bench =
       bench_timeline(plan, path, wish.events, int64_t{wish.file_mib} << 20, wish.views);

@@ -2,7 +2,6 @@
 #include "app/studio/offscreen.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -15,6 +14,7 @@
 #include "app/studio/offscreen_parts.h"
 #include "engine/config/error.h"
 #include "engine/config/units.h"
+#include "engine/io/temporary_folder.h"
 #include "engine/planner/holds.h"
 #include "ui/faults.h"
 
@@ -81,9 +81,8 @@ void lose_shortly(const std::string& view, Platform& platform, ui::Studio& studi
     train_command::Start start = ui::training_of(train.single);
     const TrainOptions& options = start.models.front().options;
     train.page = ui::TrainPage::Curves;
-    const std::filesystem::path scratch =
-        std::filesystem::temp_directory_path() / fmt::format("shardlens-lost-{}", getpid());
-    start.checkpoints = scratch.string();
+    const TemporaryFolder scratch;
+    start.checkpoints = scratch.path();
     studio.training().send(start);
     const auto trained = [&] {
       const auto now = studio.training().snapshot();
@@ -93,8 +92,6 @@ void lose_shortly(const std::string& view, Platform& platform, ui::Studio& studi
     studio.training().send(train_command::LoseRank{options.settings.tp * options.settings.dp - 1});
     draw_until(platform, studio, "no rank was lost",
                [&] { return studio.training().snapshot()->state == TrainState::Failed; });
-    std::error_code ignored;
-    std::filesystem::remove_all(scratch, ignored);
   }
 }
 

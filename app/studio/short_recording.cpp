@@ -2,7 +2,6 @@
 #include "app/studio/short_recording.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "engine/runtime/recordings/recorder.h"
 #include "engine/train/data/batch_source.h"
@@ -14,6 +13,7 @@ namespace shardlens {
 namespace {
 
 constexpr int64_t kSteps = 40;
+constexpr const char* kName = "short training.shardlens";
 
 void train(const std::string& path) {
   ui::TrainChoices choices;
@@ -55,19 +55,12 @@ void write_notes(const std::string& path) {
 }  // namespace
 
 std::string ShortRecording::path() {
-  if (folder_.empty()) {
-    folder_ = std::filesystem::temp_directory_path() / fmt::format("shardlens-{}", getpid());
-    std::filesystem::create_directories(folder_);
-    const std::string file = (folder_ / "short training.shardlens").string();
-    train(file);
-    write_notes(file);
+  if (!folder_) {
+    folder_.emplace(files_of_recording(kName));
+    train(folder_->path_of(kName));
+    write_notes(folder_->path_of(kName));
   }
-  return (folder_ / "short training.shardlens").string();
-}
-
-ShortRecording::~ShortRecording() {
-  std::error_code ignored;
-  if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
+  return folder_->path_of(kName);
 }
 
 }  // namespace shardlens

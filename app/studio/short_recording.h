@@ -2,23 +2,20 @@
 // nobody names a recording.
 #pragma once
 
-#include <filesystem>
+#include <optional>
 #include <string>
+
+#include "engine/io/temporary_folder.h"
 
 namespace shardlens {
 
 class ShortRecording {
  public:
-  ShortRecording() = default;
-  ~ShortRecording();  ///< and the file is gone
-  ShortRecording(const ShortRecording&) = delete;
-  ShortRecording& operator=(const ShortRecording&) = delete;
-
-  /// Made when it is first asked for; takes seconds.
+  /// Made when it is first asked for; takes seconds. Gone with this.
   std::string path();
 
  private:
-  std::filesystem::path folder_;
+  std::optional<TemporaryFolder> folder_;
 };
 
 }  // namespace shardlens

@@ -127,6 +127,10 @@ struct LatestSamples {
 /// Of tensors of one pass, [rank][tensor]; none where it was not sampled.
 using HashTable = std::vector<std::vector<std::optional<uint64_t>>>;
 
+/// What the writer of a recording makes, given by that one's name or path: itself, and SQLite's journal,
+/// which is gone when it is done.
+std::vector<std::string> files_of_recording(const std::string& recording);
+
 /// Writes a recording from a thread of its own: offer() never waits for the disk. What is written is
 /// committed a few times a second, so a run killed at any moment leaves a file that opens and holds all but
 /// the last moment, and a Recording of it can be read meanwhile.

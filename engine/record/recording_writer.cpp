@@ -69,6 +69,10 @@ int64_t pictures_of(const RecordedPass& pass) {
 
 }  // namespace
 
+std::vector<std::string> files_of_recording(const std::string& recording) {
+  return {recording, recording + "-journal"};
+}
+
 RecordingWriter::RecordingWriter(const std::string& path, const RecordingHeader& header,
                                  RecordingLimits limits)
     : ranks_(header.program.ranks()),

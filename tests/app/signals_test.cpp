@@ -82,7 +82,7 @@ TEST_F(CliSignals, ATextThatIsBeingPreparedLeavesNoFolder) {
 
 TEST_F(CliSignals, ABenchLeavesNoRecordings) {
   expect_nothing_left("bench record --layer --repetitions 1000" + std::string(kTinyModel), SIGINT, [&] {
-    const auto left = fs::directory_iterator(path("left"));
+    const auto left = fs::recursive_directory_iterator(path("left"));
     return std::any_of(begin(left), end(left), [](const fs::directory_entry& entry) {
       return entry.path().extension() == ".2" && entry.file_size() > 0;
     });

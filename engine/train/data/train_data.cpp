@@ -2,17 +2,13 @@
 #include "engine/train/data/train_data.h"
 
 #include <fmt/format.h>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
+
 #include <filesystem>
-#include <list>
 
 #include "engine/config/assets.h"
 #include "engine/config/error.h"
 #include "engine/io/atomic_file.h"
-#include "engine/io/fleeting.h"
-#include "engine/io/user_folder.h"
+#include "engine/io/temporary_folder.h"
 #include "engine/train/data/corpus.h"
 #include "engine/train/data/documents.h"
 #include "engine/train/tokenizer/clean_text.h"
@@ -21,32 +17,6 @@ namespace shardlens {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A folder of its own for `files`; they stay readable once they are open.
-class TemporaryFolder {
- public:
-  explicit TemporaryFolder(const std::vector<std::string>& files)
-      : path_(temporary_folder() / "shardlens-XXXXXX") {
-    std::string name = path_.string();
-    if (mkdtemp(name.data()) == nullptr)
-      throw request_error(fmt::format("cannot make a folder in {}: {}; set TMPDIR to another one",
-                                      path_.parent_path().string(), std::strerror(errno)));
-    path_ = name;
-    fleeting_.emplace_back(name);
-    for (const std::string& file : files) fleeting_.emplace_back((path_ / file).string());
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  std::string path() const { return path_.string(); }
-
- private:
-  fs::path path_;
-  std::list<Fleeting> fleeting_;
-};
 
 // As a whole corpus is prepared, but nothing is dropped: what a person hands over by name is read. One
 // document in twenty is for validation, where there are two or more.
@@ -76,7 +46,7 @@ std::string usual_tokenizer(const Model& model) {
 
 std::shared_ptr<const TokenFile> tokenise(const std::string& where, const Tokenizer& tokenizer) {
   const TemporaryFolder folder({"text.tokens"});
-  const std::string path = (fs::path(folder.path()) / "text.tokens").string();
+  const std::string path = folder.path_of("text.tokens");
   TokenFileWriter writer(path, tokenizer);
   read_documents(where, [&](const std::string& document, int64_t) {
     std::vector<int32_t> ids = tokenizer.encode(clean_text(document));
@@ -89,7 +59,7 @@ std::shared_ptr<const TokenFile> tokenise(const std::string& where, const Tokeni
 
 TrainData open_built_in_text(const Model& model) {
   const TemporaryFolder folder({"genesis.txt"});
-  const std::string path = (fs::path(folder.path()) / "genesis.txt").string();
+  const std::string path = folder.path_of("genesis.txt");
   write_file_atomically(path, std::string(asset("text/genesis.txt")));
   return open_train_data(path, {}, model);
 }

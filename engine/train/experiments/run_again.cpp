@@ -2,16 +2,12 @@
 #include "engine/train/experiments/run_again.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
-#include <filesystem>
 
 #include "engine/config/error.h"
 #include "engine/config/hardware.h"
 #include "engine/config/hardware_file.h"
-#include "engine/io/user_folder.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/recordings/recorder.h"
 #include "engine/runtime/sampler.h"
@@ -21,7 +17,7 @@ namespace shardlens {
 namespace {
 
 constexpr int64_t kMostPasses = 16;
-std::atomic<int> runs_again = 0;  // of this process: each has a file of its own
+constexpr const char* kName = "run-again.shardlens";
 constexpr PictureOptions kEveryTensor{.taken = PictureOptions::Taken::All, .extent = 1};  // for its hash
 
 // Where the hardware it was priced on is not known here, this machine is; it changes no value.
@@ -74,9 +70,12 @@ void run_model(const std::shared_ptr<const Plan>& plan, const std::string& path,
 }  // namespace
 
 RunAgain::RunAgain(const Recording& recording, const std::string& name, std::stop_token stop)
-    : scratch_(
-          (temporary_folder() / fmt::format("run-again-{}-{}.shardlens", getpid(), ++runs_again)).string()) {
+    : folder_(files_of_recording(kName)) {
   run(recording, name, stop);
+}
+
+std::string RunAgain::path() const {
+  return folder_.path_of(kName);
 }
 
 void RunAgain::run(const Recording& recording, const std::string& name, const std::stop_token& stop) {

@@ -4,8 +4,8 @@
 #include <stop_token>
 #include <string>
 
+#include "engine/io/temporary_folder.h"
 #include "engine/record/recording.h"
-#include "engine/record/scratch_recording.h"
 
 namespace shardlens {
 
@@ -16,12 +16,12 @@ class RunAgain {
   /// when `stop` asks for it.
   RunAgain(const Recording& recording, const std::string& name, std::stop_token stop = {});
 
-  const std::string& path() const { return scratch_.path(); }
+  std::string path() const;
 
  private:
   void run(const Recording& recording, const std::string& name, const std::stop_token& stop);
 
-  ScratchRecording scratch_;
+  TemporaryFolder folder_;
 };
 
 }  // namespace shardlens

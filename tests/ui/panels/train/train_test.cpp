@@ -80,6 +80,7 @@ TEST(TrainTab, StartTrainsWhatIsChosen) {
 TEST(TrainTab, ALowPageIsScrolledFromTheLossToSpeedAndNorms) {
   StudioHarness harness({1280, 720});
   harness.view().lecture = true;
+  harness.view().page_alone = false;  // the Timeline was asked for
   open_train(harness, 4);
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.start"); });
   wait_until_idle(harness);
