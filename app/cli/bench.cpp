@@ -160,7 +160,7 @@ int bench_calibrate(const CommonOptions& options, int repetitions, const std::st
     throw request_error(
         "there is no folder for a calibration: set XDG_DATA_HOME or HOME, or give --out FILE");
   const DType dtype = parse_dtype(options.dtype);
-  require_writable(path);
+  make_place_for(path);
   const Hardware hardware =
       with_other_dtypes(calibrate(calibration_models(dtype), repetitions), calibration_at(path));
   write_hardware_file(hardware, path);

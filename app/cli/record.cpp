@@ -20,13 +20,13 @@ PictureOptions picture_options(const RecordOptions& options) {
   return {taken.at(options.pictures), options.budget_percent / 100, options.picture_size};
 }
 
-void add_record_options(CLI::App& verb, RecordOptions& options) {
+void add_record_options(CLI::App& verb, RecordOptions& options, const CLI::Validator& place) {
   const std::string group = "Recording";
   CLI::Option* const record =
       verb.add_option("--record", options.path,
                       "FILE.shardlens: writes what every rank did, step by step, into one SQLite file; "
                       "meanwhile shardlens --recording FILE.shardlens watches the run live")
-          ->check(new_file())
+          ->check(place)
           ->group(group);
   const auto option = [&](const char* name, auto& value, const char* help) {
     CLI::Option* const added = verb.add_option(name, value, help)->group(group)->capture_default_str();

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "app/command_line/request.h"
 #include "engine/runtime/recordings/recorder.h"
 #include "engine/train/trainer.h"
 
@@ -20,7 +21,8 @@ struct RecordOptions {
   int64_t picture_size = PictureOptions().extent;
 };
 
-void add_record_options(CLI::App& verb, RecordOptions& options);
+/// `place` says which files --record may name.
+void add_record_options(CLI::App& verb, RecordOptions& options, const CLI::Validator& place = new_file());
 
 PictureOptions picture_options(const RecordOptions& options);
 

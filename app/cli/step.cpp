@@ -9,6 +9,7 @@
 #include "app/cli/step_options.h"
 #include "app/cli/verbs.h"
 #include "engine/config/units.h"
+#include "engine/io/atomic_file.h"
 #include "engine/io/safetensors.h"
 #include "engine/runtime/executor.h"
 #include "engine/runtime/gather.h"
@@ -83,6 +84,7 @@ Examples
 )");
   return [options, model_options, record, dump, &app] {
     if (!is_whole_model(*options)) refuse_model_step(app);
+    if (!dump->empty()) require_writable(*dump);
     if (is_whole_model(*options)) return run_model_step(app, *options, *model_options, *record, *dump);
     const std::shared_ptr<const Plan> plan = make_plan(to_settings(*options));
     check_runnable(*plan);

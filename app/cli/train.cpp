@@ -109,10 +109,11 @@ void add_options(CLI::App& verb, TrainVerbOptions& o) {
   verb.add_flag(
           "--restart", o.restart,
           "Goes on from what --checkpoint has saved, and begins where it has saved nothing yet: the same "
-          "command after every crash as for the first start")
+          "command after every crash as for the first start. --record then writes FILE-2.shardlens, "
+          "FILE-3.shardlens, … beside what the starts before recorded")
       ->group(group);
   option("--log", o.log, "FILE.csv with every step; a run that goes on writes on in its own");
-  add_record_options(verb, o.record);
+  add_record_options(verb, o.record, {});
 }
 
 // What makes a run give the numbers it gives comes from its checkpoint; how it is run may be chosen anew.
@@ -186,6 +187,12 @@ void require_same_run(const TrainOptions& wanted, const TrainingState& saved) {
   same("--min-lr", wanted.schedule.lowest, saved.schedule.lowest);
   same("--warmup", wanted.schedule.warmup, saved.schedule.warmup);
   same("--decay", to_string(wanted.schedule.decay), to_string(saved.schedule.decay));
+  if (wanted.schedule.steps != saved.schedule.steps && wanted.schedule.steps == wanted.steps) {
+    throw request_error(fmt::format(
+        "the learning rate of the checkpoint in {} decays over {} steps, and without --decay-steps it would "
+        "now over {}: give --steps {} as for the first start, or add --decay-steps {}",
+        wanted.checkpoint, saved.schedule.steps, wanted.steps, saved.schedule.steps, saved.schedule.steps));
+  }
   same("--decay-steps", wanted.schedule.steps, saved.schedule.steps);
 }
 
@@ -194,6 +201,18 @@ void restart(const TrainVerbOptions& o, TrainOptions& options) {
   if (!is_checkpoint(o.checkpoint)) return;
   require_same_run(options, read_training_state(o.checkpoint));
   options.resume = o.checkpoint;
+}
+
+// A start after a crash records beside what the one before did; no other run writes over another's.
+RecordOptions place_of_recording(const TrainVerbOptions& o) {
+  RecordOptions record = o.record;
+  if (record.path.empty()) return record;
+  if (o.restart) {
+    record.path = free_recording_path(record.path);
+  } else if (const std::string taken = new_file()(record.path); !taken.empty()) {
+    throw request_error("--record: " + taken);
+  }
+  return record;
 }
 
 TrainOptions to_train_options(const TrainVerbOptions& o) {
@@ -218,7 +237,7 @@ TrainOptions to_train_options(const TrainVerbOptions& o) {
     if (o.given("--loss-scale") && options.settings.dtype != DType::Fp16)
       throw request_error("only --dtype fp16 has a loss scale: the others reach as far as fp32");
     if (o.restart) restart(o, options);
-    // As with --record: a run that begins does not write over another's.
+    // A run that begins does not write over another's.
     const std::string taken = o.restart ? std::string() : new_file()(o.log);
     if (!taken.empty()) throw request_error("--log: " + taken);
   }
@@ -246,6 +265,7 @@ std::shared_ptr<const BatchSource> wanted_validation(const TrainOptions& options
 
 int run_train(const TrainVerbOptions& o) {
   TrainOptions options = to_train_options(o);
+  const RecordOptions record = place_of_recording(o);
   const Settings& settings = options.settings;
   std::string text = o.data;
   if (text.empty() && !options.resume.empty()) text = read_training_state(options.resume).text_path;
@@ -266,18 +286,20 @@ int run_train(const TrainVerbOptions& o) {
              to_string(settings.dtype), settings.batch, settings.seq, grouped_text(data.train->tokens()),
              data.tokenizer->name());
   if (trainer.steps_done() >= options.steps)
-    fmt::print(out, "all {} steps were done before\n", options.steps);
-  if (trainer.steps_done() > 0)
+    fmt::print(out, "all {} steps were done before, says {}\n", options.steps, options.resume);
+  else if (trainer.steps_done() > 0)
     fmt::print(out, "resumed after step {} from {}\n", trainer.steps_done(), options.resume);
+  if (record.path != o.record.path)
+    fmt::print(out, "recording into {}: {} is of an earlier start\n", record.path, o.record.path);
   say_seeded_heads(settings);
   trainer.measure_ceiling();
   stop_on_signals();
   TrainReport report(out, options, o.log, trainer.steps_done());
-  const auto recorder = make_recorder(o.record, "train", trainer.plan(), trainer.executor().communicator());
+  const auto recorder = make_recorder(record, "train", trainer.plan(), trainer.executor().communicator());
   if (recorder && recorder->pictures()) trainer.observe({recorder->pictures()});
   RecordedTraining watcher(report, trainer, recorder.get());
   run_recorded(recorder, [&] { trainer.run(watcher, stop_requested); });
-  finish_recording(recorder.get(), o.record, out);
+  finish_recording(recorder.get(), record, out);
   const StepReport& last = report.last();
   const bool ran = last.step > 0, stopped = trainer.steps_done() < options.steps;
   const std::vector<Lateness> late = last_lateness(trainer.plan().program, trainer.executor());

@@ -14,6 +14,7 @@
 #include "app/studio/offscreen_parts.h"
 #include "engine/config/error.h"
 #include "engine/config/units.h"
+#include "engine/io/atomic_file.h"
 #include "engine/io/temporary_folder.h"
 #include "engine/planner/holds.h"
 #include "ui/faults.h"
@@ -253,15 +254,6 @@ void wait_for_rest(Platform& platform, ui::Studio& studio) {
   if (snapshot.state == RunState::Failed) throw run_error(snapshot.message);
 }
 
-void require_writable(const std::filesystem::path& path) {
-  const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
-  if (!std::filesystem::is_directory(folder) || access(folder.c_str(), W_OK) != 0) {
-    throw request_error(
-        fmt::format("cannot write {}: {} is not a folder that can be written to; choose another one",
-                    path.string(), folder.string()));
-  }
-}
-
 OffscreenStudio::OffscreenStudio(const Options& options, PixelSize size)
     : replays_(!options.recording.empty() || is_replay_view(options.view)),
       platform_(make_offscreen_platform(size)),
@@ -332,13 +324,13 @@ Image OffscreenStudio::settled_picture() {
 }
 
 void write_screenshot(const Options& options) {
-  require_writable(options.screenshot);
+  require_writable(options.screenshot.string());
   OffscreenStudio shown(options, options.size.value_or(kDefaultSize));
   write_png(shown.settled_picture(), options.screenshot);
 }
 
 void export_figure(const Options& options) {
-  require_writable(options.figure);
+  require_writable(options.figure.string());
   OffscreenStudio shown(options, kDefaultSize);
   shown.draw_frame();
   ui::ViewState& view = shown.studio().view();
@@ -359,7 +351,7 @@ void export_figure(const Options& options) {
 void write_views(const Options& options) {
   std::error_code failed;
   std::filesystem::create_directories(options.views, failed);
-  require_writable(options.views / "stage.png");
+  require_writable((options.views / "stage.png").string());
   Options run = options;  // of what runs; the recordings' views open one of their own
   run.view = "stage";
   run.recording.clear();

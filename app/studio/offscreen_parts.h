@@ -22,9 +22,6 @@ void draw_frame(Platform& platform, ui::Studio& studio);
 /// failed.
 void wait_for_rest(Platform& platform, ui::Studio& studio);
 
-/// A run may take a while; a file that cannot be written is better refused before it.
-void require_writable(const std::filesystem::path& path);
-
 /// A studio on a picture of `size`, that shows what the options ask for: a run that has ended and whatever
 /// the view needs beyond it, or a moment of a recording. Throws a request Error where that is not possible.
 class OffscreenStudio {

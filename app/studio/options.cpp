@@ -256,6 +256,10 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
   if (options.view == kRecordingsView && !options.recording.empty() && options.compared.empty())
     throw request_error(
         "--view compare-recordings wants a second one: add --compare FILE.shardlens, or --compare here");
+  if (!options.screenshot.empty() && options.screenshot.extension() != ".png")
+    throw request_error(fmt::format(
+        "--screenshot {}: it writes a PNG: give a name that ends in .png; for vectors use --export",
+        options.screenshot.string()));
   if (!options.figure.empty()) {
     if (options.view != "stage" && options.view != kTimelineFigure && options.view != kRecordingFigure)
       throw unknown_name("view of --export", options.view, {"stage", kTimelineFigure, kRecordingFigure});

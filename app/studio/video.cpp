@@ -123,7 +123,7 @@ int64_t frames_of(const Film& film, const Options& options) {
 }  // namespace
 
 void write_video(const Options& options) {
-  require_writable(options.video);
+  require_writable(options.video.string());
   const PixelSize size = options.size.value_or(kVideoSize);
   require_video(options.video, size);
   const Interruption interruption;

@@ -141,16 +141,16 @@ Hardware read_hardware_file(const std::string& path) {
   return hardware_from_json(read_json_file(path), path);
 }
 
-void require_writable(const std::string& path) {
+void make_place_for(const std::string& path) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   std::error_code error;
   if (!folder.empty()) std::filesystem::create_directories(folder, error);
   if (error) throw request_error("cannot make the folder " + folder.string() + ": " + error.message());
-  const AtomicFile place(path);
+  require_writable(path);
 }
 
 void write_hardware_file(const Hardware& hardware, const std::string& path) {
-  require_writable(path);
+  make_place_for(path);
   write_file_atomically(path, hardware_to_json(hardware).dump(2) + "\n");
 }
 

@@ -23,7 +23,7 @@ Hardware this_machine(const std::string& calibration);
 void write_hardware_file(const Hardware& hardware, const std::string& path);
 
 /// Makes the folder, and throws what writing there would: before minutes of measuring.
-void require_writable(const std::string& path);
+void make_place_for(const std::string& path);
 
 /// From now on that preset is priced as `calibrated`, what it was until now stays valid for who
 /// still reads it. Any thread.

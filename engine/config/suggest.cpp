@@ -31,6 +31,11 @@ std::string nearest_name(const std::string& text, const std::vector<std::string>
   return nearest == candidates.end() ? std::string() : *nearest;
 }
 
+std::string near_name(const std::string& text, const std::vector<std::string>& candidates) {
+  const std::string nearest = nearest_name(text, candidates);
+  return edit_distance(text, nearest) <= static_cast<int>(nearest.size() + 1) / 2 ? nearest : std::string();
+}
+
 std::string join(const std::vector<std::string>& names) {
   std::string joined;
   for (const std::string& name : names) joined += (joined.empty() ? "" : ", ") + name;
@@ -40,11 +45,10 @@ std::string join(const std::vector<std::string>& names) {
 Error unknown_name(const std::string& what, const std::string& text, const std::vector<std::string>& known) {
   // A long word is cut before it is compared or shown: it may come from a damaged file.
   const std::string shown = text.size() > 60 ? text.substr(0, 60) + "…" : text;
-  const std::string nearest = nearest_name(shown, known);
-  const bool near =
-      !nearest.empty() && edit_distance(shown, nearest) <= static_cast<int>(nearest.size() + 1) / 2;
+  const std::string near = near_name(shown, known);
   return request_error("unknown " + what + " \"" + shown + "\"" +
-                       (near ? "; did you mean \"" + nearest + "\"?" : ".") + " Known: " + join(known) + ".");
+                       (near.empty() ? "." : "; did you mean \"" + near + "\"?") + " Known: " + join(known) +
+                       ".");
 }
 
 }  // namespace shardlens

@@ -16,6 +16,9 @@ int edit_distance(const std::string& a, const std::string& b);
 /// The candidate with the smallest edit distance to `text`, the first of equals; empty if there are none.
 std::string nearest_name(const std::string& text, const std::vector<std::string>& candidates);
 
+/// The same where it is near enough to have been meant; else empty.
+std::string near_name(const std::string& text, const std::vector<std::string>& candidates);
+
 /// "a, b, c".
 std::string join(const std::vector<std::string>& names);
 

@@ -128,4 +128,8 @@ void write_file_atomically(const std::string& path, const std::string& text) {
   file.commit();
 }
 
+void require_writable(const std::string& path) {
+  const AtomicFile place(path);
+}
+
 }  // namespace shardlens

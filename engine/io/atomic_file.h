@@ -35,4 +35,7 @@ class AtomicFile {
 /// Writes a whole small file atomically.
 void write_file_atomically(const std::string& path, const std::string& text);
 
+/// Throws what AtomicFile would: a file that cannot be written is better refused before minutes of computing.
+void require_writable(const std::string& path);
+
 }  // namespace shardlens

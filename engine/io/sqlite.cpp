@@ -60,6 +60,10 @@ void make_file(const std::string& path) {
   throw request_error(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
 }
 
+Error damaged(const std::string& path, const std::string& how) {
+  return request_error(fmt::format("{} is damaged: {}. Where it was copied from it may be whole", path, how));
+}
+
 }  // namespace
 
 Database::Database(const std::string& path, Access access) : path_(path) {
@@ -105,8 +109,7 @@ void Database::fail(int code) const {
         fmt::format("{} is no SQLite database, which a recording is: was another file meant?", path_));
   if (primary == SQLITE_CORRUPT || primary == SQLITE_TOOBIG || primary == SQLITE_ERROR ||
       primary == SQLITE_MISMATCH || primary == SQLITE_FORMAT)
-    throw request_error(
-        fmt::format("{} is damaged: {}. Where it was copied from it may be whole", path_, why));
+    throw damaged(path_, fmt::format("SQLite finds \"{}\" in it", why));
   if (primary == SQLITE_READONLY)
     throw run_error(
         fmt::format("{}: {}. A recording whose run was killed while it wrote is put right when it is first "
@@ -215,9 +218,9 @@ void Statement::mistaken(int column, const char* expected) const {
   static constexpr std::array<const char*, 6> kKinds{"?",     "a whole number", "a number", "a text",
                                                      "bytes", "nothing"};  // by SQLite's codes, 1 to 5
   const char* name = sqlite3_column_name(handle_, column);
-  throw request_error(
-      fmt::format("{} is damaged: {} is {}, and should be {}", database_->path(), name ? name : "?",
-                  kKinds[static_cast<size_t>(sqlite3_column_type(handle_, column))], expected));
+  throw damaged(database_->path(),
+                fmt::format("its {} is {}, and should be {}", name ? name : "?",
+                            kKinds[static_cast<size_t>(sqlite3_column_type(handle_, column))], expected));
 }
 
 int64_t Statement::integer(int column) const {
@@ -237,7 +240,9 @@ std::string Statement::text(int column) const {
   const auto* data = reinterpret_cast<const char*>(sqlite3_column_text(handle_, column));
   if (data == nullptr) return "";
   std::string text(data, static_cast<size_t>(sqlite3_column_bytes(handle_, column)));
-  if (!is_utf8(text)) mistaken(column, "a text in UTF-8");
+  if (!is_utf8(text))
+    throw damaged(database_->path(), fmt::format("its {} should be a text, and is none in UTF-8",
+                                                 sqlite3_column_name(handle_, column)));
   return text;
 }
 

@@ -30,11 +30,11 @@ StepId step_of(const Program& program, const std::string& text) {
   if (found != program.steps.end()) return found->id;
   std::vector<std::string> names;
   for (const Step& step : program.steps) names.push_back(step.name);
-  const std::string nearest = nearest_name(text, names);
+  const std::string near = near_name(text, names);
   throw request_error(fmt::format(
-      "there is no step \"{}\" to be late before. The nearest is \"{}\" (step {} of 0 to {}); `plan` "
-      "lists them all.",
-      text, nearest, step_of(program, nearest), count - 1));
+      "there is no step \"{}\" to be late before{}. `plan` lists all of them, 0 to {}.", text,
+      near.empty() ? "" : fmt::format("; did you mean \"{}\" (step {})?", near, step_of(program, near)),
+      count - 1));
 }
 
 }  // namespace

@@ -25,6 +25,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -126,6 +127,9 @@ struct LatestSamples {
 
 /// Of tensors of one pass, [rank][tensor]; none where it was not sampled.
 using HashTable = std::vector<std::vector<std::optional<uint64_t>>>;
+
+/// `wanted`, or with -2, -3, … before its ending the first name that nothing has yet.
+std::string free_recording_path(const std::filesystem::path& wanted);
 
 /// What the writer of a recording makes, given by that one's name or path: itself, and SQLite's journal,
 /// which is gone when it is done.

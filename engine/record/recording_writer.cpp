@@ -69,6 +69,13 @@ int64_t pictures_of(const RecordedPass& pass) {
 
 }  // namespace
 
+std::string free_recording_path(const std::filesystem::path& wanted) {
+  std::filesystem::path path = wanted;
+  for (int copy = 2; std::filesystem::exists(path); ++copy)
+    path.replace_filename(fmt::format("{}-{}{}", wanted.stem().string(), copy, wanted.extension().string()));
+  return path.string();
+}
+
 std::vector<std::string> files_of_recording(const std::string& recording) {
   return {recording, recording + "-journal"};
 }

@@ -135,10 +135,12 @@ void Trainer::explain_not_finite(const PassInputs& inputs, double loss, double n
   } catch (const Error& error) {
     began = error.what();
   }
+  const auto number = [](double value) { return std::isnan(value) ? "NaN" : fmt::format("{}", value); };
   throw run_error(fmt::format(
       "training stopped at step {}: the loss is {} and the gradients' norm {}{}. It began here: {}. "
       "{}; a smaller learning rate or a longer warm-up may help",
-      done_ + 1, loss, norm, scaler_ ? fmt::format(" at loss scale {}", scaler_->scale()) : "", began,
+      done_ + 1, number(loss), number(norm),
+      scaler_ ? fmt::format(" at loss scale {}", scaler_->scale()) : "", began,
       saved_text(options_.checkpoint, saved_)));
 }
 

@@ -248,6 +248,31 @@ TEST_F(CliTrain, BegunAnewItDoesNotReplaceACheckpoint) {
   EXPECT_EQ(run_cli(command + " --restart").code, 0);
 }
 
+TEST_F(CliTrain, ARestartRecordsBesideTheFirstStartAndNoOtherRunOverIt) {
+  const std::string command = tiny() + "--tp 1 --decay-steps 2 --checkpoint " + path("run") + " --record " +
+                              path("run.shardlens") + " --steps ";
+  ASSERT_EQ(run_cli(command + "2 --restart").code, 0);
+  const std::string first = contents("run.shardlens");
+  const Ended again = run_cli(command + "4 --restart");
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_TRUE(contains(again.out, "recording into " + path("run-2.shardlens"))) << again.out;
+  EXPECT_TRUE(contains(again.out, "recorded 2 passes")) << again.out;
+  EXPECT_TRUE(contents("run.shardlens") == first);
+  const Ended other = run_cli(command + "4");
+  EXPECT_EQ(other.code, 2);
+  EXPECT_TRUE(contains(other.err, "--record: " + path("run.shardlens") + " is there already")) << other.err;
+}
+
+TEST_F(CliTrain, ARestartWithMoreStepsIsToldWhatTheScheduleWouldBecome) {
+  const std::string command = tiny() + "--tp 1 --restart --checkpoint " + path("run") + " --steps ";
+  ASSERT_EQ(run_cli(command + "2").code, 0);
+  const Ended more = run_cli(command + "3");
+  EXPECT_EQ(more.code, 2);
+  EXPECT_TRUE(contains(more.err, "give --steps 2 as for the first start, or add --decay-steps 2"))
+      << more.err;
+  EXPECT_EQ(run_cli(command + "3 --decay-steps 2").code, 0);
+}
+
 TEST_F(CliTrain, AFullDiskIsSaidAndNothingIsLost) {
   ASSERT_EQ(run_cli(tiny() + "--tp 1 --steps 1 --checkpoint " + path("run")).code, 0);
   const std::string before = contents("run/model.safetensors");

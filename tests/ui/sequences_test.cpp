@@ -48,7 +48,7 @@ TEST(Sequences, TheStageShowsTheStepThatWasSelectedElsewhere) {
   harness.wait_until_at_rest();
   harness.perform([&](ImGuiTestContext& person) {
     const float before = stage_scroll();
-    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_5);
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_7);
     person.Yield(4);
     select_step(harness.view(), program_of(harness),
                 static_cast<StepId>(program_of(harness).steps.size()) - 1);

@@ -248,12 +248,12 @@ void add_view_commands(std::vector<UiCommand>& table) {
         show_tab(c, Tab::Traffic);
         c.view.traffic_times = true;
       });
-  add("view.train", "Show Train", "Training, live", {ImGuiMod_Ctrl | ImGuiKey_4},
+  add("view.train", "Show Train", "Training, live", {ImGuiMod_Ctrl | ImGuiKey_6},
       [](const Context& c) { show_tab(c, Tab::Train); });
-  add("view.program", "Show the Program", "The steps as text", {ImGuiMod_Ctrl | ImGuiKey_5},
+  add("view.program", "Show the Program", "The steps as text", {ImGuiMod_Ctrl | ImGuiKey_7},
       [](const Context& c) { show_tab(c, Tab::Program); });
   add("view.compare", "Show Compare", "Splits side by side, the tournament of all splits, and the sweep of T",
-      {ImGuiMod_Ctrl | ImGuiKey_8}, [](const Context& c) { show_tab(c, Tab::Compare); });
+      {ImGuiMod_Ctrl | ImGuiKey_5}, [](const Context& c) { show_tab(c, Tab::Compare); });
   add("view.tournament", "Show the tournament of splits", "Every legal split, ranked by predicted time", {},
       [](const Context& c) {
         c.view.compare.page = ComparePage::Tournament;

@@ -42,7 +42,7 @@ void add_scaling_commands(std::vector<UiCommand>& table) {
     });
   };
   add_page("view.scaling", "Show Scaling", "Weak scaling: the paper, the model and this machine",
-           ScalingPage::Weak, {ImGuiMod_Ctrl | ImGuiKey_6});
+           ScalingPage::Weak, {ImGuiMod_Ctrl | ImGuiKey_4});
   add_page("view.scaling_strong", "Show strong scaling", "A fixed model on more and more ranks",
            ScalingPage::Strong, {});
   add_page("view.scaling_heads", "Show scaling over heads", "The same model in fewer or more heads",
@@ -51,7 +51,7 @@ void add_scaling_commands(std::vector<UiCommand>& table) {
            "Where a group of ranks that leaves its node stops being faster", ScalingPage::BreakEven, {});
   add_page("view.cluster", "Show the cluster",
            "T x P x D devices, and a model of up to a trillion parameters", ScalingPage::Cluster,
-           {ImGuiMod_Ctrl | ImGuiKey_7});
+           {ImGuiMod_Ctrl | ImGuiKey_9});
   const auto add = adder(table, CommandGroup::Run);
   add(
       "scaling.measure", "Measure scaling on this machine",
@@ -162,7 +162,7 @@ void add_train_commands(std::vector<UiCommand>& table) {
 void add_break_commands(std::vector<UiCommand>& table) {
   adder(table, CommandGroup::View)(
       "view.break_it", "Show Break it", "Plant a classic mistake and watch what it does",
-      {ImGuiMod_Ctrl | ImGuiKey_9}, [](const Context& c) { show_tab(c, Tab::BreakIt); });
+      {ImGuiMod_Ctrl | ImGuiKey_8}, [](const Context& c) { show_tab(c, Tab::BreakIt); });
   const auto add = adder(table, CommandGroup::Train);
   for (const Fault fault : all_faults()) {
     const FaultFacts& facts = facts_of(fault);

@@ -23,15 +23,6 @@ void add(RecordingState& state, const RecordingTotals& totals, int64_t bytes) {
   if (!totals.problem.empty()) state.problem = totals.problem;
 }
 
-// A name that is not taken: two runs may begin in one second.
-std::string free_path(const fs::path& folder, const std::string& name) {
-  const fs::path wanted(name);
-  fs::path path = folder / wanted;
-  for (int copy = 2; fs::exists(path); ++copy)
-    path = folder / fmt::format("{}-{}{}", wanted.stem().string(), copy, wanted.extension().string());
-  return path.string();
-}
-
 }  // namespace
 
 std::string recording_name(const Settings& settings, double unix_seconds) {
@@ -64,7 +55,8 @@ Recorder* RunRecorder::open(const std::shared_ptr<const Plan>& plan, const Commu
     fs::create_directories(folder_);
     const double now =
         std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-    const std::string path = free_path(folder_, recording_name(plan->program.settings, now));
+    const std::string path =
+        free_recording_path(fs::path(folder_) / recording_name(plan->program.settings, now));
     // What is shown holds every tensor's sample anyway, and one pass of a whole model's can be some hundred
     // megabytes: it waits as it is, or its pictures would go though nothing else waits.
     const RecordingLimits limits{.waiting_bytes = int64_t{512} << 20};

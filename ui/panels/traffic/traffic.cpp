@@ -8,6 +8,7 @@
 #include <cmath>
 #include <string>
 
+#include "engine/config/hardware_file.h"
 #include "engine/config/validate.h"
 #include "ui/panels/memory/memory_figures.h"
 #include "ui/panels/parts.h"
@@ -271,9 +272,13 @@ std::string provenance(const Context& context) {
     }
   }
   const Hardware& hardware = priced_on(context);
-  return text + " Bytes are the plan's ring figures." +
-         (hardware.link_bytes_per_second > 0 ? " Predicted: alpha-beta (α-β) on " + hardware.title + "."
-                                             : "");
+  const Hardware& own = find_hardware(context.snapshot.plan->program.settings.hardware);
+  text += " Bytes are the plan's ring figures.";
+  if (hardware.link_bytes_per_second <= 0) return text;
+  const char* const why = hardware.name == own.name  ? ""
+                          : own.name == kThisMachine ? ", as this machine is not calibrated"
+                                                     : ", as Setup's hardware names no links";
+  return fmt::format("{} Predicted: alpha-beta (α-β) on {}{}.", text, hardware.title, why);
 }
 
 /// With one rank there is nothing to list; says so, and offers degrees to cut by.
