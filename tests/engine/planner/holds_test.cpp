@@ -14,6 +14,7 @@ namespace shardlens {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::vector<Hold> holds_of(Settings settings, std::vector<Delay> delays) {
   settings.delays = std::move(delays);
@@ -59,7 +60,8 @@ TEST(Holds, RanksAreThoseOfAllReplicas) {
 }
 
 TEST(Holds, ARefusalSaysWhatThereIs) {
-  EXPECT_THAT(refusal({0, "attn.prj", 1}), HasSubstr("nearest is \"attn.proj\" (step 4"));
+  EXPECT_THAT(refusal({0, "attn.prj", 1}), HasSubstr("did you mean \"attn.proj\" (step 4)"));
+  EXPECT_THAT(refusal({0, "nostep", 1}), Not(HasSubstr("did you mean"))) << "nothing is near";
   EXPECT_THAT(refusal({0, "", 1}), HasSubstr("no step \"\""));
   EXPECT_THAT(refusal({0, "38", 1}), HasSubstr("Choose from 0 to 37"));
   EXPECT_THAT(refusal({0, "-1", 1}), HasSubstr("Choose from 0 to 37"));
