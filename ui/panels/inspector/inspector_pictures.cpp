@@ -156,12 +156,12 @@ void draw_piece(const Context& context, const Subject& subject, int rank, ImVec2
   const float thin = std::max(1.0f, context.px(1.5f));
   fill_rect(pen.list, min, max, theme.ghost);
   const bool empty = sample && sample->matrix.rows * sample->matrix.cols == 0;
-  const auto draw_within = [&](const char* words) {
-    const TextStyle style = small_text(context, theme.dim);
+  const auto draw_within = [&](const char* words, ImU32 colour) {
+    const TextStyle style = small_text(context, colour);
     draw_text(pen.list, {(min.x + max.x) / 2, (min.y + max.y - style.size) / 2}, style, words, Align::Centre);
   };
   if (!sample || empty) {
-    draw_within(empty ? "holds nothing" : why_no_values(context, subject));
+    draw_within(empty ? "holds nothing" : why_no_values(context, subject), theme.dim);
   } else {
     const Part part = part_of(context.view.inspector, sample->matrix);
     pen.list->PushClipRect(min, max, true);
@@ -176,7 +176,7 @@ void draw_piece(const Context& context, const Subject& subject, int rank, ImVec2
       if (small && sample->has_exact())
         draw_numbers(context, subject, *sample, part, min, max, pen.list);
       else if (const TensorStats& all = sample->stats; all.min == 0 && all.max == 0 && all.nan_count == 0)
-        draw_within("all 0");  // of an empty picture nobody knows
+        draw_within("all 0", legible_on(theme, colour_of(0, subject.scale)));  // else it looks empty
     }
     pen.list->PopClipRect();
   }
