@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/record/gallery.h"
 #include "ui/commands/command_table.h"
 #include "ui/commands/walk.h"
 #include "ui/panels/recordings/replay_parts.h"
@@ -109,6 +110,9 @@ void add_replay_commands(std::vector<UiCommand>& table) {
       "replay.run_here", "Run the recording's settings here",
       "This machine's times stand beside the recorded ones, in Traffic and in the Timeline", {},
       [](const Context& c) { c.view.replay.run_here = true; }, replays);
+  for (const GalleryPiece& piece : gallery())
+    add("replay.gallery." + piece.name, "Gallery: " + piece.title, piece.shows, {},
+        [path = "gallery:" + piece.name](const Context& c) { c.send(replay_command::Open{path}); }, {});
 }
 
 void hold_back_while_replaying(std::vector<UiCommand>& table) {

@@ -23,6 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kSample = "sample";
 constexpr const char* kSampleCommand = "bible -f gen1:1-rev22:21 2>/dev/null";
+constexpr int64_t kLooksLikeText = 8192;  // bytes at a file's beginning, without a zero among them
 constexpr size_t kEndAtBlankLine = 4096, kEndAtLine = 8192;  // bytes
 
 bool is_json_lines(const fs::path& path) {
@@ -64,13 +65,19 @@ void read_json_lines(const std::string& path, int64_t before, const OnDocument& 
 
 void read_plain_text(const std::string& path, int64_t before, const OnDocument& on_document) {
   std::ifstream file = open_text(path);
-  int64_t bytes = before;
+  int64_t bytes = before, number = 0;
   std::string document;
   const auto end_document = [&] {
     if (!is_blank(document)) on_document(std::move(document), bytes);
     document.clear();
   };
   for (std::string line; std::getline(file, line);) {
+    ++number;
+    if (bytes - before < kLooksLikeText && line.find('\0') < static_cast<size_t>(kLooksLikeText))
+      throw request_error(fmt::format(
+          "{}, line {} holds a byte of 0, as no text in UTF-8 does: was another file meant? A text in UTF-16 "
+          "becomes one by `iconv -f UTF-16 -t UTF-8`",
+          path, number));
     bytes += static_cast<int64_t>(line.size()) + 1;
     if (line == "<|endoftext|>") {
       end_document();

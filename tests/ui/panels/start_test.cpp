@@ -61,6 +61,19 @@ TEST_F(StartPage, ACardOfTheGalleryIsReplayedOnTheStage) {
   EXPECT_TRUE(harness.view().recent.empty()) << "what came with the studio is in its gallery";
 }
 
+TEST_F(StartPage, ThePaletteFindsAPieceOfTheGallery) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  harness.perform([](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_P);
+    person.Yield(2);
+    person.KeyChars("gallery late");
+    person.KeyPress(ImGuiKey_Enter);
+  });
+  EXPECT_TRUE(harness.draw_until([&] { return harness.studio().replayed().is_open(); }));
+  EXPECT_THAT(harness.studio().replayed().recording->path, ::testing::EndsWith("late-rank.shardlens"));
+}
+
 TEST_F(StartPage, AKeyShowsIt) {
   StudioHarness harness;
   harness.wait_until_at_rest();

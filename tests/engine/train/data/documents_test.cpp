@@ -57,6 +57,15 @@ TEST_F(DocumentsTest, PlainTextEndsAtMarksBlankLinesAndLines) {
   EXPECT_EQ(lines[0].size(), 9000u);
 }
 
+TEST_F(DocumentsTest, WhatIsNoTextIsRefusedByItsBeginning) {
+  const std::string zero(1, '\0');
+  const std::string picture = write("picture.png", "\x89PNG\r\n\x1a\n" + std::string(3, '\0') + "IHDR");
+  EXPECT_THAT(error_of([&] { read(picture); }),
+              AllOf(HasSubstr("picture.png, line 3 holds a byte of 0"), HasSubstr("iconv")));
+  const std::string stray = write("book.txt", std::string(9000, 'a') + "\n" + zero + "b\n");
+  EXPECT_EQ(read(stray).size(), 2u) << "a stray one further on is cleaned away";
+}
+
 TEST_F(DocumentsTest, BlankTextHasNoDocument) {
   EXPECT_TRUE(read(write("a.txt", "")).empty());
   EXPECT_TRUE(read(write("a.txt", " \n\n\t\n")).empty());
