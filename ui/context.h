@@ -123,6 +123,7 @@ struct LateView {
 /// What is shown of a run that lost a rank, or of a training that did.
 struct FaultView {
   bool run_details = false, training_details = false;  ///< the whole message
+  bool training_closed = false;                        ///< its strip, until another training fails
 };
 
 /// What the Inspector's pictures show of the selected tensor: the same part of every rank's piece.
@@ -253,7 +254,7 @@ struct ViewState {
   bool setup_hidden = false;     ///< U: no Setup, more Stage; lecture mode begins without it
   bool timeline_hidden = false;  ///< T: no Timeline, for a window that is low
   bool wide_inspector = false;   ///< I: the Inspector takes half the window
-  bool page_alone = true;        ///< side_panels(): T and I end it, for as long as the lecture lasts
+  bool page_alone = true;        ///< side_panels(): T and I end it, and T begins it again
   bool reset_layout = false;     ///< put every panel back to its first place in this frame
   float stage_zoom = 1.0f;
   int open_section = kWholeModel;  ///< of a whole model: the part whose rows the Stage shows

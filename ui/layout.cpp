@@ -65,21 +65,30 @@ PanelSizes panel_sizes(ImVec2 size, float scale, bool wide_inspector) {
           .timeline = std::floor(std::min(full.timeline * scale, size.y * kMostOfTimeline))};
 }
 
-SidePanels side_panels(const ViewState& view, ImVec2 size) {
+bool may_be_alone(const ViewState& view, ImVec2 size) {
   const bool small = size.x < kSmallWindow.x * view.ui_scale() || size.y < kSmallWindow.y * view.ui_scale();
   const bool tells_of_step = view.tab == Tab::Stage || view.tab == Tab::Program;
-  const bool alone = small && view.page_alone && !tells_of_step;
+  return small && !tells_of_step;
+}
+
+SidePanels side_panels(const ViewState& view, ImVec2 size) {
+  const bool alone = view.page_alone && may_be_alone(view, size);
   return {.setup = !view.setup_hidden, .inspector = !alone, .timeline = !alone && !view.timeline_hidden};
 }
 
 void show_or_hide_timeline(ViewState& view) {
-  view.timeline_hidden = side_panels(view, ImGui::GetMainViewport()->Size).timeline;
-  if (!view.timeline_hidden) view.page_alone = false;
+  const ImVec2 size = ImGui::GetMainViewport()->Size;
+  const bool hides = side_panels(view, size).timeline;
+  if (may_be_alone(view, size))
+    view.page_alone = hides;
+  else
+    view.timeline_hidden = hides;
+  if (!hides) view.timeline_hidden = false;
 }
 
 void widen_inspector(ViewState& view) {
   const bool shown = side_panels(view, ImGui::GetMainViewport()->Size).inspector;
-  view.page_alone &= shown;
+  if (!shown) view.page_alone = false;
   view.wide_inspector = shown && !view.wide_inspector;
 }
 
@@ -169,10 +178,10 @@ void DockTree::follow(const PanelSizes& sizes, const SidePanels& shown) {
                (!shown_.timeline || has_size("Timeline", ImGuiAxis_Y, assigned_.timeline));
 }
 
-void DockTree::begin(const Context& context, float top) {
+void DockTree::begin(const Context& context, float top, float bottom) {
   const ImGuiViewport& viewport = *ImGui::GetMainViewport();
   const ImVec2 position{viewport.Pos.x, viewport.Pos.y + top};
-  const ImVec2 size{viewport.Size.x, std::max(1.f, viewport.Size.y - top)};
+  const ImVec2 size{viewport.Size.x, std::max(1.f, viewport.Size.y - top - bottom)};
   ImGui::SetNextWindowPos(position);
   ImGui::SetNextWindowSize(size);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));

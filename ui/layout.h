@@ -37,7 +37,8 @@ struct SidePanels {
 /// well, which would leave it no line of its own.
 SidePanels side_panels(const ViewState& view, ImVec2 size);
 
-/// Hides the Timeline, or shows it where it is not, also beside a page that had its room.
+/// Hides the Timeline, or shows it where it is not. Beside a page that had its room the Inspector comes and
+/// goes with it.
 void show_or_hide_timeline(ViewState& view);
 /// Half the window for the Inspector, or its own place again; one that is not there is shown.
 void widen_inspector(ViewState& view);
@@ -57,8 +58,9 @@ class DockTree {
   /// Dear ImGui's text of the present layout; empty while nobody has moved anything.
   std::string remembered() const;
 
-  /// Opens the dock space below `top`. Once per frame, before the panels.
-  void begin(const Context& context, float top);
+  /// Opens the dock space, `top` pixels below the window's upper edge and `bottom` above its lower one. Once
+  /// per frame, before the panels.
+  void begin(const Context& context, float top, float bottom);
   /// Underlines the selected tabs and writes `hint` at the right of the centre's tab strip. After the panels.
   void end(const Context& context, const std::string& hint);
 

@@ -11,6 +11,7 @@
 
 #include "engine/config/hardware_file.h"
 #include "ui/commands/commands.h"
+#include "ui/faults.h"
 #include "ui/panels/fault_bar.h"
 #include "ui/replayed_training.h"
 #include "ui/sections.h"
@@ -262,6 +263,9 @@ void Studio::take_snapshots() {
   if (has_input()) last_touch_ = Clock::now();
   if (changed && !grew) last_change_ = Clock::now();
   if (newest != snapshot_) let_go_.take(std::exchange(snapshot_, std::move(newest)));
+  // What was said of a training before it failed is past: the strip says what happened.
+  if (failed_curve(*trained) != nullptr && failed_curve(*train_) == nullptr && message_.files.empty())
+    message_ = {};
   train_ = std::move(trained);
   broken_ = std::move(broken);
   compared_ = std::move(compared);
@@ -395,7 +399,9 @@ void Studio::frame() {
     below += height;
   };
   draw_fault("Fault", has_run_fault(now), draw_run_fault);
-  draw_fault("Training fault strip", has_training_fault(now), draw_training_fault);
+  const bool training_fault = has_training_fault(now);
+  view_.fault.training_closed &= training_fault;
+  draw_fault("Training fault strip", training_fault && !view_.fault.training_closed, draw_training_fault);
 
   if (find_frames_ > 0) {
     --find_frames_;
@@ -413,8 +419,10 @@ void Studio::frame() {
                           &view_.reset_layout};
   bool granted[std::size(wishes)];
   for (size_t i = 0; i < std::size(wishes); ++i) granted[i] = *wishes[i];
-  layout_.begin(now, below);
   const SidePanels beside = side_panels(view_, ImGui::GetMainViewport()->Size);
+  const bool is_folded = !beside.timeline && beside.inspector;
+  layout_.begin(now, below, is_folded ? folded_height(now) : 0);
+  if (is_folded) draw_folded_timeline(now);
   if (beside.setup) draw_panel(now, "Setup", draw_setup, false);
   draw_tab(now, "Start", Tab::Start, draw_start);
   draw_tab(now, "Stage", Tab::Stage, draw_stage);

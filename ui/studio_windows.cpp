@@ -9,6 +9,7 @@
 #include <cmath>
 #include <utility>
 
+#include "ui/commands/commands.h"
 #include "ui/studio.h"
 #include "ui/veil.h"
 #include "ui/widgets/controls.h"
@@ -61,6 +62,39 @@ void Studio::draw_strip(const Context& context, const char* name, float top, flo
   const float line = std::max(1.f, std::floor(context.px(1)));
   fill_rect(ImGui::GetWindowDrawList(), {min.x, min.y + height - line},
             {min.x + viewport.Size.x, min.y + height}, context.theme.line);
+  ImGui::End();
+}
+
+float Studio::folded_height(const Context& context) {
+  return std::floor(context.px(24));
+}
+
+/// What is left of the Timeline where it was hidden: its name at the window's lower edge, and a click shows
+/// it.
+void Studio::draw_folded_timeline(const Context& context) {
+  const ImGuiViewport& viewport = *ImGui::GetMainViewport();
+  const float height = folded_height(context), width = viewport.Size.x;
+  const ImVec2 min{viewport.Pos.x, viewport.Pos.y + viewport.Size.y - height};
+  ImGui::SetNextWindowPos(min);
+  ImGui::SetNextWindowSize({width, height});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowMinSize, ImVec2(1, 1));
+  ImGui::PushStyleColor(ImGuiCol_WindowBg, context.theme.panel);
+  ImGui::Begin("Folded timeline", nullptr,
+               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoMove |
+                   ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoSavedSettings |
+                   ImGuiWindowFlags_NoFocusOnAppearing);
+  ImGui::PopStyleColor();
+  ImGui::PopStyleVar(2);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const UiCommand& command = find_command("view.timeline");
+  if (click_area("unfold", {width, height})) command.run(context);
+  const TextStyle style{context.fonts.body, context.px(kSmallSize),
+                        ImGui::IsItemHovered() ? context.theme.text : context.theme.dim};
+  tooltip(context, title_with_key(command));
+  draw_text(list, {min.x + context.px(16), min.y + (height - style.size) / 2}, style,
+            "Timeline  " ICON_FA_CHEVRON_UP);
+  fill_rect(list, min, {min.x + width, min.y + std::max(1.f, std::floor(context.px(1)))}, context.theme.line);
   ImGui::End();
 }
 

@@ -48,12 +48,12 @@ TEST(Sequences, TheStageShowsTheStepThatWasSelectedElsewhere) {
   harness.wait_until_at_rest();
   harness.perform([&](ImGuiTestContext& person) {
     const float before = stage_scroll();
-    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_7);
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_8);
     person.Yield(4);
     select_step(harness.view(), program_of(harness),
                 static_cast<StepId>(program_of(harness).steps.size()) - 1);
     person.Yield(4);
-    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_1);
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_2);
     person.Yield(8);
     IM_CHECK(stage_scroll() > before + 200);  // the last step is far below
   });

@@ -31,7 +31,7 @@ TEST_F(RememberedStudio, ComesBackAsItWasLeft) {
       person.MouseMoveToPos(border);
       person.MouseDragWithDelta(ImVec2(-60, 0));
       person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_T);
-      person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_3);
+      person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_4);
       person.Yield(2);
     });
     width = ImGui::FindWindowByName("Setup")->Size.x;

@@ -328,10 +328,10 @@ TEST(Studio, KeysSwitchThemeTabLectureModeAndScale) {
   harness.perform([&](ImGuiTestContext& person) {
     person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_T);
     IM_CHECK(harness.view().theme == ThemeName::Light);
-    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_2);
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_3);
     person.Yield(2);
     IM_CHECK(is_shown("Memory") && !is_shown("Stage"));
-    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_1);
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_2);
     person.Yield(2);
     IM_CHECK(is_shown("Stage") && !is_shown("Memory"));
     person.KeyPress(ImGuiKey_F11);

@@ -236,24 +236,24 @@ void add_view_commands(std::vector<UiCommand>& table) {
       {ImGuiMod_Ctrl | ImGuiKey_0, ImGuiMod_Ctrl | ImGuiKey_Keypad0},
       [](const Context& c) { set_scale(c, 1); });
   add("view.start", "Show the start page", "Things to try, the gallery of recordings, and those opened last",
-      {ImGuiKey_F2}, [](const Context& c) { show_tab(c, Tab::Start); });
-  add("view.stage", "Show the Stage", "What every rank holds, step by step", {ImGuiMod_Ctrl | ImGuiKey_1},
+      {ImGuiMod_Ctrl | ImGuiKey_1, ImGuiKey_F2}, [](const Context& c) { show_tab(c, Tab::Start); });
+  add("view.stage", "Show the Stage", "What every rank holds, step by step", {ImGuiMod_Ctrl | ImGuiKey_2},
       [](const Context& c) { show_tab(c, Tab::Stage); });
-  add("view.memory", "Show Memory", "The memory wall, per rank and kind", {ImGuiMod_Ctrl | ImGuiKey_2},
+  add("view.memory", "Show Memory", "The memory wall, per rank and kind", {ImGuiMod_Ctrl | ImGuiKey_3},
       [](const Context& c) { show_tab(c, Tab::Memory); });
   add("view.traffic", "Show Traffic", "Every collective with its bytes and times",
-      {ImGuiMod_Ctrl | ImGuiKey_3}, [](const Context& c) { show_tab(c, Tab::Traffic); });
+      {ImGuiMod_Ctrl | ImGuiKey_4}, [](const Context& c) { show_tab(c, Tab::Traffic); });
   add("view.times", "Show predicted and measured times", "Every step's time on one axis, in Traffic", {},
       [](const Context& c) {
         show_tab(c, Tab::Traffic);
         c.view.traffic_times = true;
       });
-  add("view.train", "Show Train", "Training, live", {ImGuiMod_Ctrl | ImGuiKey_6},
+  add("view.train", "Show Train", "Training, live", {ImGuiMod_Ctrl | ImGuiKey_7},
       [](const Context& c) { show_tab(c, Tab::Train); });
-  add("view.program", "Show the Program", "The steps as text", {ImGuiMod_Ctrl | ImGuiKey_7},
+  add("view.program", "Show the Program", "The steps as text", {ImGuiMod_Ctrl | ImGuiKey_8},
       [](const Context& c) { show_tab(c, Tab::Program); });
   add("view.compare", "Show Compare", "Splits side by side, the tournament of all splits, and the sweep of T",
-      {ImGuiMod_Ctrl | ImGuiKey_5}, [](const Context& c) { show_tab(c, Tab::Compare); });
+      {ImGuiMod_Ctrl | ImGuiKey_6}, [](const Context& c) { show_tab(c, Tab::Compare); });
   add("view.tournament", "Show the tournament of splits", "Every legal split, ranked by predicted time", {},
       [](const Context& c) {
         c.view.compare.page = ComparePage::Tournament;

@@ -42,7 +42,7 @@ void add_scaling_commands(std::vector<UiCommand>& table) {
     });
   };
   add_page("view.scaling", "Show Scaling", "Weak scaling: the paper, the model and this machine",
-           ScalingPage::Weak, {ImGuiMod_Ctrl | ImGuiKey_4});
+           ScalingPage::Weak, {ImGuiMod_Ctrl | ImGuiKey_5});
   add_page("view.scaling_strong", "Show strong scaling", "A fixed model on more and more ranks",
            ScalingPage::Strong, {});
   add_page("view.scaling_heads", "Show scaling over heads", "The same model in fewer or more heads",
@@ -50,8 +50,7 @@ void add_scaling_commands(std::vector<UiCommand>& table) {
   add_page("view.break_even", "Show the break-even at the node's border",
            "Where a group of ranks that leaves its node stops being faster", ScalingPage::BreakEven, {});
   add_page("view.cluster", "Show the cluster",
-           "T x P x D devices, and a model of up to a trillion parameters", ScalingPage::Cluster,
-           {ImGuiMod_Ctrl | ImGuiKey_9});
+           "T x P x D devices, and a model of up to a trillion parameters", ScalingPage::Cluster, {});
   const auto add = adder(table, CommandGroup::Run);
   add(
       "scaling.measure", "Measure scaling on this machine",
@@ -103,6 +102,10 @@ void add_train_commands(std::vector<UiCommand>& table) {
       "Inspector",
       {ImGuiMod_Shift | ImGuiKey_F}, [](const Context& c) { c.send(train_command::Freeze{}); },
       [](const Context& c) { return is_trained(c) || c.train.state == TrainState::Done; });
+  add(
+      "train.let_go", "Back to the plan", "Every panel shows the plan again, and no training step", {},
+      [](const Context& c) { c.send(train_command::LetGo{}); },
+      [](const Context& c) { return c.train.frozen != nullptr; });
   add(
       "train.stop", "Stop training", "Give the training up; its curves stay", {},
       [](const Context& c) { c.send(train_command::Stop{}); }, is_trained);
@@ -162,7 +165,7 @@ void add_train_commands(std::vector<UiCommand>& table) {
 void add_break_commands(std::vector<UiCommand>& table) {
   adder(table, CommandGroup::View)(
       "view.break_it", "Show Break it", "Plant a classic mistake and watch what it does",
-      {ImGuiMod_Ctrl | ImGuiKey_8}, [](const Context& c) { show_tab(c, Tab::BreakIt); });
+      {ImGuiMod_Ctrl | ImGuiKey_9}, [](const Context& c) { show_tab(c, Tab::BreakIt); });
   const auto add = adder(table, CommandGroup::Train);
   for (const Fault fault : all_faults()) {
     const FaultFacts& facts = facts_of(fault);

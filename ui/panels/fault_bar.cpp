@@ -62,8 +62,7 @@ struct Strip {
     brief = room < text_width(bold(), text);
   }
 
-  bool button(const char* id, const char* icon, const std::string& text_of_all, const char* help) {
-    const std::string shown = brief ? icon : text_of_all;
+  bool button(const char* id, const char* shown, const char* help) {
     right -= button_width(c, shown);
     ImGui::SetCursorScreenPos({right, at.y});
     const bool pressed = draw_button(c, id, shown, ButtonLook::Plain, true, help);
@@ -76,10 +75,10 @@ struct Strip {
   }
 
   void copy_and_details(const char* name, const std::string& message, bool& details) {
-    if (button("Copy", ICON_FA_COPY, kCopy, "Copy the whole message, to be pasted elsewhere"))
+    if (button("Copy", brief ? ICON_FA_COPY : kCopy, "Copy the whole message, to be pasted elsewhere"))
       ImGui::SetClipboardText(message.c_str());
-    if (button("Details", details ? ICON_FA_CHEVRON_UP : ICON_FA_CHEVRON_DOWN,
-               details ? kLessDetails : kDetails, "The whole message"))
+    const char* const icon = details ? ICON_FA_CHEVRON_UP : ICON_FA_CHEVRON_DOWN;
+    if (button("Details", brief ? icon : details ? kLessDetails : kDetails, "The whole message"))
       details = !details;
     if (details) draw_details(c, name, message);
   }
@@ -120,13 +119,15 @@ void draw_training_fault(const Context& c) {
   const std::string which = c.train.curves.size() > 1 ? fmt::format("{} of {}", model, curve.name) : model;
   Strip strip{c, fmt::format("Training {}, step {}: {}", which, step,
                              fault_words(curve.plan->program, *curve.failure))};
+  if (strip.button("Close", ICON_FA_TIMES, "Close this strip; Train keeps saying where it ended"))
+    c.view.fault.training_closed = true;
   strip.command("train.restart", ICON_FA_UNDO "  " + restart_words(c.train), ButtonLook::Accent);
   if (c.train.frozen == nullptr)
     strip.make_room({kCopy, kDetails, kShow});
   else
     strip.make_room({kCopy, kDetails});
   strip.copy_and_details("Training fault", curve.ended, c.view.fault.training_details);
-  if (c.train.frozen == nullptr && strip.button("Show", ICON_FA_SEARCH_PLUS, kShow,
+  if (c.train.frozen == nullptr && strip.button("Show", strip.brief ? ICON_FA_SEARCH_PLUS : kShow,
                                                 "Show that training step on the Stage and the Timeline"))
     for (size_t i = 0; i < c.train.curves.size(); ++i)
       if (c.train.curves[i].get() == &curve) c.send(train_command::Freeze{i});

@@ -20,12 +20,15 @@ void page_head(const Context& context, const std::string& title, const std::stri
                float reserve) {
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const ImVec2 top = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
-  draw_text(list, at, type.title, fitted(type.title, title, width - reserve));
+  // A title that would be cut beside the choices stands below them.
+  const bool cut = reserve > 0 && text_width(type.title, title) > width - reserve;
+  const ImVec2 at{top.x, cut ? top.y + choice_row_height(context) + context.px(8) : top.y};
+  draw_text(list, at, type.title, fitted(type.title, title, cut ? width : width - reserve));
   const float below = at.y + type.title.size + context.px(6);
   const float height = draw_wrapped(list, {at.x, below}, type.note, explanation, width);
-  ImGui::Dummy({width, below + height - at.y});
+  ImGui::Dummy({width, below + height - top.y});
 }
 
 float choice_row_height(const Context& context) {

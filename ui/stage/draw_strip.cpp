@@ -15,8 +15,9 @@ namespace shardlens::ui::stage {
 namespace {
 
 constexpr float kLeastRow = 9, kMostRow = 44;
-constexpr float kHead = 72;        // the lines above the rows
-constexpr float kLeastWords = 11;  // rows as high as words of this size have some, each its own
+constexpr size_t kMostScrolled = 16;  // so many rows keep their words and scroll; more become lower instead
+constexpr float kHead = 72;           // the lines above the rows
+constexpr float kLeastWords = 11;     // rows as high as words of this size have some, each its own
 constexpr float kLabelWidth = 124;
 
 /// The strip of what was shown last: made again only when plan or result change.
@@ -214,8 +215,9 @@ void draw_strip(const Context& context, const std::shared_ptr<const Plan>& plan,
   const Theme& theme = context.theme;
   const float count = static_cast<float>(sections.list.size());
   const float head = context.px(kHead), foot = context.px(8);
-  const float row_height = std::floor(
-      std::clamp((room.height() - head - foot) / count, context.px(kLeastRow), context.px(kMostRow)));
+  const float least = sections.list.size() <= kMostScrolled ? kLeastWords : kLeastRow;
+  const float row_height =
+      std::floor(std::clamp((room.height() - head - foot) / count, context.px(least), context.px(kMostRow)));
   const float label = context.px(kLabelWidth), pad = context.px(12);
   const float side = (room.width() - label - 3 * pad) / 2;
   // Words stand behind the bar, so the longest leaves them room.

@@ -40,7 +40,9 @@ struct Detail {
   bool labels = true;
   bool words = true;  ///< on the buttons; else icons
   bool layer = true;
+  bool split = true;
   bool dtype = true;
+  bool size = true;
   bool pause = true;
   bool degrees = true;  ///< all that are worth a click; else the paper's and the chosen one
   ChipDetail parity = ChipDetail::Full;
@@ -74,6 +76,8 @@ std::vector<Detail> details() {
   then([](Detail& d) { d.others = ChipDetail::MarkOnly; });
   then([](Detail& d) { d.provenance = ChipDetail::MarkOnly; });
   then([](Detail& d) { d.parity = ChipDetail::MarkOnly; });
+  then([](Detail& d) { d.split = false; });
+  then([](Detail& d) { d.size = false; });
   return all;
 }
 
@@ -306,7 +310,8 @@ float row_width(const Context& c, const Row& row) {
   width += field_width(c, row.fields.model) + gap;
   if (row.detail.layer) width += field_width(c, row.fields.layer) + gap;
   width += segments_width(c, "T", row.degrees) + gap;
-  width += field_width(c, row.fields.split) + gap + field_width(c, row.fields.size) + gap;
+  if (row.detail.split) width += field_width(c, row.fields.split) + gap;
+  if (row.detail.size) width += field_width(c, row.fields.size) + gap;
   if (row.detail.dtype) width += field_width(c, row.fields.dtype) + gap;
   width += button_width(c, row.buttons.run) + gap + button_width(c, row.buttons.step);
   if (row.detail.pause) width += gap + button_width(c, row.buttons.pause);
@@ -417,9 +422,9 @@ void draw_bar(const Context& c) {
     c.want(changed);
   }
   ImGui::SameLine();
-  draw_field_with_list("Split", row.fields.split, draw_split_list);
+  if (row.detail.split) draw_field_with_list("Split", row.fields.split, draw_split_list);
   if (row.detail.dtype) draw_field_with_list("dtype", row.fields.dtype, draw_dtype_list);
-  draw_field_with_list("Size", row.fields.size, draw_size_list);
+  if (row.detail.size) draw_field_with_list("Size", row.fields.size, draw_size_list);
   ImGui::EndDisabled();
   const ImVec2 buttons = ImGui::GetCursorScreenPos();
   explain_fixed(c, fields, {buttons.x, buttons.y + c.px(kControlHeight)});

@@ -96,6 +96,9 @@ std::string provenance_of(const Context& context, const Subject& subject) {
 /// which are not of these values.
 std::string fitting(const TextStyle& style, const std::string& provenance, float room) {
   std::string words = provenance;
+  if (const size_t colon = provenance.find(": ");
+      colon != std::string::npos && text_width(style, words) > room)
+    return fitted(style, provenance.substr(colon + 2), room);
   for (const char* end : {" on ", ", times"}) {
     if (text_width(style, words) <= room) break;
     words = provenance.substr(0, provenance.find(end));

@@ -89,12 +89,14 @@ float draw_controls(const Context& context, ImVec2 at, float width) {
   for (const Hardware& hardware : hardware_presets())
     if (hardware.name != kThisMachine && hardware.nodes == 0) devices.push_back(&hardware);
   devices.push_back(&find_hardware(kThisMachine));
-  std::vector<std::string> titles;
+  std::vector<std::string> titles, names;
   int taken = -1;
   for (size_t i = 0; i < devices.size(); ++i) {
-    titles.push_back(device_word(devices[i]->title) + " " + capacity(*devices[i]));
+    names.push_back(device_word(devices[i]->title));
+    titles.push_back(names.back() + " " + capacity(*devices[i]));
     if (devices[i]->name == context.view.memory.device) taken = static_cast<int>(i);
   }
+  if (choice_row_width(context, titles) > width) titles = names;
   const float row_y = at.y + context.px(48);
   const bool labelled = choice_row_width(context, titles) + label_width <= width;
   if (labelled) draw_text(list, {at.x, row_y + context.px(4)}, in(type.body, theme.dim), "Device");
@@ -215,8 +217,10 @@ float draw_model_list(const Context& context, const Wall& wall, ImVec2 at, float
 }
 
 /// The wall begins with the paper's largest model, before which one device is not enough. A model chosen in
-/// Setup is looked at here too, unless it is so small that the slider does not reach it.
+/// Setup is looked at here too, unless it is so small that the slider does not reach it; that of a recording
+/// or of a frozen training step was chosen by nobody now.
 void look_at_chosen_model(const Context& context) {
+  if (context.replay.is_open() || context.train.frozen != nullptr) return;
   MemoryView& view = context.view.memory;
   const Model& chosen = context.wanted().model;
   if (chosen == view.model) return;

@@ -70,8 +70,8 @@ TextStyle position_style(const Context& c) {
 std::string early_end(const ReplaySnapshot& replay, bool brief) {
   if (replay.is_live()) return {};
   const RecordingFacts& facts = *replay.recording;
-  if (!facts.finished) return brief ? "killed" : "its run was killed";
-  if (!facts.failure.empty()) return brief ? "failed" : "its run failed";
+  if (!facts.finished) return brief ? "run killed" : "its run was killed";
+  if (!facts.failure.empty()) return brief ? "run failed" : "its run failed";
   return {};
 }
 

@@ -197,7 +197,7 @@ TEST(BreakItTab, AKeyOpensItAndItsTabIsRemembered) {
     StudioHarness harness({1280, 720}, small_settings(), state);
     // In one script: where a script ends, the focus goes back to where it began.
     harness.perform([&](ImGuiTestContext& person) {
-      person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_8);
+      person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_9);
       person.Yield(4);
       EXPECT_EQ(harness.view().tab, Tab::BreakIt);
     });

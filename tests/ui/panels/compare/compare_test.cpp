@@ -268,9 +268,9 @@ TEST(CompareTab, AFirstLookAtAnotherPageLeavesAMeasurementAlone) {
 TEST(CompareTab, HasCommandsThatShowItsPages) {
   StudioHarness harness;
   harness.wait_until_at_rest();
-  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_5); });
+  harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_6); });
   EXPECT_EQ(harness.view().tab, Tab::Compare);
-  EXPECT_EQ(find_command("view.compare").keys.front(), ImGuiMod_Ctrl | ImGuiKey_5);
+  EXPECT_EQ(find_command("view.compare").keys.front(), ImGuiMod_Ctrl | ImGuiKey_6);
 }
 
 }  // namespace
