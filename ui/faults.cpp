@@ -105,7 +105,7 @@ std::string restart_words(const TrainSnapshot& train) {
   int64_t first = -1;
   for (const auto& curve : train.curves)
     first = first < 0 ? curve->saved_step : std::min(first, curve->saved_step);
-  return first > 0 ? fmt::format("Restart from checkpoint of step {}", first) : "Run again";
+  return first > 0 ? fmt::format("Restart from step {}", first) : "Run again";
 }
 
 }  // namespace shardlens::ui

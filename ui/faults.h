@@ -39,7 +39,7 @@ bool can_run_again(const Context& context);
 void run_again(const Context& context);
 
 bool can_restart_training(const Context& context);
-/// "Restart from checkpoint of step 40", or "Run again".
+/// "Restart from step 40", or "Run again".
 std::string restart_words(const TrainSnapshot& train);
 
 }  // namespace shardlens::ui

@@ -173,9 +173,9 @@ TEST(Faults, ATrainingThatLosesARankRestartsFromItsCheckpoint) {
     person.ItemClick("//Train/train.lose_rank");
     person.Yield(2);
     IM_CHECK(person.ItemExists("//Message/Close"));  // what one waits for until it is given up
-    person.KeyPress(ImGuiKey_Escape);
   });
   ASSERT_TRUE(harness.draw_until([&] { return training.snapshot()->state == TrainState::Failed; }));
+  EXPECT_FALSE(is_shown("Message")) << "it waits for nothing any more";
   const auto failed = training.snapshot();
   const TrainCurve* curve = failed_curve(*failed);
   ASSERT_NE(curve, nullptr);
@@ -185,7 +185,13 @@ TEST(Faults, ATrainingThatLosesARankRestartsFromItsCheckpoint) {
   const auto done = static_cast<int64_t>(curve->steps.size());
   EXPECT_GE(saved, 20);
   EXPECT_LE(saved, done);
-  EXPECT_EQ(restart_words(*failed), "Restart from checkpoint of step " + std::to_string(saved));
+  EXPECT_EQ(restart_words(*failed), "Restart from step " + std::to_string(saved));
+
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Training fault strip/Close"); });
+  harness.draw_frames(2);
+  EXPECT_FALSE(is_shown("Training fault strip"));
+  harness.view().fault.training_closed = false;
+  harness.draw_frames(2);
 
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Training fault strip/Show"); });
   ASSERT_TRUE(harness.draw_until([&] { return training.snapshot()->frozen != nullptr; }));

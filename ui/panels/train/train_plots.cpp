@@ -228,7 +228,7 @@ void draw_train_plots(const Context& context, ImVec2 min, ImVec2 room) {
   // Without room for two rows the loss fills the page, and the others are scrolled to.
   const bool fits = room.y > context.px(220);
   const float share = room.y > context.px(400) ? 0.58f : 0.5f;
-  const float upper = fits ? std::floor((room.y - gap) * share) : room.y;
+  const float upper = fits ? std::floor((room.y - gap) * share) : std::max(room.y, context.px(kLeastRow));
   const float height = train.curves.empty() ? 0 : fits ? room.y - upper - gap : context.px(kLeastRow);
   ImGui::Dummy({1, height > 0 ? upper + gap + height : upper});
   // The last step's number stands half behind the axis' end.
