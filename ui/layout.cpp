@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kSettlingFrames = 3;
 constexpr float kNarrowCentre = 900, kNarrowestCentre = 600;
-constexpr ImVec2 kSmallWindow{1000, 570};
+constexpr ImVec2 kSmallWindow{1000, 570};  // at scale 1: a lecture's on a projector of 1280x720 is smaller
 constexpr float kMostOfTimeline = 0.305f;  // four ranks in a lecture at 1280x720
 
 /// The leaf that holds `window`, or null while it floats or does not exist yet.

@@ -85,11 +85,11 @@ bool computes(const Command& command) {
          std::holds_alternative<command::CompareLosses>(command);
 }
 
-/// What the centre's tab strip says at its right: how a hidden panel comes back, else where in the run the
-/// selected step stands.
+/// What the centre's tab strip says at its right: how the panels come back beside a page that has their room,
+/// else where in the run the selected step stands.
 std::string centre_hint(const Context& context) {
   const SidePanels beside = side_panels(context.view, ImGui::GetMainViewport()->Size);
-  if (!beside.timeline) return "T shows the Timeline";
+  if (!beside.inspector) return "T shows the Timeline";
   const Plan* plan = shown_plan(context.snapshot);
   if (plan == nullptr || stands_beside_the_run(context.view.tab)) return {};
   const Program& program = plan->program;
@@ -399,9 +399,9 @@ void Studio::frame() {
     below += height;
   };
   draw_fault("Fault", has_run_fault(now), draw_run_fault);
-  const bool training_fault = has_training_fault(now);
-  view_.fault.training_closed &= training_fault;
-  draw_fault("Training fault strip", training_fault && !view_.fault.training_closed, draw_training_fault);
+  if (train_->is_active()) view_.fault.training_closed = false;
+  draw_fault("Training fault strip", has_training_fault(now) && !view_.fault.training_closed,
+             draw_training_fault);
 
   if (find_frames_ > 0) {
     --find_frames_;
