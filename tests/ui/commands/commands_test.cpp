@@ -61,17 +61,12 @@ TEST(Commands, AKeyThatCannotBeTakenNowSaysWhy) {
   harness.wait_until_at_rest();
   EXPECT_EQ(harness.snapshot().settings.tp, 4);
   EXPECT_EQ(harness.snapshot().state, RunState::Done);
-  const ImGuiWindow* message = ImGui::FindWindowByName("Message");
-  EXPECT_TRUE(message != nullptr && message->Active);
+  EXPECT_TRUE(is_shown("Message"));
 }
 
 TEST(Commands, WhatHelpsIsAButtonAndTheMessageGoesWithIt) {
   StudioHarness harness;
   harness.wait_until_at_rest();
-  const auto is_said = [] {
-    const ImGuiWindow* const message = ImGui::FindWindowByName("Message");
-    return message != nullptr && message->Active;
-  };
   harness.perform([](ImGuiTestContext& person) {
     person.KeyPress(ImGuiKey_8);
     person.ItemClick("//Message/run with uneven heads");
@@ -79,16 +74,16 @@ TEST(Commands, WhatHelpsIsAButtonAndTheMessageGoesWithIt) {
   harness.wait_until_at_rest();
   EXPECT_EQ(harness.snapshot().settings.tp, 8);
   EXPECT_EQ(harness.snapshot().settings.heads_policy, HeadsPolicy::Uneven);
-  EXPECT_FALSE(is_said());
+  EXPECT_FALSE(is_shown("Message"));
   // It goes as well where the settings are changed another way.
   harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_Z); });
   harness.wait_until_at_rest();
   harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_8); });
-  EXPECT_TRUE(is_said());
+  EXPECT_TRUE(is_shown("Message"));
   harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_2); });
   harness.wait_until_at_rest();
   EXPECT_EQ(harness.snapshot().settings.tp, 2);
-  EXPECT_FALSE(is_said());
+  EXPECT_FALSE(is_shown("Message"));
 }
 
 TEST(Commands, ThePaletteSaysTheSame) {
@@ -101,8 +96,7 @@ TEST(Commands, ThePaletteSaysTheSame) {
   });
   harness.wait_until_at_rest();
   EXPECT_FALSE(harness.view().palette_open);
-  const ImGuiWindow* message = ImGui::FindWindowByName("Message");
-  EXPECT_TRUE(message != nullptr && message->Active);
+  EXPECT_TRUE(is_shown("Message"));
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ TEST(Setup, ATypedNumberIsReadWholeOrRefused) {
   EXPECT_EQ(type("2e1"), 20);
   EXPECT_EQ(type("12 tokens"), 20);
   harness.draw_frames(2);
-  EXPECT_NE(ImGui::FindWindowByName("Message"), nullptr);
+  EXPECT_TRUE(is_shown("Message"));
 }
 
 TEST(Setup, TheMlpKeepsItsWidthBesideAHiddenSizeOfZero) {
