@@ -4,7 +4,10 @@
 #include <imgui_internal.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <iterator>
+#include <string_view>
 
 #include "ui/widgets/paint.h"
 
@@ -13,6 +16,8 @@ namespace {
 
 constexpr int kSettlingFrames = 3;
 constexpr float kNarrowCentre = 900, kNarrowestCentre = 600;
+constexpr std::array kTabs{"Start",   "Stage", "Memory",  "Traffic", "Scaling",
+                           "Compare", "Train", "Program", "Break it"};
 constexpr ImVec2 kSmallWindow{1000, 570};  // at scale 1: a lecture's on a projector of 1280x720 is smaller
 constexpr float kMostOfTimeline = 0.305f;  // four ranks in a lecture at 1280x720
 
@@ -33,6 +38,19 @@ void set_size(const char* window, ImGuiAxis axis, float length) {
 bool has_size(const char* window, ImGuiAxis axis, float length) {
   const ImGuiDockNode* node = node_of(window);
   return node != nullptr && std::abs(node->Size[axis] - length) < 2.0f;
+}
+
+/// All tabs of the centre, and no other panel, stand in the dock space beside each other in their first
+/// order.
+bool has_all_tabs(ImGuiID root) {
+  const ImGuiDockNode* centre = node_of("Stage");
+  if (centre == nullptr || centre->TabBar == nullptr || centre->Windows.Size != std::ssize(kTabs))
+    return false;
+  if (ImGui::DockNodeGetRootNode(const_cast<ImGuiDockNode*>(centre))->ID != root) return false;
+  return std::equal(kTabs.begin(), kTabs.end(), centre->TabBar->Tabs.begin(), centre->TabBar->Tabs.end(),
+                    [](const char* name, const ImGuiTabItem& tab) {
+                      return tab.Window != nullptr && name == std::string_view(tab.Window->Name);
+                    });
 }
 
 void for_each_leaf(ImGuiDockNode* node, const auto& visit) {
@@ -149,9 +167,7 @@ void DockTree::build(ImVec2 size, const PanelSizes& sizes) {
   ImGui::DockBuilderDockWindow("Setup", setup);
   ImGui::DockBuilderDockWindow("Timeline", timeline);
   ImGui::DockBuilderDockWindow("Inspector", inspector);
-  for (const char* tab :
-       {"Start", "Stage", "Memory", "Traffic", "Scaling", "Compare", "Train", "Program", "Break it"})
-    ImGui::DockBuilderDockWindow(tab, rest);
+  for (const char* tab : kTabs) ImGui::DockBuilderDockWindow(tab, rest);
   ImGui::DockBuilderFinish(root_);
   settling_frames_ = kSettlingFrames;
   untouched_ = true;
@@ -173,7 +189,7 @@ void DockTree::follow(const PanelSizes& sizes, const SidePanels& shown) {
     set_size("Timeline", ImGuiAxis_Y, assigned_.timeline);
     return;
   }
-  untouched_ = (!shown_.setup || has_size("Setup", ImGuiAxis_X, assigned_.setup)) &&
+  untouched_ = has_all_tabs(root_) && (!shown_.setup || has_size("Setup", ImGuiAxis_X, assigned_.setup)) &&
                (!shown_.inspector || has_size("Inspector", ImGuiAxis_X, assigned_.inspector)) &&
                (!shown_.timeline || has_size("Timeline", ImGuiAxis_Y, assigned_.timeline));
 }

@@ -22,7 +22,18 @@ namespace {
 
 constexpr double kReadingSeconds = 20;
 
+/// A panel that was taken out of the dock space stays whole in the window, once it is let go.
+void keep_inside(const char* name) {
+  const ImGuiWindow* panel = ImGui::FindWindowByName(name);
+  if (panel == nullptr || panel->DockId != 0 || ImGui::IsMouseDown(ImGuiMouseButton_Left)) return;
+  const ImGuiViewport& viewport = *ImGui::GetMainViewport();
+  const ImVec2 size = ImMin(panel->Size, viewport.Size);
+  ImGui::SetNextWindowSize(size);
+  ImGui::SetNextWindowPos(ImClamp(panel->Pos, viewport.Pos, viewport.Pos + viewport.Size - size));
+}
+
 bool begin_docked(const Context& context, const char* name, ImU32 ground) {
+  keep_inside(name);
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, tab_padding(context));
   ImGui::PushStyleColor(ImGuiCol_WindowBg, ground);
   // A panel that comes with a tab takes no focus from it, which would leave another tab in front.

@@ -48,6 +48,42 @@ TEST_F(RememberedStudio, ComesBackAsItWasLeft) {
   EXPECT_EQ(harness.view().program_filter, "all-reduce");
 }
 
+TEST_F(RememberedStudio, ATabThatWasTakenOutStaysOut) {
+  {
+    StudioHarness harness({1600, 900}, small_settings(), path_);
+    harness.wait_until_at_rest();
+    harness.draw_frames(8);
+    EXPECT_TRUE(ImGui::FindWindowByName("Memory")->DockIsActive);
+    harness.perform([](ImGuiTestContext& person) { person.UndockWindow("Memory"); });
+    harness.draw_frames(4);
+    EXPECT_FALSE(ImGui::FindWindowByName("Memory")->DockIsActive);
+  }
+  StudioHarness harness({1600, 900}, small_settings(), path_);
+  harness.draw_frames(8);
+  EXPECT_TRUE(is_shown("Memory"));
+  const ImGuiWindow* memory = ImGui::FindWindowByName("Memory");
+  EXPECT_FALSE(memory->DockIsActive);
+  EXPECT_TRUE(ImGui::GetMainViewport()->Pos == ImVec2(0, 0) &&
+              ImRect({0, 0}, ImGui::GetMainViewport()->Size).Contains(memory->Rect()))
+      << "and whole in the window";
+  EXPECT_TRUE(ImGui::FindWindowByName("Traffic")->DockIsActive);
+}
+
+TEST_F(RememberedStudio, ALayoutThatNobodyTouchedIsNotWrittenDown) {
+  {
+    StudioHarness harness({1600, 900}, small_settings(), path_);
+    harness.wait_until_at_rest();
+    harness.perform([](ImGuiTestContext& person) {
+      person.KeyPress(ImGuiKey_F11);
+      person.Yield(8);
+      person.KeyPress(ImGuiKey_T);
+      person.Yield(8);
+    });
+  }
+  std::string problem;
+  EXPECT_EQ(read_state(path_, problem).layout, "") << "another window's panels have its own measures";
+}
+
 TEST_F(RememberedStudio, ABrokenFileGivesTheFirstLayoutAndAMessage) {
   std::ofstream(path_) << "{ broken";
   StudioHarness harness({1600, 900}, small_settings(), path_);
