@@ -85,8 +85,7 @@ PanelSizes panel_sizes(ImVec2 size, float scale, bool wide_inspector) {
 
 bool may_be_alone(const ViewState& view, ImVec2 size) {
   const bool small = size.x < kSmallWindow.x * view.ui_scale() || size.y < kSmallWindow.y * view.ui_scale();
-  const bool tells_of_step = view.tab == Tab::Stage || view.tab == Tab::Program;
-  return small && !tells_of_step;
+  return small && view.tab != Tab::Stage;
 }
 
 SidePanels side_panels(const ViewState& view, ImVec2 size) {

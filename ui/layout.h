@@ -33,8 +33,8 @@ struct SidePanels {
 };
 
 /// What a person wants to see of them, in a window of `size` pixels. In a small one (a lecture's, at
-/// 1280x720) a page that does not tell of the selected step has the room of the Inspector and the Timeline as
-/// well, which would leave it no line of its own.
+/// 1280x720) every page but the Stage has the room of the Inspector and the Timeline as well, which would
+/// leave it no line of its own.
 SidePanels side_panels(const ViewState& view, ImVec2 size);
 
 /// Hides the Timeline, or shows it where it is not. Beside a page that had its room the Inspector comes and
