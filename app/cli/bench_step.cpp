@@ -89,6 +89,8 @@ int bench_step(const CommonOptions& options, int repetitions, const RecordOption
                             {"of_gemm_ceiling", bench.of_ceiling},
                             {"collective_seconds", bench.collective_seconds},
                             {"op_seconds", op_times_json(bench.op_times)},
+                            {"adamw_bytes_per_second",
+                             or_null(bench.adamw_bytes_per_second, bench.adamw_bytes_per_second > 0)},
                             {"predicted_seconds", or_null(predicted, predicted > 0)},
                             {"predicted_on", bench.times.predicted_on},
                             {"late", late_json(plan->program, bench.late)},
@@ -114,6 +116,9 @@ int bench_step(const CommonOptions& options, int repetitions, const RecordOption
   fmt::print("of the ceiling        {:.1f} %\n", 100 * bench.of_ceiling);
   fmt::print("\nrank 0 in the fastest repetition\n");
   print_op_times(bench.op_times, bench.lowest_seconds);
+  if (bench.adamw_bytes_per_second > 0)
+    fmt::print("\nmemory, by AdamW      {:.1f} GB/s read and written by rank 0, all ranks at it\n",
+               bench.adamw_bytes_per_second / 1e9);
   if (!bench.late.empty()) fmt::print("\n");
   print_late(stdout, plan->program, bench.late);
   if (bench.times.known()) print_times(bench.times, plan->program);

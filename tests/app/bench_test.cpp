@@ -8,6 +8,7 @@
 #include <string>
 
 #include "engine/config/hardware_file.h"
+#include "engine/config/presets.h"
 #include "engine/runtime/plan.h"
 #include "tests/app/process.h"
 
@@ -31,6 +32,20 @@ TEST(Bench, PrintsRatiosAsJson) {
   EXPECT_GT(generated["tokens_per_second"].get<double>(), 0);
   EXPECT_GT(generated["of_read_ceiling"].get<double>(), 0);
   EXPECT_GT(generated["read_ceiling_bytes_per_second"].get<double>(), 0);
+}
+
+TEST(Bench, MemorysSpeedIsOfAllThatAdamWReadsAndWrites) {
+  const Ended ended =
+      run_cli("bench step --json --repetitions 1 --model gpt2-tiny --tp 1 --batch 2 --seq 16 --threads 1");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const nlohmann::json json = nlohmann::json::parse(ended.out);
+  const double bytes =
+      json["adamw_bytes_per_second"].get<double>() * json["op_seconds"]["adamw"].get<double>();
+  const shardlens::Model model = shardlens::model_preset("gpt2-tiny");
+  const int64_t padding = (shardlens::padded_vocab(model, 1) - model.vocab) * model.hidden;
+  // Read and written: a parameter and two moments; read: a gradient. Four bytes each.
+  EXPECT_NEAR(bytes / static_cast<double>(shardlens::parameter_count(model) + padding), (3 * 2 + 1) * 4,
+              1e-6);
 }
 
 TEST(Bench, ItsHeadNamesTheReplicas) {

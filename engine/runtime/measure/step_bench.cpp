@@ -71,6 +71,23 @@ std::vector<double> rates_of_fastest(const std::vector<GemmCeiling>& ceilings) {
   return fastest;
 }
 
+// Parameters and both moments are read and written, gradients read; beside master weights the others are
+// written alone.
+int64_t adamw_bytes(const Program& program, int rank) {
+  int64_t bytes = 0;
+  const auto held = [&](const Step& step, size_t input) {
+    return local_bytes(program.tensor(step.inputs[input]), program.ranks(), rank);
+  };
+  for (const Step& step : program.steps) {
+    if (step.op != Op::AdamW) continue;
+    enum Input : size_t { Parameter, Gradient, First, Second, Factor, Master };
+    const bool has_master = step.inputs.size() > Master;
+    bytes += held(step, Gradient) + 2 * (held(step, First) + held(step, Second));
+    bytes += has_master ? 2 * held(step, Master) + held(step, Parameter) : 2 * held(step, Parameter);
+  }
+  return bytes;
+}
+
 }  // namespace
 
 StepBench bench_step(const std::shared_ptr<const Plan>& plan, int repetitions,
@@ -124,6 +141,9 @@ StepBench bench_step(const std::shared_ptr<const Plan>& plan, int repetitions,
     if (timing.seconds == bench.median_seconds) bench.collective_seconds = timing.collective_seconds;
     if (timing.seconds != bench.lowest_seconds) continue;
     bench.op_times = timing.op_times;
+    for (const OpTime& time : timing.op_times)
+      if (time.op == Op::AdamW)
+        bench.adamw_bytes_per_second = static_cast<double>(adamw_bytes(program, 0)) / time.seconds;
     bench.times = compare_times(*plan, timing.events);
     bench.late = lateness_of(program, timing.events);
   }

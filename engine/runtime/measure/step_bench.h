@@ -32,7 +32,10 @@ struct StepBench {
                                   ///< of those beside the steps what these wait for them
   int64_t flops = 0;              ///< model_flops() of the plan
   double ceiling_flops = 0;  ///< FLOP/s, all cores: of the product whose median over the rounds is highest
-  std::vector<OpTime> op_times;           ///< of the fastest run, longest first
+  std::vector<OpTime> op_times;  ///< of the fastest run, longest first
+  /// What rank 0's AdamW read and wrote in the fastest run, which does little else: how fast memory was for
+  /// it. 0 where nothing is updated.
+  double adamw_bytes_per_second = 0;
   std::vector<int64_t> planned_bytes;     ///< per rank
   std::vector<int64_t> high_water_bytes;  ///< per rank, measured
   /// Of this process, its ranks and all they use, over what was resident before they began; 0 where the
