@@ -32,6 +32,15 @@ TEST(WordsOnScreen, AShapeStandsBesideATensorWhereRoomIsShort) {
   EXPECT_THAT(texts_in(harness, "Stage"), Contains("Sharded(2) [1024,3,12,10]"));
 }
 
+TEST(WordsOnScreen, WhatTransferAndWaitingLookLikeIsSaidInALectureToo) {
+  StudioHarness harness(kSmall);
+  harness.view().set_lecture(true);
+  harness.wait_until_at_rest();
+  harness.draw_frames(8);
+  const std::vector<std::string> texts = texts_in(harness, "Timeline");
+  EXPECT_THAT(texts, AllOf(Contains("transfer"), Contains("waiting"), Contains(EndsWith(" a pass"))));
+}
+
 TEST(WordsOnScreen, ALostRankIsCalledLostInLectureMode) {
   StudioHarness harness(kSmall);
   harness.wait_until_at_rest();

@@ -125,24 +125,34 @@ void draw_header(const Context& context, const Tracks& tracks, float reserve = 0
     notes = {activity.empty() ? "out of date" : "out of date, " + activity};
     note_style.colour = theme.text;
   }
-  // The step's own line has the left half of what is free; the longest summary that leaves it that is shown.
+  const StepId step = context.view.selected_step;
+  const bool has_step =
+      tracks.plan && step >= 0 && step < static_cast<StepId>(tracks.plan->program.steps.size());
+  const Step* const selected = has_step ? &tracks.plan->program.step(step) : nullptr;
+  const std::string count = has_step ? "step " + number_of(step, tracks.plan->program.steps.size()) : "";
+  const std::string what = !has_step ? "" : is_collective(selected->op) ? selected->name : selected->equation;
+  const TextStyle& what_style = has_step && is_collective(selected->op) ? title : mono;
+  // The step's own line has the left half of what is free; the longest summary that leaves it that is shown,
+  // or a shorter one that leaves room for the legend too.
   const float note_room = (right - after_buttons) * 0.6f;
-  std::string note = notes.back();
-  for (auto fuller = notes.rbegin(); fuller != notes.rend(); ++fuller) {
-    if (text_width(small, *fuller) <= note_room) note = *fuller;
-  }
+  const float whole_step = text_width(what_style, what) + context.px(12) + text_width(small, count);
+  const float beside_legend =
+      right - after_buttons - whole_step - context.px(2 * 32) - least_legend_width(context);
+  const auto longest_within = [&](float room) {
+    for (const std::string& fuller : notes)
+      if (text_width(small, fuller) <= room) return fuller;
+    return std::string();
+  };
+  const std::string beside = tracks.seconds > 0 ? longest_within(std::min(note_room, beside_legend)) : "";
+  const std::string alone = longest_within(note_room);
+  const std::string note = !beside.empty() ? beside : alone.empty() ? notes.back() : alone;
   const float text_y = at.y + (side - small.size) / 2;
   const float note_width = std::min(text_width(small, note), note_room);
   draw_text(list, {right, text_y}, note_style, fitted(small, note, note_width + 1), Align::Right);
 
-  const StepId step = context.view.selected_step;
   const float room = right - note_width - context.px(16) - after_buttons;
   float end = after_buttons;
-  if (tracks.plan && step >= 0 && step < static_cast<StepId>(tracks.plan->program.steps.size())) {
-    const Step& selected = tracks.plan->program.step(step);
-    const std::string count = "step " + number_of(step, tracks.plan->program.steps.size());
-    const std::string& what = is_collective(selected.op) ? selected.name : selected.equation;
-    const TextStyle& what_style = is_collective(selected.op) ? title : mono;
+  if (has_step) {
     // The count gives way when the equation needs its room.
     const float beside_count = room - text_width(small, count) - context.px(12);
     const bool counted = text_width(what_style, what) <= beside_count;

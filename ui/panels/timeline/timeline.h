@@ -35,6 +35,8 @@ void draw_playhead_at(const Context& context, float x, float top, float bottom);
 /// What the tracks' colours are, right of `left` and left of `right`; nothing where that has no room. At
 /// `middle` from the top.
 void draw_legend(const Context& context, float left, float right, float middle);
+/// Pixels of the least of it: what tells transfer from waiting.
+float least_legend_width(const Context& context);
 /// Where on a rank's track, from `top` on and `height` high, the steps of a lane are drawn: all over it, or
 /// in a strip along its bottom, over what the rank computes meanwhile.
 struct TrackPart {

@@ -3,7 +3,9 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <span>
 #include <string>
 
 #include "ui/panels/timeline/timeline.h"
@@ -51,35 +53,58 @@ void draw_playhead_at(const Context& context, float x, float top, float bottom) 
   draw_line(list, {x, top}, {x, bottom}, context.theme.text, std::max(1.0f, context.px(1.5f)));
 }
 
+namespace {
+
+/// A colour of the tracks and its words.
+struct Kind {
+  const char* words;
+  ImU32 colour;
+  Lane lane = Lane::Own;
+};
+
+std::array<Kind, 5> legend_kinds(const Theme& theme) {
+  return {{{"forward", mixed(theme.panel, theme.forward, kComputeTint)},
+           {"backward", mixed(theme.panel, theme.backward, kComputeTint)},
+           {"transfer", faded(theme.communication, kTransferTint)},
+           {"waiting", faded(theme.communication, kWaitingTint)},
+           {"beside the steps", faded(theme.communication, kTransferTint), Lane::Beside}}};
+}
+
+constexpr float kSwatch = 12, kBesideSwatch = 6, kBetweenKinds = 16;
+// Where room is short: an all-reduce's two shades are told apart nowhere else.
+constexpr size_t kFirstOfLeast = 2, kLeast = 2;
+
+TextStyle legend_style(const Context& context) {
+  return timeline_text(context, context.fonts.body, kSmallSize, context.theme.dim);
+}
+
+float kind_width(const Context& context, const Kind& kind) {
+  return context.px(kSwatch + kBesideSwatch + kBetweenKinds) + text_width(legend_style(context), kind.words);
+}
+
+float legend_width(const Context& context, std::span<const Kind> kinds) {
+  float width = -context.px(kBetweenKinds);
+  for (const Kind& kind : kinds) width += kind_width(context, kind);
+  return width;
+}
+
+}  // namespace
+
+float least_legend_width(const Context& context) {
+  const auto all = legend_kinds(context.theme);
+  return legend_width(context, std::span(all).subspan(kFirstOfLeast, kLeast));
+}
+
 void draw_legend(const Context& context, float left, float right, float middle) {
-  const Theme& theme = context.theme;
-  struct Kind {
-    const char* words;
-    ImU32 colour;
-    Lane lane = Lane::Own;
-  };
-  const Kind all[] = {{"forward", mixed(theme.panel, theme.forward, kComputeTint)},
-                      {"backward", mixed(theme.panel, theme.backward, kComputeTint)},
-                      {"transfer", faded(theme.communication, kTransferTint)},
-                      {"waiting", faded(theme.communication, kWaitingTint)},
-                      {"beside the steps", faded(theme.communication, kTransferTint), Lane::Beside}};
-  const TextStyle style = timeline_text(context, context.fonts.body, kSmallSize, theme.dim);
-  const float swatch = context.px(12), gap = context.px(16);
-  const auto width_of = [&](const Kind& kind) {
-    return swatch + context.px(6) + text_width(style, kind.words) + gap;
-  };
-  const auto row_width = [&](std::span<const Kind> kinds) {
-    float width = -gap;
-    for (const Kind& kind : kinds) width += width_of(kind);
-    return width;
-  };
-  // Where room is short: what is beside the steps is told by the mouse too, and the passes by their colours
-  // on the Stage; an all-reduce's two shades are told apart nowhere else.
+  const auto all = legend_kinds(context.theme);
+  const TextStyle style = legend_style(context);
+  const float swatch = context.px(kSwatch);
+  // What is beside the steps is told by the mouse too, and the passes by their colours on the Stage.
   const std::span<const Kind> every(all);
   std::span<const Kind> shown = every;
-  for (const std::span<const Kind> fewer : {every.first(4), every.subspan(2, 2)})
-    if (row_width(shown) > right - left) shown = fewer;
-  const float width = row_width(shown);
+  for (const std::span<const Kind> fewer : {every.first(4), every.subspan(kFirstOfLeast, kLeast)})
+    if (legend_width(context, shown) > right - left) shown = fewer;
+  const float width = legend_width(context, shown);
   if (width > right - left) return;
   ImDrawList* list = ImGui::GetWindowDrawList();
   float x = std::round(right - width);
@@ -88,8 +113,8 @@ void draw_legend(const Context& context, float left, float right, float middle) 
     if (kind.lane == Lane::Beside)  // below what a rank computes meanwhile
       fill_rect(list, {x, bottom - swatch}, {x + swatch, bottom}, all[1].colour, context.px(2));
     fill_rect(list, {x, top}, {x + swatch, bottom}, kind.colour, context.px(kind.lane == Lane::Own ? 2 : 1));
-    draw_text(list, {x + swatch + context.px(6), middle - style.size / 2}, style, kind.words);
-    x += width_of(kind);
+    draw_text(list, {x + swatch + context.px(kBesideSwatch), middle - style.size / 2}, style, kind.words);
+    x += kind_width(context, kind);
   }
 }
 
