@@ -230,6 +230,14 @@ struct Said {
   bool empty() const { return words.empty(); }
 };
 
+/// What the palette remembers from frame to frame; starts anew whenever it opens.
+struct PaletteView {
+  std::string typed;
+  int chosen = 0;
+  int opened_frame = -2;
+  bool refused = false;  ///< what was chosen is not possible now: one goes on typing
+};
+
 /// What a person looks at. Belongs to the window, is remembered between starts, and never reaches the engine.
 struct ViewState {
   // one selection, shared by Stage, Inspector and Timeline
@@ -248,6 +256,7 @@ struct ViewState {
   bool lecture = false;
   bool playing = false;  ///< Space: the selection walks through the steps
   bool palette_open = false;
+  PaletteView palette;
   bool sheet_open = false;
   bool fit_stage = false;  ///< F: the Stage fits its rows into the panel in this frame
   bool fit_timeline = false;

@@ -100,20 +100,12 @@ void draw_explanation(const Context& context, const std::string& words) {
   ImGui::Dummy({width, height});
 }
 
-/// What the palette remembers from frame to frame; starts anew whenever it opens.
-struct PaletteState {
-  std::string typed;
-  int chosen = 0;
-  int opened_frame = -2;
-  bool refused = false;  ///< what was chosen is not possible now: one goes on typing
-};
-
 }  // namespace
 
 void draw_palette(const Context& context) {
   ViewState& view = context.view;
   if (!view.palette_open) return;
-  static PaletteState state;
+  PaletteView& state = view.palette;
   const int frame = ImGui::GetFrameCount();
   const bool just_opened = state.opened_frame != frame - 1;
   if (just_opened) state = {};
