@@ -355,11 +355,12 @@ Row choose_row(const Context& c, const Settings& settings, float available) {
   row.chips = {record_chip(c.recorded.runs, c.recorded.steps, c.theme), parity_chip(c.snapshot, c.theme),
                communicator_chip(c.snapshot, c.theme), provenance_chip(c.snapshot, c.theme)};
   if (!settings.delays.empty()) row.late = late_chip(settings, c.theme);
+  const std::vector<Segment> all = degree_segments(settings, true), few = degree_segments(settings, false);
   Row fits;
   for (const Detail& detail : details()) {
     row.detail = detail;
     row.fields = field_texts(settings, detail);
-    row.degrees = degree_segments(settings, detail.degrees);
+    row.degrees = detail.degrees ? all : few;
     row.buttons = button_texts(detail);
     fits = fitted_row(c, row, available);
     if (row_width(c, at_rest(c.snapshot, row)) <= available && row_width(c, fits) <= available) break;
