@@ -123,7 +123,7 @@ struct LateView {
 /// What is shown of a run that lost a rank, or of a training that did.
 struct FaultView {
   bool run_details = false, training_details = false;  ///< the whole message
-  bool training_closed = false;                        ///< its strip, until another training fails
+  bool training_closed = false;                        ///< its strip, until another training begins
 };
 
 /// What the Inspector's pictures show of the selected tensor: the same part of every rank's piece.
