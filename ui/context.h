@@ -170,12 +170,21 @@ struct BreakView {
 /// What the chosen recording is for.
 enum class ChosenFor { Replay, Attach, CompareA, CompareB };
 
+/// What the list of recordings remembers from frame to frame.
+struct ChooserView {
+  bool was_open = false;      ///< when the keys were looked at last
+  int opened_frame = -2;      ///< in which it lay over everything last
+  bool has_own = false;       ///< there is a folder of what this studio recorded
+  double listed_seconds = 0;  ///< when its folder was asked for last, as what runs comes and goes
+};
+
 /// How the recording that is open is played and annotated, and how another one is chosen.
 struct ReplayView {
   double speed =
       0;  ///< recorded seconds a second; 0: step by step, each held still, as a run is walked through
   bool choosing = false;  ///< the list of recordings lies over everything
   ChosenFor chosen_for = ChosenFor::Replay;
+  ChooserView chooser;
   std::string path;  ///< typed there
   bool notes_open = false;
   bool writes_note = false;  ///< the field for a new note takes the keyboard in this frame

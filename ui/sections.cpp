@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "ui/last_few.h"
+#include "ui/made_once.h"
 
 namespace shardlens::ui {
 namespace {
@@ -83,17 +83,8 @@ Sections make_sections(const Program& program) {
 }
 
 const Sections& sections_of(const std::shared_ptr<const Plan>& plan) {
-  struct Known {
-    std::shared_ptr<const Plan> plan;
-    Sections sections;
-  };
-  static LastFew<Known> known;
-  return known
-      .of([&](const Known& one) { return one.plan == plan; },
-          [&] {
-            return Known{plan, make_sections(plan->program)};
-          })
-      .sections;
+  static MadeOnce<std::shared_ptr<const Plan>, Sections, kBesideEachOther> known;
+  return known.of(plan, [&] { return make_sections(plan->program); });
 }
 
 std::vector<TensorId> tensors_on_screen(const std::shared_ptr<const Plan>& plan, const ViewState& view) {

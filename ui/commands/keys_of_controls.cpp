@@ -32,9 +32,9 @@ void take_keys_to_controls(const Context& context) {
   ImGui::SetWindowFocus("Setup");
 }
 
-void follow_keys_of_controls(const ViewState& view) {
-  static bool chose = false;
-  const bool has_chosen = std::exchange(chose, view.replay.choosing) && !view.replay.choosing;
+void follow_keys_of_controls(ViewState& view) {
+  const bool is_open = view.replay.choosing;
+  const bool has_chosen = std::exchange(view.replay.chooser.was_open, is_open) && !is_open;
   if (view.palette_open || view.sheet_open || has_chosen) return set_keys_of_controls(false);
   if (view.replay.choosing) return;  // a list has them, whatever is clicked in it
   const bool clicked =

@@ -13,7 +13,7 @@ void take_keys_to_controls(const Context& context);
 /// They get them, or give them back, wherever the focus is.
 void set_keys_of_controls(bool are_theirs);
 /// Gives them back where Escape or a click says so. Once a frame, before keys are looked at.
-void follow_keys_of_controls(const ViewState& view);
+void follow_keys_of_controls(ViewState& view);
 /// This key, pressed now, is for a control.
 bool is_for_controls(ImGuiKeyChord key);
 

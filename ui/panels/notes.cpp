@@ -9,6 +9,7 @@
 #include <cctype>
 #include <sstream>
 
+#include "ui/made_once.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/recordings/replay_parts.h"
 #include "ui/widgets/controls.h"
@@ -36,19 +37,16 @@ bool matches(const std::string& filter, const std::string& place, const std::str
   return true;
 }
 
-/// The notes that hold the words of the filter, found again only when either changes.
+/// The notes that hold the words of the filter.
 const std::vector<const ReplayNote*>& found_notes(const ReplaySnapshot& replay, const std::string& filter) {
-  static std::shared_ptr<const std::vector<ReplayNote>> known;
-  static std::string known_filter;
-  static std::vector<const ReplayNote*> found;
-  if (known != replay.notes || known_filter != filter) {
-    found.clear();
+  using Notes = std::shared_ptr<const std::vector<ReplayNote>>;
+  static MadeOnce<std::pair<Notes, std::string>, std::vector<const ReplayNote*>> known;
+  return known.of({replay.notes, filter}, [&] {
+    std::vector<const ReplayNote*> found;
     for (const ReplayNote& note : *replay.notes)
       if (filter.empty() || matches(filter, place_of(replay, note), note.note.text)) found.push_back(&note);
-    known = replay.notes;
-    known_filter = filter;
-  }
-  return found;
+    return found;
+  });
 }
 
 TextTable copied(const ReplaySnapshot& replay) {

@@ -11,6 +11,7 @@
 #include "engine/config/counted.h"
 #include "engine/config/units.h"
 #include "engine/program/program_json.h"
+#include "ui/made_once.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/program_rows.h"
 #include "ui/stage/meeting.h"
@@ -250,30 +251,18 @@ void draw_tensors(const Context& context, const Step& step, ImVec2 size) {
                  [&] { return tensor_table(program, step); });
 }
 
-/// The rows of the newest plan, made once a plan.
+/// The plan's rows.
 const std::vector<ProgramRow>& rows_of(const std::shared_ptr<const Plan>& plan) {
-  static std::shared_ptr<const Plan> known;
-  static std::vector<ProgramRow> rows;
-  if (known != plan) {
-    known = plan;
-    rows = program_rows(*plan);
-  }
-  return rows;
+  static MadeOnce<std::shared_ptr<const Plan>, std::vector<ProgramRow>> known;
+  return known.of(plan, [&] { return program_rows(*plan); });
 }
 
-/// Of these the ones that hold the words of the filter, found again only when either changes.
+/// Of these the ones that hold the words of the filter.
 const std::vector<ProgramRow>& shown_rows(const std::shared_ptr<const Plan>& plan,
                                           const std::vector<ProgramRow>& all, const std::string& filter) {
-  static std::shared_ptr<const Plan> known;
-  static std::string known_filter;
-  static std::vector<ProgramRow> rows;
   if (filter.empty()) return all;
-  if (known != plan || known_filter != filter) {
-    rows = filtered(all, filter);
-    known = plan;
-    known_filter = filter;
-  }
-  return rows;
+  static MadeOnce<std::pair<std::shared_ptr<const Plan>, std::string>, std::vector<ProgramRow>> known;
+  return known.of({plan, filter}, [&] { return filtered(all, filter); });
 }
 
 }  // namespace

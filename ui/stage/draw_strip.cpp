@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "engine/config/counted.h"
 #include "engine/config/units.h"
+#include "ui/made_once.h"
 #include "ui/stage/strip.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/paint.h"
@@ -20,21 +22,12 @@ constexpr float kHead = 72;           // the lines above the rows
 constexpr float kLeastWords = 11;     // rows as high as words of this size have some, each its own
 constexpr float kLabelWidth = 124;
 
-/// The strip of what was shown last: made again only when plan or result change.
+/// The strip of the plan, with the times of a result that has any.
 const Strip& strip_of(const std::shared_ptr<const Plan>& plan, const std::shared_ptr<const Result>& result) {
-  static std::shared_ptr<const Plan> known_plan;
-  static bool known_timed = false;
-  static double known_seconds = 0;
-  static Strip strip;
   const bool timed = result && result->timed;
   const double seconds = timed ? result->forward_seconds + result->backward_seconds : 0;
-  if (known_plan != plan || known_timed != timed || known_seconds != seconds) {
-    strip = make_strip(*plan, result.get(), sections_of(plan));
-    known_plan = plan;
-    known_timed = timed;
-    known_seconds = seconds;
-  }
-  return strip;
+  static MadeOnce<std::tuple<std::shared_ptr<const Plan>, bool, double>, Strip> known;
+  return known.of({plan, timed, seconds}, [&] { return make_strip(*plan, result.get(), sections_of(plan)); });
 }
 
 std::string amount_text(StripUnit unit, double amount) {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ui/last_few.h"
+#include "ui/made_once.h"
 
 namespace shardlens::ui::stage {
 
@@ -84,10 +84,8 @@ Rect Scene::tensor_room(const Rect& cell) const {
 
 namespace {
 
-/// What follows from the plan and the open part alone, made again only when they change.
+/// What follows from the plan and the open part alone.
 struct Contents {
-  std::shared_ptr<const Plan> plan;
-  int section = kWholeModel;
   std::vector<Row> rows;
   Extent largest;
 };
@@ -105,18 +103,14 @@ Extent largest_in(const Program& program, const std::vector<Row>& rows) {
 }
 
 const Contents& contents_of(const std::shared_ptr<const Plan>& plan, int section) {
-  static LastFew<Contents> known;
-  return known.of(
-      [&](const Contents& contents) { return contents.plan == plan && contents.section == section; },
-      [&] {
-        const Program& program = plan->program;
-        Contents contents{plan, section, {}, {}};
-        contents.rows =
-            section == kWholeModel ? rows_of(program) : rows_of(program, sections_of(plan), section);
-        contents.largest =
-            section == kWholeModel ? largest_matrix(program) : largest_in(program, contents.rows);
-        return contents;
-      });
+  static MadeOnce<std::pair<std::shared_ptr<const Plan>, int>, Contents, kBesideEachOther> known;
+  return known.of({plan, section}, [&] {
+    const Program& program = plan->program;
+    if (section == kWholeModel) return Contents{rows_of(program), largest_matrix(program)};
+    Contents contents{rows_of(program, sections_of(plan), section), {}};
+    contents.largest = largest_in(program, contents.rows);
+    return contents;
+  });
 }
 
 }  // namespace

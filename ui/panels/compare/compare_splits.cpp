@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "engine/config/splits.h"
-#include "ui/last_few.h"
+#include "ui/made_once.h"
 #include "ui/panels/compare/compare_pages.h"
 #include "ui/panels/compare/compare_rows.h"
 #include "ui/panels/parts.h"
@@ -91,25 +91,19 @@ using Columns = std::vector<std::unique_ptr<Column>>;
 
 /// The lines of plans that are shown together, made once.
 const std::vector<AlignedRow>& lines_of(const Columns& columns) {
-  struct Known {
-    std::vector<std::pair<std::shared_ptr<const Plan>, int>> of;
-    std::vector<AlignedRow> lines;
-  };
-  static LastFew<Known> known;
-  std::vector<std::pair<std::shared_ptr<const Plan>, int>> of;
-  for (const auto& column : columns) of.emplace_back(column->scene->plan, column->view.open_section);
-  return known
-      .of([&](const Known& one) { return one.of == of; },
-          [&] {
-            std::vector<std::vector<std::string>> keys;
-            for (const auto& column : columns) {
-              keys.emplace_back();
-              for (const stage::Row& row : column->scene->rows)
-                keys.back().push_back(key_of(column->scene->program(), row));
-            }
-            return Known{of, aligned(keys)};
-          })
-      .lines;
+  using PlansAndSections = std::vector<std::pair<std::shared_ptr<const Plan>, int>>;
+  static MadeOnce<PlansAndSections, std::vector<AlignedRow>, kBesideEachOther> known;
+  PlansAndSections shown;
+  for (const auto& column : columns) shown.emplace_back(column->scene->plan, column->view.open_section);
+  return known.of(shown, [&] {
+    std::vector<std::vector<std::string>> keys;
+    for (const auto& column : columns) {
+      keys.emplace_back();
+      for (const stage::Row& row : column->scene->rows)
+        keys.back().push_back(key_of(column->scene->program(), row));
+    }
+    return aligned(keys);
+  });
 }
 
 /// Where each line lies.

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "ui/faults.h"
+#include "ui/made_once.h"
 #include "ui/panels/inspector/inspector.h"
 #include "ui/panels/tensor_words.h"
 #include "ui/widgets/controls.h"
@@ -351,20 +352,16 @@ void draw_colour_bar(const Context& context, const Subject& subject, Pen& pen) {
 
 namespace {
 
-/// The joined picture of the samples, made anew only when one of them changed. It is wrapped as a sample so
-/// that it has a colour scale and textures of its own like any other.
+/// The joined picture of the samples, wrapped as a sample so that it has a colour scale and textures of its
+/// own like any other.
 std::shared_ptr<const TensorSample> joined_sample(const Subject& subject) {
-  static RankSamples made_from;
-  static TensorId made_for = kNoTensor;
-  static std::shared_ptr<const TensorSample> joined;
-  if (joined && made_from == subject.samples && made_for == subject.tensor_id) return joined;
-  auto fresh = std::make_shared<TensorSample>();
-  fresh->matrix = matrix_shape(subject.tensor());
-  fresh->picture = whole_picture(subject.tensor(), subject.samples);
-  made_from = subject.samples;
-  made_for = subject.tensor_id;
-  joined = std::move(fresh);
-  return joined;
+  static MadeOnce<std::pair<RankSamples, TensorId>, std::shared_ptr<const TensorSample>> known;
+  return known.of({subject.samples, subject.tensor_id}, [&] {
+    auto joined = std::make_shared<TensorSample>();
+    joined->matrix = matrix_shape(subject.tensor());
+    joined->picture = whole_picture(subject.tensor(), subject.samples);
+    return joined;
+  });
 }
 
 /// "Σ ranks = serial" when the comparison says so.

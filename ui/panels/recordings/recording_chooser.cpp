@@ -117,15 +117,14 @@ void draw_running(const Context& c, const RecordingList& files) {
 void draw_recording_chooser(const Context& c) {
   ReplayView& view = c.view.replay;
   if (!view.choosing) return;
-  static bool has_own = false;
-  static int opened_frame = -2;  // the field takes the keyboard when the cover appears
+  ChooserView& chooser = view.chooser;
   const int frame = ImGui::GetFrameCount();
-  const bool just_opened = opened_frame != frame - 1;
-  opened_frame = frame;
+  const bool just_opened = chooser.opened_frame != frame - 1;  // its field then takes the keyboard
+  chooser.opened_frame = frame;
   if (just_opened) {
     set_keys_of_controls(true);
     std::error_code none;
-    has_own = std::filesystem::is_directory(c.view.recordings, none);
+    chooser.has_own = std::filesystem::is_directory(c.view.recordings, none);
   }
 
   const Type type(c);
@@ -151,9 +150,8 @@ void draw_recording_chooser(const Context& c) {
   const bool clicked = draw_button(c, "open path", "Open", ButtonLook::Accent, !view.path.empty(), "");
   if ((entered || clicked) && !view.path.empty()) take_chosen(c, view.path);
   ImGui::Dummy({0, c.px(4)});
-  static double listed_seconds = 0;  // what runs comes and goes while one looks
-  if (ImGui::GetTime() - listed_seconds > 1 && c.replay.list) {
-    listed_seconds = ImGui::GetTime();
+  if (ImGui::GetTime() - chooser.listed_seconds > 1 && c.replay.list) {
+    chooser.listed_seconds = ImGui::GetTime();
     c.send(replay_command::List{c.replay.list->folder});
   }
   if (c.replay.list) {
@@ -166,7 +164,7 @@ void draw_recording_chooser(const Context& c) {
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
     ImGui::BeginChild("recordings", {0, std::max(c.px(60), std::min(c.px(kRowHeight * kMostRows), most))},
                       ImGuiChildFlags_NavFlattened);
-    draw_folder(c, *c.replay.list, has_own);
+    draw_folder(c, *c.replay.list, chooser.has_own);
     ImGui::EndChild();
     ImGui::PopStyleVar();
   }

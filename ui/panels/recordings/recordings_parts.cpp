@@ -1,5 +1,6 @@
 // Below the answer: two recordings step by step, in totals and in memory.
 #include "ui/panels/recordings/recordings_parts.h"
+#include "ui/made_once.h"
 
 #include <fmt/format.h>
 
@@ -244,26 +245,14 @@ void draw_rank_bars(const Context& context, const ComparedRuns& runs, size_t ran
 }  // namespace
 
 const std::vector<DiffRow>& shown_rows(const std::shared_ptr<const ComparedRuns>& runs) {
-  static std::shared_ptr<const ComparedRuns> known;
-  static std::vector<DiffRow> rows;
-  if (known != runs) {
-    known = runs;
-    rows = diff_rows(*runs);
-  }
-  return rows;
+  static MadeOnce<std::shared_ptr<const ComparedRuns>, std::vector<DiffRow>> known;
+  return known.of(runs, [&] { return diff_rows(*runs); });
 }
 
 const std::vector<size_t>& shown_places(const std::shared_ptr<const ComparedRuns>& runs,
                                         const SortOrder& order) {
-  static std::shared_ptr<const ComparedRuns> known;
-  static SortOrder known_order;
-  static std::vector<size_t> places;
-  if (known != runs || known_order != order) {
-    places = sorted_places(shown_rows(runs), order);
-    known = runs;
-    known_order = order;
-  }
-  return places;
+  static MadeOnce<std::pair<std::shared_ptr<const ComparedRuns>, SortOrder>, std::vector<size_t>> known;
+  return known.of({runs, order}, [&] { return sorted_places(shown_rows(runs), order); });
 }
 
 StepId shown_step(const Context& context, const ComparedRuns& runs, const DiffRow& row) {

@@ -148,7 +148,7 @@ std::vector<std::string> positions(const ReplaySnapshot& replay) {
   if (facts.passes == 0) return {replay.is_live() ? "no pass yet" : "no pass was recorded", "no pass"};
   const std::string pass = "pass " + number_of(replay.pass, static_cast<size_t>(facts.passes));
   const std::string step =
-      fmt::format("{} of {} steps", replay.shown->position, facts.plan->program.steps.size());
+      fmt::format("{} of {} steps done", replay.shown->position, facts.plan->program.steps.size());
   const std::string time = fmt::format("{} of {}", moment_text(replay.seconds), moment_text(facts.seconds));
   return {pass + " · " + step + " · " + time, pass + " · " + time, pass, "pass " + grouped_text(replay.pass)};
 }

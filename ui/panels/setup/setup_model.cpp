@@ -47,9 +47,9 @@ const char* recompute_explanation(Recompute recompute) {
 /// The list's lines, in the order of the enum, each with the activations it keeps: planned when the list
 /// opens, there a moment later.
 std::vector<std::string> recompute_options(const Context& context) {
-  static bool was_open = false;
   ImGui::PushID("Recompute");
   const bool is_open = ImGui::IsPopupOpen("options");
+  bool& was_open = *ImGui::GetStateStorage()->GetBoolRef(ImGui::GetID("was open"));
   ImGui::PopID();
   if (is_open && !was_open) context.send(command::PlanRecompute{});
   was_open = is_open;

@@ -8,6 +8,7 @@
 #include "engine/cost/pass_time.h"
 #include "ui/context.h"
 #include "ui/faults.h"
+#include "ui/made_once.h"
 
 namespace shardlens::ui {
 
@@ -16,15 +17,11 @@ namespace {
 constexpr double kRoomForFault = 2;          // the axis is so many times as long, to say what happened there
 constexpr double kLeastEndedSeconds = 1e-4;  // of a run that ended before a step was done
 
-/// The estimate of the plan that was asked about last, made once.
+/// What the plan's steps are estimated to take.
 std::shared_ptr<const Events> estimates_of(const std::shared_ptr<const Plan>& plan) {
-  static std::shared_ptr<const Plan> known;
-  static std::shared_ptr<const Events> events;
-  if (known != plan) {
-    events = std::make_shared<Events>(predicted_events(plan->program, plan->cost));
-    known = plan;
-  }
-  return events;
+  static MadeOnce<std::shared_ptr<const Plan>, std::shared_ptr<const Events>> known;
+  return known.of(plan,
+                  [&] { return std::make_shared<Events>(predicted_events(plan->program, plan->cost)); });
 }
 
 }  // namespace

@@ -7,9 +7,11 @@
 #include <array>
 #include <cmath>
 #include <string>
+#include <tuple>
 
 #include "engine/config/hardware_file.h"
 #include "engine/config/validate.h"
+#include "ui/made_once.h"
 #include "ui/panels/memory/memory_figures.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/traffic/traffic_parts.h"
@@ -216,24 +218,18 @@ float draw_rows(const Context& context, const std::vector<TrafficRow>& rows, con
   return y - at.y;
 }
 
-/// The rows of the plan and result that were asked about last, made once.
+/// The rows of what is shown.
 const std::vector<TrafficRow>& rows_of(const Context& context, const Hardware& hardware) {
   const Snapshot& snapshot = context.snapshot;
   const std::shared_ptr<const Result> beside = context.beside != nullptr ? context.beside->result : nullptr;
-  static std::shared_ptr<const Plan> known_plan;
-  static std::shared_ptr<const Result> known_result, known_beside;
-  static std::string known_hardware;
-  static std::vector<TrafficRow> rows;
-  if (known_plan != snapshot.plan || known_result != snapshot.result || known_beside != beside ||
-      known_hardware != hardware.name) {
-    rows = traffic_rows(*snapshot.plan, snapshot.result.get(), hardware);
+  using PlanResults = std::tuple<std::shared_ptr<const Plan>, std::shared_ptr<const Result>,
+                                 std::shared_ptr<const Result>, std::string>;
+  static MadeOnce<PlanResults, std::vector<TrafficRow>> known;
+  return known.of({snapshot.plan, snapshot.result, beside, hardware.name}, [&] {
+    std::vector<TrafficRow> rows = traffic_rows(*snapshot.plan, snapshot.result.get(), hardware);
     if (beside) add_beside(rows, *beside);
-    known_plan = snapshot.plan;
-    known_beside = beside;
-    known_result = snapshot.result;
-    known_hardware = hardware.name;
-  }
-  return rows;
+    return rows;
+  });
 }
 
 /// Of a whole model the layer whose conversions are listed: the selected step's, else the first.
