@@ -1,5 +1,5 @@
 // The two forms of a row times a matrix, each reading B as one stream in the order it lies in and asking for
-// it ahead: as fast as a core can read at all, but for 6 %, where oneDNN's kernels reached 70 %.
+// it ahead: within 2 to 9 % of how fast a core can read at all, where oneDNN's kernels reached 70 %.
 #include "engine/device/cpu/gemv.h"
 
 #include <algorithm>
@@ -15,39 +15,46 @@ namespace shardlens::cpu {
 
 namespace {
 
-// Which cache a stream is asked for in, as the processor does best (TRIED.md).
-enum class Into { First = 1, Second = 2 };
+// How far ahead a stream is asked for, into which cache; 0: not into that one.
+struct Ahead {
+  int64_t first_bytes, second_bytes;
+};
 
-Into best_cache() {
-  static const bool is_amd = __builtin_cpu_is("amd");
-  return is_amd ? Into::First : Into::Second;
-}
+// What is best differs from processor to processor, and with what else a loop does (TRIED.md). Near: beside
+// what a processor asks for by itself, which would be disturbed. Far: so that it has come by its turn.
+struct Asking {
+  Ahead rows, dots;
+};
+constexpr Asking kNear{{128, 0}, {128, 1024}};            // AMD up to Zen 4
+constexpr Asking kFar{{10240, 0}, {10240, 0}};            // AMD since Zen 5
+constexpr Asking kFarIntoSecond{{0, 16384}, {0, 16384}};  // others
+constexpr int64_t kAheadInShortRowsBytes = 2048;          // far apart, such as a head's in a cache
 
-// So far ahead that it has come by its turn, where rows lie one behind the other; of short rows far apart,
-// such as a head's in a cache, so much that most of them still profit.
-constexpr int64_t ahead_in_stream_bytes(Into cache) {
-  return cache == Into::First ? 10240 : 16384;
-}
-constexpr int64_t kAheadInRowsBytes = 2048;
+/// The same as elements from one of B that is read now to the one that is asked for.
+struct Distance {
+  int64_t first, second;
+};
 
-/// How many elements ahead of one of B that lies which is to be asked for with it, where rows of `width` are
-/// read: so many on where they lie one behind the other, else in the row that comes then.
-template <Into kCache, class S>
-int64_t elements_ahead(Rows<const S> b, int64_t width) {
+/// Where rows of `width` are read: so many on where they lie one behind the other, else in the row that comes
+/// then.
+template <Ahead kAhead, class S>
+Distance distance(Rows<const S> b, int64_t width) {
   constexpr auto kSize = static_cast<int64_t>(sizeof(S));
-  if (b.stride == width || width == 0) return ahead_in_stream_bytes(kCache) / kSize;
-  return (kAheadInRowsBytes / kSize + width - 1) / width * b.stride;
+  if (b.stride == width || width == 0) return {kAhead.first_bytes / kSize, kAhead.second_bytes / kSize};
+  const int64_t rows = (kAheadInShortRowsBytes / kSize + width - 1) / width * b.stride;
+  return {rows, rows};
 }
 
-template <Into kCache, class S>
-[[gnu::always_inline]] inline void ask(const S* from, int64_t element) {
-  ask_for<static_cast<int>(kCache)>(from, element, 1);
+template <Ahead kAhead, class S>
+[[gnu::always_inline]] inline void ask(const S* now, Distance distance) {
+  if constexpr (kAhead.first_bytes > 0) ask_for<1>(now, distance.first, 1);
+  if constexpr (kAhead.second_bytes > 0) ask_for<2>(now, distance.second, 1);
 }
 
 /// y[0, n) += x·B[0, 0 … n) of the first row of B; y stays in cache. Two vectors a turn: a turn of one, eight
 /// instructions, is a fifth slower on a Zen 5 with some orders of them, which are the compiler's to choose.
-template <Into kCache, class T, class S>
-void add_row(T x, Rows<const S> b, int64_t n, int64_t ahead, T* y) {
+template <Ahead kAhead, class T, class S>
+void add_row(T x, Rows<const S> b, int64_t n, Distance ahead, T* y) {
   const auto add = [&](int64_t i, auto count) {
     const Vector<T> sum = load_part(y + i, count, T(0)) + load_part(b.first + i, count, T(0)) * x;
     store_part<T>(y + i, sum, count);
@@ -55,8 +62,8 @@ void add_row(T x, Rows<const S> b, int64_t n, int64_t ahead, T* y) {
   constexpr std::integral_constant<int64_t, kLanes<T>> kWhole;
   int64_t i = 0;
   for (; i + 2 * kLanes<T> <= n; i += 2 * kLanes<T>) {
-    ask<kCache>(b.first, i + ahead);
-    ask<kCache>(b.first, i + kLanes<T> + ahead);
+    ask<kAhead>(b.first + i, ahead);
+    ask<kAhead>(b.first + i + kLanes<T>, ahead);
     add(i, kWhole);
     add(i + kLanes<T>, kWhole);
   }
@@ -65,10 +72,10 @@ void add_row(T x, Rows<const S> b, int64_t n, int64_t ahead, T* y) {
 
 /// x·row, both [k]. One running sum: with several the core runs further ahead of memory than what was asked
 /// for, and is slower for it.
-template <Into kCache, class T, class S>
-T dot(const T* x, const S* row, int64_t k, int64_t ahead) {
+template <Ahead kAhead, class T, class S>
+T dot(const T* x, const S* row, int64_t k, Distance ahead) {
   return sum_lanes<T>(fold_vectors<T>(k, Vector<T>{}, [&](Vector<T> sum, int64_t i, auto count) {
-    ask<kCache>(row, i + ahead);
+    ask<kAhead>(row + i, ahead);
     return sum + load_part(row + i, count, T(0)) * load_part(x + i, count, T(0));
   }));
 }
@@ -87,26 +94,59 @@ struct Pairs {
   return {std::bit_cast<FloatVector>(words << 16), std::bit_cast<FloatVector>(words & 0xFFFF0000u)};
 }
 
-// Of vectors a and b: a0, b0, a1, b1 and so on, from lane `begin` on.
-[[gnu::always_inline]] inline FloatVector interleave(const Pairs& pairs, int begin) {
-  typedef int32_t Lanes __attribute__((vector_size(kVectorBytes)));
-  Lanes lanes{};
-  for (int lane = 0; lane < kPairs; ++lane)
-    lanes[lane] = begin + lane / 2 + (lane % 2) * static_cast<int>(kPairs);
-  return __builtin_shuffle(pairs.first, pairs.second, lanes);
-}
-
-/// The same of bf16.
-template <Into kCache>
-void add_row(float x, Rows<const Bf16> b, int64_t n, int64_t ahead, float* y) {
+/// The same of bf16: y in pairs, [n / 32] times the 16 sums of even elements and then those of odd ones, and
+/// what is left over of n as it is.
+template <Ahead kAhead>
+void add_row(float x, Rows<const Bf16> b, int64_t n, Distance ahead, float* y) {
   int64_t i = 0;
   for (; i + 2 * kPairs <= n; i += 2 * kPairs) {
-    ask<kCache>(b.first, i + ahead);
-    const Pairs pairs = load_pairs(b.first + i), products{pairs.first * x, pairs.second * x};
-    store<float>(y + i, load(y + i) + interleave(products, 0));
-    store<float>(y + i + kPairs, load(y + i + kPairs) + interleave(products, kPairs / 2));
+    ask<kAhead>(b.first + i, ahead);
+    const Pairs pairs = load_pairs(b.first + i);
+    store<float>(y + i, load(y + i) + pairs.first * x);
+    store<float>(y + i + kPairs, load(y + i + kPairs) + pairs.second * x);
   }
   for (; i < n; ++i) y[i] += static_cast<float>(b.first[i]) * x;
+}
+
+/// Calls body(place in y, place in y in pairs) of all n elements.
+template <class Body>
+void for_pairs(int64_t n, const Body& body) {
+  int64_t i = 0;
+  for (; i + 2 * kPairs <= n; i += 2 * kPairs)
+    for (int64_t pair = 0; pair < kPairs; ++pair) {
+      body(i + 2 * pair, i + pair);
+      body(i + 2 * pair + 1, i + pair + kPairs);
+    }
+  for (; i < n; ++i) body(i, i);
+}
+
+/// Where add_row() adds up each product: its y, or for bf16 y in pairs, for put_back(). Valid until the next
+/// call.
+template <class T, class S>
+std::span<T* const> sums_of(std::span<const RowProduct<T, S>> products, int64_t n) {
+  static thread_local std::vector<T*> sums;
+  sums.clear();
+  for (const RowProduct<T, S>& product : products) sums.push_back(product.y);
+  if constexpr (std::is_same_v<S, Bf16>) {
+    static thread_local Aligned<T> numbers;
+    const int64_t room = (n + kPairs - 1) / kPairs * kPairs;  // each begins at a cache line
+    numbers.resize(products.size() * static_cast<size_t>(room));
+    for (size_t product = 0; product < products.size(); ++product) {
+      const T* const y = products[product].y;
+      T* const to = sums[product] = numbers.data() + static_cast<int64_t>(product) * room;
+      for_pairs(n, [&](int64_t i, int64_t in_pairs) { to[in_pairs] = y[i]; });
+    }
+  }
+  return sums;
+}
+
+template <class T, class S>
+void put_back(std::span<const RowProduct<T, S>> products, std::span<T* const> sums, int64_t n) {
+  if constexpr (std::is_same_v<S, Bf16>)
+    for (size_t product = 0; product < products.size(); ++product)
+      for_pairs(n, [y = products[product].y, from = sums[product]](int64_t i, int64_t in_pairs) {
+        y[i] = from[in_pairs];
+      });
 }
 
 /// The x of each product as dot() wants it: itself, or for bf16 its even elements and then its odd ones.
@@ -130,13 +170,13 @@ std::span<const T* const> factors_of(std::span<const RowProduct<T, S>> products,
 }
 
 /// x·row, both [k], x as factors_of() gives it.
-template <Into kCache>
-float dot(const float* first, const Bf16* row, int64_t k, int64_t ahead) {
+template <Ahead kAhead>
+float dot(const float* first, const Bf16* row, int64_t k, Distance ahead) {
   const float* const second = first + (k + 1) / 2;
   Pairs sums{};
   int64_t i = 0;
   for (; i + 2 * kPairs <= k; i += 2 * kPairs) {
-    ask<kCache>(row, i + ahead);
+    ask<kAhead>(row + i, ahead);
     const Pairs pairs = load_pairs(row + i);
     sums.first += pairs.first * load(first + i / 2);
     sums.second += pairs.second * load(second + i / 2);
@@ -150,15 +190,15 @@ float dot(const float* first, const Bf16* row, int64_t k, int64_t ahead) {
   return sum;
 }
 
-template <Into kCache, class T, class S>
+template <Asking kAsking, class T, class S>
 void multiply_rows_from(std::span<const RowProduct<T, S>> products, bool transpose_b, int64_t n, int64_t k,
                         bool accumulate) {
-  const int64_t ahead = elements_ahead<kCache>(products.front().b, transpose_b ? k : n);
   if (transpose_b) {
+    const Distance ahead = distance<kAsking.dots>(products.front().b, k);
     const std::span<const T* const> factors = factors_of(products, k);
     for (int64_t row = 0; row < n; ++row)
       for (size_t i = 0; i < products.size(); ++i) {
-        const T sum = dot<kCache>(factors[i], products[i].b.at(row), k, ahead);
+        const T sum = dot<kAsking.dots>(factors[i], products[i].b.at(row), k, ahead);
         T& y = products[i].y[row];
         y = accumulate ? y + sum : sum;
       }
@@ -166,9 +206,20 @@ void multiply_rows_from(std::span<const RowProduct<T, S>> products, bool transpo
   }
   if (!accumulate)
     for (const RowProduct<T, S>& product : products) std::fill_n(product.y, n, T(0));
+  const Distance ahead = distance<kAsking.rows>(products.front().b, n);
+  const std::span<T* const> sums = sums_of(products, n);
   for (int64_t row = 0; row < k; ++row)
-    for (const RowProduct<T, S>& product : products)
-      add_row<kCache>(product.x[row], product.b.from(row), n, ahead, product.y);
+    for (size_t i = 0; i < products.size(); ++i)
+      add_row<kAsking.rows>(products[i].x[row], products[i].b.from(row), n, ahead, sums[i]);
+  put_back(products, sums, n);
+}
+
+enum class Processor { UpToZen4, SinceZen5, Other };
+
+Processor this_processor() {
+  if (!__builtin_cpu_is("amd")) return Processor::Other;
+  const bool old = __builtin_cpu_is("amdfam17h") || __builtin_cpu_is("amdfam19h");
+  return old ? Processor::UpToZen4 : Processor::SinceZen5;
 }
 
 }  // namespace
@@ -177,10 +228,15 @@ template <class T, class S>
 void multiply_rows(std::span<const RowProduct<T, S>> products, bool transpose_b, int64_t n, int64_t k,
                    bool accumulate) {
   if (products.empty()) return;
-  if (best_cache() == Into::First)
-    multiply_rows_from<Into::First>(products, transpose_b, n, k, accumulate);
-  else
-    multiply_rows_from<Into::Second>(products, transpose_b, n, k, accumulate);
+  static const Processor processor = this_processor();
+  switch (processor) {
+    case Processor::UpToZen4:
+      return multiply_rows_from<kNear>(products, transpose_b, n, k, accumulate);
+    case Processor::SinceZen5:
+      return multiply_rows_from<kFar>(products, transpose_b, n, k, accumulate);
+    case Processor::Other:
+      return multiply_rows_from<kFarIntoSecond>(products, transpose_b, n, k, accumulate);
+  }
 }
 
 template void multiply_rows(std::span<const RowProduct<float, float>>, bool, int64_t, int64_t, bool);
