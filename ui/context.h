@@ -83,6 +83,7 @@ struct DiffJump {
   std::string file;
   int64_t pass = 0;
   StepId step = -1;
+  TensorId tensor = kNoTensor;  ///< none: the step's first output
 };
 
 /// Two recordings side by side: which, and what of them is looked at.
@@ -176,6 +177,8 @@ struct ChooserView {
   int opened_frame = -2;      ///< in which it lay over everything last
   bool has_own = false;       ///< there is a folder of what this studio recorded
   double listed_seconds = 0;  ///< when its folder was asked for last, as what runs comes and goes
+  std::string missing;        ///< a path that was entered, where nothing lies
+  bool refused = false;       ///< just now: one goes on typing
 };
 
 /// How the recording that is open is played and annotated, and how another one is chosen.

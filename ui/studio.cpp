@@ -314,7 +314,10 @@ void Studio::send_commands() {
   const bool computing =
       runs_here || trains || breaks || std::any_of(outbox_.begin(), outbox_.end(), computes);
   if (scaled_->measures() && (computing || compares)) {
-    view_.said = {"A run began, and two at once would share the cores: the measurement was given up."};
+    view_.said = {fmt::format(
+        "A run began, and two at once would share the cores: {} was given up. It begins anew where it was "
+        "started.",
+        scaled_->activity.substr(0, scaled_->activity.find(':')))};
     scaling_.send(scaling_command::Stop{view_.said.words});
   }
   if (compared_->measuring && computing) comparison_.send(comparison_command::Stop{});

@@ -200,7 +200,13 @@ void Studio::follow_diff_jump() {
   std::optional<DiffJump>& jump = view_.compare.diff.jump;
   if (!jump || !replayed_->is_open() || replayed_->recording->path != jump->file) return;
   replay_.send(replay_command::ShowPass{jump->pass});
-  select_step(view_, replayed_->recording->plan->program, jump->step);
+  const std::shared_ptr<const Plan>& plan = replayed_->recording->plan;
+  select_step(view_, plan->program, jump->step);
+  if (jump->tensor != kNoTensor) {
+    view_.selected_tensor = jump->tensor;
+    if (is_whole_model(plan->program))  // its layer is opened
+      view_.open_section = sections_of(plan).of_step[static_cast<size_t>(view_.selected_step)];
+  }
   view_.scroll_to_selection = view_.focus_tab = true;
   view_.tab = Tab::Stage;
   jump.reset();

@@ -76,14 +76,13 @@ void print_parting(const RecordingDiff& diff, const Program& a) {
   } else {
     const Parting& parting = *diff.parting;
     fmt::print(
-        "they part in pass {}{} at {}, {} (rank {}: {:016x} and {:016x}); {} of {} tensors of that "
+        "they part in pass {}{}{} at {}, {} (rank {}: {:016x} and {:016x}); {} of {} tensors of that "
         "pass differ\n",
-        parting.a_pass, of_passes, a.tensor(parting.a_tensor).name, step_words(a, parting.a_step),
-        parting.rank, parting.a_hash, parting.b_hash, parting.differing, parting.compared);
+        parting.a_pass, of_passes, diff.in_other_dtype > 0 ? ", at the latest" : "",
+        a.tensor(parting.a_tensor).name, step_words(a, parting.a_step), parting.rank, parting.a_hash,
+        parting.b_hash, parting.differing, parting.compared);
   }
-  if (diff.not_comparable > 0)
-    fmt::print("{} pieces lie otherwise on the ranks and were not compared\n",
-               grouped_text(diff.not_comparable));
+  for (const std::string& sentence : diff.not_compared()) fmt::print("{}\n", sentence);
 }
 
 void print_times(const RecordingDiff& diff, const Program& a) {
@@ -172,7 +171,8 @@ ordered_json to_json(const RecordingDiff& diff, const Recording& a, const Record
   out["timed_passes"] = diff.timed_passes;
   out["hashed_passes"] = diff.hashed_passes;
   out["compared_hashes"] = diff.compared_hashes;
-  out["not_comparable_hashes"] = diff.not_comparable;
+  out["not_comparable_hashes"] = diff.cut_otherwise + diff.in_other_dtype;
+  out["hashes_of_another_dtype"] = diff.in_other_dtype;
   out["steps"] = ordered_json::array();
   for (const StepDiff& step : diff.steps)
     out["steps"].push_back({{"a_step", step.a},

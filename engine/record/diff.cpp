@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "engine/config/counted.h"
 #include "engine/config/error.h"
 #include "engine/config/settings_json.h"
 
@@ -220,6 +221,7 @@ struct TensorPair {
   TensorId a = kNoTensor, b = kNoTensor;
   StepId a_step = -1;
   int ranks = 0;
+  bool one_dtype = true;
 };
 
 // In the order in which A makes them: what it is fed first.
@@ -235,11 +237,12 @@ std::vector<TensorPair> pair_tensors(const Program& a, const Program& b) {
     const auto found = of_b.find(tensor.name);
     if (found == of_b.end()) continue;
     const Tensor& other = b.tensor(found->second);
-    TensorPair pair{tensor.id, other.id, writer[static_cast<size_t>(tensor.id)], 0};
+    TensorPair pair{tensor.id, other.id, writer[static_cast<size_t>(tensor.id)], 0,
+                    tensor.dtype == other.dtype};
     const auto is_whole = [](const Program& program, const Tensor& of) {
       return of.layout.kind == LayoutKind::Replicated || program.ranks() == 1;
     };
-    const bool alike = tensor.shape == other.shape && tensor.dtype == other.dtype;
+    const bool alike = pair.one_dtype && tensor.shape == other.shape;
     if (alike && a.ranks() == b.ranks() && tensor.layout == other.layout)
       pair.ranks = a.ranks();
     else if (alike && is_whole(a, tensor) && is_whole(b, other))
@@ -257,7 +260,7 @@ bool compare_hashes(const HashTable& a, const HashTable& b, const std::vector<Te
   if (a.empty() || b.empty()) return false;
   Parting parting;
   bool any = false;
-  int64_t not_comparable = 0;
+  int64_t cut_otherwise = 0, in_other_dtype = 0;
   for (const TensorPair& pair : pairs) {
     const auto at_a = static_cast<size_t>(pair.a), at_b = static_cast<size_t>(pair.b);
     bool compared = false, differs = false;
@@ -267,7 +270,7 @@ bool compare_hashes(const HashTable& a, const HashTable& b, const std::vector<Te
       if (!mine || !theirs) continue;
       any = true;
       if (pair.ranks == 0) {
-        ++not_comparable;
+        ++(pair.one_dtype ? cut_otherwise : in_other_dtype);
         continue;
       }
       compared = true;
@@ -285,7 +288,8 @@ bool compare_hashes(const HashTable& a, const HashTable& b, const std::vector<Te
     parting.compared += compared;
     parting.differing += differs;
   }
-  diff.not_comparable = std::max(diff.not_comparable, not_comparable);
+  diff.cut_otherwise = std::max(diff.cut_otherwise, cut_otherwise);
+  diff.in_other_dtype = std::max(diff.in_other_dtype, in_other_dtype);
   if (parting.differing > 0) diff.parting = parting;
   return any;
 }
@@ -349,6 +353,18 @@ void look_at_parting(const Recording& a, const Recording& b, Parting& parting) {
 bool RecordingDiff::compared_values() const {
   return compared_hashes > 0 ||
          std::any_of(metrics.begin(), metrics.end(), [](const MetricDiff& one) { return !one.is_time; });
+}
+
+std::vector<std::string> RecordingDiff::not_compared() const {
+  std::vector<std::string> sentences;
+  const auto say = [&](int64_t pieces, const char* one, const char* many) {
+    if (pieces > 0) sentences.push_back(counted(pieces, "piece") + (pieces == 1 ? one : many));
+  };
+  say(in_other_dtype, " is of another dtype and was not compared",
+      " are of another dtype and were not compared: the first difference may lie in one of them");
+  say(cut_otherwise, " lies otherwise on the ranks and was not compared",
+      " lie otherwise on the ranks and were not compared");
+  return sentences;
 }
 
 RecordingDiff diff_recordings(const Recording& a, const Recording& b, std::stop_token stop) {

@@ -44,10 +44,10 @@ struct MetricDiff {
   std::string name;
   /// Seconds, or something a second (FLOP/s too): never the same twice, and no sign of a parting.
   bool is_time = false;
-  int64_t passes = 0;    ///< that have it in both
-  int64_t first = -1;    ///< A's pass in which it differs first; -1: nowhere
-  double a = 0, b = 0;   ///< there, or in the last pass where it differs nowhere
-  double largest = 0;    ///< difference, of all passes
+  int64_t passes = 0;   ///< that have it in both
+  int64_t first = -1;   ///< A's pass in which it differs first; -1: nowhere
+  double a = 0, b = 0;  ///< there, or in the last pass where it differs nowhere
+  double largest = 0;   ///< difference, of all passes
 };
 
 /// The first element of a piece, row by row, that is another in the two runs.
@@ -81,8 +81,8 @@ struct RecordingDiff {
   /// B's pass that belongs to A's pass 0; training steps are brought together by their number.
   int64_t b_offset = 0;
   int64_t shared_passes = 0;
-  std::vector<StepDiff> steps;         ///< in A's order
-  std::vector<StepId> only_a, only_b;  ///< steps
+  std::vector<StepDiff> steps;                         ///< in A's order
+  std::vector<StepId> only_a, only_b;                  ///< steps
   std::vector<double> a_step_seconds, b_step_seconds;  ///< [step], as in `steps`, also of those only one has
   std::vector<KindDiff> kinds;
   int64_t a_sent_bytes = 0, b_sent_bytes = 0;     ///< by each rank in a pass
@@ -93,11 +93,14 @@ struct RecordingDiff {
   std::vector<MetricDiff> metrics;
   int64_t hashed_passes = 0;    ///< shared passes of which both hold hashes
   int64_t compared_hashes = 0;  ///< pieces of tensors whose hashes were compared, up to the parting
-  int64_t not_comparable = 0;   ///< tensors sampled in both that lie differently on the ranks
+  int64_t cut_otherwise = 0;    ///< pieces sampled in both, but of tensors that lie differently on the ranks
+  int64_t in_other_dtype = 0;   ///< and of tensors that are of another dtype
   std::optional<Parting> parting;
 
   /// Something was compared: hashes, or metrics that are values.
   bool compared_values() const;
+  /// Why pieces that both hold were not compared, in a sentence each: an earlier parting may lie in them.
+  std::vector<std::string> not_compared() const;
 };
 
 /// Reads what it needs of both. Throws what Recording throws, and a Cancelled Error when `stop` asks for it.

@@ -59,8 +59,20 @@ TEST(Faults, ALostRankIsMarkedOnItsTrackAndTheRunGoesOnAtAClick) {
     IM_CHECK(person.GetWindowByRef("//Run fault") != nullptr);
     person.ItemClick("//Fault/Copy");
     IM_CHECK(std::string(ImGui::GetClipboardText()) == harness.snapshot().message);
+    person.Yield(2);
+    IM_CHECK(!is_shown("Run fault"));  // a click elsewhere takes it away
+    person.ItemClick("//Fault/Details");
+    person.Yield(2);
+    IM_CHECK(is_shown("Run fault"));
+    person.ItemClick("//Fault/Details");
+    person.Yield(2);
+    IM_CHECK(!is_shown("Run fault"));
+    person.ItemClick("//Fault/Details");
+    person.Yield(2);
     // The rest of the studio answers meanwhile.
     person.ItemClick("//Setup/T = 2");
+    person.Yield(2);
+    IM_CHECK(!is_shown("Run fault"));  // and the message does not stay over it
   });
   EXPECT_EQ(harness.view().wanted.settings(harness.snapshot()).tp, 2);
   ASSERT_TRUE(harness.draw_until([&] { return harness.snapshot().settings.tp == 2; }));

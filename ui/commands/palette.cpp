@@ -6,11 +6,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <tuple>
 #include <utility>
 
 #include "engine/config/utf8.h"
 #include "ui/commands/commands.h"
 #include "ui/widgets/controls.h"
+#include "ui/widgets/holds_words.h"
 #include "ui/widgets/paint.h"
 
 namespace shardlens::ui {
@@ -19,6 +21,7 @@ namespace {
 constexpr float kWidth = 640;
 constexpr float kRowHeight = 32;
 constexpr int kMostRows = 12;
+constexpr int kFoundInHelp = -1000000;  // behind what was found in titles
 
 /// A command that matches what was typed, and where.
 struct Match {
@@ -32,7 +35,8 @@ struct Match {
   }
 };
 
-/// Without letters in the table's order; else the best first, of those that would do something.
+/// Without letters in the table's order; else the best first, of those that would do something, and behind
+/// them the ones whose explanation alone has the words.
 std::vector<Match> matches_of(const Context& context, const std::string& typed) {
   std::vector<Match> found;
   for (const UiCommand& command : commands()) {
@@ -41,15 +45,19 @@ std::vector<Match> matches_of(const Context& context, const std::string& typed) 
     if (!typed.empty()) {
       uint8_t letters[32];
       int count = 0;
-      if (!ImCmd::FuzzySearch(typed.c_str(), command.title.c_str(), match.score, letters, 32, count))
+      if (ImCmd::FuzzySearch(typed.c_str(), command.title.c_str(), match.score, letters, 32, count))
+        match.letters.assign(letters, letters + count);
+      else if (holds_words(command.title + " " + command.help, typed))
+        match.score = kFoundInHelp;
+      else
         continue;
-      match.letters.assign(letters, letters + count);
     }
     found.push_back(std::move(match));
   }
   if (typed.empty()) return found;
   std::stable_sort(found.begin(), found.end(), [](const Match& a, const Match& b) {
-    return a.possible != b.possible ? a.possible : a.score > b.score;
+    const bool a_titled = a.score != kFoundInHelp, b_titled = b.score != kFoundInHelp;
+    return std::tuple(a_titled, a.possible, a.score) > std::tuple(b_titled, b.possible, b.score);
   });
   return found;
 }
@@ -130,6 +138,7 @@ void draw_palette(const Context& context) {
   int run = -1;
   if (ImGui::IsKeyPressed(ImGuiKey_Enter, false) || ImGui::IsKeyPressed(ImGuiKey_KeypadEnter, false)) {
     run = state.chosen;
+    state.refused = count == 0;
   }
 
   const float row = context.px(kRowHeight);

@@ -23,8 +23,9 @@ constexpr const char* kDetails = ICON_FA_CHEVRON_DOWN "  Details";
 constexpr const char* kLessDetails = ICON_FA_CHEVRON_UP "  Details";
 constexpr const char* kShow = ICON_FA_SEARCH_PLUS "  Show";
 
-/// The whole message below the strip, over what lies there.
-void draw_details(const Context& c, const char* name, const std::string& message) {
+/// The whole message below the strip, over what lies there. True when a click elsewhere, or Escape, takes it
+/// away.
+bool draw_details(const Context& c, const char* name, const std::string& message) {
   const ImVec2 corner{ImGui::GetWindowPos().x + c.px(16),
                       ImGui::GetWindowPos().y + ImGui::GetWindowHeight() + c.px(4)};
   const float width = std::min(c.px(kDetailsWidth), ImGui::GetWindowWidth() - c.px(32));
@@ -39,7 +40,9 @@ void draw_details(const Context& c, const char* name, const std::string& message
   ImGui::PopStyleColor();
   ImGui::PopStyleVar(2);
   ImGui::TextWrapped("%s", message.c_str());
+  const bool elsewhere = ImGui::IsMouseClicked(ImGuiMouseButton_Left) && !ImGui::IsWindowHovered();
   ImGui::End();
+  return elsewhere || ImGui::IsKeyPressed(ImGuiKey_Escape, false);
 }
 
 /// From the right: buttons, and then what is left for the words. Where these would be cut, buttons without a
@@ -80,7 +83,8 @@ struct Strip {
     const char* const icon = details ? ICON_FA_CHEVRON_UP : ICON_FA_CHEVRON_DOWN;
     if (button("Details", brief ? icon : details ? kLessDetails : kDetails, "The whole message"))
       details = !details;
-    if (details) draw_details(c, name, message);
+    const bool on_button = ImGui::IsItemHovered();  // which takes it away itself
+    if (details && draw_details(c, name, message) && !on_button) details = false;
   }
 
   void words() {

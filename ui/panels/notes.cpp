@@ -6,13 +6,12 @@
 #include <imgui_stdlib.h>
 
 #include <algorithm>
-#include <cctype>
-#include <sstream>
 
 #include "ui/made_once.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/recordings/replay_parts.h"
 #include "ui/widgets/controls.h"
+#include "ui/widgets/holds_words.h"
 
 namespace shardlens::ui {
 namespace {
@@ -22,29 +21,14 @@ constexpr float kMostHeight = 520;
 constexpr const char* kLiveNotes =
     "The run still writes this file: notes are kept in this window, and saved in the file when it has ended.";
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return text;
-}
-
-/// Every word of the filter stands in the note or in its place.
-bool matches(const std::string& filter, const std::string& place, const std::string& text) {
-  const std::string in = lower(place + " " + text);
-  std::istringstream words(lower(filter));
-  for (std::string word; words >> word;)
-    if (in.find(word) == std::string::npos) return false;
-  return true;
-}
-
-/// The notes that hold the words of the filter.
+/// The notes that hold the words of the filter, or whose places do.
 const std::vector<const ReplayNote*>& found_notes(const ReplaySnapshot& replay, const std::string& filter) {
   using Notes = std::shared_ptr<const std::vector<ReplayNote>>;
   static MadeOnce<std::pair<Notes, std::string>, std::vector<const ReplayNote*>> known;
   return known.of({replay.notes, filter}, [&] {
     std::vector<const ReplayNote*> found;
     for (const ReplayNote& note : *replay.notes)
-      if (filter.empty() || matches(filter, place_of(replay, note), note.note.text)) found.push_back(&note);
+      if (holds_words(place_of(replay, note) + " " + note.note.text, filter)) found.push_back(&note);
     return found;
   });
 }

@@ -1,20 +1,18 @@
 // Steps as rows of text, as a filtered list and as JSON.
 #include "ui/panels/program_rows.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
-#include <cctype>
+#include <iterator>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "ui/widgets/format.h"
+#include "ui/widgets/holds_words.h"
 
 namespace shardlens::ui {
 namespace {
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
 
 std::string phase_word(Phase phase) {
   return to_string(phase);
@@ -69,14 +67,10 @@ std::vector<ProgramRow> program_rows(const Plan& plan) {
 }
 
 std::vector<ProgramRow> filtered(const std::vector<ProgramRow>& rows, const std::string& filter) {
-  std::istringstream words(lower(filter));
-  std::vector<ProgramRow> kept = rows;
-  for (std::string word; words >> word;)
-    std::erase_if(kept, [&](const ProgramRow& row) {
-      return std::none_of(row.cells.begin(), row.cells.end(), [&](const std::string& cell) {
-        return lower(cell).find(word) != std::string::npos;
-      });
-    });
+  std::vector<ProgramRow> kept;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(kept), [&](const ProgramRow& row) {
+    return holds_words(fmt::format("{}", fmt::join(row.cells, " ")), filter);
+  });
   return kept;
 }
 

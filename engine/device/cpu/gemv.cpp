@@ -129,7 +129,8 @@ std::span<T* const> sums_of(std::span<const RowProduct<T, S>> products, int64_t 
   for (const RowProduct<T, S>& product : products) sums.push_back(product.y);
   if constexpr (std::is_same_v<S, Bf16>) {
     static thread_local Aligned<T> numbers;
-    const int64_t room = (n + kPairs - 1) / kPairs * kPairs;  // each begins at a cache line
+    constexpr int64_t kLines = 2 * kPairs;  // of 64 or 128 bytes, so that each begins where a cache line does
+    const int64_t room = (n + kLines - 1) / kLines * kLines;
     numbers.resize(products.size() * static_cast<size_t>(room));
     for (size_t product = 0; product < products.size(); ++product) {
       const T* const y = products[product].y;

@@ -79,7 +79,7 @@ TEST_F(DiffTest, TheSameRunTwiceHasTheSameValues) {
   EXPECT_EQ(found.shared_passes, 3);
   EXPECT_EQ(found.hashed_passes, 3);
   EXPECT_GT(found.compared_hashes, 300);
-  EXPECT_EQ(found.not_comparable, 0);
+  EXPECT_TRUE(found.not_compared().empty());
   const Program program = plan_program(testing::small_model(2, 2));
   ASSERT_EQ(found.steps.size(), program.steps.size());
   for (size_t i = 0; i < found.steps.size(); ++i) {
@@ -125,6 +125,20 @@ TEST_F(DiffTest, OtherWeightsPartBeforeTheFirstStep) {
   EXPECT_EQ(found.parting->a_step, -1);
 }
 
+TEST_F(DiffTest, WhatIsOfAnotherDtypeIsNotComparedAndSaidToBe) {
+  Settings half = testing::small_model(2);
+  half.dtype = DType::Bf16;
+  record("a", testing::small_model(2));
+  record("b", half);
+  const RecordingDiff found = diff("a", "b");
+  EXPECT_GT(found.in_other_dtype, 0) << "activations";
+  EXPECT_EQ(found.cut_otherwise, 0) << "T and split are the same";
+  ASSERT_TRUE(found.parting);
+  EXPECT_EQ(found.parting->a_pass, 0);
+  ASSERT_EQ(found.not_compared().size(), 1u);
+  EXPECT_NE(found.not_compared()[0].find("of another dtype"), std::string::npos);
+}
+
 TEST_F(DiffTest, OtherProgramsAreAlignedByWhatStepsAreCalled) {
   record("a", testing::small_layer(2));
   record("b", testing::small_layer(2, "reversed"));
@@ -140,7 +154,8 @@ TEST_F(DiffTest, OtherProgramsAreAlignedByWhatStepsAreCalled) {
   for (const StepId step : found.only_b)
     EXPECT_TRUE(std::none_of(a.steps.begin(), a.steps.end(),
                              [&](const Step& other) { return other.name == b.step(step).name; }));
-  EXPECT_GT(found.not_comparable, 0) << "weights are cut otherwise";
+  EXPECT_GT(found.cut_otherwise, 0) << "weights are cut otherwise";
+  EXPECT_EQ(found.in_other_dtype, 0);
   int64_t sent = 0;
   for (const Step& step : b.steps) sent += sent_bytes(b, step.id);
   EXPECT_EQ(found.b_sent_bytes, sent);

@@ -99,5 +99,22 @@ TEST(Commands, ThePaletteSaysTheSame) {
   EXPECT_TRUE(is_shown("Message"));
 }
 
+TEST(Commands, ThePaletteFindsWhatIsExplainedAndGoesOnAfterNothingWasFound) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  const ThemeName before = harness.view().theme;
+  harness.perform([](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_P);
+    person.KeyChars("projectors qqq");
+    person.KeyPress(ImGuiKey_Enter);
+    person.Yield(3);
+    for (int letter = 0; letter < 4; ++letter) person.KeyPress(ImGuiKey_Backspace);
+    person.Yield(2);
+    person.KeyPress(ImGuiKey_Enter);
+  });
+  EXPECT_FALSE(harness.view().palette_open);
+  EXPECT_NE(harness.view().theme, before) << "the theme's explanation names projectors";
+}
+
 }  // namespace
 }  // namespace shardlens::ui

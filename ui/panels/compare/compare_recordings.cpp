@@ -291,6 +291,7 @@ void show_parting(const Context& context, const ComparedRuns& runs, bool in_b) {
   if (const auto& parting = runs.diff.parting) {
     jump.pass = in_b ? parting->b_pass : parting->a_pass;
     jump.step = std::max(0, parting->a_step);
+    jump.tensor = in_b ? parting->b_tensor : parting->a_tensor;
     if (in_b) {
       const auto pair = std::find_if(runs.diff.steps.begin(), runs.diff.steps.end(),
                                      [&](const StepDiff& step) { return step.a == parting->a_step; });

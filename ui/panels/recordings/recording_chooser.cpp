@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "ui/commands/keys_of_controls.h"
 #include "ui/panels/parts.h"
@@ -112,6 +113,13 @@ void draw_running(const Context& c, const RecordingList& files) {
   ImGui::Dummy({0, c.px(8)});
 }
 
+void take_typed(const Context& c, const std::string& path) {
+  std::error_code unknown;
+  if (std::filesystem::exists(path, unknown)) return take_chosen(c, path);
+  c.view.replay.chooser.missing = path;
+  c.view.replay.chooser.refused = true;
+}
+
 }  // namespace
 
 void draw_recording_chooser(const Context& c) {
@@ -124,6 +132,7 @@ void draw_recording_chooser(const Context& c) {
   if (just_opened) {
     set_keys_of_controls(true);
     std::error_code none;
+    chooser.missing.clear();
     chooser.has_own = std::filesystem::is_directory(c.view.recordings, none);
   }
 
@@ -140,7 +149,7 @@ void draw_recording_chooser(const Context& c) {
   ImGui::Dummy({0, type.strong.size + c.px(4)});
   const float button = button_width(c, "Open");
   ImGui::SetNextItemWidth(ImGui::GetContentRegionAvail().x - button - c.px(8));
-  if (just_opened) ImGui::SetKeyboardFocusHere();
+  if (just_opened || std::exchange(chooser.refused, false)) ImGui::SetKeyboardFocusHere();
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(c.px(12), c.px(8)));
   const bool entered =
       ImGui::InputTextWithHint("##path", "path of a .shardlens file, or of a folder", &view.path,
@@ -148,7 +157,13 @@ void draw_recording_chooser(const Context& c) {
   ImGui::PopStyleVar();
   ImGui::SameLine(0, c.px(8));
   const bool clicked = draw_button(c, "open path", "Open", ButtonLook::Accent, !view.path.empty(), "");
-  if ((entered || clicked) && !view.path.empty()) take_chosen(c, view.path);
+  if ((entered || clicked) && !view.path.empty()) take_typed(c, view.path);
+  if (!chooser.missing.empty() && chooser.missing == view.path) {
+    const ImVec2 pen = ImGui::GetCursorScreenPos();
+    draw_text(ImGui::GetWindowDrawList(), {pen.x, pen.y + c.px(4)}, in(type.note, c.theme.text),
+              "Nothing lies there: neither a file nor a folder.");
+    ImGui::Dummy({0, type.note.size + c.px(8)});
+  }
   ImGui::Dummy({0, c.px(4)});
   if (ImGui::GetTime() - chooser.listed_seconds > 1 && c.replay.list) {
     chooser.listed_seconds = ImGui::GetTime();

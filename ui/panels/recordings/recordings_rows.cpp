@@ -71,7 +71,7 @@ void describe_tensor(const ComparedRuns& runs, const Parting& parting, Answer& a
         fmt::format("First at row {}, column {}: {} in A, {} in B · {} of the {} numbers that rank {} holds "
                     "differ, by {} "
                     "at most",
-                    e.row + 1, e.col + 1, exact_value(e.a), exact_value(e.b), grouped_text(e.differing),
+                    e.row, e.col, exact_value(e.a), exact_value(e.b), grouped_text(e.differing),
                     grouped_text(e.elements), parting.rank, format_error(e.largest)));
   } else if (parting.a_piece && parting.b_piece) {
     const TensorStats &x = parting.a_piece->stats, &y = parting.b_piece->stats;
@@ -136,16 +136,19 @@ Answer answer_of(const ComparedRuns& runs) {
   const RecordingDiff& diff = runs.diff;
   Answer answer;
   if (!diff.compared_values()) {
-    const bool pictured = diff.not_comparable > 0;
+    const bool cut_otherwise = diff.cut_otherwise > 0, in_other_dtype = diff.in_other_dtype > 0;
     answer.headline = diff.shared_passes == 0 ? "No pass is in both"
-                      : pictured              ? "Their values lie differently on the ranks"
+                      : cut_otherwise         ? "Their values lie differently on the ranks"
+                      : in_other_dtype        ? "Their values are of different dtypes"
                                               : "Their values cannot be compared";
     answer.lines.push_back(
         diff.shared_passes == 0 ? "One of them holds no pass, or they are of other training steps: record "
                                   "both over the same ones."
-        : pictured              ? "No tensor is cut alike in both: record both with the same T and split."
-                   : "No pass of both has hashes or a loss. Record both with --record-pictures all, or with "
-                     "pictures in the studio, and they have.");
+        : cut_otherwise         ? "No tensor is cut alike in both: record both with the same T and split."
+        : in_other_dtype
+            ? "No tensor is of one dtype in both: record both in the same one."
+            : "No pass of both has hashes or a loss. Record both with --record-pictures all, or with "
+              "pictures in the studio, and they have.");
     answer.lines.push_back("Times, bytes and memory are compared below.");
     return answer;
   }
@@ -171,7 +174,8 @@ Answer answer_of(const ComparedRuns& runs) {
   } else {
     answer.verdict = Verdict::Parted;
     const Parting& parting = *diff.parting;
-    answer.headline = fmt::format("They part in {} at {}, rank {}", pass_words(parting),
+    answer.headline = fmt::format("They part in {}{} at {}, rank {}", pass_words(parting),
+                                  diff.in_other_dtype > 0 ? ", at the latest" : "",
                                   runs.a.program->tensor(parting.a_tensor).name, parting.rank);
     describe_tensor(runs, parting, answer);
     answer.notes.push_back(fmt::format(
@@ -180,11 +184,7 @@ Answer answer_of(const ComparedRuns& runs) {
         diff.hashed_passes > 1 ? fmt::format("; in the {} before, none", passes_words(diff.hashed_passes - 1))
                                : std::string()));
   }
-  if (diff.not_comparable > 0)
-    answer.notes.push_back(fmt::format("{} otherwise on the ranks and not compared",
-                                       diff.not_comparable == 1
-                                           ? std::string("1 piece lies")
-                                           : grouped_text(diff.not_comparable) + " pieces lie"));
+  for (std::string& sentence : diff.not_compared()) answer.notes.push_back(std::move(sentence));
   return answer;
 }
 

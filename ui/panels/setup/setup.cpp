@@ -439,8 +439,12 @@ void draw_run_settings(const Context& context, const Settings& wanted) {
   heading(context, "What is run");
   draw_part(context, wanted);
   if (wanted.block == Block::Model) draw_whole_model(context, wanted);
-  draw_choice(context, "dtype", wanted, &Settings::dtype, std::array<DType, 2>{DType::Fp32, DType::Fp64},
-              [](DType dtype) { return to_string(dtype); });
+  const auto name_of = [](DType dtype) { return to_string(dtype); };
+  if (wanted.block == Block::Model)
+    draw_choice(context, "dtype", wanted, &Settings::dtype,
+                std::array{DType::Fp32, DType::Bf16, DType::Fp16, DType::Fp64}, name_of);
+  else  // a layer alone runs in these
+    draw_choice(context, "dtype", wanted, &Settings::dtype, std::array{DType::Fp32, DType::Fp64}, name_of);
   draw_choice(context, "Reductions", wanted, &Settings::overlap_chunks, std::array<int, 4>{1, 2, 4, 8},
               reductions_title);
   draw_choice(context, "Fused steps", wanted, &Settings::fusion,

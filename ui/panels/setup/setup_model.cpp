@@ -83,6 +83,7 @@ Settings with_block(Settings settings, Block block) {
   } else {
     settings.dp = settings.micro_batches = 1;
     settings.update = false;
+    if (element_bytes(settings.dtype) < element_bytes(DType::Fp32)) settings.dtype = DType::Fp32;
   }
   const std::vector<int> possible = possible_degrees(settings.model, block, settings.heads_policy);
   if (std::find(possible.begin(), possible.end(), settings.tp) == possible.end()) {

@@ -54,7 +54,7 @@ void step_tooltip(const TrainSnapshot& train, int64_t step) {
                         format_value(report.gradient_norm), report.learning_rate,
                         format_count(report.tokens_per_second));
     if (report.of_ceiling > 0)
-      text += fmt::format("\n{:.1f} GFLOP/s, {} of the GEMM ceiling of {:.1f}",
+      text += fmt::format("\n{:.1f} GFLOP/s, {} of the GEMM ceiling of {:.1f} GFLOP/s",
                           report.of_ceiling * report.ceiling_flops / 1e9, format_percent(report.of_ceiling),
                           report.ceiling_flops / 1e9);
     const double first = curve->steps.front()->report.ceiling_flops;

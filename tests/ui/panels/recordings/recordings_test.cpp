@@ -13,6 +13,7 @@
 #include "tests/ui/studio_harness.h"
 #include "ui/commands/commands.h"
 #include "ui/panels/recordings/recordings_parts.h"
+#include "ui/sections.h"
 
 namespace shardlens::ui {
 namespace {
@@ -114,6 +115,9 @@ TEST_F(RecordingsPage, TwoThatPartSayWhereAndAClickGoesThere) {
   const Program& program = harness.snapshot().plan->program;
   EXPECT_EQ(harness.view().selected_step, diff.parting->a_step);
   EXPECT_EQ(program.tensor(harness.view().selected_tensor).name, kChanged);
+  EXPECT_EQ(harness.view().open_section,
+            sections_of(harness.snapshot().plan).of_step[static_cast<size_t>(diff.parting->a_step)])
+      << "its layer is open";
 }
 
 TEST_F(RecordingsPage, AStepIsSelectedAndTheTableSortedAndCopied) {
@@ -237,6 +241,10 @@ TEST_F(RecordingsPage, TheListOfFilesChoosesForIt) {
     person.ItemClick("//$FOCUSED/Open a file …");
     person.Yield(3);
     EXPECT_TRUE(harness.view().replay.choosing);
+    person.KeyCharsReplaceEnter("nothing.shardlens");
+    person.Yield(3);
+    EXPECT_TRUE(harness.view().replay.choosing) << "one goes on typing where nothing lies";
+    EXPECT_THAT(harness.view().compare.diff.b, ::testing::IsEmpty());
     person.KeyCharsReplaceEnter(b.c_str());
     person.Yield(3);
   });
