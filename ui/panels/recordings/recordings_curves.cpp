@@ -138,9 +138,9 @@ void draw_diff_metrics(const Context& context, const ComparedRuns& runs, ImVec2 
   const float line = choice_row_height(context), middle = min.y + line / 2;
   for (const bool is_b : {false, true}) {
     const auto& points = is_b ? curve.b : curve.a;
-    const std::string words =
-        points.empty() ? std::string(is_b ? "B" : "A")
-                       : fmt::format("{} ends at {}", is_b ? "B" : "A", format_value(points.back().value));
+    const std::string words = points.empty()
+                                  ? std::string(is_b ? "B" : "A")
+                                  : fmt::format("{} ends at {:.5g}", is_b ? "B" : "A", points.back().value);
     fill_rect(list, {x, middle - context.px(is_b ? 1 : 2)},
               {x + context.px(14), middle + context.px(is_b ? 1 : 2)}, run_colour(context.theme, is_b));
     draw_text(list, {x + context.px(20), middle - type.note.size / 2}, in(type.note, context.theme.text),

@@ -115,9 +115,10 @@ std::string recording_title(const std::string& path) {
 std::string run_words(const ComparedRun& run, int64_t passes) {
   const Settings& s = run.program->settings;
   const std::string replicas = s.dp > 1 ? fmt::format(" · D = {}", s.dp) : std::string();
-  return fmt::format("{} of {} · T = {}{} · {}{} · {} · {} · {} × {} · {}", run.verb, s.model.title, s.tp,
-                     replicas, passes_words(passes), run.finished ? "" : ", not finished", s.split.name,
-                     to_string(s.dtype), s.batch, s.seq, run.machine);
+  // First what recordings of one model differ in most often: the end is cut where there is little room.
+  return fmt::format("{} of {} · {} · T = {}{} · {} · {} × {} · {}{} · {}", run.verb, s.model.title,
+                     to_string(s.dtype), s.tp, replicas, s.split.name, s.batch, s.seq, passes_words(passes),
+                     run.finished ? "" : ", not finished", run.machine);
 }
 
 std::string unlike_words(const ComparedRuns& runs) {
