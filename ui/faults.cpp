@@ -89,6 +89,8 @@ void run_again(const Context& context) {
   const Settings again = without_losses(context.wanted(), context.view.late.timeout_before_seconds);
   if (again == context.wanted()) {
     context.send(command::Run{});
+  } else if (context.view.changes.would_undo_to(again)) {
+    context.undo();  // so that to undo once more does not lose the rank anew
   } else {
     context.want(again);
   }

@@ -16,6 +16,8 @@ class SettingsHistory {
 
   bool can_undo() const { return at_ > 0; }
   bool can_redo() const { return at_ + 1 < run_.size(); }
+  /// To run `settings` now is what undo() does.
+  bool would_undo_to(const Settings& settings) const { return can_undo() && run_[at_ - 1] == settings; }
   /// What is to be run now; only where it can.
   const Settings& undo() { return run_[--at_]; }
   const Settings& redo() { return run_[++at_]; }

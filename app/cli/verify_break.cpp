@@ -206,8 +206,10 @@ int break_all(const Settings& settings, int64_t steps, bool json) {
   for (const Fault fault : all_faults()) {
     const std::optional<BreakSettings> possible = break_settings(settings, fault);
     if (!possible) {
-      if (json) rows.push_back({{"fault", to_string(fault)}, {"needs", facts_of(fault).needs}});
-      if (!json) fmt::print("{:<21} needs {}\n", to_string(fault), facts_of(fault).needs);
+      const FaultFacts& facts = facts_of(fault);
+      const std::string needs = fmt::format("{}: {}", facts.needs, facts.options);
+      if (json) rows.push_back({{"fault", facts.name}, {"needs", needs}});
+      if (!json) fmt::print("{:<21} needs {}\n", facts.name, needs);
       continue;
     }
     const BreakReport report = run_broken(possible->settings, fault, steps);

@@ -43,7 +43,8 @@ struct FaultFacts {
   const char* name;      ///< "skip-f": on the command line and in files
   const char* title;     ///< "f's all-reduce left out": on screen
   const char* sentence;  ///< what was done wrong, plainly
-  const char* needs;     ///< what a Program must have, with the option that brings it
+  const char* needs;     ///< what a Program must have
+  const char* options;   ///< of the command line, that bring it
   FaultNeeds settings;
 };
 const FaultFacts& facts_of(Fault fault);

@@ -125,13 +125,13 @@ void draw_diff_metrics(const Context& context, const ComparedRuns& runs, ImVec2 
   size_t shown = 0;
   std::vector<std::string> names;
   for (size_t i = 0; i < runs.curves.size(); ++i) {
-    names.push_back(runs.curves[i].name);
+    names.push_back(metric_words(runs.curves[i].name));
     if (runs.curves[i].name == view.metric) shown = i;
   }
   float x = min.x;
   if (names.size() > 1) {
     const int clicked = choice_row(context, "metric", min, names, static_cast<int>(shown));
-    if (clicked >= 0) view.metric = names[static_cast<size_t>(clicked)];
+    if (clicked >= 0) view.metric = runs.curves[static_cast<size_t>(clicked)].name;
     x += choice_row_width(context, names) + context.px(20);
   }
   const ComparedCurve& curve = runs.curves[shown];

@@ -112,6 +112,11 @@ std::string recording_title(const std::string& path) {
   return std::filesystem::path(path).stem().string();
 }
 
+std::string metric_words(std::string name) {
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return name;
+}
+
 std::string run_words(const ComparedRun& run, int64_t passes) {
   const Settings& s = run.program->settings;
   const std::string replicas = s.dp > 1 ? fmt::format(" · D = {}", s.dp) : std::string();
@@ -166,7 +171,8 @@ Answer answer_of(const ComparedRuns& runs) {
     answer.verdict = Verdict::Parted;
     const auto metric = std::find_if(diff.metrics.begin(), diff.metrics.end(),
                                      [&](const MetricDiff& one) { return one.name == diff.parting->metric; });
-    answer.headline = fmt::format("They part in {}: {}", pass_words(*diff.parting), metric->name);
+    answer.headline =
+        fmt::format("They part in {}: {}", pass_words(*diff.parting), metric_words(metric->name));
     answer.lines.push_back(
         fmt::format("It is {} in A and {} in B.", exact_value(metric->a), exact_value(metric->b)));
     answer.lines.push_back(

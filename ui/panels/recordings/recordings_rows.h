@@ -13,7 +13,9 @@ namespace shardlens::ui {
 
 /// A recording as a person knows it: its file's name without folder and ending, or its title in the gallery.
 std::string recording_title(const std::string& path);
-/// "step of GPT-2 small · T = 4 · 3 passes · megatron · fp32 · 2 × 256 · AMD EPYC, 2 cores".
+/// A metric's name in words: "gradient norm" of gradient_norm.
+std::string metric_words(std::string name);
+/// "step of GPT-2 small · fp32 · T = 4 · megatron · 2 × 256 · 3 passes · AMD EPYC, 2 cores".
 std::string run_words(const ComparedRun& run, int64_t passes);
 
 enum class Verdict { Same, Parted, Unknown };

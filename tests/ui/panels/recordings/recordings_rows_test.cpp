@@ -94,20 +94,20 @@ TEST(RecordingsRows, AClickSortsThenTurnsThenForgets) {
 
 TEST(RecordingsRows, AMetricThatPartsNamesItsValuesAndTheRemedy) {
   ComparedRuns runs = of(with_steps({"a"}), with_steps({"a"}));
-  MetricDiff loss;
-  loss.name = "loss";
-  loss.passes = 9;
-  loss.first = 4;
-  loss.a = 2.5;
-  loss.b = 2.75;
-  runs.diff.metrics.push_back(loss);
+  MetricDiff norm;
+  norm.name = "gradient_norm";
+  norm.passes = 9;
+  norm.first = 4;
+  norm.a = 2.5;
+  norm.b = 2.75;
+  runs.diff.metrics.push_back(norm);
   runs.diff.shared_passes = 9;
   runs.diff.parting.emplace();
-  runs.diff.parting->metric = "loss";
+  runs.diff.parting->metric = "gradient_norm";
   runs.diff.parting->a_pass = 4;
   runs.diff.parting->b_pass = 7;
   const Answer answer = answer_of(runs);
-  EXPECT_EQ(answer.headline, "They part in pass 4 of A, 7 of B: loss");
+  EXPECT_EQ(answer.headline, "They part in pass 4 of A, 7 of B: gradient norm");
   EXPECT_THAT(answer.lines[0], HasSubstr("2.5 in A and 2.75 in B"));
   EXPECT_THAT(answer.lines[1], HasSubstr("--record-pictures all"));
 }
