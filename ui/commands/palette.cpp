@@ -21,14 +21,14 @@ namespace {
 constexpr float kWidth = 640;
 constexpr float kRowHeight = 32;
 constexpr int kMostRows = 12;
-constexpr int kFoundInHelp = -1000000;  // behind what was found in titles
 
 /// A command that matches what was typed, and where.
 struct Match {
   const UiCommand* command = nullptr;
   bool possible = true;  ///< now
+  bool in_title = true;  ///< and not in the explanation alone
   int score = 0;
-  std::vector<uint8_t> letters;  ///< indices into the title
+  std::vector<uint8_t> letters = {};  ///< indices into the title
 
   bool found_at(size_t index) const {
     return std::find(letters.begin(), letters.end(), index) != letters.end();
@@ -41,14 +41,14 @@ std::vector<Match> matches_of(const Context& context, const std::string& typed) 
   std::vector<Match> found;
   for (const UiCommand& command : commands()) {
     if (command.id == "view.palette") continue;
-    Match match{&command, command.is_enabled(context), 0, {}};
+    Match match{.command = &command, .possible = command.is_enabled(context)};
     if (!typed.empty()) {
       uint8_t letters[32];
       int count = 0;
       if (ImCmd::FuzzySearch(typed.c_str(), command.title.c_str(), match.score, letters, 32, count))
         match.letters.assign(letters, letters + count);
       else if (holds_words(command.title + " " + command.help, typed))
-        match.score = kFoundInHelp;
+        match.in_title = false, match.score = 0;
       else
         continue;
     }
@@ -56,8 +56,7 @@ std::vector<Match> matches_of(const Context& context, const std::string& typed) 
   }
   if (typed.empty()) return found;
   std::stable_sort(found.begin(), found.end(), [](const Match& a, const Match& b) {
-    const bool a_titled = a.score != kFoundInHelp, b_titled = b.score != kFoundInHelp;
-    return std::tuple(a_titled, a.possible, a.score) > std::tuple(b_titled, b.possible, b.score);
+    return std::tuple(a.in_title, a.possible, a.score) > std::tuple(b.in_title, b.possible, b.score);
   });
   return found;
 }

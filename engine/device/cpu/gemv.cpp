@@ -108,7 +108,7 @@ void add_row(float x, Rows<const Bf16> b, int64_t n, Distance ahead, float* y) {
   for (; i < n; ++i) y[i] += static_cast<float>(b.first[i]) * x;
 }
 
-/// Calls body(place in y, place in y in pairs) of all n elements.
+/// Calls body(i, its place in pairs) of all n elements.
 template <class Body>
 void for_pairs(int64_t n, const Body& body) {
   int64_t i = 0;
@@ -120,74 +120,51 @@ void for_pairs(int64_t n, const Body& body) {
   for (; i < n; ++i) body(i, i);
 }
 
-/// Where add_row() adds up each product: its y, or for bf16 y in pairs, for put_back(). Valid until the next
-/// call.
-template <class T, class S>
-std::span<T* const> sums_of(std::span<const RowProduct<T, S>> products, int64_t n) {
-  static thread_local std::vector<T*> sums;
-  sums.clear();
-  for (const RowProduct<T, S>& product : products) sums.push_back(product.y);
+/// The x or the y of each product as dot() reads and add_row() adds up: itself, or of bf16 products a copy in
+/// pairs. Valid until the next call.
+template <class Row, class T, class S>
+std::span<const Row> in_pairs(std::span<const RowProduct<T, S>> products, Row RowProduct<T, S>::*row,
+                              int64_t n) {
+  static thread_local std::vector<Row> rows;
+  rows.clear();
+  for (const RowProduct<T, S>& product : products) rows.push_back(product.*row);
   if constexpr (std::is_same_v<S, Bf16>) {
     static thread_local Aligned<T> numbers;
     constexpr int64_t kLines = 2 * kPairs;  // of 64 or 128 bytes, so that each begins where a cache line does
     const int64_t room = (n + kLines - 1) / kLines * kLines;
     numbers.resize(products.size() * static_cast<size_t>(room));
     for (size_t product = 0; product < products.size(); ++product) {
-      const T* const y = products[product].y;
-      T* const to = sums[product] = numbers.data() + static_cast<int64_t>(product) * room;
-      for_pairs(n, [&](int64_t i, int64_t in_pairs) { to[in_pairs] = y[i]; });
+      const T* const from = rows[product];
+      T* const to = numbers.data() + static_cast<int64_t>(product) * room;
+      for_pairs(n, [&](int64_t i, int64_t place) { to[place] = from[i]; });
+      rows[product] = to;
     }
   }
-  return sums;
+  return rows;
 }
 
 template <class T, class S>
 void put_back(std::span<const RowProduct<T, S>> products, std::span<T* const> sums, int64_t n) {
   if constexpr (std::is_same_v<S, Bf16>)
     for (size_t product = 0; product < products.size(); ++product)
-      for_pairs(n, [y = products[product].y, from = sums[product]](int64_t i, int64_t in_pairs) {
-        y[i] = from[in_pairs];
+      for_pairs(n, [y = products[product].y, from = sums[product]](int64_t i, int64_t place) {
+        y[i] = from[place];
       });
 }
 
-/// The x of each product as dot() wants it: itself, or for bf16 its even elements and then its odd ones.
-/// Valid until the next call.
-template <class T, class S>
-std::span<const T* const> factors_of(std::span<const RowProduct<T, S>> products, int64_t k) {
-  static thread_local std::vector<const T*> factors;
-  factors.clear();
-  for (const RowProduct<T, S>& product : products) factors.push_back(product.x);
-  if constexpr (std::is_same_v<S, Bf16>) {
-    static thread_local Aligned<T> numbers;
-    numbers.resize(products.size() * static_cast<size_t>(k));
-    const int64_t firsts = (k + 1) / 2;
-    for (size_t product = 0; product < products.size(); ++product) {
-      T* const to = numbers.data() + static_cast<int64_t>(product) * k;
-      for (int64_t i = 0; i < k; ++i) to[i / 2 + (i % 2 == 0 ? 0 : firsts)] = products[product].x[i];
-      factors[product] = to;
-    }
-  }
-  return factors;
-}
-
-/// x·row, both [k], x as factors_of() gives it.
+/// x·row, both [k], x in pairs.
 template <Ahead kAhead>
-float dot(const float* first, const Bf16* row, int64_t k, Distance ahead) {
-  const float* const second = first + (k + 1) / 2;
+float dot(const float* x, const Bf16* row, int64_t k, Distance ahead) {
   Pairs sums{};
   int64_t i = 0;
   for (; i + 2 * kPairs <= k; i += 2 * kPairs) {
     ask<kAhead>(row + i, ahead);
     const Pairs pairs = load_pairs(row + i);
-    sums.first += pairs.first * load(first + i / 2);
-    sums.second += pairs.second * load(second + i / 2);
+    sums.first += pairs.first * load(x + i);
+    sums.second += pairs.second * load(x + i + kPairs);
   }
   float sum = sum_lanes<float>(sums.first + sums.second);
-  for (; i + 2 <= k; i += 2) {
-    sum += static_cast<float>(row[i]) * first[i / 2];
-    sum += static_cast<float>(row[i + 1]) * second[i / 2];
-  }
-  if (i < k) sum += static_cast<float>(row[i]) * first[i / 2];
+  for (; i < k; ++i) sum += static_cast<float>(row[i]) * x[i];
   return sum;
 }
 
@@ -196,7 +173,7 @@ void multiply_rows_from(std::span<const RowProduct<T, S>> products, bool transpo
                         bool accumulate) {
   if (transpose_b) {
     const Distance ahead = distance<kAsking.dots>(products.front().b, k);
-    const std::span<const T* const> factors = factors_of(products, k);
+    const std::span<const T* const> factors = in_pairs(products, &RowProduct<T, S>::x, k);
     for (int64_t row = 0; row < n; ++row)
       for (size_t i = 0; i < products.size(); ++i) {
         const T sum = dot<kAsking.dots>(factors[i], products[i].b.at(row), k, ahead);
@@ -208,7 +185,7 @@ void multiply_rows_from(std::span<const RowProduct<T, S>> products, bool transpo
   if (!accumulate)
     for (const RowProduct<T, S>& product : products) std::fill_n(product.y, n, T(0));
   const Distance ahead = distance<kAsking.rows>(products.front().b, n);
-  const std::span<T* const> sums = sums_of(products, n);
+  const std::span<T* const> sums = in_pairs(products, &RowProduct<T, S>::y, n);
   for (int64_t row = 0; row < k; ++row)
     for (size_t i = 0; i < products.size(); ++i)
       add_row<kAsking.rows>(products[i].x[row], products[i].b.from(row), n, ahead, sums[i]);

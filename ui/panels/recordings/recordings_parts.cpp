@@ -1,11 +1,11 @@
 // Below the answer: two recordings step by step, in totals and in memory.
 #include "ui/panels/recordings/recordings_parts.h"
-#include "ui/made_once.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "ui/made_once.h"
 #include "ui/panels/parts.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
