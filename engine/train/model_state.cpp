@@ -73,8 +73,9 @@ void copy_weights(const Executor& from, const Program& from_program, Executor& t
 }
 
 void elements_of(DType dtype, const std::byte* bytes, size_t count, double* to) {
-  const auto each = [&](auto stored, const auto& widened) {
+  const auto each = [=](auto zero, const auto& widened) {
     for (size_t i = 0; i < count; ++i) {
+      auto stored = zero;
       std::memcpy(&stored, bytes + i * sizeof stored, sizeof stored);
       to[i] = static_cast<double>(widened(stored));
     }

@@ -25,7 +25,7 @@ struct Ahead {
 struct Asking {
   Ahead rows, dots;
 };
-constexpr Asking kNear{{0, 1024}, {128, 1024}};           // AMD up to Zen 4
+constexpr Asking kNear{{0, 512}, {128, 1024}};            // AMD up to Zen 4
 constexpr Asking kFar{{10240, 0}, {10240, 0}};            // AMD since Zen 5
 constexpr Asking kFarIntoSecond{{0, 16384}, {0, 16384}};  // others
 constexpr int64_t kAheadInShortRowsBytes = 2048;          // far apart, such as a head's in a cache

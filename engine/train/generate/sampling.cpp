@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
+#include <span>
 
 #include "engine/config/error.h"
 #include "engine/device/philox.h"
@@ -20,8 +23,34 @@ double uniform(uint64_t seed, int64_t position) {
   return std::ldexp(static_cast<double>((static_cast<uint64_t>(words[0]) << 21) ^ (words[1] >> 11)), -53);
 }
 
-size_t likeliest(const std::vector<double>& logits) {
-  return static_cast<size_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+// The largest of a block, several at a time: one after the other each would wait for the one before. Below
+// all numbers where there are only NaNs.
+double largest(std::span<const double> block) {
+  constexpr size_t kAtOnce = 8;
+  std::array<double, kAtOnce> tops;
+  tops.fill(-std::numeric_limits<double>::infinity());
+  size_t i = 0;
+  for (; i + kAtOnce <= block.size(); i += kAtOnce)
+    for (size_t one = 0; one < kAtOnce; ++one)
+      tops[one] = block[i + one] > tops[one] ? block[i + one] : tops[one];
+  for (; i < block.size(); ++i) tops[0] = block[i] > tops[0] ? block[i] : tops[0];
+  return *std::max_element(tops.begin(), tops.end());
+}
+
+// The first of the largest. A vocabulary is long, so it is looked for in the block alone that holds it.
+size_t likeliest(std::span<const double> logits) {
+  constexpr size_t kBlock = 512;
+  double top = -std::numeric_limits<double>::infinity();
+  size_t block_of_top = 0;
+  for (size_t begin = 0; begin < logits.size(); begin += kBlock) {
+    const double here = largest(logits.subspan(begin, std::min(kBlock, logits.size() - begin)));
+    if (here > top) {
+      top = here;
+      block_of_top = begin;
+    }
+  }
+  const auto found = std::find(logits.begin() + static_cast<std::ptrdiff_t>(block_of_top), logits.end(), top);
+  return found == logits.end() ? 0 : static_cast<size_t>(found - logits.begin());  // 0: no number among them
 }
 
 }  // namespace

@@ -26,6 +26,22 @@ TEST(Sampling, GreedyTakesTheLikeliestAndOfEqualOnesTheFirst) {
   EXPECT_EQ(choose_token({1, 3, 3}, greedy, 5), 1);
 }
 
+// It is looked for in blocks, several logits at a time.
+TEST(Sampling, GreedyFindsTheFirstOfTheLargestWhereverItLies) {
+  Sampling greedy;
+  greedy.temperature = 0;
+  for (const size_t at : {0, 7, 511, 512, 1029, 1542}) {
+    std::vector<double> logits(1543, -3.0);
+    logits[at] = -1;
+    EXPECT_EQ(choose_token(logits, greedy, 0), static_cast<int32_t>(at));
+    logits.back() = -1;
+    EXPECT_EQ(choose_token(logits, greedy, 0), static_cast<int32_t>(at));
+    logits[40] = std::nan("");
+    EXPECT_EQ(choose_token(logits, greedy, 0), static_cast<int32_t>(at));
+  }
+  EXPECT_EQ(choose_token({std::nan(""), std::nan("")}, greedy, 0), 0);
+}
+
 TEST(Sampling, TopKAndTopPKeepTheLikeliest) {
   const auto near = [](double p) { return DoubleNear(p, 1e-12); };
   Sampling s;
