@@ -12,6 +12,7 @@
 #include "ui/stage/strip.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/paint.h"
+#include "ui/widgets/tape.h"
 
 namespace shardlens::ui::stage {
 namespace {
@@ -297,8 +298,16 @@ float draw_breadcrumb(const Context& context, const Plan& plan, const Sections& 
   ImDrawList* list = ImGui::GetWindowDrawList();
   const TextStyle words{context.fonts.body, std::round(context.px(kBodySize)), theme.forward};
   const TextStyle here{context.fonts.bold, words.size, theme.text};
+  const std::string name =
+      section.layer >= 0
+          ? "layer " + number_of(section.layer, static_cast<size_t>(plan.program.settings.model.layers))
+          : section.title;
   float x = room.min.x + pad;
   const float y = room.min.y + (height - words.size) / 2;
+  if (Tape::current() != nullptr) {  // a page, whose caption names the model and where nothing can be clicked
+    draw_text(list, {x, y}, here, name);
+    return height;
+  }
   const auto link = [&](const char* id, const std::string& text, bool enabled) {
     const float width = text_width(words, text);
     ImGui::SetCursorScreenPos({x, room.min.y});
@@ -317,10 +326,6 @@ float draw_breadcrumb(const Context& context, const Plan& plan, const Sections& 
       link("##stage_whole_model", ICON_FA_ANGLE_LEFT "  " + plan.program.settings.model.title, true);
   draw_text(list, {x, y}, {context.fonts.body, words.size, theme.dim}, "/");
   x += context.px(14);
-  const std::string name =
-      section.layer >= 0
-          ? "layer " + number_of(section.layer, static_cast<size_t>(plan.program.settings.model.layers))
-          : section.title;
   draw_text(list, {x, y}, here, name);
   x += text_width(here, name) + context.px(16);
   const int last = static_cast<int>(sections.list.size()) - 1;

@@ -69,6 +69,12 @@ bool draw_number(const Context& context, const char* id, T& value) {
   return value != before;
 }
 
+/// Of a line "title: what it does###title" the title, of another one all of it.
+std::string_view title_in(std::string_view option) {
+  const size_t mark = option.find("###");
+  return mark == std::string_view::npos ? option : option.substr(mark + 3);
+}
+
 /// The list behind a choice that was clicked: below it, or above where there is no room, never over it.
 /// Returns the index chosen.
 int choose_from(const Context& context, const char* popup, const ImRect& choice, const std::string& current,
@@ -79,7 +85,9 @@ int choose_from(const Context& context, const char* popup, const ImRect& choice,
   // Lines far enough apart to be hit; the form's own rows have no space between them.
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(context.px(8), context.px(8)));
   for (size_t i = 0; i < options.size(); ++i) {
-    if (ImGui::Selectable(options[i].c_str(), options[i] == current)) chosen = static_cast<int>(i);
+    const bool is_current = title_in(options[i]) == current;
+    if (ImGui::Selectable(options[i].c_str(), is_current)) chosen = static_cast<int>(i);
+    if (is_current) ImGui::SetItemDefaultFocus();  // where the arrow keys begin
   }
   ImGui::PopStyleVar();
   ImGui::EndCombo();

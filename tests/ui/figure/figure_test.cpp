@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <icons_font_awesome_4.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -46,6 +47,25 @@ TEST(Figure, TheWindowNoticesNothing) {
   harness.draw_frames(2);
   EXPECT_EQ(ImGui::GetDrawData()->TotalIdxCount, triangles);
   EXPECT_EQ(harness.view().selected_step, step);
+}
+
+// Of an open layer: its name stands over it, without what leads to its neighbours.
+TEST(Figure, APageHasNothingToClickAt) {
+  Settings settings = small_settings();
+  settings.block = Block::Model;
+  settings.model.layers = 3;
+  settings.model.vocab = 512;
+  StudioHarness harness({1280, 720}, settings);
+  harness.wait_until_at_rest();
+  harness.view().open_section = 2;
+  const Figure figure =
+      harness.studio().draw_figure({.kind = FigureKind::Stage, .theme = ThemeName::Light, .size = {}});
+  std::vector<std::string> words;
+  for (const TapeMark& mark : figure.tape.marks())
+    if (const auto* said = std::get_if<mark::Words>(&mark.what)) words.push_back(said->text);
+  EXPECT_THAT(words, testing::Contains("layer 1 of 0–2"));
+  for (const char* leads : {ICON_FA_ARROW_UP, ICON_FA_ARROW_DOWN, ICON_FA_ANGLE_LEFT})
+    EXPECT_THAT(words, testing::Not(testing::Contains(testing::StartsWith(leads))));
 }
 
 TEST(Figure, ThePaletteWritesOneWhereTheStudioWasStarted) {

@@ -162,6 +162,7 @@ bool draw_choice(const Context& c, const std::string& title, const std::string& 
   const ImVec2 min = ImGui::GetCursorScreenPos();
   const float height = c.px(28);
   const bool clicked = ImGui::Selectable(("##" + title).c_str(), chosen, 0, {c.px(width), height});
+  if (chosen) ImGui::SetItemDefaultFocus();  // where the arrow keys begin
   ImDrawList* list = ImGui::GetWindowDrawList();
   const TextStyle style{chosen ? c.fonts.bold : c.fonts.body, c.px(kBodySize), c.theme.text};
   const TextStyle small{c.fonts.body, c.px(kSmallSize), c.theme.dim};

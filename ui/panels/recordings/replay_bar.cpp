@@ -150,6 +150,7 @@ void draw_speed(const Context& c, const FieldText& text) {
       const bool chosen = speed.seconds_a_second == c.view.replay.speed;
       if (ImGui::Selectable(speed.words, chosen, 0, {c.px(132), c.px(24)}))
         set_replay_speed(c, speed.seconds_a_second);
+      if (chosen) ImGui::SetItemDefaultFocus();
     }
     ImGui::EndPopup();
   }

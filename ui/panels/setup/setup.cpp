@@ -346,7 +346,7 @@ double measured_imbalance(const Snapshot& snapshot) {
 /// Once heads need not divide: how that is done, and what it costs, counted and measured.
 void draw_heads_policy(const Context& context, const Settings& wanted) {
   if (wanted.heads_policy == HeadsPolicy::Strict) return;
-  draw_choice(context, "Heads over T", wanted, &Settings::heads_policy,
+  draw_choice(context, "Heads policy", wanted, &Settings::heads_policy,
               std::array<HeadsPolicy, 3>{HeadsPolicy::Strict, HeadsPolicy::Uneven, HeadsPolicy::Padded},
               policy_title);
   if (!context.snapshot.plan || wanted.block == Block::Mlp) return;
