@@ -109,8 +109,10 @@ std::vector<mark::Words> words_on_screen(StudioHarness& harness) {
 }
 
 std::vector<std::string> texts_in(StudioHarness& harness, const char* window) {
-  const ImRect inside = ImGui::FindWindowByName(window)->Rect();
   std::vector<std::string> texts;
+  const ImGuiWindow* const drawn = ImGui::FindWindowByName(window);
+  if (drawn == nullptr) return texts;
+  const ImRect inside = drawn->Rect();
   for (const mark::Words& words : words_on_screen(harness))
     if (inside.Contains(words.at)) texts.push_back(words.text);
   return texts;

@@ -56,7 +56,7 @@ class StudioHarness {
 
 /// Every text that a frame draws.
 std::vector<mark::Words> words_on_screen(StudioHarness& harness);
-/// Those that begin inside a window.
+/// Those that begin inside a window; none where there is no such window.
 std::vector<std::string> texts_in(StudioHarness& harness, const char* window);
 
 }  // namespace shardlens::ui

@@ -108,8 +108,9 @@ void add_replay_commands(std::vector<UiCommand>& table) {
              HistoryFind::LongWait);
   add(
       "replay.run_here", "Run the recording's settings here",
-      "This machine's times stand beside the recorded ones, in Traffic and in the Timeline", {},
-      [](const Context& c) { c.view.replay.run_here = true; }, replays);
+      "This machine's times stand beside the recorded ones, in Traffic and in the Timeline. The text of a "
+      "training is not in its recording: it runs on other tokens here, so its loss is another",
+      {}, [](const Context& c) { c.view.replay.run_here = true; }, replays);
   for (const GalleryPiece& piece : gallery())
     add("replay.gallery." + piece.name, "Gallery: " + piece.title, piece.shows, {},
         [path = "gallery:" + piece.name](const Context& c) { c.send(replay_command::Open{path}); }, {});

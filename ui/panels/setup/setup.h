@@ -17,6 +17,12 @@ void draw_whole_model(const Context& context, const Settings& wanted);
 /// and, of a whole model, the embedding and the loss.
 void draw_matrices(const Context& context, const Settings& wanted);
 
+/// `settings` on another backend: what is about GPUs alone goes when the CPU is chosen, which refuses it.
+Settings with_backend(Settings settings, BackendChoice backend);
+
+/// What the ranks compute on, and on which GPUs; where there are none, why.
+void draw_devices(const Context& context, const Settings& wanted);
+
 /// Ranks made late on purpose, what they cost, and one more.
 void draw_late_ranks(const Context& context, const Settings& wanted);
 
