@@ -236,16 +236,16 @@ void RankTeam::start_at(size_t target, std::optional<double> begin_seconds) {
     halting_ = false;
     target_ = target;
     start = ++starts_;
-    wake_ranks_.notify_all();
     begin_seconds = pass_begin_seconds_;
-    if (here_.size() == followed_.size()) return;  // nobody elsewhere to be told
-    for (const auto& observer : observers_) {
+    if (!all_are_here()) {
       wanted.resize(plan_->program.tensors.size(), false);
-      for (const Tensor& tensor : plan_->program.tensors)
-        if (observer->wants(tensor)) wanted[static_cast<size_t>(tensor.id)] = true;
+      for (const auto& observer : observers_)
+        for (const Tensor& tensor : plan_->program.tensors)
+          if (observer->wants(tensor)) wanted[static_cast<size_t>(tensor.id)] = true;
     }
   }
-  seats_->start(start, target, *begin_seconds, std::move(wanted));
+  wake_ranks_.notify_all();  // not before: who wakes up needs the lock
+  if (!all_are_here()) seats_->start(start, target, *begin_seconds, std::move(wanted));
 }
 
 void RankTeam::pause() {
