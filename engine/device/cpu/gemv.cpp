@@ -24,11 +24,13 @@ struct Ahead {
 // what a processor asks for by itself, which would be disturbed. Far: so that it has come by its turn.
 struct Asking {
   Ahead rows, dots;
+  int64_t together;  // vectors of y that are written together, after as many of B were read
 };
-constexpr Asking kNear{{0, 512}, {128, 1024}};            // AMD up to Zen 4
-constexpr Asking kFar{{10240, 0}, {10240, 0}};            // AMD since Zen 5
-constexpr Asking kFarIntoSecond{{0, 16384}, {0, 16384}};  // others
-constexpr int64_t kAheadInShortRowsBytes = 2048;          // far apart, such as a head's in a cache
+// With a write after each vector a Zen 4 reads memory at half its speed.
+constexpr Asking kNear{{0, 512}, {128, 1024}, 4};            // AMD up to Zen 4
+constexpr Asking kFar{{10240, 0}, {10240, 0}, 1};            // AMD since Zen 5
+constexpr Asking kFarIntoSecond{{0, 16384}, {0, 16384}, 1};  // others
+constexpr int64_t kAheadInShortRowsBytes = 2048;             // far apart, such as a head's in a cache
 
 /// The same as elements from one of B that is read now to the one that is asked for.
 struct Distance {
@@ -51,23 +53,24 @@ template <Ahead kAhead, class S>
   if constexpr (kAhead.second_bytes > 0) ask_for<2>(now, distance.second, 1);
 }
 
-// What is written is written together, after several vectors were read: with a write after each a Zen 4 reads
-// memory at half its speed, and a Zen 5 is a fifth slower with some orders of a turn's few instructions.
-constexpr int64_t kTogether = 4;
-
-/// y[0, n) += x·B[0, 0 … n) of the first row of B; y stays in cache.
-template <Ahead kAhead, class T, class S>
+/// y[0, n) += x·B[0, 0 … n) of the first row of B; y stays in cache. Two vectors a turn or more: a turn of
+/// one, eight instructions, is a fifth slower on a Zen 5 with some orders of them, which are the compiler's
+/// to choose.
+template <Asking kAsking, class T, class S>
 void add_row(T x, Rows<const S> b, int64_t n, Distance ahead, T* y) {
-  constexpr int64_t kTurn = kTogether * kLanes<T>;
+  constexpr int64_t kTogether = kAsking.together, kTurn = std::max<int64_t>(kTogether, 2);
+  const auto at = [](int64_t i, int64_t vector) { return i + vector * kLanes<T>; };
   int64_t i = 0;
-  for (; i + kTurn <= n; i += kTurn) {
-    Vector<T> sums[kTogether];
-    for (int64_t v = 0; v < kTogether; ++v) {
-      const int64_t at = i + v * kLanes<T>;
-      ask<kAhead>(b.first + at, ahead);
-      sums[v] = load(y + at) + load_part(b.first + at, kLanes<T>, T(0)) * x;
+  for (; at(i, kTurn) <= n; i = at(i, kTurn)) {
+    for (int64_t v = 0; v < kTurn; ++v) ask<kAsking.rows>(b.first + at(i, v), ahead);
+    for (int64_t first = 0; first < kTurn; first += kTogether) {
+      Vector<T> sums[kTogether];
+      for (int64_t v = 0; v < kTogether; ++v) {
+        const int64_t from = at(i, first + v);
+        sums[v] = load(y + from) + load_part(b.first + from, kLanes<T>, T(0)) * x;
+      }
+      for (int64_t v = 0; v < kTogether; ++v) store<T>(y + at(i, first + v), sums[v]);
     }
-    for (int64_t v = 0; v < kTogether; ++v) store<T>(y + i + v * kLanes<T>, sums[v]);
   }
   for_vectors<T>(n - i, [&](int64_t rest, auto count) {
     T* const to = y + i + rest;
@@ -118,12 +121,12 @@ template <Ahead kAhead, int64_t kCount>
 
 /// The same of bf16: y in pairs, [n / 32] times the 16 sums of even elements and then those of odd ones, and
 /// what is left over of n as it is.
-template <Ahead kAhead>
+template <Asking kAsking>
 void add_row(float x, Rows<const Bf16> b, int64_t n, Distance ahead, float* y) {
-  constexpr int64_t kTurn = kTogether * 2 * kPairs;
+  constexpr int64_t kTogether = kAsking.together, kTurn = kTogether * 2 * kPairs;
   int64_t i = 0;
-  for (; i + kTurn <= n; i += kTurn) add_pairs<kAhead, kTogether>(x, b.first + i, ahead, y + i);
-  for (; i + 2 * kPairs <= n; i += 2 * kPairs) add_pairs<kAhead, 1>(x, b.first + i, ahead, y + i);
+  for (; i + kTurn <= n; i += kTurn) add_pairs<kAsking.rows, kTogether>(x, b.first + i, ahead, y + i);
+  for (; i + 2 * kPairs <= n; i += 2 * kPairs) add_pairs<kAsking.rows, 1>(x, b.first + i, ahead, y + i);
   for (; i < n; ++i) y[i] += static_cast<float>(b.first[i]) * x;
 }
 
@@ -207,7 +210,7 @@ void multiply_rows_from(std::span<const RowProduct<T, S>> products, bool transpo
   const std::span<T* const> sums = in_pairs(products, &RowProduct<T, S>::y, n);
   for (int64_t row = 0; row < k; ++row)
     for (size_t i = 0; i < products.size(); ++i)
-      add_row<kAsking.rows>(products[i].x[row], products[i].b.from(row), n, ahead, sums[i]);
+      add_row<kAsking>(products[i].x[row], products[i].b.from(row), n, ahead, sums[i]);
   put_back(products, sums, n);
 }
 
