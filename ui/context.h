@@ -173,7 +173,6 @@ enum class ChosenFor { Replay, Attach, CompareA, CompareB };
 
 /// What the list of recordings remembers from frame to frame.
 struct ChooserView {
-  bool was_open = false;      ///< when the keys were looked at last
   int opened_frame = -2;      ///< in which it lay over everything last
   bool has_own = false;       ///< there is a folder of what this studio recorded
   double listed_seconds = 0;  ///< when its folder was asked for last, as what runs comes and goes

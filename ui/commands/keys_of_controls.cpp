@@ -4,7 +4,6 @@
 #include <imgui_internal.h>
 
 #include <string_view>
-#include <utility>
 
 namespace shardlens::ui {
 namespace {
@@ -33,8 +32,8 @@ void take_keys_to_controls(const Context& context) {
 }
 
 void follow_keys_of_controls(ViewState& view) {
-  const bool is_open = view.replay.choosing;
-  const bool has_chosen = std::exchange(view.replay.chooser.was_open, is_open) && !is_open;
+  const bool was_open = view.replay.chooser.opened_frame == ImGui::GetFrameCount() - 1;
+  const bool has_chosen = was_open && !view.replay.choosing;
   if (view.palette_open || view.sheet_open || has_chosen) return set_keys_of_controls(false);
   if (view.replay.choosing) return;  // a list has them, whatever is clicked in it
   const bool clicked =
