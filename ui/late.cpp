@@ -65,4 +65,16 @@ std::string late_words(const Settings& settings) {
                            : fmt::format("{} ranks are late", ranks.size());
 }
 
+std::string late_noun(const Settings& settings) {
+  if (settings.delays.empty()) return "every rank on time";
+  const Delay& first = settings.delays.front();
+  if (settings.delays.size() == 1)
+    return is_loss(first, settings) ? fmt::format("rank {} lost", first.rank)
+                                    : fmt::format("rank {} late by {} ms", first.rank, first.milliseconds);
+  std::set<int> ranks;
+  for (const Delay& delay : settings.delays) ranks.insert(delay.rank);
+  return ranks.size() == 1 ? fmt::format("rank {} late {} times", first.rank, settings.delays.size())
+                           : fmt::format("{} ranks late", ranks.size());
+}
+
 }  // namespace shardlens::ui

@@ -27,5 +27,7 @@ Settings without_delays(Settings settings);
 
 /// "rank 2 is 20 ms late", "rank 2 never comes", and of several "3 ranks are late".
 std::string late_words(const Settings& settings);
+/// The same within a sentence: "rank 2 late by 20 ms", "rank 2 lost", "3 ranks late", "every rank on time".
+std::string late_noun(const Settings& settings);
 
 }  // namespace shardlens::ui

@@ -11,6 +11,7 @@
 
 #include "engine/config/hardware_file.h"
 #include "ui/commands/commands.h"
+#include "ui/commands/keys_of_controls.h"
 #include "ui/faults.h"
 #include "ui/panels/fault_bar.h"
 #include "ui/replayed_training.h"
@@ -445,6 +446,7 @@ void Studio::frame() {
   for (size_t i = 0; i < std::size(wishes); ++i) {
     if (granted[i]) *wishes[i] = false;
   }
+  hide_tooltips_from_keys(view_);
   ImGui::GetIO().MousePos = mouse;
   heatmaps_.end_frame();
   send_commands();

@@ -40,6 +40,20 @@ void over_the_window(const auto& draw) {
   ImGui::EndChild();
 }
 
+std::string block_words(Block block) {
+  switch (block) {
+    case Block::Layer:
+      return "one layer";
+    case Block::Mlp:
+      return "the MLP alone";
+    case Block::Attention:
+      return "attention alone";
+    case Block::Model:
+      break;
+  }
+  return "the whole model";
+}
+
 /// Its card says why nothing runs, in the same words.
 bool told_in_setup(const Context& context) {
   return !context.view.setup_hidden && context.snapshot.state != RunState::Cancelled;
@@ -55,7 +69,7 @@ bool has_stopped(const Snapshot& snapshot) {
 std::string difference(const Settings& of, const Settings& from) {
   std::vector<std::string> parts;
   if (!(of.model == from.model)) parts.push_back(of.model.title);
-  if (of.block != from.block) parts.push_back(to_string(of.block));
+  if (of.block != from.block) parts.push_back(block_words(of.block));
   if (of.layer != from.layer) parts.push_back(fmt::format("layer {}", of.layer));
   if (of.tp != from.tp) parts.push_back(fmt::format("T = {}", of.tp));
   if (!(of.split == from.split)) parts.push_back(fmt::format("split {}", of.split.name));
@@ -74,7 +88,7 @@ std::string difference(const Settings& of, const Settings& from) {
     parts.push_back(fmt::format("products reduced in {}", counted(of.overlap_chunks, "part", "parts")));
   if (of.dropout != from.dropout) parts.push_back(fmt::format("dropout {}", of.dropout));
   if (of.seed != from.seed) parts.push_back(fmt::format("seed {}", of.seed));
-  if (of.delays != from.delays) parts.push_back(of.delays.empty() ? "every rank on time" : late_words(of));
+  if (of.delays != from.delays) parts.push_back("with " + late_noun(of));
   if (of.timeout_seconds != from.timeout_seconds)
     parts.push_back(of.timeout_seconds == 0 ? "ranks that wait for ever"
                                             : fmt::format("ranks lost after {} s", of.timeout_seconds));

@@ -35,7 +35,7 @@ Examples
   shardlens-cli data --text sample --out corpus       a corpus made ready for training
 
 Exit codes: 0 done, 1 the check failed, 2 the request was wrong, 3 the run failed; ended by a signal, as a
-shell tells it, 130 (Ctrl+C) or 143 (SIGTERM), before which train ends its step and saves.
+shell tells it, 130 (Ctrl+C), 143 (SIGTERM) or 129 (SIGHUP), before which train ends its step and saves.
 )";
 
 // What was printed and did not arrive, on a full disk say, was not done. A reader that has seen enough ends

@@ -8,6 +8,7 @@
 #include "app/cli/late_report.h"
 #include "app/cli/step_options.h"
 #include "app/cli/verbs.h"
+#include "app/command_line/request.h"
 #include "engine/config/units.h"
 #include "engine/io/atomic_file.h"
 #include "engine/io/safetensors.h"
@@ -43,6 +44,14 @@ Shape dump_shape(const Program& program, const Tensor& tensor) {
   return {settings.batch, settings.seq, settings.model.hidden};
 }
 
+// What is there already, a checkpoint's weights say, is not overwritten; nor is the recording of the same
+// run.
+void require_new(const std::string& path, const RecordOptions& record) {
+  if (const std::string taken = new_file()(path); !taken.empty()) throw request_error("--dump: " + taken);
+  if (path == record.path) throw request_error("--dump and --record name one file; give each its own");
+  require_writable(path);
+}
+
 void write_dump(const std::string& path, const Program& program, const Gather& gather) {
   std::vector<TensorToStore> stored;
   for (const Tensor& tensor : program.tensors) {
@@ -68,8 +77,9 @@ Verb add_step(CLI::App& app) {
   add_record_options(app, *record);
   app.add_option(
       "--dump", *dump,
-      "Writes full tensors as safetensors. A whole model: loss, losses, logits, hidden, grad.<name> "
-      "and, after updates, param.<name>. A layer: X, hidden (its output), grad.Y, grad.X, grad.<name>");
+      "Writes full tensors as safetensors, into a new file. A whole model: loss, losses, logits, hidden, "
+      "grad.<name> and, after updates, param.<name>. A layer: X, hidden (its output), grad.Y, grad.X, "
+      "grad.<name>");
   app.footer(R"(
 A whole model takes any T here: heads that T does not divide are cut unevenly unless --heads-policy says otherwise.
 
@@ -84,7 +94,7 @@ Examples
 )");
   return [options, model_options, record, dump, &app] {
     if (!is_whole_model(*options)) refuse_model_step(app);
-    if (!dump->empty()) require_writable(*dump);
+    if (!dump->empty()) require_new(*dump, *record);
     if (is_whole_model(*options)) return run_model_step(app, *options, *model_options, *record, *dump);
     const std::shared_ptr<const Plan> plan = make_plan(to_settings(*options));
     check_runnable(*plan);

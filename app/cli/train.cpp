@@ -1,11 +1,14 @@
 // `train`: trains a model on a text, sharded over T x D ranks.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cmath>
 #include <csignal>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "app/cli/late_report.h"
 #include "app/cli/options.h"
@@ -58,10 +61,26 @@ void stop_after_step(int signal) {
   std::signal(signal, end_by_signal);
 }
 
+void say_and_stop_after_step(int signal) {
+  constexpr std::string_view kSaid =
+      "\nEnds after this step, and saves where --checkpoint was given. Again ends it at once, unsaved.\n";
+  const int kept = errno;
+  if (write(STDERR_FILENO, kSaid.data(), kSaid.size()) < 0) {
+    // Nobody can be told, which does not matter.
+  }
+  errno = kept;
+  stop_after_step(signal);
+}
+
+// A terminal that is closed takes no words and, unless the run was to outlive it, ends it like the others.
 void stop_on_signals() {
   struct sigaction action {};
-  action.sa_handler = stop_after_step;
+  action.sa_handler = say_and_stop_after_step;
   sigaction(SIGINT, &action, nullptr);
+  struct sigaction before {};
+  action.sa_handler = stop_after_step;
+  if (sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)
+    sigaction(SIGHUP, &action, nullptr);
   action.sa_sigaction = [](int signal, siginfo_t* sender, void*) {
     heed_mpirun(*sender);
     stop_after_step(signal);
@@ -289,6 +308,12 @@ int run_train(const TrainVerbOptions& o) {
     fmt::print(out, "all {} steps were done before, says {}\n", options.steps, options.resume);
   else if (trainer.steps_done() > 0)
     fmt::print(out, "resumed after step {} from {}\n", trainer.steps_done(), options.resume);
+  if (trainer.steps_done() < options.steps && options.schedule.rate(trainer.steps_done() + 1) == 0 &&
+      options.schedule.rate(options.steps) == 0)
+    fmt::print(stderr,
+               "The schedule has ended: steps {} to {} have learning rate 0 and change nothing. To learn on, "
+               "begin a new run from these weights: --model {}\n",
+               trainer.steps_done() + 1, options.steps, options.resume);
   if (record.path != o.record.path)
     fmt::print(out, "recording into {}: {} is of an earlier start\n", record.path, o.record.path);
   say_seeded_heads(settings);

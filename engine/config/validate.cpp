@@ -310,11 +310,18 @@ void validate(const Settings& settings) {
   }
 }
 
+std::vector<DType> runnable_dtypes(Block block) {
+  if (block == Block::Model) return {DType::Fp32, DType::Bf16, DType::Fp16, DType::Fp64};
+  return {DType::Fp32, DType::Fp64};
+}
+
 void validate_executable(const Settings& settings) {
   validate(settings);
-  if (element_bytes(settings.dtype) < 4 && settings.block != Block::Model) {
-    throw request_error(fmt::format("One layer in {} can be planned but not run. Run with fp32 or fp64.",
-                                    to_string(settings.dtype)));
+  const std::vector<DType> runnable = runnable_dtypes(settings.block);
+  if (std::find(runnable.begin(), runnable.end(), settings.dtype) == runnable.end()) {
+    throw request_error(
+        fmt::format("One layer in {} can be planned but not run. Run with fp32 or fp64, or the whole model.",
+                    to_string(settings.dtype)));
   }
   if (settings.dp != 1 && settings.block != Block::Model) {
     throw request_error(fmt::format("D = {} can be planned but one layer runs with D = 1.", settings.dp));

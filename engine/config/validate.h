@@ -32,6 +32,10 @@ void validate(const Settings& settings);
 /// validate(), and what this version executes: fp32 or fp64, D = 1, at most kMostLocalRanks ranks.
 void validate_executable(const Settings& settings);
 
+/// What a block of the model can compute in: all of it in fp32, bf16, fp16 and fp64, a part of it in fp32 and
+/// fp64.
+std::vector<DType> runnable_dtypes(Block block);
+
 /// The tensor-parallel degrees a block of the model can be cut into, ascending: where there is attention, the
 /// divisors of the key heads and the multiples of them that divide the heads, and, with a policy that lets
 /// them be cut otherwise, every T up to hidden; of the MLP alone every T up to the smaller of hidden and ffn.

@@ -32,8 +32,8 @@ StepId step_of(const Program& program, const std::string& text) {
   for (const Step& step : program.steps) names.push_back(step.name);
   const std::string near = near_name(text, names);
   throw request_error(fmt::format(
-      "there is no step \"{}\" to be late before{}. `plan` lists all of them, 0 to {}.", text,
-      near.empty() ? "" : fmt::format("; did you mean \"{}\" (step {})?", near, step_of(program, near)),
+      "there is no step \"{}\" to be late before{} `plan` lists all of them, 0 to {}.", text,
+      near.empty() ? "." : fmt::format("; did you mean \"{}\" (step {})?", near, step_of(program, near)),
       count - 1));
 }
 

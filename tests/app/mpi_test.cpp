@@ -31,6 +31,7 @@ TEST_F(Mpi, StepsLeaveTheBitsOfOneProcess) {
     EXPECT_NE(mpi.out.find("mpi: " + std::to_string(count) + " processes on 1 machine"), std::string::npos)
         << mpi.out;
     EXPECT_TRUE(slurp(ours) == slurp(theirs)) << arguments;
+    fs::remove(ours);
     fs::remove(theirs);
   }
 }

@@ -31,6 +31,21 @@ TEST_F(CliStep, StepDumpsFullShapesTheSameWhateverT) {
   EXPECT_EQ(slurp(one), slurp(two));
 }
 
+// It might be a checkpoint's weights.
+TEST_F(CliStep, ADumpOverwritesNothing) {
+  const std::string kept = path("kept.safetensors");
+  std::ofstream(kept) << "weights";
+  const Ended step = run_cli(std::string("step --tp 2 ") + kTinyLayer + "--dump " + kept);
+  EXPECT_EQ(step.code, 2);
+  EXPECT_TRUE(contains(step.err, "kept.safetensors is there already")) << step.err;
+  EXPECT_EQ(slurp(kept), "weights");
+  const std::string both = path("both");
+  const Ended twice =
+      run_cli(std::string("step --tp 2 ") + kTinyLayer + "--dump " + both + " --record " + both);
+  EXPECT_EQ(twice.code, 2);
+  EXPECT_TRUE(contains(twice.err, "name one file")) << twice.err;
+}
+
 // As in the step's recording and in the studio.
 TEST_F(CliStep, PassesCountFromZero) {
   const Ended ended = run_cli("step --model gpt2-tiny --tp 2 --batch 1 --seq 8 --updates 2");

@@ -78,7 +78,7 @@ def main():
             np.save(paths[name], batch[key].numpy().astype(np.int64))
         for dtype in arguments.dtype:
             for tp in arguments.tp:
-                dump = Path(temporary) / "dump.safetensors"
+                dump = Path(temporary) / f"{dtype}-{tp}.safetensors"
                 ended = subprocess.run([arguments.cli, "step", "--model", folder, "--tokens", paths["tokens"],
                                         "--token-types", paths["token_types"], "--attention-mask",
                                         paths["attention_mask"], "--tp", str(tp), "--dtype", dtype, "--dump", dump],

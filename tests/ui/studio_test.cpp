@@ -2,6 +2,7 @@
 // should reach, in the Snapshot (what the engine did) and in the ViewState (what is looked at).
 #include "ui/studio.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <imgui_internal.h>
 
@@ -114,6 +115,42 @@ TEST(Studio, TheBarsListsChangeModelSplitAndType) {
   EXPECT_EQ(settings.model.name, "bert-base");
   EXPECT_EQ(harness.snapshot().state, RunState::Done) << harness.snapshot().message;
   EXPECT_TRUE(harness.snapshot().result->parity_summary.agrees);
+}
+
+// As in Setup: what a whole model can compute in.
+TEST(Studio, TheBarsListOfTypesHasHalfPrecisionForAWholeModel) {
+  Settings settings = small_settings();
+  StudioHarness harness({1280, 720}, settings);
+  harness.wait_until_at_rest();
+  harness.perform([](ImGuiTestContext& person) {
+    person.ItemClick("//Bar/dtype");
+    IM_CHECK(!person.ItemExists("//$FOCUSED/##bf16"));
+    person.KeyPress(ImGuiKey_Escape);
+  });
+  settings.block = Block::Model;
+  settings.model.vocab = 512;
+  harness.studio().session().send(command::SetSettings{settings});
+  harness.wait_until_at_rest();
+  harness.perform([](ImGuiTestContext& person) {
+    person.ItemClick("//Bar/dtype");
+    person.ItemClick("//$FOCUSED/##bf16");
+  });
+  harness.wait_until_at_rest();
+  EXPECT_EQ(harness.snapshot().settings.dtype, DType::Bf16);
+}
+
+// Its tooltip says so.
+TEST(Studio, AClickOnATThatCannotBeSaysWhatElseHelps) {
+  StudioHarness harness({1280, 720}, [] {
+    Settings settings = small_settings();
+    settings.model.heads = 12;
+    return settings;
+  }());
+  harness.wait_until_at_rest();
+  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Bar/T/8"); });
+  harness.wait_until_at_rest();
+  EXPECT_EQ(harness.snapshot().state, RunState::Refused);
+  EXPECT_THAT(harness.snapshot().message, ::testing::HasSubstr("12 heads are not divisible by 8"));
 }
 
 TEST(Studio, ALongListScrollsBelowItsFieldAndLeavesTheBarInSight) {

@@ -33,8 +33,8 @@ TEST(Difference, NamesOnlyWhatDiffers) {
   Settings lost = a;
   lost.delays = {{3, "attn.proj", 60000}};
   lost.timeout_seconds = 2;
-  EXPECT_EQ(difference(lost, a), "rank 3 never comes, ranks lost after 2 s");
-  EXPECT_EQ(difference(a, lost), "every rank on time, ranks lost after 300 s");
+  EXPECT_EQ(difference(lost, a), "with rank 3 lost, ranks lost after 2 s");
+  EXPECT_EQ(difference(a, lost), "with every rank on time, ranks lost after 300 s");
 }
 
 TEST(Notice, IsEmptyWhenWhatIsShownIsWhatIsWanted) {

@@ -42,6 +42,20 @@ void follow_keys_of_controls(ViewState& view) {
   if (controls_have_keys() && (clicked || left)) set_keys_of_controls(false);
 }
 
+void hide_tooltips_from_keys(ViewState& view) {
+  const ImGuiIO& io = ImGui::GetIO();
+  const bool moved = io.MouseDelta.x != 0 || io.MouseDelta.y != 0 || io.MouseWheel != 0;
+  if (moved || ImGui::IsAnyMouseDown()) {
+    view.keys_lead = false;
+  } else {
+    for (int key = ImGuiKey_Tab; key < ImGuiKey_GamepadStart; ++key)
+      if (ImGui::IsKeyPressed(static_cast<ImGuiKey>(key), false)) view.keys_lead = true;
+  }
+  if (!view.keys_lead) return;
+  for (ImGuiWindow* const window : ImGui::GetCurrentContext()->Windows)
+    if ((window->Flags & ImGuiWindowFlags_Tooltip) != 0 && window->Active) window->Hidden = true;
+}
+
 bool is_for_controls(ImGuiKeyChord key) {
   if (!controls_have_keys()) return false;
   switch (key & ~ImGuiMod_Shift) {

@@ -14,6 +14,9 @@ void take_keys_to_controls(const Context& context);
 void set_keys_of_controls(bool are_theirs);
 /// Gives them back where Escape or a click says so. Once a frame, before keys are looked at.
 void follow_keys_of_controls(ViewState& view);
+/// Once a frame, at its end. A tooltip follows the mouse: who goes on by keys reads what lies below it, until
+/// the mouse is moved again.
+void hide_tooltips_from_keys(ViewState& view);
 /// This key, pressed now, is for a control.
 bool is_for_controls(ImGuiKeyChord key);
 

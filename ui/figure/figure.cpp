@@ -82,15 +82,18 @@ std::string provenance_of(const Snapshot& snapshot, const Plan& plan) {
   return fmt::format("estimated on {}, not run", find_hardware(plan.program.settings.hardware).title);
 }
 
-void draw_caption(const Context& context, const Plan& plan, float width) {
+void draw_caption(const Context& context, FigureKind kind, const Plan& plan, float width) {
   const Theme& theme = context.theme;
   const TextStyle title{context.fonts.bold, context.px(kBodySize), theme.text};
   const TextStyle note{context.fonts.body, context.px(kSmallSize), theme.dim};
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImDrawList* list = ImGui::GetWindowDrawList();
   draw_text(list, at, title, fitted(title, title_of(plan.program.settings), width));
-  draw_text(list, {at.x, at.y + context.px(20)}, note,
-            fitted(note, provenance_of(context.snapshot, plan), width));
+  const std::string provenance = fitted(note, provenance_of(context.snapshot, plan), width);
+  draw_text(list, {at.x, at.y + context.px(20)}, note, provenance);
+  if (kind != FigureKind::Stage)
+    draw_legend(context, at.x + text_width(note, provenance) + context.px(24), at.x + width,
+                at.y + context.px(20) + note.size / 2);
   ImGui::Dummy({width, context.px(kCaption)});
 }
 
@@ -102,7 +105,7 @@ void draw_page(const Context& context, FigureKind kind, const Plan& plan, ImVec2
   ImGui::Begin("figure", nullptr,
                ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoBackground |
                    ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoNav);
-  draw_caption(context, plan, size.x - 2 * context.px(kPadding));
+  draw_caption(context, kind, plan, size.x - 2 * context.px(kPadding));
   switch (kind) {
     case FigureKind::Stage:
       draw_stage(context);
@@ -144,9 +147,12 @@ Figure draw_figure(const Context& context, const FigureWish& wish) {
   view.stage_zoom = 1;
   view.fit_stage = wish.size.has_value();
   const Theme& inks = theme(wish.theme);
-  // The Timeline of a whole run needs no mark that says it is at its end.
+  // The Timeline is that of the whole run: where one is in it, and what is selected, is the window's.
   Snapshot shown = context.snapshot;
-  if (wish.kind == FigureKind::Timeline && view.selected_step < 0) shown.position = 0;
+  if (wish.kind == FigureKind::Timeline) {
+    view.selected_step = -1;
+    shown.position = 0;
+  }
   const Context looking = context.of(shown, view);
   const Context paper_context = looking.with(view, inks);
   ImVec2 size(kWidth * kPixels, first_height(wish.kind, context) * kPixels);

@@ -9,6 +9,7 @@
 #include "engine/config/presets.h"
 #include "engine/config/splits.h"
 #include "engine/config/validate.h"
+#include "ui/panels/setup/setup.h"
 #include "ui/widgets/sentence.h"
 
 namespace shardlens::ui {
@@ -88,6 +89,7 @@ std::vector<Remedy> candidates(const Settings& wanted) {
     add(fmt::format("sequence {}", wanted.model.positions),
         [](Settings& settings) { settings.seq = settings.model.positions; });
   }
+  add("the whole model", [](Settings& settings) { settings = with_block(settings, Block::Model); });
   for (const DType dtype : {DType::Fp32, DType::Fp64}) {
     add(to_string(dtype), [dtype](Settings& settings) { settings.dtype = dtype; });
   }

@@ -97,12 +97,10 @@ int draw_segments(const Context& c, const char* id, const std::string& label,
     const Segment& segment = segments[i];
     const float inset = c.px(4);
     ImGui::SetCursorScreenPos({x, origin.y + inset});
-    ImGui::BeginDisabled(!segment.possible);
     const float segment_size = segment_width(c, segment);
     if (click_area(segment.text.c_str(), {segment_size, height - 2 * inset})) {
       clicked = static_cast<int>(i);
     }
-    ImGui::EndDisabled();
     const ItemBox box = last_item();
     TextStyle style = value_style(c);
     if (segment.chosen) {

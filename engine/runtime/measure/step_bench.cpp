@@ -15,7 +15,8 @@ namespace shardlens {
 
 double median_of(std::vector<double> values) {
   std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
+  const size_t above = values.size() / 2, below = (values.size() - 1) / 2;
+  return (values[below] + values[above]) / 2;
 }
 
 std::vector<OpTime> time_by_op(const RankTrace& trace, const Program& program) {

@@ -70,6 +70,31 @@ TEST(KeysOfControls, ArrowsWalkThroughTheRunUntilTabAndAfterEscape) {
   EXPECT_FALSE(ImGui::GetIO().NavVisible) << "whoever clicks has the mouse in hand";
 }
 
+// What lies below a tooltip is what who presses keys looks at.
+TEST(KeysOfControls, ATooltipGoesWithAKeyAndComesBackWithTheMouse) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  const auto is_shown = [] {
+    for (const ImGuiWindow* window : ImGui::GetCurrentContext()->Windows)
+      if ((window->Flags & ImGuiWindowFlags_Tooltip) != 0 && window->Active && !window->Hidden) return true;
+    return false;
+  };
+  const auto comes = [&](ImGuiTestContext& person) {
+    for (int frame = 0; frame < 120 && !is_shown(); ++frame) person.Yield();
+    return is_shown();
+  };
+  harness.perform([&](ImGuiTestContext& person) {
+    person.MouseMove("//Bar/T/2");
+    IM_CHECK(comes(person));
+    person.KeyPress(ImGuiKey_RightArrow);
+    person.Yield(3);
+    IM_CHECK(!is_shown());
+    const ImVec2 place = person.ItemInfo("//Bar/T/2").RectFull.GetCenter();
+    person.MouseMoveToPos({place.x + 2, place.y});
+    IM_CHECK(comes(person));
+  });
+}
+
 TEST(KeysOfControls, ACardOfTheStartPageIsOpened) {
   StudioHarness harness;
   harness.wait_until_at_rest();

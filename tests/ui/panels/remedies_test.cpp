@@ -39,6 +39,16 @@ TEST(Remedies, EightRanksForTwelveHeadsMayChangeTheHeads) {
   EXPECT_NE(std::find(offered.begin(), offered.end(), "16 heads"), offered.end());
 }
 
+TEST(Remedies, ALayerInHalfPrecisionIsOfferedAsTheWholeModel) {
+  Settings settings;
+  settings.dtype = DType::Bf16;
+  const std::vector<Remedy> offered = remedies(settings, 4);
+  ASSERT_FALSE(offered.empty());
+  EXPECT_EQ(offered[0].label, "the whole model");
+  EXPECT_EQ(offered[0].settings.block, Block::Model);
+  EXPECT_EQ(offered[0].settings.dtype, DType::Bf16);
+}
+
 TEST(Remedies, WhatIsOfferedRuns) {
   for (int tp = 1; tp <= 70; ++tp) {
     Settings settings;
@@ -48,7 +58,7 @@ TEST(Remedies, WhatIsOfferedRuns) {
   }
   Settings half;
   half.dtype = DType::Fp16;
-  EXPECT_EQ(labels(remedies(half, 4)), (std::vector<std::string>{"fp32", "fp64"}));
+  EXPECT_EQ(labels(remedies(half, 4)), (std::vector<std::string>{"the whole model", "fp32", "fp64"}));
 }
 
 TEST(Remedies, AMessageHasAHeadline) {

@@ -235,10 +235,20 @@ void draw_split_list(const Context& c, Settings settings) {
 }
 
 void draw_dtype_list(const Context& c, Settings settings) {
-  const std::array<std::pair<DType, const char*>, 2> types{
-      {{DType::Fp32, "4 bytes an element"}, {DType::Fp64, "8 bytes, for verification"}}};
-  for (const auto& [dtype, words] : types) {
-    if (draw_choice(c, to_string(dtype), words, dtype == settings.dtype, 260)) {
+  const auto words_of = [](DType dtype) {
+    switch (dtype) {
+      case DType::Bf16:
+        return "2 bytes, fp32 master weights";
+      case DType::Fp16:
+        return "2 bytes, and the loss is scaled";
+      case DType::Fp64:
+        return "8 bytes, for verification";
+      default:
+        return "4 bytes an element";
+    }
+  };
+  for (const DType dtype : runnable_dtypes(settings.block)) {
+    if (draw_choice(c, to_string(dtype), words_of(dtype), dtype == settings.dtype, 260)) {
       settings.dtype = dtype;
       c.want(settings);
       ImGui::CloseCurrentPopup();

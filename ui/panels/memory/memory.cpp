@@ -10,7 +10,9 @@
 namespace shardlens::ui {
 
 void draw_memory(const Context& context) {
-  const std::array<std::string, 3> pages{"whole model", "this layer", "this machine"};
+  const bool is_model = context.wanted().block == Block::Model;
+  const std::array<std::string, 3> pages{"whole model", is_model ? "each rank" : "this layer",
+                                         "this machine"};
   MemoryView& view = context.view.memory;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float right = at.x + ImGui::GetContentRegionAvail().x;

@@ -204,8 +204,10 @@ ByteUnit unit_for(double top_bytes) {
 }
 
 void draw_memory_layer(const Context& context) {
+  const Plan* const plan = context.snapshot.plan.get();
+  const bool is_model = plan != nullptr && plan->program.settings.block == Block::Model;
   page_head(
-      context, "This layer on each rank",
+      context, is_model ? "The whole model on each rank" : "This layer on each rank",
       "Dashed: planned before the run, from the steps that write and read each tensor. Solid: the most each "
       "arena held while it ran.",
       context.px(kPageChoices));

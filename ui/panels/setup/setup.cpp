@@ -231,9 +231,9 @@ void draw_split(const Context& context, const Settings& wanted) {
 }
 
 /// A choice among the values of an enum, shown by `name`.
-template <typename Value, size_t N, typename Name>
+template <typename Value, typename Values, typename Name>
 void draw_choice(const Context& context, const char* label, const Settings& wanted, Value Settings::*field,
-                 const std::array<Value, N>& values, Name name) {
+                 const Values& values, Name name) {
   std::vector<std::string> names;
   for (const Value value : values) names.push_back(name(value));
   const int chosen = option_row(context, label, name(wanted.*field), names);
@@ -377,12 +377,8 @@ void draw_run_settings(const Context& context, const Settings& wanted) {
   heading(context, "What is run");
   draw_part(context, wanted);
   if (wanted.block == Block::Model) draw_whole_model(context, wanted);
-  const auto name_of = [](DType dtype) { return to_string(dtype); };
-  if (wanted.block == Block::Model)
-    draw_choice(context, "dtype", wanted, &Settings::dtype,
-                std::array{DType::Fp32, DType::Bf16, DType::Fp16, DType::Fp64}, name_of);
-  else  // a layer alone runs in these
-    draw_choice(context, "dtype", wanted, &Settings::dtype, std::array{DType::Fp32, DType::Fp64}, name_of);
+  draw_choice(context, "dtype", wanted, &Settings::dtype, runnable_dtypes(wanted.block),
+              [](DType dtype) { return to_string(dtype); });
   draw_choice(context, "Reductions", wanted, &Settings::overlap_chunks, std::array<int, 4>{1, 2, 4, 8},
               reductions_title);
   draw_choice(context, "Fused steps", wanted, &Settings::fusion,

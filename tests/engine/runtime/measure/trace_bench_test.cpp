@@ -5,6 +5,7 @@
 
 #include "engine/runtime/executor.h"
 #include "engine/runtime/gather.h"
+#include "engine/runtime/measure/step_bench.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/world.h"
 #include "tests/engine/distant_device.h"
@@ -12,6 +13,12 @@
 
 namespace shardlens {
 namespace {
+
+TEST(MedianOf, OfAnEvenNumberLiesBetweenTheTwoInTheMiddle) {
+  EXPECT_EQ(median_of({3, 1, 2}), 2);
+  EXPECT_EQ(median_of({4, 1, 2, 3}), 2.5);
+  EXPECT_EQ(median_of({5}), 5);
+}
 
 TEST(Trace, AnUntracedPassLeavesNoEventsAndTheNextOneDoes) {
   const auto plan = make_plan(testing::small_layer(2));
