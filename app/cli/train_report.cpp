@@ -2,6 +2,7 @@
 #include "app/cli/train_report.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,7 +11,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <sstream>
+#include <vector>
 
 #include "engine/config/error.h"
 #include "engine/config/units.h"
@@ -50,13 +53,40 @@ std::string parts_columns(const std::optional<LossParts>& parts) {
   return parts ? fmt::format("{:.9g},{:.9g}", parts->words, parts->sentences) : ",";
 }
 
-std::string line_of(const StepReport& r, int64_t steps) {
+constexpr size_t kAnyWidth = std::numeric_limits<size_t>::max();
+
+// Of a terminal; a line that is wider than it could not be drawn over.
+size_t columns_of(FILE* out) {
+  winsize size{};
+  return ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kAnyWidth;
+}
+
+// In as many columns as there are: what can be missed best is left out first.
+std::string line_of(const StepReport& r, int64_t steps, size_t columns) {
   const std::string share = r.of_ceiling > 0 ? fmt::format(" ({:.0f}% of ceiling)", 100 * r.of_ceiling) : "";
   const std::string scale = r.loss_scale > 1 ? "  scale " + scale_text(r.loss_scale) : "";
-  return fmt::format("{}  loss {:.4f}{}  |g| {:.3f}  lr {:.2e}{}  {} tok/s  {:.1f} GFLOP/s{}  {} left",
-                     step_text(r.step, steps), r.loss, parts_text(r.parts), r.gradient_norm, r.learning_rate,
-                     scale, grouped_text(static_cast<int64_t>(r.tokens_per_second)), r.flops_per_second / 1e9,
-                     share, time_text(r.seconds_left));
+  struct Part {
+    std::string text;
+    int missed_best = 0;  // 1: first
+  };
+  std::vector<Part> parts{
+      {step_text(r.step, steps), 7},
+      {fmt::format("loss {:.4f}{}", r.loss, parts_text(r.parts)), 6},
+      {fmt::format("|g| {:.3f}", r.gradient_norm), 3},
+      {fmt::format("lr {:.2e}{}", r.learning_rate, scale), 2},
+      {fmt::format("{} tok/s", grouped_text(static_cast<int64_t>(r.tokens_per_second))), 4},
+      {fmt::format("{:.1f} GFLOP/s{}", r.flops_per_second / 1e9, share), 1},
+      {time_text(r.seconds_left) + " left", 5}};
+  const auto line = [&] {
+    std::string text;
+    for (const Part& part : parts) text += (text.empty() ? "" : "  ") + part.text;
+    return text;
+  };
+  while (parts.size() > 1 && line().size() > columns)
+    parts.erase(std::min_element(parts.begin(), parts.end(), [](const Part& one, const Part& other) {
+      return one.missed_best < other.missed_best;
+    }));
+  return line();
 }
 
 }  // namespace
@@ -138,8 +168,8 @@ void TrainReport::on_step(const StepReport& report) {
   const auto pause = std::chrono::milliseconds(live_ ? 100 : 1000);
   if (!last && now - shown_ < pause) return;
   shown_ = now;
-  if (!live_) return note(line_of(report, steps_));
-  fmt::print(out_, "\r\033[K{}", line_of(report, steps_));
+  if (!live_) return note(line_of(report, steps_, kAnyWidth));
+  fmt::print(out_, "\r\033[K{}", line_of(report, steps_, columns_of(out_)));
   std::fflush(out_);
   line_open_ = true;
 }
