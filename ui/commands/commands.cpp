@@ -59,6 +59,10 @@ void say_why_not_degree(const Context& context, int tp) {
   }
 }
 
+void say_why_only_planned(const Context& context) {
+  context.view.said = {context.snapshot.message, context.wanted(), remedies(context.wanted(), 4)};
+}
+
 /// And not a text, whose own changes Ctrl+Z takes back.
 bool changes_settings(const Context& context) {
   return context.view.palette_open || !ImGui::GetIO().WantTextInput;
@@ -92,7 +96,11 @@ void add_run_commands(std::vector<UiCommand>& table) {
                    .help = "Run the program on all ranks, from the start when it is already at the end",
                    .group = group,
                    .keys = {ImGuiKey_R},
-                   .run = [](const Context& context) { context.send(command::Run{}); },
+                   .run =
+                       [](const Context& context) {
+                         context.send(command::Run{});  // what was refused for want of memory may run by now
+                         if (context.snapshot.only_planned()) say_why_only_planned(context);
+                       },
                    .enabled = has_plan});
   table.push_back({.id = "run.pause",
                    .title = "Pause the run",

@@ -58,25 +58,24 @@ template <Ahead kAhead, class S>
 /// to choose.
 template <Asking kAsking, class T, class S>
 void add_row(T x, Rows<const S> b, int64_t n, Distance ahead, T* y) {
-  constexpr int64_t kTogether = kAsking.together, kTurn = std::max<int64_t>(kTogether, 2);
-  const auto at = [](int64_t i, int64_t vector) { return i + vector * kLanes<T>; };
+  constexpr int64_t kTurn = std::max<int64_t>(kAsking.together, 2);
+  const auto sum = [&](int64_t i, auto count) {
+    return load_part(y + i, count, T(0)) + load_part(b.first + i, count, T(0)) * x;
+  };
+  constexpr std::integral_constant<int64_t, kLanes<T>> kWhole;
   int64_t i = 0;
-  for (; at(i, kTurn) <= n; i = at(i, kTurn)) {
-    for (int64_t v = 0; v < kTurn; ++v) ask<kAsking.rows>(b.first + at(i, v), ahead);
-    for (int64_t first = 0; first < kTurn; first += kTogether) {
-      Vector<T> sums[kTogether];
-      for (int64_t v = 0; v < kTogether; ++v) {
-        const int64_t from = at(i, first + v);
-        sums[v] = load(y + from) + load_part(b.first + from, kLanes<T>, T(0)) * x;
-      }
-      for (int64_t v = 0; v < kTogether; ++v) store<T>(y + at(i, first + v), sums[v]);
+  for (; i + kTurn * kLanes<T> <= n; i += kTurn * kLanes<T>) {
+    for (int64_t v = 0; v < kTurn; ++v) ask<kAsking.rows>(b.first + i + v * kLanes<T>, ahead);
+    if constexpr (kAsking.together == 1) {
+      for (int64_t v = 0; v < kTurn; ++v) store<T>(y + i + v * kLanes<T>, sum(i + v * kLanes<T>, kWhole));
+    } else {
+      Vector<T> sums[kTurn];
+      for (int64_t v = 0; v < kTurn; ++v) sums[v] = sum(i + v * kLanes<T>, kWhole);
+      for (int64_t v = 0; v < kTurn; ++v) store<T>(y + i + v * kLanes<T>, sums[v]);
     }
   }
-  for_vectors<T>(n - i, [&](int64_t rest, auto count) {
-    T* const to = y + i + rest;
-    const Vector<T> sum = load_part(to, count, T(0)) + load_part(b.first + i + rest, count, T(0)) * x;
-    store_part<T>(to, sum, count);
-  });
+  for_vectors<T>(n - i,
+                 [&](int64_t rest, auto count) { store_part<T>(y + i + rest, sum(i + rest, count), count); });
 }
 
 /// x·row, both [k]. One running sum: with several the core runs further ahead of memory than what was asked
@@ -123,9 +122,11 @@ template <Ahead kAhead, int64_t kCount>
 /// what is left over of n as it is.
 template <Asking kAsking>
 void add_row(float x, Rows<const Bf16> b, int64_t n, Distance ahead, float* y) {
-  constexpr int64_t kTogether = kAsking.together, kTurn = kTogether * 2 * kPairs;
+  constexpr int64_t kTurn = kAsking.together * 2 * kPairs;
   int64_t i = 0;
-  for (; i + kTurn <= n; i += kTurn) add_pairs<kAsking.rows, kTogether>(x, b.first + i, ahead, y + i);
+  if constexpr (kAsking.together > 1)
+    for (; i + kTurn <= n; i += kTurn)
+      add_pairs<kAsking.rows, kAsking.together>(x, b.first + i, ahead, y + i);
   for (; i + 2 * kPairs <= n; i += 2 * kPairs) add_pairs<kAsking.rows, 1>(x, b.first + i, ahead, y + i);
   for (; i < n; ++i) y[i] += static_cast<float>(b.first[i]) * x;
 }
