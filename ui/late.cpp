@@ -54,15 +54,24 @@ Settings without_delays(Settings settings) {
   return settings;
 }
 
+namespace {
+
+size_t late_ranks(const Settings& settings) {
+  std::set<int> ranks;
+  for (const Delay& delay : settings.delays) ranks.insert(delay.rank);
+  return ranks.size();
+}
+
+}  // namespace
+
 std::string late_words(const Settings& settings) {
   if (settings.delays.size() == 1 && is_loss(settings.delays[0], settings))
     return fmt::format("rank {} never comes", settings.delays[0].rank);
   if (settings.delays.size() == 1)
     return fmt::format("rank {} is {} ms late", settings.delays[0].rank, settings.delays[0].milliseconds);
-  std::set<int> ranks;
-  for (const Delay& delay : settings.delays) ranks.insert(delay.rank);
-  return ranks.size() == 1 ? fmt::format("rank {} is late {} times", *ranks.begin(), settings.delays.size())
-                           : fmt::format("{} ranks are late", ranks.size());
+  const size_t ranks = late_ranks(settings);
+  return ranks == 1 ? fmt::format("rank {} is late {} times", settings.delays[0].rank, settings.delays.size())
+                    : fmt::format("{} ranks are late", ranks);
 }
 
 std::string late_noun(const Settings& settings) {
@@ -71,10 +80,9 @@ std::string late_noun(const Settings& settings) {
   if (settings.delays.size() == 1)
     return is_loss(first, settings) ? fmt::format("rank {} lost", first.rank)
                                     : fmt::format("rank {} late by {} ms", first.rank, first.milliseconds);
-  std::set<int> ranks;
-  for (const Delay& delay : settings.delays) ranks.insert(delay.rank);
-  return ranks.size() == 1 ? fmt::format("rank {} late {} times", first.rank, settings.delays.size())
-                           : fmt::format("{} ranks late", ranks.size());
+  const size_t ranks = late_ranks(settings);
+  return ranks == 1 ? fmt::format("rank {} late {} times", first.rank, settings.delays.size())
+                    : fmt::format("{} ranks late", ranks);
 }
 
 }  // namespace shardlens::ui

@@ -11,6 +11,7 @@
 #include "engine/config/counted.h"
 #include "ui/faults.h"
 #include "ui/late.h"
+#include "ui/panels/setup/setup.h"
 #include "ui/widgets/paint.h"
 #include "ui/widgets/sentence.h"
 
@@ -41,17 +42,8 @@ void over_the_window(const auto& draw) {
 }
 
 std::string block_words(Block block) {
-  switch (block) {
-    case Block::Layer:
-      return "one layer";
-    case Block::Mlp:
-      return "the MLP alone";
-    case Block::Attention:
-      return "attention alone";
-    case Block::Model:
-      break;
-  }
-  return "the whole model";
+  const bool named = block == Block::Model || block == Block::Mlp;
+  return (named ? "the " : "") + block_title(block);
 }
 
 /// Its card says why nothing runs, in the same words.

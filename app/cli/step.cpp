@@ -44,14 +44,6 @@ Shape dump_shape(const Program& program, const Tensor& tensor) {
   return {settings.batch, settings.seq, settings.model.hidden};
 }
 
-// What is there already, a checkpoint's weights say, is not overwritten; nor is the recording of the same
-// run.
-void require_new(const std::string& path, const RecordOptions& record) {
-  if (const std::string taken = new_file()(path); !taken.empty()) throw request_error("--dump: " + taken);
-  if (path == record.path) throw request_error("--dump and --record name one file; give each its own");
-  require_writable(path);
-}
-
 void write_dump(const std::string& path, const Program& program, const Gather& gather) {
   std::vector<TensorToStore> stored;
   for (const Tensor& tensor : program.tensors) {
@@ -76,10 +68,11 @@ Verb add_step(CLI::App& app) {
   add_model_step(app, *model_options);
   add_record_options(app, *record);
   app.add_option(
-      "--dump", *dump,
-      "Writes full tensors as safetensors, into a new file. A whole model: loss, losses, logits, hidden, "
-      "grad.<name> and, after updates, param.<name>. A layer: X, hidden (its output), grad.Y, grad.X, "
-      "grad.<name>");
+         "--dump", *dump,
+         "Writes full tensors as safetensors, into a new file. A whole model: loss, losses, logits, hidden, "
+         "grad.<name> and, after updates, param.<name>. A layer: X, hidden (its output), grad.Y, grad.X, "
+         "grad.<name>")
+      ->check(new_file());  // it might be a checkpoint's weights
   app.footer(R"(
 A whole model takes any T here: heads that T does not divide are cut unevenly unless --heads-policy says otherwise.
 
@@ -94,7 +87,9 @@ Examples
 )");
   return [options, model_options, record, dump, &app] {
     if (!is_whole_model(*options)) refuse_model_step(app);
-    if (!dump->empty()) require_new(*dump, *record);
+    if (!dump->empty() && *dump == record->path)
+      throw request_error("--dump and --record name one file; give each its own");
+    if (!dump->empty()) require_writable(*dump);
     if (is_whole_model(*options)) return run_model_step(app, *options, *model_options, *record, *dump);
     const std::shared_ptr<const Plan> plan = make_plan(to_settings(*options));
     check_runnable(*plan);

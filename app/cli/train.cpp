@@ -65,9 +65,7 @@ void say_and_stop_after_step(int signal) {
   constexpr std::string_view kSaid =
       "\nEnds after this step, and saves where --checkpoint was given. Again ends it at once, unsaved.\n";
   const int kept = errno;
-  if (write(STDERR_FILENO, kSaid.data(), kSaid.size()) < 0) {
-    // Nobody can be told, which does not matter.
-  }
+  [[maybe_unused]] const ssize_t told = write(STDERR_FILENO, kSaid.data(), kSaid.size());
   errno = kept;
   stop_after_step(signal);
 }

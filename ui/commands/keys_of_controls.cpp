@@ -48,8 +48,8 @@ void hide_tooltips_from_keys(ViewState& view) {
   if (moved || ImGui::IsAnyMouseDown()) {
     view.keys_lead = false;
   } else {
-    for (int key = ImGuiKey_Tab; key < ImGuiKey_GamepadStart; ++key)
-      if (ImGui::IsKeyPressed(static_cast<ImGuiKey>(key), false)) view.keys_lead = true;
+    for (int key = ImGuiKey_Tab; key < ImGuiKey_GamepadStart && !view.keys_lead; ++key)
+      view.keys_lead = ImGui::IsKeyPressed(static_cast<ImGuiKey>(key), false);
   }
   if (!view.keys_lead) return;
   for (ImGuiWindow* const window : ImGui::GetCurrentContext()->Windows)

@@ -32,7 +32,7 @@ struct Segment {
   std::string text;
   std::string tooltip;
   bool chosen = false;
-  bool possible = true;
+  bool possible = true;  ///< false: faint, and a click says why
 };
 float segments_width(const Context& context, const std::string& label, const std::vector<Segment>& segments);
 /// The index clicked in this frame, or -1. Ids are `id` and the segment's text: "T/4".

@@ -66,7 +66,7 @@ void add_row(T x, Rows<const S> b, int64_t n, Distance ahead, T* y) {
   int64_t i = 0;
   for (; i + kTurn * kLanes<T> <= n; i += kTurn * kLanes<T>) {
     for (int64_t v = 0; v < kTurn; ++v) ask<kAsking.rows>(b.first + i + v * kLanes<T>, ahead);
-    if constexpr (kAsking.together == 1) {
+    if constexpr (kAsking.together == 1) {  // each as it comes
       for (int64_t v = 0; v < kTurn; ++v) store<T>(y + i + v * kLanes<T>, sum(i + v * kLanes<T>, kWhole));
     } else {
       Vector<T> sums[kTurn];

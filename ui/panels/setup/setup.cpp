@@ -230,19 +230,6 @@ void draw_split(const Context& context, const Settings& wanted) {
   context.want(changed);
 }
 
-/// A choice among the values of an enum, shown by `name`.
-template <typename Value, typename Values, typename Name>
-void draw_choice(const Context& context, const char* label, const Settings& wanted, Value Settings::*field,
-                 const Values& values, Name name) {
-  std::vector<std::string> names;
-  for (const Value value : values) names.push_back(name(value));
-  const int chosen = option_row(context, label, name(wanted.*field), names);
-  if (chosen < 0) return;
-  Settings changed = wanted;
-  changed.*field = values[static_cast<size_t>(chosen)];
-  context.want(changed);
-}
-
 /// When a row-parallel product is summed over the ranks.
 std::string reductions_title(int chunks) {
   return chunks == 1 ? "after the product" : fmt::format("beside it, in {} parts", chunks);
@@ -259,20 +246,6 @@ std::string fusion_title(Fusion fusion) {
       break;
   }
   return "never";
-}
-
-std::string block_title(Block block) {
-  switch (block) {
-    case Block::Layer:
-      return "one layer";
-    case Block::Mlp:
-      return "MLP alone";
-    case Block::Attention:
-      return "attention alone";
-    case Block::Model:
-      return "whole model";
-  }
-  return {};
 }
 
 std::string input_title(InputKind kind) {
@@ -400,6 +373,20 @@ void draw_run_settings(const Context& context, const Settings& wanted) {
 }
 
 }  // namespace
+
+std::string block_title(Block block) {
+  switch (block) {
+    case Block::Layer:
+      return "one layer";
+    case Block::Mlp:
+      return "MLP alone";
+    case Block::Attention:
+      return "attention alone";
+    case Block::Model:
+      return "whole model";
+  }
+  return {};
+}
 
 void draw_setup(const Context& context) {
   const Settings wanted =

@@ -1,10 +1,30 @@
 // What the parts of the Setup panel share.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "ui/context.h"
 #include "ui/panels/remedies.h"
+#include "ui/widgets/form.h"
 
 namespace shardlens::ui {
+
+/// "whole model", "one layer", "MLP alone".
+std::string block_title(Block block);
+
+/// A choice among the values of an enum, shown by `name`.
+template <typename Value, typename Values, typename Name>
+void draw_choice(const Context& context, const char* label, const Settings& wanted, Value Settings::*field,
+                 const Values& values, Name name) {
+  std::vector<std::string> names;
+  for (const Value value : values) names.push_back(name(value));
+  const int chosen = option_row(context, label, name(wanted.*field), names);
+  if (chosen < 0) return;
+  Settings changed = wanted;
+  changed.*field = values[static_cast<size_t>(chosen)];
+  context.want(changed);
+}
 
 /// `settings` with another part of the model to run: what that part cannot have is left out, and T moves as
 /// little as it must.

@@ -61,15 +61,11 @@ void draw_devices(const Context& context, const Settings& wanted) {
   ImGui::Dummy({width, height + context.px(8)});
   if (none && on_cpu) tooltip(context, found.why_no_gpu);
   if (wanted.backend == BackendChoice::Cpu) return;
-  Settings changed = wanted;
-  if (wanted.dtype == DType::Fp32) {
-    const int product = option_row(context, "Products", products_title(wanted.tf32),
-                                   {products_title(false), products_title(true)});
-    if (product >= 0) changed.tf32 = product == 1;
-    if (changed != wanted) context.want(changed);
-  }
+  if (wanted.dtype == DType::Fp32)
+    draw_choice(context, "Products", wanted, &Settings::tf32, std::array{false, true}, products_title);
   std::string gpus = gpus_text(wanted.gpus);
   if (!path_row(context, "Which GPUs", "all, or such as 0,2", gpus)) return;
+  Settings changed = wanted;
   try {
     changed.gpus = parse_gpus(gpus);
   } catch (const Error& error) {
