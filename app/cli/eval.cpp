@@ -74,6 +74,9 @@ int run_eval(EvalOptions o) {
   if (settings.seq < 1) throw request_error(fmt::format("--seq {}: give 1 or more", settings.seq));
   if (o.overlap_option->count() == 0) o.overlap = std::min(kOverlap, settings.seq);
   const auto tokenizer = tokenizer_for(o.common.model, o.tokenizer);
+  // Read before anything is computed: a file that is none is said now, not after minutes.
+  const std::vector<std::string> cloze =
+      o.cloze.empty() ? std::vector<std::string>() : read_cloze_file(o.cloze);
   say_untrained(settings);
   ordered_json json = {
       {"model", settings.model.title}, {"ranks", settings.tp}, {"tokenizer", tokenizer->name()}};
@@ -100,7 +103,7 @@ int run_eval(EvalOptions o) {
     }
   }
   if (!o.cloze.empty()) {
-    const Cloze c = evaluate_cloze(settings, *tokenizer, read_cloze_file(o.cloze), progress("cloze"));
+    const Cloze c = evaluate_cloze(settings, *tokenizer, cloze, progress("cloze"));
     json["cloze_accuracy"] = c.accuracy();
     json["cloze_correct"] = c.correct;
     json["cloze_examples"] = c.examples;

@@ -212,7 +212,7 @@ static void add_recordings_commands(std::vector<UiCommand>& table) {
         c.view.compare.diff.b_here = true;
         c.view.compare.diff.asked.reset();
       },
-      replays);
+      [](const Context& c) { return c.replay.is_open() && c.replay.recording->verb != "train"; });
   add(
       "compare.swap", "Exchange the compared recordings", "A becomes B, and B A", {},
       [show](const Context& c) {

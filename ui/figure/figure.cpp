@@ -92,7 +92,7 @@ void draw_caption(const Context& context, FigureKind kind, const Plan& plan, flo
   const std::string provenance = fitted(note, provenance_of(context.snapshot, plan), width);
   draw_text(list, {at.x, at.y + context.px(20)}, note, provenance);
   if (kind != FigureKind::Stage)
-    draw_legend(context, at.x + text_width(note, provenance) + context.px(24), at.x + width,
+    draw_legend(context, plan.program, at.x + text_width(note, provenance) + context.px(24), at.x + width,
                 at.y + context.px(20) + note.size / 2);
   ImGui::Dummy({width, context.px(kCaption)});
 }

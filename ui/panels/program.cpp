@@ -15,6 +15,7 @@
 #include "ui/panels/parts.h"
 #include "ui/panels/program_rows.h"
 #include "ui/stage/meeting.h"
+#include "ui/theme/phase_colour.h"
 #include "ui/veil.h"
 #include "ui/widgets/format.h"
 
@@ -95,8 +96,7 @@ void draw_row(const Context& context, const ProgramRow& row) {
                         ImGuiSelectableFlags_SpanAllColumns | ImGuiSelectableFlags_AllowOverlap))
     select_step(context.view, program, row.step);
   fill_rect(ImGui::GetWindowDrawList(), {at.x, ImGui::GetItemRectMin().y},
-            {at.x + context.px(3), ImGui::GetItemRectMax().y},
-            step.phase == Phase::Forward ? theme.forward : theme.backward);
+            {at.x + context.px(3), ImGui::GetItemRectMax().y}, phase_colour(theme, step.phase));
   ImGui::SameLine(0, 0);
   ImGui::PushStyleColor(ImGuiCol_Text, theme.dim);
   right_text(row.cell(ProgramColumn::Step));

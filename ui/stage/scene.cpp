@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ui/made_once.h"
+#include "ui/theme/phase_colour.h"
 
 namespace shardlens::ui::stage {
 
@@ -50,15 +51,7 @@ TextStyle Scene::text(ImFont* font, float size_at_scale_one, ImU32 colour) const
 }
 
 ImU32 Scene::phase_colour(Phase phase) const {
-  switch (phase) {
-    case Phase::Forward:
-      return context.theme.forward;
-    case Phase::Backward:
-      return context.theme.backward;
-    case Phase::Update:
-      return context.theme.dim;
-  }
-  return context.theme.dim;
+  return ui::phase_colour(context.theme, phase);
 }
 
 Rect Scene::row_rect(size_t row) const {

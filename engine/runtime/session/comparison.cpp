@@ -147,7 +147,7 @@ void Comparison::Worker::handle(const HoldTournament& command) {
   const Hardware& hardware = find_hardware(settings.hardware);
   held->predicted_on = hardware.title + ": " + hardware.basis;
   held->has_times = hardware.flops(settings.dtype) > 0;
-  held->can_run = hardware.is_calibrated() && hardware.name == kThisMachine;
+  held->can_run = held->has_times && hardware.is_calibrated() && hardware.name == kThisMachine;
   const int ranks = command.wish.ranks;
   const int64_t limit =
       command.wish.limit_bytes > 0 ? command.wish.limit_bytes : memory_of_a_rank(hardware, ranks);

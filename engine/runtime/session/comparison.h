@@ -30,7 +30,7 @@ struct HeldTournament {
   std::string predicted_on;
   double seconds = 0;                ///< how long it took, measured
   bool has_times = false;            ///< the hardware states its speed: the order means something
-  bool can_run = false;              ///< this machine, as calibrated
+  bool can_run = false;              ///< this machine, as calibrated in this dtype
   size_t megatron = 0;               ///< place of the fastest entrant of that name; entrants.size(): none
   std::vector<TimeComparison> runs;  ///< of the first ones listed, as far as they are done
 };

@@ -9,6 +9,7 @@
 #include "ui/panels/break_it/break_parts.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/tensor_words.h"
+#include "ui/theme/phase_colour.h"
 #include "ui/widgets/axis.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
@@ -37,7 +38,7 @@ struct Axes {
 ImU32 colour_of(const Theme& theme, const Program& program, const TensorError& error) {
   if (!error.broken) return theme.faint;
   if (error.step < 0) return theme.dim;
-  return program.step(error.step).phase == Phase::Forward ? theme.forward : theme.backward;
+  return phase_colour(theme, program.step(error.step).phase);
 }
 
 std::string error_words(const TensorError& error) {

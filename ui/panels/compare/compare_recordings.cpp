@@ -50,14 +50,32 @@ void choose(DiffView& view, bool is_b, const std::string& path) {
   if (is_b) view.b_here = false;
 }
 
+/// Whether A is known to be of a training: the text it learned is not in it, so it cannot be run here.
+bool is_training(const Context& context) {
+  const std::string& path = context.view.compare.diff.a;
+  const ComparedRuns* runs = context.diff.compared.get();
+  if (runs != nullptr && runs->a.path == path) return runs->a.verb == "train";
+  if (context.replay.is_open() && context.replay.recording->path == path)
+    return context.replay.recording->verb == "train";
+  return std::any_of(gallery().begin(), gallery().end(), [&](const GalleryPiece& piece) {
+    return path == "gallery:" + piece.name && piece.arguments.starts_with("train");
+  });
+}
+
 /// What A or B can be.
 void draw_choices(const Context& context, bool is_b) {
   DiffView& view = context.view.compare.diff;
   if (ImGui::MenuItem("Open a file …"))
     choose_recording(context, is_b ? ChosenFor::CompareB : ChosenFor::CompareA);
-  if (is_b && ImGui::MenuItem("What A recorded, run here")) {
-    view.b_here = true;
-    view.asked.reset();
+  if (is_b) {
+    const bool training = is_training(context);
+    if (ImGui::MenuItem("What A recorded, run here", nullptr, false, !training)) {
+      view.b_here = true;
+      view.asked.reset();
+    }
+    tooltip(context, training ? "A is of a training, and the text it learned is not in it: record the same "
+                                "training here, and choose both files."
+                              : "");
   }
   if (context.replay.is_open()) {
     const std::string& open = context.replay.recording->path;

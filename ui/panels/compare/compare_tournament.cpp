@@ -26,10 +26,13 @@ namespace {
 constexpr size_t kListed = 25;
 constexpr std::array<int, 3> kDivisors{1, 2, 4};
 
-const Hardware& hardware_of(const CompareView& view) {
-  if (!view.hardware.empty()) return find_hardware(view.hardware);
+/// What ranks them: what was chosen, else this machine where it was measured in this dtype.
+const Hardware& hardware_of(const Context& context) {
+  const std::string& chosen = context.view.compare.hardware;
+  if (!chosen.empty()) return find_hardware(chosen);
   const Hardware& here = find_hardware(kThisMachine);
-  return here.is_calibrated() ? here : find_hardware("h100-80gb");
+  const bool known = here.is_calibrated() && here.flops(context.snapshot.settings.dtype) > 0;
+  return known ? here : find_hardware("h100-80gb");
 }
 
 int ranks_of(const CompareView& view, const Settings& settings) {
@@ -38,7 +41,7 @@ int ranks_of(const CompareView& view, const Settings& settings) {
 
 TournamentWish wish_of(const Context& context) {
   const CompareView& view = context.view.compare;
-  const Hardware& hardware = hardware_of(view);
+  const Hardware& hardware = hardware_of(context);
   TournamentWish wish;
   wish.ranks = ranks_of(view, context.snapshot.settings);
   wish.settings = with_block(but_for_split(context.snapshot.settings), Block::Model);
@@ -101,7 +104,7 @@ float draw_choices(const Context& context, const TournamentWish& wish, ImVec2 at
   const Type type(context);
   CompareView& view = context.view.compare;
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const Hardware& hardware = hardware_of(view);
+  const Hardware& hardware = hardware_of(context);
   const float height = choice_row_height(context), label = context.px(76);
   const auto middle = [&](float y) { return y + (height - type.note.size) / 2; };
 

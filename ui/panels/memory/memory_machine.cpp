@@ -73,7 +73,9 @@ float draw_memory_row(const Context& context, const MemoryRow& row, ImVec2 at, f
 
 void draw_memory_machine(const Context& context) {
   page_head(context, "This machine",
-            "What the machine says of itself, above; what this plan holds there, below, on the same scale.",
+            "What the machine says of itself, above; what this plan holds there, below, on the same scale. "
+            "Beside its arenas this program keeps the values of the run on one rank that was compared with, "
+            "and what Train made last.",
             context.px(kPageChoices));
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();

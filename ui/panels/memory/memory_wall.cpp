@@ -235,10 +235,11 @@ void look_at_chosen_model(const Context& context) {
 
 void draw_memory_wall(const Context& context) {
   look_at_chosen_model(context);
-  page_head(context, "The memory wall",
-            "Mixed-precision Adam keeps 16 bytes for every parameter through the whole run. Each column is "
-            "one rank.",
-            context.px(kPageChoices));
+  page_head(
+      context, "The memory wall",
+      "Mixed-precision Adam keeps 16 bytes for every parameter through the whole run; a plan here has 18, "
+      "as its gradients add up in fp32. Each column is one rank.",
+      context.px(kPageChoices));
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const bool beside = room.x > context.px(900);

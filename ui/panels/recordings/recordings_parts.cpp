@@ -7,6 +7,7 @@
 
 #include "ui/made_once.h"
 #include "ui/panels/parts.h"
+#include "ui/theme/phase_colour.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/sort_head.h"
@@ -16,10 +17,6 @@ namespace {
 
 constexpr float kRowHeight = 22;
 constexpr double kWidestRatio = 4;  ///< the bar of B / A ends there, either way
-
-ImU32 phase_colour(const Theme& theme, Phase phase) {
-  return phase == Phase::Forward ? theme.forward : phase == Phase::Backward ? theme.backward : theme.dim;
-}
 
 /// Where the columns of the steps are: right edges, but for the name's left one. 0: there is no room for it.
 struct Columns {

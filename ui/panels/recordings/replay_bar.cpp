@@ -50,7 +50,7 @@ struct Row {
   Words words;
   std::string name, machine, age, ended, follow, position, notes, here, close;
   FieldText speed;
-  float scrubber = 0;
+  float position_width = 0, scrubber = 0;
 };
 
 TextStyle name_style(const Context& c) {
@@ -96,8 +96,11 @@ Row row_with(const Context& c, const Words& words, float available) {
     row.age = (words.machine ? "" : "live \u00B7 ") + age_text(replay, now_seconds());
     row.follow = ICON_FA_EYE "  Follow";
   }
-  const std::vector<std::string> places = positions(replay);
-  row.position = places[std::min(words.position, places.size() - 1)];
+  const std::vector<std::string> places = positions(replay), ends = last_positions(replay);
+  const size_t form = std::min(words.position, places.size() - 1);
+  row.position = places[form];
+  row.position_width =
+      std::max(text_width(position_style(c), row.position), text_width(position_style(c), ends[form]));
   const size_t notes = replay.notes ? replay.notes->size() : 0;
   const std::string count = notes > 0 ? fmt::format(" {}", notes) : "";
   row.notes = words.buttons ? fmt::format(ICON_FA_BOOKMARK "  Notes{}", count)
@@ -109,7 +112,7 @@ Row row_with(const Context& c, const Words& words, float available) {
   if (words.name) taken += text_width(name_style(c), row.name) + c.px(kGap);
   if (words.machine) taken += text_width(note_style(c), row.machine) + c.px(kGap);
   if (!row.ended.empty()) taken += text_width(ended_style(c), row.ended) + c.px(kGap);
-  taken += text_width(position_style(c), row.position);
+  taken += row.position_width;
   if (replay.is_live()) taken += age_width(c, words) + c.px(kGap) + button_width(c, row.follow) + c.px(kGap);
   taken += button_width(c, row.notes) + button_width(c, row.here) + button_width(c, row.close);
   row.scrubber = available - taken - 8 * c.px(kGap);
@@ -260,8 +263,9 @@ void draw_replay_bar(const Context& c) {
   draw_scrubber(c, row.scrubber);
   ImGui::SameLine(0, gap * 2);
   x = ImGui::GetCursorScreenPos().x;
+  const float notes_x = x + row.position_width + 2 * gap;
   words(position_style(c), row.position);
-  ImGui::SetCursorScreenPos({x + gap, at.y});
+  ImGui::SetCursorScreenPos({notes_x, at.y});
   command_button(c, "replay.notes", row.notes);
   ImGui::SameLine(0, gap);
   command_button(c, "replay.run_here", row.here);

@@ -30,6 +30,14 @@ std::string moment_text(double seconds) {
   return fmt::format("{}:{:02} min", whole / 60, whole % 60);
 }
 
+std::vector<std::string> positions_at(const RecordingFacts& facts, int64_t pass_number, size_t steps_done,
+                                      double seconds) {
+  const std::string pass = "pass " + number_of(pass_number, static_cast<size_t>(facts.passes));
+  const std::string step = fmt::format("{} of {} steps done", steps_done, facts.plan->program.steps.size());
+  const std::string time = fmt::format("{} of {}", moment_text(seconds), moment_text(facts.seconds));
+  return {pass + " · " + step + " · " + time, pass + " · " + time, pass, "pass " + grouped_text(pass_number)};
+}
+
 }  // namespace
 
 std::span<const ReplaySpeed> replay_speeds() {
@@ -144,13 +152,15 @@ std::string file_name(const std::string& path) {
 }
 
 std::vector<std::string> positions(const ReplaySnapshot& replay) {
+  if (replay.recording->passes == 0)
+    return {replay.is_live() ? "no pass yet" : "no pass was recorded", "no pass"};
+  return positions_at(*replay.recording, replay.pass, replay.shown->position, replay.seconds);
+}
+
+std::vector<std::string> last_positions(const ReplaySnapshot& replay) {
   const RecordingFacts& facts = *replay.recording;
-  if (facts.passes == 0) return {replay.is_live() ? "no pass yet" : "no pass was recorded", "no pass"};
-  const std::string pass = "pass " + number_of(replay.pass, static_cast<size_t>(facts.passes));
-  const std::string step =
-      fmt::format("{} of {} steps done", replay.shown->position, facts.plan->program.steps.size());
-  const std::string time = fmt::format("{} of {}", moment_text(replay.seconds), moment_text(facts.seconds));
-  return {pass + " · " + step + " · " + time, pass + " · " + time, pass, "pass " + grouped_text(replay.pass)};
+  if (facts.passes == 0) return positions(replay);
+  return positions_at(facts, facts.passes - 1, facts.plan->program.steps.size(), facts.seconds);
 }
 
 }  // namespace shardlens::ui

@@ -58,4 +58,7 @@ std::string file_name(const std::string& path);
 /// of 61 s".
 std::vector<std::string> positions(const ReplaySnapshot& replay);
 
+/// The same at the recording's end, where the words are longest: what stands beside them need not move then.
+std::vector<std::string> last_positions(const ReplaySnapshot& replay);
+
 }  // namespace shardlens::ui

@@ -213,8 +213,8 @@ void draw_search(const Context& context, float left, float right) {
   if (room <= context.px(60)) return;
   draw_text(ImGui::GetWindowDrawList(), {right, top + (height - style.size) / 2}, style,
             fitted(style, note, room), Align::Right);
-  draw_legend(context, x + context.px(16), right - std::min(room, text_width(style, note)) - context.px(32),
-              top + height / 2);
+  draw_legend(context, context.replay.recording->plan->program, x + context.px(16),
+              right - std::min(room, text_width(style, note)) - context.px(32), top + height / 2);
 }
 
 }  // namespace shardlens::ui

@@ -10,6 +10,7 @@
 
 #include "engine/program/meeting.h"
 #include "ui/panels/timeline/history_frame.h"
+#include "ui/theme/phase_colour.h"
 
 namespace shardlens::ui {
 namespace {
@@ -79,7 +80,7 @@ void add_event(const HistoryFrame& frame, const HistoryPass& pass, int rank, Ste
            context.px(kAroundName);
   };
   if (own_end - x0 >= 1 || !meets) {
-    const ImU32 phase = step.phase == Phase::Forward ? theme.forward : theme.backward;
+    const ImU32 phase = phase_colour(theme, step.phase);
     const bool narrow = own_end - x0 < 1;
     const ImU32 fill = selected ? phase : mixed(theme.panel, phase, narrow ? 0.4f : kComputeTint);
     const float right = narrow ? x0 + 1 : std::max(own_end - context.px(1), x0 + 1);

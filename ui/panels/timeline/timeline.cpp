@@ -136,8 +136,8 @@ void draw_header(const Context& context, const Tracks& tracks, float reserve = 0
   // or a shorter one that leaves room for the legend too.
   const float note_room = (right - after_buttons) * 0.6f;
   const float whole_step = text_width(what_style, what) + context.px(12) + text_width(small, count);
-  const float beside_legend =
-      right - after_buttons - whole_step - context.px(2 * 32) - least_legend_width(context);
+  const float legend = tracks.plan ? least_legend_width(context, tracks.plan->program) : 0;
+  const float beside_legend = right - after_buttons - whole_step - context.px(2 * 32) - legend;
   const auto longest_within = [&](float room) {
     for (const std::string& fuller : notes)
       if (text_width(small, fuller) <= room) return fuller;
@@ -162,8 +162,9 @@ void draw_header(const Context& context, const Tracks& tracks, float reserve = 0
     if (counted) draw_text(list, {count_x, text_y}, small, count);
     end = counted ? count_x + text_width(small, count) : after_buttons + text_width(what_style, shown);
   }
-  if (tracks.seconds > 0)
-    draw_legend(context, end + context.px(32), right - note_width - context.px(32), at.y + side / 2);
+  if (tracks.seconds > 0 && tracks.plan)
+    draw_legend(context, tracks.plan->program, end + context.px(32), right - note_width - context.px(32),
+                at.y + side / 2);
   ImGui::SetCursorScreenPos({at.x, at.y + side + context.px(4)});
 }
 

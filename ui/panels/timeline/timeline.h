@@ -32,11 +32,11 @@ void draw_axis_tick(const Context& context, float x, float top, float bottom, fl
                     const std::string& name, std::span<const float> marks);
 /// A triangle on the axis and a line through the tracks.
 void draw_playhead_at(const Context& context, float x, float top, float bottom);
-/// What the tracks' colours are, right of `left` and left of `right`; nothing where that has no room. At
-/// `middle` from the top.
-void draw_legend(const Context& context, float left, float right, float middle);
+/// What the colours of the tracks of `program` are, right of `left` and left of `right`; nothing where that
+/// has no room. At `middle` from the top.
+void draw_legend(const Context& context, const Program& program, float left, float right, float middle);
 /// Pixels of the least of it: what tells transfer from waiting.
-float least_legend_width(const Context& context);
+float least_legend_width(const Context& context, const Program& program);
 /// Where on a rank's track, from `top` on and `height` high, the steps of a lane are drawn: all over it, or
 /// in a strip along its bottom, over what the rank computes meanwhile.
 struct TrackPart {

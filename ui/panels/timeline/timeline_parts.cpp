@@ -5,10 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <initializer_list>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "ui/panels/timeline/timeline.h"
+#include "ui/theme/phase_colour.h"
 #include "ui/widgets/format.h"
 
 namespace shardlens::ui {
@@ -55,24 +59,49 @@ void draw_playhead_at(const Context& context, float x, float top, float bottom) 
 
 namespace {
 
+/// What a colour tells of. Where room is short the meetings' two shades stay, which are told apart nowhere
+/// else; what is beside the steps is told by the mouse too, and the phases by their colours on the Stage.
+enum class Tells { Phase, Meeting, Beside };
+
 /// A colour of the tracks and its words.
 struct Kind {
   const char* words;
   ImU32 colour;
-  Lane lane = Lane::Own;
+  Tells tells;
 };
 
-std::array<Kind, 5> legend_kinds(const Theme& theme) {
-  return {{{"forward", mixed(theme.panel, theme.forward, kComputeTint)},
-           {"backward", mixed(theme.panel, theme.backward, kComputeTint)},
-           {"transfer", faded(theme.communication, kTransferTint)},
-           {"waiting", faded(theme.communication, kWaitingTint)},
-           {"beside the steps", faded(theme.communication, kTransferTint), Lane::Beside}}};
+ImU32 computed(const Theme& theme, Phase phase) {
+  return mixed(theme.panel, phase_colour(theme, phase), kComputeTint);
+}
+
+/// Of what the Program has.
+std::vector<Kind> legend_kinds(const Theme& theme, const Program& program) {
+  const auto any = [&](const auto& is) {
+    return std::any_of(program.steps.begin(), program.steps.end(), is);
+  };
+  std::vector<Kind> kinds;
+  constexpr std::array<std::pair<Phase, const char*>, 3> kPhases{
+      {{Phase::Forward, "forward"}, {Phase::Backward, "backward"}, {Phase::Update, "update"}}};
+  for (const auto& [phase, words] : kPhases)
+    if (any([phase](const Step& step) { return step.phase == phase; }))
+      kinds.push_back({words, computed(theme, phase), Tells::Phase});
+  if (any([](const Step& step) { return is_collective(step.op); })) {
+    kinds.push_back({"transfer", faded(theme.communication, kTransferTint), Tells::Meeting});
+    kinds.push_back({"waiting", faded(theme.communication, kWaitingTint), Tells::Meeting});
+  }
+  if (any([](const Step& step) { return step.beside; }))
+    kinds.push_back({"beside the steps", faded(theme.communication, kTransferTint), Tells::Beside});
+  return kinds;
+}
+
+std::vector<Kind> only(std::vector<Kind> kinds, std::initializer_list<Tells> kept) {
+  std::erase_if(kinds, [kept](const Kind& kind) {
+    return std::find(kept.begin(), kept.end(), kind.tells) == kept.end();
+  });
+  return kinds;
 }
 
 constexpr float kSwatch = 12, kBesideSwatch = 6, kBetweenKinds = 16;
-// Where room is short: an all-reduce's two shades are told apart nowhere else.
-constexpr size_t kFirstOfLeast = 2, kLeast = 2;
 
 TextStyle legend_style(const Context& context) {
   return timeline_text(context, context.fonts.body, kSmallSize, context.theme.dim);
@@ -82,37 +111,37 @@ float kind_width(const Context& context, const Kind& kind) {
   return context.px(kSwatch + kBesideSwatch + kBetweenKinds) + text_width(legend_style(context), kind.words);
 }
 
-float legend_width(const Context& context, std::span<const Kind> kinds) {
+float legend_width(const Context& context, const std::vector<Kind>& kinds) {
   float width = -context.px(kBetweenKinds);
   for (const Kind& kind : kinds) width += kind_width(context, kind);
-  return width;
+  return std::max(width, 0.0f);
 }
 
 }  // namespace
 
-float least_legend_width(const Context& context) {
-  const auto all = legend_kinds(context.theme);
-  return legend_width(context, std::span(all).subspan(kFirstOfLeast, kLeast));
+float least_legend_width(const Context& context, const Program& program) {
+  return legend_width(context, only(legend_kinds(context.theme, program), {Tells::Meeting}));
 }
 
-void draw_legend(const Context& context, float left, float right, float middle) {
-  const auto all = legend_kinds(context.theme);
+void draw_legend(const Context& context, const Program& program, float left, float right, float middle) {
+  const Theme& theme = context.theme;
   const TextStyle style = legend_style(context);
   const float swatch = context.px(kSwatch);
-  // What is beside the steps is told by the mouse too, and the passes by their colours on the Stage.
-  const std::span<const Kind> every(all);
-  std::span<const Kind> shown = every;
-  for (const std::span<const Kind> fewer : {every.first(4), every.subspan(kFirstOfLeast, kLeast)})
-    if (legend_width(context, shown) > right - left) shown = fewer;
-  const float width = legend_width(context, shown);
-  if (width > right - left) return;
+  std::vector<Kind> shown = legend_kinds(theme, program);
+  const auto fits = [&] { return legend_width(context, shown) <= right - left; };
+  if (!fits()) shown = only(shown, {Tells::Phase, Tells::Meeting});
+  if (!fits()) shown = only(shown, {Tells::Meeting});
+  if (!fits()) return;
   ImDrawList* list = ImGui::GetWindowDrawList();
-  float x = std::round(right - width);
+  float x = std::round(right - legend_width(context, shown));
   for (const Kind& kind : shown) {
-    const auto [top, bottom] = part_of_track(kind.lane, std::round(middle - swatch / 2), swatch);
-    if (kind.lane == Lane::Beside)  // below what a rank computes meanwhile
-      fill_rect(list, {x, bottom - swatch}, {x + swatch, bottom}, all[1].colour, context.px(2));
-    fill_rect(list, {x, top}, {x + swatch, bottom}, kind.colour, context.px(kind.lane == Lane::Own ? 2 : 1));
+    const bool beside = kind.tells == Tells::Beside;
+    const auto [top, bottom] =
+        part_of_track(beside ? Lane::Beside : Lane::Own, std::round(middle - swatch / 2), swatch);
+    if (beside)  // below what a rank computes meanwhile
+      fill_rect(list, {x, bottom - swatch}, {x + swatch, bottom}, computed(theme, Phase::Backward),
+                context.px(2));
+    fill_rect(list, {x, top}, {x + swatch, bottom}, kind.colour, context.px(beside ? 1 : 2));
     draw_text(list, {x + swatch + context.px(kBesideSwatch), middle - style.size / 2}, style, kind.words);
     x += kind_width(context, kind);
   }

@@ -15,6 +15,7 @@
 #include "engine/device/device.h"
 #include "ui/faults.h"
 #include "ui/panels/timeline/timeline.h"
+#include "ui/theme/phase_colour.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 
@@ -55,10 +56,6 @@ struct Frame {
   size_t ranks() const { return tracks.ranks().size(); }
   float bottom() const { return name.empty() ? max.y : y(ranks() - 1) + height; }
 };
-
-ImU32 phase_colour(const Theme& theme, Phase phase) {
-  return phase == Phase::Forward ? theme.forward : theme.backward;
-}
 
 /// For each step in view what its blocks are called.
 std::vector<std::string> labels_for(const Frame& frame) {
@@ -294,7 +291,7 @@ void show_tooltip(const Frame& frame, size_t rank, StepId id) {
   ImGui::PopFont();
   ImGui::SameLine();
   ImGui::PushStyleColor(ImGuiCol_Text, context.theme.dim);
-  ImGui::Text("rank %zu, %s", rank, step.phase == Phase::Forward ? "forward" : "backward");
+  ImGui::Text("rank %zu, %s", rank, to_string(step.phase).c_str());
   ImGui::PopStyleColor();
   ImGui::PushFont(context.fonts.mono, kSmallSize);
   if (!step.equation.empty()) ImGui::TextUnformatted(step.equation.c_str());

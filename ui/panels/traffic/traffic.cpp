@@ -79,8 +79,8 @@ TextTable copied(const std::vector<TrafficRow>& rows, const std::string& how) {
                           row.conjugate == Conjugate::F   ? "f"
                           : row.conjugate == Conjugate::G ? "g"
                                                           : "",
-                          row.phase == Phase::Forward ? "forward" : "backward", to_string(row.op), row.symbol,
-                          flow(row), row.shape, grouped_text(row.full_bytes), grouped_text(row.sent_bytes),
+                          to_string(row.phase), to_string(row.op), row.symbol, flow(row), row.shape,
+                          grouped_text(row.full_bytes), grouped_text(row.sent_bytes),
                           row.measured ? format_seconds(row.transfer_seconds) : "",
                           row.measured ? format_seconds(row.wait_seconds) : "",
                           row.predicted_seconds > 0 ? format_seconds(row.predicted_seconds) : "",

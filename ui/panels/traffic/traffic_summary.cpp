@@ -6,6 +6,7 @@
 #include "ui/panels/memory/memory_figures.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/traffic/traffic_parts.h"
+#include "ui/theme/phase_colour.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 
@@ -37,6 +38,9 @@ std::vector<Figure> figures_of(const Context& context, const std::vector<Traffic
                                counted(forward.collectives, "collective")},
                               {"backward", theme.backward, bytes(backward), in_words(rows, Phase::Backward),
                                counted(backward.collectives, "collective")}};
+  if (const TrafficTotal update = total(rows, Phase::Update); update.collectives > 0)
+    figures.push_back({"update", phase_colour(theme, Phase::Update), bytes(update),
+                       in_words(rows, Phase::Update), counted(update.collectives, "collective")});
   if (whole.measured > 0) {
     const std::string waiting = format_seconds(whole.wait_seconds) + " waiting";
     const std::string how = how_known(context.snapshot);
@@ -96,8 +100,7 @@ bool draw_step_row(const Context& context, const char* list_id, StepId step, Pha
   const float right = at.x + size.x, bottom = at.y + size.y;
   if (selected || hovered)
     fill_rect(list, at, {right, bottom}, selected ? faded(theme.forward, 0.16f) : theme.card, context.px(4));
-  fill_rect(list, {at.x, at.y + 1}, {at.x + context.px(3), bottom - 1},
-            phase == Phase::Forward ? theme.forward : theme.backward);
+  fill_rect(list, {at.x, at.y + 1}, {at.x + context.px(3), bottom - 1}, phase_colour(theme, phase));
   return hovered;
 }
 

@@ -230,10 +230,7 @@ TextTable copied(const std::vector<TimeRow>& rows, const std::string& how, bool 
                   {}};
   if (has_beside) table.columns.push_back({"measured here", Align::Right});
   for (const TimeRow& row : rows) {
-    table.rows.push_back({std::to_string(row.step), row.name, to_string(row.kind),
-                          row.phase == Phase::Forward    ? "forward"
-                          : row.phase == Phase::Backward ? "backward"
-                                                         : "update",
+    table.rows.push_back({std::to_string(row.step), row.name, to_string(row.kind), to_string(row.phase),
                           row.predicted_seconds > 0 ? format_seconds(row.predicted_seconds) : "",
                           format_seconds(row.measured_seconds),
                           row.waited_seconds > 0 ? format_seconds(row.waited_seconds) : ""});

@@ -101,12 +101,24 @@ void draw_teaching(const Context& context, TrainChoices& choices) {
             [](double share) { return share == 0 ? "none" : format_percent(share); });
 }
 
+/// What a row cannot say, below it.
+void draw_hint(const Context& context, const std::string& words) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float height = draw_wrapped(ImGui::GetWindowDrawList(), {at.x, at.y + context.px(4)},
+                                    Type(context).note, words, ImGui::GetContentRegionAvail().x);
+  ImGui::Dummy({0, height + context.px(4)});
+}
+
 /// What is left when a rank is lost, and when it counts as lost.
 void draw_safety(const Context& context, TrainChoices& choices) {
   heading(context, "When a rank is lost");
   value_row(
       context, "Checkpoint", std::array<int64_t, 6>{0, 10, 20, 50, 100, 500}, choices.checkpoint_every,
       [](int64_t steps) { return steps == 0 ? std::string("none") : fmt::format("every {} steps", steps); });
+  if (choices.checkpoint_every > 0)
+    draw_hint(context, fmt::format("A folder for each training, in {}. shardlens-cli goes on from it, "
+                                   "evaluates it or lets it write.",
+                                   context.view.train.checkpoints));
   value_row(
       context, "Lost after", std::array<double, 6>{2, 5, 20, 60, 300, 0}, choices.timeout_seconds,
       [](double seconds) { return seconds == 0 ? std::string("no time") : fmt::format("{:g} s", seconds); });
@@ -115,13 +127,9 @@ void draw_safety(const Context& context, TrainChoices& choices) {
 void draw_text_choice(const Context& context, TrainChoices& choices) {
   heading(context, "Text");
   path_row(context, "File", "Genesis, built in", choices.text);
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const std::string words =
-      "A text file or a folder, as bytes (a BERT learns words from it), or a corpus prepared with "
-      "shardlens-cli data.";
-  const float height = draw_wrapped(ImGui::GetWindowDrawList(), {at.x, at.y + context.px(4)},
-                                    Type(context).note, words, ImGui::GetContentRegionAvail().x);
-  ImGui::Dummy({0, height + context.px(4)});
+  draw_hint(context,
+            "A text file or a folder, as bytes (a BERT learns words from it), or a corpus prepared with "
+            "shardlens-cli data.");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <thread>
 
+#include "engine/config/hardware_file.h"
 #include "tests/ui/studio_harness.h"
 #include "ui/commands/commands.h"
 
@@ -184,20 +185,35 @@ TEST(CompareTab, AnEntrantThatIsClickedIsTakenOverAndRun) {
   EXPECT_EQ(harness.snapshot().state, RunState::Done) << harness.snapshot().message;
 }
 
-// What runs here is ranked by what was measured here: the button leads there first.
-TEST(CompareTab, TheTournamentOfThisMachineBeginsWithItsCalibration) {
-  Settings settings = small_settings();
-  settings.model.layers = 1;
-  settings.model.vocab = 300;
-  StudioHarness harness({1920, 1080}, settings);
-  harness.view().compare.hardware = "this-machine";
-  open(harness, ComparePage::Tournament);
-  ASSERT_TRUE(compared(harness)->tournament);
-  if (compared(harness)->tournament->can_run) GTEST_SKIP() << "this machine is calibrated";
-  harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Compare/measure"); });
-  harness.draw_frames(2);
-  EXPECT_TRUE(harness.studio().scaling().snapshot()->measures());
-  harness.studio().scaling().send(scaling_command::Stop{});
+// What runs here is ranked by what was measured here, in the dtype it runs in: the button leads there first.
+TEST(CompareTab, TheTournamentOfThisMachineBeginsWithItsCalibrationInThisDtype) {
+  const Hardware before = find_hardware("this-machine");
+  Hardware known = before;  // in fp32 alone
+  known.rates = {{RateKey{"linear", DType::Fp32, 2}, {{1e9, 1e10}}}};
+  known.fp32_flops = 1e11;
+  known.fp64_flops = 0;
+  adopt_calibration(known);
+  {
+    Settings settings = small_settings();
+    settings.model.layers = 1;
+    settings.model.vocab = 300;
+    StudioHarness harness({1920, 1080}, settings);
+    harness.view().compare.hardware = "this-machine";
+    open(harness, ComparePage::Tournament);
+    ASSERT_TRUE(compared(harness)->tournament);
+    EXPECT_TRUE(compared(harness)->tournament->can_run);
+    settings.dtype = DType::Fp64;
+    harness.studio().session().send(command::SetSettings{settings});
+    settle(harness);
+    ASSERT_TRUE(compared(harness)->tournament);
+    ASSERT_EQ(compared(harness)->tournament->wish.settings.dtype, DType::Fp64);
+    EXPECT_FALSE(compared(harness)->tournament->can_run) << "there is no order to run the first five of";
+    harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Compare/measure"); });
+    harness.draw_frames(2);
+    EXPECT_TRUE(harness.studio().scaling().snapshot()->measures());
+    harness.studio().scaling().send(scaling_command::Stop{});
+  }
+  adopt_calibration(before);
 }
 
 TEST(CompareTab, ARowOfTheTournamentIsAsHighAsItsCuts) {

@@ -37,6 +37,29 @@ TEST_F(ReplayTab, KeysAndButtonsGoFromPassToPass) {
   EXPECT_THAT(positions(harness.studio().replayed()).front(), HasSubstr("pass 1 of 0–5 · "));
 }
 
+TEST_F(ReplayTab, ButtonsOfTheStripStandStillWhileItsFiguresGrow) {
+  StudioHarness harness;
+  ASSERT_TRUE(open(harness, record()));
+  const auto place = [&](ImGuiKeyChord key) {
+    ImRect notes;
+    harness.perform([&](ImGuiTestContext& person) {
+      person.KeyPress(key);
+      person.Yield(4);
+    });
+    settle(harness);
+    harness.perform(
+        [&](ImGuiTestContext& person) { notes = person.ItemInfo("//Replay/###replay.notes").RectFull; });
+    return notes;
+  };
+  const ImRect at_begin = place(ImGuiKey_Home);
+  const size_t done_at_begin = harness.studio().replayed().shown->position;
+  const ImRect at_end = place(ImGuiMod_Ctrl | ImGuiKey_PageDown);
+  ASSERT_LT(done_at_begin, 10u);
+  ASSERT_GT(harness.studio().replayed().shown->position, 10u) << "words that are longer";
+  EXPECT_EQ(at_begin.Min.x, at_end.Min.x);
+  EXPECT_EQ(at_begin.Max.x, at_end.Max.x);
+}
+
 TEST_F(ReplayTab, StepsAreWalkedThroughAsInARun) {
   StudioHarness harness;
   ASSERT_TRUE(open(harness, record()));

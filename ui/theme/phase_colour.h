@@ -1,0 +1,22 @@
+// The colour of a step by the phase it belongs to: everywhere the same, on the Stage, in the tracks and in
+// the tables. What is neither forward nor backward is the optimizer's, and has none of its own.
+#pragma once
+
+#include "engine/program/program.h"
+#include "ui/theme/theme.h"
+
+namespace shardlens::ui {
+
+inline ImU32 phase_colour(const Theme& theme, Phase phase) {
+  switch (phase) {
+    case Phase::Forward:
+      return theme.forward;
+    case Phase::Backward:
+      return theme.backward;
+    case Phase::Update:
+      break;
+  }
+  return theme.dim;
+}
+
+}  // namespace shardlens::ui
