@@ -37,19 +37,18 @@ TEST_F(ReplayTab, KeysAndButtonsGoFromPassToPass) {
   EXPECT_THAT(positions(harness.studio().replayed()).front(), HasSubstr("pass 1 of 0–5 · "));
 }
 
-TEST_F(ReplayTab, ButtonsOfTheStripStandStillWhileItsFiguresGrow) {
+TEST_F(ReplayTab, TheStripsLineStandsStillWhileItsFiguresGrow) {
   StudioHarness harness;
   ASSERT_TRUE(open(harness, record()));
   const auto place = [&](ImGuiKeyChord key) {
-    ImRect notes;
+    ImRect line;
     harness.perform([&](ImGuiTestContext& person) {
       person.KeyPress(key);
       person.Yield(4);
     });
     settle(harness);
-    harness.perform(
-        [&](ImGuiTestContext& person) { notes = person.ItemInfo("//Replay/###replay.notes").RectFull; });
-    return notes;
+    harness.perform([&](ImGuiTestContext& person) { line = person.ItemInfo("//Replay/moment").RectFull; });
+    return line;
   };
   const ImRect at_begin = place(ImGuiKey_Home);
   const size_t done_at_begin = harness.studio().replayed().shown->position;
