@@ -151,6 +151,26 @@ TEST(TrafficTab, TheTableIsCopiedAsMarkdown) {
   EXPECT_THAT(copied, HasSubstr("Partial → Replicated"));
 }
 
+TEST(TrafficTab, WhatTheOptimizerSendsIsCalledAndSummedUpAsItsOwn) {
+  Settings settings = small_settings();
+  settings.model.layers = 1;
+  settings.model.vocab = 300;
+  settings.block = Block::Model;
+  settings.tp = 2;
+  settings.update = true;
+  StudioHarness harness({1920, 1080}, settings);
+  open(harness, Tab::Traffic);
+  ASSERT_EQ(harness.snapshot().state, RunState::Done) << harness.snapshot().message;
+  std::string copied;
+  harness.perform([&](ImGuiTestContext& person) {
+    person.ItemClick("//Traffic/copy traffic/Copy");
+    person.ItemClick("//$FOCUSED/as Markdown");
+    copied = clipboard();
+  });
+  EXPECT_THAT(copied, HasSubstr("| update | all-reduce |"));
+  EXPECT_THAT(texts_in(harness, "Traffic"), testing::Contains("update"));
+}
+
 TEST(TrafficTab, ATableUnderTheMouseIsCopied) {
   StudioHarness harness;
   open(harness, Tab::Traffic);
