@@ -26,8 +26,8 @@ struct GenerateBench {
 };
 
 /// Feeds a seeded prompt of all of settings.seq but what is then written greedily, `rounds` times eight
-/// tokens, each token followed by a measurement of the ceiling. Throws a request Error where seq leaves no
-/// prompt.
+/// tokens one after the other, and after each eight as many measurements of the ceiling. Throws a request
+/// Error where seq leaves no prompt.
 GenerateBench bench_generate(const Settings& settings, int rounds);
 
 }  // namespace shardlens
