@@ -291,7 +291,7 @@ struct ViewState {
   InspectorView inspector;
   ReplayView replay;
   HistoryView history;
-  std::vector<std::string> recent;  ///< paths of the recordings opened last, the newest first
+  std::vector<std::string> recent;  ///< paths of the recordings made or opened last, the newest first
   std::string program_filter;       ///< words the Program tab's steps must hold
   double timeline_begin_seconds = 0, timeline_end_seconds = 0;  ///< shown stretch; equal: fit
   std::string recordings;                                       ///< folder that recordings go to

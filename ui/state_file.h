@@ -23,7 +23,7 @@ struct RememberedState {
   ComparePage compare_page = ComparePage::Splits;
   std::array<std::string, 3> compare_splits = CompareView().splits;
   WritingWish writing = writing_choices();  ///< of the Train tab
-  std::vector<std::string> recent = {};     ///< paths of the recordings opened last
+  std::vector<std::string> recent = {};     ///< paths of the recordings made or opened last
 
   bool operator==(const RememberedState&) const = default;
 };

@@ -245,11 +245,15 @@ void Studio::run_recorded_settings() {
 void Studio::take_recording(const RecordingState& runs, const RecordingState& steps) {
   bool went_wrong = false;
   using Change = std::pair<const RecordingState*, const RecordingState*>;
-  for (const auto& [now, before] : {Change{&runs, &recorded_.runs}, Change{&steps, &recorded_.steps}})
+  for (const auto& [now, before] : {Change{&runs, &recorded_.runs}, Change{&steps, &recorded_.steps}}) {
     if (!now->problem.empty() && now->problem != before->problem) {
       message_ = fmt::format("{} The run goes on.", sentence(now->problem));
       went_wrong = true;
     }
+    const bool same_file = now->path == before->path;
+    const RecordingState& last = same_file ? *now : *before;  // its last pass may be counted as it is closed
+    if (before->on && !(now->on && same_file) && last.passes > 0) remember_recording(last.path);
+  }
   const bool was_on = recorded_.runs.on || recorded_.steps.on;
   recorded_ = {runs, steps};
   if (was_on && !runs.on && !steps.on && !went_wrong) message_ = ended_recording(recorded_);

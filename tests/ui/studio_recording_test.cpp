@@ -38,6 +38,7 @@ TEST(StudioRecording, TheRedButtonRecordsTheNextRunAndSaysSo) {
     const Chip chip = record_chip(state, {}, theme(ThemeName::Dark));
     EXPECT_THAT(chip.tooltip, HasSubstr(state.path));
     EXPECT_EQ(Recording(state.path).totals().passes, 1);
+    EXPECT_THAT(harness.view().recent, testing::ElementsAre(state.path)) << "it is found again on Start";
   }
   std::filesystem::remove_all(folder);
 }

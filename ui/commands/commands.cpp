@@ -243,7 +243,8 @@ void add_view_commands(std::vector<UiCommand>& table) {
   add("view.scale_one", "Normal size", "Back to the normal size",
       {ImGuiMod_Ctrl | ImGuiKey_0, ImGuiMod_Ctrl | ImGuiKey_Keypad0},
       [](const Context& c) { set_scale(c, 1); });
-  add("view.start", "Show the start page", "Things to try, the gallery of recordings, and those opened last",
+  add("view.start", "Show the start page",
+      "Things to try, the gallery of recordings, and those made or opened last",
       {ImGuiMod_Ctrl | ImGuiKey_1, ImGuiKey_F2}, [](const Context& c) { show_tab(c, Tab::Start); });
   add("view.stage", "Show the Stage", "What every rank holds, step by step", {ImGuiMod_Ctrl | ImGuiKey_2},
       [](const Context& c) { show_tab(c, Tab::Stage); });

@@ -1,5 +1,5 @@
 // The Start tab: what one can look at first. Things to try on the layer that runs here, recordings that came
-// with the studio, those opened last, and which lessons are to come.
+// with the studio, those made or opened last, and which lessons are to come.
 #include <fmt/format.h>
 #include <icons_font_awesome_4.h>
 #include <imgui.h>
@@ -177,7 +177,8 @@ void draw_gallery(const Context& c, const Type& type) {
 
 void draw_recent(const Context& c, const Type& type) {
   const std::vector<std::string>& recent = recent_there(c);
-  section(c, type, "Recent", recent.empty() ? "recordings that you open from files are listed here" : "");
+  section(c, type, "Recent",
+          recent.empty() ? "recordings that you make, or open from files, are listed here" : "");
   std::vector<Card> cards;
   for (const std::string& path : recent) {
     const std::filesystem::path file(path);

@@ -83,7 +83,7 @@ void draw_choices(const Context& context, bool is_b) {
   }
   const std::vector<std::string>& recent = recent_there(context);
   if (!recent.empty()) {
-    ImGui::SeparatorText("Opened last");
+    ImGui::SeparatorText("Made or opened last");
     for (size_t i = 0; i < recent.size(); ++i) {
       const std::string& path = recent[i];
       if (ImGui::MenuItem(fmt::format("{}##recent {}", file_name(path), i).c_str())) choose(view, is_b, path);

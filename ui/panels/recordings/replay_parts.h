@@ -47,8 +47,8 @@ void explain_fixed(const Context& context, ImVec2 min, ImVec2 max);
 /// The same answer to whoever wants other settings meanwhile.
 void say_recording_stays(const Context& context);
 
-/// The recordings opened last whose files are there, as was seen when the present window came up. The others
-/// stay remembered: a disk that is not mounted brings them back with it.
+/// The recordings made or opened last whose files are there, as was seen when the present window came up. The
+/// others stay remembered: a disk that is not mounted brings them back with it.
 const std::vector<std::string>& recent_there(const Context& context);
 
 /// The file without its folder.

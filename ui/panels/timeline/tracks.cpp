@@ -79,8 +79,14 @@ std::vector<TrackBlock> blocks_in(const Program& program, const std::vector<Step
 
 std::vector<std::string> names_of(const Program& program, const Step& step) {
   if (is_collective(step.op)) return {to_string(step.op)};
-  std::vector<std::string> names{step.equation, step.name};
-  if (!step.outputs.empty()) names.push_back(program.tensor(step.outputs[0]).symbol);
+  const std::string symbol = step.outputs.empty() ? "" : program.tensor(step.outputs[0]).symbol;
+  std::vector<std::string> names{step.equation};
+  if (symbol.empty()) {
+    names.push_back(step.name);
+  } else {
+    names.push_back(symbol + "  " + step.name);
+    names.push_back(symbol);
+  }
   std::erase(names, "");
   return names;
 }

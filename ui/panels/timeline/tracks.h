@@ -50,7 +50,8 @@ struct TrackBlock {
 std::vector<TrackBlock> blocks_in(const Program& program, const std::vector<StepEvent>& events, Stretch shown,
                                   double pixel_seconds);
 
-/// What a step may be called on its blocks, the most telling name first.
+/// What a step may be called on its blocks, the most telling name first: its equation, what it makes (as the
+/// Stage calls it) and its own name, what it makes.
 std::vector<std::string> names_of(const Program& program, const Step& step);
 
 /// The one name that all blocks of a step bear, so that it reads the same on every track: the first that fits

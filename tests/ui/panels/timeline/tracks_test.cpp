@@ -127,7 +127,7 @@ TEST(Tracks, AStepIsCalledByItsEquationFirst) {
   program.steps[0].name = "attn.qkv";
   program.steps[0].outputs = {0};
   program.steps[1].op = Op::AllReduce;
-  EXPECT_EQ(names_of(program, program.steps[0]), (std::vector<std::string>{"attn.qkv", "QKV"}));
+  EXPECT_EQ(names_of(program, program.steps[0]), (std::vector<std::string>{"QKV  attn.qkv", "QKV"}));
   EXPECT_EQ(names_of(program, program.steps[1]), (std::vector<std::string>{to_string(Op::AllReduce)}));
 }
 
