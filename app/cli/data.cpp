@@ -1,14 +1,13 @@
 // `data`: makes a corpus ready for training, and shows how a tokenizer cuts a text.
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <chrono>
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/options.h"
 #include "app/cli/verbs.h"
+#include "app/command_line/live_line.h"
 #include "app/command_line/request.h"
 #include "engine/config/error.h"
 #include "engine/config/units.h"
@@ -25,32 +24,16 @@ struct DataOptions {
   bool json = false;
 };
 
-// A line on the terminal that overwrites itself, a few times a second; nothing where stderr is no terminal.
-class ProgressLine {
- public:
-  void operator()(const CorpusProgress& progress) {
-    if (!isatty(STDERR_FILENO)) return;
-    const auto now = std::chrono::steady_clock::now();
-    if (now - last_ < std::chrono::milliseconds(200)) return;
-    last_ = now;
-    const std::string share = progress.bytes > 0
-                                  ? fmt::format("{:3.0f}% of {}",
-                                                100.0 * static_cast<double>(progress.bytes_read) /
-                                                    static_cast<double>(progress.bytes),
-                                                bytes_text(static_cast<double>(progress.bytes)))
-                                  : bytes_text(static_cast<double>(progress.bytes_read));
-    fmt::print(stderr, "\r\033[K{}: {}, {} documents", progress.phase, share,
-               grouped_text(progress.documents));
-    shown_ = true;
-  }
-  ~ProgressLine() {
-    if (shown_) fmt::print(stderr, "\r\033[K");
-  }
-
- private:
-  std::chrono::steady_clock::time_point last_;
-  bool shown_ = false;
-};
+std::string words_of(const CorpusProgress& progress) {
+  const std::string read = bytes_text(static_cast<double>(progress.bytes_read));
+  const std::string share = progress.bytes > 0
+                                ? fmt::format("{:3.0f}% of {}",
+                                              100.0 * static_cast<double>(progress.bytes_read) /
+                                                  static_cast<double>(progress.bytes),
+                                              bytes_text(static_cast<double>(progress.bytes)))
+                                : read;
+  return fmt::format("{}: {}, {} documents", progress.phase, share, grouped_text(progress.documents));
+}
 
 void print(const CorpusReport& report, const DataOptions& options) {
   fmt::print("{} documents read, {} of them cleaned of bad Unicode or line ends\n",
@@ -100,8 +83,10 @@ int prepare(const DataOptions& options) {
   if (options.out.empty())
     throw request_error("where should the corpus go? Give --out FOLDER, or --show TEXT");
   const CorpusReport report = [&] {
-    ProgressLine progress;
-    return prepare_corpus(options.corpus, options.out, std::ref(progress));
+    LiveLine line(stderr);
+    return prepare_corpus(options.corpus, options.out, [&line](const CorpusProgress& progress) {
+      if (line.is_due()) line.show(words_of(progress));
+    });
   }();
   if (options.json) {
     ordered_json out = {{"out", options.out}};

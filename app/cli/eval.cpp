@@ -1,6 +1,5 @@
 // `eval`: perplexity of a text and cloze accuracy, or the words a BERT finds, sharded over T ranks.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -9,6 +8,7 @@
 #include "app/cli/options.h"
 #include "app/cli/text_options.h"
 #include "app/cli/verbs.h"
+#include "app/command_line/live_line.h"
 #include "engine/config/error.h"
 #include "engine/config/units.h"
 #include "engine/io/input_file.h"
@@ -33,9 +33,9 @@ struct EvalOptions {
 };
 
 EvaluationProgress progress(const char* what) {
-  return [what](int64_t done, int64_t all) {
-    if (isatty(STDERR_FILENO))
-      fmt::print(stderr, "\r\033[K{}: pass {} of {}{}", what, done, all, done == all ? "\r\033[K" : "");
+  return [what, line = std::make_shared<LiveLine>(stderr)](int64_t done, int64_t all) {
+    if (done == all) return line->clear();
+    if (line->is_due()) line->show(fmt::format("{}: pass {} of {}", what, done, all));
   };
 }
 

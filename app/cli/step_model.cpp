@@ -10,6 +10,7 @@
 #include "app/cli/heads_report.h"
 #include "app/cli/late_report.h"
 #include "app/cli/step_options.h"
+#include "app/command_line/live_line.h"
 #include "engine/config/counted.h"
 #include "engine/config/error.h"
 #include "engine/config/units.h"
@@ -211,12 +212,17 @@ int run_model_step(const CLI::App& app, const CommonOptions& common, const Model
     recorder = make_recorder(record, "step", *plan, executor.communicator());
     return recorder ? recorder->pictures() : nullptr;
   };
-  request.after_pass = [&](const Executor& executor, double loss) {
+  LiveLine line(stderr);
+  request.after_pass = [&, done = 0](const Executor& executor, double loss) mutable {
     if (recorder) recorder->take(executor, {{"loss", loss}, {"learning_rate", o.learning_rate}});
     late = last_lateness(plan->program, executor);
+    ++done;
+    if (o.updates > 0 && line.is_due())
+      line.show(fmt::format("update {} of {}: loss {:.6f}", done, o.updates, loss));
   };
   ModelStepResult result;
   run_recorded(recorder, [&] { result = shardlens::run_model_step(plan, request); });
+  line.clear();
   finish_recording(recorder.get(), record, common.json ? stderr : stdout);
   if (request.dump) write_dump(dump_path, result.dump);
   if (common.json) {

@@ -2,8 +2,6 @@
 #include "app/cli/train_report.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -55,12 +53,6 @@ std::string parts_columns(const std::optional<LossParts>& parts) {
 
 constexpr size_t kAnyWidth = std::numeric_limits<size_t>::max();
 
-// Of a terminal; a line that is wider than it could not be drawn over.
-size_t columns_of(FILE* out) {
-  winsize size{};
-  return ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kAnyWidth;
-}
-
 // In as many columns as there are: what can be missed best is left out first.
 std::string line_of(const StepReport& r, int64_t steps, size_t columns) {
   const std::string share = r.of_ceiling > 0 ? fmt::format(" ({:.0f}% of ceiling)", 100 * r.of_ceiling) : "";
@@ -92,10 +84,7 @@ std::string line_of(const StepReport& r, int64_t steps, size_t columns) {
 }  // namespace
 
 TrainReport::TrainReport(FILE* out, const TrainOptions& options, const std::string& csv, int64_t done)
-    : out_(out),
-      live_(isatty(fileno(out)) != 0 && std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr),
-      steps_(std::max(options.steps, done)),
-      validate_every_(options.validate_every) {
+    : out_(out), line_(out), steps_(std::max(options.steps, done)), validate_every_(options.validate_every) {
   if (!csv.empty()) open_csv(csv, done);
 }
 
@@ -104,7 +93,7 @@ TrainReport::~TrainReport() {
     if (row_waits_) flush_row({});
     std::fclose(csv_);
   }
-  if (line_open_) fmt::print(out_, "\n");
+  line_.keep();
 }
 
 // A run that was killed may have logged steps that its checkpoint does not have; they are run again.
@@ -142,9 +131,9 @@ void TrainReport::flush_row(const std::optional<ValidationReport>& validation) {
 }
 
 void TrainReport::note(const std::string& text) {
-  fmt::print(out_, "{}{}\n", line_open_ ? "\r\033[K" : "", text);
+  line_.clear();
+  fmt::print(out_, "{}\n", text);
   std::fflush(out_);
-  line_open_ = false;
 }
 
 void TrainReport::on_step(const StepReport& report) {
@@ -163,15 +152,15 @@ void TrainReport::on_step(const StepReport& report) {
         "{}",
         step_text(report.step, steps_), scale_text(report.loss_scale), scale_text(report.loss_scale / 2)));
   }
-  const auto now = std::chrono::steady_clock::now();
   const bool last = report.step == steps_;
-  const auto pause = std::chrono::milliseconds(live_ ? 100 : 1000);
-  if (!last && now - shown_ < pause) return;
-  shown_ = now;
-  if (!live_) return note(line_of(report, steps_, kAnyWidth));
-  fmt::print(out_, "\r\033[K{}", line_of(report, steps_, columns_of(out_)));
-  std::fflush(out_);
-  line_open_ = true;
+  if (line_.is_live()) {
+    if (last || line_.is_due()) line_.show(line_of(report, steps_, line_.columns()));
+    return;
+  }
+  const auto now = std::chrono::steady_clock::now();
+  if (!last && now - noted_ < std::chrono::seconds(1)) return;
+  noted_ = now;
+  note(line_of(report, steps_, kAnyWidth));
 }
 
 void TrainReport::on_validation(const ValidationReport& report) {

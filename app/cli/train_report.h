@@ -7,16 +7,16 @@
 #include <optional>
 #include <string>
 
+#include "app/command_line/live_line.h"
 #include "engine/train/trainer.h"
 
 namespace shardlens::cli {
 
 class TrainReport : public TrainObserver {
  public:
-  /// `out` is where lines go: one live line on a terminal, except under mpirun, which gives its processes a
-  /// terminal of its own wherever it prints. `csv`, if not empty, is appended to; rows after step `done` of
-  /// an earlier run are dropped. Throws a request Error when the file is something else. A row is written
-  /// before the run saves its step: a kill leaves no checkpoint ahead of the log.
+  /// `out` is where lines go: one live line on a terminal. `csv`, if not empty, is appended to; rows after
+  /// step `done` of an earlier run are dropped. Throws a request Error when the file is something else. A row
+  /// is written before the run saves its step: a kill leaves no checkpoint ahead of the log.
   TrainReport(FILE* out, const TrainOptions& options, const std::string& csv, int64_t done);
   ~TrainReport() override;
   TrainReport(const TrainReport&) = delete;
@@ -36,16 +36,15 @@ class TrainReport : public TrainObserver {
   void note(const std::string& text);
 
   FILE* out_;
-  bool live_;
+  LiveLine line_;
   int64_t steps_;  ///< in all; those that were done before, where fewer are asked for now
   int64_t validate_every_;
   std::string csv_path_;
   FILE* csv_ = nullptr;
   bool row_waits_ = false;  ///< `last_` is not in the CSV yet: its validation follows
-  bool line_open_ = false;
   StepReport last_;
   std::optional<ValidationReport> last_validation_;
-  std::chrono::steady_clock::time_point shown_;
+  std::chrono::steady_clock::time_point noted_;  ///< the last line that is not live
 };
 
 }  // namespace shardlens::cli
