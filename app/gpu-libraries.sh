@@ -5,7 +5,7 @@
 # One GPU needs no NCCL: `gpu-libraries.sh cublas` leaves it out.
 #
 #   ./gpu-libraries.sh [cublas] [nccl]
-set -eu
+set -euf
 cd "$(dirname "$0")"
 lib=$PWD/lib
 fetched_mb=1500 # unpacked by pip, of which half is kept
@@ -21,7 +21,8 @@ elsewhere="or fetch it where there is a network and copy it to $lib, or set SHAR
 packages='' files=''
 for what; do
   case $what in
-    cublas) package='nvidia-cublas>=13,<14' file=libcublasLt.so.13 ;;
+    # 13.6 offers algorithms for fp32 operands of 2^31 elements that it then fails on.
+    cublas) package='nvidia-cublas>=13,<14,!=13.6.*' file=libcublasLt.so.13 ;;
     nccl) package=nvidia-nccl-cu13 file=libnccl.so.2 ;;
     *) fail "there is no $what to fetch: cublas or nccl, both if left out" ;;
   esac

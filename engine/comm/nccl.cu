@@ -17,6 +17,7 @@
 #include "engine/comm/nccl.h"
 #include "engine/comm/nccl_group.h"
 #include "engine/comm/nccl_library.h"
+#include "engine/comm/nccl_sharing.h"
 #include "engine/config/clock.h"
 #include "engine/config/error.h"
 #include "engine/device/cuda/copy_rows.cuh"
@@ -32,9 +33,6 @@ constexpr const char* kWhat = "a collective by NCCL";
 constexpr auto kPollInterval = std::chrono::microseconds(200);
 // NCCL has most calls on the stream by the time a thread has looked so often, without having slept.
 constexpr int kLooksAwake = 1000;
-// The blocks of NCCL's kernels on a GPU that ranks share, all of theirs together: those of all ranks wait for
-// one another, so they must find room at once, beside the steps.
-constexpr int kBlocksOfAGpu = 32;
 
 ncclDataType_t data_type(DType dtype) {
   switch (dtype) {
@@ -106,7 +104,12 @@ class NcclCommunicator final : public Communicator {
       const std::lock_guard lock(own.mutex);
       own.attached = true;
     }
-    if (ranks_per_gpu_ > 1) config.maxCTAs = std::max(1, kBlocksOfAGpu / ranks_per_gpu_);
+    if (ranks_per_gpu_ > 1) {
+      int multiprocessors = 0;
+      check(kWhat, "cudaDeviceGetAttribute",
+            cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device_->gpu()));
+      config.maxCTAs = std::max(1, nccl_blocks_of_a_rank(multiprocessors, ranks_per_gpu_));
+    }
     {
       const std::lock_guard lock(own.mutex);
       group_->throw_failure();

@@ -14,6 +14,7 @@ struct Gpu {
   int number = 0;            ///< as the driver counts them
   std::string name;          ///< "NVIDIA H200"
   int major = 0, minor = 0;  ///< compute capability
+  int multiprocessors = 0;   ///< 0: not known
   int64_t memory_bytes = 0;
   int64_t used_bytes = -1;  ///< of it, by all processes; -1: the driver does not say
   std::string bus;          ///< PCI address
@@ -36,5 +37,10 @@ struct GpuFacts {
   int nccl_version = 0;                   ///< as NCCL numbers itself, 22809 for 2.28.9; 0: not there
   std::string why_no_nccl;                ///< a sentence with a remedy
 };
+
+/// The oldest compute capability that the module's kernels are compiled for (engine/device/cuda).
+inline constexpr int kLeastComputeMajor = 8;
+/// Takes away the GPUs that are older; where none is left, says which there are.
+void leave_out_old_gpus(GpuFacts& facts);
 
 }  // namespace shardlens

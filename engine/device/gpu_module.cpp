@@ -55,8 +55,12 @@ GpuModule& gpu_module() {
 }
 
 GpuFacts gpu_facts() {
-  if (!opened().why_not) return opened().module->facts();
   GpuFacts facts;
+  if (!opened().why_not) {
+    facts = opened().module->facts();
+    leave_out_old_gpus(facts);
+    return facts;
+  }
   facts.why_no_gpu = opened().why_not->what();
   facts.why_no_nccl = "NCCL is for GPUs";
   return facts;

@@ -16,8 +16,9 @@ namespace shardlens {
 class AskedSteps {
  public:
   /// How far a rank may ask ahead, in steps, and how many of them stay asked for where it waits then: enough
-  /// to keep the device busy.
-  static constexpr size_t kMost = 256, kStill = 128;
+  /// to keep the device busy, and few enough for CUDA's queue of launches, of which a step makes several. A
+  /// thread that finds that queue full holds up whoever else asks CUDA, such as who looks after the ranks.
+  static constexpr size_t kMost = 64, kStill = 32;
 
   AskedSteps(const Program& program, WorkBehind& behind);
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/comm/nccl_sharing.h"
 #include "engine/config/counted.h"
 #include "engine/config/error.h"
 
@@ -86,17 +87,33 @@ Choice shared_by_kernel(size_t ranks, int gpu, const std::string& why) {
   return {true, CommunicatorChoice::LocalCuda, std::vector<int>(ranks, gpu), reason, static_cast<int>(ranks)};
 }
 
+// Why NCCL cannot serve so many ranks on each of these GPUs at once; empty: it can.
+std::string no_room_for_nccl(const GpuFacts& facts, const std::vector<int>& gpus, int ranks_per_gpu) {
+  if (ranks_per_gpu > kMostRanksOfAGpuByNccl)
+    return fmt::format("by NCCL at most {} ranks share a GPU", kMostRanksOfAGpuByNccl);
+  for (const Gpu& gpu : facts.gpus) {
+    const bool used = std::find(gpus.begin(), gpus.end(), gpu.number) != gpus.end();
+    if (used && ranks_per_gpu > 1 && nccl_blocks_of_a_rank(gpu.multiprocessors, ranks_per_gpu) == 0)
+      return fmt::format("GPU {} with its {} has no room for the NCCL kernels of {} at once", gpu.number,
+                         counted(gpu.multiprocessors, "multiprocessor"), counted(ranks_per_gpu, "rank"));
+  }
+  return {};
+}
+
 Choice on_gpus(const Settings& settings, const GpuFacts& facts) {
   const std::vector<int> gpus = gpus_asked_for(settings, facts);
   const auto ranks = static_cast<size_t>(settings.tp * settings.dp);
   const bool shared = ranks > gpus.size();
   const std::string nccl =
       facts.nccl_version == 0 ? "no NCCL" : "NCCL " + nccl_version_text(facts.nccl_version);
-  const bool nccl_can = facts.nccl_version > 0 && (!shared || facts.nccl_version >= kNcclSharesGpus);
-  const std::string why_not = facts.nccl_version == 0
-                                  ? facts.why_no_nccl
-                                  : fmt::format("{} refuses several ranks on a GPU, {} and newer do not",
-                                                nccl, nccl_version_text(kNcclSharesGpus));
+  const auto ranks_per_gpu = static_cast<int>((ranks + gpus.size() - 1) / gpus.size());
+  const std::string why_not = facts.nccl_version == 0 ? facts.why_no_nccl
+                              : !shared               ? ""
+                              : facts.nccl_version < kNcclSharesGpus
+                                  ? fmt::format("{} refuses several ranks on a GPU, {} and newer do not",
+                                                nccl, nccl_version_text(kNcclSharesGpus))
+                                  : no_room_for_nccl(facts, gpus, ranks_per_gpu);
+  const bool nccl_can = why_not.empty();
   switch (settings.communicator) {
     case CommunicatorChoice::Local:
       throw request_error(
@@ -112,10 +129,12 @@ Choice on_gpus(const Settings& settings, const GpuFacts& facts) {
       return shared_by_kernel(ranks, gpus.front(), "");
     case CommunicatorChoice::Nccl:
       if (!nccl_can) {
-        throw request_error(fmt::format(
-            "--comm nccl: {} on {}, and {}; use --comm local_cuda, by which ranks share a GPU{}",
-            counted(ranks, "rank"), counted(gpus.size(), "GPU"), why_not,
-            facts.nccl_version > 0 ? fmt::format(", or at most {}", counted(gpus.size(), "rank")) : ""));
+        throw request_error(
+            fmt::format("--comm nccl: {} on {}, and {}; use --comm local_cuda, by which ranks share a GPU{}",
+                        counted(ranks, "rank"), counted(gpus.size(), "GPU"), why_not,
+                        facts.nccl_version > 0 && facts.nccl_version < kNcclSharesGpus
+                            ? fmt::format(", or at most {}", counted(gpus.size(), "rank"))
+                            : ""));
       }
       break;
     case CommunicatorChoice::Auto:
@@ -133,8 +152,7 @@ Choice on_gpus(const Settings& settings, const GpuFacts& facts) {
   for (size_t rank = 0; rank < ranks; ++rank) gpu_of_rank.push_back(gpus[rank % gpus.size()]);
   const std::string where = shared ? "sharing " + counted(gpus.size(), "GPU") : "a GPU each";
   return {true, CommunicatorChoice::Nccl, gpu_of_rank,
-          fmt::format("{}, {}, {}", counted(ranks, "rank"), where, nccl),
-          static_cast<int>((ranks + gpus.size() - 1) / gpus.size())};
+          fmt::format("{}, {}, {}", counted(ranks, "rank"), where, nccl), ranks_per_gpu};
 }
 
 std::string name_of(const ProcessFacts& rank) {
@@ -198,9 +216,18 @@ std::optional<Obstacle> nccl_refuses_to_share(const std::vector<ProcessFacts>& r
                                               const std::vector<int>& gpu_of_rank,
                                               const RanksOnGpu& ranks_on) {
   const int version = ranks.front().facts.nccl_version;
-  const auto shared =
-      std::find_if(ranks_on.begin(), ranks_on.end(), [](const auto& one) { return one.second.size() > 1; });
-  if (shared == ranks_on.end() || version >= kNcclSharesGpus) return std::nullopt;
+  const bool can_share = version >= kNcclSharesGpus;
+  // Of the first that holds too many: of two where NCCL lets none share.
+  std::string no_room;
+  const auto shared = std::find_if(ranks_on.begin(), ranks_on.end(), [&](const auto& one) {
+    if (one.second.size() < 2 || !can_share) return one.second.size() > 1;
+    const int rank = one.second.front();
+    const std::vector<int> gpu{gpu_of_rank[static_cast<size_t>(rank)]};
+    no_room =
+        no_room_for_nccl(ranks[static_cast<size_t>(rank)].facts, gpu, static_cast<int>(one.second.size()));
+    return !no_room.empty();
+  });
+  if (shared == ranks_on.end()) return std::nullopt;
   const auto& [place, sharing] = *shared;
   const bool one_host = std::all_of(ranks.begin(), ranks.end(),
                                     [&](const ProcessFacts& rank) { return rank.host == place.first; });
@@ -208,14 +235,16 @@ std::optional<Obstacle> nccl_refuses_to_share(const std::vector<ProcessFacts>& r
     return one.first.first == place.first && !one.second.empty();
   });
   std::string remedy =
-      fmt::format("start at most {} on {}", counted(gpus, "process", "processes"), place.first);
+      can_share ? "start fewer processes on " + place.first
+                : fmt::format("start at most {} on {}", counted(gpus, "process", "processes"), place.first);
   if (one_host) remedy += ", or leave out --comm mpi: as threads of one process, ranks share a GPU";
-  return Obstacle{
-      fmt::format("ranks {} would share GPU {} of {}, and NCCL {} refuses several ranks on a GPU, "
-                  "{} and newer do not",
-                  fmt::join(sharing, ", "), gpu_of_rank[static_cast<size_t>(sharing.front())], place.first,
-                  nccl_version_text(version), nccl_version_text(kNcclSharesGpus)),
-      remedy};
+  const std::string why = can_share
+                              ? no_room
+                              : fmt::format("NCCL {} refuses several ranks on a GPU, {} and newer do not",
+                                            nccl_version_text(version), nccl_version_text(kNcclSharesGpus));
+  return Obstacle{fmt::format("ranks {} would share GPU {} of {}, and {}", fmt::join(sharing, ", "),
+                              gpu_of_rank[static_cast<size_t>(sharing.front())], place.first, why),
+                  remedy};
 }
 
 }  // namespace
@@ -265,7 +294,10 @@ Choice choose_over_processes(const Settings& settings, const std::vector<Process
     throw request_error(fmt::format("--backend cuda --comm mpi: {}; {}", obstacle->why, obstacle->remedy));
   const auto gpus = static_cast<size_t>(
       std::count_if(ranks_on.begin(), ranks_on.end(), [](const auto& one) { return !one.second.empty(); }));
-  const std::string where = gpus < ranks.size() ? "sharing " + counted(gpus, "GPU") : "a GPU each";
+  // Two processes' kernels are on a GPU at the same time only where NVIDIA's MPS brings them together.
+  const std::string where = gpus < ranks.size()
+                                ? "sharing " + counted(gpus, "GPU") + " (in turns, unless MPS runs there)"
+                                : "a GPU each";
   size_t most = 0;
   for (const auto& [place, sharing] : ranks_on) most = std::max(most, sharing.size());
   return {true, meet ? CommunicatorChoice::Nccl : CommunicatorChoice::LocalCuda, gpu_of_rank,

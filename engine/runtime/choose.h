@@ -1,8 +1,8 @@
 // Where the ranks of a run compute and what they meet through: a rule over facts, the same on every machine.
 //
 //   one rank a GPU                 nccl
-//   several ranks on a GPU         nccl where it can (2.30.3 and newer, each rank in one group), else
-//                                  local_cuda, all on one GPU
+//   several ranks on a GPU         nccl where it can (2.30.3 and newer, each rank in one group, and room for
+//                                  the kernels of all: nccl_sharing.h), else local_cuda, all on one GPU
 //   no GPU, or not asked for       local
 //   processes on CPUs              mpi
 //   processes, one a GPU           nccl, begun over mpi

@@ -45,7 +45,7 @@ class Executor {
   void observe(std::vector<std::shared_ptr<StepObserver>> observers);
   /// Whether passes are traced from the next start() on, as they are if nobody says otherwise; untraced, a
   /// pass leaves no events in trace(). To measure what tracing costs. What fails on a device that works
-  /// behind its calls is then known to the nearest hundred steps only. Ranks of this process alone. Call only
+  /// behind its calls is then known to the nearest few dozen steps only. Ranks of this process alone. Call only
   /// while idle.
   void set_traced(bool traced);
 

@@ -216,7 +216,7 @@ TEST_F(GpuLibraries, AreMovedIntoTheBundleOnce) {
 }
 
 TEST_F(GpuLibraries, OnlyWhatWasAskedFor) {
-  python("[ \"$asked\" = 'nvidia-cublas>=13,<14' ] || exit 1\n" + std::string(kBoth));
+  python("[ \"$asked\" = 'nvidia-cublas>=13,<14,!=13.6.*' ] || exit 1\n" + std::string(kBoth));
   EXPECT_EQ(fetch("cublas").code, 0);
   EXPECT_TRUE(fs::exists(folder_ / "lib/libcublasLt.so.13"));
   EXPECT_FALSE(fs::exists(folder_ / "lib/libnccl.so.2"));
@@ -236,7 +236,7 @@ TEST_F(GpuLibraries, WhatFailsSaysWhatWouldWorkAndLeavesNothing) {
   };
   refusal("there is no python3");
   python("mkdir -p $to/nvidia\nexit 1");
-  refusal("pip could not fetch nvidia-cublas>=13,<14 nvidia-nccl-cu13");
+  refusal("pip could not fetch nvidia-cublas>=13,<14,!=13.6.* nvidia-nccl-cu13");
   python("mkdir -p $to/nvidia");
   refusal("what pip fetched has no libcublasLt.so.13");
 }

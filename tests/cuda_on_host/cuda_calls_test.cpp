@@ -3,6 +3,8 @@
 #include <sys/mman.h>
 
 #include "engine/device/cuda/copy_rows.cuh"
+#include "engine/device/cuda/cuda_device.h"
+#include "engine/device/cuda/cuda_order.h"
 
 namespace shardlens {
 namespace {
@@ -42,6 +44,19 @@ TEST(CudaCalls, RowsAreCopiedHoweverFarTheyLieApart) {
   cudaStreamDestroy(stream);
   munmap(far, kBytes);
   EXPECT_STREQ(back, text);
+}
+
+// What a collective left that was given up is half made, and who copies it is told so.
+TEST(CudaCalls, NothingIsCopiedToTheHostAfterACollectiveThatWasGivenUp) {
+  const std::unique_ptr<Device> device = make_cuda_device(0);
+  void* const there = device->allocate(64);
+  char back[64];
+  device->copy_to_host(back, there, sizeof back);
+  dynamic_cast<cuda::CudaDevice&>(*device).order().fail(
+      std::make_exception_ptr(run_error("the all-reduce was given up")));
+  EXPECT_THAT([&] { device->copy_to_host(back, there, sizeof back); },
+              testing::Throws<Error>(testing::Property(&Error::what, HasSubstr("given up"))));
+  device->release(there);
 }
 
 }  // namespace

@@ -105,6 +105,7 @@ void CudaDevice::synchronize() {
   const Operation operation(*this, "waiting");
   operation.check("cudaStreamSynchronize", cudaStreamSynchronize(order_->collectives()));
   operation.check("cudaStreamSynchronize", cudaStreamSynchronize(operation.stream()));
+  order_->throw_failure();  // a collective that was given up has left something half made
   report_fault();
 }
 

@@ -102,6 +102,10 @@ void CudaOrder::fail(std::exception_ptr error) {
 void CudaOrder::wait_for_mark(size_t slot) {
   check(kWhat, "cudaSetDevice", cudaSetDevice(gpu_));
   check("what was asked for before", "cudaEventSynchronize", cudaEventSynchronize(marks_.at(slot)));
+  throw_failure();
+}
+
+void CudaOrder::throw_failure() {
   const std::lock_guard lock(mutex_);
   if (failure_) std::rethrow_exception(failure_);
 }

@@ -22,9 +22,10 @@ class CudaOrder final : public WorkBehind {
   CudaOrder& operator=(const CudaOrder&) = delete;
 
   cudaStream_t collectives() const { return collectives_; }
-  /// From now on marks throw `error`, the first there was: a collective was given up, and what it and all
-  /// after it made is not to be used. Any thread.
+  /// From now on marks, and copies to the host, throw `error`, the first there was: a collective was given
+  /// up, and what it and all after it made is not to be used. Any thread.
   void fail(std::exception_ptr error);
+  void throw_failure();  ///< what fail() was given, if it was
 
   void begin_collective() override;
   void join_collectives() override;

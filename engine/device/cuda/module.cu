@@ -127,6 +127,7 @@ class CudaModule final : public GpuModule {
       gpu.name = properties.name;
       gpu.major = properties.major;
       gpu.minor = properties.minor;
+      gpu.multiprocessors = properties.multiProcessorCount;
       gpu.memory_bytes = static_cast<int64_t>(properties.totalGlobalMem);
       gpu.bus = bus_of(number);
       ask_for_memory(gpu);

@@ -56,7 +56,12 @@ struct Introduction {
 void put_gpus(Packet& packet, const GpuFacts& facts) {
   packet.put(static_cast<uint64_t>(facts.gpus.size()));
   for (const Gpu& gpu : facts.gpus)
-    packet.put(gpu.number).put(gpu.bus).put(gpu.memory_bytes).put(gpu.used_bytes).put(gpu.context_bytes);
+    packet.put(gpu.number)
+        .put(gpu.bus)
+        .put(gpu.multiprocessors)
+        .put(gpu.memory_bytes)
+        .put(gpu.used_bytes)
+        .put(gpu.context_bytes);
   packet.put(facts.why_no_gpu).put(facts.nccl_version).put(facts.why_no_nccl);
 }
 
@@ -66,6 +71,7 @@ GpuFacts take_gpus(Packet& packet) {
   for (Gpu& gpu : facts.gpus) {
     gpu.number = packet.take<int>();
     gpu.bus = packet.take_text();
+    gpu.multiprocessors = packet.take<int>();
     gpu.memory_bytes = packet.take<int64_t>();
     gpu.used_bytes = packet.take<int64_t>();
     gpu.context_bytes = packet.take<int64_t>();

@@ -104,6 +104,8 @@ std::vector<AllReducePoint> ProcessWorld::bench_own_rank(const AllReduceBench& b
   group.info = info();
   const std::unique_ptr<Device> device =
       choice.on_gpus ? make_chosen_device(choice, settings, rank, own.cores) : nullptr;
+  ProcessGroup at_the_end = group;
+  ++at_the_end.tag;
   const std::unique_ptr<Communicator> ranks = communicator(std::move(group), choice);
   if (device) ranks->attach(*device);
   std::vector<AllReducePoint> points;
@@ -111,6 +113,9 @@ std::vector<AllReducePoint> ProcessWorld::bench_own_rank(const AllReduceBench& b
     points.push_back(bench_rank(*ranks, device.get(), bench, bytes));
     points.back().core_per_rank = !device && own.has_own_core;
   }
+  // What a rank sent last may still be on its way to another machine when it has all that it was sent itself:
+  // nobody drops an NCCL communicator, which drops that too, before all have come here.
+  if (device && processes() > 1) make_process_communicator(processes_, std::move(at_the_end))->barrier();
   return points;
 }
 

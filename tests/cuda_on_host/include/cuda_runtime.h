@@ -49,8 +49,10 @@ inline constexpr size_t kPlayedBytes = size_t{1} << 36, kPlayedPitch = INT32_MAX
 struct cudaDeviceProp {
   char name[256] = "played on the host";
   int major = 9, minor = 0;
+  int multiProcessorCount = 132;
   size_t totalGlobalMem = kPlayedBytes;
 };
+enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount };
 
 inline const char* cudaGetErrorName(cudaError_t status) {
   return status == cudaErrorMemoryAllocation ? "cudaErrorMemoryAllocation" : "cudaErrorInvalidValue";
@@ -85,6 +87,10 @@ inline cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) {
   return cudaSuccess;
 }
 inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp*, int) {
+  return cudaSuccess;
+}
+inline cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
+  *value = cudaDeviceProp().multiProcessorCount;
   return cudaSuccess;
 }
 

@@ -4,11 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "engine/comm/nccl_sharing.h"
 #include "engine/config/error.h"
 
 namespace shardlens {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -68,6 +70,60 @@ TEST(Choose, RanksOfAllReplicasCount) {
   settings.dp = 2;
   EXPECT_THAT(choose(settings, machine(4, kOldNccl)).gpu_of_rank, ElementsAre(0, 1, 2, 3));
   EXPECT_EQ(choose(settings, machine(2, kOldNccl)).communicator, CommunicatorChoice::LocalCuda);
+}
+
+// The kernels of all ranks wait for one another: they must be on the GPU at once.
+TEST(Choose, RanksShareAGpuByTheirOwnKernelWhereNcclHasNoRoomForAll) {
+  const GpuFacts one = machine(1, kNewNccl);
+  EXPECT_EQ(choose(wish(7), one).communicator, CommunicatorChoice::Nccl);
+  const Choice eight = choose(wish(8), one);
+  EXPECT_EQ(eight.communicator, CommunicatorChoice::LocalCuda);
+  EXPECT_EQ(eight.reason, "8 ranks on GPU 0: by NCCL at most 7 ranks share a GPU");
+  EXPECT_THAT(refusal(wish(8, BackendChoice::Cuda, CommunicatorChoice::Nccl), one),
+              AllOf(HasSubstr("by NCCL at most 7 ranks share a GPU"), HasSubstr("use --comm local_cuda")));
+  GpuFacts part = machine(1, kNewNccl);  // such as one of seven of an H100
+  part.gpus[0].multiprocessors = 6;
+  EXPECT_EQ(choose(wish(3), part).communicator, CommunicatorChoice::Nccl);
+  EXPECT_EQ(choose(wish(4), part).communicator, CommunicatorChoice::LocalCuda);
+  EXPECT_THAT(choose(wish(4), part).reason, HasSubstr("GPU 0 with its 6 multiprocessors has no room"));
+  EXPECT_EQ(choose(wish(1), part).reason, "1 rank on GPU 0");
+}
+
+TEST(NcclSharing, AllRanksTogetherLeaveHalfOfTheGpuToTheSteps) {
+  EXPECT_EQ(nccl_blocks_of_a_rank(132, 2), 16);
+  EXPECT_EQ(nccl_blocks_of_a_rank(132, 3), 8) << "a power of two";
+  EXPECT_EQ(nccl_blocks_of_a_rank(132, 7), 4);
+  EXPECT_EQ(nccl_blocks_of_a_rank(14, 2), 2);
+  EXPECT_EQ(nccl_blocks_of_a_rank(14, 7), 1);
+  EXPECT_EQ(nccl_blocks_of_a_rank(12, 7), 0);
+  EXPECT_EQ(nccl_blocks_of_a_rank(132, 8), 0);
+  EXPECT_EQ(nccl_blocks_of_a_rank(0, 4), 8) << "not known";
+}
+
+TEST(GpuFacts, OlderOnesThanTheKernelsAreForAreLeftOut) {
+  GpuFacts facts = machine(3, kOldNccl);
+  for (Gpu& gpu : facts.gpus) gpu.major = 9;
+  facts.gpus[1].name = "Tesla T4";
+  facts.gpus[1].major = 7;
+  facts.gpus[1].minor = 5;
+  facts.links = {{0, 1, "PCIe"}, {0, 2, "NVLink"}, {1, 2, "PCIe"}};
+  leave_out_old_gpus(facts);
+  ASSERT_EQ(facts.gpus.size(), 2u);
+  EXPECT_EQ(facts.gpus[1].number, 2);
+  ASSERT_EQ(facts.links.size(), 1u);
+  EXPECT_EQ(facts.links[0].kind, "NVLink");
+  EXPECT_EQ(facts.why_no_gpu, "");
+  facts.gpus = {facts.gpus[0]};
+  facts.gpus[0].name = "Tesla T4";
+  facts.gpus[0].major = 7;
+  facts.gpus[0].minor = 5;
+  leave_out_old_gpus(facts);
+  EXPECT_THAT(facts.gpus, IsEmpty());
+  EXPECT_EQ(
+      facts.why_no_gpu,
+      "GPU 0 (Tesla T4) is of compute capability 7.5, and this program's kernels need 8.0 or newer, such "
+      "as an A100's");
+  EXPECT_EQ(choose(wish(2, BackendChoice::Auto), facts).communicator, CommunicatorChoice::Local);
 }
 
 TEST(Choose, TheFirstNcclThatSharesGpusDoesAndTheOneBeforeDoesNot) {
@@ -248,10 +304,20 @@ TEST(ChooseOverProcesses, GpusAreThoseAskedFor) {
   EXPECT_THAT(refusal(settings, ranks), HasSubstr("--gpu 3: process 3 on b has 2 GPUs, number 0, 1"));
 }
 
+TEST(ChooseOverProcesses, NcclSharesAGpuOnlyWhereItsKernelsHaveRoom) {
+  const std::string many = refusal(over_processes(), processes("aaaaaaaa", 1, kNewNccl));
+  EXPECT_THAT(many, HasSubstr("ranks 0, 1, 2, 3, 4, 5, 6, 7 would share GPU 0 of a, and by NCCL at most 7 "
+                              "ranks share a GPU; start fewer processes on a"));
+  std::vector<ProcessFacts> small = processes("aaa", 1, kNewNccl);
+  for (ProcessFacts& rank : small) rank.facts.gpus[0].multiprocessors = 4;
+  EXPECT_THAT(refusal(over_processes(), small),
+              HasSubstr("GPU 0 with its 4 multiprocessors has no room for the NCCL kernels of 3 ranks"));
+}
+
 TEST(ChooseOverProcesses, NewNcclLetsProcessesShareAGpuAndOldDoesNot) {
   const Choice sharing = choose_over_processes(over_processes(), processes("aaaab", 2, kNewNccl));
   EXPECT_THAT(sharing.gpu_of_rank, ElementsAre(0, 1, 0, 1, 0));
-  EXPECT_EQ(sharing.reason, "5 ranks, sharing 3 GPUs, NCCL 2.30.3");
+  EXPECT_EQ(sharing.reason, "5 ranks, sharing 3 GPUs (in turns, unless MPS runs there), NCCL 2.30.3");
   EXPECT_EQ(sharing.ranks_per_gpu, 2);
   const std::string one_host = refusal(over_processes(), processes("aaaa", 2, kNewNccl - 1));
   EXPECT_THAT(one_host,
