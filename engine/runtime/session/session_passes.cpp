@@ -80,6 +80,7 @@ void Session::Worker::handle(Command command) {
   } else if (std::holds_alternative<command::Pause>(command)) {
     if (now_.state != RunState::Running) return;  // what is timed or compared afterwards is no run to halt
     stop_passes();
+    if (now_.position == steps) return queue_whole_run();  // it had come to its end: nothing is left to halt
     now_.state = RunState::Paused;
     publish();
   } else if (const auto* seek = std::get_if<command::Seek>(&command)) {

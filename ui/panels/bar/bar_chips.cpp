@@ -110,6 +110,11 @@ Chip provenance_chip(const Snapshot& snapshot, const Theme& theme) {
   if (!snapshot.result) {
     return chip("estimated", "Nothing has run yet: all numbers come from the plan.", theme.dim, Mark::Ring);
   }
+  if (!snapshot.result->timed && !snapshot.result->replayed && snapshot.state == RunState::Paused) {
+    return chip(fmt::format("paused, {} of {} steps done", snapshot.position,
+                            snapshot.plan ? snapshot.plan->program.steps.size() : 0),
+                "Run goes on to the end; times appear after a whole run.", theme.text, Mark::Ring);
+  }
   if (!snapshot.result->timed && !snapshot.result->replayed) {
     return chip("not timed", "The steps have run one by one; times appear after a whole run.", theme.dim,
                 Mark::Ring);

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <random>
+#include <thread>
 
 #include "engine/config/clock.h"
 #include "tests/engine/small_layer.h"
@@ -73,6 +76,22 @@ TEST(Session, StepsToTheNextCollectiveAndBack) {
   snapshot = session.wait_until_idle(kLimitSeconds);
   EXPECT_EQ(snapshot->state, RunState::Done);
   EXPECT_EQ(snapshot->position, snapshot->plan->program.steps.size());
+}
+
+// At its last step a run can no longer be halted: it is over, and timed like any other.
+TEST(Session, APauseLeavesARunThatCanGoOnOrOneThatIsTimed) {
+  Session session(small_layer(2));
+  session.wait_until_idle(kLimitSeconds);
+  std::mt19937 random(5);
+  for (int round = 0; round < 60; ++round) {
+    session.send(command::Run{});
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 12'000));
+    session.send(command::Pause{});
+    const auto snapshot = session.wait_until_idle(kLimitSeconds);
+    const bool over = snapshot->position == snapshot->plan->program.steps.size();
+    EXPECT_EQ(snapshot->state, over ? RunState::Done : RunState::Paused);
+    EXPECT_EQ(snapshot->result->timed, over) << "round " << round;
+  }
 }
 
 TEST(Session, NewSettingsReplanAndRunAgain) {
