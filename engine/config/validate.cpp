@@ -37,22 +37,17 @@ int64_t uneven_limit(const Model& model) {
   return std::min<int64_t>(model.hidden, kMostLocalRanks);
 }
 
-// The number of heads nearest to the model's own that divides hidden, below and above.
-std::vector<int> nearest_head_counts(const Model& model) {
+// The numbers of heads nearest to the model's own that divide hidden, below and above: of those that `ranks`
+// divide, where there are any.
+std::vector<int> nearest_head_counts(const Model& model, int64_t ranks) {
+  const auto suits = [&](int64_t heads) { return model.hidden % heads == 0 && heads % ranks == 0; };
   std::vector<int> nearest;
-  for (int64_t heads = model.heads - 1; heads >= 1; --heads) {
-    if (model.hidden % heads == 0) {
-      nearest.push_back(static_cast<int>(heads));
-      break;
-    }
-  }
-  for (int64_t heads = model.heads + 1; heads <= model.hidden; ++heads) {
-    if (model.hidden % heads == 0) {
-      nearest.push_back(static_cast<int>(heads));
-      break;
-    }
-  }
-  return nearest;
+  int64_t below = model.heads - 1, above = model.heads + 1;
+  while (below >= 1 && !suits(below)) --below;
+  while (above <= model.hidden && !suits(above)) ++above;
+  if (below >= 1) nearest.push_back(static_cast<int>(below));
+  if (above <= model.hidden) nearest.push_back(static_cast<int>(above));
+  return nearest.empty() && ranks > 1 ? nearest_head_counts(model, 1) : nearest;
 }
 
 // Zero heads pad what is cut between heads on both sides of attention; elsewhere no weight is.
@@ -209,7 +204,7 @@ int64_t largest_fitting(int64_t lowest, int64_t highest, const Fits& fits) {
 
 }  // namespace
 
-void validate_model(const Model& model) {
+void validate_model(const Model& model, int ranks) {
   check_range("layers", model.layers, 1, kLargestLayers);
   check_range("hidden", model.hidden, 1, kLargestHidden);
   check_range("heads", model.heads, 1, model.hidden);
@@ -218,7 +213,8 @@ void validate_model(const Model& model) {
   check_range("positions", model.positions, 1, kLargestPositions);
   if (model.hidden % model.heads != 0) {
     throw request_error(fmt::format("hidden = {} is not divisible by {} heads. Try {} heads.", model.hidden,
-                                    model.heads, alternatives(nearest_head_counts(model))));
+                                    model.heads,
+                                    alternatives(nearest_head_counts(model, std::max(1, ranks)))));
   }
   check_range("key heads", model.kv_heads, 0, model.heads);  // 0: as many as heads
   if (model.heads % model.key_heads() != 0) {
@@ -267,7 +263,7 @@ std::vector<int> nearest_degrees(const Model& model, Block block, int tp, HeadsP
 
 void validate(const Settings& settings) {
   const Model& model = settings.model;
-  validate_model(model);
+  validate_model(model, settings.heads_policy == HeadsPolicy::Strict ? settings.tp : 1);
   check_range("batch", settings.batch, 1, kLargestBatch);
   check_range("sequence", settings.seq, 1, kLargestPositions);
   if (settings.seq > model.positions) {

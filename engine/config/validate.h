@@ -23,8 +23,9 @@ inline constexpr int kMostLocalRanks = 64;
 inline constexpr double kLongestTimeoutSeconds = 1e6;  ///< that ranks wait for one of them
 inline constexpr int kMostOverlapChunks = 64;          ///< parts a row-parallel product is made in
 
-/// Sizes of the model alone: positive, within the limits above, heads divide hidden.
-void validate_model(const Model& model);
+/// Sizes of the model alone: positive, within the limits above, heads divide hidden. Other numbers of heads
+/// that are offered are such as `ranks` divide.
+void validate_model(const Model& model, int ranks = 1);
 
 /// Everything the planner relies on. Throws a request Error on the first thing that is wrong.
 void validate(const Settings& settings);

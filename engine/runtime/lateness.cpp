@@ -141,11 +141,11 @@ std::string to_sentence(const Program& program, const Lateness& lateness) {
                                  ? fmt::format("1 rank waited {} longer", ms(lateness.waited_seconds))
                                  : fmt::format("{} ranks together waited {} longer", lateness.waiting_ranks,
                                                ms(lateness.waited_seconds));
-  const std::string pass = lateness.longer_seconds < 5e-5
-                               ? "the pass took no longer"
-                               : fmt::format("the pass took {} longer", ms(lateness.longer_seconds));
-  return fmt::format("rank {} was late by {} before {}: {}, {}", lateness.rank, ms(lateness.held_seconds),
-                     program.step(lateness.step).name, others, pass);
+  const std::string pass = lateness.longer_seconds < 5e-5 ? "the pass would have ended no sooner"
+                                                          : fmt::format("the pass would have ended {} sooner",
+                                                                        ms(lateness.longer_seconds));
+  return fmt::format("rank {} was late by {} before {}: {}; on time, {}", lateness.rank,
+                     ms(lateness.held_seconds), program.step(lateness.step).name, others, pass);
 }
 
 }  // namespace shardlens

@@ -19,7 +19,7 @@ struct Lateness {
   double held_seconds = 0;    ///< it stood still for so long
   int waiting_ranks = 0;      ///< others that waited longer for it
   double waited_seconds = 0;  ///< by so much, all of them together; what they waited anyway is not in it
-  double longer_seconds = 0;  ///< the pass took
+  double longer_seconds = 0;  ///< the pass took, than it would have by these times
   bool operator==(const Lateness&) const = default;
 };
 
@@ -27,8 +27,9 @@ struct Lateness {
 /// replicas that are left out, what they did is taken to stay the same.
 std::vector<Lateness> lateness_of(const Program& program, const std::vector<std::vector<StepEvent>>& events);
 
-/// "rank 2 was late by 20.0 ms before attn.proj: 3 ranks together waited 59.8 ms longer, the pass took
-/// 20.1 ms longer"
+/// "rank 2 was late by 20.0 ms before attn.proj: 3 ranks together waited 59.8 ms longer; on time, the pass
+/// would have ended 20.1 ms sooner". Not what two runs differ by: where cores are shared, the others have
+/// more of them while it stands still.
 std::string to_sentence(const Program& program, const Lateness& lateness);
 
 }  // namespace shardlens

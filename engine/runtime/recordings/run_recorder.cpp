@@ -23,21 +23,27 @@ void add(RecordingState& state, const RecordingTotals& totals, int64_t bytes) {
   if (!totals.problem.empty()) state.problem = totals.problem;
 }
 
+constexpr size_t kMostOfAName = 40;  // a split may be called by all its cuts
+
 }  // namespace
 
 std::string recording_name(const Settings& settings, double unix_seconds) {
   const auto time = static_cast<std::time_t>(unix_seconds);
   std::tm local{};
   localtime_r(&time, &local);
-  std::string model = settings.model.name;
-  std::replace_if(
-      model.begin(), model.end(),
-      [](char c) { return !(std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '.'); }, '-');
+  const auto in_a_name = [](std::string text) {
+    std::replace_if(
+        text.begin(), text.end(),
+        [](char c) { return !(std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '.'); }, '-');
+    return text.substr(0, kMostOfAName);
+  };
   const std::string block = settings.block == Block::Model ? "" : "-" + to_string(settings.block);
   const std::string replicas = settings.dp > 1 ? fmt::format("D{}", settings.dp) : "";
-  return fmt::format("{:04}-{:02}-{:02}_{:02}-{:02}-{:02}_{}{}_T{}{}.shardlens", local.tm_year + 1900,
-                     local.tm_mon + 1, local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec, model, block,
-                     settings.tp, replicas);
+  const std::string split = settings.split.name == Split().name ? "" : "_" + in_a_name(settings.split.name);
+  const std::string late = settings.delays.empty() ? "" : "_late";
+  return fmt::format("{:04}-{:02}-{:02}_{:02}-{:02}-{:02}_{}{}_T{}{}{}{}.shardlens", local.tm_year + 1900,
+                     local.tm_mon + 1, local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec,
+                     in_a_name(settings.model.name), block, settings.tp, replicas, split, late);
 }
 
 void RunRecorder::set_folder(const std::string& folder) {

@@ -56,10 +56,10 @@ TEST(Validate, DegreesDivideTheHeads) {
 }
 
 TEST(Validate, ImpossibleDegreesGetTheNearest) {
-  EXPECT_EQ(
-      refusal([](Settings& s) { s.tp = 5; }),
-      "T = 5 is not possible: 12 heads are not divisible by 5. Try 4 or 6, or choose the heads policy uneven or "
-      "padded.");
+  EXPECT_EQ(refusal([](Settings& s) { s.tp = 5; }),
+            "T = 5 is not possible: 12 heads are not divisible by 5. Try 4 or 6, or choose the heads policy "
+            "uneven or "
+            "padded.");
   EXPECT_EQ(refusal([](Settings& s) { s.tp = 16; }),
             "T = 16 is not possible: there are only 12 heads to share. Try 12, or choose the heads policy "
             "uneven or "
@@ -110,9 +110,10 @@ TEST(Validate, GroupedQueriesDivideByTheirKeyHeads) {
   Model model;
   model.kv_heads = 4;
   EXPECT_THAT(possible_degrees(model), ElementsAre(1, 2, 4, 12));
-  EXPECT_EQ(grouped(4, 3),
-            "T = 3 is not possible: 4 key heads are not divisible by 3. Try 2 or 4, or choose the heads policy "
-            "uneven or padded.");
+  EXPECT_EQ(
+      grouped(4, 3),
+      "T = 3 is not possible: 4 key heads are not divisible by 3. Try 2 or 4, or choose the heads policy "
+      "uneven or padded.");
   EXPECT_THAT(grouped(4, 8),
               HasSubstr("12 heads are not divisible by 8. Try 4 or 12, or choose the heads policy uneven."));
   EXPECT_EQ(grouped(4, 8, HeadsPolicy::Uneven), "no error");
@@ -157,6 +158,17 @@ TEST(Validate, ZeroNegativeAndAbsurdSizes) {
 TEST(Validate, SizesMustFitTogether) {
   EXPECT_EQ(refusal([](Settings& s) { s.model.heads = 13; }),
             "hidden = 768 is not divisible by 13 heads. Try 12 or 16 heads.");
+  const auto of_a_thousand = [](int tp, HeadsPolicy policy) {
+    return refusal([&](Settings& s) {
+      s.model.hidden = 1000;
+      s.tp = tp;
+      s.heads_policy = policy;
+    });
+  };
+  EXPECT_THAT(of_a_thousand(1, HeadsPolicy::Strict), HasSubstr("Try 10 or 20 heads."));
+  EXPECT_THAT(of_a_thousand(4, HeadsPolicy::Strict), HasSubstr("Try 8 or 20 heads.")) << "T divides them too";
+  EXPECT_THAT(of_a_thousand(4, HeadsPolicy::Uneven), HasSubstr("Try 10 or 20 heads."));
+  EXPECT_THAT(of_a_thousand(7, HeadsPolicy::Strict), HasSubstr("Try 10 or 20 heads.")) << "T divides none";
   EXPECT_THAT(refusal([](Settings& s) { s.seq = 1025; }), HasSubstr("Try 1024."));
   EXPECT_THAT(refusal([](Settings& s) { s.layer = 12; }),
               HasSubstr("layer = 12 is not possible. Choose from 0 to 11."));
@@ -257,8 +269,7 @@ TEST(RefuseIfTooLarge, SaysWhatAWholeModelWouldHaveToComputeAgain) {
   const auto refused = [&](int64_t available) {
     return error_of([&] { refuse_if_too_large(settings, available, need); });
   };
-  EXPECT_THAT(refused(399),
-              HasSubstr("With recompute selective it fits, in 240 B. The largest that fits"));
+  EXPECT_THAT(refused(399), HasSubstr("With recompute selective it fits, in 240 B. The largest that fits"));
   EXPECT_THAT(refused(399), HasSubstr("batch 3, with 300 B"));
   EXPECT_THAT(refused(239), HasSubstr("With recompute full it fits, in 80 B."));
   EXPECT_THAT(refused(79), Not(HasSubstr("recompute")));

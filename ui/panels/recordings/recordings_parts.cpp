@@ -33,16 +33,17 @@ Columns columns_of(const Context& context, float left, float width) {
     right -= context.px(measure);
     return edge;
   };
-  const bool waits = width > context.px(880), sends = width > context.px(600);
+  // What a late rank costs is in the waiting, not in the times: it is the first to have room.
+  const bool waits = width > context.px(560), sends = width > context.px(760);
   if (sends) c.sent_b = take(78), c.sent_a = take(78);
   if (waits) c.wait_b = take(74), c.wait_a = take(74);
-  c.bar_width = context.px(width > context.px(720) ? 90 : 0);
+  c.bar_width = context.px(width > context.px(920) ? 90 : 0);
   c.bar = right - c.bar_width;
   if (c.bar_width > 0) right = c.bar - context.px(8);
   c.ratio = take(56);
   c.time_b = take(76);
   c.time_a = take(76);
-  if (width > context.px(760)) {
+  if (width > context.px(840)) {
     right -= context.px(74);
     c.phase = right + context.px(6);
   }

@@ -2,6 +2,7 @@
 #include "ui/panels/recordings/recordings_rows.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +12,7 @@
 
 #include "engine/config/counted.h"
 #include "engine/record/gallery.h"
+#include "ui/late.h"
 #include "ui/widgets/format.h"
 
 namespace shardlens::ui {
@@ -92,17 +94,22 @@ const GalleryPiece* piece_of(const std::string& path) {
   return nullptr;
 }
 
-std::string settings_words(const RecordingDiff& diff) {
-  std::string words;
-  size_t told = 0;
-  for (const SettingDiff& one : diff.settings) {
-    if (told++ == kMostSettings) break;
+std::string settings_words(const ComparedRuns& runs) {
+  std::vector<std::string> words;
+  bool late = false;
+  for (const SettingDiff& one : runs.diff.settings) {
     const auto value = [](const std::string& text) { return text.empty() ? std::string("–") : text; };
-    words += fmt::format("{}{} {} → {}", told == 1 ? "" : ", ", one.key, value(one.a), value(one.b));
+    if (one.key.starts_with("delays"))  // of which each has several figures
+      late = true;
+    else
+      words.push_back(fmt::format("{} {} → {}", one.key, value(one.a), value(one.b)));
   }
-  if (diff.settings.size() > kMostSettings)
-    words += fmt::format(" and {} more", diff.settings.size() - kMostSettings);
-  return words;
+  if (late)
+    words.insert(words.begin(), fmt::format("{} → {}", late_noun(runs.a.program->settings),
+                                            late_noun(runs.b.program->settings)));
+  const size_t more = words.size() - std::min(words.size(), kMostSettings);
+  words.resize(words.size() - more);
+  return fmt::format("{}{}", fmt::join(words, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
 }  // namespace
@@ -120,16 +127,17 @@ std::string metric_words(std::string name) {
 std::string run_words(const ComparedRun& run, int64_t passes) {
   const Settings& s = run.program->settings;
   const std::string replicas = s.dp > 1 ? fmt::format(" · D = {}", s.dp) : std::string();
+  const std::string late = s.delays.empty() ? std::string() : " · " + late_noun(s);
   // First what recordings of one model differ in most often: the end is cut where there is little room.
-  return fmt::format("{} of {} · {} · T = {}{} · {} · {} × {} · {}{} · {}", run.verb, s.model.title,
-                     to_string(s.dtype), s.tp, replicas, s.split.name, s.batch, s.seq, passes_words(passes),
-                     run.finished ? "" : ", not finished", run.machine);
+  return fmt::format("{} of {} · {} · T = {}{} · {}{} · {} × {} · {}{} · {}", run.verb, s.model.title,
+                     to_string(s.dtype), s.tp, replicas, s.split.name, late, s.batch, s.seq,
+                     passes_words(passes), run.finished ? "" : ", not finished", run.machine);
 }
 
 std::string unlike_words(const ComparedRuns& runs) {
   const RecordingDiff& diff = runs.diff;
   std::string words;
-  if (!diff.settings.empty()) words = "Settings: " + settings_words(diff) + ". ";
+  if (!diff.settings.empty()) words = "Settings: " + settings_words(runs) + ". ";
   if (diff.same_program) return words;
   if (diff.steps.empty()) return words + "The two Programs have no step in common. ";
   words += counted(std::ssize(diff.steps), "step is", "steps are") + " in both Programs";

@@ -66,7 +66,7 @@ void draw_late_ranks(const Context& context, const Settings& wanted) {
     for (const Lateness& late : snapshot.result->late)
       note(context,
            as_sentence(to_sentence(snapshot.result->plan->program, late)) +
-               fmt::format(" ({}).", snapshot.result->how()),
+               fmt::format(" (reckoned from times {}).", snapshot.result->how()),
            context.theme.text);
   }
   if (!has_others) return;

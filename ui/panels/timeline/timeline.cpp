@@ -54,7 +54,7 @@ std::vector<std::string> summaries(const Snapshot& snapshot, const Tracks& track
         result.late.size() > 1 ? fmt::format("  ·  and {} more", result.late.size() - 1) : "";
     return {(result.replayed ? std::string(result.how()) + ": " : "") +
                 to_sentence(tracks.plan->program, late) + more,
-            fmt::format("rank {} late: {} more waiting, the pass {} longer", late.rank,
+            fmt::format("rank {} late: {} more waiting, on time {} sooner", late.rank,
                         format_seconds(late.waited_seconds), format_seconds(late.longer_seconds))};
   }
   const std::string how = result.replayed ? std::string(result.how()) + ": " : "";

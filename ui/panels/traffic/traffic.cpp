@@ -82,7 +82,7 @@ TextTable copied(const std::vector<TrafficRow>& rows, const std::string& how) {
                           to_string(row.phase), to_string(row.op), row.symbol, flow(row), row.shape,
                           grouped_text(row.full_bytes), grouped_text(row.sent_bytes),
                           row.measured ? format_seconds(row.transfer_seconds) : "",
-                          row.measured ? format_seconds(row.wait_seconds) : "",
+                          row.measured ? waited(row) : "",
                           row.predicted_seconds > 0 ? format_seconds(row.predicted_seconds) : "",
                           row.measured ? format_bandwidth(row.bus_bytes_per_second) : "", row.why});
   return table;

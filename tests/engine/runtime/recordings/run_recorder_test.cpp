@@ -139,6 +139,11 @@ TEST(RecordingName, SaysDateModelAndCut) {
   settings.block = Block::Layer;
   settings.dp = 1;
   EXPECT_EQ(recording_name(settings, 1.8e9), "2027-01-15_08-00-00_my-model-7-layer_T2.shardlens");
+  // What one run is set against another for is in its name.
+  settings.split.name = "qkv row/2";
+  settings.delays = {{1, "attn.proj", 20}};
+  EXPECT_EQ(recording_name(settings, 1.8e9),
+            "2027-01-15_08-00-00_my-model-7-layer_T2_qkv-row-2_late.shardlens");
 }
 
 }  // namespace
