@@ -15,7 +15,8 @@ double norm_of(const StepReport& report) {
   return report.gradient_norm;
 }
 
-/// One line, where no more is known of the gradients: a recording has their norm, not each layer's.
+/// One line, where no more is known of the gradients: what the command line records has their norm, not each
+/// layer's.
 void draw_norm(const Context& context, const TrainCurve& curve, ImVec2 min, ImVec2 size) {
   const Points points = of_steps(curve, norm_of);
   Extent extent;
@@ -64,7 +65,12 @@ void draw_norms(const Context& context, const TrainCurve& curve, const std::vect
   list->AddRectFilled(from, to, context.theme.card);
   if (groups == 0 || to.y - from.y < context.px(24)) return;
   const float row = (to.y - from.y) / static_cast<float>(groups);
-  const double all = step_axis(context.train).end;
+  const StepAxis axis = step_axis(context.train);
+  const auto x_of = [&](int64_t step) {
+    const double share = (static_cast<double>(step) - axis.begin) / (axis.end - axis.begin);
+    return std::round(from.x + (to.x - from.x) * static_cast<float>(std::clamp(share, 0.0, 1.0)));
+  };
+  const auto step_of = [&](size_t i) { return curve.steps[i]->report.step; };
   const double span = extent.empty() ? 1 : std::max(0.1, extent.high - extent.low);
   const size_t every = static_cast<size_t>(std::ceil((type.note.size + context.px(1)) / row));
   for (size_t group = 0; group < groups; ++group) {
@@ -77,18 +83,19 @@ void draw_norms(const Context& context, const TrainCurve& curve, const std::vect
     const Points& points = rows[group];
     for (size_t i = 0; i < points.size(); ++i) {
       if (!std::isfinite(points.y[i])) continue;
-      const auto place = [&](size_t steps) {
-        const double share = std::min(1.0, static_cast<double>(steps) / all);
-        return std::round(from.x + (to.x - from.x) * static_cast<float>(share));
-      };
-      const float left = place(i * stretch), right = place(std::min((i + 1) * stretch, curve.steps.size()));
+      const size_t last = std::min((i + 1) * stretch, curve.steps.size()) - 1;
+      const float left = x_of(step_of(i * stretch) - 1), right = x_of(step_of(last) + curve.stride - 1);
       list->AddRectFilled({left, top}, {std::max(right, left + 1), bottom},
                           colour_of((points.y[i] - extent.low) / span, {ColourMap::Magnitude, 1}));
     }
   }
-  draw_text(list, {from.x, to.y + context.px(4)}, type.mono_note, "0");
-  draw_text(list, {to.x, to.y + context.px(4)}, type.mono_note, grouped_text(std::llround(all)) + " steps",
-            Align::Right);
+  if (const auto shown = shown_step(context, curve)) {
+    const float x = x_of(*shown);
+    list->AddLine({x, from.y}, {x, to.y}, context.theme.text, context.px(1.5f));
+  }
+  draw_text(list, {from.x, to.y + context.px(4)}, type.mono_note, grouped_text(std::llround(axis.begin)));
+  draw_text(list, {to.x, to.y + context.px(4)}, type.mono_note,
+            grouped_text(std::llround(axis.end)) + " steps", Align::Right);
   ImGui::SetCursorScreenPos(from);
   ImGui::PushID(curve.name.c_str());
   ImGui::InvisibleButton("gradient norms", {to.x - from.x, to.y - from.y});
@@ -96,15 +103,20 @@ void draw_norms(const Context& context, const TrainCurve& curve, const std::vect
   if (!ImGui::IsItemHovered()) return;
   const ImVec2 mouse = ImGui::GetIO().MousePos;
   const auto group = std::min(groups - 1, static_cast<size_t>((mouse.y - from.y) / row));
-  const auto step = static_cast<size_t>((mouse.x - from.x) / (to.x - from.x) * static_cast<float>(all));
-  if (step >= curve.steps.size()) return;
-  std::string text = fmt::format("{}, step {}\ngradient norm {}", curve.groups[group], step + 1,
-                                 format_value(curve.steps[step]->gradient_norms[group]));
-  if (curve.steps[step]->report.skipped) text += "\nskipped on all ranks: overflowed";
-  const size_t column = step / stretch;
+  const double under = axis.begin + (mouse.x - from.x) / (to.x - from.x) * (axis.end - axis.begin);
+  const int64_t step = static_cast<int64_t>(under) + 1;
+  const size_t row_of_step = place_of(curve, step);
+  if (row_of_step == curve.steps.size()) return;
+  if (context.replay.is_open() && ImGui::IsMouseClicked(ImGuiMouseButton_Left))
+    show_pass_of(context, curve, step);
+  std::string text = fmt::format("{}, step {}\ngradient norm {}", curve.groups[group], step_of(row_of_step),
+                                 format_value(curve.steps[row_of_step]->gradient_norms[group]));
+  if (curve.steps[row_of_step]->report.skipped) text += "\nskipped on all ranks: overflowed";
+  const size_t column = row_of_step / stretch;
   if (const double shown = rows[group].y[column]; stretch > 1 && std::isfinite(shown))
     text += fmt::format("\nshown: {}, the largest of steps {} to {}", format_value(std::pow(10, shown)),
-                        column * stretch + 1, std::min((column + 1) * stretch, curve.steps.size()));
+                        step_of(column * stretch),
+                        step_of(std::min((column + 1) * stretch, curve.steps.size()) - 1));
   ImGui::SetTooltip("%s", text.c_str());
 }
 
@@ -123,7 +135,8 @@ std::vector<Points> norm_rows(const TrainCurve& curve) {
 
 void draw_gradients(const Context& context, const std::vector<ImVec2>& places, ImVec2 size) {
   const auto& curves = context.train.curves;
-  if (context.replay.is_open()) return draw_norm(context, *curves.front(), places.front(), size);
+  if (context.replay.is_open() && curves.front()->groups.empty())
+    return draw_norm(context, *curves.front(), places.front(), size);
   std::vector<std::vector<Points>> rows;
   Extent extent;
   for (const auto& curve : curves) {

@@ -189,22 +189,32 @@ std::string scale_text(double scale) {
   return grouped_text(static_cast<int64_t>(scale));
 }
 
+std::optional<int64_t> shown_step(const Context& context, const TrainCurve& curve) {
+  if (!context.replay.is_open()) return std::nullopt;
+  const int64_t pass = context.replay.pass;
+  const auto row = static_cast<size_t>(pass / curve.stride);
+  if (row >= curve.steps.size()) return std::nullopt;
+  return curve.steps[row]->report.step + pass % curve.stride;
+}
+
+void show_pass_of(const Context& context, const TrainCurve& curve, int64_t step) {
+  const size_t row = place_of(curve, step);
+  if (row == curve.steps.size()) return;
+  context.send(replay_command::ShowPass{static_cast<int64_t>(row) * curve.stride + step -
+                                        curve.steps[row]->report.step});
+}
+
 void draw_steps_under_mouse(const Context& context) {
   const int64_t step = hovered_step();
   if (context.replay.is_open()) {
     const TrainCurve& curve = *context.train.curves.front();
-    const auto step_of = [&](size_t row) { return curve.steps[row]->report.step; };
-    const int64_t pass = context.replay.pass;
-    if (const auto row = static_cast<size_t>(pass / curve.stride); row < curve.steps.size()) {
+    if (const auto shown = shown_step(context, curve)) {
       const ImVec2 low = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
-      const auto shown = static_cast<double>(step_of(row) + pass % curve.stride);
-      const float x = std::round(ImPlot::PlotToPixels(shown, 0).x);
+      const float x = std::round(ImPlot::PlotToPixels(static_cast<double>(*shown), 0).x);
       ImPlot::GetPlotDrawList()->AddLine({x, low.y}, {x, low.y + size.y}, context.theme.text,
                                          context.px(1.5f));
     }
-    const size_t row = place_of(curve, step);
-    if (row < curve.steps.size() && ImGui::IsMouseClicked(ImGuiMouseButton_Left))
-      context.send(replay_command::ShowPass{static_cast<int64_t>(row) * curve.stride + step - step_of(row)});
+    if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) show_pass_of(context, curve, step);
   }
   if (step < 1) return;
   draw_cursor(context, step);

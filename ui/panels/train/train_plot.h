@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -71,6 +72,11 @@ Legend speed_legend(const TrainCurve& curve);
 
 /// log10 of the norms of a curve's gradients, a row a group: of each column's steps the largest.
 std::vector<Points> norm_rows(const TrainCurve& curve);
+
+/// Of a recording that is open: the step whose pass is shown, if it is one of the curve's.
+std::optional<int64_t> shown_step(const Context& context, const TrainCurve& curve);
+/// Shows the pass of a step, where the recording has it.
+void show_pass_of(const Context& context, const TrainCurve& curve, int64_t step);
 
 /// The step under the mouse, and of a recording the pass that is shown; a click shows another.
 void draw_steps_under_mouse(const Context& context);

@@ -1,8 +1,10 @@
 // The Train tab driven by a scripted person: what is started learns, what is frozen is on the Stage, and what
 // is chosen is what is trained.
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
 #include <thread>
 
 #include "tests/ui/studio_harness.h"
@@ -243,6 +245,47 @@ TEST(TrainTab, UndoReachesThePlanBehindAFrozenStep) {
   EXPECT_EQ(degree_after(ImGuiMod_Ctrl | ImGuiKey_Z), small_settings().tp);
   EXPECT_EQ(degree_after(ImGuiMod_Ctrl | ImGuiKey_Y), 2);
   EXPECT_EQ(harness.snapshot().settings.block, Block::Layer) << "and not the training's";
+}
+
+TEST(TrainTab, WhatEachLayersGradientsWereIsReplayedAndAClickShowsItsStep) {
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / ("replayed_gradients_" + std::to_string(getpid()));
+  {
+    StudioHarness harness;
+    harness.view().recordings = folder.string();
+    open_train(harness, 8);
+    harness.perform([](ImGuiTestContext& person) {
+      person.ItemClick("//Bar/record");
+      person.Yield(4);
+      person.ItemClick("//Train/train.start");
+    });
+    ASSERT_EQ(wait_until_idle(harness)->state, TrainState::Done);
+    harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_R); });
+    harness.studio().training().wait_until_idle(kTimeoutSeconds);
+    harness.draw_frames(4);
+    ASSERT_EQ(harness.view().recent.size(), 1u);
+    harness.studio().open_recording(harness.view().recent.front());
+    const auto settle = [&] {
+      harness.studio().replay().wait_until_idle(kTimeoutSeconds);
+      harness.draw_frames(8);
+    };
+    settle();
+    ASSERT_TRUE(harness.studio().replayed().is_open());
+    harness.view().tab = Tab::Train;
+    harness.view().focus_tab = true;
+    settle();
+    EXPECT_EQ(harness.studio().replayed().pass, 0);
+    const std::string name = harness.studio().replayed().recording->plan->program.settings.model.title;
+    harness.perform([&](ImGuiTestContext& person) {
+      const ImRect rows = person.ItemInfo(plot_id(person, name + "/gradient norms")).RectFull;
+      ASSERT_GT(rows.GetWidth(), 100);
+      person.MouseMoveToPos({rows.Min.x + 0.7f * rows.GetWidth(), rows.GetCenter().y});
+      person.MouseClick();
+    });
+    settle();
+    EXPECT_EQ(harness.studio().replayed().pass, 5) << "the sixth of eight";
+  }
+  std::filesystem::remove_all(folder);
 }
 
 TEST(TrainTab, AFrozenStepWaitsBehindARecording) {
