@@ -268,6 +268,7 @@ struct ViewState {
   bool playing = false;  ///< Space: the selection walks through the steps
   bool palette_open = false;
   bool keys_lead = false;  ///< a key was pressed since the mouse was moved
+  bool keys_lent = false;  ///< to a list, which is open
   PaletteView palette;
   bool sheet_open = false;
   bool fit_stage = false;  ///< F: the Stage fits its rows into the panel in this frame

@@ -13,6 +13,7 @@
 #include "ui/studio.h"
 #include "ui/veil.h"
 #include "ui/widgets/controls.h"
+#include "ui/widgets/copy_table.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/paint.h"
 #include "ui/widgets/sentence.h"
@@ -221,6 +222,7 @@ void Studio::draw_offers(const Context& context) {
 /// read; one about files stays, with what can be done with them.
 void Studio::draw_message(const Context& context) {
   if (!view_.said.empty()) message_ = std::exchange(view_.said, {});
+  if (const std::string copied = take_copied(); !copied.empty()) message_ = {"Copied: " + copied};
   if (std::exchange(told_, message_.words) != message_.words) told_since_ = ImGui::GetTime();
   if (message_.files.empty() && ImGui::GetTime() > told_since_ + kReadingSeconds) message_ = {};
   if (message_.about && *message_.about != context.wanted()) message_ = {};

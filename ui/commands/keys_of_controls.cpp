@@ -4,6 +4,7 @@
 #include <imgui_internal.h>
 
 #include <string_view>
+#include <utility>
 
 namespace shardlens::ui {
 namespace {
@@ -36,6 +37,14 @@ void follow_keys_of_controls(ViewState& view) {
   const bool has_chosen = was_open && !view.replay.choosing;
   if (view.palette_open || view.sheet_open || has_chosen) return set_keys_of_controls(false);
   if (view.replay.choosing) return;  // a list has them, whatever is clicked in it
+  const bool list_is_open =
+      ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel);
+  if (list_is_open && !controls_have_keys()) {
+    set_keys_of_controls(true);
+    view.keys_lent = true;
+  }
+  if (!list_is_open && std::exchange(view.keys_lent, false)) set_keys_of_controls(false);
+  if (list_is_open) return;
   const bool clicked =
       ImGui::IsMouseClicked(ImGuiMouseButton_Left) || ImGui::IsMouseClicked(ImGuiMouseButton_Right);
   const bool left = ImGui::IsKeyPressed(ImGuiKey_Escape, false) && !ImGui::GetIO().WantTextInput;

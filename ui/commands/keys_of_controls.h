@@ -1,6 +1,6 @@
 // Who has the arrows, Space and Tab. They walk through the run, so Dear ImGui's own keys are off, until Tab
 // takes them to the controls: then Tab goes from one to the next, Enter or Space presses it, arrows choose in
-// a list, and Escape or a click gives them back.
+// a list, and Escape or a click gives them back. A list that is open has them too, until it is closed.
 #pragma once
 
 #include "ui/context.h"

@@ -10,6 +10,7 @@
 
 #include "ui/commands/command_button.h"
 #include "ui/faults.h"
+#include "ui/widgets/copy_table.h"
 #include "ui/widgets/paint.h"
 #include "ui/widgets/sentence.h"
 
@@ -79,7 +80,7 @@ struct Strip {
 
   void copy_and_details(const char* name, const std::string& message, bool& details) {
     if (button("Copy", brief ? ICON_FA_COPY : kCopy, "Copy the whole message, to be pasted elsewhere"))
-      ImGui::SetClipboardText(message.c_str());
+      copy_text(message, "the message");
     const char* const icon = details ? ICON_FA_CHEVRON_UP : ICON_FA_CHEVRON_DOWN;
     if (button("Details", brief ? icon : details ? kLessDetails : kDetails, "The whole message"))
       details = !details;

@@ -69,12 +69,12 @@ void copy_menu(const Context& context, ImVec2 right_top, const std::vector<Progr
       ImGui::BeginDisabled(rows.empty());
       copy_entries(what, [&] { return as_table(rows); });
       if (ImGui::MenuItem((std::string(what) + " as JSON").c_str()))
-        ImGui::SetClipboardText(as_json(plan, rows).c_str());
+        copy_text(as_json(plan, rows), counted(std::ssize(rows), "row") + " as JSON");
       ImGui::EndDisabled();
       ImGui::PopID();
     };
     if (ImGui::MenuItem("whole Program as JSON"))
-      ImGui::SetClipboardText(program_to_json(plan.program).dump(2).c_str());
+      copy_text(program_to_json(plan.program).dump(2), "the whole Program as JSON");
     offer("all steps", all);
     if (shown.size() != all.size()) offer("shown steps", shown);
     offer("selected step", selected);

@@ -2,7 +2,9 @@
 #include "ui/widgets/copy_table.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "engine/config/counted.h"
 #include "engine/config/utf8.h"
 
 namespace shardlens::ui {
@@ -22,7 +24,23 @@ std::string escaped(const std::string& cell) {
   return text;
 }
 
+/// Of the last copy_text() that nobody was told of yet.
+std::string copied;
+
+void copy_as_text(const TextTable& table) {
+  copy_text(to_plain_text(table), counted(std::ssize(table.rows), "row") + " as text");
+}
+
 }  // namespace
+
+void copy_text(const std::string& text, const std::string& what) {
+  ImGui::SetClipboardText(text.c_str());
+  copied = what;
+}
+
+std::string take_copied() {
+  return std::exchange(copied, {});
+}
 
 std::string to_plain_text(const TextTable& table) {
   std::vector<size_t> widths;
@@ -64,8 +82,11 @@ std::string to_markdown(const TextTable& table) {
 
 void copy_entries(const std::string& what, const MakeTable& make) {
   const std::string before = what.empty() ? "" : what + " ";
-  if (ImGui::MenuItem((before + "as text").c_str())) ImGui::SetClipboardText(to_plain_text(make()).c_str());
-  if (ImGui::MenuItem((before + "as Markdown").c_str())) ImGui::SetClipboardText(to_markdown(make()).c_str());
+  if (ImGui::MenuItem((before + "as text").c_str())) copy_as_text(make());
+  if (ImGui::MenuItem((before + "as Markdown").c_str())) {
+    const TextTable table = make();
+    copy_text(to_markdown(table), counted(std::ssize(table.rows), "row") + " as Markdown");
+  }
 }
 
 void copyable_table(const char* id, ImVec2 min, ImVec2 max, const MakeTable& make) {
@@ -73,7 +94,7 @@ void copyable_table(const char* id, ImVec2 min, ImVec2 max, const MakeTable& mak
   if (ImGui::IsWindowHovered(ImGuiHoveredFlags_ChildWindows) && ImGui::IsMouseHoveringRect(min, max)) {
     if (ImGui::IsMouseReleased(ImGuiMouseButton_Right)) ImGui::OpenPopup("copy");
     if (!ImGui::GetIO().WantTextInput && ImGui::IsKeyChordPressed(ImGuiMod_Ctrl | ImGuiKey_C))
-      ImGui::SetClipboardText(to_plain_text(make()).c_str());
+      copy_as_text(make());
   }
   if (ImGui::BeginPopup("copy")) {
     copy_entries("Copy", make);

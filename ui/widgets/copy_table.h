@@ -20,6 +20,11 @@ struct TextTable {
   std::vector<std::vector<std::string>> rows;
 };
 
+/// Puts `text` on the clipboard; "12 rows as text" says what was copied.
+void copy_text(const std::string& text, const std::string& what);
+/// What was copied since the last call, so that the frame can say it; empty: nothing.
+std::string take_copied();
+
 /// Columns padded with blanks to the widest cell, two blanks between them, a rule under the names.
 std::string to_plain_text(const TextTable& table);
 /// A Markdown table; a `|` inside a cell is escaped.

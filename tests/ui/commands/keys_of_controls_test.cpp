@@ -49,6 +49,29 @@ TEST(KeysOfControls, EveryKindOfFieldInSetupIsChanged) {
   EXPECT_EQ(settings.dtype, DType::Fp64);
 }
 
+TEST(KeysOfControls, AListThatAClickOpenedIsChosenFromByKeys) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  const StepId step = harness.view().selected_step;
+  harness.perform([&](ImGuiTestContext& person) {
+    person.ItemClick("//Setup/dtype/choice");
+    person.Yield(3);
+    person.KeyPress(ImGuiKey_DownArrow);
+    person.Yield(3);
+    person.KeyPress(ImGuiKey_Enter);
+    person.Yield(6);
+    EXPECT_FALSE(ImGui::GetIO().NavVisible) << "the mouse is still in hand";
+    EXPECT_EQ(harness.view().selected_step, step);
+  });
+  harness.wait_until_at_rest();
+  EXPECT_EQ(harness.snapshot().settings.dtype, DType::Fp64);
+  harness.perform([](ImGuiTestContext& person) {
+    person.KeyPress(ImGuiKey_RightArrow);
+    person.Yield(3);
+  });
+  EXPECT_EQ(harness.view().selected_step, step + 1) << "the keys walk again";
+}
+
 TEST(KeysOfControls, ArrowsWalkThroughTheRunUntilTabAndAfterEscape) {
   StudioHarness harness;
   harness.wait_until_at_rest();

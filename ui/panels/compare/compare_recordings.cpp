@@ -341,10 +341,10 @@ void draw_recordings(const Context& context) {
     if (ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect({at.x, top}, {at.x + width, y})) {
       if (ImGui::IsMouseReleased(ImGuiMouseButton_Right)) ImGui::OpenPopup("copy answer");
       if (!ImGui::GetIO().WantTextInput && ImGui::IsKeyChordPressed(ImGuiMod_Ctrl | ImGuiKey_C))
-        ImGui::SetClipboardText(answer_text(*runs).c_str());
+        copy_text(answer_text(*runs), "the answer");
     }
     if (ImGui::BeginPopup("copy answer")) {
-      if (ImGui::MenuItem("Copy as text")) ImGui::SetClipboardText(answer_text(*runs).c_str());
+      if (ImGui::MenuItem("Copy as text")) copy_text(answer_text(*runs), "the answer");
       ImGui::EndPopup();
     }
     y += context.px(10);
