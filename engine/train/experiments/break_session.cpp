@@ -34,7 +34,8 @@ std::optional<BreakSettings> toy_of(const Settings& settings) {
   toy.model.norm = settings.model.norm;
   toy.split = settings.split;
   toy.tp = std::clamp(settings.tp, 1, static_cast<int>(toy.model.heads));
-  toy.heads_policy = HeadsPolicy::Uneven;  // T is the model's, whatever the toy's heads
+  const bool divides = divides_heads(toy.model, toy.tp);
+  if (!divides) toy.heads_policy = HeadsPolicy::Uneven;  // T is the model's, whatever the toy's heads
   toy.dtype = settings.dtype;
   toy.seed = settings.seed;
   toy.dropout = settings.dropout;
@@ -42,7 +43,7 @@ std::optional<BreakSettings> toy_of(const Settings& settings) {
   toy.batch = kToyBatch;
   toy.seq = kToySequence;
   toy.block = Block::Model;
-  const char* policy = divides_heads(toy.model, toy.tp) ? "" : " --heads-policy uneven";
+  const char* policy = divides ? "" : " --heads-policy uneven";
   return BreakSettings{toy, toy.model.title + ", whole model", "--model " + toy.model.name + policy};
 }
 

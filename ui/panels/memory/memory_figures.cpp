@@ -132,8 +132,9 @@ Verdict verdict_of(const Wall& wall) {
     return {"No T up to 1024 fits " + one_device(*wall.device), sum + " before activations."};
   const double part = whole / wall.smallest;
   Verdict verdict;
-  verdict.claim = wall.smallest == 1 ? "T = 1: " + one_device(*wall.device) + " holds all of it"
-                                     : "T = " + std::to_string(wall.smallest) + " is the smallest that fits";
+  verdict.claim = wall.smallest == 1
+                      ? "T = 1: " + one_device(*wall.device) + " holds all of it"
+                      : "T = " + std::to_string(wall.smallest) + " is the smallest power of 2 that fits";
   verdict.detail = sum;
   if (wall.smallest > 1) verdict.detail += "; a rank keeps " + decimal_bytes(part);
   verdict.detail += ". " + decimal_bytes(wall.limit_bytes() - part) + " are left for activations.";

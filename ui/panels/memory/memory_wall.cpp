@@ -185,7 +185,7 @@ float draw_model_list(const Context& context, const Wall& wall, ImVec2 at, float
   rows.resize(std::min(rows.size(), static_cast<size_t>((room - head) / row)));
   const float whole_x = at.x + width * 0.58f;
   draw_text(list, at, type.strong,
-            "Smallest T on " + device_word(wall.device->title) + " " + capacity(*wall.device));
+            "Smallest T, a power of 2, on " + device_word(wall.device->title) + " " + capacity(*wall.device));
   draw_text(list, {at.x, at.y + context.px(28)}, type.note, "parameters");
   draw_text(list, {whole_x, at.y + context.px(28)}, type.note, "× 16 bytes", Align::Right);
   draw_text(list, {right, at.y + context.px(28)}, type.note, "needs", Align::Right);
