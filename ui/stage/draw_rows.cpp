@@ -58,21 +58,19 @@ std::string lane_title(const Lane& lane, const RunFailure* failure, const TextSt
   return fitted(style, ICON_FA_UNLINK " " + ranks, width);
 }
 
-// The band's parts that fit, joined.
+// The fullest form of the band that fits.
 std::string sentence(const Scene& scene, const Row& row, const TextStyle& style, float width) {
   const Step& step = scene.program().step(row.step);
   const Progress progress = scene.progress(row.step);
   const Result* measured = progress == Progress::Done ? scene.result.get() : nullptr;
-  std::vector<std::string> parts =
-      band_parts(scene.program(), step, meeting_of(*scene.plan, measured, row.step));
-  if (progress == Progress::Next) parts[0] = "next step: " + parts[0];
-  // The tensor's size goes first when room is short, then the bytes sent: the time is what happened.
-  for (;;) {
-    const std::string whole = fmt::format("{}", fmt::join(parts, " · "));
-    if (parts.size() == 1) return fitted(style, whole, width);
-    if (text_width(style, whole) <= width) return whole;
-    parts.erase(parts.begin() + 1);
+  const std::string before = progress == Progress::Next ? "next step: " : "";
+  std::string whole;
+  for (const std::string& form :
+       band_forms(scene.program(), step, meeting_of(*scene.plan, measured, row.step))) {
+    whole = before + form;
+    if (text_width(style, whole) <= width) break;
   }
+  return fitted(style, whole, width);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "ui/stage/meeting.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -53,27 +54,41 @@ std::string reason_of(const Program& program, StepId step) {
                                        : "");
 }
 
-std::vector<std::string> band_parts(const Program& program, const Step& step, const Meeting& meeting) {
-  std::vector<std::string> parts{collective_title(program, step)};
-  const std::string sent = bytes_text(static_cast<double>(sent_bytes(program, step.id))) + " sent per rank";
+std::vector<std::string> band_forms(const Program& program, const Step& step, const Meeting& meeting) {
+  const std::string title = collective_title(program, step);
+  const std::string sent = bytes_text(static_cast<double>(sent_bytes(program, step.id))) + " sent";
   const std::string tensor = bytes_text(static_cast<double>(converted_bytes(program, step, 0))) +
                              (step.outputs.size() == 1 ? " tensor" : " together");
-  std::string time;
+  const std::string beside = step.beside ? "beside the next steps" : "";
+  std::string time, waiting, for_whom;
   if (meeting.source == Meeting::Source::Measured) {
     time = format_seconds(meeting.seconds);
     if (meeting.wait_seconds > kWorthNaming * meeting.seconds) {
-      time +=
-          fmt::format(", of it {} {} rank {}{}", format_seconds(meeting.wait_seconds),
-                      step.beside ? "until" : "waiting for", meeting.last_rank, step.beside ? " came" : "");
+      const std::string wait = time + ", of it " + format_seconds(meeting.wait_seconds);
+      waiting = wait + " waiting";
+      for_whom = step.beside ? fmt::format("{} until rank {} came", wait, meeting.last_rank)
+                             : fmt::format("{} for rank {}", waiting, meeting.last_rank);
+      if (step.beside) waiting.clear();  // nobody need have waited
     }
   } else if (meeting.source == Meeting::Source::Estimated) {
     time = format_seconds(meeting.seconds) + " estimated";
   }
-  parts.push_back(tensor);
-  if (step.beside) parts.push_back("beside the next steps");
-  parts.push_back(sent);
-  if (!time.empty()) parts.push_back(time);
-  return parts;
+  std::vector<std::string> forms;
+  const auto add = [&](std::vector<std::string> parts) {
+    std::erase(parts, "");
+    const std::string form = fmt::format("{}", fmt::join(parts, " · "));
+    if (forms.empty() || forms.back() != form) forms.push_back(form);
+  };
+  const std::string longest = for_whom.empty() ? time : for_whom;
+  add({title, tensor, beside, sent + " per rank", longest});
+  add({title, beside, sent + " per rank", longest});
+  add({title, sent + " per rank", longest});
+  add({title, sent, longest});
+  add({title, sent, waiting.empty() ? time : waiting});
+  add({title, sent, time});
+  add({title, sent});
+  add({title});
+  return forms;
 }
 
 std::string line_sentence(const Program& program, const Step& step) {

@@ -26,8 +26,9 @@ std::string collective_title(const Program& program, const Step& step);
 /// Why the step is there, and of one beside the others that they go on meanwhile.
 std::string reason_of(const Program& program, StepId step);
 
-/// The band's sentence in parts, the most telling first; a narrow band shows as many as fit, joined by " · ".
-std::vector<std::string> band_parts(const Program& program, const Step& step, const Meeting& meeting);
+/// The band's sentence from its fullest form to the title alone: a band shows the first that fits. What is
+/// sent stays longest, since it is the same in every run.
+std::vector<std::string> band_forms(const Program& program, const Step& step, const Meeting& meeting);
 
 /// What a line row says: "f · identity here, all-reduce on the way back", "slice G · …, nothing is sent".
 std::string line_sentence(const Program& program, const Step& step);

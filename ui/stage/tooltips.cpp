@@ -90,8 +90,7 @@ void step_tooltip(const Scene& scene, const Row& row) {
   if (is_collective(step.op)) {
     const Result* measured = scene.progress(step.id) == Progress::Done ? scene.result.get() : nullptr;
     const Meeting meeting = meeting_of(*scene.plan, measured, step.id);
-    words(scene, fonts.body, theme.dim,
-          fmt::format("{}", fmt::join(band_parts(scene.program(), step, meeting), " · ")));
+    words(scene, fonts.body, theme.dim, band_forms(scene.program(), step, meeting).front());
   }
   ImGui::EndTooltip();
 }
