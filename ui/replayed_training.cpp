@@ -53,12 +53,23 @@ std::shared_ptr<const TrainCurve> curve_of(const RecordingFacts& facts, const Me
   }
   const bool grows = before != nullptr && before->plan == facts.plan && before->stride == metrics.stride &&
                      before->groups == curve->groups && before->steps.size() <= metrics.rows();
-  if (grows) curve->steps = before->steps;
+  if (grows) {
+    curve->steps = before->steps;
+    curve->validations = before->validations;
+  }
+  const Column words{metrics.column("word_loss")}, order{metrics.column("order_loss")},
+      validation{metrics.column("validation_loss")}, validation_words{metrics.column("validation_word_loss")},
+      validation_order{metrics.column("validation_order_loss")};
+  const auto parts_at = [](const Column& of_words, const Column& of_order, size_t i) {
+    return std::isfinite(of_words.at(i)) ? std::optional(LossParts{of_words.at(i), of_order.at(i)})
+                                         : std::nullopt;
+  };
   int64_t last = grows && !curve->steps.empty() ? curve->steps.back()->report.step : 1 - metrics.stride;
   for (size_t i = curve->steps.size(); i < metrics.rows(); ++i) {
     auto step = std::make_shared<TrainStep>();
     last = step->report.step = step_after(last, metrics.stride, number.at(i));
     step->report.loss = loss.at(i);
+    step->report.parts = parts_at(words, order, i);
     step->report.gradient_norm = norm.at(i);
     step->report.learning_rate = rate.at(i);
     step->report.loss_scale = scale.at(i) > 0 ? scale.at(i) : 1;
@@ -67,6 +78,10 @@ std::shared_ptr<const TrainCurve> curve_of(const RecordingFacts& facts, const Me
     step->report.tokens_per_second = tokens.at(i);
     step->report.flops_per_second = flops.at(i);
     for (const Column& column : norms) step->gradient_norms.push_back(column.at(i));
+    if (std::isfinite(validation.at(i))) {
+      curve->validations.push_back(
+          {last, validation.at(i), parts_at(validation_words, validation_order, i), 0});
+    }
     curve->steps.push_back(std::move(step));
   }
   const int64_t first = curve->steps.empty() ? 1 : curve->steps.front()->report.step;
@@ -88,6 +103,11 @@ std::shared_ptr<const TrainSnapshot> replayed_training(const ReplaySnapshot& rep
     const bool any = made && !made->curves.empty();
     training->curves.push_back(
         curve_of(*replay.recording, *replay.metrics, any ? made->curves.front().get() : nullptr));
+  }
+  if (replay.metrics) {
+    const Column entropy{replay.metrics->column(kUnigramEntropyMetric), 0};
+    if (replay.metrics->rows() > 0 && std::isfinite(entropy.at(0)))
+      training->text.unigram_entropy_nats = entropy.at(0);
   }
   known = replay.metrics;
   made = std::move(training);

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "app/command_line/request.h"
@@ -75,8 +77,16 @@ void finish_recording(Recorder* recorder, const RecordOptions& options, FILE* ou
 }
 
 void RecordedTraining::on_step(const StepReport& report) {
-  if (recorder_ != nullptr) recorder_->take(trainer_.executor(), metrics_of(report));
+  step_ = metrics_of(report);
+  const bool validation_follows = validate_every_ > 0 && report.step % validate_every_ == 0;
+  if (recorder_ != nullptr && !validation_follows) recorder_->take(trainer_.executor(), std::move(step_));
   watcher_.on_step(report);
+}
+
+void RecordedTraining::on_validation(const ValidationReport& report) {
+  std::ranges::move(metrics_of(report), std::back_inserter(step_));
+  if (recorder_ != nullptr) recorder_->take(trainer_.executor(), std::move(step_));
+  watcher_.on_validation(report);
 }
 
 }  // namespace shardlens::cli

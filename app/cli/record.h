@@ -47,14 +47,15 @@ void run_recorded(const std::unique_ptr<Recorder>& recorder, const Run& run) {
 /// Ends the recording and says what is in it, and what is not; nothing where there is none.
 void finish_recording(Recorder* recorder, const RecordOptions& options, FILE* out);
 
-/// Records every step of a training run, and hands everything on to who watches it.
+/// Records every step of a training run, with the look at the validation text that followed it, and hands
+/// everything on to who watches it.
 class RecordedTraining : public TrainObserver {
  public:
-  RecordedTraining(TrainObserver& watcher, const Trainer& trainer, Recorder* recorder)
-      : watcher_(watcher), trainer_(trainer), recorder_(recorder) {}
+  RecordedTraining(TrainObserver& watcher, const Trainer& trainer, Recorder* recorder, int64_t validate_every)
+      : watcher_(watcher), trainer_(trainer), recorder_(recorder), validate_every_(validate_every) {}
 
   void on_step(const StepReport& report) override;
-  void on_validation(const ValidationReport& report) override { watcher_.on_validation(report); }
+  void on_validation(const ValidationReport& report) override;
   void on_saved(const std::string& folder, int64_t step) override { watcher_.on_saved(folder, step); }
   void on_save_failed(const std::string& why) override { watcher_.on_save_failed(why); }
 
@@ -62,6 +63,8 @@ class RecordedTraining : public TrainObserver {
   TrainObserver& watcher_;
   const Trainer& trainer_;
   Recorder* recorder_;
+  int64_t validate_every_;
+  std::vector<Metric> step_;  ///< that is not recorded yet: its validation follows
 };
 
 }  // namespace shardlens::cli

@@ -320,7 +320,7 @@ int run_train(const TrainVerbOptions& o) {
   TrainReport report(out, options, o.log, trainer.steps_done());
   const auto recorder = make_recorder(record, "train", trainer.plan(), trainer.executor().communicator());
   if (recorder && recorder->pictures()) trainer.observe({recorder->pictures()});
-  RecordedTraining watcher(report, trainer, recorder.get());
+  RecordedTraining watcher(report, trainer, recorder.get(), options.validate_every);
   run_recorded(recorder, [&] { trainer.run(watcher, stop_requested); });
   finish_recording(recorder.get(), record, out);
   const StepReport& last = report.last();

@@ -21,6 +21,15 @@ std::vector<Metric> metrics_of(const StepReport& report) {
   return metrics;
 }
 
+std::vector<Metric> metrics_of(const ValidationReport& report) {
+  std::vector<Metric> metrics{{"validation_loss", report.loss}};
+  if (report.parts) {
+    metrics.emplace_back("validation_word_loss", report.parts->words);
+    metrics.emplace_back("validation_order_loss", report.parts->sentences);
+  }
+  return metrics;
+}
+
 std::string gradient_norm_metric(const std::string& group) {
   return "gradient_norm " + group;
 }

@@ -86,7 +86,7 @@ struct FrozenStep {
 struct TrainSnapshot {
   uint64_t version = 0;
   TrainState state = TrainState::Idle;
-  std::string activity;  ///< "reading the text"; empty while steps are made or nothing is
+  std::string activity;  ///< "reading the text", "writing a text"; empty while steps are made or nothing is
   std::string message;   ///< why Refused or Failed; names the remedy
   std::string machine;   ///< "AMD EPYC, 2 cores": where everything was measured
   LearntText text;

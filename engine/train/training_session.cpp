@@ -9,9 +9,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <ctime>
 #include <filesystem>
+#include <iterator>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -239,12 +242,15 @@ void TrainingSession::Worker::write(const train_command::Write& wish) {
 
 /// A command that comes meanwhile cuts the text short.
 void TrainingSession::Worker::write(TrainedModel& run) {
+  const std::string before = std::exchange(now_.activity, "writing a text");
+  publish();
   run.write(wish_.writing, [&] {
     touch(run);
     const std::chrono::duration<double> since = Clock::now() - last_published_;
     if (since.count() > kPublishSeconds) publish();
     return mail_.begin_unless_called([] {});
   });
+  now_.activity = before;
   touch(run);
 }
 
@@ -402,24 +408,28 @@ void TrainingSession::Worker::make_step(TrainedModel& run, bool sampled) {
   }
   step.gradient_norms = run.norms->norms();
   for (double& norm : step.gradient_norms) norm /= step.report.loss_scale;
+  const int64_t number = trainer.steps_done(), every = run.curve.options.validate_every;
+  const bool last = number >= run.curve.options.steps;
+  std::optional<ValidationReport> validation;
+  if (run.validates && every > 0 && (number % every == 0 || last)) validation = trainer.validate();
   if (recorder != nullptr) {
     std::vector<Metric> metrics = metrics_of(step.report);
     for (size_t group = 0; group < step.gradient_norms.size(); ++group)
       metrics.emplace_back(gradient_norm_metric(run.norms->groups()[group]), step.gradient_norms[group]);
+    if (validation) std::ranges::move(metrics_of(*validation), std::back_inserter(metrics));
+    if (const double entropy = now_.text.unigram_entropy_nats; entropy > 0)
+      metrics.emplace_back(kUnigramEntropyMetric, entropy);
     recorder->take(trainer.executor(), std::move(metrics));
   }
   run.curve.ceiling_flops = trainer.ceiling_flops();
   run.curve.steps.push_back(std::make_shared<const TrainStep>(std::move(step)));
-  const int64_t number = trainer.steps_done();
+  if (validation) run.curve.validations.push_back(*validation);
   if (sampler) {
     run.show_step(*sampler, now_.machine, now_.version);
   } else {
     run.last_events = trainer.executor().events(program.ranks());
     run.events_step = number;
   }
-  const int64_t every = run.curve.options.validate_every;
-  const bool due = every > 0 && (number % every == 0 || run.curve.done());
-  if (due && run.validates) run.curve.validations.push_back(trainer.validate());
   run.save_if_due();
   if (run.writes_now(wish_.writing)) write(run);
   touch(run);

@@ -46,6 +46,32 @@ TEST(ReplayedTraining, ShowsTheGradientsOfEachLayerInTheModelsOrder) {
   EXPECT_EQ(curve.steps[1]->gradient_norms, (std::vector<double>{2, 6, 8, 4}));
 }
 
+TEST(ReplayedTraining, ShowsTheValidationsAndTheTextsEntropy) {
+  const double nan = std::nan("");
+  const auto training = replayed_training(replay_of({{"loss", {4, 3, 2}},
+                                                     {"step", {101, 102, 103}},
+                                                     {"word_loss", {3.5, 2.5, 1.5}},
+                                                     {"order_loss", {0.5, 0.5, 0.5}},
+                                                     {"validation_loss", {nan, 3.25, nan}},
+                                                     {"validation_word_loss", {nan, 2.75, nan}},
+                                                     {"validation_order_loss", {nan, 0.5, nan}},
+                                                     {kUnigramEntropyMetric, {3.02, 3.02, 3.02}}}));
+  ASSERT_EQ(training->curves.size(), 1u);
+  const TrainCurve& curve = *training->curves.front();
+  ASSERT_EQ(curve.validations.size(), 1u);
+  EXPECT_EQ(curve.validations[0].step, 102);
+  EXPECT_EQ(curve.validations[0].loss, 3.25);
+  ASSERT_TRUE(curve.validations[0].parts);
+  EXPECT_EQ(curve.validations[0].parts->words, 2.75);
+  ASSERT_TRUE(curve.steps[2]->report.parts);
+  EXPECT_EQ(curve.steps[2]->report.parts->words, 1.5);
+  EXPECT_EQ(training->text.unigram_entropy_nats, 3.02);
+  const auto plain = replayed_training(replay_of({{"loss", {4, 3, 2}}}));
+  EXPECT_TRUE(plain->curves.front()->validations.empty());
+  EXPECT_FALSE(plain->curves.front()->steps[0]->report.parts);
+  EXPECT_EQ(plain->text.unigram_entropy_nats, 0);
+}
+
 std::vector<int64_t> numbers(const TrainCurve& curve) {
   std::vector<int64_t> numbers;
   for (const auto& step : curve.steps) numbers.push_back(step->report.step);

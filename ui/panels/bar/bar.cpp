@@ -342,7 +342,7 @@ Row at_rest(const Snapshot& snapshot, Row row) {
   Chip& parity = row.chips[kParity];
   parity.text = "equals serial \u00B7 0.0e-0 in dWproj";
   parity.short_text = "= serial \u00B7 0.0e-0";
-  parity.least_text = "0.0e-0";
+  parity.least_text = "= serial";
   Chip& provenance = row.chips[kProvenance];
   provenance.text = provenance.short_text = provenance.least_text = "out of date";
   return row;

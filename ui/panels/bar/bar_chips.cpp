@@ -45,7 +45,7 @@ Chip parity_chip(const Snapshot& snapshot, const Theme& theme) {
         exact || parity.worst_tensor == kNoTensor ? "" : " in " + program.tensor(parity.worst_tensor).symbol;
     chip.text = exact ? "equals serial exactly" : fmt::format("equals serial \u00B7 {}{}", error, tensor);
     chip.short_text = exact ? "exactly serial" : "= serial \u00B7 " + error;
-    chip.least_text = exact ? "exact" : error;
+    chip.least_text = "= serial";
     chip.tooltip = "Every tensor agrees with the run on one rank, within its bound." + worst;
     chip.colour = theme.agreement;
     chip.mark = Mark::Dot;

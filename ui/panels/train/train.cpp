@@ -60,7 +60,8 @@ std::string state_text(const TrainSnapshot& train) {
     case TrainState::Preparing:
       return train.activity.empty() ? "Preparing …" : "Preparing: " + train.activity + " …";
     case TrainState::Running:
-      return as_sentence(steps_text(train)) + seconds_left(train);
+      return as_sentence(steps_text(train)) +
+             (train.activity.empty() ? seconds_left(train) : ", " + train.activity + " …");
     case TrainState::Paused:
       if (train.frozen)
         return fmt::format("Step {} is frozen: Stage and Inspector show it.", train.frozen->step);

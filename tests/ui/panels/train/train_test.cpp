@@ -9,6 +9,7 @@
 
 #include "tests/ui/studio_harness.h"
 #include "ui/commands/commands.h"
+#include "ui/replayed_training.h"
 #include "ui/widgets/tape.h"
 
 namespace shardlens::ui {
@@ -275,6 +276,14 @@ TEST(TrainTab, WhatEachLayersGradientsWereIsReplayedAndAClickShowsItsStep) {
     harness.view().focus_tab = true;
     settle();
     EXPECT_EQ(harness.studio().replayed().pass, 0);
+    // What was seen live: also the looks at the validation text, and what the text itself has.
+    const TrainSnapshot& live = *harness.studio().training().snapshot();
+    ASSERT_FALSE(live.curves.front()->validations.empty());
+    const auto replayed = replayed_training(harness.studio().replayed());
+    ASSERT_EQ(replayed->curves.front()->validations.size(), live.curves.front()->validations.size());
+    EXPECT_EQ(replayed->curves.front()->validations.back().loss,
+              live.curves.front()->validations.back().loss);
+    EXPECT_EQ(replayed->text.unigram_entropy_nats, live.text.unigram_entropy_nats);
     const std::string name = harness.studio().replayed().recording->plan->program.settings.model.title;
     harness.perform([&](ImGuiTestContext& person) {
       const ImRect rows = person.ItemInfo(plot_id(person, name + "/gradient norms")).RectFull;
