@@ -72,7 +72,14 @@ void Replay::Worker::say(const std::string& message) {
 void Replay::Worker::handle(const ReplayCommand& command) {
   if (const auto* wish = std::get_if<replay_command::Open>(&command)) return open(wish->path);
   if (const auto* wish = std::get_if<replay_command::List>(&command)) {
-    now_.list = std::make_shared<const RecordingList>(list_of(wish->folder));
+    const auto has_any = [](const RecordingList& list) {
+      return std::any_of(list.entries.begin(), list.entries.end(),
+                         [](const RecordingList::Entry& entry) { return !entry.is_folder; });
+    };
+    RecordingList list = list_of(wish->folder);
+    if (!wish->otherwise.empty() && !has_any(list))
+      if (RecordingList other = list_of(wish->otherwise); has_any(other)) list = std::move(other);
+    now_.list = std::make_shared<const RecordingList>(std::move(list));
     return publish();
   }
   if (!recording_) return;

@@ -137,8 +137,10 @@ struct RemoveNote {
   int64_t id = 0;
 };
 struct List {
-  std::string folder;
-};  ///< empty: where the program was started
+  std::string folder = {};  ///< empty: where the program was started
+  std::string otherwise =
+      {};  ///< listed instead where `folder` has no recording and this one has; empty: no other
+};
 }  // namespace replay_command
 
 using ReplayCommand =

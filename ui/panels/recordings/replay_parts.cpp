@@ -67,7 +67,11 @@ void choose_recording(const Context& context, ChosenFor purpose) {
   context.view.close_covers();
   context.view.replay.choosing = true;
   context.view.replay.chosen_for = purpose;
-  context.send(replay_command::List{context.replay.list ? context.replay.list->folder : std::string()});
+  // First where the program was started, or where nothing lies there, what was recorded here.
+  if (context.replay.list)
+    context.send(replay_command::List{context.replay.list->folder});
+  else
+    context.send(replay_command::List{.otherwise = context.view.recordings});
 }
 
 void take_chosen(const Context& context, const std::string& path) {

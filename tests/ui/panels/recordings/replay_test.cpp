@@ -193,13 +193,18 @@ TEST_F(ReplayTab, IsChosenFromAListOrByItsPath) {
   EXPECT_TRUE(drawn_until(harness, [&](const ReplaySnapshot& replay) { return replay.is_open(); }));
 }
 
-TEST_F(ReplayTab, WhatWasRecordedHereIsAClickAway) {
+TEST_F(ReplayTab, WhatWasRecordedHereIsListedFirstAndAClickAwayFromElsewhere) {
   record();
   StudioHarness harness;
   harness.view().recordings = std::filesystem::path(path("run.shardlens")).parent_path();
   harness.perform([&](ImGuiTestContext& person) {
     person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_O);
     person.Yield(3);
+    harness.studio().replay().wait_until_idle(kTimeoutSeconds);
+    person.Yield(3);
+    EXPECT_TRUE(person.ItemExists("//Open a recording/**/run.shardlens"))
+        << "there is none where it was started";
+    person.ItemClick("//Open a recording/**/..");
     harness.studio().replay().wait_until_idle(kTimeoutSeconds);
     person.Yield(3);
     person.ItemClick("//Open a recording/**/own");
