@@ -146,7 +146,8 @@ Figure draw_figure(const Context& context, const FigureWish& wish) {
   view.lecture = view.scroll_to_selection = false;
   view.stage_zoom = 1;
   view.fit_stage = wish.size.has_value();
-  const Theme& inks = theme(wish.theme);
+  Theme inks = theme(wish.theme);
+  if (inks.name == ThemeName::Light) inks.window = inks.panel;  // paper, and most slides, are white
   // The Timeline is that of the whole run: where one is in it, and what is selected, is the window's.
   Snapshot shown = context.snapshot;
   if (wish.kind == FigureKind::Timeline) {
