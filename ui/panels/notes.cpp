@@ -52,8 +52,12 @@ void draw_new_note(const Context& c) {
   if (view.writes_note) ImGui::SetKeyboardFocusHere();
   view.writes_note = false;
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(c.px(8), c.px(8)));
+  const std::string typed = view.note;
   const bool entered = ImGui::InputTextWithHint("##note", "A note about this moment and this step",
                                                 &view.note, ImGuiInputTextFlags_EnterReturnsTrue);
+  // Escape leaves the field; what was typed is there when one comes back.
+  if (ImGui::IsItemDeactivated() && !entered && ImGui::IsKeyPressed(ImGuiKey_Escape, false))
+    view.note = typed;
   ImGui::PopStyleVar();
   ImGui::SameLine(0, c.px(8));
   const bool possible = c.replay.recording->passes > 0;

@@ -142,6 +142,7 @@ TEST_F(ReplayTab, NotesAreWrittenFoundAndFollowed) {
     person.KeyPress(ImGuiKey_Escape);
     person.Yield(3);
     EXPECT_TRUE(harness.view().replay.notes_open);
+    EXPECT_EQ(harness.view().replay.note, "B and N are letters here") << "what was typed is not lost";
     person.KeyPress(ImGuiKey_Escape);
     person.Yield(3);
   });
