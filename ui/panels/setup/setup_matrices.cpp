@@ -160,7 +160,7 @@ void draw_card(const Context& context, const Settings& wanted, const Matrix& mat
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
   const bool narrow = width < context.px(224);  // then the choice takes the shape's place below the name
-  const float height = context.px(56), pad = context.px(8), option_width = context.px(104);
+  const float height = context.px(56), pad = context.px(8), option_width = context.px(100);
   const bool in_block =
       wanted.block == Block::Layer || wanted.block == Block::Model || wanted.block == matrix.block;
   const Plan* shown = shown_plan(context.snapshot);
@@ -193,7 +193,9 @@ void draw_card(const Context& context, const Settings& wanted, const Matrix& mat
   draw_text(list, {text_x, at.y + context.px(11)}, name, matrix.name);
   if (!narrow) {
     const float room = width - (text_x - at.x) - option_width + context.px(16);
-    draw_text(list, {text_x, at.y + context.px(31)}, size, fitted(size, shape_text, room));
+    const std::string close = fmt::format("{}×{}", shape.rows, shape.cols);
+    draw_text(list, {text_x, at.y + context.px(31)}, size,
+              text_width(size, shape_text) <= room ? shape_text : fitted(size, close, room));
   }
 
   static const std::vector<std::string> kCuts{to_string(Cut::Column), to_string(Cut::Row),
