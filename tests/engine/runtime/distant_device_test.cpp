@@ -8,6 +8,7 @@
 
 #include "engine/config/error.h"
 #include "engine/planner/planner.h"
+#include "engine/runtime/asked_steps.h"
 #include "engine/runtime/executor.h"
 #include "engine/runtime/gather.h"
 #include "engine/runtime/measure/loss_lens.h"
@@ -317,9 +318,10 @@ TEST_P(Distant, UntracedStepsComputeTheSame) {
   const Bytes expected = weights_after({true, true, true}, traced);
   EXPECT_EQ(weights_after({false, true, false}, untraced), expected);
   const auto steps = static_cast<int>(plan->program.steps.size());
-  ASSERT_GT(steps, 256);
+  constexpr int kMost = AskedSteps::kMost, kPerMark = AskedSteps::kMost - AskedSteps::kStill;
+  ASSERT_GT(steps, kMost);
   EXPECT_EQ(traced, GetParam() ? 2 * 2 * steps : 0);
-  EXPECT_LE(untraced, GetParam() ? 2 * (steps / 128 + 1) : 0);
+  EXPECT_LE(untraced, GetParam() ? 2 * (steps / kPerMark + 1) : 0);
   EXPECT_GE(untraced, GetParam() ? 2 * 2 : 0);
 }
 
