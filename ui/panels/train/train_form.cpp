@@ -7,6 +7,7 @@
 #include "engine/config/presets.h"
 #include "engine/config/validate.h"
 #include "ui/panels/train/train_parts.h"
+#include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 
 namespace shardlens::ui {
@@ -106,7 +107,7 @@ void draw_hint(const Context& context, const std::string& words) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float height = draw_wrapped(ImGui::GetWindowDrawList(), {at.x, at.y + context.px(4)},
                                     Type(context).note, words, ImGui::GetContentRegionAvail().x);
-  ImGui::Dummy({0, height + context.px(4)});
+  ImGui::Dummy({ImGui::GetContentRegionAvail().x, height + context.px(4)});
 }
 
 /// What is left when a rank is lost, and when it counts as lost.
@@ -115,10 +116,14 @@ void draw_safety(const Context& context, TrainChoices& choices) {
   value_row(
       context, "Checkpoint", std::array<int64_t, 6>{0, 10, 20, 50, 100, 500}, choices.checkpoint_every,
       [](int64_t steps) { return steps == 0 ? std::string("none") : fmt::format("every {} steps", steps); });
-  if (choices.checkpoint_every > 0)
-    draw_hint(context, fmt::format("A folder for each training, in {}. shardlens-cli goes on from it, "
-                                   "evaluates it or lets it write.",
-                                   context.view.train.checkpoints));
+  if (choices.checkpoint_every > 0) {
+    const std::string& folder = context.view.train.checkpoints;
+    draw_hint(context, fitted_in_middle(Type(context).note, folder, ImGui::GetContentRegionAvail().x));
+    tooltip(context,
+            fmt::format("{}\nA folder for each training; shardlens-cli goes on from it, evaluates it "
+                        "or lets it write.",
+                        folder));
+  }
   value_row(
       context, "Lost after", std::array<double, 6>{2, 5, 20, 60, 300, 0}, choices.timeout_seconds,
       [](double seconds) { return seconds == 0 ? std::string("no time") : fmt::format("{:g} s", seconds); });
