@@ -11,6 +11,7 @@
 #include "engine/config/presets.h"
 #include "engine/config/units.h"
 #include "engine/record/gallery.h"
+#include "engine/record/recording.h"
 #include "ui/panels/recordings/replay_parts.h"
 #include "ui/sections.h"
 #include "ui/studio.h"
@@ -113,7 +114,7 @@ void Studio::follow_replay(const ReplaySnapshot& before) {
     }
     remember_recording(replayed_->recording->path);
     if (view_.tab == Tab::Start) {
-      view_.tab = replayed_->recording->verb.ends_with("train") ? Tab::Train : Tab::Stage;
+      view_.tab = is_training(replayed_->recording->verb) ? Tab::Train : Tab::Stage;
       view_.focus_tab = true;
     }
   }

@@ -78,8 +78,8 @@ void finish_recording(Recorder* recorder, const RecordOptions& options, FILE* ou
 
 void RecordedTraining::on_step(const StepReport& report) {
   step_ = metrics_of(report);
-  const bool validation_follows = validate_every_ > 0 && report.step % validate_every_ == 0;
-  if (recorder_ != nullptr && !validation_follows) recorder_->take(trainer_.executor(), std::move(step_));
+  if (recorder_ != nullptr && !is_due(validate_every_, report.step))
+    recorder_->take(trainer_.executor(), std::move(step_));
   watcher_.on_step(report);
 }
 

@@ -144,7 +144,7 @@ void TrainReport::on_step(const StepReport& report) {
                     step_text(report.step, steps_), report.ceiling_flops / 1e9, last_.ceiling_flops / 1e9));
   }
   last_ = report;
-  row_waits_ = csv_ && validate_every_ > 0 && report.step % validate_every_ == 0;
+  row_waits_ = csv_ && is_due(validate_every_, report.step);
   if (csv_ && !row_waits_) flush_row({});
   if (report.skipped) {
     return note(fmt::format(

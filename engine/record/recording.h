@@ -45,6 +45,12 @@
 
 namespace shardlens {
 
+/// Whether a recording of this verb is of a training, begun by the command line ("train") or in the studio
+/// ("studio train"): the text it learned is not in it.
+inline bool is_training(const std::string& verb) {
+  return verb.ends_with("train");
+}
+
 class Database;
 class LiveLink;
 class OverviewBuilder;

@@ -231,11 +231,10 @@ void Trainer::save() {
 }
 
 void Trainer::run(TrainObserver& observer, const std::atomic<bool>& stop) {
-  const auto due = [this](int64_t every) { return every > 0 && done_ % every == 0; };
   while (done_ < options_.steps && !stop) {
     observer.on_step(step());
-    if (due(options_.validate_every)) observer.on_validation(validate());
-    if (options_.checkpoint.empty() || !due(options_.checkpoint_every)) continue;
+    if (is_due(options_.validate_every, done_)) observer.on_validation(validate());
+    if (options_.checkpoint.empty() || !is_due(options_.checkpoint_every, done_)) continue;
     try {
       save();
       observer.on_saved(options_.checkpoint, done_);

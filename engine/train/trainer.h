@@ -62,6 +62,11 @@ struct StepReport {
   double seconds_left = 0;      ///< to the last step, at the mean pace so far
 };
 
+/// Whether what is done every so many steps is done after this one; `every` 0: never.
+inline bool is_due(int64_t every, int64_t step) {
+  return every > 0 && step % every == 0;
+}
+
 struct ValidationReport {
   int64_t step = 0;
   double loss = 0;

@@ -411,7 +411,7 @@ void TrainingSession::Worker::make_step(TrainedModel& run, bool sampled) {
   const int64_t number = trainer.steps_done(), every = run.curve.options.validate_every;
   const bool last = number >= run.curve.options.steps;
   std::optional<ValidationReport> validation;
-  if (run.validates && every > 0 && (number % every == 0 || last)) validation = trainer.validate();
+  if (run.validates && (is_due(every, number) || (every > 0 && last))) validation = trainer.validate();
   if (recorder != nullptr) {
     std::vector<Metric> metrics = metrics_of(step.report);
     for (size_t group = 0; group < step.gradient_norms.size(); ++group)

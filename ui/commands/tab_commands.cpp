@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/record/recording.h"
 #include "ui/commands/command_table.h"
 #include "ui/faults.h"
 #include "ui/panels/compare/compare_pages.h"
@@ -212,7 +213,7 @@ static void add_recordings_commands(std::vector<UiCommand>& table) {
         c.view.compare.diff.b_here = true;
         c.view.compare.diff.asked.reset();
       },
-      [](const Context& c) { return c.replay.is_open() && c.replay.recording->verb != "train"; });
+      [](const Context& c) { return c.replay.is_open() && !is_training(c.replay.recording->verb); });
   add(
       "compare.swap", "Exchange the compared recordings", "A becomes B, and B A", {},
       [show](const Context& c) {

@@ -80,7 +80,7 @@ std::string RunAgain::path() const {
 
 void RunAgain::run(const Recording& recording, const std::string& name, const std::stop_token& stop) {
   const RecordingHeader& header = recording.header();
-  if (header.verb == "train")
+  if (is_training(header.verb))
     throw request_error(fmt::format(
         "{} is of a training, and the text it learned is not in it: record the same training here "
         "and give both files",

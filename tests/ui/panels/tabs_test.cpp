@@ -138,15 +138,20 @@ TEST(TrafficTab, OneRankIsOfferedDegrees) {
   EXPECT_EQ(harness.snapshot().settings.tp, 2);
 }
 
-TEST(TrafficTab, TheTableIsCopiedAsMarkdown) {
-  StudioHarness harness;
-  open(harness, Tab::Traffic);
+std::string traffic_as_markdown(StudioHarness& harness) {
   std::string copied;
   harness.perform([&](ImGuiTestContext& person) {
     person.ItemClick("//Traffic/copy traffic/Copy");
     person.ItemClick("//$FOCUSED/as Markdown");
     copied = clipboard();
   });
+  return copied;
+}
+
+TEST(TrafficTab, TheTableIsCopiedAsMarkdown) {
+  StudioHarness harness;
+  open(harness, Tab::Traffic);
+  const std::string copied = traffic_as_markdown(harness);
   EXPECT_THAT(copied, HasSubstr("| all-reduce |"));
   EXPECT_THAT(copied, HasSubstr("Partial → Replicated"));
 }
@@ -161,12 +166,7 @@ TEST(TrafficTab, WhatTheOptimizerSendsIsCalledAndSummedUpAsItsOwn) {
   StudioHarness harness({1920, 1080}, settings);
   open(harness, Tab::Traffic);
   ASSERT_EQ(harness.snapshot().state, RunState::Done) << harness.snapshot().message;
-  std::string copied;
-  harness.perform([&](ImGuiTestContext& person) {
-    person.ItemClick("//Traffic/copy traffic/Copy");
-    person.ItemClick("//$FOCUSED/as Markdown");
-    copied = clipboard();
-  });
+  const std::string copied = traffic_as_markdown(harness);
   EXPECT_THAT(copied, HasSubstr("| update | all-reduce |"));
   EXPECT_THAT(texts_in(harness, "Traffic"), testing::Contains("update"));
 }

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "engine/record/gallery.h"
+#include "engine/record/recording.h"
 #include "ui/panels/compare/compare_pages.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/recordings/recordings_parts.h"
@@ -51,12 +52,12 @@ void choose(DiffView& view, bool is_b, const std::string& path) {
 }
 
 /// Whether A is known to be of a training: the text it learned is not in it, so it cannot be run here.
-bool is_training(const Context& context) {
+bool is_of_a_training(const Context& context) {
   const std::string& path = context.view.compare.diff.a;
   const ComparedRuns* runs = context.diff.compared.get();
-  if (runs != nullptr && runs->a.path == path) return runs->a.verb == "train";
+  if (runs != nullptr && runs->a.path == path) return is_training(runs->a.verb);
   if (context.replay.is_open() && context.replay.recording->path == path)
-    return context.replay.recording->verb == "train";
+    return is_training(context.replay.recording->verb);
   return std::any_of(gallery().begin(), gallery().end(), [&](const GalleryPiece& piece) {
     return path == "gallery:" + piece.name && piece.arguments.starts_with("train");
   });
@@ -68,7 +69,7 @@ void draw_choices(const Context& context, bool is_b) {
   if (ImGui::MenuItem("Open a file …"))
     choose_recording(context, is_b ? ChosenFor::CompareB : ChosenFor::CompareA);
   if (is_b) {
-    const bool training = is_training(context);
+    const bool training = is_of_a_training(context);
     if (ImGui::MenuItem("What A recorded, run here", nullptr, false, !training)) {
       view.b_here = true;
       view.asked.reset();

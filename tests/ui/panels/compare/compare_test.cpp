@@ -145,10 +145,16 @@ TEST(CompareTab, TheSweepHasACommand) {
   EXPECT_TRUE(compared(harness)->sweep->agrees());
 }
 
-TEST(CompareTab, AnEntrantThatIsClickedIsTakenOverAndRun) {
+/// Whose splits are ranked quickly.
+Settings small_model() {
   Settings settings = small_settings();
   settings.model.layers = 1;
   settings.model.vocab = 300;
+  return settings;
+}
+
+TEST(CompareTab, AnEntrantThatIsClickedIsTakenOverAndRun) {
+  Settings settings = small_model();
   settings.tp = 2;
   StudioHarness harness({1920, 1080}, settings);
   harness.view().compare.hardware = "a100-80gb";
@@ -194,9 +200,7 @@ TEST(CompareTab, TheTournamentOfThisMachineBeginsWithItsCalibrationInThisDtype) 
   known.fp64_flops = 0;
   adopt_calibration(known);
   {
-    Settings settings = small_settings();
-    settings.model.layers = 1;
-    settings.model.vocab = 300;
+    Settings settings = small_model();
     StudioHarness harness({1920, 1080}, settings);
     harness.view().compare.hardware = "this-machine";
     open(harness, ComparePage::Tournament);
@@ -217,9 +221,7 @@ TEST(CompareTab, TheTournamentOfThisMachineBeginsWithItsCalibrationInThisDtype) 
 }
 
 TEST(CompareTab, ARowOfTheTournamentIsAsHighAsItsCuts) {
-  Settings settings = small_settings();
-  settings.model.layers = 1;
-  settings.model.vocab = 300;
+  Settings settings = small_model();
   StudioHarness harness({1280, 2400}, settings);
   harness.view().compare.hardware = "a100-80gb";
   open(harness, ComparePage::Tournament);

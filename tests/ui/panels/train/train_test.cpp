@@ -272,9 +272,6 @@ TEST(TrainTab, WhatEachLayersGradientsWereIsReplayedAndAClickShowsItsStep) {
     };
     settle();
     ASSERT_TRUE(harness.studio().replayed().is_open());
-    harness.view().tab = Tab::Train;
-    harness.view().focus_tab = true;
-    settle();
     EXPECT_EQ(harness.studio().replayed().pass, 0);
     // What was seen live: also the looks at the validation text, and what the text itself has.
     const TrainSnapshot& live = *harness.studio().training().snapshot();
