@@ -50,6 +50,7 @@ struct Gemm {
   const void* bias = nullptr;
   bool wide_result = false;  ///< C is fp32 though A and B are 16 bits wide
   bool accumulate = false;   ///< C = C + op(A)·op(B); excludes a bias
+  int64_t b_panel_cols = 0;  ///< B lies in panels so wide (panels.h), and is not transposed; 0: row-major
   /// Something: of C of the operands' dtype that is not accumulated, ldc = n. A device either does a product
   /// and a pass, to the bits of gemm() and then gelu() or gelu_grad(), or rounds what lies between the two
   /// not at all.
@@ -170,6 +171,9 @@ class Device {
   /// False where the host must not touch the device's memory: it is reached by copy_to_device() and
   /// copy_to_host() alone, which return when the bytes have arrived.
   virtual bool host_visible() const { return true; }
+  /// The width of the panels (panels.h) in which gemm() reads a B that is multiplied with one row after the
+  /// other faster than row-major; 0: in none. Only of a device whose memory the host may touch.
+  virtual int64_t panel_cols() const { return 0; }
   /// Of a device that works behind its calls, how it is ordered and timed; null: a method returns when its
   /// work is done.
   virtual WorkBehind* behind() { return nullptr; }

@@ -7,9 +7,39 @@
 #include <stdexcept>
 
 namespace shardlens {
+namespace {
+
+// True of a weight that is B of products with X, token after token, and nothing else: no step writes it or
+// reads it otherwise, and no tensor is a part of it.
+bool is_multiplied_alone(const Program& program, TensorId tensor) {
+  const Tensor& weight = program.tensor(tensor);
+  if (weight.kind != MemoryKind::Weight || weight.storage != kNoTensor) return false;
+  const auto is_view = [&](const Tensor& other) { return other.storage == tensor; };
+  if (std::any_of(program.tensors.begin(), program.tensors.end(), is_view)) return false;
+  bool multiplied = false;
+  for (const Step& step : program.steps) {
+    if (std::find(step.outputs.begin(), step.outputs.end(), tensor) != step.outputs.end()) return false;
+    for (size_t i = 0; i < step.inputs.size(); ++i) {
+      if (step.inputs[i] != tensor) continue;
+      if (step.op != Op::Linear || i != 1 || step.attributes.transposed) return false;
+      multiplied = true;
+    }
+  }
+  return multiplied;
+}
+
+}  // namespace
 
 Arenas::Arenas(Device& device, const Program& program, const MemoryPlan& plan, const Arenas* lender)
-    : device_(device), program_(program), plan_(plan), borrows_(lender != nullptr) {
+    : device_(device),
+      program_(program),
+      plan_(plan),
+      panel_cols_(program.tensors.size()),
+      borrows_(lender != nullptr) {
+  if (program.settings.cache_tokens > 0)
+    for (const Tensor& tensor : program.tensors)
+      if (is_multiplied_alone(program, tensor.id))
+        panel_cols_[static_cast<size_t>(tensor.id)] = device.panel_cols();
   try {
     for (size_t kind = 0; kind < base_.size(); ++kind) {
       if (borrows_ && is_lent(static_cast<MemoryKind>(kind)))

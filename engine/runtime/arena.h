@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <vector>
 
 #include "engine/device/device.h"
 #include "engine/planner/memory_plan.h"
@@ -26,6 +27,10 @@ class Arenas {
 
   /// The bytes of `tensor`, wherever the plan put them. Null for an empty shard. Any thread.
   void* at(TensorId tensor);
+  /// How wide the panels are in which they lie there (Gemm::b_panel_cols); 0: row-major. Weights lie in
+  /// panels where a text is written, token after token, if the device likes that and nothing but gemm() reads
+  /// them.
+  int64_t panel_cols(TensorId tensor) const { return panel_cols_[static_cast<size_t>(tensor)]; }
   /// Most bytes handed out so far, per kind.
   BytesByKind high_water_bytes() const;
 
@@ -36,7 +41,8 @@ class Arenas {
   const Program& program_;
   const MemoryPlan& plan_;
   std::array<void*, kMemoryKinds> base_{};
-  bool borrows_;  ///< what is lent belongs to another
+  std::vector<int64_t> panel_cols_;  ///< [tensor]
+  bool borrows_;                     ///< what is lent belongs to another
   std::array<std::atomic<int64_t>, kMemoryKinds> high_water_bytes_{};
 };
 

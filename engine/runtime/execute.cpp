@@ -15,6 +15,7 @@ struct Operand {
   const void* data = nullptr;
   MatrixShape stored;
   bool transposed = false;
+  int64_t panel_cols = 0;
 
   int64_t rows() const { return transposed ? stored.cols : stored.rows; }
   int64_t cols() const { return transposed ? stored.rows : stored.cols; }
@@ -36,7 +37,9 @@ class Local {
   MatrixShape matrix(const Tensor& tensor) const {
     return local_matrix_shape(tensor, context_.program.ranks(), context_.rank);
   }
-  Operand operand(size_t i, bool transposed = false) const { return {in(i), matrix(input(i)), transposed}; }
+  Operand operand(size_t i, bool transposed = false) const {
+    return {in(i), matrix(input(i)), transposed, context_.arenas.panel_cols(step_.inputs[i])};
+  }
   int64_t count(const Tensor& tensor) const { return element_count(shape(tensor)); }
   DType dtype() const { return output(0).dtype; }
   const int32_t* ids(size_t i) const { return static_cast<const int32_t*>(in(i)); }
@@ -87,6 +90,7 @@ void multiply(Device& device, const Local& local, const Operand& a, const Operan
   gemm.lda = a.stored.cols;
   gemm.b = b.data;
   gemm.ldb = b.stored.cols;
+  gemm.b_panel_cols = b.panel_cols;
   gemm.c = local.out(0);
   gemm.ldc = gemm.n;
   device.gemm(gemm);

@@ -196,7 +196,7 @@ void RankTeam::read_tensor(int rank, TensorId tensor, void* host) const {
   const Program& program = plan_->program;
   const int64_t bytes = local_bytes(program.tensor(tensor), program.ranks(), from.index);
   if (!from.here) return seats_->read(rank, tensor, host, static_cast<size_t>(bytes));
-  from.device->copy_to_host(host, from.arenas->at(tensor), static_cast<size_t>(bytes));
+  fetch(from, program.tensor(tensor), host);
 }
 
 void RankTeam::write_tensor(int rank, TensorId tensor, const void* host) {
@@ -204,7 +204,7 @@ void RankTeam::write_tensor(int rank, TensorId tensor, const void* host) {
   const Program& program = plan_->program;
   const int64_t bytes = local_bytes(program.tensor(tensor), program.ranks(), to.index);
   if (!to.here) return seats_->write(rank, tensor, host, static_cast<size_t>(bytes));
-  to.device->copy_to_device(to.arenas->at(tensor), host, static_cast<size_t>(bytes));
+  put(to, program.tensor(tensor), host);
   to.written = true;
 }
 

@@ -36,6 +36,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/device/panels.h"
 #include "engine/runtime/arena.h"
 #include "engine/runtime/asked_steps.h"
 #include "engine/runtime/executor.h"
@@ -100,7 +101,7 @@ class RankTeam : public std::enable_shared_from_this<RankTeam> {
     std::unique_ptr<Device> device;  ///< outlives what follows, which is attached to it or in its memory
     RankGroups groups;
     std::unique_ptr<Arenas> arenas;
-    std::vector<std::byte> staging;  ///< room for any of its tensors where the host cannot touch the device's
+    std::vector<std::byte> staging;  ///< room for any of its tensors that the host cannot use in place
     std::unique_ptr<RankTrace> trace;
     std::unique_ptr<SideLane> lane;     ///< null where no step runs beside the others on a thread
     std::unique_ptr<AskedSteps> asked;  ///< null where its device does not work behind its calls
@@ -141,6 +142,10 @@ class RankTeam : public std::enable_shared_from_this<RankTeam> {
   template <typename Fill>
   void fill_tensor(Rank& rank, const Tensor& tensor, const Fill& fill) const;
   size_t slice_bytes(const Rank& rank, const Tensor& tensor) const;
+  bool is_staged(const Rank& rank, const Tensor& tensor) const;
+  Panels panels(const Rank& rank, const Tensor& tensor) const;
+  void fetch(const Rank& rank, const Tensor& tensor, void* host) const;
+  void put(const Rank& rank, const Tensor& tensor, const void* host) const;
   void abort_all(const std::string& why);
   void fail(int rank, StepId step, const std::exception& error);
   void hear(int rank, Failure failure);

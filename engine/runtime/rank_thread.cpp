@@ -75,9 +75,9 @@ void RankTeam::show(Rank& rank, StepId step, const Tensor& tensor) const {
 // The tensor's bytes where the host can read them: in place, or fetched.
 const void* RankTeam::host_copy(Rank& rank, const Tensor& tensor) const {
   const void* data = rank.arenas->at(tensor.id);
-  if (rank.device->host_visible() || data == nullptr) return data;
+  if (data == nullptr || !is_staged(rank, tensor)) return data;
   if (rank.device->behind() != nullptr) rank.device->behind()->join_collectives();
-  rank.device->copy_to_host(rank.staging.data(), data, slice_bytes(rank, tensor));
+  fetch(rank, tensor, rank.staging.data());
   return rank.staging.data();
 }
 
@@ -85,9 +85,34 @@ const void* RankTeam::host_copy(Rank& rank, const Tensor& tensor) const {
 template <typename Fill>
 void RankTeam::fill_tensor(Rank& rank, const Tensor& tensor, const Fill& fill) const {
   void* const data = rank.arenas->at(tensor.id);
-  if (rank.device->host_visible() || data == nullptr) return fill(data);
+  if (data == nullptr || !is_staged(rank, tensor)) return fill(data);
   fill(rank.staging.data());
-  rank.device->copy_to_device(data, rank.staging.data(), slice_bytes(rank, tensor));
+  put(rank, tensor, rank.staging.data());
+}
+
+// True where the host cannot read or write the tensor in place: it is the device's, or lies in panels.
+bool RankTeam::is_staged(const Rank& rank, const Tensor& tensor) const {
+  return !rank.device->host_visible() || rank.arenas->panel_cols(tensor.id) > 0;
+}
+
+Panels RankTeam::panels(const Rank& rank, const Tensor& tensor) const {
+  const MatrixShape own = local_matrix_shape(tensor, plan_->program.ranks(), rank.index);
+  return {own.rows, own.cols, rank.arenas->panel_cols(tensor.id)};
+}
+
+void RankTeam::fetch(const Rank& rank, const Tensor& tensor, void* host) const {
+  const void* const data = rank.arenas->at(tensor.id);
+  const Panels own = panels(rank, tensor);
+  if (own && data != nullptr)
+    return out_of_panels(own, element_bytes(tensor.dtype), {0, own.cols}, data, host);
+  rank.device->copy_to_host(host, data, slice_bytes(rank, tensor));
+}
+
+void RankTeam::put(const Rank& rank, const Tensor& tensor, const void* host) const {
+  void* const data = rank.arenas->at(tensor.id);
+  const Panels own = panels(rank, tensor);
+  if (own && data != nullptr) return into_panels(own, element_bytes(tensor.dtype), host, data);
+  rank.device->copy_to_device(data, host, slice_bytes(rank, tensor));
 }
 
 size_t RankTeam::slice_bytes(const Rank& rank, const Tensor& tensor) const {
@@ -251,11 +276,10 @@ void RankTeam::prepare(Rank& rank) {
   for (Communicator* group :
        {rank.groups.neighbours.get(), rank.groups.copies.get(), rank.groups.holders.get()})
     group->attach(*rank.device);
-  if (!rank.device->host_visible()) {
-    size_t largest = 0;
-    for (const Tensor& tensor : program.tensors) largest = std::max(largest, slice_bytes(rank, tensor));
-    rank.staging.resize(largest);
-  }
+  size_t largest = 0;
+  for (const Tensor& tensor : program.tensors)
+    if (is_staged(rank, tensor)) largest = std::max(largest, slice_bytes(rank, tensor));
+  rank.staging.resize(largest);
   if (rank.device->behind() != nullptr) {
     rank.asked = std::make_unique<AskedSteps>(program, *rank.device->behind());
     return;
@@ -275,10 +299,10 @@ void RankTeam::rank_main(Rank& rank) {
     const int threads = program.settings.threads_per_rank;
     rank.device =
         seats_->make_device(static_cast<int>(place), threads > 0 ? threads : seats_->cores_per_rank());
-    prepare(rank);
     const Arenas* lent = !lender_ ? nullptr : lender_->ranks_[place]->arenas.get();
     rank.arenas =
         std::make_unique<Arenas>(*rank.device, program, plan_->memory[static_cast<size_t>(rank.index)], lent);
+    prepare(rank);
     for (const Tensor& tensor : program.tensors) {
       const bool fed_once = is_input(tensor) && program.settings.block != Block::Model;
       const bool is_there = lender_ && Arenas::is_lent(tensor.kind);

@@ -153,26 +153,52 @@ void add_optimizer(Paths& paths, Device& device, Buffers& x) {
 void add_generation(Paths& paths, Device& device, Buffers& x) {
   paths.add("a row times a matrix fp32", [&] {
     device.gemm({.m = 1,
-                 .n = kRows,
-                 .k = kCols,
+                 .n = kCols,
+                 .k = kRows,
                  .a = x.row.data(),
-                 .lda = kCols,
+                 .lda = kRows,
                  .b = x.a.data(),
-                 .ldb = kRows,
+                 .ldb = kCols,
                  .c = x.c.data(),
-                 .ldc = kRows});
+                 .ldc = kCols});
   });
   paths.add("a row times a matrix bf16", [&] {
     device.gemm({.dtype = DType::Bf16,
                  .m = 1,
-                 .n = kRows,
-                 .k = kCols,
+                 .n = kCols,
+                 .k = kRows,
                  .a = x.half_a.data(),
-                 .lda = kCols,
+                 .lda = kRows,
                  .b = x.half_b.data(),
-                 .ldb = kRows,
+                 .ldb = kCols,
                  .c = x.half_c.data(),
-                 .ldc = kRows});
+                 .ldc = kCols});
+  });
+  // Whatever lies in them, the same matrices read as panels.
+  paths.add("a row times panels fp32", [&] {
+    device.gemm({.m = 1,
+                 .n = kCols,
+                 .k = kRows,
+                 .a = x.row.data(),
+                 .lda = kRows,
+                 .b = x.a.data(),
+                 .ldb = kCols,
+                 .c = x.c.data(),
+                 .ldc = kCols,
+                 .b_panel_cols = device.panel_cols()});
+  });
+  paths.add("a row times panels bf16", [&] {
+    device.gemm({.dtype = DType::Bf16,
+                 .m = 1,
+                 .n = kCols,
+                 .k = kRows,
+                 .a = x.half_a.data(),
+                 .lda = kRows,
+                 .b = x.half_b.data(),
+                 .ldb = kCols,
+                 .c = x.half_c.data(),
+                 .ldc = kCols,
+                 .b_panel_cols = device.panel_cols()});
   });
 }
 

@@ -22,6 +22,7 @@ class CpuDevice final : public Device {
   void copy_to_device(void* to, const void* from_host, size_t bytes) override;
   void copy_to_host(void* to_host, const void* from, size_t bytes) override;
   void synchronize() override {}
+  int64_t panel_cols() const override;
 
   void gemm(const Gemm& gemm) override;
   void bias_add(DType dtype, int64_t rows, int64_t cols, const void* x, const void* bias, void* y,

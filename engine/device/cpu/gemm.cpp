@@ -28,6 +28,7 @@
 #include "engine/device/cpu/cpu_device.h"
 #include "engine/device/cpu/gemv.h"
 #include "engine/device/cpu/half_gemm.h"
+#include "engine/device/cpu/panel_gemm.h"
 #include "engine/device/cpu/parallel.h"
 #include "engine/device/cpu/transposed.h"
 #include "engine/device/product_and_pass.h"
@@ -273,8 +274,13 @@ void multiply(const Product<double>& product) {
   if (!ta && !tb) c.noalias() += a * b;
 }
 
+int64_t CpuDevice::panel_cols() const {
+  return kPanelCols;
+}
+
 void CpuDevice::gemm(const Gemm& gemm) {
   if (gemm.after != AfterProduct::Nothing) return product_and_pass(*this, gemm);
+  if (gemm.b_panel_cols > 0) return panel_gemm(*this, gemm, threads_);
   if (is_half(gemm.dtype)) return half_gemm(gemm, threads_);
   with_wide_type(gemm.dtype, "a GEMM", [&](auto zero) {
     using T = decltype(zero);

@@ -32,6 +32,11 @@ constexpr Asking kFar{{10240, 0}, {10240, 0}, 1};            // AMD since Zen 5
 constexpr Asking kFarIntoSecond{{0, 16384}, {0, 16384}, 1};  // others
 constexpr int64_t kAheadInShortRowsBytes = 2048;             // far apart, such as a head's in a cache
 
+template <Asking kAsking>
+struct Best {
+  static constexpr Asking value = kAsking;
+};
+
 /// The same as elements from one of B that is read now to the one that is asked for.
 struct Distance {
   int64_t first, second;
@@ -53,24 +58,27 @@ template <Ahead kAhead, class S>
   if constexpr (kAhead.second_bytes > 0) ask_for<2>(now, distance.second, 1);
 }
 
+template <class T>
+constexpr std::integral_constant<int64_t, kLanes<T>> kWholeVector;
+
 /// y[0, n) += x·B[0, 0 … n) of the first row of B; y stays in cache. Two vectors a turn or more: a turn of
 /// one, eight instructions, is a fifth slower on a Zen 5 with some orders of them, which are the compiler's
 /// to choose.
 template <Asking kAsking, class T, class S>
-void add_row(T x, Rows<const S> b, int64_t n, Distance ahead, T* y) {
+[[gnu::always_inline]] inline void add_row(T x, Rows<const S> b, int64_t n, Distance ahead, T* y) {
   constexpr int64_t kTurn = std::max<int64_t>(kAsking.together, 2);
   const auto sum = [&](int64_t i, auto count) {
     return load_part(y + i, count, T(0)) + load_part(b.first + i, count, T(0)) * x;
   };
-  constexpr std::integral_constant<int64_t, kLanes<T>> kWhole;
   int64_t i = 0;
   for (; i + kTurn * kLanes<T> <= n; i += kTurn * kLanes<T>) {
     for (int64_t v = 0; v < kTurn; ++v) ask<kAsking.rows>(b.first + i + v * kLanes<T>, ahead);
     if constexpr (kAsking.together == 1) {  // each as it comes
-      for (int64_t v = 0; v < kTurn; ++v) store<T>(y + i + v * kLanes<T>, sum(i + v * kLanes<T>, kWhole));
+      for (int64_t v = 0; v < kTurn; ++v)
+        store<T>(y + i + v * kLanes<T>, sum(i + v * kLanes<T>, kWholeVector<T>));
     } else {
       Vector<T> sums[kTurn];
-      for (int64_t v = 0; v < kTurn; ++v) sums[v] = sum(i + v * kLanes<T>, kWhole);
+      for (int64_t v = 0; v < kTurn; ++v) sums[v] = sum(i + v * kLanes<T>, kWholeVector<T>);
       for (int64_t v = 0; v < kTurn; ++v) store<T>(y + i + v * kLanes<T>, sums[v]);
     }
   }
@@ -81,7 +89,7 @@ void add_row(T x, Rows<const S> b, int64_t n, Distance ahead, T* y) {
 /// x·row, both [k]. One running sum: with several the core runs further ahead of memory than what was asked
 /// for, and is slower for it.
 template <Ahead kAhead, class T, class S>
-T dot(const T* x, const S* row, int64_t k, Distance ahead) {
+[[gnu::always_inline]] inline T dot(const T* x, const S* row, int64_t k, Distance ahead) {
   return sum_lanes<T>(fold_vectors<T>(k, Vector<T>{}, [&](Vector<T> sum, int64_t i, auto count) {
     ask<kAhead>(row + i, ahead);
     return sum + load_part(row + i, count, T(0)) * load_part(x + i, count, T(0));
@@ -121,7 +129,7 @@ template <Ahead kAhead, int64_t kCount>
 /// The same of bf16: y in pairs, [n / 32] times the 16 sums of even elements and then those of odd ones, and
 /// what is left over of n as it is.
 template <Asking kAsking>
-void add_row(float x, Rows<const Bf16> b, int64_t n, Distance ahead, float* y) {
+[[gnu::always_inline]] inline void add_row(float x, Rows<const Bf16> b, int64_t n, Distance ahead, float* y) {
   constexpr int64_t kTurn = kAsking.together * 2 * kPairs;
   int64_t i = 0;
   if constexpr (kAsking.together > 1)
@@ -134,13 +142,13 @@ void add_row(float x, Rows<const Bf16> b, int64_t n, Distance ahead, float* y) {
 /// Calls body(i, its place in pairs) of all n elements.
 template <class Body>
 void for_pairs(int64_t n, const Body& body) {
-  int64_t i = 0;
-  for (; i + 2 * kPairs <= n; i += 2 * kPairs)
+  const int64_t in_pairs = n / (2 * kPairs) * (2 * kPairs);
+  for (int64_t i = 0; i < in_pairs; i += 2 * kPairs)
     for (int64_t pair = 0; pair < kPairs; ++pair) {
       body(i + 2 * pair, i + pair);
       body(i + 2 * pair + 1, i + pair + kPairs);
     }
-  for (; i < n; ++i) body(i, i);
+  for (int64_t i = in_pairs; i < n; ++i) body(i, i);
 }
 
 /// The x or the y of each product as dot() reads and add_row() adds up: itself, or of bf16 products a copy in
@@ -177,7 +185,7 @@ void put_back(std::span<const RowProduct<T, S>> products, std::span<T* const> su
 
 /// x·row, both [k], x in pairs.
 template <Ahead kAhead>
-float dot(const float* x, const Bf16* row, int64_t k, Distance ahead) {
+[[gnu::always_inline]] inline float dot(const float* x, const Bf16* row, int64_t k, Distance ahead) {
   Pairs sums{};
   int64_t i = 0;
   for (; i + 2 * kPairs <= k; i += 2 * kPairs) {
@@ -191,28 +199,93 @@ float dot(const float* x, const Bf16* row, int64_t k, Distance ahead) {
   return sum;
 }
 
+/// Calls body(width of a row). Where it is a usual head's the compiler knows it: so short a row's own loop
+/// takes half as long as what it does.
+template <class Body>
+void with_width(int64_t width, const Body& body) {
+  if (width == 64) return body(std::integral_constant<int64_t, 64>());
+  if (width == 128) return body(std::integral_constant<int64_t, 128>());
+  body(width);
+}
+
 template <Asking kAsking, class T, class S>
 void multiply_rows_from(std::span<const RowProduct<T, S>> products, bool transpose_b, int64_t n, int64_t k,
                         bool accumulate) {
   if (transpose_b) {
     const Distance ahead = distance<kAsking.dots>(products.front().b, k);
     const std::span<const T* const> factors = in_pairs(products, &RowProduct<T, S>::x, k);
-    for (int64_t row = 0; row < n; ++row)
-      for (size_t i = 0; i < products.size(); ++i) {
-        const T sum = dot<kAsking.dots>(factors[i], products[i].b.at(row), k, ahead);
-        T& y = products[i].y[row];
-        y = accumulate ? y + sum : sum;
-      }
-    return;
+    return with_width(k, [&](auto width) {
+      for (int64_t row = 0; row < n; ++row)
+        for (size_t i = 0; i < products.size(); ++i) {
+          const T sum = dot<kAsking.dots>(factors[i], products[i].b.at(row), width, ahead);
+          T& y = products[i].y[row];
+          y = accumulate ? y + sum : sum;
+        }
+    });
   }
   if (!accumulate)
     for (const RowProduct<T, S>& product : products) std::fill_n(product.y, n, T(0));
   const Distance ahead = distance<kAsking.rows>(products.front().b, n);
   const std::span<T* const> sums = in_pairs(products, &RowProduct<T, S>::y, n);
-  for (int64_t row = 0; row < k; ++row)
-    for (size_t i = 0; i < products.size(); ++i)
-      add_row<kAsking>(products[i].x[row], products[i].b.from(row), n, ahead, sums[i]);
+  with_width(n, [&](auto width) {
+    for (int64_t row = 0; row < k; ++row)
+      for (size_t i = 0; i < products.size(); ++i)
+        add_row<kAsking>(products[i].x[row], products[i].b.from(row), width, ahead, sums[i]);
+  });
   put_back(products, sums, n);
+}
+
+/// y[0, kPanelCols) += x·B of a panel of B.
+template <Asking kAsking, class T, class S>
+void add_panel(const T* x, const S* panel, int64_t k, T* y) {
+  constexpr int64_t kVectors = kPanelCols / kLanes<T>;
+  const Distance ahead = distance<kAsking.dots>(Rows<const S>{panel, kPanelCols}, kPanelCols);
+  Vector<T> sums[kVectors];
+  for (int64_t v = 0; v < kVectors; ++v) sums[v] = load(y + v * kLanes<T>);
+  for (const T* const end = x + k; x != end; ++x, panel += kPanelCols)
+    for (int64_t v = 0; v < kVectors; ++v) {
+      ask<kAsking.dots>(panel + v * kLanes<T>, ahead);
+      sums[v] = sums[v] + load_part(panel + v * kLanes<T>, kWholeVector<T>, T(0)) * *x;
+    }
+  for (int64_t v = 0; v < kVectors; ++v) store<T>(y + v * kLanes<T>, sums[v]);
+}
+
+template <Asking kAsking>
+void add_panel(const float* x, const Bf16* panel, int64_t k, float* y) {
+  constexpr int64_t kWords = kPanelCols / (2 * kPairs);
+  const Distance ahead = distance<kAsking.dots>(Rows<const Bf16>{panel, kPanelCols}, kPanelCols);
+  alignas(64) float in_pairs[kPanelCols];
+  for_pairs(kPanelCols, [&](int64_t i, int64_t place) { in_pairs[place] = y[i]; });
+  Pairs sums[kWords];
+  for (int64_t v = 0; v < kWords; ++v)
+    sums[v] = {load(in_pairs + v * 2 * kPairs), load(in_pairs + v * 2 * kPairs + kPairs)};
+  for (const float* const end = x + k; x != end; ++x, panel += kPanelCols)
+    for (int64_t v = 0; v < kWords; ++v) {
+      ask<kAsking.dots>(panel + v * 2 * kPairs, ahead);
+      const Pairs pairs = load_pairs(panel + v * 2 * kPairs);
+      sums[v].first = sums[v].first + pairs.first * *x;
+      sums[v].second = sums[v].second + pairs.second * *x;
+    }
+  for (int64_t v = 0; v < kWords; ++v) {
+    store<float>(in_pairs + v * 2 * kPairs, sums[v].first);
+    store<float>(in_pairs + v * 2 * kPairs + kPairs, sums[v].second);
+  }
+  for_pairs(kPanelCols, [&](int64_t i, int64_t place) { y[i] = in_pairs[place]; });
+}
+
+template <Asking kAsking, class T, class S>
+void multiply_panels_from(const T* x, const S* panels, int64_t n, int64_t k, Range cols, T* y) {
+  for (int64_t col = cols.begin, end; col < cols.end; col = end) {
+    const int64_t begin = col / kPanelCols * kPanelCols, width = std::min(kPanelCols, n - begin);
+    end = std::min(cols.end, begin + width);
+    T* const sums = y + (col - cols.begin);
+    if (end - col == kPanelCols) {
+      add_panel<kAsking>(x, panels + begin * k, k, sums);
+      continue;
+    }
+    const RowProduct<T, S> part{x, {panels + begin * k + (col - begin), width}, sums};
+    multiply_rows_from<kAsking>(std::span(&part, 1), false, end - col, k, true);
+  }
 }
 
 enum class Processor { UpToZen4, SinceZen5, Other };
@@ -223,23 +296,40 @@ Processor this_processor() {
   return old ? Processor::UpToZen4 : Processor::SinceZen5;
 }
 
+/// Calls body(Best of how to ask on this processor).
+template <class Body>
+void with_asking(const Body& body) {
+  static const Processor processor = this_processor();
+  switch (processor) {
+    case Processor::UpToZen4:
+      return body(Best<kNear>());
+    case Processor::SinceZen5:
+      return body(Best<kFar>());
+    case Processor::Other:
+      return body(Best<kFarIntoSecond>());
+  }
+}
+
 }  // namespace
 
 template <class T, class S>
 void multiply_rows(std::span<const RowProduct<T, S>> products, bool transpose_b, int64_t n, int64_t k,
                    bool accumulate) {
   if (products.empty()) return;
-  static const Processor processor = this_processor();
-  switch (processor) {
-    case Processor::UpToZen4:
-      return multiply_rows_from<kNear>(products, transpose_b, n, k, accumulate);
-    case Processor::SinceZen5:
-      return multiply_rows_from<kFar>(products, transpose_b, n, k, accumulate);
-    case Processor::Other:
-      return multiply_rows_from<kFarIntoSecond>(products, transpose_b, n, k, accumulate);
-  }
+  with_asking([&](auto asking) {
+    multiply_rows_from<decltype(asking)::value>(products, transpose_b, n, k, accumulate);
+  });
 }
 
+template <class T, class S>
+void multiply_panels(const T* x, const S* panels, int64_t n, int64_t k, Range cols, T* y) {
+  with_asking([&](auto asking) { multiply_panels_from<decltype(asking)::value>(x, panels, n, k, cols, y); });
+}
+
+template void multiply_panels(const float*, const float*, int64_t, int64_t, Range, float*);
+template void multiply_panels(const double*, const double*, int64_t, int64_t, Range, double*);
+template void multiply_panels(const float*, const Bf16*, int64_t, int64_t, Range, float*);
+template void multiply_panels(const float*, const Fp16*, int64_t, int64_t, Range, float*);
 template void multiply_rows(std::span<const RowProduct<float, float>>, bool, int64_t, int64_t, bool);
 template void multiply_rows(std::span<const RowProduct<double, double>>, bool, int64_t, int64_t, bool);
 template void multiply_rows(std::span<const RowProduct<float, Bf16>>, bool, int64_t, int64_t, bool);

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "engine/device/cpu/gemm.h"
+#include "engine/device/cpu/vector.h"
 #include "engine/io/half.h"
 
 namespace shardlens::cpu {
@@ -29,6 +30,19 @@ extern template void multiply_rows(std::span<const RowProduct<float, float>>, bo
 extern template void multiply_rows(std::span<const RowProduct<double, double>>, bool, int64_t, int64_t, bool);
 extern template void multiply_rows(std::span<const RowProduct<float, Bf16>>, bool, int64_t, int64_t, bool);
 extern template void multiply_rows(std::span<const RowProduct<float, Fp16>>, bool, int64_t, int64_t, bool);
+
+/// Columns of a matrix whose sums stay in registers while all of its rows are read.
+inline constexpr int64_t kPanelCols = 8 * kLanes<float>;
+
+/// y += x[k]·B of the columns `cols` of a B [k, n] that lies in panels of kPanelCols
+/// (engine/device/panels.h): to the bits of multiply_rows(). `y` is those columns' alone.
+template <class T, class S>
+void multiply_panels(const T* x, const S* panels, int64_t n, int64_t k, Range cols, T* y);
+
+extern template void multiply_panels(const float*, const float*, int64_t, int64_t, Range, float*);
+extern template void multiply_panels(const double*, const double*, int64_t, int64_t, Range, double*);
+extern template void multiply_panels(const float*, const Bf16*, int64_t, int64_t, Range, float*);
+extern template void multiply_panels(const float*, const Fp16*, int64_t, int64_t, Range, float*);
 
 template <class T, class S>
 void multiply_row(const RowProduct<T, S>& product, bool transpose_b, int64_t n, int64_t k, bool accumulate) {

@@ -8,6 +8,8 @@
 #include <cmath>
 
 #include "engine/planner/planner.h"
+#include "engine/runtime/arena.h"
+#include "engine/runtime/feed.h"
 #include "engine/train/generate/sampling.h"
 #include "engine/train/model_state.h"
 #include "tests/engine/device/operands.h"
@@ -259,6 +261,54 @@ TEST(Generator, APositionOutsideTheCacheIsRefusedByTheRank) {
     executor.set_inputs(inputs);
     executor.start(executor.steps());
     EXPECT_THAT(error_of([&] { executor.wait(); }), HasSubstr("position")) << positions[0];
+  }
+}
+
+// Weights lie in panels where tokens are written, which nobody sees who reads or writes them.
+TEST(Generator, ItsWeightsReadAsTheyWereFed) {
+  Settings settings = sixteen_tokens(2, DType::Bf16);
+  settings.model.hidden = 320;  // of which a rank's slices fill panels
+  settings.model.ffn = 700;
+  const Generator generator(settings);
+  const Program& program = generator.plan().program;
+  const Executor& executor = generator.executor();
+  const Feed feed(program);
+  for (const Tensor& tensor : program.tensors) {
+    if (tensor.kind != MemoryKind::Weight) continue;
+    for (int rank = 0; rank < program.ranks(); ++rank) {
+      const auto bytes = static_cast<size_t>(local_bytes(tensor, program.ranks(), rank));
+      std::vector<std::byte> fed(bytes), read(bytes);
+      feed.fill(tensor, rank, fed.data());
+      executor.read_tensor(rank, tensor.id, read.data());
+      EXPECT_EQ(read, fed) << tensor.name << ", rank " << rank;
+    }
+  }
+}
+
+// Which of them do: what a token is multiplied with, but not the embedding, whose rows are looked up, nor any
+// of a Program that computes a loss.
+TEST(Generator, OnlyWhatTokensAreMultipliedWithLiesInPanels) {
+  const auto in_panels = [](const Program& program) {
+    const auto device = make_cpu_device(1);
+    const MemoryPlan memory = plan_memory(program, 0);
+    const Arenas arenas(*device, program, memory);
+    std::vector<std::string> names;
+    for (const Tensor& tensor : program.tensors)
+      if (arenas.panel_cols(tensor.id) > 0) names.push_back(tensor.name);
+    return names;
+  };
+  Settings settings = sixteen_tokens(2);
+  EXPECT_TRUE(in_panels(plan_evaluation(settings)).empty());
+  settings.batch = 1;
+  settings.cache_tokens = kRoom;
+  for (const int64_t tokens : {1, 7}) {
+    settings.seq = tokens;
+    EXPECT_THAT(
+        in_panels(plan_program(settings)),
+        ::testing::ElementsAre("transformer.h.0.attn.c_attn.weight", "transformer.h.0.attn.c_proj.weight",
+                               "transformer.h.0.mlp.c_fc.weight", "transformer.h.0.mlp.c_proj.weight",
+                               "transformer.h.1.attn.c_attn.weight", "transformer.h.1.attn.c_proj.weight",
+                               "transformer.h.1.mlp.c_fc.weight", "transformer.h.1.mlp.c_proj.weight"));
   }
 }
 

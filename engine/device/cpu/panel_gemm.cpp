@@ -1,0 +1,85 @@
+// The product of one row reads B as it lies. That of many rows, a prompt's, is computed from a row-major copy
+// of some columns at a time: copying is little beside it.
+#include "engine/device/cpu/panel_gemm.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "engine/device/cpu/aligned.h"
+#include "engine/device/cpu/cpu_device.h"
+#include "engine/device/cpu/gemv.h"
+#include "engine/device/cpu/parallel.h"
+#include "engine/device/cpu/vector.h"
+#include "engine/device/panels.h"
+
+namespace shardlens::cpu {
+
+namespace {
+
+// Whole panels, and where products may be cut (gemm.h).
+constexpr int64_t kCopiedCols = 768;
+// A thread's columns of a row begin at whole cache lines of 16-bit numbers.
+constexpr int64_t kColStep = 32;
+static_assert(kPanelCols % kColStep == 0);
+static_assert(kCopiedCols % kPanelCols == 0 && kCopiedCols % 48 == 0);
+
+/// Columns of a C of one row.
+template <class S, class Result>
+void multiply_row_part(const Gemm& gemm, Range cols) {
+  using T = Computed<S>;
+  static thread_local Aligned<T> row, sums;
+  row.resize(static_cast<size_t>(gemm.k));
+  sums.resize(static_cast<size_t>(cols.size()));
+  Result* const c = static_cast<Result*>(gemm.c) + cols.begin;
+  convert_row(static_cast<const S*>(gemm.a), gemm.k, row.data());
+  if (gemm.accumulate)
+    convert_row(c, cols.size(), sums.data());
+  else if (gemm.bias != nullptr)
+    convert_row(static_cast<const S*>(gemm.bias) + cols.begin, cols.size(), sums.data());
+  else
+    std::fill(sums.begin(), sums.end(), T(0));
+  multiply_panels(row.data(), static_cast<const S*>(gemm.b), gemm.n, gemm.k, cols, sums.data());
+  convert_row(sums.data(), cols.size(), c);
+}
+
+template <class S, class Result>
+void multiply_row(const Gemm& gemm, int threads) {
+  const int64_t steps = (gemm.n + kColStep - 1) / kColStep;
+  parallel_for(threads, threads, [&](int64_t part) {
+    const Range own = shard_range(steps, threads, static_cast<int>(part));
+    const auto col = [&](int64_t step) { return std::min(gemm.n, step * kColStep); };
+    multiply_row_part<S, Result>(gemm, {col(own.begin), col(own.end)});
+  });
+}
+
+void multiply_copied(Device& device, const Gemm& gemm) {
+  static thread_local Aligned<char> copy;
+  const int64_t bytes = element_bytes(gemm.dtype);
+  const int64_t result_bytes = gemm.wide_result && is_half(gemm.dtype) ? element_bytes(DType::Fp32) : bytes;
+  for (int64_t begin = 0, end = 0; begin < gemm.n; begin = end) {
+    end = gemm.n - begin < 2 * kCopiedCols ? gemm.n : begin + kCopiedCols;
+    const Range cols{begin, end};
+    copy.resize(static_cast<size_t>(gemm.k * cols.size() * bytes));
+    out_of_panels({gemm.k, gemm.n, kPanelCols}, bytes, cols, gemm.b, copy.data());
+    Gemm part = gemm;
+    part.n = cols.size();
+    part.b = copy.data();
+    part.ldb = cols.size();
+    part.b_panel_cols = 0;
+    part.c = static_cast<char*>(gemm.c) + begin * result_bytes;
+    if (gemm.bias != nullptr) part.bias = static_cast<const char*>(gemm.bias) + begin * bytes;
+    device.gemm(part);
+  }
+}
+
+}  // namespace
+
+void panel_gemm(Device& device, const Gemm& gemm, int threads) {
+  if (!is_one_row(gemm)) return multiply_copied(device, gemm);
+  with_element_type(gemm.dtype, "a GEMM", [&](auto zero) {
+    using S = decltype(zero);
+    gemm.wide_result ? multiply_row<S, Computed<S>>(gemm, threads) : multiply_row<S, S>(gemm, threads);
+  });
+}
+
+}  // namespace shardlens::cpu
