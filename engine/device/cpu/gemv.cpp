@@ -239,12 +239,12 @@ void multiply_rows_from(std::span<const RowProduct<T, S>> products, bool transpo
 template <Asking kAsking, class T, class S>
 void add_panel(const T* x, const S* panel, int64_t k, T* y) {
   constexpr int64_t kVectors = kPanelCols / kLanes<T>;
-  const Distance ahead = distance<kAsking.dots>(Rows<const S>{panel, kPanelCols}, kPanelCols);
+  const Distance ahead = distance<kAsking.rows>(Rows<const S>{panel, kPanelCols}, kPanelCols);
   Vector<T> sums[kVectors];
   for (int64_t v = 0; v < kVectors; ++v) sums[v] = load(y + v * kLanes<T>);
   for (const T* const end = x + k; x != end; ++x, panel += kPanelCols)
     for (int64_t v = 0; v < kVectors; ++v) {
-      ask<kAsking.dots>(panel + v * kLanes<T>, ahead);
+      ask<kAsking.rows>(panel + v * kLanes<T>, ahead);
       sums[v] = sums[v] + load_part(panel + v * kLanes<T>, kWholeVector<T>, T(0)) * *x;
     }
   for (int64_t v = 0; v < kVectors; ++v) store<T>(y + v * kLanes<T>, sums[v]);
@@ -253,7 +253,7 @@ void add_panel(const T* x, const S* panel, int64_t k, T* y) {
 template <Asking kAsking>
 void add_panel(const float* x, const Bf16* panel, int64_t k, float* y) {
   constexpr int64_t kWords = kPanelCols / (2 * kPairs);
-  const Distance ahead = distance<kAsking.dots>(Rows<const Bf16>{panel, kPanelCols}, kPanelCols);
+  const Distance ahead = distance<kAsking.rows>(Rows<const Bf16>{panel, kPanelCols}, kPanelCols);
   alignas(64) float in_pairs[kPanelCols];
   for_pairs(kPanelCols, [&](int64_t i, int64_t place) { in_pairs[place] = y[i]; });
   Pairs sums[kWords];
@@ -261,7 +261,7 @@ void add_panel(const float* x, const Bf16* panel, int64_t k, float* y) {
     sums[v] = {load(in_pairs + v * 2 * kPairs), load(in_pairs + v * 2 * kPairs + kPairs)};
   for (const float* const end = x + k; x != end; ++x, panel += kPanelCols)
     for (int64_t v = 0; v < kWords; ++v) {
-      ask<kAsking.dots>(panel + v * 2 * kPairs, ahead);
+      ask<kAsking.rows>(panel + v * 2 * kPairs, ahead);
       const Pairs pairs = load_pairs(panel + v * 2 * kPairs);
       sums[v].first = sums[v].first + pairs.first * *x;
       sums[v].second = sums[v].second + pairs.second * *x;
