@@ -21,16 +21,17 @@ struct Ahead {
 };
 
 // What is best differs from processor to processor, and with what else a loop does (TRIED.md). Near: beside
-// what a processor asks for by itself, which would be disturbed. Far: so that it has come by its turn.
+// what a processor asks for by itself, which would be disturbed, as it is by whatever is asked into the first
+// cache. Far: so that it has come by its turn.
 struct Asking {
-  Ahead rows, dots;
+  Ahead ahead;
   int64_t together;  // vectors of y that are written together, after as many of B were read
 };
 // With a write after each vector a Zen 4 reads memory at half its speed.
-constexpr Asking kNear{{0, 512}, {128, 1024}, 4};            // AMD up to Zen 4
-constexpr Asking kFar{{10240, 0}, {10240, 0}, 1};            // AMD since Zen 5
-constexpr Asking kFarIntoSecond{{0, 16384}, {0, 16384}, 1};  // others
-constexpr int64_t kAheadInShortRowsBytes = 2048;             // far apart, such as a head's in a cache
+constexpr Asking kNear{{0, 512}, 4};              // AMD up to Zen 4
+constexpr Asking kFar{{10240, 0}, 1};             // AMD since Zen 5
+constexpr Asking kFarIntoSecond{{0, 16384}, 1};   // others
+constexpr int64_t kAheadInShortRowsBytes = 2048;  // far apart, such as a head's in a cache
 
 template <Asking kAsking>
 struct Best {
@@ -72,7 +73,7 @@ template <Asking kAsking, class T, class S>
   };
   int64_t i = 0;
   for (; i + kTurn * kLanes<T> <= n; i += kTurn * kLanes<T>) {
-    for (int64_t v = 0; v < kTurn; ++v) ask<kAsking.rows>(b.first + i + v * kLanes<T>, ahead);
+    for (int64_t v = 0; v < kTurn; ++v) ask<kAsking.ahead>(b.first + i + v * kLanes<T>, ahead);
     if constexpr (kAsking.together == 1) {  // each as it comes
       for (int64_t v = 0; v < kTurn; ++v)
         store<T>(y + i + v * kLanes<T>, sum(i + v * kLanes<T>, kWholeVector<T>));
@@ -134,8 +135,8 @@ template <Asking kAsking>
   int64_t i = 0;
   if constexpr (kAsking.together > 1)
     for (; i + kTurn <= n; i += kTurn)
-      add_pairs<kAsking.rows, kAsking.together>(x, b.first + i, ahead, y + i);
-  for (; i + 2 * kPairs <= n; i += 2 * kPairs) add_pairs<kAsking.rows, 1>(x, b.first + i, ahead, y + i);
+      add_pairs<kAsking.ahead, kAsking.together>(x, b.first + i, ahead, y + i);
+  for (; i + 2 * kPairs <= n; i += 2 * kPairs) add_pairs<kAsking.ahead, 1>(x, b.first + i, ahead, y + i);
   for (; i < n; ++i) y[i] += static_cast<float>(b.first[i]) * x;
 }
 
@@ -212,12 +213,12 @@ template <Asking kAsking, class T, class S>
 void multiply_rows_from(std::span<const RowProduct<T, S>> products, bool transpose_b, int64_t n, int64_t k,
                         bool accumulate) {
   if (transpose_b) {
-    const Distance ahead = distance<kAsking.dots>(products.front().b, k);
+    const Distance ahead = distance<kAsking.ahead>(products.front().b, k);
     const std::span<const T* const> factors = in_pairs(products, &RowProduct<T, S>::x, k);
     return with_width(k, [&](auto width) {
       for (int64_t row = 0; row < n; ++row)
         for (size_t i = 0; i < products.size(); ++i) {
-          const T sum = dot<kAsking.dots>(factors[i], products[i].b.at(row), width, ahead);
+          const T sum = dot<kAsking.ahead>(factors[i], products[i].b.at(row), width, ahead);
           T& y = products[i].y[row];
           y = accumulate ? y + sum : sum;
         }
@@ -225,7 +226,7 @@ void multiply_rows_from(std::span<const RowProduct<T, S>> products, bool transpo
   }
   if (!accumulate)
     for (const RowProduct<T, S>& product : products) std::fill_n(product.y, n, T(0));
-  const Distance ahead = distance<kAsking.rows>(products.front().b, n);
+  const Distance ahead = distance<kAsking.ahead>(products.front().b, n);
   const std::span<T* const> sums = in_pairs(products, &RowProduct<T, S>::y, n);
   with_width(n, [&](auto width) {
     for (int64_t row = 0; row < k; ++row)
@@ -239,12 +240,12 @@ void multiply_rows_from(std::span<const RowProduct<T, S>> products, bool transpo
 template <Asking kAsking, class T, class S>
 void add_panel(const T* x, const S* panel, int64_t k, T* y) {
   constexpr int64_t kVectors = kPanelCols / kLanes<T>;
-  const Distance ahead = distance<kAsking.rows>(Rows<const S>{panel, kPanelCols}, kPanelCols);
+  const Distance ahead = distance<kAsking.ahead>(Rows<const S>{panel, kPanelCols}, kPanelCols);
   Vector<T> sums[kVectors];
   for (int64_t v = 0; v < kVectors; ++v) sums[v] = load(y + v * kLanes<T>);
   for (const T* const end = x + k; x != end; ++x, panel += kPanelCols)
     for (int64_t v = 0; v < kVectors; ++v) {
-      ask<kAsking.rows>(panel + v * kLanes<T>, ahead);
+      ask<kAsking.ahead>(panel + v * kLanes<T>, ahead);
       sums[v] = sums[v] + load_part(panel + v * kLanes<T>, kWholeVector<T>, T(0)) * *x;
     }
   for (int64_t v = 0; v < kVectors; ++v) store<T>(y + v * kLanes<T>, sums[v]);
@@ -253,7 +254,7 @@ void add_panel(const T* x, const S* panel, int64_t k, T* y) {
 template <Asking kAsking>
 void add_panel(const float* x, const Bf16* panel, int64_t k, float* y) {
   constexpr int64_t kWords = kPanelCols / (2 * kPairs);
-  const Distance ahead = distance<kAsking.rows>(Rows<const Bf16>{panel, kPanelCols}, kPanelCols);
+  const Distance ahead = distance<kAsking.ahead>(Rows<const Bf16>{panel, kPanelCols}, kPanelCols);
   alignas(64) float in_pairs[kPanelCols];
   for_pairs(kPanelCols, [&](int64_t i, int64_t place) { in_pairs[place] = y[i]; });
   Pairs sums[kWords];
@@ -261,7 +262,7 @@ void add_panel(const float* x, const Bf16* panel, int64_t k, float* y) {
     sums[v] = {load(in_pairs + v * 2 * kPairs), load(in_pairs + v * 2 * kPairs + kPairs)};
   for (const float* const end = x + k; x != end; ++x, panel += kPanelCols)
     for (int64_t v = 0; v < kWords; ++v) {
-      ask<kAsking.rows>(panel + v * 2 * kPairs, ahead);
+      ask<kAsking.ahead>(panel + v * 2 * kPairs, ahead);
       const Pairs pairs = load_pairs(panel + v * 2 * kPairs);
       sums[v].first = sums[v].first + pairs.first * *x;
       sums[v].second = sums[v].second + pairs.second * *x;
