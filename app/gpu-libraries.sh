@@ -1,14 +1,15 @@
 #!/bin/sh
-# Fetches NVIDIA's cuBLASLt (550 MB) and NCCL (340 MB), which a bundle leaves to the machine it runs on, by pip and
-# without root, into the bundle's own lib/, where shardlens-cli looks first. For servers that have a driver and
-# neither CUDA's toolkit nor a PyTorch for CUDA 13; `bin/shardlens-cli info --backends` says what is missing.
-# One GPU needs no NCCL: `gpu-libraries.sh cublas` leaves it out.
+# Fetches NVIDIA's cuBLASLt (550 MB), with the NVRTC (150 MB) by which it makes kernels that it has not brought along,
+# and NCCL (340 MB), which a bundle leaves to the machine it runs on, by pip and without root, into the bundle's own
+# lib/, where shardlens-cli looks first. For servers that have a driver and neither CUDA's toolkit nor a PyTorch for
+# CUDA 13; `bin/shardlens-cli info --backends` says what is missing. One GPU needs no NCCL: `gpu-libraries.sh cublas`
+# leaves it out.
 #
 #   ./gpu-libraries.sh [cublas] [nccl]
 set -euf
 cd "$(dirname "$0")"
 lib=$PWD/lib
-fetched_mb=1500 # unpacked by pip, of which half is kept
+fetched_mb=1700 # unpacked by pip, of which half is kept
 
 fail() {
   printf 'gpu-libraries: %s\n' "$*" >&2
@@ -19,18 +20,25 @@ elsewhere="or fetch it where there is a network and copy it to $lib, or set SHAR
 [ -x bin/shardlens-cli ] || fail "there is no bin/shardlens-cli in $PWD: start the script that lies in the bundle"
 [ $# -gt 0 ] || set -- cublas nccl
 packages='' files=''
+
+# PACKAGE FILE [OTHER]: what else the package is fetched for arrives before the file whose presence says it is there.
+need() {
+  if [ -e "$lib/$2" ]; then
+    echo "gpu-libraries: $2 is there"
+  else
+    packages="$packages $1" files="$files${3:+ $3} $2"
+  fi
+}
 for what; do
   case $what in
-    # 13.6 offers algorithms for fp32 operands of 2^31 elements that it then fails on.
-    cublas) package='nvidia-cublas>=13,<14,!=13.6.*' file=libcublasLt.so.13 ;;
-    nccl) package=nvidia-nccl-cu13 file=libnccl.so.2 ;;
+    cublas)
+      # 13.6 offers algorithms for fp32 operands of 2^31 elements that it then fails on.
+      need 'nvidia-cublas>=13,<14,!=13.6.*' libcublasLt.so.13
+      need 'nvidia-cuda-nvrtc>=13,<14' libnvrtc.so.13 'libnvrtc-builtins.so.13.*'
+      ;;
+    nccl) need nvidia-nccl-cu13 libnccl.so.2 ;;
     *) fail "there is no $what to fetch: cublas or nccl, both if left out" ;;
   esac
-  if [ -e "$lib/$file" ]; then
-    echo "gpu-libraries: $file is there"
-  else
-    packages="$packages $package" files="$files $file"
-  fi
 done
 [ -n "$files" ] || exit 0
 
@@ -50,6 +58,7 @@ python3 -m pip install --quiet --disable-pip-version-check --no-deps --only-bina
 for file in $files; do
   found=$(find "$made" -name "$file" -type f | head -n 1)
   [ -n "$found" ] || fail "what pip fetched has no $file; $elsewhere"
-  mv "$found" "$lib/$file"
-  echo "gpu-libraries: lib/$file, $(($(stat -c %s "$lib/$file") / 1000000)) MB"
+  name=${found##*/}
+  mv "$found" "$lib/$name"
+  echo "gpu-libraries: lib/$name, $(($(stat -c %s "$lib/$name") / 1000000)) MB"
 done

@@ -173,7 +173,9 @@ class GpuLibraries : public Bundle {
   }
   void TearDown() override {
     fs::remove_all(tools_);
-    for (const char* file : {"libcublasLt.so.13", "libnccl.so.2"}) fs::remove(folder_ / "lib" / file);
+    for (const char* file :
+         {"libcublasLt.so.13", "libnvrtc.so.13", "libnvrtc-builtins.so.13.2", "libnccl.so.2"})
+      fs::remove(folder_ / "lib" / file);
   }
 
   // What `python3 -m pip install --target FOLDER …` does; FOLDER is the word behind --target.
@@ -199,7 +201,8 @@ class GpuLibraries : public Bundle {
   const fs::path tools_ = fs::path(::testing::TempDir()) / ("bundle_tools_" + std::to_string(getpid()));
   static constexpr const char* kBoth =
       "mkdir -p $to/nvidia/cu13/lib $to/nvidia/nccl/lib\n"
-      "touch $to/nvidia/cu13/lib/libcublasLt.so.13 $to/nvidia/nccl/lib/libnccl.so.2";
+      "touch $to/nvidia/cu13/lib/libcublasLt.so.13 $to/nvidia/nccl/lib/libnccl.so.2\n"
+      "touch $to/nvidia/cu13/lib/libnvrtc.so.13 $to/nvidia/cu13/lib/libnvrtc-builtins.so.13.2";
 };
 
 TEST_F(GpuLibraries, AreMovedIntoTheBundleOnce) {
@@ -208,6 +211,8 @@ TEST_F(GpuLibraries, AreMovedIntoTheBundleOnce) {
   EXPECT_EQ(ended.code, 0) << ended.err;
   EXPECT_TRUE(fs::exists(folder_ / "lib/libcublasLt.so.13"));
   EXPECT_TRUE(fs::exists(folder_ / "lib/libnccl.so.2"));
+  EXPECT_TRUE(fs::exists(folder_ / "lib/libnvrtc.so.13"));
+  EXPECT_TRUE(fs::exists(folder_ / "lib/libnvrtc-builtins.so.13.2"));
   EXPECT_TRUE(is_clean());
   python("exit 1");
   const Ended again = fetch();
@@ -216,10 +221,15 @@ TEST_F(GpuLibraries, AreMovedIntoTheBundleOnce) {
 }
 
 TEST_F(GpuLibraries, OnlyWhatWasAskedFor) {
-  python("[ \"$asked\" = 'nvidia-cublas>=13,<14,!=13.6.*' ] || exit 1\n" + std::string(kBoth));
+  const std::string nvrtc = "nvidia-cuda-nvrtc>=13,<14";
+  python("[ \"$asked\" = 'nvidia-cublas>=13,<14,!=13.6.* " + nvrtc + "' ] || exit 1\n" + kBoth);
   EXPECT_EQ(fetch("cublas").code, 0);
   EXPECT_TRUE(fs::exists(folder_ / "lib/libcublasLt.so.13"));
   EXPECT_FALSE(fs::exists(folder_ / "lib/libnccl.so.2"));
+  fs::remove(folder_ / "lib/libnvrtc.so.13");
+  python("[ \"$asked\" = '" + nvrtc + "' ] || exit 1\n" + kBoth);
+  EXPECT_EQ(fetch("cublas").code, 0) << "a bundle that has cuBLASLt alone gets what it lacks";
+  EXPECT_TRUE(fs::exists(folder_ / "lib/libnvrtc.so.13"));
   const Ended wrong = fetch("cudnn");
   EXPECT_EQ(wrong.code, 1);
   EXPECT_NE(wrong.err.find("there is no cudnn to fetch: cublas or nccl"), std::string::npos) << wrong.err;
@@ -236,7 +246,7 @@ TEST_F(GpuLibraries, WhatFailsSaysWhatWouldWorkAndLeavesNothing) {
   };
   refusal("there is no python3");
   python("mkdir -p $to/nvidia\nexit 1");
-  refusal("pip could not fetch nvidia-cublas>=13,<14,!=13.6.* nvidia-nccl-cu13");
+  refusal("pip could not fetch nvidia-cublas>=13,<14,!=13.6.* nvidia-cuda-nvrtc>=13,<14 nvidia-nccl-cu13");
   python("mkdir -p $to/nvidia");
   refusal("what pip fetched has no libcublasLt.so.13");
 }

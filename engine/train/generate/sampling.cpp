@@ -67,11 +67,12 @@ void validate(const Sampling& s) {
 
 std::vector<double> token_probabilities(const std::vector<double>& logits, const Sampling& sampling) {
   std::vector<double> probabilities(logits.size(), 0.0);
-  const double highest = logits[likeliest(logits)];
+  const size_t top = likeliest(logits);
   if (sampling.temperature == 0) {
-    probabilities[likeliest(logits)] = 1;
+    probabilities[top] = 1;
     return probabilities;
   }
+  const double highest = logits[top];
   // A vocabulary is long and what is kept of it mostly short: nothing is sorted whole.
   const auto likelier = [&](size_t a, size_t b) {
     return logits[a] > logits[b] || (logits[a] == logits[b] && a < b);
