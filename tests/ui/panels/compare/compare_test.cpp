@@ -213,8 +213,7 @@ TEST(CompareTab, TheTournamentOfThisMachineBeginsWithItsCalibrationInThisDtype) 
     ASSERT_EQ(compared(harness)->tournament->wish.settings.dtype, DType::Fp64);
     EXPECT_FALSE(compared(harness)->tournament->can_run) << "there is no order to run the first five of";
     harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Compare/measure"); });
-    harness.draw_frames(2);
-    EXPECT_TRUE(harness.studio().scaling().snapshot()->measures());
+    EXPECT_TRUE(harness.draw_until([&] { return harness.studio().scaling().snapshot()->measures(); }));
     harness.studio().scaling().send(scaling_command::Stop{});
   }
   adopt_calibration(before);
