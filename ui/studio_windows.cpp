@@ -23,10 +23,16 @@ namespace {
 
 constexpr double kReadingSeconds = 20;
 
-/// A panel that was taken out of the dock space stays whole in the window, once it is let go.
-void keep_inside(const char* name) {
+/// Taken out of the dock space.
+bool is_floating(const char* name) {
   const ImGuiWindow* panel = ImGui::FindWindowByName(name);
-  if (panel == nullptr || panel->DockId != 0 || ImGui::IsMouseDown(ImGuiMouseButton_Left)) return;
+  return panel != nullptr && panel->DockId == 0;
+}
+
+/// A floating panel stays whole in the window, once it is let go.
+void keep_inside(const char* name) {
+  if (!is_floating(name) || ImGui::IsMouseDown(ImGuiMouseButton_Left)) return;
+  const ImGuiWindow* panel = ImGui::FindWindowByName(name);
   const ImGuiViewport& viewport = *ImGui::GetMainViewport();
   const ImVec2 size = ImMin(panel->Size, viewport.Size);
   ImGui::SetNextWindowSize(size);
@@ -36,12 +42,14 @@ void keep_inside(const char* name) {
 bool begin_docked(const Context& context, const char* name, ImU32 ground) {
   keep_inside(name);
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, tab_padding(context));
+  // One that floats lies on panels of its own colour.
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, is_floating(name) ? 1.0f : 0.0f);
   ImGui::PushStyleColor(ImGuiCol_WindowBg, ground);
   // A panel that comes with a tab takes no focus from it, which would leave another tab in front.
   const bool visible =
       ImGui::Begin(name, nullptr, ImGuiWindowFlags_NoCollapse | ImGuiWindowFlags_NoFocusOnAppearing);
   ImGui::PopStyleColor();
-  ImGui::PopStyleVar();
+  ImGui::PopStyleVar(2);
   return visible;
 }
 

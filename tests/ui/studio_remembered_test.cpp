@@ -66,7 +66,10 @@ TEST_F(RememberedStudio, ATabThatWasTakenOutStaysOut) {
   EXPECT_TRUE(ImGui::GetMainViewport()->Pos == ImVec2(0, 0) &&
               ImRect({0, 0}, ImGui::GetMainViewport()->Size).Contains(memory->Rect()))
       << "and whole in the window";
-  EXPECT_TRUE(ImGui::FindWindowByName("Traffic")->DockIsActive);
+  EXPECT_GT(memory->WindowBorderSize, 0) << "it lies on panels of its own colour";
+  const ImGuiWindow* traffic = ImGui::FindWindowByName("Traffic");
+  EXPECT_TRUE(traffic->DockIsActive);
+  EXPECT_EQ(traffic->WindowBorderSize, 0);
 }
 
 TEST_F(RememberedStudio, ALayoutThatNobodyTouchedIsNotWrittenDown) {
