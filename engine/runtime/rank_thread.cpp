@@ -103,15 +103,14 @@ Panels RankTeam::panels(const Rank& rank, const Tensor& tensor) const {
 void RankTeam::fetch(const Rank& rank, const Tensor& tensor, void* host) const {
   const void* const data = rank.arenas->at(tensor.id);
   const Panels own = panels(rank, tensor);
-  if (own && data != nullptr)
-    return out_of_panels(own, element_bytes(tensor.dtype), {0, own.cols}, data, host);
+  if (own) return out_of_panels(own, element_bytes(tensor.dtype), {0, own.cols}, data, host);
   rank.device->copy_to_host(host, data, slice_bytes(rank, tensor));
 }
 
 void RankTeam::put(const Rank& rank, const Tensor& tensor, const void* host) const {
   void* const data = rank.arenas->at(tensor.id);
   const Panels own = panels(rank, tensor);
-  if (own && data != nullptr) return into_panels(own, element_bytes(tensor.dtype), host, data);
+  if (own) return into_panels(own, element_bytes(tensor.dtype), host, data);
   rank.device->copy_to_device(data, host, slice_bytes(rank, tensor));
 }
 

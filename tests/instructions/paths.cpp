@@ -150,56 +150,22 @@ void add_optimizer(Paths& paths, Device& device, Buffers& x) {
   });
 }
 
+// A row times a matrix; as panels, whatever lies in them, or row-major.
 void add_generation(Paths& paths, Device& device, Buffers& x) {
-  paths.add("a row times a matrix fp32", [&] {
-    device.gemm({.m = 1,
-                 .n = kCols,
-                 .k = kRows,
-                 .a = x.row.data(),
-                 .lda = kRows,
-                 .b = x.a.data(),
-                 .ldb = kCols,
-                 .c = x.c.data(),
-                 .ldc = kCols});
-  });
-  paths.add("a row times a matrix bf16", [&] {
-    device.gemm({.dtype = DType::Bf16,
-                 .m = 1,
-                 .n = kCols,
-                 .k = kRows,
-                 .a = x.half_a.data(),
-                 .lda = kRows,
-                 .b = x.half_b.data(),
-                 .ldb = kCols,
-                 .c = x.half_c.data(),
-                 .ldc = kCols});
-  });
-  // Whatever lies in them, the same matrices read as panels.
-  paths.add("a row times panels fp32", [&] {
-    device.gemm({.m = 1,
-                 .n = kCols,
-                 .k = kRows,
-                 .a = x.row.data(),
-                 .lda = kRows,
-                 .b = x.a.data(),
-                 .ldb = kCols,
-                 .c = x.c.data(),
-                 .ldc = kCols,
-                 .b_panel_cols = device.panel_cols()});
-  });
-  paths.add("a row times panels bf16", [&] {
-    device.gemm({.dtype = DType::Bf16,
-                 .m = 1,
-                 .n = kCols,
-                 .k = kRows,
-                 .a = x.half_a.data(),
-                 .lda = kRows,
-                 .b = x.half_b.data(),
-                 .ldb = kCols,
-                 .c = x.half_c.data(),
-                 .ldc = kCols,
-                 .b_panel_cols = device.panel_cols()});
-  });
+  Gemm fp32{.m = 1, .n = kCols, .k = kRows, .lda = kRows, .ldb = kCols, .ldc = kCols};
+  Gemm bf16 = fp32;
+  fp32.a = x.row.data();
+  fp32.b = x.a.data();
+  fp32.c = x.c.data();
+  bf16.dtype = DType::Bf16;
+  bf16.a = x.half_a.data();
+  bf16.b = x.half_b.data();
+  bf16.c = x.half_c.data();
+  paths.add("a row times a matrix fp32", [&device, fp32] { device.gemm(fp32); });
+  paths.add("a row times a matrix bf16", [&device, bf16] { device.gemm(bf16); });
+  fp32.b_panel_cols = bf16.b_panel_cols = device.panel_cols();
+  paths.add("a row times panels fp32", [&device, fp32] { device.gemm(fp32); });
+  paths.add("a row times panels bf16", [&device, bf16] { device.gemm(bf16); });
 }
 
 Settings whole(const std::string& model) {

@@ -6,12 +6,12 @@
 #include <type_traits>
 #include <vector>
 
-#include "engine/device/cpu/aligned.h"
 #include "engine/device/cpu/bf16_gemm.h"
 #include "engine/device/cpu/cpu_device.h"
 #include "engine/device/cpu/gemm.h"
 #include "engine/device/cpu/gemv.h"
 #include "engine/device/cpu/half_gemm.h"
+#include "engine/device/cpu/one_row.h"
 #include "engine/device/cpu/parallel.h"
 #include "engine/device/cpu/vector.h"
 
@@ -40,31 +40,14 @@ Rows<const float> widen(Rows<const S> from, int64_t rows, int64_t cols, std::vec
   return {panel.data(), cols};
 }
 
-/// What the sums of a row of C begin with, `cols` of them.
-template <class S, class Result>
-void begin_row(const Gemm& gemm, const Result* c, Range cols, float* sums) {
-  if (gemm.accumulate)
-    convert_row(c, cols.size(), sums);
-  else if (gemm.bias != nullptr)
-    convert_row(static_cast<const S*>(gemm.bias) + cols.begin, cols.size(), sums);
-  else
-    std::fill_n(sums, cols.size(), 0.0f);
-}
-
-/// Columns of a C of one row. B is used once: it is widened in registers, not in scratch, and read in the
-/// order in which it lies.
+/// Columns of a C of one row.
 template <class S, class Result>
 void multiply_row_part(const Gemm& gemm, Range cols) {
-  static thread_local Aligned<float> row, sums;
-  row.resize(static_cast<size_t>(gemm.k));
-  sums.resize(static_cast<size_t>(cols.size()));
   const Rows<const S> b{static_cast<const S*>(gemm.b), gemm.ldb};
-  Result* const c = static_cast<Result*>(gemm.c) + cols.begin;
-  convert_row(static_cast<const S*>(gemm.a), gemm.k, row.data());
-  begin_row<S>(gemm, c, cols, sums.data());
   const Rows<const S> own = gemm.transpose_b ? b.from(cols.begin) : b.from(0, cols.begin);
-  multiply_row<float, S>({row.data(), own, sums.data()}, gemm.transpose_b, cols.size(), gemm.k, true);
-  convert_row(sums.data(), cols.size(), c);
+  compute_row<S, Result>(gemm, cols, [&](const float* row, float* sums) {
+    multiply_row<float, S>({row, own, sums}, gemm.transpose_b, cols.size(), gemm.k, true);
+  });
 }
 
 template <class S, class Result>

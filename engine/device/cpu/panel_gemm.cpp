@@ -8,6 +8,7 @@
 #include "engine/device/cpu/aligned.h"
 #include "engine/device/cpu/cpu_device.h"
 #include "engine/device/cpu/gemv.h"
+#include "engine/device/cpu/one_row.h"
 #include "engine/device/cpu/parallel.h"
 #include "engine/device/cpu/vector.h"
 #include "engine/device/panels.h"
@@ -23,32 +24,16 @@ constexpr int64_t kColStep = 32;
 static_assert(kPanelCols % kColStep == 0);
 static_assert(kCopiedCols % kPanelCols == 0 && kCopiedCols % 48 == 0);
 
-/// Columns of a C of one row.
-template <class S, class Result>
-void multiply_row_part(const Gemm& gemm, Range cols) {
-  using T = Computed<S>;
-  static thread_local Aligned<T> row, sums;
-  row.resize(static_cast<size_t>(gemm.k));
-  sums.resize(static_cast<size_t>(cols.size()));
-  Result* const c = static_cast<Result*>(gemm.c) + cols.begin;
-  convert_row(static_cast<const S*>(gemm.a), gemm.k, row.data());
-  if (gemm.accumulate)
-    convert_row(c, cols.size(), sums.data());
-  else if (gemm.bias != nullptr)
-    convert_row(static_cast<const S*>(gemm.bias) + cols.begin, cols.size(), sums.data());
-  else
-    std::fill(sums.begin(), sums.end(), T(0));
-  multiply_panels(row.data(), static_cast<const S*>(gemm.b), gemm.n, gemm.k, cols, sums.data());
-  convert_row(sums.data(), cols.size(), c);
-}
-
 template <class S, class Result>
 void multiply_row(const Gemm& gemm, int threads) {
   const int64_t steps = (gemm.n + kColStep - 1) / kColStep;
   parallel_for(threads, threads, [&](int64_t part) {
     const Range own = shard_range(steps, threads, static_cast<int>(part));
     const auto col = [&](int64_t step) { return std::min(gemm.n, step * kColStep); };
-    multiply_row_part<S, Result>(gemm, {col(own.begin), col(own.end)});
+    const Range cols{col(own.begin), col(own.end)};
+    compute_row<S, Result>(gemm, cols, [&](const Computed<S>* row, Computed<S>* sums) {
+      multiply_panels(row, static_cast<const S*>(gemm.b), gemm.n, gemm.k, cols, sums);
+    });
   });
 }
 

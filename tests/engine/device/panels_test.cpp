@@ -57,6 +57,26 @@ std::vector<S> numbers(int64_t count, unsigned seed) {
   return stored;
 }
 
+/// A product whose B lies in memory both ways.
+template <class S>
+struct BothWays {
+  int64_t m, n, k, panel;
+  std::vector<S> a = numbers<S>(m * k, 1), b = numbers<S>(k * n, 2), bias = numbers<S>(n, 3), in_panels = b;
+
+  BothWays(int64_t m_, int64_t n_, int64_t k_, int64_t panel_) : m(m_), n(n_), k(k_), panel(panel_) {
+    into_panels({k, n, panel}, sizeof(S), b.data(), in_panels.data());
+  }
+  Gemm gemm(bool panels, void* c) const {
+    Gemm gemm{.dtype = dtype_of<S>(), .m = m, .n = n, .k = k, .a = a.data(), .lda = k};
+    gemm.b = panels ? in_panels.data() : b.data();
+    gemm.ldb = n;
+    gemm.b_panel_cols = panels ? panel : 0;
+    gemm.c = c;
+    gemm.ldc = n;
+    return gemm;
+  }
+};
+
 template <class S>
 class PanelGemmTest : public testing::Test {};
 using Stored = testing::Types<float, double, Bf16, Fp16>;
@@ -75,20 +95,13 @@ TYPED_TEST(PanelGemmTest, HasTheBitsOfTheSameMatrixRowMajor) {
     for (const bool bias : {false, true})
       for (const bool wide : {false, true})
         for (const int threads : {1, 3}) {
-          const std::vector<S> a = numbers<S>(m * k, 1), b = numbers<S>(k * n, 2), c = numbers<S>(n, 3);
-          std::vector<S> in_panels(b.size());
-          into_panels({k, n, panel}, sizeof(S), b.data(), in_panels.data());
+          const BothWays<S> of(m, n, k, panel);
           const auto device = make_cpu_device(threads);
           const auto product = [&](bool panels, bool accumulate) {
             const int64_t bytes = wide && sizeof(S) == 2 ? 4 : static_cast<int64_t>(sizeof(S));
             std::vector<std::byte> result(static_cast<size_t>(m * n * bytes), std::byte{0x3C});
-            Gemm gemm{.dtype = dtype_of<S>(), .m = m, .n = n, .k = k, .a = a.data(), .lda = k};
-            gemm.b = panels ? in_panels.data() : b.data();
-            gemm.ldb = n;
-            gemm.b_panel_cols = panels ? panel : 0;
-            gemm.c = result.data();
-            gemm.ldc = n;
-            gemm.bias = bias && !accumulate ? c.data() : nullptr;
+            Gemm gemm = of.gemm(panels, result.data());
+            gemm.bias = bias && !accumulate ? of.bias.data() : nullptr;
             gemm.wide_result = wide;
             gemm.accumulate = accumulate;
             device->gemm(gemm);
@@ -106,18 +119,11 @@ TYPED_TEST(PanelGemmTest, AndSoHaveWhatFollowsIt) {
   const auto device = make_cpu_device(1);
   const int64_t panel = device->panel_cols(), n = panel + 5, k = 30;
   for (const int64_t m : {1, 4}) {
-    const std::vector<S> a = numbers<S>(m * k, 1), b = numbers<S>(k * n, 2), bias = numbers<S>(n, 3);
-    std::vector<S> in_panels(b.size());
-    into_panels({k, n, panel}, sizeof(S), b.data(), in_panels.data());
+    const BothWays<S> of(m, n, k, panel);
     const auto gelu = [&](bool panels) {
       std::vector<S> before(static_cast<size_t>(m * n)), after(before.size());
-      Gemm gemm{.dtype = dtype_of<S>(), .m = m, .n = n, .k = k, .a = a.data(), .lda = k};
-      gemm.b = panels ? in_panels.data() : b.data();
-      gemm.ldb = n;
-      gemm.b_panel_cols = panels ? panel : 0;
-      gemm.c = after.data();
-      gemm.ldc = n;
-      gemm.bias = bias.data();
+      Gemm gemm = of.gemm(panels, after.data());
+      gemm.bias = of.bias.data();
       gemm.after = AfterProduct::Gelu;
       gemm.before = before.data();
       device->gemm(gemm);

@@ -1,0 +1,37 @@
+// A C of one row, or a row of C, in what its dtype is computed in: begun, added to, and rounded once.
+#pragma once
+
+#include <algorithm>
+
+#include "engine/device/cpu/aligned.h"
+#include "engine/device/cpu/vector.h"
+#include "engine/device/device.h"
+
+namespace shardlens::cpu {
+
+/// What the sums of a row of C begin with, cols.size() of them; `c` is that part of the row.
+template <class S, class Result>
+void begin_row(const Gemm& gemm, const Result* c, Range cols, Computed<S>* sums) {
+  if (gemm.accumulate)
+    convert_row(c, cols.size(), sums);
+  else if (gemm.bias != nullptr)
+    convert_row(static_cast<const S*>(gemm.bias) + cols.begin, cols.size(), sums);
+  else
+    std::fill_n(sums, cols.size(), Computed<S>(0));
+}
+
+/// Columns of a C of one row: add(x, sums) adds x·B of them, x [k]. B is used once: it is widened in
+/// registers, not in scratch, and read in the order in which it lies.
+template <class S, class Result, class Add>
+void compute_row(const Gemm& gemm, Range cols, const Add& add) {
+  static thread_local Aligned<Computed<S>> row, sums;
+  row.resize(static_cast<size_t>(gemm.k));
+  sums.resize(static_cast<size_t>(cols.size()));
+  Result* const c = static_cast<Result*>(gemm.c) + cols.begin;
+  convert_row(static_cast<const S*>(gemm.a), gemm.k, row.data());
+  begin_row<S>(gemm, c, cols, sums.data());
+  add(row.data(), sums.data());
+  convert_row(sums.data(), cols.size(), c);
+}
+
+}  // namespace shardlens::cpu
