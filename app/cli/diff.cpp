@@ -98,7 +98,8 @@ void print_times(const RecordingDiff& diff, const Program& a) {
   row("a pass", diff.a_pass_seconds, diff.b_pass_seconds);
   double a_wait = 0, b_wait = 0;
   for (const KindDiff& kind : diff.kinds) {
-    row(to_string(kind.op), kind.a_seconds, kind.b_seconds);
+    row(op_name(kind.op, kind.beside), kind.a_seconds, kind.b_seconds);
+    if (kind.beside) continue;
     a_wait += kind.a_wait_seconds;
     b_wait += kind.b_wait_seconds;
   }
@@ -187,7 +188,7 @@ ordered_json to_json(const RecordingDiff& diff, const Recording& a, const Record
                             {"b_sent_bytes", step.b_sent_bytes}});
   out["kinds"] = ordered_json::array();
   for (const KindDiff& kind : diff.kinds)
-    out["kinds"].push_back({{"op", to_string(kind.op)},
+    out["kinds"].push_back({{"op", op_name(kind.op, kind.beside)},
                             {"a_seconds", kind.a_seconds},
                             {"b_seconds", kind.b_seconds},
                             {"a_wait_seconds", kind.a_wait_seconds},

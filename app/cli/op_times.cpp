@@ -5,10 +5,6 @@
 
 namespace shardlens::cli {
 
-std::string op_name(Op op, bool beside) {
-  return to_string(op) + (beside ? ", beside" : "");
-}
-
 nlohmann::ordered_json op_times_json(const std::vector<OpTime>& times) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   for (const OpTime& time : times) json[op_name(time.op, time.beside)] = time.seconds;

@@ -9,9 +9,6 @@
 
 namespace shardlens::cli {
 
-/// "all-reduce", or "all-reduce, beside" where it goes on beside the other steps.
-std::string op_name(Op op, bool beside);
-
 /// Seconds by kind of step.
 nlohmann::ordered_json op_times_json(const std::vector<OpTime>& times);
 

@@ -118,6 +118,10 @@ std::string to_string(Op op) {
   return {};
 }
 
+std::string op_name(Op op, bool beside) {
+  return to_string(op) + (beside ? ", beside" : "");
+}
+
 std::string to_string(Phase phase) {
   switch (phase) {
     case Phase::Forward:

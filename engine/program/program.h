@@ -95,6 +95,8 @@ enum class Op {
   Join,           ///< (rows, rows, ...) -> the tensor they are rows of; nothing moves
 };
 std::string to_string(Op op);
+/// "all-reduce", or "all-reduce, beside" of steps that go on beside the others.
+std::string op_name(Op op, bool beside);
 
 /// The conversion a step makes: Slice, AllReduce and so on; None for the identity and for everything that
 /// computes.

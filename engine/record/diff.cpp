@@ -186,19 +186,20 @@ void diff_times(const Recording& a, const Recording& b, int64_t first, const std
     of_a.add(a, pass);
     of_b.add(b, pass + diff.b_offset);
   }
-  std::map<Op, KindDiff> kinds;
+  std::map<std::pair<Op, bool>, KindDiff> kinds;
   const auto add_kinds = [&](const Program& program, const Times& times, double KindDiff::*seconds,
                              double KindDiff::*waits) {
     for (const Step& step : program.steps) {
-      KindDiff& kind = kinds[step.op];
+      KindDiff& kind = kinds[{step.op, step.beside}];
       kind.op = step.op;
+      kind.beside = step.beside;
       kind.*seconds += times.seconds[static_cast<size_t>(step.id)] / static_cast<double>(diff.timed_passes);
       kind.*waits += times.waits[static_cast<size_t>(step.id)] / static_cast<double>(diff.timed_passes);
     }
   };
   add_kinds(a.header().program, of_a, &KindDiff::a_seconds, &KindDiff::a_wait_seconds);
   add_kinds(b.header().program, of_b, &KindDiff::b_seconds, &KindDiff::b_wait_seconds);
-  for (const auto& [op, kind] : kinds) diff.kinds.push_back(kind);
+  for (const auto& [key, kind] : kinds) diff.kinds.push_back(kind);
   const double share = 1.0 / static_cast<double>(diff.timed_passes);
   diff.a_pass_seconds = of_a.pass_seconds * share;
   diff.b_pass_seconds = of_b.pass_seconds * share;

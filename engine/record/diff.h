@@ -26,9 +26,11 @@ struct StepDiff {
   int64_t a_sent_bytes = 0, b_sent_bytes = 0;     ///< by each rank
 };
 
-/// All steps of one kind, also those that only one of the Programs has; times as a step's.
+/// All steps of one kind, also those that only one of the Programs has; times as a step's. Collectives that
+/// go on beside other steps are a kind of their own: what they take and wait delays nobody by itself.
 struct KindDiff {
   Op op = Op::Linear;
+  bool beside = false;
   double a_seconds = 0, b_seconds = 0;
   double a_wait_seconds = 0, b_wait_seconds = 0;
 };

@@ -166,6 +166,30 @@ TEST_F(DiffTest, OtherProgramsAreAlignedByWhatStepsAreCalled) {
   EXPECT_GT(gathers->b_seconds, 0);
 }
 
+// What goes on beside other steps delays nobody by waiting, so it is a kind of its own, in no other's sum.
+TEST_F(DiffTest, CollectivesBesideOtherStepsAreAKindOfTheirOwn) {
+  const Settings settings = testing::small_model(2, 2);
+  record("a", settings);
+  record("b", settings);
+  const RecordingDiff found = diff("a", "b");
+  const Program program = plan_program(settings);
+  for (const bool beside : {false, true}) {
+    double seconds = 0, waits = 0;
+    for (const StepDiff& step : found.steps) {
+      if (program.step(step.a).op != Op::AllReduce || program.step(step.a).beside != beside) continue;
+      seconds += step.a_seconds;
+      waits += step.a_wait_seconds;
+    }
+    ASSERT_GT(seconds, 0) << "the model has such steps";
+    const auto kind = std::find_if(found.kinds.begin(), found.kinds.end(), [&](const KindDiff& one) {
+      return one.op == Op::AllReduce && one.beside == beside;
+    });
+    ASSERT_NE(kind, found.kinds.end());
+    EXPECT_DOUBLE_EQ(kind->a_seconds, seconds);
+    EXPECT_DOUBLE_EQ(kind->a_wait_seconds, waits);
+  }
+}
+
 // On one rank and on two what is whole on both is compared: it parts by rounding, not at what it is fed.
 TEST_F(DiffTest, WholeTensorsAreComparedAcrossDegrees) {
   record("a", testing::small_layer(1));

@@ -317,11 +317,15 @@ std::vector<FigureRow> total_rows(const ComparedRuns& runs) {
     time("whole pass", diff.a_pass_seconds, diff.b_pass_seconds, "To the last rank's end, waiting included");
     double a_wait = 0, b_wait = 0;
     for (const KindDiff& kind : diff.kinds) {
-      time(to_string(kind.op), kind.a_seconds, kind.b_seconds, "Its steps on the slowest rank, summed");
+      time(op_name(kind.op, kind.beside), kind.a_seconds, kind.b_seconds,
+           kind.beside ? "Its steps on the slowest rank, summed; they went on beside other steps"
+                       : "Its steps on the slowest rank, summed");
+      if (kind.beside) continue;
       a_wait += kind.a_wait_seconds;
       b_wait += kind.b_wait_seconds;
     }
-    time("waiting", a_wait, b_wait, "In collectives, for the rank that came last");
+    time("waiting", a_wait, b_wait,
+         "In collectives, for the rank that came last; not in those beside other steps");
   }
   rows.push_back({"bytes", "", "", "", "", true});
   const auto bytes = [&](const std::string& name, int64_t a, int64_t b, const char* help) {
