@@ -12,6 +12,8 @@
 #include <cmath>
 #include <thread>
 
+#include "engine/config/relax.h"
+
 namespace shardlens {
 
 namespace {
@@ -30,15 +32,6 @@ constexpr int kNapsPerPatience = 8;
 double nap_seconds(double patience_seconds) {
   return std::clamp(patience_seconds / kNapsPerPatience, 1e-3, kLongestNapSeconds);
 }
-
-// Tells the core that this is a waiting loop, so that it saves power and leaves it without a mis-speculation.
-#if defined(__x86_64__)
-inline void relax() {
-  __builtin_ia32_pause();
-}
-#else
-inline void relax() {}
-#endif
 
 }  // namespace
 
