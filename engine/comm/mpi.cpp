@@ -5,6 +5,7 @@
 // processes that mpirun started, which may be for ever, so whoever opens this waits for that thread with a
 // limit. All other calls come under one lock and none of them blocks, so MPI needs no threads of its own
 // kind.
+#include <dlfcn.h>
 #include <mpi.h>
 
 #include <chrono>
@@ -63,6 +64,13 @@ void start_and_end(const std::shared_ptr<Start>& start) {
   start->changed.notify_all();
 }
 
+// Of a peer on another machine that is gone, Open MPI tells mpirun in the very call that finds it out, and
+// waits until it has been heard, which a mpirun that ends the job is too busy for: nobody came out of that
+// call any more. Who is lost is ours to say. (A version without the switch does not do this.)
+void keep_open_mpi_quiet() {
+  if (void* const quiet = dlsym(RTLD_DEFAULT, "orte_execute_quiet")) *static_cast<bool*>(quiet) = true;
+}
+
 // What nobody has waited for is waited for so long.
 constexpr double kLastSeconds = 3;
 
@@ -90,6 +98,7 @@ class MpiProcesses final : public Processes {
     }
     check(start_->problem, "MPI_Init_thread");
     lock.unlock();
+    keep_open_mpi_quiet();
     if (start_->threads < MPI_THREAD_SERIALIZED)
       throw std::runtime_error("this MPI may be called by one thread only; Open MPI 4 may be by several");
     check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
