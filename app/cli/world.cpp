@@ -18,8 +18,8 @@
 #include "app/command_line/signals.h"
 #include "engine/comm/processes.h"
 #include "engine/comm/siblings.h"
+#include "engine/config/build.h"
 #include "engine/config/error.h"
-#include "engine/config/module.h"
 #include "engine/config/settings.h"
 #include "engine/device/gpu_module.h"
 #include "engine/runtime/processes/process_world.h"
@@ -89,13 +89,20 @@ void say_if_one_of_several() {
                     processes));
 }
 
+// --tp or --dp; null where they say nothing: a checkpoint that is gone on from has its own.
+const CLI::Option* given_size(const CLI::App& parsed, const std::string& name) {
+  const CLI::Option* resume = parsed.get_option_no_throw("--resume");
+  return resume != nullptr && resume->count() > 0 ? nullptr : parsed.get_option_no_throw(name);
+}
+
 // Every option of the verb with the value it has, given or not.
 JoinRequest request_of(const CLI::App& parsed) {
   JoinRequest request;
-  request.version = kModuleVersion;
+  request.version = build_name();
   request.timeout_seconds = with_comm(parsed)->get_option("--comm-timeout")->as<double>();
   request.told_to_end = &told_to_end;
   if (devices_of(parsed).backend != BackendChoice::Cpu) request.gpus = gpu_facts();
+  if (const CLI::Option* tp = given_size(parsed, "--tp")) request.tp = tp->as<int>();
   request.options.push_back("verb=" + parsed.get_name());
   std::istringstream lines(parsed.config_to_str(true, false));
   for (std::string line; std::getline(lines, line);)
@@ -103,15 +110,11 @@ JoinRequest request_of(const CLI::App& parsed) {
   return request;
 }
 
-// T x D is the number of processes, unless a checkpoint has its own T and D.
+// T x D is the number of processes.
 void check_size(const CLI::App& parsed, const ProcessWorld& world) {
-  const auto value = [&](const char* name) {
-    const CLI::Option* option = parsed.get_option_no_throw(name);
-    return option == nullptr ? 1 : option->as<int>();
-  };
-  const CLI::Option* resume = parsed.get_option_no_throw("--resume");
-  if (parsed.get_option_no_throw("--tp") == nullptr || (resume != nullptr && resume->count() > 0)) return;
-  const int tp = value("--tp"), dp = value("--dp");
+  const CLI::Option* const t = given_size(parsed, "--tp");
+  const CLI::Option* const d = given_size(parsed, "--dp");
+  const int tp = t == nullptr ? 0 : t->as<int>(), dp = d == nullptr ? 1 : d->as<int>();
   if (tp > 0 && dp > 0) world.require_size(tp, dp);  // else the settings are refused
 }
 

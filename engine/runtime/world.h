@@ -71,6 +71,8 @@ class Seats {
 
   /// What is to be said of the ranks' communicator beside what it says itself.
   virtual CommunicatorInfo announce(CommunicatorInfo info) const { return info; }
+  /// What the ranks' clocks have differed by so far, at most; 0: one clock times all of them.
+  virtual double clock_residual_seconds() const { return 0; }
 
   /// From now on, until it is closed, `listener` is told.
   virtual void open(SeatsListener& listener) { (void)listener; }

@@ -18,6 +18,7 @@
 namespace shardlens {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -142,6 +143,16 @@ TEST_F(MpiFaults, TheFirstRankIsNamedWhenItHangs) {
 
 TEST_F(MpiFaults, OfSeveralThatWaitForOneAnotherTheLostOneIsNamed) {
   strike_in_training(4, 3, SIGSTOP);
+}
+
+TEST_F(MpiFaults, ARankThatIsTooSlowIsNamedAndOneThatIsNotIsWaitedFor) {
+  const std::string step = "step --model gpt2-tiny --tp 2 --seq 16 --timeout 2 --delay 1:h.0.attn.proj:";
+  const Ended late = in_processes(2, step + "500");
+  EXPECT_EQ(late.code, 0) << late.err;
+  const Ended lost = in_processes(2, step + "60000");
+  EXPECT_EQ(lost.code, 3);
+  EXPECT_THAT(lost.err,
+              AllOf(HasSubstr("rank 1 is lost"), HasSubstr("not come to step"), HasSubstr("all-reduce")));
 }
 
 // All are told to end and one is late, but none is lost.

@@ -1,10 +1,15 @@
 // Ranks as processes: what mpirun starts gives the bits of one process and refuses what does not fit
 // together.
+#include <signal.h>
+
 #include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <thread>
 
+#include "engine/config/build.h"
+#include "engine/record/recording.h"
 #include "tests/app/mpi.h"
 
 namespace shardlens {
@@ -159,6 +164,29 @@ TEST_F(Mpi, RefusesProcessesThatWereAskedForDifferentRuns) {
       << ended.err;
 }
 
+// The other is the same program with other sources' name in it.
+TEST_F(Mpi, RefusesProcessesOfOtherBuildsNamingBoth) {
+  const std::string own = source_hash(), others = std::string(own.size(), '0');
+  std::string program = slurp(kProgram);
+  size_t renamed = 0;
+  for (size_t at = program.find(own); at != std::string::npos; at = program.find(own, at)) {
+    program.replace(at, own.size(), others);
+    ++renamed;
+  }
+  ASSERT_EQ(renamed, 1U);
+  const std::string other = in_folder("shardlens-cli");
+  std::ofstream(other, std::ios::binary) << program;
+  fs::permissions(other, fs::perms::owner_all);
+  fs::copy_file(fs::path(kProgram).parent_path() / "libshardlens_mpi.so", in_folder("libshardlens_mpi.so"));
+  const std::string step = " step --model gpt2-tiny --tp 2 --seq 8 --comm mpi";
+  const Ended ended = run_program(kEnvironment + "timeout 200 mpirun --oversubscribe",
+                                  "-n 1 " + kProgram + step + " : -n 1 " + other + step);
+  EXPECT_EQ(ended.code, 2);
+  for (const std::string& said :
+       {"of sources " + own, "of sources " + others, std::string("put the same build on all machines")})
+    EXPECT_NE(ended.err.find(said), std::string::npos) << ended.err;
+}
+
 TEST_F(Mpi, DoesNotWaitForEverForAProcessThatNeverComes) {
   const auto begin = std::chrono::steady_clock::now();
   const Ended ended =
@@ -221,13 +249,14 @@ class MpiMachines : public Mpi {
         "a && ip netns exec " + second_ + " ip addr add 10.213.7.2/24 dev " + v + "b && ip netns exec " +
         first_ + " ip link set " + v + "a up && ip netns exec " + second_ + " ip link set " + v +
         "b up && ip netns exec " + first_ + " ip link set lo up && ip netns exec " + second_ +
-        " ip link set lo up && unshare --uts true";
+        " ip link set lo up && unshare --uts --time --monotonic 1000 true";
     const Ended made = run_program("sh -c", "'" + make + "'");
     if (made.code != 0) GTEST_SKIP() << "skipped: no network namespaces here: " << made.err;
     // What mpirun starts a machine's processes with, in place of ssh: MACHINE COMMAND.
     std::ofstream agent(in_folder("agent"));
     agent << "#!/bin/sh\ncase $1 in 10.213.7.1) name=" << first_ << ";; *) name=" << second_
-          << ";; esac\nshift\nexec ip netns exec $name unshare --uts sh -c \"hostname $name; $*\"\n";
+          << "; clock='--time --monotonic 1000';; esac\nshift\n"
+          << "exec ip netns exec $name unshare --uts $clock sh -c \"hostname $name; $*\"\n";
     agent.close();
     fs::permissions(in_folder("agent"), fs::perms::owner_all);
   }
@@ -237,6 +266,24 @@ class MpiMachines : public Mpi {
     Mpi::TearDown();
   }
 
+  // So many processes on each; each writes its rank and number into `pids`, if there is one.
+  Ended on_both(int on_first, int on_second, const std::string& options, const std::string& arguments,
+                const std::string& pids = {}) const {
+    const std::string network =
+        " --mca btl_tcp_if_include 10.213.7.0/24 --mca oob_tcp_if_include 10.213.7.0/24 --mca plm_rsh_agent ";
+    std::ofstream script(in_folder("program"));
+    script << "#!/bin/sh\n";
+    if (!pids.empty()) script << "echo $OMPI_COMM_WORLD_RANK $$ >> " << pids << "\n";
+    script << "exec " << kProgram << " " << arguments << " --comm mpi\n";
+    script.close();
+    fs::permissions(in_folder("program"), fs::perms::owner_all);
+    return run_program(kEnvironment + "timeout -s KILL 200 ip netns exec " + first_ + " unshare --uts sh -c",
+                       "'hostname " + first_ + "; exec mpirun --oversubscribe " + options + network +
+                           in_folder("agent") + " -H 10.213.7.1:" + std::to_string(on_first) +
+                           ",10.213.7.2:" + std::to_string(on_second) + " -n " +
+                           std::to_string(on_first + on_second) + " " + in_folder("program") + "'");
+  }
+
   std::string first_, second_;
 };
 
@@ -244,19 +291,60 @@ TEST_F(MpiMachines, GiveTheBitsOfOneProcessAndStateWhatTheirClocksDifferBy) {
   const std::string step = "step --model gpt2-tiny --tp 2 --dp 2 --batch 2 --seq 16 --updates 2 --lr 1e-3 ";
   const std::string ours = in_folder("local.safetensors"), theirs = in_folder("mpi.safetensors");
   ASSERT_EQ(run_program(kProgram, step + "--dump " + ours).code, 0);
-  const std::string network =
-      " --mca btl_tcp_if_include 10.213.7.0/24 --mca oob_tcp_if_include 10.213.7.0/24 --mca plm_rsh_agent ";
   // Dealt out in turn: what shares a layer is to come together again.
   const Ended mpi =
-      run_program(kEnvironment + "timeout 200 ip netns exec " + first_ + " unshare --uts sh -c",
-                  "'hostname " + first_ + "; exec mpirun --oversubscribe --map-by node" + network +
-                      in_folder("agent") + " -H 10.213.7.1:2,10.213.7.2:2 -n 4 " + kProgram + " " + step +
-                      "--comm mpi --dump " + theirs + " --record " + in_folder("run.shardlens") + "'");
+      on_both(2, 2, "--map-by node", step + "--dump " + theirs + " --record " + in_folder("run.shardlens"));
   ASSERT_EQ(mpi.code, 0) << mpi.err;
   EXPECT_TRUE(slurp(ours) == slurp(theirs));
+  EXPECT_EQ(mpi.out.find("ranks of one layer meet across machines"), std::string::npos) << mpi.out;
   const Ended info = run_program(kProgram, "info " + in_folder("run.shardlens"));
   EXPECT_NE(info.out.find("4 processes on 2 machines"), std::string::npos) << info.out;
   EXPECT_NE(info.out.find("clocks agree within"), std::string::npos) << info.out;
+  EXPECT_NE(info.out.find("clock_residual_seconds"), std::string::npos) << info.out;
+  // The second machine's clock is 1,000 s ahead, and no rank's pass took or waited so long.
+  const Recording recording(in_folder("run.shardlens"));
+  const RecordedPass last = recording.pass(recording.passes() - 1);
+  ASSERT_EQ(last.events.size(), 4U);
+  for (const std::vector<StepEvent>& rank : last.events)
+    for (const StepEvent& event : rank) {
+      EXPECT_GT(event.begin_seconds, -1);
+      EXPECT_LT(event.end_seconds, 500);
+    }
+}
+
+// Three processes on the first machine and one on the second: one of the two layers' groups must be torn, and
+// is said to be.
+TEST_F(MpiMachines, SayWhereALayersRanksMeetAcrossMachines) {
+  const Ended mpi = on_both(3, 1, "", "step --model gpt2-tiny --tp 2 --dp 2 --batch 2 --seq 16");
+  ASSERT_EQ(mpi.code, 0) << mpi.err;
+  EXPECT_NE(mpi.out.find("ranks of one layer meet across machines"), std::string::npos) << mpi.out;
+}
+
+// Killed, or stopped, on the other machine, where nobody here sees a process end.
+TEST_F(MpiMachines, NameARankThatIsLostOnTheOther) {
+  for (const int signal : {SIGKILL, SIGSTOP}) {
+    const std::string pids = in_folder("pids_" + std::to_string(signal)), log = in_folder("log.csv");
+    const auto pid_of_rank_1 = [&] {
+      std::ifstream file(pids);
+      pid_t pid = 0, second = 0;
+      for (int rank = 0; file >> rank >> pid;)
+        if (rank == 1) second = pid;
+      return second;
+    };
+    std::jthread strike([&] {
+      for (int turn = 0; turn < 3000 && slurp(log).find("\n2,") == std::string::npos; ++turn)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      if (pid_of_rank_1() > 0) kill(pid_of_rank_1(), signal);
+    });
+    const Ended mpi = on_both(
+        1, 1, "", "train --data sample --batch 2 --seq 16 --tp 2 --steps 1000000 --timeout 2 --log " + log,
+        pids);
+    strike.join();
+    if (pid_of_rank_1() > 0) kill(pid_of_rank_1(), SIGKILL);
+    EXPECT_NE(mpi.code, 0);
+    EXPECT_NE(mpi.err.find("rank 1 is lost"), std::string::npos) << "signal " << signal << "\n" << mpi.err;
+    fs::remove(log);
+  }
 }
 
 }  // namespace

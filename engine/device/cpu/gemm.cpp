@@ -249,6 +249,13 @@ Tile tile_of(const Grid& grid, int64_t m, int64_t n, int64_t index) {
           part_in_steps(n, kTileColStep, grid.cols, index % grid.cols)};
 }
 
+std::string product_kernels() {
+  const auto has = [](dnnl_cpu_isa_t isa) { return (dnnl_get_effective_cpu_isa() & isa) == isa; };
+  if (has(dnnl_cpu_isa_avx512_core_amx)) return "AVX-512 with AMX";
+  if (has(dnnl_cpu_isa_avx512_core_bf16)) return "AVX-512 with bf16";
+  return has_avx512() ? "AVX-512" : "AVX2";
+}
+
 void multiply(const Product<float>& product) {
   if (is_trivial(product)) return;
   if (is_one_row(product)) return multiply_row(product);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "engine/program/layout.h"
 
@@ -41,6 +42,10 @@ bool is_one_row(const auto& product) {
 /// 16 (or where C ends).
 void multiply(const Product<float>& product);
 void multiply(const Product<double>& product);
+
+/// "AVX-512 with AMX", "AVX-512 with bf16", "AVX-512" or "AVX2": what products of this machine are made of.
+/// Between machines that differ in it, last bits may differ.
+std::string product_kernels();
 
 /// How C is cut over threads: `rows` × `cols` tiles, each large enough to be worth its packing.
 struct Grid {

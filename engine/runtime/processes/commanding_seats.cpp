@@ -28,6 +28,7 @@ class CommandingSeats final : public Seats {
 
   bool is_here(int rank) const override { return process_of(rank) == world_.processes_.index(); }
   int cores_per_rank() const override { return world_.places_.front().cores; }
+  double clock_residual_seconds() const override { return world_.clock_residual_seconds_; }
 
   std::vector<RankGroups> make_groups() override {
     std::vector<RankGroups> groups(world_.places_.size());

@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <fstream>
 #include <map>
 
 #include "engine/config/clock.h"
 #include "engine/config/counted.h"
+#include "engine/device/cpu/gemm.h"
 #include "engine/runtime/processes/process_commands.h"
 #include "engine/runtime/processes/process_world.h"
 
@@ -45,7 +47,7 @@ std::string booted_machine() {
 }
 
 struct Introduction {
-  std::string version, host, machine;
+  std::string version, host, machine, kernels;
   Cores cores{};
   std::vector<std::string> options;
   GpuFacts gpus;
@@ -83,13 +85,13 @@ GpuFacts take_gpus(Packet& packet) {
 }
 
 Introduction introduction(const Processes& processes, const JoinRequest& request) {
-  return {request.version, processes.host(), booted_machine(), own_cores(),
-          request.options, request.gpus,     own_identity()};
+  return {request.version, processes.host(), booted_machine(), cpu::product_kernels(),
+          own_cores(),     request.options,  request.gpus,     own_identity()};
 }
 
 Packet to_packet(const Introduction& self) {
   Packet packet;
-  packet.put(self.version).put(self.host).put(self.machine).put(self.cores);
+  packet.put(self.version).put(self.host).put(self.machine).put(self.kernels).put(self.cores);
   packet.put(static_cast<uint64_t>(self.options.size()));
   for (const std::string& option : self.options) packet.put(option);
   put_gpus(packet, self.gpus);
@@ -102,6 +104,7 @@ Introduction take_introduction(Packet& packet) {
   other.version = packet.take_text();
   other.host = packet.take_text();
   other.machine = packet.take_text();
+  other.kernels = packet.take_text();
   other.cores = packet.take<Cores>();
   for (auto left = packet.take<uint64_t>(); left > 0; --left) other.options.push_back(packet.take_text());
   other.gpus = take_gpus(packet);
@@ -126,7 +129,40 @@ std::string difference(const Introduction& first, int process, const Introductio
   return {};
 }
 
+// Ranks on processors that multiply by other instructions may round otherwise, so that what is Replicated is
+// not the same on all of them to the last bit.
+std::string unlike_processors(const std::vector<Introduction>& all) {
+  for (const Introduction& one : all)
+    if (one.kernels != all[0].kernels)
+      return fmt::format("; products by {} on {} and by {} on {}, so last bits of ranks may differ",
+                         all[0].kernels, all[0].host, one.kernels, one.host);
+  return {};
+}
+
 }  // namespace
+
+std::vector<int> processes_by_rank(const std::vector<std::string>& hosts, int tp) {
+  std::vector<std::string> machines;
+  std::map<std::string, std::vector<int>> on;
+  for (size_t process = 0; process < hosts.size(); ++process) {
+    if (!on.contains(hosts[process])) machines.push_back(hosts[process]);
+    on[hosts[process]].push_back(static_cast<int>(process));
+  }
+  std::vector<int> whole, left;
+  for (const std::string& machine : machines) {
+    const std::vector<int>& here = on[machine];
+    const auto fill = here.begin() + std::ssize(here) / tp * tp;
+    whole.insert(whole.end(), here.begin(), fill);
+    left.insert(left.end(), fill, here.end());
+  }
+  // Process 0 is the first of the first machine: where that is no whole group, the left ones begin with it.
+  const bool begins = !left.empty() && left.front() == 0;
+  const auto first = left.begin() + (begins ? std::min<std::ptrdiff_t>(tp, std::ssize(left)) : 0);
+  std::vector<int> order(left.begin(), first);
+  order.insert(order.end(), whole.begin(), whole.end());
+  order.insert(order.end(), first, left.end());
+  return order;
+}
 
 ProcessWorld::ProcessWorld(Processes& processes, const JoinRequest& request)
     : processes_(processes),
@@ -170,27 +206,25 @@ void ProcessWorld::compare(const JoinRequest& request) {
           process, processes(), request.timeout_seconds, all[0].version);
     }
   }
-  // Ranks of one machine follow each other, so that those who share a layer are close where that can be.
   std::vector<std::string> hosts;
-  for (const Introduction& one : all)
-    if (std::find(hosts.begin(), hosts.end(), one.host) == hosts.end()) hosts.push_back(one.host);
+  std::map<std::string, std::pair<Cores, int>>
+      machines;  // what cores its ranks may use, and how many they are
+  for (const Introduction& one : all) {
+    hosts.push_back(one.host);
+    auto& [together, ranks] = machines[one.host];
+    ++ranks;
+    for (size_t word = 0; word < together.size(); ++word) together[word] |= one.cores[word];
+  }
+  processors_ = unlike_processors(all);
   own_clock_.assign(all.size(), false);
-  for (const std::string& host : hosts) {
-    Cores together{};
-    int ranks = 0;
-    for (const Introduction& one : all) {
-      if (one.host != host) continue;
-      ++ranks;
-      for (size_t word = 0; word < together.size(); ++word) together[word] |= one.cores[word];
-    }
-    for (size_t process = 0; process < all.size(); ++process) {
-      const Introduction& one = all[process];
-      if (one.host != host) continue;
-      const int cores = std::max(1, std::min(count_of(one.cores), count_of(together) / ranks));
-      places_.push_back({static_cast<int>(process), host, cores, ranks <= count_of(together), one.gpus,
-                         one.machine, one.identity});
-      own_clock_[process] = one.host != all[0].host || one.machine != all[0].machine;
-    }
+  for (const int process : processes_by_rank(hosts, std::max(1, request.tp))) {
+    const auto at = static_cast<size_t>(process);
+    const Introduction& one = all[at];
+    const auto& [together, ranks] = machines[one.host];
+    const int cores = std::max(1, std::min(count_of(one.cores), count_of(together) / ranks));
+    places_.push_back(
+        {process, one.host, cores, ranks <= count_of(together), one.gpus, one.machine, one.identity});
+    own_clock_[at] = one.host != all[0].host || one.machine != all[0].machine;
   }
   for (int process = 1; process < processes(); ++process) {
     if (!here[static_cast<size_t>(process)]) continue;
@@ -258,7 +292,10 @@ void ProcessWorld::align_clock(int process) {
     offset = (asked + heard) / 2 - answer.take<double>();
   }
   pings_.send(process, Packet().put(offset).put(false));
-  clock_residual_seconds_ = std::max(clock_residual_seconds_.load(), shortest / 2);
+  const auto before = offset_of_.find(process);
+  const double drifted = before == offset_of_.end() ? 0 : std::abs(offset - before->second);
+  offset_of_[process] = offset;
+  clock_residual_seconds_ = std::max(clock_residual_seconds_.load(), shortest / 2 + drifted);
 }
 
 void ProcessWorld::answer_pings() {
@@ -343,11 +380,11 @@ CommunicatorInfo ProcessWorld::info() const {
   for (const Place& place : places_)
     if (std::find(hosts.begin(), hosts.end(), place.host) == hosts.end()) hosts.push_back(place.host);
   const bool measured = std::find(own_clock_.begin(), own_clock_.end(), true) != own_clock_.end();
-  return {"mpi", fmt::format("{} on {}, {}{}", counted(processes(), "process", "processes"),
+  const std::string clocks =
+      measured ? fmt::format("; clocks agree within {:.0f} µs", clock_residual_seconds_.load() * 1e6) : "";
+  return {"mpi", fmt::format("{} on {}, {}{}{}", counted(processes(), "process", "processes"),
                              counted(static_cast<int64_t>(hosts.size()), "machine"), processes_.carrier(),
-                             measured ? fmt::format("; clocks agree within {:.0f} µs",
-                                                    clock_residual_seconds_.load() * 1e6)
-                                      : "")};
+                             clocks, processors_)};
 }
 
 }  // namespace shardlens

@@ -33,7 +33,14 @@ struct JoinRequest {
   double timeout_seconds = 60;
   const std::atomic<bool>* told_to_end = nullptr;  ///< as ProcessPatience's
   GpuFacts gpus = {};                              ///< what this process can use, where GPUs were asked for
+  /// Ranks that share a layer, which are kept on one machine where that can be; 1: not known yet.
+  int tp = 1;
 };
+
+/// Who is which rank, of processes on these machines (`hosts`, by process): whole groups of `tp` on a
+/// machine, machine by machine, then what is left of the machines; the group of process 0 first, and it is
+/// rank 0.
+std::vector<int> processes_by_rank(const std::vector<std::string>& hosts, int tp);
 
 class ProcessWorld final : public World {
  public:
@@ -134,10 +141,14 @@ class ProcessWorld final : public World {
   ProcessPatience patience_;    ///< of the start, then of the plan that was seated last
   double told_seconds_ = 0;     ///< since this process was told to end, counted by who looks for others
   PacketLine commands_, reports_, pings_;
-  std::vector<Place> places_;    ///< [rank]; ranks of one machine follow each other
+  std::vector<Place> places_;    ///< [rank], as processes_by_rank() orders them
   std::vector<bool> own_clock_;  ///< [process]: its clock is not the first one's, but measured against it
-  std::atomic<double> clock_offset_seconds_{0};    ///< put this process's clock forward by it
-  std::atomic<double> clock_residual_seconds_{0};  ///< what the clocks may differ by; the first process knows
+  std::atomic<double> clock_offset_seconds_{0};  ///< put this process's clock forward by it
+  /// What the clocks may have differed by, at most, so far: half of the quickest ping, and what one of them
+  /// had drifted when it was set again. The first process knows.
+  std::atomic<double> clock_residual_seconds_{0};
+  std::map<int, double> offset_of_;  ///< [process], seconds: how it was set last; the first process knows
+  std::string processors_;           ///< how those of the ranks differ, as info() says it; empty: not
   double aligned_at_seconds_ = 0;
   int executors_ = 0;
   std::atomic<int> tp_{0};  ///< of the plan that was seated last; 0: none yet

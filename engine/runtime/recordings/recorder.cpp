@@ -45,6 +45,9 @@ void Recorder::take(const Executor& executor, std::vector<Metric> metrics, Parit
   pass.events = executor.events(ranks_);
   for (int rank = 0; rank < ranks_; ++rank) pass.high_water_bytes.push_back(executor.high_water_bytes(rank));
   pass.metrics = std::move(metrics);
+  // With every pass, since clocks drift: what the header says of them is of the run's begin.
+  if (const double residual = executor.seats().clock_residual_seconds(); residual > 0)
+    pass.metrics.emplace_back("clock_residual_seconds", residual);
   pass.parity = std::move(parity);
   if (pictures_) pass.samples = pictures_->take(seconds_of(pass), writer_.seconds_per_sample());
   offer(std::move(pass));

@@ -67,6 +67,19 @@ TEST(ProcessWorld, DoesNotWaitForEverForAPeer) {
   EXPECT_EQ(heard[1], heard[0]);
 }
 
+TEST(ProcessWorld, KeepsALayersRanksOnOneMachineWhereThatCanBe) {
+  using Hosts = std::vector<std::string>;
+  const auto order = [](const Hosts& hosts, int tp) { return processes_by_rank(hosts, tp); };
+  EXPECT_EQ(order({"a", "b", "a", "b"}, 2), (std::vector{0, 2, 1, 3}));
+  EXPECT_EQ(order({"a", "b", "a", "b"}, 4), (std::vector{0, 2, 1, 3}));
+  // B holds a whole layer, and process 0 is rank 0.
+  EXPECT_EQ(order({"a", "b", "b", "c"}, 2), (std::vector{0, 3, 1, 2}));
+  EXPECT_EQ(order({"a", "a", "a", "b", "b", "b"}, 2), (std::vector{0, 1, 3, 4, 2, 5}));
+  EXPECT_EQ(order({"a", "b", "b", "b", "b", "c"}, 3), (std::vector{0, 4, 5, 1, 2, 3}));
+  EXPECT_EQ(order({"a", "b"}, 8), (std::vector{0, 1})) << "fewer than a layer's: refused later";
+  EXPECT_EQ(order({"a", "b", "a"}, 1), (std::vector{0, 2, 1}));
+}
+
 GpuFacts one_gpu(int nccl) {
   GpuFacts facts;
   facts.gpus.resize(1);

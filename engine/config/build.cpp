@@ -1,0 +1,14 @@
+// The name of a build.
+#include "engine/config/build.h"
+
+#include <fmt/format.h>
+
+#include "engine/config/module.h"
+
+namespace shardlens {
+
+std::string build_name() {
+  return fmt::format("{} of sources {}", kModuleVersion, source_hash());
+}
+
+}  // namespace shardlens
