@@ -253,7 +253,11 @@ void Studio::take_recording(const RecordingState& runs, const RecordingState& st
     }
     const bool same_file = now->path == before->path;
     const RecordingState& last = same_file ? *now : *before;  // its last pass may be counted as it is closed
-    if (before->on && !(now->on && same_file) && last.passes > 0) remember_recording(last.path);
+    const bool begun = now->passes > 0 && !(same_file && before->passes > 0);
+    const bool ended = before->on && !(now->on && same_file) && last.passes > 0;
+    if (begun)
+      remember_recording(now->path);  // not at its end alone, which a studio that is killed never sees
+    if (ended) remember_recording(last.path);
   }
   const bool was_on = recorded_.runs.on || recorded_.steps.on;
   recorded_ = {runs, steps};
