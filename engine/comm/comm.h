@@ -69,6 +69,9 @@ class Communicator {
   /// buffers will be in, which outlives this. Collectives of a device that works behind its calls return when
   /// they have been asked for, in WorkOrder::Collectives, and their times are the device's marks.
   virtual void attach(Device& device) { (void)device; }
+  /// Called behind it by who knows what will come: the largest packed copy (packed_bytes()) of this rank's
+  /// collectives, for which there is room then before any of them runs.
+  virtual void make_room(int64_t packed_bytes) { (void)packed_bytes; }
 
   /// data[count] becomes the sum (or maximum) over the ranks, in place.
   virtual CollectiveTimes all_reduce(DType dtype, int64_t count, void* data,

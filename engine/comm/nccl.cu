@@ -4,8 +4,8 @@
 // the communicator is no longer in progress.
 //
 // Slices that are uneven, or that do not lie one behind the other, travel through a packed copy in scratch
-// memory, rank by rank; it grows to the largest in the first pass, and all of it is kept. What becomes of a
-// rank that fails or does not come is in nccl_group.h.
+// memory, rank by rank, which is made before the first of them (make_room()): nothing is allocated while
+// collectives run. What becomes of a rank that fails or does not come is in nccl_group.h.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -49,6 +49,9 @@ ncclDataType_t data_type(DType dtype) {
   }
   return ncclInt32;
 }
+
+// Of collectives that a host has asked for and the GPU has not done: more are made when there are more.
+constexpr int kEventsAtTheBegin = 128;
 
 constexpr auto kNothing = [] {};
 
@@ -120,9 +123,12 @@ class NcclCommunicator final : public Communicator {
       if (now_seconds() - begin > group_->patience_seconds()) group_->fail_at_the_begin();
       std::this_thread::sleep_for(kPollInterval);
     }
+    own.make_events(kEventsAtTheBegin);
     const std::lock_guard lock(own.mutex);
     own.device = device_;
   }
+
+  void make_room(int64_t packed_bytes) override { scratch(std::max<int64_t>(packed_bytes, sizeof(float))); }
 
   CollectiveTimes all_reduce(DType dtype, int64_t count, void* data, Reduction reduction) override {
     const ncclRedOp_t op = reduction == Reduction::Max ? ncclMax : ncclSum;
@@ -238,7 +244,7 @@ class NcclCommunicator final : public Communicator {
     {
       NcclGroup::Member& own = member();
       const std::lock_guard lock(own.mutex);
-      if (own.comm != nullptr) nccl_library().async_error(own.comm, &state);
+      if (own.comm != nullptr) state = NcclGroup::state_of(own.comm);
     }
     if (group_->speaks_of_another(state)) return true;  // until the watch has had enough of it
     if (NcclGroup::is_error(state))
@@ -399,8 +405,9 @@ class NcclCommunicator final : public Communicator {
     cuda::copy_rows(kWhat, stream(), rows, row_bytes, from, from_stride, to, to_stride);
   }
 
-  // Nothing is freed while collectives run: that would wait for all of the GPU, and where ranks share it for
-  // a collective that waits for this rank. To get more may wait too, so it is asked for before ranks meet.
+  // Made once by make_room(). Whoever does not know what will come gets more when it is wanted, before ranks
+  // meet, since to get it may wait for what runs; and nothing is freed while collectives run: that would wait
+  // for all of the GPU, and where ranks share it for a collective that waits for this rank.
   char* scratch(int64_t bytes) {
     if (bytes > scratch_bytes_) {
       check(kWhat, "cudaSetDevice", cudaSetDevice(device_->gpu()));

@@ -23,6 +23,21 @@ std::string list_of(const std::vector<int>& ranks) {
   return text;
 }
 
+cudaEvent_t new_event() {
+  cudaEvent_t event = nullptr;
+  cuda::check("a collective by NCCL", "cudaEventCreateWithFlags",
+              cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+  return event;
+}
+
+// Throws what is wrong with the GPU, by which nothing on it will be done any more.
+bool is_done(cudaEvent_t event) {
+  const cudaError_t status = cudaEventQuery(event);
+  if (status == cudaErrorNotReady) return false;
+  cuda::check("a collective by NCCL", "cudaEventQuery", status);
+  return true;
+}
+
 std::string seconds_text(double seconds) {
   std::string text = std::to_string(seconds);
   text.erase(text.find_last_not_of('0') + 1);
@@ -31,6 +46,20 @@ std::string seconds_text(double seconds) {
 }
 
 }  // namespace
+
+ncclResult_t NcclGroup::state_of(ncclComm_t comm) {
+  ncclResult_t state = ncclSuccess;
+  const ncclResult_t asked = nccl_library().async_error(comm, &state);
+  return asked == ncclSuccess ? state : asked;
+}
+
+void NcclGroup::Member::make_events(int count) {
+  for (int i = 0; i < count; ++i) {
+    const cudaEvent_t made = new_event();
+    const std::lock_guard lock(mutex);
+    spare.push_back(made);
+  }
+}
 
 void NcclGroup::Member::take_events(Asked& of) {
   for (cudaEvent_t* const event : {&of.arrived, &of.done}) {
@@ -42,8 +71,7 @@ void NcclGroup::Member::take_events(Asked& of) {
         continue;
       }
     }
-    cuda::check("a collective by NCCL", "cudaEventCreateWithFlags",
-                cudaEventCreateWithFlags(event, cudaEventDisableTiming));
+    *event = new_event();
   }
 }
 
@@ -55,7 +83,7 @@ std::optional<NcclGroup::Asked> NcclGroup::Member::front() {
 
 std::optional<NcclGroup::Asked> NcclGroup::Member::oldest_pending() {
   std::optional<Asked> oldest = front();
-  while (oldest && oldest->begun && cudaEventQuery(oldest->done) == cudaSuccess) {
+  while (oldest && oldest->begun && is_done(oldest->done)) {
     {
       const std::lock_guard lock(mutex);
       spare.push_back(oldest->arrived);
@@ -64,7 +92,7 @@ std::optional<NcclGroup::Asked> NcclGroup::Member::oldest_pending() {
     }
     oldest = front();
   }
-  if (oldest && oldest->arrived_seconds < 0 && cudaEventQuery(oldest->arrived) == cudaSuccess) {
+  if (oldest && oldest->arrived_seconds < 0 && is_done(oldest->arrived)) {
     oldest->arrived_seconds = now_seconds();
     const std::lock_guard lock(mutex);
     pending.front().arrived_seconds = oldest->arrived_seconds;
@@ -221,15 +249,17 @@ void NcclGroup::look_at(int rank) {
   const double patience = patience_seconds_ + (meeting_ ? kSpokenForSeconds : 0);
   std::optional<Asked> oldest;
   ncclResult_t error = ncclSuccess;
-  {
+  try {
     const std::lock_guard looking(member.looking);
     {
       const std::lock_guard lock(member.mutex);
       if (member.comm == nullptr || member.device == nullptr) return;
       cudaSetDevice(member.device->gpu());
-      nccl_library().async_error(member.comm, &error);
+      error = state_of(member.comm);
     }
     oldest = member.oldest_pending();
+  } catch (const Error& broken) {
+    return fail(run_error("rank " + std::to_string(rank) + ": " + broken.what()));
   }
   const bool late =
       oldest && oldest->arrived_seconds >= 0 && now_seconds() - oldest->arrived_seconds > patience;

@@ -60,6 +60,7 @@ class NcclGroup {
     std::deque<Asked> pending;
     std::vector<cudaEvent_t> spare;
 
+    void make_events(int count);  ///< spare ones
     void take_events(Asked& of);  ///< spare ones, or new ones
     /// The oldest that is not done, with when it was seen to have come; moves those that are to the spare
     /// ones. With `looking` held, by the watch alone: nobody else takes from `pending` meanwhile.
@@ -95,6 +96,8 @@ class NcclGroup {
   void fail_at_the_begin();
   void throw_failure();
 
+  /// What NCCL says of a communicator, or why it cannot say.
+  static ncclResult_t state_of(ncclComm_t comm);
   static bool is_error(ncclResult_t state) { return state != ncclSuccess && state != ncclInProgress; }
   /// Of ranks elsewhere: a run that has lost one says so by itself soon, and which.
   bool speaks_of_another(ncclResult_t error) const { return meeting_ && error == ncclRemoteError; }

@@ -103,16 +103,12 @@ std::vector<GpuRoom> gpu_rooms(const Settings& settings, const Choice& choice, c
   return gpu_rooms(settings, choice, std::vector<ProcessFacts>(choice.gpu_of_rank.size(), {0, "", facts}));
 }
 
-int64_t packed_copies_bytes(const Program& program, int rank) {
-  int64_t largest = 0, all = 0;
-  for (const Step& step : program.steps) {
-    const std::optional<Request> request = sliced_request_of(program, step);
-    const int64_t bytes = request ? packed_bytes(*request, program.ranks(), rank) : 0;
-    if (bytes <= largest) continue;
-    largest = bytes;
-    all += bytes;
-  }
-  return all;
+int64_t packed_copy_bytes(const Program& program, int rank) {
+  int64_t largest = 0;
+  for (const Step& step : program.steps)
+    if (const std::optional<Request> request = sliced_request_of(program, step))
+      largest = std::max(largest, packed_bytes(*request, program.ranks(), rank));
+  return largest;
 }
 
 void refuse_if_gpus_too_full(const Settings& settings, const std::vector<GpuRoom>& rooms,

@@ -29,7 +29,7 @@ struct GpuRoom {
   int64_t free_bytes =
       0;  ///< before the run, by whom it looks fullest; all there can be where it is not known
   int64_t reserve_bytes = 0;  ///< of it, for the ranks' scratch, CUDA and NCCL
-  bool by_nccl = false;       ///< the ranks meet by NCCL, and need packed_copies_bytes() too
+  bool by_nccl = false;       ///< the ranks meet by NCCL, and need packed_copy_bytes() too
 
   int64_t left_bytes() const { return free_bytes > reserve_bytes ? free_bytes - reserve_bytes : 0; }
 };
@@ -40,9 +40,9 @@ std::vector<GpuRoom> gpu_rooms(const Settings& settings, const Choice& choice, c
 std::vector<GpuRoom> gpu_rooms(const Settings& settings, const Choice& choice,
                                const std::vector<ProcessFacts>& ranks);
 
-/// Bytes that rank `rank` of a replica needs beside its arenas for slices that NCCL carries through packed
-/// copies (packed_bytes()): room is made for the largest so far, in the steps' order, and all of it is kept.
-int64_t packed_copies_bytes(const Program& program, int rank);
+/// Bytes that rank `rank` of a replica needs beside its arenas for slices that NCCL carries through
+/// a packed copy (packed_bytes()): one at a time, so the largest.
+int64_t packed_copy_bytes(const Program& program, int rank);
 
 /// [neighbour, of T]: bytes that a run of the settings needs for each rank's arenas, and for its packed
 /// copies where it meets others by NCCL.

@@ -136,7 +136,7 @@ void check_runnable(const Plan& plan) {
     std::vector<int64_t> bytes;
     for (int rank = 0; rank < program.ranks(); ++rank)
       bytes.push_back(total_bytes(plan_memory(program, rank).arena_bytes) +
-                      (packs ? packed_copies_bytes(program, rank) : 0));
+                      (packs ? packed_copy_bytes(program, rank) : 0));
     return bytes;
   };
   if (!rooms.empty()) return refuse_if_gpus_too_full(settings, rooms, needs);

@@ -16,6 +16,7 @@
 #include "engine/device/cpu/cores.h"
 #include "engine/program/meeting.h"
 #include "engine/runtime/execute.h"
+#include "engine/runtime/gpu_room.h"
 #include "engine/runtime/rank_team.h"
 
 namespace shardlens {
@@ -285,6 +286,7 @@ void RankTeam::prepare(Rank& rank) {
   for (Communicator* group :
        {rank.groups.neighbours.get(), rank.groups.copies.get(), rank.groups.holders.get()})
     group->attach(*rank.device);
+  rank.groups.neighbours->make_room(packed_copy_bytes(program, rank.index));
   size_t largest = 0;
   for (const Tensor& tensor : program.tensors)
     if (is_staged(rank, tensor)) largest = std::max(largest, slice_bytes(rank, tensor));

@@ -162,9 +162,9 @@ TEST(GpuRoom, CountsWhatNcclPacks) {
   const auto gather = std::find_if(program.steps.begin(), program.steps.end(),
                                    [](const Step& step) { return step.op == Op::AllGather; });
   ASSERT_NE(gather, program.steps.end());
-  EXPECT_EQ(packed_copies_bytes(program, 0), program.tensor(gather->outputs[0]).bytes());
+  EXPECT_EQ(packed_copy_bytes(program, 0), program.tensor(gather->outputs[0]).bytes());
   settings.split.loss = LossForm::Fused;
-  EXPECT_EQ(packed_copies_bytes(plan_program(settings), 0), 0);
+  EXPECT_EQ(packed_copy_bytes(plan_program(settings), 0), 0);
 }
 
 TEST(GpuRoom, ByNcclSaysSo) {
