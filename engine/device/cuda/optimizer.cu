@@ -57,38 +57,47 @@ __global__ void clip_factor_kernel(const double* squares, double clip, const T* 
   clip_numbers(*squares, scale == nullptr ? 1.0 : static_cast<double>(*scale), clip, factor);
 }
 
-/// A pack of T a thread. S is what the parameter is stored as and T what it is updated in: in `master` where
-/// there is one, and then rounded into `parameter`.
+/// Whole 16-byte accesses of all it reads and writes are a pack of S a thread, which is two packs of T where
+/// S has 16 bits: S is what the parameter is stored as and T what it is updated in, in `master` where there
+/// is one, and then rounded into `parameter`.
 template <class S>
 __global__ void adamw_kernel(AdamWNumbers<Computed<S>> numbers, int64_t count, S* parameter,
                              const Computed<S>* gradient, Computed<S>* m, Computed<S>* v, Computed<S>* master,
-                             const double* step_factor, bool aligned) {
+                             const double* step_factor, bool aligned, bool parameter_aligned) {
   using T = Computed<S>;
-  constexpr int kPack = kLanes<T>;
-  const int64_t i = (int64_t{blockIdx.x} * blockDim.x + threadIdx.x) * kPack;
+  constexpr int kPack = kLanes<T>, kPacks = kLanes<S> / kPack;
+  const int64_t i = (int64_t{blockIdx.x} * blockDim.x + threadIdx.x) * kLanes<S>;
   if (i >= count || *step_factor == 0) return;
   const T factor = static_cast<T>(*step_factor);
-  const int64_t left = count - i;
   T* updated;
   if constexpr (kIsHalf<S>)
     updated = master;
   else
     updated = master != nullptr ? master : parameter;
-  T p[kPack], g[kPack], first[kPack], second[kPack];
-  load_pack(updated + i, left, aligned, T(0), p);
-  load_pack(gradient + i, left, aligned, T(0), g);
-  load_pack(m + i, left, aligned, T(0), first);
-  load_pack(v + i, left, aligned, T(0), second);
+  T p[kPacks][kPack], g[kPacks][kPack], first[kPacks][kPack], second[kPacks][kPack], rounded[kLanes<S>];
 #pragma unroll
-  for (int lane = 0; lane < kPack; ++lane)
-    numbers.update(g[lane] * factor, first[lane], second[lane], p[lane]);
-  store_pack(m + i, left, aligned, first);
-  store_pack(v + i, left, aligned, second);
-  store_pack(updated + i, left, aligned, p);
-  if (master == nullptr) return;
+  for (int pack = 0; pack < kPacks; ++pack) {
+    const int64_t at = i + pack * kPack;
+    if (at >= count) break;
+    load_pack(updated + at, count - at, aligned, T(0), p[pack]);
+    load_pack(gradient + at, count - at, aligned, T(0), g[pack]);
+    load_pack(m + at, count - at, aligned, T(0), first[pack]);
+    load_pack(v + at, count - at, aligned, T(0), second[pack]);
+  }
 #pragma unroll
-  for (int lane = 0; lane < kPack; ++lane)
-    if (lane < left) parameter[i + lane] = narrow<S>(p[lane]);
+  for (int pack = 0; pack < kPacks; ++pack) {
+    const int64_t at = i + pack * kPack;
+    if (at >= count) break;
+#pragma unroll
+    for (int lane = 0; lane < kPack; ++lane) {
+      numbers.update(g[pack][lane] * factor, first[pack][lane], second[pack][lane], p[pack][lane]);
+      rounded[pack * kPack + lane] = p[pack][lane];
+    }
+    store_pack(m + at, count - at, aligned, first[pack]);
+    store_pack(v + at, count - at, aligned, second[pack]);
+    store_pack(updated + at, count - at, aligned, p[pack]);
+  }
+  if (master != nullptr) store_pack(parameter + i, count - i, parameter_aligned, rounded);
 }
 
 }  // namespace
@@ -135,14 +144,16 @@ void CudaDevice::adamw(const AdamWStep& step) {
     if (kIsHalf<S> && step.master == nullptr)
       throw run_error("AdamW on the GPU: a parameter of 16 bits needs its fp32 copy, and there is none");
     constexpr int kThreads = 256;
-    const bool parameter_aligned = kIsHalf<S> || rows_aligned<T>(kLanes<T>, step.parameter);
+    const bool parameter_aligned = rows_aligned<S>(kLanes<S>, step.parameter);
+    const bool aligned =
+        (kIsHalf<S> || parameter_aligned) &&
+        rows_aligned<T>(kLanes<T>, step.gradient, step.first_moment, step.second_moment, step.master);
     Operation(*this, "AdamW")
-        .launch(adamw_kernel<S>, pieces(step.count, int64_t{kThreads} * kLanes<T>), kThreads, 0,
+        .launch(adamw_kernel<S>, pieces(step.count, int64_t{kThreads} * kLanes<S>), kThreads, 0,
                 AdamWNumbers<T>(step), step.count, static_cast<S*>(step.parameter),
                 static_cast<const T*>(step.gradient), static_cast<T*>(step.first_moment),
-                static_cast<T*>(step.second_moment), static_cast<T*>(step.master), step.factor,
-                parameter_aligned && rows_aligned<T>(kLanes<T>, step.gradient, step.first_moment,
-                                                     step.second_moment, step.master));
+                static_cast<T*>(step.second_moment), static_cast<T*>(step.master), step.factor, aligned,
+                parameter_aligned);
   });
 }
 
