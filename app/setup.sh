@@ -21,7 +21,7 @@ packages="
   libgtest-dev libgmock-dev libopenmpi-dev openmpi-bin
   libpng-dev libcairo2-dev libharfbuzz-dev ffmpeg libgl1 libegl-dev libgl1-mesa-dri libegl-mesa0
   libx11-dev libxext-dev libxrandr-dev libxinerama-dev libxcursor-dev libxi-dev
-  xvfb xauth python3 python3-pip python3-jsonschema poppler-utils valgrind"
+  iproute2 xvfb xauth python3 python3-pip python3-jsonschema poppler-utils valgrind"
 
 missing=""
 for package in $packages; do

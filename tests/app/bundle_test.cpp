@@ -69,6 +69,14 @@ TEST_F(Bundle, BringsTheModuleThatWasBuilt) {
   EXPECT_EQ(why.find("not beside the program"), std::string::npos) << why;
 }
 
+// For a server behind a limit on what is carried: 64 MB, packed.
+TEST_F(Bundle, IsSmallEnoughToBeCarried) {
+  const Ended packed = run_program("tar -C " + folder_.string() + " -cz . | wc -c", "");
+  ASSERT_EQ(packed.code, 0) << packed.err;
+  EXPECT_GT(std::stoll(packed.out), 1'000'000);
+  EXPECT_LT(std::stoll(packed.out), 64'000'000);
+}
+
 TEST_F(Bundle, SaysThatThereIsNoGpuToBeginWith) {
   const std::string script = "env -i PATH=/usr/bin:/bin " + (folder_ / "gpu.sh").string();
   const Ended other = run_program(script, "speed");

@@ -12,6 +12,7 @@
 #include <sstream>
 #include <thread>
 
+#include "engine/record/live_link.h"
 #include "engine/record/recording.h"
 #include "tests/app/mpi.h"
 
@@ -122,6 +123,14 @@ TEST_F(MpiFaults, ARankThatIsKilledIsNamedByTheOthers) {
 TEST_F(MpiFaults, ARecordingSaysWhichRankWasLost) {
   mpirun_options_ = "--mca odls_base_sigkill_timeout 20 ";
   start_training(2, "--record " + in_folder("run.shardlens"));
+  int64_t seen = 0;
+  for (int turn = 0; turn < 3000 && seen == 0; ++turn) {  // whoever looks at it while the processes write it
+    pause_milliseconds(10);
+    const Recording live(in_folder("run.shardlens"));
+    seen = live.passes();
+    EXPECT_NE(live.writer(), WriterState::Gone);
+  }
+  EXPECT_GT(seen, 0);
   ASSERT_EQ(kill(processes_[1], SIGKILL), 0);
   seconds_to_end();
   const Recording recording(in_folder("run.shardlens"));

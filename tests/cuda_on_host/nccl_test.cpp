@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <future>
 
+#include "engine/comm/carried.h"
 #include "engine/comm/process_group.h"
 #include "engine/device/cuda/cuda_device.h"
 #include "tests/engine/comm/on_gpus.h"
@@ -123,6 +124,26 @@ TEST(NcclOnHost, ARankThatWaitsForTheGpuKeepsNobodyWaiting) {
     }
     device.synchronize();
     device.release(data);
+  });
+}
+
+// Of what there is room for: a run makes it for its largest before any of its collectives.
+TEST(NcclOnHost, NothingIsAllocatedWhileCollectivesRun) {
+  constexpr int64_t kRows = 5, kCols = 7;  // neither rank's columns lie in one piece
+  OnOneGpu ranks(2);
+  ranks.expect_done([](Communicator& comm, Device& device) {
+    const Slicing slicing{kRows, 2, kCols};
+    comm.make_room(packed_bytes(sliced_request(Call::AllGather, DType::Fp32, slicing), 2, comm.rank()));
+    void* const full = device.allocate(2 * kRows * kCols * sizeof(float));
+    void* const shard = device.allocate(kRows * kCols * sizeof(float));
+    comm.all_reduce(DType::Fp32, kRows, full);  // behind it all ranks have what they need
+    const int before = on_host::allocations;
+    for (int i = 0; i < 3; ++i) comm.all_gather(DType::Fp32, slicing, shard, full);
+    EXPECT_EQ(on_host::allocations, before);
+    comm.all_reduce(DType::Fp32, kRows, full);
+    device.synchronize();
+    device.release(full);
+    device.release(shard);
   });
 }
 

@@ -38,6 +38,7 @@ namespace on_host {
 /// cudaMalloc() of so many bytes does not return until this is another number; how often that has begun.
 inline std::atomic<size_t> stuck_bytes = 0;
 inline std::atomic<int> stuck_allocations = 0;
+inline std::atomic<int> allocations = 0;  // of all, by now
 
 /// The calling thread's GPU from now on.
 void set_gpu(int gpu);

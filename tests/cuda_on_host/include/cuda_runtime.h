@@ -141,6 +141,7 @@ inline cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, 
 
 // Memory begins as NaN: what nobody wrote is seen.
 inline cudaError_t cudaMalloc(void** memory, size_t bytes) {
+  ++on_host::allocations;
   if (bytes > 0 && bytes == on_host::stuck_bytes) {
     ++on_host::stuck_allocations;
     while (bytes == on_host::stuck_bytes) std::this_thread::yield();

@@ -32,6 +32,7 @@ std::map<std::string, GatheredTensor> run_on(BackendChoice backend, Settings set
     settings.timeout_seconds = 30;  // a hang is named before whoever runs the tests ends them
   } else {
     settings.communicator = CommunicatorChoice::Auto;
+    settings.tf32 = false;
   }
   const auto plan = make_plan(settings);
   const auto gather = std::make_shared<Gather>(settings.tp, [](const Tensor& t) {
@@ -104,6 +105,15 @@ TEST_F(GpuParity, SixteenBits) {
   Settings settings = testing::small_model(2);
   settings.dtype = DType::Bf16;
   expect_agreement(settings, 5e-2);
+  settings.dtype = DType::Fp16;
+  expect_agreement(settings, 1e-2);
+}
+
+// The CPU rounds no operands of fp32 products: TF32's 11 bits are the difference.
+TEST_F(GpuParity, Tf32) {
+  Settings settings = testing::small_model(2);
+  settings.tf32 = true;
+  expect_agreement(settings, 1e-2);
 }
 
 }  // namespace
