@@ -193,10 +193,10 @@ void DockTree::follow(const PanelSizes& sizes, const SidePanels& shown) {
                (!shown_.timeline || has_size("Timeline", ImGuiAxis_Y, assigned_.timeline));
 }
 
-void DockTree::begin(const Context& context, float top, float bottom) {
+void DockTree::begin(const Context& context, float top, float bottom, float left) {
   const ImGuiViewport& viewport = *ImGui::GetMainViewport();
-  const ImVec2 position{viewport.Pos.x, viewport.Pos.y + top};
-  const ImVec2 size{viewport.Size.x, std::max(1.f, viewport.Size.y - top - bottom)};
+  const ImVec2 position{viewport.Pos.x + left, viewport.Pos.y + top};
+  const ImVec2 size{std::max(1.f, viewport.Size.x - left), std::max(1.f, viewport.Size.y - top - bottom)};
   ImGui::SetNextWindowPos(position);
   ImGui::SetNextWindowSize(size);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));

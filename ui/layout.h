@@ -60,7 +60,7 @@ class DockTree {
 
   /// Opens the dock space, `top` pixels below the window's upper edge and `bottom` above its lower one. Once
   /// per frame, before the panels.
-  void begin(const Context& context, float top, float bottom);
+  void begin(const Context& context, float top, float bottom, float left);
   /// Underlines the selected tabs and writes `hint` at the right of the centre's tab strip. After the panels.
   void end(const Context& context, const std::string& hint);
 

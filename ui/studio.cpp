@@ -424,9 +424,13 @@ void Studio::frame() {
   bool granted[std::size(wishes)];
   for (size_t i = 0; i < std::size(wishes); ++i) granted[i] = *wishes[i];
   const SidePanels beside = side_panels(view_, ImGui::GetMainViewport()->Size);
-  const bool is_folded = !beside.timeline && beside.inspector;
-  layout_.begin(now, below, is_folded ? folded_height(now) : 0);
-  if (is_folded) draw_folded_timeline(now);
+  // What is hidden leaves an edge to be shown again by; a lecture is without Setup, and without its edge.
+  const float fold = std::floor(now.px(24));
+  const float bottom = !beside.timeline && beside.inspector ? fold : 0;
+  const float left = !beside.setup && !view_.lecture ? fold : 0;
+  layout_.begin(now, below, bottom, left);
+  if (bottom > 0) draw_folded_timeline(now, bottom);
+  if (left > 0) draw_folded_setup(now, below, bottom, left);
   if (beside.setup) draw_panel(now, "Setup", draw_setup, false);
   draw_tab(now, "Start", Tab::Start, draw_start);
   draw_tab(now, "Stage", Tab::Stage, draw_stage);

@@ -93,8 +93,8 @@ class Studio {
   void follow_diff_jump();
   void take_beside(const std::shared_ptr<const Snapshot>& live, const RecordingFacts& recording);
   void send_commands();
-  static float folded_height(const Context& context);
-  void draw_folded_timeline(const Context& context);
+  void draw_folded_timeline(const Context& context, float height);
+  void draw_folded_setup(const Context& context, float top, float bottom, float width);
   void draw_frozen(const Context& context);
   void follow_program();
   void follow_selection();

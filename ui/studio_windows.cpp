@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 #include "ui/commands/commands.h"
@@ -60,6 +61,33 @@ void dock_beside_stage() {
     ImGui::SetNextWindowDockID(stage->DockId, ImGuiCond_FirstUseEver);
 }
 
+float line_width(const Context& context) {
+  return std::max(1.f, std::floor(context.px(1)));
+}
+
+/// What is left at an edge of the window of a panel that is hidden: a click runs the command that shows it.
+void draw_edge(const Context& context, const char* name, const char* shown_by, ImVec2 min, ImVec2 size,
+               const std::function<void(const TextStyle&)>& draw) {
+  ImGui::SetNextWindowPos(min);
+  ImGui::SetNextWindowSize(size);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowMinSize, ImVec2(1, 1));
+  ImGui::PushStyleColor(ImGuiCol_WindowBg, context.theme.panel);
+  ImGui::Begin(name, nullptr,
+               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoMove |
+                   ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoSavedSettings |
+                   ImGuiWindowFlags_NoFocusOnAppearing);
+  ImGui::PopStyleColor();
+  ImGui::PopStyleVar(2);
+  const UiCommand& command = find_command(shown_by);
+  if (click_area("unfold", size)) command.run(context);
+  const TextStyle style{context.fonts.body, context.px(kSmallSize),
+                        ImGui::IsItemHovered() ? context.theme.text : context.theme.dim};
+  tooltip(context, title_with_key(command));
+  draw(style);
+  ImGui::End();
+}
+
 }  // namespace
 
 /// A strip over the whole width of the window, `top` below its upper edge: the Bar, and that of a replay.
@@ -79,43 +107,39 @@ void Studio::draw_strip(const Context& context, const char* name, float top, flo
   ImGui::PopStyleColor();
   ImGui::PopStyleVar();
   draw(context);
-  const float line = std::max(1.f, std::floor(context.px(1)));
-  fill_rect(ImGui::GetWindowDrawList(), {min.x, min.y + height - line},
+  fill_rect(ImGui::GetWindowDrawList(), {min.x, min.y + height - line_width(context)},
             {min.x + viewport.Size.x, min.y + height}, context.theme.line);
   ImGui::End();
 }
 
-float Studio::folded_height(const Context& context) {
-  return std::floor(context.px(24));
-}
-
 /// What is left of the Timeline where it was hidden: its name at the window's lower edge, and a click shows
 /// it.
-void Studio::draw_folded_timeline(const Context& context) {
+void Studio::draw_folded_timeline(const Context& context, float height) {
   const ImGuiViewport& viewport = *ImGui::GetMainViewport();
-  const float height = folded_height(context), width = viewport.Size.x;
   const ImVec2 min{viewport.Pos.x, viewport.Pos.y + viewport.Size.y - height};
-  ImGui::SetNextWindowPos(min);
-  ImGui::SetNextWindowSize({width, height});
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowMinSize, ImVec2(1, 1));
-  ImGui::PushStyleColor(ImGuiCol_WindowBg, context.theme.panel);
-  ImGui::Begin("Folded timeline", nullptr,
-               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoMove |
-                   ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoSavedSettings |
-                   ImGuiWindowFlags_NoFocusOnAppearing);
-  ImGui::PopStyleColor();
-  ImGui::PopStyleVar(2);
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const UiCommand& command = find_command("view.timeline");
-  if (click_area("unfold", {width, height})) command.run(context);
-  const TextStyle style{context.fonts.body, context.px(kSmallSize),
-                        ImGui::IsItemHovered() ? context.theme.text : context.theme.dim};
-  tooltip(context, title_with_key(command));
-  draw_text(list, {min.x + context.px(16), min.y + (height - style.size) / 2}, style,
-            "Timeline  " ICON_FA_CHEVRON_UP);
-  fill_rect(list, min, {min.x + width, min.y + std::max(1.f, std::floor(context.px(1)))}, context.theme.line);
-  ImGui::End();
+  draw_edge(context, "Folded timeline", "view.timeline", min, {viewport.Size.x, height},
+            [&](const TextStyle& style) {
+              draw_text(ImGui::GetWindowDrawList(),
+                        {min.x + context.px(16), min.y + (height - style.size) / 2}, style,
+                        "Timeline  " ICON_FA_CHEVRON_UP);
+              fill_rect(ImGui::GetWindowDrawList(), min,
+                        {min.x + viewport.Size.x, min.y + line_width(context)}, context.theme.line);
+            });
+}
+
+/// The same of Setup at the left edge, where its name has no room: what stands there is its icon.
+void Studio::draw_folded_setup(const Context& context, float top, float bottom, float width) {
+  const ImGuiViewport& viewport = *ImGui::GetMainViewport();
+  const ImVec2 min{viewport.Pos.x, viewport.Pos.y + top};
+  const float height = viewport.Size.y - top - bottom;
+  draw_edge(context, "Folded setup", "view.setup", min, {width, height}, [&](const TextStyle& style) {
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    const float x = min.x + width / 2, y = min.y + context.px(12);
+    draw_text(list, {x, y}, style, ICON_FA_SLIDERS_H, Align::Centre);
+    draw_text(list, {x, y + style.size + context.px(8)}, style, ICON_FA_CHEVRON_RIGHT, Align::Centre);
+    fill_rect(list, {min.x + width - line_width(context), min.y}, {min.x + width, min.y + height},
+              context.theme.line);
+  });
 }
 
 /// A docked panel; `is_result`: what it shows comes from a run and may be out of date.

@@ -45,6 +45,27 @@ TEST(Panels, AMarkBesideItsNameFoldsTheTimelineAndAClickOnTheNameUnfoldsIt) {
   });
 }
 
+TEST(Panels, SetupLeavesAnEdgeToBeShownAgainByAndALectureHasNone) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  harness.perform([](ImGuiTestContext& person) {
+    const float stage = window("Stage")->Pos.x;
+    person.KeyPress(ImGuiKey_U);
+    person.Yield(6);
+    EXPECT_FALSE(is_shown("Setup"));
+    EXPECT_EQ(window("Stage")->Pos.x, window("Folded setup")->Size.x) << "the Stage begins behind it";
+    person.ItemClick("//Folded setup/unfold");
+    person.Yield(6);
+    EXPECT_TRUE(is_shown("Setup"));
+    EXPECT_FALSE(is_shown("Folded setup"));
+    EXPECT_EQ(window("Stage")->Pos.x, stage);
+    person.KeyPress(ImGuiKey_F11);
+    person.Yield(8);
+    EXPECT_FALSE(is_shown("Setup"));
+    EXPECT_FALSE(is_shown("Folded setup"));
+  });
+}
+
 /// Presses a key, and draws until the panels stand.
 void press(ImGuiTestContext& person, ImGuiKeyChord key) {
   person.KeyPress(key);
