@@ -28,6 +28,8 @@ int bench_generate(const CommonOptions& options, int repetitions) {
                                     {"weight_bytes", bench.weight_bytes},
                                     {"read_ceiling_bytes_per_second", bench.read_bytes_per_second},
                                     {"of_read_ceiling", bench.of_read_ceiling},
+                                    {"lowest_of_read_ceiling", bench.lowest_of_read_ceiling},
+                                    {"highest_of_read_ceiling", bench.highest_of_read_ceiling},
                                     {"op_seconds", op_times_json(bench.op_times)}}
                            .dump());
     return 0;
@@ -43,7 +45,8 @@ int bench_generate(const CommonOptions& options, int repetitions) {
   fmt::print(
       "read ceiling          {:.1f} GB/s, measured in turn with the tokens, by all cores or by the GPUs\n",
       bench.read_bytes_per_second / 1e9);
-  fmt::print("of the ceiling        {:.1f} %\n", 100 * bench.of_read_ceiling);
+  fmt::print("of the ceiling        {:.1f} % ({:.1f} … {:.1f})\n", 100 * bench.of_read_ceiling,
+             100 * bench.lowest_of_read_ceiling, 100 * bench.highest_of_read_ceiling);
   fmt::print("\nrank 0 in the fastest token ({:.2f} ms)\n", bench.fastest_token_seconds * 1e3);
   print_op_times(bench.op_times, bench.fastest_token_seconds);
   return 0;

@@ -87,6 +87,8 @@ int bench_step(const CommonOptions& options, int repetitions, const RecordOption
                             {"flops_per_second", bench.flops_per_second()},
                             {"gemm_ceiling_flops", bench.ceiling_flops},
                             {"of_gemm_ceiling", bench.of_ceiling},
+                            {"lowest_of_gemm_ceiling", bench.lowest_of_ceiling},
+                            {"highest_of_gemm_ceiling", bench.highest_of_ceiling},
                             {"collective_seconds", bench.collective_seconds},
                             {"op_seconds", op_times_json(bench.op_times)},
                             {"adamw_bytes_per_second",
@@ -113,7 +115,8 @@ int bench_step(const CommonOptions& options, int repetitions, const RecordOption
   fmt::print("speed                 {:.1f} GFLOP/s, all ranks together\n", bench.flops_per_second() / 1e9);
   fmt::print("GEMM ceiling          {:.1f} GFLOP/s, measured in turn with the step\n",
              bench.ceiling_flops / 1e9);
-  fmt::print("of the ceiling        {:.1f} %\n", 100 * bench.of_ceiling);
+  fmt::print("of the ceiling        {:.1f} % ({:.1f} … {:.1f})\n", 100 * bench.of_ceiling,
+             100 * bench.lowest_of_ceiling, 100 * bench.highest_of_ceiling);
   fmt::print("\nrank 0 in the fastest repetition\n");
   print_op_times(bench.op_times, bench.lowest_seconds);
   if (bench.adamw_bytes_per_second > 0)

@@ -1,7 +1,6 @@
 #include "engine/comm/allreduce_bench.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -17,6 +16,7 @@
 #include "engine/config/error.h"
 #include "engine/device/cpu/cores.h"
 #include "engine/device/device.h"
+#include "engine/device/interval.h"
 
 namespace shardlens {
 
@@ -47,10 +47,6 @@ Buffer allocate(Device* device, int64_t bytes) {
   return buffer;
 }
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 // Sorts `values`.
 double percentile(std::vector<double>& values, double part) {
   std::sort(values.begin(), values.end());
@@ -74,16 +70,12 @@ Call call_of(Collective collective) {
 class RankBuffers {
  public:
   RankBuffers(Device* device, int64_t bytes)
-      : data(allocate(device, bytes)),
-        copy_from(allocate(device, bytes)),
-        copy_to(allocate(device, bytes)),
-        device_(device),
-        bytes_(bytes) {}
+      : data(allocate(device, bytes)), shard(allocate(device, bytes)), device_(device), bytes_(bytes) {}
 
   void fill() {
     const auto size = static_cast<size_t>(bytes_);
     const std::vector<char> filling(device_ == nullptr ? 0 : size, kFilling);
-    for (char* memory : {data.get(), copy_from.get(), copy_to.get()}) {
+    for (char* memory : {data.get(), shard.get()}) {
       if (device_ == nullptr)
         std::memset(memory, kFilling, size);
       else
@@ -91,13 +83,14 @@ class RankBuffers {
     }
   }
 
-  void copy(DType dtype) {
-    if (device_ != nullptr) {
-      const int64_t count = bytes_ / element_bytes(dtype);
-      return device_->slice(dtype, {1, count, 1}, {0, count}, copy_from.get(), copy_to.get());
-    }
-    std::memcpy(copy_to.get(), copy_from.get(), static_cast<size_t>(bytes_));
-    asm volatile("" : : "r"(copy_to.get()) : "memory");  // or equal copies would be folded into one
+  // Reads and writes all of `data` once, where it lies.
+  void pass(DType dtype) {
+    if (device_ != nullptr)
+      return device_->add(dtype, bytes_ / element_bytes(dtype), data.get(), data.get(), data.get());
+    float* const values = reinterpret_cast<float*>(data.get());
+    const int64_t count = bytes_ / static_cast<int64_t>(sizeof(float));
+    for (int64_t i = 0; i < count; ++i) values[i] += values[i];
+    asm volatile("" : : "r"(values) : "memory");  // or several passes would be folded into one
   }
 
   // Until what was asked for is done.
@@ -107,15 +100,17 @@ class RankBuffers {
 
   bool is_behind() const { return device_ != nullptr && device_->behind() != nullptr; }
 
-  const Buffer data, copy_from, copy_to;
+  const Buffer data, shard;
 
  private:
   Device* const device_;
   const int64_t bytes_;
 };
 
-struct Rounds {
-  std::vector<double> all_reduce_seconds, copy_seconds;  // per operation, one entry a round
+// What one rank's clock says of its batches, one entry a round; and how often each repeats.
+struct RankRounds {
+  std::vector<Interval> all_reduces, passes;
+  int64_t repeats = 1;
 };
 
 // One collective on the full tensor `data`; `shard` is another tensor of at least its size.
@@ -136,48 +131,69 @@ void run_collective(Communicator& comm, const AllReduceBench& bench, int64_t cou
   }
 }
 
-// What one rank's thread does. Rank 0 holds the watch: both batches begin and end with all ranks together.
-void run_rank(Communicator& comm, const AllReduceBench& bench, int64_t bytes, RankBuffers& buffers,
-              Rounds& rounds) {
+// What one rank's thread does. All ranks begin a batch together. Where nobody will see the others' clocks
+// (`alone`), a pass is over when all are.
+RankRounds run_rank(Communicator& comm, const AllReduceBench& bench, int64_t bytes, RankBuffers& buffers,
+                    bool alone) {
   const int64_t batch_bytes = buffers.is_behind() ? kBatchBytesBehind : kBatchBytes;
-  const int64_t repeats = std::clamp<int64_t>(batch_bytes / bytes, 1, kMostRepeats);
+  RankRounds rounds;
+  rounds.repeats = std::clamp<int64_t>(batch_bytes / bytes, 1, kMostRepeats);
   const int64_t count = bytes / element_bytes(bench.dtype);
   buffers.fill();
   for (int round = 0; round < bench.rounds; ++round) {
     comm.barrier();
-    auto start = std::chrono::steady_clock::now();
-    for (int64_t i = 0; i < repeats; ++i)
-      run_collective(comm, bench, count, buffers.data.get(), buffers.copy_to.get());
+    Interval all_reduces{Interval::Clock::now(), {}};
+    for (int64_t i = 0; i < rounds.repeats; ++i)
+      run_collective(comm, bench, count, buffers.data.get(), buffers.shard.get());
     buffers.wait();
-    const double all_reduce = seconds_since(start);
+    all_reduces.end = Interval::Clock::now();
 
     comm.barrier();
-    start = std::chrono::steady_clock::now();
-    for (int64_t i = 0; i < repeats; ++i) buffers.copy(bench.dtype);
+    Interval passes{Interval::Clock::now(), {}};
+    for (int64_t i = 0; i < rounds.repeats; ++i) buffers.pass(bench.dtype);
     buffers.wait();
-    comm.barrier();
-    const double copy = seconds_since(start);
+    if (alone) comm.barrier();
+    passes.end = Interval::Clock::now();
 
-    if (comm.rank() == 0) {
-      rounds.all_reduce_seconds.push_back(all_reduce / static_cast<double>(repeats));
-      rounds.copy_seconds.push_back(copy / static_cast<double>(repeats));
-    }
+    rounds.all_reduces.push_back(all_reduces);
+    rounds.passes.push_back(passes);
   }
+  return rounds;
 }
 
-AllReducePoint point_of(const AllReduceBench& bench, Rounds& rounds, const Communicator& comm,
+// From the first rank's begin to the last one's end: ranks that share a core take turns, and none of them has
+// seen it all.
+RankRounds joined(const std::vector<RankRounds>& ranks) {
+  RankRounds all = ranks.front();
+  for (const RankRounds& rank : ranks)
+    for (size_t round = 0; round < all.passes.size(); ++round) {
+      all.all_reduces[round].include(rank.all_reduces[round]);
+      all.passes[round].include(rank.passes[round]);
+    }
+  return all;
+}
+
+AllReducePoint point_of(const AllReduceBench& bench, const RankRounds& rounds, const Communicator& comm,
                         const Device* device, int64_t bytes, bool core_per_rank) {
   const int ranks = comm.ranks();
   AllReducePoint point{.ranks = ranks, .bytes = bytes, .core_per_rank = core_per_rank};
   point.communicator = comm.info().name;
   if (device != nullptr) point.device = device->name();
-  point.median_seconds = percentile(rounds.all_reduce_seconds, 0.5);
-  point.p10_seconds = percentile(rounds.all_reduce_seconds, 0.1);
-  point.p90_seconds = percentile(rounds.all_reduce_seconds, 0.9);
-  point.best_seconds = percentile(rounds.all_reduce_seconds, 0);
-  point.copy_seconds = percentile(rounds.copy_seconds, 0.5);
-  point.copy_best_seconds = percentile(rounds.copy_seconds, 0);
-  point.of_copy = point.copy_best_seconds / point.best_seconds;
+  std::vector<double> all_reduces, passes, ratios;
+  for (size_t round = 0; round < rounds.passes.size(); ++round) {
+    all_reduces.push_back(rounds.all_reduces[round].seconds() / static_cast<double>(rounds.repeats));
+    passes.push_back(rounds.passes[round].seconds() / static_cast<double>(rounds.repeats));
+    ratios.push_back(passes.back() / all_reduces.back());
+  }
+  point.median_seconds = percentile(all_reduces, 0.5);
+  point.p10_seconds = percentile(all_reduces, 0.1);
+  point.p90_seconds = percentile(all_reduces, 0.9);
+  point.best_seconds = percentile(all_reduces, 0);
+  point.pass_seconds = percentile(passes, 0.5);
+  point.pass_best_seconds = percentile(passes, 0);
+  point.of_pass = percentile(ratios, 0.5);
+  point.of_pass_p10 = percentile(ratios, 0.1);
+  point.of_pass_p90 = percentile(ratios, 0.9);
   const int64_t counted = bench.collective == Collective::AllToAll ? bytes / ranks : bytes;
   const Bandwidth rates = bandwidth(call_of(bench.collective), counted, ranks, point.median_seconds);
   point.algorithm_bytes_per_second = rates.algorithm;
@@ -194,7 +210,7 @@ AllReducePoint measure(const AllReduceBench& bench, const BenchRanks& on, int ra
   if (!on_devices)
     for (auto& rank : buffers) rank = std::make_unique<RankBuffers>(nullptr, bytes);
 
-  Rounds rounds;
+  std::vector<RankRounds> rounds(static_cast<size_t>(ranks));
   std::mutex failing;
   std::exception_ptr failure;  // the first one: the others fail because of it
   std::vector<std::jthread> threads;
@@ -206,7 +222,7 @@ AllReducePoint measure(const AllReduceBench& bench, const BenchRanks& on, int ra
         group[rank]->attach(*devices[rank]);
         buffers[rank] = std::make_unique<RankBuffers>(devices[rank].get(), bytes);
       }
-      run_rank(*group[rank], bench, bytes, *buffers[rank], rounds);
+      rounds[rank] = run_rank(*group[rank], bench, bytes, *buffers[rank], false);
     } catch (const std::exception& error) {
       const std::lock_guard lock(failing);
       if (failure) return;
@@ -223,16 +239,15 @@ AllReducePoint measure(const AllReduceBench& bench, const BenchRanks& on, int ra
   }
   threads.clear();
   if (failure) std::rethrow_exception(failure);
-  return point_of(bench, rounds, *group[0], devices[0].get(), bytes, core_per_rank);
+  return point_of(bench, joined(rounds), *group[0], devices[0].get(), bytes, core_per_rank);
 }
 
 }  // namespace
 
 AllReducePoint bench_rank(Communicator& communicator, Device* device, const AllReduceBench& bench,
                           int64_t bytes) {
-  Rounds rounds;
   RankBuffers buffers(device, bytes);
-  run_rank(communicator, bench, bytes, buffers, rounds);
+  const RankRounds rounds = run_rank(communicator, bench, bytes, buffers, true);
   if (communicator.rank() != 0) return {};
   return point_of(bench, rounds, communicator, device, bytes, false);
 }

@@ -1,6 +1,7 @@
-// How fast collectives are, the all-reduce above all, against what the ranks' memory allows: a plain copy of
-// the same bytes by the same ranks in the same run. Both are timed in turn, round by round, so that a noisy
-// machine disturbs both.
+// How fast collectives are, the all-reduce above all, against what the ranks' memory allows: one pass over
+// the very same buffers that reads and writes them in place, by the same ranks in the same run. An all-reduce
+// must read and write each of them too. Both are timed in turn, round by round, so that a noisy machine
+// disturbs both.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@ struct AllReduceBench {
   std::vector<int> ranks = {2};
   std::vector<int64_t> sizes_bytes = {4 << 10, 64 << 10, 1 << 20, 16 << 20};  ///< of the tensor on each rank
   DType dtype = DType::Fp32;
-  int rounds = 40;  ///< each round times a batch of all-reduces and a batch of copies
+  int rounds = 40;  ///< each round times a batch of all-reduces and a batch of passes
 };
 
 /// What the ranks compute on and meet through, where that is not threads on the CPU. Their devices live
@@ -46,14 +47,14 @@ struct AllReducePoint {
   double p90_seconds = 0;
   double best_seconds = 0;
 
-  // The copy: every rank copies S bytes from one buffer of its own into another, all ranks at the same time.
-  // Like the all-reduce it reads T*S bytes and writes T*S bytes in all. Middle one and best of the rounds.
-  double copy_seconds = 0;
-  double copy_best_seconds = 0;
+  // The pass: every rank reads and writes its own S bytes in place, all ranks at the same time: T*S bytes
+  // each way, as the all-reduce at least. Middle one and best of the rounds.
+  double pass_seconds = 0;
+  double pass_best_seconds = 0;
 
-  /// Best copy / best all-reduce: what both do when nobody disturbs them. May exceed 1 when memory is the
-  /// limit: the all-reduce writes where it has just read, the copy to lines it did not have.
-  double of_copy = 0;
+  /// Pass / all-reduce, round by round: the middle one, the tenth and the ninetieth percentile. Of small
+  /// tensors the meeting is what takes time, and of them it says nothing.
+  double of_pass = 0, of_pass_p10 = 0, of_pass_p90 = 0;
 
   double algorithm_bytes_per_second = 0;  ///< S / t; of an all-to-all S is what each rank holds
   double bus_bytes_per_second = 0;        ///< bandwidth() of it: what each rank's link would carry in a ring

@@ -279,7 +279,7 @@ class DistantDevice final : public Device, public WorkBehind {
     ask([=, this] { inner_->cached_attention(shape, qkv, keys, values, probs, context, workspace); });
   }
   void add(DType dtype, int64_t count, const void* a, const void* b, void* y) override {
-    ask([=, this] { inner_->add(dtype, count, a, b, y); });
+    ask([=, this] { inner_->add(dtype, count, a, b, y); }, "add");
   }
   void round(DType dtype, int64_t count, int limit, const void* x, void* y) override {
     ask([=, this] { inner_->round(dtype, count, limit, x, y); });

@@ -94,6 +94,16 @@ void add_kernels(Paths& paths, Device& device, Buffers& x) {
   paths.add("layer-norm-grad fp32", [=, &device] {
     device.layer_norm_grad(fp32, kRows, kCols, a, row, other_row, b, c, d, d + kCols);
   });
+  // Fused, as whole models have them.
+  paths.add("gelu-grad fp32, with the bias gradient",
+            [=, &device] { device.gelu_grad(fp32, kTanh, kCount, a, b, c, {.cols = kCols, .db = d}); });
+  paths.add("layer-norm fp32, of a sum with a bias", [=, &device] {
+    device.layer_norm(fp32, kRows, kCols, kEpsilon, a, row, row, c, other_row,
+                      {.a = b, .bias = row, .sum = d});
+  });
+  paths.add("layer-norm-grad fp32, and a sum", [=, &device] {
+    device.layer_norm_grad(fp32, kRows, kCols, a, row, other_row, b, c, d, d + kCols, false, d + 2 * kCols);
+  });
   paths.add("bias-add fp32", [=, &device] { device.bias_add(fp32, kRows, kCols, a, row, c); });
   paths.add("bias-grad fp32", [=, &device] { device.bias_grad(fp32, kRows, kCols, a, c); });
   paths.add("add fp32", [=, &device] { device.add(fp32, kCount, a, b, c); });
@@ -168,6 +178,24 @@ void add_generation(Paths& paths, Device& device, Buffers& x) {
   paths.add("a row times panels bf16", [&device, bf16] { device.gemm(bf16); });
 }
 
+// One new token against a cache that is nearly full.
+void add_cached_attention(Paths& paths, Device& device, Buffers& x) {
+  static const int32_t last = kSeq - 1;
+  static const CacheShape shape{
+      .batch = 1, .seq = 1, .room = kSeq, .heads = kHeads, .head_dim = kHeadDim, .positions = &last};
+  paths.add("cached-attention fp32", [&device, &x] {
+    device.cached_attention(shape, x.row.data(), x.a.data(), x.b.data(), x.c.data(), x.d.data(), nullptr);
+  });
+  static CacheShape half = shape;
+  half.dtype = DType::Bf16;
+  x.workspace.resize(static_cast<size_t>(attention_workspace_elements(DType::Bf16, kSeq, kHeadDim)));
+  paths.add("cached-attention bf16", [&device, &x] {
+    device.cached_attention(half, x.half_a.data(), x.half_b.data(),
+                            x.half_b.data() + kSeq * kHeads * kHeadDim, x.half_c.data(),
+                            x.half_c.data() + kSeq * kHeads, x.workspace.data());
+  });
+}
+
 Settings whole(const std::string& model) {
   Settings settings;
   settings.model = model_preset(model);
@@ -223,6 +251,7 @@ int main() {
   add_loss(paths, *device, buffers);
   add_optimizer(paths, *device, buffers);
   add_generation(paths, *device, buffers);
+  add_cached_attention(paths, *device, buffers);
   add_around_the_device(paths, buffers);
   paths.count();
   return 0;

@@ -150,13 +150,13 @@ void fit_links(int ranks, DType dtype, int rounds, const Transfers& transfers, H
   }
 }
 
-double copied_bytes_per_second(int ranks) {
+double passed_bytes_per_second(int ranks) {
   AllReduceBench bench;
   bench.ranks = {ranks};
   bench.sizes_bytes = {int64_t{64} << 20};
   bench.rounds = 5;
   const AllReducePoint point = bench_all_reduce(bench).front();
-  return 2 * static_cast<double>(point.bytes) / point.copy_best_seconds;  // read and written
+  return 2 * static_cast<double>(point.bytes) / point.pass_best_seconds;  // read and written
 }
 
 std::string today() {
@@ -289,7 +289,7 @@ Hardware calibrate(const std::vector<Settings>& models, int repetitions, const M
   const GemmCeiling ceiling = measure_gemm_ceiling(
       dtype, {{false, false, kCeilingSize, kCeilingSize, kCeilingSize}}, cores, 1, repetitions);
   flops_of(hardware, dtype) = ceiling.best().median_flops / cores;
-  hardware.memory_bytes_per_second = copied_bytes_per_second(cores);
+  hardware.memory_bytes_per_second = passed_bytes_per_second(cores);
   const std::string when = "bench calibrate, " + today();
   hardware.sources = {{"memory_bytes", "the operating system"},
                       {"ranks_per_node", "the operating system: cores"},

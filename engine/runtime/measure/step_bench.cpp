@@ -138,6 +138,8 @@ StepBench bench_step(const std::shared_ptr<const Plan>& plan, int repetitions,
   bench.highest_seconds = *std::max_element(seconds.begin(), seconds.end());
   bench.ceiling_flops = median_of(ceilings);
   bench.of_ceiling = median_of(ratios);
+  bench.lowest_of_ceiling = *std::min_element(ratios.begin(), ratios.end());
+  bench.highest_of_ceiling = *std::max_element(ratios.begin(), ratios.end());
   for (const Timing& timing : timings) {
     if (timing.seconds == bench.median_seconds) bench.collective_seconds = timing.collective_seconds;
     if (timing.seconds != bench.lowest_seconds) continue;

@@ -46,6 +46,7 @@ struct StepBench {
   TimeComparison times;              ///< of the fastest run
   std::vector<Lateness> late;        ///< what late ranks cost in it
   double of_ceiling = 0;  ///< median over the rounds of this round's speed over this round's ceiling
+  double lowest_of_ceiling = 0, highest_of_ceiling = 0;  ///< of the rounds
 
   /// Of a step: resident over planned.
   double resident_of_plan() const {

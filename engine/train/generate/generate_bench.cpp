@@ -110,6 +110,8 @@ GenerateBench bench_generate(const Settings& settings, int rounds) {
   bench.highest_seconds = *std::max_element(seconds.begin(), seconds.end());
   bench.read_bytes_per_second = median_of(ceilings);
   bench.of_read_ceiling = median_of(ratios);
+  bench.lowest_of_read_ceiling = *std::min_element(ratios.begin(), ratios.end());
+  bench.highest_of_read_ceiling = *std::max_element(ratios.begin(), ratios.end());
   return bench;
 }
 

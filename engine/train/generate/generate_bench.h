@@ -19,6 +19,7 @@ struct GenerateBench {
   int64_t weight_bytes = 0;          ///< read for a token, all ranks together
   double read_bytes_per_second = 0;  ///< the ceiling, all cores: median over the rounds
   double of_read_ceiling = 0;        ///< median over the rounds of weight_bytes/s over this round's ceiling
+  double lowest_of_read_ceiling = 0, highest_of_read_ceiling = 0;  ///< of the rounds
   double fastest_token_seconds = 0;
   std::vector<OpTime> op_times;  ///< of the fastest token, rank 0, longest first
 

@@ -25,9 +25,11 @@ TEST(AllReduceBench, ReportsEveryPointWithFiguresThatAgree) {
     EXPECT_LE(point.best_seconds, point.p10_seconds);
     EXPECT_LE(point.p10_seconds, point.median_seconds);
     EXPECT_LE(point.median_seconds, point.p90_seconds);
-    EXPECT_GT(point.copy_best_seconds, 0);
-    EXPECT_LE(point.copy_best_seconds, point.copy_seconds);
-    EXPECT_DOUBLE_EQ(point.of_copy, point.copy_best_seconds / point.best_seconds);
+    EXPECT_GT(point.pass_best_seconds, 0);
+    EXPECT_LE(point.pass_best_seconds, point.pass_seconds);
+    EXPECT_GT(point.of_pass_p10, 0);
+    EXPECT_LE(point.of_pass_p10, point.of_pass);
+    EXPECT_LE(point.of_pass, point.of_pass_p90);
     const double algorithm = static_cast<double>(point.bytes) / point.median_seconds;
     EXPECT_DOUBLE_EQ(point.algorithm_bytes_per_second, algorithm);
     EXPECT_DOUBLE_EQ(point.bus_bytes_per_second, point.ranks == 1 ? 0 : algorithm * 4 / 3);
@@ -53,7 +55,7 @@ TEST(AllReduceBench, OfDevicesItMeasuresTheirMemory) {
     EXPECT_EQ(points[0].device, "distant");
     EXPECT_FALSE(points[0].core_per_rank);
     EXPECT_GT(points[0].best_seconds, 0);
-    EXPECT_GT(points[0].copy_best_seconds, 0);
+    EXPECT_GT(points[0].pass_best_seconds, 0);
   }
   const auto on_cpu = bench_all_reduce({.sizes_bytes = {1 << 10}, .rounds = 1});
   EXPECT_EQ(on_cpu[0].device, "");
@@ -77,9 +79,9 @@ TEST(AllReduceBench, SaysWhatADeviceFailedOf) {
     return make(rank);
   };
   EXPECT_EQ(failure_of(on), "GPU 1 is not there");
-  // It is the device that copies.
+  // It is the device that reads and writes.
   for (const bool works_behind : {false, true})
-    EXPECT_EQ(failure_of(on_devices(works_behind, "slice")), "the device has failed");
+    EXPECT_EQ(failure_of(on_devices(works_behind, "add")), "the device has failed");
 }
 
 TEST(AllReduceBench, RefusesWhatCannotBeMeasured) {

@@ -53,6 +53,27 @@ TYPED_TEST(GeluTest, ValueAndSlopeMatchTheDefinition) {
   }
 }
 
+// The gate (1 + tanh u)/2 by its own size: two units in the last place where it is near 1, and in the
+// negative tail, where it is as small as e^2u, what the three roundings of 2u make of it.
+TYPED_TEST(GeluTest, TheTanhFormKeepsItsDigitsInTheTail) {
+  const auto device = make_cpu_device(1);
+  const std::vector<TypeParam> x = grid<TypeParam>();
+  std::vector<TypeParam> y(x.size());
+  device->gelu(kDType<TypeParam>, GeluForm::Tanh, static_cast<int64_t>(x.size()), x.data(), y.data());
+  const long double epsilon = std::numeric_limits<TypeParam>::epsilon();
+  int compared = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const long double value = reference(GeluForm::Tanh, x[i]), v = x[i];
+    if (std::abs(value) < 16 * std::numeric_limits<TypeParam>::min()) continue;  // digits are lost at its end
+    const long double twice_u =
+        2 * std::sqrt(2 * std::numbers::inv_pi_v<long double>) * (v + 0.044715L * v * v * v);
+    EXPECT_LE(std::abs(y[i] - value), (2 + 1.5L * std::max(0.0L, -twice_u)) * epsilon * std::abs(value))
+        << x[i];
+    ++compared;
+  }
+  EXPECT_GT(compared, 4000);
+}
+
 TYPED_TEST(GeluTest, AnElementDependsOnNeitherItsPositionNorTheCountNorTheThreads) {
   using T = TypeParam;
   const int64_t count = 40007;
