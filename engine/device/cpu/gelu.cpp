@@ -26,7 +26,7 @@ struct Gate {
 };
 
 /// (1 + tanh u)/2 and its slope, by exp alone. Relative error of the value below 2 ε, and in the negative
-/// tail below (2 + |2u|) ε: what the rounding of 2u makes of e^2u.
+/// tail below (2 + 1.5 |2u|) ε: what the three roundings of 2u make of e^2u.
 template <class T>
 [[gnu::always_inline]] inline Gate<T> tanh_gate(Vector<T> x) {
   // Past ±100 the gate is exactly 0 or 1; the limit keeps the cube finite. A NaN compares false and stays.
