@@ -18,10 +18,10 @@
 #include "app/command_line/signals.h"
 #include "engine/comm/processes.h"
 #include "engine/comm/siblings.h"
-#include "engine/config/build.h"
 #include "engine/config/error.h"
 #include "engine/config/settings.h"
 #include "engine/device/gpu_module.h"
+#include "engine/runtime/build.h"
 #include "engine/runtime/processes/process_world.h"
 
 namespace shardlens::cli {

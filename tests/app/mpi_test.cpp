@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "engine/config/build.h"
 #include "engine/record/recording.h"
+#include "engine/runtime/build.h"
 #include "tests/app/mpi.h"
 
 namespace shardlens {

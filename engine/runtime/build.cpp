@@ -1,5 +1,5 @@
 // The name of a build.
-#include "engine/config/build.h"
+#include "engine/runtime/build.h"
 
 #include <fmt/format.h>
 
