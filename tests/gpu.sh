@@ -98,6 +98,14 @@ wants() {
   esac
 }
 
+# Whether ranks may share a GPU by the NCCL that is here.
+nccl_shares() {
+  case $found in
+    *"NCCL 2.30."[3-9]* | *"NCCL 2.3"[1-9]* | *"NCCL 2."[4-9][0-9]* | *"NCCL "[3-9].*) ;;
+    *) false ;;
+  esac
+}
+
 # NAME SECONDS COMMAND...; its part is the name's first word.
 part() {
   name=$1
@@ -167,13 +175,12 @@ for tp in 2 4 8; do
   part "verify-tp$tp" 90 "$cli" verify --model gpt2 --heads-policy uneven --tp "$tp" --batch 1 --seq 64 --backend cuda \
     --gpu 0 --comm local_cuda --timeout 20
 done
-case $found in
-  *"NCCL 2.30."[3-9]* | *"NCCL 2.3"[1-9]* | *"NCCL 2."[4-9][0-9]* | *"NCCL "[3-9].*)
-    part verify-nccl-tp2 90 "$cli" verify --model gpt2 --tp 2 --batch 1 --seq 64 --backend cuda --gpu 0 --comm nccl \
-      --timeout 20
-    ;;
-  *) part verify-nccl 90 "" "NCCL 2.30.3 or newer, by which ranks may share a GPU" ;;
-esac
+if nccl_shares; then
+  part verify-nccl-tp2 90 "$cli" verify --model gpt2 --tp 2 --batch 1 --seq 64 --backend cuda --gpu 0 --comm nccl \
+    --timeout 20
+else
+  part verify-nccl 90 "" "NCCL 2.30.3 or newer, by which ranks may share a GPU"
+fi
 
 for dtype in fp64 fp16 bf16; do
   part "verify-$dtype" 60 "$cli" verify --model gpt2-tiny --tp 2 --batch 1 --seq 64 --dtype "$dtype" --backend cuda \
@@ -200,10 +207,11 @@ late() {
     sh "$cli" step --model gpt2 --layer --tp 2 --backend cuda --gpu 0 --comm "$comm" --delay 1:mlp.fc:20000 --timeout 2
 }
 late local_cuda
-case $found in
-  *"NCCL 2.30."[3-9]* | *"NCCL 2.3"[1-9]* | *"NCCL 2."[4-9][0-9]* | *"NCCL "[3-9].*) late nccl ;;
-  *) part faults-late-nccl 60 "" "NCCL 2.30.3 or newer, by which ranks may share a GPU" ;;
-esac
+if nccl_shares; then
+  late nccl
+else
+  part faults-late-nccl 60 "" "NCCL 2.30.3 or newer, by which ranks may share a GPU"
+fi
 
 rm -f "$logs/demo.shardlens"
 # Pictures of the gallery's size: its recordings are small.

@@ -65,20 +65,25 @@ float line_width(const Context& context) {
   return std::max(1.f, std::floor(context.px(1)));
 }
 
-/// What is left at an edge of the window of a panel that is hidden: a click runs the command that shows it.
-void draw_edge(const Context& context, const char* name, const char* shown_by, ImVec2 min, ImVec2 size,
-               const std::function<void(const TextStyle&)>& draw) {
+/// A window that stands where it is put, on the panels' ground; ImGui::End() ends it.
+void begin_fixed(const Context& context, const char* name, ImVec2 min, ImVec2 size, ImVec2 padding,
+                 ImGuiWindowFlags flags) {
   ImGui::SetNextWindowPos(min);
   ImGui::SetNextWindowSize(size);
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, padding);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowMinSize, ImVec2(1, 1));
   ImGui::PushStyleColor(ImGuiCol_WindowBg, context.theme.panel);
   ImGui::Begin(name, nullptr,
                ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoMove |
-                   ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoSavedSettings |
-                   ImGuiWindowFlags_NoFocusOnAppearing);
+                   ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoSavedSettings | flags);
   ImGui::PopStyleColor();
   ImGui::PopStyleVar(2);
+}
+
+/// What is left at an edge of the window of a panel that is hidden: a click runs the command that shows it.
+void draw_edge(const Context& context, const char* name, const char* shown_by, ImVec2 min, ImVec2 size,
+               const std::function<void(const TextStyle&)>& draw) {
+  begin_fixed(context, name, min, size, {0, 0}, ImGuiWindowFlags_NoFocusOnAppearing);
   const UiCommand& command = find_command(shown_by);
   if (click_area("unfold", size)) command.run(context);
   const TextStyle style{context.fonts.body, context.px(kSmallSize),
@@ -96,16 +101,8 @@ void Studio::draw_strip(const Context& context, const char* name, float top, flo
   const ImGuiViewport& viewport = *ImGui::GetMainViewport();
   const ImVec2 min{viewport.Pos.x, viewport.Pos.y + top};
   const float padding = std::round((height - context.px(kControlHeight)) / 2);
-  ImGui::SetNextWindowPos(min);
-  ImGui::SetNextWindowSize({viewport.Size.x, height});
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(context.px(16), padding));
-  ImGui::PushStyleColor(ImGuiCol_WindowBg, context.theme.panel);
-  ImGui::Begin(name, nullptr,
-               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoMove |
-                   ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoSavedSettings |
-                   ImGuiWindowFlags_NoScrollWithMouse);
-  ImGui::PopStyleColor();
-  ImGui::PopStyleVar();
+  begin_fixed(context, name, min, {viewport.Size.x, height}, {context.px(16), padding},
+              ImGuiWindowFlags_NoScrollWithMouse);
   draw(context);
   fill_rect(ImGui::GetWindowDrawList(), {min.x, min.y + height - line_width(context)},
             {min.x + viewport.Size.x, min.y + height}, context.theme.line);
