@@ -3,6 +3,7 @@
 #include "engine/device/cpu/gemv.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <type_traits>
@@ -26,12 +27,14 @@ struct Ahead {
 struct Asking {
   Ahead ahead;
   int64_t together;  // vectors of y that are written together, after as many of B were read
+  bool in_halves;  // many rows of B, for dot products, are read as two streams: from the first and the middle
 };
 // With a write after each vector a Zen 4 reads memory at half its speed.
-constexpr Asking kNear{{0, 512}, 4};              // AMD up to Zen 4
-constexpr Asking kFar{{10240, 0}, 1};             // AMD since Zen 5
-constexpr Asking kFarIntoSecond{{0, 16384}, 1};   // others
-constexpr int64_t kAheadInShortRowsBytes = 2048;  // far apart, such as a head's in a cache
+constexpr Asking kNear{{0, 512}, 4, true};              // AMD up to Zen 4
+constexpr Asking kFar{{10240, 0}, 1, false};            // AMD since Zen 5
+constexpr Asking kFarIntoSecond{{0, 16384}, 1, false};  // others
+constexpr int64_t kManyNumbers = int64_t{1} << 20;      // past the first two caches
+constexpr int64_t kAheadInShortRowsBytes = 2048;        // far apart, such as a head's in a cache
 
 template <Asking kAsking>
 struct Best {
@@ -200,6 +203,45 @@ template <Ahead kAhead>
   return sum;
 }
 
+/// x·row of two rows, each to the bits of dot().
+template <Ahead kAhead, class T, class S>
+[[gnu::always_inline]] inline std::array<T, 2> two_dots(const T* x, const S* one, const S* other, int64_t k,
+                                                        Distance ahead) {
+  Vector<T> first{}, second{};
+  for_vectors<T>(k, [&](int64_t i, auto count) {
+    ask<kAhead>(one + i, ahead);
+    ask<kAhead>(other + i, ahead);
+    const Vector<T> factor = load_part(x + i, count, T(0));
+    first = first + load_part(one + i, count, T(0)) * factor;
+    second = second + load_part(other + i, count, T(0)) * factor;
+  });
+  return {sum_lanes<T>(first), sum_lanes<T>(second)};
+}
+
+template <Ahead kAhead>
+[[gnu::always_inline]] inline std::array<float, 2> two_dots(const float* x, const Bf16* one,
+                                                            const Bf16* other, int64_t k, Distance ahead) {
+  Pairs first{}, second{};
+  int64_t i = 0;
+  for (; i + 2 * kPairs <= k; i += 2 * kPairs) {
+    ask<kAhead>(one + i, ahead);
+    ask<kAhead>(other + i, ahead);
+    const FloatVector even = load(x + i), odd = load(x + i + kPairs);
+    const Pairs of_one = load_pairs(one + i), of_other = load_pairs(other + i);
+    first.first += of_one.first * even;
+    first.second += of_one.second * odd;
+    second.first += of_other.first * even;
+    second.second += of_other.second * odd;
+  }
+  std::array<float, 2> sums{sum_lanes<float>(first.first + first.second),
+                            sum_lanes<float>(second.first + second.second)};
+  for (; i < k; ++i) {
+    sums[0] += static_cast<float>(one[i]) * x[i];
+    sums[1] += static_cast<float>(other[i]) * x[i];
+  }
+  return sums;
+}
+
 /// Calls body(width of a row). Where it is a usual head's the compiler knows it: so short a row's own loop
 /// takes half as long as what it does.
 template <class Body>
@@ -215,12 +257,25 @@ void multiply_rows_from(std::span<const RowProduct<T, S>> products, bool transpo
   if (transpose_b) {
     const Distance ahead = distance<kAsking.ahead>(products.front().b, k);
     const std::span<const T* const> factors = in_pairs(products, &RowProduct<T, S>::x, k);
+    const auto put = [accumulate](T& y, T sum) { y = accumulate ? y + sum : sum; };
+    int64_t done = 0;
+    if constexpr (kAsking.in_halves) {
+      if (products.size() == 1 && n * k >= kManyNumbers) {
+        const int64_t half = n / 2;
+        const RowProduct<T, S>& product = products.front();
+        for (; done < half; ++done) {
+          const std::array<T, 2> sums =
+              two_dots<kAsking.ahead>(factors[0], product.b.at(done), product.b.at(half + done), k, ahead);
+          put(product.y[done], sums[0]);
+          put(product.y[half + done], sums[1]);
+        }
+        done = 2 * half;
+      }
+    }
     return with_width(k, [&](auto width) {
-      for (int64_t row = 0; row < n; ++row)
+      for (int64_t row = done; row < n; ++row)
         for (size_t i = 0; i < products.size(); ++i) {
-          const T sum = dot<kAsking.ahead>(factors[i], products[i].b.at(row), width, ahead);
-          T& y = products[i].y[row];
-          y = accumulate ? y + sum : sum;
+          put(products[i].y[row], dot<kAsking.ahead>(factors[i], products[i].b.at(row), width, ahead));
         }
     });
   }

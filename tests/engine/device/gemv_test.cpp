@@ -1,0 +1,66 @@
+// A row times a matrix: which rows of B are read side by side changes no bit of what each of them gives.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "engine/device/device.h"
+#include "engine/io/half.h"
+#include "tests/engine/device/operands.h"
+
+namespace shardlens {
+namespace {
+
+template <class S>
+constexpr DType dtype_of() {
+  if constexpr (std::is_same_v<S, Bf16>) return DType::Bf16;
+  if constexpr (std::is_same_v<S, Fp16>) return DType::Fp16;
+  return kDType<S>;
+}
+
+template <class S>
+std::vector<S> stored(int64_t count, unsigned seed) {
+  std::vector<S> numbers;
+  for (const float value : normal<float>(count, seed)) numbers.push_back(static_cast<S>(value));
+  return numbers;
+}
+
+template <class S>
+class GemvTest : public testing::Test {};
+using Stored = testing::Types<float, double, Bf16, Fp16>;
+TYPED_TEST_SUITE(GemvTest, Stored);
+
+// So many rows of a transposed B are read as two streams where that is faster; a few of them never are.
+TYPED_TEST(GemvTest, ManyRowsHaveTheBitsOfAFew) {
+  using S = TypeParam;
+  constexpr int64_t kFew = 100;
+  const auto device = make_cpu_device(1);
+  // A middle between two rows and one on a row; rows that fill no vector.
+  const int64_t extents[][2] = {{1367, 768}, {2400, 450}, {1500, 777}};
+  for (const auto& [n, k] : extents) {
+    const std::vector<S> x = stored<S>(k, 1), b = stored<S>(n * k, 2), before = stored<S>(n, 3);
+    const auto rows_from = [&, k = k](int64_t first, int64_t count, bool accumulate, S* c) {
+      device->gemm({.dtype = dtype_of<S>(),
+                    .transpose_b = true,
+                    .m = 1,
+                    .n = count,
+                    .k = k,
+                    .a = x.data(),
+                    .lda = k,
+                    .b = b.data() + first * k,
+                    .ldb = k,
+                    .c = c + first,
+                    .ldc = count,
+                    .accumulate = accumulate});
+    };
+    for (const bool accumulate : {false, true}) {
+      std::vector<S> together = before, apart = before;
+      rows_from(0, n, accumulate, together.data());
+      for (int64_t row = 0; row < n; row += kFew)
+        rows_from(row, std::min(kFew, n - row), accumulate, apart.data());
+      EXPECT_TRUE(same_bits(together, apart)) << n << " x " << k << ", accumulate " << accumulate;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace shardlens
