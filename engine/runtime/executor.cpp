@@ -48,6 +48,9 @@ void Executor::next_pass(PassInputs inputs) {
 void Executor::next_pass() {
   team_->next_pass();
 }
+void Executor::run_passes(const PassSource& next) {
+  team_->run_passes(next);
+}
 void Executor::set_inputs(PassInputs inputs) {
   team_->set_inputs(std::move(inputs));
 }

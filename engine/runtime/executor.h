@@ -3,7 +3,9 @@
 // and their protocol are the RankTeam's; what is here is how the rest of the engine speaks to them.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "engine/comm/comm.h"
@@ -18,6 +20,9 @@
 namespace shardlens {
 
 class RankTeam;
+
+/// The inputs of a pass, or nothing: there are no more.
+using PassSource = std::function<std::optional<PassInputs>()>;
 
 /// Whether this process has a window: then ranks that begin from now on compute at the lowest priority, so
 /// that the picture never waits for them.
@@ -45,8 +50,8 @@ class Executor {
   void observe(std::vector<std::shared_ptr<StepObserver>> observers);
   /// Whether passes are traced from the next start() on, as they are if nobody says otherwise; untraced, a
   /// pass leaves no events in trace(). To measure what tracing costs. What fails on a device that works
-  /// behind its calls is then known to the nearest few dozen steps only. Ranks of this process alone. Call only
-  /// while idle.
+  /// behind its calls is then known to the nearest few dozen steps only. Ranks of this process alone. Call
+  /// only while idle.
   void set_traced(bool traced);
 
   /// Lets all ranks run until `target` steps are done; going back (target < position()) starts over from step
@@ -61,6 +66,12 @@ class Executor {
   /// them. A whole model whose inputs were never given runs on seeded_batch(). Call only while idle.
   void next_pass(PassInputs inputs);
   void next_pass();  ///< on the inputs it has
+  /// Runs pass after pass to the end, each on what `next` returns, until it returns nothing: as next_pass(),
+  /// start() and wait() in a loop would. Where all ranks are threads of this process, without work beside or
+  /// behind them, `next` is called by the rank that ended a pass last, and nobody need be woken for the one
+  /// that follows; it may read tensors and traces there. Throws as wait() does, and what `next` throws. Not
+  /// to be paused. Call only while idle.
+  void run_passes(const PassSource& next);
   /// What the next pass (or the present one) is fed with, from its first step on. Call only while idle.
   void set_inputs(PassInputs inputs);
 

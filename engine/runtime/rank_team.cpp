@@ -185,6 +185,39 @@ void RankTeam::next_pass() {
   rewind_locked();
 }
 
+void RankTeam::run_passes(const PassSource& next) {
+  wait();  // whether a rank has a lane, and what its device is, is its thread's to find out
+  const bool at_once = all_are_here() && std::none_of(here_.begin(), here_.end(), [](const Rank* rank) {
+                         return rank->lane || rank->asked;
+                       });
+  std::optional<PassInputs> inputs = next();
+  for (; inputs && !at_once; inputs = next()) {
+    next_pass(std::move(*inputs));
+    start(steps());
+    wait();
+  }
+  if (!inputs) return;
+  next_pass(std::move(*inputs));
+  {
+    const std::lock_guard lock(mutex_);
+    next_ = &next;
+  }
+  start(steps());
+  const auto leave = [this] {
+    std::unique_lock lock(mutex_);
+    next_ = nullptr;
+    wake_waiters_.wait(lock, [this] { return !asking_next_; });
+    return std::exchange(next_failed_, nullptr);
+  };
+  try {
+    wait();
+  } catch (...) {
+    leave();
+    throw;
+  }
+  if (const std::exception_ptr failed = leave()) std::rethrow_exception(failed);
+}
+
 void RankTeam::set_inputs(PassInputs inputs) {
   seats_->set_inputs(inputs);
   const std::lock_guard lock(mutex_);
@@ -292,6 +325,7 @@ size_t RankTeam::position() const {
 
 bool RankTeam::idle_locked() const {
   if (failure_) return true;
+  if (next_ != nullptr) return false;
   return std::all_of(followed_.begin(), followed_.end(), [this](const Rank* rank) {
     return rank->ready && (rank->here ? rank->done >= target_ : rank->reported == starts_);
   });

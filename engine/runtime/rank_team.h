@@ -12,11 +12,12 @@
 // the same ranks, waits for the lane, and so does a rank before it stands still. Where a device works behind
 // its calls, a rank asks ahead of it; its steps count as done, and their events are published, once their
 // marks have been looked up; of a pass that is not traced it marks one step in many, and then that it has
-// come to the end. A rank that is to be late (Plan::holds) stands still before its step's begin, out of the
-// lock, until its time is over or the run is paused or given up. The first failure is kept with its rank and
-// step, the communicator is aborted so that nobody waits for the rank that failed, and wait() throws it.
-// Ranks that live in other processes (world.h) have no thread here: they are told what the ranks here are
-// told, and report when they stand still.
+// come to the end. Where passes follow one another (run_passes()), the rank that ends one last begins the
+// next, and the others watch for it before they sleep. A rank that is to be late (Plan::holds) stands still
+// before its step's begin, out of the lock, until its time is over or the run is paused or given up. The
+// first failure is kept with its rank and step, the communicator is aborted so that nobody waits for the rank
+// that failed, and wait() throws it. Ranks that live in other processes (world.h) have no thread here: they
+// are told what the ranks here are told, and report when they stand still.
 //
 // A rank that is lost. Whoever waits for it in a collective says so when Settings::timeout_seconds have
 // passed (engine/comm/comm.h), and whoever calls wait() when the others have finished and it has not: that is
@@ -29,6 +30,7 @@
 #include <array>
 #include <atomic>
 #include <condition_variable>
+#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -64,6 +66,7 @@ class RankTeam : public std::enable_shared_from_this<RankTeam> {
   void rewind();
   void next_pass(PassInputs inputs);
   void next_pass();
+  void run_passes(const PassSource& next);
   void set_inputs(PassInputs inputs);
   void read_tensor(int rank, TensorId tensor, void* host) const;
   void write_tensor(int rank, TensorId tensor, const void* host);
@@ -125,6 +128,8 @@ class RankTeam : public std::enable_shared_from_this<RankTeam> {
 
   void rank_main(Rank& rank);
   void come_to_rest(Rank& rank);
+  void come_to_target(std::unique_lock<std::mutex>& lock);
+  void watch_for_next_pass(std::unique_lock<std::mutex>& lock) const;
   void prepare(Rank& rank);
   void run_step(Rank& rank, StepId id, double begin_of_pass, double held_seconds);
   CollectiveTimes run(Rank& rank, const Step& step);
@@ -180,6 +185,10 @@ class RankTeam : public std::enable_shared_from_this<RankTeam> {
   uint64_t pass_ = 0;        ///< raised when ranks must start over
   uint64_t weights_of_ = 0;  ///< raised when weights and optimizer state must be fed anew
   PassInputs inputs_;
+  const PassSource* next_ = nullptr;     ///< null: whoever calls start() begins the next pass
+  bool asking_next_ = false;             ///< a rank is in it
+  std::exception_ptr next_failed_;       ///< what it threw
+  std::atomic<uint64_t> handed_on_ = 0;  ///< passes that a rank began
   double pass_begin_seconds_ = 0;
   /// Memory or weights must be made first, which is no part of the pass: it begins when all ranks are fed.
   bool begins_when_fed_ = false;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <exception>
 #include <utility>
 
 #include "engine/config/clock.h"
@@ -301,6 +302,55 @@ void RankTeam::prepare(Rank& rank) {
   if (lanes && rank.device->host_visible()) rank.lane = std::make_unique<SideLane>();
 }
 
+// A rank has done what it may. Where passes follow one another the last one to come so far begins the next.
+void RankTeam::come_to_target(std::unique_lock<std::mutex>& lock) {
+  if (next_ != nullptr && !failure_) {
+    const bool all = std::all_of(here_.begin(), here_.end(),
+                                 [this](const Rank* one) { return one->ready && one->done >= target_; });
+    if (!all) return;
+    asking_next_ = true;
+    const PassSource& next = *next_;
+    lock.unlock();
+    std::optional<PassInputs> inputs;
+    std::exception_ptr failed;
+    try {
+      inputs = next();
+    } catch (...) {
+      failed = std::current_exception();
+    }
+    lock.lock();
+    asking_next_ = false;
+    if (inputs && !failure_ && next_ != nullptr) {
+      rewind_locked();
+      inputs_ = std::move(*inputs);
+      pass_begin_seconds_ = now_seconds();
+      target_ = steps();
+      handed_on_.fetch_add(1, std::memory_order_release);
+      wake_ranks_.notify_all();
+      return;
+    }
+    next_ = nullptr;
+    next_failed_ = failed;
+  }
+  wake_waiters_.notify_all();
+}
+
+// For as long as it takes to choose what the next pass is about, if that needs no core that a rank here has.
+void RankTeam::watch_for_next_pass(std::unique_lock<std::mutex>& lock) const {
+  constexpr double kWatchSeconds = 300e-6;
+  constexpr int kLooksPerTime = 32;
+  if (static_cast<int>(here_.size()) > available_cores()) return;
+  const uint64_t seen = handed_on_.load(std::memory_order_relaxed);
+  lock.unlock();
+  const double end = now_seconds() + kWatchSeconds;
+  const auto begun = [&] { return handed_on_.load(std::memory_order_acquire) != seen; };
+  while (!begun() && now_seconds() < end) {
+    for (int look = 0; look < kLooksPerTime && !begun(); ++look) relax();
+    if (!begun()) std::this_thread::yield();
+  }
+  lock.lock();
+}
+
 void RankTeam::rank_main(Rank& rank) {
   const Program& program = plan_->program;
   StepId at = -1;
@@ -336,6 +386,7 @@ void RankTeam::rank_main(Rank& rank) {
         wake_waiters_.notify_all();
         continue;
       }
+      if (next_ != nullptr && rank.claimed >= target_ && !stopping_) watch_for_next_pass(lock);
       wake_ranks_.wait(lock, [&] { return stopping_ || rank.claimed < target_; });
       if (stopping_) break;
       if (rank.claimed == 0) take_core_locked(rank);
@@ -357,7 +408,7 @@ void RankTeam::rank_main(Rank& rank) {
       rank.high_water_bytes = rank.arenas->high_water_bytes();
       const bool in_flight = (rank.lane && rank.lane->is_busy()) || (rank.asked && !rank.asked->empty());
       if (pass == pass_ && !in_flight) rank.done = rank.claimed;
-      if (rank.done >= target_) wake_waiters_.notify_all();
+      if (rank.done >= target_) come_to_target(lock);
     }
   } catch (const std::exception& error) {
     fail(rank.replica * program.ranks() + rank.index, at, error);

@@ -7,7 +7,8 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <span>
+#include <optional>
+#include <utility>
 
 #include "engine/config/error.h"
 #include "engine/device/device.h"
@@ -78,25 +79,31 @@ GenerateBench bench_generate(const Settings& settings, int rounds) {
   prompt.batch = 1;
   prompt.seq = bench.prompt_tokens;
   const Clock::time_point begin = Clock::now();
-  const std::vector<double>& logits = generator.feed(seeded_batch(prompt).tokens);
+  generator.feed(seeded_batch(prompt).tokens);
   bench.prompt_seconds = seconds_since(begin);
 
   const Sampling greedy{.temperature = 0};
   std::vector<double> seconds, ceilings, ratios;
   for (int round = 0; round <= rounds; ++round) {
     double token_seconds = 0, read_seconds = 0;
-    for (int64_t i = -kUntimedTokens; i < kTokensPerRound; ++i) {
-      const Clock::time_point token_begin = Clock::now();
-      const int32_t next = choose_token(logits, greedy, generator.length());
-      generator.feed(std::span(&next, 1));
+    Clock::time_point token_begin;
+    int64_t timed = -kUntimedTokens;
+    const auto take_time = [&] {
       const double seconds_of_token = seconds_since(token_begin);
-      if (i < 0) continue;
+      if (timed++ < 0) return;
       token_seconds += seconds_of_token;
       if (round > 0 && (bench.op_times.empty() || seconds_of_token < bench.fastest_token_seconds)) {
         bench.fastest_token_seconds = seconds_of_token;
         bench.op_times = time_by_op(generator.executor().trace(0), program);
       }
-    }
+    };
+    bool is_begun = false;
+    generator.write([&](const std::vector<double>& logits) -> std::optional<int32_t> {
+      if (std::exchange(is_begun, true)) take_time();
+      if (timed == kTokensPerRound) return std::nullopt;
+      token_begin = Clock::now();
+      return choose_token(logits, greedy, generator.length());
+    });
     read();
     for (int64_t i = 0; i < kTokensPerRound; ++i)
       read_seconds += static_cast<double>(bench.weight_bytes) / read();

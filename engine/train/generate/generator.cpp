@@ -48,14 +48,18 @@ std::shared_ptr<const Plan> Generator::plan_of(int64_t new_tokens) const {
   return make_plan(plan_program(settings));
 }
 
-void Generator::run(Pass& pass, std::span<const int32_t> tokens) {
+PassInputs Generator::inputs_of(std::span<const int32_t> tokens) const {
   Batch batch;
   batch.tokens.assign(tokens.begin(), tokens.end());
   batch.positions.resize(tokens.size());
   std::iota(batch.positions.begin(), batch.positions.end(), static_cast<int32_t>(length_));
   PassInputs inputs;
   inputs.batch = std::make_shared<const Batch>(std::move(batch));
-  pass.executor->next_pass(inputs);
+  return inputs;
+}
+
+void Generator::run(Pass& pass, std::span<const int32_t> tokens) {
+  pass.executor->next_pass(inputs_of(tokens));
   pass.executor->start(pass.executor->steps());
   pass.executor->wait();
   length_ += static_cast<int64_t>(tokens.size());
@@ -78,7 +82,7 @@ const std::vector<double>& Generator::logits_after(const Pass& pass) {
   return logits_;
 }
 
-const std::vector<double>& Generator::feed(std::span<const int32_t> tokens) {
+void Generator::require_fits(std::span<const int32_t> tokens) const {
   const int64_t words = settings_.model.vocab;
   for (const int32_t id : tokens) {
     if (id < 0 || id >= words)
@@ -91,6 +95,26 @@ const std::vector<double>& Generator::feed(std::span<const int32_t> tokens) {
         fmt::format("a text of {} tokens is longer than the {} there is room for; give a shorter prompt",
                     length() + added, capacity()));
   }
+}
+
+void Generator::write(const Choose& choose) {
+  bool is_fed = true;  // what was appended last
+  one_token_.executor->run_passes([&]() -> std::optional<PassInputs> {
+    if (!is_fed) {
+      ++length_;
+      logits_after(one_token_);
+    }
+    const std::optional<int32_t> token = choose(logits_);
+    if (!token) return std::nullopt;
+    is_fed = false;
+    const std::span<const int32_t> tokens(&*token, 1);
+    require_fits(tokens);
+    return inputs_of(tokens);
+  });
+}
+
+const std::vector<double>& Generator::feed(std::span<const int32_t> tokens) {
+  require_fits(tokens);
   Pass many;  // kept while it fits: all parts of a long prompt but the last are alike
   for (;;) {
     const int64_t count = std::min(kLongestPass, static_cast<int64_t>(tokens.size()));

@@ -3,7 +3,9 @@
 // Programs of different lengths over the same weights and the same cache.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -25,6 +27,13 @@ class Generator {
   /// there. Throws a request Error when the text grows longer than capacity() or a token is not the model's.
   const std::vector<double>& feed(std::span<const int32_t> tokens);
 
+  /// The token that follows, of its logits [vocab], or nothing: the text ends.
+  using Choose = std::function<std::optional<int32_t>(const std::vector<double>& logits)>;
+  /// Goes on from what was fed, token after token: each is appended as feed() would, and `choose` is asked
+  /// for the next, mostly on a rank's own thread (Executor::run_passes()). Throws as feed() does, and what
+  /// `choose` throws; the text then has the tokens whose pass had ended.
+  void write(const Choose& choose);
+
   /// Copies the weights of `from`, which runs `program` of the same model on the same T and stands idle.
   void take_weights(const Executor& from, const Program& program);
   /// The next token fed is the first of a new text.
@@ -44,6 +53,8 @@ class Generator {
   };
 
   std::shared_ptr<const Plan> plan_of(int64_t new_tokens) const;
+  void require_fits(std::span<const int32_t> tokens) const;
+  PassInputs inputs_of(std::span<const int32_t> tokens) const;
   void run(Pass& pass, std::span<const int32_t> tokens);
   const std::vector<double>& logits_after(const Pass& pass);
 

@@ -44,30 +44,32 @@ Writing write_on(Generator& generator, const Tokenizer& tokenizer, const std::ve
   Writing writing;
   writing.prompt_tokens = static_cast<int64_t>(prompt.size());
   const double begin = now_seconds();
-  std::vector<double> logits = generator.feed(prompt);
+  generator.feed(prompt);
   const double fed = now_seconds();
   writing.prompt_seconds = fed - begin;
-  for (;;) {
-    logits.resize(static_cast<size_t>(tokenizer.vocab_size()));  // ids beyond the tokenizer's have no text
-    const int32_t next = choose_token(logits, sampling, generator.length());
+  std::vector<double> likely;
+  generator.write([&](const std::vector<double>& logits) -> std::optional<int32_t> {
+    // Ids beyond the tokenizer's have no text.
+    likely.assign(logits.begin(), logits.begin() + tokenizer.vocab_size());
+    const int32_t next = choose_token(likely, sampling, generator.length());
     if (next == tokenizer.end_of_text()) {
       writing.end = WritingEnd::EndOfText;
-      break;
+      return std::nullopt;
     }
     writing.token_ids.push_back(next);
     const std::string piece = tokenizer.piece(next);
     writing.text += piece;
     if (!on_piece(piece)) {
       writing.end = WritingEnd::Stopped;
-      break;
+      return std::nullopt;
     }
-    if (static_cast<int64_t>(writing.token_ids.size()) == most) break;
+    if (static_cast<int64_t>(writing.token_ids.size()) == most) return std::nullopt;
     if (generator.length() == generator.capacity()) {
       writing.end = WritingEnd::Positions;
-      break;
+      return std::nullopt;
     }
-    logits = generator.feed(std::span(&next, 1));
-  }
+    return next;
+  });
   writing.seconds = now_seconds() - fed;
   return writing;
 }

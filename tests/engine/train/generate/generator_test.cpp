@@ -175,6 +175,48 @@ std::vector<int32_t> written(const Settings& settings, const Sampling& sampling)
   return text;
 }
 
+// What follows a token is chosen on a rank's thread, and is what feed() would have said.
+TEST(Generator, WritesOnAsItIsFed) {
+  Sampling sampling;
+  sampling.seed = 7;
+  for (const int tp : {1, 2, 5}) {
+    Settings settings = small_model(tp);
+    settings.seq = 16;
+    const std::vector<int32_t> fed = written(settings, sampling);
+    Generator generator(settings);
+    std::vector<int32_t> text(kText.begin(), kText.begin() + 4);
+    generator.feed(text);
+    generator.write([&](const std::vector<double>& logits) -> std::optional<int32_t> {
+      EXPECT_EQ(generator.length(), static_cast<int64_t>(text.size()));
+      if (generator.length() == generator.capacity()) return std::nullopt;
+      text.push_back(choose_token(logits, sampling, generator.length()));
+      return text.back();
+    });
+    EXPECT_EQ(text, fed) << "T " << tp;
+    EXPECT_EQ(generator.length(), generator.capacity());
+  }
+}
+
+TEST(Generator, WhatCannotBeWrittenIsRefusedAndTheTextGoesOn) {
+  Settings settings = small_model(2);
+  settings.seq = 16;
+  Generator generator(settings), sound(settings);
+  generator.feed(std::span(kText).first(4));
+  sound.feed(std::span(kText).first(4));
+  int asked = 0;
+  const auto writing = [&] {
+    generator.write([&](const auto&) -> std::optional<int32_t> { return asked++ < 3 ? 5 : 53; });
+  };
+  EXPECT_THAT(error_of(writing), HasSubstr("token 53"));
+  EXPECT_EQ(generator.length(), 7);
+  const std::vector<int32_t> five{5}, last{9};
+  for (int token = 0; token < 3; ++token) sound.feed(five);
+  EXPECT_TRUE(same_bits(generator.feed(last), sound.feed(last)));
+  EXPECT_THAT(error_of([&] { generator.write([](const auto&) { return std::optional<int32_t>(1); }); }),
+              HasSubstr("longer than the 16"));
+  EXPECT_EQ(generator.length(), generator.capacity());
+}
+
 TEST(Generator, TDoesNotChangeTheText) {
   Sampling sampling;
   sampling.seed = 7;
