@@ -10,17 +10,17 @@
 namespace shardlens {
 namespace {
 
-// Figures grow evenly from two layers and two parts of a batch on: the first ones differ from the others.
-constexpr int64_t kBase = 2;
+// Figures grow evenly from so many layers and parts of a batch on: the first ones differ from the others.
+constexpr int64_t kEvenLayers = kLowestLayers, kEvenParts = 2;
 
-// figure(n), from figure(kBase) and figure(kBase + 1) where n is larger.
+// figure(n), from figure(even) and figure(even + 1) where n is larger.
 template <class Figure>
-ModelSample along(int64_t n, const Figure& figure) {
-  if (n <= kBase + 1) return figure(n);
-  ModelSample sample = figure(kBase + 1), step = figure(kBase);
+ModelSample along(int64_t n, int64_t even, const Figure& figure) {
+  if (n <= even + 1) return figure(n);
+  ModelSample sample = figure(even + 1), step = figure(even);
   step *= -1;
   step += sample;
-  step *= n - kBase - 1;
+  step *= n - even - 1;
   sample += step;
   return sample;
 }
@@ -102,8 +102,8 @@ ModelSample sample_of(const Program& program, const Hardware& hardware) {
 }
 
 ModelSample sample_model(const Settings& settings, int64_t layers, int64_t parts, const Hardware& hardware) {
-  return along(layers, [&](int64_t some_layers) {
-    return along(parts, [&](int64_t some_parts) {
+  return along(layers, kEvenLayers, [&](int64_t some_layers) {
+    return along(parts, kEvenParts, [&](int64_t some_parts) {
       return sample_of(plan_model(with_sizes(settings, some_layers, some_parts)), hardware);
     });
   });

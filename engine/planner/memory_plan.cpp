@@ -83,13 +83,23 @@ class Placer {
     };
     std::stable_sort(order.begin(), order.end(), [&](TensorId a, TensorId b) { return key(a) > key(b); });
     std::array<std::vector<TensorId>, kMemoryKinds> of_kind;
-    for (TensorId id : order) of_kind[static_cast<size_t>(program_.tensor(id).kind)].push_back(id);
-    lay_out_gradients(of_kind[static_cast<size_t>(MemoryKind::WeightGradient)]);
-    for (size_t kind = 0; kind < of_kind.size(); ++kind) {
-      if (static_cast<MemoryKind>(kind) == MemoryKind::WeightGradient) continue;
-      for (TensorId id : of_kind[kind])
-        if (!borrow(id, static_cast<MemoryKind>(kind))) place_in_own(id, arenas_[kind]);
-    }
+    const auto all_of = [&](MemoryKind kind) -> std::vector<TensorId>& {
+      return of_kind[static_cast<size_t>(kind)];
+    };
+    for (TensorId id : order) all_of(program_.tensor(id).kind).push_back(id);
+    lay_out_gradients(all_of(MemoryKind::WeightGradient));
+    all_of(MemoryKind::WeightGradient).clear();
+    std::vector<TensorId>& activations = all_of(MemoryKind::Activation);
+    std::erase_if(activations, [this](TensorId id) { return borrow_below(id); });
+    // What passes quickly comes to the ends before what is left over, so that it takes as much of them
+    // however many layers there are.
+    std::erase_if(all_of(MemoryKind::ActivationGradient), [this](TensorId id) { return borrow_at_ends(id); });
+    std::erase_if(activations, [this](TensorId id) {
+      const int layer = layer_of(id);  // the lowest has been there
+      return layer > 0 && layer < kLowestLayers && borrow_at_ends(id);
+    });
+    for (size_t kind = 0; kind < of_kind.size(); ++kind)
+      for (TensorId id : of_kind[kind]) place_in_own(id, arenas_[kind]);
     for (const Room& arena : arenas_) plan_.arena_bytes[static_cast<size_t>(arena.arena)] = arena.bytes;
   }
 
@@ -157,14 +167,17 @@ class Placer {
     }
   }
 
-  // In bytes of weight gradients that are written later. A layer's activations find them in the layer below
-  // it, those of the lowest at the ends, those of the ends in the highest; what passes quickly, at the ends.
-  bool borrow(TensorId id, MemoryKind kind) {
-    if (kind != MemoryKind::Activation && kind != MemoryKind::ActivationGradient) return false;
+  // In bytes of weight gradients that are written later: a layer's activations find them in the layer below
+  // it, those of the lowest at the ends, those of the ends in the highest.
+  bool borrow_below(TensorId id) {
     const auto own = layers_.find(layer_of(id));
     if (own == layers_.end()) return false;
-    if (kind == MemoryKind::ActivationGradient) return place_if_it_fits(id, layers_.begin()->second);
     return place_if_it_fits(id, own == layers_.begin() ? layers_.rbegin()->second : std::prev(own)->second);
+  }
+
+  // Where the embedding's gradient comes to lie last of all.
+  bool borrow_at_ends(TensorId id) {
+    return layers_.count(layer_of(id)) > 0 && place_if_it_fits(id, layers_.begin()->second);
   }
 
   const Program& program_;

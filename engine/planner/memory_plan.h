@@ -7,7 +7,8 @@
 //
 // Weight gradients lie layer by layer, and a layer's activations in those of the layer below it, which the
 // backward pass writes when it is done with them: so all layers lie alike, and memory grows evenly with them,
-// on which engine/cost/model_price.h builds.
+// on which engine/cost/model_price.h builds. Only the lowest few find more, where the embedding's gradient
+// comes to lie last of all.
 #pragma once
 
 #include <array>
@@ -20,6 +21,10 @@ namespace shardlens {
 
 using BytesByKind = std::array<int64_t, kMemoryKinds>;
 int64_t total_bytes(const BytesByKind& bytes);
+
+/// So many layers, from the lowest on, lie partly in the embedding's gradient: from as many layers on, memory
+/// grows evenly.
+inline constexpr int kLowestLayers = 3;
 
 struct MemoryPlan {
   BytesByKind arena_bytes{};       ///< high-water per kind: what the rank allocates
