@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "engine/config/error.h"
 
@@ -86,7 +87,11 @@ void GuiContext::begin_frame() {
 }
 
 int64_t GuiContext::render(PixelSize size) {
+  // Only one window is begun in here, Ctrl+Tab's list of panels, which would be a list on no ground in light.
+  float& border = ImGui::GetStyle().WindowBorderSize;
+  const float usual = std::exchange(border, 1.0F);
   ImGui::Render();
+  border = usual;
   if (size.width == 0 || size.height == 0) return 0;  // an iconified window
   ImDrawData& data = *ImGui::GetDrawData();
   const ImVec4 ground = ImGui::GetStyleColorVec4(ImGuiCol_WindowBg);
