@@ -4,11 +4,14 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <utility>
 
 #include "engine/config/error.h"
 #include "engine/config/hardware.h"
 #include "engine/config/presets.h"
 #include "engine/config/splits.h"
+#include "engine/device/gpu_module.h"
+#include "engine/runtime/choose.h"
 #include "engine/runtime/stored_weights.h"
 
 namespace shardlens::cli {
@@ -217,7 +220,8 @@ Settings to_settings(const CommonOptions& o) {
   settings.threads_per_rank = o.threads_per_rank;
   settings.delays = parse_delays(o.delays);
   settings.timeout_seconds = o.timeout_seconds;
-  return settings;
+  // Nobody opens a module who did not ask for GPUs.
+  return settings.backend == BackendChoice::Auto ? settled(std::move(settings), gpu_facts()) : settings;
 }
 
 void say_seeded_heads(const Settings& settings) {

@@ -18,10 +18,10 @@ namespace shardlens {
 Program fused(Program program);
 
 /// Whether GeLU is one step with the product before it: of Programs that are fused, for GPUs (asked for as
-/// such: of BackendChoice::Auto it is not known yet where it runs), where GeLU is the tanh form, which is
-/// what their libraries of products have, and where it may be rounded as coarsely as 16 bits or TF32 are. How
-/// a library works out its tanh is not documented, so numbers that are good to fp32's last bits stay a step
-/// of their own.
+/// such: of BackendChoice::Auto it is not known yet where it runs, unless it was settled()), where GeLU is
+/// the tanh form, which is what their libraries of products have, and where it may be rounded as coarsely as
+/// 16 bits or TF32 are. How a library works out its tanh is not documented, so numbers that are good to
+/// fp32's last bits stay a step of their own.
 bool joins_gelu_to_products(const Settings& settings);
 
 }  // namespace shardlens

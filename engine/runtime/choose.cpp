@@ -275,6 +275,13 @@ Choice choose(const Settings& settings, const GpuFacts& facts) {
                                   settings.tf32 ? " without --tf32" : ""));
 }
 
+Settings settled(Settings settings, const GpuFacts& facts) {
+  const bool by_threads = settings.communicator != CommunicatorChoice::Mpi;
+  if (settings.backend == BackendChoice::Auto && by_threads && !facts.gpus.empty())
+    settings.backend = BackendChoice::Cuda;
+  return settings;
+}
+
 Choice choose_over_processes(const Settings& settings, const std::vector<ProcessFacts>& ranks) {
   if (settings.backend == BackendChoice::Cpu) {
     refuse_gpu_options(settings);

@@ -39,6 +39,11 @@ int groups_of_a_rank(const Settings& settings);
 /// would work.
 Choice choose(const Settings& settings, const GpuFacts& facts);
 
+/// `settings` with what BackendChoice::Auto is already known to come to, so that the Program is planned for
+/// it: for ranks that are threads of this process it is GPUs wherever there is one. Else it stays, to be said
+/// with its reason.
+Settings settled(Settings settings, const GpuFacts& facts);
+
 /// A rank that is a process of its own: where it is, and what it found there.
 struct ProcessFacts {
   int process = 0;

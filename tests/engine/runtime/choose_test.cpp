@@ -162,6 +162,17 @@ TEST(Choose, AFallBackSaysWhatItFallsBackFrom) {
   EXPECT_EQ(cpu.reason, "the driver found no GPU");
 }
 
+// What is planned for GPUs has steps that only they know.
+TEST(Choose, AutoIsSettledWhereItIsKnown) {
+  const Settings automatic = wish(2, BackendChoice::Auto);
+  EXPECT_EQ(settled(automatic, machine(1, 0)).backend, BackendChoice::Cuda);
+  EXPECT_EQ(settled(automatic, machine(0, 0)).backend, BackendChoice::Auto);
+  EXPECT_EQ(settled(wish(2, BackendChoice::Cpu), machine(1, 0)).backend, BackendChoice::Cpu);
+  // Another process may have none.
+  const Settings by_processes = wish(2, BackendChoice::Auto, CommunicatorChoice::Mpi);
+  EXPECT_EQ(settled(by_processes, machine(1, kNewNccl)).backend, BackendChoice::Auto);
+}
+
 TEST(Choose, OneRankMeetsNobody) {
   const Choice choice = choose(wish(1), machine(2, 0));
   EXPECT_EQ(choice.communicator, CommunicatorChoice::LocalCuda);
