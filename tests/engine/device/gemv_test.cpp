@@ -4,29 +4,13 @@
 #include <algorithm>
 
 #include "engine/device/device.h"
-#include "engine/io/half.h"
 #include "tests/engine/device/operands.h"
 
 namespace shardlens {
 namespace {
 
 template <class S>
-constexpr DType dtype_of() {
-  if constexpr (std::is_same_v<S, Bf16>) return DType::Bf16;
-  if constexpr (std::is_same_v<S, Fp16>) return DType::Fp16;
-  return kDType<S>;
-}
-
-template <class S>
-std::vector<S> stored(int64_t count, unsigned seed) {
-  std::vector<S> numbers;
-  for (const float value : normal<float>(count, seed)) numbers.push_back(static_cast<S>(value));
-  return numbers;
-}
-
-template <class S>
 class GemvTest : public testing::Test {};
-using Stored = testing::Types<float, double, Bf16, Fp16>;
 TYPED_TEST_SUITE(GemvTest, Stored);
 
 // So many rows of a transposed B are read as two streams where that is faster; a few of them never are.

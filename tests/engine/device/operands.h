@@ -2,14 +2,18 @@
 // differences.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <functional>
 #include <random>
+#include <type_traits>
 #include <vector>
 
 #include "engine/config/dtype.h"
+#include "engine/io/half.h"
 #include "engine/program/layout.h"
 
 namespace shardlens {
@@ -28,6 +32,24 @@ std::vector<T> normal(int64_t count, unsigned seed, double mean = 0.0, double de
   std::vector<T> values(static_cast<size_t>(count));
   for (T& value : values) value = static_cast<T>(distribution(generator));
   return values;
+}
+
+/// What tensors are stored as.
+using Stored = ::testing::Types<float, double, Bf16, Fp16>;
+
+template <class S>
+constexpr DType dtype_of() {
+  if constexpr (std::is_same_v<S, Bf16>) return DType::Bf16;
+  if constexpr (std::is_same_v<S, Fp16>) return DType::Fp16;
+  return kDType<S>;
+}
+
+/// normal() in fp32, rounded to S.
+template <class S>
+std::vector<S> stored(int64_t count, unsigned seed) {
+  std::vector<S> numbers;
+  for (const float value : normal<float>(count, seed)) numbers.push_back(static_cast<S>(value));
+  return numbers;
 }
 
 /// Norm of the difference over the norm of the reference.

@@ -8,7 +8,6 @@
 #include <numeric>
 
 #include "engine/device/device.h"
-#include "engine/io/half.h"
 #include "tests/engine/device/operands.h"
 
 namespace shardlens {
@@ -43,25 +42,11 @@ TEST(Panels, SomeColumnsComeOutAlone) {
   EXPECT_EQ(back, columns(matrix, 11, {4, 11}));
 }
 
-template <class S>
-constexpr DType dtype_of() {
-  if constexpr (std::is_same_v<S, Bf16>) return DType::Bf16;
-  if constexpr (std::is_same_v<S, Fp16>) return DType::Fp16;
-  return kDType<S>;
-}
-
-template <class S>
-std::vector<S> numbers(int64_t count, unsigned seed) {
-  std::vector<S> stored;
-  for (const float value : normal<float>(count, seed)) stored.push_back(static_cast<S>(value));
-  return stored;
-}
-
 /// A product whose B lies in memory both ways.
 template <class S>
 struct BothWays {
   int64_t m, n, k, panel;
-  std::vector<S> a = numbers<S>(m * k, 1), b = numbers<S>(k * n, 2), bias = numbers<S>(n, 3), in_panels = b;
+  std::vector<S> a = stored<S>(m * k, 1), b = stored<S>(k * n, 2), bias = stored<S>(n, 3), in_panels = b;
 
   BothWays(int64_t m_, int64_t n_, int64_t k_, int64_t panel_) : m(m_), n(n_), k(k_), panel(panel_) {
     into_panels({k, n, panel}, sizeof(S), b.data(), in_panels.data());
@@ -79,7 +64,6 @@ struct BothWays {
 
 template <class S>
 class PanelGemmTest : public testing::Test {};
-using Stored = testing::Types<float, double, Bf16, Fp16>;
 TYPED_TEST_SUITE(PanelGemmTest, Stored);
 
 TYPED_TEST(PanelGemmTest, HasTheBitsOfTheSameMatrixRowMajor) {
