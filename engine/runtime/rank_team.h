@@ -180,15 +180,14 @@ class RankTeam : public std::enable_shared_from_this<RankTeam> {
   std::vector<Rank*> followed_;  ///< those that are not null
   std::vector<Rank*> here_;      ///< those of them that have a thread here
   std::unique_ptr<Elsewhere> elsewhere_;
-  uint64_t starts_ = 0;  ///< calls of start()
+  std::atomic<uint64_t> starts_ = 0;  ///< calls of start(); who watches for the next one needs no lock
   size_t target_ = 0;
   uint64_t pass_ = 0;        ///< raised when ranks must start over
   uint64_t weights_of_ = 0;  ///< raised when weights and optimizer state must be fed anew
   PassInputs inputs_;
-  const PassSource* next_ = nullptr;     ///< null: whoever calls start() begins the next pass
-  bool asking_next_ = false;             ///< a rank is in it
-  std::exception_ptr next_failed_;       ///< what it threw
-  std::atomic<uint64_t> handed_on_ = 0;  ///< passes that a rank began
+  const PassSource* next_ = nullptr;  ///< null: whoever calls start() begins the next pass
+  bool asking_next_ = false;          ///< a rank is in it
+  std::exception_ptr next_failed_;    ///< what it threw
   double pass_begin_seconds_ = 0;
   /// Memory or weights must be made first, which is no part of the pass: it begins when all ranks are fed.
   bool begins_when_fed_ = false;

@@ -318,17 +318,13 @@ void RankTeam::come_to_target(std::unique_lock<std::mutex>& lock) {
     } catch (...) {
       failed = std::current_exception();
     }
-    lock.lock();
-    asking_next_ = false;
-    if (inputs && !failure_ && next_ != nullptr) {
-      rewind_locked();
-      inputs_ = std::move(*inputs);
-      pass_begin_seconds_ = now_seconds();
-      target_ = steps();
-      handed_on_.fetch_add(1, std::memory_order_release);
-      wake_ranks_.notify_all();
-      return;
+    if (inputs) {
+      next_pass(std::move(*inputs));
+      start(steps());
     }
+    lock_soon(lock);
+    asking_next_ = false;
+    if (inputs && !failure_) return;
     next_ = nullptr;
     next_failed_ = failed;
   }
@@ -340,15 +336,15 @@ void RankTeam::watch_for_next_pass(std::unique_lock<std::mutex>& lock) const {
   constexpr double kWatchSeconds = 300e-6;
   constexpr int kLooksPerTime = 32;
   if (static_cast<int>(here_.size()) > available_cores()) return;
-  const uint64_t seen = handed_on_.load(std::memory_order_relaxed);
+  const uint64_t seen = starts_;
   lock.unlock();
   const double end = now_seconds() + kWatchSeconds;
-  const auto begun = [&] { return handed_on_.load(std::memory_order_acquire) != seen; };
+  const auto begun = [&] { return starts_ != seen; };
   while (!begun() && now_seconds() < end) {
     for (int look = 0; look < kLooksPerTime && !begun(); ++look) relax();
     if (!begun()) std::this_thread::yield();
   }
-  lock.lock();
+  lock_soon(lock);
 }
 
 void RankTeam::rank_main(Rank& rank) {
