@@ -166,6 +166,8 @@ class Device {
   virtual void* allocate(size_t bytes) = 0;
   virtual void release(void* memory) noexcept = 0;
   virtual void copy_to_device(void* to, const void* from_host, size_t bytes) = 0;
+  /// Every byte of [to, to + bytes) becomes 0, in the order of the operations.
+  virtual void set_zero(void* to, size_t bytes) = 0;
   virtual void copy_to_host(void* to_host, const void* from, size_t bytes) = 0;
   virtual void synchronize() = 0;
   /// False where the host must not touch the device's memory: it is reached by copy_to_device() and

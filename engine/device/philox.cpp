@@ -9,6 +9,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "engine/device/cpu/processor.h"
+
 namespace shardlens {
 namespace {
 
@@ -128,6 +130,7 @@ void integers(const Words& words, int blocks, int limit, double* values) {
 // stores what was asked for.
 template <class T, class Make>
 void fill(const RandomStream& stream, int64_t first, int64_t count, T* out, const Make& make) {
+  cpu::require_processor();
   Words words;
   alignas(64) double values[4 * kBlocks];
   int64_t index = first;
@@ -180,6 +183,7 @@ RandomStream::RandomStream(uint64_t seed_, std::string_view name)
 }
 
 void fill_words(const RandomStream& stream, int64_t first, int64_t count, uint32_t* out) {
+  cpu::require_processor();
   Words words;
   const int64_t end = first + count;
   for (int64_t index = first; index < end;) {

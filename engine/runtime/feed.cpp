@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <stdexcept>
 #include <utility>
 
 #include "engine/config/error.h"
+#include "engine/device/cpu/parallel.h"
 #include "engine/device/philox.h"
 #include "engine/io/half.h"
 #include "engine/io/input_file.h"
@@ -43,7 +45,7 @@ void fill_constant(DType dtype, double value, int64_t count, void* out) {
   }
 }
 
-// The projections that feed the residual stream start smaller by 1/√(2N) (GPT-2; DESIGN section 4).
+// The projections that feed the residual stream start smaller by 1/√(2N) (GPT-2).
 double stddev_of(const Tensor& tensor, const Settings& settings) {
   if (tensor.kind == MemoryKind::Input) return 1.0;
   const bool to_residual = tensor.symbol == "Wo" || tensor.symbol == "Wproj";
@@ -62,6 +64,17 @@ void copy_as(DType dtype, const double* from, int64_t count, void* to) {
   }
   float* out = static_cast<float*>(to);
   for (int64_t i = 0; i < count; ++i) out[i] = static_cast<float>(from[i]);
+}
+
+// Elements that one thread fills at a time.
+constexpr int64_t kPieceElements = 1 << 16;
+
+// Rounds fp32 numbers to a 16-bit format, on up to `threads` threads.
+void narrow_on(int threads, DType dtype, const float* values, int64_t count, void* data) {
+  cpu::parallel_for(threads, (count + kPieceElements - 1) / kPieceElements, [&](int64_t piece) {
+    const int64_t first = piece * kPieceElements;
+    narrow(dtype, values + first, std::min(kPieceElements, count - first), offset(data, first, dtype));
+  });
 }
 
 // A run of the full tensor's flat index, and where it begins in a rank's slice.
@@ -83,6 +96,18 @@ std::vector<FlatRun> flat_runs(const Tensor& tensor, int ranks, int rank) {
         {{(base + range.begin) * axis.inner, (base + range.end) * axis.inner}, o * room * axis.inner});
   }
   return runs;
+}
+
+// The same, in runs of at most kPieceElements.
+std::vector<FlatRun> pieces_of(const std::vector<FlatRun>& runs) {
+  std::vector<FlatRun> pieces;
+  for (const auto& [full, local] : runs) {
+    for (int64_t done = 0; done < full.size(); done += kPieceElements) {
+      const int64_t begin = full.begin + done;
+      pieces.push_back({{begin, std::min(begin + kPieceElements, full.end)}, local + done});
+    }
+  }
+  return pieces;
 }
 
 Range overlap(Range a, Range b) {
@@ -144,8 +169,21 @@ void check_finite(const Tensor& tensor, const void* data, int64_t count) {
 
 }  // namespace
 
-Feed::Feed(const Program& program) : program_(program) {
+Feed::Feed(const Program& program) : program_(program), partner_(program.tensors.size(), kNoTensor) {
   const Settings& settings = program.settings;
+  std::map<std::string, TensorId> masters;
+  for (const Tensor& tensor : program.tensors)
+    if (tensor.kind == MemoryKind::OptimizerState && tensor.name.rfind(kMasterPrefix, 0) == 0)
+      masters[tensor.name] = tensor.id;
+  for (const Tensor& tensor : program.tensors) {
+    if (tensor.kind != MemoryKind::Weight || tensor.storage != kNoTensor) continue;
+    const auto master = masters.find(kMasterPrefix + tensor.name);
+    if (master == masters.end()) continue;
+    partner_[static_cast<size_t>(tensor.id)] = master->second;
+    partner_[static_cast<size_t>(master->second)] = tensor.id;
+    masters.erase(master);
+  }
+  if (!masters.empty()) throw std::logic_error("no weight belongs to " + masters.begin()->first);
   if (settings.input.kind == InputKind::Npy) input_ = read_npy_input(settings.input.path, settings);
   if (settings.input.kind == InputKind::Text) input_ = read_text_input(settings.input.path, settings);
   if (settings.weights_path.empty()) return;
@@ -159,7 +197,7 @@ Feed::Feed(const Program& program) : program_(program) {
 
 Feed::~Feed() = default;
 
-void Feed::fill_seeded(const Tensor& tensor, int rank, void* data) const {
+void Feed::fill_seeded(const Tensor& tensor, int rank, int threads, void* data) const {
   const Settings& settings = program_.settings;
   if (starts_constant(tensor, settings)) {
     const int64_t count = element_count(local_shape(tensor, program_.ranks(), rank));
@@ -170,7 +208,9 @@ void Feed::fill_seeded(const Tensor& tensor, int rank, void* data) const {
   const int limit = tensor.kind == MemoryKind::Input ? kOperandLimit : kWeightLimit;
   if (tensor.layout.padded)
     fill_constant(tensor.dtype, 0, element_count(local_shape(tensor, program_.ranks(), rank)), data);
-  for (const auto& [run, local] : flat_runs(tensor, program_.ranks(), rank)) {
+  const std::vector<FlatRun> pieces = pieces_of(flat_runs(tensor, program_.ranks(), rank));
+  cpu::parallel_for(threads, static_cast<int64_t>(pieces.size()), [&](int64_t i) {
+    const auto& [run, local] = pieces[static_cast<size_t>(i)];
     void* out = offset(data, local, tensor.dtype);
     if (integers && tensor.symbol != "γ") {
       fill_integers(stream, limit, run.begin, run.size(), tensor.dtype, out);
@@ -178,7 +218,7 @@ void Feed::fill_seeded(const Tensor& tensor, int rank, void* data) const {
       fill_normal(stream, mean_of(tensor), stddev_of(tensor, settings), run.begin, run.size(), tensor.dtype,
                   out);
     }
-  }
+  });
   // Rows that only pad the vocabulary hold zeros, as they do when a checkpoint was read.
   if (tensor.kind != MemoryKind::Weight || tensor.row_dims != 1 || tensor.shape[0] <= settings.model.vocab)
     return;
@@ -227,28 +267,35 @@ void Feed::fill_stored(const Tensor& tensor, int rank, void* data) const {
   }
 }
 
-// What the fp32 copy of a 16-bit weight is a copy of.
-const Tensor& Feed::weight_of(const Tensor& master) const {
-  for (const Tensor& tensor : program_.tensors) {
-    if (tensor.kind == MemoryKind::Weight && kMasterPrefix + tensor.name == master.name) return tensor;
-  }
-  throw std::logic_error("no weight belongs to " + master.name);
+bool Feed::is_zero(const Tensor& tensor) const {
+  if (tensor.kind == MemoryKind::KeyValueCache) return true;
+  return tensor.kind == MemoryKind::OptimizerState && weight_of(tensor) == nullptr;
 }
 
-void Feed::fill(const Tensor& tensor, int rank, void* data) const {
+const Tensor* Feed::master_of(const Tensor& weight) const {
+  const TensorId partner = partner_[static_cast<size_t>(weight.id)];
+  return weight.kind == MemoryKind::Weight && partner != kNoTensor ? &program_.tensor(partner) : nullptr;
+}
+
+const Tensor* Feed::weight_of(const Tensor& tensor) const {
+  const TensorId partner = partner_[static_cast<size_t>(tensor.id)];
+  return tensor.kind != MemoryKind::Weight && partner != kNoTensor ? &program_.tensor(partner) : nullptr;
+}
+
+void Feed::fill(const Tensor& tensor, int rank, int threads, void* data) const {
   const int64_t count = element_count(local_shape(tensor, program_.ranks(), rank));
   if (count == 0) return;
   if (is_half(tensor.dtype)) {  // the same draw or file as in fp32, rounded
     Tensor wide = tensor;
     wide.dtype = DType::Fp32;
-    std::vector<float> values(static_cast<size_t>(count));
-    fill(wide, rank, values.data());
-    return narrow(tensor.dtype, values.data(), count, data);
+    const auto values = std::make_unique_for_overwrite<float[]>(static_cast<size_t>(count));
+    fill(wide, rank, threads, values.get());
+    return narrow_on(threads, tensor.dtype, values.get(), count, data);
   }
-  if (tensor.kind == MemoryKind::OptimizerState && tensor.name.rfind(kMasterPrefix, 0) == 0) {
-    Tensor weight = weight_of(tensor);
-    weight.dtype = tensor.dtype;
-    return fill(weight, rank, data);
+  if (const Tensor* const weight = weight_of(tensor)) {
+    Tensor wide = *weight;
+    wide.dtype = tensor.dtype;
+    return fill(wide, rank, threads, data);
   }
   if (tensor.kind == MemoryKind::Input && tensor.name == "X" && !input_.empty()) {
     copy_as(tensor.dtype, input_.data(), count, data);
@@ -256,11 +303,16 @@ void Feed::fill(const Tensor& tensor, int rank, void* data) const {
   } else if (tensor.kind == MemoryKind::Weight && weights_ && weights_->has(tensor)) {
     fill_stored(tensor, rank, data);
     check_finite(tensor, data, count);
-  } else if (tensor.kind == MemoryKind::OptimizerState || tensor.kind == MemoryKind::KeyValueCache) {
+  } else if (is_zero(tensor)) {
     fill_constant(tensor.dtype, 0, count, data);
   } else {
-    fill_seeded(tensor, rank, data);
+    fill_seeded(tensor, rank, threads, data);
   }
+}
+
+void Feed::round_master(const Tensor& weight, int rank, int threads, const void* master, void* data) const {
+  const int64_t count = element_count(local_shape(weight, program_.ranks(), rank));
+  narrow_on(threads, weight.dtype, static_cast<const float*>(master), count, data);
 }
 
 namespace {

@@ -1,8 +1,10 @@
 // What the tensors of a Program hold before its first step: weights and inputs, seeded or read from files.
-// Every rank fills its own slice, and the slice never depends on T (DESIGN section 4).
+// Every rank fills its own slice, and the slice never depends on T. A value is a function of its place alone
+// (engine/device/philox.h), so that a slice can be filled by many threads at once.
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "engine/program/program.h"
 #include "engine/runtime/batch.h"
@@ -19,22 +21,34 @@ class Feed {
   ~Feed();
 
   /// Fills `data` (host memory) with rank `rank`'s slice of a weight, of an input that every pass shares, or
-  /// of the optimizer's state before the first update. Any thread. Throws a run Error that names the tensor,
-  /// the rank and the element when a file's value is NaN or infinite.
-  void fill(const Tensor& tensor, int rank, void* data) const;
+  /// of the optimizer's state before the first update, on up to `threads` threads; their number changes no
+  /// bit. Any thread. Throws a run Error that names the tensor, the rank and the element when a file's value
+  /// is NaN or infinite.
+  void fill(const Tensor& tensor, int rank, int threads, void* data) const;
+
+  /// True for what begins as zeros on every rank: the optimizer's moments and an empty cache.
+  bool is_zero(const Tensor& tensor) const;
+  /// The fp32 copy of a 16-bit weight in the optimizer's state; null where there is none. The weight is that
+  /// copy, rounded.
+  const Tensor* master_of(const Tensor& weight) const;
+  /// `data` becomes rank `rank`'s slice of a 16-bit weight, from the same slice of its fp32 copy. Both are
+  /// host memory.
+  void round_master(const Tensor& weight, int rank, int threads, const void* master, void* data) const;
+  /// The weight whose fp32 copy `tensor` is; null where it is no such copy.
+  const Tensor* weight_of(const Tensor& tensor) const;
 
   /// Fills a whole model's input for one pass: replica `replica`'s rows of the batch. All tensor-parallel
   /// ranks get the same.
   void fill_input(const Tensor& tensor, const PassInputs& inputs, int replica, void* data) const;
 
  private:
-  void fill_seeded(const Tensor& tensor, int rank, void* data) const;
+  void fill_seeded(const Tensor& tensor, int rank, int threads, void* data) const;
   void fill_stored(const Tensor& tensor, int rank, void* data) const;
-  const Tensor& weight_of(const Tensor& master) const;
 
   const Program& program_;
   std::unique_ptr<StoredWeights> weights_;
-  std::vector<double> input_;  ///< X from a file, [tokens, hidden]; empty when seeded
+  std::vector<double> input_;      ///< X from a file, [tokens, hidden]; empty when seeded
+  std::vector<TensorId> partner_;  ///< [tensor]: a weight's fp32 copy, and that copy's weight; or kNoTensor
 };
 
 }  // namespace shardlens

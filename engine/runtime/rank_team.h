@@ -101,6 +101,7 @@ class RankTeam : public std::enable_shared_from_this<RankTeam> {
     int index = 0;     ///< among the T of its replica
     int replica = 0;   ///< among the D
     bool here = true;  ///< else it lives in another process, and what follows is what is known of it
+    int threads = 1;   ///< that it may compute with
     std::unique_ptr<Device> device;  ///< outlives what follows, which is attached to it or in its memory
     RankGroups groups;
     std::unique_ptr<Arenas> arenas;
@@ -138,6 +139,8 @@ class RankTeam : public std::enable_shared_from_this<RankTeam> {
   void begin_step(Rank& rank, StepId id, double begin_of_pass);
   double stand_still(double seconds);
   void take_core_locked(Rank& rank);
+  void feed_lasting(Rank& rank, bool lent) const;
+  void feed_master(Rank& rank, const Tensor& master, const Tensor* weight) const;
   void feed_pass(Rank& rank, uint64_t pass, uint64_t weights_of);
   double begin_fed_pass();
   void show(int replica, int rank, StepId step, const Tensor& tensor, const void* data) const;

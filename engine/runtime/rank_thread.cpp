@@ -142,6 +142,40 @@ void RankTeam::take_core_locked(Rank& rank) {
   rank.core = cpu::current_core();
 }
 
+// What lasts, as it is before the first step; without `lent` it leaves out what another team's memory holds.
+void RankTeam::feed_lasting(Rank& rank, bool lent) const {
+  const auto is_fed = [&](const Tensor& tensor) {
+    return is_lasting(tensor) && (lent || !Arenas::is_lent(tensor.kind));
+  };
+  for (const Tensor& tensor : plan_->program.tensors) {
+    if (!is_fed(tensor)) continue;
+    if (feed_->is_zero(tensor)) {
+      void* const data = rank.arenas->at(tensor.id);
+      if (data != nullptr) rank.device->set_zero(data, slice_bytes(rank, tensor));
+    } else if (const Tensor* const weight = feed_->weight_of(tensor)) {
+      feed_master(rank, tensor, is_fed(*weight) ? weight : nullptr);
+    } else if (feed_->master_of(tensor) == nullptr) {  // else it is fed with its master
+      fill_tensor(rank, tensor, [&](void* data) { feed_->fill(tensor, rank.index, rank.threads, data); });
+    }
+  }
+}
+
+// The fp32 copy of a 16-bit weight, and the weight: it is drawn or read once for both. `weight` may be null.
+void RankTeam::feed_master(Rank& rank, const Tensor& master, const Tensor* weight) const {
+  fill_tensor(rank, master, [&](void* wide) {
+    feed_->fill(master, rank.index, rank.threads, wide);
+    if (weight == nullptr) return;
+    const auto round = [&](void* data) {
+      feed_->round_master(*weight, rank.index, rank.threads, wide, data);
+    };
+    if (!is_staged(rank, *weight)) return round(rank.arenas->at(weight->id));
+    // The room where tensors are staged may hold the copy.
+    const auto own = std::make_unique_for_overwrite<std::byte[]>(slice_bytes(rank, *weight));
+    round(own.get());
+    put(rank, *weight, own.get());
+  });
+}
+
 // Before the first step of a pass: its inputs, and the weights where a pass before it moved them.
 void RankTeam::feed_pass(Rank& rank, uint64_t pass, uint64_t weights_of) {
   const Program& program = plan_->program;
@@ -150,9 +184,8 @@ void RankTeam::feed_pass(Rank& rank, uint64_t pass, uint64_t weights_of) {
   const bool kept = !std::exchange(rank.written, false) && !anew;
   for (const auto& observer : observers_)
     if (rank.replica == 0) observer->on_pass(rank.index, pass, kept);
+  if (anew) feed_lasting(rank, true);
   for (const Tensor& tensor : program.tensors) {
-    if (anew && is_lasting(tensor))
-      fill_tensor(rank, tensor, [&](void* data) { feed_->fill(tensor, rank.index, data); });
     if (is_input(tensor) && program.settings.block == Block::Model)
       fill_tensor(rank, tensor, [&](void* data) { feed_->fill_input(tensor, inputs_, rank.replica, data); });
   }
@@ -354,18 +387,17 @@ void RankTeam::rank_main(Rank& rank) {
     if (is_beside_a_window) give_way_to_the_window();
     const auto place = static_cast<size_t>(rank.replica * program.ranks() + rank.index);
     const int threads = program.settings.threads_per_rank;
-    rank.device =
-        seats_->make_device(static_cast<int>(place), threads > 0 ? threads : seats_->cores_per_rank());
+    rank.threads = threads > 0 ? threads : seats_->cores_per_rank();
+    rank.device = seats_->make_device(static_cast<int>(place), rank.threads);
     const Arenas* lent = !lender_ ? nullptr : lender_->ranks_[place]->arenas.get();
     rank.arenas =
         std::make_unique<Arenas>(*rank.device, program, plan_->memory[static_cast<size_t>(rank.index)], lent);
     prepare(rank);
     for (const Tensor& tensor : program.tensors) {
-      const bool fed_once = is_input(tensor) && program.settings.block != Block::Model;
-      const bool is_there = lender_ && Arenas::is_lent(tensor.kind);
-      if (fed_once || (is_lasting(tensor) && !is_there))
-        fill_tensor(rank, tensor, [&](void* data) { feed_->fill(tensor, rank.index, data); });
+      if (is_input(tensor) && program.settings.block != Block::Model)
+        fill_tensor(rank, tensor, [&](void* data) { feed_->fill(tensor, rank.index, rank.threads, data); });
     }
+    feed_lasting(rank, lender_ == nullptr);
     std::unique_lock lock(mutex_);
     rank.ready = true;
     wake_waiters_.notify_all();

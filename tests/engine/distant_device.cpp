@@ -148,6 +148,9 @@ class DistantDevice final : public Device, public WorkBehind {
 
   void* allocate(size_t bytes) override { return memory_->allocate(bytes); }
   void release(void* memory) noexcept override { memory_->release(memory); }
+  void set_zero(void* to, size_t bytes) override {
+    ask([=, this] { inner_->set_zero(to, bytes); });
+  }
   void copy_to_device(void* to, const void* from, size_t bytes) override {
     ask([=, this] { inner_->copy_to_device(to, from, bytes); });
     synchronize();

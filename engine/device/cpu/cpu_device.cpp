@@ -4,11 +4,14 @@
 #include <sched.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 
 #include "engine/config/counted.h"
+#include "engine/device/cpu/parallel.h"
+#include "engine/device/cpu/processor.h"
 
 namespace shardlens::cpu {
 
@@ -17,33 +20,12 @@ namespace {
 constexpr size_t kCacheLine = 64;
 constexpr size_t kHugePage = size_t{2} << 20;
 
-// What these kernels were compiled for, which a program that was carried to another machine may not find
-// there.
-#if defined(__AVX512F__)
-constexpr const char* kNeeded = "AVX-512";
-bool machine_suffices() {
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl");
-}
-#elif defined(__AVX2__)
-constexpr const char* kNeeded = "AVX2";
-bool machine_suffices() {
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-}
-#else
-constexpr const char* kNeeded = "";
-bool machine_suffices() {
-  return true;
-}
-#endif
-
 }  // namespace
 
 CpuDevice::CpuDevice(int threads) : threads_(threads) {
   if (threads < 1)
     throw request_error("a CPU device needs at least 1 thread, not " + std::to_string(threads));
-  if (!machine_suffices())
-    throw run_error(std::string("this program was built for CPUs with ") + kNeeded +
-                    ", which this one has not: build it here");
+  require_processor();
 }
 
 std::string CpuDevice::name() const {
@@ -70,6 +52,16 @@ void CpuDevice::release(void* memory) noexcept {
 
 void CpuDevice::copy_to_device(void* to, const void* from_host, size_t bytes) {
   if (bytes > 0) std::memcpy(to, from_host, bytes);
+}
+
+void CpuDevice::set_zero(void* to, size_t bytes) {
+  // In pieces, so that the pages of new memory are made by all threads.
+  constexpr size_t kPiece = size_t{4} << 20;
+  const auto pieces = static_cast<int64_t>((bytes + kPiece - 1) / kPiece);
+  parallel_for(threads_, pieces, [&](int64_t piece) {
+    const size_t begin = static_cast<size_t>(piece) * kPiece;
+    std::memset(static_cast<char*>(to) + begin, 0, std::min(kPiece, bytes - begin));
+  });
 }
 
 void CpuDevice::copy_to_host(void* to_host, const void* from, size_t bytes) {

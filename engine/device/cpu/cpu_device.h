@@ -20,6 +20,7 @@ class CpuDevice final : public Device {
   void* allocate(size_t bytes) override;
   void release(void* memory) noexcept override;
   void copy_to_device(void* to, const void* from_host, size_t bytes) override;
+  void set_zero(void* to, size_t bytes) override;
   void copy_to_host(void* to_host, const void* from, size_t bytes) override;
   void synchronize() override {}
   int64_t panel_cols() const override;

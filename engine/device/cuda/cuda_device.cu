@@ -88,6 +88,12 @@ void CudaDevice::copy_to_device(void* to, const void* from_host, size_t bytes) {
   synchronize();
 }
 
+void CudaDevice::set_zero(void* to, size_t bytes) {
+  if (bytes == 0) return;
+  const Operation operation(*this, "setting memory to zero");
+  operation.check("cudaMemsetAsync", cudaMemsetAsync(to, 0, bytes, operation.stream()));
+}
+
 void CudaDevice::copy_to_host(void* to_host, const void* from, size_t bytes) {
   if (bytes == 0) return;
   const Operation operation(*this, "a copy from the GPU");

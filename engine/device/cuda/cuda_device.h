@@ -46,6 +46,7 @@ class CudaDevice final : public Device {
   void* allocate(size_t bytes) override;
   void release(void* memory) noexcept override;
   void copy_to_device(void* to, const void* from_host, size_t bytes) override;
+  void set_zero(void* to, size_t bytes) override;
   void copy_to_host(void* to_host, const void* from, size_t bytes) override;
   void synchronize() override;
   bool host_visible() const override { return false; }

@@ -320,7 +320,7 @@ TEST(Generator, ItsWeightsReadAsTheyWereFed) {
     for (int rank = 0; rank < program.ranks(); ++rank) {
       const auto bytes = static_cast<size_t>(local_bytes(tensor, program.ranks(), rank));
       std::vector<std::byte> fed(bytes), read(bytes);
-      feed.fill(tensor, rank, fed.data());
+      feed.fill(tensor, rank, 1, fed.data());
       executor.read_tensor(rank, tensor.id, read.data());
       EXPECT_EQ(read, fed) << tensor.name << ", rank " << rank;
     }
