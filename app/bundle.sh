@@ -4,8 +4,9 @@
 # system it runs on. cuBLASLt and NCCL, nine tenths of a gigabyte, are the other machine's: gpu-libraries.sh in the
 # bundle fetches them where it has none.
 #
-# --tests puts the engine's tests in too, for tests/gpu.sh on a machine that cannot build them, and packs all of it as
-# .tar.gz, which keeps what may be started and which every machine can unpack.
+# --tests puts the tests of GPUs in too, for tests/gpu.sh on a machine that cannot build them, and packs all of it as
+# .tar.xz, which keeps what may be started. Where this is a git checkout, bundle and checkout together must then stay
+# under 60 MiB: that is what is carried to such a machine.
 #
 #   app/bundle.sh [--tests] [FOLDER]
 set -eu
@@ -28,25 +29,39 @@ targets=shardlens-cli
 for module in shardlens_cuda shardlens_mpi; do
   ! cmake --build build/bundle --target help | grep -q "^$module:" || targets="$targets $module"
 done
-[ -z "$with_tests" ] || targets="$targets engine_tests"
+[ -z "$with_tests" ] || targets="$targets gpu_tests"
 # shellcheck disable=SC2086 # one word a target
 cmake --build build/bundle -j "$(nproc)" --target $targets
-rm -rf "$folder" "$folder.zip" "$folder.tar.gz"
+rm -rf "$folder" "$folder.zip" "$folder.tar.xz"
 cmake --install build/bundle --prefix "$folder" --strip >/dev/null
 if [ -n "$with_tests" ]; then
   cmake --install build/bundle --prefix "$folder" --strip --component tests >/dev/null
-  packed=$folder.tar.gz
-  tar -C "$(dirname "$folder")" -cf - "$(basename "$folder")" | gzip -9 >"$packed"
+  packed=$folder.tar.xz
+  tar -C "$(dirname "$folder")" -cf - "$(basename "$folder")" | xz -9 -T0 >"$packed"
 else
   packed=$folder.zip
   (cd "$(dirname "$folder")" && zip -q -r -9 "$packed" "$(basename "$folder")")
 fi
 
-bytes=$(stat -c %s "$packed")
+# In MiB, one decimal.
+mib() {
+  awk -v bytes="$1" 'BEGIN { printf "%.1f MiB", bytes / 1048576 }'
+}
 newest() {
   find "$folder" -type f \( -name '*.so*' -o -path '*/bin/*' -o -path '*/tests/*' \) -exec objdump -T {} + 2>/dev/null |
     grep -o "$1" | sort -uV | tail -n 1
 }
-echo "bundle: $packed: $((bytes / 1000000)) MB"
+echo "bundle: what is in it, before it is packed:"
+(cd "$folder" && find . -type f -size +200k -printf '%s %P\n') | sort -rn | while read -r bytes name; do
+  echo "bundle:   $(mib "$bytes")  $name"
+done
+bytes=$(stat -c %s "$packed")
+echo "bundle: $packed: $(mib "$bytes")"
 echo "bundle: runs on x86-64 with AVX2, $(newest 'GLIBC_2\.[0-9]*') and $(newest 'GLIBCXX_3\.4\.[0-9]*') or newer"
-[ "$bytes" -lt 64000000 ] || fail "it is larger than 64 MB"
+most=$((60 * 1048576))
+if [ -n "$with_tests" ] && git rev-parse --git-dir >/dev/null 2>&1; then
+  tree=$(git ls-files -co --exclude-standard -z | xargs -0 cat | wc -c)
+  echo "bundle: the checkout: $(mib "$tree"); together: $(mib $((tree + bytes)))"
+  bytes=$((tree + bytes))
+fi
+[ "$bytes" -lt "$most" ] || fail "it is larger than $(mib "$most")"
