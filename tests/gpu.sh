@@ -1,17 +1,24 @@
 #!/bin/sh
-# What is to be run first on a machine with a GPU: the operations' and the whole model's tests against the CPU, T = 1 to
-# 8 ranks on one GPU against one rank, a recording for the gallery, times, and compute-sanitizer over the tests. Quick
-# and telling parts come first; each has a time limit, and one that fails stops no other. Every test has a process of
-# its own: a kernel that faults spoils all that its process asks of the GPU afterwards. Without a GPU it says so, and is
-# done.
+# Everything that only a machine with a GPU can show, in an order that fits a short stay there: the operations' and
+# whole models' tests against the CPU, T = 2, 4, 8 ranks on one GPU against one rank, failures, a recording for the
+# gallery, times, and compute-sanitizer over the tests. Without a GPU it says so, and is done.
 #
-#   tests/gpu.sh [BUILD or BUNDLE] [--logs FOLDER] [--seconds N] [PART...]
+#   tests/gpu.sh [BUILD or BUNDLE] [--logs FOLDER] [--seconds N] [--jobs N] [--again] [PART...]
 #
-# PART: tests, verify, faults, record, bench, memcheck, racecheck, initcheck; all if left out. --seconds: nothing begins or goes
-# on after so many. FOLDER then holds log.txt, with all that was printed as it was printed, table.txt, what became of
-# each part, and demo.shardlens. A bundle has tests if it was made with them (app/bundle.sh --tests); where it has none,
-# compute-sanitizer looks at training steps. Exit code: 0 when nothing failed, 1 when something did, 2 for a wrong
-# request.
+# PART, and the most seconds that each takes:
+#   tests 150 · verify 120 · faults 60 · record 60 · bench 540 · memcheck 300 · racecheck 300 · initcheck 300
+# All of them if left out. A part is a list of tasks. Each task is a process of its own with a limit of its own: one
+# that fails stops no other, and a kernel that faults spoils nothing but its own process. Tasks whose time is not
+# measured run --jobs (8) at a time; benches run alone.
+#
+# Resume: what became of a task is kept in FOLDER.parts, so the same command goes on where the last one stopped; what
+# failed or ran out of time is run again. --again forgets all of it. --seconds: nothing begins or goes on after so many.
+#
+# FOLDER (gpu-logs) holds at most eight files: table.txt, what became of every task, complete after every task;
+# machine.txt; tests.txt, verify.txt, faults.txt, bench.txt and sanitizer.txt, what the tasks printed; demo.shardlens.
+# A bundle has tests if it was made with them (app/bundle.sh --tests); where it has none, compute-sanitizer looks at
+# training steps. Exit code: 0 when nothing failed, 1 when something did or was left out, 2 for a wrong request.
+# shellcheck disable=SC2086 # lists of options are words, and may be empty
 set -u
 
 fail() {
@@ -19,24 +26,83 @@ fail() {
   exit 2
 }
 
-folder=
-logs=gpu-logs
-most=
-wanted=
+seconds_of() {
+  case $1 in
+    tests) echo 150 ;;
+    verify) echo 120 ;;
+    faults | record) echo 60 ;;
+    bench) echo 540 ;;
+    memcheck | racecheck | initcheck) echo 300 ;;
+  esac
+}
+
+# The table: the tasks in their order, with what became of each.
+write_table() {
+  while read -r name _; do
+    if [ -e "$parts/$name.row" ]; then
+      cat "$parts/$name.row"
+    else
+      printf '%-44s %-10s\n' "$name" "not yet"
+    fi
+  done <"$parts/plan" >"$parts/table.$1" && mv "$parts/table.$1" "$logs/table.txt"
+}
+
+# What a task showed, from what it printed.
+remark() {
+  sed -n 's/.*\(worst relative error .*\)\.$/\1/p; s/.*\(first at tensor .*\)/\1/p
+    s/.*"of_gemm_ceiling": *\([0-9.]*\).*/\1 of the ceiling/p; s/.*\([0-9.]* % of .*FLOP\/s\).*/\1/p
+    s/.*\(ERROR SUMMARY.*\)/\1/p; s/.*\(RACECHECK SUMMARY.*\)/\1/p; s/^\[  SKIPPED \] \(.*\)/\1/p
+    s/^\[  FAILED  \] \([^,]*\).*/\1/p' "$1" | tail -1 | cut -c1-120
+}
+
+# --task NAME LIMIT COMMAND...: runs one task of a part. Called by xargs, by itself.
+if [ "${1:-}" = --task ]; then
+  name=$2 limit=$3
+  shift 3
+  left=$((deadline - $(date +%s)))
+  begin=$(date +%s)
+  if [ "$left" -le 2 ]; then
+    printf '%-44s %-10s %6s  %s\n' "$name" "LEFT OUT" - "its part's time is over" >"$parts/$name.row"
+  else
+    [ "$left" -ge "$limit" ] || limit=$left
+    printf '=== %s: %s\n' "$name" "$*" >"$parts/$name.log"
+    timeout -k 5 "$limit" "$@" >>"$parts/$name.log" 2>&1
+    code=$?
+    state=FAILED what="exit code $code: $(remark "$parts/$name.log")"
+    case $name,$code in
+      faults-*,3) # a rank that comes too late is lost, and the run ends and names it
+        if grep -q 'rank 1 is lost: not come to step ' "$parts/$name.log"; then
+          state=ok what=$(grep -o 'rank 1 is lost: not come to step [^,;]*' "$parts/$name.log" | head -1)
+        fi
+        ;;
+      faults-*,0) what="no rank was lost" ;;
+      *,0)
+        state=ok what=$(remark "$parts/$name.log")
+        ! grep -q '^\[  SKIPPED \]' "$parts/$name.log" || state=skipped
+        ;;
+      *,124 | *,137) state="TIMED OUT" what="after $limit s" ;;
+    esac
+    printf '%-44s %-10s %5ss  %s\n' "$name" "$state" "$(($(date +%s) - begin))" "$what" >"$parts/$name.row"
+  fi
+  cat "$parts/$name.row"
+  write_table "$name"
+  exit 0
+fi
+
+folder="" logs=gpu-logs most=86400 jobs=8 again="" wanted=""
 while [ $# -gt 0 ]; do
   case $1 in
-    --logs)
-      [ $# -ge 2 ] || fail "--logs needs a folder"
-      logs=$2
-      shift
-      ;;
-    --seconds)
-      case ${2:-} in
-        '' | *[!0-9]*) fail "--seconds needs a number" ;;
+    --logs | --seconds | --jobs)
+      [ $# -ge 2 ] || fail "$1 needs a value"
+      case $1,$2 in
+        --logs,*) logs=$2 ;;
+        *,'' | *,*[!0-9]* | *,0) fail "$1 needs a number above 0, not \"$2\"" ;;
+        --seconds,*) most=$2 ;;
+        *) jobs=$2 ;;
       esac
-      most=$2
       shift
       ;;
+    --again) again=1 ;;
     tests | verify | faults | record | bench | memcheck | racecheck | initcheck) wanted="$wanted $1" ;;
     *)
       if [ -n "$folder" ] || [ ! -d "$1" ]; then
@@ -47,6 +113,7 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
+begun=$(date +%s)
 here=$(cd "$(dirname "$0")" && pwd)
 if [ -z "$folder" ]; then
   folder=$here
@@ -59,8 +126,10 @@ first_of() {
   done
 }
 cli=$(first_of "$folder/bin/shardlens-cli" "$folder/shardlens-cli")
-tests=$(first_of "$folder/release/tests/engine_tests" "$folder/tests/engine_tests")
+tests=$(first_of "$folder/release/tests/gpu/engine_tests" "$folder/release/tests/engine_tests" "$folder/tests/engine_tests")
 sanitizer=$(first_of "$(command -v compute-sanitizer)" /usr/local/cuda/bin/compute-sanitizer)
+speed=$here/peers/speed.py
+[ -r "$speed" ] || speed=$folder/tests/speed.py
 [ -n "$cli" ] || fail "no shardlens-cli in $folder: give the folder of a build (build) or of a bundle"
 
 if ! found=$("$cli" info --backends); then
@@ -79,23 +148,44 @@ case $found in
 esac
 mkdir -p "$logs" || fail "cannot make the folder $logs"
 logs=$(cd "$logs" && pwd)
-log=$logs/log.txt
-table=$logs/table.txt
-: >"$table"
-printf '%s\n' "$found" | tee "$log"
+parts=$logs.parts
+[ -z "$again" ] || rm -rf "$parts"
+mkdir -p "$parts" || fail "cannot make the folder $parts"
+{
+  printf '%s\n' "$found"
+  nproc
+  ! command -v nvidia-smi >/dev/null || nvidia-smi
+} >"$logs/machine.txt" 2>&1
+printf '%s\n' "$found"
 
-failed=0
-begun=$(date +%s)
-
-note() {
-  printf '%-40s %-10s %6s  %s\n' "$1" "$2" "$3" "$4" | tee -a "$table"
-}
-
+# --- The tasks ------------------------------------------------------------------------------------------------
 wants() {
   case "$wanted " in
     " " | *" $1 "*) ;;
     *) false ;;
   esac
+}
+
+# NAME SECONDS COMMAND...: no word may hold a space. A task's part is the first word of its name.
+task() {
+  ! wants "${1%%-*}" || printf '%s\n' "$*"
+}
+
+# NAME WHAT: a task that cannot be run here, for want of WHAT.
+cannot() {
+  wants "${1%%-*}" || return 0
+  printf '%-44s %-10s %6s  %s\n' "$1" skipped - "needs $2" >"$parts/$1.row"
+  printf '%s\n' "$1"
+}
+
+# Only what runs on the GPU; the CPU's own tests are not what is asked here. FILTER; a name a line: Suite.Test/Gpu.
+gpu_tests() {
+  "$tests" --gtest_list_tests "--gtest_filter=$1" |
+    sed -n 's/ *#.*//; /^[^ ].*\.$/h; /^  /{G; s/^  \(.*\)\n\(.*\)$/\2\1/p;}'
+}
+short() {
+  name=${1#Devices/}
+  printf '%s' "${name%/Gpu}" | tr / _
 }
 
 # Whether ranks may share a GPU by the NCCL that is here.
@@ -105,187 +195,178 @@ nccl_shares() {
     *) false ;;
   esac
 }
+nccl="NCCL 2.30.3 or newer, by which ranks may share a GPU"
+on_gpu="--backend cuda --gpu 0 --timeout 20"
+shared="$on_gpu --comm local_cuda"
 
-# NAME SECONDS COMMAND...; its part is the name's first word.
-part() {
-  name=$1
-  limit=$2
-  shift 2
-  wants "${name%%-*}" || return
-  if [ -z "$1" ]; then
-    note "$name" skipped - "needs $2"
+# A context's size is what the GPU has less of afterwards: nobody else may be on it.
+context=GpuParity.AContextTakesNoMoreThanIsSetAsideForIt
+list_tests() {
+  if [ -z "$tests" ]; then
+    cannot tests "engine_tests, which a bundle has if it was made with them"
     return
   fi
-  begin=$(date +%s)
-  if [ -n "$most" ]; then
-    left=$((most - (begin - begun)))
-    if [ "$left" -le 5 ]; then
-      note "$name" "LEFT OUT" - "$most s are over"
-      failed=1
-      return
-    fi
-    [ "$left" -ge "$limit" ] || limit=$left
-  fi
-  printf '\n=== %s: %s\n' "$name" "$*" >>"$log"
-  before=$(wc -c <"$log")
-  timeout -k 5 "$limit" "$@" >>"$log" 2>&1
-  code=$?
-  seconds=$(($(date +%s) - begin))s
-  worst=$(tail -c "+$((before + 1))" "$log" |
-    sed -n 's/.*\(worst relative error .*\)\.$/\1/p; s/.*\(first at tensor .*\)/\1/p
-      s/.*"of_gemm_ceiling": *\([0-9.]*\).*/\1 of the ceiling/p; s/.*\([0-9.]* % of the ceiling\).*/\1/p' | tail -1)
-  case $code in
-    0)
-      if tail -c "+$((before + 1))" "$log" | grep -q '^\[  SKIPPED \]'; then
-        note "$name" skipped "$seconds" "see its place in $log"
-      else
-        note "$name" ok "$seconds" "$worst"
-      fi
-      ;;
-    124 | 137)
-      failed=1
-      note "$name" "TIMED OUT" "$seconds" "after $limit s"
-      ;;
-    *)
-      failed=1
-      note "$name" FAILED "$seconds" "exit code $code: ${worst:-see its place in $log}"
-      ;;
-  esac
-}
-
-# Only what runs on the GPU; the CPU's own tests are not what is asked here. FILTER; a name a line: Suite.Test/Gpu.
-gpu_tests() {
-  "$tests" --gtest_list_tests "--gtest_filter=$1" |
-    sed -n 's/ *#.*//; /^[^ ].*\.$/h; /^  /{G; s/^  \(.*\)\n\(.*\)$/\2\1/p;}'
-}
-if [ -n "$tests" ]; then
-  part tests-the-comparison 30 "$tests" '--gtest_filter=DeviceComparison.*'
-  for test in $(gpu_tests 'GpuGroups.*:GpuParity.*:*EveryDevice*/Gpu'); do
-    short=${test#Devices/}
-    part "tests-${short%/Gpu}" 90 "$tests" "--gtest_filter=$test"
+  for test in $(gpu_tests "GpuGroups.*:GpuParity.*:*EveryDevice*/Gpu:-$context"); do
+    task "tests-$(short "$test")" 90 "$tests" "--gtest_filter=$test"
   done
-else
-  part tests 60 "" "engine_tests, which a bundle has if it was made with them"
-fi
-
-# --timeout: a rank that hangs is named before its part's time is up. An error little above fp32's bound may be the
-# library's own: of a narrower product it may sum in another order. What is wrong is wrong by far more.
-part verify-tiny 30 "$cli" verify --model gpt2-tiny --tp 1 --batch 1 --seq 16 --backend cuda --gpu 0 --timeout 20
-for tp in 2 4 8; do
-  part "verify-tp$tp" 90 "$cli" verify --model gpt2 --heads-policy uneven --tp "$tp" --batch 1 --seq 64 --backend cuda \
-    --gpu 0 --comm local_cuda --timeout 20
-done
-if nccl_shares; then
-  part verify-nccl-tp2 90 "$cli" verify --model gpt2 --tp 2 --batch 1 --seq 64 --backend cuda --gpu 0 --comm nccl \
-    --timeout 20
-else
-  part verify-nccl 90 "" "NCCL 2.30.3 or newer, by which ranks may share a GPU"
-fi
-
-for dtype in fp64 fp16 bf16; do
-  part "verify-$dtype" 60 "$cli" verify --model gpt2-tiny --tp 2 --batch 1 --seq 64 --dtype "$dtype" --backend cuda \
-    --gpu 0 --comm local_cuda --timeout 20
-done
-part verify-tf32 60 "$cli" verify --model gpt2-tiny --tp 2 --batch 1 --seq 64 --tf32 --backend cuda --gpu 0 \
-  --comm local_cuda --timeout 20
-if command -v mpirun >/dev/null; then
-  part verify-mpi 90 mpirun --oversubscribe --allow-run-as-root -n 2 "$cli" verify --model gpt2-tiny --tp 2 --batch 1 \
-    --seq 64 --backend auto --comm mpi --timeout 20
-else
-  part verify-mpi 90 "" mpirun
-fi
-
-# A rank that comes too late is lost, and the run ends with exit code 3 and names it.
-late() {
-  comm=$1
-  # shellcheck disable=SC2016 # they are that shell's
-  part "faults-late-$comm" 60 sh -c '
-    said=$("$@" 2>&1)
-    code=$?
-    printf "%s\n" "$said"
-    case $code,$said in 3,*"rank 1 is lost: not come to step "*) ;; *) exit 1 ;; esac' \
-    sh "$cli" step --model gpt2 --layer --tp 2 --backend cuda --gpu 0 --comm "$comm" --delay 1:mlp.fc:20000 --timeout 2
 }
-late local_cuda
-if nccl_shares; then
-  late nccl
-else
-  part faults-late-nccl 60 "" "NCCL 2.30.3 or newer, by which ranks may share a GPU"
-fi
 
-rm -f "$logs/demo.shardlens"
-# Pictures of the gallery's size: its recordings are small.
-part record 90 "$cli" step --model gpt2 --tp 4 --backend cuda --gpu 0 --comm local_cuda --timeout 20 \
-  --record "$logs/demo.shardlens" --record-picture-size 16
+# --timeout: a rank that hangs is named before its task's time is up.
+list_verify() {
+  task verify-tiny 30 "$cli" verify --model gpt2-tiny --tp 1 --batch 1 --seq 16 $on_gpu
+  for tp in 2 4 8; do
+    task "verify-tp$tp" 90 "$cli" verify --model gpt2 --heads-policy uneven --tp "$tp" --batch 1 --seq 64 $shared
+  done
+  for dtype in fp64 fp16 bf16; do
+    for tp in 2 4 8; do
+      task "verify-$dtype-tp$tp" 60 "$cli" verify --model gpt2-tiny --heads-policy uneven --tp "$tp" --batch 1 --seq 64 \
+        --dtype "$dtype" $shared
+    done
+  done
+  for tp in 2 4 8; do
+    task "verify-tf32-tp$tp" 60 "$cli" verify --model gpt2-tiny --heads-policy uneven --tp "$tp" --batch 1 --seq 64 \
+      --tf32 $shared
+  done
+  if nccl_shares; then
+    task verify-nccl-tp2 90 "$cli" verify --model gpt2 --tp 2 --batch 1 --seq 64 $on_gpu --comm nccl
+  else
+    cannot verify-nccl-tp2 "$nccl"
+  fi
+  if command -v mpirun >/dev/null; then
+    task verify-mpi 90 mpirun --oversubscribe --allow-run-as-root -n 2 "$cli" verify --model gpt2-tiny --tp 2 --batch 1 \
+      --seq 64 --backend auto --comm mpi --timeout 20
+  else
+    cannot verify-mpi mpirun
+  fi
+}
 
-# Selective: the attention's probabilities are made again in the backward pass and never kept, as in PyTorch's, which
-# it is set beside.
-part bench-step-tp1 200 "$cli" bench step --model megatron-1.2b --dtype bf16 --tp 1 --batch 8 --seq 1024 \
-  --recompute selective --backend cuda --gpu 0 --timeout 20 --json
-speed=$here/peers/speed.py
-[ -r "$speed" ] || speed=$folder/tests/speed.py
-if wants bench && [ -r "$speed" ] &&
-  python3 -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
-  part bench-pytorch 240 python3 -u "$speed" --model megatron-1.2b --device cuda --dtype bf16 --batch 8 --seq 1024
-else
-  part bench-pytorch 240 "" "a python3 with PyTorch for CUDA, and tests/peers/speed.py"
-fi
-for tp in 2 4 8; do
-  part "bench-step-tp$tp" 90 "$cli" bench step --model gpt2-medium --dtype bf16 --tp "$tp" --batch 8 --seq 1024 \
-    --backend cuda --gpu 0 --comm local_cuda --timeout 20 --json
-done
-part bench-trace 90 "$cli" bench trace --model gpt2-medium --dtype bf16 --tp 1 --batch 8 --seq 1024 --backend cuda \
-  --gpu 0 --timeout 20 --json
-for tp in 2 4 8; do
-  part "bench-allreduce-tp$tp" $((30 * tp)) "$cli" bench allreduce --tp "$tp" --backend cuda --gpu 0 \
-    --comm local_cuda --timeout 20
-done
-# The definitions are nccl-tests': where it is there, its own figures stand beside ours.
-gpus=$(printf '%s\n' "$found" | grep -c '^cuda  GPU [0-9]')
-if command -v all_reduce_perf >/dev/null && [ "$gpus" -gt 1 ]; then
-  part bench-allreduce-nccl 60 "$cli" bench allreduce --tp "$gpus" --backend cuda --comm nccl --timeout 20
-  part bench-nccl-tests 60 all_reduce_perf -b 4K -e 64M -f 16 -g "$gpus"
-else
-  part bench-nccl-tests 60 "" "two GPUs, and nccl-tests' all_reduce_perf in PATH"
-fi
-part bench-generate 60 "$cli" bench generate --model gpt2 --dtype bf16 --tp 1 --backend cuda --gpu 0 --timeout 20 \
-  --json
-part bench-record 90 "$cli" bench record --model gpt2-medium --dtype bf16 --tp 2 --backend cuda --gpu 0 \
-  --comm local_cuda --timeout 20 --json
+list_faults() {
+  late="step --model gpt2 --layer --tp 2 --backend cuda --gpu 0 --delay 1:mlp.fc:20000 --timeout 2"
+  task faults-late-local_cuda 50 "$cli" $late --comm local_cuda
+  if nccl_shares; then task faults-late-nccl 50 "$cli" $late --comm nccl; else cannot faults-late-nccl "$nccl"; fi
+}
+
+# Selective: attention's probabilities are made again in the backward pass and never kept, as in PyTorch's, which it
+# is set beside.
+list_benches() {
+  big="--model megatron-1.2b --dtype bf16 --batch 8 --seq 1024"
+  medium="--model gpt2-medium --dtype bf16 --batch 8 --seq 1024"
+  task bench-step-1.2b 150 "$cli" bench step $big --tp 1 --recompute selective $on_gpu --json
+  if [ -r "$speed" ] && python3 -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
+    task bench-pytorch-eager 70 python3 -u "$speed" $big --device cuda --only eager
+    task bench-pytorch-compiled 130 python3 -u "$speed" $big --device cuda --only compiled
+  else
+    cannot bench-pytorch "a python3 with PyTorch for CUDA, and tests/peers/speed.py"
+  fi
+  task bench-trace 60 "$cli" bench trace $medium --tp 1 $on_gpu --json
+  task bench-generate 40 "$cli" bench generate --model gpt2 --dtype bf16 --tp 1 $on_gpu --json
+  for tp in 2 4 8; do
+    task "bench-allreduce-tp$tp" 60 "$cli" bench allreduce --tp "$tp" $shared
+  done
+  for tp in 2 4 8; do
+    task "bench-step-tp$tp" 45 "$cli" bench step $medium --tp "$tp" --repetitions 3 $shared --json
+  done
+  # The definitions are nccl-tests': where it is there, its own figures stand beside ours.
+  gpus=$(printf '%s\n' "$found" | grep -c '^cuda  GPU [0-9]')
+  if command -v all_reduce_perf >/dev/null && [ "$gpus" -gt 1 ]; then
+    task bench-allreduce-nccl 60 "$cli" bench allreduce --tp "$gpus" --backend cuda --comm nccl --timeout 20
+    task bench-nccl-tests 60 all_reduce_perf -b 4K -e 64M -f 16 -g "$gpus"
+  else
+    cannot bench-nccl-tests "two GPUs, and nccl-tests' all_reduce_perf in PATH"
+  fi
+  task bench-record 90 "$cli" bench record $medium --tp 2 $shared --json
+}
 
 # Our kernels; the library's products take the tools many times as long, and their results are the tests' matter.
-# initcheck must see who writes, so it looks at all, and there no product is asked for.
+# initcheck must see who writes, so it looks at all, and there no product is asked for. What is refused on purpose,
+# such as more memory than there is, is no finding of memcheck's. Each process has ports of its own: the tool speaks
+# to its program through them. TOOL FIRST_PORT OPTION...
+list_checks() {
+  tool=$1 port=$2
+  shift 2
+  wants "$tool" || return 0
+  if [ -z "$sanitizer" ]; then
+    cannot "$tool" "compute-sanitizer of CUDA's toolkit"
+  elif [ -n "$tests" ]; then
+    for test in $(gpu_tests '*EveryDevice*/Gpu:GpuGroups.RanksThatShare*:-*Product*'); do
+      task "$tool-$(short "$test")" 120 "$sanitizer" --tool "$tool" --port "$port" --error-exitcode 9 "$@" \
+        "$tests" "--gtest_filter=$test"
+      port=$((port + 20))
+    done
+  else
+    task "$tool-step" 240 "$sanitizer" --tool "$tool" --error-exitcode 9 "$@" "$cli" step --model gpt2-tiny --tp 2 \
+      --seq 16 --updates 2 --lr 1e-3 --backend cuda --comm local_cuda
+  fi
+}
 ours=
 if [ -n "$sanitizer" ] && "$sanitizer" --help 2>&1 | grep -q -e --kernel-name; then
   ours='--kernel-name kernel_substring=shardlens'
 fi
-# TOOL FILTER OPTION...: of tests, each for itself, so that what the first ones show is there whatever becomes of the
-# last.
-checked() {
-  tool=$1
-  filter=$2
-  shift 2
-  wants "$tool" || return
-  if [ -z "$sanitizer" ]; then
-    part "$tool" 180 "" "compute-sanitizer of CUDA's toolkit"
-  elif [ -n "$tests" ]; then
-    for test in $(gpu_tests "$filter"); do
-      short=${test#Devices/}
-      part "$tool-${short%/Gpu}" 90 "$sanitizer" --tool "$tool" --error-exitcode 9 "$@" "$tests" "--gtest_filter=$test"
-    done
-  else
-    part "$tool" 180 "$sanitizer" --tool "$tool" --error-exitcode 9 "$@" "$cli" step --model gpt2-tiny --tp 2 \
-      --seq 16 --updates 2 --lr 1e-3 --backend cuda --comm local_cuda
-  fi
+
+{
+  [ -z "$tests" ] || task tests-context 60 "$tests" "--gtest_filter=$context"
+  list_tests
+  list_verify
+  list_faults
+  # Pictures of the gallery's size: its recordings are small.
+  task record-demo 55 "$cli" step --model gpt2 --tp 4 $shared --record "$parts/demo.shardlens" --record-picture-size 16
+  list_benches
+  list_checks memcheck 50000 --report-api-errors no $ours
+  list_checks racecheck 54000 $ours
+  list_checks initcheck 58000
+} >"$parts/plan"
+
+# --- Running them ---------------------------------------------------------------------------------------------
+# AT_A_TIME PATTERN: the plan's tasks of that name that have a command and are not done.
+run_tasks() {
+  grep -E "^$2.* " "$parts/plan" | while read -r name rest; do
+    case $(cut -c46-55 "$parts/$name.row" 2>/dev/null) in
+      ok*) ;;
+      *) printf '%s %s\n' "$name" "$rest" ;;
+    esac
+  done >"$parts/now"
+  [ ! -s "$parts/now" ] || xargs -P "$1" -L 1 sh "$0" --task <"$parts/now"
 }
-# What is refused on purpose, such as more memory than there is, is no finding of memcheck's.
-# shellcheck disable=SC2086 # options may be none or several
-checked memcheck '*EveryDevice*/Gpu:GpuParity.Layers:-*Product*' --report-api-errors no $ours
-# shellcheck disable=SC2086
-checked racecheck '*EveryDevice*/Gpu:GpuGroups.*:-*Product*' $ours
-checked initcheck '*EveryDevice*/Gpu:GpuGroups.*:-*Product*'
+
+# What the tasks of some parts printed, in one file. FILE PART...
+gather() {
+  file=$logs/$1.txt
+  shift
+  : >"$file"
+  for part; do
+    for log in "$parts/$part"*.log; do
+      [ -e "$log" ] || continue
+      tail -c 20000 "$log" >>"$file"
+      printf '\n' >>"$file"
+    done
+  done
+  [ -s "$file" ] || rm -f "$file"
+}
+
+export parts logs deadline
+write_table all
+for part in tests verify faults record bench memcheck racecheck initcheck; do
+  wants "$part" || continue
+  now=$(date +%s)
+  deadline=$((now + $(seconds_of "$part")))
+  [ "$deadline" -le $((begun + most)) ] || deadline=$((begun + most))
+  case $part in
+    tests)
+      run_tasks 1 'tests-context '
+      run_tasks "$jobs" 'tests'
+      ;;
+    verify) run_tasks $(((jobs + 1) / 2)) verify ;;
+    faults | record | bench) run_tasks 1 "$part" ;;
+    *) run_tasks "$jobs" "$part" ;;
+  esac
+  case $part in
+    *check) gather sanitizer memcheck racecheck initcheck ;;
+    record) [ ! -e "$parts/demo.shardlens" ] || cp "$parts/demo.shardlens" "$logs/" ;;
+    *) gather "$part" "$part" ;;
+  esac
+done
 
 printf '\n'
-cat "$table"
-printf '\nin %s: log.txt, table.txt%s\n' "$logs" "$([ ! -e "$logs/demo.shardlens" ] || printf ', demo.shardlens')"
-exit $failed
+cat "$logs/table.txt"
+printf '\nin %s: %s\n' "$logs" "$(ls "$logs" | tr '\n' ' ')"
+! grep -Eq '^.{45}(FAILED|TIMED OUT|LEFT OUT)' "$logs/table.txt"

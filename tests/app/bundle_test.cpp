@@ -125,7 +125,7 @@ class GpuParts : public Bundle {
   }
   // A line of the table.
   static std::string line(std::string name, const std::string& state) {
-    name.resize(40, ' ');
+    name.resize(44, ' ');
     return name + " " + state;
   }
 
@@ -137,11 +137,11 @@ TEST_F(GpuParts, WhatFailsStopsNothingElse) {
   EXPECT_EQ(ended.code, 1) << ended.err;
   for (const std::string& part :
        {line("verify-tp2", "ok"), line("verify-tp4", "FAILED"), line("verify-tp8", "ok"),
-        line("verify-nccl", "skipped"), line("tests", "skipped")})
+        line("verify-nccl-tp2", "skipped"), line("tests", "skipped")})
     EXPECT_NE(ended.out.find(part), std::string::npos) << part << " in\n" << ended.out;
   EXPECT_NE(ended.out.find("exit code 3"), std::string::npos) << ended.out;
   EXPECT_EQ(ended.out.find("bench"), std::string::npos) << "it was not asked for";
-  const std::string said = slurp(folder / "logs/log.txt");
+  const std::string said = slurp(folder / "logs/verify.txt");
   const size_t last = said.find("=== verify-tp8: ");
   ASSERT_NE(last, std::string::npos) << said;
   EXPECT_NE(said.find("done", last), std::string::npos) << said;
@@ -164,10 +164,75 @@ TEST_F(GpuParts, EveryTestHasAProcessOfItsOwnAndWhatWasSkippedIsNotOk) {
 }
 
 TEST_F(GpuParts, NothingBeginsWhenTheTimeIsOver) {
-  const Ended ended = gpu("verify --seconds 3");
+  const Ended ended = gpu("verify --seconds 2");
   EXPECT_EQ(ended.code, 1) << ended.err;
   EXPECT_NE(ended.out.find(line("verify-tp2", "LEFT OUT")), std::string::npos) << ended.out;
-  EXPECT_EQ(slurp(folder / "logs/log.txt").find("done"), std::string::npos);
+  EXPECT_EQ(ended.out.find("done"), std::string::npos);
+}
+
+TEST_F(GpuParts, TheSameCommandGoesOnWhereTheLastOneStopped) {
+  EXPECT_EQ(gpu("verify").code, 1);
+  put("shardlens-cli", "case \"$*\" in\n  info*) echo 'cuda  1 GPU' ;;\n  *) echo \"again $*\" ;;\nesac");
+  const Ended ended = gpu("verify");
+  EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
+  EXPECT_NE(ended.out.find(line("verify-tp4", "ok")), std::string::npos) << ended.out;
+  const std::string said = slurp(folder / "logs/verify.txt");
+  EXPECT_NE(said.find("again verify --model gpt2 --heads-policy uneven --tp 4"), std::string::npos) << said;
+  EXPECT_EQ(said.find("again verify --model gpt2 --heads-policy uneven --tp 2"), std::string::npos) << said;
+  EXPECT_EQ(gpu("verify --again").code, 0);
+  EXPECT_NE(slurp(folder / "logs/verify.txt").find("again verify --model gpt2 --heads-policy uneven --tp 2"),
+            std::string::npos);
+}
+
+// Whoever is cut off has what was found until then, and sees what is missing.
+TEST_F(GpuParts, TheTableIsCompleteAfterEveryTask) {
+  put("shardlens-cli", "case \"$*\" in\n  info*) echo 'cuda  1 GPU' ;;\n  *generate*) cat " +
+                           (folder / "logs/table.txt").string() + " ;;\nesac");
+  EXPECT_EQ(gpu("bench").code, 0);
+  const std::string said = slurp(folder / "logs/bench.txt");
+  EXPECT_NE(said.find(line("bench-step-1.2b", "ok")), std::string::npos) << said;
+  EXPECT_NE(said.find(line("bench-record", "not yet")), std::string::npos) << said;
+}
+
+// Each test waits for the three others: one after the other they would all run out of time.
+TEST_F(GpuParts, TestsRunBesideOneAnother) {
+  const std::string met = (folder / "met").string();
+  put("tests/engine_tests",
+      "case \"$*\" in\n"
+      "  --gtest_list*) printf 'GpuParity.\\n  A\\n  B\\n  C\\n  D\\n' ;;\n"
+      "  *AContext*) ;;\n"
+      "  *) touch " +
+          met +
+          "-$$\n"
+          "    for i in 1 2 3 4 5 6 7 8 9 10; do [ $(ls -d " +
+          met +
+          "-* | wc -l) -ge 4 ] && exit 0; sleep 1; done\n"
+          "    exit 1 ;;\nesac");
+  const Ended ended = gpu("tests");
+  EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
+}
+
+TEST_F(GpuParts, ALateRankThatIsNotNamedIsAFailure) {
+  put("shardlens-cli",
+      "case \"$*\" in\n  info*) echo 'cuda  1 GPU, NCCL 2.30.4' ;;\n"
+      "  *nccl*) echo 'rank 1 is lost: not come to step 7 mlp.fc'; exit 3 ;;\n  *) exit 3 ;;\nesac");
+  const Ended ended = gpu("faults");
+  EXPECT_EQ(ended.code, 1) << ended.err;
+  EXPECT_NE(ended.out.find(line("faults-late-nccl", "ok")), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find(line("faults-late-local_cuda", "FAILED")), std::string::npos) << ended.out;
+}
+
+TEST_F(GpuParts, ResultsAreAtMostEightFiles) {
+  put("tests/engine_tests",
+      "case \"$*\" in\n  --gtest_list*) printf 'GpuParity.\\n  A\\n' ;;\n  *) echo A ;;\nesac");
+  gpu("");
+  size_t files = 0;
+  for (const auto& entry : fs::directory_iterator(folder / "logs")) {
+    ++files;
+    EXPECT_TRUE(entry.is_regular_file()) << entry.path();
+  }
+  EXPECT_GE(files, 5u);
+  EXPECT_LE(files, 8u);
 }
 
 // The script that fetches NVIDIA's libraries, with a python3 that a test wrote: it never reaches a network.

@@ -20,8 +20,9 @@ import torch.nn.functional as F
 from torch import nn
 
 POSITIONS = 1024
-# Vocabulary, hidden size, heads, layers.
-MODELS = {"gpt2": (50257, 768, 12, 12), "gpt2-medium": (50257, 1024, 16, 24), "megatron-1.2b": (51200, 1536, 16, 40)}
+# Vocabulary, hidden size, heads, layers. The larger two, which are for GPUs, have the vocabulary that Shardlens pads
+# theirs to at T = 1; GPT-2 has its own, as people train it.
+MODELS = {"gpt2": (50257, 768, 12, 12), "gpt2-medium": (50304, 1024, 16, 24), "megatron-1.2b": (50304, 1536, 16, 40)}
 
 
 class Size:
