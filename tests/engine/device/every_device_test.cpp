@@ -436,5 +436,20 @@ TEST_P(EveryDevice, BytesComeBackAsTheyWent) {
   EXPECT_THROW(device().allocate(size_t{1} << 55), Error);
 }
 
+TEST_P(EveryDevice, SetsBytesToZeroAndNoOthers) {
+  const size_t room = (size_t{9} << 20) + 5;  // more than one thread's piece
+  const std::vector<unsigned char> full(room, 0xFF);
+  auto* memory = static_cast<unsigned char*>(device().allocate(room));
+  for (const size_t bytes : {size_t{0}, size_t{1}, size_t{4099}, room - 2}) {
+    device().copy_to_device(memory, full.data(), room);
+    device().set_zero(memory + 1, bytes);
+    std::vector<unsigned char> wanted = full, back(room);
+    std::fill_n(wanted.begin() + 1, bytes, 0);
+    device().copy_to_host(back.data(), memory, room);
+    EXPECT_EQ(back, wanted) << bytes;
+  }
+  device().release(memory);
+}
+
 }  // namespace
 }  // namespace shardlens

@@ -1,0 +1,101 @@
+// What tensors begin with: the same bits whoever fills them, and a 16-bit weight beside its fp32 copy.
+#include "engine/runtime/feed.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "engine/io/half.h"
+#include "engine/runtime/executor.h"
+#include "engine/runtime/plan.h"
+#include "engine/runtime/world.h"
+#include "tests/engine/distant_device.h"
+#include "tests/engine/small_model.h"
+
+namespace shardlens {
+namespace {
+
+// A matrix of more elements than one thread takes at a time, and slices that begin anywhere.
+Settings wide_model(DType dtype) {
+  Settings settings = testing::small_model(2);
+  settings.dtype = dtype;
+  settings.model.vocab = 9001;
+  return settings;
+}
+
+bool lasts(const Tensor& tensor) {
+  return tensor.storage == kNoTensor &&
+         (tensor.kind == MemoryKind::Weight || tensor.kind == MemoryKind::OptimizerState);
+}
+
+size_t bytes_of(const Program& program, const Tensor& tensor, int rank) {
+  return static_cast<size_t>(local_bytes(tensor, program.ranks(), rank));
+}
+
+TEST(Feed, TheNumberOfThreadsChangesNoBit) {
+  for (const DType dtype : {DType::Fp32, DType::Fp64, DType::Bf16}) {
+    for (const Operands operands : {Operands::Normal, Operands::Integer}) {
+      Settings settings = wide_model(dtype);
+      settings.operands = operands;
+      const auto plan = make_plan(settings);
+      const Program& program = plan->program;
+      const Feed feed(program);
+      for (const Tensor& tensor : program.tensors) {
+        if (!lasts(tensor)) continue;
+        for (int rank = 0; rank < program.ranks(); ++rank) {
+          const size_t bytes = bytes_of(program, tensor, rank);
+          std::vector<std::byte> one(bytes, std::byte{1}), many(bytes, std::byte{2});
+          feed.fill(tensor, rank, 1, one.data());
+          feed.fill(tensor, rank, 5, many.data());
+          ASSERT_EQ(one, many) << tensor.name << ", rank " << rank << ", " << to_string(dtype);
+        }
+      }
+    }
+  }
+}
+
+// What a team of ranks holds before the first step, in memory that the host may touch and in memory it may
+// not, which begins with other bytes than zeros.
+TEST(Feed, ATeamHoldsWeightsThatAreTheirMastersRoundedAndMomentsOfZeros) {
+  for (const bool distant : {false, true}) {
+    const auto plan = make_plan(wide_model(DType::Fp16));
+    const Program& program = plan->program;
+    const auto executor = distant
+                              ? std::make_unique<Executor>(
+                                    plan, take_local_seats(plan, testing::make_distant_backend()), nullptr)
+                              : std::make_unique<Executor>(plan);
+    executor->start(0);
+    executor->wait();
+    const Feed feed(program);
+    int weights = 0, moments = 0;
+    for (const Tensor& tensor : program.tensors) {
+      if (!lasts(tensor)) continue;
+      for (int rank = 0; rank < program.ranks(); ++rank) {
+        const size_t bytes = bytes_of(program, tensor, rank);
+        std::vector<std::byte> held(bytes, std::byte{1}), wanted(bytes);
+        executor->read_tensor(rank, tensor.id, held.data());
+        if (feed.is_zero(tensor))
+          ++moments;
+        else
+          feed.fill(tensor, rank, 1, wanted.data());
+        ASSERT_EQ(held, wanted) << tensor.name << ", rank " << rank;
+        const Tensor* const master = feed.master_of(tensor);
+        if (master == nullptr) continue;
+        ++weights;
+        EXPECT_EQ(feed.weight_of(*master), &tensor);
+        std::vector<float> wide(bytes / 2);
+        executor->read_tensor(rank, master->id, wide.data());
+        std::vector<uint16_t> rounded(wide.size());
+        narrow(tensor.dtype, wide.data(), static_cast<int64_t>(wide.size()), rounded.data());
+        EXPECT_EQ(std::memcmp(rounded.data(), held.data(), bytes), 0) << tensor.name << ", rank " << rank;
+      }
+    }
+    EXPECT_GT(weights, 20);
+    EXPECT_EQ(moments, 2 * weights);
+  }
+}
+
+}  // namespace
+}  // namespace shardlens
