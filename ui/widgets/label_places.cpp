@@ -51,13 +51,13 @@ float cost(const Box& box, const LabelRoom& room, const std::vector<Box>& others
   for (const Box& taken : room.taken) cost += kOnText * area(common(box, taken));
   for (size_t i = 0; i < others.size(); ++i)
     if (i != self) cost += kOnText * area(common(box, others[i]));
-  for (const Segment& line : room.lines) cost += kOnLine * length_inside(line, box);
+  for (const LineSegment& line : room.lines) cost += kOnLine * length_inside(line, box);
   return cost;
 }
 
 }  // namespace
 
-float length_inside(const Segment& line, const Box& box) {
+float length_inside(const LineSegment& line, const Box& box) {
   const float dx = line.to.x - line.from.x, dy = line.to.y - line.from.y;
   float enters = 0, leaves = 1;
   const auto cut = [&](float along, float room) {  // keeps the part of the line where along * t <= room

@@ -11,7 +11,7 @@ namespace shardlens::ui {
 struct Box {
   ImVec2 min, max;
 };
-struct Segment {
+struct LineSegment {
   ImVec2 from, to;
 };
 
@@ -25,7 +25,7 @@ struct LabelWish {
 /// What is drawn already, and where a figure may be at all.
 struct LabelRoom {
   Box bounds;
-  std::vector<Segment> lines;
+  std::vector<LineSegment> lines;
   std::vector<Box> taken;  ///< marks and other texts
 };
 
@@ -33,6 +33,6 @@ struct LabelRoom {
 std::vector<ImVec2> place_labels(const std::vector<LabelWish>& wishes, const LabelRoom& room, float gap);
 
 /// How much of the line lies in the box; 0 where they do not meet.
-float length_inside(const Segment& line, const Box& box);
+float length_inside(const LineSegment& line, const Box& box);
 
 }  // namespace shardlens::ui

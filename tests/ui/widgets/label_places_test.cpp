@@ -48,7 +48,7 @@ TEST(LabelPlaces, AFigureLeavesALineThatCrossesItsPlace) {
   LabelRoom room = empty_room();
   room.lines = {{{100, 120}, {300, 60}}, {{0, 100}, {400, 100}}};  // one goes through the place above
   const Box box = box_at(place_labels({{{200, 100}, kSize, 1}}, room, kGap)[0]);
-  for (const Segment& line : room.lines) EXPECT_EQ(length_inside(line, box), 0);
+  for (const LineSegment& line : room.lines) EXPECT_EQ(length_inside(line, box), 0);
 }
 
 TEST(LabelPlaces, NoFigureLeavesTheChart) {

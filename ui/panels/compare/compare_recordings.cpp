@@ -177,13 +177,13 @@ struct VerdictLook {
   const char* icon;
 };
 
-VerdictLook look_of(const Theme& theme, Verdict verdict) {
+VerdictLook look_of(const Theme& theme, DiffVerdict verdict) {
   switch (verdict) {
-    case Verdict::Same:
+    case DiffVerdict::Same:
       return {theme.agreement, ICON_FA_CHECK};
-    case Verdict::Parted:
+    case DiffVerdict::Parted:
       return {theme.communication, ICON_FA_CODE_BRANCH};
-    case Verdict::Unknown:
+    case DiffVerdict::Unknown:
       return {theme.dim, ICON_FA_QUESTION};
   }
   return {theme.dim, ICON_FA_QUESTION};
@@ -210,7 +210,7 @@ float draw_answer(const Context& context, const ComparedRuns& runs, ImVec2 at, f
   };
   split_layers(list, 2);
   choose_layer(list, 1);
-  const bool parted = answer.verdict == Verdict::Parted;
+  const bool parted = answer.verdict == DiffVerdict::Parted;
   if (!runs.b.file.empty() &&
       button("show in B", parted ? "See it in B" : "Replay B", "Opens B, at this pass and step"))
     show_parting(context, runs, true);

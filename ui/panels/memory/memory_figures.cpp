@@ -124,14 +124,14 @@ Wall build_wall(double parameters, const std::string& device, int tp) {
   return wall;
 }
 
-Verdict verdict_of(const Wall& wall) {
+WallVerdict verdict_of(const Wall& wall) {
   const std::string size = model_size(wall.parameters);
   const double whole = wall.columns.front().total();
   const std::string sum = size + " × 16 bytes = " + decimal_bytes(whole);
   if (wall.smallest == 0)
     return {"No T up to 1024 fits " + one_device(*wall.device), sum + " before activations."};
   const double part = whole / wall.smallest;
-  Verdict verdict;
+  WallVerdict verdict;
   verdict.claim = wall.smallest == 1
                       ? "T = 1: " + one_device(*wall.device) + " holds all of it"
                       : "T = " + std::to_string(wall.smallest) + " is the smallest power of 2 that fits";

@@ -62,9 +62,9 @@ struct Wall {
 Wall build_wall(double parameters, const std::string& device, int tp);
 
 /// What the wall says, in sentences made of its figures.
-struct Verdict {
+struct WallVerdict {
   std::string claim, detail;
 };
-Verdict verdict_of(const Wall& wall);
+WallVerdict verdict_of(const Wall& wall);
 
 }  // namespace shardlens::ui

@@ -159,7 +159,7 @@ float draw_verdict(const Context& context, const Wall& wall, ImVec2 at, float wi
   const Type type(context);
   const Theme& theme = context.theme;
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const Verdict verdict = verdict_of(wall);
+  const WallVerdict verdict = verdict_of(wall);
   const float pad = context.px(12);
   const float text_height = wrapped_height(type.note, verdict.detail, width - 2 * pad);
   const float height = pad + type.strong.size + context.px(6) + text_height + pad;

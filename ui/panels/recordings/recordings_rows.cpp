@@ -167,7 +167,7 @@ Answer answer_of(const ComparedRuns& runs) {
     return answer;
   }
   if (!diff.parting) {
-    answer.verdict = Verdict::Same;
+    answer.verdict = DiffVerdict::Same;
     const bool is_itself = !runs.a.path.empty() && runs.a.path == runs.b.path;
     answer.headline = is_itself ? "A and B are the same recording: choose another one"
                                 : "The same values, as far as they were recorded";
@@ -176,7 +176,7 @@ Answer answer_of(const ComparedRuns& runs) {
       answer.lines.push_back(fmt::format("A has {}, B {}: only what both have is compared.",
                                          passes_words(diff.a_passes), passes_words(diff.b_passes)));
   } else if (!diff.parting->metric.empty()) {
-    answer.verdict = Verdict::Parted;
+    answer.verdict = DiffVerdict::Parted;
     const auto metric = std::find_if(diff.metrics.begin(), diff.metrics.end(),
                                      [&](const MetricDiff& one) { return one.name == diff.parting->metric; });
     answer.headline =
@@ -187,7 +187,7 @@ Answer answer_of(const ComparedRuns& runs) {
         "Which tensor was the first is not known: no hashes of that pass are in both. Record both with "
         "--record-pictures all, and it is.");
   } else {
-    answer.verdict = Verdict::Parted;
+    answer.verdict = DiffVerdict::Parted;
     const Parting& parting = *diff.parting;
     answer.headline = fmt::format("They part in {}{} at {}, rank {}", pass_words(parting),
                                   diff.in_other_dtype > 0 ? ", at the latest" : "",

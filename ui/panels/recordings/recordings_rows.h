@@ -18,11 +18,11 @@ std::string metric_words(std::string name);
 /// "step of GPT-2 small · fp32 · T = 4 · megatron · 2 × 256 · 3 passes · AMD EPYC, 2 cores".
 std::string run_words(const ComparedRun& run, int64_t passes);
 
-enum class Verdict { Same, Parted, Unknown };
+enum class DiffVerdict { Same, Parted, Unknown };
 
 /// Where did they part?
 struct Answer {
-  Verdict verdict = Verdict::Unknown;
+  DiffVerdict verdict = DiffVerdict::Unknown;
   std::string headline;
   std::vector<std::string> lines;  ///< what else is known of it, the most important first
   std::vector<std::string> notes;  ///< how much was compared, in short

@@ -91,7 +91,7 @@ TEST_F(RecordingsPage, TwoThatPartSayWhereAndAClickGoesThere) {
   open(harness, a, b);
   ASSERT_TRUE(compared(harness)->compared) << compared(harness)->message;
   const Answer said = answer(harness);
-  EXPECT_EQ(said.verdict, Verdict::Parted);
+  EXPECT_EQ(said.verdict, DiffVerdict::Parted);
   EXPECT_EQ(said.headline, std::string("They part in pass 1 at ") + kChanged + ", rank 1");
   const RecordingDiff& diff = compared(harness)->compared->diff;
   ASSERT_TRUE(diff.parting->element);
@@ -160,7 +160,7 @@ TEST_F(RecordingsPage, TwoEqualOnesAreTheSame) {
   StudioHarness harness;
   open(harness, a, b);
   ASSERT_TRUE(compared(harness)->compared) << compared(harness)->message;
-  EXPECT_EQ(answer(harness).verdict, Verdict::Same);
+  EXPECT_EQ(answer(harness).verdict, DiffVerdict::Same);
   EXPECT_THAT(answer(harness).headline, HasSubstr("The same values"));
   EXPECT_THAT(answer(harness).lines.front(), HasSubstr("of 2 passes and 2 metrics are equal"));
   EXPECT_THAT(unlike_words(*compared(harness)->compared), IsEmpty());
@@ -179,7 +179,7 @@ TEST_F(RecordingsPage, WithoutHashesNothingIsCalledEqual) {
   StudioHarness harness;
   open(harness, a, b);
   ASSERT_TRUE(compared(harness)->compared);
-  EXPECT_EQ(answer(harness).verdict, Verdict::Unknown);
+  EXPECT_EQ(answer(harness).verdict, DiffVerdict::Unknown);
   EXPECT_THAT(answer(harness).lines.front(), HasSubstr("--record-pictures all")) << "names the remedy";
 }
 
