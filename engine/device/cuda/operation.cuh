@@ -197,11 +197,13 @@ bool rows_aligned(int64_t stride, const Pointers*... first) {
   return stride * static_cast<int64_t>(sizeof(S)) % 16 == 0 && (aligned(first) && ...);
 }
 
-/// The first `count` elements of a pack, at least one; the lanes behind them are `fill`.
-template <class S>
+/// The first `count` elements of a pack, at least one; the lanes behind them are `fill`. kWhole: it is known
+/// that the pack is aligned and all there. Such loads lie behind no branch, so that several can be on their
+/// way: behind a branch each is waited for before the next is asked for.
+template <bool kWhole = false, class S>
 __device__ __forceinline__ void load_pack(const S* from, int64_t count, bool aligned, Computed<S> fill,
                                           Computed<S> (&out)[kLanes<S>]) {
-  if (aligned && count >= kLanes<S>) {
+  if (kWhole || (aligned && count >= kLanes<S>)) {
     const Pack<S> pack = *reinterpret_cast<const Pack<S>*>(from);
 #pragma unroll
     for (int i = 0; i < kLanes<S>; ++i) out[i] = widen(pack.lane[i]);
@@ -211,10 +213,10 @@ __device__ __forceinline__ void load_pack(const S* from, int64_t count, bool ali
   }
 }
 
-template <class S>
+template <bool kWhole = false, class S>
 __device__ __forceinline__ void store_pack(S* to, int64_t count, bool aligned,
                                            const Computed<S> (&values)[kLanes<S>]) {
-  if (aligned && count >= kLanes<S>) {
+  if (kWhole || (aligned && count >= kLanes<S>)) {
     Pack<S> pack;
 #pragma unroll
     for (int i = 0; i < kLanes<S>; ++i) pack.lane[i] = narrow<S>(values[i]);
