@@ -9,7 +9,7 @@
 
 namespace shardlens::cuda {
 
-inline constexpr int kSumRows = 8;  // rows in flight in a block
+inline constexpr int kSumRows = 8;  // of a block at a time, each a warp's
 template <class S>
 inline constexpr int64_t kSumColumns = 32 * kLanes<S>;  // of a block
 

@@ -84,7 +84,7 @@ class RowPacks {
 
  private:
   static __device__ __forceinline__ int64_t column(int k) {
-    return int64_t{threadIdx.x + k * kRowThreads} * kLanes<S>;
+    return (int64_t{threadIdx.x} + k * kRowThreads) * kLanes<S>;
   }
 
   int64_t cols_;

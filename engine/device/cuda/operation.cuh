@@ -1,9 +1,9 @@
 // What every operation of the CUDA device stands on: its errors, its launches, the types elements are stored
 // and computed in, and 16 bytes at a time of a row.
 //
-// One code path serves every element: where a row is not aligned or ends, a pack of elements is moved one by
-// one, and is computed with in the same lanes by the same thread. So an element's bits depend on neither its
-// address nor on what else lies in the row.
+// Where a row is not aligned or ends, a pack of elements is moved one by one, and is computed with in the same
+// lanes by the same thread. So an element's bits depend on neither its address nor on what else lies in the
+// row.
 #pragma once
 
 #include <cuda_bf16.h>
