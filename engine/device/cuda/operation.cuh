@@ -1,9 +1,9 @@
 // What every operation of the CUDA device stands on: its errors, its launches, the types elements are stored
 // and computed in, and 16 bytes at a time of a row.
 //
-// Where a row is not aligned or ends, a pack of elements is moved one by one, and is computed with in the same
-// lanes by the same thread. So an element's bits depend on neither its address nor on what else lies in the
-// row.
+// Where a row is not aligned or ends, a pack of elements is moved one by one, and is computed with in the
+// same lanes by the same thread. So an element's bits depend on neither its address nor on what else lies in
+// the row.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -78,6 +78,7 @@ class Operation {
   template <class... Parameters, class... Arguments>
   void launch(void (*kernel)(Parameters...), int64_t blocks, int threads, size_t shared_bytes,
               const Arguments&... arguments) const {
+    static_assert((sizeof(Parameters) + ... + 0) <= 4096, "more than a launch takes on every GPU");
     if (blocks == 0) return;
     if (blocks > INT32_MAX)
       throw run_error(std::string(name_) + " on the GPU needs " + std::to_string(blocks) +

@@ -9,8 +9,6 @@ namespace shardlens::cuda {
 
 namespace {
 
-constexpr size_t kArgumentBytes = 4096;  // a launch takes on every GPU
-
 /// Some tensors of square_sum()'s list, by value: the list is in host memory.
 template <class T>
 struct SquareList {
@@ -164,7 +162,6 @@ __global__ void adamw_kernel(MovedList<S> list) {
 template <class S>
 void move_alike(const Operation& operation, std::span<const AdamWStep> steps) {
   using T = Computed<S>;
-  static_assert(sizeof(MovedList<S>) <= kArgumentBytes);
   MovedList<S> list{AdamWNumbers<T>(steps.front()), steps.front().factor, {}, {}};
   const auto move = [&] {
     operation.launch(adamw_kernel<S>, list.blocks.blocks(), kMovingThreads, 0, list);
@@ -198,7 +195,6 @@ void move_alike(const Operation& operation, std::span<const AdamWStep> steps) {
 void CudaDevice::square_sum(DType dtype, std::span<const ListedTensor> tensors, double* total) {
   with_wide_type(dtype, "a sum of squares", [&](auto zero) {
     using T = decltype(zero);
-    static_assert(sizeof(SquareList<T>) + sizeof(int64_t) + sizeof(double*) <= kArgumentBytes);
     const Operation operation(*this, "a sum of squares");
     const auto chunks = [&](int64_t size) {
       int64_t sum = 0;

@@ -25,8 +25,8 @@ int64_t sum_of(const std::vector<int64_t>& counts) {
 /// more tensors than a device takes at once.
 std::vector<std::vector<int64_t>> lists_of_counts() {
   std::vector<int64_t> many;
-  for (int64_t i = 0; i < 500; ++i) many.push_back(i % 7);
-  many[250] = 40'003;
+  for (int64_t i = 0; i < 210; ++i) many.push_back(i % 7);
+  many[100] = 40'003;
   return {{}, {0}, {1}, {3}, {257}, {70'001}, {0, 5, 0, 0, 260, 1, 0}, many};
 }
 
@@ -74,12 +74,14 @@ TEST_P(EveryDeviceOptimizer, FactorsOfNorms) {
             << squares << " " << clip << " " << sums;
 }
 
-/// Slices that lie one behind the other, so that few are aligned; every other one decays.
-std::vector<AdamWStep> steps_in(OnDevice& on, const std::vector<int64_t>& counts, double factor) {
+/// Slices of numbers that `dtype` represents; they lie one behind the other, so that few are aligned, and
+/// every other one decays.
+std::vector<AdamWStep> steps_in(OnDevice& on, DType dtype, const std::vector<int64_t>& counts,
+                                double factor) {
   const int64_t count = sum_of(counts);
-  const Numbers p = normal_in(on.dtype, count, 1), g = normal_in(wide_of(on.dtype), count, 2),
-                m = normal_in(wide_of(on.dtype), count, 3, 0.1);
-  Numbers v = normal_in(wide_of(on.dtype), count, 4);
+  const Numbers p = normal_in(dtype, count, 1), g = normal_in(wide_of(dtype), count, 2),
+                m = normal_in(wide_of(dtype), count, 3, 0.1);
+  Numbers v = normal_in(wide_of(dtype), count, 4);
   for (double& value : v) value = std::abs(value);
   AdamWStep step;
   step.dtype = on.dtype;
@@ -88,7 +90,7 @@ std::vector<AdamWStep> steps_in(OnDevice& on, const std::vector<int64_t>& counts
   step.first_moment = on.in_out(on.wide(), "m", m);
   step.second_moment = on.in_out(on.wide(), "v", v);
   void* master = on.in_out(on.wide(), "master", p);
-  if (is_half(on.dtype)) step.master = master;
+  if (is_half(dtype)) step.master = master;
   step.factor = on.in_doubles({factor});
   step.learning_rate = 1e-2;
   step.beta1 = 0.9;
@@ -119,8 +121,8 @@ TEST_P(EveryDeviceOptimizer, AdamWMovesAsItShould) {
              {}, {0}, {1}, {3}, {17}, {257}, {5001}, {0, 8, 0, 2049, 1, 0}, many})
       for (const double factor : {0.0, 0.37}) {
         const Tolerance tolerance = factor == 0 ? Tolerance{0, 0, true} : Tolerance{16, 1, false};
-        EXPECT_TRUE(
-            agree(dtype, tolerance, [&](OnDevice& on) { on.device.adamw(steps_in(on, counts, factor)); }))
+        EXPECT_TRUE(agree(dtype, tolerance,
+                          [&](OnDevice& on) { on.device.adamw(steps_in(on, dtype, counts, factor)); }))
             << to_string(dtype) << " " << counts.size() << " of " << sum_of(counts) << " factor " << factor;
       }
 }
@@ -133,7 +135,7 @@ TEST_P(EveryDeviceOptimizer, AdamWTogetherIsTheSameBitsAsOneByOne) {
   for (const DType dtype : kDTypes) {
     const auto moved = [&](bool together, int64_t shift) {
       return operate(device(), dtype, shift, [&](OnDevice& on) {
-        std::vector<AdamWStep> steps = steps_in(on, counts, 0.37);
+        std::vector<AdamWStep> steps = steps_in(on, dtype, counts, 0.37);
         for (size_t i = 100; i < 110; ++i) steps[i].iteration = 4;
         for (size_t i = 105; i < 115; ++i) steps[i].learning_rate = 1e-3;
         if (together) return on.device.adamw(steps);
