@@ -5,14 +5,16 @@
 // they are stored; sums and statistics that stay (`wide`) are fp32 then, and in the run's dtype otherwise.
 //
 // Every pointer an operation gets is the device's memory, those inside its shape too (masks, positions, a
-// factor). Host memory are the shapes themselves, the list `sums` of clip_factor(), whose entries are the
-// device's again, and what copy_to_device() reads and copy_to_host() writes. Where numbers in the device's
-// memory decide about an error (CacheShape::positions), a device that works behind its calls reports it when
-// it is next waited for, by synchronize() or copy_to_host(), and has written nothing out of place until then.
+// factor). Host memory are the shapes themselves, the lists of square_sum(), clip_factor() and adamw(), whose
+// entries point at the device's again and which end with the call, and what copy_to_device() reads and
+// copy_to_host() writes. Where numbers in the device's memory decide about an error (CacheShape::positions),
+// a device that works behind its calls reports it when it is next waited for, by synchronize() or
+// copy_to_host(), and has written nothing out of place until then.
 #pragma once
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "engine/config/settings.h"
@@ -81,7 +83,14 @@ struct VocabShard {
   int64_t vocab = 0;
 };
 
-/// One parameter's slice for AdamW. Moments and gradient are fp32, or fp64 with an fp64 parameter.
+/// One tensor of a list: `count` elements, which may be none; `data` may then be null.
+struct ListedTensor {
+  int64_t count = 0;
+  const void* data = nullptr;
+};
+
+/// One parameter's slice for AdamW, of any number of elements. Moments and gradient are fp32, or fp64 with an
+/// fp64 parameter.
 struct AdamWStep {
   DType dtype = DType::Fp32;
   int64_t count = 0;
@@ -281,16 +290,18 @@ class Device {
                                   const void* max, const void* sum, const void* weights, const void* scale,
                                   void* dlogits) = 0;
 
-  /// *total = (accumulate ? *total : 0) + Σ x²
-  virtual void square_sum(DType dtype, int64_t count, const void* x, double* total, bool accumulate) = 0;
+  /// *total = Σ x² over all elements of all of `tensors`, which are of `dtype`; 0 of none. The order in which
+  /// they are added follows from the list alone.
+  virtual void square_sum(DType dtype, std::span<const ListedTensor> tensors, double* total) = 0;
   /// factor[0] = min(1, clip / (norm + 1e-6)) / scale with norm = √Σ sums / scale, factor[1] = norm. No
   /// clipping with clip = 0. factor[0] is 0 when the norm is not finite. `scale`, of dtype, may be null.
   /// `sums` is a list in host memory of `count` numbers in the device's.
   virtual void clip_factor(int count, const double* const* sums, double clip, DType dtype, const void* scale,
                            double* factor) = 0;
   /// m = β1 m + (1-β1) g, v = β2 v + (1-β2) g², p = p(1 - lr·decay) - lr·m̂/(√v̂ + ε), with g =
-  /// factor·gradient.
-  virtual void adamw(const AdamWStep& step) = 0;
+  /// factor·gradient, for each of `steps`: the same bits whether they are asked for together or one by one.
+  /// None writes what another reads or writes.
+  virtual void adamw(std::span<const AdamWStep> steps) = 0;
 };
 
 /// Wide elements of scratch attention and its gradient need per rank, whatever the rank's number of heads and

@@ -6,7 +6,7 @@
 namespace shardlens {
 namespace {
 
-// Of steps that are not traced every so many is marked, so that one of them is among those waited for.
+// Of calls that are not traced every so many is marked, so that one of them is among those waited for.
 constexpr size_t kUntracedPerMark = AskedSteps::kMost - AskedSteps::kStill;
 
 size_t begin_slot(StepId id) {
@@ -14,9 +14,6 @@ size_t begin_slot(StepId id) {
 }
 size_t end_slot(StepId id) {
   return begin_slot(id) + 1;
-}
-bool is_marked_untraced(StepId id) {
-  return static_cast<size_t>(id) % kUntracedPerMark == kUntracedPerMark - 1;
 }
 
 }  // namespace
@@ -30,21 +27,27 @@ void AskedSteps::keep_time(StepId at, bool traced) {
   if (traced && !std::exchange(has_clock_, true)) behind_.set_clock();
 }
 
-void AskedSteps::ask(const Step& step, bool traced, const std::function<StepEvent()>& run) {
+void AskedSteps::ask(std::span<const Step> steps, bool traced, const std::function<StepEvent()>& run) {
+  const Step& step = steps.front();
+  const StepId last = steps.back().id;
   const bool meets = is_collective(step.op);
   if (meets) behind_.begin_collective();
   if (traced)
     behind_.mark(begin_slot(step.id), meets && step.beside ? WorkOrder::Collectives : WorkOrder::Steps);
   const StepEvent event = run();
-  if (traced || is_marked_untraced(step.id))
-    behind_.mark(end_slot(step.id), meets ? WorkOrder::Collectives : WorkOrder::Steps);
+  const bool marked = traced || ++since_mark_ == kUntracedPerMark;
+  if (marked) {
+    behind_.mark(end_slot(last), meets ? WorkOrder::Collectives : WorkOrder::Steps);
+    since_mark_ = 0;
+  }
   if (meets && !step.beside) behind_.join_collectives();
-  asked_.emplace_back(step.id, event);
+  asked_.push_back({last, event, marked});
 }
 
 void AskedSteps::look_up(size_t left, StepId& at, const std::function<void(StepId, StepEvent)>& done) {
   while (asked_.size() > left) {
-    auto [id, event] = asked_.front();
+    const StepId id = asked_.front().last;
+    StepEvent event = asked_.front().event;
     at = id;
     event.begin_seconds = began_seconds(id);
     event.end_seconds = behind_.marked_seconds(end_slot(id));
@@ -56,15 +59,15 @@ void AskedSteps::look_up(size_t left, StepId& at, const std::function<void(StepI
 // All are waited for by a mark behind them, some by one among them.
 void AskedSteps::look_up_untraced(size_t left, StepId& at) {
   if (left == 0 && !asked_.empty()) {
-    at = asked_.back().first;
+    at = asked_.back().last;
     behind_.join_collectives();
     behind_.mark(end_slot(at), WorkOrder::Steps);
     behind_.wait_for_mark(end_slot(at));
     asked_.clear();
   }
   while (asked_.size() > left) {
-    at = asked_.front().first;
-    if (is_marked_untraced(at)) behind_.wait_for_mark(end_slot(at));
+    at = asked_.front().last;
+    if (asked_.front().marked) behind_.wait_for_mark(end_slot(at));
     asked_.pop_front();
   }
 }

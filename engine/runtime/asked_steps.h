@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <functional>
+#include <span>
 
 #include "engine/comm/comm.h"
 #include "engine/device/work_behind.h"
@@ -15,18 +16,19 @@ namespace shardlens {
 
 class AskedSteps {
  public:
-  /// How far a rank may ask ahead, in steps, and how many of them stay asked for where it waits then: enough
-  /// to keep the device busy, and few enough for CUDA's queue of launches, of which a step makes several. A
-  /// thread that finds that queue full holds up whoever else asks CUDA, such as who looks after the ranks.
+  /// How far a rank may ask ahead, in calls of ask(), and how many of them stay asked for where it waits
+  /// then: enough to keep the device busy, and few enough for CUDA's queue of a thousand launches, of which a
+  /// step makes one to three and few make a dozen. A thread that finds that queue full holds up whoever else
+  /// asks CUDA, such as who looks after the ranks.
   static constexpr size_t kMost = 64, kStill = 32;
 
   AskedSteps(const Program& program, WorkBehind& behind);
 
   /// Before step `at` of a pass: a traced pass sets the marks' clock once, before its first marks.
   void keep_time(StepId at, bool traced);
-  /// Asks the device for a step: `run` does, and returns what is known of it. Not traced, one step in many is
-  /// marked alone.
-  void ask(const Step& step, bool traced, const std::function<StepEvent()>& run);
+  /// Asks the device for a step, or, not traced, for steps that run together: `run` does, and returns what is
+  /// known of the first. Not traced, one call in many is marked alone.
+  void ask(std::span<const Step> steps, bool traced, const std::function<StepEvent()>& run);
   bool empty() const { return asked_.empty(); }
   size_t size() const { return asked_.size(); }
 
@@ -40,8 +42,15 @@ class AskedSteps {
   double began_seconds(StepId step) const;
 
  private:
+  struct Asked {
+    StepId last = -1;  ///< of the steps
+    StepEvent event;
+    bool marked = false;
+  };
+
   WorkBehind& behind_;
-  std::deque<std::pair<StepId, StepEvent>> asked_;
+  std::deque<Asked> asked_;
+  size_t since_mark_ = 0;   ///< calls
   bool has_clock_ = false;  ///< of the present pass
 };
 

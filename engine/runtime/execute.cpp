@@ -223,6 +223,17 @@ RowRuns row_runs(const Local& local, const Attributes& attributes) {
   return {first_row * hidden + local.mask_begin(attributes, tensor, 1), rows.size(), columns.size(), hidden};
 }
 
+// The sum over the step's inputs, together.
+void square_sum(Device& device, const Local& local, const Step& step, const RankContext& context) {
+  std::vector<ListedTensor> gradients;
+  for (size_t i = 0; i < step.inputs.size(); ++i) {
+    // A slice that several ranks hold counts on the first of them.
+    const bool counts = context.rank % local.input(i).layout.copies == 0;
+    gradients.push_back({counts ? local.count(local.input(i)) : 0, local.in(i)});
+  }
+  device.square_sum(local.input(0).dtype, gradients, static_cast<double*>(local.out(0)));
+}
+
 // c[2] from the sums of squares and, where there is one, the loss scale, which is the last input.
 void clip_factor(Device& device, const Local& local, const Step& step, double clip) {
   std::vector<const double*> sums;
@@ -240,7 +251,7 @@ void clip_factor(Device& device, const Local& local, const Step& step, double cl
                      static_cast<double*>(local.out(0)));
 }
 
-void adamw(Device& device, const Local& local, const Step& step, const RankContext& context) {
+AdamWStep adamw_step(const Local& local, const Step& step, const RankContext& context) {
   const OptimizerSettings& optimizer = context.program.settings.optimizer;
   AdamWStep update;
   update.dtype = local.input(0).dtype;
@@ -257,7 +268,7 @@ void adamw(Device& device, const Local& local, const Step& step, const RankConte
   update.beta2 = optimizer.beta2;
   update.epsilon = optimizer.epsilon;
   update.iteration = context.numbers.iteration;
-  device.adamw(update);
+  return update;
 }
 
 // Sums the tensors of a bucket over the ranks or the replicas.
@@ -426,18 +437,13 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
                                 local.out(0));
       break;
     case Op::SquareSum:
-      for (size_t i = 0; i < step.inputs.size(); ++i) {
-        // A slice that several ranks hold counts on the first of them.
-        const bool counts = context.rank % local.input(i).layout.copies == 0;
-        device.square_sum(local.input(i).dtype, counts ? local.count(local.input(i)) : 0, local.in(i),
-                          static_cast<double*>(local.out(0)), i > 0);
-      }
+      square_sum(device, local, step, context);
       break;
     case Op::ClipFactor:
       clip_factor(device, local, step, context.program.settings.optimizer.clip);
       break;
     case Op::AdamW:
-      adamw(device, local, step, context);
+      execute_together({&step, 1}, context);
       break;
     case Op::Round:
       device.round(dtype, local.count(local.output(0)), attributes.round_limit, local.in(0), local.out(0));
@@ -470,6 +476,18 @@ CollectiveTimes execute(const Step& step, RankContext& context) {
                                      local.output(0).layout.dim, local.in(0), local.out(0));
   }
   return {};
+}
+
+bool may_run_together(const Step& step, const Step& next) {
+  return step.op == Op::AdamW && next.op == Op::AdamW;
+}
+
+void execute_together(std::span<const Step> steps, RankContext& context) {
+  std::vector<AdamWStep> updates;
+  for (const Step& step : steps) {
+    updates.push_back(adamw_step(Local(step, context), step, context));
+  }
+  context.device.adamw(updates);
 }
 
 }  // namespace shardlens

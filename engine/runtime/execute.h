@@ -1,5 +1,8 @@
-// One step on one rank: the only place that maps a Program's operations to a Device's and a Communicator's.
+// One step on one rank, or several together: the only place that maps a Program's operations to a Device's
+// and a Communicator's.
 #pragma once
+
+#include <span>
 
 #include "engine/comm/comm.h"
 #include "engine/runtime/arena.h"
@@ -29,5 +32,11 @@ struct RankContext {
 /// Runs `step` on this rank. For a collective, returns when the rank arrived and when all had; zeros
 /// otherwise.
 CollectiveTimes execute(const Step& step, RankContext& context);
+
+/// Whether a device may be asked for both by one call: the optimizer's updates, which touch nothing in
+/// common.
+bool may_run_together(const Step& step, const Step& next);
+/// Runs steps that follow one another, each of which may run with the next: to the bits of one by one.
+void execute_together(std::span<const Step> steps, RankContext& context);
 
 }  // namespace shardlens

@@ -12,12 +12,13 @@
 // the same ranks, waits for the lane, and so does a rank before it stands still. Where a device works behind
 // its calls, a rank asks ahead of it; its steps count as done, and their events are published, once their
 // marks have been looked up; of a pass that is not traced it marks one step in many, and then that it has
-// come to the end. Where passes follow one another (run_passes()), the rank that ends one last begins the
-// next, and the others watch for it before they sleep. A rank that is to be late (Plan::holds) stands still
-// before its step's begin, out of the lock, until its time is over or the run is paused or given up. The
-// first failure is kept with its rank and step, the communicator is aborted so that nobody waits for the rank
-// that failed, and wait() throws it. Ranks that live in other processes (world.h) have no thread here: they
-// are told what the ranks here are told, and report when they stand still.
+// come to the end, and it claims steps that may run together at once and asks for them by one call. Where
+// passes follow one another (run_passes()), the rank that ends one last begins the next, and the others watch
+// for it before they sleep. A rank that is to be late (Plan::holds) stands still before its step's begin, out
+// of the lock, until its time is over or the run is paused or given up. The first failure is kept with its
+// rank and step, the communicator is aborted so that nobody waits for the rank that failed, and wait() throws
+// it. Ranks that live in other processes (world.h) have no thread here: they are told what the ranks here are
+// told, and report when they stand still.
 //
 // A rank that is lost. Whoever waits for it in a collective says so when Settings::timeout_seconds have
 // passed (engine/comm/comm.h), and whoever calls wait() when the others have finished and it has not: that is
@@ -35,6 +36,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -132,11 +134,12 @@ class RankTeam : public std::enable_shared_from_this<RankTeam> {
   void come_to_target(std::unique_lock<std::mutex>& lock);
   void watch_for_next_pass(std::unique_lock<std::mutex>& lock) const;
   void prepare(Rank& rank);
-  void run_step(Rank& rank, StepId id, double begin_of_pass, double held_seconds);
-  CollectiveTimes run(Rank& rank, const Step& step);
+  size_t end_of_call_locked(const Rank& rank) const;
+  void run_steps(Rank& rank, std::span<const Step> steps, double begin_of_pass, double held_seconds);
+  CollectiveTimes run(Rank& rank, std::span<const Step> steps);
   void look_up(Rank& rank, size_t left, double begin_of_pass, StepId& at);
   double last_arrival(const Rank& rank, StepId id) const;
-  void begin_step(Rank& rank, StepId id, double begin_of_pass);
+  void begin_steps(Rank& rank, std::span<const Step> steps, double begin_of_pass);
   double stand_still(double seconds);
   void take_core_locked(Rank& rank);
   void feed_lasting(Rank& rank, bool lent) const;

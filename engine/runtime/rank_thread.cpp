@@ -211,11 +211,28 @@ double RankTeam::begin_fed_pass() {
   return pass_begin_seconds_;
 }
 
-// What its device does of a step; where the ranks meet in it, with a note of where this one is.
-CollectiveTimes RankTeam::run(Rank& rank, const Step& step) {
+// Where the steps end that the rank asks its device for by one call, the next it claims being the first: what
+// nobody looks at in between, and no further than it may go.
+size_t RankTeam::end_of_call_locked(const Rank& rank) const {
+  const std::vector<Step>& steps = plan_->program.steps;
+  size_t end = rank.claimed + 1;
+  if (traced_ || !rank.asked) return end;
+  while (end < target_ && may_run_together(steps[end - 1], steps[end]) &&
+         !rank.holds.contains(static_cast<StepId>(end)))
+    ++end;
+  return end;
+}
+
+// What its device does of steps; where the ranks meet in one, with a note of where this one is.
+CollectiveTimes RankTeam::run(Rank& rank, std::span<const Step> steps) {
+  const Step& step = steps.front();
   RankContext context{plan_->program,          rank.index,          rank.replica,         *rank.device,
                       *rank.groups.neighbours, *rank.groups.copies, *rank.groups.holders, *rank.arenas,
                       inputs_.numbers};
+  if (steps.size() > 1) {
+    execute_together(steps, context);
+    return {};
+  }
   if (!is_collective(step.op)) return execute(step, context);
   Meeting& meeting = rank.meetings[step.beside && !rank.asked ? 1 : 0];  // it meets the others to ask
   meeting.step = step.id;
@@ -225,21 +242,21 @@ CollectiveTimes RankTeam::run(Rank& rank, const Step& step) {
   return times;
 }
 
-void RankTeam::run_step(Rank& rank, StepId id, double begin_of_pass, double held_seconds) {
+void RankTeam::run_steps(Rank& rank, std::span<const Step> steps, double begin_of_pass, double held_seconds) {
   const Program& program = plan_->program;
-  const Step& step = program.step(id);
+  const Step& step = steps.front();
   StepEvent event;
   event.held_seconds = held_seconds;
-  event.flops = plan_->cost[static_cast<size_t>(rank.index)][static_cast<size_t>(id)].flops;
+  event.flops = plan_->cost[static_cast<size_t>(rank.index)][static_cast<size_t>(step.id)].flops;
   if (rank.asked) {
-    rank.asked->ask(step, traced_, [&] {
-      event.sent_bytes = run(rank, step).sent_bytes;
+    rank.asked->ask(steps, traced_, [&] {
+      event.sent_bytes = run(rank, steps).sent_bytes;
       event.high_water_bytes = rank.arenas->high_water_bytes();
       return event;
     });
   } else {
     if (traced_) event.begin_seconds = now_seconds() - begin_of_pass;
-    const CollectiveTimes times = run(rank, step);
+    const CollectiveTimes times = run(rank, steps);
     if (traced_) {
       event.end_seconds = now_seconds() - begin_of_pass;
       if (is_collective(step.op)) {
@@ -248,10 +265,11 @@ void RankTeam::run_step(Rank& rank, StepId id, double begin_of_pass, double held
         event.sent_bytes = times.sent_bytes;
       }
       event.high_water_bytes = rank.arenas->high_water_bytes();
-      rank.trace->publish(static_cast<size_t>(id), event);
+      rank.trace->publish(static_cast<size_t>(step.id), event);
     }
   }
-  for (TensorId out : step.outputs) show(rank, id, program.tensor(out));
+  for (const Step& done : steps)
+    for (const TensorId out : done.outputs) show(rank, done.id, program.tensor(out));
 }
 
 // Until no more than `left` steps are still asked of a device that works behind its calls.
@@ -296,18 +314,22 @@ double RankTeam::stand_still(double seconds) {
 }
 
 // In the rank's own thread, or handed to the lane beside it.
-void RankTeam::begin_step(Rank& rank, StepId id, double begin_of_pass) {
-  const bool beside = plan_->program.step(id).beside;
-  if (!beside && rank.lane && behind_lane_[static_cast<size_t>(id)]) rank.lane->drain();
+void RankTeam::begin_steps(Rank& rank, std::span<const Step> steps, double begin_of_pass) {
+  const StepId id = steps.front().id;
+  const bool beside = steps.front().beside;
+  const bool waits = std::any_of(steps.begin(), steps.end(), [this](const Step& step) {
+    return !step.beside && behind_lane_[static_cast<size_t>(step.id)];
+  });
+  if (waits && rank.lane) rank.lane->drain();
   const auto late = rank.holds.find(id);
   WorkBehind* const behind = rank.device->behind();
-  if (!beside && behind != nullptr && behind_lane_[static_cast<size_t>(id)]) behind->join_collectives();
+  if (waits && behind != nullptr) behind->join_collectives();
   if (behind != nullptr && late != rank.holds.end()) rank.device->synchronize();
   const double held_seconds = late == rank.holds.end() ? 0 : stand_still(late->second);
-  if (!beside || !rank.lane) return run_step(rank, id, begin_of_pass, held_seconds);
-  rank.lane->submit([this, &rank, id, begin_of_pass, held_seconds] {
+  if (!beside || !rank.lane) return run_steps(rank, steps, begin_of_pass, held_seconds);
+  rank.lane->submit([this, &rank, id, steps, begin_of_pass, held_seconds] {
     try {
-      run_step(rank, id, begin_of_pass, held_seconds);
+      run_steps(rank, steps, begin_of_pass, held_seconds);
     } catch (const std::exception& error) {
       fail(rank.replica * plan_->program.ranks() + rank.index, id, error);
     }
@@ -418,7 +440,10 @@ void RankTeam::rank_main(Rank& rank) {
       wake_ranks_.wait(lock, [&] { return stopping_ || rank.claimed < target_; });
       if (stopping_) break;
       if (rank.claimed == 0) take_core_locked(rank);
-      at = static_cast<StepId>(rank.claimed++);
+      at = static_cast<StepId>(rank.claimed);
+      const auto steps =
+          std::span(program.steps).subspan(rank.claimed, end_of_call_locked(rank) - rank.claimed);
+      rank.claimed += steps.size();
       rank.claimed_seconds = now_seconds();
       const uint64_t pass = pass_;
       const uint64_t weights_of = weights_of_;
@@ -429,7 +454,7 @@ void RankTeam::rank_main(Rank& rank) {
         feed_pass(rank, pass, weights_of);
         begin_of_pass = begin_fed_pass();
       }
-      begin_step(rank, at, begin_of_pass);
+      begin_steps(rank, steps, begin_of_pass);
       if (rank.asked && rank.asked->size() > AskedSteps::kMost)
         look_up(rank, AskedSteps::kStill, begin_of_pass, at);
       lock_soon(lock);

@@ -334,16 +334,23 @@ class DistantDevice final : public Device, public WorkBehind {
                           const void* sum, const void* weights, const void* scale, void* dlogits) override {
     ask([=, this] { inner_->cross_entropy_grad(shard, logits, labels, max, sum, weights, scale, dlogits); });
   }
-  void square_sum(DType dtype, int64_t count, const void* x, double* total, bool accumulate) override {
-    ask([=, this] { inner_->square_sum(dtype, count, x, total, accumulate); });
+  // The callers' lists end with the call.
+  void square_sum(DType dtype, std::span<const ListedTensor> tensors, double* total) override {
+    const std::vector<ListedTensor> kept(tensors.begin(), tensors.end());
+    ask([=, this] { inner_->square_sum(dtype, kept, total); });
   }
   void clip_factor(int count, const double* const* sums, double clip, DType dtype, const void* scale,
                    double* factor) override {
-    const std::vector<const double*> kept(sums, sums + count);  // the caller's list ends with the call
+    const std::vector<const double*> kept(sums, sums + count);
     ask([=, this] { inner_->clip_factor(count, kept.data(), clip, dtype, scale, factor); });
   }
-  void adamw(const AdamWStep& step) override {
-    ask([=, this] { inner_->adamw(step); });
+  void adamw(std::span<const AdamWStep> steps) override {
+    if (options_.longest_adamw) {
+      std::atomic<int>& longest = *options_.longest_adamw;
+      longest = std::max(longest.load(), static_cast<int>(steps.size()));
+    }
+    const std::vector<AdamWStep> kept(steps.begin(), steps.end());
+    ask([=, this] { inner_->adamw(kept); });
   }
 
  private:

@@ -153,10 +153,13 @@ void add_optimizer(Paths& paths, Device& device, Buffers& x) {
                        .beta1 = 0.9,
                        .beta2 = 0.95,
                        .epsilon = 1e-8};
-  paths.add("square-sum fp32", [&] { device.square_sum(DType::Fp32, kCount, x.a.data(), &x.total, false); });
+  paths.add("square-sum fp32", [&] {
+    const ListedTensor all{kCount, x.a.data()};
+    device.square_sum(DType::Fp32, {&all, 1}, &x.total);
+  });
   paths.add("adamw fp32", [&device, &x, step] {
     std::fill_n(x.d.begin(), kCount, 0.25f);  // a second moment is no negative number
-    device.adamw(step);
+    device.adamw({&step, 1});
   });
 }
 

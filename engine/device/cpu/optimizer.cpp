@@ -27,55 +27,36 @@ template <class T>
   return __builtin_convertvector(numbers, Vector<double>);
 }
 
-}  // namespace
-
-void CpuDevice::square_sum(DType dtype, int64_t count, const void* values, double* total, bool accumulate) {
-  with_wide_type(dtype, "a sum of squares", [&](auto zero) {
-    using T = decltype(zero);
-    const T* in = static_cast<const T*>(values);
-    const int64_t pieces = (count + kChunk - 1) / kChunk;
-    std::vector<double> sums(static_cast<size_t>(pieces), 0.0);
-    parallel_for(threads_, pieces, [&](int64_t piece) {
-      const T* __restrict x = in + piece * kChunk;
-      const int64_t size = std::min(kChunk, count - piece * kChunk);
-      constexpr int64_t kParts = kSums / kLanes<double>;
-      Vector<double> parts[kParts] = {};
-      int64_t i = 0;
-      for (; i + kSums <= size; i += kSums) {
-        ask_ahead(x + i);
-        for (int64_t part = 0; part < kParts; ++part) {
-          const Vector<double> value = widened(x + i + part * kLanes<double>);
-          parts[part] += value * value;
-        }
+/// sum + Σ x², the pieces' sums added in order.
+template <class T>
+double add_squares(int threads, int64_t count, const T* in, double sum) {
+  const int64_t pieces = (count + kChunk - 1) / kChunk;
+  std::vector<double> sums(static_cast<size_t>(pieces), 0.0);
+  parallel_for(threads, pieces, [&](int64_t piece) {
+    const T* __restrict x = in + piece * kChunk;
+    const int64_t size = std::min(kChunk, count - piece * kChunk);
+    constexpr int64_t kParts = kSums / kLanes<double>;
+    Vector<double> parts[kParts] = {};
+    int64_t i = 0;
+    for (; i + kSums <= size; i += kSums) {
+      ask_ahead(x + i);
+      for (int64_t part = 0; part < kParts; ++part) {
+        const Vector<double> value = widened(x + i + part * kLanes<double>);
+        parts[part] += value * value;
       }
-      double lanes[kSums];
-      std::memcpy(lanes, parts, sizeof lanes);
-      for (; i < size; ++i) lanes[i % kSums] += static_cast<double>(x[i]) * static_cast<double>(x[i]);
-      double sum = 0;
-      for (const double lane : lanes) sum += lane;
-      sums[static_cast<size_t>(piece)] = sum;
-    });
-    double sum = accumulate ? *total : 0.0;
-    for (const double part : sums) sum += part;
-    *total = sum;
+    }
+    double lanes[kSums];
+    std::memcpy(lanes, parts, sizeof lanes);
+    for (; i < size; ++i) lanes[i % kSums] += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+    double piece_sum = 0;
+    for (const double lane : lanes) piece_sum += lane;
+    sums[static_cast<size_t>(piece)] = piece_sum;
   });
+  for (const double part : sums) sum += part;
+  return sum;
 }
 
-void CpuDevice::clip_factor(int count, const double* const* sums, double clip, DType dtype, const void* scale,
-                            double* factor) {
-  double squares = 0;
-  for (int i = 0; i < count; ++i) squares += *sums[i];
-  double loss_scale = 1;
-  if (scale != nullptr)
-    loss_scale = dtype == DType::Fp64 ? *static_cast<const double*>(scale)
-                                      : static_cast<double>(*static_cast<const float*>(scale));
-  const double norm = std::sqrt(squares) / loss_scale;
-  const double limit = clip > 0 ? std::min(1.0, clip / (norm + kClipEpsilon)) : 1.0;
-  factor[0] = std::isfinite(norm) ? limit / loss_scale : 0.0;
-  factor[1] = norm;
-}
-
-void CpuDevice::adamw(const AdamWStep& step) {
+void update(int threads, const AdamWStep& step) {
   if (*step.factor == 0) return;
   with_element_type(step.dtype, "AdamW", [&](auto zero) {
     using S = decltype(zero);
@@ -88,7 +69,7 @@ void CpuDevice::adamw(const AdamWStep& step) {
     const T rate = static_cast<T>(step.learning_rate / (1 - std::pow(step.beta1, power)));
     const T root = static_cast<T>(1 / std::sqrt(1 - std::pow(step.beta2, power)));
     const T epsilon = static_cast<T>(step.epsilon);
-    parallel_for(threads_, (step.count + kChunk - 1) / kChunk, [=](int64_t piece) {
+    parallel_for(threads, (step.count + kChunk - 1) / kChunk, [=](int64_t piece) {
       const int64_t first = piece * kChunk;
       const int64_t size = std::min(kChunk, step.count - first);
       void* updated = step.master != nullptr ? step.master : step.parameter;
@@ -112,6 +93,36 @@ void CpuDevice::adamw(const AdamWStep& step) {
       }
     });
   });
+}
+
+}  // namespace
+
+void CpuDevice::square_sum(DType dtype, std::span<const ListedTensor> tensors, double* total) {
+  with_wide_type(dtype, "a sum of squares", [&](auto zero) {
+    using T = decltype(zero);
+    double sum = 0;
+    for (const ListedTensor& tensor : tensors)
+      sum = add_squares(threads_, tensor.count, static_cast<const T*>(tensor.data), sum);
+    *total = sum;
+  });
+}
+
+void CpuDevice::clip_factor(int count, const double* const* sums, double clip, DType dtype, const void* scale,
+                            double* factor) {
+  double squares = 0;
+  for (int i = 0; i < count; ++i) squares += *sums[i];
+  double loss_scale = 1;
+  if (scale != nullptr)
+    loss_scale = dtype == DType::Fp64 ? *static_cast<const double*>(scale)
+                                      : static_cast<double>(*static_cast<const float*>(scale));
+  const double norm = std::sqrt(squares) / loss_scale;
+  const double limit = clip > 0 ? std::min(1.0, clip / (norm + kClipEpsilon)) : 1.0;
+  factor[0] = std::isfinite(norm) ? limit / loss_scale : 0.0;
+  factor[1] = norm;
+}
+
+void CpuDevice::adamw(std::span<const AdamWStep> steps) {
+  for (const AdamWStep& step : steps) update(threads_, step);
 }
 
 }  // namespace shardlens::cpu

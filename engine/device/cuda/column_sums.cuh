@@ -9,7 +9,7 @@
 
 namespace shardlens::cuda {
 
-inline constexpr int kSumRows = 8;  // rows in flight in a block
+inline constexpr int kSumRows = 8;  // of a block at a time, each a warp's
 template <class S>
 inline constexpr int64_t kSumColumns = 32 * kLanes<S>;  // of a block
 
@@ -19,8 +19,38 @@ struct SumsOf {
   T* term[kTerms];
 };
 
-/// partial[chunk][term][col - first] = Σ over the chunk's rows of term(row, col, …), for `width` columns from
-/// `first` on. `term` gives kTerms packs for columns from col on, of which count are there.
+/// sums += the terms of every kSumRows-th of rows [row, bottom), one row after the other. With kWhole the
+/// packs of several rows are fetched together.
+template <class S, int kTerms, bool kWhole, class Term>
+__device__ __forceinline__ void sum_rows(const Term& term, int64_t row, int64_t bottom, int64_t col,
+                                         int64_t count, Computed<S> (&sums)[kTerms][kLanes<S>]) {
+  using T = Computed<S>;
+  const auto add = [&](const T(&terms)[kTerms][kLanes<S>]) {
+#pragma unroll
+    for (int t = 0; t < kTerms; ++t)
+#pragma unroll
+      for (int i = 0; i < kLanes<S>; ++i) sums[t][i] += terms[t][i];
+  };
+  if constexpr (kWhole) {
+    constexpr int kAtOnce = 4;
+    for (; row + (kAtOnce - 1) * kSumRows < bottom; row += kAtOnce * kSumRows) {
+      T terms[kAtOnce][kTerms][kLanes<S>];
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) term.template get<kWhole>(row + k * kSumRows, col, count, terms[k]);
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) add(terms[k]);
+    }
+  }
+  for (; row < bottom; row += kSumRows) {
+    T terms[kTerms][kLanes<S>];
+    term.template get<kWhole>(row, col, count, terms);
+    add(terms);
+  }
+}
+
+/// partial[chunk][term][col - first] = Σ over the chunk's rows of the terms of (row, col), for `width`
+/// columns from `first` on. term.get() gives kTerms packs for columns from col on, of which count are there;
+/// all packs of a term whose rows are `aligned` are whole.
 template <class S, int kTerms, class Term>
 __global__ void __launch_bounds__(32 * kSumRows, 1)
     chunk_sums_kernel(RowSums cut, int64_t strips, int64_t first, int64_t width, Term term,
@@ -34,14 +64,10 @@ __global__ void __launch_bounds__(32 * kSumRows, 1)
   const int64_t bottom = top + cut.per_chunk() < cut.rows ? top + cut.per_chunk() : cut.rows;
   T sums[kTerms][kLanes<S>] = {};
   if (col < width) {
-    for (int64_t row = top + warp; row < bottom; row += kSumRows) {
-      T terms[kTerms][kLanes<S>];
-      term(row, first + col, width - col, terms);
-#pragma unroll
-      for (int t = 0; t < kTerms; ++t)
-#pragma unroll
-        for (int i = 0; i < kLanes<S>; ++i) sums[t][i] += terms[t][i];
-    }
+    if (term.aligned)
+      sum_rows<S, kTerms, true>(term, top + warp, bottom, first + col, width - col, sums);
+    else
+      sum_rows<S, kTerms, false>(term, top + warp, bottom, first + col, width - col, sums);
   }
 #pragma unroll
   for (int t = 0; t < kTerms; ++t) {
@@ -59,7 +85,8 @@ __global__ void __launch_bounds__(32 * kSumRows, 1)
   }
 }
 
-/// The chunks' sums, in order, to or added to sums[term][first + col].
+/// The chunks' sums, in order, to or added to sums[term][first + col]. Many are fetched together: a thread
+/// has nothing else to do while it waits for one.
 template <class T, int kTerms>
 __global__ void add_chunks_kernel(int64_t chunks, int64_t first, int64_t width, const T* partial,
                                   SumsOf<T, kTerms> sums, bool accumulate) {
@@ -68,7 +95,17 @@ __global__ void add_chunks_kernel(int64_t chunks, int64_t first, int64_t width, 
   const int64_t term = index / width, col = index % width;
   T* sum = (kTerms == 1 || term == 0 ? sums.term[0] : sums.term[kTerms - 1]) + first + col;
   T total = accumulate ? *sum : T(0);
-  for (int64_t chunk = 0; chunk < chunks; ++chunk) total += partial[(chunk * kTerms + term) * width + col];
+  constexpr int kAtOnce = 16;
+  const T* at = partial + term * width + col;
+  int64_t left = chunks;
+  for (; left >= kAtOnce; left -= kAtOnce, at += kAtOnce * kTerms * width) {
+    T part[kAtOnce];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) part[k] = at[k * kTerms * width];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) total += part[k];
+  }
+  for (; left > 0; --left, at += kTerms * width) total += *at;
   *sum = total;
 }
 

@@ -100,10 +100,10 @@ class CudaDevice final : public Device {
                      const void* weights, void* loss) override;
   void cross_entropy_grad(const VocabShard& shard, const void* logits, const int32_t* labels, const void* max,
                           const void* sum, const void* weights, const void* scale, void* dlogits) override;
-  void square_sum(DType dtype, int64_t count, const void* x, double* total, bool accumulate) override;
+  void square_sum(DType dtype, std::span<const ListedTensor> tensors, double* total) override;
   void clip_factor(int count, const double* const* sums, double clip, DType dtype, const void* scale,
                    double* factor) override;
-  void adamw(const AdamWStep& step) override;
+  void adamw(std::span<const AdamWStep> steps) override;
 
  private:
   friend class Operation;

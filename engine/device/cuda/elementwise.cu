@@ -56,9 +56,9 @@ struct BiasTerm {
   int64_t cols;
   bool aligned;
 
-  __device__ void operator()(int64_t row, int64_t col, int64_t count,
-                             Computed<S> (&terms)[1][kLanes<S>]) const {
-    load_pack(dy + row * cols + col, count, aligned, Computed<S>(0), terms[0]);
+  template <bool kWhole>
+  __device__ void get(int64_t row, int64_t col, int64_t count, Computed<S> (&terms)[1][kLanes<S>]) const {
+    load_pack<kWhole>(dy + row * cols + col, count, aligned, Computed<S>(0), terms[0]);
   }
 };
 

@@ -33,6 +33,35 @@ __global__ void count_up_kernel(int32_t count, int32_t* numbers) {
   if (i < count) numbers[i] = static_cast<int32_t>(i);
 }
 
+/// sum += the packs, `count` elements of them there, of the tokens with `id`, which are those from `place`
+/// on. Several are fetched together, and added one after the other; what is fetched in place of one that is
+/// not there is in cache. kWhole: all packs are.
+template <class S, bool kWhole>
+__device__ __forceinline__ void add_tokens(const RowChunks& chunks, int64_t place, int32_t id,
+                                           const int32_t* ids, const int32_t* tokens, const S* dy,
+                                           int64_t count, Computed<S> (&sum)[kLanes<S>]) {
+  constexpr int kAtOnce = 8;
+  for (int64_t at = place; at < chunks.rows && ids[at] == id; at += kAtOnce) {
+    bool adds[kAtOnce];
+    int32_t token[kAtOnce];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      const int64_t next = at + k < chunks.rows ? at + k : at;
+      adds[k] = at + k < chunks.rows && ids[next] == id;
+      token[k] = tokens[next];
+    }
+    Computed<S> value[kAtOnce][kLanes<S>];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k)
+      load_pack<kWhole>(dy + (adds[k] ? token[k] : token[0]) * chunks.length, count, false, Computed<S>(0),
+                        value[k]);
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k)
+#pragma unroll
+      for (int i = 0; i < kLanes<S>; ++i) sum[i] = adds[k] ? sum[i] + value[k][i] : sum[i];
+  }
+}
+
 /// A block for each place of the sorted tokens and each chunk of a row; those of an id's first place add.
 template <class S>
 __global__ void embedding_grad_kernel(RowChunks chunks, Range rows, int64_t no_gradient_id,
@@ -58,22 +87,10 @@ __global__ void embedding_grad_kernel(RowChunks chunks, Range rows, int64_t no_g
 #pragma unroll
     for (int i = 0; i < kLanes<T>; ++i) sum[part * kLanes<T> + i] = values[i];
   }
-  constexpr int kAtOnce = 8;  // tokens' packs that are fetched together, and added one after the other
-  for (int64_t at = place; at < chunks.rows && ids[at] == id; at += kAtOnce) {
-    T value[kAtOnce][kLanes<S>];
-    bool adds[kAtOnce];
-#pragma unroll
-    for (int k = 0; k < kAtOnce; ++k) {
-      adds[k] = at + k < chunks.rows && ids[at + k] == id;
-      if (adds[k]) load_pack(dy + tokens[at + k] * chunks.length + col, count, aligned, T(0), value[k]);
-    }
-#pragma unroll
-    for (int k = 0; k < kAtOnce; ++k) {
-      if (!adds[k]) break;
-#pragma unroll
-      for (int i = 0; i < kLanes<S>; ++i) sum[i] += value[k][i];
-    }
-  }
+  if (aligned)
+    add_tokens<S, true>(chunks, place, id, ids, tokens, dy + col, count, sum);
+  else
+    add_tokens<S, false>(chunks, place, id, ids, tokens, dy + col, count, sum);
 #pragma unroll
   for (int part = 0; part < kParts; ++part) {
     T values[kLanes<T>];

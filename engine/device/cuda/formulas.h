@@ -74,11 +74,14 @@ struct AdamWNumbers {
         beta2(static_cast<T>(step.beta2)),
         rest1(static_cast<T>(1 - step.beta1)),
         rest2(static_cast<T>(1 - step.beta2)),
-        keep(static_cast<T>(1 - step.learning_rate * step.weight_decay)),
+        keep(kept(step)),
         rate(static_cast<T>(step.learning_rate /
                             (1 - std::pow(step.beta1, static_cast<double>(step.iteration))))),
         root(static_cast<T>(1 / std::sqrt(1 - std::pow(step.beta2, static_cast<double>(step.iteration))))),
         epsilon(static_cast<T>(step.epsilon)) {}
+
+  /// What decay leaves of a parameter.
+  static T kept(const AdamWStep& step) { return static_cast<T>(1 - step.learning_rate * step.weight_decay); }
 
   /// m, v and p of one element after the gradient g = factor·gradient.
   SHARDLENS_BOTH void update(T g, T& m, T& v, T& p) const {

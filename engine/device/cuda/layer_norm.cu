@@ -1,4 +1,5 @@
-// LayerNorm, one block a row; a row is read again from cache for every pass over it. Mean and variance of a
+// LayerNorm, one block a row. A row's packs stay in registers where they fit, and else are read again from
+// cache for every pass over them. Mean and variance of a
 // whole row take two passes, so that a large mean cannot swallow a small variance. Of a row that is spread
 // over ranks they come from Σx and Σx² (CutNorm). dgamma and dbeta are sums over rows by columns.
 #include "engine/device/cuda/column_sums.cuh"
@@ -14,26 +15,31 @@ struct Moments {
   T mean, inverse;
 };
 
-/// Where rows' moments come from: stored as they are, or the sums over a row's `hidden` columns.
+/// Rows' moments as they were stored.
 template <class T>
-struct RowMoments {
-  const T* numbers;  // [rows, 2]
-  bool summed = false;
-  T hidden = 0, epsilon = 0;
+struct StoredMoments {
+  const T* stats;  // [rows, 2]
+
+  __device__ Moments<T> operator()(int64_t row) const { return {stats[2 * row], stats[2 * row + 1]}; }
+};
+
+/// Rows' moments from the sums over a row's `hidden` columns.
+template <class T>
+struct SummedMoments {
+  const T* sums;  // [rows, 2]
+  T hidden, epsilon;
+
+  SummedMoments(const CutNorm& norm, const void* of)
+      : sums(static_cast<const T*>(of)),
+        hidden(static_cast<T>(norm.hidden)),
+        epsilon(static_cast<T>(norm.epsilon)) {}
 
   __device__ Moments<T> operator()(int64_t row) const {
-    const T first = numbers[2 * row], second = numbers[2 * row + 1];
-    if (!summed) return {first, second};
-    const T mean = first / hidden, spread = second / hidden - mean * mean;
+    const T mean = sums[2 * row] / hidden, spread = sums[2 * row + 1] / hidden - mean * mean;
     const T variance = spread < T(0) ? T(0) : spread;  // a NaN stays
     return {mean, T(1) / std::sqrt(variance + epsilon)};
   }
 };
-
-template <class T>
-RowMoments<T> summed_moments(const CutNorm& norm, const void* sums) {
-  return {static_cast<const T*>(sums), true, static_cast<T>(norm.hidden), static_cast<T>(norm.epsilon)};
-}
 
 /// The packs of a row that are a thread's: every kRowThreads-th. Calls body(column, elements left).
 template <class S, class Body>
@@ -42,38 +48,89 @@ __device__ __forceinline__ void for_packs(int64_t cols, Body&& body) {
     body(col, cols - col);
 }
 
-template <class S, class T = Computed<S>>
-__device__ __forceinline__ void write_row(int64_t cols, const S* x, const S* gamma, const S* beta,
-                                          Moments<T> moments, bool aligned, S* y) {
-  for_packs<S>(cols, [&](int64_t col, int64_t count) {
-    T value[kLanes<S>], gain[kLanes<S>], shift[kLanes<S>];
-    load_pack(x + col, count, aligned, moments.mean, value);
-    load_pack(gamma + col, count, aligned, T(0), gain);
-    load_pack(beta + col, count, aligned, T(0), shift);
+/// A pack of a row, in the type it is computed with.
+template <class S>
+struct Values {
+  Computed<S> lane[kLanes<S>];
+};
+
+/// The packs of a row that are a thread's, for several passes over them. With kKept > 0 they are at most so
+/// many, all of them aligned and whole, and are made once, by keep(), which loads them at the same time; with
+/// 0 each pass makes them again.
+template <class S, int kKept, class Pack>
+class RowPacks {
+ public:
+  explicit __device__ RowPacks(int64_t cols) : cols_(cols) {}
+
+  /// load(column, elements left) makes a pack.
+  template <class Load>
+  __device__ __forceinline__ void keep(Load&& load) {
 #pragma unroll
-    for (int i = 0; i < kLanes<S>; ++i)
-      value[i] = (value[i] - moments.mean) * moments.inverse * gain[i] + shift[i];
-    store_pack(y + col, count, aligned, value);
-  });
+    for (int k = 0; k < kKept; ++k)  // one that is not there is another's: no load waits for a branch
+      kept_[k] = load(column(k) < cols_ ? column(k) : 0, int64_t{kLanes<S>});
+  }
+
+  /// Calls body(column, elements left, pack).
+  template <class Load, class Body>
+  __device__ __forceinline__ void each(Load&& load, Body&& body) const {
+    if constexpr (kKept == 0) {
+      for_packs<S>(cols_, [&](int64_t col, int64_t count) { body(col, count, load(col, count)); });
+    } else {
+#pragma unroll
+      for (int k = 0; k < kKept; ++k)
+        if (column(k) < cols_) body(column(k), int64_t{kLanes<S>}, kept_[k]);
+    }
+  }
+
+ private:
+  static __device__ __forceinline__ int64_t column(int k) {
+    return (int64_t{threadIdx.x} + k * kRowThreads) * kLanes<S>;
+  }
+
+  int64_t cols_;
+  Pack kept_[kKept > 0 ? kKept : 1];
+};
+
+/// Calls launch(std::integral_constant<int, kKept>) with a number of packs a thread that holds rows of
+/// `cols`, and with 0 where rows are too wide or not aligned.
+template <class S, class Launch>
+void with_kept_packs(int64_t cols, bool aligned, Launch&& launch) {
+  const int64_t packs = aligned ? pieces(cols, int64_t{kRowThreads} * kLanes<S>) : 0;
+  if (packs == 1) return launch(std::integral_constant<int, 1>{});
+  if (packs == 2) return launch(std::integral_constant<int, 2>{});
+  if (packs == 3 || packs == 4) return launch(std::integral_constant<int, 4>{});
+  launch(std::integral_constant<int, 0>{});
 }
 
-/// sum = x + (a + bias) of the packs of a row that are this thread's, which reads them again afterwards.
-template <class S>
-__device__ __forceinline__ void sum_row_before(int64_t cols, const S* x, const S* a, const S* bias,
-                                               bool aligned, S* sum) {
-  for_packs<S>(cols, [&](int64_t col, int64_t count) {
-    Computed<S> value[kLanes<S>], other[kLanes<S>];
-    load_pack(a + col, count, aligned, Computed<S>(0), value);
-    if (bias != nullptr) {
-      load_pack(bias + col, count, aligned, Computed<S>(0), other);
+/// y of one pack from its x.
+template <bool kWhole, class S, class T = Computed<S>>
+__device__ __forceinline__ void write_pack(int64_t col, int64_t count, const Values<S>& x, const S* gamma,
+                                           const S* beta, Moments<T> moments, bool aligned, S* y) {
+  T value[kLanes<S>], gain[kLanes<S>], shift[kLanes<S>];
+  load_pack<kWhole>(gamma + col, count, aligned, T(0), gain);
+  load_pack<kWhole>(beta + col, count, aligned, T(0), shift);
 #pragma unroll
-      for (int i = 0; i < kLanes<S>; ++i) value[i] = as_stored<S>(value[i] + other[i]);
-    }
-    load_pack(x + col, count, aligned, Computed<S>(0), other);
+  for (int i = 0; i < kLanes<S>; ++i)
+    value[i] = (x.lane[i] - moments.mean) * moments.inverse * gain[i] + shift[i];
+  store_pack<kWhole>(y + col, count, aligned, value);
+}
+
+/// x + (a + bias) of one pack of a row, as it is read again once it was stored.
+template <bool kWhole, class S>
+__device__ __forceinline__ Values<S> summed_pack(int64_t col, int64_t count, const S* x, const S* a,
+                                                 const S* bias, bool aligned) {
+  Values<S> pack;
+  Computed<S> other[kLanes<S>];
+  load_pack<kWhole>(a + col, count, aligned, Computed<S>(0), pack.lane);
+  if (bias != nullptr) {
+    load_pack<kWhole>(bias + col, count, aligned, Computed<S>(0), other);
 #pragma unroll
-    for (int i = 0; i < kLanes<S>; ++i) value[i] = other[i] + value[i];
-    store_pack(sum + col, count, aligned, value);
-  });
+    for (int i = 0; i < kLanes<S>; ++i) pack.lane[i] = as_stored<S>(pack.lane[i] + other[i]);
+  }
+  load_pack<kWhole>(x + col, count, aligned, Computed<S>(0), other);
+#pragma unroll
+  for (int i = 0; i < kLanes<S>; ++i) pack.lane[i] = as_stored<S>(other[i] + pack.lane[i]);
+  return pack;
 }
 
 /// SumBefore, typed; `sum` is null where x itself is normalised.
@@ -83,37 +140,54 @@ struct RowSum {
   S* sum;
 };
 
-template <class S>
+/// With a sum before it and a row that is kept, the sum is written beside; with one that is not, first, and
+/// then read again.
+template <class S, int kKept>
 __global__ void __launch_bounds__(kRowThreads)
     layer_norm_kernel(int64_t cols, Computed<S> epsilon, const S* x, RowSum<S> before, const S* gamma,
                       const S* beta, S* y, Computed<S>* stats, bool aligned) {
   using T = Computed<S>;
+  constexpr bool kWhole = kKept > 0;
   __shared__ T shared[kRowThreads / 32];
   const int64_t row = blockIdx.x;
   const S* in = x + row * cols;
+  RowPacks<S, kKept, Values<S>> packs(cols);
+  T fill = 0;
+  const auto load = [&](int64_t col, int64_t count) {
+    Values<S> pack;
+    load_pack<kWhole>(in + col, count, aligned, fill, pack.lane);
+    return pack;
+  };
   if (before.sum != nullptr) {
-    S* const whole = before.sum + row * cols;
-    sum_row_before<S>(cols, in, before.a + row * cols, before.bias, aligned, whole);
-    in = whole;
+    S* const sum = before.sum + row * cols;
+    const auto load_sum = [&](int64_t col, int64_t count) {
+      return summed_pack<kWhole>(col, count, in, before.a + row * cols, before.bias, aligned);
+    };
+    packs.keep(load_sum);
+    packs.each(load_sum, [&](int64_t col, int64_t count, const Values<S>& pack) {
+      store_pack<kWhole>(sum + col, count, aligned, pack.lane);
+    });
+    in = sum;
+  } else {
+    packs.keep(load);
   }
   T sum = 0;
-  for_packs<S>(cols, [&](int64_t col, int64_t count) {
-    T value[kLanes<S>];
-    load_pack(in + col, count, aligned, T(0), value);
+  packs.each(load, [&](int64_t, int64_t, const Values<S>& pack) {
 #pragma unroll
-    for (int i = 0; i < kLanes<S>; ++i) sum += value[i];
+    for (int i = 0; i < kLanes<S>; ++i) sum += pack.lane[i];
   });
   const T mean = block_sum(sum, shared) / static_cast<T>(cols);
+  fill = mean;
   T squares = 0;
-  for_packs<S>(cols, [&](int64_t col, int64_t count) {
-    T value[kLanes<S>];
-    load_pack(in + col, count, aligned, mean, value);
+  packs.each(load, [&](int64_t, int64_t, const Values<S>& pack) {
 #pragma unroll
-    for (int i = 0; i < kLanes<S>; ++i) squares += (value[i] - mean) * (value[i] - mean);
+    for (int i = 0; i < kLanes<S>; ++i) squares += (pack.lane[i] - mean) * (pack.lane[i] - mean);
   });
   const T variance = block_sum(squares, shared) / static_cast<T>(cols);
   const Moments<T> moments{mean, T(1) / std::sqrt(variance + epsilon)};
-  write_row<S>(cols, in, gamma, beta, moments, aligned, y + row * cols);
+  packs.each(load, [&](int64_t col, int64_t count, const Values<S>& pack) {
+    write_pack<kWhole>(col, count, pack, gamma, beta, moments, aligned, y + row * cols);
+  });
   if (threadIdx.x == 0) {
     stats[2 * row] = moments.mean;
     stats[2 * row + 1] = moments.inverse;
@@ -147,136 +221,158 @@ __global__ void __launch_bounds__(kRowThreads)
 template <class S>
 __global__ void __launch_bounds__(kRowThreads)
     norm_apply_kernel(int64_t cols, const S* x, const S* gamma, const S* beta,
-                      RowMoments<Computed<S>> moments, S* y, bool aligned) {
+                      SummedMoments<Computed<S>> moments, S* y, bool aligned) {
   const int64_t row = blockIdx.x;
-  write_row<S>(cols, x + row * cols, gamma, beta, moments(row), aligned, y + row * cols);
+  const Moments<Computed<S>> own = moments(row);
+  for_packs<S>(cols, [&](int64_t col, int64_t count) {
+    Values<S> pack;
+    load_pack(x + row * cols + col, count, aligned, own.mean, pack.lane);
+    write_pack<false>(col, count, pack, gamma, beta, own, aligned, y + row * cols);
+  });
 }
 
 /// g = gamma·dy and hat = (x − mean)·inverse of one pack of a row.
 template <class S, class T = Computed<S>>
 struct GradPack {
   T g[kLanes<S>], hat[kLanes<S>];
+};
 
-  __device__ GradPack(const S* x, const S* gamma, const S* dy, int64_t col, int64_t count, Moments<T> moments,
-                      bool aligned) {
-    T gain[kLanes<S>];
-    load_pack(x + col, count, aligned, moments.mean, hat);
-    load_pack(gamma + col, count, aligned, T(0), gain);
-    load_pack(dy + col, count, aligned, T(0), g);
+template <bool kWhole, class S, class T = Computed<S>>
+__device__ __forceinline__ GradPack<S> grad_pack(int64_t col, int64_t count, const S* x, const S* gamma,
+                                                 const S* dy, Moments<T> moments, bool aligned) {
+  GradPack<S> pack;
+  T gain[kLanes<S>];
+  load_pack<kWhole>(x + col, count, aligned, moments.mean, pack.hat);
+  load_pack<kWhole>(gamma + col, count, aligned, T(0), gain);
+  load_pack<kWhole>(dy + col, count, aligned, T(0), pack.g);
+#pragma unroll
+  for (int i = 0; i < kLanes<S>; ++i) {
+    pack.g[i] *= gain[i];
+    pack.hat[i] = (pack.hat[i] - moments.mean) * moments.inverse;
+  }
+  return pack;
+}
+
+/// Σg and Σg·hat of a row.
+template <class T>
+struct GradSums {
+  T g = 0, gh = 0;
+
+  template <class S>
+  __device__ __forceinline__ void add(const GradPack<S>& pack) {
 #pragma unroll
     for (int i = 0; i < kLanes<S>; ++i) {
-      g[i] *= gain[i];
-      hat[i] = (hat[i] - moments.mean) * moments.inverse;
+      g += pack.g[i];
+      gh += pack.g[i] * pack.hat[i];
     }
+  }
+  /// Of the block's threads together, in all of them.
+  __device__ __forceinline__ void meet(T* shared) {
+    g = block_sum(g, shared);
+    gh = block_sum(gh, shared);
   }
 };
 
-/// Σg and Σg·hat of a row, in all threads.
-template <class S, class T = Computed<S>>
-__device__ __forceinline__ void grad_row_sums(int64_t cols, const S* x, const S* gamma, const S* dy,
-                                              Moments<T> moments, bool aligned, T* shared, T& sum_g,
-                                              T& sum_gh) {
-  T g_sum = 0, gh_sum = 0;
-  for_packs<S>(cols, [&](int64_t col, int64_t count) {
-    const GradPack<S> pack(x, gamma, dy, col, count, moments, aligned);
+/// dx = inverse·(g − mean(g) − hat·mean(g·hat)) of one pack, plus `addend` unless that is null. dx may be dy:
+/// a thread has read what it overwrites.
+template <bool kWhole, class S, class T = Computed<S>>
+__device__ __forceinline__ void write_grad_pack(int64_t col, int64_t count, const GradPack<S>& pack,
+                                                Moments<T> moments, bool aligned, T mean_g, T mean_gh,
+                                                const S* addend, S* dx) {
+  T value[kLanes<S>];
 #pragma unroll
-    for (int i = 0; i < kLanes<S>; ++i) {
-      g_sum += pack.g[i];
-      gh_sum += pack.g[i] * pack.hat[i];
-    }
-  });
-  sum_g = block_sum(g_sum, shared);
-  sum_gh = block_sum(gh_sum, shared);
+  for (int i = 0; i < kLanes<S>; ++i)
+    value[i] = (pack.g[i] - mean_g - pack.hat[i] * mean_gh) * moments.inverse;
+  if (addend != nullptr) {
+    T other[kLanes<S>];
+    load_pack<kWhole>(addend + col, count, aligned, T(0), other);
+#pragma unroll
+    for (int i = 0; i < kLanes<S>; ++i) value[i] = as_stored<S>(value[i]) + other[i];
+  }
+  store_pack<kWhole>(dx + col, count, aligned, value);
 }
 
-/// dx = inverse·(g − mean(g) − hat·mean(g·hat)), plus `addend` unless that is null. dx may be dy: a thread
-/// has read what it overwrites.
-template <class S, class T = Computed<S>>
-__device__ __forceinline__ void write_grad_row(int64_t cols, const S* x, const S* gamma, const S* dy,
-                                               Moments<T> moments, bool aligned, T mean_g, T mean_gh, S* dx,
-                                               const S* addend = nullptr) {
-  for_packs<S>(cols, [&](int64_t col, int64_t count) {
-    const GradPack<S> pack(x, gamma, dy, col, count, moments, aligned);
-    T value[kLanes<S>];
-#pragma unroll
-    for (int i = 0; i < kLanes<S>; ++i)
-      value[i] = (pack.g[i] - mean_g - pack.hat[i] * mean_gh) * moments.inverse;
-    if (addend != nullptr) {
-      T other[kLanes<S>];
-      load_pack(addend + col, count, aligned, T(0), other);
-#pragma unroll
-      for (int i = 0; i < kLanes<S>; ++i) value[i] = as_stored<S>(value[i]) + other[i];
-    }
-    store_pack(dx + col, count, aligned, value);
-  });
-}
-
-template <class S>
+template <class S, int kKept>
 __global__ void __launch_bounds__(kRowThreads)
-    layer_norm_grad_kernel(int64_t cols, const S* x, const S* gamma, RowMoments<Computed<S>> moments,
+    layer_norm_grad_kernel(int64_t cols, const S* x, const S* gamma, StoredMoments<Computed<S>> moments,
                            const S* dy, const S* addend, S* dx, bool aligned) {
   using T = Computed<S>;
+  constexpr bool kWhole = kKept > 0;
   __shared__ T shared[kRowThreads / 32];
   const int64_t row = blockIdx.x;
   const Moments<T> own = moments(row);
-  const S *in = x + row * cols, *grad = dy + row * cols;
-  T sum_g, sum_gh;
-  grad_row_sums<S>(cols, in, gamma, grad, own, aligned, shared, sum_g, sum_gh);
-  const T count = static_cast<T>(cols);
-  write_grad_row<S>(cols, in, gamma, grad, own, aligned, sum_g / count, sum_gh / count, dx + row * cols,
-                    addend == nullptr ? nullptr : addend + row * cols);
+  RowPacks<S, kKept, GradPack<S>> packs(cols);
+  const auto load = [&](int64_t col, int64_t count) {
+    return grad_pack<kWhole>(col, count, x + row * cols, gamma, dy + row * cols, own, aligned);
+  };
+  packs.keep(load);
+  GradSums<T> sums;
+  packs.each(load, [&](int64_t, int64_t, const GradPack<S>& pack) { sums.add(pack); });
+  sums.meet(shared);
+  const T mean_g = sums.g / static_cast<T>(cols), mean_gh = sums.gh / static_cast<T>(cols);
+  const S* const own_addend = addend == nullptr ? nullptr : addend + row * cols;
+  packs.each(load, [&](int64_t col, int64_t count, const GradPack<S>& pack) {
+    write_grad_pack<kWhole>(col, count, pack, own, aligned, mean_g, mean_gh, own_addend, dx + row * cols);
+  });
 }
 
 template <class S>
 __global__ void __launch_bounds__(kRowThreads)
-    norm_grad_sums_kernel(int64_t cols, const S* x, const S* gamma, RowMoments<Computed<S>> moments,
+    norm_grad_sums_kernel(int64_t cols, const S* x, const S* gamma, SummedMoments<Computed<S>> moments,
                           const S* dy, Computed<S>* dsums, bool aligned) {
   using T = Computed<S>;
   __shared__ T shared[kRowThreads / 32];
   const int64_t row = blockIdx.x;
-  T sum_g, sum_gh;
-  grad_row_sums<S>(cols, x + row * cols, gamma, dy + row * cols, moments(row), aligned, shared, sum_g,
-                   sum_gh);
+  const Moments<T> own = moments(row);
+  GradSums<T> sums;
+  for_packs<S>(cols, [&](int64_t col, int64_t count) {
+    sums.add(grad_pack<false>(col, count, x + row * cols, gamma, dy + row * cols, own, aligned));
+  });
+  sums.meet(shared);
   if (threadIdx.x == 0) {
-    dsums[2 * row] = sum_g;
-    dsums[2 * row + 1] = sum_gh;
+    dsums[2 * row] = sums.g;
+    dsums[2 * row + 1] = sums.gh;
   }
 }
 
 template <class S>
 __global__ void __launch_bounds__(kRowThreads)
     norm_grad_apply_kernel(int64_t cols, Computed<S> hidden, const S* x, const S* gamma,
-                           RowMoments<Computed<S>> moments, const S* dy, const Computed<S>* dsums, S* dx,
+                           SummedMoments<Computed<S>> moments, const S* dy, const Computed<S>* dsums, S* dx,
                            bool aligned) {
   const int64_t row = blockIdx.x;
-  write_grad_row<S>(cols, x + row * cols, gamma, dy + row * cols, moments(row), aligned,
-                    dsums[2 * row] / hidden, dsums[2 * row + 1] / hidden, dx + row * cols);
+  const Moments<Computed<S>> own = moments(row);
+  const Computed<S> mean_g = dsums[2 * row] / hidden, mean_gh = dsums[2 * row + 1] / hidden;
+  for_packs<S>(cols, [&](int64_t col, int64_t count) {
+    const GradPack<S> pack =
+        grad_pack<false>(col, count, x + row * cols, gamma, dy + row * cols, own, aligned);
+    write_grad_pack<false, S>(col, count, pack, own, aligned, mean_g, mean_gh, nullptr, dx + row * cols);
+  });
 }
 
 /// dy·hat and dy: the terms of dgamma and dbeta.
-template <class S>
+template <class S, class RowMoments>
 struct GainTerms {
   const S *x, *dy;
-  RowMoments<Computed<S>> moments;
+  RowMoments moments;
   int64_t cols;
   bool aligned;
 
-  __device__ void operator()(int64_t row, int64_t col, int64_t count,
-                             Computed<S> (&terms)[2][kLanes<S>]) const {
+  template <bool kWhole>
+  __device__ void get(int64_t row, int64_t col, int64_t count, Computed<S> (&terms)[2][kLanes<S>]) const {
     const Moments<Computed<S>> own = moments(row);
-    load_pack(x + row * cols + col, count, aligned, own.mean, terms[0]);
-    load_pack(dy + row * cols + col, count, aligned, Computed<S>(0), terms[1]);
+    load_pack<kWhole>(x + row * cols + col, count, aligned, own.mean, terms[0]);
+    load_pack<kWhole>(dy + row * cols + col, count, aligned, Computed<S>(0), terms[1]);
 #pragma unroll
     for (int i = 0; i < kLanes<S>; ++i) terms[0][i] = terms[1][i] * ((terms[0][i] - own.mean) * own.inverse);
   }
 };
 
-template <class S>
+template <class S, class RowMoments>
 void gain_sums(const Operation& operation, int64_t rows, int64_t cols, const void* x,
-               const RowMoments<Computed<S>>& moments, const void* dy, void* dgamma, void* dbeta,
-               bool accumulate) {
-  const GainTerms<S> terms{static_cast<const S*>(x), static_cast<const S*>(dy), moments, cols,
-                           rows_aligned<S>(cols, x, dy)};
+               const RowMoments& moments, const void* dy, void* dgamma, void* dbeta, bool accumulate) {
+  const GainTerms<S, RowMoments> terms{static_cast<const S*>(x), static_cast<const S*>(dy), moments, cols,
+                                       rows_aligned<S>(cols, x, dy)};
   column_sums<S, 2>(operation, rows, cols, terms,
                     {{static_cast<Computed<S>*>(dgamma), static_cast<Computed<S>*>(dbeta)}}, accumulate);
 }
@@ -291,11 +387,13 @@ void CudaDevice::layer_norm(DType dtype, int64_t rows, int64_t cols, double epsi
     const RowSum<S> before{static_cast<const S*>(sum.a), static_cast<const S*>(sum.bias),
                            sum.a == nullptr ? nullptr : static_cast<S*>(sum.sum)};
     // What is not there is at address 0, which is aligned.
-    Operation(*this, "LayerNorm")
-        .launch(layer_norm_kernel<S>, rows, kRowThreads, 0, cols, static_cast<T>(epsilon),
-                static_cast<const S*>(x), before, static_cast<const S*>(gamma), static_cast<const S*>(beta),
-                static_cast<S*>(y), static_cast<T*>(stats),
-                rows_aligned<S>(cols, x, gamma, beta, y, sum.a, sum.bias, sum.sum));
+    const bool aligned = rows_aligned<S>(cols, x, gamma, beta, y, sum.a, sum.bias, sum.sum);
+    with_kept_packs<S>(cols, aligned, [&](auto kept) {
+      Operation(*this, "LayerNorm")
+          .launch(layer_norm_kernel<S, kept>, rows, kRowThreads, 0, cols, static_cast<T>(epsilon),
+                  static_cast<const S*>(x), before, static_cast<const S*>(gamma), static_cast<const S*>(beta),
+                  static_cast<S*>(y), static_cast<T*>(stats), aligned);
+    });
   });
 }
 
@@ -306,13 +404,15 @@ void CudaDevice::layer_norm_grad(DType dtype, int64_t rows, int64_t cols, const 
     using S = decltype(zero);
     using T = Computed<S>;
     const Operation operation(*this, "the gradient of LayerNorm");
-    const RowMoments<T> moments{static_cast<const T*>(stats)};
+    const StoredMoments<T> moments{static_cast<const T*>(stats)};
     // Columns first: dx may be dy.
     gain_sums<S>(operation, rows, cols, x, moments, dy, dgamma, dbeta, accumulate);
-    operation.launch(layer_norm_grad_kernel<S>, rows, kRowThreads, 0, cols, static_cast<const S*>(x),
-                     static_cast<const S*>(gamma), moments, static_cast<const S*>(dy),
-                     static_cast<const S*>(addend), static_cast<S*>(dx),
-                     rows_aligned<S>(cols, x, gamma, dy, dx, addend));
+    const bool aligned = rows_aligned<S>(cols, x, gamma, dy, dx, addend);
+    with_kept_packs<S>(cols, aligned, [&](auto kept) {
+      operation.launch(layer_norm_grad_kernel<S, kept>, rows, kRowThreads, 0, cols, static_cast<const S*>(x),
+                       static_cast<const S*>(gamma), moments, static_cast<const S*>(dy),
+                       static_cast<const S*>(addend), static_cast<S*>(dx), aligned);
+    });
   });
 }
 
@@ -332,7 +432,7 @@ void CudaDevice::layer_norm_apply(const CutNorm& norm, const void* x, const void
     Operation(*this, "LayerNorm from its sums")
         .launch(norm_apply_kernel<S>, norm.rows, kRowThreads, 0, norm.cols, static_cast<const S*>(x),
                 static_cast<const S*>(gamma), static_cast<const S*>(beta),
-                summed_moments<Computed<S>>(norm, sums), static_cast<S*>(y),
+                SummedMoments<Computed<S>>(norm, sums), static_cast<S*>(y),
                 rows_aligned<S>(norm.cols, x, gamma, beta, y));
   });
 }
@@ -344,7 +444,7 @@ void CudaDevice::layer_norm_grad_sums(const CutNorm& norm, const void* x, const 
     using S = decltype(zero);
     using T = Computed<S>;
     const Operation operation(*this, "the sums of LayerNorm's gradient");
-    const RowMoments<T> moments = summed_moments<T>(norm, sums);
+    const SummedMoments<T> moments(norm, sums);
     gain_sums<S>(operation, norm.rows, norm.cols, x, moments, dy, dgamma, dbeta, accumulate);
     operation.launch(norm_grad_sums_kernel<S>, norm.rows, kRowThreads, 0, norm.cols, static_cast<const S*>(x),
                      static_cast<const S*>(gamma), moments, static_cast<const S*>(dy), static_cast<T*>(dsums),
@@ -359,7 +459,7 @@ void CudaDevice::layer_norm_grad_apply(const CutNorm& norm, const void* x, const
     using T = Computed<S>;
     Operation(*this, "LayerNorm's gradient from its sums")
         .launch(norm_grad_apply_kernel<S>, norm.rows, kRowThreads, 0, norm.cols, static_cast<T>(norm.hidden),
-                static_cast<const S*>(x), static_cast<const S*>(gamma), summed_moments<T>(norm, sums),
+                static_cast<const S*>(x), static_cast<const S*>(gamma), SummedMoments<T>(norm, sums),
                 static_cast<const S*>(dy), static_cast<const T*>(dsums), static_cast<S*>(dx),
                 rows_aligned<S>(norm.cols, x, gamma, dy, dx));
   });

@@ -1,9 +1,9 @@
 // What every operation of the CUDA device stands on: its errors, its launches, the types elements are stored
 // and computed in, and 16 bytes at a time of a row.
 //
-// One code path serves every element: where a row is not aligned or ends, a pack of elements is moved one by
-// one, and is computed with in the same lanes by the same thread. So an element's bits depend on neither its
-// address nor on what else lies in the row.
+// Where a row is not aligned or ends, a pack of elements is moved one by one, and is computed with in the
+// same lanes by the same thread. So an element's bits depend on neither its address nor on what else lies in
+// the row.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -78,6 +78,7 @@ class Operation {
   template <class... Parameters, class... Arguments>
   void launch(void (*kernel)(Parameters...), int64_t blocks, int threads, size_t shared_bytes,
               const Arguments&... arguments) const {
+    static_assert((sizeof(Parameters) + ... + 0) <= 4096, "more than a launch takes on every GPU");
     if (blocks == 0) return;
     if (blocks > INT32_MAX)
       throw run_error(std::string(name_) + " on the GPU needs " + std::to_string(blocks) +
@@ -197,11 +198,13 @@ bool rows_aligned(int64_t stride, const Pointers*... first) {
   return stride * static_cast<int64_t>(sizeof(S)) % 16 == 0 && (aligned(first) && ...);
 }
 
-/// The first `count` elements of a pack, at least one; the lanes behind them are `fill`.
-template <class S>
+/// The first `count` elements of a pack, at least one; the lanes behind them are `fill`. kWhole: it is known
+/// that the pack is aligned and all there. Such loads lie behind no branch, so that several can be on their
+/// way: behind a branch each is waited for before the next is asked for.
+template <bool kWhole = false, class S>
 __device__ __forceinline__ void load_pack(const S* from, int64_t count, bool aligned, Computed<S> fill,
                                           Computed<S> (&out)[kLanes<S>]) {
-  if (aligned && count >= kLanes<S>) {
+  if (kWhole || (aligned && count >= kLanes<S>)) {
     const Pack<S> pack = *reinterpret_cast<const Pack<S>*>(from);
 #pragma unroll
     for (int i = 0; i < kLanes<S>; ++i) out[i] = widen(pack.lane[i]);
@@ -211,10 +214,10 @@ __device__ __forceinline__ void load_pack(const S* from, int64_t count, bool ali
   }
 }
 
-template <class S>
+template <bool kWhole = false, class S>
 __device__ __forceinline__ void store_pack(S* to, int64_t count, bool aligned,
                                            const Computed<S> (&values)[kLanes<S>]) {
-  if (aligned && count >= kLanes<S>) {
+  if (kWhole || (aligned && count >= kLanes<S>)) {
     Pack<S> pack;
 #pragma unroll
     for (int i = 0; i < kLanes<S>; ++i) pack.lane[i] = narrow<S>(values[i]);

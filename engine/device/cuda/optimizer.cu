@@ -9,33 +9,62 @@ namespace shardlens::cuda {
 
 namespace {
 
-/// partial[block] = Σ x² of the block's chunk, in fp64.
+/// Some tensors of square_sum()'s list, by value: the list is in host memory.
+template <class T>
+struct SquareList {
+  static constexpr int kMost = 168;
+  ListedBlocks<kMost> blocks;  // one a chunk
+  const T* data[kMost];
+  int64_t elements[kMost];
+};
+
+/// partial[block] = Σ x² of the block's chunk of `size` elements, in fp64. A thread adds its packs up in
+/// order; whole ones are fetched several at a time.
 template <class T>
 __global__ void __launch_bounds__(kRowThreads)
-    square_chunks_kernel(RowChunks chunks, const T* x, double* partial, bool aligned) {
+    square_chunks_kernel(SquareList<T> list, int64_t size, double* partial) {
   __shared__ double shared[kRowThreads / 32];
-  const int64_t end = chunks.end(blockIdx.x);
+  const int tensor = list.blocks.tensor_of(blockIdx.x);
+  const int64_t begin = (blockIdx.x - list.blocks.first[tensor]) * size;
+  const T* const x = list.data[tensor] + begin;
+  const int64_t rest = list.elements[tensor] - begin, count = rest < size ? rest : size;
+  const bool aligned = reinterpret_cast<uintptr_t>(x) % 16 == 0;
+  constexpr int kAtOnce = 4;
+  constexpr int64_t kStride = int64_t{kRowThreads} * kLanes<T>;
   double sum = 0;
-  for (int64_t i = chunks.begin(blockIdx.x) + int64_t{threadIdx.x} * kLanes<T>; i < end;
-       i += int64_t{kRowThreads} * kLanes<T>) {
-    T value[kLanes<T>];
-    load_pack(x + i, end - i, aligned, T(0), value);
+  const auto add = [&](const T(&value)[kLanes<T>]) {
 #pragma unroll
     for (int lane = 0; lane < kLanes<T>; ++lane)
       sum += static_cast<double>(value[lane]) * static_cast<double>(value[lane]);
+  };
+  int64_t i = int64_t{threadIdx.x} * kLanes<T>;
+  if (aligned) {
+    for (; i + (kAtOnce - 1) * kStride + kLanes<T> <= count; i += kAtOnce * kStride) {
+      T value[kAtOnce][kLanes<T>];
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) load_pack<true>(x + i + k * kStride, 0, true, T(0), value[k]);
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) add(value[k]);
+    }
+  }
+  for (; i < count; i += kStride) {
+    T value[kLanes<T>];
+    load_pack(x + i, count - i, aligned, T(0), value);
+    add(value);
   }
   sum = block_sum(sum, shared);
   if (threadIdx.x == 0) partial[blockIdx.x] = sum;
 }
 
-/// *total = (accumulate ? *total : 0) + Σ partial, by one block.
+/// *total = Σ partial, by one block.
 __global__ void __launch_bounds__(kRowThreads)
-    add_partials_kernel(int64_t count, const double* partial, double* total, bool accumulate) {
+    add_partials_kernel(int64_t count, const double* partial, double* total) {
   __shared__ double shared[kRowThreads / 32];
   double sum = 0;
+#pragma unroll 8
   for (int64_t i = threadIdx.x; i < count; i += kRowThreads) sum += partial[i];
   sum = block_sum(sum, shared);
-  if (threadIdx.x == 0) *total = (accumulate ? *total : 0.0) + sum;
+  if (threadIdx.x == 0) *total = sum;
 }
 
 /// Some of clip_factor()'s sums, by value: the list is in host memory.
@@ -57,18 +86,43 @@ __global__ void clip_factor_kernel(const double* squares, double clip, const T* 
   clip_numbers(*squares, scale == nullptr ? 1.0 : static_cast<double>(*scale), clip, factor);
 }
 
+/// What adamw_kernel() moves: where it lies and what decay leaves of it.
+template <class S>
+struct MovedTensor {
+  S* parameter;
+  const Computed<S>* gradient;
+  Computed<S>*m, *v, *master;  // master may be null
+  int64_t count;
+  Computed<S> keep;
+  bool aligned, parameter_aligned;
+};
+
+/// Some of adamw()'s steps, whose other numbers are the same, by value: the list is in host memory.
+template <class S>
+struct MovedList {
+  static constexpr int kMost = 54;
+  AdamWNumbers<Computed<S>> numbers;
+  const double* factor;
+  ListedBlocks<kMost> blocks;  // one for kMovingThreads packs
+  MovedTensor<S> tensor[kMost];
+};
+
+constexpr int kMovingThreads = 256;
+
 /// Whole 16-byte accesses of all it reads and writes are a pack of S a thread, which is two packs of T where
 /// S has 16 bits: S is what the parameter is stored as and T what it is updated in, in `master` where there
 /// is one, and then rounded into `parameter`.
 template <class S>
-__global__ void adamw_kernel(AdamWNumbers<Computed<S>> numbers, int64_t count, S* parameter,
-                             const Computed<S>* gradient, Computed<S>* m, Computed<S>* v, Computed<S>* master,
-                             const double* step_factor, bool aligned, bool parameter_aligned) {
+__global__ void adamw_kernel(MovedList<S> list) {
   using T = Computed<S>;
   constexpr int kPack = kLanes<T>, kPacks = kLanes<S> / kPack;
-  const int64_t i = (int64_t{blockIdx.x} * blockDim.x + threadIdx.x) * kLanes<S>;
-  if (i >= count || *step_factor == 0) return;
-  const T factor = static_cast<T>(*step_factor);
+  const int which = list.blocks.tensor_of(blockIdx.x);
+  const int64_t block = blockIdx.x - list.blocks.first[which];
+  const auto [parameter, gradient, m, v, master, count, keep, aligned, parameter_aligned] =
+      list.tensor[which];
+  const int64_t i = (block * kMovingThreads + threadIdx.x) * kLanes<S>;
+  if (i >= count) return;
+  const double wanted_factor = *list.factor;
   T* updated;
   if constexpr (kIsHalf<S>)
     updated = master;
@@ -84,6 +138,10 @@ __global__ void adamw_kernel(AdamWNumbers<Computed<S>> numbers, int64_t count, S
     load_pack(m + at, count - at, aligned, T(0), first[pack]);
     load_pack(v + at, count - at, aligned, T(0), second[pack]);
   }
+  if (wanted_factor == 0) return;
+  const T factor = static_cast<T>(wanted_factor);
+  AdamWNumbers<T> numbers = list.numbers;
+  numbers.keep = keep;
 #pragma unroll
   for (int pack = 0; pack < kPacks; ++pack) {
     const int64_t at = i + pack * kPack;
@@ -100,20 +158,69 @@ __global__ void adamw_kernel(AdamWNumbers<Computed<S>> numbers, int64_t count, S
   if (master != nullptr) store_pack(parameter + i, count - i, parameter_aligned, rounded);
 }
 
+/// AdamW of steps whose numbers are the same but for the decay.
+template <class S>
+void move_alike(const Operation& operation, std::span<const AdamWStep> steps) {
+  using T = Computed<S>;
+  MovedList<S> list{AdamWNumbers<T>(steps.front()), steps.front().factor, {}, {}};
+  const auto move = [&] {
+    operation.launch(adamw_kernel<S>, list.blocks.blocks(), kMovingThreads, 0, list);
+    list.blocks = {};
+  };
+  for (const AdamWStep& step : steps) {
+    if (kIsHalf<S> && step.master == nullptr)
+      throw run_error("AdamW on the GPU: a parameter of 16 bits needs its fp32 copy, and there is none");
+    if (step.count == 0) continue;
+    const bool parameter_aligned = rows_aligned<S>(kLanes<S>, step.parameter);
+    const bool aligned =
+        (kIsHalf<S> || parameter_aligned) &&
+        rows_aligned<T>(kLanes<T>, step.gradient, step.first_moment, step.second_moment, step.master);
+    list.tensor[list.blocks.count] = {static_cast<S*>(step.parameter),
+                                      static_cast<const T*>(step.gradient),
+                                      static_cast<T*>(step.first_moment),
+                                      static_cast<T*>(step.second_moment),
+                                      static_cast<T*>(step.master),
+                                      step.count,
+                                      AdamWNumbers<T>::kept(step),
+                                      aligned,
+                                      parameter_aligned};
+    list.blocks.add(pieces(step.count, int64_t{kMovingThreads} * kLanes<S>));
+    if (list.blocks.is_full()) move();
+  }
+  move();
+}
+
 }  // namespace
 
-void CudaDevice::square_sum(DType dtype, int64_t count, const void* x, double* total, bool accumulate) {
+void CudaDevice::square_sum(DType dtype, std::span<const ListedTensor> tensors, double* total) {
   with_wide_type(dtype, "a sum of squares", [&](auto zero) {
     using T = decltype(zero);
     const Operation operation(*this, "a sum of squares");
+    const auto chunks = [&](int64_t size) {
+      int64_t sum = 0;
+      for (const ListedTensor& tensor : tensors) sum += pieces(tensor.count, size);
+      return sum;
+    };
     // Chunks grow where the scratch would not hold their sums.
-    constexpr int64_t kChunk = int64_t{kRowThreads} * kLanes<T> * 32;
-    const auto most = static_cast<int64_t>(operation.scratch_bytes() / sizeof(double));
-    const RowChunks chunks{1, count, kChunk * std::max<int64_t>(1, pieces(pieces(count, kChunk), most))};
-    operation.launch(square_chunks_kernel<T>, chunks.count(), kRowThreads, 0, chunks,
-                     static_cast<const T*>(x), operation.scratch<double>(), rows_aligned<T>(kLanes<T>, x));
-    operation.launch(add_partials_kernel, 1, kRowThreads, 0, chunks.count(), operation.scratch<double>(),
-                     total, accumulate);
+    int64_t size = int64_t{kRowThreads} * kLanes<T> * 32;
+    while (chunks(size) > static_cast<int64_t>(operation.scratch_bytes() / sizeof(double))) size *= 2;
+    SquareList<T> list{};
+    int64_t done = 0;
+    const auto add_squares = [&] {
+      operation.launch(square_chunks_kernel<T>, list.blocks.blocks(), kRowThreads, 0, list, size,
+                       operation.scratch<double>() + done);
+      done += list.blocks.blocks();
+      list.blocks = {};
+    };
+    for (const ListedTensor& tensor : tensors) {
+      if (tensor.count == 0) continue;
+      list.data[list.blocks.count] = static_cast<const T*>(tensor.data);
+      list.elements[list.blocks.count] = tensor.count;
+      list.blocks.add(pieces(tensor.count, size));
+      if (list.blocks.is_full()) add_squares();
+    }
+    add_squares();
+    operation.launch(add_partials_kernel, 1, kRowThreads, 0, done, operation.scratch<double>(), total);
   });
 }
 
@@ -137,24 +244,22 @@ void CudaDevice::clip_factor(int count, const double* const* sums, double clip, 
                      factor);
 }
 
-void CudaDevice::adamw(const AdamWStep& step) {
-  with_element_type(step.dtype, "AdamW", [&](auto zero) {
-    using S = decltype(zero);
-    using T = Computed<S>;
-    if (kIsHalf<S> && step.master == nullptr)
-      throw run_error("AdamW on the GPU: a parameter of 16 bits needs its fp32 copy, and there is none");
-    constexpr int kThreads = 256;
-    const bool parameter_aligned = rows_aligned<S>(kLanes<S>, step.parameter);
-    const bool aligned =
-        (kIsHalf<S> || parameter_aligned) &&
-        rows_aligned<T>(kLanes<T>, step.gradient, step.first_moment, step.second_moment, step.master);
-    Operation(*this, "AdamW")
-        .launch(adamw_kernel<S>, pieces(step.count, int64_t{kThreads} * kLanes<S>), kThreads, 0,
-                AdamWNumbers<T>(step), step.count, static_cast<S*>(step.parameter),
-                static_cast<const T*>(step.gradient), static_cast<T*>(step.first_moment),
-                static_cast<T*>(step.second_moment), static_cast<T*>(step.master), step.factor, aligned,
-                parameter_aligned);
-  });
+// Launches for as many steps at a time as have their numbers in common, which in a pass all have, and as a
+// launch's arguments hold.
+void CudaDevice::adamw(std::span<const AdamWStep> steps) {
+  const auto is_alike = [](const AdamWStep& a, const AdamWStep& b) {
+    return a.dtype == b.dtype && a.factor == b.factor && a.learning_rate == b.learning_rate &&
+           a.beta1 == b.beta1 && a.beta2 == b.beta2 && a.epsilon == b.epsilon && a.iteration == b.iteration;
+  };
+  while (!steps.empty()) {
+    const AdamWStep& one = steps.front();
+    const auto end = std::find_if_not(steps.begin(), steps.end(),
+                                      [&](const AdamWStep& step) { return is_alike(step, one); });
+    const auto alike = steps.first(static_cast<size_t>(end - steps.begin()));
+    with_element_type(one.dtype, "AdamW",
+                      [&](auto zero) { move_alike<decltype(zero)>(Operation(*this, "AdamW"), alike); });
+    steps = steps.subspan(alike.size());
+  }
 }
 
 }  // namespace shardlens::cuda

@@ -28,6 +28,30 @@ struct RowChunks {
   }
 };
 
+/// Which blocks of a launch over a list of tensors are whose: each has as many as it asks for, in the order
+/// of the list. For kernel arguments, which hold 4 KiB.
+template <int kMost>
+struct ListedBlocks {
+  int count = 0;                  // of tensors
+  int64_t first[kMost + 1] = {};  // of each tensor's blocks, and the end
+
+  bool is_full() const { return count == kMost; }
+  int64_t blocks() const { return first[count]; }
+  void add(int64_t blocks) {
+    first[count + 1] = first[count] + blocks;
+    ++count;
+  }
+  /// The tensor whose block it is: the last that begins no later.
+  SHARDLENS_BOTH int tensor_of(int64_t block) const {
+    int low = 0, high = count;
+    while (high - low > 1) {
+      const int middle = (low + high) / 2;
+      (first[middle] <= block ? low : high) = middle;
+    }
+    return low;
+  }
+};
+
 /// How the rows of a matrix are summed by columns: chunks of rows first, then the chunks' sums in order. The
 /// cut depends on the rows alone, so that a column's bits depend on no other column.
 struct RowSums {

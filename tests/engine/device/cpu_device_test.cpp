@@ -8,6 +8,7 @@
 
 #include "engine/config/error.h"
 #include "engine/device/device.h"
+#include "tests/engine/device/operands.h"
 
 namespace shardlens {
 namespace {
@@ -61,9 +62,27 @@ TEST(CpuDeviceTest, IntegersAreNotComputedWith) {
            [&] { device->gelu(DType::Int32, GeluForm::Tanh, 0, nullptr, nullptr); },
            [&] { device->layer_norm(DType::Int32, 0, 0, 0, nullptr, nullptr, nullptr, nullptr, nullptr); },
            [&] { device->attention({.dtype = DType::Int32}, nullptr, nullptr, nullptr, nullptr); },
-           [&] { device->square_sum(DType::Bf16, 0, nullptr, nullptr, false); },
+           [&] { device->square_sum(DType::Bf16, {}, nullptr); },
            [&] { device->add(DType::Int32, 0, nullptr, nullptr, nullptr); }})
     EXPECT_NE(refusal(ErrorKind::Request, action).find("fp32 or fp64"), std::string::npos);
+}
+
+// Tensors' sums are added one to the other, as if each had been asked for alone.
+TEST(CpuDeviceTest, AListsSquaresAreAddedInItsOrder) {
+  const auto device = make_cpu_device(2);
+  const std::vector<float> x = normal<float>(5000, 1);
+  const std::vector<ListedTensor> list{
+      {17, x.data()}, {0, nullptr}, {3000, x.data() + 17}, {1, x.data() + 9}};
+  double expected = 0, total = -1;
+  for (const ListedTensor& tensor : list) {
+    double one = -1;
+    device->square_sum(DType::Fp32, {&tensor, 1}, &one);
+    expected += one;
+  }
+  device->square_sum(DType::Fp32, list, &total);
+  EXPECT_EQ(total, expected);
+  device->square_sum(DType::Fp32, {}, &total);
+  EXPECT_EQ(total, 0);
 }
 
 }  // namespace

@@ -106,7 +106,7 @@ TYPED_TEST(CudaFormulasIn, AdamWIsTheCpuDevices) {
   step.beta2 = 0.95;
   step.epsilon = 1e-8;
   for (step.iteration = 1; step.iteration < 5; ++step.iteration) {
-    device->adamw(step);
+    device->adamw({&step, 1});
     const AdamWNumbers<T> numbers(step);
     for (size_t i = 0; i < p.size(); ++i)
       numbers.update(gradient[i] * static_cast<T>(factor), our_m[i], our_v[i], our_p[i]);
@@ -143,6 +143,26 @@ TEST(CudaPlaces, ChunksOfRowsCoverEveryElementOnce) {
       }
       for (const int count : seen) EXPECT_EQ(count, 1) << rows << " rows of " << length;
     }
+}
+
+TEST(CudaPlaces, BlocksOfAListAreTheirTensors) {
+  const std::vector<int64_t> asked{1, 3, 1, 1, 40'000'000'000, 2, 7};
+  ListedBlocks<7> list;
+  for (const int64_t blocks : asked) {
+    EXPECT_FALSE(list.is_full());
+    list.add(blocks);
+  }
+  EXPECT_TRUE(list.is_full());
+  EXPECT_EQ(list.blocks(), 40'000'000'015);
+  for (int tensor = 0; tensor < 7; ++tensor) {
+    const int64_t first = list.first[tensor], blocks = asked[static_cast<size_t>(tensor)];
+    EXPECT_EQ(list.tensor_of(first), tensor);
+    EXPECT_EQ(list.tensor_of(first + blocks - 1), tensor);
+  }
+  list = {};
+  EXPECT_EQ(list.blocks(), 0);
+  list.add(5);
+  EXPECT_EQ(list.tensor_of(4), 0);
 }
 
 TEST(CudaPlaces, ChunksOfASumCoverEveryRowAndAreFew) {

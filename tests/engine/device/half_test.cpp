@@ -343,11 +343,11 @@ TYPED_TEST(HalfTest, AdamWMovesTheCopyAndRoundsItIntoTheWeight) {
     narrow.master = master.data();
     narrow.first_moment = m.data();
     narrow.second_moment = v.data();
-    device->adamw(narrow);
+    device->adamw({&narrow, 1});
     reference.parameter = wide.data();
     reference.first_moment = wide_m.data();
     reference.second_moment = wide_v.data();
-    device->adamw(reference);
+    device->adamw({&reference, 1});
   }
   EXPECT_TRUE(same_bits(master, wide));
   EXPECT_FALSE(same_bits(master, start));

@@ -2,6 +2,7 @@
 // on the plain CPU, in every kind of pass; the times of what was done, not of what was asked for.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <thread>
@@ -323,6 +324,49 @@ TEST_P(Distant, UntracedStepsComputeTheSame) {
   EXPECT_EQ(traced, GetParam() ? 2 * 2 * steps : 0);
   EXPECT_LE(untraced, GetParam() ? 2 * (steps / kPerMark + 1) : 0);
   EXPECT_GE(untraced, GetParam() ? 2 * 2 : 0);
+}
+
+// A pass that nobody looks at asks for all updates by one call; one that is traced, or stopped in their
+// midst, for fewer. The weights, and what observers see of them, are the same.
+TEST_P(Distant, UpdatesTogetherAreTheSameBitsAsOneByOne) {
+  Settings half = small_model(2, 2);
+  half.dtype = DType::Bf16;
+  for (const Settings& settings : {small_model(2), half}) {
+    const auto plan = make_plan(settings);
+    const std::vector<Step>& steps = plan->program.steps;
+    const auto is_update = [](const Step& step) { return step.op == Op::AdamW; };
+    const auto updates = static_cast<int>(std::count_if(steps.begin(), steps.end(), is_update));
+    const auto first =
+        static_cast<size_t>(std::find_if(steps.begin(), steps.end(), is_update) - steps.begin());
+    ASSERT_GT(updates, 3);
+    DistantOptions options;
+    options.works_behind = GetParam();
+    options.longest_adamw = std::make_shared<std::atomic<int>>(0);
+    const auto seen = [&](bool traced, const std::vector<size_t>& targets) {
+      Executor executor(plan, take_local_seats(plan, make_distant_backend(options)), nullptr);
+      const auto gather = std::make_shared<Gather>(settings.tp, is_kept);
+      executor.observe({gather});
+      executor.set_traced(traced);
+      *options.longest_adamw = 0;
+      for (int pass = 0; pass < 2; ++pass) {
+        executor.next_pass();
+        for (const size_t target : targets) {
+          executor.start(target);
+          executor.wait();
+          EXPECT_EQ(executor.position(), target);
+        }
+      }
+      Bytes bytes;
+      for (const auto& [name, tensor] : gather->tensors()) bytes[name] = tensor.bytes;
+      return bytes;
+    };
+    const Bytes expected = seen(true, {steps.size()});
+    EXPECT_EQ(*options.longest_adamw, 1);
+    EXPECT_EQ(seen(false, {steps.size()}), expected);
+    EXPECT_EQ(*options.longest_adamw, GetParam() ? updates : 1);
+    EXPECT_EQ(seen(false, {first + 1, first + 3, steps.size()}), expected);
+    EXPECT_EQ(*options.longest_adamw, GetParam() ? updates - 3 : 1);
+  }
 }
 
 // A failure of an untraced step ends the run, found at the end of a short pass and in the midst of a long
