@@ -18,6 +18,24 @@ constexpr int kBlockThreads = 32 * kWarps;
 constexpr int kBlockRows = 16 * kWarps;  // rows that a block owns
 constexpr float kHiddenScore = -1e30f;   // of a key nobody may see, as in attention_tiles.cuh
 
+/// One call's attention as a kernel takes it. A kernel that is kPlain is compiled for calls that ask for no
+/// dropout, no mask and no kept P, as most do: its elements do not pay for the questions.
+template <class T, bool kPlain>
+struct Asked : Attention<T> {
+  using S = T;
+
+  __device__ __forceinline__ bool drops() const { return !kPlain && this->has_dropout; }
+  __device__ __forceinline__ bool masks() const { return !kPlain && this->mask != nullptr; }
+  __device__ __forceinline__ bool keeps() const { return !kPlain && this->probs != nullptr; }
+};
+
+/// Calls body(Asked) with `a` for the kernels that can do what it asks for and no more.
+template <class S, class Body>
+void with_asked(const Attention<S>& a, Body&& body) {
+  if (a.has_dropout || a.mask != nullptr || a.probs != nullptr) return body(Asked<S, false>{a});
+  body(Asked<S, true>{a});
+}
+
 /// Rows [first, first + count) of a head into kRows rows of a tile; what is not there is 0.
 template <class S, int kWidth, int kRows>
 __device__ __forceinline__ void load_rows(const HeadRows<const S>& rows, int64_t first, int64_t count,
@@ -55,17 +73,12 @@ __device__ __forceinline__ void store_result(const float (&result)[kWidth / 8][4
   }
 }
 
-/// Whether a probability survives dropout.
-__device__ __forceinline__ bool keeps(MaskReader& mask, bool has_dropout, int64_t element) {
-  return !has_dropout || !mask.drops(element);
-}
-
 /// The number of a row and its limits, for the two rows a lane has elements of.
-template <class S>
 struct OwnQueries {
   int64_t query[2], seen[2];  // seen: 0 where there is no such query
 
-  __device__ OwnQueries(const Attention<S>& a, int64_t first_row, int64_t first) {
+  template <class A>
+  __device__ __forceinline__ OwnQueries(const A& a, int64_t first_row, int64_t first) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -76,9 +89,9 @@ struct OwnQueries {
 };
 
 /// scores -> what counts of them: -infinity where a query does not see a key, kHiddenScore where nobody may.
-template <class S, int N>
-__device__ __forceinline__ void hide(const Attention<S>& a, const OwnQueries<S>& own, int64_t sequence,
-                                     int64_t key, float (&scores)[N][4]) {
+template <class A, int N>
+__device__ __forceinline__ void hide(const A& a, const OwnQueries& own, int64_t sequence, int64_t key,
+                                     float (&scores)[N][4]) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
   for (int n = 0; n < N; ++n)
@@ -87,16 +100,17 @@ __device__ __forceinline__ void hide(const Attention<S>& a, const OwnQueries<S>&
       const int64_t col = key + n * 8 + result_place(lane, e).col;
       if (col >= own.seen[e / 2])
         scores[n][e] = -INFINITY;
-      else if (a.mask != nullptr && a.mask[sequence * a.room + col] == 0)
+      else if (a.masks() && a.mask[sequence * a.room + col] == 0)
         scores[n][e] = kHiddenScore;
     }
 }
 
 /// One pass over the keys: results are rescaled when a row's largest score grows. A P that is kept takes a
 /// second pass, when the rows' statistics are known.
-template <class S, int kWidth>
+template <int kWidth, class A>
 __global__ void __launch_bounds__(kBlockThreads)
-    half_attention_kernel(Attention<S> a, HeadRows<S> context, int64_t tiles) {
+    half_attention_kernel(A a, HeadRows<typename A::S> context, int64_t tiles) {
+  using S = typename A::S;
   constexpr int kKeys = 64, N = kKeys / 8;
   unsigned char* memory = block_memory();
   S* q = reinterpret_cast<S*>(memory);
@@ -110,7 +124,8 @@ __global__ void __launch_bounds__(kBlockThreads)
   const int64_t first = a.first_position(at.sequence), token = at.sequence * a.seq + query;
   const int64_t key_head = key_head_of(a.keys, at.head), first_key = at.sequence * a.room;
   const int64_t end = a.seen(first + query + rows - 1);  // of the keys that any of the rows sees
-  const OwnQueries<S> own(a, query + warp_row, first);
+  const int64_t all_see = a.seen(first + query);         // the first keys, which all of the rows see
+  const OwnQueries own(a, query + warp_row, first);
   load_rows<S, kWidth, kBlockRows>(a.q, token, rows, at.head, a.head_dim, q);
 
   float result[kWidth / 8][4] = {}, top[2] = {-INFINITY, -INFINITY}, sum[2] = {};
@@ -122,7 +137,7 @@ __global__ void __launch_bounds__(kBlockThreads)
     __syncthreads();
     float scores[N][4] = {};
     rows_by_rows<S, kWidth, N>(q + warp_row * kRowStride<kWidth>, k, scores);
-    hide<S, N>(a, own, at.sequence, key, scores);
+    if (a.masks() || key + kKeys > all_see) hide(a, own, at.sequence, key, scores);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       float largest = -INFINITY;
@@ -141,15 +156,15 @@ __global__ void __launch_bounds__(kBlockThreads)
 #pragma unroll
         for (int e = 2 * half; e < 2 * half + 2; ++e) result[n][e] *= shrink;
       MaskReader mask(a.dropping);
-      const int64_t draw = a.has_dropout ? a.first_draw(at.sequence, at.head, own.query[half]) + key : 0;
+      const int64_t draw = a.drops() ? a.first_draw(at.sequence, at.head, own.query[half]) + key : 0;
 #pragma unroll
       for (int n = 0; n < N; ++n)
 #pragma unroll
         for (int e = 2 * half; e < 2 * half + 2; ++e) {
           const float exponential = __expf(times(scores[n][e], a.scale) - higher);
           sum[half] += exponential;
-          scores[n][e] =
-              keeps(mask, a.has_dropout, draw + n * 8 + result_place(lane, e).col) ? exponential : 0.0f;
+          const bool dropped = a.drops() && mask.drops(draw + n * 8 + result_place(lane, e).col);
+          scores[n][e] = dropped ? 0.0f : exponential;
         }
     }
     block_by_rows<S, kWidth, N>(scores, v, result);
@@ -161,14 +176,14 @@ __global__ void __launch_bounds__(kBlockThreads)
     sum[half] += __shfl_xor_sync(0xFFFFFFFFu, sum[half], 1);
     sum[half] += __shfl_xor_sync(0xFFFFFFFFu, sum[half], 2);
     inverse[half] = 1.0f / sum[half];
-    factor[half] = a.has_dropout ? inverse[half] * static_cast<float>(a.dropping.scale) : inverse[half];
+    factor[half] = a.drops() ? inverse[half] * static_cast<float>(a.dropping.scale) : inverse[half];
     if (a.kept == nullptr || lane % 4 != 0 || own.query[half] >= a.seq) continue;
     float* kept = a.kept + ((at.sequence * a.seq + own.query[half]) * a.heads + at.head) * 2;
     kept[0] = top[half];
     kept[1] = inverse[half];
   }
   store_result<S, kWidth>(result, factor, context, token, warp_row, rows, at.head, a.head_dim);
-  if (a.probs == nullptr) return;
+  if (!a.keeps()) return;
 
   for (int64_t key = 0; key < end; key += kKeys) {
     const int64_t count = end - key < kKeys ? end - key : kKeys;
@@ -177,7 +192,7 @@ __global__ void __launch_bounds__(kBlockThreads)
     __syncthreads();
     float scores[N][4] = {};
     rows_by_rows<S, kWidth, N>(q + warp_row * kRowStride<kWidth>, k, scores);
-    hide<S, N>(a, own, at.sequence, key, scores);
+    if (a.masks() || key + kKeys > all_see) hide(a, own, at.sequence, key, scores);
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
       if (own.query[e / 2] >= a.seq) continue;
@@ -196,33 +211,32 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-/// P and P∘M of one element, from where P was kept or again from its score; 0 where the query does not see
-/// the key.
-struct Probability {
-  float prob, used;
-};
-template <class S>
-__device__ __forceinline__ Probability probability_of(const Attention<S>& a, MaskReader& mask,
-                                                      int64_t sequence, int64_t head, int64_t query,
-                                                      int64_t seen, int64_t key, float score, float top,
-                                                      float inverse) {
-  if (key >= seen) return {0.0f, 0.0f};
-  float prob;
-  if (a.probs != nullptr) {
-    prob = widen(a.probs[((sequence * a.seq + query) * a.heads + head) * a.room + key]);
-  } else {
-    const bool hidden = a.mask != nullptr && a.mask[sequence * a.room + key] == 0;
-    prob = __expf(times(hidden ? kHiddenScore : score, a.scale) - top) * inverse;
-  }
-  if (!a.has_dropout) return {prob, prob};
-  const bool kept = !mask.drops(a.first_draw(sequence, head, query) + key);
-  return {prob, kept ? prob * static_cast<float>(a.dropping.scale) : 0.0f};
+/// P of one element, from where it was kept or again from its score. What it is of a key that the query does
+/// not see is nothing to go by.
+template <class A>
+__device__ __forceinline__ float probability_of(const A& a, int64_t sequence, int64_t head, int64_t query,
+                                                int64_t seen, int64_t key, float score, float top,
+                                                float inverse) {
+  if (a.keeps())
+    return key < seen ? widen(a.probs[((sequence * a.seq + query) * a.heads + head) * a.room + key]) : 0.0f;
+  const bool hidden = a.masks() && key < seen && a.mask[sequence * a.room + key] == 0;
+  return __expf(times(hidden ? kHiddenScore : score, a.scale) - top) * inverse;
+}
+
+/// P∘M of one element.
+template <class A>
+__device__ __forceinline__ float used_of(const A& a, MaskReader& mask, int64_t sequence, int64_t head,
+                                         int64_t query, int64_t key, float prob) {
+  if (!a.drops()) return prob;
+  return mask.drops(a.first_draw(sequence, head, query) + key) ? 0.0f
+                                                               : prob * static_cast<float>(a.dropping.scale);
 }
 
 /// dQ of 64 queries.
-template <class S, int kWidth>
+template <int kWidth, class A>
 __global__ void __launch_bounds__(kBlockThreads)
-    half_query_grad_kernel(Attention<S> a, AttentionGrad<S> gradient, int64_t tiles) {
+    half_query_grad_kernel(A a, AttentionGrad<typename A::S> gradient, int64_t tiles) {
+  using S = typename A::S;
   constexpr int kKeys = kWidth <= 64 ? 64 : 32, N = kKeys / 8;
   unsigned char* memory = block_memory();
   S* q = reinterpret_cast<S*>(memory);
@@ -235,8 +249,8 @@ __global__ void __launch_bounds__(kBlockThreads)
   const int64_t query = at.tile * kBlockRows;
   const int64_t rows = a.seq - query < kBlockRows ? a.seq - query : kBlockRows;
   const int64_t token = at.sequence * a.seq + query, key_head = key_head_of(a.keys, at.head);
-  const int64_t end = a.seen(query + rows - 1);
-  const OwnQueries<S> own(a, query + warp_row, 0);
+  const int64_t end = a.seen(query + rows - 1), all_see = a.seen(query);
+  const OwnQueries own(a, query + warp_row, 0);
   load_rows<S, kWidth, kBlockRows>(a.q, token, rows, at.head, a.head_dim, q);
   load_rows<S, kWidth, kBlockRows>(gradient.dcontext, token, rows, at.head, a.head_dim, dc);
   float top[2] = {}, inverse[2] = {}, delta[2] = {};
@@ -258,8 +272,24 @@ __global__ void __launch_bounds__(kBlockThreads)
     load_rows<S, kWidth, kKeys>(a.v, at.sequence * a.room + key, count, key_head, a.head_dim, v);
     __syncthreads();
     float scores[N][4] = {}, dprobs[N][4] = {};
-    if (a.probs == nullptr) rows_by_rows<S, kWidth, N>(q + warp_row * kRowStride<kWidth>, k, scores);
+    if (!a.keeps()) rows_by_rows<S, kWidth, N>(q + warp_row * kRowStride<kWidth>, k, scores);
     rows_by_rows<S, kWidth, N>(dc + warp_row * kRowStride<kWidth>, v, dprobs);
+#pragma unroll
+    for (int n = 0; n < N; ++n)
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        const int half = e / 2;
+        scores[n][e] =
+            probability_of(a, at.sequence, at.head, own.query[half], own.seen[half],
+                           key + n * 8 + result_place(lane, e).col, scores[n][e], top[half], inverse[half]);
+      }
+    if (key + kKeys > all_see) {
+#pragma unroll
+      for (int n = 0; n < N; ++n)
+#pragma unroll
+        for (int e = 0; e < 4; ++e)
+          if (key + n * 8 + result_place(lane, e).col >= own.seen[e / 2]) scores[n][e] = 0;
+    }
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       MaskReader mask(a.dropping);
@@ -267,10 +297,9 @@ __global__ void __launch_bounds__(kBlockThreads)
       for (int n = 0; n < N; ++n)
 #pragma unroll
         for (int e = 2 * half; e < 2 * half + 2; ++e) {
-          const int64_t col = key + n * 8 + result_place(lane, e).col;
-          const Probability p = probability_of(a, mask, at.sequence, at.head, own.query[half], own.seen[half],
-                                               col, scores[n][e], top[half], inverse[half]);
-          scores[n][e] = score_gradient(p.prob, p.used, dprobs[n][e], delta[half], a.scale, a.has_dropout);
+          const float used = used_of(a, mask, at.sequence, at.head, own.query[half],
+                                     key + n * 8 + result_place(lane, e).col, scores[n][e]);
+          scores[n][e] = score_gradient(scores[n][e], used, dprobs[n][e], delta[half], a.scale, a.drops());
         }
     }
     block_by_rows<S, kWidth, N>(scores, k, result);
@@ -280,9 +309,10 @@ __global__ void __launch_bounds__(kBlockThreads)
 }
 
 /// dK and dV of 64 keys. The scores are transposed: a lane's rows are keys and its columns queries.
-template <class S, int kWidth>
+template <int kWidth, class A>
 __global__ void __launch_bounds__(kBlockThreads)
-    half_key_grad_kernel(Attention<S> a, AttentionGrad<S> gradient, int64_t tiles) {
+    half_key_grad_kernel(A a, AttentionGrad<typename A::S> gradient, int64_t tiles) {
+  using S = typename A::S;
   constexpr int kQueries = kWidth <= 64 ? 64 : 32, N = kQueries / 8;
   unsigned char* memory = block_memory();
   S* k = reinterpret_cast<S*>(memory);
@@ -316,7 +346,7 @@ __global__ void __launch_bounds__(kBlockThreads)
       }
       __syncthreads();
       float scores[N][4] = {}, dprobs[N][4] = {};
-      if (a.probs == nullptr) rows_by_rows<S, kWidth, N>(k + warp_row * kRowStride<kWidth>, q, scores);
+      if (!a.keeps()) rows_by_rows<S, kWidth, N>(k + warp_row * kRowStride<kWidth>, q, scores);
       rows_by_rows<S, kWidth, N>(v + warp_row * kRowStride<kWidth>, dc, dprobs);
 #pragma unroll
       for (int n = 0; n < N; ++n)
@@ -324,14 +354,31 @@ __global__ void __launch_bounds__(kBlockThreads)
         for (int e = 0; e < 4; ++e) {
           const FragmentPlace place = result_place(lane, e);
           const int col = n * 8 + place.col;
-          const int64_t own = key + warp_row + place.row;
           // 0 where there is no such query or the warp's rows reach past the keys.
           const int64_t seen = col < rows ? a.seen(query + col) : 0;
+          scores[n][e] = probability_of(a, at.sequence, head, query + col, seen, key + warp_row + place.row,
+                                        scores[n][e], tops[col], inverses[col]);
+        }
+      // Where there is no such query, Q, dC and the statistics are 0, and nothing is added.
+      if (key + kBlockRows > a.seen(query)) {
+#pragma unroll
+        for (int n = 0; n < N; ++n)
+#pragma unroll
+          for (int e = 0; e < 4; ++e) {
+            const FragmentPlace place = result_place(lane, e);
+            if (key + warp_row + place.row >= a.seen(query + n * 8 + place.col)) scores[n][e] = 0;
+          }
+      }
+#pragma unroll
+      for (int n = 0; n < N; ++n)
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          const FragmentPlace place = result_place(lane, e);
+          const int col = n * 8 + place.col;
           MaskReader mask(a.dropping);
-          const Probability p = probability_of(a, mask, at.sequence, head, query + col, seen, own,
-                                               scores[n][e], tops[col], inverses[col]);
-          scores[n][e] = p.used;
-          dprobs[n][e] = score_gradient(p.prob, p.used, dprobs[n][e], deltas[col], a.scale, a.has_dropout);
+          const float prob = scores[n][e];
+          scores[n][e] = used_of(a, mask, at.sequence, head, query + col, key + warp_row + place.row, prob);
+          dprobs[n][e] = score_gradient(prob, scores[n][e], dprobs[n][e], deltas[col], a.scale, a.drops());
         }
       block_by_rows<S, kWidth, N>(scores, dc, dv);
       block_by_rows<S, kWidth, N>(dprobs, q, dk);
@@ -353,25 +400,32 @@ void with_half_width(int64_t head_dim, Body&& body) {
 
 template <class S>
 void forward(const Operation& operation, const Attention<S>& a, HeadRows<S> context) {
+  const int64_t tiles = pieces(a.seq, kBlockRows);
   with_half_width(a.head_dim, [&](auto width) {
     constexpr int kWidth = decltype(width)::value;
-    const int64_t tiles = pieces(a.seq, kBlockRows);
-    operation.launch(half_attention_kernel<S, kWidth>, a.batch * a.heads * tiles, kBlockThreads,
-                     sizeof(S) * (kBlockRows + 128) * kRowStride<kWidth>, a, context, tiles);
+    constexpr size_t kBytes = sizeof(S) * (kBlockRows + 128) * kRowStride<kWidth>;
+    with_asked(a, [&](const auto& asked) {
+      using A = std::decay_t<decltype(asked)>;
+      operation.launch(half_attention_kernel<kWidth, A>, a.batch * a.heads * tiles, kBlockThreads, kBytes,
+                       asked, context, tiles);
+    });
   });
 }
 
 template <class S>
 void backward(const Operation& operation, const Attention<S>& a, const AttentionGrad<S>& gradient) {
+  const int64_t tiles = pieces(a.seq, kBlockRows);
   with_half_width(a.head_dim, [&](auto width) {
     constexpr int kWidth = decltype(width)::value;
     constexpr int kOthers = kWidth <= 64 ? 64 : 32;
     constexpr size_t kBytes = sizeof(S) * 2 * (kBlockRows + kOthers) * kRowStride<kWidth>;
-    const int64_t tiles = pieces(a.seq, kBlockRows);
-    operation.launch(half_query_grad_kernel<S, kWidth>, a.batch * a.heads * tiles, kBlockThreads, kBytes, a,
-                     gradient, tiles);
-    operation.launch(half_key_grad_kernel<S, kWidth>, a.batch * a.keys.heads * tiles, kBlockThreads, kBytes,
-                     a, gradient, tiles);
+    with_asked(a, [&](const auto& asked) {
+      using A = std::decay_t<decltype(asked)>;
+      operation.launch(half_query_grad_kernel<kWidth, A>, a.batch * a.heads * tiles, kBlockThreads, kBytes,
+                       asked, gradient, tiles);
+      operation.launch(half_key_grad_kernel<kWidth, A>, a.batch * a.keys.heads * tiles, kBlockThreads, kBytes,
+                       asked, gradient, tiles);
+    });
   });
 }
 

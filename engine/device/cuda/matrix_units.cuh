@@ -34,6 +34,7 @@ __device__ __forceinline__ void rows_by_rows(const S* a, const S* b, float (&sum
   static_assert(kWidth % 16 == 0 && N % 2 == 0);
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const FragmentPlace in_a = left_place(lane), in_b = right_place(lane);
+  __syncwarp();  // whatever the lanes have come by: the matrix units' instructions want them together
   a += in_a.row * kRowStride<kWidth> + in_a.col;
   b += in_b.row * kRowStride<kWidth> + in_b.col;
 #pragma unroll
@@ -58,6 +59,7 @@ __device__ __forceinline__ void block_by_rows(const float (&block)[N][4], const 
   static_assert(kWidth % 16 == 0 && N % 2 == 0);
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const FragmentPlace in_b = right_transposed_place(lane);
+  __syncwarp();
   b += in_b.row * kRowStride<kWidth> + in_b.col;
 #pragma unroll
   for (int k = 0; k < N; k += 2) {
