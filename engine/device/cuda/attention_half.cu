@@ -36,6 +36,25 @@ void with_asked(const Attention<S>& a, Body&& body) {
   body(Asked<S, true>{a});
 }
 
+/// exp(scale · score − top) as the GPU has it, to base 2: 2^(in_base_2(scale) · score − in_base_2(top)), one
+/// fma and one instruction. Where the mask hides keys the difference would be a rounding of numbers of 1e30;
+/// it is 0 in a row of nothing else, and hides the key in all others. `scale` and `top` are given in base 2.
+__device__ __forceinline__ float in_base_2(float exponent) {
+  return times(exponent, 1.44269504f);
+}
+template <class A>
+__device__ __forceinline__ float exponential(const A& a, float scale, float score, float top) {
+  if (a.masks() && score == kHiddenScore) return top == in_base_2(times(kHiddenScore, a.scale)) ? 1.0f : 0.0f;
+  return power_of_2(fma(score, scale, -top));
+}
+
+/// score_gradient() of formulas.h with delta already scaled, in fewer instructions.
+__device__ __forceinline__ float scaled_gradient(float prob, float used, float dprob, float scaled_delta,
+                                                 float scale, bool has_dropout) {
+  return has_dropout ? fma(used, times(dprob, scale), -times(prob, scaled_delta))
+                     : times(prob, fma(dprob, scale, -scaled_delta));
+}
+
 /// Rows [first, first + count) of a head into kRows rows of a tile; what is not there is 0.
 template <class S, int kWidth, int kRows>
 __device__ __forceinline__ void load_rows(const HeadRows<const S>& rows, int64_t first, int64_t count,
@@ -128,6 +147,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   const OwnQueries own(a, query + warp_row, first);
   load_rows<S, kWidth, kBlockRows>(a.q, token, rows, at.head, a.head_dim, q);
 
+  const float scale = in_base_2(a.scale);
   float result[kWidth / 8][4] = {}, top[2] = {-INFINITY, -INFINITY}, sum[2] = {};
   for (int64_t key = 0; key < end; key += kKeys) {
     const int64_t count = end - key < kKeys ? end - key : kKeys;
@@ -148,7 +168,8 @@ __global__ void __launch_bounds__(kBlockThreads)
       largest = fmaxf(largest, __shfl_xor_sync(0xFFFFFFFFu, largest, 1));
       largest = fmaxf(largest, __shfl_xor_sync(0xFFFFFFFFu, largest, 2));
       const float higher = fmaxf(top[half], times(largest, a.scale));
-      const float shrink = higher == top[half] ? 1.0f : __expf(top[half] - higher);
+      const float base = in_base_2(higher);
+      const float shrink = higher == top[half] ? 1.0f : power_of_2(in_base_2(top[half]) - base);
       top[half] = higher;
       sum[half] *= shrink;
 #pragma unroll
@@ -161,10 +182,10 @@ __global__ void __launch_bounds__(kBlockThreads)
       for (int n = 0; n < N; ++n)
 #pragma unroll
         for (int e = 2 * half; e < 2 * half + 2; ++e) {
-          const float exponential = __expf(times(scores[n][e], a.scale) - higher);
-          sum[half] += exponential;
+          const float unscaled = exponential(a, scale, scores[n][e], base);
+          sum[half] += unscaled;
           const bool dropped = a.drops() && mask.drops(draw + n * 8 + result_place(lane, e).col);
-          scores[n][e] = dropped ? 0.0f : exponential;
+          scores[n][e] = dropped ? 0.0f : unscaled;
         }
     }
     block_by_rows<S, kWidth, N>(scores, v, result);
@@ -201,7 +222,7 @@ __global__ void __launch_bounds__(kBlockThreads)
       for (int n = 0; n < N; ++n) {
         const int64_t col = key + n * 8 + result_place(lane, e).col;
         if (col < end)
-          kept[col] = narrow<S>(__expf(times(scores[n][e], a.scale) - top[e / 2]) * inverse[e / 2]);
+          kept[col] = narrow<S>(exponential(a, scale, scores[n][e], in_base_2(top[e / 2])) * inverse[e / 2]);
       }
     }
   }
@@ -215,12 +236,12 @@ __global__ void __launch_bounds__(kBlockThreads)
 /// not see is nothing to go by.
 template <class A>
 __device__ __forceinline__ float probability_of(const A& a, int64_t sequence, int64_t head, int64_t query,
-                                                int64_t seen, int64_t key, float score, float top,
-                                                float inverse) {
+                                                int64_t seen, int64_t key, float scale, float score,
+                                                float top, float inverse) {
   if (a.keeps())
     return key < seen ? widen(a.probs[((sequence * a.seq + query) * a.heads + head) * a.room + key]) : 0.0f;
   const bool hidden = a.masks() && key < seen && a.mask[sequence * a.room + key] == 0;
-  return __expf(times(hidden ? kHiddenScore : score, a.scale) - top) * inverse;
+  return exponential(a, scale, hidden ? kHiddenScore : score, top) * inverse;
 }
 
 /// P∘M of one element.
@@ -253,14 +274,15 @@ __global__ void __launch_bounds__(kBlockThreads)
   const OwnQueries own(a, query + warp_row, 0);
   load_rows<S, kWidth, kBlockRows>(a.q, token, rows, at.head, a.head_dim, q);
   load_rows<S, kWidth, kBlockRows>(gradient.dcontext, token, rows, at.head, a.head_dim, dc);
+  const float scale = in_base_2(a.scale);
   float top[2] = {}, inverse[2] = {}, delta[2] = {};
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     if (own.query[half] >= a.seq) continue;
     const int64_t index = (at.sequence * a.seq + own.query[half]) * a.heads + at.head;
-    delta[half] = gradient.delta[index];
+    delta[half] = times(gradient.delta[index], a.scale);
     if (a.kept == nullptr) continue;
-    top[half] = a.kept[2 * index];
+    top[half] = in_base_2(a.kept[2 * index]);
     inverse[half] = a.kept[2 * index + 1];
   }
 
@@ -279,9 +301,9 @@ __global__ void __launch_bounds__(kBlockThreads)
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
         const int half = e / 2;
-        scores[n][e] =
-            probability_of(a, at.sequence, at.head, own.query[half], own.seen[half],
-                           key + n * 8 + result_place(lane, e).col, scores[n][e], top[half], inverse[half]);
+        scores[n][e] = probability_of(a, at.sequence, at.head, own.query[half], own.seen[half],
+                                      key + n * 8 + result_place(lane, e).col, scale, scores[n][e], top[half],
+                                      inverse[half]);
       }
     if (key + kKeys > all_see) {
 #pragma unroll
@@ -299,7 +321,7 @@ __global__ void __launch_bounds__(kBlockThreads)
         for (int e = 2 * half; e < 2 * half + 2; ++e) {
           const float used = used_of(a, mask, at.sequence, at.head, own.query[half],
                                      key + n * 8 + result_place(lane, e).col, scores[n][e]);
-          scores[n][e] = score_gradient(scores[n][e], used, dprobs[n][e], delta[half], a.scale, a.drops());
+          scores[n][e] = scaled_gradient(scores[n][e], used, dprobs[n][e], delta[half], a.scale, a.drops());
         }
     }
     block_by_rows<S, kWidth, N>(scores, k, result);
@@ -327,6 +349,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   const int64_t count = a.room - key < kBlockRows ? a.room - key : kBlockRows;
   load_rows<S, kWidth, kBlockRows>(a.k, token, count, at.head, a.head_dim, k);
   load_rows<S, kWidth, kBlockRows>(a.v, token, count, at.head, a.head_dim, v);
+  const float scale = in_base_2(a.scale);
   float dk[kWidth / 8][4] = {}, dv[kWidth / 8][4] = {};
   const Readers readers = readers_of(a.keys, a.heads, at.head);
   for (int64_t head = readers.begin; head < readers.end; ++head) {
@@ -340,8 +363,8 @@ __global__ void __launch_bounds__(kBlockThreads)
       if (threadIdx.x < kQueries) {
         const bool exists = threadIdx.x < rows;
         const int64_t index = (first + (exists ? threadIdx.x : 0)) * a.heads + head;
-        deltas[threadIdx.x] = exists ? gradient.delta[index] : 0.0f;
-        tops[threadIdx.x] = exists && a.kept != nullptr ? a.kept[2 * index] : 0.0f;
+        deltas[threadIdx.x] = exists ? times(gradient.delta[index], a.scale) : 0.0f;
+        tops[threadIdx.x] = exists && a.kept != nullptr ? in_base_2(a.kept[2 * index]) : 0.0f;
         inverses[threadIdx.x] = exists && a.kept != nullptr ? a.kept[2 * index + 1] : 0.0f;
       }
       __syncthreads();
@@ -357,7 +380,7 @@ __global__ void __launch_bounds__(kBlockThreads)
           // 0 where there is no such query or the warp's rows reach past the keys.
           const int64_t seen = col < rows ? a.seen(query + col) : 0;
           scores[n][e] = probability_of(a, at.sequence, head, query + col, seen, key + warp_row + place.row,
-                                        scores[n][e], tops[col], inverses[col]);
+                                        scale, scores[n][e], tops[col], inverses[col]);
         }
       // Where there is no such query, Q, dC and the statistics are 0, and nothing is added.
       if (key + kBlockRows > a.seen(query)) {
@@ -378,7 +401,7 @@ __global__ void __launch_bounds__(kBlockThreads)
           MaskReader mask(a.dropping);
           const float prob = scores[n][e];
           scores[n][e] = used_of(a, mask, at.sequence, head, query + col, key + warp_row + place.row, prob);
-          dprobs[n][e] = score_gradient(prob, scores[n][e], dprobs[n][e], deltas[col], a.scale, a.drops());
+          dprobs[n][e] = scaled_gradient(prob, scores[n][e], dprobs[n][e], deltas[col], a.scale, a.drops());
         }
       block_by_rows<S, kWidth, N>(scores, dc, dv);
       block_by_rows<S, kWidth, N>(dprobs, q, dk);

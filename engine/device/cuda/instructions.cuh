@@ -24,6 +24,14 @@ __device__ __forceinline__ unsigned char* block_memory() {
   return memory;
 }
 
+/// 2^x as the special-function unit has it, to 2 units in the last place; 0 where that is less than fp32's
+/// smallest normal number.
+__device__ __forceinline__ float power_of_2(float x) {
+  float power;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
+  return power;
+}
+
 /// Four 8 × 8 matrices, each lane pointing at one row of one of them.
 template <class S>
 __device__ __forceinline__ void load_matrices(const S* row, uint32_t (&out)[4]) {

@@ -218,9 +218,6 @@ inline float __fmul_rn(float a, float b) {
 inline double __dmul_rn(double a, double b) {
   return a * b;
 }
-inline float __expf(float x) {
-  return std::exp(x);
-}
 using std::fma;
 
 struct uint4 {
