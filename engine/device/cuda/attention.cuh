@@ -66,14 +66,6 @@ struct Attention {
   }
 };
 
-/// A (sequence, head) pair and one of its tiles, from the number of a block.
-struct TilePlace {
-  int64_t sequence, head, tile;
-
-  __device__ __forceinline__ TilePlace(int64_t block, int64_t heads, int64_t tiles)
-      : sequence(block / tiles / heads), head(block / tiles % heads), tile(block % tiles) {}
-};
-
 /// What the backward pass reads and writes beside Attention.
 template <class S>
 struct AttentionGrad {

@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(kTileThreads, 1)
   auto &q = matrices[0], &dc = matrices[1], &k = matrices[2], &v = matrices[3];
   auto& dscores = *reinterpret_cast<typename Size::Block*>(matrices + 4);
 
-  const TilePlace at(blockIdx.x, a.heads, tiles);
+  const TilePlace at(blockIdx.x, a.batch, a.heads, tiles, a.causal);
   const int64_t query = at.tile * Size::kRows;
   const int64_t rows = a.seq - query < Size::kRows ? a.seq - query : Size::kRows;
   const int64_t token = at.sequence * a.seq + query, key_head = key_head_of(a.keys, at.head);
@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(kTileThreads, 1)
   auto* blocks = reinterpret_cast<typename Size::Block*>(matrices + 4);
   auto &used = blocks[0], &dscores = blocks[1];
 
-  const TilePlace at(blockIdx.x, a.keys.heads, tiles);
+  const TilePlace at(blockIdx.x, a.batch, a.keys.heads, tiles, false);
   const int64_t key = at.tile * Size::kRows, token = at.sequence * a.room + key;
   const int64_t count = a.room - key < Size::kRows ? a.room - key : Size::kRows;
   load_tile<T, kWidth>(a.k, token, count, at.head, a.head_dim, k);

@@ -137,7 +137,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   S* v = k + kKeys * kRowStride<kWidth>;
   const int lane = static_cast<int>(threadIdx.x) % 32, warp_row = static_cast<int>(threadIdx.x) / 32 * 16;
 
-  const TilePlace at(blockIdx.x, a.heads, tiles);
+  const TilePlace at(blockIdx.x, a.batch, a.heads, tiles, a.causal);
   const int64_t query = at.tile * kBlockRows;
   const int64_t rows = a.seq - query < kBlockRows ? a.seq - query : kBlockRows;
   const int64_t first = a.first_position(at.sequence), token = at.sequence * a.seq + query;
@@ -266,7 +266,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   S* v = k + kKeys * kRowStride<kWidth>;
   const int lane = static_cast<int>(threadIdx.x) % 32, warp_row = static_cast<int>(threadIdx.x) / 32 * 16;
 
-  const TilePlace at(blockIdx.x, a.heads, tiles);
+  const TilePlace at(blockIdx.x, a.batch, a.heads, tiles, a.causal);
   const int64_t query = at.tile * kBlockRows;
   const int64_t rows = a.seq - query < kBlockRows ? a.seq - query : kBlockRows;
   const int64_t token = at.sequence * a.seq + query, key_head = key_head_of(a.keys, at.head);
@@ -344,7 +344,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   __shared__ float tops[kQueries], inverses[kQueries], deltas[kQueries];
   const int lane = static_cast<int>(threadIdx.x) % 32, warp_row = static_cast<int>(threadIdx.x) / 32 * 16;
 
-  const TilePlace at(blockIdx.x, a.keys.heads, tiles);
+  const TilePlace at(blockIdx.x, a.batch, a.keys.heads, tiles, false);
   const int64_t key = at.tile * kBlockRows, token = at.sequence * a.room + key;
   const int64_t count = a.room - key < kBlockRows ? a.room - key : kBlockRows;
   load_rows<S, kWidth, kBlockRows>(a.k, token, count, at.head, a.head_dim, k);
