@@ -70,7 +70,7 @@ struct Attention {
 template <class S>
 struct AttentionGrad {
   HeadRows<const S> dcontext;
-  const Computed<S>* delta = nullptr;  // [batch*seq, heads], dC·C
+  const Computed<S>* delta = nullptr;  // [batch*seq, heads], dC·C; times the scale on the matrix units
   HeadRows<S> dq, dk, dv;
 };
 

@@ -69,7 +69,7 @@ SHARDLENS_BOTH Readers readers_of(const KeyHeads& keys, int64_t heads, int64_t k
 /// stay in the GPU's cache (32 MB for 64 heads of 128 in 16 bits at 1,024 tokens).
 struct TilePlace {
   static constexpr uint32_t kTogether = 64;
-  int64_t sequence, head, tile;
+  int sequence, head, tile;
 
   SHARDLENS_BOTH TilePlace(uint32_t block, int64_t batch, int64_t heads, int64_t tiles,
                            bool last_is_longest) {
@@ -78,9 +78,9 @@ struct TilePlace {
     const uint32_t first = block / (kTogether * per_pair) * kTogether, in_turn = block - first * per_pair;
     const uint32_t together = pairs - first < kTogether ? pairs - first : kTogether;
     const uint32_t turn = in_turn / together, pair = first + in_turn % together;
-    sequence = pair / static_cast<uint32_t>(heads);
-    head = pair % static_cast<uint32_t>(heads);
-    tile = last_is_longest ? per_pair - 1 - turn : turn;
+    sequence = static_cast<int>(pair / static_cast<uint32_t>(heads));
+    head = static_cast<int>(pair % static_cast<uint32_t>(heads));
+    tile = static_cast<int>(last_is_longest ? per_pair - 1 - turn : turn);
   }
 };
 

@@ -29,6 +29,16 @@ inline float power_of_2(float x) {
   return power < 0x1p-126f ? 0.0f : power;
 }
 
+template <int kBytes>
+void ask_for_copy(void* to, const void* from, bool exists) {
+  if (reinterpret_cast<uintptr_t>(to) % kBytes != 0) std::abort();
+  if (exists && reinterpret_cast<uintptr_t>(from) % kBytes != 0) std::abort();
+  on_host::ask_for_copy(to, exists ? from : nullptr, kBytes);
+}
+inline void wait_for_copies() {
+  on_host::wait_for_copies();
+}
+
 /// Lane 8m + r points at row r of matrix m. A lane receives of each the numbers 2 (lane % 4) and the next of
 /// row lane / 4; transposed, of that column.
 template <class S>
