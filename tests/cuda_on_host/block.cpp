@@ -20,9 +20,16 @@ constexpr size_t kMostSharedBytes = size_t{227} << 10;  // of a block on an H100
 
 enum class State { Ready, WaitsForBlock, WaitsForWarp, Ended };
 
+struct Copy {
+  void* to;
+  const void* from;
+  size_t bytes;
+};
+
 struct Fiber {
   ucontext_t context;
   State state;
+  std::vector<Copy> copies;  // asked for and not waited for
 };
 
 std::vector<Fiber> fibers;
@@ -87,6 +94,7 @@ void run_blocks(unsigned blocks, unsigned threads, size_t shared_bytes, const st
     std::memset(shared, 0xFF, shared_bytes);
     for (unsigned t = 0; t < threads; ++t) {
       fibers[t].state = State::Ready;
+      fibers[t].copies.clear();
       getcontext(&fibers[t].context);
       fibers[t].context.uc_stack.ss_sp = stacks[t].data();
       fibers[t].context.uc_stack.ss_size = kStackBytes;
@@ -108,6 +116,21 @@ void wait_for_block() {
 
 void wait_for_warp() {
   wait_as(State::WaitsForWarp);
+}
+
+void ask_for_copy(void* to, const void* from, size_t bytes) {
+  std::memset(to, 0xFF, bytes);
+  fibers[threadIdx.x].copies.push_back({to, from, bytes});
+}
+
+void wait_for_copies() {
+  for (const Copy& copy : fibers[threadIdx.x].copies) {
+    if (copy.from == nullptr)
+      std::memset(copy.to, 0, copy.bytes);
+    else
+      std::memcpy(copy.to, copy.from, copy.bytes);
+  }
+  fibers[threadIdx.x].copies.clear();
 }
 
 unsigned char* shared_memory() {

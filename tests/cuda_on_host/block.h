@@ -35,6 +35,11 @@ void run_blocks(unsigned blocks, unsigned threads, size_t shared_bytes, const st
 void wait_for_block();
 void wait_for_warp();
 
+/// Copies into shared memory, zeros where `from` is null: they are done when the thread waits for them, and
+/// not before. Until then the memory is NaN, as it may be overwritten from the moment the copy is asked for.
+void ask_for_copy(void* to, const void* from, size_t bytes);
+void wait_for_copies();
+
 /// The memory the launch gave the block.
 unsigned char* shared_memory();
 

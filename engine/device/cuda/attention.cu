@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(kTileThreads, 1)
   auto &q = matrices[0], &kv = matrices[1];
   auto& block = *reinterpret_cast<typename Size::Block*>(matrices + 2);
 
-  const TilePlace at(blockIdx.x, a.heads, tiles);
+  const TilePlace at(blockIdx.x, a.batch, a.heads, tiles, a.causal);
   const int64_t query = at.tile * Size::kRows;
   const int64_t rows = a.seq - query < Size::kRows ? a.seq - query : Size::kRows;
   const int64_t first = a.first_position(at.sequence), token = at.sequence * a.seq + query;

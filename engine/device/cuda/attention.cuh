@@ -66,19 +66,11 @@ struct Attention {
   }
 };
 
-/// A (sequence, head) pair and one of its tiles, from the number of a block.
-struct TilePlace {
-  int64_t sequence, head, tile;
-
-  __device__ __forceinline__ TilePlace(int64_t block, int64_t heads, int64_t tiles)
-      : sequence(block / tiles / heads), head(block / tiles % heads), tile(block % tiles) {}
-};
-
 /// What the backward pass reads and writes beside Attention.
 template <class S>
 struct AttentionGrad {
   HeadRows<const S> dcontext;
-  const Computed<S>* delta = nullptr;  // [batch*seq, heads], dC·C
+  const Computed<S>* delta = nullptr;  // [batch*seq, heads], dC·C; times the scale on the matrix units
   HeadRows<S> dq, dk, dv;
 };
 

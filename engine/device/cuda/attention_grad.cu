@@ -9,10 +9,11 @@ namespace shardlens::cuda {
 
 namespace {
 
-/// delta[row] = dC·C of one row [head_dim] by a warp; rows are the tokens' heads, one after the other.
+/// delta[row] = factor · dC·C of one row [head_dim] by a warp; rows are the tokens' heads, one after the
+/// other.
 template <class S>
 __global__ void delta_kernel(int64_t rows, int64_t head_dim, const S* context, const S* dcontext,
-                             Computed<S>* delta) {
+                             Computed<S> factor, Computed<S>* delta) {
   using T = Computed<S>;
   const int64_t row = int64_t{blockIdx.x} * (blockDim.x / 32) + threadIdx.x / 32;
   if (row >= rows) return;  // a whole warp
@@ -21,7 +22,7 @@ __global__ void delta_kernel(int64_t rows, int64_t head_dim, const S* context, c
     sum += widen(context[row * head_dim + i]) * widen(dcontext[row * head_dim + i]);
 #pragma unroll
   for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_xor_sync(0xFFFFFFFFu, sum, offset);
-  if (threadIdx.x % 32 == 0) delta[row] = sum;
+  if (threadIdx.x % 32 == 0) delta[row] = sum * factor;
 }
 
 /// P∘M and dS of a tile of queries × keys into two blocks of shared memory; 0 where there is nothing.
@@ -88,7 +89,7 @@ __global__ void __launch_bounds__(kTileThreads, 1)
   auto &q = matrices[0], &dc = matrices[1], &k = matrices[2], &v = matrices[3];
   auto& dscores = *reinterpret_cast<typename Size::Block*>(matrices + 4);
 
-  const TilePlace at(blockIdx.x, a.heads, tiles);
+  const TilePlace at(blockIdx.x, a.batch, a.heads, tiles, a.causal);
   const int64_t query = at.tile * Size::kRows;
   const int64_t rows = a.seq - query < Size::kRows ? a.seq - query : Size::kRows;
   const int64_t token = at.sequence * a.seq + query, key_head = key_head_of(a.keys, at.head);
@@ -121,7 +122,7 @@ __global__ void __launch_bounds__(kTileThreads, 1)
   auto* blocks = reinterpret_cast<typename Size::Block*>(matrices + 4);
   auto &used = blocks[0], &dscores = blocks[1];
 
-  const TilePlace at(blockIdx.x, a.keys.heads, tiles);
+  const TilePlace at(blockIdx.x, a.batch, a.keys.heads, tiles, false);
   const int64_t key = at.tile * Size::kRows, token = at.sequence * a.room + key;
   const int64_t count = a.room - key < Size::kRows ? a.room - key : Size::kRows;
   load_tile<T, kWidth>(a.k, token, count, at.head, a.head_dim, k);
@@ -181,13 +182,14 @@ void CudaDevice::attention_grad(const AttentionShape& shape, const void* qkv, co
                       std::to_string(rows) + " are asked for: choose a smaller batch or more micro-batches");
     const auto a = view<S>(shape, qkv, const_cast<void*>(saved));
     const AttentionGrad<S> gradient = gradient_view<S>(shape, dcontext, dqkv, operation.scratch<T>());
+    const bool on_matrix_units = suits_matrix_units(a) && rows_aligned<S>(kLanes<S>, dcontext);
     constexpr int kThreads = 128;
     operation.launch(delta_kernel<S>, pieces(rows, kThreads / 32), kThreads, 0, rows, shape.head_dim,
-                     static_cast<const S*>(context), static_cast<const S*>(dcontext), operation.scratch<T>());
+                     static_cast<const S*>(context), static_cast<const S*>(dcontext),
+                     on_matrix_units ? a.scale : T(1), operation.scratch<T>());
     if (shape.batch * shape.seq == 0) return;
     if constexpr (kIsHalf<S>) {
-      if (suits_matrix_units(a) && rows_aligned<S>(kLanes<S>, dcontext))
-        return attention_grad_on_matrix_units(operation, a, gradient);
+      if (on_matrix_units) return attention_grad_on_matrix_units(operation, a, gradient);
     }
     with_width(shape.head_dim, [&](auto width) {
       constexpr int kWidth = decltype(width)::value;

@@ -18,27 +18,71 @@ constexpr int kBlockThreads = 32 * kWarps;
 constexpr int kBlockRows = 16 * kWarps;  // rows that a block owns
 constexpr float kHiddenScore = -1e30f;   // of a key nobody may see, as in attention_tiles.cuh
 
-/// Rows [first, first + count) of a head into kRows rows of a tile; what is not there is 0.
+/// One call's attention as a kernel takes it. A kernel that is kPlain is compiled for calls that ask for no
+/// dropout, no mask and no kept P, as most do: its elements do not pay for the questions.
+template <class T, bool kPlain>
+struct Asked : Attention<T> {
+  using S = T;
+
+  __device__ __forceinline__ bool drops() const { return !kPlain && this->has_dropout; }
+  __device__ __forceinline__ bool masks() const { return !kPlain && this->mask != nullptr; }
+  __device__ __forceinline__ bool keeps() const { return !kPlain && this->probs != nullptr; }
+
+  /// seen() in 32 bits, which hold all numbers of a sequence's tokens: positions are stored in as many.
+  __device__ __forceinline__ int seen_by(int position) const {
+    return static_cast<int>(this->seen(position));
+  }
+};
+
+/// Calls body(Asked) with `a` for the kernels that can do what it asks for and no more.
+template <class S, class Body>
+void with_asked(const Attention<S>& a, Body&& body) {
+  if (a.has_dropout || a.mask != nullptr || a.probs != nullptr) return body(Asked<S, false>{a});
+  body(Asked<S, true>{a});
+}
+
+/// exp(scale · score − top) as the GPU has it, to base 2: 2^(in_base_2(scale) · score − in_base_2(top)), one
+/// fma and one instruction. Where the mask hides keys the difference would be a rounding of numbers of 1e30;
+/// it is 0 in a row of nothing else, and hides the key in all others. `scale` and `top` are given in base 2.
+__device__ __forceinline__ float in_base_2(float exponent) {
+  return times(exponent, 1.44269504f);
+}
+template <class A>
+__device__ __forceinline__ float exponential(const A& a, float scale, float score, float top) {
+  if (a.masks() && score == kHiddenScore) return top == in_base_2(times(kHiddenScore, a.scale)) ? 1.0f : 0.0f;
+  return power_of_2(fma(score, scale, -top));
+}
+
+/// score_gradient() of formulas.h with delta already scaled, in fewer instructions.
+__device__ __forceinline__ float scaled_gradient(float prob, float used, float dprob, float scaled_delta,
+                                                 float scale, bool has_dropout) {
+  return has_dropout ? fma(used, times(dprob, scale), -times(prob, scaled_delta))
+                     : times(prob, fma(dprob, scale, -scaled_delta));
+}
+
+/// Asks for rows [first, first + count) of a head as the kRows rows of a tile; what is not there is 0.
 template <class S, int kWidth, int kRows>
-__device__ __forceinline__ void load_rows(const HeadRows<const S>& rows, int64_t first, int64_t count,
-                                          int64_t head, int64_t head_dim, S* tile) {
-  constexpr int kPacks = kWidth / kLanes<S>;
-  static_assert(kRows * kPacks % kBlockThreads == 0);
-#pragma unroll 4
-  for (int i = 0; i < kRows * kPacks / kBlockThreads; ++i) {
-    const int pack = i * kBlockThreads + static_cast<int>(threadIdx.x);
-    const int row = pack / kPacks, col = pack % kPacks * kLanes<S>;
-    uint4 bits{};
-    if (row < count && col < head_dim)
-      bits = *reinterpret_cast<const uint4*>(rows.at(first + row, head, head_dim) + col);
-    *reinterpret_cast<uint4*>(tile + row * kRowStride<kWidth> + col) = bits;
+__device__ __forceinline__ void ask_for_rows(const HeadRows<const S>& rows, int64_t first, int count,
+                                             int64_t head, int64_t head_dim, S* tile) {
+  constexpr int kPacks = kWidth / kLanes<S>, kTogether = kPacks <= 8 ? 16 : 8;  // rows at a time
+  static_assert(kPacks * kTogether <= kBlockThreads && kRows % kTogether == 0);
+  const int row = static_cast<int>(threadIdx.x) / kPacks;
+  const int col = static_cast<int>(threadIdx.x) % kPacks * kLanes<S>;
+  if (row >= kTogether) return;
+  const int there = col < head_dim ? count - row : 0;
+  const S* from = rows.at(first + row, head, head_dim) + col;
+  S* to = tile + row * kRowStride<kWidth> + col;
+#pragma unroll
+  for (int i = 0; i < kRows; i += kTogether) {
+    ask_for_copy<16>(to + i * kRowStride<kWidth>, from, i < there);
+    from += kTogether * rows.stride;
   }
 }
 
 /// A warp's 16 rows of a result [count, head_dim], the first of them row `row` of `count`.
 template <class S, int kWidth>
 __device__ __forceinline__ void store_result(const float (&result)[kWidth / 8][4], const float (&factor)[2],
-                                             const HeadRows<S>& rows, int64_t first, int row, int64_t count,
+                                             const HeadRows<S>& rows, int64_t first, int row, int count,
                                              int64_t head, int64_t head_dim) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
@@ -55,74 +99,84 @@ __device__ __forceinline__ void store_result(const float (&result)[kWidth / 8][4
   }
 }
 
-/// Whether a probability survives dropout.
-__device__ __forceinline__ bool keeps(MaskReader& mask, bool has_dropout, int64_t element) {
-  return !has_dropout || !mask.drops(element);
-}
-
 /// The number of a row and its limits, for the two rows a lane has elements of.
-template <class S>
 struct OwnQueries {
-  int64_t query[2], seen[2];  // seen: 0 where there is no such query
+  int query[2], seen[2];  // seen: 0 where there is no such query
 
-  __device__ OwnQueries(const Attention<S>& a, int64_t first_row, int64_t first) {
+  template <class A>
+  __device__ __forceinline__ OwnQueries(const A& a, int first_row, int first) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       query[half] = first_row + result_place(lane, 2 * half).row;
-      seen[half] = query[half] < a.seq ? a.seen(first + query[half]) : 0;
+      seen[half] = query[half] < a.seq ? a.seen_by(first + query[half]) : 0;
     }
   }
 };
 
 /// scores -> what counts of them: -infinity where a query does not see a key, kHiddenScore where nobody may.
-template <class S, int N>
-__device__ __forceinline__ void hide(const Attention<S>& a, const OwnQueries<S>& own, int64_t sequence,
-                                     int64_t key, float (&scores)[N][4]) {
+template <class A, int N>
+__device__ __forceinline__ void hide(const A& a, const OwnQueries& own, int64_t sequence, int key,
+                                     float (&scores)[N][4]) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
   for (int n = 0; n < N; ++n)
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
-      const int64_t col = key + n * 8 + result_place(lane, e).col;
+      const int col = key + n * 8 + result_place(lane, e).col;
       if (col >= own.seen[e / 2])
         scores[n][e] = -INFINITY;
-      else if (a.mask != nullptr && a.mask[sequence * a.room + col] == 0)
+      else if (a.masks() && a.mask[sequence * a.room + col] == 0)
         scores[n][e] = kHiddenScore;
     }
 }
 
 /// One pass over the keys: results are rescaled when a row's largest score grows. A P that is kept takes a
 /// second pass, when the rows' statistics are known.
-template <class S, int kWidth>
+template <int kWidth, class A>
 __global__ void __launch_bounds__(kBlockThreads)
-    half_attention_kernel(Attention<S> a, HeadRows<S> context, int64_t tiles) {
+    half_attention_kernel(A a, HeadRows<typename A::S> context, int64_t tiles) {
+  using S = typename A::S;
   constexpr int kKeys = 64, N = kKeys / 8;
-  unsigned char* memory = block_memory();
-  S* q = reinterpret_cast<S*>(memory);
-  S* k = q + kBlockRows * kRowStride<kWidth>;
-  S* v = k + kKeys * kRowStride<kWidth>;
+  constexpr int kV = kKeys * kRowStride<kWidth>, kTurn = 2 * kV;  // where V lies behind K, and the other K
+  S* tile = reinterpret_cast<S*>(block_memory());
   const int lane = static_cast<int>(threadIdx.x) % 32, warp_row = static_cast<int>(threadIdx.x) / 32 * 16;
 
-  const TilePlace at(blockIdx.x, a.heads, tiles);
-  const int64_t query = at.tile * kBlockRows;
-  const int64_t rows = a.seq - query < kBlockRows ? a.seq - query : kBlockRows;
-  const int64_t first = a.first_position(at.sequence), token = at.sequence * a.seq + query;
+  const TilePlace at(blockIdx.x, a.batch, a.heads, tiles, a.causal);
+  const int seq = static_cast<int>(a.seq), query = at.tile * kBlockRows;
+  const int rows = seq - query < kBlockRows ? seq - query : kBlockRows;
+  const int first = static_cast<int>(a.first_position(at.sequence));
+  const int64_t token = at.sequence * a.seq + query;
   const int64_t key_head = key_head_of(a.keys, at.head), first_key = at.sequence * a.room;
-  const int64_t end = a.seen(first + query + rows - 1);  // of the keys that any of the rows sees
-  const OwnQueries<S> own(a, query + warp_row, first);
-  load_rows<S, kWidth, kBlockRows>(a.q, token, rows, at.head, a.head_dim, q);
+  const int end = a.seen_by(first + query + rows - 1);  // of the keys that any of the rows sees
+  const int all_see = a.seen_by(first + query);         // the first keys, which all of the rows see
+  const OwnQueries own(a, query + warp_row, first);
+  const auto ask_for_keys = [&](const HeadRows<const S>& part, int key, S* to) {
+    const int count = end - key < kKeys ? end - key : kKeys;
+    ask_for_rows<S, kWidth, kKeys>(part, first_key + key, count, key_head, a.head_dim, to);
+  };
+  ask_for_rows<S, kWidth, kBlockRows>(a.q, token, rows, at.head, a.head_dim, tile + kTurn);
+  ask_for_keys(a.k, 0, tile);
+  ask_for_keys(a.v, 0, tile + kV);
+  wait_for_copies();
+  __syncthreads();
+  const KeptLeftRows q(LeftRows<S, kWidth>(tile + kTurn + warp_row * kRowStride<kWidth>));
 
+  const float scale = in_base_2(a.scale);
   float result[kWidth / 8][4] = {}, top[2] = {-INFINITY, -INFINITY}, sum[2] = {};
-  for (int64_t key = 0; key < end; key += kKeys) {
-    const int64_t count = end - key < kKeys ? end - key : kKeys;
-    __syncthreads();  // the tiles before have been read
-    load_rows<S, kWidth, kKeys>(a.k, first_key + key, count, key_head, a.head_dim, k);
-    load_rows<S, kWidth, kKeys>(a.v, first_key + key, count, key_head, a.head_dim, v);
-    __syncthreads();
+  int turn = 0;
+  for (int key = 0; key < end; key += kKeys) {
+    wait_for_copies();
+    __syncthreads();  // these tiles have come, and what lies where the next will come has been read
+    const S* k = tile + turn;
+    turn = kTurn - turn;
+    if (key + kKeys < end) {
+      ask_for_keys(a.k, key + kKeys, tile + turn);
+      ask_for_keys(a.v, key + kKeys, tile + turn + kV);
+    }
     float scores[N][4] = {};
-    rows_by_rows<S, kWidth, N>(q + warp_row * kRowStride<kWidth>, k, scores);
-    hide<S, N>(a, own, at.sequence, key, scores);
+    rows_by_rows<S, kWidth, N>(q, k, scores);
+    if (a.masks() || key + kKeys > all_see) hide(a, own, at.sequence, key, scores);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       float largest = -INFINITY;
@@ -133,7 +187,8 @@ __global__ void __launch_bounds__(kBlockThreads)
       largest = fmaxf(largest, __shfl_xor_sync(0xFFFFFFFFu, largest, 1));
       largest = fmaxf(largest, __shfl_xor_sync(0xFFFFFFFFu, largest, 2));
       const float higher = fmaxf(top[half], times(largest, a.scale));
-      const float shrink = higher == top[half] ? 1.0f : __expf(top[half] - higher);
+      const float base = in_base_2(higher);
+      const float shrink = higher == top[half] ? 1.0f : power_of_2(in_base_2(top[half]) - base);
       top[half] = higher;
       sum[half] *= shrink;
 #pragma unroll
@@ -141,18 +196,18 @@ __global__ void __launch_bounds__(kBlockThreads)
 #pragma unroll
         for (int e = 2 * half; e < 2 * half + 2; ++e) result[n][e] *= shrink;
       MaskReader mask(a.dropping);
-      const int64_t draw = a.has_dropout ? a.first_draw(at.sequence, at.head, own.query[half]) + key : 0;
+      const int64_t draw = a.drops() ? a.first_draw(at.sequence, at.head, own.query[half]) + key : 0;
 #pragma unroll
       for (int n = 0; n < N; ++n)
 #pragma unroll
         for (int e = 2 * half; e < 2 * half + 2; ++e) {
-          const float exponential = __expf(times(scores[n][e], a.scale) - higher);
-          sum[half] += exponential;
-          scores[n][e] =
-              keeps(mask, a.has_dropout, draw + n * 8 + result_place(lane, e).col) ? exponential : 0.0f;
+          const float unscaled = exponential(a, scale, scores[n][e], base);
+          sum[half] += unscaled;
+          const bool dropped = a.drops() && mask.drops(draw + n * 8 + result_place(lane, e).col);
+          scores[n][e] = dropped ? 0.0f : unscaled;
         }
     }
-    block_by_rows<S, kWidth, N>(scores, v, result);
+    block_by_rows<S, kWidth, N>(scores, k + kV, result);
   }
 
   float inverse[2], factor[2];
@@ -161,32 +216,32 @@ __global__ void __launch_bounds__(kBlockThreads)
     sum[half] += __shfl_xor_sync(0xFFFFFFFFu, sum[half], 1);
     sum[half] += __shfl_xor_sync(0xFFFFFFFFu, sum[half], 2);
     inverse[half] = 1.0f / sum[half];
-    factor[half] = a.has_dropout ? inverse[half] * static_cast<float>(a.dropping.scale) : inverse[half];
+    factor[half] = a.drops() ? inverse[half] * static_cast<float>(a.dropping.scale) : inverse[half];
     if (a.kept == nullptr || lane % 4 != 0 || own.query[half] >= a.seq) continue;
     float* kept = a.kept + ((at.sequence * a.seq + own.query[half]) * a.heads + at.head) * 2;
     kept[0] = top[half];
     kept[1] = inverse[half];
   }
   store_result<S, kWidth>(result, factor, context, token, warp_row, rows, at.head, a.head_dim);
-  if (a.probs == nullptr) return;
+  if (!a.keeps()) return;
 
-  for (int64_t key = 0; key < end; key += kKeys) {
-    const int64_t count = end - key < kKeys ? end - key : kKeys;
-    __syncthreads();
-    load_rows<S, kWidth, kKeys>(a.k, first_key + key, count, key_head, a.head_dim, k);
+  for (int key = 0; key < end; key += kKeys) {
+    __syncthreads();  // the tile before has been read
+    ask_for_keys(a.k, key, tile);
+    wait_for_copies();
     __syncthreads();
     float scores[N][4] = {};
-    rows_by_rows<S, kWidth, N>(q + warp_row * kRowStride<kWidth>, k, scores);
-    hide<S, N>(a, own, at.sequence, key, scores);
+    rows_by_rows<S, kWidth, N>(q, tile, scores);
+    if (a.masks() || key + kKeys > all_see) hide(a, own, at.sequence, key, scores);
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
       if (own.query[e / 2] >= a.seq) continue;
       S* kept = a.probs + ((at.sequence * a.seq + own.query[e / 2]) * a.heads + at.head) * a.room;
 #pragma unroll
       for (int n = 0; n < N; ++n) {
-        const int64_t col = key + n * 8 + result_place(lane, e).col;
+        const int col = key + n * 8 + result_place(lane, e).col;
         if (col < end)
-          kept[col] = narrow<S>(__expf(times(scores[n][e], a.scale) - top[e / 2]) * inverse[e / 2]);
+          kept[col] = narrow<S>(exponential(a, scale, scores[n][e], in_base_2(top[e / 2])) * inverse[e / 2]);
       }
     }
   }
@@ -196,49 +251,55 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-/// P and P∘M of one element, from where P was kept or again from its score; 0 where the query does not see
-/// the key.
-struct Probability {
-  float prob, used;
-};
-template <class S>
-__device__ __forceinline__ Probability probability_of(const Attention<S>& a, MaskReader& mask,
-                                                      int64_t sequence, int64_t head, int64_t query,
-                                                      int64_t seen, int64_t key, float score, float top,
-                                                      float inverse) {
-  if (key >= seen) return {0.0f, 0.0f};
-  float prob;
-  if (a.probs != nullptr) {
-    prob = widen(a.probs[((sequence * a.seq + query) * a.heads + head) * a.room + key]);
-  } else {
-    const bool hidden = a.mask != nullptr && a.mask[sequence * a.room + key] == 0;
-    prob = __expf(times(hidden ? kHiddenScore : score, a.scale) - top) * inverse;
-  }
-  if (!a.has_dropout) return {prob, prob};
-  const bool kept = !mask.drops(a.first_draw(sequence, head, query) + key);
-  return {prob, kept ? prob * static_cast<float>(a.dropping.scale) : 0.0f};
+/// P of one element, from where it was kept or again from its score. What it is of a key that the query does
+/// not see is nothing to go by.
+template <class A>
+__device__ __forceinline__ float probability_of(const A& a, int64_t sequence, int64_t head, int query,
+                                                int seen, int key, float scale, float score, float top,
+                                                float inverse) {
+  if (a.keeps())
+    return key < seen ? widen(a.probs[((sequence * a.seq + query) * a.heads + head) * a.room + key]) : 0.0f;
+  const bool hidden = a.masks() && key < seen && a.mask[sequence * a.room + key] == 0;
+  return exponential(a, scale, hidden ? kHiddenScore : score, top) * inverse;
+}
+
+/// P∘M of one element.
+template <class A>
+__device__ __forceinline__ float used_of(const A& a, MaskReader& mask, int64_t sequence, int64_t head,
+                                         int query, int key, float prob) {
+  if (!a.drops()) return prob;
+  return mask.drops(a.first_draw(sequence, head, query) + key) ? 0.0f
+                                                               : prob * static_cast<float>(a.dropping.scale);
 }
 
 /// dQ of 64 queries.
-template <class S, int kWidth>
+template <int kWidth, class A>
 __global__ void __launch_bounds__(kBlockThreads)
-    half_query_grad_kernel(Attention<S> a, AttentionGrad<S> gradient, int64_t tiles) {
+    half_query_grad_kernel(A a, AttentionGrad<typename A::S> gradient, int64_t tiles) {
+  using S = typename A::S;
   constexpr int kKeys = kWidth <= 64 ? 64 : 32, N = kKeys / 8;
-  unsigned char* memory = block_memory();
-  S* q = reinterpret_cast<S*>(memory);
-  S* dc = q + kBlockRows * kRowStride<kWidth>;
-  S* k = dc + kBlockRows * kRowStride<kWidth>;
-  S* v = k + kKeys * kRowStride<kWidth>;
+  constexpr int kV = kKeys * kRowStride<kWidth>, kTurn = 2 * kV;
+  S* tile = reinterpret_cast<S*>(block_memory());
   const int lane = static_cast<int>(threadIdx.x) % 32, warp_row = static_cast<int>(threadIdx.x) / 32 * 16;
 
-  const TilePlace at(blockIdx.x, a.heads, tiles);
-  const int64_t query = at.tile * kBlockRows;
-  const int64_t rows = a.seq - query < kBlockRows ? a.seq - query : kBlockRows;
+  const TilePlace at(blockIdx.x, a.batch, a.heads, tiles, a.causal);
+  const int seq = static_cast<int>(a.seq), query = at.tile * kBlockRows;
+  const int rows = seq - query < kBlockRows ? seq - query : kBlockRows;
   const int64_t token = at.sequence * a.seq + query, key_head = key_head_of(a.keys, at.head);
-  const int64_t end = a.seen(query + rows - 1);
-  const OwnQueries<S> own(a, query + warp_row, 0);
-  load_rows<S, kWidth, kBlockRows>(a.q, token, rows, at.head, a.head_dim, q);
-  load_rows<S, kWidth, kBlockRows>(gradient.dcontext, token, rows, at.head, a.head_dim, dc);
+  const int end = a.seen_by(query + rows - 1), all_see = a.seen_by(query);
+  const OwnQueries own(a, query + warp_row, 0);
+  const auto ask_for_keys = [&](int key, S* to) {
+    const int count = end - key < kKeys ? end - key : kKeys;
+    const int64_t first = at.sequence * a.room + key;
+    ask_for_rows<S, kWidth, kKeys>(a.k, first, count, key_head, a.head_dim, to);
+    ask_for_rows<S, kWidth, kKeys>(a.v, first, count, key_head, a.head_dim, to + kV);
+  };
+  S* own_rows = tile + kTurn;
+  S* own_dc = own_rows + kBlockRows * kRowStride<kWidth>;
+  ask_for_rows<S, kWidth, kBlockRows>(a.q, token, rows, at.head, a.head_dim, own_rows);
+  ask_for_rows<S, kWidth, kBlockRows>(gradient.dcontext, token, rows, at.head, a.head_dim, own_dc);
+  ask_for_keys(0, tile);
+  const float scale = in_base_2(a.scale);
   float top[2] = {}, inverse[2] = {}, delta[2] = {};
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
@@ -246,20 +307,42 @@ __global__ void __launch_bounds__(kBlockThreads)
     const int64_t index = (at.sequence * a.seq + own.query[half]) * a.heads + at.head;
     delta[half] = gradient.delta[index];
     if (a.kept == nullptr) continue;
-    top[half] = a.kept[2 * index];
+    top[half] = in_base_2(a.kept[2 * index]);
     inverse[half] = a.kept[2 * index + 1];
   }
 
+  wait_for_copies();
+  __syncthreads();
+  const KeptLeftRows q(LeftRows<S, kWidth>(own_rows + warp_row * kRowStride<kWidth>));
+  const KeptLeftRows dc(LeftRows<S, kWidth>(own_dc + warp_row * kRowStride<kWidth>));
+
   float result[kWidth / 8][4] = {};
-  for (int64_t key = 0; key < end; key += kKeys) {
-    const int64_t count = end - key < kKeys ? end - key : kKeys;
-    __syncthreads();  // the tiles before have been read
-    load_rows<S, kWidth, kKeys>(a.k, at.sequence * a.room + key, count, key_head, a.head_dim, k);
-    load_rows<S, kWidth, kKeys>(a.v, at.sequence * a.room + key, count, key_head, a.head_dim, v);
-    __syncthreads();
+  int turn = 0;
+  for (int key = 0; key < end; key += kKeys) {
+    wait_for_copies();
+    __syncthreads();  // these tiles have come, and what lies where the next will come has been read
+    const S* k = tile + turn;
+    turn = kTurn - turn;
+    if (key + kKeys < end) ask_for_keys(key + kKeys, tile + turn);
     float scores[N][4] = {}, dprobs[N][4] = {};
-    if (a.probs == nullptr) rows_by_rows<S, kWidth, N>(q + warp_row * kRowStride<kWidth>, k, scores);
-    rows_by_rows<S, kWidth, N>(dc + warp_row * kRowStride<kWidth>, v, dprobs);
+    if (!a.keeps()) rows_by_rows<S, kWidth, N>(q, k, scores);
+    rows_by_rows<S, kWidth, N>(dc, k + kV, dprobs);
+#pragma unroll
+    for (int n = 0; n < N; ++n)
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        const int half = e / 2;
+        scores[n][e] = probability_of(a, at.sequence, at.head, own.query[half], own.seen[half],
+                                      key + n * 8 + result_place(lane, e).col, scale, scores[n][e], top[half],
+                                      inverse[half]);
+      }
+    if (key + kKeys > all_see) {
+#pragma unroll
+      for (int n = 0; n < N; ++n)
+#pragma unroll
+        for (int e = 0; e < 4; ++e)
+          if (key + n * 8 + result_place(lane, e).col >= own.seen[e / 2]) scores[n][e] = 0;
+    }
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       MaskReader mask(a.dropping);
@@ -267,10 +350,9 @@ __global__ void __launch_bounds__(kBlockThreads)
       for (int n = 0; n < N; ++n)
 #pragma unroll
         for (int e = 2 * half; e < 2 * half + 2; ++e) {
-          const int64_t col = key + n * 8 + result_place(lane, e).col;
-          const Probability p = probability_of(a, mask, at.sequence, at.head, own.query[half], own.seen[half],
-                                               col, scores[n][e], top[half], inverse[half]);
-          scores[n][e] = score_gradient(p.prob, p.used, dprobs[n][e], delta[half], a.scale, a.has_dropout);
+          const float used = used_of(a, mask, at.sequence, at.head, own.query[half],
+                                     key + n * 8 + result_place(lane, e).col, scores[n][e]);
+          scores[n][e] = scaled_gradient(scores[n][e], used, dprobs[n][e], delta[half], a.scale, a.drops());
         }
     }
     block_by_rows<S, kWidth, N>(scores, k, result);
@@ -280,62 +362,101 @@ __global__ void __launch_bounds__(kBlockThreads)
 }
 
 /// dK and dV of 64 keys. The scores are transposed: a lane's rows are keys and its columns queries.
-template <class S, int kWidth>
+template <int kWidth, class A>
 __global__ void __launch_bounds__(kBlockThreads)
-    half_key_grad_kernel(Attention<S> a, AttentionGrad<S> gradient, int64_t tiles) {
+    half_key_grad_kernel(A a, AttentionGrad<typename A::S> gradient, int64_t tiles) {
+  using S = typename A::S;
   constexpr int kQueries = kWidth <= 64 ? 64 : 32, N = kQueries / 8;
-  unsigned char* memory = block_memory();
-  S* k = reinterpret_cast<S*>(memory);
-  S* v = k + kBlockRows * kRowStride<kWidth>;
-  S* q = v + kBlockRows * kRowStride<kWidth>;
-  S* dc = q + kQueries * kRowStride<kWidth>;
-  __shared__ float tops[kQueries], inverses[kQueries], deltas[kQueries];
+  constexpr int kDc = kQueries * kRowStride<kWidth>, kTurn = 2 * kDc;
+  S* own_k = reinterpret_cast<S*>(block_memory());
+  S* own_v = own_k + kBlockRows * kRowStride<kWidth>;
+  S* tile = own_v + kBlockRows * kRowStride<kWidth>;
+  __shared__ float tops[2 * kQueries], inverses[2 * kQueries], deltas[2 * kQueries];
   const int lane = static_cast<int>(threadIdx.x) % 32, warp_row = static_cast<int>(threadIdx.x) / 32 * 16;
 
-  const TilePlace at(blockIdx.x, a.keys.heads, tiles);
-  const int64_t key = at.tile * kBlockRows, token = at.sequence * a.room + key;
-  const int64_t count = a.room - key < kBlockRows ? a.room - key : kBlockRows;
-  load_rows<S, kWidth, kBlockRows>(a.k, token, count, at.head, a.head_dim, k);
-  load_rows<S, kWidth, kBlockRows>(a.v, token, count, at.head, a.head_dim, v);
-  float dk[kWidth / 8][4] = {}, dv[kWidth / 8][4] = {};
+  const TilePlace at(blockIdx.x, a.batch, a.keys.heads, tiles, false);
+  const int seq = static_cast<int>(a.seq), key = at.tile * kBlockRows;
+  const int count = static_cast<int>(a.room) - key < kBlockRows ? static_cast<int>(a.room) - key : kBlockRows;
+  const int64_t token = at.sequence * a.room + key;
+  ask_for_rows<S, kWidth, kBlockRows>(a.k, token, count, at.head, a.head_dim, own_k);
+  ask_for_rows<S, kWidth, kBlockRows>(a.v, token, count, at.head, a.head_dim, own_v);
+  // Queries before the first key see none of these keys. 64 is a multiple of the queries at a time.
+  const int first_query = a.causal ? key : 0;
   const Readers readers = readers_of(a.keys, a.heads, at.head);
-  for (int64_t head = readers.begin; head < readers.end; ++head) {
-    // Queries before the first key see none of these keys. 64 is a multiple of the queries at a time.
-    for (int64_t query = a.causal ? key : 0; query < a.seq; query += kQueries) {
-      const int64_t rows = a.seq - query < kQueries ? a.seq - query : kQueries;
-      const int64_t first = at.sequence * a.seq + query;
-      __syncthreads();  // the tiles before have been read
-      load_rows<S, kWidth, kQueries>(a.q, first, rows, head, a.head_dim, q);
-      load_rows<S, kWidth, kQueries>(gradient.dcontext, first, rows, head, a.head_dim, dc);
-      if (threadIdx.x < kQueries) {
-        const bool exists = threadIdx.x < rows;
-        const int64_t index = (first + (exists ? threadIdx.x : 0)) * a.heads + head;
-        deltas[threadIdx.x] = exists ? gradient.delta[index] : 0.0f;
-        tops[threadIdx.x] = exists && a.kept != nullptr ? a.kept[2 * index] : 0.0f;
-        inverses[threadIdx.x] = exists && a.kept != nullptr ? a.kept[2 * index + 1] : 0.0f;
+  const int readers_begin = static_cast<int>(readers.begin), readers_end = static_cast<int>(readers.end);
+  const auto ask_for_queries = [&](int head, int query, int turn) {
+    S* to = tile + turn * kTurn;
+    const int rows = seq - query < kQueries ? seq - query : kQueries;
+    const int64_t first = at.sequence * a.seq + query;
+    ask_for_rows<S, kWidth, kQueries>(a.q, first, rows, head, a.head_dim, to);
+    ask_for_rows<S, kWidth, kQueries>(gradient.dcontext, first, rows, head, a.head_dim, to + kDc);
+    if (threadIdx.x >= kQueries) return;
+    const int64_t index = (first + threadIdx.x) * a.heads + head;
+    const int place = turn * kQueries + static_cast<int>(threadIdx.x);
+    const bool exists = static_cast<int>(threadIdx.x) < rows, was_kept = exists && a.kept != nullptr;
+    ask_for_copy<4>(deltas + place, gradient.delta + index, exists);
+    ask_for_copy<4>(tops + place, a.kept + 2 * index, was_kept);
+    ask_for_copy<4>(inverses + place, a.kept + 2 * index + 1, was_kept);
+  };
+  const LeftRows<S, kWidth> k(own_k + warp_row * kRowStride<kWidth>),
+      v(own_v + warp_row * kRowStride<kWidth>);
+  if (readers_begin < readers_end) ask_for_queries(readers_begin, first_query, 0);
+  const float scale = in_base_2(a.scale);
+  float dk[kWidth / 8][4] = {}, dv[kWidth / 8][4] = {};
+  int turn = 0;
+  int query = first_query;
+  for (int head = readers_begin; head < readers_end;) {
+    const bool last = query + kQueries >= seq;
+    const int next_head = last ? head + 1 : head;
+    const int next_query = last ? first_query : query + kQueries;
+    wait_for_copies();
+    __syncthreads();  // these tiles have come, and those before have been read
+    const S* q = tile + turn * kTurn;
+    const int part = turn * kQueries;
+    turn = 1 - turn;
+    const int rows = seq - query < kQueries ? seq - query : kQueries;
+    float scores[N][4] = {}, dprobs[N][4] = {};
+    if (!a.keeps()) rows_by_rows<S, kWidth, N>(k, q, scores);
+    rows_by_rows<S, kWidth, N>(v, q + kDc, dprobs);
+    // Not before: registers are short here.
+    if (next_head < readers_end) ask_for_queries(next_head, next_query, turn);
+#pragma unroll
+    for (int n = 0; n < N; ++n)
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        const FragmentPlace place = result_place(lane, e);
+        const int col = n * 8 + place.col;
+        // 0 where there is no such query or the warp's rows reach past the keys.
+        const int seen = col < rows ? a.seen_by(query + col) : 0;
+        scores[n][e] = probability_of(a, at.sequence, head, query + col, seen, key + warp_row + place.row,
+                                      scale, scores[n][e], in_base_2(tops[part + col]), inverses[part + col]);
       }
-      __syncthreads();
-      float scores[N][4] = {}, dprobs[N][4] = {};
-      if (a.probs == nullptr) rows_by_rows<S, kWidth, N>(k + warp_row * kRowStride<kWidth>, q, scores);
-      rows_by_rows<S, kWidth, N>(v + warp_row * kRowStride<kWidth>, dc, dprobs);
+    // Where there is no such query, Q, dC and the statistics are 0, and nothing is added.
+    if (key + kBlockRows > a.seen_by(query)) {
 #pragma unroll
       for (int n = 0; n < N; ++n)
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
           const FragmentPlace place = result_place(lane, e);
-          const int col = n * 8 + place.col;
-          const int64_t own = key + warp_row + place.row;
-          // 0 where there is no such query or the warp's rows reach past the keys.
-          const int64_t seen = col < rows ? a.seen(query + col) : 0;
-          MaskReader mask(a.dropping);
-          const Probability p = probability_of(a, mask, at.sequence, head, query + col, seen, own,
-                                               scores[n][e], tops[col], inverses[col]);
-          scores[n][e] = p.used;
-          dprobs[n][e] = score_gradient(p.prob, p.used, dprobs[n][e], deltas[col], a.scale, a.has_dropout);
+          if (key + warp_row + place.row >= a.seen_by(query + n * 8 + place.col)) scores[n][e] = 0;
         }
-      block_by_rows<S, kWidth, N>(scores, dc, dv);
-      block_by_rows<S, kWidth, N>(dprobs, q, dk);
     }
+#pragma unroll
+    for (int n = 0; n < N; ++n)
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        const FragmentPlace place = result_place(lane, e);
+        const int col = n * 8 + place.col;
+        MaskReader mask(a.dropping);
+        const float prob = scores[n][e];
+        scores[n][e] = used_of(a, mask, at.sequence, head, query + col, key + warp_row + place.row, prob);
+        dprobs[n][e] =
+            scaled_gradient(prob, scores[n][e], dprobs[n][e], deltas[part + col], a.scale, a.drops());
+      }
+    block_by_rows<S, kWidth, N>(scores, q + kDc, dv);
+    block_by_rows<S, kWidth, N>(dprobs, q, dk);
+    head = next_head;
+    query = next_query;
   }
   const float one[2] = {1, 1};
   store_result<S, kWidth>(dk, one, gradient.dk, token, warp_row, count, at.head, a.head_dim);
@@ -353,25 +474,32 @@ void with_half_width(int64_t head_dim, Body&& body) {
 
 template <class S>
 void forward(const Operation& operation, const Attention<S>& a, HeadRows<S> context) {
+  const int64_t tiles = pieces(a.seq, kBlockRows);
   with_half_width(a.head_dim, [&](auto width) {
     constexpr int kWidth = decltype(width)::value;
-    const int64_t tiles = pieces(a.seq, kBlockRows);
-    operation.launch(half_attention_kernel<S, kWidth>, a.batch * a.heads * tiles, kBlockThreads,
-                     sizeof(S) * (kBlockRows + 128) * kRowStride<kWidth>, a, context, tiles);
+    constexpr size_t kBytes = sizeof(S) * 4 * kBlockRows * kRowStride<kWidth>;
+    with_asked(a, [&](const auto& asked) {
+      using A = std::decay_t<decltype(asked)>;
+      operation.launch(half_attention_kernel<kWidth, A>, a.batch * a.heads * tiles, kBlockThreads, kBytes,
+                       asked, context, tiles);
+    });
   });
 }
 
 template <class S>
 void backward(const Operation& operation, const Attention<S>& a, const AttentionGrad<S>& gradient) {
+  const int64_t tiles = pieces(a.seq, kBlockRows);
   with_half_width(a.head_dim, [&](auto width) {
     constexpr int kWidth = decltype(width)::value;
     constexpr int kOthers = kWidth <= 64 ? 64 : 32;
-    constexpr size_t kBytes = sizeof(S) * 2 * (kBlockRows + kOthers) * kRowStride<kWidth>;
-    const int64_t tiles = pieces(a.seq, kBlockRows);
-    operation.launch(half_query_grad_kernel<S, kWidth>, a.batch * a.heads * tiles, kBlockThreads, kBytes, a,
-                     gradient, tiles);
-    operation.launch(half_key_grad_kernel<S, kWidth>, a.batch * a.keys.heads * tiles, kBlockThreads, kBytes,
-                     a, gradient, tiles);
+    constexpr size_t kRowBytes = sizeof(S) * kRowStride<kWidth>;
+    with_asked(a, [&](const auto& asked) {
+      using A = std::decay_t<decltype(asked)>;
+      operation.launch(half_query_grad_kernel<kWidth, A>, a.batch * a.heads * tiles, kBlockThreads,
+                       2 * (kBlockRows + kOthers) * kRowBytes, asked, gradient, tiles);
+      operation.launch(half_key_grad_kernel<kWidth, A>, a.batch * a.keys.heads * tiles, kBlockThreads,
+                       (2 * kBlockRows + 4 * kOthers) * kRowBytes, asked, gradient, tiles);
+    });
   });
 }
 

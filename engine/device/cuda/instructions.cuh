@@ -24,6 +24,36 @@ __device__ __forceinline__ unsigned char* block_memory() {
   return memory;
 }
 
+/// 2^x as the special-function unit has it, to 2 units in the last place; 0 where that is less than fp32's
+/// smallest normal number.
+__device__ __forceinline__ float power_of_2(float x) {
+  float power;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
+  return power;
+}
+
+/// Asks for kBytes (4, 8 or 16, and both addresses multiples of it) of the GPU's memory in shared memory, or
+/// for zeros there, of nothing, where they do not `exist`. What is there until wait_for_copies() is not
+/// defined.
+template <int kBytes>
+__device__ __forceinline__ void ask_for_copy(void* to, const void* from, bool exists) {
+  const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(to));
+  const size_t source = __cvta_generic_to_global(from);
+  const uint32_t bytes = exists ? kBytes : 0;
+  if constexpr (kBytes == 16)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(source), "r"(bytes)
+                 : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(address), "l"(source), "n"(kBytes),
+                 "r"(bytes)
+                 : "memory");
+}
+
+/// Waits for the copies that this thread has asked for. Other threads see them after a barrier behind it.
+__device__ __forceinline__ void wait_for_copies() {
+  asm volatile("cp.async.wait_all;" ::: "memory");
+}
+
 /// Four 8 × 8 matrices, each lane pointing at one row of one of them.
 template <class S>
 __device__ __forceinline__ void load_matrices(const S* row, uint32_t (&out)[4]) {

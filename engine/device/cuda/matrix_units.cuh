@@ -28,22 +28,52 @@ __device__ __forceinline__ uint32_t pack_pair(float first, float second) {
   return bits;
 }
 
-/// sums [16, 8N] += A·Bᵀ with 16 rows from `a` on and 8N rows from `b` on, all kWidth long.
-template <class S, int kWidth, int N>
-__device__ __forceinline__ void rows_by_rows(const S* a, const S* b, float (&sums)[N][4]) {
+/// 16 rows of a tile as left operands, a column of 16 after the other, read again each time.
+template <class S, int kWidth>
+struct LeftRows {
+  const S* own;  // what the lane points at
+
+  __device__ __forceinline__ explicit LeftRows(const S* rows) {
+    const FragmentPlace place = left_place(static_cast<int>(threadIdx.x) % 32);
+    own = rows + place.row * kRowStride<kWidth> + place.col;
+  }
+  __device__ __forceinline__ void read(int column, uint32_t (&out)[4]) const {
+    load_matrices(own + column * 16, out);
+  }
+};
+
+/// The same read once and kept in the warp's registers, kWidth / 4 of them.
+template <class S, int kWidth>
+struct KeptLeftRows {
+  uint32_t columns[kWidth / 16][4];
+
+  __device__ __forceinline__ explicit KeptLeftRows(const LeftRows<S, kWidth>& rows) {
+    __syncwarp();  // whatever the lanes have come by: the matrix units' instructions want them together
+#pragma unroll
+    for (int column = 0; column < kWidth / 16; ++column) rows.read(column, columns[column]);
+  }
+  __device__ __forceinline__ void read(int column, uint32_t (&out)[4]) const {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) out[i] = columns[column][i];
+  }
+};
+
+/// sums [16, 8N] += A·Bᵀ with the 16 rows `a`, either of the two above, and 8N rows from `b` on, all kWidth
+/// long.
+template <class S, int kWidth, int N, class A>
+__device__ __forceinline__ void rows_by_rows(const A& a, const S* b, float (&sums)[N][4]) {
   static_assert(kWidth % 16 == 0 && N % 2 == 0);
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const FragmentPlace in_a = left_place(lane), in_b = right_place(lane);
-  a += in_a.row * kRowStride<kWidth> + in_a.col;
+  const FragmentPlace in_b = right_place(static_cast<int>(threadIdx.x) % 32);
+  __syncwarp();
   b += in_b.row * kRowStride<kWidth> + in_b.col;
 #pragma unroll
-  for (int k = 0; k < kWidth; k += 16) {
+  for (int column = 0; column < kWidth / 16; ++column) {
     uint32_t left[4];
-    load_matrices(a + k, left);
+    a.read(column, left);
 #pragma unroll
     for (int n = 0; n < N; n += 2) {
       uint32_t right[4];
-      load_matrices(b + n * 8 * kRowStride<kWidth> + k, right);
+      load_matrices(b + n * 8 * kRowStride<kWidth> + column * 16, right);
       multiply_add<S>(sums[n], left, right[0], right[1]);
       multiply_add<S>(sums[n + 1], left, right[2], right[3]);
     }
@@ -58,6 +88,7 @@ __device__ __forceinline__ void block_by_rows(const float (&block)[N][4], const 
   static_assert(kWidth % 16 == 0 && N % 2 == 0);
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const FragmentPlace in_b = right_transposed_place(lane);
+  __syncwarp();
   b += in_b.row * kRowStride<kWidth> + in_b.col;
 #pragma unroll
   for (int k = 0; k < N; k += 2) {

@@ -198,6 +198,9 @@ cudaError_t cudaFuncSetAttribute(Kernel, cudaFuncAttribute, int) {
 inline void __syncthreads() {
   on_host::wait_for_block();
 }
+inline void __syncwarp() {
+  on_host::wait_for_warp();
+}
 template <class T>
 T __shfl_xor_sync(unsigned, T value, int mask) {
   return on_host::from_lane(value, on_host::lane() ^ static_cast<unsigned>(mask));
@@ -214,9 +217,6 @@ inline float __fmul_rn(float a, float b) {
 }
 inline double __dmul_rn(double a, double b) {
   return a * b;
-}
-inline float __expf(float x) {
-  return std::exp(x);
 }
 using std::fma;
 

@@ -195,6 +195,29 @@ TEST(CudaPlaces, EveryQueryHeadReadsOneKeyHeadAndIsAmongItsReaders) {
       }
 }
 
+TEST(CudaPlaces, EveryTileHasOneBlockAndTheLongestComeFirst) {
+  for (const int64_t batch : {1, 3, 50})
+    for (const int64_t heads : {1, 5, 64})
+      for (const int64_t tiles : {1, 2, 17})
+        for (const bool last_is_longest : {false, true}) {
+          const auto blocks = static_cast<uint32_t>(batch * heads * tiles);
+          std::vector<int> taken(blocks);
+          int64_t before = -1;
+          for (uint32_t block = 0; block < blocks; ++block) {
+            const TilePlace at(block, batch, heads, tiles, last_is_longest);
+            ASSERT_TRUE(at.sequence >= 0 && at.sequence < batch && at.head >= 0 && at.head < heads &&
+                        at.tile >= 0 && at.tile < tiles);
+            ++taken[static_cast<size_t>((at.sequence * heads + at.head) * tiles + at.tile)];
+            const int64_t order = last_is_longest ? tiles - 1 - at.tile : at.tile;
+            if (block % (TilePlace::kTogether * tiles) != 0) {
+              EXPECT_GE(order, before) << block;
+            }
+            before = order;
+          }
+          for (const int count : taken) EXPECT_EQ(count, 1) << batch << " " << heads << " " << tiles;
+        }
+}
+
 TEST(CudaPlaces, PaddingIsWhatLiesPastTheVocabulary) {
   EXPECT_EQ(present_columns(53, 0, 16), 16);
   EXPECT_EQ(present_columns(53, 48, 16), 5);

@@ -6,6 +6,7 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 
@@ -21,6 +22,21 @@ void start_kernel(void (*kernel)(Parameters...), unsigned blocks, unsigned threa
 
 inline unsigned char* block_memory() {
   return on_host::shared_memory();
+}
+
+inline float power_of_2(float x) {
+  const float power = std::exp2(x);
+  return power < 0x1p-126f ? 0.0f : power;
+}
+
+template <int kBytes>
+void ask_for_copy(void* to, const void* from, bool exists) {
+  if (reinterpret_cast<uintptr_t>(to) % kBytes != 0) std::abort();
+  if (exists && reinterpret_cast<uintptr_t>(from) % kBytes != 0) std::abort();
+  on_host::ask_for_copy(to, exists ? from : nullptr, kBytes);
+}
+inline void wait_for_copies() {
+  on_host::wait_for_copies();
 }
 
 /// Lane 8m + r points at row r of matrix m. A lane receives of each the numbers 2 (lane % 4) and the next of
