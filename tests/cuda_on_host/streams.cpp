@@ -54,9 +54,9 @@ void set_gpu(int gpu) {
   own_gpu = gpu;
 }
 
-cudaStream_t make_stream() {
+cudaStream_t make_stream(int priority) {
   const std::lock_guard lock(mutex);
-  streams.push_back(new CUstream_st{own_gpu, {}});
+  streams.push_back(new CUstream_st{own_gpu, priority, {}});
   return streams.back();
 }
 
@@ -86,6 +86,7 @@ void record(cudaEvent_t event, cudaStream_t stream) {
 }
 
 void let_wait(cudaStream_t stream, cudaEvent_t event) {
+  ++stream_waits;
   const std::lock_guard lock(mutex);
   stream->work.push_back(
       [recorded = event->recorded, number = event->recorded->asked] { return recorded->done >= number; });

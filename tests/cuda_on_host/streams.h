@@ -24,7 +24,7 @@ using Work = std::function<bool()>;
 }  // namespace on_host
 
 struct CUstream_st {
-  int gpu = 0;
+  int gpu = 0, priority = 0;
   std::deque<on_host::Work> work;
 };
 struct CUevent_st {
@@ -38,12 +38,13 @@ namespace on_host {
 /// cudaMalloc() of so many bytes does not return until this is another number; how often that has begun.
 inline std::atomic<size_t> stuck_bytes = 0;
 inline std::atomic<int> stuck_allocations = 0;
-inline std::atomic<int> allocations = 0;  // of all, by now
+inline std::atomic<int> allocations = 0;   ///< of all, by now
+inline std::atomic<int> stream_waits = 0;  ///< that streams were told, by now
 
 /// The calling thread's GPU from now on.
 void set_gpu(int gpu);
 
-cudaStream_t make_stream();
+cudaStream_t make_stream(int priority);
 void end_stream(cudaStream_t stream);
 void ask_again(cudaStream_t stream, Work work);
 inline void ask(cudaStream_t stream, std::function<void()> work) {
