@@ -8,7 +8,6 @@
 // collectives run. What becomes of a rank that fails or does not come is in nccl_group.h.
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -54,12 +53,6 @@ ncclDataType_t data_type(DType dtype) {
 constexpr int kEventsAtTheBegin = 128;
 
 constexpr auto kNothing = [] {};
-
-// Before NCCL is asked for anything; a choice made outside stands.
-void prepare_to_share(int ranks_per_gpu) {
-  // Sums in NVLink's switches are of memory on GPUs that differ.
-  if (ranks_per_gpu > 1) setenv("NCCL_NVLS_ENABLE", "0", 0);
-}
 
 class NcclCommunicator final : public Communicator {
  public:
