@@ -10,6 +10,7 @@
 #include "engine/runtime/executor.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/world.h"
+#include "tests/cuda_on_host/streams.h"
 #include "tests/engine/agreement.h"
 #include "tests/engine/comm/on_gpus.h"
 #include "tests/engine/small_model.h"
@@ -24,6 +25,26 @@ TEST(LocalCudaOnHost, GivesTheBitsAndCountsTheBytesOfTheLocalOne) {
     DrawnAndDone(random, ranks, 40)
         .expect_the_same(
             group, [](int) { return make_cuda_device(0); }, "one GPU");
+  }
+}
+
+// One stream waits for all, and each of the others for that one, before the collective and behind it; each
+// collective waits for its rank's steps.
+TEST(LocalCudaOnHost, RanksWaitForAllOthersByOneEvent) {
+  constexpr int kCollectives = 20;
+  for (const int ranks : {1, 2, 4, 5}) {
+    for (const bool spins : {false, true}) {
+      auto group = make_local_cuda_group(ranks, "a test", 60, spins);
+      const int before = on_host::stream_waits;
+      for (const auto& failure : run_on_gpus(
+               group, [](int) { return make_cuda_device(0); },
+               [](Communicator& comm) {
+                 for (int i = 0; i < kCollectives; ++i) comm.barrier();
+               }))
+        EXPECT_FALSE(failure) << failure->what();
+      const int waits = ranks + 4 * (ranks - 1);
+      EXPECT_EQ(on_host::stream_waits - before, kCollectives * waits) << ranks << " ranks";
+    }
   }
 }
 
