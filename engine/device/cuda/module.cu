@@ -7,7 +7,6 @@
 
 #include "engine/comm/local_cuda.h"
 #include "engine/comm/nccl.h"
-#include "engine/config/module.h"
 #include "engine/device/cuda/nvml.h"
 #include "engine/device/cuda/operation.cuh"
 #include "engine/device/gpu_module.h"
