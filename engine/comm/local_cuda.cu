@@ -19,6 +19,7 @@
 // either. Until it has, those who wait can only have missed it: it is the one they name when they are late.
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <exception>
 #include <mutex>
 #include <utility>
@@ -89,8 +90,9 @@ struct Slot {
   Request request;
   const void* in = nullptr;
   void* out = nullptr;
-  cudaEvent_t arrived = nullptr, done = nullptr;
-  std::atomic<uint64_t> meetings = 0;  // this rank has come to, two a collective
+  int gpu = 0;
+  cudaEvent_t arrived = nullptr, done = nullptr;  // on it
+  std::atomic<uint64_t> meetings = 0;             // this rank has come to, two a collective
 };
 
 constexpr int kNobody = -1;
@@ -99,6 +101,18 @@ class Group {
  public:
   Group(int ranks, double patience_seconds, bool spins)
       : slots(static_cast<size_t>(ranks)), barrier(ranks, spins, patience_seconds) {}
+  // With the last communicator, since a rank that is behind may still ask for a wait for one that has gone.
+  ~Group() {
+    for (const Slot& slot : slots) {
+      for (const cudaEvent_t event : {slot.arrived, slot.done}) {
+        if (event == nullptr) continue;
+        cudaSetDevice(slot.gpu);
+        cudaEventDestroy(event);
+      }
+    }
+  }
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
 
   void fail(const Error& error) {
     keep(std::make_exception_ptr(error));
@@ -109,14 +123,17 @@ class Group {
   void lose(const Request& request, uint64_t meeting, double waited_seconds) {
     std::vector<int> missing;
     std::string who;
+    const std::string what = meeting % 2 == 1 ? "come to" : "ask for its part of";
     for (size_t rank = 0; rank < slots.size(); ++rank) {
       if (slots[rank].meetings >= meeting && joining != static_cast<int>(rank)) continue;
       missing.push_back(static_cast<int>(rank));
-      who += (who.empty() ? "rank " : ", ") + std::to_string(rank);
+      who += (missing.size() == 1 ? "" : ", ") + std::to_string(rank);
     }
     if (missing.empty()) return;  // the last one has just come
-    keep(std::make_exception_ptr(LostRanks(who + " did not come to the " + describe(request) + " in " +
-                                               std::to_string(static_cast<int64_t>(waited_seconds)) + " s",
+    char waited[32];
+    std::snprintf(waited, sizeof waited, "%.1f s", waited_seconds);
+    keep(std::make_exception_ptr(LostRanks((missing.size() == 1 ? "rank " : "ranks ") + who + " did not " +
+                                               what + " the " + describe(request) + " in " + waited,
                                            missing, waited_seconds)));
     barrier.give_up();
   }
@@ -153,13 +170,6 @@ class LocalCudaCommunicator final : public Communicator {
   LocalCudaCommunicator(std::shared_ptr<Group> group, int rank, std::string reason)
       : group_(std::move(group)), rank_(rank), reason_(std::move(reason)) {}
 
-  ~LocalCudaCommunicator() override {
-    if (device_ == nullptr) return;
-    cudaSetDevice(device_->gpu());
-    if (slot().arrived != nullptr) cudaEventDestroy(slot().arrived);
-    if (slot().done != nullptr) cudaEventDestroy(slot().done);
-  }
-
   int rank() const override { return rank_; }
   int ranks() const override { return static_cast<int>(group_->slots.size()); }
   CommunicatorInfo info() const override { return {"local_cuda", reason_}; }
@@ -169,6 +179,7 @@ class LocalCudaCommunicator final : public Communicator {
     if (device_ == nullptr)
       throw run_error("local_cuda joins ranks on GPUs, and this device is " + device.name());
     check(kWhat, "cudaSetDevice", cudaSetDevice(device_->gpu()));
+    slot().gpu = device_->gpu();
     for (cudaEvent_t* event : {&slot().arrived, &slot().done})
       check(kWhat, "cudaEventCreateWithFlags", cudaEventCreateWithFlags(event, cudaEventDisableTiming));
   }

@@ -120,18 +120,17 @@ inline cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   return cudaSuccess;
 }
 inline cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
-  on_host::let_wait(stream, event);
-  return cudaSuccess;
+  return on_host::let_wait(stream, event) ? cudaSuccess : cudaErrorInvalidResourceHandle;
 }
 inline cudaError_t cudaEventCreate(cudaEvent_t* event) {
-  *event = new CUevent_st;
+  *event = on_host::make_event();
   return cudaSuccess;
 }
 inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
   return cudaEventCreate(event);
 }
 inline cudaError_t cudaEventDestroy(cudaEvent_t event) {
-  delete event;
+  on_host::end_event(event);
   return cudaSuccess;
 }
 inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
