@@ -10,8 +10,10 @@
 
 namespace shardlens {
 
-/// A rank has four streams there, two of its own and two of NCCL's, and a context at most 32 queues
-/// (CUDA_DEVICE_MAX_CONNECTIONS): beyond, what one rank waits for may stand in its own queue.
+/// NCCL's manual (2.30) calls it an experiment that may lock, promises two ranks by its defaults, and leaves
+/// it to the user that more have room. A rank has four streams there, two of its own and two of NCCL's, and a
+/// context at most 32 queues (CUDA_DEVICE_MAX_CONNECTIONS): beyond, what one rank waits for may stand in its
+/// own queue.
 inline constexpr int kMostRanksOfAGpuByNccl = 7;
 
 /// The blocks that NCCL's kernels of one of so many ranks may have; 0: there is no room for so many. A block

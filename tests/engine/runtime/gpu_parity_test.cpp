@@ -70,10 +70,8 @@ bool is_left_alone() {
   return true;
 }
 
-// The context's size is what all of the GPU has less when it is made, so this assumes two things: that no
-// other process takes or frees memory there meanwhile (tests/gpu.sh runs it alone), and that this process has
-// had no device yet (each test has one of its own there; beside others in one process it says what the first
-// one took).
+// The context's size is what all of the GPU has less when this process's first device is made. So this
+// assumes a process of its own, and that no other one takes or frees memory on the GPU meanwhile.
 TEST_F(GpuParity, AContextTakesNoMoreThanIsSetAsideForIt) {
   const char* const others =
       "skipped: another process takes and frees memory on the GPU; run this test alone";
