@@ -47,16 +47,13 @@ set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
 message(STATUS "CUDA: ${CMAKE_CUDA_COMPILER} ${CMAKE_CUDA_COMPILER_VERSION}, for ${CMAKE_CUDA_ARCHITECTURES}")
 
 file(GLOB cuda_sources CONFIGURE_DEPENDS "device/cuda/*.cu" "comm/local_cuda*.cu" "comm/nccl*.cu")
-# What of the engine the module needs itself; it shares no code with the program, only types.
-set(shared_sources config/dtype.cpp config/suggest.cpp program/layout.cpp device/cache_shape.cpp comm/barrier.cpp comm/request.cpp
-  comm/carried.cpp)
-add_library(shardlens_cuda MODULE ${cuda_sources} ${shared_sources})
+add_library(shardlens_cuda MODULE ${cuda_sources} ${module_shared_sources})
 target_include_directories(shardlens_cuda PRIVATE ${PROJECT_SOURCE_DIR})
 target_include_directories(shardlens_cuda SYSTEM PRIVATE "${SHARDLENS_CUBLASLT_INCLUDE}" "${SHARDLENS_NCCL_INCLUDE}")
 # No contraction into fused multiply-adds, as in the CPU's kernels: an element's bits may not depend on its place.
 target_compile_options(shardlens_cuda PRIVATE
   "$<$<COMPILE_LANGUAGE:CUDA>:-O3;-fmad=false;-Werror=all-warnings;-Xcompiler=-Wall,-Wextra>")
-target_link_libraries(shardlens_cuda PRIVATE fmt::fmt Threads::Threads "${SHARDLENS_CUBLASLT}" ${CMAKE_DL_LIBS})
+target_link_libraries(shardlens_cuda PRIVATE shardlens_module_version fmt::fmt Threads::Threads "${SHARDLENS_CUBLASLT}" ${CMAKE_DL_LIBS})
 # Whatever is missing is to be found here, not where it is opened.
 target_link_options(shardlens_cuda PRIVATE -Wl,-z,defs)
 set_target_properties(shardlens_cuda PROPERTIES

@@ -38,22 +38,23 @@ double nap_seconds(double patience_seconds) {
 Barrier::Barrier(int members, bool spins, double patience_seconds)
     : members_(members), spins_(spins), patience_seconds_(patience_seconds) {}
 
-bool Barrier::pass(const Late& late) {
-  return meet(kBroken | kGivenUp, late);
+bool Barrier::pass(const Late& late, const Last& last) {
+  return meet(kBroken | kGivenUp, late, last);
 }
 
-bool Barrier::pass_unbroken(const Late& late) {
-  return meet(kGivenUp, late);
+bool Barrier::pass_unbroken(const Late& late, const Last& last) {
+  return meet(kGivenUp, late, last);
 }
 
 // `ends`: the bits of the state that end this meeting without its last member.
-bool Barrier::meet(uint32_t ends, const Late& late) {
+bool Barrier::meet(uint32_t ends, const Late& late, const Last& last) {
   // The phase cannot advance before this member has arrived, so what is read here is the phase it waits in.
   const uint32_t before = state_.load(std::memory_order_acquire);
   if ((before & ends) != 0) return false;
   const auto phase_of = [](uint32_t state) { return state & ~(kBroken | kGivenUp); };
 
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == members_) {
+    if (last) last();
     arrived_.store(0, std::memory_order_relaxed);  // seen by all who see the new phase
     // One exchange decides between passing and ending, for everybody.
     uint32_t expected = before;

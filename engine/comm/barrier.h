@@ -23,13 +23,17 @@ class Barrier {
   /// Called by a member that has waited for so many seconds, and goes on waiting.
   using Late = std::function<void(double waited_seconds)>;
 
+  /// Called by the last member when it has arrived and before anybody passes: what it does is done for all of
+  /// them. It must not throw. Those who wait for it meanwhile may be late.
+  using Last = std::function<void()>;
+
   /// Waits until every member has arrived. False when the barrier was broken before the last one did, and
   /// then it is false for every member: either all of them pass or none.
-  [[nodiscard]] bool pass(const Late& late = {});
+  [[nodiscard]] bool pass(const Late& late = {}, const Last& last = {});
 
   /// The same for members whose work must not be left half done: a break does not interrupt it, only
   /// give_up() does. Only for a meeting that every member is certain to reach, as far as members are.
-  bool pass_unbroken(const Late& late = {});
+  bool pass_unbroken(const Late& late = {}, const Last& last = {});
 
   /// Wakes every waiter in pass() and makes every later pass() false. Safe from any thread, any number of
   /// times.
@@ -44,7 +48,7 @@ class Barrier {
   static constexpr uint32_t kGivenUp = 2;
   static constexpr uint32_t kPhase = 4;
 
-  bool meet(uint32_t ends, const Late& late);
+  bool meet(uint32_t ends, const Late& late, const Last& last);
   bool sleep(uint32_t state);
   void wake_all();
 

@@ -1,19 +1,25 @@
 // Ranks that share a GPU. A collective is met for on the host and done on the GPU, in each rank's order of
 // collectives, without the host waiting for the GPU:
 //   1. A rank publishes its request and its pointers, records an event behind all that it asked for before,
-//   and
-//      meets the others.
+//      and meets the others. The last to come joins all: its stream waits for the others' events, and its own
+//      event, recorded anew behind them, stands for all ranks.
 //   2. All read all slots; where requests differ, all throw, before anything is asked for.
-//   3. Each rank's stream waits for all others' events, and is then asked for the rank's own part:
-//   all-reduce,
+//   3. Each rank's stream waits for the joined event, and is then asked for the rank's own part: all-reduce,
 //      chunk r of the sum, in rank order, into all buffers; reduce-scatter, its own shard; the others, copies
 //      out of the other ranks' buffers. It records a second event.
-//   4. They meet again, and each rank's stream waits for all others' second events: what is asked for
-//      afterwards may use the buffers again.
+//   4. They meet again, the last to come joins the second events in the same way, and each rank's stream
+//   waits
+//      for that: what is asked for afterwards may use the buffers again.
+// So all ranks together ask for 4 (T - 1) waits a collective, not for 2 T (T - 1) as if each waited for each:
+// the driver takes one call of a GPU at a time, whoever makes it. A joined event is recorded anew only by the
+// next meeting of its kind, which nobody passes before all have asked for their wait for this one.
+//
 // The parts are the local communicator's, so the bits are too. As there, abort() breaks the first meeting
-// alone, and what fails between the meetings is thrown behind the second.
+// alone, and what fails between the meetings is thrown behind the second. Who cannot join fails the group in
+// either. Until it has, those who wait can only have missed it: it is the one they name when they are late.
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <exception>
 #include <mutex>
 #include <utility>
@@ -84,31 +90,50 @@ struct Slot {
   Request request;
   const void* in = nullptr;
   void* out = nullptr;
-  cudaEvent_t arrived = nullptr, done = nullptr;
-  std::atomic<uint64_t> meetings = 0;  // this rank has come to, two a collective
+  int gpu = 0;
+  cudaEvent_t arrived = nullptr, done = nullptr;  // on it
+  std::atomic<uint64_t> meetings = 0;             // this rank has come to, two a collective
 };
+
+constexpr int kNobody = -1;
 
 class Group {
  public:
-  Group(int ranks, double patience_seconds)
-      : slots(static_cast<size_t>(ranks)), barrier(ranks, false, patience_seconds) {}
+  Group(int ranks, double patience_seconds, bool spins)
+      : slots(static_cast<size_t>(ranks)), barrier(ranks, spins, patience_seconds) {}
+  // With the last communicator, since a rank that is behind may still ask for a wait for one that has gone.
+  ~Group() {
+    for (const Slot& slot : slots) {
+      for (const cudaEvent_t event : {slot.arrived, slot.done}) {
+        if (event == nullptr) continue;
+        cudaSetDevice(slot.gpu);
+        cudaEventDestroy(event);
+      }
+    }
+  }
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
 
   void fail(const Error& error) {
     keep(std::make_exception_ptr(error));
     barrier.break_up();
   }
-  /// The same where ranks have not come to meeting number `meeting`.
+  /// The same where ranks have not come to meeting number `meeting`, or one of them has not let the others
+  /// pass.
   void lose(const Request& request, uint64_t meeting, double waited_seconds) {
     std::vector<int> missing;
     std::string who;
+    const std::string what = meeting % 2 == 1 ? "come to" : "ask for its part of";
     for (size_t rank = 0; rank < slots.size(); ++rank) {
-      if (slots[rank].meetings >= meeting) continue;
+      if (slots[rank].meetings >= meeting && joining != static_cast<int>(rank)) continue;
       missing.push_back(static_cast<int>(rank));
-      who += (who.empty() ? "rank " : ", ") + std::to_string(rank);
+      who += (missing.size() == 1 ? "" : ", ") + std::to_string(rank);
     }
     if (missing.empty()) return;  // the last one has just come
-    keep(std::make_exception_ptr(LostRanks(who + " did not come to the " + describe(request) + " in " +
-                                               std::to_string(static_cast<int64_t>(waited_seconds)) + " s",
+    char waited[32];
+    std::snprintf(waited, sizeof waited, "%.1f s", waited_seconds);
+    keep(std::make_exception_ptr(LostRanks((missing.size() == 1 ? "rank " : "ranks ") + who + " did not " +
+                                               what + " the " + describe(request) + " in " + waited,
                                            missing, waited_seconds)));
     barrier.give_up();
   }
@@ -126,6 +151,8 @@ class Group {
   }
 
   std::vector<Slot> slots;
+  std::atomic<int> joining = kNobody;  // the rank that came last, while it joins the others
+  cudaEvent_t joined = nullptr;  // of the last meeting; null: it could not be made, and the group failed
   Barrier barrier;
 
  private:
@@ -143,13 +170,6 @@ class LocalCudaCommunicator final : public Communicator {
   LocalCudaCommunicator(std::shared_ptr<Group> group, int rank, std::string reason)
       : group_(std::move(group)), rank_(rank), reason_(std::move(reason)) {}
 
-  ~LocalCudaCommunicator() override {
-    if (device_ == nullptr) return;
-    cudaSetDevice(device_->gpu());
-    if (slot().arrived != nullptr) cudaEventDestroy(slot().arrived);
-    if (slot().done != nullptr) cudaEventDestroy(slot().done);
-  }
-
   int rank() const override { return rank_; }
   int ranks() const override { return static_cast<int>(group_->slots.size()); }
   CommunicatorInfo info() const override { return {"local_cuda", reason_}; }
@@ -159,6 +179,7 @@ class LocalCudaCommunicator final : public Communicator {
     if (device_ == nullptr)
       throw run_error("local_cuda joins ranks on GPUs, and this device is " + device.name());
     check(kWhat, "cudaSetDevice", cudaSetDevice(device_->gpu()));
+    slot().gpu = device_->gpu();
     for (cudaEvent_t* event : {&slot().arrived, &slot().done})
       check(kWhat, "cudaEventCreateWithFlags", cudaEventCreateWithFlags(event, cudaEventDisableTiming));
   }
@@ -243,31 +264,48 @@ class LocalCudaCommunicator final : public Communicator {
     own.out = out;
     own.meetings = ++meetings_;
     const auto late = [this, &request](double seconds) { group_->lose(request, meetings_, seconds); };
-    if (!group_->barrier.pass(late)) group_->throw_failure();
+    if (!group_->barrier.pass(late, [this] { join(&Slot::arrived); })) group_->throw_failure();
     group_->check_agreement();
     std::exception_ptr failure;
     try {
-      wait_for_others(&Slot::arrived);
+      wait_for_joined(own.arrived);
       if (!request.is_empty()) work();
       check(kWhat, "cudaEventRecord", cudaEventRecord(own.done, stream()));
     } catch (...) {
       failure = std::current_exception();
     }
     own.meetings = ++meetings_;
-    if (!group_->barrier.pass_unbroken(late)) group_->throw_failure();
+    if (!group_->barrier.pass_unbroken(late, [this] { join(&Slot::done); })) group_->throw_failure();
     if (failure) std::rethrow_exception(failure);
-    wait_for_others(&Slot::done);
+    wait_for_joined(own.done);
     CollectiveTimes times;
     times.sent_bytes = carried_bytes(request, ranks(), rank_);
     return times;
   }
 
-  void wait_for_others(cudaEvent_t Slot::*event) {
-    for (int other = 0; other < ranks(); ++other) {
-      if (other != rank_)
-        check(kWhat, "cudaStreamWaitEvent",
-              cudaStreamWaitEvent(stream(), group_->slots[static_cast<size_t>(other)].*event, 0));
+  // By the last rank that comes to a meeting, before anybody leaves it.
+  void join(cudaEvent_t Slot::*event) noexcept {
+    group_->joining = rank_;
+    group_->joined = nullptr;
+    try {
+      for (int other = 0; other < ranks(); ++other) {
+        if (other != rank_)
+          check(kWhat, "cudaStreamWaitEvent",
+                cudaStreamWaitEvent(stream(), group_->slots[static_cast<size_t>(other)].*event, 0));
+      }
+      check(kWhat, "cudaEventRecord", cudaEventRecord(slot().*event, stream()));
+      group_->joined = slot().*event;
+    } catch (const Error& error) {
+      group_->fail(error);
     }
+    group_->joining = kNobody;
+  }
+
+  // `own`: this rank's event of the same meeting, behind which its stream is already.
+  void wait_for_joined(cudaEvent_t own) {
+    if (group_->joined == nullptr) group_->throw_failure();
+    if (group_->joined == own) return;
+    check(kWhat, "cudaStreamWaitEvent", cudaStreamWaitEvent(stream(), group_->joined, 0));
   }
 
   void copy(int64_t rows, int64_t row_bytes, const void* from, int64_t from_stride, void* to,
@@ -330,11 +368,11 @@ class LocalCudaCommunicator final : public Communicator {
 }  // namespace
 
 std::vector<std::unique_ptr<Communicator>> make_local_cuda_group(int ranks, const std::string& reason,
-                                                                 double patience_seconds) {
+                                                                 double patience_seconds, bool spins) {
   if (ranks < 1 || ranks > kMostRanks)
     throw request_error("a group of " + std::to_string(ranks) + " ranks on one GPU: give 1 to " +
                         std::to_string(kMostRanks));
-  const auto group = std::make_shared<Group>(ranks, patience_seconds);
+  const auto group = std::make_shared<Group>(ranks, patience_seconds, spins);
   std::vector<std::unique_ptr<Communicator>> communicators;
   for (int rank = 0; rank < ranks; ++rank)
     communicators.push_back(std::make_unique<LocalCudaCommunicator>(group, rank, reason));

@@ -20,7 +20,6 @@
 
 #include "engine/comm/processes.h"
 #include "engine/comm/siblings.h"
-#include "engine/config/module.h"
 
 namespace shardlens {
 namespace {
@@ -202,10 +201,6 @@ class MpiProcesses final : public Processes {
 
 }  // namespace
 }  // namespace shardlens
-
-extern "C" const char* shardlens_module_version() {
-  return shardlens::kModuleVersion;
-}
 
 extern "C" shardlens::Processes* shardlens_mpi_processes(double timeout_seconds) {
   return new shardlens::MpiProcesses(timeout_seconds);

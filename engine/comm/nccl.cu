@@ -8,7 +8,6 @@
 // collectives run. What becomes of a rank that fails or does not come is in nccl_group.h.
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -54,12 +53,6 @@ ncclDataType_t data_type(DType dtype) {
 constexpr int kEventsAtTheBegin = 128;
 
 constexpr auto kNothing = [] {};
-
-// Before NCCL is asked for anything; a choice made outside stands.
-void prepare_to_share(int ranks_per_gpu) {
-  // Sums in NVLink's switches are of memory on GPUs that differ.
-  if (ranks_per_gpu > 1) setenv("NCCL_NVLS_ENABLE", "0", 0);
-}
 
 class NcclCommunicator final : public Communicator {
  public:
@@ -437,12 +430,12 @@ class NcclCommunicator final : public Communicator {
 }  // namespace
 
 std::vector<std::unique_ptr<Communicator>> make_nccl_group(int ranks, int ranks_per_gpu,
-                                                           const std::string& reason,
-                                                           double patience_seconds) {
+                                                           const std::string& reason, double patience_seconds,
+                                                           bool spins) {
   if (ranks < 1) throw request_error("a group of " + std::to_string(ranks) + " ranks: give 1 or more");
   if (nccl_library().version == 0) throw request_error(nccl_library().why);
   prepare_to_share(ranks_per_gpu);
-  const auto group = std::make_shared<NcclGroup>(ranks, patience_seconds);
+  const auto group = std::make_shared<NcclGroup>(ranks, patience_seconds, spins);
   std::vector<std::unique_ptr<Communicator>> communicators;
   for (int rank = 0; rank < ranks; ++rank)
     communicators.push_back(std::make_unique<NcclCommunicator>(group, rank, ranks_per_gpu, reason));
@@ -455,7 +448,8 @@ std::unique_ptr<Communicator> make_nccl_rank(std::unique_ptr<HostMeeting> meetin
   prepare_to_share(ranks_per_gpu);
   const int rank = meeting->rank(), ranks = meeting->ranks();
   return std::make_unique<NcclCommunicator>(
-      std::make_shared<NcclGroup>(ranks, patience_seconds, std::move(meeting)), rank, ranks_per_gpu, reason);
+      std::make_shared<NcclGroup>(ranks, patience_seconds, false, std::move(meeting)), rank, ranks_per_gpu,
+      reason);
 }
 
 }  // namespace shardlens

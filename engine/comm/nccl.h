@@ -17,10 +17,11 @@ int nccl_version(std::string* why);
 
 /// One communicator a rank. They find each other when they are attached to their devices. A rank that does
 /// not come, there or to a collective, is lost after `patience_seconds`: then all throw a run Error that
-/// names it and the collective. `ranks_per_gpu`: the most that are on one GPU, of all groups' ranks.
+/// names it and the collective. `ranks_per_gpu`: the most that are on one GPU, of all groups' ranks. `spins`:
+/// as make_local_cuda_group().
 std::vector<std::unique_ptr<Communicator>> make_nccl_group(int ranks, int ranks_per_gpu,
-                                                           const std::string& reason,
-                                                           double patience_seconds);
+                                                           const std::string& reason, double patience_seconds,
+                                                           bool spins = false);
 
 /// This process's rank in a group of processes. They begin, and meet before every collective, in `meeting`,
 /// so that who does not come is lost there, to all others, by name; and requests are compared. A collective

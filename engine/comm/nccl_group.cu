@@ -100,12 +100,12 @@ std::optional<NcclGroup::Asked> NcclGroup::Member::oldest_pending() {
   return oldest;
 }
 
-NcclGroup::NcclGroup(int count, double patience, std::unique_ptr<HostMeeting> elsewhere)
+NcclGroup::NcclGroup(int count, double patience, bool spins, std::unique_ptr<HostMeeting> elsewhere)
     : meeting_(std::move(elsewhere)),
       members_(meeting_ ? 1 : static_cast<size_t>(count)),
       ranks_(count),
       patience_seconds_(patience),
-      barrier_(static_cast<int>(members_.size()), false, patience) {
+      barrier_(static_cast<int>(members_.size()), spins, patience) {
   for (auto& member : members_) member = std::make_unique<Member>();
 }
 

@@ -68,8 +68,9 @@ class NcclGroup {
     std::optional<Asked> front();
   };
 
-  /// `elsewhere`: where the other ranks are met; null: they are in this process.
-  NcclGroup(int count, double patience, std::unique_ptr<HostMeeting> elsewhere = nullptr);
+  /// `elsewhere`: where the other ranks are met; null: they are in this process, and with `spins` they watch
+  /// for one another before they sleep (Barrier).
+  NcclGroup(int count, double patience, bool spins, std::unique_ptr<HostMeeting> elsewhere = nullptr);
   ~NcclGroup();
   NcclGroup(const NcclGroup&) = delete;
   NcclGroup& operator=(const NcclGroup&) = delete;

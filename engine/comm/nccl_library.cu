@@ -1,10 +1,9 @@
 // Opening libnccl.so.2.
 #include <dlfcn.h>
 
-#include <cstdlib>
-
 #include "engine/comm/nccl.h"
 #include "engine/comm/nccl_library.h"
+#include "engine/comm/nccl_sharing.h"
 
 namespace shardlens {
 
@@ -14,8 +13,7 @@ namespace {
 constexpr int kOldestVersion = 21800;
 
 NcclLibrary open_library() {
-  // Lets ranks share a GPU where the library is new enough; a choice made outside stands.
-  setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1", 0);
+  let_nccl_share_gpus();
   NcclLibrary library;
   void* const file = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
   if (file == nullptr) {

@@ -35,9 +35,10 @@ void* module_symbol(const std::string& file, const std::string& symbol, const st
     throw request_error(fmt::format("{} cannot be opened ({}): {}", file, last_problem(), remedy));
   using Version = const char* (*)();
   const auto version = reinterpret_cast<Version>(dlsym(module, "shardlens_module_version"));
-  if (version == nullptr || std::string(version()) != kModuleVersion) {
+  if (version == nullptr || std::string(version()) != shardlens_module_version()) {
     throw request_error(fmt::format("{} is of another build ({}; this program is {}): {}", file,
-                                    version == nullptr ? "unknown" : version(), kModuleVersion, remedy));
+                                    version == nullptr ? "unknown" : version(), shardlens_module_version(),
+                                    remedy));
   }
   void* found = dlsym(module, symbol.c_str());
   if (found == nullptr) throw request_error(fmt::format("{} has no {}: {}", file, symbol, remedy));

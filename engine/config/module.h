@@ -4,11 +4,11 @@
 
 #include <string>
 
-namespace shardlens {
+/// What a module and the program that opens it must agree on (module_version.cpp): "shardlens 0.1.0,
+/// interface 1f9c03ab52d7, libstdc++". A part of every module and of the program: each answers for itself.
+extern "C" __attribute__((visibility("default"))) const char* shardlens_module_version();
 
-/// What a module and the program that opens it must agree on, since they pass C++ objects to each other. A
-/// module answers it from its extern "C" function `const char* shardlens_module_version()`.
-inline constexpr const char* kModuleVersion = "shardlens 0.1.0, modules 5, " __VERSION__;
+namespace shardlens {
 
 /// Opens `file` (libshardlens_mpi.so), which lies beside the running program or in ../lib seen from there,
 /// and returns the address of its extern "C" symbol. The module stays open until the program ends. Throws a

@@ -21,15 +21,17 @@ class GpuModule {
   virtual GpuFacts facts() = 0;
   virtual std::unique_ptr<Device> make_device(int gpu, bool tf32) = 0;  ///< tf32: as Settings::tf32
   /// Communicators of ranks that share a GPU, threads of this process; `reason` is for CommunicatorInfo, and
-  /// ranks wait for one another for `patience_seconds`.
+  /// ranks wait for one another for `patience_seconds`, the first microseconds of it awake where `spins`: so
+  /// where all threads that compute can have a core each.
   virtual std::vector<std::unique_ptr<Communicator>> make_local_cuda_group(int ranks,
                                                                            const std::string& reason,
-                                                                           double patience_seconds) = 0;
+                                                                           double patience_seconds,
+                                                                           bool spins) = 0;
   /// By NCCL, for threads of this process. They meet for the first time when they are attached to devices.
   /// `ranks_per_gpu`: the most that are on one GPU, of all ranks.
   virtual std::vector<std::unique_ptr<Communicator>> make_nccl_group(int ranks, int ranks_per_gpu,
                                                                      const std::string& reason,
-                                                                     double patience_seconds) = 0;
+                                                                     double patience_seconds, bool spins) = 0;
   /// By NCCL, this process's rank in a group of processes that meet in `meeting`.
   virtual std::unique_ptr<Communicator> make_nccl_rank(std::unique_ptr<HostMeeting> meeting,
                                                        int ranks_per_gpu, const std::string& reason,

@@ -1,6 +1,8 @@
 // The CPU: a share of the cores a rank, and groups of threads. GPUs: devices and groups of their module.
 #include "engine/runtime/backend.h"
 
+#include <algorithm>
+
 #include "engine/device/gpu_module.h"
 #include "engine/runtime/run_failure.h"
 
@@ -34,11 +36,13 @@ class GpuBackend final : public Backend {
     return make_chosen_device(choice_, settings_, rank, threads);
   }
 
-  std::vector<std::unique_ptr<Communicator>> make_group(int ranks, int) override {
+  std::vector<std::unique_ptr<Communicator>> make_group(int ranks, int threads) override {
+    const bool core_per_thread = std::max(ranks, threads) <= available_cores();
     // A rank alone exchanges nothing: its group need not begin by a meeting of NCCL's.
     if (choice_.communicator == CommunicatorChoice::Nccl && ranks > 1)
-      return gpu_module().make_nccl_group(ranks, choice_.ranks_per_gpu, choice_.reason, patience_seconds_);
-    return gpu_module().make_local_cuda_group(ranks, choice_.reason, patience_seconds_);
+      return gpu_module().make_nccl_group(ranks, choice_.ranks_per_gpu, choice_.reason, patience_seconds_,
+                                          core_per_thread);
+    return gpu_module().make_local_cuda_group(ranks, choice_.reason, patience_seconds_, core_per_thread);
   }
 
   bool on_gpus() const override { return true; }

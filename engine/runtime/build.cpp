@@ -8,7 +8,7 @@
 namespace shardlens {
 
 std::string build_name() {
-  return fmt::format("{} of sources {}", kModuleVersion, source_hash());
+  return fmt::format("{}, {} of sources {}", shardlens_module_version(), __VERSION__, source_hash());
 }
 
 }  // namespace shardlens

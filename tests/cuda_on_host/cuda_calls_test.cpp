@@ -59,5 +59,62 @@ TEST(CudaCalls, NothingIsCopiedToTheHostAfterACollectiveThatWasGivenUp) {
   device->release(there);
 }
 
+// A collective that other ranks wait for is not to queue behind the blocks of a step beside it.
+TEST(CudaCalls, CollectivesGoBeforeSteps) {
+  const std::unique_ptr<Device> device = make_cuda_device(0);
+  const auto& gpu = dynamic_cast<cuda::CudaDevice&>(*device);
+  int least = 0, greatest = 0, steps = 0, collectives = 0;
+  cudaDeviceGetStreamPriorityRange(&least, &greatest);
+  ASSERT_EQ(cudaStreamGetPriority(gpu.stream(), &steps), cudaSuccess);
+  ASSERT_EQ(cudaStreamGetPriority(gpu.order().collectives(), &collectives), cudaSuccess);
+  EXPECT_EQ(steps, least);
+  EXPECT_EQ(collectives, greatest);
+}
+
+/// A device with two numbers in its memory.
+struct TwoNumbers {
+  ~TwoNumbers() {
+    device->release(number);
+    device->release(taken);
+  }
+  void write(void* to, float value) { device->copy_to_device(to, &value, sizeof value); }
+  float read(const void* from) {
+    float value = 0;
+    device->copy_to_host(&value, from, sizeof value);
+    return value;
+  }
+  /// In the collectives' order.
+  void collect(const void* from, void* to) {
+    cuda::copy_rows("a test", dynamic_cast<cuda::CudaDevice&>(*device).order().collectives(), 1,
+                    sizeof(float), from, 0, to, 0);
+  }
+
+  const std::unique_ptr<Device> device = make_cuda_device(0);
+  void* const number = device->allocate(sizeof(float));
+  void* const taken = device->allocate(sizeof(float));
+};
+
+// What runs of the collectives' order by itself is drawn by lot, so each is tried often.
+constexpr int kTries = 40;
+
+TEST(CudaCalls, ACopyToTheHostComesBehindWhatCollectivesWrite) {
+  TwoNumbers two;
+  for (int i = 0; i < kTries; ++i) {
+    two.write(two.number, static_cast<float>(i));
+    two.collect(two.number, two.taken);
+    ASSERT_EQ(two.read(two.taken), static_cast<float>(i));
+  }
+}
+
+TEST(CudaCalls, ACopyToTheGpuComesBehindWhatCollectivesRead) {
+  TwoNumbers two;
+  for (int i = 0; i < kTries; ++i) {
+    two.write(two.number, static_cast<float>(i));
+    two.collect(two.number, two.taken);
+    two.write(two.number, -1);
+    ASSERT_EQ(two.read(two.taken), static_cast<float>(i));
+  }
+}
+
 }  // namespace
 }  // namespace shardlens

@@ -7,18 +7,21 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "engine/comm/comm.h"
 #include "engine/comm/nccl.h"
+#include "engine/comm/nccl_sharing.h"
 #include "tests/cuda_on_host/streams.h"
 
 namespace {
@@ -47,7 +50,7 @@ struct Board {
 };
 
 std::mutex boards_mutex, mail_mutex;
-std::atomic<int> blocks_allowed = 0, begun = 0, awaited_aborts = 0, aborts = 0;
+std::atomic<int> blocks_allowed = 0, begun = 0, awaited_aborts = 0, aborts = 0, late_connections = 0;
 std::atomic<bool> met = true;
 std::map<std::string, std::shared_ptr<Board>> boards;
 
@@ -68,11 +71,24 @@ size_t bytes_of(size_t count, ncclDataType_t type) {
   return type == ncclInt8 ? count : count * static_cast<size_t>(element_bytes(dtype_of(type)));
 }
 
+/// Whether ranks connect in their first collective, as NCCL's environment says: what it once read it keeps,
+/// unless it is told not to.
+bool connects_late() {
+  const auto asked = [] {
+    const char* const value = std::getenv("NCCL_RUNTIME_CONNECT");
+    return value == nullptr || std::string(value) != "0";
+  };
+  static const char* const anew = std::getenv("NCCL_NO_CACHE");
+  static const bool first = asked();
+  return anew != nullptr && std::string(anew) == "NCCL_RUNTIME_CONNECT" ? asked() : first;
+}
+
 }  // namespace
 
 struct ncclComm {
   std::shared_ptr<Board> board;
   int rank = 0;
+  bool connected = false;
   std::shared_ptr<std::atomic<bool>> aborted = std::make_shared<std::atomic<bool>>(false);
   size_t calls = 0;                ///< it has made
   std::mutex mutex{};              ///< of what follows
@@ -119,6 +135,7 @@ ncclResult_t end_call() {
   ncclComm& comm = *group.comm;
   const std::lock_guard lock(comm.mutex);
   if (comm.begins) return ncclInvalidUsage;  // the call before is not on its stream yet
+  if (!std::exchange(comm.connected, true)) ++late_connections;
   const size_t number = comm.calls++;
   {
     const std::lock_guard board(comm.board->mutex);
@@ -161,6 +178,9 @@ int last_blocks_allowed() {
 int calls_begun() {
   return begun;
 }
+int ranks_connected_late() {
+  return late_connections;
+}
 void let_aborts_wait_for(int count) {
   awaited_aborts = count;
   aborts = 0;
@@ -197,7 +217,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int ranks, ncclUniqueId id
   }
   const std::lock_guard coming(board->mutex);
   ++board->came;
-  *comm = new ncclComm{board, rank};
+  *comm = new ncclComm{board, rank, !connects_late()};
   return ncclInProgress;
 }
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {
@@ -296,6 +316,7 @@ namespace shardlens {
 
 const NcclLibrary& nccl_library() {
   static const NcclLibrary library = [] {
+    let_nccl_share_gpus();
     NcclLibrary all;
     all.version = 23003;
     all.error_string = ncclGetErrorString;

@@ -86,6 +86,28 @@ TEST(NcclOnHost, RanksMayShareAGpuAndItsBlocks) {
     EXPECT_FALSE(failure) << failure->what();
 }
 
+// To connect allocates, which may wait for the kernel of another rank on the GPU, and that one for this rank.
+// Also where NCCL has read its environment before, for a group that does not share.
+TEST(NcclOnHost, RanksThatShareAGpuAreConnectedBeforeTheirCollectives) {
+  unsetenv("NCCL_RUNTIME_CONNECT");
+  const auto late = [](int ranks_per_gpu) {
+    const int before = ranks_connected_late();
+    auto group = make_nccl_group(2, ranks_per_gpu, "a test", 60);
+    for (const auto& failure :
+         run_on_gpus(group, ranks_per_gpu == 1 ? own_gpu : first_gpu, [](Communicator& comm) {
+           float one = 1;
+           comm.all_reduce(DType::Fp32, 1, &one);
+         }))
+      EXPECT_FALSE(failure) << failure->what();
+    return ranks_connected_late() - before;
+  };
+  EXPECT_EQ(late(1), 2) << "as NCCL does by itself";
+  EXPECT_EQ(late(2), 0);
+  setenv("NCCL_RUNTIME_CONNECT", "1", 1);
+  EXPECT_EQ(late(2), 2) << "a choice made outside stands";
+  unsetenv("NCCL_RUNTIME_CONNECT");
+}
+
 /// Ranks on devices of the first GPU, whose calls do not wait for what they ask for.
 struct OnOneGpu {
   explicit OnOneGpu(int ranks) : group(make_nccl_group(ranks, ranks, "a test", 5)) {

@@ -1,6 +1,7 @@
 // Ranks on played GPUs, whose streams run late and in an order drawn by lot: the communicator of ranks that
 // share a GPU against the local one to the bit, and whole models, step by step as a rank team asks for them,
 // against the CPU. An order that is not asked for between two streams shows here as wrong numbers.
+#include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
 #include "engine/comm/local_cuda.h"
@@ -10,6 +11,7 @@
 #include "engine/runtime/executor.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/world.h"
+#include "tests/cuda_on_host/streams.h"
 #include "tests/engine/agreement.h"
 #include "tests/engine/comm/on_gpus.h"
 #include "tests/engine/small_model.h"
@@ -24,6 +26,62 @@ TEST(LocalCudaOnHost, GivesTheBitsAndCountsTheBytesOfTheLocalOne) {
     DrawnAndDone(random, ranks, 40)
         .expect_the_same(
             group, [](int) { return make_cuda_device(0); }, "one GPU");
+  }
+}
+
+// One stream waits for all, and each of the others for that one, before the collective and behind it; each
+// collective waits for its rank's steps.
+TEST(LocalCudaOnHost, RanksWaitForAllOthersByOneEvent) {
+  constexpr int kCollectives = 20;
+  for (const int ranks : {1, 2, 4, 5}) {
+    for (const bool spins : {false, true}) {
+      auto group = make_local_cuda_group(ranks, "a test", 60, spins);
+      const int before = on_host::stream_waits;
+      for (const auto& failure : run_on_gpus(
+               group, [](int) { return make_cuda_device(0); },
+               [](Communicator& comm) {
+                 for (int i = 0; i < kCollectives; ++i) comm.barrier();
+               }))
+        EXPECT_FALSE(failure) << failure->what();
+      const int waits = ranks + 4 * (ranks - 1);
+      EXPECT_EQ(on_host::stream_waits - before, kCollectives * waits) << ranks << " ranks";
+    }
+  }
+}
+
+// A rank writes over what the others gather of it as soon as it may, and nobody waits on the host meanwhile.
+TEST(LocalCudaOnHost, AllRanksStepsAreDoneBeforeACollectiveAndItIsBeforeTheirNext) {
+  constexpr int kRounds = 40;
+  for (const int ranks : {2, 3, 5}) {
+    auto group = make_local_cuda_group(ranks, "a test", 60);
+    std::vector<std::unique_ptr<Device>> devices;
+    for (int rank = 0; rank < ranks; ++rank) devices.push_back(make_cuda_device(0));
+    const size_t row = static_cast<size_t>(ranks) * sizeof(int32_t);
+    const auto written = [ranks](int round, int rank) { return (round * ranks + rank) % 251; };
+    const auto body = [&](Communicator& comm) {
+      Device& device = *devices[static_cast<size_t>(comm.rank())];
+      comm.attach(device);
+      cudaStream_t const steps = dynamic_cast<cuda::CudaDevice&>(device).stream();
+      void* const own = device.allocate(sizeof(int32_t));
+      void* const all = device.allocate(row);
+      char* const kept = static_cast<char*>(device.allocate(kRounds * row));
+      for (int round = 0; round < kRounds; ++round) {
+        cudaMemsetAsync(own, written(round, comm.rank()), sizeof(int32_t), steps);
+        comm.all_gather(DType::Fp32, {1, ranks, 1}, own, all);
+        device.behind()->join_collectives();
+        cudaMemcpyAsync(kept + static_cast<size_t>(round) * row, all, row, cudaMemcpyDeviceToDevice, steps);
+      }
+      std::vector<char> found(kRounds * row);
+      device.copy_to_host(found.data(), kept, found.size());
+      for (void* const memory : {own, all, static_cast<void*>(kept)}) device.release(memory);
+      for (size_t i = 0; i < found.size(); ++i) {
+        const auto place = static_cast<int>(i / sizeof(int32_t));
+        ASSERT_EQ(static_cast<unsigned char>(found[i]), written(place / ranks, place % ranks))
+            << ranks << " ranks, round " << place / ranks << ", of rank " << place % ranks;
+      }
+    };
+    for (const auto& failure : run_ranks(group, body)) EXPECT_FALSE(failure) << failure->what();
+    group.clear();  // before the devices
   }
 }
 

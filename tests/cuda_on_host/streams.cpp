@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <random>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,7 @@ namespace {
 std::mutex mutex;
 std::condition_variable changed;
 std::vector<cudaStream_t> streams;
+std::set<cudaEvent_t> events;
 std::mt19937 lot(20261122);
 
 thread_local int own_gpu = 0;
@@ -54,9 +56,9 @@ void set_gpu(int gpu) {
   own_gpu = gpu;
 }
 
-cudaStream_t make_stream() {
+cudaStream_t make_stream(int priority) {
   const std::lock_guard lock(mutex);
-  streams.push_back(new CUstream_st{own_gpu, {}});
+  streams.push_back(new CUstream_st{own_gpu, priority, {}});
   return streams.back();
 }
 
@@ -74,6 +76,17 @@ void ask_again(cudaStream_t stream, Work work) {
   advance_a_little();
 }
 
+cudaEvent_t make_event() {
+  const std::lock_guard lock(mutex);
+  return *events.insert(new CUevent_st).first;
+}
+
+void end_event(cudaEvent_t event) {
+  const std::lock_guard lock(mutex);
+  events.erase(event);
+  delete event;
+}
+
 void record(cudaEvent_t event, cudaStream_t stream) {
   const std::lock_guard lock(mutex);
   stream->work.push_back([recorded = event->recorded, number = ++event->recorded->asked] {
@@ -85,10 +98,14 @@ void record(cudaEvent_t event, cudaStream_t stream) {
   advance_a_little();
 }
 
-void let_wait(cudaStream_t stream, cudaEvent_t event) {
+bool let_wait(cudaStream_t stream, cudaEvent_t event) {
+  const int number = ++stream_waits;
+  if (allows_wait && !allows_wait(number)) return false;
   const std::lock_guard lock(mutex);
+  if (events.count(event) == 0) return false;
   stream->work.push_back(
       [recorded = event->recorded, number = event->recorded->asked] { return recorded->done >= number; });
+  return true;
 }
 
 void wait_for(cudaStream_t stream) {

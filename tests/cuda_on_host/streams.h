@@ -24,7 +24,7 @@ using Work = std::function<bool()>;
 }  // namespace on_host
 
 struct CUstream_st {
-  int gpu = 0;
+  int gpu = 0, priority = 0;
   std::deque<on_host::Work> work;
 };
 struct CUevent_st {
@@ -38,20 +38,25 @@ namespace on_host {
 /// cudaMalloc() of so many bytes does not return until this is another number; how often that has begun.
 inline std::atomic<size_t> stuck_bytes = 0;
 inline std::atomic<int> stuck_allocations = 0;
-inline std::atomic<int> allocations = 0;  // of all, by now
+inline std::atomic<int> allocations = 0;   ///< of all, by now
+inline std::atomic<int> stream_waits = 0;  ///< that streams were asked for, by now
+/// What becomes of the one that is being asked for, if a test wants a say; set while no thread asks.
+inline std::function<bool(int number)> allows_wait;
 
 /// The calling thread's GPU from now on.
 void set_gpu(int gpu);
 
-cudaStream_t make_stream();
+cudaStream_t make_stream(int priority);
 void end_stream(cudaStream_t stream);
 void ask_again(cudaStream_t stream, Work work);
 inline void ask(cudaStream_t stream, std::function<void()> work) {
   ask_again(stream, [work = std::move(work)] { return work(), true; });
 }
+cudaEvent_t make_event();
+void end_event(cudaEvent_t event);
 void record(cudaEvent_t event, cudaStream_t stream);
-/// For what `event` was recorded behind so far.
-void let_wait(cudaStream_t stream, cudaEvent_t event);
+/// For what `event` was recorded behind so far; false: there is no such event any more, or allows_wait() is.
+bool let_wait(cudaStream_t stream, cudaEvent_t event);
 
 void wait_for(cudaStream_t stream);
 void wait_for(cudaEvent_t event);

@@ -10,7 +10,6 @@
 
 #include "engine/config/assets.h"
 #include "engine/config/error.h"
-#include "engine/config/module.h"
 #include "engine/io/chart.h"
 #include "ui/theme/theme.h"
 
@@ -236,10 +235,6 @@ class Drawing {
 }  // namespace ui
 
 }  // namespace shardlens
-
-extern "C" const char* shardlens_module_version() {
-  return shardlens::kModuleVersion;
-}
 
 extern "C" void shardlens_draw_chart(const shardlens::Chart& chart, std::string& png) {
   png = shardlens::ui::Drawing(chart).png();

@@ -73,16 +73,17 @@ void CudaDevice::release(void* memory) noexcept {
   cudaFree(memory);
 }
 
-// Before a copy of memory that is not pinned. CUDA would wait in the copy, and keep other threads from asking
-// the GPU for anything meanwhile: for ever, where it waits for what one of them is to ask for.
-void CudaDevice::wait_for_steps(const Operation& operation) {
+// Also before a copy of memory that is not pinned. CUDA would wait in the copy, and keep other threads from
+// asking the GPU for anything meanwhile: for ever, where it waits for what one of them is to ask for.
+void CudaDevice::wait_for_both_orders(const Operation& operation) {
+  operation.check("cudaStreamSynchronize", cudaStreamSynchronize(order_->collectives()));
   operation.check("cudaStreamSynchronize", cudaStreamSynchronize(operation.stream()));
 }
 
 void CudaDevice::copy_to_device(void* to, const void* from_host, size_t bytes) {
   if (bytes == 0) return;
   const Operation operation(*this, "a copy to the GPU");
-  wait_for_steps(operation);
+  wait_for_both_orders(operation);
   operation.check("cudaMemcpyAsync",
                   cudaMemcpyAsync(to, from_host, bytes, cudaMemcpyHostToDevice, operation.stream()));
   synchronize();
@@ -97,7 +98,7 @@ void CudaDevice::set_zero(void* to, size_t bytes) {
 void CudaDevice::copy_to_host(void* to_host, const void* from, size_t bytes) {
   if (bytes == 0) return;
   const Operation operation(*this, "a copy from the GPU");
-  wait_for_steps(operation);
+  wait_for_both_orders(operation);
   operation.check("cudaMemcpyAsync",
                   cudaMemcpyAsync(to_host, from, bytes, cudaMemcpyDeviceToHost, operation.stream()));
   synchronize();
@@ -109,8 +110,7 @@ WorkBehind* CudaDevice::behind() {
 
 void CudaDevice::synchronize() {
   const Operation operation(*this, "waiting");
-  operation.check("cudaStreamSynchronize", cudaStreamSynchronize(order_->collectives()));
-  operation.check("cudaStreamSynchronize", cudaStreamSynchronize(operation.stream()));
+  wait_for_both_orders(operation);
   order_->throw_failure();  // a collective that was given up has left something half made
   report_fault();
 }

@@ -112,7 +112,7 @@ class CudaDevice final : public Device {
   static constexpr size_t kScratchBytes = kGpuScratchBytes;
 
   void free_everything() noexcept;
-  void wait_for_steps(const Operation& operation);
+  void wait_for_both_orders(const Operation& operation);
   /// Throws what a kernel found wrong with numbers in the device's memory.
   void report_fault();
   /// Asks for the check of a shape's positions: a fault is reported when the device is next waited for.

@@ -18,8 +18,12 @@ constexpr int kClockTries = 5;
 CudaOrder::CudaOrder(int gpu, cudaStream_t steps) : gpu_(gpu), steps_(steps) {
   check(kWhat, "cudaSetDevice", cudaSetDevice(gpu_));
   try {
-    check(kWhat, "cudaStreamCreateWithFlags",
-          cudaStreamCreateWithFlags(&collectives_, cudaStreamNonBlocking));
+    // A collective may wait for other ranks, and they for it: its blocks go before those of a step beside it,
+    // which would else fill the GPU first.
+    int least = 0, greatest = 0;
+    check(kWhat, "cudaDeviceGetStreamPriorityRange", cudaDeviceGetStreamPriorityRange(&least, &greatest));
+    check(kWhat, "cudaStreamCreateWithPriority",
+          cudaStreamCreateWithPriority(&collectives_, cudaStreamNonBlocking, greatest));
     check(kWhat, "cudaEventCreateWithFlags", cudaEventCreateWithFlags(&meeting_, cudaEventDisableTiming));
     check(kWhat, "cudaEventCreate", cudaEventCreate(&clock_));
   } catch (...) {

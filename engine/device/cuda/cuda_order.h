@@ -1,5 +1,5 @@
 // The two orders of work of one GPU device: a stream for the steps and one for the collectives beside them,
-// and events that say when each of them came to a mark.
+// which has the greater priority, and events that say when each of them came to a mark.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -7,7 +7,6 @@
 
 #include "engine/comm/local_cuda.h"
 #include "engine/comm/nccl.h"
-#include "engine/config/module.h"
 #include "engine/device/cuda/nvml.h"
 #include "engine/device/cuda/operation.cuh"
 #include "engine/device/gpu_module.h"
@@ -61,14 +60,15 @@ class CudaModule final : public GpuModule {
   }
 
   std::vector<std::unique_ptr<Communicator>> make_local_cuda_group(int ranks, const std::string& reason,
-                                                                   double patience_seconds) override {
-    return shardlens::make_local_cuda_group(ranks, reason, patience_seconds);
+                                                                   double patience_seconds,
+                                                                   bool spins) override {
+    return shardlens::make_local_cuda_group(ranks, reason, patience_seconds, spins);
   }
 
   std::vector<std::unique_ptr<Communicator>> make_nccl_group(int ranks, int ranks_per_gpu,
                                                              const std::string& reason,
-                                                             double patience_seconds) override {
-    return shardlens::make_nccl_group(ranks, ranks_per_gpu, reason, patience_seconds);
+                                                             double patience_seconds, bool spins) override {
+    return shardlens::make_nccl_group(ranks, ranks_per_gpu, reason, patience_seconds, spins);
   }
 
   std::unique_ptr<Communicator> make_nccl_rank(std::unique_ptr<HostMeeting> meeting, int ranks_per_gpu,
@@ -156,16 +156,9 @@ class CudaModule final : public GpuModule {
 
 }  // namespace
 
-extern "C" {
-
-__attribute__((visibility("default"))) const char* shardlens_module_version() {
-  return kModuleVersion;
-}
-
-__attribute__((visibility("default"))) GpuModule* shardlens_cuda_module() {
+extern "C" __attribute__((visibility("default"))) GpuModule* shardlens_cuda_module() {
   static CudaModule module;
   return &module;
-}
 }
 
 }  // namespace shardlens

@@ -71,7 +71,7 @@ std::unique_ptr<Communicator> ProcessWorld::communicator(ProcessGroup group, con
   const double patience = group.patience_seconds;
   // A rank alone exchanges nothing: its group need not begin by a meeting.
   if (group.members.size() == 1)
-    return std::move(gpu_module().make_local_cuda_group(1, reason, patience).front());
+    return std::move(gpu_module().make_local_cuda_group(1, reason, patience, false).front());
   return gpu_module().make_nccl_rank(make_process_meeting(processes_, std::move(group)), choice.ranks_per_gpu,
                                      reason, patience);
 }

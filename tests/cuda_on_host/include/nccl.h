@@ -29,6 +29,8 @@ struct ncclConfig_t {
 int last_blocks_allowed();
 /// How many calls of communicators have come to be on their streams.
 int calls_begun();
+/// How many communicators were connected by the first of their calls, not when they were made.
+int ranks_connected_late();
 /// From now on communicators are aborted when so many are being, or after some seconds; whether they met so.
 void let_aborts_wait_for(int count);
 bool aborts_met();

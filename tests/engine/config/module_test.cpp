@@ -45,7 +45,25 @@ TEST(Module, WithoutTheSymbolItSaysWhich) {
 TEST(Module, OfAnotherVersionItSaysBoth) {
   const std::string message = refusal("libshardlens_test_other_version.so", "shardlens_test_number");
   EXPECT_THAT(message, HasSubstr("shardlens 0.0.9"));
-  EXPECT_THAT(message, HasSubstr(kModuleVersion));
+  EXPECT_THAT(message, HasSubstr(shardlens_module_version()));
+}
+
+// One built where the compiler is another one is the same to the program.
+TEST(Module, OfAnotherCompilerItIsOpened) {
+  EXPECT_NE(module_symbol("libshardlens_test_other_compiler.so", "shardlens_test_number", ""), nullptr);
+}
+
+// Objects passed to it would be read as what they are not.
+TEST(Module, OfAnotherInterfaceItIsRefused) {
+  EXPECT_THAT(refusal("libshardlens_test_other_interface.so", "shardlens_test_number"),
+              HasSubstr("interface 000000000000"));
+}
+
+TEST(Module, WithAnotherLayoutOfTheStandardLibrarysTypesItIsRefused) {
+  EXPECT_THAT(refusal("libshardlens_test_old_strings.so", "shardlens_test_number"),
+              HasSubstr("libstdc++ with strings as before C++11"));
+  EXPECT_THAT(refusal("libshardlens_test_debugged_containers.so", "shardlens_test_number"),
+              HasSubstr("libstdc++, containers to be debugged"));
 }
 
 TEST(Module, ALibraryThatIsNoModuleIsRefused) {

@@ -1,0 +1,35 @@
+# What names the interface between the program and its modules (engine/config/module_version.cpp): a hash of the
+# headers through which they pass objects to each other, of the sources that both compile, and of every header of ours
+# that those include.
+
+# Files of the list `roots`, relative to the folder `root`, and all that they include as "engine/…", in an order that
+# does not depend on who includes whom.
+function(module_interface_files root roots result)
+  set(found "")
+  set(open ${roots})
+  while(open)
+    list(POP_FRONT open file)
+    if(file IN_LIST found)
+      continue()
+    endif()
+    list(APPEND found "${file}")
+    file(STRINGS "${root}/${file}" includes REGEX "^#include \"engine/")
+    foreach(include IN LISTS includes)
+      string(REGEX REPLACE "^#include \"([^\"]*)\".*" "\\1" include "${include}")
+      list(APPEND open "${include}")
+    endforeach()
+  endwhile()
+  list(SORT found)
+  set(${result} "${found}" PARENT_SCOPE)
+endfunction()
+
+function(module_interface_hash root files result)
+  set(all "")
+  foreach(file IN LISTS files)
+    file(SHA256 "${root}/${file}" hash)
+    string(APPEND all "${file} ${hash}\n")
+  endforeach()
+  string(SHA256 hash "${all}")
+  string(SUBSTRING "${hash}" 0 12 hash)
+  set(${result} "${hash}" PARENT_SCOPE)
+endfunction()
