@@ -297,6 +297,18 @@ TEST_P(EveryDevice, LayerNorms) {
       }
 }
 
+// More chunks of rows than are fetched together, of two sums.
+TEST_P(EveryDevice, GainsOverManyRows) {
+  const int64_t rows = 1100, cols = 3;
+  const Numbers x = normal_in(DType::Fp32, rows * cols, 1), dy = normal_in(DType::Fp32, rows * cols, 2),
+                gamma = normal_in(DType::Fp32, cols, 3), stats(2 * rows, 0.5);
+  EXPECT_TRUE(agree(DType::Fp32, Tolerance::of_sum(rows), [&](OnDevice& on) {
+    on.device.layer_norm_grad(on.dtype, rows, cols, on.in(x), on.in(gamma), on.in_wide(stats), on.in(dy),
+                              on.out("dx", rows * cols), on.out_wide("dgamma", cols),
+                              on.out_wide("dbeta", cols));
+  }));
+}
+
 // A row may be kept and read in other ways where it is aligned, and by how wide it is: never with other bits.
 TEST_P(EveryDevice, BitsDependOnNoAddress) {
   const auto depends_on_none = [&](DType dtype, const Operate& operation) {
