@@ -96,16 +96,17 @@ __global__ void add_chunks_kernel(int64_t chunks, int64_t first, int64_t width, 
   T* sum = (kTerms == 1 || term == 0 ? sums.term[0] : sums.term[kTerms - 1]) + first + col;
   T total = accumulate ? *sum : T(0);
   constexpr int kAtOnce = 16;
+  const int64_t stride = kTerms * width;
   const T* at = partial + term * width + col;
   int64_t left = chunks;
-  for (; left >= kAtOnce; left -= kAtOnce, at += kAtOnce * kTerms * width) {
+  for (; left >= kAtOnce; left -= kAtOnce, at += kAtOnce * stride) {
     T part[kAtOnce];
 #pragma unroll
-    for (int k = 0; k < kAtOnce; ++k) part[k] = at[k * kTerms * width];
+    for (int k = 0; k < kAtOnce; ++k) part[k] = at[k * stride];
 #pragma unroll
     for (int k = 0; k < kAtOnce; ++k) total += part[k];
   }
-  for (; left > 0; --left, at += kTerms * width) total += *at;
+  for (; left > 0; --left, at += stride) total += *at;
   *sum = total;
 }
 
