@@ -37,6 +37,43 @@ TEST(Barrier, AllMembersPassTheSameMeetingsBeforeItBreaks) {
   }
 }
 
+TEST(Barrier, WhatTheLastDoesIsDoneOnceBeforeAnybodyPasses) {
+  constexpr int kMembers = 4, kMeetings = 300;
+  for (const bool spins : {false, true}) {
+    Barrier barrier(kMembers, spins);
+    std::atomic<int> seen_early = 0;
+    int done = 0;  // by the last of each meeting, read by all behind it
+    {
+      std::vector<std::jthread> threads;
+      for (int member = 0; member < kMembers; ++member) {
+        threads.emplace_back([&] {
+          for (int meeting = 1; meeting <= kMeetings; ++meeting) {
+            const bool passed = meeting % 2 == 0 ? barrier.pass({}, [&] { ++done; })
+                                                 : barrier.pass_unbroken({}, [&] { ++done; });
+            if (!passed || done != meeting) ++seen_early;
+            if (!barrier.pass()) ++seen_early;  // nobody comes to the next before all have read it
+          }
+        });
+      }
+    }
+    EXPECT_EQ(seen_early, 0);
+    EXPECT_EQ(done, kMeetings);
+  }
+}
+
+// One that breaks it as it does so ends the meeting for all, itself too.
+TEST(Barrier, TheLastMayBreakItBeforeAnybodyPasses) {
+  constexpr int kMembers = 3;
+  Barrier barrier(kMembers, true);
+  std::atomic<int> passed = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int member = 0; member < kMembers; ++member)
+      threads.emplace_back([&] { passed += barrier.pass({}, [&] { barrier.break_up(); }) ? 1 : 0; });
+  }
+  EXPECT_EQ(passed, 0);
+}
+
 // The break and the last arrival at the same instant, often enough that each comes first many times.
 TEST(Barrier, OneOutcomeForAllWhenABreakMeetsTheLastArrival) {
   constexpr size_t kRounds = 4000;
