@@ -23,6 +23,7 @@ constexpr float kHiddenScore = -1e30f;   // of a key nobody may see, as in atten
 template <class T, bool kPlain>
 struct Asked : Attention<T> {
   using S = T;
+  static constexpr bool kIsPlain = kPlain;
 
   __device__ __forceinline__ bool drops() const { return !kPlain && this->has_dropout; }
   __device__ __forceinline__ bool masks() const { return !kPlain && this->mask != nullptr; }
@@ -272,9 +273,13 @@ __device__ __forceinline__ float used_of(const A& a, MaskReader& mask, int64_t s
                                                                : prob * static_cast<float>(a.dropping.scale);
 }
 
+/// How many blocks of the next kernel an SM is to have registers for, where that costs no spills; 0: any.
+template <int kWidth, class A>
+inline constexpr int kQueryGradBlocks = kWidth <= 64 && A::kIsPlain ? 3 : 0;
+
 /// dQ of 64 queries.
 template <int kWidth, class A>
-__global__ void __launch_bounds__(kBlockThreads)
+__global__ void __launch_bounds__(kBlockThreads, kQueryGradBlocks<kWidth, A>)
     half_query_grad_kernel(A a, AttentionGrad<typename A::S> gradient, int64_t tiles) {
   using S = typename A::S;
   constexpr int kKeys = kWidth <= 64 ? 64 : 32, N = kKeys / 8;
