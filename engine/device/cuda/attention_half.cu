@@ -1,7 +1,8 @@
 // Attention in 16 bits on the matrix units. A block of four warps takes 64 rows, each warp 16 of them with
 // their results in registers, and meets the other side a tile at a time in shared memory: queries meet keys
 // in the forward pass and for dQ, keys meet queries for dK and dV, where the scores are made transposed. So
-// every product is one of matrix_units.cuh's two, and nothing is added by atomics.
+// every product is one of matrix_units.cuh's two, and nothing is added by atomics. The tiles that come next
+// are copied while these are worked with.
 //
 // Products are summed in fp32 and softmax is fp32; the matrix units' operands P and dS are rounded to the
 // run's format, which the CPU's path does not do: a few of its units in the last place.
@@ -18,11 +19,12 @@ constexpr int kBlockThreads = 32 * kWarps;
 constexpr int kBlockRows = 16 * kWarps;  // rows that a block owns
 constexpr float kHiddenScore = -1e30f;   // of a key nobody may see, as in attention_tiles.cuh
 
-/// One call's attention as a kernel takes it. A kernel that is kPlain is compiled for calls that ask for no
-/// dropout, no mask and no kept P, as most do: its elements do not pay for the questions.
+/// One call's attention as a kernel takes it. A kernel that is kPlain is compiled for calls without dropout,
+/// mask and kept P, as a GPT's are whose P is computed again: its elements do not pay for the questions.
 template <class T, bool kPlain>
 struct Asked : Attention<T> {
   using S = T;
+  static constexpr bool kIsPlain = kPlain;
 
   __device__ __forceinline__ bool drops() const { return !kPlain && this->has_dropout; }
   __device__ __forceinline__ bool masks() const { return !kPlain && this->mask != nullptr; }
@@ -272,9 +274,13 @@ __device__ __forceinline__ float used_of(const A& a, MaskReader& mask, int64_t s
                                                                : prob * static_cast<float>(a.dropping.scale);
 }
 
+/// How many blocks of the next kernel an SM is to have registers for, where that costs no spills; 0: any.
+template <int kWidth, class A>
+inline constexpr int kQueryGradBlocks = kWidth <= 64 && A::kIsPlain ? 3 : 0;
+
 /// dQ of 64 queries.
 template <int kWidth, class A>
-__global__ void __launch_bounds__(kBlockThreads)
+__global__ void __launch_bounds__(kBlockThreads, kQueryGradBlocks<kWidth, A>)
     half_query_grad_kernel(A a, AttentionGrad<typename A::S> gradient, int64_t tiles) {
   using S = typename A::S;
   constexpr int kKeys = kWidth <= 64 ? 64 : 32, N = kKeys / 8;
@@ -378,12 +384,10 @@ __global__ void __launch_bounds__(kBlockThreads)
   const int seq = static_cast<int>(a.seq), key = at.tile * kBlockRows;
   const int count = static_cast<int>(a.room) - key < kBlockRows ? static_cast<int>(a.room) - key : kBlockRows;
   const int64_t token = at.sequence * a.room + key;
-  ask_for_rows<S, kWidth, kBlockRows>(a.k, token, count, at.head, a.head_dim, own_k);
-  ask_for_rows<S, kWidth, kBlockRows>(a.v, token, count, at.head, a.head_dim, own_v);
   // Queries before the first key see none of these keys. 64 is a multiple of the queries at a time.
   const int first_query = a.causal ? key : 0;
   const Readers readers = readers_of(a.keys, a.heads, at.head);
-  const int readers_begin = static_cast<int>(readers.begin), readers_end = static_cast<int>(readers.end);
+  const int first_head = static_cast<int>(readers.begin), end_head = static_cast<int>(readers.end);
   const auto ask_for_queries = [&](int head, int query, int turn) {
     S* to = tile + turn * kTurn;
     const int rows = seq - query < kQueries ? seq - query : kQueries;
@@ -400,12 +404,16 @@ __global__ void __launch_bounds__(kBlockThreads)
   };
   const LeftRows<S, kWidth> k(own_k + warp_row * kRowStride<kWidth>),
       v(own_v + warp_row * kRowStride<kWidth>);
-  if (readers_begin < readers_end) ask_for_queries(readers_begin, first_query, 0);
+  if (first_head < end_head) {
+    ask_for_rows<S, kWidth, kBlockRows>(a.k, token, count, at.head, a.head_dim, own_k);
+    ask_for_rows<S, kWidth, kBlockRows>(a.v, token, count, at.head, a.head_dim, own_v);
+    ask_for_queries(first_head, first_query, 0);
+  }
   const float scale = in_base_2(a.scale);
   float dk[kWidth / 8][4] = {}, dv[kWidth / 8][4] = {};
   int turn = 0;
   int query = first_query;
-  for (int head = readers_begin; head < readers_end;) {
+  for (int head = first_head; head < end_head;) {
     const bool last = query + kQueries >= seq;
     const int next_head = last ? head + 1 : head;
     const int next_query = last ? first_query : query + kQueries;
@@ -419,7 +427,7 @@ __global__ void __launch_bounds__(kBlockThreads)
     if (!a.keeps()) rows_by_rows<S, kWidth, N>(k, q, scores);
     rows_by_rows<S, kWidth, N>(v, q + kDc, dprobs);
     // Not before: registers are short here.
-    if (next_head < readers_end) ask_for_queries(next_head, next_query, turn);
+    if (next_head < end_head) ask_for_queries(next_head, next_query, turn);
 #pragma unroll
     for (int n = 0; n < N; ++n)
 #pragma unroll

@@ -18,13 +18,15 @@ struct Case {
   int64_t batch, seq, heads, head_dim;
   bool causal = false, recompute = false, masked = false;
   double dropout = 0;
-  KeyHeads keys = {};  ///< heads = 0: queries are not grouped
+  KeyHeads keys = {};         ///< heads = 0: queries are not grouped
+  bool hides_nobody = false;  ///< of a mask
 };
 
 void PrintTo(const Case& c, std::ostream* out) {
   *out << c.batch << " x " << c.seq << ", " << c.heads << " heads of " << c.head_dim
-       << (c.causal ? ", causal" : "") << (c.recompute ? ", recomputed" : "") << (c.masked ? ", masked" : "")
-       << ", dropout " << c.dropout << ", " << c.keys.heads << " key heads";
+       << (c.causal ? ", causal" : "") << (c.recompute ? ", recomputed" : "")
+       << (c.masked ? c.hides_nobody ? ", masked by nothing" : ", masked" : "") << ", dropout " << c.dropout
+       << ", " << c.keys.heads << " key heads";
 }
 
 /// Forward and backward pass of `c` on a device. Dropped: the places where P∘M is 0 are the seed's.
@@ -37,7 +39,8 @@ void attend(OnDevice& on, const Case& c, DType rounded) {
   shape.recompute = c.recompute;
   if (c.masked) {
     std::vector<int32_t> mask;
-    for (int64_t i = 0; i < tokens; ++i) mask.push_back(i / c.seq == 1 ? 0 : i % 4 != 1);  // one sees nobody
+    for (int64_t i = 0; i < tokens; ++i)
+      mask.push_back(c.hides_nobody ? 1 : i / c.seq == 1 ? 0 : i % 4 != 1);  // else one sees nobody
     shape.mask = on.in_ids(mask);
   }
   if (c.dropout > 0) {
@@ -105,6 +108,21 @@ TEST_P(EveryDeviceAttention, GivesTheSameBitsWhetherPIsKeptOrNot) {
       ASSERT_EQ(kept.size(), computed.size());
       for (size_t i = 1; i < kept.size(); ++i)  // all but what is saved
         EXPECT_EQ(kept[i].bytes, computed[i].bytes) << kept[i].name << " " << testing::PrintToString(c);
+    }
+}
+
+// A GPU has kernels that are compiled without mask and dropout for calls that ask for neither.
+TEST_P(EveryDeviceAttention, AMaskThatHidesNobodyChangesNoBit) {
+  for (const DType dtype : {DType::Bf16, DType::Fp16})
+    for (Case c : {Case{2, 70, 2, 64, true}, Case{1, 150, 1, 96, true}, Case{1, 129, 1, 128, false},
+                   Case{2, 50, 5, 32, true, false, false, 0, {3, 2, 1}}}) {
+      c.recompute = c.hides_nobody = true;
+      const Outputs plain = operate(device(), dtype, 0, [&](OnDevice& on) { attend(on, c, dtype); });
+      c.masked = true;
+      const Outputs masked = operate(device(), dtype, 0, [&](OnDevice& on) { attend(on, c, dtype); });
+      ASSERT_EQ(plain.size(), masked.size());
+      for (size_t i = 0; i < plain.size(); ++i)
+        EXPECT_EQ(plain[i].bytes, masked[i].bytes) << plain[i].name << " " << testing::PrintToString(c);
     }
 }
 
