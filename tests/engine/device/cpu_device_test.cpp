@@ -70,19 +70,21 @@ TEST(CpuDeviceTest, IntegersAreNotComputedWith) {
 // Piece by piece of each tensor, one addition after the other: the bits of a norm stay what they were.
 TEST(CpuDeviceTest, AListsSquaresAreAddedInItsOrder) {
   const auto device = make_cpu_device(2);
-  const std::vector<float> x = normal<float>(70'000, 1);
+  const std::vector<double> x = normal<double>(160'000, 1);
   const auto total = [&](const std::vector<int64_t>& counts) {
     std::vector<ListedTensor> list;
-    const float* next = x.data();
+    const double* next = x.data();
     for (const int64_t count : counts) {
       list.push_back({count, count > 0 ? next : nullptr});
       next += count;
     }
     double sum = -1;
-    device->square_sum(DType::Fp32, list, &sum);
+    device->square_sum(DType::Fp64, list, &sum);
     return sum;
   };
-  EXPECT_EQ(total({17, 0, 65'000, 1}), total({17, 16'384, 16'384, 16'384, 15'848, 1}));
+  EXPECT_EQ(
+      total({17, 0, 40'000, 1, 40'000, 40'000, 30'000}),
+      total({17, 16'384, 16'384, 7'232, 1, 16'384, 16'384, 7'232, 16'384, 16'384, 7'232, 16'384, 13'616}));
   EXPECT_EQ(total({0}), 0);
   EXPECT_EQ(total({}), 0);
 }
