@@ -67,22 +67,26 @@ TEST(CpuDeviceTest, IntegersAreNotComputedWith) {
     EXPECT_NE(refusal(ErrorKind::Request, action).find("fp32 or fp64"), std::string::npos);
 }
 
-// Tensors' sums are added one to the other, as if each had been asked for alone.
+// Piece by piece of each tensor, one addition after the other: the bits of a norm stay what they were.
 TEST(CpuDeviceTest, AListsSquaresAreAddedInItsOrder) {
   const auto device = make_cpu_device(2);
-  const std::vector<float> x = normal<float>(5000, 1);
-  const std::vector<ListedTensor> list{
-      {17, x.data()}, {0, nullptr}, {3000, x.data() + 17}, {1, x.data() + 9}};
-  double expected = 0, total = -1;
-  for (const ListedTensor& tensor : list) {
-    double one = -1;
-    device->square_sum(DType::Fp32, {&tensor, 1}, &one);
-    expected += one;
-  }
-  device->square_sum(DType::Fp32, list, &total);
-  EXPECT_EQ(total, expected);
-  device->square_sum(DType::Fp32, {}, &total);
-  EXPECT_EQ(total, 0);
+  const std::vector<double> x = normal<double>(160'000, 1);
+  const auto total = [&](const std::vector<int64_t>& counts) {
+    std::vector<ListedTensor> list;
+    const double* next = x.data();
+    for (const int64_t count : counts) {
+      list.push_back({count, count > 0 ? next : nullptr});
+      next += count;
+    }
+    double sum = -1;
+    device->square_sum(DType::Fp64, list, &sum);
+    return sum;
+  };
+  EXPECT_EQ(
+      total({17, 0, 40'000, 1, 40'000, 40'000, 30'000}),
+      total({17, 16'384, 16'384, 7'232, 1, 16'384, 16'384, 7'232, 16'384, 16'384, 7'232, 16'384, 13'616}));
+  EXPECT_EQ(total({0}), 0);
+  EXPECT_EQ(total({}), 0);
 }
 
 }  // namespace
