@@ -63,17 +63,24 @@ bool release(unsigned begin, unsigned end, State state) {
   return any;
 }
 
+/// Lets one warp after the other go as far as it gets without the others.
 bool give_turns(unsigned threads, bool backwards) {
   bool any = false;
-  for (unsigned i = 0; i < threads; ++i) {
-    const unsigned t = backwards ? threads - 1 - i : i;
-    if (fibers[t].state != State::Ready) continue;
-    threadIdx.x = t;
-    swapcontext(&turns, &fibers[t].context);
-    any = true;
+  const unsigned warps = (threads + 31) / 32;
+  for (unsigned w = 0; w < warps; ++w) {
+    const unsigned begin = 32 * (backwards ? warps - 1 - w : w), end = std::min(threads, begin + 32);
+    for (bool moved = true; moved; any |= moved) {
+      moved = false;
+      for (unsigned i = begin; i < end; ++i) {
+        const unsigned t = backwards ? begin + end - 1 - i : i;
+        if (fibers[t].state != State::Ready) continue;
+        threadIdx.x = t;
+        swapcontext(&turns, &fibers[t].context);
+        moved = true;
+      }
+      release(begin, end, State::WaitsForWarp);
+    }
   }
-  for (unsigned first = 0; first < threads; first += 32)
-    any |= release(first, std::min(threads, first + 32), State::WaitsForWarp);
   return release(0, threads, State::WaitsForBlock) || any;
 }
 
