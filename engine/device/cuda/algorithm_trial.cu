@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kWhat = "the trial of a product's algorithms";
 constexpr int kTimedRuns = 3;
-constexpr int64_t kMostBlocks = 1024;
+constexpr int64_t kMostBlocks = 1024, kChunksOfABlock = 4;
 // Less than this may be the clock's noise.
 constexpr double kClearlyFaster = 0.97;
 
@@ -102,8 +102,10 @@ void AlgorithmTrial::free_everything() noexcept {
 }
 
 void AlgorithmTrial::look_at(const Operation& operation, const MatrixOnGpu& matrix, Seen* seen) const {
-  const RowChunks chunks{matrix.rows, matrix.cols, 4 * kRowThreads};
-  const int64_t blocks = std::min(chunks.count(), kMostBlocks);
+  const bool in_one_piece = matrix.stride == matrix.cols;
+  const RowChunks chunks{in_one_piece ? 1 : matrix.rows, in_one_piece ? matrix.count() : matrix.cols,
+                         4 * kRowThreads};
+  const int64_t blocks = std::min(pieces(chunks.count(), kChunksOfABlock), kMostBlocks);
   auto* const parts = operation.scratch<Seen>();
   const auto look = [&](auto zero) {
     using Bits = decltype(zero);

@@ -324,9 +324,17 @@ std::unique_ptr<Products::Plan>& Products::plan(const Operation& operation, cons
 void Products::try_others(const Operation& operation, const Gemm& gemm, Plan& plan,
                           const std::function<cublasStatus_t(int)>& run) {
   if (plan.trials_left == 0 || plan.trial != nullptr || !is_to_be_tried(gemm)) return;
-  const auto free = std::find_if(trials_.begin(), trials_.end(), [&](const auto& trial) {
-    return trial.use_count() == 1 && trial->is_done(operation);
-  });
+  const auto free_one = [&] {
+    return std::find_if(trials_.begin(), trials_.end(), [&](const auto& trial) {
+      return trial.use_count() == 1 && trial->is_done(operation);
+    });
+  };
+  auto free = free_one();
+  if (free == trials_.end()) {
+    for (const auto& [key, other] : plans_)
+      if (other != nullptr) other->take_fastest(operation);
+    free = free_one();
+  }
   if (free == trials_.end()) return;
   const int64_t a_rows = gemm.transpose_a ? gemm.k : gemm.m, a_cols = gemm.transpose_a ? gemm.m : gemm.k;
   const int64_t b_rows = gemm.transpose_b ? gemm.n : gemm.k, b_cols = gemm.transpose_b ? gemm.k : gemm.n;
