@@ -92,7 +92,7 @@ class AlgorithmTrials : public ::testing::Test {
 };
 
 TEST_F(AlgorithmTrials, TheFastestOfThoseWithTheSameBitsIsTaken) {
-  offer({{kSlow}, {kFaster}, {kFastest}, {.seconds = 1, .backwards = true}, {kSlow}});
+  offer({{kSlow}, {kFaster}, {kFastest}, {kFaster}, {.seconds = 1, .backwards = true}});
   const Outputs first = use();
   EXPECT_EQ(last_algorithm_played(), 0) << "C is the first one's";
   EXPECT_EQ(used(), 2);
@@ -101,14 +101,17 @@ TEST_F(AlgorithmTrials, TheFastestOfThoseWithTheSameBitsIsTaken) {
 }
 
 TEST_F(AlgorithmTrials, OneWithOtherBitsIsNever) {
-  offer({{kSlow}, {.seconds = kFastest, .backwards = true}});
-  const Outputs first = use();
-  EXPECT_EQ(asked_, kTrialOfTwo);
-  for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(used(), 0);
-    EXPECT_EQ(asked_, kOnce);
+  for (const PlayedAlgorithm& other : {PlayedAlgorithm{.seconds = kFastest, .backwards = true},
+                                       PlayedAlgorithm{.seconds = kFastest, .mirrored = true}}) {
+    offer({{kSlow}, other});
+    const Outputs first = use();
+    EXPECT_EQ(asked_, kTrialOfTwo);
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_TRUE(same(use(), first));
+      EXPECT_EQ(last_algorithm_played(), 0);
+      EXPECT_EQ(asked_, kOnce);
+    }
   }
-  EXPECT_TRUE(same(use(), first));
 }
 
 // Whatever bits these operands have.

@@ -266,7 +266,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, co
                               right = lines_of(b, lb, tb != CUBLAS_OP_N, n, k);
     for (int64_t col = 0; col < n; ++col)
       for (int64_t row = 0; row < m; ++row) {
-        const double* const own = left.data() + row * k;
+        const double* const own = left.data() + (by.mirrored ? m - 1 - row : row) * k;
         const double* const other = right.data() + col * k;
         double sum = sum_of(k, by.backwards, [&](int64_t i) { return own[i] * other[i]; });
         sum *= factor;

@@ -75,6 +75,7 @@ struct PlayedAlgorithm {
   bool backwards = false;   ///< sums meet in fp32, from the last on: other bits
   bool launches = true;     ///< else a product by it is refused
   int32_t parts = 1;        ///< a sum over k is cut in
+  bool mirrored = false;    ///< it leaves the rows in the other order
   double beside = 0;        ///< what it writes for what GeLU is of is off by so much
   uint64_t units = 0x0101;  ///< its numerical implementation
 };

@@ -16,8 +16,10 @@ template <class... Parameters>
 void start_kernel(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, size_t shared_bytes,
                   cudaStream_t stream, Parameters... arguments) {
   on_host::check_launch(threads, shared_bytes);
-  on_host::last_error = std::exchange(on_host::next_launch, 0);
-  if (on_host::last_error != 0) return;
+  if (const int refusal = std::exchange(on_host::next_launch, 0)) {
+    on_host::last_error = refusal;
+    return;
+  }
   if (const int fault = std::exchange(on_host::next_kernel, 0))
     return on_host::ask(stream, [=] { on_host::break_gpu(stream->gpu, fault); });
   on_host::ask(stream,
