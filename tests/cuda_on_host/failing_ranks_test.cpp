@@ -81,7 +81,7 @@ class FailingRanks : public ::testing::TestWithParam<bool> {
 
   /// Runs the plan with `observer`, and returns what it ended with; nothing: well. All ranks have ended.
   std::optional<RunFailed> ended(const std::shared_ptr<StepObserver>& observer = nullptr,
-                                 const std::function<void()>& afterwards = {}) {
+                                 const std::function<void()>& afterwards = {}, bool traced = true) {
     const double begin = now_seconds();
     std::optional<RunFailed> failure;
     {
@@ -89,6 +89,7 @@ class FailingRanks : public ::testing::TestWithParam<bool> {
       Executor executor(plan_, take_local_seats(plan_, std::make_shared<PlayedRanks>(shares(), patience)),
                         nullptr);
       if (observer) executor.observe({observer});
+      executor.set_traced(traced);
       executor.start(executor.steps());
       try {
         executor.wait();
@@ -167,6 +168,22 @@ TEST_P(FailingRanks, AKernelThatFaultsIsToldWhereItIsFirstHeardOf) {
               AllOf(StartsWith(prefix(failure->failure().step, rank)),
                     HasSubstr("failed with cudaErrorIllegalAddress"),
                     HasSubstr("may be a kernel asked for before, by this rank or another on the GPU")));
+}
+
+// The last of a pass, behind which nothing more is asked for: whoever waits for its end hears of it.
+TEST_P(FailingRanks, AKernelThatFaultsLastIsToldWhereItIsWaitedFor) {
+  const StepId last = static_cast<StepId>(plan_->program.steps.size()) - 1;
+  const auto fault = [] { on_host::next_kernel = cudaErrorIllegalAddress; };
+  for (const bool traced : {true, false}) {
+    const auto failure = ended(std::make_shared<Behind>(kFailing, last - 1, fault), {}, traced);
+    on_host::mend_gpus();
+    ASSERT_TRUE(failure);
+    ASSERT_EQ(failure->failure().ranks.size(), 1u);
+    const int rank = failure->failure().ranks[0];
+    EXPECT_TRUE(shares() || rank == kFailing) << failure->what();
+    EXPECT_THAT(failure->what(), AllOf(StartsWith(prefix(failure->failure().step, rank)),
+                                       HasSubstr("failed with cudaErrorIllegalAddress")));
+  }
 }
 
 TEST_P(FailingRanks, ALostRankIsNamedWithWhatTheOthersWaitFor) {
