@@ -1,7 +1,12 @@
 // Marks before and behind every step, or behind one in many.
 #include "engine/runtime/asked_steps.h"
 
+#include <fmt/format.h>
+
+#include <typeinfo>
 #include <utility>
+
+#include "engine/config/error.h"
 
 namespace shardlens {
 namespace {
@@ -42,12 +47,27 @@ void AskedSteps::ask(const Step& step, bool traced, const std::function<StepEven
   asked_.emplace_back(step.id, event);
 }
 
+// A device that has failed says so of every mark, also of those it came to before.
+template <class Wait>
+auto AskedSteps::wait_for(const Wait& wait) const {
+  try {
+    return wait();
+  } catch (const Error& error) {
+    const bool of_the_device = typeid(error) == typeid(Error) && error.kind() == ErrorKind::Run;
+    if (!of_the_device || asked_.size() < 2) throw;
+    throw run_error(
+        fmt::format("{}; it was in one of the steps {} to {}, which were asked for and not yet "
+                    "known to be done",
+                    error.what(), asked_.front().first, asked_.back().first));
+  }
+}
+
 void AskedSteps::look_up(size_t left, StepId& at, const std::function<void(StepId, StepEvent)>& done) {
   while (asked_.size() > left) {
     auto [id, event] = asked_.front();
     at = id;
-    event.begin_seconds = began_seconds(id);
-    event.end_seconds = behind_.marked_seconds(end_slot(id));
+    event.begin_seconds = wait_for([&, step = id] { return began_seconds(step); });
+    event.end_seconds = wait_for([&, step = id] { return behind_.marked_seconds(end_slot(step)); });
     done(id, event);
     asked_.pop_front();
   }
@@ -59,12 +79,12 @@ void AskedSteps::look_up_untraced(size_t left, StepId& at) {
     at = asked_.back().first;
     behind_.join_collectives();
     behind_.mark(end_slot(at), WorkOrder::Steps);
-    behind_.wait_for_mark(end_slot(at));
+    wait_for([&] { behind_.wait_for_mark(end_slot(at)); });
     asked_.clear();
   }
   while (asked_.size() > left) {
     at = asked_.front().first;
-    if (is_marked_untraced(at)) behind_.wait_for_mark(end_slot(at));
+    if (is_marked_untraced(at)) wait_for([&] { behind_.wait_for_mark(end_slot(at)); });
     asked_.pop_front();
   }
 }

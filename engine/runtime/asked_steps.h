@@ -40,6 +40,9 @@ class AskedSteps {
   double began_seconds(StepId step) const;
 
  private:
+  template <class Wait>
+  auto wait_for(const Wait& wait) const;
+
   WorkBehind& behind_;
   std::deque<std::pair<StepId, StepEvent>> asked_;
   bool has_clock_ = false;  ///< of the present pass
