@@ -49,6 +49,17 @@ class LostRanks : public Error {
   double waited_seconds_;
 };
 
+/// What all ranks of a group throw, whatever they ask for, when one of them has failed behind their backs: a
+/// Run Error with what the one that failed could say itself.
+class FailedRank : public Error {
+ public:
+  FailedRank(const std::string& message, int rank) : Error(ErrorKind::Run, message), rank_(rank) {}
+  int rank() const { return rank_; }  ///< of the group
+
+ private:
+  int rank_;
+};
+
 /// Calls come from the rank's own thread; only abort() may come from any. Buffers hold the rank's own data,
 /// do not overlap (but for the in-place calls), and must live until the call has returned or thrown: then no
 /// other rank touches them any more. When ranks make different calls, every one of them throws a Run Error

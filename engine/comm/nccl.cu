@@ -241,8 +241,9 @@ class NcclCommunicator final : public Communicator {
     }
     if (group_->speaks_of_another(state)) return true;  // until the watch has had enough of it
     if (NcclGroup::is_error(state))
-      group_->fail(run_error("NCCL on rank " + std::to_string(rank_) + ", " + what + ": " +
-                             nccl_library().error_string(state)));
+      group_->fail(FailedRank("NCCL on rank " + std::to_string(rank_) + ", " + what +
+                                  ": ncclCommGetAsyncError says " + nccl_library().error_string(state),
+                              rank_));
     group_->throw_failure();
     return state == ncclInProgress;
   }
@@ -407,11 +408,11 @@ class NcclCommunicator final : public Communicator {
       void* larger = nullptr;
       const cudaError_t status = cudaMalloc(&larger, static_cast<size_t>(bytes));
       if (status == cudaErrorMemoryAllocation)
-        throw run_error("NCCL carries slices through a packed copy, and GPU " +
-                        std::to_string(device_->gpu()) + " has no room left for one of " +
-                        std::to_string(bytes) +
-                        " bytes: choose a smaller batch or sequence, or, where the ranks share the GPU, "
-                        "--comm local_cuda, which needs none");
+        throw run_error(
+            "NCCL carries slices through a packed copy, and GPU " + std::to_string(device_->gpu()) +
+            " has no room left for one of " + std::to_string(bytes) +
+            " bytes (cudaMalloc): choose a smaller batch or sequence, or, where the ranks share the GPU, "
+            "--comm local_cuda, which needs none");
       check(kWhat, "cudaMalloc", status);
       scratches_.push_back(larger);
       scratch_bytes_ = bytes;

@@ -259,7 +259,7 @@ void NcclGroup::look_at(int rank) {
     }
     oldest = member.oldest_pending();
   } catch (const Error& broken) {
-    return fail(run_error("rank " + std::to_string(rank) + ": " + broken.what()));
+    return fail(FailedRank(broken.what(), rank));
   }
   const bool late =
       oldest && oldest->arrived_seconds >= 0 && now_seconds() - oldest->arrived_seconds > patience;
@@ -268,7 +268,10 @@ void NcclGroup::look_at(int rank) {
     if (now_seconds() - member.left_seconds < kSpokenForSeconds) return;
   }
   if (is_error(error)) {
-    fail(run_error("NCCL on rank " + std::to_string(rank) + ": " + nccl_library().error_string(error)));
+    fail(FailedRank("NCCL on rank " + std::to_string(rank) +
+                        (oldest ? ", " + describe(oldest->request) : "") + ": ncclCommGetAsyncError says " +
+                        nccl_library().error_string(error),
+                    rank));
   } else if (late) {
     const std::vector<int> lost = meeting_ ? std::vector<int>{} : missing(oldest->number);
     if (lost.empty()) {

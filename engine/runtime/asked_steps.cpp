@@ -1,7 +1,12 @@
 // Marks before and behind every step, or behind one in many.
 #include "engine/runtime/asked_steps.h"
 
+#include <fmt/format.h>
+
+#include <typeinfo>
 #include <utility>
+
+#include "engine/config/error.h"
 
 namespace shardlens {
 namespace {
@@ -41,7 +46,22 @@ void AskedSteps::ask(std::span<const Step> steps, bool traced, const std::functi
     since_mark_ = 0;
   }
   if (meets && !step.beside) behind_.join_collectives();
-  asked_.push_back({last, event, marked});
+  asked_.push_back({step.id, last, event, marked});
+}
+
+// A device that has failed says so of every mark, also of those it came to before.
+template <class Wait>
+auto AskedSteps::wait_for(const Wait& wait) const {
+  try {
+    return wait();
+  } catch (const Error& error) {
+    const bool of_the_device = typeid(error) == typeid(Error) && error.kind() == ErrorKind::Run;
+    if (!of_the_device || asked_.size() < 2) throw;
+    throw run_error(
+        fmt::format("{}; it was in one of the steps {} to {}, which were asked for and not yet "
+                    "known to be done",
+                    error.what(), asked_.front().first, asked_.back().last));
+  }
 }
 
 void AskedSteps::look_up(size_t left, StepId& at, const std::function<void(StepId, StepEvent)>& done) {
@@ -49,8 +69,8 @@ void AskedSteps::look_up(size_t left, StepId& at, const std::function<void(StepI
     const StepId id = asked_.front().last;
     StepEvent event = asked_.front().event;
     at = id;
-    event.begin_seconds = began_seconds(id);
-    event.end_seconds = behind_.marked_seconds(end_slot(id));
+    event.begin_seconds = wait_for([&, step = id] { return began_seconds(step); });
+    event.end_seconds = wait_for([&, step = id] { return behind_.marked_seconds(end_slot(step)); });
     done(id, event);
     asked_.pop_front();
   }
@@ -62,12 +82,12 @@ void AskedSteps::look_up_untraced(size_t left, StepId& at) {
     at = asked_.back().last;
     behind_.join_collectives();
     behind_.mark(end_slot(at), WorkOrder::Steps);
-    behind_.wait_for_mark(end_slot(at));
+    wait_for([&] { behind_.wait_for_mark(end_slot(at)); });
     asked_.clear();
   }
   while (asked_.size() > left) {
     at = asked_.front().last;
-    if (asked_.front().marked) behind_.wait_for_mark(end_slot(at));
+    if (asked_.front().marked) wait_for([&] { behind_.wait_for_mark(end_slot(at)); });
     asked_.pop_front();
   }
 }

@@ -43,10 +43,13 @@ class AskedSteps {
 
  private:
   struct Asked {
-    StepId last = -1;  ///< of the steps
+    StepId first = -1, last = -1;  ///< of the steps
     StepEvent event;
     bool marked = false;
   };
+
+  template <class Wait>
+  auto wait_for(const Wait& wait) const;
 
   WorkBehind& behind_;
   std::deque<Asked> asked_;

@@ -159,6 +159,7 @@ class RankTeam : public std::enable_shared_from_this<RankTeam> {
   void put(const Rank& rank, const Tensor& tensor, const void* host) const;
   void abort_all(const std::string& why);
   void fail(int rank, StepId step, const std::exception& error);
+  StepId met_in(int rank, StepId step) const;
   void hear(int rank, Failure failure);
   std::optional<Failure> believed_locked() const;
   bool all_are_here() const { return here_.size() == followed_.size(); }

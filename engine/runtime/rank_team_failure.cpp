@@ -150,13 +150,27 @@ void RankTeam::find_lost_locked(RunFailure& failure) const {
   }
 }
 
-// What `rank` threw in `step`. A rank that waited for another in vain speaks for the other.
+// The collective that a group's failure is of, which `rank` threw in `step`: where that is none it waited for
+// what it had asked for before. -1: it has been in none.
+StepId RankTeam::met_in(int rank, StepId step) const {
+  if (step >= 0 && is_collective(plan_->program.step(step).op)) return step;
+  StepId last = -1;
+  for (const Meeting& meeting : ranks_[static_cast<size_t>(rank)]->meetings)
+    last = std::max(last, meeting.step.load());
+  return last;
+}
+
+// What `rank` threw in `step`. A rank that waited for another in vain speaks for the other, and so does one
+// that heard of another's failure.
 void RankTeam::fail(int rank, StepId step, const std::exception& error) {
   const Program& program = plan_->program;
   Failure failure;
-  if (const auto* lost = dynamic_cast<const LostRanks*>(&error)) {
-    RunFailure what{{}, step, true};
-    const std::vector<int> members = meeting_of(program, program.step(step), rank);
+  const StepId met = met_in(rank, step);
+  const auto* const lost = dynamic_cast<const LostRanks*>(&error);
+  const auto* const failed = dynamic_cast<const FailedRank*>(&error);
+  if (lost != nullptr && met >= 0) {
+    RunFailure what{{}, met, true};
+    const std::vector<int> members = meeting_of(program, program.step(met), rank);
     for (const int place : lost->ranks()) what.ranks.push_back(members[static_cast<size_t>(place)]);
     const std::lock_guard lock(mutex_);
     find_lost_locked(what);
@@ -165,12 +179,20 @@ void RankTeam::fail(int rank, StepId step, const std::exception& error) {
       failure.message +=
           what.ranks.size() == 1 ? "; its process has ended" : "; a process of theirs has ended";
     failure.what = std::move(what);
+  } else if (failed != nullptr && met >= 0) {
+    const std::vector<int> members = meeting_of(program, program.step(met), rank);
+    const int who = members[static_cast<size_t>(failed->rank())];
+    failure.what = RunFailure{{who}, met, false};
+    failure.message = failed_message(program, who, met, failed->what());
+  } else if (const auto* of_all = dynamic_cast<const RunFailed*>(&error)) {
+    failure.kind = of_all->kind();
+    failure.what = of_all->failure();
+    failure.message = of_all->what();
   } else {
     const auto* known = dynamic_cast<const Error*>(&error);
     if (known != nullptr) failure.kind = known->kind();
     failure.what = RunFailure{{rank}, step, false};
-    failure.message =
-        fmt::format("{}, {}: {}", rank_text(program, rank), step_text(program, step), error.what());
+    failure.message = failed_message(program, rank, step, error.what());
   }
   hear(rank, std::move(failure));
 }

@@ -339,9 +339,18 @@ void RankTeam::begin_steps(Rank& rank, std::span<const Step> steps, double begin
 // What depends on the kind of device that the rank has got.
 void RankTeam::prepare(Rank& rank) {
   const Program& program = plan_->program;
-  for (Communicator* group :
-       {rank.groups.neighbours.get(), rank.groups.copies.get(), rank.groups.holders.get()})
-    group->attach(*rank.device);
+  const int own = rank.replica * program.ranks() + rank.index;
+  const auto attach = [&](Communicator& group, int apart) {
+    try {
+      group.attach(*rank.device);
+    } catch (const FailedRank& failed) {
+      const int who = own + (failed.rank() - group.rank()) * apart;
+      throw RunFailed(failed.kind(), failed_message(program, who, -1, failed.what()), {{who}, -1, false});
+    }
+  };
+  attach(*rank.groups.neighbours, 1);
+  attach(*rank.groups.copies, program.ranks());
+  attach(*rank.groups.holders, 1);
   rank.groups.neighbours->make_room(packed_copy_bytes(program, rank.index));
   size_t largest = 0;
   for (const Tensor& tensor : program.tensors)

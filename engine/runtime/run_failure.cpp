@@ -72,6 +72,10 @@ std::string step_text(const Program& program, StepId step) {
   return fmt::format("step {} ({}: {})", step, program.step(step).name, program.step(step).equation);
 }
 
+std::string failed_message(const Program& program, int rank, StepId step, const std::string& why) {
+  return fmt::format("{}, {}: {}", rank_text(program, rank), step_text(program, step), why);
+}
+
 std::string lost_message(const Program& program, const RunFailure& failure, double waited_seconds,
                          const std::vector<Whereabouts>& whereabouts) {
   const Step& step = program.step(failure.step);

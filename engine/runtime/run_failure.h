@@ -44,6 +44,8 @@ std::string rank_text(const Program& program, int rank);
 /// "step 7 (attn.proj: Z = A Wo)", or "before step 0".
 std::string step_text(const Program& program, StepId step);
 
+/// Of one that threw in `step`: "rank 2, step 7 (attn.proj: Z = A Wo): `why`".
+std::string failed_message(const Program& program, int rank, StepId step, const std::string& why);
 /// Of ranks that did not come to the collective of `failure.step`: who, the step and what it sums or
 /// collects, how long was waited, and where they are.
 std::string lost_message(const Program& program, const RunFailure& failure, double waited_seconds,

@@ -1,7 +1,10 @@
-// Products by their definition.
+// Products by their definition, by algorithms that differ in what they take and in the order of their sums.
 #include <cublasLt.h>
 
+#include <algorithm>
 #include <atomic>
+#include <mutex>
+#include <utility>
 
 namespace {
 
@@ -40,15 +43,57 @@ cublasStatus_t destroy(T* object) {
   return CUBLAS_STATUS_SUCCESS;
 }
 
-/// Element (row, col) of a matrix after its transposition.
-double element(const void* matrix, const HostMatrix& layout, cublasOperation_t operation, int64_t row,
-               int64_t col) {
-  return read(matrix, layout.type,
-              operation == CUBLAS_OP_N ? row + col * layout.stride : col + row * layout.stride);
+/// `lines` lines of a product's first matrix, or of its second one transposed, `depth` numbers in each.
+std::vector<double> lines_of(const void* matrix, const HostMatrix& layout, bool along_rows, int64_t lines,
+                             int64_t depth) {
+  std::vector<double> numbers(static_cast<size_t>(lines * depth));
+  for (int64_t line = 0; line < lines; ++line)
+    for (int64_t i = 0; i < depth; ++i)
+      numbers[static_cast<size_t>(line * depth + i)] =
+          read(matrix, layout.type, along_rows ? line + i * layout.stride : i + line * layout.stride);
+  return numbers;
 }
 
 std::atomic<cublasLtEpilogue_t> last_epilogue = CUBLASLT_EPILOGUE_DEFAULT;
 std::atomic<cublasStatus_t> refusal = CUBLAS_STATUS_SUCCESS, late_refusal = CUBLAS_STATUS_SUCCESS;
+
+/// Equal ones, one by one that differs in each respect, and one that looks equal and is not.
+const std::vector<PlayedAlgorithm> kUsual = {{},
+                                             {},
+                                             {.backwards = true},
+                                             {.launches = false},
+                                             {.backwards = true, .parts = 4},
+                                             {.backwards = true, .units = 0x0202},
+                                             {},
+                                             {}};
+std::mutex algorithms_mutex;
+std::vector<PlayedAlgorithm> offered = kUsual;
+std::atomic<int> last_algorithm = 0, asked = 0;
+
+PlayedAlgorithm played(const cublasLtMatmulAlgo_t& algorithm) {
+  const std::lock_guard lock(algorithms_mutex);
+  return offered.at(static_cast<size_t>(algorithm.place));
+}
+
+/// Σ over i of term(i), in double from the first on or as an algorithm that adds up elsewhere does.
+template <class Term>
+double sum_of(int64_t count, bool backwards, const Term& term) {
+  if (backwards) {
+    float sum = 0;
+    for (int64_t i = count; i-- > 0;) sum += static_cast<float>(term(i));
+    return static_cast<double>(sum);
+  }
+  double sum = 0;
+  for (int64_t i = 0; i < count; ++i) sum += term(i);
+  return sum;
+}
+
+template <class T>
+cublasStatus_t give(const T& field, void* value, size_t bytes) {
+  if (bytes != sizeof field) return CUBLAS_STATUS_INVALID_VALUE;
+  std::memcpy(value, &field, bytes);
+  return CUBLAS_STATUS_SUCCESS;
+}
 
 bool has_bias(cublasLtEpilogue_t epilogue) {
   return epilogue == CUBLASLT_EPILOGUE_BIAS || epilogue == CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
@@ -85,11 +130,23 @@ void refuse_epilogues(cublasStatus_t answer, bool late) {
   (late ? late_refusal : refusal) = answer;
 }
 
-const char* cublasLtGetStatusName(cublasStatus_t) {
-  return "CUBLAS_STATUS_INVALID_VALUE";
+void offer_algorithms(std::vector<PlayedAlgorithm> algorithms) {
+  const std::lock_guard lock(algorithms_mutex);
+  offered = algorithms.empty() ? kUsual : std::move(algorithms);
 }
-const char* cublasLtGetStatusString(cublasStatus_t) {
-  return "an argument has an illegal value";
+int last_algorithm_played() {
+  return last_algorithm;
+}
+int products_asked() {
+  return asked;
+}
+
+const char* cublasLtGetStatusName(cublasStatus_t status) {
+  return status == CUBLAS_STATUS_EXECUTION_FAILED ? "CUBLAS_STATUS_EXECUTION_FAILED"
+                                                  : "CUBLAS_STATUS_INVALID_VALUE";
+}
+const char* cublasLtGetStatusString(cublasStatus_t status) {
+  return status == CUBLAS_STATUS_EXECUTION_FAILED ? "the launch failed" : "an argument has an illegal value";
 }
 cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
   *handle = new HostHandle;
@@ -153,19 +210,33 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t,
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t product,
                                               cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
                                               cublasLtMatrixLayout_t, cublasLtMatrixLayout_t d,
-                                              cublasLtMatmulPreference_t, int,
+                                              cublasLtMatmulPreference_t, int wanted,
                                               cublasLtMatmulHeuristicResult_t* results, int* found) {
   if (!is_valid(*product, *d)) return CUBLAS_STATUS_INVALID_VALUE;
   if (product->epilogue != CUBLASLT_EPILOGUE_DEFAULT && refusal != CUBLAS_STATUS_SUCCESS) return refusal;
-  results->state = CUBLAS_STATUS_SUCCESS;
-  *found = 1;
+  const std::lock_guard lock(algorithms_mutex);
+  *found = std::min(wanted, static_cast<int>(offered.size()));
+  for (int i = 0; i < *found; ++i) results[i] = {{i}, CUBLAS_STATUS_SUCCESS};
   return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t* algorithm,
+                                                    cublasLtMatmulAlgoConfigAttributes_t attribute,
+                                                    void* value, size_t bytes, size_t*) {
+  const int32_t parts = played(*algorithm).parts;
+  if (attribute == CUBLASLT_ALGO_CONFIG_SPLITK_NUM) return give(parts, value, bytes);
+  return give(parts > 1 ? CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE : CUBLASLT_REDUCTION_SCHEME_NONE, value,
+              bytes);
+}
+cublasStatus_t cublasLtMatmulAlgoCapGetAttribute(const cublasLtMatmulAlgo_t* algorithm,
+                                                 cublasLtMatmulAlgoCapAttributes_t, void* value, size_t bytes,
+                                                 size_t*) {
+  return give(played(*algorithm).units, value, bytes);
 }
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, const void* alpha,
                               const void* a, cublasLtMatrixLayout_t a_layout, const void* b,
                               cublasLtMatrixLayout_t b_layout, const void* beta, const void* c,
                               cublasLtMatrixLayout_t c_layout, void* d, cublasLtMatrixLayout_t d_layout,
-                              const cublasLtMatmulAlgo_t*, void*, size_t, cudaStream_t stream) {
+                              const cublasLtMatmulAlgo_t* algorithm, void*, size_t, cudaStream_t stream) {
   const cublasOperation_t ta = product->transpose_a, tb = product->transpose_b;
   const int64_t m = d_layout->rows, n = d_layout->cols,
                 k = ta == CUBLAS_OP_N ? a_layout->cols : a_layout->rows;
@@ -175,15 +246,29 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, co
   if (!is_valid(*product, *d_layout)) return CUBLAS_STATUS_INVALID_VALUE;
   if (product->epilogue != CUBLASLT_EPILOGUE_DEFAULT && late_refusal != CUBLAS_STATUS_SUCCESS)
     return late_refusal;
+  if (const int failure = std::exchange(on_host::next_product, 0))
+    return static_cast<cublasStatus_t>(failure);
   last_epilogue = product->epilogue;
+  const PlayedAlgorithm by = played(*algorithm);
+  if (!by.launches) {
+    on_host::last_error = cudaErrorInvalidValue;
+    return CUBLAS_STATUS_EXECUTION_FAILED;
+  }
+  ++asked;
   // The descriptions are read now, and may be another product's when it is done.
   const cudaDataType_t scale = product->compute == CUBLAS_COMPUTE_64F ? CUDA_R_64F : CUDA_R_32F;
   const double factor = read(alpha, scale, 0), share = read(beta, scale, 0);
-  on_host::ask(stream, [=, of = *product, la = *a_layout, lb = *b_layout, lc = *c_layout, ld = *d_layout] {
+  on_host::ask(stream, [=, place = algorithm->place, of = *product, la = *a_layout, lb = *b_layout,
+                        lc = *c_layout, ld = *d_layout] {
+    last_algorithm = place;
+    on_host::let_time_pass(by.seconds);
+    const std::vector<double> left = lines_of(a, la, ta == CUBLAS_OP_N, m, k),
+                              right = lines_of(b, lb, tb != CUBLAS_OP_N, n, k);
     for (int64_t col = 0; col < n; ++col)
       for (int64_t row = 0; row < m; ++row) {
-        double sum = 0;
-        for (int64_t i = 0; i < k; ++i) sum += element(a, la, ta, row, i) * element(b, lb, tb, i, col);
+        const double* const own = left.data() + (by.mirrored ? m - 1 - row : row) * k;
+        const double* const other = right.data() + col * k;
+        double sum = sum_of(k, by.backwards, [&](int64_t i) { return own[i] * other[i]; });
         sum *= factor;
         if (share != 0) sum += share * read(c, lc.type, row + col * lc.stride);
         if (has_bias(of.epilogue)) sum += read(of.bias, of.bias_type, row);
@@ -194,7 +279,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, co
             const Gate gate = gate_of(x);
             sum *= gate.value + x * gate.slope;
           } else {
-            write(of.before, ld.type, at, sum);
+            write(of.before, ld.type, at, sum + by.beside);
             sum *= gate_of(sum).value;
           }
         }

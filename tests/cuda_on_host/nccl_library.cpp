@@ -49,10 +49,27 @@ struct Board {
   std::map<std::pair<int, int>, std::deque<std::vector<char>>> sent;  ///< from, to
 };
 
-std::mutex boards_mutex, mail_mutex;
+std::mutex boards_mutex, mail_mutex, failure_mutex;
+int failing_rank = -1;
+std::string failing_function;
+ncclResult_t failing_result = ncclSuccess;
 std::atomic<int> blocks_allowed = 0, begun = 0, awaited_aborts = 0, aborts = 0, late_connections = 0;
 std::atomic<bool> met = true;
 std::map<std::string, std::shared_ptr<Board>> boards;
+
+/// What fail_nccl() has the function say on that rank, the first time.
+ncclResult_t failure_of(const std::string& function, int rank) {
+  const std::lock_guard lock(failure_mutex);
+  if (rank != failing_rank || function != failing_function) return ncclSuccess;
+  failing_rank = -1;
+  return failing_result;
+}
+/// What it has the state be of a communicator that goes on failing.
+ncclResult_t state_of(int rank) {
+  const std::lock_guard lock(failure_mutex);
+  const bool fails = rank == failing_rank && failing_function == "ncclCommGetAsyncError";
+  return fails ? failing_result : ncclSuccess;
+}
 
 DType dtype_of(ncclDataType_t type) {
   switch (type) {
@@ -191,8 +208,24 @@ bool aborts_met() {
   return met;
 }
 
-const char* ncclGetErrorString(ncclResult_t) {
-  return "played";
+void fail_nccl(int rank, const std::string& function, ncclResult_t result) {
+  const std::lock_guard lock(failure_mutex);
+  failing_rank = rank;
+  failing_function = function;
+  failing_result = result;
+}
+
+const char* ncclGetErrorString(ncclResult_t result) {
+  switch (result) {
+    case ncclUnhandledCudaError:
+      return "unhandled cuda error";
+    case ncclSystemError:
+      return "unhandled system error";
+    case ncclRemoteError:
+      return "remote process exited or there was a network error";
+    default:
+      return "played";
+  }
 }
 const char* ncclGetLastError(ncclComm_t) {
   return "";
@@ -208,6 +241,7 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
 ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank,
                                     ncclConfig_t* config) {
   if (config->blocking != 0) return ncclInvalidUsage;  // not played
+  if (const ncclResult_t failure = failure_of("ncclCommInitRankConfig", rank)) return failure;
   blocks_allowed = config->maxCTAs;
   const std::lock_guard lock(boards_mutex);
   std::shared_ptr<Board>& board = boards[id.internal];
@@ -234,6 +268,7 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {
   }
   const std::lock_guard lock(comm->board->mutex);
   if (comm->board->came < comm->board->group.size()) *error = ncclInProgress;
+  if (const ncclResult_t failure = state_of(comm->rank)) *error = failure;
   return ncclSuccess;
 }
 // What waits on a stream for other ranks goes on. What the communicator was may still be asked for by it.
@@ -255,6 +290,7 @@ ncclResult_t ncclCommAbort(ncclComm_t comm) {
 
 ncclResult_t ncclAllReduce(const void* from, void* to, size_t count, ncclDataType_t type, ncclRedOp_t op,
                            ncclComm_t comm, cudaStream_t stream) {
+  if (const ncclResult_t failure = failure_of("ncclAllReduce", comm->rank)) return failure;
   return ask_for(comm, stream, [=] { sum(from, to, count, type, op, comm); });
 }
 ncclResult_t ncclReduce(const void* from, void* to, size_t count, ncclDataType_t type, ncclRedOp_t op,

@@ -5,12 +5,11 @@
 #include <gtest/gtest.h>
 
 #include "engine/comm/local_cuda.h"
-#include "engine/comm/nccl.h"
 #include "engine/device/cuda/cuda_device.h"
-#include "engine/runtime/backend.h"
 #include "engine/runtime/executor.h"
 #include "engine/runtime/plan.h"
 #include "engine/runtime/world.h"
+#include "tests/cuda_on_host/played_ranks.h"
 #include "tests/cuda_on_host/streams.h"
 #include "tests/engine/agreement.h"
 #include "tests/engine/comm/on_gpus.h"
@@ -18,6 +17,8 @@
 
 namespace shardlens {
 namespace {
+
+constexpr double kPatienceSeconds = 300;
 
 TEST(LocalCudaOnHost, GivesTheBitsAndCountsTheBytesOfTheLocalOne) {
   std::mt19937 random(11);
@@ -85,22 +86,6 @@ TEST(LocalCudaOnHost, AllRanksStepsAreDoneBeforeACollectiveAndItIsBeforeTheirNex
   }
 }
 
-/// Ranks that share a GPU, or have one each.
-class Played final : public Backend {
- public:
-  explicit Played(bool shares) : shares_(shares) {}
-  std::unique_ptr<Device> make_device(int rank, int) override { return make_cuda_device(shares_ ? 0 : rank); }
-  std::vector<std::unique_ptr<Communicator>> make_group(int ranks, int) override {
-    constexpr double kPatienceSeconds = 300;
-    return shares_ || ranks == 1 ? make_local_cuda_group(ranks, "a test", kPatienceSeconds)
-                                 : make_nccl_group(ranks, 1, "a test", kPatienceSeconds);
-  }
-  bool on_gpus() const override { return true; }
-
- private:
-  const bool shares_;
-};
-
 using Tensors = std::map<std::string, GatheredTensor>;
 
 // Weights after two updates whose passes nobody watches, so that the streams may run apart. Not the biases:
@@ -142,7 +127,7 @@ void expect_the_cpus_numbers(const Run& run, Settings settings, bool shares, boo
   settings.backend = BackendChoice::Cpu;
   const Tensors expected = run(settings, make_backend(settings), true);
   settings.backend = BackendChoice::Cuda;
-  const Tensors found = run(settings, std::make_shared<Played>(shares), traced);
+  const Tensors found = run(settings, std::make_shared<PlayedRanks>(shares, kPatienceSeconds), traced);
   EXPECT_GT(found.size(), 10u);
   testing::expect_agreement(expected, found, bound,
                             to_string(settings.dtype) + " T = " + std::to_string(settings.tp) +

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <map>
 #include <mutex>
 #include <random>
 #include <set>
@@ -20,7 +21,16 @@ std::vector<cudaStream_t> streams;
 std::set<cudaEvent_t> events;
 std::mt19937 lot(20261122);
 
-thread_local int own_gpu = 0;
+thread_local int current_gpu = 0;
+std::atomic<double> passed_seconds = 0;
+std::mutex broken_mutex;  // taken last
+std::map<int, int> broken;
+
+int error_of(int gpu) {
+  const std::lock_guard lock(broken_mutex);
+  const auto found = broken.find(gpu);
+  return found == broken.end() ? 0 : found->second;
+}
 
 /// Does the next work of one stream; false where none of them can go on.
 bool advance() {
@@ -29,7 +39,8 @@ bool advance() {
     if (!stream->work.empty()) busy.push_back(stream);
   std::shuffle(busy.begin(), busy.end(), lot);
   for (const cudaStream_t stream : busy) {
-    if (!stream->work.front()()) continue;
+    const CUstream_st::Asked& next = stream->work.front();
+    if ((next.survives || error_of(stream->gpu) == 0) && !next.work()) continue;
     stream->work.pop_front();
     changed.notify_all();
     return true;
@@ -52,13 +63,32 @@ void advance_until(const Over& over) {
 
 }  // namespace
 
+void let_time_pass(double seconds) {
+  passed_seconds = passed_seconds + seconds;
+}
+
+void break_gpu(int gpu, int error) {
+  const std::lock_guard lock(broken_mutex);
+  broken.emplace(gpu, error);
+}
+int broken_by() {
+  return error_of(current_gpu);
+}
+void mend_gpus() {
+  const std::lock_guard lock(broken_mutex);
+  broken.clear();
+}
+
 void set_gpu(int gpu) {
-  own_gpu = gpu;
+  current_gpu = gpu;
+}
+int own_gpu() {
+  return current_gpu;
 }
 
 cudaStream_t make_stream(int priority) {
   const std::lock_guard lock(mutex);
-  streams.push_back(new CUstream_st{own_gpu, priority, {}});
+  streams.push_back(new CUstream_st{current_gpu, priority, {}});
   return streams.back();
 }
 
@@ -71,7 +101,7 @@ void end_stream(cudaStream_t stream) {
 
 void ask_again(cudaStream_t stream, Work work) {
   const std::lock_guard lock(mutex);
-  stream->work.push_back(std::move(work));
+  stream->work.push_back({std::move(work)});
   changed.notify_all();
   advance_a_little();
 }
@@ -89,11 +119,12 @@ void end_event(cudaEvent_t event) {
 
 void record(cudaEvent_t event, cudaStream_t stream) {
   const std::lock_guard lock(mutex);
-  stream->work.push_back([recorded = event->recorded, number = ++event->recorded->asked] {
+  const auto note = [recorded = event->recorded, number = ++event->recorded->asked] {
     recorded->done = std::max(recorded->done, number);
-    recorded->seconds = shardlens::now_seconds();
+    recorded->seconds = shardlens::now_seconds() + passed_seconds;
     return true;
-  });
+  };
+  stream->work.push_back({note, true});
   changed.notify_all();
   advance_a_little();
 }
@@ -104,7 +135,7 @@ bool let_wait(cudaStream_t stream, cudaEvent_t event) {
   const std::lock_guard lock(mutex);
   if (events.count(event) == 0) return false;
   stream->work.push_back(
-      [recorded = event->recorded, number = event->recorded->asked] { return recorded->done >= number; });
+      {[recorded = event->recorded, number = event->recorded->asked] { return recorded->done >= number; }});
   return true;
 }
 
@@ -118,7 +149,7 @@ void wait_for(cudaEvent_t event) {
 }
 
 void wait_for_gpu() {
-  advance_until([gpu = own_gpu] {
+  advance_until([gpu = current_gpu] {
     return std::all_of(streams.begin(), streams.end(), [gpu](const cudaStream_t stream) {
       return stream->gpu != gpu || stream->work.empty();
     });

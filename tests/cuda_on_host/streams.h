@@ -24,8 +24,12 @@ using Work = std::function<bool()>;
 }  // namespace on_host
 
 struct CUstream_st {
+  struct Asked {
+    on_host::Work work;
+    bool survives = false;  ///< is done on a broken GPU too
+  };
   int gpu = 0, priority = 0;
-  std::deque<on_host::Work> work;
+  std::deque<Asked> work;
 };
 struct CUevent_st {
   std::shared_ptr<on_host::Recorded> recorded = std::make_shared<on_host::Recorded>();
@@ -43,8 +47,23 @@ inline std::atomic<int> stream_waits = 0;  ///< that streams were asked for, by 
 /// What becomes of the one that is being asked for, if a test wants a say; set while no thread asks.
 inline std::function<bool(int number)> allows_wait;
 
+/// What events are told on top of the host's clock, from now on.
+void let_time_pass(double seconds);
+
+/// Of the calling thread: what cudaGetLastError() is to say; what the kernel it starts next is refused with;
+/// what that kernel ends with; and what cuBLASLt says to its next product. 0: nothing.
+inline thread_local int last_error = 0, next_launch = 0, next_kernel = 0, next_product = 0;
+/// A GPU is broken by a kernel that ends so: nothing is done on it any more, and every call about it says so.
+void break_gpu(int gpu, int error);
+/// What broke the calling thread's GPU; 0: nothing has.
+int broken_by();
+void mend_gpus();
+/// The allocation of that GPU after so many more is refused, and all after it; -1: of no GPU.
+inline std::atomic<int> full_gpu = -1, allocations_left = 0;
+
 /// The calling thread's GPU from now on.
 void set_gpu(int gpu);
+int own_gpu();
 
 cudaStream_t make_stream(int priority);
 void end_stream(cudaStream_t stream);

@@ -60,7 +60,7 @@ void* CudaDevice::allocate(size_t bytes) {
     cudaGetLastError();  // it is not to be met again by the next launch
     size_t free = 0, total = 0;
     cudaMemGetInfo(&free, &total);
-    throw run_error(name_ + " could not allocate " + std::to_string(bytes) + " bytes, " +
+    throw run_error(name_ + " could not allocate " + std::to_string(bytes) + " bytes by cudaMalloc, " +
                     std::to_string(free) + " of " + std::to_string(total) +
                     " are free: choose a smaller batch, sequence or model, or a larger T");
   }

@@ -4,8 +4,10 @@
 // GeLU is of, H, lies as C does, so it is to the library Hᵀ with a column of its own for each of our rows.
 //
 // Sums are fp32 (fp64 of fp64) and rounded once: where the library cuts a sum over k in parts, the parts may
-// meet in the computed type alone. TF32 is used only when asked for.
+// meet in the computed type alone. TF32 is used only when asked for. Which algorithm works a product out is
+// in products.h.
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "engine/device/cuda/products.h"
@@ -14,6 +16,11 @@
 namespace shardlens::cuda {
 
 namespace {
+
+/// Of one shape: operands that tell nothing now may be others later.
+constexpr int kMostTrials = 4;
+/// Of different shapes; a rank asks ahead of its GPU, and those that find none free have theirs later.
+constexpr size_t kTrialsAtATime = 4;
 
 cudaDataType_t data_type(DType dtype) {
   switch (dtype) {
@@ -66,6 +73,10 @@ bool has_before(cublasLtEpilogue_t epilogue) {
   return epilogue != CUBLASLT_EPILOGUE_DEFAULT && epilogue != CUBLASLT_EPILOGUE_BIAS;
 }
 
+bool writes_before(cublasLtEpilogue_t epilogue) {
+  return has_before(epilogue) && epilogue != CUBLASLT_EPILOGUE_DGELU;
+}
+
 /// Of a product with an epilogue. Which combinations of one with types and alignments the library takes for a
 /// mistake is its own affair.
 bool is_refusal(cublasStatus_t status, cublasLtEpilogue_t epilogue) {
@@ -80,6 +91,42 @@ cublasLtEpilogue_t epilogue_of(const Gemm& gemm) {
   if (gemm.after == AfterProduct::Gelu)
     return bias ? CUBLASLT_EPILOGUE_GELU_AUX_BIAS : CUBLASLT_EPILOGUE_GELU_AUX;
   return bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+}
+
+/// What decides about the bits beside the operands, as far as the library tells: how many parts a sum over k
+/// is cut in and how they meet, and the units and types that compute it.
+struct Numerics {
+  int32_t parts = 1;
+  uint32_t meeting = CUBLASLT_REDUCTION_SCHEME_NONE;
+  uint64_t units = 0;
+  bool operator==(const Numerics&) const = default;
+};
+
+/// Nothing where the library does not tell.
+std::optional<Numerics> numerics_of(const cublasLtMatmulAlgo_t& algorithm) {
+  Numerics numerics;
+  const auto configured = [&](cublasLtMatmulAlgoConfigAttributes_t attribute, auto& value) {
+    return cublasLtMatmulAlgoConfigGetAttribute(&algorithm, attribute, &value, sizeof value, nullptr) ==
+           CUBLAS_STATUS_SUCCESS;
+  };
+  const bool told =
+      configured(CUBLASLT_ALGO_CONFIG_SPLITK_NUM, numerics.parts) &&
+      configured(CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, numerics.meeting) &&
+      cublasLtMatmulAlgoCapGetAttribute(&algorithm, CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS, &numerics.units,
+                                        sizeof numerics.units, nullptr) == CUBLAS_STATUS_SUCCESS;
+  return told ? std::optional(numerics) : std::nullopt;
+}
+
+/// Whether the product is worth a trial of algorithms, and shows by its bits what they do. Where a result is
+/// rounded to 16 bits, one in some thousands of its elements shows that the sum before was another one.
+bool is_to_be_tried(const Gemm& gemm) {
+  constexpr double kFewestFlops = 1e7;
+  constexpr int64_t kFewestElements = int64_t{1} << 10, kFewestRounded = int64_t{1} << 20;
+  const double flops =
+      2.0 * static_cast<double>(gemm.m) * static_cast<double>(gemm.n) * static_cast<double>(gemm.k);
+  const bool rounded = element_bytes(result_type(gemm)) == 2;
+  return flops >= kFewestFlops && gemm.m * gemm.n >= (rounded ? kFewestRounded : kFewestElements) &&
+         gemm.c != gemm.a && gemm.c != gemm.b && gemm.c != gemm.before;
 }
 
 /// Every row of C becomes the bias, or 0 where there is none. A block takes a chunk of a row.
@@ -132,12 +179,33 @@ void check_blas(const std::string& operation, const char* call, cublasStatus_t s
 struct Products::Plan {
   Description product;
   MatrixLayout left, right, result;
-  cublasLtMatmulAlgo_t algorithm{};
+  /// The heuristic's first, and those that may be in its place.
+  cublasLtMatmulAlgo_t algorithms[AlgorithmTrial::kMostAlgorithms] = {};
+  int count = 0;
+  int chosen = 0;
+  int trials_left = kMostTrials;
+  std::shared_ptr<AlgorithmTrial> trial;  ///< under way
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+
+  /// If the trial is over.
+  void take_fastest(const Operation& operation) {
+    if (trial == nullptr || !trial->is_done(operation)) return;
+    if (const std::optional<int> fastest = trial->fastest(operation)) {
+      chosen = *fastest;
+      trials_left = 0;
+    }
+    trial = nullptr;
+  }
 };
 
 Products::Products(bool tf32) : tf32_(tf32) {
   check_blas("matrix products", "cublasLtCreate", cublasLtCreate(&handle_));
+  try {
+    while (trials_.size() < kTrialsAtATime) trials_.push_back(std::make_shared<AlgorithmTrial>());
+  } catch (...) {
+    cublasLtDestroy(handle_);
+    throw;
+  }
 }
 
 Products::~Products() {
@@ -213,15 +281,21 @@ std::unique_ptr<Products::Plan> Products::make_plan(const Operation& operation, 
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment(gemm.a));
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment(gemm.c));
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment(gemm.c));
-  cublasLtMatmulHeuristicResult_t choice{};
+  cublasLtMatmulHeuristicResult_t choices[AlgorithmTrial::kMostAlgorithms] = {};
   int found = 0;
   const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
       handle_, plan->product.handle, plan->left.handle, plan->right.handle, plan->result.handle,
-      plan->result.handle, preference.handle, 1, &choice, &found);
+      plan->result.handle, preference.handle, AlgorithmTrial::kMostAlgorithms, choices, &found);
   if (status == CUBLAS_STATUS_NOT_SUPPORTED || is_refusal(status, epilogue)) return nullptr;
   check_blas(what, "cublasLtMatmulAlgoGetHeuristic", status);
-  if (found == 0 || choice.state != CUBLAS_STATUS_SUCCESS) return nullptr;
-  plan->algorithm = choice.algo;
+  if (found == 0 || choices[0].state != CUBLAS_STATUS_SUCCESS) return nullptr;
+  const std::optional<Numerics> first = numerics_of(choices[0].algo);
+  for (int i = 0; i < found; ++i) {
+    const bool may =
+        choices[i].state == CUBLAS_STATUS_SUCCESS && first && numerics_of(choices[i].algo) == first;
+    if (i == 0 || may) plan->algorithms[plan->count++] = choices[i].algo;
+  }
+  if (plan->count == 1) plan->trials_left = 0;
   return plan;
 }
 
@@ -245,6 +319,34 @@ std::unique_ptr<Products::Plan>& Products::plan(const Operation& operation, cons
   auto kept = plans_.find(key);
   if (kept == plans_.end()) kept = plans_.emplace(key, make_plan(operation, gemm, epilogue)).first;
   return kept->second;
+}
+
+void Products::try_others(const Operation& operation, const Gemm& gemm, Plan& plan,
+                          const std::function<cublasStatus_t(int)>& run) {
+  if (plan.trials_left == 0 || plan.trial != nullptr || !is_to_be_tried(gemm)) return;
+  const auto free_one = [&] {
+    return std::find_if(trials_.begin(), trials_.end(), [&](const auto& trial) {
+      return trial.use_count() == 1 && trial->is_done(operation);
+    });
+  };
+  auto free = free_one();
+  if (free == trials_.end()) {
+    for (const auto& [key, other] : plans_)
+      if (other != nullptr) other->take_fastest(operation);
+    free = free_one();
+  }
+  if (free == trials_.end()) return;
+  const int64_t a_rows = gemm.transpose_a ? gemm.k : gemm.m, a_cols = gemm.transpose_a ? gemm.m : gemm.k;
+  const int64_t b_rows = gemm.transpose_b ? gemm.n : gemm.k, b_cols = gemm.transpose_b ? gemm.k : gemm.n;
+  std::vector<MatrixOnGpu> results{{result_type(gemm), gemm.m, gemm.n, gemm.ldc, gemm.c}};
+  if (writes_before(plan.epilogue)) results.push_back({gemm.dtype, gemm.m, gemm.n, gemm.ldc, gemm.before});
+  --plan.trials_left;
+  plan.trial = *free;
+  plan.trial->ask(
+      operation,
+      {{gemm.dtype, a_rows, a_cols, gemm.lda, gemm.a}, {gemm.dtype, b_rows, b_cols, gemm.ldb, gemm.b}},
+      results, plan.count, run);
+  check_blas(describe(gemm), "cublasLtMatmul", run(plan.chosen));
 }
 
 bool Products::multiply(const Operation& operation, const Gemm& gemm) {
@@ -274,15 +376,20 @@ bool Products::multiply(const Operation& operation, const Gemm& gemm) {
   const bool wide = gemm.dtype == DType::Fp64;
   const void* alpha = wide ? static_cast<const void*>(&one) : &one_float;
   const void* beta = wide ? static_cast<const void*>(adds ? &one : &zero) : (adds ? &one_float : &zero_float);
-  const cublasStatus_t status =
-      cublasLtMatmul(handle_, plan.product.handle, alpha, gemm.b, plan.left.handle, gemm.a, plan.right.handle,
-                     beta, gemm.c, plan.result.handle, gemm.c, plan.result.handle, &plan.algorithm,
-                     operation.scratch<void>(), operation.scratch_bytes(), operation.stream());
+  const auto run = [&](int algorithm) {
+    return cublasLtMatmul(handle_, plan.product.handle, alpha, gemm.b, plan.left.handle, gemm.a,
+                          plan.right.handle, beta, gemm.c, plan.result.handle, gemm.c, plan.result.handle,
+                          &plan.algorithms[algorithm], operation.scratch<void>(), operation.scratch_bytes(),
+                          operation.stream());
+  };
+  plan.take_fastest(operation);
+  const cublasStatus_t status = run(adds ? 0 : plan.chosen);
   if (is_refusal(status, plan.epilogue)) {
     kept->reset();  // the heuristic was wrong
     return multiply(operation, gemm);
   }
   check_blas(what, "cublasLtMatmul", status);
+  if (!adds) try_others(operation, gemm, plan, run);
   return true;
 }
 

@@ -2,12 +2,18 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "cuda_bf16.h"
 #include "cuda_fp16.h"
 #include "cuda_runtime.h"
 
-enum cublasStatus_t { CUBLAS_STATUS_SUCCESS, CUBLAS_STATUS_INVALID_VALUE, CUBLAS_STATUS_NOT_SUPPORTED };
+enum cublasStatus_t {
+  CUBLAS_STATUS_SUCCESS = 0,
+  CUBLAS_STATUS_INVALID_VALUE = 7,
+  CUBLAS_STATUS_EXECUTION_FAILED = 13,
+  CUBLAS_STATUS_NOT_SUPPORTED = 15
+};
 enum cudaDataType_t { CUDA_R_32F, CUDA_R_64F, CUDA_R_16F, CUDA_R_16BF };
 enum cublasComputeType_t { CUBLAS_COMPUTE_32F, CUBLAS_COMPUTE_64F, CUBLAS_COMPUTE_32F_FAST_TF32 };
 enum cublasOperation_t { CUBLAS_OP_N, CUBLAS_OP_T };
@@ -35,7 +41,12 @@ enum cublasLtMatmulPreferenceAttributes_t {
   CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
   CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES
 };
-inline constexpr uint32_t CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE = 2;
+inline constexpr uint32_t CUBLASLT_REDUCTION_SCHEME_NONE = 0, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE = 2;
+enum cublasLtMatmulAlgoConfigAttributes_t {
+  CUBLASLT_ALGO_CONFIG_SPLITK_NUM = 2,
+  CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME = 3
+};
+enum cublasLtMatmulAlgoCapAttributes_t { CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS = 15 };
 
 struct HostProduct {
   cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
@@ -57,11 +68,31 @@ cublasLtEpilogue_t last_epilogue_played();
 /// product itself; CUBLAS_STATUS_SUCCESS: all are again.
 void refuse_epilogues(cublasStatus_t answer, bool late = false);
 struct HostPreference {};
+
+/// One that the library has for a product, of whatever shape: they are offered in this order.
+struct PlayedAlgorithm {
+  double seconds = 0;       ///< it takes so much longer than it does on the host
+  bool backwards = false;   ///< sums meet in fp32, from the last on: other bits
+  bool launches = true;     ///< else a product by it is refused
+  int32_t parts = 1;        ///< a sum over k is cut in
+  bool mirrored = false;    ///< it leaves the rows in the other order
+  double beside = 0;        ///< what it writes for what GeLU is of is off by so much
+  uint64_t units = 0x0101;  ///< its numerical implementation
+};
+/// From now on these are offered; none: those that are when the program begins, eight of all kinds.
+void offer_algorithms(std::vector<PlayedAlgorithm> algorithms);
+/// The place among those offered of the one that the last product played was done by, and how many products
+/// have been asked for by now.
+int last_algorithm_played();
+int products_asked();
+
 using cublasLtHandle_t = HostHandle*;
 using cublasLtMatmulDesc_t = HostProduct*;
 using cublasLtMatrixLayout_t = HostMatrix*;
 using cublasLtMatmulPreference_t = HostPreference*;
-struct cublasLtMatmulAlgo_t {};
+struct cublasLtMatmulAlgo_t {
+  int place;
+};
 struct cublasLtMatmulHeuristicResult_t {
   cublasLtMatmulAlgo_t algo;
   cublasStatus_t state;
@@ -93,6 +124,12 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
                                               cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
                                               cublasLtMatmulPreference_t preference, int wanted,
                                               cublasLtMatmulHeuristicResult_t* results, int* found);
+cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t* algorithm,
+                                                    cublasLtMatmulAlgoConfigAttributes_t attribute,
+                                                    void* value, size_t bytes, size_t* written);
+cublasStatus_t cublasLtMatmulAlgoCapGetAttribute(const cublasLtMatmulAlgo_t* algorithm,
+                                                 cublasLtMatmulAlgoCapAttributes_t attribute, void* value,
+                                                 size_t bytes, size_t* written);
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t product, const void* alpha,
                               const void* a, cublasLtMatrixLayout_t a_layout, const void* b,
                               cublasLtMatrixLayout_t b_layout, const void* beta, const void* c,

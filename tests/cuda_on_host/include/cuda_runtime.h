@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include "tests/cuda_on_host/block.h"
 #include "tests/cuda_on_host/streams.h"
@@ -30,6 +31,7 @@ enum cudaError_t {
   cudaErrorInvalidResourceHandle = 400,
   cudaErrorNotReady = 600,
   cudaErrorIllegalAddress = 700,
+  cudaErrorLaunchOutOfResources = 701,
   cudaErrorLaunchTimeout = 702,
   cudaErrorAssert = 710,
   cudaErrorHardwareStackError = 714,
@@ -55,13 +57,36 @@ struct cudaDeviceProp {
 enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount };
 
 inline const char* cudaGetErrorName(cudaError_t status) {
-  return status == cudaErrorMemoryAllocation ? "cudaErrorMemoryAllocation" : "cudaErrorInvalidValue";
+  switch (status) {
+    case cudaErrorMemoryAllocation:
+      return "cudaErrorMemoryAllocation";
+    case cudaErrorIllegalAddress:
+      return "cudaErrorIllegalAddress";
+    case cudaErrorLaunchOutOfResources:
+      return "cudaErrorLaunchOutOfResources";
+    default:
+      return "cudaErrorInvalidValue";
+  }
 }
 inline const char* cudaGetErrorString(cudaError_t status) {
-  return status == cudaErrorMemoryAllocation ? "out of memory" : "invalid argument";
+  switch (status) {
+    case cudaErrorMemoryAllocation:
+      return "out of memory";
+    case cudaErrorIllegalAddress:
+      return "an illegal memory access was encountered";
+    case cudaErrorLaunchOutOfResources:
+      return "too many resources requested for launch";
+    default:
+      return "invalid argument";
+  }
+}
+/// What a call says that is not wrong by itself.
+inline cudaError_t cudaOutcome() {
+  return static_cast<cudaError_t>(on_host::broken_by());
 }
 inline cudaError_t cudaGetLastError() {
-  return cudaSuccess;
+  const int before = std::exchange(on_host::last_error, 0);
+  return before != 0 ? static_cast<cudaError_t>(before) : cudaOutcome();
 }
 inline cudaError_t cudaSetDevice(int gpu) {
   on_host::set_gpu(gpu);
@@ -117,10 +142,11 @@ inline cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 }
 inline cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   on_host::wait_for(stream);
-  return cudaSuccess;
+  return cudaOutcome();
 }
 inline cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
-  return on_host::let_wait(stream, event) ? cudaSuccess : cudaErrorInvalidResourceHandle;
+  if (!on_host::let_wait(stream, event)) return cudaErrorInvalidResourceHandle;
+  return cudaOutcome();
 }
 inline cudaError_t cudaEventCreate(cudaEvent_t* event) {
   *event = on_host::make_event();
@@ -135,14 +161,14 @@ inline cudaError_t cudaEventDestroy(cudaEvent_t event) {
 }
 inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   on_host::record(event, stream);
-  return cudaSuccess;
+  return cudaOutcome();
 }
 inline cudaError_t cudaEventQuery(cudaEvent_t event) {
-  return on_host::has_been(event) ? cudaSuccess : cudaErrorNotReady;
+  return on_host::has_been(event) ? cudaOutcome() : cudaErrorNotReady;
 }
 inline cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   on_host::wait_for(event);
-  return cudaSuccess;
+  return cudaOutcome();
 }
 inline cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
   if (!on_host::was_recorded(begin) || !on_host::was_recorded(end)) return cudaErrorInvalidResourceHandle;
@@ -158,6 +184,9 @@ inline cudaError_t cudaMalloc(void** memory, size_t bytes) {
     ++on_host::stuck_allocations;
     while (bytes == on_host::stuck_bytes) std::this_thread::yield();
   }
+  if (cudaOutcome() != cudaSuccess) return cudaOutcome();
+  if (on_host::full_gpu == on_host::own_gpu() && --on_host::allocations_left < 0)
+    return cudaErrorMemoryAllocation;
   constexpr size_t kAlignment = 256;
   const size_t whole = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   *memory = bytes > kPlayedBytes ? nullptr : std::aligned_alloc(kAlignment, whole);
@@ -169,7 +198,7 @@ inline cudaError_t cudaMalloc(void** memory, size_t bytes) {
 inline cudaError_t cudaFree(void* memory) {
   if (memory != nullptr) on_host::wait_for_gpu();
   std::free(memory);
-  return cudaSuccess;
+  return cudaOutcome();
 }
 inline cudaError_t cudaHostAlloc(void** memory, size_t bytes, unsigned) {
   return cudaMalloc(memory, bytes);
@@ -184,12 +213,12 @@ inline cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
 inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind,
                                    cudaStream_t stream) {
   on_host::ask(stream, [=] { std::memcpy(to, from, bytes); });
-  return cudaSuccess;
+  return cudaOutcome();
 }
 inline cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
   if (to == nullptr) return cudaErrorInvalidValue;
   if (bytes > 0) on_host::ask(stream, [=] { std::memset(to, value, bytes); });
-  return cudaSuccess;
+  return cudaOutcome();
 }
 inline cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch,
                                      size_t width, size_t height, cudaMemcpyKind, cudaStream_t stream) {
@@ -200,7 +229,7 @@ inline cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from
       std::memcpy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch,
                   width);
   });
-  return cudaSuccess;
+  return cudaOutcome();
 }
 template <class Kernel>
 cudaError_t cudaFuncSetAttribute(Kernel, cudaFuncAttribute, int) {

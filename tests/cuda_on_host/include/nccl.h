@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "cuda_runtime.h"
 
@@ -12,6 +13,8 @@ struct ncclUniqueId {
 };
 enum ncclResult_t {
   ncclSuccess = 0,
+  ncclUnhandledCudaError = 1,
+  ncclSystemError = 2,
   ncclInternalError = 3,
   ncclInvalidUsage = 5,
   ncclRemoteError = 6,
@@ -34,6 +37,10 @@ int ranks_connected_late();
 /// From now on communicators are aborted when so many are being, or after some seconds; whether they met so.
 void let_aborts_wait_for(int count);
 bool aborts_met();
+
+/// From now on the communicators of rank `rank` of their group fail: the function of that name says `result`,
+/// once, or their state does (ncclCommGetAsyncError), from their next call on. Of no rank: none does.
+void fail_nccl(int rank, const std::string& function = {}, ncclResult_t result = ncclSuccess);
 
 const char* ncclGetErrorString(ncclResult_t result);
 const char* ncclGetLastError(ncclComm_t comm);

@@ -70,6 +70,12 @@ TEST(Module, ALibraryThatIsNoModuleIsRefused) {
   EXPECT_THAT(refusal("libshardlens_test_no_version.so", "shardlens_test_number"), HasSubstr("unknown"));
 }
 
+TEST(Module, WithoutALibraryThatItNeedsItSaysWhich) {
+  const std::string message = refusal("libshardlens_test_needy.so", "shardlens_test_number");
+  EXPECT_THAT(message, HasSubstr("cannot be opened"));
+  EXPECT_THAT(message, HasSubstr("libshardlens_test_gone.so"));
+}
+
 TEST(Module, AFileThatIsNoLibraryIsRefused) {
   const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   const std::string name = "libshardlens_test_text.so";

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <utility>
 
 namespace shardlens::cuda {
 
@@ -16,6 +17,12 @@ template <class... Parameters>
 void start_kernel(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, size_t shared_bytes,
                   cudaStream_t stream, Parameters... arguments) {
   on_host::check_launch(threads, shared_bytes);
+  if (const int refusal = std::exchange(on_host::next_launch, 0)) {
+    on_host::last_error = refusal;
+    return;
+  }
+  if (const int fault = std::exchange(on_host::next_kernel, 0))
+    return on_host::ask(stream, [=] { on_host::break_gpu(stream->gpu, fault); });
   on_host::ask(stream,
                [=] { on_host::run_blocks(blocks, threads, shared_bytes, [&] { kernel(arguments...); }); });
 }
