@@ -36,9 +36,9 @@ void* module_symbol(const std::string& file, const std::string& symbol, const st
   using Version = const char* (*)();
   const auto version = reinterpret_cast<Version>(dlsym(module, "shardlens_module_version"));
   if (version == nullptr || std::string(version()) != shardlens_module_version()) {
-    throw request_error(fmt::format("{} is of another build ({}; this program is {}): {}", file,
-                                    version == nullptr ? "unknown" : version(), shardlens_module_version(),
-                                    remedy));
+    throw request_error(
+        fmt::format("{} is of another build ({}; this program is {}), build both from the same sources: {}",
+                    file, version == nullptr ? "unknown" : version(), shardlens_module_version(), remedy));
   }
   void* found = dlsym(module, symbol.c_str());
   if (found == nullptr) throw request_error(fmt::format("{} has no {}: {}", file, symbol, remedy));
