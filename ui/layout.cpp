@@ -16,8 +16,8 @@ namespace {
 
 constexpr int kSettlingFrames = 3;
 constexpr float kNarrowCentre = 900, kNarrowestCentre = 600;
-constexpr std::array kTabs{"Start",   "Stage", "Memory",  "Traffic", "Scaling",
-                           "Compare", "Train", "Program", "Break it"};
+constexpr std::array kTabWindows{"Start",   "Stage", "Memory",  "Traffic", "Scaling",
+                                 "Compare", "Train", "Program", "Break it"};
 constexpr ImVec2 kSmallWindow{1000, 570};  // at scale 1: a lecture's on a projector of 1280x720 is smaller
 constexpr float kMostOfTimeline = 0.305f;  // four ranks in a lecture at 1280x720
 
@@ -44,11 +44,11 @@ bool has_size(const char* window, ImGuiAxis axis, float length) {
 /// order.
 bool has_all_tabs(ImGuiID root) {
   const ImGuiDockNode* centre = node_of("Stage");
-  if (centre == nullptr || centre->TabBar == nullptr || centre->Windows.Size != std::ssize(kTabs))
+  if (centre == nullptr || centre->TabBar == nullptr || centre->Windows.Size != std::ssize(kTabWindows))
     return false;
   if (ImGui::DockNodeGetRootNode(const_cast<ImGuiDockNode*>(centre))->ID != root) return false;
-  return std::equal(kTabs.begin(), kTabs.end(), centre->TabBar->Tabs.begin(), centre->TabBar->Tabs.end(),
-                    [](const char* name, const ImGuiTabItem& tab) {
+  return std::equal(kTabWindows.begin(), kTabWindows.end(), centre->TabBar->Tabs.begin(),
+                    centre->TabBar->Tabs.end(), [](const char* name, const ImGuiTabItem& tab) {
                       return tab.Window != nullptr && name == std::string_view(tab.Window->Name);
                     });
 }
@@ -166,7 +166,7 @@ void DockTree::build(ImVec2 size, const PanelSizes& sizes) {
   ImGui::DockBuilderDockWindow("Setup", setup);
   ImGui::DockBuilderDockWindow("Timeline", timeline);
   ImGui::DockBuilderDockWindow("Inspector", inspector);
-  for (const char* tab : kTabs) ImGui::DockBuilderDockWindow(tab, rest);
+  for (const char* tab : kTabWindows) ImGui::DockBuilderDockWindow(tab, rest);
   ImGui::DockBuilderFinish(root_);
   settling_frames_ = kSettlingFrames;
   untouched_ = true;

@@ -19,7 +19,7 @@ namespace shardlens::ui {
 namespace {
 
 constexpr int kFormat = 1;
-constexpr std::pair<Tab, const char*> kTabs[] = {
+constexpr std::pair<Tab, const char*> kTabWords[] = {
     {Tab::Start, "start"},     {Tab::Stage, "stage"},     {Tab::Memory, "memory"},
     {Tab::Traffic, "traffic"}, {Tab::Scaling, "scaling"}, {Tab::Compare, "compare"},
     {Tab::Train, "train"},     {Tab::Program, "program"}, {Tab::BreakIt, "break-it"}};
@@ -52,7 +52,7 @@ std::array<std::string, 3> parse_compared_splits(const nlohmann::json& json) {
 }
 
 Tab parse_tab(const std::string& name) {
-  for (const auto& [tab, text] : kTabs) {
+  for (const auto& [tab, text] : kTabWords) {
     if (name == text) return tab;
   }
   throw request_error(fmt::format("unknown tab \"{}\"", name));
@@ -220,7 +220,7 @@ RememberedState read_state(const std::filesystem::path& path, std::string& probl
 }
 
 void write_state(const RememberedState& state, const std::filesystem::path& path) {
-  const auto* tab = std::find_if(std::begin(kTabs), std::end(kTabs),
+  const auto* tab = std::find_if(std::begin(kTabWords), std::end(kTabWords),
                                  [&](const auto& entry) { return entry.first == state.tab; });
   const auto* page = std::find_if(std::begin(kComparePages), std::end(kComparePages),
                                   [&](const auto& entry) { return entry.first == state.compare_page; });

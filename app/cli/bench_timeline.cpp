@@ -13,12 +13,12 @@
 
 namespace shardlens::cli {
 
-constexpr const char* kScratchName = "bench.shardlens";
+constexpr const char* kTimelineName = "bench.shardlens";
 
 int print_timeline(const Settings& settings, const TimelineWish& wish, bool json) {
   std::optional<TemporaryFolder> scratch;
-  if (wish.out.empty()) scratch.emplace(files_of_recording(kScratchName));
-  const std::string path = scratch ? scratch->path_of(kScratchName) : wish.out;
+  if (wish.out.empty()) scratch.emplace(files_of_recording(kTimelineName));
+  const std::string path = scratch ? scratch->path_of(kTimelineName) : wish.out;
   const std::shared_ptr<const Plan> plan = make_plan(settings);
   const TimelineBench bench =
       bench_timeline(plan, path, wish.events, int64_t{wish.file_mib} << 20, wish.views);

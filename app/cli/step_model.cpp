@@ -22,7 +22,7 @@
 namespace shardlens::cli {
 namespace {
 
-constexpr const char* kGroup = "Whole model";
+constexpr const char* kWholeModelGroup = "Whole model";
 
 using nlohmann::ordered_json;
 
@@ -140,7 +140,7 @@ void write_dump(const std::string& path, const std::map<std::string, DumpTensor>
 }  // namespace
 
 void add_model_step(CLI::App& app, ModelStepOptions& o) {
-  const std::string group = kGroup;
+  const std::string group = kWholeModelGroup;
   app.add_option("--tokens", o.tokens,
                  "FILE.npy, int32 or int64: [B, S+1] for GPT (labels are the next tokens), [B, S] for BERT; "
                  "seeded if left out")
@@ -166,7 +166,7 @@ void add_model_step(CLI::App& app, ModelStepOptions& o) {
 
 void refuse_model_step(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
-    if (option->get_group() == kGroup && option->count() > 0)
+    if (option->get_group() == kWholeModelGroup && option->count() > 0)
       throw request_error(option->get_name() +
                           " is for a whole model: leave it out, or leave out --layer and --block");
   }

@@ -29,7 +29,7 @@ bool is_figure(const std::string& word) {
 }
 
 // The words with those that are left out, as one "…" where they stand beside each other.
-std::string joined(const std::vector<std::string>& words, const std::vector<bool>& left_out) {
+std::string words_of_line(const std::vector<std::string>& words, const std::vector<bool>& left_out) {
   std::string name;
   for (size_t i = 0; i < words.size(); ++i) {
     if (left_out[i] && i > 0 && left_out[i - 1]) continue;
@@ -70,7 +70,7 @@ std::string shortened(const std::string& name_and_shape, size_t most) {
   for (std::string word; std::getline(name, word, '.');) words.push_back(word);
   if (words.empty()) return name_and_shape;
   std::vector<bool> left_out(words.size());
-  const auto text = [&] { return joined(words, left_out) + shape; };
+  const auto text = [&] { return words_of_line(words, left_out) + shape; };
   const auto is_too_long = [&] { return character_count(text()) > most; };
   // A short word says more than the sign for it; what a figure numbers goes last.
   const auto leave_out = [&](size_t shortest, bool before_figures) {

@@ -27,7 +27,7 @@
 namespace shardlens::cli {
 namespace {
 
-ProcessWorld* joined = nullptr;
+ProcessWorld* joined_world = nullptr;
 std::atomic<bool> told_to_end{false};
 
 // Ends the program when what it did has been written: what waits for a lost process, MPI's own end above all,
@@ -138,7 +138,7 @@ int run_first(ProcessWorld& world, const CLI::App& parsed, const Verb& verb) {
     check_size(*with_comm(parsed), world);
     world.choose(devices_of(parsed));  // what cannot be is refused before anything is read
     set_joined_world(&world);
-    joined = &world;
+    joined_world = &world;
     code = verb();
   } catch (const std::exception& error) {
     if (told_to_end && world.all_were_told_to_end())
@@ -151,7 +151,7 @@ int run_first(ProcessWorld& world, const CLI::App& parsed, const Verb& verb) {
   }
   std::fflush(stdout);
   set_joined_world(nullptr);
-  joined = nullptr;
+  joined_world = nullptr;
   world.finish(code);
   if (code == kFailedRun) leave(code);
   world.await_ends();
@@ -175,7 +175,7 @@ void heed_mpirun(const siginfo_t& sender) {
 }
 
 ProcessWorld* joined_processes() {
-  return joined;
+  return joined_world;
 }
 
 int exit_code_of(const std::exception& error) {

@@ -25,12 +25,6 @@
 namespace shardlens {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point then) {
-  return std::chrono::duration<double>(Clock::now() - then).count();
-}
-
 /// What the calling thread has worked so far.
 double worked_seconds() {
   timespec time{};

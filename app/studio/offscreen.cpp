@@ -22,13 +22,7 @@
 namespace shardlens {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr int64_t kPictureSteps = 60;
-
-double seconds_since(Clock::time_point then) {
-  return std::chrono::duration<double>(Clock::now() - then).count();
-}
 
 /// A short training for the views that show one: seconds, of the model they begin with.
 void train_shortly(const std::string& view, Platform& platform, ui::Studio& studio) {

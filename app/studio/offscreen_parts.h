@@ -2,6 +2,7 @@
 // shows. For the files of this folder alone.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 
 #include "app/studio/options.h"
@@ -14,6 +15,12 @@ namespace shardlens {
 inline constexpr PixelSize kDefaultSize{1920, 1080};
 inline constexpr double kTimeoutSeconds = 300;  ///< of anything that is waited for
 inline constexpr int kSettlingFrames = 8;
+
+using Clock = std::chrono::steady_clock;
+
+inline double seconds_since(Clock::time_point then) {
+  return std::chrono::duration<double>(Clock::now() - then).count();
+}
 
 /// Nothing runs, is planned or is compared.
 bool is_at_rest(const Snapshot& snapshot);

@@ -41,7 +41,7 @@ namespace {
 
 constexpr int64_t kAlignment = 64;
 // Of the second that mpirun leaves.
-constexpr double kToldSeconds = 0.15;
+constexpr double kGroupToldSeconds = 0.15;
 // How often who waits looks whether those it waits for have ended. What they sent before may still be on its
 // way, so that they are lost at the second look.
 constexpr double kLookSeconds = 0.03;
@@ -70,7 +70,7 @@ class Pastime {
 // Memory that pieces wait in, kept from call to call.
 class Room {
  public:
-  /// At least `bytes`, aligned; what was in it is lost.
+  /// At least `bytes`, padded_bytes; what was in it is lost.
   char* of(int64_t bytes) {
     const auto needed = static_cast<size_t>(bytes + kAlignment);
     if (memory_.size() < needed) memory_.resize(needed);
@@ -82,7 +82,7 @@ class Room {
   std::vector<char> memory_;
 };
 
-int64_t aligned(int64_t bytes) {
+int64_t padded_bytes(int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
@@ -116,7 +116,7 @@ class ProcessCommunicator final : public Communicator, public HostMeeting {
       const Range mine = shard_range(slicing.extent, ranks(), rank());
       const int64_t row = mine.size() * element;
       char* packed = packed_.of(slicing.outer * slicing.extent * element + ranks() * kAlignment);
-      char* terms = terms_.of(ranks() * aligned(slicing.outer * row));
+      char* terms = terms_.of(ranks() * padded_bytes(slicing.outer * row));
       std::vector<const void*> from(static_cast<size_t>(ranks()));
       for_each_other([&](int other) {
         const Range theirs = shard_range(slicing.extent, ranks(), other);
@@ -124,10 +124,10 @@ class ProcessCommunicator final : public Communicator, public HostMeeting {
         copy_rows(slicing.outer, their_row, at(full, theirs.begin * element), slicing.extent * element,
                   packed, their_row);
         send(other, packed, slicing.outer * their_row);
-        packed += aligned(slicing.outer * their_row);
+        packed += padded_bytes(slicing.outer * their_row);
         from[static_cast<size_t>(other)] = terms;
         receive(other, terms, slicing.outer * row);
-        terms += aligned(slicing.outer * row);
+        terms += padded_bytes(slicing.outer * row);
       });
       wait();
       // Terms of the others lie row after row; this rank's own where they are in its tensor.
@@ -195,8 +195,8 @@ class ProcessCommunicator final : public Communicator, public HostMeeting {
       };
       int64_t sends = 0, receives = 0;
       for (int r = 0; r < ranks(); ++r) {
-        sends += aligned(block(rank(), r).bytes());
-        receives += aligned(block(r, rank()).bytes());
+        sends += padded_bytes(block(rank(), r).bytes());
+        receives += padded_bytes(block(r, rank()).bytes());
       }
       char* out = packed_.of(sends);
       char* in = terms_.of(receives);
@@ -206,10 +206,10 @@ class ProcessCommunicator final : public Communicator, public HostMeeting {
         const ExchangedBlock theirs = block(rank(), other), mine = block(other, rank());
         pack(theirs, out);
         send(other, out, theirs.bytes());
-        out += aligned(theirs.bytes());
+        out += padded_bytes(theirs.bytes());
         arrived[static_cast<size_t>(other)] = in;
         receive(other, in, mine.bytes());
-        in += aligned(mine.bytes());
+        in += padded_bytes(mine.bytes());
         received += mine.bytes();
       });
       const ExchangedBlock own = block(rank(), rank());
@@ -290,7 +290,7 @@ class ProcessCommunicator final : public Communicator, public HostMeeting {
     };
     const Range mine = range(rank());
     const int64_t bytes = mine.size() * element;
-    char* terms = terms_.of(ranks() * aligned(bytes));
+    char* terms = terms_.of(ranks() * padded_bytes(bytes));
     std::vector<const void*> from(static_cast<size_t>(ranks()));
     void* own = at(data, mine.begin * element);
     from[static_cast<size_t>(rank())] = own;
@@ -298,7 +298,7 @@ class ProcessCommunicator final : public Communicator, public HostMeeting {
       const Range theirs = range(other);
       receive(other, terms, bytes);
       from[static_cast<size_t>(other)] = terms;
-      terms += aligned(bytes);
+      terms += padded_bytes(bytes);
       send(other, at(data, theirs.begin * element), theirs.size() * element);
     });
     wait();
@@ -346,7 +346,7 @@ class ProcessCommunicator final : public Communicator, public HostMeeting {
   // memory.
   void wait() {
     Pastime pastime(group_.has_own_core);
-    PatientWait patience(group_.told_to_end, kToldSeconds);
+    PatientWait patience(group_.told_to_end, kGroupToldSeconds);
     double next_look_seconds = kLookSeconds;
     bool some_have_ended = false;
     for (;;) {

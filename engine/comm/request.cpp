@@ -10,7 +10,7 @@
 namespace shardlens {
 namespace {
 
-constexpr int64_t kCacheLineBytes = 64;
+constexpr int64_t kLineBytes = 64;
 
 }  // namespace
 
@@ -91,7 +91,7 @@ std::optional<Error> disagreement(int ranks, const std::function<const Request&(
 }
 
 Range reduced_range(DType dtype, int64_t count, int ranks, int rank) {
-  const int64_t line = kCacheLineBytes / element_bytes(dtype);
+  const int64_t line = kLineBytes / element_bytes(dtype);
   const Range lines = shard_range((count + line - 1) / line, ranks, rank);
   return {std::min(lines.begin * line, count), std::min(lines.end * line, count)};
 }

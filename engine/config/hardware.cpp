@@ -66,7 +66,7 @@ Hardware two_nodes_of(Hardware hardware) {
   return hardware;
 }
 
-std::vector<Hardware> read_presets() {
+std::vector<Hardware> read_hardware_presets() {
   std::vector<Hardware> presets = {this_machine(calibration_path())};
   const nlohmann::json json = parse_json(std::string(asset("hardware.json")), "hardware.json");
   for (const nlohmann::json& entry : json) presets.push_back(hardware_from_json(entry, "hardware.json"));
@@ -78,7 +78,7 @@ std::vector<Hardware> read_presets() {
 // Every set of presets there has been, the newest last: who holds a reference into an older one keeps it.
 struct Known {
   std::mutex mutex;
-  std::deque<std::vector<Hardware>> sets{read_presets()};
+  std::deque<std::vector<Hardware>> sets{read_hardware_presets()};
   std::atomic<const std::vector<Hardware>*> newest{&sets.back()};
 };
 

@@ -42,7 +42,7 @@ Model read_preset(const nlohmann::json& json) {
   return model;
 }
 
-std::vector<Model> read_presets() {
+std::vector<Model> read_model_presets() {
   const nlohmann::json presets = parse_json(std::string(asset("models.json")), "models.json");
   std::vector<Model> models;
   for (const nlohmann::json& json : presets) models.push_back(read_preset(json));
@@ -124,7 +124,7 @@ Model read_hugging_face(const std::string& folder) {
 }  // namespace
 
 const std::vector<Model>& model_presets() {
-  static const std::vector<Model> presets = read_presets();
+  static const std::vector<Model> presets = read_model_presets();
   return presets;
 }
 

@@ -10,15 +10,15 @@
 namespace shardlens {
 namespace {
 
-struct Work {
+struct StageWork {
   int part = 0;
   bool forward = true;
 };
 
 // What a stage does, in its order: forwards until the stages after it are filled, then in turn, then the
 // rest.
-std::vector<Work> order_of(int stage, int stages, int parts) {
-  std::vector<Work> order;
+std::vector<StageWork> order_of(int stage, int stages, int parts) {
+  std::vector<StageWork> order;
   const int ahead = std::min(parts, stages - stage);
   for (int part = 0; part < ahead; ++part) order.push_back({part, true});
   for (int part = 0; part < parts; ++part) {
@@ -44,7 +44,7 @@ PipelineSchedule schedule_pipeline(int stages, int parts, double forward, double
         fmt::format("a pipeline of {} stages and {} parts: both must be 1 or more", stages, parts));
   PipelineSchedule schedule{stages, parts, {}, 0};
   const auto count = static_cast<size_t>(stages), width = static_cast<size_t>(parts);
-  std::vector<std::vector<Work>> orders;
+  std::vector<std::vector<StageWork>> orders;
   for (int stage = 0; stage < stages; ++stage) orders.push_back(order_of(stage, stages, parts));
   // When a stage has finished a part, forward and backward.
   std::vector<std::vector<double>> there(count, std::vector<double>(width, kNotYet)), back = there;
@@ -55,7 +55,7 @@ PipelineSchedule schedule_pipeline(int stages, int parts, double forward, double
     moved = false;
     for (size_t stage = 0; stage < count; ++stage) {
       while (next[stage] < orders[stage].size()) {
-        const Work& work = orders[stage][next[stage]];
+        const StageWork& work = orders[stage][next[stage]];
         const auto part = static_cast<size_t>(work.part);
         // A forward needs the stage before, a backward the one after; the last turns round.
         const double needed = work.forward         ? (stage == 0 ? 0 : there[stage - 1][part])

@@ -20,7 +20,7 @@ static_assert(std::endian::native == std::endian::little, "files are little-endi
 
 constexpr char kMagic[] = "\x93NUMPY";
 constexpr size_t kMagicBytes = 6;
-constexpr int64_t kLongestHeader = 1 << 16;
+constexpr int64_t kLongestNpyHeader = 1 << 16;
 constexpr size_t kMostDimensions = 32;  // NumPy's own limit
 
 struct TypeName {
@@ -200,7 +200,7 @@ NpyArray read_npy(const std::string& path) {
   int64_t header_bytes = start[8] | start[9] << 8;
   if (version > 1)
     header_bytes |= static_cast<int64_t>(start[10]) << 16 | static_cast<int64_t>(start[11]) << 24;
-  if (header_bytes > kLongestHeader || prefix_bytes + header_bytes > file.size()) {
+  if (header_bytes > kLongestNpyHeader || prefix_bytes + header_bytes > file.size()) {
     throw request_error(
         fmt::format("{}: its header should have {} bytes and the whole file has {}: the file is cut "
                     "short or damaged",

@@ -15,10 +15,10 @@
 namespace shardlens {
 namespace {
 
-constexpr double kSeconds = 1e-9;        // of a nanosecond
+constexpr double kNoteSeconds = 1e-9;    // of a nanosecond
 constexpr int64_t kPassesAtOnce = 1024;  // whose metrics are read
 
-int64_t nanoseconds(double seconds) {
+int64_t note_nanoseconds(double seconds) {
   constexpr double kMost = 9e9;  // seconds that nanoseconds can count
   return std::isfinite(seconds) ? std::llround(std::clamp(seconds, 0.0, kMost) * 1e9) : 0;
 }
@@ -98,7 +98,7 @@ std::vector<Note> Recording::read_notes(Database& database) const {
   while (rows.step()) {
     Note note;
     note.id = rows.integer(0);
-    note.seconds = std::max(0.0, static_cast<double>(rows.integer(1)) * kSeconds);
+    note.seconds = std::max(0.0, static_cast<double>(rows.integer(1)) * kNoteSeconds);
     const int64_t rank = rows.integer(2), step = rows.integer(3);
     // One about a rank or a step that is not there is still worth reading.
     note.rank = rank >= 0 && rank < ranks() ? static_cast<int>(rank) : -1;
@@ -113,7 +113,7 @@ Note Recording::add_note(Note note) {
   note.text = cut(note.text);
   Database& database = file_->own();
   database.prepare("INSERT INTO notes(ns, rank, step, text) VALUES(?, ?, ?, ?)")
-      .bind(1, nanoseconds(note.seconds))
+      .bind(1, note_nanoseconds(note.seconds))
       .bind(2, int64_t{note.rank})
       .bind(3, int64_t{note.step})
       .bind(4, std::string_view(note.text))

@@ -191,7 +191,7 @@ std::optional<Obstacle> nccl_is_not_one(const std::vector<ProcessFacts>& ranks) 
 }
 
 // A GPU as all processes know it.
-std::pair<std::string, std::string> place_of(const ProcessFacts& rank, int number) {
+std::pair<std::string, std::string> device_of(const ProcessFacts& rank, int number) {
   return {rank.host, gpu_identity(rank.facts, number)};
 }
 
@@ -204,9 +204,9 @@ std::vector<int> dealt_out(const Settings& settings, const std::vector<ProcessFa
     const ProcessFacts& own = ranks[rank];
     const std::vector<int> gpus = gpus_asked_for(settings, own.facts, name_of(own));
     const int taken = *std::min_element(gpus.begin(), gpus.end(), [&](int a, int b) {
-      return ranks_on[place_of(own, a)].size() < ranks_on[place_of(own, b)].size();
+      return ranks_on[device_of(own, a)].size() < ranks_on[device_of(own, b)].size();
     });
-    ranks_on[place_of(own, taken)].push_back(static_cast<int>(rank));
+    ranks_on[device_of(own, taken)].push_back(static_cast<int>(rank));
     gpu_of_rank.push_back(taken);
   }
   return gpu_of_rank;

@@ -32,7 +32,7 @@ std::string reserve_text(const GpuRoom& room) {
                      bytes_text(static_cast<double>(room.reserve_bytes)));
 }
 
-MemoryPlace place_of(const GpuRoom& room, const std::vector<int64_t>& needs) {
+MemoryPlace memory_place_of(const GpuRoom& room, const std::vector<int64_t>& needs) {
   int64_t most = 0;
   for (const int rank : room.ranks) most = std::max(most, needs[static_cast<size_t>(rank) % needs.size()]);
   const std::string bytes = bytes_text(static_cast<double>(most));
@@ -120,7 +120,8 @@ void refuse_if_gpus_too_full(const Settings& settings, const std::vector<GpuRoom
       rooms.begin(), rooms.end(), [&](const GpuRoom& a, const GpuRoom& b) { return lacks(a) < lacks(b); });
   refuse_if_too_large(
       settings, fullest.left_bytes(),
-      [&](const Settings& smaller) { return need_of(fullest, needs(smaller)); }, place_of(fullest, now));
+      [&](const Settings& smaller) { return need_of(fullest, needs(smaller)); },
+      memory_place_of(fullest, now));
 }
 
 MemoryDemand tightest_demand(const std::vector<GpuRoom>& rooms, const std::vector<int64_t>& rank_bytes,

@@ -47,10 +47,8 @@ double parity_bound(const Settings& settings) {
   }
 }
 
-namespace {
-
 // Sums over the elements compared so far.
-struct Sums {
+struct ParitySums {
   double difference_squares = 0;
   double serial_squares = 0;
   double max_abs_difference = 0;
@@ -62,7 +60,7 @@ struct Sums {
     // A NaN must not slip through: max() would drop it.
     if (!(std::abs(difference) <= max_abs_difference)) max_abs_difference = std::abs(difference);
   }
-  void join(const Sums& other) {
+  void join(const ParitySums& other) {
     difference_squares += other.difference_squares;
     serial_squares += other.serial_squares;
     if (!(other.max_abs_difference <= max_abs_difference)) max_abs_difference = other.max_abs_difference;
@@ -110,10 +108,12 @@ struct DifferencePicture {
   }
 };
 
-struct Piece {
-  Sums sums;
+struct ParityPiece {
+  ParitySums sums;
   std::unique_ptr<DifferencePicture> picture;
 };
+
+namespace {
 
 // Calls use(T{}) with the type a floating-point dtype is stored as.
 template <typename Use>
@@ -132,8 +132,9 @@ auto with_type(DType dtype, const Use& use) {
 
 // One rank's piece against the same places of the serial tensor; `extent`: of the picture, 0 for none.
 template <typename T>
-Piece compare(const Tensor& tensor, int ranks, int rank, const T* local, const T* serial, int64_t extent) {
-  Piece piece;
+ParityPiece compare(const Tensor& tensor, int ranks, int rank, const T* local, const T* serial,
+                    int64_t extent) {
+  ParityPiece piece;
   const MatrixShape full = matrix_shape(tensor);
   const MatrixShape own = local_matrix_shape(tensor, ranks, rank);
   if (extent > 0) piece.picture = std::make_unique<DifferencePicture>(full, extent);
@@ -169,8 +170,9 @@ void accumulate(const Tensor& tensor, int ranks, int rank, const T* term, std::v
 }
 
 template <typename T>
-Piece compare_total(const Tensor& tensor, const std::vector<double>& total, const T* serial, int64_t extent) {
-  Piece piece;
+ParityPiece compare_total(const Tensor& tensor, const std::vector<double>& total, const T* serial,
+                          int64_t extent) {
+  ParityPiece piece;
   const MatrixShape full = matrix_shape(tensor);
   if (extent > 0) piece.picture = std::make_unique<DifferencePicture>(full, extent);
   for (int64_t i = 0; i < static_cast<int64_t>(total.size()); ++i) {
@@ -226,7 +228,7 @@ struct ParityCheck::Comparison {
   int seen = 0;
   std::vector<uint64_t> hashes;  // per rank, Replicated tensors
   std::vector<double> total;     // Partial tensors: the sum of the terms shown so far
-  Piece result;
+  ParityPiece result;
   double least_squares = 0;        // what its error is relative to at least: as in least_squares()
   double worst_replica_error = 0;  // Replicated: each rank's own error, the largest
   Picture difference;              // once all ranks have shown their piece
@@ -267,7 +269,7 @@ void ParityCheck::compare_piece(Comparison& comparison, const Tensor& tensor, in
     return compare(tensor, program_.ranks(), rank, static_cast<const T*>(data),
                    reinterpret_cast<const T*>(serial), picture);
   };
-  Piece piece = with_type(tensor.dtype, typed);
+  ParityPiece piece = with_type(tensor.dtype, typed);
   // Of what several ranks hold alike, every bit.
   const int64_t bytes = local_bytes(tensor, program_.ranks(), rank);
   const bool alike = replicated || tensor.layout.copies > 1;

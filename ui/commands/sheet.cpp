@@ -15,7 +15,7 @@ namespace {
 
 constexpr float kColumnWidth = 384;
 constexpr float kKeyWidth = 104;
-constexpr float kRowHeight = 22;
+constexpr float kLineHeight = 22;
 constexpr float kTitleHeight = 36;
 constexpr float kGroupGap = 16;
 constexpr float kHeadingHeight = 40;
@@ -53,7 +53,7 @@ std::vector<Line> lines_of(CommandGroup group) {
 
 /// `unit`: pixels to a unit of length, the scale unless the sheet must shrink to fit its window.
 float group_height(float unit, const std::vector<Line>& lines) {
-  return unit * (kTitleHeight + kRowHeight * static_cast<float>(lines.size()));
+  return unit * (kTitleHeight + kLineHeight * static_cast<float>(lines.size()));
 }
 
 void draw_group(const Context& context, float unit, ImVec2 at, CommandGroup group,
@@ -67,7 +67,7 @@ void draw_group(const Context& context, float unit, ImVec2 at, CommandGroup grou
   for (const Line& line : lines) {
     draw_text(list, at, key, line.keys);
     draw_text(list, {at.x + unit * kKeyWidth, at.y}, words, line.title);
-    at.y += unit * kRowHeight;
+    at.y += unit * kLineHeight;
   }
 }
 
@@ -126,8 +126,9 @@ void draw_sheet(const Context& context) {
             Align::Right);
   ImGui::SetCursorScreenPos({origin.x, origin.y + unit * kHeadingHeight});
   ImGui::BeginChild("keys");
-  if (ImGui::IsKeyPressed(ImGuiKey_DownArrow)) ImGui::SetScrollY(ImGui::GetScrollY() + unit * 3 * kRowHeight);
-  if (ImGui::IsKeyPressed(ImGuiKey_UpArrow)) ImGui::SetScrollY(ImGui::GetScrollY() - unit * 3 * kRowHeight);
+  if (ImGui::IsKeyPressed(ImGuiKey_DownArrow))
+    ImGui::SetScrollY(ImGui::GetScrollY() + unit * 3 * kLineHeight);
+  if (ImGui::IsKeyPressed(ImGuiKey_UpArrow)) ImGui::SetScrollY(ImGui::GetScrollY() - unit * 3 * kLineHeight);
   origin = ImGui::GetCursorScreenPos();
   for (size_t column = 0; column < columns.size(); ++column) {
     ImVec2 at{origin.x + static_cast<float>(column) * unit * kColumnWidth, origin.y};

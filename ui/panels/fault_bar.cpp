@@ -17,7 +17,7 @@
 namespace shardlens::ui {
 namespace {
 
-constexpr float kGap = 8;
+constexpr float kButtonGap = 8;
 constexpr float kDetailsWidth = 760;
 constexpr const char* kCopy = ICON_FA_COPY "  Copy";
 constexpr const char* kDetails = ICON_FA_CHEVRON_DOWN "  Details";
@@ -61,8 +61,8 @@ struct Strip {
 
   /// Of the buttons to come, before the first of them.
   void make_room(std::initializer_list<const char*> buttons) {
-    float room = right - words_left() - c.px(kGap);
-    for (const char* button : buttons) room -= button_width(c, button) + c.px(kGap);
+    float room = right - words_left() - c.px(kButtonGap);
+    for (const char* button : buttons) room -= button_width(c, button) + c.px(kButtonGap);
     brief = room < text_width(bold(), text);
   }
 
@@ -70,12 +70,12 @@ struct Strip {
     right -= button_width(c, shown);
     ImGui::SetCursorScreenPos({right, at.y});
     const bool pressed = draw_button(c, id, shown, ButtonLook::Plain, true, help);
-    right -= c.px(kGap);
+    right -= c.px(kButtonGap);
     return pressed;
   }
 
   void command(const char* id, const std::string& label, ButtonLook look) {
-    right -= command_button_at(c, id, label, look, {right, at.y}) + c.px(kGap);
+    right -= command_button_at(c, id, label, look, {right, at.y}) + c.px(kButtonGap);
   }
 
   void copy_and_details(const char* name, const std::string& message, bool& details) {
@@ -95,7 +95,7 @@ struct Strip {
     draw_text(list, {left, std::round(middle - icon.size / 2)}, icon, ICON_FA_UNLINK);
     const float x = words_left();
     draw_text(list, {x, std::round(middle - bold().size / 2)}, bold(),
-              fitted(bold(), text, right - x - c.px(kGap)));
+              fitted(bold(), text, right - x - c.px(kButtonGap)));
   }
 };
 

@@ -22,10 +22,10 @@ namespace {
 constexpr float kRow = 28, kLabelWidth = 84, kValueWidth = 56, kKnob = 6;
 constexpr float kStackedWidth = 196, kStackedTrack = 16;  ///< a narrower slider has its track below the words
 
-TextStyle label_style(const Context& context) {
+TextStyle form_label_style(const Context& context) {
   return {context.fonts.body, context.px(kSmallSize), context.theme.dim};
 }
-TextStyle value_style(const Context& context) {
+TextStyle form_value_style(const Context& context) {
   return {context.fonts.body, context.px(kBodySize), context.theme.text};
 }
 
@@ -41,7 +41,7 @@ float caret_width(const Context& context) {
 void draw_value_with_caret(const Context& context, ImVec2 right_middle, const std::string& text, bool lit,
                            float room) {
   ImDrawList* list = ImGui::GetWindowDrawList();
-  TextStyle style = value_style(context);
+  TextStyle style = form_value_style(context);
   if (lit) style.colour = context.theme.forward;
   const TextStyle caret{context.fonts.body, context.px(11), lit ? context.theme.forward : context.theme.dim};
   draw_text(list, {right_middle.x, right_middle.y - caret.size / 2}, caret, ICON_FA_CARET_DOWN, Align::Right);
@@ -112,7 +112,7 @@ bool slider_row(const Context& context, const char* label, const std::vector<int
   const float value_left = right - context.px(kValueWidth - 8);
   const int64_t before = value;
   ImGui::PushID(label);
-  draw_text(list, {at.x, middle(at.y, row, label_style(context))}, label_style(context), label);
+  draw_text(list, {at.x, middle(at.y, row, form_label_style(context))}, form_label_style(context), label);
 
   ImGui::SetCursorScreenPos({begin - context.px(kKnob), track_top});
   ImGui::InvisibleButton("slider", {std::max(1.0f, end - begin + 2 * context.px(kKnob)), track_height});
@@ -144,7 +144,7 @@ bool slider_row(const Context& context, const char* label, const std::vector<int
     storage->SetInt(editing, left ? 0 : 2);
   } else {
     if (click_area("##value", {right - value_left, row})) storage->SetInt(editing, 1);
-    const TextStyle style = value_style(context);
+    const TextStyle style = form_value_style(context);
     draw_text(list, {right, middle(at.y, row, style)}, style, std::to_string(value), Align::Right);
     if (ImGui::IsItemHovered()) {
       ImGui::SetMouseCursor(ImGuiMouseCursor_TextInput);
@@ -165,12 +165,13 @@ int option_row(const Context& context, const char* label, const std::string& cur
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float row = context.px(kRow);
   const float width = ImGui::GetContentRegionAvail().x;
-  draw_text(list, {at.x, middle(at.y, row, label_style(context))}, label_style(context), label);
+  draw_text(list, {at.x, middle(at.y, row, form_label_style(context))}, form_label_style(context), label);
   ImGui::PushID(label);
   if (click_area("choice", {std::max(1.0f, width), row})) ImGui::OpenPopup("options");
   const bool hovered = ImGui::IsItemHovered();
   if (hovered && meaning != nullptr) ImGui::SetTooltip("%s", meaning);
-  const float room = width - text_width(label_style(context), label) - caret_width(context) - context.px(12);
+  const float room =
+      width - text_width(form_label_style(context), label) - caret_width(context) - context.px(12);
   draw_value_with_caret(context, {at.x + width, at.y + row / 2}, current, hovered, room);
   const int chosen = choose_from(context, "options", {at, {at.x + width, at.y + row}}, current, options);
   ImGui::PopID();
@@ -182,7 +183,7 @@ int option_row(const Context& context, const char* label, const std::string& cur
 int option_at(const Context& context, const char* id, ImVec2 right_middle, const std::string& current,
               const std::vector<std::string>& options) {
   const float height = context.px(kRow);
-  const float width = text_width(value_style(context), current) + caret_width(context) + context.px(8);
+  const float width = text_width(form_value_style(context), current) + caret_width(context) + context.px(8);
   ImGui::PushID(id);
   const ImVec2 at{right_middle.x - width, right_middle.y - height / 2};
   ImGui::SetCursorScreenPos(at);
@@ -200,8 +201,8 @@ void begin_field_row(const Context& context, const char* label, float field_widt
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float room = ImGui::GetContentRegionAvail().x;
   const float row = context.px(kRow);
-  draw_text(ImGui::GetWindowDrawList(), {at.x, middle(at.y, row, label_style(context))}, label_style(context),
-            label);
+  draw_text(ImGui::GetWindowDrawList(), {at.x, middle(at.y, row, form_label_style(context))},
+            form_label_style(context), label);
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {context.px(8), context.px(3)});
   ImGui::SetCursorScreenPos({at.x + room - field_width, at.y + (row - ImGui::GetFrameHeight()) / 2});
   ImGui::SetNextItemWidth(field_width);

@@ -25,7 +25,7 @@ namespace {
 
 constexpr double kMemoryShare = 0.85;  // of what is free: the rest is for whoever else runs here
 constexpr double kBeyond = 1.1;        // growth over the model's that is worth a word
-constexpr double kPollSeconds = 0.02;
+constexpr double kGrowthPollSeconds = 0.02;
 
 Settings with_layers(Settings settings, int64_t layers) {
   settings.model.layers = layers;
@@ -62,7 +62,7 @@ class Runner {
     executor_->start(executor_->steps());
     do {
       measuring_.tell(doing, share);
-    } while (!executor_->wait_for(kPollSeconds));
+    } while (!executor_->wait_for(kGrowthPollSeconds));
     double seconds = 0;
     for (int rank = 0; rank < plan_->program.ranks(); ++rank)
       for (const StepEvent& event : executor_->trace(rank).events())

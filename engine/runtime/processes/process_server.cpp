@@ -20,14 +20,14 @@ namespace {
 
 // The ranks that wait for a lost one in a collective are to say so first, they know the step; and the first
 // process, if it is there.
-constexpr double kSpokenForSeconds = 4, kToldSeconds = 0.7;
+constexpr double kServerSpokenForSeconds = 4, kServerToldSeconds = 0.7;
 constexpr double kSaidEverySeconds = 0.25;
 // A failure is answered at once, if there is anybody to hear of it; by a process that says nothing any more
 // there is not. When all were told to end there is less time.
 constexpr double kAnswerSeconds = 5, kSilentSeconds = 1.5, kToldAnswerSeconds = 0.45;
 // What the first process, seen to have ended, had said may still be on its way, and so may the step in which
 // it is missed.
-constexpr double kEndedSeconds = 0.3;
+constexpr double kServerEndedSeconds = 0.3;
 
 }  // namespace
 
@@ -298,9 +298,9 @@ class ProcessWorld::Server {
       throw run_error(
           fmt::format("{} was stopped as a whole process, and the others ended meanwhile", own_text()));
     ended_seconds_ = world_.has_ended(0) ? ended_seconds_ + passed : 0;
-    if (ended_seconds_ > kEndedSeconds)
+    if (ended_seconds_ > kServerEndedSeconds)
       throw run_error(fmt::format("{}; {} {}{}", world_.ended_text(0), own_text(), standing(), because()));
-    if (!world_.is_silent(silent_seconds_, kSpokenForSeconds, kToldSeconds)) return;
+    if (!world_.is_silent(silent_seconds_, kServerSpokenForSeconds, kServerToldSeconds)) return;
     throw run_error(world_.lost_text(0, fmt::format("has said nothing for {:.1f} s", silent_seconds_)) +
                     fmt::format("; {} {}{}", own_text(), standing(), because()));
   }

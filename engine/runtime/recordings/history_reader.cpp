@@ -12,8 +12,6 @@
 namespace shardlens {
 namespace {
 
-using namespace history_command;
-
 constexpr double kBuildSeconds = 0.05;   // between two looks into the queue
 constexpr double kFollowSeconds = 0.5;   // between two looks at a file that grows
 constexpr int64_t kWholeBuckets = 2048;  // of a track, in the coarse picture of everything
@@ -32,10 +30,12 @@ class HistoryReader::Worker {
   }
 
   void send(HistoryCommand command) {
-    const bool looks = std::holds_alternative<Look>(command);
+    const bool looks = std::holds_alternative<history_command::Look>(command);
     mailbox_.send(std::move(command), [looks](Mailbox<HistoryCommand, HistorySnapshot>::Queue& queue) {
       if (looks)
-        std::erase_if(queue, [](const HistoryCommand& old) { return std::holds_alternative<Look>(old); });
+        std::erase_if(queue, [](const HistoryCommand& old) {
+          return std::holds_alternative<history_command::Look>(old);
+        });
     });
   }
   const Mailbox<HistoryCommand, HistorySnapshot>& mailbox() const { return mailbox_; }
@@ -71,7 +71,7 @@ class HistoryReader::Worker {
     return mailbox_.wait(true);
   }
 
-  void handle(const Open& wish) {
+  void handle(const history_command::Open& wish) {
     live_ = false;
     history_.reset();
     now_ = {};
@@ -100,20 +100,20 @@ class HistoryReader::Worker {
     if (history_->passes() > before) tell();
   }
 
-  void handle(const Close&) {
+  void handle(const history_command::Close&) {
     live_ = false;
     history_.reset();
     now_ = {};
   }
 
-  void handle(const Look& wish) {
+  void handle(const history_command::Look& wish) {
     if (!history_) return;
     now_.slice_number = wish.number;
     if (!history_->ready()) return;
     now_.slice = std::make_shared<HistorySlice>(history_->slice(wish.begin_ns, wish.end_ns, wish.bucket_ns));
   }
 
-  void handle(const Find& wish) {
+  void handle(const history_command::Find& wish) {
     if (!history_) return;
     now_.found_number = wish.number;
     now_.found = history_->find(wish.question);

@@ -17,15 +17,12 @@
 #include "engine/runtime/plan.h"
 
 namespace shardlens {
-namespace {
-
-using namespace comparison_command;
-
-}  // namespace
+namespace {}  // namespace
 
 bool measures(const ComparisonCommand& command) {
-  return std::holds_alternative<RunSplits>(command) || std::holds_alternative<SweepDegrees>(command) ||
-         std::holds_alternative<RunTop>(command);
+  return std::holds_alternative<comparison_command::RunSplits>(command) ||
+         std::holds_alternative<comparison_command::SweepDegrees>(command) ||
+         std::holds_alternative<comparison_command::RunTop>(command);
 }
 
 class Comparison::Worker {
@@ -41,7 +38,8 @@ class Comparison::Worker {
   }
 
   void send(ComparisonCommand command) {
-    const bool gives_up = std::holds_alternative<Stop>(command), measures_too = measures(command);
+    const bool gives_up = std::holds_alternative<comparison_command::Stop>(command),
+               measures_too = measures(command);
     const size_t kind = command.index();
     mail_.send(std::move(command), [&](auto& queue) {
       if (gives_up) std::erase_if(queue, measures);
@@ -54,12 +52,12 @@ class Comparison::Worker {
 
  private:
   void main();
-  void handle(const PlanSplits& wish);
-  void handle(const RunSplits&);
-  void handle(const SweepDegrees& wish);
-  void handle(const HoldTournament& wish);
-  void handle(const RunTop& wish);
-  void handle(const Stop&) {}
+  void handle(const comparison_command::PlanSplits& wish);
+  void handle(const comparison_command::RunSplits&);
+  void handle(const comparison_command::SweepDegrees& wish);
+  void handle(const comparison_command::HoldTournament& wish);
+  void handle(const comparison_command::RunTop& wish);
+  void handle(const comparison_command::Stop&) {}
   void rest();
   void publish();
   /// Says what is measured now.
@@ -112,11 +110,11 @@ void Comparison::Worker::main() {
   }
 }
 
-void Comparison::Worker::handle(const PlanSplits& wish) {
+void Comparison::Worker::handle(const comparison_command::PlanSplits& wish) {
   now_.trials = std::make_shared<SplitTrials>(plan_trials(wish.settings, wish.splits));
 }
 
-void Comparison::Worker::handle(const RunSplits&) {
+void Comparison::Worker::handle(const comparison_command::RunSplits&) {
   if (!now_.trials) return;
   SplitTrials trials = *now_.trials;
   for (SplitTrial& trial : trials.trials) {
@@ -126,7 +124,7 @@ void Comparison::Worker::handle(const RunSplits&) {
   }
 }
 
-void Comparison::Worker::handle(const SweepDegrees& wish) {
+void Comparison::Worker::handle(const comparison_command::SweepDegrees& wish) {
   now_.activity = "planning";
   publish();
   Sweeper sweeper(wish.settings, wish.degrees);
@@ -138,7 +136,7 @@ void Comparison::Worker::handle(const SweepDegrees& wish) {
   }
 }
 
-void Comparison::Worker::handle(const HoldTournament& command) {
+void Comparison::Worker::handle(const comparison_command::HoldTournament& command) {
   now_.activity = "ranking every split";
   publish();
   auto held = std::make_shared<HeldTournament>();
@@ -167,7 +165,7 @@ void Comparison::Worker::handle(const HoldTournament& command) {
   now_.tournament = std::move(held);
 }
 
-void Comparison::Worker::handle(const RunTop& wish) {
+void Comparison::Worker::handle(const comparison_command::RunTop& wish) {
   if (!now_.tournament || !now_.tournament->can_run) return;
   HeldTournament held = *now_.tournament;
   held.runs.clear();

@@ -24,8 +24,6 @@
 namespace shardlens {
 namespace {
 
-using namespace scaling_command;
-
 constexpr int kRepetitions = 9, kCalibrationRepetitions = 5;
 constexpr int64_t kHiddenSizes[] = {1024, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768};
 constexpr int kMostDrawnStages = 8, kMostDrawnParts = 48;
@@ -41,7 +39,7 @@ Settings of_width(Settings settings, int64_t hidden) {
   return settings;
 }
 
-std::shared_ptr<const CrossingStudy> study(const PriceCrossing& wish) {
+std::shared_ptr<const CrossingStudy> study(const scaling_command::PriceCrossing& wish) {
   auto study = std::make_shared<CrossingStudy>();
   study->settings = wish.settings;
   try {
@@ -70,7 +68,7 @@ PipelineSchedule schedule_to_draw(const Settings& settings, int stages) {
                            backward);
 }
 
-std::shared_ptr<const ClusterStudy> study(const PriceCluster& wish) {
+std::shared_ptr<const ClusterStudy> study(const scaling_command::PriceCluster& wish) {
   auto study = std::make_shared<ClusterStudy>();
   study->settings = wish.settings;
   study->stages = wish.stages;
@@ -107,7 +105,7 @@ class ScalingSession::Worker {
   }
 
   void send(ScalingCommand command) {
-    if (const auto* stop = std::get_if<Stop>(&command)) {
+    if (const auto* stop = std::get_if<scaling_command::Stop>(&command)) {
       const std::lock_guard lock(mutex_);
       stop_ = true;
       why_ = stop->why;
@@ -129,19 +127,19 @@ class ScalingSession::Worker {
   }
 
   void handle(const ScalingCommand& command) {
-    if (std::holds_alternative<PricePaper>(command)) {
+    if (std::holds_alternative<scaling_command::PricePaper>(command)) {
       auto paper = std::make_shared<PaperScaling>();
       paper->points = paper_scaling();
       paper->predicted_on = paper_hardware().title;
       paper->basis = paper_hardware().basis;
       change([&](ScalingSnapshot& now) { now.paper = std::move(paper); });
-    } else if (const auto* crossing = std::get_if<PriceCrossing>(&command)) {
+    } else if (const auto* crossing = std::get_if<scaling_command::PriceCrossing>(&command)) {
       change([result = study(*crossing)](ScalingSnapshot& now) { now.crossing = result; });
-    } else if (const auto* cluster = std::get_if<PriceCluster>(&command)) {
+    } else if (const auto* cluster = std::get_if<scaling_command::PriceCluster>(&command)) {
       change([result = study(*cluster)](ScalingSnapshot& now) { now.cluster = result; });
-    } else if (const auto* measure = std::get_if<Measure>(&command)) {
+    } else if (const auto* measure = std::get_if<scaling_command::Measure>(&command)) {
       start("measuring this machine", [this, settings = measure->settings] { run_study(settings); });
-    } else if (const auto* calibration = std::get_if<Calibrate>(&command)) {
+    } else if (const auto* calibration = std::get_if<scaling_command::Calibrate>(&command)) {
       start("calibrating this machine", [this, dtype = calibration->dtype] { run_calibration(dtype); });
     }
   }

@@ -39,7 +39,7 @@ constexpr const char* kValidation = "validation.tokens";
 constexpr const char* kTest = "test.tokens";
 // All there is in a corpus, and while one is made.
 constexpr std::array<std::string_view, 6> kFiles = {kFacts, kTokenizer, kStaged, kTrain, kValidation, kTest};
-constexpr int kVersion = 1;
+constexpr int kFactsVersion = 1;
 
 std::string join_path(const std::string& folder, const char* file) {
   return (fs::path(folder) / file).string();
@@ -231,7 +231,7 @@ void split(const CorpusOptions& options, const Shares& shares, const Tokenizer& 
 }
 
 nlohmann::ordered_json facts(const CorpusOptions& options, const CorpusReport& report) {
-  nlohmann::ordered_json json = {{"version", kVersion},
+  nlohmann::ordered_json json = {{"version", kFactsVersion},
                                  {"sources", options.sources},
                                  {"shortest_tokens", options.shortest_tokens},
                                  {"jaccard", options.jaccard},
@@ -313,9 +313,9 @@ Corpus open_corpus(const std::string& folder, const std::string& name) {
                     folder, kFacts, folder));
   const std::string facts_path = join_path(folder, kFacts);
   const nlohmann::json facts = read_json_file(facts_path);
-  if (!facts.is_object() || facts.value("version", 0) != kVersion)
+  if (!facts.is_object() || facts.value("version", 0) != kFactsVersion)
     throw request_error(
-        fmt::format("{} is not of version {}; prepare the corpus again", facts_path, kVersion));
+        fmt::format("{} is not of version {}; prepare the corpus again", facts_path, kFactsVersion));
   Corpus corpus;
   corpus.tokenizer = load_tokenizer(join_path(folder, kTokenizer));
   const auto open = [&](const char* file) {

@@ -22,14 +22,14 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "token files are little-endian");
 
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kTokenFileVersion = 1;
 constexpr std::array<char, 8> kHeaderMagic = {'S', 'L', 'T', 'O', 'K', 'E', 'N', 'S'};
 constexpr std::array<char, 8> kFooterMagic = {'S', 'L', 'T', 'O', 'K', 'E', 'N', 'D'};
 constexpr size_t kBufferBytes = size_t{1} << 20;
 
 struct Header {
   std::array<char, 8> magic = kHeaderMagic;
-  uint32_t version = kVersion;
+  uint32_t version = kTokenFileVersion;
   uint32_t token_bytes = 0;
   int32_t vocab_size = 0;
   int32_t end_of_text = -1;
@@ -162,9 +162,9 @@ void TokenFile::open_and_check() {
   if (size_ < sizeof(header) || std::memcmp(bytes_, kHeaderMagic.data(), kHeaderMagic.size()) != 0)
     refuse("is not a token file (it does not begin with SLTOKENS)");
   std::memcpy(&header, bytes_, sizeof(header));
-  if (header.version != kVersion)
+  if (header.version != kTokenFileVersion)
     refuse(fmt::format("is a token file of version {}, this program reads version {}", header.version,
-                       kVersion));
+                       kTokenFileVersion));
 
   Footer footer;
   if (size_ < sizeof(header) + sizeof(footer)) refuse("is cut short: it ends after its header");

@@ -19,16 +19,15 @@ using Vocabulary = std::unordered_map<std::string, int32_t>;
 using MergeList = std::vector<std::pair<std::string, std::string>>;
 
 constexpr const char* kEndOfText = "<|endoftext|>";
-constexpr int64_t kLargestId = (int64_t{1} << 24) - 1;
 
 Vocabulary read_vocabulary(const json& vocab, const std::string& source) {
   if (!vocab.is_object())
     throw request_error(fmt::format("{}: the vocabulary is not an object of \"token\": id", source));
   Vocabulary vocabulary;
   for (const auto& [token, id] : vocab.items()) {
-    if (!id.is_number_integer() || id < 0 || id > kLargestId)
+    if (!id.is_number_integer() || id < 0 || id > kLargestTokenId)
       throw request_error(fmt::format("{}: the token {} has the id {}; ids are integers from 0 to {}", source,
-                                      token, id.dump(), kLargestId));
+                                      token, id.dump(), kLargestTokenId));
     vocabulary.emplace(token, id.get<int32_t>());
   }
   return vocabulary;

@@ -11,6 +11,9 @@
 
 namespace shardlens {
 
+/// No file's token has a larger number: tables are as long as the largest.
+inline constexpr int64_t kLargestTokenId = (int64_t{1} << 24) - 1;
+
 struct SpecialToken {
   std::string text;
   int32_t id = 0;

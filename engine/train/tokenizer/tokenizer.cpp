@@ -37,13 +37,13 @@ TokenizerPointer from_tokenizer_json(const fs::path& path) {
   // The one vocabulary that has a faster reader of its own, recognised by its bytes.
   const BytesTokenizer bytes;
   if (text == bytes.files().at("tokenizer.json")) return std::make_shared<BytesTokenizer>();
-  const nlohmann::json json = parse_json(text, source);
+  const nlohmann::json contents = parse_json(text, source);
   try {
     // Files from before 2022 do not name the model's type; only a BPE has merges.
-    const nlohmann::json& model = json.at("model");
+    const nlohmann::json& model = contents.at("model");
     const std::string type = model.value("type", model.contains("merges") ? "BPE" : "WordPiece");
-    if (type == "BPE") return Gpt2Tokenizer::from_tokenizer_json(text, json, source);
-    if (type == "WordPiece") return WordPieceTokenizer::from_tokenizer_json(text, json, source);
+    if (type == "BPE") return Gpt2Tokenizer::from_tokenizer_json(text, contents, source);
+    if (type == "WordPiece") return WordPieceTokenizer::from_tokenizer_json(text, contents, source);
     throw request_error(
         fmt::format("{}: the model {} is not supported; BPE and WordPiece are", source, type));
   } catch (const nlohmann::json::exception& error) {

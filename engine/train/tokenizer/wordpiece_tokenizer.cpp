@@ -15,7 +15,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int64_t kLargestId = (int64_t{1} << 24) - 1;
 constexpr const char* kSpecialNames[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
 
 BertRules read_normalizer(const json& normalizer, const std::string& source) {
@@ -58,9 +57,9 @@ std::vector<std::string> read_vocab_txt(const std::string& text) {
 std::vector<std::string> read_vocab_json(const json& vocab, const std::string& source) {
   std::vector<std::string> tokens(vocab.size());
   for (const auto& [token, id] : vocab.items()) {
-    if (!id.is_number_integer() || id < 0 || id > kLargestId)
+    if (!id.is_number_integer() || id < 0 || id > kLargestTokenId)
       throw request_error(fmt::format("{}: the token {} has the id {}; ids are integers from 0 to {}", source,
-                                      token, id.dump(), kLargestId));
+                                      token, id.dump(), kLargestTokenId));
     const auto at = id.get<size_t>();
     if (at >= tokens.size()) tokens.resize(at + 1);
     if (!tokens[at].empty())
@@ -80,7 +79,7 @@ WordPieceTokenizer::WordPieceTokenizer(std::vector<std::string> tokens, Settings
       special_(std::move(special)),
       files_(std::move(files)) {
   for (const SpecialToken& token : special_.all()) {
-    if (token.id < 0 || token.id > kLargestId)
+    if (token.id < 0 || token.id > kLargestTokenId)
       throw request_error(fmt::format("{}: the added token {} has the id {}", source, token.text, token.id));
     if (static_cast<size_t>(token.id) >= tokens_.size()) tokens_.resize(static_cast<size_t>(token.id) + 1);
     tokens_[static_cast<size_t>(token.id)] = token.text;

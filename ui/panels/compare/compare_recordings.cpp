@@ -31,7 +31,7 @@ bool is_chosen(const DiffView& view) {
 }
 
 /// Asks for what is chosen, once. A run here waits for what computes, and then begins by a click.
-void ask(const Context& context) {
+void ask_diff(const Context& context) {
   DiffView& view = context.view.compare.diff;
   if (!is_chosen(view)) {
     if (view.asked) context.send(diff_command::Clear{});
@@ -323,7 +323,7 @@ void show_parting(const Context& context, const ComparedRuns& runs, bool in_b) {
 }
 
 void draw_recordings(const Context& context) {
-  ask(context);
+  ask_diff(context);
   const DiffView& view = context.view.compare.diff;
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();

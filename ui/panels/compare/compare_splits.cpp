@@ -34,7 +34,7 @@ std::vector<Split> compared_splits(const CompareView& view, const Settings& sett
 
 /// Asks for the plans that are shown, once for each choice. Another choice gives up what is measured; who
 /// comes here for the first time gives up nothing.
-void ask(const Context& context) {
+void ask_splits(const Context& context) {
   const Snapshot& snapshot = context.snapshot;
   if (!snapshot.plan) return;  // these settings are refused in words elsewhere
   CompareView& view = context.view.compare;
@@ -350,7 +350,7 @@ std::string explanation(const Context& context) {
 }  // namespace
 
 void draw_side_by_side(const Context& context) {
-  ask(context);
+  ask_splits(context);
   follow_selection(context);
   const SplitTrials* trials = context.comparison.trials.get();
   const ImVec2 head = ImGui::GetCursorScreenPos();

@@ -15,7 +15,7 @@
 namespace shardlens::ui {
 namespace {
 
-std::string bytes(int64_t count) {
+std::string point_bytes(int64_t count) {
   return bytes_text(static_cast<double>(count));
 }
 
@@ -28,12 +28,12 @@ struct Cell {
   std::string text, note;
 };
 
-struct Column {
+struct SweepColumn {
   const char* head;
   const char* note;  ///< what it is: planned, measured
   float share;       ///< of the width
 };
-constexpr Column kColumns[] = {
+constexpr SweepColumn kColumns[] = {
     {"T", "", 0.05f},
     {"weights a rank", "planned", 0.18f},
     {"1/T of all", "", 0.125f},
@@ -47,16 +47,17 @@ constexpr Column kColumns[] = {
 std::vector<Cell> cells_of(const SweepPoint& p) {
   std::vector<Cell> cells{{std::to_string(p.tp), ""}};
   if (!p.planned()) return cells;
-  const std::string held =
-      p.measured_weight_bytes == p.weight_bytes ? "as measured" : bytes(p.measured_weight_bytes) + " held";
-  cells.push_back({bytes(p.weight_bytes), p.measured ? held : ""});
+  const std::string held = p.measured_weight_bytes == p.weight_bytes
+                               ? "as measured"
+                               : point_bytes(p.measured_weight_bytes) + " held";
+  cells.push_back({point_bytes(p.weight_bytes), p.measured ? held : ""});
   cells.push_back({bytes_text(p.ideal_weight_bytes), ""});
-  cells.push_back({p.tp == 1 ? "all" : bytes(p.replicated_weight_bytes),
+  cells.push_back({p.tp == 1 ? "all" : point_bytes(p.replicated_weight_bytes),
                    p.tp == 1 ? ""
                              : format_percent(static_cast<double>(p.replicated_weight_bytes) /
                                               static_cast<double>(p.weight_bytes))});
   cells.push_back({fmt::format("{} + {}", p.forward_collectives, p.backward_collectives), ""});
-  cells.push_back({bytes(p.sent_bytes), ""});
+  cells.push_back({point_bytes(p.sent_bytes), ""});
   cells.push_back(
       {p.measured ? format_error(p.worst_relative_error) : "",
        p.measured ? (p.agrees ? "" : "breaks ") + std::string("≤ ") + format_error(p.bound) : ""});
@@ -82,12 +83,12 @@ TextTable copied(const Sweep& sweep) {
                   {}};
   for (const SweepPoint& p : sweep.points) {
     table.rows.push_back(
-        {std::to_string(p.tp), p.planned() ? bytes(p.weight_bytes) : "",
-         p.measured ? bytes(p.measured_weight_bytes) : "",
+        {std::to_string(p.tp), p.planned() ? point_bytes(p.weight_bytes) : "",
+         p.measured ? point_bytes(p.measured_weight_bytes) : "",
          p.planned() ? bytes_text(p.ideal_weight_bytes) : "",
-         p.planned() && p.tp > 1 ? bytes(p.replicated_weight_bytes) : "",
+         p.planned() && p.tp > 1 ? point_bytes(p.replicated_weight_bytes) : "",
          p.planned() ? fmt::format("{} + {}", p.forward_collectives, p.backward_collectives) : "",
-         p.planned() ? bytes(p.sent_bytes) : "", p.measured ? format_error(p.worst_relative_error) : "",
+         p.planned() ? point_bytes(p.sent_bytes) : "", p.measured ? format_error(p.worst_relative_error) : "",
          p.measured ? format_error(p.bound) : "", p.worst_tensor, seconds_or(p.predicted_seconds, ""),
          seconds_or(p.measured_seconds, ""), p.refused});
   }
@@ -101,7 +102,7 @@ float draw_table(const Context& context, const Sweep& sweep, ImVec2 at, float wi
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float line = context.px(17);
   float x = at.x;
-  for (const Column& column : kColumns) {
+  for (const SweepColumn& column : kColumns) {
     x += column.share * width;
     const float room = column.share * width - context.px(8);
     draw_text(list, {x, at.y}, in(type.note, theme.text),
@@ -197,7 +198,7 @@ void draw_weights(const Context& context, const Sweep& sweep, ImVec2 min, ImVec2
     const float ideal = bottom - height(p.ideal_weight_bytes);
     fill_rect(list, {middle - bar * 0.8f, ideal - context.px(1)},
               {middle + bar * 0.8f, ideal + context.px(1)}, theme.text);
-    draw_text(list, {middle, bottom - whole - context.px(18)}, type.mono_note, bytes(p.weight_bytes),
+    draw_text(list, {middle, bottom - whole - context.px(18)}, type.mono_note, point_bytes(p.weight_bytes),
               Align::Centre);
   }
   rule(context, {min.x, bottom}, size.x);

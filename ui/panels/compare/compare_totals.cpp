@@ -35,7 +35,7 @@ std::string not_measured(const SplitTrial& trial) {
   return trial.refused.empty() ? "not yet" : "cannot run here";
 }
 
-std::string bytes(int64_t count) {
+std::string total_bytes(int64_t count) {
   return bytes_text(static_cast<double>(count));
 }
 
@@ -54,7 +54,7 @@ std::vector<Total> counted(const Theme& theme, const SplitTrials& trials) {
           total(
               trials, "each rank sends, planned", "sends, planned", theme.communication,
               [](const SplitTrial& t) { return t.sent_bytes; },
-              [](const SplitTrial& t) { return bytes(t.sent_bytes); })};
+              [](const SplitTrial& t) { return total_bytes(t.sent_bytes); })};
 }
 
 /// All figures, each in a row of its own.
@@ -67,11 +67,11 @@ std::vector<Total> totals_of(const Theme& theme, const SplitTrials& trials) {
   all.push_back(total(
       trials, "memory a rank, planned", "memory, planned", theme.forward,
       [](const SplitTrial& t) { return t.planned_bytes; },
-      [](const SplitTrial& t) { return bytes(t.planned_bytes); }));
+      [](const SplitTrial& t) { return total_bytes(t.planned_bytes); }));
   all.push_back(total(
       trials, "memory a rank, measured", "memory, measured", theme.forward,
       [](const SplitTrial& t) { return t.measured_bytes; },
-      [](const SplitTrial& t) { return t.result ? bytes(t.measured_bytes) : not_measured(t); }));
+      [](const SplitTrial& t) { return t.result ? total_bytes(t.measured_bytes) : not_measured(t); }));
   all.push_back(total(
       trials, "a step, estimated", "step, estimated", theme.backward,
       [](const SplitTrial& t) { return t.predicted_seconds; }, estimated));
@@ -89,7 +89,8 @@ std::vector<Total> few_totals_of(const Theme& theme, const SplitTrials& trials) 
       trials, "memory planned, measured", "memory", theme.forward,
       [](const SplitTrial& t) { return t.planned_bytes; },
       [](const SplitTrial& t) {
-        return bytes(t.planned_bytes) + ", " + (t.result ? bytes(t.measured_bytes) : not_measured(t));
+        return total_bytes(t.planned_bytes) + ", " +
+               (t.result ? total_bytes(t.measured_bytes) : not_measured(t));
       }));
   all.push_back(total(
       trials, "a step estimated, measured", "step", theme.backward,

@@ -150,15 +150,15 @@ float draw_choices(const Context& context, const TournamentWish& wish, ImVec2 at
   return machine_y + height - at.y;
 }
 
-struct Columns {
+struct TournamentColumns {
   float place, degrees, cuts, time, share, memory, measured;  ///< cuts: left edge; the others right edges
   float bar, bar_width;
   float cuts_width;
   bool cuts_below;  ///< where the columns are narrow: a line of its own under the figures
 };
 
-Columns columns_of(const Context& context, ImVec2 at, float width, bool runs) {
-  Columns c{};
+TournamentColumns columns_of(const Context& context, ImVec2 at, float width, bool runs) {
+  TournamentColumns c{};
   float right = at.x + width - context.px(8);
   const auto take = [&](float measure) {
     const float edge = right;
@@ -197,7 +197,7 @@ std::string place_text(const HeldTournament& held, size_t place) {
 
 /// One entrant's row, whose figures' line is `row` high; `run`: what it took here, or null.
 void draw_entrant(const Context& context, const HeldTournament& held, size_t place, const TimeComparison* run,
-                  const Columns& c, float y, float row, double most) {
+                  const TournamentColumns& c, float y, float row, double most) {
   const Type type(context);
   const Theme& theme = context.theme;
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -310,7 +310,7 @@ float draw_list(const Context& context, const HeldTournament& held, ImVec2 at, f
   const Theme& theme = context.theme;
   ImDrawList* list = ImGui::GetWindowDrawList();
   const Tournament& tournament = held.tournament;
-  const Columns c = columns_of(context, at, width, !held.runs.empty());
+  const TournamentColumns c = columns_of(context, at, width, !held.runs.empty());
   float y = at.y;
   SortOrder& order = context.view.compare.order;
   const auto head = [&](EntrantColumn column, float x, const char* words, Align align, float room) {

@@ -20,7 +20,7 @@ namespace shardlens::ui {
 namespace {
 
 constexpr float kWidth = 640;
-constexpr float kRowHeight = 30;
+constexpr float kFileRowHeight = 30;
 constexpr float kMostRows = 12;
 
 std::string parent_of(const std::string& folder) {
@@ -47,7 +47,7 @@ bool draw_entry(const Context& c, const std::string& id, const char* icon, const
                 const std::string& words, bool live = false) {
   const Type type(c);
   const ImVec2 min = ImGui::GetCursorScreenPos();
-  const ImVec2 max{min.x + ImGui::GetContentRegionAvail().x, min.y + c.px(kRowHeight)};
+  const ImVec2 max{min.x + ImGui::GetContentRegionAvail().x, min.y + c.px(kFileRowHeight)};
   const bool clicked = click_area(id.c_str(), {max.x - min.x, max.y - min.y});
   ImDrawList* list = ImGui::GetWindowDrawList();
   if (ImGui::IsItemHovered()) fill_rect(list, min, max, ImGui::GetColorU32(ImGuiCol_Header), c.px(4));
@@ -177,7 +177,7 @@ void draw_recording_chooser(const Context& c) {
     ImGui::Dummy({0, type.mono_note.size + c.px(4)});
     const float most = viewport.Size.y - c.px(64) - (ImGui::GetCursorScreenPos().y - viewport.Pos.y);
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
-    ImGui::BeginChild("recordings", {0, std::max(c.px(60), std::min(c.px(kRowHeight * kMostRows), most))},
+    ImGui::BeginChild("recordings", {0, std::max(c.px(60), std::min(c.px(kFileRowHeight * kMostRows), most))},
                       ImGuiChildFlags_NavFlattened);
     draw_folder(c, *c.replay.list, chooser.has_own);
     ImGui::EndChild();

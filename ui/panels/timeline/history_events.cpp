@@ -15,9 +15,9 @@
 namespace shardlens::ui {
 namespace {
 
-constexpr float kLeastLabel = 28;     // pixels of a block that may be named
-constexpr float kAroundName = 12;     // pixels of a block beside its name
-constexpr float kMeetingsApart = 12;  // pixels for each line that joins ranks
+constexpr float kLeastLabel = 28;       // pixels of a block that may be named
+constexpr float kAroundEventName = 12;  // pixels of a block beside its name
+constexpr float kMeetingsApart = 12;    // pixels for each line that joins ranks
 
 struct Label {
   float x0, x1, y;
@@ -77,7 +77,7 @@ void add_event(const HistoryFrame& frame, const HistoryPass& pass, int rank, Ste
   const float own_end = meets ? arrived : x1;
   const auto room = [&](int64_t begin_ns, int64_t end_ns) {
     return static_cast<float>(static_cast<double>(end_ns - begin_ns) * 1e-9 / frame.pixel_seconds()) -
-           context.px(kAroundName);
+           context.px(kAroundEventName);
   };
   if (own_end - x0 >= 1 || !meets) {
     const ImU32 phase = phase_colour(theme, step.phase);
@@ -129,7 +129,7 @@ void draw_labels(const HistoryFrame& frame, const std::vector<Label>& labels) {
   for (const Label& label : labels) {
     const std::string& name = names[label.step];
     const float from = std::max(label.x0, frame.min.x);
-    const float room = std::min(label.x1, frame.max.x) - from - context.px(kAroundName);
+    const float room = std::min(label.x1, frame.max.x) - from - context.px(kAroundEventName);
     if (name.empty() || width(name) > label.room || room < context.px(8)) continue;
     const std::string shown = fitted(text, name, room + context.px(0.5f));  // half a pixel: sums are rounded
     if (shown == "…") continue;

@@ -10,16 +10,14 @@
 
 #include "ui/commands/walk.h"
 #include "ui/panels/timeline/history_frame.h"
+#include "ui/panels/timeline/track_sizes.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/tape.h"
 
 namespace shardlens::ui {
 namespace {
 
-constexpr float kTrackHeight = 30, kTrackGap = 6;       // as long as the ranks fit
-constexpr float kLeastTrackHeight = 13, kLeastGap = 2;  // then tracks shrink, and after that they scroll
-constexpr float kMapHeight = 26, kAxisHeight = 20, kPassHeight = 18;
-constexpr double kZoomPerNotch = 0.8;
+constexpr float kMapHeight = 26, kPassHeight = 18;
 constexpr double kMostRects = 8'000;  // of all columns together: what a software renderer draws in time
 constexpr float kEventPixels = 2;     // an event has on the average where events are drawn
 constexpr float kFlag = 9;            // of a note, on the axis

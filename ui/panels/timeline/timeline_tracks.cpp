@@ -15,6 +15,7 @@
 #include "engine/device/device.h"
 #include "ui/faults.h"
 #include "ui/panels/timeline/timeline.h"
+#include "ui/panels/timeline/track_sizes.h"
 #include "ui/theme/phase_colour.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
@@ -22,12 +23,8 @@
 namespace shardlens::ui {
 namespace {
 
-constexpr float kTrackHeight = 30, kTrackGap = 6;       // as long as the ranks fit
-constexpr float kLeastTrackHeight = 13, kLeastGap = 2;  // then tracks shrink, and after that they scroll
-constexpr float kAxisHeight = 20;
 constexpr float kNameHeight = 18;  // of a run's name above its tracks, where there are several
 constexpr float kAroundName = 13;  // a block's seam, and its name's margins
-constexpr double kZoomPerNotch = 0.8;
 
 /// One frame of the panel: the data, the axis and the place where the tracks are drawn.
 struct Frame {

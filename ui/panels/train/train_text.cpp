@@ -16,7 +16,7 @@
 namespace shardlens::ui {
 namespace {
 
-constexpr float kGap = 12;
+constexpr float kTextGap = 12;
 constexpr float kLeastHeight = 110;  ///< in a lower window the page is scrolled
 constexpr float kLeastColumn = 300;  ///< texts of two models stand beside each other with this much for each
 
@@ -105,7 +105,7 @@ float draw_written(const Context& context, const TrainCurve& curve, const Writte
   draw_text(list, {x, at.y + drop}, type.note, fitted(type.note, beside, at.x + width - x));
   const float top = at.y + type.strong.size + context.px(6);
   return top - at.y + draw_wrapped(list, {at.x, top}, type.body, legible(text.prompt + text.text), width) +
-         context.px(kGap);
+         context.px(kTextGap);
 }
 
 TextTable text_table(const TrainSnapshot& train) {
@@ -137,7 +137,7 @@ float draw_column(const Context& context, const TrainCurve& curve, size_t index,
                      width);
   if (!curve.writing_problem.empty())
     y += draw_wrapped(list, {at.x, y}, type.strong, "Not written: " + curve.writing_problem, width) +
-         context.px(kGap);
+         context.px(kTextGap);
   if (curve.can_write() && curve.texts.empty() && curve.writing_problem.empty())
     y += draw_wrapped(list, {at.x, y}, type.body,
                       "Nothing was written yet. Write asks for a text with the weights of now.", width);
@@ -154,7 +154,7 @@ void draw_train_text(const Context& context, ImVec2 min, ImVec2 size) {
   draw_wish(context);
   ImGui::BeginChild("texts", {0, 0});
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float width = ImGui::GetContentRegionAvail().x, gap = context.px(2 * kGap);
+  const float width = ImGui::GetContentRegionAvail().x, gap = context.px(2 * kTextGap);
   const auto& curves = context.train.curves;
   const auto count = static_cast<float>(curves.size());
   const float column = std::floor((width - (count - 1) * gap) / count);

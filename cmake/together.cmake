@@ -1,0 +1,38 @@
+# Compiles small files together. Most of a small file's time goes into the headers that its neighbours read as well, so
+# the files of a folder are handed to the compiler a few at a time:
+#
+#   compile_together(target MOST files)
+#
+# A folder's files make units of at most MOST files, and no unit has files of two folders: an edit compiles its unit
+# anew, so MOST is what keeps that quick. A file with compile options or definitions of its own stays by itself, as do
+# those that CMake writes. Names in anonymous namespaces meet within a folder: two that are alike do not compile.
+function(compile_together target most)
+  get_target_property(sources ${target} SOURCES)
+  set(folders "")
+  foreach(source IN LISTS sources)
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}")
+    cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE name)
+    get_source_file_property(options "${source}" COMPILE_OPTIONS)
+    get_source_file_property(definitions "${source}" COMPILE_DEFINITIONS)
+    if(options OR definitions OR NOT name MATCHES "^(app|engine|ui|tests)/.*[.]cpp$")
+      continue()
+    endif()
+    cmake_path(GET name PARENT_PATH folder)
+    string(MAKE_C_IDENTIFIER "${folder}" folder)
+    list(APPEND folders ${folder})
+    list(APPEND files_${folder} "${source}")
+  endforeach()
+  list(REMOVE_DUPLICATES folders)
+  foreach(folder IN LISTS folders)
+    list(SORT files_${folder})
+    list(LENGTH files_${folder} count)
+    math(EXPR units "(${count} + ${most} - 1) / ${most}")
+    set(index 0)
+    foreach(source IN LISTS files_${folder})
+      math(EXPR unit "${index} * ${units} / ${count}")
+      set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${folder}_${unit}")
+      math(EXPR index "${index} + 1")
+    endforeach()
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()
