@@ -272,7 +272,7 @@ Verb add_bench(CLI::App& app) {
       ->check(between(int64_t{0}, int64_t{1 << 20}))
       ->capture_default_str();
   add_common(app, *options);
-  add_delay_option(app, *options);
+  add_run_options(app, *options, {Part::Delay});
   auto record = std::make_shared<RecordOptions>();
   add_record_options(app, *record);
   app.footer(

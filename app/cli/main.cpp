@@ -118,7 +118,7 @@ int run(int argc, char** argv) {
     return 0;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error);
-    cli::say(cli::sentence_of(error, app));
+    cli::say(cli::sentence_of(error, app, argv[argc - 1]));
     return cli::kWrongRequest;
   } catch (const std::exception& error) {
     if (std::ferror(stdout) != 0)  // what prints names no file

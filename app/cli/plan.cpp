@@ -206,7 +206,7 @@ Verb add_plan(CLI::App& app) {
   auto tournament = std::make_shared<bool>(false), figures = std::make_shared<bool>(false),
        algebra = std::make_shared<bool>(false);
   add_common(app, *options);
-  add_cache_option(app, *options);
+  add_run_options(app, *options, {Part::Cache});
   CLI::Option* const priced = app.add_option(
       "--pp", *stages,
       "P: prices a training step in P pipeline stages, which the engine does not run (1: none), "

@@ -64,7 +64,7 @@ Verb add_step(CLI::App& app) {
   auto record = std::make_shared<RecordOptions>();
   auto dump = std::make_shared<std::string>();
   add_common(app, *options);
-  add_delay_option(app, *options);
+  add_run_options(app, *options, {Part::Delay});
   add_model_step(app, *model_options);
   add_record_options(app, *record);
   app.add_option(

@@ -93,7 +93,7 @@ void add_options(CLI::App& verb, TrainVerbOptions& o) {
   o.common.batch = 8;
   o.common.seq = 128;
   add_model_options(verb, o.common);
-  add_delay_option(verb, o.common);
+  add_run_options(verb, o.common, {Part::Delay});
   const std::string group = "Training";
   const auto option = [&](const char* name, auto& value, const char* help) {
     verb.add_option(name, value, help)->group(group)->capture_default_str();

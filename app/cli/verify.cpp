@@ -133,8 +133,8 @@ Verb add_verify(CLI::App& app) {
   auto degrees = std::make_shared<std::string>();
   auto record = std::make_shared<RecordOptions>();
   add_common(app, *options);
-  add_cache_option(app, *options);
-  add_delay_option(app, *options);
+  add_run_options(app, *options, {Part::Cache});
+  add_run_options(app, *options, {Part::Delay});
   add_record_options(app, *record);
   app.add_option(
       "--break", *fault,

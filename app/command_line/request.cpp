@@ -133,6 +133,45 @@ std::string missing(const CLI::App& app, const CLI::ParseError& error) {
   return error.what();
 }
 
+// Values are read in the options' order, so that the last one that was read is the one that failed.
+std::string not_converted(const CLI::App& verb) {
+  const CLI::Option* failed = nullptr;
+  for (const CLI::Option* option : verb.get_options())
+    if (option->count() > 0 && option->get_callback_run()) failed = option;
+  const std::string what =
+      failed == nullptr ? "a value" : fmt::format("{} = {}", failed->get_name(), failed->results().front());
+  return fmt::format("{} is not possible: too far from 0, or nothing that it takes; see {} --help", what,
+                     full_name(verb));
+}
+
+std::string excluded(const CLI::App& verb) {
+  for (const CLI::Option* option : verb.get_options())
+    for (const CLI::Option* other : option->get_excludes())
+      if (option->count() > 0 && other->count() > 0)
+        return fmt::format("{} and {} exclude each other: give one of them", option->get_name(),
+                           other->get_name());
+  return "two options exclude each other: give one of them";
+}
+
+std::string in_need(const CLI::App& verb) {
+  for (const CLI::Option* option : verb.get_options())
+    for (const CLI::Option* other : option->get_needs())
+      if (option->count() > 0 && other->count() == 0)
+        return fmt::format("{} requires {}: give that too, or leave the first out", option->get_name(),
+                           other->get_name());
+  return "an option requires another one: give that too, or leave the first out";
+}
+
+// Too many values, or none for the last word.
+std::string mismatched(const CLI::App& verb, const std::string& last_word) {
+  for (const CLI::Option* option : verb.get_options())
+    if (option->get_multi_option_policy() == CLI::MultiOptionPolicy::Throw &&
+        option->count() > static_cast<size_t>(std::max(option->get_items_expected_max(), 1)))
+      return fmt::format("{} is given more than once", option->get_name());
+  return fmt::format("{} needs a value; see {} --help", last_word.substr(0, last_word.find('=')),
+                     full_name(verb));
+}
+
 }  // namespace
 
 void read_values_strictly(CLI::App& verb) {
@@ -185,25 +224,15 @@ CLI::Validator between(double least, double most) {
   return within(least, most);
 }
 
-std::string sentence_of(const CLI::ParseError& error, const CLI::App& app) {
-  const std::string said = error.what();
-  const std::string option = said.substr(0, said.find(':'));
+std::string sentence_of(const CLI::ParseError& error, const CLI::App& app, const std::string& last_word) {
+  const CLI::App& verb = asked_for(app);
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) return left_over(app);
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) return missing(app, error);
-  if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) {
-    const size_t what = said.find("--");  // after words of the library's: "--tp = 2147483648"
-    return fmt::format("{} is not possible: too far from 0, or nothing that it takes; see {} --help",
-                       what == std::string::npos ? said : said.substr(what), full_name(asked_for(app)));
-  }
-  if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) return said + ": give one of them";
-  if (dynamic_cast<const CLI::RequiresError*>(&error) != nullptr)
-    return said + ": give that too, or leave the first out";
-  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
-    if (said.find("At Most 1 ") != std::string::npos) return option + " is given more than once";
-    if (said.find(" missing") != std::string::npos)
-      return fmt::format("{} needs a value; see {} --help", option, full_name(asked_for(app)));
-  }
-  return said;
+  if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) return not_converted(verb);
+  if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) return excluded(verb);
+  if (dynamic_cast<const CLI::RequiresError*>(&error) != nullptr) return in_need(verb);
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) return mismatched(verb, last_word);
+  return error.what();  // what one of our own validators said, and the option's name before it
 }
 
 }  // namespace shardlens::cli

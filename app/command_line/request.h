@@ -26,7 +26,8 @@ CLI::Validator at_least_zero();
 CLI::Validator between(int64_t least, int64_t most);
 CLI::Validator between(double least, double most);
 
-/// What was wrong with the command line, and what would be right; one line without its end.
-std::string sentence_of(const CLI::ParseError& error, const CLI::App& app);
+/// What was wrong with the command line, which ended with `last_word`, and what would be right; one line
+/// without its end.
+std::string sentence_of(const CLI::ParseError& error, const CLI::App& app, const std::string& last_word);
 
 }  // namespace shardlens::cli

@@ -11,10 +11,8 @@
 
 #include "app/command_line/help.h"
 #include "app/command_line/request.h"
+#include "app/command_line/run_options.h"
 #include "engine/config/error.h"
-#include "engine/config/hardware.h"
-#include "engine/config/presets.h"
-#include "engine/config/splits.h"
 #include "engine/config/suggest.h"
 #include "engine/config/validate.h"
 #include "ui/sections.h"
@@ -81,13 +79,10 @@ const std::vector<std::string>& view_names() {
 
 std::optional<Options> read_options(int count, const char* const* arguments) {
   Options options;
-  Settings& settings = options.settings;
-  std::string model = "gpt2", split = "megatron", dtype = "fp32", block = "layer", recompute = "none",
-              fusion = "auto", loss, theme, size, train_dtype, fault;
-  std::string heads_policy = "strict", backend = "cpu";
-  std::vector<std::string> delays;
-  std::optional<int> tp;
-  int64_t kv_heads = 0;
+  cli::RunOptions run;
+  run.tp = 4;
+  run.unasked = Block::Layer;
+  std::string theme, size, train_dtype, fault;
   float scale = 0;
 
   CLI::App app(
@@ -96,54 +91,11 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
   cli::lay_out_help(app);
   app.footer(kExamples);
   cli::add_version(app);
-  app.add_option("--model", model,
-                 fmt::format("A preset ({}) or a folder with config.json", fmt::join(model_names(), ", ")))
-      ->capture_default_str();
-  app.add_option("--tp", tp, "Tensor-parallel degree T: the number of ranks (default 4)");
-  app.add_option("--heads-policy", heads_policy, "Heads that T does not divide: strict, uneven or padded")
-      ->capture_default_str();
-  app.add_option("--kv-heads", kv_heads, "Grouped queries: key and value heads");
-  app.add_option("--split", split, "How the weight matrices are cut: a name or a JSON file")
-      ->capture_default_str();
-  app.add_option("--dtype", dtype, "fp32 or fp64; of a whole model bf16 and fp16 too")->capture_default_str();
+  cli::add_run_options(app, run, {cli::Part::Run, cli::Part::Layer, cli::Part::Delay});
   app.add_option("--train-dtype", train_dtype, "What the Train tab trains in: fp32, bf16, fp16 or fp64");
   app.add_option(
       "--break", fault,
       "Of a picture of the break-it view: the mistake that is planted, such as skip-f; none: no switch on");
-  app.add_option("--dropout", settings.dropout, "Of a whole model: probability of a zero")
-      ->capture_default_str();
-  app.add_option("--batch", settings.batch, "Sequences")->capture_default_str();
-  app.add_option("--seq", settings.seq, "Tokens a sequence")->capture_default_str();
-  app.add_option("--block", block, "layer, attention, mlp, or model for all layers with embedding and loss")
-      ->capture_default_str();
-  app.add_option("--dp", settings.dp,
-                 "Data-parallel degree D of a whole model: replicas that share the batch")
-      ->capture_default_str();
-  app.add_option("--recompute", recompute,
-                 "Of a whole model: none, selective (attention) or full (each layer)")
-      ->capture_default_str();
-  app.add_option("--overlap-chunks", settings.overlap_chunks,
-                 "Parts a row-parallel product is made in, each reduced while the next is computed")
-      ->capture_default_str();
-  app.add_option("--fusion", fusion,
-                 "Neighbouring passes over the same elements as one step: on, off, or auto: of whole models")
-      ->capture_default_str();
-  app.add_option("--loss", loss, "Of a whole model: fused or gather");
-  app.add_option("--delay", delays, "RANK:STEP:MS: a rank that is late before a step; several times")
-      ->allow_extra_args(false);
-  app.add_option("--backend", backend, "cpu, cuda (GPUs), or auto: GPUs where there are any")
-      ->capture_default_str();
-  app.add_flag("--tf32", settings.tf32, "On GPUs: fp32 products round their operands to TF32's 11 bits");
-  app.add_option("--timeout", settings.timeout_seconds,
-                 "Seconds ranks wait for one of them before it is lost and the run ends; 0: for ever")
-      ->capture_default_str();
-  app.add_option("--layer", settings.layer, "Which layer of the model")->capture_default_str();
-  app.add_option("--seed", settings.seed, "Seed of weights and input")->capture_default_str();
-  app.add_option("--hardware", settings.hardware,
-                 fmt::format("The machine whose times are predicted: {}, or a FILE.json of bench calibrate",
-                             fmt::join(hardware_names(), ", ")))
-      ->capture_default_str();
-
   app.add_option("--view", options.view, fmt::format("{}", fmt::join(view_names(), ", ")))
       ->capture_default_str();
   app.add_option("--step", options.step, "The step selected at first: its number or its name");
@@ -213,25 +165,17 @@ std::optional<Options> read_options(int count, const char* const* arguments) {
       app.exit(error);
       return std::nullopt;
     }
-    throw request_error(cli::sentence_of(error, app));
+    throw request_error(cli::sentence_of(error, app, arguments[count - 1]));
   }
 
   if (!options.recording.empty()) refuse_model(options.recording);
   if (options.frame_benchmark && app.count("--model") == 0)
-    model = "gpt2-medium";  // its 16 heads divide by 8
-  settings.tp = tp.value_or(options.frame_benchmark ? 8 : 4);
-  settings.model = find_model(model);
-  settings.weights_path = weights_of_model(model);
-  if (kv_heads != 0) settings.model.kv_heads = kv_heads == settings.model.heads ? 0 : kv_heads;
-  settings.heads_policy = parse_heads_policy(heads_policy);
-  settings.split = find_split(split);
-  settings.dtype = parse_dtype(dtype);
-  settings.block = parse_block(block);
-  settings.recompute = parse_recompute(recompute);
-  settings.fusion = parse_fusion(fusion);
-  settings.backend = parse_backend(backend);
-  for (const std::string& delay : delays) settings.delays.push_back(parse_delay(delay));
-  if (!loss.empty()) settings.split.loss = parse_loss_form(loss);
+    run.model = "gpt2-medium";  // its 16 heads divide by 8
+  if (options.frame_benchmark && app.count("--tp") == 0) run.tp = 8;
+  options.settings = cli::settings_of(run);
+  Settings& settings = options.settings;
+  if (settings.communicator == CommunicatorChoice::Mpi)
+    throw request_error("--comm mpi is for shardlens-cli, which mpirun starts over and over: leave it out");
   const bool replays = !options.recording.empty() || is_replay_view(options.view);
   if (!options.open.empty() && settings.block != Block::Model && !replays)
     throw request_error("--open is for a whole model: add --block model");

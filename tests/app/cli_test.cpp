@@ -136,6 +136,8 @@ TEST(Cli, WrongRequestsEndWithTwoAndNameTheRemedy) {
       {"plan --tp 1000000000000", "--tp = 1000000000000"},
       {"plan --tournament --model gpt2-tiny --ranks 2 --dtype bf16 --hardware v100-32gb", "bench calibrate"},
       {"plan --tp 2 --tp 4", "--tp is given more than once"},
+      {"plan --dp 2 --tp", "--tp needs a value"},
+      {"plan --operands odd", "normal"},
       {"plan --modle gpt2", "did you mean --model?"},
       {"plan --json=foo", "--json = foo is not possible"},
       {"plan --tp 2147483648", "--tp = 2147483648 is not possible"},

@@ -1,0 +1,203 @@
+// The table of what a command line says of a model and its run.
+#include "app/command_line/run_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <variant>
+
+#include "engine/config/error.h"
+#include "engine/config/hardware.h"
+#include "engine/config/presets.h"
+#include "engine/config/splits.h"
+#include "engine/runtime/stored_weights.h"
+
+namespace shardlens::cli {
+namespace {
+
+using Words = std::vector<std::string>;
+using MaybeNumber = std::optional<int64_t>;
+using Place =
+    std::variant<std::string RunOptions::*, int RunOptions::*, int64_t RunOptions::*, uint64_t RunOptions::*,
+                 double RunOptions::*, bool RunOptions::*, MaybeNumber RunOptions::*, Words RunOptions::*>;
+
+struct RunOption {
+  Part part;
+  const char* name;
+  Place place;
+  std::string help;
+  const char* type = nullptr;  ///< what --help calls the value; null: by its type
+  bool value_may_lack = false;
+};
+
+std::vector<RunOption> run_options() {
+  using O = RunOptions;
+  return {
+      {Part::Run, "--model", &O::model,
+       fmt::format("Preset ({}) or a folder with config.json", fmt::join(model_names(), ", "))},
+      {Part::Run, "--norm", &O::norm,
+       "pre or post: LayerNorm at the blocks' inputs or after their sums; as the model says if left out"},
+      {Part::Run, "--tp", &O::tp, "Tensor-parallel degree T: ranks a layer is cut over"},
+      {Part::Run, "--dp", &O::dp, "Data-parallel degree D of a whole model: replicas that share the batch"},
+      {Part::Run, "--heads-policy", &O::heads_policy,
+       "Heads that T does not divide: strict (refused, the default), uneven (some ranks hold one more) or "
+       "padded (with heads of zero)",
+       "POLICY"},
+      {Part::Run, "--kv-heads", &O::kv_heads,
+       "Grouped queries: key and value heads, each shared by equally many heads; as the model says if left "
+       "out",
+       "HEADS"},
+      {Part::Run, "--split", &O::split,
+       fmt::format("How the weight matrices are cut: {}, or a FILE.json", fmt::join(split_names(), ", "))},
+      {Part::Run, "--dtype", &O::dtype, "fp32, fp64, bf16 or fp16"},
+      {Part::Run, "--batch", &O::batch, "Sequences in a batch"},
+      {Part::Run, "--seq", &O::seq, "Tokens in a sequence"},
+      {Part::Run, "--seed", &O::seed, "Seed of weights and inputs; they do not depend on T"},
+      {Part::Run, "--recompute", &O::recompute,
+       "Activations run again instead of kept: none, selective (attention) or full (each layer)"},
+      {Part::Run, "--loss", &O::loss, "fused or gather; as the split says if left out"},
+      {Part::Run, "--micro-batches", &O::micro_batches, "Parts the batch is run in; their gradients add up"},
+      {Part::Run, "--overlap-chunks", &O::overlap_chunks,
+       "Parts a row-parallel product is made in, each reduced while the next is computed; 1: whole"},
+      {Part::Run, "--fusion", &O::fusion,
+       "Neighbouring passes over the same elements as one step: on, off, or auto: of whole models. No bit "
+       "depends on it"},
+      {Part::Run, "--dropout", &O::dropout, "Probability of a zero, on attention and the residual stream"},
+      {Part::Run, "--weights", &O::weights,
+       "GPT-2 weights in Hugging Face's names (FILE.safetensors); seeded if left out"},
+      {Part::Run, "--backend", &O::backend, "cpu, cuda (GPUs), or auto: GPUs where there are any"},
+      {Part::Run, "--gpu", &O::gpus, "GPUs that ranks are dealt out to, such as 0,2; all if left out",
+       "LIST"},
+      {Part::Run, "--tf32", &O::tf32,
+       "On GPUs: fp32 matrix products round their operands to TF32's 11 bits (error 3e-4), several times "
+       "faster"},
+      {Part::Run, "--comm", &O::comm,
+       "What ranks meet through: local (threads), nccl (a GPU each), local_cuda (ranks that share one), auto "
+       "(of these what suits), or mpi, each rank in a process of its own, T x D of them, on one machine or "
+       "several: mpirun -n 4 shardlens-cli … --tp 4 --comm mpi"},
+      {Part::Run, "--hardware", &O::hardware,
+       fmt::format("Machine that times are predicted for: {}, or a FILE.json of bench calibrate",
+                   fmt::join(hardware_names(), ", "))},
+      {Part::Run, "--threads", &O::threads_per_rank,
+       "Threads a rank computes with; 0: its share of the cores"},
+      {Part::Run, "--timeout", &O::timeout_seconds,
+       "Seconds ranks wait for one of them before it is lost and the run ends; 0: for ever", "SECONDS"},
+      {Part::Layer, "--layer", &O::layer,
+       "One transformer layer, number INDEX (0 if left out), instead of the whole model", "[INDEX]", true},
+      {Part::Layer, "--block", &O::block,
+       "layer, mlp or attention: how much of the layer; in the studio also model: all layers with embedding "
+       "and loss"},
+      {Part::Layer, "--operands", &O::operands,
+       "normal, or integer: matrix products of small integers, which sum exactly"},
+      {Part::Layer, "--input", &O::input,
+       "X: normal (seeded), FILE.npy, or a text file whose bytes are embedded"},
+      {Part::Cache, "--cache", &O::cache,
+       "A pass of generation: --seq new tokens of each sequence against a cache of keys and values with room "
+       "for so many",
+       "TOKENS"},
+      {Part::Delay, "--delay", &O::delays,
+       "RANK:STEP:MS: makes a rank (of all T x D) late before a step (its name, or its number in `plan`), in "
+       "every pass; several times, or a list with commas",
+       "R:S:MS"},
+  };
+}
+
+template <class T>
+CLI::Option* add(CLI::App& app, const RunOption& row, T& value) {
+  return app.add_option(row.name, value, row.help)->capture_default_str();
+}
+
+CLI::Option* add(CLI::App& app, const RunOption& row, MaybeNumber& value) {
+  return app.add_option(row.name, value, row.help);
+}
+
+CLI::Option* add(CLI::App& app, const RunOption& row, bool& value) {
+  return app.add_flag(row.name, value, row.help);
+}
+
+CLI::Option* add(CLI::App& app, const RunOption& row, Words& value) {
+  return app.add_option(row.name, value, row.help)->delimiter(',')->allow_extra_args(false);
+}
+
+bool is_given(const CLI::Option* option) {
+  return option != nullptr && option->count() > 0;
+}
+
+InputSource parse_input(const std::string& text) {
+  if (text == "normal") return {};
+  if (std::filesystem::path(text).extension() == ".npy") return {InputKind::Npy, text};
+  return {InputKind::Text, text};
+}
+
+}  // namespace
+
+void add_run_options(CLI::App& app, RunOptions& options, std::initializer_list<Part> parts) {
+  for (const RunOption& row : run_options()) {
+    if (std::find(parts.begin(), parts.end(), row.part) == parts.end()) continue;
+    CLI::Option* const added =
+        std::visit([&](auto place) { return add(app, row, options.*place); }, row.place);
+    added->group(kRunGroup);
+    if (row.type != nullptr) added->type_name(row.type);
+    if (row.value_may_lack) added->expected(0, 1);
+  }
+  options.layer_option = app.get_option_no_throw("--layer");
+  options.block_option = app.get_option_no_throw("--block");
+}
+
+Block block_of(const RunOptions& o) {
+  if (!is_given(o.layer_option) && !is_given(o.block_option)) return o.unasked;
+  const Block block = parse_block(o.block);
+  if (block == Block::Model && o.unasked == Block::Model)
+    throw request_error("--block model is what there is without --block and --layer: leave both out");
+  return block;
+}
+
+Settings settings_of(const RunOptions& o) {
+  Settings settings;
+  settings.backend = parse_backend(o.backend);
+  settings.gpus = parse_gpus(o.gpus);
+  settings.communicator = parse_communicator(o.comm);
+  settings.tf32 = o.tf32;
+  settings.model = find_model(o.model);
+  if (!o.norm.empty()) settings.model.norm = parse_norm_placement(o.norm);
+  settings.split = find_split(o.split);
+  if (const int64_t heads = o.kv_heads.value_or(0); heads != 0)
+    settings.model.kv_heads = heads == settings.model.heads ? 0 : heads;
+  if (!o.heads_policy.empty()) settings.heads_policy = parse_heads_policy(o.heads_policy);
+  settings.tp = o.tp;
+  settings.dp = o.dp;
+  settings.dtype = parse_dtype(o.dtype);
+  settings.batch = o.batch;
+  settings.seq = o.seq;
+  settings.seed = o.seed;
+  settings.block = block_of(o);
+  if (settings.block == Block::Model && o.input != "normal")
+    throw request_error(
+        fmt::format("--input {} is for one layer, and a whole model reads tokens: {}, or leave it out",
+                    o.input, o.unasked == Block::Model ? "add --layer" : "leave out --block model"));
+  settings.recompute = parse_recompute(o.recompute);
+  settings.fusion = parse_fusion(o.fusion);
+  if (!o.loss.empty()) settings.split.loss = parse_loss_form(o.loss);
+  settings.micro_batches = o.micro_batches;
+  settings.overlap_chunks = o.overlap_chunks;
+  settings.dropout = o.dropout;
+  settings.cache_tokens = o.cache.value_or(0);
+  settings.layer = o.layer.value_or(0);
+  settings.operands = parse_operands(o.operands);
+  settings.input = parse_input(o.input);
+  settings.weights_path = o.weights.empty() ? weights_of_model(o.model) : o.weights;
+  settings.hardware = o.hardware;
+  settings.threads_per_rank = o.threads_per_rank;
+  settings.delays = parse_delays(o.delays);
+  settings.timeout_seconds = o.timeout_seconds;
+  return settings;
+}
+
+std::vector<Delay> parse_delays(const std::vector<std::string>& texts) {
+  std::vector<Delay> delays;
+  for (const std::string& text : texts) delays.push_back(parse_delay(text));
+  return delays;
+}
+
+}  // namespace shardlens::cli
