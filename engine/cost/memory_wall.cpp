@@ -1,4 +1,4 @@
-// Sixteen bytes a parameter, and how many parameters a rank holds.
+// Sixteen bytes a parameter, spread over T ranks.
 #include "engine/cost/memory_wall.h"
 
 #include <numeric>
