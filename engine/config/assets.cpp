@@ -23,13 +23,4 @@ std::string_view asset(std::string_view name) {
   return find_embedded(embedded_assets(), name);
 }
 
-std::vector<std::string_view> asset_names(std::string_view prefix) {
-  std::vector<std::string_view> names;
-  for (const EmbeddedFile& file : embedded_assets()) {
-    if (file.name.starts_with(prefix)) names.push_back(file.name);
-  }
-  std::ranges::sort(names);
-  return names;
-}
-
 }  // namespace shardlens

@@ -4,7 +4,6 @@
 
 #include <span>
 #include <string_view>
-#include <vector>
 
 namespace shardlens {
 
@@ -21,8 +20,5 @@ std::string_view find_embedded(std::span<const EmbeddedFile> files, std::string_
 
 // The contents of assets/`name`, for example asset("models/gpt2.json").
 std::string_view asset(std::string_view name);
-
-// The names of the assets that begin with `prefix`, sorted, for example asset_names("models/").
-std::vector<std::string_view> asset_names(std::string_view prefix);
 
 }  // namespace shardlens

@@ -82,17 +82,4 @@ Split find_split(const std::string& name_or_file) {
   return split_from_json(read_json_file(name_or_file), name_or_file);
 }
 
-Split parse_split(const std::string& json_text, const std::string& source) {
-  return split_from_json(parse_json(json_text, source), source);
-}
-
-std::string split_file_text(const Split& split) {
-  nlohmann::ordered_json json;
-  for (const CutKey& key : kCutKeys) json[key.key] = to_string(split.*key.cut);
-  json["embedding"] = to_string(split.embedding);
-  json["norm"] = to_string(split.norm);
-  json["loss"] = to_string(split.loss);
-  return json.dump(2) + "\n";
-}
-
 }  // namespace shardlens

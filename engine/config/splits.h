@@ -17,15 +17,9 @@ std::vector<std::string> split_names();
 /// A named split; throws a request Error that lists the names.
 Split named_split(const std::string& name);
 
-/// What `--split` takes: a name, or a JSON file (anything that ends in .json or has a slash).
+/// What `--split` takes: a name, or a JSON file (anything that ends in .json or has a slash), for example
+/// {"attn.qkv": "row", "mlp.fc": "column"}. What a file leaves out is cut as in megatron. An unknown key or
+/// value throws a request Error with the nearest legal one and the list.
 Split find_split(const std::string& name_or_file);
-
-/// Reads a split file's text (DESIGN section 8), for example {"attn.qkv": "row", "mlp.fc": "column"}; what it
-/// leaves out is cut as in megatron. `source` names it in errors. An unknown key or value throws a request
-/// Error with the nearest legal one and the list.
-Split parse_split(const std::string& json_text, const std::string& source);
-
-/// The split as the text of a split file.
-std::string split_file_text(const Split& split);
 
 }  // namespace shardlens

@@ -1,4 +1,4 @@
-// Sixteen bytes a parameter, and how many parameters a rank holds.
+// Sixteen bytes a parameter, spread over T ranks.
 #include "engine/cost/memory_wall.h"
 
 #include <numeric>
@@ -34,20 +34,6 @@ int smallest_degree(double parameters, double limit_bytes) {
     if (wall_bytes(parameters, tp).total() <= limit_bytes) return tp;
   }
   return 0;
-}
-
-int64_t parameters_per_rank(const Model& model, int tp) {
-  const int64_t h = model.hidden;
-  const int64_t widest_ffn = shard_range(model.ffn, tp, 0).size();
-  const int64_t query_width = (model.heads + tp - 1) / tp * model.head_dim();
-  const int64_t key_width = (model.key_heads() + tp - 1) / tp * model.head_dim();
-  const int64_t qkv_width = query_width + 2 * key_width;
-  const int64_t attention = h * qkv_width + qkv_width + query_width * h + h;
-  const int64_t mlp = h * widest_ffn + widest_ffn + widest_ffn * h + h;
-  const int64_t norms = 2 * (2 * h);
-  const ParameterCount whole = count_parameters(model);
-  return model.layers * (attention + mlp + norms) + padded_vocab(model, tp) / tp * h + whole.positions +
-         whole.token_types + whole.norms_outside + whole.heads;
 }
 
 }  // namespace shardlens

@@ -35,10 +35,4 @@ WallBytes wall_bytes(double parameters, int tp);
 /// of two, because a group has to tile nodes of 8 or 16 devices.
 int smallest_degree(double parameters, double limit_bytes);
 
-/// The parameters one rank really holds of a GPT or BERT model under the megatron split: QKV, fc and the
-/// embedding's padded vocabulary cut T ways with their biases, the row-cut matrices without theirs;
-/// positions, norms, the biases added after a reduction and BERT's heads whole on every rank. T divides the
-/// heads.
-int64_t parameters_per_rank(const Model& model, int tp);
-
 }  // namespace shardlens

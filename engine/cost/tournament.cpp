@@ -201,16 +201,6 @@ void find_those_that_fit(const Settings& settings, const Hardware& hardware, siz
 
 }  // namespace
 
-std::vector<Split> all_splits() {
-  std::vector<Split> splits;
-  for (const Choice& stream : stream_choices()) {
-    for (const Choice& layer : layer_choices()) {
-      for (const Choice& ends : end_choices()) splits.push_back(chosen(stream, layer, ends));
-    }
-  }
-  return splits;
-}
-
 std::string words_of(const Split& split) {
   for (const Split& named : named_splits()) {
     Split same = split;

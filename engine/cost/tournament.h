@@ -30,9 +30,6 @@ struct Tournament {
   bool complete = true;  ///< false: the search for ones that fit was given up
 };
 
-/// Every combination of cuts: of the four matrices, of the embedding and of the loss.
-std::vector<Split> all_splits();
-
 /// "qkv column, attn.proj row, fc column, mlp.proj row, embedding vocab, …", or a named split's name.
 std::string words_of(const Split& split);
 

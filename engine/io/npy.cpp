@@ -10,7 +10,6 @@
 #include <optional>
 
 #include "engine/config/error.h"
-#include "engine/io/atomic_file.h"
 #include "engine/io/input_file.h"
 
 namespace shardlens {
@@ -260,29 +259,6 @@ std::vector<int64_t> copy_integers(const NpyArray& array, const std::string& sou
   array.type == NpyType::Int32 ? convert<int32_t>(array.bytes, integers.data())
                                : convert<int64_t>(array.bytes, integers.data());
   return integers;
-}
-
-void write_npy(const std::string& path, NpyType type, const Shape& shape, const void* data) {
-  std::string extents;
-  for (const int64_t extent : shape) extents += fmt::format("{}, ", extent);
-  if (shape.size() > 1) extents.resize(extents.size() - 2);
-  const auto* name =
-      std::find_if(std::begin(kTypes), std::end(kTypes), [&](const auto& t) { return t.type == type; });
-  std::string header =
-      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", name->descr, extents);
-  // The data begin at a multiple of 64 bytes; the header ends in a line break.
-  const size_t prefix_bytes = kMagicBytes + 4;
-  header.append(63 - (prefix_bytes + header.size()) % 64, ' ');
-  header += '\n';
-  const auto header_bytes = static_cast<uint16_t>(header.size());
-  const char prefix[] = {1, 0, static_cast<char>(header_bytes & 0xFF), static_cast<char>(header_bytes >> 8)};
-
-  AtomicFile file(path);
-  file.write(kMagic, kMagicBytes);
-  file.write(prefix, sizeof prefix);
-  file.write(header.data(), header.size());
-  file.write(data, static_cast<size_t>(data_bytes(shape, type).value()));
-  file.commit();
 }
 
 }  // namespace shardlens

@@ -37,7 +37,4 @@ void copy_floats(const NpyArray& array, const std::string& source, DType dtype, 
 /// The elements of an integer array. Throws a request Error for floating-point numbers.
 std::vector<int64_t> copy_integers(const NpyArray& array, const std::string& source);
 
-/// Writes format version 1.0 atomically. `data` has the elements of `shape` in C order.
-void write_npy(const std::string& path, NpyType type, const Shape& shape, const void* data);
-
 }  // namespace shardlens

@@ -90,10 +90,6 @@ struct Slicing {
   int64_t outer = 1;
   int64_t extent = 1;
   int64_t inner = 1;
-  int64_t full_count() const { return outer * extent * inner; }
-  int64_t shard_count(int ranks, int rank) const {
-    return outer * shard_range(extent, ranks, rank).size() * inner;
-  }
 };
 
 Slicing slicing(const Shape& shape, int dim);

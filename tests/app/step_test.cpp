@@ -11,6 +11,7 @@
 #include "engine/io/npy.h"
 #include "tests/app/process.h"
 #include "tests/engine/io/test_folder.h"
+#include "tests/engine/io/write_npy.h"
 
 namespace {
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/comm/comm.h"
+#include "tests/engine/counts.h"
 
 namespace shardlens {
 
@@ -69,18 +70,18 @@ inline std::vector<char> call_drawn(const DrawnCollective& drawn, Communicator& 
   switch (drawn.kind) {
     case 0:
     case 1:
-      out = numbers(s.full_count());
-      times = comm.all_reduce(drawn.dtype, s.full_count(), out.data(),
+      out = numbers(full_count(s));
+      times = comm.all_reduce(drawn.dtype, full_count(s), out.data(),
                               drawn.kind == 1 ? Reduction::Max : Reduction::Sum);
       break;
     case 2:
-      in = numbers(s.full_count());
-      out = room(s.shard_count(comm.ranks(), comm.rank()));
+      in = numbers(full_count(s));
+      out = room(shard_count(s, comm.ranks(), comm.rank()));
       times = comm.reduce_scatter(drawn.dtype, s, in.data(), out.data());
       break;
     case 3:
-      in = numbers(s.shard_count(comm.ranks(), comm.rank()));
-      out = room(s.full_count());
+      in = numbers(shard_count(s, comm.ranks(), comm.rank()));
+      out = room(full_count(s));
       times = comm.all_gather(drawn.dtype, s, in.data(), out.data());
       break;
     case 4: {
@@ -97,8 +98,8 @@ inline std::vector<char> call_drawn(const DrawnCollective& drawn, Communicator& 
       break;
     }
     default:
-      out = numbers(s.full_count());
-      times = comm.broadcast(drawn.dtype, s.full_count(), drawn.root, out.data());
+      out = numbers(full_count(s));
+      times = comm.broadcast(drawn.dtype, full_count(s), drawn.root, out.data());
   }
   EXPECT_LE(times.arrival_seconds, times.all_arrived_seconds);
   EXPECT_LE(times.all_arrived_seconds, times.done_seconds);

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "tests/engine/comm/group_of_ranks.h"
+#include "tests/engine/counts.h"
 
 namespace shardlens {
 namespace {
@@ -86,11 +87,11 @@ TYPED_TEST(LocalGroup, ReduceScatterSumsEachShardInRankOrder) {
       for (const int64_t extent : {0, 1, 5, 8, 13}) {
         for (const int64_t inner : {1, 2, 70}) {
           const Slicing slicing{outer, extent, inner};
-          const auto sum = summed<TypeParam>(slicing.full_count(), rank_order(ranks));
+          const auto sum = summed<TypeParam>(full_count(slicing), rank_order(ranks));
           run_group(ranks, [&](Communicator& comm) {
-            const auto full = values<TypeParam>(slicing.full_count(), comm.rank());
+            const auto full = values<TypeParam>(full_count(slicing), comm.rank());
             const auto before = full;
-            std::vector<TypeParam> shard(static_cast<size_t>(slicing.shard_count(ranks, comm.rank())));
+            std::vector<TypeParam> shard(static_cast<size_t>(shard_count(slicing, ranks, comm.rank())));
             comm.reduce_scatter(kDType<TypeParam>, slicing, full.data(), shard.data());
             EXPECT_TRUE(same_bits(shard, shard_of(sum, slicing, ranks, comm.rank())))
                 << "rank " << comm.rank() << " of " << ranks << ", [" << outer << ", " << extent << ", "
@@ -109,7 +110,7 @@ TYPED_TEST(LocalGroup, AllGatherPutsEveryShardInItsPlace) {
       for (const int64_t extent : {0, 1, 5, 8, 13}) {
         for (const int64_t inner : {1, 2, 70}) {
           const Slicing slicing{outer, extent, inner};
-          const auto expected = values<TypeParam>(slicing.full_count(), 0);
+          const auto expected = values<TypeParam>(full_count(slicing), 0);
           run_group(ranks, [&](Communicator& comm) {
             const auto shard = shard_of(expected, slicing, ranks, comm.rank());
             std::vector<TypeParam> full(expected.size());
@@ -227,8 +228,8 @@ TEST(Local, ManySmallCollectivesInARow) {
   const auto matrix = values<double>(element_count(shape), 3);
   run_group(kRanks, [&](Communicator& comm) {
     const int rank = comm.rank();
-    std::vector<double> full(static_cast<size_t>(slicing.full_count()));
-    std::vector<double> shard(static_cast<size_t>(slicing.shard_count(kRanks, rank)));
+    std::vector<double> full(static_cast<size_t>(full_count(slicing)));
+    std::vector<double> shard(static_cast<size_t>(shard_count(slicing, kRanks, rank)));
     std::vector<double> rows = shard_of(matrix, shardlens::slicing(shape, 0), kRanks, rank);
     const std::vector<double> columns = shard_of(matrix, shardlens::slicing(shape, 1), kRanks, rank);
     std::vector<double> exchanged(columns.size());

@@ -6,6 +6,7 @@
 #include "engine/device/work_behind.h"
 #include "tests/engine/comm/drawn_collectives.h"
 #include "tests/engine/comm/group_of_ranks.h"
+#include "tests/engine/counts.h"
 
 namespace shardlens {
 
@@ -27,13 +28,13 @@ class Waiting final : public Communicator {
   }
   CollectiveTimes reduce_scatter(DType dtype, const Slicing& slicing, const void* full,
                                  void* shard) override {
-    const Copy from(device_, full, slicing.full_count() * element_bytes(dtype));
-    Copy to(device_, shard, slicing.shard_count(ranks(), rank()) * element_bytes(dtype));
+    const Copy from(device_, full, full_count(slicing) * element_bytes(dtype));
+    Copy to(device_, shard, shard_count(slicing, ranks(), rank()) * element_bytes(dtype));
     return to.back(shard, done(comm_.reduce_scatter(dtype, slicing, from.at(), to.at())));
   }
   CollectiveTimes all_gather(DType dtype, const Slicing& slicing, const void* shard, void* full) override {
-    const Copy from(device_, shard, slicing.shard_count(ranks(), rank()) * element_bytes(dtype));
-    Copy to(device_, full, slicing.full_count() * element_bytes(dtype));
+    const Copy from(device_, shard, shard_count(slicing, ranks(), rank()) * element_bytes(dtype));
+    Copy to(device_, full, full_count(slicing) * element_bytes(dtype));
     return to.back(full, done(comm_.all_gather(dtype, slicing, from.at(), to.at())));
   }
   CollectiveTimes all_to_all(DType dtype, const Shape& shape, int from_dim, int to_dim, const void* from,

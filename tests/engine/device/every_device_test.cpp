@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "tests/engine/counts.h"
 #include "tests/engine/device/on_device.h"
 #include "tests/engine/device/subjects.h"
 
@@ -253,7 +254,7 @@ TEST_P(EveryDevice, Slices) {
     for (const Slicing& slicing :
          {Slicing{1, 7, 1}, Slicing{5, 7, 3}, Slicing{700, 11, 2}, Slicing{3, 64, 16}})
       for (const Range range : {Range{0, 0}, Range{0, 7}, Range{2, 5}, Range{6, 7}}) {
-        const Numbers full = normal_in(dtype, slicing.full_count(), 1);
+        const Numbers full = normal_in(dtype, full_count(slicing), 1);
         EXPECT_TRUE(agree(dtype, {0, 0, true}, [&](OnDevice& on) {
           on.device.slice(on.dtype, slicing, range, on.in(full),
                           on.out("shard", slicing.outer * range.size() * slicing.inner));

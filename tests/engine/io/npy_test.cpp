@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "tests/engine/io/test_folder.h"
+#include "tests/engine/io/write_npy.h"
 
 namespace shardlens {
 namespace {

@@ -1,4 +1,5 @@
 #include "engine/program/layout.h"
+#include "tests/engine/counts.h"
 
 #include <gtest/gtest.h>
 
@@ -62,8 +63,8 @@ TEST(Layout, SlicingSeesAShapeFromItsCutDimension) {
   EXPECT_EQ(axis.outer, 1024 * 3);
   EXPECT_EQ(axis.extent, 12);
   EXPECT_EQ(axis.inner, 64);
-  EXPECT_EQ(axis.shard_count(5, 0), 1024 * 3 * 3 * 64);  // 12 over 5: 3, 3, 2, 2, 2
-  EXPECT_EQ(axis.shard_count(5, 4), 1024 * 3 * 2 * 64);
+  EXPECT_EQ(shard_count(axis, 5, 0), 1024 * 3 * 3 * 64);  // 12 over 5: 3, 3, 2, 2, 2
+  EXPECT_EQ(shard_count(axis, 5, 4), 1024 * 3 * 2 * 64);
 }
 
 TEST(Layout, ASliceMayBePaddedOrHeldByNeighbours) {

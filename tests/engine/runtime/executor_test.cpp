@@ -24,6 +24,7 @@
 #include "engine/runtime/sampler.h"
 #include "tests/engine/expect_in_order.h"
 #include "tests/engine/io/test_folder.h"
+#include "tests/engine/io/write_npy.h"
 #include "tests/engine/small_layer.h"
 #include "tests/engine/small_model.h"
 

@@ -1,0 +1,15 @@
+// How many elements a sliced tensor and its shards have.
+#pragma once
+
+#include "engine/program/layout.h"
+
+namespace shardlens {
+
+inline int64_t full_count(const Slicing& slicing) {
+  return slicing.outer * slicing.extent * slicing.inner;
+}
+inline int64_t shard_count(const Slicing& slicing, int ranks, int rank) {
+  return slicing.outer * shard_range(slicing.extent, ranks, rank).size() * slicing.inner;
+}
+
+}  // namespace shardlens
