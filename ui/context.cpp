@@ -1,8 +1,8 @@
 // What panels ask for, and the one selection that Stage, Inspector and Timeline share.
 #include "ui/context.h"
 
+#include "ui/frame/notice.h"
 #include "ui/panels/recordings/replay_parts.h"
-#include "ui/veil.h"
 
 namespace shardlens::ui {
 

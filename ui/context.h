@@ -20,13 +20,13 @@
 #include "engine/train/experiments/break_snapshot.h"
 #include "engine/train/experiments/diff_session.h"
 #include "engine/train/train_snapshot.h"
-#include "ui/panels/remedies.h"
-#include "ui/settings_history.h"
+#include "ui/panels/train/train_choices.h"
+#include "ui/settings/remedies.h"
+#include "ui/settings/settings_history.h"
+#include "ui/settings/wanted.h"
 #include "ui/theme/theme.h"
-#include "ui/train_choices.h"
 #include "ui/widgets/sort_order.h"
 #include "ui/widgets/stretch.h"
-#include "ui/widgets/wanted.h"
 
 namespace shardlens::ui {
 

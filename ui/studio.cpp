@@ -12,10 +12,10 @@
 #include "engine/config/hardware_file.h"
 #include "ui/commands/commands.h"
 #include "ui/commands/keys_of_controls.h"
-#include "ui/faults.h"
-#include "ui/panels/fault_bar.h"
-#include "ui/replayed_training.h"
-#include "ui/sections.h"
+#include "ui/panels/faults/fault_bar.h"
+#include "ui/panels/faults/faults.h"
+#include "ui/panels/train/replayed_training.h"
+#include "ui/plan/sections.h"
 
 namespace shardlens::ui {
 namespace {
@@ -263,7 +263,7 @@ void Studio::take_snapshots() {
                        read != read_;
   if (has_input()) last_touch_ = Clock::now();
   if (changed && !grew) last_change_ = Clock::now();
-  if (newest != snapshot_) let_go_.take(std::exchange(snapshot_, std::move(newest)));
+  if (newest != snapshot_) released_.release(std::exchange(snapshot_, std::move(newest)));
   // What was said of a training before it failed is past: the strip says what happened.
   if (failed_curve(*trained) != nullptr && failed_curve(*train_) == nullptr && message_.files.empty())
     message_ = {};

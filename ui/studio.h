@@ -23,10 +23,10 @@
 #include "ui/commands/walk.h"
 #include "ui/context.h"
 #include "ui/figure/figure.h"
-#include "ui/layout.h"
-#include "ui/let_go.h"
+#include "ui/frame/layout.h"
+#include "ui/platform/background_release.h"
 #include "ui/platform/platform.h"
-#include "ui/state_file.h"
+#include "ui/remember/state_file.h"
 #include "ui/widgets/heatmap.h"
 
 namespace shardlens::ui {
@@ -139,7 +139,7 @@ class Studio {
   const Settings first_settings_;
   bool session_asked_;           ///< the Session has been given something to run
   bool training_waits_ = false;  ///< for the recording that was opened to be closed
-  LetGo let_go_;                 ///< of what was shown before
+  BackgroundRelease released_;   ///< of what was shown before
   std::shared_ptr<const Snapshot> snapshot_;
   std::shared_ptr<const ReplaySnapshot> replayed_;
   std::shared_ptr<const HistorySnapshot> read_;  ///< of the recording's timeline

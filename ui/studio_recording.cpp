@@ -13,7 +13,7 @@
 #include "engine/record/gallery.h"
 #include "engine/record/recording.h"
 #include "ui/panels/recordings/replay_parts.h"
-#include "ui/sections.h"
+#include "ui/plan/sections.h"
 #include "ui/studio.h"
 
 namespace shardlens::ui {

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "ui/commands/commands.h"
+#include "ui/frame/notice.h"
 #include "ui/studio.h"
-#include "ui/veil.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/copy_table.h"
 #include "ui/widgets/format.h"
@@ -145,7 +145,7 @@ void Studio::draw_panel(const Context& context, const char* name, void (*draw)(c
   const bool visible = begin_docked(context, name, context.theme.panel);
   if (visible) {
     draw(context);
-    if (is_result) draw_veil(context);
+    if (is_result) dim_stale_result(context);
   }
   ImGui::End();
 }

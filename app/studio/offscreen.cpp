@@ -17,7 +17,7 @@
 #include "engine/io/atomic_file.h"
 #include "engine/io/temporary_folder.h"
 #include "engine/planner/holds.h"
-#include "ui/faults.h"
+#include "ui/panels/faults/faults.h"
 
 namespace shardlens {
 namespace {

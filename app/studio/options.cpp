@@ -15,7 +15,7 @@
 #include "engine/config/error.h"
 #include "engine/config/suggest.h"
 #include "engine/config/validate.h"
-#include "ui/sections.h"
+#include "ui/plan/sections.h"
 
 namespace shardlens {
 namespace {

@@ -7,7 +7,7 @@
 #include "engine/train/data/batch_source.h"
 #include "engine/train/data/train_data.h"
 #include "engine/train/trainer.h"
-#include "ui/train_choices.h"
+#include "ui/panels/train/train_choices.h"
 
 namespace shardlens {
 namespace {

@@ -15,7 +15,7 @@
 #include "app/studio/video_file.h"
 #include "engine/config/error.h"
 #include "ui/commands/walk.h"
-#include "ui/sections.h"
+#include "ui/plan/sections.h"
 
 namespace shardlens {
 namespace {

@@ -427,16 +427,16 @@ TEST(Studio, SaysSoWhileTheResultIsOutOfDate) {
   changed.batch = 4;
   changed.seq = 128;
   harness.studio().session().send(command::SetSettings{changed});
-  bool was_veiled = false;
+  bool was_dimmed = false;
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);  // frames may be fast
-  while (!was_veiled && std::chrono::steady_clock::now() < end) {
+  while (!was_dimmed && std::chrono::steady_clock::now() < end) {
     harness.draw_frames(1);
     for (const ImGuiWindow* child : window("Inspector")->DC.ChildWindows) {
-      was_veiled |= harness.snapshot().stale() && child->Active &&
-                    std::string(child->Name).find("##veil") != std::string::npos;
+      was_dimmed |= harness.snapshot().stale() && child->Active &&
+                    std::string(child->Name).find("##above") != std::string::npos;
     }
   }
-  EXPECT_TRUE(was_veiled);
+  EXPECT_TRUE(was_dimmed);
   harness.wait_until_at_rest();
   EXPECT_FALSE(harness.snapshot().stale());
 }

@@ -15,10 +15,10 @@
 #include "ui/commands/command_table.h"
 #include "ui/commands/keys_of_controls.h"
 #include "ui/commands/walk.h"
-#include "ui/faults.h"
-#include "ui/late.h"
-#include "ui/layout.h"
-#include "ui/panels/remedies.h"
+#include "ui/frame/layout.h"
+#include "ui/panels/faults/faults.h"
+#include "ui/panels/setup/delays.h"
+#include "ui/settings/remedies.h"
 
 namespace shardlens::ui {
 namespace {
@@ -127,12 +127,12 @@ void add_run_commands(std::vector<UiCommand>& table) {
                    .keys = {ImGuiMod_Ctrl | ImGuiKey_Period},
                    .run = [](const Context& context) { context.send(command::Cancel{}); },
                    .enabled = is_running});
-  table.push_back({.id = "run.make_late",
+  table.push_back({.id = "run.add_delay",
                    .title = "Make the selected rank late",
                    .help = "It stands still before the selected step, so that the others wait for it",
                    .group = group,
-                   .run = make_late,
-                   .enabled = can_make_late});
+                   .run = add_delay,
+                   .enabled = can_add_delay});
   table.push_back({.id = "run.lose_rank",
                    .title = "Lose the selected rank",
                    .help =

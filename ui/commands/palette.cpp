@@ -12,8 +12,8 @@
 #include "engine/config/utf8.h"
 #include "ui/commands/commands.h"
 #include "ui/widgets/controls.h"
-#include "ui/widgets/holds_words.h"
 #include "ui/widgets/paint.h"
+#include "ui/widgets/word_filter.h"
 
 namespace shardlens::ui {
 namespace {
@@ -47,7 +47,7 @@ std::vector<Match> matches_of(const Context& context, const std::string& typed) 
       int count = 0;
       if (ImCmd::FuzzySearch(typed.c_str(), command.title.c_str(), match.score, letters, 32, count))
         match.letters.assign(letters, letters + count);
-      else if (holds_words(command.title + " " + command.help, typed))
+      else if (matches_words(command.title + " " + command.help, typed))
         match.in_title = false, match.score = 0;
       else
         continue;

@@ -7,8 +7,8 @@
 
 #include "engine/record/recording.h"
 #include "ui/commands/command_table.h"
-#include "ui/faults.h"
 #include "ui/panels/compare/compare_pages.h"
+#include "ui/panels/faults/faults.h"
 #include "ui/panels/recordings/recordings_parts.h"
 #include "ui/panels/recordings/replay_parts.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ui/panels/timeline/history.h"
-#include "ui/sections.h"
+#include "ui/plan/sections.h"
 
 namespace shardlens::ui {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ui/faults.h"
+#include "ui/panels/faults/faults.h"
 #include "ui/stage/meeting.h"
 #include "ui/stage/scene.h"
 #include "ui/widgets/format.h"

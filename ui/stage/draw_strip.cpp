@@ -8,7 +8,7 @@
 
 #include "engine/config/counted.h"
 #include "engine/config/units.h"
-#include "ui/made_once.h"
+#include "ui/plan/cache.h"
 #include "ui/stage/strip.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/paint.h"
@@ -27,7 +27,7 @@ constexpr float kLabelWidth = 124;
 const Strip& strip_of(const std::shared_ptr<const Plan>& plan, const std::shared_ptr<const Result>& result) {
   const bool timed = result && result->timed;
   const double seconds = timed ? result->forward_seconds + result->backward_seconds : 0;
-  static MadeOnce<std::tuple<std::shared_ptr<const Plan>, bool, double>, Strip> known;
+  static Cache<std::tuple<std::shared_ptr<const Plan>, bool, double>, Strip> known;
   return known.of({plan, timed, seconds}, [&] { return make_strip(*plan, result.get(), sections_of(plan)); });
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/program/program.h"
-#include "ui/sections.h"
+#include "ui/plan/sections.h"
 
 namespace shardlens::ui::stage {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ui/made_once.h"
+#include "ui/plan/cache.h"
 #include "ui/theme/phase_colour.h"
 
 namespace shardlens::ui::stage {
@@ -96,7 +96,7 @@ Extent largest_in(const Program& program, const std::vector<Row>& rows) {
 }
 
 const Contents& contents_of(const std::shared_ptr<const Plan>& plan, int section) {
-  static MadeOnce<std::pair<std::shared_ptr<const Plan>, int>, Contents, kBesideEachOther> known;
+  static Cache<std::pair<std::shared_ptr<const Plan>, int>, Contents, kPlansAtOnce> known;
   return known.of({plan, section}, [&] {
     const Program& program = plan->program;
     if (section == kWholeModel) return Contents{rows_of(program), largest_matrix(program)};

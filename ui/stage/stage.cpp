@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ui/faults.h"
+#include "ui/frame/notice.h"
+#include "ui/panels/faults/faults.h"
 #include "ui/stage/meeting.h"
 #include "ui/stage/scene.h"
 #include "ui/stage/strip.h"
-#include "ui/veil.h"
 #include "ui/widgets/format.h"
 
 namespace shardlens::ui {

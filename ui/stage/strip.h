@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ui/context.h"
-#include "ui/sections.h"
+#include "ui/plan/sections.h"
 #include "ui/stage/lanes.h"
 
 namespace shardlens::ui::stage {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <unordered_map>
 
-#include "ui/let_go.h"
+#include "ui/platform/background_release.h"
 #include "ui/platform/gl.h"
 #include "ui/widgets/tape.h"
 
@@ -271,7 +271,7 @@ struct Heatmaps::Impl {
     uint64_t used = 0;
   };
   Pages pages;
-  LetGo let_go;  ///< of what only a picture still held
+  BackgroundRelease released;  ///< of what only a picture still held
   std::unordered_map<TextureKey, Entry, TextureKeyHash> entries;
   std::unordered_map<SamplesKey, Scale, SamplesKeyHash> scales;
   uint64_t frame = 0;
@@ -400,13 +400,13 @@ void Heatmaps::end_frame() {
   const auto unused = [&](uint64_t used) { return used + kUnusedFrames < impl_->frame; };
   std::erase_if(impl_->entries, [&](auto& entry) {
     if (!unused(entry.second.used)) return false;
-    impl_->let_go.take(std::move(entry.second.owner));
+    impl_->released.release(std::move(entry.second.owner));
     return true;
   });
   for (auto next = impl_->scales.begin(); next != impl_->scales.end();) {
     const auto entry = next++;
     if (unused(entry->second.used))
-      impl_->let_go.take(std::make_shared<SamplesKey>(std::move(impl_->scales.extract(entry).key())));
+      impl_->released.release(std::make_shared<SamplesKey>(std::move(impl_->scales.extract(entry).key())));
   }
   // Pages that are mostly forgotten pictures start afresh; what is still looked at comes back in the next
   // frame.

@@ -8,7 +8,7 @@
 #include "engine/config/presets.h"
 #include "engine/config/splits.h"
 #include "tests/ui/studio_harness.h"
-#include "ui/sections.h"
+#include "ui/plan/sections.h"
 
 namespace shardlens::ui {
 namespace {

@@ -5,9 +5,9 @@
 
 #include "engine/config/counted.h"
 #include "engine/config/units.h"
-#include "ui/faults.h"
-#include "ui/late.h"
-#include "ui/veil.h"
+#include "ui/frame/notice.h"
+#include "ui/panels/faults/faults.h"
+#include "ui/panels/setup/delays.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/sentence.h"
 
@@ -140,7 +140,7 @@ Chip late_chip(const Settings& wanted, const Theme& theme) {
     tooltip += (&delay == &wanted.delays.front() ? "" : "; ") + delay_words(delay, wanted);
   const bool one = wanted.delays.size() == 1;
   const char* how = one && is_loss(wanted.delays[0], wanted) ? "lost" : "late";
-  return {.text = late_words(wanted),
+  return {.text = delays_clause(wanted),
           .short_text = one ? fmt::format("rank {} {}", wanted.delays[0].rank, how) : how,
           .least_text = how,
           .tooltip = tooltip + ". A click makes everybody on time.",

@@ -9,10 +9,10 @@
 
 #include "engine/config/units.h"
 #include "ui/commands/commands.h"
-#include "ui/faults.h"
-#include "ui/late.h"
 #include "ui/panels/break_it/break_parts.h"
+#include "ui/panels/faults/faults.h"
 #include "ui/panels/parts.h"
+#include "ui/panels/setup/delays.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 
@@ -123,7 +123,7 @@ float draw_lost_rank(const Context& context, ImVec2 at, float width) {
   draw_text(list, {at.x + context.px(6), y}, type.strong, ICON_FA_UNLINK);
   draw_text(list, {at.x + indent, y}, type.strong, "A rank is lost");
   y += type.strong.size + context.px(4);
-  const LateChoice choice = late_choice(context, context.snapshot.plan->program);
+  const DelayChoice choice = delay_choice(context, context.snapshot.plan->program);
   const std::string words = fmt::format(
       "Rank {} hangs in the run on the Stage, as one that crashed. The others wait where they next "
       "meet it, give it up after {} s and say so; Run again brings it back.",

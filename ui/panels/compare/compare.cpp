@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 
+#include "ui/frame/notice.h"
 #include "ui/panels/compare/compare_pages.h"
 #include "ui/panels/parts.h"
-#include "ui/veil.h"
 #include "ui/widgets/controls.h"
 
 namespace shardlens::ui {

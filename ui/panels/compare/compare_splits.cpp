@@ -8,10 +8,10 @@
 #include <memory>
 
 #include "engine/config/splits.h"
-#include "ui/made_once.h"
 #include "ui/panels/compare/compare_pages.h"
 #include "ui/panels/compare/compare_rows.h"
 #include "ui/panels/parts.h"
+#include "ui/plan/cache.h"
 #include "ui/stage/scene.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/form.h"
@@ -92,7 +92,7 @@ using Columns = std::vector<std::unique_ptr<Column>>;
 /// The lines of plans that are shown together, made once.
 const std::vector<AlignedRow>& lines_of(const Columns& columns) {
   using PlansAndSections = std::vector<std::pair<std::shared_ptr<const Plan>, int>>;
-  static MadeOnce<PlansAndSections, std::vector<AlignedRow>, kBesideEachOther> known;
+  static Cache<PlansAndSections, std::vector<AlignedRow>, kPlansAtOnce> known;
   PlansAndSections shown;
   for (const auto& column : columns) shown.emplace_back(column->scene->plan, column->view.open_section);
   return known.of(shown, [&] {

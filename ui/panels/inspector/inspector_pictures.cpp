@@ -8,10 +8,10 @@
 #include <cmath>
 #include <limits>
 
-#include "ui/faults.h"
-#include "ui/made_once.h"
+#include "ui/panels/faults/faults.h"
 #include "ui/panels/inspector/inspector.h"
 #include "ui/panels/tensor_words.h"
+#include "ui/plan/cache.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 
@@ -355,7 +355,7 @@ namespace {
 /// The joined picture of the samples, wrapped as a sample so that it has a colour scale and textures of its
 /// own like any other.
 std::shared_ptr<const TensorSample> joined_sample(const Subject& subject) {
-  static MadeOnce<std::pair<RankSamples, TensorId>, std::shared_ptr<const TensorSample>> known;
+  static Cache<std::pair<RankSamples, TensorId>, std::shared_ptr<const TensorSample>> known;
   return known.of({subject.samples, subject.tensor_id}, [&] {
     auto joined = std::make_shared<TensorSample>();
     joined->matrix = matrix_shape(subject.tensor());

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <string>
 
+#include "ui/frame/notice.h"
 #include "ui/panels/memory/memory_pages.h"
 #include "ui/panels/parts.h"
-#include "ui/veil.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/stretch.h"
 

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "ui/made_once.h"
 #include "ui/panels/parts.h"
+#include "ui/plan/cache.h"
 #include "ui/theme/phase_colour.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
@@ -243,13 +243,13 @@ void draw_rank_bars(const Context& context, const ComparedRuns& runs, size_t ran
 }  // namespace
 
 const std::vector<DiffRow>& shown_rows(const std::shared_ptr<const ComparedRuns>& runs) {
-  static MadeOnce<std::shared_ptr<const ComparedRuns>, std::vector<DiffRow>> known;
+  static Cache<std::shared_ptr<const ComparedRuns>, std::vector<DiffRow>> known;
   return known.of(runs, [&] { return diff_rows(*runs); });
 }
 
 const std::vector<size_t>& shown_places(const std::shared_ptr<const ComparedRuns>& runs,
                                         const SortOrder& order) {
-  static MadeOnce<std::pair<std::shared_ptr<const ComparedRuns>, SortOrder>, std::vector<size_t>> known;
+  static Cache<std::pair<std::shared_ptr<const ComparedRuns>, SortOrder>, std::vector<size_t>> known;
   return known.of({runs, order}, [&] { return sorted_places(shown_rows(runs), order); });
 }
 

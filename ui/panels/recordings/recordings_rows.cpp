@@ -12,7 +12,7 @@
 
 #include "engine/config/counted.h"
 #include "engine/record/gallery.h"
-#include "ui/late.h"
+#include "ui/panels/setup/delays.h"
 #include "ui/widgets/format.h"
 
 namespace shardlens::ui {
@@ -105,8 +105,8 @@ std::string settings_words(const ComparedRuns& runs) {
       words.push_back(fmt::format("{} {} → {}", one.key, value(one.a), value(one.b)));
   }
   if (late)
-    words.insert(words.begin(), fmt::format("{} → {}", late_noun(runs.a.program->settings),
-                                            late_noun(runs.b.program->settings)));
+    words.insert(words.begin(), fmt::format("{} → {}", delays_phrase(runs.a.program->settings),
+                                            delays_phrase(runs.b.program->settings)));
   const size_t more = words.size() - std::min(words.size(), kMostSettings);
   words.resize(words.size() - more);
   return fmt::format("{}{}", fmt::join(words, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
@@ -127,7 +127,7 @@ std::string metric_words(std::string name) {
 std::string run_words(const ComparedRun& run, int64_t passes) {
   const Settings& s = run.program->settings;
   const std::string replicas = s.dp > 1 ? fmt::format(" · D = {}", s.dp) : std::string();
-  const std::string late = s.delays.empty() ? std::string() : " · " + late_noun(s);
+  const std::string late = s.delays.empty() ? std::string() : " · " + delays_phrase(s);
   // First what recordings of one model differ in most often: the end is cut where there is little room.
   return fmt::format("{} of {} · {} · T = {}{} · {}{} · {} × {} · {}{} · {}", run.verb, s.model.title,
                      to_string(s.dtype), s.tp, replicas, s.split.name, late, s.batch, s.seq,

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ui/context.h"
-#include "ui/panels/remedies.h"
+#include "ui/settings/remedies.h"
 #include "ui/widgets/form.h"
 
 namespace shardlens::ui {

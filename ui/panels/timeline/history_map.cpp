@@ -93,9 +93,9 @@ void draw_history_map(const Context& context, ImVec2 min, ImVec2 max) {
     fill_rects(list, rects);
   }
   const float left = std::max(min.x, map.left()), right = std::min(max.x, map.right());
-  const ImU32 veil = faded(theme.panel, 0.5f);
-  fill_rect(list, min, {left, max.y}, veil);
-  fill_rect(list, {right, min.y}, max, veil);
+  const ImU32 dimmed = faded(theme.panel, 0.5f);
+  fill_rect(list, min, {left, max.y}, dimmed);
+  fill_rect(list, {right, min.y}, max, dimmed);
   outline_rect(list, {left, min.y}, {right, max.y}, theme.text, context.px(2), context.px(1.5f));
   if (context.replay.notes)
     for (const ReplayNote& note : *context.replay.notes) {

@@ -12,7 +12,7 @@
 #include "engine/config/hardware.h"
 #include "ui/commands/commands.h"
 #include "ui/commands/walk.h"
-#include "ui/faults.h"
+#include "ui/panels/faults/faults.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/timeline/history.h"
 #include "ui/panels/timeline/timeline.h"

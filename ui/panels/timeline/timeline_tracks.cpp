@@ -13,7 +13,7 @@
 
 #include "engine/config/counted.h"
 #include "engine/device/device.h"
-#include "ui/faults.h"
+#include "ui/panels/faults/faults.h"
 #include "ui/panels/timeline/timeline.h"
 #include "ui/panels/timeline/track_sizes.h"
 #include "ui/theme/phase_colour.h"

@@ -7,8 +7,8 @@
 
 #include "engine/cost/pass_time.h"
 #include "ui/context.h"
-#include "ui/faults.h"
-#include "ui/made_once.h"
+#include "ui/panels/faults/faults.h"
+#include "ui/plan/cache.h"
 
 namespace shardlens::ui {
 
@@ -19,7 +19,7 @@ constexpr double kLeastEndedSeconds = 1e-4;  // of a run that ended before a ste
 
 /// What the plan's steps are estimated to take.
 std::shared_ptr<const Events> estimates_of(const std::shared_ptr<const Plan>& plan) {
-  static MadeOnce<std::shared_ptr<const Plan>, std::shared_ptr<const Events>> known;
+  static Cache<std::shared_ptr<const Plan>, std::shared_ptr<const Events>> known;
   return known.of(plan,
                   [&] { return std::make_shared<Events>(predicted_events(plan->program, plan->cost)); });
 }

@@ -11,12 +11,12 @@
 
 #include "engine/config/hardware_file.h"
 #include "engine/config/validate.h"
-#include "ui/made_once.h"
+#include "ui/frame/notice.h"
 #include "ui/panels/memory/memory_figures.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/traffic/traffic_parts.h"
 #include "ui/panels/traffic/traffic_rows.h"
-#include "ui/veil.h"
+#include "ui/plan/cache.h"
 #include "ui/widgets/format.h"
 
 namespace shardlens::ui {
@@ -224,7 +224,7 @@ const std::vector<TrafficRow>& rows_of(const Context& context, const Hardware& h
   const std::shared_ptr<const Result> beside = context.beside != nullptr ? context.beside->result : nullptr;
   using PlanResults = std::tuple<std::shared_ptr<const Plan>, std::shared_ptr<const Result>,
                                  std::shared_ptr<const Result>, std::string>;
-  static MadeOnce<PlanResults, std::vector<TrafficRow>> known;
+  static Cache<PlanResults, std::vector<TrafficRow>> known;
   return known.of({snapshot.plan, snapshot.result, beside, hardware.name}, [&] {
     std::vector<TrafficRow> rows = traffic_rows(*snapshot.plan, snapshot.result.get(), hardware);
     if (beside) add_beside(rows, *beside);

@@ -7,8 +7,8 @@
 #include <iterator>
 
 #include "engine/config/counted.h"
+#include "ui/frame/notice.h"
 #include "ui/panels/memory/memory_figures.h"
-#include "ui/veil.h"
 
 namespace shardlens::ui {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ui/commands/command_button.h"
-#include "ui/faults.h"
+#include "ui/panels/faults/faults.h"
 #include "ui/panels/train/train_parts.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"

@@ -13,7 +13,7 @@
 #include "tests/ui/studio_harness.h"
 #include "ui/commands/commands.h"
 #include "ui/panels/recordings/recordings_parts.h"
-#include "ui/sections.h"
+#include "ui/plan/sections.h"
 
 namespace shardlens::ui {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "tests/ui/studio_harness.h"
 #include "ui/commands/commands.h"
-#include "ui/replayed_training.h"
+#include "ui/panels/train/replayed_training.h"
 #include "ui/widgets/tape.h"
 
 namespace shardlens::ui {

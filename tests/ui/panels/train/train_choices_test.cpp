@@ -1,0 +1,37 @@
+// What is chosen for a training becomes settings that can be trained.
+#include "ui/panels/train/train_choices.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/config/presets.h"
+#include "engine/config/validate.h"
+
+namespace shardlens::ui {
+namespace {
+
+TEST(TrainChoices, AComparisonOfAnotherFamilyIsTaughtAsThatFamilyNeedsIt) {
+  const TrainChoices gpt = comparison_choices(), bert = compared_with_model(gpt, "bert-deep-tiny");
+  EXPECT_EQ(bert, comparison_choices(Architecture::Bert));
+  EXPECT_EQ(compared_with_model(bert, gpt.model), gpt);
+  const TrainChoices wide = compared_with_model(gpt, "bert-tiny");
+  EXPECT_EQ(wide.layers, model_preset("bert-tiny").layers);
+  EXPECT_EQ(wide.batch, bert.batch);
+  TrainChoices longer = gpt;
+  longer.steps = 5000;
+  EXPECT_EQ(compared_with_model(longer, "gpt2-10m").steps, 5000) << "the same family: nothing else changes";
+}
+
+TEST(TrainChoices, BothComparisonsCanBeTrained) {
+  for (const Architecture family : {Architecture::Gpt, Architecture::Bert}) {
+    const train_command::Start start = comparison_of(comparison_choices(family));
+    ASSERT_EQ(start.models.size(), 2u);
+    for (const train_command::Model& model : start.models) {
+      EXPECT_NO_THROW(validate(model.options.settings));
+      EXPECT_EQ(model.options.settings.model.architecture, family);
+    }
+    EXPECT_NE(start.models[0].options.settings.model.norm, start.models[1].options.settings.model.norm);
+  }
+}
+
+}  // namespace
+}  // namespace shardlens::ui

@@ -1,0 +1,59 @@
+// What the window lets go of is freed on another thread, and all of it in the end.
+#include "ui/platform/background_release.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+namespace shardlens::ui {
+namespace {
+
+/// Notes on which thread it is freed.
+std::shared_ptr<const int> noted(std::thread::id& freed_on) {
+  return {new int(1), [&freed_on](const int* number) {
+            freed_on = std::this_thread::get_id();
+            delete number;
+          }};
+}
+
+TEST(BackgroundRelease, FreesOnAThreadOfItsOwn) {
+  std::thread::id freed_on;
+  {
+    BackgroundRelease released;
+    released.release(noted(freed_on));
+    released.release(nullptr);
+  }
+  EXPECT_NE(freed_on, std::thread::id());
+  EXPECT_NE(freed_on, std::this_thread::get_id());
+}
+
+TEST(BackgroundRelease, LeavesWhatSomebodyElseStillHolds) {
+  std::thread::id freed_on;
+  std::shared_ptr<const int> held = noted(freed_on);
+  {
+    BackgroundRelease released;
+    released.release(held);
+  }
+  EXPECT_EQ(held.use_count(), 1);
+  EXPECT_EQ(freed_on, std::thread::id());
+  held.reset();
+  EXPECT_EQ(freed_on, std::this_thread::get_id());
+}
+
+TEST(BackgroundRelease, EndsWhenEverythingIsFreed) {
+  std::atomic<int> freed = 0;
+  constexpr int kThings = 100;
+  {
+    BackgroundRelease released;
+    for (int i = 0; i < kThings; ++i)
+      released.release(std::shared_ptr<const int>(new int(i), [&freed](const int* number) {
+        ++freed;
+        delete number;
+      }));
+  }
+  EXPECT_EQ(freed, kThings);
+}
+
+}  // namespace
+}  // namespace shardlens::ui

@@ -1,0 +1,90 @@
+// The remembered state: what is written is read back, and a file that cannot be understood costs a sentence,
+// not a start.
+#include "ui/remember/state_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace shardlens::ui {
+namespace {
+
+using testing::HasSubstr;
+
+class StateFile : public testing::Test {
+ protected:
+  StateFile() { std::filesystem::create_directories(folder_); }
+  ~StateFile() override { std::filesystem::remove_all(folder_); }
+
+  void write(const std::string& text) const { std::ofstream(path_) << text; }
+
+  const std::filesystem::path folder_ =
+      std::filesystem::path(testing::TempDir()) / ("shardlens-state-" + std::to_string(getpid()));
+  const std::filesystem::path path_ = folder_ / "deeper" / "studio.json";
+  std::string problem_ = "unset";
+};
+
+TEST_F(StateFile, WhatIsWrittenIsReadBack) {
+  RememberedState state{
+      ThemeName::Light, 1.3f, true, Tab::Train, true, "all-reduce", "[Window][Stage]\nPos=0,0\n", {}, {}};
+  state.train.model = "gpt2";
+  state.train.text = "/a/text.txt";
+  state.train.dtype = DType::Fp16;
+  state.compared.peak = 7e-3;
+  state.compare_page = ComparePage::Sweep;
+  state.compare_splits = {"row-row", kOwnSplit, ""};
+  state.writing = {"And God said", 320, 0.5, 100};
+  state.recent = {"/a/run.shardlens", "/b/run.shardlens"};
+  write_state(state, path_);
+  EXPECT_EQ(read_state(path_, problem_), state);
+  EXPECT_EQ(problem_, "");
+}
+
+TEST_F(StateFile, AFileFromBeforeThePagesWereRememberedIsRead) {
+  std::filesystem::create_directories(path_.parent_path());
+  write(R"({"format":1,"theme":"light","scale":1.3,"lecture":false,"tab":"memory","layout":""})");
+  const RememberedState state{ThemeName::Light,    1.3f, false, Tab::Memory, false, "", "", {},
+                              comparison_choices()};
+  EXPECT_EQ(read_state(path_, problem_), state);
+  EXPECT_EQ(problem_, "");
+}
+
+TEST_F(StateFile, IsWrittenWholeOrNotAtAll) {
+  write_state({}, path_);
+  write_state({ThemeName::Light, 2, false, Tab::Program, false, "", "", {}, {}}, path_);
+  int files = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(path_.parent_path())) ++files;
+  EXPECT_EQ(files, 1) << "nothing half-written is left beside it";
+}
+
+TEST_F(StateFile, NoFileIsTheFirstStart) {
+  EXPECT_EQ(read_state(path_, problem_), RememberedState{});
+  EXPECT_EQ(problem_, "");
+}
+
+TEST_F(StateFile, AFileThatCannotBeUnderstoodGivesTheDefaultsAndASentence) {
+  std::filesystem::create_directories(path_.parent_path());
+  for (const char* text :
+       {"", "not json", "{\"format\": 1", "[]", "{\"format\": 99}", "{\"format\": 1, \"theme\": \"pink\"}",
+        R"({"format":1,"theme":"dark","scale":1e9,"lecture":false,"tab":"stage","layout":""})",
+        R"({"format":1,"theme":"dark","scale":"big","lecture":false,"tab":"stage","layout":""})"}) {
+    write(text);
+    EXPECT_EQ(read_state(path_, problem_), RememberedState{}) << text;
+    EXPECT_THAT(problem_, HasSubstr(path_.string())) << text;
+  }
+}
+
+TEST_F(StateFile, APlaceThatCannotBeWrittenIsNamed) {
+  try {
+    write_state({}, "/proc/shardlens/studio.json");
+    FAIL() << "nothing was thrown";
+  } catch (const std::exception& error) {
+    EXPECT_THAT(error.what(), HasSubstr("/proc/shardlens/studio.json"));
+  }
+}
+
+}  // namespace
+}  // namespace shardlens::ui

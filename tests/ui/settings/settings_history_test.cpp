@@ -1,0 +1,69 @@
+// A change of the settings is taken back and made again, step by step; one drag is one change.
+#include "ui/settings/settings_history.h"
+
+#include "tests/ui/studio_harness.h"
+
+namespace shardlens::ui {
+namespace {
+
+Settings of_degree(int tp) {
+  Settings settings;
+  settings.tp = tp;
+  return settings;
+}
+
+TEST(SettingsHistory, GoesBackAndForth) {
+  SettingsHistory history;
+  history.ran(of_degree(1), 0);
+  EXPECT_FALSE(history.can_undo());
+  history.ran(of_degree(2), 0);
+  history.ran(of_degree(3), 0);
+  for (const int tp : {2, 1}) {
+    EXPECT_EQ(history.undo().tp, tp);
+    history.ran(of_degree(tp), 0);  // as it is asked to
+  }
+  EXPECT_FALSE(history.can_undo());
+  EXPECT_EQ(history.redo().tp, 2);
+  EXPECT_EQ(history.redo().tp, 3);
+  EXPECT_FALSE(history.can_redo());
+}
+
+TEST(SettingsHistory, ANewChangeForgetsWhatWasTakenBack) {
+  SettingsHistory history;
+  for (const int tp : {1, 2}) history.ran(of_degree(tp), 0);
+  history.undo();
+  history.ran(of_degree(4), 0);
+  EXPECT_FALSE(history.can_redo());
+  EXPECT_EQ(history.undo().tp, 1);
+}
+
+TEST(SettingsHistory, OneDragIsOneChange) {
+  SettingsHistory history;
+  history.ran(of_degree(1), 0);
+  for (const int tp : {2, 3, 4}) history.ran(of_degree(tp), 7.5);
+  history.ran(of_degree(6), 9.5);
+  EXPECT_EQ(history.undo().tp, 4);
+  EXPECT_EQ(history.undo().tp, 1);
+  EXPECT_FALSE(history.can_undo());
+}
+
+TEST(SettingsHistory, KeysTakeChangesBackAndMakeThemAgain) {
+  StudioHarness harness;
+  harness.wait_until_at_rest();
+  const auto degree_after = [&](ImGuiKeyChord key) {
+    harness.perform([key](ImGuiTestContext& person) { person.KeyPress(key); });
+    harness.wait_until_at_rest();
+    return harness.snapshot().settings.tp;
+  };
+  const int first = harness.snapshot().settings.tp;
+  EXPECT_EQ(degree_after(ImGuiKey_2), 2);
+  EXPECT_EQ(degree_after(ImGuiKey_3), 3);
+  EXPECT_EQ(degree_after(ImGuiMod_Ctrl | ImGuiKey_Z), 2);
+  EXPECT_EQ(degree_after(ImGuiMod_Ctrl | ImGuiKey_Z), first);
+  EXPECT_EQ(degree_after(ImGuiMod_Ctrl | ImGuiKey_Z), first) << "there is nothing before it";
+  EXPECT_EQ(degree_after(ImGuiMod_Ctrl | ImGuiKey_Y), 2);
+  EXPECT_EQ(degree_after(ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_Z), 3);
+}
+
+}  // namespace
+}  // namespace shardlens::ui

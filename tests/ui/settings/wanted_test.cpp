@@ -1,0 +1,52 @@
+// Settings between the change and the snapshot that carries it.
+#include "ui/settings/wanted.h"
+
+#include <gtest/gtest.h>
+
+namespace shardlens::ui {
+namespace {
+
+Settings with_tp(int tp) {
+  Settings settings;
+  settings.tp = tp;
+  return settings;
+}
+
+Snapshot snapshot_of(int tp) {
+  Snapshot snapshot;
+  snapshot.settings = with_tp(tp);
+  return snapshot;
+}
+
+TEST(Wanted, IsTheSnapshotsOwnWithoutAChange) {
+  Wanted wanted;
+  EXPECT_EQ(wanted.settings(snapshot_of(4)).tp, 4);
+}
+
+TEST(Wanted, HoldsAChangeUntilItArrives) {
+  Wanted wanted;
+  wanted.sent(snapshot_of(1), with_tp(2));
+  EXPECT_EQ(wanted.settings(snapshot_of(1)).tp, 2);
+  wanted.sent(snapshot_of(1), with_tp(3));
+  EXPECT_EQ(wanted.settings(snapshot_of(1)).tp, 3);
+  EXPECT_EQ(wanted.settings(snapshot_of(2)).tp, 3) << "the first of two changes arrived";
+  EXPECT_EQ(wanted.settings(snapshot_of(3)).tp, 3);
+  EXPECT_EQ(wanted.settings(snapshot_of(6)).tp, 6) << "nothing in flight: the snapshot rules";
+}
+
+TEST(Wanted, GivesWayToSomebodyElsesChange) {
+  Wanted wanted;
+  wanted.sent(snapshot_of(1), with_tp(2));
+  EXPECT_EQ(wanted.settings(snapshot_of(12)).tp, 12);
+  EXPECT_EQ(wanted.settings(snapshot_of(1)).tp, 1) << "the chain was given up";
+}
+
+TEST(Wanted, SurvivesGoingBackToWhereItBegan) {
+  Wanted wanted;
+  wanted.sent(snapshot_of(1), with_tp(2));
+  wanted.sent(snapshot_of(1), with_tp(1));
+  EXPECT_EQ(wanted.settings(snapshot_of(1)).tp, 1);
+}
+
+}  // namespace
+}  // namespace shardlens::ui

@@ -1,0 +1,257 @@
+// The dock tree, built through Dear ImGui's DockBuilder.
+#include "ui/frame/layout.h"
+
+#include <imgui_internal.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+#include <string_view>
+
+#include "ui/widgets/paint.h"
+
+namespace shardlens::ui {
+namespace {
+
+constexpr int kSettlingFrames = 3;
+constexpr float kNarrowCentre = 900, kNarrowestCentre = 600;
+constexpr std::array kTabWindows{"Start",   "Stage", "Memory",  "Traffic", "Scaling",
+                                 "Compare", "Train", "Program", "Break it"};
+constexpr ImVec2 kSmallWindow{1000, 570};  // at scale 1: a lecture's on a projector of 1280x720 is smaller
+constexpr float kMostOfTimeline = 0.305f;  // four ranks in a lecture at 1280x720
+
+/// The leaf that holds `window`, or null while it floats or does not exist yet.
+ImGuiDockNode* node_of(const char* window) {
+  ImGuiWindow* found = ImGui::FindWindowByName(window);
+  return found != nullptr ? found->DockNode : nullptr;
+}
+
+void set_size(const char* window, ImGuiAxis axis, float length) {
+  if (ImGuiDockNode* node = node_of(window)) {
+    ImVec2 size = node->Size;
+    size[axis] = length;
+    ImGui::DockBuilderSetNodeSize(node->ID, size);
+  }
+}
+
+bool has_size(const char* window, ImGuiAxis axis, float length) {
+  const ImGuiDockNode* node = node_of(window);
+  return node != nullptr && std::abs(node->Size[axis] - length) < 2.0f;
+}
+
+/// All tabs of the centre, and no other panel, stand in the dock space beside each other in their first
+/// order.
+bool has_all_tabs(ImGuiID root) {
+  const ImGuiDockNode* centre = node_of("Stage");
+  if (centre == nullptr || centre->TabBar == nullptr || centre->Windows.Size != std::ssize(kTabWindows))
+    return false;
+  if (ImGui::DockNodeGetRootNode(const_cast<ImGuiDockNode*>(centre))->ID != root) return false;
+  return std::equal(kTabWindows.begin(), kTabWindows.end(), centre->TabBar->Tabs.begin(),
+                    centre->TabBar->Tabs.end(), [](const char* name, const ImGuiTabItem& tab) {
+                      return tab.Window != nullptr && name == std::string_view(tab.Window->Name);
+                    });
+}
+
+void for_each_leaf(ImGuiDockNode* node, const auto& visit) {
+  if (node == nullptr) return;
+  if (node->IsLeafNode()) {
+    visit(*node);
+    return;
+  }
+  for_each_leaf(node->ChildNodes[0], visit);
+  for_each_leaf(node->ChildNodes[1], visit);
+}
+
+bool holds_a_panel(ImGuiID root) {
+  bool found = false;
+  for_each_leaf(ImGui::DockBuilderGetNode(root),
+                [&](ImGuiDockNode& node) { found |= !node.Windows.empty(); });
+  return found;
+}
+
+}  // namespace
+
+PanelSizes panel_sizes(ImVec2 size, float scale, bool wide_inspector) {
+  const PanelSizes full;
+  // Wide enough to be read, no wider than drawn, and never more than a part of the window.
+  const auto side = [&](float measure, float least, float share, float most) {
+    return std::floor(std::min(std::clamp(size.x * share, least * scale, measure * scale), size.x * most));
+  };
+  return {.setup = side(full.setup, 236, 0.20f, 0.30f),
+          .inspector = wide_inspector ? std::floor(size.x / 2) : side(full.inspector, 240, 0.24f, 0.34f),
+          .timeline = std::floor(std::min(full.timeline * scale, size.y * kMostOfTimeline))};
+}
+
+bool may_be_alone(const ViewState& view, ImVec2 size) {
+  const bool small = size.x < kSmallWindow.x * view.ui_scale() || size.y < kSmallWindow.y * view.ui_scale();
+  return small && view.tab != Tab::Stage;
+}
+
+SidePanels side_panels(const ViewState& view, ImVec2 size) {
+  const bool alone = view.page_alone && may_be_alone(view, size);
+  return {.setup = !view.setup_hidden, .inspector = !alone, .timeline = !alone && !view.timeline_hidden};
+}
+
+void show_or_hide_timeline(ViewState& view) {
+  const ImVec2 size = ImGui::GetMainViewport()->Size;
+  const bool hides = side_panels(view, size).timeline;
+  if (may_be_alone(view, size))
+    view.page_alone = hides;
+  else
+    view.timeline_hidden = hides;
+  if (!hides) view.timeline_hidden = false;
+}
+
+void widen_inspector(ViewState& view) {
+  const bool shown = side_panels(view, ImGui::GetMainViewport()->Size).inspector;
+  if (!shown) view.page_alone = false;
+  view.wide_inspector = shown && !view.wide_inspector;
+}
+
+/// Into view with the tab that is open, when another one was opened or the bar has changed its width. Dear
+/// ImGui does this where a tab is clicked, not where its window is brought to the front.
+void DockTree::show_open_tab(ImGuiTabBar& bar, float margin) {
+  const float width = bar.BarRect.GetWidth();
+  if (bar.VisibleTabId == open_tab_ && width == tabs_width_) return;
+  open_tab_ = bar.VisibleTabId;
+  tabs_width_ = width;
+  for (const ImGuiTabItem& tab : bar.Tabs) {
+    if (tab.ID != bar.VisibleTabId) continue;
+    const float most = std::max(0.0f, bar.WidthAllTabs - width);
+    const float last = tab.Offset - margin, first = tab.Offset + tab.Width + margin - width;
+    const float scroll = std::clamp(bar.ScrollingTarget, std::min(first, last), last);
+    bar.ScrollingTarget = std::clamp(scroll, 0.0f, most);
+  }
+}
+
+ImVec2 tab_padding(const Context& context) {
+  // All tabs of the centre side by side also where it is narrow.
+  const ImGuiDockNode* centre = node_of("Stage");
+  const float width = centre != nullptr ? centre->Size.x : ImGui::GetMainViewport()->Size.x;
+  const float beside_a_name = width < context.px(kNarrowestCentre) ? 6
+                              : width < context.px(kNarrowCentre)  ? 10
+                                                                   : 16;
+  return {context.px(beside_a_name), context.px(11)};
+}
+
+void DockTree::restore(const std::string& ini) {
+  if (ini.empty()) return;
+  ImGui::LoadIniSettingsFromMemory(ini.data(), ini.size());
+  wanted_ = false;
+  untouched_ = false;
+  restored_frames_ = kSettlingFrames;
+}
+
+std::string DockTree::remembered() const {
+  if (untouched_) return {};
+  size_t length = 0;
+  const char* text = ImGui::SaveIniSettingsToMemory(&length);
+  return {text, length};
+}
+
+void DockTree::build(ImVec2 size, const PanelSizes& sizes) {
+  assigned_ = sizes;
+  ImGui::DockBuilderRemoveNode(root_);
+  ImGui::DockBuilderAddNode(root_, static_cast<int>(ImGuiDockNodeFlags_DockSpace) |
+                                       static_cast<int>(ImGuiDockNodeFlags_AutoHideTabBar));
+  ImGui::DockBuilderSetNodeSize(root_, size);
+  ImGuiID rest = root_;
+  const ImGuiID setup =
+      ImGui::DockBuilderSplitNode(rest, ImGuiDir_Left, assigned_.setup / size.x, nullptr, &rest);
+  const ImGuiID timeline =
+      ImGui::DockBuilderSplitNode(rest, ImGuiDir_Down, assigned_.timeline / size.y, nullptr, &rest);
+  const ImGuiID inspector = ImGui::DockBuilderSplitNode(
+      rest, ImGuiDir_Right, assigned_.inspector / (size.x - assigned_.setup), nullptr, &rest);
+  ImGui::DockBuilderDockWindow("Setup", setup);
+  ImGui::DockBuilderDockWindow("Timeline", timeline);
+  ImGui::DockBuilderDockWindow("Inspector", inspector);
+  for (const char* tab : kTabWindows) ImGui::DockBuilderDockWindow(tab, rest);
+  ImGui::DockBuilderFinish(root_);
+  settling_frames_ = kSettlingFrames;
+  untouched_ = true;
+}
+
+/// Gives the side panels their measure again when the window or the scale has changed; notices when a person
+/// has moved a border or a panel, and then leaves everything alone.
+void DockTree::follow(const PanelSizes& sizes, const SidePanels& shown) {
+  if (!untouched_) return;
+  if (!(sizes == assigned_) || !(shown == shown_)) {
+    assigned_ = sizes;
+    shown_ = shown;
+    settling_frames_ = kSettlingFrames;
+  }
+  if (settling_frames_ > 0) {
+    --settling_frames_;
+    set_size("Setup", ImGuiAxis_X, assigned_.setup);
+    set_size("Inspector", ImGuiAxis_X, assigned_.inspector);
+    set_size("Timeline", ImGuiAxis_Y, assigned_.timeline);
+    return;
+  }
+  untouched_ = has_all_tabs(root_) && (!shown_.setup || has_size("Setup", ImGuiAxis_X, assigned_.setup)) &&
+               (!shown_.inspector || has_size("Inspector", ImGuiAxis_X, assigned_.inspector)) &&
+               (!shown_.timeline || has_size("Timeline", ImGuiAxis_Y, assigned_.timeline));
+}
+
+void DockTree::begin(const Context& context, float top, float bottom, float left) {
+  const ImGuiViewport& viewport = *ImGui::GetMainViewport();
+  const ImVec2 position{viewport.Pos.x + left, viewport.Pos.y + top};
+  const ImVec2 size{std::max(1.f, viewport.Size.x - left), std::max(1.f, viewport.Size.y - top - bottom)};
+  ImGui::SetNextWindowPos(position);
+  ImGui::SetNextWindowSize(size);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
+  ImGui::Begin("##dock host", nullptr,
+               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoMove |
+                   ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoNavFocus |
+                   ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBackground);
+  ImGui::PopStyleVar();
+  root_ = ImGui::GetID("panels");
+  const PanelSizes sizes = panel_sizes(viewport.Size, context.view.ui_scale(), context.view.wide_inspector);
+  if (restored_frames_ > 0 && --restored_frames_ == 0) wanted_ = !holds_a_panel(root_);
+  if (wanted_) {
+    build(size, sizes);
+    wanted_ = false;
+  } else {
+    follow(sizes, side_panels(context.view, viewport.Size));
+  }
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, tab_padding(context));
+  ImGui::DockSpace(root_, ImVec2(0, 0), ImGuiDockNodeFlags_AutoHideTabBar);
+  ImGui::PopStyleVar();
+  ImGui::End();
+}
+
+void DockTree::end(const Context& context, const std::string& hint) {
+  const ImGuiDockNode* centre = node_of("Stage");
+  for_each_leaf(ImGui::DockBuilderGetNode(root_), [&](ImGuiDockNode& node) {
+    if (node.TabBar == nullptr || !node.IsVisible || node.HostWindow == nullptr || node.IsHiddenTabBar())
+      return;
+    // A click on the corner of a panel that stands alone opens its tab, to be dragged by; nothing else closes
+    // it.
+    const ImRect panel(node.Pos, {node.Pos.x + node.Size.x, node.Pos.y + node.Size.y});
+    if (node.Windows.Size == 1 && !panel.Contains(ImGui::GetMousePos()) &&
+        !ImGui::IsMouseDown(ImGuiMouseButton_Left))
+      node.WantHiddenTabBarToggle = true;
+    ImDrawList* list = node.HostWindow->DrawList;
+    const ImRect bar = node.TabBar->BarRect;
+    list->PushClipRect(node.Pos, {node.Pos.x + node.Size.x, node.Pos.y + node.Size.y});
+    const float thickness = std::round(context.px(3));
+    float end_of_tabs = bar.Min.x;
+    if (&node == centre) show_open_tab(*node.TabBar, context.px(24));
+    node.TabBar->ScrollingAnim = node.TabBar->ScrollingTarget;  // at once: the tab that is open is in view
+    for (const ImGuiTabItem& tab : node.TabBar->Tabs) {
+      const float left = bar.Min.x + tab.Offset - node.TabBar->ScrollingAnim;
+      end_of_tabs = std::max(end_of_tabs, left + tab.Width);
+      if (tab.ID != node.TabBar->VisibleTabId) continue;
+      fill_rect(list, {left + context.px(8), bar.Max.y - thickness},
+                {left + tab.Width - context.px(8), bar.Max.y}, context.theme.forward);
+    }
+    const TextStyle small{context.fonts.body, context.px(kSmallSize), context.theme.dim};
+    const float right = node.Pos.x + node.Size.x - context.px(16);
+    if (&node == centre && end_of_tabs + context.px(24) + text_width(small, hint) < right) {
+      draw_text(list, {right, (bar.Min.y + bar.Max.y - small.size) / 2}, small, hint, Align::Right);
+    }
+    list->PopClipRect();
+  });
+}
+
+}  // namespace shardlens::ui

@@ -1,0 +1,106 @@
+// From choices to settings.
+#include "ui/panels/train/train_choices.h"
+
+#include <algorithm>
+
+#include "engine/config/presets.h"
+#include "engine/config/splits.h"
+#include "engine/config/validate.h"
+
+namespace shardlens::ui {
+namespace {
+
+constexpr int64_t kValidations = 20;       // in a whole run
+constexpr int64_t kValidationBatches = 4;  // each
+constexpr double kLowestShare = 0.1;       // of the peak: where the decay ends
+
+TrainOptions options_of(const TrainChoices& choices) {
+  TrainOptions options;
+  Settings& settings = options.settings;
+  settings.model = model_preset(choices.model);
+  settings.model.layers = choices.layers;
+  settings.split = named_split("megatron");
+  settings.block = Block::Model;
+  settings.update = true;
+  settings.tp = choices.tp;
+  settings.dp = choices.dp;
+  settings.dtype = choices.dtype;
+  settings.batch = choices.batch;
+  settings.seq = choices.seq;
+  settings.dropout = choices.dropout;
+  options.steps = choices.steps;
+  options.schedule = {.peak = choices.peak,
+                      .lowest = choices.decay == Decay::Constant ? choices.peak : kLowestShare * choices.peak,
+                      .warmup = std::min(choices.warmup, choices.steps),
+                      .steps = choices.steps,
+                      .decay = choices.decay};
+  options.validate_every = std::max<int64_t>(1, choices.steps / kValidations);
+  options.validation_batches = kValidationBatches;
+  options.checkpoint_every = choices.checkpoint_every;
+  settings.timeout_seconds = choices.timeout_seconds;
+  return options;
+}
+
+}  // namespace
+
+TrainChoices comparison_choices(Architecture family) {
+  TrainChoices choices;
+  if (family == Architecture::Bert) {
+    choices.model = "bert-deep-tiny";
+    choices.layers = 12;
+    choices.batch = 128;
+    choices.seq = 32;
+    choices.steps = 1000;
+    choices.peak = 3e-3;
+    choices.warmup = 50;
+    return choices;
+  }
+  choices.model = "gpt2-tiny";
+  choices.layers = 12;
+  choices.tp = 2;
+  choices.batch = 8;
+  choices.seq = 64;
+  choices.steps = 200;
+  choices.peak = 1e-3;
+  choices.warmup = 0;
+  choices.decay = Decay::Linear;
+  return choices;
+}
+
+WritingWish writing_choices() {
+  WritingWish wish;
+  wish.every = 50;
+  return wish;
+}
+
+train_command::Start training_of(const TrainChoices& choices) {
+  TrainOptions options = options_of(choices);
+  return {{{options.settings.model.title, std::move(options)}}, choices.text};
+}
+
+train_command::Start comparison_of(const TrainChoices& choices) {
+  TrainOptions post = options_of(choices), pre = post;
+  post.settings.model.norm = NormPlacement::Post;
+  pre.settings.model.norm = NormPlacement::Pre;
+  return {{{"post-LN", std::move(post)}, {"pre-LN", std::move(pre)}}, choices.text};
+}
+
+TrainChoices with_model(TrainChoices choices, const std::string& preset) {
+  const Model model = model_preset(preset);
+  choices.model = preset;
+  choices.layers = model.layers;
+  choices.seq = std::min(choices.seq, model.positions);
+  const std::vector<int> possible = possible_degrees(model, Block::Model);
+  const auto above = std::upper_bound(possible.begin(), possible.end(), choices.tp);
+  choices.tp = above == possible.begin() ? 1 : *(above - 1);
+  return choices;
+}
+
+TrainChoices compared_with_model(TrainChoices choices, const std::string& preset) {
+  const Architecture family = model_preset(preset).architecture;
+  if (family == model_preset(choices.model).architecture) return with_model(std::move(choices), preset);
+  const TrainChoices other = comparison_choices(family);
+  return preset == other.model ? other : with_model(other, preset);
+}
+
+}  // namespace shardlens::ui

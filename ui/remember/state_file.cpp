@@ -1,0 +1,259 @@
+// Reads and writes the remembered state.
+#include "ui/remember/state_file.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "engine/config/error.h"
+#include "engine/config/hardware.h"
+#include "engine/config/presets.h"
+#include "engine/config/splits.h"
+#include "engine/io/user_folder.h"
+
+namespace shardlens::ui {
+namespace {
+
+constexpr int kFormat = 1;
+constexpr std::pair<Tab, const char*> kTabWords[] = {
+    {Tab::Start, "start"},     {Tab::Stage, "stage"},     {Tab::Memory, "memory"},
+    {Tab::Traffic, "traffic"}, {Tab::Scaling, "scaling"}, {Tab::Compare, "compare"},
+    {Tab::Train, "train"},     {Tab::Program, "program"}, {Tab::BreakIt, "break-it"}};
+
+constexpr std::pair<ScalingPage, const char*> kScalingPages[] = {{ScalingPage::Weak, "weak"},
+                                                                 {ScalingPage::Strong, "strong"},
+                                                                 {ScalingPage::Heads, "heads"},
+                                                                 {ScalingPage::BreakEven, "break-even"},
+                                                                 {ScalingPage::Cluster, "cluster"}};
+
+constexpr std::pair<ComparePage, const char*> kComparePages[] = {{ComparePage::Splits, "splits"},
+                                                                 {ComparePage::Tournament, "tournament"},
+                                                                 {ComparePage::Sweep, "sweep"},
+                                                                 {ComparePage::Recordings, "recordings"}};
+
+ComparePage parse_compare_page(const std::string& name) {
+  for (const auto& [page, text] : kComparePages) {
+    if (name == text) return page;
+  }
+  throw request_error(fmt::format("unknown page \"{}\"", name));
+}
+
+/// Throws for a split that is not there any more.
+std::array<std::string, 3> parse_compared_splits(const nlohmann::json& json) {
+  const auto splits = json.get<std::array<std::string, 3>>();
+  for (const std::string& name : splits) {
+    if (!name.empty() && name != kOwnSplit) named_split(name);
+  }
+  return splits;
+}
+
+Tab parse_tab(const std::string& name) {
+  for (const auto& [tab, text] : kTabWords) {
+    if (name == text) return tab;
+  }
+  throw request_error(fmt::format("unknown tab \"{}\"", name));
+}
+
+ThemeName parse_theme(const std::string& name) {
+  if (name == "dark") return ThemeName::Dark;
+  if (name == "light") return ThemeName::Light;
+  throw request_error(fmt::format("unknown theme \"{}\"", name));
+}
+
+nlohmann::json as_json(const TrainChoices& choices) {
+  return {{"model", choices.model},
+          {"layers", choices.layers},
+          {"tp", choices.tp},
+          {"dp", choices.dp},
+          {"batch", choices.batch},
+          {"seq", choices.seq},
+          {"steps", choices.steps},
+          {"peak", choices.peak},
+          {"warmup", choices.warmup},
+          {"decay", to_string(choices.decay)},
+          {"dropout", choices.dropout},
+          {"text", choices.text},
+          {"dtype", to_string(choices.dtype)},
+          {"checkpoint_every", choices.checkpoint_every},
+          {"timeout_seconds", choices.timeout_seconds}};
+}
+
+/// Throws for a preset that is not there any more, and for anything that is missing.
+TrainChoices parse_choices(const nlohmann::json& json) {
+  TrainChoices choices;
+  choices.model = model_preset(json.at("model").get<std::string>()).name;
+  choices.layers = json.at("layers").get<int64_t>();
+  choices.tp = json.at("tp").get<int>();
+  choices.dp = json.at("dp").get<int>();
+  choices.batch = json.at("batch").get<int64_t>();
+  choices.seq = json.at("seq").get<int64_t>();
+  choices.steps = json.at("steps").get<int64_t>();
+  choices.peak = json.at("peak").get<double>();
+  choices.warmup = json.at("warmup").get<int64_t>();
+  choices.decay = parse_decay(json.at("decay").get<std::string>());
+  choices.dropout = json.at("dropout").get<double>();
+  choices.text = json.at("text").get<std::string>();
+  choices.dtype = parse_dtype(json.value("dtype", to_string(choices.dtype)));  // not in older files
+  choices.checkpoint_every = json.value("checkpoint_every", choices.checkpoint_every);
+  choices.timeout_seconds = json.value("timeout_seconds", choices.timeout_seconds);
+  if (choices.checkpoint_every < 0 || !(choices.timeout_seconds >= 0))
+    throw request_error("a training with less than no checkpoints or no time-out");
+  for (const int64_t count : {choices.layers, static_cast<int64_t>(choices.tp),
+                              static_cast<int64_t>(choices.dp), choices.batch, choices.seq, choices.steps}) {
+    if (count < 1) throw request_error(fmt::format("a training with {} of something", count));
+  }
+  return choices;
+}
+
+nlohmann::json as_json(const WritingWish& wish) {
+  return {{"prompt", wish.prompt},
+          {"tokens", wish.tokens},
+          {"temperature", wish.temperature},
+          {"every", wish.every}};
+}
+
+/// Throws for anything that is missing or below its least.
+WritingWish parse_writing(const nlohmann::json& json) {
+  const WritingWish wish{json.at("prompt").get<std::string>(), json.at("tokens").get<int64_t>(),
+                         json.at("temperature").get<double>(), json.at("every").get<int64_t>()};
+  if (wish.tokens < 1 || wish.every < 0 || !(wish.temperature >= 0))
+    throw request_error("a text of no tokens, or of less than no temperature");
+  return wish;
+}
+
+nlohmann::json as_json(const ScalingView& view) {
+  const auto* page = std::find_if(std::begin(kScalingPages), std::end(kScalingPages),
+                                  [&](const auto& entry) { return entry.first == view.page; });
+  return {{"page", page->second},
+          {"crossing", view.crossing},
+          {"this_run", view.this_run},
+          {"model", view.model},
+          {"cluster", view.cluster},
+          {"tp", view.tp},
+          {"pp", view.pp},
+          {"dp", view.dp},
+          {"parts", view.parts}};
+}
+
+/// Throws for a preset that is not there any more, and for anything that is missing.
+ScalingView parse_scaling(const nlohmann::json& json) {
+  ScalingView view;
+  const auto name = json.at("page").get<std::string>();
+  const auto* page = std::find_if(std::begin(kScalingPages), std::end(kScalingPages),
+                                  [&](const auto& entry) { return name == entry.second; });
+  if (page == std::end(kScalingPages)) throw request_error(fmt::format("unknown page \"{}\"", name));
+  view.page = page->first;
+  view.crossing = find_hardware(json.at("crossing").get<std::string>()).name;
+  view.this_run = json.at("this_run").get<bool>();
+  view.model = model_preset(json.at("model").get<std::string>()).name;
+  view.cluster = find_hardware(json.at("cluster").get<std::string>()).name;
+  view.tp = json.at("tp").get<int64_t>();
+  view.pp = json.at("pp").get<int64_t>();
+  view.dp = json.at("dp").get<int64_t>();
+  view.parts = json.at("parts").get<int64_t>();
+  for (const int64_t count : {view.tp, view.pp, view.dp, view.parts}) {
+    if (count < 1 || count > 1'000'000)
+      throw request_error(fmt::format("a cluster of {} of something", count));
+  }
+  return view;
+}
+
+RememberedState parse(const nlohmann::json& json) {
+  if (const int format = json.at("format").get<int>(); format != kFormat) {
+    throw request_error(fmt::format("it is of format {}, and this studio reads {}", format, kFormat));
+  }
+  RememberedState state;
+  state.theme = parse_theme(json.at("theme").get<std::string>());
+  state.scale = json.at("scale").get<float>();
+  if (!(state.scale >= 0.5f && state.scale <= 4.0f)) {
+    throw request_error(fmt::format("scale {} is not between 0.5 and 4", state.scale));
+  }
+  state.lecture = json.at("lecture").get<bool>();
+  state.tab = parse_tab(json.at("tab").get<std::string>());
+  // Added later: a file without them is as good.
+  state.memory_this_layer = json.value("memory_this_layer", false);
+  state.program_filter = json.value("program_filter", std::string());
+  state.layout = json.at("layout").get<std::string>();
+  if (json.contains("train")) state.train = parse_choices(json.at("train"));  // not in older files
+  if (json.contains("compare_page"))
+    state.compare_page = parse_compare_page(json.at("compare_page").get<std::string>());
+  if (json.contains("compare_splits"))
+    state.compare_splits = parse_compared_splits(json.at("compare_splits"));
+  if (json.contains("compared")) state.compared = parse_choices(json.at("compared"));
+  if (json.contains("writing")) state.writing = parse_writing(json.at("writing"));
+  state.traffic_times = json.value("traffic_times", false);
+  state.recent = json.value("recent", std::vector<std::string>());
+  if (json.contains("scaling")) state.scaling = parse_scaling(json.at("scaling"));
+  return state;
+}
+
+}  // namespace
+
+std::filesystem::path default_state_path() {
+  const std::filesystem::path folder = user_folder("XDG_CONFIG_HOME", ".config");
+  return folder.empty() ? folder : folder / "studio.json";
+}
+
+std::filesystem::path default_recordings_folder() {
+  return std::filesystem::path(user_folder("XDG_DATA_HOME", ".local/share")) / "recordings";
+}
+
+std::filesystem::path default_checkpoints_folder() {
+  return std::filesystem::path(user_folder("XDG_DATA_HOME", ".local/share")) / "checkpoints";
+}
+
+RememberedState read_state(const std::filesystem::path& path, std::string& problem) {
+  problem.clear();
+  std::ifstream file(path);
+  if (!file) return {};
+  try {
+    return parse(nlohmann::json::parse(file));
+  } catch (const std::exception& error) {
+    problem = fmt::format("{} cannot be understood ({}), so the studio starts as at first", path.string(),
+                          error.what());
+    return {};
+  }
+}
+
+void write_state(const RememberedState& state, const std::filesystem::path& path) {
+  const auto* tab = std::find_if(std::begin(kTabWords), std::end(kTabWords),
+                                 [&](const auto& entry) { return entry.first == state.tab; });
+  const auto* page = std::find_if(std::begin(kComparePages), std::end(kComparePages),
+                                  [&](const auto& entry) { return entry.first == state.compare_page; });
+  const nlohmann::json json{{"format", kFormat},
+                            {"theme", state.theme == ThemeName::Dark ? "dark" : "light"},
+                            {"scale", state.scale},
+                            {"lecture", state.lecture},
+                            {"tab", tab->second},
+                            {"memory_this_layer", state.memory_this_layer},
+                            {"program_filter", state.program_filter},
+                            {"layout", state.layout},
+                            {"train", as_json(state.train)},
+                            {"compared", as_json(state.compared)},
+                            {"writing", as_json(state.writing)},
+                            {"traffic_times", state.traffic_times},
+                            {"scaling", as_json(state.scaling)},
+                            {"compare_page", page->second},
+                            {"compare_splits", state.compare_splits},
+                            {"recent", state.recent}};
+  std::error_code failed;
+  std::filesystem::create_directories(path.parent_path(), failed);
+  const std::filesystem::path beside = fmt::format("{}.{}", path.string(), getpid());
+  {
+    std::ofstream file(beside);
+    file << json.dump(2) << '\n';
+    if (!file.flush()) throw run_error(fmt::format("cannot write {}", beside.string()));
+  }
+  std::filesystem::rename(beside, path, failed);
+  if (failed) {
+    std::error_code ignored;
+    std::filesystem::remove(beside, ignored);
+    throw run_error(fmt::format("cannot write {}: {}", path.string(), failed.message()));
+  }
+}
+
+}  // namespace shardlens::ui
