@@ -1,42 +1,12 @@
-// What panels ask for, and the one selection that Stage, Inspector and Timeline share.
+// Changes of the settings that panels ask for.
 #include "ui/context.h"
 
+#include "engine/runtime/recordings/replay_snapshot.h"
 #include "ui/frame/notice.h"
+#include "ui/outbox.h"
 #include "ui/panels/recordings/replay_parts.h"
 
 namespace shardlens::ui {
-
-void Context::send(Command command) const {
-  outbox.push_back(std::move(command));
-}
-
-void Context::send(TrainCommand command) const {
-  train_outbox.push_back(std::move(command));
-}
-
-void Context::send(BreakCommand command) const {
-  break_outbox.push_back(std::move(command));
-}
-
-void Context::send(ScalingCommand command) const {
-  scaling_outbox.push_back(std::move(command));
-}
-
-void Context::send(ComparisonCommand command) const {
-  comparison_outbox.push_back(std::move(command));
-}
-
-void Context::send(DiffCommand command) const {
-  diff_outbox.push_back(std::move(command));
-}
-
-void Context::send(ReplayCommand command) const {
-  replay_outbox.push_back(std::move(command));
-}
-
-void Context::send(HistoryCommand command) const {
-  history_outbox.push_back(std::move(command));
-}
 
 void Context::want(const Settings& settings) const {
   if (replay.is_open()) return say_recording_stays(*this);
@@ -56,18 +26,6 @@ void Context::redo() const {
 void Context::ask_for(const Settings& settings) const {
   view.wanted.sent(snapshot, settings);
   send(command::SetSettings{settings});
-}
-
-void select_step(ViewState& view, const Program& program, StepId step) {
-  if (step < 0 || step >= static_cast<StepId>(program.steps.size())) {
-    view.selected_step = -1;
-    view.selected_tensor = kNoTensor;
-  } else {
-    const Step& selected = program.step(step);
-    view.selected_step = step;
-    view.selected_tensor = selected.outputs.empty() ? kNoTensor : selected.outputs.front();
-  }
-  view.selected_rank = -1;
 }
 
 }  // namespace shardlens::ui

@@ -21,6 +21,9 @@
 #include "engine/config/error.h"
 #include "engine/config/units.h"
 #include "engine/runtime/executor.h"
+#include "engine/runtime/recordings/replay_snapshot.h"
+#include "ui/panels/timeline/history_view.h"
+#include "ui/widgets/stretch.h"
 
 namespace shardlens {
 namespace {
@@ -164,7 +167,7 @@ void benchmark_timeline(const Options& options) {
   for (int i = 0; i < kSettlingFrames; ++i) draw_frame(*platform, studio);
   const double whole = static_cast<double>(studio.history().snapshot()->end_ns) * 1e-9;
   const int frames = options.benchmark_frames;
-  ui::Stretch& shown = studio.view().history.shown;
+  ui::Stretch& shown = studio.view().of<ui::HistoryView>().shown;
   const auto pan = [&](double share) {
     return time_moves(*platform, studio, frames, [&, share](int i) {
       const double at = whole * (1 - share) * i / frames;

@@ -17,7 +17,16 @@
 #include "engine/io/atomic_file.h"
 #include "engine/io/temporary_folder.h"
 #include "engine/planner/holds.h"
+#include "engine/runtime/recordings/replay_snapshot.h"
+#include "engine/runtime/session/comparison.h"
+#include "engine/runtime/session/scaling_snapshot.h"
+#include "engine/train/experiments/break_snapshot.h"
+#include "engine/train/train_snapshot.h"
 #include "ui/panels/faults/faults.h"
+#include "ui/panels/recordings/diff_view.h"
+#include "ui/panels/recordings/replay_view.h"
+#include "ui/panels/train/train_choices.h"
+#include "ui/panels/train/train_view.h"
 
 namespace shardlens {
 namespace {
@@ -27,7 +36,7 @@ constexpr int64_t kPictureSteps = 60;
 /// A short training for the views that show one: seconds, of the model they begin with.
 void train_shortly(const std::string& view, Platform& platform, ui::Studio& studio) {
   if (!is_training_view(view)) return;
-  ui::TrainView& train = studio.view().train;
+  auto& train = studio.view().of<ui::TrainView>();
   train.single.steps = train.compared.steps = kPictureSteps;
   train.page = view == kWrittenView ? ui::TrainPage::Text : ui::TrainPage::Curves;
   train.comparison = view == "train-compare";
@@ -70,7 +79,7 @@ void lose_shortly(const std::string& view, Platform& platform, ui::Studio& studi
     studio.session().send(command::SetSettings{settings});
     draw_until(platform, studio, "no rank was lost", [&] { return studio.snapshot().failure.has_value(); });
   } else if (view == kLostTrainView) {
-    ui::TrainView& train = studio.view().train;
+    auto& train = studio.view().of<ui::TrainView>();
     train.single.checkpoint_every = 10;
     train.single.timeout_seconds = ui::kLostAfterSeconds;
     train_command::Start start = ui::training_of(train.single);
@@ -154,7 +163,7 @@ void compare_all(const std::string& view, Platform& platform, ui::Studio& studio
 /// The two recordings that are named, or two of the gallery, compared.
 void compare_recordings(const std::string& view, Platform& platform, ui::Studio& studio) {
   if (view != kRecordingsView) return;
-  ui::DiffView& diff = studio.view().compare.diff;
+  auto& diff = studio.view().of<ui::DiffView>();
   if (diff.a.empty()) {
     diff.a = "gallery:loss-fused";
     diff.b = "gallery:loss-gathered";
@@ -206,14 +215,14 @@ void show_recording(const std::string& view, const Options& options, ShortRecord
   draw_frame(platform, studio);
   select_wanted(options, studio.snapshot().plan->program, studio.view());
   if (view != kTimesView) return;
-  studio.view().replay.run_here = true;  // and this machine's run beside it
+  studio.view().of<ui::ReplayView>().run_here = true;  // and this machine's run beside it
   const auto begin = Clock::now();
   do {
     draw_frame(platform, studio);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     if (seconds_since(begin) > kTimeoutSeconds)
       throw run_error(fmt::format("the recording's settings did not run within {:.0f} s", kTimeoutSeconds));
-  } while (studio.view().replay.beside && !studio.has_beside());
+  } while (studio.view().of<ui::ReplayView>().beside && !studio.has_beside());
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "app/studio/options.h"
 #include "app/studio/short_recording.h"
+#include "engine/runtime/snapshot.h"
 #include "ui/platform/platform.h"
 #include "ui/studio.h"
 

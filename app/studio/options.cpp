@@ -15,6 +15,14 @@
 #include "engine/config/error.h"
 #include "engine/config/suggest.h"
 #include "engine/config/validate.h"
+#include "ui/panels/break_it/break_view.h"
+#include "ui/panels/compare/compare_view.h"
+#include "ui/panels/memory/memory_view.h"
+#include "ui/panels/recordings/diff_view.h"
+#include "ui/panels/recordings/notes_view.h"
+#include "ui/panels/scaling/scaling_view.h"
+#include "ui/panels/traffic/traffic_view.h"
+#include "ui/panels/train/train_view.h"
 #include "ui/plan/sections.h"
 
 namespace shardlens {
@@ -252,22 +260,22 @@ void show_view(const std::string& name, ui::ViewState& state) {
   state.palette_open = name == "palette";
   state.sheet_open = name == "sheet";
   state.wide_inspector = name == "inspector";
-  state.memory.this_layer = name == "memory-layer";
-  state.memory.this_machine = name == "memory-machine";
-  state.traffic_times = name == "traffic-times" || name == kTimesView;
-  state.replay.choosing = name == "open-recording";
-  state.replay.notes_open = name == "replay-notes";
+  state.of<ui::MemoryView>().this_layer = name == "memory-layer";
+  state.of<ui::MemoryView>().this_machine = name == "memory-machine";
+  state.of<ui::TrafficView>().times = name == "traffic-times" || name == kTimesView;
+  state.chooser_open = name == "open-recording";
+  state.of<ui::NotesView>().open = name == "replay-notes";
   const auto page = kScalingViews.find(name);
-  if (page != kScalingViews.end()) state.scaling.page = page->second;
-  state.train.comparison = name == "train-compare";
-  state.breaks.page = name == kBreakLossView ? ui::BreakPage::Loss : ui::BreakPage::Errors;
-  state.compare.page = name == "tournament"      ? ui::ComparePage::Tournament
-                       : name == "sweep"         ? ui::ComparePage::Sweep
-                       : name == kRecordingsView ? ui::ComparePage::Recordings
-                                                 : ui::ComparePage::Splits;
+  if (page != kScalingViews.end()) state.of<ui::ScalingView>().page = page->second;
+  state.of<ui::TrainView>().comparison = name == "train-compare";
+  state.of<ui::BreakView>().page = name == kBreakLossView ? ui::BreakPage::Loss : ui::BreakPage::Errors;
+  state.of<ui::CompareView>().page = name == "tournament"      ? ui::ComparePage::Tournament
+                                     : name == "sweep"         ? ui::ComparePage::Sweep
+                                     : name == kRecordingsView ? ui::ComparePage::Recordings
+                                                               : ui::ComparePage::Splits;
   state.tab = name == "start"                                    ? ui::Tab::Start
               : name.starts_with("memory")                       ? ui::Tab::Memory
-              : state.traffic_times                              ? ui::Tab::Traffic
+              : state.of<ui::TrafficView>().times                ? ui::Tab::Traffic
               : name == "replay-train"                           ? ui::Tab::Train
               : name.starts_with("traffic")                      ? ui::Tab::Traffic
               : page != kScalingViews.end()                      ? ui::Tab::Scaling
@@ -283,9 +291,12 @@ void apply_looks(const Options& options, ui::ViewState& state) {
   if (options.theme) state.theme = *options.theme;
   if (options.scale) state.scale = *options.scale;
   if (options.lecture) state.set_lecture(true);
-  if (options.train_dtype) state.train.single.dtype = state.train.compared.dtype = *options.train_dtype;
+  if (options.train_dtype) {
+    auto& train = state.of<ui::TrainView>();
+    train.single.dtype = train.compared.dtype = *options.train_dtype;
+  }
   if (!options.compared.empty()) {
-    ui::DiffView& diff = state.compare.diff;
+    auto& diff = state.of<ui::DiffView>();
     diff.a = options.recording.string();
     diff.b_here = options.compared == "here";
     if (!diff.b_here) diff.b = options.compared;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "engine/runtime/snapshot.h"
 #include "tests/ui/studio_harness.h"
 
 namespace shardlens::ui {
@@ -86,16 +87,16 @@ TEST_F(Dropped, WeightsWithoutTheirModelSayWhatIsMissing) {
 
 TEST_F(Dropped, AnyOtherFolderIsLookedInto) {
   drop(folder_);
-  EXPECT_TRUE(harness_.view().replay.choosing);
+  EXPECT_TRUE(harness_.view().chooser_open);
   EXPECT_EQ(harness_.studio().replay().snapshot()->list->folder, folder_);
 }
 
 TEST_F(Dropped, AModelOnTheListOfRecordingsIsSeenAtOnce) {
   drop(folder_);
-  ASSERT_TRUE(harness_.view().replay.choosing);
+  ASSERT_TRUE(harness_.view().chooser_open);
   drop(folder_ / "model");
   EXPECT_EQ(harness_.snapshot().settings.model.hidden, 48);
-  EXPECT_FALSE(harness_.view().replay.choosing);
+  EXPECT_FALSE(harness_.view().chooser_open);
 }
 
 TEST_F(Dropped, AModelThatCannotBeReadChangesNothing) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/runtime/snapshot.h"
 #include "ui/platform/platform.h"
 #include "ui/studio.h"
 #include "ui/widgets/tape.h"

@@ -7,6 +7,8 @@
 #include <fstream>
 
 #include "tests/ui/studio_harness.h"
+#include "ui/panels/memory/memory_view.h"
+#include "ui/panels/program/program_view.h"
 #include "ui/studio.h"
 
 namespace shardlens::ui {
@@ -36,16 +38,16 @@ TEST_F(RememberedStudio, ComesBackAsItWasLeft) {
     });
     width = ImGui::FindWindowByName("Setup")->Size.x;
     EXPECT_LT(width, 250);
-    harness.view().memory.this_layer = true;
-    harness.view().program_filter = "all-reduce";
+    harness.view().of<MemoryView>().this_layer = true;
+    harness.view().of<ProgramView>().filter = "all-reduce";
   }
   StudioHarness harness({1600, 900}, small_settings(), path_);
   harness.draw_frames(4);
   EXPECT_EQ(ImGui::FindWindowByName("Setup")->Size.x, width);
   EXPECT_EQ(harness.view().theme, ThemeName::Light);
   EXPECT_TRUE(is_shown("Traffic"));
-  EXPECT_TRUE(harness.view().memory.this_layer);
-  EXPECT_EQ(harness.view().program_filter, "all-reduce");
+  EXPECT_TRUE(harness.view().of<MemoryView>().this_layer);
+  EXPECT_EQ(harness.view().of<ProgramView>().filter, "all-reduce");
 }
 
 TEST_F(RememberedStudio, ATabThatWasTakenOutStaysOut) {

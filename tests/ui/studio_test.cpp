@@ -8,6 +8,7 @@
 
 #include <cmath>
 
+#include "engine/runtime/snapshot.h"
 #include "tests/ui/studio_harness.h"
 #include "ui/commands/commands.h"
 #include "ui/widgets/tape.h"

@@ -8,7 +8,11 @@
 
 #include <filesystem>
 
+#include "engine/runtime/snapshot.h"
+#include "engine/train/experiments/break_snapshot.h"
+#include "tests/ui/read_png.h"
 #include "tests/ui/studio_harness.h"
+#include "ui/panels/setup/delay_view.h"
 
 namespace shardlens::ui {
 namespace {
@@ -44,7 +48,7 @@ TEST(WordsOnScreen, WhatTransferAndWaitingLookLikeIsSaidInALectureToo) {
 TEST(WordsOnScreen, ALostRankIsCalledLostInLectureMode) {
   StudioHarness harness(kSmall);
   harness.wait_until_at_rest();
-  harness.view().late.rank = 3;
+  harness.view().of<DelayView>().rank = 3;
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/Lose"); });
   ASSERT_TRUE(harness.draw_until([&] { return harness.snapshot().failure.has_value(); }));
   harness.view().set_lecture(true);

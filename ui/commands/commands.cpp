@@ -12,12 +12,20 @@
 #include "engine/config/error.h"
 #include "engine/config/splits.h"
 #include "engine/config/validate.h"
+#include "engine/runtime/recordings/history_reader.h"
+#include "engine/train/train_snapshot.h"
 #include "ui/commands/command_table.h"
 #include "ui/commands/keys_of_controls.h"
 #include "ui/commands/walk.h"
 #include "ui/frame/layout.h"
+#include "ui/outbox.h"
+#include "ui/panels/compare/compare_view.h"
 #include "ui/panels/faults/faults.h"
 #include "ui/panels/setup/delays.h"
+#include "ui/panels/timeline/history_view.h"
+#include "ui/panels/timeline/timeline.h"
+#include "ui/panels/timeline/timeline_view.h"
+#include "ui/panels/traffic/traffic_view.h"
 #include "ui/settings/remedies.h"
 
 namespace shardlens::ui {
@@ -184,13 +192,13 @@ void add_timeline_commands(std::vector<UiCommand>& table) {
   // Of a recording that is open all of it, else of the run.
   const auto zoom = [](const Context& c, double factor) {
     if (shows_history(c))
-      zoom_history(c.view.history, c.history, factor);
+      zoom_history(c.view.of<HistoryView>(), c.history, factor);
     else
       zoom_timeline(c.view, c.snapshot, factor);
   };
   const auto pan = [](const Context& c, double share) {
     if (shows_history(c))
-      pan_history(c.view.history, c.history, share);
+      pan_history(c.view.of<HistoryView>(), c.history, share);
     else
       pan_timeline(c.view, c.snapshot, share);
   };
@@ -218,8 +226,8 @@ void add_view_commands(std::vector<UiCommand>& table) {
       [](const Context& c) {
         c.view.fit_stage = true;
         c.view.fit_timeline = true;
-        c.view.timeline_begin_seconds = c.view.timeline_end_seconds = 0;
-        c.view.history.shown = {};
+        c.view.of<TimelineView>().begin_seconds = c.view.of<TimelineView>().end_seconds = 0;
+        c.view.of<HistoryView>().shown = {};
       });
   add("view.whole_model", "Whole model", "Close the open layer and show every part of the model again",
       {ImGuiKey_Backspace}, [](const Context& c) { c.view.open_section = kWholeModel; });
@@ -255,7 +263,7 @@ void add_view_commands(std::vector<UiCommand>& table) {
   add("view.times", "Show predicted and measured times", "Every step's time on one axis, in Traffic", {},
       [](const Context& c) {
         show_tab(c, Tab::Traffic);
-        c.view.traffic_times = true;
+        c.view.of<TrafficView>().times = true;
       });
   add("view.train", "Show Train", "Training, live", {ImGuiMod_Ctrl | ImGuiKey_7},
       [](const Context& c) { show_tab(c, Tab::Train); });
@@ -265,7 +273,7 @@ void add_view_commands(std::vector<UiCommand>& table) {
       {ImGuiMod_Ctrl | ImGuiKey_6}, [](const Context& c) { show_tab(c, Tab::Compare); });
   add("view.tournament", "Show the tournament of splits", "Every legal split, ranked by predicted time", {},
       [](const Context& c) {
-        c.view.compare.page = ComparePage::Tournament;
+        c.view.of<CompareView>().page = ComparePage::Tournament;
         show_tab(c, Tab::Compare);
       });
   add("view.wide_inspector", "Wide Inspector", "The Inspector takes half the window, or its own place again",

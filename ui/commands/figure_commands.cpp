@@ -7,6 +7,8 @@
 #include "engine/config/error.h"
 #include "ui/commands/command_table.h"
 #include "ui/figure/figure.h"
+#include "ui/panels/timeline/timeline.h"
+#include "ui/plan/shown_plan.h"
 
 namespace shardlens::ui {
 namespace {

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "ui/panels/recordings/chooser_view.h"
+
 namespace shardlens::ui {
 namespace {
 
@@ -33,10 +35,10 @@ void take_keys_to_controls(const Context& context) {
 }
 
 void follow_keys_of_controls(ViewState& view) {
-  const bool was_open = view.replay.chooser.opened_frame == ImGui::GetFrameCount() - 1;
-  const bool has_chosen = was_open && !view.replay.choosing;
+  const bool was_open = view.of<ChooserView>().opened_frame == ImGui::GetFrameCount() - 1;
+  const bool has_chosen = was_open && !view.chooser_open;
   if (view.palette_open || view.sheet_open || has_chosen) return set_keys_of_controls(false);
-  if (view.replay.choosing) return;  // a list has them, whatever is clicked in it
+  if (view.chooser_open) return;  // a list has them, whatever is clicked in it
   const bool list_is_open =
       ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel);
   if (list_is_open && !controls_have_keys()) {

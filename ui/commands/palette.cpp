@@ -18,6 +18,14 @@
 namespace shardlens::ui {
 namespace {
 
+/// What the palette remembers from frame to frame. Opening it resets this.
+struct PaletteView {
+  std::string typed;
+  int chosen = 0;
+  int opened_frame = -2;
+  bool refused = false;  ///< the last choice is not possible now: the field keeps the keyboard
+};
+
 constexpr float kWidth = 640;
 constexpr float kRowHeight = 32;
 constexpr int kMostRows = 12;
@@ -112,7 +120,7 @@ void draw_explanation(const Context& context, const std::string& words) {
 void draw_palette(const Context& context) {
   ViewState& view = context.view;
   if (!view.palette_open) return;
-  PaletteView& state = view.palette;
+  PaletteView& state = view.of<PaletteView>();
   const int frame = ImGui::GetFrameCount();
   const bool just_opened = state.opened_frame != frame - 1;
   if (just_opened) state = {};

@@ -5,10 +5,17 @@
 #include <utility>
 
 #include "engine/record/gallery.h"
+#include "engine/runtime/recordings/replay_snapshot.h"
 #include "ui/commands/command_table.h"
 #include "ui/commands/walk.h"
+#include "ui/outbox.h"
+#include "ui/panels/recordings/chooser_view.h"
+#include "ui/panels/recordings/notes_view.h"
 #include "ui/panels/recordings/replay_parts.h"
+#include "ui/panels/recordings/replay_view.h"
 #include "ui/panels/timeline/history.h"
+#include "ui/panels/timeline/history_view.h"
+#include "ui/panels/timeline/timeline.h"
 
 namespace shardlens::ui {
 namespace {
@@ -27,7 +34,7 @@ bool has_passes(const Context& context) {
 
 void change_speed(const Context& context, int by) {
   const auto speeds = replay_speeds();
-  const int now = static_cast<int>(speed_index(context.view.replay.speed));
+  const int now = static_cast<int>(speed_index(context.view.of<ReplayView>().speed));
   const int wanted = std::clamp(now + by, 0, static_cast<int>(speeds.size()) - 1);
   set_replay_speed(context, speeds[static_cast<size_t>(wanted)].seconds_a_second);
 }
@@ -46,7 +53,7 @@ void add_replay_commands(std::vector<UiCommand>& table) {
   add("replay.open", "Open a recording …",
       "Show a .shardlens file in place of what runs; or drop one on the window", {ImGuiMod_Ctrl | ImGuiKey_O},
       [](const Context& c) {
-        if (c.view.replay.choosing)
+        if (c.view.chooser_open)
           c.view.close_covers();
         else
           choose_recording(c, ChosenFor::Replay);
@@ -85,16 +92,17 @@ void add_replay_commands(std::vector<UiCommand>& table) {
       [](const Context& c) { c.send(replay_command::AddNote{note_here(c, "")}); }, has_passes);
   add(
       "replay.note", "Write a note here", "A sentence about this moment and this step, in the file",
-      {ImGuiKey_N}, [](const Context& c) { c.view.replay.notes_open = c.view.replay.writes_note = true; },
+      {ImGuiKey_N},
+      [](const Context& c) { c.view.of<NotesView>().open = c.view.of<NotesView>().focus_new = true; },
       has_passes);
   add(
       "replay.notes", "Show or hide the notes", "All bookmarks and notes of the recording, to go to",
       {ImGuiMod_Shift | ImGuiKey_N},
-      [](const Context& c) { c.view.replay.notes_open = !c.view.replay.notes_open; }, replays);
+      [](const Context& c) { c.view.of<NotesView>().open = !c.view.of<NotesView>().open; }, replays);
   add(
       "replay.find_step", "Find a step in the recording",
       "The field above the timeline takes the keyboard: part of a step's name or equation, and Enter", {},
-      [](const Context& c) { c.view.history.search_focus = true; }, shows_history);
+      [](const Context& c) { c.view.of<HistoryView>().search_focus = true; }, shows_history);
   const auto add_search = [&](const char* id, const char* title, const char* help, HistoryFind find) {
     add(
         id, title, help, {}, [find](const Context& c) { ask_for(c, find); }, shows_history);
@@ -110,7 +118,7 @@ void add_replay_commands(std::vector<UiCommand>& table) {
       "replay.run_here", "Run the recording's settings here",
       "This machine's times stand beside the recorded ones, in Traffic and in the Timeline. The text of a "
       "training is not in its recording: it runs on other tokens here, so its loss is another",
-      {}, [](const Context& c) { c.view.replay.run_here = true; }, replays);
+      {}, [](const Context& c) { c.view.of<ReplayView>().run_here = true; }, replays);
   for (const GalleryPiece& piece : gallery())
     add("replay.gallery." + piece.name, "Gallery: " + piece.title, piece.shows, {},
         [path = "gallery:" + piece.name](const Context& c) { c.send(replay_command::Open{path}); }, {});

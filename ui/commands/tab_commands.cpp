@@ -6,11 +6,24 @@
 #include <utility>
 
 #include "engine/record/recording.h"
+#include "engine/runtime/recordings/replay_snapshot.h"
+#include "engine/runtime/session/comparison.h"
+#include "engine/runtime/session/scaling_snapshot.h"
+#include "engine/train/experiments/break_snapshot.h"
+#include "engine/train/experiments/diff_session.h"
+#include "engine/train/train_snapshot.h"
 #include "ui/commands/command_table.h"
+#include "ui/outbox.h"
+#include "ui/panels/break_it/break_view.h"
 #include "ui/panels/compare/compare_pages.h"
+#include "ui/panels/compare/compare_view.h"
 #include "ui/panels/faults/faults.h"
+#include "ui/panels/recordings/chooser_view.h"
+#include "ui/panels/recordings/diff_view.h"
 #include "ui/panels/recordings/recordings_parts.h"
 #include "ui/panels/recordings/replay_parts.h"
+#include "ui/panels/scaling/scaling_view.h"
+#include "ui/panels/train/train_view.h"
 
 namespace shardlens::ui {
 namespace {
@@ -39,7 +52,7 @@ void add_scaling_commands(std::vector<UiCommand>& table) {
                             std::vector<ImGuiKeyChord> keys) {
     adder(table, CommandGroup::View)(id, title, help, std::move(keys), [page](const Context& c) {
       show_tab(c, Tab::Scaling);
-      c.view.scaling.page = page;
+      c.view.of<ScalingView>().page = page;
     });
   };
   add_page("view.scaling", "Show Scaling", "Weak scaling: the paper, the model and this machine",
@@ -79,8 +92,8 @@ void add_train_commands(std::vector<UiCommand>& table) {
       {ImGuiMod_Shift | ImGuiKey_R},
       [](const Context& c) {
         show_tab(c, Tab::Train);
-        c.view.train.show_run();
-        c.send(c.view.train.wish());
+        c.view.of<TrainView>().show_run();
+        c.send(c.view.of<TrainView>().wish());
       },
       // What begins is not begun anew by the second half of a double click.
       [](const Context& c) { return !begins_training(c); });
@@ -144,8 +157,8 @@ void add_train_commands(std::vector<UiCommand>& table) {
       {},
       [](const Context& c) {
         show_tab(c, Tab::Train);
-        c.view.train.page = TrainPage::Text;
-        c.send(train_command::Write{c.view.train.writing, true});
+        c.view.of<TrainView>().page = TrainPage::Text;
+        c.send(train_command::Write{c.view.of<TrainView>().writing, true});
       },
       [](const Context& c) {
         if (!is_trained(c) && c.train.state != TrainState::Done) return false;
@@ -156,9 +169,9 @@ void add_train_commands(std::vector<UiCommand>& table) {
       "block",
       {}, [](const Context& c) {
         show_tab(c, Tab::Train);
-        c.view.train.comparison = true;
-        c.view.train.show_run();
-        c.send(c.view.train.wish());
+        c.view.of<TrainView>().comparison = true;
+        c.view.of<TrainView>().show_run();
+        c.send(c.view.of<TrainView>().wish());
       });
 }
 
@@ -173,8 +186,8 @@ void add_break_commands(std::vector<UiCommand>& table) {
     add(std::string("break.") + facts.name, std::string("Break it: ") + facts.name, facts.sentence, {},
         [fault](const Context& c) {
           show_tab(c, Tab::BreakIt);
-          c.view.breaks.probe = 0;
-          c.view.breaks.page = BreakPage::Errors;
+          c.view.of<BreakView>().probe = 0;
+          c.view.of<BreakView>().page = BreakPage::Errors;
           c.send(break_command::Start{c.wanted(), fault});
         });
   }
@@ -187,7 +200,7 @@ void add_break_commands(std::vector<UiCommand>& table) {
 /// Two recordings side by side.
 static void add_recordings_commands(std::vector<UiCommand>& table) {
   const auto show = [](const Context& c) {
-    c.view.compare.page = ComparePage::Recordings;
+    c.view.of<CompareView>().page = ComparePage::Recordings;
     show_tab(c, Tab::Compare);
   };
   const auto replays = [](const Context& c) { return c.replay.is_open(); };
@@ -200,7 +213,7 @@ static void add_recordings_commands(std::vector<UiCommand>& table) {
       "Chooses the file that stands beside the one that is open", {},
       [show](const Context& c) {
         show(c);
-        c.view.compare.diff.a = c.replay.recording->path;
+        c.view.of<DiffView>().a = c.replay.recording->path;
         choose_recording(c, ChosenFor::CompareB);
       },
       replays);
@@ -209,19 +222,19 @@ static void add_recordings_commands(std::vector<UiCommand>& table) {
       "Runs its settings on this machine and says where the values part", {},
       [show](const Context& c) {
         show(c);
-        c.view.compare.diff.a = c.replay.recording->path;
-        c.view.compare.diff.b_here = true;
-        c.view.compare.diff.asked.reset();
+        c.view.of<DiffView>().a = c.replay.recording->path;
+        c.view.of<DiffView>().b_here = true;
+        c.view.of<DiffView>().asked.reset();
       },
       [](const Context& c) { return c.replay.is_open() && !is_training(c.replay.recording->verb); });
   add(
       "compare.swap", "Exchange the compared recordings", "A becomes B, and B A", {},
       [show](const Context& c) {
         show(c);
-        std::swap(c.view.compare.diff.a, c.view.compare.diff.b);
+        std::swap(c.view.of<DiffView>().a, c.view.of<DiffView>().b);
       },
       [](const Context& c) {
-        const DiffView& diff = c.view.compare.diff;
+        const DiffView& diff = c.view.of<DiffView>();
         return !diff.b_here && !diff.a.empty() && !diff.b.empty();
       });
   add(
@@ -239,7 +252,7 @@ void add_compare_commands(std::vector<UiCommand>& table) {
       "table",
       {},
       [](const Context& c) {
-        c.view.compare.page = ComparePage::Sweep;
+        c.view.of<CompareView>().page = ComparePage::Sweep;
         show_tab(c, Tab::Compare);
         c.send(comparison_command::SweepDegrees{c.wanted(), kSweptDegrees});
       },
@@ -248,7 +261,7 @@ void add_compare_commands(std::vector<UiCommand>& table) {
       "compare.measure", "Measure the splits side by side",
       "Run each split of the Compare tab here, three times", {},
       [](const Context& c) {
-        c.view.compare.page = ComparePage::Splits;
+        c.view.of<CompareView>().page = ComparePage::Splits;
         show_tab(c, Tab::Compare);
         c.send(comparison_command::RunSplits{});
       },

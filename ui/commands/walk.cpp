@@ -4,8 +4,13 @@
 #include <algorithm>
 #include <vector>
 
+#include "engine/runtime/recordings/replay_snapshot.h"
+#include "ui/outbox.h"
+#include "ui/panels/recordings/replay_view.h"
 #include "ui/panels/timeline/history.h"
+#include "ui/panels/timeline/timeline.h"
 #include "ui/plan/sections.h"
+#include "ui/plan/shown_plan.h"
 
 namespace shardlens::ui {
 namespace {
@@ -51,7 +56,7 @@ StepId beside(const Context& context, StepId step, int direction) {
 }  // namespace
 
 bool plays_by_time(const Context& context) {
-  return context.replay.is_open() && context.view.replay.speed > 0;
+  return context.replay.is_open() && context.view.of<ReplayView>().speed > 0;
 }
 
 void play_or_pause_replay(const Context& context) {
@@ -59,7 +64,7 @@ void play_or_pause_replay(const Context& context) {
   if (context.replay.playing)
     context.send(replay_command::Pause{});
   else
-    context.send(replay_command::Play{context.view.replay.speed});
+    context.send(replay_command::Play{context.view.of<ReplayView>().speed});
 }
 
 bool is_playing(const Context& context) {

@@ -12,8 +12,11 @@
 #include "engine/config/error.h"
 #include "engine/config/hardware.h"
 #include "engine/io/atomic_file.h"
+#include "engine/runtime/recordings/history_reader.h"
+#include "ui/panels/panels.h"
 #include "ui/panels/timeline/history.h"
 #include "ui/panels/timeline/timeline.h"
+#include "ui/plan/shown_plan.h"
 
 namespace shardlens::ui {
 namespace {

@@ -12,6 +12,7 @@
 #include "ui/panels/faults/faults.h"
 #include "ui/panels/setup/delays.h"
 #include "ui/panels/setup/setup.h"
+#include "ui/plan/shown_plan.h"
 #include "ui/widgets/paint.h"
 #include "ui/widgets/sentence.h"
 

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "engine/runtime/snapshot.h"
 #include "ui/context.h"
 
 namespace shardlens::ui {

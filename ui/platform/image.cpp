@@ -40,19 +40,4 @@ void write_png(const Image& image, const std::filesystem::path& path) {
   file.commit();
 }
 
-Image read_png(const std::filesystem::path& path) {
-  png_image png{};
-  png.version = PNG_IMAGE_VERSION;
-  if (png_image_begin_read_from_file(&png, path.c_str()) == 0) {
-    throw request_error(fmt::format("cannot read {}: {}", path.string(), png.message));
-  }
-  png.format = PNG_FORMAT_RGBA;
-  Image image{{static_cast<int>(png.width), static_cast<int>(png.height)},
-              std::vector<std::uint8_t>(PNG_IMAGE_SIZE(png))};
-  if (png_image_finish_read(&png, nullptr, image.rgba.data(), 0, nullptr) == 0) {
-    throw request_error(fmt::format("{} is damaged: {}", path.string(), png.message));
-  }
-  return image;
-}
-
 }  // namespace shardlens

@@ -33,7 +33,4 @@ std::vector<std::uint8_t> encode_png(const Image& image);
 // and renamed. Throws Error if the folder does not exist or cannot be written.
 void write_png(const Image& image, const std::filesystem::path& path);
 
-// Reads a PNG. Throws Error if it is missing or damaged.
-Image read_png(const std::filesystem::path& path);
-
 }  // namespace shardlens

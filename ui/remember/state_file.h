@@ -5,7 +5,11 @@
 #include <filesystem>
 #include <string>
 
+#include "engine/train/train_snapshot.h"
 #include "ui/context.h"
+#include "ui/panels/compare/compare_view.h"
+#include "ui/panels/scaling/scaling_view.h"
+#include "ui/panels/train/train_choices.h"
 
 namespace shardlens::ui {
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "engine/runtime/snapshot.h"
+
 namespace shardlens::ui {
 
 const Settings& Wanted::settings(const Snapshot& snapshot) {

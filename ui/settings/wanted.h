@@ -5,7 +5,12 @@
 
 #include <vector>
 
+#include "engine/config/settings.h"
 #include "engine/runtime/snapshot.h"
+
+namespace shardlens {
+struct Snapshot;  // engine/runtime/snapshot.h
+}
 
 namespace shardlens::ui {
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/runtime/snapshot.h"
 #include "ui/panels/faults/faults.h"
 #include "ui/stage/meeting.h"
 #include "ui/stage/scene.h"

@@ -8,6 +8,8 @@
 
 #include "engine/config/counted.h"
 #include "engine/config/units.h"
+#include "engine/runtime/recordings/replay_snapshot.h"
+#include "engine/runtime/snapshot.h"
 #include "ui/plan/cache.h"
 #include "ui/stage/strip.h"
 #include "ui/widgets/format.h"

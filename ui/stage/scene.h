@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/runtime/snapshot.h"
 #include "ui/context.h"
 #include "ui/stage/lanes.h"
 #include "ui/stage/rows.h"

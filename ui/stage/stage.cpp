@@ -8,8 +8,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/runtime/snapshot.h"
 #include "ui/frame/notice.h"
 #include "ui/panels/faults/faults.h"
+#include "ui/panels/panels.h"
+#include "ui/plan/shown_plan.h"
 #include "ui/stage/meeting.h"
 #include "ui/stage/scene.h"
 #include "ui/stage/strip.h"

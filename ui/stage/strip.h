@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "engine/runtime/snapshot.h"
 #include "ui/context.h"
 #include "ui/plan/sections.h"
 #include "ui/stage/lanes.h"

@@ -2,6 +2,7 @@
 // is there.
 #include <fmt/format.h>
 
+#include "engine/runtime/snapshot.h"
 #include "ui/stage/meeting.h"
 #include "ui/stage/scene.h"
 #include "ui/widgets/format.h"

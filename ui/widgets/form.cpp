@@ -13,7 +13,7 @@
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/paint.h"
-#include "ui/widgets/snap.h"
+#include "ui/widgets/slider_stops.h"
 #include "ui/widgets/typed.h"
 
 namespace shardlens::ui {

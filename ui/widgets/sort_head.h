@@ -3,6 +3,7 @@
 
 #include "ui/context.h"
 #include "ui/widgets/paint.h"
+#include "ui/widgets/sort_order.h"
 
 namespace shardlens::ui {
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "engine/runtime/snapshot.h"
 #include "tests/ui/studio_harness.h"
 
 namespace shardlens::ui {

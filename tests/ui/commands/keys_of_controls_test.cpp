@@ -181,7 +181,7 @@ TEST(KeysOfControls, AFolderIsEnteredInTheListOfRecordings) {
     person.KeyPress(ImGuiKey_Escape);
   });
   EXPECT_EQ(after, std::filesystem::path(before).parent_path());
-  EXPECT_FALSE(harness.view().replay.choosing);
+  EXPECT_FALSE(harness.view().chooser_open);
   EXPECT_FALSE(ImGui::GetIO().NavVisible);
 }
 

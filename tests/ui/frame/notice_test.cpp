@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "engine/runtime/snapshot.h"
+
 namespace shardlens::ui {
 namespace {
 

@@ -6,7 +6,10 @@
 
 #include "engine/config/presets.h"
 #include "engine/runtime/plan.h"
+#include "engine/runtime/session/machine_watch.h"
+#include "engine/runtime/snapshot.h"
 #include "tests/ui/studio_harness.h"
+#include "ui/panels/memory/memory_view.h"
 
 namespace shardlens::ui {
 namespace {
@@ -136,13 +139,13 @@ TEST(MachineRows, TheMemoryTabShowsTheMachine) {
   harness.view().focus_tab = true;
   harness.draw_frames(4);
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Memory/page/this machine"); });
-  EXPECT_TRUE(harness.view().memory.this_machine);
+  EXPECT_TRUE(harness.view().of<MemoryView>().this_machine);
   // Asked because it is looked at, and answered by a thread of its own.
   EXPECT_TRUE(harness.studio().machine().wait_until_idle(120)->known);
   harness.draw_frames(1);
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Memory/page/this layer"); });
-  EXPECT_FALSE(harness.view().memory.this_machine);
-  EXPECT_TRUE(harness.view().memory.this_layer);
+  EXPECT_FALSE(harness.view().of<MemoryView>().this_machine);
+  EXPECT_TRUE(harness.view().of<MemoryView>().this_layer);
 }
 
 }  // namespace

@@ -6,8 +6,11 @@
 #include <algorithm>
 
 #include "engine/config/presets.h"
+#include "engine/runtime/snapshot.h"
 #include "tests/ui/studio_harness.h"
 #include "ui/panels/memory/memory_figures.h"
+#include "ui/panels/memory/memory_view.h"
+#include "ui/panels/program/program_view.h"
 
 namespace shardlens::ui {
 namespace {
@@ -41,7 +44,7 @@ TEST(MemoryTab, DeviceModelAndColumnAreChosenByClicks) {
     person.ItemClick("//Memory/device/A100 80 GB");
     person.ItemClick("//Memory/T = 4");
   });
-  const MemoryView& memory = harness.view().memory;
+  const MemoryView& memory = harness.view().of<MemoryView>();
   EXPECT_EQ(memory.parameters, static_cast<double>(parameter_count(model_preset("megatron-4.2b"))));
   EXPECT_EQ(memory.device, "a100-80gb");
   EXPECT_EQ(memory.tp, 4);
@@ -51,19 +54,19 @@ TEST(MemoryTab, TheWallFollowsTheChosenModel) {
   StudioHarness harness;
   open(harness, Tab::Memory);
   const double papers = static_cast<double>(parameter_count(model_preset("megatron-8.3b")));
-  EXPECT_EQ(harness.view().memory.parameters, papers) << "a layer so small is no wall";
+  EXPECT_EQ(harness.view().of<MemoryView>().parameters, papers) << "a layer so small is no wall";
   const auto parameters_of = [&](const char* preset) {
     Settings settings = harness.snapshot().settings;
     settings.model = model_preset(preset);
     settings.block = Block::Mlp;
     harness.studio().session().send(command::SetSettings{settings});
     harness.wait_until_at_rest();
-    return harness.view().memory.parameters;
+    return harness.view().of<MemoryView>().parameters;
   };
   const Model& medium = model_preset("gpt2-medium");
   EXPECT_EQ(parameters_of("gpt2-medium"), static_cast<double>(parameter_count(medium)));
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Memory/marks/4.2 B"); });
-  EXPECT_EQ(harness.view().memory.parameters,
+  EXPECT_EQ(harness.view().of<MemoryView>().parameters,
             static_cast<double>(parameter_count(model_preset("megatron-4.2b"))))
       << "until another is looked at here";
 }
@@ -77,7 +80,7 @@ TEST(MemoryTab, TheSliderStopsAtAMarkThatIsNear) {
     person.MouseMoveToPos({mark.RectFull.GetCenter().x + 3, slider.RectFull.GetCenter().y});
     person.MouseClick();
   });
-  EXPECT_EQ(harness.view().memory.parameters,
+  EXPECT_EQ(harness.view().of<MemoryView>().parameters,
             static_cast<double>(parameter_count(model_preset("megatron-2.5b"))));
 }
 
@@ -94,13 +97,13 @@ TEST(MemoryTab, AClickOverTheStepsSelectsTheStep) {
     person.MouseMoveToPos({area.Min.x + area.GetWidth() * share, area.GetCenter().y});
     person.MouseClick();
   });
-  EXPECT_TRUE(harness.view().memory.this_layer);
+  EXPECT_TRUE(harness.view().of<MemoryView>().this_layer);
   EXPECT_EQ(harness.view().selected_step, wanted);
 }
 
 TEST(MemoryTab, ARanksBarsSelectTheRankAndLetItGo) {
   StudioHarness harness;
-  harness.view().memory.this_layer = true;
+  harness.view().of<MemoryView>().this_layer = true;
   open(harness, Tab::Memory);
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Memory/rank bars/rank 2"); });
   EXPECT_EQ(harness.view().selected_rank, 2);
@@ -236,7 +239,7 @@ TEST(ProgramTab, WordsTypedFilterTheSteps) {
     }
     EXPECT_FALSE(person.ItemExists(program_row(0).c_str()));
   });
-  EXPECT_EQ(harness.view().program_filter, "all-reduce backward");
+  EXPECT_EQ(harness.view().of<ProgramView>().filter, "all-reduce backward");
 }
 
 TEST(ProgramTab, ARowSelectsItsStepAndItsTensorsAreListed) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <thread>
 
+#include "engine/runtime/recordings/replay_snapshot.h"
 #include "tests/engine/io/test_folder.h"
 #include "tests/engine/record/drawn_recording.h"
 #include "tests/ui/studio_harness.h"
@@ -64,7 +65,7 @@ class WatchedJob : public TestFolderWithCache {
     ASSERT_TRUE(drawn_until(harness, [&](const ReplaySnapshot& replay) {
       return replay.is_open() && replay.recording->path == file_;
     })) << harness.studio().replayed().message;
-    EXPECT_FALSE(harness.view().replay.choosing);
+    EXPECT_FALSE(harness.view().chooser_open);
   }
 
   /// The strip begins with the red dot of what is live.
@@ -108,7 +109,7 @@ TEST_F(WatchedJob, IsAttachedToFromTheStartPageAndFollowedUntilOneLooksElsewhere
     person.SetRef(person.WindowInfo("//Start/start page").ID);
     person.ItemClick("replay.attach");
   });
-  ASSERT_TRUE(harness.view().replay.choosing);
+  ASSERT_TRUE(harness.view().chooser_open);
   ASSERT_NO_FATAL_FAILURE(click_row(harness));
   ASSERT_TRUE(drawn_until(harness, shows(2, 3)));
   EXPECT_TRUE(harness.studio().replayed().follows);
@@ -151,7 +152,7 @@ TEST_F(WatchedJob, IsFoundInThePaletteAndAppearsInTheListWhenItBegins) {
     person.ItemClick("//Command palette/**/replay.attach");
     person.Yield(3);
   });
-  ASSERT_TRUE(harness.view().replay.choosing);
+  ASSERT_TRUE(harness.view().chooser_open);
   ASSERT_TRUE(drawn_until(harness, [](const ReplaySnapshot& replay) { return replay.list != nullptr; }));
   EXPECT_THAT(harness.studio().replayed().list->running, ::testing::IsEmpty());
   EXPECT_FALSE(exists(harness, row().c_str()));

@@ -9,6 +9,7 @@
 #include "engine/config/presets.h"
 #include "engine/planner/planner.h"
 #include "engine/program/beside.h"
+#include "engine/runtime/snapshot.h"
 #include "ui/stage/rows.h"
 #include "ui/stage/strip.h"
 

@@ -9,6 +9,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "ui/panels/compare/compare_view.h"
+#include "ui/panels/train/train_choices.h"
+
 namespace shardlens::ui {
 namespace {
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/runtime/snapshot.h"
+
 namespace shardlens::ui {
 namespace {
 

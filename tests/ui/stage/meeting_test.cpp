@@ -8,6 +8,7 @@
 
 #include "engine/config/splits.h"
 #include "engine/planner/planner.h"
+#include "engine/runtime/snapshot.h"
 
 namespace shardlens::ui::stage {
 namespace {

@@ -6,6 +6,17 @@
 #include <cmath>
 
 #include "engine/planner/planner.h"
+#include "engine/runtime/recordings/history_reader.h"
+#include "engine/runtime/recordings/replay_snapshot.h"
+#include "engine/runtime/session/comparison.h"
+#include "engine/runtime/session/machine_watch.h"
+#include "engine/runtime/session/scaling_snapshot.h"
+#include "engine/runtime/snapshot.h"
+#include "engine/train/experiments/break_snapshot.h"
+#include "engine/train/experiments/diff_session.h"
+#include "engine/train/train_snapshot.h"
+#include "ui/outbox.h"
+#include "ui/panels/panels.h"
 #include "ui/platform/platform.h"
 #include "ui/stage/scene.h"
 
@@ -117,46 +128,24 @@ class StageUnderTheMouse : public testing::Test {
   Snapshot snapshot;
   ViewState view;
   Heatmaps heatmaps;
-  std::vector<Command> outbox;
   TrainSnapshot train;
-  std::vector<TrainCommand> train_outbox;
   BreakSnapshot breaks;
-  std::vector<BreakCommand> break_outbox;
   const ScalingSnapshot scaling;
-  std::vector<ScalingCommand> scaling_outbox;
   const ComparisonSnapshot comparison;
-  std::vector<ComparisonCommand> comparison_outbox;
   const DiffSnapshot diff;
-  std::vector<DiffCommand> diff_outbox;
   const ReplaySnapshot replay;
-  std::vector<ReplayCommand> replay_outbox;
   const BeingRecorded recorded;
   const HistorySnapshot history;
   const MachineFacts machine;
-  std::vector<HistoryCommand> history_outbox;
-  Context context{snapshot,
-                  recorded,
-                  train,
-                  breaks,
-                  scaling,
-                  comparison,
-                  diff,
-                  replay,
+  Outbox outbox;
+  Context context{{recorded, train, breaks, scaling, comparison, diff, replay, history, machine},
+                  snapshot,
                   nullptr,
-                  history,
-                  machine,
                   view,
                   theme(ThemeName::Dark),
                   platform->fonts(),
                   heatmaps,
-                  outbox,
-                  train_outbox,
-                  break_outbox,
-                  scaling_outbox,
-                  comparison_outbox,
-                  diff_outbox,
-                  replay_outbox,
-                  history_outbox};
+                  outbox};
 };
 
 TEST_F(StageUnderTheMouse, ATensorIsSelectedWithItsRank) {

@@ -7,8 +7,10 @@
 
 #include "engine/config/presets.h"
 #include "engine/config/splits.h"
+#include "engine/runtime/snapshot.h"
 #include "tests/ui/studio_harness.h"
 #include "ui/plan/sections.h"
+#include "ui/plan/shown_plan.h"
 
 namespace shardlens::ui {
 namespace {

@@ -8,6 +8,7 @@
 #include "ui/frame/notice.h"
 #include "ui/panels/faults/faults.h"
 #include "ui/panels/setup/delays.h"
+#include "ui/plan/shown_plan.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/sentence.h"
 

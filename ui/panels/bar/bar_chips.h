@@ -3,6 +3,7 @@
 // recorded.
 #pragma once
 
+#include "engine/runtime/snapshot.h"
 #include "ui/context.h"
 #include "ui/widgets/controls.h"
 

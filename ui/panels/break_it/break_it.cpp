@@ -8,9 +8,14 @@
 #include <vector>
 
 #include "engine/config/units.h"
+#include "engine/runtime/snapshot.h"
+#include "engine/train/experiments/break_snapshot.h"
 #include "ui/commands/commands.h"
+#include "ui/outbox.h"
 #include "ui/panels/break_it/break_parts.h"
+#include "ui/panels/break_it/break_view.h"
 #include "ui/panels/faults/faults.h"
+#include "ui/panels/panels.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/setup/delays.h"
 #include "ui/widgets/controls.h"
@@ -27,7 +32,7 @@ constexpr float kGap = 12;
 
 /// Asks the engine which faults the wanted settings give an opportunity to, once for each.
 void look(const Context& context) {
-  std::optional<Settings>& asked = context.view.breaks.asked;
+  std::optional<Settings>& asked = context.view.of<BreakView>().asked;
   if (asked == context.wanted()) return;
   asked = context.wanted();
   context.send(break_command::Look{context.wanted()});
@@ -77,8 +82,8 @@ float draw_choice(const Context& context, const BreakChoice& choice, ImVec2 at, 
   if (clicked && on) {
     context.send(break_command::Clear{});
   } else if (clicked) {
-    context.view.breaks.probe = 0;
-    context.view.breaks.page = BreakPage::Errors;
+    context.view.of<BreakView>().probe = 0;
+    context.view.of<BreakView>().page = BreakPage::Errors;
     context.send(break_command::Start{context.wanted(), choice.fault});
   }
   float height = head + sentence;
@@ -216,7 +221,7 @@ float draw_head(const Context& context, ImVec2 at, float width) {
     if (button("Stop", "Gives both runs up; what they showed so far stays"))
       context.send(break_command::Stop{});
   } else if (button("Run again", "With the settings as they are now")) {
-    context.view.breaks.probe = 0;
+    context.view.of<BreakView>().probe = 0;
     context.send(break_command::Start{context.wanted(), *breaks.planted});
   }
   draw_text(list, {at.x, at.y + (context.px(kControlHeight) - type.figure.size) / 2}, type.figure,
@@ -233,10 +238,10 @@ float draw_head(const Context& context, ImVec2 at, float width) {
 /// The probe that is shown: the one chosen, else the first that finds something, else the newest.
 const BreakProbe& shown_probe(const Context& context, const BreakReport& report) {
   for (const auto& probe : report.probes) {
-    if (probe->step == context.view.breaks.probe) return *probe;
+    if (probe->step == context.view.of<BreakView>().probe) return *probe;
   }
   for (const auto& probe : report.probes) {
-    if (probe->finds() && context.view.breaks.probe == 0) return *probe;
+    if (probe->finds() && context.view.of<BreakView>().probe == 0) return *probe;
   }
   return *report.probes.back();
 }
@@ -256,7 +261,7 @@ float draw_strip_head(const Context& context, const BreakReport& report, const B
   if (shown.step > 0) {
     room -= choice_row_width(context, labels) + context.px(kGap);
     const int clicked = choice_row(context, "probe", {at.x + room + context.px(kGap), at.y}, labels, taken);
-    if (clicked >= 0) context.view.breaks.probe = report.probes[static_cast<size_t>(clicked)]->step;
+    if (clicked >= 0) context.view.of<BreakView>().probe = report.probes[static_cast<size_t>(clicked)]->step;
   }
   const char* title = "Error of every tensor";
   const float middle = at.y + choice_row_height(context) / 2;
@@ -322,7 +327,8 @@ void draw_results(const Context& context, ImVec2 at, ImVec2 size, bool low) {
   float y = at.y + draw_head(context, at, size.x);
   if (!breaks.report || breaks.report->probes.empty()) return;
   const BreakReport& report = *breaks.report;
-  const bool trains = report.wanted_steps > 0, loss_page = context.view.breaks.page == BreakPage::Loss;
+  const bool trains = report.wanted_steps > 0,
+             loss_page = context.view.of<BreakView>().page == BreakPage::Loss;
   const bool errors_shown = !low || !loss_page, loss_shown = !low || loss_page;
   const std::string words = how_to_see(report);
   const float gap = context.px(kGap);
@@ -367,7 +373,7 @@ std::string page_name(BreakPage page, bool low) {
 
 /// The row that chooses a page; returns its height. A page that this window does not have gives way.
 float draw_pages(const Context& context, bool beside, bool low, ImVec2 at) {
-  BreakPage& page = context.view.breaks.page;
+  BreakPage& page = context.view.of<BreakView>().page;
   const std::vector<BreakPage> pages = pages_of(beside, low);
   if (pages.empty()) return 0;
   if (std::find(pages.begin(), pages.end(), page) == pages.end()) page = BreakPage::Errors;
@@ -404,7 +410,7 @@ void draw_break_it(const Context& context) {
         context.px(kGap);
   }
   const float height = std::max(context.px(80), at.y + room.y - y);
-  const bool list_shown = beside || !planted || context.view.breaks.page == BreakPage::Faults;
+  const bool list_shown = beside || !planted || context.view.of<BreakView>().page == BreakPage::Faults;
   const float list_width = beside && planted ? context.px(kListWidth) : room.x;
   if (list_shown) {
     ImGui::SetCursorScreenPos({at.x, y});

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/runtime/snapshot.h"
 #include "ui/panels/break_it/break_parts.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/tensor_words.h"
+#include "ui/plan/shown_plan.h"
 #include "ui/theme/phase_colour.h"
 #include "ui/widgets/axis.h"
 #include "ui/widgets/controls.h"

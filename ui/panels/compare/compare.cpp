@@ -5,8 +5,17 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/runtime/session/comparison.h"
+#include "engine/runtime/session/scaling_snapshot.h"
+#include "engine/runtime/snapshot.h"
+#include "engine/train/experiments/break_snapshot.h"
+#include "engine/train/experiments/diff_session.h"
+#include "engine/train/train_snapshot.h"
 #include "ui/frame/notice.h"
+#include "ui/outbox.h"
 #include "ui/panels/compare/compare_pages.h"
+#include "ui/panels/compare/compare_view.h"
+#include "ui/panels/panels.h"
 #include "ui/panels/parts.h"
 #include "ui/widgets/controls.h"
 
@@ -87,7 +96,7 @@ bool compare_head(const Context& context, const std::string& title, const std::s
 void draw_compare(const Context& context) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float right = at.x + ImGui::GetContentRegionAvail().x;
-  ComparePage& page = context.view.compare.page;
+  ComparePage& page = context.view.of<CompareView>().page;
   const int clicked = choice_row(context, "page", {right - choice_row_width(context, kPages), at.y}, kPages,
                                  static_cast<int>(page));
   if (clicked >= 0) page = static_cast<ComparePage>(clicked);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/runtime/measure/split_trials.h"
 #include "ui/context.h"
 
 namespace shardlens::ui {

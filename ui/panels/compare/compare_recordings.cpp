@@ -8,8 +8,13 @@
 
 #include "engine/record/gallery.h"
 #include "engine/record/recording.h"
+#include "engine/runtime/recordings/replay_snapshot.h"
+#include "engine/train/experiments/diff_session.h"
+#include "ui/outbox.h"
 #include "ui/panels/compare/compare_pages.h"
 #include "ui/panels/parts.h"
+#include "ui/panels/recordings/chooser_view.h"
+#include "ui/panels/recordings/diff_view.h"
 #include "ui/panels/recordings/recordings_parts.h"
 #include "ui/panels/recordings/replay_parts.h"
 #include "ui/widgets/controls.h"
@@ -32,7 +37,7 @@ bool is_chosen(const DiffView& view) {
 
 /// Asks for what is chosen, once. A run here waits for what computes, and then begins by a click.
 void ask_diff(const Context& context) {
-  DiffView& view = context.view.compare.diff;
+  DiffView& view = context.view.of<DiffView>();
   if (!is_chosen(view)) {
     if (view.asked) context.send(diff_command::Clear{});
     view.asked.reset();
@@ -53,7 +58,7 @@ void choose(DiffView& view, bool is_b, const std::string& path) {
 
 /// Whether A is known to be of a training: the text it learned is not in it, so it cannot be run here.
 bool is_of_a_training(const Context& context) {
-  const std::string& path = context.view.compare.diff.a;
+  const std::string& path = context.view.of<DiffView>().a;
   const ComparedRuns* runs = context.diff.compared.get();
   if (runs != nullptr && runs->a.path == path) return is_training(runs->a.verb);
   if (context.replay.is_open() && context.replay.recording->path == path)
@@ -65,7 +70,7 @@ bool is_of_a_training(const Context& context) {
 
 /// What A or B can be.
 void draw_choices(const Context& context, bool is_b) {
-  DiffView& view = context.view.compare.diff;
+  DiffView& view = context.view.of<DiffView>();
   if (ImGui::MenuItem("Open a file …"))
     choose_recording(context, is_b ? ChosenFor::CompareB : ChosenFor::CompareA);
   if (is_b) {
@@ -108,7 +113,7 @@ float slot_height(const Context& context) {
 void draw_slot(const Context& context, bool is_b, ImVec2 min, ImVec2 size) {
   const Type type(context);
   const Theme& theme = context.theme;
-  const DiffView& view = context.view.compare.diff;
+  const DiffView& view = context.view.of<DiffView>();
   const std::string& path = is_b ? view.b : view.a;
   const bool here = is_b && view.b_here;
   const char* id = is_b ? "recording B" : "recording A";
@@ -152,7 +157,7 @@ void draw_slot(const Context& context, bool is_b, ImVec2 min, ImVec2 size) {
 
 /// A, what exchanges them, and B; beside each other where there is room. Returns the height it took.
 float draw_slots(const Context& context, ImVec2 at, float width) {
-  DiffView& view = context.view.compare.diff;
+  DiffView& view = context.view.of<DiffView>();
   const float height = slot_height(context), side = context.px(kControlHeight), gap = context.px(8);
   const bool beside = width >= context.px(620);
   const float slot = std::floor(beside ? (width - side - 2 * gap) / 2 : width - side - gap);
@@ -240,7 +245,7 @@ float draw_answer(const Context& context, const ComparedRuns& runs, ImVec2 at, f
 /// What is done now, or what stands in the way, and the button that changes it. Returns the height it took.
 float draw_state(const Context& context, ImVec2 at, float width) {
   const Type type(context);
-  DiffView& view = context.view.compare.diff;
+  DiffView& view = context.view.of<DiffView>();
   ImDrawList* list = ImGui::GetWindowDrawList();
   std::string words, label, help;
   const bool waits = view.b_here && view.asked != wish_of(view);
@@ -280,7 +285,7 @@ float draw_state(const Context& context, ImVec2 at, float width) {
 
 void draw_part(const Context& context, const std::shared_ptr<const ComparedRuns>& runs, ImVec2 at,
                float width, float bottom) {
-  DiffView& view = context.view.compare.diff;
+  DiffView& view = context.view.of<DiffView>();
   const int clicked = choice_row(context, "part", at, kParts, static_cast<int>(view.part));
   if (clicked >= 0) view.part = static_cast<DiffPart>(clicked);
   const float head = choice_row_height(context) + context.px(8);
@@ -317,14 +322,14 @@ void show_parting(const Context& context, const ComparedRuns& runs, bool in_b) {
       jump.step = pair != runs.diff.steps.end() ? pair->b : 0;
     }
   }
-  context.view.compare.diff.jump = jump;
+  context.view.of<DiffView>().jump = jump;
   if (!context.replay.is_open() || context.replay.recording->path != jump.file)
     context.send(replay_command::Open{jump.file});
 }
 
 void draw_recordings(const Context& context) {
   ask_diff(context);
-  const DiffView& view = context.view.compare.diff;
+  const DiffView& view = context.view.of<DiffView>();
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
   const ImVec2 at = ImGui::GetCursorScreenPos();

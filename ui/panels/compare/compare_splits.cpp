@@ -8,10 +8,15 @@
 #include <memory>
 
 #include "engine/config/splits.h"
+#include "engine/runtime/session/comparison.h"
+#include "engine/runtime/snapshot.h"
+#include "ui/outbox.h"
 #include "ui/panels/compare/compare_pages.h"
 #include "ui/panels/compare/compare_rows.h"
+#include "ui/panels/compare/compare_view.h"
 #include "ui/panels/parts.h"
 #include "ui/plan/cache.h"
+#include "ui/plan/shown_plan.h"
 #include "ui/stage/scene.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/form.h"
@@ -37,7 +42,7 @@ std::vector<Split> compared_splits(const CompareView& view, const Settings& sett
 void ask_splits(const Context& context) {
   const Snapshot& snapshot = context.snapshot;
   if (!snapshot.plan) return;  // these settings are refused in words elsewhere
-  CompareView& view = context.view.compare;
+  CompareView& view = context.view.of<CompareView>();
   comparison_command::PlanSplits wish{but_for_split(snapshot.settings),
                                       compared_splits(view, snapshot.settings)};
   if (view.asked == wish || (context.comparison.measuring && !view.asked)) return;
@@ -48,7 +53,8 @@ void ask_splits(const Context& context) {
 
 /// The trials are those that are wanted.
 bool is_wanted(const SplitTrials& trials, const Context& context) {
-  const std::vector<Split> splits = compared_splits(context.view.compare, context.snapshot.settings);
+  const std::vector<Split> splits =
+      compared_splits(context.view.of<CompareView>(), context.snapshot.settings);
   return trials.settings == but_for_split(context.wanted()) &&
          std::equal(trials.trials.begin(), trials.trials.end(), splits.begin(), splits.end(),
                     [](const SplitTrial& trial, const Split& split) { return trial.split == split; });
@@ -124,7 +130,7 @@ Lines place(const Context& context, Columns& columns) {
       if (line.rows[c] >= 0)
         height = std::max(height, columns[c]->scene->stack.height[static_cast<size_t>(line.rows[c])]);
     }
-    if (line.key == context.view.compare.row && lines.selected < 0)
+    if (line.key == context.view.of<CompareView>().row && lines.selected < 0)
       lines.selected = static_cast<int>(lines.top.size());
     lines.top.push_back(lines.total);
     lines.height.push_back(height);
@@ -136,7 +142,7 @@ Lines place(const Context& context, Columns& columns) {
       if (lines.list[i].rows[c] < 0) continue;
       const auto row = static_cast<size_t>(lines.list[i].rows[c]);
       column.scene->stack.top[row] = lines.top[i];
-      if (lines.list[i].key != context.view.compare.row) continue;
+      if (lines.list[i].key != context.view.of<CompareView>().row) continue;
       column.view.selected_step = column.scene->rows[row].step;
       column.view.selected_tensor = column.scene->rows[row].tensor;
     }
@@ -147,7 +153,7 @@ Lines place(const Context& context, Columns& columns) {
 
 /// The selection of the other panels is followed: walking through the Program walks here.
 void follow_selection(const Context& context) {
-  CompareView& view = context.view.compare;
+  CompareView& view = context.view.of<CompareView>();
   const Plan* plan = shown_plan(context.snapshot);
   const StepId step = context.view.selected_step;
   if (plan == nullptr || step < 0 || static_cast<size_t>(step) >= plan->program.steps.size()) return;
@@ -159,7 +165,7 @@ void follow_selection(const Context& context) {
 
 /// A line was clicked: its step is selected everywhere, where the program on the Stage has it.
 void select_line(const Context& context, const std::string& key, int layer) {
-  CompareView& view = context.view.compare;
+  CompareView& view = context.view.of<CompareView>();
   view.row = key;
   const Plan* plan = shown_plan(context.snapshot);
   if (plan == nullptr) return;
@@ -207,7 +213,7 @@ float draw_cuts(const Context& context, const Split& split, ImVec2 at, float siz
 
 /// The choice of one of the compared splits; the third may be none.
 void choose_split(const Context& context, size_t index, ImVec2 right_middle) {
-  std::string& split = context.view.compare.splits[index];
+  std::string& split = context.view.of<CompareView>().splits[index];
   std::vector<std::string> names = split_names();
   names.insert(names.begin(), kOwnSplit);
   if (index == 2) names.insert(names.begin(), kNone);
@@ -225,8 +231,8 @@ void draw_heads(const Context& context, const std::vector<Split>& splits, const 
                 float y, float width) {
   const float height = context.px(30);
   size_t column = 0;
-  for (size_t i = 0; i < context.view.compare.splits.size(); ++i) {
-    if (context.view.compare.splits[i].empty() || column == lefts.size()) continue;
+  for (size_t i = 0; i < context.view.of<CompareView>().splits.size(); ++i) {
+    if (context.view.of<CompareView>().splits[i].empty() || column == lefts.size()) continue;
     const float left = lefts[column];
     fill_rect(ImGui::GetWindowDrawList(), {left, y}, {left + width, y + height}, context.theme.panel,
               context.px(4));
@@ -362,7 +368,7 @@ void draw_side_by_side(const Context& context) {
   const Type type(context);
   ImDrawList* list = ImGui::GetWindowDrawList();
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  if (context.view.compare.splits[2].empty() && !context.comparison.measuring)
+  if (context.view.of<CompareView>().splits[2].empty() && !context.comparison.measuring)
     choose_split(context, 2,
                  {head_right - measure_button_width(context, "Measure them") - context.px(12),
                   measure_button_middle(context, head.y)});

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/runtime/session/comparison.h"
+#include "ui/outbox.h"
 #include "ui/panels/compare/compare_pages.h"
 #include "ui/panels/parts.h"
 #include "ui/widgets/axis.h"

@@ -9,16 +9,23 @@
 #include <cmath>
 
 #include "engine/config/hardware_file.h"
+#include "engine/runtime/session/comparison.h"
+#include "engine/runtime/session/scaling_snapshot.h"
+#include "engine/runtime/snapshot.h"
 #include "ui/commands/commands.h"
+#include "ui/outbox.h"
 #include "ui/panels/compare/compare_pages.h"
+#include "ui/panels/compare/compare_view.h"
 #include "ui/panels/memory/memory_figures.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/setup/setup.h"
+#include "ui/settings/remedies.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/form.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/sentence.h"
 #include "ui/widgets/sort_head.h"
+#include "ui/widgets/sort_order.h"
 
 namespace shardlens::ui {
 namespace {
@@ -28,7 +35,7 @@ constexpr std::array<int, 3> kDivisors{1, 2, 4};
 
 /// What ranks them: what was chosen, else this machine where it was measured in this dtype.
 const Hardware& hardware_of(const Context& context) {
-  const std::string& chosen = context.view.compare.hardware;
+  const std::string& chosen = context.view.of<CompareView>().hardware;
   if (!chosen.empty()) return find_hardware(chosen);
   const Hardware& here = find_hardware(kThisMachine);
   const bool known = here.is_calibrated() && here.flops(context.snapshot.settings.dtype) > 0;
@@ -40,7 +47,7 @@ int ranks_of(const CompareView& view, const Settings& settings) {
 }
 
 TournamentWish wish_of(const Context& context) {
-  const CompareView& view = context.view.compare;
+  const CompareView& view = context.view.of<CompareView>();
   const Hardware& hardware = hardware_of(context);
   TournamentWish wish;
   wish.ranks = ranks_of(view, context.snapshot.settings);
@@ -57,7 +64,7 @@ TournamentWish wish_of(const Context& context) {
 /// Asks for the tournament that is shown, once for each choice. Another choice gives up what is measured; who
 /// comes here for the first time gives up nothing.
 void ask(const Context& context, const TournamentWish& wish) {
-  CompareView& view = context.view.compare;
+  CompareView& view = context.view.of<CompareView>();
   if (view.asked_tournament == wish || (context.comparison.measuring && !view.asked_tournament)) return;
   view.asked_tournament = wish;
   if (context.comparison.measuring) context.send(comparison_command::Stop{});
@@ -102,7 +109,7 @@ void take_over(const Context& context, const Entrant& entrant) {
 /// Hardware, T x D and memory. Returns the height it took.
 float draw_choices(const Context& context, const TournamentWish& wish, ImVec2 at, float width) {
   const Type type(context);
-  CompareView& view = context.view.compare;
+  CompareView& view = context.view.of<CompareView>();
   ImDrawList* list = ImGui::GetWindowDrawList();
   const Hardware& hardware = hardware_of(context);
   const float height = choice_row_height(context), label = context.px(76);
@@ -312,7 +319,7 @@ float draw_list(const Context& context, const HeldTournament& held, ImVec2 at, f
   const Tournament& tournament = held.tournament;
   const TournamentColumns c = columns_of(context, at, width, !held.runs.empty());
   float y = at.y;
-  SortOrder& order = context.view.compare.order;
+  SortOrder& order = context.view.of<CompareView>().order;
   const auto head = [&](EntrantColumn column, float x, const char* words, Align align, float room) {
     sort_head(context, {static_cast<int>(column), words, align, false, nullptr}, {x, y - context.px(3)}, room,
               order);
@@ -440,7 +447,7 @@ void draw_tournament(const Context& context) {
     const float list_top = y;
     y += draw_list(context, *held, {at.x, y}, width);
     copyable_table("tournament", {at.x, list_top}, {at.x + width, y},
-                   [&] { return copied(*held, context.view.compare.order); });
+                   [&] { return copied(*held, context.view.of<CompareView>().order); });
     if (!current)
       fill_rect(ImGui::GetWindowDrawList(), {at.x, at.y}, {at.x + width, y},
                 faded(context.theme.window, 0.55f));

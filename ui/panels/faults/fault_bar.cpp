@@ -8,7 +8,11 @@
 #include <initializer_list>
 #include <string>
 
+#include "engine/runtime/recordings/replay_snapshot.h"
+#include "engine/train/train_snapshot.h"
 #include "ui/commands/command_button.h"
+#include "ui/outbox.h"
+#include "ui/panels/faults/fault_view.h"
 #include "ui/panels/faults/faults.h"
 #include "ui/widgets/copy_table.h"
 #include "ui/widgets/paint.h"
@@ -113,7 +117,7 @@ void draw_run_fault(const Context& c) {
   Strip strip{c, as_sentence(fault_words(c.snapshot.plan->program, *c.snapshot.failure))};
   strip.command("run.again", ICON_FA_UNDO "  Run again", ButtonLook::Accent);
   strip.make_room({kCopy, kDetails});
-  strip.copy_and_details("Run fault", c.snapshot.message, c.view.fault.run_details);
+  strip.copy_and_details("Run fault", c.snapshot.message, c.view.of<FaultView>().run_details);
   strip.words();
 }
 
@@ -125,13 +129,13 @@ void draw_training_fault(const Context& c) {
   Strip strip{c, fmt::format("Training {}, step {}: {}", which, step,
                              fault_words(curve.plan->program, *curve.failure))};
   if (strip.button("Close", ICON_FA_TIMES, "Close this strip; Train keeps saying where it ended"))
-    c.view.fault.training_closed = true;
+    c.view.of<FaultView>().training_closed = true;
   strip.command("train.restart", ICON_FA_UNDO "  " + restart_words(c.train), ButtonLook::Accent);
   if (c.train.frozen == nullptr)
     strip.make_room({kCopy, kDetails, kShow});
   else
     strip.make_room({kCopy, kDetails});
-  strip.copy_and_details("Training fault", curve.ended, c.view.fault.training_details);
+  strip.copy_and_details("Training fault", curve.ended, c.view.of<FaultView>().training_details);
   if (c.train.frozen == nullptr && strip.button("Show", strip.brief ? ICON_FA_SEARCH_PLUS : kShow,
                                                 "Show that training step on the Stage and the Timeline"))
     for (size_t i = 0; i < c.train.curves.size(); ++i)

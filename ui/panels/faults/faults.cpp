@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "engine/planner/holds.h"
+#include "ui/outbox.h"
+#include "ui/panels/setup/delay_view.h"
 #include "ui/panels/setup/delays.h"
 
 namespace shardlens::ui {
@@ -64,7 +66,7 @@ void lose_rank(const Context& context) {
   Settings changed = context.wanted();
   const bool lost_another = std::any_of(changed.delays.begin(), changed.delays.end(),
                                         [&](const Delay& delay) { return is_loss(delay, changed); });
-  double& timeout_before = context.view.late.timeout_before_seconds;
+  double& timeout_before = context.view.of<DelayView>().timeout_before_seconds;
   if (!lost_another || timeout_before < 0) timeout_before = changed.timeout_seconds;
   std::erase_if(changed.delays, [&](const Delay& delay) { return delay.rank == choice.rank; });
   changed.delays.push_back({choice.rank, delay_word(program, choice.step), kLongestDelayMilliseconds});
@@ -86,7 +88,8 @@ bool can_run_again(const Context& context) {
 }
 
 void run_again(const Context& context) {
-  const Settings again = without_losses(context.wanted(), context.view.late.timeout_before_seconds);
+  const Settings again =
+      without_losses(context.wanted(), context.view.of<DelayView>().timeout_before_seconds);
   if (again == context.wanted()) {
     context.send(command::Run{});
   } else if (context.view.changes.would_undo_to(again)) {

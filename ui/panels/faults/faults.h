@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "engine/runtime/snapshot.h"
+#include "engine/train/train_snapshot.h"
 #include "ui/context.h"
 
 namespace shardlens::ui {

@@ -9,9 +9,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/runtime/recordings/replay_snapshot.h"
+#include "ui/panels/inspector/inspector_view.h"
+#include "ui/panels/panels.h"
 #include "ui/panels/tensor_words.h"
+#include "ui/plan/shown_plan.h"
 #include "ui/stage/meeting.h"
 #include "ui/widgets/format.h"
+#include "ui/widgets/stretch.h"
 
 namespace shardlens::ui {
 namespace {
@@ -288,7 +293,7 @@ void draw_inspector(const Context& context) {
   if (!subject.plan || subject.tensor_id == kNoTensor) {
     draw_nothing_selected(context, subject, pen);
   } else {
-    InspectorView& zoom = context.view.inspector;
+    InspectorView& zoom = context.view.of<InspectorView>();
     if (zoom.tensor != subject.tensor_id) zoom = {subject.tensor_id, {}, {}, zoom.enlarged};
     follow_zoom(subject, zoom);
     draw_title(context, subject, pen);

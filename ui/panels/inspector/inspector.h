@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "engine/runtime/snapshot.h"
 #include "ui/context.h"
 #include "ui/widgets/copy_table.h"
 #include "ui/widgets/heatmap.h"

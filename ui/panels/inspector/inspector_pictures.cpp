@@ -8,12 +8,15 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/runtime/recordings/replay_snapshot.h"
 #include "ui/panels/faults/faults.h"
 #include "ui/panels/inspector/inspector.h"
+#include "ui/panels/inspector/inspector_view.h"
 #include "ui/panels/tensor_words.h"
 #include "ui/plan/cache.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
+#include "ui/widgets/stretch.h"
 
 namespace shardlens::ui {
 namespace {
@@ -111,7 +114,7 @@ void handle_picture(const Context& context, const Subject& subject, int rank, Im
   ImGui::InvisibleButton(fmt::format("{} {}", id, rank).c_str(), {max.x - min.x, max.y - min.y});
   ImGui::SetItemKeyOwner(ImGuiKey_MouseWheelY);
   if (!sample || sample->matrix.rows * sample->matrix.cols == 0) return;
-  InspectorView& zoom = context.view.inspector;
+  InspectorView& zoom = context.view.of<InspectorView>();
   const ImGuiIO& io = ImGui::GetIO();
   const Part part = part_of(zoom, sample->matrix);
   const ImVec2 share{std::clamp((io.MousePos.x - min.x) / (max.x - min.x), 0.0f, 1.0f),
@@ -164,7 +167,7 @@ void draw_piece(const Context& context, const Subject& subject, int rank, ImVec2
   if (!sample || empty) {
     draw_within(empty ? "holds nothing" : why_no_values(context, subject), theme.dim);
   } else {
-    const Part part = part_of(context.view.inspector, sample->matrix);
+    const Part part = part_of(context.view.of<InspectorView>(), sample->matrix);
     pen.list->PushClipRect(min, max, true);
     if (subject.exact) {
       context.heatmaps.draw_exact(pen.list, min, max, sample, subject.scale, part.row_range, part.col_range);
@@ -248,7 +251,7 @@ std::string resolution_note(const Context& context, const Subject& subject) {
                                   [](const auto& sample) { return sample && sample->picture.rows > 0; });
   if (first == subject.samples.end()) return {};
   const TensorSample& sample = **first;
-  const Part part = part_of(context.view.inspector, sample.matrix);
+  const Part part = part_of(context.view.of<InspectorView>(), sample.matrix);
   const auto span = [](Range range) { return fmt::format("{} … {}", range.begin, range.end - 1); };
   if (!part.all) {
     return fmt::format("{} of rows {}, columns {} of each piece. A double click shows all.",
@@ -293,7 +296,8 @@ void draw_rank_pictures(const Context& context, const Subject& subject, Pen& pen
   const int ranks = subject.ranks();
   const int columns = ranks == 1 ? 1 : ranks <= 4 ? 2 : 3;
   const float gap = context.px(8);
-  const int large = context.view.inspector.enlarged ? std::min(context.view.selected_rank, ranks - 1) : -1;
+  const int large =
+      context.view.of<InspectorView>().enlarged ? std::min(context.view.selected_rank, ranks - 1) : -1;
   if (large >= 0 && ranks > 1) {
     const ImVec2 min{pen.x, pen.y};
     const ImVec2 max{pen.x + pen.width, pen.y + picture_height(context, subject, pen.width)};

@@ -5,6 +5,8 @@
 #include <string>
 
 #include "ui/panels/memory/memory_pages.h"
+#include "ui/panels/memory/memory_view.h"
+#include "ui/panels/panels.h"
 #include "ui/panels/parts.h"
 
 namespace shardlens::ui {
@@ -13,7 +15,7 @@ void draw_memory(const Context& context) {
   const bool is_model = context.wanted().block == Block::Model;
   const std::array<std::string, 3> pages{"whole model", is_model ? "each rank" : "this layer",
                                          "this machine"};
-  MemoryView& view = context.view.memory;
+  MemoryView& view = context.view.of<MemoryView>();
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float right = at.x + ImGui::GetContentRegionAvail().x;
   const int taken = view.this_machine ? 2 : view.this_layer ? 1 : 0;

@@ -5,9 +5,11 @@
 #include <cmath>
 #include <string>
 
+#include "engine/runtime/snapshot.h"
 #include "ui/frame/notice.h"
 #include "ui/panels/memory/memory_pages.h"
 #include "ui/panels/parts.h"
+#include "ui/plan/shown_plan.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/stretch.h"
 

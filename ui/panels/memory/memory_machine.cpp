@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "engine/config/units.h"
+#include "engine/runtime/session/machine_watch.h"
+#include "engine/runtime/snapshot.h"
 #include "ui/panels/machine_rows.h"
 #include "ui/panels/memory/memory_pages.h"
 #include "ui/panels/parts.h"

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 
+#include "engine/runtime/snapshot.h"
 #include "ui/panels/memory/memory_pages.h"
 #include "ui/panels/parts.h"
 #include "ui/widgets/format.h"

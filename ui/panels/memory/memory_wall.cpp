@@ -8,7 +8,10 @@
 #include "engine/config/hardware.h"
 #include "engine/config/hardware_file.h"
 #include "engine/config/presets.h"
+#include "engine/runtime/recordings/replay_snapshot.h"
+#include "engine/train/train_snapshot.h"
 #include "ui/panels/memory/memory_pages.h"
+#include "ui/panels/memory/memory_view.h"
 #include "ui/panels/parts.h"
 #include "ui/widgets/axis.h"
 
@@ -20,7 +23,7 @@ void draw_slider(const Context& context, ImVec2 at, float width) {
   const Type type(context);
   const Theme& theme = context.theme;
   ImDrawList* list = ImGui::GetWindowDrawList();
-  MemoryView& view = context.view.memory;
+  MemoryView& view = context.view.of<MemoryView>();
   const float track_y = std::round(at.y + context.px(12)), knob = context.px(7);
   const float x0 = at.x, x1 = at.x + width;
   auto place = [&](double parameters) {
@@ -83,7 +86,7 @@ float draw_controls(const Context& context, ImVec2 at, float width) {
   draw_text(list, {at.x, at.y + context.px(3)}, in(type.body, theme.dim), "Parameters");
   draw_slider(context, {at.x + label_width, at.y}, slider);
   draw_text(list, {at.x + label_width + slider + context.px(16), at.y + context.px(2)}, type.figure,
-            model_size(context.view.memory.parameters));
+            model_size(context.view.of<MemoryView>().parameters));
 
   std::vector<const Hardware*> devices;
   for (const Hardware& hardware : hardware_presets())
@@ -94,7 +97,7 @@ float draw_controls(const Context& context, ImVec2 at, float width) {
   for (size_t i = 0; i < devices.size(); ++i) {
     names.push_back(device_word(devices[i]->title));
     titles.push_back(names.back() + " " + capacity(*devices[i]));
-    if (devices[i]->name == context.view.memory.device) taken = static_cast<int>(i);
+    if (devices[i]->name == context.view.of<MemoryView>().device) taken = static_cast<int>(i);
   }
   if (choice_row_width(context, titles) > width) titles = names;
   const float row_y = at.y + context.px(48);
@@ -103,8 +106,8 @@ float draw_controls(const Context& context, ImVec2 at, float width) {
   const int clicked =
       choice_row(context, "device", {labelled ? at.x + label_width : at.x, row_y}, titles, taken);
   if (clicked >= 0) {
-    context.view.memory.device = devices[static_cast<size_t>(clicked)]->name;
-    context.view.memory.tp = 0;
+    context.view.of<MemoryView>().device = devices[static_cast<size_t>(clicked)]->name;
+    context.view.of<MemoryView>().tp = 0;
   }
   return context.px(48) + choice_row_height(context);
 }
@@ -195,8 +198,8 @@ float draw_model_list(const Context& context, const Wall& wall, ImVec2 at, float
     ImGui::SetCursorScreenPos({at.x - context.px(8), y});
     ImGui::PushID("models");
     if (ImGui::InvisibleButton(mark.label.c_str(), {width + context.px(16), row})) {
-      context.view.memory.parameters = mark.parameters;
-      context.view.memory.tp = 0;
+      context.view.of<MemoryView>().parameters = mark.parameters;
+      context.view.of<MemoryView>().tp = 0;
     }
     ImGui::PopID();
     const bool is_it = mark.parameters == wall.parameters;
@@ -221,7 +224,7 @@ float draw_model_list(const Context& context, const Wall& wall, ImVec2 at, float
 /// or of a frozen training step was chosen by nobody now.
 void look_at_chosen_model(const Context& context) {
   if (context.replay.is_open() || context.train.frozen != nullptr) return;
-  MemoryView& view = context.view.memory;
+  MemoryView& view = context.view.of<MemoryView>();
   const Model& chosen = context.wanted().model;
   if (chosen == view.model) return;
   view.model = chosen;
@@ -248,7 +251,7 @@ void draw_memory_wall(const Context& context) {
   float y = at.y + context.px(6);
   y += draw_controls(context, {at.x, y}, main) + context.px(22);
 
-  MemoryView& view = context.view.memory;
+  MemoryView& view = context.view.of<MemoryView>();
   const Wall wall = build_wall(view.parameters, view.device, view.tp);
   view.parameters = wall.parameters;
   const float least = context.px(beside ? 300 : 176);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "ui/panels/memory/memory_pages.h"
+#include "ui/panels/memory/memory_view.h"
 #include "ui/panels/parts.h"
 #include "ui/widgets/stretch.h"
 
@@ -101,7 +102,7 @@ void draw_column(const Context& context, const Wall& wall, size_t index, const C
                        label_y + type.strong.size + type.note.size + context.px(10));
   ImGui::SetCursorScreenPos({box_min.x, place.top_y});
   if (ImGui::InvisibleButton(name.c_str(), {box_max.x - box_min.x, box_max.y - place.top_y}))
-    context.view.memory.tp = tp;
+    context.view.of<MemoryView>().tp = tp;
   const bool hovered = ImGui::IsItemHovered();
   if (explained || hovered)
     outline_rect(list, box_min, box_max, explained ? theme.forward : theme.line, context.px(6),

@@ -11,9 +11,12 @@
 #include "engine/config/counted.h"
 #include "engine/config/units.h"
 #include "engine/program/program_json.h"
+#include "engine/runtime/snapshot.h"
 #include "ui/frame/notice.h"
+#include "ui/panels/panels.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/program/program_rows.h"
+#include "ui/panels/program/program_view.h"
 #include "ui/plan/cache.h"
 #include "ui/stage/meeting.h"
 #include "ui/theme/phase_colour.h"
@@ -278,7 +281,8 @@ void draw_program(const Context& context) {
   const Plan& plan = *snapshot.plan;
   const Program& program = plan.program;
   const std::vector<ProgramRow>& all = rows_of(snapshot.plan);
-  const std::vector<ProgramRow>& shown = shown_rows(snapshot.plan, all, context.view.program_filter);
+  const std::vector<ProgramRow>& shown =
+      shown_rows(snapshot.plan, all, context.view.of<ProgramView>().filter);
   page_head(
       context, "Program",
       counted(std::ssize(program.steps), "step") + " over " + counted(std::ssize(program.tensors), "tensor") +
@@ -291,7 +295,7 @@ void draw_program(const Context& context) {
   ImGui::Dummy({0, context.px(2)});
   ImGui::SetNextItemWidth(std::min(context.px(320), ImGui::GetContentRegionAvail().x - context.px(120)));
   ImGui::InputTextWithHint("##filter", "filter, for example: h.3 attn, or all-reduce backward",
-                           &context.view.program_filter);
+                           &context.view.of<ProgramView>().filter);
   ImGui::SameLine();
   ImGui::AlignTextToFramePadding();
   coloured(context.theme.dim, (shown.size() == all.size() ? "" : grouped_text(std::ssize(shown)) + " of ") +

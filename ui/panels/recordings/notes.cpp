@@ -7,7 +7,11 @@
 
 #include <algorithm>
 
+#include "engine/runtime/recordings/replay_snapshot.h"
+#include "ui/outbox.h"
+#include "ui/panels/panels.h"
 #include "ui/panels/parts.h"
+#include "ui/panels/recordings/notes_view.h"
 #include "ui/panels/recordings/replay_parts.h"
 #include "ui/plan/cache.h"
 #include "ui/widgets/controls.h"
@@ -46,27 +50,27 @@ TextTable copied(const ReplaySnapshot& replay) {
 
 /// The field for a new one, and the button that puts it into the file.
 void draw_new_note(const Context& c) {
-  ReplayView& view = c.view.replay;
+  NotesView& view = c.view.of<NotesView>();
   const float add = button_width(c, "Add");
   ImGui::SetNextItemWidth(ImGui::GetContentRegionAvail().x - add - c.px(8));
-  if (view.writes_note) ImGui::SetKeyboardFocusHere();
-  view.writes_note = false;
+  if (view.focus_new) ImGui::SetKeyboardFocusHere();
+  view.focus_new = false;
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(c.px(8), c.px(8)));
-  const std::string typed = view.note;
+  const std::string typed = view.text;
   const bool entered = ImGui::InputTextWithHint("##note", "A note about this moment and this step",
-                                                &view.note, ImGuiInputTextFlags_EnterReturnsTrue);
+                                                &view.text, ImGuiInputTextFlags_EnterReturnsTrue);
   // Escape leaves the field; what was typed is there when one comes back.
   if (ImGui::IsItemDeactivated() && !entered && ImGui::IsKeyPressed(ImGuiKey_Escape, false))
-    view.note = typed;
+    view.text = typed;
   ImGui::PopStyleVar();
   ImGui::SameLine(0, c.px(8));
   const bool possible = c.replay.recording->passes > 0;
   const bool clicked = draw_button(c, "add note", "Add", ButtonLook::Accent, possible,
                                    "Saved in the file; without words it is a bookmark");
   if ((!entered && !clicked) || !possible) return;
-  c.send(replay_command::AddNote{note_here(c, view.note)});
-  view.note.clear();
-  if (entered) view.writes_note = true;
+  c.send(replay_command::AddNote{note_here(c, view.text)});
+  view.text.clear();
+  if (entered) view.focus_new = true;
 }
 
 TextStyle words_style(const Context& c, const ReplayNote& note) {
@@ -79,7 +83,7 @@ float note_text_width(const Context& c, float width) {
   return width - c.px(64 + 12);
 }
 float note_height(const Context& c, const ReplayNote& note, float width) {
-  if (c.view.replay.edited == note.note.id && note.note.id != 0) return c.px(64);
+  if (c.view.of<NotesView>().edited == note.note.id && note.note.id != 0) return c.px(64);
   return c.px(38) + wrapped_height(words_style(c, note), words_of(note), note_text_width(c, width));
 }
 
@@ -87,7 +91,7 @@ float note_height(const Context& c, const ReplayNote& note, float width) {
 float draw_note(const Context& c, const ReplayNote& note, ImVec2 at, float width) {
   const Type type(c);
   const Theme& theme = c.theme;
-  ReplayView& view = c.view.replay;
+  NotesView& view = c.view.of<NotesView>();
   ImDrawList* list = ImGui::GetWindowDrawList();
   const bool edited = view.edited == note.note.id && note.note.id != 0;
   const float text_width = note_text_width(c, width), height = note_height(c, note, width);
@@ -139,8 +143,8 @@ float draw_note(const Context& c, const ReplayNote& note, ImVec2 at, float width
 }  // namespace
 
 void draw_notes(const Context& c, float top) {
-  ReplayView& view = c.view.replay;
-  if (!view.notes_open || !c.replay.notes) return;
+  NotesView& view = c.view.of<NotesView>();
+  if (!view.open || !c.replay.notes) return;
   const Type type(c);
   const ImGuiViewport& viewport = *ImGui::GetMainViewport();
   const float width = std::min(c.px(kWidth), viewport.Size.x - c.px(32));
@@ -166,7 +170,7 @@ void draw_notes(const Context& c, float top) {
   if (!c.replay.notes->empty())
     copy_button(c, "copy notes", {at.x + inner - c.px(36), at.y}, [&] { return copied(c.replay); });
   ImGui::SetCursorScreenPos({at.x + inner - c.px(24), at.y - c.px(2)});
-  if (click_area("close notes", {c.px(24), c.px(24)})) view.notes_open = false;
+  if (click_area("close notes", {c.px(24), c.px(24)})) view.open = false;
   const ImU32 ink = ImGui::IsItemHovered() ? c.theme.text : c.theme.dim;
   draw_text(ImGui::GetWindowDrawList(), {at.x + inner - c.px(12), at.y + c.px(2)},
             {c.fonts.body, c.px(kBodySize), ink}, ICON_FA_TIMES, Align::Centre);
@@ -181,15 +185,15 @@ void draw_notes(const Context& c, float top) {
   }
   if (c.replay.notes->size() > 1) {
     ImGui::SetNextItemWidth(inner);
-    ImGui::InputTextWithHint("##filter", "find: words of a note, of a step, a pass", &view.note_filter);
+    ImGui::InputTextWithHint("##filter", "find: words of a note, of a step, a pass", &view.filter);
   } else {
-    view.note_filter.clear();
+    view.filter.clear();
   }
   ImGui::BeginChild("list of notes");
   const float room = ImGui::GetContentRegionAvail().x;
   ImVec2 pen = ImGui::GetCursorScreenPos();
   pen.y += c.px(4);
-  const std::vector<const ReplayNote*>& found = found_notes(c.replay, view.note_filter);
+  const std::vector<const ReplayNote*>& found = found_notes(c.replay, view.filter);
   for (const ReplayNote* note : found) pen.y += draw_note(c, *note, pen, room) + c.px(4);
   if (found.empty())
     pen.y +=

@@ -9,8 +9,12 @@
 #include <filesystem>
 #include <utility>
 
+#include "engine/runtime/recordings/replay_snapshot.h"
 #include "ui/commands/keys_of_controls.h"
+#include "ui/outbox.h"
+#include "ui/panels/panels.h"
 #include "ui/panels/parts.h"
+#include "ui/panels/recordings/chooser_view.h"
 #include "ui/panels/recordings/replay_parts.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
@@ -93,7 +97,7 @@ void draw_folder(const Context& c, const RecordingList& files, bool has_own) {
 /// What is being recorded on this machine now.
 void draw_running(const Context& c, const RecordingList& files) {
   const Type type(c);
-  if (files.running.empty() && c.view.replay.chosen_for != ChosenFor::Attach) return;
+  if (files.running.empty() && c.view.of<ChooserView>().chosen_for != ChosenFor::Attach) return;
   ImDrawList* list = ImGui::GetWindowDrawList();
   draw_text(list, ImGui::GetCursorScreenPos(), in(type.note, c.theme.dim),
             "Being recorded on this machine now");
@@ -116,16 +120,15 @@ void draw_running(const Context& c, const RecordingList& files) {
 void take_typed(const Context& c, const std::string& path) {
   std::error_code unknown;
   if (std::filesystem::exists(path, unknown)) return take_chosen(c, path);
-  c.view.replay.chooser.missing = path;
-  c.view.replay.chooser.refused = true;
+  c.view.of<ChooserView>().missing = path;
+  c.view.of<ChooserView>().refused = true;
 }
 
 }  // namespace
 
 void draw_recording_chooser(const Context& c) {
-  ReplayView& view = c.view.replay;
-  if (!view.choosing) return;
-  ChooserView& chooser = view.chooser;
+  if (!c.view.chooser_open) return;
+  ChooserView& chooser = c.view.of<ChooserView>();
   const int frame = ImGui::GetFrameCount();
   const bool just_opened = chooser.opened_frame != frame - 1;  // its field then takes the keyboard
   chooser.opened_frame = frame;
@@ -142,8 +145,8 @@ void draw_recording_chooser(const Context& c) {
   begin_cover(c, "Open a recording", {viewport.Pos.x + viewport.Size.x / 2, viewport.Pos.y + c.px(64)},
               {0.5f, 0}, {width, 0}, c.px(16), ImGuiWindowFlags_NoScrollbar);
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  draw_text(ImGui::GetWindowDrawList(), at, type.strong, title_of(view.chosen_for));
-  if (view.chosen_for == ChosenFor::Replay)
+  draw_text(ImGui::GetWindowDrawList(), at, type.strong, title_of(chooser.chosen_for));
+  if (chooser.chosen_for == ChosenFor::Replay)
     draw_text(ImGui::GetWindowDrawList(), {at.x + ImGui::GetContentRegionAvail().x, at.y + c.px(2)},
               type.note, "or drop one on the window", Align::Right);
   ImGui::Dummy({0, type.strong.size + c.px(4)});
@@ -152,13 +155,13 @@ void draw_recording_chooser(const Context& c) {
   if (just_opened || std::exchange(chooser.refused, false)) ImGui::SetKeyboardFocusHere();
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(c.px(12), c.px(8)));
   const bool entered =
-      ImGui::InputTextWithHint("##path", "path of a .shardlens file, or of a folder", &view.path,
+      ImGui::InputTextWithHint("##path", "path of a .shardlens file, or of a folder", &chooser.path,
                                ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_AutoSelectAll);
   ImGui::PopStyleVar();
   ImGui::SameLine(0, c.px(8));
-  const bool clicked = draw_button(c, "open path", "Open", ButtonLook::Accent, !view.path.empty(), "");
-  if ((entered || clicked) && !view.path.empty()) take_typed(c, view.path);
-  if (!chooser.missing.empty() && chooser.missing == view.path) {
+  const bool clicked = draw_button(c, "open path", "Open", ButtonLook::Accent, !chooser.path.empty(), "");
+  if ((entered || clicked) && !chooser.path.empty()) take_typed(c, chooser.path);
+  if (!chooser.missing.empty() && chooser.missing == chooser.path) {
     const ImVec2 pen = ImGui::GetCursorScreenPos();
     draw_text(ImGui::GetWindowDrawList(), {pen.x, pen.y + c.px(4)}, in(type.note, c.theme.text),
               "Nothing lies there: neither a file nor a folder.");

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/train/experiments/diff_session.h"
 #include "ui/panels/parts.h"
+#include "ui/panels/recordings/diff_view.h"
 #include "ui/panels/recordings/recordings_parts.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
@@ -113,7 +115,7 @@ void draw_curve(const Context& context, const ComparedRuns& runs, const Compared
 
 void draw_diff_metrics(const Context& context, const ComparedRuns& runs, ImVec2 min, ImVec2 size) {
   const Type type(context);
-  DiffView& view = context.view.compare.diff;
+  DiffView& view = context.view.of<DiffView>();
   ImDrawList* list = ImGui::GetWindowDrawList();
   if (runs.curves.empty()) {
     draw_wrapped(list, min, in(type.body, context.theme.dim),

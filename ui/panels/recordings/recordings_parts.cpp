@@ -5,8 +5,12 @@
 
 #include <algorithm>
 
+#include "engine/runtime/recordings/replay_snapshot.h"
+#include "ui/outbox.h"
 #include "ui/panels/parts.h"
+#include "ui/panels/recordings/diff_view.h"
 #include "ui/plan/cache.h"
+#include "ui/plan/shown_plan.h"
 #include "ui/theme/phase_colour.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
@@ -91,7 +95,7 @@ void draw_step(const Context& context, const ComparedRuns& runs, const DiffRow& 
                const Columns& c, ImVec2 at, float width) {
   const Type type(context);
   const Theme& theme = context.theme;
-  DiffView& view = context.view.compare.diff;
+  DiffView& view = context.view.of<DiffView>();
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float height = context.px(kRowHeight), y = at.y + (height - type.mono_note.size) / 2;
   ImGui::SetCursorScreenPos(at);
@@ -266,7 +270,7 @@ StepId shown_step(const Context& context, const ComparedRuns& runs, const DiffRo
 }
 
 void select_row(const Context& context, const ComparedRuns& runs, const DiffRow& row, int place) {
-  context.view.compare.diff.row = place;
+  context.view.of<DiffView>().row = place;
   const StepId step = shown_step(context, runs, row);
   if (step < 0) return;
   select_step(context.view, shown_plan(context.snapshot)->program, step);
@@ -282,7 +286,7 @@ void select_row(const Context& context, const ComparedRuns& runs, const DiffRow&
 
 void draw_diff_steps(const Context& context, const std::shared_ptr<const ComparedRuns>& runs, ImVec2 min,
                      ImVec2 size) {
-  DiffView& view = context.view.compare.diff;
+  DiffView& view = context.view.of<DiffView>();
   const std::vector<DiffRow>& rows = shown_rows(runs);
   const Columns c = columns_of(context, min.x, size.x);
   const float row = context.px(kRowHeight);

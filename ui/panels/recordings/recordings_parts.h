@@ -3,8 +3,10 @@
 
 #include <memory>
 
+#include "engine/train/experiments/diff_session.h"
 #include "ui/context.h"
 #include "ui/panels/recordings/recordings_rows.h"
+#include "ui/widgets/sort_order.h"
 
 namespace shardlens::ui {
 

@@ -10,9 +10,13 @@
 #include <vector>
 
 #include "engine/config/clock.h"
+#include "engine/runtime/recordings/replay_snapshot.h"
 #include "ui/commands/command_button.h"
 #include "ui/commands/walk.h"
+#include "ui/outbox.h"
+#include "ui/panels/panels.h"
 #include "ui/panels/recordings/replay_parts.h"
+#include "ui/panels/recordings/replay_view.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/paint.h"
 
@@ -107,7 +111,7 @@ Row row_with(const Context& c, const Words& words, float available) {
                             : fmt::format(ICON_FA_BOOKMARK "{}", count);
   row.here = words.buttons ? ICON_FA_PLAY_CIRCLE "  Run here too" : ICON_FA_PLAY_CIRCLE;
   row.close = words.buttons ? ICON_FA_TIMES "  Close" : ICON_FA_TIMES;
-  row.speed = {"", replay_speeds()[speed_index(c.view.replay.speed)].words};
+  row.speed = {"", replay_speeds()[speed_index(c.view.of<ReplayView>().speed)].words};
   float taken = c.px(24) + 3 * c.px(kControlHeight + 4) + field_width(c, row.speed);
   if (words.name) taken += text_width(name_style(c), row.name) + c.px(kGap);
   if (words.machine) taken += text_width(note_style(c), row.machine) + c.px(kGap);
@@ -150,7 +154,7 @@ void draw_speed(const Context& c, const FieldText& text) {
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(c.px(12), c.px(12)));
   if (ImGui::BeginPopup("speeds")) {
     for (const ReplaySpeed& speed : replay_speeds()) {
-      const bool chosen = speed.seconds_a_second == c.view.replay.speed;
+      const bool chosen = speed.seconds_a_second == c.view.of<ReplayView>().speed;
       if (ImGui::Selectable(speed.words, chosen, 0, {c.px(132), c.px(24)}))
         set_replay_speed(c, speed.seconds_a_second);
       if (chosen) ImGui::SetItemDefaultFocus();

@@ -10,6 +10,9 @@
 #include <iterator>
 
 #include "ui/commands/commands.h"
+#include "ui/outbox.h"
+#include "ui/panels/recordings/diff_view.h"
+#include "ui/panels/recordings/replay_view.h"
 #include "ui/widgets/format.h"
 
 namespace shardlens::ui {
@@ -52,7 +55,7 @@ size_t speed_index(double seconds_a_second) {
 
 void set_replay_speed(const Context& context, double seconds_a_second) {
   const bool plays = context.replay.playing;
-  context.view.replay.speed = seconds_a_second;
+  context.view.of<ReplayView>().speed = seconds_a_second;
   if (plays && seconds_a_second > 0) context.send(replay_command::Play{seconds_a_second});
   if (plays && seconds_a_second == 0) {
     context.send(replay_command::Pause{});
@@ -65,8 +68,8 @@ void set_replay_speed(const Context& context, double seconds_a_second) {
 
 void choose_recording(const Context& context, ChosenFor purpose) {
   context.view.close_covers();
-  context.view.replay.choosing = true;
-  context.view.replay.chosen_for = purpose;
+  context.view.chooser_open = true;
+  context.view.of<ChooserView>().chosen_for = purpose;
   // First where the program was started, or where nothing lies there, what was recorded here.
   if (context.replay.list)
     context.send(replay_command::List{context.replay.list->folder});
@@ -75,12 +78,12 @@ void choose_recording(const Context& context, ChosenFor purpose) {
 }
 
 void take_chosen(const Context& context, const std::string& path) {
-  const ChosenFor purpose = context.view.replay.chosen_for;
+  const ChosenFor purpose = context.view.of<ChooserView>().chosen_for;
   std::error_code unknown;
   const bool is_replayed = purpose == ChosenFor::Replay || purpose == ChosenFor::Attach;
   if (is_replayed || std::filesystem::is_directory(path, unknown))  // which is listed
     return context.send(replay_command::Open{path});  // closes the list when a recording is open
-  DiffView& diff = context.view.compare.diff;
+  DiffView& diff = context.view.of<DiffView>();
   if (purpose == ChosenFor::CompareA) {
     diff.a = path;
   } else {

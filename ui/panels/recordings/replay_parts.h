@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/runtime/recordings/replay_snapshot.h"
 #include "ui/context.h"
+#include "ui/panels/recordings/chooser_view.h"
 
 namespace shardlens::ui {
 

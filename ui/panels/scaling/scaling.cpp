@@ -3,7 +3,12 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/runtime/session/scaling_snapshot.h"
+#include "engine/runtime/snapshot.h"
+#include "ui/outbox.h"
+#include "ui/panels/panels.h"
 #include "ui/panels/scaling/scaling_parts.h"
+#include "ui/panels/scaling/scaling_view.h"
 
 namespace shardlens::ui {
 namespace {
@@ -14,19 +19,19 @@ constexpr std::array<ScalingPage, 5> kPages{ScalingPage::Weak, ScalingPage::Stro
 /// Asks for what the page shows, once.
 void ask(const Context& context) {
   ViewState& view = context.view;
-  ScalingAsked& asked = view.scaling_asked;
-  switch (view.scaling.page) {
+  ScalingAsked& asked = view.of<ScalingAsked>();
+  switch (view.of<ScalingView>().page) {
     case ScalingPage::BreakEven: {
-      const scaling_command::PriceCrossing wish =
-          crossing_wish(view.scaling, context.snapshot.plan ? context.snapshot.plan->program.settings
-                                                            : context.snapshot.settings);
+      const scaling_command::PriceCrossing wish = crossing_wish(
+          view.of<ScalingView>(),
+          context.snapshot.plan ? context.snapshot.plan->program.settings : context.snapshot.settings);
       if (wish.settings == asked.crossing) return;
       asked.crossing = wish.settings;
       context.send(wish);
       return;
     }
     case ScalingPage::Cluster: {
-      const scaling_command::PriceCluster wish = cluster_wish(view.scaling);
+      const scaling_command::PriceCluster wish = cluster_wish(view.of<ScalingView>());
       if (wish.settings == asked.cluster && wish.stages == asked.stages) return;
       asked.cluster = wish.settings;
       asked.stages = wish.stages;
@@ -55,7 +60,7 @@ SourceLook look_of(const Theme& theme, Source source) {
 }
 
 void draw_scaling(const Context& context) {
-  ScalingView& view = context.view.scaling;
+  ScalingView& view = context.view.of<ScalingView>();
   ask(context);
   static const std::array<std::string, 5> names{"weak", "strong", "heads", "break-even", "cluster"};
   const ImVec2 at = ImGui::GetCursorScreenPos();

@@ -7,8 +7,10 @@
 #include <array>
 #include <cmath>
 
+#include "engine/runtime/session/scaling_snapshot.h"
 #include "ui/panels/memory/memory_figures.h"
 #include "ui/panels/scaling/scaling_parts.h"
+#include "ui/panels/scaling/scaling_view.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/sentence.h"
 
@@ -17,7 +19,7 @@ namespace {
 
 /// Whose node is left, and with what layer. Returns the height.
 float draw_choices(const Context& context, ImVec2 at, float width) {
-  ScalingView& view = context.view.scaling;
+  ScalingView& view = context.view.of<ScalingView>();
   std::vector<std::string> titles;
   int taken = -1;
   const std::vector<std::string> machines = node_machines();

@@ -6,9 +6,11 @@
 #include <cmath>
 
 #include "engine/config/presets.h"
+#include "engine/runtime/session/scaling_snapshot.h"
 #include "ui/panels/memory/memory_figures.h"
 #include "ui/panels/memory/memory_pages.h"
 #include "ui/panels/scaling/scaling_parts.h"
+#include "ui/panels/scaling/scaling_view.h"
 #include "ui/widgets/form.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/sentence.h"
@@ -39,7 +41,7 @@ int64_t nearest_stop(const std::vector<int64_t>& stops, int64_t value) {
 
 /// Model, machine and the four degrees, as rows of a form in the current window.
 void draw_form(const Context& context) {
-  ScalingView& view = context.view.scaling;
+  ScalingView& view = context.view.of<ScalingView>();
   const std::vector<std::string> models = cluster_models(), machines = node_machines();
   const int model = option_row(context, "Model", model_preset(view.model).title, model_titles());
   if (model >= 0) view.model = models[static_cast<size_t>(model)];

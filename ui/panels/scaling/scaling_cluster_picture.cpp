@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "engine/config/counted.h"
+#include "engine/runtime/session/scaling_snapshot.h"
 #include "ui/panels/scaling/scaling_parts.h"
 #include "ui/widgets/format.h"
 

@@ -3,9 +3,11 @@
 
 #include <string>
 
+#include "engine/runtime/session/scaling_snapshot.h"
 #include "ui/panels/chart.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/scaling/scaling_rows.h"
+#include "ui/panels/scaling/scaling_view.h"
 #include "ui/widgets/controls.h"
 
 namespace shardlens::ui {

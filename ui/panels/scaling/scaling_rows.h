@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/runtime/session/scaling_snapshot.h"
 #include "ui/context.h"
+#include "ui/panels/scaling/scaling_view.h"
 
 namespace shardlens::ui {
 

@@ -6,8 +6,10 @@
 #include <cmath>
 #include <set>
 
+#include "engine/runtime/session/scaling_snapshot.h"
 #include "ui/commands/command_button.h"
 #include "ui/panels/scaling/scaling_parts.h"
+#include "ui/panels/scaling/scaling_view.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/sentence.h"
 #include "ui/widgets/stretch.h"

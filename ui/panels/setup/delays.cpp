@@ -7,13 +7,15 @@
 #include <set>
 
 #include "ui/panels/faults/faults.h"
+#include "ui/panels/setup/delay_view.h"
 
 namespace shardlens::ui {
 
 DelayChoice delay_choice(const Context& context, const Program& program) {
   const int world = program.ranks() * program.replicas();
   DelayChoice choice;
-  choice.rank = context.view.late.rank >= 0 ? context.view.late.rank : context.view.selected_rank;
+  choice.rank =
+      context.view.of<DelayView>().rank >= 0 ? context.view.of<DelayView>().rank : context.view.selected_rank;
   if (choice.rank < 0) choice.rank = world - 1;  // not the one that is looked at first
   choice.rank = std::min(choice.rank, world - 1);
   const StepId selected = context.view.selected_step;
@@ -35,7 +37,7 @@ void add_delay(const Context& context) {
   const Program& program = context.snapshot.plan->program;
   const DelayChoice choice = delay_choice(context, program);
   const Delay delay{choice.rank, delay_word(program, choice.step),
-                    static_cast<double>(context.view.late.milliseconds)};
+                    static_cast<double>(context.view.of<DelayView>().milliseconds)};
   Settings changed = context.wanted();
   std::erase_if(changed.delays,
                 [&](const Delay& other) { return other.rank == delay.rank && other.step == delay.step; });

@@ -17,14 +17,18 @@
 #include "engine/config/validate.h"
 #include "engine/cost/heads_balance.h"
 #include "engine/device/device.h"
+#include "engine/runtime/recordings/replay_snapshot.h"
+#include "engine/runtime/session/machine_watch.h"
 #include "ui/panels/faults/faults.h"
 #include "ui/panels/memory/memory_figures.h"
+#include "ui/panels/panels.h"
 #include "ui/panels/recordings/replay_parts.h"
 #include "ui/panels/setup/delays.h"
+#include "ui/plan/shown_plan.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/form.h"
 #include "ui/widgets/paint.h"
-#include "ui/widgets/snap.h"
+#include "ui/widgets/slider_stops.h"
 
 namespace shardlens::ui {
 namespace {

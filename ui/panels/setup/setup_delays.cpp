@@ -6,7 +6,9 @@
 #include <array>
 
 #include "engine/planner/holds.h"
+#include "engine/runtime/snapshot.h"
 #include "ui/panels/faults/faults.h"
+#include "ui/panels/setup/delay_view.h"
 #include "ui/panels/setup/delays.h"
 #include "ui/panels/setup/setup.h"
 #include "ui/widgets/controls.h"
@@ -77,10 +79,11 @@ void draw_late_ranks(const Context& context, const Settings& wanted) {
     ranks.push_back(fmt::format("rank {}", rank));
   const int chosen = option_row(context, "Who", ranks[static_cast<size_t>(choice.rank)], ranks,
                                 "The rank that stands still, in every pass");
-  if (chosen >= 0) context.view.late.rank = chosen;
-  slider_row(context, "Late by, ms", {kDelays.begin(), kDelays.end()}, context.view.late.milliseconds);
-  context.view.late.milliseconds =
-      std::clamp<int64_t>(context.view.late.milliseconds, 0, static_cast<int64_t>(kLongestDelayMilliseconds));
+  if (chosen >= 0) context.view.of<DelayView>().rank = chosen;
+  slider_row(context, "Late by, ms", {kDelays.begin(), kDelays.end()},
+             context.view.of<DelayView>().milliseconds);
+  context.view.of<DelayView>().milliseconds = std::clamp<int64_t>(
+      context.view.of<DelayView>().milliseconds, 0, static_cast<int64_t>(kLongestDelayMilliseconds));
   const std::string before = fmt::format("before step {}, {}{}", choice.step, program.step(choice.step).name,
                                          context.view.selected_step >= 0 ? ", which is selected" : "");
   note(context, before, context.theme.dim);

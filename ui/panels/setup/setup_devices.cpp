@@ -6,6 +6,7 @@
 
 #include "engine/config/error.h"
 #include "engine/config/settings.h"
+#include "engine/runtime/session/machine_watch.h"
 #include "ui/panels/machine_rows.h"
 #include "ui/panels/setup/setup.h"
 #include "ui/widgets/controls.h"

@@ -8,7 +8,10 @@
 #include <array>
 
 #include "engine/config/splits.h"
+#include "engine/runtime/snapshot.h"
 #include "ui/panels/setup/setup.h"
+#include "ui/plan/shown_plan.h"
+#include "ui/settings/remedies.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/form.h"
 #include "ui/widgets/paint.h"

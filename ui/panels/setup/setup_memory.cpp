@@ -8,8 +8,10 @@
 
 #include "engine/config/hardware.h"
 #include "engine/config/hardware_file.h"
+#include "engine/runtime/snapshot.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/setup/setup.h"
+#include "ui/plan/shown_plan.h"
 #include "ui/widgets/form.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/paint.h"

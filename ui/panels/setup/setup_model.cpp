@@ -8,6 +8,8 @@
 #include "engine/config/error.h"
 #include "engine/config/units.h"
 #include "engine/config/validate.h"
+#include "engine/runtime/snapshot.h"
+#include "ui/outbox.h"
 #include "ui/panels/setup/setup.h"
 #include "ui/widgets/form.h"
 

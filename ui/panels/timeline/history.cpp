@@ -10,6 +10,9 @@
 #include <cmath>
 
 #include "engine/config/counted.h"
+#include "engine/runtime/recordings/replay_snapshot.h"
+#include "ui/outbox.h"
+#include "ui/plan/shown_plan.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 
@@ -132,14 +135,14 @@ void show_in_history(const Context& context, StepId step) {
   const StepEvent& event = track[static_cast<size_t>(step)];
   const double begin = context.replay.pass_begin_seconds + event.begin_seconds,
                end = context.replay.pass_begin_seconds + event.end_seconds;
-  const Stretch shown = shown_of(context.view.history, context.history);
+  const Stretch shown = shown_of(context.view.of<HistoryView>(), context.history);
   if (end > shown.begin && begin < shown.end) return;
   const double left = (begin + end - shown.size()) / 2;
-  context.view.history.shown = clamped({left, left + shown.size()}, axis_of(context.history));
+  context.view.of<HistoryView>().shown = clamped({left, left + shown.size()}, axis_of(context.history));
 }
 
 void ask_for(const Context& context, HistoryFind find) {
-  HistoryView& view = context.view.history;
+  HistoryView& view = context.view.of<HistoryView>();
   const bool again = view.find == find && view.found;
   HistoryQuestion question;
   question.find = find;
@@ -155,7 +158,7 @@ void ask_for(const Context& context, HistoryFind find) {
 }
 
 void follow_found(const Context& context) {
-  HistoryView& view = context.view.history;
+  HistoryView& view = context.view.of<HistoryView>();
   if (!view.find_pending || context.history.found_number != view.find_number) return;
   view.find_pending = false;
   view.found = context.history.found;
@@ -177,7 +180,7 @@ void follow_found(const Context& context) {
 }
 
 void draw_search(const Context& context, float left, float right) {
-  HistoryView& view = context.view.history;
+  HistoryView& view = context.view.of<HistoryView>();
   const Theme& theme = context.theme;
   const float gap = context.px(8), height = context.px(kControlHeight),
               top = ImGui::GetCursorScreenPos().y - context.px(2);

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <optional>
 
+#include "engine/runtime/recordings/history_reader.h"
 #include "ui/context.h"
 #include "ui/panels/timeline/history_columns.h"
+#include "ui/panels/timeline/history_view.h"
 #include "ui/panels/timeline/timeline.h"
+#include "ui/widgets/stretch.h"
 
 namespace shardlens::ui {
 

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "engine/program/meeting.h"
+#include "engine/runtime/recordings/replay_snapshot.h"
+#include "engine/runtime/snapshot.h"
 #include "ui/panels/timeline/history_frame.h"
 #include "ui/theme/phase_colour.h"
 

@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/runtime/recordings/history_reader.h"
+#include "engine/runtime/recordings/replay_snapshot.h"
 #include "ui/panels/timeline/history.h"
+#include "ui/widgets/stretch.h"
 
 namespace shardlens::ui {
 

@@ -4,7 +4,11 @@
 
 #include <cmath>
 
+#include "engine/runtime/recordings/history_reader.h"
+#include "engine/runtime/recordings/replay_snapshot.h"
 #include "ui/panels/timeline/history.h"
+#include "ui/panels/timeline/history_view.h"
+#include "ui/widgets/stretch.h"
 
 namespace shardlens::ui {
 namespace {
@@ -31,7 +35,7 @@ struct Map {
 
 void drag(const Context& context, const Map& map) {
   const ImGuiIO& io = ImGui::GetIO();
-  HistoryView& view = context.view.history;
+  HistoryView& view = context.view.of<HistoryView>();
   MapGrip& grip = view.map_grip;
   ImGui::SetCursorScreenPos(map.min);
   ImGui::InvisibleButton("map", {map.max.x - map.min.x, map.max.y - map.min.y});
@@ -71,7 +75,7 @@ void drag(const Context& context, const Map& map) {
 void draw_history_map(const Context& context, ImVec2 min, ImVec2 max) {
   const HistorySnapshot& history = context.history;
   const Theme& theme = context.theme;
-  const Map map{min, max, axis_of(history), shown_of(context.view.history, history)};
+  const Map map{min, max, axis_of(history), shown_of(context.view.of<HistoryView>(), history)};
   ImDrawList* list = ImGui::GetWindowDrawList();
   fill_rect(list, min, max, theme.card);
   if (history.whole) {

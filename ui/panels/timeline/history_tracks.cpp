@@ -8,10 +8,17 @@
 #include <string>
 #include <vector>
 
+#include "engine/runtime/recordings/history_reader.h"
+#include "engine/runtime/recordings/replay_snapshot.h"
+#include "engine/runtime/snapshot.h"
 #include "ui/commands/walk.h"
+#include "ui/outbox.h"
 #include "ui/panels/timeline/history_frame.h"
+#include "ui/panels/timeline/history_view.h"
 #include "ui/panels/timeline/track_sizes.h"
+#include "ui/plan/shown_plan.h"
 #include "ui/widgets/format.h"
+#include "ui/widgets/stretch.h"
 #include "ui/widgets/tape.h"
 
 namespace shardlens::ui {
@@ -273,11 +280,11 @@ void handle_mouse(const HistoryFrame& frame, float most_scroll, const ReplayNote
     if (most_scroll > 0 && (over_labels || io.KeyShift))
       ImGui::SetScrollY(std::clamp(frame.scroll - io.MouseWheel * frame.pitch, 0.0f, most_scroll));
     else
-      view.history.shown =
+      view.of<HistoryView>().shown =
           zoomed(frame.shown, std::pow(kZoomPerNotch, io.MouseWheel), at, frame.all, kSmallestStretchSeconds);
   }
   if (ImGui::IsItemActive() && ImGui::IsMouseDragging(ImGuiMouseButton_Left)) {
-    view.history.shown =
+    view.of<HistoryView>().shown =
         panned(frame.shown, -static_cast<double>(io.MouseDelta.x / (frame.max.x - frame.min.x)), frame.all);
     ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeEW);
     return;
@@ -290,7 +297,7 @@ void handle_mouse(const HistoryFrame& frame, float most_scroll, const ReplayNote
   if (ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left) && pass) {
     const double begin = static_cast<double>(pass->begin_ns) * 1e-9,
                  all = static_cast<double>(pass->ns) * 1e-9;
-    view.history.shown = clamped({begin - 0.02 * all, begin + 1.02 * all}, frame.all);
+    view.of<HistoryView>().shown = clamped({begin - 0.02 * all, begin + 1.02 * all}, frame.all);
     return;
   }
   if (note) {
@@ -326,10 +333,10 @@ void handle_mouse(const HistoryFrame& frame, float most_scroll, const ReplayNote
 /// While it is played, the moment that is shown stays in view.
 void follow_playhead(const Context& context, Stretch all) {
   const double at = context.replay.seconds;
-  const Stretch shown = shown_of(context.view.history, context.history);
+  const Stretch shown = shown_of(context.view.of<HistoryView>(), context.history);
   if (!is_playing(context) || (at >= shown.begin && at <= shown.end)) return;
   const double begin = at - shown.size() / 10;
-  context.view.history.shown = clamped({begin, begin + shown.size()}, all);
+  context.view.of<HistoryView>().shown = clamped({begin, begin + shown.size()}, all);
 }
 
 /// The events are there for all that is in view, and have room enough to be seen.
@@ -345,7 +352,7 @@ bool draws_events(const HistorySnapshot& history, Stretch shown, float width) {
 }
 
 void ask_for_slice(const HistoryFrame& frame) {
-  HistoryView& view = frame.context.view.history;
+  HistoryView& view = frame.context.view.of<HistoryView>();
   const HistorySnapshot& history = frame.history();
   if (history.built < 1 || history.slice_number != view.asked.number) return;  // one question at a time
   const int64_t column =
@@ -414,10 +421,10 @@ void draw_history_tracks(const Context& context) {
   const ImVec2 min{origin.x + context.px(kTrackLabelWidth), origin.y + head};
   const ImVec2 max{origin.x + size.x - bar, origin.y + size.y};
   ViewState& view = context.view;
-  if (view.fit_timeline) view.history.shown = {};
+  if (view.fit_timeline) view.of<HistoryView>().shown = {};
   if (!paper) follow_playhead(context, all);
   if (mapped) draw_history_map(context, {min.x, origin.y}, {max.x, origin.y + context.px(kMapHeight - 4)});
-  const Stretch shown = shown_of(view.history, history);
+  const Stretch shown = shown_of(view.of<HistoryView>(), history);
   const HistoryFrame frame{.context = context,
                            .program = plan->program,
                            .all = all,

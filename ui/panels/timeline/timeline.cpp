@@ -10,12 +10,17 @@
 #include <vector>
 
 #include "engine/config/hardware.h"
+#include "engine/runtime/recordings/history_reader.h"
+#include "engine/runtime/recordings/replay_snapshot.h"
 #include "ui/commands/commands.h"
 #include "ui/commands/walk.h"
 #include "ui/panels/faults/faults.h"
+#include "ui/panels/panels.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/timeline/history.h"
 #include "ui/panels/timeline/timeline.h"
+#include "ui/panels/timeline/timeline_view.h"
+#include "ui/plan/shown_plan.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/sentence.h"
@@ -169,8 +174,8 @@ void draw_header(const Context& context, const Tracks& tracks, float reserve = 0
 }
 
 void show(ViewState& view, Stretch stretch) {
-  view.timeline_begin_seconds = stretch.begin;
-  view.timeline_end_seconds = stretch.end;
+  view.of<TimelineView>().begin_seconds = stretch.begin;
+  view.of<TimelineView>().end_seconds = stretch.end;
 }
 
 void say(const Context& context, const std::string& sentence) {
@@ -206,7 +211,7 @@ float draw_choice(const Context& context) {
   const std::array<std::string, 2> choices{"this pass, and here", "the recording"};
   const float width = choice_row_width(context, choices);
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  bool& whole = context.view.replay.whole_timeline;
+  bool& whole = context.view.of<TimelineView>().whole_recording;
   const int clicked =
       choice_row(context, "timeline of", {at.x + ImGui::GetContentRegionAvail().x - width, at.y}, choices,
                  whole ? 1 : 0);
@@ -227,15 +232,26 @@ void draw_beside(const Context& context, float reserve) {
 
 }  // namespace
 
+bool shows_beside(const Context& context) {
+  return context.beside != nullptr && !context.view.of<TimelineView>().whole_recording;
+}
+
+bool shows_history(const Context& context) {
+  return context.replay.is_open() && !shows_beside(context) &&
+         context.history.path == context.replay.recording->path;
+}
+
 void pan_timeline(ViewState& view, const Snapshot& snapshot, double share) {
   const Stretch all = axis_of(tracks_of(snapshot));
-  show(view, panned({view.timeline_begin_seconds, view.timeline_end_seconds}, share, all));
+  show(view,
+       panned({view.of<TimelineView>().begin_seconds, view.of<TimelineView>().end_seconds}, share, all));
 }
 
 void zoom_timeline(ViewState& view, const Snapshot& snapshot, double factor) {
   const Tracks tracks = tracks_of(snapshot);
   const Stretch all = axis_of(tracks);
-  const Stretch shown = clamped({view.timeline_begin_seconds, view.timeline_end_seconds}, all);
+  const Stretch shown =
+      clamped({view.of<TimelineView>().begin_seconds, view.of<TimelineView>().end_seconds}, all);
   double at = (shown.begin + shown.end) / 2;
   const auto step = static_cast<size_t>(std::max(view.selected_step, 0));
   if (view.selected_step >= 0 && !tracks.ranks().empty() && step < tracks.ranks().front().size()) {

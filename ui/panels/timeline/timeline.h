@@ -11,6 +11,11 @@
 
 namespace shardlens::ui {
 
+/// The Timeline shows the pass that is looked at and, below it, this machine's run of the same Program.
+bool shows_beside(const Context& context);
+/// The Timeline shows a whole recording. False in the first frames of one, until its timeline is read.
+bool shows_history(const Context& context);
+
 inline constexpr double kSmallestStretchSeconds = 1e-6;  ///< the shortest stretch that is zoomed to
 
 /// A text style of the panel: `size` at scale 1.

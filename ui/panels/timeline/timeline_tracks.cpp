@@ -13,12 +13,15 @@
 
 #include "engine/config/counted.h"
 #include "engine/device/device.h"
+#include "engine/runtime/snapshot.h"
 #include "ui/panels/faults/faults.h"
 #include "ui/panels/timeline/timeline.h"
+#include "ui/panels/timeline/timeline_view.h"
 #include "ui/panels/timeline/track_sizes.h"
 #include "ui/theme/phase_colour.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
+#include "ui/widgets/stretch.h"
 
 namespace shardlens::ui {
 namespace {
@@ -337,8 +340,8 @@ void follow_selection(const Frame& frame) {
   if (event.end_seconds > frame.shown.begin && event.begin_seconds < frame.shown.end) return;
   const double begin = (event.begin_seconds + event.end_seconds - frame.shown.size()) / 2;
   const Stretch moved = clamped({begin, begin + frame.shown.size()}, frame.all);
-  view.timeline_begin_seconds = moved.begin;
-  view.timeline_end_seconds = moved.end;
+  view.of<TimelineView>().begin_seconds = moved.begin;
+  view.of<TimelineView>().end_seconds = moved.end;
 }
 
 /// Mouse over the tracks: wheel zooms about the mouse (with Shift it scrolls the ranks), a drag pans, a click
@@ -356,8 +359,8 @@ void handle_mouse(const std::vector<Frame>& runs, float most_scroll) {
   const bool hovered = ImGui::IsItemHovered() && !view.covered();
   const bool over_labels = io.MousePos.x < frame.min.x;
   const auto show = [&view](Stretch shown) {
-    view.timeline_begin_seconds = shown.begin;
-    view.timeline_end_seconds = shown.end;
+    view.of<TimelineView>().begin_seconds = shown.begin;
+    view.of<TimelineView>().end_seconds = shown.end;
   };
   if (hovered && io.MouseWheel != 0) {
     if (most_scroll > 0 && (over_labels || io.KeyShift)) {
@@ -424,24 +427,25 @@ void draw_tracks(const Context& context, const std::vector<NamedTracks>& runs) {
       pitch >= context.px(kTrackHeight + kTrackGap) ? context.px(kTrackGap) : context.px(kLeastGap);
   const float most_scroll = std::max(0.0f, pitch * ranks - room);
   ViewState& view = context.view;
-  if (view.fit_timeline) view.timeline_begin_seconds = view.timeline_end_seconds = 0;
+  if (view.fit_timeline) view.of<TimelineView>().begin_seconds = view.of<TimelineView>().end_seconds = 0;
   const float bar = most_scroll > 0 ? ImGui::GetStyle().ScrollbarSize : 0;
   std::vector<Frame> frames;
   float top = 0;
   for (const NamedTracks& run : runs) {
     top += name;
-    frames.push_back({.context = context,
-                      .tracks = run.tracks,
-                      .all = all,
-                      .shown = clamped({view.timeline_begin_seconds, view.timeline_end_seconds}, all),
-                      .min = {origin.x + context.px(kTrackLabelWidth), origin.y + context.px(kAxisHeight)},
-                      .max = {origin.x + size.x - bar, origin.y + size.y},
-                      .pitch = pitch,
-                      .height = pitch - gap,
-                      .scroll = most_scroll > 0 ? ImGui::GetScrollY() : 0,
-                      .top = top,
-                      .name = runs.size() > 1 ? run.name : std::string(),
-                      .labels = {}});
+    frames.push_back(
+        {.context = context,
+         .tracks = run.tracks,
+         .all = all,
+         .shown = clamped({view.of<TimelineView>().begin_seconds, view.of<TimelineView>().end_seconds}, all),
+         .min = {origin.x + context.px(kTrackLabelWidth), origin.y + context.px(kAxisHeight)},
+         .max = {origin.x + size.x - bar, origin.y + size.y},
+         .pitch = pitch,
+         .height = pitch - gap,
+         .scroll = most_scroll > 0 ? ImGui::GetScrollY() : 0,
+         .top = top,
+         .name = runs.size() > 1 ? run.name : std::string(),
+         .labels = {}});
     frames.back().labels = labels_for(frames.back());
     top += pitch * static_cast<float>(run.tracks.ranks().size());
   }

@@ -9,6 +9,7 @@
 #include "ui/context.h"
 #include "ui/panels/faults/faults.h"
 #include "ui/plan/cache.h"
+#include "ui/plan/shown_plan.h"
 
 namespace shardlens::ui {
 

@@ -11,12 +11,16 @@
 
 #include "engine/config/hardware_file.h"
 #include "engine/config/validate.h"
+#include "engine/runtime/snapshot.h"
 #include "ui/frame/notice.h"
 #include "ui/panels/memory/memory_figures.h"
+#include "ui/panels/panels.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/traffic/traffic_parts.h"
 #include "ui/panels/traffic/traffic_rows.h"
+#include "ui/panels/traffic/traffic_view.h"
 #include "ui/plan/cache.h"
+#include "ui/plan/shown_plan.h"
 #include "ui/widgets/format.h"
 
 namespace shardlens::ui {
@@ -312,7 +316,7 @@ void draw_traffic(const Context& context) {
   const float right = top.x + ImGui::GetContentRegionAvail().x;
   static const std::array<std::string, 2> pages{"collectives", "times"};
   const float reserve = choice_row_width(context, pages) + context.px(84);
-  bool& times = context.view.traffic_times;
+  bool& times = context.view.of<TrafficView>().times;
   const int page =
       choice_row(context, "page", {right - reserve + context.px(12), top.y}, pages, times ? 1 : 0);
   if (page >= 0) times = page == 1;

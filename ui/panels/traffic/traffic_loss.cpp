@@ -8,6 +8,8 @@
 #include <cmath>
 
 #include "engine/config/units.h"
+#include "engine/runtime/snapshot.h"
+#include "ui/outbox.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/traffic/traffic_parts.h"
 #include "ui/widgets/format.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "engine/runtime/snapshot.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/traffic/traffic_parts.h"
 #include "ui/widgets/controls.h"

@@ -3,9 +3,12 @@
 #include <string>
 
 #include "engine/config/counted.h"
+#include "engine/runtime/snapshot.h"
 #include "ui/panels/memory/memory_figures.h"
+#include "ui/panels/memory/memory_view.h"
 #include "ui/panels/parts.h"
 #include "ui/panels/traffic/traffic_parts.h"
+#include "ui/plan/shown_plan.h"
 #include "ui/theme/phase_colour.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
@@ -60,7 +63,7 @@ std::vector<Figure> figures_of(const Context& context, const std::vector<Traffic
 
 const Hardware& priced_on(const Context& context) {
   const Hardware& own = find_hardware(context.snapshot.plan->program.settings.hardware);
-  return own.link_bytes_per_second > 0 ? own : device_or_first(context.view.memory.device);
+  return own.link_bytes_per_second > 0 ? own : device_or_first(context.view.of<MemoryView>().device);
 }
 
 float draw_summary(const Context& context, const std::vector<TrafficRow>& rows, ImVec2 at, float width) {

@@ -8,12 +8,17 @@
 #include <cmath>
 
 #include "engine/config/hardware_file.h"
+#include "engine/runtime/recordings/replay_snapshot.h"
+#include "engine/runtime/session/scaling_snapshot.h"
+#include "engine/runtime/snapshot.h"
 #include "engine/runtime/step_times.h"
 #include "ui/commands/command_button.h"
 #include "ui/panels/parts.h"
+#include "ui/panels/recordings/replay_view.h"
 #include "ui/panels/scaling/scaling_parts.h"
 #include "ui/panels/traffic/traffic_parts.h"
 #include "ui/panels/traffic/traffic_times_rows.h"
+#include "ui/plan/shown_plan.h"
 #include "ui/widgets/axis.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/sentence.h"
@@ -244,7 +249,7 @@ TextTable copied(const std::vector<TimeRow>& rows, const std::string& how, bool 
 std::string remark(const Context& context, const Settings& settings) {
   const Hardware& hardware = find_hardware(settings.hardware);
   if (context.replay.is_open()) {
-    if (context.view.replay.beside && context.beside == nullptr)
+    if (context.view.of<ReplayView>().beside && context.beside == nullptr)
       return "This machine runs the recording's settings: its times will stand beside the recorded ones.";
     return context.beside != nullptr
                ? std::string()
@@ -312,7 +317,7 @@ float draw_calibration(const Context& context, const Settings& settings, ImVec2 
     words = fmt::format("{} ({})", as_sentence(scaling.activity), format_percent(scaling.share));
     taken = command_button_at(context, "scaling.stop", "Stop", ButtonLook::Plain, right);
   } else if (context.replay.is_open()) {
-    const bool runs = context.view.replay.beside;
+    const bool runs = context.view.of<ReplayView>().beside;
     taken = command_button_at(context, "replay.run_here", runs ? "Run here again" : "Run here too",
                               runs ? ButtonLook::Plain : ButtonLook::Accent, right);
   } else if (settings.hardware != kThisMachine) {

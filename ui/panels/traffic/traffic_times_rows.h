@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/runtime/snapshot.h"
 #include "engine/runtime/step_times.h"
 
 namespace shardlens::ui {

@@ -7,9 +7,13 @@
 #include <cmath>
 #include <vector>
 
+#include "engine/runtime/recordings/replay_snapshot.h"
+#include "engine/train/train_snapshot.h"
 #include "ui/commands/command_button.h"
 #include "ui/panels/faults/faults.h"
+#include "ui/panels/panels.h"
 #include "ui/panels/train/train_parts.h"
+#include "ui/panels/train/train_view.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/sentence.h"
@@ -129,7 +133,7 @@ void draw_buttons(const Context& context, ImVec2 at, const std::vector<RunButton
 /// Which model, and the buttons: in one row, if need be without their words, or else in two. Returns the
 /// height.
 float draw_controls(const Context& context, ImVec2 at, float width) {
-  TrainView& view = context.view.train;
+  TrainView& view = context.view.of<TrainView>();
   const std::array<std::string, 2> pages{"one model", "post-LN and pre-LN"};
   std::vector<RunButton> buttons;
   const auto width_of = [&] {
@@ -180,7 +184,7 @@ float draw_state(const Context& context, ImVec2 at, float width) {
 /// Which part of what was trained is shown, and the choices where they do not stand `beside` it; `right_top`
 /// is the row's. Returns its width.
 float draw_pages(const Context& context, ImVec2 right_top, bool beside) {
-  TrainView& view = context.view.train;
+  TrainView& view = context.view.of<TrainView>();
   std::vector<std::string> names{"curves", "text"};
   std::vector<TrainPage> pages{TrainPage::Curves, TrainPage::Text};
   if (!beside) {
@@ -233,7 +237,7 @@ void draw_recorded(const Context& context) {
 
 void draw_train(const Context& context) {
   if (context.replay.is_open()) return draw_recorded(context);
-  TrainView& view = context.view.train;
+  TrainView& view = context.view.of<TrainView>();
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 room = ImGui::GetContentRegionAvail();
 

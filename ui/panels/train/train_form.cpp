@@ -6,7 +6,10 @@
 
 #include "engine/config/presets.h"
 #include "engine/config/validate.h"
+#include "engine/train/train_snapshot.h"
+#include "ui/panels/train/train_choices.h"
 #include "ui/panels/train/train_parts.h"
+#include "ui/panels/train/train_view.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/format.h"
 
@@ -20,7 +23,7 @@ std::string integer_text(int64_t value) {
 }
 
 void draw_model(const Context& context, TrainChoices& choices) {
-  heading(context, context.view.train.comparison ? "Both models" : "Model");
+  heading(context, context.view.of<TrainView>().comparison ? "Both models" : "Model");
   std::vector<std::string> titles, names;
   for (const Model& model : model_presets()) {
     titles.push_back(model.title);
@@ -39,8 +42,8 @@ void draw_model(const Context& context, TrainChoices& choices) {
   const int chosen = option_row(context, "Model", model_preset(choices.model).title, options);
   if (chosen >= 0) {
     const std::string& preset = names[order[static_cast<size_t>(chosen)]];
-    choices =
-        context.view.train.comparison ? compared_with_model(choices, preset) : with_model(choices, preset);
+    choices = context.view.of<TrainView>().comparison ? compared_with_model(choices, preset)
+                                                      : with_model(choices, preset);
   }
   slider_row(context, "Layers", {1, 2, 3, 4, 6, 8, 12, 16, 20, 24}, choices.layers);
 }
@@ -117,7 +120,7 @@ void draw_safety(const Context& context, TrainChoices& choices) {
       context, "Checkpoint", std::array<int64_t, 6>{0, 10, 20, 50, 100, 500}, choices.checkpoint_every,
       [](int64_t steps) { return steps == 0 ? std::string("none") : fmt::format("every {} steps", steps); });
   if (choices.checkpoint_every > 0) {
-    const std::string& folder = context.view.train.checkpoints;
+    const std::string& folder = context.view.of<TrainView>().checkpoints;
     draw_hint(context, fitted_in_middle(Type(context).note, folder, ImGui::GetContentRegionAvail().x));
     tooltip(context,
             fmt::format("{}\nA folder for each training; shardlens-cli goes on from it, evaluates it "
@@ -140,7 +143,7 @@ void draw_text_choice(const Context& context, TrainChoices& choices) {
 }  // namespace
 
 void draw_train_form(const Context& context) {
-  TrainView& view = context.view.train;
+  TrainView& view = context.view.of<TrainView>();
   TrainChoices& choices = view.comparison ? view.compared : view.single;
   const int columns =
       std::clamp(static_cast<int>(ImGui::GetContentRegionAvail().x / context.px(kFormColumn)), 1, 3);

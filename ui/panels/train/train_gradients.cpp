@@ -1,6 +1,8 @@
 // The gradients of a training before they are clipped: the first place where one that goes wrong shows.
 #include <fmt/format.h>
 
+#include "engine/runtime/recordings/replay_snapshot.h"
+#include "engine/train/train_snapshot.h"
 #include "ui/panels/train/train_plot.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/heatmap.h"

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <implot.h>
 
+#include "engine/runtime/recordings/replay_snapshot.h"
+#include "ui/outbox.h"
 #include "ui/widgets/format.h"
 
 namespace shardlens::ui {

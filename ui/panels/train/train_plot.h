@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/train/train_snapshot.h"
 #include "ui/panels/train/train_parts.h"
 #include "ui/widgets/thinned.h"
 

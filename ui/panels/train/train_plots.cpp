@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <implot.h>
 
+#include "engine/train/train_snapshot.h"
 #include "ui/panels/train/train_plot.h"
 #include "ui/widgets/format.h"
 

@@ -8,9 +8,12 @@
 #include <cmath>
 #include <vector>
 
+#include "engine/train/train_snapshot.h"
 #include "ui/commands/command_button.h"
 #include "ui/commands/commands.h"
+#include "ui/outbox.h"
 #include "ui/panels/train/train_parts.h"
+#include "ui/panels/train/train_view.h"
 #include "ui/widgets/format.h"
 
 namespace shardlens::ui {
@@ -22,7 +25,7 @@ constexpr float kLeastColumn = 300;  ///< texts of two models stand beside each 
 
 /// The prompt and the button, and below them how it is written. A change holds from the next text on.
 void draw_wish(const Context& context) {
-  WritingWish& wish = context.view.train.writing;
+  WritingWish& wish = context.view.of<TrainView>().writing;
   const std::string write = "Write";
   const float button = button_width(context, write);
   ImGui::SetNextItemWidth(ImGui::GetContentRegionAvail().x - button - context.px(8));

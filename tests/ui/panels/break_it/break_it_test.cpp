@@ -6,9 +6,12 @@
 #include <filesystem>
 
 #include "engine/config/presets.h"
+#include "engine/runtime/snapshot.h"
+#include "engine/train/experiments/break_snapshot.h"
 #include "tests/ui/studio_harness.h"
 #include "ui/commands/commands.h"
 #include "ui/panels/break_it/break_parts.h"
+#include "ui/panels/break_it/break_view.h"
 
 namespace shardlens::ui {
 namespace {
@@ -99,7 +102,7 @@ TEST(BreakItTab, AFaultThatIsInvisibleAtFirstShowsLater) {
     person.ItemClick("probe/step 1");
     person.Yield(2);
     EXPECT_FALSE(person.ItemExists("starts at")) << "in step 1 every tensor is right";
-    EXPECT_EQ(harness.view().breaks.probe, 1);
+    EXPECT_EQ(harness.view().of<BreakView>().probe, 1);
   });
 }
 

@@ -7,8 +7,13 @@
 #include <thread>
 
 #include "engine/config/hardware_file.h"
+#include "engine/runtime/session/comparison.h"
+#include "engine/runtime/session/scaling_snapshot.h"
+#include "engine/runtime/snapshot.h"
 #include "tests/ui/studio_harness.h"
 #include "ui/commands/commands.h"
+#include "ui/panels/compare/compare_view.h"
+#include "ui/widgets/sort_order.h"
 
 namespace shardlens::ui {
 namespace {
@@ -31,7 +36,7 @@ void open(StudioHarness& harness, ComparePage page) {
   harness.wait_until_at_rest();
   harness.view().tab = Tab::Compare;
   harness.view().focus_tab = true;
-  harness.view().compare.page = page;
+  harness.view().of<CompareView>().page = page;
   harness.draw_frames(4);
   settle(harness);
 }
@@ -85,13 +90,13 @@ TEST(CompareTab, AClickedLineIsSelectedInTheProgramAndWalkingMovesTheLine) {
   const Program& program = harness.snapshot().plan->program;
   ASSERT_GE(harness.view().selected_step, 0);
   EXPECT_EQ(program.step(harness.view().selected_step).name, "all-reduce mlp.proj.sum");
-  EXPECT_EQ(harness.view().compare.row, "forward converts mlp.proj.sum");
+  EXPECT_EQ(harness.view().of<CompareView>().row, "forward converts mlp.proj.sum");
   harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiKey_RightArrow); });
   harness.draw_frames(2);
-  EXPECT_EQ(harness.view().compare.row, "forward mlp.proj bias");
+  EXPECT_EQ(harness.view().of<CompareView>().row, "forward mlp.proj bias");
   // What the program on the Stage does not have is selected here alone.
   harness.perform([](ImGuiTestContext& person) { click_line(person, "forward converts mlp.fc.sum"); });
-  EXPECT_EQ(harness.view().compare.row, "forward converts mlp.fc.sum");
+  EXPECT_EQ(harness.view().of<CompareView>().row, "forward converts mlp.fc.sum");
 }
 
 TEST(CompareTab, OtherSettingsArePlannedAnewAndNothingOfThemIsMeasured) {
@@ -157,7 +162,7 @@ TEST(CompareTab, AnEntrantThatIsClickedIsTakenOverAndRun) {
   Settings settings = small_model();
   settings.tp = 2;
   StudioHarness harness({1920, 1080}, settings);
-  harness.view().compare.hardware = "a100-80gb";
+  harness.view().of<CompareView>().hardware = "a100-80gb";
   open(harness, ComparePage::Tournament);
   auto now = compared(harness);
   ASSERT_TRUE(now->tournament);
@@ -169,12 +174,12 @@ TEST(CompareTab, AnEntrantThatIsClickedIsTakenOverAndRun) {
   ASSERT_GE(now->tournament->tournament.listed.size(), 2u);
   // Sorted by a click on a column's name, and back.
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Compare/sort memory"); });
-  EXPECT_EQ(harness.view().compare.order, (SortOrder{5, false}));
+  EXPECT_EQ(harness.view().of<CompareView>().order, (SortOrder{5, false}));
   harness.perform([](ImGuiTestContext& person) {
     person.ItemClick("//Compare/sort memory");
     person.ItemClick("//Compare/sort memory");
   });
-  EXPECT_EQ(harness.view().compare.order, SortOrder{});
+  EXPECT_EQ(harness.view().of<CompareView>().order, SortOrder{});
   const size_t place = now->tournament->tournament.listed[1];
   const Entrant entrant = now->tournament->tournament.entrants[place];
   harness.perform([&](ImGuiTestContext& person) {
@@ -202,7 +207,7 @@ TEST(CompareTab, TheTournamentOfThisMachineBeginsWithItsCalibrationInThisDtype) 
   {
     Settings settings = small_model();
     StudioHarness harness({1920, 1080}, settings);
-    harness.view().compare.hardware = "this-machine";
+    harness.view().of<CompareView>().hardware = "this-machine";
     open(harness, ComparePage::Tournament);
     ASSERT_TRUE(compared(harness)->tournament);
     EXPECT_TRUE(compared(harness)->tournament->can_run);
@@ -222,7 +227,7 @@ TEST(CompareTab, TheTournamentOfThisMachineBeginsWithItsCalibrationInThisDtype) 
 TEST(CompareTab, ARowOfTheTournamentIsAsHighAsItsCuts) {
   Settings settings = small_model();
   StudioHarness harness({1280, 2400}, settings);
-  harness.view().compare.hardware = "a100-80gb";
+  harness.view().of<CompareView>().hardware = "a100-80gb";
   open(harness, ComparePage::Tournament);
   const auto now = compared(harness);
   ASSERT_EQ(now->tournament->refused, "");

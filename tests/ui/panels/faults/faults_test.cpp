@@ -10,8 +10,14 @@
 #include <filesystem>
 
 #include "engine/config/clock.h"
+#include "engine/runtime/snapshot.h"
+#include "engine/train/train_snapshot.h"
 #include "tests/ui/studio_harness.h"
+#include "ui/panels/faults/fault_view.h"
+#include "ui/panels/setup/delay_view.h"
 #include "ui/panels/timeline/tracks.h"
+#include "ui/panels/train/train_choices.h"
+#include "ui/panels/train/train_view.h"
 
 namespace shardlens::ui {
 namespace {
@@ -25,7 +31,7 @@ constexpr double kTimeoutSeconds = 500;  ///< only turns a hang into a message; 
 
 void lose_a_rank(StudioHarness& harness, int rank) {
   harness.wait_until_at_rest();
-  harness.view().late.rank = rank;
+  harness.view().of<DelayView>().rank = rank;
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Setup/Lose"); });
   ASSERT_TRUE(harness.draw_until([&] { return harness.snapshot().failure.has_value(); }));
 }
@@ -164,7 +170,7 @@ TEST(Faults, ATrainingThatLosesARankRestartsFromItsCheckpoint) {
   const double begin = now_seconds();
   StudioHarness harness;
   harness.wait_until_at_rest();
-  TrainChoices& choices = harness.view().train.single;
+  TrainChoices& choices = harness.view().of<TrainView>().single;
   choices.layers = 1;
   choices.batch = 2;
   choices.seq = 16;
@@ -172,7 +178,7 @@ TEST(Faults, ATrainingThatLosesARankRestartsFromItsCheckpoint) {
   choices.checkpoint_every = 10;
   // No step of a sound rank takes as long as the studio's start did, also where ranks wait for a core.
   choices.timeout_seconds = std::max(1.0, now_seconds() - begin);
-  harness.view().train.checkpoints = folder.string();
+  harness.view().of<TrainView>().checkpoints = folder.string();
   harness.view().tab = Tab::Train;
   harness.view().focus_tab = true;
   harness.draw_frames(4);
@@ -203,7 +209,7 @@ TEST(Faults, ATrainingThatLosesARankRestartsFromItsCheckpoint) {
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Training fault strip/Close"); });
   harness.draw_frames(2);
   EXPECT_FALSE(is_shown("Training fault strip"));
-  harness.view().fault.training_closed = false;
+  harness.view().of<FaultView>().training_closed = false;
   harness.draw_frames(2);
 
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Training fault strip/Show"); });

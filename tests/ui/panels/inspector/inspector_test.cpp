@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/ui/studio_harness.h"
+#include "ui/panels/inspector/inspector_view.h"
+#include "ui/widgets/stretch.h"
 
 namespace shardlens::ui {
 namespace {
@@ -46,7 +48,7 @@ TEST(Inspector, TheWheelZoomsAllRanksAndADoubleClickShowsAll) {
     person.MouseMove("//Inspector/picture of rank 1");
     person.MouseWheelY(6);
   });
-  const InspectorView& zoom = inspected.harness.view().inspector;
+  const InspectorView& zoom = inspected.harness.view().of<InspectorView>();
   EXPECT_GT(zoom.rows.size(), 0);
   EXPECT_LT(zoom.rows.size(), 0.5);
   EXPECT_LT(zoom.cols.size(), 0.5);
@@ -60,13 +62,13 @@ TEST(Inspector, AClickEnlargesARankAndAnotherShrinksIt) {
   Inspected inspected("mlp.fc");
   inspected.harness.perform(
       [](ImGuiTestContext& person) { person.ItemClick("//Inspector/picture of rank 2"); });
-  EXPECT_TRUE(inspected.harness.view().inspector.enlarged);
+  EXPECT_TRUE(inspected.harness.view().of<InspectorView>().enlarged);
   EXPECT_EQ(inspected.harness.view().selected_rank, 2);
   inspected.harness.perform([](ImGuiTestContext& person) {
     person.SleepNoSkip(1.0f, 0.1f);  // not a double click
     person.ItemClick("//Inspector/large picture of rank 2");
   });
-  EXPECT_FALSE(inspected.harness.view().inspector.enlarged);
+  EXPECT_FALSE(inspected.harness.view().of<InspectorView>().enlarged);
   EXPECT_EQ(inspected.harness.view().selected_rank, -1);
 }
 
@@ -85,7 +87,7 @@ TEST(Inspector, ATensorOfAnotherStepGivesWayToTheStepsOwn) {
   inspected.harness.view().selected_step = step_named(program_of(inspected.harness), "mlp.proj");
   inspected.harness.draw_frames(2);
   const Step& step = program_of(inspected.harness).step(inspected.harness.view().selected_step);
-  EXPECT_EQ(inspected.harness.view().inspector.tensor, step.outputs.front());
+  EXPECT_EQ(inspected.harness.view().of<InspectorView>().tensor, step.outputs.front());
 }
 
 // 96 sequences of 128 tokens: a Replicated activation of 96 columns has more than a million elements.

@@ -2,7 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "engine/config/presets.h"
+#include "engine/runtime/recordings/replay_snapshot.h"
+#include "engine/runtime/snapshot.h"
 #include "tests/ui/studio_harness.h"
+#include "ui/panels/memory/memory_view.h"
 
 namespace shardlens::ui {
 namespace {
@@ -22,7 +25,7 @@ double open_memory(StudioHarness& harness) {
   harness.view().focus_tab = true;
   harness.draw_frames(4);
   EXPECT_TRUE(is_shown("Memory"));
-  return harness.view().memory.parameters;
+  return harness.view().of<MemoryView>().parameters;
 }
 
 TEST(MemoryWall, LooksAtTheModelThatIsChosen) {
@@ -30,7 +33,7 @@ TEST(MemoryWall, LooksAtTheModelThatIsChosen) {
   EXPECT_NEAR(open_memory(harness), 8.3e9, 0.1e9) << "the paper's largest, until one is chosen";
   harness.studio().session().send(command::SetSettings{layer_of("gpt2-medium")});
   harness.wait_until_at_rest();
-  EXPECT_EQ(harness.view().memory.parameters,
+  EXPECT_EQ(harness.view().of<MemoryView>().parameters,
             static_cast<double>(parameter_count(model_preset("gpt2-medium"))));
 }
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/planner/planner.h"
+#include "engine/runtime/snapshot.h"
 
 namespace shardlens::ui {
 namespace {

@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 
 #include "engine/planner/planner.h"
+#include "engine/train/experiments/diff_session.h"
 #include "tests/engine/small_model.h"
+#include "ui/widgets/sort_order.h"
 
 namespace shardlens::ui {
 namespace {

@@ -8,10 +8,15 @@
 
 #include "engine/runtime/executor.h"
 #include "engine/runtime/recordings/recorder.h"
+#include "engine/runtime/snapshot.h"
+#include "engine/train/experiments/diff_session.h"
 #include "tests/engine/io/test_folder.h"
 #include "tests/engine/small_model.h"
 #include "tests/ui/studio_harness.h"
 #include "ui/commands/commands.h"
+#include "ui/panels/compare/compare_view.h"
+#include "ui/panels/recordings/chooser_view.h"
+#include "ui/panels/recordings/diff_view.h"
 #include "ui/panels/recordings/recordings_parts.h"
 #include "ui/plan/sections.h"
 
@@ -63,9 +68,9 @@ class RecordingsPage : public TestFolder {
 
   static void open(StudioHarness& harness, const std::string& a = {}, const std::string& b = {}) {
     harness.wait_until_at_rest();
-    harness.view().compare.diff.a = a;
-    harness.view().compare.diff.b = b;
-    harness.view().compare.page = ComparePage::Recordings;
+    harness.view().of<DiffView>().a = a;
+    harness.view().of<DiffView>().b = b;
+    harness.view().of<CompareView>().page = ComparePage::Recordings;
     harness.view().tab = Tab::Compare;
     harness.view().focus_tab = true;
     harness.draw_frames(4);
@@ -133,11 +138,11 @@ TEST_F(RecordingsPage, AStepIsSelectedAndTheTableSortedAndCopied) {
     person.ItemClick("##3 3");
   });
   EXPECT_EQ(harness.view().selected_step, 3);
-  EXPECT_EQ(harness.view().compare.diff.row, 3);
+  EXPECT_EQ(harness.view().of<DiffView>().row, 3);
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Compare/sort time A"); });
   const auto& runs = compared(harness)->compared;
   const std::vector<DiffRow>& rows = shown_rows(runs);
-  const std::vector<size_t>& places = shown_places(runs, harness.view().compare.diff.order);
+  const std::vector<size_t>& places = shown_places(runs, harness.view().of<DiffView>().order);
   ASSERT_EQ(places.size(), rows.size());
   for (size_t i = 1; i < places.size(); ++i)
     EXPECT_GE(rows[places[i - 1]].a_seconds, rows[places[i]].a_seconds);
@@ -197,7 +202,7 @@ TEST_F(RecordingsPage, AFileThatIsNoneIsRefusedAndAnotherOneIsChosen) {
     person.ItemClick("//$FOCUSED/###loss-fused");
   });
   settle(harness);
-  EXPECT_EQ(harness.view().compare.diff.b, "gallery:loss-fused");
+  EXPECT_EQ(harness.view().of<DiffView>().b, "gallery:loss-fused");
   ASSERT_TRUE(compared(harness)->compared) << compared(harness)->message;
   EXPECT_FALSE(compared(harness)->compared->diff.same_program)
       << "unlike programs are compared in what both have";
@@ -226,7 +231,7 @@ TEST_F(RecordingsPage, WhatWasRecordedIsRunHereAndIsTheSame) {
 TEST_F(RecordingsPage, ATrainingCannotBeRunAgainAndSaysWhatCan) {
   StudioHarness harness;
   harness.wait_until_at_rest();
-  harness.view().compare.diff.b_here = true;
+  harness.view().of<DiffView>().b_here = true;
   open(harness, "gallery:training");
   EXPECT_FALSE(compared(harness)->compared);
   EXPECT_THAT(compared(harness)->message, HasSubstr("record the same training here"));
@@ -240,18 +245,18 @@ TEST_F(RecordingsPage, TheListOfFilesChoosesForIt) {
     person.ItemClick("//Compare/recording B/choice");
     person.ItemClick("//$FOCUSED/Open a file …");
     person.Yield(3);
-    EXPECT_TRUE(harness.view().replay.choosing);
+    EXPECT_TRUE(harness.view().chooser_open);
     person.KeyCharsReplaceEnter("nothing.shardlens");
     person.Yield(3);
-    EXPECT_TRUE(harness.view().replay.choosing) << "one goes on typing where nothing lies";
-    EXPECT_THAT(harness.view().compare.diff.b, ::testing::IsEmpty());
+    EXPECT_TRUE(harness.view().chooser_open) << "one goes on typing where nothing lies";
+    EXPECT_THAT(harness.view().of<DiffView>().b, ::testing::IsEmpty());
     person.KeyCharsReplaceEnter(b.c_str());
     person.Yield(3);
   });
   settle(harness);
-  EXPECT_FALSE(harness.view().replay.choosing);
+  EXPECT_FALSE(harness.view().chooser_open);
   EXPECT_FALSE(harness.studio().replayed().is_open()) << "it is compared, and not replayed";
-  EXPECT_EQ(harness.view().compare.diff.b, b);
+  EXPECT_EQ(harness.view().of<DiffView>().b, b);
   EXPECT_TRUE(compared(harness)->compared);
   EXPECT_THAT(harness.view().recent, ::testing::ElementsAre(a, b)) << "they are offered the next time";
 }
@@ -267,14 +272,14 @@ TEST_F(RecordingsPage, WhatIsDroppedOnTheListOfFilesIsChosenForIt) {
   });
   harness.studio().open_dropped(path(""));
   settle(harness);
-  EXPECT_TRUE(harness.view().replay.choosing) << "a folder is looked into";
-  EXPECT_EQ(harness.view().replay.chosen_for, ChosenFor::CompareB);
+  EXPECT_TRUE(harness.view().chooser_open) << "a folder is looked into";
+  EXPECT_EQ(harness.view().of<ChooserView>().chosen_for, ChosenFor::CompareB);
   EXPECT_EQ(harness.studio().replay().snapshot()->list->folder + "/", path(""));
   harness.studio().open_dropped(b);
   settle(harness);
-  EXPECT_FALSE(harness.view().replay.choosing);
+  EXPECT_FALSE(harness.view().chooser_open);
   EXPECT_FALSE(harness.studio().replayed().is_open()) << "it is compared, and not replayed";
-  EXPECT_EQ(harness.view().compare.diff.b, b);
+  EXPECT_EQ(harness.view().of<DiffView>().b, b);
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 // What a recording that is open leaves of the settings a person chose: they stay, and come back.
 #include <gmock/gmock.h>
 
+#include "engine/runtime/recordings/replay_snapshot.h"
+#include "engine/runtime/session/scaling_snapshot.h"
 #include "tests/ui/panels/recordings/replay_tab.h"
+#include "ui/panels/setup/delay_view.h"
 
 namespace shardlens::ui {
 namespace {
@@ -94,7 +97,7 @@ TEST_F(ReplaySettings, NoRankIsLostOfWhatIsRecorded) {
   });
   EXPECT_FALSE(harness_.view().palette_open);
   EXPECT_TRUE(says_something()) << "that the recording stays as it is";
-  EXPECT_LT(harness_.view().late.timeout_before_seconds, 0);
+  EXPECT_LT(harness_.view().of<DelayView>().timeout_before_seconds, 0);
 }
 
 }  // namespace

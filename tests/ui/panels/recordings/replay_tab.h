@@ -6,6 +6,8 @@
 
 #include "engine/runtime/executor.h"
 #include "engine/runtime/recordings/recorder.h"
+#include "engine/runtime/recordings/replay_snapshot.h"
+#include "engine/runtime/snapshot.h"
 #include "tests/engine/io/test_folder.h"
 #include "tests/engine/small_model.h"
 #include "tests/ui/studio_harness.h"

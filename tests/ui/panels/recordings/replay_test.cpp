@@ -5,11 +5,17 @@
 #include <set>
 
 #include "engine/config/presets.h"
+#include "engine/runtime/recordings/replay_snapshot.h"
+#include "engine/runtime/snapshot.h"
+#include "engine/train/train_snapshot.h"
 #include "tests/ui/panels/recordings/replay_tab.h"
 #include "ui/commands/commands.h"
 #include "ui/figure/figure.h"
+#include "ui/panels/recordings/notes_view.h"
+#include "ui/panels/timeline/timeline_view.h"
 #include "ui/panels/timeline/tracks.h"
 #include "ui/panels/traffic/traffic_times_rows.h"
+#include "ui/panels/traffic/traffic_view.h"
 
 namespace shardlens::ui {
 namespace {
@@ -110,7 +116,7 @@ TEST_F(ReplayTab, NotesAreWrittenFoundAndFollowed) {
 
   // Found by its words, and gone to.
   harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_PageUp); });
-  harness.view().replay.note_filter = "HERE look";
+  harness.view().of<NotesView>().filter = "HERE look";
   settle(harness);
   harness.view().selected_step = 0;
   const std::vector<ReplayNote> notes = *harness.studio().replayed().notes;
@@ -130,7 +136,7 @@ TEST_F(ReplayTab, NotesAreWrittenFoundAndFollowed) {
   });
   settle(harness);
   EXPECT_EQ(Recording(file).notes()[1].text, "look there");
-  harness.view().replay.note_filter.clear();
+  harness.view().of<NotesView>().filter.clear();
   settle(harness);
   harness.perform([&](ImGuiTestContext& person) { person.ItemClick((row + "/remove").c_str()); });
   settle(harness);
@@ -141,12 +147,13 @@ TEST_F(ReplayTab, NotesAreWrittenFoundAndFollowed) {
     person.KeyChars("B and N are letters here");
     person.KeyPress(ImGuiKey_Escape);
     person.Yield(3);
-    EXPECT_TRUE(harness.view().replay.notes_open);
-    EXPECT_EQ(harness.view().replay.note, "B and N are letters here") << "what was typed is not lost";
+    EXPECT_TRUE(harness.view().of<NotesView>().open);
+    EXPECT_EQ(harness.view().of<NotesView>().text, "B and N are letters here")
+        << "what was typed is not lost";
     person.KeyPress(ImGuiKey_Escape);
     person.Yield(3);
   });
-  EXPECT_FALSE(harness.view().replay.notes_open);
+  EXPECT_FALSE(harness.view().of<NotesView>().open);
 }
 
 TEST_F(ReplayTab, AFileThatIsNoneIsSaidAndChangesNothing) {
@@ -176,14 +183,14 @@ TEST_F(ReplayTab, IsChosenFromAListOrByItsPath) {
     person.KeyCharsReplaceEnter(path("").c_str());  // a folder is listed
     harness.studio().replay().wait_until_idle(kTimeoutSeconds);
     person.Yield(3);
-    EXPECT_TRUE(harness.view().replay.choosing);
+    EXPECT_TRUE(harness.view().chooser_open);
     ASSERT_TRUE(harness.studio().replay().snapshot()->list);
     EXPECT_EQ(harness.studio().replay().snapshot()->list->folder + "/", path(""));
     person.ItemClick("//Open a recording/**/run.shardlens");
   });
   settle(harness);
   ASSERT_TRUE(harness.studio().replayed().is_open()) << harness.studio().replayed().message;
-  EXPECT_FALSE(harness.view().replay.choosing);
+  EXPECT_FALSE(harness.view().chooser_open);
   harness.perform([](ImGuiTestContext& person) { person.KeyPress(ImGuiMod_Ctrl | ImGuiKey_W); });
   ASSERT_TRUE(drawn_until(harness, [&](const ReplaySnapshot& replay) { return !replay.is_open(); }));
   harness.perform([&](ImGuiTestContext& person) {
@@ -258,7 +265,7 @@ TEST_F(ReplayTab, OpeningIsFoundInThePaletteByAClick) {
     person.Yield(3);
   });
   EXPECT_FALSE(harness.view().palette_open);
-  EXPECT_TRUE(harness.view().replay.choosing);
+  EXPECT_TRUE(harness.view().chooser_open);
 }
 
 TEST_F(ReplayTab, ThisMachinesRunStandsBesideTheRecordedOne) {
@@ -280,7 +287,7 @@ TEST_F(ReplayTab, ThisMachinesRunStandsBesideTheRecordedOne) {
   EXPECT_GT(replayed, 0);
   EXPECT_GT(measured, 0);
   harness.view().tab = Tab::Traffic;
-  harness.view().focus_tab = harness.view().traffic_times = true;
+  harness.view().focus_tab = harness.view().of<TrafficView>().times = true;
   harness.draw_frames(4);  // both are drawn
   // The Timeline has them below each other: a click on this machine's last track selects a step too.
   const Tracks live = tracks_of(*here);
@@ -294,8 +301,8 @@ TEST_F(ReplayTab, ThisMachinesRunStandsBesideTheRecordedOne) {
   const auto longest = std::max_element(events.begin(), events.end(), [&](const auto& a, const auto& b) {
     return own_seconds(a) < own_seconds(b);
   });
-  harness.view().timeline_begin_seconds = longest->begin_seconds;
-  harness.view().timeline_end_seconds = longest->end_seconds;
+  harness.view().of<TimelineView>().begin_seconds = longest->begin_seconds;
+  harness.view().of<TimelineView>().end_seconds = longest->end_seconds;
   harness.view().selected_step = -1;
   harness.perform([&](ImGuiTestContext& person) {
     const ImRect area = person.ItemInfo("//Timeline/**/tracks").RectFull;
@@ -315,8 +322,8 @@ TEST_F(ReplayTab, ThisMachinesRunStandsBesideTheRecordedOne) {
     person.MouseMoveToPos({words.Min.x, words.Min.y - 200});
   });
   const auto drawn_words = [&](double begin, double end) {
-    harness.view().timeline_begin_seconds = begin;
-    harness.view().timeline_end_seconds = end;
+    harness.view().of<TimelineView>().begin_seconds = begin;
+    harness.view().of<TimelineView>().end_seconds = end;
     harness.draw_frames(2);
     const Image picture = harness.platform().read_pixels();
     std::vector<uint8_t> pixels;
@@ -331,7 +338,7 @@ TEST_F(ReplayTab, ThisMachinesRunStandsBesideTheRecordedOne) {
   for (int i = 1; i <= 30; ++i)  // the axis passes by, line after line
     EXPECT_EQ(drawn_words(whole * i / 60, whole * (i + 30) / 60) == alone, true) << i;
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Timeline/timeline of/the recording"); });
-  EXPECT_TRUE(harness.view().replay.whole_timeline);
+  EXPECT_TRUE(harness.view().of<TimelineView>().whole_recording);
 }
 
 TEST_F(ReplayTab, AStudioThatBeginsWithARecordingRunsNothingBeforeItIsClosed) {

@@ -7,9 +7,13 @@
 #include <set>
 #include <thread>
 
+#include "engine/runtime/recordings/replay_snapshot.h"
+#include "engine/runtime/snapshot.h"
 #include "tests/ui/panels/recordings/replay_tab.h"
 #include "ui/commands/commands.h"
+#include "ui/panels/inspector/inspector_view.h"
 #include "ui/panels/recordings/replay_parts.h"
+#include "ui/panels/recordings/replay_view.h"
 
 namespace shardlens::ui {
 namespace {
@@ -90,7 +94,7 @@ TEST_F(ReplayTab, TheInspectorShowsNoValuesOfAStepThatIsStillToCome) {
       person.MouseMove("//Inspector/picture of rank 0");
       person.MouseWheelY(6);
     });
-    return harness.view().inspector.rows.size() > 0;
+    return harness.view().of<InspectorView>().rows.size() > 0;
   };
   EXPECT_TRUE(zooms(1));
   EXPECT_FALSE(zooms(4));
@@ -103,7 +107,7 @@ TEST_F(ReplayTab, SpacePlaysByTheClockAndTheSelectionFollows) {
     person.ItemClick("//Replay/speed");
     person.ItemClick("//$FOCUSED/1\\/100");
   });
-  ASSERT_EQ(harness.view().replay.speed, 0.01);
+  ASSERT_EQ(harness.view().of<ReplayView>().speed, 0.01);
   std::set<size_t> places;
   harness.perform([&](ImGuiTestContext& person) {
     person.KeyPress(ImGuiKey_Space);
@@ -130,7 +134,7 @@ TEST_F(ReplayTab, SpacePlaysByTheClockAndTheSelectionFollows) {
   });
   ASSERT_TRUE(drawn_until(
       harness, [](const ReplaySnapshot& replay) { return !replay.playing && replay.pass == kPasses - 1; }));
-  EXPECT_EQ(harness.view().replay.speed, 100);
+  EXPECT_EQ(harness.view().of<ReplayView>().speed, 100);
   const ReplaySnapshot& ended = harness.studio().replayed();
   EXPECT_EQ(harness.view().selected_step + 1, static_cast<StepId>(ended.shown->position)) << "the last one";
 }
@@ -138,7 +142,7 @@ TEST_F(ReplayTab, SpacePlaysByTheClockAndTheSelectionFollows) {
 TEST_F(ReplayTab, StepByStepGoesOnIntoTheNextPass) {
   StudioHarness harness;
   ASSERT_TRUE(open(harness, record()));
-  ASSERT_EQ(harness.view().replay.speed, 0) << "as a run is played";
+  ASSERT_EQ(harness.view().of<ReplayView>().speed, 0) << "as a run is played";
   harness.perform([&](ImGuiTestContext& person) {
     person.KeyPress(ImGuiKey_End);
     harness.view().playing = true;  // Space at the end begins again

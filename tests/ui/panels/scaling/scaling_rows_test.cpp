@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 
 #include "engine/config/presets.h"
+#include "engine/runtime/session/scaling_snapshot.h"
+#include "ui/panels/scaling/scaling_view.h"
 
 namespace shardlens::ui {
 namespace {

@@ -6,10 +6,14 @@
 #include <filesystem>
 
 #include "engine/config/hardware_file.h"
+#include "engine/runtime/session/scaling_snapshot.h"
+#include "engine/runtime/snapshot.h"
 #include "engine/runtime/step_times.h"
 #include "tests/ui/studio_harness.h"
 #include "ui/panels/scaling/scaling_parts.h"
+#include "ui/panels/scaling/scaling_view.h"
 #include "ui/panels/traffic/traffic_times_rows.h"
+#include "ui/panels/traffic/traffic_view.h"
 
 namespace shardlens::ui {
 namespace {
@@ -39,7 +43,7 @@ TEST(ScalingTab, PagesAreChosenAndPricedByClicks) {
   EXPECT_FALSE(harness.studio().scaling().snapshot()->cluster) << "nothing is priced that nobody looks at";
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Scaling/page/break-even"); });
   settle(harness);
-  EXPECT_EQ(harness.view().scaling.page, ScalingPage::BreakEven);
+  EXPECT_EQ(harness.view().of<ScalingView>().page, ScalingPage::BreakEven);
   EXPECT_EQ(harness.studio().scaling().snapshot()->crossing->settings.hardware, "a100-80gb");
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Scaling/machine/H100"); });
   settle(harness);
@@ -51,7 +55,7 @@ TEST(ScalingTab, PagesAreChosenAndPricedByClicks) {
 
 TEST(ScalingTab, AClusterFollowsItsSliders) {
   StudioHarness harness({1280, 720});
-  harness.view().scaling.page = ScalingPage::Cluster;
+  harness.view().of<ScalingView>().page = ScalingPage::Cluster;
   open(harness, Tab::Scaling);
   settle(harness);
   const auto before = harness.studio().scaling().snapshot()->cluster;
@@ -135,13 +139,13 @@ TEST_F(Times, StandBesideEachOtherAndAClickSelectsTheStep) {
     person.ItemClick("//Traffic/page/times");
     person.ItemClick(("//Traffic/times/step " + std::to_string(step)).c_str());
   });
-  EXPECT_TRUE(harness.view().traffic_times);
+  EXPECT_TRUE(harness.view().of<TrafficView>().times);
   EXPECT_EQ(harness.view().selected_step, step);
 }
 
 TEST_F(Times, BothTablesAreCopiedFromUnderTheMouse) {
   StudioHarness harness;
-  harness.view().traffic_times = true;
+  harness.view().of<TrafficView>().times = true;
   open(harness, Tab::Traffic);
   const StepId step = harness.snapshot().plan->program.steps.front().id;
   std::string sums, steps;
@@ -181,7 +185,7 @@ TEST_F(Times, ACalibrationMadeHereIsStoredAndSeenAtOnce) {
   adopt_calibration(unknown);
   {
     StudioHarness harness;
-    harness.view().traffic_times = true;
+    harness.view().of<TrafficView>().times = true;
     open(harness, Tab::Traffic);
     EXPECT_EQ(harness.snapshot().result->times->predicted_seconds, 0);
     harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Traffic/scaling.calibrate"); });

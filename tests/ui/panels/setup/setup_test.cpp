@@ -7,10 +7,11 @@
 
 #include <algorithm>
 
+#include "engine/runtime/snapshot.h"
 #include "tests/ui/studio_harness.h"
 #include "ui/panels/bar/bar_chips.h"
 #include "ui/stage/rows.h"
-#include "ui/widgets/snap.h"
+#include "ui/widgets/slider_stops.h"
 
 namespace shardlens::ui {
 namespace {

@@ -7,6 +7,8 @@
 #include <random>
 
 #include "ui/panels/timeline/history.h"
+#include "ui/panels/timeline/history_view.h"
+#include "ui/widgets/stretch.h"
 
 namespace shardlens::ui {
 namespace {

@@ -6,9 +6,13 @@
 #include <chrono>
 #include <cmath>
 
+#include "engine/runtime/recordings/history_reader.h"
+#include "engine/runtime/recordings/replay_snapshot.h"
 #include "tests/engine/io/test_folder.h"
 #include "tests/engine/record/drawn_recording.h"
 #include "tests/ui/studio_harness.h"
+#include "ui/panels/timeline/history_view.h"
+#include "ui/widgets/stretch.h"
 
 namespace shardlens::ui {
 namespace {
@@ -50,12 +54,13 @@ class HistoryPanel : public TestFolder {
     return *read_;
   }
   ViewState& view() { return harness_->view(); }
-  Stretch shown() { return shown_of(view().history, read()); }
+  Stretch shown() { return shown_of(view().of<HistoryView>(), read()); }
   double whole() { return axis_of(read()).size(); }
   int64_t pass() { return harness_->studio().replayed().pass; }
 
   void show(int64_t begin_ns, int64_t end_ns) {
-    view().history.shown = {static_cast<double>(begin_ns) * 1e-9, static_cast<double>(end_ns) * 1e-9};
+    view().of<HistoryView>().shown = {static_cast<double>(begin_ns) * 1e-9,
+                                      static_cast<double>(end_ns) * 1e-9};
     settle();
   }
 
@@ -155,7 +160,7 @@ TEST_F(HistoryPanel, WhereTheWindowIsLowATrackComesBeforeTheMap) {
 TEST_F(HistoryPanel, TheMapsWindowIsDraggedAndResized) {
   open();
   const double all = whole();
-  view().history.shown = {0.4 * all, 0.6 * all};
+  view().of<HistoryView>().shown = {0.4 * all, 0.6 * all};
   settle();
   ImRect map;
   const auto x = [&](double share) { return map.Min.x + static_cast<float>(share) * map.GetWidth(); };
@@ -178,7 +183,7 @@ TEST_F(HistoryPanel, TheMapsWindowIsDraggedAndResized) {
   });
   EXPECT_NEAR(shown().begin, 0.4 * all, 0.01 * all);
   EXPECT_NEAR(shown().end, 0.9 * all, 0.01 * all);
-  view().history.shown = {0.4 * all, 0.5 * all};
+  view().of<HistoryView>().shown = {0.4 * all, 0.5 * all};
   settle();
   perform([&](ImGuiTestContext& person) {
     person.MouseMoveToPos({x(0.8), map.GetCenter().y});
@@ -248,7 +253,7 @@ TEST_F(HistoryPanel, TheSearchGoesFromStepToStep) {
     person.ItemClick("//Timeline/##find step");
     person.KeyCharsReplaceEnter("no such step");
   });
-  EXPECT_NE(view().history.said.find("no such step"), std::string::npos);
+  EXPECT_NE(view().of<HistoryView>().said.find("no such step"), std::string::npos);
 }
 
 TEST_F(HistoryPanel, TheSearchFindsCollectivesSlowPassesAndLongWaits) {
@@ -267,13 +272,13 @@ TEST_F(HistoryPanel, TheSearchFindsCollectivesSlowPassesAndLongWaits) {
   EXPECT_LT(lengths.front(), lengths.back());
   perform([](ImGuiTestContext& person) { person.ItemClick("//Timeline/find long wait"); });
   EXPECT_TRUE(is_collective(drawn_.program.step(view().selected_step).op));
-  EXPECT_NE(view().history.said.find("longest wait"), std::string::npos);
+  EXPECT_NE(view().of<HistoryView>().said.find("longest wait"), std::string::npos);
 }
 
 TEST_F(HistoryPanel, WhatIsPlayedStaysInView) {
   open();
   const double all = whole();
-  view().history.shown = {0, 0.05 * all};
+  view().of<HistoryView>().shown = {0, 0.05 * all};
   harness_->studio().replay().send(replay_command::ShowPass{10});
   settle();
   EXPECT_EQ(shown().begin, 0) << "it stands still, and so does the view";
@@ -322,9 +327,9 @@ TEST_F(HistoryPanel, TheSearchesHaveCommands) {
     settle();
   };
   by_name("recording's longest wait");
-  EXPECT_NE(view().history.said.find("longest wait"), std::string::npos);
+  EXPECT_NE(view().of<HistoryView>().said.find("longest wait"), std::string::npos);
   by_name("recording's slowest pass");
-  EXPECT_EQ(view().history.find, HistoryFind::SlowPass);
+  EXPECT_EQ(view().of<HistoryView>().find, HistoryFind::SlowPass);
   by_name("recording's next collective");
   EXPECT_TRUE(is_collective(drawn_.program.step(view().selected_step).op));
   perform([&](ImGuiTestContext& person) {
@@ -337,7 +342,8 @@ TEST_F(HistoryPanel, TheSearchesHaveCommands) {
     person.KeyPress(ImGuiKey_Enter);
   });
   settle();
-  EXPECT_NE(view().history.said.find("no such step"), std::string::npos) << "the field took the keyboard";
+  EXPECT_NE(view().of<HistoryView>().said.find("no such step"), std::string::npos)
+      << "the field took the keyboard";
 }
 
 TEST_F(HistoryPanel, ARankWithoutEventsKeepsItsTrack) {

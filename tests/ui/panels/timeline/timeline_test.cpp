@@ -3,7 +3,9 @@
 
 #include "tests/ui/studio_harness.h"
 #include "ui/context.h"
+#include "ui/panels/timeline/timeline_view.h"
 #include "ui/panels/timeline/tracks.h"
+#include "ui/widgets/stretch.h"
 
 namespace shardlens::ui {
 namespace {
@@ -12,7 +14,7 @@ constexpr const char* kTracks = "//Timeline/**/tracks";
 constexpr float kLabels = 72;  ///< pixels at the left that hold the ranks' names
 
 Stretch shown(const StudioHarness& harness, const ViewState& view) {
-  return clamped({view.timeline_begin_seconds, view.timeline_end_seconds},
+  return clamped({view.of<TimelineView>().begin_seconds, view.of<TimelineView>().end_seconds},
                  axis_of(tracks_of(harness.snapshot())));
 }
 
@@ -28,8 +30,8 @@ ImVec2 place_of(ImGuiTestContext& person, StudioHarness& harness, StepId step) {
 /// Shows `step` with as much time before and after it: on a busy machine a step may be narrower than a pixel.
 void show_closely(StudioHarness& harness, StepId step) {
   const StepEvent& event = harness.snapshot().result->events[0][static_cast<size_t>(step)];
-  harness.view().timeline_begin_seconds = event.begin_seconds - event.seconds();
-  harness.view().timeline_end_seconds = event.end_seconds + event.seconds();
+  harness.view().of<TimelineView>().begin_seconds = event.begin_seconds - event.seconds();
+  harness.view().of<TimelineView>().end_seconds = event.end_seconds + event.seconds();
 }
 
 /// The step that took longest on rank 0: wide enough to be clicked.
@@ -82,22 +84,23 @@ TEST(Timeline, TheWheelZoomsAboutTheMouseAndADragPans) {
     person.MouseWheelY(5);
   });
   const ViewState& view = harness.view();
-  const double shown = view.timeline_end_seconds - view.timeline_begin_seconds;
+  const double shown = view.of<TimelineView>().end_seconds - view.of<TimelineView>().begin_seconds;
   EXPECT_GT(shown, 0);
   EXPECT_LT(shown, whole / 2);
   const StepEvent& event = harness.snapshot().result->events[0][static_cast<size_t>(step)];
   const double middle = (event.begin_seconds + event.end_seconds) / 2;
-  EXPECT_GT(middle, view.timeline_begin_seconds);
-  EXPECT_LT(middle, view.timeline_end_seconds);
+  EXPECT_GT(middle, view.of<TimelineView>().begin_seconds);
+  EXPECT_LT(middle, view.of<TimelineView>().end_seconds);
 
-  const double begin = view.timeline_begin_seconds;
+  const double begin = view.of<TimelineView>().begin_seconds;
   const StepId selected = view.selected_step;
   harness.perform([](ImGuiTestContext& person) {
     person.MouseMove(kTracks);
     person.MouseDragWithDelta({-200, 0});
   });
-  EXPECT_NE(view.timeline_begin_seconds, begin);
-  EXPECT_NEAR(view.timeline_end_seconds - view.timeline_begin_seconds, shown, shown * 1e-6);
+  EXPECT_NE(view.of<TimelineView>().begin_seconds, begin);
+  EXPECT_NEAR(view.of<TimelineView>().end_seconds - view.of<TimelineView>().begin_seconds, shown,
+              shown * 1e-6);
   EXPECT_EQ(view.selected_step, selected) << "a drag selects nothing";
 
   StepId clicked = -1;
@@ -107,7 +110,7 @@ TEST(Timeline, TheWheelZoomsAboutTheMouseAndADragPans) {
     person.SleepNoSkip(1, 0.1f);  // else the next two clicks are the second and the third
     person.ItemDoubleClick(kTracks);
   });
-  EXPECT_EQ(view.timeline_end_seconds, 0);
+  EXPECT_EQ(view.of<TimelineView>().end_seconds, 0);
   EXPECT_EQ(view.selected_step, clicked) << "and not what lies there once the whole run is shown";
 }
 
@@ -135,13 +138,15 @@ TEST(Timeline, ZoomAndPanStayInsideTheRun) {
   ViewState& view = harness.view();
   const double whole = tracks_of(harness.snapshot()).seconds;
   zoom_timeline(view, harness.snapshot(), 0.25);
-  EXPECT_NEAR(view.timeline_end_seconds - view.timeline_begin_seconds, whole / 4, whole * 1e-9);
+  EXPECT_NEAR(view.of<TimelineView>().end_seconds - view.of<TimelineView>().begin_seconds, whole / 4,
+              whole * 1e-9);
   pan_timeline(view, harness.snapshot(), 100);
-  EXPECT_NEAR(view.timeline_end_seconds, whole, whole * 1e-9);
+  EXPECT_NEAR(view.of<TimelineView>().end_seconds, whole, whole * 1e-9);
   pan_timeline(view, harness.snapshot(), -100);
-  EXPECT_NEAR(view.timeline_begin_seconds, 0, whole * 1e-9);
+  EXPECT_NEAR(view.of<TimelineView>().begin_seconds, 0, whole * 1e-9);
   zoom_timeline(view, harness.snapshot(), 100);
-  EXPECT_NEAR(view.timeline_end_seconds - view.timeline_begin_seconds, whole, whole * 1e-9);
+  EXPECT_NEAR(view.of<TimelineView>().end_seconds - view.of<TimelineView>().begin_seconds, whole,
+              whole * 1e-9);
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 
 #include "engine/cost/pass_time.h"
 #include "engine/planner/planner.h"
+#include "engine/runtime/snapshot.h"
+#include "ui/widgets/stretch.h"
 
 namespace shardlens::ui {
 namespace {

@@ -6,6 +6,7 @@
 #include "engine/config/splits.h"
 #include "engine/cost/price.h"
 #include "engine/planner/planner.h"
+#include "engine/runtime/snapshot.h"
 
 namespace shardlens::ui {
 namespace {

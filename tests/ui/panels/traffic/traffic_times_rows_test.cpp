@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "engine/runtime/plan.h"
+#include "engine/runtime/snapshot.h"
 #include "tests/ui/studio_harness.h"
 #include "ui/panels/traffic/traffic_rows.h"
 

@@ -7,7 +7,9 @@
 #include <cmath>
 
 #include "engine/runtime/plan.h"
+#include "engine/runtime/recordings/replay_snapshot.h"
 #include "engine/train/step_metrics.h"
+#include "engine/train/train_snapshot.h"
 #include "tests/engine/small_model.h"
 
 namespace shardlens::ui {

@@ -5,6 +5,7 @@
 
 #include "engine/config/presets.h"
 #include "engine/config/validate.h"
+#include "engine/train/train_snapshot.h"
 
 namespace shardlens::ui {
 namespace {

@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "engine/train/train_snapshot.h"
+
 namespace shardlens::ui {
 namespace {
 

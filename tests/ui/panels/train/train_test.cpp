@@ -7,9 +7,12 @@
 #include <filesystem>
 #include <thread>
 
+#include "engine/train/train_snapshot.h"
 #include "tests/ui/studio_harness.h"
 #include "ui/commands/commands.h"
 #include "ui/panels/train/replayed_training.h"
+#include "ui/panels/train/train_choices.h"
+#include "ui/panels/train/train_view.h"
 #include "ui/widgets/tape.h"
 
 namespace shardlens::ui {
@@ -33,8 +36,8 @@ void choose_small(TrainChoices& choices, int64_t steps) {
 
 void open_train(StudioHarness& harness, int64_t steps) {
   harness.wait_until_at_rest();
-  choose_small(harness.view().train.single, steps);
-  choose_small(harness.view().train.compared, steps);
+  choose_small(harness.view().of<TrainView>().single, steps);
+  choose_small(harness.view().of<TrainView>().compared, steps);
   harness.view().tab = Tab::Train;
   harness.view().focus_tab = true;
   harness.draw_frames(4);
@@ -87,7 +90,7 @@ TEST(TrainTab, ALowPageIsScrolledFromTheLossToSpeedAndNorms) {
   open_train(harness, 4);
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.start"); });
   wait_until_idle(harness);
-  harness.view().train.page = TrainPage::Curves;
+  harness.view().of<TrainView>().page = TrainPage::Curves;
   harness.draw_frames(4);
   ImGuiWindow* plots = nullptr;
   for (ImGuiWindow* window : ImGui::GetCurrentContext()->Windows)
@@ -122,7 +125,7 @@ TEST(TrainTab, AModelWritesWhileItLearnsAndWhatItIsAskedFor) {
   for (const PixelSize size : {PixelSize{1920, 1080}, PixelSize{1000, 700}}) {
     StudioHarness harness(size);
     open_train(harness, 20);
-    harness.view().train.writing = {"In the", 12, 0.8, 10};
+    harness.view().of<TrainView>().writing = {"In the", 12, 0.8, 10};
     harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.start"); });
     ASSERT_EQ(wait_until_idle(harness)->curves.front()->texts.size(), 3u) << "after steps 0, 10 and 20";
     harness.perform([](ImGuiTestContext& person) {
@@ -141,8 +144,8 @@ TEST(TrainTab, AModelWritesWhileItLearnsAndWhatItIsAskedFor) {
 TEST(TrainTab, OnlyAGptModelIsAskedToWrite) {
   StudioHarness harness;
   open_train(harness, 2);
-  harness.view().train.single = with_model(harness.view().train.single, "bert-tiny");
-  choose_small(harness.view().train.single, 2);
+  harness.view().of<TrainView>().single = with_model(harness.view().of<TrainView>().single, "bert-tiny");
+  choose_small(harness.view().of<TrainView>().single, 2);
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.start"); });
   const auto last = wait_until_idle(harness);
   ASSERT_EQ(last->state, TrainState::Done) << last->message;
@@ -382,7 +385,7 @@ TEST(TrainTab, TheComparisonTrainsBothPlacementsOfTheNorm) {
 TEST(TrainTab, AMissingTextIsSaid) {
   StudioHarness harness;
   open_train(harness, 6);
-  harness.view().train.single.text = "/no/such/text.txt";
+  harness.view().of<TrainView>().single.text = "/no/such/text.txt";
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.start"); });
   const auto last = wait_until_idle(harness);
   EXPECT_EQ(last->state, TrainState::Refused);
@@ -395,7 +398,7 @@ TEST(TrainTab, EveryPlotIsWholeAndNothingOverlaps) {
     for (const DType dtype : {DType::Fp32, DType::Fp16}) {
       StudioHarness harness(size);
       open_train(harness, 6);
-      harness.view().train.single.dtype = dtype;
+      harness.view().of<TrainView>().single.dtype = dtype;
       const bool narrow = size.width < 1920;
       harness.perform([&](ImGuiTestContext& person) {
         const ImGuiTestItemInfo form = person.WindowInfo("//Train/form");
@@ -406,7 +409,7 @@ TEST(TrainTab, EveryPlotIsWholeAndNothingOverlaps) {
       ASSERT_EQ(wait_until_idle(harness)->state, TrainState::Done);
       harness.perform([&](ImGuiTestContext& person) {
         const auto on_page = [&](const std::string& item) { return plot_id(person, item); };
-        const std::string norms = training_of(harness.view().train.single).models[0].name;
+        const std::string norms = training_of(harness.view().of<TrainView>().single).models[0].name;
         std::vector<std::pair<std::string, ImGuiID>> items{
             {"loss", on_page("##loss")},
             {"speed", on_page("##speed")},
@@ -468,7 +471,7 @@ TEST(TrainTab, TheDtypeIsChosenInTheForm) {
     person.ItemClick("**/dtype/choice");
     person.ItemClick("//$FOCUSED/fp16");
   });
-  EXPECT_EQ(harness.view().train.single.dtype, DType::Fp16);
+  EXPECT_EQ(harness.view().of<TrainView>().single.dtype, DType::Fp16);
   harness.perform([](ImGuiTestContext& person) { person.ItemClick("//Train/train.start"); });
   const auto last = wait_until_idle(harness);
   ASSERT_EQ(last->state, TrainState::Done) << last->message;
@@ -480,7 +483,7 @@ TEST(TrainTab, EverySizeThemeAndScaleIsDrawn) {
   for (const PixelSize size : {PixelSize{1280, 720}, PixelSize{1920, 1080}}) {
     StudioHarness harness(size);
     open_train(harness, 4);
-    harness.studio().training().send(harness.view().train.wish());
+    harness.studio().training().send(harness.view().of<TrainView>().wish());
     wait_until_idle(harness);
     for (const bool lecture : {false, true}) {
       harness.view().set_lecture(lecture);

@@ -1,20 +1,10 @@
-// Slider stops: see snap.h.
-#include "ui/widgets/snap.h"
+// The lists of stops, and a value's place between them.
+#include "ui/widgets/slider_stops.h"
 
 #include <algorithm>
 #include <cmath>
 
 namespace shardlens::ui {
-
-size_t nearest_index(const std::vector<int64_t>& values, int64_t value) {
-  const auto distance = [value](int64_t stop) {
-    return std::abs(std::log(static_cast<double>(std::max<int64_t>(stop, 1))) -
-                    std::log(static_cast<double>(std::max<int64_t>(value, 1))));
-  };
-  const auto nearest = std::min_element(values.begin(), values.end(),
-                                        [&](int64_t a, int64_t b) { return distance(a) < distance(b); });
-  return static_cast<size_t>(nearest - values.begin());
-}
 
 int64_t value_at(const std::vector<int64_t>& values, double share) {
   const double last = static_cast<double>(values.size() - 1);
@@ -73,10 +63,6 @@ std::vector<int64_t> sequence_stops(const Model& model) {
 
 std::vector<int64_t> batch_stops() {
   return {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};
-}
-
-std::vector<int64_t> vocab_stops() {
-  return {256, 1024, 8192, 16384, 30522, 32000, 50257, 51200, 65536, 128256};
 }
 
 }  // namespace shardlens::ui

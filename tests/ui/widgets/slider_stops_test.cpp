@@ -1,5 +1,5 @@
 // What a slider can be dragged to.
-#include "ui/widgets/snap.h"
+#include "ui/widgets/slider_stops.h"
 
 #include <gtest/gtest.h>
 
@@ -8,15 +8,7 @@
 namespace shardlens::ui {
 namespace {
 
-TEST(Snap, NearestIsByRatio) {
-  const std::vector<int64_t> values{1, 10, 100};
-  EXPECT_EQ(nearest_index(values, 10), 1u);
-  EXPECT_EQ(nearest_index(values, 40), 2u);  // 4 times 10, but only 2.5 below 100
-  EXPECT_EQ(nearest_index(values, 0), 0u);
-  EXPECT_EQ(nearest_index(values, 5000), 2u);
-}
-
-TEST(Snap, EveryStopComesBackFromItsOwnPlace) {
+TEST(SliderStops, EveryStopComesBackFromItsOwnPlace) {
   for (const std::vector<int64_t>& stops : {hidden_stops(Model{}), heads_stops(Model{}),
                                             sequence_stops(Model{}), batch_stops(), layers_stops()}) {
     ASSERT_TRUE(std::is_sorted(stops.begin(), stops.end()));
@@ -24,13 +16,13 @@ TEST(Snap, EveryStopComesBackFromItsOwnPlace) {
   }
 }
 
-TEST(Snap, AValueBetweenStopsStandsBetweenThem) {
+TEST(SliderStops, AValueBetweenStopsStandsBetweenThem) {
   EXPECT_DOUBLE_EQ(share_of({1, 2, 4}, 3), 0.75);
   EXPECT_DOUBLE_EQ(share_of({1, 2, 4}, 9), 1);
   EXPECT_DOUBLE_EQ(share_of({1, 2, 4}, 0), 0);
 }
 
-TEST(Snap, ADragNeverLeavesWhatTheHeadsDivide) {
+TEST(SliderStops, ADragNeverLeavesWhatTheHeadsDivide) {
   for (const int64_t heads : {1, 3, 12, 16, 25}) {
     Model model;
     model.heads = heads;
@@ -41,7 +33,7 @@ TEST(Snap, ADragNeverLeavesWhatTheHeadsDivide) {
   for (const int64_t heads : heads_stops(model)) EXPECT_EQ(1600 % heads, 0);
 }
 
-TEST(Snap, GptTwoSmallIsOnItsStops) {
+TEST(SliderStops, GptTwoSmallIsOnItsStops) {
   const Model model;
   const auto has = [](const std::vector<int64_t>& stops, int64_t value) {
     return std::count(stops.begin(), stops.end(), value) == 1;
@@ -50,10 +42,9 @@ TEST(Snap, GptTwoSmallIsOnItsStops) {
   EXPECT_TRUE(has(heads_stops(model), 12));
   EXPECT_TRUE(has(ffn_stops(model), 3072));
   EXPECT_TRUE(has(layers_stops(), 12));
-  EXPECT_TRUE(has(vocab_stops(), 50257));
 }
 
-TEST(Snap, SequencesStayWithinThePositions) {
+TEST(SliderStops, SequencesStayWithinThePositions) {
   Model model;
   model.positions = 512;
   EXPECT_EQ(sequence_stops(model).back(), 512);

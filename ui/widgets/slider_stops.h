@@ -1,5 +1,5 @@
-// The sensible values a slider stops at. A slider walks a short list instead of every integer, so that a drag
-// never leaves the sizes a transformer can have; an exact value is typed.
+// The values a slider stops at: a short list of sizes that a transformer can have. An exact value can be
+// typed.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,6 @@
 #include "engine/config/settings.h"
 
 namespace shardlens::ui {
-
-/// Index of the value nearest to `value` by ratio; the lower one of equals. `values` ascends and is not
-/// empty.
-size_t nearest_index(const std::vector<int64_t>& values, int64_t value);
 
 /// The value at `share` in [0, 1] of a slider whose stops are evenly spaced.
 int64_t value_at(const std::vector<int64_t>& values, double share);
@@ -30,6 +26,5 @@ std::vector<int64_t> layers_stops();
 /// 8 to 4096, at most the model's positions where it has any.
 std::vector<int64_t> sequence_stops(const Model& model);
 std::vector<int64_t> batch_stops();
-std::vector<int64_t> vocab_stops();
 
 }  // namespace shardlens::ui

@@ -1,0 +1,17 @@
+// Runs settings and keeps them for undo.
+#include "ui/follow/own_run.h"
+
+#include <imgui.h>
+
+#include "engine/runtime/snapshot.h"
+
+namespace shardlens::ui {
+
+void OwnRun::run(const Settings& settings, ViewState& view) {
+  begun_ = true;
+  const ImGuiIO& io = ImGui::GetIO();
+  view.changes.ran(settings, io.MouseDown[0] ? io.MouseClickedTime[0] : 0);
+  session_.send(command::SetSettings{settings});
+}
+
+}  // namespace shardlens::ui

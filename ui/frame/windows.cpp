@@ -1,0 +1,198 @@
+// The windows themselves, and the head of a frozen training step: see windows.h.
+#include "ui/frame/windows.h"
+
+#include <fmt/format.h>
+#include <icons_font_awesome_4.h>
+#include <imgui.h>
+#include <imgui_internal.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <utility>
+
+#include "engine/train/train_snapshot.h"
+#include "ui/commands/commands.h"
+#include "ui/frame/layout.h"
+#include "ui/frame/notice.h"
+#include "ui/outbox.h"
+#include "ui/widgets/controls.h"
+#include "ui/widgets/format.h"
+#include "ui/widgets/paint.h"
+
+namespace shardlens::ui {
+namespace {
+
+/// The panel was taken out of the dock space.
+bool is_floating(const char* name) {
+  const ImGuiWindow* panel = ImGui::FindWindowByName(name);
+  return panel != nullptr && panel->DockId == 0;
+}
+
+/// Moves a floating panel back into the window when the mouse releases it.
+void keep_inside(const char* name) {
+  if (!is_floating(name) || ImGui::IsMouseDown(ImGuiMouseButton_Left)) return;
+  const ImGuiWindow* panel = ImGui::FindWindowByName(name);
+  const ImGuiViewport& viewport = *ImGui::GetMainViewport();
+  const ImVec2 size = ImMin(panel->Size, viewport.Size);
+  ImGui::SetNextWindowSize(size);
+  ImGui::SetNextWindowPos(ImClamp(panel->Pos, viewport.Pos, viewport.Pos + viewport.Size - size));
+}
+
+bool begin_docked(const Context& context, const char* name, ImU32 ground) {
+  keep_inside(name);
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, tab_padding(context));
+  // One that floats lies on panels of its own colour.
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, is_floating(name) ? 1.0f : 0.0f);
+  ImGui::PushStyleColor(ImGuiCol_WindowBg, ground);
+  // A panel that comes with a tab takes no focus from it, which would leave another tab in front.
+  const bool visible =
+      ImGui::Begin(name, nullptr, ImGuiWindowFlags_NoCollapse | ImGuiWindowFlags_NoFocusOnAppearing);
+  ImGui::PopStyleColor();
+  ImGui::PopStyleVar(2);
+  return visible;
+}
+
+/// A tab that a remembered layout does not know yet stands with the others.
+void dock_beside_stage() {
+  const ImGuiWindow* stage = ImGui::FindWindowByName("Stage");
+  if (stage != nullptr && stage->DockId != 0)
+    ImGui::SetNextWindowDockID(stage->DockId, ImGuiCond_FirstUseEver);
+}
+
+float line_width(const Context& context) {
+  return std::max(1.f, std::floor(context.px(1)));
+}
+
+/// A window that stands where it is put, on the panels' ground; ImGui::End() ends it.
+void begin_fixed(const Context& context, const char* name, ImVec2 min, ImVec2 size, ImVec2 padding,
+                 ImGuiWindowFlags flags) {
+  ImGui::SetNextWindowPos(min);
+  ImGui::SetNextWindowSize(size);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, padding);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowMinSize, ImVec2(1, 1));
+  ImGui::PushStyleColor(ImGuiCol_WindowBg, context.theme.panel);
+  ImGui::Begin(name, nullptr,
+               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoMove |
+                   ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoSavedSettings | flags);
+  ImGui::PopStyleColor();
+  ImGui::PopStyleVar(2);
+}
+
+/// What is left at an edge of the window of a panel that is hidden: a click runs the command that shows it.
+void draw_edge(const Context& context, const char* name, const char* shown_by, ImVec2 min, ImVec2 size,
+               const std::function<void(const TextStyle&)>& draw) {
+  begin_fixed(context, name, min, size, {0, 0}, ImGuiWindowFlags_NoFocusOnAppearing);
+  const UiCommand& command = find_command(shown_by);
+  if (click_area("unfold", size)) command.run(context);
+  const TextStyle style{context.fonts.body, context.px(kSmallSize),
+                        ImGui::IsItemHovered() ? context.theme.text : context.theme.dim};
+  tooltip(context, title_with_key(command));
+  draw(style);
+  ImGui::End();
+}
+
+/// The head of a tab that shows a training step: which one, and the ways on. The tab itself begins below it.
+void draw_frozen_head(const Context& context) {
+  const std::shared_ptr<const FrozenStep>& frozen = context.train.frozen;
+  if (!frozen || context.replay.is_open()) return;
+  const Theme& theme = context.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x, height = context.px(kControlHeight);
+  const TrainCurve& curve = *context.train.curves[frozen->curve];
+  float right = at.x + width;
+  const auto button = [&](const char* text, ButtonLook look, const char* help) {
+    right -= button_width(context, text);
+    ImGui::SetCursorScreenPos({right, at.y});
+    const bool pressed = draw_button(context, text, text, look, true, help);
+    right -= context.px(8);
+    return pressed;
+  };
+  if (button("Back to the plan", ButtonLook::Plain,
+             "Every panel shows the plan of before; training stays held"))
+    context.send(train_command::LetGo{});
+  if (context.train.state == TrainState::Paused &&
+      button("Go on", ButtonLook::Accent, "Training goes on; every panel shows the plan of before"))
+    context.send(train_command::Resume{});
+  const auto index = static_cast<size_t>(frozen->step - 1);
+  const bool ended = index >= curve.steps.size();  // a rank ended it
+  const bool skipped = !ended && curve.steps[index]->report.skipped;
+  const std::string words = fmt::format("Training step {} of {}{}", grouped_text(frozen->step), curve.name,
+                                        ended     ? ", which a rank ended"
+                                        : skipped ? ", frozen: it overflowed and was skipped"
+                                                  : ", frozen");
+  const TextStyle style{context.fonts.bold, context.px(kBodySize), theme.text};
+  draw_text(list, {at.x, at.y + (height - style.size) / 2}, style, fitted(style, words, right - at.x));
+  ImGui::SetCursorScreenPos({at.x, at.y + height + context.px(16)});
+}
+
+}  // namespace
+
+void draw_strip_window(const Context& context, const char* name, float top, float height, DrawPanel draw) {
+  const ImGuiViewport& viewport = *ImGui::GetMainViewport();
+  const ImVec2 min{viewport.Pos.x, viewport.Pos.y + top};
+  const float padding = std::round((height - context.px(kControlHeight)) / 2);
+  begin_fixed(context, name, min, {viewport.Size.x, height}, {context.px(16), padding},
+              ImGuiWindowFlags_NoScrollWithMouse);
+  draw(context);
+  fill_rect(ImGui::GetWindowDrawList(), {min.x, min.y + height - line_width(context)},
+            {min.x + viewport.Size.x, min.y + height}, context.theme.line);
+  ImGui::End();
+}
+
+void draw_folded_timeline(const Context& context, float height) {
+  const ImGuiViewport& viewport = *ImGui::GetMainViewport();
+  const ImVec2 min{viewport.Pos.x, viewport.Pos.y + viewport.Size.y - height};
+  draw_edge(context, "Folded timeline", "view.timeline", min, {viewport.Size.x, height},
+            [&](const TextStyle& style) {
+              draw_text(ImGui::GetWindowDrawList(),
+                        {min.x + context.px(16), min.y + (height - style.size) / 2}, style,
+                        "Timeline  " ICON_FA_CHEVRON_UP);
+              fill_rect(ImGui::GetWindowDrawList(), min,
+                        {min.x + viewport.Size.x, min.y + line_width(context)}, context.theme.line);
+            });
+}
+
+void draw_folded_setup(const Context& context, float top, float bottom, float width) {
+  const ImGuiViewport& viewport = *ImGui::GetMainViewport();
+  const ImVec2 min{viewport.Pos.x, viewport.Pos.y + top};
+  const float height = viewport.Size.y - top - bottom;
+  draw_edge(context, "Folded setup", "view.setup", min, {width, height}, [&](const TextStyle& style) {
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    const float x = min.x + width / 2, y = min.y + context.px(12);
+    draw_text(list, {x, y}, style, ICON_FA_SLIDERS_H, Align::Centre);
+    draw_text(list, {x, y + style.size + context.px(8)}, style, ICON_FA_CHEVRON_RIGHT, Align::Centre);
+    fill_rect(list, {min.x + width - line_width(context), min.y}, {min.x + width, min.y + height},
+              context.theme.line);
+  });
+}
+
+void draw_panel_window(const Context& context, const char* name, DrawPanel draw, bool is_result) {
+  const bool visible = begin_docked(context, name, context.theme.panel);
+  if (visible) {
+    draw(context);
+    if (is_result) dim_stale_result(context);
+  }
+  ImGui::End();
+}
+
+void draw_tab_window(const Context& context, const char* name, Tab tab, DrawPanel draw) {
+  ViewState& view = context.view;
+  if (view.focus_tab && view.tab == tab) ImGui::SetNextWindowFocus();
+  dock_beside_stage();
+  const bool visible = begin_docked(context, name, context.theme.window);
+  if (visible && ImGui::IsWindowFocused(ImGuiFocusedFlags_RootAndChildWindows) && !view.focus_tab)
+    view.tab = tab;
+  // In the first frames nothing is docked yet: every tab would draw, and ask for what it is about to show.
+  const bool settles = ImGui::GetFrameCount() <= kFirstFrames && view.tab != tab;
+  if (visible && !settles) {
+    const bool is_beside = stands_beside_the_run(tab);
+    if (!is_beside) draw_frozen_head(context);
+    draw(context);
+    if (tab != Tab::Stage && !is_beside) draw_notice(context);
+  }
+  ImGui::End();
+}
+
+}  // namespace shardlens::ui

@@ -1,0 +1,12 @@
+// Which steps the Program tab lists.
+#pragma once
+
+#include <string>
+
+namespace shardlens::ui {
+
+struct ProgramView {
+  std::string filter;  ///< words that a listed step must contain
+};
+
+}  // namespace shardlens::ui

@@ -1,0 +1,21 @@
+// What the list of recordings remembers while one is being chosen. ViewState::chooser_open says that it is.
+#pragma once
+
+#include <string>
+
+namespace shardlens::ui {
+
+/// What the chosen recording is for.
+enum class ChosenFor { Replay, Attach, CompareA, CompareB };
+
+struct ChooserView {
+  ChosenFor chosen_for = ChosenFor::Replay;
+  std::string path;           ///< typed
+  int opened_frame = -2;      ///< the last frame in which it was open
+  bool has_own = false;       ///< there is a folder of what this studio recorded
+  double listed_seconds = 0;  ///< when its folder was last listed: runs begin and end meanwhile
+  std::string missing;        ///< a path that was entered and does not exist
+  bool refused = false;       ///< the last entry was refused just now: the field keeps the keyboard
+};
+
+}  // namespace shardlens::ui

@@ -1,0 +1,33 @@
+// What the Train tab trains, and which part of it is shown.
+#pragma once
+
+#include <string>
+
+#include "engine/train/train_snapshot.h"
+#include "ui/panels/train/train_choices.h"
+
+namespace shardlens::ui {
+
+/// The parts of the Train tab. In a wide window the choices stand beside the other two.
+enum class TrainPage { Choices, Curves, Text };
+
+struct TrainView {
+  bool comparison = false;  ///< post-LN against pre-LN instead of one model
+  TrainPage page = TrainPage::Choices;
+  TrainChoices single;
+  TrainChoices compared = comparison_choices();
+  WritingWish writing = writing_choices();
+  std::string checkpoints;  ///< the folder for checkpoints
+
+  /// Leaves the choices for the curves.
+  void show_run() { page = page == TrainPage::Text ? TrainPage::Text : TrainPage::Curves; }
+
+  train_command::Start wish() const {
+    train_command::Start start = comparison ? comparison_of(compared) : training_of(single);
+    start.checkpoints = checkpoints;
+    start.writing = writing;
+    return start;
+  }
+};
+
+}  // namespace shardlens::ui

@@ -1,0 +1,83 @@
+// What of the view is remembered.
+#include "ui/remember/remembered_view.h"
+
+#include <spdlog/spdlog.h>
+
+#include <utility>
+
+#include "ui/panels/compare/compare_view.h"
+#include "ui/panels/memory/memory_view.h"
+#include "ui/panels/program/program_view.h"
+#include "ui/panels/scaling/scaling_view.h"
+#include "ui/panels/traffic/traffic_view.h"
+#include "ui/panels/train/train_view.h"
+
+namespace shardlens::ui {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kSaveEvery{5};
+
+}  // namespace
+
+RememberedView::RememberedView(std::filesystem::path path) : path_(std::move(path)), saved_(Clock::now()) {}
+
+std::string RememberedView::restore(ViewState& view, DockTree& layout) {
+  if (path_.empty()) return {};
+  std::string problem;
+  state_ = read_state(path_, problem);
+  view.theme = state_.theme;
+  view.scale = state_.scale;
+  view.set_lecture(state_.lecture);
+  view.tab = state_.tab;
+  view.recent = state_.recent;
+  view.of<MemoryView>().this_layer = state_.memory_this_layer;
+  view.of<ProgramView>().filter = state_.program_filter;
+  auto& train = view.of<TrainView>();
+  train.single = state_.train;
+  train.compared = state_.compared;
+  train.writing = state_.writing;
+  view.of<TrafficView>().times = state_.traffic_times;
+  view.of<ScalingView>() = state_.scaling;
+  auto& compare = view.of<CompareView>();
+  compare.page = state_.compare_page;
+  compare.splits = state_.compare_splits;
+  layout.restore(state_.layout);
+  return problem;
+}
+
+void RememberedView::save(const ViewState& view, const DockTree& layout) {
+  saved_ = Clock::now();
+  if (path_.empty()) return;
+  const auto& train = view.of<TrainView>();
+  const auto& compare = view.of<CompareView>();
+  RememberedState now{.theme = view.theme,
+                      .scale = view.scale,
+                      .lecture = view.lecture,
+                      .tab = view.tab,
+                      .memory_this_layer = view.of<MemoryView>().this_layer,
+                      .program_filter = view.of<ProgramView>().filter,
+                      .layout = layout.remembered(),
+                      .train = train.single,
+                      .compared = train.compared,
+                      .traffic_times = view.of<TrafficView>().times,
+                      .scaling = view.of<ScalingView>(),
+                      .compare_page = compare.page,
+                      .compare_splits = compare.splits,
+                      .writing = train.writing,
+                      .recent = view.recent};
+  if (now == state_) return;
+  state_ = std::move(now);
+  try {
+    write_state(state_, path_);
+  } catch (const std::exception& error) {
+    spdlog::warn("the layout is not remembered: {}", error.what());
+  }
+}
+
+void RememberedView::save_now_and_then(const ViewState& view, const DockTree& layout) {
+  if (Clock::now() - saved_ > kSaveEvery) save(view, layout);
+}
+
+}  // namespace shardlens::ui

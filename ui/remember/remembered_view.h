@@ -1,0 +1,31 @@
+// Restores the view and the layout at the start, and saves them while the studio is open.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+
+#include "ui/frame/layout.h"
+#include "ui/remember/state_file.h"
+
+namespace shardlens::ui {
+
+class RememberedView {
+ public:
+  /// `path`: the state file; empty: nothing is restored or saved.
+  explicit RememberedView(std::filesystem::path path);
+
+  /// Returns what was wrong with the file, in a sentence; empty: nothing. Before the first frame.
+  std::string restore(ViewState& view, DockTree& layout);
+  /// Writes the file if anything changed.
+  void save(const ViewState& view, const DockTree& layout);
+  /// The same, at most once in a few seconds. Once per frame.
+  void save_now_and_then(const ViewState& view, const DockTree& layout);
+
+ private:
+  std::filesystem::path path_;
+  RememberedState state_;
+  std::chrono::steady_clock::time_point saved_;
+};
+
+}  // namespace shardlens::ui

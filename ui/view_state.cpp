@@ -1,0 +1,18 @@
+// Selecting a step.
+#include "ui/view_state.h"
+
+namespace shardlens::ui {
+
+void select_step(ViewState& view, const Program& program, StepId step) {
+  if (step < 0 || step >= static_cast<StepId>(program.steps.size())) {
+    view.selected_step = -1;
+    view.selected_tensor = kNoTensor;
+  } else {
+    const Step& selected = program.step(step);
+    view.selected_step = step;
+    view.selected_tensor = selected.outputs.empty() ? kNoTensor : selected.outputs.front();
+  }
+  view.selected_rank = -1;
+}
+
+}  // namespace shardlens::ui

@@ -1,0 +1,115 @@
+// What a person looks at, as far as several panels share it. What one panel alone needs stands beside that
+// panel, as a type of its own that ViewState::of() keeps.
+#pragma once
+
+#include <any>
+#include <filesystem>
+#include <string>
+#include <typeindex>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/program/program.h"
+#include "ui/frame/said.h"
+#include "ui/settings/settings_history.h"
+#include "ui/settings/wanted.h"
+#include "ui/theme/theme.h"
+
+namespace shardlens::ui {
+
+enum class Tab { Start, Stage, Memory, Traffic, Scaling, Compare, Train, Program, BreakIt };
+
+/// Tabs that show something else than the run: their notices and results are their own.
+inline bool stands_beside_the_run(Tab tab) {
+  return tab == Tab::Start || tab == Tab::Train || tab == Tab::BreakIt || tab == Tab::Scaling;
+}
+
+inline constexpr int kWholeModel = -1;  ///< ViewState::open_section: all parts, none of them open
+
+/// Values of different types, at most one of each type. Copying it copies the values.
+class TypedStore {
+ public:
+  /// The value of type T; a default one is made the first time. The reference stays valid until the store is
+  /// assigned to or destroyed.
+  template <class T>
+  T& of() {
+    std::any& value = values_[typeid(T)];
+    if (!value.has_value()) value.emplace<T>();
+    return *std::any_cast<T>(&value);
+  }
+  /// A default value if there is none yet.
+  template <class T>
+  const T& of() const {
+    static const T kDefault{};
+    const auto found = values_.find(typeid(T));
+    return found == values_.end() ? kDefault : *std::any_cast<T>(&found->second);
+  }
+
+ private:
+  std::unordered_map<std::type_index, std::any> values_;
+};
+
+/// Belongs to the window; part of it is remembered between starts. The engine never sees it. Each panel's own
+/// state is kept by its type: view.of<MemoryView>().
+struct ViewState : TypedStore {
+  // One selection, shared by Stage, Inspector and Timeline.
+  StepId selected_step = -1;             ///< -1: none
+  TensorId selected_tensor = kNoTensor;  ///< the tensor inspected: an input or output of the selected step
+  int selected_rank = -1;                ///< -1: all ranks alike
+  bool scroll_to_selection = false;      ///< in this frame Stage and Timeline bring the selection into view
+
+  /// The Stage scrolls from its top to the selection, so that a picture does not depend on what was seen
+  /// before.
+  bool scroll_from_top = false;
+
+  Tab tab = Tab::Stage;
+  bool focus_tab = false;  ///< bring `tab` to the front in this frame
+  ThemeName theme = ThemeName::Dark;
+  float scale = 1.0f;  ///< Ctrl + / - / 0; multiplied by 1.6 in lecture mode
+  bool lecture = false;
+  bool playing = false;  ///< Space: the selection walks through the steps
+
+  // Covers: at most one lies over the panels.
+  bool palette_open = false;
+  bool sheet_open = false;
+  bool chooser_open = false;  ///< the list of recordings
+
+  bool keys_lead = false;  ///< a key was pressed since the mouse was moved
+  bool keys_lent = false;  ///< an open list takes the keys
+  bool fit_stage = false;  ///< F: the Stage fits its rows into the panel in this frame
+  bool fit_timeline = false;
+  bool setup_hidden = false;     ///< U: no Setup, more Stage; lecture mode begins without it
+  bool timeline_hidden = false;  ///< T: no Timeline, for a window that is low
+  bool wide_inspector = false;   ///< I: the Inspector takes half the window
+  bool page_alone = true;        ///< see side_panels(): T and I switch it off, and T on again
+  bool reset_layout = false;     ///< put every panel back to its first place in this frame
+  float stage_zoom = 1.0f;
+  int open_section = kWholeModel;  ///< of a whole model: the part whose rows the Stage shows
+
+  std::vector<std::string> recent;  ///< paths of the recordings made or opened last, the newest first
+  std::string recordings;           ///< the folder for new recordings
+  Said said;                        ///< the frame shows it until it is clicked away
+  std::filesystem::path picture;    ///< the window is to be written there as a picture; empty: nowhere
+  Wanted wanted;                    ///< changes of the settings that no snapshot carries yet
+  SettingsHistory changes;          ///< of the settings, for undo and redo
+
+  /// A cover lies over the panels, which then ignore the mouse.
+  bool covered() const { return palette_open || sheet_open || chooser_open; }
+  void close_covers() { palette_open = sheet_open = chooser_open = false; }
+  /// Opens one cover and closes the others, or closes it if it is open: toggle_cover(view.sheet_open).
+  void toggle_cover(bool& cover) {
+    const bool opens = !cover;
+    close_covers();
+    cover = opens;
+  }
+  void set_lecture(bool on) {
+    lecture = setup_hidden = on;
+    page_alone = true;
+  }
+  float ui_scale() const { return scale * (lecture ? 1.6f : 1.0f); }
+};
+
+/// Selects a step, its first output as the inspected tensor, and all ranks.
+void select_step(ViewState& view, const Program& program, StepId step);
+
+}  // namespace shardlens::ui
