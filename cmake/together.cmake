@@ -6,7 +6,13 @@
 # A folder's files make units of at most MOST files, and no unit has files of two folders: an edit compiles its unit
 # anew, so MOST is what keeps that quick. A file with compile options or definitions of its own stays by itself, as do
 # those that CMake writes. Names in anonymous namespaces meet within a folder: two that are alike do not compile.
+#
+# Builds with sanitizers compile every file by itself, so that each is seen to include what it uses; and GCC 12 warns of
+# more that is not so, the more instrumented code it sees at once.
 function(compile_together target most)
+  if(SHARDLENS_SANITIZE)
+    return()
+  endif()
   get_target_property(sources ${target} SOURCES)
   set(folders "")
   foreach(source IN LISTS sources)
