@@ -139,7 +139,7 @@ TEST_F(StudioProgram, RefusesAWrongRequestAndNamesTheRemedy) {
       {picture + "--norm sideways", "post"},
       {picture + "--comm mpi", "leave it out"},
       {picture + "--comm threads", "local"},
-      {picture + "--at 1 --pass 1 --recording x.shardlens", "--at and --pass exclude each other"},
+      {picture + "--at 1 --pass 1 --recording x.shardlens", "--pass and --at exclude each other"},
       {picture + "--tp two", "\"two\" is not a whole number"},
       {picture + "--pass -1 --recording x.shardlens", "below 0"},
       {picture + "--at nan --recording x.shardlens", "\"nan\" is not a number"},
