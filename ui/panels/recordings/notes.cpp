@@ -20,7 +20,7 @@
 namespace shardlens::ui {
 namespace {
 
-constexpr float kWidth = 440;
+constexpr float kNotesWidth = 440;
 constexpr float kMostHeight = 520;
 constexpr const char* kLiveNotes =
     "The run still writes this file: notes are kept in this window, and saved in the file when it has ended.";
@@ -147,7 +147,7 @@ void draw_notes(const Context& c, float top) {
   if (!view.open || !c.replay.notes) return;
   const Type type(c);
   const ImGuiViewport& viewport = *ImGui::GetMainViewport();
-  const float width = std::min(c.px(kWidth), viewport.Size.x - c.px(32));
+  const float width = std::min(c.px(kNotesWidth), viewport.Size.x - c.px(32));
   float wanted = c.px(c.replay.is_live() ? 190 : 150);  // as high as its notes, within bounds
   for (const ReplayNote& note : *c.replay.notes)
     if (wanted < c.px(kMostHeight)) wanted += note_height(c, note, width - c.px(48)) + c.px(4);

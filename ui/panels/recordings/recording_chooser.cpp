@@ -23,7 +23,7 @@
 namespace shardlens::ui {
 namespace {
 
-constexpr float kWidth = 640;
+constexpr float kChooserWidth = 640;
 constexpr float kFileRowHeight = 30;
 constexpr float kMostRows = 12;
 
@@ -90,7 +90,7 @@ void draw_folder(const Context& c, const RecordingList& files, bool has_own) {
   const std::string says =
       files.problem.empty() ? "No recordings in this folder." : as_sentence(files.problem);
   const float height = draw_wrapped(ImGui::GetWindowDrawList(), {pen.x + c.px(12), pen.y + c.px(8)},
-                                    in(type.body, c.theme.dim), says, c.px(kWidth - 80));
+                                    in(type.body, c.theme.dim), says, c.px(kChooserWidth - 80));
   ImGui::Dummy({1, height + c.px(16)});
 }
 
@@ -111,7 +111,7 @@ void draw_running(const Context& c, const RecordingList& files) {
         draw_wrapped(list, {pen.x + c.px(12), pen.y + c.px(4)}, in(type.body, c.theme.dim),
                      "Nothing. A job started with --record FILE.shardlens appears here while it runs; one "
                      "whose file lies elsewhere is opened by its path.",
-                     c.px(kWidth - 80));
+                     c.px(kChooserWidth - 80));
     ImGui::Dummy({1, height + c.px(8)});
   }
   ImGui::Dummy({0, c.px(8)});
@@ -141,7 +141,7 @@ void draw_recording_chooser(const Context& c) {
 
   const Type type(c);
   const ImGuiViewport& viewport = *ImGui::GetMainViewport();
-  const float width = std::min(c.px(kWidth), viewport.WorkSize.x - c.px(32));
+  const float width = std::min(c.px(kChooserWidth), viewport.WorkSize.x - c.px(32));
   begin_cover(c, "Open a recording", {viewport.Pos.x + viewport.Size.x / 2, viewport.Pos.y + c.px(64)},
               {0.5f, 0}, {width, 0}, c.px(16), ImGuiWindowFlags_NoScrollbar);
   const ImVec2 at = ImGui::GetCursorScreenPos();
