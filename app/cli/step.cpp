@@ -23,7 +23,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// The dump's names (DESIGN section 8): the layer's output is "hidden" [B, S, C], gradients are "grad.<name>"
+// The dump's names: the layer's output is "hidden" [B, S, C], gradients are "grad.<name>"
 // in the shapes of the checkpoint.
 std::string dump_name(const Tensor& tensor) {
   return tensor.name == "Y" ? "hidden" : tensor.value;

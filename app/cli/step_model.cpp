@@ -1,5 +1,5 @@
 // `step` on a whole model: tokens in, loss and gradients out, with updates or without. Other people's
-// implementations are compared with ours through what it dumps (DESIGN section 8).
+// implementations are compared with ours through what it dumps.
 #include <fmt/format.h>
 
 #include <algorithm>

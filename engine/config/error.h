@@ -1,5 +1,6 @@
 // The one exception of the engine. An error is part of the interface: its message names what was wrong,
-// where, and what would work; its kind decides the exit code of the command line (DESIGN section 8).
+// where, and what would work; its kind decides the exit code of the command line: a wrong request 2, a failed
+// run 3.
 #pragma once
 
 #include <stdexcept>

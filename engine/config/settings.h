@@ -63,8 +63,7 @@ enum class LossForm { Fused, Gather };
 /// others (Uneven), or every rank holds as many and the ones that are missing have weights of zero (Padded).
 enum class HeadsPolicy { Strict, Uneven, Padded };
 
-/// One cut per matrix, and how the stream between them lies: the whole grammar of a split file (DESIGN
-/// section 8).
+/// One cut per matrix, and how the stream between them lies: the whole grammar of a split file.
 struct Split {
   std::string name = "megatron";
   Cut attn_qkv = Cut::Column;

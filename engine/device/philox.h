@@ -1,6 +1,5 @@
 // Random values by position: element i of a named tensor is a pure function of (seed, name, i). So every rank
-// fills exactly its slice, whatever T and in whatever order, and the full tensor never exists (DESIGN section
-// 4).
+// fills exactly its slice, whatever T and in whatever order, and the full tensor never exists.
 //
 // The generator is Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2,
 // 3", 2011). The key is the seed; the counter is (block index, hash of the name). A block's four words serve

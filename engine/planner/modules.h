@@ -39,7 +39,7 @@ struct LinearShape {
 };
 
 /// Y = X·W + b for X [tokens, in...]. Column: X Replicated, Y Sharded, bias sliced with W and added locally.
-/// Row: X Sharded, X·W Partial, converted to `after_row` and only then given its bias (DESIGN section 2).
+/// Row: X Sharded, X·W Partial, converted to `after_row` and only then given its bias.
 /// Replicated: X Replicated or, where the stream is cut over the tokens, Sharded(0), and Y as X.
 TensorId linear(Builder& builder, TensorId x, const LinearNames& names, const LinearShape& shape, Cut cut,
                 Layout after_row = kReplicated);

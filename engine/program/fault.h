@@ -1,5 +1,5 @@
 // The classic mistakes of tensor parallelism, each as a change to a correct Program. Planted on purpose, they
-// show which check finds them, where they begin and how they spread (DESIGN section 4, known traps). Each is
+// show which check finds them, where they begin and how they spread. Each is
 // planted once, at its first opportunity.
 #pragma once
 

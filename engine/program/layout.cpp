@@ -1,4 +1,4 @@
-// Layout algebra: the table of DESIGN section 2 as code.
+// Layout algebra: the table of ALGEBRA.md as code.
 #include "engine/program/layout.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // How a tensor is divided over the ranks, and the one collective that turns one division into another.
 // The idea: nobody writes a collective by hand. An operation says which layouts it accepts and yields; where
-// the producer's layout is not the consumer's, conversion() names the collective (DESIGN section 2).
+// the producer's layout is not the consumer's, conversion() names the collective (ALGEBRA.md).
 #pragma once
 
 #include <cstdint>
@@ -62,8 +62,8 @@ std::string to_string(Collective collective);
 /// std::logic_error unless both are Partial.
 Collective conversion(Layout from, Layout to);
 
-/// Bytes each rank sends under the ring algorithm for a tensor of `full_bytes` over `ranks` ranks (DESIGN
-/// section 2): all-reduce 2S(T-1)/T, reduce-scatter and all-gather S(T-1)/T, all-to-all S(T-1)/T^2, slice and
+/// Bytes each rank sends under the ring algorithm for a tensor of `full_bytes` over `ranks` ranks (S bytes,
+/// T ranks): all-reduce 2S(T-1)/T, reduce-scatter and all-gather S(T-1)/T, all-to-all S(T-1)/T^2, slice and
 /// none 0.
 int64_t ring_sent_bytes(Collective collective, int64_t full_bytes, int ranks);
 

@@ -1,4 +1,4 @@
-// Sharded equals serial: the check the whole house stands on (DESIGN section 4). The serial run leaves every
+// Sharded equals serial: the check the whole house stands on. The serial run leaves every
 // value it computed in a SerialReference; a ParityCheck watches the sharded run and compares each rank's
 // piece, at its place in the full tensor, with what the serial run has under the same name.
 #pragma once

@@ -1,5 +1,5 @@
 // The whole model's forward and backward pass, with updates or without, and its results under the names other
-// implementations use: the contract by which they are compared with ours (DESIGN section 8, `step`).
+// implementations use: the contract by which they are compared with ours (`step` on the command line).
 #pragma once
 
 #include <functional>

@@ -1,6 +1,6 @@
 // The CPU device: one rank's share of the cores. Every operation is implemented in the file of its own name
 // beside this one. Results depend on neither the number of threads nor, for what is computed per element,
-// row, column or head, on how many of them the rank holds (DESIGN section 4: sharded equals serial).
+// row, column or head, on how many of them the rank holds: so sharded equals serial.
 #pragma once
 
 #include <string>

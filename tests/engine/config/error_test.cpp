@@ -1,4 +1,4 @@
-// Errors carry their message and the kind that decides the exit code (DESIGN section 8).
+// Errors carry their message and the kind that decides the exit code.
 #include "engine/config/error.h"
 
 #include <gtest/gtest.h>

@@ -68,7 +68,7 @@ TEST(Validate, ImpossibleDegreesGetTheNearest) {
             "T = 0 is not possible: there is at least one rank. Try 1.");
   EXPECT_THAT(refusal([](Settings& s) { s.tp = std::numeric_limits<int>::min(); }), HasSubstr("Try 1."));
   EXPECT_THAT(refusal([](Settings& s) { s.tp = std::numeric_limits<int>::max(); }), HasSubstr("Try 12."));
-  // The sentence of DESIGN section 7: 32 heads, T = 6.
+  // 32 heads, T = 6.
   EXPECT_THAT(refusal([](Settings& s) {
                 s.model = model_preset("megatron-8.3b");
                 s.tp = 6;
