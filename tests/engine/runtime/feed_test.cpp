@@ -35,22 +35,22 @@ size_t bytes_of(const Program& program, const Tensor& tensor, int rank) {
 }
 
 TEST(Feed, TheNumberOfThreadsChangesNoBit) {
-  for (const DType dtype : {DType::Fp32, DType::Fp64, DType::Bf16}) {
-    for (const Operands operands : {Operands::Normal, Operands::Integer}) {
-      Settings settings = wide_model(dtype);
-      settings.operands = operands;
-      const auto plan = make_plan(settings);
-      const Program& program = plan->program;
-      const Feed feed(program);
-      for (const Tensor& tensor : program.tensors) {
-        if (!lasts(tensor)) continue;
-        for (int rank = 0; rank < program.ranks(); ++rank) {
-          const size_t bytes = bytes_of(program, tensor, rank);
-          std::vector<std::byte> one(bytes, std::byte{1}), many(bytes, std::byte{2});
-          feed.fill(tensor, rank, 1, one.data());
-          feed.fill(tensor, rank, 5, many.data());
-          ASSERT_EQ(one, many) << tensor.name << ", rank " << rank << ", " << to_string(dtype);
-        }
+  Settings integers = testing::small_layer(2);
+  integers.operands = Operands::Integer;
+  integers.model.ffn = 4000;
+  for (const Settings& settings :
+       {wide_model(DType::Fp32), wide_model(DType::Fp64), wide_model(DType::Bf16), integers}) {
+    const auto plan = make_plan(settings);
+    const Program& program = plan->program;
+    const Feed feed(program);
+    for (const Tensor& tensor : program.tensors) {
+      if (!lasts(tensor)) continue;
+      for (int rank = 0; rank < program.ranks(); ++rank) {
+        const size_t bytes = bytes_of(program, tensor, rank);
+        std::vector<std::byte> one(bytes, std::byte{1}), many(bytes, std::byte{2});
+        feed.fill(tensor, rank, 1, one.data());
+        feed.fill(tensor, rank, 5, many.data());
+        ASSERT_EQ(one, many) << tensor.name << ", rank " << rank << ", " << to_string(settings.dtype);
       }
     }
   }
