@@ -49,13 +49,14 @@ struct Board {
   std::map<std::pair<int, int>, std::deque<std::vector<char>>> sent;  ///< from, to
 };
 
+// What is not destroyed at the end is what the thread of a rank that was let go may still use then.
 std::mutex boards_mutex, mail_mutex, failure_mutex;
 int failing_rank = -1;
-std::string failing_function;
+std::string& failing_function = *new std::string;
 ncclResult_t failing_result = ncclSuccess;
 std::atomic<int> blocks_allowed = 0, begun = 0, awaited_aborts = 0, aborts = 0, late_connections = 0;
 std::atomic<bool> met = true;
-std::map<std::string, std::shared_ptr<Board>> boards;
+std::map<std::string, std::shared_ptr<Board>>& boards = *new std::map<std::string, std::shared_ptr<Board>>;
 
 /// What fail_nccl() has the function say on that rank, the first time.
 ncclResult_t failure_of(const std::string& function, int rank) {

@@ -15,16 +15,17 @@
 namespace on_host {
 namespace {
 
-std::mutex mutex;
-std::condition_variable changed;
-std::vector<cudaStream_t> streams;
-std::set<cudaEvent_t> events;
+// Never destroyed: the thread of a rank that hung and was let go may free its device after main() has ended.
+std::mutex& mutex = *new std::mutex;
+std::condition_variable& changed = *new std::condition_variable;
+std::vector<cudaStream_t>& streams = *new std::vector<cudaStream_t>;
+std::set<cudaEvent_t>& events = *new std::set<cudaEvent_t>;
 std::mt19937 lot(20261122);
 
 thread_local int current_gpu = 0;
 std::atomic<double> passed_seconds = 0;
-std::mutex broken_mutex;  // taken last
-std::map<int, int> broken;
+std::mutex& broken_mutex = *new std::mutex;  // taken last
+std::map<int, int>& broken = *new std::map<int, int>;
 
 int error_of(int gpu) {
   const std::lock_guard lock(broken_mutex);
