@@ -1,6 +1,7 @@
 # What names the interface between the program and its modules (engine/config/module_version.cpp): a hash of the
 # headers through which they pass objects to each other, of the sources that both compile, and of every header of ours
 # that those include.
+include("${CMAKE_CURRENT_LIST_DIR}/hash_files.cmake")
 
 # Files of the list `roots`, relative to the folder `root`, and all that they include as "engine/…", in an order that
 # does not depend on who includes whom.
@@ -21,15 +22,4 @@ function(module_interface_files root roots result)
   endwhile()
   list(SORT found)
   set(${result} "${found}" PARENT_SCOPE)
-endfunction()
-
-function(module_interface_hash root files result)
-  set(all "")
-  foreach(file IN LISTS files)
-    file(SHA256 "${root}/${file}" hash)
-    string(APPEND all "${file} ${hash}\n")
-  endforeach()
-  string(SHA256 hash "${all}")
-  string(SUBSTRING "${hash}" 0 12 hash)
-  set(${result} "${hash}" PARENT_SCOPE)
 endfunction()

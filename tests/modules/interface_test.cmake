@@ -12,7 +12,7 @@ file(WRITE "${folder}/engine/types/far.cu" "#include \"engine/types/far.h\"\n")
 
 function(expect_hash what same)
   module_interface_files("${folder}" "engine/module.h" files)
-  module_interface_hash("${folder}" "${files}" hash)
+  hash_files("${folder}" "${files}" hash)
   if(NOT files STREQUAL "engine/module.h;engine/types/far.h")
     message(SEND_ERROR "${what}: the files are ${files}")
   endif()
